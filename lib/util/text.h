@@ -25,7 +25,6 @@ void iw_text_str(struct iw_text *t, const char *s);
 void iw_text_u64(struct iw_text *t, uint64_t v);
 void iw_text_hex(struct iw_text *t, uint64_t v, unsigned digits);
 void iw_text_octets(struct iw_text *t, const void *p, size_t len);
-void iw_text_time(struct iw_text *t, uint64_t ns);
 /*
  * Appends by a small subset of printf: %s (const char *), %u (uint32_t), %U (uint64_t), %x
  * (uint32_t as 0x and 8 digits), %X (uint64_t as 0x and 16 digits), %b (uint32_t as 0x and 2
