@@ -21,7 +21,7 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 		return IW_E_NOMEM;
 	c->mem = cfg->mem;
 	c->seed = cfg->seed;
-	c->lane_rng = cfg->seed | 1;
+	c->level_rng = cfg->seed | 1;
 	c->udp_port = cfg->udp_port;
 	c->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
 	c->align = cfg->align;
@@ -237,11 +237,11 @@ const struct iw_cap_flow *iw_cap_frame_flow(const struct iw_cap *c, unsigned *fr
 	return c->cur ? &c->cur->pub : NULL;
 }
 
-static void tell_align(struct iw_cap *c, struct flow *f, unsigned d)
+static void report_align(struct iw_cap *c, struct flow *f, unsigned d)
 {
-	if (c->align && f->follow->walk[d].align.fpdus)
+	if (c->align && f->mpa->fpdus[d].align.fpdus)
 		iw_cap_event_new(c, IW_CAP_ALIGN, f, d, c->now_ns, c->frame)->align =
-			f->follow->walk[d].align;
+			f->mpa->fpdus[d].align;
 }
 
 /* What is left when no more octets can come. */
@@ -251,17 +251,17 @@ static void flow_end(struct iw_cap *c, struct flow *f)
 		struct dir *s = &f->dir[d];
 		uint32_t hole = s->acked - s->next;
 
-		if (!f->follow)
+		if (!f->mpa)
 			continue;
 		/* An ACK one above: a FIN that was not captured. */
 		if (s->known && s->acked_known && iw_seq32_before(s->next, s->acked) && hole > 1 &&
-		    !s->fin_told && s->phase != PHASE_PLAIN) {
+		    !s->fin_reported && s->phase != PHASE_PLAIN) {
 			iw_cap_report_loss(c, f, d, hole, IW_CAP_WHY_END, false,
 					   iw_cap_phase_text(s->phase));
 			s->next = s->acked;
 		}
-		iw_cap_walk_end(c, f, d);
-		tell_align(c, f, d);
+		iw_cap_fpdu_end(c, f, d);
+		report_align(c, f, d);
 	}
 }
 
@@ -276,7 +276,7 @@ static bool is_stalled(const struct flow *f)
 
 static bool tcp_step(struct iw_cap *c, struct flow *f)
 {
-	if (f->follow && f->follow->reply_first && iw_cap_startup_check(c, f))
+	if (f->mpa && f->mpa->reply_first && iw_cap_startup_check(c, f))
 		return true;
 	for (unsigned d = 0; d < 2; d++)
 		if (iw_cap_stream_step(c, f, d))
@@ -291,9 +291,9 @@ static bool tcp_step(struct iw_cap *c, struct flow *f)
 	if (f->closing)
 		flow_end(c, f);
 	f->flush = false;
-	if (f->reset && !f->reset_told) {
-		f->reset_told = true;
-		if (f->follow) {
+	if (f->reset && !f->reset_reported) {
+		f->reset_reported = true;
+		if (f->mpa) {
 			struct iw_cap_event *ev = iw_cap_event_new(
 				c, IW_CAP_TCP, f, f->reset_from, f->reset_time_ns, f->reset_frame);
 
@@ -328,7 +328,7 @@ static bool step(struct iw_cap *c)
 		return false;
 	if (flow_step(c, c->cur))
 		return true;
-	if (c->cur_again && c->cur->follow) {
+	if (c->cur_again && c->cur->mpa) {
 		iw_cap_report_again(c, c->cur, c->cur_dir);
 		c->cur_again = 0;
 		return true;

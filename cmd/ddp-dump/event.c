@@ -39,9 +39,9 @@ void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n
 	/* A capture with a snap length has such a hole in every frame, and each ddp event says
 	 * that its CRC is absent. */
 	if (why == IW_CAP_WHY_SNAP && sync) {
-		if (s->snap_told)
+		if (s->snap_reported)
 			return;
-		s->snap_told = true;
+		s->snap_reported = true;
 	}
 	ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame);
 	ev->tcp.kind = IW_CAP_TCP_LOSS;

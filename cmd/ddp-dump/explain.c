@@ -24,16 +24,16 @@ struct list {
 /* --- what depends on more than the header --- */
 
 /* Appends the meaning of a field in this event. False: the header's table knows it. */
-typedef bool say_fn(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
-		    const struct iw_cap_event *ev);
+typedef bool print_fn(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
+		      const struct iw_cap_event *ev);
 
 static bool needs_context(const struct iw_field *f)
 {
 	return !f->zero && !f->print;
 }
 
-static bool say_crc(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
-		    const struct iw_cap_event *ev)
+static bool print_crc(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
+		      const struct iw_cap_event *ev)
 {
 	(void)f;
 	(void)hdr;
@@ -45,8 +45,8 @@ static bool say_crc(struct iw_text *t, const struct iw_field *f, const uint8_t *
 	return true;
 }
 
-static bool say_checksum(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
-			 const struct iw_cap_event *ev)
+static bool print_checksum(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
+			   const struct iw_cap_event *ev)
 {
 	(void)hdr;
 	if (!needs_context(f))
@@ -59,8 +59,8 @@ static bool say_checksum(struct iw_text *t, const struct iw_field *f, const uint
 	return true;
 }
 
-static bool say_ppid(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
-		     const struct iw_cap_event *ev)
+static bool print_ppid(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
+		       const struct iw_cap_event *ev)
 {
 	uint64_t v = iw_wire_field_get(f, hdr);
 
@@ -74,8 +74,8 @@ static bool say_ppid(struct iw_text *t, const struct iw_field *f, const uint8_t 
 }
 
 /* Layer and Error Type: their values in both orders. Error Code: what the sender meant. */
-static bool say_exchanged(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
-			  const struct iw_cap_event *ev)
+static bool print_exchanged(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
+			    const struct iw_cap_event *ev)
 {
 	uint8_t meant[IW_RDMAP_TERM_MAX];
 	const size_t code_at = 1;
@@ -93,7 +93,7 @@ static bool say_exchanged(struct iw_text *t, const struct iw_field *f, const uin
 /* --- writing --- */
 
 /* The fields of a header at off, of which len octets lie at p: those that are there whole. */
-static void add_header(struct list *l, const char *name, const struct iw_layout *h, say_fn *say,
+static void add_header(struct list *l, const char *name, const struct iw_layout *h, print_fn *print,
 		       uint32_t off, const uint8_t *p, size_t len)
 {
 	for (const struct iw_field *d = h->field; d < h->field + h->fields; d++) {
@@ -114,7 +114,7 @@ static void add_header(struct list *l, const char *name, const struct iw_layout 
 					    .value = iw_wire_field_get(d, p),
 					    .octets = p + d->off };
 		iw_text_init(&t, f->meaning, sizeof(f->meaning));
-		if (!say || !say(&t, d, p, l->ev))
+		if (!print || !print(&t, d, p, l->ev))
 			(void)iw_wire_field_print(&t, d, p);
 	}
 }
@@ -155,7 +155,7 @@ static void explain_terminate(struct list *l, uint32_t off, const uint8_t *p, si
 	const struct iw_terminate *m = e->term_exchanged ? e->term_exchanged : e->term;
 	size_t at = IW_RDMAP_TERM_MIN;
 
-	add_header(l, "RDMAP Terminate", &iw_wire_layout_terminate, say_exchanged, off, p, len);
+	add_header(l, "RDMAP Terminate", &iw_wire_layout_terminate, print_exchanged, off, p, len);
 	if (!m || len < at || m->len_absent || !(m->m || m->d))
 		return;
 	add_header(l, "RDMAP Terminate", &iw_wire_layout_terminate_length, NULL, off + (uint32_t)at,
@@ -229,7 +229,7 @@ static void explain_fpdu(struct list *l)
 	if (e->crc != IW_CAP_CRC_ABSENT) {
 		crc = take_scratch(l, IW_MPA_CRC_LEN);
 		iw_put_be32(crc, e->crc_wire);
-		add_header(l, "CRC", &iw_wire_layout_mpa_crc, say_crc, end + (uint32_t)pad, crc,
+		add_header(l, "CRC", &iw_wire_layout_mpa_crc, print_crc, end + (uint32_t)pad, crc,
 			   IW_MPA_CRC_LEN);
 	}
 	for (unsigned i = 0; e->mark && i < IW_MIN(e->markers, (unsigned)IW_CAP_MARKS_MAX); i++) {
@@ -243,8 +243,8 @@ static void explain_fpdu(struct list *l)
 
 static uint32_t explain_chunk(struct list *l, const struct iw_cap_chunk *k)
 {
-	add_header(l, "SCTP packet", &iw_wire_layout_sctp, say_checksum, 0, k->head, k->head_len);
-	add_header(l, "DATA chunk", &iw_wire_layout_sctp_data, say_ppid, IW_SCTP_HDR_LEN,
+	add_header(l, "SCTP packet", &iw_wire_layout_sctp, print_checksum, 0, k->head, k->head_len);
+	add_header(l, "DATA chunk", &iw_wire_layout_sctp_data, print_ppid, IW_SCTP_HDR_LEN,
 		   k->head + IW_SCTP_HDR_LEN, k->head_len - IW_SCTP_HDR_LEN);
 	return IW_SCTP_HDR_LEN + IW_SCTP_DATA_HDR_LEN;
 }
@@ -310,7 +310,7 @@ static void explain_init(struct list *l)
 
 	if (!e->head)
 		return;
-	add_header(l, "SCTP packet", &iw_wire_layout_sctp, say_checksum, 0, e->head, e->head_len);
+	add_header(l, "SCTP packet", &iw_wire_layout_sctp, print_checksum, 0, e->head, e->head_len);
 	add_header(l, "INIT chunk", &iw_wire_layout_sctp_init, NULL, IW_SCTP_HDR_LEN,
 		   e->head + IW_SCTP_HDR_LEN, e->head_len - IW_SCTP_HDR_LEN);
 }

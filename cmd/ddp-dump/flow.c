@@ -122,9 +122,9 @@ void iw_cap_flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
 	c->tag_bucket[w->tag_bucket] = w;
 }
 
-static void tell_forgotten(struct iw_cap *c, struct flow *f)
+static void report_forgotten(struct iw_cap *c, struct flow *f)
 {
-	if (f->follow)
+	if (f->mpa)
 		iw_cap_event_new(c, IW_CAP_TCP, f, 0, c->now_ns, c->frame)->tcp.kind =
 			IW_CAP_TCP_FORGOTTEN;
 	if (f->assoc)
@@ -144,7 +144,7 @@ static void make_room(struct iw_cap *c)
 
 		if (i != LRU_CLOSED) {
 			c->totals.forgotten++;
-			tell_forgotten(c, f);
+			report_forgotten(c, f);
 		}
 		iw_cap_flow_close(c, f);
 		return;
@@ -187,12 +187,13 @@ struct flow *iw_cap_flow_add(struct iw_cap *c, enum iw_cap_over over,
 
 void iw_cap_flow_touch(struct iw_cap *c, struct flow *f)
 {
-	bool closed = f->closed || f->reset_told || (f->dir[0].fin_told && f->dir[1].fin_told);
+	bool closed = f->closed || f->reset_reported ||
+		      (f->dir[0].fin_reported && f->dir[1].fin_reported);
 
 	iw_list_del(&f->link);
-	iw_list_add_tail(&c->lru[closed                  ? LRU_CLOSED
-				 : f->follow || f->assoc ? LRU_IWARP
-							 : LRU_PLAIN],
+	iw_list_add_tail(&c->lru[closed               ? LRU_CLOSED
+				 : f->mpa || f->assoc ? LRU_IWARP
+						      : LRU_PLAIN],
 			 &f->link);
 }
 

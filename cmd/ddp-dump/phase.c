@@ -20,12 +20,12 @@ const char *iw_cap_phase_text(enum phase p)
 void iw_cap_set_phase(struct dir *s, enum phase to)
 {
 	static const unsigned allowed[PHASE_COUNT] = {
-		[PHASE_SEARCH] = TO(SEARCH) | TO(FRAME) | TO(FIRST) | TO(HUNT) | TO(PLAIN),
+		[PHASE_SEARCH] = TO(SEARCH) | TO(FRAME) | TO(FIRST) | TO(RESYNC) | TO(PLAIN),
 		[PHASE_FRAME] = TO(SEARCH) | TO(WAIT) | TO(PLAIN),
-		[PHASE_WAIT] = TO(SEARCH) | TO(FIRST) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FIRST] = TO(FPDU) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FPDU] = TO(HUNT) | TO(PLAIN),
-		[PHASE_HUNT] = TO(HUNT) | TO(FPDU) | TO(PLAIN),
+		[PHASE_WAIT] = TO(SEARCH) | TO(FIRST) | TO(RESYNC) | TO(PLAIN),
+		[PHASE_FIRST] = TO(FPDU) | TO(RESYNC) | TO(PLAIN),
+		[PHASE_FPDU] = TO(RESYNC) | TO(PLAIN),
+		[PHASE_RESYNC] = TO(RESYNC) | TO(FPDU) | TO(PLAIN),
 		[PHASE_PLAIN] = TO(SEARCH) | TO(PLAIN),
 	};
 

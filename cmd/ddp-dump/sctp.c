@@ -25,7 +25,7 @@ static bool read_init(struct iw_sctp_init *out, uint8_t type, const uint8_t *val
 }
 
 /* An INIT that does not belong to the association of these ends. */
-static bool begins_anew(const struct flow *f, unsigned d, const struct packet *p)
+static bool is_new_association(const struct flow *f, unsigned d, const struct packet *p)
 {
 	struct iw_sctp_init in;
 	const size_t at = IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN;
@@ -44,7 +44,7 @@ struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned
 	uint32_t tag = iw_get_be32(p->data + VTAG_AT);
 	unsigned d;
 
-	if (f && begins_anew(f, *from, p)) {
+	if (f && is_new_association(f, *from, p)) {
 		iw_cap_flow_close(c, f);
 		return NULL;
 	}
@@ -86,14 +86,14 @@ static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
 
 static void note_ddp(struct iw_cap *c, struct assoc *a)
 {
-	c->totals.iwarp_flows += !a->ddp_told;
-	a->ddp_told = true;
+	c->totals.iwarp_flows += !a->ddp_counted;
+	a->ddp_counted = true;
 }
 
 /* --- telling --- */
 
-static struct iw_cap_sctp *tell(struct iw_cap *c, struct flow *f, unsigned d,
-				enum iw_cap_sctp_kind kind)
+static struct iw_cap_sctp *report(struct iw_cap *c, struct flow *f, unsigned d,
+				  enum iw_cap_sctp_kind kind)
 {
 	struct iw_cap_sctp *e = &iw_cap_event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame)->sctp;
 
@@ -101,7 +101,7 @@ static struct iw_cap_sctp *tell(struct iw_cap *c, struct flow *f, unsigned d,
 	return e;
 }
 
-static struct iw_fault *tell_error(struct iw_cap *c, struct flow *f, unsigned d)
+static struct iw_fault *report_error(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	return iw_cap_event_error(c, f, d, c->now_ns, c->frame);
 }
@@ -206,7 +206,7 @@ static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, e
 	w->look_at = w->cum;
 	drop_lost_fragments(c, w);
 	c->totals.losses++;
-	e = tell(c, f, d, IW_CAP_SCTP_LOSS);
+	e = report(c, f, d, IW_CAP_SCTP_LOSS);
 	e->why = why;
 	e->tsn = tsn;
 	e->chunks = lost;
@@ -361,10 +361,10 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 	bool known = w->init_seen && !w->init_cut && back->init_seen && !back->init_cut;
 	struct iw_fault *why;
 
-	if (w->foreign_told || (is_ddp ? !known || agreed : !f->assoc->ddp_told))
+	if (w->foreign_reported || (is_ddp ? !known || agreed : !f->assoc->ddp_counted))
 		return;
-	w->foreign_told = true;
-	why = tell_error(c, f, d);
+	w->foreign_reported = true;
+	why = report_error(c, f, d);
 	if (is_ddp)
 		iw_fail(why, IW_E_FORMAT,
 			"sctp: DDP without the adaptation indication of both ends");
@@ -486,7 +486,7 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 		iw_cap_flow_set_tag(c, &a->way[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
 	if (!note_tsn(c, f, d, data->tsn)) {
 		c->totals.repeated_octets += len;
-		tell(c, f, d, IW_CAP_SCTP_AGAIN)->tsn = data->tsn;
+		report(c, f, d, IW_CAP_SCTP_AGAIN)->tsn = data->tsn;
 		return;
 	}
 	check_ppid(c, f, d, data->ppid, is_ddp);
@@ -507,7 +507,7 @@ static void on_abort(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t
 {
 	f->closed = true;
 	if (f->assoc)
-		tell(c, f, d, IW_CAP_SCTP_ABORT)->cause = len >= 4 ? iw_get_be16(value) : 0;
+		report(c, f, d, IW_CAP_SCTP_ABORT)->cause = len >= 4 ? iw_get_be16(value) : 0;
 }
 
 /* value_len: captured octets of the value; len: octets it has. */
@@ -533,14 +533,14 @@ static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t fla
 		if (f->assoc && value_len >= 4)
 			note_ack(f, d, iw_get_be32(value));
 		if (f->assoc && type == IW_SCTP_SHUTDOWN)
-			tell(c, f, d, IW_CAP_SCTP_SHUTDOWN);
+			report(c, f, d, IW_CAP_SCTP_SHUTDOWN);
 		return;
 	case IW_SCTP_SHUTDOWN_COMPLETE:
 		f->closed = true;
 		if (!f->assoc)
 			return;
 		f->assoc->shut = true;
-		tell(c, f, d, IW_CAP_SCTP_COMPLETE);
+		report(c, f, d, IW_CAP_SCTP_COMPLETE);
 		return;
 	case IW_SCTP_ABORT:
 		on_abort(c, f, d, value, value_len);
@@ -607,7 +607,7 @@ static void begin_packet(struct iw_cap *c, struct flow *f)
 	/* RFC 9260 6.8: its receiver throws it away, and has it sent again. */
 	c->pkt.pos = c->pkt.end;
 	if (f->assoc) {
-		struct iw_fault *why = tell_error(c, f, c->cur_dir);
+		struct iw_fault *why = report_error(c, f, c->cur_dir);
 
 		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x",
 			iw_get_le32(p + IW_SCTP_CHECKSUM_POS),
@@ -626,7 +626,7 @@ static void next_chunk(struct iw_cap *c, struct flow *f)
 	c->pkt.pos = c->pkt.end;
 	if (len < IW_SCTP_CHUNK_HDR_LEN || (len > left && !cut)) {
 		if (f->assoc && !cut) {
-			struct iw_fault *why = tell_error(c, f, c->cur_dir);
+			struct iw_fault *why = report_error(c, f, c->cur_dir);
 
 			iw_fail(why, IW_E_FORMAT, "sctp: chunk of %u octets where %U are left",
 				(uint32_t)len, (uint64_t)left);

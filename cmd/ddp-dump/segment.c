@@ -287,8 +287,8 @@ int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool 
 
 /* --- telling --- */
 
-static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
-		       const struct iw_fault *why, uint64_t position)
+static void report_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			 const struct iw_fault *why, uint64_t position)
 {
 	struct iw_fault *out = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
@@ -296,7 +296,7 @@ static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struc
 	out->offset = position;
 }
 
-static enum iw_cap_marker marker_verdict(const struct walk *w)
+static enum iw_cap_marker marker_verdict(const struct fpdus *w)
 {
 	if (!w->markers)
 		return IW_CAP_MARKER_OFF;
@@ -329,22 +329,23 @@ void iw_cap_segment_count(struct iw_cap *c, const struct iw_cap_event *ev)
 }
 
 /* Does the stream follow the RDMA Consortium's versions (RFC 5044 appendix C)? */
-static bool may_be_rdmac(const struct follow *fo)
+static bool may_be_rdmac(const struct mpa *mpa)
 {
-	return (fo->request.seen && fo->request.rev == 0) || (fo->reply.seen && fo->reply.rev == 0);
+	return (mpa->request.seen && mpa->request.rev == 0) ||
+	       (mpa->reply.seen && mpa->reply.rev == 0);
 }
 
 /* The responder's first FPDU, while the initiator, of whom nothing was missed, has sent none. */
 static bool is_early(const struct flow *f, unsigned d)
 {
 	unsigned init = (unsigned)f->pub.initiator;
-	const struct walk *w = &f->follow->walk[init];
+	const struct fpdus *w = &f->mpa->fpdus[init];
 
-	return d != init && f->follow->walk[d].fpdus == 0 && w->fpdus == 0 && w->pos == 0 &&
+	return d != init && f->mpa->fpdus[d].count == 0 && w->count == 0 && w->pos == 0 &&
 	       (f->dir[init].phase == PHASE_FIRST || f->dir[init].phase == PHASE_FPDU);
 }
 
-static void note_align(struct iw_cap_align *a, const struct walk *w)
+static void note_align(struct iw_cap_align *a, const struct fpdus *w)
 {
 	size_t at = w->off ? 32u - (size_t)__builtin_clz(w->off) : 0;
 
@@ -358,12 +359,12 @@ static void note_align(struct iw_cap_align *a, const struct walk *w)
 void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 			   enum iw_cap_crc crc)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame);
 	struct iw_cap_ddp *e = &ev->ddp;
 	size_t have = IW_MIN(w->head_len - (size_t)IW_MPA_HEAD_LEN, (size_t)w->ulpdu_len);
 	uint8_t computed[IW_MPA_CRC_LEN];
-	struct transfer *t = &f->follow->transfer;
+	struct transfer *t = &f->mpa->transfer;
 	size_t body = w->body_len - IW_MIN(w->body_len, (size_t)IW_MPA_HEAD_LEN), kept;
 	const uint8_t *payload;
 	struct iw_fault why = { 0 };
@@ -391,7 +392,7 @@ void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const s
 		ev->deviations |= IW_CAP_DEV_PAD;
 	if (is_early(f, d))
 		ev->deviations |= IW_CAP_DEV_EARLY;
-	w->fpdus++;
+	w->count++;
 	note_align(&w->align, w);
 
 	if (crc == IW_CAP_CRC_BAD) {
@@ -401,25 +402,25 @@ void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const s
 		ev->deviations = 0;
 		iw_cap_order_forget(&w->order);
 	} else if (e->has_header || !w->missing) {
-		err = iw_cap_segment_check(&why, e, may_be_rdmac(f->follow));
+		err = iw_cap_segment_check(&why, e, may_be_rdmac(f->mpa));
 		if (err == 0)
 			err = iw_cap_order_check(&why, &w->order, e);
 	}
 	e->faulty = err < 0;
 	if (err < 0)
-		tell_fault(c, f, d, r, &why, w->start);
+		report_fault(c, f, d, r, &why, w->start);
 	if (e->marker == IW_CAP_MARKER_BAD) {
 		e->faulty = true;
 		iw_fail(&why, IW_E_MPA_MARKER,
 			"mpa: %u of %u markers do not point to the FPDU they lie in", w->bad_marks,
 			w->marks);
-		tell_fault(c, f, d, r, &why, w->start);
+		report_fault(c, f, d, r, &why, w->start);
 	}
 	if (e->has_header && crc != IW_CAP_CRC_BAD)
 		iw_cap_order_note(&w->order, e);
 	if (iw_cap_transfer_segment(c, t, d, ev, payload, kept, &why) < 0) {
 		e->faulty = true;
-		tell_fault(c, f, d, r, &why, w->start);
+		report_fault(c, f, d, r, &why, w->start);
 	}
 	iw_cap_segment_count(c, ev);
 }

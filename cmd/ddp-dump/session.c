@@ -228,7 +228,7 @@ static void skip_to(struct stream *st, unsigned d, uint16_t ssn)
 
 	side->next = ssn;
 	iw_cap_order_forget(&side->order);
-	/* What was said in between is not known. */
+	/* What was offer in between is not known. */
 	if (st->state != SESSION_OPEN)
 		st->state = SESSION_UNKNOWN;
 }
@@ -266,8 +266,8 @@ static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct m
 	return true;
 }
 
-static void tell_fault(struct iw_cap *c, struct stream *st, unsigned d, uint64_t time_ns,
-		       uint64_t frame, const struct iw_fault *why, uint32_t tsn)
+static void report_fault(struct iw_cap *c, struct stream *st, unsigned d, uint64_t time_ns,
+			 uint64_t frame, const struct iw_fault *why, uint32_t tsn)
 {
 	struct iw_fault *out = iw_cap_event_error(c, st->f, d, time_ns, frame);
 
@@ -303,7 +303,7 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 		t.e = ev.ddp.has_header ? &ev.ddp : NULL;
 	}
 	if ((h->ssn == side->next ? take(&why, st, d, &t) : again(&why, h->ssn, side->next)) < 0)
-		tell_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
+		report_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
 	iw_cap_held_free(c, &st->f->assoc->way[d], h);
 	if (iw_list_empty(&st->side[0].early.list) && iw_list_empty(&st->side[1].early.list)) {
 		iw_list_del(&st->waiting);
@@ -352,7 +352,7 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 			iw_fail(&why, IW_E_FORMAT, "session: DDP-SSN %u was never sent",
 				(uint32_t)st->side[d].next);
 			why.clause = "RFC 5043 6";
-			tell_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
+			report_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
 		}
 		skip_to(st, d, h->ssn);
 		take_early(c, st, d);
@@ -365,7 +365,7 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 
 /* --- a message --- */
 
-/* What of a session can be said when its Initiate comes: the session that was there is over. */
+/* What of a session can be offer when its Initiate comes: the session that was there is over. */
 static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
 		       uint16_t ssn)
 {
@@ -469,14 +469,14 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	c->totals.deviations += (unsigned)__builtin_popcount(ev->deviations);
 	t.fn = e->control.fn;
 	if (check_control(&why, f->assoc->profile, e) < 0)
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	iw_fault_none(&why);
 	if (place(c, &why, st, d, m, e->control.ssn, &t) < 0)
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	if (t.fn != IW_SCTP_FN_TERMINATE &&
 	    iw_cap_transfer_hello(c, &st->transfer, initiates(t.fn), e->pd, e->pd_len, &e->transfer,
 				  &why) < 0)
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 }
 
 static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stream *st,
@@ -511,13 +511,13 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 		(void)place(c, &second, st, d, m, ssn, &t);
 	if (err < 0) {
 		e->faulty = true;
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	}
 	kept = iw_cap_segment_payload(c, ev, &st->transfer, m->p + IW_SCTP_SSN_LEN,
 				      m->have - IW_SCTP_SSN_LEN, &payload);
 	if (iw_cap_transfer_segment(c, &st->transfer, d, ev, payload, kept, &why) < 0) {
 		e->faulty = true;
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	}
 	iw_cap_segment_count(c, ev);
 }
@@ -538,7 +538,7 @@ void iw_cap_session_message(struct iw_cap *c, struct flow *f, unsigned d, const 
 			struct iw_fault why = { 0 };
 
 			(void)illegal(&why, "a message too short for its header", "RFC 5043 5.2");
-			tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+			report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 		}
 		return;
 	}

@@ -26,7 +26,7 @@ static void search(struct dir *s)
 /* Neither direction is MPA any more; a TCP segment that begins with a key begins anew. */
 static void give_up_both(struct flow *f)
 {
-	f->follow->request.seen = f->follow->reply.seen = f->follow->reply_first = false;
+	f->mpa->request.seen = f->mpa->reply.seen = f->mpa->reply_first = false;
 	for (int d = 0; d < 2; d++)
 		iw_cap_set_phase(&f->dir[d], PHASE_PLAIN);
 }
@@ -40,13 +40,13 @@ static int initiator_of(const struct flow *f)
 
 static void start(struct flow *f, unsigned d, bool markers, bool known)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	uint64_t early = w->lost_early;
 
-	iw_cap_walk_start(w, markers, known);
+	iw_cap_fpdu_start(w, markers, known);
 	if (early) {
 		w->pos = early;
-		iw_cap_walk_hunt(f, d);
+		iw_cap_fpdu_resync(f, d);
 		return;
 	}
 	iw_cap_set_phase(&f->dir[d], PHASE_FIRST);
@@ -56,19 +56,19 @@ static void start(struct flow *f, unsigned d, bool markers, bool known)
  * either side puts CRC on. */
 static void start_agreed(struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	unsigned init = (unsigned)initiator_of(f);
-	bool to_responder = fo->reply.flags & IW_MPA_M;
-	bool to_initiator = fo->request.flags & IW_MPA_M;
+	bool to_responder = mpa->reply.flags & IW_MPA_M;
+	bool to_initiator = mpa->request.flags & IW_MPA_M;
 
-	fo->agreed = true;
-	fo->reply_first = false;
-	fo->crc = (fo->request.flags | fo->reply.flags) & IW_MPA_C ? CRC_ON : CRC_OFF;
+	mpa->agreed = true;
+	mpa->reply_first = false;
+	mpa->crc = (mpa->request.flags | mpa->reply.flags) & IW_MPA_C ? CRC_ON : CRC_OFF;
 	/* RFC 5044 appendix C: an RDMAC responder; both directions carry markers and CRC
 	 * whatever was asked for. */
-	if (fo->reply.rev == 0 && fo->reply.flags & IW_MPA_M) {
+	if (mpa->reply.rev == 0 && mpa->reply.flags & IW_MPA_M) {
 		to_initiator = true;
-		fo->crc = CRC_ON;
+		mpa->crc = CRC_ON;
 	}
 	start(f, init, to_responder, true);
 	start(f, 1 - init, to_initiator, true);
@@ -77,26 +77,26 @@ static void start_agreed(struct flow *f)
 /* Full operation has begun somewhere before: where its markers lie nobody can tell. */
 static void start_late(struct flow *f, unsigned d, bool markers)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 
-	iw_cap_walk_start(w, markers, true);
+	iw_cap_fpdu_start(w, markers, true);
 	w->pos_known = false;
-	iw_cap_walk_hunt(f, d);
+	iw_cap_fpdu_resync(f, d);
 }
 
 /* The Reply is not in the capture. The first octets will tell about markers, the first FPDU
  * about CRC. */
 static void start_without_reply(struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	unsigned init = (unsigned)initiator_of(f);
 	struct dir *back = &f->dir[1 - init];
 
-	fo->agreed = true;
-	fo->crc = fo->request.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
+	mpa->agreed = true;
+	mpa->crc = mpa->request.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
 	start(f, init, false, false);
 	if (back->phase == PHASE_SEARCH)
-		start_late(f, 1 - init, fo->request.flags & IW_MPA_M);
+		start_late(f, 1 - init, mpa->request.flags & IW_MPA_M);
 	else
 		iw_cap_set_phase(back, PHASE_PLAIN);
 }
@@ -104,15 +104,15 @@ static void start_without_reply(struct flow *f)
 /* The Request is not in the capture; the Reply is. */
 static void start_without_request(struct iw_cap *c, struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	unsigned init = (unsigned)initiator_of(f);
 	struct dir *s = &f->dir[init];
-	bool at_end = fo->request_end_known && s->known && s->next == fo->request_end;
+	bool at_end = mpa->request_end_known && s->known && s->next == mpa->request_end;
 
 	iw_cap_report_loss(c, f, init, 0, IW_CAP_WHY_GAP, at_end, iw_cap_phase_text(PHASE_FRAME));
-	fo->agreed = true;
-	fo->reply_first = false;
-	fo->crc = fo->reply.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
+	mpa->agreed = true;
+	mpa->reply_first = false;
+	mpa->crc = mpa->reply.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
 	start(f, 1 - init, false, false);
 	if (s->phase != PHASE_SEARCH) {
 		if (s->phase != PHASE_PLAIN)
@@ -120,15 +120,15 @@ static void start_without_request(struct iw_cap *c, struct flow *f)
 		return;
 	}
 	if (at_end) {
-		start(f, init, fo->reply.flags & IW_MPA_M, true);
+		start(f, init, mpa->reply.flags & IW_MPA_M, true);
 		return;
 	}
-	start_late(f, init, fo->reply.flags & IW_MPA_M);
+	start_late(f, init, mpa->reply.flags & IW_MPA_M);
 }
 
 void iw_cap_startup_give_up(struct iw_cap *c, struct flow *f)
 {
-	if (f->follow->reply_first)
+	if (f->mpa->reply_first)
 		start_without_request(c, f);
 	else
 		start_without_reply(f);
@@ -136,10 +136,10 @@ void iw_cap_startup_give_up(struct iw_cap *c, struct flow *f)
 
 bool iw_cap_startup_check(struct iw_cap *c, struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	struct dir *s = &f->dir[initiator_of(f)];
 
-	if (!fo->request_end_known || !s->known || iw_seq32_before(s->next, fo->request_end) ||
+	if (!mpa->request_end_known || !s->known || iw_seq32_before(s->next, mpa->request_end) ||
 	    s->phase == PHASE_FRAME)
 		return false;
 	start_without_request(c, f);
@@ -152,22 +152,22 @@ bool iw_cap_startup_check(struct iw_cap *c, struct flow *f)
 static const char *fault_of(const struct flow *f, const struct iw_cap_mpa *m, unsigned d,
 			    const char **clause)
 {
-	const struct follow *fo = f->follow;
+	const struct mpa *mpa = f->mpa;
 	bool is_reply = m->frame.kind == IW_MPA_REPLY;
 	bool s_bit = m->frame.flags & IW_MPA_S;
 
 	*clause = "RFC 5044 7.1.2";
 	if (m->frame.pd_len > IW_MPA_PD_MAX)
 		return "PD_Length is above 512";
-	if (!is_reply && fo->request.seen && initiator_of(f) != (int)d)
+	if (!is_reply && mpa->request.seen && initiator_of(f) != (int)d)
 		return "a Request where a Reply is expected: both sides are initiators";
-	if (is_reply && fo->request.seen && initiator_of(f) == (int)d)
+	if (is_reply && mpa->request.seen && initiator_of(f) == (int)d)
 		return "a Reply from the side that sent the Request";
 	*clause = "RFC 6581 6";
 	if (s_bit && m->frame.rev >= 2 && m->frame.pd_len < IW_MPA_ENHANCED_LEN)
 		return "S is 1 but the Private Data is shorter than the enhanced data";
-	if (is_reply && fo->request.seen && fo->request.rev >= 2 && !(m->frame.flags & IW_MPA_R) &&
-	    s_bit != !!(fo->request.flags & IW_MPA_S))
+	if (is_reply && mpa->request.seen && mpa->request.rev >= 2 &&
+	    !(m->frame.flags & IW_MPA_R) && s_bit != !!(mpa->request.flags & IW_MPA_S))
 		return s_bit ? "an enhanced Reply to a Request that is not"
 			     : "a Reply that is not enhanced to an enhanced Request";
 	return NULL;
@@ -179,11 +179,11 @@ static bool is_fatal(const struct flow *f, const struct iw_cap_mpa *m, unsigned 
 	bool is_reply = m->frame.kind == IW_MPA_REPLY;
 
 	return m->frame.pd_len > IW_MPA_PD_MAX ||
-	       (f->follow->request.seen && is_reply == (initiator_of(f) == (int)d));
+	       (f->mpa->request.seen && is_reply == (initiator_of(f) == (int)d));
 }
 
 /* What a Reply makes of the Request before it, and what either has in its reserved bits. */
-static unsigned deviations_of(const struct follow *fo, const struct iw_cap_mpa *m)
+static unsigned deviations_of(const struct mpa *mpa, const struct iw_cap_mpa *m)
 {
 	bool accepts = !(m->frame.flags & IW_MPA_R);
 	unsigned dev = 0;
@@ -191,14 +191,14 @@ static unsigned deviations_of(const struct follow *fo, const struct iw_cap_mpa *
 	/* RFC 6581 6: S is one of them in the older revisions. */
 	if (m->frame.flags & (IW_MPA_RES | (m->frame.rev < 2 ? IW_MPA_S : 0)))
 		dev |= IW_CAP_DEV_FRAME_RES;
-	if (m->frame.kind != IW_MPA_REPLY || !fo->request.seen)
+	if (m->frame.kind != IW_MPA_REPLY || !mpa->request.seen)
 		return dev;
 	/* A ULP that rejects has reasons, and Private Data to tell them. */
-	if (!accepts && fo->request.flags & IW_MPA_M && m->pd_len == 0)
+	if (!accepts && mpa->request.flags & IW_MPA_M && m->pd_len == 0)
 		dev |= IW_CAP_DEV_NO_MARKS;
 	if (accepts && m->frame.rev == 0 && !(m->frame.flags & IW_MPA_M))
 		dev |= IW_CAP_DEV_REV_0;
-	if (accepts && m->enhanced && fo->request.enhanced && m->enh.ord > fo->request.ird &&
+	if (accepts && m->enhanced && mpa->request.enhanced && m->enh.ord > mpa->request.ird &&
 	    m->enh.ord != IW_MPA_IRD_ORD_MAX)
 		dev |= IW_CAP_DEV_ORD;
 	return dev;
@@ -206,10 +206,10 @@ static unsigned deviations_of(const struct follow *fo, const struct iw_cap_mpa *
 
 static void on_request(struct flow *f, unsigned d)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	struct dir *back = &f->dir[1 - d];
 
-	if (fo->reply_first) {
+	if (mpa->reply_first) {
 		start_agreed(f);
 		return;
 	}
@@ -221,33 +221,33 @@ static void on_request(struct flow *f, unsigned d)
 
 static void on_reply(struct flow *f, unsigned d, const struct iw_cap_mpa *m)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	struct dir *back = &f->dir[1 - d];
 
 	if (m->frame.flags & IW_MPA_R) {
 		/* RFC 5044 7.1.2: MPA is left, TCP stays open for the ULP, who may try again. */
-		fo->request.seen = fo->reply.seen = fo->reply_first = false;
+		mpa->request.seen = mpa->reply.seen = mpa->reply_first = false;
 		search(&f->dir[d]);
 		if (back->phase == PHASE_WAIT)
 			search(back);
 		return;
 	}
-	if (fo->request.seen) {
+	if (mpa->request.seen) {
 		start_agreed(f);
 		return;
 	}
-	fo->reply_first = true;
-	fo->request_end_known = back->acked_known;
-	fo->request_end = back->acked;
+	mpa->reply_first = true;
+	mpa->request_end_known = back->acked_known;
+	mpa->request_end = back->acked;
 }
 
 /* What the Private Data says of the transfer protocol. */
-static void tell_transfer(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
-			  struct iw_cap_mpa *m)
+static void report_hello(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			 struct iw_cap_mpa *m)
 {
 	struct iw_fault why = { 0 }, *out;
 
-	if (iw_cap_transfer_hello(c, &f->follow->transfer, m->frame.kind == IW_MPA_REQUEST, m->pd,
+	if (iw_cap_transfer_hello(c, &f->mpa->transfer, m->frame.kind == IW_MPA_REQUEST, m->pd,
 				  m->pd_len, &m->transfer, &why) == 0)
 		return;
 	out = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
@@ -257,12 +257,12 @@ static void tell_transfer(struct iw_cap *c, struct flow *f, unsigned d, const st
 /* w->buf holds the frame, or as much of it as was captured; r brought its end. */
 static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct follow *fo = f->follow;
-	struct walk *w = &fo->walk[d];
+	struct mpa *mpa = f->mpa;
+	struct fpdus *w = &mpa->fpdus[d];
 	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_MPA, f, d, r->time_ns, r->frame);
 	struct iw_cap_mpa *m = &ev->mpa;
 	const char *text, *clause;
-	struct said *said;
+	struct offer *offer;
 	size_t have = w->buf_len - IW_MPA_FRAME_LEN;
 	bool fatal;
 
@@ -281,7 +281,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	}
 	if (f->pub.initiator < 0)
 		c->totals.iwarp_flows++;
-	if (!fo->request.seen && !fo->reply.seen)
+	if (!mpa->request.seen && !mpa->reply.seen)
 		f->pub.initiator = (int)(m->frame.kind == IW_MPA_REQUEST ? d : 1 - d);
 	text = fault_of(f, m, d, &clause);
 	fatal = is_fatal(f, m, d);
@@ -296,24 +296,24 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 		give_up_both(f);
 		return;
 	}
-	ev->deviations = deviations_of(fo, m);
-	said = m->frame.kind == IW_MPA_REQUEST ? &fo->request : &fo->reply;
-	*said = (struct said){ true, m->frame.flags, m->frame.rev, m->enhanced, m->enh.ird };
+	ev->deviations = deviations_of(mpa, m);
+	offer = m->frame.kind == IW_MPA_REQUEST ? &mpa->request : &mpa->reply;
+	*offer = (struct offer){ true, m->frame.flags, m->frame.rev, m->enhanced, m->enh.ird };
 	/* Every frame leaves FRAME by WAIT; on_request and on_reply go on from there. */
 	iw_cap_set_phase(&f->dir[d], PHASE_WAIT);
 	if (m->frame.kind == IW_MPA_REQUEST)
 		on_request(f, d);
 	else
 		on_reply(f, d, m);
-	tell_transfer(c, f, d, r, m);
-	if (fo->agreed) {
+	report_hello(c, f, d, r, m);
+	if (mpa->agreed) {
 		unsigned init = (unsigned)initiator_of(f);
 
 		m->agreed = true;
-		m->crc_on = fo->crc == CRC_ON;
-		m->markers_to_responder = fo->walk[init].markers;
-		m->markers_to_initiator = fo->walk[1 - init].markers;
-		if (fo->request.seen && fo->reply.seen && fo->crc == CRC_OFF)
+		m->crc_on = mpa->crc == CRC_ON;
+		m->markers_to_responder = mpa->fpdus[init].markers;
+		m->markers_to_initiator = mpa->fpdus[1 - init].markers;
+		if (mpa->request.seen && mpa->reply.seen && mpa->crc == CRC_OFF)
 			ev->deviations |= IW_CAP_DEV_NO_CRC;
 	}
 	c->totals.deviations += (unsigned)__builtin_popcount(ev->deviations);
@@ -341,19 +341,19 @@ static bool match_octet(struct dir *s, uint8_t o)
 static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
-	struct walk *w;
+	struct fpdus *w;
 
-	if (!f->follow) {
-		f->follow = iw_mem_alloc(c->mem, sizeof(*f->follow));
-		if (!f->follow) {
+	if (!f->mpa) {
+		f->mpa = iw_mem_alloc(c->mem, sizeof(*f->mpa));
+		if (!f->mpa) {
 			c->totals.forgotten++;
 			iw_cap_set_phase(s, PHASE_PLAIN);
 			return;
 		}
 		iw_cap_flow_name(f);
 	}
-	w = &f->follow->walk[d];
-	*w = (struct walk){ .list = w->list };
+	w = &f->mpa->fpdus[d];
+	*w = (struct fpdus){ .list = w->list };
 	memcpy(w->buf, request_key, IW_MPA_KEY_LEN);
 	if (s->match_reply)
 		w->buf[IW_MPA_KEY_DIFFERS] = REPLY_LETTER;
@@ -369,8 +369,8 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 	size_t len = r->len, used = 0;
 
 	/* A Reply came first: its ACK says where the Request must end, and FPDUs begin. */
-	if (f->follow && f->follow->reply_first && f->follow->request_end_known)
-		len = IW_MIN(len, (size_t)(f->follow->request_end - s->next));
+	if (f->mpa && f->mpa->reply_first && f->mpa->request_end_known)
+		len = IW_MIN(len, (size_t)(f->mpa->request_end - s->next));
 	while (used < len) {
 		if (s->match == 0) {
 			const uint8_t *m = memchr(r->p + used, request_key[0], len - used);
@@ -400,18 +400,18 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 
 /* Text about MPA is not MPA: behind a key in the midst of a stream something that can be a frame
  * must follow. */
-static bool is_plausible(const struct flow *f, unsigned d, const struct walk *w)
+static bool is_plausible(const struct flow *f, unsigned d, const struct fpdus *w)
 {
-	const struct follow *fo = f->follow;
+	const struct mpa *mpa = f->mpa;
 	bool is_reply = w->buf[IW_MPA_KEY_DIFFERS] == REPLY_LETTER;
-	bool expected = is_reply && fo->request.seen && initiator_of(f) != (int)d;
+	bool expected = is_reply && mpa->request.seen && initiator_of(f) != (int)d;
 
 	return f->dir[d].match_start || expected ||
 	       (w->buf[17] <= REV_KNOWN_MAX && iw_get_be16(w->buf + 18) <= IW_MPA_PD_MAX);
 }
 
 /* Octets of the whole frame; more than buf holds when PD_Length is against the rules. */
-static uint32_t frame_len(const struct walk *w)
+static uint32_t frame_len(const struct fpdus *w)
 {
 	return w->frame_seen < IW_MPA_FRAME_LEN ? IW_MPA_FRAME_LEN
 						: IW_MPA_FRAME_LEN + iw_get_be16(w->buf + 18);
@@ -421,7 +421,7 @@ static uint32_t frame_len(const struct walk *w)
 static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct dir *s = &f->dir[d];
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 
 	if (!is_plausible(f, d, w)) {
 		uint8_t again[IW_MPA_FRAME_LEN - IW_MPA_KEY_LEN];
@@ -444,7 +444,7 @@ static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const 
 
 static size_t frame_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	size_t used = 0;
 
 	while (used < r->len) {
@@ -479,7 +479,7 @@ size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const st
 	case PHASE_WAIT:
 	case PHASE_FIRST:
 	case PHASE_FPDU:
-	case PHASE_HUNT:
+	case PHASE_RESYNC:
 	case PHASE_PLAIN:
 	case PHASE_COUNT:
 		break;
@@ -491,7 +491,7 @@ size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const st
  * does no harm. */
 static void frame_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	struct run r = { .time_ns = c->now_ns, .frame = c->frame };
 	bool header = w->frame_seen >= IW_MPA_FRAME_LEN;
 	uint64_t left = frame_len(w) - w->frame_seen;
@@ -512,38 +512,38 @@ void iw_cap_startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n
 			enum iw_cap_why why)
 {
 	struct dir *s = &f->dir[d];
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 
 	if (s->phase == PHASE_FRAME) {
 		frame_gap(c, f, d, n, why);
 		return;
 	}
 	s->match = 0;
-	if (!fo || fo->agreed)
+	if (!mpa || mpa->agreed)
 		return;
 	/* The Reply was in there: it must have been, if octets of the responder follow or the
 	 * initiator goes on. */
-	if (fo->request.seen && initiator_of(f) != (int)d) {
+	if (mpa->request.seen && initiator_of(f) != (int)d) {
 		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));
 		start_without_reply(f);
 		return;
 	}
 	/* The Request was in there. */
-	if (fo->reply_first && initiator_of(f) == (int)d && fo->request_end_known &&
-	    iw_seq32_before(fo->request_end, s->next + (uint32_t)n)) {
+	if (mpa->reply_first && initiator_of(f) == (int)d && mpa->request_end_known &&
+	    iw_seq32_before(mpa->request_end, s->next + (uint32_t)n)) {
 		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));
-		fo->request_end_known = false;
+		mpa->request_end_known = false;
 		start_without_request(c, f);
 	}
 }
 
 void iw_cap_startup_drop(struct iw_cap *c, struct flow *f)
 {
-	if (!f->follow)
+	if (!f->mpa)
 		return;
 	for (unsigned d = 0; d < 2; d++)
-		iw_cap_walk_drop(c, &f->follow->walk[d]);
-	iw_cap_transfer_drop(c, &f->follow->transfer);
-	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
-	f->follow = NULL;
+		iw_cap_fpdu_drop(c, &f->mpa->fpdus[d]);
+	iw_cap_transfer_drop(c, &f->mpa->transfer);
+	iw_mem_free(c->mem, f->mpa, sizeof(*f->mpa));
+	f->mpa = NULL;
 }

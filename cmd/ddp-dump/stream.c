@@ -43,7 +43,7 @@ void iw_cap_stream_drop(struct iw_cap *c, struct dir *s)
 }
 
 /* The direction has come n octets further. */
-static void go_on(struct dir *s, size_t n)
+static void advance(struct dir *s, size_t n)
 {
 	s->next += (uint32_t)n;
 	s->hole_watched = false;
@@ -64,15 +64,15 @@ static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum 
 		break;
 	case PHASE_FIRST:
 	case PHASE_FPDU:
-	case PHASE_HUNT:
-		iw_cap_walk_gap(c, f, d, n, why);
+	case PHASE_RESYNC:
+		iw_cap_fpdu_gap(c, f, d, n, why);
 		break;
 	case PHASE_WAIT:
 	case PHASE_PLAIN:
 	case PHASE_COUNT:
 		break;
 	}
-	go_on(s, n);
+	advance(s, n);
 }
 
 /* Octets taken; 0: the direction waits for the other one. */
@@ -89,17 +89,17 @@ static size_t consume(struct iw_cap *c, struct flow *f, unsigned d, const struct
 		break;
 	case PHASE_FIRST:
 	case PHASE_FPDU:
-	case PHASE_HUNT:
-		n = iw_cap_walk_run(c, f, d, r);
+	case PHASE_RESYNC:
+		n = iw_cap_fpdu_run(c, f, d, r);
 		break;
 	case PHASE_PLAIN:
 	case PHASE_COUNT:
-		if (f->follow && f->follow->agreed)
+		if (f->mpa && f->mpa->agreed)
 			c->totals.undecoded_octets += n;
 		break;
 	}
 	if (n)
-		go_on(s, n);
+		advance(s, n);
 	return n;
 }
 
@@ -248,7 +248,7 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 {
 	struct run *r = &c->cur_run;
 	uint32_t end = c->cur_seq + (uint32_t)r->len + c->cur_missing;
-	bool agreed = f->follow && f->follow->agreed;
+	bool agreed = f->mpa && f->mpa->agreed;
 
 	if (!agreed && r->off == 0 && r->len >= IW_MPA_KEY_LEN &&
 	    memcmp(r->p, IW_MPA_REQUEST_KEY, IW_MPA_KEY_DIFFERS) == 0 &&
@@ -360,7 +360,7 @@ static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 
 	if (s->phase == PHASE_PLAIN)
 		return step_plain(c, f, s);
-	if (s->fin_told) {
+	if (s->fin_reported) {
 		r->len = 0;
 		c->cur_missing = 0;
 		return true;
@@ -400,16 +400,16 @@ static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 	return true;
 }
 
-static void tell_fin(struct iw_cap *c, struct flow *f, unsigned d)
+static void report_fin(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
 	struct iw_cap_event *ev;
 
-	s->fin_told = true;
-	if (!f->follow)
+	s->fin_reported = true;
+	if (!f->mpa)
 		return;
 
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 
 	if (s->phase == PHASE_FPDU && w->begun && w->tentative == CERTAIN) {
 		struct iw_fault *why = iw_cap_event_error(c, f, d, s->fin_time_ns, s->fin_frame);
@@ -419,7 +419,7 @@ static void tell_fin(struct iw_cap *c, struct flow *f, unsigned d)
 			w->pos - w->start);
 		why->clause = "RFC 5044 7.2";
 		why->offset = w->start;
-		iw_cap_walk_end(c, f, d);
+		iw_cap_fpdu_end(c, f, d);
 	}
 	ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, s->fin_time_ns, s->fin_frame);
 	ev->tcp.kind = IW_CAP_TCP_FIN;
@@ -432,15 +432,15 @@ bool iw_cap_stream_step(struct iw_cap *c, struct flow *f, unsigned d)
 	struct dir *s = &f->dir[d];
 	struct piece *p;
 
-	if (f->follow && iw_cap_walk_replay(c, f, d))
+	if (f->mpa && iw_cap_fpdu_replay(c, f, d))
 		return true;
 	if (c->cur == f && c->cur_dir == d && (c->cur_run.len || c->cur_missing))
 		return step_current(c, f, d);
 	p = first_piece(s);
 	if (p)
 		return step_queue(c, f, d, p);
-	if (s->fin_known && !s->fin_told && !iw_seq32_before(s->next, s->fin_seq)) {
-		tell_fin(c, f, d);
+	if (s->fin_known && !s->fin_reported && !iw_seq32_before(s->next, s->fin_seq)) {
+		report_fin(c, f, d);
 		return true;
 	}
 	return false;
