@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Events explained: each field of their headers with its octets, value, meaning and clause. The fields of a
- * header come from its table in lib/wire. What depends on more than the header is added here: whether a CRC is
- * right, the edition of DDP over SCTP, the meaning of a Terminate whose bits are exchanged.
+ * Events explained: each field of their headers with its octets, value, meaning and clause. The
+ * fields of a header come from its table in lib/wire. What depends on more than the header is added
+ * here: whether a CRC is right, the edition of DDP over SCTP, the meaning of a Terminate whose bits
+ * are exchanged.
  */
 #include "ddp-dump/capture.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The phases of one direction of a TCP connection, from the search for an MPA key to full operation. */
+/* The phases of one direction of a TCP connection, from the search for an MPA key to full
+ * operation. */
 #include "ddp-dump/internal.h"
 
 #include <assert.h>

@@ -560,8 +560,8 @@ static enum iw_cap_crc verdict(const uint8_t *p, size_t len)
 }
 
 /*
- * Where the first packet ends. UDP segmentation offload hands several of equal size over as one, and
- * so they are captured at the sender: the next one begins, at the end of a chunk, with the same
+ * Where the first packet ends. UDP segmentation offload hands several of equal size over as one,
+ * and so they are captured at the sender: the next one begins, at the end of a chunk, with the same
  * ports and tag, and what is before it has a good checksum.
  */
 static size_t packet_end(const uint8_t *p, size_t len)

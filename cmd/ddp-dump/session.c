@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * DDP Stream Sessions (RFC 5043 5.2 and 6). A message is told when it comes. What a session may hold
- * is judged in the order of the DDP-SSNs, as RFC 5043 6.1 has it: a message that comes ahead of its
- * turn is kept, headers only, until those before it have come or are lost.
+ * DDP Stream Sessions (RFC 5043 5.2 and 6). A message is told when it comes. What a session may
+ * hold is judged in the order of the DDP-SSNs, as RFC 5043 6.1 has it: a message that comes ahead
+ * of its turn is kept, headers only, until those before it have come or are lost.
  */
 #include "ddp-dump/internal.h"
 

@@ -132,8 +132,8 @@ static void cur_skip(struct iw_cap *c, size_t n)
 	c->cur_seq += (uint32_t)n;
 }
 
-/* The next n octets of the current segment came before, and were those at first, if they are still at
- * hand. */
+/* The next n octets of the current segment came before, and were those at first, if they are still
+ * at hand. */
 static void cur_again(struct iw_cap *c, size_t n, const uint8_t *first)
 {
 	c->totals.repeated_octets += n;
@@ -154,8 +154,9 @@ void iw_cap_report_again(struct iw_cap *c, struct flow *f, unsigned d)
 }
 
 /*
- * If one segment covers at least this many pieces, they become one. Otherwise a sender that begins with thousands of single octets would cause
- * a visit of each of them for every later segment over them. The frame and offset of the first piece apply to all.
+ * If one segment covers at least this many pieces, they become one. Otherwise a sender that begins
+ * with thousands of single octets would cause a visit of each of them for every later segment over
+ * them. The frame and offset of the first piece apply to all.
  */
 #define COVERED_MOST 16
 
