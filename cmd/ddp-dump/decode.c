@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The decoder: a frame goes to its connection, and steps are done until an event is there. */
+/* The decoder: finds the flow of a frame, and does steps until there is an event. */
 #include "ddp-dump/internal.h"
 
 #include "ddp-dump/packet.h"
@@ -55,7 +55,7 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	return 0;
 }
 
-/* Each file frees what its part of the flow holds. */
+/* Each file frees its own part of the flow. */
 static void flow_free(struct iw_cap *c, struct flow *f)
 {
 	for (unsigned d = 0; d < 2; d++)
@@ -67,8 +67,7 @@ static void flow_free(struct iw_cap *c, struct flow *f)
 
 void iw_cap_finish(struct iw_cap *c)
 {
-	/* In the order in which they appeared would need a sort; the order in which they were
-	 * last heard of is as good. */
+	/* By the time of the last frame: the order of appearance would need a sort. */
 	for (int i = 0; i < LRU_COUNT; i++) {
 		struct iw_list *l;
 
@@ -109,7 +108,7 @@ static void count_other(struct iw_cap *c, enum packet_kind kind)
 		c->totals.sctp_frames++;
 		break;
 	case PACKET_OTHER:
-	case PACKET_CUT: /* among cut_frames already */
+	case PACKET_CUT: /* also counted in cut_frames */
 		c->totals.other_frames++;
 		break;
 	case PACKET_FRAGMENT:
@@ -121,7 +120,7 @@ static void count_other(struct iw_cap *c, enum packet_kind kind)
 	}
 }
 
-/* A SYN with another initial sequence number: the same ports, used again. */
+/* A SYN with another initial sequence number: the ports are used for a new connection. */
 static bool is_new_connection(const struct dir *s, const struct packet *p)
 {
 	if (!(p->flags & TCP_SYN))
@@ -159,7 +158,7 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 		f->reset_time_ns = c->now_ns;
 		f->reset_frame = c->frame;
 	}
-	/* The octets behind a RST are a text for people, if anything (RFC 9293 3.5.3). */
+	/* The payload of a RST is not part of the stream (RFC 9293 3.5.3). */
 	if (p->flags & TCP_RST)
 		return;
 	c->cur_seq = seq;
@@ -169,7 +168,7 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 	c->cur_run = (struct run){ p->data, p->len, c->now_ns, c->frame, 0 };
 }
 
-/* The connection of a segment, and who sent it; NULL: it is a new one. */
+/* Returns the connection of a segment, and the index of its sender. NULL: a new connection. */
 static struct flow *tcp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
 {
 	struct flow *f = iw_cap_flow_find(c, IW_CAP_OVER_TCP, p->end, from);
@@ -244,7 +243,7 @@ static void report_align(struct iw_cap *c, struct flow *f, unsigned d)
 			f->mpa->fpdus[d].align;
 }
 
-/* What is left when no more octets can come. */
+/* The connection has ended: reports the last losses and the histograms. */
 static void flow_end(struct iw_cap *c, struct flow *f)
 {
 	for (unsigned d = 0; d < 2; d++) {
@@ -253,7 +252,7 @@ static void flow_end(struct iw_cap *c, struct flow *f)
 
 		if (!f->mpa)
 			continue;
-		/* An ACK one above: a FIN that was not captured. */
+		/* An ACK of one more octet is for a FIN that was not captured. */
 		if (s->known && s->acked_known && iw_seq32_before(s->next, s->acked) && hole > 1 &&
 		    !s->fin_reported && s->phase != PHASE_PLAIN) {
 			iw_cap_report_loss(c, f, d, hole, IW_CAP_WHY_END, false,
@@ -265,7 +264,7 @@ static void flow_end(struct iw_cap *c, struct flow *f)
 	}
 }
 
-/* Octets that wait for the other direction's start-up frame. */
+/* Octets of one direction are queued until the other direction's start-up frame is known. */
 static bool is_stalled(const struct flow *f)
 {
 	for (int d = 0; d < 2; d++)
@@ -287,7 +286,7 @@ static bool tcp_step(struct iw_cap *c, struct flow *f)
 		iw_cap_startup_give_up(c, f);
 		return true;
 	}
-	/* Behind a reset more may come, wrongly or because it was a forged one. */
+	/* After a reset more octets may follow, if the peer did not accept it. */
 	if (f->closing)
 		flow_end(c, f);
 	f->flush = false;
@@ -312,7 +311,7 @@ static bool flow_step(struct iw_cap *c, struct flow *f)
 	return (c->cur == f && iw_cap_sctp_step(c, f)) || (f->closing && iw_cap_sctp_flush(c, f));
 }
 
-/* One step; false: nothing is left to do. */
+/* Does one step. False: nothing to do. */
 static bool step(struct iw_cap *c)
 {
 	struct iw_list *l = iw_list_first(&c->closing);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The ring of events that the caller fetches one after another. */
+/* The queue of events that the caller fetches one by one. */
 #include "ddp-dump/internal.h"
 
 #include <assert.h>
@@ -36,8 +36,8 @@ void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n
 
 	c->totals.losses++;
 	c->totals.lost_octets += n;
-	/* A capture with a snap length has such a hole in every frame, and each ddp event says
-	 * that its CRC is absent. */
+	/* A capture with a snap length has such a hole in each frame. One report is enough: each
+	 * ddp event shows that its CRC is absent. */
 	if (why == IW_CAP_WHY_SNAP && sync) {
 		if (s->snap_reported)
 			return;

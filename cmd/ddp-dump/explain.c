@@ -13,7 +13,7 @@
 #include "util/num.h"
 #include "wire/field.h"
 
-/* What is being written. */
+/* The fields written so far. */
 struct list {
 	struct iw_cap_field *out;
 	size_t n, max;
@@ -120,7 +120,7 @@ static void add_header(struct list *l, const char *name, const struct iw_layout 
 	}
 }
 
-/* Octets that are no field: how many, and those captured. */
+/* Payload, pad or Private Data: captured of len octets are at p. */
 static void add_octets(struct list *l, const char *name, const char *clause, uint32_t off,
 		       const uint8_t *p, size_t captured, uint64_t len, const char *meaning)
 {
@@ -174,7 +174,8 @@ static void explain_terminate(struct list *l, uint32_t off, const uint8_t *p, si
 			   p + at, len - at);
 }
 
-/* The DDP header and what RDMAP puts behind it; the octets of the segment that are explained. */
+/* Explains the DDP header and the RDMAP header after it. Returns how many octets of the segment are
+ * explained. */
 static size_t explain_segment(struct list *l, uint32_t off, const uint8_t *p, size_t len)
 {
 	const struct iw_cap_ddp *e = &l->ev->ddp;
@@ -351,7 +352,7 @@ size_t iw_cap_explain(struct iw_cap_field *out, size_t max, struct iw_cap_scratc
 
 #define ROW 16 /* octets in a line of hex */
 
-/* Fields from i on that are of one header, behind each other. */
+/* The end of the fields that belong to the same header as field i, and follow it in memory. */
 static size_t fields_of_header(const struct iw_cap_field *f, size_t n, size_t i)
 {
 	size_t end = i + 1;
@@ -367,7 +368,7 @@ static void hex4(struct iw_text *t, uint32_t v)
 	uint8_t p[4];
 
 	iw_put_be32(p, v);
-	/* Offsets above 65,535 have more digits. */
+	/* An offset above 65,535 has eight digits. */
 	iw_text_octets(t, p + (v > 0xffff ? 0 : 2), v > 0xffff ? 4 : 2);
 }
 

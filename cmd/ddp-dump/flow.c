@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The table of TCP connections and SCTP associations: a hash of both ends, one of the Verification
- * Tags, and lists of who was heard of last, for when it is full. */
+/* The table of TCP connections and SCTP associations: a hash table by both ends, one by
+ * Verification Tag, and lists in the order of last use, to drop a flow when the table is full. */
 #include "ddp-dump/internal.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static uint64_t hash_end(const struct iw_cap *c, const struct iw_cap_end *e)
 		   (uint64_t)e->udp_port << 17 ^ (uint64_t)e->port << 1 ^ e->v6);
 }
 
-/* The same for both directions. */
+/* Equal for both directions. */
 static size_t bucket_of(const struct iw_cap *c, const struct iw_cap_end end[2])
 {
 	return (hash_end(c, &end[0]) + hash_end(c, &end[1])) & (c->buckets - 1);
@@ -45,7 +45,7 @@ static bool same_end(const struct iw_cap_end *a, const struct iw_cap_end *b)
 	return same_ports(a, b) && a->v6 == b->v6 && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
-/* The packets to this port carry this tag. */
+/* tag: of packets to this port. */
 static size_t tag_bucket_of(const struct iw_cap *c, const struct iw_cap_end *to, uint32_t tag)
 {
 	return mix(mix(c->seed ^ tag) ^ (uint64_t)to->udp_port << 16 ^ to->port) & (c->buckets - 1);
@@ -213,7 +213,7 @@ void iw_cap_flow_close(struct iw_cap *c, struct flow *f)
 void iw_cap_flow_free(struct iw_cap *c, struct flow *f)
 {
 	iw_list_del(&f->link);
-	/* iw_cap_finish() also closes the connection of a frame whose events were not fetched. */
+	/* iw_cap_finish() may close the flow of a frame whose events were not all fetched. */
 	if (c->cur == f)
 		c->cur = NULL;
 	iw_mem_free(c->mem, f, sizeof(*f));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * FPDUs and markers (RFC 5044 4). Nothing is put together: the front of an FPDU is kept, its CRC
- * runs along, and the payload only passes by, so that an FPDU of any size in any number of TCP
- * segments costs the same few octets of memory.
+ * FPDUs and markers (RFC 5044 4). An FPDU is not reassembled, unless its payload is wanted: only
+ * its first octets are kept, and its CRC is computed as the octets arrive. So an FPDU of any size,
+ * in any number of TCP segments, needs little memory.
  *
- * When the boundaries are lost, the next FPDU is looked for where a marker points, or at the start
- * of a TCP segment. What is found there is a guess until the FPDU has proved itself by its CRC, and
- * nothing is told of a guess.
+ * When the boundaries are lost, the next FPDU is searched where a marker points, or at the start of
+ * a TCP segment. An FPDU found there is not reported until its CRC proves it.
  */
 #include "ddp-dump/internal.h"
 
@@ -14,9 +13,9 @@
 
 #include "wire/crc32c.h"
 
-#define MARK_MASK 0xfffcu /* RFC 5044 4.3: the low two bits of FPDUPTR count as zero */
+#define MARK_MASK 0xfffcu /* RFC 5044 4.3: the receiver ignores the low two bits of FPDUPTR */
 
-/* The octets of the FPDU are not kept any more. */
+/* Frees the octets of the FPDU. */
 static void body_free(struct iw_cap *c, struct fpdus *w)
 {
 	iw_mem_free(c->mem, w->body_own, w->body_size);
@@ -57,7 +56,7 @@ void iw_cap_fpdu_resync(struct flow *f, unsigned d)
 	w->replay_len = w->replay_at = 0;
 	w->buf_len = 0;
 	iw_cap_order_forget(&w->order);
-	/* Where markers lie is known only from the first octet on. */
+	/* The places of markers count from the first octet of full operation, which is unknown. */
 	if (w->markers && !w->pos_known) {
 		iw_cap_set_phase(&f->dir[d], PHASE_PLAIN);
 		return;
@@ -98,8 +97,8 @@ static enum iw_cap_crc crc_verdict(struct mpa *mpa, const struct fpdus *w)
 		return IW_CAP_CRC_OFF;
 	if (w->missing)
 		return IW_CAP_CRC_ABSENT;
-	/* Neither frame that was captured offer C = 1; the other one may have. A CRC that is
-	 * right is no accident. */
+	/* The captured start-up frame has C = 0; the missing one may have C = 1. A correct CRC
+	 * field is no coincidence. */
 	if (mpa->crc == CRC_UNKNOWN)
 		mpa->crc = good ? CRC_ON : CRC_OFF;
 	if (mpa->crc == CRC_OFF)
@@ -107,7 +106,7 @@ static enum iw_cap_crc crc_verdict(struct mpa *mpa, const struct fpdus *w)
 	return good ? IW_CAP_CRC_GOOD : IW_CAP_CRC_BAD;
 }
 
-/* Has the FPDU at a guessed place proved that it is one? */
+/* The octets at a place that is not certain are an FPDU. */
 static bool is_proved(const struct fpdus *w, enum iw_cap_crc crc, enum shape shape,
 		      enum iw_cap_why *why)
 {
@@ -179,9 +178,9 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	w->begun = false;
 	iw_cap_segment_report(c, f, d, r, crc);
 	body_free(c, w);
-	/* A length that a bad CRC covers must not be trusted (RFC 5044 6). A sound header is a
-	 * reason to trust it all the same, since a peer that takes its CRC wrongly is what
-	 * people look for. */
+	/* If the CRC is bad, ULPDU_Length must not be trusted (RFC 5044 6). With a valid header it
+	 * is trusted nevertheless: a peer that computes its CRC wrongly is what users search
+	 * for. */
 	if (crc == IW_CAP_CRC_GOOD || shape == SHAPE_STRICT || w->missing)
 		return;
 	if (crc == IW_CAP_CRC_BAD || shape == SHAPE_NONE || w->bad_marks)
@@ -207,7 +206,7 @@ static void check_mark(struct fpdus *w)
 		w->bad_marks++;
 }
 
-/* Octets of a marker, as many as are there. p NULL: they are missing. */
+/* Takes octets of a marker and returns their number. p NULL: they are missing. */
 static size_t take_mark(struct fpdus *w, const uint8_t *p, size_t len)
 {
 	size_t in = w->pos % IW_MPA_MARKER_SPACING;
@@ -239,8 +238,8 @@ static void check_pad(struct fpdus *w, const uint8_t *p, size_t n)
 }
 
 /*
- * Keeps n octets at p, which come after w->got others, if the payload of the FPDU is wanted and
- * everything before them is there. The first four octets, which are in w->head, tell whether it is.
+ * Keeps n octets at p, which follow w->got others, if the payload of the FPDU is wanted and all
+ * earlier octets were kept. The first four octets, in w->head, decide whether it is wanted.
  */
 static void keep_body(struct iw_cap *c, const struct mpa *mpa, struct fpdus *w, const uint8_t *p,
 		      size_t n)
@@ -270,7 +269,8 @@ static void keep_body(struct iw_cap *c, const struct mpa *mpa, struct fpdus *w, 
 	w->body_len += n;
 }
 
-/* Octets that are not marker, up to the next marker or the next field. */
+/* Takes octets up to the next marker or field, and returns their number. p NULL: they are
+ * missing. */
 static size_t take_body(struct iw_cap *c, const struct mpa *mpa, struct fpdus *w, const uint8_t *p,
 			size_t len)
 {
@@ -287,7 +287,7 @@ static size_t take_body(struct iw_cap *c, const struct mpa *mpa, struct fpdus *w
 	} else if (in_crc) {
 		memcpy(w->crc_wire + (w->got - body), p, n);
 	} else {
-		/* Nothing behind a hole belongs to the front. */
+		/* w->head ends at the first hole. */
 		if (w->head_len == w->got && w->got < HEAD_MAX) {
 			size_t k = IW_MIN(n, (size_t)(HEAD_MAX - w->got));
 
@@ -308,8 +308,8 @@ static size_t take_body(struct iw_cap *c, const struct mpa *mpa, struct fpdus *w
 	return n;
 }
 
-/* Octets taken, at most to the end of the FPDU, which is finished then. p NULL: they are
- * missing; ULPDU_Length is known then. */
+/* Takes octets, at most to the end of the FPDU, which it then finishes. Returns their number. p
+ * NULL: they are missing, and ULPDU_Length is known. */
 static size_t take_octets(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *p,
 			  size_t len, const struct run *r, uint32_t off)
 {
@@ -322,7 +322,7 @@ static size_t take_octets(struct iw_cap *c, struct flow *f, unsigned d, const ui
 		w->last_frame = r->frame;
 		w->segments++;
 	}
-	/* When there is no memory for it the markers are checked and not listed. */
+	/* Without memory for the list, the markers are only checked. */
 	if (w->markers && !w->list)
 		w->list = iw_mem_array(c->mem, IW_CAP_MARKS_MAX, sizeof(*w->list));
 	while (used < len) {
@@ -340,7 +340,7 @@ static size_t take_octets(struct iw_cap *c, struct flow *f, unsigned d, const ui
 	return used;
 }
 
-/* The usual case: the whole FPDU lies in front of us, and no markers. */
+/* The fast path: a whole FPDU in one run, without markers. 0: something else. */
 static size_t take_whole(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct fpdus *w = fpdus_of(f, d);
@@ -374,7 +374,7 @@ static size_t take_whole(struct iw_cap *c, struct flow *f, unsigned d, const str
 
 /* --- where full operation begins --- */
 
-/* Sets octets aside that are walked before those that come next. */
+/* Keeps octets of w->buf that iw_cap_fpdu_replay() decodes before the next ones. */
 static void replay(struct fpdus *w, size_t at, size_t len, const struct run *r)
 {
 	w->replay_at = (uint16_t)at;
@@ -384,8 +384,9 @@ static void replay(struct fpdus *w, size_t at, size_t len, const struct run *r)
 }
 
 /*
- * The first four octets: a marker that is due there is zero (RFC 5044 4.3), and a ULPDU_Length
- * never is. So they tell whether markers are there, and whether that is what was agreed.
+ * The first four octets of full operation: a marker is zero there (RFC 5044 4.3), and a
+ * ULPDU_Length never is. So they show whether the sender uses markers, which may differ from the
+ * agreement.
  */
 static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
@@ -427,10 +428,10 @@ static size_t first_run(struct iw_cap *c, struct flow *f, unsigned d, const stru
 /* --- lost boundaries --- */
 
 /*
- * buf holds a marker, the octets behind it, and the next marker. The next one says how far back the
- * FPDU that it lies in begins: if that is behind the first marker, there is the boundary. (FPDUPTR
- * 0: right behind the next marker, which belongs to that FPDU; the same holds for the first marker
- * when the FPDU begins right behind it.)
+ * buf holds a marker, the octets after it, and the next marker. FPDUPTR of the second marker is the
+ * distance back to the ULPDU_Length of its FPDU. If that is after the first marker, it is the
+ * boundary. A marker directly before a ULPDU_Length belongs to the same FPDU: with FPDUPTR 0 the
+ * FPDU begins with the second marker, and one right after the first marker begins with that marker.
  */
 static void on_marked_block(struct flow *f, unsigned d, const struct run *r)
 {
@@ -439,7 +440,7 @@ static void on_marked_block(struct flow *f, unsigned d, const struct run *r)
 	size_t at;
 
 	if (back > IW_MPA_MARKER_SPACING - IW_MPA_MARKER_LEN) {
-		/* It began before the first marker: the second is the first of the next block. */
+		/* The FPDU began before the first marker: continue with the second one. */
 		w->skipped += IW_MPA_MARKER_SPACING;
 		memcpy(w->buf, w->buf + IW_MPA_MARKER_SPACING, IW_MPA_MARKER_LEN);
 		w->buf_len = IW_MPA_MARKER_LEN;
@@ -489,7 +490,7 @@ static size_t resync_run(struct flow *f, unsigned d, const struct run *r)
 
 	if (w->markers)
 		return resync_marked(f, d, r);
-	/* RFC 5044 5: a sender that can do so begins an FPDU where it begins a TCP segment. */
+	/* RFC 5044 5: a sender should begin each FPDU at the start of a TCP segment. */
 	if (r->off == 0 && r->len >= IW_MPA_HEAD_LEN + IW_DDP_TAGGED_LEN) {
 		uint8_t head_len = (uint8_t)IW_MIN(r->len, (size_t)HEAD_MAX);
 
@@ -504,7 +505,7 @@ static size_t resync_run(struct flow *f, unsigned d, const struct run *r)
 	return r->len;
 }
 
-/* --- the doors --- */
+/* --- octets of the stream --- */
 
 size_t iw_cap_fpdu_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
@@ -530,7 +531,7 @@ bool iw_cap_fpdu_replay(struct iw_cap *c, struct flow *f, unsigned d)
 
 	if (!len)
 		return false;
-	/* A failed guess throws away what is left, so the rest is noted first. */
+	/* take_octets() may start a search, which resets replay_len. */
 	w->replay_len = 0;
 	n = take_octets(c, f, d, w->buf + at, len, r, r->off);
 	r->off = OFF_UNKNOWN;
@@ -544,11 +545,10 @@ bool iw_cap_fpdu_replay(struct iw_cap *c, struct flow *f, unsigned d)
 	return true;
 }
 
-/* Octets of the stream that the FPDU under way takes; ULPDU_Length is known. */
+/* Octets of the current FPDU in the stream; ULPDU_Length is known. */
 static uint64_t fpdu_octets(const struct fpdus *w)
 {
-	/* Where markers lie repeats every 512 octets, so the low bits of the position are
-	 * enough. */
+	/* The places of markers repeat each 512 octets, so the low bits of the position suffice. */
 	return w->markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)w->start, w->ulpdu_len)
 			  : iw_mpa_fpdu_len(w->ulpdu_len);
 }
@@ -578,7 +578,7 @@ void iw_cap_fpdu_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, e
 		(void)take_octets(c, f, d, NULL, n, &r, OFF_UNKNOWN);
 		return;
 	}
-	/* Told with the resync, or at the end. */
+	/* Reported with the resync, or counted at the end. */
 	w->skipped += s->phase == PHASE_FIRST ? w->buf_len : 0;
 	w->tentative = CERTAIN;
 	if (s->phase == PHASE_FIRST && !w->markers_known)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sorted queues of data that arrived out of order: a skip list with links in both directions. */
+/* Sorted queues of data that arrived out of order: doubly linked skip lists, and blocks for their
+ * elements over SCTP. */
 #include "ddp-dump/internal.h"
 
 static struct queued *queued_of(struct iw_list *l)
@@ -19,7 +20,7 @@ static bool is_after(uint64_t a, uint64_t b)
 	return (int64_t)(a - b) > 0;
 }
 
-/* path: the last element at or before key in each lane, or the head of the lane. */
+/* path: in each level, the last element whose key is at most key, or the head of the level. */
 static struct iw_list *seek(struct iw_cap *c, struct queue *q, uint64_t key,
 			    struct iw_list *path[static LEVELS])
 {
@@ -53,7 +54,7 @@ struct iw_list *iw_cap_queue_seek(struct iw_cap *c, struct queue *q, uint64_t ke
 
 static void insert(struct iw_list *at, struct iw_list *l)
 {
-	/* In the list that begins at the next element, this place is the tail. */
+	/* iw_list_add_tail() inserts before its first argument. */
 	iw_list_add_tail(at->next, l);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SCTP as an onlooker sees it (RFC 9260): packets, their checksums, their chunks; which DATA chunks
- * came, came again or are lost; fragments put together as far as headers go. What is no DDP
- * association costs a flow and nothing more.
+ * SCTP in a capture (RFC 9260): packets, checksums and chunks; new, repeated and lost DATA chunks;
+ * reassembly of the headers of fragmented messages. An association without DDP needs no memory
+ * beyond its flow.
  */
 #include "ddp-dump/internal.h"
 
@@ -10,21 +10,21 @@
 
 #include "ddp-dump/packet.h"
 
-/* Places where a packet could end that are tried before it is taken for a single one. */
+/* Possible ends of a packet that are tried before the octets are taken for a single packet. */
 #define TRAIN_TRIES 4
 
 #define VTAG_AT 4 /* in the common header */
 
 /* --- which association --- */
 
-/* The chunk is an INIT or INIT ACK whose fixed part is there. */
+/* The chunk is an INIT or INIT ACK, and its fixed part was captured. */
 static bool read_init(struct iw_sctp_init *out, uint8_t type, const uint8_t *value, size_t len)
 {
 	return (type == IW_SCTP_INIT || type == IW_SCTP_INIT_ACK) &&
 	       iw_wire_sctp_init_decode(out, value, len) > 0;
 }
 
-/* An INIT that does not belong to the association of these ends. */
+/* An INIT that does not belong to the present association of these ends. */
 static bool is_new_association(const struct flow *f, unsigned d, const struct packet *p)
 {
 	struct iw_sctp_init in;
@@ -48,7 +48,7 @@ struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned
 		iw_cap_flow_close(c, f);
 		return NULL;
 	}
-	/* RFC 9260 6.4: an end may send from any address that it has listed. */
+	/* RFC 9260 6.4: a multihomed end may send from each address that it has listed. */
 	if (tag && (!f || !f->assoc || f->assoc->way[1 - *from].tag != tag)) {
 		other = iw_cap_flow_find_tag(c, p->end, tag, &d);
 		if (other) {
@@ -90,7 +90,7 @@ static void note_ddp(struct iw_cap *c, struct assoc *a)
 	a->ddp_counted = true;
 }
 
-/* --- telling --- */
+/* --- events --- */
 
 static struct iw_cap_sctp *report(struct iw_cap *c, struct flow *f, unsigned d,
 				  enum iw_cap_sctp_kind kind)
@@ -122,7 +122,8 @@ static void advance(struct way *w)
 	}
 }
 
-/* Called for each chunk and each loss: in between cum moves by less than 2^32. */
+/* Must be called for each chunk and each loss, so that cum moves by less than 2^32 between
+ * calls. */
 static void follow_cum(struct way *w)
 {
 	w->cum_wide += (uint32_t)(w->cum - (uint32_t)w->cum_wide);
@@ -133,14 +134,14 @@ static uint64_t key_of(const struct way *w, uint32_t tsn)
 	return w->cum_wide + (uint64_t)(int32_t)(tsn - (uint32_t)w->cum_wide);
 }
 
-/* A run: consecutive TSNs, fragments of one message. b follows a in a run. */
+/* A run is fragments of one message with consecutive TSNs. True: b follows a in a run. */
 static bool follows(const struct held *a, const struct held *b)
 {
 	return b->q.key == a->q.key + 1 && !(a->flags & IW_SCTP_DATA_E) &&
 	       !(b->flags & IW_SCTP_DATA_B);
 }
 
-/* Missing TSNs up to cum will not arrive. */
+/* A neighbour of the run is lost: all TSNs up to cum are there or lost. */
 static bool is_dead(const struct way *w, const struct held *first, const struct held *last)
 {
 	return (!(first->flags & IW_SCTP_DATA_B) && first->q.key <= w->cum_wide + 1) ||
@@ -148,8 +149,8 @@ static bool is_dead(const struct way *w, const struct held *first, const struct 
 }
 
 /*
- * Drops runs of which a neighbour is lost. None begins after cum + 1, and of those that begin
- * before at most two stay: one that ends at cum or later, and one that begins at cum + 1.
+ * Drops runs with a lost neighbour. Only runs that begin at cum + 1 or before can have one, and at
+ * most two of these stay: one that ends at cum or later, and one that begins at cum + 1.
  */
 static void drop_lost_fragments(struct iw_cap *c, struct way *w)
 {
@@ -172,7 +173,7 @@ static void drop_lost_fragments(struct iw_cap *c, struct way *w)
 	}
 }
 
-/* The TSNs up to this one that have not come will not come. */
+/* The missing TSNs up to this one are lost. */
 static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, enum iw_cap_why why)
 {
 	struct way *w = &f->assoc->way[d];
@@ -212,7 +213,7 @@ static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, e
 	e->chunks = lost;
 }
 
-/* False: it came before. */
+/* False: the TSN was received before. */
 static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
 {
 	struct way *w = &f->assoc->way[d];
@@ -235,7 +236,8 @@ static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
 	return true;
 }
 
-/* The TSNs between cum and the next one that came: does the peer go on as if it had them? */
+/* The TSNs after cum are missing, but the peer has acknowledged them, and HOLE_PACKETS or HOLE_NS
+ * have passed. */
 static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct way *w)
 {
 	if (!w->tsn_known || w->high == w->cum || !w->acked_known ||
@@ -264,7 +266,7 @@ static void note_ack(struct flow *f, unsigned d, uint32_t cum)
 
 /* --- chunks --- */
 
-/* RFC 5061 4.2.6 among the parameters; what cannot be read ends the search. */
+/* Searches the parameters for the adaptation indication (RFC 5061 4.2.6), up to a malformed one. */
 static void read_adaptation(struct way *w, const uint8_t *p, size_t len)
 {
 	struct iw_sctp_param param;
@@ -342,7 +344,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	e->head_len = sizeof(c->pkt.head);
 }
 
-/* What DDP's PPID is in RFC 5043; 0: it is none. */
+/* Converts a PPID of the association's edition to that of RFC 5043. 0: not a PPID of DDP. */
 static uint32_t ppid_of(const struct iw_cap *c, const struct flow *f, uint32_t ppid)
 {
 	const struct iw_sctpmap_profile *p = f->assoc ? f->assoc->profile : c->profile;
@@ -352,7 +354,8 @@ static uint32_t ppid_of(const struct iw_cap *c, const struct flow *f, uint32_t p
 					 : 0;
 }
 
-/* RFC 5043 5.1: such an association carries nothing else, and DDP is carried by no other. */
+/* RFC 5043 5.1: an association with the adaptation indication carries only DDP, and DDP is carried
+ * only by such associations. */
 static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t ppid, bool is_ddp)
 {
 	struct way *w = &f->assoc->way[d], *back = &f->assoc->way[1 - d];
@@ -375,7 +378,7 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 	why->clause = "RFC 5043 5.1";
 }
 
-/* The ends of the run that h, which is new, is in. True: the message is whole. */
+/* Finds the ends of the run that the new fragment h belongs to. True: the message is complete. */
 static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, struct held **first,
 		     struct held **last)
 {
@@ -392,7 +395,8 @@ static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, stru
 	return (*first)->flags & IW_SCTP_DATA_B && (*last)->flags & IW_SCTP_DATA_E;
 }
 
-/* Its front is put together in the first of them, which has room for all that is looked at. */
+/* Reassembles the first octets of the message in its first fragment: held.head has room for all
+ * headers. */
 static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *first,
 		 struct held *last)
 {
@@ -410,7 +414,7 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 		m.deviations |= IW_CAP_DEV_ORDERED;
 	for (struct held *h = first; h != last; m.fragments++) {
 		h = held_of(h->q.link.next);
-		/* Nothing behind a hole belongs to the front. */
+		/* head ends at the first hole. */
 		if (first->head_len == m.len) {
 			size_t n =
 				IW_MIN((size_t)h->head_len, sizeof(first->head) - first->head_len);
@@ -440,7 +444,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 	uint64_t key = key_of(w, data->tsn);
 
 	if (!h) {
-		/* Its message will never be whole. */
+		/* Its message will never be complete. */
 		w->lossy = true;
 		w->losses++;
 		c->totals.undecoded_octets += len;
@@ -461,7 +465,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 		join(c, f, d, first, last);
 }
 
-/* len: octets of user data on the wire; data->len: captured. */
+/* len: octets of user data on the wire; data->len: captured octets. */
 static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 		    const struct iw_sctp_data *data, size_t len)
 {
@@ -510,7 +514,7 @@ static void on_abort(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t
 		report(c, f, d, IW_CAP_SCTP_ABORT)->cause = len >= 4 ? iw_get_be16(value) : 0;
 }
 
-/* value_len: captured octets of the value; len: octets it has. */
+/* value_len: captured octets of the value; len: octets on the wire. */
 static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t flags,
 		     const uint8_t *value, size_t value_len, size_t len)
 {
@@ -560,9 +564,9 @@ static enum iw_cap_crc verdict(const uint8_t *p, size_t len)
 }
 
 /*
- * Where the first packet ends. UDP segmentation offload hands several of equal size over as one,
- * and so they are captured at the sender: the next one begins, at the end of a chunk, with the same
- * ports and tag, and what is before it has a good checksum.
+ * Returns the end of the first packet. With UDP segmentation offload, a capture at the sender has
+ * several packets in one datagram. The next packet begins at the end of a chunk, with the same
+ * ports and tag, and the octets before it have a good checksum.
  */
 static size_t packet_end(const uint8_t *p, size_t len)
 {
@@ -604,7 +608,7 @@ static void begin_packet(struct iw_cap *c, struct flow *f)
 								: verdict(p, c->pkt.end);
 	if (c->pkt.crc != IW_CAP_CRC_BAD)
 		return;
-	/* RFC 9260 6.8: its receiver throws it away, and has it sent again. */
+	/* RFC 9260 6.8: the receiver drops the packet, and its data is retransmitted. */
 	c->pkt.pos = c->pkt.end;
 	if (f->assoc) {
 		struct iw_fault *why = report_error(c, f, c->cur_dir);
@@ -668,7 +672,7 @@ bool iw_cap_sctp_step(struct iw_cap *c, struct flow *f)
 		return false;
 	for (unsigned d = 0; d < 2; d++) {
 		if (hole_is_lost(c, f, &f->assoc->way[d])) {
-			/* So are all that were acknowledged by then. */
+			/* All TSNs that were acknowledged at that time are lost. */
 			give_up(c, f, d, f->assoc->way[d].hole_acked, IW_CAP_WHY_GAP);
 			return true;
 		}

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One DDP segment and its RDMAP header: decoded, judged by the rules an onlooker can check; and the
- * telling of an FPDU. */
+/* Decodes a DDP segment and its RDMAP header, checks the rules that a capture can show to be
+ * broken, and reports FPDUs. */
 #include "ddp-dump/internal.h"
 
 #include <string.h>
 
-/* RFC 5040 figure 4, RFC 7306 figure 2: how each opcode travels. */
+/* RFC 5040 figure 4, RFC 7306 figure 2: the buffer model, queue and length of each opcode. */
 struct rule {
 	bool known, tagged;
 	uint8_t qn;
-	uint8_t payload_min, payload_max; /* octets behind the DDP header; ANY: no bound */
-	const char *clause;               /* that says so */
+	uint8_t payload_min, payload_max; /* octets after the DDP header; ANY: no limit */
+	const char *clause;               /* of the length */
 };
 #define ANY            255
 #define TAGGED         true
@@ -76,7 +76,7 @@ enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t u
 
 /* --- Terminate --- */
 
-/* Headers that its control field announces and that are not there. */
+/* The control field announces headers that are missing. */
 static bool lacks_headers(const struct iw_terminate *t)
 {
 	return t->len_absent || (t->d && !t->ddp_hdr_len) || (t->r && !t->has_rreq);
@@ -98,14 +98,14 @@ static void decode_terminate(struct iw_cap *c, struct iw_cap_event *ev, const ui
 	}
 	if (t->d && t->ddp_hdr_len && t->ddp_len < t->ddp_hdr_len)
 		ev->deviations |= IW_CAP_DEV_TERM_LEN;
-	/* Of all that it has, and not of what was captured. */
+	/* Only if the snap length did not cut it. */
 	if (len == IW_MIN(e->len, (size_t)IW_RDMAP_TERM_MAX) && lacks_headers(t))
 		ev->deviations |= IW_CAP_DEV_TERM_HDRS;
 }
 
 /* --- decoding --- */
 
-/* RFC 5040 4.1: the field is there in every untagged message, and means something in these. */
+/* RFC 5040 4.1: every untagged message has an Invalidate STag, but only these use it. */
 static bool invalidates(uint8_t opcode)
 {
 	return opcode == IW_OP_SEND_INV || opcode == IW_OP_SEND_SE_INV;
@@ -285,7 +285,7 @@ int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool 
 	return 0;
 }
 
-/* --- telling --- */
+/* --- FPDUs --- */
 
 static void report_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 			 const struct iw_fault *why, uint64_t position)
@@ -328,14 +328,15 @@ void iw_cap_segment_count(struct iw_cap *c, const struct iw_cap_event *ev)
 	c->totals.terminates += e->term != NULL;
 }
 
-/* Does the stream follow the RDMA Consortium's versions (RFC 5044 appendix C)? */
+/* An end uses the RDMA Consortium's revision, in which DV and RV are 0 (RFC 5044 appendix C). */
 static bool may_be_rdmac(const struct mpa *mpa)
 {
 	return (mpa->request.seen && mpa->request.rev == 0) ||
 	       (mpa->reply.seen && mpa->reply.rev == 0);
 }
 
-/* The responder's first FPDU, while the initiator, of whom nothing was missed, has sent none. */
+/* The responder's first FPDU, before the initiator's first one. False if octets of the initiator
+ * are missing. */
 static bool is_early(const struct flow *f, unsigned d)
 {
 	unsigned init = (unsigned)f->pub.initiator;
@@ -396,7 +397,7 @@ void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const s
 	note_align(&w->align, w);
 
 	if (crc == IW_CAP_CRC_BAD) {
-		/* Whatever the header says may be wrong. */
+		/* All fields of the header may be damaged. */
 		err = iw_fail(&why, IW_E_MPA_CRC, "mpa: CRC %x, expected %x", e->crc_wire,
 			      e->crc_computed);
 		ev->deviations = 0;

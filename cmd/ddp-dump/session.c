@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * DDP Stream Sessions (RFC 5043 5.2 and 6). A message is told when it comes. What a session may
- * hold is judged in the order of the DDP-SSNs, as RFC 5043 6.1 has it: a message that comes ahead
- * of its turn is kept, headers only, until those before it have come or are lost.
+ * DDP Stream Sessions (RFC 5043 5.2 and 6). A message is reported when it arrives, but checked in
+ * the order of the DDP-SSNs (RFC 5043 6.1). The headers of a message that arrives early are kept
+ * until the messages before it have arrived or are lost.
  */
 #include "ddp-dump/internal.h"
 
@@ -21,7 +21,7 @@ int iw_cap_streams_init(struct iw_cap *c)
 	return c->stream_bucket ? 0 : IW_E_NOMEM;
 }
 
-/* The streams went with their flows. */
+/* The streams were freed with their associations. */
 void iw_cap_streams_fini(struct iw_cap *c)
 {
 	if (c->stream_bucket)
@@ -29,7 +29,8 @@ void iw_cap_streams_fini(struct iw_cap *c)
 			    c->stream_buckets * sizeof(*c->stream_bucket));
 }
 
-/* Nobody outside chooses the number of a flow, and the streams of one cannot collide. */
+/* No seed is needed: a peer cannot choose the id of a flow, and the streams of one flow differ in
+ * their sid. */
 static size_t bucket_of(const struct iw_cap *c, const struct flow *f, uint16_t sid)
 {
 	return (f->pub.id * (size_t)40503 + sid) & (c->stream_buckets - 1);
@@ -107,13 +108,13 @@ static struct stream *stream_new(struct iw_cap *c, struct flow *f, uint16_t sid)
 	st->bucket = bucket_of(c, f, sid);
 	st->hash_next = c->stream_bucket[st->bucket];
 	c->stream_bucket[st->bucket] = st;
-	/* Both ways were seen from the first chunk on: there was no session on it yet. */
+	/* The capture has all chunks of the association, so there was no session before. */
 	if (!f->assoc->way[0].lossy && !f->assoc->way[1].lossy)
 		begin_session(st, SESSION_NONE);
 	return st;
 }
 
-/* NULL: no memory. */
+/* Returns the stream, which may be new. NULL: out of memory. */
 static struct stream *stream_of(struct iw_cap *c, struct flow *f, uint16_t sid)
 {
 	struct stream *st = c->stream_bucket[bucket_of(c, f, sid)];
@@ -129,13 +130,13 @@ static struct stream *stream_of(struct iw_cap *c, struct flow *f, uint16_t sid)
 	return st;
 }
 
-/* --- what is legal --- */
+/* --- legal sequences of messages --- */
 
-/* A message that is in turn: its place in the session, and in the order of its direction. */
+/* The next message in the order of its direction. */
 struct turn {
 	bool control;
 	uint16_t fn;                /* of a control message */
-	const struct iw_cap_ddp *e; /* of a segment; NULL: its header was not captured */
+	const struct iw_cap_ddp *e; /* a segment; NULL: its header was not captured */
 };
 
 static bool initiates(uint16_t fn)
@@ -160,7 +161,7 @@ static int take_control(struct iw_fault *why, struct stream *st, unsigned d, uin
 	switch ((enum iw_sctp_fn)fn) {
 	case IW_SCTP_FN_INITIATE:
 	case IW_SCTP_FN_ENH_INITIATE:
-		return 0; /* it was taken when it came */
+		return 0; /* on_initiate() has checked it */
 	case IW_SCTP_FN_ACCEPT:
 	case IW_SCTP_FN_ENH_ACCEPT:
 		st->state = SESSION_OPEN;
@@ -175,7 +176,7 @@ static int take_control(struct iw_fault *why, struct stream *st, unsigned d, uin
 		if (known && (st->state == SESSION_NONE || side->ended))
 			return illegal(why, "Terminate without a session", "RFC 5043 6.2");
 		side->ended = true;
-		/* RFC 5043 6.4: nobody could be asked. */
+		/* RFC 5043 6.4: instead of a Reject, if DDP itself refuses the session. */
 		if (asked || st->side[1 - d].ended)
 			st->state = SESSION_CLOSED;
 		return 0;
@@ -220,7 +221,7 @@ static int take(struct iw_fault *why, struct stream *st, unsigned d, const struc
 	return t->control ? take_control(why, st, d, t->fn) : take_segment(why, st, d, t->e);
 }
 
-/* --- ahead of its turn --- */
+/* --- early messages --- */
 
 static void skip_to(struct stream *st, unsigned d, uint16_t ssn)
 {
@@ -228,7 +229,7 @@ static void skip_to(struct stream *st, unsigned d, uint16_t ssn)
 
 	side->next = ssn;
 	iw_cap_order_forget(&side->order);
-	/* What was offer in between is not known. */
+	/* The lost messages may have changed the state. */
 	if (st->state != SESSION_OPEN)
 		st->state = SESSION_UNKNOWN;
 }
@@ -238,12 +239,12 @@ static bool is_before(uint16_t a, uint16_t b)
 	return (int16_t)(uint16_t)(a - b) < 0;
 }
 
-/* False: no room, or it came before. */
+/* Keeps an early message. False: a limit is reached. */
 static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct msg *m, uint16_t ssn)
 {
 	struct way *w = &st->f->assoc->way[d];
 	struct queue *early = &st->side[d].early;
-	uint64_t key = (uint64_t)ssn << 48; /* compares as it does in 16 bits */
+	uint64_t key = (uint64_t)ssn << 48; /* compares like a serial number of 16 bits */
 	struct held *h = iw_cap_held_new(c, w);
 
 	if (!h)
@@ -284,7 +285,8 @@ static int again(struct iw_fault *why, uint16_t ssn, uint16_t next)
 	return err;
 }
 
-/* The first early message of a direction, in turn or made so, or one whose DDP-SSN came twice. */
+/* Checks the first early message of a direction, which is the next in order or a repeated DDP-
+ * SSN. */
 static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 {
 	struct side *side = &st->side[d];
@@ -365,7 +367,7 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 
 /* --- a message --- */
 
-/* What of a session can be offer when its Initiate comes: the session that was there is over. */
+/* An Initiate begins a session and ends an earlier one on the stream, whatever its DDP-SSN. */
 static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
 		       uint16_t ssn)
 {
@@ -389,7 +391,7 @@ static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st
 	return 0;
 }
 
-/* The place of a message in its session. */
+/* Checks a message if it is the next in order, and keeps it if it is early. */
 static int place(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
 		 const struct msg *m, uint16_t ssn, const struct turn *t)
 {
@@ -451,13 +453,13 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	struct turn t = { .control = true };
 	size_t have = IW_MIN(m->have, sizeof(c->pd));
 
-	/* In a place of its own: fragments are let go before the event is fetched. */
+	/* A copy: fragments are freed before the caller fetches the event. */
 	memcpy(c->pd, m->p, have);
 	(void)iw_wire_sctp_control_decode(&e->control, c->pd, have);
 	e->chunk = chunk_of(c, m, e->control.ssn);
 	e->pd = e->control.pd;
 	e->pd_len = e->control.pd_len;
-	/* Also of what was not captured. */
+	/* The length on the wire, also if less was captured. */
 	e->control.pd_len = m->len - IW_SCTP_CONTROL_LEN;
 	if ((e->control.fn == IW_SCTP_FN_ENH_INITIATE || e->control.fn == IW_SCTP_FN_ENH_ACCEPT) &&
 	    iw_wire_mpa_enhanced_decode(&e->enh, e->pd, e->pd_len) > 0) {
@@ -499,7 +501,7 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	e->chunk = chunk_of(c, m, ssn);
 	e->crc = c->pkt.crc;
 	e->first_frame = m->first_frame;
-	/* Of fragments the payload is not kept; what was captured of them is not told. */
+	/* The payload of fragments is not kept, so it is unknown how much of it was captured. */
 	e->missing = m->fragments == 1 ? m->len - m->have : 0;
 	ev->deviations |= m->deviations;
 	t.e = e->has_header ? e : NULL;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * MPA start-up as an onlooker sees it (RFC 5044 7.1, RFC 6581): the key wherever it comes in the
- * stream, Request and Reply, and what they agree. What an initiator sends behind its Request cannot
- * be read before the Reply is known (its M governs the markers), so that direction waits; the
- * capture may hold packets in an order that never was.
+ * MPA start-up in a capture (RFC 5044 7.1, RFC 6581): finds the key anywhere in the stream, decodes
+ * Request and Reply, and derives what the two ends agree. The octets after a Request cannot be
+ * decoded before the Reply is known, because its M decides about markers. They are queued: a
+ * capture may hold them before the Reply.
  */
 #include "ddp-dump/internal.h"
 
 #include <string.h>
 
-/* RFC 5044 7.1.1; the Reply has a p where the Request has its q. M stands nowhere but in front:
- * a comparison that fails can begin again with the octet that failed it. */
+/* RFC 5044 7.1.1. M occurs only at the start of a key, so a failed comparison can begin again with
+ * the octet that differs. */
 static const char request_key[] = IW_MPA_REQUEST_KEY;
 #define REPLY_LETTER ((uint8_t)IW_MPA_REPLY_KEY[IW_MPA_KEY_DIFFERS])
 
@@ -23,7 +23,7 @@ static void search(struct dir *s)
 	iw_cap_set_phase(s, PHASE_SEARCH);
 }
 
-/* Neither direction is MPA any more; a TCP segment that begins with a key begins anew. */
+/* Both directions are not MPA. A later TCP segment that begins with a key starts again. */
 static void give_up_both(struct flow *f)
 {
 	f->mpa->request.seen = f->mpa->reply.seen = f->mpa->reply_first = false;
@@ -52,8 +52,8 @@ static void start(struct flow *f, unsigned d, bool markers, bool known)
 	iw_cap_set_phase(&f->dir[d], PHASE_FIRST);
 }
 
-/* Both frames are known (RFC 5044 7.1.1): M asks for markers in what its sender receives, C of
- * either side puts CRC on. */
+/* Both frames are known (RFC 5044 7.1.1): M requests markers in the octets that its sender
+ * receives; C of either end turns on the CRC of both directions. */
 static void start_agreed(struct flow *f)
 {
 	struct mpa *mpa = f->mpa;
@@ -64,8 +64,8 @@ static void start_agreed(struct flow *f)
 	mpa->agreed = true;
 	mpa->reply_first = false;
 	mpa->crc = (mpa->request.flags | mpa->reply.flags) & IW_MPA_C ? CRC_ON : CRC_OFF;
-	/* RFC 5044 appendix C: an RDMAC responder; both directions carry markers and CRC
-	 * whatever was asked for. */
+	/* RFC 5044 appendix C: with an RDMAC responder, both directions carry markers and CRCs,
+	 * regardless of the Request. */
 	if (mpa->reply.rev == 0 && mpa->reply.flags & IW_MPA_M) {
 		to_initiator = true;
 		mpa->crc = CRC_ON;
@@ -74,7 +74,7 @@ static void start_agreed(struct flow *f)
 	start(f, 1 - init, to_initiator, true);
 }
 
-/* Full operation has begun somewhere before: where its markers lie nobody can tell. */
+/* Full operation began at an unknown place before, so the places of markers are unknown. */
 static void start_late(struct flow *f, unsigned d, bool markers)
 {
 	struct fpdus *w = &f->mpa->fpdus[d];
@@ -84,8 +84,8 @@ static void start_late(struct flow *f, unsigned d, bool markers)
 	iw_cap_fpdu_resync(f, d);
 }
 
-/* The Reply is not in the capture. The first octets will tell about markers, the first FPDU
- * about CRC. */
+/* The Reply was not captured. The first octets decide about markers, the first FPDU about the
+ * CRC. */
 static void start_without_reply(struct flow *f)
 {
 	struct mpa *mpa = f->mpa;
@@ -101,7 +101,7 @@ static void start_without_reply(struct flow *f)
 		iw_cap_set_phase(back, PHASE_PLAIN);
 }
 
-/* The Request is not in the capture; the Reply is. */
+/* The Reply was captured, but not the Request. */
 static void start_without_request(struct iw_cap *c, struct flow *f)
 {
 	struct mpa *mpa = f->mpa;
@@ -148,7 +148,7 @@ bool iw_cap_startup_check(struct iw_cap *c, struct flow *f)
 
 /* --- frames --- */
 
-/* The first rule that a frame breaks, or NULL. */
+/* The first rule that the frame breaks; NULL: none. */
 static const char *fault_of(const struct flow *f, const struct iw_cap_mpa *m, unsigned d,
 			    const char **clause)
 {
@@ -173,7 +173,7 @@ static const char *fault_of(const struct flow *f, const struct iw_cap_mpa *m, un
 	return NULL;
 }
 
-/* RFC 5044 7.1.2, RFC 6581 6: nothing sensible can follow such a frame. */
+/* RFC 5044 7.1.2, RFC 6581 6: full operation cannot follow such a frame. */
 static bool is_fatal(const struct flow *f, const struct iw_cap_mpa *m, unsigned d)
 {
 	bool is_reply = m->frame.kind == IW_MPA_REPLY;
@@ -182,18 +182,18 @@ static bool is_fatal(const struct flow *f, const struct iw_cap_mpa *m, unsigned 
 	       (f->mpa->request.seen && is_reply == (initiator_of(f) == (int)d));
 }
 
-/* What a Reply makes of the Request before it, and what either has in its reserved bits. */
+/* Deviations of a Request or Reply. */
 static unsigned deviations_of(const struct mpa *mpa, const struct iw_cap_mpa *m)
 {
 	bool accepts = !(m->frame.flags & IW_MPA_R);
 	unsigned dev = 0;
 
-	/* RFC 6581 6: S is one of them in the older revisions. */
+	/* RFC 6581 6: S is a reserved bit in older revisions. */
 	if (m->frame.flags & (IW_MPA_RES | (m->frame.rev < 2 ? IW_MPA_S : 0)))
 		dev |= IW_CAP_DEV_FRAME_RES;
 	if (m->frame.kind != IW_MPA_REPLY || !mpa->request.seen)
 		return dev;
-	/* A ULP that rejects has reasons, and Private Data to tell them. */
+	/* If Private Data follow, the ULP rejected the connection, for reasons of its own. */
 	if (!accepts && mpa->request.flags & IW_MPA_M && m->pd_len == 0)
 		dev |= IW_CAP_DEV_NO_MARKS;
 	if (accepts && m->frame.rev == 0 && !(m->frame.flags & IW_MPA_M))
@@ -213,7 +213,7 @@ static void on_request(struct flow *f, unsigned d)
 		start_agreed(f);
 		return;
 	}
-	/* The Reply is looked for anew, but what has matched of its key so far stays. */
+	/* The search for the Reply restarts, but keeps the part of its key that matched so far. */
 	if (back->phase == PHASE_PLAIN)
 		search(back);
 	back->searched = 0;
@@ -225,7 +225,8 @@ static void on_reply(struct flow *f, unsigned d, const struct iw_cap_mpa *m)
 	struct dir *back = &f->dir[1 - d];
 
 	if (m->frame.flags & IW_MPA_R) {
-		/* RFC 5044 7.1.2: MPA is left, TCP stays open for the ULP, who may try again. */
+		/* RFC 5044 7.1.2: TCP stays open in streaming mode, and the ULP may try MPA
+		 * again. */
 		mpa->request.seen = mpa->reply.seen = mpa->reply_first = false;
 		search(&f->dir[d]);
 		if (back->phase == PHASE_WAIT)
@@ -241,7 +242,7 @@ static void on_reply(struct flow *f, unsigned d, const struct iw_cap_mpa *m)
 	mpa->request_end = back->acked;
 }
 
-/* What the Private Data says of the transfer protocol. */
+/* Decodes the hello of the transfer protocol in the Private Data. */
 static void report_hello(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 			 struct iw_cap_mpa *m)
 {
@@ -254,7 +255,7 @@ static void report_hello(struct iw_cap *c, struct flow *f, unsigned d, const str
 	*out = why;
 }
 
-/* w->buf holds the frame, or as much of it as was captured; r brought its end. */
+/* w->buf holds the captured octets of the frame; r holds its end. */
 static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct mpa *mpa = f->mpa;
@@ -266,9 +267,9 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	size_t have = w->buf_len - IW_MPA_FRAME_LEN;
 	bool fatal;
 
-	/* 0 with a Private Data that was not captured whole: the fields are filled all the same. */
+	/* It fills the fields, and returns 0 if not all Private Data were captured. */
 	(void)iw_wire_mpa_frame_decode(&m->frame, w->buf, w->buf_len);
-	/* buf has another use from here on. */
+	/* A copy: FIRST reuses buf. */
 	memcpy(c->pd, w->buf + IW_MPA_FRAME_LEN, have);
 	m->pd = c->pd;
 	m->pd_len = have;
@@ -299,7 +300,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	ev->deviations = deviations_of(mpa, m);
 	offer = m->frame.kind == IW_MPA_REQUEST ? &mpa->request : &mpa->reply;
 	*offer = (struct offer){ true, m->frame.flags, m->frame.rev, m->enhanced, m->enh.ird };
-	/* Every frame leaves FRAME by WAIT; on_request and on_reply go on from there. */
+	/* Both on_request() and on_reply() start from WAIT. */
 	iw_cap_set_phase(&f->dir[d], PHASE_WAIT);
 	if (m->frame.kind == IW_MPA_REQUEST)
 		on_request(f, d);
@@ -321,7 +322,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 
 /* --- the key --- */
 
-/* One octet against the key; true when it is complete. */
+/* Compares one octet with the key. True: the key is complete. */
 static bool match_octet(struct dir *s, uint8_t o)
 {
 	if (s->match == IW_MPA_KEY_DIFFERS &&
@@ -337,7 +338,7 @@ static bool match_octet(struct dir *s, uint8_t o)
 	return s->match == IW_MPA_KEY_LEN;
 }
 
-/* The key is there: the rest of the frame follows. */
+/* The key is complete: the rest of the frame follows. */
 static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
@@ -368,7 +369,7 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 	struct dir *s = &f->dir[d];
 	size_t len = r->len, used = 0;
 
-	/* A Reply came first: its ACK says where the Request must end, and FPDUs begin. */
+	/* After a Reply, its ACK shows where the Request ends and FPDUs begin. */
 	if (f->mpa && f->mpa->reply_first && f->mpa->request_end_known)
 		len = IW_MIN(len, (size_t)(f->mpa->request_end - s->next));
 	while (used < len) {
@@ -398,8 +399,7 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 	return used;
 }
 
-/* Text about MPA is not MPA: behind a key in the midst of a stream something that can be a frame
- * must follow. */
+/* A key in the middle of a stream may be any text: a valid header must follow. */
 static bool is_plausible(const struct flow *f, unsigned d, const struct fpdus *w)
 {
 	const struct mpa *mpa = f->mpa;
@@ -410,14 +410,14 @@ static bool is_plausible(const struct flow *f, unsigned d, const struct fpdus *w
 	       (w->buf[17] <= REV_KNOWN_MAX && iw_get_be16(w->buf + 18) <= IW_MPA_PD_MAX);
 }
 
-/* Octets of the whole frame; more than buf holds when PD_Length is against the rules. */
+/* Octets of the whole frame; more than sizeof(buf) if PD_Length is above its limit. */
 static uint32_t frame_len(const struct fpdus *w)
 {
 	return w->frame_seen < IW_MPA_FRAME_LEN ? IW_MPA_FRAME_LEN
 						: IW_MPA_FRAME_LEN + iw_get_be16(w->buf + 18);
 }
 
-/* The header of the frame is complete; is there more to collect? */
+/* The header of the frame is complete. True: Private Data follow. */
 static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct dir *s = &f->dir[d];
@@ -430,7 +430,7 @@ static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const 
 		iw_cap_set_phase(s, PHASE_SEARCH);
 		s->match = 0;
 		s->match_start = false;
-		/* Four octets cannot complete a key. */
+		/* Four octets cannot complete a key, so the result is false. */
 		for (size_t i = 0; i < sizeof(again); i++)
 			(void)match_octet(s, again[i]);
 		return false;
@@ -451,7 +451,7 @@ static size_t frame_run(struct iw_cap *c, struct flow *f, unsigned d, const stru
 		bool in_header = w->frame_seen < IW_MPA_FRAME_LEN;
 		size_t n = IW_MIN(r->len - used, (size_t)(frame_len(w) - w->frame_seen));
 
-		/* Behind a hole in the Private Data nothing more is kept. */
+		/* Private Data after a hole are not kept. */
 		if (w->buf_len == w->frame_seen) {
 			memcpy(w->buf + w->buf_len, r->p + used, n);
 			w->buf_len += (uint16_t)n;
@@ -487,8 +487,8 @@ size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const st
 	return 0;
 }
 
-/* Octets are missing within a frame. Its header tells how long it is, so missing Private Data
- * does no harm. */
+/* Octets are missing within a frame. Missing Private Data do no harm, since the header has their
+ * length. */
 static void frame_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
 {
 	struct fpdus *w = &f->mpa->fpdus[d];
@@ -521,14 +521,13 @@ void iw_cap_startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n
 	s->match = 0;
 	if (!mpa || mpa->agreed)
 		return;
-	/* The Reply was in there: it must have been, if octets of the responder follow or the
-	 * initiator goes on. */
+	/* The lost octets include the Reply, because octets of full operation follow. */
 	if (mpa->request.seen && initiator_of(f) != (int)d) {
 		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));
 		start_without_reply(f);
 		return;
 	}
-	/* The Request was in there. */
+	/* The lost octets include the Request. */
 	if (mpa->reply_first && initiator_of(f) == (int)d && mpa->request_end_known &&
 	    iw_seq32_before(mpa->request_end, s->next + (uint32_t)n)) {
 		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One direction of TCP, in order. Octets that arrive in order are handed on where they lie; what
- * comes ahead of its turn is kept in blocks, sorted. Of octets that come twice the first ones
- * count. A hole is given up when the peer has acknowledged it and a while has passed, when there is
- * no room to wait, or at the end.
+ * Reassembles one direction of TCP. Octets in order are decoded in place; those that arrive early
+ * are kept in blocks, sorted. Of repeated octets the first copy applies. A hole counts as lost some
+ * time after the peer has acknowledged it, when memory for later octets runs out, or at the end.
  */
 #include "ddp-dump/internal.h"
 
@@ -21,7 +20,7 @@ static struct piece *first_piece(const struct dir *s)
 	return l ? piece_of(l) : NULL;
 }
 
-/* Sequence numbers in the upper half compare as they do in 32 bits. */
+/* In the upper half, sequence numbers compare as they do in 32 bits. */
 static uint64_t key_of(uint32_t seq)
 {
 	return (uint64_t)seq << 32;
@@ -42,17 +41,17 @@ void iw_cap_stream_drop(struct iw_cap *c, struct dir *s)
 		piece_free(c, s, p);
 }
 
-/* The direction has come n octets further. */
+/* The next n octets are decoded or lost. */
 static void advance(struct dir *s, size_t n)
 {
 	s->next += (uint32_t)n;
 	s->hole_watched = false;
-	/* It must not last until the sequence numbers come round. */
+	/* lost_to must not stay until the sequence numbers wrap. */
 	if (s->lost_known && !iw_seq32_before(s->next, s->lost_to))
 		s->lost_known = false;
 }
 
-/* n octets from s->next on will not come. */
+/* n octets from s->next on are lost. */
 static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum iw_cap_why why)
 {
 	struct dir *s = &f->dir[d];
@@ -75,7 +74,8 @@ static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum 
 	advance(s, n);
 }
 
-/* Octets taken; 0: the direction waits for the other one. */
+/* Takes octets of the run and returns their number. 0: the other direction's start-up frame is
+ * missing. */
 static size_t consume(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct dir *s = &f->dir[d];
@@ -103,7 +103,7 @@ static size_t consume(struct iw_cap *c, struct flow *f, unsigned d, const struct
 	return n;
 }
 
-/* --- what comes ahead of its turn --- */
+/* --- early octets --- */
 
 static struct piece *piece_new(struct iw_cap *c, struct dir *s, struct iw_list *at)
 {
@@ -132,8 +132,8 @@ static void cur_skip(struct iw_cap *c, size_t n)
 	c->cur_seq += (uint32_t)n;
 }
 
-/* The next n octets of the current segment came before, and were those at first, if they are still
- * at hand. */
+/* The next n octets of the current segment were received before. first: their first copy, if it is
+ * still kept. */
 static void cur_again(struct iw_cap *c, size_t n, const uint8_t *first)
 {
 	c->totals.repeated_octets += n;
@@ -171,7 +171,8 @@ static bool append(struct iw_cap *c, struct piece *p, size_t n)
 	return true;
 }
 
-/* The current segment covers next, or its first octets. True: next is removed, p has its octets. */
+/* The current segment covers next, or its first octets. True: p has the octets of next, which is
+ * freed. */
 static bool cover(struct iw_cap *c, struct dir *s, struct piece *p, struct piece *next)
 {
 	size_t again = IW_MIN(c->cur_run.len, (size_t)next->len);
@@ -188,8 +189,8 @@ static bool cover(struct iw_cap *c, struct dir *s, struct piece *p, struct piece
 	return true;
 }
 
-/* Copies what is new of the current segment into the queue. False: no room; what did go in is
- * gone from the current segment. */
+/* Copies the new octets of the current segment to the queue, and removes them from the segment.
+ * False: a limit was reached before all were copied. */
 static bool hold(struct iw_cap *c, struct dir *s)
 {
 	struct piece *p = NULL;
@@ -243,8 +244,7 @@ static bool hold(struct iw_cap *c, struct dir *s)
 
 /* --- steps --- */
 
-/* A direction that is not followed: only a TCP segment that begins with an MPA key is of
- * interest. */
+/* The direction is not followed, but a TCP segment that begins with an MPA key starts a search. */
 static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 {
 	struct run *r = &c->cur_run;
@@ -270,7 +270,7 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 	return true;
 }
 
-/* Whether the octets between next and the first piece, which begins at to, are to be given up. */
+/* The octets from next to the first piece, which begins at to, are lost. */
 static bool is_lost(struct iw_cap *c, struct flow *f, struct dir *s, uint32_t to,
 		    enum iw_cap_why *why)
 {
@@ -292,7 +292,7 @@ static bool is_lost(struct iw_cap *c, struct flow *f, struct dir *s, uint32_t to
 	if (f->packets - s->hole_packets < HOLE_PACKETS &&
 	    (c->now_ns <= s->hole_time_ns || c->now_ns - s->hole_time_ns < HOLE_NS))
 		return false;
-	/* And so is every other that was acknowledged by then. */
+	/* All other holes that were acknowledged at that time are lost too. */
 	s->lost_known = true;
 	s->lost_to = s->hole_acked;
 	return true;
@@ -333,7 +333,7 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 	return true;
 }
 
-/* No room to keep the current segment: something has to be given up. */
+/* A limit is reached, so the current segment cannot be kept: decodes or loses the oldest octets. */
 static void make_way(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
