@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Text without stdio: appended to a caller's buffer, always terminated, cut where it ends. */
+/* Text without stdio, in a caller's buffer. */
 #include "util/text.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DDP headers with the RDMAP control octet, Read Request, Terminate: to structs, octets, text. */
+/* Decodes, encodes and prints DDP headers with the RDMAP control octet, Read Request and
+ * Terminate. */
 #include "wire/ddp.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@
 #define RDMAP_BITS_MASK   0x03
 #define RDMAP_OPCODE_MASK 0x0f
 
-/* RFC 5041 4.1 and RFC 5040 4.1: the version numbers that need no mention in a text. */
+/* RFC 5041 4.1 and RFC 5040 4.1: the current versions, which are not printed. */
 #define IETF_DV 1
 #define IETF_RV 1
 
@@ -31,18 +32,18 @@
 #define TERM_R    0x20
 #define TERM_RSVD 0x1f
 
-#define NO_QN -1 /* a tagged message's */
+#define NO_QN -1 /* of a tagged message */
 
 struct op {
 	const char *name;
 	int qn;
-	bool inval; /* carries an Invalidate STag */
+	bool inval; /* uses the Invalidate STag */
 };
 
 /* RFC 5040 figure 4, RFC 7306 figure 2. */
 /* clang-format off */
 static const struct op ops[] = {
-	/*                       name                                        queue
+	/*                      name                                        queue
 	 * inval */
 	[IW_OP_WRITE]       = { "RDMA Write",                               NO_QN,            false },
 	[IW_OP_RREQ]        = { "RDMA Read Request",                        IW_QN_RREQ,       false },
@@ -122,7 +123,7 @@ int iw_wire_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 	return IW_DDP_UNTAGGED_LEN;
 }
 
-/* Unsaid is what the RFCs want: versions of 1, zero reserved bits, the opcode's own queue. */
+/* Values that the RFCs require are not printed: versions 1, reserved bits 0, the opcode's queue. */
 void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 {
 	const struct op *op = op_of(h->opcode);
@@ -192,8 +193,9 @@ void iw_rreq_print(struct iw_text *t, const struct iw_rreq *r)
 }
 
 /*
- * RFC 5040 4.8: the length is there with M, and must be there with D; the headers follow without
- * gaps. What is announced but ends early is not consumed, so that encode gives back what was.
+ * RFC 5040 4.8: DDP Segment Length is present with M, and must be present with D. The headers
+ * follow without gaps. A header that is cut short is not decoded, so that encode writes the same
+ * octets.
  */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len)
 {
@@ -236,7 +238,7 @@ int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len
 	return (int)used;
 }
 
-/* True if this is valid by RFC 5040 4.8. */
+/* The reserved bits are 0, and an RFC defines the error. */
 static bool is_sensible(const struct iw_terminate *t)
 {
 	uint32_t term = IW_TERM((uint32_t)t->layer, (uint32_t)t->etype, (uint32_t)t->code);
@@ -244,7 +246,7 @@ static bool is_sensible(const struct iw_terminate *t)
 	return !t->rsvd_bits && !t->rsvd && iw_err_from_term(term) != IW_E_PEER_TERMINATE;
 }
 
-/* Turns a control field in siw's order into that of RFC 5040 4.8. */
+/* Converts a control field from siw's order to that of RFC 5040 4.8. */
 static void exchange(uint8_t *control)
 {
 	uint8_t flags = control[2];
@@ -322,13 +324,13 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m)
 	}
 }
 
-/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8: what a layer calls its types of error. */
+/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8: the names of the error types of a layer. */
 static const char *etype_text(uint32_t term)
 {
 	switch (IW_TERM_LAYER(term) << 4 | IW_TERM_ETYPE(term)) {
 	case 0x00:
 	case 0x10:
-		return ""; /* the error's own text says it all: "DDP local catastrophic error" */
+		return ""; /* the error names its layer: "DDP local catastrophic error" */
 	case 0x01:
 		return "RDMAP remote protection error: ";
 	case 0x02:

@@ -101,8 +101,8 @@ static void print_fn_code(struct iw_text *t, uint64_t v, const uint8_t *hdr)
 
 /* --- tables --- */
 
-/* What a value means: the same text for every value; one for 0 and one for all others; a function of the
- * header; or more than the header says. */
+/* What a value means: the same text for every value; one for 0 and one for all others; a function
+ * of the header; or more than the header says. */
 #define TEXT(text)         text, NULL, NULL
 #define TEXTS(zero, other) zero, other, NULL
 #define RESERVED           TEXTS("reserved, zero", "reserved, should be zero")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The two payloads of a DDP association's DATA chunks: octets to structs, back, and to text. */
+/* Decodes, encodes and prints the user data of DATA chunks that carry DDP. */
 #include "wire/sctpddp.h"
 
 #include <limits.h>
