@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The order of TSNs and DDP-SSNs, which the peer chooses, does not make SCTP costly to decode. */
+/* No order of TSNs and DDP-SSNs, which the peer chooses, makes SCTP costly to decode. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -59,7 +59,8 @@ static void end(struct maker *m)
 	assert_true(maker_fini(m));
 }
 
-/* A chunk of end 0 that is ahead of the next TSN by that many; without data it is of another protocol. */
+/* Sends a chunk of end 0, ahead of the next TSN by a distance. Without data it is of another
+ * protocol. */
 static void put(struct maker *m, uint32_t ahead, uint8_t flags, const void *data, size_t len)
 {
 	uint8_t chunk[256];
@@ -114,7 +115,7 @@ static void message_of_thousands_of_fragments_is_put_together(void **state)
 	}
 }
 
-/* Each chunk moves the window by one TSN, of which fragments that are kept are ahead. */
+/* Each chunk moves the window by one TSN, and the kept fragments are ahead of it. */
 static void losses_do_not_visit_fragments_ahead(void **state)
 {
 	struct maker m;
@@ -127,14 +128,14 @@ static void losses_do_not_visit_fragments_ahead(void **state)
 		put(&m, TSN_WINDOW + i, B | E, NULL, 0);
 	assert_int_equal(way(&m)->blocks, N);
 	assert_int_equal(way(&m)->losses, 2 * N - 1);
-	/* As many again: half of them lose what follows them. */
+	/* The same number again: half of them lose the TSN after them. */
 	for (uint32_t i = 2 * N - 1; i < 3 * N; i++)
 		put(&m, TSN_WINDOW + i, B | E, NULL, 0);
 	assert_in_range(way(&m)->blocks, 1, N - 1);
 	end(&m);
 }
 
-/* With each chunk all of the window is lost. */
+/* Each chunk makes the whole window lost. */
 static void losses_of_whole_windows_cost_a_word_for_64_of_them(void **state)
 {
 	struct maker m;
@@ -165,7 +166,7 @@ static void early_messages_in_any_order_find_their_places(void **state)
 		(void)state;
 		begin(&m);
 		shuffle(3);
-		/* DDP-SSN 1 comes last. */
+		/* DDP-SSN 1 arrives last. */
 		for (uint32_t i = 0; i < N; i++)
 			put_send(&m, i, (uint16_t)(2 + (reverse ? N - 1 - i : order[i])));
 		assert_int_equal(way(&m)->blocks, N);
@@ -177,7 +178,7 @@ static void early_messages_in_any_order_find_their_places(void **state)
 	}
 }
 
-/* Messages of all sizes, in fragments that arrive in no order, some of them twice. */
+/* Messages of all sizes, in fragments that arrive in random order, some of them twice. */
 static void fragments_of_many_messages_are_put_together(void **state)
 {
 	static struct {

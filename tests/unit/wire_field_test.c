@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The tables of header fields: each agrees with the codec of its header, and leaves out no bit. */
+/* Each table of header fields agrees with the codec of its header, and includes all bits. */
 #include "wire/field.h"
 
 #include <setjmp.h>
@@ -35,7 +35,8 @@ static size_t width(const struct iw_field *f)
 	return f->bits ? f->bits : f->len * 8u;
 }
 
-/* Sets the low bits of v in the header, bit by bit. Bits of a field of more than 8 octets repeat those of v. */
+/* Writes the low bits of v to the field, bit by bit. A field of more than 8 octets repeats the bits
+ * of v. */
 static void put(uint8_t *hdr, const struct iw_field *f, uint64_t v)
 {
 	size_t end = first_bit(f) + width(f);
@@ -49,8 +50,8 @@ static void put(uint8_t *hdr, const struct iw_field *f, uint64_t v)
 }
 
 /*
- * The codec has encoded values, which are all fields in their order, to the octets at hdr. The table reads
- * the same values there; written through the table, they make the same octets.
+ * value has all fields of the header in their order, and the codec has encoded the values to hdr.
+ * The table must read the same values there, and must write the same octets.
  */
 static void agree(const struct iw_layout *l, const uint8_t *hdr, const struct value *value,
 		  size_t n)
@@ -82,8 +83,9 @@ static void agree(const struct iw_layout *l, const uint8_t *hdr, const struct va
 typedef void turn_fn(uint8_t *dst, const uint8_t *src);
 
 /*
- * All bits of one field at a time, in a header that is base otherwise: the codec takes each field from exactly
- * the bits of the table, and loses none. fixed: a field whose value the codec needs as it is in base.
+ * For each field: sets all of its bits in base, decodes and encodes. The octets must not change, so
+ * that the codec uses exactly the bits of the table. fixed: a field that the codec needs as in
+ * base.
  */
 static void turn(const struct iw_layout *l, turn_fn *fn, const uint8_t *base, const char *fixed)
 {
@@ -183,7 +185,7 @@ static void mpa_marker_codec_and_table_agree(void **state)
 	turn(&iw_wire_layout_mpa_marker, turn_marker, base, NULL);
 }
 
-/* These three are single numbers that their users read with iw_get_be*(). */
+/* These three have no codec: their users read them with iw_get_be16() and others. */
 static void a_header_of_one_field_is_one_number(void **state)
 {
 	static const uint8_t hdr[] = { 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0 };
@@ -447,7 +449,7 @@ static void sctp_common_header_codec_and_table_agree(void **state)
 
 	(void)state;
 	assert_int_equal(iw_wire_sctp_hdr_encode(hdr, sizeof(hdr), &in), IW_SCTP_HDR_LEN);
-	/* RFC 9260 appendix A: the checksum is sent least significant octet first. */
+	/* RFC 9260 appendix A: the least significant octet of the checksum is first. */
 	AGREE(&iw_wire_layout_sctp, hdr, { "Source Port", 0x1112 }, { "Destination Port", 0x2122 },
 	      { "Verification Tag", 0x31323334 }, { "Checksum", 0x44434241 });
 	assert_int_equal(iw_wire_layout_sctp.field[3].off, IW_SCTP_CHECKSUM_POS);
@@ -459,7 +461,7 @@ static void sctp_common_header_codec_and_table_agree(void **state)
 	turn(&iw_wire_layout_sctp, turn_sctp, base, NULL);
 }
 
-/* A chunk of the length that the header at src has. */
+/* Decodes a chunk with the header at src, and as many octets as its length field says. */
 static void decode_chunk(struct iw_sctp_chunk *c, const uint8_t *src, size_t hdr_len)
 {
 	static uint8_t chunk[UINT16_MAX + 1];
@@ -487,7 +489,7 @@ static void turn_data(uint8_t *dst, const uint8_t *src)
 	assert_int_equal(iw_wire_sctp_data_encode(data_hdr, HDR_MAX, c.flags, &d),
 			 IW_SCTP_DATA_HDR_LEN);
 	encode_chunk(dst, &c);
-	/* It writes the chunk header too, always that of a DATA chunk. */
+	/* iw_wire_sctp_data_encode() writes the chunk header too. */
 	assert_int_equal(data_hdr[0], IW_SCTP_DATA);
 	assert_memory_equal(dst + 1, data_hdr + 1, IW_SCTP_CHUNK_HDR_LEN - 1);
 	memcpy(dst + IW_SCTP_CHUNK_HDR_LEN, data_hdr + IW_SCTP_CHUNK_HDR_LEN,
