@@ -34,8 +34,7 @@ static bool segment_has(const struct iw_cap_filter *f, const struct iw_cap_ddp *
 		return false;
 	if (e->hdr.tagged)
 		return has_stag(f, e->hdr.stag);
-	return ((e->hdr.opcode == IW_OP_SEND_INV || e->hdr.opcode == IW_OP_SEND_SE_INV) &&
-		has_stag(f, e->hdr.inval_stag)) ||
+	return (iw_opcode_info(e->hdr.opcode)->invalidates && has_stag(f, e->hdr.inval_stag)) ||
 	       (e->rreq && rreq_has(f, e->rreq)) ||
 	       (e->atomic_req && has_stag(f, e->atomic_req->stag)) ||
 	       (e->term && terminate_has(f, e->term)) ||

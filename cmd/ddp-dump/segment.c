@@ -5,57 +5,15 @@
 
 #include <string.h>
 
-/* RFC 5040 figure 4, RFC 7306 figure 2: the buffer model, queue and length of each opcode. */
-struct rule {
-	bool known, tagged;
-	uint8_t qn;
-	uint8_t payload_min, payload_max; /* octets after the DDP header; ANY: no limit */
-	const char *clause;               /* of the length */
-};
-#define ANY            255
-#define TAGGED         true
-#define UNTAGGED       false
-#define ATOMIC_REQ_LEN IW_RDMAP_ATOMIC_REQ_LEN
-#define ATOMIC_RSP_LEN IW_RDMAP_ATOMIC_RSP_LEN
-#define IMM_LEN        IW_RDMAP_IMM_LEN
-#define RREQ_LEN       IW_RDMAP_RREQ_LEN
-#define TERM_MIN       IW_RDMAP_TERM_MIN
-#define TERM_MAX       IW_RDMAP_TERM_MAX
-
-/* clang-format off */
-static const struct rule rules[] = {
-	/*                     known model     queue             payload */
-	[IW_OP_WRITE]       = { true, TAGGED,   0,                0,              ANY, "RFC 5040 4.3" },
-	[IW_OP_RREQ]        = { true, UNTAGGED, IW_QN_RREQ,       RREQ_LEN,       RREQ_LEN, "RFC 5040 4.4" },
-	[IW_OP_RRESP]       = { true, TAGGED,   0,                0,              ANY, "RFC 5040 4.5" },
-	[IW_OP_SEND]        = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.6" },
-	[IW_OP_SEND_INV]    = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.7" },
-	[IW_OP_SEND_SE]     = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.6" },
-	[IW_OP_SEND_SE_INV] = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.7" },
-	[IW_OP_TERM]        = { true, UNTAGGED, IW_QN_TERM,       TERM_MIN,       TERM_MAX, "RFC 5040 4.8" },
-	[IW_OP_IMM]         = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN, "RFC 7306 6.3" },
-	[IW_OP_IMM_SE]      = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN, "RFC 7306 6.3" },
-	[IW_OP_ATOMIC_REQ]  = { true, UNTAGGED, IW_QN_RREQ,       ATOMIC_REQ_LEN, ATOMIC_REQ_LEN, "RFC 7306 5.2.1" },
-	[IW_OP_ATOMIC_RSP]  = { true, UNTAGGED, IW_QN_ATOMIC_RSP, ATOMIC_RSP_LEN, ATOMIC_RSP_LEN, "RFC 7306 5.2.2" },
-};
-/* clang-format on */
-
-static const struct rule *rule_of(uint8_t opcode)
-{
-	static const struct rule none;
-
-	return opcode < IW_ARRAY_LEN(rules) ? &rules[opcode] : &none;
-}
-
-static bool fits(const struct rule *rule, size_t payload)
+static bool fits(const struct iw_opcode_info *rule, size_t payload)
 {
 	return payload >= rule->payload_min &&
-	       (rule->payload_max == ANY || payload <= rule->payload_max);
+	       (rule->payload_max == IW_OP_ANY_LEN || payload <= rule->payload_max);
 }
 
 enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len)
 {
-	const struct rule *rule;
+	const struct iw_opcode_info *rule;
 	struct iw_ddp h;
 	int n;
 
@@ -65,8 +23,8 @@ enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t u
 			       IW_MIN(head_len - IW_MPA_HEAD_LEN, (size_t)ulpdu_len));
 	if (n <= 0)
 		return SHAPE_NONE;
-	rule = rule_of(h.opcode);
-	if (!rule->known || rule->tagged != h.tagged)
+	rule = iw_opcode_info(h.opcode);
+	if (!rule->assigned || rule->tagged != h.tagged)
 		return SHAPE_NONE;
 	if (h.dv > 1 || h.rv != h.dv || h.rsvd_ddp || h.rsvd_rdmap ||
 	    !fits(rule, ulpdu_len - (size_t)n) || (!h.tagged && h.qn != rule->qn))
@@ -104,12 +62,6 @@ static void decode_terminate(struct iw_cap *c, struct iw_cap_event *ev, const ui
 }
 
 /* --- decoding --- */
-
-/* RFC 5040 4.1: every untagged message has an Invalidate STag, but only these use it. */
-static bool invalidates(uint8_t opcode)
-{
-	return opcode == IW_OP_SEND_INV || opcode == IW_OP_SEND_SE_INV;
-}
 
 static void decode_untagged(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p,
 			    size_t have)
@@ -158,7 +110,7 @@ void iw_cap_segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint
 		decode_untagged(c, ev, p + n, have - (size_t)n);
 	if (e->hdr.rsvd_ddp || e->hdr.rsvd_rdmap)
 		ev->deviations |= IW_CAP_DEV_RESERVED;
-	if (!e->hdr.tagged && invalidates(e->hdr.opcode) && !e->hdr.inval_stag)
+	if (!e->hdr.tagged && iw_opcode_info(e->hdr.opcode)->invalidates && !e->hdr.inval_stag)
 		ev->deviations |= IW_CAP_DEV_INVALIDATE;
 }
 
@@ -240,8 +192,8 @@ void iw_cap_order_note(struct order *o, const struct iw_cap_ddp *e)
 int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac)
 {
 	const struct iw_ddp *h = &e->hdr;
-	const struct rule *rule = rule_of(h->opcode);
-	const char *name = iw_opcode_name(h->opcode);
+	const struct iw_opcode_info *rule = iw_opcode_info(h->opcode);
+	const char *name = rule->name;
 
 	if (!e->has_header) {
 		int err = iw_fail(why, IW_E_FORMAT,
@@ -256,7 +208,7 @@ int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool 
 			       "ddp: DV %u, expected 1", (uint32_t)h->dv);
 	if (h->rv != 1 && !(h->rv == 0 && rdmac))
 		return iw_fail(why, IW_E_RO_VERSION, "rdmap: RV %u, expected 1", (uint32_t)h->rv);
-	if (!rule->known)
+	if (!rule->assigned)
 		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: opcode %b is not assigned",
 			       (uint32_t)h->opcode);
 	if (rule->tagged != h->tagged)

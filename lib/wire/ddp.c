@@ -8,6 +8,7 @@
 #include <iwarp/err.h>
 
 #include "util/num.h"
+#include "wire/atomic.h"
 
 /* RFC 5041 4.1: T(1) L(1) Rsvd(4) DV(2). */
 #define DDP_T          0x80
@@ -32,44 +33,48 @@
 #define TERM_R    0x20
 #define TERM_RSVD 0x1f
 
-#define NO_QN -1 /* of a tagged message */
+#define ANY            IW_OP_ANY_LEN
+#define TERM_MIN       IW_RDMAP_TERM_MIN
+#define TERM_MAX       IW_RDMAP_TERM_MAX
+#define RREQ_LEN       IW_RDMAP_RREQ_LEN
+#define IMM_LEN        IW_RDMAP_IMM_LEN
+#define ATOMIC_REQ_LEN IW_RDMAP_ATOMIC_REQ_LEN
+#define ATOMIC_RSP_LEN IW_RDMAP_ATOMIC_RSP_LEN
 
-struct op {
-	const char *name;
-	int qn;
-	bool inval; /* uses the Invalidate STag */
-};
+/* Assigned, buffer model, uses the Invalidate STag. */
+#define TAGGED     true, true, false
+#define UNTAGGED   true, false, false
+#define INVALIDATE true, false, true
 
-/* RFC 5040 figure 4, RFC 7306 figure 2. */
+/* Name, model, queue, shortest and longest payload, clause. */
 /* clang-format off */
-static const struct op ops[] = {
-	/*                      name                                        queue
-	 * inval */
-	[IW_OP_WRITE]       = { "RDMA Write",                               NO_QN,            false },
-	[IW_OP_RREQ]        = { "RDMA Read Request",                        IW_QN_RREQ,       false },
-	[IW_OP_RRESP]       = { "RDMA Read Response",                       NO_QN,            false },
-	[IW_OP_SEND]        = { "Send",                                     IW_QN_SEND,       false },
-	[IW_OP_SEND_INV]    = { "Send with Invalidate",                     IW_QN_SEND,       true  },
-	[IW_OP_SEND_SE]     = { "Send with Solicited Event",                IW_QN_SEND,       false },
-	[IW_OP_SEND_SE_INV] = { "Send with Solicited Event and Invalidate", IW_QN_SEND,       true  },
-	[IW_OP_TERM]        = { "Terminate",                                IW_QN_TERM,       false },
-	[IW_OP_IMM]         = { "Immediate Data",                           IW_QN_SEND,       false },
-	[IW_OP_IMM_SE]      = { "Immediate Data with Solicited Event",      IW_QN_SEND,       false },
-	[IW_OP_ATOMIC_REQ]  = { "Atomic Request",                           IW_QN_RREQ,       false },
-	[IW_OP_ATOMIC_RSP]  = { "Atomic Response",                          IW_QN_ATOMIC_RSP, false },
+static const struct iw_opcode_info ops[] = {
+	[IW_OP_WRITE]       = { "RDMA Write",                               TAGGED,     0,                0,              ANY,            "RFC 5040 4.3" },
+	[IW_OP_RREQ]        = { "RDMA Read Request",                        UNTAGGED,   IW_QN_RREQ,       RREQ_LEN,       RREQ_LEN,       "RFC 5040 4.4" },
+	[IW_OP_RRESP]       = { "RDMA Read Response",                       TAGGED,     0,                0,              ANY,            "RFC 5040 4.5" },
+	[IW_OP_SEND]        = { "Send",                                     UNTAGGED,   IW_QN_SEND,       0,              ANY,            "RFC 5040 4.6" },
+	[IW_OP_SEND_INV]    = { "Send with Invalidate",                     INVALIDATE, IW_QN_SEND,       0,              ANY,            "RFC 5040 4.7" },
+	[IW_OP_SEND_SE]     = { "Send with Solicited Event",                UNTAGGED,   IW_QN_SEND,       0,              ANY,            "RFC 5040 4.6" },
+	[IW_OP_SEND_SE_INV] = { "Send with Solicited Event and Invalidate", INVALIDATE, IW_QN_SEND,       0,              ANY,            "RFC 5040 4.7" },
+	[IW_OP_TERM]        = { "Terminate",                                UNTAGGED,   IW_QN_TERM,       TERM_MIN,       TERM_MAX,       "RFC 5040 4.8" },
+	[IW_OP_IMM]         = { "Immediate Data",                           UNTAGGED,   IW_QN_SEND,       IMM_LEN,        IMM_LEN,        "RFC 7306 6.3" },
+	[IW_OP_IMM_SE]      = { "Immediate Data with Solicited Event",      UNTAGGED,   IW_QN_SEND,       IMM_LEN,        IMM_LEN,        "RFC 7306 6.3" },
+	[IW_OP_ATOMIC_REQ]  = { "Atomic Request",                           UNTAGGED,   IW_QN_RREQ,       ATOMIC_REQ_LEN, ATOMIC_REQ_LEN, "RFC 7306 5.2.1" },
+	[IW_OP_ATOMIC_RSP]  = { "Atomic Response",                          UNTAGGED,   IW_QN_ATOMIC_RSP, ATOMIC_RSP_LEN, ATOMIC_RSP_LEN, "RFC 7306 5.2.2" },
 };
 /* clang-format on */
 
-static const struct op unassigned = { "unassigned", NO_QN, false };
-
-static const struct op *op_of(uint8_t opcode)
+const struct iw_opcode_info *iw_opcode_info(uint8_t opcode)
 {
+	static const struct iw_opcode_info unassigned = { .name = "unassigned",
+							  .clause = "RFC 5040 4.1" };
+
 	return opcode < IW_ARRAY_LEN(ops) ? &ops[opcode] : &unassigned;
 }
 
 const char *iw_opcode_name(uint8_t opcode)
 {
-	return op_of(opcode)->name;
+	return iw_opcode_info(opcode)->name;
 }
 
 int iw_wire_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len)
@@ -126,10 +131,10 @@ int iw_wire_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 /* Values that the RFCs require are not printed: versions 1, reserved bits 0, the opcode's queue. */
 void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 {
-	const struct op *op = op_of(h->opcode);
+	const struct iw_opcode_info *op = iw_opcode_info(h->opcode);
 
 	iw_text_str(t, op->name);
-	if (op == &unassigned) {
+	if (!op->assigned) {
 		iw_text_str(t, " opcode ");
 		iw_text_hex(t, h->opcode, 1);
 	}
@@ -139,10 +144,10 @@ void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 		iw_text_fmt(t, " STag %x TO ", h->stag);
 		iw_text_hex(t, h->to, 1);
 	} else {
-		if (op->qn < 0 || h->qn != (uint32_t)op->qn)
+		if (!op->assigned || op->tagged || h->qn != op->qn)
 			iw_text_fmt(t, " QN %u", h->qn);
 		iw_text_fmt(t, " MSN %u MO %u", h->msn, h->mo);
-		if (op->inval || h->inval_stag)
+		if (op->invalidates || h->inval_stag)
 			iw_text_fmt(t, " Invalidate STag %x", h->inval_stag);
 	}
 	if (h->dv != IETF_DV)

@@ -40,6 +40,20 @@ enum iw_opcode {
 /* Returns "RDMA Write", "RDMA Read Request", ... as in the RFCs, or "unassigned". */
 const char *iw_opcode_name(uint8_t opcode);
 
+/* What the RFCs require of the segments of an opcode: RFC 5040 figure 4, RFC 7306 figure 2. */
+struct iw_opcode_info {
+	const char *name; /* as iw_opcode_name() */
+	bool assigned, tagged;
+	bool invalidates; /* uses the Invalidate STag */
+	uint8_t qn;       /* of an untagged one */
+	/* Octets after the DDP header, at least and at most; IW_OP_ANY_LEN: no limit. */
+	uint8_t payload_min, payload_max;
+	const char *clause; /* of the length */
+};
+#define IW_OP_ANY_LEN 255
+/* Never NULL: the opcodes 12 to 15 are not assigned. */
+const struct iw_opcode_info *iw_opcode_info(uint8_t opcode);
+
 /* A DDP header, with all reserved bits. */
 struct iw_ddp {
 	bool tagged, last;

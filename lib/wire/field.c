@@ -49,10 +49,8 @@ static void print_opcode(struct iw_text *t, uint64_t v, const uint8_t *hdr)
 
 static void print_inval(struct iw_text *t, uint64_t v, const uint8_t *hdr)
 {
-	uint8_t opcode = hdr[1] & 0xf;
-
 	(void)v;
-	iw_text_str(t, opcode == IW_OP_SEND_INV || opcode == IW_OP_SEND_SE_INV
+	iw_text_str(t, iw_opcode_info(hdr[1] & 0xf)->invalidates
 			       ? "the receiver invalidates it when it delivers the message"
 			       : "of no meaning in this message: zero");
 }

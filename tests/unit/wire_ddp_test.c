@@ -169,6 +169,48 @@ static void control_octets_of_each_message_are_those_of_figure_4(void **state)
 		assert_string_equal(iw_opcode_name((uint8_t)op), "unassigned");
 }
 
+/* RFC 5040 figure 4, RFC 7306 figure 2 */
+static void each_opcode_has_its_model_queue_and_length(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		bool tagged, invalidates;
+		uint8_t qn;
+		int len; /* -1: any */
+	} rows[] = {
+		{ IW_OP_WRITE, true, false, 0, -1 },
+		{ IW_OP_RREQ, false, false, 1, 28 },
+		{ IW_OP_RRESP, true, false, 0, -1 },
+		{ IW_OP_SEND, false, false, 0, -1 },
+		{ IW_OP_SEND_INV, false, true, 0, -1 },
+		{ IW_OP_SEND_SE, false, false, 0, -1 },
+		{ IW_OP_SEND_SE_INV, false, true, 0, -1 },
+		{ IW_OP_IMM, false, false, 0, 8 },
+		{ IW_OP_IMM_SE, false, false, 0, 8 },
+		{ IW_OP_ATOMIC_REQ, false, false, 1, 52 },
+		{ IW_OP_ATOMIC_RSP, false, false, 3, 12 },
+	};
+	const struct iw_opcode_info *term = iw_opcode_info(IW_OP_TERM);
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		const struct iw_opcode_info *op = iw_opcode_info(rows[i].opcode);
+
+		assert_true(op->assigned);
+		assert_int_equal(op->tagged, rows[i].tagged);
+		assert_int_equal(op->invalidates, rows[i].invalidates);
+		assert_int_equal(op->qn, rows[i].qn);
+		assert_int_equal(op->payload_min, rows[i].len < 0 ? 0 : rows[i].len);
+		assert_int_equal(op->payload_max, rows[i].len < 0 ? IW_OP_ANY_LEN : rows[i].len);
+	}
+	assert_false(term->tagged);
+	assert_int_equal(term->qn, 2);
+	assert_int_equal(term->payload_min, 4);
+	assert_int_equal(term->payload_max, 52);
+	for (unsigned op = 12; op <= 0xff; op++)
+		assert_false(iw_opcode_info((uint8_t)op)->assigned);
+}
+
 static void header_cut_anywhere_needs_more(void **state)
 {
 	struct iw_ddp h;
@@ -589,6 +631,7 @@ int main(void)
 		cmocka_unit_test(control_octets_are_where_the_rfcs_have_them),
 		cmocka_unit_test(fields_do_not_spill_over),
 		cmocka_unit_test(control_octets_of_each_message_are_those_of_figure_4),
+		cmocka_unit_test(each_opcode_has_its_model_queue_and_length),
 		cmocka_unit_test(header_cut_anywhere_needs_more),
 		cmocka_unit_test(headers_come_back_as_they_went),
 		cmocka_unit_test(headers_print_in_rfc_words),
