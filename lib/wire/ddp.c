@@ -329,36 +329,46 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m)
 	}
 }
 
-/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8: the names of the error types of a layer. */
-static const char *etype_text(uint32_t term)
+const char *iw_wire_layer_name(uint8_t layer)
 {
-	switch (IW_TERM_LAYER(term) << 4 | IW_TERM_ETYPE(term)) {
-	case 0x00:
-	case 0x10:
-		return ""; /* the error names its layer: "DDP local catastrophic error" */
-	case 0x01:
-		return "RDMAP remote protection error: ";
-	case 0x02:
-		return "RDMAP remote operation error: ";
-	case 0x11:
-		return "DDP tagged buffer error: ";
-	case 0x12:
-		return "DDP untagged buffer error: ";
-	case 0x20:
-		return "LLP error: ";
+	static const char *const names[] = {
+		[IW_LAYER_RDMAP] = "RDMAP", [IW_LAYER_DDP] = "DDP", [IW_LAYER_LLP] = "LLP"
+	};
+
+	return layer < IW_ARRAY_LEN(names) ? names[layer] : "not assigned";
+}
+
+/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8: the error types of a layer. NULL: a local catastrophic
+ * error, whose text names the layer. */
+static const char *etype_name(uint8_t layer, uint8_t etype)
+{
+	switch (layer) {
+	case IW_LAYER_RDMAP:
+		return etype == 1   ? "remote protection error"
+		       : etype == 2 ? "remote operation error"
+				    : NULL;
+	case IW_LAYER_DDP:
+		return etype == 1   ? "tagged buffer error"
+		       : etype == 2 ? "untagged buffer error"
+				    : NULL;
+	case IW_LAYER_LLP:
+		return etype == 0 ? "error" : NULL;
 	}
-	return "";
+	return NULL;
 }
 
 void iw_wire_term_print(struct iw_text *t, uint32_t term)
 {
 	int err = iw_err_from_term(term);
+	const char *etype;
 
 	if (err == IW_E_PEER_TERMINATE) {
 		iw_text_fmt(t, "layer %u type %u code %b", (uint32_t)IW_TERM_LAYER(term),
 			    (uint32_t)IW_TERM_ETYPE(term), (uint32_t)IW_TERM_CODE(term));
 		return;
 	}
-	iw_text_str(t, etype_text(term));
+	etype = etype_name(IW_TERM_LAYER(term), IW_TERM_ETYPE(term));
+	if (etype)
+		iw_text_fmt(t, "%s %s: ", iw_wire_layer_name(IW_TERM_LAYER(term)), etype);
 	iw_text_str(t, iw_err_text(err));
 }

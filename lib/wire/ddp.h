@@ -93,6 +93,11 @@ int iw_rreq_encode(uint8_t *dst, size_t cap, const struct iw_rreq *in);
 /* Appends "Data Sink STag 0x00000001 TO 0x0 RDMA Read Message Size 0 ...". */
 void iw_rreq_print(struct iw_text *t, const struct iw_rreq *r);
 
+/* The layers of a Terminate (RFC 5040 4.8). */
+enum iw_layer { IW_LAYER_RDMAP = 0, IW_LAYER_DDP = 1, IW_LAYER_LLP = 2 };
+/* Returns "RDMAP", "DDP", "LLP", or "not assigned". */
+const char *iw_wire_layer_name(uint8_t layer);
+
 /* Terminate (RFC 5040 4.8). */
 struct iw_terminate {
 	uint8_t layer, etype, code; /* 4, 4, 8 bits */

@@ -68,10 +68,8 @@ static void print_qn(struct iw_text *t, uint64_t v, const uint8_t *hdr)
 
 static void print_layer(struct iw_text *t, uint64_t v, const uint8_t *hdr)
 {
-	static const char *const text[] = { "RDMAP", "DDP", "LLP" };
-
 	(void)hdr;
-	iw_text_str(t, v < IW_ARRAY_LEN(text) ? text[v] : "not assigned");
+	iw_text_str(t, iw_wire_layer_name((uint8_t)v));
 }
 
 static void print_code(struct iw_text *t, uint64_t v, const uint8_t *hdr)
