@@ -42,7 +42,7 @@ static bool segment_has(const struct iw_cap_filter *f, const struct iw_cap_ddp *
 }
 
 /* The event reports an error, a deviation, a rejection or a loss. */
-static bool is_trouble(const struct iw_cap_event *ev)
+static bool is_problem(const struct iw_cap_event *ev)
 {
 	if (ev->deviations)
 		return true;
@@ -101,7 +101,7 @@ bool iw_cap_filter(struct iw_cap_filter *f, const struct iw_cap_event *ev)
 
 	if (follows)
 		return f->last_wanted;
-	wanted = (!f->streams || is_of_streams(f, ev)) && (!f->errors || is_trouble(ev)) &&
+	wanted = (!f->streams || is_of_streams(f, ev)) && (!f->errors || is_problem(ev)) &&
 		 (!f->stags || (ev->kind == IW_CAP_DDP && segment_has(f, &ev->ddp)));
 	f->last_ddp = ev->kind == IW_CAP_DDP;
 	f->last_flow = ev->flow->id;

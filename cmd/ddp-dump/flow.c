@@ -90,7 +90,8 @@ struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
 struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
 				  unsigned *from)
 {
-	for (struct way *w = c->tag_bucket[tag_bucket_of(c, &end[1], tag)]; w; w = w->tag_next) {
+	for (struct sctp_dir *w = c->tag_bucket[tag_bucket_of(c, &end[1], tag)]; w;
+	     w = w->tag_next) {
 		if (w->tag == tag && same_ports(&w->f->pub.end[w->d], &end[1]) &&
 		    same_ports(&w->f->pub.end[1 - w->d], &end[0])) {
 			*from = 1 - w->d;
@@ -100,9 +101,9 @@ struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[
 	return NULL;
 }
 
-void iw_cap_flow_drop_tag(struct iw_cap *c, struct way *w)
+void iw_cap_flow_drop_tag(struct iw_cap *c, struct sctp_dir *w)
 {
-	struct way **p = &c->tag_bucket[w->tag_bucket];
+	struct sctp_dir **p = &c->tag_bucket[w->tag_bucket];
 
 	if (!w->tag_known)
 		return;
@@ -112,7 +113,7 @@ void iw_cap_flow_drop_tag(struct iw_cap *c, struct way *w)
 	w->tag_known = false;
 }
 
-void iw_cap_flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
+void iw_cap_flow_set_tag(struct iw_cap *c, struct sctp_dir *w, uint32_t tag)
 {
 	iw_cap_flow_drop_tag(c, w);
 	w->tag = tag;

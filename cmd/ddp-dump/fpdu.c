@@ -113,7 +113,7 @@ static bool is_proved(const struct fpdus *w, enum iw_cap_crc crc, enum shape sha
 	bool summed = !w->missing && iw_get_le32(w->crc_wire) == w->crc;
 
 	*why = w->tentative == BY_MARKER ? IW_CAP_WHY_MARKER : IW_CAP_WHY_CRC;
-	if (w->tentative == AFTER_NONSENSE)
+	if (w->tentative == AFTER_INVALID)
 		return summed || shape == SHAPE_STRICT;
 	if (w->missing || shape == SHAPE_NONE || w->bad_marks)
 		return false;
@@ -159,7 +159,7 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	enum iw_cap_why why;
 
 	if (w->tentative != CERTAIN) {
-		bool lost = w->tentative == AFTER_NONSENSE;
+		bool lost = w->tentative == AFTER_INVALID;
 
 		if (!is_proved(w, crc, shape, &why)) {
 			if (lost)
@@ -184,7 +184,7 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	if (crc == IW_CAP_CRC_GOOD || shape == SHAPE_STRICT || w->missing)
 		return;
 	if (crc == IW_CAP_CRC_BAD || shape == SHAPE_NONE || w->bad_marks)
-		w->tentative = AFTER_NONSENSE;
+		w->tentative = AFTER_INVALID;
 }
 
 /* --- the octets of an FPDU --- */

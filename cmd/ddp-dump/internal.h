@@ -174,9 +174,9 @@ enum crc_mode {
  * CRC or its header proves it. */
 enum tentative {
 	CERTAIN,
-	AFTER_NONSENSE, /* after an FPDU that was not valid */
-	BY_SEGMENT,     /* after a hole: at the start of a TCP segment */
-	BY_MARKER,      /* after a hole: a marker points here */
+	AFTER_INVALID, /* after an FPDU that was not valid */
+	BY_SEGMENT,    /* after a hole: at the start of a TCP segment */
+	BY_MARKER,     /* after a hole: a marker points here */
 };
 
 /* The FPDUs of one direction. */
@@ -258,7 +258,7 @@ struct mpa {
 /* A queued DATA chunk: a fragment of an incomplete message, or a whole message that arrived before
  * earlier DDP-SSNs. One block of the pool. */
 struct held {
-	struct queued q;    /* way.fragments by TSN, side.early by DDP-SSN */
+	struct queued q;    /* sctp_dir.fragments by TSN, side.early by DDP-SSN */
 	struct held *other; /* a fragment at an end of its run: the fragment at the other end */
 	uint32_t tsn, ppid; /* ppid: as in struct msg */
 	uint16_t sid, ssn;
@@ -275,15 +275,15 @@ static inline struct held *held_of(struct iw_list *l)
 }
 
 /* One direction of an association. */
-struct way {
+struct sctp_dir {
 	bool init_seen;
 	/* The Verification Tag of packets to the sender; if known, it is in the table. */
 	bool tag_known;
 	uint32_t tag;
 	size_t tag_bucket;
-	struct way *tag_next;
+	struct sctp_dir *tag_next;
 	struct flow *f;
-	unsigned d; /* f->assoc->way[d] is this */
+	unsigned d; /* f->assoc->dir[d] is this */
 	uint16_t os, mis;
 	bool has_adaptation;
 	/* Not all parameters of its INIT or INIT ACK were captured, and no adaptation indication
@@ -306,12 +306,12 @@ struct way {
 	uint64_t cum_wide;
 	struct queue fragments; /* struct held */
 	uint32_t blocks;        /* of the pool: fragments and early messages */
-	uint32_t look_at;       /* a lost DDP-SSN can be reported once cum has reached this TSN */
+	uint32_t check_at;      /* a lost DDP-SSN can be reported once cum has reached this TSN */
 };
 
 /* An SCTP association that carries DDP, or whose INIT indicates DDP. */
 struct assoc {
-	struct way way[2];
+	struct sctp_dir dir[2];
 	const struct iw_sctpmap_profile *profile; /* edition of DDP over SCTP */
 	bool ddp_counted;                         /* counted among the iWARP flows */
 	bool shut;                                /* by SHUTDOWN COMPLETE: all data was sent */
@@ -331,7 +331,8 @@ enum session_state {
 struct side {
 	bool known;    /* next is valid */
 	uint16_t next; /* the next DDP-SSN in order */
-	/* way.losses at the last message in order. If that has grown since, next may be lost. */
+	/* sctp_dir.losses at the last message in order. If that has grown since, next may be
+	 * lost. */
 	uint32_t losses;
 	bool ended; /* by a Session Terminate */
 	struct order order;
@@ -390,7 +391,7 @@ struct iw_cap {
 	struct flow **bucket;
 	size_t buckets; /* a power of two */
 	uint32_t flows, next_id;
-	struct way **tag_bucket; /* as many */
+	struct sctp_dir **tag_bucket; /* as many */
 	struct stream **stream_bucket;
 	size_t stream_buckets;
 	uint32_t streams;
@@ -482,9 +483,9 @@ struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
 struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
 				  unsigned *from);
 /* Enters the tag of packets to the sender of w into the table; replaces an earlier one. */
-void iw_cap_flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag);
+void iw_cap_flow_set_tag(struct iw_cap *c, struct sctp_dir *w, uint32_t tag);
 /* Removes the tag from the table, if it is there. */
-void iw_cap_flow_drop_tag(struct iw_cap *c, struct way *w);
+void iw_cap_flow_drop_tag(struct iw_cap *c, struct sctp_dir *w);
 /* Adds a flow; end[0] is its sender. If the table is full, the least interesting flow moves to
  * c->closing. NULL: out of memory. */
 struct flow *iw_cap_flow_add(struct iw_cap *c, enum iw_cap_over over,
@@ -509,9 +510,9 @@ void iw_cap_queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, str
 		      uint64_t key);
 void iw_cap_queue_del(struct queued *e);
 /* Returns a block for a queued message or fragment, counted for w. NULL: a limit is reached. */
-struct held *iw_cap_held_new(struct iw_cap *c, struct way *w);
+struct held *iw_cap_held_new(struct iw_cap *c, struct sctp_dir *w);
 /* Removes h from its queue and frees the block. */
-void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h);
+void iw_cap_held_free(struct iw_cap *c, struct sctp_dir *w, struct held *h);
 
 /* --- stream.c --- */
 

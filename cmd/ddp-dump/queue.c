@@ -85,7 +85,7 @@ void iw_cap_queue_del(struct queued *e)
 	iw_list_del(&e->link);
 }
 
-struct held *iw_cap_held_new(struct iw_cap *c, struct way *w)
+struct held *iw_cap_held_new(struct iw_cap *c, struct sctp_dir *w)
 {
 	struct held *h = w->blocks < c->dir_blocks ? iw_pool_get(&c->pool) : NULL;
 
@@ -93,7 +93,7 @@ struct held *iw_cap_held_new(struct iw_cap *c, struct way *w)
 	return h;
 }
 
-void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h)
+void iw_cap_held_free(struct iw_cap *c, struct sctp_dir *w, struct held *h)
 {
 	iw_cap_queue_del(&h->q);
 	iw_pool_put(&c->pool, h);

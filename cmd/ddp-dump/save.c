@@ -168,7 +168,7 @@ static struct held_frame *held_of(struct iw_list *l)
 	return iw_container_of(l, struct held_frame, link);
 }
 
-static void let_go(struct iw_cap_save *s, struct held_frame *h)
+static void write_or_drop(struct iw_cap_save *s, struct held_frame *h)
 {
 	if (h->wanted && s->ng)
 		frame_ng(s, h);
@@ -189,7 +189,7 @@ static void drain(struct iw_cap_save *s, size_t frames)
 
 	while ((s->frames > frames || (frames && s->octets > QUEUE_OCTETS)) &&
 	       (l = iw_list_first(&s->queue)))
-		let_go(s, held_of(l));
+		write_or_drop(s, held_of(l));
 }
 
 static int check(struct iw_cap_save *s, struct iw_fault *why)
@@ -349,7 +349,7 @@ void iw_cap_save_close(struct iw_cap_save *s)
 		return;
 	while ((l = iw_list_first(&s->queue))) {
 		held_of(l)->wanted = false;
-		let_go(s, held_of(l));
+		write_or_drop(s, held_of(l));
 	}
 	(void)fclose(s->file);
 	free(s);

@@ -11,7 +11,7 @@
 #include "ddp-dump/packet.h"
 
 /* Possible ends of a packet that are tried before the octets are taken for a single packet. */
-#define TRAIN_TRIES 4
+#define END_TRIES 4
 
 #define VTAG_AT 4 /* in the common header */
 
@@ -34,7 +34,7 @@ static bool is_new_association(const struct flow *f, unsigned d, const struct pa
 	    !read_init(&in, IW_SCTP_INIT, p->data + at, p->len - at))
 		return false;
 	return f->closed ||
-	       (f->assoc && f->assoc->way[d].init_seen && f->assoc->way[d].tag != in.tag);
+	       (f->assoc && f->assoc->dir[d].init_seen && f->assoc->dir[d].tag != in.tag);
 }
 
 struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
@@ -49,7 +49,7 @@ struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned
 		return NULL;
 	}
 	/* RFC 9260 6.4: a multihomed end may send from each address that it has listed. */
-	if (tag && (!f || !f->assoc || f->assoc->way[1 - *from].tag != tag)) {
+	if (tag && (!f || !f->assoc || f->assoc->dir[1 - *from].tag != tag)) {
 		other = iw_cap_flow_find_tag(c, p->end, tag, &d);
 		if (other) {
 			*from = d;
@@ -74,10 +74,10 @@ static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
 	iw_list_init(&a->streams);
 	iw_list_init(&a->waiting);
 	for (unsigned d = 0; d < 2; d++) {
-		a->way[d].f = f;
-		a->way[d].d = d;
-		a->way[d].lossy = true;
-		iw_cap_queue_init(&a->way[d].fragments);
+		a->dir[d].f = f;
+		a->dir[d].d = d;
+		a->dir[d].lossy = true;
+		iw_cap_queue_init(&a->dir[d].fragments);
 	}
 	f->assoc = a;
 	iw_cap_flow_name(f);
@@ -108,12 +108,12 @@ static struct iw_fault *report_error(struct iw_cap *c, struct flow *f, unsigned 
 
 /* --- TSNs --- */
 
-static bool has_tsn(const struct way *w, uint32_t tsn)
+static bool has_tsn(const struct sctp_dir *w, uint32_t tsn)
 {
 	return w->seen[tsn % TSN_WINDOW / 64] >> tsn % 64 & 1;
 }
 
-static void advance(struct way *w)
+static void advance(struct sctp_dir *w)
 {
 	while (has_tsn(w, w->cum + 1)) {
 		w->cum++;
@@ -124,12 +124,12 @@ static void advance(struct way *w)
 
 /* Must be called for each chunk and each loss, so that cum moves by less than 2^32 between
  * calls. */
-static void follow_cum(struct way *w)
+static void follow_cum(struct sctp_dir *w)
 {
 	w->cum_wide += (uint32_t)(w->cum - (uint32_t)w->cum_wide);
 }
 
-static uint64_t key_of(const struct way *w, uint32_t tsn)
+static uint64_t key_of(const struct sctp_dir *w, uint32_t tsn)
 {
 	return w->cum_wide + (uint64_t)(int32_t)(tsn - (uint32_t)w->cum_wide);
 }
@@ -142,7 +142,7 @@ static bool follows(const struct held *a, const struct held *b)
 }
 
 /* A neighbour of the run is lost: all TSNs up to cum are there or lost. */
-static bool is_dead(const struct way *w, const struct held *first, const struct held *last)
+static bool is_dead(const struct sctp_dir *w, const struct held *first, const struct held *last)
 {
 	return (!(first->flags & IW_SCTP_DATA_B) && first->q.key <= w->cum_wide + 1) ||
 	       (!(last->flags & IW_SCTP_DATA_E) && last->q.key + 1 <= w->cum_wide);
@@ -152,7 +152,7 @@ static bool is_dead(const struct way *w, const struct held *first, const struct 
  * Drops runs with a lost neighbour. Only runs that begin at cum + 1 or before can have one, and at
  * most two of these stay: one that ends at cum or later, and one that begins at cum + 1.
  */
-static void drop_lost_fragments(struct iw_cap *c, struct way *w)
+static void drop_lost_fragments(struct iw_cap *c, struct sctp_dir *w)
 {
 	struct iw_list *l = w->fragments.list.next;
 
@@ -176,7 +176,7 @@ static void drop_lost_fragments(struct iw_cap *c, struct way *w)
 /* The missing TSNs up to this one are lost. */
 static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, enum iw_cap_why why)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 	uint32_t lost = to - w->cum, tsn = w->cum + 1;
 	struct iw_cap_sctp *e;
 
@@ -204,7 +204,7 @@ static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, e
 	w->hole_watched = false;
 	w->lossy = true;
 	w->losses++;
-	w->look_at = w->cum;
+	w->check_at = w->cum;
 	drop_lost_fragments(c, w);
 	c->totals.losses++;
 	e = report(c, f, d, IW_CAP_SCTP_LOSS);
@@ -216,7 +216,7 @@ static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, e
 /* False: the TSN was received before. */
 static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 
 	if (!w->tsn_known) {
 		w->tsn_known = true;
@@ -238,7 +238,7 @@ static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
 
 /* The TSNs after cum are missing, but the peer has acknowledged them, and HOLE_PACKETS or HOLE_NS
  * have passed. */
-static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct way *w)
+static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct sctp_dir *w)
 {
 	if (!w->tsn_known || w->high == w->cum || !w->acked_known ||
 	    !iw_seq32_before(w->cum, w->acked))
@@ -256,7 +256,7 @@ static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct way *w)
 
 static void note_ack(struct flow *f, unsigned d, uint32_t cum)
 {
-	struct way *w = &f->assoc->way[1 - d];
+	struct sctp_dir *w = &f->assoc->dir[1 - d];
 
 	if (w->acked_known && !iw_seq32_before(w->acked, cum))
 		return;
@@ -267,7 +267,7 @@ static void note_ack(struct flow *f, unsigned d, uint32_t cum)
 /* --- chunks --- */
 
 /* Searches the parameters for the adaptation indication (RFC 5061 4.2.6), up to a malformed one. */
-static void read_adaptation(struct way *w, const uint8_t *p, size_t len)
+static void read_adaptation(struct sctp_dir *w, const uint8_t *p, size_t len)
 {
 	struct iw_sctp_param param;
 	int n;
@@ -290,13 +290,13 @@ static bool is_cut(const struct iw_cap *c)
 
 static bool streams_differ(const struct assoc *a)
 {
-	return IW_MIN(a->way[0].os, a->way[1].mis) != IW_MIN(a->way[1].os, a->way[0].mis);
+	return IW_MIN(a->dir[0].os, a->dir[1].mis) != IW_MIN(a->dir[1].os, a->dir[0].mis);
 }
 
 static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 		    const struct iw_sctp_init *in)
 {
-	struct way probe = { 0 }, *w;
+	struct sctp_dir probe = { 0 }, *w;
 	struct iw_cap_event *ev;
 	struct iw_cap_sctp *e;
 	struct assoc *a;
@@ -308,9 +308,9 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	    probe.adaptation != IW_SCTP_ADAPTATION_DDP_RDMA_02)
 		return;
 	a = assoc_of(c, f);
-	if (!a || (a->way[d].init_seen && a->way[d].tag == in->tag))
+	if (!a || (a->dir[d].init_seen && a->dir[d].tag == in->tag))
 		return;
-	w = &a->way[d];
+	w = &a->dir[d];
 	w->init_seen = true;
 	w->os = in->os;
 	w->mis = in->mis;
@@ -329,7 +329,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	if (w->adaptation == IW_SCTP_ADAPTATION_DDP)
 		note_ddp(c, a);
 	ev = iw_cap_event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame);
-	if (a->way[1 - d].init_seen && streams_differ(a))
+	if (a->dir[1 - d].init_seen && streams_differ(a))
 		ev->deviations |= IW_CAP_DEV_STREAMS;
 	c->totals.deviations += ev->deviations != 0;
 	e = &ev->sctp;
@@ -358,7 +358,7 @@ static uint32_t ppid_of(const struct iw_cap *c, const struct flow *f, uint32_t p
  * only by such associations. */
 static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t ppid, bool is_ddp)
 {
-	struct way *w = &f->assoc->way[d], *back = &f->assoc->way[1 - d];
+	struct sctp_dir *w = &f->assoc->dir[d], *back = &f->assoc->dir[1 - d];
 	const struct iw_sctpmap_profile *p = f->assoc->profile;
 	bool agreed = w->adaptation == p->adaptation && back->adaptation == p->adaptation;
 	bool known = w->init_seen && !w->init_cut && back->init_seen && !back->init_cut;
@@ -379,8 +379,8 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 }
 
 /* Finds the ends of the run that the new fragment h belongs to. True: the message is complete. */
-static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, struct held **first,
-		     struct held **last)
+static bool find_run(struct iw_cap *c, const struct sctp_dir *w, struct held *h,
+		     struct held **first, struct held **last)
 {
 	struct iw_list *prev = h->q.link.prev, *next = h->q.link.next;
 
@@ -400,7 +400,7 @@ static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, stru
 static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *first,
 		 struct held *last)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 	struct msg m = { .sid = first->sid,
 			 .tsn = last->tsn,
 			 .ppid = first->ppid,
@@ -439,7 +439,7 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 			const struct iw_sctp_data *data, uint32_t ppid, size_t len)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 	struct held *h = iw_cap_held_new(c, w), *first, *last;
 	uint64_t key = key_of(w, data->tsn);
 
@@ -486,8 +486,8 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 		return;
 	if (is_ddp)
 		note_ddp(c, a);
-	if (!a->way[1 - d].tag_known)
-		iw_cap_flow_set_tag(c, &a->way[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
+	if (!a->dir[1 - d].tag_known)
+		iw_cap_flow_set_tag(c, &a->dir[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
 	if (!note_tsn(c, f, d, data->tsn)) {
 		c->totals.repeated_octets += len;
 		report(c, f, d, IW_CAP_SCTP_AGAIN)->tsn = data->tsn;
@@ -572,7 +572,7 @@ static size_t packet_end(const uint8_t *p, size_t len)
 {
 	size_t pos = IW_SCTP_HDR_LEN;
 
-	for (int tries = 0; len - pos >= IW_SCTP_CHUNK_HDR_LEN && tries < TRAIN_TRIES;) {
+	for (int tries = 0; len - pos >= IW_SCTP_CHUNK_HDR_LEN && tries < END_TRIES;) {
 		size_t n = iw_get_be16(p + pos + 2);
 
 		if (pos > IW_SCTP_HDR_LEN && len - pos > IW_SCTP_HDR_LEN &&
@@ -671,9 +671,9 @@ bool iw_cap_sctp_step(struct iw_cap *c, struct flow *f)
 	if (!f->assoc)
 		return false;
 	for (unsigned d = 0; d < 2; d++) {
-		if (hole_is_lost(c, f, &f->assoc->way[d])) {
+		if (hole_is_lost(c, f, &f->assoc->dir[d])) {
 			/* All TSNs that were acknowledged at that time are lost. */
-			give_up(c, f, d, f->assoc->way[d].hole_acked, IW_CAP_WHY_GAP);
+			give_up(c, f, d, f->assoc->dir[d].hole_acked, IW_CAP_WHY_GAP);
 			return true;
 		}
 		if (iw_cap_session_give_up(c, f, d, false))
@@ -687,7 +687,7 @@ bool iw_cap_sctp_flush(struct iw_cap *c, struct flow *f)
 	if (iw_cap_session_drain(c))
 		return true;
 	for (unsigned d = 0; f->assoc && d < 2; d++) {
-		struct way *w = &f->assoc->way[d];
+		struct sctp_dir *w = &f->assoc->dir[d];
 
 		if (w->tsn_known && w->high != w->cum) {
 			give_up(c, f, d, w->high, IW_CAP_WHY_END);
@@ -711,7 +711,7 @@ void iw_cap_sctp_drop(struct iw_cap *c, struct flow *f)
 		return;
 	iw_cap_session_drop(c, f);
 	for (unsigned d = 0; d < 2; d++) {
-		struct way *w = &f->assoc->way[d];
+		struct sctp_dir *w = &f->assoc->dir[d];
 
 		while ((l = iw_list_first(&w->fragments.list)))
 			iw_cap_held_free(c, w, held_of(l));

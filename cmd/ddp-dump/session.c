@@ -42,7 +42,7 @@ static void drop_early(struct iw_cap *c, struct stream *st)
 
 	for (unsigned d = 0; d < 2; d++)
 		while ((l = iw_list_first(&st->side[d].early.list)))
-			iw_cap_held_free(c, &st->f->assoc->way[d], held_of(l));
+			iw_cap_held_free(c, &st->f->assoc->dir[d], held_of(l));
 	iw_list_del(&st->waiting);
 	iw_list_init(&st->waiting);
 }
@@ -79,7 +79,7 @@ static void begin_session(struct stream *st, enum session_state state)
 		st->side[d].known = true;
 		st->side[d].next = st->f->assoc->profile->first_ssn;
 		st->side[d].ended = false;
-		st->side[d].losses = st->f->assoc->way[d].losses;
+		st->side[d].losses = st->f->assoc->dir[d].losses;
 		iw_cap_order_start(&st->side[d].order);
 	}
 }
@@ -109,7 +109,7 @@ static struct stream *stream_new(struct iw_cap *c, struct flow *f, uint16_t sid)
 	st->hash_next = c->stream_bucket[st->bucket];
 	c->stream_bucket[st->bucket] = st;
 	/* The capture has all chunks of the association, so there was no session before. */
-	if (!f->assoc->way[0].lossy && !f->assoc->way[1].lossy)
+	if (!f->assoc->dir[0].lossy && !f->assoc->dir[1].lossy)
 		begin_session(st, SESSION_NONE);
 	return st;
 }
@@ -217,7 +217,7 @@ static int take_segment(struct iw_fault *why, struct stream *st, unsigned d,
 static int take(struct iw_fault *why, struct stream *st, unsigned d, const struct turn *t)
 {
 	st->side[d].next++;
-	st->side[d].losses = st->f->assoc->way[d].losses;
+	st->side[d].losses = st->f->assoc->dir[d].losses;
 	return t->control ? take_control(why, st, d, t->fn) : take_segment(why, st, d, t->e);
 }
 
@@ -242,7 +242,7 @@ static bool is_before(uint16_t a, uint16_t b)
 /* Keeps an early message. False: a limit is reached. */
 static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct msg *m, uint16_t ssn)
 {
-	struct way *w = &st->f->assoc->way[d];
+	struct sctp_dir *w = &st->f->assoc->dir[d];
 	struct queue *early = &st->side[d].early;
 	uint64_t key = (uint64_t)ssn << 48; /* compares like a serial number of 16 bits */
 	struct held *h = iw_cap_held_new(c, w);
@@ -262,8 +262,8 @@ static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct m
 	memcpy(h->head, m->p, h->head_len);
 	if (iw_list_empty(&st->waiting))
 		iw_list_add_tail(&st->f->assoc->waiting, &st->waiting);
-	if (iw_seq32_before(m->tsn, w->look_at))
-		w->look_at = m->tsn;
+	if (iw_seq32_before(m->tsn, w->check_at))
+		w->check_at = m->tsn;
 	return true;
 }
 
@@ -306,7 +306,7 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 	}
 	if ((h->ssn == side->next ? take(&why, st, d, &t) : again(&why, h->ssn, side->next)) < 0)
 		report_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
-	iw_cap_held_free(c, &st->f->assoc->way[d], h);
+	iw_cap_held_free(c, &st->f->assoc->dir[d], h);
 	if (iw_list_empty(&st->side[0].early.list) && iw_list_empty(&st->side[1].early.list)) {
 		iw_list_del(&st->waiting);
 		iw_list_init(&st->waiting);
@@ -331,10 +331,10 @@ bool iw_cap_session_drain(struct iw_cap *c)
 
 bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end)
 {
-	struct way *w = &f->assoc->way[d];
-	uint32_t look_at = w->cum + TSN_WINDOW;
+	struct sctp_dir *w = &f->assoc->dir[d];
+	uint32_t check_at = w->cum + TSN_WINDOW;
 
-	if (!end && (!w->losses || iw_seq32_before(w->cum, w->look_at)))
+	if (!end && (!w->losses || iw_seq32_before(w->cum, w->check_at)))
 		return false;
 	for (struct iw_list *l = f->assoc->waiting.next; l != &f->assoc->waiting; l = l->next) {
 		struct stream *st = iw_container_of(l, struct stream, waiting);
@@ -344,8 +344,8 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 		if (!h || (!end && st->side[d].losses == w->losses))
 			continue;
 		if (!end && iw_seq32_before(w->cum, h->tsn)) {
-			if (iw_seq32_before(h->tsn, look_at))
-				look_at = h->tsn;
+			if (iw_seq32_before(h->tsn, check_at))
+				check_at = h->tsn;
 			continue;
 		}
 		if (!w->lossy && f->assoc->shut) {
@@ -361,7 +361,7 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 		c->drain = st;
 		return true;
 	}
-	w->look_at = look_at;
+	w->check_at = check_at;
 	return false;
 }
 
@@ -371,7 +371,7 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
 		       uint16_t ssn)
 {
-	bool lossy = st->f->assoc->way[0].lossy || st->f->assoc->way[1].lossy;
+	bool lossy = st->f->assoc->dir[0].lossy || st->f->assoc->dir[1].lossy;
 	uint16_t first = st->f->assoc->profile->first_ssn;
 	bool open = st->state == SESSION_ASKED ||
 		    (st->state == SESSION_OPEN && !st->side[0].ended && !st->side[1].ended);
@@ -408,7 +408,7 @@ static int place(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsi
 		return take(why, st, d, t);
 	}
 	if (is_before(ssn, side->next))
-		return st->f->assoc->way[d].lossy ? 0 : again(why, ssn, side->next);
+		return st->f->assoc->dir[d].lossy ? 0 : again(why, ssn, side->next);
 	c->totals.out_of_order++;
 	if (!keep(c, st, d, m, ssn)) {
 		skip_to(st, d, ssn);

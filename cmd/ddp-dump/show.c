@@ -83,7 +83,7 @@ static void write_payload(struct iw_cap_show *s, const struct iw_cap_ddp *e)
 	put_line(s);
 }
 
-static void write_picture(struct iw_cap_show *s, const struct iw_cap_align *a)
+static void write_histogram(struct iw_cap_show *s, const struct iw_cap_align *a)
 {
 	struct iw_text t;
 	unsigned at = 0;
@@ -110,7 +110,7 @@ static void write_human(struct iw_cap_show *s, const struct iw_cap_event *ev)
 	if (ev->kind == IW_CAP_ALIGN) {
 		iw_text_fmt(&t, "%U FPDU%s", ev->align.fpdus, ev->align.fpdus == 1 ? "" : "s");
 		put_line(s);
-		write_picture(s, &ev->align);
+		write_histogram(s, &ev->align);
 		return;
 	}
 	iw_cap_event_print(&t, ev);

@@ -334,7 +334,7 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 }
 
 /* A limit is reached, so the current segment cannot be kept: decodes or loses the oldest octets. */
-static void make_way(struct iw_cap *c, struct flow *f, unsigned d)
+static void make_room(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
 	struct piece *head = first_piece(s);
@@ -380,7 +380,7 @@ static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 		bool ahead = c->cur_seq != s->next;
 
 		if (!hold(c, s))
-			make_way(c, f, d);
+			make_room(c, f, d);
 		else if (ahead)
 			c->totals.out_of_order++;
 		return true;

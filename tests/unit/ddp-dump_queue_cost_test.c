@@ -44,11 +44,11 @@ static void begin(struct maker *m)
 	chunks = 0;
 }
 
-static struct way *way(const struct maker *m)
+static struct sctp_dir *sctp_dir(const struct maker *m)
 {
 	struct flow *f = iw_container_of(iw_list_first(&m->cap->lru[LRU_IWARP]), struct flow, link);
 
-	return &f->assoc->way[0];
+	return &f->assoc->dir[0];
 }
 
 static void end(struct maker *m)
@@ -81,7 +81,7 @@ static void single_fragments_in_any_order_find_their_places(void **state)
 		shuffle(1);
 		for (size_t i = 0; i < N; i++)
 			put(&m, 2 * (reverse ? (uint32_t)(N - i) : order[i]) + 1, 0, "x", 1);
-		assert_int_equal(way(&m)->blocks, N);
+		assert_int_equal(sctp_dir(&m)->blocks, N);
 		end(&m);
 	}
 }
@@ -110,7 +110,7 @@ static void message_of_thousands_of_fragments_is_put_together(void **state)
 		assert_int_equal(count_kind(&m, IW_CAP_DDP), 1);
 		assert_int_equal(nth(&m, IW_CAP_DDP, 0)->ev.ddp.chunk.fragments, N);
 		assert_int_equal(nth(&m, IW_CAP_DDP, 0)->ev.ddp.hdr.opcode, IW_OP_SEND);
-		assert_int_equal(way(&m)->blocks, 0);
+		assert_int_equal(sctp_dir(&m)->blocks, 0);
 		end(&m);
 	}
 }
@@ -126,12 +126,12 @@ static void losses_do_not_visit_fragments_ahead(void **state)
 		put(&m, 8000 + 2 * i, B, "x", 1);
 	for (uint32_t i = 0; i < 2 * N - 1; i++)
 		put(&m, TSN_WINDOW + i, B | E, NULL, 0);
-	assert_int_equal(way(&m)->blocks, N);
-	assert_int_equal(way(&m)->losses, 2 * N - 1);
+	assert_int_equal(sctp_dir(&m)->blocks, N);
+	assert_int_equal(sctp_dir(&m)->losses, 2 * N - 1);
 	/* The same number again: half of them lose the TSN after them. */
 	for (uint32_t i = 2 * N - 1; i < 3 * N; i++)
 		put(&m, TSN_WINDOW + i, B | E, NULL, 0);
-	assert_in_range(way(&m)->blocks, 1, N - 1);
+	assert_in_range(sctp_dir(&m)->blocks, 1, N - 1);
 	end(&m);
 }
 
@@ -144,7 +144,7 @@ static void losses_of_whole_windows_cost_a_word_for_64_of_them(void **state)
 	begin(&m);
 	for (uint32_t i = 2; i < 200; i++)
 		put(&m, i * TSN_WINDOW, B | E, NULL, 0);
-	assert_int_equal(way(&m)->losses, 198);
+	assert_int_equal(sctp_dir(&m)->losses, 198);
 	assert_in_range(m.cap->steps, 1, chunks * (TSN_WINDOW / 64 + MOST));
 	maker_finish(&m);
 	assert_true(maker_fini(&m));
@@ -169,9 +169,9 @@ static void early_messages_in_any_order_find_their_places(void **state)
 		/* DDP-SSN 1 arrives last. */
 		for (uint32_t i = 0; i < N; i++)
 			put_send(&m, i, (uint16_t)(2 + (reverse ? N - 1 - i : order[i])));
-		assert_int_equal(way(&m)->blocks, N);
+		assert_int_equal(sctp_dir(&m)->blocks, N);
 		put_send(&m, N, 1);
-		assert_int_equal(way(&m)->blocks, 0);
+		assert_int_equal(sctp_dir(&m)->blocks, 0);
 		assert_int_equal(count_kind(&m, IW_CAP_DDP), N + 1);
 		assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 		end(&m);
@@ -224,7 +224,7 @@ static void fragments_of_many_messages_are_put_together(void **state)
 		for (size_t i = 0; i < messages; i++)
 			fragments -= nth(&m, IW_CAP_DDP, i)->ev.ddp.chunk.fragments;
 		assert_int_equal(fragments, 0);
-		assert_int_equal(way(&m)->blocks, 0);
+		assert_int_equal(sctp_dir(&m)->blocks, 0);
 		end(&m);
 	}
 }
