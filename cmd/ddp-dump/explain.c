@@ -93,7 +93,7 @@ static bool print_exchanged(struct iw_text *t, const struct iw_field *f, const u
 
 /* --- writing --- */
 
-/* The fields of a header at off, of which len octets lie at p: those that are there whole. */
+/* Appends the fields of a header at off that are complete in the len octets at p. */
 static void add_header(struct list *l, const char *name, const struct iw_layout *h, print_fn *print,
 		       uint32_t off, const uint8_t *p, size_t len)
 {

@@ -285,8 +285,8 @@ static int again(struct iw_fault *why, uint16_t ssn, uint16_t next)
 	return err;
 }
 
-/* Checks the first early message of a direction, which is the next in order or a repeated DDP-
- * SSN. */
+/* Checks the first early message of a direction: it is the next in order, or its DDP-SSN is
+ * repeated. */
 static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 {
 	struct side *side = &st->side[d];

@@ -353,7 +353,7 @@ static void make_room(struct iw_cap *c, struct flow *f, unsigned d)
 	lose(c, f, d, to - s->next, IW_CAP_WHY_LIMIT);
 }
 
-/* The segment of the current frame. */
+/* Does one step on the segment of the current frame. */
 static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];

@@ -257,7 +257,7 @@ static void exchange(uint8_t *control)
 	uint8_t flags = control[2];
 
 	control[0] = (uint8_t)(control[0] << 4 | control[0] >> 4);
-	/* M, D, R: 0x01, 0x02, 0x04 for 0x80, 0x40, 0x20. Other bits stay reserved bits. */
+	/* M, D, R move from 0x01, 0x02, 0x04 to 0x80, 0x40, 0x20. The other bits stay reserved. */
 	control[2] = (uint8_t)((flags & 1) << 7 | (flags & 2) << 5 | (flags & 4) << 3 |
 			       (flags >> 3 & 0x1f));
 }
