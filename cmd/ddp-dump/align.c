@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The histogram of FPDU starts as a picture for people, a line at a time. */
+/* The histogram of FPDU starts for people, one line at a time. */
 #include "ddp-dump/capture.h"
 
 #include "util/num.h"
@@ -50,7 +50,7 @@ bool iw_cap_align_line(const struct iw_cap_align *a, unsigned *at, struct iw_tex
 	struct iw_text l;
 
 	iw_text_init(&l, label, sizeof(label));
-	/* Two tables, each with a title; what is zero is left out. */
+	/* Two tables, each with a title. Rows of 0 are omitted. */
 	for (; *at < offsets + segments + 2; ++*at) {
 		unsigned i = *at;
 

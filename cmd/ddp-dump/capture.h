@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture: captured frames in, iWARP events out. What ddp-dump is made of.
+ * The decoder of ddp-dump: takes captured frames and returns iWARP events.
  *
- * Job: find TCP in captured frames, put each direction of a connection back in order, find the MPA
- * Request, follow what it negotiates, walk FPDUs and markers, check CRCs; find SCTP, on IP and in
- * UDP, follow the TSNs of each association, its DDP Stream Sessions and their DDP-SSNs; decode DDP
- * and RDMAP, and say what of it breaks a rule. Everything is judged from what was captured; a
- * capture may have holes, and a hole is not the fault of the peers.
+ * Over TCP it reassembles each direction of a connection, finds the MPA Request, follows what the
+ * two ends negotiate, and checks FPDUs, markers and CRCs. Over SCTP (on IP or in UDP) it follows
+ * the TSNs of each association, its DDP Stream Sessions and their DDP-SSNs. It decodes DDP and
+ * RDMAP, and reports each rule that a peer breaks. A capture may have holes; a hole is never
+ * reported as a peer's fault.
  *
- *     iw_cap_push(c, &frame);              one frame, borrowed until iw_cap_next has returned NULL
- *     while ((ev = iw_cap_next(c))) ...    what it told
+ *     iw_cap_push(c, &frame);              one frame, borrowed until iw_cap_next returns NULL
+ *     while ((ev = iw_cap_next(c))) ...    the events of this frame
  *     iw_cap_finish(c);                    no more frames
- *     while ((ev = iw_cap_next(c))) ...    what was still waiting
+ *     while ((ev = iw_cap_next(c))) ...    the events of data that was still queued
  *     iw_cap_totals(c)
  *
- * Neighbours: lib/wire decodes headers; ddp-dump and the tests call it. The decoder (all files but
- * source.c and show.c) makes no system call and prints nothing, so tests and fuzzers drive it; source.c
- * reads capture files through libpcap, show.c (ddp-dump/show.h) writes what was decoded.
- * Threads: none, no locks; one decoder belongs to one thread at a time.
- * Memory: bounded by struct iw_cap_limits. In the steady state nothing is allocated: a frame that
- * arrives in order is decoded where it lies; only what comes ahead of its turn is copied, into
- * blocks of a pool.
+ * The decoder (all files except source.c, save.c and show.c) makes no system call and prints
+ * nothing, so tests and fuzzers can drive it. source.c reads captures through libpcap. show.c
+ * (ddp-dump/show.h) writes events for people and as JSON.
+ *
+ * There are no locks: one decoder belongs to one thread at a time.
+ *
+ * struct iw_cap_limits bounds the memory. A frame that arrives in order is decoded in place.
+ * Only data that arrives out of order is copied, to blocks of a pool; so a decoder allocates
+ * nothing in the steady state.
  */
 #ifndef IW_CAPTURE_CAPTURE_H
 #define IW_CAPTURE_CAPTURE_H
@@ -39,32 +41,32 @@
 #include "wire/sctp.h"
 #include "wire/sctpddp.h"
 
-/* What stands in front of the IP header. */
+/* The link-layer header before the IP header. */
 enum iw_cap_link {
 	IW_CAP_ETHERNET, /* with any number of VLAN tags */
 	IW_CAP_SLL,      /* Linux cooked, version 1 */
 	IW_CAP_SLL2,     /* Linux cooked, version 2 */
-	IW_CAP_RAW,      /* nothing */
-	IW_CAP_NULL,     /* four octets with an address family, in either octet order */
+	IW_CAP_RAW,      /* none */
+	IW_CAP_NULL,     /* an address family of four octets, in either byte order */
 };
 
 struct iw_cap_frame {
-	uint64_t number;  /* from 1, as capture tools count */
+	uint64_t number;  /* from 1 */
 	uint64_t time_ns; /* since 1970 */
 	enum iw_cap_link link;
 	const uint8_t *data;
-	size_t len;      /* octets captured */
-	size_t wire_len; /* octets the frame had; more than len when the capture cut it short */
+	size_t len;      /* captured octets */
+	size_t wire_len; /* octets of the frame; more than len if the snap length cut it */
 };
 
 struct iw_cap_end {
 	bool v6;
-	uint8_t addr[16];  /* IPv4: the first four */
-	uint16_t port;     /* of TCP or SCTP */
-	uint16_t udp_port; /* SCTP in UDP: below it; else 0 */
+	uint8_t addr[16];  /* IPv4: the first four octets */
+	uint16_t port;     /* TCP or SCTP */
+	uint16_t udp_port; /* the UDP port that carries SCTP; 0: not in UDP */
 };
 
-/* Longest text of iw_cap_end_print, with its NUL. */
+/* Size of the longest text of iw_cap_end_print, with its NUL. */
 #define IW_CAP_END_TEXT 68
 
 enum iw_cap_over {
@@ -79,53 +81,53 @@ const char *iw_cap_over_name(enum iw_cap_over o); /* "tcp", "sctp", "udp" */
  * refers to it.
  */
 struct iw_cap_flow {
-	/* from 0, in order of appearance; each has one, iWARP or not */
+	/* From 0, in order of appearance. Flows without iWARP have an id too. */
 	uint32_t id;
 	enum iw_cap_over over;
 	struct iw_cap_end end[2];
-	/* the ends as text: written once, printed with every event */
+	/* The ends as text: formatted once, because it is printed with each event. */
 	char name[2][IW_CAP_END_TEXT];
-	/* end[initiator] sent the MPA Request or the INIT; -1: not known */
+	/* end[initiator] sent the MPA Request or the INIT; -1: unknown. */
 	int initiator;
 };
 
 enum iw_cap_kind {
 	IW_CAP_MPA,     /* a Request or Reply */
-	IW_CAP_SESSION, /* a DDP Stream Session control message */
+	IW_CAP_SESSION, /* a DDP Stream Session Control message */
 	IW_CAP_DDP,     /* a DDP segment */
-	IW_CAP_TCP,     /* what happened to a connection */
-	IW_CAP_SCTP,    /* what happened to an association */
+	IW_CAP_TCP,     /* an event of a connection */
+	IW_CAP_SCTP,    /* an event of an association */
 	IW_CAP_ALIGN,   /* the histogram of one direction of a TCP connection */
-	IW_CAP_ERROR,   /* a rule that the sender broke */
+	IW_CAP_ERROR,   /* the sender broke a rule */
 };
 /* "mpa", "session", "ddp", "tcp", "sctp", "align", "error" */
 const char *iw_cap_kind_name(enum iw_cap_kind k);
 
-/* RFC 5044 4.4; over SCTP the checksum of the packet, RFC 9260 6.8. */
+/* The CRC of an FPDU (RFC 5044 4.4); over SCTP, the checksum of the packet (RFC 9260 6.8). */
 enum iw_cap_crc {
-	/* not negotiated, so not checked; over SCTP a checksum of 0, which hardware was to fill in */
+	/* Not negotiated, so not checked. Over SCTP: the checksum is 0, captured before the
+	 * sender's hardware computed it. */
 	IW_CAP_CRC_OFF,
 	IW_CAP_CRC_GOOD,
 	IW_CAP_CRC_BAD,
-	IW_CAP_CRC_ABSENT, /* cannot be checked: octets that it covers were not captured */
+	IW_CAP_CRC_ABSENT, /* cannot be checked: not all octets that it covers were captured */
 	IW_CAP_CRC_COUNT_
 };
 const char *iw_cap_crc_name(enum iw_cap_crc v); /* "off", "good", "bad", "absent" */
 
-/* RFC 5044 4.3. */
+/* The markers of an FPDU (RFC 5044 4.3). */
 enum iw_cap_marker {
 	IW_CAP_MARKER_OFF,  /* not negotiated for this direction */
-	IW_CAP_MARKER_NONE, /* negotiated, but none is due in this FPDU */
-	IW_CAP_MARKER_GOOD, /* every one of them points to this FPDU */
+	IW_CAP_MARKER_NONE, /* negotiated, but no marker is due in this FPDU */
+	IW_CAP_MARKER_GOOD, /* all of them point to this FPDU */
 	IW_CAP_MARKER_BAD,
 	IW_CAP_MARKER_COUNT_
 };
 const char *iw_cap_marker_name(enum iw_cap_marker v); /* "off", "none", "good", "bad" */
 
 /*
- * Departures from the RFCs that are known of peers in the field and keep nobody from understanding
- * them. They are told with the event and are not errors. One list makes the bits, the names and the
- * clauses.
+ * Deviations from the RFCs that are known of peers in the field and do no harm. They are reported
+ * with the event and are not errors. One list makes the bits, the names and the clauses.
  */
 /* clang-format off */
 #define IW_CAP_DEVIATION_LIST(X)                                                        \
@@ -174,23 +176,23 @@ enum iw_cap_deviation {
 struct iw_cap_deviation_info {
 	const char *name, *clause, *text;
 };
-/* index: 0 .. IW_CAP_DEV_COUNT - 1, the bit's number. */
+/* index: the number of the bit, 0 to IW_CAP_DEV_COUNT - 1. */
 const struct iw_cap_deviation_info *iw_cap_deviation_info(unsigned index);
 
-/* What of the transfer protocol of ddp-send and ddp-recv an event carries: man/ddp-transfer.7. */
+/* The part of the transfer protocol of ddp-send and ddp-recv in an event: man/ddp-transfer.7. */
 enum iw_cap_transfer_kind {
 	IW_CAP_TRANSFER_NONE,
 	IW_CAP_TRANSFER_HELLO,   /* Private Data */
-	IW_CAP_TRANSFER_MESSAGE, /* a control message; with the segment that completes it */
+	IW_CAP_TRANSFER_MESSAGE, /* a control message, with the segment that completes it */
 	IW_CAP_TRANSFER_DATA,    /* the first segment of a data message */
 };
 struct iw_cap_transfer {
 	enum iw_cap_transfer_kind kind;
-	/* It breaks the rules of the protocol: an error event follows, and it is not decoded. */
+	/* It breaks the rules of the protocol and is not decoded. An error event follows. */
 	bool malformed;
 	const uint8_t *p; /* HELLO, MESSAGE: the CBOR map; borrowed, valid as long as the event */
 	size_t len;
-	size_t digest_len; /* MESSAGE: octets after the map */
+	size_t digest_len; /* MESSAGE: length of the digest after the map */
 	/* DATA */
 	uint32_t file;
 	uint64_t offset;
@@ -199,128 +201,127 @@ struct iw_cap_transfer {
 /* A Request or Reply. */
 struct iw_cap_mpa {
 	struct iw_mpa_frame frame; /* pd: borrowed, valid as long as the event */
-	bool enhanced;             /* RFC 6581: S = 1 and Rev 2 or above; enh is valid */
+	bool enhanced;             /* RFC 6581 6: S is 1, and Rev at least 2; enh is valid */
 	struct iw_mpa_enhanced enh;
-	const uint8_t *pd; /* the ULP's own Private Data, behind the enhanced data */
+	const uint8_t *pd; /* the ULP's Private Data, after the enhanced data */
 	size_t pd_len;
 	struct iw_cap_transfer transfer;
-	/* A Reply that accepts: what is agreed from here on. */
+	/* The set-up is complete: what the two ends have agreed. */
 	bool agreed;
 	bool crc_on;
 	bool markers_to_responder, markers_to_initiator;
 };
 
-/* Where over SCTP a message was found. */
+/* The DATA chunk that carried a message, or its last fragment. */
 struct iw_cap_chunk {
 	uint16_t stream, ssn; /* ssn: DDP-SSN */
-	uint32_t tsn;         /* of its last fragment */
-	uint64_t fragments;   /* DATA chunks that it came in */
-	enum iw_cap_crc crc;  /* of the packet that completed it */
-	/* the common header and the DATA chunk's header, as captured; borrowed */
+	uint32_t tsn;
+	uint64_t fragments;  /* number of DATA chunks of the message */
+	enum iw_cap_crc crc; /* of the packet */
+	/* The common header and the header of the DATA chunk, as captured; borrowed. */
 	const uint8_t *head;
 	size_t head_len;
 };
 
-/* RFC 5043 5.2.3. */
+/* A DDP Stream Session Control message (RFC 5043 5.2.3). */
 struct iw_cap_session {
 	struct iw_cap_chunk chunk;
 	struct iw_sctp_control control; /* pd: borrowed, valid as long as the event */
 	bool enhanced;                  /* RFC 6581 7; enh is valid */
 	struct iw_mpa_enhanced enh;
-	const uint8_t *pd; /* the ULP's own Private Data, behind the enhanced data */
-	size_t pd_len;     /* octets of it that were captured */
+	const uint8_t *pd; /* the ULP's Private Data, after the enhanced data */
+	size_t pd_len;     /* its captured octets */
 	struct iw_cap_transfer transfer;
 };
 
 /* A marker in an FPDU. */
 struct iw_cap_mark {
-	uint32_t at; /* octets from the beginning of the FPDU; not captured: fields are 0 */
-	struct iw_mpa_marker field;
+	uint32_t at;                /* octets from the beginning of the FPDU */
+	struct iw_mpa_marker field; /* zeroes if the marker was not captured */
 };
-/* Most that one FPDU can have: 65,535 octets of ULPDU and what goes with them, one in 508. */
+/* Most markers of one FPDU: a ULPDU of 65,535 octets and its framing, a marker each 508 octets. */
 #define IW_CAP_MARKS_MAX 131
 
-/*
- * One DDP segment: over TCP an FPDU, over SCTP a message. What is missing from the capture is left
- * out: see has_header.
- */
+/* One DDP segment: over TCP an FPDU, over SCTP a message. */
 struct iw_cap_ddp {
-	/* the DDP header is whole and was captured; otherwise only lengths and verdicts are
-	 * valid */
+	/* The whole DDP header was captured. Otherwise only the lengths, crc and marker are
+	 * valid. */
 	bool has_header;
 	bool faulty; /* it breaks a rule: error events follow */
 	struct iw_ddp hdr;
 	uint32_t segment_len; /* octets of header and payload: over TCP, ULPDU_Length */
-	/* octets of payload behind the DDP header (RDMAP's own headers count as payload here) */
+	/* Octets of payload after the DDP header; RDMAP's own headers are payload here. */
 	size_t len;
-	/* captured frame in which it begins (event.frame: where it is complete) */
+	/* The frame that holds its first octet; event.frame holds its last one. */
 	uint64_t first_frame;
-	uint64_t missing; /* octets of it that were not captured */
-	/* of what follows the one that the opcode says, if it was captured; else NULL; borrowed */
+	uint64_t missing; /* its octets that were not captured */
+	/* The RDMAP header that the opcode requires, if it was captured; the others are NULL.
+	 * Borrowed. */
 	const struct iw_rreq *rreq;
 	const struct iw_atomic_req *atomic_req;
 	const struct iw_atomic_rsp *atomic_rsp;
-	const uint8_t *imm;              /* Immediate Data: its 8 octets */
+	const uint8_t *imm;              /* the 8 octets of Immediate Data */
 	const struct iw_terminate *term; /* as RFC 5040 4.8 reads it */
-	/* with IW_CAP_DEV_TERM_BITS: what the sender meant */
+	/* With IW_CAP_DEV_TERM_BITS: what the sender meant. */
 	const struct iw_terminate *term_exchanged;
-	/* With cfg.payload: the first payload_len octets of the len octets of payload; borrowed. Fewer
-	 * than len if octets were not captured or there was no room to put them together. */
+	/* With cfg.payload: the first payload_len of the len octets of payload; borrowed. Fewer
+	 * than len if octets were not captured, or if there was no memory to reassemble them. */
 	const uint8_t *payload;
 	size_t payload_len;
 	struct iw_cap_transfer transfer;
-	/* its first octets, markers left out: ULPDU_Length or DDP-SSN, then the DDP header; borrowed */
+	/* Its first octets without markers: ULPDU_Length or DDP-SSN, then the DDP header;
+	 * borrowed. */
 	const uint8_t *head;
 	size_t head_len;
 	enum iw_cap_crc crc;
 
-	/* over SCTP */
+	/* Over SCTP. */
 	struct iw_cap_chunk chunk;
 
-	/* over TCP */
-	/* where the FPDU begins: octets since the end of the start-up frame, this direction */
+	/* Over TCP. */
+	/* Where the FPDU begins: octets of this direction since the end of its start-up frame. */
 	uint64_t position;
-	uint32_t offset;   /* where in its TCP segment the FPDU begins */
-	uint32_t segments; /* TCP segments that hold a part of it */
-	/* the CRC field, its first octet on top, as hex dumps and other tools show it */
+	uint32_t offset;   /* of the FPDU in its first TCP segment */
+	uint32_t segments; /* number of TCP segments that hold a part of it */
+	/* The CRC field, its first octet most significant, as hex dumps and other tools show it. */
 	uint32_t crc_wire;
-	uint32_t crc_computed; /* likewise; valid when crc is GOOD or BAD */
-	const uint8_t *pad;    /* iw_mpa_pad(segment_len) octets; NULL: not captured; borrowed */
+	uint32_t crc_computed; /* in the same order; valid if crc is GOOD or BAD */
+	const uint8_t *pad;    /* iw_mpa_pad(segment_len) octets, borrowed; NULL: not captured */
 	enum iw_cap_marker marker;
-	unsigned markers;               /* how many */
-	const struct iw_cap_mark *mark; /* these; borrowed */
+	unsigned markers;               /* number of markers */
+	const struct iw_cap_mark *mark; /* the markers; borrowed; NULL: not kept */
 };
 
-/* RFC 5044 5: an FPDU should begin where its TCP segment begins. */
+/* RFC 5044 5: an FPDU should begin at the start of a TCP segment. */
 static inline bool iw_cap_aligned(const struct iw_cap_ddp *e)
 {
 	return e->offset == 0;
 }
 
 enum iw_cap_tcp_kind {
-	IW_CAP_TCP_LOSS,    /* octets are not in the capture */
-	IW_CAP_TCP_RESYNC,  /* FPDU boundaries found again */
-	IW_CAP_TCP_AGAIN,   /* a segment that holds nothing new */
-	IW_CAP_TCP_OVERLAP, /* a segment that holds old and new octets */
+	IW_CAP_TCP_LOSS,    /* octets are missing from the capture */
+	IW_CAP_TCP_RESYNC,  /* the FPDU boundaries are known again */
+	IW_CAP_TCP_AGAIN,   /* a segment without new octets */
+	IW_CAP_TCP_OVERLAP, /* a segment with old and new octets */
 	IW_CAP_TCP_FIN,
 	IW_CAP_TCP_RESET,
-	IW_CAP_TCP_FORGOTTEN, /* too many connections at once: this one is no longer followed */
+	IW_CAP_TCP_FORGOTTEN, /* dropped: too many connections at once */
 };
 /* "loss", "resync", "retransmission", "overlap", "fin", "reset", "forgotten" */
 const char *iw_cap_tcp_name(enum iw_cap_tcp_kind k);
 
 enum iw_cap_why {
 	IW_CAP_WHY_NONE,
-	IW_CAP_WHY_GAP,    /* LOSS: never captured, though the peer acknowledged it */
-	IW_CAP_WHY_SNAP,   /* LOSS: the capture was made with a snap length */
-	IW_CAP_WHY_LIMIT,  /* LOSS: more out of order than is kept */
-	IW_CAP_WHY_END,    /* LOSS: the capture or the connection ended before they came */
-	IW_CAP_WHY_MARKER, /* RESYNC: a marker pointed to it */
-	IW_CAP_WHY_CRC,    /* RESYNC: an FPDU at the start of a TCP segment with a good CRC */
-	/* RESYNC: CRC is off; a sound header at the start of a TCP segment and a CRC field of
-	 * zero */
+	IW_CAP_WHY_GAP,    /* LOSS: not captured, although the peer acknowledged it */
+	IW_CAP_WHY_SNAP,   /* LOSS: cut by the snap length */
+	IW_CAP_WHY_LIMIT,  /* LOSS: too much data out of order to keep */
+	IW_CAP_WHY_END,    /* LOSS: the capture or the connection ended first */
+	IW_CAP_WHY_MARKER, /* RESYNC: a marker points to an FPDU */
+	IW_CAP_WHY_CRC,    /* RESYNC: an FPDU with a good CRC at the start of a TCP segment */
+	/* RESYNC: CRC is off; a valid header at the start of a TCP segment, and a CRC field of
+	 * 0. */
 	IW_CAP_WHY_SHAPE,
-	/* AGAIN, OVERLAP: octets that were still at hand are others than those that came first */
+	/* AGAIN, OVERLAP: the octets differ from the first copy, as far as that is still kept. */
 	IW_CAP_WHY_DIFFERS,
 };
 /* "gap", "snap", "limit", "end", "marker", "crc", "shape", "differs", "" */
@@ -329,24 +330,24 @@ const char *iw_cap_why_name(enum iw_cap_why w);
 struct iw_cap_tcp {
 	enum iw_cap_tcp_kind kind;
 	enum iw_cap_why why;
-	uint32_t seq; /* sequence number at which it happened */
-	/* LOSS: how many are missing; RESYNC: how many could not be decoded; AGAIN, OVERLAP: how
-	 * many came again */
+	uint32_t seq; /* the sequence number */
+	/* LOSS: missing octets; RESYNC: octets that could not be decoded; AGAIN, OVERLAP: repeated
+	 * octets. */
 	uint64_t octets;
 	bool sync; /* LOSS: the FPDU boundaries are still known */
-	/* what the direction was in the middle of, static text: "an FPDU", "MPA set-up", ... */
+	/* The phase of the direction, static text: "full operation", "MPA set-up", ... */
 	const char *where;
 };
 
 enum iw_cap_sctp_kind {
 	IW_CAP_SCTP_INIT,
 	IW_CAP_SCTP_INIT_ACK,
-	IW_CAP_SCTP_LOSS,  /* DATA chunks are not in the capture */
-	IW_CAP_SCTP_AGAIN, /* a DATA chunk that came before */
+	IW_CAP_SCTP_LOSS,  /* DATA chunks are missing from the capture */
+	IW_CAP_SCTP_AGAIN, /* a DATA chunk that was received before */
 	IW_CAP_SCTP_SHUTDOWN,
 	IW_CAP_SCTP_COMPLETE, /* SHUTDOWN COMPLETE */
 	IW_CAP_SCTP_ABORT,
-	IW_CAP_SCTP_FORGOTTEN, /* too many associations at once: this one is no longer followed */
+	IW_CAP_SCTP_FORGOTTEN, /* dropped: too many associations at once */
 };
 /* "init", "init-ack", "loss", "retransmission", "shutdown", "shutdown-complete", "abort",
  * "forgotten" */
@@ -355,26 +356,26 @@ const char *iw_cap_sctp_name(enum iw_cap_sctp_kind k);
 struct iw_cap_sctp {
 	enum iw_cap_sctp_kind kind;
 	enum iw_cap_why why; /* LOSS */
-	uint32_t tsn;        /* INIT, INIT_ACK: the first; LOSS, AGAIN: the chunk's */
-	uint32_t chunks;     /* LOSS: how many */
+	uint32_t tsn;    /* INIT, INIT_ACK: Initial TSN; LOSS: the first lost one; AGAIN: its TSN */
+	uint32_t chunks; /* LOSS: number of missing chunks */
 	/* INIT, INIT_ACK */
 	uint16_t os, mis;
 	bool has_adaptation;
-	bool cut; /* not all parameters were captured, and no adaptation indication */
+	bool cut; /* not all parameters were captured, and no adaptation indication among those */
 	uint32_t adaptation;
-	/* ABORT: the first cause, 0: none is given */
+	/* ABORT: the first error cause; 0: the chunk has none. */
 	uint16_t cause;
-	/* INIT, INIT_ACK: the common header and the chunk up to its parameters; borrowed */
+	/* INIT, INIT_ACK: the common header and the chunk up to its parameters; borrowed. */
 	const uint8_t *head;
 	size_t head_len;
 };
 
-/* Where FPDUs of one direction begin in TCP segments, and how many segments they touch. */
+/* Where FPDUs of one direction begin in TCP segments, and over how many segments they extend. */
 struct iw_cap_align {
 	uint64_t fpdus;
-	/* [0]: begins its segment; [i]: begins at an offset of 2^(i-1) to 2^i - 1 octets */
+	/* [0]: FPDUs at offset 0; [i]: FPDUs at an offset of 2^(i-1) to 2^i - 1 octets. */
 	uint64_t offset[18];
-	/* [i]: lies in i + 1 segments; the last one: in that many or more */
+	/* [i]: FPDUs in i + 1 segments; the last one: in at least as many. */
 	uint64_t segments[8];
 };
 
@@ -383,8 +384,8 @@ struct iw_cap_event {
 	const struct iw_cap_flow *flow;
 	unsigned from; /* flow->end[from] sent it */
 	uint64_t time_ns;
-	uint64_t frame;      /* number of the captured frame that completed it */
-	unsigned deviations; /* enum iw_cap_deviation */
+	uint64_t frame;      /* number of the frame that completed it */
+	unsigned deviations; /* bits of enum iw_cap_deviation */
 	union {
 		struct iw_cap_mpa mpa;
 		struct iw_cap_session session;
@@ -392,12 +393,12 @@ struct iw_cap_event {
 		struct iw_cap_tcp tcp;
 		struct iw_cap_sctp sctp;
 		struct iw_cap_align align;
-		/* a rule broken by the sender; offset: position of the FPDU */
+		/* A rule that the sender broke; offset: position of the FPDU, over SCTP the TSN. */
 		struct iw_fault error;
 	};
 };
 
-/* One list makes the struct, the JSON keys and the lines of the man page. */
+/* One list makes the struct, the JSON keys and the lines of the summary. */
 /* clang-format off */
 #define IW_CAP_TOTALS_LIST(X)                                                                   \
 	X(frames,           "frames in the capture")                                            \
@@ -438,241 +439,243 @@ struct iw_cap_totals {
 #undef IW_X_
 };
 
-/* A zero stands for the default. */
+/* Limits; 0 selects the default. */
 struct iw_cap_limits {
-	uint32_t flows;   /* most connections and associations followed at once; default 65,536 */
-	uint32_t streams; /* most DDP streams over SCTP followed at once; default 65,536 */
-	/* most memory for what one direction keeps ahead of its turn; default 8 MiB */
+	uint32_t flows;   /* connections and associations followed at once; default 65,536 */
+	uint32_t streams; /* DDP streams over SCTP followed at once; default 65,536 */
+	/* Bytes of memory for data of one direction that arrived out of order; default 8 MiB. */
 	size_t direction_octets;
-	size_t total_octets; /* the same for all of them; default 64 MiB */
-	/* how far into each direction the MPA key is looked for; default 256 KiB. A TCP segment
-	 * that begins with it is noticed anywhere. */
+	size_t total_octets; /* the same for all directions together; default 64 MiB */
+	/* Octets of each direction that are searched for the MPA key; default 256 KiB. A TCP
+	 * segment that begins with the key is found anywhere. */
 	uint64_t search_octets;
-	/* most memory for segments that arrive in several TCP segments and whose payload is kept;
-	 * default 16 MiB */
+	/* Bytes of memory for the payload of FPDUs that arrive in several TCP segments, if payload
+	 * is kept; default 16 MiB. */
 	size_t payload_octets;
-	/* most messages of the transfer protocol that are incomplete at once, of about 72 KiB each;
-	 * default 128 */
+	/* Incomplete messages of the transfer protocol at once, of about 72 KiB each; default
+	 * 128. */
 	uint32_t messages;
 };
 
 struct iw_sctpmap_profile;
 struct iw_cap_cfg {
 	const struct iw_mem *mem; /* borrowed for life */
-	uint64_t seed; /* random, so that nobody can make connections that collide in the table */
-	/* SCTP is looked for in UDP to or from this port and from or to 9899; 0: 9899 alone */
+	uint64_t seed; /* random, so that no peer can choose addresses that collide in the table */
+	/* UDP is taken for SCTP if one of its ports is this one or 9899; 0: 9899 alone. */
 	uint16_t udp_port;
 	bool payload; /* keep the payload of segments */
-	bool align;   /* tell an align event for each direction of an iWARP connection at its end */
-	/* Edition of DDP over SCTP of associations whose INIT was not captured; those whose was have the one that
-	 * their adaptation indication says. NULL: RFC 5043. */
+	bool align; /* report an align event for each direction of an iWARP connection at its end */
+	/* Edition of DDP over SCTP of associations whose INIT was not captured; otherwise the
+	 * adaptation indication selects it. NULL: RFC 5043. */
 	const struct iw_sctpmap_profile *profile;
 	struct iw_cap_limits limits;
 };
 
 struct iw_cap;
 
-/* Makes a decoder, owned by the caller. IW_E_NOMEM: there is none. */
+/* Creates a decoder, owned by the caller. IW_E_NOMEM: out of memory. */
 IW_MUST_CHECK int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg);
-/* c may be NULL. */
+/* Frees the decoder; c may be NULL. */
 void iw_cap_free(struct iw_cap *c);
 
 /*
- * Takes one frame; its octets are borrowed until iw_cap_next has returned NULL. IW_E_NOMEM: a
- * connection could not be added and nothing of the frame was looked at; the caller stops, or
- * fetches events and goes on. IW_E_STATE: events of the last frame have not been fetched.
+ * Takes one frame, whose octets are borrowed until iw_cap_next returns NULL. IW_E_NOMEM: no memory
+ * for a new connection; the frame was ignored, and the caller stops or continues with the next one.
+ * IW_E_STATE: the caller has not fetched all events of the previous frame.
  */
 IW_MUST_CHECK int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *f);
-/* The connection of the frame that was pushed last, and who sent it, until iw_cap_next is called; NULL:
- * the frame carries neither TCP nor SCTP. */
+/* Returns the flow of the last pushed frame, and its sender: flow->end[*from]. Valid until
+ * iw_cap_next is called. NULL: the frame carries neither TCP nor SCTP. */
 const struct iw_cap_flow *iw_cap_frame_flow(const struct iw_cap *c, unsigned *from);
-/* The next event, valid until the next call of any of these functions; NULL: there is none
- * before another frame is pushed. */
+/* Returns the next event, valid until the next call of one of these functions. NULL: no event is
+ * left; push another frame. */
 const struct iw_cap_event *iw_cap_next(struct iw_cap *c);
-/* No more frames will come: what was waiting for missing octets is decoded as far as it goes.
- * Then call iw_cap_next until NULL. */
+/* Ends the capture: data that is queued after missing octets is decoded as far as possible. Call
+ * iw_cap_next until it returns NULL. */
 void iw_cap_finish(struct iw_cap *c);
-/* Counters so far; owned by the decoder. */
+/* Returns the counters so far; owned by the decoder. */
 const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c);
 
 /* --- print.c --- */
 
-/* "10.88.0.2:7174", "[fe80::1]:7174". RFC 5952 form. */
+/* Appends "10.88.0.2:7174" or "[fe80::1]:7174" (RFC 5952). */
 void iw_cap_end_print(struct iw_text *t, const struct iw_cap_end *e);
-/* The octets as text: what is not printable ASCII becomes a dot, so that nothing from a peer
- * reaches a terminal as control. */
+/* Appends the octets as text. A dot replaces all but printable ASCII, so that a peer cannot send
+ * control characters to a terminal. */
 void iw_cap_octets_print(struct iw_text *t, const uint8_t *p, size_t len);
-/* What an event says, on one line, without time and addresses and without a newline. Nothing
- * that a peer sent can get into a terminal as anything but printable ASCII. */
+/* Appends the event on one line, without time, addresses and newline. Octets of a peer appear as
+ * printable ASCII only. */
 void iw_cap_event_print(struct iw_text *t, const struct iw_cap_event *ev);
 
-/* Appends the octets p[at] and up to 15 more, in hex and as text; returns how many. len is not 0. */
+/* Appends p[at] and up to 15 more octets, in hex and as text; at < len. Returns their number. */
 size_t iw_cap_hex_line(struct iw_text *t, const uint8_t *p, size_t len, size_t at);
 
 /* --- transfer_show.c --- */
 
-/* The part of the transfer protocol that an event carries; NULL: none. */
+/* Returns the part of the transfer protocol in the event; NULL: the event has none. */
 const struct iw_cap_transfer *iw_cap_transfer_of(const struct iw_cap_event *ev);
-/* What it says, on one line, as iw_cap_event_print. */
+/* Appends it on one line, as iw_cap_event_print does. */
 void iw_cap_transfer_print(struct iw_text *t, const struct iw_cap_transfer *m);
-/* The same as a JSON object, complete. */
+/* Appends it as one complete JSON object. */
 void iw_cap_transfer_json(struct iw_text *t, const struct iw_cap_transfer *m);
 struct iw_cap_field;
-/* Its keys as fields, each with its octets, counted from the first octet of the map; at most max. */
+/* Fills out with at most max fields, one for each key of its map; offsets count from the first
+ * octet of the map. Returns their number. */
 size_t iw_cap_transfer_explain(struct iw_cap_field *out, size_t max,
 			       const struct iw_cap_transfer *m);
 
 /* --- json.c --- */
 
-/* Most octets of a control message of the transfer protocol that are put together. */
+/* Longest control message of the transfer protocol that is reassembled, in octets. */
 #define IW_CAP_MESSAGE_MAX    65536
 /*
- * Longest line with its NUL: the Private Data of 512 octets as hex digits and as text of which each
- * octet may need two, and the rest; the payload of a segment as hex digits; and a message of the
- * transfer protocol, of which an octet becomes less than 20 (a key and its value are two octets at
- * least).
+ * Size of the longest line, with its NUL. 8192 bytes hold the 512 octets of Private Data, as hex
+ * digits and as text with at most two bytes for each octet, and all short fields. To these come the
+ * payload of a segment in hex digits, and a message of the transfer protocol: fewer than 20 bytes
+ * for each of its octets, since a key and its value have at least two octets.
  */
 #define IW_CAP_LINE           (8192 + 2 * 65536 + 20 * IW_CAP_MESSAGE_MAX)
-/* The same with every field explained. */
+/* The same with all fields explained. */
 #define IW_CAP_LINE_EXPLAINED (IW_CAP_LINE + IW_CAP_FIELDS_MAX * 400)
 
 /*
- * The event as one line of JSON, without a newline: "schema" and "event" first, as the tools' JSON
- * writer has it. That one builds a tree of objects for a line and writes it at once; a capture has
- * a million lines, so here they are put together as text.
+ * Appends the event as one line of JSON, without a newline. "schema" and "event" come first, as in
+ * the lines of the tools' JSON writer. That writer builds a tree of objects for each line; a
+ * capture has millions of lines, so these are written as text.
  */
 void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev);
 struct iw_cap_field;
-/* The same with n fields of iw_cap_explain. */
+/* The same, with n fields of iw_cap_explain. */
 void iw_cap_event_json_explained(struct iw_text *t, const struct iw_cap_event *ev,
 				 const struct iw_cap_field *field, size_t n);
-/* The counters as a "result" line, with what the caller knows: did it read the whole capture,
- * and the exit status. */
+/* Appends the counters as a "result" line. complete: the whole capture was read. exit_status: of
+ * the program. */
 void iw_cap_totals_json(struct iw_text *t, const struct iw_cap_totals *totals, bool complete,
 			int exit_status);
 
 /* --- filter.c --- */
 
-/* A DDP stream: a TCP connection, or one stream or any of an SCTP association. */
+/* A DDP stream: a TCP connection, or one or any stream of an SCTP association. */
 struct iw_cap_stream {
 	uint32_t flow; /* struct iw_cap_flow.id */
 	bool any;
 	uint16_t sid;
 };
 
-/* What somebody wants to see; an event must satisfy all of it. Zeroes: everything. */
+/* Conditions of which an event must meet all. Zeroes: every event is shown. */
 struct iw_cap_filter {
-	bool errors; /* errors, and the segments that make them; deviations, Terminates, refusals,
-		      * losses, resets */
-	/* segments that name one of these STags; none: any segment, and what is no segment;
-	 * borrowed */
+	/* Only errors and the segments that cause them, deviations, Terminates, rejections, losses
+	 * and resets. */
+	bool errors;
+	/* Only segments that name one of these STags; borrowed. Empty: all events. */
 	const uint32_t *stag;
 	size_t stags;
-	const struct iw_cap_stream *stream; /* one of these; none: any; borrowed */
+	const struct iw_cap_stream *stream; /* only events of these; borrowed; empty: all events */
 	size_t streams;
-	/* its own: the last event, since errors follow the segment that they are about */
+	/* Private: the last event. An error follows the segment that causes it. */
 	bool last_ddp, last_wanted;
 	uint32_t last_flow;
 	uint64_t last_frame;
 };
-/* Is it wanted? To be asked of every event, in order. */
+/* Returns whether the event is to be shown. Call it for every event, in order. */
 bool iw_cap_filter(struct iw_cap_filter *f, const struct iw_cap_event *ev);
 
 /* --- explain.c --- */
 
 /* One field of a header. */
 struct iw_cap_field {
-	const char *header; /* "MPA FPDU": which one it is in */
+	const char *header; /* the header that it is in: "MPA FPDU" */
 	const char *name;   /* as the RFC calls it */
-	const char *clause; /* where the RFC defines it */
-	/* its octets: from the first one of the unit, markers left out, and how many; a marker's:
-	 * with those before it */
+	const char *clause; /* the clause that defines it */
+	/* Its octets, counted from the first octet of the FPDU, frame, message or packet, without
+	 * markers; those of a marker are counted with the markers before it. */
 	uint32_t off, len;
 	uint8_t bit, bits; /* within these, from the most significant bit; bits 0: all of them */
-	bool is_number;    /* up to eight octets, and this is what they say: */
+	bool is_number;    /* at most eight octets; value is valid */
 	uint64_t value;
 	char meaning[104];
-	const uint8_t *octets; /* len of them, borrowed; NULL: not kept */
+	const uint8_t *octets; /* len octets, borrowed; NULL: not kept */
 };
 
-/* Keys of a message of the transfer protocol that are explained. */
+/* Most keys of a message of the transfer protocol that are explained. */
 #define IW_CAP_KEYS_MAX   1024
-/* Enough for every event. */
+/* Enough fields for every event. */
 #define IW_CAP_FIELDS_MAX (64 + 2 * IW_CAP_MARKS_MAX + IW_CAP_KEYS_MAX)
 
-/* Octets that fields point to. */
+/* Memory of octets that fields point to. */
 struct iw_cap_scratch {
 	uint8_t octets[64 + IW_CAP_MARKS_MAX * IW_MPA_MARKER_LEN];
 };
 
 /*
- * The header fields of an mpa, session, ddp or sctp event in the order of their octets, markers last;
- * at most max. They borrow from the event and from scratch. 0: the event has none.
+ * Fills out with at most max header fields of an mpa, session, ddp or sctp event, in the order of
+ * their octets, markers last. The fields borrow from the event and from scratch. Returns their
+ * number; 0: the event has none.
  */
 size_t iw_cap_explain(struct iw_cap_field *out, size_t max, struct iw_cap_scratch *scratch,
 		      const struct iw_cap_event *ev);
 
-/* Lines for people: for each header its octets in hex, and below them its fields. To begin with, n
- * and field are set and the rest is zero. */
+/* Lines for people: for each header its octets in hex, and then its fields. The caller sets field
+ * and n, and zeroes the rest. */
 struct iw_cap_explanation {
 	const struct iw_cap_field *field; /* borrowed */
 	size_t n;
 	size_t i, end; /* the next field; the end of its header */
 	uint32_t row, rows;
 };
-/* Appends the next line, without a newline; false: there is none. */
+/* Appends the next line, without a newline. False: all lines were written. */
 bool iw_cap_explain_line(struct iw_cap_explanation *x, struct iw_text *t);
 
 /* --- align.c --- */
 
-/* Appends the next line of the picture, without a newline; *at is 0 to begin with. False: there is
- * none. */
+/* Appends the next line of the histogram, without a newline. *at is 0 before the first line. False:
+ * all lines were written. */
 bool iw_cap_align_line(const struct iw_cap_align *a, unsigned *at, struct iw_text *t);
 
 /* --- source.c --- */
 
-/* Where frames come from. file and interface are borrowed until the capture is closed, filter for
- * the call. */
+/* The origin of frames. file and interface are borrowed until the source is closed, filter for the
+ * call. */
 struct iw_cap_source_cfg {
 	const char *file;      /* a pcap or pcapng file, "-" is standard input; NULL: live */
 	const char *interface; /* live */
-	const char *filter;    /* as tcpdump has it (pcap-filter(7)); NULL: every frame */
-	/* live; 0: the default */
-	uint32_t snaplen;       /* octets of each frame, 262,144 */
-	uint32_t buffer_octets; /* of the kernel's, 16 MiB */
+	const char *filter;    /* in the syntax of pcap-filter(7); NULL: every frame */
+	/* Live; 0: the default. */
+	uint32_t snaplen;       /* octets of each frame; default 262,144 */
+	uint32_t buffer_octets; /* bytes of the kernel's buffer; default 16 MiB */
 	bool not_promiscuous;
 };
 
-/* A capture being read. */
+/* An open capture. */
 struct iw_cap_source;
 
-/* Whether captures can be read: 0, or IW_E_NOTSUP (built without libpcap). */
+/* Returns 0 if captures can be read. IW_E_NOTSUP: built without libpcap. */
 IW_MUST_CHECK int iw_cap_can_read(struct iw_fault *why);
 
 /*
- * Opens it. IW_E_NOTSUP: built without libpcap; IW_E_PERM: this user may not capture; IW_E_OS,
- * IW_E_NOENT: the file or the interface cannot be opened; IW_E_INVAL: the filter makes no sense;
- * IW_E_FORMAT: the file is no capture, or its link type is none of enum iw_cap_link. *why tells the
- * user.
+ * Opens a capture; *out is owned by the caller. IW_E_NOTSUP: built without libpcap. IW_E_PERM: the
+ * user may not capture. IW_E_OS, IW_E_NOENT: the file or the interface cannot be opened.
+ * IW_E_INVAL: the filter is not valid. IW_E_FORMAT: the file is not a capture, or its link type is
+ * not in enum iw_cap_link.
  */
 IW_MUST_CHECK int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 			      struct iw_fault *why);
 /*
- * 1: *f is the next frame, borrowed until the next call; 0: the file ends; IW_E_AGAIN: live, and
- * none is there now; IW_E_FORMAT: the file is damaged here (*why says how), what was read before is
- * good; IW_E_OS: the interface went away.
+ * Reads the next frame. 1: *f is the frame, borrowed until the next call. 0: end of the file.
+ * IW_E_AGAIN: live, and no frame is queued. IW_E_FORMAT: the file is damaged here; the frames
+ * before are good. IW_E_OS: the interface is gone.
  */
 IW_MUST_CHECK int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f,
 			      struct iw_fault *why);
-/* Live: becomes readable when frames are there. -1: a file. */
+/* Returns the descriptor to poll for reading, borrowed from s. -1: the source is a file. */
 int iw_cap_source_fd(const struct iw_cap_source *s);
-/* Frames of a file that the filter rejected so far. */
+/* Returns the number of frames of a file that the filter has rejected. */
 uint64_t iw_cap_source_rejected(const struct iw_cap_source *s);
-/* What the kernel and the interface have dropped so far; 0 for a file. */
+/* Returns the number of frames that the kernel and the interface have dropped; 0 for a file. */
 void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *interface);
-/* The link type as capture files have it (LINKTYPE_). */
+/* Returns the link type as in capture files (LINKTYPE_). */
 int iw_cap_source_linktype(const struct iw_cap_source *s);
-/* s may be NULL. */
+/* Closes and frees s, which may be NULL. */
 void iw_cap_close(struct iw_cap_source *s);
 
 #endif

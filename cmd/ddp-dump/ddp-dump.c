@@ -25,7 +25,7 @@
 #include "sctpmap/sctpmap.h"
 #include "util/num.h"
 
-#define SNAPLEN_MIN 64 /* an Ethernet, an IPv4 and a TCP header with little more */
+#define SNAPLEN_MIN 64 /* just more than an Ethernet, an IPv4 and a TCP header */
 #define SNAPLEN_MAX 262144
 #define BUFFER_MIN  (64 << 10)
 #define BUFFER_MAX  (1 << 30)
@@ -71,7 +71,7 @@ static void show_events(struct opts *o, struct iw_cap *c)
 	}
 }
 
-/* Waits for frames or a signal. Everything reported so far is visible meanwhile. */
+/* Waits for frames or a signal, with all output flushed. */
 static int wait_for_frames(struct opts *o, struct iw_cap_source *s, struct iw_fault *why)
 {
 	struct pollfd fds[] = { { .fd = iw_cap_source_fd(s), .events = POLLIN },
@@ -85,8 +85,8 @@ static int wait_for_frames(struct opts *o, struct iw_cap_source *s, struct iw_fa
 	return 0;
 }
 
-/* The frame belongs to the copy, whatever its events: nothing is selected, or its connection is, with
- * all that it carries. */
+/* The frame is copied regardless of its events: no events are selected, or its whole connection
+ * is. */
 static bool is_saved(const struct iw_cap_filter *f, const struct iw_cap_flow *flow)
 {
 	if (f->errors || f->stags)
@@ -110,7 +110,7 @@ static void explain_loss(uint64_t frame, struct iw_fault *why)
 	snprintf(why->text + len, sizeof(why->text) - len, "; %sthe copy is incomplete", stopped);
 }
 
-/* One frame; 1: it was decoded, 0: there are no more. */
+/* Reads and decodes one frame. 1: decoded; 0: end of the file. */
 static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct iw_fault *why)
 {
 	const struct iw_cap_flow *flow;
@@ -150,11 +150,11 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 	while (ret > 0 && !ferror(stdout) && !iw_signals_stop() &&
 	       (!o->count || totals->frames < o->count))
 		ret = step(o, s, c, why);
-	/* A live capture ends by the user's wish, and a read that a signal broke off is no damage. */
+	/* After a signal, an interrupted read is not an error. */
 	if (ret < 0 && iw_signals_stop())
 		ret = 1;
 	r->complete = ret == 0 || (ret > 0 && (!o->source.file || totals->frames == o->count));
-	/* Frames before a damage are good: their last events are reported too. */
+	/* Frames before the damaged one are good: their last events are reported too. */
 	iw_cap_finish(c);
 	show_events(o, c);
 	/* The first failure is the one to report. */
@@ -198,7 +198,7 @@ static void say_no_iwarp(const struct opts *o, const struct iw_cap_totals *t)
 				"SCTP with --udp-port if it is not 9899");
 }
 
-/* Why no line was shown. */
+/* Explains why no line was shown. */
 static void say_nothing(const struct opts *o, const struct result *r)
 {
 	const struct iw_cap_totals *t = &r->totals;
@@ -251,8 +251,7 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 	if (iw_cap_show_cut(&o->show))
 		return status;
 	if (err < 0) {
-		/* The writer of the error line knows nothing of the lines that wait in stdio's
-		 * buffer. */
+		/* The error line is not written through stdio's buffer, which still holds lines. */
 		(void)fflush(stdout);
 		status = iw_cli_fail(&o->cli, why);
 	}
@@ -290,7 +289,7 @@ static int run(struct opts *o)
 		status = iw_cli_fail(&o->cli, &why);
 		goto out;
 	}
-	/* The files are open; from now on the tool reads data from peers. */
+	/* All files are open. From here on the tool reads data from peers. */
 	if (iw_confine_plain(&o->cli, IW_CONFINE_LISTENS, &why) < 0) {
 		status = iw_cli_fail(&o->cli, &why);
 		goto out;
@@ -314,7 +313,7 @@ out:
 /* --- options --- */
 
 enum {
-	KEY_EXPLAIN = 0x9001, /* no character: long only */
+	KEY_EXPLAIN = 0x9001, /* above any character: long options only */
 	KEY_ALIGN,
 	KEY_STAG,
 	KEY_STREAM,
@@ -326,7 +325,7 @@ enum {
 
 static void *grow(struct argp_state *state, const void *array, size_t n, size_t size)
 {
-	/* What was const for its reader is ours to make longer. */
+	/* The filter's pointer is const, but this file owns the array. */
 	void *p = reallocarray((void *)(uintptr_t)array, n + 1, size);
 
 	if (!p)
@@ -429,7 +428,7 @@ static const char *not_with_align(const struct opts *o)
 				  : NULL;
 }
 
-/* An option with one value: the same one again, or an error. */
+/* An option with one value may be repeated only with the same value. */
 static const char *only(const struct argp_state *state, const char *option, const char *had,
 			const char *arg)
 {
@@ -560,7 +559,7 @@ static const struct argp_option options[] = {
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
 	  "Edition of DDP over SCTP if the capture lacks the INIT (default rfc)", 0 },
 	{ NULL, 0, NULL, 0, "What is shown:", 2 },
-	/* of tcpdump */
+	/* Options of tcpdump. */
 	{ NULL, 'n', NULL, OPTION_HIDDEN, NULL, 0 },
 	{ NULL, 'X', NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "explain", KEY_EXPLAIN, NULL, 0,

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The decoder: a frame goes to its connection, and steps are done until an event is there. */
+/* The decoder: finds the flow of a frame, and does steps until there is an event. */
 #include "ddp-dump/internal.h"
-
-#include <assert.h>
-#include <string.h>
 
 #include "ddp-dump/packet.h"
 
@@ -24,7 +21,7 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 		return IW_E_NOMEM;
 	c->mem = cfg->mem;
 	c->seed = cfg->seed;
-	c->lane_rng = cfg->seed | 1;
+	c->level_rng = cfg->seed | 1;
 	c->udp_port = cfg->udp_port;
 	c->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
 	c->align = cfg->align;
@@ -58,10 +55,36 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	return 0;
 }
 
+/* Each file frees its own part of the flow. */
+static void flow_free(struct iw_cap *c, struct flow *f)
+{
+	for (unsigned d = 0; d < 2; d++)
+		iw_cap_stream_drop(c, &f->dir[d]);
+	iw_cap_startup_drop(c, f);
+	iw_cap_sctp_drop(c, f);
+	iw_cap_flow_free(c, f);
+}
+
+void iw_cap_finish(struct iw_cap *c)
+{
+	/* By the time of the last frame: the order of appearance would need a sort. */
+	for (int i = 0; i < LRU_COUNT; i++) {
+		struct iw_list *l;
+
+		while ((l = iw_list_first(&c->lru[i])))
+			iw_cap_flow_close(c, iw_container_of(l, struct flow, link));
+	}
+}
+
 void iw_cap_free(struct iw_cap *c)
 {
+	struct iw_list *l;
+
 	if (!c)
 		return;
+	iw_cap_finish(c);
+	while ((l = iw_list_first(&c->closing)))
+		flow_free(c, iw_container_of(l, struct flow, link));
 	iw_cap_flows_fini(c);
 	iw_cap_streams_fini(c);
 	iw_pool_fini(&c->pool);
@@ -75,29 +98,6 @@ const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c)
 	return &c->totals;
 }
 
-struct iw_cap_event *iw_cap_event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f,
-				      unsigned d, uint64_t time_ns, uint64_t frame)
-{
-	assert(c->event_first + c->events < EVENTS_MAX);
-
-	struct iw_cap_event *ev = &c->event[c->event_first + c->events++];
-
-	memset(ev, 0, sizeof(*ev));
-	ev->kind = kind;
-	ev->flow = &f->pub;
-	ev->from = d;
-	ev->time_ns = time_ns;
-	ev->frame = frame;
-	return ev;
-}
-
-struct iw_fault *iw_cap_event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
-				    uint64_t frame)
-{
-	c->totals.errors++;
-	return &iw_cap_event_new(c, IW_CAP_ERROR, f, d, time_ns, frame)->error;
-}
-
 static void count_other(struct iw_cap *c, enum packet_kind kind)
 {
 	switch (kind) {
@@ -108,7 +108,7 @@ static void count_other(struct iw_cap *c, enum packet_kind kind)
 		c->totals.sctp_frames++;
 		break;
 	case PACKET_OTHER:
-	case PACKET_CUT: /* among cut_frames already */
+	case PACKET_CUT: /* also counted in cut_frames */
 		c->totals.other_frames++;
 		break;
 	case PACKET_FRAGMENT:
@@ -120,7 +120,7 @@ static void count_other(struct iw_cap *c, enum packet_kind kind)
 	}
 }
 
-/* A SYN with another initial sequence number: the same ports, used again. */
+/* A SYN with another initial sequence number: the ports are used for a new connection. */
 static bool is_new_connection(const struct dir *s, const struct packet *p)
 {
 	if (!(p->flags & TCP_SYN))
@@ -158,7 +158,7 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 		f->reset_time_ns = c->now_ns;
 		f->reset_frame = c->frame;
 	}
-	/* The octets behind a RST are a text for people, if anything (RFC 9293 3.5.3). */
+	/* The payload of a RST is not part of the stream (RFC 9293 3.5.3). */
 	if (p->flags & TCP_RST)
 		return;
 	c->cur_seq = seq;
@@ -168,7 +168,7 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 	c->cur_run = (struct run){ p->data, p->len, c->now_ns, c->frame, 0 };
 }
 
-/* The connection of a segment, and who sent it; NULL: it is a new one. */
+/* Returns the connection of a segment, and the index of its sender. NULL: a new connection. */
 static struct flow *tcp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
 {
 	struct flow *f = iw_cap_flow_find(c, IW_CAP_OVER_TCP, p->end, from);
@@ -236,35 +236,35 @@ const struct iw_cap_flow *iw_cap_frame_flow(const struct iw_cap *c, unsigned *fr
 	return c->cur ? &c->cur->pub : NULL;
 }
 
-static void tell_align(struct iw_cap *c, struct flow *f, unsigned d)
+static void report_align(struct iw_cap *c, struct flow *f, unsigned d)
 {
-	if (c->align && f->follow->walk[d].align.fpdus)
+	if (c->align && f->mpa->fpdus[d].align.fpdus)
 		iw_cap_event_new(c, IW_CAP_ALIGN, f, d, c->now_ns, c->frame)->align =
-			f->follow->walk[d].align;
+			f->mpa->fpdus[d].align;
 }
 
-/* What is left when no more octets can come. */
+/* The connection has ended: reports the last losses and the histograms. */
 static void flow_end(struct iw_cap *c, struct flow *f)
 {
 	for (unsigned d = 0; d < 2; d++) {
 		struct dir *s = &f->dir[d];
 		uint32_t hole = s->acked - s->next;
 
-		if (!f->follow)
+		if (!f->mpa)
 			continue;
-		/* An ACK one above: a FIN that was not captured. */
+		/* An ACK of one more octet is for a FIN that was not captured. */
 		if (s->known && s->acked_known && iw_seq32_before(s->next, s->acked) && hole > 1 &&
-		    !s->fin_told && s->phase != PHASE_PLAIN) {
+		    !s->fin_reported && s->phase != PHASE_PLAIN) {
 			iw_cap_report_loss(c, f, d, hole, IW_CAP_WHY_END, false,
 					   iw_cap_phase_text(s->phase));
 			s->next = s->acked;
 		}
-		iw_cap_walk_end(c, f, d);
-		tell_align(c, f, d);
+		iw_cap_fpdu_end(c, f, d);
+		report_align(c, f, d);
 	}
 }
 
-/* Octets that wait for the other direction's start-up frame. */
+/* Octets of one direction are queued until the other direction's start-up frame is known. */
 static bool is_stalled(const struct flow *f)
 {
 	for (int d = 0; d < 2; d++)
@@ -275,7 +275,7 @@ static bool is_stalled(const struct flow *f)
 
 static bool tcp_step(struct iw_cap *c, struct flow *f)
 {
-	if (f->follow && f->follow->reply_first && iw_cap_startup_check(c, f))
+	if (f->mpa && f->mpa->reply_first && iw_cap_startup_check(c, f))
 		return true;
 	for (unsigned d = 0; d < 2; d++)
 		if (iw_cap_stream_step(c, f, d))
@@ -286,13 +286,13 @@ static bool tcp_step(struct iw_cap *c, struct flow *f)
 		iw_cap_startup_give_up(c, f);
 		return true;
 	}
-	/* Behind a reset more may come, wrongly or because it was a forged one. */
+	/* After a reset more octets may follow, if the peer did not accept it. */
 	if (f->closing)
 		flow_end(c, f);
 	f->flush = false;
-	if (f->reset && !f->reset_told) {
-		f->reset_told = true;
-		if (f->follow) {
+	if (f->reset && !f->reset_reported) {
+		f->reset_reported = true;
+		if (f->mpa) {
 			struct iw_cap_event *ev = iw_cap_event_new(
 				c, IW_CAP_TCP, f, f->reset_from, f->reset_time_ns, f->reset_frame);
 
@@ -311,7 +311,7 @@ static bool flow_step(struct iw_cap *c, struct flow *f)
 	return (c->cur == f && iw_cap_sctp_step(c, f)) || (f->closing && iw_cap_sctp_flush(c, f));
 }
 
-/* One step; false: nothing is left to do. */
+/* Does one step. False: nothing to do. */
 static bool step(struct iw_cap *c)
 {
 	struct iw_list *l = iw_list_first(&c->closing);
@@ -320,14 +320,14 @@ static bool step(struct iw_cap *c)
 		struct flow *f = iw_container_of(l, struct flow, link);
 
 		if (!flow_step(c, f))
-			iw_cap_flow_free(c, f);
+			flow_free(c, f);
 		return true;
 	}
 	if (!c->cur)
 		return false;
 	if (flow_step(c, c->cur))
 		return true;
-	if (c->cur_again && c->cur->follow) {
+	if (c->cur_again && c->cur->mpa) {
 		iw_cap_report_again(c, c->cur, c->cur_dir);
 		c->cur_again = 0;
 		return true;
@@ -351,16 +351,4 @@ const struct iw_cap_event *iw_cap_next(struct iw_cap *c)
 	}
 	c->event_out = true;
 	return &c->event[c->event_first];
-}
-
-void iw_cap_finish(struct iw_cap *c)
-{
-	/* In the order in which they appeared would need a sort; the order in which they were
-	 * last heard of is as good. */
-	for (int i = 0; i < LRU_COUNT; i++) {
-		struct iw_list *l;
-
-		while ((l = iw_list_first(&c->lru[i])))
-			iw_cap_flow_close(c, iw_container_of(l, struct flow, link));
-	}
 }

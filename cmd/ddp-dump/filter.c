@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which events somebody wants to see. */
+/* Selects the events to show. */
 #include "ddp-dump/capture.h"
 
 static bool has_stag(const struct iw_cap_filter *f, uint32_t stag)
@@ -15,7 +15,7 @@ static bool rreq_has(const struct iw_cap_filter *f, const struct iw_rreq *r)
 	return has_stag(f, r->sink_stag) || has_stag(f, r->src_stag);
 }
 
-/* The segment that a Terminate complains of. */
+/* The headers of the faulty segment, which a Terminate copies. */
 static bool terminate_has(const struct iw_cap_filter *f, const struct iw_terminate *t)
 {
 	struct iw_ddp h;
@@ -26,24 +26,23 @@ static bool terminate_has(const struct iw_cap_filter *f, const struct iw_termina
 	       has_stag(f, h.stag);
 }
 
-/* Anywhere in it: as its target, to be invalidated, in a Read Request, an Atomic Request or what a
- * Terminate copies. */
+/* The STag may be the target, be invalidated, or be in a Read Request, an Atomic Request or the
+ * headers that a Terminate copies. */
 static bool segment_has(const struct iw_cap_filter *f, const struct iw_cap_ddp *e)
 {
 	if (!e->has_header)
 		return false;
 	if (e->hdr.tagged)
 		return has_stag(f, e->hdr.stag);
-	return ((e->hdr.opcode == IW_OP_SEND_INV || e->hdr.opcode == IW_OP_SEND_SE_INV) &&
-		has_stag(f, e->hdr.inval_stag)) ||
+	return (iw_opcode_info(e->hdr.opcode)->invalidates && has_stag(f, e->hdr.inval_stag)) ||
 	       (e->rreq && rreq_has(f, e->rreq)) ||
 	       (e->atomic_req && has_stag(f, e->atomic_req->stag)) ||
 	       (e->term && terminate_has(f, e->term)) ||
 	       (e->term_exchanged && terminate_has(f, e->term_exchanged));
 }
 
-/* Something is wrong, odd, refused or missing. */
-static bool is_trouble(const struct iw_cap_event *ev)
+/* The event reports an error, a deviation, a rejection or a loss. */
+static bool is_problem(const struct iw_cap_event *ev)
 {
 	if (ev->deviations)
 		return true;
@@ -70,7 +69,7 @@ static bool is_trouble(const struct iw_cap_event *ev)
 	return false;
 }
 
-/* The stream of an SCTP association that an event is about; -1: it is about all of them. */
+/* The stream id of an event over SCTP; -1: it concerns all streams of the association. */
 static int sid_of(const struct iw_cap_event *ev)
 {
 	if (ev->flow->over == IW_CAP_OVER_TCP)
@@ -95,14 +94,14 @@ static bool is_of_streams(const struct iw_cap_filter *f, const struct iw_cap_eve
 
 bool iw_cap_filter(struct iw_cap_filter *f, const struct iw_cap_event *ev)
 {
-	/* What a segment did wrong is told right behind it. */
+	/* The errors of a segment are reported right after it. */
 	bool follows = ev->kind == IW_CAP_ERROR && f->last_ddp && f->last_flow == ev->flow->id &&
 		       f->last_frame == ev->frame;
 	bool wanted;
 
 	if (follows)
 		return f->last_wanted;
-	wanted = (!f->streams || is_of_streams(f, ev)) && (!f->errors || is_trouble(ev)) &&
+	wanted = (!f->streams || is_of_streams(f, ev)) && (!f->errors || is_problem(ev)) &&
 		 (!f->stags || (ev->kind == IW_CAP_DDP && segment_has(f, &ev->ddp)));
 	f->last_ddp = ev->kind == IW_CAP_DDP;
 	f->last_flow = ev->flow->id;

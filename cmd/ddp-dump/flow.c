@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The table of TCP connections and SCTP associations: a hash of both ends, one of the Verification
- * Tags, and lists of who was heard of last, for when it is full. */
+/* The table of TCP connections and SCTP associations: a hash table by both ends, one by
+ * Verification Tag, and lists in the order of last use, to drop a flow when the table is full. */
 #include "ddp-dump/internal.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static uint64_t hash_end(const struct iw_cap *c, const struct iw_cap_end *e)
 		   (uint64_t)e->udp_port << 17 ^ (uint64_t)e->port << 1 ^ e->v6);
 }
 
-/* The same for both directions. */
+/* Equal for both directions. */
 static size_t bucket_of(const struct iw_cap *c, const struct iw_cap_end end[2])
 {
 	return (hash_end(c, &end[0]) + hash_end(c, &end[1])) & (c->buckets - 1);
@@ -45,7 +45,7 @@ static bool same_end(const struct iw_cap_end *a, const struct iw_cap_end *b)
 	return same_ports(a, b) && a->v6 == b->v6 && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
-/* The packets to this port carry this tag. */
+/* tag: of packets to this port. */
 static size_t tag_bucket_of(const struct iw_cap *c, const struct iw_cap_end *to, uint32_t tag)
 {
 	return mix(mix(c->seed ^ tag) ^ (uint64_t)to->udp_port << 16 ^ to->port) & (c->buckets - 1);
@@ -64,19 +64,8 @@ int iw_cap_flows_init(struct iw_cap *c)
 	return c->bucket && c->tag_bucket ? 0 : IW_E_NOMEM;
 }
 
-static void free_all(struct iw_cap *c, struct iw_list *head)
-{
-	struct iw_list *l;
-
-	while ((l = iw_list_first(head)))
-		iw_cap_flow_free(c, iw_container_of(l, struct flow, link));
-}
-
 void iw_cap_flows_fini(struct iw_cap *c)
 {
-	for (int i = 0; i < LRU_COUNT; i++)
-		free_all(c, &c->lru[i]);
-	free_all(c, &c->closing);
 	if (c->bucket)
 		iw_mem_free(c->mem, c->bucket, c->buckets * sizeof(*c->bucket));
 	if (c->tag_bucket)
@@ -101,7 +90,8 @@ struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
 struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
 				  unsigned *from)
 {
-	for (struct way *w = c->tag_bucket[tag_bucket_of(c, &end[1], tag)]; w; w = w->tag_next) {
+	for (struct sctp_dir *w = c->tag_bucket[tag_bucket_of(c, &end[1], tag)]; w;
+	     w = w->tag_next) {
 		if (w->tag == tag && same_ports(&w->f->pub.end[w->d], &end[1]) &&
 		    same_ports(&w->f->pub.end[1 - w->d], &end[0])) {
 			*from = 1 - w->d;
@@ -111,9 +101,9 @@ struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[
 	return NULL;
 }
 
-void iw_cap_flow_drop_tag(struct iw_cap *c, struct way *w)
+void iw_cap_flow_drop_tag(struct iw_cap *c, struct sctp_dir *w)
 {
-	struct way **p = &c->tag_bucket[w->tag_bucket];
+	struct sctp_dir **p = &c->tag_bucket[w->tag_bucket];
 
 	if (!w->tag_known)
 		return;
@@ -123,7 +113,7 @@ void iw_cap_flow_drop_tag(struct iw_cap *c, struct way *w)
 	w->tag_known = false;
 }
 
-void iw_cap_flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
+void iw_cap_flow_set_tag(struct iw_cap *c, struct sctp_dir *w, uint32_t tag)
 {
 	iw_cap_flow_drop_tag(c, w);
 	w->tag = tag;
@@ -133,9 +123,9 @@ void iw_cap_flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
 	c->tag_bucket[w->tag_bucket] = w;
 }
 
-static void tell_forgotten(struct iw_cap *c, struct flow *f)
+static void report_forgotten(struct iw_cap *c, struct flow *f)
 {
-	if (f->follow)
+	if (f->mpa)
 		iw_cap_event_new(c, IW_CAP_TCP, f, 0, c->now_ns, c->frame)->tcp.kind =
 			IW_CAP_TCP_FORGOTTEN;
 	if (f->assoc)
@@ -155,7 +145,7 @@ static void make_room(struct iw_cap *c)
 
 		if (i != LRU_CLOSED) {
 			c->totals.forgotten++;
-			tell_forgotten(c, f);
+			report_forgotten(c, f);
 		}
 		iw_cap_flow_close(c, f);
 		return;
@@ -198,12 +188,13 @@ struct flow *iw_cap_flow_add(struct iw_cap *c, enum iw_cap_over over,
 
 void iw_cap_flow_touch(struct iw_cap *c, struct flow *f)
 {
-	bool closed = f->closed || f->reset_told || (f->dir[0].fin_told && f->dir[1].fin_told);
+	bool closed = f->closed || f->reset_reported ||
+		      (f->dir[0].fin_reported && f->dir[1].fin_reported);
 
 	iw_list_del(&f->link);
-	iw_list_add_tail(&c->lru[closed                  ? LRU_CLOSED
-				 : f->follow || f->assoc ? LRU_IWARP
-							 : LRU_PLAIN],
+	iw_list_add_tail(&c->lru[closed               ? LRU_CLOSED
+				 : f->mpa || f->assoc ? LRU_IWARP
+						      : LRU_PLAIN],
 			 &f->link);
 }
 
@@ -222,17 +213,8 @@ void iw_cap_flow_close(struct iw_cap *c, struct flow *f)
 
 void iw_cap_flow_free(struct iw_cap *c, struct flow *f)
 {
-	for (int d = 0; d < 2; d++)
-		iw_cap_stream_drop(c, &f->dir[d]);
 	iw_list_del(&f->link);
-	if (f->follow) {
-		for (int d = 0; d < 2; d++)
-			iw_cap_walk_drop(c, &f->follow->walk[d]);
-		iw_cap_transfer_drop(c, &f->follow->transfer);
-	}
-	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
-	iw_cap_sctp_drop(c, f);
-	/* iw_cap_finish() also closes the connection of a frame whose events were not fetched. */
+	/* iw_cap_finish() may close the flow of a frame whose events were not all fetched. */
 	if (c->cur == f)
 		c->cur = NULL;
 	iw_mem_free(c->mem, f, sizeof(*f));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * FPDUs and markers (RFC 5044 4). Nothing is put together: the front of an FPDU is kept, its CRC
- * runs along, and the payload only passes by, so that an FPDU of any size in any number of TCP
- * segments costs the same few octets of memory.
+ * FPDUs and markers (RFC 5044 4). An FPDU is not reassembled, unless its payload is wanted: only
+ * its first octets are kept, and its CRC is computed as the octets arrive. So an FPDU of any size,
+ * in any number of TCP segments, needs little memory.
  *
- * When the boundaries are lost, the next FPDU is looked for where a marker points, or at the start
- * of a TCP segment. What is found there is a guess until the FPDU has proved itself by its CRC, and
- * nothing is told of a guess.
+ * When the boundaries are lost, the next FPDU is searched where a marker points, or at the start of
+ * a TCP segment. An FPDU found there is not reported until its CRC proves it.
  */
 #include "ddp-dump/internal.h"
 
@@ -14,10 +13,10 @@
 
 #include "wire/crc32c.h"
 
-#define MARK_MASK 0xfffcu /* RFC 5044 4.3: the low two bits of FPDUPTR count as zero */
+#define MARK_MASK 0xfffcu /* RFC 5044 4.3: the receiver ignores the low two bits of FPDUPTR */
 
-/* The octets of the FPDU are not kept any more. */
-static void body_free(struct iw_cap *c, struct walk *w)
+/* Frees the octets of the FPDU. */
+static void body_free(struct iw_cap *c, struct fpdus *w)
 {
 	iw_mem_free(c->mem, w->body_own, w->body_size);
 	c->body_octets -= w->body_size;
@@ -25,31 +24,31 @@ static void body_free(struct iw_cap *c, struct walk *w)
 	w->body_len = w->body_size = 0;
 }
 
-void iw_cap_walk_drop(struct iw_cap *c, struct walk *w)
+void iw_cap_fpdu_drop(struct iw_cap *c, struct fpdus *w)
 {
 	body_free(c, w);
 	iw_mem_free(c->mem, w->list, IW_CAP_MARKS_MAX * sizeof(*w->list));
 	w->list = NULL;
 }
 
-void iw_cap_walk_start(struct walk *w, bool markers, bool markers_known)
+void iw_cap_fpdu_start(struct fpdus *w, bool markers, bool markers_known)
 {
 	struct iw_cap_mark *list = w->list;
 	uint8_t *own = w->body_own;
 	size_t size = w->body_size;
 
-	*w = (struct walk){ .markers = markers,
-			    .markers_known = markers_known,
-			    .pos_known = true,
-			    .list = list,
-			    .body_own = own,
-			    .body_size = size };
+	*w = (struct fpdus){ .markers = markers,
+			     .markers_known = markers_known,
+			     .pos_known = true,
+			     .list = list,
+			     .body_own = own,
+			     .body_size = size };
 	iw_cap_order_start(&w->order);
 }
 
-void iw_cap_walk_hunt(struct flow *f, unsigned d)
+void iw_cap_fpdu_resync(struct flow *f, unsigned d)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 
 	if (w->begun)
 		w->skipped += w->pos - w->start - w->missing;
@@ -57,20 +56,20 @@ void iw_cap_walk_hunt(struct flow *f, unsigned d)
 	w->replay_len = w->replay_at = 0;
 	w->buf_len = 0;
 	iw_cap_order_forget(&w->order);
-	/* Where markers lie is known only from the first octet on. */
+	/* The places of markers count from the first octet of full operation, which is unknown. */
 	if (w->markers && !w->pos_known) {
 		iw_cap_set_phase(&f->dir[d], PHASE_PLAIN);
 		return;
 	}
-	iw_cap_set_phase(&f->dir[d], PHASE_HUNT);
+	iw_cap_set_phase(&f->dir[d], PHASE_RESYNC);
 }
 
-static struct walk *walk_of(struct flow *f, unsigned d)
+static struct fpdus *fpdus_of(struct flow *f, unsigned d)
 {
-	return &f->follow->walk[d];
+	return &f->mpa->fpdus[d];
 }
 
-static void begin(struct iw_cap *c, struct walk *w, const struct run *r, uint32_t off)
+static void begin(struct iw_cap *c, struct fpdus *w, const struct run *r, uint32_t off)
 {
 	body_free(c, w);
 	w->body_asked = false;
@@ -90,31 +89,31 @@ static void begin(struct iw_cap *c, struct walk *w, const struct run *r, uint32_
 
 /* --- the end of an FPDU --- */
 
-static enum iw_cap_crc crc_verdict(struct follow *fo, const struct walk *w)
+static enum iw_cap_crc crc_verdict(struct mpa *mpa, const struct fpdus *w)
 {
 	bool good = iw_get_le32(w->crc_wire) == w->crc;
 
-	if (fo->crc == CRC_OFF)
+	if (mpa->crc == CRC_OFF)
 		return IW_CAP_CRC_OFF;
 	if (w->missing)
 		return IW_CAP_CRC_ABSENT;
-	/* Neither frame that was captured said C = 1; the other one may have. A CRC that is
-	 * right is no accident. */
-	if (fo->crc == CRC_UNKNOWN)
-		fo->crc = good ? CRC_ON : CRC_OFF;
-	if (fo->crc == CRC_OFF)
+	/* The captured start-up frame has C = 0; the missing one may have C = 1. A correct CRC
+	 * field is no coincidence. */
+	if (mpa->crc == CRC_UNKNOWN)
+		mpa->crc = good ? CRC_ON : CRC_OFF;
+	if (mpa->crc == CRC_OFF)
 		return IW_CAP_CRC_OFF;
 	return good ? IW_CAP_CRC_GOOD : IW_CAP_CRC_BAD;
 }
 
-/* Has the FPDU at a guessed place proved that it is one? */
-static bool is_proved(const struct walk *w, enum iw_cap_crc crc, enum shape shape,
+/* The octets at a place that is not certain are an FPDU. */
+static bool is_proved(const struct fpdus *w, enum iw_cap_crc crc, enum shape shape,
 		      enum iw_cap_why *why)
 {
 	bool summed = !w->missing && iw_get_le32(w->crc_wire) == w->crc;
 
 	*why = w->tentative == BY_MARKER ? IW_CAP_WHY_MARKER : IW_CAP_WHY_CRC;
-	if (w->tentative == AFTER_NONSENSE)
+	if (w->tentative == AFTER_INVALID)
 		return summed || shape == SHAPE_STRICT;
 	if (w->missing || shape == SHAPE_NONE || w->bad_marks)
 		return false;
@@ -127,10 +126,10 @@ static bool is_proved(const struct walk *w, enum iw_cap_crc crc, enum shape shap
 	return shape == SHAPE_STRICT;
 }
 
-static void tell_resync(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
-			enum iw_cap_why why)
+static void report_resync(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			  enum iw_cap_why why)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, r->time_ns, r->frame);
 
 	ev->tcp.kind = IW_CAP_TCP_RESYNC;
@@ -141,9 +140,9 @@ static void tell_resync(struct iw_cap *c, struct flow *f, unsigned d, const stru
 	ev->tcp.where = iw_cap_phase_text(PHASE_FPDU);
 }
 
-static void tell_lost(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
+static void report_lost(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	struct iw_fault *why = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
 	iw_fail(why, IW_E_FORMAT,
@@ -154,23 +153,23 @@ static void tell_lost(struct iw_cap *c, struct flow *f, unsigned d, const struct
 
 static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
-	enum iw_cap_crc crc = crc_verdict(f->follow, w);
+	struct fpdus *w = fpdus_of(f, d);
+	enum iw_cap_crc crc = crc_verdict(f->mpa, w);
 	enum shape shape = iw_cap_segment_shape(w->head, w->head_len, w->ulpdu_len);
 	enum iw_cap_why why;
 
 	if (w->tentative != CERTAIN) {
-		bool lost = w->tentative == AFTER_NONSENSE;
+		bool lost = w->tentative == AFTER_INVALID;
 
 		if (!is_proved(w, crc, shape, &why)) {
 			if (lost)
-				tell_lost(c, f, d, r);
+				report_lost(c, f, d, r);
 			w->tentative = CERTAIN;
-			iw_cap_walk_hunt(f, d);
+			iw_cap_fpdu_resync(f, d);
 			return;
 		}
 		if (!lost) {
-			tell_resync(c, f, d, r, why);
+			report_resync(c, f, d, r, why);
 			c->totals.undecoded_octets += w->skipped;
 			w->skipped = 0;
 		}
@@ -179,19 +178,19 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	w->begun = false;
 	iw_cap_segment_report(c, f, d, r, crc);
 	body_free(c, w);
-	/* A length that a bad CRC covers must not be trusted (RFC 5044 6). A sound header is a
-	 * reason to trust it all the same, since a peer that takes its CRC wrongly is what
-	 * people look for. */
+	/* If the CRC is bad, ULPDU_Length must not be trusted (RFC 5044 6). With a valid header it
+	 * is trusted nevertheless: a peer that computes its CRC wrongly is what users search
+	 * for. */
 	if (crc == IW_CAP_CRC_GOOD || shape == SHAPE_STRICT || w->missing)
 		return;
 	if (crc == IW_CAP_CRC_BAD || shape == SHAPE_NONE || w->bad_marks)
-		w->tentative = AFTER_NONSENSE;
+		w->tentative = AFTER_INVALID;
 }
 
 /* --- the octets of an FPDU --- */
 
 /* A marker is complete. */
-static void check_mark(struct walk *w)
+static void check_mark(struct fpdus *w)
 {
 	struct iw_mpa_marker m;
 	uint64_t at = w->pos - IW_MPA_MARKER_LEN;
@@ -207,8 +206,8 @@ static void check_mark(struct walk *w)
 		w->bad_marks++;
 }
 
-/* Octets of a marker, as many as are there. p NULL: they are missing. */
-static size_t take_mark(struct walk *w, const uint8_t *p, size_t len)
+/* Takes octets of a marker and returns their number. p NULL: they are missing. */
+static size_t take_mark(struct fpdus *w, const uint8_t *p, size_t len)
 {
 	size_t in = w->pos % IW_MPA_MARKER_SPACING;
 	size_t n = IW_MIN(len, IW_MPA_MARKER_LEN - in);
@@ -228,7 +227,7 @@ static size_t take_mark(struct walk *w, const uint8_t *p, size_t len)
 	return n;
 }
 
-static void check_pad(struct walk *w, const uint8_t *p, size_t n)
+static void check_pad(struct fpdus *w, const uint8_t *p, size_t n)
 {
 	uint32_t pad = IW_MPA_HEAD_LEN + (uint32_t)w->ulpdu_len;
 
@@ -239,17 +238,17 @@ static void check_pad(struct walk *w, const uint8_t *p, size_t n)
 }
 
 /*
- * Keeps n octets at p, which come after w->got others, if the payload of the FPDU is wanted and
- * everything before them is there. The first four octets, which are in w->head, tell whether it is.
+ * Keeps n octets at p, which follow w->got others, if the payload of the FPDU is wanted and all
+ * earlier octets were kept. The first four octets, in w->head, decide whether it is wanted.
  */
-static void keep_body(struct iw_cap *c, const struct follow *fo, struct walk *w, const uint8_t *p,
+static void keep_body(struct iw_cap *c, const struct mpa *mpa, struct fpdus *w, const uint8_t *p,
 		      size_t n)
 {
 	size_t size = IW_MPA_HEAD_LEN + (size_t)w->ulpdu_len;
 
 	if (!w->body_asked && w->head_len >= IW_MPA_HEAD_LEN + 2 && w->need) {
 		w->body_asked = true;
-		if (!iw_cap_payload_wanted(c, &fo->transfer, w->head + IW_MPA_HEAD_LEN, 2) ||
+		if (!iw_cap_payload_wanted(c, &mpa->transfer, w->head + IW_MPA_HEAD_LEN, 2) ||
 		    size > c->limits.payload_octets -
 				    IW_MIN(c->body_octets, c->limits.payload_octets))
 			return;
@@ -270,8 +269,9 @@ static void keep_body(struct iw_cap *c, const struct follow *fo, struct walk *w,
 	w->body_len += n;
 }
 
-/* Octets that are not marker, up to the next marker or the next field. */
-static size_t take_body(struct iw_cap *c, const struct follow *fo, struct walk *w, const uint8_t *p,
+/* Takes octets up to the next marker or field, and returns their number. p NULL: they are
+ * missing. */
+static size_t take_body(struct iw_cap *c, const struct mpa *mpa, struct fpdus *w, const uint8_t *p,
 			size_t len)
 {
 	uint32_t body = w->need ? w->need - IW_MPA_CRC_LEN : IW_MPA_HEAD_LEN;
@@ -287,7 +287,7 @@ static size_t take_body(struct iw_cap *c, const struct follow *fo, struct walk *
 	} else if (in_crc) {
 		memcpy(w->crc_wire + (w->got - body), p, n);
 	} else {
-		/* Nothing behind a hole belongs to the front. */
+		/* w->head ends at the first hole. */
 		if (w->head_len == w->got && w->got < HEAD_MAX) {
 			size_t k = IW_MIN(n, (size_t)(HEAD_MAX - w->got));
 
@@ -297,7 +297,7 @@ static size_t take_body(struct iw_cap *c, const struct follow *fo, struct walk *
 		w->crc = iw_crc32c(w->crc, p, n);
 		if (w->need)
 			check_pad(w, p, n);
-		keep_body(c, fo, w, p, n);
+		keep_body(c, mpa, w, p, n);
 	}
 	w->got += (uint32_t)n;
 	w->pos += n;
@@ -308,12 +308,12 @@ static size_t take_body(struct iw_cap *c, const struct follow *fo, struct walk *
 	return n;
 }
 
-/* Octets taken, at most to the end of the FPDU, which is finished then. p NULL: they are
- * missing; ULPDU_Length is known then. */
-static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *p,
+/* Takes octets, at most to the end of the FPDU, which it then finishes. Returns their number. p
+ * NULL: they are missing, and ULPDU_Length is known. */
+static size_t take_octets(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *p,
 			  size_t len, const struct run *r, uint32_t off)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	size_t used = 0;
 
 	if (!w->begun)
@@ -322,7 +322,7 @@ static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const ui
 		w->last_frame = r->frame;
 		w->segments++;
 	}
-	/* When there is no memory for it the markers are checked and not listed. */
+	/* Without memory for the list, the markers are only checked. */
 	if (w->markers && !w->list)
 		w->list = iw_mem_array(c->mem, IW_CAP_MARKS_MAX, sizeof(*w->list));
 	while (used < len) {
@@ -331,7 +331,7 @@ static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const ui
 		if (w->markers && w->pos % IW_MPA_MARKER_SPACING < IW_MPA_MARKER_LEN)
 			used += take_mark(w, at, len - used);
 		else
-			used += take_body(c, f->follow, w, at, len - used);
+			used += take_body(c, f->mpa, w, at, len - used);
 		if (w->need && w->got == w->need) {
 			finish(c, f, d, r);
 			break;
@@ -340,10 +340,10 @@ static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const ui
 	return used;
 }
 
-/* The usual case: the whole FPDU lies in front of us, and no markers. */
-static size_t walk_whole(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
+/* The fast path: a whole FPDU in one run, without markers. 0: something else. */
+static size_t take_whole(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	size_t len, body;
 
 	if (w->begun || w->markers || r->len < IW_MPA_HEAD_LEN)
@@ -358,7 +358,7 @@ static size_t walk_whole(struct iw_cap *c, struct flow *f, unsigned d, const str
 	w->got = w->need = (uint32_t)len;
 	w->head_len = (uint8_t)IW_MIN(body, (size_t)HEAD_MAX);
 	memcpy(w->head, r->p, w->head_len);
-	if (f->follow->crc != CRC_OFF || w->tentative != CERTAIN)
+	if (f->mpa->crc != CRC_OFF || w->tentative != CERTAIN)
 		w->crc = iw_crc32c(0, r->p, body);
 	memcpy(w->crc_wire, r->p + body, IW_MPA_CRC_LEN);
 	for (size_t i = IW_MPA_HEAD_LEN + w->ulpdu_len, k = 0; i < body; i++) {
@@ -374,8 +374,8 @@ static size_t walk_whole(struct iw_cap *c, struct flow *f, unsigned d, const str
 
 /* --- where full operation begins --- */
 
-/* Sets octets aside that are walked before those that come next. */
-static void replay(struct walk *w, size_t at, size_t len, const struct run *r)
+/* Keeps octets of w->buf that iw_cap_fpdu_replay() decodes before the next ones. */
+static void replay(struct fpdus *w, size_t at, size_t len, const struct run *r)
 {
 	w->replay_at = (uint16_t)at;
 	w->replay_len = (uint16_t)len;
@@ -384,12 +384,13 @@ static void replay(struct walk *w, size_t at, size_t len, const struct run *r)
 }
 
 /*
- * The first four octets: a marker that is due there is zero (RFC 5044 4.3), and a ULPDU_Length
- * never is. So they tell whether markers are there, and whether that is what was agreed.
+ * The first four octets of full operation: a marker is zero there (RFC 5044 4.3), and a
+ * ULPDU_Length never is. So they show whether the sender uses markers, which may differ from the
+ * agreement.
  */
 static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	struct iw_mpa_marker m;
 	bool marker;
 
@@ -412,7 +413,7 @@ static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 
 static size_t first_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	size_t n = IW_MIN(r->len, (size_t)(IW_MPA_MARKER_LEN - w->buf_len));
 
 	if (w->buf_len == 0)
@@ -427,19 +428,19 @@ static size_t first_run(struct iw_cap *c, struct flow *f, unsigned d, const stru
 /* --- lost boundaries --- */
 
 /*
- * buf holds a marker, the octets behind it, and the next marker. The next one says how far back the
- * FPDU that it lies in begins: if that is behind the first marker, there is the boundary. (FPDUPTR
- * 0: right behind the next marker, which belongs to that FPDU; the same holds for the first marker
- * when the FPDU begins right behind it.)
+ * buf holds a marker, the octets after it, and the next marker. FPDUPTR of the second marker is the
+ * distance back to the ULPDU_Length of its FPDU. If that is after the first marker, it is the
+ * boundary. A marker directly before a ULPDU_Length belongs to the same FPDU: with FPDUPTR 0 the
+ * FPDU begins with the second marker, and one right after the first marker begins with that marker.
  */
 static void on_marked_block(struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	uint32_t back = iw_get_be16(w->buf + IW_MPA_MARKER_SPACING + 2) & MARK_MASK;
 	size_t at;
 
 	if (back > IW_MPA_MARKER_SPACING - IW_MPA_MARKER_LEN) {
-		/* It began before the first marker: the second is the first of the next block. */
+		/* The FPDU began before the first marker: continue with the second one. */
 		w->skipped += IW_MPA_MARKER_SPACING;
 		memcpy(w->buf, w->buf + IW_MPA_MARKER_SPACING, IW_MPA_MARKER_LEN);
 		w->buf_len = IW_MPA_MARKER_LEN;
@@ -456,9 +457,9 @@ static void on_marked_block(struct flow *f, unsigned d, const struct run *r)
 	w->replay_run.off = OFF_UNKNOWN;
 }
 
-static size_t hunt_marked(struct flow *f, unsigned d, const struct run *r)
+static size_t resync_marked(struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	size_t used = 0;
 
 	if (w->buf_len == 0) {
@@ -483,13 +484,13 @@ static size_t hunt_marked(struct flow *f, unsigned d, const struct run *r)
 	return used;
 }
 
-static size_t hunt_run(struct flow *f, unsigned d, const struct run *r)
+static size_t resync_run(struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 
 	if (w->markers)
-		return hunt_marked(f, d, r);
-	/* RFC 5044 5: a sender that can do so begins an FPDU where it begins a TCP segment. */
+		return resync_marked(f, d, r);
+	/* RFC 5044 5: a sender should begin each FPDU at the start of a TCP segment. */
 	if (r->off == 0 && r->len >= IW_MPA_HEAD_LEN + IW_DDP_TAGGED_LEN) {
 		uint8_t head_len = (uint8_t)IW_MIN(r->len, (size_t)HEAD_MAX);
 
@@ -504,35 +505,35 @@ static size_t hunt_run(struct flow *f, unsigned d, const struct run *r)
 	return r->len;
 }
 
-/* --- the doors --- */
+/* --- octets of the stream --- */
 
-size_t iw_cap_walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
+size_t iw_cap_fpdu_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	size_t n;
 
 	if (f->dir[d].phase == PHASE_FIRST)
 		return first_run(c, f, d, r);
-	if (f->dir[d].phase == PHASE_HUNT) {
-		n = hunt_run(f, d, r);
+	if (f->dir[d].phase == PHASE_RESYNC) {
+		n = resync_run(f, d, r);
 		if (n)
 			return n;
 	}
-	n = walk_whole(c, f, d, r);
-	return n ? n : walk_octets(c, f, d, r->p, r->len, r, r->off);
+	n = take_whole(c, f, d, r);
+	return n ? n : take_octets(c, f, d, r->p, r->len, r, r->off);
 }
 
-bool iw_cap_walk_replay(struct iw_cap *c, struct flow *f, unsigned d)
+bool iw_cap_fpdu_replay(struct iw_cap *c, struct flow *f, unsigned d)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	struct run *r = &w->replay_run;
 	uint16_t at = w->replay_at, len = w->replay_len;
 	size_t n;
 
 	if (!len)
 		return false;
-	/* A failed guess throws away what is left, so the rest is noted first. */
+	/* take_octets() may start a search, which resets replay_len. */
 	w->replay_len = 0;
-	n = walk_octets(c, f, d, w->buf + at, len, r, r->off);
+	n = take_octets(c, f, d, w->buf + at, len, r, r->off);
 	r->off = OFF_UNKNOWN;
 	if (f->dir[d].phase == PHASE_FPDU) {
 		w->replay_at = (uint16_t)(at + n);
@@ -544,25 +545,24 @@ bool iw_cap_walk_replay(struct iw_cap *c, struct flow *f, unsigned d)
 	return true;
 }
 
-/* Octets of the stream that the FPDU under way takes; ULPDU_Length is known. */
-static uint64_t fpdu_octets(const struct walk *w)
+/* Octets of the current FPDU in the stream; ULPDU_Length is known. */
+static uint64_t fpdu_octets(const struct fpdus *w)
 {
-	/* Where markers lie repeats every 512 octets, so the low bits of the position are
-	 * enough. */
+	/* The places of markers repeat each 512 octets, so the low bits of the position suffice. */
 	return w->markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)w->start, w->ulpdu_len)
 			  : iw_mpa_fpdu_len(w->ulpdu_len);
 }
 
-void iw_cap_walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
+void iw_cap_fpdu_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 	struct dir *s = &f->dir[d];
 	struct run r = { .time_ns = c->now_ns, .frame = c->frame };
 	uint64_t left = 0;
 	bool sync;
 
-	if (s->phase == PHASE_HUNT) {
-		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_HUNT));
+	if (s->phase == PHASE_RESYNC) {
+		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_RESYNC));
 		w->skipped += w->buf_len;
 		w->buf_len = 0;
 		w->pos += n;
@@ -575,23 +575,23 @@ void iw_cap_walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, e
 	if (sync) {
 		if (w->head_len < IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN)
 			iw_cap_order_forget(&w->order);
-		(void)walk_octets(c, f, d, NULL, n, &r, OFF_UNKNOWN);
+		(void)take_octets(c, f, d, NULL, n, &r, OFF_UNKNOWN);
 		return;
 	}
-	/* Told with the resync, or at the end. */
+	/* Reported with the resync, or counted at the end. */
 	w->skipped += s->phase == PHASE_FIRST ? w->buf_len : 0;
 	w->tentative = CERTAIN;
 	if (s->phase == PHASE_FIRST && !w->markers_known)
 		w->markers = false;
-	iw_cap_walk_hunt(f, d);
+	iw_cap_fpdu_resync(f, d);
 	w->pos += n;
 }
 
-void iw_cap_walk_end(struct iw_cap *c, struct flow *f, unsigned d)
+void iw_cap_fpdu_end(struct iw_cap *c, struct flow *f, unsigned d)
 {
-	struct walk *w = walk_of(f, d);
+	struct fpdus *w = fpdus_of(f, d);
 
-	if (f->dir[d].phase == PHASE_HUNT || f->dir[d].phase == PHASE_FIRST)
+	if (f->dir[d].phase == PHASE_RESYNC || f->dir[d].phase == PHASE_FIRST)
 		w->skipped += w->buf_len;
 	if (w->begun)
 		w->skipped += w->pos - w->start - w->missing;

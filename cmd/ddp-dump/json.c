@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines of JSON. Every text is our own or made printable ASCII on the way. STags and
- * offsets are texts of hex digits, times of day texts of decimal digits. */
+/* Events as lines of JSON. Texts from a peer become printable ASCII. STags and offsets are strings
+ * of hex digits; times of day are strings of decimal digits. */
 #include "ddp-dump/capture.h"
 
 #include "util/num.h"
 
-/* A key with what stands around it is one text to the compiler: there are twenty of them in each of millions of lines. */
+/* The key and its punctuation are one string literal: each of millions of lines has twenty keys. */
 #define KEY(name) ",\"" name "\":"
 
 static void put_u64_(struct iw_text *t, const char *key, uint64_t v)
@@ -15,7 +15,7 @@ static void put_u64_(struct iw_text *t, const char *key, uint64_t v)
 }
 #define put_u64(t, name, v) put_u64_(t, KEY(name), v)
 
-/* As a text: a reader that keeps numbers as doubles would round it. */
+/* As a string: a reader that stores numbers as doubles would round it. */
 static void put_decimal_(struct iw_text *t, const char *key, uint64_t v)
 {
 	iw_text_str(t, key);
@@ -31,7 +31,7 @@ static void put_bool_(struct iw_text *t, const char *key, bool v)
 }
 #define put_bool(t, name, v) put_bool_(t, KEY(name), v)
 
-/* What needs no escaping. */
+/* For text that needs no escaping. */
 static void put_name_(struct iw_text *t, const char *key, const char *s)
 {
 	iw_text_str(t, key);
@@ -56,8 +56,8 @@ static void put_octets_(struct iw_text *t, const char *key, const uint8_t *p, si
 }
 #define put_octets(t, name, p, len) put_octets_(t, KEY(name) "\"", p, len)
 
-/* RFC 8259 7: quotation mark and reverse solidus are escaped; what is not printable ASCII
- * becomes a dot. */
+/* RFC 8259 7: quotation mark and reverse solidus are escaped. A dot replaces all but printable
+ * ASCII. */
 static void put_printable_(struct iw_text *t, const char *key, const uint8_t *p, size_t len)
 {
 	iw_text_str(t, key);
@@ -117,7 +117,7 @@ static void put_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 static void put_rreq_(struct iw_text *t, const char *key, const struct iw_rreq *r)
 {
 	iw_text_str(t, key);
-	/* An object's first key has no comma in front. */
+	/* There is no comma before the first key of an object. */
 	iw_text_fmt(t, "{\"size\":%u", r->size);
 	put_hex(t, "sink_stag", r->sink_stag, 8);
 	put_hex(t, "sink_to", r->sink_to, 16);
@@ -223,7 +223,7 @@ static void put_chunk(struct iw_text *t, const struct iw_cap_chunk *k)
 		put_u64(t, "fragments", k->fragments);
 }
 
-/* What an FPDU has and a message of SCTP has not. */
+/* Keys of an FPDU that a message over SCTP lacks. */
 static void put_fpdu(struct iw_text *t, const struct iw_cap_ddp *e)
 {
 	put_u64(t, "position", e->position);
@@ -414,7 +414,7 @@ static void put_field(struct iw_text *t, const struct iw_cap_field *f)
 		put_u64(t, "bit", f->bit);
 		put_u64(t, "bits", f->bits);
 	}
-	/* A number that a double may not hold is a text. */
+	/* A number that a double may not hold exactly is a string. */
 	if (f->is_number && f->len > 4)
 		put_hex(t, "value", f->value, 16);
 	else if (f->is_number)

@@ -39,15 +39,15 @@ enum ip_protocol {
 #define TCP_LEN   20
 #define UDP_LEN   8
 
-/* What is left of the frame: captured octets, and octets it had on the wire. */
+/* The rest of the frame: captured octets, and octets on the wire. */
 struct cursor {
 	const uint8_t *p;
 	size_t len, wire;
-	uint16_t udp_port; /* where SCTP is looked for beside 9899 */
+	uint16_t udp_port; /* of SCTP, in addition to 9899 */
 };
 
-/* True when n octets of header are there; *why otherwise: cut by the snap length, or a frame
- * that short. */
+/* True if n octets of header were captured. *why otherwise: cut by the snap length, or the frame
+ * itself is too short. */
 static bool need(const struct cursor *c, size_t n, enum packet_kind *why)
 {
 	if (n <= c->len)
@@ -63,7 +63,7 @@ static void skip(struct cursor *c, size_t n)
 	c->wire -= n;
 }
 
-/* What an IP header says about the length behind it; the frame may be longer (Ethernet pads). */
+/* Applies the length in a header. The frame may be longer, because Ethernet pads. */
 static void limit(struct cursor *c, size_t wire)
 {
 	c->wire = wire;
@@ -85,7 +85,7 @@ static enum packet_kind parse_tcp(struct packet *out, struct cursor *c)
 	out->flags = c->p[13];
 	if (hdr < TCP_LEN || hdr > c->wire)
 		return PACKET_MALFORMED;
-	/* Options are of no interest, so it does no harm when the capture cut them. */
+	/* Options are not decoded, so the snap length may cut them. */
 	if (hdr > c->len) {
 		out->data = c->p + c->len;
 		out->len = 0;
@@ -138,7 +138,7 @@ static enum packet_kind parse_udp(struct packet *out, struct cursor *c)
 		return PACKET_MALFORMED;
 	limit(c, len);
 	skip(c, UDP_LEN);
-	/* Something that keeps a NAT's mapping alive. */
+	/* A keep-alive for the mapping of a NAT. */
 	return c->wire < IW_SCTP_HDR_LEN ? PACKET_OTHER : parse_sctp(out, c);
 }
 
@@ -172,7 +172,7 @@ static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
 		return why;
 	hdr = (size_t)(c->p[0] & 0xf) * 4;
 	total = iw_get_be16(c->p + 2);
-	/* Captures before segmentation offload may say 0, for a length that does not fit the
+	/* A frame captured before segmentation offload may have 0, if its length does not fit the
 	 * field. */
 	if (total == 0)
 		total = c->wire;
@@ -278,9 +278,9 @@ static enum packet_kind parse_version(struct packet *out, struct cursor *c)
 	return PACKET_OTHER;
 }
 
-/* The family is written as the capturing machine stores it, so it reads as a small number in one
- * order or the other. Which number means IPv6 depends on its system, and the version nibble of
- * the header says it better. */
+/* The address family is in the byte order of the capturing machine; it is a small number in one of
+ * the two orders. The number of IPv6 depends on the system, so the version field of the IP header
+ * decides. */
 static enum packet_kind parse_null(struct packet *out, struct cursor *c)
 {
 	enum packet_kind why;
@@ -311,7 +311,7 @@ enum packet_kind iw_cap_packet_parse(struct packet *out, const struct iw_cap_fra
 	enum packet_kind why;
 	uint16_t type;
 
-	/* Nothing that IP can carry is longer; and the sums behind stay within 32 bits. */
+	/* No IP packet is longer, and the sums below stay within 32 bits. */
 	if (c.wire > UINT32_MAX)
 		return PACKET_MALFORMED;
 	switch (f->link) {

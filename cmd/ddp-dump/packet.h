@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From a captured frame to a TCP segment or an SCTP packet: link, VLAN, IP, UDP and TCP headers.
- * Private to the room. */
+/* Finds the TCP segment or SCTP packet in a captured frame: link, VLAN, IP, UDP and TCP headers.
+ * Private to ddp-dump. */
 #ifndef IW_CAPTURE_PACKET_H
 #define IW_CAPTURE_PACKET_H
 
@@ -12,10 +12,10 @@ struct packet {
 	struct iw_cap_end end[2]; /* sender, receiver */
 	uint32_t seq, ack;        /* TCP */
 	uint8_t flags;            /* TCP: enum tcp_flag */
-	/* in the frame: TCP's payload; the SCTP packet, at least its common header */
+	/* In the frame: the payload of TCP, or the SCTP packet with at least its common header. */
 	const uint8_t *data;
-	uint32_t len;     /* octets of that captured */
-	uint32_t missing; /* octets of it behind them that were not */
+	uint32_t len;     /* captured octets at data */
+	uint32_t missing; /* octets after them that were not captured */
 };
 
 enum packet_kind {
@@ -23,12 +23,12 @@ enum packet_kind {
 	PACKET_SCTP,      /* on IP or in UDP */
 	PACKET_OTHER,     /* neither */
 	PACKET_FRAGMENT,  /* part of an IP datagram */
-	PACKET_MALFORMED, /* lengths contradict each other */
-	PACKET_CUT,       /* the snap length left too little of the headers */
+	PACKET_MALFORMED, /* contradictory lengths */
+	PACKET_CUT,       /* the snap length cut the headers */
 };
 
-/* Fills *out when the answer is PACKET_TCP or PACKET_SCTP. SCTP is looked for in UDP on port 9899
- * and on udp_port. */
+/* Parses a frame; *out is valid for PACKET_TCP and PACKET_SCTP, and borrows from the frame. UDP is
+ * taken for SCTP if one of its ports is 9899 (RFC 6951) or udp_port. */
 enum packet_kind iw_cap_packet_parse(struct packet *out, const struct iw_cap_frame *f,
 				     uint16_t udp_port);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines for people, and the names of what events hold. */
+/* Events as lines for people, and the names of enumerators. */
 #include "ddp-dump/capture.h"
 
 #include <arpa/inet.h>
@@ -200,7 +200,7 @@ static const char *on_off(bool on)
 	return on ? "on" : "off";
 }
 
-/* p: the octets captured of len. */
+/* p: the captured octets; len: octets on the wire. */
 static void print_private_data(struct iw_text *t, const uint8_t *p, size_t captured, size_t len)
 {
 	if (captured) {
@@ -222,7 +222,7 @@ static void print_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 		iw_text_str(t, ", ");
 		iw_wire_mpa_enhanced_print(t, &m->enh);
 	}
-	/* Above the limit it is not Private Data. */
+	/* If PD_Length is above the limit, the octets that follow are not Private Data. */
 	if (m->frame.pd_len <= IW_MPA_PD_MAX)
 		print_private_data(t, m->pd, m->pd_len, ulp_len);
 	if (m->agreed)
@@ -253,7 +253,7 @@ static void print_session(struct iw_text *t, const struct iw_cap_session *e)
 	print_private_data(t, e->pd, e->pd_len, e->control.pd_len - enhanced);
 }
 
-/* What stands behind the DDP header. */
+/* The RDMAP header after the DDP header. */
 static void print_rdmap(struct iw_text *t, const struct iw_cap_ddp *e)
 {
 	if (e->rreq) {
@@ -385,7 +385,7 @@ static void print_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 	}
 }
 
-/* The histogram on one line: what is zero stays unsaid. */
+/* The histogram on one line. Counts of 0 are omitted. */
 static void print_align(struct iw_text *t, const struct iw_cap_align *a)
 {
 	iw_text_fmt(t, "%U FPDUs; begin at offset", a->fpdus);

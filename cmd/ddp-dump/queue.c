@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sorted queues of data that arrived out of order: a skip list with links in both directions. */
+/* Sorted queues of data that arrived out of order: doubly linked skip lists, and blocks for their
+ * elements over SCTP. */
 #include "ddp-dump/internal.h"
 
 static struct queued *queued_of(struct iw_list *l)
@@ -10,8 +11,8 @@ static struct queued *queued_of(struct iw_list *l)
 void iw_cap_queue_init(struct queue *q)
 {
 	iw_list_init(&q->list);
-	for (unsigned i = 0; i < LANES; i++)
-		iw_list_init(&q->lane[i]);
+	for (unsigned i = 0; i < LEVELS; i++)
+		iw_list_init(&q->level[i]);
 }
 
 static bool is_after(uint64_t a, uint64_t b)
@@ -19,17 +20,18 @@ static bool is_after(uint64_t a, uint64_t b)
 	return (int64_t)(a - b) > 0;
 }
 
-/* path: the last element at or before key in each lane, or the head of the lane. */
+/* path: in each level, the last element whose key is at most key, or the head of the level. */
 static struct iw_list *seek(struct iw_cap *c, struct queue *q, uint64_t key,
-			    struct iw_list *path[static LANES])
+			    struct iw_list *path[static LEVELS])
 {
 	struct queued *e = NULL;
 	struct iw_list *at;
 
-	for (unsigned i = LANES; i-- > 0;) {
-		at = e ? &e->lane[i] : &q->lane[i];
-		for (; at->next != &q->lane[i]; at = at->next, c->steps++) {
-			struct queued *next = iw_container_of(at->next - i, struct queued, lane[0]);
+	for (unsigned i = LEVELS; i-- > 0;) {
+		at = e ? &e->level[i] : &q->level[i];
+		for (; at->next != &q->level[i]; at = at->next, c->steps++) {
+			struct queued *next =
+				iw_container_of(at->next - i, struct queued, level[0]);
 
 			if (is_after(next->key, key))
 				break;
@@ -45,40 +47,55 @@ static struct iw_list *seek(struct iw_cap *c, struct queue *q, uint64_t key,
 
 struct iw_list *iw_cap_queue_seek(struct iw_cap *c, struct queue *q, uint64_t key)
 {
-	struct iw_list *path[LANES];
+	struct iw_list *path[LEVELS];
 
 	return seek(c, q, key, path);
 }
 
 static void insert(struct iw_list *at, struct iw_list *l)
 {
-	/* In the list that begins at the next element, this place is the tail. */
+	/* iw_list_add_tail() inserts before its first argument. */
 	iw_list_add_tail(at->next, l);
 }
 
 void iw_cap_queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
 		      uint64_t key)
 {
-	struct iw_list *path[LANES];
+	struct iw_list *path[LEVELS];
 
 	/* xorshift64 */
-	c->lane_rng ^= c->lane_rng << 13;
-	c->lane_rng ^= c->lane_rng >> 7;
-	c->lane_rng ^= c->lane_rng << 17;
+	c->level_rng ^= c->level_rng << 13;
+	c->level_rng ^= c->level_rng >> 7;
+	c->level_rng ^= c->level_rng << 17;
 	e->key = key;
-	e->lanes = 0;
-	while (e->lanes < LANES && (c->lane_rng >> (8 + 2 * e->lanes) & 3) == 0)
-		e->lanes++;
-	if (e->lanes)
+	e->levels = 0;
+	while (e->levels < LEVELS && (c->level_rng >> (8 + 2 * e->levels) & 3) == 0)
+		e->levels++;
+	if (e->levels)
 		(void)seek(c, q, key, path);
-	for (unsigned i = 0; i < e->lanes; i++)
-		insert(path[i], &e->lane[i]);
+	for (unsigned i = 0; i < e->levels; i++)
+		insert(path[i], &e->level[i]);
 	insert(at, &e->link);
 }
 
 void iw_cap_queue_del(struct queued *e)
 {
-	for (unsigned i = 0; i < e->lanes; i++)
-		iw_list_del(&e->lane[i]);
+	for (unsigned i = 0; i < e->levels; i++)
+		iw_list_del(&e->level[i]);
 	iw_list_del(&e->link);
+}
+
+struct held *iw_cap_held_new(struct iw_cap *c, struct sctp_dir *w)
+{
+	struct held *h = w->blocks < c->dir_blocks ? iw_pool_get(&c->pool) : NULL;
+
+	w->blocks += h != NULL;
+	return h;
+}
+
+void iw_cap_held_free(struct iw_cap *c, struct sctp_dir *w, struct held *h)
+{
+	iw_cap_queue_del(&h->q);
+	iw_pool_put(&c->pool, h);
+	w->blocks--;
 }

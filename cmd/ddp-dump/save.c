@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Frames written to a file, as pcap or as pcapng (draft-ietf-opsawg-pcapng). What a frame belongs to
- * is often known only some frames later: frames wait in a queue of bounded size until then, and are
- * written in the order in which they were captured.
+ * Writes frames to a file, as pcap or as pcapng (draft-ietf-opsawg-pcapng). Often the events of a
+ * frame are known only some frames later. Until then frames are in a queue of bounded size; they
+ * are written in the order of the capture.
  */
 #include "ddp-dump/save.h"
 
@@ -39,8 +39,7 @@ struct iw_cap_save {
 	bool ng, selective;
 	struct iw_list queue;
 	size_t frames, octets;
-	uint64_t
-		late; /* frames that left the queue before they were wanted: all below this number */
+	uint64_t late; /* an event of a frame below this number may be too late to save it */
 	bool missed;
 	int error; /* errno of the first failed write; 0: none */
 };
@@ -83,7 +82,7 @@ static void put_padded(struct iw_cap_save *s, const void *p, size_t len)
 	put(s, zeros, padded(len) - len);
 }
 
-/* Types of blocks and options, sections 3.5 and 4.1 to 4.3 of the draft. */
+/* Types of blocks and options: sections 3.5 and 4.1 to 4.3 of the draft. */
 enum { BLOCK_INTERFACE = 1, BLOCK_PACKET = 6, BLOCK_SECTION = 0x0a0d0d0a };
 enum { OPT_END = 0, OPT_COMMENT = 1, OPT_TSRESOL = 9, OPT_USER_APPLICATION = 4 };
 
@@ -169,7 +168,7 @@ static struct held_frame *held_of(struct iw_list *l)
 	return iw_container_of(l, struct held_frame, link);
 }
 
-static void let_go(struct iw_cap_save *s, struct held_frame *h)
+static void write_or_drop(struct iw_cap_save *s, struct held_frame *h)
 {
 	if (h->wanted && s->ng)
 		frame_ng(s, h);
@@ -190,7 +189,7 @@ static void drain(struct iw_cap_save *s, size_t frames)
 
 	while ((s->frames > frames || (frames && s->octets > QUEUE_OCTETS)) &&
 	       (l = iw_list_first(&s->queue)))
-		let_go(s, held_of(l));
+		write_or_drop(s, held_of(l));
 }
 
 static int check(struct iw_cap_save *s, struct iw_fault *why)
@@ -207,7 +206,7 @@ static bool ends_in(const char *s, const char *end)
 	return len >= n && strcmp(s + len - n, end) == 0;
 }
 
-/* The usual mistakes are explained: a directory that is missing, and a directory instead of a file. */
+/* Explains the usual mistakes: a missing directory, and a directory instead of a file. */
 static int open_failed(const char *path, int errnum, struct iw_fault *why)
 {
 	int err = iw_os_fail(why, errnum, "-w %s", path);
@@ -279,7 +278,7 @@ int iw_cap_save_frame(struct iw_cap_save *s, const struct iw_cap_frame *f,
 	return check(s, why);
 }
 
-/* The text of the event at the end of the comment of its frame, on a line of its own. */
+/* Appends a line with the text of the event to the comment of its frame. */
 static void add_comment(struct held_frame *h, const struct iw_cap_event *ev)
 {
 	static char line[COMMENT_MAX];
@@ -314,7 +313,7 @@ void iw_cap_save_event(struct iw_cap_save *s, const struct iw_cap_event *ev, boo
 	if (ev->kind == IW_CAP_DDP)
 		first = IW_MIN(first, ev->ddp.first_frame);
 	s->missed |= s->selective && first < s->late;
-	/* The newest frames are at the end, and most events are about one of these. */
+	/* Most events belong to the newest frames, which are at the end. */
 	for (struct iw_list *l = s->queue.prev; l != &s->queue; l = l->prev) {
 		struct held_frame *h = held_of(l);
 
@@ -350,7 +349,7 @@ void iw_cap_save_close(struct iw_cap_save *s)
 		return;
 	while ((l = iw_list_first(&s->queue))) {
 		held_of(l)->wanted = false;
-		let_go(s, held_of(l));
+		write_or_drop(s, held_of(l));
 	}
 	(void)fclose(s->file);
 	free(s);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A copy of the captured frames: all of them, or those that selected events are about.
+ * Copies captured frames to a file: all frames, or those of the selected events.
  *
  *     iw_cap_save_frame(s, &frame, ...)    after iw_cap_push
  *     iw_cap_save_event(s, ev, wanted)     for each event
  *     iw_cap_save_flush(s, true, &why)     at the end
  *
- * Threads: one at a time. Memory: at most 8,192 frames of 32 MiB wait for their events.
+ * A copy belongs to one thread at a time. At most 8,192 frames, or 32 MiB of them, are queued until
+ * their events are known.
  */
 #ifndef IW_CAPTURE_SAVE_H
 #define IW_CAPTURE_SAVE_H
@@ -18,24 +19,27 @@
 struct iw_cap_save;
 
 /*
- * Creates the file: pcapng if path ends in .pcapng, else pcap, both with nanoseconds. path is borrowed
- * for life. linktype: iw_cap_source_linktype(). selective: only wanted frames are written. IW_E_OS:
- * the file cannot be opened; IW_E_NOMEM.
+ * Creates the file: pcapng if path ends in .pcapng, otherwise pcap; both with nanoseconds.
+ * linktype: from iw_cap_source_linktype(). selective: only wanted frames are written. path is
+ * borrowed until *out is closed; *out is owned by the caller. IW_E_OS: the file cannot be opened.
+ * IW_E_NOMEM: out of memory.
  */
 IW_MUST_CHECK int iw_cap_save_open(struct iw_cap_save **out, const char *path, int linktype,
 				   bool selective, struct iw_fault *why);
-/* Copies a frame. flow, from: what iw_cap_frame_flow() returned; flow may be NULL. IW_E_OS: an earlier
- * frame could not be written; IW_E_NOMEM. */
+/* Queues a copy of the frame. flow, from: from iw_cap_frame_flow(); flow may be NULL. IW_E_OS: an
+ * earlier frame could not be written. IW_E_NOMEM: out of memory. */
 IW_MUST_CHECK int iw_cap_save_frame(struct iw_cap_save *s, const struct iw_cap_frame *f,
 				    const struct iw_cap_flow *flow, unsigned from, bool wanted,
 				    struct iw_fault *why);
-/* A wanted event makes the frames wanted that hold its segment, and becomes a comment in pcapng. */
+/* Notes an event. If it is wanted, so are the frames that hold its segment; in pcapng it becomes a
+ * comment of its frame. */
 void iw_cap_save_event(struct iw_cap_save *s, const struct iw_cap_event *ev, bool wanted);
-/* Writes what is decided; at the end, all. IW_E_OS: that failed. */
+/* Flushes the file. At the end, and at any time without a selection, also writes the queued frames
+ * that are wanted. IW_E_OS: a write failed. */
 IW_MUST_CHECK int iw_cap_save_flush(struct iw_cap_save *s, bool end, struct iw_fault *why);
-/* A frame was wanted after it had left the queue: it is not in the file. */
+/* Returns whether a frame became wanted after it had left the queue, and so is not in the file. */
 bool iw_cap_save_missed(const struct iw_cap_save *s);
-/* s may be NULL. */
+/* Closes the file and frees s, which may be NULL. Queued frames are lost: flush first. */
 void iw_cap_save_close(struct iw_cap_save *s);
 
 #endif

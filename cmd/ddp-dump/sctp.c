@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SCTP as an onlooker sees it (RFC 9260): packets, their checksums, their chunks; which DATA chunks
- * came, came again or are lost; fragments put together as far as headers go. What is no DDP
- * association costs a flow and nothing more.
+ * SCTP in a capture (RFC 9260): packets, checksums and chunks; new, repeated and lost DATA chunks;
+ * reassembly of the headers of fragmented messages. An association without DDP needs no memory
+ * beyond its flow.
  */
 #include "ddp-dump/internal.h"
 
@@ -10,23 +10,22 @@
 
 #include "ddp-dump/packet.h"
 
-/* Places where a packet could end that are tried before it is taken for a single one. */
-#define TRAIN_TRIES 4
+/* Possible ends of a packet that are tried before the octets are taken for a single packet. */
+#define END_TRIES 4
 
 #define VTAG_AT 4 /* in the common header */
-#define CRC_AT  8
 
 /* --- which association --- */
 
-/* The chunk is an INIT or INIT ACK whose fixed part is there. */
+/* The chunk is an INIT or INIT ACK, and its fixed part was captured. */
 static bool read_init(struct iw_sctp_init *out, uint8_t type, const uint8_t *value, size_t len)
 {
 	return (type == IW_SCTP_INIT || type == IW_SCTP_INIT_ACK) &&
 	       iw_wire_sctp_init_decode(out, value, len) > 0;
 }
 
-/* An INIT that does not belong to the association of these ends. */
-static bool begins_anew(const struct flow *f, unsigned d, const struct packet *p)
+/* An INIT that does not belong to the present association of these ends. */
+static bool is_new_association(const struct flow *f, unsigned d, const struct packet *p)
 {
 	struct iw_sctp_init in;
 	const size_t at = IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN;
@@ -35,7 +34,7 @@ static bool begins_anew(const struct flow *f, unsigned d, const struct packet *p
 	    !read_init(&in, IW_SCTP_INIT, p->data + at, p->len - at))
 		return false;
 	return f->closed ||
-	       (f->assoc && f->assoc->way[d].init_seen && f->assoc->way[d].tag != in.tag);
+	       (f->assoc && f->assoc->dir[d].init_seen && f->assoc->dir[d].tag != in.tag);
 }
 
 struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
@@ -45,12 +44,12 @@ struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned
 	uint32_t tag = iw_get_be32(p->data + VTAG_AT);
 	unsigned d;
 
-	if (f && begins_anew(f, *from, p)) {
+	if (f && is_new_association(f, *from, p)) {
 		iw_cap_flow_close(c, f);
 		return NULL;
 	}
-	/* RFC 9260 6.4: an end may send from any address that it has listed. */
-	if (tag && (!f || !f->assoc || f->assoc->way[1 - *from].tag != tag)) {
+	/* RFC 9260 6.4: a multihomed end may send from each address that it has listed. */
+	if (tag && (!f || !f->assoc || f->assoc->dir[1 - *from].tag != tag)) {
 		other = iw_cap_flow_find_tag(c, p->end, tag, &d);
 		if (other) {
 			*from = d;
@@ -75,10 +74,10 @@ static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
 	iw_list_init(&a->streams);
 	iw_list_init(&a->waiting);
 	for (unsigned d = 0; d < 2; d++) {
-		a->way[d].f = f;
-		a->way[d].d = d;
-		a->way[d].lossy = true;
-		iw_cap_queue_init(&a->way[d].fragments);
+		a->dir[d].f = f;
+		a->dir[d].d = d;
+		a->dir[d].lossy = true;
+		iw_cap_queue_init(&a->dir[d].fragments);
 	}
 	f->assoc = a;
 	iw_cap_flow_name(f);
@@ -87,14 +86,14 @@ static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
 
 static void note_ddp(struct iw_cap *c, struct assoc *a)
 {
-	c->totals.iwarp_flows += !a->ddp_told;
-	a->ddp_told = true;
+	c->totals.iwarp_flows += !a->ddp_counted;
+	a->ddp_counted = true;
 }
 
-/* --- telling --- */
+/* --- events --- */
 
-static struct iw_cap_sctp *tell(struct iw_cap *c, struct flow *f, unsigned d,
-				enum iw_cap_sctp_kind kind)
+static struct iw_cap_sctp *report(struct iw_cap *c, struct flow *f, unsigned d,
+				  enum iw_cap_sctp_kind kind)
 {
 	struct iw_cap_sctp *e = &iw_cap_event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame)->sctp;
 
@@ -102,41 +101,19 @@ static struct iw_cap_sctp *tell(struct iw_cap *c, struct flow *f, unsigned d,
 	return e;
 }
 
-static struct iw_fault *tell_error(struct iw_cap *c, struct flow *f, unsigned d)
+static struct iw_fault *report_error(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	return iw_cap_event_error(c, f, d, c->now_ns, c->frame);
 }
 
-/* --- blocks --- */
-
-struct held *iw_cap_held_new(struct iw_cap *c, struct way *w)
-{
-	struct held *h = w->blocks < c->dir_blocks ? iw_pool_get(&c->pool) : NULL;
-
-	w->blocks += h != NULL;
-	return h;
-}
-
-void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h)
-{
-	iw_cap_queue_del(&h->q);
-	iw_pool_put(&c->pool, h);
-	w->blocks--;
-}
-
-static struct held *held_of(struct iw_list *l)
-{
-	return iw_container_of(l, struct held, q.link);
-}
-
 /* --- TSNs --- */
 
-static bool has_tsn(const struct way *w, uint32_t tsn)
+static bool has_tsn(const struct sctp_dir *w, uint32_t tsn)
 {
 	return w->seen[tsn % TSN_WINDOW / 64] >> tsn % 64 & 1;
 }
 
-static void advance(struct way *w)
+static void advance(struct sctp_dir *w)
 {
 	while (has_tsn(w, w->cum + 1)) {
 		w->cum++;
@@ -145,36 +122,37 @@ static void advance(struct way *w)
 	}
 }
 
-/* Called for each chunk and each loss: in between cum moves by less than 2^32. */
-static void follow_cum(struct way *w)
+/* Must be called for each chunk and each loss, so that cum moves by less than 2^32 between
+ * calls. */
+static void follow_cum(struct sctp_dir *w)
 {
 	w->cum_wide += (uint32_t)(w->cum - (uint32_t)w->cum_wide);
 }
 
-static uint64_t key_of(const struct way *w, uint32_t tsn)
+static uint64_t key_of(const struct sctp_dir *w, uint32_t tsn)
 {
 	return w->cum_wide + (uint64_t)(int32_t)(tsn - (uint32_t)w->cum_wide);
 }
 
-/* A run: consecutive TSNs, fragments of one message. b follows a in a run. */
+/* A run is fragments of one message with consecutive TSNs. True: b follows a in a run. */
 static bool follows(const struct held *a, const struct held *b)
 {
 	return b->q.key == a->q.key + 1 && !(a->flags & IW_SCTP_DATA_E) &&
 	       !(b->flags & IW_SCTP_DATA_B);
 }
 
-/* Missing TSNs up to cum will not arrive. */
-static bool is_dead(const struct way *w, const struct held *first, const struct held *last)
+/* A neighbour of the run is lost: all TSNs up to cum are there or lost. */
+static bool is_dead(const struct sctp_dir *w, const struct held *first, const struct held *last)
 {
 	return (!(first->flags & IW_SCTP_DATA_B) && first->q.key <= w->cum_wide + 1) ||
 	       (!(last->flags & IW_SCTP_DATA_E) && last->q.key + 1 <= w->cum_wide);
 }
 
 /*
- * Drops runs of which a neighbour is lost. None begins after cum + 1, and of those that begin
- * before at most two stay: one that ends at cum or later, and one that begins at cum + 1.
+ * Drops runs with a lost neighbour. Only runs that begin at cum + 1 or before can have one, and at
+ * most two of these stay: one that ends at cum or later, and one that begins at cum + 1.
  */
-static void drop_lost_fragments(struct iw_cap *c, struct way *w)
+static void drop_lost_fragments(struct iw_cap *c, struct sctp_dir *w)
 {
 	struct iw_list *l = w->fragments.list.next;
 
@@ -195,10 +173,10 @@ static void drop_lost_fragments(struct iw_cap *c, struct way *w)
 	}
 }
 
-/* The TSNs up to this one that have not come will not come. */
+/* The missing TSNs up to this one are lost. */
 static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, enum iw_cap_why why)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 	uint32_t lost = to - w->cum, tsn = w->cum + 1;
 	struct iw_cap_sctp *e;
 
@@ -226,19 +204,19 @@ static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, e
 	w->hole_watched = false;
 	w->lossy = true;
 	w->losses++;
-	w->look_at = w->cum;
+	w->check_at = w->cum;
 	drop_lost_fragments(c, w);
 	c->totals.losses++;
-	e = tell(c, f, d, IW_CAP_SCTP_LOSS);
+	e = report(c, f, d, IW_CAP_SCTP_LOSS);
 	e->why = why;
 	e->tsn = tsn;
 	e->chunks = lost;
 }
 
-/* False: it came before. */
+/* False: the TSN was received before. */
 static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 
 	if (!w->tsn_known) {
 		w->tsn_known = true;
@@ -258,8 +236,9 @@ static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
 	return true;
 }
 
-/* The TSNs between cum and the next one that came: does the peer go on as if it had them? */
-static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct way *w)
+/* The TSNs after cum are missing, but the peer has acknowledged them, and HOLE_PACKETS or HOLE_NS
+ * have passed. */
+static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct sctp_dir *w)
 {
 	if (!w->tsn_known || w->high == w->cum || !w->acked_known ||
 	    !iw_seq32_before(w->cum, w->acked))
@@ -277,7 +256,7 @@ static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct way *w)
 
 static void note_ack(struct flow *f, unsigned d, uint32_t cum)
 {
-	struct way *w = &f->assoc->way[1 - d];
+	struct sctp_dir *w = &f->assoc->dir[1 - d];
 
 	if (w->acked_known && !iw_seq32_before(w->acked, cum))
 		return;
@@ -287,8 +266,8 @@ static void note_ack(struct flow *f, unsigned d, uint32_t cum)
 
 /* --- chunks --- */
 
-/* RFC 5061 4.2.6 among the parameters; what cannot be read ends the search. */
-static void read_adaptation(struct way *w, const uint8_t *p, size_t len)
+/* Searches the parameters for the adaptation indication (RFC 5061 4.2.6), up to a malformed one. */
+static void read_adaptation(struct sctp_dir *w, const uint8_t *p, size_t len)
 {
 	struct iw_sctp_param param;
 	int n;
@@ -311,13 +290,13 @@ static bool is_cut(const struct iw_cap *c)
 
 static bool streams_differ(const struct assoc *a)
 {
-	return IW_MIN(a->way[0].os, a->way[1].mis) != IW_MIN(a->way[1].os, a->way[0].mis);
+	return IW_MIN(a->dir[0].os, a->dir[1].mis) != IW_MIN(a->dir[1].os, a->dir[0].mis);
 }
 
 static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 		    const struct iw_sctp_init *in)
 {
-	struct way probe = { 0 }, *w;
+	struct sctp_dir probe = { 0 }, *w;
 	struct iw_cap_event *ev;
 	struct iw_cap_sctp *e;
 	struct assoc *a;
@@ -329,9 +308,9 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	    probe.adaptation != IW_SCTP_ADAPTATION_DDP_RDMA_02)
 		return;
 	a = assoc_of(c, f);
-	if (!a || (a->way[d].init_seen && a->way[d].tag == in->tag))
+	if (!a || (a->dir[d].init_seen && a->dir[d].tag == in->tag))
 		return;
-	w = &a->way[d];
+	w = &a->dir[d];
 	w->init_seen = true;
 	w->os = in->os;
 	w->mis = in->mis;
@@ -350,7 +329,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	if (w->adaptation == IW_SCTP_ADAPTATION_DDP)
 		note_ddp(c, a);
 	ev = iw_cap_event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame);
-	if (a->way[1 - d].init_seen && streams_differ(a))
+	if (a->dir[1 - d].init_seen && streams_differ(a))
 		ev->deviations |= IW_CAP_DEV_STREAMS;
 	c->totals.deviations += ev->deviations != 0;
 	e = &ev->sctp;
@@ -365,7 +344,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	e->head_len = sizeof(c->pkt.head);
 }
 
-/* What DDP's PPID is in RFC 5043; 0: it is none. */
+/* Converts a PPID of the association's edition to that of RFC 5043. 0: not a PPID of DDP. */
 static uint32_t ppid_of(const struct iw_cap *c, const struct flow *f, uint32_t ppid)
 {
 	const struct iw_sctpmap_profile *p = f->assoc ? f->assoc->profile : c->profile;
@@ -375,19 +354,20 @@ static uint32_t ppid_of(const struct iw_cap *c, const struct flow *f, uint32_t p
 					 : 0;
 }
 
-/* RFC 5043 5.1: such an association carries nothing else, and DDP is carried by no other. */
+/* RFC 5043 5.1: an association with the adaptation indication carries only DDP, and DDP is carried
+ * only by such associations. */
 static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t ppid, bool is_ddp)
 {
-	struct way *w = &f->assoc->way[d], *back = &f->assoc->way[1 - d];
+	struct sctp_dir *w = &f->assoc->dir[d], *back = &f->assoc->dir[1 - d];
 	const struct iw_sctpmap_profile *p = f->assoc->profile;
 	bool agreed = w->adaptation == p->adaptation && back->adaptation == p->adaptation;
 	bool known = w->init_seen && !w->init_cut && back->init_seen && !back->init_cut;
 	struct iw_fault *why;
 
-	if (w->foreign_told || (is_ddp ? !known || agreed : !f->assoc->ddp_told))
+	if (w->foreign_reported || (is_ddp ? !known || agreed : !f->assoc->ddp_counted))
 		return;
-	w->foreign_told = true;
-	why = tell_error(c, f, d);
+	w->foreign_reported = true;
+	why = report_error(c, f, d);
 	if (is_ddp)
 		iw_fail(why, IW_E_FORMAT,
 			"sctp: DDP without the adaptation indication of both ends");
@@ -398,9 +378,9 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 	why->clause = "RFC 5043 5.1";
 }
 
-/* The ends of the run that h, which is new, is in. True: the message is whole. */
-static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, struct held **first,
-		     struct held **last)
+/* Finds the ends of the run that the new fragment h belongs to. True: the message is complete. */
+static bool find_run(struct iw_cap *c, const struct sctp_dir *w, struct held *h,
+		     struct held **first, struct held **last)
 {
 	struct iw_list *prev = h->q.link.prev, *next = h->q.link.next;
 
@@ -415,11 +395,12 @@ static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, stru
 	return (*first)->flags & IW_SCTP_DATA_B && (*last)->flags & IW_SCTP_DATA_E;
 }
 
-/* Its front is put together in the first of them, which has room for all that is looked at. */
+/* Reassembles the first octets of the message in its first fragment: held.head has room for all
+ * headers. */
 static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *first,
 		 struct held *last)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 	struct msg m = { .sid = first->sid,
 			 .tsn = last->tsn,
 			 .ppid = first->ppid,
@@ -433,7 +414,7 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 		m.deviations |= IW_CAP_DEV_ORDERED;
 	for (struct held *h = first; h != last; m.fragments++) {
 		h = held_of(h->q.link.next);
-		/* Nothing behind a hole belongs to the front. */
+		/* head ends at the first hole. */
 		if (first->head_len == m.len) {
 			size_t n =
 				IW_MIN((size_t)h->head_len, sizeof(first->head) - first->head_len);
@@ -458,12 +439,12 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 			const struct iw_sctp_data *data, uint32_t ppid, size_t len)
 {
-	struct way *w = &f->assoc->way[d];
+	struct sctp_dir *w = &f->assoc->dir[d];
 	struct held *h = iw_cap_held_new(c, w), *first, *last;
 	uint64_t key = key_of(w, data->tsn);
 
 	if (!h) {
-		/* Its message will never be whole. */
+		/* Its message will never be complete. */
 		w->lossy = true;
 		w->losses++;
 		c->totals.undecoded_octets += len;
@@ -484,7 +465,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 		join(c, f, d, first, last);
 }
 
-/* len: octets of user data on the wire; data->len: captured. */
+/* len: octets of user data on the wire; data->len: captured octets. */
 static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 		    const struct iw_sctp_data *data, size_t len)
 {
@@ -505,11 +486,11 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 		return;
 	if (is_ddp)
 		note_ddp(c, a);
-	if (!a->way[1 - d].tag_known)
-		iw_cap_flow_set_tag(c, &a->way[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
+	if (!a->dir[1 - d].tag_known)
+		iw_cap_flow_set_tag(c, &a->dir[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
 	if (!note_tsn(c, f, d, data->tsn)) {
 		c->totals.repeated_octets += len;
-		tell(c, f, d, IW_CAP_SCTP_AGAIN)->tsn = data->tsn;
+		report(c, f, d, IW_CAP_SCTP_AGAIN)->tsn = data->tsn;
 		return;
 	}
 	check_ppid(c, f, d, data->ppid, is_ddp);
@@ -530,10 +511,10 @@ static void on_abort(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t
 {
 	f->closed = true;
 	if (f->assoc)
-		tell(c, f, d, IW_CAP_SCTP_ABORT)->cause = len >= 4 ? iw_get_be16(value) : 0;
+		report(c, f, d, IW_CAP_SCTP_ABORT)->cause = len >= 4 ? iw_get_be16(value) : 0;
 }
 
-/* value_len: captured octets of the value; len: octets it has. */
+/* value_len: captured octets of the value; len: octets on the wire. */
 static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t flags,
 		     const uint8_t *value, size_t value_len, size_t len)
 {
@@ -556,14 +537,14 @@ static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t fla
 		if (f->assoc && value_len >= 4)
 			note_ack(f, d, iw_get_be32(value));
 		if (f->assoc && type == IW_SCTP_SHUTDOWN)
-			tell(c, f, d, IW_CAP_SCTP_SHUTDOWN);
+			report(c, f, d, IW_CAP_SCTP_SHUTDOWN);
 		return;
 	case IW_SCTP_SHUTDOWN_COMPLETE:
 		f->closed = true;
 		if (!f->assoc)
 			return;
 		f->assoc->shut = true;
-		tell(c, f, d, IW_CAP_SCTP_COMPLETE);
+		report(c, f, d, IW_CAP_SCTP_COMPLETE);
 		return;
 	case IW_SCTP_ABORT:
 		on_abort(c, f, d, value, value_len);
@@ -575,7 +556,7 @@ static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t fla
 
 static enum iw_cap_crc verdict(const uint8_t *p, size_t len)
 {
-	uint32_t field = iw_get_le32(p + CRC_AT);
+	uint32_t field = iw_get_le32(p + IW_SCTP_CHECKSUM_POS);
 
 	if (field == iw_wire_sctp_checksum(p, len))
 		return IW_CAP_CRC_GOOD;
@@ -583,19 +564,19 @@ static enum iw_cap_crc verdict(const uint8_t *p, size_t len)
 }
 
 /*
- * Where the first packet ends. UDP segmentation offload hands several of equal size over as one, and
- * so they are captured at the sender: the next one begins, at the end of a chunk, with the same
- * ports and tag, and what is before it has a good checksum.
+ * Returns the end of the first packet. With UDP segmentation offload, a capture at the sender has
+ * several packets in one datagram. The next packet begins at the end of a chunk, with the same
+ * ports and tag, and the octets before it have a good checksum.
  */
 static size_t packet_end(const uint8_t *p, size_t len)
 {
 	size_t pos = IW_SCTP_HDR_LEN;
 
-	for (int tries = 0; len - pos >= IW_SCTP_CHUNK_HDR_LEN && tries < TRAIN_TRIES;) {
+	for (int tries = 0; len - pos >= IW_SCTP_CHUNK_HDR_LEN && tries < END_TRIES;) {
 		size_t n = iw_get_be16(p + pos + 2);
 
 		if (pos > IW_SCTP_HDR_LEN && len - pos > IW_SCTP_HDR_LEN &&
-		    memcmp(p, p + pos, CRC_AT) == 0) {
+		    memcmp(p, p + pos, IW_SCTP_CHECKSUM_POS) == 0) {
 			if (verdict(p, pos) != IW_CAP_CRC_BAD)
 				return pos;
 			tries++;
@@ -627,12 +608,13 @@ static void begin_packet(struct iw_cap *c, struct flow *f)
 								: verdict(p, c->pkt.end);
 	if (c->pkt.crc != IW_CAP_CRC_BAD)
 		return;
-	/* RFC 9260 6.8: its receiver throws it away, and has it sent again. */
+	/* RFC 9260 6.8: the receiver drops the packet, and its data is retransmitted. */
 	c->pkt.pos = c->pkt.end;
 	if (f->assoc) {
-		struct iw_fault *why = tell_error(c, f, c->cur_dir);
+		struct iw_fault *why = report_error(c, f, c->cur_dir);
 
-		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x", iw_get_le32(p + CRC_AT),
+		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x",
+			iw_get_le32(p + IW_SCTP_CHECKSUM_POS),
 			iw_wire_sctp_checksum(p, c->pkt.end));
 		why->clause = "RFC 9260 6.8";
 	}
@@ -648,7 +630,7 @@ static void next_chunk(struct iw_cap *c, struct flow *f)
 	c->pkt.pos = c->pkt.end;
 	if (len < IW_SCTP_CHUNK_HDR_LEN || (len > left && !cut)) {
 		if (f->assoc && !cut) {
-			struct iw_fault *why = tell_error(c, f, c->cur_dir);
+			struct iw_fault *why = report_error(c, f, c->cur_dir);
 
 			iw_fail(why, IW_E_FORMAT, "sctp: chunk of %u octets where %U are left",
 				(uint32_t)len, (uint64_t)left);
@@ -689,9 +671,9 @@ bool iw_cap_sctp_step(struct iw_cap *c, struct flow *f)
 	if (!f->assoc)
 		return false;
 	for (unsigned d = 0; d < 2; d++) {
-		if (hole_is_lost(c, f, &f->assoc->way[d])) {
-			/* So are all that were acknowledged by then. */
-			give_up(c, f, d, f->assoc->way[d].hole_acked, IW_CAP_WHY_GAP);
+		if (hole_is_lost(c, f, &f->assoc->dir[d])) {
+			/* All TSNs that were acknowledged at that time are lost. */
+			give_up(c, f, d, f->assoc->dir[d].hole_acked, IW_CAP_WHY_GAP);
 			return true;
 		}
 		if (iw_cap_session_give_up(c, f, d, false))
@@ -705,7 +687,7 @@ bool iw_cap_sctp_flush(struct iw_cap *c, struct flow *f)
 	if (iw_cap_session_drain(c))
 		return true;
 	for (unsigned d = 0; f->assoc && d < 2; d++) {
-		struct way *w = &f->assoc->way[d];
+		struct sctp_dir *w = &f->assoc->dir[d];
 
 		if (w->tsn_known && w->high != w->cum) {
 			give_up(c, f, d, w->high, IW_CAP_WHY_END);
@@ -729,7 +711,7 @@ void iw_cap_sctp_drop(struct iw_cap *c, struct flow *f)
 		return;
 	iw_cap_session_drop(c, f);
 	for (unsigned d = 0; d < 2; d++) {
-		struct way *w = &f->assoc->way[d];
+		struct sctp_dir *w = &f->assoc->dir[d];
 
 		while ((l = iw_list_first(&w->fragments.list)))
 			iw_cap_held_free(c, w, held_of(l));

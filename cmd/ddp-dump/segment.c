@@ -1,61 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One DDP segment and its RDMAP header: decoded, judged by the rules an onlooker can check; and the
- * telling of an FPDU. */
+/* Decodes a DDP segment and its RDMAP header, checks the rules that a capture can show to be
+ * broken, and reports FPDUs. */
 #include "ddp-dump/internal.h"
 
 #include <string.h>
 
-/* RFC 5040 figure 4, RFC 7306 figure 2: how each opcode travels. */
-struct rule {
-	bool known, tagged;
-	uint8_t qn;
-	uint8_t payload_min, payload_max; /* octets behind the DDP header; ANY: no bound */
-	const char *clause;               /* that says so */
-};
-#define ANY            255
-#define TAGGED         true
-#define UNTAGGED       false
-#define ATOMIC_REQ_LEN IW_RDMAP_ATOMIC_REQ_LEN
-#define ATOMIC_RSP_LEN IW_RDMAP_ATOMIC_RSP_LEN
-#define IMM_LEN        IW_RDMAP_IMM_LEN
-#define RREQ_LEN       IW_RDMAP_RREQ_LEN
-#define TERM_MIN       IW_RDMAP_TERM_MIN
-#define TERM_MAX       IW_RDMAP_TERM_MAX
-
-/* clang-format off */
-static const struct rule rules[] = {
-	/*                     known model     queue             payload */
-	[IW_OP_WRITE]       = { true, TAGGED,   0,                0,              ANY, "RFC 5040 4.3" },
-	[IW_OP_RREQ]        = { true, UNTAGGED, IW_QN_RREQ,       RREQ_LEN,       RREQ_LEN, "RFC 5040 4.4" },
-	[IW_OP_RRESP]       = { true, TAGGED,   0,                0,              ANY, "RFC 5040 4.5" },
-	[IW_OP_SEND]        = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.6" },
-	[IW_OP_SEND_INV]    = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.7" },
-	[IW_OP_SEND_SE]     = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.6" },
-	[IW_OP_SEND_SE_INV] = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.7" },
-	[IW_OP_TERM]        = { true, UNTAGGED, IW_QN_TERM,       TERM_MIN,       TERM_MAX, "RFC 5040 4.8" },
-	[IW_OP_IMM]         = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN, "RFC 7306 6.3" },
-	[IW_OP_IMM_SE]      = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN, "RFC 7306 6.3" },
-	[IW_OP_ATOMIC_REQ]  = { true, UNTAGGED, IW_QN_RREQ,       ATOMIC_REQ_LEN, ATOMIC_REQ_LEN, "RFC 7306 5.2.1" },
-	[IW_OP_ATOMIC_RSP]  = { true, UNTAGGED, IW_QN_ATOMIC_RSP, ATOMIC_RSP_LEN, ATOMIC_RSP_LEN, "RFC 7306 5.2.2" },
-};
-/* clang-format on */
-
-static const struct rule *rule_of(uint8_t opcode)
-{
-	static const struct rule none;
-
-	return opcode < IW_ARRAY_LEN(rules) ? &rules[opcode] : &none;
-}
-
-static bool fits(const struct rule *rule, size_t payload)
+static bool fits(const struct iw_opcode_info *rule, size_t payload)
 {
 	return payload >= rule->payload_min &&
-	       (rule->payload_max == ANY || payload <= rule->payload_max);
+	       (rule->payload_max == IW_OP_ANY_LEN || payload <= rule->payload_max);
 }
 
 enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len)
 {
-	const struct rule *rule;
+	const struct iw_opcode_info *rule;
 	struct iw_ddp h;
 	int n;
 
@@ -65,8 +23,8 @@ enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t u
 			       IW_MIN(head_len - IW_MPA_HEAD_LEN, (size_t)ulpdu_len));
 	if (n <= 0)
 		return SHAPE_NONE;
-	rule = rule_of(h.opcode);
-	if (!rule->known || rule->tagged != h.tagged)
+	rule = iw_opcode_info(h.opcode);
+	if (!rule->assigned || rule->tagged != h.tagged)
 		return SHAPE_NONE;
 	if (h.dv > 1 || h.rv != h.dv || h.rsvd_ddp || h.rsvd_rdmap ||
 	    !fits(rule, ulpdu_len - (size_t)n) || (!h.tagged && h.qn != rule->qn))
@@ -76,7 +34,7 @@ enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t u
 
 /* --- Terminate --- */
 
-/* Headers that its control field announces and that are not there. */
+/* The control field announces headers that are missing. */
 static bool lacks_headers(const struct iw_terminate *t)
 {
 	return t->len_absent || (t->d && !t->ddp_hdr_len) || (t->r && !t->has_rreq);
@@ -98,18 +56,12 @@ static void decode_terminate(struct iw_cap *c, struct iw_cap_event *ev, const ui
 	}
 	if (t->d && t->ddp_hdr_len && t->ddp_len < t->ddp_hdr_len)
 		ev->deviations |= IW_CAP_DEV_TERM_LEN;
-	/* Of all that it has, and not of what was captured. */
+	/* Only if the snap length did not cut it. */
 	if (len == IW_MIN(e->len, (size_t)IW_RDMAP_TERM_MAX) && lacks_headers(t))
 		ev->deviations |= IW_CAP_DEV_TERM_HDRS;
 }
 
 /* --- decoding --- */
-
-/* RFC 5040 4.1: the field is there in every untagged message, and means something in these. */
-static bool invalidates(uint8_t opcode)
-{
-	return opcode == IW_OP_SEND_INV || opcode == IW_OP_SEND_SE_INV;
-}
 
 static void decode_untagged(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p,
 			    size_t have)
@@ -158,7 +110,7 @@ void iw_cap_segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint
 		decode_untagged(c, ev, p + n, have - (size_t)n);
 	if (e->hdr.rsvd_ddp || e->hdr.rsvd_rdmap)
 		ev->deviations |= IW_CAP_DEV_RESERVED;
-	if (!e->hdr.tagged && invalidates(e->hdr.opcode) && !e->hdr.inval_stag)
+	if (!e->hdr.tagged && iw_opcode_info(e->hdr.opcode)->invalidates && !e->hdr.inval_stag)
 		ev->deviations |= IW_CAP_DEV_INVALIDATE;
 }
 
@@ -240,8 +192,8 @@ void iw_cap_order_note(struct order *o, const struct iw_cap_ddp *e)
 int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac)
 {
 	const struct iw_ddp *h = &e->hdr;
-	const struct rule *rule = rule_of(h->opcode);
-	const char *name = iw_opcode_name(h->opcode);
+	const struct iw_opcode_info *rule = iw_opcode_info(h->opcode);
+	const char *name = rule->name;
 
 	if (!e->has_header) {
 		int err = iw_fail(why, IW_E_FORMAT,
@@ -256,7 +208,7 @@ int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool 
 			       "ddp: DV %u, expected 1", (uint32_t)h->dv);
 	if (h->rv != 1 && !(h->rv == 0 && rdmac))
 		return iw_fail(why, IW_E_RO_VERSION, "rdmap: RV %u, expected 1", (uint32_t)h->rv);
-	if (!rule->known)
+	if (!rule->assigned)
 		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: opcode %b is not assigned",
 			       (uint32_t)h->opcode);
 	if (rule->tagged != h->tagged)
@@ -285,10 +237,10 @@ int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool 
 	return 0;
 }
 
-/* --- telling --- */
+/* --- FPDUs --- */
 
-static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
-		       const struct iw_fault *why, uint64_t position)
+static void report_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			 const struct iw_fault *why, uint64_t position)
 {
 	struct iw_fault *out = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
@@ -296,7 +248,7 @@ static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struc
 	out->offset = position;
 }
 
-static enum iw_cap_marker marker_verdict(const struct walk *w)
+static enum iw_cap_marker marker_verdict(const struct fpdus *w)
 {
 	if (!w->markers)
 		return IW_CAP_MARKER_OFF;
@@ -328,23 +280,25 @@ void iw_cap_segment_count(struct iw_cap *c, const struct iw_cap_event *ev)
 	c->totals.terminates += e->term != NULL;
 }
 
-/* Does the stream follow the RDMA Consortium's versions (RFC 5044 appendix C)? */
-static bool may_be_rdmac(const struct follow *fo)
+/* An end uses the RDMA Consortium's revision, in which DV and RV are 0 (RFC 5044 appendix C). */
+static bool may_be_rdmac(const struct mpa *mpa)
 {
-	return (fo->request.seen && fo->request.rev == 0) || (fo->reply.seen && fo->reply.rev == 0);
+	return (mpa->request.seen && mpa->request.rev == 0) ||
+	       (mpa->reply.seen && mpa->reply.rev == 0);
 }
 
-/* The responder's first FPDU, while the initiator, of whom nothing was missed, has sent none. */
+/* The responder's first FPDU, before the initiator's first one. False if octets of the initiator
+ * are missing. */
 static bool is_early(const struct flow *f, unsigned d)
 {
 	unsigned init = (unsigned)f->pub.initiator;
-	const struct walk *w = &f->follow->walk[init];
+	const struct fpdus *w = &f->mpa->fpdus[init];
 
-	return d != init && f->follow->walk[d].fpdus == 0 && w->fpdus == 0 && w->pos == 0 &&
+	return d != init && f->mpa->fpdus[d].count == 0 && w->count == 0 && w->pos == 0 &&
 	       (f->dir[init].phase == PHASE_FIRST || f->dir[init].phase == PHASE_FPDU);
 }
 
-static void note_align(struct iw_cap_align *a, const struct walk *w)
+static void note_align(struct iw_cap_align *a, const struct fpdus *w)
 {
 	size_t at = w->off ? 32u - (size_t)__builtin_clz(w->off) : 0;
 
@@ -358,12 +312,12 @@ static void note_align(struct iw_cap_align *a, const struct walk *w)
 void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 			   enum iw_cap_crc crc)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame);
 	struct iw_cap_ddp *e = &ev->ddp;
 	size_t have = IW_MIN(w->head_len - (size_t)IW_MPA_HEAD_LEN, (size_t)w->ulpdu_len);
 	uint8_t computed[IW_MPA_CRC_LEN];
-	struct transfer *t = &f->follow->transfer;
+	struct transfer *t = &f->mpa->transfer;
 	size_t body = w->body_len - IW_MIN(w->body_len, (size_t)IW_MPA_HEAD_LEN), kept;
 	const uint8_t *payload;
 	struct iw_fault why = { 0 };
@@ -391,35 +345,35 @@ void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const s
 		ev->deviations |= IW_CAP_DEV_PAD;
 	if (is_early(f, d))
 		ev->deviations |= IW_CAP_DEV_EARLY;
-	w->fpdus++;
+	w->count++;
 	note_align(&w->align, w);
 
 	if (crc == IW_CAP_CRC_BAD) {
-		/* Whatever the header says may be wrong. */
+		/* All fields of the header may be damaged. */
 		err = iw_fail(&why, IW_E_MPA_CRC, "mpa: CRC %x, expected %x", e->crc_wire,
 			      e->crc_computed);
 		ev->deviations = 0;
 		iw_cap_order_forget(&w->order);
 	} else if (e->has_header || !w->missing) {
-		err = iw_cap_segment_check(&why, e, may_be_rdmac(f->follow));
+		err = iw_cap_segment_check(&why, e, may_be_rdmac(f->mpa));
 		if (err == 0)
 			err = iw_cap_order_check(&why, &w->order, e);
 	}
 	e->faulty = err < 0;
 	if (err < 0)
-		tell_fault(c, f, d, r, &why, w->start);
+		report_fault(c, f, d, r, &why, w->start);
 	if (e->marker == IW_CAP_MARKER_BAD) {
 		e->faulty = true;
 		iw_fail(&why, IW_E_MPA_MARKER,
 			"mpa: %u of %u markers do not point to the FPDU they lie in", w->bad_marks,
 			w->marks);
-		tell_fault(c, f, d, r, &why, w->start);
+		report_fault(c, f, d, r, &why, w->start);
 	}
 	if (e->has_header && crc != IW_CAP_CRC_BAD)
 		iw_cap_order_note(&w->order, e);
 	if (iw_cap_transfer_segment(c, t, d, ev, payload, kept, &why) < 0) {
 		e->faulty = true;
-		tell_fault(c, f, d, r, &why, w->start);
+		report_fault(c, f, d, r, &why, w->start);
 	}
 	iw_cap_segment_count(c, ev);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * DDP Stream Sessions (RFC 5043 5.2 and 6). A message is told when it comes. What a session may hold
- * is judged in the order of the DDP-SSNs, as RFC 5043 6.1 has it: a message that comes ahead of its
- * turn is kept, headers only, until those before it have come or are lost.
+ * DDP Stream Sessions (RFC 5043 5.2 and 6). A message is reported when it arrives, but checked in
+ * the order of the DDP-SSNs (RFC 5043 6.1). The headers of a message that arrives early are kept
+ * until the messages before it have arrived or are lost.
  */
 #include "ddp-dump/internal.h"
 
@@ -21,7 +21,7 @@ int iw_cap_streams_init(struct iw_cap *c)
 	return c->stream_bucket ? 0 : IW_E_NOMEM;
 }
 
-/* The streams went with their flows. */
+/* The streams were freed with their associations. */
 void iw_cap_streams_fini(struct iw_cap *c)
 {
 	if (c->stream_bucket)
@@ -29,15 +29,11 @@ void iw_cap_streams_fini(struct iw_cap *c)
 			    c->stream_buckets * sizeof(*c->stream_bucket));
 }
 
-/* Nobody outside chooses the number of a flow, and the streams of one cannot collide. */
+/* No seed is needed: a peer cannot choose the id of a flow, and the streams of one flow differ in
+ * their sid. */
 static size_t bucket_of(const struct iw_cap *c, const struct flow *f, uint16_t sid)
 {
 	return (f->pub.id * (size_t)40503 + sid) & (c->stream_buckets - 1);
-}
-
-static struct held *held_of(struct iw_list *l)
-{
-	return iw_container_of(l, struct held, q.link);
 }
 
 static void drop_early(struct iw_cap *c, struct stream *st)
@@ -46,7 +42,7 @@ static void drop_early(struct iw_cap *c, struct stream *st)
 
 	for (unsigned d = 0; d < 2; d++)
 		while ((l = iw_list_first(&st->side[d].early.list)))
-			iw_cap_held_free(c, &st->f->assoc->way[d], held_of(l));
+			iw_cap_held_free(c, &st->f->assoc->dir[d], held_of(l));
 	iw_list_del(&st->waiting);
 	iw_list_init(&st->waiting);
 }
@@ -83,7 +79,7 @@ static void begin_session(struct stream *st, enum session_state state)
 		st->side[d].known = true;
 		st->side[d].next = st->f->assoc->profile->first_ssn;
 		st->side[d].ended = false;
-		st->side[d].losses = st->f->assoc->way[d].losses;
+		st->side[d].losses = st->f->assoc->dir[d].losses;
 		iw_cap_order_start(&st->side[d].order);
 	}
 }
@@ -112,13 +108,13 @@ static struct stream *stream_new(struct iw_cap *c, struct flow *f, uint16_t sid)
 	st->bucket = bucket_of(c, f, sid);
 	st->hash_next = c->stream_bucket[st->bucket];
 	c->stream_bucket[st->bucket] = st;
-	/* Both ways were seen from the first chunk on: there was no session on it yet. */
-	if (!f->assoc->way[0].lossy && !f->assoc->way[1].lossy)
+	/* The capture has all chunks of the association, so there was no session before. */
+	if (!f->assoc->dir[0].lossy && !f->assoc->dir[1].lossy)
 		begin_session(st, SESSION_NONE);
 	return st;
 }
 
-/* NULL: no memory. */
+/* Returns the stream, which may be new. NULL: out of memory. */
 static struct stream *stream_of(struct iw_cap *c, struct flow *f, uint16_t sid)
 {
 	struct stream *st = c->stream_bucket[bucket_of(c, f, sid)];
@@ -134,13 +130,13 @@ static struct stream *stream_of(struct iw_cap *c, struct flow *f, uint16_t sid)
 	return st;
 }
 
-/* --- what is legal --- */
+/* --- legal sequences of messages --- */
 
-/* A message that is in turn: its place in the session, and in the order of its direction. */
+/* The next message in the order of its direction. */
 struct turn {
 	bool control;
 	uint16_t fn;                /* of a control message */
-	const struct iw_cap_ddp *e; /* of a segment; NULL: its header was not captured */
+	const struct iw_cap_ddp *e; /* a segment; NULL: its header was not captured */
 };
 
 static bool initiates(uint16_t fn)
@@ -165,7 +161,7 @@ static int take_control(struct iw_fault *why, struct stream *st, unsigned d, uin
 	switch ((enum iw_sctp_fn)fn) {
 	case IW_SCTP_FN_INITIATE:
 	case IW_SCTP_FN_ENH_INITIATE:
-		return 0; /* it was taken when it came */
+		return 0; /* on_initiate() has checked it */
 	case IW_SCTP_FN_ACCEPT:
 	case IW_SCTP_FN_ENH_ACCEPT:
 		st->state = SESSION_OPEN;
@@ -180,7 +176,7 @@ static int take_control(struct iw_fault *why, struct stream *st, unsigned d, uin
 		if (known && (st->state == SESSION_NONE || side->ended))
 			return illegal(why, "Terminate without a session", "RFC 5043 6.2");
 		side->ended = true;
-		/* RFC 5043 6.4: nobody could be asked. */
+		/* RFC 5043 6.4: instead of a Reject, if DDP itself refuses the session. */
 		if (asked || st->side[1 - d].ended)
 			st->state = SESSION_CLOSED;
 		return 0;
@@ -221,11 +217,11 @@ static int take_segment(struct iw_fault *why, struct stream *st, unsigned d,
 static int take(struct iw_fault *why, struct stream *st, unsigned d, const struct turn *t)
 {
 	st->side[d].next++;
-	st->side[d].losses = st->f->assoc->way[d].losses;
+	st->side[d].losses = st->f->assoc->dir[d].losses;
 	return t->control ? take_control(why, st, d, t->fn) : take_segment(why, st, d, t->e);
 }
 
-/* --- ahead of its turn --- */
+/* --- early messages --- */
 
 static void skip_to(struct stream *st, unsigned d, uint16_t ssn)
 {
@@ -233,7 +229,7 @@ static void skip_to(struct stream *st, unsigned d, uint16_t ssn)
 
 	side->next = ssn;
 	iw_cap_order_forget(&side->order);
-	/* What was said in between is not known. */
+	/* The lost messages may have changed the state. */
 	if (st->state != SESSION_OPEN)
 		st->state = SESSION_UNKNOWN;
 }
@@ -243,12 +239,12 @@ static bool is_before(uint16_t a, uint16_t b)
 	return (int16_t)(uint16_t)(a - b) < 0;
 }
 
-/* False: no room, or it came before. */
+/* Keeps an early message. False: a limit is reached. */
 static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct msg *m, uint16_t ssn)
 {
-	struct way *w = &st->f->assoc->way[d];
+	struct sctp_dir *w = &st->f->assoc->dir[d];
 	struct queue *early = &st->side[d].early;
-	uint64_t key = (uint64_t)ssn << 48; /* compares as it does in 16 bits */
+	uint64_t key = (uint64_t)ssn << 48; /* compares like a serial number of 16 bits */
 	struct held *h = iw_cap_held_new(c, w);
 
 	if (!h)
@@ -266,13 +262,13 @@ static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct m
 	memcpy(h->head, m->p, h->head_len);
 	if (iw_list_empty(&st->waiting))
 		iw_list_add_tail(&st->f->assoc->waiting, &st->waiting);
-	if (iw_seq32_before(m->tsn, w->look_at))
-		w->look_at = m->tsn;
+	if (iw_seq32_before(m->tsn, w->check_at))
+		w->check_at = m->tsn;
 	return true;
 }
 
-static void tell_fault(struct iw_cap *c, struct stream *st, unsigned d, uint64_t time_ns,
-		       uint64_t frame, const struct iw_fault *why, uint32_t tsn)
+static void report_fault(struct iw_cap *c, struct stream *st, unsigned d, uint64_t time_ns,
+			 uint64_t frame, const struct iw_fault *why, uint32_t tsn)
 {
 	struct iw_fault *out = iw_cap_event_error(c, st->f, d, time_ns, frame);
 
@@ -289,7 +285,8 @@ static int again(struct iw_fault *why, uint16_t ssn, uint16_t next)
 	return err;
 }
 
-/* The first early message of a direction, in turn or made so, or one whose DDP-SSN came twice. */
+/* Checks the first early message of a direction: it is the next in order, or its DDP-SSN is
+ * repeated. */
 static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 {
 	struct side *side = &st->side[d];
@@ -300,7 +297,7 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 	struct turn t = { .control = control };
 
 	if (control) {
-		t.fn = h->head_len >= 4 ? iw_get_be16(h->head + 2) : 0;
+		t.fn = h->head_len >= IW_SCTP_CONTROL_LEN ? iw_get_be16(h->head + 2) : 0;
 	} else {
 		iw_cap_segment_decode(c, &ev, h->head + IW_SCTP_SSN_LEN,
 				      (size_t)h->head_len - IW_SCTP_SSN_LEN,
@@ -308,8 +305,8 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 		t.e = ev.ddp.has_header ? &ev.ddp : NULL;
 	}
 	if ((h->ssn == side->next ? take(&why, st, d, &t) : again(&why, h->ssn, side->next)) < 0)
-		tell_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
-	iw_cap_held_free(c, &st->f->assoc->way[d], h);
+		report_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
+	iw_cap_held_free(c, &st->f->assoc->dir[d], h);
 	if (iw_list_empty(&st->side[0].early.list) && iw_list_empty(&st->side[1].early.list)) {
 		iw_list_del(&st->waiting);
 		iw_list_init(&st->waiting);
@@ -334,10 +331,10 @@ bool iw_cap_session_drain(struct iw_cap *c)
 
 bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end)
 {
-	struct way *w = &f->assoc->way[d];
-	uint32_t look_at = w->cum + TSN_WINDOW;
+	struct sctp_dir *w = &f->assoc->dir[d];
+	uint32_t check_at = w->cum + TSN_WINDOW;
 
-	if (!end && (!w->losses || iw_seq32_before(w->cum, w->look_at)))
+	if (!end && (!w->losses || iw_seq32_before(w->cum, w->check_at)))
 		return false;
 	for (struct iw_list *l = f->assoc->waiting.next; l != &f->assoc->waiting; l = l->next) {
 		struct stream *st = iw_container_of(l, struct stream, waiting);
@@ -347,8 +344,8 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 		if (!h || (!end && st->side[d].losses == w->losses))
 			continue;
 		if (!end && iw_seq32_before(w->cum, h->tsn)) {
-			if (iw_seq32_before(h->tsn, look_at))
-				look_at = h->tsn;
+			if (iw_seq32_before(h->tsn, check_at))
+				check_at = h->tsn;
 			continue;
 		}
 		if (!w->lossy && f->assoc->shut) {
@@ -357,24 +354,24 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 			iw_fail(&why, IW_E_FORMAT, "session: DDP-SSN %u was never sent",
 				(uint32_t)st->side[d].next);
 			why.clause = "RFC 5043 6";
-			tell_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
+			report_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
 		}
 		skip_to(st, d, h->ssn);
 		take_early(c, st, d);
 		c->drain = st;
 		return true;
 	}
-	w->look_at = look_at;
+	w->check_at = check_at;
 	return false;
 }
 
 /* --- a message --- */
 
-/* What of a session can be said when its Initiate comes: the session that was there is over. */
+/* An Initiate begins a session and ends an earlier one on the stream, whatever its DDP-SSN. */
 static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
 		       uint16_t ssn)
 {
-	bool lossy = st->f->assoc->way[0].lossy || st->f->assoc->way[1].lossy;
+	bool lossy = st->f->assoc->dir[0].lossy || st->f->assoc->dir[1].lossy;
 	uint16_t first = st->f->assoc->profile->first_ssn;
 	bool open = st->state == SESSION_ASKED ||
 		    (st->state == SESSION_OPEN && !st->side[0].ended && !st->side[1].ended);
@@ -394,7 +391,7 @@ static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st
 	return 0;
 }
 
-/* The place of a message in its session. */
+/* Checks a message if it is the next in order, and keeps it if it is early. */
 static int place(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
 		 const struct msg *m, uint16_t ssn, const struct turn *t)
 {
@@ -411,7 +408,7 @@ static int place(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsi
 		return take(why, st, d, t);
 	}
 	if (is_before(ssn, side->next))
-		return st->f->assoc->way[d].lossy ? 0 : again(why, ssn, side->next);
+		return st->f->assoc->dir[d].lossy ? 0 : again(why, ssn, side->next);
 	c->totals.out_of_order++;
 	if (!keep(c, st, d, m, ssn)) {
 		skip_to(st, d, ssn);
@@ -456,14 +453,14 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	struct turn t = { .control = true };
 	size_t have = IW_MIN(m->have, sizeof(c->pd));
 
-	/* In a place of its own: fragments are let go before the event is fetched. */
+	/* A copy: fragments are freed before the caller fetches the event. */
 	memcpy(c->pd, m->p, have);
 	(void)iw_wire_sctp_control_decode(&e->control, c->pd, have);
 	e->chunk = chunk_of(c, m, e->control.ssn);
 	e->pd = e->control.pd;
 	e->pd_len = e->control.pd_len;
-	/* Also of what was not captured. */
-	e->control.pd_len = m->len - (IW_SCTP_SSN_LEN + 2);
+	/* The length on the wire, also if less was captured. */
+	e->control.pd_len = m->len - IW_SCTP_CONTROL_LEN;
 	if ((e->control.fn == IW_SCTP_FN_ENH_INITIATE || e->control.fn == IW_SCTP_FN_ENH_ACCEPT) &&
 	    iw_wire_mpa_enhanced_decode(&e->enh, e->pd, e->pd_len) > 0) {
 		e->enhanced = true;
@@ -474,14 +471,14 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	c->totals.deviations += (unsigned)__builtin_popcount(ev->deviations);
 	t.fn = e->control.fn;
 	if (check_control(&why, f->assoc->profile, e) < 0)
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	iw_fault_none(&why);
 	if (place(c, &why, st, d, m, e->control.ssn, &t) < 0)
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	if (t.fn != IW_SCTP_FN_TERMINATE &&
 	    iw_cap_transfer_hello(c, &st->transfer, initiates(t.fn), e->pd, e->pd_len, &e->transfer,
 				  &why) < 0)
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 }
 
 static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stream *st,
@@ -504,7 +501,7 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	e->chunk = chunk_of(c, m, ssn);
 	e->crc = c->pkt.crc;
 	e->first_frame = m->first_frame;
-	/* Of fragments the payload is not kept; what was captured of them is not told. */
+	/* The payload of fragments is not kept, so it is unknown how much of it was captured. */
 	e->missing = m->fragments == 1 ? m->len - m->have : 0;
 	ev->deviations |= m->deviations;
 	t.e = e->has_header ? e : NULL;
@@ -516,13 +513,13 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 		(void)place(c, &second, st, d, m, ssn, &t);
 	if (err < 0) {
 		e->faulty = true;
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	}
 	kept = iw_cap_segment_payload(c, ev, &st->transfer, m->p + IW_SCTP_SSN_LEN,
 				      m->have - IW_SCTP_SSN_LEN, &payload);
 	if (iw_cap_transfer_segment(c, &st->transfer, d, ev, payload, kept, &why) < 0) {
 		e->faulty = true;
-		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+		report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	}
 	iw_cap_segment_count(c, ev);
 }
@@ -530,7 +527,7 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 void iw_cap_session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m)
 {
 	bool control = m->ppid == IW_SCTP_PPID_CONTROL;
-	size_t need = IW_SCTP_SSN_LEN + (control ? 2 : 0);
+	size_t need = control ? IW_SCTP_CONTROL_LEN : IW_SCTP_SSN_LEN;
 	struct stream *st = stream_of(c, f, m->sid);
 
 	if (!st) {
@@ -543,7 +540,7 @@ void iw_cap_session_message(struct iw_cap *c, struct flow *f, unsigned d, const 
 			struct iw_fault why = { 0 };
 
 			(void)illegal(&why, "a message too short for its header", "RFC 5043 5.2");
-			tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+			report_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 		}
 		return;
 	}

@@ -15,7 +15,7 @@ static void put_line(struct iw_cap_show *s)
 		s->lost = errno;
 }
 
-/* Local time of day, as tcpdump has it. */
+/* Local time of day, in the format of tcpdump. */
 static void print_time(struct iw_cap_show *s, struct iw_text *t, uint64_t time_ns)
 {
 	time_t sec = (time_t)(time_ns / 1000000000u);
@@ -83,7 +83,7 @@ static void write_payload(struct iw_cap_show *s, const struct iw_cap_ddp *e)
 	put_line(s);
 }
 
-static void write_picture(struct iw_cap_show *s, const struct iw_cap_align *a)
+static void write_histogram(struct iw_cap_show *s, const struct iw_cap_align *a)
 {
 	struct iw_text t;
 	unsigned at = 0;
@@ -110,7 +110,7 @@ static void write_human(struct iw_cap_show *s, const struct iw_cap_event *ev)
 	if (ev->kind == IW_CAP_ALIGN) {
 		iw_text_fmt(&t, "%U FPDU%s", ev->align.fpdus, ev->align.fpdus == 1 ? "" : "s");
 		put_line(s);
-		write_picture(s, &ev->align);
+		write_histogram(s, &ev->align);
 		return;
 	}
 	iw_cap_event_print(&t, ev);
@@ -159,7 +159,7 @@ bool iw_cap_show_cut(struct iw_cap_show *s)
 	return true;
 }
 
-/* What is zero and usually is stays unsaid, but what was dropped of a live capture. */
+/* Counters of 0 are omitted, except for dropped frames of a live capture. */
 static void totals_human(const struct iw_cap_totals *totals, bool live)
 {
 	static const struct {
@@ -182,7 +182,7 @@ static void totals_human(const struct iw_cap_totals *totals, bool live)
 
 		if (!v && !iw_log_on(IW_LOG_INFO) && !(live && drops))
 			continue;
-		/* With the heading of a column a plural fits a 1 as well. */
+		/* Under the heading of a column, a plural is right for 1 too. */
 		if (!headed)
 			fprintf(stderr, "%12s\n", "number of");
 		headed = true;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What ddp-dump writes: the events on standard output, a line or a JSON object each, and what all of
- * them come to. Lines wait in stdio's buffer; who reads a live capture along wants them flushed
- * between frames.
+ * Writes events to standard output, as a line or a JSON object each, and the totals. Lines stay in
+ * stdio's buffer: in a live capture, call iw_cap_show_flush() between frames.
  *
- * Threads: one at a time.
+ * Belongs to one thread at a time.
  */
 #ifndef IW_CAPTURE_SHOW_H
 #define IW_CAPTURE_SHOW_H
@@ -15,9 +14,9 @@
 #include "ddp-dump/capture.h"
 
 struct iw_cap_show {
-	bool json, explain, payload; /* set by the caller; all else is zero to begin with */
+	bool json, explain, payload; /* set by the caller, who zeroes the rest */
 	int lost;                    /* errno of the first line that could not be written */
-	/* The time of day changes its hour and minute seldom. */
+	/* The formatted time of the last event, which changes once a second. */
 	time_t hms_of;
 	char hms[16];
 	/* Room for one event. */
@@ -26,17 +25,19 @@ struct iw_cap_show {
 	char line[IW_CAP_LINE_EXPLAINED];
 };
 
+/* Writes an event. */
 void iw_cap_show_event(struct iw_cap_show *s, const struct iw_cap_event *ev);
-/* What was told up to here can be seen. */
+/* Flushes standard output. */
 void iw_cap_show_flush(struct iw_cap_show *s);
 /*
- * True: whoever read the output has seen enough and is gone. That is no failure: what is left of the
- * output is dropped, and there is nobody to tell more.
+ * True: the reader of standard output has closed its end of the pipe. This is not a failure. The
+ * rest of the output is dropped.
  */
 bool iw_cap_show_cut(struct iw_cap_show *s);
 /*
- * The end: for people on standard error, since it is talk. live: also what was dropped, if nothing
- * was. complete and exit_status as in iw_cap_totals_json.
+ * Writes the totals: as a line of JSON, or for people to standard error, so that standard output
+ * has only events. live: the counters of dropped frames are shown even if 0. complete and
+ * exit_status: as in iw_cap_totals_json.
  */
 void iw_cap_show_totals(struct iw_cap_show *s, const struct iw_cap_totals *totals, bool live,
 			bool complete, int exit_status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Capture files and interfaces, read through libpcap. Without it the functions are here all the same
- * and say so. */
+/* Reads capture files and interfaces through libpcap. Without libpcap the functions return
+ * IW_E_NOTSUP. */
 #include "ddp-dump/capture.h"
 
 #ifdef IW_HAVE_PCAP
@@ -19,12 +19,13 @@
 
 struct iw_cap_source {
 	pcap_t *pcap;
-	char *buffer; /* of the file's stream */
+	char *buffer; /* of the file's stream; owned */
 	enum iw_cap_link link;
 	bool live;
-	const char *name; /* of the file or interface, for texts; borrowed */
+	const char *name; /* of the file or interface, for messages; borrowed */
 	uint64_t number;
-	/* Of a file: the filter is applied here, so that the frames it rejects are counted. */
+	/* For a file the filter is applied here and not in libpcap, to count the rejected
+	 * frames. */
 	bool filtered;
 	struct bpf_program filter;
 	uint64_t rejected;
@@ -32,10 +33,10 @@ struct iw_cap_source {
 
 #define SNAPLEN_DEFAULT 262144
 #define BUFFER_DEFAULT  (16 << 20)
-/* How long the kernel may gather frames before it hands them over. */
+/* The longest time for which the kernel collects frames before it delivers them. */
 #define GATHER_MS       100
 
-/* The capture's link type as ours; false: we know nothing of it. */
+/* Converts libpcap's link type. False: not supported. */
 static bool link_of(int dlt, enum iw_cap_link *out)
 {
 	switch (dlt) {
@@ -61,7 +62,7 @@ static bool link_of(int dlt, enum iw_cap_link *out)
 	return false;
 }
 
-/* Big reads: a capture holds millions of small frames. */
+/* Large reads: a capture has millions of small frames. */
 #define READ_BUFFER (1u << 20)
 
 static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fault *why)
@@ -72,13 +73,12 @@ static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fa
 		(void)iw_os_fail(why, errno, "open %s", path);
 		return NULL;
 	}
-	/* glibc takes the size of a buffer only with the buffer. When there is no memory for it the
-	 * small one does; and a pipe that holds more makes fewer of the switches between its ends,
-	 * if this is one and the system allows it. */
+	/* glibc ignores the size without a buffer. Without memory for it, the default one stays. A
+	 * larger pipe, if the file is one, saves context switches. */
 	s->buffer = malloc(READ_BUFFER);
 	if (s->buffer)
 		(void)setvbuf(f, s->buffer, _IOFBF, READ_BUFFER);
-	/* Standard input stays open, and keeps it. */
+	/* Standard input stays open and keeps the buffer until the program ends. */
 	if (f == stdin)
 		s->buffer = NULL;
 	(void)fcntl(fileno(f), F_SETPIPE_SZ, READ_BUFFER);
@@ -87,7 +87,8 @@ static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fa
 
 #define MAGIC_MAX 6
 
-/* The first octets of compressed files, and the program that writes them decompressed. */
+/* The first bytes of compressed files, and the program that decompresses them to standard
+ * output. */
 static const struct {
 	const char *format, *program;
 	uint8_t magic[MAGIC_MAX], len;
@@ -99,7 +100,7 @@ static const struct {
 	{ "lz4", "lz4cat", { 0x04, 0x22, 0x4d, 0x18 }, 4 },
 };
 
-/* Reads the first octets and puts them back: libpcap reads them again. */
+/* Reads the first bytes and pushes them back, for libpcap. */
 static size_t peek(FILE *f, uint8_t head[static MAGIC_MAX])
 {
 	size_t n = fread(head, 1, MAGIC_MAX, f);
@@ -136,7 +137,7 @@ static int refuse(const struct iw_cap_source *s, FILE *f, struct iw_fault *why)
 	return 0;
 }
 
-/* What libpcap says of the beginning of a file. */
+/* Translates libpcap's message about the beginning of a file. */
 static int not_a_capture(const struct iw_cap_source *s, const char *text, struct iw_fault *why)
 {
 	if (strstr(text, "only got 0"))
@@ -173,7 +174,7 @@ fail:
 	return err;
 }
 
-/* What pcap_activate says; below 0 it is an error. */
+/* Translates the error of pcap_activate(). */
 static int activate_fail(struct iw_fault *why, pcap_t *p, const char *name, int said)
 {
 	const char *more = pcap_geterr(p);
@@ -204,13 +205,13 @@ static int open_live(struct iw_cap_source *s, const struct iw_cap_source_cfg *cf
 	s->pcap = pcap_create(cfg->interface, text);
 	if (!s->pcap)
 		return iw_fail(why, IW_E_OS, "%s: %s", cfg->interface, text);
-	/* These fail only on a capture that was activated. */
+	/* These fail only after pcap_activate(). */
 	(void)pcap_set_snaplen(s->pcap, (int)(cfg->snaplen ? cfg->snaplen : SNAPLEN_DEFAULT));
 	(void)pcap_set_buffer_size(s->pcap,
 				   (int)(cfg->buffer_octets ? cfg->buffer_octets : BUFFER_DEFAULT));
 	(void)pcap_set_promisc(s->pcap, !cfg->not_promiscuous);
 	(void)pcap_set_timeout(s->pcap, GATHER_MS);
-	/* A system that has only microseconds gives these, as nanoseconds below. */
+	/* If it fails, timestamps have microseconds; iw_cap_read() converts them. */
 	(void)pcap_set_tstamp_precision(s->pcap, PCAP_TSTAMP_PRECISION_NANO);
 	said = pcap_activate(s->pcap);
 	if (said < 0)
@@ -318,7 +319,7 @@ int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault
 		return read_fail(s, pcap_geterr(s->pcap), why);
 	*f = (struct iw_cap_frame){
 		.number = ++s->number,
-		/* With nanosecond precision tv_usec holds nanoseconds. */
+		/* With nanosecond precision, tv_usec is in nanoseconds. */
 		.time_ns = (uint64_t)h->ts.tv_sec * 1000000000u +
 			   (uint64_t)h->ts.tv_usec *
 				   (pcap_get_tstamp_precision(s->pcap) == PCAP_TSTAMP_PRECISION_NANO
@@ -352,7 +353,7 @@ uint64_t iw_cap_source_rejected(const struct iw_cap_source *s)
 	return s->rejected;
 }
 
-/* Of the link types here only raw IP has another number in files (pcap-linktype(7)). */
+/* Raw IP is the only supported link type with another number in files (pcap-linktype(7)). */
 #define LINKTYPE_RAW_IP 101
 
 int iw_cap_source_linktype(const struct iw_cap_source *s)

@@ -1,52 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * MPA start-up as an onlooker sees it (RFC 5044 7.1, RFC 6581): the key wherever it comes in the
- * stream, Request and Reply, and what they agree. What an initiator sends behind its Request cannot
- * be read before the Reply is known (its M governs the markers), so that direction waits; the
- * capture may hold packets in an order that never was.
+ * MPA start-up in a capture (RFC 5044 7.1, RFC 6581): finds the key anywhere in the stream, decodes
+ * Request and Reply, and derives what the two ends agree. The octets after a Request cannot be
+ * decoded before the Reply is known, because its M decides about markers. They are queued: a
+ * capture may hold them before the Reply.
  */
 #include "ddp-dump/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
-/* RFC 5044 7.1.1; the Reply has a p where the Request has its q. M stands nowhere but in front:
- * a comparison that fails can begin again with the octet that failed it. */
-static const char request_key[] = "MPA ID Req Frame";
-#define KEY_DIFFERS  9
-#define REPLY_LETTER 'p'
+/* RFC 5044 7.1.1. M occurs only at the start of a key, so a failed comparison can begin again with
+ * the octet that differs. */
+static const char request_key[] = IW_MPA_REQUEST_KEY;
+#define REPLY_LETTER ((uint8_t)IW_MPA_REPLY_KEY[IW_MPA_KEY_DIFFERS])
 
 #define REV_KNOWN_MAX 2 /* RFC 6581 */
-
-const char *iw_cap_phase_text(enum phase p)
-{
-	static const char *const text[PHASE_COUNT] = {
-#define IW_X_(name, what) [PHASE_##name] = what,
-		PHASE_LIST(IW_X_)
-#undef IW_X_
-	};
-
-	return text[p];
-}
-
-#define TO(p) (1u << PHASE_##p)
-
-void iw_cap_set_phase(struct dir *s, enum phase to)
-{
-	static const unsigned allowed[PHASE_COUNT] = {
-		[PHASE_SEARCH] = TO(SEARCH) | TO(FRAME) | TO(FIRST) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FRAME] = TO(SEARCH) | TO(WAIT) | TO(PLAIN),
-		[PHASE_WAIT] = TO(SEARCH) | TO(FIRST) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FIRST] = TO(FPDU) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FPDU] = TO(HUNT) | TO(PLAIN),
-		[PHASE_HUNT] = TO(HUNT) | TO(FPDU) | TO(PLAIN),
-		[PHASE_PLAIN] = TO(SEARCH) | TO(PLAIN),
-	};
-
-	assert(allowed[s->phase] & 1u << to);
-	(void)allowed;
-	s->phase = to;
-}
 
 static void search(struct dir *s)
 {
@@ -55,10 +23,10 @@ static void search(struct dir *s)
 	iw_cap_set_phase(s, PHASE_SEARCH);
 }
 
-/* Neither direction is MPA any more; a TCP segment that begins with a key begins anew. */
+/* Both directions are not MPA. A later TCP segment that begins with a key starts again. */
 static void give_up_both(struct flow *f)
 {
-	f->follow->request.seen = f->follow->reply.seen = f->follow->reply_first = false;
+	f->mpa->request.seen = f->mpa->reply.seen = f->mpa->reply_first = false;
 	for (int d = 0; d < 2; d++)
 		iw_cap_set_phase(&f->dir[d], PHASE_PLAIN);
 }
@@ -72,79 +40,79 @@ static int initiator_of(const struct flow *f)
 
 static void start(struct flow *f, unsigned d, bool markers, bool known)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	uint64_t early = w->lost_early;
 
-	iw_cap_walk_start(w, markers, known);
+	iw_cap_fpdu_start(w, markers, known);
 	if (early) {
 		w->pos = early;
-		iw_cap_walk_hunt(f, d);
+		iw_cap_fpdu_resync(f, d);
 		return;
 	}
 	iw_cap_set_phase(&f->dir[d], PHASE_FIRST);
 }
 
-/* Both frames are known (RFC 5044 7.1.1): M asks for markers in what its sender receives, C of
- * either side puts CRC on. */
+/* Both frames are known (RFC 5044 7.1.1): M requests markers in the octets that its sender
+ * receives; C of either end turns on the CRC of both directions. */
 static void start_agreed(struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	unsigned init = (unsigned)initiator_of(f);
-	bool to_responder = fo->reply.flags & IW_MPA_M;
-	bool to_initiator = fo->request.flags & IW_MPA_M;
+	bool to_responder = mpa->reply.flags & IW_MPA_M;
+	bool to_initiator = mpa->request.flags & IW_MPA_M;
 
-	fo->agreed = true;
-	fo->reply_first = false;
-	fo->crc = (fo->request.flags | fo->reply.flags) & IW_MPA_C ? CRC_ON : CRC_OFF;
-	/* RFC 5044 appendix C: an RDMAC responder; both directions carry markers and CRC
-	 * whatever was asked for. */
-	if (fo->reply.rev == 0 && fo->reply.flags & IW_MPA_M) {
+	mpa->agreed = true;
+	mpa->reply_first = false;
+	mpa->crc = (mpa->request.flags | mpa->reply.flags) & IW_MPA_C ? CRC_ON : CRC_OFF;
+	/* RFC 5044 appendix C: with an RDMAC responder, both directions carry markers and CRCs,
+	 * regardless of the Request. */
+	if (mpa->reply.rev == 0 && mpa->reply.flags & IW_MPA_M) {
 		to_initiator = true;
-		fo->crc = CRC_ON;
+		mpa->crc = CRC_ON;
 	}
 	start(f, init, to_responder, true);
 	start(f, 1 - init, to_initiator, true);
 }
 
-/* Full operation has begun somewhere before: where its markers lie nobody can tell. */
+/* Full operation began at an unknown place before, so the places of markers are unknown. */
 static void start_late(struct flow *f, unsigned d, bool markers)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 
-	iw_cap_walk_start(w, markers, true);
+	iw_cap_fpdu_start(w, markers, true);
 	w->pos_known = false;
-	iw_cap_walk_hunt(f, d);
+	iw_cap_fpdu_resync(f, d);
 }
 
-/* The Reply is not in the capture. The first octets will tell about markers, the first FPDU
- * about CRC. */
+/* The Reply was not captured. The first octets decide about markers, the first FPDU about the
+ * CRC. */
 static void start_without_reply(struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	unsigned init = (unsigned)initiator_of(f);
 	struct dir *back = &f->dir[1 - init];
 
-	fo->agreed = true;
-	fo->crc = fo->request.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
+	mpa->agreed = true;
+	mpa->crc = mpa->request.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
 	start(f, init, false, false);
 	if (back->phase == PHASE_SEARCH)
-		start_late(f, 1 - init, fo->request.flags & IW_MPA_M);
+		start_late(f, 1 - init, mpa->request.flags & IW_MPA_M);
 	else
 		iw_cap_set_phase(back, PHASE_PLAIN);
 }
 
-/* The Request is not in the capture; the Reply is. */
+/* The Reply was captured, but not the Request. */
 static void start_without_request(struct iw_cap *c, struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	unsigned init = (unsigned)initiator_of(f);
 	struct dir *s = &f->dir[init];
-	bool at_end = fo->request_end_known && s->known && s->next == fo->request_end;
+	bool at_end = mpa->request_end_known && s->known && s->next == mpa->request_end;
 
 	iw_cap_report_loss(c, f, init, 0, IW_CAP_WHY_GAP, at_end, iw_cap_phase_text(PHASE_FRAME));
-	fo->agreed = true;
-	fo->reply_first = false;
-	fo->crc = fo->reply.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
+	mpa->agreed = true;
+	mpa->reply_first = false;
+	mpa->crc = mpa->reply.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
 	start(f, 1 - init, false, false);
 	if (s->phase != PHASE_SEARCH) {
 		if (s->phase != PHASE_PLAIN)
@@ -152,15 +120,15 @@ static void start_without_request(struct iw_cap *c, struct flow *f)
 		return;
 	}
 	if (at_end) {
-		start(f, init, fo->reply.flags & IW_MPA_M, true);
+		start(f, init, mpa->reply.flags & IW_MPA_M, true);
 		return;
 	}
-	start_late(f, init, fo->reply.flags & IW_MPA_M);
+	start_late(f, init, mpa->reply.flags & IW_MPA_M);
 }
 
 void iw_cap_startup_give_up(struct iw_cap *c, struct flow *f)
 {
-	if (f->follow->reply_first)
+	if (f->mpa->reply_first)
 		start_without_request(c, f);
 	else
 		start_without_reply(f);
@@ -168,10 +136,10 @@ void iw_cap_startup_give_up(struct iw_cap *c, struct flow *f)
 
 bool iw_cap_startup_check(struct iw_cap *c, struct flow *f)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	struct dir *s = &f->dir[initiator_of(f)];
 
-	if (!fo->request_end_known || !s->known || iw_seq32_before(s->next, fo->request_end) ||
+	if (!mpa->request_end_known || !s->known || iw_seq32_before(s->next, mpa->request_end) ||
 	    s->phase == PHASE_FRAME)
 		return false;
 	start_without_request(c, f);
@@ -180,57 +148,57 @@ bool iw_cap_startup_check(struct iw_cap *c, struct flow *f)
 
 /* --- frames --- */
 
-/* The first rule that a frame breaks, or NULL. */
+/* The first rule that the frame breaks; NULL: none. */
 static const char *fault_of(const struct flow *f, const struct iw_cap_mpa *m, unsigned d,
 			    const char **clause)
 {
-	const struct follow *fo = f->follow;
+	const struct mpa *mpa = f->mpa;
 	bool is_reply = m->frame.kind == IW_MPA_REPLY;
 	bool s_bit = m->frame.flags & IW_MPA_S;
 
 	*clause = "RFC 5044 7.1.2";
 	if (m->frame.pd_len > IW_MPA_PD_MAX)
 		return "PD_Length is above 512";
-	if (!is_reply && fo->request.seen && initiator_of(f) != (int)d)
+	if (!is_reply && mpa->request.seen && initiator_of(f) != (int)d)
 		return "a Request where a Reply is expected: both sides are initiators";
-	if (is_reply && fo->request.seen && initiator_of(f) == (int)d)
+	if (is_reply && mpa->request.seen && initiator_of(f) == (int)d)
 		return "a Reply from the side that sent the Request";
 	*clause = "RFC 6581 6";
 	if (s_bit && m->frame.rev >= 2 && m->frame.pd_len < IW_MPA_ENHANCED_LEN)
 		return "S is 1 but the Private Data is shorter than the enhanced data";
-	if (is_reply && fo->request.seen && fo->request.rev >= 2 && !(m->frame.flags & IW_MPA_R) &&
-	    s_bit != !!(fo->request.flags & IW_MPA_S))
+	if (is_reply && mpa->request.seen && mpa->request.rev >= 2 &&
+	    !(m->frame.flags & IW_MPA_R) && s_bit != !!(mpa->request.flags & IW_MPA_S))
 		return s_bit ? "an enhanced Reply to a Request that is not"
 			     : "a Reply that is not enhanced to an enhanced Request";
 	return NULL;
 }
 
-/* RFC 5044 7.1.2, RFC 6581 6: nothing sensible can follow such a frame. */
+/* RFC 5044 7.1.2, RFC 6581 6: full operation cannot follow such a frame. */
 static bool is_fatal(const struct flow *f, const struct iw_cap_mpa *m, unsigned d)
 {
 	bool is_reply = m->frame.kind == IW_MPA_REPLY;
 
 	return m->frame.pd_len > IW_MPA_PD_MAX ||
-	       (f->follow->request.seen && is_reply == (initiator_of(f) == (int)d));
+	       (f->mpa->request.seen && is_reply == (initiator_of(f) == (int)d));
 }
 
-/* What a Reply makes of the Request before it, and what either has in its reserved bits. */
-static unsigned deviations_of(const struct follow *fo, const struct iw_cap_mpa *m)
+/* Deviations of a Request or Reply. */
+static unsigned deviations_of(const struct mpa *mpa, const struct iw_cap_mpa *m)
 {
 	bool accepts = !(m->frame.flags & IW_MPA_R);
 	unsigned dev = 0;
 
-	/* RFC 6581 6: S is one of them in the older revisions. */
+	/* RFC 6581 6: S is a reserved bit in older revisions. */
 	if (m->frame.flags & (IW_MPA_RES | (m->frame.rev < 2 ? IW_MPA_S : 0)))
 		dev |= IW_CAP_DEV_FRAME_RES;
-	if (m->frame.kind != IW_MPA_REPLY || !fo->request.seen)
+	if (m->frame.kind != IW_MPA_REPLY || !mpa->request.seen)
 		return dev;
-	/* A ULP that rejects has reasons, and Private Data to tell them. */
-	if (!accepts && fo->request.flags & IW_MPA_M && m->pd_len == 0)
+	/* If Private Data follow, the ULP rejected the connection, for reasons of its own. */
+	if (!accepts && mpa->request.flags & IW_MPA_M && m->pd_len == 0)
 		dev |= IW_CAP_DEV_NO_MARKS;
 	if (accepts && m->frame.rev == 0 && !(m->frame.flags & IW_MPA_M))
 		dev |= IW_CAP_DEV_REV_0;
-	if (accepts && m->enhanced && fo->request.enhanced && m->enh.ord > fo->request.ird &&
+	if (accepts && m->enhanced && mpa->request.enhanced && m->enh.ord > mpa->request.ird &&
 	    m->enh.ord != IW_MPA_IRD_ORD_MAX)
 		dev |= IW_CAP_DEV_ORD;
 	return dev;
@@ -238,14 +206,14 @@ static unsigned deviations_of(const struct follow *fo, const struct iw_cap_mpa *
 
 static void on_request(struct flow *f, unsigned d)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	struct dir *back = &f->dir[1 - d];
 
-	if (fo->reply_first) {
+	if (mpa->reply_first) {
 		start_agreed(f);
 		return;
 	}
-	/* The Reply is looked for anew, but what has matched of its key so far stays. */
+	/* The search for the Reply restarts, but keeps the part of its key that matched so far. */
 	if (back->phase == PHASE_PLAIN)
 		search(back);
 	back->searched = 0;
@@ -253,54 +221,55 @@ static void on_request(struct flow *f, unsigned d)
 
 static void on_reply(struct flow *f, unsigned d, const struct iw_cap_mpa *m)
 {
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 	struct dir *back = &f->dir[1 - d];
 
 	if (m->frame.flags & IW_MPA_R) {
-		/* RFC 5044 7.1.2: MPA is left, TCP stays open for the ULP, who may try again. */
-		fo->request.seen = fo->reply.seen = fo->reply_first = false;
+		/* RFC 5044 7.1.2: TCP stays open in streaming mode, and the ULP may try MPA
+		 * again. */
+		mpa->request.seen = mpa->reply.seen = mpa->reply_first = false;
 		search(&f->dir[d]);
 		if (back->phase == PHASE_WAIT)
 			search(back);
 		return;
 	}
-	if (fo->request.seen) {
+	if (mpa->request.seen) {
 		start_agreed(f);
 		return;
 	}
-	fo->reply_first = true;
-	fo->request_end_known = back->acked_known;
-	fo->request_end = back->acked;
+	mpa->reply_first = true;
+	mpa->request_end_known = back->acked_known;
+	mpa->request_end = back->acked;
 }
 
-/* What the Private Data says of the transfer protocol. */
-static void tell_transfer(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
-			  struct iw_cap_mpa *m)
+/* Decodes the hello of the transfer protocol in the Private Data. */
+static void report_hello(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			 struct iw_cap_mpa *m)
 {
 	struct iw_fault why = { 0 }, *out;
 
-	if (iw_cap_transfer_hello(c, &f->follow->transfer, m->frame.kind == IW_MPA_REQUEST, m->pd,
+	if (iw_cap_transfer_hello(c, &f->mpa->transfer, m->frame.kind == IW_MPA_REQUEST, m->pd,
 				  m->pd_len, &m->transfer, &why) == 0)
 		return;
 	out = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 	*out = why;
 }
 
-/* w->buf holds the frame, or as much of it as was captured; r brought its end. */
+/* w->buf holds the captured octets of the frame; r holds its end. */
 static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct follow *fo = f->follow;
-	struct walk *w = &fo->walk[d];
+	struct mpa *mpa = f->mpa;
+	struct fpdus *w = &mpa->fpdus[d];
 	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_MPA, f, d, r->time_ns, r->frame);
 	struct iw_cap_mpa *m = &ev->mpa;
 	const char *text, *clause;
-	struct said *said;
+	struct offer *offer;
 	size_t have = w->buf_len - IW_MPA_FRAME_LEN;
 	bool fatal;
 
-	/* 0 with a Private Data that was not captured whole: the fields are filled all the same. */
+	/* It fills the fields, and returns 0 if not all Private Data were captured. */
 	(void)iw_wire_mpa_frame_decode(&m->frame, w->buf, w->buf_len);
-	/* buf has another use from here on. */
+	/* A copy: FIRST reuses buf. */
 	memcpy(c->pd, w->buf + IW_MPA_FRAME_LEN, have);
 	m->pd = c->pd;
 	m->pd_len = have;
@@ -313,7 +282,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	}
 	if (f->pub.initiator < 0)
 		c->totals.iwarp_flows++;
-	if (!fo->request.seen && !fo->reply.seen)
+	if (!mpa->request.seen && !mpa->reply.seen)
 		f->pub.initiator = (int)(m->frame.kind == IW_MPA_REQUEST ? d : 1 - d);
 	text = fault_of(f, m, d, &clause);
 	fatal = is_fatal(f, m, d);
@@ -328,24 +297,24 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 		give_up_both(f);
 		return;
 	}
-	ev->deviations = deviations_of(fo, m);
-	said = m->frame.kind == IW_MPA_REQUEST ? &fo->request : &fo->reply;
-	*said = (struct said){ true, m->frame.flags, m->frame.rev, m->enhanced, m->enh.ird };
-	/* Every frame leaves FRAME by WAIT; on_request and on_reply go on from there. */
+	ev->deviations = deviations_of(mpa, m);
+	offer = m->frame.kind == IW_MPA_REQUEST ? &mpa->request : &mpa->reply;
+	*offer = (struct offer){ true, m->frame.flags, m->frame.rev, m->enhanced, m->enh.ird };
+	/* Both on_request() and on_reply() start from WAIT. */
 	iw_cap_set_phase(&f->dir[d], PHASE_WAIT);
 	if (m->frame.kind == IW_MPA_REQUEST)
 		on_request(f, d);
 	else
 		on_reply(f, d, m);
-	tell_transfer(c, f, d, r, m);
-	if (fo->agreed) {
+	report_hello(c, f, d, r, m);
+	if (mpa->agreed) {
 		unsigned init = (unsigned)initiator_of(f);
 
 		m->agreed = true;
-		m->crc_on = fo->crc == CRC_ON;
-		m->markers_to_responder = fo->walk[init].markers;
-		m->markers_to_initiator = fo->walk[1 - init].markers;
-		if (fo->request.seen && fo->reply.seen && fo->crc == CRC_OFF)
+		m->crc_on = mpa->crc == CRC_ON;
+		m->markers_to_responder = mpa->fpdus[init].markers;
+		m->markers_to_initiator = mpa->fpdus[1 - init].markers;
+		if (mpa->request.seen && mpa->reply.seen && mpa->crc == CRC_OFF)
 			ev->deviations |= IW_CAP_DEV_NO_CRC;
 	}
 	c->totals.deviations += (unsigned)__builtin_popcount(ev->deviations);
@@ -353,11 +322,11 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 
 /* --- the key --- */
 
-/* One octet against the key; true when it is complete. */
+/* Compares one octet with the key. True: the key is complete. */
 static bool match_octet(struct dir *s, uint8_t o)
 {
-	if (s->match == KEY_DIFFERS &&
-	    (o == (uint8_t)request_key[KEY_DIFFERS] || o == REPLY_LETTER)) {
+	if (s->match == IW_MPA_KEY_DIFFERS &&
+	    (o == (uint8_t)request_key[IW_MPA_KEY_DIFFERS] || o == REPLY_LETTER)) {
 		s->match_reply = o == REPLY_LETTER;
 		s->match++;
 	} else if (o == (uint8_t)request_key[s->match]) {
@@ -369,26 +338,26 @@ static bool match_octet(struct dir *s, uint8_t o)
 	return s->match == IW_MPA_KEY_LEN;
 }
 
-/* The key is there: the rest of the frame follows. */
+/* The key is complete: the rest of the frame follows. */
 static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
-	struct walk *w;
+	struct fpdus *w;
 
-	if (!f->follow) {
-		f->follow = iw_mem_alloc(c->mem, sizeof(*f->follow));
-		if (!f->follow) {
+	if (!f->mpa) {
+		f->mpa = iw_mem_alloc(c->mem, sizeof(*f->mpa));
+		if (!f->mpa) {
 			c->totals.forgotten++;
 			iw_cap_set_phase(s, PHASE_PLAIN);
 			return;
 		}
 		iw_cap_flow_name(f);
 	}
-	w = &f->follow->walk[d];
-	*w = (struct walk){ .list = w->list };
+	w = &f->mpa->fpdus[d];
+	*w = (struct fpdus){ .list = w->list };
 	memcpy(w->buf, request_key, IW_MPA_KEY_LEN);
 	if (s->match_reply)
-		w->buf[KEY_DIFFERS] = REPLY_LETTER;
+		w->buf[IW_MPA_KEY_DIFFERS] = REPLY_LETTER;
 	w->buf_len = IW_MPA_KEY_LEN;
 	w->frame_seen = IW_MPA_KEY_LEN;
 	s->match = 0;
@@ -400,9 +369,9 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 	struct dir *s = &f->dir[d];
 	size_t len = r->len, used = 0;
 
-	/* A Reply came first: its ACK says where the Request must end, and FPDUs begin. */
-	if (f->follow && f->follow->reply_first && f->follow->request_end_known)
-		len = IW_MIN(len, (size_t)(f->follow->request_end - s->next));
+	/* After a Reply, its ACK shows where the Request ends and FPDUs begin. */
+	if (f->mpa && f->mpa->reply_first && f->mpa->request_end_known)
+		len = IW_MIN(len, (size_t)(f->mpa->request_end - s->next));
 	while (used < len) {
 		if (s->match == 0) {
 			const uint8_t *m = memchr(r->p + used, request_key[0], len - used);
@@ -430,30 +399,29 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 	return used;
 }
 
-/* Text about MPA is not MPA: behind a key in the midst of a stream something that can be a frame
- * must follow. */
-static bool is_plausible(const struct flow *f, unsigned d, const struct walk *w)
+/* A key in the middle of a stream may be any text: a valid header must follow. */
+static bool is_plausible(const struct flow *f, unsigned d, const struct fpdus *w)
 {
-	const struct follow *fo = f->follow;
-	bool is_reply = w->buf[KEY_DIFFERS] == REPLY_LETTER;
-	bool expected = is_reply && fo->request.seen && initiator_of(f) != (int)d;
+	const struct mpa *mpa = f->mpa;
+	bool is_reply = w->buf[IW_MPA_KEY_DIFFERS] == REPLY_LETTER;
+	bool expected = is_reply && mpa->request.seen && initiator_of(f) != (int)d;
 
 	return f->dir[d].match_start || expected ||
 	       (w->buf[17] <= REV_KNOWN_MAX && iw_get_be16(w->buf + 18) <= IW_MPA_PD_MAX);
 }
 
-/* Octets of the whole frame; more than buf holds when PD_Length is against the rules. */
-static uint32_t frame_len(const struct walk *w)
+/* Octets of the whole frame; more than sizeof(buf) if PD_Length is above its limit. */
+static uint32_t frame_len(const struct fpdus *w)
 {
 	return w->frame_seen < IW_MPA_FRAME_LEN ? IW_MPA_FRAME_LEN
 						: IW_MPA_FRAME_LEN + iw_get_be16(w->buf + 18);
 }
 
-/* The header of the frame is complete; is there more to collect? */
+/* The header of the frame is complete. True: Private Data follow. */
 static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct dir *s = &f->dir[d];
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 
 	if (!is_plausible(f, d, w)) {
 		uint8_t again[IW_MPA_FRAME_LEN - IW_MPA_KEY_LEN];
@@ -462,7 +430,7 @@ static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const 
 		iw_cap_set_phase(s, PHASE_SEARCH);
 		s->match = 0;
 		s->match_start = false;
-		/* Four octets cannot complete a key. */
+		/* Four octets cannot complete a key, so the result is false. */
 		for (size_t i = 0; i < sizeof(again); i++)
 			(void)match_octet(s, again[i]);
 		return false;
@@ -476,14 +444,14 @@ static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const 
 
 static size_t frame_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	size_t used = 0;
 
 	while (used < r->len) {
 		bool in_header = w->frame_seen < IW_MPA_FRAME_LEN;
 		size_t n = IW_MIN(r->len - used, (size_t)(frame_len(w) - w->frame_seen));
 
-		/* Behind a hole in the Private Data nothing more is kept. */
+		/* Private Data after a hole are not kept. */
 		if (w->buf_len == w->frame_seen) {
 			memcpy(w->buf + w->buf_len, r->p + used, n);
 			w->buf_len += (uint16_t)n;
@@ -511,7 +479,7 @@ size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const st
 	case PHASE_WAIT:
 	case PHASE_FIRST:
 	case PHASE_FPDU:
-	case PHASE_HUNT:
+	case PHASE_RESYNC:
 	case PHASE_PLAIN:
 	case PHASE_COUNT:
 		break;
@@ -519,11 +487,11 @@ size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const st
 	return 0;
 }
 
-/* Octets are missing within a frame. Its header tells how long it is, so missing Private Data
- * does no harm. */
+/* Octets are missing within a frame. Missing Private Data do no harm, since the header has their
+ * length. */
 static void frame_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
 {
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 	struct run r = { .time_ns = c->now_ns, .frame = c->frame };
 	bool header = w->frame_seen >= IW_MPA_FRAME_LEN;
 	uint64_t left = frame_len(w) - w->frame_seen;
@@ -544,27 +512,37 @@ void iw_cap_startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n
 			enum iw_cap_why why)
 {
 	struct dir *s = &f->dir[d];
-	struct follow *fo = f->follow;
+	struct mpa *mpa = f->mpa;
 
 	if (s->phase == PHASE_FRAME) {
 		frame_gap(c, f, d, n, why);
 		return;
 	}
 	s->match = 0;
-	if (!fo || fo->agreed)
+	if (!mpa || mpa->agreed)
 		return;
-	/* The Reply was in there: it must have been, if octets of the responder follow or the
-	 * initiator goes on. */
-	if (fo->request.seen && initiator_of(f) != (int)d) {
+	/* The lost octets include the Reply, because octets of full operation follow. */
+	if (mpa->request.seen && initiator_of(f) != (int)d) {
 		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));
 		start_without_reply(f);
 		return;
 	}
-	/* The Request was in there. */
-	if (fo->reply_first && initiator_of(f) == (int)d && fo->request_end_known &&
-	    iw_seq32_before(fo->request_end, s->next + (uint32_t)n)) {
+	/* The lost octets include the Request. */
+	if (mpa->reply_first && initiator_of(f) == (int)d && mpa->request_end_known &&
+	    iw_seq32_before(mpa->request_end, s->next + (uint32_t)n)) {
 		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));
-		fo->request_end_known = false;
+		mpa->request_end_known = false;
 		start_without_request(c, f);
 	}
+}
+
+void iw_cap_startup_drop(struct iw_cap *c, struct flow *f)
+{
+	if (!f->mpa)
+		return;
+	for (unsigned d = 0; d < 2; d++)
+		iw_cap_fpdu_drop(c, &f->mpa->fpdus[d]);
+	iw_cap_transfer_drop(c, &f->mpa->transfer);
+	iw_mem_free(c->mem, f->mpa, sizeof(*f->mpa));
+	f->mpa = NULL;
 }

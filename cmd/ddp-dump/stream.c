@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One direction of TCP, in order. Octets that arrive in order are handed on where they lie; what
- * comes ahead of its turn is kept in blocks, sorted. Of octets that come twice the first ones
- * count. A hole is given up when the peer has acknowledged it and a while has passed, when there is
- * no room to wait, or at the end.
+ * Reassembles one direction of TCP. Octets in order are decoded in place; those that arrive early
+ * are kept in blocks, sorted. Of repeated octets the first copy applies. A hole counts as lost some
+ * time after the peer has acknowledged it, when memory for later octets runs out, or at the end.
  */
 #include "ddp-dump/internal.h"
 
@@ -21,7 +20,7 @@ static struct piece *first_piece(const struct dir *s)
 	return l ? piece_of(l) : NULL;
 }
 
-/* Sequence numbers in the upper half compare as they do in 32 bits. */
+/* In the upper half, sequence numbers compare as they do in 32 bits. */
 static uint64_t key_of(uint32_t seq)
 {
 	return (uint64_t)seq << 32;
@@ -42,41 +41,17 @@ void iw_cap_stream_drop(struct iw_cap *c, struct dir *s)
 		piece_free(c, s, p);
 }
 
-void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
-			enum iw_cap_why why, bool sync, const char *where)
-{
-	struct dir *s = &f->dir[d];
-	struct iw_cap_event *ev;
-
-	c->totals.losses++;
-	c->totals.lost_octets += n;
-	/* A capture with a snap length has such a hole in every frame, and each ddp event says
-	 * that its CRC is absent. */
-	if (why == IW_CAP_WHY_SNAP && sync) {
-		if (s->snap_told)
-			return;
-		s->snap_told = true;
-	}
-	ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame);
-	ev->tcp.kind = IW_CAP_TCP_LOSS;
-	ev->tcp.why = why;
-	ev->tcp.seq = s->next;
-	ev->tcp.octets = n;
-	ev->tcp.sync = sync;
-	ev->tcp.where = where;
-}
-
-/* The direction has come n octets further. */
-static void go_on(struct dir *s, size_t n)
+/* The next n octets are decoded or lost. */
+static void advance(struct dir *s, size_t n)
 {
 	s->next += (uint32_t)n;
 	s->hole_watched = false;
-	/* It must not last until the sequence numbers come round. */
+	/* lost_to must not stay until the sequence numbers wrap. */
 	if (s->lost_known && !iw_seq32_before(s->next, s->lost_to))
 		s->lost_known = false;
 }
 
-/* n octets from s->next on will not come. */
+/* n octets from s->next on are lost. */
 static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum iw_cap_why why)
 {
 	struct dir *s = &f->dir[d];
@@ -88,18 +63,19 @@ static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum 
 		break;
 	case PHASE_FIRST:
 	case PHASE_FPDU:
-	case PHASE_HUNT:
-		iw_cap_walk_gap(c, f, d, n, why);
+	case PHASE_RESYNC:
+		iw_cap_fpdu_gap(c, f, d, n, why);
 		break;
 	case PHASE_WAIT:
 	case PHASE_PLAIN:
 	case PHASE_COUNT:
 		break;
 	}
-	go_on(s, n);
+	advance(s, n);
 }
 
-/* Octets taken; 0: the direction waits for the other one. */
+/* Takes octets of the run and returns their number. 0: the other direction's start-up frame is
+ * missing. */
 static size_t consume(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct dir *s = &f->dir[d];
@@ -113,21 +89,21 @@ static size_t consume(struct iw_cap *c, struct flow *f, unsigned d, const struct
 		break;
 	case PHASE_FIRST:
 	case PHASE_FPDU:
-	case PHASE_HUNT:
-		n = iw_cap_walk_run(c, f, d, r);
+	case PHASE_RESYNC:
+		n = iw_cap_fpdu_run(c, f, d, r);
 		break;
 	case PHASE_PLAIN:
 	case PHASE_COUNT:
-		if (f->follow && f->follow->agreed)
+		if (f->mpa && f->mpa->agreed)
 			c->totals.undecoded_octets += n;
 		break;
 	}
 	if (n)
-		go_on(s, n);
+		advance(s, n);
 	return n;
 }
 
-/* --- what comes ahead of its turn --- */
+/* --- early octets --- */
 
 static struct piece *piece_new(struct iw_cap *c, struct dir *s, struct iw_list *at)
 {
@@ -156,8 +132,8 @@ static void cur_skip(struct iw_cap *c, size_t n)
 	c->cur_seq += (uint32_t)n;
 }
 
-/* The next n octets of the current segment came before, and were those at first, if they are still at
- * hand. */
+/* The next n octets of the current segment were received before. first: their first copy, if it is
+ * still kept. */
 static void cur_again(struct iw_cap *c, size_t n, const uint8_t *first)
 {
 	c->totals.repeated_octets += n;
@@ -178,8 +154,9 @@ void iw_cap_report_again(struct iw_cap *c, struct flow *f, unsigned d)
 }
 
 /*
- * If one segment covers at least this many pieces, they become one. Otherwise a sender that begins with thousands of single octets would cause
- * a visit of each of them for every later segment over them. The frame and offset of the first piece apply to all.
+ * If one segment covers at least this many pieces, they become one. Otherwise a sender that begins
+ * with thousands of single octets would cause a visit of each of them for every later segment over
+ * them. The frame and offset of the first piece apply to all.
  */
 #define COVERED_MOST 16
 
@@ -194,7 +171,8 @@ static bool append(struct iw_cap *c, struct piece *p, size_t n)
 	return true;
 }
 
-/* The current segment covers next, or its first octets. True: next is removed, p has its octets. */
+/* The current segment covers next, or its first octets. True: p has the octets of next, which is
+ * freed. */
 static bool cover(struct iw_cap *c, struct dir *s, struct piece *p, struct piece *next)
 {
 	size_t again = IW_MIN(c->cur_run.len, (size_t)next->len);
@@ -211,8 +189,8 @@ static bool cover(struct iw_cap *c, struct dir *s, struct piece *p, struct piece
 	return true;
 }
 
-/* Copies what is new of the current segment into the queue. False: no room; what did go in is
- * gone from the current segment. */
+/* Copies the new octets of the current segment to the queue, and removes them from the segment.
+ * False: a limit was reached before all were copied. */
 static bool hold(struct iw_cap *c, struct dir *s)
 {
 	struct piece *p = NULL;
@@ -266,18 +244,15 @@ static bool hold(struct iw_cap *c, struct dir *s)
 
 /* --- steps --- */
 
-static const uint8_t key_front[] = { 'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e' };
-
-/* A direction that is not followed: only a TCP segment that begins with an MPA key is of
- * interest. */
+/* The direction is not followed, but a TCP segment that begins with an MPA key starts a search. */
 static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 {
 	struct run *r = &c->cur_run;
 	uint32_t end = c->cur_seq + (uint32_t)r->len + c->cur_missing;
-	bool agreed = f->follow && f->follow->agreed;
+	bool agreed = f->mpa && f->mpa->agreed;
 
 	if (!agreed && r->off == 0 && r->len >= IW_MPA_KEY_LEN &&
-	    memcmp(r->p, key_front, sizeof(key_front)) == 0 &&
+	    memcmp(r->p, IW_MPA_REQUEST_KEY, IW_MPA_KEY_DIFFERS) == 0 &&
 	    !iw_seq32_before(c->cur_seq, s->next)) {
 		s->next = c->cur_seq;
 		s->searched = 0;
@@ -295,7 +270,7 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 	return true;
 }
 
-/* Whether the octets between next and the first piece, which begins at to, are to be given up. */
+/* The octets from next to the first piece, which begins at to, are lost. */
 static bool is_lost(struct iw_cap *c, struct flow *f, struct dir *s, uint32_t to,
 		    enum iw_cap_why *why)
 {
@@ -317,7 +292,7 @@ static bool is_lost(struct iw_cap *c, struct flow *f, struct dir *s, uint32_t to
 	if (f->packets - s->hole_packets < HOLE_PACKETS &&
 	    (c->now_ns <= s->hole_time_ns || c->now_ns - s->hole_time_ns < HOLE_NS))
 		return false;
-	/* And so is every other that was acknowledged by then. */
+	/* All other holes that were acknowledged at that time are lost too. */
 	s->lost_known = true;
 	s->lost_to = s->hole_acked;
 	return true;
@@ -358,8 +333,8 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 	return true;
 }
 
-/* No room to keep the current segment: something has to be given up. */
-static void make_way(struct iw_cap *c, struct flow *f, unsigned d)
+/* A limit is reached, so the current segment cannot be kept: decodes or loses the oldest octets. */
+static void make_room(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
 	struct piece *head = first_piece(s);
@@ -378,7 +353,7 @@ static void make_way(struct iw_cap *c, struct flow *f, unsigned d)
 	lose(c, f, d, to - s->next, IW_CAP_WHY_LIMIT);
 }
 
-/* The segment of the current frame. */
+/* Does one step on the segment of the current frame. */
 static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
@@ -386,7 +361,7 @@ static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 
 	if (s->phase == PHASE_PLAIN)
 		return step_plain(c, f, s);
-	if (s->fin_told) {
+	if (s->fin_reported) {
 		r->len = 0;
 		c->cur_missing = 0;
 		return true;
@@ -405,7 +380,7 @@ static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 		bool ahead = c->cur_seq != s->next;
 
 		if (!hold(c, s))
-			make_way(c, f, d);
+			make_room(c, f, d);
 		else if (ahead)
 			c->totals.out_of_order++;
 		return true;
@@ -426,16 +401,16 @@ static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 	return true;
 }
 
-static void tell_fin(struct iw_cap *c, struct flow *f, unsigned d)
+static void report_fin(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
 	struct iw_cap_event *ev;
 
-	s->fin_told = true;
-	if (!f->follow)
+	s->fin_reported = true;
+	if (!f->mpa)
 		return;
 
-	struct walk *w = &f->follow->walk[d];
+	struct fpdus *w = &f->mpa->fpdus[d];
 
 	if (s->phase == PHASE_FPDU && w->begun && w->tentative == CERTAIN) {
 		struct iw_fault *why = iw_cap_event_error(c, f, d, s->fin_time_ns, s->fin_frame);
@@ -445,7 +420,7 @@ static void tell_fin(struct iw_cap *c, struct flow *f, unsigned d)
 			w->pos - w->start);
 		why->clause = "RFC 5044 7.2";
 		why->offset = w->start;
-		iw_cap_walk_end(c, f, d);
+		iw_cap_fpdu_end(c, f, d);
 	}
 	ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, s->fin_time_ns, s->fin_frame);
 	ev->tcp.kind = IW_CAP_TCP_FIN;
@@ -458,15 +433,15 @@ bool iw_cap_stream_step(struct iw_cap *c, struct flow *f, unsigned d)
 	struct dir *s = &f->dir[d];
 	struct piece *p;
 
-	if (f->follow && iw_cap_walk_replay(c, f, d))
+	if (f->mpa && iw_cap_fpdu_replay(c, f, d))
 		return true;
 	if (c->cur == f && c->cur_dir == d && (c->cur_run.len || c->cur_missing))
 		return step_current(c, f, d);
 	p = first_piece(s);
 	if (p)
 		return step_queue(c, f, d, p);
-	if (s->fin_known && !s->fin_told && !iw_seq32_before(s->next, s->fin_seq)) {
-		tell_fin(c, f, d);
+	if (s->fin_known && !s->fin_reported && !iw_seq32_before(s->next, s->fin_seq)) {
+		report_fin(c, f, d);
 		return true;
 	}
 	return false;

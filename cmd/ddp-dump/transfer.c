@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The transfer protocol of ddp-send and ddp-recv (man/ddp-transfer.7): which streams carry it, and its
- * messages. A message in one segment is decoded where it lies. The segments of a longer one are put
- * together by their MO, in any order, because over SCTP they arrive in any order.
+ * The transfer protocol of ddp-send and ddp-recv (man/ddp-transfer.7): detects the streams that
+ * carry it, and decodes its messages. A message in one segment is decoded in place. The segments of
+ * a longer one are reassembled by their MO in any order, because over SCTP they may arrive in any
+ * order.
  */
 #include "ddp-dump/internal.h"
 
@@ -12,7 +13,7 @@
 #include "transfer/protocol/hello.h"
 #include "transfer/protocol/msg.h"
 
-/* The library puts this in front of the Private Data of its caller to offer long FPDUs. */
+/* The library sends this before the Private Data of its caller, to offer long FPDUs. */
 static const uint8_t block_magic[4] = { 'i', 'w', 'L', 0x01 };
 #define BLOCK_OCTETS 8
 
@@ -130,7 +131,7 @@ static int check_message(const uint8_t *p, size_t len, struct iw_fault *why)
 	return err;
 }
 
-/* A message that is whole. Only the first octets of a data message need to be there. */
+/* A complete message. */
 static int on_message(const struct transfer *t, struct iw_cap_transfer *out, const uint8_t *p,
 		      size_t len, struct iw_fault *why)
 {
@@ -154,7 +155,7 @@ static int on_message(const struct transfer *t, struct iw_cap_transfer *out, con
 	return err;
 }
 
-/* The first segment of a message begins with a zero: it is data. */
+/* The first segment of a data message: its first octet is 0. */
 static int on_data(struct iw_cap_transfer *out, const uint8_t *p, size_t len, struct iw_fault *why)
 {
 	int err = 0;
@@ -180,7 +181,7 @@ static struct transfer_part *part_find(struct transfer *t, unsigned d, uint32_t 
 	return NULL;
 }
 
-/* The message is not put together: it is data, too long, or a part of it is missing. */
+/* Stops the reassembly of a message: it is data, or too long, or octets are missing. */
 static void part_give_up(struct iw_cap *c, struct transfer_part *p)
 {
 	c->message_rooms -= p->room != NULL;
@@ -188,7 +189,7 @@ static void part_give_up(struct iw_cap *c, struct transfer_part *p)
 	p->room = NULL;
 }
 
-/* A new one; takes the place of the oldest message. */
+/* Returns a free entry, or that of the oldest message. */
 static struct transfer_part *part_new(struct iw_cap *c, struct transfer *t, unsigned d,
 				      uint32_t msn)
 {
@@ -205,7 +206,7 @@ static struct transfer_part *part_new(struct iw_cap *c, struct transfer *t, unsi
 	return p;
 }
 
-/* Octets that are there for the first time. */
+/* Stores octets, and returns how many of them are new. */
 static uint32_t fill(struct transfer_room *room, uint32_t at, const uint8_t *p, size_t len)
 {
 	uint32_t n = 0;
@@ -220,7 +221,7 @@ static uint32_t fill(struct transfer_room *room, uint32_t at, const uint8_t *p, 
 	return n;
 }
 
-/* True: the message is whole, in c->message. */
+/* True: the message is complete, in c->message. */
 static bool add_part(struct iw_cap *c, struct transfer_part *p, const struct iw_cap_ddp *e,
 		     const uint8_t *payload, size_t have)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Messages of the transfer protocol (man/ddp-transfer.7) as a line, as JSON and key by key. All of it
- * was sent by a peer: texts become printable ASCII, and what is malformed is not decoded. */
+/* Messages of the transfer protocol (man/ddp-transfer.7) as a line, as JSON and key by key. Texts
+ * from a peer become printable ASCII; malformed messages are not decoded. */
 #include "ddp-dump/internal.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "transfer/protocol/hello.h"
 #include "transfer/protocol/msg.h"
 
-/* Entries and names of one message that a line shows. */
+/* Most entries and names of one message in a line. */
 #define SHOWN 8
 
 const struct iw_cap_transfer *iw_cap_transfer_of(const struct iw_cap_event *ev)
@@ -106,7 +106,7 @@ static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 		quote(t, h.text, strlen(h.text));
 		return;
 	}
-	if (!h.role) /* of a version that is not known here */
+	if (!h.role) /* an unknown version of the protocol */
 		return;
 	iw_text_fmt(t, ", %s, mode %s, digest %s, transfer ", iw_xfer_role_name(h.role),
 		    iw_xfer_mode_name(h.mode), iw_xfer_digest_name(h.digest));
@@ -368,7 +368,7 @@ static void put_octets(struct iw_text *t, const char *key, const void *p, size_t
 	iw_text_str(t, "\"");
 }
 
-/* Numbers of a peer may be larger than readers of JSON keep exactly. */
+/* As a string if a reader of JSON might round it. */
 static void put_number(struct iw_text *t, const char *key, uint64_t v)
 {
 	iw_text_str(t, key);
@@ -427,7 +427,7 @@ static void put_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 
 static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key);
 
-/* In a pack's list the members have no list. */
+/* The members of a pack have no list themselves. */
 static void put_members(struct iw_text *t, const struct iw_xentry *e)
 {
 	struct iw_cbor_in in = { .p = e->list, .len = e->list_len };
@@ -482,7 +482,7 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 #undef PUT
 	if (e->has & IW_XBIT(IW_XF_LIST) && !member)
 		put_members(t, e);
-	/* The first key of an object has no comma in front. */
+	/* There is no comma before the first key of an object. */
 	if (t->len > begin)
 		t->buf[begin] = '{';
 	else
@@ -607,7 +607,7 @@ static void put_message(struct iw_text *t, const struct iw_cap_transfer *x)
 void iw_cap_transfer_json(struct iw_text *t, const struct iw_cap_transfer *m)
 {
 	iw_text_str(t, "{\"octets\":");
-	/* Of a data message only the first octets are known. */
+	/* Only the first octets of a data message are known. */
 	iw_text_u64(t, m->kind == IW_CAP_TRANSFER_DATA ? IW_XFER_DATA_HDR : m->len + m->digest_len);
 	if (m->malformed)
 		put_flag(t, KEY("malformed"), true);
@@ -726,8 +726,8 @@ static const struct key *own_key(uint32_t type, uint64_t number)
 	return number == IW_XKEY_LIST && iw_cap_transfer_has_entries(type) ? &entries : NULL;
 }
 
-/* What is explained: which table applies, and where the fields go. */
-struct walk_keys {
+/* The message to explain, and the fields written so far. */
+struct key_list {
 	struct iw_cap_field *out;
 	size_t n, max;
 	const uint8_t *base;
@@ -736,7 +736,7 @@ struct walk_keys {
 	uint32_t type;
 };
 
-static struct iw_cap_field *add(struct walk_keys *w, const char *name, const char *clause,
+static struct iw_cap_field *add(struct key_list *w, const char *name, const char *clause,
 				const uint8_t *p, size_t len)
 {
 	struct iw_cap_field *f;
@@ -753,9 +753,9 @@ static struct iw_cap_field *add(struct walk_keys *w, const char *name, const cha
 	return f;
 }
 
-/* The meaning of a number that the tables have no text for. */
-static void say_number(struct iw_text *t, const struct walk_keys *w, const struct key *k,
-		       uint64_t value)
+/* The meaning of a number for which the tables have no text. */
+static void print_number(struct iw_text *t, const struct key_list *w, const struct key *k,
+			 uint64_t value)
 {
 	uint32_t v = (uint32_t)IW_MIN(value, (uint64_t)UINT32_MAX);
 
@@ -775,8 +775,8 @@ static void say_number(struct iw_text *t, const struct walk_keys *w, const struc
 		print_code(t, v);
 }
 
-static void say(struct iw_cap_field *f, const struct walk_keys *w, const struct key *k,
-		const struct iw_cbor_item *v)
+static void print_value(struct iw_cap_field *f, const struct key_list *w, const struct key *k,
+			const struct iw_cbor_item *v)
 {
 	struct iw_text t;
 
@@ -788,7 +788,7 @@ static void say(struct iw_cap_field *f, const struct walk_keys *w, const struct 
 		if (k->meaning)
 			iw_text_str(&t, k->meaning);
 		else
-			say_number(&t, w, k, v->u);
+			print_number(&t, w, k, v->u);
 		return;
 	case IW_CBOR_NINT:
 		iw_text_str(&t, "-1 - ");
@@ -815,7 +815,7 @@ static void say(struct iw_cap_field *f, const struct walk_keys *w, const struct 
 	}
 }
 
-static const struct key *key_of(const struct walk_keys *w, bool entry,
+static const struct key *key_of(const struct key_list *w, bool entry,
 				const struct iw_cbor_item *key, const char **clause)
 {
 	const struct key *k = NULL;
@@ -840,10 +840,10 @@ static const struct key *key_of(const struct walk_keys *w, bool entry,
 	return k && k->name ? k : &unknown_key;
 }
 
-static void explain_map(struct walk_keys *w, struct iw_cbor_in *in, bool entry);
+static void explain_map(struct key_list *w, struct iw_cbor_in *in, bool entry);
 
 /* The items of an array under a key: maps are entries, strings are names. */
-static void explain_array(struct walk_keys *w, struct iw_cbor_in *in, uint64_t n)
+static void explain_array(struct key_list *w, struct iw_cbor_in *in, uint64_t n)
 {
 	for (; n && in->pos < in->len; n--) {
 		struct iw_cbor_in peek = *in;
@@ -862,11 +862,11 @@ static void explain_array(struct walk_keys *w, struct iw_cbor_in *in, uint64_t n
 			return;
 		f = add(w, "name", TYPES, p, len);
 		if (f)
-			say(f, w, &unknown_key, &item);
+			print_value(f, w, &unknown_key, &item);
 	}
 }
 
-static void explain_map(struct walk_keys *w, struct iw_cbor_in *in, bool entry)
+static void explain_map(struct key_list *w, struct iw_cbor_in *in, bool entry)
 {
 	const uint8_t *begin = in->p + in->pos;
 	struct iw_cbor_item head, key, value;
@@ -904,7 +904,7 @@ static void explain_map(struct walk_keys *w, struct iw_cbor_in *in, bool entry)
 		f = add(w, k->name, clause, begin, (size_t)(in->p + in->pos - begin));
 		if (!f)
 			return;
-		say(f, w, k, &value);
+		print_value(f, w, k, &value);
 		if (value.kind == IW_CBOR_ARRAY && !entry && k != &unknown_key)
 			explain_array(w, in, value.u);
 	}
@@ -914,11 +914,11 @@ size_t iw_cap_transfer_explain(struct iw_cap_field *out, size_t max,
 			       const struct iw_cap_transfer *m)
 {
 	struct iw_cbor_in in = { .p = m->p, .len = m->len };
-	struct walk_keys w = { .out = out,
-			       .max = IW_MIN(max, (size_t)IW_CAP_KEYS_MAX - 1),
-			       .base = m->p,
-			       .header = "ddp-transfer",
-			       .hello = m->kind == IW_CAP_TRANSFER_HELLO };
+	struct key_list w = { .out = out,
+			      .max = IW_MIN(max, (size_t)IW_CAP_KEYS_MAX - 1),
+			      .base = m->p,
+			      .header = "ddp-transfer",
+			      .hello = m->kind == IW_CAP_TRANSFER_HELLO };
 	struct iw_cap_field *f;
 	struct iw_xmsg x;
 	struct iw_text t;

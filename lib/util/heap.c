@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A binary heap of timers that know their place in it. */
+/* A binary heap of timers, each with its index. */
 #include "util/heap.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define FIRST_CAP 16
 
-/* Places are counted from 1, as iw_timer.index is: i is the parent of 2i and 2i + 1. */
+/* Indexes begin at 1, so that i is the parent of 2i and 2i + 1. */
 static struct iw_timer *at_place(const struct iw_heap *h, size_t i)
 {
 	return h->slot[i - 1];
@@ -20,7 +20,7 @@ static void put_at(struct iw_heap *h, size_t i, struct iw_timer *t)
 	t->index = i;
 }
 
-/* t belongs somewhere on the way between place i and the first one. */
+/* Moves t from index i towards the root. */
 static void sift_up(struct iw_heap *h, size_t i, struct iw_timer *t)
 {
 	while (i > 1 && t->at < at_place(h, i / 2)->at) {
@@ -108,7 +108,7 @@ void iw_heap_del(struct iw_heap *h, struct iw_timer *t)
 
 	struct iw_timer *last = at_place(h, h->len--);
 
-	/* The last timer fills the gap, unless it is the gap. */
+	/* The last timer fills the gap, unless it is the removed one. */
 	if (i <= h->len)
 		settle(h, i, last);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A binary heap of deadlines, intrusive: the nearest deadline of ten thousand connections in O(1),
- * a change in O(log n).
+ * An intrusive binary heap of deadlines: the nearest of n deadlines in O(1), a change in O(log n).
  */
 #ifndef IW_UTIL_HEAP_H
 #define IW_UTIL_HEAP_H
@@ -24,18 +23,19 @@ struct iw_heap {
 	size_t len, cap;
 };
 
-/* An empty heap; mem is borrowed and outlives it. Allocates nothing. */
+/* Makes an empty heap, without allocating. mem is borrowed until iw_heap_fini(). */
 void iw_heap_init(struct iw_heap *h, const struct iw_mem *mem);
-/* Frees the heap's own memory; timers still in it are not looked at. */
+/* Frees the heap's memory. Timers in it are not changed. */
 void iw_heap_fini(struct iw_heap *h);
 /*
- * Puts, moves or (at == IW_TIME_NEVER) removes t; t is kept while it is in. IW_E_NOMEM: t is
- * unchanged. Moving or removing never fails.
+ * Sets the deadline of t: adds, moves or (at == IW_TIME_NEVER) removes t, which is borrowed while
+ * it is in the heap. IW_E_NOMEM: t could not be added and is unchanged. Moving and removing never
+ * fail.
  */
 IW_MUST_CHECK int iw_heap_set(struct iw_heap *h, struct iw_timer *t, uint64_t at);
-/* Takes t out; its deadline becomes IW_TIME_NEVER. Does nothing else to a timer that is not in. */
+/* Removes t, if it is in the heap, and sets its deadline to IW_TIME_NEVER. */
 void iw_heap_del(struct iw_heap *h, struct iw_timer *t);
-/* The nearest timer, or NULL. */
+/* Returns the timer with the nearest deadline, or NULL. */
 struct iw_timer *iw_heap_first(const struct iw_heap *h);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory that is lent: octets that came stay where they are until whoever reads them there gives them back, to a
- * lender who lives as long as anything of his is out, whatever else of him has ended by then.
+ * Loans of received octets: a packet stays in the transport's memory until its reader returns it. A
+ * lender lives until all of its loans are returned, even if its transport has ended before.
  */
 #ifndef IW_UTIL_LEND_H
 #define IW_UTIL_LEND_H
@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* That octets which came may stay: whoever has a use for that says so. */
+/* The offer to keep a received buffer on loan. The receiver sets taken to accept it. */
 struct iw_lend {
-	uint64_t loan; /* how it will be called, above 0 */
+	uint64_t loan; /* the id of the loan, above 0 */
 	bool taken;
 };
 
 struct iw_lender {
-	/* data: as it was lent, once for each time. The lender may be gone afterwards. */
+	/* Returns a loan; called once for each loan, with its data. It may free the lender. */
 	void (*take_back)(struct iw_lender *l, const uint8_t *data);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Doubly linked circular list, intrusive. A zeroed link is "in no list" once iw_list_init has been
- * called on it.
+ * An intrusive, circular, doubly linked list. Call iw_list_init() on heads and links: a link is
+ * then in no list.
  */
 #ifndef IW_UTIL_LIST_H
 #define IW_UTIL_LIST_H
@@ -31,7 +31,7 @@ static inline void iw_list_add_tail(struct iw_list *head, struct iw_list *n)
 	head->prev = n;
 }
 
-/* Removing a link that is in no list does nothing. */
+/* Does nothing to a link that is in no list. */
 static inline void iw_list_del(struct iw_list *n)
 {
 	n->prev->next = n->next;

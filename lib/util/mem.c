@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arrays from the allocator that was passed in. */
+/* Arrays from an engine's allocator. */
 #include "util/mem.h"
 
 void *iw_mem_array(const struct iw_mem *m, size_t n, size_t size)

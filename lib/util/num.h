@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Octet order, checked arithmetic, container_of: the arithmetic every room needs. */
+/* Byte order, checked arithmetic and container_of, for all rooms. */
 #ifndef IW_UTIL_NUM_H
 #define IW_UTIL_NUM_H
 
@@ -9,13 +9,13 @@
 
 #define iw_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 #define IW_ARRAY_LEN(a)                    (sizeof(a) / sizeof((a)[0]))
-/* These two look at an argument twice: no side effects in it. */
+/* These two evaluate an argument twice. */
 #define IW_MIN(a, b)                       ((a) < (b) ? (a) : (b))
 #define IW_MAX(a, b)                       ((a) > (b) ? (a) : (b))
 #define iw_likely(x)                       __builtin_expect(!!(x), 1)
 #define iw_unlikely(x)                     __builtin_expect(!!(x), 0)
 
-#define IW_TIME_NEVER UINT64_MAX /* a deadline that never comes; all times are nanoseconds */
+#define IW_TIME_NEVER UINT64_MAX /* no deadline; all times are in nanoseconds */
 #define IW_SEC(n)     ((uint64_t)(n)*1000000000u)
 #define IW_MSEC(n)    ((uint64_t)(n)*1000000u)
 
@@ -67,19 +67,19 @@ static inline void iw_put_le32(uint8_t *p, uint32_t v)
 	p[3] = (uint8_t)(v >> 24);
 }
 
-/* True when a + b does not fit 64 bits; *sum is set otherwise. */
+/* True if a + b does not fit in 64 bits; otherwise *sum is the sum. */
 static inline bool iw_add_wraps(uint64_t a, uint64_t b, uint64_t *sum)
 {
 	return __builtin_add_overflow(a, b, sum);
 }
 
-/* Saturating: a deadline far in the future stays IW_TIME_NEVER. */
+/* Saturates at IW_TIME_NEVER. */
 static inline uint64_t iw_time_add(uint64_t t, uint64_t ns)
 {
 	return ns > IW_TIME_NEVER - t ? IW_TIME_NEVER : t + ns;
 }
 
-/* Serial number arithmetic modulo 2^32: a comes before b. */
+/* RFC 1982: the serial number a, modulo 2^32, is before b. */
 static inline bool iw_seq32_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Buffers lent and given back: a free list threaded through the spare buffers themselves. */
+/* Pools of buffers, with a free list whose links are in the free buffers. */
 #include "util/pool.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@ struct iw_pool_buf {
 	struct iw_pool_buf *next;
 };
 
-/* A spare buffer holds its link, so none is smaller than that. */
+/* A free buffer holds its link, so no buffer is smaller than that. */
 static size_t alloc_size(const struct iw_pool *p)
 {
 	return IW_MAX(p->size, sizeof(struct iw_pool_buf));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Buffers of one size that connections borrow while octets are under way and give back when they
- * are idle, so that a busy connection allocates nothing and an idle one holds nothing. One pool
- * belongs to one thread.
+ * Buffers of one size. A connection gets them while it has octets in flight and returns them when
+ * it is idle. So a busy connection allocates no memory, and an idle one holds none. A pool belongs
+ * to one thread.
  */
 #ifndef IW_UTIL_POOL_H
 #define IW_UTIL_POOL_H
@@ -15,25 +15,23 @@
 struct iw_pool_buf;
 
 struct iw_pool {
-	const struct iw_mem *mem; /* borrowed, outlives the pool */
-	size_t size;              /* octets of one buffer */
-	size_t max;               /* most buffers out at once; 0: no limit */
-	size_t out, spare;        /* lent; kept in the free list */
-	size_t spare_max;         /* most kept when given back; the rest goes to mem */
+	const struct iw_mem *mem; /* borrowed until iw_pool_fini() */
+	size_t size;              /* bytes of one buffer */
+	size_t max;               /* most buffers in use; 0: no limit */
+	size_t out, spare;        /* buffers in use; buffers in the free list */
+	size_t spare_max; /* most buffers in the free list; more are freed */
 	struct iw_pool_buf *free_list;
 };
 
-/* An empty pool, for the meaning of the numbers see above. Allocates nothing. mem is borrowed. */
+/* Makes an empty pool, without allocating. The parameters are those of struct iw_pool. */
 void iw_pool_init(struct iw_pool *p, const struct iw_mem *mem, size_t size, size_t max,
 		  size_t spare_max);
-/* Frees the spare buffers. Buffers still out are a mistake of the caller: asserted. */
+/* Frees the free list. No buffer may be in use (asserted). */
 void iw_pool_fini(struct iw_pool *p);
-/*
- * A buffer of p->size octets, contents undefined; NULL when max is reached or memory is out: try
- * again later.
- */
+/* Returns a buffer of p->size bytes with undefined contents. NULL: max is reached, or out of
+ * memory; retry later. */
 void *iw_pool_get(struct iw_pool *p);
-/* Given back: buf is one that iw_pool_get of this pool returned, not NULL (asserted). */
+/* Returns buf, which is from iw_pool_get() of this pool and not NULL (asserted), to the pool. */
 void iw_pool_put(struct iw_pool *p, void *buf);
 
 #endif

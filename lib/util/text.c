@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Text without stdio: appended to a caller's buffer, always terminated, cut where it ends. */
+/* Text without stdio, in a caller's buffer. */
 #include "util/text.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ void iw_text_octets(struct iw_text *t, const void *p, size_t len)
 	}
 }
 
-void iw_text_time(struct iw_text *t, uint64_t ns)
+static void put_time(struct iw_text *t, uint64_t ns)
 {
 	uint64_t ms = ns / IW_MSEC(1) + (ns % IW_MSEC(1) >= IW_MSEC(1) / 2);
 	uint64_t tenths = (ms + 50) / 100;
@@ -117,7 +117,7 @@ void iw_text_vfmt(struct iw_text *t, const char *fmt, va_list ap)
 			iw_text_hex(t, va_arg(ap, uint32_t), 2);
 			break;
 		case 't':
-			iw_text_time(t, va_arg(ap, uint64_t));
+			put_time(t, va_arg(ap, uint64_t));
 			break;
 		case '%':
 			put(t, "%", 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Text built piece by piece in a caller's buffer, for rooms that print nothing and use no stdio.
- * Always terminated; what does not fit is cut. Nothing here fails.
+ * Text in a caller's buffer, for rooms without stdio. It is always terminated by a NUL, and cut if
+ * it does not fit. No function fails.
  */
 #ifndef IW_UTIL_TEXT_H
 #define IW_UTIL_TEXT_H
@@ -17,32 +17,40 @@ struct iw_text {
 	size_t cap, len; /* len without the NUL; len < cap */
 };
 
-/* An empty text. buf is borrowed for the life of t; cap >= 1 counts the NUL. */
+/* Makes an empty text. buf is borrowed as long as t is used; cap is at least 1 and includes the
+ * NUL. */
 void iw_text_init(struct iw_text *t, char *buf, size_t cap);
-/* Each appends: s; a decimal number; 0x and at least that many digits; two hex digits an octet; a
- * duration, rounded to 0.1 s or, below 1 s, to 1 ms: "2.5 s", "500 ms". */
+/* These append s; a decimal number; 0x and at least digits hex digits; two hex digits for each
+ * octet. */
 void iw_text_str(struct iw_text *t, const char *s);
 void iw_text_u64(struct iw_text *t, uint64_t v);
 void iw_text_hex(struct iw_text *t, uint64_t v, unsigned digits);
 void iw_text_octets(struct iw_text *t, const void *p, size_t len);
-void iw_text_time(struct iw_text *t, uint64_t ns);
 /*
- * Appends by a small subset of printf: %s (const char *), %u (uint32_t), %U (uint64_t), %x
- * (uint32_t as 0x and 8 digits), %X (uint64_t as 0x and 16 digits), %b (uint32_t as 0x and 2
- * digits), %t (uint64_t, ns, as iw_text_time), %%. Anything else is copied as it stands. The compiler checks no argument: cast what is
- * not of just that type.
+ * Appends a formatted text, in a small subset of printf():
+ *
+ *     %s  const char *; NULL: "(null)"
+ *     %u  uint32_t              %U  uint64_t
+ *     %x  uint32_t as 0x and 8 digits; %X  uint64_t as 0x and 16 digits
+ *     %b  uint32_t as 0x and 2 digits
+ *     %t  uint64_t, a duration in ns, rounded to 0.1 s or, below 1 s, to 1 ms: "2.5 s", "500 ms"
+ *     %%  a percent sign
+ *
+ * All other text is copied unchanged. The compiler does not check the arguments: cast each to
+ * exactly its type.
  */
 void iw_text_fmt(struct iw_text *t, const char *fmt, ...);
 void iw_text_vfmt(struct iw_text *t, const char *fmt, va_list ap);
 
 /*
- * Fills *why (may be NULL) from err's row in the list of errors and the text made of fmt as
- * iw_text_fmt does. Returns err, so that a failing line reads
- * `return iw_fail(why, IW_E_DDP_QN, "ddp: QN %u: expected 0..2", qn);`
+ * Fills *why (may be NULL): term and clause from the list of errors, the text from fmt as in
+ * iw_text_fmt(). Returns err:
+ *
+ *     return iw_fail(why, IW_E_DDP_QN, "ddp: QN %u: expected 0..2", qn);
  */
 int iw_fail(struct iw_fault *why, int err, const char *fmt, ...);
 
-/* "No failure", as zeroes say it, without clearing the room for its text: for what is done for every
+/* Sets *why to "no failure". It does not clear the whole text, because it is called for each
  * FPDU. */
 static inline void iw_fault_none(struct iw_fault *why)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Events that can be traced, as plain structs made from util/events.def. Whoever emits one knows no
- * sink: it is handed a tracer, or NULL when nobody listens, and then nothing is done but one
- * comparison.
+ * Trace events, as plain structs made from util/events.def. Code that emits events does not depend
+ * on a sink: it gets a tracer, or NULL if tracing is off, at the cost of one comparison.
  */
 #ifndef IW_UTIL_TRACE_H
 #define IW_UTIL_TRACE_H
@@ -41,7 +40,7 @@ struct iw_trace_event {
 	enum iw_trace_kind kind;
 	uint64_t now;    /* monotonic ns */
 	uint64_t wall;   /* ns since 1970 */
-	uint32_t stream; /* the DDP stream's number within its context; 0: none yet */
+	uint32_t stream; /* number of the DDP stream in its context; 0: none so far */
 	union {
 #define BEGIN(name, text) struct iw_trace_##name name;
 #define FIELD(event, type, name)

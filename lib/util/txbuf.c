@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A batch on its way out: appending to it, and taking from its front what the transport took. */
+/* A batch of output: appends octets, and removes those that the transport took from the front. */
 #include "util/txbuf.h"
 
 #include <assert.h>
 
 #include "util/num.h"
 
-/* vec and arena need no values: nvec and used say how much of them counts. */
+/* vec and arena need no values: nvec and used are their lengths. */
 void iw_txbuf_init(struct iw_txbuf *t)
 {
 	t->first = t->nvec = t->used = t->bytes = 0;
@@ -27,8 +27,7 @@ uint8_t *iw_txbuf_grow(struct iw_txbuf *t, size_t len)
 		return NULL;
 	if (len == 0)
 		return run;
-	/* A run of the arena that ends here is the batch's last vec, or nothing of the arena is
-	 * behind it. */
+	/* No other memory can be adjacent to the run: such a vec is one of the arena too. */
 	if (last && (uint8_t *)last->base + last->len == run) {
 		last->len += len;
 	} else {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A batch on its way out: runs of octets that the transport gathers into one send. Headers, trailers and copied payload lie
- * in the batch's own arena; other payload is referred to where it is (kept by whoever posted it until it completes).
- * A batch is one pool buffer, held only while it has octets that the transport has not taken.
+ * A batch of output: runs of octets that the transport gathers into one send. Headers, trailers and
+ * copied payload are in the arena of the batch. Other payload is only referred to; the ULP keeps it
+ * until its work request completes. A batch is one pool buffer, in use only while the transport has
+ * not taken all octets.
  */
 #ifndef IW_UTIL_TXBUF_H
 #define IW_UTIL_TXBUF_H
@@ -13,31 +14,32 @@
 
 #include "util/vec.h"
 
-#define IW_TXBUF_VECS  1024         /* as many as one sendmsg takes */
+#define IW_TXBUF_VECS  1024         /* the limit of sendmsg() */
 #define IW_TXBUF_ARENA (272 * 1024) /* a full batch of copied payload with its headers */
-#define IW_TXBUF_BATCH (256 * 1024) /* a batch is full from here on */
+#define IW_TXBUF_BATCH (256 * 1024) /* a batch with at least this many octets is full */
 
 struct iw_txbuf {
-	size_t first, nvec; /* vec[first..nvec) is not yet taken by the transport */
-	size_t used;        /* octets of the arena */
-	size_t bytes;       /* octets not yet taken */
-	/* the batch ends a record: what follows must begin a TCP segment (MSG_EOR) */
+	size_t first, nvec; /* the transport has not taken vec[first..nvec) */
+	size_t used;        /* bytes of the arena in use */
+	size_t bytes;       /* octets that the transport has not taken */
+	/* The batch ends a record: the next octet must begin a TCP segment (MSG_EOR). */
 	bool eor;
 	struct iw_vec vec[IW_TXBUF_VECS];
 	uint8_t arena[IW_TXBUF_ARENA];
 };
 
-/* Empties the batch; the arena's octets are not touched. */
+/* Empties the batch. The contents of the arena do not change. */
 void iw_txbuf_init(struct iw_txbuf *t);
-/* len octets at the arena's end, appended to the batch; the caller fills them. Adjacent runs of the arena share a vec.
- * NULL: the arena or the vecs are full, nothing is appended. len 0 appends nothing. */
+/* Appends len octets of the arena, which the caller fills, and returns them. Adjacent runs of the
+ * arena share a vec. NULL: the arena or the vecs are full; nothing was appended. len may be 0. */
 uint8_t *iw_txbuf_grow(struct iw_txbuf *t, size_t len);
-/* Appends a reference to octets elsewhere. false: the vecs are full. len 0 appends nothing. */
+/* Appends a reference to octets elsewhere, borrowed until they are sent. False: the vecs are full;
+ * nothing was appended. len may be 0. */
 bool iw_txbuf_refer(struct iw_txbuf *t, const void *base, size_t len);
-/* True when that many more octets of arena and vecs are there. */
+/* Returns whether so many more bytes of the arena and so many more vecs are free. */
 bool iw_txbuf_has_room(const struct iw_txbuf *t, size_t arena, size_t vecs);
-/* The transport took bytes octets (at most t->bytes: asserted). When it has them all, t is as
- * iw_txbuf_init leaves it. */
+/* Removes the octets that the transport took, at most t->bytes (asserted), from the front. A batch
+ * without octets is as iw_txbuf_init() leaves it. */
 void iw_txbuf_sent(struct iw_txbuf *t, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Atomic Request and Response (RFC 7306 5.2): to structs, octets, text. */
+/* Decodes, encodes and prints Atomic Request and Atomic Response (RFC 7306 5.2). */
 #include "wire/atomic.h"
 
 #include <iwarp/err.h>
@@ -69,7 +69,7 @@ void iw_atomic_req_print(struct iw_text *t, const struct iw_atomic_req *r)
 	put(t, "TO", r->to);
 	put(t, swap ? "Swap Data" : "Add Data", r->data);
 	put(t, swap ? "Swap Mask" : "Add Mask", r->mask);
-	/* Without meaning in a FetchAdd, which sends 0 and all ones. */
+	/* Unused in a FetchAdd, which sends 0 and all ones. */
 	if (swap || r->compare)
 		put(t, "Compare Data", r->compare);
 	if (swap || r->compare_mask != UINT64_MAX)

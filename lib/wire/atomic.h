@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The headers that RFC 7306 puts behind the DDP header: Atomic Request, Atomic Response, and the
- * eight octets of Immediate Data. Decoders judge nothing, encoders refuse no odd value.
+ * Atomic Request, Atomic Response and Immediate Data, which follow the DDP header (RFC 7306).
+ * Neither decoders nor encoders check values. Printers append to one line, without a newline.
  */
 #ifndef IW_WIRE_ATOMIC_H
 #define IW_WIRE_ATOMIC_H
@@ -15,12 +15,12 @@
 #define IW_RDMAP_ATOMIC_RSP_LEN 12 /* RFC 7306 figure 6; the text of its section 4 says 32 */
 #define IW_RDMAP_IMM_LEN        8
 
-/* RFC 7306 figure 5 and 10.1: 1 is reserved, the rest is not assigned. */
+/* RFC 7306 figure 5 and 10.1: 1 is reserved, all others are not assigned. */
 enum iw_atomic_op { IW_ATOMIC_FETCH_ADD = 0, IW_ATOMIC_CMP_SWAP = 2 };
-/* "FetchAdd", "CmpSwap"; "unassigned" for the rest. */
+/* Returns "FetchAdd", "CmpSwap", or "unassigned". */
 const char *iw_atomic_op_name(uint8_t op);
 
-/* RFC 7306 5.2.1. */
+/* Atomic Request (RFC 7306 5.2.1). */
 struct iw_atomic_req {
 	uint32_t rsvd; /* 28 bits */
 	uint8_t op;    /* AOpCode, 4 bits */
@@ -30,23 +30,23 @@ struct iw_atomic_req {
 	uint64_t data, mask; /* Add or Swap */
 	uint64_t compare, compare_mask;
 };
-/* Consumed octets (52); 0: more are needed. */
+/* Returns the length, 52. 0: more octets are needed. */
 int iw_atomic_req_decode(struct iw_atomic_req *out, const uint8_t *src, size_t len);
-/* Octets written (52), or IW_E_INVAL when cap is too small. Of a field its low bits count. */
+/* Returns the length, 52. IW_E_INVAL: cap is too small. Excess high bits of a field are ignored. */
 int iw_atomic_req_encode(uint8_t *dst, size_t cap, const struct iw_atomic_req *in);
-/* "FetchAdd Request Identifier 1 Remote STag 0x00000001 TO 0x0 ...": one line, no newline. */
+/* Appends "FetchAdd Request Identifier 1 Remote STag 0x00000001 TO 0x0 ...". */
 void iw_atomic_req_print(struct iw_text *t, const struct iw_atomic_req *r);
 
-/* RFC 7306 5.2.2. */
+/* Atomic Response (RFC 7306 5.2.2). */
 struct iw_atomic_rsp {
 	uint32_t id;    /* Original Request Identifier */
 	uint64_t value; /* Original Remote Data Value */
 };
-/* Consumed octets (12); 0: more are needed. */
+/* Returns the length, 12. 0: more octets are needed. */
 int iw_atomic_rsp_decode(struct iw_atomic_rsp *out, const uint8_t *src, size_t len);
-/* Octets written (12), or IW_E_INVAL when cap is too small. */
+/* Returns the length, 12. IW_E_INVAL: cap is too small. */
 int iw_atomic_rsp_encode(uint8_t *dst, size_t cap, const struct iw_atomic_rsp *in);
-/* "Original Request Identifier 1 Original Remote Data Value 0x0": one line, no newline. */
+/* Appends "Original Request Identifier 1 Original Remote Data Value 0x0". */
 void iw_atomic_rsp_print(struct iw_text *t, const struct iw_atomic_rsp *r);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * CRC32c by whatever the machine has: tables, the CPU's CRC instruction, isa-l.
+ * CRC32c by tables, by the CPU's CRC instruction, or by isa-l.
  *
- * "reg" is the CRC register as it runs: reflected, before the final complement. Every engine's run
- * function takes and returns finished values.
+ * "reg" is the CRC register: reflected, before the final complement. The run function of each
+ * engine takes and returns complemented values.
  */
 #include "wire/crc32c.h"
 
@@ -24,12 +24,12 @@
 #include <isa-l/crc.h>
 #endif
 
-/* --- tables, eight octets a step -------------------------------------------------------------- */
+/* --- tables, eight octets at a time ----------------------------------------------------------- */
 
 /*
- * Table k says what octet i does to the register k + 1 octets later. The map is linear, so that
- * eight values of a table, those of the octets 1, 2, 4 .. 128, give the others by exclusive or: the
- * compiler does that.
+ * Entry i of table k is the contribution of octet i to the register k + 1 octets later. The map is
+ * linear: the entries of 1, 2, 4 .. 128 give all others by exclusive or, which the compiler
+ * computes.
  */
 #define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                                   \
 	(((i)&1 ? (b0) : 0) ^ ((i)&2 ? (b1) : 0) ^ ((i)&4 ? (b2) : 0) ^ ((i)&8 ? (b3) : 0) ^       \
@@ -86,7 +86,7 @@ static uint32_t run_table(uint32_t crc, const void *data, size_t len)
 #define SSE42        __attribute__((target("sse4.2")))
 #define SSE42_PCLMUL __attribute__((target("sse4.2,pclmul")))
 
-/* x86 keeps the low octet first, as the instruction wants it. */
+/* x86 is little-endian, which is the order that the instruction needs. */
 static inline uint64_t load64(const uint8_t *p)
 {
 	uint64_t v;
@@ -128,15 +128,15 @@ SSE42 static uint32_t run_sse42(uint32_t crc, const void *data, size_t len)
 }
 
 /*
- * The instruction takes a word every cycle but answers after three, so three runs of words,
- * "lanes", fill its pipeline. The registers of the first two lanes are then moved over the words
- * behind them: a register times x^(64 w) modulo the polynomial is the register w words later. One
- * carry-less multiplication by x^(64 w - 33), given to the instruction as if it were data, does it:
- * a product of reflected numbers reads as x times too much, and the instruction multiplies by x^32
- * as it reduces.
+ * The instruction accepts a word each cycle and has a latency of three cycles, so three runs of
+ * words, "lanes", fill its pipeline. Then the registers of the first two lanes are advanced over
+ * the words that follow: a register times x^(64 w) modulo the polynomial is the register w words
+ * later. This needs one carry-less multiplication by x^(64 w - 33), whose result is an operand of
+ * the instruction: a product of reflected numbers has one factor x too many, and the instruction
+ * multiplies by x^32 when it reduces.
  *
- * A lane of 64 words covers an FPDU of 1500 octets in one go; longer ones gain little. Below 96
- * octets joining the lanes costs more than they save: at 80 both ways take the same time.
+ * Three lanes of 64 words cover an FPDU of 1500 octets at once; longer lanes gain little. Below 96
+ * octets, joining the lanes costs more than it saves: at 80 octets both methods take the same time.
  */
 #define LANE_MAX  64 /* words */
 #define LANES_MIN 96 /* octets */
@@ -186,8 +186,8 @@ SSE42_PCLMUL static uint32_t run_sse42x3(uint32_t crc, const void *data, size_t 
 		}
 		a = _mm_crc32_u64(a, load64(p));
 		b = _mm_crc32_u64(b, load64(pb));
-		/* What the two lanes become joins the last word of the third: one reduction for
-		 * all. */
+		/* The products of the first two lanes are added to the last word of the third: one
+		 * reduction for all. */
 		a = _mm_crc32_u64(c, load64(pc) ^ multiply((uint32_t)a, two) ^
 					     multiply((uint32_t)b, one));
 		p = pc + 8;
@@ -220,14 +220,14 @@ static uint32_t run_armv8(uint32_t crc, const void *data, size_t len)
 
 #if defined(IW_HAVE_ISAL)
 /*
- * crc32_iscsi counts in int, works on the bare register, and reads through a pointer that is not
- * const.
+ * crc32_iscsi() has a length of type int, takes and returns the register, and has a pointer that is
+ * not const.
  */
 #define ISAL_CHUNK ((size_t)1 << 30)
 
 /*
- * Where it works with 256 or 512 bits it leaves the upper halves of the vector registers in use, and instructions
- * for 128 bits, of which all code here is full, are slow until they are cleared.
+ * If it uses vectors of 256 or 512 bits, it leaves the upper halves of the registers in use. Then
+ * the instructions for 128 bits in all other code are slow until the halves are cleared.
  */
 #if defined(__x86_64__)
 __attribute__((target("avx"))) static void zero_upper(void)
@@ -269,9 +269,9 @@ static uint32_t run_isal(uint32_t crc, const void *data, size_t len)
 /* --- choosing --------------------------------------------------------------------------------- */
 
 /*
- * isa-l has more to set up, and does what is left over word after word; three lanes have neither
- * cost. GB/s in cache, measured on a Zen 4; "both": isa-l for whole blocks of 256 octets, lanes for
- * the rest:
+ * isa-l has a higher start-up cost, and processes the octets after its last block word by word; the
+ * three lanes have neither cost. GB/s in cache, measured on a Zen 4; "both": isa-l for whole blocks
+ * of 256 octets, lanes for the rest:
  *
  *     octets       16    64   256   512   640   768  1024  1442  4096  64K
  *     lanes       5.9   9.1    17    22    23    25    25    26    28   28
@@ -308,15 +308,16 @@ uint32_t iw_crc32c(uint32_t crc, const void *data, size_t len)
 #endif
 	return run_instruction(crc, data, len);
 #else
-	/* Where isa-l has no assembly it goes octet by octet through one table: ours is faster. */
+	/* Without assembly, isa-l uses one table, octet by octet: eight tables are faster. */
 	return run_table(crc, data, len);
 #endif
 }
 
 /*
- * The octets are still in the first-level cache when their CRC is taken. Measured with cold
- * sources: blocks of 4 KiB and up are equally fast; blocks of 1 and 2 KiB half as fast, and so is
- * one loop that loads, stores and sums, because the processor then fetches less far ahead.
+ * The octets are still in the first-level cache when their CRC is computed. Measured with sources
+ * that are not in the cache: blocks of at least 4 KiB are equally fast. Blocks of 1 and 2 KiB are
+ * half as fast, and so is one loop that loads, stores and computes, because the processor then
+ * prefetches less far ahead.
  */
 #define COPY_BLOCK 4096
 
@@ -350,7 +351,7 @@ uint32_t iw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len)
 #define X86_ENGINES 3
 #endif
 
-/* One list for each kind of CPU, so that nothing is written at run time. */
+/* One constant list for each kind of CPU. */
 size_t iw_crc32c_engines(const struct iw_crc32c_engine **out)
 {
 #if defined(HAVE_SSE42)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CRC32c (Castagnoli), as MPA (RFC 5044 4.4) and SCTP (RFC 9260 appendix A) use it. Running values
- * are the finished ones: start with 0, pass the last result on; iw_crc32c(iw_crc32c(0, a, n), b, m)
- * is the CRC of a followed by b. On the wire the result is stored least significant octet first:
- * iw_put_le32.
+ * CRC32c (Castagnoli) of MPA (RFC 5044 4.4) and SCTP (RFC 9260 appendix A). To continue a CRC, pass
+ * the result of the octets before; it is 0 at the beginning. So iw_crc32c(iw_crc32c(0, a, n), b, m)
+ * is the CRC of a followed by b. On the wire the least significant octet is first: iw_put_le32().
  */
 #ifndef IW_WIRE_CRC32C_H
 #define IW_WIRE_CRC32C_H
@@ -11,24 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The fastest engine of this machine for that length. Any length, any alignment. */
+/* Computes the CRC with the engine that is fastest on this machine for this length. data may have
+ * any length and alignment. */
 uint32_t iw_crc32c(uint32_t crc, const void *data, size_t len);
 /*
- * Copies and takes the CRC of what arrived in dst, in one pass through the cache: for memory that
- * may change under us the octets sent and the octets summed are the same ones. dst and src must not
- * overlap.
+ * Copies src to dst and computes the CRC of dst, while it is in the cache. If the ULP changes src
+ * meanwhile, the CRC is still that of the octets in dst. dst and src must not overlap.
  */
 uint32_t iw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
 
-/*
- * The engines, for cross-checking. An engine that was built in but that this CPU cannot run has run
- * == NULL.
- */
+/* The engines, for tests that compare them. run is NULL if this CPU cannot run the engine. */
 struct iw_crc32c_engine {
 	const char *name; /* "table", "sse42", "sse42x3" (three lanes), "armv8", "isal" */
 	uint32_t (*run)(uint32_t crc, const void *data, size_t len);
 };
-/* Their number; *out points to static data. */
+/* Returns the number of engines; *out points to static data. */
 size_t iw_crc32c_engines(const struct iw_crc32c_engine **out);
 
 #endif

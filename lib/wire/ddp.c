@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DDP headers with the RDMAP control octet, Read Request, Terminate: to structs, octets, text. */
+/* Decodes, encodes and prints DDP headers with the RDMAP control octet, Read Request and
+ * Terminate. */
 #include "wire/ddp.h"
 
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <iwarp/err.h>
 
 #include "util/num.h"
+#include "wire/atomic.h"
 
 /* RFC 5041 4.1: T(1) L(1) Rsvd(4) DV(2). */
 #define DDP_T          0x80
@@ -21,55 +23,58 @@
 #define RDMAP_BITS_MASK   0x03
 #define RDMAP_OPCODE_MASK 0x0f
 
-/* RFC 5041 4.1 and RFC 5040 4.1: the version numbers that need no mention in a text. */
+/* RFC 5041 4.1 and RFC 5040 4.1: the current versions, which are not printed. */
 #define IETF_DV 1
 #define IETF_RV 1
 
 /* RFC 5040 4.8: HdrCt in the high bits of octet 2. */
-#define TERM_M       0x80
-#define TERM_D       0x40
-#define TERM_R       0x20
-#define TERM_RSVD    0x1f
-#define TERM_LEN_LEN 2 /* octets of DDP Segment Length */
+#define TERM_M    0x80
+#define TERM_D    0x40
+#define TERM_R    0x20
+#define TERM_RSVD 0x1f
 
-#define NO_QN -1 /* a tagged message's */
+#define ANY            IW_OP_ANY_LEN
+#define TERM_MIN       IW_RDMAP_TERM_MIN
+#define TERM_MAX       IW_RDMAP_TERM_MAX
+#define RREQ_LEN       IW_RDMAP_RREQ_LEN
+#define IMM_LEN        IW_RDMAP_IMM_LEN
+#define ATOMIC_REQ_LEN IW_RDMAP_ATOMIC_REQ_LEN
+#define ATOMIC_RSP_LEN IW_RDMAP_ATOMIC_RSP_LEN
 
-struct op {
-	const char *name;
-	int qn;
-	bool inval; /* carries an Invalidate STag */
-};
+/* Assigned, buffer model, uses the Invalidate STag. */
+#define TAGGED     true, true, false
+#define UNTAGGED   true, false, false
+#define INVALIDATE true, false, true
 
-/* RFC 5040 figure 4, RFC 7306 figure 2. */
+/* Name, model, queue, shortest and longest payload, clause. */
 /* clang-format off */
-static const struct op ops[] = {
-	/*                       name                                        queue
-	 * inval */
-	[IW_OP_WRITE]       = { "RDMA Write",                               NO_QN,            false },
-	[IW_OP_RREQ]        = { "RDMA Read Request",                        IW_QN_RREQ,       false },
-	[IW_OP_RRESP]       = { "RDMA Read Response",                       NO_QN,            false },
-	[IW_OP_SEND]        = { "Send",                                     IW_QN_SEND,       false },
-	[IW_OP_SEND_INV]    = { "Send with Invalidate",                     IW_QN_SEND,       true  },
-	[IW_OP_SEND_SE]     = { "Send with Solicited Event",                IW_QN_SEND,       false },
-	[IW_OP_SEND_SE_INV] = { "Send with Solicited Event and Invalidate", IW_QN_SEND,       true  },
-	[IW_OP_TERM]        = { "Terminate",                                IW_QN_TERM,       false },
-	[IW_OP_IMM]         = { "Immediate Data",                           IW_QN_SEND,       false },
-	[IW_OP_IMM_SE]      = { "Immediate Data with Solicited Event",      IW_QN_SEND,       false },
-	[IW_OP_ATOMIC_REQ]  = { "Atomic Request",                           IW_QN_RREQ,       false },
-	[IW_OP_ATOMIC_RSP]  = { "Atomic Response",                          IW_QN_ATOMIC_RSP, false },
+static const struct iw_opcode_info ops[] = {
+	[IW_OP_WRITE]       = { "RDMA Write",                               TAGGED,     0,                0,              ANY,            "RFC 5040 4.3" },
+	[IW_OP_RREQ]        = { "RDMA Read Request",                        UNTAGGED,   IW_QN_RREQ,       RREQ_LEN,       RREQ_LEN,       "RFC 5040 4.4" },
+	[IW_OP_RRESP]       = { "RDMA Read Response",                       TAGGED,     0,                0,              ANY,            "RFC 5040 4.5" },
+	[IW_OP_SEND]        = { "Send",                                     UNTAGGED,   IW_QN_SEND,       0,              ANY,            "RFC 5040 4.6" },
+	[IW_OP_SEND_INV]    = { "Send with Invalidate",                     INVALIDATE, IW_QN_SEND,       0,              ANY,            "RFC 5040 4.7" },
+	[IW_OP_SEND_SE]     = { "Send with Solicited Event",                UNTAGGED,   IW_QN_SEND,       0,              ANY,            "RFC 5040 4.6" },
+	[IW_OP_SEND_SE_INV] = { "Send with Solicited Event and Invalidate", INVALIDATE, IW_QN_SEND,       0,              ANY,            "RFC 5040 4.7" },
+	[IW_OP_TERM]        = { "Terminate",                                UNTAGGED,   IW_QN_TERM,       TERM_MIN,       TERM_MAX,       "RFC 5040 4.8" },
+	[IW_OP_IMM]         = { "Immediate Data",                           UNTAGGED,   IW_QN_SEND,       IMM_LEN,        IMM_LEN,        "RFC 7306 6.3" },
+	[IW_OP_IMM_SE]      = { "Immediate Data with Solicited Event",      UNTAGGED,   IW_QN_SEND,       IMM_LEN,        IMM_LEN,        "RFC 7306 6.3" },
+	[IW_OP_ATOMIC_REQ]  = { "Atomic Request",                           UNTAGGED,   IW_QN_RREQ,       ATOMIC_REQ_LEN, ATOMIC_REQ_LEN, "RFC 7306 5.2.1" },
+	[IW_OP_ATOMIC_RSP]  = { "Atomic Response",                          UNTAGGED,   IW_QN_ATOMIC_RSP, ATOMIC_RSP_LEN, ATOMIC_RSP_LEN, "RFC 7306 5.2.2" },
 };
 /* clang-format on */
 
-static const struct op unassigned = { "unassigned", NO_QN, false };
-
-static const struct op *op_of(uint8_t opcode)
+const struct iw_opcode_info *iw_opcode_info(uint8_t opcode)
 {
+	static const struct iw_opcode_info unassigned = { .name = "unassigned",
+							  .clause = "RFC 5040 4.1" };
+
 	return opcode < IW_ARRAY_LEN(ops) ? &ops[opcode] : &unassigned;
 }
 
 const char *iw_opcode_name(uint8_t opcode)
 {
-	return op_of(opcode)->name;
+	return iw_opcode_info(opcode)->name;
 }
 
 int iw_wire_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len)
@@ -123,13 +128,13 @@ int iw_wire_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 	return IW_DDP_UNTAGGED_LEN;
 }
 
-/* Unsaid is what the RFCs want: versions of 1, zero reserved bits, the opcode's own queue. */
+/* Values that the RFCs require are not printed: versions 1, reserved bits 0, the opcode's queue. */
 void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 {
-	const struct op *op = op_of(h->opcode);
+	const struct iw_opcode_info *op = iw_opcode_info(h->opcode);
 
 	iw_text_str(t, op->name);
-	if (op == &unassigned) {
+	if (!op->assigned) {
 		iw_text_str(t, " opcode ");
 		iw_text_hex(t, h->opcode, 1);
 	}
@@ -139,10 +144,10 @@ void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 		iw_text_fmt(t, " STag %x TO ", h->stag);
 		iw_text_hex(t, h->to, 1);
 	} else {
-		if (op->qn < 0 || h->qn != (uint32_t)op->qn)
+		if (!op->assigned || op->tagged || h->qn != op->qn)
 			iw_text_fmt(t, " QN %u", h->qn);
 		iw_text_fmt(t, " MSN %u MO %u", h->msn, h->mo);
-		if (op->inval || h->inval_stag)
+		if (op->invalidates || h->inval_stag)
 			iw_text_fmt(t, " Invalidate STag %x", h->inval_stag);
 	}
 	if (h->dv != IETF_DV)
@@ -193,8 +198,9 @@ void iw_rreq_print(struct iw_text *t, const struct iw_rreq *r)
 }
 
 /*
- * RFC 5040 4.8: the length is there with M, and must be there with D; the headers follow without
- * gaps. What is announced but ends early is not consumed, so that encode gives back what was.
+ * RFC 5040 4.8: DDP Segment Length is present with M, and must be present with D. The headers
+ * follow without gaps. A header that is cut short is not decoded, so that encode writes the same
+ * octets.
  */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len)
 {
@@ -214,12 +220,12 @@ int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len
 	out->rsvd_bits = src[2] & TERM_RSVD;
 	out->rsvd = src[3];
 	if (out->m || out->d) {
-		if (len - used < TERM_LEN_LEN) {
+		if (len - used < IW_RDMAP_TERM_LEN_LEN) {
 			out->len_absent = true;
 			return (int)used;
 		}
 		out->ddp_len = iw_get_be16(src + used);
-		used += TERM_LEN_LEN;
+		used += IW_RDMAP_TERM_LEN_LEN;
 	}
 	if (out->d) {
 		n = iw_wire_ddp_decode(&h, src + used, len - used);
@@ -237,7 +243,7 @@ int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len
 	return (int)used;
 }
 
-/* True if this is valid by RFC 5040 4.8. */
+/* The reserved bits are 0, and an RFC defines the error. */
 static bool is_sensible(const struct iw_terminate *t)
 {
 	uint32_t term = IW_TERM((uint32_t)t->layer, (uint32_t)t->etype, (uint32_t)t->code);
@@ -245,13 +251,13 @@ static bool is_sensible(const struct iw_terminate *t)
 	return !t->rsvd_bits && !t->rsvd && iw_err_from_term(term) != IW_E_PEER_TERMINATE;
 }
 
-/* Turns a control field in siw's order into that of RFC 5040 4.8. */
+/* Converts a control field from siw's order to that of RFC 5040 4.8. */
 static void exchange(uint8_t *control)
 {
 	uint8_t flags = control[2];
 
 	control[0] = (uint8_t)(control[0] << 4 | control[0] >> 4);
-	/* M, D, R: 0x01, 0x02, 0x04 for 0x80, 0x40, 0x20. Other bits stay reserved bits. */
+	/* M, D, R move from 0x01, 0x02, 0x04 to 0x80, 0x40, 0x20. The other bits stay reserved. */
 	control[2] = (uint8_t)((flags & 1) << 7 | (flags & 2) << 5 | (flags & 4) << 3 |
 			       (flags >> 3 & 0x1f));
 }
@@ -272,7 +278,7 @@ bool iw_terminate_decode_siw(struct iw_terminate *out, const struct iw_terminate
 
 int iw_terminate_encode(uint8_t *dst, size_t cap, const struct iw_terminate *in)
 {
-	size_t len_len = (in->m || in->d) && !in->len_absent ? TERM_LEN_LEN : 0;
+	size_t len_len = (in->m || in->d) && !in->len_absent ? IW_RDMAP_TERM_LEN_LEN : 0;
 	size_t hdr_len = in->d ? in->ddp_hdr_len : 0;
 	size_t rreq_len = in->r && in->has_rreq ? IW_RDMAP_RREQ_LEN : 0;
 	size_t len = IW_RDMAP_TERM_MIN + len_len + hdr_len + rreq_len;
@@ -323,36 +329,46 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m)
 	}
 }
 
-/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8: what a layer calls its types of error. */
-static const char *etype_text(uint32_t term)
+const char *iw_wire_layer_name(uint8_t layer)
 {
-	switch (IW_TERM_LAYER(term) << 4 | IW_TERM_ETYPE(term)) {
-	case 0x00:
-	case 0x10:
-		return ""; /* the error's own text says it all: "DDP local catastrophic error" */
-	case 0x01:
-		return "RDMAP remote protection error: ";
-	case 0x02:
-		return "RDMAP remote operation error: ";
-	case 0x11:
-		return "DDP tagged buffer error: ";
-	case 0x12:
-		return "DDP untagged buffer error: ";
-	case 0x20:
-		return "LLP error: ";
+	static const char *const names[] = {
+		[IW_LAYER_RDMAP] = "RDMAP", [IW_LAYER_DDP] = "DDP", [IW_LAYER_LLP] = "LLP"
+	};
+
+	return layer < IW_ARRAY_LEN(names) ? names[layer] : "not assigned";
+}
+
+/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8: the error types of a layer. NULL: a local catastrophic
+ * error, whose text names the layer. */
+static const char *etype_name(uint8_t layer, uint8_t etype)
+{
+	switch (layer) {
+	case IW_LAYER_RDMAP:
+		return etype == 1   ? "remote protection error"
+		       : etype == 2 ? "remote operation error"
+				    : NULL;
+	case IW_LAYER_DDP:
+		return etype == 1   ? "tagged buffer error"
+		       : etype == 2 ? "untagged buffer error"
+				    : NULL;
+	case IW_LAYER_LLP:
+		return etype == 0 ? "error" : NULL;
 	}
-	return "";
+	return NULL;
 }
 
 void iw_wire_term_print(struct iw_text *t, uint32_t term)
 {
 	int err = iw_err_from_term(term);
+	const char *etype;
 
 	if (err == IW_E_PEER_TERMINATE) {
 		iw_text_fmt(t, "layer %u type %u code %b", (uint32_t)IW_TERM_LAYER(term),
 			    (uint32_t)IW_TERM_ETYPE(term), (uint32_t)IW_TERM_CODE(term));
 		return;
 	}
-	iw_text_str(t, etype_text(term));
+	etype = etype_name(IW_TERM_LAYER(term), IW_TERM_ETYPE(term));
+	if (etype)
+		iw_text_fmt(t, "%s %s: ", iw_wire_layer_name(IW_TERM_LAYER(term)), etype);
 	iw_text_str(t, iw_err_text(err));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * DDP headers (RFC 5041 4) with the RDMAP control octet inside (RFC 5040 4.1), and the RDMAP
- * headers behind them. Decoders judge nothing, encoders refuse no odd value: that is for ddp and
- * rdmap.
+ * DDP headers (RFC 5041 4), which include the RDMAP control octet (RFC 5040 4.1), and the RDMAP
+ * headers after them. Neither decoders nor encoders check values: that is the task of ddp and
+ * rdmap. Printers append to one line, without a newline.
  */
 #ifndef IW_WIRE_DDP_H
 #define IW_WIRE_DDP_H
@@ -13,12 +13,13 @@
 
 #include "util/text.h"
 
-#define IW_DDP_TAGGED_LEN   14
-#define IW_DDP_UNTAGGED_LEN 18
-#define IW_DDP_HDR_MAX      IW_DDP_UNTAGGED_LEN
-#define IW_RDMAP_RREQ_LEN   28
-#define IW_RDMAP_TERM_MIN   4
-#define IW_RDMAP_TERM_MAX   52 /* control 4, length 2, untagged header 18, Read Request header 28 */
+#define IW_DDP_TAGGED_LEN     14
+#define IW_DDP_UNTAGGED_LEN   18
+#define IW_DDP_HDR_MAX        IW_DDP_UNTAGGED_LEN
+#define IW_RDMAP_RREQ_LEN     28
+#define IW_RDMAP_TERM_MIN     4
+#define IW_RDMAP_TERM_LEN_LEN 2  /* DDP Segment Length */
+#define IW_RDMAP_TERM_MAX     52 /* with DDP Segment Length and both headers: 4 + 2 + 18 + 28 */
 
 enum iw_qn { IW_QN_SEND = 0, IW_QN_RREQ = 1, IW_QN_TERM = 2, IW_QN_ATOMIC_RSP = 3 };
 
@@ -36,10 +37,24 @@ enum iw_opcode {
 	IW_OP_ATOMIC_REQ = 10,
 	IW_OP_ATOMIC_RSP = 11,
 };
-/* "RDMA Write", "RDMA Read Request", ... as the RFCs write them; "unassigned" for the rest. */
+/* Returns "RDMA Write", "RDMA Read Request", ... as in the RFCs, or "unassigned". */
 const char *iw_opcode_name(uint8_t opcode);
 
-/* Reserved bits are kept: decode loses nothing, encode refuses nothing. */
+/* What the RFCs require of the segments of an opcode: RFC 5040 figure 4, RFC 7306 figure 2. */
+struct iw_opcode_info {
+	const char *name; /* as iw_opcode_name() */
+	bool assigned, tagged;
+	bool invalidates; /* uses the Invalidate STag */
+	uint8_t qn;       /* of an untagged one */
+	/* Octets after the DDP header, at least and at most; IW_OP_ANY_LEN: no limit. */
+	uint8_t payload_min, payload_max;
+	const char *clause; /* of the length */
+};
+#define IW_OP_ANY_LEN 255
+/* Never NULL: the opcodes 12 to 15 are not assigned. */
+const struct iw_opcode_info *iw_opcode_info(uint8_t opcode);
+
+/* A DDP header, with all reserved bits. */
 struct iw_ddp {
 	bool tagged, last;
 	uint8_t rsvd_ddp;               /* 4 bits */
@@ -47,7 +62,7 @@ struct iw_ddp {
 	uint8_t rv, rsvd_rdmap, opcode; /* 2, 2 and 4 bits of the first RsvdULP octet */
 	uint32_t stag;                  /* tagged */
 	uint64_t to;
-	uint32_t inval_stag; /* untagged: RsvdULP octets 1..4 */
+	uint32_t inval_stag; /* untagged: the last 4 RsvdULP octets */
 	uint32_t qn, msn, mo;
 };
 
@@ -56,14 +71,14 @@ static inline size_t iw_ddp_hdr_len(bool tagged)
 	return tagged ? IW_DDP_TAGGED_LEN : IW_DDP_UNTAGGED_LEN;
 }
 
-/* Consumed octets (14 or 18); 0: more are needed. */
+/* Returns the length, 14 or 18. 0: more octets are needed. */
 int iw_wire_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len);
-/* Octets written, or IW_E_INVAL when cap is too small. Of a field its low bits count. */
+/* Returns the length. IW_E_INVAL: cap is too small. Excess high bits of a field are ignored. */
 int iw_wire_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in);
-/* "Send L MSN 1 MO 0", "RDMA Write STag 0x01020304 TO 0x10": one line, no newline. */
+/* Appends "Send L MSN 1 MO 0" or "RDMA Write STag 0x01020304 TO 0x10". */
 void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h);
 
-/* RFC 5040 4.4: RDMA Read Request. */
+/* RDMA Read Request (RFC 5040 4.4). */
 struct iw_rreq {
 	uint32_t sink_stag;
 	uint64_t sink_to;
@@ -71,52 +86,57 @@ struct iw_rreq {
 	uint32_t src_stag;
 	uint64_t src_to;
 };
-/* Consumed octets (28); 0: more are needed. */
+/* Returns the length, 28. 0: more octets are needed. */
 int iw_rreq_decode(struct iw_rreq *out, const uint8_t *src, size_t len);
-/* Octets written (28), or IW_E_INVAL when cap is too small. */
+/* Returns the length, 28. IW_E_INVAL: cap is too small. */
 int iw_rreq_encode(uint8_t *dst, size_t cap, const struct iw_rreq *in);
-/* "Data Sink STag 0x00000001 TO 0x0 RDMA Read Message Size 0 ...": one line, no newline. */
+/* Appends "Data Sink STag 0x00000001 TO 0x0 RDMA Read Message Size 0 ...". */
 void iw_rreq_print(struct iw_text *t, const struct iw_rreq *r);
 
-/* RFC 5040 4.8: Terminate. */
+/* The layers of a Terminate (RFC 5040 4.8). */
+enum iw_layer { IW_LAYER_RDMAP = 0, IW_LAYER_DDP = 1, IW_LAYER_LLP = 2 };
+/* Returns "RDMAP", "DDP", "LLP", or "not assigned". */
+const char *iw_wire_layer_name(uint8_t layer);
+
+/* Terminate (RFC 5040 4.8). */
 struct iw_terminate {
 	uint8_t layer, etype, code; /* 4, 4, 8 bits */
 	bool m, d, r;
 	uint8_t rsvd_bits;           /* 5 low bits of octet 2 */
 	uint8_t rsvd;                /* octet 3 */
-	uint16_t ddp_len;            /* DDP Segment Length; meaningful when m */
-	uint8_t ddp[IW_DDP_HDR_MAX]; /* copied header, when d */
-	uint8_t ddp_hdr_len;         /* 14 or 18; 0 without d or when it was cut short */
-	bool has_rreq;               /* r and all 28 octets were there */
+	uint16_t ddp_len;            /* DDP Segment Length; valid with m */
+	uint8_t ddp[IW_DDP_HDR_MAX]; /* with d: the copied header */
+	uint8_t ddp_hdr_len;         /* 14 or 18; 0: without d, or not all of it is there */
+	bool has_rreq;               /* with r: all 28 octets are there */
 	struct iw_rreq rreq;
-	bool len_absent; /* m or d, but no DDP Segment Length: encode leaves it out too */
+	bool len_absent; /* with m or d: there is no DDP Segment Length, and encode writes none */
 };
 /*
- * Consumed octets; 0: fewer than the 4 octets of the control field. Headers announced but missing
- * (siw sends such) decode as absent: ddp_hdr_len 0, has_rreq false, and are not among the octets
- * consumed.
+ * Returns the number of decoded octets. 0: fewer than the 4 octets of the control field. Headers
+ * that it announces may be missing (siw sends such): then ddp_hdr_len is 0, has_rreq is false, and
+ * they are not counted.
  */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len);
 /*
- * Quirk siw-terminate: Linux siw on a little-endian machine fills the control field from the low bits: layer in the
- * low half of octet 0; M, D and R in the low bits of octet 2. True: the len octets of src, which iw_terminate_decode
- * decoded to *as_is, have that form, and *out is their corrected decoding. This applies only if the RFC's reading is
- * invalid (reserved bits, or an error that no RFC defines) and the other reading is valid; a field that is valid in
- * both is read by RFC 5040 4.8.
+ * Quirk siw-terminate: on a little-endian machine, Linux siw fills the control field from the low
+ * bits: layer in the low half of octet 0; M, D and R in the low bits of octet 2. True: the len
+ * octets of src, which iw_terminate_decode() decoded to *as_is, have that form, and *out is the
+ * corrected decoding. This applies only if *as_is is invalid (reserved bits, or an error that no
+ * RFC defines) and the other reading is valid. If both are valid, RFC 5040 4.8 applies.
  */
 bool iw_terminate_decode_siw(struct iw_terminate *out, const struct iw_terminate *as_is,
 			     const uint8_t *src, size_t len);
 /*
- * Octets written: the control field, DDP Segment Length with m or d, ddp_hdr_len octets of ddp with
- * d, rreq with r and has_rreq. IW_E_INVAL when cap is too small or ddp_hdr_len above
- * IW_DDP_HDR_MAX.
+ * Writes the control field; with m or d, DDP Segment Length; with d, ddp_hdr_len octets of ddp;
+ * with r and has_rreq, rreq. Returns the length. IW_E_INVAL: cap is too small, or ddp_hdr_len is
+ * above IW_DDP_HDR_MAX.
  */
 int iw_terminate_encode(uint8_t *dst, size_t cap, const struct iw_terminate *in);
-/* "Terminate DDP tagged buffer error: invalid STag M D DDP Segment Length 22 of RDMA Write ...". */
+/* Appends "Terminate DDP tagged buffer error: invalid STag M D DDP Segment Length 22 of ...". */
 void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m);
 /*
- * "DDP tagged buffer error: base or bounds violation"; for codes nobody defined: "layer 1 type 1
- * code 0x7f". term is IW_TERM(...).
+ * Appends the error of term, which is IW_TERM(...): "DDP tagged buffer error: base or bounds
+ * violation". If no RFC defines it: "layer 1 type 1 code 0x7f".
  */
 void iw_wire_term_print(struct iw_text *t, uint32_t term);
 

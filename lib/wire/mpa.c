@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA start-up frames, enhanced data and markers: octets to structs, structs to octets, to text. */
+/* Decodes, encodes and prints MPA start-up frames, enhanced data and markers. */
 #include "wire/mpa.h"
 
 #include <string.h>
@@ -8,10 +8,9 @@
 
 #include "util/num.h"
 
-/* RFC 5044 7.1.1; the key has no NUL. */
 static const char *const keys[] = {
-	[IW_MPA_REQUEST] = "MPA ID Req Frame",
-	[IW_MPA_REPLY] = "MPA ID Rep Frame",
+	[IW_MPA_REQUEST] = IW_MPA_REQUEST_KEY,
+	[IW_MPA_REPLY] = IW_MPA_REPLY_KEY,
 };
 
 static enum iw_mpa_kind kind_of(const uint8_t *key)
@@ -87,7 +86,7 @@ void iw_wire_mpa_frame_print(struct iw_text *t, const struct iw_mpa_frame *f)
 	iw_text_fmt(t, " PD_Length %u", (uint32_t)f->pd_len);
 }
 
-/* RFC 6581 9: two 16-bit words, each of two flags and 14 bits of number. */
+/* RFC 6581 9: two words of 16 bits, each with two flags and a number of 14 bits. */
 #define WORD_FLAG1 0x8000
 #define WORD_FLAG2 0x4000
 
@@ -180,12 +179,13 @@ void iw_wire_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m)
 
 size_t iw_wire_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 {
-	/* Octets other than markers: between two of them; from pos to the first one due. */
+	/* Octets between two markers, and from pos to the first marker. */
 	const size_t run = IW_MPA_MARKER_SPACING - IW_MPA_MARKER_LEN;
 	size_t before = (0 - pos) % IW_MPA_MARKER_SPACING;
 	size_t len = iw_mpa_fpdu_len(ulpdu_len);
 
-	/* A marker due right behind the CRC belongs to the next FPDU, one due at pos to this. */
+	/* A marker right after the CRC belongs to the next FPDU; one at pos belongs to this
+	 * FPDU. */
 	if (len <= before)
 		return len;
 	return len + (len - before + run - 1) / run * IW_MPA_MARKER_LEN;
@@ -195,7 +195,7 @@ size_t iw_wire_mpa_mulpdu(size_t emss, bool markers)
 {
 	size_t over = IW_MPA_HEAD_LEN + IW_MPA_CRC_LEN + emss % 4;
 
-	/* Ceiling(EMSS / 512) of them, whatever the EMSS without a sum that could wrap. */
+	/* Ceiling(EMSS / 512) markers, without a sum that could wrap. */
 	if (markers)
 		over += IW_MPA_MARKER_LEN *
 			(emss / IW_MPA_MARKER_SPACING + (emss % IW_MPA_MARKER_SPACING != 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* SCTP packets: octets to structs, structs to octets, to text. */
+/* Decodes, encodes and prints SCTP packets. */
 #include "wire/sctp.h"
 
 #include <string.h>
@@ -8,8 +8,7 @@
 
 #include "wire/crc32c.h"
 
-#define CHECKSUM_POS 8
-#define DATA_LEN     (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN)
+#define DATA_LEN (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN)
 
 const char *iw_wire_sctp_chunk_name(uint8_t type)
 {
@@ -89,7 +88,7 @@ int iw_wire_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t 
 	out->sport = iw_get_be16(src);
 	out->dport = iw_get_be16(src + 2);
 	out->vtag = iw_get_be32(src + 4);
-	out->checksum = iw_get_le32(src + CHECKSUM_POS);
+	out->checksum = iw_get_le32(src + IW_SCTP_CHECKSUM_POS);
 	return IW_SCTP_HDR_LEN;
 }
 
@@ -100,7 +99,7 @@ int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *
 	iw_put_be16(dst, in->sport);
 	iw_put_be16(dst + 2, in->dport);
 	iw_put_be32(dst + 4, in->vtag);
-	iw_put_le32(dst + CHECKSUM_POS, in->checksum);
+	iw_put_le32(dst + IW_SCTP_CHECKSUM_POS, in->checksum);
 	return IW_SCTP_HDR_LEN;
 }
 
@@ -112,7 +111,7 @@ void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h)
 uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len)
 {
 	static const uint8_t zero[4];
-	uint32_t crc = iw_crc32c(0, packet, CHECKSUM_POS);
+	uint32_t crc = iw_crc32c(0, packet, IW_SCTP_CHECKSUM_POS);
 
 	crc = iw_crc32c(crc, zero, sizeof(zero));
 	return iw_crc32c(crc, packet + IW_SCTP_HDR_LEN, len - IW_SCTP_HDR_LEN);
@@ -120,8 +119,7 @@ uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len)
 
 /* --- chunks, parameters, causes --------------------------------------------------------------- */
 
-/* The length field of a chunk or parameter at src: consumed octets as their decoders return
- * them. */
+/* Reads the length field of a chunk or parameter at src. Returns the result of its decoder. */
 static int whole_length(const uint8_t *src, size_t len, uint16_t *field)
 {
 	size_t padded;
@@ -137,7 +135,8 @@ static int whole_length(const uint8_t *src, size_t len, uint16_t *field)
 	return (int)IW_MIN(padded, len);
 }
 
-/* Length field, value and padding behind the two octets that differ. */
+/* Writes length field, value and padding, but not the first two octets, in which chunks and
+ * parameters differ. */
 static int encode_rest(uint8_t *dst, size_t cap, const uint8_t *value, size_t value_len)
 {
 	size_t len = IW_SCTP_CHUNK_HDR_LEN + value_len, pad;
@@ -203,7 +202,7 @@ int iw_wire_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_par
 	return n;
 }
 
-/* --- what chunks carry ------------------------------------------------------------------------ */
+/* --- values of chunks ------------------------------------------------------------------------- */
 
 int iw_wire_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len)
 {
@@ -363,7 +362,7 @@ void iw_wire_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p)
 	iw_text_fmt(t, "cause %u %s", (uint32_t)p->type, iw_wire_sctp_cause_name(p->type));
 }
 
-/* Each of the parameters or causes in a value, as long as they can be read. */
+/* Prints the parameters or causes in a value, up to a malformed one. */
 static void print_list(struct iw_text *t, const uint8_t *p, size_t len,
 		       void (*print)(struct iw_text *t, const struct iw_sctp_param *p))
 {

@@ -2,9 +2,9 @@
 /*
  * SCTP packets (RFC 9260 section 3): common header, chunks, parameters, error causes.
  *
- * Chunks, parameters and causes share one shape: a type, a length that counts the four octets of both, a
- * value, padding to a multiple of four. Decoders judge nothing: which type, flag or value is right is the
- * engine's to say.
+ * Chunks, parameters and causes have one form: a type; a length, which includes the four octets of
+ * type and length; a value; padding to a multiple of four. Decoders do not check types, flags and
+ * values: that is the task of the engine. Printers append to one line, without a newline.
  */
 #ifndef IW_WIRE_SCTP_H
 #define IW_WIRE_SCTP_H
@@ -17,6 +17,7 @@
 #include "util/text.h"
 
 #define IW_SCTP_HDR_LEN       12
+#define IW_SCTP_CHECKSUM_POS  8 /* in the common header */
 #define IW_SCTP_CHUNK_HDR_LEN 4
 #define IW_SCTP_DATA_HDR_LEN  16   /* of the chunk, before the user data */
 #define IW_SCTP_INIT_LEN      16   /* of the value, before the parameters */
@@ -39,11 +40,11 @@ enum iw_sctp_chunk_type {
 	IW_SCTP_SHUTDOWN_COMPLETE = 14,
 	IW_SCTP_PAD = 0x84, /* RFC 4820 */
 };
-/* "DATA", "INIT ACK", ...; "chunk" for the rest. */
+/* Returns "DATA", "INIT ACK", ..., or "chunk" for an unknown type. */
 const char *iw_wire_sctp_chunk_name(uint8_t type);
 
-/* What to do with a chunk, parameter or cause nobody knows: the two top bits (RFC 9260 3.2,
- * 3.2.1). */
+/* The two high bits of an unknown type of chunk or parameter say what its receiver does (RFC 9260
+ * 3.2, 3.2.1). top: the number of the highest bit. */
 #define IW_SCTP_UNKNOWN_SKIPS(type, top)   ((type)&1u << (top))
 #define IW_SCTP_UNKNOWN_REPORTS(type, top) ((type)&1u << ((top)-1))
 
@@ -82,7 +83,7 @@ enum iw_sctp_cause {
 	IW_SCTP_CAUSE_USER = 12,
 	IW_SCTP_CAUSE_PROTOCOL = 13,
 };
-/* "user-initiated abort", ...; "error cause" for the rest. */
+/* Returns "user-initiated abort", ..., or "error cause" for an unknown one. */
 const char *iw_wire_sctp_cause_name(uint16_t cause);
 
 /* --- common header ---------------------------------------------------------------------------- */
@@ -90,38 +91,40 @@ const char *iw_wire_sctp_cause_name(uint16_t cause);
 struct iw_sctp_hdr {
 	uint16_t sport, dport;
 	uint32_t vtag;
-	uint32_t checksum; /* CRC32c; on the wire least significant octet first */
+	uint32_t checksum; /* CRC32c; on the wire the least significant octet is first */
 };
-/* 12, or 0: fewer octets. */
+/* Returns the length, 12. 0: more octets are needed. */
 int iw_wire_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len);
-/* 12, or IW_E_INVAL: cap is too small. */
+/* Returns the length, 12. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in);
 void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h);
-/* RFC 9260 6.8: of a whole packet, as if its checksum field were zero. len >= 12. */
+/* RFC 9260 6.8: the checksum of a packet, computed as if its field were 0. len is at least 12. */
 uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len);
 
 /* --- chunks, parameters, causes --------------------------------------------------------------- */
 
 struct iw_sctp_chunk {
 	uint8_t type, flags;
-	uint16_t len;         /* as on the wire: 4 and the value */
-	const uint8_t *value; /* points into the decoded octets (borrowed) */
+	uint16_t len;         /* the length field: 4 and the value */
+	const uint8_t *value; /* borrowed from the decoded octets */
 	size_t value_len;
 };
 /*
- * Octets to the next chunk: len rounded up to four, or all there is when the last padding is missing.
- * 0: the chunk goes on behind src (a chunk must lie in its packet as a whole). IW_E_FORMAT: a length below 4.
+ * Returns the octets to the next chunk: the length, rounded up to a multiple of four, or all octets
+ * if the last padding is missing. 0: the chunk is longer than len (RFC 9260 6.10: a chunk is not
+ * divided between packets). IW_E_FORMAT: the length field is below 4.
  */
 int iw_wire_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t len);
 /*
- * Writes header (len is value_len + 4, whatever in->len says), value and zero padding; value NULL: its
- * octets are the caller's to fill. Octets written, a multiple of four; IW_E_INVAL: cap is too small.
+ * Writes the header, with the length value_len + 4 (in->len is ignored), the value and zero
+ * padding. value NULL: the caller fills the octets of the value. Returns the octets written, a
+ * multiple of four. IW_E_INVAL: cap or the length field is too small.
  */
 int iw_wire_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in);
-/* One line about any chunk: what a reader of traces wants to know of it. No newline. */
+/* Appends the chunk with its main fields. */
 void iw_wire_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c);
 
-/* A parameter or an error cause; decode and encode as for chunks. */
+/* A parameter or an error cause; decoded and encoded as a chunk. value is borrowed. */
 struct iw_sctp_param {
 	uint16_t type, len;
 	const uint8_t *value;
@@ -132,8 +135,9 @@ int iw_wire_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_par
 void iw_wire_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p);
 void iw_wire_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p);
 
-/* --- what chunks carry ------------------------------------------------------------------------ */
+/* --- values of chunks ------------------------------------------------------------------------- */
 
+/* DATA (RFC 9260 3.3.1). */
 struct iw_sctp_data {
 	uint32_t tsn;
 	uint16_t stream, ssn;
@@ -141,14 +145,15 @@ struct iw_sctp_data {
 	const uint8_t *data; /* borrowed */
 	size_t len;
 };
-/* value is that of a DATA chunk. Octets consumed, all; 0: fewer than 12. */
+/* Decodes the value of the chunk and returns len. 0: fewer than 12 octets, or more than a chunk can
+ * have. */
 int iw_wire_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len);
-/* The 16 octets of chunk header and DATA header in front of in->len octets of user data, which are not
- * written. 16, or IW_E_INVAL: cap or in->len does not fit. */
+/* Writes the chunk header and the DATA header of in->len octets of user data, but not the user
+ * data. Returns the length, 16. IW_E_INVAL: cap is too small, or in->len too large. */
 int iw_wire_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags,
 			     const struct iw_sctp_data *in);
 
-/* INIT and INIT ACK. */
+/* INIT and INIT ACK (RFC 9260 3.3.2, 3.3.3). */
 struct iw_sctp_init {
 	uint32_t tag, a_rwnd;
 	uint16_t os, mis;
@@ -156,22 +161,26 @@ struct iw_sctp_init {
 	const uint8_t *params; /* borrowed */
 	size_t params_len;
 };
-/* Octets consumed, all; 0: fewer than 16. */
+/* Decodes the value of the chunk and returns len. 0: fewer than 16 octets, or more than a chunk can
+ * have. */
 int iw_wire_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len);
-/* The value: 16 octets and the parameters (params NULL: none). Octets written or IW_E_INVAL. */
+/* Writes the value: 16 octets and the parameters (params NULL: none). Returns its length.
+ * IW_E_INVAL: cap is too small, or the parameters are too long. */
 int iw_wire_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in);
 
+/* SACK (RFC 9260 3.3.4). */
 struct iw_sctp_sack {
 	uint32_t cum, a_rwnd;
 	uint16_t ngaps, ndups;
-	const uint8_t *gaps; /* ngaps * 4 octets, borrowed */
-	const uint8_t *dups; /* ndups * 4 */
+	const uint8_t *gaps; /* 4 * ngaps octets, borrowed */
+	const uint8_t *dups; /* 4 * ndups octets, borrowed */
 };
-/* Octets consumed; 0: fewer than the counts say. */
+/* Decodes the value of the chunk and returns its length. 0: fewer octets than the two counts
+ * need. */
 int iw_wire_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t len);
-/* The value. Octets written or IW_E_INVAL. */
+/* Writes the value and returns its length. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack *in);
-/* Gap block i: its ends as offsets from cum (RFC 9260 3.3.4). */
+/* The ends of gap block i, as offsets from cum (RFC 9260 3.3.4). */
 static inline uint16_t iw_sctp_gap_start(const struct iw_sctp_sack *s, size_t i)
 {
 	return iw_get_be16(s->gaps + 4 * i);
@@ -181,7 +190,7 @@ static inline uint16_t iw_sctp_gap_end(const struct iw_sctp_sack *s, size_t i)
 	return iw_get_be16(s->gaps + 4 * i + 2);
 }
 
-/* Octets of padding behind len octets. */
+/* Octets of padding after len octets. */
 static inline size_t iw_sctp_pad(size_t len)
 {
 	return -len & 3;

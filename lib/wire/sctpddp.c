@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The two payloads of a DDP association's DATA chunks: octets to structs, back, and to text. */
+/* Decodes, encodes and prints the user data of DATA chunks that carry DDP. */
 #include "wire/sctpddp.h"
 
 #include <limits.h>
@@ -8,8 +8,6 @@
 #include <iwarp/err.h>
 
 #include "util/num.h"
-
-#define CONTROL_LEN (IW_SCTP_SSN_LEN + 2)
 
 const char *iw_wire_sctp_fn_name(uint16_t fn)
 {
@@ -35,27 +33,27 @@ const char *iw_wire_sctp_fn_name(uint16_t fn)
 int iw_wire_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len)
 {
 	*out = (struct iw_sctp_control){ 0 };
-	if (len < CONTROL_LEN)
+	if (len < IW_SCTP_CONTROL_LEN)
 		return 0;
 	if (len > INT_MAX)
 		return IW_E_INVAL;
 	out->ssn = iw_get_be16(src);
 	out->fn = iw_get_be16(src + 2);
-	out->pd = src + CONTROL_LEN;
-	out->pd_len = len - CONTROL_LEN;
+	out->pd = src + IW_SCTP_CONTROL_LEN;
+	out->pd_len = len - IW_SCTP_CONTROL_LEN;
 	return (int)len;
 }
 
 int iw_wire_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in)
 {
-	if (cap < CONTROL_LEN || cap - CONTROL_LEN < in->pd_len ||
-	    in->pd_len > INT_MAX - CONTROL_LEN)
+	if (cap < IW_SCTP_CONTROL_LEN || cap - IW_SCTP_CONTROL_LEN < in->pd_len ||
+	    in->pd_len > INT_MAX - IW_SCTP_CONTROL_LEN)
 		return IW_E_INVAL;
 	iw_put_be16(dst, in->ssn);
 	iw_put_be16(dst + 2, in->fn);
 	if (in->pd_len)
-		memcpy(dst + CONTROL_LEN, in->pd, in->pd_len);
-	return (int)(CONTROL_LEN + in->pd_len);
+		memcpy(dst + IW_SCTP_CONTROL_LEN, in->pd, in->pd_len);
+	return (int)(IW_SCTP_CONTROL_LEN + in->pd_len);
 }
 
 void iw_wire_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RFC 5043 5.2: what DATA chunks of a DDP association carry: DDP-SSN and segment, or DDP-SSN,
- * function code, Private Data.
+ * User data of DATA chunks that carry DDP (RFC 5043 5.2): DDP-SSN and segment, or DDP-SSN, Function
+ * Code and Private Data.
  */
 #ifndef IW_WIRE_SCTPDDP_H
 #define IW_WIRE_SCTPDDP_H
@@ -18,6 +18,8 @@
 #define IW_SCTP_ADAPTATION_DDP_RDMA_02 2
 #define IW_SCTP_PD_MAX                 512
 #define IW_SCTP_SSN_LEN                2
+/* DDP-SSN and Function Code */
+#define IW_SCTP_CONTROL_LEN            4
 
 enum iw_sctp_fn {
 	IW_SCTP_FN_INITIATE = 1,
@@ -28,28 +30,29 @@ enum iw_sctp_fn {
 	IW_SCTP_FN_ENH_ACCEPT = 6,
 	IW_SCTP_FN_ENH_REJECT = 7,
 };
-/* "Initiate", "Enhanced Accept", ...; "unassigned" for the rest. */
+/* Returns "Initiate", "Enhanced Accept", ..., or "unassigned". */
 const char *iw_wire_sctp_fn_name(uint16_t fn);
 
-/* PPID 17. pd points into the decoded octets (borrowed). */
+/* A DDP Stream Session Control message, PPID 17. */
 struct iw_sctp_control {
 	uint16_t ssn, fn;
-	const uint8_t *pd;
+	const uint8_t *pd; /* borrowed from the decoded octets */
 	size_t pd_len;
 };
 /*
- * Consumed octets, all of them: a message is a whole one. 0: fewer than the 4 octets of DDP-SSN and
- * Function Code. Private Data above 512 octets decodes too. IW_E_INVAL: len above INT_MAX.
+ * Decodes a whole message and returns len. 0: fewer than the 4 octets of DDP-SSN and Function Code.
+ * IW_E_INVAL: len is above INT_MAX. More than 512 octets of Private Data are no error.
  */
 int iw_wire_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len);
-/* Octets written, or IW_E_INVAL when cap is too small. */
+/* Returns the length. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in);
-/* "DDP Stream Session Initiate DDP-SSN 0 Private Data 3": one line, no newline. */
+/* Appends "DDP Stream Session Initiate DDP-SSN 0 Private Data 3", without a newline. */
 void iw_wire_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c);
 
-/* PPID 16: the segment follows behind. Consumed octets (2), 0: more are needed. */
+/* Decodes the DDP-SSN before a DDP segment, PPID 16. Returns its length, 2. 0: more octets are
+ * needed. */
 int iw_wire_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len);
-/* Octets written (2), or IW_E_INVAL when cap is too small. */
+/* Returns the length, 2. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_segment_encode(uint8_t *dst, size_t cap, uint16_t ssn);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The capture decoder over hostile captures. The first octet chooses between frames as they stand
- * in the input, a conversation over TCP in which the input says what two ends send (set-up frames,
- * octets of any kind at any place, and sound FPDUs that it may spoil), and one over SCTP (chunks of
- * any kind, messages of any stream in any order, fragments). Limits are small, so that they are
- * reached. Every event is explained, filtered and goes through both writers.
+ * The decoder with hostile captures. The first octet selects one of three: frames from the input; a
+ * connection over TCP, for which the input selects set-up frames, any octets at any position, and
+ * FPDUs that it may damage; an association over SCTP, with any chunks, messages of any stream in
+ * any order, and fragments. Limits are small, so that they are reached. Each event is explained,
+ * filtered and written by both writers.
  */
 #include "capture_maker.h"
 #include "transfer/protocol/hello.h"
@@ -31,7 +31,7 @@ static uint16_t u16(struct input *in)
 	return (uint16_t)(high << 8 | u8(in));
 }
 
-/* n octets of the input, or what is left of it. */
+/* Takes n octets of the input, or the rest of it. */
 static const uint8_t *take(struct input *in, size_t *n)
 {
 	const uint8_t *p = in->p;
@@ -48,7 +48,7 @@ static void must(bool what)
 		abort();
 }
 
-/* Every field lies in the octets that it says it borrows, and its line is one line. */
+/* The octets of each field can be read, and its text is one line. */
 static void look_at_fields(const struct iw_cap_event *ev)
 {
 	static struct iw_cap_field field[IW_CAP_FIELDS_MAX];
@@ -88,7 +88,7 @@ static void look_at_align(const struct iw_cap_align *a)
 		must(t.len > 0 && t.len < 100);
 }
 
-/* One line of printable characters, whatever the message holds. */
+/* Each message is one line of printable characters. */
 static void look_at_transfer(const struct iw_cap_event *ev)
 {
 	static char line[IW_CAP_LINE];
@@ -118,7 +118,7 @@ static void look_at_payload(const struct iw_cap_event *ev)
 	}
 }
 
-/* Private Data of the transfer protocol: its first octets are right, and some of the rest. */
+/* Private Data of the transfer protocol: the first octets are valid, and some of the rest. */
 static size_t transfer_pd(uint8_t *pd, struct input *in)
 {
 	struct iw_hello h = { .major_max = 3,
@@ -138,7 +138,7 @@ static size_t transfer_pd(uint8_t *pd, struct input *in)
 	return n;
 }
 
-/* A segment of a Send whose octets are those of the input. */
+/* A segment of a Send with octets of the input. */
 static size_t iw_cap_transfer_segment(uint8_t *p, struct input *in)
 {
 	uint8_t how = u8(in);
@@ -200,7 +200,7 @@ static void frames(struct maker *m, struct input *in)
 	}
 }
 
-/* What one end sends next. */
+/* One end sends its next octets. */
 struct end {
 	bool markers, crc;
 	uint64_t pos;
@@ -218,7 +218,7 @@ static void sound_fpdu(struct maker *m, struct end *e, unsigned from, struct inp
 	if (spoil)
 		fpdu[u16(in) % n] ^= (uint8_t)(u8(in) | 1);
 	e->pos += n;
-	/* A thousand segments of one octet find no more than eight do. */
+	/* A thousand segments of one octet test no more than eight. */
 	step = IW_MAX(1 + u16(in) % (size_t)9000, n / 8);
 	for (size_t at = 0; at < n; at += step)
 		say(m, from, fpdu + at, IW_MIN(step, n - at));
@@ -250,7 +250,7 @@ static void conversation(struct maker *m, struct input *in)
 			p = take(in, &n);
 			say(m, from, p, n);
 			break;
-		case 1: /* octets somewhere else */
+		case 1: /* octets at another position */
 			n = u8(in);
 			{
 				int16_t off = (int16_t)u16(in);
@@ -260,7 +260,7 @@ static void conversation(struct maker *m, struct input *in)
 					  m->seq[1 - from], p, n);
 			}
 			break;
-		case 2: /* octets that are not captured */
+		case 2: /* octets missing from the capture */
 			m->seq[from] += u16(in);
 			break;
 		case 3:
@@ -275,7 +275,7 @@ static void conversation(struct maker *m, struct input *in)
 			(void)tcp(m, from, u8(in), m->seq[from] + u8(in), m->seq[1 - from] + u8(in),
 				  NULL, 0);
 			break;
-		case 8: /* a set-up frame, whatever its fields */
+		case 8: /* a set-up frame with any fields */
 			n = u16(in) % 600;
 			p = take(in, &n);
 			{
@@ -291,7 +291,7 @@ static void conversation(struct maker *m, struct input *in)
 		case 10: /* another connection */
 			m->port[0] = u8(in) % 8;
 			break;
-		case 11: /* many octets ahead */
+		case 11: /* many early octets */
 		{
 			static const uint8_t zeros[1000];
 
@@ -302,14 +302,14 @@ static void conversation(struct maker *m, struct input *in)
 		case 12:
 			(void)tcp(m, from, SYN, m->seq[from]++, 0, NULL, 0);
 			break;
-		case 13: /* all of it is acknowledged */
+		case 13: /* all octets are acknowledged */
 			(void)tcp(m, from, ACK, m->seq[from], m->seq[1 - from], NULL, 0);
 			break;
 		case 14: /* Private Data of the transfer protocol */
 			n = transfer_pd(octets, in);
 			say_mpa(m, from, op & 0x20, IW_MPA_C, 1, octets, n);
 			break;
-		default: /* a message of it */
+		default: /* a message of the transfer protocol */
 			n = iw_cap_transfer_segment(octets, in);
 			n = make_fpdu(fpdu, end[from].pos, end[from].markers, end[from].crc, octets,
 				      n);
@@ -320,7 +320,7 @@ static void conversation(struct maker *m, struct input *in)
 	}
 }
 
-/* A DDP segment of any operation, its octets from the input where they matter. */
+/* A DDP segment with any opcode, whose decoded octets are from the input. */
 static size_t any_segment(uint8_t *p, struct input *in)
 {
 	uint8_t opcode = u8(in) & 0xf;
@@ -374,18 +374,18 @@ static void association(struct maker *m, struct input *in)
 			p = take(in, &n);
 			say_chunk(m, from, u8(in), u8(in), p, n);
 			break;
-		case 4: /* any octets behind a common header */
+		case 4: /* any octets after a common header */
 			n = u8(in);
 			p = take(in, &n);
 			say_chunks(m, from, p, n);
 			break;
-		case 5: /* TSNs that are not captured, or come again */
+		case 5: /* missing or repeated TSNs */
 			m->tsn[from] += (uint32_t)(int8_t)u8(in);
 			break;
 		case 6:
 			m->tsn[from] += (uint32_t)u16(in) << 8;
 			break;
-		case 7: /* a fragment, or a message that is ordered */
+		case 7: /* a fragment, or an ordered message */
 			n = u8(in);
 			p = take(in, &n);
 			say_chunks(m, from, chunk,
@@ -405,14 +405,14 @@ static void association(struct maker *m, struct input *in)
 		case 11:
 			say_init(m, from, 1 + u8(in) % 2, u16(in), u8(in) % 3);
 			break;
-		case 12: /* many ahead of their turn */
+		case 12: /* many early messages */
 			for (uint16_t i = 1, k = u8(in) % 40; i < k; i++) {
 				iw_put_be16(data, i + 100);
 				memset(data + 2, 0x41, 18);
 				say_data(m, from, i % 3, 16, data, 20);
 			}
 			break;
-		case 13: /* a train */
+		case 13: /* consecutive packets in one frame */
 			n = make_chunk(chunk, 3, 0, "0123456789ab", 12);
 			n = make_sctp(m, data, from, m->tag[1 - from], chunk, n);
 			n += make_sctp(m, data + n, from, m->tag[1 - from], chunk, 16);
@@ -451,7 +451,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		association(&m, &in);
 	else
 		conversation(&m, &in);
-	/* the tables, four connections, what waits, a segment and three messages */
+	/* the tables, four connections, queued data, a segment and three messages */
 	must(m.mem.bytes < 512 << 10);
 	m.n = 0;
 	maker_finish(&m);

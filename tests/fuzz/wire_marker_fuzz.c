@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Markers, and the arithmetic of where they fall. */
+/* Markers and their positions. */
 #include "wire/mpa.h"
 
 #include "fuzz/property.h"
 #include "util/num.h"
 
-/* RFC 5044 4.3, octet by octet: a marker where the position is a multiple of 512. */
+/* RFC 5044 4.3, octet by octet: a marker at each position that is a multiple of 512. */
 static size_t walked_len(uint32_t pos, size_t ulpdu_len)
 {
 	size_t len = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The 32 bits of enhanced connection set-up. */
+/* The 32 bits of enhanced data (RFC 6581 9). */
 #include "wire/mpa.h"
 
 #include "fuzz/property.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Where FPDUs begin in TCP segments: what is counted, and the picture of it. */
+/* The histogram of where FPDUs begin in TCP segments. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void nothing_is_told_unasked(void **state)
 	assert_true(maker_fini(&m));
 }
 
-/* Its place is that in the segment as it was sent, wherever the new octets begin. */
+/* The offset counts from the start of the segment, not from its first new octet. */
 static void an_overlap_does_not_move_the_start(void **state)
 {
 	const struct iw_cap_align *a;
@@ -122,7 +122,7 @@ static void the_picture_leaves_out_what_is_zero(void **state)
 			assert_int_equal(i, IW_ARRAY_LEN(want));
 			return;
 		}
-		/* numbers stand right */
+		/* numbers are aligned right */
 		assert_string_equal(line + strspn(line, " "), want[i] + strspn(want[i], " "));
 	}
 	fail_msg("too many lines");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Fields explained: each with the octets, value and clause that the RFC gives it. */
+/* Explained fields have the octets, value and clause of the RFC. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static size_t fields;
 static char text[131072];
 static size_t events;
 
-/* The explanation of the last event that has one. */
+/* Explains the event, and keeps the explanation of the last event that has one. */
 static void look_at(const struct iw_cap_event *ev)
 {
 	struct iw_cap_explanation x = { .field = field };
@@ -88,7 +88,7 @@ static void an_fpdu_is_explained_from_its_length_to_its_crc(void **state)
 	assert_true(named("DDP tagged, RDMAP", "TO")->value == 0x1122334455667788);
 	assert_string_equal(named("CRC", "CRC")->meaning, "good");
 	assert_string_equal(named("PAD", "PAD")->clause, "RFC 5044 4.1");
-	/* Every octet of it is in a field, and they follow each other. */
+	/* The fields contain all octets of the FPDU, in order. */
 	for (size_t i = 0; i < fields; i++) {
 		assert_true(field[i].off <= off);
 		off = IW_MAX(off, (size_t)field[i].off + field[i].len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Filters: which events an STag, a stream and trouble let through. */
+/* Filters by STag, by stream and by errors. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static void an_stag_is_found_wherever_a_segment_names_it(void **state)
 	assert_true(passes(f, &ev));
 	ev.ddp.hdr.opcode = IW_OP_SEND_SE_INV;
 	assert_true(passes(f, &ev));
-	/* the field is there and means nothing */
+	/* this message does not use the field */
 	ev.ddp.hdr.opcode = IW_OP_SEND;
 	assert_false(passes(f, &ev));
 	ev.ddp.rreq = &other;
@@ -73,7 +73,7 @@ static void an_stag_is_found_wherever_a_segment_names_it(void **state)
 	ev.ddp.term = NULL;
 	ev.ddp.has_header = false;
 	assert_false(passes(f, &ev));
-	/* what is no segment names none */
+	/* an event that is not a segment names no STag */
 	ev = (struct iw_cap_event){ .kind = IW_CAP_MPA, .flow = &tcp };
 	assert_false(passes(f, &ev));
 }
@@ -95,7 +95,7 @@ static void a_stream_is_a_connection_or_one_of_an_association(void **state)
 	assert_false(passes(f, &ev));
 	ev.session.chunk.stream = 17;
 	assert_true(passes(f, &ev));
-	/* what happens to the association happens to all of its streams */
+	/* events of the association belong to all of its streams */
 	ev = (struct iw_cap_event){ .kind = IW_CAP_SCTP, .flow = &sctp };
 	assert_true(passes(f, &ev));
 	ev.flow = &(const struct iw_cap_flow){ .id = 5 };
@@ -151,7 +151,7 @@ static void an_error_goes_with_the_segment_that_it_is_about(void **state)
 	(void)state;
 	assert_true(iw_cap_filter(&f, &ev));
 	assert_true(iw_cap_filter(&f, &error));
-	/* and the second one of it */
+	/* and so does the second error of the segment */
 	assert_true(iw_cap_filter(&f, &error));
 	error.frame = 8;
 	assert_false(iw_cap_filter(&f, &error));

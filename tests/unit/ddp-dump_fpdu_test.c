@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* FPDUs, markers and CRCs: good ones of every size, bad ones, and finding boundaries again. RFC
- * 5044 4 and 6. */
+/* FPDUs, markers and CRCs, good and bad, and the search for FPDU boundaries (RFC 5044 4 and 6). */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -14,7 +13,7 @@
 #include "rng.h"
 #include "vectors/mpa.h"
 
-/* A stream under way: end 0 sends, pos octets so far. */
+/* A stream in full operation: end 0 has sent pos octets. */
 struct sender {
 	struct maker m;
 	bool markers, crc;
@@ -43,7 +42,7 @@ static void end(struct sender *s)
 	free(s);
 }
 
-/* Builds the next Send, with that much payload, in s->fpdu. */
+/* Makes the next Send with len octets of payload in s->fpdu. */
 static void build(struct sender *s, size_t payload)
 {
 	static uint8_t ulpdu[66000];
@@ -59,7 +58,7 @@ static void send_fpdu(struct sender *s, size_t payload)
 	say(&s->m, 0, s->fpdu, s->len);
 }
 
-/* It exists, but its frame was not captured. The peer acknowledges it. */
+/* The FPDU is sent and acknowledged, but not captured. */
 static void lose_fpdu(struct sender *s, size_t payload)
 {
 	build(s, payload);
@@ -67,7 +66,7 @@ static void lose_fpdu(struct sender *s, size_t payload)
 	(void)tcp(&s->m, 1, ACK, s->m.seq[1], s->m.seq[0], NULL, 0);
 }
 
-/* Time enough for a hole to count as lost. */
+/* Enough time for a hole to count as lost. */
 static void wait_for_holes(struct sender *s)
 {
 	s->m.now_ns += IW_SEC(2);
@@ -100,7 +99,7 @@ static const struct iw_fault *error(const struct sender *s, size_t i)
 	return &t->ev.error;
 }
 
-/* --- good ones --- */
+/* --- valid FPDUs --- */
 
 static void every_length_is_walked_with_and_without_markers(void **state)
 {
@@ -145,7 +144,7 @@ static void an_fpdu_of_the_largest_length_spans_segments(void **state)
 	}
 }
 
-/* RFC 5044 figures 5 and 6: the octets as printed there. */
+/* The octets of RFC 5044 figures 5 and 6. */
 static void the_figures_of_rfc_5044_have_good_crcs(void **state)
 {
 	struct sender *s = begin(true, true);
@@ -205,7 +204,7 @@ static void pad_octets_that_are_not_zero_are_a_deviation_that_the_crc_covers(voi
 	}
 }
 
-/* --- bad ones --- */
+/* --- faulty FPDUs --- */
 
 static void a_bad_crc_is_an_error_and_the_next_fpdu_is_found(void **state)
 {
@@ -229,7 +228,7 @@ static void a_bad_crc_is_an_error_and_the_next_fpdu_is_found(void **state)
 	}
 }
 
-/* RFC 5044 6: the length of an FPDU whose CRC failed is not to be trusted. */
+/* RFC 5044 6: a receiver must not trust the length of an FPDU with a bad CRC. */
 static void a_corrupt_length_loses_the_boundaries_until_a_good_crc(void **state)
 {
 	struct sender *s = begin(false, true);
@@ -242,7 +241,7 @@ static void a_corrupt_length_loses_the_boundaries_until_a_good_crc(void **state)
 	for (int i = 0; i < 10; i++)
 		send_fpdu(s, 100);
 	assert_int_equal(ddp(s, 1)->crc, IW_CAP_CRC_BAD);
-	/* three FPDUs were swallowed by the wrong length, the one behind it is told by its CRC */
+	/* the wrong length covers three FPDUs; the next one is found by its CRC */
 	assert_int_equal(ddp(s, ddps(s) - 1)->hdr.msn, 12);
 	assert_int_equal(ddp(s, ddps(s) - 1)->crc, IW_CAP_CRC_GOOD);
 	assert_true(ddps(s) >= 9);
@@ -255,7 +254,7 @@ static void crcs_that_are_all_wrong_are_told_one_by_one(void **state)
 	struct sender *s = begin(false, false);
 
 	(void)state;
-	/* CRC was agreed, but the sender leaves it zero */
+	/* CRCs are agreed, but the sender's field is 0 */
 	maker_fini(&s->m);
 	maker_init(&s->m, NULL);
 	set_up(&s->m, IW_MPA_C, IW_MPA_C);
@@ -292,7 +291,7 @@ static void a_marker_that_points_elsewhere_is_an_error(void **state)
 	(void)state;
 	send_fpdu(s, 100);
 	build(s, 1000);
-	/* the first marker in it lies at 512; the CRC covers the wrong value */
+	/* the first marker is at 512; the CRC covers its wrong value */
 	iw_put_be16(s->fpdu + 512 - (s->pos - s->len) + 2, 16);
 	crc = iw_crc32c(0, s->fpdu, s->len - 4);
 	iw_put_le32(s->fpdu + s->len - 4, crc);
@@ -306,7 +305,7 @@ static void a_marker_that_points_elsewhere_is_an_error(void **state)
 	end(s);
 }
 
-/* RFC 5044 4.3: the two low bits count as zero, RESERVED is ignored. */
+/* RFC 5044 4.3: the receiver ignores the two low bits and RESERVED. */
 static void low_bits_of_fpduptr_and_reserved_do_not_matter(void **state)
 {
 	struct sender *s = begin(true, true);
@@ -353,7 +352,7 @@ static void garbage_is_a_few_errors_and_then_silence(void **state)
 		struct sender *s = begin(i & 1, i & 2);
 
 		rng_fill(&r, junk, sizeof(junk));
-		/* no start of DDP looks like this, and no marker */
+		/* neither a DDP header nor a marker */
 		memset(junk, 0x01, 4);
 		for (int k = 0; k < 200; k++) {
 			say(&s->m, 0, junk, sizeof(junk));
@@ -429,7 +428,7 @@ static void a_hole_in_the_header_leaves_lengths_and_no_header(void **state)
 	assert_int_equal(ddp(s, 0)->segment_len, 1018);
 	assert_int_equal(iw_cap_totals(s->m.cap)->headless, 1);
 	assert_int_equal(ddp(s, 1)->hdr.msn, 2);
-	/* MSN 1 was not seen, so MSN 2 is no error */
+	/* MSN 1 was not captured, so MSN 2 is not an error */
 	assert_int_equal(errors(s), 0);
 	end(s);
 }
@@ -479,7 +478,7 @@ static void a_guess_that_fails_tells_nothing(void **state)
 	(void)state;
 	send_fpdu(s, 100);
 	lose_fpdu(s, 100);
-	/* looks like a Send at the start of a segment, but is the middle of something */
+	/* looks like a Send at the start of a segment, but is payload */
 	memset(segment, 0x77, sizeof(segment));
 	iw_put_be16(segment, 200);
 	(void)make_send(segment + 2, 9, 0, true, 0);
@@ -496,7 +495,7 @@ static void a_guess_that_fails_tells_nothing(void **state)
 	end(s);
 }
 
-/* Segments that begin nowhere near an FPDU: only markers tell. */
+/* No FPDU begins at the start of a segment: only markers show the boundaries. */
 static void boundaries_are_found_again_by_a_marker(void **state)
 {
 	(void)state;
@@ -528,7 +527,7 @@ static void boundaries_are_found_again_by_a_marker(void **state)
 			assert_int_equal(count_tcp(&s->m, IW_CAP_TCP_LOSS), 1);
 			assert_true(nth(&s->m, IW_CAP_TCP, 0)->ev.tcp.sync ||
 				    count_tcp(&s->m, IW_CAP_TCP_RESYNC) == 1);
-			/* at most what the hole and the way to the next boundary cost */
+			/* at most the octets of the hole, and those up to the next boundary */
 			assert_true(before + 3 + 3 * 997 / (payload + 24) >= 60);
 			assert_int_equal(ddp(s, before - 1)->hdr.msn, 60);
 			assert_int_equal(ddp(s, before - 1)->position, s->pos - s->len);
@@ -575,8 +574,8 @@ static void damage_is_judged_alike_however_the_stream_is_cut(void **state)
 			memcpy(all + len, s->fpdu, s->len);
 			len += s->len;
 		}
-		/* all in large segments, octet by octet, and in odd sizes: no guess depends on
-		 * where segments begin, since nothing is lost */
+		/* in large segments, octet by octet, and in odd sizes: the result is the same,
+		 * because nothing is lost */
 		for (int way = 0; way < 3; way++) {
 			size_t step = way == 0 ? 60000 : way == 1 ? 1 : 777;
 
@@ -638,7 +637,7 @@ static void a_sound_header_with_a_bad_crc_is_told_even_behind_nonsense(void **st
 	end(s);
 }
 
-/* The marker in front of an FPDU is the first octet that its CRC covers. */
+/* The CRC of an FPDU begins with the marker before it. */
 static void an_fpdu_right_behind_a_marker_is_found_with_that_marker(void **state)
 {
 	static uint8_t all[20 * 1024];
@@ -650,7 +649,7 @@ static void an_fpdu_right_behind_a_marker_is_found_with_that_marker(void **state
 		assert_int_equal(s->len, 1024);
 		memcpy(all + i * 1024, s->fpdu, 1024);
 	}
-	/* the hole ends 24 octets in front of such a marker */
+	/* the hole ends 24 octets before such a marker */
 	say(&s->m, 0, all, 3000);
 	s->m.seq[0] += 1072;
 	say(&s->m, 0, all + 4072, sizeof(all) - 4072);

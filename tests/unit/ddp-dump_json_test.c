@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines of JSON: valid whatever a peer sent, with the keys that the man page promises. */
+/* Events as lines of JSON: always valid, with the keys of the man page. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 static char buf[IW_CAP_LINE];
 
-/* The line as an object; the test fails when it is not one, or when it was cut. */
+/* Parses the line. The test fails if it is not a JSON object, or is cut. */
 static struct json_object *parsed(const struct iw_text *t)
 {
 	struct json_object *o;
@@ -103,7 +103,7 @@ static void private_data_of_any_octets_stays_valid(void **state)
 	struct json_object *o;
 
 	(void)state;
-	/* all octets; and the longest line there is: each needs two characters as text */
+	/* all values of an octet; and the longest line, in which each octet needs two characters */
 	for (int way = 0; way < 2; way++) {
 		for (size_t i = 0; i < sizeof(pd); i++)
 			pd[i] = way ? '"' : (uint8_t)i;
@@ -209,7 +209,7 @@ static void look_at(const struct iw_cap_event *ev)
 	looked_at++;
 }
 
-/* Whatever comes out of the decoder is valid JSON, also what random octets make it say. */
+/* Events of random octets are valid JSON too. */
 static void every_event_of_random_streams_is_valid(void **state)
 {
 	struct rng r = { 5 };

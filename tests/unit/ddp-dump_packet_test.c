@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* From frames to TCP segments: every link type, IP options and extension headers, cut and
- * contradicting frames. */
+/* Finds TCP segments in frames: link types, IP options and extension headers, cut and contradictory
+ * frames. */
 #include "ddp-dump/packet.h"
 
 #include <setjmp.h>
@@ -32,8 +32,7 @@ static enum packet_kind parse_cut(struct packet *out, enum iw_cap_link link, con
 	assert_non_null(exact);
 	memcpy(exact, p, len);
 	kind = iw_cap_packet_parse(out, &f, 0);
-	/* Pointers into it must not be used behind this; the tests look at lengths and compare
-	 * octets here. */
+	/* The copy is freed below, so its octets are compared here. */
 	if (kind == PACKET_TCP && out->len)
 		assert_memory_equal(out->data, payload, out->len);
 	free(exact);
@@ -60,7 +59,7 @@ static void assert_is_segment(const struct packet *p, bool v6)
 	assert_int_equal(p->missing, 0);
 }
 
-/* A link header of that many octets with the type at an offset, in front of a datagram. */
+/* Writes a link header of len octets, with the type at an offset, before a datagram. */
 static size_t framed(uint8_t *p, size_t hdr, size_t type_at, bool v6)
 {
 	memset(p, 0, hdr);
@@ -164,7 +163,7 @@ static void ip_and_tcp_options_are_stepped_over(void **state)
 	assert_is_segment(&p, false);
 }
 
-/* Puts an extension header of len octets behind the IPv6 header. */
+/* Inserts an extension header of len octets after the IPv6 header. */
 static size_t extended(uint8_t *p, uint8_t next, const uint8_t *ext, size_t len)
 {
 	uint8_t plain[128];
@@ -190,14 +189,14 @@ static void ipv6_extension_headers_are_stepped_over(void **state)
 				 PACKET_TCP);
 		assert_is_segment(&p, true);
 	}
-	/* AH counts in words of four octets, less two (RFC 4302 2.2) */
+	/* the length of AH is in words of four octets, minus two (RFC 4302 2.2) */
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 51, ah, sizeof(ah))), PACKET_TCP);
 	assert_is_segment(&p, true);
 	/* RFC 6946: a fragment that is the whole datagram */
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 44, atomic, sizeof(atomic))),
 			 PACKET_TCP);
 	assert_is_segment(&p, true);
-	/* ESP hides what follows */
+	/* ESP encrypts the next header */
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 50, atomic, sizeof(atomic))),
 			 PACKET_OTHER);
 }
@@ -213,7 +212,7 @@ static void fragments_are_told_apart(void **state)
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_FRAGMENT);
 	iw_put_be16(f + 6, 0x0001);
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_FRAGMENT);
-	/* DF alone is none */
+	/* DF alone does not make a fragment */
 	iw_put_be16(f + 6, 0x4000);
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_TCP);
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 44, more, 8)), PACKET_FRAGMENT);
@@ -288,7 +287,7 @@ static void a_snap_length_leaves_the_payload_missing(void **state)
 	assert_int_equal(parse_cut(&p, IW_CAP_ETHERNET, f, n - 4, n), PACKET_TCP);
 	assert_int_equal(p.len, sizeof(payload) - 4);
 	assert_int_equal(p.missing, 4);
-	/* within TCP options: the header's end is known all the same */
+	/* within the TCP options: the length of the header is known */
 	f[14 + 20 + 12] = 6 << 4;
 	assert_int_equal(parse_cut(&p, IW_CAP_ETHERNET, f, 14 + 40, n), PACKET_TCP);
 	assert_int_equal(p.len, 0);
@@ -314,7 +313,8 @@ static void frames_cut_at_every_octet_are_cut_or_a_segment(void **state)
 				enum packet_kind kind = parse_cut(&p, rows[i].link, f, len, n);
 
 				assert_int_equal(kind, len < headers ? PACKET_CUT : PACKET_TCP);
-				/* The frame was that short: no snap length is to blame. */
+				/* The frame itself is too short: it was not cut by the snap
+				 * length. */
 				kind = parse(&p, rows[i].link, f, len);
 				assert_int_equal(kind, PACKET_MALFORMED);
 			}

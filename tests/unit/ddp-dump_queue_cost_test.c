@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The order of TSNs and DDP-SSNs, which the peer chooses, does not make SCTP costly to decode. */
+/* No order of TSNs and DDP-SSNs, which the peer chooses, makes SCTP costly to decode. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -44,11 +44,11 @@ static void begin(struct maker *m)
 	chunks = 0;
 }
 
-static struct way *way(const struct maker *m)
+static struct sctp_dir *sctp_dir(const struct maker *m)
 {
 	struct flow *f = iw_container_of(iw_list_first(&m->cap->lru[LRU_IWARP]), struct flow, link);
 
-	return &f->assoc->way[0];
+	return &f->assoc->dir[0];
 }
 
 static void end(struct maker *m)
@@ -59,7 +59,8 @@ static void end(struct maker *m)
 	assert_true(maker_fini(m));
 }
 
-/* A chunk of end 0 that is ahead of the next TSN by that many; without data it is of another protocol. */
+/* Sends a chunk of end 0, ahead of the next TSN by a distance. Without data it is of another
+ * protocol. */
 static void put(struct maker *m, uint32_t ahead, uint8_t flags, const void *data, size_t len)
 {
 	uint8_t chunk[256];
@@ -80,7 +81,7 @@ static void single_fragments_in_any_order_find_their_places(void **state)
 		shuffle(1);
 		for (size_t i = 0; i < N; i++)
 			put(&m, 2 * (reverse ? (uint32_t)(N - i) : order[i]) + 1, 0, "x", 1);
-		assert_int_equal(way(&m)->blocks, N);
+		assert_int_equal(sctp_dir(&m)->blocks, N);
 		end(&m);
 	}
 }
@@ -109,12 +110,12 @@ static void message_of_thousands_of_fragments_is_put_together(void **state)
 		assert_int_equal(count_kind(&m, IW_CAP_DDP), 1);
 		assert_int_equal(nth(&m, IW_CAP_DDP, 0)->ev.ddp.chunk.fragments, N);
 		assert_int_equal(nth(&m, IW_CAP_DDP, 0)->ev.ddp.hdr.opcode, IW_OP_SEND);
-		assert_int_equal(way(&m)->blocks, 0);
+		assert_int_equal(sctp_dir(&m)->blocks, 0);
 		end(&m);
 	}
 }
 
-/* Each chunk moves the window by one TSN, of which fragments that are kept are ahead. */
+/* Each chunk moves the window by one TSN, and the kept fragments are ahead of it. */
 static void losses_do_not_visit_fragments_ahead(void **state)
 {
 	struct maker m;
@@ -125,16 +126,16 @@ static void losses_do_not_visit_fragments_ahead(void **state)
 		put(&m, 8000 + 2 * i, B, "x", 1);
 	for (uint32_t i = 0; i < 2 * N - 1; i++)
 		put(&m, TSN_WINDOW + i, B | E, NULL, 0);
-	assert_int_equal(way(&m)->blocks, N);
-	assert_int_equal(way(&m)->losses, 2 * N - 1);
-	/* As many again: half of them lose what follows them. */
+	assert_int_equal(sctp_dir(&m)->blocks, N);
+	assert_int_equal(sctp_dir(&m)->losses, 2 * N - 1);
+	/* The same number again: half of them lose the TSN after them. */
 	for (uint32_t i = 2 * N - 1; i < 3 * N; i++)
 		put(&m, TSN_WINDOW + i, B | E, NULL, 0);
-	assert_in_range(way(&m)->blocks, 1, N - 1);
+	assert_in_range(sctp_dir(&m)->blocks, 1, N - 1);
 	end(&m);
 }
 
-/* With each chunk all of the window is lost. */
+/* Each chunk makes the whole window lost. */
 static void losses_of_whole_windows_cost_a_word_for_64_of_them(void **state)
 {
 	struct maker m;
@@ -143,7 +144,7 @@ static void losses_of_whole_windows_cost_a_word_for_64_of_them(void **state)
 	begin(&m);
 	for (uint32_t i = 2; i < 200; i++)
 		put(&m, i * TSN_WINDOW, B | E, NULL, 0);
-	assert_int_equal(way(&m)->losses, 198);
+	assert_int_equal(sctp_dir(&m)->losses, 198);
 	assert_in_range(m.cap->steps, 1, chunks * (TSN_WINDOW / 64 + MOST));
 	maker_finish(&m);
 	assert_true(maker_fini(&m));
@@ -165,19 +166,19 @@ static void early_messages_in_any_order_find_their_places(void **state)
 		(void)state;
 		begin(&m);
 		shuffle(3);
-		/* DDP-SSN 1 comes last. */
+		/* DDP-SSN 1 arrives last. */
 		for (uint32_t i = 0; i < N; i++)
 			put_send(&m, i, (uint16_t)(2 + (reverse ? N - 1 - i : order[i])));
-		assert_int_equal(way(&m)->blocks, N);
+		assert_int_equal(sctp_dir(&m)->blocks, N);
 		put_send(&m, N, 1);
-		assert_int_equal(way(&m)->blocks, 0);
+		assert_int_equal(sctp_dir(&m)->blocks, 0);
 		assert_int_equal(count_kind(&m, IW_CAP_DDP), N + 1);
 		assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 		end(&m);
 	}
 }
 
-/* Messages of all sizes, in fragments that arrive in no order, some of them twice. */
+/* Messages of all sizes, in fragments that arrive in random order, some of them twice. */
 static void fragments_of_many_messages_are_put_together(void **state)
 {
 	static struct {
@@ -223,7 +224,7 @@ static void fragments_of_many_messages_are_put_together(void **state)
 		for (size_t i = 0; i < messages; i++)
 			fragments -= nth(&m, IW_CAP_DDP, i)->ev.ddp.chunk.fragments;
 		assert_int_equal(fragments, 0);
-		assert_int_equal(way(&m)->blocks, 0);
+		assert_int_equal(sctp_dir(&m)->blocks, 0);
 		end(&m);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* SCTP as an onlooker sees it: packets on IP and in UDP, checksums, TSNs, fragments, addresses. */
+/* SCTP in captures: packets on IP and in UDP, checksums, TSNs, fragments, addresses. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void end(struct maker *m)
 	assert_true(maker_fini(m));
 }
 
-/* Send MSN msn of 5 octets, as DDP-SSN msn of stream 0. */
+/* Makes a Send of 5 octets with this MSN, which is also its DDP-SSN on stream 0. */
 static void say_send(struct maker *m, unsigned from, uint32_t msn)
 {
 	uint8_t segment[64];
@@ -55,7 +55,7 @@ static const struct iw_cap_totals *totals(const struct maker *m)
 
 /* --- packets --- */
 
-/* The vectors of the wire, as they are: nothing that the maker may have in common with the reader. */
+/* The vectors of the wire: they share no code with the decoder. */
 static void an_association_is_read_from_its_init_on(void **state)
 {
 	static const uint8_t *const packets[] = { sctp_init, sctp_initiate, sctp_segment,
@@ -124,7 +124,7 @@ static void associations_in_udp_differ_by_their_udp_ports(void **state)
 	end(&m);
 }
 
-/* Segmentation offload at the sender: several packets are captured as one. */
+/* Segmentation offload at the sender: several packets in one captured frame. */
 static void a_train_of_packets_is_taken_apart(void **state)
 {
 	uint8_t segment[64], data[80], chunk[128], p[4096];
@@ -152,7 +152,7 @@ static void a_train_of_packets_is_taken_apart(void **state)
 	end(&m);
 }
 
-/* Octets that look like the beginning of the next packet and are payload. */
+/* Payload that looks like the beginning of the next packet. */
 static void a_packet_that_holds_its_own_header_is_one_packet(void **state)
 {
 	uint8_t inner[20], chunks[200];
@@ -186,7 +186,7 @@ static void a_bad_checksum_is_an_error_and_the_packet_counts_for_nothing(void **
 	say_send(&m, 0, 1);
 	assert_int_equal(count_kind(&m, IW_CAP_DDP), 0);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
-	/* sent again as it should be: no retransmission, since nobody took the first one */
+	/* sent again correctly: not a retransmission, because the receiver dropped the first one */
 	m.checksum_error = 0;
 	m.tsn[0]--;
 	say_send(&m, 0, 1);
@@ -252,7 +252,7 @@ static void chunks_that_do_not_fit_are_an_error(void **state)
 
 /* --- associations --- */
 
-/* An association for DDP carries nothing else. */
+/* An association for DDP carries only DDP. */
 static void other_ppids_in_a_ddp_association_are_one_error(void **state)
 {
 	struct maker m;
@@ -307,12 +307,12 @@ static void the_indication_of_draft_02_gives_its_numbers(void **state)
 	assert_int_equal(ddp(&m, 0)->ddp.chunk.ssn, 2);
 	assert_int_equal(totals(&m)->out_of_order, 0);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
-	/* There PPID 17 is somebody else's. */
+	/* In that edition PPID 17 is foreign. */
 	say_data(&m, 0, 0, 17, "x", 1);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
 	end(&m);
 
-	/* From 0, as in RFC 5043, which it is not. */
+	/* A DDP-SSN from 0, as in RFC 5043, is wrong in that edition. */
 	maker_init(&m, NULL);
 	say_init(&m, 0, 1, 16, 2);
 	say_init(&m, 1, 2, 16, 2);
@@ -361,7 +361,7 @@ static void without_an_init_the_edition_is_the_one_that_was_asked_for(void **sta
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 	end(&m);
 
-	/* An INIT knows better. */
+	/* An INIT overrides the configured edition. */
 	maker_init_of(&m, NULL, &iw_sctpmap_draft_02);
 	begin_with(&m);
 	say_send(&m, 0, 1);
@@ -387,7 +387,7 @@ static void other_associations_cost_a_flow_and_say_nothing(void **state)
 	end(&m);
 }
 
-/* What counts is what both together allow. */
+/* The number of streams is the smaller of both ends' limits. */
 static void streams_that_differ_are_named(void **state)
 {
 	static const struct {
@@ -395,7 +395,7 @@ static void streams_that_differ_are_named(void **state)
 		unsigned deviations;
 	} rows[] = {
 		{ { 16, 16 }, { 16, 16 }, 0 },
-		{ { 10, 10 }, { 65535, 65535 }, 0 }, /* as a kernel asks */
+		{ { 10, 10 }, { 65535, 65535 }, 0 }, /* as the kernel requests */
 		{ { 20, 10 }, { 20, 10 }, 0 },
 		{ { 20, 10 }, { 20, 20 }, IW_CAP_DEV_STREAMS },
 	};
@@ -459,7 +459,8 @@ static void an_init_behind_the_end_begins_another_association(void **state)
 	assert_int_equal(count_sctp(&m, IW_CAP_SCTP_COMPLETE), 1);
 	sctp_set_up(&m);
 	assert_int_equal(totals(&m)->flows, 2);
-	/* and so does one with another tag, though the old one has not ended; the same is one again */
+	/* so does an INIT with another tag, although the old association has not ended; an equal
+	 * INIT is a retransmission */
 	m.tag[0]++;
 	sctp_set_up(&m);
 	say_init(&m, 0, 1, 16, 1);
@@ -496,7 +497,7 @@ static void a_chunk_sent_again_is_told_and_decoded_once(void **state)
 	assert_int_equal(count_kind(&m, IW_CAP_DDP), 3);
 	assert_int_equal(count_sctp(&m, IW_CAP_SCTP_AGAIN), 2);
 	assert_true(totals(&m)->repeated_octets == 2 * (2 + 18 + 5));
-	/* and behind a hole */
+	/* and after a hole */
 	m.tsn[0]++;
 	say_send(&m, 0, 5);
 	m.tsn[0]--;
@@ -536,11 +537,11 @@ static void a_lost_chunk_is_told_when_the_peer_goes_on_without_it(void **state)
 	say_send(&m, 0, 1);
 	m.tsn[0] += 3; /* DDP-SSN 2 to 4 */
 	say_send(&m, 0, 5);
-	/* nothing is lost as long as the peer has not acknowledged it */
+	/* nothing is lost before the peer acknowledges it */
 	for (int i = 0; i < 40; i++)
 		say_chunk(&m, 1, IW_SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
 	assert_int_equal(count_sctp(&m, IW_CAP_SCTP_LOSS), 0);
-	/* nor at once: captures hold packets in slightly wrong order */
+	/* nor at once: captures hold packets slightly out of order */
 	for (int i = 0; i < 20; i++)
 		say_sack(&m, 1);
 	assert_int_equal(count_sctp(&m, IW_CAP_SCTP_LOSS), 0);
@@ -556,14 +557,14 @@ static void a_lost_chunk_is_told_when_the_peer_goes_on_without_it(void **state)
 			assert_int_equal(m.told[i].ev.sctp.why, IW_CAP_WHY_GAP);
 		}
 	}
-	/* what follows the hole is judged again from there */
+	/* the order is checked again from the first message after the hole */
 	m.n = 0;
 	say_send(&m, 0, 6);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 	say_send(&m, 0, 8);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 	say_segment(&m, 0, 0, 7, (const uint8_t[20]){ 0x41, 0x43, [13] = 9 }, 20);
-	/* MSN 9 where 7 is expected, and then 8 where 10 is */
+	/* MSN 9, expected 7; then MSN 8, expected 10 */
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 2);
 	end(&m);
 }
@@ -657,7 +658,7 @@ static void fragments_whose_rest_is_lost_are_let_go(void **state)
 	end(&m);
 }
 
-/* What was not captured of the first one is no place for the second one. */
+/* The second fragment must not be placed over octets of the first that were not captured. */
 static void nothing_is_joined_across_a_hole(void **state)
 {
 	uint8_t chunk[64];
@@ -691,7 +692,7 @@ static void ordered_chunks_are_named(void **state)
 	end(&m);
 }
 
-/* --- bounds --- */
+/* --- limits --- */
 
 static void what_waits_is_bounded(void **state)
 {
@@ -708,7 +709,7 @@ static void what_waits_is_bounded(void **state)
 	for (uint32_t i = 0; i < 3000; i++) {
 		uint8_t segment[64];
 
-		/* never the one in turn; on many streams */
+		/* never the next one in order; on many streams */
 		say_segment(&m, 0, (uint16_t)i, (uint16_t)(5 + i % 7), segment,
 			    make_send(segment, 1, 0, true, 5));
 		m.n = 0;

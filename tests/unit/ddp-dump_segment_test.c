@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One segment judged: opcodes, queues, versions, order, Read Requests and Terminates, and the
- * departures that are named. */
+/* Rules of segments: opcodes, queues, versions, order, Read Requests and Terminates; deviations. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -122,7 +121,7 @@ static void every_opcode_as_it_should_be_is_no_error(void **state)
 	end(&t);
 }
 
-/* Says one segment in a stream of its own; the error it made, or 0. */
+/* Sends one segment in a new stream. Returns its error, or 0. */
 static int error_of(const struct iw_ddp *h, size_t payload)
 {
 	struct talk t;
@@ -206,12 +205,12 @@ static void a_segment_shorter_than_its_header_is_an_error(void **state)
 		struct talk t;
 
 		begin(&t);
-		/* RFC 5041 4.2: 14 octets are enough for a tagged one */
+		/* RFC 5041 4.2: a tagged header has 14 octets */
 		ulpdu[0] = len < 14 ? 0xc1 : 0x41;
 		say_ulpdu(&t, 0, ulpdu, len);
 		if (len == 0) {
-			/* No marker was agreed, yet four zeros look like one: RFC 5044 has no
-			 * ULPDU of length zero. */
+			/* Markers are not agreed, but four zeros look like one, because RFC 5044
+			 * has no ULPDU of length 0. */
 			assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 1);
 			end(&t);
 			continue;
@@ -233,7 +232,7 @@ static void version_zero_is_right_for_rdmac_peers_only(void **state)
 	(void)state;
 	begin_rev(&t, 0);
 	say_ddp(&t, 0, &h, NULL, 0);
-	/* siw answers Rev 0 and goes on with version 1 */
+	/* siw answers with Rev 0, and its segments have version 1 */
 	h.dv = h.rv = 1;
 	h.msn = 2;
 	say_ddp(&t, 0, &h, NULL, 0);
@@ -281,12 +280,12 @@ static void messages_of_several_segments_and_wrapping_msns_are_in_order(void **s
 	h.mo = 0;
 	say_ddp(&t, 0, &h, zeros, 50);
 	assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 0);
-	/* each direction and each queue counts by itself */
+	/* each direction and each queue has its own numbers */
 	h = (struct iw_ddp){ .dv = 1, .rv = 1, .opcode = 1, .qn = 1, .msn = 1, .last = true };
 	say_ddp(&t, 0, &h, zeros, 28);
 	say_ddp(&t, 1, &h, zeros, 28);
 	assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 0);
-	/* one error a jump: behind it the new number is what counts */
+	/* one error for each jump: then the order continues from the new number */
 	h.msn = 0xffffffff;
 	say_ddp(&t, 0, &h, zeros, 28);
 	assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 1);
@@ -310,13 +309,13 @@ static void what_follows_a_terminate_is_an_error(void **state)
 	h = (struct iw_ddp){ .dv = 1, .rv = 1, .opcode = 3, .msn = 1, .last = true };
 	say_ddp(&t, 0, &h, zeros, 4);
 	assert_int_equal(nth(&t.m, IW_CAP_ERROR, 0)->ev.error.err, IW_E_STATE);
-	/* the other direction may go on */
+	/* the other direction may continue */
 	say_ddp(&t, 1, &h, zeros, 4);
 	assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 1);
 	end(&t);
 }
 
-/* --- messages with headers of their own --- */
+/* --- messages with RDMAP headers --- */
 
 static void a_read_request_is_decoded(void **state)
 {
@@ -376,8 +375,8 @@ static void a_terminate_as_rfc_5040_has_it_is_read_so(void **state)
 	end(&t);
 }
 
-/* Linux siw on a little-endian machine; the octets are those of traces/term-badread, term-norecv
- * and term-oobwrite. */
+/* Linux siw on a little-endian machine: octets of traces/term-badread, term-norecv and
+ * term-oobwrite. */
 static void a_terminate_with_its_bits_exchanged_is_named_and_read_both_ways(void **state)
 {
 	static const struct {
@@ -386,21 +385,21 @@ static void a_terminate_with_its_bits_exchanged_is_named_and_read_both_ways(void
 		uint8_t layer, etype, code;
 		bool r;
 	} rows[] = {
-		{ { 0x10, 0x00, 0x07, 0x00 }, 52, 0, 1, 0x00, true },  /* bad Read */
-		{ { 0x21, 0x02, 0x03, 0x00 }, 24, 1, 2, 0x02, false }, /* no receive posted */
+		{ { 0x10, 0x00, 0x07, 0x00 }, 52, 0, 1, 0x00, true },  /* an invalid Read */
+		{ { 0x21, 0x02, 0x03, 0x00 }, 24, 1, 2, 0x02, false }, /* no posted receive */
 		{ { 0x11, 0x01, 0x03, 0x00 },
 		  20,
 		  1,
 		  1,
 		  0x01,
-		  false }, /* Write out of bounds: layer and type are the same number */
-		{ { 0x00, 0xff, 0x03, 0x00 }, 20, 0, 0, 0xff, false }, /* local failure */
+		  false }, /* a Write out of bounds: layer and type are equal */
+		{ { 0x00, 0xff, 0x03, 0x00 }, 20, 0, 0, 0xff, false }, /* a local error */
 		{ { 0x02, 0x02, 0x00, 0x00 },
 		  4,
 		  2,
 		  0,
 		  0x02,
-		  false }, /* CRC error: no such code in the RFC's reading */
+		  false }, /* a CRC error: the RFC's reading has no such code */
 	};
 
 	(void)state;
@@ -420,22 +419,21 @@ static void a_terminate_with_its_bits_exchanged_is_named_and_read_both_ways(void
 		assert_int_equal(e->code, rows[i].code);
 		assert_int_equal(e->m, rows[i].len > 4);
 		assert_int_equal(e->r, rows[i].r);
-		/* and the RFC's own reading is there */
+		/* the RFC's reading is reported too */
 		assert_int_equal(last_told_ddp(&t)->term.layer, rows[i].control[0] >> 4);
 		assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 0);
 		end(&t);
 	}
 }
 
-/* Both readings make sense: then the RFC's is the one. */
+/* If both readings are valid, the RFC's applies. */
 static void a_terminate_that_can_be_read_both_ways_is_read_as_the_rfc_has_it(void **state)
 {
 	static const uint8_t both[][4] = {
 		{ 0x20, 0x07, 0x00,
 		  0x00 }, /* LLP, no matching RTR; or RDMAP, catastrophic error of the stream */
-		{ 0x11, 0x00, 0x00, 0x00 }, /* layer 1, type 1 either way */
-		{ 0x00, 0xff, 0x00,
-		  0x00 }, /* a local catastrophic error: the code has no meaning */
+		{ 0x11, 0x00, 0x00, 0x00 }, /* layer 1, type 1 in both orders */
+		{ 0x00, 0xff, 0x00, 0x00 }, /* a local catastrophic error: the code is not used */
 	};
 
 	(void)state;
@@ -513,7 +511,7 @@ static void an_atomic_of_no_operation_is_an_error(void **state)
 		assert_int_equal(count_kind(&t.m, IW_CAP_ERROR) - before, assigned ? 0 : 1);
 	}
 	assert_string_equal(nth(&t.m, IW_CAP_ERROR, 0)->ev.error.clause, "RFC 7306 5.2.1");
-	/* reserved bits are named */
+	/* reserved bits are reported */
 	assert_int_equal(last_told_ddp(&t)->ev.deviations, 0);
 	say_atomic(&t, 17, &(struct iw_atomic_req){ .rsvd = 1 });
 	assert_int_equal(last_told_ddp(&t)->ev.deviations, IW_CAP_DEV_RESERVED);

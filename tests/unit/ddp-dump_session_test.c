@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DDP Stream Sessions: what is legal in the order of the DDP-SSNs (RFC 5043 6). */
+/* DDP Stream Sessions: legal sequences in the order of the DDP-SSNs (RFC 5043 6). */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -30,18 +30,18 @@ struct step {
 };
 
 struct row {
-	const char *clause; /* of the one error that there is; NULL: none */
+	const char *clause; /* of the only error; NULL: no error */
 	struct step step[12];
 };
 
 /* clang-format off */
 static const struct row rows[] = {
-	/* 6.2: accepted, ended by either side or by both */
+	/* 6.2: accepted; ended by one side or by both */
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, SEGMENT }, { 1, 1, SEGMENT },
 			    { 0, 2, TERMINATE }, { 1, 2, TERMINATE } } },
 	{ NULL,           { { 1, 0, INITIATE }, { 0, 0, ACCEPT }, { 0, 1, SEGMENT }, { 1, 1, TERMINATE } } },
 	{ NULL,           { { 0, 0, ENH_INITIATE }, { 1, 0, ENH_ACCEPT }, { 0, 1, TERMINATE }, { 1, 1, TERMINATE } } },
-	/* 6.6: the active side need not wait for the Accept */
+	/* 6.6: the active side does not have to wait for the Accept */
 	{ NULL,           { { 0, 0, INITIATE }, { 0, 1, SEGMENT }, { 1, 0, ACCEPT } } },
 	/* 6.3, 6.4 */
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, REJECT } } },
@@ -49,11 +49,11 @@ static const struct row rows[] = {
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, TERMINATE } } },
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, TERMINATE }, { 0, 1, TERMINATE } } },
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, TERMINATE }, { 0, 0, INITIATE }, { 1, 0, ACCEPT } } },
-	/* one session after the other; 6.1: the DDP-SSN begins at 0 again */
+	/* consecutive sessions; 6.1: each begins with DDP-SSN 0 */
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, SEGMENT }, { 0, 2, TERMINATE }, { 1, 1, TERMINATE },
 			    { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, SEGMENT } } },
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, REJECT }, { 1, 0, INITIATE }, { 0, 0, ACCEPT } } },
-	/* ahead of their turn */
+	/* early messages */
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 2, SEGMENT }, { 1, 1, SEGMENT }, { 1, 0, ACCEPT }, { 1, 3, TERMINATE } } },
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 2, TERMINATE }, { 0, 1, SEGMENT } } },
 
@@ -70,10 +70,10 @@ static const struct row rows[] = {
 	{ "RFC 5043 6.2", { { 0, 0, INITIATE }, { 1, 0, SEGMENT }, { 1, 1, ACCEPT } } },
 	{ "RFC 5043 6.2", { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, TERMINATE }, { 0, 2, SEGMENT } } },
 	{ "RFC 5043 6.2", { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, TERMINATE }, { 0, 2, TERMINATE } } },
-	/* the same, found when the messages before have come */
+	/* the same errors, found when the earlier messages have arrived */
 	{ "RFC 5043 6.2", { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 2, SEGMENT }, { 0, 1, TERMINATE } } },
 	{ "RFC 5043 6.2", { { 0, 0, INITIATE }, { 1, 1, ACCEPT }, { 1, 0, ACCEPT } } },
-	/* twice: with another TSN it is no retransmission */
+	/* twice: with another TSN it is not a retransmission */
 	{ "RFC 5043 6.1", { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, SEGMENT }, { 0, 1, SEGMENT } } },
 	{ "RFC 5043 6.1", { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 2, SEGMENT }, { 0, 2, SEGMENT }, { 0, 1, SEGMENT } } },
 	{ "RFC 5043 5.2.3", { { 0, 0, INITIATE }, { 1, 0, 8 }, { 1, 1, ACCEPT } } },
@@ -86,7 +86,7 @@ static void play(struct maker *m, const struct step *s)
 	uint8_t segment[64];
 
 	if (s->what == SEGMENT)
-		/* tagged, since what comes too early would have an MSN of its own */
+		/* tagged, because an untagged early segment would need the right MSN */
 		say_segment(m, s->from, STREAM, s->ssn, segment,
 			    make_write(segment, 1, 0, true, 9));
 	else
@@ -130,7 +130,7 @@ static void nothing_is_said_of_a_session_that_began_before_the_capture(void **st
 	for (size_t i = 0; i < IW_ARRAY_LEN(steps); i++)
 		play(&m, &steps[i]);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
-	/* the next one is known from its first message on */
+	/* the next session is known from its Initiate */
 	play(&m, &(struct step){ 0, 0, INITIATE });
 	play(&m, &(struct step){ 1, 0, SEGMENT });
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
@@ -141,7 +141,7 @@ static void nothing_is_said_of_a_session_that_began_before_the_capture(void **st
 	assert_true(maker_fini(&m));
 }
 
-/* RFC 5041 4.3: MSN and MO count in the order of the DDP-SSNs. */
+/* RFC 5041 4.3: MSN and MO are checked in the order of the DDP-SSNs. */
 static void msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn(void **state)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn(void **state)
 		say_segment(&m, 0, 0, good[i].ssn, segment,
 			    make_send(segment, good[i].msn, good[i].mo, good[i].last, 10));
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
-	/* ahead of its turn, and wrong: told with its own frame, when 5 has come */
+	/* early and wrong: reported with its own frame, after 5 has arrived */
 	say_segment(&m, 0, 0, 6, segment, make_send(segment, 9, 0, true, 10));
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 	say_segment(&m, 0, 0, 5, segment, make_send(segment, 3, 0, true, 10));
@@ -222,7 +222,7 @@ static void enhanced_data_stand_in_front_of_the_private_data(void **state)
 	assert_int_equal(t->ev.session.enh.ord, 1);
 	assert_int_equal(t->ev.session.pd_len, 2);
 	assert_memory_equal(t->pd, "hi", 2);
-	/* RFC 6581 7: a Reject has none, and here are none */
+	/* RFC 6581 7: a Reject has no enhanced data, and these messages lack them */
 	say_control(&m, 1, 0, 0, ENH_REJECT, pd, sizeof(pd));
 	assert_false(nth(&m, IW_CAP_SESSION, 1)->ev.session.enhanced);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
@@ -233,7 +233,7 @@ static void enhanced_data_stand_in_front_of_the_private_data(void **state)
 	assert_true(maker_fini(&m));
 }
 
-/* RFC 5043 5.2.3: at most 512 octets, and none with a Terminate */
+/* RFC 5043 5.2.3: Private Data have at most 512 octets; a Terminate has none */
 static void private_data_have_their_bounds(void **state)
 {
 	uint8_t pd[513] = { 0 };
@@ -249,7 +249,7 @@ static void private_data_have_their_bounds(void **state)
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
 	say_control(&m, 1, 0, 1, TERMINATE, pd, 1);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 2);
-	/* too short to have a Function Code */
+	/* too short for a Function Code */
 	say_data(&m, 0, 0, 17, "\0\1\0", 3);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 3);
 	maker_finish(&m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Capture files: octet orders, time units, link types, and files that are none or end early. */
+/* Capture files: byte orders, units of time, link types, damaged and other files. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void put(struct out *o, uint32_t v, size_t octets)
 		o->p[o->len++] = (uint8_t)(v >> 8 * (o->little ? i : octets - 1 - i));
 }
 
-/* The head of a pcap file: magic, version 2.4, zone, accuracy, snap length, link type. */
+/* The header of a pcap file: magic, version 2.4, zone, accuracy, snap length, link type. */
 static void head(struct out *o, bool little, uint32_t magic, uint32_t link)
 {
 	*o = (struct out){ .little = little };
@@ -115,7 +115,7 @@ static void both_octet_orders_and_both_time_units_are_read(void **state)
 	}
 }
 
-/* The numbers are those of the file format's list of link types. */
+/* The numbers are LINKTYPE_ values of the file format. */
 static void link_types_are_told_apart(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA start-up seen from outside: where it begins, what it agrees, and what is missing of it.
- * RFC 5044 7.1, RFC 6581. */
+/* MPA start-up in captures: where it begins, what is agreed, and missing frames (RFC 5044 7.1, RFC
+ * 6581). */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include "capture_maker.h"
 
-/* One Send from that end, its MSN and its place in the stream as given; returns its octets. */
+/* Sends a Send from an end, with an MSN, at a position of the stream. Returns its length. */
 static size_t say_send(struct maker *m, unsigned from, uint64_t pos, uint32_t msn, bool markers,
 		       bool crc)
 {
@@ -45,10 +45,10 @@ static void end(struct maker *m)
 	assert_true(maker_fini(m));
 }
 
-/* --- what is agreed --- */
+/* --- agreement --- */
 
-/* RFC 5044 7.1.1: C of either frame puts CRC on; M of a frame asks for markers in what its
- * sender receives. */
+/* RFC 5044 7.1.1: C of either frame turns on the CRC; M of a frame requests markers in the octets
+ * that its sender receives. */
 static void flags_of_both_frames_decide(void **state)
 {
 	(void)state;
@@ -113,7 +113,7 @@ static void enhanced_data_and_private_data_are_told_apart(void **state)
 	assert_int_equal(mpa(&m, 0)->enh.ord, 7);
 	assert_int_equal(mpa(&m, 0)->pd_len, 2);
 	assert_memory_equal(nth(&m, IW_CAP_MPA, 0)->pd, "hi", 2);
-	/* RFC 5044: in Rev 1 the bit is reserved, and the octets are Private Data */
+	/* RFC 5044: in Rev 1 the bit is reserved, and all octets are Private Data */
 	m.port[0]++;
 	handshake(&m);
 	say_mpa(&m, 0, false, IW_MPA_S, 1, pd, sizeof(pd));
@@ -208,7 +208,7 @@ static void fpdus_in_the_segment_of_the_reply_are_found(void **state)
 	n += make_fpdu(p + n, 0, false, false, ulpdu, make_send(ulpdu, 1, 0, true, 10));
 	say(&m, 1, p, n);
 	assert_int_equal(count_kind(&m, IW_CAP_DDP), 1);
-	/* and the responder was too early */
+	/* and the responder sent too early */
 	assert_int_equal(nth(&m, IW_CAP_DDP, 0)->ev.deviations, IW_CAP_DEV_EARLY);
 	assert_false(iw_cap_aligned(ddp(&m, 0)));
 	end(&m);
@@ -231,7 +231,7 @@ static void only_the_responders_first_fpdu_can_be_early(void **state)
 	say_send(&m, 1, 0, 1, false, false);
 	assert_int_equal(nth(&m, IW_CAP_DDP, 2)->ev.deviations, 0);
 	assert_int_equal(nth(&m, IW_CAP_DDP, 3)->ev.deviations, 0);
-	/* and the two Replies that agree on no CRC */
+	/* and the two Replies that agree on no CRCs */
 	assert_int_equal(iw_cap_totals(m.cap)->deviations, 1 + 2);
 	end(&m);
 }
@@ -247,8 +247,7 @@ static void text_about_mpa_is_not_mpa(void **state)
 	handshake(&m);
 	say(&m, 1, text, sizeof(text) - 1);
 	say(&m, 0, "thanks", 6);
-	/* The real one follows at once: "MPA" of it may stand where flags and Rev of a frame
-	 * would. */
+	/* The real key follows directly: its "MPA" is where flags and Rev of a frame would be. */
 	say(&m, 0, "see MPA ID Req FrameMP", 22);
 	say(&m, 0, "A ID Req Frame\0\1\0\0", 18);
 	assert_int_equal(count_kind(&m, IW_CAP_MPA), 1);
@@ -272,12 +271,12 @@ static void the_key_is_looked_for_up_to_a_bound_and_at_segment_starts_anywhere(v
 		say(&m, 0, junk, sizeof(junk));
 		say(&m, 1, junk, sizeof(junk));
 	}
-	/* within a segment, far behind: too late */
+	/* within a segment, after the search limit: not found */
 	memset(both, 0, sizeof(both));
 	make_mpa(both + 1000, false, 0, 1, NULL, 0);
 	say(&m, 0, both, sizeof(both));
 	assert_int_equal(count_kind(&m, IW_CAP_MPA), 0);
-	/* at the start of one */
+	/* at the start of a segment: found */
 	say_mpa(&m, 0, false, 0, 1, NULL, 0);
 	say_mpa(&m, 1, true, 0, 1, NULL, 0);
 	say_send(&m, 0, 0, 1, false, false);
@@ -302,7 +301,7 @@ static void a_capture_that_begins_in_mid_connection_finds_a_later_request(void *
 	end(&m);
 }
 
-/* RFC 5044 7.1.2: MPA is left on R = 1, TCP is not; the ULP may try again. */
+/* RFC 5044 7.1.2: after R = 1 TCP stays open, and the ULP may try MPA again. */
 static void a_reject_leaves_room_for_another_request(void **state)
 {
 	struct maker m;
@@ -324,7 +323,7 @@ static void a_reject_leaves_room_for_another_request(void **state)
 	end(&m);
 }
 
-/* --- broken frames --- */
+/* --- faulty frames --- */
 
 static void broken_frames_are_errors(void **state)
 {
@@ -377,7 +376,7 @@ static void two_initiators_are_an_error_of_the_second(void **state)
 	end(&m);
 }
 
-/* --- in the wrong order, or not in the capture --- */
+/* --- frames out of order or missing --- */
 
 static void a_reply_captured_before_its_request_is_no_riddle(void **state)
 {
@@ -427,7 +426,7 @@ static void fpdus_captured_before_the_reply_wait_for_it(void **state)
 	end(&m);
 }
 
-/* The Reply is lost; what it said is seen from the octets. */
+/* The Reply was not captured; the octets show what it agreed. */
 static void without_the_reply_markers_and_crc_are_seen_from_the_octets(void **state)
 {
 	(void)state;
@@ -496,7 +495,7 @@ static void a_capture_that_begins_with_the_reply_is_followed(void **state)
 
 	(void)state;
 	maker_init(&m, NULL);
-	/* the first packet is the Reply, and its ACK names the end of the Request */
+	/* the first packet is the Reply; its ACK is the end of the Request */
 	say_mpa(&m, 1, true, IW_MPA_C, 1, NULL, 0);
 	say_send(&m, 0, 0, 1, false, true);
 	say_send(&m, 1, 0, 1, false, true);
@@ -636,7 +635,7 @@ static void the_search_for_a_reply_begins_with_the_request(void **state)
 	for (int i = 0; i < 10; i++)
 		say(&m, 1, junk, sizeof(junk));
 	say_mpa(&m, 0, false, 0, 1, NULL, 0);
-	/* the last of the streaming mode, and the Reply behind it in the same segment */
+	/* the end of streaming mode, followed by the Reply in the same segment */
 	make_mpa(p + 1000, true, 0, 1, NULL, 0);
 	for (int i = 0; i < 5; i++)
 		say(&m, 1, junk, sizeof(junk));
@@ -645,7 +644,7 @@ static void the_search_for_a_reply_begins_with_the_request(void **state)
 	end(&m);
 }
 
-/* --- departures --- */
+/* --- deviations --- */
 
 static unsigned reply_to(uint8_t request, uint8_t request_rev, const void *pd, size_t pd_len,
 			 uint8_t reply, uint8_t reply_rev, const void *answer, size_t answer_len)
@@ -676,7 +675,7 @@ static void what_a_reply_makes_of_its_request_is_named(void **state)
 	/* RFC 5044 4.3 */
 	assert_int_equal(reply_to(m, 1, NULL, 0, r, 1, NULL, 0), IW_CAP_DEV_NO_MARKS);
 	assert_int_equal(reply_to(m | s, 2, one, 4, r | s, 2, none, 4), IW_CAP_DEV_NO_MARKS);
-	/* the ULP's own reasons */
+	/* the ULP rejects for its own reasons */
 	assert_int_equal(reply_to(m, 1, NULL, 0, r, 1, "no", 2), 0);
 	assert_int_equal(reply_to(0, 1, NULL, 0, r, 1, NULL, 0), 0);
 	/* RFC 5044 C */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The order and the overlaps of TCP segments, which the sender chooses, cost little to decode and do not change the result. */
+/* No order and no overlaps of TCP segments, which the sender chooses, make them costly to decode or
+ * change the result. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 #include "capture_maker.h"
 #include "rng.h"
 
-#define MOST 40 /* pieces visited for one segment, on average */
+#define MOST 40 /* visited pieces for each segment, on average */
 
 static uint8_t octets[64 * 1024];
 static uint64_t segments;
@@ -29,7 +30,7 @@ static void begin(struct maker *m)
 		octets[i] = (uint8_t)rng_next(&r);
 }
 
-/* len octets of the stream from at on, whatever was sent before. */
+/* Sends len octets of the stream at a position, regardless of earlier segments. */
 static void put(struct maker *m, size_t at, size_t len)
 {
 	segments++;
@@ -43,7 +44,7 @@ static void end(struct maker *m)
 	assert_true(maker_fini(m));
 }
 
-/* Every second octet; the first one is missing. */
+/* Every second octet, without the first one. */
 static void put_single_octets(struct maker *m, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -86,13 +87,13 @@ static void segments_over_thousands_of_pieces_cost_as_much_as_others(void **stat
 
 	(void)state;
 	begin(&m);
-	/* So few that the octets between them fit, too. */
+	/* So few that the octets between them fit in memory too. */
 	put_single_octets(&m, 1500);
 	f = iw_container_of(iw_list_first(&m.cap->lru[LRU_IWARP]), struct flow, link);
 	assert_int_equal(f->dir[0].blocks, 1500);
 	for (size_t i = 0; i < 2000; i++)
 		put(&m, 1 + 3 * i % 1500, 1400);
-	/* They were joined, which makes room for others. */
+	/* The pieces were joined, so that there is room for others. */
 	assert_in_range(f->dir[0].blocks, 1, 1000);
 	end(&m);
 }
@@ -104,7 +105,8 @@ static size_t some(struct rng *r, uint32_t most, size_t there)
 	return IW_MIN(n, there);
 }
 
-/* Sends, in overlapping pieces of all sizes; octets that arrive twice differ, and the first ones are used. */
+/* Sends in overlapping pieces of all sizes. Repeated octets differ from their first copy, which
+ * applies. */
 static void overlapping_pieces_keep_the_octets_that_arrived_first(void **state)
 {
 	static uint8_t stream[64 * 1024], garbage[64 * 1024];
@@ -117,7 +119,7 @@ static void overlapping_pieces_keep_the_octets_that_arrived_first(void **state)
 		struct maker m;
 
 		begin(&m);
-		/* No more pieces than one direction may have. */
+		/* At most as many pieces as one direction may have. */
 		while (len < (round % 2 ? 6000u : 40000u)) {
 			size_t n = make_send(ulpdu, (uint32_t)++sends, 0, true, rng_below(&r, 900));
 
@@ -128,14 +130,14 @@ static void overlapping_pieces_keep_the_octets_that_arrived_first(void **state)
 			size_t n = some(&r, round % 2 ? 3 : 40, len - at);
 
 			(void)tcp(&m, 0, ACK, m.seq[0] + (uint32_t)at, m.seq[1], stream + at, n);
-			/* Other octets, of which none is new. */
+			/* Different octets, none of them new. */
 			memset(garbage, round, n);
 			if (rng_below(&r, 4) == 0)
 				(void)tcp(&m, 0, ACK, m.seq[0] + (uint32_t)at, m.seq[1], garbage,
 					  n);
 			at += n + rng_below(&r, 3);
 		}
-		/* Segments over all of it, in no order. */
+		/* Segments over all octets, in random order. */
 		for (int i = 0; i < 60; i++) {
 			size_t at = 1 + rng_below(&r, (uint32_t)len - 1);
 			size_t n = some(&r, 3000, len - at);

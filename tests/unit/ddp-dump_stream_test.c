@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* TCP put in order: whatever the segments are like and however they arrive, the same FPDUs come
- * out; holes are told. */
+/* TCP reassembly: the FPDUs are the same for each segmentation and order; holes are reported. */
 #include "ddp-dump/capture.h"
 
 #include <setjmp.h>
@@ -16,12 +15,11 @@
 #define MESSAGES   60
 #define STREAM_MAX (256 * 1024)
 
-/* What an initiator sends in full operation: Sends and Writes of all sizes, and the ULPDUs in
- * them. */
+/* Octets of an initiator in full operation: Sends and Writes of all sizes, and their ULPDUs. */
 struct stream {
 	uint8_t octets[STREAM_MAX];
 	size_t len;
-	size_t at[MESSAGES]; /* where each FPDU begins */
+	size_t at[MESSAGES]; /* the beginning of each FPDU */
 	size_t ulpdu[MESSAGES];
 };
 
@@ -45,7 +43,7 @@ static struct stream *new_stream(bool markers, uint64_t seed)
 	return s;
 }
 
-/* Every FPDU was told, in order, with a good CRC. */
+/* All FPDUs were reported, in order, with a good CRC. */
 static void assert_all_told(const struct maker *m, const struct stream *s, bool markers)
 {
 	assert_int_equal(count_kind(m, IW_CAP_DDP), MESSAGES);
@@ -70,7 +68,7 @@ static void assert_all_told(const struct maker *m, const struct stream *s, bool 
 	}
 }
 
-/* Set up with CRC, and markers towards the responder if asked for. */
+/* Does MPA set-up with CRCs, and markers to the responder if requested. */
 static void begin(struct maker *m, const struct iw_cap_limits *limits, bool markers)
 {
 	maker_init(m, limits);
@@ -131,8 +129,8 @@ struct piece {
 	size_t at, len;
 };
 
-/* Cuts the stream into pieces, some of them twice, some overlapping; the order is wrong by at
- * most reach places. */
+/* Cuts the stream into pieces, some repeated, some overlapping, and moves each by at most reach
+ * places. */
 static size_t shuffle(struct rng *r, const struct stream *s, struct piece *out, size_t cap,
 		      size_t reach)
 {
@@ -198,9 +196,9 @@ static void what_comes_again_is_told_with_what_it_was(void **state)
 		uint64_t again;
 		bool differs;
 	} rows[] = {
-		{ 0, 500, IW_CAP_TCP_AGAIN, 500, false },     /* decoded by now */
+		{ 0, 500, IW_CAP_TCP_AGAIN, 500, false },     /* already decoded */
 		{ 900, 300, IW_CAP_TCP_OVERLAP, 100, false }, /* the end of it */
-		{ 1500, 500, IW_CAP_TCP_AGAIN, 500, false },  /* it waits */
+		{ 1500, 500, IW_CAP_TCP_AGAIN, 500, false },  /* it is queued */
 		{ 1500, 500, IW_CAP_TCP_AGAIN, 500, true },
 		{ 1400, 700, IW_CAP_TCP_OVERLAP, 500, false },
 	};
@@ -240,8 +238,7 @@ static void the_first_of_two_differing_copies_counts(void **state)
 	(void)state;
 	memset(junk, 0xee, sizeof(junk));
 	begin(&m, NULL, false);
-	/* ahead of its turn, then once more with other octets, then the front, then the same
-	 * again */
+	/* early; again with other octets; then the octets before; then the same again */
 	(void)tcp(&m, 0, ACK, m.seq[0] + 500, m.seq[1], s->octets + 500, 500);
 	(void)tcp(&m, 0, ACK, m.seq[0] + 500, m.seq[1], junk, 500);
 	(void)tcp(&m, 0, ACK, m.seq[0], m.seq[1], s->octets, 600);
@@ -263,7 +260,7 @@ static void alignment_is_that_of_the_segment_that_brought_the_first_octet(void *
 	for (size_t i = 0; i < MESSAGES; i++) {
 		size_t to = i + 1 < MESSAGES ? s->at[i + 1] : s->len;
 
-		/* every third FPDU shares its segment with the one behind it */
+		/* every third FPDU is in one segment with the next */
 		if (i % 3 == 0 && i + 1 < MESSAGES)
 			to = i + 2 < MESSAGES ? s->at[++i + 1] : s->len;
 		say(&m, 0, s->octets + (m.seq[0] - 20 - 0xfffffff1u),
@@ -278,7 +275,8 @@ static void alignment_is_that_of_the_segment_that_brought_the_first_octet(void *
 
 /* --- holes --- */
 
-/* All of the stream in segments of 1,000 octets, but one. Returns the number of octets left out. */
+/* Sends the stream in segments of 1,000 octets, without one of them. Returns the octets left
+ * out. */
 static size_t say_all_but(struct maker *m, const struct stream *s, size_t skip)
 {
 	size_t lost = 0;
@@ -292,7 +290,7 @@ static size_t say_all_but(struct maker *m, const struct stream *s, size_t skip)
 			continue;
 		}
 		say(m, 0, s->octets + at, n);
-		/* the peer acknowledges all of it */
+		/* the peer acknowledges all octets */
 		(void)tcp(m, 1, ACK, m->seq[1], m->seq[0], NULL, 0);
 	}
 	return lost;
@@ -328,7 +326,7 @@ static void a_hole_is_not_given_up_before_the_peer_acknowledged_it(void **state)
 	for (size_t at = 1000; at < s->len; at += 1000)
 		(void)tcp(&m, 0, ACK, m.seq[0] + (uint32_t)at, m.seq[1], s->octets + at,
 			  IW_MIN((size_t)1000, s->len - at));
-	/* the peer says that it misses the front, again and again, for an hour */
+	/* for an hour the peer's ACKs show that the first octets are missing */
 	for (int i = 0; i < 100; i++) {
 		m.now_ns += IW_SEC(36);
 		(void)tcp(&m, 1, ACK, m.seq[1], m.seq[0], NULL, 0);
@@ -410,7 +408,7 @@ static void the_fin_that_was_not_captured_is_no_loss(void **state)
 	free(s);
 }
 
-/* --- bounds --- */
+/* --- limits --- */
 
 static void what_waits_is_bounded_per_direction(void **state)
 {
@@ -448,7 +446,8 @@ static void what_waits_is_bounded_for_all(void **state)
 			(void)tcp(&m, 0, ACK, m.seq[0] + i * 1000, m.seq[1], octets,
 				  sizeof(octets));
 	}
-	/* the three tables of 65,536 and the fifty connections are not counted among what waits */
+	/* the limit does not include the three tables of 65,536 entries and the fifty
+	 * connections */
 	assert_true(m.mem.bytes < 256 * 1024 + 3 * 65536 * sizeof(void *) + 50 * 8192 + 65536);
 	end(&m);
 }
@@ -460,7 +459,7 @@ static void connections_are_bounded_and_the_forgotten_told(void **state)
 
 	(void)state;
 	maker_init(&m, &limits);
-	/* one iWARP connection among a thousand others survives */
+	/* one iWARP connection stays among a thousand others */
 	set_up(&m, 0, 0);
 	for (uint16_t port = 1; port <= 1000; port++) {
 		m.port[0] = port;
@@ -469,7 +468,7 @@ static void connections_are_bounded_and_the_forgotten_told(void **state)
 	}
 	assert_int_equal(iw_cap_totals(m.cap)->forgotten, 1001 - 100);
 	assert_int_equal(count_tcp(&m, IW_CAP_TCP_FORGOTTEN), 0);
-	/* a hundred of its own kind push it out, and that is told */
+	/* a hundred iWARP connections replace it, which is reported */
 	for (uint16_t port = 2001; port <= 2100; port++) {
 		m.port[0] = port;
 		set_up(&m, 0, 0);
@@ -504,7 +503,7 @@ static void nothing_is_allocated_for_what_arrives_in_order(void **state)
 
 	(void)state;
 	begin(&m, NULL, true);
-	/* a direction with markers has a list of them from its first one on */
+	/* a direction with markers has a list from its first marker on */
 	say(&m, 0, s->octets, 700);
 	calls = m.mem.calls;
 	for (size_t at = 700; at < s->len; at += 700)
@@ -570,7 +569,7 @@ static void running_out_of_memory_anywhere_leaks_and_crashes_nowhere(void **stat
 	free(s);
 }
 
-/* --- ends --- */
+/* --- FIN and RST --- */
 
 static void fin_is_told_once_behind_all_octets(void **state)
 {
@@ -579,7 +578,7 @@ static void fin_is_told_once_behind_all_octets(void **state)
 
 	(void)state;
 	begin(&m, NULL, false);
-	/* the FIN arrives first */
+	/* the FIN is captured first */
 	(void)tcp(&m, 0, FIN | ACK, m.seq[0] + (uint32_t)s->len, m.seq[1], NULL, 0);
 	assert_int_equal(count_kind(&m, IW_CAP_TCP), 0);
 	for (size_t at = 0; at < s->len; at += 1000)
@@ -646,7 +645,7 @@ static void the_same_ports_used_again_are_another_connection(void **state)
 	assert_int_equal(count_kind(&m, IW_CAP_DDP), 5);
 	assert_int_equal(nth(&m, IW_CAP_DDP, 4)->flow.id, 1);
 	assert_int_equal(iw_cap_totals(m.cap)->iwarp_flows, 2);
-	/* a SYN that comes twice is not */
+	/* a repeated SYN is not */
 	(void)tcp(&m, 0, SYN, m.seq[0] - (uint32_t)s->at[3] - 21, 0, NULL, 0);
 	say(&m, 0, s->octets + s->at[3], s->at[4] - s->at[3]);
 	assert_int_equal(count_kind(&m, IW_CAP_DDP), 6);
@@ -701,7 +700,7 @@ static void payload_cut_by_a_snap_length_keeps_the_stream_readable(void **state)
 		assert_int_equal(e->missing, n <= 100 ? 0 : n - 100);
 	}
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
-	/* told once */
+	/* reported once */
 	assert_int_equal(count_tcp(&m, IW_CAP_TCP_LOSS), 1);
 	assert_int_equal(nth(&m, IW_CAP_TCP, 0)->ev.tcp.why, IW_CAP_WHY_SNAP);
 	assert_true(nth(&m, IW_CAP_TCP, 0)->ev.tcp.sync);
@@ -774,7 +773,7 @@ static void the_order_of_calls_is_kept(void **state)
 	assert_int_equal(mem.blocks, 0);
 }
 
-/* ddp-dump ends like this if a frame cannot be copied to its output file. */
+/* ddp-dump ends in this way if a frame cannot be written to its output file. */
 static void finish_reports_the_events_that_were_not_fetched(void **state)
 {
 	uint8_t request[64], p[128];
@@ -793,7 +792,7 @@ static void finish_reports_the_events_that_were_not_fetched(void **state)
 	assert_true(maker_fini(&m));
 }
 
-/* One in three segments is missing, and the peer has acknowledged all: what waits stays a window. */
+/* One in three segments is missing, and the peer acknowledges all: at most a window is queued. */
 static void many_holes_are_given_up_together(void **state)
 {
 	struct stream *s = new_stream(false, 25);
@@ -845,7 +844,7 @@ static void what_is_sent_again_while_it_waits_is_kept_once(void **state)
 	free(s);
 }
 
-/* A reset may be forged, or come late: what follows is read on from where it was. */
+/* A reset may be forged or late: decoding continues at the same octet. */
 static void octets_behind_a_reset_are_read_on(void **state)
 {
 	struct stream *s = new_stream(true, 36);
@@ -853,7 +852,7 @@ static void octets_behind_a_reset_are_read_on(void **state)
 	struct maker m;
 
 	(void)state;
-	/* within an FPDU, within the first four octets, and within a start-up frame */
+	/* in an FPDU, in the first four octets, and in a start-up frame */
 	for (size_t at = 2; at < 3000; at += 900) {
 		begin(&m, NULL, true);
 		say(&m, 0, s->octets, at);

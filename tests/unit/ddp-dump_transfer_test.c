@@ -14,7 +14,7 @@
 #include "transfer/protocol/hello.h"
 #include "transfer/protocol/msg.h"
 
-static char transfers[8192]; /* the texts of all messages, a line each */
+static char transfers[8192]; /* the texts of all messages, one line each */
 static uint8_t payload[70000];
 static size_t payload_len, payloads;
 static bool malformed;
@@ -98,7 +98,7 @@ static void end(struct maker *m)
 	assert_true(maker_fini(m));
 }
 
-/* The octets from mo on, at most len, as a segment of a Send. */
+/* Sends at most len octets from mo on as a segment of a Send. */
 static size_t segment(uint8_t *p, uint32_t msn, const uint8_t *msg, size_t total, size_t mo,
 		      size_t len)
 {
@@ -120,12 +120,12 @@ static void say_message(struct maker *m, uint32_t msn, const uint8_t *msg, size_
 	static uint8_t p[66000], fpdu[67000];
 	size_t n = make_fpdu(fpdu, 0, false, false, p, segment(p, msn, msg, len, 0, len));
 
-	/* In TCP segments that begin anywhere in it. */
+	/* Sends it in TCP segments that begin anywhere. */
 	for (size_t at = 0; at < n; at += 1000)
 		say(m, 0, fpdu + at, IW_MIN(n - at, (size_t)1000));
 }
 
-/* FILES with one file, whose name has name_len octets. */
+/* Makes a FILES message with one file, whose name has name_len octets. */
 static size_t files(uint8_t *p, size_t cap, size_t name_len)
 {
 	static char name[IW_XFER_NAME_MAX];
@@ -256,7 +256,7 @@ static void octets_that_come_twice_do_not_complete_a_message(void **state)
 	(void)state;
 	begin_sctp(&m);
 	len = files(msg, sizeof(msg), 2900);
-	/* The lengths of these are in sum that of the message. */
+	/* The sum of these lengths is the length of the message. */
 	say_segment(&m, 0, 0, 1, p, segment(p, 1, msg, len, 0, 1000));
 	say_segment(&m, 0, 0, 2, p, segment(p, 1, msg, len, 0, 1000));
 	say_segment(&m, 0, 0, 3, p, segment(p, 1, msg, len, 2000, 1000));
@@ -331,7 +331,7 @@ static void sends_of_another_protocol_are_not_decoded(void **state)
 	end(&m);
 }
 
-/* Sanitizers detect writes past the kept payload. */
+/* A sanitizer detects writes past the kept payload. */
 static void fpdus_without_a_ddp_header_are_kept_within_bounds(void **state)
 {
 	static const uint8_t zeros[4];

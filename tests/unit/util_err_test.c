@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The list of errors: names, texts, clauses, Terminate triplets. */
+/* The list of errors: names, texts, clauses and Terminate triplets. */
 #include <iwarp/err.h>
 
 #include <limits.h>
@@ -96,7 +96,7 @@ static void triplet_of_nobody_is_the_peers_terminate(void **state)
 	assert_int_equal(iw_err_from_term(IW_TERM(1, 0, 0x01)), IW_E_PEER_TERMINATE);
 }
 
-/* RFC 5040 figure 9: the code has no meaning there; Linux siw sends 0xff. */
+/* RFC 5040 figure 9: the code of this error is not used; Linux siw sends 0xff. */
 static void rdmap_local_error_has_any_code(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The heap of deadlines, against a plain search for the smallest. */
+/* The heap of deadlines, compared with a linear search. */
 #include "util/heap.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #define TIMERS 300
 
-/* Each timer knows its place, and none comes before the one above it. */
+/* Each timer has its index, and a deadline that is not before that of its parent. */
 static void assert_ordered(const struct iw_heap *h)
 {
 	for (size_t i = 1; i <= h->len; i++) {
@@ -130,7 +130,7 @@ static void without_memory_a_new_timer_is_refused_and_old_ones_still_move(void *
 	assert_ptr_equal(iw_heap_first(&h), &in[n - 1]);
 	assert_int_equal(iw_heap_set(&h, &in[n - 1], IW_TIME_NEVER), 0);
 	assert_ptr_equal(iw_heap_first(&h), &in[0]);
-	/* a place became free */
+	/* a slot became free */
 	assert_int_equal(iw_heap_set(&h, &out, 5), 0);
 	assert_ptr_equal(iw_heap_first(&h), &out);
 	iw_heap_fini(&h);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arrays from the allocator that was passed in. */
+/* Arrays from an allocator. */
 #include "util/mem.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Octet order, checked sums, serial numbers. */
+/* Byte order, checked sums, serial numbers. */
 #include "util/num.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Buffers borrowed and given back. */
+/* Pools of buffers. */
 #include "util/pool.h"
 
 #include <setjmp.h>
@@ -94,7 +94,7 @@ static void spare_none_keeps_none(void **state)
 	iw_pool_fini(&p);
 }
 
-/* A spare buffer holds a link: one octet is not enough for it. */
+/* A free buffer holds a link, which needs more than one byte. */
 static void buffer_smaller_than_a_pointer_is_whole(void **state)
 {
 	struct counting_mem m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Text built piece by piece, and the fault made of it. */
+/* Text in a buffer, and faults. */
 #include "util/text.h"
 
 #include <setjmp.h>
@@ -87,7 +87,8 @@ static void format_knows_its_letters_and_copies_the_rest(void **state)
 	assert_string_equal(buf, "(null)");
 }
 
-/* Every capacity: never an octet behind it, always terminated, always a beginning of the whole. */
+/* For every capacity: the text is a prefix of the whole text, terminated, and not a byte is written
+ * after it. */
 static void what_does_not_fit_is_cut(void **state)
 {
 	static const char whole[] = "queue 18446744073709551615 at 0x00001234 ffee end";

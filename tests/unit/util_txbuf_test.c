@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A batch of octets on its way out. */
+/* Batches of output. */
 #include "util/txbuf.h"
 
 #include <setjmp.h>
@@ -100,7 +100,7 @@ static void the_last_vec_still_grows_when_all_are_used(void **state)
 	free(t);
 }
 
-/* Whatever the transport takes at a time, the octets come in order, once. */
+/* Each octet is sent once and in order, however many the transport takes at a time. */
 static void short_writes_lose_and_repeat_nothing(void **state)
 {
 	static uint8_t user[5000];
@@ -122,7 +122,7 @@ static void short_writes_lose_and_repeat_nothing(void **state)
 				assert_true(iw_txbuf_refer(t, user + at, n));
 			memcpy(expected + len, user + at, n);
 			len += n;
-			/* The transport takes some while the batch still grows. */
+			/* The transport takes octets while the batch grows. */
 			for (size_t take = rng_below(&r, 3) ? 0 : rng_below(&r, t->bytes + 1);
 			     take;) {
 				struct iw_vec *v = &t->vec[t->first];

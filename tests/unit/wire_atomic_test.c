@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Atomic Request and Response: each field at its place, there and back. */
+/* Decodes and encodes each field of Atomic Request and Atomic Response. */
 #include "wire/atomic.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* RFC 7306 figure 4, an octet string in which no two fields look alike. */
+/* RFC 7306 figure 4, with distinct values in all fields. */
 static const uint8_t request[IW_RDMAP_ATOMIC_REQ_LEN] = {
 	0x12, 0x34, 0x56, 0x72,                         /* Reserved 0x1234567, AOpCode 2 */
 	0x0a, 0x0b, 0x0c, 0x0d,                         /* Request Identifier */

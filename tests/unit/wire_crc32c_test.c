@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* CRC32c: vectors, every engine against the definition and against each other. */
+/* CRC32c: vectors, and each engine compared with the definition and with the others. */
 #include "wire/crc32c.h"
 
 #include <limits.h>
@@ -17,7 +17,8 @@
 #include "vectors/mpa.h"
 #include "vectors/sctp.h"
 
-/* RFC 9260 appendix A, RFC 3720 12.1: the polynomial, reflected, one bit at a time. */
+/* The definition (RFC 9260 appendix A, RFC 3720 12.1): the reflected polynomial, one bit at a
+ * time. */
 static uint32_t by_definition(uint32_t crc, const uint8_t *p, size_t len)
 {
 	uint32_t reg = ~crc;
@@ -32,7 +33,7 @@ static uint32_t by_definition(uint32_t crc, const uint8_t *p, size_t len)
 
 static const struct iw_crc32c_engine dispatch = { "iw_crc32c", iw_crc32c };
 
-/* Those that run here, the dispatching function last. */
+/* The engines that run here, and then iw_crc32c(). */
 static size_t runnable(const struct iw_crc32c_engine *out[8])
 {
 	const struct iw_crc32c_engine *list;
@@ -64,7 +65,7 @@ static void every_engine_gives_the_rfc_3720_vectors(void **state)
 		}
 }
 
-/* MPA-21: RFC 5044 figures 5 and 6, and the computed FPDUs. */
+/* MPA-21: RFC 5044 figures 5 and 6, and computed FPDUs. */
 static void every_engine_gives_the_crc_of_each_fpdu(void **state)
 {
 	static const struct vector marked[] = {
@@ -90,7 +91,7 @@ static void every_engine_gives_the_crc_of_each_fpdu(void **state)
 		}
 }
 
-/* RFC 9260 6.8: over the packet with its checksum field zero. */
+/* RFC 9260 6.8: the CRC of the packet with a checksum field of 0. */
 static void sctp_checksum_is_the_same_crc(void **state)
 {
 	uint8_t packet[64], wire[4];
@@ -105,7 +106,7 @@ static void sctp_checksum_is_the_same_crc(void **state)
 	}
 }
 
-/* RFC 3720 12.1: data with its CRC behind it leave one remainder, 0x48674bc7 here. */
+/* RFC 3720 12.1: the CRC of any data followed by their CRC is a constant, here 0x48674bc7. */
 static void data_with_its_crc_leave_the_known_remainder(void **state)
 {
 	(void)state;
@@ -114,7 +115,7 @@ static void data_with_its_crc_leave_the_known_remainder(void **state)
 			    0x48674bc7);
 }
 
-/* Every length up to several steps of every engine, every alignment of a word. */
+/* All lengths up to several steps of each engine, and all alignments of a word. */
 static void engines_agree_with_the_definition_at_every_length_and_alignment(void **state)
 {
 	const struct iw_crc32c_engine *e[8];
@@ -149,7 +150,7 @@ static void engines_agree_at_random_lengths(void **state)
 	assert_non_null(buf);
 	rng_fill(&r, buf, cap);
 	for (int round = 0; round < 2000; round++) {
-		/* short ones mostly, now and then a long one */
+		/* mostly short, sometimes long */
 		size_t most = rng_below(&r, 20) ? 9000 : cap - 64;
 		size_t len = rng_below(&r, most), at = rng_below(&r, 64);
 		uint32_t seed = (uint32_t)rng_next(&r);
@@ -163,7 +164,7 @@ static void engines_agree_at_random_lengths(void **state)
 	free(buf);
 }
 
-/* A block of exactly the length: the sanitizer sees a read behind its end. */
+/* An allocation of exactly the length, so that a sanitizer detects a read past its end. */
 static void no_engine_reads_past_the_end(void **state)
 {
 	const struct iw_crc32c_engine *e[8];
@@ -210,8 +211,8 @@ static void pieces_give_the_crc_of_the_whole(void **state)
 }
 
 /*
- * isa-l counts in int: what is longer than its chunks goes in several. Untouched pages cost no
- * memory.
+ * The length of isa-l is an int: longer data needs several calls. Pages that are never written need
+ * no memory.
  */
 static void isal_takes_more_than_an_int_can_count(void **state)
 {
@@ -289,7 +290,7 @@ static void engines_have_names_and_the_table_always_runs(void **state)
 #if defined(__x86_64__)
 #define STORE(n) "vmovdqu %%ymm" #n ", 32*" #n "(%0)\n\t"
 
-/* Octets of the upper halves of the vector registers that are not zero. */
+/* The number of bytes in the upper halves of the vector registers that are not 0. */
 __attribute__((target("avx"))) static unsigned in_upper_halves(void)
 {
 	uint8_t reg[16][32];
@@ -312,7 +313,8 @@ __attribute__((target("avx"))) static void clear_upper_halves(void)
 	__asm__ volatile("vzeroupper");
 }
 
-/* Else every instruction for 128 bits behind it is slow: half of the time of a bulk transfer. */
+/* Otherwise all later instructions for 128 bits are slow, which doubles the time of a bulk
+ * transfer. */
 static void upper_halves_of_vector_registers_are_left_clear(void **state)
 {
 	static uint8_t data[65536];

@@ -90,7 +90,7 @@ static void untagged_header_is_18_octets(void **state)
 	assert_memory_equal(in, out, sizeof(in));
 }
 
-/* DDP-22, RDMAP-02, RDMAP-03: where each bit of the control octets is; none is judged. */
+/* DDP-22, RDMAP-02, RDMAP-03: the place of each bit of the control octets; no value is an error. */
 static void control_octets_are_where_the_rfcs_have_them(void **state)
 {
 	uint8_t in[IW_DDP_HDR_MAX] = { 0 }, out[IW_DDP_HDR_MAX];
@@ -116,7 +116,7 @@ static void control_octets_are_where_the_rfcs_have_them(void **state)
 		}
 }
 
-/* A struct with more bits in a field than the wire has spills into no other field. */
+/* Excess high bits of a field do not change other fields. */
 static void fields_do_not_spill_over(void **state)
 {
 	struct iw_ddp h = { .rsvd_ddp = 0xf0, .dv = 0xfc, .rv = 0xfc, .rsvd_rdmap = 0xfc };
@@ -167,6 +167,48 @@ static void control_octets_of_each_message_are_those_of_figure_4(void **state)
 	}
 	for (unsigned op = 12; op <= 0xff; op++)
 		assert_string_equal(iw_opcode_name((uint8_t)op), "unassigned");
+}
+
+/* RFC 5040 figure 4, RFC 7306 figure 2 */
+static void each_opcode_has_its_model_queue_and_length(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		bool tagged, invalidates;
+		uint8_t qn;
+		int len; /* -1: any */
+	} rows[] = {
+		{ IW_OP_WRITE, true, false, 0, -1 },
+		{ IW_OP_RREQ, false, false, 1, 28 },
+		{ IW_OP_RRESP, true, false, 0, -1 },
+		{ IW_OP_SEND, false, false, 0, -1 },
+		{ IW_OP_SEND_INV, false, true, 0, -1 },
+		{ IW_OP_SEND_SE, false, false, 0, -1 },
+		{ IW_OP_SEND_SE_INV, false, true, 0, -1 },
+		{ IW_OP_IMM, false, false, 0, 8 },
+		{ IW_OP_IMM_SE, false, false, 0, 8 },
+		{ IW_OP_ATOMIC_REQ, false, false, 1, 52 },
+		{ IW_OP_ATOMIC_RSP, false, false, 3, 12 },
+	};
+	const struct iw_opcode_info *term = iw_opcode_info(IW_OP_TERM);
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		const struct iw_opcode_info *op = iw_opcode_info(rows[i].opcode);
+
+		assert_true(op->assigned);
+		assert_int_equal(op->tagged, rows[i].tagged);
+		assert_int_equal(op->invalidates, rows[i].invalidates);
+		assert_int_equal(op->qn, rows[i].qn);
+		assert_int_equal(op->payload_min, rows[i].len < 0 ? 0 : rows[i].len);
+		assert_int_equal(op->payload_max, rows[i].len < 0 ? IW_OP_ANY_LEN : rows[i].len);
+	}
+	assert_false(term->tagged);
+	assert_int_equal(term->qn, 2);
+	assert_int_equal(term->payload_min, 4);
+	assert_int_equal(term->payload_max, 52);
+	for (unsigned op = 12; op <= 0xff; op++)
+		assert_false(iw_opcode_info((uint8_t)op)->assigned);
 }
 
 static void header_cut_anywhere_needs_more(void **state)
@@ -241,7 +283,7 @@ static void headers_print_in_rfc_words(void **state)
 		  "Send with Invalidate MSN 0 MO 0 Invalidate STag 0x00000000" },
 		{ { .tagged = true, .dv = 0, .rv = 0, .opcode = IW_OP_RRESP, .to = UINT64_MAX },
 		  "RDMA Read Response STag 0x00000000 TO 0xffffffffffffffff DV 0 RV 0" },
-		/* a tagged message sent untagged shows by its queue */
+		/* a tagged opcode in an untagged segment is printed with its queue */
 		{ { .dv = 1, .rv = 1, .opcode = IW_OP_WRITE }, "RDMA Write QN 0 MSN 0 MO 0" },
 		{ { .rsvd_ddp = 15, .dv = 3, .rv = 2, .rsvd_rdmap = 3, .opcode = 15, .qn = 255 },
 		  "unassigned opcode 0xf QN 255 MSN 0 MO 0 DV 3 RV 2 Rsvd 0xf Rsv 0x3" },
@@ -325,7 +367,7 @@ static void terminate_control_is_where_the_rfc_has_it(void **state)
 	for (unsigned b = 0; b <= 0xff; b++) {
 		in[0] = (uint8_t)b;
 		in[1] = (uint8_t)(b + 1);
-		/* M and D would ask for a length: R and the reserved bits only */
+		/* M and D need a DDP Segment Length: only R and the reserved bits */
 		in[2] = b & 0x3f;
 		in[3] = (uint8_t)~b;
 		assert_int_equal(iw_terminate_decode(&m, in, sizeof(in)), 4);
@@ -359,7 +401,7 @@ static void terminate_in_the_order_of_siw_is_distinguished_from_that_of_the_rfc(
 		{ { 0x01, 0x00, 0xe0, 0x00 }, false, 0, 0 },
 		{ { 0x10, 0x00, 0x00, 0x00 }, false, 0, 0 },
 		{ { 0x20, 0x07, 0x00, 0x00 }, false, 0, 0 },
-		/* Neither is. */
+		/* Neither reading is valid. */
 		{ { 0x21, 0x77, 0x07, 0x00 }, false, 0, 0 },
 		{ { 0x21, 0x02, 0x0b, 0x00 }, false, 0, 0 },
 		{ { 0x21, 0x02, 0x03, 0x01 }, false, 0, 0 },
@@ -378,12 +420,12 @@ static void terminate_in_the_order_of_siw_is_distinguished_from_that_of_the_rfc(
 		assert_int_equal(meant.code, rows[i].octets[1]);
 		assert_int_equal(meant.m, rows[i].octets[2] & 1);
 	}
-	/* Too short for a decision. */
+	/* Too short to decide. */
 	assert_int_equal(iw_terminate_decode(&m, rows[0].octets, 3), 0);
 	assert_false(iw_terminate_decode_siw(&meant, &m, rows[0].octets, 3));
 }
 
-/* RDMAP-07, RDMAP-08: what M, D and R announce, in that order and without gaps. */
+/* RDMAP-07, RDMAP-08: the headers that M, D and R announce, in this order and without gaps. */
 static void terminate_carries_what_its_bits_announce(void **state)
 {
 	struct iw_terminate m;
@@ -405,7 +447,7 @@ static void terminate_carries_what_its_bits_announce(void **state)
 	assert_int_equal(m.ddp_hdr_len, 18);
 	assert_false(m.has_rreq);
 
-	/* the tagged header of 14 octets is told by its T */
+	/* T shows that the copied header is tagged, with 14 octets */
 	assert_int_equal(iw_terminate_decode(&m, fpdu_terminate_stag + 2 + 18, 20), 20);
 	assert_int_equal(m.layer, 1);
 	assert_int_equal(m.etype, 1);
@@ -440,7 +482,8 @@ static void headers_announced_but_missing_are_absent(void **state)
 	assert_true(m.r);
 	assert_false(m.has_rreq);
 	assert_int_equal(m.ddp_hdr_len, 18);
-	/* with its bits the wrong way round nothing is announced: what follows is not consumed */
+	/* with the bits exchanged no header is announced, so the octets that follow are not
+	 * decoded */
 	assert_int_equal(iw_terminate_decode(&m, terminate_siw_read, sizeof(terminate_siw_read)),
 			 4);
 	assert_true(!m.m && !m.d && !m.r);
@@ -448,8 +491,8 @@ static void headers_announced_but_missing_are_absent(void **state)
 }
 
 /*
- * Every length of every vector: only whole parts are taken, and they encode back to the octets
- * consumed.
+ * All lengths of all vectors: only complete headers are decoded, and they encode to the same
+ * octets.
  */
 static void terminate_cut_anywhere_gives_its_whole_parts(void **state)
 {
@@ -543,7 +586,7 @@ static void terminates_print_in_rfc_words(void **state)
 		iw_terminate_print(&t, &m);
 		assert_string_equal(buf, texts[v]);
 	}
-	/* M set, and the octets end before the length */
+	/* M is set, but the octets end before the length */
 	assert_int_equal(iw_terminate_decode(&m, (const uint8_t *)"\x20\x02\x80\x00\x00", 5), 4);
 	iw_text_init(&t, buf, sizeof(buf));
 	iw_terminate_print(&t, &m);
@@ -588,6 +631,7 @@ int main(void)
 		cmocka_unit_test(control_octets_are_where_the_rfcs_have_them),
 		cmocka_unit_test(fields_do_not_spill_over),
 		cmocka_unit_test(control_octets_of_each_message_are_those_of_figure_4),
+		cmocka_unit_test(each_opcode_has_its_model_queue_and_length),
 		cmocka_unit_test(header_cut_anywhere_needs_more),
 		cmocka_unit_test(headers_come_back_as_they_went),
 		cmocka_unit_test(headers_print_in_rfc_words),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA start-up frames, enhanced data, markers, and the arithmetic of FPDUs. */
+/* MPA start-up frames, enhanced data, markers, and the lengths of FPDUs. */
 #include "wire/mpa.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void keys_tell_request_from_reply(void **state)
 	assert_int_equal(f.kind, IW_MPA_REQUEST);
 	assert_int_equal(iw_wire_mpa_frame_decode(&f, reply_enhanced, sizeof(reply_enhanced)), 24);
 	assert_int_equal(f.kind, IW_MPA_REPLY);
-	/* each octet of a key counts */
+	/* each octet of a key is compared */
 	for (size_t i = 0; i < IW_MPA_KEY_LEN; i++) {
 		memcpy(other, request_rev1, sizeof(other));
 		other[i] ^= 0x20;
@@ -47,7 +47,7 @@ static void keys_tell_request_from_reply(void **state)
 	}
 }
 
-/* MPA-31: the keys that go out. */
+/* MPA-31: the encoded keys. */
 static void frames_encode_with_the_key_of_their_kind(void **state)
 {
 	struct iw_mpa_frame f = { .kind = IW_MPA_REQUEST, .flags = IW_MPA_C, .rev = 1 };
@@ -66,7 +66,7 @@ static void frames_encode_with_the_key_of_their_kind(void **state)
 	assert_memory_equal(out, f.key, 16);
 }
 
-/* MPA-34, MPA-35: each flag has its bit; what is reserved is neither judged nor lost. */
+/* MPA-34, MPA-35: the bit of each flag; reserved bits are decoded and are not an error. */
 static void flags_are_where_the_rfc_has_them(void **state)
 {
 	uint8_t in[IW_MPA_FRAME_LEN], out[IW_MPA_FRAME_LEN];
@@ -113,7 +113,8 @@ static void frame_needs_its_private_data(void **state)
 				assert_int_equal(f.kind, IW_MPA_OTHER);
 				assert_int_equal(f.pd_len, 0);
 			} else {
-				/* enough to refuse a PD_Length before waiting for it */
+				/* so that PD_Length can be rejected before the Private Data
+				 * arrive */
 				assert_int_not_equal(f.kind, IW_MPA_OTHER);
 				assert_int_equal(f.pd_len, frame_vectors[v].len - IW_MPA_FRAME_LEN);
 			}
@@ -121,7 +122,7 @@ static void frame_needs_its_private_data(void **state)
 		}
 }
 
-/* PD_Length above 512 is for mpa to refuse, not for the decoder. */
+/* The decoder accepts a PD_Length above 512; mpa rejects it. */
 static void private_data_of_any_length_decodes(void **state)
 {
 	static uint8_t in[IW_MPA_FRAME_LEN + 65535], out[IW_MPA_FRAME_LEN + 65535];
@@ -248,7 +249,7 @@ static void enhanced_data_are_where_the_rfc_has_them(void **state)
 	}
 }
 
-/* ENH-03: no 32 bits get lost, and too large a number touches no flag. */
+/* ENH-03: all 32 bits are decoded and encoded, and too large a number does not change a flag. */
 static void enhanced_data_come_back_as_they_went(void **state)
 {
 	struct iw_mpa_enhanced e = { .ird = 0xffff, .ord = 0xffff };
@@ -325,7 +326,7 @@ static void markers_come_back_as_they_went(void **state)
 	assert_string_equal(buf, "Marker FPDUPTR 0x01fd RESERVED 0xbeef");
 }
 
-/* --- the arithmetic of FPDUs --- */
+/* --- lengths of FPDUs --- */
 
 /* MPA-06, MPA-07: length, ULPDU, PAD to four, CRC. */
 static void fpdu_is_head_ulpdu_pad_and_crc(void **state)
@@ -350,7 +351,7 @@ static void fpdu_is_head_ulpdu_pad_and_crc(void **state)
 	}
 }
 
-/* RFC 5044 4.3, octet by octet: a marker wherever the position is a multiple of 512. */
+/* RFC 5044 4.3, octet by octet: a marker at each position that is a multiple of 512. */
 static size_t walked_len(uint32_t pos, size_t ulpdu_len)
 {
 	size_t octets = iw_mpa_fpdu_len(ulpdu_len), len = 0;
@@ -367,7 +368,7 @@ static size_t walked_len(uint32_t pos, size_t ulpdu_len)
 	return len;
 }
 
-/* RFC 5044 4.3: markers every 512 octets; the one right behind a CRC is the next FPDU's. */
+/* RFC 5044 4.3: a marker each 512 octets; one right after a CRC belongs to the next FPDU. */
 static void markers_lengthen_an_fpdu_as_the_vectors_do(void **state)
 {
 	(void)state;
@@ -384,7 +385,7 @@ static void markers_lengthen_an_fpdu_as_the_vectors_do(void **state)
 	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0, 482), 0x1ec);
 }
 
-/* MPA-14: every position of a block, also where the sequence space wraps. */
+/* MPA-14: all positions of a block, also where the position wraps. */
 static void markers_are_counted_from_every_position(void **state)
 {
 	static const uint32_t bases[] = { 0, 512 * 1000, 0x80000000, 0xfffffe00, 0xffffff00 };
@@ -409,18 +410,18 @@ static void markers_are_counted_from_every_position(void **state)
 	}
 }
 
-/* MPA-14: the figures of a stream are the same when it has gone round. */
+/* MPA-14: the lengths are the same after the position has wrapped. */
 static void wrap_of_the_sequence_space_moves_no_marker(void **state)
 {
 	(void)state;
-	/* 20 octets before the wrap, which is a marker's place: 24 octets are cut by it */
+	/* 20 octets before the wrap, where a marker is due: it is inside an FPDU of 24 octets */
 	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0xffffffecu, 18), 24 + 4);
-	/* ends exactly at the wrap: the marker there is the next one's */
+	/* ends exactly at the wrap: the marker there belongs to the next FPDU */
 	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0xffffffe8u, 18), 24);
 	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0, 18), 28);
 }
 
-/* MPA-23, MPA-24, MPA-02: the formulas of RFC 5044 4.5 and their bounds. */
+/* MPA-23, MPA-24, MPA-02: the formulas of RFC 5044 4.5 and their limits. */
 static void mulpdu_follows_the_formulas(void **state)
 {
 	static const struct {
@@ -461,7 +462,7 @@ static void mulpdu_follows_the_formulas(void **state)
 }
 
 /*
- * MPA-23: what it is for: the FPDU of a MULPDU fits the segment, wherever in the stream it begins.
+ * MPA-23: the FPDU of a MULPDU fits in a segment, at any position of the stream.
  */
 static void fpdu_of_a_mulpdu_fits_the_emss(void **state)
 {

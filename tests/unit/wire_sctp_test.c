@@ -57,7 +57,7 @@ static void common_header_has_ports_tag_and_checksum(void **state)
 	assert_string_equal(buf, "SCTP 5001 > 5002 tag 0x55667788");
 }
 
-/* SX-01: over the whole packet with the field taken as zero. */
+/* SX-01: the CRC of the whole packet with a checksum field of 0. */
 static void checksum_covers_the_packet_with_its_field_as_zero(void **state)
 {
 	uint8_t packet[sizeof(sctp_segment)];
@@ -73,7 +73,7 @@ static void checksum_covers_the_packet_with_its_field_as_zero(void **state)
 	assert_int_equal(iw_wire_sctp_checksum(packet, 12), iw_wire_sctp_checksum(packet, 12));
 }
 
-/* SX-03: at most three octets of zeros, not counted in the length. */
+/* SX-03: at most three octets of zeros, which the length does not include. */
 static void chunks_are_padded_with_zeros_that_the_length_does_not_count(void **state)
 {
 	uint8_t out[16], value[] = { 1, 2, 3, 4, 5 };
@@ -199,7 +199,7 @@ static void sack_has_gap_blocks_and_duplicates(void **state)
 			    "SACK cum 256 a_rwnd 65536 gap 2-3 gap 5-5 duplicates 1");
 }
 
-/* SX-04: what the top two bits of chunks and of parameters say. */
+/* SX-04: the meaning of the high two bits of types of chunks and parameters. */
 static void unknown_types_say_by_their_top_bits_what_to_do(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The payloads of a DDP association's DATA chunks. */
+/* The user data of DATA chunks that carry DDP. */
 #include "wire/sctpddp.h"
 
 #include <limits.h>
@@ -15,8 +15,7 @@
 #include "wire/ddp.h"
 
 /*
- * The user data of a packet whose only chunk is DATA: by the chunk's length, without its padding
- * (RFC 9260 3.3.1).
+ * The user data of a packet with a single DATA chunk, without its padding (RFC 9260 3.3.1).
  */
 static struct vector user_data(const uint8_t *packet)
 {
@@ -112,7 +111,7 @@ static void control_messages_come_back_as_they_went(void **state)
 	}
 }
 
-/* What an int cannot count is refused before an octet moves. */
+/* A length above INT_MAX is refused before any octet is copied. */
 static void control_message_above_int_max_is_refused(void **state)
 {
 	uint8_t octets[8] = { 0 };
