@@ -232,7 +232,7 @@ static int admit(struct session *k, struct iw_conn_req *req, struct iw_fault *wh
 	const struct iw_protocol_attr protocol = { .size = sizeof(protocol),
 						   .ird = iw_bench_reads(k->depth) };
 
-	return iw_accept(req, k->qp, &protocol.protocol, why);
+	return iw_accept(req, k->qp, &protocol, why);
 }
 
 static int make_queues(struct session *k, struct iw_fault *why)

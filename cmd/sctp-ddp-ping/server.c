@@ -171,7 +171,7 @@ static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
 	if (err)
 		iw_reject(req, why.text, strlen(why.text));
 	else
-		err = iw_accept(req, v->qp, &protocol.protocol, &why);
+		err = iw_accept(req, v->qp, &protocol, &why);
 	if (err) {
 		tell_of(v, IW_PING_REFUSED, &why);
 		visitor_free(v);

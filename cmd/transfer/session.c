@@ -482,7 +482,7 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	}
 	protocol.private_data = pd;
 	protocol.private_data_len = iw_hello_encode(pd, &s->mine);
-	return iw_accept(req, s->qp, &protocol.protocol, why);
+	return iw_accept(req, s->qp, &protocol, why);
 }
 
 void iw_session_redial(struct session *s)
