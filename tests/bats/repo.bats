@@ -326,6 +326,82 @@ same_options() {
     assert_status 0
 }
 
+# A tree of five rooms, with its objects, that scripts/check-layers accepts.
+layers_tree() {
+    mkdir -p "$tree"/{scripts,lib,tests,xdp}
+    cp scripts/check-layers "$tree/scripts/"
+    printf 'IWARP_0 {\nglobal:\n\tiw_version;\nlocal:\n\t*;\n};\n' >"$tree/lib/libiwarp.map"
+    layers_source lib/util/range.h 'int iw_range_len(int n);'
+    layers_source lib/util/range.c '#include "util/range.h"' '#include <string.h>' 'int iw_range_len(int n) { return n + 1; }'
+    layers_source lib/wire/mpa.h 'int iw_mpa_len(int n);'
+    layers_source lib/wire/mpa.c '#include "wire/mpa.h"' '#include "util/range.h"' 'int iw_mpa_len(int n) { return iw_range_len(n); }'
+    layers_source lib/os/clock.h 'int iw_clock_now(void);'
+    layers_source lib/os/clock.c '#include <unistd.h>' '#include "os/clock.h"' 'int iw_clock_now(void) { return getpid(); }'
+    layers_source cmd/cli/json.c '#include "os/clock.h"' 'int iw_json_open(void) { return iw_clock_now(); }'
+    layers_source cmd/transfer/protocol/pack.c '#include "wire/mpa.h"' 'int iw_pack_len(void) { return iw_mpa_len(1); }'
+}
+
+# layers_source FILE LINE...: writes the file, and compiles it if it is a .c file.
+layers_source() {
+    local obj=$tree/build/obj/${1%.c}.o
+
+    mkdir -p "$tree/${1%/*}"
+    printf '%s\n' "${@:2}" >"$tree/$1"
+    case $1 in
+    *.c)
+        mkdir -p "${obj%/*}"
+        # shellcheck disable=SC2086
+        ${CC:-gcc} -fno-lto -I"$tree/lib" -I"$tree/cmd" -c -o "$obj" "$tree/$1"
+        ;;
+    esac
+}
+
+# layers_reject TEXT FILE LINE...: with that file in the tree, scripts/check-layers fails, and its report has TEXT.
+layers_reject() {
+    layers_source "${@:2}"
+    run_here "$tree/scripts/check-layers" build
+    assert_status 1
+    assert_output_has "$1"
+    assert_output_has 'breaches of the layers'
+    rm -f "$tree/$2" "$tree/build/obj/${2%.c}.o"
+}
+
+@test "scripts/check-layers reports each breach of the layers, and accepts a tree without one" {
+    local tree=$BATS_TEST_TMPDIR/tree
+
+    layers_tree
+    run_here "$tree/scripts/check-layers" build
+    assert_status 0
+    assert_output_has 'keep to the layers'
+
+    # A room includes and uses the rooms below it only.
+    layers_reject 'lib/util/up.c:1: room util includes wire/mpa.h: it may use only: nothing' \
+        lib/util/up.c '#include "wire/mpa.h"'
+    layers_reject 'lib/os/up.h:1: includes cli/json.h: lib/ includes nothing from cmd/ and tests/' \
+        lib/os/up.h '#include "cli/json.h"'
+    layers_reject 'lib/os/inner.h:1: wire/internal.h is private to room wire' lib/os/inner.h '#include "wire/internal.h"'
+    layers_reject 'lib/os/twin.h:1: includes os/clock.c: a .c file is never included' lib/os/twin.h '#include "os/clock.c"'
+    layers_reject 'lib/attic/old.h: attic is not a room' lib/attic/old.h '#include <stdint.h>'
+    layers_reject 'util: up.o: uses iw_mpa_len of room wire: it may use only: nothing' \
+        lib/util/up.c 'int iw_mpa_len(int n);' 'int iw_up_len(void) { return iw_mpa_len(1); }'
+
+    # A global name begins with iw_OBJECT_, and an object belongs to one room.
+    layers_reject 'os: defines clock_bare: a name that other files can see begins with iw_' \
+        lib/os/bare.c 'int clock_bare(void) { return 0; }'
+    layers_reject 'names of one prefix belong to one room' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
+    layers_reject 'os(iw_mpa_print)' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
+
+    # A pure room includes freestanding headers and <string.h> only, and calls no function outside the pure rooms.
+    layers_reject 'lib/wire/print.h:1: pure room wire includes <stdio.h>' lib/wire/print.h '#include <stdio.h>'
+    layers_reject 'wire: when.o: uses time: no memory or string function, and not ours' \
+        lib/wire/when.c 'long time(long *t);' 'long iw_when_now(void) { return time(0); }'
+    layers_reject 'transfer/protocol: own.o: uses getpid: no memory or string function' \
+        cmd/transfer/protocol/own.c 'int getpid(void);' 'int iw_own_id(void) { return getpid(); }'
+
+    run_here "$tree/scripts/check-layers" build
+    assert_status 0
+}
+
 # A row of a list of mutants: the text that replaces a check of lib/wire/atomic.c, and the expected result.
 mutant() {
     printf 'RFC 7306 5.2\tlib/wire/atomic.c\tiw_atomic_req_decode\t%s\t%s\t%s\n' 'if (len < IW_RDMAP_ATOMIC_REQ_LEN)' "$1" "$2"
