@@ -64,7 +64,7 @@ def tcp(port, to, cuts):
                     try:
                         b = socket.create_connection(("127.0.0.1", to))
                     except OSError:
-                        a.close()  # nobody listens there now
+                        a.close()  # the listener is not running at this time
                         continue
                     other[a], other[b] = b, a
                     events.register(a, selectors.EVENT_READ)
@@ -88,8 +88,8 @@ def tcp(port, to, cuts):
 
 def udp(port, to, cuts):
     events = selectors.DefaultSelector()
-    far = {}  # of whom it is: the socket towards the listener
-    heads = {}  # the last packet's ports and tag, by way
+    far = {}  # client address -> socket towards the listener
+    heads = {}  # direction -> ports and tag of the last packet
     door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     door.bind(("127.0.0.1", port))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-bench: what it measures, what it reports, what it refuses.
+# ddp-bench: its measurements, its reports, and the arguments that it refuses.
 
 load helpers
 load net
@@ -15,12 +15,12 @@ teardown_file() {
     net_teardown
 }
 
-# serve [OPTION...]: a server on this machine
+# serve [OPTION...]: starts a server on this machine
 serve() {
     serve_here ddp-bench --listen -p "$PORT" "$@"
 }
 
-# bench MODE [OPTION...]: a client of it
+# bench MODE [OPTION...]: runs a client of that server
 bench() {
     run_here ddp-bench 127.0.0.1 "$@" -p "$PORT"
 }
@@ -139,14 +139,15 @@ bench() {
     assert_jsonl '[.[].event]' '["error"]'
     assert_stderr_has 'install gnuplot-nox'
 
-    # If gnuplot fails, no file is left. A gnuplot that only copies its input shows the script that ddp-bench writes.
+    # If gnuplot fails, no file is left. A gnuplot that only copies its input shows the script that
+    # ddp-bench writes.
     printf '#!/bin/sh\ncat >/dev/null\nexit 1\n' >"$bin/gnuplot"
     chmod +x "$bin/gnuplot"
     PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
     assert_status 4
     [ -z "$(find "$BATS_TEST_TMPDIR" -name '*picture*')" ] || fail_with 'a failed picture is left'
     printf '#!/bin/sh\nexec cat\n' >"$bin/gnuplot"
-    # A link of another user under the name of the temporary is not followed.
+    # The temporary is a link that another user created: it is not followed.
     printf precious >"$BATS_TEST_TMPDIR/precious"
     ln -s precious "$svg.part"
     PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
@@ -178,10 +179,11 @@ bench() {
     serve
     bench write "${SHORT[@]}" --mulpdu emss --json --interval 0
     assert_status 0
-    # RFC 5044 4.5: 2 octets of length and 4 of CRC, no pad; and never above 64768
+    # RFC 5044 4.5: 2 octets of length and 4 of CRC, no padding; at most 64768
     assert_jsonl '.[0] | .large_fpdus == false and .mulpdu == ([.emss - 6 - .emss % 4, 64768] | min)' true
     bench write "${SHORT[@]}" --mulpdu 4000 --json --interval 0
-    # TCP segments of loopback hold more than 4000 octets: the bound does not shrink what fits one
+    # TCP segments of loopback hold more than 4000 octets: --mulpdu does not shrink FPDUs that fit
+    # one segment
     assert_jsonl '.[0] | .large_fpdus and (.mulpdu == ([([.emss - 6 - .emss % 4, 64768] | min), 4000] | max))' true
     bench write "${SHORT[@]}" --json --interval 0
     assert_jsonl '.[0] | [.large_fpdus, .mulpdu]' '[true,64768]'
@@ -234,7 +236,7 @@ bench() {
 }
 
 @test "a transport that cannot run is refused with exit 3 and a reason, at both ends" {
-    # No Ethernet on lo, or built without it; for an ordinary user no CAP_NET_RAW.
+    # lo is not Ethernet, XDP may not be built in, and an ordinary user has no CAP_NET_RAW.
     local error=NOTSUP
 
     [ "$(id -u)" -eq 0 ] || [[ $(ddp-bench --doctor --json) != *'needs CAP_NET_RAW'* ]] || error=PERM
@@ -291,7 +293,7 @@ END
     assert_stderr_has 'expected HOST and write, read, send, pingpong or rate'
 }
 
-# refused TEXT ARG...: wrong usage with this message
+# refused TEXT ARG...: a usage error with this message
 refused() {
     local text=$1
     shift
@@ -365,7 +367,7 @@ refused() {
     wait_served
     assert_status 0
     serve --once --timeout 300ms
-    # a client that never says what it wants, killed in the middle
+    # a client that is killed in the middle of its run
     run_here timeout -s KILL 0.3 ddp-bench 127.0.0.1 write -p "$PORT" --time 20s
     wait_served
     assert_status 4
@@ -379,7 +381,7 @@ refused() {
     assert_status 4
     assert_jsonl '.[-1] | [.event, .exit_status]' '["error",4]'
     assert_jsonl 'map(.event) | index("result")' null
-    # By a reset, or by a FIN.
+    # The connection ends by a reset or by a FIN.
     assert_stderr_has '; its output '
 }
 
@@ -409,7 +411,7 @@ refused() {
     local began=$EPOCHREALTIME
 
     [ "$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)" -gt 10000000 ] || skip 'needs memory: 10 GB'
-    # One signal: a second one would end it at once.
+    # timeout --foreground sends one signal; a second one would end the client at once.
     run_here timeout --foreground -s TERM 0.3 ddp-bench 127.0.0.1 write -p "$PORT" -j 8 -s 1G --depth 1
     assert_stderr_has 'stopped by a signal'
     [ $((${EPOCHREALTIME/./} - ${began/./})) -lt 2000000 ] || fail_with 'it took more than 2 s'
@@ -451,7 +453,7 @@ refused() {
         kill -STOP "$pid"
         began=${EPOCHREALTIME/./}
         wait_served
-        # The mark at the end of an interval is no progress.
+        # The end mark of an interval is not progress.
         [ $((${EPOCHREALTIME/./} - began)) -lt 2600000 ] || fail_with 'it took more than 2.6 s'
         assert_status 4
         assert_stderr_is "ddp-bench: 127.0.0.1, port $PORT: no progress for 1600 ms while moving data; is the network up, and does the server still run? --timeout allows more"
@@ -570,7 +572,7 @@ refused() {
     require_netns
     IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only P1,P8,P10 --out "$BATS_TEST_TMPDIR/bench.json" \
         --page "$BATS_TEST_TMPDIR/figures.md"
-    # A bar missed in one second on a busy machine is no failure here; a run that failed is.
+    # On a busy machine a bar missed in one second is not a failure here; a failed run is.
     [ "$status" -le 1 ] || fail_with 'bench does not run'
     assert_output_has 'P1 '
     assert_output_has 'P8 '
@@ -592,7 +594,7 @@ refused() {
     has=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -cxE 'cubic|bbr')
     [ "$has" -eq 2 ] || skip 'needs bbr: cubic and bbr are not both here'
     cd "$BATS_TEST_TMPDIR" || return 1
-    # An iperf3 with two speeds over cubic and one over bbr, that takes no time.
+    # A simulated iperf3 that has two speeds with cubic and one with bbr, and takes no time.
     mkdir bin
     cat >bin/iperf3 <<EOF
 #!/bin/bash
@@ -636,7 +638,7 @@ EOF
     bench_is_in_the_middle() {
         local groups
 
-        # Each thing that it runs is a group of its own.
+        # Each program that bench runs has a process group of its own.
         groups=$(pgrep -d , -P "$pid") && pids=$(pgrep -g "$groups" | tr '\n' ' ') && pgrep -g "$groups" -f 'sockperf ping-pong'
     }
     wait_until 15 bench_is_in_the_middle || fail_with 'bench does not come to its first run'

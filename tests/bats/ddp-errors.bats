@@ -1,24 +1,25 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Transfers over lines with errors, after interruptions, and with few descriptors, one fault at a time.
+# Transfers over links with errors, after interruptions, and with few descriptors, one fault at a
+# time.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
 load lines
 
-# --- what an interruption leaves ---
+# --- after an interruption ---
 
-# 2 MB of a file are in its temporary.
+# True when 2 MB of a file are in its temporary.
 part_has_data() {
     [ -n "$(find dst -name '.iw-*.part' -printf '%b\n' | awk '$1 * 512 > 2000000')" ]
 }
 
-# interrupted FILE: a part of it stays at the listener, which has ended
+# interrupted FILE: leaves a part of it at the listener, which has ended
 interrupted() {
     local pid ended=0
 
@@ -63,7 +64,7 @@ interrupted() {
     assert_no_leftovers
 }
 
-# --- errors of the line ---
+# --- link errors ---
 
 @test "an error of the line that the CRC finds: the connection is set up again, and all arrives" {
     local at

@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Transfers over bad lines, one fault at a time, where time matters: silence, little throughput, little memory. Errors of the line and what an
-# interruption leaves: ddp-errors.bats. The seeded mixture of all of them: faults.bats.
+# Transfers over bad links, one fault at a time, where time matters: silence, low throughput, little
+# memory. Link errors and interruptions are in ddp-errors.bats, seeded mixtures of all faults in
+# faults.bats.
 
 # bats file_tags=waits
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2153
 
 load helpers
@@ -16,7 +17,7 @@ now_ms() {
     echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
-# ended_within MS SINCE: the last command ended in that time
+# ended_within MS SINCE: the last command ended within that time
 ended_within() {
     local took=$(($(now_ms) - $2))
 
@@ -45,7 +46,7 @@ ended_within() {
 
 # --- silence ---
 
-# silent TCP|UDP push|pull JOBS: the line goes dead, for new connections too
+# silent TCP|UDP push|pull JOBS: the link goes dead, also for new connections
 silent() {
     local since there=(-p "$PORT") here=(-p "$LINE")
 
@@ -129,7 +130,7 @@ silent() {
 
 # --- little memory ---
 
-# The address sanitizer reserves terabytes of addresses.
+# The address sanitizer reserves terabytes of address space.
 require_limit_of_memory() {
     prlimit --as=100000000 ddp-send --version >/dev/null 2>&1 || skip 'needs prlimit: these tools do not start with 100 MB of addresses'
 }
@@ -177,7 +178,8 @@ require_limit_of_memory() {
     [ "$ends" -gt 0 ] || fail_with 'memory was never short'
 }
 
-# push_rate [OPTION...]: sends src/$TREE; sets $rate to the sink's octets over the time of the transfer, in kb/s
+# push_rate [OPTION...]: sends src/$TREE; sets $rate to the sink's octets divided by the time of the
+# transfer, in kb/s
 push_rate() {
     local port
 
@@ -190,8 +192,8 @@ push_rate() {
     rate=$(jq -s '[.[]|select(.event=="result")] | last | .moved_octets * 8000000 / .duration_ns | floor' <<<"$output")
 }
 
-# pace KBPS [OPTION...]: the rate is at most 5 % above the limit, and near it. A busy machine can be slower than the
-# limit: then the same transfer without a limit is not much faster than the limit either.
+# pace KBPS [OPTION...]: the rate is at most 5 % above the limit, and near it. A busy machine can be
+# slower than the limit: then the same transfer without a limit must not be much faster either.
 pace() {
     local limit=$1 rate limited try own=()
     shift
@@ -212,7 +214,7 @@ pace() {
 @test "--bwlimit holds for a file that is smaller than a chunk, and a rate in rsync's unit is questioned" {
     random_file src/f 500000
     serve_here ddp-recv --once -p "$PORT" dst
-    # 500,000 octets at 400 kb/s: 10 s.
+    # 500,000 octets at 400 kb/s take 10 s.
     run_here ddp-send -p "$PORT" --bwlimit 400k --json src/f 127.0.0.1:
     assert_status 0
     assert_jsonl '[.[] | select(.event == "result") | .duration_ns][0] | . > 9500000000 and . < 13000000000' true
@@ -229,7 +231,7 @@ pace() {
     for ((i = 0; i < 1000; i++)); do head -c 2000 /dev/zero | tr '\0' x >src/all/many/$i; done
     random_file src/all/large 8M
     for j in 1 4; do
-        # A low limit for small files: also a slow machine would exceed it without the limiter.
+        # Small files get a low limit, which even a slow machine would exceed without the limiter.
         TREE=all/many
         pace 8000 -j $j
         TREE=all/large
@@ -237,7 +239,7 @@ pace() {
         TREE=all
         pace 40000 -j $j
     done
-    # The receiver's own limit, also on windows that a pack fills only in part.
+    # The receiver's own limit also applies to windows that a pack only partly fills.
     SINK_LIMIT=40000k
     pace 40000
 }

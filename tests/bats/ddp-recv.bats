@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-recv as a server of many senders, its target against what peers, disks and signals do, and ddp-recv pulling from ddp-send --listen.
+# ddp-recv as a server of many senders, its target directory under the actions of peers, disks and
+# signals, and ddp-recv pulling from ddp-send --listen.
 
 # bats file_tags=beside
 
@@ -40,7 +41,7 @@ no_parts() {
     [ -z "$(find "$1" -name '.iw-*')" ]
 }
 
-# More than so many KiB have arrived.
+# has_kib N: more than N KiB have arrived
 has_kib() {
     [ "$(du -ks --apparent-size dst | cut -f 1)" -gt "$1" ]
 }
@@ -114,7 +115,7 @@ some_parts() {
     ln -s ../outside dst/rel
     ln -s "$PWD/outside/f" dst/g
     listen
-    # The directory of that name is a link out.
+    # The directory of that name is a link that leads outside.
     push src/tree 127.0.0.1:
     assert_status 1
     push src/g 127.0.0.1:rel/f
@@ -141,7 +142,7 @@ some_parts() {
     done
     random_file src/slow 64M
     listen --timeout 60s
-    # Garbage in place of an MPA Request, half of one, nothing at all.
+    # Garbage instead of an MPA Request, half of a Request, no octet at all.
     (printf 'GET / HTTP/1.0\r\n\r\n' >&5; sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
     pids+=($!)
     (printf 'MPA ID Req Frame' >&5; sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
@@ -181,25 +182,26 @@ some_parts() {
     assert_equal "$(cat dst/big)" old
     ddp-send -p "$PORT" --bwlimit 200M src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    # More than the first can have left.
+    # More than the first sender can have left.
     wait_until 10 has_kib 30000 || fail_with 'nothing arrives'
     kill -STOP $pid
     wait_until 15 grep -q 'nothing was heard from the peer for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'it is not given up'
     kill -KILL $pid
     assert_equal "$(cat dst/big)" old
-    # The server serves on.
+    # The server continues to serve.
     push --force src/big 127.0.0.1:
     assert_status 0
     assert_same_file src/big dst/big
     assert_no_parts dst
 }
 
-# in_mount CMD...: in the mount namespace of the server
+# in_mount CMD...: runs CMD in the mount namespace of the server
 in_mount() {
     nsenter -t "$SERVE_PID" -m "$@"
 }
 
-# serve_small SIZE [OPTION...]: a receiver with a small file system of its own, which it alone sees
+# serve_small SIZE [OPTION...]: starts a receiver on a small file system of its own, which no other
+# process sees
 serve_small() {
     local size=$1
     shift
@@ -213,7 +215,7 @@ has_part() {
     [ "$(in_mount du -ms "$PWD/dst" | cut -f 1)" -ge 2 ]
 }
 
-# push_until_full [OPTION...]: another file takes the space while src/big is sent
+# push_until_full [OPTION...]: sends src/big while another file takes the free space
 push_until_full() {
     (
         wait_until 10 has_part
@@ -235,7 +237,7 @@ push_until_full() {
             fail_with 'the partial file is not named'
         in_mount test -e "$PWD/dst/${BASH_REMATCH[1]}" || fail_with 'it is not there'
         assert_output_has '1 FAILED'
-        # Not enough for the whole file, but for the part that is missing.
+        # The free space is not enough for the whole file, but for the missing part.
         in_mount bash -c "rm $PWD/dst/filler && fallocate -l 2M $PWD/dst/filler"
         push -m $mode --force --json src/big 127.0.0.1:
         assert_status 0
@@ -255,7 +257,7 @@ push_until_full() {
     serve_end
     serve_here ddp-send --listen --bwlimit 40M -p "$PORT" src
     for option in '' --no-keep-partial; do
-        # One signal: a second one would end it at once.
+        # timeout --foreground sends one signal; a second one would end the tool at once.
         run_here timeout --foreground -s TERM 0.8 ddp-recv $option -p "$PORT" 127.0.0.1:big dst
         assert_stderr_has interrupted
         if [ -z "$option" ]; then
@@ -286,7 +288,7 @@ push_until_full() {
     random_file src/fits 4M
     push src/fits 127.0.0.1:
     assert_status 0
-    # The new one needs space beside the old one.
+    # The new file needs space in addition to the old one.
     push --force src/fits 127.0.0.1:
     assert_status 1
     assert_stderr_has 'needs 4.0 MiB'
@@ -319,7 +321,7 @@ push_until_full() {
     pull --delete --yes 127.0.0.1:d/ dst/d
     assert_status 0
     assert_stderr_is ''
-    # It may have been a directory.
+    # A missing source may have been a directory: nothing is removed.
     pull --delete --yes 127.0.0.1:nosuch dst
     assert_status 1
     assert_stderr_is 'ddp-recv: nosuch: the peer says: cannot open it: no such file or directory'
@@ -379,7 +381,7 @@ push_until_full() {
     assert_status 1
     assert_stderr_is "ddp-send: src/d/f: the peer says: $special named pipe, not a regular file"
     [ -L dst/f ] || fail_with 'dst/f is not a link any more'
-    # A link may replace it.
+    # A link may replace a link.
     ln -sf other src/d/f
     push src/d/ 127.0.0.1:
     assert_status 0
@@ -576,7 +578,7 @@ EOF
     serve_end
     assert_status 0
     random_file src/big 64M
-    # During a transfer: the listener completes it first.
+    # During a transfer, the listener completes it before it ends.
     listen
     ddp-send -p "$PORT" --bwlimit 400M src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
     pid=$!
@@ -587,7 +589,7 @@ EOF
     assert_status 0
     assert_same_file src/big dst/big
     rm dst/big
-    # Stuck: not for longer than the time it allows.
+    # If the transfer is stuck, the listener waits at most for its --timeout.
     listen --timeout 3s
     ddp-send -p "$PORT" --bwlimit 400M src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
     pid=$!
@@ -735,7 +737,7 @@ EOF
     assert_stderr_has 'ddp-recv: f: cannot create a temporary file in dst: permission denied; user 65534 needs write permission there'
     assert_stderr_has 'ddp-recv: sub: cannot create the directory: permission denied'
     assert_stderr_has 'ddp-recv: sub/g: cannot create its directory: permission denied'
-    # The pack has one text, which is not true of all three.
+    # The pack fails as a whole, with one reason, which does not apply to all three files.
     serve_end
     assert_stderr_has 'f: the peer says: permission denied'
     assert_stderr_has 'sub/g: the peer says: permission denied'

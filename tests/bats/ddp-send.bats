@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-send pushing to a listening ddp-recv: every mode and size, streams, odd names, scp's rules, and what goes wrong at the source.
+# ddp-send pushing to a listening ddp-recv: every mode and size, streams, unusual names, scp's
+# rules, and errors at the source.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -16,7 +17,7 @@ setup() {
     PORT=$(free_port)
 }
 
-# A listener on dst; options may follow.
+# Starts a listener on dst, with the given options.
 listen() {
     serve_here ddp-recv -p "$PORT" "$@" dst
 }
@@ -25,7 +26,7 @@ push() {
     run_here ddp-send -p "$PORT" "$@"
 }
 
-# Nothing temporary is left below a directory.
+# No temporary is left below the directory.
 assert_no_parts() {
     local left
 
@@ -76,7 +77,8 @@ mode_and_time() {
     done
 }
 
-# What FILE holds that is not zero: a line of offset and octets for each of its extents. Reading holes takes as long as reading data.
+# data_of FILE: prints a line of offset and octets for each part of FILE that is not zero. Reading
+# holes takes as long as reading data.
 data_of() {
     python3 - "$1" <<'END'
 import os, sys
@@ -100,10 +102,10 @@ END
 
     require_tool python3
     truncate -s 5G src/sparse
-    # On both sides of where 32 bits end.
+    # Below and above 2^32.
     printf low | dd of=src/sparse bs=1 seek=3000000000 conv=notrunc status=none
     printf high | dd of=src/sparse bs=1 seek=5000000000 conv=notrunc status=none
-    # Zeros that are allocated become holes too.
+    # Allocated zeros also become holes.
     dd if=/dev/zero of=src/zeros bs=1M count=9 status=none
     printf end >>src/zeros
     listen
@@ -132,7 +134,7 @@ END
             assert_same_file stream dst/out.$mode.$size
         done
     done
-    # A new file of its own: mode by the receiver's mask.
+    # A newly created file has the mode of the receiver's umask.
     assert_equal "$(stat -c %a dst/out.write.1)" "$(printf '%o' $((0666 & ~0$(umask))))"
     IW_STDIN=stream push - 127.0.0.1:
     assert_status 1
@@ -168,7 +170,7 @@ END
     cd .. || return 1
     assert_status 0
     assert_jsonl '[.[] | select(.event=="file")] | length' 8
-    # What is no UTF-8 is there as octets too.
+    # A name that is not UTF-8 is also present as octets.
     assert_jsonl '[.[] | select(.name_b64 == "//6A")] | length' 1
     for n in "${names[@]}"; do
         assert_same_file "src/$n" "dst/$n"
@@ -217,7 +219,7 @@ END
     assert_status 0
     assert_jsonl '.[] | select(.event=="result") | .files_same' 2
     assert_jsonl '.[] | select(.event=="result") | .moved_octets' 0
-    # What is neither file nor directory nor link is told.
+    # An entry that is neither a file nor a directory nor a link is reported.
     mkfifo src/tree/pipe
     push src/tree 127.0.0.1:
     assert_status 1
@@ -236,14 +238,14 @@ END
     assert_stderr_is 'ddp-send: src/q/f: name refused: src/q/f and src/f would have one name at the target; use two target directories'
     assert_same_file src/f dst/f
     rm dst/f
-    # Their contents are put together, except what has one name.
+    # The contents are merged, except entries with the same name.
     echo 1 >src/q/g
     push src/q/ src/f 127.0.0.1:
     assert_status 1
     assert_stderr_is 'ddp-send: src/f: name refused: src/f and src/q/f would have one name at the target; use two target directories'
     assert_same_file src/q/f dst/f
     assert_same_file src/q/g dst/g
-    # The same file twice loses nothing.
+    # Naming the same file twice loses nothing.
     rm dst/f
     push src/f src/f 127.0.0.1:
     assert_status 0
@@ -324,11 +326,11 @@ END
     push --exclude d --exclude f src/d 127.0.0.1:
     assert_status 0
     assert_stderr_is 'ddp-send: warning: src/d: sent in spite of --exclude, because it is named itself: patterns choose among the names below it'
-    # After --include, --exclude '*' means all other names.
+    # After --include, --exclude '*' excludes all other names.
     push --include '*.c' --exclude '*' src/d 127.0.0.1:
     assert_status 0
     assert_stderr_is ''
-    # The contents of a directory do not have its name.
+    # Patterns do not match the name of a directory whose contents are sent.
     for dir in . ../src/d/; do
         run_here env -C src ddp-send -p "$PORT" --exclude '.*' --exclude d "$dir" 127.0.0.1:
         assert_status 0
@@ -409,7 +411,7 @@ END
     assert_stderr_has '/dev/null: a character device cannot be sent as a file'
 }
 
-# begin_slowly FILE...: sends to a listener that is stopped in mid-file; $SEND_PID
+# begin_slowly FILE...: sends to a listener that is stopped in the middle of a file; sets $SEND_PID
 begin_slowly() {
     local receiver
 
@@ -420,7 +422,8 @@ begin_slowly() {
     wait_until 10 eval 'compgen -G "dst/.iw-*.part"' || fail_with 'the transfer did not begin'
     kill -STOP "$receiver"
     RECEIVER=$receiver
-    # Still in mid-file? Otherwise the machine was faster than the test.
+    # The transfer must still be in the middle of the file; otherwise the machine was faster than
+    # the test.
     compgen -G 'dst/.iw-*.part' >/dev/null || {
         kill -CONT "$receiver"
         fail_with 'the file was done too soon'
@@ -432,7 +435,7 @@ end_slowly() {
     status=0
     wait "$SEND_PID" || status=$?
     output=$(cat send.out)
-    # fail_with shows them.
+    # fail_with prints them.
     # shellcheck disable=SC2034
     stderr=$(cat send.err) COMMAND='ddp-send (in the background)'
 }
@@ -472,7 +475,7 @@ end_slowly() {
     random_file src/big 64M
     listen
     kill -STOP "$SERVE_PID"
-    # Before the set-up is over, and in the middle of a file.
+    # The timeout applies before the set-up is complete, and in the middle of a file.
     push --timeout 1s src/big 127.0.0.1:
     assert_status 4
     kill -CONT "$SERVE_PID"

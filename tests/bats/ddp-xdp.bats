@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-xdp: programs on the interfaces of two namespaces. What the steering program makes of a packet is in tests/unit/loader_steer_test.c.
+# ddp-xdp: programs on the interfaces of two namespaces. tests/unit/loader_steer_test.c tests how
+# the steering program handles packets.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -33,7 +34,7 @@ setup() {
 
 teardown() {
     [ -n "${NET_LEFT_PID:-}" ] || return 0
-    # A program in the background must not keep a namespace alive after the file.
+    # A background program must not keep a namespace alive after the tests of this file.
     for i in lo "$LEFT_IF"; do
         run_in left ddp-xdp detach -I "$i" --force-clean
     done
@@ -55,7 +56,7 @@ require_mounts() {
     unshare --mount true 2>/dev/null || skip 'needs netns: no mount namespace can be made'
 }
 
-# in_bpffs COMMANDS: by a shell that has a BPF file system of its own
+# in_bpffs COMMANDS: runs them in a shell with a BPF file system of its own
 in_bpffs() {
     run_in left unshare --mount sh -c "mount -t bpf bpf /sys/fs/bpf && $1"
 }
@@ -70,7 +71,7 @@ in_bpffs() {
     assert_jsonl '.[0] | .verified_insns > 1000' true
     pid=$(holder)
     [ "$(cat "/proc/$pid/comm")" = ddp-xdp ]
-    # It needs no rights, and gives them up.
+    # The tool needs no privileges, and drops them.
     [ "$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status")" = 0000000000000000 ]
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_status 0
@@ -119,7 +120,7 @@ in_bpffs() {
 
 @test "a pinned program needs no process, and its pin goes with it" {
     require_mounts
-    # The host may have mounted the file system.
+    # The host may have mounted the BPF file system.
     run_in left unshare --mount sh -c "while umount /sys/fs/bpf 2>/dev/null; do :; done; ddp-xdp attach -I $LEFT_IF --pin"
     assert_status 3
     assert_stderr_has 'mount -t bpf'
@@ -250,7 +251,7 @@ in_bpffs() {
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
     assert_status 0
     nothing_attached
-    # On a bridge, it blocks attaching to the bridge's port.
+    # A program on a bridge blocks attaching to the bridge's port.
     in_bpffs "ip link add above type bridge && ip link set $LEFT_IF master above && ip link set dev above xdpgeneric obj $object sec xdp"
     assert_status 0
     run_in left unshare -m sh -c "mount -t sysfs sysfs /sys && ddp-xdp attach -I $LEFT_IF"
@@ -267,7 +268,7 @@ in_bpffs() {
     run_in left ddp-xdp attach -I lo --program mpa
     assert_status 3
     assert_stderr_has 'use another interface, for --program mpa needs native mode'
-    # tests/interop/xdp-guest.bats has one that works.
+    # tests/interop/xdp-guest.bats has a kernel where this works.
     run_in left ddp-xdp attach -I "$LEFT_IF" --dispatcher
     assert_status 3
     assert_stderr_has dispatcher
@@ -311,19 +312,20 @@ in_bpffs() {
     assert_status 0
     assert_output_has 'sends without segmentation offload'
     serve_in left ddp-bench --listen -b "$LEFT_IP"
-    # One FPDU, one segment: each begins with one, but for those that end a message or that TCP cut.
+    # With one FPDU per segment, segments begin with an FPDU, except those that end a message or
+    # that TCP split.
     run_in right ddp-bench "$LEFT_IP" write --mulpdu emss --time 300ms -w 50ms --interval 0 -q
     assert_status 0
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0].mpa | [.flows, .lost, .aligned_share > 0.8, .fpdus > 1000, (.connections | length)]' '[1,0,true,true,1]'
-    # Large ones span many.
+    # Large FPDUs span many segments.
     run_in right ddp-bench "$LEFT_IP" write --mulpdu auto --time 300ms -w 50ms --interval 0 -q
     assert_status 0
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '[.[0].mpa.connections[] | .aligned / .followed] | [length, min < 0.2]' '[2,true]'
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has 'TCP segments begin with one'
-    # Markers, which this end wants in what arrives.
+    # With markers, which the server requests from its peer.
     serve_end
     serve_in left ddp-bench --listen -b "$LEFT_IP" --markers
     run_in right ddp-bench "$LEFT_IP" write --mulpdu emss --time 300ms -w 50ms --interval 0 -q
@@ -353,17 +355,17 @@ in_bpffs() {
     assert_same_file src/f f
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl ".[0] | [.endpoints[0].sctp_port == $port, (.sockets | length), .sockets[0].pid > 0]" '[true,1,true]'
-    # Every segment belongs to a stream and named an STag that the sink had registered.
+    # Every segment belongs to a stream and names an STag that the sink has registered.
     assert_jsonl '.[0] | [.tl.tagged > 3000, .tagged_octets >= 5242880, .seen.stag_unknown, .seen.data_part, .seen.chunk_bad, .foreign]' \
         '[true,true,0,0,0,0]'
     assert_jsonl '.[0] | (.segments == ([.streams[].segments] | add)) and (.segments == ([.tl[]] | add)) and
         (.segments == ([.opcodes[].segments] | add)) and (.tagged_octets + .untagged_octets == ([.streams[].octets] | add))' true
-    # For people, with names.
+    # The human-readable output has names.
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has 'segments of RDMA Write'
     assert_output_has "endpoint *, SCTP port $port"
     serve_end
-    # Nothing of it is left in the program that stays.
+    # The remaining program keeps no state of the ended listener.
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0] | [.owner, (.endpoints | length), .associations, (.sockets | length)]' '["steer",0,0,0]'
 }
@@ -384,7 +386,8 @@ in_bpffs() {
     assert_jsonl '.[0] | [.segments > 600, .controls > 0, .tagged_octets >= 1048576, .seen.stag_unknown, .foreign]' '[true,true,true,0,0]'
 }
 
-# name_stag TAG STREAM STAG: a segment that names it, in a packet of that association. The checksum is wrong: the engine lets it lie.
+# name_stag TAG STREAM STAG: sends a segment that names STAG, in a packet of that association. The
+# checksum is wrong, so the engine ignores it.
 name_stag() {
     run_in right python3 -c '
 import socket, struct, sys
@@ -396,7 +399,7 @@ s.sendto(struct.pack("!HHI", 7, port, tag) + b"none" + data, (host, 0))' "$LEFT_
     assert_status 0
 }
 
-# told FILTER: prints the status of the program on left, filtered by jq
+# told FILTER: prints status of the program on left, filtered by jq
 told() {
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     jq -c "select(.event == \"status\") | $1" <<<"$output"
@@ -416,20 +419,20 @@ known() {
     [ "$(told '[.sessions, .stags]')" = "[$1,$2]" ]
 }
 
-# buffer N [OPTION...]: registers STAG[N] in a Protection Domain of its own, and starts a ddp-send that writes into it on an association of
-# its own: TAG[N], STREAM[N]
+# buffer N [OPTION...]: registers STAG[N] in a Protection Domain of its own, and starts a ddp-send
+# that writes to it on an association of its own: TAG[N], STREAM[N]
 buffer() {
     local uri old new
 
     run_in left stag-reg add --size 64K --access w --json --control ctl "${@:2}"
     assert_status 0
     uri=$(jq -r .uri <<<"$output")
-    # On the wire they are one, and there is one interface fewer to look at.
+    # raw and xdp are the same on the wire, and raw does not add an interface to the status.
     uri=${uri/ddp+xdp:/ddp+raw:}
     STAG[$1]=$((16#$(jq -r .stag <<<"$output")))
     old=$(told '[.streams[] | [.tag, .stream]]')
     mkfifo "fifo$1"
-    # Open both ways, so that its end never comes.
+    # Opened for reading and writing, so that ddp-send never sees end of file.
     exec {FIFO}<>"fifo$1"
     IW_STDIN=fifo$1 serve_in right ddp-send --to "$uri" --timeout 30s
     head -c 1000 /dev/zero >&"$FIFO"
@@ -453,7 +456,8 @@ buffer() {
     buffer 2
     known 2 2 || fail_with 'two of each are not known' "$(told .)"
     assert_seen 0 0
-    # Each one's own is known there; the other's, which is registered in another Protection Domain, is not.
+    # Each stream may use its own STag. The STag of the other stream, in another Protection Domain,
+    # is unknown to it.
     name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
     name_stag "${TAG[2]}" "${STREAM[2]}" "${STAG[2]}"
     name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[2]}"
@@ -466,11 +470,11 @@ buffer() {
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has '2 associations, 2 sessions on them, 2 STags'
     assert_output_has 'passed to sockets: a tagged segment for an STag not registered for its stream'
-    # Revoking the STag ends the session of its writer; the association waits for the peer.
+    # Revoking the STag ends the session of its writer; the association waits for its peer.
     run_in left stag-reg revoke "$(printf %08x "${STAG[1]}")" --control ctl
     assert_status 0
     wait_until 20 known 1 1 || fail_with 'not one session with its STag is left' "$(told .)"
-    # The other one's peer aborts it.
+    # The peer of the other association aborts it.
     serve_end 3
     wait_until 20 known 0 1 || fail_with 'the association left its session' "$(told .)"
     serve_end 2
@@ -480,8 +484,8 @@ buffer() {
     wait_until 20 no_association || fail_with 'associations that have ended' "$(told .)"
 }
 
-# The initiator of the association receives the Read Responses. They name an STag of the initiator. The program stays attached after the
-# run, and its counters show what it saw.
+# The initiator of the association receives the Read Responses, which name an STag of the initiator.
+# The program stays attached after the run, and its counters show the segments.
 @test "the sessions of who connects are known as well, from the first segment on" {
     local port
 
@@ -586,7 +590,7 @@ buffer() {
     run_in left ddp-xdp attach -I lo --force-clean
     assert_status 2
     assert_stderr_has "--force-clean: an option of \`ddp-xdp detach\`"
-    # The command's own option is taken as before.
+    # An option of the command itself is accepted as before.
     run_in left ddp-xdp attach -I lo --sample 0
     assert_status 2
     assert_stderr_has '--sample "0": too small'

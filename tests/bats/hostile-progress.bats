@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Peers that send octets without end and move no payload, against --timeout: hostile.py. And slow peers, which must not be cut.
+# Peers that send octets endlessly but no payload, against --timeout: hostile.py. Also slow peers,
+# which must not be disconnected.
 
 load helpers
 
@@ -127,7 +128,7 @@ for _ in range(2):
     done
 }
 
-# SEC-29: zero-length Reads are answered, which must not count either.
+# SEC-29: zero-length Reads are answered, which is not progress either.
 @test "empty RDMA Reads do not keep a connection open" {
     serve_here ddp-recv -p "$PORT" --control none --timeout 1s dst
     hostile "
@@ -194,7 +195,7 @@ p.gone()"
     assert_status 0
 }
 
-# A transfer that does not end, and a peer that does not close after the ABORT.
+# A transfer that does not end, and a peer that does not close the connection after the ABORT.
 @test "a listener that is told to stop does not wait for its peers longer than --timeout" {
     serve_here ddp-recv -p "$PORT" --control none --timeout 1s dst
     {

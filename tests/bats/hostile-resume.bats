@@ -28,7 +28,8 @@ with open('src/f', 'wb') as f:
 PY
 }
 
-# Stores the announcement of src/f by the honest sender. Every peer that receives or requests the file gets it.
+# Stores the honest sender's announcement of src/f. Every peer that receives or requests the file
+# gets it.
 learn() {
     IW_READY='^port' serve_here python3 -c "
 from hostile import *
@@ -42,7 +43,7 @@ p.close()"
     [ -s learned ] || fail_with 'nothing was announced'
 }
 
-# A source that announces the same file, moves some chunks, wrong or right ones, and exits.
+# A source that announces the same file, moves some chunks, correct or wrong, and exits.
 preamble() {
     cat <<'PY'
 from hostile import *
@@ -88,12 +89,12 @@ poison() {
     assert_status 0
 }
 
-# assert_poisoned: the octets of the hostile source will be resumed
+# assert_poisoned: the receiver keeps the octets of the hostile source for resumption
 assert_poisoned() {
     grep -q XXXXXXXX dst/.iw-*.part || fail_with 'no octets of the hostile source are stored'
 }
 
-# assert_honest OCTETS: dst/f is the honest file, and that many octets were moved
+# assert_honest OCTETS: dst/f equals the honest file, and that many octets were moved
 assert_honest() {
     assert_status 0
     assert_same_file src/f dst/f
@@ -149,7 +150,8 @@ M=1048576
 }
 
 @test "chunks that a hostile server sent are replaced by those of the honest one" {
-    # The served directory has another name; only the file's name, size, time and ident matter.
+    # The served directory has another name: only the file's name, size, time and ident are
+    # compared.
     learn
     {
         preamble

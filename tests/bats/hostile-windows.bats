@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Listeners against peers that leave gaps in the windows of mode write, or begin to fill them and stop: hostile.py.
+# Listeners against peers that leave gaps in the windows of mode write, or that stop filling them:
+# hostile.py.
 
 load helpers
 

@@ -48,7 +48,8 @@ for m in ({0: OPEN, 4: b'', 5: 1 << 20, 6: 1}, {0: OPEN, 4: b'', 5: 0, 6: 257}, 
 12 13 closed"
 }
 
-# All of it arrives at once: the listener has no memory for a transfer yet when it finds the breach.
+# Everything arrives at once: the listener detects the violation before it has memory for a
+# transfer.
 @test "a breach right behind OPEN and FILES ends that connection alone" {
     port=$(free_port)
     serve_here ddp-recv -p "$port" "$BATS_TEST_TMPDIR/dir"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Options that have no meaning over a transport, or in a mode, are refused with the reason. --doctor of each tool.
+# Options that have no meaning for a transport or a mode are refused with the reason. --doctor of
+# each tool.
 
 # bats file_tags=beside
 
@@ -86,7 +87,8 @@ END
     refused '-i 1: the time between results is given with --interval' ddp-bench 127.0.0.1 write -i 1
     refused "--timeout needs a value, TIME; \`-q\` is an option" stag-reg --timeout -q list
     [ -z "$(find . -name '-*')" ] || fail_with "a file is named after an option: $(ls)"
-    # What is no option, is joined to its option, or stands after -- or a command is taken as it is.
+    # An argument that is not an option, that is joined to its option, or that follows -- or a
+    # command is used as it is.
     refused 'no target after the source' ddp-send --exclude -0 --exclude=-n --trace=--json -- d
     refused 'no source before the target' ddp-send -- 127.0.0.1:
     refused "expected options only" stag-reg list -- --timeout -q
@@ -324,7 +326,7 @@ END
         run_here $tool --help
         assert_equal "$(sed -n 's/^ \([A-Z].*:\)$/\1/p' <<<"$output" | grep -v Limits | paste -sd' ')" \
             'Which files: Owners and attributes: The transfer: Listeners: Registered buffers: For users of rsync and scp: The connection: Common options:'
-        # No option stands before the first group.
+        # No option precedes the first group.
         assert_equal "$(sed -n '1,/ Which files:/p' <<<"$output" | grep -c '^ *-')" 0
     done
 }

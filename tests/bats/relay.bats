@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Transfers over a link that loses, delays, reorders, doubles and corrupts frames: kernel TCP and our SCTP alike, every octet compared.
+# Transfers over a link that loses, delays, reorders, duplicates and corrupts frames, with kernel
+# TCP and with our SCTP; every octet is compared.
 
 # bats file_tags=waits,all
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -27,7 +28,7 @@ setup() {
     random_file src/f 3M
 }
 
-# A file to the right, over tcp and over udp, under what the relay does.
+# Sends a file to the right, over tcp and over udp, through the disturbed link.
 carries() {
     local t
 
@@ -45,7 +46,7 @@ carries() {
     done
 }
 
-# did PROGRAM: a truth about each of the relay's runs, of .ab and .ba
+# did PROGRAM: the jq program is true for each run of the relay; .ab and .ba are the directions
 did() {
     local i
 
@@ -85,8 +86,9 @@ did() {
     did '.ab.lost > 0 and .ab.late > 0 and .ab.duplicated > 0 and .ab.corrupted > 0'
 }
 
-# Without redials: no connection is ever taken for dead, though the transfer takes several times --timeout, and the sender's
-# buffers hold all of it. The queue alone delays an acknowledgement by 2 s.
+# Without redials: no connection is ever considered dead, although the transfer takes several times
+# --timeout, and the sender's buffers hold the whole file. The queue alone delays an acknowledgement
+# by 2 s.
 @test "a line of 25 kB/s is not taken for dead, over tcp and over udp" {
     local how t j
 
@@ -105,7 +107,7 @@ did() {
     done
 }
 
-# RFC 9260 6.8: CRC32c finds what the checksums of IP and UDP do not.
+# RFC 9260 6.8: CRC32c detects errors that the checksums of IP and UDP miss.
 @test "swapped words pass the Internet checksum, and no wrong octet arrives over udp" {
     relay_start --seed 7 --both swap=2%
     serve_in right ddp-recv -t udp -p "$PORT" --bind '*' --once dst
@@ -146,8 +148,8 @@ did() {
     assert_jsonl '[.[].lost > 0] | any' true
 }
 
-# A frame of another length holds no message, or several. The delay is long because a process that is stalled for about that time also
-# delays its messages.
+# A frame of another length holds no message, or several. The delay is long because a process that
+# is stalled for about that time also delays its messages.
 @test "a message that is lost is late, and the other seven DDP streams are not; on a TCP connection all are" {
     local t lanes=$IW_BUILD/tests/lanes/lanes
     declare -A late
@@ -184,7 +186,8 @@ did() {
         relay_end
         RELAYED[i]=$output
     done
-    # Which frames those are differs with the timing; that the first 100 of them fared alike is tests/unit/impair_impair_test.c's.
+    # The affected frames vary with the timing. tests/unit/impair_impair_test.c tests that the first
+    # 100 frames are treated alike.
     did '.ab.lost > 10 and .ba.lost == 0'
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The repository itself: what must agree does agree, and what is installed can be taken away again.
+# The repository itself: its parts agree with each other, and uninstall removes everything that
+# install has created.
 
 # bats file_tags=beside
 
@@ -11,7 +12,7 @@ setup() {
     cd "$IW_TOP" || return 1
 }
 
-# All files of the project, also when it came as a tarball.
+# Prints all files of the project, also in an unpacked tarball.
 project_files() {
     if [ -e .git ]; then
         git -c safe.directory='*' ls-files
@@ -33,7 +34,7 @@ tool_help() {
     timeout 10 "$IW_BUILD/$1" "${@:2}" --help 2>/dev/null </dev/null 3>&-
 }
 
-# Of a tool with commands, theirs too.
+# For a tool with commands, also prints the help of each command.
 all_help() {
     local command
 
@@ -43,13 +44,14 @@ all_help() {
     done
 }
 
-# The long options that `TOOL --help` lists: argp writes each on a line of its own, after at most a short one.
+# Prints the long options in `TOOL --help`: argp writes each on a line of its own, after at most a
+# short one.
 help_options() {
     all_help "$1" |
         grep -oE '^ {2,6}(-[A-Za-z0-9?](, | ))?(--[a-z0-9][a-z0-9-]*(\[?=[^ ,]*)?(, )?)+' | grep -oE -- '--[a-z0-9][a-z0-9-]*' | sort -u
 }
 
-# Those that the page explains: the tags of its lists.
+# Prints the options that the page explains: the tags of its lists.
 man_options() {
     awk '/^\.TP/ { tag = 2; next } tag > 0 { if ($0 !~ /^\.(PD|TQ)/) { print; tag = 0 } } /^\.TQ/ { tag = 2 }' "man/$1.1" |
         sed 's/\\-/-/g; s/\\f[BIR]//g' | grep -oE -- '--[a-z0-9][a-z0-9-]*' | sort -u
@@ -238,7 +240,8 @@ same_options() {
     assert_status 0
     printf '%s\n' '#include <stdio.h>' '#include <iwarp/verbs.h>' 'int main(void) { puts(iw_version()); return 0; }' >"$BATS_TEST_TMPDIR/p.c"
     export PKG_CONFIG_PATH=$root/lib/pkgconfig
-    # What link-time optimization reads would be for one compiler alone.
+    # The installed archive must not contain code for link-time optimization, which only one
+    # compiler can read.
     run_here readelf -SW "$root/lib/libiwarp.a"
     assert_status 0
     assert_output_lacks '.gnu.lto_'
@@ -279,7 +282,7 @@ same_options() {
     run_here "$out/ddp-dump" -r "tests/vectors/traces/rping.pcap"
     assert_status 3
     assert_stderr_has 'built without libpcap'
-    # What is built is not built again.
+    # A second run must not build again.
     touch "$BATS_TEST_TMPDIR/then"
     run_here make --no-print-directory BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
     assert_status 0
@@ -289,20 +292,21 @@ same_options() {
 @test "a library that was installed, changed or removed after the configuration is noticed" {
     local out=$BATS_TEST_TMPDIR/b
 
-    # As if these were the only libraries: the file of cmocka names one that the linker does not find.
+    # Simulates a machine with only this library; the .pc file of cmocka names a library that the
+    # linker does not find.
     mkdir "$BATS_TEST_TMPDIR/pc"
     export PKG_CONFIG_LIBDIR=$BATS_TEST_TMPDIR/pc
     printf '%s\n' 'Name: cmocka' 'Description: broken' 'Version: 1' 'Libs: -lno-such-library' >"$PKG_CONFIG_LIBDIR/cmocka.pc"
-    # The program that prints the variable configures first.
+    # make configures before it prints the variable.
     have() { make --no-print-directory -s BUILD="$out" WITHOUT='xdp usrsctp' print-IW_HAVE_CMOCKA 2>/dev/null; }
     [ -z "$(have)" ] || fail_with 'found although it does not link'
     touch -d '1 hour ago' "$out/config.h" "$out/flags.key" "$BATS_TEST_TMPDIR/before"
     rm "$PKG_CONFIG_LIBDIR/cmocka.pc"
     [ "$(have)" = 1 ] || fail_with 'not noticed that it was repaired'
-    # Only tests use cmocka: nothing compiles again.
+    # Only tests use cmocka: nothing is compiled again.
     [ ! "$out/config.h" -nt "$BATS_TEST_TMPDIR/before" ] || fail_with 'config.h was written again'
     [ ! "$out/flags.key" -nt "$BATS_TEST_TMPDIR/before" ] || fail_with 'the flags were written again'
-    # Nothing changed: not configured again.
+    # Nothing changed: it must not be configured again.
     touch "$BATS_TEST_TMPDIR/then"
     [ "$(have)" = 1 ]
     [ "$BATS_TEST_TMPDIR/then" -nt "$out/config.mk" ] || fail_with 'configured again without a reason'

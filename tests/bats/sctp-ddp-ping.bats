@@ -1,18 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# sctp-ddp-ping over udp on this machine, over udp and raw between two hosts, and at ends that do not answer as they should.
+# sctp-ddp-ping over udp on this machine, over udp and raw between two hosts, and with far ends that
+# give wrong answers or none.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
 load net
 
 setup_file() {
-    # Without namespaces the tests that need them skip, not all.
+    # Without namespaces only the tests that need them are skipped.
     if net_probe; then net_setup; fi
 }
 
@@ -31,7 +32,7 @@ ping_here() {
     run_here sctp-ddp-ping 127.0.0.1 "${UDP[@]}" "$@"
 }
 
-# doctor_says ANSWER: of the far end over udp
+# doctor_says ANSWER: checks what --doctor reports about the far end over udp
 doctor_says() {
     run_here sctp-ddp-ping --doctor --json --timeout 1s 127.0.0.1 "${UDP[@]}"
     assert_jsonl '[.[] | select(.event == "far_end" and .transport == "udp") | .answer]' "[\"$1\"]"
@@ -165,7 +166,8 @@ doctor_says() {
     assert_status 0
     assert_output_has 'adaptation indication 0x00000002 (DDP and RDMA, draft-ietf-rddp-sctp-02)'
     [[ $output =~ all\ +6\ +6\ +0 ]] || fail_with 'not 6 replies'
-    # Ends of two editions are not of one mind, whoever begins, and whoever aborts first.
+    # Ends of different editions cannot talk to each other, whichever connects and whichever aborts
+    # first.
     ping_here -c 1 --json
     assert_status 1
     assert_jsonl '.[-1].answer | . == "no-ddp" or . == "abort"' true
@@ -180,7 +182,7 @@ doctor_says() {
 
 # --- the set-up of sessions ----------------------------------------------------------------------------------------------
 
-# enhanced_is BOOL: whether the sessions were set up as in RFC 6581
+# enhanced_is BOOL: checks whether the sessions were set up as in RFC 6581
 enhanced_is() {
     assert_jsonl '[.[] | select(.event == "association" or .event == "sessions" or .event == "result") | .enhanced]' "[$1,$1,$1]"
 }
@@ -201,7 +203,8 @@ enhanced_is() {
     enhanced_is false
     serve_end
     assert_jsonl '[.[] | select(.event == "session") | .enhanced] | .[:2] + (.[2:] | unique)' '[true,true,false]'
-    # A listener without RFC 6581 answers with Terminate, upon which the default tries the other one.
+    # A listener without RFC 6581 answers with Terminate; by default the client then tries the other
+    # set-up.
     serve_here sctp-ddp-ping --listen --rev 1 "${UDP[@]}"
     ping_here -c 1 --json
     assert_status 0
@@ -229,7 +232,7 @@ enhanced_is() {
     assert_jsonl '[.[] | select(.event == "far_end" and .transport == "udp") | .answer]' '["answers"]'
 }
 
-# Draft 02 2.2.3 has Function Codes 1 to 4.
+# Draft 02 2.2.3 defines Function Codes 1 to 4.
 @test "the edition of draft-02 has no enhanced set-up: it is not tried, and asking for it is an error" {
     local other=(--profile sctp-draft-02)
 
@@ -274,7 +277,7 @@ enhanced_is() {
     wait_served
     net_ip right link set "$RIGHT_IF" mtu 1500
     assert_status 0
-    # Whether it is found to the octet is the engine's matter, and takes its time.
+    # Whether the engine finds the exact value is tested elsewhere, and takes longer.
     grep -qE '^path MTU 1(2..|300)$' <<<"$output" || fail_with 'not told when it changed'
     grep -qE '^  address .*, primary, path MTU 1(2..|300),' <<<"$output" || fail_with 'not told at the end'
     [[ $output =~ all\ +20\ +20\ +0 ]] || fail_with 'not 20 replies'

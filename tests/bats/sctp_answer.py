@@ -15,7 +15,7 @@ import sys
 DATA, SACK, ABORT, SHUTDOWN, SHUTDOWN_ACK = 0, 3, 6, 7, 8
 INIT, INIT_ACK, COOKIE_ECHO, COOKIE_ACK = 1, 2, 10, 11
 INITIATE, ACCEPT, TERMINATE = 1, 2, 4
-# The edition's adaptation indication, payload protocols of segments and of control.
+# For each edition: adaptation indication, PPID of segments, PPID of session control.
 EDITIONS = {"rfc5043": (1, 16, 17), "draft-02": (2, 1, 2)}
 COOKIE, ADAPTATION = 7, 0xC006
 TAG = 0x01020304

@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What can fail around -t xdp: missing rights, limits, other programs, a stopped receiver, an MTU that grows, and what the kernel does
-# beside it. The tools report each failure with its reason, and leave no program attached. tests/bats/xdp.bats tests interfaces that are
-# removed, and queues; tests/interop/xdp-guest.bats a kernel without frames of several buffers; tests/unit/pkt_xdp_test.c a kernel without
-# AF_XDP or BPF.
+# Failures around -t xdp: missing rights, limits, other programs, a stopped receiver, an MTU that
+# grows, and interaction with the kernel's own stack. The tools report each failure with its reason,
+# and leave no program attached. tests/bats/xdp.bats tests queues and interfaces that are removed;
+# tests/interop/xdp-guest.bats a kernel without multi-buffer frames; tests/unit/pkt_xdp_test.c a
+# kernel without AF_XDP or BPF.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own.
+# Each test is a separate shell.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
@@ -31,7 +32,7 @@ setup() {
 }
 
 teardown() {
-    # A test that failed may have left a bridge with a program, which would block the tests after it.
+    # A failed test may have left a bridge with a program, which would block later tests.
     if [ -z "${FILE_SKIPS:-}" ] && [[ $(net_ip left -o link) == *' above: '* ]]; then
         net_ip left link delete above
     fi
@@ -46,8 +47,8 @@ bench_listen() {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
 }
 
-# refused STATUS TEXT CMD...: ddp-recv, run by CMD, exits with STATUS and reports TEXT as the reason. It leaves no program attached, and
-# the next start finds all resources free.
+# refused STATUS TEXT CMD...: ddp-recv, run by CMD, exits with STATUS and reports TEXT as the
+# reason. It leaves no program attached, and the next start finds all resources free.
 refused() {
     local want=$1 text=$2
     shift 2
@@ -72,7 +73,7 @@ refused() {
 
     refused 4 'the limit of locked memory is 65536 octets' setpriv --bounding-set -ipc_lock prlimit --memlock=65536
     [[ $stderr =~ ulimit\ -l\ ([0-9]+) ]] || fail_with 'no limit is named'
-    # With so much, in KiB, and not an octet more, it runs.
+    # Exactly the limit in the message, in KiB, is enough.
     enough=$((BASH_REMATCH[1] * 1024))
     random_file src/f 3M
     IW_READY='listening on' serve_in left setpriv --bounding-set -ipc_lock prlimit --memlock=$enough \
@@ -112,7 +113,7 @@ refused() {
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
     assert_stderr_has "attach to $LEFT_IF: an interface stacked on it (VLAN, bridge, bond, macvlan; perhaps in another network namespace) has a program"
-    # The order that the message states works.
+    # The order of commands in the message works.
     run_in left sh -c "ddp-xdp detach -I above && ddp-xdp attach -I $LEFT_IF && ddp-xdp attach -I above"
     assert_status 0
     run_in left sh -c "ddp-xdp detach -I above && ddp-xdp detach -I $LEFT_IF && ip link delete above"
@@ -125,7 +126,8 @@ refused() {
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
     assert_status 0
     assert_stderr_has "process $SERVE_PID now receives through the kernel, without XDP"
-    # What comes now comes through the kernel: the raw socket that keeps it from answering brings it.
+    # Packets now arrive through the kernel: the raw socket that keeps the kernel from answering
+    # receives them.
     run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
     assert_status 0
     assert_same_file src/f dst/f
@@ -134,7 +136,8 @@ refused() {
 @test "a receiver that stands still with its rings full loses nothing, and the kernel's traffic goes on beside it" {
     bench_listen
     local stuck=$SERVE_PID
-    # The window is as large as half the ring, so it is packets of little payload that fill it.
+    # The window is as large as half the ring, so only packets with little payload can fill the
+    # ring.
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" send -t xdp -I "$RIGHT_IF" -p "$PORT" -s 64 --depth 16 --time 6s -w 0 --interval 200ms \
         --timeout 20s --json
     local sender=$SERVED
@@ -150,7 +153,7 @@ refused() {
     wait_served "$sender"
     assert_status 0
     assert_jsonl '[.[] | select(.event == "result")][0] | [.verified, .messages > 100]' '[true,true]'
-    # The rings are whole: what they hold at most goes through again, many times over.
+    # The rings lost no frame: a full load passes through them many times.
     run_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" -n 32 -w 0 --interval 0 --json
     assert_status 0
     assert_jsonl '.[0].verified' true
@@ -162,7 +165,8 @@ refused() {
     listen
     local stuck=$SERVE_PID
     kill -STOP "$stuck"
-    # More packets to the receiver's endpoint than the receiver has frames; they belong to no association.
+    # Sends more packets to the receiver's endpoint than the receiver has frames; they belong to no
+    # association.
     run_in right python3 -c '
 import socket, struct, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 132)
@@ -175,7 +179,7 @@ for i in range(6000):
     assert_status 0
     assert_same_file src/f dst/f
     run_in left ddp-xdp status -I "$LEFT_IF" --json
-    # The ring holds 2,048 of one worker's frames.
+    # The ring holds 2,048 frames of one worker.
     assert_jsonl '.[0].sockets[0] | .rx_ring_full + .rx_fill_empty + .rx_dropped > 1000' true
 }
 
@@ -223,14 +227,14 @@ for i in range(6000):
     assert_status 0
 }
 
-# fragments PORT SECONDS: sends an SCTP packet to PORT on left, in IP fragments. Prints "answered" if ICMP answers that packet within
-# SECONDS, else "silent".
+# fragments PORT SECONDS: sends an SCTP packet to PORT on left, in IP fragments. Prints "answered"
+# if an ICMP message reports that packet within SECONDS, otherwise "silent".
 fragments() {
     run_in right python3 -c '
 import os, socket, struct, sys, time
 icmp = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 132)
-s.setsockopt(socket.IPPROTO_IP, 10, 0)  # no DF
+s.setsockopt(socket.IPPROTO_IP, 10, 0)  # DF is not set
 head = struct.pack("!HH", 7, int(sys.argv[2])) + os.urandom(4)
 s.sendto(head + bytes(4000), (sys.argv[1], 0))
 end = time.monotonic() + float(sys.argv[3])
@@ -252,7 +256,7 @@ is_answered() {
 
 @test "the kernel, which gets fragments, does not answer them with ICMP while a listener is there" {
     require_tool python3
-    # ICMP has a rate.
+    # The rate of ICMP messages is limited.
     wait_until 20 is_answered || fail_with 'nobody is there, and the kernel says nothing: this test cannot show a thing'
     listen
     for _ in 1 2 3; do
