@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Captures made in memory: TCP segments as raw IP frames, MPA frames, FPDUs with and without
- * markers, and the events that the decoder makes of them. The FPDUs are built octet by octet, in
- * another way than any code that reads them.
+ * markers, and the events that the decoder reports for them. The FPDUs are built octet by octet, by
+ * code that shares nothing with the decoder.
  */
 #ifndef TESTS_CAPTURE_MAKER_H
 #define TESTS_CAPTURE_MAKER_H
@@ -20,7 +20,7 @@
 
 enum { FIN = 0x01, SYN = 0x02, RST = 0x04, ACK = 0x10 };
 
-/* An event with what it borrows. */
+/* A copy of an event and of the data that it borrows. */
 struct told {
 	struct iw_cap_event ev;
 	struct iw_cap_flow flow;
@@ -38,15 +38,15 @@ struct maker {
 	uint16_t port[2];
 	uint32_t seq[2]; /* next sequence number of each end */
 	uint64_t now_ns, frame;
-	size_t snap; /* most octets of a frame that are captured; 0: all */
+	size_t snap; /* captured octets of a frame, at most; 0: all */
 	/* SCTP */
-	uint16_t udp_port[2]; /* 0: on IP */
-	uint8_t other_addr;   /* of end 0: it sends from another address */
+	uint16_t udp_port[2]; /* 0: SCTP directly on IP */
+	uint8_t other_addr;   /* end 0 sends from another address */
 	uint32_t tag[2], tsn[2];
-	uint16_t streams_in[2];  /* of an INIT; 0: as many as out */
-	uint32_t checksum_error; /* what is added to the checksum */
-	void (*each)(const struct iw_cap_event
-			     *ev); /* sees every event with what it borrows; may be NULL */
+	uint16_t streams_in[2];  /* in an INIT; 0: as many as outbound streams */
+	uint32_t checksum_error; /* added to the checksum */
+	/* Called with every event and the data that it borrows; may be NULL. */
+	void (*each)(const struct iw_cap_event *ev);
 	struct told *told;
 	size_t n, room;
 };
@@ -121,7 +121,8 @@ static inline void maker_collect(struct maker *m)
 	}
 }
 
-/* The frame in a block of exactly its length, so that a sanitizer sees a read behind its end. */
+/* Copies the frame to a block of exactly its length, so that a sanitizer detects a read past its
+ * end. */
 static inline int maker_push(struct maker *m, enum iw_cap_link link, const void *data, size_t len,
 			     size_t wire_len)
 {
@@ -143,7 +144,7 @@ static inline int maker_push(struct maker *m, enum iw_cap_link link, const void 
 	return ret;
 }
 
-/* A TCP segment from end[from]. */
+/* Sends a TCP segment from end[from]. */
 static inline int tcp(struct maker *m, unsigned from, uint8_t flags, uint32_t seq, uint32_t ack,
 		      const void *data, size_t len)
 {
@@ -158,7 +159,7 @@ static inline int tcp(struct maker *m, unsigned from, uint8_t flags, uint32_t se
 	return ret;
 }
 
-/* The next octets of that end, in one segment. */
+/* Sends the next octets of that end, in one segment. */
 static inline void say(struct maker *m, unsigned from, const void *data, size_t len)
 {
 	(void)tcp(m, from, ACK, m->seq[from], m->seq[1 - from], data, len);
@@ -177,7 +178,7 @@ static inline void handshake(struct maker *m)
 	(void)tcp(m, 0, ACK, m->seq[0], m->seq[1], NULL, 0);
 }
 
-/* payload: events have the payload of segments, as with ddp-dump -x. */
+/* @payload: events include the payload of segments, as with ddp-dump -x. */
 static inline void maker_init_payload(struct maker *m, const struct iw_cap_limits *limits,
 				      const struct iw_sctpmap_profile *profile, bool payload)
 {
@@ -200,7 +201,7 @@ static inline void maker_init_payload(struct maker *m, const struct iw_cap_limit
 	m->tag[1] = 0x22222222;
 	m->tsn[0] = 0xfffffffe;
 	m->tsn[1] = 500;
-	/* Both directions wrap soon. */
+	/* The sequence numbers of both directions wrap soon. */
 	m->seq[0] = 0xfffffff0;
 	m->seq[1] = 0xffffff00;
 	m->now_ns = 1700000000000000000u;
@@ -223,7 +224,7 @@ static inline void maker_finish(struct maker *m)
 	maker_collect(m);
 }
 
-/* True when nothing leaked. */
+/* Returns true if nothing leaked. */
 static inline bool maker_fini(struct maker *m)
 {
 	iw_cap_free(m->cap);
@@ -261,14 +262,14 @@ static inline void set_up(struct maker *m, uint8_t request_flags, uint8_t reply_
 	say_mpa(m, 1, true, reply_flags, 1, NULL, 0);
 }
 
-/* RFC 5044 4: one octet after the other. pos: octets since SeqStart. Returns the octets written,
- * up to 66,200. */
+/* Builds an FPDU one octet after the other (RFC 5044 4). @pos: octets since SeqStart. Returns the
+ * number of octets written, at most 66,200. */
 struct fpdu_out {
 	uint8_t *p;
 	size_t n;
 	uint64_t pos;
 	bool markers;
-	uint64_t head; /* where ULPDU_Length stands; 0: not yet there */
+	uint64_t head; /* the next ULPDU_Length field; 0: none yet */
 	bool has_head;
 };
 
@@ -302,7 +303,7 @@ static inline size_t make_fpdu(uint8_t *p, uint64_t pos, bool markers, bool crc,
 		fpdu_octet(&o, ulpdu[i]);
 	for (size_t i = (2 + len) % 4; i && i < 4; i++)
 		fpdu_octet(&o, 0);
-	/* A marker due between the pad and the CRC is covered by it. */
+	/* The CRC covers a marker between the pad and the CRC. */
 	if (markers && o.pos % 512 == 0) {
 		iw_put_be16(p + o.n, 0);
 		iw_put_be16(p + o.n + 2, (uint16_t)(o.pos - o.head));
@@ -351,7 +352,7 @@ static inline size_t make_write(uint8_t *p, uint32_t stag, uint64_t to, bool las
 
 /* --- SCTP --- */
 
-/* A chunk with its padding; octets written. */
+/* Writes a chunk with its padding; returns the number of octets. */
 static inline size_t make_chunk(uint8_t *p, uint8_t type, uint8_t flags, const void *value,
 				size_t len)
 {
@@ -378,7 +379,7 @@ static inline size_t make_data(uint8_t *p, uint8_t flags, uint32_t tsn, uint16_t
 	return make_chunk(p, 0, flags, value, 12 + len);
 }
 
-/* Common header and chunks; octets written. */
+/* Writes the common header and the chunks; returns the number of octets. */
 static inline size_t make_sctp(const struct maker *m, uint8_t *p, unsigned from, uint32_t tag,
 			       const uint8_t *chunks, size_t len)
 {
@@ -392,7 +393,7 @@ static inline size_t make_sctp(const struct maker *m, uint8_t *p, unsigned from,
 	return 12 + len;
 }
 
-/* SCTP packets behind each other as one frame. */
+/* Sends several SCTP packets in one frame. */
 static inline void push_sctp(struct maker *m, unsigned from, const uint8_t *packets, size_t len)
 {
 	size_t udp = m->udp_port[0] ? 8 : 0, n = 20 + udp + len;
@@ -415,7 +416,7 @@ static inline void push_sctp(struct maker *m, unsigned from, const uint8_t *pack
 	free(p);
 }
 
-/* Chunks in a packet to the other end. */
+/* Sends chunks in a packet to the other end. */
 static inline void say_chunks(struct maker *m, unsigned from, const uint8_t *chunks, size_t len)
 {
 	uint8_t p[16384];
@@ -431,7 +432,7 @@ static inline void say_chunk(struct maker *m, unsigned from, uint8_t type, uint8
 	say_chunks(m, from, chunk, make_chunk(chunk, type, flags, value, len));
 }
 
-/* INIT (1) or INIT ACK (2); adaptation 0: without the indication. */
+/* Sends INIT (1) or INIT ACK (2); adaptation 0: without the indication. */
 static inline void say_init(struct maker *m, unsigned from, uint8_t type, uint16_t streams,
 			    uint32_t adaptation)
 {
@@ -456,7 +457,7 @@ static inline void sctp_set_up(struct maker *m)
 	say_init(m, 1, 2, 16, 1);
 }
 
-/* A whole message in a DATA chunk of its own, unordered, with the next TSN. */
+/* Sends a whole message in a DATA chunk of its own, unordered, with the next TSN. */
 static inline void say_data(struct maker *m, unsigned from, uint16_t sid, uint32_t ppid,
 			    const void *data, size_t len)
 {
@@ -477,7 +478,7 @@ static inline void say_control(struct maker *m, unsigned from, uint16_t sid, uin
 	say_data(m, from, sid, 17, p, 4 + len);
 }
 
-/* segment: of DDP, its header first */
+/* @segment: a DDP segment, including its header */
 static inline void say_segment(struct maker *m, unsigned from, uint16_t sid, uint16_t ssn,
 			       const uint8_t *segment, size_t len)
 {
@@ -488,7 +489,7 @@ static inline void say_segment(struct maker *m, unsigned from, uint16_t sid, uin
 	say_data(m, from, sid, 16, p, 2 + len);
 }
 
-/* All that came so far. */
+/* Acknowledges everything received so far. */
 static inline void say_sack(struct maker *m, unsigned from)
 {
 	uint8_t v[12] = { 0 };
@@ -498,7 +499,7 @@ static inline void say_sack(struct maker *m, unsigned from)
 	say_chunk(m, from, 3, 0, v, sizeof(v));
 }
 
-/* --- what was told --- */
+/* --- the reported events --- */
 
 static inline size_t count_kind(const struct maker *m, enum iw_cap_kind kind)
 {
@@ -509,7 +510,7 @@ static inline size_t count_kind(const struct maker *m, enum iw_cap_kind kind)
 	return n;
 }
 
-/* The i-th event of that kind, or NULL. */
+/* Returns the i-th event of that kind, or NULL. */
 static inline const struct told *nth(const struct maker *m, enum iw_cap_kind kind, size_t i)
 {
 	for (size_t k = 0; k < m->n; k++)

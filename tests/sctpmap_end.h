@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One end of a DDP association, driven from memory: what it sends lies in a line, from which a test
- * picks what arrives next, in any order; what is told of a session is kept for it to be looked at.
+ * One end of a DDP association, driven from memory. Its output is queued; a test selects the
+ * message that arrives next, in any order. Events of sessions are recorded for the test.
  */
 #ifndef TESTS_SCTPMAP_END_H
 #define TESTS_SCTPMAP_END_H
@@ -26,7 +26,7 @@ struct line_msg {
 struct told {
 	enum iw_dss_unit_kind kind;
 	uint64_t seq;
-	uint8_t first; /* octet of the segment */
+	uint8_t first; /* first octet of the segment */
 	size_t len;
 	int err;
 };
@@ -35,8 +35,8 @@ struct map_end {
 	struct counting_mem mem;
 	struct iw_sctpmap *a;
 	size_t nline, ntold;
-	struct iw_dss *last;            /* the session that was told of last */
-	struct line_msg line[LINE_MAX]; /* sent and not yet taken off by the test */
+	struct iw_dss *last;            /* the session of the last event */
+	struct line_msg line[LINE_MAX]; /* sent, and not yet taken by the test */
 	struct told told[UNITS_MAX];
 };
 
@@ -75,7 +75,7 @@ static inline int map_end_up(struct map_end *e, uint16_t in, uint16_t out)
 	return iw_sctpmap_up(e->a, &p, NULL);
 }
 
-/* Nothing may be left, neither memory nor buffers. */
+/* Checks that no memory and no buffer is left. */
 static inline void map_end_fini(struct map_end *e)
 {
 	iw_sctpmap_free(e->a);

@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 
-TO_LISTENER, TO_CLIENT = 0, 1  # the two ways
+TO_LISTENER, TO_CLIENT = 0, 1  # directions
 
 
 class Middle:
@@ -17,7 +17,7 @@ class Middle:
 
     def __init__(self):
         self.events = selectors.DefaultSelector()
-        self.strikes = []  # a line for each fault that struck
+        self.strikes = []  # a line for each fault that was injected
         self.last_fault = 0.0  # time.monotonic() of the end of the last one
         self.broken = None  # the middle's own failure
         self.stopping = False
@@ -45,7 +45,7 @@ class Middle:
         try:
             while not self.stopping:
                 self.step()
-        except Exception:  # the round reports it: the middle must never fail unseen
+        except Exception:  # the round reports it: a failure of the middle must never stay unnoticed
             self.broken = traceback.format_exc()
             print(self.broken, file=sys.stderr)
         self.close()

@@ -52,7 +52,7 @@ def end_listener(round_):
     round_.listener.kill()
 
 
-# What is done to the target, and the verdicts about a complete and about an incomplete transfer.
+# For each damage to the target: the expected verdicts about a complete and an incomplete transfer.
 DAMAGES = {
     "nothing": (lambda r: None, COMPLETE, CLEAN),
     "a bit of a file": (lambda r: rewrite(r, BIG, invert_bit), WRONG, WRONG),

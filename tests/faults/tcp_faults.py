@@ -8,12 +8,12 @@ from middle import TO_CLIENT, TO_LISTENER
 from mpa import START_HEADER
 
 WAYS = {TO_LISTENER: "to the listener", TO_CLIENT: "to the client"}
-DDP_HEADER = 20  # octets at the begin of an FPDU: MPA length, DDP and RDMAP headers
-TRAILER = 8  # octets at its end: the last of the payload, padding, CRC
-# Units that a round usually has, by way and what. The listener sends data to the client (tagged)
-# only when files are pulled.
+DDP_HEADER = 20  # octets at the beginning of an FPDU: MPA length, DDP and RDMAP headers
+TRAILER = 8  # octets at its end: the end of the payload, padding, CRC
+# The number of units that a round usually has, by direction and kind. The listener sends data to
+# the client (tagged) only when files are pulled.
 USUAL = {"tagged": 60, "untagged": 10}
-# Where a bit is inverted. The payload of untagged units is mostly control messages.
+# The part in which a bit is inverted. The payload of untagged units is mostly control messages.
 PARTS = {
     "tagged": ["header", "header", "payload", "any", "trailer"],
     "untagged": ["header", "payload", "payload", "payload", "trailer"],

@@ -17,8 +17,8 @@ from mpa import Framer
 
 RST = struct.pack("ii", 1, 0)
 READ_SIZE = 262144
-QUEUE_LIMIT = 1 << 20  # octets that wait in a lane before it stops reading
-END = object()  # the stream ends: FIN
+QUEUE_LIMIT = 1 << 20  # octets queued in a lane; above this the middle stops reading
+END = object()  # the end of the stream: FIN
 
 
 class Lane:
@@ -33,9 +33,9 @@ class Lane:
         self.framer = Framer(connection.number, way)
         self.queue = collections.deque()
         self.queued = 0
-        self.ready_at = None  # the time until which the head of the queue waits
+        self.ready_at = None  # the head of the queue is held until this time
         self.frozen = None
-        self.ended = False  # nothing more to read
+        self.ended = False  # end of stream was read
 
     def put(self, item):
         self.queue.append(item)
@@ -211,7 +211,7 @@ class Connection:
             try:
                 s.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # the end has reset the connection
+                pass  # the peer has reset the connection
         self.update()
 
     def close(self):

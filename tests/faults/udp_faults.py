@@ -6,7 +6,7 @@ import time
 
 from middle import TO_CLIENT, TO_LISTENER
 
-USUAL = 180  # datagrams that a round has at least
+USUAL = 180  # a round has at least this many datagrams
 
 
 class Fault:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Markers, and the arithmetic of where they fall. */
+/* Markers, and the arithmetic of their positions. */
 #include "wire/mpa.h"
 
 #include "fuzz/property.h"

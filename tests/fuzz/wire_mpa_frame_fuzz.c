@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	must(f.pd_len == iw_get_be16(data + 18));
 	if (n == 0) {
-		/* The header alone: it comes back without its Private Data. */
+		/* Only the header: it is encoded without its Private Data. */
 		must(!f.pd && len - IW_MPA_FRAME_LEN < f.pd_len);
 		n = IW_MPA_FRAME_LEN;
 	} else {

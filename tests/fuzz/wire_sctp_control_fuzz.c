@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DDP Stream Session Control messages, and the DDP-SSN in front of a segment. */
+/* DDP Stream Session Control messages, and the DDP-SSN before a segment. */
 #include "wire/sctpddp.h"
 
 #include "fuzz/property.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* SCTP packets: the header, then every chunk with what it carries, then the same octets as
+/* SCTP packets: the header, then every chunk and its contents, then the same octets as
  * parameters. */
 #include "wire/sctp.h"
 
 #include "fuzz/property.h"
 
-/* What was decoded from data comes back, but for padding that was missing or not zero. */
+/* Decoded data is encoded to the same octets, except for padding that was missing or not zero. */
 static void chunk_comes_back(const struct iw_sctp_chunk *c, const uint8_t *data, size_t n)
 {
 	size_t whole = c->len + iw_sctp_pad(c->len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Terminate headers: whole, cut short, or announcing what is not there. */
+/* Terminate headers: complete, truncated, or announcing parts that are missing. */
 #include "wire/ddp.h"
 
 #include "fuzz/property.h"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# DDP over the SCTP of Linux, in the guest: against the library's own SCTP outside, on IP and in UDP, both
-# directions, and against itself. The guest has an address of each family, and lists both.
+# DDP over the SCTP of Linux in the guest: against the library's own SCTP on the host, on IP and in
+# UDP, in both directions, and against itself. The guest has an IPv4 and an IPv6 address, and lists
+# both.
 #
-# run_guest and its kin set the variables; each @test is a subshell of its own:
+# run_guest and similar functions set the variables; each @test is a subshell:
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load ../bats/helpers
@@ -15,13 +16,14 @@ setup_file() {
     guest_is_up || return 0
     "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" \
         "$IW_BUILD/sctp-ddp-ping" "$IW_BUILD/tests/sessions/sessions" 3>&-
-    # The doctors and a raw ping run before any program has used SCTP. The far end, 127.0.0.1, does not answer. The last line
-    # records whether the SCTP module is loaded after them.
+    # --doctor and a raw ping run before any program has used SCTP. The far end, 127.0.0.1, does not
+    # answer. The last line records whether the SCTP module is loaded after them.
     "$PEER_VM" run sh -c 'ddp-bench --doctor --json; sctp-ddp-ping --doctor --json; sctp-ddp-ping -t raw --doctor --json 127.0.0.1 --timeout 1s
         sctp-ddp-ping -t raw -c 1 --timeout 1s 127.0.0.1 >/dev/null; echo "{\"raw_status\":$?}"
         [ ! -e /proc/net/sctp ] || echo "{\"loaded\":true}"' >"$BATS_FILE_TMPDIR/looked" 2>/dev/null 3>&-
     "$PEER_VM" run modprobe sctp 3>&-
-    # SCTP in UDP (RFC 6951) beside SCTP on IP: a socket has what these say when it is made.
+    # SCTP in UDP (RFC 6951) beside SCTP on IP: a socket uses the values of these settings at its
+    # creation.
     "$PEER_VM" run sysctl -q -w net.sctp.udp_port=9899 3>&-
     "$PEER_VM" run -b ddp-bench -t sctp --listen --bind '*' -p 7471 3>&-
     "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
@@ -45,7 +47,7 @@ setup() {
     [ "$BATS_TEST_NUMBER" -gt 1 ] || { sctp_listens 7471 && sctp_listens 7472; }
 }
 
-# every_mode RUN HOST [OPTION...]: a short, verified run of each
+# every_mode RUN HOST [OPTION...]: makes a short, verified run of each mode
 every_mode() {
     local run=$1 mode
     shift
@@ -109,7 +111,7 @@ require_xdp() {
     every_mode run_guest 127.0.0.1 -t sctp -p 7471
 }
 
-# serve_in_udp PORT DESCRIPTORS: a listener in the guest that answers SCTP in UDP
+# serve_in_udp PORT DESCRIPTORS: starts a listener in the guest that answers SCTP in UDP
 serve_in_udp() {
     "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
     guest_job sh -c "ulimit -n $2 && exec ddp-recv -t sctp --bind '*' -p $1 --timeout 2s /tmp"
@@ -172,7 +174,8 @@ idle_peer() {
     wait "$capture"
     bad=$(tshark -o 'sctp.checksum:CRC 32c' -r all.pcap -Y '_ws.malformed || sctp.checksum.status == "Bad"' 2>/dev/null)
     [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
-    # Both ends indicate DDP (RFC 5043 5.1), and every chunk of data is unordered and of one of the two kinds.
+    # Both ends indicate DDP (RFC 5043 5.1), every DATA chunk is unordered, and its PPID is one of
+    # the two of DDP.
     [ "$(tshark -r all.pcap -Y sctp.adaptation_layer_indication -T fields -e sctp.adaptation_layer_indication 2>/dev/null | sort -u)" = 0x00000001 ] ||
         fail_with 'the adaptation indications'
     bad=$(tshark -r all.pcap -Y 'sctp.chunk_type == 0 && (sctp.data_u_bit == 0 || sctp.data_payload_proto_id < 16 || sctp.data_payload_proto_id > 17)' 2>/dev/null)
@@ -200,7 +203,7 @@ in_sequence() {
     guest_kill
 }
 
-# Then the association is not idle, and the kernel reports no acknowledgement.
+# A busy association is not idle, and the kernel does not report acknowledgements.
 @test "sessions one after another on one association of kernel SCTP while another session sends: none fails" {
     guest_job sessions serve sctp '*' 7480 1000
     sctp_listens 7480
@@ -218,7 +221,7 @@ in_sequence() {
     in_sequence run_guest sctp "$HOST_IP" 7482 2
 }
 
-# RFC 5043 10: not an orderly end, which the kernel's close would be.
+# RFC 5043 10 requires an ABORT. The kernel's close() would shut the association down in order.
 @test "ordered DATA gets an ABORT" {
     run_beside python3 "$IW_TOP/tests/interop/sctp_ordered.py" "$GUEST_IP" 9899 7472
     assert_status 0

@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# DDP over SCTP with usrsctp at the other end, another SCTP in user space: on IP, in UDP (RFC 6951) with its threads and without them, and
-# inside one program with our engine (AF_CONN); a DDP of its own on it (usrsctp/speaker.c), that compares every octet. Then usrsctp's own
-# programs, as far as they can go with an end that takes DDP alone.
+# DDP over SCTP with usrsctp, another SCTP in user space, as peer: on IP, in UDP (RFC 6951) with and
+# without its threads, and inside one program with our engine (AF_CONN). The peer has its own
+# implementation of DDP (usrsctp/speaker.c), which compares every octet. Then usrsctp's own
+# programs, as far as they work with an end that accepts only DDP.
 
 # bats file_tags=beside
 
@@ -40,7 +41,8 @@ require_programs() {
     [ -x "$PROGRAMS/tsctp" ] || skip 'needs usrsctp: libusrsctp-examples is not installed'
 }
 
-# carrier NAME: the peer's options for it in PEER, ours in OURS, when the peer listens; with from_peer when it connects
+# carrier NAME: sets PEER and OURS to the options of the peer and of our tool if the peer listens;
+# from_peer sets them if the peer connects
 carrier() {
     if [ "$1" = raw ]; then
         PEER=(-t raw -p "$PORT") OURS=(-t raw -p "$PORT")
@@ -55,13 +57,14 @@ peer_listens() {
     IW_READY='^listening' serve_in right usrsctp-peer "${PEER[@]}" --listen "$@"
 }
 
-# The peer ends by itself, content with all it saw.
+# The peer ends by itself and found no error.
 peer_was_content() {
     wait_served
     assert_status 0
 }
 
-# --- it answers --------------------------------------------------------------------------------------------------------------
+# --- the peer listens
+# --------------------------------------------------------------------------------------------------------
 
 @test "usrsctp answers: messages of every size come back, on IP, in UDP, and without its threads" {
     local t size
@@ -146,7 +149,8 @@ peer_was_content() {
     done
 }
 
-# --- it begins ---------------------------------------------------------------------------------------------------------------
+# --- the peer connects
+# -------------------------------------------------------------------------------------------------------
 
 @test "usrsctp begins: what its peer sends comes back, on IP, in UDP, and without its threads" {
     local t
@@ -187,7 +191,7 @@ peer_was_content() {
         run_in left usrsctp-peer "${PEER[@]}" -s 2M buffer "$RIGHT_IP" "$stag" "$key"
         assert_status 0
         assert_output_has 'sessions 1 rejected 0 refused 0 messages 32 octets 2097152'
-        # Without the key it is refused.
+        # Without the key the peer is rejected.
         run_in left usrsctp-peer "${PEER[@]}" -s 2M buffer "$RIGHT_IP" "$stag"
         assert_status 1
         assert_stderr_has 'peer: stream 0: rejected'
@@ -195,7 +199,7 @@ peer_was_content() {
     done
 }
 
-# RFC 5043 9: a peer may let SCTP cut what it sends; RFC 9260 6.9.
+# RFC 5043 9: a peer may let SCTP fragment its messages; RFC 9260 6.9.
 @test "messages that usrsctp cuts into fragments are put together" {
     carrier udp
     serve_in right sctp-ddp-ping --listen --once "${OURS[@]}" --bind "$RIGHT_IP"
@@ -216,8 +220,8 @@ peer_was_content() {
 
 # --- a bad link --------------------------------------------------------------------------------------------------------------
 
-# The peer has received all messages and our SHUTDOWN. Status 6 is accepted too: the rest of the shutdown sequence was lost, and our
-# side exited before a retransmission arrived.
+# The peer has received all messages and our SHUTDOWN. Status 6 is accepted too: the rest of the
+# shutdown sequence was lost, and our side exited before a retransmission arrived.
 peer_saw_all() {
     wait_served
     [ "$status" -eq 6 ] || assert_status 0
@@ -238,7 +242,7 @@ peer_saw_all() {
     done
 }
 
-# RFC 9260 9.2: 62 octets with all headers, which nothing else in a ping has; the first of them is lost.
+# RFC 9260 9.2: no other packet of a ping has 62 octets with all headers; the first of them is lost.
 @test "a SHUTDOWN that is lost is said again before the tool goes" {
     relay_end
     relay_start --ab drop=1,min=62,max=62
@@ -250,8 +254,9 @@ peer_saw_all() {
     assert_jsonl '[.[].lost]' '[1,0]'
 }
 
-# usrsctp and the engine in one program, with simulated time, over a link that also corrupts bits. Sometimes usrsctp never sends messages
-# that it has accepted (its issue 750). usrsctp-peer reports that case with status 5; every other failure is ours.
+# usrsctp and the engine in one program, with simulated time, over a link that also corrupts bits.
+# Sometimes usrsctp never sends messages that it has accepted (its issue 750). usrsctp-peer reports
+# that case with status 5; every other failure is ours.
 @test "inside one program: the engine and usrsctp over bad links, both roles" {
     local seed bad stalled=0 good=0 job
 
@@ -282,7 +287,7 @@ program_serves() {
     serve_in right "$PROGRAMS/$name" "$@"
 }
 
-# far_end_is ANSWER PORT [OPTION...]: of a ping to it; and the exit status is 1
+# far_end_is ANSWER PORT [OPTION...]: a ping to that port reports ANSWER and exits with 1
 far_end_is() {
     local answer=$1 port=$2
     shift 2
@@ -292,7 +297,7 @@ far_end_is() {
     assert_jsonl '.[-1] | [.answer, .replies, .exit_status]' "[\"$answer\",0,1]"
 }
 
-# SCTP-3, SCTP-5: a peer that indicates nothing has no DDP.
+# SCTP-3, SCTP-5: a peer without the adaptation indication has no DDP.
 @test "discard_server and echo_server indicate no DDP: the association is aborted, and they go on" {
     require_programs
     program_serves discard_server 9899 9899
@@ -316,12 +321,12 @@ far_end_is() {
     serve_end
 }
 
-# tsctp sends messages of a protocol of its own to us.
+# tsctp sends messages of its own protocol to our listener.
 sends_to_us() {
     run_in left timeout 10 "$PROGRAMS/tsctp" -p "$PORT" -E 9898 -U 9899 -l 1000 -n 100 "$@" "$RIGHT_IP"
 }
 
-# aborts FILE: the causes of the ABORTs that ended associations from our side
+# aborts FILE: prints the causes of the ABORTs that our side sent
 aborts() {
     tshark -r "$1" -Y "sctp.chunk_type == 6 && sctp.abort_t_bit == 0 && ip.src == $RIGHT_IP" -T fields -e sctp.cause_code 2>/dev/null | sort -u | tr '\n' ' '
 }

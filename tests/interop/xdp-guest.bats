@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The XDP programs and -t xdp on another kernel than the one outside: the guest's, which is Linux 6.1 with Debian 12. Its verifier is
-# an older one, it has no AF_XDP frames of several buffers, and it lets programs be replaced, as libxdp's dispatcher wants.
+# The XDP programs and -t xdp on another kernel than the host's: the guest runs Linux 6.1 with
+# Debian 12. It has an older verifier and no multi-buffer AF_XDP frames, and it allows programs to
+# be replaced, which libxdp's dispatcher needs.
 #
-# run_guest and its kin set the variables; each @test is a subshell of its own:
+# run_guest and similar functions set the variables; each @test is a subshell:
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load ../bats/helpers
@@ -19,14 +20,14 @@ setup_file() {
     guest_up --siw none
     guest_is_up || return 0
     "$PEER_VM" program "$IW_BUILD/ddp-xdp" "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-recv" "$IW_BUILD/tests/beside/beside" 3>&-
-    # What libxdp looks for by its name.
+    # The object files that libxdp searches by name.
     find /usr/lib/*/bpf -name xdp-dispatcher.o -o -name xdpfilt_alw_all.o | tar -c -P -T - | "$PEER_VM" run -i tar -x -P 3>&-
-    # Two hosts: the guest, which has va, and one in a namespace, which has vb.
+    # Two hosts: the guest with va, and a namespace with vb.
     "$PEER_VM" run sh -c 'modprobe veth && mount -t bpf bpf /sys/fs/bpf && ip netns add far &&
         ip link add va type veth peer name vb netns far && ip netns exec far sh -c "ip link set lo up
             ip address add 10.77.0.2/24 dev vb; ip address add fd77::2/64 dev vb nodad; ip link set vb up" &&
         ip address add 10.77.0.1/24 dev va && ip address add fd77::1/64 dev va nodad && ip link set va up' 3>&-
-    # Nothing of the test is to load SCTP of the kernel's own: it would abort our associations.
+    # The kernel's SCTP must not be loaded: it would abort our associations.
     "$PEER_VM" run sh -c 'mkdir -p /etc/modprobe.d && echo install sctp /bin/false >/etc/modprobe.d/sctp.conf' 3>&-
 }
 
@@ -41,7 +42,7 @@ setup() {
 
 teardown() {
     guest_is_up || return 0
-    # A test that failed has left its listener.
+    # A failed test has left its listener.
     [ -z "${JOB:-}" ] || guest_kill "$JOB" KILL
     run_guest ddp-xdp detach -I va --force-clean
     helpers_teardown
@@ -95,7 +96,7 @@ through() {
     assert_status 3
     assert_stderr_has 'interface va has an MTU of 9000: without multi-buffer frames (Linux 6.6, and support in the driver)'
     assert_stderr_has 'ip link set va mtu'
-    # No program stays.
+    # No program is left.
     run_guest ddp-xdp status -I va --json
     assert_jsonl '.[0].owner' none
 }
@@ -112,7 +113,7 @@ through() {
     run_guest beside -l va
     assert_equal "$(sort <<<"$output" | tr '\n' ' ')" 'iw_steer_5 xdpfilt_alw_all '
     through
-    # Ours goes, the other one stays.
+    # Our program is detached, the other one stays.
     run_guest ddp-xdp detach -I va
     assert_status 0
     run_guest beside -l va
@@ -142,7 +143,8 @@ through() {
     assert_status 1
 }
 
-# attached INTERFACE JOB: the listener has attached its program. One that ended, or does not attach, fails the test with what it reported.
+# attached INTERFACE JOB: waits until the listener has attached its program. If the listener ends or
+# does not attach, the test fails with the listener's report.
 attached() {
     local end=$((SECONDS + 120))
 
@@ -156,7 +158,8 @@ attached() {
     done
 }
 
-# The endpoint on the interface below serves all addresses. Packets whose VLAN tag is in the frame are not for it.
+# The endpoint on the lower interface serves all addresses, but not packets with a VLAN tag in the
+# frame.
 @test "over VLAN interfaces, beside an endpoint of the interface below" {
     local below above
 
