@@ -120,7 +120,7 @@ static inline struct iw_dss *map_end_gets(struct map_end *e, uint16_t stream, ui
 	return s;
 }
 
-/* Control messages that may go lie in the line afterwards. */
+/* Submits all control messages that may be sent now; they are queued in the line. */
 static inline void map_end_flush(struct map_end *e)
 {
 	struct iw_sctpmap_msg m;
@@ -137,7 +137,7 @@ static inline void map_end_flush(struct map_end *e)
 	}
 }
 
-/* A segment of len octets, each of them mark. */
+/* A segment of @len octets, each with the value @mark. */
 static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t mark, size_t len)
 {
 	struct line_msg *l = &e->line[e->nline++];
@@ -152,8 +152,8 @@ static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t ma
 }
 
 /*
- * Message i of from's line arrives at to; the acknowledgement does not arrive yet. Returns its
- * stream.
+ * Message i in @from's line arrives at @to; its acknowledgement does not arrive yet. Returns the
+ * stream of the message.
  */
 static inline uint16_t line_unacked(struct map_end *from, size_t i, struct map_end *to)
 {
@@ -172,7 +172,7 @@ static inline void map_end_acked(struct map_end *e, uint16_t stream, uint32_t n)
 	map_end_flush(e);
 }
 
-/* Message i of from's line arrives at to and is acknowledged. */
+/* Message i in @from's line arrives at @to and is acknowledged. */
 static inline void line_arrives(struct map_end *from, size_t i, struct map_end *to)
 {
 	map_end_acked(from, line_unacked(from, i, to), 1);

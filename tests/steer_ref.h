@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the steering program has to make of a frame, said once more: octet by octet up to the SCTP
- * header, and from there on by the decoders of lib/wire. And the program itself, run on that frame
- * without any network, to be compared.
+ * A second description of how the steering program must handle a frame: octet by octet up to the
+ * SCTP header, and from there on with the decoders of lib/wire. It also runs the program itself on
+ * that frame, without a network, to compare both.
  */
 #ifndef TESTS_STEER_REF_H
 #define TESTS_STEER_REF_H
@@ -26,20 +26,20 @@
 #include "wire/sctpddp.h"
 #include "xdp/shared.h"
 
-/* --- what is ours ------------------------------------------------------------------------------ */
+/* --- registered endpoints and STags ------------------------------------------------------------ */
 
 #define STEER_PORT     7471
 #define STEER_UDP_PORT 9899
 #define STEER_HOST     5000 /* the SCTP port of an endpoint with one address */
 #define STEER_TAG      0x11223344u
 #define STEER_TAG2     0x55667788u /* another association, of another Protection Domain */
-#define STEER_STAG                                                                                 \
-	0xabcdef01u     /* of every stream of STEER_TAG's domain; the next one is of one stream */
-#define STEER_ONE     3 /* that one */
-#define STEER_STREAMS 8 /* with a session, of each of the two */
-#define STEER_VLANS   4
-#define STEER_EXTS    8
-#define STEER_CHUNKS  512
+/* Valid on every stream of STEER_TAG's domain; the next number is valid on STEER_ONE only. */
+#define STEER_STAG     0xabcdef01u
+#define STEER_ONE      3
+#define STEER_STREAMS  8 /* streams with a session on each of the two associations */
+#define STEER_VLANS    4
+#define STEER_EXTS     8
+#define STEER_CHUNKS   512
 
 static const uint8_t steer_v4[16] = { [10] = 0xff, [11] = 0xff, 10, 77, 0, 1 };
 static const uint8_t steer_v6[16] = { 0xfd, 0x77, [15] = 1 };
@@ -48,9 +48,10 @@ static const uint8_t steer_v6[16] = { 0xfd, 0x77, [15] = 1 };
 
 struct steer_told {
 	bool ours;
-	struct iw_xdp_meta meta; /* endpoint is left out */
-	unsigned endpoint;       /* 0: any:STEER_PORT, 1: that in UDP, 2: IPv4 host, 3: IPv6 host */
-	struct iw_xdp_counters count; /* what one frame adds */
+	struct iw_xdp_meta meta; /* without the endpoint field */
+	/* 0: any:STEER_PORT, 1: the same in UDP, 2: IPv4 host, 3: IPv6 host */
+	unsigned endpoint;
+	struct iw_xdp_counters count; /* the increments for one frame */
 };
 
 struct steer_slice {
@@ -102,7 +103,7 @@ static inline int steer_ref_ipv6(struct steer_slice *s, uint8_t dst[16], uint8_t
 	for (int i = 0; i <= STEER_EXTS; i++) {
 		size_t len;
 
-		/* The last one allowed may have SCTP behind it, and is then not known to. */
+		/* SCTP may follow the last allowed header, but the program does not look there. */
 		if (i == STEER_EXTS)
 			return IW_XDP_PASS_IP_EXTENSION;
 		if (next == 132 || next == 17 || next == 6)
@@ -126,7 +127,7 @@ static inline int steer_ref_ipv6(struct steer_slice *s, uint8_t dst[16], uint8_t
 	return -1;
 }
 
-/* 0: what is known says that it is right; else what is counted. RFC 5041 8.2. */
+/* Returns 0 if the STag is known and allowed, otherwise the counter to increment. RFC 5041 8.2. */
 static inline int steer_ref_stag(uint32_t tag, uint16_t stream, uint32_t stag)
 {
 	if (stream >= STEER_STREAMS)
@@ -216,7 +217,7 @@ static inline bool steer_ref_endpoint(const uint8_t dst[16], uint16_t port, bool
 		*which = in_udp;
 		return true;
 	}
-	/* A UDP port of 0 is no port, but it is a number that a header can have. */
+	/* UDP port 0 is not a port, but a header can contain it. */
 	if (port == STEER_PORT && udp == 0) {
 		*which = 0;
 		return true;
@@ -240,7 +241,7 @@ static inline int steer_ref_below(struct steer_slice *s, struct steer_told *t, u
 			break;
 		if (!steer_has(s, 4))
 			return pass;
-		/* A VLAN ID of 0 is none: the tag tells a priority (IEEE 802.1Q). */
+		/* VLAN ID 0 means no VLAN: the tag only carries a priority (IEEE 802.1Q). */
 		vlan |= (iw_get_be16(s->p + s->at) & 0xfff) != 0;
 		type = iw_get_be16(s->p + s->at + 2);
 		s->at += 4;
@@ -275,7 +276,8 @@ static inline int steer_ref_below(struct steer_slice *s, struct steer_told *t, u
 	return steer_has(s, IW_SCTP_HDR_LEN) ? -1 : IW_XDP_PASS_SCTP_SHORT;
 }
 
-/* len is 14 at least: the kernel runs nothing shorter. linear: octets in the frame's first buffer. */
+/* @len is at least 14: the kernel rejects shorter frames. @linear: octets in the frame's first
+ * buffer. */
 static inline void steer_ref(struct steer_told *t, const uint8_t *frame, size_t len, size_t linear)
 {
 	struct steer_slice s = { frame, 0, len };
@@ -332,7 +334,7 @@ static inline int steer_rig_socket(void)
 	return fd;
 }
 
-/* The two associations of an endpoint, their sessions, and the STags. */
+/* Registers the two associations of an endpoint, their sessions, and the STags. */
 static inline int steer_rig_assocs(struct steer_rig *r, uint32_t endpoint, struct iw_fault *why)
 {
 	static const struct iw_xdp_home all = { .pd = 1 },
@@ -378,7 +380,7 @@ static inline int steer_rig_endpoints(struct steer_rig *r, struct iw_fault *why)
 	return err;
 }
 
-/* 0; else why tells, and there is nothing to close. */
+/* Returns 0, or an error described by @why; then there is nothing to close. */
 static inline int steer_rig_open(struct steer_rig *r, struct iw_fault *why)
 {
 	struct iw_steer_cfg cfg = { .interface = "lo", .load_only = true };
@@ -405,8 +407,8 @@ static inline void steer_rig_close(struct steer_rig *r)
 		close(r->xsk);
 }
 
-/* Runs it `times` on a frame: 0, or errno. out: room for the frame and IW_XDP_META_ROOM more; *ns: of
- * one run. */
+/* Runs the program @times times on a frame. Returns 0 or errno. @out: space for the frame and
+ * IW_XDP_META_ROOM more. *ns: time of one run. */
 static inline int steer_run(int prog, const uint8_t *frame, size_t len, uint8_t *out,
 			    size_t *out_len, uint32_t *action, uint32_t times, uint32_t *ns)
 {
@@ -429,7 +431,7 @@ static inline int steer_run(int prog, const uint8_t *frame, size_t len, uint8_t 
 }
 
 #define STEER_FRAME_MAX 16000
-/* Octets of the first buffer that the kernel gives to a program run like this. */
+/* The octets of the first buffer that the kernel passes to a program run like this. */
 static inline size_t steer_linear(size_t len)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), room = page - 256 - 320;
@@ -446,8 +448,8 @@ static inline bool steer_complain(const char *what, const uint8_t *frame, size_t
 	return false;
 }
 
-/* True when both say the same of the frame: where it goes, that it is unharmed, its metadata, and every
- * counter. */
+/* Returns true if program and reference agree: on the destination, the unchanged frame, its
+ * metadata, and every counter. */
 static inline bool steer_agree(struct steer_rig *r, const uint8_t *frame, size_t len)
 {
 	static uint8_t out[STEER_FRAME_MAX + sizeof(struct iw_xdp_meta)];
@@ -492,7 +494,7 @@ static inline bool steer_agree(struct steer_rig *r, const uint8_t *frame, size_t
 
 struct steer_frame {
 	uint8_t p[STEER_FRAME_MAX];
-	size_t len, ip, l4, sctp; /* where things begin; l4: the UDP header, if there is one */
+	size_t len, ip, l4, sctp; /* offsets of the headers; l4: the UDP header, if present */
 	uint8_t family;           /* 4 or 6 */
 };
 
@@ -504,8 +506,9 @@ static inline void steer_put(struct steer_frame *f, const void *p, size_t len)
 	f->len += len;
 }
 
-/* Ethernet with that many VLAN tags, of a priority and no VLAN, and an IP header with IPv4 options (octets, a multiple of 4) or IPv6
- * destination options (a number of headers). Lengths come with steer_finish. */
+/* Begins a frame: Ethernet with that many priority tags (VLAN ID 0), and an IP header with IPv4
+ * options (in octets, a multiple of 4) or IPv6 destination options (a number of headers).
+ * steer_finish() sets the lengths. */
 static inline void steer_begin(struct steer_frame *f, uint8_t family, unsigned vlans,
 			       unsigned options, bool udp)
 {
@@ -560,7 +563,7 @@ static inline void steer_sctp(struct steer_frame *f, uint16_t dport, uint32_t ta
 	steer_put(f, h, sizeof(h));
 }
 
-/* A DATA chunk with a DDP segment of that payload. */
+/* Adds a DATA chunk with a DDP segment of that payload. */
 static inline void steer_segment(struct steer_frame *f, bool tagged, uint32_t stag, uint16_t stream,
 				 size_t payload)
 {
@@ -598,7 +601,7 @@ static inline void steer_chunk(struct steer_frame *f, uint8_t type, uint8_t flag
 	steer_put(f, zeroes, iw_sctp_pad(len));
 }
 
-/* The lengths of IP and UDP, as they should be. */
+/* Sets the lengths of IP and UDP. */
 static inline void steer_finish(struct steer_frame *f)
 {
 	size_t hdr = f->family == 4 ? 0 : 40;

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Each xdp/<name>.bpf.c becomes $(O)/xdp/<name>.skel.h, a header with the program in it: nothing is looked for at run time.
-# Without libxdp, libbpf, clang or bpftool there is no such header, and lib/loader says so when it is asked.
+# Each xdp/<name>.bpf.c becomes $(O)/xdp/<name>.skel.h, a header that contains the program, so no
+# file is searched at run time. Without libxdp, libbpf, clang or bpftool there is no such header,
+# and lib/loader reports XDP as not built.
 
 IW_BPF_NAMES := $(sort $(basename $(basename $(notdir $(wildcard xdp/*.bpf.c)))))
 IW_BPF_SKELS := $(addprefix $(O)/xdp/,$(addsuffix .skel.h,$(IW_BPF_NAMES)))
 IW_BPF_CC ?= clang
-# v3: 32-bit arithmetic, in kernels from 5.1. BTF, which the maps need, comes with -g.
+# -mcpu=v3: 32-bit arithmetic, supported by kernels from 5.1. -g generates the BTF that the maps
+# need.
 IW_BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -I. $(IW_BPF_INCLUDES)
 
 ifneq ($(IW_HAVE_XDP),)
-# The generated code keeps to no warnings of ours.
+# The generated code does not compile without warnings, so it counts as a system header.
 IW_CPPFLAGS += -isystem $(O)/xdp
 $(call objs,$(wildcard lib/loader/*.c)): $(IW_BPF_SKELS)
 -include $(IW_BPF_SKELS:.skel.h=.d)
-# make would remove them as intermediate, and the .d files would ask for them anew: a second make compiled and linked all again.
+# Keep the objects: make would remove them as intermediate files, the .d files would require them
+# again, and a second make would rebuild everything.
 .SECONDARY: $(IW_BPF_SKELS:.skel.h=.bpf.o)
 endif
 
