@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A relay that cuts what goes through it: TCP connections by RST, SCTP associations in UDP by ABORT, to both ends at once.
+"""A relay that cuts connections: TCP by RST, SCTP associations in UDP by ABORT, to both ends at once.
 
     cut_relay.py tcp|udp PORT TO-PORT OCTETS...
 
-Cuts all there is when that many octets have gone through, both ways together; when more than that have, what follows passes.
+Cuts all connections each time that it has forwarded one of these numbers of octets, in both directions together.
+After the last cut it only forwards.
 """
 
 import selectors
@@ -24,7 +25,7 @@ def crc32c(octets):
 
 
 def abort(ports_and_tag):
-    """RFC 9260 3.3.7, with the ports and the tag of a packet that went the same way."""
+    """RFC 9260 3.3.7, with the ports and the tag of a packet in the same direction."""
     chunk = struct.pack("!BBH", 6, 0, 4)
     return ports_and_tag + struct.pack("<I", crc32c(ports_and_tag + bytes(4) + chunk)) + chunk
 

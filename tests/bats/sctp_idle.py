@@ -139,7 +139,7 @@ assocs = [Assoc(n) for n in range(count)]
 
 
 def turn(some):
-    """Takes what has arrived, and sends again what got no answer for a second."""
+    """Handles all packets that have arrived, and retransmits chunks that were not answered for a second."""
     if select.select([sock], [], [], 0.2)[0]:
         for _ in range(1000):
             try:

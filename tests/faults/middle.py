@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the middles for TCP and for UDP have in common: a thread with an event loop, and a record
-of the faults that struck."""
+"""The common part of the middles for TCP and for UDP: a thread with an event loop, and a record
+of the injected faults."""
 
 import os
 import selectors
@@ -36,7 +36,7 @@ class Middle:
             self.thread.join()
 
     def struck(self, line, lasts=0.0):
-        """Records a fault that lasts so many seconds from now on."""
+        """Records a fault that lasts for that many seconds from now."""
         if line:
             self.strikes.append(line)
         self.last_fault = max(self.last_fault, time.monotonic() + lasts)

@@ -44,7 +44,7 @@ class Result:
         self.problems.append((HANG, text))
 
     def verdict(self):
-        """The worst that happened."""
+        """The worst outcome."""
         found = [what for what, _ in self.problems]
         return WRONG if WRONG in found else HANG if HANG in found else self.outcome
 
@@ -84,7 +84,7 @@ class Round:
         self.end_listener()
 
     def start_listener(self):
-        """A port that was free may be in use when the listener binds it: then another is tried."""
+        """Tries other ports, because a port that was free may be in use when the listener binds it."""
         for _ in range(START_ATTEMPTS):
             port = ports.free(self.plan.socket_type())
             command = self.plan.listener(port, self.source, self.target)
@@ -101,7 +101,7 @@ class Round:
     # --- the transfer with faults ----------------------------------------------------------
 
     def transfer(self):
-        """Waits for the client's end. A client that is late has some more time, to see whether it
+        """Waits for the client's end. A late client gets some more time, to see whether it
         ends at all."""
         while not self.client.ended() and not self.too_late(LATEST):
             time.sleep(POLL_SECONDS)
@@ -160,7 +160,7 @@ class Round:
             self.result.wrong(f"{when}: {text}")
 
     def resume(self, port):
-        """The same command again, without faults."""
+        """Runs the same command again, without faults."""
         if not self.plan.linger:
             self.middle.stop()
         again = self.start_client(port, "again")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a round does: all of it follows from its kind and its seed."""
+"""The plan of a round, which depends only on its kind and its seed."""
 
 import random
 import socket

@@ -15,7 +15,7 @@ BATCH = 64  # datagrams from one socket before the next socket is served
 
 class UdpMiddle(Middle):
     """fault.packets(way, number, octets, middle) returns what is forwarded for a datagram: pairs
-    of seconds to wait and octets. Datagrams are numbered over both ways."""
+    of seconds to wait and octets. Datagrams of both directions have one numbering."""
 
     def __init__(self, to_port, fault):
         super().__init__()
