@@ -67,7 +67,7 @@ teardown() {
     assert_status 0
 }
 
-@test "a passed socket of the wrong kind is an error that says what is expected" {
+@test "a passed socket of the wrong kind is an error that names the expected kind" {
     run_here "$PASS" udp "$PORT" ddp-recv --once dst
     assert_status 2
     assert_stderr_has 'descriptor 3: a socket, but not of TCP; expected a listening TCP socket'

@@ -56,7 +56,7 @@ run_tests() {
     assert_equal "$(tail -n 1 <<<"$output")" '1 passed, 1 failed, 0 skipped'
 }
 
-@test "a terminal shows how many programs of how many have ended, and the time left" {
+@test "a terminal shows how many of the programs have ended, and the time left" {
     printf '%s\n' '@test "waits" { sleep 3; }' >"$BATS_TEST_TMPDIR/waits.bats"
     # script(1) starts its command with $SHELL. The tests need functions that bats exports, and dash
     # does not pass functions on.

@@ -150,7 +150,7 @@ let_go() {
     kill "$SENDER"
 }
 
-@test "AF_XDP keeps working with the descriptors that are open" {
+@test "AF_XDP continues to work with the open descriptors" {
     require_root
     require_xdp
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'

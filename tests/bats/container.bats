@@ -82,7 +82,7 @@ box() {
     assert_output_is ''
 }
 
-@test "scripts/packages runtime names what the tools of the image load" {
+@test "scripts/packages runtime names the libraries that the tools of the image load" {
     local tool needed p
 
     needed=$(for tool in "$IW_BUILD"/{ddp-recv,ddp-dump,ddp-bench,stag-reg}; do ldd "$tool"; done | awk '$3 ~ /^\// { print $3 }' | sort -u |

@@ -25,7 +25,7 @@ bench() {
     run_here ddp-bench 127.0.0.1 "$@" -p "$PORT"
 }
 
-@test "every mode tells one result, verified, with the figures of both ends" {
+@test "every mode reports one verified result with the figures of both ends" {
     local mode keys
 
     keys='["calls_per_mib","client","connections","cpu_seconds_per_gib","environment","streams_used","crc","depth","duration_ns","emss","event","ird","large_fpdus","local","messages","messages_per_second","mode","mulpdu","octets","ord","peer","receiver","rev","rx_markers","schema","server","server_clients","size_octets","transport","tx_markers","verified","version","bits_per_second"]'
@@ -76,7 +76,7 @@ bench() {
     assert_jsonl 'map([.size_octets, .messages, .octets])' '[[1,100,100],[65536,100,6553600],[0,100,0]]'
 }
 
-@test "a sweep doubles the size, and people get a row for each" {
+@test "a sweep doubles the size, and the human output has a row for each" {
     serve
     bench write -n 20 -w 0 -s 0-8,100-300 --json
     assert_status 0
@@ -121,7 +121,7 @@ bench() {
     assert_stderr_has '--streams 2: -t tcp has no streams'
 }
 
-@test "a result tells where it was measured" {
+@test "a result names the environment of the measurement" {
     serve
     bench write -n 10 -w 0 --json
     assert_jsonl '.[0].environment | [.kernel, .machine, .interface]' "[\"$(uname -r)\",\"$(uname -m)\",\"lo\"]"
@@ -129,7 +129,7 @@ bench() {
     assert_jsonl '.[0].environment | .cpus >= 1 and (.offloads | type) == "object" and (has("xdp_mode") | not)' true
 }
 
-@test "--plot draws what was measured, or says at once that there is no gnuplot" {
+@test "--plot draws the measurements, or reports at once that gnuplot is missing" {
     local bin=$BATS_TEST_TMPDIR/bin svg="$BATS_TEST_TMPDIR/a picture.svg"
 
     serve
@@ -162,7 +162,7 @@ bench() {
     [ ! -e "$svg.part" ]
 }
 
-@test "people get a table, and with -q nothing in between" {
+@test "the human output is a table, with -q without interval lines" {
     serve
     bench write --time 300ms -w 50ms --interval 100ms
     assert_status 0
@@ -189,7 +189,7 @@ bench() {
     assert_jsonl '.[0] | [.large_fpdus, .mulpdu]' '[true,64768]'
 }
 
-@test "CRC is off only when both ends say so" {
+@test "CRC is off only if both ends request that" {
     serve
     bench write -n 10 -w 0 --crc off --json
     assert_jsonl '.[0].crc' true
@@ -220,7 +220,7 @@ bench() {
     assert_output_has 'not verified'
 }
 
-@test "congestion control is what the client asks for at both ends, or it is refused" {
+@test "the client's congestion control is used at both ends, or refused" {
     serve
     bench read -n 10 -w 0 --cc reno --json
     assert_status 0
@@ -248,7 +248,7 @@ bench() {
     assert_jsonl '.[0] | [.event, .error, .exit_status]' "[\"error\",\"$error\",3]"
 }
 
-@test "what makes no sense is wrong usage" {
+@test "arguments that make no sense are usage errors" {
     local bad
 
     while read -r bad; do
@@ -338,14 +338,14 @@ refused() {
     assert_stderr_has 'the server has ended or the connection was cut; its output may have the reason'
 }
 
-@test "without a server it fails on the way" {
+@test "without a server it fails with status 4" {
     bench write --json
     assert_status 4
     assert_jsonl '.[0] | [.event, .exit_status]' '["error",4]'
     assert_stderr_has refused
 }
 
-@test "more than the server has memory for is refused, and the server goes on" {
+@test "a run that exceeds the server's memory is refused, and the server continues" {
     serve --memory 1M --json
     bench write -s 1M --json
     assert_status 1
@@ -373,7 +373,7 @@ refused() {
     assert_status 4
 }
 
-@test "a server that goes away ends the run" {
+@test "a server that disconnects ends the run" {
     serve
     IW_READY='"interval"' serve_here ddp-bench 127.0.0.1 write -p "$PORT" --time 20s --json --interval 50ms -w 0
     serve_end 1 KILL
@@ -385,14 +385,14 @@ refused() {
     assert_stderr_has '; its output '
 }
 
-@test "a client that goes away harms no other" {
+@test "a client that disconnects does not affect another" {
     serve
     run_here timeout -s KILL 0.3 ddp-bench 127.0.0.1 write -p "$PORT" --time 20s
     bench write -n 100 -w 0
     assert_status 0
 }
 
-@test "a client that is asked to stop says so" {
+@test "an interrupted client reports that" {
     serve
     IW_READY='"interval"' serve_here ddp-bench 127.0.0.1 pingpong -p "$PORT" --time 20s --json --interval 50ms -w 0
     serve_end 2 INT
@@ -407,7 +407,7 @@ refused() {
     assert_stderr_has 'use a smaller --size, --depth or --connections'
 }
 
-@test "a signal ends the set-up soon" {
+@test "a signal interrupts the set-up" {
     local began=$EPOCHREALTIME
 
     [ "$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)" -gt 10000000 ] || skip 'needs memory: 10 GB'
@@ -461,13 +461,13 @@ refused() {
     done
 }
 
-@test "the test xdp says nothing before it can begin" {
+@test "the test xdp prints nothing before it can begin" {
     run_here ddp-bench xdp --between nosuch0,nosuch1
     [ "$status" -ne 0 ] || fail_with 'it ran'
     assert_output_is ''
 }
 
-@test "a peer that is not ddp-bench is no server" {
+@test "a peer that is not ddp-bench is not accepted as server" {
     require_tool socat
     serve_here socat -u "TCP-LISTEN:$PORT,bind=127.0.0.1" OPEN:/dev/null
     bench write --timeout 300ms
@@ -523,7 +523,7 @@ refused() {
     [ "$(jq -s length <"$BATS_TEST_TMPDIR/trace")" -gt 3 ]
 }
 
-@test "over SCTP the result tells of the association, and either controller of its own is used at both ends" {
+@test "over SCTP the result describes the association, and each of its congestion controllers works at both ends" {
     serve -t udp --udp-port "$PORT"
     for cc in rfc9260 cubic; do
         bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --json --interval 0 --cc $cc
@@ -627,7 +627,7 @@ EOF
     [ "$(grep -l '</svg>' "$BATS_TEST_TMPDIR"/*.svg | wc -l)" -eq 4 ] || fail_with 'not four pictures'
 }
 
-@test "scripts/bench leaves nothing behind when it is ended" {
+@test "scripts/bench leaves no process when it is ended" {
     local pid pids=
 
     require_tool iperf3 sockperf chrt

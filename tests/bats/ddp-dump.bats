@@ -55,7 +55,7 @@ told_by_us() {
         map(tostring) | join(" ")' "$1" | sort
 }
 
-@test "every capture: FPDUs, their alignment and their CRCs are those that another decoder found" {
+@test "every capture: FPDUs, their alignment and their CRCs agree with another decoder" {
     local text name n=0
 
     for text in "$TRACES"/*.txt; do
@@ -97,7 +97,7 @@ told_by_us() {
     run ! grep -qP '[^\x20-\x7e]' <<<"$output"
 }
 
-@test "what both ends agreed is told with the Reply" {
+@test "the agreed parameters are reported with the Reply" {
     run_here ddp-dump --json -r "$TRACES/probe-mpa.pcap"
     assert_status 0
     # C = 1 in a Reply to a Request with C = 0 switches CRC on
@@ -108,7 +108,7 @@ told_by_us() {
         '[true,true,false,1,1]'
 }
 
-@test "a Terminate of siw is read as RFC 5040 has it, and its deviation is named" {
+@test "a Terminate of siw is decoded as RFC 5040 requires, and its deviation is named" {
     run_here ddp-dump --json -r "$TRACES/term-badread.pcap"
     assert_status 0
     assert_jsonl '.[] | select(.opcode == 7) | [.terminate | .layer, .etype, .code, .m, .d, .r]' '[1,0,0,false,false,false]'
@@ -183,7 +183,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     done
 }
 
-@test "other people's SCTP that indicates DDP is followed, and what is no DDP in it told" {
+@test "SCTP of other implementations that indicates DDP is followed, and messages that are not DDP are reported" {
     local f
 
     for f in usrsctp-unordered usrsctp-udp; do
@@ -206,7 +206,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_output_has 'Send L MSN 1'
 }
 
-@test "pcapng says the same as pcap" {
+@test "pcapng gives the same output as pcap" {
     local ng=$BATS_TEST_TMPDIR/ops.pcapng
 
     require_tool editcap
@@ -250,7 +250,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_output_lacks 'error:'
 }
 
-@test "a frame that was not captured is told, and the rest is decoded" {
+@test "a frame that was not captured is reported, and the rest is decoded" {
     local holed=$BATS_TEST_TMPDIR/holed.pcap
 
     require_tool editcap
@@ -262,7 +262,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_jsonl '.[-1] | [.segments, .crc_good, .crc_bad, .lost_octets]' '[106,106,0,1448]'
 }
 
-@test "a CRC that is wrong is told with both values and ends with 1" {
+@test "a wrong CRC is reported with both values and ends with 1" {
     local bad=$BATS_TEST_TMPDIR/bad.pcap off
 
     cp "$TRACES/rping-crc.pcap" "$bad"
@@ -285,7 +285,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_jsonl '.[-1] | [.event, .complete, .exit_status]' '["result",false,4]'
 }
 
-@test "what is no capture, not there or not readable ends with 4 and the reason" {
+@test "a file that is not a capture, missing or unreadable ends with 4 and the reason" {
     run_here ddp-dump -r "$IW_TOP/README.md"
     assert_status 4
     assert_stderr_has README.md
@@ -299,7 +299,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_status 4
 }
 
-@test "a file that is no capture and a damaged one are named with the reason" {
+@test "a file that is not a capture and a damaged one are named with the reason" {
     : >"$BATS_TEST_TMPDIR/empty"
     run_here ddp-dump -r "$BATS_TEST_TMPDIR/empty"
     assert_stderr_is "ddp-dump: $BATS_TEST_TMPDIR/empty: empty; expected a pcap or pcapng capture"
@@ -405,7 +405,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_has 'see pcap-filter(7)'
 }
 
-@test "a link type that is not known is named" {
+@test "an unknown link type is named" {
     local pcap=$BATS_TEST_TMPDIR/wifi.pcap
 
     { bytes d4c3b2a1 0200 0400 00000000 00000000 ffff0000 69000000; } >"$pcap"
@@ -444,7 +444,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     done
 }
 
-@test "a reader that has seen enough ends it without a word" {
+@test "a reader that closes the output ends the tool silently" {
     # The output of 130 lines exceeds the buffer. Status 0 is the result for the frames that were
     # read before the reader left.
     run_here bash -c "set -o pipefail; ddp-dump -r '$TRACES/write-65536.pcap' --explain | head -n 1"
@@ -472,7 +472,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_status 4
 }
 
-@test "the file that is read is never the one that is written" {
+@test "the input file is never overwritten" {
     local f=$BATS_TEST_TMPDIR/f.pcap link=$BATS_TEST_TMPDIR/link.pcap name
 
     cp "$TRACES/rping.pcap" "$f"
@@ -504,7 +504,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         '["ULPDU_Length","T","L","Rsvd","Data Sink STag","Data Sink TO","RDMA Read Message Size","Data Source STag","Data Source TO","CRC"]'
 }
 
-@test "filters: an STag, a connection, what is wrong" {
+@test "filters: an STag, a connection, errors" {
     run_here ddp-dump -q --json -r "$TRACES/ops.pcap" --stag eb9c1b00
     assert_status 0
     # as target of a Write and as source of a Read
@@ -530,7 +530,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         '[[1,"initiator",5,5,[5,0,0]],[1,"responder",75,75,[14,61,0]]]'
 }
 
-@test "live: traffic between two namespaces, Ctrl-C, totals and what was dropped" {
+@test "live: traffic between two namespaces, Ctrl-C, totals and dropped frames" {
     local shown
 
     require_raw
@@ -556,7 +556,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_same_file "$OUTPUT_FILE" "$BATS_TEST_TMPDIR/serve.$shown.out"
 }
 
-@test "live: an interface that is not there, and a user who may not" {
+@test "live: a missing interface, and a user without the privilege" {
     run_here ddp-dump -i no-such-interface
     [ "$status" -eq 3 ] || assert_stderr_has "interface no-such-interface: no such interface; \`ip link\` lists them"
     [ "$status" -eq 3 ] || assert_status 4
@@ -583,7 +583,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     [[ $stderr != *stopped* ]] || fail_with "nothing stopped: $stderr"
 }
 
-@test "a full disk under -w: where decoding stopped is told" {
+@test "a full disk under -w: the frame at which decoding stopped is reported" {
     local small=$BATS_TEST_TMPDIR/small
 
     require_root
@@ -626,7 +626,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     [ $n -eq 4 ]
 }
 
-@test "every key of the JSON output stands in the man page" {
+@test "every key of the JSON output is in the man page" {
     local f key
 
     for f in rping-p2p term-badread ucmatose write-20011-crc sctp/kernel-fragments sctp/usrsctp-udp transfer/write-tcp transfer/send-udp; do

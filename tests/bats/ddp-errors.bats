@@ -37,7 +37,7 @@ interrupted() {
     [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'nothing was left to begin with'
 }
 
-@test "what an interrupted transfer left of another version of a file stays" {
+@test "the partial file of another version of the source stays" {
     mkdir old new
     random_file old/big 9M
     random_file new/big 9M
@@ -54,7 +54,7 @@ interrupted() {
     assert_no_leftovers
 }
 
-@test "what an earlier transfer left of a file that is there already is removed" {
+@test "the partial file of a file that is already complete is removed" {
     random_file src/big 9M
     interrupted src/big
     cp -p src/big dst/big
@@ -66,7 +66,7 @@ interrupted() {
 
 # --- link errors ---
 
-@test "an error of the line that the CRC finds: the connection is set up again, and all arrives" {
+@test "after a CRC error the connection is set up again, and everything arrives" {
     local at
 
     make_tree

@@ -73,7 +73,7 @@ silent() {
     serve_end $((LINE_SERVED - 1))
 }
 
-@test "a dead line is noticed within three times --timeout, over tcp" {
+@test "a dead link is detected within three times --timeout, over tcp" {
     make_tree
     random_file src/t/huge 20M
     silent tcp push 1
@@ -81,7 +81,7 @@ silent() {
     silent tcp pull 4
 }
 
-@test "a dead line is noticed within three times --timeout, over SCTP in udp" {
+@test "a dead link is detected within three times --timeout, over SCTP in udp" {
     make_tree
     random_file src/t/huge 20M
     silent udp push 1
@@ -89,7 +89,7 @@ silent() {
     silent udp pull 4
 }
 
-@test "a client that died silently, and the same command at once: it goes on, and nothing is left behind" {
+@test "the same command after the silent death of a client resumes at once, and nothing is left" {
     local pid
 
     random_file src/big 40M
@@ -113,7 +113,7 @@ silent() {
 # --- little throughput ---
 
 # bats test_tags=all
-@test "a slow line is not taken for a dead one, in any mode" {
+@test "a slow link is not mistaken for a dead one, in any mode" {
     local mode
 
     random_file src/f 300000
@@ -158,7 +158,7 @@ require_limit_of_memory() {
     done
 }
 
-@test "without memory for a chunk both sides say so, and neither waits for ever" {
+@test "without memory for a chunk both sides report that, and neither waits for ever" {
     local kib since ends=0
 
     require_limit_of_memory

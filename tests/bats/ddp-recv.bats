@@ -77,7 +77,7 @@ some_parts() {
     assert_no_parts dst
 }
 
-@test "pulling: nothing outside the served directory can be had" {
+@test "pulling: no file outside the served directory can be fetched" {
     mkdir src/sub outside
     printf secret >outside/s
     ln -s ../outside/s src/link
@@ -106,7 +106,7 @@ some_parts() {
     assert_equal "$(cat dst/inside)" inner
 }
 
-@test "links planted in the target lead nowhere" {
+@test "links planted in the target are not followed out of it" {
     mkdir -p src/tree outside
     printf evil >src/tree/f
     printf evil >src/g
@@ -134,7 +134,7 @@ some_parts() {
     assert_equal "$(ls -A outside)" f
 }
 
-@test "many senders at once, while one sends garbage, one says nothing and one stops in mid-file" {
+@test "many senders at once, while one sends garbage, one is silent and one stops in the middle of a file" {
     local i pids=() staller
 
     for i in 1 2 3 4 5 6; do
@@ -227,7 +227,7 @@ push_until_full() {
     assert_stderr_has 'big: the peer says: cannot write: no space left on device; '
 }
 
-@test "a full disk fails the file with its reason, and the same command goes on when there is room" {
+@test "a full disk fails the file with its reason, and the same command resumes when there is space" {
     random_file src/big 12M
     serve_small 16M
     for mode in write read send; do
@@ -307,7 +307,7 @@ push_until_full() {
     assert_status 0
 }
 
-@test "--delete says that it removed nothing when no directory is fetched" {
+@test "--delete reports that it removed nothing when no directory is fetched" {
     mkdir src/d
     printf 1 >src/d/f
     printf 1 >src/f
@@ -341,7 +341,7 @@ push_until_full() {
     assert_status 0
 }
 
-@test "what is no regular file is not replaced" {
+@test "only a regular file is replaced" {
     printf 1 >src/fifo
     printf 1 >src/dir
     mkfifo dst/fifo
@@ -462,7 +462,7 @@ EOF
     assert_stderr_is 'ddp-recv: d: a directory cannot be written to standard output; name one file, or give a directory as TARGET'
 }
 
-@test "of a directory that is fetched to standard output, no file arrives there" {
+@test "a directory is not fetched to standard output" {
     mkdir src/d
     # Files of that size are not sent in packs.
     random_file src/large 2M
@@ -495,7 +495,7 @@ EOF
     assert_output_is 2
 }
 
-@test "of two fetched files with one name, the second is refused by name" {
+@test "of two fetched files with the same name, the second is refused by name" {
     mkdir src/q
     echo first >src/f
     echo later >src/q/f
@@ -602,7 +602,7 @@ EOF
     [ ! -e dst/big ] || fail_with 'dst/big exists'
 }
 
-@test "who reads standard output slowly is waited for, longer than --timeout" {
+@test "the listener waits for a slow reader of standard output, longer than --timeout" {
     random_file stream 30M
     IW_READY='listening on' serve_here bash -c "ddp-recv --timeout 1s -p $PORT - | { sleep 2.5; cat >slow.out; }"
     IW_STDIN=stream push --timeout 1s - 127.0.0.1:
@@ -611,7 +611,7 @@ EOF
     assert_same_file stream slow.out
 }
 
-@test "who reads standard output and goes away fails the transfer" {
+@test "a reader that closes standard output fails the transfer" {
     random_file stream 30M
     IW_READY='listening on' serve_here bash -c "ddp-recv -p $PORT - | head -c 1000 >/dev/null; exit \${PIPESTATUS[0]}"
     IW_STDIN=stream push - 127.0.0.1:
@@ -658,7 +658,7 @@ EOF
     assert_status 2
 }
 
-@test "no event is written where the data go: a usage error with - or --from has none" {
+@test "no event is written to the output of the data: a usage error with - or --from has none" {
     run_here ddp-recv --json 127.0.0.1:a -
     assert_status 2
     assert_output_is ''
@@ -686,7 +686,7 @@ EOF
     assert_output_has 'files:       1 would be sent, 0 unchanged'
 }
 
-@test "usage errors, and what cannot be, with their status" {
+@test "usage errors, and impossible requests, with their status" {
     run_here ddp-recv
     assert_status 2
     run_here ddp-recv 127.0.0.1:x
@@ -715,7 +715,7 @@ EOF
     assert_status 3
 }
 
-@test "a listener without --bind says that it is for this machine alone, and is" {
+@test "a listener without --bind serves only this machine, and reports that" {
     listen
     wait_until 5 grep -q "listening on 127.0.0.1:$PORT, for this machine only" "$BATS_TEST_TMPDIR/serve.$SERVED.out"
     serve_end

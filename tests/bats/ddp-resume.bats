@@ -98,7 +98,7 @@ moved_octets() {
     jq -nR '[inputs | fromjson? | select(.event == "result") | .moved_octets] | add // 0' <"$1"
 }
 
-@test "killed at random moments, on either side, the same command ends with the same tree" {
+@test "after kills at random times, on either side, the same command completes the same tree" {
     local n pid moved=0 once total rounds=0 hits=0 options status_wanted after survivor whole=yes
     local IW_SERVE_TIMEOUT=3000 IW_TIMEOUT=120
 
@@ -156,7 +156,7 @@ moved_octets() {
     echo "# $IW_KILLS kills, $hits of running transfers, in $rounds rounds of $total octets; $((moved - rounds * once)) octets sent again" >&3
 }
 
-@test "what arrived is not sent again, whoever was killed, in every mode" {
+@test "stored octets are not sent again after a kill of either side, in every mode" {
     local mode moved side
 
     random_file src/f 100M
@@ -183,7 +183,7 @@ moved_octets() {
     done
 }
 
-@test "over udp, too, the same command goes on with what is there" {
+@test "over udp, too, the same command resumes" {
     local there moved side
 
     there=(-t udp -p "$PORT" --udp-port "$(free_port)")
@@ -209,7 +209,7 @@ moved_octets() {
     done
 }
 
-@test "a source that changed meanwhile begins anew" {
+@test "a source that changed meanwhile is sent from the start" {
     random_file src/f 100M
     listen
     ddp-send -p "$PORT" --bwlimit 400M src/f 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
@@ -227,7 +227,7 @@ moved_octets() {
     assert_same_file src/f dst/f
 }
 
-@test "a connection lost in mid-file costs its ranges, not the transfer" {
+@test "a connection lost in the middle of a file costs its ranges, not the transfer" {
     require_root
     random_file src/f 100M
     listen
@@ -326,7 +326,7 @@ relayed() {
     serve_end $((SERVED - 1))
 }
 
-@test "a lost connection is set up again and costs what was under way, pushing and pulling" {
+@test "a lost connection is set up again and costs only the data in flight, pushing and pulling" {
     command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     random_file src/f 24M
     relayed tcp push
@@ -344,7 +344,7 @@ relayed() {
     relayed udp push -j 3
 }
 
-@test "a lost connection of a tree costs no file, and --redial 0 makes it the end" {
+@test "a lost connection of a tree costs no file; with --redial 0 it ends the transfer" {
     command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     local relay i
 
@@ -373,7 +373,7 @@ relayed() {
     assert_status 4
 }
 
-@test "a listener that does not know a transfer any more says so" {
+@test "a listener that no longer knows a transfer reports that" {
     command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     local relay pid first
 
@@ -394,7 +394,7 @@ relayed() {
     assert_stderr_has 'the listener no longer knows this transfer, for example after a restart: run the command again to resume'
 }
 
-@test "Ctrl-C says that the same command resumes, when something was kept" {
+@test "after Ctrl-C the tool reports that the same command resumes, if octets were kept" {
     require_tool python3
     random_file src/f 40M
     serve_here ddp-recv -p "$PORT" dst

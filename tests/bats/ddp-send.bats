@@ -97,7 +97,7 @@ while at < end:
 END
 }
 
-@test "a sparse file of 5 GiB stays sparse and moves what it holds" {
+@test "a sparse file of 5 GiB stays sparse, and only its data moves" {
     local mode
 
     require_tool python3
@@ -157,7 +157,7 @@ END
     done
 }
 
-@test "names with blanks, newlines, UTF-8 and octets that are none arrive as they are" {
+@test "names with blanks, newlines, UTF-8 and other octets arrive unchanged" {
     local names=('with blank' $'new\nline' 'äöü €' $'\xff\xfe\x80' '-rf' '*' $'\x1b[31mred' 'a:b') n
 
     for n in "${names[@]}"; do
@@ -178,7 +178,7 @@ END
     assert_equal "$(find dst -type f | wc -l)" "$(find src -type f | wc -l)"
 }
 
-@test "scp's rules: into a directory, under another name, one name for several is refused" {
+@test "scp's rules: into a directory, under another name; one name for several sources is refused" {
     printf 1 >src/a
     printf 2 >src/b
     mkdir dst/sub
@@ -206,7 +206,7 @@ END
     assert_equal "$(cat dst/sub/renamed)" 1
 }
 
-@test "a directory arrives under its own name with all that is in it, and again the same" {
+@test "a directory arrives complete under its own name, and a second time unchanged" {
     mkdir -p src/tree/deep/er src/tree/empty
     printf 1 >src/tree/a
     random_file src/tree/deep/er/b 2M
@@ -227,7 +227,7 @@ END
     [ ! -e dst/tree/pipe ] || fail_with 'the pipe was sent'
 }
 
-@test "of two files with one name at the target, the second is refused by name" {
+@test "of two files with the same name at the target, the second is refused by name" {
     mkdir src/q
     echo first >src/f
     echo later >src/q/f
@@ -367,7 +367,7 @@ END
     assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: its Reply lacks the Private Data of ddp-transfer (0 octets seen); start \`ddp-recv DIR\` there, or correct --port"
 }
 
-@test "what is there with the same size and time is left alone, unless --force" {
+@test "a file with the same size and time is not sent again, unless --force" {
     local before
 
     random_file src/f 1M
@@ -471,7 +471,7 @@ end_slowly() {
     assert_same_file copy dst/big
 }
 
-@test "a receiver that stops answering is given up after --timeout" {
+@test "a receiver that stops answering is abandoned after --timeout" {
     random_file src/big 64M
     listen
     kill -STOP "$SERVE_PID"
@@ -507,7 +507,7 @@ end_slowly() {
     assert_equal "$(cat dst/big)" old
 }
 
-@test "usage errors are told with status 2" {
+@test "usage errors end with status 2" {
     push
     assert_status 2
     push src
@@ -606,7 +606,7 @@ while True:
     assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT: the peer closed the connection before it answered the MPA Request; is the port (-p) that of an iWARP listener? (RFC 5044 8)"
 }
 
-@test "--rev 2 and a listener with --rev 1: told which to change" {
+@test "--rev 2 and a listener with --rev 1: the message says which to change" {
     local port
 
     printf 1 >src/a
@@ -624,7 +624,7 @@ while True:
     assert_stderr_has 'with Terminate: use --rev 1 if the peer has it; otherwise it has no room for the session'
 }
 
-@test "nobody listens, or somebody else does: said in a sentence" {
+@test "a missing listener and one of another program are reported in a sentence" {
     printf 1 >src/a
     push src/a 127.0.0.1:
     assert_status 4
@@ -649,7 +649,7 @@ while True:
     assert_status 0
 }
 
-@test "--json tells what happened, in objects with schema and event first" {
+@test "--json reports events as objects that begin with schema and event" {
     printf 123 >src/a
     listen
     push --json src/a src/none 127.0.0.1:
@@ -684,7 +684,7 @@ while True:
     assert_jsonl 'length > 5' true
 }
 
-@test "progress tells of the whole and of the file that moves, as objects and on a terminal" {
+@test "progress covers the transfer and the current file, as objects and on a terminal" {
     mkdir src/t
     random_file src/t/a 30M
     random_file src/t/b 30M
@@ -701,7 +701,7 @@ while True:
     grep -aqE 't/[ab] [0-9]+% 0:0[0-9]  +[0-9]+%  [0-9.]+ MiB of 60.0 MiB .* left' <<<"$output" || fail_with 'no line of both'
 }
 
-@test "a peer that speaks HTTP is named, with its address and what it sends" {
+@test "a peer that speaks HTTP is named, with its address and its answer" {
     python3 -c '
 import socket
 s = socket.socket()

@@ -105,7 +105,7 @@ teardown() {
     assert_same_tree src/tree dst/renamed
 }
 
-@test "the contents of a directory go into the target, in either direction, and again the same" {
+@test "the contents of a directory go into the target, in either direction, and a second time unchanged" {
     local options
 
     make_tree src/tree
@@ -246,7 +246,7 @@ has_journal() {
     assert_jsonl 'map(select(.event=="file")) | length' 1
 }
 
-@test "directories are not files in the counts, and a run that changes nothing says so" {
+@test "directories are not counted as files, and a run that changes nothing reports that" {
     mkdir -p src/t/a/b src/t/empty
     printf 1 >src/t/f
     printf 2 >src/t/a/b/g
@@ -347,7 +347,7 @@ has_journal() {
     assert_equal "$(stat -c '%a %u %g' dst/t/f)" '4755 12345 23456'
 }
 
-@test "extended attributes travel when both ends say so" {
+@test "extended attributes are sent if both ends request that" {
     require_tool setfattr getfattr
     mkdir src/t
     printf 1 >src/t/f
@@ -420,7 +420,7 @@ has_journal() {
     done
 }
 
-@test "--dry-run changes nothing and tells what would be" {
+@test "--dry-run changes nothing and lists what would change" {
     make_tree src/tree
     mkdir -p dst/tree/stale
     printf old >dst/tree/seven
@@ -437,7 +437,7 @@ has_journal() {
     [ ! -e dst/new ] || fail_with 'dst/new was made'
 }
 
-@test "--no-clobber leaves what exists, --update what is newer" {
+@test "--no-clobber keeps existing files, --update newer ones" {
     mkdir src/t
     printf new >src/t/a
     printf new >src/t/b
@@ -469,7 +469,7 @@ has_journal() {
     assert_output_is "127.0.0.1:$PORT: nothing to do: 1 file kept: exists at the target (--no-clobber of the target)"
 }
 
-@test "--checksum compares contents instead of times, and sets the times of what is the same" {
+@test "--checksum compares contents instead of times, and sets the times of equal files" {
     local options before
 
     mkdir src/t
@@ -511,7 +511,7 @@ has_journal() {
     assert_output_has 'nothing to do'
 }
 
-@test "extended attributes travel up to 256 KiB of a file, and what has more fails alone" {
+@test "a file has at most 256 KiB of extended attributes; one with more fails alone" {
     local many i
 
     command -v setfattr >/dev/null || skip 'needs setfattr: extended attributes'
@@ -536,7 +536,7 @@ has_journal() {
     assert_same_file "$many/src/t/small" "$many/dst/t/small"
 }
 
-@test "--delete asks when it knows how many would go, and does nothing when the answer is no" {
+@test "--delete asks once it knows how many names it would remove, and removes none if the answer is no" {
     command -v script >/dev/null || skip 'needs script: a terminal to be asked on'
     mkdir -p src/t dst/t/old/deep
     printf 1 >src/t/a
@@ -560,7 +560,7 @@ has_journal() {
     [[ $output != *'Continue?'* ]] || fail_with 'it asks'
 }
 
-@test "--delete is not dropped when the listener does not accept it and there is a terminal to ask on" {
+@test "--delete is not ignored if the listener does not accept it and a terminal is there for the question" {
     command -v script >/dev/null || skip 'needs script: a terminal to be asked on'
     mkdir -p src/t dst/t
     printf 1 >src/t/a
@@ -601,7 +601,7 @@ for line in open(sys.argv[1], 'rb'):
 print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
 }
 
-@test "what -n --delete lists is what --delete removes, in push and pull, with odd names" {
+@test "-n --delete lists the names that --delete removes, in push and pull, also unusual ones" {
     local side before
 
     mkdir src/t
@@ -636,7 +636,7 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     done
 }
 
-@test "--delete removes what the question listed and nothing that appeared since" {
+@test "--delete removes the names that the question listed, and none that appeared since" {
     require_tool script
     mkdir -p src/t dst/t
     printf 1 >src/t/a
@@ -663,7 +663,7 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     assert_equal "$(cd dst && find t | sort | tr '\n' ' ')" 't t/a t/new t/odd dir t/odd dir/late t/odd dir/late/er '
 }
 
-@test "--delete removes what directories hold beside what is sent, and nothing else" {
+@test "--delete removes only names in sent directories that the source does not have" {
     mkdir -p src/t/sub src/t/cache dst/t/sub dst/t/gone/deep dst/t/cache dst/beside outside
     touch src/t/a src/t/sub/b src/t/cache/mine dst/t/{sub/old,gone/deep/x,stale} dst/t/cache/theirs dst/beside/f outside/f
     ln -s "$PWD/outside" dst/t/link
@@ -745,7 +745,7 @@ fill_excluded() {
     assert_equal "$(echo dst/t/*)" 'dst/t/a dst/t/b.o'
 }
 
-@test "planted links lead nowhere, whatever is sent through them" {
+@test "planted links are not followed, whatever is sent through them" {
     mkdir -p src/t/d outside dst/t
     printf evil >src/t/d/f
     printf precious >outside/f
@@ -776,7 +776,7 @@ fill_excluded() {
     assert_equal "$(cat dst/plain)" new
 }
 
-@test "what a receiver takes has limits" {
+@test "a receiver limits the files that it accepts" {
     local i
 
     mkdir -p src/t/a/b/c
@@ -833,7 +833,7 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     assert_equal "$(wc -l <<<"$stderr")" 4
 }
 
-@test "names that find no room for another file are one message" {
+@test "names that fail for lack of inodes are one message" {
     require_root
     local i
 
@@ -900,7 +900,7 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     assert_same_file src/t/zz dst/t/zz
 }
 
-@test "temporaries that nobody went on with are removed after --max-age" {
+@test "temporaries that were not resumed are removed after --max-age" {
     mkdir src/t
     printf 1 >src/t/f
     listen --max-age 1h

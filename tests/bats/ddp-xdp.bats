@@ -83,7 +83,7 @@ in_bpffs() {
     wait_until 5 iw_gone "$pid"
 }
 
-@test "the program goes with its process, whatever ends that" {
+@test "the program is removed with its process, however that ends" {
     local pid
 
     run_in left ddp-xdp attach -I "$LEFT_IF"
@@ -93,7 +93,7 @@ in_bpffs() {
     wait_until 5 nothing_attached
 }
 
-@test "in the foreground it stays until asked to stop, and says when somebody took it away" {
+@test "in the foreground it stays until a signal, and reports when another process removed it" {
     IW_READY=attached serve_in left ddp-xdp attach -I "$LEFT_IF" --foreground
     serve_end
     assert_status 0
@@ -106,7 +106,7 @@ in_bpffs() {
     assert_stderr_has 'another process detached the program'
 }
 
-@test "the holder ends when its interface goes away" {
+@test "the holder ends when its interface is removed" {
     local pid
 
     net_ip left link add gone0 type veth peer name gone1
@@ -118,7 +118,7 @@ in_bpffs() {
     wait_until 5 iw_gone "$pid"
 }
 
-@test "a pinned program needs no process, and its pin goes with it" {
+@test "a pinned program needs no process, and its pin is removed with it" {
     require_mounts
     # The host may have mounted the BPF file system.
     run_in left unshare --mount sh -c "while umount /sys/fs/bpf 2>/dev/null; do :; done; ddp-xdp attach -I $LEFT_IF --pin"
@@ -150,7 +150,7 @@ in_bpffs() {
     nothing_attached
 }
 
-@test "a pin of a link to nothing is found, and cleaned away by force" {
+@test "a pin of a link without a program is found, and removed by force" {
     require_mounts
     local elsewhere="ddp-xdp detach -I $LEFT_IF --pin /sys/fs/bpf/elsewhere --force-clean -q"
 
@@ -164,7 +164,7 @@ in_bpffs() {
     assert_stderr_has 'a pin is left'
 }
 
-@test "what a dispatcher has left is told at the next start, and cleaned away by force" {
+@test "leftovers of a dispatcher are reported at the next start, and removed by force" {
     require_mounts
     local left="/sys/fs/bpf/xdp/dispatch-\$(cat /sys/class/net/$LEFT_IF/ifindex)-4711"
 
@@ -195,7 +195,7 @@ in_bpffs() {
     [[ $stderr != *--force-clean* ]] || fail_with 'a program of iwarp-tools needs no force'
 }
 
-@test "a program that this user may not look at is reported as unknown" {
+@test "a program that this user may not query is reported as unknown" {
     local plain
 
     require_root
@@ -231,7 +231,7 @@ in_bpffs() {
     assert_stderr_has 'interface gone0: it was removed'
 }
 
-@test "somebody else's program is told, left alone, and goes by force only" {
+@test "the program of another owner is reported, left attached, and removed only by force" {
     local object
 
     object=$(ls /usr/lib/*/bpf/xdpfilt_alw_all.o)
@@ -261,7 +261,7 @@ in_bpffs() {
     assert_stderr_has "which is not part of iwarp-tools, so Linux refuses: \`ddp-xdp detach -I above --force-clean\` detaches it"
 }
 
-@test "native mode where there is none, and a dispatcher without its file system, cannot be" {
+@test "native mode without driver support, and a dispatcher without its file system, are refused" {
     run_in left ddp-xdp attach -I lo --mode native
     assert_status 3
     assert_stderr_has 'no native XDP, only generic mode; use --mode generic'
@@ -279,7 +279,7 @@ in_bpffs() {
     assert_status 1
 }
 
-@test "what is not ours goes through the steering program and is counted" {
+@test "foreign packets pass the steering program and are counted" {
     random_file f 3M
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 0
@@ -307,7 +307,7 @@ in_bpffs() {
         '[3,true]'
 }
 
-@test "the mpa program tells what share of TCP segments begins with an FPDU" {
+@test "the mpa program counts the share of TCP segments that begin with an FPDU" {
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 0
     assert_output_has 'sends without segmentation offload'
@@ -335,7 +335,7 @@ in_bpffs() {
         '[1,false,true,true]'
 }
 
-@test "a tool with -t xdp uses the program that is there, and its counters add up" {
+@test "a tool with -t xdp uses the attached program, and its counters add up" {
     local port
 
     port=$(free_port)
@@ -444,7 +444,7 @@ buffer() {
     TAG[$1]=$(jq '.[0][0]' <<<"$new") STREAM[$1]=$(jq '.[0][1]' <<<"$new")
 }
 
-@test "an STag of one association is unknown on another, and the maps follow what comes and goes" {
+@test "an STag of one association is unknown on another, and the maps follow registrations and sessions" {
     local -a STAG TAG STREAM
 
     require_tool python3
@@ -486,7 +486,7 @@ buffer() {
 
 # The initiator of the association receives the Read Responses, which name an STag of the initiator.
 # The program stays attached after the run, and its counters show the segments.
-@test "the sessions of who connects are known as well, from the first segment on" {
+@test "the sessions of the connecting side are known too, from the first segment on" {
     local port
 
     port=$(free_port)
@@ -501,7 +501,7 @@ buffer() {
     assert_status 0
 }
 
-@test "an STag that has expired is unknown, also while nobody removes it" {
+@test "an expired STag is unknown, even before it is removed" {
     local -a STAG TAG STREAM
     local pid
 
@@ -549,7 +549,7 @@ buffer() {
     assert_stderr_has '"/sys/fs/bpf/here": unexpected argument; --pin takes its directory with =: --pin=/sys/fs/bpf/here'
 }
 
-@test "what cannot be done, or has no use, is reported" {
+@test "impossible and useless requests are reported" {
     require_mounts
     run_in left ddp-xdp detach -I "$LEFT_IF" --json
     assert_status 1
@@ -596,7 +596,7 @@ buffer() {
     assert_stderr_has '--sample "0": too small'
 }
 
-@test "the doctor loads the program and tells who is attached" {
+@test "the doctor loads the program and names the attached one" {
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 0
     run_in left ddp-xdp --doctor

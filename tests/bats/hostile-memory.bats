@@ -177,7 +177,7 @@ print(len(peers))
 }
 
 # SEC-29: a connection that sends nothing does not become the only transfer.
-@test "--once: idle connections and one that requests nothing are not the one transfer" {
+@test "--once: idle connections and one without a request are not the one transfer" {
     random_file src/f 3M
     listen --once
     hostile "

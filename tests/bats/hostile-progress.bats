@@ -66,7 +66,7 @@ hostile_server() {
 }
 
 # SEC-29
-@test "a connecting side gives up a peer that sends only empty RDMA Writes, or parts of an FPDU" {
+@test "a connecting side abandons a peer that sends only empty RDMA Writes, or parts of an FPDU" {
     local how
 
     for how in write octet; do
@@ -85,7 +85,7 @@ hostile_server() {
 }
 
 # SEC-29
-@test "a stream to or from a registered buffer gives up such a peer" {
+@test "a stream to or from a registered buffer abandons such a peer" {
     local how uri="ddp+tcp://127.0.0.1:$PORT/stag/00001234?to=0&len=4096&access=rw&key=00000000000000000000000000000000"
 
     for how in write octet; do
@@ -151,7 +151,7 @@ print(how)"
     assert_output_is closed
 }
 
-@test "a source on a slow path, one FPDU of which takes longer than --timeout, is not cut" {
+@test "a source on a slow path, one FPDU of which takes longer than --timeout, is not disconnected" {
     serve_here ddp-recv -p "$PORT" --control none --timeout 1s --once dst
     hostile "
 p = Peer.connect('127.0.0.1', PORT, hello(SOURCE))
@@ -179,7 +179,7 @@ print(p.message(RESULT)[4][0].get(7, 0), p.bye()[5])"
     assert_same_file source dst/f
 }
 
-@test "a peer that sends NOPs while it works is not cut" {
+@test "a peer that sends NOPs while it works is not disconnected" {
     hostile_server "
 p = Peer.listen(PORT, role=SINK)
 p.message(OPEN)
@@ -196,7 +196,7 @@ p.gone()"
 }
 
 # A transfer that does not end, and a peer that does not close the connection after the ABORT.
-@test "a listener that is told to stop does not wait for its peers longer than --timeout" {
+@test "a listener that gets SIGTERM does not wait for its peers longer than --timeout" {
     serve_here ddp-recv -p "$PORT" --control none --timeout 1s dst
     {
         preamble

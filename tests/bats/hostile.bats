@@ -50,7 +50,7 @@ for m in ({0: OPEN, 4: b'', 5: 1 << 20, 6: 1}, {0: OPEN, 4: b'', 5: 0, 6: 257}, 
 
 # Everything arrives at once: the listener detects the violation before it has memory for a
 # transfer.
-@test "a breach right behind OPEN and FILES ends that connection alone" {
+@test "a violation directly after OPEN and FILES ends only that connection" {
     port=$(free_port)
     serve_here ddp-recv -p "$port" "$BATS_TEST_TMPDIR/dir"
     run_here python3 -c "

@@ -43,7 +43,7 @@ shown() {
     [ $n -gt 30 ]
 }
 
-@test "libiwarp.3 tells every traced event with its keys" {
+@test "libiwarp.3 describes every traced event with its keys" {
     local event keys told n=0
 
     while read -r event keys; do
@@ -94,7 +94,7 @@ upgraded() {
     grep -qx 'as text: seventeen octets\.' <<<"$output"
 }
 
-@test "the example initiator says why it could not connect" {
+@test "the example initiator reports why it could not connect" {
     run_here "$EXAMPLES/initiator" 127.0.0.1 1 "hello"
     assert_status 1
     # shellcheck disable=SC2154 # run_here sets it

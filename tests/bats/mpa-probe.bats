@@ -40,7 +40,7 @@ says() {
 
 # --- the probe -------------------------------------------------------------------------------------------------------------
 
-@test "a personality is told by its answers, and says that it is emulated" {
+@test "a personality is identified by its answers, and reported as emulated" {
     local what=(rfc siw chelsio windows plain) p
     local -A name=([rfc]='libiwarp (this library)' [siw]='Linux siw (software iWARP)'
         [chelsio]='Chelsio T4 to T6 (Linux cxgb4)' [windows]='Windows SMB Direct over MPA Rev 1'
@@ -74,7 +74,7 @@ says() {
     done
 }
 
-@test "people are told that a personality is emulated, and what it answered" {
+@test "the human output says that a personality is emulated, and what it answered" {
     listen --personality siw
     probe --markers
     assert_status 1
@@ -101,7 +101,7 @@ says() {
     fail_with "after $try tries"
 }
 
-@test "the grid has every Request and what came of it" {
+@test "the grid has every Request and its outcome" {
     listen --personality chelsio
     probe --all --json --rate 1000
     assert_status 0
@@ -148,7 +148,7 @@ says() {
     assert_output_has 'Private Data 7 "from me" 66726f6d206d65'
 }
 
-@test "a refusal is told with its Private Data" {
+@test "a refusal is reported with its Private Data" {
     listen --personality plain --reject --private-data 'members only'
     probe --json
     assert_status 1
@@ -168,7 +168,7 @@ says() {
     assert_output_has ': reject'
 }
 
-@test "the library's own tools are told by their Private Data" {
+@test "the library's own tools are identified by their Private Data" {
     serve_here ddp-bench --listen -p "$PORT"
     probe
     assert_status 1
@@ -226,7 +226,7 @@ while True:
     assert_jsonl 'map([.outcome, has("ending"), has("connect_ns")]) | unique' '[["port_closed",false,false]]'
 }
 
-@test "an echo service is no initiator" {
+@test "an echo service is not mistaken for an initiator" {
     says 'cat'
     probe
     assert_status 1
@@ -288,7 +288,7 @@ while True:
     assert_stderr_is 'mpa-probe: write trace file t.json: file too large; the trace is incomplete, the result is not affected'
 }
 
-@test "without an answer there is no verdict, and an error of this machine is an error" {
+@test "without an answer there is no verdict, and a local error is reported as an error" {
     probe --bind 198.51.100.1
     assert_status 4
     assert_output_is ''
@@ -300,7 +300,7 @@ while True:
     assert_output_has "198.51.100.1:$PORT: not known whether it is an iWARP endpoint: network is unreachable"
 }
 
-@test "a Request of one's own that is not accepted is no verdict on the endpoint" {
+@test "a custom Request that is not accepted gives no verdict on the endpoint" {
     listen
     probe --rev 3
     assert_status 1
@@ -324,7 +324,7 @@ while True:
     assert_stderr_has "mpa-probe: connect to 127.0.0.1:$PORT: ddp-bench --listen listens there, not mpa-probe --listen --app rping; start that there, or give its port with -p"
 }
 
-@test "a web server, an ordinary one" {
+@test "an ordinary web server" {
     require_tool python3
     serve_here python3 -m http.server -b 127.0.0.1 -d "$BATS_TEST_TMPDIR" "$PORT"
     probe
@@ -335,7 +335,7 @@ while True:
     assert_jsonl '.[-1] | [.iwarp, .outcome, .connections, .exit_status, .took_ns < 3e9]' '[false,"not_mpa",1,1,true]'
 }
 
-@test "one that speaks HTTP, and one that talks first" {
+@test "a server that answers in HTTP, and one that sends first" {
     says 'head -c 20 >/dev/null; printf "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"'
     probe
     assert_status 1
@@ -347,7 +347,7 @@ while True:
     assert_jsonl '.[-1] | [.outcome, .received]' '["not_mpa","SSH-2.0-OpenSSH_9.2\r\n"]'
 }
 
-@test "garbage does nothing to the terminal" {
+@test "garbage does not affect the terminal" {
     says 'printf "\033[31m\000\377\012 garbage garbage garbage"; cat >/dev/null'
     probe
     assert_status 1
@@ -359,7 +359,7 @@ while True:
     assert_jsonl '.[-1] | has("received_b64")' true
 }
 
-@test "a Reply that comes octet by octet is a Reply, a part of one is none" {
+@test "a Reply may arrive octet by octet, but a part of one is not a Reply" {
     # shellcheck disable=SC2016
     says 'head -c 20 >/dev/null; for c in M P A " " I D " " R e p " " F r a m e "\100" "\001" "\000" "\000"; do printf "$c"; sleep 0.01; done; cat >/dev/null'
     probe --rev 1 --json
@@ -388,7 +388,7 @@ while True:
     assert_jsonl '.[-1] | [.outcome, .reply.private_data_octets]' '["accepted",512]'
 }
 
-@test "a host that is not there or has no name is a failure, not an answer" {
+@test "an unreachable host or an unknown name is a failure, not an answer" {
     run_here mpa-probe no.such.host.invalid
     assert_status 4
     assert_stderr_has no.such.host.invalid
@@ -589,7 +589,7 @@ interrupt() {
     assert_stderr_has "connect to 127.0.0.1 port $PORT: interrupted before the connection was set up"
 }
 
-@test "a server that takes no such size ends the conversation, and says so" {
+@test "a server that does not accept the size ends the conversation, and reports that" {
     listen --app rping -s 1000 --once --json
     rping -s 1001
     assert_status 1
@@ -602,7 +602,7 @@ interrupt() {
 
 # --- listeners -------------------------------------------------------------------------------------------------------------------
 
-@test "--once serves one connection, or turns one away" {
+@test "--once serves one connection, or refuses one" {
     listen --once --json
     probe --single
     assert_status 0
@@ -629,7 +629,7 @@ interrupt() {
     assert_status 0
 }
 
-@test "a listener outlives whatever connects" {
+@test "a listener survives every kind of client" {
     require_tool socat
     listen --personality windows --json
     head -c 2000 /dev/urandom | timeout 5 socat -t 0.2 - "TCP:127.0.0.1:$PORT" >/dev/null || true
@@ -674,7 +674,7 @@ all_end() {
     assert_jsonl 'map(select(.event == "closed" and .error == "TIMEOUT")) | length' 96
 }
 
-@test "Ctrl-C and SIGTERM end a listener with status 0, with somebody there too" {
+@test "Ctrl-C and SIGTERM end a listener with status 0, also during a connection" {
     listen --app rping --json
     timeout 20 mpa-probe --app rping 127.0.0.1 -p "$PORT" -c 0 >/dev/null 2>&1 3>&- &
     wait_until 5 grep -q '"verdict":"accept"' "$BATS_TEST_TMPDIR/serve.1.out"
@@ -699,7 +699,7 @@ all_end() {
 
 # --- usage -------------------------------------------------------------------------------------------------------------------------
 
-@test "what makes no sense is status 2" {
+@test "arguments that make no sense end with status 2" {
     local words
 
     while read -r -a words; do
@@ -756,7 +756,7 @@ END
     assert_stderr_has 'mpa-probe: --quirk: only for rping and for a listener; add --app rping or --listen'
 }
 
-@test "a port that is taken is a failure with its reason" {
+@test "a port in use is a failure with its reason" {
     listen
     run_here mpa-probe --listen -p "$PORT"
     assert_status 4

@@ -48,7 +48,7 @@ END
     refused '--xdp: -t udp has no XDP program' sctp-ddp-ping -t udp --xdp copy 127.0.0.1
 }
 
-@test "what would have no effect is refused" {
+@test "options that would have no effect are refused" {
     refused '--depth 4: pingpong has one message outstanding' ddp-bench 127.0.0.1 pingpong --depth 4
     refused '--plot "x.png": pictures are SVG' ddp-bench 127.0.0.1 write --plot x.png
     refused '--cc bbr: not known for -t udp; expected rfc9260 or cubic' ddp-bench 127.0.0.1 write -t udp --cc bbr
@@ -154,7 +154,7 @@ END
     assert_status 4
 }
 
-@test "arguments that cannot be meant are named with the reason" {
+@test "arguments that are probably mistakes are named with the reason" {
     local port
 
     refused '"y": one argument too many after the target "127.0.0.1:x"' ddp-send f 127.0.0.1:x y
@@ -267,7 +267,7 @@ END
     done
 }
 
-@test "habits of rsync and scp: what is always done is accepted, the rest is refused with the reason" {
+@test "options of rsync and scp: those for the default behaviour are accepted, others are refused with the reason" {
     local option port
 
     mkdir dst
@@ -306,7 +306,7 @@ END
     assert_status 0
 }
 
-@test "habits of ping, iperf3 and tcpdump are refused with the option to use" {
+@test "options of ping, iperf3 and tcpdump are refused with the option to use" {
     refused '-W 1: the time to wait for a reply is given with --timeout' sctp-ddp-ping -W 1 127.0.0.1
     refused '-w 5: a run is limited by the number of messages, with -c' sctp-ddp-ping -w 5 127.0.0.1
     refused '-4: leave it out, and give an IPv4 address instead of a name' sctp-ddp-ping -4 localhost
@@ -351,7 +351,7 @@ END
     grep -q -e '--transport=NAME  *Transport: sctp, raw, udp or xdp' <<<"$output" || fail_with 'sctp-ddp-ping --help: other transports'
 }
 
-@test "--doctor of a tool looks at what that tool needs" {
+@test "--doctor of a tool checks what that tool needs" {
     run_here ddp-dump --doctor --json
     assert_jsonl '[.[] | select(.subject == "live capture")] | length' 1
     assert_jsonl '[.[] | select(.subject | startswith("transport "))?] | length' 0

@@ -61,7 +61,7 @@ did() {
     did '[.ab, .ba] | all(.frames > 0 and .frames == .passed and .octets == .passed_octets)'
 }
 
-@test "one frame in fifty is lost, each way" {
+@test "one frame in fifty is lost in each direction" {
     carries --seed 2 --both loss=2%
     did '.ab.lost > 10 and .ba.lost > 0 and .ab.passed + .ab.lost == .ab.frames'
 }
@@ -71,17 +71,17 @@ did() {
     did '.ab.late > 10'
 }
 
-@test "frames come twice" {
+@test "frames are duplicated" {
     carries --seed 4 --both duplicate=10%
     did '.ab.duplicated > 10 and .ab.passed == .ab.frames + .ab.duplicated'
 }
 
-@test "single bits are turned" {
+@test "single bits are inverted" {
     carries --seed 5 --both corrupt=2%
     did '.ab.corrupted > 10'
 }
 
-@test "all of it at once, with delay and jitter, behind a slow router" {
+@test "all faults at once, with delay and jitter, after a slow router" {
     carries --seed 6 --both loss=1%,late=1%,late-by=4ms,duplicate=1%,corrupt=1%,delay=2ms,jitter=1ms,rate=100M,queue=64K
     did '.ab.lost > 0 and .ab.late > 0 and .ab.duplicated > 0 and .ab.corrupted > 0'
 }
@@ -89,7 +89,7 @@ did() {
 # Without redials: no connection is ever considered dead, although the transfer takes several times
 # --timeout, and the sender's buffers hold the whole file. The queue alone delays an acknowledgement
 # by 2 s.
-@test "a line of 25 kB/s is not taken for dead, over tcp and over udp" {
+@test "a link of 25 kB/s is not considered dead, over tcp and over udp" {
     local how t j
 
     random_file src/slow 250000
@@ -121,7 +121,7 @@ did() {
     did '.ab.swapped > 10'
 }
 
-@test "sctp-ddp-ping under loss: every reply comes, and it tells what was sent again" {
+@test "sctp-ddp-ping under loss: every reply arrives, and retransmissions are reported" {
     local t
 
     require_raw
@@ -150,7 +150,7 @@ did() {
 
 # A frame of another length holds no message, or several. The delay is long because a process that
 # is stalled for about that time also delays its messages.
-@test "a message that is lost is late, and the other seven DDP streams are not; on a TCP connection all are" {
+@test "a lost message delays its own DDP stream and not the other seven; on a TCP connection it delays all" {
     local t lanes=$IW_BUILD/tests/lanes/lanes
     declare -A late
 
@@ -172,7 +172,7 @@ did() {
     assert_equal "${late[udp]} ${late[tcp]}" '1 8'
 }
 
-@test "a seed has the same fates in every run, also over IPv6" {
+@test "a seed gives the same faults in every run, also over IPv6" {
     local i
 
     require_ipv6

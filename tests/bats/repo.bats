@@ -75,7 +75,7 @@ same_options() {
     fi
 }
 
-@test "no file names a path of somebody's machine or a package host" {
+@test "no file names a path of a developer's machine or a package host" {
     local bad=0 f
 
     while IFS= read -r f; do
@@ -90,11 +90,11 @@ same_options() {
     [ $bad -eq 0 ]
 }
 
-@test "nobody includes a .c file" {
+@test "no file includes a .c file" {
     run ! grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<][^">]*\.c[">]' --include='*.[ch]' cmd lib tests
 }
 
-@test "the top level holds what it should and nothing else" {
+@test "the top level has the expected entries and no others" {
     local d files="README.md CHANGELOG.md CONTRIBUTING.md LICENSE VERSION Makefile Containerfile .clang-format .editorconfig .dockerignore"
 
     for d in $(project_files | grep / | cut -d / -f 1 | sort -u); do
@@ -177,7 +177,7 @@ same_options() {
     [ $n -gt 0 ]
 }
 
-@test "every tool tells the version of the file VERSION and exits with 0" {
+@test "every tool prints the version of the file VERSION and exits with 0" {
     local t n=0
 
     for t in $(tools); do
@@ -289,7 +289,7 @@ same_options() {
     [ "$BATS_TEST_TMPDIR/then" -nt "$out/ddp-dump" ] || fail_with 'built again'
 }
 
-@test "a library that was installed, changed or removed after the configuration is noticed" {
+@test "a library that was installed, changed or removed after the configuration is detected" {
     local out=$BATS_TEST_TMPDIR/b
 
     # Simulates a machine with only this library; the .pc file of cmocka names a library that the

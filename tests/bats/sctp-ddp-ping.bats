@@ -40,7 +40,7 @@ doctor_says() {
 
 # --- replies -----------------------------------------------------------------------------------------------------------------
 
-@test "a line for each reply, and the association it came over" {
+@test "a line for each reply, and the association that carried it" {
     serve_here sctp-ddp-ping --listen "${UDP[@]}"
     ping_here -c 3 -i 10ms
     assert_status 0
@@ -79,7 +79,7 @@ doctor_says() {
     assert_stderr_has '--streams 1001: the association has 1000 outbound and 1000 inbound streams; use at most 1000, or give the listener more --streams'
 }
 
-@test "messages of any size: none, one segment, many" {
+@test "messages of any size: zero-length, one segment, many" {
     local size
 
     serve_here sctp-ddp-ping --listen "${UDP[@]}"
@@ -90,7 +90,7 @@ doctor_says() {
     done
 }
 
-@test "flood sends when the reply is here, and prints statistics alone" {
+@test "flood sends as soon as the reply arrives, and prints only statistics" {
     serve_here sctp-ddp-ping --listen "${UDP[@]}"
     ping_here -c 1000 -n 2 -f
     assert_status 0
@@ -107,7 +107,7 @@ doctor_says() {
     [[ $output =~ all\ +[0-9]+\ +[0-9]+\ +0 ]] || fail_with 'no statistics'
 }
 
-@test "a listener tells who was there, and with --once ends behind them" {
+@test "a listener reports its clients, and with --once ends after the first" {
     serve_here sctp-ddp-ping --listen --once --json "${UDP[@]}"
     ping_here -n 2 -c 4 -i 1ms
     assert_status 0
@@ -117,7 +117,7 @@ doctor_says() {
     assert_jsonl '.[-1].event' stopped
 }
 
-@test "the listener is gone: failed on the way, with statistics" {
+@test "the listener is gone: failure with statistics" {
     local signal
 
     for signal in TERM KILL; do
@@ -269,7 +269,7 @@ enhanced_is() {
     done
 }
 
-@test "the path becomes narrower: --pmtu tells, and nothing is lost" {
+@test "the path MTU shrinks: --pmtu reports it, and nothing is lost" {
     require_netns
     serve_in left sctp-ddp-ping --listen -t udp -p "$PORT" --bind '*'
     IW_READY='seq=3 ' serve_in right sctp-ddp-ping "$LEFT_IP" -t udp -p "$PORT" -c 20 -i 100ms -s 4K --pmtu
@@ -297,7 +297,7 @@ enhanced_is() {
     assert_output_has 'over udp: '
 }
 
-@test "raw: a host without SCTP, and one that is not there" {
+@test "raw: a host without SCTP, and an unreachable one" {
     require_netns
     [ ! -e /proc/net/sctp ] || skip 'needs no-sctp: this kernel has SCTP'
     run_in right sctp-ddp-ping "$LEFT_IP" -t raw -p "$PORT" -c 1 --timeout 5s --json
@@ -310,7 +310,7 @@ enhanced_is() {
 
 # --- no replies --------------------------------------------------------------------------------------------------------------
 
-@test "nobody at the UDP port: ICMP says so at once" {
+@test "no listener at the UDP port: ICMP reports it at once" {
     ping_here -c 1 --timeout 10s --json
     assert_status 1
     assert_jsonl '.[-1] | [.answer, .sent, .exit_status]' '["icmp",0,1]'
@@ -344,7 +344,7 @@ enhanced_is() {
     assert_status 0
 }
 
-@test "silence, ABORT, no adaptation indication, another one: each is told" {
+@test "silence, ABORT, no adaptation indication, another one: each is reported" {
     local row mode answer text
 
     require_tool python3
@@ -362,7 +362,7 @@ enhanced_is() {
     done
 }
 
-@test "doctor: a listener takes no host" {
+@test "doctor: a listener accepts no host argument" {
     run_here sctp-ddp-ping --doctor --listen 127.0.0.1
     assert_status 2
     assert_stderr_has '--doctor "127.0.0.1" tests a listener there: leave out --listen'
@@ -396,7 +396,7 @@ enhanced_is() {
 END
 }
 
-@test "bad usage is 2" {
+@test "bad usage ends with status 2" {
     local args
 
     for args in '' '--listen host' 'a b' '-t tcp host' '-t nosuch host' '-s 17M host' '-n 0 host' '--once host' '--listen -c 1' '-p 0 host'; do

@@ -79,12 +79,12 @@ setup() {
     assert_status 2
 }
 
-@test "nobody listens: udp says so at once" {
+@test "no listener: udp reports it at once" {
     run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 5s /etc/hostname 127.0.0.1:
     assert_status 4
 }
 
-@test "raw without the privilege says what is missing" {
+@test "raw without the privilege names the missing one" {
     local drop=()
 
     [ "$(id -u)" -ne 0 ] || drop=(setpriv --bounding-set -net_raw --inh-caps -net_raw)
@@ -93,7 +93,7 @@ setup() {
     assert_stderr_has 'CAP_NET_RAW'
 }
 
-@test "sctp where the kernel has none says so" {
+@test "sctp without kernel support is reported" {
     ! grep -qs . /proc/net/sctp/snmp || skip 'needs no-sctp: this kernel has SCTP'
     run_here ddp-recv -t sctp -p "$PORT" dst
     assert_status 3
@@ -101,7 +101,7 @@ setup() {
 }
 
 # scripts/bench measures 5,000 associations (P12u), and the cost of each.
-@test "a thousand associations with one listener, and it serves the next one as ever" {
+@test "a listener with a thousand associations serves the next one as before" {
     random_file src/f 1M
     # The associations send no OPEN. The listener must not end the first ones before the last ones
     # begin, even on a slow machine.

@@ -170,7 +170,7 @@ refused() {
 }
 
 # RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the other end (ENOBUFS).
-@test "a black hole for full packets: udp and raw find what goes through, each way" {
+@test "a black hole for full packets: udp and raw find the path MTU in each direction" {
     local t
 
     net_ip left link set "$LEFT_IF" mtu 1300
@@ -188,7 +188,7 @@ refused() {
 
 # RFC 8899 5.2: the MTU is below the initial size of the search. The right end gets no report; the
 # left end knows the MTU of its own interface.
-@test "a black hole for packets of more than 900 octets: udp and raw find what goes through, each way" {
+@test "a black hole for packets of more than 900 octets: udp and raw find the path MTU in each direction" {
     local t
 
     # With offloads, packets that are segmented later would pass a veth of any MTU.
@@ -240,7 +240,7 @@ refused() {
         '0x0000 0x0001 0x0002 0x0003 '
 }
 
-@test "a host that is not there takes the time for set-up, no longer" {
+@test "an unreachable host takes the set-up time-out, no longer" {
     run_in right ddp-send -t raw -p "$PORT" --timeout 2s src/f "$LEFT_IP:"
     assert_status 4
 }
@@ -267,7 +267,7 @@ refused() {
         fail_with 'malformed packets'
 }
 
-@test "draft -02: ddp-dump knows it by the adaptation indication, or is told; the dissector is told" {
+@test "draft -02: ddp-dump detects it by the adaptation indication, or needs an option like the dissector" {
     local file=$BATS_TEST_TMPDIR/draft.pcap fields
 
     require_tool tshark tcpdump
@@ -296,7 +296,7 @@ refused() {
     [ -s TRUE ] && [ ! -s FALSE ] || fail_with 'the dissector does not do as the preference says'
 }
 
-@test "ddp-dump reads what udp and raw carry: every octet of the file, every CRC" {
+@test "ddp-dump decodes udp and raw: every octet of the file, every CRC" {
     local file=$BATS_TEST_TMPDIR/live.pcap t
 
     require_tool tcpdump

@@ -121,7 +121,7 @@ no_buffer() {
     assert_same_file data in/data
 }
 
-@test "text, --json, --shell and --uri tell the same Advertisement" {
+@test "text, --json, --shell and --uri print the same Advertisement" {
     local IW_STAG='' IW_TO='' IW_LEN='' IW_ACCESS='' IW_ENDPOINT='' IW_TRANSPORT='' IW_KEY='' IW_URI=''
 
     random_file board 10000
@@ -167,7 +167,7 @@ no_buffer() {
     assert_output_has "ddp+tcp://board.example:$PORT/"
 }
 
-@test "the same over udp, which the URI says" {
+@test "the same over udp, which the URI names" {
     require_transport udp
     random_file data 3000001
     truncate -s 3000001 board
@@ -186,7 +186,7 @@ no_buffer() {
 }
 
 # DDP-112, SEC-03, SEC-25
-@test "a range is what it says: its offsets, its end, its rights" {
+@test "a range has the given offsets, end and rights" {
     letters board 10000 A
     letters data 100 B
     serve
@@ -254,7 +254,7 @@ no_buffer() {
 }
 
 # SEC-09: an STag without its key gives no access
-@test "a wrong key, no key and an STag that is not there get one answer, and --no-key lets all in" {
+@test "a wrong key, no key and an unknown STag get the same answer, and --no-key admits all" {
     local said
 
     letters board 100 A
@@ -370,7 +370,7 @@ no_buffer() {
     assert_status 0
 }
 
-@test "watch and show tell what each peer did, watch also that the buffer is gone" {
+@test "watch and show report each peer's operations, watch also the end of the buffer" {
     local watcher
 
     letters board 3000000 A
@@ -431,7 +431,7 @@ no_buffer() {
 }
 
 # SEC-06
-@test "revocation under full-rate reading: nothing of what the memory holds after the call has returned gets out" {
+@test "revocation under full-rate reading: no octet that is written after the call has returned is sent" {
     local i hit=0
 
     [ -n "${NET_LEFT_PID:-}" ] || require_netns
@@ -460,7 +460,7 @@ no_buffer() {
     [ $hit -gt 0 ]
 }
 
-@test "a file that is truncated under writers and readers costs them their connection, not the server its life" {
+@test "truncating a file under writers and readers ends their connections, not the server" {
     local access pid
 
     serve
@@ -530,7 +530,7 @@ no_buffer() {
 }
 
 # SEC-15: access to the control socket
-@test "the control socket: for its owner alone, taken over when nobody answers, gone with the server" {
+@test "the control socket: only for its owner, taken over if no server answers, removed with the server" {
     local dir other
 
     serve
@@ -599,7 +599,7 @@ no_buffer() {
     [ ! -e "run/iwarp/recv-$PORT.sock" ]
 }
 
-@test "garbage, silence and many at once on the control socket hold up nobody" {
+@test "garbage, silence and many clients on the control socket delay no other client" {
     local i idle=()
 
     require_tool socat
@@ -625,7 +625,7 @@ no_buffer() {
     assert_jsonl '.[-1].buffers' 1
 }
 
-@test "slow ends of a pipe are waited for, longer than --timeout" {
+@test "the tools wait for slow ends of a pipe, longer than --timeout" {
     serve
     register --size 3000000 --access rw
     random_file data 3000000
@@ -652,7 +652,7 @@ no_buffer() {
     wait $!
 }
 
-@test "usage errors, and what cannot be, with their status" {
+@test "usage errors, and impossible requests, with their status" {
     local bad port
 
     letters board 100 A

@@ -59,7 +59,7 @@ refused() {
     no_program || fail_with 'a program stays attached'
 }
 
-@test "a right that is missing is named" {
+@test "a missing privilege is named" {
     refused 3 'CAP_NET_RAW' setpriv --bounding-set -net_raw
     refused 3 'CAP_BPF' setpriv --bounding-set -bpf,-sys_admin
     refused 3 'CAP_NET_ADMIN' setpriv --bounding-set -net_admin,-sys_admin
@@ -68,7 +68,7 @@ refused() {
     refused 3 'CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON and CAP_NET_RAW' setpriv --bounding-set -all
 }
 
-@test "locked memory that is too little is told with what it takes; less of it means fewer frames" {
+@test "too little locked memory is reported with the amount needed; less memory means fewer frames" {
     local enough
 
     refused 4 'the limit of locked memory is 65536 octets' setpriv --bounding-set -ipc_lock prlimit --memlock=65536
@@ -87,7 +87,7 @@ refused() {
     assert_stderr_has "the limit of locked memory is $enough octets; the frames need $enough, and other processes of this user have locked a part of it"
 }
 
-@test "a program that is there already is named, and lives on" {
+@test "a program that is already attached is named, and stays" {
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 0
     run_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" dst
@@ -120,7 +120,7 @@ refused() {
     assert_status 0
 }
 
-@test "a program that is taken away from under a listener takes nobody else's packets along" {
+@test "a listener whose XDP program is removed receives through the kernel" {
     random_file src/f 3M
     listen
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
@@ -133,7 +133,7 @@ refused() {
     assert_same_file src/f dst/f
 }
 
-@test "a receiver that stands still with its rings full loses nothing, and the kernel's traffic goes on beside it" {
+@test "a stopped receiver with full rings loses nothing, and the kernel's traffic continues" {
     bench_listen
     local stuck=$SERVE_PID
     # The window is as large as half the ring, so only packets with little payload can fill the
@@ -159,7 +159,7 @@ refused() {
     assert_jsonl '.[0].verified' true
 }
 
-@test "a flood into a full ring of a receiver that stands still is dropped and counted, and then all is as before" {
+@test "a flood into the full ring of a stopped receiver is dropped and counted, and afterwards all works as before" {
     require_tool python3
     random_file src/f 3M
     listen
@@ -183,7 +183,7 @@ for i in range(6000):
     assert_jsonl '.[0].sockets[0] | .rx_ring_full + .rx_fill_empty + .rx_dropped > 1000' true
 }
 
-@test "an MTU that grows in mid-run does no harm, and the next association uses it" {
+@test "an MTU that grows during a run has no effect on it, and the next association uses it" {
     bench_listen
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 2s -w 0 --interval 200ms --json
     net_ip left link set "$LEFT_IF" mtu 9000
@@ -200,7 +200,7 @@ for i in range(6000):
     assert_jsonl '[.[] | select(.event == "result")][0].verified' true
 }
 
-@test "the doctor of each tool tells whether -t xdp runs on an interface, and why not" {
+@test "the doctor of each tool reports whether -t xdp runs on an interface, and why not" {
     local tool
 
     for tool in 'ddp-send -t xdp' 'ddp-recv -t xdp' 'ddp-bench -t xdp' 'sctp-ddp-ping -t xdp' ddp-xdp; do
@@ -254,7 +254,7 @@ is_answered() {
     [ "$output" = answered ]
 }
 
-@test "the kernel, which gets fragments, does not answer them with ICMP while a listener is there" {
+@test "the kernel does not answer fragments with ICMP while a listener runs" {
     require_tool python3
     # The rate of ICMP messages is limited.
     wait_until 20 is_answered || fail_with 'nobody is there, and the kernel says nothing: this test cannot show a thing'

@@ -67,7 +67,7 @@ kernel_sent() {
     wait_until 5 no_program || fail_with 'a program stays attached'
 }
 
-@test "xdp and raw are one on the wire, whoever begins" {
+@test "xdp and raw are the same on the wire, whichever connects" {
     listen raw
     push "$LEFT_IP" xdp
     push "[$LEFT_IP6]" xdp
@@ -133,7 +133,7 @@ kernel_sent() {
     net_ip left link del "l$two"
 }
 
-@test "figures of every mode, verified, none sent again for want of a frame" {
+@test "figures of every mode, verified, without retransmissions for lack of a frame" {
     local mode
 
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
@@ -146,7 +146,7 @@ kernel_sent() {
 
 # The test moves 100 messages of whole segments, so that no segment is partly filled. At least that
 # many segments are sent from their memory if none is copied.
-@test "written and sent from memory in the UMEM, each segment by a descriptor that names it" {
+@test "segments are written and sent from memory in the UMEM by descriptors, without copies" {
     local mode head segment
 
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
@@ -180,7 +180,7 @@ kernel_sent() {
 
 # A Send of one segment is read in place. If more Sends are outstanding than buffers can be lent,
 # the others are copied. Longer and shorter Sends are always copied.
-@test "Sends are read in the UMEM, up to a bound, and given back" {
+@test "Sends are read in the UMEM, up to a limit, and returned" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
     set -- -t xdp -I "$RIGHT_IF" -p "$PORT" --loan --warmup 0 --json --interval 0
     run_in right ddp-bench "$LEFT_IP" send "$@" -s 1K --count 20000 --depth 64
@@ -252,7 +252,7 @@ kernel_sent() {
     done
 }
 
-@test "a second process cannot have the queue, and is told so" {
+@test "a second process cannot use the queue, and gets the reason" {
     listen xdp
     run_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$(free_port)" --bind "$LEFT_IP" dst
     assert_status 4
@@ -261,7 +261,7 @@ kernel_sent() {
     push "$LEFT_IP" xdp
 }
 
-@test "the interface must be Ethernet, there, and named" {
+@test "the interface must be named, must exist, and must be Ethernet" {
     run_in left ddp-recv -t xdp -I lo --bind '*' dst
     assert_status 3
     assert_stderr_has 'is not Ethernet'
@@ -305,7 +305,7 @@ kernel_sent() {
     net_ip left link set "$LEFT_IF" address "$old"
 }
 
-@test "a neighbour that moves in mid-run is followed at once" {
+@test "a neighbour that moves during a run is followed at once" {
     local old new=02:00:00:00:77:02
 
     old=$(net_ip left -o link show "$LEFT_IF" | sed 's/.*link.ether \([^ ]*\).*/\1/')
@@ -338,7 +338,7 @@ kernel_sent() {
     net_ip right link set "$RIGHT_IF" mtu 1500
 }
 
-@test "the MTU becomes smaller in mid-transfer, and what was sent goes through in fragments" {
+@test "the MTU shrinks during a transfer, and packets already sent arrive in fragments" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 3s -w 0 --interval 500ms
     net_ip right link set "$RIGHT_IF" mtu 1280
@@ -348,7 +348,7 @@ kernel_sent() {
     net_ip right link set "$RIGHT_IF" mtu 1500
 }
 
-@test "an interface that goes down and comes back costs nothing but time" {
+@test "an interface that goes down and comes back costs only time" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 4s -w 0 --interval 500ms
     net_ip left link set "$LEFT_IF" down
@@ -358,7 +358,7 @@ kernel_sent() {
     assert_output_has verified
 }
 
-@test "an interface that is gone ends the run, with its name" {
+@test "a removed interface ends the run, with its name" {
     net_ip left link add gone0 mtu 1500 type veth peer name gone1 netns "$NET_RIGHT_PID"
     net_ip left address add 10.79.0.1/24 dev gone0
     net_ip left link set gone0 up
@@ -372,7 +372,7 @@ kernel_sent() {
     assert_stderr_has 'gone1'
 }
 
-@test "ddp-xdp status tells what a listener has obtained, and counts what it was sent" {
+@test "ddp-xdp status shows a listener's resources and counts the packets for it" {
     listen xdp
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0] | [.mode, (.sockets | length), .sockets[0].zerocopy, .endpoints[0].udp_port]' '["native",1,false,0]'

@@ -57,7 +57,7 @@ pinged() {
 
 # --- the probe ---------------------------------------------------------------------------------------------------------------
 
-@test "the probe knows siw by its answers, and says why" {
+@test "the probe identifies siw by its answers, and gives the reasons" {
     probe
     assert_status 0
     assert_output_has "$GUEST_IP:7174: an iWARP endpoint"
@@ -120,7 +120,7 @@ pinged() {
     guest_is_well
 }
 
-@test "our client asks for Rev 1, over which siw as a responder neither takes nor sends Reads" {
+@test "our client requests Rev 1, over which siw as a responder neither accepts nor sends Reads" {
     # Its IRD and ORD are those of RFC 6581's fields, here 0. It answers our Read with a Terminate
     # (with layer and type exchanged, as siw does), and fails its own Read with an error.
     probe --rev 1 --json
@@ -133,7 +133,7 @@ pinged() {
     guest_is_well
 }
 
-@test "a first FPDU that siw does not notice is followed by one that it does" {
+@test "a first FPDU that siw does not notice is followed by one that it notices" {
     local i
 
     # Without the nudge one connection in ten hangs, in a busy guest one in two.
@@ -192,7 +192,7 @@ told() {
     guest_is_well
 }
 
-@test "Linux's rping client, our server behind other people's answers" {
+@test "Linux's rping client, our server with the answers of each personality" {
     local personality
 
     for personality in siw chelsio; do
@@ -213,7 +213,7 @@ told() {
     guest_is_well
 }
 
-@test "Linux's client with the switches that Debian's siw has not: RTR, Rev 1, CRC required, large FPDUs" {
+@test "Linux's client with switches that Debian's siw lacks: RTR, Rev 1, CRC required, large FPDUs" {
     local form personality
 
     # The rping servers of the other tests keep the module in use that is changed here.
@@ -285,7 +285,7 @@ meets() {
     guest_is_well
 }
 
-@test "rstream: rsockets want their own Private Data, and then the buffers that it names" {
+@test "rstream: rsockets need their own Private Data, and then the buffers that it names" {
     serve_sink
     # Without this Private Data librdmacm crashes.
     meets rstream -s "$HOST_IP" -p 7471 -S 1000 -C 10
@@ -302,7 +302,7 @@ meets() {
     guest_is_well
 }
 
-@test "perftest: its clients send their version, and wait for their server's" {
+@test "perftest: its clients send their version, and wait for that of their server" {
     local program
 
     for program in ib_send_bw ib_write_bw ib_read_bw; do

@@ -35,7 +35,7 @@ setup() {
     assert_stderr_has 'no-such-program: No such file or directory'
 }
 
-@test "octets go in and out as they are" {
+@test "octets are copied in and out unchanged" {
     random_file "$BATS_TEST_TMPDIR/there" 3000001
     chmod 750 "$BATS_TEST_TMPDIR/there"
     run_here "$PEER_VM" put "$BATS_TEST_TMPDIR/there" /tmp
@@ -53,7 +53,7 @@ setup() {
     assert_equal "$(stat -c %s "$OUTPUT_FILE")" 5
 }
 
-@test "input of any length arrives, whole and with its end" {
+@test "input of any length arrives complete, and then ends" {
     local size
 
     for size in 0 1 399 400 401 4095 4096 4097 65536; do
@@ -81,7 +81,7 @@ setup() {
     done
 }
 
-@test "a command that speaks before it reads gets all of its input, and is heard" {
+@test "a command that writes before it reads gets all of its input, and its output arrives" {
     random_file "$BATS_TEST_TMPDIR/there" 3000001
     IW_STDIN=$BATS_TEST_TMPDIR/there run_here "$PEER_VM" run -i -t 20 sh -c 'head -c 5000000 /dev/zero; wc -c >&2'
     assert_status 0
@@ -123,7 +123,7 @@ setup() {
     done
 }
 
-@test "a job goes on in the background, and tells its output and status" {
+@test "a job runs in the background, and reports its output and status" {
     local job
 
     run_here "$PEER_VM" run -b sh -c 'echo begun; sleep 1; echo done; echo end >&2; exit 5'
@@ -159,7 +159,7 @@ setup() {
 
 # --- network -----------------------------------------------------------------------------------------------------------------
 
-@test "the guest is reached over IPv4 and IPv6, with no offload in between" {
+@test "the guest is reached over IPv4 and IPv6, without offloads" {
     local address
 
     for address in "$GUEST_IP" "[$GUEST_IP6]"; do
@@ -185,7 +185,7 @@ setup() {
 
 # --- peers -------------------------------------------------------------------------------------------------------------------
 
-@test "siw as Debian's source has it, and rping over it, IPv4 and IPv6" {
+@test "unmodified siw of Debian's source, and rping over it, IPv4 and IPv6" {
     local address
 
     run_guest rdma link show
@@ -293,7 +293,7 @@ has_octets() {
 
 # --- life --------------------------------------------------------------------------------------------------------------------
 
-@test "two guests at once do not meet; each ends with its owner, and leaves nothing" {
+@test "two guests at once are isolated; each ends with its owner, and leaves nothing" {
     local owner second pid state
 
     setpriv --pdeathsig KILL sleep 300 3>&- &
@@ -327,7 +327,7 @@ has_octets() {
     assert_stderr_has 'its owner'
 }
 
-@test "with QEMU's own network a forwarded port leads to siw; a keeper that is killed leaves nothing either" {
+@test "with QEMU's own network a forwarded port leads to siw; a killed supervisor leaves nothing either" {
     local port name pid keeper state
 
     port=$(free_port)
@@ -360,13 +360,13 @@ process_over() {
     [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
 }
 
-@test "nothing of it is in this system's kernel" {
+@test "nothing is loaded into this system's kernel" {
     [ -e /proc/modules ] || return 0 # a kernel that loads none
     run_here grep -E '^(siw|siw_tunable) ' /proc/modules
     assert_status 1
 }
 
-@test "what cannot be meant is refused" {
+@test "arguments that are mistakes are refused" {
     run_here "$PEER_VM" up --mtu 12abc
     assert_status 2
     assert_stderr_has "--mtu takes a number from 1280 to 65520, not '12abc'"

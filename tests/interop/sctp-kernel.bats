@@ -59,7 +59,7 @@ every_mode() {
     done
 }
 
-@test "the doctor tells that SCTP's module is not loaded, and does not load it; nor does a ping over raw" {
+@test "the doctor reports that SCTP's module is not loaded, and does not load it; nor does a ping over raw" {
     output=$(cat "$BATS_FILE_TMPDIR/looked")
     assert_jsonl 'map(select(.subject == "transport sctp") | [.verdict, (.seen | contains("not loaded"))])' '[["ok",true],["ok",true],["ok",true]]'
     assert_jsonl 'map(select(.subject == "kernel SCTP") | [.verdict, (.seen | contains("not loaded"))])' '[["ok",true],["ok",true],["ok",true]]'
@@ -70,13 +70,13 @@ every_mode() {
     assert_jsonl 'map(select(.subject == "transport sctp" or .subject == "transport raw") | .verdict)' '["ok","no"]'
 }
 
-@test "raw outside begins, kernel SCTP in the guest answers: IPv4 and IPv6" {
+@test "raw on the host connects to kernel SCTP in the guest: IPv4 and IPv6" {
     every_mode run_beside "$GUEST_IP" -t raw -p 7471
     assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
     every_mode run_beside "$GUEST_IP6" -t raw -p 7471
 }
 
-@test "kernel SCTP in the guest begins, raw outside answers: IPv4 and IPv6" {
+@test "kernel SCTP in the guest connects to raw on the host: IPv4 and IPv6" {
     serve_beside ddp-bench --listen -t raw --bind '*' -p 7473
     every_mode run_guest "$HOST_IP" -t sctp -p 7473
     every_mode run_guest "$HOST_IP6" -t sctp -p 7473
@@ -89,21 +89,21 @@ require_xdp() {
     [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
 }
 
-@test "xdp outside begins, kernel SCTP in the guest answers: IPv4 and IPv6" {
+@test "xdp on the host connects to kernel SCTP in the guest: IPv4 and IPv6" {
     require_xdp
     every_mode run_beside "$GUEST_IP" -t xdp -I vm0 -p 7471
     assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
     every_mode run_beside "$GUEST_IP6" -t xdp -I vm0 -p 7471
 }
 
-@test "kernel SCTP in the guest begins, xdp outside answers: IPv4 and IPv6" {
+@test "kernel SCTP in the guest connects to xdp on the host: IPv4 and IPv6" {
     require_xdp
     IW_READY='listening on' serve_beside ddp-bench --listen -t xdp -I vm0 --bind '*' -p 7478
     every_mode run_guest "$HOST_IP" -t sctp -p 7478
     every_mode run_guest "$HOST_IP6" -t sctp -p 7478
 }
 
-@test "udp outside against the guest's SCTP in UDP" {
+@test "udp on the host against the guest's SCTP in UDP" {
     every_mode run_beside "$GUEST_IP" -t udp -p 7472
 }
 
@@ -159,7 +159,7 @@ idle_peer() {
     guest_kill
 }
 
-@test "tshark reads the whole of it, checksums good" {
+@test "tshark decodes everything, with good checksums" {
     local bad capture
 
     require_tool tshark tcpdump
@@ -228,7 +228,7 @@ in_sequence() {
     assert_equal "$output" 'ABORT'
 }
 
-@test "the guest is well" {
+@test "the guest's kernel reports no error" {
     guest_is_well
 }
 
@@ -262,7 +262,7 @@ in_sequence() {
     guest_kill
 }
 
-@test "sctp-ddp-ping: kernel SCTP says ABORT where nobody listens, and knows one when it gets it" {
+@test "sctp-ddp-ping: kernel SCTP answers with ABORT without a listener, and recognizes one" {
     run_beside sctp-ddp-ping "$GUEST_IP" -t raw -p 7999 -c 1 --timeout 5s --json
     assert_status 1
     assert_jsonl '.[-1] | [.answer, .exit_status]' '["abort",1]'

@@ -66,7 +66,7 @@ peer_was_content() {
 # --- the peer listens
 # --------------------------------------------------------------------------------------------------------
 
-@test "usrsctp answers: messages of every size come back, on IP, in UDP, and without its threads" {
+@test "usrsctp listens: messages of every size return, on IP, in UDP, and without its threads" {
     local t size
 
     for t in raw udp conn; do
@@ -80,7 +80,7 @@ peer_was_content() {
     done
 }
 
-@test "usrsctp answers over IPv6" {
+@test "usrsctp listens over IPv6" {
     local t
 
     require_ipv6
@@ -94,7 +94,7 @@ peer_was_content() {
 }
 
 # SCTP-48
-@test "usrsctp answers on a thousand streams" {
+@test "usrsctp listens with a thousand streams" {
     peer_listens udp --bind "$RIGHT_IP"
     run_in left sctp-ddp-ping "$RIGHT_IP" "${OURS[@]}" -n 1000 -c 2 -f --json
     assert_status 0
@@ -118,7 +118,7 @@ peer_was_content() {
     done
 }
 
-@test "a peer that knows RFC 5043 without RFC 6581 is asked again in its words" {
+@test "a peer that supports only RFC 5043 gets a second, plain Initiate" {
     peer_listens udp --bind "$RIGHT_IP" --plain --associations 2
     run_in left sctp-ddp-ping "$RIGHT_IP" "${OURS[@]}" -c 3 -i 1ms
     assert_status 0
@@ -128,7 +128,7 @@ peer_was_content() {
     assert_output_has 'sessions 1 rejected 0 refused 0 messages 3'
 }
 
-@test "a session that usrsctp's peer rejects: its reason is told" {
+@test "a session that usrsctp's peer rejects: its reason is reported" {
     random_file f 1K
     peer_listens udp --bind "$RIGHT_IP"
     run_in left ddp-send "${OURS[@]}" f "$RIGHT_IP:"
@@ -137,7 +137,7 @@ peer_was_content() {
     assert_output_has 'rejected 1'
 }
 
-@test "a port that usrsctp serves nobody on: its ABORT is told" {
+@test "a port of usrsctp without a listener: its ABORT is reported" {
     local t
 
     for t in udp raw; do
@@ -152,7 +152,7 @@ peer_was_content() {
 # --- the peer connects
 # -------------------------------------------------------------------------------------------------------
 
-@test "usrsctp begins: what its peer sends comes back, on IP, in UDP, and without its threads" {
+@test "usrsctp connects: messages of its peer return, on IP, in UDP, and without its threads" {
     local t
 
     for t in raw udp conn; do
@@ -166,7 +166,7 @@ peer_was_content() {
     done
 }
 
-@test "usrsctp begins over IPv6, and on a thousand streams" {
+@test "usrsctp connects over IPv6, and with a thousand streams" {
     require_ipv6
     carrier udp
     serve_in right sctp-ddp-ping --listen --once "${OURS[@]}" --bind "$RIGHT_IP6"
@@ -200,7 +200,7 @@ peer_was_content() {
 }
 
 # RFC 5043 9: a peer may let SCTP fragment its messages; RFC 9260 6.9.
-@test "messages that usrsctp cuts into fragments are put together" {
+@test "messages that usrsctp fragments are reassembled" {
     carrier udp
     serve_in right sctp-ddp-ping --listen --once "${OURS[@]}" --bind "$RIGHT_IP"
     run_in left usrsctp-peer "${PEER[@]}" --fragments --mulpdu 8000 -s 50K ping "$RIGHT_IP" 40
@@ -209,7 +209,7 @@ peer_was_content() {
     wait_served
 }
 
-@test "usrsctp's peer with RFC 5043 alone begins" {
+@test "usrsctp's peer connects with RFC 5043 alone" {
     carrier udp
     serve_in right sctp-ddp-ping --listen --once "${OURS[@]}" --bind "$RIGHT_IP"
     run_in left usrsctp-peer "${PEER[@]}" --plain -s 1K ping "$RIGHT_IP" 10
@@ -228,7 +228,7 @@ peer_saw_all() {
     assert_output_has "$1"
 }
 
-@test "loss, duplicates and frames that overtake, both ways: every octet is right" {
+@test "loss, duplicates and reordering in both directions: every octet is correct" {
     local t
 
     relay_end
@@ -243,7 +243,7 @@ peer_saw_all() {
 }
 
 # RFC 9260 9.2: no other packet of a ping has 62 octets with all headers; the first of them is lost.
-@test "a SHUTDOWN that is lost is said again before the tool goes" {
+@test "a lost SHUTDOWN is retransmitted before the tool exits" {
     relay_end
     relay_start --ab drop=1,min=62,max=62
     peer_listens udp --bind "$RIGHT_IP"
@@ -298,7 +298,7 @@ far_end_is() {
 }
 
 # SCTP-3, SCTP-5: a peer without the adaptation indication has no DDP.
-@test "discard_server and echo_server indicate no DDP: the association is aborted, and they go on" {
+@test "discard_server and echo_server indicate no DDP: the association is aborted, and they continue" {
     require_programs
     program_serves discard_server 9899 9899
     far_end_is no-ddp 9 -t udp
@@ -313,7 +313,7 @@ far_end_is() {
     serve_end
 }
 
-@test "tsctp with the indication of DDP answers no Initiate: that is told" {
+@test "tsctp with the indication of DDP answers no Initiate: that is reported" {
     require_programs
     program_serves tsctp -a 1 -p 5001 -E 9899
     far_end_is other 5001 -t udp
@@ -334,7 +334,7 @@ aborts() {
 # SCTP-3: our side aborts an association without the adaptation indication. RFC 5043 10: DATA chunks are unordered; an ordered one causes
 # an ABORT with cause 13 (RFC 9260 3.3.10.13). DATA chunks of another payload protocol are acknowledged and answered with a Terminate
 # (RFC 5043 6.2), and the association is shut down in order.
-@test "tsctp sends what is not DDP: aborted or dropped, and the listener goes on" {
+@test "tsctp sends messages that are not DDP: aborted or dropped, and the listener continues" {
     require_programs
     require_tool tshark tcpdump
     serve_in right sctp-ddp-ping --listen -t udp -p "$PORT" --bind "$RIGHT_IP"

@@ -48,7 +48,7 @@ teardown() {
     helpers_teardown
 }
 
-@test "both programs go through the verifier" {
+@test "both programs pass the verifier" {
     run_guest ddp-xdp attach -I va --json
     assert_status 0
     assert_jsonl '.[0] | [.program, .mode, .multi_buffer, .verified_insns > 1000]' '["steer","native",true,true]'
@@ -83,7 +83,7 @@ through() {
     assert_jsonl '.[0].owner' none
 }
 
-@test "frames of several buffers, which this kernel has not, are refused and the MTU that can be is named" {
+@test "multi-buffer frames, which this kernel lacks, are refused, and the largest MTU is named" {
     # shellcheck disable=SC2016
     run_guest sh -c 'case $(uname -r) in [0-5].* | 6.[0-5].*) ;; *) exit 9 ;; esac'
     [ "$status" -ne 9 ] || skip 'needs another guest: its kernel has them'
@@ -101,7 +101,7 @@ through() {
     assert_jsonl '.[0].owner' none
 }
 
-@test "through the dispatcher, beside somebody else's program" {
+@test "through the dispatcher, beside a program of another owner" {
     run_guest beside va "$(find /usr/lib/*/bpf -name xdpfilt_alw_all.o)"
     assert_status 0
     run_guest ddp-xdp attach -I va
@@ -123,7 +123,7 @@ through() {
     assert_stderr_has 'is not part of iwarp-tools'
 }
 
-@test "what a dispatcher has left is told at the next start, and goes by force" {
+@test "leftovers of a dispatcher are reported at the next start, and removed by force" {
     run_guest ddp-xdp attach -I va --dispatcher
     assert_status 0
     # ip detaches the dispatcher, but does not know dispatchers and leaves its pins.
@@ -201,6 +201,6 @@ attached() {
     assert_status 0
 }
 
-@test "the guest is well" {
+@test "the guest's kernel reports no error" {
     guest_is_well
 }
