@@ -224,7 +224,8 @@ format:
 map:
 	$(Q)scripts/check-agree --write
 
-# Breaks the rules of the pure rooms one at a time, and reports the breaks that no unit test detects.
+# Breaks the rules of the pure rooms one at a time, and reports the breaks that no unit test
+# detects.
 mutants: $(IW_PURE_UNIT_BINS) $(O)/mutants.flags
 	$(Q)scripts/mutants --build $(O) $(FILTER)
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 --
--- DDP over SCTP (RFC 5043) for Wireshark and tshark, which know the two payload protocols by name only:
+-- DDP over SCTP (RFC 5043) for Wireshark and tshark, which know the two payload protocols by name
+-- only:
 --
 --   tshark -X lua_script:scripts/wireshark/ddp-sctp.lua -r FILE -Y ddp_sctp
 --

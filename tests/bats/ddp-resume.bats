@@ -11,7 +11,8 @@
 #   IW_KILL_RATE=40G      --bwlimit of a run
 #   IW_SEED               determines the times of the kills
 #
-# The defaults are a few kills, small sizes, 400 ms and 1G, so that most kills interrupt a running transfer.
+# The defaults are a few kills, small sizes, 400 ms and 1G, so that most kills interrupt a running
+# transfer.
 
 # bats file_tags=beside
 

@@ -315,8 +315,9 @@ wait_until() {
     done
 }
 
-# Prints a port that has no listener and that this function did not print shortly before. The kernel does not assign these ports
-# automatically. Each .bats file has its own range of ports: files run at the same time, and a port has no listener before its test starts one.
+# Prints a port that has no listener and that this function did not print shortly before. The kernel
+# does not assign these ports automatically. Each .bats file has its own range of ports: files run
+# at the same time, and a port has no listener before its test starts one.
 free_port() {
     local files=("$IW_TOP"/tests/{bats,interop}/*.bats) size file used port try
 

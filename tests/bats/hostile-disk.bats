@@ -169,7 +169,8 @@ print(int(longest * 1000))"
     assert_same_file src/slow/big dst/big
 }
 
-# The names are those of existing files; announcing their directory takes one message. With JSON each name is one line.
+# The names are those of existing files; announcing their directory takes one message. With JSON
+# each name is one line.
 @test "the report of many removed names does not delay another peer" {
     local lines
 

@@ -285,7 +285,8 @@ def leave(name):
 print(leave(b'one') if $again == 1 else 'left', leave(b'two'))"
         assert_output_is 'left left'
         [ "$(stored)" -ge 6291456 ] || fail_with "$(find dir -ls)"
-        # 6 MiB of partial files exist: 2 MiB under a new name are too many, 4 MiB under their names fit.
+        # 6 MiB of partial files exist: 2 MiB under a new name are too many, 4 MiB under their names
+        # fit.
         peer "
 p = to()
 print(p.push(1, b'more', b'm' * (2 * CHUNK)))"

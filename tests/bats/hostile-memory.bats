@@ -29,7 +29,8 @@ def server(key):
 $1"
 }
 
-# SEC-14: a name that is announced repeatedly is kept once, and attributes that were not requested are not kept.
+# SEC-14: a name that is announced repeatedly is kept once, and attributes that were not requested
+# are not kept.
 @test "a directory announced 600 times with its attributes is kept once, without them" {
     # The address sanitizer keeps freed memory in quarantine.
     local -x ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1:thread_local_quarantine_size_kb=64

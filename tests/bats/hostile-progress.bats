@@ -16,7 +16,8 @@ setup() {
     PORT=$(free_port)
 }
 
-# The tools run for 30 seconds at most (IW_TIMEOUT), and a listener must end a connection within 15 seconds.
+# The tools run for 30 seconds at most (IW_TIMEOUT), and a listener must end a connection within 15
+# seconds.
 preamble() {
     cat <<'END'
 from hostile import *

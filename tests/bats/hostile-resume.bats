@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Chunks that a hostile peer stored for a file that an honest peer sends later: the receiver keeps them, and the honest sender replaces them.
+# Chunks that a hostile peer stored for a file that an honest peer sends later: the receiver keeps
+# them, and the honest sender replaces them.
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
@@ -115,7 +116,8 @@ M=1048576
             [ "$options" = --digest=sha256 ] || assert_poisoned
             # shellcheck disable=SC2086
             run_here ddp-send -p "$PORT" -m $mode $options --json src/f 127.0.0.1:
-            # Chunks 1 to 3, including the hole, and the 77 octets that were not sent; with the other digest nothing is resumed.
+            # Chunks 1 to 3, including the hole, and the 77 octets that were not sent; with the
+            # other digest nothing is resumed.
             if [ "$options" = --digest=sha256 ]; then
                 assert_honest $((4 * M + 77))
             else

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Another local user, who may write to the directory of ddp-recv: files that this user creates under the names of temporaries before a
-# transfer begins are neither resumed nor trusted nor removed.
+# Another local user, who may write to the directory of ddp-recv: files that this user creates under
+# the names of temporaries before a transfer begins are neither resumed nor trusted nor removed.
 
 # bats file_tags=beside
 

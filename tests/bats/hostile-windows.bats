@@ -15,8 +15,9 @@ setup() {
     PORT=$(free_port)
 }
 
-# hostile SCRIPT: windows() returns a peer of the listener and its windows; ended(p, most) returns the text with which the listener ends the
-# transfer, or "open" if it has not ended after most seconds, during which p sends messages.
+# hostile SCRIPT: windows() returns a peer of the listener and its windows; ended(p, most) returns
+# the text with which the listener ends the transfer, or "open" if it has not ended after most
+# seconds, during which p sends messages.
 hostile() {
     run_here python3 -c "
 from hostile import *

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# ddp-send and ddp-recv against peers that break the rules: hostile.py. Each theme has its own file, hostile-*.bats.
+# ddp-send and ddp-recv against peers that break the rules: hostile.py. Each theme has its own file,
+# hostile-*.bats.
 
 load helpers
 
@@ -12,7 +13,8 @@ setup() {
     export PYTHONPATH=$BATS_TEST_DIRNAME PYTHONDONTWRITEBYTECODE=1
 }
 
-# All hostile tests rely on this: the peer fails because of its hostile act, not because it does not implement the protocol.
+# All hostile tests rely on this: the peer fails because of its hostile act, not because it does not
+# implement the protocol.
 @test "the peer of the hostile tests can send a file by the rules" {
     port=$(free_port)
     serve_here ddp-recv -p "$port" --once "$BATS_TEST_TMPDIR/dir"

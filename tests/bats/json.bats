@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The lines of --json and --trace, and their schema in iwarp-json(5). The lines of all other tests are compared with the
-# schema too, at the end of each test (check_json in helpers.bash).
+# The lines of --json and --trace, and their schema in iwarp-json(5). The lines of all other tests
+# are compared with the schema too, at the end of each test (check_json in helpers.bash).
 
 # bats file_tags=beside
 

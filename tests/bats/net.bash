@@ -73,8 +73,9 @@ net_hold() {
     local prefix=$1
     shift
 
-    # unshare, setpriv and sleep are one process: each replaces the one before it. unshare changes the credentials, which clears the
-    # parent-death signal. So setpriv requests the signal after unshare.
+    # unshare, setpriv and sleep are one process: each replaces the one before it. unshare changes
+    # the credentials, which clears the parent-death signal. So setpriv requests the signal after
+    # unshare.
     # shellcheck disable=SC2086
     $prefix unshare "$@" setpriv --pdeathsig KILL sleep infinity </dev/null >/dev/null 2>&1 3>&- &
     # The shell must not report how the process ended.
@@ -213,7 +214,8 @@ serve_in() {
 
 readonly TCPDUMP_COUNTS='^tcpdump: ([0-9]+) packets? captured, ([0-9]+) packets? received by filter, ([0-9]+) packets? dropped by kernel'
 
-# capture_in left|right FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE.
+# capture_in left|right FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the
+# number of the capture is $CAPTURE.
 capture_in() {
     local place=$1 file=$2 ifname
     shift 2
@@ -234,7 +236,8 @@ capture_in() {
     CAPTURE_EARLY[CAPTURE]=$((RECEIVED - CAPTURED))
 }
 
-# capture_end [N]: ends capture N (default: the last one) after tcpdump has written all packets that it received.
+# capture_end [N]: ends capture N (default: the last one) after tcpdump has written all packets that
+# it received.
 capture_end() {
     local n=${1:-$CAPTURE}
 
@@ -249,7 +252,8 @@ capture_is_whole() {
     capture_counts "$1" && [ $((CAPTURED + DROPPED + CAPTURE_EARLY[$1])) -ge "$RECEIVED" ]
 }
 
-# capture_counts N: sets CAPTURED, RECEIVED and DROPPED. tcpdump prints these counts when it gets SIGUSR1.
+# capture_counts N: sets CAPTURED, RECEIVED and DROPPED. tcpdump prints these counts when it gets
+# SIGUSR1.
 capture_counts() {
     local err=$BATS_TEST_TMPDIR/serve.$1.err lines pid
 

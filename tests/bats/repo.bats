@@ -360,7 +360,8 @@ layers_source() {
     esac
 }
 
-# layers_reject TEXT FILE LINE...: with that file in the tree, scripts/check-layers fails, and its report has TEXT.
+# layers_reject TEXT FILE LINE...: with that file in the tree, scripts/check-layers fails, and its
+# report has TEXT.
 layers_reject() {
     layers_source "${@:2}"
     run_here "$tree/scripts/check-layers" build
@@ -395,7 +396,8 @@ layers_reject() {
     layers_reject 'names of one prefix belong to one room' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
     layers_reject 'os(iw_mpa_print)' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
 
-    # A pure room includes freestanding headers and <string.h> only, and calls no function outside the pure rooms.
+    # A pure room includes freestanding headers and <string.h> only, and calls no function outside
+    # the pure rooms.
     layers_reject 'lib/wire/print.h:1: pure room wire includes <stdio.h>' lib/wire/print.h '#include <stdio.h>'
     layers_reject 'wire: when.o: uses time: no memory or string function, and not ours' \
         lib/wire/when.c 'long time(long *t);' 'long iw_when_now(void) { return time(0); }'
@@ -406,7 +408,8 @@ layers_reject() {
     assert_status 0
 }
 
-# A row of a list of mutants: the text that replaces a check of lib/wire/atomic.c, and the expected result.
+# A row of a list of mutants: the text that replaces a check of lib/wire/atomic.c, and the expected
+# result.
 mutant() {
     printf 'RFC 7306 5.2\tlib/wire/atomic.c\tiw_atomic_req_decode\t%s\t%s\t%s\n' 'if (len < IW_RDMAP_ATOMIC_REQ_LEN)' "$1" "$2"
 }

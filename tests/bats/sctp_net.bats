@@ -169,7 +169,8 @@ refused() {
     done
 }
 
-# RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the other end (ENOBUFS).
+# RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the
+# other end (ENOBUFS).
 @test "a black hole for full packets: udp and raw find the path MTU in each direction" {
     local t
 

@@ -8,9 +8,9 @@
  * - in full operation, with FPDUs made from the rest, with correct CRCs and markers, sometimes
  *   wrong on purpose.
  *
- * For any input: all at once, octet by octet and in random pieces give the same units, the same fault,
- * and the same state. Correct FPDUs are delivered unchanged, and our own sender makes the same stream
- * from them.
+ * For any input: all at once, octet by octet and in random pieces give the same units, the same
+ * fault, and the same state. Correct FPDUs are delivered unchanged, and our own sender makes the
+ * same stream from them.
  */
 #include "mpa/mpa.h"
 

@@ -168,7 +168,8 @@ ping_us() {
     assert_status 0
 }
 
-# told FILTER EXPECTED: ends our server and compares FILTER, applied to its reports of closed connections, with EXPECTED
+# told FILTER EXPECTED: ends our server and compares FILTER, applied to its reports of closed
+# connections, with EXPECTED
 told() {
     serve_end
     assert_status 0

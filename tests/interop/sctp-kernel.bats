@@ -35,8 +35,9 @@ teardown_file() {
     guest_down
 }
 
-# sctp_listens PORT: waits until an SCTP socket in the guest listens on PORT. /proc/net/sctp/eps lists the port in decimal.
-# The loop runs in the guest, in one call: each check from the host would delay a busy guest.
+# sctp_listens PORT: waits until an SCTP socket in the guest listens on PORT. /proc/net/sctp/eps
+# lists the port in decimal. The loop runs in the guest, in one call: each check from the host would
+# delay a busy guest.
 sctp_listens() {
     guest_does sh -c "until grep -qE '^ *[0-9a-f]+ +[0-9a-f]+ +2 +10 +[0-9]+ +$1 ' /proc/net/sctp/eps; do sleep 0.1; done"
 }

@@ -331,9 +331,10 @@ aborts() {
     tshark -r "$1" -Y "sctp.chunk_type == 6 && sctp.abort_t_bit == 0 && ip.src == $RIGHT_IP" -T fields -e sctp.cause_code 2>/dev/null | sort -u | tr '\n' ' '
 }
 
-# SCTP-3: our side aborts an association without the adaptation indication. RFC 5043 10: DATA chunks are unordered; an ordered one causes
-# an ABORT with cause 13 (RFC 9260 3.3.10.13). DATA chunks of another payload protocol are acknowledged and answered with a Terminate
-# (RFC 5043 6.2), and the association is shut down in order.
+# SCTP-3: our side aborts an association without the adaptation indication. RFC 5043 10: DATA chunks
+# are unordered; an ordered one causes an ABORT with cause 13 (RFC 9260 3.3.10.13). DATA chunks of
+# another payload protocol are acknowledged and answered with a Terminate (RFC 5043 6.2), and the
+# association is shut down in order.
 @test "tsctp sends messages that are not DDP: aborted or dropped, and the listener continues" {
     require_programs
     require_tool tshark tcpdump

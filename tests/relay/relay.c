@@ -7,8 +7,8 @@
  *
  *   relay [--seed N] [--both WHAT] [--ab WHAT] [--ba WHAT] [--seconds N] [--json] A B
  *
- * WHAT is a list: loss=1%,delay=10ms,jitter=1ms,late=2%,late-by=5ms,duplicate=1%,corrupt=0.1%,swap=0.1%,
- *                 rate=100M,queue=64K,drop=17,min=200,max=400,hold=64M
+ * WHAT is a list: loss=1%,delay=10ms,jitter=1ms,late=2%,late-by=5ms,duplicate=1%,corrupt=0.1%,
+ *                 swap=0.1%,rate=100M,queue=64K,drop=17,min=200,max=400,hold=64M
  *
  * Prints "relaying" when it is ready, and its counters when it ends: by SIGINT or SIGTERM, or after
  * --seconds. Segmentation and checksum offload must be switched off on the interfaces of the ends,

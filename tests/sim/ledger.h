@@ -5,8 +5,8 @@
  * confirms nothing. The rules:
  *   - before that, the host sends at most three times the octets of IP packets that it has
  *     received;
- *   - packets with a Verification Tag that the owner has not chosen stay limited in this way, by the
- *     octets of forged packets alone;
+ *   - packets with a Verification Tag that the owner has not chosen stay limited in this way, by
+ *     the octets of forged packets alone;
  *   - HEARTBEATs are exempt from both, but limited by number and by length;
  *   - no packet is sent to loopback, multicast, broadcast or unspecified addresses, nor to
  *     link-local ones by a host with a global address.

@@ -2,15 +2,17 @@
 /*
  * Two SCTP engines with a seeded link between them. Whatever the link does:
  *   - a message is delivered at most once, with the octets and on the stream it was sent with;
- *   - a message that is reported acknowledged has been delivered; each is reported exactly once, in the
- *     order of sending;
+ *   - a message that is reported acknowledged has been delivered; each is reported exactly once, in
+ *     the order of sending;
  *   - the memory of a message belongs to its sender again when it is reported or returned: the test
  *     then overwrites it;
- *   - the association ends in order with everything delivered, or it fails as RFC 9260 5.1.4 and 8.1
- *     say, which a link with little loss never causes;
- *   - when a loses its state and connects again, b's association ends, its unacknowledged messages are
- *     reported so, a new association replaces it, and no message of the first one is delivered in it;
- *   - an association fails no earlier than its timers allow, counted from the last packet of the peer;
+ *   - the association ends in order with everything delivered, or it fails as RFC 9260 5.1.4 and
+ *     8.1 say, which a link with little loss never causes;
+ *   - when a loses its state and connects again, b's association ends, its unacknowledged messages
+ *     are reported so, a new association replaces it, and no message of the first one is delivered in
+ *     it;
+ *   - an association fails no earlier than its timers allow, counted from the last packet of the
+ *     peer;
  *   - no wait exceeds the timers, no packet is too large, and nothing is left allocated.
  */
 #include "sim/sctp.h"

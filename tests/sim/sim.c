@@ -4,8 +4,8 @@
  * by SCTP over a bad link. Time is a variable. Each seed selects a configuration, a load and a
  * fault, and then these must hold:
  *   - every operation completes exactly once, whatever happens;
- *   - no octet is wrong, none is placed outside its target, none is placed after a revocation, and none
- *     is taken from an operation that has completed, not even for a retransmission;
+ *   - no octet is wrong, none is placed outside its target, none is placed after a revocation, and
+ *     none is taken from an operation that has completed, not even for a retransmission;
  *   - without a fault everything succeeds and both ends close in order; with a fault both ends end;
  *   - nothing is left allocated.
  *
