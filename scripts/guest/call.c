@@ -241,7 +241,7 @@ static size_t take_frames(uint8_t *buf, size_t len, int *status)
 		const uint8_t *payload = buf + at + FRAME_HEAD;
 
 		if (n > FRAME_MAX)
-			give_up("what the guest says makes no sense");
+			give_up("the guest sent a malformed frame");
 		if (len - at - FRAME_HEAD < n)
 			break;
 		switch (buf[at]) {
@@ -255,7 +255,7 @@ static size_t take_frames(uint8_t *buf, size_t len, int *status)
 			*status = n == 4 ? (int)get32(payload) : UNREACHABLE;
 			break;
 		default:
-			give_up("what the guest says makes no sense");
+			give_up("the guest sent a malformed frame");
 		}
 		at += FRAME_HEAD + n;
 	}
@@ -288,7 +288,7 @@ static int converse(int fd, bool input, int64_t until)
 		if (pfd[0].revents & ~POLLOUT) {
 			n = recv(fd, buf + len, sizeof(buf) - len, MSG_DONTWAIT);
 			if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-				give_up("the guest is gone");
+				give_up("the guest has ended");
 			if (n > 0)
 				len = take_frames(buf, len + (size_t)n, &status);
 		} else if (sending) {
@@ -346,12 +346,12 @@ int main(int argc, char **argv)
 		if (fd >= 0)
 			break;
 		if (now_ms() >= patience)
-			give_up("the guest has no port free, or is gone");
+			give_up("the guest has no free port, or has ended");
 		pause_ms(50);
 	}
 	if (greet(fd, patience) != 0)
 		give_up("the guest does not answer");
 	if (!send_command(fd, argv + optind + 1, (uint32_t)(limit * 1000), patience + 5000))
-		give_up("the guest is gone");
+		give_up("the guest has ended");
 	return converse(fd, input, limit ? now_ms() + limit * 1000 + GRACE_MS : INT64_MAX);
 }

@@ -67,7 +67,7 @@ run_tests() {
     grep -qE '0 of 1 ended, 0:0[0-9], about 0:[0-9]+ left: bats/waits' <<<"$output" || fail_with 'no status line'
     grep -qE 'ok +bats/waits +1 passed' <<<"$output" || fail_with 'no report'
     # The measured time is stored for the next run.
-    grep -qE '^bats'$'\t''waits'$'\t''3\.' "$BATS_TEST_TMPDIR/b/test-times" || fail_with 'the time was not kept'
+    grep -qE '^bats'$'\t''waits'$'\t''3\.' "$BATS_TEST_TMPDIR/b/test-times" || fail_with 'the time was not stored'
 }
 
 @test "scripts/check explains itself, and refuses arguments that it does not know" {

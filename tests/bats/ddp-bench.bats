@@ -86,7 +86,7 @@ bench() {
     assert_output_has 'calls/MiB  data'
     assert_output_has '  verified'
     [ "$(grep -c ' B ' <<<"$output")" -eq 3 ] || fail_with 'not a row for each size'
-    [ "$(wc -l <<<"$output")" -eq 4 ] || fail_with 'more than rows'
+    [ "$(wc -l <<<"$output")" -eq 4 ] || fail_with 'the output has more than the rows'
 }
 
 @test "long messages of every mode" {
@@ -152,7 +152,7 @@ bench() {
     ln -s precious "$svg.part"
     PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
     assert_status 0
-    [ "$(awk '/^END/ { exit } on { print $1 } /points <</ { on = 1 }' "$svg" | xargs)" = '1024 2048 4096' ] || fail_with 'other points'
+    [ "$(awk '/^END/ { exit } on { print $1 } /points <</ { on = 1 }' "$svg" | xargs)" = '1024 2048 4096' ] || fail_with 'the plot has other points'
     assert_equal "$(cat "$BATS_TEST_TMPDIR/precious")" precious
 
     require_tool gnuplot
@@ -645,7 +645,7 @@ EOF
     kill -TERM "$pid"
     wait_until 5 iw_gone "$pid" || fail_with 'bench does not end'
     for pid in $pids; do
-        wait_until 3 iw_gone "$pid" || fail_with "left behind: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+        wait_until 3 iw_gone "$pid" || fail_with "still running: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
     done
     [ -n "$pids" ]
 }

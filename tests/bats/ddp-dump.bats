@@ -238,7 +238,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     # shellcheck disable=SC2154
     [[ $stderr =~ 'the snap length cut '[1-9][0-9]*' of them; capture whole frames, with tcpdump -s 0' ]] ||
         fail_with "standard error lacks the snap length: $stderr"
-    [[ $stderr != *--udp-port* ]] || fail_with 'the UDP port is not the reason'
+    [[ $stderr != *--udp-port* ]] || fail_with 'the message does not name the UDP port'
 }
 
 @test "an INIT ACK that the snap length cut breaks no rule" {

@@ -27,14 +27,14 @@ interrupted() {
     bad_line tcp hold=5000000
     ddp-send --redial 0 -p "$LINE" "$1" 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    wait_until 10 harmed || fail_with 'the line did not hold anything'
+    wait_until 10 harmed || fail_with 'the relay has not stopped forwarding'
     wait_until 10 part_has_data || fail_with 'nothing is stored'
     kill -KILL $pid
     wait $pid || ended=$?
     [ "$ended" -eq 137 ] || fail_with "the client ended by itself, with status $ended"
     serve_end "$LINE_SERVED"
     serve_end $((LINE_SERVED - 1)) KILL
-    [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'nothing was left to begin with'
+    [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'the interrupted transfer left nothing to resume'
 }
 
 @test "the partial file of another version of the source stays" {

@@ -64,11 +64,11 @@ silent() {
         bad_line "$1" dead=3000000
         run_here ddp-recv "${here[@]}" -j "$3" --timeout 2s 127.0.0.1:t dst
     fi
-    harmed || fail_with 'the line did not go dead'
+    harmed || fail_with 'the link did not go dead'
     [ "$status" -eq 4 ] || [ "$status" -eq 1 ] || fail_with "status $status"
     [ -n "$stderr" ] || fail_with 'no reason'
     since=$(stat -c %Y "$BATS_TEST_TMPDIR/serve.$LINE_SERVED.out")
-    [ $(($(date +%s) - since)) -le 7 ] || fail_with "it ended $(($(date +%s) - since)) s after the line went dead"
+    [ $(($(date +%s) - since)) -le 7 ] || fail_with "it ended $(($(date +%s) - since)) s after the link went dead"
     serve_end "$LINE_SERVED"
     serve_end $((LINE_SERVED - 1))
 }
@@ -97,7 +97,7 @@ silent() {
     bad_line tcp hold=26000000
     ddp-send -p "$LINE" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    wait_until 10 harmed || fail_with 'the line did not hold the first one'
+    wait_until 10 harmed || fail_with 'the relay has not stopped the first connection'
     sleep 0.2
     kill -KILL $pid
     run_here ddp-send --json -p "$LINE" src/big 127.0.0.1:

@@ -34,7 +34,7 @@ assert_no_parts() {
     local left
 
     left=$(find "$1" -name '.iw-*')
-    [ -z "$left" ] || fail_with "left behind: $left"
+    [ -z "$left" ] || fail_with "files left: $left"
 }
 
 no_parts() {
@@ -162,7 +162,7 @@ some_parts() {
         assert_same_file src/f$i dst/f$i
     done
     kill -CONT $staller
-    wait $staller || fail_with 'the one that had stopped failed'
+    wait $staller || fail_with 'the transfer of the stopped sender failed'
     assert_same_file src/slow dst/slow
     kill "${pids[@]}" 2>/dev/null || true
     serve_end
@@ -185,7 +185,7 @@ some_parts() {
     # More than the first sender can have left.
     wait_until 10 has_kib 30000 || fail_with 'nothing arrives'
     kill -STOP $pid
-    wait_until 15 grep -q 'nothing was heard from the peer for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'it is not given up'
+    wait_until 15 grep -q 'nothing was heard from the peer for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'the listener does not abandon the sender'
     kill -KILL $pid
     assert_equal "$(cat dst/big)" old
     # The server continues to serve.
@@ -350,7 +350,7 @@ push_until_full() {
     push src/fifo 127.0.0.1:
     assert_status 1
     assert_stderr_has 'the target is a named pipe, not a regular file'
-    [ -p dst/fifo ] || fail_with 'dst/fifo is no pipe any more'
+    [ -p dst/fifo ] || fail_with 'dst/fifo is not a pipe any more'
     push src/dir 127.0.0.1:
     assert_status 1
     assert_stderr_has 'at the target, dir is a directory, not a file; remove it, or name another target'
@@ -645,7 +645,7 @@ EOF
     printf data >file
     IW_READY='listening on' serve_here ddp-recv -q -t udp -p "$PORT" --udp-port 0 dst
     udp=$(sed -n 's/.*UDP port \([0-9]*\).*/\1/p' "$BATS_TEST_TMPDIR/serve.$SERVED.out")
-    [ "${udp:-9899}" -ne 9899 ] || fail_with 'the default port, or none'
+    [ "${udp:-9899}" -ne 9899 ] || fail_with 'the listener uses the default port, or none'
     run_here ddp-send -t udp -p "$PORT" --udp-port "$udp" file 127.0.0.1:
     assert_status 0
     assert_equal "$(cat dst/file)" data

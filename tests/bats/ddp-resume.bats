@@ -411,7 +411,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 open("pid", "w").write(str(os.getpid()))
 os.execvp(sys.argv[1], sys.argv[1:])' ddp-send -p "$PORT" --bwlimit 40M src/f 127.0.0.1:
     [[ $stderr =~ [0-9.]+\ MiB\ stored\ so\ far\ stay\ at\ the\ target:\ run\ the\ same\ command\ again\ to\ resume ]] ||
-        fail_with 'it does not say so'
+        fail_with 'the message is missing'
     assert_equal "$(grep -c 'run the same command' <<<"$stderr")" 1
     run_here ddp-send --json -p "$PORT" src/f 127.0.0.1:
     assert_status 0

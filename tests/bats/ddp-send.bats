@@ -31,7 +31,7 @@ assert_no_parts() {
     local left
 
     left=$(find "$1" -name '.iw-*')
-    [ -z "$left" ] || fail_with "left behind: $left"
+    [ -z "$left" ] || fail_with "files left: $left"
 }
 
 mode_and_time() {
@@ -380,7 +380,7 @@ END
     assert_equal "$before" "$(stat -c %i dst/f)"
     push --force src/f 127.0.0.1:
     assert_output_has '1 file,'
-    [ "$before" != "$(stat -c %i dst/f)" ] || fail_with 'it was not written again'
+    [ "$before" != "$(stat -c %i dst/f)" ] || fail_with 'it was not rewritten'
     touch src/f
     push src/f 127.0.0.1:
     assert_output_has '1 file,'
@@ -698,7 +698,7 @@ while True:
     rm -r dst/t
     run_here script -qec "stty cols 100; ddp-send -p $PORT --bwlimit 200M src/t 127.0.0.1:" /dev/null
     assert_status 0
-    grep -aqE 't/[ab] [0-9]+% 0:0[0-9]  +[0-9]+%  [0-9.]+ MiB of 60.0 MiB .* left' <<<"$output" || fail_with 'no line of both'
+    grep -aqE 't/[ab] [0-9]+% 0:0[0-9]  +[0-9]+%  [0-9.]+ MiB of 60.0 MiB .* left' <<<"$output" || fail_with 'no line with both'
 }
 
 @test "a peer that speaks HTTP is named, with its address and its answer" {

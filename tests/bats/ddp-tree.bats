@@ -269,7 +269,7 @@ has_journal() {
     push src/t 127.0.0.1:
     assert_output_has ': 1 file, 3 unchanged'
     push -n src/t 127.0.0.1:
-    [[ $output != *'nothing to do'* ]] || fail_with 'a dry run says so too'
+    [[ $output != *'nothing to do'* ]] || fail_with 'a dry run prints the message too'
 }
 
 @test "a file in place of a directory is one message at each end, not one for each name below it" {
@@ -486,7 +486,7 @@ has_journal() {
         printf %s "$RANDOM$options" | dd of=src/t/other bs=1 seek=2000000 conv=notrunc status=none
         touch -r dst/t/other src/t/other
         push src/t 127.0.0.1:
-        cmp -s src/t/other dst/t/other && fail_with 'the test shows nothing'
+        cmp -s src/t/other dst/t/other && fail_with 'the test proves nothing'
         before=$(stat -c %i dst/t/same dst/big)
         touch src/t/same src/t/small src/big
         # shellcheck disable=SC2086
@@ -547,7 +547,7 @@ has_journal() {
     assert_status 1
     assert_output_has 't/old/deep/x: would be removed'
     assert_output_has '4 files and directories that are not at the source would be removed from the target. Continue?'
-    [ -e dst/t/stale ] && [ ! -e dst/t/a ] || fail_with 'something was done'
+    [ -e dst/t/stale ] && [ ! -e dst/t/a ] || fail_with 'something was changed'
     grep -q '4 would be removed' "$BATS_TEST_TMPDIR/serve.$SERVED.out" || fail_with 'the listener reports something else'
     printf 'y\n' >answer
     IW_STDIN=answer run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
@@ -557,7 +557,7 @@ has_journal() {
     # Nothing would be removed, so there is no question.
     IW_STDIN=/dev/null run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 0
-    [[ $output != *'Continue?'* ]] || fail_with 'it asks'
+    [[ $output != *'Continue?'* ]] || fail_with 'it asks a question'
 }
 
 @test "--delete is not ignored if the listener does not accept it and a terminal is there for the question" {
@@ -621,8 +621,8 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
         fi
         assert_status 0
         [ "$(jq -s -c '[.[] | select(.event=="result")][0] | [.removed, .dry_run]' "$OUTPUT_FILE")" = '[10003,true]' ] ||
-            fail_with "$side: the result counts something else"
-        [ "$(removed_names true)" = "$before" ] || fail_with "$side: the list is not what lies there"
+            fail_with "$side: the result has another count"
+        [ "$(removed_names true)" = "$before" ] || fail_with "$side: the list differs from the names in the target"
         [ "$(stale_names)" = "$before" ] || fail_with "$side: the dry run changed something"
         if [ $side = push ]; then
             push --json --delete --yes src/t 127.0.0.1:
@@ -687,7 +687,7 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
         chmod 0 src/t/sub
         push --delete --yes src/t 127.0.0.1:
         assert_status 1
-        [ -e dst/t/sub/b ] || fail_with 'what could not be read was removed'
+        [ -e dst/t/sub/b ] || fail_with 'a name that could not be read at the source was removed'
     fi
 }
 

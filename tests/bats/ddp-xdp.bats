@@ -411,7 +411,7 @@ seen_is() {
 }
 
 assert_seen() {
-    wait_until 5 seen_is "$@" || fail_with "stag_unknown and no_session are not $*" "$(told .seen)"
+    wait_until 5 seen_is "$@" || fail_with "the counters stag_unknown and no_session are not $*" "$(told .seen)"
 }
 
 # known SESSIONS STAGS
@@ -440,7 +440,7 @@ buffer() {
         new=$(told "[.streams[] | [.tag, .stream]] - $old")
         [ "$new" != '[]' ]
     }
-    wait_until 5 has_stream || fail_with 'nothing of it is seen' "$(told .)"
+    wait_until 5 has_stream || fail_with 'the stream is not in the status' "$(told .)"
     TAG[$1]=$(jq '.[0][0]' <<<"$new") STREAM[$1]=$(jq '.[0][1]' <<<"$new")
 }
 
@@ -454,7 +454,7 @@ buffer() {
     IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" -b "$LEFT_IP" --control ctl .
     buffer 1
     buffer 2
-    known 2 2 || fail_with 'two of each are not known' "$(told .)"
+    known 2 2 || fail_with 'not two sessions and two STags are known' "$(told .)"
     assert_seen 0 0
     # Each stream may use its own STag. The STag of the other stream, in another Protection Domain,
     # is unknown to it.
@@ -473,15 +473,15 @@ buffer() {
     # Revoking the STag ends the session of its writer; the association waits for its peer.
     run_in left stag-reg revoke "$(printf %08x "${STAG[1]}")" --control ctl
     assert_status 0
-    wait_until 20 known 1 1 || fail_with 'not one session with its STag is left' "$(told .)"
+    wait_until 20 known 1 1 || fail_with 'not exactly one session with its STag is left' "$(told .)"
     # The peer of the other association aborts it.
     serve_end 3
-    wait_until 20 known 0 1 || fail_with 'the association left its session' "$(told .)"
+    wait_until 20 known 0 1 || fail_with 'the session outlived its association' "$(told .)"
     serve_end 2
     no_association() {
         [ "$(told .associations)" = 0 ]
     }
-    wait_until 20 no_association || fail_with 'associations that have ended' "$(told .)"
+    wait_until 20 no_association || fail_with 'ended associations are still listed' "$(told .)"
 }
 
 # The initiator of the association receives the Read Responses, which name an STag of the initiator.
@@ -519,7 +519,7 @@ buffer() {
         name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
         [ "$(told '[.stags, .seen.stag_unknown > 0, .seen.no_session]')" = '[1,true,0]' ]
     }
-    wait_until 10 expired || { kill -CONT "$pid"; fail_with 'it is known' "$(told .)"; }
+    wait_until 10 expired || { kill -CONT "$pid"; fail_with 'the STag is still known' "$(told .)"; }
     kill -CONT "$pid"
     wait_until 20 known 0 0 || fail_with 'it is not removed' "$(told .)"
 }

@@ -302,7 +302,7 @@ same_options() {
     [ -z "$(have)" ] || fail_with 'found although it does not link'
     touch -d '1 hour ago' "$out/config.h" "$out/flags.key" "$BATS_TEST_TMPDIR/before"
     rm "$PKG_CONFIG_LIBDIR/cmocka.pc"
-    [ "$(have)" = 1 ] || fail_with 'not noticed that it was repaired'
+    [ "$(have)" = 1 ] || fail_with 'the repaired library was not detected'
     # Only tests use cmocka: nothing is compiled again.
     [ ! "$out/config.h" -nt "$BATS_TEST_TMPDIR/before" ] || fail_with 'config.h was written again'
     [ ! "$out/flags.key" -nt "$BATS_TEST_TMPDIR/before" ] || fail_with 'the flags were written again'
@@ -391,7 +391,7 @@ layers_reject() {
         lib/util/up.c 'int iw_mpa_len(int n);' 'int iw_up_len(void) { return iw_mpa_len(1); }'
 
     # A global name begins with iw_OBJECT_, and an object belongs to one room.
-    layers_reject 'os: defines clock_bare: a name that other files can see begins with iw_' \
+    layers_reject 'os: defines clock_bare: a global name begins with iw_' \
         lib/os/bare.c 'int clock_bare(void) { return 0; }'
     layers_reject 'names of one prefix belong to one room' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
     layers_reject 'os(iw_mpa_print)' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
@@ -399,9 +399,9 @@ layers_reject() {
     # A pure room includes freestanding headers and <string.h> only, and calls no function outside
     # the pure rooms.
     layers_reject 'lib/wire/print.h:1: pure room wire includes <stdio.h>' lib/wire/print.h '#include <stdio.h>'
-    layers_reject 'wire: when.o: uses time: no memory or string function, and not ours' \
+    layers_reject 'wire: when.o: uses time, which is neither a memory or string function nor defined in a room' \
         lib/wire/when.c 'long time(long *t);' 'long iw_when_now(void) { return time(0); }'
-    layers_reject 'transfer/protocol: own.o: uses getpid: no memory or string function' \
+    layers_reject 'transfer/protocol: own.o: uses getpid, which is neither a memory or string function' \
         cmd/transfer/protocol/own.c 'int getpid(void);' 'int iw_own_id(void) { return getpid(); }'
 
     run_here "$tree/scripts/check-layers" build

@@ -278,8 +278,8 @@ enhanced_is() {
     net_ip right link set "$RIGHT_IF" mtu 1500
     assert_status 0
     # Whether the engine finds the exact value is tested elsewhere, and takes longer.
-    grep -qE '^path MTU 1(2..|300)$' <<<"$output" || fail_with 'not told when it changed'
-    grep -qE '^  address .*, primary, path MTU 1(2..|300),' <<<"$output" || fail_with 'not told at the end'
+    grep -qE '^path MTU 1(2..|300)$' <<<"$output" || fail_with 'the change of the path MTU is not reported'
+    grep -qE '^  address .*, primary, path MTU 1(2..|300),' <<<"$output" || fail_with 'the path MTU is not in the summary'
     [[ $output =~ all\ +20\ +20\ +0 ]] || fail_with 'not 20 replies'
 }
 

@@ -68,8 +68,8 @@ setup() {
     assert_status 2
     assert_stderr_has 'profile sctp-draft-02 has no enhanced sessions (RFC 6581): leave out rev 2, or use profile rfc'
     run_here ddp-send "${udp[@]}" --profile rfc src/f 127.0.0.1:g
-    [ "$status" -ne 0 ] || fail_with 'two editions understood each other'
-    [ ! -e dst/g ] || fail_with 'a file came'
+    [ "$status" -ne 0 ] || fail_with 'ends of different editions exchanged messages'
+    [ ! -e dst/g ] || fail_with 'a file was received'
     serve_end
     serve_here ddp-bench --listen "${udp[@]}" --profile sctp-draft-02
     run_here ddp-bench 127.0.0.1 write "${udp[@]}" --profile sctp-draft-02 --time 100ms --warmup 0 --json --interval 0

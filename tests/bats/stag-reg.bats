@@ -476,7 +476,7 @@ no_buffer() {
         sleep 0.3
         truncate -s 4K board
         # The transfer ends with an error, and the buffer is removed.
-        wait_until 20 iw_gone $pid || fail_with "the $access peer goes on"
+        wait_until 20 iw_gone $pid || fail_with "the $access peer continues"
         [ -s err ]
         wait_until 5 no_buffer || fail_with 'still registered'
     done

@@ -257,7 +257,7 @@ is_answered() {
 @test "the kernel does not answer fragments with ICMP while a listener runs" {
     require_tool python3
     # The rate of ICMP messages is limited.
-    wait_until 20 is_answered || fail_with 'nobody is there, and the kernel says nothing: this test cannot show a thing'
+    wait_until 20 is_answered || fail_with 'without a listener the kernel sends no ICMP message either, so this test proves nothing'
     listen
     for _ in 1 2 3; do
         fragments "$PORT" 1
@@ -273,6 +273,6 @@ is_answered() {
         run_in right sctp-ddp-ping "$host" -t xdp -I "$RIGHT_IF" -p "$PORT" -c 1 --timeout 25s
         assert_status 1
         assert_stderr_has 'ICMP reports that the peer does not receive SCTP'
-        [ $((SECONDS - began)) -lt 20 ] || fail_with 'it took its time'
+        [ $((SECONDS - began)) -lt 20 ] || fail_with 'it took too long'
     done
 }

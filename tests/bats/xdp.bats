@@ -234,10 +234,10 @@ kernel_sent() {
     capture_end
     bad=$(tshark -o 'sctp.checksum:CRC 32c' -o ip.check_checksum:TRUE -r all.pcap \
         -Y '_ws.malformed || sctp.checksum.status == "Bad" || ip.checksum.status == "Bad"' 2>/dev/null | head -5)
-    [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
+    [ -z "$bad" ] || fail_with 'tshark reports errors' "$bad"
     # Both ends indicate DDP (RFC 5043 5.1).
     [ "$(tshark -r all.pcap -Y "ip.src == $LEFT_IP && sctp.adaptation_layer_indication" -T fields -e sctp.adaptation_layer_indication 2>/dev/null | sort -u)" = 0x00000001 ] ||
-        fail_with 'the adaptation indication of xdp'
+        fail_with 'wrong adaptation indication over xdp'
 }
 
 @test "kill -9 leaves no program, and the next one has every queue at once" {
@@ -426,7 +426,7 @@ kernel_sent() {
     assert_jsonl '.[-1] | .baselines.kernel_tcp > 0 and .duration_ns > 1000000000' true
     # The namespaces were removed with the tool.
     run_here ip link show left0
-    [ "$status" -ne 0 ] || fail_with "an interface stays behind"
+    [ "$status" -ne 0 ] || fail_with "an interface is left"
 }
 
 # between COMMAND: runs COMMAND in a namespace with two veth interfaces, a0 (MTU 1400, up) and b0

@@ -174,11 +174,11 @@ idle_peer() {
     # tcpdump exits on the signal; the file is complete when it has exited.
     wait "$capture"
     bad=$(tshark -o 'sctp.checksum:CRC 32c' -r all.pcap -Y '_ws.malformed || sctp.checksum.status == "Bad"' 2>/dev/null)
-    [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
+    [ -z "$bad" ] || fail_with 'tshark reports errors' "$bad"
     # Both ends indicate DDP (RFC 5043 5.1), every DATA chunk is unordered, and its PPID is one of
     # the two of DDP.
     [ "$(tshark -r all.pcap -Y sctp.adaptation_layer_indication -T fields -e sctp.adaptation_layer_indication 2>/dev/null | sort -u)" = 0x00000001 ] ||
-        fail_with 'the adaptation indications'
+        fail_with 'wrong adaptation indications'
     bad=$(tshark -r all.pcap -Y 'sctp.chunk_type == 0 && (sctp.data_u_bit == 0 || sctp.data_payload_proto_id < 16 || sctp.data_payload_proto_id > 17)' 2>/dev/null)
     [ -z "$bad" ] || fail_with 'chunks that RFC 5043 does not know' "$bad"
 }
