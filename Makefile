@@ -2,8 +2,9 @@
 #
 # One build for everything, not recursive. `make help` lists the targets and the switches.
 #
-# CC, AR, CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, PREFIX and DESTDIR belong to whoever runs make; what the project needs itself
-# lives in variables that begin with IW_ and comes first, so that the user's flags win.
+# CC, AR, CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, PREFIX and DESTDIR belong to the user. The project's
+# own flags are in variables that begin with IW_ and come first, so that the user's flags override
+# them.
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -14,8 +15,8 @@ VERSION := $(shell cat VERSION)
 # --- where things go ---------------------------------------------------------------------------------------------------
 
 BUILD ?= build
-# One name for one folder: a folder below this one is named from here, however the caller spells it. Commands contain the name, and a
-# command that changed compiles again.
+# A build folder below this one always has the same relative name, however the caller spells it.
+# Commands contain the name, and a changed command causes a rebuild.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -29,7 +30,7 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR ?= $(PREFIX)/share/doc/iwarp-tools
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 UNITDIR ?= $(PREFIX)/lib/systemd/system
-# Where Wireshark looks for Lua plugins of all users: `tshark -G folders` says so.
+# Wireshark's folder of Lua plugins for all users, as `tshark -G folders` prints it.
 LUADIR ?= $(LIBDIR)/wireshark/plugins
 
 # --- switches ----------------------------------------------------------------------------------------------------------
@@ -46,7 +47,8 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 
-# Each switch that changes the objects builds into a folder of its own: switching never mixes them.
+# Each switch that changes the objects has a build folder of its own, so that objects of different
+# settings never mix.
 O := $(BUILD)
 ifneq ($(SANITIZE),)
 O := $(O)/san-$(subst $(comma),-,$(SANITIZE))
@@ -61,7 +63,7 @@ ifneq ($(COVERAGE),)
 O := $(O)/coverage
 endif
 
-# Another machine's programs, for make check-cross: the pure rooms and their tests alone.
+# Programs for another architecture (make check-cross): only the pure rooms and their tests.
 ifneq ($(CROSS),)
 O := $(O)/cross-$(CROSS)
 ifneq ($(filter-out cross-bins print-%,$(or $(MAKECMDGOALS),all)),)
@@ -80,7 +82,8 @@ AR := ar
 endif
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= $(if $(SANITIZE)$(FUZZ),-O1,$(if $(COVERAGE),-O0,-O2)) -g
-# The tools and libiwarp.so are optimized as wholes; that a check sees each file as it was written is worth more there.
+# Link-time optimization of the tools and libiwarp.so. Off for checks: they should test each file as
+# it was written.
 LTO ?= $(if $(SANITIZE)$(FUZZ)$(COVERAGE)$(CROSS)$(filter -O0,$(CFLAGS)),,1)
 
 IW_WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -121,9 +124,10 @@ endif
 all:
 
 # --- what this machine has ---------------------------------------------------------------------------------------------
-# config.mk and config.h say which optional libraries were found. They are made again when the compiler, its flags, the detecting
-# script or VERSION changed, and when a library or program that the script looks for was installed, upgraded or removed. config.h
-# keeps its date when its text is the same, so that only a change that matters compiles again.
+# config.mk and config.h record which optional libraries were found. They are rebuilt when the
+# compiler, its flags, scripts/configure or VERSION changed, and when a library or program that the
+# script looks for was installed, upgraded or removed. config.h keeps its timestamp if its text is
+# the same, so that only relevant changes cause a rebuild.
 
 NO_CONFIG_GOALS := clean help deps dist deb format map uninstall
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_CONFIG_GOALS),$(MAKECMDGOALS)),all),)
@@ -149,9 +153,10 @@ $(O)/config.mk: scripts/configure VERSION
 
 $(O)/config.h: $(O)/config.mk ;
 
-# What was compiled with other flags is compiled again.
+# Objects that were compiled with other flags are rebuilt.
 keep_text = $(shell mkdir -p $(dir $(1)); printf '%s\n' '$(2)' | cmp -s - $(1) || printf '%s\n' '$(2)' >$(1))
-# config.mk sets some of the flags: they are compared only if it exists. make restarts after it has created config.mk.
+# config.mk sets some of the flags. They are compared only if it exists; make restarts after it has
+# created config.mk.
 ifneq ($(wildcard $(if $(CONFIGURED),$(O)/config.mk)),)
 $(call keep_text,$(O)/flags.key,$(strip $(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(filter-out -Werror,$(IW_CFLAGS)) $(CFLAGS) $(IW_LTO_CFLAGS) $(IW_LDFLAGS) $(LDFLAGS)))
 endif
@@ -179,7 +184,8 @@ ifdef CONFIGURED
 endif
 
 # --- checks ------------------------------------------------------------------------------------------------------------
-# scripts/run-tests builds what it needs, so that a program that does not build is counted and the rest still runs.
+# scripts/run-tests builds what it needs itself. So a program that does not build counts as one
+# failure, and the rest still runs.
 
 .PHONY: check check-all check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop trace lint \
 	fuzz sim soak bench demo deps format map can-sanitize mutants
@@ -218,12 +224,14 @@ format:
 map:
 	$(Q)scripts/check-agree --write
 
-# Breaks the rules of the pure rooms one at a time, and reports the breaks that no unit test detects.
+# Breaks the rules of the pure rooms one at a time, and reports the breaks that no unit test
+# detects.
 mutants: $(IW_PURE_UNIT_BINS) $(O)/mutants.flags
 	$(Q)scripts/mutants --build $(O) $(FILTER)
 
 .PHONY: check-pure
-# The unit tests of the pure rooms alone, for the build of a package: no socket, no clock, no report.
+# For the build of a package: only the unit tests of the pure rooms, without sockets, clock or
+# report.
 check-pure: $(IW_PURE_UNIT_BINS)
 	$(Q)for t in $^; do $$t || exit 1; done
 
@@ -258,11 +266,12 @@ IW_DROP_INS := $(wildcard scripts/systemd/ddp-recv-*.conf)
 CONFDIR := $(SYSCONFDIR)/iwarp-tools
 D = $(DESTDIR)
 
-# to FOLDER,MODE,FILES
+# $(call to,FOLDER,MODE,FILES) installs FILES
 to = $(if $(strip $(3)),install -d '$(D)$(1)' && install -m $(2) $(3) '$(D)$(1)')
 
 .PHONY: install uninstall dist deb
-# Of libiwarp.a the machine code alone is installed: what link-time optimization reads is for this very compiler.
+# libiwarp.a is installed with machine code only: the code for link-time optimization fits only this
+# version of the compiler.
 install: all
 	$(Q)$(call to,$(BINDIR),755,$(IW_TOOL_BINS))
 	$(Q)$(call to,$(LIBDIR),644,$(IW_LIB_A))
@@ -307,7 +316,7 @@ deb:
 clean:
 	$(Q)rm -rf $(BUILD)
 
-# A list that the fragments made from the tree: make print-IW_UNIT_BINS
+# Prints a list that the fragments made from the tree: make print-IW_UNIT_BINS
 print-%:
 	@echo $($*)
 
@@ -323,26 +332,26 @@ help:
 #|   check-all       everything that this machine can run: also guests, sanitizers, other machines' programs, Debian packages
 #|   check-unit check-sim check-fuzz check-bats check-interop check-sanitize check-cross check-layers
 #|                   parts of it: unit tests, simulator, replayed fuzz corpus, the tools in namespaces, other
-#|                   implementations, everything under sanitizers, big-endian and 32-bit programs, who uses whom
+#|                   implementations, everything under sanitizers, big-endian and 32-bit programs, uses between rooms
 #|   trace           coverage of the RFCs' requirements by tests
 #|   mutants         breaks rules of the pure rooms one at a time, reports those that no unit test detects. FILTER="sctp/ ..."
 #|   lint format     checks of the sources; lay C out as .clang-format says
 #|   map             write the names of the public headers into lib/libiwarp.map
 #|   fuzz            libFuzzer over all targets: FUZZ_SECONDS=600 each, TARGETS="name..."
 #|   sim             the simulator: SEEDS=20000 FIRST=1
-#|   soak            unit, simulator, fuzz and tools again and again: SOAK_MINUTES=60
-#|   bench           the figures, beside the peers, and pictures of throughput and latency
+#|   soak            repeats unit tests, simulator, fuzz targets and tools: SOAK_MINUTES=60
+#|   bench           measures the figures beside the peers, and plots throughput and latency
 #|   install uninstall   PREFIX=/usr/local DESTDIR=
-#|   dist            a tarball in BUILD
+#|   dist            the source tarball, in BUILD
 #|   deb             Debian packages in BUILD/deb, from that tarball
 #|   clean help
 #|
 #| Switches
-#|   BUILD=folder    where everything goes (build); each of the next three builds into a folder of its own below it
+#|   BUILD=folder    the build folder (build); each of the next three uses a folder of its own below it
 #|   SANITIZE=address,undefined   FUZZ=1   COVERAGE=1
 #|   WITHOUT="isal sctp xdp openssl pcap seccomp usrsctp"   build as if these libraries were absent
-#|   LTO=            without link-time optimization, which is on where CC has it, but for the builds that check (above)
-#|   V=1             whole command lines
+#|   LTO=            switches link-time optimization off; it is on if CC supports it, except in the builds of checks (above)
+#|   V=1             prints whole command lines
 #|   WERROR=1        warnings are errors
-#|   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS   yours
+#|   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS   as usual
 #|   IW_MUST_RUN="root netns ..."   for check: a skip for such a reason is a failure

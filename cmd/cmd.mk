@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The rooms of the tools, each a folder of cmd/. A tool is a file NAME.c with main(), beside the files that only it uses; cmd/transfer
-# has two, ddp-send and ddp-recv. cmd/cli and cmd/cbor are for all tools. Tools are linked with the archives, so that each runs from
-# where it was built.
+# The rooms of the tools, each a folder of cmd/. A tool is a file NAME.c with main() and the files
+# beside it that only this tool uses. cmd/transfer has two tools, ddp-send and ddp-recv. All tools
+# share cmd/cli and cmd/cbor. Tools are linked with the static archives, so that they run from the
+# build folder.
 
-# Pure, like those of the library.
+# Pure, like the pure rooms of the library.
 IW_PURE_TOOL_ROOMS := cbor transfer/protocol
 IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer stag-reg ddp-bench ddp-dump ddp-xdp mpa-probe sctp-ddp-ping
 
@@ -45,7 +46,8 @@ $(O)/$(basename $(notdir $(1))): $(call objs,$(1)) $(IW_TOOLS_A) $(IW_LIB_A)
 endef
 $(foreach main,$(IW_MAIN_SRCS),$(eval $(call tool_rule,$(main))))
 
-# Said once, before a compiler says it of every file. Another machine's objects (CROSS) are those of pure rooms, which need less.
+# Report missing libraries once, before the compiler reports a missing header for each file. Builds
+# for another architecture (CROSS) need only the pure rooms and therefore fewer libraries.
 ifneq ($(IW_MISSING),)
 ifeq ($(CROSS),)
 .PHONY: need-tools

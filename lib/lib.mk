@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The rooms of the library, each a folder of lib/. The build finds a new .c file in a room; a new room is added to a list here.
+# The rooms of the library, each a folder of lib/. The build finds a new .c file in a room; add a
+# new room to a list here.
 
-# No system call, no clock, no printing, no global state: scripts/check-layers looks at their objects.
+# No system call, no clock, no printing, no global state: scripts/check-layers checks their objects.
 IW_PURE_ROOMS := util wire agree mpa sctpmap sctp ddp rdmap conn
 IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt loader os loop trace
 
@@ -22,8 +23,8 @@ IW_LIB_SO := $(O)/libiwarp.so.$(VERSION)
 
 lib: $(O)/agree.stamp $(IW_LIB_A) $(O)/libiwarp.so $(O)/libiwarp.pc
 
-# An archive is made afresh, so that an object whose source is gone does not linger in it. The list of its objects is kept
-# in a file, because a source that was removed changes no date.
+# An archive is always created anew, so that it never keeps an object whose source was removed. The
+# list of its objects is kept in a file, because the removal of a source changes no timestamp.
 define archive
 @mkdir -p $(@D)
 $(call say,AR,$@)

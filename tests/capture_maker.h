@@ -142,7 +142,7 @@ static inline int maker_push(struct maker *m, enum iw_cap_link link, const void 
 	return ret;
 }
 
-/* A TCP segment from end[from]. */
+/* Sends a TCP segment from end[from]. */
 static inline int tcp(struct maker *m, unsigned from, uint8_t flags, uint32_t seq, uint32_t ack,
 		      const void *data, size_t len)
 {
@@ -430,7 +430,7 @@ static inline void say_chunk(struct maker *m, unsigned from, uint8_t type, uint8
 	say_chunks(m, from, chunk, make_chunk(chunk, type, flags, value, len));
 }
 
-/* INIT (1) or INIT ACK (2); adaptation 0: without the indication. */
+/* Sends INIT (1) or INIT ACK (2); adaptation 0: without the indication. */
 static inline void say_init(struct maker *m, unsigned from, uint8_t type, uint16_t streams,
 			    uint32_t adaptation)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An allocator that counts, checks the size given back, and fails the n-th call when told to. */
+/* An allocator that counts, checks the size passed to free, and fails from the n-th call on if
+ * requested. */
 #ifndef TESTS_COUNTING_MEM_H
 #define TESTS_COUNTING_MEM_H
 
@@ -10,14 +11,14 @@
 
 struct counting_mem {
 	struct iw_mem mem;
-	size_t calls;     /* of alloc, failed ones too */
+	size_t calls;     /* calls of alloc, including failed ones */
 	size_t fail_from; /* this call (from 1) and all later ones fail; 0: none */
-	size_t blocks;    /* lent now */
+	size_t blocks;    /* allocated now */
 	size_t bytes;
-	size_t wrong_size; /* blocks given back with another size than theirs */
+	size_t wrong_size; /* blocks that were freed with a wrong size */
 };
 
-/* In front of a block: its size, in a space that keeps the block aligned as malloc does. */
+/* Each block is preceded by its size, in a header that keeps malloc's alignment. */
 #define COUNTING_HEAD 16
 
 static inline void *counting_alloc(void *ctx, size_t size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One end of an MPA connection, driven from memory, for the tests and the fuzzer of the room: a
- * stream goes in in pieces of any size, what comes up is written into a log that two runs can be
- * compared by.
+ * One end of an MPA connection, driven from memory, for the tests and the fuzz target of the room.
+ * The stream is fed in pieces of any size. Everything that is delivered is written to a log, so
+ * that two runs can be compared.
  */
 #ifndef TESTS_MPA_END_H
 #define TESTS_MPA_END_H
@@ -46,18 +46,18 @@ struct mpa_end {
 	struct iw_pool spill;
 	struct iw_mpa *m;
 	struct iw_txbuf *t;
-	size_t scratch_len; /* for the next reads */
-	bool accept;        /* answers a Request by itself, with ird and ord */
+	size_t scratch_len; /* size of the buffer of later reads */
+	bool accept;        /* answers Requests automatically, with ird and ord */
 	uint16_t ird, ord;
 
-	/* What came up. */
+	/* What was delivered. */
 	struct octets log;  /* every unit: kind, pos, len, data */
-	struct octets data; /* the ULPDUs' octets alone */
+	struct octets data; /* only the octets of the ULPDUs */
 	unsigned units, ulpdus;
 	enum iw_mpa_unit_kind last_kind;
 	size_t last_len;
 	uint64_t last_pos;
-	int err; /* of the fault, or 0 */
+	int err; /* error of the fault, or 0 */
 	struct iw_fault why;
 	unsigned reads; /* read cycles with two vecs */
 	unsigned split_reads;
@@ -65,7 +65,7 @@ struct mpa_end {
 
 #define MPA_END_SCRATCH (8 * 1024)
 
-/* Batches are large: those of ends that were closed are used again. */
+/* Batches are large, so closed ends leave theirs for the next ones. */
 static struct iw_txbuf *mpa_end_batches[4];
 
 static inline struct iw_txbuf *mpa_end_batch(void)
@@ -94,7 +94,7 @@ static inline void mpa_end_batch_free(struct iw_txbuf *t)
 	free(t);
 }
 
-/* Everything but roles and wishes. */
+/* A configuration with everything except roles and requested options. */
 static inline struct iw_mpa_cfg mpa_cfg(bool initiator, uint8_t rev)
 {
 	return (struct iw_mpa_cfg){
@@ -107,7 +107,8 @@ static inline struct iw_mpa_cfg mpa_cfg(bool initiator, uint8_t rev)
 	};
 }
 
-/* 0, or what iw_mpa_init says; the end is then to be dropped, otherwise closed. */
+/* Returns 0 or the error of iw_mpa_init(). Use mpa_end_drop() after an error, otherwise
+ * mpa_end_close(). */
 static inline int mpa_end_init(struct mpa_end *e, struct iw_mpa_cfg cfg)
 {
 	*e = (struct mpa_end){ .scratch_len = MPA_END_SCRATCH,
@@ -177,8 +178,8 @@ static inline void mpa_end_units(struct mpa_end *e)
 	}
 }
 
-/* One read of at most len octets; returns how many were taken. Scratch is a block of its own,
- * gone behind the read. */
+/* Makes one read of at most len octets; returns how many were consumed. The scratch block is
+ * allocated for this read only. */
 static inline size_t mpa_end_read(struct mpa_end *e, const uint8_t *p, size_t len)
 {
 	struct iw_vec scratch = { malloc(e->scratch_len), e->scratch_len }, vec[2];
@@ -207,7 +208,7 @@ static inline size_t mpa_end_read(struct mpa_end *e, const uint8_t *p, size_t le
 	return took;
 }
 
-/* The stream in pieces of at most chunk octets; returns how many were taken before reading
+/* Feeds the stream in pieces of at most chunk octets; returns how many were consumed before reading
  * paused. */
 static inline size_t mpa_end_feed(struct mpa_end *e, const void *stream, size_t len, size_t chunk)
 {
@@ -224,7 +225,7 @@ static inline size_t mpa_end_feed(struct mpa_end *e, const void *stream, size_t 
 	return done;
 }
 
-/* In two pieces, the first of them split octets. */
+/* Feeds two pieces, the first of them @split octets long. */
 static inline size_t mpa_end_feed_split(struct mpa_end *e, const uint8_t *stream, size_t len,
 					size_t split)
 {
@@ -233,7 +234,7 @@ static inline size_t mpa_end_feed_split(struct mpa_end *e, const uint8_t *stream
 	return done + mpa_end_feed(e, stream + done, len - done, len);
 }
 
-/* Takes what the end has to send, start-up octets first. */
+/* Takes all pending output, the start-up octets first. */
 static inline void mpa_end_drain(struct mpa_end *e, struct octets *out)
 {
 	struct iw_vec v = iw_mpa_tx_startup(e->m);
@@ -245,7 +246,7 @@ static inline void mpa_end_drain(struct mpa_end *e, struct octets *out)
 	iw_txbuf_sent(e->t, e->t->bytes);
 }
 
-/* Whatever both have to send goes to the other, until nothing moves. */
+/* Exchanges pending output in both directions until there is no more. */
 static inline void mpa_ends_exchange(struct mpa_end *a, struct mpa_end *b)
 {
 	bool moved = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers that look random and are the same in every run (splitmix64). */
+/* Pseudo-random numbers that are the same in every run (splitmix64). */
 #ifndef TESTS_RNG_H
 #define TESTS_RNG_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One end of a DDP association, driven from memory: what it sends lies in a line, from which a test
- * picks what arrives next, in any order; what is told of a session is kept for it to be looked at.
+ * One end of a DDP association, driven from memory. Its output is queued; a test selects the
+ * message that arrives next, in any order. Events of sessions are recorded for the test.
  */
 #ifndef TESTS_SCTPMAP_END_H
 #define TESTS_SCTPMAP_END_H
@@ -26,7 +26,7 @@ struct line_msg {
 struct told {
 	enum iw_dss_unit_kind kind;
 	uint64_t seq;
-	uint8_t first; /* octet of the segment */
+	uint8_t first; /* first octet of the segment */
 	size_t len;
 	int err;
 };
@@ -35,8 +35,8 @@ struct map_end {
 	struct counting_mem mem;
 	struct iw_sctpmap *a;
 	size_t nline, ntold;
-	struct iw_dss *last;            /* the session that was told of last */
-	struct line_msg line[LINE_MAX]; /* sent and not yet taken off by the test */
+	struct iw_dss *last;            /* the session of the last event */
+	struct line_msg line[LINE_MAX]; /* sent, and not yet taken by the test */
 	struct told told[UNITS_MAX];
 };
 
@@ -75,7 +75,7 @@ static inline int map_end_up(struct map_end *e, uint16_t in, uint16_t out)
 	return iw_sctpmap_up(e->a, &p, NULL);
 }
 
-/* Nothing may be left, neither memory nor buffers. */
+/* Checks that no memory and no buffer is left. */
 static inline void map_end_fini(struct map_end *e)
 {
 	iw_sctpmap_free(e->a);
@@ -120,7 +120,7 @@ static inline struct iw_dss *map_end_gets(struct map_end *e, uint16_t stream, ui
 	return s;
 }
 
-/* Control messages that may go lie in the line afterwards. */
+/* Submits all control messages that may be sent now; they are queued in the line. */
 static inline void map_end_flush(struct map_end *e)
 {
 	struct iw_sctpmap_msg m;
@@ -137,7 +137,7 @@ static inline void map_end_flush(struct map_end *e)
 	}
 }
 
-/* A segment of len octets, each of them mark. */
+/* A segment of @len octets, each with the value @mark. */
 static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t mark, size_t len)
 {
 	struct line_msg *l = &e->line[e->nline++];
@@ -152,8 +152,8 @@ static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t ma
 }
 
 /*
- * Message i of from's line arrives at to; the acknowledgement does not arrive yet. Returns its
- * stream.
+ * Message i in @from's line arrives at @to; its acknowledgement does not arrive yet. Returns the
+ * stream of the message.
  */
 static inline uint16_t line_unacked(struct map_end *from, size_t i, struct map_end *to)
 {
@@ -172,7 +172,7 @@ static inline void map_end_acked(struct map_end *e, uint16_t stream, uint32_t n)
 	map_end_flush(e);
 }
 
-/* Message i of from's line arrives at to and is acknowledged. */
+/* Message i in @from's line arrives at @to and is acknowledged. */
 static inline void line_arrives(struct map_end *from, size_t i, struct map_end *to)
 {
 	map_end_acked(from, line_unacked(from, i, to), 1);

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Test programs. Each tests/unit/<room>_<file>_test.c is one cmocka program; tests/sim/*.c make one program; each
-# tests/fuzz/<target>_fuzz.c is one fuzz target, linked with a main that replays files, or with libFuzzer when FUZZ=1; tests/relay/
-# is the bad link that BATS tests and scripts/bench put between two namespaces, tests/crowd/ many associations with one listener,
-# tests/lanes/ eight DDP streams of small messages beside each other, tests/sessions/ sessions one after another on an association,
-# tests/beside/ an XDP program of another owner.
+# Test programs:
+#
+#   tests/unit/<room>_<file>_test.c   each is one cmocka program
+#   tests/sim/*.c                     one program
+#   tests/fuzz/<target>_fuzz.c        each is one fuzz target, linked with a main that replays files, or
+#                                     with libFuzzer if FUZZ=1
+#   tests/relay/                      the bad link between two namespaces, for BATS tests and scripts/bench
+#   tests/crowd/                      many associations with one listener
+#   tests/lanes/                      eight parallel DDP streams of small messages
+#   tests/sessions/                   sessions one after another on an association
+#   tests/beside/                     attaches an XDP program that is not ours
 
 IW_CPPFLAGS_tests := -Itests
 
 # A build without libxdp has no AF_XDP sockets to test.
 unit_names := $(filter-out $(if $(IW_HAVE_XDP),,pkt_xsk_test),$(sort $(basename $(notdir $(wildcard tests/unit/*_test.c)))))
-# The impairments of a link, for tests/relay and others.
+# Simulates a bad link, for tests/relay and others.
 impair_objs := $(call objs,$(wildcard tests/impair/*.c))
 unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c tests/impair/*.c))
 fuzz_names := $(sort $(basename $(notdir $(wildcard tests/fuzz/*_fuzz.c))))
@@ -28,7 +34,8 @@ IW_BESIDE_BIN := $(if $(IW_HAVE_XDP),$(O)/tests/beside/beside)
 IW_ALL_OBJS += $(call objs,$(wildcard tests/impair/*.c tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c tests/sessions/*.c \
 	$(if $(IW_HAVE_XDP),tests/beside/*.c)))
 
-# Hundreds of programs: they take the machine code of the objects as it is, also where link-time optimization is on.
+# These are hundreds of programs, so they link the machine code of the objects even if link-time
+# optimization is on.
 link_test = $(CC) $(IW_NO_LTO) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(1) $(IW_TOOL_LDLIBS) \
 	$(IW_LIB_LDLIBS) $(LDLIBS)
 
@@ -55,13 +62,13 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
 
-# A program of one file each, which tests and scripts/bench run.
+# Programs of one file each, which tests and scripts/bench run.
 $(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(impair_objs) $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
 
-# Another SCTP in user space, with a DDP of its own.
+# Another SCTP in user space, with its own implementation of DDP.
 IW_USRSCTP_BIN := $(if $(IW_HAVE_USRSCTP),$(O)/tests/interop/usrsctp-peer)
 IW_ALL_OBJS += $(if $(IW_HAVE_USRSCTP),$(call objs,$(wildcard tests/interop/usrsctp/*.c)))
 
@@ -70,7 +77,7 @@ $(O)/tests/interop/usrsctp-peer: $(call objs,$(wildcard tests/interop/usrsctp/*.
 	$(call say,LD,$@)
 	$(Q)$(call link_test,$(IW_USRSCTP_LDLIBS))
 
-# The programs of libiwarp.3, as a user would compile them: with the public headers alone.
+# The example programs of libiwarp(3), compiled as a user would: with the public headers only.
 IW_EXAMPLE_BINS := $(addprefix $(O)/,$(basename $(sort $(wildcard tests/examples/*.c))))
 
 $(IW_EXAMPLE_BINS): $(O)/%: %.c $(wildcard lib/include/iwarp/*.h) $(IW_LIB_A) $(O)/flags.key
@@ -79,7 +86,8 @@ $(IW_EXAMPLE_BINS): $(O)/%: %.c $(wildcard lib/include/iwarp/*.h) $(IW_LIB_A) $(
 	$(Q)$(CC) -Ilib/include $(CPPFLAGS) $(IW_CFLAGS) $(CFLAGS) $(IW_NO_LTO) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_LIB_A) $(IW_LIB_LDLIBS) \
 		$(LDLIBS)
 
-# The unit tests of pure rooms: their names begin with the room's. They run beside each other, and on another machine (CROSS).
+# The unit tests of pure rooms: their names begin with the room. They run in parallel, and for
+# another architecture (CROSS).
 pure_names := $(foreach room,$(subst /,-,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS)) impair,$(filter $(room)_%,$(unit_names)))
 IW_PURE_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(pure_names))
 IW_CROSS_UNIT_BINS := $(addprefix $(O)/tests/cross/,$(pure_names))
@@ -89,15 +97,16 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 	$(call say,LD,$@)
 	$(Q)$(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_CROSS_A) -lcmocka $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
 
-# For scripts/mutants, which compiles one object of the library at a time and links it before the archives: how to compile, how
-# to link, what with, the objects that tests share, the programs.
+# For scripts/mutants, which compiles one object of the library at a time and links it before the
+# archives: the commands to compile and to link, their inputs, the objects that tests share, the
+# programs.
 $(O)/mutants.flags: tests/tests.mk $(O)/flags.key $(patsubst %,tests/unit/%.c,$(pure_names))
 	@printf '%s\n' '$(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(IW_CFLAGS) $(IW_DEP_CFLAGS) $(CFLAGS) -w -c' \
 		'$(CC) $(IW_NO_LTO) $(IW_LDFLAGS) $(LDFLAGS)' \
 		'$(IW_TOOLS_A) $(IW_LIB_A) -lcmocka $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)' '$(call objs,$(unit_support))' \
 		'$(IW_PURE_UNIT_BINS)' >$@
 
-# Those that start threads, for SANITIZE=thread.
+# The programs that start threads, for SANITIZE=thread.
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One end of a connection through the public API, for tests: a context with a queue pair, and
- * everything that was told about it. Two of them in one thread are driven in turn; every wait has a
- * limit.
+ * One end of a connection through the public API, for tests: a context with a queue pair, and all
+ * its events. Two of them in one thread are driven in turn; every wait has a limit.
  */
 #ifndef TESTS_VERBS_END_H
 #define TESTS_VERBS_END_H
@@ -34,20 +33,20 @@ struct conn_param {
 struct end {
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
-	struct iw_cq *cq; /* of both queues, unless a test makes others */
+	struct iw_cq *cq; /* for both queues, unless a test creates others */
 	struct iw_qp *qp;
 	struct iw_listener *listener;
-	struct iw_conn_req *req;         /* the last one that asked */
-	struct iw_qp *req_qp;            /* and its queue pair, on an adopted connection */
-	struct iw_fault why;             /* of a failed call */
-	unsigned seen[IW_EV_CLOSED + 1]; /* events by type */
-	struct iw_fault fault;           /* of the last REJECTED or CLOSED */
-	/* completions polled and still to be polled when CLOSED was taken */
+	struct iw_conn_req *req;         /* the latest connection request */
+	struct iw_qp *req_qp;            /* its queue pair, on an adopted connection */
+	struct iw_fault why;             /* from a failed call */
+	unsigned seen[IW_EV_CLOSED + 1]; /* number of events by type */
+	struct iw_fault fault;           /* from the last REJECTED or CLOSED */
+	/* completions that were polled, or were still queued, when CLOSED was reported */
 	unsigned wcs_at_closed;
 	struct iw_wc wc[END_WCS];
 	unsigned nwc;
 	bool hold;          /* completions are not polled */
-	bool keep_requests; /* the test answers them */
+	bool keep_requests; /* the test answers connection requests */
 	const void *answer; /* Private Data of the Reply */
 	size_t answer_len;
 };
@@ -86,7 +85,7 @@ static inline void end_open_with(struct end *e, const struct iw_ctx_attr *attr, 
 	e->qp = end_add_qp(e, sq, rq);
 }
 
-/* Short time-outs: nothing here waits longer than a test should. */
+/* Short time-outs, so that no test waits long. */
 static inline void end_open(struct end *e)
 {
 	struct iw_ctx_attr a = { .size = sizeof(a), .setup_ns = MS(2000), .stall_ns = MS(2000) };
@@ -131,7 +130,7 @@ static inline void end_take(struct end *e)
 		if (ev.type == IW_EV_REJECTED || ev.type == IW_EV_CLOSED)
 			e->fault = ev.fault;
 		if (ev.type == IW_EV_CLOSED) {
-			/* All completions were queued before it. */
+			/* All completions were queued before this event. */
 			while (!e->hold && e->nwc < END_WCS &&
 			       iw_cq_poll(e->cq, &e->wc[e->nwc], 1) == 1)
 				e->nwc++;
@@ -167,7 +166,7 @@ static inline void end_step(struct end *e, int64_t timeout_ns)
 	} while (0)
 #define end_until(a, b, cond) end_until_ms(a, b, cond, 10000)
 
-/* Drives both for that long: for what must not happen. */
+/* Drives both for that time, to show that something does not happen. */
 #define end_run(a, b, ms)                                                                          \
 	do {                                                                                       \
 		double limit_ = end_clock() + (ms) / 1e3;                                          \
@@ -190,7 +189,7 @@ static inline void end_connect_to(struct end *e, const char *host, uint16_t port
 		fail_msg("%s", e->why.text);
 }
 
-/* a connects to b, both with p's wishes, until both are established. */
+/* Connects a to b, both with the parameters p, until both are established. */
 static inline void end_join_with(struct end *a, struct end *b, struct conn_param p)
 {
 	struct conn_param l = p;
@@ -265,7 +264,7 @@ static inline struct iw_mr *end_reg(struct end *e, void *addr, size_t len, unsig
 	return end_reg_with(e, &(struct iw_mr_attr){ .addr = addr, .len = len, .access = access });
 }
 
-/* The completion of that id, or NULL. */
+/* Returns the completion with that id, or NULL. */
 static inline const struct iw_wc *end_wc(const struct end *e, uint64_t wr_id)
 {
 	for (unsigned i = 0; i < e->nwc; i++)

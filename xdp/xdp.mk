@@ -6,7 +6,8 @@
 IW_BPF_NAMES := $(sort $(basename $(basename $(notdir $(wildcard xdp/*.bpf.c)))))
 IW_BPF_SKELS := $(addprefix $(O)/xdp/,$(addsuffix .skel.h,$(IW_BPF_NAMES)))
 IW_BPF_CC ?= clang
-# v3: 32-bit arithmetic, in kernels from 5.1. BTF, which the maps need, comes with -g.
+# -mcpu=v3: 32-bit arithmetic, supported by kernels from 5.1. -g generates the BTF that the maps
+# need.
 IW_BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -I. $(IW_BPF_INCLUDES)
 
 ifneq ($(IW_HAVE_XDP),)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * agent PORT...: process 1 of the guest. For each virtio-serial port a child runs the commands that a caller on the host sends
- * (frame.h), one at a time; process 1 itself buries orphans and replaces a child that died. A caller that goes away takes its
- * command with it.
+ * agent PORT...: process 1 of the guest. For each virtio-serial port a child process runs the
+ * commands that a caller on the host sends (frame.h), one at a time. Process 1 itself reaps orphans
+ * and replaces children that died. When a caller disconnects, its command ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,15 +24,15 @@
 #define WORDS_MAX     1024
 #define TERM_GRACE_MS 2000
 
-/* A command and its pipes; a descriptor that is over is -1. */
+/* A running command and its pipes; a closed descriptor is -1. */
 struct command {
 	pid_t pid;
 	int pidfd, in, out, err;
-	int64_t limit; /* of its time, or -1 */
+	int64_t limit; /* the time at which it is ended, or -1 */
 	bool timed_out, killed;
 };
 
-/* Our end of the port: a buffer of what was read and not used yet. */
+/* The guest's end of a port, and a buffer of octets that were read but not used yet. */
 struct port {
 	int fd;
 	uint8_t buf[FRAME_HEAD + FRAME_MAX];
@@ -47,7 +47,7 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* -1 when the caller is gone: a port without a caller hangs up. */
+/* Returns -1 if the caller has disconnected: the port then hangs up. */
 static int port_write(struct port *p, const uint8_t *octets, size_t len)
 {
 	while (len > 0) {
@@ -87,10 +87,10 @@ static int send_exit(struct port *p, int status)
 	return send_frame(p, FRAME_EXIT, payload, sizeof(payload));
 }
 
-/* Waits for a caller's hello and says it back; it may be in the buffer already, behind what was
- * no frame. A port without a caller is readable at once and for ever, so only changes wake us. What
- * a caller says can be here before the kernel tells that there is one: until then the port refuses
- * the answer, and the hello waits. */
+/* Waits for a caller's hello and echoes it. The hello may already be in the buffer, after octets
+ * that are not a frame. A port without a caller is always readable, so the wait is edge-triggered.
+ * A hello can arrive before the kernel reports that a caller is connected: until then writes to the
+ * port fail, and the hello waits. */
 static void await_hello(struct port *p)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLHUP | EPOLLET };
@@ -101,8 +101,8 @@ static void await_hello(struct port *p)
 	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, p->fd, &ev) != 0)
 		_exit(1);
 	for (ssize_t n = (ssize_t)p->len;; n = read(p->fd, p->buf, sizeof(p->buf))) {
-		/* The last one counts: a caller that says another one has not heard the answer
-		 * to those before. */
+		/* The last hello applies: a caller that sends another one has not received the
+		 * answers to the earlier ones. */
 		for (ssize_t i = 0; i < n; i++) {
 			if (hello_take(&hello, p->buf[i])) {
 				found = hello;
@@ -115,8 +115,8 @@ static void await_hello(struct port *p)
 			continue;
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			_exit(1);
-		/* The time limit is for a change that came between read and wait: it would not
-		 * be told again. */
+		/* An event between the read and the wait would not be reported again; the time
+		 * limit covers this case. */
 		if (epoll_wait(ep, &ev, 1, 1000) < 0 && errno != EINTR)
 			_exit(1);
 	}
@@ -134,8 +134,8 @@ static void words_of(const uint8_t *payload, size_t len, char **argv)
 	argv[argc] = NULL;
 }
 
-/* Becomes the command: a session and process group of its own, so that it ends with everything
- * it started. */
+/* Becomes the command, in a session and process group of its own, so that it can be ended with
+ * everything that it started. */
 static void become(char **argv, const int *in, const int *out, const int *err)
 {
 	sigset_t none;
@@ -159,7 +159,7 @@ static void close_pair(int *pair)
 		close(pair[1]);
 }
 
-/* Starts the command of a FRAME_RUN; 0, or -1 with nothing left behind. */
+/* Starts the command of a FRAME_RUN. Returns 0, or -1 with no process or descriptor left. */
 static int start(struct command *c, const uint8_t *payload, size_t len)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 };
@@ -204,8 +204,8 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
-/* The end of a command, its whole group with it if it has not ended by itself; its status as a
- * shell tells it. */
+/* Reaps a command; @by_force kills its whole process group first. Returns its exit status as a
+ * shell would. */
 static int finish(struct command *c, bool by_force)
 {
 	int status = 0;
@@ -223,8 +223,8 @@ static int finish(struct command *c, bool by_force)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* What the command has said and was not told yet. 1: something was there; 0: nothing; -1: the
- * caller is gone. */
+/* Forwards output of the command. Returns 1 if there was some, 0 if there was none, -1 if the
+ * caller has disconnected. */
 static int pass_on(struct port *p, int *fd, enum frame_type type)
 {
 	uint8_t octets[FRAME_MAX];
@@ -240,8 +240,8 @@ static int pass_on(struct port *p, int *fd, enum frame_type type)
 	return 0;
 }
 
-/* The payload's length of the frame at the head of the buffer; -1: not all there yet; -2: that
- * is no frame. */
+/* Returns the payload length of the frame at the head of the buffer; -1 if it is incomplete; -2 if
+ * it is not a frame. */
 static int frame_ready(const struct port *p)
 {
 	uint32_t len;
@@ -264,7 +264,7 @@ static void frame_used(struct port *p, size_t len)
 	memmove(p->buf, p->buf + FRAME_HEAD + len, p->len);
 }
 
-/* Reads what fits; -1 when the caller is gone. */
+/* Reads as much as fits. Returns -1 if the caller has disconnected. */
 static int port_fill(struct port *p)
 {
 	ssize_t n = read(p->fd, p->buf + p->len, sizeof(p->buf) - p->len);
@@ -276,8 +276,8 @@ static int port_fill(struct port *p)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-/* Standard input from the frames in the buffer, as far as the pipe takes it. 1: it is full; 0:
- * all is done; -1: what is there is no frame. */
+/* Writes the frames in the buffer to the command's standard input. Returns 1 if the pipe is full, 0
+ * if all is written, -1 if the buffer does not hold a frame. */
 static int feed(struct port *p, struct command *c, size_t *fed)
 {
 	int len;
@@ -295,7 +295,7 @@ static int feed(struct port *p, struct command *c, size_t *fed)
 			else if (n < 0 && errno == EAGAIN)
 				return 1;
 			else if (n < 0 && errno != EINTR)
-				shut(&c->in); /* it does not want to know more */
+				shut(&c->in); /* the command has closed its standard input */
 		}
 		frame_used(p, (size_t)len);
 		*fed = 0;
@@ -318,7 +318,7 @@ static void enforce_limit(struct command *c)
 	}
 }
 
-/* What is left in the pipes when the command has ended: of the command itself it is all there. */
+/* Forwards what is left in the pipes of a command that has ended. */
 static int drain(struct port *p, struct command *c)
 {
 	int out, err;
@@ -332,18 +332,18 @@ static int drain(struct port *p, struct command *c)
 	return 0;
 }
 
-/* From a command's start to its end. */
+/* Serves a command from its start to its end. */
 static void attend(struct port *p, struct command *c)
 {
 	size_t fed = 0;
 
 	for (;;) {
-		/* Before the wait: what came with the command in one read makes the port
-		 * readable no more. */
+		/* Before the wait: input that arrived together with the command is already in the
+		 * buffer and does not make the port readable. */
 		int full = feed(p, c, &fed);
 
-		/* A full buffer waits for the command to read; then only the end of the caller
-		 * is looked for. */
+		/* If the buffer is full, wait until the command reads; the port is then polled for
+		 * a hang-up only. */
 		short want = p->len < sizeof(p->buf) ? POLLIN : 0;
 		struct pollfd pfd[5] = {
 			{ .fd = p->fd, .events = want },
@@ -375,7 +375,7 @@ static void attend(struct port *p, struct command *c)
 	finish(c, true);
 }
 
-/* One caller, one command. */
+/* Serves one caller with one command. */
 static void serve_one(struct port *p)
 {
 	struct command c = { .in = -1, .out = -1, .err = -1, .pidfd = -1 };
@@ -403,7 +403,7 @@ static void serve(const char *path)
 {
 	static struct port p;
 
-	/* A write to a port whose caller left must not end us. */
+	/* A write to a port without a caller must not end this process. */
 	signal(SIGPIPE, SIG_IGN);
 	p.fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (p.fd < 0) {
@@ -415,7 +415,7 @@ static void serve(const char *path)
 		serve_one(&p);
 }
 
-/* Registered memory is locked memory, and many connections are many descriptors. */
+/* Registered memory is locked memory, and each connection needs a descriptor. */
 static void raise_limits(void)
 {
 	const struct rlimit locked = { RLIM_INFINITY, RLIM_INFINITY }, files = { 65536, 65536 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * call [-i] [-t SECONDS] [-w SECONDS] DIR CMD...: runs a command in the guest whose ports' sockets lie in DIR (frame.h), with its output and
- * its exit status. -i: with our standard input. -t: its time limit; it ends with status 124. -w: how long to wait for a guest
- * that boots or has no port free. 125: the guest cannot be reached. When this process ends, the command in the guest does too.
+ * call [-i] [-t SECONDS] [-w SECONDS] DIR CMD...: runs a command in the guest and passes its output
+ * and its exit status on. DIR holds the sockets of the guest's ports (frame.h). -i: forwards
+ * standard input. -t: a time limit for the command, which then ends with status 124. -w: how long
+ * to wait for a guest that is booting or has no free port. Status 125: the guest cannot be reached.
+ * When this process ends, the command in the guest ends too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +24,8 @@
 
 #define UNREACHABLE 125
 #define PORTS       8
-#define ANSWER_MS   300   /* to a hello, from a guest that is not busy */
-#define GRACE_MS    15000 /* behind a command's time limit: for the guest to tell of it */
+#define ANSWER_MS   300   /* the time in which an idle guest answers a hello */
+#define GRACE_MS    15000 /* after a command's time limit, the time for the guest to report it */
 
 static int64_t now_ms(void)
 {
@@ -46,7 +48,8 @@ static void pause_ms(long ms)
 	nanosleep(&ts, NULL);
 }
 
-/* A connection to a port that nobody else uses, or -1. The lock goes with the process. */
+/* Connects to a free port. Returns the descriptor, or -1. The lock is held until this process
+ * ends. */
 static int take_port(void)
 {
 	for (int i = 0; i < PORTS; i++) {
@@ -73,7 +76,7 @@ static int take_port(void)
 	return -1;
 }
 
-/* Everything, or false after @until. */
+/* Writes everything. Returns false if that is impossible before @until. */
 static bool write_all(int fd, const uint8_t *octets, size_t len, int64_t until)
 {
 	while (len > 0) {
@@ -95,7 +98,8 @@ static bool write_all(int fd, const uint8_t *octets, size_t len, int64_t until)
 	return true;
 }
 
-/* 1: the agent has said the nonce back; 0: not until @until; -1: the guest is gone. */
+/* Returns 1 if the agent has echoed the nonce, 0 if it did not before @until, -1 if the guest is
+ * gone. */
 static int hear_hello(int fd, const uint8_t *said, int64_t until)
 {
 	struct hello hello = { { 0 } };
@@ -116,7 +120,7 @@ static int hear_hello(int fd, const uint8_t *said, int64_t until)
 	}
 }
 
-/* 0, or -1 when the guest is gone or says nothing until @until. */
+/* Returns 0, or -1 if the guest is gone or does not answer before @until. */
 static int greet(int fd, int64_t until)
 {
 	static const uint8_t zeros[FRAME_HEAD + FRAME_MAX];
@@ -166,7 +170,7 @@ static bool send_command(int fd, char **argv, uint32_t limit_ms, int64_t until)
 	return write_all(fd, frame, len, until);
 }
 
-/* Our standard input on its way: the frame that the port has not taken whole. */
+/* Standard input in transit: the frame that the port has not accepted completely. */
 struct input {
 	uint8_t frame[FRAME_HEAD + FRAME_MAX];
 	size_t len, sent;
@@ -181,7 +185,7 @@ static void input_end(struct input *in)
 	in->open = false;
 }
 
-/* The next piece, when the last one is gone. */
+/* Reads the next piece, after the last one was sent. */
 static void input_read(struct input *in)
 {
 	ssize_t n = read(STDIN_FILENO, in->frame + FRAME_HEAD, FRAME_MAX);
@@ -197,8 +201,8 @@ static void input_read(struct input *in)
 	in->sent = 0;
 }
 
-/* As much as the port takes. Who waited here for all of it would not hear the command, which may be waiting for just
- * that. */
+/* Sends as much as the port accepts. It does not wait for the rest, because the command may be
+ * waiting until its own output is read. */
 static void input_send(struct input *in, int fd)
 {
 	ssize_t n = send(fd, in->frame + in->sent, in->len - in->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -206,7 +210,7 @@ static void input_send(struct input *in, int fd)
 	if (n > 0) {
 		in->sent += (size_t)n;
 	} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		/* A guest that is gone: what it said last tells. */
+		/* The guest is gone; the output that it sent last contains the reason. */
 		in->open = false;
 		in->sent = in->len;
 	}
@@ -226,7 +230,8 @@ static void say(int to, const uint8_t *octets, size_t len)
 	}
 }
 
-/* Uses up the whole frames in buf and returns how much is left; *status is set by the last one. */
+/* Handles the complete frames in buf and returns the number of octets left. The last frame sets
+ * *status. */
 static size_t take_frames(uint8_t *buf, size_t len, int *status)
 {
 	size_t at = 0;
@@ -236,7 +241,7 @@ static size_t take_frames(uint8_t *buf, size_t len, int *status)
 		const uint8_t *payload = buf + at + FRAME_HEAD;
 
 		if (n > FRAME_MAX)
-			give_up("what the guest says makes no sense");
+			give_up("the guest sent a malformed frame");
 		if (len - at - FRAME_HEAD < n)
 			break;
 		switch (buf[at]) {
@@ -250,7 +255,7 @@ static size_t take_frames(uint8_t *buf, size_t len, int *status)
 			*status = n == 4 ? (int)get32(payload) : UNREACHABLE;
 			break;
 		default:
-			give_up("what the guest says makes no sense");
+			give_up("the guest sent a malformed frame");
 		}
 		at += FRAME_HEAD + n;
 	}
@@ -283,7 +288,7 @@ static int converse(int fd, bool input, int64_t until)
 		if (pfd[0].revents & ~POLLOUT) {
 			n = recv(fd, buf + len, sizeof(buf) - len, MSG_DONTWAIT);
 			if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-				give_up("the guest is gone");
+				give_up("the guest has ended");
 			if (n > 0)
 				len = take_frames(buf, len + (size_t)n, &status);
 		} else if (sending) {
@@ -341,12 +346,12 @@ int main(int argc, char **argv)
 		if (fd >= 0)
 			break;
 		if (now_ms() >= patience)
-			give_up("the guest has no port free, or is gone");
+			give_up("the guest has no free port, or has ended");
 		pause_ms(50);
 	}
 	if (greet(fd, patience) != 0)
 		give_up("the guest does not answer");
 	if (!send_command(fd, argv + optind + 1, (uint32_t)(limit * 1000), patience + 5000))
-		give_up("the guest is gone");
+		give_up("the guest has ended");
 	return converse(fd, input, limit ? now_ms() + limit * 1000 + GRACE_MS : INT64_MAX);
 }

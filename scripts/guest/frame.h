@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What call (on the host) and agent (in the guest) say to each other over one virtio-serial port: a port carries one command at a time.
+ * The protocol between call (on the host) and agent (in the guest) over one virtio-serial port. A
+ * port carries one command at a time.
  *
- * The port is a stream of octets without a beginning: what an earlier caller left unread, or an earlier command unsaid, may still be in it.
- * So the caller sends a hello with a nonce and throws everything away until the agent has said it back; the agent does the same when
- * what it reads is no frame. A caller that gets no answer sends FRAME_MAX zeros, which fill any frame that is half there and are none
- * themselves, and the hello again.
+ * The port is a stream of octets without a defined beginning. It may still hold octets that an
+ * earlier caller did not read or that an earlier command sent late. Therefore the caller sends a
+ * hello with a nonce and discards everything until the agent has echoed it. The agent waits for a
+ * hello whenever it reads something that is not a frame. A caller that gets no answer sends
+ * FRAME_HEAD + FRAME_MAX zeros, which complete any partial frame and are not a frame themselves,
+ * and then a new hello.
  *
  *   hello   8 octets HELLO, 8 octets nonce
  *   frame   1 octet type, 4 octets length (big-endian, at most FRAME_MAX), payload
@@ -22,13 +25,13 @@
 #define FRAME_MAX  32768
 
 enum frame_type {
-	/* to the guest: 4 octets time limit in ms (0: none), then the command's words, each
-	 * ended by NUL */
+	/* to the guest: 4 octets time limit in ms (0: none), then the words of the command, each
+	 * terminated by NUL */
 	FRAME_RUN = 'R',
-	FRAME_STDIN = 'I',  /* to the guest: standard input; of length 0: its end */
+	FRAME_STDIN = 'I',  /* to the guest: standard input; zero-length: its end */
 	FRAME_STDOUT = 'O', /* to the host */
 	FRAME_STDERR = 'E', /* to the host */
-	/* to the host, the last one: 4 octets exit status as a shell tells it */
+	/* to the host, the last frame: 4 octets exit status, as a shell reports it */
 	FRAME_EXIT = 'X',
 };
 
@@ -45,12 +48,12 @@ static inline uint32_t get32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* A window over a stream of octets, in which a hello is looked for. */
+/* The last octets of a stream, which are compared with a hello. */
 struct hello {
 	uint8_t window[HELLO_LEN];
 };
 
-/* Takes one octet; 1 when the window now holds a hello. */
+/* Adds one octet. Returns 1 if the window now holds a hello. */
 static inline int hello_take(struct hello *h, uint8_t octet)
 {
 	memmove(h->window, h->window + 1, HELLO_LEN - 1);

@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 --
--- DDP over SCTP (RFC 5043) for Wireshark and tshark, which know the two payload protocols by name only:
+-- DDP over SCTP (RFC 5043) for Wireshark and tshark, which know the two payload protocols by name
+-- only:
 --
 --   tshark -X lua_script:scripts/wireshark/ddp-sctp.lua -r FILE -Y ddp_sctp
 --
 -- PPID 16: the DDP-SSN, then a DDP segment, for Wireshark's own dissector of DDP and RDMAP.
 -- PPID 17: session control, with the IRD, ORD and RTR of the enhanced forms (RFC 6581 section 9).
 --
--- draft-ietf-rddp-sctp-02 had PPIDs 1 and 2, which are others' by now: -o ddp_sctp.draft_02:TRUE takes them for DDP.
+-- draft-ietf-rddp-sctp-02 used PPIDs 1 and 2, which now belong to other protocols: -o
+-- ddp_sctp.draft_02:TRUE decodes them as DDP.
 
 local functions = {
     [1] = "Initiate", [2] = "Accept", [3] = "Reject", [4] = "Terminate",
@@ -51,7 +53,7 @@ function segment.dissector(tvb, pinfo, tree)
     return tvb:len()
 end
 
--- The 32 bits in front of the Private Data of Enhanced Initiate and Enhanced Accept.
+-- The 32 bits before the Private Data of Enhanced Initiate and Enhanced Accept.
 local function enhanced(t, at)
     for _, field in ipairs({ f.p2p, f.send, f.ird, f.write, f.read, f.ord }) do
         t:add(field, at)
@@ -93,7 +95,7 @@ local ppids = DissectorTable.get("sctp.ppi")
 ppids:add(16, segment)
 ppids:add(17, control)
 
--- A preference is known after this file was read.
+-- Preferences are set after this file was read.
 ddp_sctp.prefs.draft_02 = Pref.bool("Draft -02", false, "PPIDs 1 and 2 are those of draft-ietf-rddp-sctp-02, not IUA and M2UA")
 local taken = false
 function ddp_sctp.prefs_changed()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Socket activation: a listener on the socket that its service manager passes, and the units for systemd.
+# Socket activation: a listener on the socket that the service manager passes, and the systemd
+# units.
 
 # bats file_tags=beside
 
@@ -66,7 +67,7 @@ teardown() {
     assert_status 0
 }
 
-@test "a passed socket of the wrong kind is an error that says what is expected" {
+@test "a passed socket of the wrong kind is an error that names the expected kind" {
     run_here "$PASS" udp "$PORT" ddp-recv --once dst
     assert_status 2
     assert_stderr_has 'descriptor 3: a socket, but not of TCP; expected a listening TCP socket'
@@ -91,7 +92,7 @@ teardown() {
     run_here systemd-analyze verify --man=no --recursive-errors=no ./ddp-recv.service ./ddp-recv.socket
     assert_status 0
     assert_stderr_is ''
-    # In tenths: 10 is "1.0 OK".
+    # In tenths: 10 is the exposure level that systemd prints as "1.0 OK".
     run_here systemd-analyze security --no-pager --offline=true --threshold=15 ./ddp-recv.service
     assert_status 0
 }

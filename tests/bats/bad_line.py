@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A relay that does one kind of harm to what goes through it.
+"""A relay that disturbs the traffic in one way.
 
     bad_line.py tcp PORT TO-PORT WHAT       bad_line.py udp PORT TO-PORT dead=N
 
-    hold=N     when N octets have gone through, nothing more goes on the connections that are there, which stay open; new ones are not harmed
-    dead=N     the same, and nothing goes on new ones either; of UDP, no datagram goes any more
-    flip=N     a bit of octet N of the first connection changes, on the way to TO-PORT
-    reply=K    a bit of octet 16 of what connection K (from 1) brings from TO-PORT changes: a flag of its MPA Reply
-    rate=N     N octets a second pass in all, both ways together; after a delay by a busy machine more octets pass until the mean is N again
+    hold=N     after N octets, nothing is forwarded on the existing connections, which stay open; new ones work
+    dead=N     after N octets, nothing is forwarded any more, on new connections either; for UDP, no datagram
+    flip=N     inverts a bit of octet N of the first connection, in the direction of TO-PORT
+    reply=K    inverts a bit of octet 16 that connection K (from 1) receives from TO-PORT: a flag of its MPA Reply
+    rate=N     forwards N octets a second in both directions together; if a busy machine delays the relay, it is
+               faster afterwards until the mean is N again
 
-Octets are counted both ways together. Prints "listening", and "harmed" when the harm is done.
+Octets of both directions are added. Prints "listening", and "harmed" after the disturbance.
 """
 
 import selectors

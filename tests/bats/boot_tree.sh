@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Boots the systemd of a tree as process 1 of namespaces of its own, runs TREE/srv/commands as root under it, and powers it off.
+# Boots the systemd in the folder TREE as process 1 of namespaces of its own, runs TREE/srv/commands
+# as root under it, and powers it off.
 #
 #   unshare --mount --pid --fork --kill-child --net --uts --ipc boot_tree.sh TREE CGROUP
 #
-# The output of the commands is in TREE/srv/output, their exit status in TREE/srv/status. CGROUP is the folder of a cgroup (version 2)
-# that the caller made for this, and removes. The kernel's settings are read-only there.
+# The output of the commands is in TREE/srv/output, their exit status in TREE/srv/status. CGROUP is
+# the folder of a cgroup (version 2) that the caller created for this run and removes afterwards.
+# The kernel's settings are read-only inside.
 
 set -eu
 tree=$1

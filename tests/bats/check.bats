@@ -7,7 +7,7 @@
 
 load helpers
 
-# Three tests in two files, of which --quick leaves out two.
+# Three tests in two files; --quick runs one of them.
 setup_file() {
     mkdir "$BATS_FILE_TMPDIR/t"
     printf '%s\n' '@test "always" { true; }' '# bats test_tags=all' '@test "one of all" { true; }' >"$BATS_FILE_TMPDIR/t/some.bats"
@@ -56,17 +56,18 @@ run_tests() {
     assert_equal "$(tail -n 1 <<<"$output")" '1 passed, 1 failed, 0 skipped'
 }
 
-@test "a terminal shows how many programs of how many have ended, and the time left" {
+@test "a terminal shows how many of the programs have ended, and the time left" {
     printf '%s\n' '@test "waits" { sleep 3; }' >"$BATS_TEST_TMPDIR/waits.bats"
-    # script(1) starts its command with $SHELL. The bats of a test needs the functions that bats exports, and dash passes no functions on.
+    # script(1) starts its command with $SHELL. The tests need functions that bats exports, and dash
+    # does not pass functions on.
     BATS_FILES=$BATS_TEST_TMPDIR/waits.bats TERM=xterm IW_TIMEOUT=60 SHELL=$BASH \
         run_here script -qec "scripts/run-tests --build '$BATS_TEST_TMPDIR/b' bats" "$BATS_TEST_TMPDIR/typescript"
     assert_status 0
     output=$(tr '\r' '\n' <"$BATS_TEST_TMPDIR/typescript")
     grep -qE '0 of 1 ended, 0:0[0-9], about 0:[0-9]+ left: bats/waits' <<<"$output" || fail_with 'no status line'
     grep -qE 'ok +bats/waits +1 passed' <<<"$output" || fail_with 'no report'
-    # The next run knows how long it took.
-    grep -qE '^bats'$'\t''waits'$'\t''3\.' "$BATS_TEST_TMPDIR/b/test-times" || fail_with 'the time was not kept'
+    # The measured time is stored for the next run.
+    grep -qE '^bats'$'\t''waits'$'\t''3\.' "$BATS_TEST_TMPDIR/b/test-times" || fail_with 'the time was not stored'
 }
 
 @test "scripts/check explains itself, and refuses arguments that it does not know" {

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The privileges that tools have given up before they read from the network: as the kernel reports them, and by attempts to use them.
+# The privileges that the tools drop before they read from the network: as the kernel reports them,
+# and by attempts to use them.
 
 # bats file_tags=beside
 
-# Each test is a process of its own.
+# Each test is a separate process.
 # shellcheck disable=SC2030,SC2031
 
 load helpers
@@ -32,7 +33,7 @@ teardown() {
     helpers_teardown
 }
 
-# status_of PID FIELD: that field of all threads of the process, equal values once
+# status_of PID FIELD: prints that field of all threads of the process, equal values once
 status_of() {
     sed -n "s/^$2:[[:space:]]*//p" /proc/"$1"/task/*/status | sort -u | tr '\t' ' '
 }
@@ -41,12 +42,13 @@ is_confined() {
     [ "$(status_of "$1" NoNewPrivs)" = 1 ] && [ "$(status_of "$1" Seccomp)" = "$(filter_mode)" ]
 }
 
-# 2 where tools are filtered; sanitizers and builds without libseccomp are not.
+# Prints 2 if the tools install a system call filter. Sanitizer builds and builds without libseccomp
+# do not.
 filter_mode() {
     ddp-bench --doctor --json | jq -r 'select(.subject=="system call filter") | if .seen == "in force" then 2 else 0 end'
 }
 
-# assert_confined PID UID CAPABILITIES [GROUPS]: every thread of the process
+# assert_confined PID UID CAPABILITIES [GROUPS]: checks every thread of the process
 assert_confined() {
     wait_until 5 is_confined "$1" || fail_with "$(ps -o args= -p "$1"): $(grep -E 'NoNew|Seccomp' "/proc/$1/status")"
     assert_equal "$(status_of "$1" CapPrm)" "$3"
@@ -64,7 +66,8 @@ read=0000000000000004  # CAP_DAC_READ_SEARCH
 bpf=0000008000000000   # CAP_BPF
 admin=0000000000001000 # CAP_NET_ADMIN
 
-# A ddp-send that waits for its standard input, which stays open until $HELD is closed; $SENDER is its process.
+# Starts a ddp-send that waits for its standard input, which stays open until $HELD is closed;
+# $SENDER is its process.
 hold_sender() {
     mkfifo in
     ddp-send -p "$PORT" "$@" <in >sender.out 2>&1 3>&- &
@@ -90,7 +93,7 @@ let_go() {
     assert_confined "$SERVE_PID" 0 000000000000001b
     IW_READY='listening on' serve_here ddp-send -p 0 --listen src
     assert_confined "$SERVE_PID" 0 $read
-    # Its clients choose the congestion control of TCP.
+    # Clients choose the congestion control of TCP.
     IW_READY='listening on' serve_here ddp-bench -p 0 --listen
     assert_confined "$SERVE_PID" 65534 $admin
     IW_READY='listening on' serve_here ddp-bench -p 0 --listen -t udp --udp-port 0
@@ -106,10 +109,10 @@ let_go() {
 @test "a live capture runs as user 65534 (nobody)" {
     require_root
     require_localhost
-    # Other tests use the same interface.
+    # The filter is needed because other tests use the same interface.
     IW_READY='listening on' serve_here ddp-dump -i lo -w cap.pcap "port $PORT"
     assert_confined "$SERVE_PID" 65534 $none
-    # Files that were opened before can be written.
+    # Files that were opened before confinement can still be written.
     IW_READY='listening on' serve_here ddp-recv -p "$PORT" dst
     run_here ddp-send -p "$PORT" src/f localhost:
     assert_status 0
@@ -147,7 +150,7 @@ let_go() {
     kill "$SENDER"
 }
 
-@test "AF_XDP keeps working with the descriptors that are open" {
+@test "AF_XDP continues to work with the open descriptors" {
     require_root
     require_xdp
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
@@ -155,14 +158,14 @@ let_go() {
     run_in right ddp-bench -t xdp -I "$RIGHT_IF" -p "$PORT" --time 1s --json "$LEFT_IP" write
     assert_status 0
     assert_jsonl 'map(select(.event=="result")) | .[0].verified' true
-    # The next size opens all of it again.
+    # The second size opens everything again.
     run_in right ddp-bench -t xdp -I "$RIGHT_IF" -p "$PORT" --time 1s -s 4K,1M --json "$LEFT_IP" write
     assert_status 0
     assert_jsonl 'map(select(.event=="result")) | length' 2
 }
 
-# Another process moves the directory of a partly received file out of the served one: the listener's descriptor of it
-# then leads out.
+# Another process moves the directory of a partly received file out of the served one. The
+# listener's descriptor then leads outside.
 move_away() {
     mkdir dst/d out
     hold_sender - localhost:d/got
@@ -219,7 +222,7 @@ move_away() {
     assert_jsonl 'map(select(.subject=="no new privileges"))[0].seen' 'in force'
     run_here ddp-recv --doctor --json -t xdp -I lo .
     assert_jsonl 'map(select(.subject=="capabilities kept"))[0].seen' 'CAP_DAC_OVERRIDE CAP_FOWNER CAP_BPF'
-    # Options and operands count.
+    # Options and operands are considered.
     run_here ddp-recv --owner --owner-from-anyone --setid --doctor --json .
     assert_jsonl 'map(select(.subject=="capabilities kept"))[0].seen' 'CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER CAP_FSETID'
     run_here ddp-send --doctor --json -t raw . 127.0.0.1:

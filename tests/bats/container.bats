@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The Containerfile: the image builds from the tracked files alone, and a file moves from one container to another. A bare Debian takes the
-# place of debian:bookworm-slim, so that no image is downloaded.
+# The Containerfile: the image builds from the tracked files alone, and a file moves from one
+# container to another. A bare Debian replaces debian:bookworm-slim, so that no image is downloaded.
 
 # bats file_tags=all
 
@@ -29,7 +29,7 @@ setup() {
     skip_with_file
 }
 
-# Images and containers of this file alone.
+# A store of images and containers for this file alone.
 box() {
     local command=$1
     shift
@@ -77,12 +77,12 @@ box() {
             cmp /tmp/f /srv/incoming/$t
         done'
     assert_equal "$(grep -c "$(cat "$IW_TOP/VERSION")\$" <<<"$output")" 8
-    # No compiler, no source.
+    # The image has no compiler and no source.
     box run --isolation chroot "$box" -- sh -c '! command -v gcc clang make; ls /src 2>/dev/null || :'
     assert_output_is ''
 }
 
-@test "scripts/packages runtime names what the tools of the image load" {
+@test "scripts/packages runtime names the libraries that the tools of the image load" {
     local tool needed p
 
     needed=$(for tool in "$IW_BUILD"/{ddp-recv,ddp-dump,ddp-bench,stag-reg}; do ldd "$tool"; done | awk '$3 ~ /^\// { print $3 }' | sort -u |

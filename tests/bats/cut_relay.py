@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A relay that cuts what goes through it: TCP connections by RST, SCTP associations in UDP by ABORT, to both ends at once.
+"""A relay that cuts connections: TCP by RST, SCTP associations in UDP by ABORT, to both ends at once.
 
     cut_relay.py tcp|udp PORT TO-PORT OCTETS...
 
-Cuts all there is when that many octets have gone through, both ways together; when more than that have, what follows passes.
+Cuts all connections each time that it has forwarded one of these numbers of octets, in both directions together.
+After the last cut it only forwards.
 """
 
 import selectors
@@ -24,7 +25,7 @@ def crc32c(octets):
 
 
 def abort(ports_and_tag):
-    """RFC 9260 3.3.7, with the ports and the tag of a packet that went the same way."""
+    """RFC 9260 3.3.7, with the ports and the tag of a packet in the same direction."""
     chunk = struct.pack("!BBH", 6, 0, 4)
     return ports_and_tag + struct.pack("<I", crc32c(ports_and_tag + bytes(4) + chunk)) + chunk
 
@@ -64,7 +65,7 @@ def tcp(port, to, cuts):
                     try:
                         b = socket.create_connection(("127.0.0.1", to))
                     except OSError:
-                        a.close()  # nobody listens there now
+                        a.close()  # the listener is not running at this time
                         continue
                     other[a], other[b] = b, a
                     events.register(a, selectors.EVENT_READ)
@@ -88,8 +89,8 @@ def tcp(port, to, cuts):
 
 def udp(port, to, cuts):
     events = selectors.DefaultSelector()
-    far = {}  # of whom it is: the socket towards the listener
-    heads = {}  # the last packet's ports and tag, by way
+    far = {}  # client address -> socket towards the listener
+    heads = {}  # direction -> ports and tag of the last packet
     door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     door.bind(("127.0.0.1", port))

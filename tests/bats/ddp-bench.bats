@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-bench: what it measures, what it reports, what it refuses.
+# ddp-bench: its measurements, its reports, and the arguments that it refuses.
 
 load helpers
 load net
@@ -15,17 +15,17 @@ teardown_file() {
     net_teardown
 }
 
-# serve [OPTION...]: a server on this machine
+# serve [OPTION...]: starts a server on this machine
 serve() {
     serve_here ddp-bench --listen -p "$PORT" "$@"
 }
 
-# bench MODE [OPTION...]: a client of it
+# bench MODE [OPTION...]: runs a client of that server
 bench() {
     run_here ddp-bench 127.0.0.1 "$@" -p "$PORT"
 }
 
-@test "every mode tells one result, verified, with the figures of both ends" {
+@test "every mode reports one verified result with the figures of both ends" {
     local mode keys
 
     keys='["calls_per_mib","client","connections","cpu_seconds_per_gib","environment","streams_used","crc","depth","duration_ns","emss","event","ird","large_fpdus","local","messages","messages_per_second","mode","mulpdu","octets","ord","peer","receiver","rev","rx_markers","schema","server","server_clients","size_octets","transport","tx_markers","verified","version","bits_per_second"]'
@@ -76,7 +76,7 @@ bench() {
     assert_jsonl 'map([.size_octets, .messages, .octets])' '[[1,100,100],[65536,100,6553600],[0,100,0]]'
 }
 
-@test "a sweep doubles the size, and people get a row for each" {
+@test "a sweep doubles the size, and the human output has a row for each" {
     serve
     bench write -n 20 -w 0 -s 0-8,100-300 --json
     assert_status 0
@@ -86,7 +86,7 @@ bench() {
     assert_output_has 'calls/MiB  data'
     assert_output_has '  verified'
     [ "$(grep -c ' B ' <<<"$output")" -eq 3 ] || fail_with 'not a row for each size'
-    [ "$(wc -l <<<"$output")" -eq 4 ] || fail_with 'more than rows'
+    [ "$(wc -l <<<"$output")" -eq 4 ] || fail_with 'the output has more than the rows'
 }
 
 @test "long messages of every mode" {
@@ -121,7 +121,7 @@ bench() {
     assert_stderr_has '--streams 2: -t tcp has no streams'
 }
 
-@test "a result tells where it was measured" {
+@test "a result names the environment of the measurement" {
     serve
     bench write -n 10 -w 0 --json
     assert_jsonl '.[0].environment | [.kernel, .machine, .interface]' "[\"$(uname -r)\",\"$(uname -m)\",\"lo\"]"
@@ -129,7 +129,7 @@ bench() {
     assert_jsonl '.[0].environment | .cpus >= 1 and (.offloads | type) == "object" and (has("xdp_mode") | not)' true
 }
 
-@test "--plot draws what was measured, or says at once that there is no gnuplot" {
+@test "--plot draws the measurements, or reports at once that gnuplot is missing" {
     local bin=$BATS_TEST_TMPDIR/bin svg="$BATS_TEST_TMPDIR/a picture.svg"
 
     serve
@@ -139,19 +139,20 @@ bench() {
     assert_jsonl '[.[].event]' '["error"]'
     assert_stderr_has 'install gnuplot-nox'
 
-    # If gnuplot fails, no file is left. A gnuplot that only copies its input shows the script that ddp-bench writes.
+    # If gnuplot fails, no file is left. A gnuplot that only copies its input shows the script that
+    # ddp-bench writes.
     printf '#!/bin/sh\ncat >/dev/null\nexit 1\n' >"$bin/gnuplot"
     chmod +x "$bin/gnuplot"
     PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
     assert_status 4
     [ -z "$(find "$BATS_TEST_TMPDIR" -name '*picture*')" ] || fail_with 'a failed picture is left'
     printf '#!/bin/sh\nexec cat\n' >"$bin/gnuplot"
-    # A link of another user under the name of the temporary is not followed.
+    # The temporary is a link that another user created: it is not followed.
     printf precious >"$BATS_TEST_TMPDIR/precious"
     ln -s precious "$svg.part"
     PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
     assert_status 0
-    [ "$(awk '/^END/ { exit } on { print $1 } /points <</ { on = 1 }' "$svg" | xargs)" = '1024 2048 4096' ] || fail_with 'other points'
+    [ "$(awk '/^END/ { exit } on { print $1 } /points <</ { on = 1 }' "$svg" | xargs)" = '1024 2048 4096' ] || fail_with 'the plot has other points'
     assert_equal "$(cat "$BATS_TEST_TMPDIR/precious")" precious
 
     require_tool gnuplot
@@ -161,7 +162,7 @@ bench() {
     [ ! -e "$svg.part" ]
 }
 
-@test "people get a table, and with -q nothing in between" {
+@test "the human output is a table, with -q without interval lines" {
     serve
     bench write --time 300ms -w 50ms --interval 100ms
     assert_status 0
@@ -178,16 +179,17 @@ bench() {
     serve
     bench write "${SHORT[@]}" --mulpdu emss --json --interval 0
     assert_status 0
-    # RFC 5044 4.5: 2 octets of length and 4 of CRC, no pad; and never above 64768
+    # RFC 5044 4.5: 2 octets of length and 4 of CRC, no padding; at most 64768
     assert_jsonl '.[0] | .large_fpdus == false and .mulpdu == ([.emss - 6 - .emss % 4, 64768] | min)' true
     bench write "${SHORT[@]}" --mulpdu 4000 --json --interval 0
-    # TCP segments of loopback hold more than 4000 octets: the bound does not shrink what fits one
+    # TCP segments of loopback hold more than 4000 octets: --mulpdu does not shrink FPDUs that fit
+    # one segment
     assert_jsonl '.[0] | .large_fpdus and (.mulpdu == ([([.emss - 6 - .emss % 4, 64768] | min), 4000] | max))' true
     bench write "${SHORT[@]}" --json --interval 0
     assert_jsonl '.[0] | [.large_fpdus, .mulpdu]' '[true,64768]'
 }
 
-@test "CRC is off only when both ends say so" {
+@test "CRC is off only if both ends request that" {
     serve
     bench write -n 10 -w 0 --crc off --json
     assert_jsonl '.[0].crc' true
@@ -218,7 +220,7 @@ bench() {
     assert_output_has 'not verified'
 }
 
-@test "congestion control is what the client asks for at both ends, or it is refused" {
+@test "the client's congestion control is used at both ends, or refused" {
     serve
     bench read -n 10 -w 0 --cc reno --json
     assert_status 0
@@ -234,7 +236,7 @@ bench() {
 }
 
 @test "a transport that cannot run is refused with exit 3 and a reason, at both ends" {
-    # No Ethernet on lo, or built without it; for an ordinary user no CAP_NET_RAW.
+    # lo is not Ethernet, XDP may not be built in, and an ordinary user has no CAP_NET_RAW.
     local error=NOTSUP
 
     [ "$(id -u)" -eq 0 ] || [[ $(ddp-bench --doctor --json) != *'needs CAP_NET_RAW'* ]] || error=PERM
@@ -246,7 +248,7 @@ bench() {
     assert_jsonl '.[0] | [.event, .error, .exit_status]' "[\"error\",\"$error\",3]"
 }
 
-@test "what makes no sense is wrong usage" {
+@test "arguments that make no sense are usage errors" {
     local bad
 
     while read -r bad; do
@@ -291,7 +293,7 @@ END
     assert_stderr_has 'expected HOST and write, read, send, pingpong or rate'
 }
 
-# refused TEXT ARG...: wrong usage with this message
+# refused TEXT ARG...: a usage error with this message
 refused() {
     local text=$1
     shift
@@ -336,14 +338,14 @@ refused() {
     assert_stderr_has 'the server has ended or the connection was cut; its output may have the reason'
 }
 
-@test "without a server it fails on the way" {
+@test "without a server it fails with status 4" {
     bench write --json
     assert_status 4
     assert_jsonl '.[0] | [.event, .exit_status]' '["error",4]'
     assert_stderr_has refused
 }
 
-@test "more than the server has memory for is refused, and the server goes on" {
+@test "a run that exceeds the server's memory is refused, and the server continues" {
     serve --memory 1M --json
     bench write -s 1M --json
     assert_status 1
@@ -365,13 +367,13 @@ refused() {
     wait_served
     assert_status 0
     serve --once --timeout 300ms
-    # a client that never says what it wants, killed in the middle
+    # a client that is killed in the middle of its run
     run_here timeout -s KILL 0.3 ddp-bench 127.0.0.1 write -p "$PORT" --time 20s
     wait_served
     assert_status 4
 }
 
-@test "a server that goes away ends the run" {
+@test "a server that disconnects ends the run" {
     serve
     IW_READY='"interval"' serve_here ddp-bench 127.0.0.1 write -p "$PORT" --time 20s --json --interval 50ms -w 0
     serve_end 1 KILL
@@ -379,18 +381,18 @@ refused() {
     assert_status 4
     assert_jsonl '.[-1] | [.event, .exit_status]' '["error",4]'
     assert_jsonl 'map(.event) | index("result")' null
-    # By a reset, or by a FIN.
+    # The connection ends by a reset or by a FIN.
     assert_stderr_has '; its output '
 }
 
-@test "a client that goes away harms no other" {
+@test "a client that disconnects does not affect another" {
     serve
     run_here timeout -s KILL 0.3 ddp-bench 127.0.0.1 write -p "$PORT" --time 20s
     bench write -n 100 -w 0
     assert_status 0
 }
 
-@test "a client that is asked to stop says so" {
+@test "an interrupted client reports that" {
     serve
     IW_READY='"interval"' serve_here ddp-bench 127.0.0.1 pingpong -p "$PORT" --time 20s --json --interval 50ms -w 0
     serve_end 2 INT
@@ -405,11 +407,11 @@ refused() {
     assert_stderr_has 'use a smaller --size, --depth or --connections'
 }
 
-@test "a signal ends the set-up soon" {
+@test "a signal interrupts the set-up" {
     local began=$EPOCHREALTIME
 
     [ "$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)" -gt 10000000 ] || skip 'needs memory: 10 GB'
-    # One signal: a second one would end it at once.
+    # timeout --foreground sends one signal; a second one would end the client at once.
     run_here timeout --foreground -s TERM 0.3 ddp-bench 127.0.0.1 write -p "$PORT" -j 8 -s 1G --depth 1
     assert_stderr_has 'stopped by a signal'
     [ $((${EPOCHREALTIME/./} - ${began/./})) -lt 2000000 ] || fail_with 'it took more than 2 s'
@@ -451,7 +453,7 @@ refused() {
         kill -STOP "$pid"
         began=${EPOCHREALTIME/./}
         wait_served
-        # The mark at the end of an interval is no progress.
+        # The end mark of an interval is not progress.
         [ $((${EPOCHREALTIME/./} - began)) -lt 2600000 ] || fail_with 'it took more than 2.6 s'
         assert_status 4
         assert_stderr_is "ddp-bench: 127.0.0.1, port $PORT: no progress for 1600 ms while moving data; is the network up, and does the server still run? --timeout allows more"
@@ -459,13 +461,13 @@ refused() {
     done
 }
 
-@test "the test xdp says nothing before it can begin" {
+@test "the test xdp prints nothing before it can begin" {
     run_here ddp-bench xdp --between nosuch0,nosuch1
     [ "$status" -ne 0 ] || fail_with 'it ran'
     assert_output_is ''
 }
 
-@test "a peer that is not ddp-bench is no server" {
+@test "a peer that is not ddp-bench is not accepted as server" {
     require_tool socat
     serve_here socat -u "TCP-LISTEN:$PORT,bind=127.0.0.1" OPEN:/dev/null
     bench write --timeout 300ms
@@ -521,7 +523,7 @@ refused() {
     [ "$(jq -s length <"$BATS_TEST_TMPDIR/trace")" -gt 3 ]
 }
 
-@test "over SCTP the result tells of the association, and either controller of its own is used at both ends" {
+@test "over SCTP the result describes the association, and each of its congestion controllers works at both ends" {
     serve -t udp --udp-port "$PORT"
     for cc in rfc9260 cubic; do
         bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --json --interval 0 --cc $cc
@@ -570,7 +572,7 @@ refused() {
     require_netns
     IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only P1,P8,P10 --out "$BATS_TEST_TMPDIR/bench.json" \
         --page "$BATS_TEST_TMPDIR/figures.md"
-    # A bar missed in one second on a busy machine is no failure here; a run that failed is.
+    # On a busy machine a bar missed in one second is not a failure here; a failed run is.
     [ "$status" -le 1 ] || fail_with 'bench does not run'
     assert_output_has 'P1 '
     assert_output_has 'P8 '
@@ -592,7 +594,7 @@ refused() {
     has=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -cxE 'cubic|bbr')
     [ "$has" -eq 2 ] || skip 'needs bbr: cubic and bbr are not both here'
     cd "$BATS_TEST_TMPDIR" || return 1
-    # An iperf3 with two speeds over cubic and one over bbr, that takes no time.
+    # A simulated iperf3 that has two speeds with cubic and one with bbr, and takes no time.
     mkdir bin
     cat >bin/iperf3 <<EOF
 #!/bin/bash
@@ -625,7 +627,7 @@ EOF
     [ "$(grep -l '</svg>' "$BATS_TEST_TMPDIR"/*.svg | wc -l)" -eq 4 ] || fail_with 'not four pictures'
 }
 
-@test "scripts/bench leaves nothing behind when it is ended" {
+@test "scripts/bench leaves no process when it is ended" {
     local pid pids=
 
     require_tool iperf3 sockperf chrt
@@ -636,14 +638,14 @@ EOF
     bench_is_in_the_middle() {
         local groups
 
-        # Each thing that it runs is a group of its own.
+        # Each program that bench runs has a process group of its own.
         groups=$(pgrep -d , -P "$pid") && pids=$(pgrep -g "$groups" | tr '\n' ' ') && pgrep -g "$groups" -f 'sockperf ping-pong'
     }
     wait_until 15 bench_is_in_the_middle || fail_with 'bench does not come to its first run'
     kill -TERM "$pid"
     wait_until 5 iw_gone "$pid" || fail_with 'bench does not end'
     for pid in $pids; do
-        wait_until 3 iw_gone "$pid" || fail_with "left behind: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+        wait_until 3 iw_gone "$pid" || fail_with "still running: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
     done
     [ -n "$pids" ]
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-dump over captures of other people's iWARP, whole and damaged.
+# ddp-dump on captures of other implementations' iWARP, complete and damaged.
 
 # bats file_tags=beside
 
@@ -13,7 +13,7 @@ setup() {
     export TZ=UTC
 }
 
-# bytes HEX...: octets on standard output
+# bytes HEX...: writes these octets to standard output
 bytes() {
     local hex i
 
@@ -21,8 +21,9 @@ bytes() {
     for ((i = 0; i < ${#hex}; i += 2)); do printf '%b' "\\x${hex:i:2}"; done
 }
 
-# Of each connection and direction: FPDUs, those that begin a TCP segment, good CRCs, CRC fields of zero that nobody asked for.
-# The texts beside the captures hold the same, told by a decoder that has nothing in common with ours.
+# For each connection and direction: FPDUs, those that begin a TCP segment, good CRCs, and CRC
+# fields of zero although CRC is off. The texts beside the captures contain the same counts, from a
+# decoder that shares no code with ours.
 told_by_text() {
     awk '
         /^connection [0-9]+:/ { flow = $2 - 1 }
@@ -54,7 +55,7 @@ told_by_us() {
         map(tostring) | join(" ")' "$1" | sort
 }
 
-@test "every capture: FPDUs, their alignment and their CRCs are those that another decoder found" {
+@test "every capture: FPDUs, their alignment and their CRCs agree with another decoder" {
     local text name n=0
 
     for text in "$TRACES"/*.txt; do
@@ -96,10 +97,10 @@ told_by_us() {
     run ! grep -qP '[^\x20-\x7e]' <<<"$output"
 }
 
-@test "what both ends agreed is told with the Reply" {
+@test "the agreed parameters are reported with the Reply" {
     run_here ddp-dump --json -r "$TRACES/probe-mpa.pcap"
     assert_status 0
-    # C = 1 in a Reply to a Request without it puts CRC on
+    # C = 1 in a Reply to a Request with C = 0 switches CRC on
     assert_jsonl '[.[] | select(.event == "mpa" and .kind == "reply" and .flow == 14)][0] | [.c, .crc_on]' '[true,true]'
     # R = 1: nothing is agreed
     assert_jsonl '[.[] | select(.event == "mpa" and .kind == "reply" and .r)] | map(has("crc_on"))' '[false]'
@@ -107,7 +108,7 @@ told_by_us() {
         '[true,true,false,1,1]'
 }
 
-@test "a Terminate of siw is read as RFC 5040 has it, and its deviation is named" {
+@test "a Terminate of siw is decoded as RFC 5040 requires, and its deviation is named" {
     run_here ddp-dump --json -r "$TRACES/term-badread.pcap"
     assert_status 0
     assert_jsonl '.[] | select(.opcode == 7) | [.terminate | .layer, .etype, .code, .m, .d, .r]' '[1,0,0,false,false,false]'
@@ -124,8 +125,9 @@ told_by_us() {
     assert_jsonl '[.[] | select(.event == "ddp" and (.deviations // [] | index("responder-first"))) | [.flow, .from, .msn]]' '[[0,"responder",1],[1,"responder",1]]'
 }
 
-# What Linux siw does differently from the RFCs, seen in each capture of it: how often each deviation is named, and nothing else is.
-# The three with CRCs and nothing behind them are captures in which it does all that an onlooker can see as the RFCs have it.
+# The deviations of Linux siw from the RFCs in each of its captures, with the number of reports;
+# there are no others. In the three captures with CRCs and no entry, siw does everything that a
+# capture can show according to the RFCs.
 readonly SIW_DEVIATIONS='
 ops crc-not-asked 1 invalidate-zero 2 pad-not-zero 1
 ops-rev1 crc-not-asked 1 invalidate-zero 2 pad-not-zero 1
@@ -181,7 +183,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     done
 }
 
-@test "other people's SCTP that indicates DDP is followed, and what is no DDP in it told" {
+@test "SCTP of other implementations that indicates DDP is followed, and messages that are not DDP are reported" {
     local f
 
     for f in usrsctp-unordered usrsctp-udp; do
@@ -192,7 +194,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         assert_jsonl '[.[] | select(.event == "error") | .clause]' '["RFC 5043 5.1"]'
     done
     assert_jsonl '[.[] | select(.event == "sctp") | [.over, .dst]][0]' '["udp","10.99.0.2:5001/udp:9899"]'
-    # The kernel sends PPIDs of DDP with other octets behind them, one of them in fragments.
+    # The kernel sends the PPIDs of DDP with data that is not DDP, one of the messages in fragments.
     run_here ddp-dump --json -r "$TRACES/sctp/kernel-fragments.pcap"
     assert_status 1
     assert_jsonl '[.[] | select(.event == "ddp") | [.fragments, .length, .crc]]' '[[3,3980,"good"],[3,3980,"good"]]'
@@ -204,7 +206,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_output_has 'Send L MSN 1'
 }
 
-@test "pcapng says the same as pcap" {
+@test "pcapng gives the same output as pcap" {
     local ng=$BATS_TEST_TMPDIR/ops.pcapng
 
     require_tool editcap
@@ -225,7 +227,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_status 0
     assert_jsonl '[.[] | select(.event == "ddp" and .opcode == 0)] | length' 75
     assert_jsonl '[.[] | select(.event == "ddp") | .crc] | unique' '["absent","good"]'
-    # once for a direction, not for every frame
+    # reported once for each direction, not for every frame
     assert_jsonl '[.[] | select(.event == "tcp" and .kind == "loss")] | map([.flow, .from, .why, .sync])' \
         '[[0,"initiator","snap",true],[0,"responder","snap",true],[1,"initiator","snap",true]]'
     assert_jsonl '.[-1] | [.segments, .headless, .undecoded_octets]' '[107,0,0]'
@@ -236,7 +238,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     # shellcheck disable=SC2154
     [[ $stderr =~ 'the snap length cut '[1-9][0-9]*' of them; capture whole frames, with tcpdump -s 0' ]] ||
         fail_with "standard error lacks the snap length: $stderr"
-    [[ $stderr != *--udp-port* ]] || fail_with 'the UDP port is not the reason'
+    [[ $stderr != *--udp-port* ]] || fail_with 'the message does not name the UDP port'
 }
 
 @test "an INIT ACK that the snap length cut breaks no rule" {
@@ -248,7 +250,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_output_lacks 'error:'
 }
 
-@test "a frame that was not captured is told, and the rest is decoded" {
+@test "a frame that was not captured is reported, and the rest is decoded" {
     local holed=$BATS_TEST_TMPDIR/holed.pcap
 
     require_tool editcap
@@ -260,11 +262,11 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_jsonl '.[-1] | [.segments, .crc_good, .crc_bad, .lost_octets]' '[106,106,0,1448]'
 }
 
-@test "a CRC that is wrong is told with both values and ends with 1" {
+@test "a wrong CRC is reported with both values and ends with 1" {
     local bad=$BATS_TEST_TMPDIR/bad.pcap off
 
     cp "$TRACES/rping-crc.pcap" "$bad"
-    # The CRC of the first Send, which occurs once.
+    # The CRC of the first Send, which occurs only once.
     off=$(LC_ALL=C grep -obUaP '\x28\xea\x70\xb0' "$bad" | head -n 1 | cut -d : -f 1)
     bytes 29 | dd of="$bad" bs=1 seek="$off" conv=notrunc status=none
     run_here ddp-dump --json -r "$bad"
@@ -283,7 +285,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_jsonl '.[-1] | [.event, .complete, .exit_status]' '["result",false,4]'
 }
 
-@test "what is no capture, not there or not readable ends with 4 and the reason" {
+@test "a file that is not a capture, missing or unreadable ends with 4 and the reason" {
     run_here ddp-dump -r "$IW_TOP/README.md"
     assert_status 4
     assert_stderr_has README.md
@@ -297,7 +299,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_status 4
 }
 
-@test "a file that is no capture and a damaged one are named with the reason" {
+@test "a file that is not a capture and a damaged one are named with the reason" {
     : >"$BATS_TEST_TMPDIR/empty"
     run_here ddp-dump -r "$BATS_TEST_TMPDIR/empty"
     assert_stderr_is "ddp-dump: $BATS_TEST_TMPDIR/empty: empty; expected a pcap or pcapng capture"
@@ -403,7 +405,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_has 'see pcap-filter(7)'
 }
 
-@test "a link type that is not known is named" {
+@test "an unknown link type is named" {
     local pcap=$BATS_TEST_TMPDIR/wifi.pcap
 
     { bytes d4c3b2a1 0200 0400 00000000 00000000 ffff0000 69000000; } >"$pcap"
@@ -442,8 +444,9 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     done
 }
 
-@test "a reader that has seen enough ends it without a word" {
-    # 130 lines are more than fit the buffer; a status of 0 is that of what was read until then.
+@test "a reader that closes the output ends the tool silently" {
+    # The output of 130 lines exceeds the buffer. Status 0 is the result for the frames that were
+    # read before the reader left.
     run_here bash -c "set -o pipefail; ddp-dump -r '$TRACES/write-65536.pcap' --explain | head -n 1"
     assert_status 0
     assert_stderr_is ''
@@ -469,7 +472,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_status 4
 }
 
-@test "the file that is read is never the one that is written" {
+@test "the input file is never overwritten" {
     local f=$BATS_TEST_TMPDIR/f.pcap link=$BATS_TEST_TMPDIR/link.pcap name
 
     cp "$TRACES/rping.pcap" "$f"
@@ -493,7 +496,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_output_has 'with the bits in order 1 [RFC 5040 4.8]'
     run_here ddp-dump -q --json -r "$TRACES/ops.pcap" --explain
     assert_status 0
-    # Every field says where it lies, what it says and who says so; those of an FPDU follow each other without a gap.
+    # Every field has an offset, a meaning and a clause; the fields of an FPDU are contiguous.
     assert_jsonl '[.[] | .fields // [] | .[] | (.clause | startswith("RFC ")) and .meaning != "" and has("offset")] | all' true
     assert_jsonl '[.[] | select(.event == "ddp") | .fields | map(select(has("bits") | not)) |
         [.[:-1], .[1:]] | transpose | map(.[1].offset - .[0].offset - .[0].octets)] | flatten | unique - [0, 2]' '[]'
@@ -501,7 +504,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         '["ULPDU_Length","T","L","Rsvd","Data Sink STag","Data Sink TO","RDMA Read Message Size","Data Source STag","Data Source TO","CRC"]'
 }
 
-@test "filters: an STag, a connection, what is wrong" {
+@test "filters: an STag, a connection, errors" {
     run_here ddp-dump -q --json -r "$TRACES/ops.pcap" --stag eb9c1b00
     assert_status 0
     # as target of a Write and as source of a Read
@@ -519,7 +522,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     run_here ddp-dump -q --align -r "$TRACES/read-20011.pcap"
     assert_status 0
     assert_output_has '#1 10.88.0.1:18515 > 10.88.0.2:47873 75 FPDUs'
-    # Every FPDU of siw begins a segment, and the end of most Read Responses comes in one of its own.
+    # Every FPDU of siw begins a segment. The end of most Read Responses is in a segment of its own.
     assert_output_has '              0          75   100.0 %'
     assert_output_has '              2          61    81.3 %'
     run_here ddp-dump -q --align --json -r "$TRACES/read-20011.pcap" --stream 1
@@ -527,14 +530,14 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         '[[1,"initiator",5,5,[5,0,0]],[1,"responder",75,75,[14,61,0]]]'
 }
 
-@test "live: traffic between two namespaces, Ctrl-C, totals and what was dropped" {
+@test "live: traffic between two namespaces, Ctrl-C, totals and dropped frames" {
     local shown
 
     require_raw
     net_setup
     IW_READY='listening on' serve_in left ddp-dump -i left0 -w "$BATS_TEST_TMPDIR/live.pcap" tcp port 7471
     shown=$SERVED
-    # It has given its privileges up.
+    # It has dropped its privileges.
     run_here grep CapEff "/proc/$SERVE_PID/status"
     assert_output_has 0000000000000000
     IW_READY=listening serve_in left ddp-bench --listen --once --bind "$LEFT_IP"
@@ -548,12 +551,12 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_output_has 'RDMA Write'
     assert_output_has 'crc good'
     assert_stderr_has '           0 frames that the kernel dropped'
-    # What was kept says the same again.
+    # Decoding the saved frames prints the same.
     run_here ddp-dump -q -r "$BATS_TEST_TMPDIR/live.pcap"
     assert_same_file "$OUTPUT_FILE" "$BATS_TEST_TMPDIR/serve.$shown.out"
 }
 
-@test "live: an interface that is not there, and a user who may not" {
+@test "live: a missing interface, and a user without the privilege" {
     run_here ddp-dump -i no-such-interface
     [ "$status" -eq 3 ] || assert_stderr_has "interface no-such-interface: no such interface; \`ip link\` lists them"
     [ "$status" -eq 3 ] || assert_status 4
@@ -568,7 +571,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     run_here bash -c "ddp-dump -q -r '$TRACES/write-65536.pcap' >/dev/full"
     assert_status 4
     assert_stderr_has 'standard output'
-    # All frames are written one by one, selected frames at the end.
+    # -w alone writes frames one by one; selected frames are written at the end.
     for options in '' '--stream 0'; do
         # shellcheck disable=SC2086
         run_here ddp-dump -q -r "$TRACES/write-65536.pcap" -w /dev/full $options
@@ -576,11 +579,11 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         assert_stderr_has 'ddp-dump: write /dev/full: no space left on device; '
         assert_stderr_has '; the copy is incomplete'
     done
-    # The selected frames were all decoded.
+    # All selected frames were decoded.
     [[ $stderr != *stopped* ]] || fail_with "nothing stopped: $stderr"
 }
 
-@test "a full disk under -w: where decoding stopped is told" {
+@test "a full disk under -w: the frame at which decoding stopped is reported" {
     local small=$BATS_TEST_TMPDIR/small
 
     require_root
@@ -608,7 +611,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     net_teardown
 }
 
-# The examples as printed in the page; each is one command line, which may go on over several lines.
+# The examples as printed in the page; each is one command line, which may span several lines.
 @test "the examples of the man page run" {
     local n=0 example
 
@@ -623,7 +626,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     [ $n -eq 4 ]
 }
 
-@test "every key of the JSON output stands in the man page" {
+@test "every key of the JSON output is in the man page" {
     local f key
 
     for f in rping-p2p term-badread ucmatose write-20011-crc sctp/kernel-fragments sctp/usrsctp-udp transfer/write-tcp transfer/send-udp; do
@@ -636,7 +639,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     done <"$BATS_TEST_TMPDIR/keys"
 }
 
-# The transfers of a directory with three small files, by each transport.
+# Transfers of a directory with three small files, over each transport.
 @test "control messages of a transfer get a second line, over TCP and over SCTP" {
     run_here ddp-dump -q -r "$TRACES/transfer/write-tcp.pcap"
     assert_status 0
@@ -659,7 +662,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     run_here ddp-dump -q -x -r "$TRACES/transfer/write-tcp.pcap" --stag d577c3b1
     assert_status 0
     assert_output_has '    0000  00 31 0a 32 0a 33 0a 34  0a 35 0a 36 0a 37 0a 38  .1.2.3.4.5.6.7.8'
-    # A pack: before each file one octet.
+    # In a pack each file is preceded by one octet.
     want=$(seq 1 2000 | od -An -v -tx1 | tr -d ' \n')
     run_here ddp-dump -q -x --json -r "$TRACES/transfer/write-tcp.pcap"
     assert_jsonl "[.[] | select(.opcode == 0)] | map(.payload | contains(\"$want\"))" '[true]'
@@ -680,11 +683,11 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_output_has 'Send L MSN 1 MO 0'
     run capinfos -t "$ng"
     assert_output_has pcapng
-    # Only the frames of the segments that name the STag.
+    # Only the frames whose segments name the STag.
     run_here ddp-dump -q -r "$TRACES/transfer/write-tcp.pcap" --stag d577c3b1 -w "$ng"
     diff <(tshark -r "$TRACES/transfer/write-tcp.pcap" -Y 'frame.number == 16' -T fields -e frame.time_epoch -e tcp.len) \
         <(tshark -r "$ng" -T fields -e frame.time_epoch -e tcp.len) || fail_with 'frame 16 (<) and the copy (>) differ'
-    # Any other name: pcap, with the same times.
+    # Any other file name: pcap, with the same timestamps.
     run_here ddp-dump -q -r "$all" -w "$BATS_TEST_TMPDIR/all.pcap"
     run capinfos -t "$BATS_TEST_TMPDIR/all.pcap"
     assert_output_has nanosecond

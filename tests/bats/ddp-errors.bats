@@ -1,24 +1,25 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Transfers over lines with errors, after interruptions, and with few descriptors, one fault at a time.
+# Transfers over links with errors, after interruptions, and with few descriptors, one fault at a
+# time.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
 load lines
 
-# --- what an interruption leaves ---
+# --- after an interruption ---
 
-# 2 MB of a file are in its temporary.
+# True when 2 MB of a file are in its temporary.
 part_has_data() {
     [ -n "$(find dst -name '.iw-*.part' -printf '%b\n' | awk '$1 * 512 > 2000000')" ]
 }
 
-# interrupted FILE: a part of it stays at the listener, which has ended
+# interrupted FILE: leaves a part of it at the listener, which has ended
 interrupted() {
     local pid ended=0
 
@@ -26,17 +27,17 @@ interrupted() {
     bad_line tcp hold=5000000
     ddp-send --redial 0 -p "$LINE" "$1" 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    wait_until 10 harmed || fail_with 'the line did not hold anything'
+    wait_until 10 harmed || fail_with 'the relay has not stopped forwarding'
     wait_until 10 part_has_data || fail_with 'nothing is stored'
     kill -KILL $pid
     wait $pid || ended=$?
     [ "$ended" -eq 137 ] || fail_with "the client ended by itself, with status $ended"
     serve_end "$LINE_SERVED"
     serve_end $((LINE_SERVED - 1)) KILL
-    [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'nothing was left to begin with'
+    [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'the interrupted transfer left nothing to resume'
 }
 
-@test "what an interrupted transfer left of another version of a file stays" {
+@test "the partial file of another version of the source stays" {
     mkdir old new
     random_file old/big 9M
     random_file new/big 9M
@@ -53,7 +54,7 @@ interrupted() {
     assert_no_leftovers
 }
 
-@test "what an earlier transfer left of a file that is there already is removed" {
+@test "the partial file of a file that is already complete is removed" {
     random_file src/big 9M
     interrupted src/big
     cp -p src/big dst/big
@@ -63,9 +64,9 @@ interrupted() {
     assert_no_leftovers
 }
 
-# --- errors of the line ---
+# --- link errors ---
 
-@test "an error of the line that the CRC finds: the connection is set up again, and all arrives" {
+@test "after a CRC error the connection is set up again, and everything arrives" {
     local at
 
     make_tree

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The examples of ddp-send(1) and ddp-recv(1), and the recipes of iwarp-tools(7), as the pages print them. They use the default
-# port, therefore a network of their own.
+# The examples of ddp-send(1) and ddp-recv(1), and the recipes of iwarp-tools(7), as the pages print
+# them. They use the default port, so they run in a network of their own.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -32,7 +32,7 @@ setup() {
     printf x >project/.git/x
 }
 
-# The commands of a page's examples, one a line.
+# The commands in the examples of a page, one per line.
 examples() {
     sed -n '/^\.SH EXAMPLES/,/^\.SH STANDARDS/p' "$IW_TOP/man/$1" | sed -n 's/\\-/-/g; s/^\$ //p'
 }
@@ -41,7 +41,7 @@ examples() {
     require_localhost
     local line n=0
 
-    # In a namespace it is root, also for an ordinary user.
+    # In a user namespace an ordinary user appears as root.
     serve_in left ddp-recv --delete --owner --owner-from-anyone --xattr incoming
     while IFS= read -r line; do
         case $line in *--listen*) continue ;; esac
@@ -99,7 +99,8 @@ examples() {
     assert_same_file project/x.c got/incoming/project/x.c
 }
 
-# recipe LINE: a line of iwarp-tools(7). What is typed on "server" runs in the other namespace.
+# recipe LINE: prints a line of iwarp-tools(7). Commands typed on "server" run in the other
+# namespace.
 recipe() {
     local command=${1#* }
 

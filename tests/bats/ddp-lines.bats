@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Transfers over bad lines, one fault at a time, where time matters: silence, little throughput, little memory. Errors of the line and what an
-# interruption leaves: ddp-errors.bats. The seeded mixture of all of them: faults.bats.
+# Transfers over bad links, one fault at a time, where time matters: silence, low throughput, little
+# memory. Link errors and interruptions are in ddp-errors.bats, seeded mixtures of all faults in
+# faults.bats.
 
 # bats file_tags=waits
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2153
 
 load helpers
@@ -16,7 +17,7 @@ now_ms() {
     echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
-# ended_within MS SINCE: the last command ended in that time
+# ended_within MS SINCE: the last command ended within that time
 ended_within() {
     local took=$(($(now_ms) - $2))
 
@@ -45,7 +46,7 @@ ended_within() {
 
 # --- silence ---
 
-# silent TCP|UDP push|pull JOBS: the line goes dead, for new connections too
+# silent TCP|UDP push|pull JOBS: the link goes dead, also for new connections
 silent() {
     local since there=(-p "$PORT") here=(-p "$LINE")
 
@@ -63,16 +64,16 @@ silent() {
         bad_line "$1" dead=3000000
         run_here ddp-recv "${here[@]}" -j "$3" --timeout 2s 127.0.0.1:t dst
     fi
-    harmed || fail_with 'the line did not go dead'
+    harmed || fail_with 'the link did not go dead'
     [ "$status" -eq 4 ] || [ "$status" -eq 1 ] || fail_with "status $status"
     [ -n "$stderr" ] || fail_with 'no reason'
     since=$(stat -c %Y "$BATS_TEST_TMPDIR/serve.$LINE_SERVED.out")
-    [ $(($(date +%s) - since)) -le 7 ] || fail_with "it ended $(($(date +%s) - since)) s after the line went dead"
+    [ $(($(date +%s) - since)) -le 7 ] || fail_with "it ended $(($(date +%s) - since)) s after the link went dead"
     serve_end "$LINE_SERVED"
     serve_end $((LINE_SERVED - 1))
 }
 
-@test "a dead line is noticed within three times --timeout, over tcp" {
+@test "a dead link is detected within three times --timeout, over tcp" {
     make_tree
     random_file src/t/huge 20M
     silent tcp push 1
@@ -80,7 +81,7 @@ silent() {
     silent tcp pull 4
 }
 
-@test "a dead line is noticed within three times --timeout, over SCTP in udp" {
+@test "a dead link is detected within three times --timeout, over SCTP in udp" {
     make_tree
     random_file src/t/huge 20M
     silent udp push 1
@@ -88,7 +89,7 @@ silent() {
     silent udp pull 4
 }
 
-@test "a client that died silently, and the same command at once: it goes on, and nothing is left behind" {
+@test "the same command after the silent death of a client resumes at once, and nothing is left" {
     local pid
 
     random_file src/big 40M
@@ -96,7 +97,7 @@ silent() {
     bad_line tcp hold=26000000
     ddp-send -p "$LINE" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    wait_until 10 harmed || fail_with 'the line did not hold the first one'
+    wait_until 10 harmed || fail_with 'the relay has not stopped the first connection'
     sleep 0.2
     kill -KILL $pid
     run_here ddp-send --json -p "$LINE" src/big 127.0.0.1:
@@ -112,7 +113,7 @@ silent() {
 # --- little throughput ---
 
 # bats test_tags=all
-@test "a slow line is not taken for a dead one, in any mode" {
+@test "a slow link is not mistaken for a dead one, in any mode" {
     local mode
 
     random_file src/f 300000
@@ -129,7 +130,7 @@ silent() {
 
 # --- little memory ---
 
-# The address sanitizer reserves terabytes of addresses.
+# The address sanitizer reserves terabytes of address space.
 require_limit_of_memory() {
     prlimit --as=100000000 ddp-send --version >/dev/null 2>&1 || skip 'needs prlimit: these tools do not start with 100 MB of addresses'
 }
@@ -157,7 +158,7 @@ require_limit_of_memory() {
     done
 }
 
-@test "without memory for a chunk both sides say so, and neither waits for ever" {
+@test "without memory for a chunk both sides report that, and neither waits for ever" {
     local kib since ends=0
 
     require_limit_of_memory
@@ -177,7 +178,8 @@ require_limit_of_memory() {
     [ "$ends" -gt 0 ] || fail_with 'memory was never short'
 }
 
-# push_rate [OPTION...]: sends src/$TREE; sets $rate to the sink's octets over the time of the transfer, in kb/s
+# push_rate [OPTION...]: sends src/$TREE; sets $rate to the sink's octets divided by the time of the
+# transfer, in kb/s
 push_rate() {
     local port
 
@@ -190,8 +192,8 @@ push_rate() {
     rate=$(jq -s '[.[]|select(.event=="result")] | last | .moved_octets * 8000000 / .duration_ns | floor' <<<"$output")
 }
 
-# pace KBPS [OPTION...]: the rate is at most 5 % above the limit, and near it. A busy machine can be slower than the
-# limit: then the same transfer without a limit is not much faster than the limit either.
+# pace KBPS [OPTION...]: the rate is at most 5 % above the limit, and near it. A busy machine can be
+# slower than the limit: then the same transfer without a limit must not be much faster either.
 pace() {
     local limit=$1 rate limited try own=()
     shift
@@ -212,7 +214,7 @@ pace() {
 @test "--bwlimit holds for a file that is smaller than a chunk, and a rate in rsync's unit is questioned" {
     random_file src/f 500000
     serve_here ddp-recv --once -p "$PORT" dst
-    # 500,000 octets at 400 kb/s: 10 s.
+    # 500,000 octets at 400 kb/s take 10 s.
     run_here ddp-send -p "$PORT" --bwlimit 400k --json src/f 127.0.0.1:
     assert_status 0
     assert_jsonl '[.[] | select(.event == "result") | .duration_ns][0] | . > 9500000000 and . < 13000000000' true
@@ -229,7 +231,7 @@ pace() {
     for ((i = 0; i < 1000; i++)); do head -c 2000 /dev/zero | tr '\0' x >src/all/many/$i; done
     random_file src/all/large 8M
     for j in 1 4; do
-        # A low limit for small files: also a slow machine would exceed it without the limiter.
+        # Small files get a low limit, which even a slow machine would exceed without the limiter.
         TREE=all/many
         pace 8000 -j $j
         TREE=all/large
@@ -237,7 +239,7 @@ pace() {
         TREE=all
         pace 40000 -j $j
     done
-    # The receiver's own limit, also on windows that a pack fills only in part.
+    # The receiver's own limit also applies to windows that a pack only partly fills.
     SINK_LIMIT=40000k
     pace 40000
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-recv as a server of many senders, its target against what peers, disks and signals do, and ddp-recv pulling from ddp-send --listen.
+# ddp-recv as a server of many senders, its target directory under the actions of peers, disks and
+# signals, and ddp-recv pulling from ddp-send --listen.
 
 # bats file_tags=beside
 
@@ -33,14 +34,14 @@ assert_no_parts() {
     local left
 
     left=$(find "$1" -name '.iw-*')
-    [ -z "$left" ] || fail_with "left behind: $left"
+    [ -z "$left" ] || fail_with "files left: $left"
 }
 
 no_parts() {
     [ -z "$(find "$1" -name '.iw-*')" ]
 }
 
-# More than so many KiB have arrived.
+# has_kib N: more than N KiB have arrived
 has_kib() {
     [ "$(du -ks --apparent-size dst | cut -f 1)" -gt "$1" ]
 }
@@ -76,7 +77,7 @@ some_parts() {
     assert_no_parts dst
 }
 
-@test "pulling: nothing outside the served directory can be had" {
+@test "pulling: no file outside the served directory can be fetched" {
     mkdir src/sub outside
     printf secret >outside/s
     ln -s ../outside/s src/link
@@ -105,7 +106,7 @@ some_parts() {
     assert_equal "$(cat dst/inside)" inner
 }
 
-@test "links planted in the target lead nowhere" {
+@test "links planted in the target are not followed out of it" {
     mkdir -p src/tree outside
     printf evil >src/tree/f
     printf evil >src/g
@@ -114,7 +115,7 @@ some_parts() {
     ln -s ../outside dst/rel
     ln -s "$PWD/outside/f" dst/g
     listen
-    # The directory of that name is a link out.
+    # The directory of that name is a link that leads outside.
     push src/tree 127.0.0.1:
     assert_status 1
     push src/g 127.0.0.1:rel/f
@@ -133,7 +134,7 @@ some_parts() {
     assert_equal "$(ls -A outside)" f
 }
 
-@test "many senders at once, while one sends garbage, one says nothing and one stops in mid-file" {
+@test "many senders at once, while one sends garbage, one is silent and one stops in the middle of a file" {
     local i pids=() staller
 
     for i in 1 2 3 4 5 6; do
@@ -141,7 +142,7 @@ some_parts() {
     done
     random_file src/slow 64M
     listen --timeout 60s
-    # Garbage in place of an MPA Request, half of one, nothing at all.
+    # Garbage instead of an MPA Request, half of a Request, no octet at all.
     (printf 'GET / HTTP/1.0\r\n\r\n' >&5; sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
     pids+=($!)
     (printf 'MPA ID Req Frame' >&5; sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
@@ -161,7 +162,7 @@ some_parts() {
         assert_same_file src/f$i dst/f$i
     done
     kill -CONT $staller
-    wait $staller || fail_with 'the one that had stopped failed'
+    wait $staller || fail_with 'the transfer of the stopped sender failed'
     assert_same_file src/slow dst/slow
     kill "${pids[@]}" 2>/dev/null || true
     serve_end
@@ -181,25 +182,26 @@ some_parts() {
     assert_equal "$(cat dst/big)" old
     ddp-send -p "$PORT" --bwlimit 200M src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    # More than the first can have left.
+    # More than the first sender can have left.
     wait_until 10 has_kib 30000 || fail_with 'nothing arrives'
     kill -STOP $pid
-    wait_until 15 grep -q 'nothing was heard from the peer for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'it is not given up'
+    wait_until 15 grep -q 'nothing was heard from the peer for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'the listener does not abandon the sender'
     kill -KILL $pid
     assert_equal "$(cat dst/big)" old
-    # The server serves on.
+    # The server continues to serve.
     push --force src/big 127.0.0.1:
     assert_status 0
     assert_same_file src/big dst/big
     assert_no_parts dst
 }
 
-# in_mount CMD...: in the mount namespace of the server
+# in_mount CMD...: runs CMD in the mount namespace of the server
 in_mount() {
     nsenter -t "$SERVE_PID" -m "$@"
 }
 
-# serve_small SIZE [OPTION...]: a receiver with a small file system of its own, which it alone sees
+# serve_small SIZE [OPTION...]: starts a receiver on a small file system of its own, which no other
+# process sees
 serve_small() {
     local size=$1
     shift
@@ -213,7 +215,7 @@ has_part() {
     [ "$(in_mount du -ms "$PWD/dst" | cut -f 1)" -ge 2 ]
 }
 
-# push_until_full [OPTION...]: another file takes the space while src/big is sent
+# push_until_full [OPTION...]: sends src/big while another file takes the free space
 push_until_full() {
     (
         wait_until 10 has_part
@@ -225,7 +227,7 @@ push_until_full() {
     assert_stderr_has 'big: the peer says: cannot write: no space left on device; '
 }
 
-@test "a full disk fails the file with its reason, and the same command goes on when there is room" {
+@test "a full disk fails the file with its reason, and the same command resumes when there is space" {
     random_file src/big 12M
     serve_small 16M
     for mode in write read send; do
@@ -235,7 +237,7 @@ push_until_full() {
             fail_with 'the partial file is not named'
         in_mount test -e "$PWD/dst/${BASH_REMATCH[1]}" || fail_with 'it is not there'
         assert_output_has '1 FAILED'
-        # Not enough for the whole file, but for the part that is missing.
+        # The free space is not enough for the whole file, but for the missing part.
         in_mount bash -c "rm $PWD/dst/filler && fallocate -l 2M $PWD/dst/filler"
         push -m $mode --force --json src/big 127.0.0.1:
         assert_status 0
@@ -255,7 +257,7 @@ push_until_full() {
     serve_end
     serve_here ddp-send --listen --bwlimit 40M -p "$PORT" src
     for option in '' --no-keep-partial; do
-        # One signal: a second one would end it at once.
+        # timeout --foreground sends one signal; a second one would end the tool at once.
         run_here timeout --foreground -s TERM 0.8 ddp-recv $option -p "$PORT" 127.0.0.1:big dst
         assert_stderr_has interrupted
         if [ -z "$option" ]; then
@@ -286,7 +288,7 @@ push_until_full() {
     random_file src/fits 4M
     push src/fits 127.0.0.1:
     assert_status 0
-    # The new one needs space beside the old one.
+    # The new file needs space in addition to the old one.
     push --force src/fits 127.0.0.1:
     assert_status 1
     assert_stderr_has 'needs 4.0 MiB'
@@ -305,7 +307,7 @@ push_until_full() {
     assert_status 0
 }
 
-@test "--delete says that it removed nothing when no directory is fetched" {
+@test "--delete reports that it removed nothing when no directory is fetched" {
     mkdir src/d
     printf 1 >src/d/f
     printf 1 >src/f
@@ -319,7 +321,7 @@ push_until_full() {
     pull --delete --yes 127.0.0.1:d/ dst/d
     assert_status 0
     assert_stderr_is ''
-    # It may have been a directory.
+    # A missing source may have been a directory: nothing is removed.
     pull --delete --yes 127.0.0.1:nosuch dst
     assert_status 1
     assert_stderr_is 'ddp-recv: nosuch: the peer says: cannot open it: no such file or directory'
@@ -339,7 +341,7 @@ push_until_full() {
     assert_status 0
 }
 
-@test "what is no regular file is not replaced" {
+@test "only a regular file is replaced" {
     printf 1 >src/fifo
     printf 1 >src/dir
     mkfifo dst/fifo
@@ -348,7 +350,7 @@ push_until_full() {
     push src/fifo 127.0.0.1:
     assert_status 1
     assert_stderr_has 'the target is a named pipe, not a regular file'
-    [ -p dst/fifo ] || fail_with 'dst/fifo is no pipe any more'
+    [ -p dst/fifo ] || fail_with 'dst/fifo is not a pipe any more'
     push src/dir 127.0.0.1:
     assert_status 1
     assert_stderr_has 'at the target, dir is a directory, not a file; remove it, or name another target'
@@ -379,7 +381,7 @@ push_until_full() {
     assert_status 1
     assert_stderr_is "ddp-send: src/d/f: the peer says: $special named pipe, not a regular file"
     [ -L dst/f ] || fail_with 'dst/f is not a link any more'
-    # A link may replace it.
+    # A link may replace a link.
     ln -sf other src/d/f
     push src/d/ 127.0.0.1:
     assert_status 0
@@ -460,7 +462,7 @@ EOF
     assert_stderr_is 'ddp-recv: d: a directory cannot be written to standard output; name one file, or give a directory as TARGET'
 }
 
-@test "of a directory that is fetched to standard output, no file arrives there" {
+@test "a directory is not fetched to standard output" {
     mkdir src/d
     # Files of that size are not sent in packs.
     random_file src/large 2M
@@ -493,7 +495,7 @@ EOF
     assert_output_is 2
 }
 
-@test "of two fetched files with one name, the second is refused by name" {
+@test "of two fetched files with the same name, the second is refused by name" {
     mkdir src/q
     echo first >src/f
     echo later >src/q/f
@@ -576,7 +578,7 @@ EOF
     serve_end
     assert_status 0
     random_file src/big 64M
-    # During a transfer: the listener completes it first.
+    # During a transfer, the listener completes it before it ends.
     listen
     ddp-send -p "$PORT" --bwlimit 400M src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
     pid=$!
@@ -587,7 +589,7 @@ EOF
     assert_status 0
     assert_same_file src/big dst/big
     rm dst/big
-    # Stuck: not for longer than the time it allows.
+    # If the transfer is stuck, the listener waits at most for its --timeout.
     listen --timeout 3s
     ddp-send -p "$PORT" --bwlimit 400M src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
     pid=$!
@@ -600,7 +602,7 @@ EOF
     [ ! -e dst/big ] || fail_with 'dst/big exists'
 }
 
-@test "who reads standard output slowly is waited for, longer than --timeout" {
+@test "the listener waits for a slow reader of standard output, longer than --timeout" {
     random_file stream 30M
     IW_READY='listening on' serve_here bash -c "ddp-recv --timeout 1s -p $PORT - | { sleep 2.5; cat >slow.out; }"
     IW_STDIN=stream push --timeout 1s - 127.0.0.1:
@@ -609,7 +611,7 @@ EOF
     assert_same_file stream slow.out
 }
 
-@test "who reads standard output and goes away fails the transfer" {
+@test "a reader that closes standard output fails the transfer" {
     random_file stream 30M
     IW_READY='listening on' serve_here bash -c "ddp-recv -p $PORT - | head -c 1000 >/dev/null; exit \${PIPESTATUS[0]}"
     IW_STDIN=stream push - 127.0.0.1:
@@ -643,7 +645,7 @@ EOF
     printf data >file
     IW_READY='listening on' serve_here ddp-recv -q -t udp -p "$PORT" --udp-port 0 dst
     udp=$(sed -n 's/.*UDP port \([0-9]*\).*/\1/p' "$BATS_TEST_TMPDIR/serve.$SERVED.out")
-    [ "${udp:-9899}" -ne 9899 ] || fail_with 'the default port, or none'
+    [ "${udp:-9899}" -ne 9899 ] || fail_with 'the listener uses the default port, or none'
     run_here ddp-send -t udp -p "$PORT" --udp-port "$udp" file 127.0.0.1:
     assert_status 0
     assert_equal "$(cat dst/file)" data
@@ -656,7 +658,7 @@ EOF
     assert_status 2
 }
 
-@test "no event is written where the data go: a usage error with - or --from has none" {
+@test "no event is written to the output of the data: a usage error with - or --from has none" {
     run_here ddp-recv --json 127.0.0.1:a -
     assert_status 2
     assert_output_is ''
@@ -684,7 +686,7 @@ EOF
     assert_output_has 'files:       1 would be sent, 0 unchanged'
 }
 
-@test "usage errors, and what cannot be, with their status" {
+@test "usage errors, and impossible requests, with their status" {
     run_here ddp-recv
     assert_status 2
     run_here ddp-recv 127.0.0.1:x
@@ -713,7 +715,7 @@ EOF
     assert_status 3
 }
 
-@test "a listener without --bind says that it is for this machine alone, and is" {
+@test "a listener without --bind serves only this machine, and reports that" {
     listen
     wait_until 5 grep -q "listening on 127.0.0.1:$PORT, for this machine only" "$BATS_TEST_TMPDIR/serve.$SERVED.out"
     serve_end
@@ -735,7 +737,7 @@ EOF
     assert_stderr_has 'ddp-recv: f: cannot create a temporary file in dst: permission denied; user 65534 needs write permission there'
     assert_stderr_has 'ddp-recv: sub: cannot create the directory: permission denied'
     assert_stderr_has 'ddp-recv: sub/g: cannot create its directory: permission denied'
-    # The pack has one text, which is not true of all three.
+    # The pack fails as a whole, with one reason, which does not apply to all three files.
     serve_end
     assert_stderr_has 'f: the peer says: permission denied'
     assert_stderr_has 'sub/g: the peer says: permission denied'

@@ -1,15 +1,22 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Interrupted transfers that the same command resumes: processes are killed at random moments, and connections are cut.
+# Interrupted transfers that the same command resumes: processes are killed at random times, and
+# connections are cut.
 #
-#   IW_KILLS=200 IW_KILL_SIZE=1G IW_KILL_FILES=5000 IW_KILL_WITHIN=2000 IW_KILL_RATE=40G   kills, the large file's size, small files, ms
-#   that a run has at most before it is killed, its --bwlimit; by default few, small, 400 and 1G, so that most kills hit a running
-#   transfer. IW_SEED chooses the moments.
+#   IW_KILLS=200          kills
+#   IW_KILL_SIZE=1G       size of the large file
+#   IW_KILL_FILES=5000    number of small files
+#   IW_KILL_WITHIN=2000   the longest time in ms that a run has before it is killed
+#   IW_KILL_RATE=40G      --bwlimit of a run
+#   IW_SEED               determines the times of the kills
+#
+# The defaults are a few kills, small sizes, 400 ms and 1G, so that most kills interrupt a running
+# transfer.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -44,7 +51,7 @@ make_mixed_tree() {
     done
 }
 
-# Every file at the target that has its name is whole: what is torn has another name.
+# Every file with its final name at the target is complete; partial files have other names.
 assert_none_torn() {
     local torn
 
@@ -53,7 +60,7 @@ assert_none_torn() {
     [ -z "$torn" ] || fail_with "torn: $torn"
 }
 
-# await_killed PID source|sink: the source dies of the signal, or fails for want of its sink.
+# await_killed PID source|sink: the source dies of the signal, or fails because its sink died
 await_killed() {
     local expected=137
 
@@ -63,13 +70,13 @@ await_killed() {
     assert_equal "$status" $expected "$2 killed"
 }
 
-# More than so many KiB have arrived.
+# has_kib N: more than N KiB have arrived
 has_kib() {
     [ "$(du -ks --apparent-size dst | cut -f 1)" -gt "$1" ]
 }
 
-# push_started KIB OPTION...: sends src/f in the background, as $pid, and returns when more than KIB KiB are stored; fails the test after
-# 10 s.
+# push_started KIB OPTION...: sends src/f in the background, as $pid, and returns when more than KIB
+# KiB are stored; fails the test after 10 s
 push_started() {
     local kib=$1
 
@@ -79,19 +86,20 @@ push_started() {
     wait_until 10 has_kib "$kib" || fail_with "at most $kib KiB arrived within 10 s" "$(cat send.err)"
 }
 
-# push_ended: waits until the sender of push_started ends. Sets $status, $output and $stderr, as run_here does.
+# push_ended: waits until the sender of push_started ends; sets $status, $output and $stderr, as
+# run_here does
 push_ended() {
     status=0
     wait "$pid" || status=$?
     output=$(cat send.out) stderr=$(cat send.err)
 }
 
-# File octets that were moved, as reported by the process that survived.
+# The file octets moved, as reported by the surviving process.
 moved_octets() {
     jq -nR '[inputs | fromjson? | select(.event == "result") | .moved_octets] | add // 0' <"$1"
 }
 
-@test "killed at random moments, on either side, the same command ends with the same tree" {
+@test "after kills at random times, on either side, the same command completes the same tree" {
     local n pid moved=0 once total rounds=0 hits=0 options status_wanted after survivor whole=yes
     local IW_SERVE_TIMEOUT=3000 IW_TIMEOUT=120
 
@@ -106,7 +114,7 @@ moved_octets() {
     serve_end
     for ((n = 0; n < IW_KILLS; n++)); do
         options="--redial 0 --bwlimit $IW_KILL_RATE $([ $((n % 3)) -eq 2 ] && echo '-j 3' || true)"
-        # A round ends with its sixth kill, or earlier where a run came to its end before its kill.
+        # A round ends with its sixth kill, or earlier if a transfer completes before its kill.
         if [ $((n % 6)) -eq 0 ] || [ -n "$whole" ]; then
             rm -rf dst/t dst/.iw-*
             rounds=$((rounds + 1))
@@ -117,7 +125,8 @@ moved_octets() {
         pid=$!
         after=$((RANDOM % IW_KILL_WITHIN))
         sleep "$(printf '%d.%03d' $((after / 1000)) $((after % 1000)))"
-        # Killed before its end, the source dies of it (137); a killed sink fails it (4).
+        # If killed before its end, the source dies of the signal (137); the death of the sink makes
+        # it fail (4).
         if [ $((n % 2)) -eq 0 ]; then
             kill -KILL $pid 2>/dev/null || true
             status_wanted=137
@@ -148,7 +157,7 @@ moved_octets() {
     echo "# $IW_KILLS kills, $hits of running transfers, in $rounds rounds of $total octets; $((moved - rounds * once)) octets sent again" >&3
 }
 
-@test "what arrived is not sent again, whoever was killed, in every mode" {
+@test "stored octets are not sent again after a kill of either side, in every mode" {
     local mode moved side
 
     random_file src/f 100M
@@ -175,7 +184,7 @@ moved_octets() {
     done
 }
 
-@test "over udp, too, the same command goes on with what is there" {
+@test "over udp, too, the same command resumes" {
     local there moved side
 
     there=(-t udp -p "$PORT" --udp-port "$(free_port)")
@@ -201,7 +210,7 @@ moved_octets() {
     done
 }
 
-@test "a source that changed meanwhile begins anew" {
+@test "a source that changed meanwhile is sent from the start" {
     random_file src/f 100M
     listen
     ddp-send -p "$PORT" --bwlimit 400M src/f 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
@@ -211,7 +220,7 @@ moved_octets() {
     await_killed $pid source
     touch -r src/f stamp
     printf changed | dd of=src/f conv=notrunc status=none
-    # Even the old time does not hide it.
+    # Restoring the old modification time does not hide the change.
     touch -r stamp src/f
     push --json src/f 127.0.0.1:
     assert_status 0
@@ -219,12 +228,12 @@ moved_octets() {
     assert_same_file src/f dst/f
 }
 
-@test "a connection lost in mid-file costs its ranges, not the transfer" {
+@test "a connection lost in the middle of a file costs its ranges, not the transfer" {
     require_root
     random_file src/f 100M
     listen
     push_started 15000 -j 3 --bwlimit 400M --json
-    # One of the three, cut by the kernel.
+    # Cut one of the three connections in the kernel.
     local victim
     victim=$(ss -Htn state established "( dport = :$PORT )" | awk 'NR == 2 { sub(/.*:/, "", $3); print $3 }')
     ss -K "( sport = :$victim and dport = :$PORT )" >/dev/null 2>&1 || skip 'needs root: this kernel does not let ss -K cut connections'
@@ -274,12 +283,13 @@ moved_octets() {
     assert_equal "$(grep -o 'start [a-z]* *[a-z]* again' send.err)" 'start the listener again'
 }
 
-# Of a result: the octets that were moved more than the file has.
+# From a result: the octets that were moved in addition to the size of the file.
 octets_again() {
     jq -s '[.[] | select(.event=="result")][0].moved_octets - 25165824' <<<"$output"
 }
 
-# relayed TRANSPORT push|pull OPTION...: 24 MiB through a relay that cuts everything after 8 and after 16 MiB. Windows are 8 MiB.
+# relayed TRANSPORT push|pull OPTION...: 24 MiB through a relay that cuts all connections after 8
+# and after 16 MiB; windows are 8 MiB
 relayed() {
     local t=$1 way=$2 listener relay again there here
     shift 2
@@ -307,7 +317,7 @@ relayed() {
     assert_same_file src/f dst/f
     assert_equal "$(find dst -name '.iw-*')" ''
     assert_jsonl '[.[] | select(.event=="result")][0] | [.complete, .files_done, .files_same, .files_failed, .redials > 1]' '[true,1,0,0,true]'
-    # The listener had one transfer, and knows its end.
+    # The listener saw one transfer, and reports its end.
     wait_served
     assert_status 0
     assert_jsonl '[.[] | select(.event=="result")] | [length, .[0].complete, .[0].files_failed]' '[1,true,0]'
@@ -317,7 +327,7 @@ relayed() {
     serve_end $((SERVED - 1))
 }
 
-@test "a lost connection is set up again and costs what was under way, pushing and pulling" {
+@test "a lost connection is set up again and costs only the data in flight, pushing and pulling" {
     command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     random_file src/f 24M
     relayed tcp push
@@ -335,7 +345,7 @@ relayed() {
     relayed udp push -j 3
 }
 
-@test "a lost connection of a tree costs no file, and --redial 0 makes it the end" {
+@test "a lost connection of a tree costs no file; with --redial 0 it ends the transfer" {
     command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     local relay i
 
@@ -364,7 +374,7 @@ relayed() {
     assert_status 4
 }
 
-@test "a listener that does not know a transfer any more says so" {
+@test "a listener that no longer knows a transfer reports that" {
     command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     local relay pid first
 
@@ -385,7 +395,7 @@ relayed() {
     assert_stderr_has 'the listener no longer knows this transfer, for example after a restart: run the command again to resume'
 }
 
-@test "Ctrl-C says that the same command resumes, when something was kept" {
+@test "after Ctrl-C the tool reports that the same command resumes, if octets were kept" {
     require_tool python3
     random_file src/f 40M
     serve_here ddp-recv -p "$PORT" dst
@@ -394,14 +404,14 @@ relayed() {
         wait_until 10 bash -c 'compgen -G "dst/.iw-*.journal" >/dev/null && [ "$(du -sm dst | cut -f 1)" -ge 5 ]'
         kill -INT "$(cat pid)"
     ) 3>&- &
-    # The shell has its background commands ignore SIGINT.
+    # A shell makes its background commands ignore SIGINT.
     run_here python3 -c '
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 open("pid", "w").write(str(os.getpid()))
 os.execvp(sys.argv[1], sys.argv[1:])' ddp-send -p "$PORT" --bwlimit 40M src/f 127.0.0.1:
     [[ $stderr =~ [0-9.]+\ MiB\ stored\ so\ far\ stay\ at\ the\ target:\ run\ the\ same\ command\ again\ to\ resume ]] ||
-        fail_with 'it does not say so'
+        fail_with 'the message is missing'
     assert_equal "$(grep -c 'run the same command' <<<"$stderr")" 1
     run_here ddp-send --json -p "$PORT" src/f 127.0.0.1:
     assert_status 0
@@ -417,7 +427,8 @@ os.execvp(sys.argv[1], sys.argv[1:])' ddp-send -p "$PORT" --bwlimit 40M src/f 12
     printf four >src/t/small
     ln -s small src/t/link
     serve_here ddp-recv --json -p "$PORT" dst
-    # In which order a directory is sent is not known: these are there before the interruption.
+    # The order in which a directory is sent is unknown, so these files are sent before the
+    # interruption.
     push src/t 127.0.0.1:
     assert_status 0
     random_file src/t/big 12M

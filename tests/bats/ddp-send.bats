@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-send pushing to a listening ddp-recv: every mode and size, streams, odd names, scp's rules, and what goes wrong at the source.
+# ddp-send pushing to a listening ddp-recv: every mode and size, streams, unusual names, scp's
+# rules, and errors at the source.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -16,7 +17,7 @@ setup() {
     PORT=$(free_port)
 }
 
-# A listener on dst; options may follow.
+# Starts a listener on dst, with the given options.
 listen() {
     serve_here ddp-recv -p "$PORT" "$@" dst
 }
@@ -25,12 +26,12 @@ push() {
     run_here ddp-send -p "$PORT" "$@"
 }
 
-# Nothing temporary is left below a directory.
+# No temporary is left below the directory.
 assert_no_parts() {
     local left
 
     left=$(find "$1" -name '.iw-*')
-    [ -z "$left" ] || fail_with "left behind: $left"
+    [ -z "$left" ] || fail_with "files left: $left"
 }
 
 mode_and_time() {
@@ -76,7 +77,8 @@ mode_and_time() {
     done
 }
 
-# What FILE holds that is not zero: a line of offset and octets for each of its extents. Reading holes takes as long as reading data.
+# data_of FILE: prints a line of offset and octets for each part of FILE that is not zero. Reading
+# holes takes as long as reading data.
 data_of() {
     python3 - "$1" <<'END'
 import os, sys
@@ -95,15 +97,15 @@ while at < end:
 END
 }
 
-@test "a sparse file of 5 GiB stays sparse and moves what it holds" {
+@test "a sparse file of 5 GiB stays sparse, and only its data moves" {
     local mode
 
     require_tool python3
     truncate -s 5G src/sparse
-    # On both sides of where 32 bits end.
+    # Below and above 2^32.
     printf low | dd of=src/sparse bs=1 seek=3000000000 conv=notrunc status=none
     printf high | dd of=src/sparse bs=1 seek=5000000000 conv=notrunc status=none
-    # Zeros that are allocated become holes too.
+    # Allocated zeros also become holes.
     dd if=/dev/zero of=src/zeros bs=1M count=9 status=none
     printf end >>src/zeros
     listen
@@ -132,7 +134,7 @@ END
             assert_same_file stream dst/out.$mode.$size
         done
     done
-    # A new file of its own: mode by the receiver's mask.
+    # A newly created file has the mode of the receiver's umask.
     assert_equal "$(stat -c %a dst/out.write.1)" "$(printf '%o' $((0666 & ~0$(umask))))"
     IW_STDIN=stream push - 127.0.0.1:
     assert_status 1
@@ -155,7 +157,7 @@ END
     done
 }
 
-@test "names with blanks, newlines, UTF-8 and octets that are none arrive as they are" {
+@test "names with blanks, newlines, UTF-8 and other octets arrive unchanged" {
     local names=('with blank' $'new\nline' 'äöü €' $'\xff\xfe\x80' '-rf' '*' $'\x1b[31mred' 'a:b') n
 
     for n in "${names[@]}"; do
@@ -168,7 +170,7 @@ END
     cd .. || return 1
     assert_status 0
     assert_jsonl '[.[] | select(.event=="file")] | length' 8
-    # What is no UTF-8 is there as octets too.
+    # A name that is not UTF-8 is also present as octets.
     assert_jsonl '[.[] | select(.name_b64 == "//6A")] | length' 1
     for n in "${names[@]}"; do
         assert_same_file "src/$n" "dst/$n"
@@ -176,7 +178,7 @@ END
     assert_equal "$(find dst -type f | wc -l)" "$(find src -type f | wc -l)"
 }
 
-@test "scp's rules: into a directory, under another name, one name for several is refused" {
+@test "scp's rules: into a directory, under another name; one name for several sources is refused" {
     printf 1 >src/a
     printf 2 >src/b
     mkdir dst/sub
@@ -204,7 +206,7 @@ END
     assert_equal "$(cat dst/sub/renamed)" 1
 }
 
-@test "a directory arrives under its own name with all that is in it, and again the same" {
+@test "a directory arrives complete under its own name, and a second time unchanged" {
     mkdir -p src/tree/deep/er src/tree/empty
     printf 1 >src/tree/a
     random_file src/tree/deep/er/b 2M
@@ -217,7 +219,7 @@ END
     assert_status 0
     assert_jsonl '.[] | select(.event=="result") | .files_same' 2
     assert_jsonl '.[] | select(.event=="result") | .moved_octets' 0
-    # What is neither file nor directory nor link is told.
+    # An entry that is neither a file nor a directory nor a link is reported.
     mkfifo src/tree/pipe
     push src/tree 127.0.0.1:
     assert_status 1
@@ -225,7 +227,7 @@ END
     [ ! -e dst/tree/pipe ] || fail_with 'the pipe was sent'
 }
 
-@test "of two files with one name at the target, the second is refused by name" {
+@test "of two files with the same name at the target, the second is refused by name" {
     mkdir src/q
     echo first >src/f
     echo later >src/q/f
@@ -236,14 +238,14 @@ END
     assert_stderr_is 'ddp-send: src/q/f: name refused: src/q/f and src/f would have one name at the target; use two target directories'
     assert_same_file src/f dst/f
     rm dst/f
-    # Their contents are put together, except what has one name.
+    # The contents are merged, except entries with the same name.
     echo 1 >src/q/g
     push src/q/ src/f 127.0.0.1:
     assert_status 1
     assert_stderr_is 'ddp-send: src/f: name refused: src/f and src/q/f would have one name at the target; use two target directories'
     assert_same_file src/q/f dst/f
     assert_same_file src/q/g dst/g
-    # The same file twice loses nothing.
+    # Naming the same file twice loses nothing.
     rm dst/f
     push src/f src/f 127.0.0.1:
     assert_status 0
@@ -324,11 +326,11 @@ END
     push --exclude d --exclude f src/d 127.0.0.1:
     assert_status 0
     assert_stderr_is 'ddp-send: warning: src/d: sent in spite of --exclude, because it is named itself: patterns choose among the names below it'
-    # After --include, --exclude '*' means all other names.
+    # After --include, --exclude '*' excludes all other names.
     push --include '*.c' --exclude '*' src/d 127.0.0.1:
     assert_status 0
     assert_stderr_is ''
-    # The contents of a directory do not have its name.
+    # Patterns do not match the name of a directory whose contents are sent.
     for dir in . ../src/d/; do
         run_here env -C src ddp-send -p "$PORT" --exclude '.*' --exclude d "$dir" 127.0.0.1:
         assert_status 0
@@ -365,7 +367,7 @@ END
     assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: its Reply lacks the Private Data of ddp-transfer (0 octets seen); start \`ddp-recv DIR\` there, or correct --port"
 }
 
-@test "what is there with the same size and time is left alone, unless --force" {
+@test "a file with the same size and time is not sent again, unless --force" {
     local before
 
     random_file src/f 1M
@@ -378,7 +380,7 @@ END
     assert_equal "$before" "$(stat -c %i dst/f)"
     push --force src/f 127.0.0.1:
     assert_output_has '1 file,'
-    [ "$before" != "$(stat -c %i dst/f)" ] || fail_with 'it was not written again'
+    [ "$before" != "$(stat -c %i dst/f)" ] || fail_with 'it was not rewritten'
     touch src/f
     push src/f 127.0.0.1:
     assert_output_has '1 file,'
@@ -409,7 +411,7 @@ END
     assert_stderr_has '/dev/null: a character device cannot be sent as a file'
 }
 
-# begin_slowly FILE...: sends to a listener that is stopped in mid-file; $SEND_PID
+# begin_slowly FILE...: sends to a listener that is stopped in the middle of a file; sets $SEND_PID
 begin_slowly() {
     local receiver
 
@@ -420,7 +422,8 @@ begin_slowly() {
     wait_until 10 eval 'compgen -G "dst/.iw-*.part"' || fail_with 'the transfer did not begin'
     kill -STOP "$receiver"
     RECEIVER=$receiver
-    # Still in mid-file? Otherwise the machine was faster than the test.
+    # The transfer must still be in the middle of the file; otherwise the machine was faster than
+    # the test.
     compgen -G 'dst/.iw-*.part' >/dev/null || {
         kill -CONT "$receiver"
         fail_with 'the file was done too soon'
@@ -432,7 +435,7 @@ end_slowly() {
     status=0
     wait "$SEND_PID" || status=$?
     output=$(cat send.out)
-    # fail_with shows them.
+    # fail_with prints them.
     # shellcheck disable=SC2034
     stderr=$(cat send.err) COMMAND='ddp-send (in the background)'
 }
@@ -468,11 +471,11 @@ end_slowly() {
     assert_same_file copy dst/big
 }
 
-@test "a receiver that stops answering is given up after --timeout" {
+@test "a receiver that stops answering is abandoned after --timeout" {
     random_file src/big 64M
     listen
     kill -STOP "$SERVE_PID"
-    # Before the set-up is over, and in the middle of a file.
+    # The timeout applies before the set-up is complete, and in the middle of a file.
     push --timeout 1s src/big 127.0.0.1:
     assert_status 4
     kill -CONT "$SERVE_PID"
@@ -504,7 +507,7 @@ end_slowly() {
     assert_equal "$(cat dst/big)" old
 }
 
-@test "usage errors are told with status 2" {
+@test "usage errors end with status 2" {
     push
     assert_status 2
     push src
@@ -603,7 +606,7 @@ while True:
     assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT: the peer closed the connection before it answered the MPA Request; is the port (-p) that of an iWARP listener? (RFC 5044 8)"
 }
 
-@test "--rev 2 and a listener with --rev 1: told which to change" {
+@test "--rev 2 and a listener with --rev 1: the message says which to change" {
     local port
 
     printf 1 >src/a
@@ -621,7 +624,7 @@ while True:
     assert_stderr_has 'with Terminate: use --rev 1 if the peer has it; otherwise it has no room for the session'
 }
 
-@test "nobody listens, or somebody else does: said in a sentence" {
+@test "a missing listener and one of another program are reported in a sentence" {
     printf 1 >src/a
     push src/a 127.0.0.1:
     assert_status 4
@@ -646,7 +649,7 @@ while True:
     assert_status 0
 }
 
-@test "--json tells what happened, in objects with schema and event first" {
+@test "--json reports events as objects that begin with schema and event" {
     printf 123 >src/a
     listen
     push --json src/a src/none 127.0.0.1:
@@ -681,7 +684,7 @@ while True:
     assert_jsonl 'length > 5' true
 }
 
-@test "progress tells of the whole and of the file that moves, as objects and on a terminal" {
+@test "progress covers the transfer and the current file, as objects and on a terminal" {
     mkdir src/t
     random_file src/t/a 30M
     random_file src/t/b 30M
@@ -695,10 +698,10 @@ while True:
     rm -r dst/t
     run_here script -qec "stty cols 100; ddp-send -p $PORT --bwlimit 200M src/t 127.0.0.1:" /dev/null
     assert_status 0
-    grep -aqE 't/[ab] [0-9]+% 0:0[0-9]  +[0-9]+%  [0-9.]+ MiB of 60.0 MiB .* left' <<<"$output" || fail_with 'no line of both'
+    grep -aqE 't/[ab] [0-9]+% 0:0[0-9]  +[0-9]+%  [0-9.]+ MiB of 60.0 MiB .* left' <<<"$output" || fail_with 'no line with both'
 }
 
-@test "a peer that speaks HTTP is named, with its address and what it sends" {
+@test "a peer that speaks HTTP is named, with its address and its answer" {
     python3 -c '
 import socket
 s = socket.socket()

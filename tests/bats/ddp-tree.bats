@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Trees: what travels beside octets, what is left out or left alone, what is removed; and trees that are meant to do harm.
+# Trees: metadata that is sent, entries that are left out, left alone or removed, and trees that are
+# meant to do harm.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -24,7 +25,7 @@ push() {
     run_here ddp-send -p "$PORT" "$@"
 }
 
-# Every kind, many small files, odd modes and times.
+# Entries of every kind, many small files, unusual modes and times.
 make_tree() {
     local i
 
@@ -47,7 +48,7 @@ make_tree() {
     touch -d '2002-02-03 04:05:06.987654321 UTC' "$1/empty" "$1/many/1" "$1/deep/er"
 }
 
-# All that is known of a tree but for the numbers of its inodes.
+# Prints all properties of a tree except inode numbers.
 picture() {
     (cd "$1" && find . -printf '%p %y %m %T@ %n %l\n' | sed 's/^\(.* d [0-7]* [0-9.]*\) [0-9]* /\1 /' | sort)
 }
@@ -78,7 +79,7 @@ teardown() {
         assert_equal "$(stat -c %i dst/tree/deep/er/big)" "$(stat -c %i dst/tree/deep/other)"
         [ "$(du -k dst/tree/deep/hole | cut -f 1)" -le 16 ] || fail_with 'the hole was filled'
     done
-    # Once more: nothing moves, nothing changes.
+    # A second transfer moves and changes nothing.
     push --json src/tree 127.0.0.1:
     assert_status 0
     assert_jsonl '.[] | select(.event=="result") | .moved_octets' 0
@@ -104,7 +105,7 @@ teardown() {
     assert_same_tree src/tree dst/renamed
 }
 
-@test "the contents of a directory go into the target, in either direction, and again the same" {
+@test "the contents of a directory go into the target, in either direction, and a second time unchanged" {
     local options
 
     make_tree src/tree
@@ -121,7 +122,7 @@ teardown() {
     push --json src/tree/ 127.0.0.1:made
     assert_status 0
     assert_jsonl '.[] | select(.event=="result") | .moved_octets' 0
-    # The target itself is compared too, without the excluded names, which are anchored at it.
+    # The target itself is compared too, without the excluded names, which are relative to it.
     printf x >dst/made/stranger
     printf x >dst/made/many/stranger
     printf x >dst/made/kept
@@ -170,12 +171,12 @@ has_journal() {
         chmod -R u+w dst/new
         rm -r dst/new
     done
-    # Interrupted when there is a part of it.
+    # Interrupted when the first file is partly stored.
     ddp-send -p "$PORT" --bwlimit 16M src/tree 127.0.0.1:new >out 2>&1 3>&- &
     wait_until 10 has_journal dst/new
     kill -INT $!
     wait $! && fail_with 'it was complete before it was interrupted'
-    # A file that cannot be read is not the end of it either.
+    # A file that cannot be read does not make the new directory complete either.
     mkfifo src/tree/pipe
     push src/tree 127.0.0.1:new
     assert_status 1
@@ -184,7 +185,7 @@ has_journal() {
     push src/tree 127.0.0.1:new
     assert_status 0
     assert_same_tree src/tree dst/new
-    # Complete: from now on it is a directory like any other.
+    # The directory is complete now, so the source goes into it as into any other.
     push src/tree 127.0.0.1:new
     assert_status 0
     assert_same_tree src/tree dst/new/tree
@@ -207,7 +208,7 @@ has_journal() {
     assert_same_file src/big got/big
 }
 
-# Several connections find large files at the same time.
+# Several connections select large files at the same time.
 @test "each of many large files that several connections send in parts arrives completely" {
     local n
 
@@ -245,7 +246,7 @@ has_journal() {
     assert_jsonl 'map(select(.event=="file")) | length' 1
 }
 
-@test "directories are not files in the counts, and a run that changes nothing says so" {
+@test "directories are not counted as files, and a run that changes nothing reports that" {
     mkdir -p src/t/a/b src/t/empty
     printf 1 >src/t/f
     printf 2 >src/t/a/b/g
@@ -263,12 +264,12 @@ has_journal() {
     mkdir src/t/new
     push src/t 127.0.0.1:
     assert_output_has ': 0 files, 3 unchanged'
-    # So is a file, even an empty one.
+    # A new file is a change, even an empty one.
     : >src/t/new/zero
     push src/t 127.0.0.1:
     assert_output_has ': 1 file, 3 unchanged'
     push -n src/t 127.0.0.1:
-    [[ $output != *'nothing to do'* ]] || fail_with 'a dry run says so too'
+    [[ $output != *'nothing to do'* ]] || fail_with 'a dry run prints the message too'
 }
 
 @test "a file in place of a directory is one message at each end, not one for each name below it" {
@@ -325,7 +326,7 @@ has_journal() {
     serve_end
     PORT=$(free_port)
     listen --owner --owner-from-anyone
-    # What is there already gets them too.
+    # Existing entries get them too.
     push --owner src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(stat -c '%a %u %g' dst/t/f)" '755 12345 23456'
@@ -339,14 +340,14 @@ has_journal() {
     push --owner --setid src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(stat -c '%a %u %g' dst/t/f)" '4755 12345 23456'
-    # A new file too: chown(2) clears the bit, so it must be called first.
+    # A new file too: chown(2) clears the bit, so it must be called before chmod(2).
     rm -r dst/t
     push --owner --setid src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(stat -c '%a %u %g' dst/t/f)" '4755 12345 23456'
 }
 
-@test "extended attributes travel when both ends say so" {
+@test "extended attributes are sent if both ends request that" {
     require_tool setfattr getfattr
     mkdir src/t
     printf 1 >src/t/f
@@ -355,7 +356,7 @@ has_journal() {
     push --xattr src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(getfattr --only-values -n user.colour dst/t/f)" blue
-    # What is gone at the source goes.
+    # An attribute that the source no longer has is removed.
     setfattr -x user.colour src/t/f
     push --xattr src/t 127.0.0.1:
     assert_status 0
@@ -408,8 +409,9 @@ has_journal() {
         fi
         assert_status 0
         assert_jsonl "$all | length > 0" true
-        # Files count until they are known to be unchanged or excluded. A pulling sink may learn of exclusions only at the end. While the
-        # 200 small files move together, each may count an octet more.
+        # A file is part of the total until it is known to be unchanged or excluded. A pulling sink
+        # may learn of exclusions only at the end. While the 200 small files move together, each may
+        # add one octet.
         assert_jsonl "$all | .[-1] - $sum | (. >= 0 and . <= 200) or (\"$side\" == \"pull\" and . >= 5000 and . <= 5200)" true
         assert_jsonl "$all | all((. - $sum) as \$more | [0, 5000, $same, $same + 5000] | any(\$more >= . and \$more <= . + 200))" true
         assert_jsonl '[.[] | select(.event=="progress" and .total_octets) | .done_octets <= .total_octets] | all' true
@@ -418,7 +420,7 @@ has_journal() {
     done
 }
 
-@test "--dry-run changes nothing and tells what would be" {
+@test "--dry-run changes nothing and lists what would change" {
     make_tree src/tree
     mkdir -p dst/tree/stale
     printf old >dst/tree/seven
@@ -435,7 +437,7 @@ has_journal() {
     [ ! -e dst/new ] || fail_with 'dst/new was made'
 }
 
-@test "--no-clobber leaves what exists, --update what is newer" {
+@test "--no-clobber keeps existing files, --update newer ones" {
     mkdir src/t
     printf new >src/t/a
     printf new >src/t/b
@@ -467,7 +469,7 @@ has_journal() {
     assert_output_is "127.0.0.1:$PORT: nothing to do: 1 file kept: exists at the target (--no-clobber of the target)"
 }
 
-@test "--checksum compares contents instead of times, and sets the times of what is the same" {
+@test "--checksum compares contents instead of times, and sets the times of equal files" {
     local options before
 
     mkdir src/t
@@ -480,11 +482,11 @@ has_journal() {
     assert_status 0
     for options in '' '-m send --digest sha256' '-j 3'; do
         touch -d '2003-01-01 UTC' src/t/same src/t/small src/big
-        # Of the same size and time, which is all that is compared otherwise.
+        # Same size and time, and without --checksum only these are compared.
         printf %s "$RANDOM$options" | dd of=src/t/other bs=1 seek=2000000 conv=notrunc status=none
         touch -r dst/t/other src/t/other
         push src/t 127.0.0.1:
-        cmp -s src/t/other dst/t/other && fail_with 'the test shows nothing'
+        cmp -s src/t/other dst/t/other && fail_with 'the test proves nothing'
         before=$(stat -c %i dst/t/same dst/big)
         touch src/t/same src/t/small src/big
         # shellcheck disable=SC2086
@@ -509,7 +511,7 @@ has_journal() {
     assert_output_has 'nothing to do'
 }
 
-@test "extended attributes travel up to 256 KiB of a file, and what has more fails alone" {
+@test "a file has at most 256 KiB of extended attributes; one with more fails alone" {
     local many i
 
     command -v setfattr >/dev/null || skip 'needs setfattr: extended attributes'
@@ -521,7 +523,7 @@ has_journal() {
         setfattr -n user.one -v "$(head -c 60000 /dev/zero | tr '\0' a)" "$many/src/t/$i" 2>/dev/null ||
             skip 'needs xattr: this file system has no large ones'
     done
-    # 240,000 octets are fewer than that, 300,000 are not.
+    # 240,000 octets are below the limit, 300,000 are above it.
     for i in two three four; do setfattr -n user.$i -v "$(head -c 60000 /dev/zero | tr '\0' b)" "$many/src/t/large"; done
     for i in two three four five; do setfattr -n user.$i -v "$(head -c 60000 /dev/zero | tr '\0' c)" "$many/src/t/more"; done
     printf small >"$many/src/t/small"
@@ -534,7 +536,7 @@ has_journal() {
     assert_same_file "$many/src/t/small" "$many/dst/t/small"
 }
 
-@test "--delete asks when it knows how many would go, and does nothing when the answer is no" {
+@test "--delete asks once it knows how many names it would remove, and removes none if the answer is no" {
     command -v script >/dev/null || skip 'needs script: a terminal to be asked on'
     mkdir -p src/t dst/t/old/deep
     printf 1 >src/t/a
@@ -545,20 +547,20 @@ has_journal() {
     assert_status 1
     assert_output_has 't/old/deep/x: would be removed'
     assert_output_has '4 files and directories that are not at the source would be removed from the target. Continue?'
-    [ -e dst/t/stale ] && [ ! -e dst/t/a ] || fail_with 'something was done'
+    [ -e dst/t/stale ] && [ ! -e dst/t/a ] || fail_with 'something was changed'
     grep -q '4 would be removed' "$BATS_TEST_TMPDIR/serve.$SERVED.out" || fail_with 'the listener reports something else'
     printf 'y\n' >answer
     IW_STDIN=answer run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 0
     assert_output_has '4 removed'
     assert_equal "$(cd dst && find . | sort | tr '\n' ' ')" '. ./t ./t/a '
-    # Nothing would go: nothing is asked.
+    # Nothing would be removed, so there is no question.
     IW_STDIN=/dev/null run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 0
-    [[ $output != *'Continue?'* ]] || fail_with 'it asks'
+    [[ $output != *'Continue?'* ]] || fail_with 'it asks a question'
 }
 
-@test "--delete is not dropped when the listener does not accept it and there is a terminal to ask on" {
+@test "--delete is not ignored if the listener does not accept it and a terminal is there for the question" {
     command -v script >/dev/null || skip 'needs script: a terminal to be asked on'
     mkdir -p src/t dst/t
     printf 1 >src/t/a
@@ -571,7 +573,7 @@ has_journal() {
     assert_equal "$(cd dst && find . | sort | tr '\n' ' ')" '. ./t ./t/stale '
 }
 
-# fill_stale DIR: 10,003 names that are not at the source, some of them odd
+# fill_stale DIR: creates 10,003 names that the source does not have, some of them unusual
 fill_stale() {
     mkdir -p "$1/many" "$1/odd dir"
     (cd "$1/many" && seq -f 'stale %05g' 9995 | xargs -d '\n' touch)
@@ -579,14 +581,14 @@ fill_stale() {
     touch "$1/"$'esc\e[31m'
 }
 
-# What lies in the tree and not at the source, each name as a JSON string, sorted
+# Prints the names in the target that the source does not have, each as a JSON string, sorted.
 stale_names() {
     (cd dst && find t -mindepth 1 ! -path t/a -print0) | python3 -c "
 import json, sys
 print(json.dumps(sorted(n.decode('utf-8', 'surrogateescape') for n in sys.stdin.buffer.read().split(b'\0') if n), ensure_ascii=True))"
 }
 
-# The names of the events \"removed\" on standard output, likewise; would: true or false
+# Prints the names of the "removed" events on standard output, likewise; would: true or false.
 removed_names() {
     python3 -c "
 import base64, json, sys
@@ -599,7 +601,7 @@ for line in open(sys.argv[1], 'rb'):
 print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
 }
 
-@test "what -n --delete lists is what --delete removes, in push and pull, with odd names" {
+@test "-n --delete lists the names that --delete removes, in push and pull, also unusual ones" {
     local side before
 
     mkdir src/t
@@ -619,8 +621,8 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
         fi
         assert_status 0
         [ "$(jq -s -c '[.[] | select(.event=="result")][0] | [.removed, .dry_run]' "$OUTPUT_FILE")" = '[10003,true]' ] ||
-            fail_with "$side: the result counts something else"
-        [ "$(removed_names true)" = "$before" ] || fail_with "$side: the list is not what lies there"
+            fail_with "$side: the result has another count"
+        [ "$(removed_names true)" = "$before" ] || fail_with "$side: the list differs from the names in the target"
         [ "$(stale_names)" = "$before" ] || fail_with "$side: the dry run changed something"
         if [ $side = push ]; then
             push --json --delete --yes src/t 127.0.0.1:
@@ -634,13 +636,13 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     done
 }
 
-@test "--delete removes what the question listed and nothing that appeared since" {
+@test "--delete removes the names that the question listed, and none that appeared since" {
     require_tool script
     mkdir -p src/t dst/t
     printf 1 >src/t/a
     fill_stale dst/t
     listen --delete
-    # The answer comes after a name has appeared.
+    # The answer is given after another name has appeared.
     mkfifo answer
     exec 9<>answer
     (
@@ -661,7 +663,7 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     assert_equal "$(cd dst && find t | sort | tr '\n' ' ')" 't t/a t/new t/odd dir t/odd dir/late t/odd dir/late/er '
 }
 
-@test "--delete removes what directories hold beside what is sent, and nothing else" {
+@test "--delete removes only names in sent directories that the source does not have" {
     mkdir -p src/t/sub src/t/cache dst/t/sub dst/t/gone/deep dst/t/cache dst/beside outside
     touch src/t/a src/t/sub/b src/t/cache/mine dst/t/{sub/old,gone/deep/x,stale} dst/t/cache/theirs dst/beside/f outside/f
     ln -s "$PWD/outside" dst/t/link
@@ -680,16 +682,16 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     assert_output_has '6 removed'
     assert_equal "$(cd dst && find . -type f | sort | tr '\n' ' ')" './beside/f ./t/a ./t/cache/theirs ./t/sub/b '
     [ -e outside/f ] || fail_with 'a link was followed'
-    # What could not be sent is not taken for gone.
+    # Entries that could not be sent are not treated as removed.
     if [ "$(id -u)" -ne 0 ]; then
         chmod 0 src/t/sub
         push --delete --yes src/t 127.0.0.1:
         assert_status 1
-        [ -e dst/t/sub/b ] || fail_with 'what could not be read was removed'
+        [ -e dst/t/sub/b ] || fail_with 'a name that could not be read at the source was removed'
     fi
 }
 
-# fill_excluded: files that only the target has, some of them excluded
+# fill_excluded: creates files that only the target has, some of them excluded
 fill_excluded() {
     rm -rf dst/t
     mkdir -p dst/t/old/deep dst/t/cache
@@ -743,7 +745,7 @@ fill_excluded() {
     assert_equal "$(echo dst/t/*)" 'dst/t/a dst/t/b.o'
 }
 
-@test "planted links lead nowhere, whatever is sent through them" {
+@test "planted links are not followed, whatever is sent through them" {
     mkdir -p src/t/d outside dst/t
     printf evil >src/t/d/f
     printf precious >outside/f
@@ -753,7 +755,7 @@ fill_excluded() {
     assert_status 1
     assert_equal "$(cat outside/f)" precious
     assert_equal "$(ls outside)" f
-    # Sent as a link first, and through it then.
+    # The name is first sent as a link, then as a directory.
     rm -rf dst/t
     mkdir -p src/u
     ln -s "$PWD/outside" src/u/d
@@ -765,7 +767,7 @@ fill_excluded() {
     push src/u 127.0.0.1:
     assert_status 1
     assert_equal "$(cat outside/f)" precious
-    # A link in the place of a file is replaced, not followed.
+    # A link in place of a file is replaced, not followed.
     ln -s "$PWD/outside/f" dst/plain
     printf new >src/plain
     push src/plain 127.0.0.1:
@@ -774,7 +776,7 @@ fill_excluded() {
     assert_equal "$(cat dst/plain)" new
 }
 
-@test "what a receiver takes has limits" {
+@test "a receiver limits the files that it accepts" {
     local i
 
     mkdir -p src/t/a/b/c
@@ -810,7 +812,7 @@ fill_excluded() {
     push -j 5 src/t/large 127.0.0.1:
     assert_status 0
     assert_same_file src/t/large dst/large
-    # Three connections were rejected for one reason.
+    # Three connections were rejected for the same reason, which is reported once.
     assert_equal "$(grep -c 'the other connections continue' <<<"$stderr")" 1
 }
 
@@ -831,7 +833,7 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     assert_equal "$(wc -l <<<"$stderr")" 4
 }
 
-@test "names that find no room for another file are one message" {
+@test "names that fail for lack of inodes are one message" {
     require_root
     local i
 
@@ -853,10 +855,10 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     push --bwlimit 32M src/f 127.0.0.1:
     assert_status 0
     assert_same_file src/f dst/f
-    # 64 Mb at 32 Mb/s; the last chunk is not waited for.
+    # 64 Mb at 32 Mb/s; the tool does not wait after the last chunk.
     ((${EPOCHREALTIME/[.,]/} - ${began/[.,]/} > 1600000)) || fail_with 'it was faster than that'
 
-    # Also where the one who asks for it is not the one who sends.
+    # The limit also applies if the end that sets it is not the sender.
     PORT=$(free_port)
     serve_here ddp-send -p "$PORT" --listen src
     for mode in write read send; do
@@ -874,7 +876,7 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     for i in $(seq 50); do printf '%s' "$i" >"src/t/$i"; done
     random_file src/t/zz 1M
     listen
-    # The walk has found them when the sink stops; then they change.
+    # When the sink is stopped, the source has listed the files already; then they change.
     kill -STOP "$SERVE_PID"
     ddp-send -p "$PORT" src/t 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
     pid=$!
@@ -886,7 +888,8 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     wait $pid || status=$?
     output=$(cat send.out) stderr=$(cat send.err)
     case $status in
-    0) [ ! -e dst/t/7 ] && assert_same_file src/t/8 dst/t/8 ;; # it was slower than we were
+    # the transfer was slower than the changes
+    0) [ ! -e dst/t/7 ] && assert_same_file src/t/8 dst/t/8 ;;
     *)
         assert_status 1
         assert_stderr_has 't/8: changed while it was being sent'
@@ -897,7 +900,7 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     assert_same_file src/t/zz dst/t/zz
 }
 
-@test "temporaries that nobody went on with are removed after --max-age" {
+@test "temporaries that were not resumed are removed after --max-age" {
     mkdir src/t
     printf 1 >src/t/f
     listen --max-age 1h
@@ -906,7 +909,7 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     touch dst/t/.iw-fedcba9876543210.part
     push src/t 127.0.0.1:
     assert_status 0
-    # The listener searches for them during the transfer.
+    # The listener removes old partial files in the background during the transfer.
     wait_until 10 eval '[ ! -e dst/t/.iw-0123456789abcdef.part ] && [ ! -e dst/t/.iw-0123456789abcdef.journal ]'
     assert_equal "$(cd dst/t && echo .iw-*)" '.iw-fedcba9876543210.part .iw-mine'
 }

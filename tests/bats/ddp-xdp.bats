@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-xdp: programs on the interfaces of two namespaces. What the steering program makes of a packet is in tests/unit/loader_steer_test.c.
+# ddp-xdp: programs on the interfaces of two namespaces. tests/unit/loader_steer_test.c tests how
+# the steering program handles packets.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -33,7 +34,7 @@ setup() {
 
 teardown() {
     [ -n "${NET_LEFT_PID:-}" ] || return 0
-    # A program in the background must not keep a namespace alive after the file.
+    # A background program must not keep a namespace alive after the tests of this file.
     for i in lo "$LEFT_IF"; do
         run_in left ddp-xdp detach -I "$i" --force-clean
     done
@@ -55,7 +56,7 @@ require_mounts() {
     unshare --mount true 2>/dev/null || skip 'needs netns: no mount namespace can be made'
 }
 
-# in_bpffs COMMANDS: by a shell that has a BPF file system of its own
+# in_bpffs COMMANDS: runs them in a shell with a BPF file system of its own
 in_bpffs() {
     run_in left unshare --mount sh -c "mount -t bpf bpf /sys/fs/bpf && $1"
 }
@@ -70,7 +71,7 @@ in_bpffs() {
     assert_jsonl '.[0] | .verified_insns > 1000' true
     pid=$(holder)
     [ "$(cat "/proc/$pid/comm")" = ddp-xdp ]
-    # It needs no rights, and gives them up.
+    # The tool needs no privileges, and drops them.
     [ "$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status")" = 0000000000000000 ]
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_status 0
@@ -82,7 +83,7 @@ in_bpffs() {
     wait_until 5 iw_gone "$pid"
 }
 
-@test "the program goes with its process, whatever ends that" {
+@test "the program is removed with its process, however that ends" {
     local pid
 
     run_in left ddp-xdp attach -I "$LEFT_IF"
@@ -92,7 +93,7 @@ in_bpffs() {
     wait_until 5 nothing_attached
 }
 
-@test "in the foreground it stays until asked to stop, and says when somebody took it away" {
+@test "in the foreground it stays until a signal, and reports when another process removed it" {
     IW_READY=attached serve_in left ddp-xdp attach -I "$LEFT_IF" --foreground
     serve_end
     assert_status 0
@@ -105,7 +106,7 @@ in_bpffs() {
     assert_stderr_has 'another process detached the program'
 }
 
-@test "the holder ends when its interface goes away" {
+@test "the holder ends when its interface is removed" {
     local pid
 
     net_ip left link add gone0 type veth peer name gone1
@@ -117,9 +118,9 @@ in_bpffs() {
     wait_until 5 iw_gone "$pid"
 }
 
-@test "a pinned program needs no process, and its pin goes with it" {
+@test "a pinned program needs no process, and its pin is removed with it" {
     require_mounts
-    # The host may have mounted the file system.
+    # The host may have mounted the BPF file system.
     run_in left unshare --mount sh -c "while umount /sys/fs/bpf 2>/dev/null; do :; done; ddp-xdp attach -I $LEFT_IF --pin"
     assert_status 3
     assert_stderr_has 'mount -t bpf'
@@ -149,7 +150,7 @@ in_bpffs() {
     nothing_attached
 }
 
-@test "a pin of a link to nothing is found, and cleaned away by force" {
+@test "a pin of a link without a program is found, and removed by force" {
     require_mounts
     local elsewhere="ddp-xdp detach -I $LEFT_IF --pin /sys/fs/bpf/elsewhere --force-clean -q"
 
@@ -163,7 +164,7 @@ in_bpffs() {
     assert_stderr_has 'a pin is left'
 }
 
-@test "what a dispatcher has left is told at the next start, and cleaned away by force" {
+@test "leftovers of a dispatcher are reported at the next start, and removed by force" {
     require_mounts
     local left="/sys/fs/bpf/xdp/dispatch-\$(cat /sys/class/net/$LEFT_IF/ifindex)-4711"
 
@@ -194,7 +195,7 @@ in_bpffs() {
     [[ $stderr != *--force-clean* ]] || fail_with 'a program of iwarp-tools needs no force'
 }
 
-@test "a program that this user may not look at is reported as unknown" {
+@test "a program that this user may not query is reported as unknown" {
     local plain
 
     require_root
@@ -230,7 +231,7 @@ in_bpffs() {
     assert_stderr_has 'interface gone0: it was removed'
 }
 
-@test "somebody else's program is told, left alone, and goes by force only" {
+@test "the program of another owner is reported, left attached, and removed only by force" {
     local object
 
     object=$(ls /usr/lib/*/bpf/xdpfilt_alw_all.o)
@@ -250,7 +251,7 @@ in_bpffs() {
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
     assert_status 0
     nothing_attached
-    # On a bridge, it blocks attaching to the bridge's port.
+    # A program on a bridge blocks attaching to the bridge's port.
     in_bpffs "ip link add above type bridge && ip link set $LEFT_IF master above && ip link set dev above xdpgeneric obj $object sec xdp"
     assert_status 0
     run_in left unshare -m sh -c "mount -t sysfs sysfs /sys && ddp-xdp attach -I $LEFT_IF"
@@ -260,14 +261,14 @@ in_bpffs() {
     assert_stderr_has "which is not part of iwarp-tools, so Linux refuses: \`ddp-xdp detach -I above --force-clean\` detaches it"
 }
 
-@test "native mode where there is none, and a dispatcher without its file system, cannot be" {
+@test "native mode without driver support, and a dispatcher without its file system, are refused" {
     run_in left ddp-xdp attach -I lo --mode native
     assert_status 3
     assert_stderr_has 'no native XDP, only generic mode; use --mode generic'
     run_in left ddp-xdp attach -I lo --program mpa
     assert_status 3
     assert_stderr_has 'use another interface, for --program mpa needs native mode'
-    # tests/interop/xdp-guest.bats has one that works.
+    # tests/interop/xdp-guest.bats has a kernel where this works.
     run_in left ddp-xdp attach -I "$LEFT_IF" --dispatcher
     assert_status 3
     assert_stderr_has dispatcher
@@ -278,7 +279,7 @@ in_bpffs() {
     assert_status 1
 }
 
-@test "what is not ours goes through the steering program and is counted" {
+@test "foreign packets pass the steering program and are counted" {
     random_file f 3M
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 0
@@ -306,24 +307,25 @@ in_bpffs() {
         '[3,true]'
 }
 
-@test "the mpa program tells what share of TCP segments begins with an FPDU" {
+@test "the mpa program counts the share of TCP segments that begin with an FPDU" {
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 0
     assert_output_has 'sends without segmentation offload'
     serve_in left ddp-bench --listen -b "$LEFT_IP"
-    # One FPDU, one segment: each begins with one, but for those that end a message or that TCP cut.
+    # With one FPDU per segment, segments begin with an FPDU, except those that end a message or
+    # that TCP split.
     run_in right ddp-bench "$LEFT_IP" write --mulpdu emss --time 300ms -w 50ms --interval 0 -q
     assert_status 0
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0].mpa | [.flows, .lost, .aligned_share > 0.8, .fpdus > 1000, (.connections | length)]' '[1,0,true,true,1]'
-    # Large ones span many.
+    # Large FPDUs span many segments.
     run_in right ddp-bench "$LEFT_IP" write --mulpdu auto --time 300ms -w 50ms --interval 0 -q
     assert_status 0
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '[.[0].mpa.connections[] | .aligned / .followed] | [length, min < 0.2]' '[2,true]'
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has 'TCP segments begin with one'
-    # Markers, which this end wants in what arrives.
+    # With markers, which the server requests from its peer.
     serve_end
     serve_in left ddp-bench --listen -b "$LEFT_IP" --markers
     run_in right ddp-bench "$LEFT_IP" write --mulpdu emss --time 300ms -w 50ms --interval 0 -q
@@ -333,7 +335,7 @@ in_bpffs() {
         '[1,false,true,true]'
 }
 
-@test "a tool with -t xdp uses the program that is there, and its counters add up" {
+@test "a tool with -t xdp uses the attached program, and its counters add up" {
     local port
 
     port=$(free_port)
@@ -353,17 +355,17 @@ in_bpffs() {
     assert_same_file src/f f
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl ".[0] | [.endpoints[0].sctp_port == $port, (.sockets | length), .sockets[0].pid > 0]" '[true,1,true]'
-    # Every segment belongs to a stream and named an STag that the sink had registered.
+    # Every segment belongs to a stream and names an STag that the sink has registered.
     assert_jsonl '.[0] | [.tl.tagged > 3000, .tagged_octets >= 5242880, .seen.stag_unknown, .seen.data_part, .seen.chunk_bad, .foreign]' \
         '[true,true,0,0,0,0]'
     assert_jsonl '.[0] | (.segments == ([.streams[].segments] | add)) and (.segments == ([.tl[]] | add)) and
         (.segments == ([.opcodes[].segments] | add)) and (.tagged_octets + .untagged_octets == ([.streams[].octets] | add))' true
-    # For people, with names.
+    # The human-readable output has names.
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has 'segments of RDMA Write'
     assert_output_has "endpoint *, SCTP port $port"
     serve_end
-    # Nothing of it is left in the program that stays.
+    # The remaining program keeps no state of the ended listener.
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0] | [.owner, (.endpoints | length), .associations, (.sockets | length)]' '["steer",0,0,0]'
 }
@@ -384,7 +386,8 @@ in_bpffs() {
     assert_jsonl '.[0] | [.segments > 600, .controls > 0, .tagged_octets >= 1048576, .seen.stag_unknown, .foreign]' '[true,true,true,0,0]'
 }
 
-# name_stag TAG STREAM STAG: a segment that names it, in a packet of that association. The checksum is wrong: the engine lets it lie.
+# name_stag TAG STREAM STAG: sends a segment that names STAG, in a packet of that association. The
+# checksum is wrong, so the engine ignores it.
 name_stag() {
     run_in right python3 -c '
 import socket, struct, sys
@@ -396,7 +399,7 @@ s.sendto(struct.pack("!HHI", 7, port, tag) + b"none" + data, (host, 0))' "$LEFT_
     assert_status 0
 }
 
-# told FILTER: prints the status of the program on left, filtered by jq
+# told FILTER: prints status of the program on left, filtered by jq
 told() {
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     jq -c "select(.event == \"status\") | $1" <<<"$output"
@@ -408,7 +411,7 @@ seen_is() {
 }
 
 assert_seen() {
-    wait_until 5 seen_is "$@" || fail_with "stag_unknown and no_session are not $*" "$(told .seen)"
+    wait_until 5 seen_is "$@" || fail_with "the counters stag_unknown and no_session are not $*" "$(told .seen)"
 }
 
 # known SESSIONS STAGS
@@ -416,20 +419,20 @@ known() {
     [ "$(told '[.sessions, .stags]')" = "[$1,$2]" ]
 }
 
-# buffer N [OPTION...]: registers STAG[N] in a Protection Domain of its own, and starts a ddp-send that writes into it on an association of
-# its own: TAG[N], STREAM[N]
+# buffer N [OPTION...]: registers STAG[N] in a Protection Domain of its own, and starts a ddp-send
+# that writes to it on an association of its own: TAG[N], STREAM[N]
 buffer() {
     local uri old new
 
     run_in left stag-reg add --size 64K --access w --json --control ctl "${@:2}"
     assert_status 0
     uri=$(jq -r .uri <<<"$output")
-    # On the wire they are one, and there is one interface fewer to look at.
+    # raw and xdp are the same on the wire, and raw does not add an interface to the status.
     uri=${uri/ddp+xdp:/ddp+raw:}
     STAG[$1]=$((16#$(jq -r .stag <<<"$output")))
     old=$(told '[.streams[] | [.tag, .stream]]')
     mkfifo "fifo$1"
-    # Open both ways, so that its end never comes.
+    # Opened for reading and writing, so that ddp-send never sees end of file.
     exec {FIFO}<>"fifo$1"
     IW_STDIN=fifo$1 serve_in right ddp-send --to "$uri" --timeout 30s
     head -c 1000 /dev/zero >&"$FIFO"
@@ -437,11 +440,11 @@ buffer() {
         new=$(told "[.streams[] | [.tag, .stream]] - $old")
         [ "$new" != '[]' ]
     }
-    wait_until 5 has_stream || fail_with 'nothing of it is seen' "$(told .)"
+    wait_until 5 has_stream || fail_with 'the stream is not in the status' "$(told .)"
     TAG[$1]=$(jq '.[0][0]' <<<"$new") STREAM[$1]=$(jq '.[0][1]' <<<"$new")
 }
 
-@test "an STag of one association is unknown on another, and the maps follow what comes and goes" {
+@test "an STag of one association is unknown on another, and the maps follow registrations and sessions" {
     local -a STAG TAG STREAM
 
     require_tool python3
@@ -451,9 +454,10 @@ buffer() {
     IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" -b "$LEFT_IP" --control ctl .
     buffer 1
     buffer 2
-    known 2 2 || fail_with 'two of each are not known' "$(told .)"
+    known 2 2 || fail_with 'not two sessions and two STags are known' "$(told .)"
     assert_seen 0 0
-    # Each one's own is known there; the other's, which is registered in another Protection Domain, is not.
+    # Each stream may use its own STag. The STag of the other stream, in another Protection Domain,
+    # is unknown to it.
     name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
     name_stag "${TAG[2]}" "${STREAM[2]}" "${STAG[2]}"
     name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[2]}"
@@ -466,23 +470,23 @@ buffer() {
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has '2 associations, 2 sessions on them, 2 STags'
     assert_output_has 'passed to sockets: a tagged segment for an STag not registered for its stream'
-    # Revoking the STag ends the session of its writer; the association waits for the peer.
+    # Revoking the STag ends the session of its writer; the association waits for its peer.
     run_in left stag-reg revoke "$(printf %08x "${STAG[1]}")" --control ctl
     assert_status 0
-    wait_until 20 known 1 1 || fail_with 'not one session with its STag is left' "$(told .)"
-    # The other one's peer aborts it.
+    wait_until 20 known 1 1 || fail_with 'not exactly one session with its STag is left' "$(told .)"
+    # The peer of the other association aborts it.
     serve_end 3
-    wait_until 20 known 0 1 || fail_with 'the association left its session' "$(told .)"
+    wait_until 20 known 0 1 || fail_with 'the session outlived its association' "$(told .)"
     serve_end 2
     no_association() {
         [ "$(told .associations)" = 0 ]
     }
-    wait_until 20 no_association || fail_with 'associations that have ended' "$(told .)"
+    wait_until 20 no_association || fail_with 'ended associations are still listed' "$(told .)"
 }
 
-# The initiator of the association receives the Read Responses. They name an STag of the initiator. The program stays attached after the
-# run, and its counters show what it saw.
-@test "the sessions of who connects are known as well, from the first segment on" {
+# The initiator of the association receives the Read Responses, which name an STag of the initiator.
+# The program stays attached after the run, and its counters show the segments.
+@test "the sessions of the connecting side are known too, from the first segment on" {
     local port
 
     port=$(free_port)
@@ -497,7 +501,7 @@ buffer() {
     assert_status 0
 }
 
-@test "an STag that has expired is unknown, also while nobody removes it" {
+@test "an expired STag is unknown, even before it is removed" {
     local -a STAG TAG STREAM
     local pid
 
@@ -515,7 +519,7 @@ buffer() {
         name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
         [ "$(told '[.stags, .seen.stag_unknown > 0, .seen.no_session]')" = '[1,true,0]' ]
     }
-    wait_until 10 expired || { kill -CONT "$pid"; fail_with 'it is known' "$(told .)"; }
+    wait_until 10 expired || { kill -CONT "$pid"; fail_with 'the STag is still known' "$(told .)"; }
     kill -CONT "$pid"
     wait_until 20 known 0 0 || fail_with 'it is not removed' "$(told .)"
 }
@@ -545,7 +549,7 @@ buffer() {
     assert_stderr_has '"/sys/fs/bpf/here": unexpected argument; --pin takes its directory with =: --pin=/sys/fs/bpf/here'
 }
 
-@test "what cannot be done, or has no use, is reported" {
+@test "impossible and useless requests are reported" {
     require_mounts
     run_in left ddp-xdp detach -I "$LEFT_IF" --json
     assert_status 1
@@ -586,13 +590,13 @@ buffer() {
     run_in left ddp-xdp attach -I lo --force-clean
     assert_status 2
     assert_stderr_has "--force-clean: an option of \`ddp-xdp detach\`"
-    # The command's own option is taken as before.
+    # An option of the command itself is accepted as before.
     run_in left ddp-xdp attach -I lo --sample 0
     assert_status 2
     assert_stderr_has '--sample "0": too small'
 }
 
-@test "the doctor loads the program and tells who is attached" {
+@test "the doctor loads the program and names the attached one" {
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 0
     run_in left ddp-xdp --doctor

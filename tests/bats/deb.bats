@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The Debian packages: built from the tarball of scripts/dist in a clean folder, checked by lintian, then installed, used and removed in a
-# bare Debian that has nothing else of this project.
+# The Debian packages: built from the tarball of scripts/dist in a clean folder, checked by lintian,
+# then installed, used and removed in a bare Debian that has nothing else of this project.
 
 # bats file_tags=all
 
@@ -11,7 +11,7 @@ load debian
 
 readonly DEB_PACKAGES='iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
 
-# what the tree has beside apt: the programs that a user of the packages brings
+# programs that users of the packages install beside apt
 readonly TREE_PACKAGES=gcc,libc6-dev,pkg-config,systemd,libcap2-bin,util-linux,iproute2
 
 require_deb() {
@@ -24,7 +24,8 @@ require_deb() {
     require_bare_debian
 }
 
-# in_tree [--user] COMMAND: a shell command in the tree, with /proc and a loopback interface of its own
+# in_tree [--user] COMMAND: runs a shell command in the tree, with its own /proc and loopback
+# interface
 in_tree() {
     local user=
 
@@ -41,7 +42,7 @@ in_tree() {
             sh -euc "$3"' sh "$TREE" "$user" "$1"
 }
 
-# As in_tree, in the network of this machine: for apt.
+# As in_tree, in the network of this machine, for apt.
 apt_in_tree() {
     # shellcheck disable=SC2016
     iw_run 'unshare --mount --pid --fork --kill-child' sh -c '
@@ -51,7 +52,7 @@ apt_in_tree() {
         exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -euc "$2"' sh "$TREE" "$1"
 }
 
-# The files of the tree, except those that apt and dpkg always write.
+# Lists the files of the tree, except those that apt and dpkg always write.
 tree_files() {
     (cd "$TREE" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/log -o -path ./srv \
         -o -path ./tmp -o -path ./proc -o -path ./dev -o -path ./run -o -name ld.so.cache -o -name 'aux-cache' \) -prune -o -print | sort)
@@ -68,7 +69,7 @@ setup_file() {
 }
 
 teardown_file() {
-    # Nothing is mounted there: each mount ended with its namespace.
+    # Nothing is mounted there any more: each mount ended with its namespace.
     [ -z "${WORK:-}" ] || rm -rf --one-file-system "$WORK"
 }
 
@@ -77,7 +78,8 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# A cgroup of version 2 for systemd; its folder is visible only in a namespace of this shell's child.
+# systemd needs a cgroup of version 2; its folder is mounted only in a namespace of this shell's
+# child.
 boot_tree() {
     local cgroup2
     cgroup2=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
@@ -89,7 +91,7 @@ boot_tree() {
 
 teardown() {
     if [ -n "${BOOT_CGROUP:-}" ]; then
-        # Its processes end with their namespace.
+        # The processes in it end with their namespace.
         wait_until 10 remove_cgroup || fail_with "cannot remove $BOOT_CGROUP"
     fi
     helpers_teardown
@@ -115,7 +117,7 @@ need_installed() {
     assert_status 0
     mkdir "$DEBS"
     tar -x -z -f "$WORK"/dist/iwarp-tools-*.tar.gz -C "$DEBS"
-    # An ordinary user builds them, with the unit tests of the pure rooms.
+    # An ordinary user builds them, and runs the unit tests of the pure rooms.
     chown -R 65534:65534 "$DEBS"
     IW_TIMEOUT=400 run_here setpriv --reuid 65534 --regid 65534 --clear-groups env -u TMPDIR -u CC -u CFLAGS -u LDFLAGS -u MAKEFLAGS HOME="$DEBS" \
         make --no-print-directory -C "$DEBS"/iwarp-tools-* deb BUILD="$DEBS/out"
@@ -124,7 +126,7 @@ need_installed() {
         ls "$DEBS"/out/deb/"${p}"_*.deb
     done
     grep -q '\[  PASSED  \]' "$DEBS/out/deb/log"
-    # The tree of the clone and that of the tarball are the same sources.
+    # The clone and the tarball contain the same sources.
     cmp "$WORK"/dist/iwarp-tools-*.tar.gz "$DEBS"/out/deb/iwarp-tools_*.orig.tar.gz
     touch "$DEBS/iwarp-tools.name"
 }
@@ -155,7 +157,7 @@ need_installed() {
     tree_files >"$BATS_FILE_TMPDIR/before"
     IW_TIMEOUT=120 apt_in_tree 'apt-get -qq -y --no-install-recommends install /srv/debs/*.deb'
     assert_status 0
-    # Disabled: no unit is wanted by a target.
+    # All units are disabled: no target wants one.
     run_here find "$TREE/etc/systemd/system" -name 'ddp-recv*'
     assert_output_is ''
     in_tree 'dpkg --audit; dpkg -V iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
@@ -250,7 +252,7 @@ need_installed() {
         i=0; until grep -q "\"event\":\"ddp\"" /tmp/dump; do i=$((i + 1)); [ $i -lt 100 ] || { cat /tmp/dump; exit 1; }; sleep 0.1; done
         kill -INT $dump; wait $dump'
     assert_status 0
-    # The folder of the package, where this tshark looks for plugins of all users.
+    # The package installs into the folder in which this tshark searches plugins of all users.
     plugins=$(tshark -G folders 2>/dev/null | sed -n 's/^Global Lua Plugins:[[:space:]]*//p')
     [ -f "$TREE$plugins/ddp-sctp.lua" ] || fail_with "the package has no $plugins/ddp-sctp.lua"
     # shellcheck disable=SC2016
@@ -263,7 +265,7 @@ need_installed() {
 @test "under systemd the socket starts the confined service, and the configuration file sets its options" {
     need_installed
     require_tool findmnt
-    # What systemd writes there is not of the packages.
+    # systemd writes files that do not belong to the packages, so it runs in a copy.
     cp -a "$TREE" "$WORK/booted"
     cat >"$WORK/booted/srv/commands" <<'EOF'
 systemctl start ddp-recv.socket

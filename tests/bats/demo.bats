@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# README's first command, complete: in a copy of the tree without anything built, as an ordinary user and then as root. And what
-# README's second command reports to an ordinary user, with a few files of tests.
+# The first command of the README, complete: in a copy of the tree without build results, as an
+# ordinary user and then as root. And the report of the README's second command to an ordinary user,
+# with a few test files.
 
 # bats file_tags=beside,all
 
@@ -29,8 +30,9 @@ teardown_file() {
     rm -rf "$TREE"
 }
 
-# demo WHO PREFIX: runs the demo with its output in $TREE/WHO.log and its status in $TREE/WHO.status. It runs in its own session, so that
-# processes that it fails to end can be found. LTO would triple the build time, and is not tested here.
+# demo WHO PREFIX: runs the demo with its output in $TREE/WHO.log and its status in
+# $TREE/WHO.status. It runs in its own session, so that the test can find processes that it fails to
+# end. LTO would triple the build time, and is not tested here.
 demo() {
     local rc=0
 
@@ -49,7 +51,7 @@ said() {
     stderr='' COMMAND="scripts/demo ($1)"
 }
 
-# moved TRANSPORT: each operation moved the file, and the copy is the same
+# moved TRANSPORT: each operation moved the file, and the copy is identical
 moved() {
     local mode
 
@@ -86,7 +88,7 @@ left_nothing() {
         IW_BUILD="$TREE/top/build" \
         bats --tap tests/bats/confine.bats tests/bats/ddp-examples.bats tests/bats/tshark.bats tests/interop/usrsctp.bats
     assert_status 0
-    # The plan of bats counts every test, also those of a file whose setup_file ended early.
+    # The plan of bats includes the tests of a file whose setup_file ended early.
     ended=$(grep -cE '^ok [0-9]' <<<"$output")
     assert_equal "1..$ended" "$(head -n 1 <<<"$output")"
     assert_output_has '# skip needs usrsctp: '

@@ -6,7 +6,7 @@
 #
 #   IW_FAULT_SEEDS=200   seeds of each kind of fault; IW_SEED is the first one
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 # bats file_tags=all

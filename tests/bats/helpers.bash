@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Every .bats file loads this first: it runs the tools, checks their output, and runs servers that
-# end with the test.
+# Every .bats file loads this file first. It runs the tools, checks their output, and runs servers
+# that end with the test.
 #
 #   run_here CMD...          runs a command under a time limit; sets $status, $output (standard
 #                            output), $stderr
@@ -12,7 +12,7 @@
 #   wait_served [N]          waits until a server ends by itself; sets the same
 #   assert_...               fail, and show command, status and output
 #   wait_until SECONDS CMD...   polls a condition: no test sleeps for a guessed time
-#   require_...              skip the test, with a reason that IW_MUST_RUN knows
+#   require_...              skip the test, with a reason for IW_MUST_RUN
 #
 # bats 1.8 fails a file whose setup_file skips. So setup_file calls `file_requires require_... || return 0`, and
 # setup calls skip_with_file, which skips each test for the same reason.
@@ -24,10 +24,10 @@ bats_require_minimum_version 1.7.0
 
 IW_TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 : "${IW_BUILD:=$IW_TOP/build}"
-: "${IW_TIMEOUT:=30}"       # of one command, seconds
-: "${IW_SERVE_TIMEOUT:=150}" # of one server, seconds
+: "${IW_TIMEOUT:=30}"       # for one command, in seconds
+: "${IW_SERVE_TIMEOUT:=150}" # for one server, in seconds
 export IW_TOP IW_BUILD
-# ethtool and the like are not in the PATH of every ordinary user.
+# The PATH of an ordinary user may lack the folder of ethtool and similar tools.
 PATH=$IW_BUILD:$PATH:/usr/sbin:/sbin
 # argp and the tools format text by these variables. The tests need one fixed format.
 export LC_ALL=C.UTF-8 COLUMNS=100
@@ -118,8 +118,8 @@ iw_run() {
 
 # --- the schema of JSON lines ------------------------------------------------------------------------------------------------
 
-# json_note FILE CMD...: if CMD is a tool with --json, FILE gets its lines. At the end of the test all lines, and the
-# files of --trace, are compared with iwarp-json(5).
+# json_note FILE CMD...: if CMD is a tool with --json, its lines are in FILE. At the end of the
+# test, all lines and the files of --trace are compared with iwarp-json(5).
 json_note() {
     local file=$1 tool='' arg before=''
     shift
@@ -154,8 +154,8 @@ check_json() {
 
 # --- servers -----------------------------------------------------------------------------------------------------------------
 
-# A server ends with the test in any case: teardown ends it, its time limit does, and the kernel
-# sends it SIGTERM when the test's process dies (Ctrl-C, kill -9).
+# A server always ends with the test: by teardown, by its time limit, or by SIGTERM from the kernel
+# when the test's process dies (Ctrl-C, kill -9).
 serve_here() {
     iw_serve '' "$@"
 }
@@ -203,8 +203,8 @@ iw_started() {
     iw_served_pid "$1" || iw_gone "$1"
 }
 
-# The server is ready if it has bound a socket to a port, or has ended. If $IW_READY is set, a
-# matching line of its output counts instead of the socket.
+# The server is ready if it has bound a socket to a port, or has ended. If $IW_READY is set, the
+# server is ready when a line of its output matches it.
 iw_serve_ready() {
     local n=$1 prefix=$2 wrapper=${SERVE_WRAPPER[$1]} pid
 
@@ -289,7 +289,7 @@ helpers_teardown() {
             cp -r "$BATS_TEST_TMPDIR/." "$keep" 2>/dev/null && echo "--- kept in $keep"
         fi
     fi
-    # The last command: its status is the test's.
+    # check_json is the last command: its status is that of the test.
     [ -z "${BATS_TEST_COMPLETED:-}" ] || check_json
 }
 
@@ -315,8 +315,9 @@ wait_until() {
     done
 }
 
-# Prints a port that has no listener and that this function did not print shortly before. The kernel does not assign these ports
-# automatically. Each .bats file has its own range of ports: files run at the same time, and a port has no listener before its test starts one.
+# Prints a port that has no listener and that this function did not print shortly before. The kernel
+# does not assign these ports automatically. Each .bats file has its own range of ports: files run
+# at the same time, and a port has no listener before its test starts one.
 free_port() {
     local files=("$IW_TOP"/tests/{bats,interop}/*.bats) size file used port try
 
@@ -397,13 +398,13 @@ assert_equal() {
     [ "$1" = "$2" ] || fail_with "'$1' is not '$2'${3:+: $3}"
 }
 
-# assert_jsonl FILTER EXPECTED: each line of standard output is JSON. jq reads all lines as one
-# array and applies FILTER; its compact output must be EXPECTED.
+# assert_jsonl FILTER EXPECTED: each line of standard output must be JSON. jq reads all lines as one
+# array and applies FILTER; the compact result must be EXPECTED.
 assert_jsonl() {
     local got file
 
     [ -n "$output" ] || fail_with 'standard output is empty, expected JSON lines'
-    # Lines of a tool that a shell started.
+    # Also note the JSON lines of a tool that a shell has started.
     if [[ ${JSON_NOTED:-} != "${OUTPUT_FILE:-}" &&
         ${COMMAND:-} =~ (ddp-(send|recv|bench|dump|xdp)|mpa-probe|sctp-ddp-ping|stag-reg).*' --json' ]]; then
         file=$(mktemp "$BATS_TEST_TMPDIR/json.XXXXXX")

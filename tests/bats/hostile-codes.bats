@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# What a source may report about files: sources that report success for files that they did not send, that send codes reserved to the sink,
-# and that send owners and attributes which cannot be set. The sink's report and exit status show the true state.
+# What a source may report about files: sources that report success for files that they did not
+# send, that send codes reserved to the sink, and that send owners and attributes which cannot be
+# set. The sink's report and exit status show the true state.
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034

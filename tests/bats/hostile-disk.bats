@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Listeners whose disk is slow for one peer: the transfers of other peers continue. The limit of the tests, 250 ms, is half the time of
-# one call on the slow disk. On an idle machine the longest gap in 3 s is about 7 ms, and 4 ms without the slow peer. All of it is in memory,
-# because the journal of a real file system makes one fsync() wait for another.
+# Listeners whose disk is slow for one peer: the transfers of other peers continue. The limit of the
+# tests, 250 ms, is half the time of one call on the slow disk. On an idle machine the longest gap
+# in 3 s is about 7 ms, and 4 ms without the slow peer. All files are in memory, because the journal
+# of a real file system makes one fsync() wait for another.
 
 # bats file_tags=waits
 
@@ -41,7 +42,8 @@ is_slow() {
     [ "$(slow_calls)" -ge 5 ]
 }
 
-# Another peer, which sends one small file after the other for the given time in seconds. Prints the longest time of a step in milliseconds.
+# Another peer, which sends small files one after the other for the given number of seconds. Prints
+# the longest time of a step in milliseconds.
 FAST='
 from hostile import *
 import threading
@@ -97,7 +99,7 @@ assert_quick() {
         ddp-send -q -p "$PORT" src/big 127.0.0.1:slow/big$i </dev/null >big$i.log 2>&1 3>&- &
         jobs+=($!)
     done
-    # A transfer whose connection ends while the disk works for it, so that its end must wait.
+    # A transfer whose connection ends during a disk operation, so that its end must wait for it.
     ddp-send -q -p "$PORT" src/big 127.0.0.1:slow/cut </dev/null >cut.log 2>&1 3>&- &
     wait_until 10 is_slow || fail_with 'the disk is not slow'
     kill -KILL $!
@@ -140,7 +142,7 @@ print(int(longest) if n > 10 else 'only %d files' % n)"
     local i slow
 
     mkdir src/slow src/fast
-    # Its holes are found one after the other.
+    # The tool searches its holes one after the other.
     for i in 1 3 5 7 9; do
         random_file part 64K
         dd if=part of=src/slow/big bs=1M seek="$i" conv=notrunc status=none
@@ -167,7 +169,8 @@ print(int(longest * 1000))"
     assert_same_file src/slow/big dst/big
 }
 
-# The names are those of existing files; announcing their directory takes one message. With JSON each name is one line.
+# The names are those of existing files; announcing their directory takes one message. With JSON
+# each name is one line.
 @test "the report of many removed names does not delay another peer" {
     local lines
 

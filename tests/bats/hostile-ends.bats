@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Transfers that end before all announced files have arrived: parts of files are missing, or a connection was lost.
+# Transfers that end before all announced files have arrived: parts of files are missing, or a
+# connection was lost.
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
@@ -23,7 +24,8 @@ from hostile import *
 SAME, PROTOCOL, LIMIT = 1, 13, 9
 
 
-# Announces and moves one part: octets octets at off of a file of size octets. Returns the code of its RESULT.
+# Announces and moves one part: octets octets at off of a file of size octets. Returns the code of
+# its RESULT.
 def part(p, n, name, size, off, octets, share=7, keys=None):
     p.send({0: FILES, 4: [p.entry(n, name, size, keys={1: off, 2: octets, 23: share, **(keys or {})})]})
     m = p.message(GO, RESULT)
@@ -91,7 +93,8 @@ hostile_client() {
     run_here python3 client.py
 }
 
-# Pulls "report" from such a server, which moves the parts of CODE. Afterwards only the old file may exist.
+# Pulls "report" from such a server, which moves the parts of CODE. Afterwards only the old file may
+# exist.
 missing_parts() {
     local kind=$1 code=$2
 

@@ -156,7 +156,7 @@ for name, size in ((b'small', 64 * CHUNK), (b'other', CHUNK)):
     n = 2 if size > CHUNK else 3
     p.send({0: FILES, 4: [p.entry(n, name, size, keys={1: 0, 2: size, 23: 7})]})
     print(code(p.message(RESULT)))
-# A part that differs is refused; the admitted part continues.
+# A part with another size or name than the admitted one is refused; the admitted part continues.
 p.push_rest = p.fill(1, b'1' * CHUNK)
 print(p.push_rest)"
     assert_status 0
@@ -285,7 +285,8 @@ def leave(name):
 print(leave(b'one') if $again == 1 else 'left', leave(b'two'))"
         assert_output_is 'left left'
         [ "$(stored)" -ge 6291456 ] || fail_with "$(find dir -ls)"
-        # 6 MiB of partial files exist: 2 MiB under a new name are too many, 4 MiB under their names fit.
+        # 6 MiB of partial files exist: 2 MiB under a new name are too many, 4 MiB under their names
+        # fit.
         peer "
 p = to()
 print(p.push(1, b'more', b'm' * (2 * CHUNK)))"
@@ -365,7 +366,7 @@ print(p.push(1, b'/'.join([b'd'] * 200) + b'/f', b'x'), p.push(2, b'file', b'x')
         assert_status 2
         assert_stderr_has "${option%=*} applies to listeners only"
     done
-    # So little memory is for stag-reg alone.
+    # Only stag-reg applies such a small memory limit.
     listen --max-memory 1M
     grep -q 'warning: --max-memory: a transfer needs 4M' "$BATS_TEST_TMPDIR/serve.$SERVED.err" || fail_with 'no warning'
     printf x >f

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Listeners against peers that occupy memory, or the place of the one transfer, and send little: hostile.py.
+# Listeners against peers that occupy memory, or the only transfer, and send little: hostile.py.
 
 load helpers
 
@@ -18,7 +18,8 @@ listen() {
     serve_here ddp-recv -p "$PORT" "$@" dst
 }
 
-# hostile SCRIPT: a peer of the listener; server("VmRSS") is a figure of /proc/PID/status in KiB
+# hostile SCRIPT: runs a peer of the listener; server("VmRSS") returns that field of
+# /proc/PID/status in KiB
 hostile() {
     run_here python3 -c "
 from hostile import *
@@ -28,7 +29,8 @@ def server(key):
 $1"
 }
 
-# SEC-14: a name that is announced repeatedly is kept once, and attributes that were not requested are not kept.
+# SEC-14: a name that is announced repeatedly is kept once, and attributes that were not requested
+# are not kept.
 @test "a directory announced 600 times with its attributes is kept once, without them" {
     # The address sanitizer keeps freed memory in quarantine.
     local -x ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1:thread_local_quarantine_size_kb=64
@@ -42,7 +44,7 @@ for n in range(1, 601):
     p.send({0: FILES, 4: [p.entry(n, b'd', 0, DIR, keys={18: attrs} if n > 1 else {})]})
     m = p.message(RESULT)
     assert m[0] == RESULT and m[4][0].get(7, 0) == 0, m
-    # Later than the growth of the first messages, which a sanitizer multiplies.
+    # Measured after the growth of the first messages, which a sanitizer multiplies.
     if n == 150:
         before = server('VmRSS')
 grown = server('VmRSS') - before
@@ -128,7 +130,7 @@ print(honest.returncode, len(said) > 0, any('--max-memory' in t for t in said))"
     assert_same_file src/f dst/f
 }
 
-# Each holds little, all of them together everything.
+# Each connection holds little memory, together they hold all of it.
 @test "connections that sent OPEN alone are closed for another transfer when --max-memory is used up" {
     random_file src/f 3M
     listen --timeout 60s --max-memory 24M
@@ -175,8 +177,8 @@ print(len(peers))
     assert_status 0
 }
 
-# SEC-29: a connection that only connects is not the one transfer.
-@test "--once: idle connections and one that requests nothing are not the one transfer" {
+# SEC-29: a connection that sends nothing does not become the only transfer.
+@test "--once: idle connections and one without a request are not the one transfer" {
     random_file src/f 3M
     listen --once
     hostile "
@@ -273,7 +275,7 @@ print(done.returncode, m[0] == ABORT)"
     assert_same_file src/f dst/f
 }
 
-# SEC-29: a peer that announces a file and then sends only NOPs does not remain the one transfer.
+# SEC-29: a peer that announces a file and then sends only NOPs does not stay the only transfer.
 @test "--once: a transfer that moves no octets for --timeout is replaced by another one" {
     random_file src/f 3M
     listen --once --timeout 2s

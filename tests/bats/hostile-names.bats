@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Names from peers: a server from which files are fetched, and a client that pushes files, try to use other names, other kinds, other
-# owners and modes, and removals that were not confirmed.
+# Names from peers: a server from which files are fetched, and a client that pushes files, try to
+# use other names, other kinds, other owners and modes, and removals that were not confirmed.
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
@@ -19,7 +19,8 @@ setup() {
     export PYTHONPATH=$BATS_TEST_DIRNAME PYTHONDONTWRITEBYTECODE=1
 }
 
-# hostile_client CODE: runs CODE, Python with a source that is connected to $PORT and must send OPEN; say, member and pack as below.
+# hostile_client CODE: runs CODE, Python with a source that is connected to $PORT and must send
+# OPEN; say, member and pack as below.
 hostile_client() {
     {
         preamble
@@ -28,8 +29,9 @@ hostile_client() {
     run_here python3 client.py
 }
 
-# hostile_server CODE: serves CODE, Python with a source p that has received OPEN and GET. say(n, name, kind, top, keys) announces an entry
-# and returns the code of its RESULT; pack(n, member...) announces a pack and returns the codes of its members, or any other message.
+# hostile_server CODE: serves CODE, Python with a source p that has received OPEN and GET. say(n,
+# name, kind, top, keys) announces an entry and returns the code of its RESULT; pack(n, member...)
+# announces a pack and returns the codes of its members, or any other message.
 hostile_server() {
     {
         preamble

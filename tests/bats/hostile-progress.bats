@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Peers that send octets without end and move no payload, against --timeout: hostile.py. And slow peers, which must not be cut.
+# Peers that send octets endlessly but no payload, against --timeout: hostile.py. Also slow peers,
+# which must not be disconnected.
 
 load helpers
 
@@ -15,7 +16,8 @@ setup() {
     PORT=$(free_port)
 }
 
-# The tools run for 30 seconds at most (IW_TIMEOUT), and a listener must end a connection within 15 seconds.
+# The tools run for 30 seconds at most (IW_TIMEOUT), and a listener must end a connection within 15
+# seconds.
 preamble() {
     cat <<'END'
 from hostile import *
@@ -65,7 +67,7 @@ hostile_server() {
 }
 
 # SEC-29
-@test "a connecting side gives up a peer that sends only empty RDMA Writes, or parts of an FPDU" {
+@test "a connecting side abandons a peer that sends only empty RDMA Writes, or parts of an FPDU" {
     local how
 
     for how in write octet; do
@@ -84,7 +86,7 @@ hostile_server() {
 }
 
 # SEC-29
-@test "a stream to or from a registered buffer gives up such a peer" {
+@test "a stream to or from a registered buffer abandons such a peer" {
     local how uri="ddp+tcp://127.0.0.1:$PORT/stag/00001234?to=0&len=4096&access=rw&key=00000000000000000000000000000000"
 
     for how in write octet; do
@@ -127,7 +129,7 @@ for _ in range(2):
     done
 }
 
-# SEC-29: zero-length Reads are answered, which must not count either.
+# SEC-29: zero-length Reads are answered, which is not progress either.
 @test "empty RDMA Reads do not keep a connection open" {
     serve_here ddp-recv -p "$PORT" --control none --timeout 1s dst
     hostile "
@@ -150,7 +152,7 @@ print(how)"
     assert_output_is closed
 }
 
-@test "a source on a slow path, one FPDU of which takes longer than --timeout, is not cut" {
+@test "a source on a slow path, one FPDU of which takes longer than --timeout, is not disconnected" {
     serve_here ddp-recv -p "$PORT" --control none --timeout 1s --once dst
     hostile "
 p = Peer.connect('127.0.0.1', PORT, hello(SOURCE))
@@ -178,7 +180,7 @@ print(p.message(RESULT)[4][0].get(7, 0), p.bye()[5])"
     assert_same_file source dst/f
 }
 
-@test "a peer that sends NOPs while it works is not cut" {
+@test "a peer that sends NOPs while it works is not disconnected" {
     hostile_server "
 p = Peer.listen(PORT, role=SINK)
 p.message(OPEN)
@@ -194,8 +196,8 @@ p.gone()"
     assert_status 0
 }
 
-# A transfer that does not end, and a peer that does not close after the ABORT.
-@test "a listener that is told to stop does not wait for its peers longer than --timeout" {
+# A transfer that does not end, and a peer that does not close the connection after the ABORT.
+@test "a listener that gets SIGTERM does not wait for its peers longer than --timeout" {
     serve_here ddp-recv -p "$PORT" --control none --timeout 1s dst
     {
         preamble

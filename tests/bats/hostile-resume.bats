@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Chunks that a hostile peer stored for a file that an honest peer sends later: the receiver keeps them, and the honest sender replaces them.
+# Chunks that a hostile peer stored for a file that an honest peer sends later: the receiver keeps
+# them, and the honest sender replaces them.
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
@@ -28,7 +29,8 @@ with open('src/f', 'wb') as f:
 PY
 }
 
-# Stores the announcement of src/f by the honest sender. Every peer that receives or requests the file gets it.
+# Stores the honest sender's announcement of src/f. Every peer that receives or requests the file
+# gets it.
 learn() {
     IW_READY='^port' serve_here python3 -c "
 from hostile import *
@@ -42,7 +44,7 @@ p.close()"
     [ -s learned ] || fail_with 'nothing was announced'
 }
 
-# A source that announces the same file, moves some chunks, wrong or right ones, and exits.
+# A source that announces the same file, moves some chunks, correct or wrong, and exits.
 preamble() {
     cat <<'PY'
 from hostile import *
@@ -88,12 +90,12 @@ poison() {
     assert_status 0
 }
 
-# assert_poisoned: the octets of the hostile source will be resumed
+# assert_poisoned: the receiver keeps the octets of the hostile source for resumption
 assert_poisoned() {
     grep -q XXXXXXXX dst/.iw-*.part || fail_with 'no octets of the hostile source are stored'
 }
 
-# assert_honest OCTETS: dst/f is the honest file, and that many octets were moved
+# assert_honest OCTETS: dst/f equals the honest file, and that many octets were moved
 assert_honest() {
     assert_status 0
     assert_same_file src/f dst/f
@@ -114,7 +116,8 @@ M=1048576
             [ "$options" = --digest=sha256 ] || assert_poisoned
             # shellcheck disable=SC2086
             run_here ddp-send -p "$PORT" -m $mode $options --json src/f 127.0.0.1:
-            # Chunks 1 to 3, including the hole, and the 77 octets that were not sent; with the other digest nothing is resumed.
+            # Chunks 1 to 3, including the hole, and the 77 octets that were not sent; with the
+            # other digest nothing is resumed.
             if [ "$options" = --digest=sha256 ]; then
                 assert_honest $((4 * M + 77))
             else
@@ -149,7 +152,8 @@ M=1048576
 }
 
 @test "chunks that a hostile server sent are replaced by those of the honest one" {
-    # The served directory has another name; only the file's name, size, time and ident matter.
+    # The served directory has another name: only the file's name, size, time and ident are
+    # compared.
     learn
     {
         preamble

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Another local user, who may write to the directory of ddp-recv: files that this user creates under the names of temporaries before a
-# transfer begins are neither resumed nor trusted nor removed.
+# Another local user, who may write to the directory of ddp-recv: files that this user creates under
+# the names of temporaries before a transfer begins are neither resumed nor trusted nor removed.
 
 # bats file_tags=beside
 
@@ -16,7 +16,7 @@ STRANGER=65534
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir src dst
-    # Not sticky: there the kernel's fs.protected_regular does not help.
+    # The directory is not sticky, so the kernel's fs.protected_regular does not protect the files.
     chmod 777 dst
     PORT=$(free_port)
 }
@@ -65,7 +65,7 @@ has_kib() {
     rm dst/.iw-*
     : >dst/locked
     chown $STRANGER dst/locked
-    # The other user holds it open and locked.
+    # The other user keeps the file open and locked.
     # shellcheck disable=SC2016
     as_stranger sh -c 'umask 0; exec 5<>"$1"; flock 5; echo $$ >locked; exec sleep 60' _ "$PART" 3>&- &
     wait_until 10 test -s dst/locked
@@ -91,7 +91,7 @@ has_kib() {
     require_root
     random_file src/f 16M
     interrupt src/f
-    # The other user owns both now, and the octets do not match the journal's digests.
+    # The other user now owns both, and the octets do not match the journal's digests.
     printf forged | dd of="dst/$PART" conv=notrunc status=none
     chown $STRANGER "dst/$PART" "dst/$JOURNAL"
     listen
@@ -163,7 +163,7 @@ has_kib() {
         push src/g "127.0.0.1:$name"
         assert_status 1
         [ ! -e "dst/$name" ] || fail_with 'it exists'
-        # Nor below a directory of that name, which would be created for it.
+        # No temporary is created below a directory of that name either.
         run_here python3 -c "
 import sys
 sys.path.insert(0, '$BATS_TEST_DIRNAME')

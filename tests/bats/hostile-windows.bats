@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# Listeners against peers that leave gaps in the windows of mode write, or begin to fill them and stop: hostile.py.
+# Listeners against peers that leave gaps in the windows of mode write, or that stop filling them:
+# hostile.py.
 
 load helpers
 
@@ -14,8 +15,9 @@ setup() {
     PORT=$(free_port)
 }
 
-# hostile SCRIPT: windows() returns a peer of the listener and its windows; ended(p, most) returns the text with which the listener ends the
-# transfer, or "open" if it has not ended after most seconds, during which p sends messages.
+# hostile SCRIPT: windows() returns a peer of the listener and its windows; ended(p, most) returns
+# the text with which the listener ends the transfer, or "open" if it has not ended after most
+# seconds, during which p sends messages.
 hostile() {
     run_here python3 -c "
 from hostile import *

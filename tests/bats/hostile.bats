@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bats file_tags=beside
 #
-# ddp-send and ddp-recv against peers that break the rules: hostile.py. Each theme has its own file, hostile-*.bats.
+# ddp-send and ddp-recv against peers that break the rules: hostile.py. Each theme has its own file,
+# hostile-*.bats.
 
 load helpers
 
@@ -12,7 +13,8 @@ setup() {
     export PYTHONPATH=$BATS_TEST_DIRNAME PYTHONDONTWRITEBYTECODE=1
 }
 
-# All hostile tests rely on this: the peer fails because of its hostile act, not because it does not implement the protocol.
+# All hostile tests rely on this: the peer fails because of its hostile act, not because it does not
+# implement the protocol.
 @test "the peer of the hostile tests can send a file by the rules" {
     port=$(free_port)
     serve_here ddp-recv -p "$port" --once "$BATS_TEST_TMPDIR/dir"
@@ -48,8 +50,9 @@ for m in ({0: OPEN, 4: b'', 5: 1 << 20, 6: 1}, {0: OPEN, 4: b'', 5: 0, 6: 257}, 
 12 13 closed"
 }
 
-# All of it arrives at once: the listener has no memory for a transfer yet when it finds the breach.
-@test "a breach right behind OPEN and FILES ends that connection alone" {
+# Everything arrives at once: the listener detects the violation before it has memory for a
+# transfer.
+@test "a violation directly after OPEN and FILES ends only that connection" {
     port=$(free_port)
     serve_here ddp-recv -p "$port" "$BATS_TEST_TMPDIR/dir"
     run_here python3 -c "

@@ -141,7 +141,7 @@ FORCE, MANY, NO_CLOBBER, UPDATE, DRY_RUN, DELETE, OWNER, XATTR, VERIFY = (1 << n
 
 
 def hello(role, mode=WRITE, kind=XXH3, ident=None, **more):
-    """Private Data; keys to change or add: hello(SOURCE, keys={5: 0})"""
+    """Private Data; `keys` are changed or added: hello(SOURCE, keys={5: 0})"""
     m = {0: 'ddp-transfer', 1: 3, 2: 3, 3: role, 4: mode, 5: kind, 6: ident or os.urandom(16), 7: 64, 8: 262160 if mode == SEND else 65536,
          9: 32, 10: 64, 12: 1}
     m.update(more.get('keys', {}))
@@ -207,7 +207,7 @@ class Peer:
 
     @classmethod
     def accept(cls, role=SOURCE, keys=None):
-        """One more connection of the listener."""
+        """Accepts another connection of the listener."""
         p = cls(cls.listener.accept()[0])
         _, flags, rev, pd = p._startup()
         enhanced = b''
@@ -349,7 +349,7 @@ class Peer:
         self.raw_send(self.sealed({0: m[0], 1: self.received + self.window, **m}))
 
     def sealed(self, m):
-        """A control message with its digest behind it."""
+        """A control message, followed by its digest."""
         octets = cbor(m)
         return octets + digest(self.kind, octets)
 

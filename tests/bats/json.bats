@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The lines of --json and --trace, and their schema in iwarp-json(5). The lines of all other tests are compared with the
-# schema too, at the end of each test (check_json in helpers.bash).
+# The lines of --json and --trace, and their schema in iwarp-json(5). The lines of all other tests
+# are compared with the schema too, at the end of each test (check_json in helpers.bash).
 
 # bats file_tags=beside
 
@@ -25,7 +25,7 @@ rejects() {
     assert_output_has "lines:1: stag-reg: $2"
 }
 
-# The port of server N, which was started with -p 0
+# Prints the port of server N, which was started with -p 0.
 port_of() {
     sed -n 's/^listening on [^ ]*:\([0-9]*\)\( .*\|,.*\)\?$/\1/p' "$BATS_TEST_TMPDIR/serve.$1.out"
 }
@@ -73,7 +73,7 @@ port_of() {
 @test "the listeners of all tools name transport, address, port and UDP port" {
     local tool options wanted
 
-    # An address of its own: the default UDP port of 127.0.0.1 may be in use.
+    # Uses an address of its own, because the default UDP port of 127.0.0.1 may be in use.
     while read -r tool options wanted; do
         # shellcheck disable=SC2086
         IW_READY='"event":"listening"' serve_here "$tool" --json -p 0 --bind 127.83.1.7 ${options//,/ }

@@ -171,7 +171,8 @@ def check_files(page, pairs):
     for tool, path in pairs:
         with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as f:
             for number, line in enumerate(f, 1):
-                # A process that was killed may leave a part of a line, and large captures repeat themselves.
+                # A killed process may leave a partial line, and large captures repeat the same
+                # line.
                 if not line.endswith("\n") and not line.endswith("}"):
                     continue
                 shape = (tool, re.sub(r"\d", "0", line))
@@ -187,7 +188,7 @@ def check_files(page, pairs):
 
 # --- sources ---------------------------------------------------------------------------------------------------------
 
-# Where the keys of each tool are written; those of cmd/cli are common to all.
+# The files that write the keys of each tool; those of cmd/cli are common to all.
 SOURCES = {
     "common": ["cmd/cli"],
     "ddp-send": ["cmd/transfer", "cmd/transfer/files"],
@@ -199,7 +200,8 @@ SOURCES = {
     "stag-reg": ["cmd/stag-reg"],
     "trace": ["lib/trace", "lib/util/events.def"],
 }
-# Lists of names from which keys are made: any string literal, or name in an X(...) list, of these files counts.
+# Files with lists of names that become keys: every string literal, and every name in an X(...)
+# list, is accepted.
 LISTS = {
     "ddp-bench": ["cmd/ddp-bench", "lib/loader/attach.c"],
     "ddp-dump": ["cmd/ddp-dump/capture.h"],

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The library's manual page: what it shows is what there is, and its example programs do what they say.
+# The manual page of the library: its examples are the programs in the tree, and these programs work
+# as described.
 
 # bats file_tags=beside
 
@@ -12,7 +13,7 @@ setup() {
     EXAMPLES=$IW_BUILD/tests/examples
 }
 
-# The program that the page shows under a path, with roff's escapes undone.
+# shown PATH: prints the program that the page shows under that path, without roff's escapes.
 shown() {
     sed -n '\|^\.\\" verbatim: '"$1"'$|,/^\.EE$/p' "$PAGE" | sed '1,/^\.ta /d; /^\.EE$/d' |
         sed -e 's/^\\&//' -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(ga/`/g' -e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\e/\\/g'
@@ -42,7 +43,7 @@ shown() {
     [ $n -gt 30 ]
 }
 
-@test "libiwarp.3 tells every traced event with its keys" {
+@test "libiwarp.3 describes every traced event with its keys" {
     local event keys told n=0
 
     while read -r event keys; do
@@ -93,7 +94,7 @@ upgraded() {
     grep -qx 'as text: seventeen octets\.' <<<"$output"
 }
 
-@test "the example initiator says why it could not connect" {
+@test "the example initiator reports why it could not connect" {
     run_here "$EXAMPLES/initiator" 127.0.0.1 1 "hello"
     assert_status 1
     # shellcheck disable=SC2154 # run_here sets it

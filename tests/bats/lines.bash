@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Transfers over a bad line: a listener at $PORT (and $UDP_PORT), and a relay at $LINE that does something to what passes. Load helpers.bash first.
+# Transfers over a bad link: a listener at $PORT (and $UDP_PORT), and a relay at $LINE that disturbs
+# the traffic. Load helpers.bash first.
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# mpa-probe: what it says of each kind of listener, its personalities, rping against itself, what it refuses.
+# mpa-probe: its report about each kind of listener, its personalities, rping against itself, and
+# what it refuses.
 
 # bats file_tags=beside
 
@@ -15,7 +16,7 @@ another_port() {
     PORT=$(free_port)
 }
 
-# listen [OPTION...]: a responder on this machine
+# listen [OPTION...]: starts a responder on this machine
 listen() {
     serve_here mpa-probe --listen -p "$PORT" "$@"
 }
@@ -28,17 +29,18 @@ rping() {
     run_here mpa-probe --app rping 127.0.0.1 -p "$PORT" "$@"
 }
 
-# says SCRIPT [,SOCKET-OPTION]: whoever connects is answered by what a shell script writes
+# says SCRIPT [,SOCKET-OPTION]: starts a listener that sends the output of a shell script to each
+# client
 says() {
     require_tool socat
-    # In a file: socat has quoting of its own.
+    # The script is in a file, because socat has a quoting syntax of its own.
     echo "$1" >"$BATS_TEST_TMPDIR/says.$PORT"
     serve_here socat "TCP-LISTEN:$PORT,bind=127.0.0.1,fork,reuseaddr${2:-}" "SYSTEM:exec sh $BATS_TEST_TMPDIR/says.$PORT"
 }
 
 # --- the probe -------------------------------------------------------------------------------------------------------------
 
-@test "a personality is told by its answers, and says that it is emulated" {
+@test "a personality is identified by its answers, and reported as emulated" {
     local what=(rfc siw chelsio windows plain) p
     local -A name=([rfc]='libiwarp (this library)' [siw]='Linux siw (software iWARP)'
         [chelsio]='Chelsio T4 to T6 (Linux cxgb4)' [windows]='Windows SMB Direct over MPA Rev 1'
@@ -72,7 +74,7 @@ says() {
     done
 }
 
-@test "people are told that a personality is emulated, and what it answered" {
+@test "the human output says that a personality is emulated, and what it answered" {
     listen --personality siw
     probe --markers
     assert_status 1
@@ -90,7 +92,7 @@ says() {
     local try
 
     listen --personality siw
-    # A machine that is busy with other things may take longer once.
+    # On a busy machine one probe may take longer than the limit.
     for try in 1 2 3; do
         probe --json
         assert_status 0
@@ -99,16 +101,17 @@ says() {
     fail_with "after $try tries"
 }
 
-@test "the grid has every Request and what came of it" {
+@test "the grid has every Request and its outcome" {
     listen --personality chelsio
     probe --all --json --rate 1000
     assert_status 0
-    # Revisions 2 with five forms, 1, 0 and 3 with one, each with C and M in four ways.
+    # Revision 2 in five forms, and 1, 0 and 3 in one form, each with the four combinations of C and
+    # M.
     assert_jsonl 'map(select(.purpose == "grid")) | length' 32
     assert_jsonl 'map(select(.purpose == "grid" and .request.rev == 2) | [.request.c, .request.m, .request.rtr]) | unique | length' 20
     assert_jsonl 'map(select(.purpose == "grid" and .request.rev == 3) | .outcome) | unique' '["reset"]'
     assert_jsonl 'map(select(.purpose == "grid" and .request.rev == 1) | [.outcome, .reply.c]) | unique' '[["accepted",true]]'
-    # Revision 0 is another version of DDP, which is asked for and not spoken.
+    # Revision 0 uses another version of DDP: the probe requests it but exchanges no FPDUs.
     assert_jsonl 'map(select(.purpose == "grid" and .outcome == "accepted") | [.request.rev == 0, .fpdu_exchange]) | unique' '[[false,"works"],[true,"none"]]'
     assert_jsonl 'map(select(.purpose == "grid" and .request.m and .outcome == "accepted") | .agreed.markers_from_peer) | unique' '[true]'
     assert_jsonl 'map(select(.purpose == "stag0")) | .[0].fpdu_exchange' broken
@@ -145,7 +148,7 @@ says() {
     assert_output_has 'Private Data 7 "from me" 66726f6d206d65'
 }
 
-@test "a refusal is told with its Private Data" {
+@test "a refusal is reported with its Private Data" {
     listen --personality plain --reject --private-data 'members only'
     probe --json
     assert_status 1
@@ -153,7 +156,7 @@ says() {
     probe --rev 1
     assert_status 1
     assert_output_has 'Rev 1 C=0 M=0 R=1 Private Data 12 "members only"'
-    # Without a personality this library's engine answers.
+    # Without a personality the engine of this library answers.
     another_port
     listen --reject --private-data 'members only'
     probe --json
@@ -165,7 +168,7 @@ says() {
     assert_output_has ': reject'
 }
 
-@test "the library's own tools are told by their Private Data" {
+@test "the library's own tools are identified by their Private Data" {
     serve_here ddp-bench --listen -p "$PORT"
     probe
     assert_status 1
@@ -180,13 +183,13 @@ says() {
 
 @test "the example responder is an endpoint" {
     IW_READY='^listening on ' serve_here "$IW_BUILD/tests/examples/responder"
-    # It serves one connection, which is not enough to tell whose it is.
+    # The responder serves only one connection, too few to identify the implementation.
     run_here mpa-probe 127.0.0.1 -p "$(sed -n 's/^listening on 127\.0\.0\.1://p' "$BATS_TEST_TMPDIR/serve.1.out")" --single --json
     assert_status 0
     assert_jsonl '.[-1] | [.iwarp, .fpdu_exchange, .connections]' '[true,"works",1]'
 }
 
-# --- what is none --------------------------------------------------------------------------------------------------------------
+# --- listeners without iWARP --------------------------------------------------------------------
 
 @test "a closed port, a silent one, one that resets, one that closes" {
     probe
@@ -200,7 +203,7 @@ says() {
     serve_end
     another_port
     require_tool python3
-    # What is closed with octets unread is reset.
+    # A connection that is closed with unread octets is reset.
     serve_here python3 -c 'import socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 while True:
@@ -223,7 +226,7 @@ while True:
     assert_jsonl 'map([.outcome, has("ending"), has("connect_ns")]) | unique' '[["port_closed",false,false]]'
 }
 
-@test "an echo service is no initiator" {
+@test "an echo service is not mistaken for an initiator" {
     says 'cat'
     probe
     assert_status 1
@@ -278,26 +281,26 @@ while True:
 @test "a trace that cannot be written completely does not affect the result" {
     cd "$BATS_TEST_TMPDIR" || return 1
     listen --app rping
-    # Without the signal a write above the limit fails.
+    # If SIGXFSZ is ignored, a write above the limit fails.
     run_here bash -c "trap '' XFSZ; ulimit -f 1; exec mpa-probe 127.0.0.1 -p $PORT --app rping --trace t.json"
     assert_status 4
     assert_output_has '10 rounds of 64 octets'
     assert_stderr_is 'mpa-probe: write trace file t.json: file too large; the trace is incomplete, the result is not affected'
 }
 
-@test "without an answer there is no verdict, and an error of this machine is an error" {
+@test "without an answer there is no verdict, and a local error is reported as an error" {
     probe --bind 198.51.100.1
     assert_status 4
     assert_output_is ''
     assert_stderr_has 'bind to 198.51.100.1'
     unshare --user --map-root-user --net true 2>/dev/null || skip 'needs netns: no user namespaces'
-    # In a namespace without a route.
+    # Runs in a namespace without a route.
     run_here unshare --user --map-root-user --net mpa-probe 198.51.100.1 -p "$PORT"
     assert_status 4
     assert_output_has "198.51.100.1:$PORT: not known whether it is an iWARP endpoint: network is unreachable"
 }
 
-@test "a Request of one's own that is not accepted is no verdict on the endpoint" {
+@test "a custom Request that is not accepted gives no verdict on the endpoint" {
     listen
     probe --rev 3
     assert_status 1
@@ -321,7 +324,7 @@ while True:
     assert_stderr_has "mpa-probe: connect to 127.0.0.1:$PORT: ddp-bench --listen listens there, not mpa-probe --listen --app rping; start that there, or give its port with -p"
 }
 
-@test "a web server, an ordinary one" {
+@test "an ordinary web server" {
     require_tool python3
     serve_here python3 -m http.server -b 127.0.0.1 -d "$BATS_TEST_TMPDIR" "$PORT"
     probe
@@ -332,7 +335,7 @@ while True:
     assert_jsonl '.[-1] | [.iwarp, .outcome, .connections, .exit_status, .took_ns < 3e9]' '[false,"not_mpa",1,1,true]'
 }
 
-@test "one that speaks HTTP, and one that talks first" {
+@test "a server that answers in HTTP, and one that sends first" {
     says 'head -c 20 >/dev/null; printf "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"'
     probe
     assert_status 1
@@ -344,7 +347,7 @@ while True:
     assert_jsonl '.[-1] | [.outcome, .received]' '["not_mpa","SSH-2.0-OpenSSH_9.2\r\n"]'
 }
 
-@test "garbage does nothing to the terminal" {
+@test "garbage does not affect the terminal" {
     says 'printf "\033[31m\000\377\012 garbage garbage garbage"; cat >/dev/null'
     probe
     assert_status 1
@@ -356,7 +359,7 @@ while True:
     assert_jsonl '.[-1] | has("received_b64")' true
 }
 
-@test "a Reply that comes octet by octet is a Reply, a part of one is none" {
+@test "a Reply may arrive octet by octet, but a part of one is not a Reply" {
     # shellcheck disable=SC2016
     says 'head -c 20 >/dev/null; for c in M P A " " I D " " R e p " " F r a m e "\100" "\001" "\000" "\000"; do printf "$c"; sleep 0.01; done; cat >/dev/null'
     probe --rev 1 --json
@@ -385,11 +388,11 @@ while True:
     assert_jsonl '.[-1] | [.outcome, .reply.private_data_octets]' '["accepted",512]'
 }
 
-@test "a host that is not there or has no name is a failure, not an answer" {
+@test "an unreachable host or an unknown name is a failure, not an answer" {
     run_here mpa-probe no.such.host.invalid
     assert_status 4
     assert_stderr_has no.such.host.invalid
-    # TEST-NET-1, and by an interface that leads nowhere.
+    # TEST-NET-1, over an interface that does not lead there.
     run_here mpa-probe 192.0.2.1 -I lo --timeout 300ms
     assert_status 4
 }
@@ -450,7 +453,7 @@ while True:
         done
     done
     serve_end
-    # A listener that wants no CRC still uses it when the other end wants it.
+    # A listener without --crc still uses the CRC if its peer requests it.
     another_port
     listen --app rping --crc off
     rping -c 2 --crc off --json
@@ -505,7 +508,7 @@ while True:
     rping -c 2 --quirk siw-first-fpdu --json
     assert_status 0
     assert_jsonl '.[-1] | [.nudges >= 1, .rounds_verified, .round_max_ns < 4e8]' '[true,2,true]'
-    # What it is like without: the first FPDU lies there.
+    # Without the nudge the first FPDU stays unnoticed.
     rping -c 2 --quirk none --timeout 800ms
     assert_status 4
     assert_stderr_has "127.0.0.1:$PORT: rping: round 0: no progress for"
@@ -515,7 +518,7 @@ while True:
     assert_status 0
     assert_jsonl '.[-1].looks_like.name' siw
     serve_end
-    # What is asked is what the RFCs have, reserved bits 0.
+    # The Request follows the RFCs: its reserved bits are 0.
     assert_jsonl 'map(select(.event == "request").request.reserved) | .[0]' 0
 }
 
@@ -533,13 +536,14 @@ while True:
     assert_stderr_lacks 'is the peer an rping server'
 }
 
-# received REGEX: the listener has received a number of octets that matches
+# received REGEX: the number of octets that the listener has received matches
 received() {
     ss -Htin state established "sport = :$PORT" | grep -qE "bytes_received:($1)( |\$)"
 }
 
-# interrupt REGEX [OPTION...]: ends a client of rping by SIGTERM when the listener has received so many octets.
-# Without --foreground timeout sends the signal twice, and the second one ends the client at once.
+# interrupt REGEX [OPTION...]: ends a client of rping by SIGTERM when the listener has received that
+# many octets. Without --foreground, timeout sends the signal twice, and the second one ends the
+# client at once.
 # shellcheck disable=SC2034
 interrupt() {
     local octets=$1 pid
@@ -559,7 +563,7 @@ interrupt() {
 }
 
 @test "an interrupted rping client ends soon with status 4, and names the round" {
-    # A sink accepts the connection, but is no server of rping.
+    # A sink accepts the connection, but it is not an rping server.
     listen
     interrupt '6[0-9]|[1-9][0-9]{2,}'
     assert_status 4
@@ -573,7 +577,7 @@ interrupt() {
     assert_status 4
     assert_stderr_has "127.0.0.1:$PORT: rping: interrupted after "
     assert_stderr_has ' of 1000000000 rounds'
-    # Without a limit, an interruption is the expected end.
+    # Without a number of rounds, an interruption is the expected end.
     interrupt '[0-9]{4,}' -c 0
     assert_status 0
     assert_stderr_is ''
@@ -585,7 +589,7 @@ interrupt() {
     assert_stderr_has "connect to 127.0.0.1 port $PORT: interrupted before the connection was set up"
 }
 
-@test "a server that takes no such size ends the conversation, and says so" {
+@test "a server that does not accept the size ends the conversation, and reports that" {
     listen --app rping -s 1000 --once --json
     rping -s 1001
     assert_status 1
@@ -598,7 +602,7 @@ interrupt() {
 
 # --- listeners -------------------------------------------------------------------------------------------------------------------
 
-@test "--once serves one connection, or turns one away" {
+@test "--once serves one connection, or refuses one" {
     listen --once --json
     probe --single
     assert_status 0
@@ -625,7 +629,7 @@ interrupt() {
     assert_status 0
 }
 
-@test "a listener outlives whatever connects" {
+@test "a listener survives every kind of client" {
     require_tool socat
     listen --personality windows --json
     head -c 2000 /dev/urandom | timeout 5 socat -t 0.2 - "TCP:127.0.0.1:$PORT" >/dev/null || true
@@ -639,7 +643,7 @@ interrupt() {
     assert_jsonl 'map(select(.verdict == "close" or .verdict == "reset")) | length >= 3' true
 }
 
-# all_end COUNT: the listener ends connections that it accepted and that bring no payload
+# all_end COUNT: the listener ends connections that it accepted and that carry no payload
 all_end() {
     local mode
 
@@ -670,7 +674,7 @@ all_end() {
     assert_jsonl 'map(select(.event == "closed" and .error == "TIMEOUT")) | length' 96
 }
 
-@test "Ctrl-C and SIGTERM end a listener with status 0, with somebody there too" {
+@test "Ctrl-C and SIGTERM end a listener with status 0, also during a connection" {
     listen --app rping --json
     timeout 20 mpa-probe --app rping 127.0.0.1 -p "$PORT" -c 0 >/dev/null 2>&1 3>&- &
     wait_until 5 grep -q '"verdict":"accept"' "$BATS_TEST_TMPDIR/serve.1.out"
@@ -695,7 +699,7 @@ all_end() {
 
 # --- usage -------------------------------------------------------------------------------------------------------------------------
 
-@test "what makes no sense is status 2" {
+@test "arguments that make no sense end with status 2" {
     local words
 
     while read -r -a words; do
@@ -752,7 +756,7 @@ END
     assert_stderr_has 'mpa-probe: --quirk: only for rping and for a listener; add --app rping or --listen'
 }
 
-@test "a port that is taken is a failure with its reason" {
+@test "a port in use is a failure with its reason" {
     listen
     run_here mpa-probe --listen -p "$PORT"
     assert_status 4

@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Two network namespaces, left and right, joined by a veth pair. A file makes them once, in setup_file, and has them to itself:
+# Two network namespaces, left and right, joined by a veth pair. A file creates them once, in
+# setup_file; no other file uses them:
 #
 #   load helpers
 #   load net
 #   setup_file() { net_setup; }          # net_setup --mtu 9000 --offloads off
-#   setup() { skip_with_file; }          # without namespaces
+#   setup() { skip_with_file; }          # if namespaces are unavailable
 #   teardown_file() { net_teardown; }
 #
-#   run_in left CMD...     serve_in right CMD...      left, right or here
+#   run_in left CMD...     serve_in right CMD...      in left, right or here
 #   LEFT_IP RIGHT_IP LEFT_IP6 RIGHT_IP6 LEFT_IF RIGHT_IF
 #   capture_in left FILE   capture_end
 #
-# With net_setup --relay the two veth ends meet in a third namespace, middle, where nothing is carried until a test says how:
+# With net_setup --relay the two veth ends meet in a third namespace, middle, which forwards nothing
+# until a test starts the relay:
 #
-#   relay_start --both loss=1%,delay=10ms      what becomes of frames: tests/relay/relay.c; A is left, B is right
-#   relay_end                                  ends the relay, which did what the options say and nothing else; $output: a line of JSON for
-#                                              each direction
+#   relay_start --both loss=1%,delay=10ms      options as in tests/relay/relay.c; A is left, B is right
+#   relay_end                                  ends the relay and checks that it kept up; $output: a line of JSON for each direction
 #
-# Each namespace is held by a process that dies with the file's own process; with the last process the kernel takes the namespace and
-# its interfaces away, so nothing stays behind, not even after kill -9. Without root a user namespace gives the right to do all this.
+# A process holds each namespace and ends with the file's own process. When the last process of a
+# namespace ends, the kernel removes it with its interfaces, so nothing is left, not even after kill
+# -9. Without root, a user namespace gives the necessary rights.
 
 net_probe() {
     if [ "$(id -u)" -eq 0 ]; then
@@ -35,14 +37,15 @@ require_netns() {
     require_tool ip ss nsenter setpriv
 }
 
-# -t xdp can run in left. What takes BPF cannot run in a user namespace: the tool's own words are the reason.
+# -t xdp can run in left. Loading BPF programs is impossible in a user namespace; the reason is the
+# tool's own message.
 require_xdp() {
     run_in left sctp-ddp-ping 192.0.2.1 -t xdp -I "$LEFT_IF" -c 1 --timeout 100ms
     # shellcheck disable=SC2154
     [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
 }
 
-# Neither end has an XDP program: it goes with the process that had it.
+# Neither end has an XDP program: a program is removed with its process.
 no_program() {
     local side
 
@@ -51,7 +54,7 @@ no_program() {
     done
 }
 
-# How to get into a place: words to put before a command.
+# Prints the words that run a command in that namespace.
 net_into() {
     case $1 in
     here) ;;
@@ -65,16 +68,17 @@ net_into() {
     esac
 }
 
-# net_hold PREFIX UNSHARE-OPTIONS...: starts a holder of a namespace, prints nothing; $! is its process
+# net_hold PREFIX UNSHARE-OPTIONS...: starts the holder of a namespace as $!, without output
 net_hold() {
     local prefix=$1
     shift
 
-    # unshare, setpriv and sleep are one process: each replaces the one before it. unshare changes the credentials, which clears the
-    # parent-death signal. So setpriv requests the signal after unshare.
+    # unshare, setpriv and sleep are one process: each replaces the one before it. unshare changes
+    # the credentials, which clears the parent-death signal. So setpriv requests the signal after
+    # unshare.
     # shellcheck disable=SC2086
     $prefix unshare "$@" setpriv --pdeathsig KILL sleep infinity </dev/null >/dev/null 2>&1 3>&- &
-    # The shell does not need to report how the process ended.
+    # The shell must not report how the process ended.
     disown
 }
 
@@ -90,7 +94,7 @@ net_setup() {
         --mtu) mtu=$2 ;;
         --offloads) offloads=$2 ;;
         --relay)
-            # One frame is one packet.
+            # Without offloads each frame is one packet.
             relay=yes offloads=off
             shift
             continue
@@ -151,11 +155,12 @@ net_setup() {
     if [ "$offloads" = off ]; then
         net_offloads off
     fi
-    # The link is there when both ends have found each other.
+    # The link is up when both ends have resolved each other.
     wait_until 5 net_is_up
 }
 
-# net_wire SIDE IF MTU: a veth pair from SIDE to middle; its end in middle has no address and answers nothing
+# net_wire SIDE IF MTU: creates a veth pair from SIDE to middle. The end in middle has no address
+# and does not answer.
 net_wire() {
     net_ip middle link add "$1" mtu "$3" type veth peer name "$2" mtu "$3" netns "$(net_holder "$1")"
     net_ip middle link set "$1" addrgenmode none
@@ -178,7 +183,8 @@ net_is_up() {
     net_ip left -o link show "$LEFT_IF" | grep -q LOWER_UP && net_ip right -o link show "$RIGHT_IF" | grep -q LOWER_UP
 }
 
-# Off: every segment is a frame of its own, with its checksum right, as in captures for other people's dissectors.
+# net_offloads on|off. With off, every segment is a frame of its own with a correct checksum, as
+# captures for other dissectors need it.
 net_offloads() {
     # shellcheck disable=SC2046
     $(net_into left) ethtool -K "$LEFT_IF" tso "$1" gso "$1" gro "$1" tx "$1" rx "$1" >/dev/null
@@ -208,7 +214,8 @@ serve_in() {
 
 readonly TCPDUMP_COUNTS='^tcpdump: ([0-9]+) packets? captured, ([0-9]+) packets? received by filter, ([0-9]+) packets? dropped by kernel'
 
-# capture_in left|right FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE.
+# capture_in left|right FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the
+# number of the capture is $CAPTURE.
 capture_in() {
     local place=$1 file=$2 ifname
     shift 2
@@ -229,7 +236,8 @@ capture_in() {
     CAPTURE_EARLY[CAPTURE]=$((RECEIVED - CAPTURED))
 }
 
-# capture_end [N]: ends capture N (default: the last one) after tcpdump has written all packets that it received.
+# capture_end [N]: ends capture N (default: the last one) after tcpdump has written all packets that
+# it received.
 capture_end() {
     local n=${1:-$CAPTURE}
 
@@ -244,7 +252,8 @@ capture_is_whole() {
     capture_counts "$1" && [ $((CAPTURED + DROPPED + CAPTURE_EARLY[$1])) -ge "$RECEIVED" ]
 }
 
-# capture_counts N: sets CAPTURED, RECEIVED and DROPPED. tcpdump prints these counts when it gets SIGUSR1.
+# capture_counts N: sets CAPTURED, RECEIVED and DROPPED. tcpdump prints these counts when it gets
+# SIGUSR1.
 capture_counts() {
     local err=$BATS_TEST_TMPDIR/serve.$1.err lines pid
 
@@ -260,13 +269,13 @@ capture_said_more() {
     [ "$(grep -cE "$TCPDUMP_COUNTS" "$1")" -gt "$2" ]
 }
 
-# relay_start [OPTION...]: see tests/relay/relay.c
+# relay_start [OPTION...]: the options of tests/relay/relay.c
 relay_start() {
     IW_READY='^relaying ' serve_in middle "$IW_BUILD/tests/relay/relay" --json "$@" left right
     RELAY=$SERVED
 }
 
-# Ends it; it kept up, and every frame was a whole one.
+# Ends the relay. It must have kept up, and every frame must have been complete.
 relay_end() {
     serve_end "$RELAY" INT
     assert_status 0

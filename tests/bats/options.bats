@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Options that have no meaning over a transport, or in a mode, are refused with the reason. --doctor of each tool.
+# Options that have no meaning for a transport or a mode are refused with the reason. --doctor of
+# each tool.
 
 # bats file_tags=beside
 
@@ -47,7 +48,7 @@ END
     refused '--xdp: -t udp has no XDP program' sctp-ddp-ping -t udp --xdp copy 127.0.0.1
 }
 
-@test "what would have no effect is refused" {
+@test "options that would have no effect are refused" {
     refused '--depth 4: pingpong has one message outstanding' ddp-bench 127.0.0.1 pingpong --depth 4
     refused '--plot "x.png": pictures are SVG' ddp-bench 127.0.0.1 write --plot x.png
     refused '--cc bbr: not known for -t udp; expected rfc9260 or cubic' ddp-bench 127.0.0.1 write -t udp --cc bbr
@@ -86,7 +87,8 @@ END
     refused '-i 1: the time between results is given with --interval' ddp-bench 127.0.0.1 write -i 1
     refused "--timeout needs a value, TIME; \`-q\` is an option" stag-reg --timeout -q list
     [ -z "$(find . -name '-*')" ] || fail_with "a file is named after an option: $(ls)"
-    # What is no option, is joined to its option, or stands after -- or a command is taken as it is.
+    # An argument that is not an option, that is joined to its option, or that follows -- or a
+    # command is used as it is.
     refused 'no target after the source' ddp-send --exclude -0 --exclude=-n --trace=--json -- d
     refused 'no source before the target' ddp-send -- 127.0.0.1:
     refused "expected options only" stag-reg list -- --timeout -q
@@ -152,7 +154,7 @@ END
     assert_status 4
 }
 
-@test "arguments that cannot be meant are named with the reason" {
+@test "arguments that are probably mistakes are named with the reason" {
     local port
 
     refused '"y": one argument too many after the target "127.0.0.1:x"' ddp-send f 127.0.0.1:x y
@@ -265,7 +267,7 @@ END
     done
 }
 
-@test "habits of rsync and scp: what is always done is accepted, the rest is refused with the reason" {
+@test "options of rsync and scp: those for the default behaviour are accepted, others are refused with the reason" {
     local option port
 
     mkdir dst
@@ -304,7 +306,7 @@ END
     assert_status 0
 }
 
-@test "habits of ping, iperf3 and tcpdump are refused with the option to use" {
+@test "options of ping, iperf3 and tcpdump are refused with the option to use" {
     refused '-W 1: the time to wait for a reply is given with --timeout' sctp-ddp-ping -W 1 127.0.0.1
     refused '-w 5: a run is limited by the number of messages, with -c' sctp-ddp-ping -w 5 127.0.0.1
     refused '-4: leave it out, and give an IPv4 address instead of a name' sctp-ddp-ping -4 localhost
@@ -324,7 +326,7 @@ END
         run_here $tool --help
         assert_equal "$(sed -n 's/^ \([A-Z].*:\)$/\1/p' <<<"$output" | grep -v Limits | paste -sd' ')" \
             'Which files: Owners and attributes: The transfer: Listeners: Registered buffers: For users of rsync and scp: The connection: Common options:'
-        # No option stands before the first group.
+        # No option precedes the first group.
         assert_equal "$(sed -n '1,/ Which files:/p' <<<"$output" | grep -c '^ *-')" 0
     done
 }
@@ -349,7 +351,7 @@ END
     grep -q -e '--transport=NAME  *Transport: sctp, raw, udp or xdp' <<<"$output" || fail_with 'sctp-ddp-ping --help: other transports'
 }
 
-@test "--doctor of a tool looks at what that tool needs" {
+@test "--doctor of a tool checks what that tool needs" {
     run_here ddp-dump --doctor --json
     assert_jsonl '[.[] | select(.subject == "live capture")] | length' 1
     assert_jsonl '[.[] | select(.subject | startswith("transport "))?] | length' 0

@@ -22,7 +22,8 @@ send() {
     run_here ddp-send -p "$PORT" "$@"
 }
 
-# through_tap: starts a relay to the server that records what each side sends; from then on PORT is the relay's
+# through_tap: starts a relay to the server that records what each side sends; PORT becomes the
+# relay's port
 through_tap() {
     require_tool socat
     local server=$PORT
@@ -45,7 +46,8 @@ wire() {
 
 @test "a file arrives in every mode between two ends of --profile rdmac, with version 0 on the wire" {
     local mode
-    # Writes (0), Read Requests (1) and Responses (2), Sends (3): first the source's, then the sink's.
+    # Writes (0), Read Requests (1) and Responses (2), Sends (3): those of the source, then those of
+    # the sink.
     local -A source=([write]='0 3' [read]='2 3' [send]='3') sink=([write]='3' [read]='1 3' [send]='3')
 
     for mode in write read send; do

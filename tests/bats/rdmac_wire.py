@@ -17,7 +17,7 @@ assert flags & 0x1F == 0, f"flags {flags:#x}: S (RFC 6581) and the reserved bits
 stream = octets[20 + length :]
 fpdus = b""
 for at in range(0, len(stream), 512):
-    # RFC 5044 4.3: 16 reserved bits of zero, and how far back the FPDU began.
+    # RFC 5044 4.3: 16 reserved bits of zero, then the distance to the start of the FPDU.
     assert stream[at : at + 2] == b"\0\0", f"no marker at {at}"
     fpdus += stream[at + 4 : at + 512]
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Transfers over a link that loses, delays, reorders, doubles and corrupts frames: kernel TCP and our SCTP alike, every octet compared.
+# Transfers over a link that loses, delays, reorders, duplicates and corrupts frames, with kernel
+# TCP and with our SCTP; every octet is compared.
 
 # bats file_tags=waits,all
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -27,7 +28,7 @@ setup() {
     random_file src/f 3M
 }
 
-# A file to the right, over tcp and over udp, under what the relay does.
+# Sends a file to the right, over tcp and over udp, through the disturbed link.
 carries() {
     local t
 
@@ -45,7 +46,7 @@ carries() {
     done
 }
 
-# did PROGRAM: a truth about each of the relay's runs, of .ab and .ba
+# did PROGRAM: the jq program is true for each run of the relay; .ab and .ba are the directions
 did() {
     local i
 
@@ -60,7 +61,7 @@ did() {
     did '[.ab, .ba] | all(.frames > 0 and .frames == .passed and .octets == .passed_octets)'
 }
 
-@test "one frame in fifty is lost, each way" {
+@test "one frame in fifty is lost in each direction" {
     carries --seed 2 --both loss=2%
     did '.ab.lost > 10 and .ba.lost > 0 and .ab.passed + .ab.lost == .ab.frames'
 }
@@ -70,24 +71,25 @@ did() {
     did '.ab.late > 10'
 }
 
-@test "frames come twice" {
+@test "frames are duplicated" {
     carries --seed 4 --both duplicate=10%
     did '.ab.duplicated > 10 and .ab.passed == .ab.frames + .ab.duplicated'
 }
 
-@test "single bits are turned" {
+@test "single bits are inverted" {
     carries --seed 5 --both corrupt=2%
     did '.ab.corrupted > 10'
 }
 
-@test "all of it at once, with delay and jitter, behind a slow router" {
+@test "all faults at once, with delay and jitter, after a slow router" {
     carries --seed 6 --both loss=1%,late=1%,late-by=4ms,duplicate=1%,corrupt=1%,delay=2ms,jitter=1ms,rate=100M,queue=64K
     did '.ab.lost > 0 and .ab.late > 0 and .ab.duplicated > 0 and .ab.corrupted > 0'
 }
 
-# Without redials: no connection is ever taken for dead, though the transfer takes several times --timeout, and the sender's
-# buffers hold all of it. The queue alone delays an acknowledgement by 2 s.
-@test "a line of 25 kB/s is not taken for dead, over tcp and over udp" {
+# Without redials: no connection is ever considered dead, although the transfer takes several times
+# --timeout, and the sender's buffers hold the whole file. The queue alone delays an acknowledgement
+# by 2 s.
+@test "a link of 25 kB/s is not considered dead, over tcp and over udp" {
     local how t j
 
     random_file src/slow 250000
@@ -105,7 +107,7 @@ did() {
     done
 }
 
-# RFC 9260 6.8: CRC32c finds what the checksums of IP and UDP do not.
+# RFC 9260 6.8: CRC32c detects errors that the checksums of IP and UDP miss.
 @test "swapped words pass the Internet checksum, and no wrong octet arrives over udp" {
     relay_start --seed 7 --both swap=2%
     serve_in right ddp-recv -t udp -p "$PORT" --bind '*' --once dst
@@ -119,7 +121,7 @@ did() {
     did '.ab.swapped > 10'
 }
 
-@test "sctp-ddp-ping under loss: every reply comes, and it tells what was sent again" {
+@test "sctp-ddp-ping under loss: every reply arrives, and retransmissions are reported" {
     local t
 
     require_raw
@@ -146,9 +148,9 @@ did() {
     assert_jsonl '[.[].lost > 0] | any' true
 }
 
-# A frame of another length holds no message, or several. The delay is long because a process that is stalled for about that time also
-# delays its messages.
-@test "a message that is lost is late, and the other seven DDP streams are not; on a TCP connection all are" {
+# A frame of another length holds no message, or several. The delay is long because a process that
+# is stalled for about that time also delays its messages.
+@test "a lost message delays its own DDP stream and not the other seven; on a TCP connection it delays all" {
     local t lanes=$IW_BUILD/tests/lanes/lanes
     declare -A late
 
@@ -170,7 +172,7 @@ did() {
     assert_equal "${late[udp]} ${late[tcp]}" '1 8'
 }
 
-@test "a seed has the same fates in every run, also over IPv6" {
+@test "a seed gives the same faults in every run, also over IPv6" {
     local i
 
     require_ipv6
@@ -184,7 +186,8 @@ did() {
         relay_end
         RELAYED[i]=$output
     done
-    # Which frames those are differs with the timing; that the first 100 of them fared alike is tests/unit/impair_impair_test.c's.
+    # The affected frames vary with the timing. tests/unit/impair_impair_test.c tests that the first
+    # 100 frames are treated alike.
     did '.ab.lost > 10 and .ba.lost == 0'
 }
 

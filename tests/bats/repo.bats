@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The repository itself: what must agree does agree, and what is installed can be taken away again.
+# The repository itself: its parts agree with each other, and uninstall removes everything that
+# install has created.
 
 # bats file_tags=beside
 
@@ -11,7 +12,7 @@ setup() {
     cd "$IW_TOP" || return 1
 }
 
-# All files of the project, also when it came as a tarball.
+# Prints all files of the project, also in an unpacked tarball.
 project_files() {
     if [ -e .git ]; then
         git -c safe.directory='*' ls-files
@@ -33,7 +34,7 @@ tool_help() {
     timeout 10 "$IW_BUILD/$1" "${@:2}" --help 2>/dev/null </dev/null 3>&-
 }
 
-# Of a tool with commands, theirs too.
+# For a tool with commands, also prints the help of each command.
 all_help() {
     local command
 
@@ -43,13 +44,14 @@ all_help() {
     done
 }
 
-# The long options that `TOOL --help` lists: argp writes each on a line of its own, after at most a short one.
+# Prints the long options in `TOOL --help`: argp writes each on a line of its own, after at most a
+# short one.
 help_options() {
     all_help "$1" |
         grep -oE '^ {2,6}(-[A-Za-z0-9?](, | ))?(--[a-z0-9][a-z0-9-]*(\[?=[^ ,]*)?(, )?)+' | grep -oE -- '--[a-z0-9][a-z0-9-]*' | sort -u
 }
 
-# Those that the page explains: the tags of its lists.
+# Prints the options that the page explains: the tags of its lists.
 man_options() {
     awk '/^\.TP/ { tag = 2; next } tag > 0 { if ($0 !~ /^\.(PD|TQ)/) { print; tag = 0 } } /^\.TQ/ { tag = 2 }' "man/$1.1" |
         sed 's/\\-/-/g; s/\\f[BIR]//g' | grep -oE -- '--[a-z0-9][a-z0-9-]*' | sort -u
@@ -73,7 +75,7 @@ same_options() {
     fi
 }
 
-@test "no file names a path of somebody's machine or a package host" {
+@test "no file names a path of a developer's machine or a package host" {
     local bad=0 f
 
     while IFS= read -r f; do
@@ -88,11 +90,11 @@ same_options() {
     [ $bad -eq 0 ]
 }
 
-@test "nobody includes a .c file" {
+@test "no file includes a .c file" {
     run ! grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<][^">]*\.c[">]' --include='*.[ch]' cmd lib tests
 }
 
-@test "the top level holds what it should and nothing else" {
+@test "the top level has the expected entries and no others" {
     local d files="README.md CHANGELOG.md CONTRIBUTING.md LICENSE VERSION Makefile Containerfile .clang-format .editorconfig .dockerignore"
 
     for d in $(project_files | grep / | cut -d / -f 1 | sort -u); do
@@ -175,7 +177,7 @@ same_options() {
     [ $n -gt 0 ]
 }
 
-@test "every tool tells the version of the file VERSION and exits with 0" {
+@test "every tool prints the version of the file VERSION and exits with 0" {
     local t n=0
 
     for t in $(tools); do
@@ -238,7 +240,8 @@ same_options() {
     assert_status 0
     printf '%s\n' '#include <stdio.h>' '#include <iwarp/verbs.h>' 'int main(void) { puts(iw_version()); return 0; }' >"$BATS_TEST_TMPDIR/p.c"
     export PKG_CONFIG_PATH=$root/lib/pkgconfig
-    # What link-time optimization reads would be for one compiler alone.
+    # The installed archive must not contain code for link-time optimization, which only one
+    # compiler can read.
     run_here readelf -SW "$root/lib/libiwarp.a"
     assert_status 0
     assert_output_lacks '.gnu.lto_'
@@ -279,30 +282,31 @@ same_options() {
     run_here "$out/ddp-dump" -r "tests/vectors/traces/rping.pcap"
     assert_status 3
     assert_stderr_has 'built without libpcap'
-    # What is built is not built again.
+    # A second run must not build again.
     touch "$BATS_TEST_TMPDIR/then"
     run_here make --no-print-directory BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
     assert_status 0
     [ "$BATS_TEST_TMPDIR/then" -nt "$out/ddp-dump" ] || fail_with 'built again'
 }
 
-@test "a library that was installed, changed or removed after the configuration is noticed" {
+@test "a library that was installed, changed or removed after the configuration is detected" {
     local out=$BATS_TEST_TMPDIR/b
 
-    # As if these were the only libraries: the file of cmocka names one that the linker does not find.
+    # Simulates a machine with only this library; the .pc file of cmocka names a library that the
+    # linker does not find.
     mkdir "$BATS_TEST_TMPDIR/pc"
     export PKG_CONFIG_LIBDIR=$BATS_TEST_TMPDIR/pc
     printf '%s\n' 'Name: cmocka' 'Description: broken' 'Version: 1' 'Libs: -lno-such-library' >"$PKG_CONFIG_LIBDIR/cmocka.pc"
-    # The program that prints the variable configures first.
+    # make configures before it prints the variable.
     have() { make --no-print-directory -s BUILD="$out" WITHOUT='xdp usrsctp' print-IW_HAVE_CMOCKA 2>/dev/null; }
     [ -z "$(have)" ] || fail_with 'found although it does not link'
     touch -d '1 hour ago' "$out/config.h" "$out/flags.key" "$BATS_TEST_TMPDIR/before"
     rm "$PKG_CONFIG_LIBDIR/cmocka.pc"
-    [ "$(have)" = 1 ] || fail_with 'not noticed that it was repaired'
-    # Only tests use cmocka: nothing compiles again.
+    [ "$(have)" = 1 ] || fail_with 'the repaired library was not detected'
+    # Only tests use cmocka: nothing is compiled again.
     [ ! "$out/config.h" -nt "$BATS_TEST_TMPDIR/before" ] || fail_with 'config.h was written again'
     [ ! "$out/flags.key" -nt "$BATS_TEST_TMPDIR/before" ] || fail_with 'the flags were written again'
-    # Nothing changed: not configured again.
+    # Nothing changed: it must not be configured again.
     touch "$BATS_TEST_TMPDIR/then"
     [ "$(have)" = 1 ]
     [ "$BATS_TEST_TMPDIR/then" -nt "$out/config.mk" ] || fail_with 'configured again without a reason'
@@ -326,7 +330,86 @@ same_options() {
     assert_status 0
 }
 
-# A row of a list of mutants: the text that replaces a check of lib/wire/atomic.c, and the expected result.
+# A tree of five rooms, with its objects, that scripts/check-layers accepts.
+layers_tree() {
+    mkdir -p "$tree"/{scripts,lib,tests,xdp}
+    cp scripts/check-layers "$tree/scripts/"
+    printf 'IWARP_0 {\nglobal:\n\tiw_version;\nlocal:\n\t*;\n};\n' >"$tree/lib/libiwarp.map"
+    layers_source lib/util/range.h 'int iw_range_len(int n);'
+    layers_source lib/util/range.c '#include "util/range.h"' '#include <string.h>' 'int iw_range_len(int n) { return n + 1; }'
+    layers_source lib/wire/mpa.h 'int iw_mpa_len(int n);'
+    layers_source lib/wire/mpa.c '#include "wire/mpa.h"' '#include "util/range.h"' 'int iw_mpa_len(int n) { return iw_range_len(n); }'
+    layers_source lib/os/clock.h 'int iw_clock_now(void);'
+    layers_source lib/os/clock.c '#include <unistd.h>' '#include "os/clock.h"' 'int iw_clock_now(void) { return getpid(); }'
+    layers_source cmd/cli/json.c '#include "os/clock.h"' 'int iw_json_open(void) { return iw_clock_now(); }'
+    layers_source cmd/transfer/protocol/pack.c '#include "wire/mpa.h"' 'int iw_pack_len(void) { return iw_mpa_len(1); }'
+}
+
+# layers_source FILE LINE...: writes the file, and compiles it if it is a .c file.
+layers_source() {
+    local obj=$tree/build/obj/${1%.c}.o
+
+    mkdir -p "$tree/${1%/*}"
+    printf '%s\n' "${@:2}" >"$tree/$1"
+    case $1 in
+    *.c)
+        mkdir -p "${obj%/*}"
+        # shellcheck disable=SC2086
+        ${CC:-gcc} -fno-lto -I"$tree/lib" -I"$tree/cmd" -c -o "$obj" "$tree/$1"
+        ;;
+    esac
+}
+
+# layers_reject TEXT FILE LINE...: with that file in the tree, scripts/check-layers fails, and its
+# report has TEXT.
+layers_reject() {
+    layers_source "${@:2}"
+    run_here "$tree/scripts/check-layers" build
+    assert_status 1
+    assert_output_has "$1"
+    assert_output_has 'breaches of the layers'
+    rm -f "$tree/$2" "$tree/build/obj/${2%.c}.o"
+}
+
+@test "scripts/check-layers reports each breach of the layers, and accepts a tree without one" {
+    local tree=$BATS_TEST_TMPDIR/tree
+
+    layers_tree
+    run_here "$tree/scripts/check-layers" build
+    assert_status 0
+    assert_output_has 'keep to the layers'
+
+    # A room includes and uses the rooms below it only.
+    layers_reject 'lib/util/up.c:1: room util includes wire/mpa.h: it may use only: nothing' \
+        lib/util/up.c '#include "wire/mpa.h"'
+    layers_reject 'lib/os/up.h:1: includes cli/json.h: lib/ includes nothing from cmd/ and tests/' \
+        lib/os/up.h '#include "cli/json.h"'
+    layers_reject 'lib/os/inner.h:1: wire/internal.h is private to room wire' lib/os/inner.h '#include "wire/internal.h"'
+    layers_reject 'lib/os/twin.h:1: includes os/clock.c: a .c file is never included' lib/os/twin.h '#include "os/clock.c"'
+    layers_reject 'lib/attic/old.h: attic is not a room' lib/attic/old.h '#include <stdint.h>'
+    layers_reject 'util: up.o: uses iw_mpa_len of room wire: it may use only: nothing' \
+        lib/util/up.c 'int iw_mpa_len(int n);' 'int iw_up_len(void) { return iw_mpa_len(1); }'
+
+    # A global name begins with iw_OBJECT_, and an object belongs to one room.
+    layers_reject 'os: defines clock_bare: a global name begins with iw_' \
+        lib/os/bare.c 'int clock_bare(void) { return 0; }'
+    layers_reject 'names of one prefix belong to one room' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
+    layers_reject 'os(iw_mpa_print)' lib/os/mpa.c 'int iw_mpa_print(void) { return 0; }'
+
+    # A pure room includes freestanding headers and <string.h> only, and calls no function outside
+    # the pure rooms.
+    layers_reject 'lib/wire/print.h:1: pure room wire includes <stdio.h>' lib/wire/print.h '#include <stdio.h>'
+    layers_reject 'wire: when.o: uses time, which is neither a memory or string function nor defined in a room' \
+        lib/wire/when.c 'long time(long *t);' 'long iw_when_now(void) { return time(0); }'
+    layers_reject 'transfer/protocol: own.o: uses getpid, which is neither a memory or string function' \
+        cmd/transfer/protocol/own.c 'int getpid(void);' 'int iw_own_id(void) { return getpid(); }'
+
+    run_here "$tree/scripts/check-layers" build
+    assert_status 0
+}
+
+# A row of a list of mutants: the text that replaces a check of lib/wire/atomic.c, and the expected
+# result.
 mutant() {
     printf 'RFC 7306 5.2\tlib/wire/atomic.c\tiw_atomic_req_decode\t%s\t%s\t%s\n' 'if (len < IW_RDMAP_ATOMIC_REQ_LEN)' "$1" "$2"
 }

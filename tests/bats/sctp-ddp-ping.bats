@@ -1,18 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# sctp-ddp-ping over udp on this machine, over udp and raw between two hosts, and at ends that do not answer as they should.
+# sctp-ddp-ping over udp on this machine, over udp and raw between two hosts, and with far ends that
+# give wrong answers or none.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
 load net
 
 setup_file() {
-    # Without namespaces the tests that need them skip, not all.
+    # Without namespaces only the tests that need them are skipped.
     if net_probe; then net_setup; fi
 }
 
@@ -31,7 +32,7 @@ ping_here() {
     run_here sctp-ddp-ping 127.0.0.1 "${UDP[@]}" "$@"
 }
 
-# doctor_says ANSWER: of the far end over udp
+# doctor_says ANSWER: checks what --doctor reports about the far end over udp
 doctor_says() {
     run_here sctp-ddp-ping --doctor --json --timeout 1s 127.0.0.1 "${UDP[@]}"
     assert_jsonl '[.[] | select(.event == "far_end" and .transport == "udp") | .answer]' "[\"$1\"]"
@@ -39,7 +40,7 @@ doctor_says() {
 
 # --- replies -----------------------------------------------------------------------------------------------------------------
 
-@test "a line for each reply, and the association it came over" {
+@test "a line for each reply, and the association that carried it" {
     serve_here sctp-ddp-ping --listen "${UDP[@]}"
     ping_here -c 3 -i 10ms
     assert_status 0
@@ -78,7 +79,7 @@ doctor_says() {
     assert_stderr_has '--streams 1001: the association has 1000 outbound and 1000 inbound streams; use at most 1000, or give the listener more --streams'
 }
 
-@test "messages of any size: none, one segment, many" {
+@test "messages of any size: zero-length, one segment, many" {
     local size
 
     serve_here sctp-ddp-ping --listen "${UDP[@]}"
@@ -89,7 +90,7 @@ doctor_says() {
     done
 }
 
-@test "flood sends when the reply is here, and prints statistics alone" {
+@test "flood sends as soon as the reply arrives, and prints only statistics" {
     serve_here sctp-ddp-ping --listen "${UDP[@]}"
     ping_here -c 1000 -n 2 -f
     assert_status 0
@@ -106,7 +107,7 @@ doctor_says() {
     [[ $output =~ all\ +[0-9]+\ +[0-9]+\ +0 ]] || fail_with 'no statistics'
 }
 
-@test "a listener tells who was there, and with --once ends behind them" {
+@test "a listener reports its clients, and with --once ends after the first" {
     serve_here sctp-ddp-ping --listen --once --json "${UDP[@]}"
     ping_here -n 2 -c 4 -i 1ms
     assert_status 0
@@ -116,7 +117,7 @@ doctor_says() {
     assert_jsonl '.[-1].event' stopped
 }
 
-@test "the listener is gone: failed on the way, with statistics" {
+@test "the listener is gone: failure with statistics" {
     local signal
 
     for signal in TERM KILL; do
@@ -165,7 +166,8 @@ doctor_says() {
     assert_status 0
     assert_output_has 'adaptation indication 0x00000002 (DDP and RDMA, draft-ietf-rddp-sctp-02)'
     [[ $output =~ all\ +6\ +6\ +0 ]] || fail_with 'not 6 replies'
-    # Ends of two editions are not of one mind, whoever begins, and whoever aborts first.
+    # Ends of different editions cannot talk to each other, whichever connects and whichever aborts
+    # first.
     ping_here -c 1 --json
     assert_status 1
     assert_jsonl '.[-1].answer | . == "no-ddp" or . == "abort"' true
@@ -180,7 +182,7 @@ doctor_says() {
 
 # --- the set-up of sessions ----------------------------------------------------------------------------------------------
 
-# enhanced_is BOOL: whether the sessions were set up as in RFC 6581
+# enhanced_is BOOL: checks whether the sessions were set up as in RFC 6581
 enhanced_is() {
     assert_jsonl '[.[] | select(.event == "association" or .event == "sessions" or .event == "result") | .enhanced]' "[$1,$1,$1]"
 }
@@ -201,7 +203,8 @@ enhanced_is() {
     enhanced_is false
     serve_end
     assert_jsonl '[.[] | select(.event == "session") | .enhanced] | .[:2] + (.[2:] | unique)' '[true,true,false]'
-    # A listener without RFC 6581 answers with Terminate, upon which the default tries the other one.
+    # A listener without RFC 6581 answers with Terminate; by default the client then tries the other
+    # set-up.
     serve_here sctp-ddp-ping --listen --rev 1 "${UDP[@]}"
     ping_here -c 1 --json
     assert_status 0
@@ -229,7 +232,7 @@ enhanced_is() {
     assert_jsonl '[.[] | select(.event == "far_end" and .transport == "udp") | .answer]' '["answers"]'
 }
 
-# Draft 02 2.2.3 has Function Codes 1 to 4.
+# Draft 02 2.2.3 defines Function Codes 1 to 4.
 @test "the edition of draft-02 has no enhanced set-up: it is not tried, and asking for it is an error" {
     local other=(--profile sctp-draft-02)
 
@@ -266,7 +269,7 @@ enhanced_is() {
     done
 }
 
-@test "the path becomes narrower: --pmtu tells, and nothing is lost" {
+@test "the path MTU shrinks: --pmtu reports it, and nothing is lost" {
     require_netns
     serve_in left sctp-ddp-ping --listen -t udp -p "$PORT" --bind '*'
     IW_READY='seq=3 ' serve_in right sctp-ddp-ping "$LEFT_IP" -t udp -p "$PORT" -c 20 -i 100ms -s 4K --pmtu
@@ -274,9 +277,9 @@ enhanced_is() {
     wait_served
     net_ip right link set "$RIGHT_IF" mtu 1500
     assert_status 0
-    # Whether it is found to the octet is the engine's matter, and takes its time.
-    grep -qE '^path MTU 1(2..|300)$' <<<"$output" || fail_with 'not told when it changed'
-    grep -qE '^  address .*, primary, path MTU 1(2..|300),' <<<"$output" || fail_with 'not told at the end'
+    # Whether the engine finds the exact value is tested elsewhere, and takes longer.
+    grep -qE '^path MTU 1(2..|300)$' <<<"$output" || fail_with 'the change of the path MTU is not reported'
+    grep -qE '^  address .*, primary, path MTU 1(2..|300),' <<<"$output" || fail_with 'the path MTU is not in the summary'
     [[ $output =~ all\ +20\ +20\ +0 ]] || fail_with 'not 20 replies'
 }
 
@@ -294,7 +297,7 @@ enhanced_is() {
     assert_output_has 'over udp: '
 }
 
-@test "raw: a host without SCTP, and one that is not there" {
+@test "raw: a host without SCTP, and an unreachable one" {
     require_netns
     [ ! -e /proc/net/sctp ] || skip 'needs no-sctp: this kernel has SCTP'
     run_in right sctp-ddp-ping "$LEFT_IP" -t raw -p "$PORT" -c 1 --timeout 5s --json
@@ -307,7 +310,7 @@ enhanced_is() {
 
 # --- no replies --------------------------------------------------------------------------------------------------------------
 
-@test "nobody at the UDP port: ICMP says so at once" {
+@test "no listener at the UDP port: ICMP reports it at once" {
     ping_here -c 1 --timeout 10s --json
     assert_status 1
     assert_jsonl '.[-1] | [.answer, .sent, .exit_status]' '["icmp",0,1]'
@@ -341,7 +344,7 @@ enhanced_is() {
     assert_status 0
 }
 
-@test "silence, ABORT, no adaptation indication, another one: each is told" {
+@test "silence, ABORT, no adaptation indication, another one: each is reported" {
     local row mode answer text
 
     require_tool python3
@@ -359,7 +362,7 @@ enhanced_is() {
     done
 }
 
-@test "doctor: a listener takes no host" {
+@test "doctor: a listener accepts no host argument" {
     run_here sctp-ddp-ping --doctor --listen 127.0.0.1
     assert_status 2
     assert_stderr_has '--doctor "127.0.0.1" tests a listener there: leave out --listen'
@@ -393,7 +396,7 @@ enhanced_is() {
 END
 }
 
-@test "bad usage is 2" {
+@test "bad usage ends with status 2" {
     local args
 
     for args in '' '--listen host' 'a b' '-t tcp host' '-t nosuch host' '-s 17M host' '-n 0 host' '--once host' '--listen -c 1' '-p 0 host'; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The tools over DDP/SCTP: what they do over tcp they do over udp.
+# The tools over DDP/SCTP: they do the same over udp as over tcp.
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -61,15 +61,15 @@ setup() {
     run_here ddp-send "${udp[@]}" --profile sctp-draft-02 --trace trace src/f 127.0.0.1:
     assert_status 0
     assert_same_file src/f dst/f
-    # It has no enhanced set-up (RFC 6581): none was tried.
+    # The draft has no enhanced set-up (RFC 6581): none was tried.
     assert_equal "$(jq -r 'select(.event == "established").rev' trace)" 1
     assert_equal "$(jq -c 'select(.event == "retry")' trace)" ''
     run_here ddp-send "${udp[@]}" --profile sctp-draft-02 --rev 2 src/f 127.0.0.1:
     assert_status 2
     assert_stderr_has 'profile sctp-draft-02 has no enhanced sessions (RFC 6581): leave out rev 2, or use profile rfc'
     run_here ddp-send "${udp[@]}" --profile rfc src/f 127.0.0.1:g
-    [ "$status" -ne 0 ] || fail_with 'two editions understood each other'
-    [ ! -e dst/g ] || fail_with 'a file came'
+    [ "$status" -ne 0 ] || fail_with 'ends of different editions exchanged messages'
+    [ ! -e dst/g ] || fail_with 'a file was received'
     serve_end
     serve_here ddp-bench --listen "${udp[@]}" --profile sctp-draft-02
     run_here ddp-bench 127.0.0.1 write "${udp[@]}" --profile sctp-draft-02 --time 100ms --warmup 0 --json --interval 0
@@ -79,12 +79,12 @@ setup() {
     assert_status 2
 }
 
-@test "nobody listens: udp says so at once" {
+@test "no listener: udp reports it at once" {
     run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 5s /etc/hostname 127.0.0.1:
     assert_status 4
 }
 
-@test "raw without the privilege says what is missing" {
+@test "raw without the privilege names the missing one" {
     local drop=()
 
     [ "$(id -u)" -ne 0 ] || drop=(setpriv --bounding-set -net_raw --inh-caps -net_raw)
@@ -93,17 +93,18 @@ setup() {
     assert_stderr_has 'CAP_NET_RAW'
 }
 
-@test "sctp where the kernel has none says so" {
+@test "sctp without kernel support is reported" {
     ! grep -qs . /proc/net/sctp/snmp || skip 'needs no-sctp: this kernel has SCTP'
     run_here ddp-recv -t sctp -p "$PORT" dst
     assert_status 3
     assert_stderr_has 'not in this kernel'
 }
 
-# 5,000 are scripts/bench's (P12u), with what each of them costs.
-@test "a thousand associations with one listener, and it serves the next one as ever" {
+# scripts/bench measures 5,000 associations (P12u), and the cost of each.
+@test "a listener with a thousand associations serves the next one as before" {
     random_file src/f 1M
-    # The associations send no OPEN. The listener must not end the first ones before the last ones begin, however slow the machine is.
+    # The associations send no OPEN. The listener must not end the first ones before the last ones
+    # begin, even on a slow machine.
     serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 10m dst
     # The Private Data of a source (ddp-transfer(7)).
     printf '\xab\x00\x6cddp-transfer\x01\x03\x02\x03\x03\x01\x04\x01\x05\x01\x06\x500123456789abcdef\x07\x02\x08\x19\x10\x00\x09\x01\x0a\x01' >hello
@@ -116,11 +117,12 @@ setup() {
     assert_equal "$output" 'held 1000'
 }
 
-# SCTP-37. IW_ROUNDS=10000 is the long run. With two streams each session must use the stream of the one before.
+# SCTP-37. IW_ROUNDS=10000 is the long run. With two streams, each session must reuse the stream of
+# an earlier one.
 @test "sessions one after another on one association: none fails, and their streams are used again" {
     local n=${IW_ROUNDS:-300}
 
-    # UDP port and port are the same there.
+    # The program uses one number as UDP port and as port.
     IW_TIMEOUT=$((30 + n / 50))
     IW_READY=listening serve_here "$IW_BUILD/tests/sessions/sessions" serve udp 127.0.0.1 "$UDP_PORT" 1000
     run_here "$IW_BUILD/tests/sessions/sessions" open udp 127.0.0.1 "$UDP_PORT" 2 "$n"

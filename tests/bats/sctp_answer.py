@@ -3,9 +3,9 @@
 
     sctp_answer.py UDP-PORT silent|abort|plain|VALUE|rfc5043|draft-02
 
-silent sends nothing, abort sends ABORT, plain makes an association without adaptation indication, VALUE one with that.
-rfc5043 and draft-02 also accept DDP stream sessions of that edition and return each message. They know Function Codes 1
-to 4 only, and do not answer others.
+silent sends nothing, abort sends ABORT, plain makes an association without adaptation indication, VALUE one with
+that value. rfc5043 and draft-02 also accept DDP stream sessions of that edition and return each message. They know
+only Function Codes 1 to 4, and do not answer others.
 """
 
 import socket
@@ -15,7 +15,7 @@ import sys
 DATA, SACK, ABORT, SHUTDOWN, SHUTDOWN_ACK = 0, 3, 6, 7, 8
 INIT, INIT_ACK, COOKIE_ECHO, COOKIE_ACK = 1, 2, 10, 11
 INITIATE, ACCEPT, TERMINATE = 1, 2, 4
-# The edition's adaptation indication, payload protocols of segments and of control.
+# For each edition: adaptation indication, PPID of segments, PPID of session control.
 EDITIONS = {"rfc5043": (1, 16, 17), "draft-02": (2, 1, 2)}
 COOKIE, ADAPTATION = 7, 0xC006
 TAG = 0x01020304
@@ -31,7 +31,7 @@ def crc32c(octets):
 
 
 def packet(to, tag, kind, value, flags=0):
-    """To whom the packet with these ports came from: one chunk."""
+    """A packet with one chunk, for the sender of a packet with these ports."""
     sport, dport = struct.unpack("!HH", to[:4])
     chunk = struct.pack("!BBH", kind, flags, 4 + len(value)) + value + bytes(-len(value) % 4)
     head = struct.pack("!HHI", dport, sport, tag)

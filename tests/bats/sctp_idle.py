@@ -54,7 +54,7 @@ class Assoc:
         body = b"".join(chunks)
         head = struct.pack("!HHI", self.port, port, self.peer_tag)
         packet = head + struct.pack("<I", crc32c(head + bytes(4) + body)) + body
-        if keep:  # until the listener has answered
+        if keep:  # at most until the listener has answered
             self.last, self.sent = packet, time.monotonic()
         sock.send(packet)
 
@@ -72,7 +72,7 @@ class Assoc:
         for first in range(0, HOARD_STREAMS, HOARD_BURST):
             some = range(first, min(first + HOARD_BURST, HOARD_STREAMS))
             self.send(*(chunk(DATA, struct.pack("!IHHIHH", self.tsn + i, i, 0, 17, 0, INITIATE) + b"not a hello", 7) for i in some))
-            time.sleep(0.001)  # else the listener's socket buffer overflows
+            time.sleep(0.001)  # otherwise the listener's socket buffer overflows
 
     def fragments(self):
         for i in range(FRAGMENTS):
@@ -139,7 +139,7 @@ assocs = [Assoc(n) for n in range(count)]
 
 
 def turn(some):
-    """Takes what has arrived, and sends again what got no answer for a second."""
+    """Handles all packets that have arrived, and retransmits chunks that were not answered for a second."""
     if select.select([sock], [], [], 0.2)[0]:
         for _ in range(1000):
             try:
@@ -168,7 +168,8 @@ began = time.monotonic()
 asked = began + seconds / 2
 while time.monotonic() < began + seconds and not all(a.ended for a in assocs):
     turn(assocs)
-    # An ABORT may have been lost: the listener answers for an association that is gone.
+    # An ABORT may have been lost: the listener then answers for an association that no longer
+    # exists.
     if mode == "idle" and time.monotonic() > asked:
         asked = time.monotonic() + 1
         for a in [a for a in assocs if not a.ended][:100]:

@@ -24,12 +24,12 @@ setup() {
     random_file src/f 5M
 }
 
-# A listener of every address.
+# Starts a listener on every address.
 listen() {
     serve_in left ddp-recv -p "$PORT" --bind '*' "$@" dst
 }
 
-# push HOST [OPTION...]
+# push HOST [OPTION...]: sends src/f to HOST
 push() {
     local host=$1
     shift
@@ -52,7 +52,7 @@ push() {
     push "[$LEFT_IP6]" -t raw
 }
 
-# Each would abort the associations of the other one.
+# Two listeners would abort each other's associations.
 @test "raw: a second listener on the same port and address is refused" {
     local place
 
@@ -91,10 +91,10 @@ fails() {
         -t raw src/f 10.77.0.99:
     fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f 10.77.0.99:
-    # With a long address nothing is cut off.
+    # A long address is not truncated.
     fails "[fd77::1234:5678:9abc:def0]:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f '[fd77::1234:5678:9abc:def0]:'
-    # A firewall that rejects answers like a host without the listener.
+    # A firewall that rejects answers the same as a host without a listener.
     fails "$LEFT_IP port $PORT: connection refused; is a listener with -t tcp and --bind '*' running there, and does a firewall let the connection through?" \
         src/f "$LEFT_IP:"
     net_ip right route add unreachable 192.0.2.8
@@ -169,8 +169,9 @@ refused() {
     done
 }
 
-# RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the other end (ENOBUFS).
-@test "a black hole for full packets: udp and raw find what goes through, each way" {
+# RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the
+# other end (ENOBUFS).
+@test "a black hole for full packets: udp and raw find the path MTU in each direction" {
     local t
 
     net_ip left link set "$LEFT_IF" mtu 1300
@@ -186,11 +187,12 @@ refused() {
     net_ip left link set "$LEFT_IF" mtu 1500
 }
 
-# RFC 8899 5.2: less than the search begins with. The right end gets no report; the left end knows the MTU of its own interface.
-@test "a black hole for packets of more than 900 octets: udp and raw find what goes through, each way" {
+# RFC 8899 5.2: the MTU is below the initial size of the search. The right end gets no report; the
+# left end knows the MTU of its own interface.
+@test "a black hole for packets of more than 900 octets: udp and raw find the path MTU in each direction" {
     local t
 
-    # A batch that is cut into packets later would pass a veth of any MTU.
+    # With offloads, packets that are segmented later would pass a veth of any MTU.
     require_tool ethtool
     net_offloads off
     net_ip left link set "$LEFT_IF" mtu 900
@@ -203,7 +205,7 @@ refused() {
         serve_end
         rm dst/back
     done
-    # The kernel removed the IPv6 address with IPv6, which needs 1,280.
+    # The kernel removed the IPv6 address together with IPv6, which needs an MTU of 1,280.
     net_ip left link set "$LEFT_IF" mtu 1500
     net_ip left addr add "$LEFT_IP6/64" dev "$LEFT_IF" nodad
     net_offloads on
@@ -217,7 +219,7 @@ refused() {
         run_in right ddp-bench "$LEFT_IP" $mode -t udp -p "$PORT" --time 300ms --warmup 200ms --json --interval 0
         assert_status 0
         assert_jsonl '.[0] | [.mode, .transport, .verified]' "[\"$mode\",\"udp\",true]"
-        # 1,500 less IP, UDP, SCTP, the chunk, the DDP-SSN and room for a SACK
+        # 1,500 less the headers of IP, UDP, SCTP and chunk, the DDP-SSN, and space for a SACK
         assert_jsonl '.[0] | .mulpdu >= 516 and .mulpdu <= 1442' true
     done
 }
@@ -239,7 +241,7 @@ refused() {
         '0x0000 0x0001 0x0002 0x0003 '
 }
 
-@test "a host that is not there takes the time for set-up, no longer" {
+@test "an unreachable host takes the set-up time-out, no longer" {
     run_in right ddp-send -t raw -p "$PORT" --timeout 2s src/f "$LEFT_IP:"
     assert_status 4
 }
@@ -253,12 +255,12 @@ refused() {
     run_in right ddp-bench "$LEFT_IP" send -t raw -p "$PORT" -n 5 -s 4K -w 0 --json
     assert_status 0
     capture_end
-    # Initiate and Accept with their depths, and both ends' Terminate
+    # Initiate and Accept with their depths, and Terminate from both ends
     fields=$(tshark -X lua_script:"$IW_TOP/scripts/wireshark/ddp-sctp.lua" -r "$file" -Y ddp_sctp.function -T fields \
         -e ddp_sctp.function -e ddp_sctp.ird -E occurrence=f 2>/dev/null)
     assert_equal "$(cut -f1 <<<"$fields" | sort | tr '\n' ' ')" '4 4 5 6 '
     assert_equal "$(awk '$1 == 5 { print ($2 > 0) }' <<<"$fields")" 1
-    # Sends, as Wireshark's own dissector reads them
+    # Sends, as Wireshark's own dissector decodes them
     [ -n "$(tshark -X lua_script:"$IW_TOP/scripts/wireshark/ddp-sctp.lua" -r "$file" -Y 'ddp_sctp.ssn && iwarp_rdma.opcode' 2>/dev/null)" ] ||
         fail_with 'no DDP segment was decoded'
     [ -z "$(tshark -o 'sctp.checksum:CRC 32c' -X lua_script:"$IW_TOP/scripts/wireshark/ddp-sctp.lua" -r "$file" \
@@ -266,7 +268,7 @@ refused() {
         fail_with 'malformed packets'
 }
 
-@test "draft -02: ddp-dump knows it by the adaptation indication, or is told; the dissector is told" {
+@test "draft -02: ddp-dump detects it by the adaptation indication, or needs an option like the dissector" {
     local file=$BATS_TEST_TMPDIR/draft.pcap fields
 
     require_tool tshark tcpdump
@@ -279,10 +281,10 @@ refused() {
     assert_status 0
     assert_jsonl '[map(select(.event == "sctp" and .adaptation != null).adaptation), map(select(.event == "session").ddp_ssn)[:2]]' '[[2,2],[1,1]]'
     assert_jsonl 'map(select(.event == "ddp")) | length >= 6' true
-    # Function Codes 1 to 4 (2.2.3): those of RFC 6581 are not in this edition.
+    # Function Codes 1 to 4 (2.2.3): this edition lacks those of RFC 6581.
     assert_jsonl 'map(select(.event == "session").function_code) | unique' '[1,2,4]'
     assert_jsonl '[.[] | select(.event == "error")] | length' 0
-    # The handshake cut off: PPIDs 1 and 2 may be anybody's then.
+    # Without the handshake, PPIDs 1 and 2 may belong to any protocol.
     tcpdump -r "$file" -w late.pcap 'sctp[12] != 1 and sctp[12] != 2' 2>/dev/null
     run_here ddp-dump -r late.pcap --json
     assert_jsonl 'map(select(.event == "ddp")) | length' 0
@@ -295,7 +297,7 @@ refused() {
     [ -s TRUE ] && [ ! -s FALSE ] || fail_with 'the dissector does not do as the preference says'
 }
 
-@test "ddp-dump reads what udp and raw carry: every octet of the file, every CRC" {
+@test "ddp-dump decodes udp and raw: every octet of the file, every CRC" {
     local file=$BATS_TEST_TMPDIR/live.pcap t
 
     require_tool tcpdump
@@ -314,7 +316,8 @@ refused() {
     done
 }
 
-# eight TRANSPORT: eight processes of one host at once, forty associations each; every one reports its result.
+# eight TRANSPORT: runs eight processes on one host at once, with forty associations each; every one
+# reports its result
 eight() {
     # shellcheck disable=SC2016
     run_in right bash -c 'for i in 1 2 3 4 5 6 7 8; do

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Preloaded into a listener: each call below a directory whose name contains "slow" takes 500 ms longer, as on slow storage. Each such
- * call appends a byte to the file that SLOW_LOG names, so that a test can check that there were some.
+ * Preloaded into a listener: each call below a directory whose name contains "slow" takes 500 ms
+ * longer, as on slow storage. Each such call appends a byte to the file that SLOW_LOG names, so
+ * that a test can check that there were such calls.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -17,7 +18,7 @@
 
 static int log_fd = -1;
 
-/* Opened before the tool is confined, because it cannot open files elsewhere afterwards. */
+/* Opened before the tool confines itself, because it cannot open files elsewhere afterwards. */
 __attribute__((constructor)) static void open_log(void)
 {
 	const char *log = getenv("SLOW_LOG");

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# stag-reg with a running ddp-recv, and what others do with what it registers: ddp-send --to, ddp-recv --from. Namespaces where a network in
-# between matters.
+# stag-reg with a running ddp-recv, and peers that use the registered buffers: ddp-send --to,
+# ddp-recv --from. Tests in which the network matters use namespaces.
 
 # bats file_tags=beside
 
@@ -32,7 +32,7 @@ reg() {
     run_here stag-reg "$@" --control ctl
 }
 
-# Registers; STAG and URI are what came of it.
+# register ARGUMENT...: registers a buffer, and sets STAG and URI from the answer
 register() {
     reg add --json "$@"
     assert_status 0
@@ -40,7 +40,7 @@ register() {
     URI=$(jq -r .uri <<<"$output")
 }
 
-# put FILE [URI]: as ddp-send --to
+# put FILE [URI]: runs ddp-send --to
 put() {
     IW_STDIN=$1 run_here ddp-send --to "${2:-$URI}"
 }
@@ -49,12 +49,12 @@ get() {
     run_here ddp-recv --from "${1:-$URI}"
 }
 
-# part TO LEN: the URI of a part of the buffer
+# part TO LEN: prints the URI of a part of the buffer
 part() {
     echo "${URI%%to=*}to=$1&len=$2&access=${URI#*access=}"
 }
 
-# letters FILE SIZE LETTER
+# letters FILE SIZE LETTER: creates a file of SIZE times LETTER
 letters() {
     head -c "$2" /dev/zero | tr '\0' "$3" >"$1"
 }
@@ -93,12 +93,12 @@ no_buffer() {
     put data
     assert_status 0
     assert_output_has 'wrote 2.9 MiB to'
-    # It is in the file at once: nothing is copied back later.
+    # The octets are in the file at once: no later copy is needed.
     assert_same_file data board
     get
     assert_status 0
     assert_same_file data "$OUTPUT_FILE"
-    # And what others write to the file is what peers read.
+    # Peers read what other processes write to the file.
     random_file other 3000001
     cat other >board
     get
@@ -115,13 +115,13 @@ no_buffer() {
     reg revoke "$STAG"
     assert_status 1
     assert_stderr_has "STag $STAG: not registered"
-    # The server is what it was: it takes files.
+    # The server still receives files.
     run_here ddp-send -p "$PORT" data 127.0.0.1:
     assert_status 0
     assert_same_file data in/data
 }
 
-@test "text, --json, --shell and --uri tell the same Advertisement" {
+@test "text, --json, --shell and --uri print the same Advertisement" {
     local IW_STAG='' IW_TO='' IW_LEN='' IW_ACCESS='' IW_ENDPOINT='' IW_TRANSPORT='' IW_KEY='' IW_URI=''
 
     random_file board 10000
@@ -150,7 +150,7 @@ no_buffer() {
     reg show "$STAG"
     assert_output_has "$URI"
     assert_output_has '1000 (1000 B)'
-    # A list may be shown to other users: it has no keys.
+    # A list may be shown to other users: it contains no keys.
     reg list --json
     assert_output_lacks "$IW_KEY"
     reg list
@@ -158,7 +158,7 @@ no_buffer() {
     assert_output_lacks "$IW_KEY"
     reg show "$STAG" --uri --host board.example
     assert_output_has "ddp+tcp://board.example:$PORT/"
-    # The host that was given with add stays that of the buffer.
+    # The buffer keeps the host that was given with add.
     register board --pd team --access rw --host other.example
     reg show "$STAG" --shell
     eval "$output"
@@ -167,7 +167,7 @@ no_buffer() {
     assert_output_has "ddp+tcp://board.example:$PORT/"
 }
 
-@test "the same over udp, which the URI says" {
+@test "the same over udp, which the URI names" {
     require_transport udp
     random_file data 3000001
     truncate -s 3000001 board
@@ -186,7 +186,7 @@ no_buffer() {
 }
 
 # DDP-112, SEC-03, SEC-25
-@test "a range is what it says: its offsets, its end, its rights" {
+@test "a range has the given offsets, end and rights" {
     letters board 10000 A
     letters data 100 B
     serve
@@ -196,7 +196,7 @@ no_buffer() {
     assert_equal "$(head -c 4090 board | tr -d A | wc -c)" 0
     assert_equal "$(tail -c +4091 board | head -c 100 | tr -d B | wc -c)" 0
     assert_equal "$(tail -c +4191 board | tr -d A | wc -c)" 0
-    # A part of it, by the URI.
+    # The URI can name a part of the buffer.
     put data "$(part 4190 100)"
     assert_status 0
     get "$(part 4189 2)"
@@ -204,14 +204,14 @@ no_buffer() {
     put data "$(part 4191 100)"
     assert_status 1
     assert_stderr_has 'the URI asks for 100 octets from Tagged Offset 4191, the buffer has 200 from 4090'
-    # Input beyond the end: what fits is there, and the rest is not lost unnoticed.
+    # Input beyond the end: what fits is written, and the loss of the rest is reported.
     letters long 201 C
     put long
     assert_status 4
     assert_stderr_has 'more than the 200 octets'
     assert_equal "$(tail -c +4091 board | head -c 200 | tr -d C | wc -c)" 0
     assert_equal "$(tail -c +4291 board | tr -d A | wc -c)" 0
-    # Meanwhile peers of another domain cannot write there.
+    # At the same time, peers of another domain cannot write there.
     reg add board --access w
     assert_status 4
     assert_stderr_has 'in another protection domain, lets peers write these octets'
@@ -237,7 +237,7 @@ no_buffer() {
     assert_output_has 'to=9999&len=1&'
 }
 
-# SEC-23: new memory holds no old octets of another process
+# SEC-23: new memory contains no octets of another process
 @test "new memory is zeros, then what was written, for as long as it is registered" {
     random_file data 1000000
     serve
@@ -253,8 +253,8 @@ no_buffer() {
     assert_equal "$(tail -c +1000001 "$OUTPUT_FILE" | tr -d '\0' | wc -c)" 0
 }
 
-# SEC-09: an STag alone opens nothing
-@test "a wrong key, no key and an STag that is not there get one answer, and --no-key lets all in" {
+# SEC-09: an STag without its key gives no access
+@test "a wrong key, no key and an unknown STag get the same answer, and --no-key admits all" {
     local said
 
     letters board 100 A
@@ -267,7 +267,7 @@ no_buffer() {
     get "${URI/$STAG/00000001}"
     assert_status 1
     assert_equal "$stderr" "${said/$STAG/00000001}"
-    # Without a key, both get the same text of the client.
+    # Without a key, the client prints the same text in both cases.
     get "${URI%&key=*}"
     assert_status 1
     assert_stderr_has 'rejected, and the URI has no key='
@@ -282,7 +282,7 @@ no_buffer() {
     [[ $URI != *key=* ]]
     get
     assert_status 0
-    # By a file, so that no key stands among the arguments.
+    # The key is in a file, so that it does not appear among the arguments.
     register board
     (umask 077 && echo "$URI" >secret)
     get @secret
@@ -295,7 +295,7 @@ no_buffer() {
     letters board 1000 A
     serve
     register board --access w --range 100:100
-    # By another name, and only a part of it.
+    # The same file under another name, and only a part of it.
     ln board link
     reg add link --range 0:101
     assert_status 4
@@ -349,7 +349,7 @@ no_buffer() {
     get
     assert_status 1
     assert_equal "$(buffers)" 0
-    # Three operations where one is left: the second is refused.
+    # Three operations, but only one use is left: the second is refused.
     random_file big 3000000
     register big --uses 1
     assert_stderr_has "STag $STAG: --uses 1 is less than the 3 operations that reading the whole buffer takes, one for each MiB"
@@ -357,7 +357,7 @@ no_buffer() {
     assert_status 1
     assert_stderr_has "STag 0x$STAG at 127.0.0.1:$PORT: revoked, expired, or its --uses were reached, after 0 octets"
     assert_stderr_has 'register it again with stag-reg add (--uses 3 or more: one for each MiB)'
-    # The operation that was cut off took the only use.
+    # The interrupted operation took the only use.
     wait_until 5 no_buffer || fail_with 'it is still listed'
     get
     assert_status 1
@@ -370,7 +370,7 @@ no_buffer() {
     assert_status 0
 }
 
-@test "watch and show tell what each peer did, watch also that the buffer is gone" {
+@test "watch and show report each peer's operations, watch also the end of the buffer" {
     local watcher
 
     letters board 3000000 A
@@ -400,7 +400,7 @@ no_buffer() {
     assert_status 1
 }
 
-# SEC-06, DDP-113: none of them, at full rate, over a network
+# SEC-06, DDP-113: tested at full rate, over a network
 @test "revocation under full-rate writing: no octet is placed after the call has returned" {
     local i hit=0
 
@@ -419,19 +419,19 @@ no_buffer() {
         sleep 0.$((RANDOM % 4 + 5))
         reg revoke "$STAG"
         assert_status 0
-        # Now it is the owner's alone.
+        # Now only the owner uses the memory.
         head -c 64M /dev/zero | tr '\0' Z | dd of=board bs=1M conv=notrunc status=none
         # shellcheck disable=SC2154
         wait "$pid1" "$pid2" "$pid3" || true
         assert_equal "$(tr -d Z <board | wc -c)" 0 'octets placed after revoke had returned'
         ! grep -l 'revoked, expired, or its --uses were reached' w?.err || hit=$((hit + 1))
     done
-    # At least once it came in mid-operation, or this has shown nothing.
+    # At least one revocation must have interrupted an operation, otherwise the test proves nothing.
     [ $hit -gt 0 ]
 }
 
 # SEC-06
-@test "revocation under full-rate reading: nothing of what the memory holds after the call has returned gets out" {
+@test "revocation under full-rate reading: no octet that is written after the call has returned is sent" {
     local i hit=0
 
     [ -n "${NET_LEFT_PID:-}" ] || require_netns
@@ -453,14 +453,14 @@ no_buffer() {
         head -c 64M /dev/zero | tr '\0' Z | dd of=board bs=1M conv=notrunc status=none
         # shellcheck disable=SC2154
         wait "$pid1" "$pid2" "$pid3" || true
-        # What is no A was not there before.
+        # Octets other than A were written after the revocation.
         assert_equal "$(cat r?.out | wc -c)" 0 'octets read after revoke had returned'
         ! grep -l 'revoked, expired, or its --uses were reached' r?.err || hit=$((hit + 1))
     done
     [ $hit -gt 0 ]
 }
 
-@test "a file that is truncated under writers and readers costs them their connection, not the server its life" {
+@test "truncating a file under writers and readers ends their connections, not the server" {
     local access pid
 
     serve
@@ -475,12 +475,12 @@ no_buffer() {
         pid=$!
         sleep 0.3
         truncate -s 4K board
-        # It ends: with an error, and the buffer is gone.
-        wait_until 20 iw_gone $pid || fail_with "the $access peer goes on"
+        # The transfer ends with an error, and the buffer is removed.
+        wait_until 20 iw_gone $pid || fail_with "the $access peer continues"
         [ -s err ]
         wait_until 5 no_buffer || fail_with 'still registered'
     done
-    # Also when the end falls within the last page, where no access would fail.
+    # Also if the new end is within the last page, where no access would fail.
     letters board 8000 A
     register board --access w
     mkfifo feed
@@ -529,14 +529,15 @@ no_buffer() {
     assert_jsonl '.[-1].buffers' 0
 }
 
-# SEC-15: who may ask
-@test "the control socket: for its owner alone, taken over when nobody answers, gone with the server" {
+# SEC-15: access to the control socket
+@test "the control socket: only for its owner, taken over if no server answers, removed with the server" {
     local dir other
 
     serve
     assert_equal "$(stat -c %a ctl)" 600
     if [ "$(id -u)" -eq 0 ]; then
-        # Other users are refused: by the mode of the socket and, if it was changed, by the user of the peer.
+        # Other users are refused: by the mode of the socket, or, if the mode was changed, by the
+        # user id of the peer.
         dir=$(mktemp -d)
         chmod 755 "$dir"
         cp "$(command -v stag-reg)" "$dir"
@@ -550,7 +551,7 @@ no_buffer() {
         assert_status 4
         assert_stderr_has 'the server has closed the control socket'
     fi
-    # Another server leaves it alone.
+    # Another server does not take it over.
     run_here ddp-recv -p 0 --control ctl in
     assert_status 4
     assert_stderr_has 'in use; another listener on this port may have it'
@@ -577,7 +578,7 @@ no_buffer() {
     serve_end
     assert_status 0
     [ ! -e ctl ]
-    # What is no socket is not touched.
+    # A file that is not a socket is not touched.
     echo precious >ctl
     run_here ddp-recv -p 0 --control ctl in
     assert_status 4
@@ -586,7 +587,7 @@ no_buffer() {
     reg list
     assert_status 4
     assert_stderr_has 'ctl: not a socket; give the socket of ddp-recv with --control'
-    # The default place, with the port in its name.
+    # The default path contains the port.
     mkdir run
     XDG_RUNTIME_DIR=$PWD/run serve_here ddp-recv -p "$PORT" in
     [ -S "run/iwarp/recv-$PORT.sock" ]
@@ -598,7 +599,7 @@ no_buffer() {
     [ ! -e "run/iwarp/recv-$PORT.sock" ]
 }
 
-@test "garbage, silence and many at once on the control socket hold up nobody" {
+@test "garbage, silence and many clients on the control socket delay no other client" {
     local i idle=()
 
     require_tool socat
@@ -608,7 +609,7 @@ no_buffer() {
     for i in 1 2 3 4 5; do
         head -c $((i * i * 50)) /dev/urandom | timeout 5 socat -t 1 - UNIX-CONNECT:ctl,type=5 >/dev/null 2>&1 3>&- || true
     done
-    # More that say nothing than are listened to at once: the others wait until one leaves.
+    # More idle clients than the server handles at once: the others wait until one disconnects.
     for i in {1..70}; do
         timeout 20 socat -u UNIX-CONNECT:ctl,type=5 /dev/null 2>/dev/null 3>&- &
         idle+=($!)
@@ -624,7 +625,7 @@ no_buffer() {
     assert_jsonl '.[-1].buffers' 1
 }
 
-@test "slow ends of a pipe are waited for, longer than --timeout" {
+@test "the tools wait for slow ends of a pipe, longer than --timeout" {
     serve
     register --size 3000000 --access rw
     random_file data 3000000
@@ -635,12 +636,12 @@ no_buffer() {
     run_here bash -c 'ddp-recv --timeout 500ms --from "$1" | (sleep 1.5; cat)' - "$URI"
     assert_status 0
     assert_same_file data "$OUTPUT_FILE"
-    # A reader that goes away is an error, and the server stays.
+    # A reader that disconnects causes an error, and the server continues.
     # shellcheck disable=SC2016
     run_here bash -c 'set -o pipefail; ddp-recv --from "$1" | head -c 10 | wc -c' - "$URI"
     assert_status 4
     assert_output_is 10
-    # A trickle gets there as it comes.
+    # Slow input is written as it arrives.
     # shellcheck disable=SC2016
     mkfifo feed
     ddp-send -q --to "$URI" <feed 3>&- &
@@ -651,7 +652,7 @@ no_buffer() {
     wait $!
 }
 
-@test "usage errors, and what cannot be, with their status" {
+@test "usage errors, and impossible requests, with their status" {
     local bad port
 
     letters board 100 A
@@ -694,7 +695,7 @@ no_buffer() {
     assert_status 4
     assert_stderr_has 'no such connection'
     assert_equal "$(buffers)" 0
-    # A ddp-send that listens has no buffers.
+    # A listening ddp-send has no buffers.
     port=$(free_port)
     serve_here ddp-send --listen -p "$port" in
     run_here ddp-recv --from "ddp+tcp://127.0.0.1:$port/stag/00000001?to=0&len=1&access=r"
@@ -731,7 +732,7 @@ no_buffer() {
 @test "the examples of stag-reg(1)" {
     local n=0 block
 
-    # They use the default port, which another process may use on this machine.
+    # These tests use the default port, which another process on this machine may use.
     [ -n "${NET_LEFT_PID:-}" ] || require_netns
     mkdir run
     XDG_RUNTIME_DIR=$PWD/run serve_in left ddp-recv in
@@ -752,7 +753,7 @@ no_buffer() {
     reg add --size 600K
     assert_status 4
     assert_stderr_has "--size 600.0 KiB exceeds the receiver's --max-memory (1.0 MiB, 600.0 KiB in use)"
-    # A file that exists already does not count: it needs no new memory.
+    # An existing file is not charged: it needs no new memory.
     letters in/f 2000000 a
     reg add in/f
     assert_status 0

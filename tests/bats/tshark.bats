@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# An independent program reads what this suite sends: tshark finds MPA, DDP and RDMAP in captures of every mode, all CRCs good,
-# nothing malformed, and exactly the FPDUs that ddp-dump finds.
+# An independent program decodes the traffic of this suite: in captures of every mode, tshark finds
+# MPA, DDP and RDMAP, only good CRCs, nothing malformed, and exactly the FPDUs that ddp-dump finds.
 
 # bats file_tags=beside
 
@@ -14,18 +14,20 @@ setup_file() { net_setup --offloads off; }
 teardown_file() { net_teardown; }
 setup() { skip_with_file; }
 
-# Where a sender changes cores, two cores carry its segments through a veth and may overtake each other: TCP puts them in order, and so must
-# tshark, or each one that came early costs it an FPDU.
+# If a sender moves to another core, two cores transmit its segments through the veth, and these may
+# overtake each other. TCP restores the order. tshark must do so too, otherwise it loses an FPDU for
+# each early segment.
 readonly TSHARK_OPTIONS='-o tcp.try_heuristic_first:TRUE -o tcp.reassemble_out_of_order:TRUE --disable-protocol rpcordma'
 
-# tshark_lines FIELD: every value of it in the capture, one a line
+# tshark_lines FIELD: prints every value of it in the capture, one per line
 tshark_lines() {
     # shellcheck disable=SC2086
     tshark -r "$BATS_TEST_TMPDIR/c.pcap" $TSHARK_OPTIONS -T fields -e "$1" 2>/dev/null | tr ',' '\n' | grep -v '^$' || true
 }
 
-# traffic MODE OPTIONS...: a little of it between the namespaces, captured whole. Less than the first window takes (64 KiB): where the
-# reader is slow and the window full, TCP cuts a segment at its edge, and neither alignment nor tshark's reading of it survives that.
+# traffic MODE OPTIONS...: captures a complete run between the namespaces that is shorter than the
+# first window (64 KiB). If the reader is slow and the window is full, TCP splits a segment at the
+# window's edge; then FPDUs are not aligned, and tshark loses them.
 traffic() {
     local mode=$1
     shift
@@ -39,13 +41,13 @@ traffic() {
     capture_end "$CAPTURE"
 }
 
-# tshark's whole reading of the capture
+# Decodes the whole capture with tshark.
 tshark_reads() {
     # shellcheck disable=SC2086
     tshark -r "$BATS_TEST_TMPDIR/c.pcap" $TSHARK_OPTIONS -V 2>/dev/null >"$BATS_TEST_TMPDIR/c.txt"
 }
 
-# both_read OPCODES...: tshark and ddp-dump agree, nothing is malformed, and these opcodes are seen
+# both_read OPCODES...: tshark and ddp-dump agree, nothing is malformed, and these opcodes occur
 both_read() {
     local fpdus op bad
 
@@ -62,7 +64,7 @@ both_read() {
     done
 }
 
-# MPA-21, MPA-25: CRC on, FPDUs in TCP segments of their own
+# MPA-21, MPA-25: CRC is on, and FPDUs are in TCP segments of their own
 @test "writes with aligned FPDUs, read by tshark" {
     traffic write --mulpdu emss
     both_read 0x00 0x05
@@ -80,9 +82,9 @@ both_read() {
     both_read 0x03
 }
 
-# MPA-11, MPA-12, MPA-15. RFC 5044 4.3 assigns a marker directly after a CRC to the next FPDU; tshark 4.0 assigns it to the previous FPDU.
-# From that FPDU on, tshark may lose the FPDU boundaries in that direction. Up to there it must find every CRC good; the CRCs cover the
-# markers too.
+# MPA-11, MPA-12, MPA-15. RFC 5044 4.3 assigns a marker directly after a CRC to the next FPDU;
+# tshark 4.0 assigns it to the previous FPDU. From that FPDU on, tshark may lose the FPDU boundaries
+# in that direction. Before it, tshark must find every CRC good; the CRCs cover the markers too.
 @test "writes with markers both ways, read by tshark" {
     local good
 
@@ -95,7 +97,7 @@ both_read() {
         [length, ([range(1; length) as \$i | select(.[\$i] % 512 == 0) | \$i - 1] | min // empty)] | min) | add <= $good" true
     [ "$good" -gt 3 ] || fail_with "tshark finds only $good good CRCs"
     grep -q 'Marker' "$BATS_TEST_TMPDIR/c.txt" || fail_with 'tshark sees no marker'
-    # ddp-dump follows the stream to its end.
+    # ddp-dump decodes the stream to its end.
     assert_jsonl 'map(select(.event=="ddp" and .markers=="good")) | length > 40' true
 }
 

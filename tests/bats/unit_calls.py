@@ -7,9 +7,10 @@ unit_calls.py SETS UNIT SECCOMP_C    SETS: output of `systemd-analyze syscall-fi
 import re
 import sys
 
-# Names that are newer than the systemd of Debian 12, and one that no program of this suite calls.
+# Names that the systemd of Debian 12 does not know yet, and one that no program of this suite
+# calls.
 EXCEPT = {'futex_wait', 'futex_wake', 'mincore'}
-# To install the filter and the rules.
+# Needed to install the filter and the rules.
 INSTALL = {'seccomp', 'prctl', 'landlock_create_ruleset', 'landlock_add_rule', 'landlock_restrict_self', 'execve', 'clone'}
 
 sets, current = {}, None

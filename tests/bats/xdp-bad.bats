@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What can fail around -t xdp: missing rights, limits, other programs, a stopped receiver, an MTU that grows, and what the kernel does
-# beside it. The tools report each failure with its reason, and leave no program attached. tests/bats/xdp.bats tests interfaces that are
-# removed, and queues; tests/interop/xdp-guest.bats a kernel without frames of several buffers; tests/unit/pkt_xdp_test.c a kernel without
-# AF_XDP or BPF.
+# Failures around -t xdp: missing rights, limits, other programs, a stopped receiver, an MTU that
+# grows, and interaction with the kernel's own stack. The tools report each failure with its reason,
+# and leave no program attached. tests/bats/xdp.bats tests queues and interfaces that are removed;
+# tests/interop/xdp-guest.bats a kernel without multi-buffer frames; tests/unit/pkt_xdp_test.c a
+# kernel without AF_XDP or BPF.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own.
+# Each test is a separate shell.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
@@ -31,7 +32,7 @@ setup() {
 }
 
 teardown() {
-    # A test that failed may have left a bridge with a program, which would block the tests after it.
+    # A failed test may have left a bridge with a program, which would block later tests.
     if [ -z "${FILE_SKIPS:-}" ] && [[ $(net_ip left -o link) == *' above: '* ]]; then
         net_ip left link delete above
     fi
@@ -46,8 +47,8 @@ bench_listen() {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
 }
 
-# refused STATUS TEXT CMD...: ddp-recv, run by CMD, exits with STATUS and reports TEXT as the reason. It leaves no program attached, and
-# the next start finds all resources free.
+# refused STATUS TEXT CMD...: ddp-recv, run by CMD, exits with STATUS and reports TEXT as the
+# reason. It leaves no program attached, and the next start finds all resources free.
 refused() {
     local want=$1 text=$2
     shift 2
@@ -58,7 +59,7 @@ refused() {
     no_program || fail_with 'a program stays attached'
 }
 
-@test "a right that is missing is named" {
+@test "a missing privilege is named" {
     refused 3 'CAP_NET_RAW' setpriv --bounding-set -net_raw
     refused 3 'CAP_BPF' setpriv --bounding-set -bpf,-sys_admin
     refused 3 'CAP_NET_ADMIN' setpriv --bounding-set -net_admin,-sys_admin
@@ -67,12 +68,12 @@ refused() {
     refused 3 'CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON and CAP_NET_RAW' setpriv --bounding-set -all
 }
 
-@test "locked memory that is too little is told with what it takes; less of it means fewer frames" {
+@test "too little locked memory is reported with the amount needed; less memory means fewer frames" {
     local enough
 
     refused 4 'the limit of locked memory is 65536 octets' setpriv --bounding-set -ipc_lock prlimit --memlock=65536
     [[ $stderr =~ ulimit\ -l\ ([0-9]+) ]] || fail_with 'no limit is named'
-    # With so much, in KiB, and not an octet more, it runs.
+    # Exactly the limit in the message, in KiB, is enough.
     enough=$((BASH_REMATCH[1] * 1024))
     random_file src/f 3M
     IW_READY='listening on' serve_in left setpriv --bounding-set -ipc_lock prlimit --memlock=$enough \
@@ -86,7 +87,7 @@ refused() {
     assert_stderr_has "the limit of locked memory is $enough octets; the frames need $enough, and other processes of this user have locked a part of it"
 }
 
-@test "a program that is there already is named, and lives on" {
+@test "a program that is already attached is named, and stays" {
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 0
     run_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" dst
@@ -112,29 +113,31 @@ refused() {
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
     assert_stderr_has "attach to $LEFT_IF: an interface stacked on it (VLAN, bridge, bond, macvlan; perhaps in another network namespace) has a program"
-    # The order that the message states works.
+    # The order of commands in the message works.
     run_in left sh -c "ddp-xdp detach -I above && ddp-xdp attach -I $LEFT_IF && ddp-xdp attach -I above"
     assert_status 0
     run_in left sh -c "ddp-xdp detach -I above && ddp-xdp detach -I $LEFT_IF && ip link delete above"
     assert_status 0
 }
 
-@test "a program that is taken away from under a listener takes nobody else's packets along" {
+@test "a listener whose XDP program is removed receives through the kernel" {
     random_file src/f 3M
     listen
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
     assert_status 0
     assert_stderr_has "process $SERVE_PID now receives through the kernel, without XDP"
-    # What comes now comes through the kernel: the raw socket that keeps it from answering brings it.
+    # Packets now arrive through the kernel: the raw socket that keeps the kernel from answering
+    # receives them.
     run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
     assert_status 0
     assert_same_file src/f dst/f
 }
 
-@test "a receiver that stands still with its rings full loses nothing, and the kernel's traffic goes on beside it" {
+@test "a stopped receiver with full rings loses nothing, and the kernel's traffic continues" {
     bench_listen
     local stuck=$SERVE_PID
-    # The window is as large as half the ring, so it is packets of little payload that fill it.
+    # The window is as large as half the ring, so only packets with little payload can fill the
+    # ring.
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" send -t xdp -I "$RIGHT_IF" -p "$PORT" -s 64 --depth 16 --time 6s -w 0 --interval 200ms \
         --timeout 20s --json
     local sender=$SERVED
@@ -150,19 +153,20 @@ refused() {
     wait_served "$sender"
     assert_status 0
     assert_jsonl '[.[] | select(.event == "result")][0] | [.verified, .messages > 100]' '[true,true]'
-    # The rings are whole: what they hold at most goes through again, many times over.
+    # The rings lost no frame: a full load passes through them many times.
     run_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" -n 32 -w 0 --interval 0 --json
     assert_status 0
     assert_jsonl '.[0].verified' true
 }
 
-@test "a flood into a full ring of a receiver that stands still is dropped and counted, and then all is as before" {
+@test "a flood into the full ring of a stopped receiver is dropped and counted, and afterwards all works as before" {
     require_tool python3
     random_file src/f 3M
     listen
     local stuck=$SERVE_PID
     kill -STOP "$stuck"
-    # More packets to the receiver's endpoint than the receiver has frames; they belong to no association.
+    # Sends more packets to the receiver's endpoint than the receiver has frames; they belong to no
+    # association.
     run_in right python3 -c '
 import socket, struct, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 132)
@@ -175,11 +179,11 @@ for i in range(6000):
     assert_status 0
     assert_same_file src/f dst/f
     run_in left ddp-xdp status -I "$LEFT_IF" --json
-    # The ring holds 2,048 of one worker's frames.
+    # The ring holds 2,048 frames of one worker.
     assert_jsonl '.[0].sockets[0] | .rx_ring_full + .rx_fill_empty + .rx_dropped > 1000' true
 }
 
-@test "an MTU that grows in mid-run does no harm, and the next association uses it" {
+@test "an MTU that grows during a run has no effect on it, and the next association uses it" {
     bench_listen
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 2s -w 0 --interval 200ms --json
     net_ip left link set "$LEFT_IF" mtu 9000
@@ -196,7 +200,7 @@ for i in range(6000):
     assert_jsonl '[.[] | select(.event == "result")][0].verified' true
 }
 
-@test "the doctor of each tool tells whether -t xdp runs on an interface, and why not" {
+@test "the doctor of each tool reports whether -t xdp runs on an interface, and why not" {
     local tool
 
     for tool in 'ddp-send -t xdp' 'ddp-recv -t xdp' 'ddp-bench -t xdp' 'sctp-ddp-ping -t xdp' ddp-xdp; do
@@ -223,14 +227,14 @@ for i in range(6000):
     assert_status 0
 }
 
-# fragments PORT SECONDS: sends an SCTP packet to PORT on left, in IP fragments. Prints "answered" if ICMP answers that packet within
-# SECONDS, else "silent".
+# fragments PORT SECONDS: sends an SCTP packet to PORT on left, in IP fragments. Prints "answered"
+# if an ICMP message reports that packet within SECONDS, otherwise "silent".
 fragments() {
     run_in right python3 -c '
 import os, socket, struct, sys, time
 icmp = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 132)
-s.setsockopt(socket.IPPROTO_IP, 10, 0)  # no DF
+s.setsockopt(socket.IPPROTO_IP, 10, 0)  # DF is not set
 head = struct.pack("!HH", 7, int(sys.argv[2])) + os.urandom(4)
 s.sendto(head + bytes(4000), (sys.argv[1], 0))
 end = time.monotonic() + float(sys.argv[3])
@@ -250,10 +254,10 @@ is_answered() {
     [ "$output" = answered ]
 }
 
-@test "the kernel, which gets fragments, does not answer them with ICMP while a listener is there" {
+@test "the kernel does not answer fragments with ICMP while a listener runs" {
     require_tool python3
-    # ICMP has a rate.
-    wait_until 20 is_answered || fail_with 'nobody is there, and the kernel says nothing: this test cannot show a thing'
+    # The rate of ICMP messages is limited.
+    wait_until 20 is_answered || fail_with 'without a listener the kernel sends no ICMP message either, so this test proves nothing'
     listen
     for _ in 1 2 3; do
         fragments "$PORT" 1
@@ -269,6 +273,6 @@ is_answered() {
         run_in right sctp-ddp-ping "$host" -t xdp -I "$RIGHT_IF" -p "$PORT" -c 1 --timeout 25s
         assert_status 1
         assert_stderr_has 'ICMP reports that the peer does not receive SCTP'
-        [ $((SECONDS - began)) -lt 20 ] || fail_with 'it took its time'
+        [ $((SECONDS - began)) -lt 20 ] || fail_with 'it took too long'
     done
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# DDP/SCTP through AF_XDP between two hosts, and beside raw IP: which transports it works with, what it leaves when it ends, what happens
-# to the interface under it.
+# DDP/SCTP through AF_XDP between two hosts: with which other transports it interoperates, what it
+# leaves when it ends, and what happens when the interface changes.
 
 # bats file_tags=beside
 
@@ -26,7 +26,7 @@ setup() {
     random_file src/f 5M
 }
 
-# listen TRANSPORT [OPTION...]: a listener of every address
+# listen TRANSPORT [OPTION...]: starts a listener on every address
 listen() {
     local t=$1
     shift
@@ -35,7 +35,7 @@ listen() {
     IW_READY='listening on' serve_in left ddp-recv -t "$t" -p "$PORT" --bind '*' "$@" dst
 }
 
-# push HOST TRANSPORT [OPTION...]
+# push HOST TRANSPORT [OPTION...]: sends src/f to HOST
 push() {
     local host=$1 t=$2
     shift 2
@@ -47,7 +47,7 @@ push() {
     assert_same_file src/f dst/f
 }
 
-# IP packets that the kernel has sent on behalf of that side.
+# Prints the number of IP packets that the kernel of that side has sent.
 kernel_sent() {
     # shellcheck disable=SC2046,SC2016
     $(net_into "$1") awk '/^Ip: [0-9]/ { print $11 }' /proc/net/snmp
@@ -59,7 +59,7 @@ kernel_sent() {
     listen xdp
     push "$LEFT_IP" xdp
     push "[$LEFT_IP6]" xdp
-    # The way is known now: the kernel sends next to nothing of it.
+    # The route is known now: the kernel sends almost no packets.
     before=$(kernel_sent right)
     push "$LEFT_IP" xdp
     [ $(($(kernel_sent right) - before)) -le 20 ] || fail_with "the kernel sent $(($(kernel_sent right) - before)) packets"
@@ -67,7 +67,7 @@ kernel_sent() {
     wait_until 5 no_program || fail_with 'a program stays attached'
 }
 
-@test "xdp and raw are one on the wire, whoever begins" {
+@test "xdp and raw are the same on the wire, whichever connects" {
     listen raw
     push "$LEFT_IP" xdp
     push "[$LEFT_IP6]" xdp
@@ -88,12 +88,12 @@ kernel_sent() {
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0] | [.tagged_octets >= 20971520, .seen.chunk_bad, .passed.no_socket]' '[true,0,0]'
     serve_end
-    # The kernel's UDP looks at the checksums of what xdp sends.
+    # The kernel's UDP verifies the checksums of packets that xdp sends.
     listen udp --udp-port 9956
     push "$LEFT_IP" xdp --udp-port 9956
     push "[$LEFT_IP6]" xdp --udp-port 9956
     serve_end
-    # Without UDP it is another endpoint, on which no program listens.
+    # Without UDP encapsulation it is another endpoint, without a listener.
     listen xdp --udp-port 9957
     run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" --timeout 500ms src/f "$LEFT_IP:"
     [ "$status" -ne 0 ] || fail_with 'connected without UDP to an endpoint in UDP'
@@ -118,7 +118,8 @@ kernel_sent() {
     run_in left ddp-xdp status -I "l$two" --json
     assert_jsonl '.[0] | [.tagged_octets >= 5242880, .passed.no_socket]' '[true,0]'
     serve_end
-    # A worker sends on one queue; the kernel spreads associations over both, of so many at least one over each.
+    # A worker sends on one queue. The kernel spreads associations over both queues; of so many, at
+    # least one uses each queue.
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "l$two" -p "$PORT" --bind 10.78.0.1
     run_in right ddp-bench 10.78.0.1 write -t raw -p "$PORT" -j 16 --time 1s -w 0 --interval 0 --json
     assert_status 0
@@ -132,7 +133,7 @@ kernel_sent() {
     net_ip left link del "l$two"
 }
 
-@test "figures of every mode, verified, none sent again for want of a frame" {
+@test "figures of every mode, verified, without retransmissions for lack of a frame" {
     local mode
 
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
@@ -143,9 +144,9 @@ kernel_sent() {
     done
 }
 
-# What is measured moves 100 messages of whole segments, so that no octet of it is a segment's odd end: as many are on their
-# way from where they lie, at least, if none is copied.
-@test "written and sent from memory in the UMEM, each segment by a descriptor that names it" {
+# The test moves 100 messages of whole segments, so that no segment is partly filled. At least that
+# many segments are sent from their memory if none is copied.
+@test "segments are written and sent from memory in the UMEM by descriptors, without copies" {
     local mode head segment
 
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
@@ -165,7 +166,7 @@ kernel_sent() {
     run_in right ddp-bench "$LEFT_IP" write "$@" -s 1G --depth 1 -j 2
     assert_status 2
     assert_stderr_has 'use a smaller --size, --depth or --connections'
-    # In UDP, whose checksum is made of every octet, all is copied, and as right.
+    # In UDP, whose checksum covers every octet, all segments are copied, and arrive intact.
     serve_end
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" --udp-port 9958
     run_in right ddp-bench "$LEFT_IP" write "$@" --udp-port 9958 --count 10
@@ -177,9 +178,9 @@ kernel_sent() {
     assert_status 2
 }
 
-# Each Send of a segment is read where it came, with more of them outstanding than can be lent the rest is copied, and what
-# is longer or shorter always is.
-@test "Sends are read in the UMEM, up to a bound, and given back" {
+# A Send of one segment is read in place. If more Sends are outstanding than buffers can be lent,
+# the others are copied. Longer and shorter Sends are always copied.
+@test "Sends are read in the UMEM, up to a limit, and returned" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
     set -- -t xdp -I "$RIGHT_IF" -p "$PORT" --loan --warmup 0 --json --interval 0
     run_in right ddp-bench "$LEFT_IP" send "$@" -s 1K --count 20000 --depth 64
@@ -194,7 +195,7 @@ kernel_sent() {
     run_in right ddp-bench "$LEFT_IP" pingpong "$@" -s 1K --count 1000
     assert_status 0
     assert_jsonl '.[0].verified' true
-    # What one that goes away in the middle has lent is nothing to the next one.
+    # A client that is killed does not keep its loans: the next client gets all buffers.
     run_in right timeout -s KILL 1 ddp-bench "$LEFT_IP" send "$@" -s 1K --time 30s
     assert_status 137
     run_in right ddp-bench "$LEFT_IP" send "$@" -s 1K --count 20000 --depth 64
@@ -204,7 +205,7 @@ kernel_sent() {
     assert_status 2
     run_in right ddp-bench "$LEFT_IP" send -t udp -p "$PORT" --loan
     assert_status 2
-    # Debug builds count the frames when it closes the interface.
+    # Debug builds count the frames when the interface is closed.
     serve_end
 }
 
@@ -233,10 +234,10 @@ kernel_sent() {
     capture_end
     bad=$(tshark -o 'sctp.checksum:CRC 32c' -o ip.check_checksum:TRUE -r all.pcap \
         -Y '_ws.malformed || sctp.checksum.status == "Bad" || ip.checksum.status == "Bad"' 2>/dev/null | head -5)
-    [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
+    [ -z "$bad" ] || fail_with 'tshark reports errors' "$bad"
     # Both ends indicate DDP (RFC 5043 5.1).
     [ "$(tshark -r all.pcap -Y "ip.src == $LEFT_IP && sctp.adaptation_layer_indication" -T fields -e sctp.adaptation_layer_indication 2>/dev/null | sort -u)" = 0x00000001 ] ||
-        fail_with 'the adaptation indication of xdp'
+        fail_with 'wrong adaptation indication over xdp'
 }
 
 @test "kill -9 leaves no program, and the next one has every queue at once" {
@@ -251,16 +252,16 @@ kernel_sent() {
     done
 }
 
-@test "a second process cannot have the queue, and is told so" {
+@test "a second process cannot use the queue, and gets the reason" {
     listen xdp
     run_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$(free_port)" --bind "$LEFT_IP" dst
     assert_status 4
     assert_stderr_has "$LEFT_IF"
-    # It did the first one no harm.
+    # The refused listener did not disturb the first one.
     push "$LEFT_IP" xdp
 }
 
-@test "the interface must be Ethernet, there, and named" {
+@test "the interface must be named, must exist, and must be Ethernet" {
     run_in left ddp-recv -t xdp -I lo --bind '*' dst
     assert_status 3
     assert_stderr_has 'is not Ethernet'
@@ -304,11 +305,11 @@ kernel_sent() {
     net_ip left link set "$LEFT_IF" address "$old"
 }
 
-@test "a neighbour that moves in mid-run is followed at once" {
+@test "a neighbour that moves during a run is followed at once" {
     local old new=02:00:00:00:77:02
 
     old=$(net_ip left -o link show "$LEFT_IF" | sed 's/.*link.ether \([^ ]*\).*/\1/')
-    # Under raw the kernel looks at the address that frames come to.
+    # Over raw, the kernel compares the destination address of frames.
     IW_READY='listening on' serve_in left ddp-bench --listen -t raw -p "$PORT" --bind "$LEFT_IP"
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 3s -w 0 --interval 200ms --timeout 7s
     net_ip left link set "$LEFT_IF" address $new
@@ -337,7 +338,7 @@ kernel_sent() {
     net_ip right link set "$RIGHT_IF" mtu 1500
 }
 
-@test "the MTU becomes smaller in mid-transfer, and what was sent goes through in fragments" {
+@test "the MTU shrinks during a transfer, and packets already sent arrive in fragments" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 3s -w 0 --interval 500ms
     net_ip right link set "$RIGHT_IF" mtu 1280
@@ -347,7 +348,7 @@ kernel_sent() {
     net_ip right link set "$RIGHT_IF" mtu 1500
 }
 
-@test "an interface that goes down and comes back costs nothing but time" {
+@test "an interface that goes down and comes back costs only time" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
     IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 4s -w 0 --interval 500ms
     net_ip left link set "$LEFT_IF" down
@@ -357,7 +358,7 @@ kernel_sent() {
     assert_output_has verified
 }
 
-@test "an interface that is gone ends the run, with its name" {
+@test "a removed interface ends the run, with its name" {
     net_ip left link add gone0 mtu 1500 type veth peer name gone1 netns "$NET_RIGHT_PID"
     net_ip left address add 10.79.0.1/24 dev gone0
     net_ip left link set gone0 up
@@ -371,13 +372,14 @@ kernel_sent() {
     assert_stderr_has 'gone1'
 }
 
-@test "ddp-xdp status tells what a listener has obtained, and counts what it was sent" {
+@test "ddp-xdp status shows a listener's resources and counts the packets for it" {
     listen xdp
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0] | [.mode, (.sockets | length), .sockets[0].zerocopy, .endpoints[0].udp_port]' '["native",1,false,0]'
     push "$LEFT_IP" xdp
     run_in left ddp-xdp status -I "$LEFT_IF" --json
-    # The file's octets, all in tagged segments (RDMA Write); the association is gone by now or goes.
+    # The file's octets are all in tagged segments (RDMA Write). The association has ended or is
+    # ending.
     assert_jsonl '.[0] | [.tagged_octets >= 5242880, .seen.chunk_bad, .passed.no_socket]' '[true,0,0]'
 }
 
@@ -410,22 +412,25 @@ kernel_sent() {
     assert_status 0
     assert_jsonl '[.[] | select(.event == "pair")] | [length, (map(.frame_octets) | unique)]' '[4,[1498,2998]]'
     assert_jsonl '[.[] | select(.event == "pair") | .bits_per_second > 0 and .bare_bits_per_second > 0 and .read_bits_per_second > 0] | all' true
-    # How many segments a busy machine loses at full rate is a measurement; the test only requires that it is reported.
+    # The number of segments that a busy machine loses at full rate is a measurement; the test only
+    # requires that it is reported.
     assert_jsonl '[.[] | select(.event == "pair" and .figure == "p6") | .lost >= 0] | all' true
     assert_jsonl '[.[] | select(.event == "baseline") | .name]' '["kernel_tcp","tcp","kernel_tcp_without_offloads","tcp_without_offloads","udp","raw"]'
     assert_jsonl '[.[] | select(.event == "baseline") | .bits_per_second > 0] | all' true
     assert_jsonl '.[-1] | [.event, .mode, (.p5, .p6 | .single.pairs, .multi.pairs)]' '["result","xdp",1,1,1,1]'
     assert_jsonl '.[-1].placement | map(.million_segments_per_second > 0 and .bits_per_second > 0 and .segment_ns > 0) | [length, all]' '[2,true]'
-    # Each packet of the generator went through it, and it takes more than nothing and less than placing.
+    # Each packet of the generator passed the steering program. It needs some time, and less than
+    # placement.
     assert_jsonl '.[-1].steering | .packets > 1000 and .packet_ns > 1 and .packet_ns < 20000' true
     assert_jsonl '.[-1].environment | [.mtu_octets, .driver, .xdp_mode != null]' '[1500,"veth",true]'
     assert_jsonl '.[-1] | .baselines.kernel_tcp > 0 and .duration_ns > 1000000000' true
-    # The namespaces went with it.
+    # The namespaces were removed with the tool.
     run_here ip link show left0
-    [ "$status" -ne 0 ] || fail_with "an interface stays behind"
+    [ "$status" -ne 0 ] || fail_with "an interface is left"
 }
 
-# between COMMAND: in a namespace with two veth interfaces, a0 (MTU 1400, up) and b0 (down); afterwards their state
+# between COMMAND: runs COMMAND in a namespace with two veth interfaces, a0 (MTU 1400, up) and b0
+# (down), and prints their state afterwards
 between() {
     IW_TIMEOUT=60 run_here unshare -n bash -c "ip link add a0 mtu 1400 type veth peer name b0 && ip link set a0 up
         $1; echo \"status \$?\"; ip -o link show a0; ip -o link show b0"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Somebody else's XDP program on an interface, through libxdp's dispatcher: `beside INTERFACE FILE` puts the first
- * program of an object file there; `beside -l INTERFACE` tells the names of all that the dispatcher calls.
+ * Attaches another program beside ours, through libxdp's dispatcher: `beside INTERFACE FILE`
+ * attaches the first program of an object file; `beside -l INTERFACE` prints the names of all
+ * programs that the dispatcher calls.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
 	p = xdp_program__open_file(argv[2], NULL, NULL);
 	if (libxdp_get_error(p))
 		return failed(argv[2], libxdp_get_error(p));
-	/* It lets everything go on to the next one. */
+	/* The program passes every packet to the next one. */
 	err = xdp_program__set_chain_call_enabled(p, XDP_PASS, true);
 	if (!err)
 		err = xdp_program__attach(p, (int)ifindex, XDP_MODE_NATIVE, 0);

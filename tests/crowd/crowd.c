@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Many SCTP associations with one listener, from one UDP socket (RFC 6951): each has a port of its own and a DDP stream
- * session on its first stream, all are held until the program is interrupted.
+ * Opens many SCTP associations to one listener, from one UDP socket (RFC 6951). Each has a port of
+ * its own and a DDP stream session on its first stream. All are held until the program is
+ * interrupted.
  *
  *   crowd ADDR PORT UDP-PORT N < PRIVATE-DATA
  *
- * The octets on standard input are the Private Data of each Initiate. Says "held N" when N sessions are accepted, or how
- * many are when no more come for 40 seconds, and ends then with 1.
+ * The octets on standard input are the Private Data of each Initiate. Prints "held N" when N
+ * sessions are accepted. If no further one is accepted for 40 seconds, prints how many are, and
+ * exits with 1.
  *
- * Over loopback the listener sends a path MTU probe of 64 KiB on each association. A default receive buffer (208 KiB) has
- * room for three, and what arrives after them is lost: therefore a large buffer, and time for T1 to repeat a COOKIE ECHO
- * after 1, 2, 4, 8 and 16 seconds, where the system limits the buffer.
+ * Over loopback the listener sends a path MTU probe of 64 KiB on each association. A default
+ * receive buffer (208 KiB) holds three; packets that arrive after them are lost. Therefore the
+ * socket has a large buffer. If the system limits the buffer, T1 has time to retransmit a COOKIE
+ * ECHO after 1, 2, 4, 8 and 16 seconds.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -69,7 +72,8 @@ static int randomness(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-/* --- one of them ------------------------------------------------------------------------------ */
+/* --- one association
+ * --------------------------------------------------------------------------- */
 
 static void give_out(const struct crowd *c, struct member *m, uint64_t now)
 {
@@ -77,7 +81,7 @@ static void give_out(const struct crowd *c, struct member *m, uint64_t now)
 	uint8_t packet[MTU];
 	size_t n;
 
-	/* What the kernel does not take is lost, as on any wire. */
+	/* A packet that the kernel refuses is lost, as on any network. */
 	while ((n = iw_sctp_output(m->s, packet, sizeof(packet), &p, now)) > 0)
 		(void)!send(c->fd, packet, n, 0);
 }
@@ -152,7 +156,8 @@ static void take_in(struct crowd *c, const uint8_t *packet, size_t len, uint64_t
 	give_out(c, m, now);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all associations
+ * -------------------------------------------------------------------------- */
 
 static void read_packets(struct crowd *c)
 {
@@ -206,7 +211,7 @@ static bool gather(struct crowd *c)
 	return c->accepted == c->wanted;
 }
 
-/* They answer heartbeats, and must not be lost. */
+/* Keeps the associations up: they answer heartbeats, and none may be lost. */
 static bool stay(struct crowd *c)
 {
 	struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN },

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the middles for TCP and for UDP have in common: a thread with an event loop, and a record
-of the faults that struck."""
+"""The common part of the middles for TCP and for UDP: a thread with an event loop, and a record
+of the injected faults."""
 
 import os
 import selectors
@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 
-TO_LISTENER, TO_CLIENT = 0, 1  # the two ways
+TO_LISTENER, TO_CLIENT = 0, 1  # directions
 
 
 class Middle:
@@ -17,7 +17,7 @@ class Middle:
 
     def __init__(self):
         self.events = selectors.DefaultSelector()
-        self.strikes = []  # a line for each fault that struck
+        self.strikes = []  # a line for each fault that was injected
         self.last_fault = 0.0  # time.monotonic() of the end of the last one
         self.broken = None  # the middle's own failure
         self.stopping = False
@@ -36,7 +36,7 @@ class Middle:
             self.thread.join()
 
     def struck(self, line, lasts=0.0):
-        """Records a fault that lasts so many seconds from now on."""
+        """Records a fault that lasts for that many seconds from now."""
         if line:
             self.strikes.append(line)
         self.last_fault = max(self.last_fault, time.monotonic() + lasts)
@@ -45,7 +45,7 @@ class Middle:
         try:
             while not self.stopping:
                 self.step()
-        except Exception:  # the round reports it: the middle must never fail unseen
+        except Exception:  # the round reports it: a failure of the middle must never stay unnoticed
             self.broken = traceback.format_exc()
             print(self.broken, file=sys.stderr)
         self.close()

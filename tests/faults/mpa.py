@@ -3,7 +3,7 @@
 
 START_HEADER = 20  # key, flags, revision, length of the Private Data (RFC 5044 7.1.1)
 REJECTED = 0x20  # flag of a Reply: no FPDU follows
-TAGGED = 0x80  # of the first octet of a DDP header (RFC 5041 4.1)
+TAGGED = 0x80  # in the first octet of a DDP header (RFC 5041 4.1)
 
 
 class Unit:

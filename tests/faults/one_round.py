@@ -10,9 +10,9 @@ import ports
 import tree
 from tools import POLL_SECONDS, Tool
 
-PATIENCE = 3  # the client ends within that many --timeout after the last fault
-SLACK_SECONDS = 1.0  # for a loaded machine
-LATEST = 10  # a client that is late is ended after that many
+PATIENCE = 3  # the client must end within this many --timeout after the last fault
+SLACK_SECONDS = 1.0  # extra time for a loaded machine
+LATEST = 10  # a late client is killed after this many
 TOTAL_SECONDS = 60
 LISTENER_END_SECONDS = 15
 START_ATTEMPTS = 5
@@ -44,7 +44,7 @@ class Result:
         self.problems.append((HANG, text))
 
     def verdict(self):
-        """The worst that happened."""
+        """The worst outcome."""
         found = [what for what, _ in self.problems]
         return WRONG if WRONG in found else HANG if HANG in found else self.outcome
 
@@ -84,7 +84,7 @@ class Round:
         self.end_listener()
 
     def start_listener(self):
-        """A port that was free may be in use when the listener binds it: then another is tried."""
+        """Tries other ports, because a port that was free may be in use when the listener binds it."""
         for _ in range(START_ATTEMPTS):
             port = ports.free(self.plan.socket_type())
             command = self.plan.listener(port, self.source, self.target)
@@ -101,7 +101,7 @@ class Round:
     # --- the transfer with faults ----------------------------------------------------------
 
     def transfer(self):
-        """Waits for the client's end. A client that is late has some more time, to see whether it
+        """Waits for the client's end. A late client gets some more time, to see whether it
         ends at all."""
         while not self.client.ended() and not self.too_late(LATEST):
             time.sleep(POLL_SECONDS)
@@ -125,7 +125,7 @@ class Round:
         return self.plan.has_last_fault() and \
             end > self.last_event() + timeouts * self.plan.timeout + SLACK_SECONDS
 
-    # --- the judgment ------------------------------------------------------------------------
+    # --- the verdict -------------------------------------------------------------------------
 
     def judge(self, port):
         if self.client.status() == 0:
@@ -145,7 +145,7 @@ class Round:
         self.result.message = self.client.messages()
         self.check(tree.check_partial, f"status {self.client.status()}")
         if self.result.problems:
-            return  # wrong, or a hang that was ended here
+            return  # wrong, or a hang that was ended above
         if self.client.status() < 0:
             self.result.wrong(f"the client ended by signal {-self.client.status()}")
         elif not self.result.message:
@@ -160,7 +160,7 @@ class Round:
             self.result.wrong(f"{when}: {text}")
 
     def resume(self, port):
-        """The same command again, without faults."""
+        """Runs the same command again, without faults."""
         if not self.plan.linger:
             self.middle.stop()
         again = self.start_client(port, "again")
@@ -174,7 +174,7 @@ class Round:
         self.check(tree.check_complete, "after the second command")
         self.result.resumed = not self.result.problems
 
-    # --- the end -----------------------------------------------------------------------------
+    # --- clean-up ----------------------------------------------------------------------------
 
     def end_listener(self):
         if self.listener.ended():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a round does: all of it follows from its kind and its seed."""
+"""The plan of a round, which depends only on its kind and its seed."""
 
 import random
 import socket
@@ -14,9 +14,9 @@ from udp_middle import UdpMiddle
 KINDS = {**tcp_faults.KINDS, **udp_faults.KINDS}
 GROUPS = {group: [k for k in KINDS if k.startswith(group) and not k.endswith("-none")]
           for group in ("tcp", "udp")}
-# Faults of these kinds change nothing but times: the transfer must be complete.
+# Faults of these kinds change only the timing: the transfer must be complete.
 HARMLESS = ["tcp-split", "tcp-delay", "udp-duplicate", "udp-reorder", "tcp-none", "udp-none"]
-# Faults of these kinds never stop, so no time since the last one applies.
+# Faults of these kinds never stop, so "after the last fault" has no meaning.
 ENDLESS = ["udp-loss", "udp-duplicate", "udp-reorder", "udp-corrupt", "udp-mtu"]
 TREES, LARGE_TREES = 8, 2
 SCTP_PORT = 7471
@@ -30,7 +30,7 @@ class Plan:
         self.kind = kind
         self.seed = seed
         self.timeout = timeout
-        # Successive seeds differ in these, so that a short run has all of them.
+        # Successive seeds vary these, so that a short run has all combinations.
         self.push = seed % 2 == 0
         self.jobs = 4 if seed // 2 % 2 else 1
         self.mode = ("write", "read", "send")[seed % 3]
@@ -42,8 +42,8 @@ class Plan:
         self.large = self.jobs > 1 and rng.random() < 0.4
         self.tree = rng.randrange(LARGE_TREES if self.large else TREES)
         self.forever = kind == "udp-blackout" and rng.random() < 0.4
-        # After a failure the middle keeps its connections, so the listener still has the old ones
-        # when the same command runs again.
+        # After a failure the middle keeps its connections open, so the listener still has the old
+        # ones when the same command runs again.
         self.linger = kind in ("tcp-freeze", "udp-blackout") and rng.random() < 0.5
         self.rng = rng
 

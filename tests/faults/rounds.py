@@ -33,7 +33,7 @@ from one_round import CLEAN, COMPLETE, HANG, WRONG, Result, Round  # noqa: E402
 from plan import GROUPS, KINDS, Plan  # noqa: E402
 from tree import Cache  # noqa: E402
 
-WORKER_SECONDS = 200  # more than any round takes; then its process is killed
+WORKER_SECONDS = 200  # longer than any round; then its process is killed
 PR_SET_PDEATHSIG = 1
 
 
@@ -83,12 +83,12 @@ def expand_kinds(text):
 def work(pipe, round_):
     """A worker: runs the round and sends its result."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process ends with its parent
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         result = round_.run()
-    except Exception:  # an error of this test is a failing round
+    except Exception:  # an error of the test itself is a failing round
         result = round_.result
         result.wrong("the test itself failed: " + traceback.format_exc())
     pipe.send(result)

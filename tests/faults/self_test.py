@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Damages what transfers without faults leave: the judge must find each damage."""
+"""Damages the results of transfers without faults: the judge must detect each damage."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def end_listener(round_):
     round_.listener.kill()
 
 
-# What is done to the target, and the verdicts about a complete and about an incomplete transfer.
+# For each damage to the target: the expected verdicts about a complete and an incomplete transfer.
 DAMAGES = {
     "nothing": (lambda r: None, COMPLETE, CLEAN),
     "a bit of a file": (lambda r: rewrite(r, BIG, invert_bit), WRONG, WRONG),
@@ -92,7 +92,7 @@ class DamagedPartial(Damaged):
 
 
 class Stopped(Round):
-    """The client stops before it does anything."""
+    """The client is stopped before it does anything."""
 
     def start_client(self, port, name):
         client = super().start_client(port, name)
@@ -110,7 +110,7 @@ class Killed(Round):
 
 
 def cases():
-    """Yields a name, the class of the round, the damage and the verdict that is right."""
+    """Yields a name, the class of the round, the damage and the correct verdict."""
     for name, (damage, complete, partial) in DAMAGES.items():
         yield name + ", complete", Damaged, damage, complete
         yield name + ", incomplete", DamagedPartial, damage, partial

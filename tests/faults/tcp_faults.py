@@ -8,12 +8,12 @@ from middle import TO_CLIENT, TO_LISTENER
 from mpa import START_HEADER
 
 WAYS = {TO_LISTENER: "to the listener", TO_CLIENT: "to the client"}
-DDP_HEADER = 20  # octets at the begin of an FPDU: MPA length, DDP and RDMAP headers
-TRAILER = 8  # octets at its end: the last of the payload, padding, CRC
-# Units that a round usually has, by way and what. The listener sends data to the client (tagged)
-# only when files are pulled.
+DDP_HEADER = 20  # octets at the beginning of an FPDU: MPA length, DDP and RDMAP headers
+TRAILER = 8  # octets at its end: the end of the payload, padding, CRC
+# The number of units that a round usually has, by direction and kind. The listener sends data to
+# the client (tagged) only when files are pulled.
 USUAL = {"tagged": 60, "untagged": 10}
-# Where a bit is inverted. The payload of untagged units is mostly control messages.
+# The part in which a bit is inverted. The payload of untagged units is mostly control messages.
 PARTS = {
     "tagged": ["header", "header", "payload", "any", "trailer"],
     "untagged": ["header", "payload", "payload", "payload", "trailer"],
@@ -47,7 +47,7 @@ class Where:
 
 
 def number(rng, what):
-    """Small numbers more often than large ones: every stream has them."""
+    """Small numbers are more frequent than large ones, because every stream has them."""
     return int(USUAL[what] ** rng.random() * rng.uniform(0.5, 1.5)) if what in USUAL else 0
 
 
@@ -124,7 +124,7 @@ class Duplicate(Fault):
 
 
 class Delay(Fault):
-    """The unit, and all that follows it on its lane, waits."""
+    """The unit and all later ones on its lane are delayed."""
 
     def __init__(self, where, seconds):
         super().__init__(where)
@@ -140,7 +140,7 @@ class Delay(Fault):
 
 
 class Split:
-    """Of many units on all connections, the first octets are sent in pieces with pauses."""
+    """The first octets of many units on all connections are sent in pieces, with pauses."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -171,7 +171,7 @@ class Split:
 
 
 class Freeze(Fault):
-    """From this unit on nothing is forwarded, though the connections stay open."""
+    """Nothing is forwarded from this unit on, but the connections stay open."""
 
     def __init__(self, rng, where):
         super().__init__(where)
@@ -192,7 +192,7 @@ class Freeze(Fault):
 
 
 class Cut(Fault):
-    """A connection, or all of them, end inside the unit."""
+    """One or all connections end inside the unit."""
 
     def __init__(self, rng, where, timeout):
         super().__init__(where)
@@ -248,7 +248,7 @@ def freeze(rng, round_):
 
 
 def delay(rng, round_):
-    """Together they last less than the timeout: one may wait for what the other holds."""
+    """Together they are shorter than the timeout, because one may wait for octets that the other delays."""
     wheres = several(rng, lambda i: Where(rng, round_, i, sometimes_start(rng)))
     return [Delay(where, rng.uniform(0.1, 0.8) * round_.timeout / len(wheres))
             for where in wheres]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A middle between MPA/TCP ends: forwards each unit of the streams, and lets faults strike them.
 
-A lane is one direction of one connection. Its queue holds what happens next, in order: octets
-that are sent, seconds that pass, functions that are called, END.
+A lane is one direction of one connection. Its queue holds the next actions in order: octets to
+send, seconds to wait, functions to call, END.
 """
 
 import collections
@@ -17,8 +17,8 @@ from mpa import Framer
 
 RST = struct.pack("ii", 1, 0)
 READ_SIZE = 262144
-QUEUE_LIMIT = 1 << 20  # octets that wait in a lane before it stops reading
-END = object()  # the stream ends: FIN
+QUEUE_LIMIT = 1 << 20  # octets queued in a lane; above this the middle stops reading
+END = object()  # the end of the stream: FIN
 
 
 class Lane:
@@ -33,9 +33,9 @@ class Lane:
         self.framer = Framer(connection.number, way)
         self.queue = collections.deque()
         self.queued = 0
-        self.ready_at = None  # the time until which the head of the queue waits
+        self.ready_at = None  # the head of the queue is held until this time
         self.frozen = None
-        self.ended = False  # nothing more to read
+        self.ended = False  # end of stream was read
 
     def put(self, item):
         self.queue.append(item)
@@ -58,7 +58,7 @@ class Lane:
             self.ready_at = None
 
     def read(self, strike):
-        """Reads once. strike(unit, lane) queues what is to be forwarded."""
+        """Reads once. strike(unit, lane) queues the octets to forward."""
         octets = self.source.recv(READ_SIZE)
         if self.frozen:
             self.ended = not octets
@@ -107,7 +107,7 @@ class Lane:
 
 
 class Connection:
-    """A client's connection and the one to the listener that belongs to it."""
+    """A client's connection, and the connection to the listener for it."""
 
     def __init__(self, middle, number, client, listener):
         self.middle = middle
@@ -142,7 +142,7 @@ class Connection:
             self.on_error(s)
 
     def on_error(self, s):
-        """An end reset its connection. The other end learns it, unless the way to it is frozen."""
+        """An end reset its connection. The other connection is reset too, unless its lane is frozen."""
         if not self.open:
             return
         outward, inward = sorted(self.lanes, key=lambda lane: lane.sink is s)
@@ -198,20 +198,20 @@ class Connection:
         s.close()
 
     def reset(self):
-        """RST to both ends."""
+        """Sends RST to both ends."""
         for s in self.masks:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RST)
         self.close()
 
     def finish(self):
-        """FIN to both ends; what they still send is discarded."""
+        """Sends FIN to both ends; later octets from them are discarded."""
         for lane in self.lanes:
             lane.freeze("discard")
         for s in self.masks:
             try:
                 s.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # the end has reset the connection
+                pass  # the peer has reset the connection
         self.update()
 
     def close(self):
@@ -262,7 +262,7 @@ class TcpMiddle(Middle):
         lane.put(unit.octets)
 
     def freeze(self, connection, ways, manner, new):
-        """Freezes these ways of one connection, or of all of them (None), and of new ones."""
+        """Freezes these directions of one connection, or of all of them (None), and of new ones."""
         for c in [connection] if connection else self.connections:
             for way in ways:
                 c.lanes[way].freeze(manner)

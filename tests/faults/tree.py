@@ -184,7 +184,7 @@ def check_file(source, target, name, wanted, found):
 
 
 def check_directory_mode(name, wanted, found):
-    """A directory has its mode at the end only, unlike a file."""
+    """Unlike a file, a directory gets its mode only at the end."""
     modes = stat.S_IMODE(wanted.st_mode), stat.S_IMODE(found.st_mode)
     if not stat.S_ISDIR(wanted.st_mode) or modes[0] == modes[1]:
         return []

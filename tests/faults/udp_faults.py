@@ -6,11 +6,11 @@ import time
 
 from middle import TO_CLIENT, TO_LISTENER
 
-USUAL = 180  # datagrams that a round has at least
+USUAL = 180  # a round has at least this many datagrams
 
 
 class Fault:
-    """Strikes a share of the datagrams of some ways, at random but seeded."""
+    """Strikes a random share of the datagrams in some directions; the seed determines which."""
 
     def __init__(self, rng, share):
         self.rng = rng
@@ -61,7 +61,7 @@ class Corruption(Fault):
 
 
 class Blackout:
-    """Nothing passes for some seconds from a datagram on; None: for ever."""
+    """From a datagram on, nothing is forwarded for some seconds; None: for ever."""
 
     def __init__(self, start, seconds):
         self.start = start
@@ -83,7 +83,7 @@ class Blackout:
 
 
 class Sequence:
-    """Faults that a datagram passes one after the other."""
+    """Several faults, applied to each datagram in order."""
 
     def __init__(self, faults):
         self.faults = faults
@@ -109,7 +109,7 @@ class Rebind:
 
 
 class Mtu:
-    """From a datagram on, those above a size vanish."""
+    """From a datagram on, larger ones than the MTU are dropped."""
 
     def __init__(self, rng):
         self.start = start(rng)
@@ -137,7 +137,7 @@ def start(rng):
 
 
 def blackout(rng, round_):
-    """Blackouts follow each other with octets between them, or do not end."""
+    """Several blackouts with octets between them, or one without end."""
     if round_.forever:
         return Blackout(start(rng), None)
     first, second = start(rng), start(rng)

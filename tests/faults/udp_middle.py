@@ -10,12 +10,12 @@ import ports
 from middle import TO_CLIENT, TO_LISTENER, Middle
 
 BUFFER = 4 << 20
-BATCH = 64  # datagrams from one socket before the others have their turn
+BATCH = 64  # datagrams from one socket before the next socket is served
 
 
 class UdpMiddle(Middle):
     """fault.packets(way, number, octets, middle) returns what is forwarded for a datagram: pairs
-    of seconds to wait and octets. Datagrams are numbered over both ways."""
+    of seconds to wait and octets. Datagrams of both directions have one numbering."""
 
     def __init__(self, to_port, fault):
         super().__init__()
@@ -23,7 +23,7 @@ class UdpMiddle(Middle):
         self.fault = fault
         self.number = 0
         self.later = []  # heap of (time, number, socket, address, octets)
-        self.upstream = {}  # by client address: the socket towards the listener
+        self.upstream = {}  # client address -> socket towards the listener
         self.door = ports.listen(socket.SOCK_DGRAM)
         self.door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
         self.port = self.door.getsockname()[1]
@@ -80,7 +80,7 @@ class UdpMiddle(Middle):
             else:
                 self.door.sendto(octets, client)
         except OSError:
-            pass  # a full buffer or a closed port loses the datagram
+            pass  # a full buffer or a closed port drops the datagram
 
     def next_due(self):
         return self.later[0][0] if self.later else None

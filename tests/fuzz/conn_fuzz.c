@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A conversation with one engine. The first octet says how: which role it plays, CRC and markers, and whether the rest is the
- * raw stream from its first octet, or a list of ULPDUs (length, octets) that are framed properly behind a proper start-up, so
- * that the fuzzer's octets reach DDP and RDMAP.
+ * A conversation with one engine. The first octet selects the engine's role, CRC and markers, and
+ * how the rest is used: as the raw stream from its first octet, or as a list of ULPDUs (length,
+ * octets). ULPDUs are framed correctly after a correct start-up, so that the fuzzer's octets reach
+ * DDP and RDMAP.
  *
- * Whatever comes: no octet outside what was registered changes, each operation completes at most once, and any split of the
- * stream ends in the same state.
+ * For any input: no octet outside the registered memory changes, each operation completes at most
+ * once, and the final state does not depend on how the stream is split.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ static void plain_free(void *ctx, void *p, size_t size)
 
 static const struct iw_mem mem = { plain_alloc, plain_free, NULL };
 
-/* STags that the corpus can name: the fuzzed engine's table draws 1, 2, 3, ... scattered but the
- * same in each run. */
+/* Makes STags that the corpus can name: the table of the fuzzed engine draws 1, 2, 3, ..., which it
+ * scatters in the same way in each run. */
 static int fixed_random(void *ctx, void *buf, size_t len)
 {
 	uint8_t *n = ctx, *p = buf;
@@ -65,8 +66,7 @@ struct engine {
 	uint32_t stag;
 	unsigned op_done[OPS], recv_done[RECVS];
 	uint64_t now;
-	/* of everything that could be seen from outside: events, completions of each queue,
-	 * memory */
+	/* of everything visible from outside: events, completions of each queue, memory */
 	uint32_t digest[3];
 };
 
@@ -160,7 +160,7 @@ static void start(struct engine *e, uint8_t how)
 	iw_conn_set_emss(e->conn, 1448);
 }
 
-/* One of each kind is outstanding: a Read, so that Responses have something to answer. */
+/* Posts one operation of each kind: the Read gives Responses something to answer. */
 static void post_ops(struct engine *e)
 {
 	struct iw_op op = { .kind = IW_OPK_READ,
@@ -180,7 +180,7 @@ static void post_ops(struct engine *e)
 	(void)!iw_rdmap_post(e->rdmap, &op, e->now);
 }
 
-/* chunk 0: all at once. Some octets may be left: reading pauses. */
+/* @chunk 0: all at once. Some octets may be left if reading pauses. */
 static void feed(struct engine *e, const uint8_t *octets, size_t len, size_t chunk)
 {
 	struct iw_vec vec[2];
@@ -205,7 +205,7 @@ static void feed(struct engine *e, const uint8_t *octets, size_t len, size_t chu
 		}
 		CHECK(got > 0);
 		iw_conn_received(e->conn, got, e->now);
-		memset(e->scratch, 0xa5, IW_MIN(got, scratch)); /* it was lent */
+		memset(e->scratch, 0xa5, IW_MIN(got, scratch)); /* the loan has ended */
 		poll_all(e);
 	}
 	drain(e);
@@ -221,7 +221,7 @@ static void finish(struct engine *e)
 	while (iw_conn_state(e->conn) != IW_CONN_CLOSED) {
 		uint64_t at = iw_conn_deadline(e->conn);
 
-		if (at == IW_TIME_NEVER) { /* half closed and idle is a state to stay in */
+		if (at == IW_TIME_NEVER) { /* a half-closed idle connection has no deadline */
 			iw_conn_close(e->conn, e->now);
 		} else {
 			e->now = IW_MAX(e->now, at);
@@ -261,8 +261,7 @@ static size_t put_frame(uint8_t *out, enum iw_mpa_kind kind, uint8_t how)
 	return (size_t)n;
 }
 
-/* A stream that is right as far as MPA goes: markers are left out, so MARKERS makes them
- * missing. */
+/* Builds a stream with correct MPA framing, but without markers: with MARKERS they are missing. */
 static size_t build(uint8_t *out, const uint8_t *data, size_t size)
 {
 	size_t n = 0, len, at, pad;

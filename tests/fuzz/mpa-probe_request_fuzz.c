@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A Request of a stranger, as each personality answers it: octet by octet and all at once it is the same
- * answer, and what is made of it, a Reply for the peer and a Request for our engine, are frames.
+ * A Request from an unknown peer, as each personality answers it. The answer is the same whether
+ * the Request arrives octet by octet or at once. The resulting Reply to the peer and Request to our
+ * engine are valid frames.
  */
 #include <string.h>
 
@@ -19,7 +20,7 @@ static void must_be_frame(struct iw_mpa_frame *f, enum iw_mpa_kind kind, const u
 	must(f->kind == kind);
 }
 
-/* As the shim reads: what is needed and no more. */
+/* As the shim does: reads what is needed and no more. */
 static size_t read_request(struct iw_persona_answer *out, const struct iw_persona_cfg *cfg,
 			   const uint8_t *data, size_t len)
 {
@@ -36,7 +37,7 @@ static size_t read_request(struct iw_persona_answer *out, const struct iw_person
 	}
 }
 
-/* A terminal may be at the other end: no octet acts on it. */
+/* The output may go to a terminal: no octet may be a control character. */
 static void show(const uint8_t *octets, size_t len)
 {
 	char line[1600];

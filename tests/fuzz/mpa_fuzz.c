@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The MPA engine under octets of an enemy. The first octets of the input choose the role, what
- * was agreed, how the stream is made of the rest, and how it is cut:
+ * The MPA engine with octets from an attacker. The first octets of the input select the role, what
+ * was agreed, how the stream is made from the rest, and how it is split:
  *
- * - from start-up on, the rest as it is; - in full operation, the rest as it is (deep only
- * without CRC); - in full operation, FPDUs made of the rest with right CRCs and markers, now and
- * then wrong on purpose.
+ * - from start-up, with the rest as it is;
+ * - in full operation, with the rest as it is (reaches deep code only without CRC);
+ * - in full operation, with FPDUs made from the rest, with correct CRCs and markers, sometimes
+ *   wrong on purpose.
  *
- * Whatever comes: all at once, octet by octet and in random pieces give the same units, the same
- * fault, the same state; right FPDUs come up as they were; what our own sender makes of them is
- * the same stream.
+ * For any input: all at once, octet by octet and in random pieces give the same units, the same
+ * fault, and the same state. Correct FPDUs are delivered unchanged, and our own sender makes the
+ * same stream from them.
  */
 #include "mpa/mpa.h"
 
@@ -27,7 +28,7 @@ struct plan {
 };
 
 #define PLAN_OCTETS 4
-#define SINGLES     1500 /* octets that go in one by one; behind them, pieces of 61 save time */
+#define SINGLES     1500 /* octets that are fed singly; after them, pieces of 61 save time */
 
 static struct plan read_plan(const uint8_t *p)
 {
@@ -73,11 +74,11 @@ static void open_end_cold(struct mpa_end *e, const struct plan *plan)
 static void open_end(struct mpa_end *e, const struct plan *plan)
 {
 	open_end_cold(e, plan);
-	e->spill.spare_max = 1; /* a buffer made for each read would take most of the time */
+	e->spill.spare_max = 1; /* allocating a buffer for each read would take most of the time */
 }
 
-/* Records of four octets: length, what is odd about it. The ULPDU's octets come from a
- * generator. */
+/* Records of four octets: the length, and the deviation from the RFC. The ULPDU's octets come from
+ * a generator. */
 static bool make_stream(struct octets *out, struct octets *ulpdus, const struct plan *plan,
 			const uint8_t *p, size_t len)
 {

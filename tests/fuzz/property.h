@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every decoder and encoder of wire/ keeps to; a breach ends the process, so that the
+/* Properties of every decoder and encoder of wire/. A violation ends the process, so that the
  * fuzzer keeps the input. */
 #ifndef TESTS_FUZZ_PROPERTY_H
 #define TESTS_FUZZ_PROPERTY_H
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 		}                                                                                  \
 	} while (0)
 
-/* A text is one line of visible ASCII, as long as its length says. */
+/* A text is one line of visible ASCII, and its length is correct. */
 static inline void must_be_one_line(const struct iw_text *t)
 {
 	must(strlen(t->buf) == t->len);
@@ -30,9 +30,9 @@ static inline void must_be_one_line(const struct iw_text *t)
 }
 
 /*
- * decode gave n octets of data as *x: encode gives them back, into a block of just that size, and
- * refuses a smaller one. The print function writes one line, and a beginning of it when there is no
- * room.
+ * decode has decoded n octets of data as *x. encode must restore them in a block of exactly that
+ * size, and refuse a smaller one. The print function writes one line, and a prefix of it if the
+ * buffer is too small.
  */
 #define MUST_COME_BACK(x, n, encode, print)                                                        \
 	do {                                                                                       \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Runs a fuzz target over files: those named, and those in the folders named. No input at all is
- * a failure. */
+/* Runs a fuzz target over the named files and over all files in the named folders. No input at all
+ * is a failure. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
@@ -14,8 +14,8 @@ __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static size_t inputs;
 
-/* The input is copied into a block of exactly its length, so that a sanitizer sees a read behind
- * its end. */
+/* The input is copied to a block of exactly its length, so that a sanitizer detects a read past its
+ * end. */
 static int run_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");
@@ -52,7 +52,7 @@ static int run_file(const char *path)
 		goto out;
 	if (len)
 		memcpy(exact, all, len);
-	/* Named before it runs: when the target dies, the last line tells on which input. */
+	/* Print the name before the run: if the target dies, the last line names the input. */
 	printf("input %s\n", path);
 	fflush(stdout);
 	LLVMFuzzerTestOneInput(exact, len);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The Private Data of sctp-ddp-ping: what is taken keeps to the limits and comes back. */
+/* The Private Data of sctp-ddp-ping: decoded data respects the limits and is encoded to the same
+ * octets. */
 #include "sctp-ddp-ping/ping.h"
 
 #include "fuzz/property.h"

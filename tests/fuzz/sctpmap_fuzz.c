@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Two ends of a DDP association and a peer that says anything in place of either. The input chooses:
- * what the ULPs do, which message on the way arrives next, what is put in that neither has sent.
- * As long as nothing was put in for a stream, what comes up there is what went in: each segment once,
- * under its number, the end behind the last one. In the end nothing is left.
+ * Two ends of a DDP association, and a peer that injects any message in place of either. The input
+ * decides about the ULPs' actions, about which message in flight arrives next, and about the
+ * injected messages. On a stream without an injected message, exactly the sent segments are
+ * delivered: each once, with its number, and the end after the last one. At the end no memory is
+ * left allocated.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "sctpmap_end.h"
 
 #define STREAMS 3
-#define SENT    256 /* segments of one session that are followed */
+#define SENT    256 /* tracked segments of one session */
 
 struct input {
 	const uint8_t *at;
@@ -31,10 +32,10 @@ static uint8_t octet(struct input *in)
 
 static struct map_end ends[2];
 static struct iw_dss *held[2][STREAMS];
-static bool spoiled[STREAMS];        /* something foreign was put in */
-static bool came[2][STREAMS][SENT];  /* segment came up at that end */
-static uint64_t given[2][STREAMS];   /* segments that end has sent in this session */
-static uint32_t unacked[2][STREAMS]; /* messages of that end which have arrived */
+static bool spoiled[STREAMS];        /* a message was injected */
+static bool came[2][STREAMS][SENT];  /* this segment was delivered at that end */
+static uint64_t given[2][STREAMS];   /* segments that this end has sent in the session */
+static uint32_t unacked[2][STREAMS]; /* messages of this end that have arrived */
 
 static void let_go(int e, uint16_t k)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Private Data that claims a buffer, as Request and as Reply: what was decoded says the same when
- * it is encoded and decoded again. */
+/* Private Data that claims a buffer, as Request and as Reply: decoded data stays the same when it
+ * is encoded and decoded again. */
 #include "stag-reg/claim.h"
 
 #include "fuzz/property.h"
@@ -22,7 +22,7 @@ static void check(const uint8_t *data, size_t len, bool reply)
 	n = iw_claim_encode(pd, &c);
 	must(n > 0 && n <= IW_XFER_PD_MAX);
 	must(iw_claim_decode(&again, reply, pd, n, &why) == 0);
-	/* A text may have been cut. */
+	/* A text may have been truncated. */
 	memset(c.text, 0, sizeof(c.text));
 	memset(again.text, 0, sizeof(again.text));
 	must(memcmp(&c, &again, sizeof(c)) == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Control messages, requests and answers: what was decoded says the same when it is encoded and
- * decoded again, and keeps to its limits. */
+/* Control messages, requests and answers: a decoded message stays the same when it is encoded and
+ * decoded again, and respects its limits. */
 #include "stag-reg/msg.h"
 
 #include "fuzz/property.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* URIs of Advertisements: one that is read is written so that it reads the same. */
+/* URIs of Advertisements: a parsed URI is printed so that it parses to the same. */
 #include "stag-reg/uri.h"
 
 #include "fuzz/property.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One direction of a bad link: fates from a seed, a rate, a heap of frames by the time they are due. */
+/* One direction of a bad link: random decisions from a seed, a rate, and a heap of frames sorted by
+ * due time. */
 #include "impair/impair.h"
 
 #include <string.h>
@@ -8,8 +9,8 @@
 #include "util/num.h"
 
 #define ETHERNET 14
-/* Behind Ethernet and the longest headers that address a datagram, IPv6 and UDP: even, seen from the IP header, as the
- * words of the Internet checksum are. */
+/* The offset after Ethernet and the longest headers of a datagram, IPv6 and UDP. It is an even
+ * distance from the IP header, as the words of the Internet checksum are. */
 #define PAYLOAD  (ETHERNET + 40 + 8)
 
 struct held {
@@ -22,16 +23,16 @@ struct iw_impair {
 	struct iw_impair_cfg cfg;
 	const struct iw_mem *mem;
 	struct iw_heap due;
-	uint64_t counted;   /* frames that the chances are for */
-	uint64_t link_free; /* when the last frame has left for the wire */
-	uint64_t last_due;  /* of the frames that nobody overtakes */
+	uint64_t counted;   /* frames to which the chances apply */
+	uint64_t link_free; /* when the last frame has been transmitted */
+	uint64_t last_due;  /* due time of the last frame that is not late */
 	uint64_t held;      /* octets */
 	struct iw_impair_stat stat;
 };
 
-/* --- fates ------------------------------------------------------------------------------------ */
+/* --- random decisions ------------------------------------------------------------------------- */
 
-/* What is drawn for a frame: the order is part of what a seed means. */
+/* The random numbers of a frame. The order must not change, because seeds depend on it. */
 enum draw {
 	DRAW_LOSS,
 	DRAW_DUPLICATE,
@@ -43,7 +44,7 @@ enum draw {
 	DRAWS
 };
 
-/* splitmix64: its n-th number depends on the seed and n alone. */
+/* splitmix64: the n-th number depends only on the seed and n. */
 static uint64_t draw(const struct iw_impair *im, enum draw what)
 {
 	uint64_t z = im->cfg.seed + (im->counted * DRAWS + what) * 0x9e3779b97f4a7c15u;
@@ -80,7 +81,8 @@ static bool turn_bit(const struct iw_impair *im, struct held *h)
 	return true;
 }
 
-/* The first two words that differ, seen from a place that is drawn, around the end. */
+/* Swaps the first two neighbouring words that differ, searched from a random place, wrapping around
+ * at the end. */
 static bool swap_words(const struct iw_impair *im, struct held *h)
 {
 	size_t pairs = h->frame.len < PAYLOAD + 4 ? 0 : (h->frame.len - PAYLOAD) / 2 - 1;
@@ -100,7 +102,7 @@ static bool swap_words(const struct iw_impair *im, struct held *h)
 	return false;
 }
 
-/* --- frames that are held --------------------------------------------------------------------- */
+/* --- frames in flight ------------------------------------------------------------------------- */
 
 static size_t size_of(const struct held *h)
 {
@@ -138,14 +140,15 @@ static void send_off(struct iw_impair *im, struct held *h, uint64_t due)
 	}
 }
 
-/* --- in --------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static uint64_t wire_ns(const struct iw_impair *im, uint64_t bytes)
 {
 	return im->cfg.rate_bits ? bytes * 8 * IW_SEC(1) / im->cfg.rate_bits : 0;
 }
 
-/* When a frame that came now has left for the wire; IW_TIME_NEVER: too many wait before it. */
+/* Returns when a frame that arrives now has been transmitted; IW_TIME_NEVER if the queue is
+ * full. */
 static uint64_t leaves(struct iw_impair *im, size_t len, uint64_t now)
 {
 	uint64_t from = IW_MAX(now, im->link_free);
@@ -156,7 +159,7 @@ static uint64_t leaves(struct iw_impair *im, size_t len, uint64_t now)
 	return im->link_free;
 }
 
-/* In its place behind those before it, however much the delays differ. */
+/* Returns a due time after those of all earlier frames, even if its delay is shorter. */
 static uint64_t in_order(struct iw_impair *im, uint64_t due)
 {
 	im->last_due = IW_MAX(due, im->last_due + 1);
@@ -168,7 +171,7 @@ static uint64_t delay_of(const struct iw_impair *im)
 	return im->cfg.delay_ns + draw_below(im, DRAW_JITTER, im->cfg.jitter_ns + 1);
 }
 
-/* A frame that the chances are for, and that is not lost. */
+/* Forwards a frame to which the chances apply and that is not lost. */
 static void pass(struct iw_impair *im, const void *frame, size_t len, uint64_t left)
 {
 	struct held *h = hold(im, frame, len), *copy = NULL;
@@ -218,7 +221,7 @@ void iw_impair_push(struct iw_impair *im, const void *frame, size_t len, uint64_
 		pass(im, frame, len, left);
 }
 
-/* --- out -------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 struct iw_impair_frame *iw_impair_pop(struct iw_impair *im, uint64_t now)
 {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# A guest with Linux siw (scripts/peer-vm) for a file of tests. A file boots it once, in setup_file, and has it to itself; it ends with
-# the file's process, whatever happens to that.
+# A guest with Linux siw (scripts/peer-vm) for a file of tests. A file boots it once, in setup_file;
+# no other file uses it. The guest always ends with the file's process.
 #
 #   load ../bats/helpers
 #   load guest
@@ -10,23 +10,23 @@
 #       guest_up --mtu 9000                    # options of peer-vm up
 #       guest_is_up || return 0
 #   }
-#   setup() { skip_with_file; }                # without a guest
+#   setup() { skip_with_file; }                # if there is no guest
 #   teardown_file() { guest_down; }
 #
-#   run_guest CMD...        in the guest: sets $status, $output, $stderr
-#   run_beside CMD...       here, in the network that the guest is in; serve_beside CMD... starts a server there
-#   guest_job CMD...        in the guest, in the background: $JOB is its number; guest_wait [JOB], guest_kill [JOB [SIGNAL]] end it: as run_guest
-#   wait_listening PORT     until something in the guest listens on that TCP port, siw for rdma_cm too
-#   guest_is_well           fails when the guest's kernel has complained
+#   run_guest CMD...        runs CMD in the guest: sets $status, $output, $stderr
+#   run_beside CMD...       runs CMD here, in the guest's network; serve_beside CMD... starts a server there
+#   guest_job CMD...        runs CMD in the guest, in the background: $JOB is its number; guest_wait [JOB], guest_kill [JOB [SIGNAL]] end it as run_guest
+#   wait_listening PORT     waits until a program in the guest listens on that TCP port, also siw for rdma_cm
+#   guest_is_well           fails if the guest's kernel has reported an error
 #
 #   HOST_IP HOST_IP6 GUEST_IP GUEST_IP6
 
 PEER_VM=$IW_TOP/scripts/peer-vm
-# An emulated machine on a busy one: what is awaited comes, but it may take its time.
+# An emulated machine on a busy host is slow: commands and servers get more time.
 IW_TIMEOUT=60
 IW_READY_TIMEOUT=60
 
-# guest_failed STATUS TEXT PURPOSE: status 3 of peer-vm means that there can be no guest here
+# guest_failed STATUS TEXT PURPOSE: status 3 of peer-vm means that no guest can run here
 guest_failed() {
     [ "$1" -eq 3 ] || fail_with "$3" "$2"
     FILE_SKIPS=$(grep '^needs guest: ' <<<"$2" | tail -n 1)
@@ -92,7 +92,7 @@ guest_does() {
     "$PEER_VM" run -t 30 "$@" >/dev/null 2>&1 3>&-
 }
 
-# Without a sleep between, each look would keep the guest busy.
+# Without the sleep, the polling would keep the guest busy.
 wait_listening() {
     guest_does sh -c "until ss -Hltn 'sport = :$1' | grep -q .; do sleep 0.05; done"
 }
@@ -100,7 +100,8 @@ wait_listening() {
 guest_is_well() {
     local said
 
-    # A program that crashes is a line with `traps:` or `segfault`; that is no fault of the kernel.
+    # A crashed program leaves a line with `traps:` or `segfault`; that is not an error of the
+    # kernel.
     said=$("$PEER_VM" run -t 30 dmesg 3>&- | grep -v 'traps: ' |
         grep -E 'kernel BUG|BUG:|Oops|WARNING:|Call Trace|general protection' || true)
     [ -z "$said" ] || fail_with "the guest's kernel complains:" "$said"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# mpa-probe and the library under it against Linux siw in the guest: the probe's report, rping in both
-# roles over every kind of connection, and how far rdma-core's and perftest's other programs come.
+# mpa-probe and its library against Linux siw in the guest: the probe's report, rping in both roles
+# over every kind of connection, and how far other programs of rdma-core and perftest work.
 #
-# IW_ROUNDS rounds of 65535 octets, 100 if not set, is how long the long conversations are:
+# The long conversations have IW_ROUNDS rounds of 65535 octets (100):
 #   IW_ROUNDS=1000 make check-interop
 #
-# run_here and its kin set the variables; each @test is a subshell of its own:
+# run_here and similar functions set the variables; each @test is a subshell:
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load ../bats/helpers
@@ -32,7 +32,7 @@ setup() {
     [ "$BATS_TEST_NUMBER" -gt 1 ] || { wait_listening 7174 && wait_listening 7175; }
 }
 
-# mtu N: on both ends of the wire
+# mtu N: sets the MTU at both ends of the link
 mtu() {
     run_guest ip link set eth0 mtu "$1"
     assert_status 0
@@ -49,14 +49,15 @@ probe() {
     run_beside mpa-probe "$GUEST_IP" -p 7174 "$@"
 }
 
-# pinged MTU: what a conversation of 5 rounds has come to, either side's JSON line on standard input
+# pinged MTU: checks the result of a conversation of 5 rounds: the JSON line of either side on
+# standard output
 pinged() {
     jq -c '[.rounds, .rounds_verified, .octets_read, .octets_written, .mss_octets > '$(($1 - 100))' and .mss_octets < '"$1"']'
 }
 
 # --- the probe ---------------------------------------------------------------------------------------------------------------
 
-@test "the probe knows siw by its answers, and says why" {
+@test "the probe identifies siw by its answers, and gives the reasons" {
     probe
     assert_status 0
     assert_output_has "$GUEST_IP:7174: an iWARP endpoint"
@@ -85,8 +86,8 @@ pinged() {
     probe --all --json
     assert_status 0
     assert_jsonl '.[-1] | [.listener_gone, .looks_like.name]' '[false,"siw"]'
-    # No markers, no revision above 2; RTR by Write unless Read alone was offered. With Rev 1 it takes no
-    # Reads at all, its IRD being what RFC 6581's fields said.
+    # No markers, no revision above 2; the RTR is a Write unless only Read was offered. With Rev 1
+    # siw accepts no Reads at all, because its IRD is that of RFC 6581's fields, which Rev 1 lacks.
     assert_jsonl 'map(select(.purpose == "grid") | [.request.rev, .request.m, .outcome]) | unique' \
         '[[0,false,"accepted"],[0,true,"refused"],[1,false,"accepted"],[1,true,"refused"],[2,false,"accepted"],[2,true,"refused"],[3,false,"closed"],[3,true,"closed"]]'
     assert_jsonl 'map(select(.purpose == "grid" and .outcome == "accepted") | [.request.rev, .fpdu_exchange]) | unique' '[[0,"none"],[1,"broken"],[2,"works"]]'
@@ -119,9 +120,9 @@ pinged() {
     guest_is_well
 }
 
-@test "our client asks for Rev 1, over which siw as a responder neither takes nor sends Reads" {
-    # Its IRD and ORD are what RFC 6581's fields said, and here 0: a Read of ours is answered by a
-    # Terminate (layer and type exchanged, as siw has them), the post of its own by an error.
+@test "our client requests Rev 1, over which siw as a responder neither accepts nor sends Reads" {
+    # Its IRD and ORD are those of RFC 6581's fields, here 0. It answers our Read with a Terminate
+    # (with layer and type exchanged, as siw does), and fails its own Read with an error.
     probe --rev 1 --json
     assert_status 0
     assert_jsonl '.[-1] | [.reply.rev, .agreed.crc, .fpdu_exchange, .terminate]' '[1,true,"broken",{"layer":0,"etype":2,"code":7}]'
@@ -132,10 +133,10 @@ pinged() {
     guest_is_well
 }
 
-@test "a first FPDU that siw does not notice is followed by one that it does" {
+@test "a first FPDU that siw does not notice is followed by one that it notices" {
     local i
 
-    # Without that one connection in ten hangs, in a busy guest one in two.
+    # Without the nudge one connection in ten hangs, in a busy guest one in two.
     for ((i = 0; i < 12; i++)); do
         run_beside mpa-probe --app rping "$GUEST_IP" -p 7174 -c 2 --json
         assert_status 0
@@ -155,19 +156,20 @@ pinged() {
 
 # --- rping: our server -------------------------------------------------------------------------------------------------------
 
-# serve_rping OPTION...: our server, on every address; $PORT
+# serve_rping OPTION...: starts our server on every address; $PORT
 serve_rping() {
     PORT=7180
     IW_MAY_END=1 serve_beside mpa-probe --listen --app rping --bind '*' -p $PORT --json "$@"
 }
 
-# ping_us ADDRESS ROUNDS: by Linux's client
+# ping_us ADDRESS ROUNDS: runs Linux's client against our server
 ping_us() {
     run_guest rping -c -a "$1" -p $PORT -C "$2" -V -S 65535
     assert_status 0
 }
 
-# told FILTER EXPECTED: ends our server and compares FILTER, applied to its reports of closed connections, with EXPECTED
+# told FILTER EXPECTED: ends our server and compares FILTER, applied to its reports of closed
+# connections, with EXPECTED
 told() {
     serve_end
     assert_status 0
@@ -191,7 +193,7 @@ told() {
     guest_is_well
 }
 
-@test "Linux's rping client, our server behind other people's answers" {
+@test "Linux's rping client, our server with the answers of each personality" {
     local personality
 
     for personality in siw chelsio; do
@@ -212,10 +214,10 @@ told() {
     guest_is_well
 }
 
-@test "Linux's client with the switches that Debian's siw has not: RTR, Rev 1, CRC required, large FPDUs" {
+@test "Linux's client with switches that Debian's siw lacks: RTR, Rev 1, CRC required, large FPDUs" {
     local form personality
 
-    # The servers of the other tests hold the module that is changed here.
+    # The rping servers of the other tests keep the module in use that is changed here.
     run_guest pkill -KILL rping
     TUNED=yes
     run_here "$PEER_VM" siw tunable 'peer_to_peer=1'
@@ -242,7 +244,8 @@ told() {
     serve_rping --crc off
     ping_us "$HOST_IP" 5
     told '.[] | [.rounds_verified, .crc]' '[5,true]'
-    # The bit of the flags by which siw agrees to FPDUs above the MSS is reserved, and not sent back.
+    # siw agrees to FPDUs above the MSS with a bit of the flags. The bit is reserved, so we do not
+    # send it back.
     run_here "$PEER_VM" siw tunable 'try_gso=1'
     assert_status 0
     serve_rping
@@ -251,15 +254,18 @@ told() {
     guest_is_well
 }
 
-# --- other programs, as far as they come -------------------------------------------------------------------------------------
+# --- other programs, as far as they work
+# -------------------------------------------------------------------------------------
 
-# serve_sink OPTION...: a responder that takes what comes and says nothing by itself; port 7471
+# serve_sink OPTION...: starts a responder on port 7471 that accepts all messages and sends none by
+# itself
 serve_sink() {
     serve_beside mpa-probe --listen --bind '*' -p 7471 --json "$@"
 }
 
-# meets CMD...: runs a program in the guest until it ends, or until at least some seconds after our responder accepted it. A program
-# that still runs then is killed. $ended: its exit status, or 124 if it was killed.
+# meets CMD...: runs a program in the guest until it ends, or until some seconds after our responder
+# accepted it. A program that still runs then is killed. $ended: its exit status, or 124 if it was
+# killed.
 meets() {
     ended=0
     guest_job "$@"
@@ -270,8 +276,8 @@ meets() {
 
 @test "ucmatose: its client waits for Sends that a responder must not send first" {
     serve_sink
-    # Its server speaks first, which siw lets it do; RFC 5044 7.1.2 rule 4 has a responder wait for the
-    # initiator's first FPDU, and that never comes.
+    # Its own server sends first, which siw permits. RFC 5044 7.1.2 rule 4 lets a responder wait for
+    # the initiator's first FPDU, which never arrives.
     meets ucmatose -s "$HOST_IP" -p 7471 -C 10
     assert_equal "$ended" 124
     serve_end
@@ -280,15 +286,15 @@ meets() {
     guest_is_well
 }
 
-@test "rstream: rsockets want their own Private Data, and then the buffers that it names" {
+@test "rstream: rsockets need their own Private Data, and then the buffers that it names" {
     serve_sink
-    # Without it librdmacm crashes.
+    # Without this Private Data librdmacm crashes.
     meets rstream -s "$HOST_IP" -p 7471 -S 1000 -C 10
     assert_equal "$ended" 139
     serve_end
     assert_jsonl 'map(select(.event == "request")) | .[] | [.verdict, .request.private_data_octets]' '["accept",40]'
     assert_jsonl 'map(select(.event == "closed")) | .[] | .rx_fpdus' 0
-    # struct rs_conn_data: version 1, 64 credits, a target at 0, whose STag is 0.
+    # struct rs_conn_data: version 1, 64 credits, a target at address 0 with STag 0.
     serve_sink --private-data "0x0100000000000040$(printf '00%.0s' {1..32})"
     meets rstream -s "$HOST_IP" -p 7471 -S 1000 -C 10
     serve_end
@@ -297,7 +303,7 @@ meets() {
     guest_is_well
 }
 
-@test "perftest: its clients send their version, and wait for their server's" {
+@test "perftest: its clients send their version, and wait for that of their server" {
     local program
 
     for program in ib_send_bw ib_write_bw ib_read_bw; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """one_piece.py SOCKET: a caller of the guest's agent (scripts/guest/frame.h) that sends a command, its input and the end of
-that in one piece: `cat` and 400 zeros. Prints what comes back; the exit status is the command's."""
+the input in one piece: `cat` and 400 zeros. Prints the output; the exit status is the command's."""
 import os
 import socket
 import struct

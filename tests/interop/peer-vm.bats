@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# scripts/peer-vm: the guest boots, its peers work among themselves, commands behave as here, and it leaves nothing behind.
+# scripts/peer-vm: the guest boots, its programs work with each other, commands behave as on the
+# host, and nothing is left.
 
 load ../bats/helpers
 load guest
@@ -34,7 +35,7 @@ setup() {
     assert_stderr_has 'no-such-program: No such file or directory'
 }
 
-@test "octets go in and out as they are" {
+@test "octets are copied in and out unchanged" {
     random_file "$BATS_TEST_TMPDIR/there" 3000001
     chmod 750 "$BATS_TEST_TMPDIR/there"
     run_here "$PEER_VM" put "$BATS_TEST_TMPDIR/there" /tmp
@@ -52,7 +53,7 @@ setup() {
     assert_equal "$(stat -c %s "$OUTPUT_FILE")" 5
 }
 
-@test "input of any length arrives, whole and with its end" {
+@test "input of any length arrives complete, and then ends" {
     local size
 
     for size in 0 1 399 400 401 4095 4096 4097 65536; do
@@ -63,8 +64,9 @@ setup() {
     done
 }
 
-# scripts/guest/frame.h. A busy host makes one piece of what the caller sends one by one; here they are one by intent. The hello comes
-# with the connection itself, so that it may be in the guest before the guest's kernel knows of a caller.
+# scripts/guest/frame.h. On a busy host, separate writes of the caller may arrive as one piece; this
+# test sends one piece on purpose. The hello is sent together with the connection, so it may be in
+# the guest before the guest's kernel knows about a caller.
 @test "a command that comes in one piece with its input reads it" {
     local state port round
 
@@ -79,7 +81,7 @@ setup() {
     done
 }
 
-@test "a command that speaks before it reads gets all of its input, and is heard" {
+@test "a command that writes before it reads gets all of its input, and its output arrives" {
     random_file "$BATS_TEST_TMPDIR/there" 3000001
     IW_STDIN=$BATS_TEST_TMPDIR/there run_here "$PEER_VM" run -i -t 20 sh -c 'head -c 5000000 /dev/zero; wc -c >&2'
     assert_status 0
@@ -101,7 +103,7 @@ setup() {
     wait_until 30 guest_does pgrep -f 'sleep 4712'
     kill -KILL $caller
     wait_until 30 guest_does sh -c '! pgrep -f "[s]leep 4712"'
-    # And the port that it used works for the next ones.
+    # The port that it used works for later commands.
     for _ in 1 2 3 4 5 6 7 8 9; do
         run_guest true
         assert_status 0
@@ -121,7 +123,7 @@ setup() {
     done
 }
 
-@test "a job goes on in the background, and tells its output and status" {
+@test "a job runs in the background, and reports its output and status" {
     local job
 
     run_here "$PEER_VM" run -b sh -c 'echo begun; sleep 1; echo done; echo end >&2; exit 5'
@@ -157,7 +159,7 @@ setup() {
 
 # --- network -----------------------------------------------------------------------------------------------------------------
 
-@test "the guest is reached over IPv4 and IPv6, with no offload in between" {
+@test "the guest is reached over IPv4 and IPv6, without offloads" {
     local address
 
     for address in "$GUEST_IP" "[$GUEST_IP6]"; do
@@ -176,14 +178,14 @@ setup() {
     run_guest ethtool -k eth0
     assert_output_has 'tcp-segmentation-offload: off'
     assert_output_has 'tx-checksumming: off'
-    # No other host can be reached: the network has only host and guest.
+    # No other host can be reached: the network contains only host and guest.
     run_beside ip route show default
     assert_output_is ''
 }
 
 # --- peers -------------------------------------------------------------------------------------------------------------------
 
-@test "siw as Debian's source has it, and rping over it, IPv4 and IPv6" {
+@test "unmodified siw of Debian's source, and rping over it, IPv4 and IPv6" {
     local address
 
     run_guest rdma link show
@@ -206,9 +208,11 @@ setup() {
     local program try
 
     for program in ib_write_bw ib_read_bw ib_send_bw; do
-        # perftest sends at once when it is connected, and siw loses a first FPDU that comes too soon, so now and then its ends
-        # wait for each other; its client may find the server's second connection refused, and crashes; and each end refuses to report
-        # where it cannot measure the processor's clock, as with an emulated one on a busy host. None of it is ours to mend.
+        # perftest sends immediately after the connection is set up, and siw loses a first FPDU that
+        # arrives too soon, so sometimes both ends wait for each other. Its client crashes if the
+        # server refuses the second connection because it is not ready. Each end reports nothing if
+        # it cannot measure the processor's clock, for example an emulated one on a busy host. None
+        # of these is a defect of this suite.
         for try in 1 2 3 4 5 6 7 8; do
             guest_job "$program" -R -d siw0 -n 100 -s 4096
             wait_listening 18515
@@ -254,7 +258,8 @@ setup() {
     for p in mpa_crc_required:Y mpa_crc_strict:N mpa_version:1 peer_to_peer:N try_gso:N zcopy_tx:Y loopback_enabled:Y siw_tcp_nagle:N; do
         assert_output_has "parameters/$p"
     done
-    # What an MPA Request of rping says: M, C, R, S and reserved bits; revision; length of Private Data.
+    # The fields of rping's MPA Request: M, C, R, S and reserved bits; revision; length of Private
+    # Data.
     assert_equal "$(request_of 'mpa_crc_required=1 mpa_version=1')" '4001 0000'
     assert_equal "$(request_of 'mpa_crc_required=0 mpa_version=2')" '1002 0004'
     assert_equal "$(request_of 'try_gso=1 peer_to_peer=1')" '1802 0004'
@@ -262,7 +267,8 @@ setup() {
     assert_status 0
 }
 
-# request_of "PARAM=VALUE...": sets them, lets rping connect to a listener here, and prints octets 16 to 19 of what it says
+# request_of "PARAM=VALUE...": sets the parameters, lets rping connect to a listener here, and
+# prints octets 16 to 19 of its Request
 request_of() {
     local p port=7199 told=$BATS_TEST_TMPDIR/told
 
@@ -274,7 +280,8 @@ request_of() {
     IW_MAY_END=1 serve_beside socat -u "TCP-LISTEN:$port,bind=$HOST_IP,reuseaddr" "OPEN:$told,creat"
     "$PEER_VM" run -b rping -c -a "$HOST_IP" -p "$port" -C 1 >"$BATS_TEST_TMPDIR/job" 3>&-
     wait_until 30 has_octets "$told" 20
-    # A client that is killed while it waits for its Reply waits on; one that was refused hangs in its own clean-up.
+    # A client that is killed while it waits for its Reply continues to wait; a refused client hangs
+    # in its own clean-up.
     serve_end >/dev/null 2>&1
     "$PEER_VM" kill "$(cat "$BATS_TEST_TMPDIR/job")" KILL >/dev/null 2>&1 3>&- || true
     od -A n -t x1 -j 16 -N 4 "$told" | tr -d ' ' | sed 's/..../& /;s/ $//'
@@ -286,12 +293,13 @@ has_octets() {
 
 # --- life --------------------------------------------------------------------------------------------------------------------
 
-@test "two guests at once do not meet; each ends with its owner, and leaves nothing" {
+@test "two guests at once are isolated; each ends with its owner, and leaves nothing" {
     local owner second pid state
 
     setpriv --pdeathsig KILL sleep 300 3>&- &
     owner=$!
-    # Numbers are taken again as soon as they are free, and other files have guests too.
+    # Numbers are reused as soon as they are free, and other files have guests too, so this test
+    # uses names.
     second=second-$$
     IW_TIMEOUT=90 run_here "$PEER_VM" up --name $second --owner $owner --mtu 9000 --siw tunable
     assert_status 0
@@ -302,7 +310,7 @@ has_octets() {
     state=$(sed -n 's/^console=\(.*\)\/console$/\1/p' <<<"$output")
     run_here "$PEER_VM" run -n "$second" cat /sys/class/net/eth0/mtu
     assert_output_is 9000
-    # Same addresses, other networks.
+    # The same addresses, but other networks.
     run_here "$PEER_VM" run -n "$second" sh -c 'echo second >/tmp/who'
     run_guest sh -c 'cat /tmp/who'
     assert_status 1
@@ -319,7 +327,7 @@ has_octets() {
     assert_stderr_has 'its owner'
 }
 
-@test "with QEMU's own network a forwarded port leads to siw; a keeper that is killed leaves nothing either" {
+@test "with QEMU's own network a forwarded port leads to siw; a killed supervisor leaves nothing either" {
     local port name pid keeper state
 
     port=$(free_port)
@@ -331,7 +339,7 @@ has_octets() {
     state=$(sed -n 's/^console=\(.*\)\/console$/\1/p' <<<"$output")
     run_here "$PEER_VM" run -n "$name" -b rping -s -C 1
     IW_VM=$name wait_listening 7174
-    # An MPA Request as rping's, revision 2 with IRD and ORD of 1; the Reply comes from siw.
+    # An MPA Request like rping's, revision 2 with IRD and ORD of 1; siw sends the Reply.
     run_here bash -c "exec {s}<>/dev/tcp/127.0.0.1/$port
         printf 'MPA ID Req Frame\\x10\\x02\\x00\\x04\\x00\\x01\\x00\\x01' >&\$s
         head -c 24 <&\$s"
@@ -347,18 +355,18 @@ has_octets() {
     [ ! -e "$state" ] || fail_with "the folder is left: $state"
 }
 
-# True if the process has ended, whether or not its parent has waited for it.
+# True if the process has ended, even if its parent has not waited for it.
 process_over() {
     [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
 }
 
-@test "nothing of it is in this system's kernel" {
+@test "nothing is loaded into this system's kernel" {
     [ -e /proc/modules ] || return 0 # a kernel that loads none
     run_here grep -E '^(siw|siw_tunable) ' /proc/modules
     assert_status 1
 }
 
-@test "what cannot be meant is refused" {
+@test "arguments that are mistakes are refused" {
     run_here "$PEER_VM" up --mtu 12abc
     assert_status 2
     assert_stderr_has "--mtu takes a number from 1280 to 65520, not '12abc'"

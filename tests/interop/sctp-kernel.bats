@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# DDP over the SCTP of Linux, in the guest: against the library's own SCTP outside, on IP and in UDP, both
-# directions, and against itself. The guest has an address of each family, and lists both.
+# DDP over the SCTP of Linux in the guest: against the library's own SCTP on the host, on IP and in
+# UDP, in both directions, and against itself. The guest has an IPv4 and an IPv6 address, and lists
+# both.
 #
-# run_guest and its kin set the variables; each @test is a subshell of its own:
+# run_guest and similar functions set the variables; each @test is a subshell:
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load ../bats/helpers
@@ -15,13 +16,14 @@ setup_file() {
     guest_is_up || return 0
     "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" \
         "$IW_BUILD/sctp-ddp-ping" "$IW_BUILD/tests/sessions/sessions" 3>&-
-    # The doctors and a raw ping run before any program has used SCTP. The far end, 127.0.0.1, does not answer. The last line
-    # records whether the SCTP module is loaded after them.
+    # --doctor and a raw ping run before any program has used SCTP. The far end, 127.0.0.1, does not
+    # answer. The last line records whether the SCTP module is loaded after them.
     "$PEER_VM" run sh -c 'ddp-bench --doctor --json; sctp-ddp-ping --doctor --json; sctp-ddp-ping -t raw --doctor --json 127.0.0.1 --timeout 1s
         sctp-ddp-ping -t raw -c 1 --timeout 1s 127.0.0.1 >/dev/null; echo "{\"raw_status\":$?}"
         [ ! -e /proc/net/sctp ] || echo "{\"loaded\":true}"' >"$BATS_FILE_TMPDIR/looked" 2>/dev/null 3>&-
     "$PEER_VM" run modprobe sctp 3>&-
-    # SCTP in UDP (RFC 6951) beside SCTP on IP: a socket has what these say when it is made.
+    # SCTP in UDP (RFC 6951) beside SCTP on IP: a socket uses the values of these settings at its
+    # creation.
     "$PEER_VM" run sysctl -q -w net.sctp.udp_port=9899 3>&-
     "$PEER_VM" run -b ddp-bench -t sctp --listen --bind '*' -p 7471 3>&-
     "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
@@ -33,8 +35,9 @@ teardown_file() {
     guest_down
 }
 
-# sctp_listens PORT: waits until an SCTP socket in the guest listens on PORT. /proc/net/sctp/eps lists the port in decimal.
-# The loop runs in the guest, in one call: each check from the host would delay a busy guest.
+# sctp_listens PORT: waits until an SCTP socket in the guest listens on PORT. /proc/net/sctp/eps
+# lists the port in decimal. The loop runs in the guest, in one call: each check from the host would
+# delay a busy guest.
 sctp_listens() {
     guest_does sh -c "until grep -qE '^ *[0-9a-f]+ +[0-9a-f]+ +2 +10 +[0-9]+ +$1 ' /proc/net/sctp/eps; do sleep 0.1; done"
 }
@@ -45,7 +48,7 @@ setup() {
     [ "$BATS_TEST_NUMBER" -gt 1 ] || { sctp_listens 7471 && sctp_listens 7472; }
 }
 
-# every_mode RUN HOST [OPTION...]: a short, verified run of each
+# every_mode RUN HOST [OPTION...]: makes a short, verified run of each mode
 every_mode() {
     local run=$1 mode
     shift
@@ -57,7 +60,7 @@ every_mode() {
     done
 }
 
-@test "the doctor tells that SCTP's module is not loaded, and does not load it; nor does a ping over raw" {
+@test "the doctor reports that SCTP's module is not loaded, and does not load it; nor does a ping over raw" {
     output=$(cat "$BATS_FILE_TMPDIR/looked")
     assert_jsonl 'map(select(.subject == "transport sctp") | [.verdict, (.seen | contains("not loaded"))])' '[["ok",true],["ok",true],["ok",true]]'
     assert_jsonl 'map(select(.subject == "kernel SCTP") | [.verdict, (.seen | contains("not loaded"))])' '[["ok",true],["ok",true],["ok",true]]'
@@ -68,13 +71,13 @@ every_mode() {
     assert_jsonl 'map(select(.subject == "transport sctp" or .subject == "transport raw") | .verdict)' '["ok","no"]'
 }
 
-@test "raw outside begins, kernel SCTP in the guest answers: IPv4 and IPv6" {
+@test "raw on the host connects to kernel SCTP in the guest: IPv4 and IPv6" {
     every_mode run_beside "$GUEST_IP" -t raw -p 7471
     assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
     every_mode run_beside "$GUEST_IP6" -t raw -p 7471
 }
 
-@test "kernel SCTP in the guest begins, raw outside answers: IPv4 and IPv6" {
+@test "kernel SCTP in the guest connects to raw on the host: IPv4 and IPv6" {
     serve_beside ddp-bench --listen -t raw --bind '*' -p 7473
     every_mode run_guest "$HOST_IP" -t sctp -p 7473
     every_mode run_guest "$HOST_IP6" -t sctp -p 7473
@@ -87,21 +90,21 @@ require_xdp() {
     [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
 }
 
-@test "xdp outside begins, kernel SCTP in the guest answers: IPv4 and IPv6" {
+@test "xdp on the host connects to kernel SCTP in the guest: IPv4 and IPv6" {
     require_xdp
     every_mode run_beside "$GUEST_IP" -t xdp -I vm0 -p 7471
     assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
     every_mode run_beside "$GUEST_IP6" -t xdp -I vm0 -p 7471
 }
 
-@test "kernel SCTP in the guest begins, xdp outside answers: IPv4 and IPv6" {
+@test "kernel SCTP in the guest connects to xdp on the host: IPv4 and IPv6" {
     require_xdp
     IW_READY='listening on' serve_beside ddp-bench --listen -t xdp -I vm0 --bind '*' -p 7478
     every_mode run_guest "$HOST_IP" -t sctp -p 7478
     every_mode run_guest "$HOST_IP6" -t sctp -p 7478
 }
 
-@test "udp outside against the guest's SCTP in UDP" {
+@test "udp on the host against the guest's SCTP in UDP" {
     every_mode run_beside "$GUEST_IP" -t udp -p 7472
 }
 
@@ -109,7 +112,7 @@ require_xdp() {
     every_mode run_guest 127.0.0.1 -t sctp -p 7471
 }
 
-# serve_in_udp PORT DESCRIPTORS: a listener in the guest that answers SCTP in UDP
+# serve_in_udp PORT DESCRIPTORS: starts a listener in the guest that answers SCTP in UDP
 serve_in_udp() {
     "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
     guest_job sh -c "ulimit -n $2 && exec ddp-recv -t sctp --bind '*' -p $1 --timeout 2s /tmp"
@@ -157,7 +160,7 @@ idle_peer() {
     guest_kill
 }
 
-@test "tshark reads the whole of it, checksums good" {
+@test "tshark decodes everything, with good checksums" {
     local bad capture
 
     require_tool tshark tcpdump
@@ -171,10 +174,11 @@ idle_peer() {
     # tcpdump exits on the signal; the file is complete when it has exited.
     wait "$capture"
     bad=$(tshark -o 'sctp.checksum:CRC 32c' -r all.pcap -Y '_ws.malformed || sctp.checksum.status == "Bad"' 2>/dev/null)
-    [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
-    # Both ends indicate DDP (RFC 5043 5.1), and every chunk of data is unordered and of one of the two kinds.
+    [ -z "$bad" ] || fail_with 'tshark reports errors' "$bad"
+    # Both ends indicate DDP (RFC 5043 5.1), every DATA chunk is unordered, and its PPID is one of
+    # the two of DDP.
     [ "$(tshark -r all.pcap -Y sctp.adaptation_layer_indication -T fields -e sctp.adaptation_layer_indication 2>/dev/null | sort -u)" = 0x00000001 ] ||
-        fail_with 'the adaptation indications'
+        fail_with 'wrong adaptation indications'
     bad=$(tshark -r all.pcap -Y 'sctp.chunk_type == 0 && (sctp.data_u_bit == 0 || sctp.data_payload_proto_id < 16 || sctp.data_payload_proto_id > 17)' 2>/dev/null)
     [ -z "$bad" ] || fail_with 'chunks that RFC 5043 does not know' "$bad"
 }
@@ -200,7 +204,7 @@ in_sequence() {
     guest_kill
 }
 
-# Then the association is not idle, and the kernel reports no acknowledgement.
+# A busy association is not idle, and the kernel does not report acknowledgements.
 @test "sessions one after another on one association of kernel SCTP while another session sends: none fails" {
     guest_job sessions serve sctp '*' 7480 1000
     sctp_listens 7480
@@ -218,14 +222,14 @@ in_sequence() {
     in_sequence run_guest sctp "$HOST_IP" 7482 2
 }
 
-# RFC 5043 10: not an orderly end, which the kernel's close would be.
+# RFC 5043 10 requires an ABORT. The kernel's close() would shut the association down in order.
 @test "ordered DATA gets an ABORT" {
     run_beside python3 "$IW_TOP/tests/interop/sctp_ordered.py" "$GUEST_IP" 9899 7472
     assert_status 0
     assert_equal "$output" 'ABORT'
 }
 
-@test "the guest is well" {
+@test "the guest's kernel reports no error" {
     guest_is_well
 }
 
@@ -259,7 +263,7 @@ in_sequence() {
     guest_kill
 }
 
-@test "sctp-ddp-ping: kernel SCTP says ABORT where nobody listens, and knows one when it gets it" {
+@test "sctp-ddp-ping: kernel SCTP answers with ABORT without a listener, and recognizes one" {
     run_beside sctp-ddp-ping "$GUEST_IP" -t raw -p 7999 -c 1 --timeout 5s --json
     assert_status 1
     assert_jsonl '.[-1] | [.answer, .exit_status]' '["abort",1]'

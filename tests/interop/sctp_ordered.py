@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""An SCTP peer in UDP (RFC 6951) that indicates DDP, sends one ordered DATA chunk, and prints how the far end ends that.
+"""An SCTP peer in UDP (RFC 6951) that indicates DDP, sends one ordered DATA chunk, and prints how the far end ends the association.
 
     sctp_ordered.py HOST UDP-PORT SCTP-PORT
 """

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-dump and tshark read other people's SCTP, tests/vectors/traces/sctp: the same INITs, the same messages of the PPIDs of DDP on
-# the same streams, and the same verdict on every checksum? (tshark 4.0 reads no DDP behind these PPIDs.)
+# Compares how ddp-dump and tshark decode the SCTP captures of other implementations in
+# tests/vectors/traces/sctp: the INITs, the messages with the PPIDs of DDP and their streams, and
+# the verdict on every checksum. (tshark 4.0 does not decode DDP after these PPIDs.)
 #
-# A message in fragments is told by ddp-dump with the TSN of its last one, so of each message the chunk with the E bit is compared.
-# In associations that indicate no DDP ddp-dump follows nothing, so there INITs are not compared.
+# ddp-dump reports a fragmented message with the TSN of its last fragment, so the chunk with the E
+# bit is compared. ddp-dump does not follow associations that indicate no DDP; their INITs are not
+# compared.
 #
 # bats file_tags=beside
 #
-# Exit status: 0 they agree, 1 they do not, 3 tshark is not here.
+# Exit status: 0 they agree, 1 they do not, 3 tshark is not installed.
 
 set -uo pipefail
 export LC_ALL=C
@@ -43,7 +45,8 @@ tshark_rows() {
 	tshark -r "$1" -o 'sctp.checksum:CRC 32c' -T fields -E separator='|' "${args[@]}" 2>/dev/null
 }
 
-# "init FRAME TSN OUT IN ADAPTATION", "data TSN STREAM PPID" of each message: a frame may hold several chunks.
+# Prints "init FRAME TSN OUT IN ADAPTATION", and "data TSN STREAM PPID" for each message: a frame
+# may hold several chunks.
 tshark_says() {
 	awk -F '|' '
 		$3 != "" && $9 != "" { print "init", $1, $3, $4, $5, hex($9) }
@@ -71,7 +74,7 @@ we_say() {
 files=0 rows=0 bad=0 packets=0
 for pcap in tests/vectors/traces/sctp/*.pcap; do
 	files=$((files + 1))
-	# 1: what is behind the PPIDs of DDP is no DDP
+	# status 1: the data after the PPIDs of DDP is not DDP
 	"$dump" -q --json -r "$pcap" >"$tmp/json"
 	[ $? -le 1 ] || bad=1
 	tshark_rows "$pcap" >"$tmp/rows"
@@ -83,7 +86,7 @@ for pcap in tests/vectors/traces/sctp/*.pcap; do
 		bad=1
 	fi
 	rows=$((rows + $(wc -l <"$tmp/theirs")))
-	# 1 is tshark's word for good, which is what ddp-dump says when it says nothing of a checksum.
+	# tshark prints 1 for a good checksum; ddp-dump prints nothing.
 	theirs=$(cut -d '|' -f 14 "$tmp/rows" | grep -vc '^1\(,1\)*$')
 	ours=$(jq -r 'select(.event == "error" and .clause == "RFC 9260 6.8") | .frame' "$tmp/json" | wc -l)
 	if [ "$theirs" != "$ours" ]; then
@@ -93,7 +96,7 @@ for pcap in tests/vectors/traces/sctp/*.pcap; do
 	packets=$((packets + $(wc -l <"$tmp/rows")))
 done
 
-# A comparison of nothing agrees too.
+# Fail if nothing was compared.
 if [ $files -lt 7 ] || [ $rows -lt 12 ] || [ $packets -lt 400 ]; then
 	echo "too little was compared: $files captures, $rows INITs and messages, $packets packets"
 	bad=1

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-dump and tshark read the captures of tests/vectors/traces: do they see the same MPA frames and the same FPDUs, field by field?
+# Compares, field by field, the MPA frames and FPDUs that ddp-dump and tshark find in the captures
+# of tests/vectors/traces.
 #
-# tshark puts an FPDU that is split over TCP segments together when it begins a segment, and shows it with the frame in which it is
-# complete; all FPDUs of these captures begin a segment, and ddp-dump names that frame too. So every FPDU of every capture is
-# compared, none is left out: the numbers of rows must agree as well. tshark 4.0 tells a CRC verdict in words only, so verdicts are
-# compared by number, and the CRC fields themselves one by one.
+# tshark reassembles an FPDU that spans TCP segments if it begins a segment, and reports it in the
+# frame that completes it. All FPDUs of these captures begin a segment, and ddp-dump reports the
+# same frame. So every FPDU of every capture is compared, and the numbers of rows must agree. tshark
+# 4.0 prints CRC verdicts only as text, so verdicts are compared by number, and the CRC fields one
+# by one.
 #
 # bats file_tags=beside
 #
-# Exit status: 0 they agree, 1 they do not, 3 tshark is not here.
+# Exit status: 0 they agree, 1 they do not, 3 tshark is not installed.
 
 set -uo pipefail
 export LC_ALL=C
@@ -43,8 +45,9 @@ readonly FIELDS=(frame.number tcp.stream
 	iwarp_rdma.sinkstag iwarp_rdma.sinkto iwarp_rdma.rdmardsz iwarp_rdma.srcstag iwarp_rdma.srcto
 	iwarp_rdma.term_layer iwarp_rdma.term_hdrct_m iwarp_rdma.hdrct_d iwarp_rdma.hdrct_r)
 
-# tshark_rows FILE: one line a frame, fields apart by |, "-" for a field that is not there. Of the two CRC fields, the one that was
-# not checked and the one that was, one is there.
+# tshark_rows FILE: prints one line per frame, with fields separated by |, and "-" for a missing
+# field. tshark has a field for an unchecked CRC and one for a checked CRC; the row has the one that
+# is present.
 tshark_rows() {
 	local f args=()
 
@@ -74,7 +77,7 @@ ours_ddp() {
 		map(tostring) | join("|")' "$1"
 }
 
-# tshark 4.0 knows nothing of RFC 6581: the enhanced data are made octets again.
+# tshark 4.0 does not know RFC 6581: the enhanced data is converted back to octets.
 # shellcheck disable=SC2016
 ours_mpa() {
 	jq -r 'def bit: if . then 1 else 0 end;
@@ -89,7 +92,7 @@ ours_mpa() {
 		}'
 }
 
-# "GOOD BAD": the verdicts that tshark has in words only, where it has any
+# Prints "GOOD BAD", the numbers of the verdicts in tshark's text.
 tshark_verdicts() {
 	if ! awk -F '|' '$23 != "-" { found = 1 } END { exit !found }' "$2"; then
 		echo '0 0'
@@ -101,7 +104,7 @@ tshark_verdicts() {
 
 files=0 frames=0 fpdus=0 good=0 bad=0
 
-# agree WHAT FILE: $tmp/theirs against $tmp/ours
+# agree WHAT FILE: compares $tmp/theirs with $tmp/ours
 agree() {
 	if ! diff "$tmp/theirs" "$tmp/ours" >"$tmp/diff"; then
 		echo "$2: $1: tshark (<) and ddp-dump (>) differ"
@@ -140,7 +143,7 @@ for pcap in "$traces"/*.pcap; do
 	good=$((good + ${ours%% *}))
 done
 
-# A comparison of nothing agrees too.
+# Fail if nothing was compared.
 if [ $files -lt 25 ] || [ $frames -lt 60 ] || [ $fpdus -lt 1000 ] || [ $good -lt 200 ]; then
 	echo "too little was compared: $files captures, $frames MPA frames, $fpdus FPDUs, $good good CRCs"
 	bad=1

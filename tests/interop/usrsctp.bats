@@ -1,13 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# DDP over SCTP with usrsctp at the other end, another SCTP in user space: on IP, in UDP (RFC 6951) with its threads and without them, and
-# inside one program with our engine (AF_CONN); a DDP of its own on it (usrsctp/speaker.c), that compares every octet. Then usrsctp's own
-# programs, as far as they can go with an end that takes DDP alone.
+# DDP over SCTP with usrsctp, another SCTP in user space, as peer: on IP, in UDP (RFC 6951) with and
+# without its threads, and inside one program with our engine (AF_CONN). The peer has its own
+# implementation of DDP (usrsctp/speaker.c), which compares every octet. Then usrsctp's own
+# programs, as far as they work with an end that accepts only DDP.
 
 # bats file_tags=beside
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load ../bats/helpers
@@ -40,7 +41,8 @@ require_programs() {
     [ -x "$PROGRAMS/tsctp" ] || skip 'needs usrsctp: libusrsctp-examples is not installed'
 }
 
-# carrier NAME: the peer's options for it in PEER, ours in OURS, when the peer listens; with from_peer when it connects
+# carrier NAME: sets PEER and OURS to the options of the peer and of our tool if the peer listens;
+# from_peer sets them if the peer connects
 carrier() {
     if [ "$1" = raw ]; then
         PEER=(-t raw -p "$PORT") OURS=(-t raw -p "$PORT")
@@ -55,15 +57,16 @@ peer_listens() {
     IW_READY='^listening' serve_in right usrsctp-peer "${PEER[@]}" --listen "$@"
 }
 
-# The peer ends by itself, content with all it saw.
+# The peer ends by itself and found no error.
 peer_was_content() {
     wait_served
     assert_status 0
 }
 
-# --- it answers --------------------------------------------------------------------------------------------------------------
+# --- the peer listens
+# --------------------------------------------------------------------------------------------------------
 
-@test "usrsctp answers: messages of every size come back, on IP, in UDP, and without its threads" {
+@test "usrsctp listens: messages of every size return, on IP, in UDP, and without its threads" {
     local t size
 
     for t in raw udp conn; do
@@ -77,7 +80,7 @@ peer_was_content() {
     done
 }
 
-@test "usrsctp answers over IPv6" {
+@test "usrsctp listens over IPv6" {
     local t
 
     require_ipv6
@@ -91,7 +94,7 @@ peer_was_content() {
 }
 
 # SCTP-48
-@test "usrsctp answers on a thousand streams" {
+@test "usrsctp listens with a thousand streams" {
     peer_listens udp --bind "$RIGHT_IP"
     run_in left sctp-ddp-ping "$RIGHT_IP" "${OURS[@]}" -n 1000 -c 2 -f --json
     assert_status 0
@@ -115,7 +118,7 @@ peer_was_content() {
     done
 }
 
-@test "a peer that knows RFC 5043 without RFC 6581 is asked again in its words" {
+@test "a peer that supports only RFC 5043 gets a second, plain Initiate" {
     peer_listens udp --bind "$RIGHT_IP" --plain --associations 2
     run_in left sctp-ddp-ping "$RIGHT_IP" "${OURS[@]}" -c 3 -i 1ms
     assert_status 0
@@ -125,7 +128,7 @@ peer_was_content() {
     assert_output_has 'sessions 1 rejected 0 refused 0 messages 3'
 }
 
-@test "a session that usrsctp's peer rejects: its reason is told" {
+@test "a session that usrsctp's peer rejects: its reason is reported" {
     random_file f 1K
     peer_listens udp --bind "$RIGHT_IP"
     run_in left ddp-send "${OURS[@]}" f "$RIGHT_IP:"
@@ -134,7 +137,7 @@ peer_was_content() {
     assert_output_has 'rejected 1'
 }
 
-@test "a port that usrsctp serves nobody on: its ABORT is told" {
+@test "a port of usrsctp without a listener: its ABORT is reported" {
     local t
 
     for t in udp raw; do
@@ -146,9 +149,10 @@ peer_was_content() {
     done
 }
 
-# --- it begins ---------------------------------------------------------------------------------------------------------------
+# --- the peer connects
+# -------------------------------------------------------------------------------------------------------
 
-@test "usrsctp begins: what its peer sends comes back, on IP, in UDP, and without its threads" {
+@test "usrsctp connects: messages of its peer return, on IP, in UDP, and without its threads" {
     local t
 
     for t in raw udp conn; do
@@ -162,7 +166,7 @@ peer_was_content() {
     done
 }
 
-@test "usrsctp begins over IPv6, and on a thousand streams" {
+@test "usrsctp connects over IPv6, and with a thousand streams" {
     require_ipv6
     carrier udp
     serve_in right sctp-ddp-ping --listen --once "${OURS[@]}" --bind "$RIGHT_IP6"
@@ -187,7 +191,7 @@ peer_was_content() {
         run_in left usrsctp-peer "${PEER[@]}" -s 2M buffer "$RIGHT_IP" "$stag" "$key"
         assert_status 0
         assert_output_has 'sessions 1 rejected 0 refused 0 messages 32 octets 2097152'
-        # Without the key it is refused.
+        # Without the key the peer is rejected.
         run_in left usrsctp-peer "${PEER[@]}" -s 2M buffer "$RIGHT_IP" "$stag"
         assert_status 1
         assert_stderr_has 'peer: stream 0: rejected'
@@ -195,8 +199,8 @@ peer_was_content() {
     done
 }
 
-# RFC 5043 9: a peer may let SCTP cut what it sends; RFC 9260 6.9.
-@test "messages that usrsctp cuts into fragments are put together" {
+# RFC 5043 9: a peer may let SCTP fragment its messages; RFC 9260 6.9.
+@test "messages that usrsctp fragments are reassembled" {
     carrier udp
     serve_in right sctp-ddp-ping --listen --once "${OURS[@]}" --bind "$RIGHT_IP"
     run_in left usrsctp-peer "${PEER[@]}" --fragments --mulpdu 8000 -s 50K ping "$RIGHT_IP" 40
@@ -205,7 +209,7 @@ peer_was_content() {
     wait_served
 }
 
-@test "usrsctp's peer with RFC 5043 alone begins" {
+@test "usrsctp's peer connects with RFC 5043 alone" {
     carrier udp
     serve_in right sctp-ddp-ping --listen --once "${OURS[@]}" --bind "$RIGHT_IP"
     run_in left usrsctp-peer "${PEER[@]}" --plain -s 1K ping "$RIGHT_IP" 10
@@ -216,15 +220,15 @@ peer_was_content() {
 
 # --- a bad link --------------------------------------------------------------------------------------------------------------
 
-# The peer has received all messages and our SHUTDOWN. Status 6 is accepted too: the rest of the shutdown sequence was lost, and our
-# side exited before a retransmission arrived.
+# The peer has received all messages and our SHUTDOWN. Status 6 is accepted too: the rest of the
+# shutdown sequence was lost, and our side exited before a retransmission arrived.
 peer_saw_all() {
     wait_served
     [ "$status" -eq 6 ] || assert_status 0
     assert_output_has "$1"
 }
 
-@test "loss, duplicates and frames that overtake, both ways: every octet is right" {
+@test "loss, duplicates and reordering in both directions: every octet is correct" {
     local t
 
     relay_end
@@ -238,8 +242,8 @@ peer_saw_all() {
     done
 }
 
-# RFC 9260 9.2: 62 octets with all headers, which nothing else in a ping has; the first of them is lost.
-@test "a SHUTDOWN that is lost is said again before the tool goes" {
+# RFC 9260 9.2: no other packet of a ping has 62 octets with all headers; the first of them is lost.
+@test "a lost SHUTDOWN is retransmitted before the tool exits" {
     relay_end
     relay_start --ab drop=1,min=62,max=62
     peer_listens udp --bind "$RIGHT_IP"
@@ -250,8 +254,9 @@ peer_saw_all() {
     assert_jsonl '[.[].lost]' '[1,0]'
 }
 
-# usrsctp and the engine in one program, with simulated time, over a link that also corrupts bits. Sometimes usrsctp never sends messages
-# that it has accepted (its issue 750). usrsctp-peer reports that case with status 5; every other failure is ours.
+# usrsctp and the engine in one program, with simulated time, over a link that also corrupts bits.
+# Sometimes usrsctp never sends messages that it has accepted (its issue 750). usrsctp-peer reports
+# that case with status 5; every other failure is ours.
 @test "inside one program: the engine and usrsctp over bad links, both roles" {
     local seed bad stalled=0 good=0 job
 
@@ -282,7 +287,7 @@ program_serves() {
     serve_in right "$PROGRAMS/$name" "$@"
 }
 
-# far_end_is ANSWER PORT [OPTION...]: of a ping to it; and the exit status is 1
+# far_end_is ANSWER PORT [OPTION...]: a ping to that port reports ANSWER and exits with 1
 far_end_is() {
     local answer=$1 port=$2
     shift 2
@@ -292,8 +297,8 @@ far_end_is() {
     assert_jsonl '.[-1] | [.answer, .replies, .exit_status]' "[\"$answer\",0,1]"
 }
 
-# SCTP-3, SCTP-5: a peer that indicates nothing has no DDP.
-@test "discard_server and echo_server indicate no DDP: the association is aborted, and they go on" {
+# SCTP-3, SCTP-5: a peer without the adaptation indication has no DDP.
+@test "discard_server and echo_server indicate no DDP: the association is aborted, and they continue" {
     require_programs
     program_serves discard_server 9899 9899
     far_end_is no-ddp 9 -t udp
@@ -308,7 +313,7 @@ far_end_is() {
     serve_end
 }
 
-@test "tsctp with the indication of DDP answers no Initiate: that is told" {
+@test "tsctp with the indication of DDP answers no Initiate: that is reported" {
     require_programs
     program_serves tsctp -a 1 -p 5001 -E 9899
     far_end_is other 5001 -t udp
@@ -316,20 +321,21 @@ far_end_is() {
     serve_end
 }
 
-# tsctp sends messages of a protocol of its own to us.
+# tsctp sends messages of its own protocol to our listener.
 sends_to_us() {
     run_in left timeout 10 "$PROGRAMS/tsctp" -p "$PORT" -E 9898 -U 9899 -l 1000 -n 100 "$@" "$RIGHT_IP"
 }
 
-# aborts FILE: the causes of the ABORTs that ended associations from our side
+# aborts FILE: prints the causes of the ABORTs that our side sent
 aborts() {
     tshark -r "$1" -Y "sctp.chunk_type == 6 && sctp.abort_t_bit == 0 && ip.src == $RIGHT_IP" -T fields -e sctp.cause_code 2>/dev/null | sort -u | tr '\n' ' '
 }
 
-# SCTP-3: our side aborts an association without the adaptation indication. RFC 5043 10: DATA chunks are unordered; an ordered one causes
-# an ABORT with cause 13 (RFC 9260 3.3.10.13). DATA chunks of another payload protocol are acknowledged and answered with a Terminate
-# (RFC 5043 6.2), and the association is shut down in order.
-@test "tsctp sends what is not DDP: aborted or dropped, and the listener goes on" {
+# SCTP-3: our side aborts an association without the adaptation indication. RFC 5043 10: DATA chunks
+# are unordered; an ordered one causes an ABORT with cause 13 (RFC 9260 3.3.10.13). DATA chunks of
+# another payload protocol are acknowledged and answered with a Terminate (RFC 5043 6.2), and the
+# association is shut down in order.
+@test "tsctp sends messages that are not DDP: aborted or dropped, and the listener continues" {
     require_programs
     require_tool tshark tcpdump
     serve_in right sctp-ddp-ping --listen -t udp -p "$PORT" --bind "$RIGHT_IP"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What usrsctp moves: the peer of two figures of scripts/bench, which compiles it where libusrsctp-dev is
- * installed. Over UDP where it is fastest: one thread, no sockets of its own (AF_CONN), its packets in the
- * datagrams of one UDP socket of ours, read in batches. With port 0 straight on IP, as only the stack itself can
- * do it, with its threads and raw sockets: as its own tsctp does, which is built to print every packet.
+ * The throughput of usrsctp, as the peer of two figures of scripts/bench, which compiles this file
+ * if libusrsctp-dev is installed. Over UDP in the fastest configuration: one thread, no sockets of
+ * its own (AF_CONN), its packets in the datagrams of one UDP socket of this program, read in
+ * batches. With port 0 directly on IP, with the stack's threads and raw sockets, as only the stack
+ * itself can do it. The tsctp of its examples prints every packet.
  *
- *   usrsctp_bench listen ADDR PORT             takes one association; prints its octets a second when it has ended
- *   usrsctp_bench send ADDR PORT SECONDS       moves messages that long, after a warm-up of a second
+ *   usrsctp_bench listen ADDR PORT             serves one association; prints its octets per second at its end
+ *   usrsctp_bench send ADDR PORT SECONDS       sends messages for that time, after a warm-up of a second
  */
 #define _GNU_SOURCE
 #define INET
@@ -26,7 +27,7 @@
 
 #define MSG_LEN    65536
 #define BUFFERS    (4 * 1024 * 1024)
-#define MTU        1472 /* an SCTP packet that fills 1500 octets behind IP and UDP headers */
+#define MTU        1472 /* an SCTP packet that fills 1500 octets with the IP and UDP headers */
 #define BATCH      32
 #define PACKET_LEN 2048
 #define SCTP_PORT  5001
@@ -50,7 +51,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* A packet of the stack's. One that the socket has no room for is lost, as packets may be. */
+/* Sends a packet of the stack. If the socket is full, the packet is lost, as on a network. */
 static int put_packet(void *addr, void *buf, size_t len, uint8_t tos, uint8_t df)
 {
 	(void)addr;
@@ -59,7 +60,8 @@ static int put_packet(void *addr, void *buf, size_t len, uint8_t tos, uint8_t df
 	return send(fd, buf, len, 0) < 0 ? errno : 0;
 }
 
-/* Packets to the stack: what is there, after waiting so long for the first. */
+/* Passes packets to the stack: all that have arrived, after waiting at most @wait_ms for the
+ * first. */
 static void get_packets(int wait_ms)
 {
 	static char buf[BATCH][PACKET_LEN];
@@ -111,7 +113,7 @@ static void open_udp(const char *addr, int port, bool listen)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &len, sizeof(len));
 }
 
-/* The listener answers whoever speaks first. */
+/* The listener answers the peer that sends first. */
 static void await_first(void)
 {
 	struct sockaddr_in from;
@@ -123,7 +125,8 @@ static void await_first(void)
 		fail("first packet");
 }
 
-/* The address of both ends: there is one way, the UDP socket; or, on raw IP, the listener's. */
+/* The address of both ends. There is only one path, the UDP socket; on raw IP, it is the listener's
+ * address. */
 static socklen_t address(struct sockaddr_storage *out, bool any)
 {
 	struct sockaddr_conn c = {
@@ -145,7 +148,7 @@ static socklen_t address(struct sockaddr_storage *out, bool any)
 	return sizeof(in);
 }
 
-/* Larger buffers than its own would overflow those of its raw sockets. */
+/* Larger buffers than its default would overflow those of its raw sockets. */
 static void set_buffers(struct socket *s)
 {
 	const int len = BUFFERS;
@@ -179,7 +182,7 @@ static struct socket *open_sctp(bool listen)
 	return s;
 }
 
-/* AF_CONN knows no path MTU. */
+/* AF_CONN has no path MTU discovery. */
 static void set_mtu(struct socket *s)
 {
 	struct sctp_paddrparams p = { .spp_flags = SPP_PMTUD_DISABLE, .spp_pathmtu = MTU };
@@ -232,7 +235,7 @@ static void serve(void)
 		}
 	}
 	printf("%.0f\n", last > begun ? (double)octets * 1e9 / (double)(last - begun) : 0.0);
-	/* Its last packets. */
+	/* Send the last packets of the stack. */
 	for (int i = 0; i < 20; i++) {
 		get_packets(10);
 		run_timers();

@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The XDP programs and -t xdp on another kernel than the one outside: the guest's, which is Linux 6.1 with Debian 12. Its verifier is
-# an older one, it has no AF_XDP frames of several buffers, and it lets programs be replaced, as libxdp's dispatcher wants.
+# The XDP programs and -t xdp on another kernel than the host's: the guest runs Linux 6.1 with
+# Debian 12. It has an older verifier and no multi-buffer AF_XDP frames, and it allows programs to
+# be replaced, which libxdp's dispatcher needs.
 #
-# run_guest and its kin set the variables; each @test is a subshell of its own:
+# run_guest and similar functions set the variables; each @test is a subshell:
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load ../bats/helpers
@@ -19,14 +20,14 @@ setup_file() {
     guest_up --siw none
     guest_is_up || return 0
     "$PEER_VM" program "$IW_BUILD/ddp-xdp" "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-recv" "$IW_BUILD/tests/beside/beside" 3>&-
-    # What libxdp looks for by its name.
+    # The object files that libxdp searches by name.
     find /usr/lib/*/bpf -name xdp-dispatcher.o -o -name xdpfilt_alw_all.o | tar -c -P -T - | "$PEER_VM" run -i tar -x -P 3>&-
-    # Two hosts: the guest, which has va, and one in a namespace, which has vb.
+    # Two hosts: the guest with va, and a namespace with vb.
     "$PEER_VM" run sh -c 'modprobe veth && mount -t bpf bpf /sys/fs/bpf && ip netns add far &&
         ip link add va type veth peer name vb netns far && ip netns exec far sh -c "ip link set lo up
             ip address add 10.77.0.2/24 dev vb; ip address add fd77::2/64 dev vb nodad; ip link set vb up" &&
         ip address add 10.77.0.1/24 dev va && ip address add fd77::1/64 dev va nodad && ip link set va up' 3>&-
-    # Nothing of the test is to load SCTP of the kernel's own: it would abort our associations.
+    # The kernel's SCTP must not be loaded: it would abort our associations.
     "$PEER_VM" run sh -c 'mkdir -p /etc/modprobe.d && echo install sctp /bin/false >/etc/modprobe.d/sctp.conf' 3>&-
 }
 
@@ -41,13 +42,13 @@ setup() {
 
 teardown() {
     guest_is_up || return 0
-    # A test that failed has left its listener.
+    # A failed test has left its listener.
     [ -z "${JOB:-}" ] || guest_kill "$JOB" KILL
     run_guest ddp-xdp detach -I va --force-clean
     helpers_teardown
 }
 
-@test "both programs go through the verifier" {
+@test "both programs pass the verifier" {
     run_guest ddp-xdp attach -I va --json
     assert_status 0
     assert_jsonl '.[0] | [.program, .mode, .multi_buffer, .verified_insns > 1000]' '["steer","native",true,true]'
@@ -82,7 +83,7 @@ through() {
     assert_jsonl '.[0].owner' none
 }
 
-@test "frames of several buffers, which this kernel has not, are refused and the MTU that can be is named" {
+@test "multi-buffer frames, which this kernel lacks, are refused, and the largest MTU is named" {
     # shellcheck disable=SC2016
     run_guest sh -c 'case $(uname -r) in [0-5].* | 6.[0-5].*) ;; *) exit 9 ;; esac'
     [ "$status" -ne 9 ] || skip 'needs another guest: its kernel has them'
@@ -95,12 +96,12 @@ through() {
     assert_status 3
     assert_stderr_has 'interface va has an MTU of 9000: without multi-buffer frames (Linux 6.6, and support in the driver)'
     assert_stderr_has 'ip link set va mtu'
-    # No program stays.
+    # No program is left.
     run_guest ddp-xdp status -I va --json
     assert_jsonl '.[0].owner' none
 }
 
-@test "through the dispatcher, beside somebody else's program" {
+@test "through the dispatcher, beside a program of another owner" {
     run_guest beside va "$(find /usr/lib/*/bpf -name xdpfilt_alw_all.o)"
     assert_status 0
     run_guest ddp-xdp attach -I va
@@ -112,7 +113,7 @@ through() {
     run_guest beside -l va
     assert_equal "$(sort <<<"$output" | tr '\n' ' ')" 'iw_steer_5 xdpfilt_alw_all '
     through
-    # Ours goes, the other one stays.
+    # Our program is detached, the other one stays.
     run_guest ddp-xdp detach -I va
     assert_status 0
     run_guest beside -l va
@@ -122,7 +123,7 @@ through() {
     assert_stderr_has 'is not part of iwarp-tools'
 }
 
-@test "what a dispatcher has left is told at the next start, and goes by force" {
+@test "leftovers of a dispatcher are reported at the next start, and removed by force" {
     run_guest ddp-xdp attach -I va --dispatcher
     assert_status 0
     # ip detaches the dispatcher, but does not know dispatchers and leaves its pins.
@@ -142,7 +143,8 @@ through() {
     assert_status 1
 }
 
-# attached INTERFACE JOB: the listener has attached its program. One that ended, or does not attach, fails the test with what it reported.
+# attached INTERFACE JOB: waits until the listener has attached its program. If the listener ends or
+# does not attach, the test fails with the listener's report.
 attached() {
     local end=$((SECONDS + 120))
 
@@ -156,7 +158,8 @@ attached() {
     done
 }
 
-# The endpoint on the interface below serves all addresses. Packets whose VLAN tag is in the frame are not for it.
+# The endpoint on the lower interface serves all addresses, but not packets with a VLAN tag in the
+# frame.
 @test "over VLAN interfaces, beside an endpoint of the interface below" {
     local below above
 
@@ -198,6 +201,6 @@ attached() {
     assert_status 0
 }
 
-@test "the guest is well" {
+@test "the guest's kernel reports no error" {
     guest_is_well
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Eight lanes of small messages from one end to the other, one message each turn, and what both ends see of them. Over SCTP
- * a lane is a DDP stream of one association; over TCP all lanes are on one connection, which has one DDP stream. A
- * message that is lost holds up what is behind it on its stream: how many lanes that is, the trace tells.
+ * Sends small messages on eight lanes in turn from one end to the other, and records what both ends
+ * see. Over SCTP a lane is a DDP stream of one association. Over TCP all lanes share one
+ * connection, which has one DDP stream. A lost message delays the later messages of its stream; the
+ * trace shows on how many lanes.
  *
- *   lanes serve TRANSPORT ADDR PORT                    says "listening", ends when the sender has gone
- *   lanes send  TRANSPORT ADDR PORT MESSAGES MS        so many on each lane, one in MS milliseconds
+ *   lanes serve TRANSPORT ADDR PORT                    prints "listening", ends when the sender has disconnected
+ *   lanes send  TRANSPORT ADDR PORT MESSAGES MS        sends MESSAGES on each lane, one every MS milliseconds
  *
- * The trace is on standard output, on a clock that both ends share: "posted" and "delivered" with lane and number, and
- * the library's own events. Exit status: 0 all were delivered as they were sent.
+ * The trace is on standard output, with a clock that both ends share: "posted" and "delivered" with
+ * lane and number, and the library's own events. Exit status: 0 if all messages were delivered
+ * intact and in order.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -25,7 +27,7 @@
 enum { LANES = 8, LEN = 100, RECVS = 64, LIMIT_S = 60 };
 
 struct message {
-	uint8_t octets[LEN]; /* lane, number, and the lane again and again */
+	uint8_t octets[LEN]; /* lane, number, then the lane in each octet */
 };
 
 struct stream {
@@ -48,8 +50,8 @@ struct ends {
 	struct iw_cq *cq;
 	struct conn_param param;
 	struct stream stream[LANES];
-	unsigned nstreams, up, gone; /* nstreams: made */
-	uint32_t next[LANES];        /* number expected of the lane */
+	unsigned nstreams, up, gone; /* nstreams: created */
+	uint32_t next[LANES];        /* the number expected next on the lane */
 	bool failed;
 };
 
@@ -98,7 +100,8 @@ static struct stream *make_stream(struct ends *e)
 	return s;
 }
 
-/* --- what happens ----------------------------------------------------------------------------- */
+/* --- events
+ * ------------------------------------------------------------------------------------ */
 
 static void delivered(struct ends *e, const struct iw_wc *wc)
 {
@@ -143,7 +146,7 @@ static void happened(struct ends *e, const struct iw_async_event *ev)
 	}
 }
 
-/* Until then, or until something happens. */
+/* Waits until that time, or until an event. */
 static void look(struct ends *e, uint64_t until)
 {
 	uint64_t now = iw_os_now();

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# From the traces of both ends of tests/lanes (jq -s), what one lost message held up: a lane is late when one of its messages took
-# longer, beyond what the quickest took, than half of what the slowest did. The first twelve of a lane (1.2 s) do not count: on a new
-# TCP connection they also wait for its congestion window, which starts with ten segments (RFC 6928).
-# Of these events the traces have others, without a lane.
+# Evaluates the traces of both ends of tests/lanes (jq -s): on how many lanes one lost message
+# delayed others. A lane is late if one of its messages took longer than the quickest message by
+# more than half of the difference between the slowest and the quickest. The first twelve messages
+# of a lane (1.2 s) are ignored: on a new TCP connection they also wait for its congestion window,
+# which starts with ten segments (RFC 6928). The traces also contain events of these kinds without a
+# lane, which are ignored.
 [.[] | select((.event == "posted" or .event == "delivered") and has("lane"))]
 | (map(select(.event == "posted")) | length) as $posted
 | group_by([.lane, .number])

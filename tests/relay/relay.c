@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A bad link: carries Ethernet frames between two interfaces and does to them what tests/impair says, in each
- * direction with settings of its own. What runs over it does not matter: the ends are other interfaces, joined to
- * these two as veth pairs are, and the host of this program is no host on that network.
+ * A bad link: forwards Ethernet frames between two interfaces and disturbs them as tests/impair
+ * describes, with separate settings for each direction. It is independent of the protocols above.
+ * The ends are other interfaces, each joined to one of these two by a veth pair; this program's
+ * host has no address on that network.
  *
  *   relay [--seed N] [--both WHAT] [--ab WHAT] [--ba WHAT] [--seconds N] [--json] A B
  *
- * WHAT is a list: loss=1%,delay=10ms,jitter=1ms,late=2%,late-by=5ms,duplicate=1%,corrupt=0.1%,swap=0.1%,
- *                 rate=100M,queue=64K,drop=17,min=200,max=400,hold=64M
+ * WHAT is a list: loss=1%,delay=10ms,jitter=1ms,late=2%,late-by=5ms,duplicate=1%,corrupt=0.1%,
+ *                 swap=0.1%,rate=100M,queue=64K,drop=17,min=200,max=400,hold=64M
  *
- * Says "relaying" when it does, and what it did when it ends: by SIGINT or SIGTERM, or after --seconds. The ends'
- * interfaces must have segmentation and checksum offload switched off, or what they send are no frames yet: those are
- * dropped, and the exit status is 1, as it is when the relay itself could not keep up.
+ * Prints "relaying" when it is ready, and its counters when it ends: by SIGINT or SIGTERM, or after
+ * --seconds. Segmentation and checksum offload must be switched off on the interfaces of the ends,
+ * otherwise they send data that is not a complete frame. Such data is dropped, and the exit status
+ * is 1, as when the relay itself could not keep up.
  */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -40,18 +42,18 @@
 
 enum {
 	BATCH = 64,
-	FRAME_MAX = 9216 + 18, /* jumbo frames, with a tag */
+	FRAME_MAX = 9216 + 18, /* jumbo frames, with a VLAN tag */
 	SOCKET_BUFFER = 32 << 20,
 };
 
-/* One interface: frames that come in here go out at the other side, through this side's link. */
+/* One interface: frames that arrive here leave on the other side, through the link of this side. */
 struct side {
 	const char *name;
 	int fd;
 	struct iw_impair *link;
-	uint64_t offloaded; /* came without checksum, or larger than a frame can be */
-	uint64_t overrun;   /* lost before this program saw them */
-	uint64_t refused;   /* that the other interface did not take */
+	uint64_t offloaded; /* arrived without a checksum, or larger than a frame can be */
+	uint64_t overrun;   /* lost before this program received them */
+	uint64_t refused;   /* rejected by the other interface */
 };
 
 struct opts {
@@ -61,14 +63,14 @@ struct opts {
 	bool json;
 };
 
-/* --- what to do to frames --------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 enum word {
 	W_LOSS,
 	W_DUPLICATE,
 	W_CORRUPT,
 	W_SWAP,
-	W_LATE, /* chances, in this order */
+	W_LATE, /* the chances, in this order */
 	W_DELAY,
 	W_JITTER,
 	W_LATE_BY,
@@ -178,9 +180,9 @@ static const struct argp_option options[] = {
 	{ "both", KEY_BOTH, "WHAT", 0, "What happens to frames in both directions", 0 },
 	{ "ab", KEY_AB, "WHAT", 0, "... on the way from A to B", 0 },
 	{ "ba", KEY_BA, "WHAT", 0, "... on the way from B to A", 0 },
-	{ "seed", KEY_SEED, "N", 0, "The same seed has the same fate for the n-th frame (default 1)", 0 },
-	{ "seconds", KEY_SECONDS, "N", 0, "End by itself after so long (default 600)", 0 },
-	{ "json", KEY_JSON, NULL, 0, "Tell what was done as a line of JSON for each direction", 0 },
+	{ "seed", KEY_SEED, "N", 0, "The same seed makes the same decisions for the n-th frame (default 1)", 0 },
+	{ "seconds", KEY_SECONDS, "N", 0, "End after this time (default 600)", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print the counters as a line of JSON for each direction", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -211,7 +213,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_what(state, &o->cfg[1], arg);
 		return 0;
 	case KEY_SEED:
-		/* Two links of one seed would have the same fates. */
+		/* Two links with the same seed would make the same decisions. */
 		o->cfg[0].seed = 2 * parse_number(state, "--seed", arg);
 		o->cfg[1].seed = o->cfg[0].seed + 1;
 		return 0;
@@ -246,11 +248,12 @@ static int open_socket(const char *name, struct iw_fault *why)
 	at.sll_ifindex = all.mr_ifindex = (int)if_nametoindex(name);
 	if (at.sll_ifindex == 0)
 		return iw_os_fail(why, errno, "interface %s", name);
-	/* Of no protocol, hence deaf, until it is bound to the one interface. */
+	/* The protocol is 0, so that the socket receives nothing until it is bound to its
+	 * interface. */
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return iw_os_fail(why, errno, "packet socket");
-	/* What it sends itself must not come back. */
+	/* Do not receive the frames that this program sends. */
 	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0 ||
 	    setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) < 0 ||
 	    setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) < 0 ||
@@ -266,7 +269,7 @@ static int open_socket(const char *name, struct iw_fault *why)
 	return fd;
 }
 
-/* One octet more than a frame: what fills it is too long. */
+/* One octet larger than a frame: a read that fills it is too long. */
 static uint8_t buffer[BATCH][FRAME_MAX + 1];
 union control {
 	struct cmsghdr align;
@@ -316,7 +319,7 @@ static int take_in(struct side *s, struct iw_fault *why)
 	return 0;
 }
 
-/* What is due, out at the other side. */
+/* Sends the frames that are due on the other side. */
 static void give_out(struct side *s, const struct side *other)
 {
 	struct iw_impair_frame *frames[BATCH];
@@ -331,7 +334,7 @@ static void give_out(struct side *s, const struct side *other)
 						 frames[n]->len };
 			msg[n].msg_hdr = (struct msghdr){ .msg_iov = &iov[n], .msg_iovlen = 1 };
 		}
-		/* A frame that is refused is passed over, as a wire would. */
+		/* A rejected frame is lost, as on a wire. */
 		for (int done = 0; done < n; done += sent) {
 			sent = sendmmsg(other->fd, msg + done, (unsigned)(n - done), 0);
 			if (sent <= 0) {
@@ -374,7 +377,7 @@ static int relay(struct side *side, uint64_t end, struct iw_fault *why)
 	return err;
 }
 
-/* --- what was done ---------------------------------------------------------------------------- */
+/* --- report ----------------------------------------------------------------------------------- */
 
 #define COUNTS 14
 struct count {
@@ -424,7 +427,7 @@ static int tell(const struct side *s, const struct side *other, bool json)
 	return fflush(stdout) == 0 ? 0 : IW_E_OS;
 }
 
-/* Whether the link did what was asked and nothing else. */
+/* Returns whether the link did exactly what the options say. */
 static bool was_sound(struct side *s)
 {
 	struct tpacket_stats kernel = { 0 };
@@ -467,7 +470,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (iw_signals_init(&why) < 0)
 		return fail(&why);
-	/* Delays are as long as they were asked to be, not 50 us longer. */
+	/* Delays must be exact: the default timer slack would add 50 us. */
 	(void)prctl(PR_SET_TIMERSLACK, 1UL);
 	for (int i = 0; i < 2; i++) {
 		side[i].name = o.name[i];

@@ -24,7 +24,8 @@
 #include "util/num.h"
 
 enum { LEN = 1000, RECVS = 16, SENDS = 8, FAILURES_SHOWN = 5, N_MAX = 10000000 };
-enum who { INITIATOR, RESPONDER }; /* ends the session first; the first octet of a Send */
+/* the end that ends the session first; the first octet of a Send */
+enum who { INITIATOR, RESPONDER };
 
 struct session {
 	struct iw_qp *qp;
@@ -45,7 +46,7 @@ struct ends {
 	struct iw_cq *cq;
 	struct conn_param param;
 	struct session *first; /* open: it holds the association */
-	struct session *now;   /* open: the one under way */
+	struct session *now;   /* open: the current one */
 	uint8_t out[LEN];
 	bool busy;
 	unsigned idle; /* Writes that the first session can post */
@@ -86,7 +87,7 @@ static void send_octets(struct session *s, const uint8_t *octets)
 	struct iw_sge sge = { octets, LEN };
 	struct iw_send_wr wr = { .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
 
-	/* A session that has ended reports that by its event. */
+	/* Drains the completions; a session that has ended reports that by its event. */
 	(void)!iw_post_send(s->qp, &wr, NULL);
 }
 

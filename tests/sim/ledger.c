@@ -29,7 +29,7 @@ static struct ledger_entry *entry_of(struct ledger *l, const struct iw_sctp_addr
 		memcpy(e->ip, addr->ip, 16);
 		return e;
 	}
-	abort(); /* a scenario uses more addresses than there are entries */
+	abort(); /* a scenario uses more addresses than the ledger has entries */
 }
 
 uint64_t ledger_octets(const struct iw_sctp_addr *peer, size_t len)
@@ -148,7 +148,8 @@ const char *ledger_sent(struct ledger *l, const struct ledger_packet *p)
 
 	if (is_out_of_scope(l, p->peer))
 		return "out of scope";
-	/* Whose packet it answers is not known: a forged one, as long as those pay for it. */
+	/* The origin of the answered packet is unknown. The answer is charged to the forged packets
+	 * as long as these allow it. */
 	if (is_reflected(p) && e->forged.sent + ledger_octets(p->peer, p->len) > 3 * e->forged.came)
 		sum = &e->owner;
 	if (sum->confirmed || p->unlimited)

@@ -5,8 +5,8 @@
  * confirms nothing. The rules:
  *   - before that, the host sends at most three times the octets of IP packets that it has
  *     received;
- *   - packets with a Verification Tag that the owner has not chosen are limited so for ever, by the
- *     octets of forged packets alone;
+ *   - packets with a Verification Tag that the owner has not chosen stay limited in this way, by
+ *     the octets of forged packets alone;
  *   - HEARTBEATs are exempt from both, but limited by number and by length;
  *   - no packet is sent to loopback, multicast, broadcast or unspecified addresses, nor to
  *     link-local ones by a host with a global address.
@@ -43,9 +43,9 @@ struct ledger {
 	struct ledger_beats beats[LEDGER_BEATS];
 	unsigned nbeats;
 	uint64_t rto_min, hb_interval;
-	bool link_local; /* the host's own address is such a one */
+	bool link_local; /* the host's own address has such a scope */
 	unsigned fast;   /* HEARTBEATs to one unconfirmed address before the pause is hb_interval */
-	unsigned heartbeats, answers; /* that went to unconfirmed addresses */
+	unsigned heartbeats, answers; /* sent to unconfirmed addresses */
 };
 
 struct ledger_packet {
@@ -53,15 +53,15 @@ struct ledger_packet {
 	const uint8_t *data;
 	size_t len;
 	bool owned;     /* from the owner of the address, or with a tag that the owner has chosen */
-	bool unlimited; /* the owner takes the risk */
+	bool unlimited; /* the scenario accepts any amount to this address */
 	uint64_t now;
 };
 
 void ledger_init(struct ledger *l);
 void ledger_came(struct ledger *l, const struct ledger_packet *p);
-/* NULL, or the rule that the packet breaks. */
+/* Returns NULL, or the rule that the packet breaks. */
 const char *ledger_sent(struct ledger *l, const struct ledger_packet *p);
-/* An association begins whose packets to the peer have that tag. */
+/* An association begins whose packets to the peer carry that tag. */
 void ledger_begin(struct ledger *l, uint32_t tag);
 bool ledger_confirmed(struct ledger *l, const struct iw_sctp_addr *addr);
 bool ledger_is_link_local(const struct iw_sctp_addr *a);

@@ -47,7 +47,7 @@ static void begin(uint64_t seed, unsigned scenario, struct iw_sctp_addr at)
 	talk_init(&r.t, &r.w, r.b);
 }
 
-/* All ends in order; nothing is left. */
+/* Checks that everything ends in order and that nothing is left. */
 static bool finish(char failure[300])
 {
 	struct world *w = &r.w;
@@ -164,7 +164,7 @@ static bool rebinding(uint64_t seed, char failure[300])
 
 		f->h->addr[0].udp_port = port++;
 		flow_more(f, some_messages());
-		/* Sometimes the initiator sends nothing but HEARTBEATs. */
+		/* Sometimes the initiator sends only HEARTBEATs. */
 		if (below(2))
 			f->end[INITIATOR].want = f->end[INITIATOR].sent;
 		if (below(2) && !talk_until(&r.t, talk_all_done, r.w.now + IW_SEC(600)))
@@ -214,7 +214,7 @@ static struct iw_sctp_addr ipv6(uint8_t first, uint8_t second, uint8_t last, uin
 				      .udp_port = udp_port };
 }
 
-/* Of the family of base; of one network, but for the last octet. */
+/* An address of the family of @base, which differs from it only in the last octet. */
 static struct iw_sctp_addr near(const struct iw_sctp_addr *base, uint8_t last)
 {
 	struct iw_sctp_addr a = *base;
@@ -246,7 +246,8 @@ static struct iw_sctp_addr out_of_scope(uint16_t udp_port)
 	return (struct iw_sctp_addr){ .udp_port = udp_port };
 }
 
-/* Own addresses of lister, those of uninvolved hosts, unreachable ones, in any order. */
+/* Makes a list of own addresses of the lister, addresses of uninvolved hosts, and unreachable ones,
+ * in any order. */
 static void make_list(struct host *lister)
 {
 	unsigned n = (unsigned)below(below(3) ? 24 : LISTED_MAX);
@@ -296,7 +297,7 @@ static struct iw_sctp_addr some_home(struct iw_sctp_addr *listener)
 	return home;
 }
 
-/* Hosts that are uninvolved at first; some open an association with the listener later. */
+/* Hosts that take no part at first; some open an association with the listener later. */
 static void make_victims(const struct iw_sctp_addr *home)
 {
 	r.nvictims = (unsigned)below(IW_ARRAY_LEN(r.victim));
@@ -343,7 +344,7 @@ static bool listed_addresses(uint64_t seed, char failure[300])
 	r.w.tap = no_mapped;
 	a = world_host(&r.w, "initiator", home, PORT);
 	lister = below(4) ? a : r.b;
-	if (lister == r.b) { /* then the initiator is the one that must not be misused */
+	if (lister == r.b) { /* then the initiator is the end that must not be misused */
 		r.w.watched = a;
 		r.b->hostile = true;
 	}

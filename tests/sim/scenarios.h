@@ -9,13 +9,13 @@
 
 struct sim_scenario {
 	const char *name;
-	/* One seed: true, or false and the reason. */
+	/* Runs one seed: true, or false and the reason. */
 	bool (*run)(uint64_t seed, char failure[300]);
 };
 
 extern const struct sim_scenario sim_peers[], sim_spoof[], sim_sessions[], sim_unused[];
 
-/* Scenario i of all of them; NULL: there are fewer. */
+/* Returns scenario i of all arrays; NULL: there are fewer. */
 static inline const struct sim_scenario *sim_scenario(unsigned i)
 {
 	const struct sim_scenario *const all[] = { sim_peers, sim_spoof, sim_sessions, sim_unused };

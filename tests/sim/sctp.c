@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Two SCTP engines, a seeded link between them. Whatever the link does:
- *   - a message comes up at most once, with the octets and on the stream it was sent with;
- *   - one that is reported acknowledged has come up; each is reported exactly once, in the order of sending;
- *   - the memory of a message is its sender's again when it is reported, or given back: it is spoilt then;
- *   - the association ends in order with everything delivered, or it fails as RFC 9260 5.1.4 and 8.1 say, which
- *     a link that loses little gives no reason for;
- *   - when a loses its memory and calls again, b's association ends, what it had not acknowledged is reported so,
- *     another stands, and nothing of the first comes up in it;
- *   - it fails no earlier than its timers allow, counted from the peer's last sign of life;
- *   - nothing stalls beyond the timers, no packet is larger than it may be, nothing is left allocated.
+ * Two SCTP engines with a seeded link between them. Whatever the link does:
+ *   - a message is delivered at most once, with the octets and on the stream it was sent with;
+ *   - a message that is reported acknowledged has been delivered; each is reported exactly once, in
+ *     the order of sending;
+ *   - the memory of a message belongs to its sender again when it is reported or returned: the test
+ *     then overwrites it;
+ *   - the association ends in order with everything delivered, or it fails as RFC 9260 5.1.4 and
+ *     8.1 say, which a link with little loss never causes;
+ *   - when a loses its state and connects again, b's association ends, its unacknowledged messages
+ *     are reported so, a new association replaces it, and no message of the first one is delivered in
+ *     it;
+ *   - an association fails no earlier than its timers allow, counted from the last packet of the
+ *     peer;
+ *   - no wait exceeds the timers, no packet is too large, and nothing is left allocated.
  */
 #include "sim/sctp.h"
 
@@ -22,14 +26,14 @@
 #include "unit/sctp_net.h"
 
 enum { MSGS = 400, MSG_MAX = 9000, LOSS_MILD = 100 };
-/* RTO.Max and half a HB.interval more: no end that waits for something says nothing for longer. */
+/* RTO.Max and half of HB.interval: an end that waits for something sends at least that often. */
 #define SILENCE_MAX    IW_SEC(120)
-/* Association.Max.Retrans timeouts and one, 1 s the first and 60 s the last, of one address; one of them may be that of a
- * heartbeat, which counts too and runs beside T3. */
+/* Association.Max.Retrans + 1 timeouts of one address, from 1 s to 60 s. One of them may be that of
+ * a heartbeat, which also counts and runs beside T3. */
 #define PATIENCE_8_1   IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 4 * 60)
-/* The guard of an orderly end (9.2, T5): five times RTO.Max. */
+/* T5, the guard timer of an orderly end (9.2): five times RTO.Max. */
 #define PATIENCE_9_2   IW_SEC(5 * 60)
-/* As 8.1, for Max.Init.Retransmits. */
+/* As in 8.1, for Max.Init.Retransmits. */
 #define PATIENCE_5_1_4 IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 3 * 60)
 
 enum scenario { LOSSY, MTU, WINDOWS, ENDS, RESTARTS, HOMES, SCENARIOS };
@@ -48,7 +52,7 @@ struct message {
 	uint16_t stream;
 	unsigned came, done;
 	int status;
-	uint8_t *mem; /* kept until it is done */
+	uint8_t *mem; /* kept until it is reported */
 };
 
 struct run;
@@ -60,9 +64,9 @@ struct side {
 	unsigned nmsgs, want, done, came;
 	uint32_t held;
 	bool ended, gone, up;
-	uint64_t heard; /* the peer's last sign of life that is known for certain */
+	uint64_t heard; /* the latest time at which the peer has certainly been heard */
 	struct iw_fault why;
-	/* Restarts: the association after it, and the first message of it. */
+	/* Restarts: the new association, and the first message in it. */
 	struct iw_sctp_assoc *live;
 	unsigned first;
 };
@@ -73,7 +77,7 @@ struct run {
 	struct net n;
 	struct side a, b;
 	unsigned loss; /* the worst of both directions, corruption included */
-	bool aborted;  /* somebody was told to */
+	bool aborted;  /* one end was asked to abort */
 	bool restarted;
 	unsigned restart_at; /* in steps */
 	char failure[300];
@@ -91,7 +95,7 @@ static bool fail(struct run *r, const char *fmt, ...)
 	return false;
 }
 
-/* --- what messages hold ----------------------------------------------------------------------- */
+/* --- contents of messages --------------------------------------------------------------------- */
 
 static void fill(uint8_t *p, uint32_t len, unsigned side, uint32_t id)
 {
@@ -148,7 +152,7 @@ static void on_message(struct net_end *e, const struct iw_sctp_recv *m)
 	}
 }
 
-/* Whoever still sends from it is found out. */
+/* Overwrites the memory, so that later use of it by an engine is detected. */
 static void spoil(struct message *m)
 {
 	if (m->mem)
@@ -196,7 +200,7 @@ static bool is_with(const struct iw_sctp_assoc *b, const struct iw_sctp_assoc *a
 	return fb.peer_tag == fa.tag;
 }
 
-/* RFC 9260 5.1.4, 8.1, 9.2: who has several addresses to try may end sooner. */
+/* RFC 9260 5.1.4, 8.1, 9.2: an end with several addresses may give up sooner. */
 static void patient(struct side *s)
 {
 	uint64_t waited = s->e->net->now - s->heard;
@@ -211,7 +215,7 @@ static void on_event(struct net_end *e, const struct iw_sctp_event *ev)
 {
 	struct side *s = e->user;
 
-	/* Ours has ended; a cookie or an INIT that was late has made another. */
+	/* Our association has ended; a late cookie or INIT has created another one. */
 	if (s->gone) {
 		if (ev->kind == IW_SCTP_EV_UP)
 			iw_sctp_abort(ev->assoc, "late", s->r->n.now);
@@ -279,7 +283,7 @@ static bool post(struct side *s)
 	send.hdr_len = hdr;
 	send.vec = v;
 	send.nvec = 3;
-	if (rng_below(&r->rng, 2)) { /* referred to, not copied */
+	if (rng_below(&r->rng, 2)) { /* borrowed, not copied */
 		v[1] = v[2];
 		send.nvec = 2;
 		send.in_place = rng_below(&r->rng, 2);
@@ -294,7 +298,7 @@ static bool post(struct side *s)
 	}
 	if (err < 0)
 		return fail(r, "%s: send of %u octets: %d", s->e->name, m->len, err);
-	if (send.copy || send.nvec == 3) /* it is ours again */
+	if (send.copy || send.nvec == 3) /* the memory is ours again */
 		spoil(m);
 	s->nmsgs++;
 	return true;
@@ -328,7 +332,8 @@ static void configure_link(struct run *r, struct net_link *l)
 	}
 	if (rng_below(&r->rng, 3) == 0) {
 		l->ns_per_octet = 1 + rng_below(&r->rng, 10000);
-		/* One packet at least: a queue too short for that keeps out whoever calls in step with another's timer. */
+		/* The queue holds at least one packet: with a shorter one, retransmissions that
+		 * coincide with another timer would always be lost. */
 		l->queue = IW_MSEC(20 + rng_below(&r->rng, 200)) + MSG_MAX * l->ns_per_octet;
 	}
 	r->loss = IW_MAX(r->loss, l->loss + l->corrupt);
@@ -349,7 +354,7 @@ static void configure_end(struct run *r, struct net_end *e)
 		c->rwnd = (uint32_t)(1500 + rng_below(&r->rng, 20000));
 }
 
-/* Ends with several IPv4 addresses that they list. */
+/* The ends have several IPv4 addresses, which they list. */
 static void give_homes(struct run *r, struct net_end *e, unsigned host)
 {
 	e->naddrs = 2 + (unsigned)rng_below(&r->rng, 2);
@@ -381,7 +386,7 @@ static void configure(struct run *r)
 		n->ab.icmp = n->ba.icmp = rng_below(&r->rng, 2);
 	}
 	if (r->what == ENDS && rng_below(&r->rng, 2))
-		r->b.e->cfg.listen = r->a.e->cfg.listen = true; /* both may call: collisions */
+		r->b.e->cfg.listen = r->a.e->cfg.listen = true; /* both may connect: collisions */
 }
 
 static void side_init(struct run *r, struct side *s, struct net_end *e, struct side *peer)
@@ -401,7 +406,7 @@ static bool is_up(const struct side *s)
 	return s->e->a && !s->gone && iw_sctp_assoc_state(s->e->a) == IW_SCTP_ESTABLISHED;
 }
 
-/* Now and then something changes under way. */
+/* Sometimes a condition of the network changes during the run. */
 static void disturb(struct run *r)
 {
 	struct net *n = &r->n;
@@ -409,7 +414,7 @@ static void disturb(struct run *r)
 
 	if (rng_below(&r->rng, 300))
 		return;
-	if (r->what == HOMES) { /* one address at most of both */
+	if (r->what == HOMES) { /* at most one address of both ends together is unreachable */
 		struct net_end *e = rng_below(&r->rng, 2) ? &n->a : &n->b;
 
 		n->a.dead = n->b.dead = 0;
@@ -445,7 +450,7 @@ static bool has_all(const struct side *s)
 	return s->gone || s->ended || (s->nmsgs == s->want && s->done == s->nmsgs);
 }
 
-/* Now and then the memory that messages of a stream refer to is wanted back. */
+/* Sometimes the sender takes back the memory that messages of a stream borrow. */
 static void want_back(struct side *s)
 {
 	uint16_t stream;
@@ -460,7 +465,7 @@ static void want_back(struct side *s)
 			spoil(&s->msg[i]);
 }
 
-/* False: nobody is in a state to do so. */
+/* Returns false if no end is in a state to end the association. */
 static bool end_it(struct run *r)
 {
 	struct side *s = rng_below(&r->rng, 2) ? &r->a : &r->b;
@@ -492,7 +497,7 @@ static const char *state_of(const struct side *s)
 			 : "not there";
 }
 
-/* a forgets all it knew and calls again, from the same port. */
+/* a loses all its state and connects again, from the same port. */
 static void restart(struct run *r)
 {
 	struct side *a = &r->a;
@@ -517,7 +522,8 @@ static bool over(const struct run *r)
 
 static bool work(struct run *r)
 {
-	/* At a loss of 30 % each way and a window of one packet a message takes 20 s: each one has its own limit. */
+	/* With 30 % loss in each direction and a window of one packet a message takes 20 s: each
+	 * one has its own limit. */
 	uint64_t limit = r->n.now + IW_SEC(3600);
 	unsigned acked = 0;
 	bool ending = false;
@@ -541,7 +547,7 @@ static bool work(struct run *r)
 			return fail(r, "a stall: nothing is going to happen (a %s, b %s)",
 				    state_of(&r->a), state_of(&r->b));
 		if (r->n.now - r->n.last_move > SILENCE_MAX)
-			return fail(r, "a stall: nobody has said anything for two minutes");
+			return fail(r, "a stall: no end has sent anything for two minutes");
 		disturb(r);
 		let_go(&r->a);
 		let_go(&r->b);
@@ -574,7 +580,7 @@ static bool work(struct run *r)
 static bool judge_side(struct run *r, struct side *s)
 {
 	bool in_order = r->a.why.err == 0 && r->b.why.err == 0;
-	/* Timeouts of all paths count together, and one of them may be dead (RFC 9260 8.1). */
+	/* Timeouts of all paths are added, and one of the paths may be dead (RFC 9260 8.1). */
 	unsigned mild = r->what == HOMES ? LOSS_MILD / 2 : LOSS_MILD;
 
 	if (s->done != s->nmsgs)
@@ -608,6 +614,6 @@ bool sim_sctp(uint64_t seed, unsigned i, char failure[300])
 	ok = work(&r) && judge_side(&r, &r.a) && judge_side(&r, &r.b);
 	memcpy(failure, r.failure, sizeof(r.failure));
 	if (ok)
-		net_free(&r.n); /* aborts when something is left behind */
+		net_free(&r.n); /* aborts if memory is left allocated */
 	return ok;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * DDP stream sessions (RFC 5043) one after another on one association, for hours: each one opens,
+ * DDP stream sessions (RFC 5043) one after another on one association, for hours. Each one opens,
  * all its segments arrive once in both directions, it ends, and its stream and memory are free
- * afterwards. Messages are handed up before acknowledgements, as lib/loop does.
+ * afterwards. Messages are delivered before acknowledgements, as lib/loop does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct held {
 	unsigned want, sent; /* segments */
 	unsigned expected, came;
 	bool ends, open, peer_ended;
-	bool closing; /* ended by both; it is released when it is over */
+	bool closing; /* both ends have ended it; it is released when it is over */
 	uint64_t began;
 };
 
@@ -34,7 +34,7 @@ struct side {
 	struct side *peer;
 	struct iw_sctp_assoc *a;
 	struct iw_sctpmap *map;
-	struct counting_mem mem; /* of the sessions */
+	struct counting_mem mem; /* of the memory of sessions */
 	size_t at_rest;
 	struct held held[HELD];
 	bool initiator;
@@ -79,7 +79,7 @@ static void let_go(struct held *k)
 	k->s = NULL;
 }
 
-/* --- out -------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static bool give(struct side *e, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len,
 		 bool sack_now)
@@ -107,7 +107,7 @@ static void send_control(struct side *e)
 		iw_sctpmap_control_taken(e->map, m.stream);
 }
 
-/* Number and index, and octets that follow from them. */
+/* Writes number and index, and octets derived from them. */
 static void fill(uint8_t *p, uint32_t number, unsigned from, unsigned index)
 {
 	struct rng rng = { (uint64_t)number << 32 | from << 16 | index };
@@ -159,7 +159,7 @@ static void work(struct side *e)
 	send_control(e);
 }
 
-/* --- in --------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static void take_request(struct side *e, struct iw_dss *s)
 {
@@ -211,7 +211,7 @@ static void take_units(struct side *e, struct iw_dss *s)
 			take_request(e, s);
 			continue;
 		}
-		if (!k) /* it has been released */
+		if (!k) /* the session was released */
 			return;
 		switch (u.kind) {
 		case IW_DSS_SEGMENT:
@@ -314,10 +314,10 @@ static void begin_session(struct side *e)
 	iw_put_be32(pd, r.numbers);
 	pd[4] = (uint8_t)below(SEGMENTS);
 	pd[5] = (uint8_t)below(SEGMENTS);
-	pd[6] = !starts_end || below(4) == 0; /* at times both */
-	pd[7] = below(12) == 0;               /* it is to be rejected */
+	pd[6] = !starts_end || below(4) == 0; /* sometimes both ends end it */
+	pd[7] = below(12) == 0;               /* it must be rejected */
 	err = iw_dss_initiate(&s, e->map, &o, NULL);
-	if (err == IW_E_LIMIT) /* all streams are in use for a moment */
+	if (err == IW_E_LIMIT) /* all streams are in use at the moment */
 		return;
 	if (err < 0) {
 		world_fail(&r.w, "session %u: %s", r.numbers, iw_err_name(err));
@@ -330,7 +330,7 @@ static void begin_session(struct side *e)
 	k->expected = pd[4];
 	k->ends = starts_end;
 	r.left--;
-	/* Twice as many may wait for acknowledgements, and where packets are lost, more. */
+	/* Twice as many may wait for acknowledgements; if packets are lost, more. */
 	if (iw_sctpmap_sessions(e->map) > (r.w.loss ? 5 : 3) * r.lanes)
 		world_fail(&r.w, "session %u: %u streams in use, for %u sessions at once",
 			   k->number, iw_sctpmap_sessions(e->map), r.lanes);
@@ -346,7 +346,7 @@ static unsigned open_now(const struct side *e)
 	return n;
 }
 
-/* Back to back mostly; at times after a pause, of minutes even. */
+/* Mostly back to back, sometimes after a pause, which may be minutes long. */
 static uint64_t some_pause(void)
 {
 	switch (below(8)) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The simulator: two engines, a seeded stream between them, messages that arrive in any order, or SCTP over
- * a bad link, time as a variable. Each seed picks a configuration, a load and a misfortune, and then these
- * must hold:
+ * The simulator: two engines, joined by a seeded stream, by messages that arrive in any order, or
+ * by SCTP over a bad link. Time is a variable. Each seed selects a configuration, a load and a
+ * fault, and then these must hold:
  *   - every operation completes exactly once, whatever happens;
- *   - no octet is wrong, none lands where it does not belong, none lands after a revocation, none is taken
- *     from an operation that has completed, also when a packet is lost and sent again;
- *   - without a misfortune everything succeeds and both ends close in order; with one, both ends
- *     end;
+ *   - no octet is wrong, none is placed outside its target, none is placed after a revocation, and
+ *     none is taken from an operation that has completed, not even for a retransmission;
+ *   - without a fault everything succeeds and both ends close in order; with a fault both ends end;
  *   - nothing is left allocated.
- * SCTP below DDP has scenarios of its own, in sctp.c; scenarios.h lists those with many hosts or
+ *
+ * SCTP below DDP has scenarios of its own, in sctp.c. scenarios.h lists those with many hosts or
  * sessions. A failing seed is printed and replays the same run:
  * sim --seeds 1 --first SEED --only NAME.
  */
@@ -39,10 +39,10 @@ static const char *const misfortune_names[] = {
 
 struct posted {
 	enum iw_op_kind kind;
-	uint32_t len, from,
-		to;  /* WRITE: to in the peer's target; READ: from the peer's source, to our sink */
-	uint32_t id; /* pattern */
-	uint8_t *mem; /* SEND, WRITE: ours again once it has completed */
+	/* WRITE: to in the peer's target; READ: from the peer's source, to our sink. */
+	uint32_t len, from, to;
+	uint32_t id;  /* number of the pattern */
+	uint8_t *mem; /* SEND, WRITE: the memory is ours again after the completion */
 	unsigned completed;
 	int status;
 };
@@ -56,16 +56,16 @@ struct side {
 	uint8_t sink[REGION + 32];
 	uint8_t recv[SENDS][RECV_CAP];
 	uint32_t target_stag, source_stag, sink_stag;
-	uint32_t fresh; /* over messages: no Write has gone to the peer's target behind that */
+	uint32_t fresh; /* over messages: no Write was sent to the peer's target from here on */
 	struct posted op[OPS];
 	unsigned nops, want;
 	unsigned sends;            /* posted */
 	unsigned recv_done[SENDS]; /* completions of each receive */
 	unsigned received;
-	unsigned seen; /* completions looked at */
+	unsigned seen; /* completions processed */
 };
 
-/* What lies between the two. */
+/* What joins the two engines. */
 enum joint { STREAMS, MESSAGES, ASSOCIATIONS, JOINTS };
 static const char *const joint_names[] = {
 	[STREAMS] = "streams", [MESSAGES] = "messages", [ASSOCIATIONS] = "associations"
@@ -79,7 +79,7 @@ struct run {
 	struct pair p;
 	struct net n; /* below an association */
 	struct side a, b;
-	bool struck;                 /* the misfortune has happened */
+	bool struck;                 /* the fault was injected */
 	uint8_t frozen[REGION + 32]; /* REVOKE_TARGET: b's target at that moment */
 	char failure[300];
 };
@@ -96,7 +96,7 @@ static bool fail(struct run *r, const char *fmt, ...)
 	return false;
 }
 
-/* Lengths where things change: nothing, one, around the MULPDU, several segments. */
+/* Lengths at which the code behaves differently: zero, one, around the MULPDU, several segments. */
 static uint32_t some_length(struct run *r, uint32_t max)
 {
 	static const uint32_t edges[] = { 0,    1,    2,    3,    4,    1423, 1424,
@@ -108,7 +108,8 @@ static uint32_t some_length(struct run *r, uint32_t max)
 	return n <= max ? n : max;
 }
 
-/* A link that loses, repeats, turns and delays packets, and never for so long that SCTP would give up. */
+/* A link that loses, duplicates, corrupts, reorders and delays packets, but never so many that SCTP
+ * gives up. */
 static void bad_link(struct run *r, struct net_link *l)
 {
 	static const uint64_t delays[] = { 20000, IW_MSEC(1), IW_MSEC(10), IW_MSEC(100) };
@@ -144,7 +145,7 @@ static void configure_sctp(struct run *r)
 		if (e == &r->n.b)
 			break;
 	}
-	/* Time is no reason to end. */
+	/* No time-out may end a connection. */
 	r->p.a.cfg.stall_ns = r->p.b.cfg.stall_ns = IW_SEC(3600);
 	r->p.a.cfg.linger_ns = r->p.b.cfg.linger_ns = IW_SEC(3600);
 	r->p.a.cfg.mpa.timeout_ns = r->p.b.cfg.mpa.timeout_ns = IW_SEC(3600);
@@ -157,7 +158,7 @@ static void configure(struct run *r)
 	struct iw_mpa_cfg *a = &r->p.a.cfg.mpa, *b = &r->p.b.cfg.mpa;
 	uint64_t bits = rng_next(&r->rng);
 
-	/* Corruption is found by the CRC, so it stays on there. */
+	/* The CRC detects corruption, so it stays on in that case. */
 	if (r->what != CORRUPT && bits & 1)
 		a->crc = IW_CRC_OFF;
 	if (r->what != CORRUPT && bits & 2)
@@ -167,14 +168,14 @@ static void configure(struct run *r)
 	a->rev = bits & 16 ? 2 : 1;
 	a->offer.peer_to_peer = a->rev == 2 && bits & 32;
 	a->offer.rtr = (uint8_t)(1 + rng_below(&r->rng, 7));
-	if (r->p.sctp) /* where a Send as RTR is not agreed on */
+	if (r->p.sctp) /* over SCTP a Send is no valid RTR */
 		a->offer.rtr |= rng_below(&r->rng, 2) ? IW_RTR_WRITE : IW_RTR_READ;
 	b->offer.rtr = (uint8_t)(bits & 64 ? a->offer.rtr : 7);
 	a->offer.ird = (uint16_t)(1 + rng_below(&r->rng, 5));
 	a->offer.ord = (uint16_t)(1 + rng_below(&r->rng, 5));
 	r->p.b.ird = (uint16_t)(1 + rng_below(&r->rng, 5));
 	r->p.b.ord = (uint16_t)(1 + rng_below(&r->rng, 5));
-	if (a->rev == 1) { /* nothing is negotiated there: the ULPs have agreed */
+	if (a->rev == 1) { /* Rev 1 negotiates nothing: the ULPs have agreed on the depths */
 		r->p.b.ord = a->offer.ird;
 		r->p.b.ird = a->offer.ord;
 	}
@@ -243,7 +244,7 @@ static bool post_one(struct run *r, struct side *s)
 		o->len = some_length(r, REGION);
 		o->to = (uint32_t)rng_below(&r->rng, REGION - o->len + 1);
 		if (r->p.sctp) {
-			/* Segments are placed in any order: what overlaps would have two ends. */
+			/* Segments are placed in any order, so Writes must not overlap. */
 			o->len = some_length(r, IW_MIN(3000u, REGION - s->fresh));
 			o->to = s->fresh;
 			s->fresh += o->len;
@@ -252,7 +253,8 @@ static bool post_one(struct run *r, struct side *s)
 	default:
 		o->kind = IW_OPK_READ;
 		o->len = some_length(r, 300);
-		/* Each Read has a place of its own in the sink: another may be under way. */
+		/* Each Read has its own place in the sink, because another one may be
+		 * outstanding. */
 		o->to = s->nops * 270 + 1;
 		o->len = IW_MIN(o->len, 270);
 		o->from = (uint32_t)rng_below(&r->rng, REGION - o->len + 1);
@@ -292,7 +294,7 @@ static bool post_one(struct run *r, struct side *s)
 	return true;
 }
 
-/* The n-th Send that the peer posted. */
+/* Returns the n-th Send that the peer posted. */
 static const struct posted *nth_send(const struct side *from, unsigned n)
 {
 	unsigned i;
@@ -303,7 +305,7 @@ static const struct posted *nth_send(const struct side *from, unsigned n)
 	return NULL;
 }
 
-/* What was written before a Send is there when that is delivered (RFC 5041 5.4). */
+/* Data that was written before a Send is placed when the Send is delivered (RFC 5041 5.4). */
 static bool writes_before(struct run *r, const struct side *s, const struct posted *send)
 {
 	for (const struct posted *o = s->peer->op; o < send; o++)
@@ -351,7 +353,7 @@ static bool check_sent(struct run *r, struct side *s, const struct iw_completion
 			    (unsigned)c->cookie);
 	o->status = c->status;
 	if (o->mem != NULL)
-		memset(o->mem, 0x5a, o->len); /* whoever still sends from it is found out */
+		memset(o->mem, 0x5a, o->len); /* later use of the memory by an engine is detected */
 	if (c->status < 0)
 		return r->struck ? true
 				 : fail(r, "%s: operation %u failed: %s", s->e->name,
@@ -381,7 +383,7 @@ static bool look(struct run *r, struct side *s)
 	return true;
 }
 
-/* Nothing arrives any more, one way or both; or one end gives up. */
+/* Nothing arrives any more in one or both directions, or one end aborts. */
 static void cut_association(struct run *r)
 {
 	struct net_end *e = rng_below(&r->rng, 2) ? &r->n.a : &r->n.b;
@@ -418,7 +420,7 @@ static void strike(struct run *r)
 		break;
 	case CORRUPT:
 		if (p->ab.len == 0)
-			return; /* later, when something is on its way */
+			return; /* later, when octets are in flight */
 		p->ab.buf[p->ab.off + rng_below(&r->rng, p->ab.len)] ^=
 			(uint8_t)(1 + rng_below(&r->rng, 255));
 		break;
@@ -486,7 +488,7 @@ static bool work(struct run *r)
 	}
 }
 
-/* Both ends close; deadlines pass as often as needed, but only a misfortune may need them. */
+/* Both ends close. Deadlines may pass, but only a fault may make them necessary. */
 static bool finish(struct run *r)
 {
 	unsigned ticks = 0;
@@ -500,7 +502,8 @@ static bool finish(struct run *r)
 		if (!look(r, &r->a) || !look(r, &r->b))
 			return false;
 		if (end_closed_fault(&r->p.a) && end_closed_fault(&r->p.b)) {
-			/* What was posted waits for a retry with Rev 1: nobody makes it here. */
+			/* The posted operations wait for a retry with Rev 1, which this test does
+			 * not make. */
 			if (iw_conn_retry_rev1(r->p.a.conn))
 				iw_rdmap_flush(r->p.a.rdmap, IW_E_CANCELED);
 			end_poll(&r->p, &r->p.a);
@@ -515,7 +518,7 @@ static bool finish(struct run *r)
 	}
 }
 
-/* An octet that no Write put there must be as it was. */
+/* An octet that no Write has placed must be unchanged. */
 static bool only_written(struct run *r, const struct side *s)
 {
 	unsigned i, k;
@@ -531,8 +534,8 @@ static bool only_written(struct run *r, const struct side *s)
 				v == pattern_octet(o->id, i - o->to);
 		}
 		if (!known)
-			return fail(r, "%s: octet %u of the target was written by nobody",
-				    s->e->name, i);
+			return fail(r, "%s: no Write explains octet %u of the target", s->e->name,
+				    i);
 	}
 	return true;
 }
@@ -545,8 +548,8 @@ static bool judge(struct run *r)
 	if (!all_done(&r->a) || !all_done(&r->b))
 		return fail(r, "an operation did not complete");
 	for (i = 0; i < SENDS; i++) {
-		/* Receives that nothing came for are flushed at the end; b's only once its
-		 * connection had them. */
+		/* Receives without a message are flushed at the end; those of b only if its
+		 * connection was established. */
 		if (r->a.recv_done[i] != 1 ||
 		    (r->b.recv_done[i] != 1 && end_has_event(&r->p.b, IW_EVENT_ESTABLISHED)))
 			return fail(r, "receive %u did not complete", i);
@@ -556,10 +559,10 @@ static bool judge(struct run *r)
 	if (r->what == REVOKE_TARGET && r->struck &&
 	    memcmp(r->frozen, r->b.target, sizeof(r->frozen)) != 0)
 		return fail(r, "octets were placed after the revocation");
-	/* Octets that change between their CRC and the transport would look like this. */
+	/* An octet that changed between the CRC and the transport would cause this error. */
 	if (r->what != CORRUPT && (fa->err == IW_E_MPA_CRC || fb->err == IW_E_MPA_CRC))
 		return fail(r, "corrupted by us: %s / %s", fa->text, fb->text);
-	/* A fault that has a Terminate reaches the peer as such: nothing is lost on this wire. */
+	/* A fault with a Terminate reaches the peer unchanged: this transport loses nothing. */
 	if ((r->what == REVOKE_TARGET || r->what == REVOKE_SOURCE) && fb->err != 0 &&
 	    (fb->from_peer || fa->err != IW_E_PEER_TERMINATE || fa->term != fb->term))
 		return fail(r, "what b says does not reach a: %s / %s", fa->text, fb->text);
@@ -594,7 +597,7 @@ static bool simulate(uint64_t seed, enum misfortune what, enum joint joint, char
 	side_init(&r, &r.a, &r.p.a, &r.b, 1);
 	side_init(&r, &r.b, &r.p.b, &r.a, 2);
 	ok = r.failure[0] == '\0' && work(&r);
-	/* Receives that are flushed at the end count as struck: the close cancels them. */
+	/* Receives that are flushed at the end count as cut by a fault: the close cancels them. */
 	if (ok) {
 		bool struck = r.struck;
 
@@ -605,7 +608,7 @@ static bool simulate(uint64_t seed, enum misfortune what, enum joint joint, char
 	ok = ok && judge(&r);
 	memcpy(failure, r.failure, sizeof(r.failure));
 	if (ok)
-		pair_free(&r.p); /* aborts when something is left behind */
+		pair_free(&r.p); /* aborts if memory is left allocated */
 	return ok;
 }
 
@@ -621,14 +624,15 @@ static uint64_t number_of(const char *text)
 	return n;
 }
 
-/* A test: a misfortune of a joint, then a scenario of sctp.c, then those of scenarios.h. */
+/* The tests in order: each fault over each joint, then the scenarios of sctp.c, then those of
+ * scenarios.h. */
 struct test {
 	const char *name, *joint;
-	unsigned what; /* misfortune and joint, or a scenario of sctp.c */
+	unsigned what; /* fault and joint, or a scenario of sctp.c */
 	const struct sim_scenario *scenario;
 };
 
-/* False: there are no more. */
+/* Returns false if there are no more. */
 static bool test_of(unsigned i, struct test *t)
 {
 	const unsigned links = JOINTS * MISFORTUNES;
@@ -681,7 +685,7 @@ static bool run_seeds(unsigned number, const struct test *t, uint64_t first, uin
 	return ok;
 }
 
-/* SCTP itself finds corruption. */
+/* Over SCTP the transport itself detects corruption. */
 static bool is_skipped(unsigned i)
 {
 	return i == MESSAGES * MISFORTUNES + CORRUPT || i == ASSOCIATIONS * MISFORTUNES + CORRUPT;

@@ -19,14 +19,15 @@ struct run {
 	struct talk t;
 	struct host *b, *m; /* the listener, the adversary */
 	struct iw_sctp_addr at;
-	struct iw_sctp_addr uninvolved[UNINVOLVED]; /* hosts without SCTP, or none at all */
+	/* hosts without SCTP, or addresses without a host */
+	struct iw_sctp_addr uninvolved[UNINVOLVED];
 	uint8_t list[LISTED * 8];
-	/* The adversary's association, as far as its packets show it. */
+	/* The adversary's association, as far as the adversary's packets show it. */
 	uint32_t tag, peer_tag, tsn, cum;
 	uint8_t cookie[COOKIE_MAX];
 	size_t cookie_len;
 	bool forge_cookie;         /* its own COOKIE ECHO has a forged source */
-	struct iw_sctp_assoc *own; /* its end */
+	struct iw_sctp_assoc *own; /* the adversary's end of it */
 	uint32_t old_tag;          /* of an association that has ended */
 	uint8_t out[WORLD_PACKET];
 	size_t len;
@@ -118,13 +119,13 @@ static void post(struct host *h, struct iw_sctp_assoc *a)
 	struct iw_vec v = { octets, 1 + below(sizeof(octets)) };
 	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1, .copy = true };
 
-	/* Not before it is up, nor while it ends. */
+	/* Only while the association is established. */
 	if (iw_sctp_assoc_state(a) == IW_SCTP_ESTABLISHED && iw_sctp_writable(a) &&
 	    iw_sctp_send(a, &m, NULL) == 0)
 		h->dirty = true;
 }
 
-/* Its association is opened again when it has ended; the listener has something for it too. */
+/* Opens the association again after it has ended. The listener also sends messages on it. */
 static void keep_own(void)
 {
 	struct iw_sctp_done d;
@@ -186,7 +187,7 @@ static void data_chunk(void)
 	uint32_t ahead = below(3) ? 1 + (uint32_t)below(200) : (uint32_t)below(8) - 8;
 
 	iw_put_be32(value, r.tsn + ahead);
-	iw_put_be16(value + 4, (uint16_t)below(6)); /* at times no such stream */
+	iw_put_be16(value + 4, (uint16_t)below(6)); /* sometimes a stream that does not exist */
 	chunk(IW_SCTP_DATA, (uint8_t)(below(20) ? 7 : 4 + below(4)), value,
 	      13 + below(below(2) ? 8 : sizeof(value) - 13));
 }
@@ -203,7 +204,7 @@ static void sack_chunk(void)
 	chunk(IW_SCTP_SACK, 0, value, below(2) ? sizeof(value) : IW_SCTP_SACK_LEN);
 }
 
-/* One kind of chunk, once or often. */
+/* Adds one kind of chunk, once or several times. */
 static void some_chunks(void)
 {
 	static const uint8_t plain[] = { IW_SCTP_SHUTDOWN_ACK,
@@ -238,7 +239,7 @@ static void some_chunks(void)
 			chunk(plain[below(sizeof(plain))], (uint8_t)below(2), info, len & 12);
 }
 
-/* The tags of the adversary's association, one that has ended, none, a guess. */
+/* A tag: that of the adversary's association, that of an ended one, zero, or a guess. */
 static uint32_t some_tag(void)
 {
 	switch (below(8)) {
@@ -289,8 +290,9 @@ static void forge_begin(uint32_t tag)
 }
 
 /*
- * Many small packets of the adversary's association from one forged source, each of a kind with a
- * long answer: DATA with gaps and duplicates, several HEARTBEATs, chunks to be reported, an INIT.
+ * Many small packets of the adversary's association from one forged source, each with chunks that
+ * cause a long answer: DATA with gaps and duplicates, several HEARTBEATs, chunks to be reported, an
+ * INIT.
  */
 static void forge_many(void)
 {
@@ -315,7 +317,8 @@ static void forge_many(void)
 	}
 }
 
-/* With the ports of an association and a guess of its tag, or the tag of the adversary's own. */
+/* With the ports of an association and a guess of its tag, or with the tag of the adversary's own
+ * association. */
 static void forge_icmp(void)
 {
 	struct host *target = r.t.flow[below(r.t.nflows)].h;
@@ -339,7 +342,7 @@ static void forge_icmp(void)
 	target->dirty = true;
 }
 
-/* No forged ICMP message has lowered the path MTU of an association that has lost nothing. */
+/* Checks that no forged ICMP message has lowered the path MTU of an association without losses. */
 static void look_at_paths(void)
 {
 	struct iw_sctp_path path;

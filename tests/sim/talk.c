@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Flow, side and number of a message; octets that follow from them. */
+/* Writes flow, side and number of a message, and octets derived from them. */
 enum { HEAD = 12 };
 
 static uint32_t fill(uint8_t *p, unsigned flow, unsigned side, unsigned number)
@@ -88,7 +88,7 @@ static void flow_event(struct flow *f, enum talk_side side, const struct iw_sctp
 	iw_sctp_assoc_free(ev->assoc);
 }
 
-/* The flow whose initiator has chosen the tag that the listener sends with. */
+/* Returns the flow whose initiator has chosen the tag that the listener sends with. */
 static struct flow *flow_of(struct talk *t, struct iw_sctp_assoc *a)
 {
 	struct iw_sctp_facts mine, its;
@@ -106,7 +106,7 @@ static struct flow *flow_of(struct talk *t, struct iw_sctp_assoc *a)
 	return NULL;
 }
 
-/* A cookie that is used again begins another association with the same tags. */
+/* A cookie that is used again creates another association with the same tags. */
 static void begin_beats(struct talk *t, const struct iw_sctp_assoc *a)
 {
 	struct iw_sctp_facts facts;
@@ -298,7 +298,7 @@ bool talk_until(struct talk *t, bool (*fn)(const struct talk *t), uint64_t until
 			return true;
 		if (!world_step(w, until)) {
 			w->now = IW_MAX(w->now, until);
-			return fn && fn(t); /* events without a packet */
+			return fn && fn(t); /* there are events without a packet */
 		}
 	}
 	return false;

@@ -15,7 +15,7 @@ enum talk_side { INITIATOR, LISTENER };
 
 struct talk;
 
-/* One association. */
+/* One association between an initiator and the listener. */
 struct flow {
 	struct talk *t;
 	struct host *h; /* the initiator */
@@ -24,11 +24,12 @@ struct flow {
 		struct iw_sctp_assoc *a;
 		bool up, down;
 		unsigned want, sent, came, acked; /* want: at most TALK_MSGS */
-		bool seen[TALK_MSGS];             /* messages of the other side that came */
+		bool seen[TALK_MSGS];             /* messages of the other end that were received */
 	} end[2];
 	bool shut;
-	bool lost;      /* the initiator has restarted: the listener's end may end in any way */
-	uint64_t up_at; /* both ends */
+	/* the initiator has restarted: the listener's association may end in any way */
+	bool lost;
+	uint64_t up_at; /* when both ends were up */
 };
 
 struct talk {
@@ -36,18 +37,18 @@ struct talk {
 	struct host *listener;
 	struct flow flow[TALK_FLOWS];
 	unsigned nflows;
-	unsigned strangers, strangers_now; /* associations of the listener with others */
-	struct iw_sctp_assoc *stranger;    /* the last of them, while it is there */
+	unsigned strangers, strangers_now; /* associations of the listener with other peers */
+	struct iw_sctp_assoc *stranger;    /* the latest of them, while it exists */
 };
 
 void talk_init(struct talk *t, struct world *w, struct host *listener);
-/* NULL: a failure. */
+/* Returns NULL on failure. */
 struct flow *talk_open(struct talk *t, struct host *h, const struct iw_sctp_addr *to,
 		       unsigned want);
 /* Each flow may send a message. */
 void talk_work(struct talk *t);
 bool flow_up(const struct flow *f);
-/* So many messages more each way. */
+/* Adds that many messages in each direction. */
 void flow_more(struct flow *f, unsigned messages);
 /* All messages wanted so far have arrived and are acknowledged. */
 bool flow_done(const struct flow *f);
@@ -55,13 +56,14 @@ bool flow_over(const struct flow *f);
 void flow_shutdown(struct flow *f);
 /* The initiator of the flow restarts (RFC 9260 5.2.4). */
 void flow_restart(struct flow *f);
-/* Steps until fn is true, at most until time until; false: it never was, or a failure. */
+/* Steps until fn is true, at most until time @until. Returns false if it never was, or on a
+ * failure. */
 bool talk_until(struct talk *t, bool (*fn)(const struct talk *t), uint64_t until);
 void talk_run(struct talk *t, uint64_t until);
 bool talk_all_up(const struct talk *t);
 bool talk_all_done(const struct talk *t);
 bool talk_all_over(const struct talk *t);
-/* Messages queued for sending at most, of one end. */
+/* The largest number of messages queued for sending at one end. */
 unsigned talk_queued(const struct talk *t);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Peers that begin associations and no DDP stream session: from one address and from many, again as
- * soon as the listener has ended them. The listener has limits and a deadline (sctpmap/unused.h).
- * An association with a session must never end, and an end of a session starts the deadline again.
+ * Peers that open associations but no DDP stream session, from one address and from many, and again
+ * as soon as the listener has ended them. The listener has limits and a deadline
+ * (sctpmap/unused.h). An association with a session must never be ended, and the end of a session
+ * restarts the deadline.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum { PORT = 5001, LISTEN_PORT = 5002, CALLERS = 30, RECORDS = 64 };
 
-/* What a caller says in a message; the listener answers nothing. */
+/* The contents of a caller's message; the listener sends no messages. */
 enum word { INITIATE = 1, TERMINATE };
 
 /* The listener's end of an association. */
@@ -30,8 +31,8 @@ struct record {
 struct caller {
 	struct host *h;
 	struct iw_sctp_assoc *a;
-	bool up, keeps; /* keeps: it begins a session and never ends it */
-	bool uses;      /* it begins sessions at times */
+	bool up, keeps; /* keeps: opens a session and never ends it */
+	bool uses;      /* opens sessions from time to time */
 	bool in_use;
 	uint64_t next;
 };
@@ -126,7 +127,7 @@ static void listener_message(struct host *h, const struct iw_sctp_recv *m)
 	struct record *x = iw_sctp_user(m->assoc);
 
 	(void)h;
-	/* It came in the packet of the COOKIE ECHO, or the association ends already. */
+	/* The message arrived in the packet of the COOKIE ECHO, or the association is ending. */
 	if (!x || (!iw_unused_has(&x->entry) && !x->used))
 		return;
 	if (m->data[0] == INITIATE && !x->used && !x->asked) {
@@ -138,7 +139,7 @@ static void listener_message(struct host *h, const struct iw_sctp_recv *m)
 		begin_deadline(x);
 }
 
-/* The ULP accepts what is asked for, or rejects it. */
+/* The ULP accepts the requested sessions, or rejects them. */
 static void answer(void)
 {
 	for (struct record *x = r.record; x < r.record + RECORDS; x++) {
@@ -164,7 +165,7 @@ static void expire(void)
 	}
 }
 
-/* --- what must hold --------------------------------------------------------------------------- */
+/* --- invariants ------------------------------------------------------------------------------- */
 
 static void check(void)
 {
@@ -191,7 +192,7 @@ static void check(void)
 	}
 	if (all > c->max || all != iw_unused_count(&r.u))
 		world_fail(&r.w, "%u associations without a session: at most %u", all, c->max);
-	/* Addresses, a table and a heap of twice the entries. */
+	/* The addresses, and a table and a heap with twice the entries. */
 	if (r.mem.bytes > 4096 + 64 * 2 * (size_t)c->max)
 		world_fail(&r.w, "%zu bytes for at most %u associations", r.mem.bytes, c->max);
 }

@@ -107,8 +107,8 @@ void world_free(struct world *w)
 }
 
 /*
- * The endpoint's buffers for answers, its tables; for an association its structures,
- * IW_SCTP_PATHS_MAX paths, fragments and its queue; for a message queued its copy.
+ * The endpoint's buffers for answers and its tables; for each association its structures,
+ * IW_SCTP_PATHS_MAX paths, fragments and its queue; for each queued message its copy.
  */
 size_t world_memory_limit(const struct host *h, unsigned assocs, unsigned queued)
 {
@@ -141,7 +141,7 @@ struct host *world_owner(struct world *w, const struct iw_sctp_addr *addr)
 	return NULL;
 }
 
-/* Behind a NAT the UDP port selects one of the hosts that share the address. */
+/* The UDP port selects one of the hosts that share the address of a NAT. */
 static struct host *host_at(struct world *w, const struct iw_sctp_addr *addr)
 {
 	for (unsigned i = 0; i < w->nhosts; i++)
@@ -225,7 +225,7 @@ static bool chose_tag(const struct host *h, uint32_t tag)
 	return false;
 }
 
-/* Of the hosts that share the address, one has chosen the tag. */
+/* True if one of the hosts that share the address has chosen the tag. */
 static bool is_wanted(struct world *w, const struct iw_sctp_addr *addr, uint32_t tag)
 {
 	for (unsigned i = 0; i < w->nhosts; i++)
@@ -272,7 +272,8 @@ static void account_came(struct world *w, const struct world_packet *f)
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* An INIT or INIT ACK is the only chunk of its packet. Its new length. */
+/* Adds the addresses to an INIT or INIT ACK, which is the only chunk of its packet. Returns the new
+ * length. */
 static size_t add_list(struct host *h, uint8_t *data, size_t len)
 {
 	if (data[12] != IW_SCTP_INIT && data[12] != IW_SCTP_INIT_ACK)
@@ -344,7 +345,7 @@ static bool flush(struct world *w)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* Messages are handed up before events, as lib/loop does. */
+/* Messages are delivered before events, as lib/loop does. */
 static void deliver(struct world *w, struct host *h, const struct world_packet *f)
 {
 	struct iw_sctp_packet p = {

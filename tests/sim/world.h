@@ -2,8 +2,8 @@
 /*
  * A network of many hosts for the simulator. A host has up to HOST_ADDRS addresses, and an SCTP
  * endpoint unless its port is 0. Hosts that share an IP address (NAT) have different UDP ports. One
- * host, the watched one, has a ledger (ledger.h) of what it sends to each address. A run depends on
- * its seed alone.
+ * host, the watched one, has a ledger (ledger.h) of the octets that it sends to each address. A run
+ * depends only on its seed.
  */
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
@@ -25,19 +25,19 @@ struct host {
 	struct iw_sctp *s; /* NULL: no SCTP on this host */
 	struct iw_sctp_cfg cfg;
 	struct counting_mem mem;
-	size_t peak; /* bytes allocated at once, at most */
+	size_t peak; /* the most bytes that may be allocated at a time */
 	struct rng random;
-	struct iw_sctp_addr addr[HOST_ADDRS]; /* as the network sees them, UDP port included */
+	struct iw_sctp_addr addr[HOST_ADDRS]; /* as the network sees them, including the UDP port */
 	unsigned naddrs;
-	unsigned dead; /* bits of the addresses that no packet reaches */
-	const uint8_t
-		*list; /* address parameters added to its INIT and INIT ACK chunks (borrowed) */
+	unsigned dead; /* a bit for each address that no packet reaches */
+	/* Address parameters added to its INIT and INIT ACK chunks (borrowed). */
+	const uint8_t *list;
 	size_t list_len;
 	uint32_t tag[HOST_TAGS]; /* Initiate Tags of its last INITs and INIT ACKs */
 	unsigned ntags;
-	bool hostile; /* its own addresses are its own risk: the ledger does not limit them */
+	bool hostile; /* the ledger does not limit packets to this host's addresses */
 	bool dirty;   /* may have output or events */
-	/* For each message and event; NULL: ignored. */
+	/* Called for each message and event; NULL: ignored. */
 	void (*on_message)(struct host *h, const struct iw_sctp_recv *m);
 	void (*on_event)(struct host *h, const struct iw_sctp_event *ev);
 	void *user;
@@ -46,7 +46,7 @@ struct host {
 struct world_packet {
 	uint64_t at, order;
 	struct iw_sctp_addr src, dst;
-	bool spoofed; /* src is not the sender's */
+	bool spoofed; /* src is forged */
 	size_t len;
 	uint8_t *data;
 };
@@ -56,40 +56,41 @@ struct world {
 	struct rng rng;
 	struct host host[WORLD_HOSTS];
 	unsigned nhosts;
-	/* Chances in a thousand. */
+	/* Chances in thousandths. */
 	unsigned loss, dup;
 	uint64_t delay, jitter;
 	struct host *watched;
 	struct ledger ledger;
-	/* Sees each packet that a host sends; false: the packet is lost. May be NULL. */
+	/* Called for each packet that a host sends; false: the packet is lost. May be NULL. */
 	bool (*tap)(struct world *w, struct host *from, const struct iw_sctp_addr *dst,
 		    const uint8_t *data, size_t len);
-	void *user; /* the scenario's */
+	void *user; /* owned by the scenario */
 	struct world_packet *fly;
 	size_t nfly, cap;
 	uint64_t order;
-	char failure[300]; /* the first; "": none */
+	char failure[300]; /* the first failure; "": none */
 };
 
 void world_init(struct world *w, uint64_t seed);
 /* Adds a host with one address. Change its cfg, then call world_start. port 0: no endpoint. */
 struct host *world_host(struct world *w, const char *name, struct iw_sctp_addr addr, uint16_t port);
 void world_start(struct world *w);
-/* The host has lost its memory: a new endpoint, without a word to the peers. */
+/* The host loses its state: it gets a new endpoint, without notice to the peers. */
 void world_restart(struct host *h);
-/* Frees all. Memory that an endpoint has not freed is a failure. */
+/* Frees everything. Memory that an endpoint has not freed is a failure. */
 void world_free(struct world *w);
-/* Sends all output, or processes one packet or deadline. False: nothing happens until then. */
+/* Sends all pending output, or processes one packet or one deadline. Returns false if nothing is
+ * pending. */
 bool world_step(struct world *w, uint64_t until);
 /* Steps to time until, or to the first failure. */
 void world_run(struct world *w, uint64_t until);
-/* A packet with any source. Its checksum is made right. */
+/* Sends a packet with any source, and with a correct checksum. */
 void world_inject(struct world *w, const struct iw_sctp_addr *src, const struct iw_sctp_addr *dst,
 		  const uint8_t *data, size_t len);
 bool world_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct iw_sctp_addr world_ipv4(unsigned a, unsigned b, unsigned c, unsigned d, uint16_t udp_port);
 struct host *world_owner(struct world *w, const struct iw_sctp_addr *addr);
-/* Bytes that an endpoint with so many associations and queued messages may allocate. */
+/* The most bytes that an endpoint with that many associations and queued messages may allocate. */
 size_t world_memory_limit(const struct host *h, unsigned assocs, unsigned queued);
 static inline bool world_chance(struct world *w, unsigned in_a_thousand)
 {

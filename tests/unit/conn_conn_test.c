@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Whole connections, two engines in memory: set-up, transfer, every way to end. */
+/* Complete connections between two engines in memory: set-up, transfer, every way to end. */
 #include "conn/conn.h"
 
 #include <setjmp.h>
@@ -87,7 +87,7 @@ static void assert_closed(struct end *e, int err)
 	assert_string_equal(iw_err_name(why->err), iw_err_name(err));
 }
 
-/* Write, Send, Read from both ends, verified. */
+/* Write, Send and Read from both ends, verified. */
 static void exchange(struct pair *p)
 {
 	enum { LEN = 200000 };
@@ -133,8 +133,8 @@ static void close_both(struct pair *p)
 	assert_closed(&p->b, IW_OK);
 }
 
-/* DDP-04, MPA-26, MPA-27, MPA-28, MPA-29: any split of the stream; CRC and markers in every
- * combination, each direction */
+/* DDP-04, MPA-26, MPA-27, MPA-28, MPA-29: the stream is split in every way, with every combination
+ * of CRC and markers in each direction */
 static void every_split_of_the_stream_gives_the_same_result(void **state)
 {
 	static const size_t chunks[] = { 1, 2, 3, 7, 64, 511, 1448, 4096, SIZE_MAX };
@@ -160,8 +160,8 @@ static void every_split_of_the_stream_gives_the_same_result(void **state)
 	}
 }
 
-/* DDP-10, DDP-11, DDP-77, DDP-78, DDP-79, MPA-49: short writes, a window of a few octets; then an
- * orderly end of either half in turn */
+/* DDP-10, DDP-11, DDP-77, DDP-78, DDP-79, MPA-49: short writes and a window of a few octets; then
+ * an orderly end, begun by either side in turn */
 static void transport_that_takes_a_few_octets_at_a_time(void **state)
 {
 	static const size_t windows[] = { 1, 5, 100, 2000 };
@@ -179,7 +179,7 @@ static void transport_that_takes_a_few_octets_at_a_time(void **state)
 	}
 }
 
-/* ENH-16: all three RTR forms; the ULP sees none of them */
+/* ENH-16: all three RTR forms; the ULP does not see them */
 static void each_rtr_form_opens_the_responders_way(void **state)
 {
 	unsigned form;
@@ -194,7 +194,7 @@ static void each_rtr_form_opens_the_responders_way(void **state)
 		up(p);
 		assert_int_equal(iw_conn_counts(p->a.conn)->tx_fpdus, 1);
 		assert_true(iw_conn_agreed(p->b.conn)->peer_to_peer);
-		/* The responder speaks first: the RTR has opened its way. */
+		/* The responder sends first: the RTR permits it. */
 		exchange(p);
 		close_both(p);
 		done(p);
@@ -213,7 +213,7 @@ static void each_rtr_form_opens_the_responders_way(void **state)
 	}
 }
 
-/* ENH-16: a responder that has nothing to say lets the RTR come, and answers it, before its FIN */
+/* ENH-16: a responder without data waits for the RTR and answers it before its FIN */
 static void responder_may_close_before_the_rtr_has_come(void **state)
 {
 	unsigned form;
@@ -237,10 +237,11 @@ static void responder_may_close_before_the_rtr_has_come(void **state)
 		done(p);
 	}
 	{
-		struct pair *p = fresh(); /* it never comes: there is nothing to wait for */
+		/* the RTR is never sent: the responder does not wait for it */
+		struct pair *p = fresh();
 
 		p->a.cfg.mpa.offer.peer_to_peer = true;
-		p->ab.window = 24; /* the Request */
+		p->ab.window = 24; /* only the Request */
 		p->ba.not_before = UINT64_MAX;
 		pair_start(p);
 		while (!end_has_event(&p->b, IW_EVENT_ESTABLISHED))
@@ -255,7 +256,7 @@ static void responder_may_close_before_the_rtr_has_come(void **state)
 	}
 }
 
-/* MPA-44: without a first FPDU from the initiator the responder stays silent */
+/* MPA-44: without a first FPDU from the initiator the responder sends nothing */
 static void responder_sends_nothing_before_the_first_fpdu(void **state)
 {
 	struct pair *p = up(fresh());
@@ -275,8 +276,8 @@ static void responder_sends_nothing_before_the_first_fpdu(void **state)
 	done(p);
 }
 
-/* MPA-44: a bad first FPDU: reported, closed, and not even a Terminate is sent; the good
- * one behind it is not taken */
+/* MPA-44: a bad first FPDU is reported and closes the connection, without a Terminate; the good
+ * FPDU after it is ignored */
 static void bad_first_fpdu_closes_without_a_terminate(void **state)
 {
 	struct pair *p = up(fresh());
@@ -299,8 +300,8 @@ static void bad_first_fpdu_closes_without_a_terminate(void **state)
 	done(p);
 }
 
-/* DDP-06, DDP-85, RDMAP-37, MPA-50, MPA-53, DDP-84, DDP-105: a later CRC error: Terminate 2/0/2,
- * then FIN; what the peer had sent is drained */
+/* DDP-06, DDP-85, RDMAP-37, MPA-50, MPA-53, DDP-84, DDP-105: a later CRC error causes Terminate
+ * 2/0/2, then FIN; octets that the peer had already sent are drained */
 static void crc_error_in_full_operation_is_told_by_a_terminate(void **state)
 {
 	struct pair *p = up(fresh());
@@ -326,11 +327,11 @@ static void crc_error_in_full_operation_is_told_by_a_terminate(void **state)
 	assert_closed(&p->a, IW_E_PEER_TERMINATE);
 	assert_int_equal(end_closed_fault(&p->a)->term, IW_TERM(2, 0, 2));
 	assert_true(end_closed_fault(&p->a)->from_peer);
-	assert_int_equal(buf[1][0], 0); /* nothing of it was placed */
+	assert_int_equal(buf[1][0], 0); /* nothing of the FPDU was placed */
 	done(p);
 }
 
-/* RDMAP-37: both ends learn what was wrong, in words */
+/* RDMAP-37: both ends report the cause as text */
 static void terminate_reaches_the_peer_with_its_reason(void **state)
 {
 	struct pair *p = up(fresh());
@@ -341,7 +342,7 @@ static void terminate_reaches_the_peer_with_its_reason(void **state)
 	post_write(p, &p->a, octets, sizeof(octets), 0x1234, 0);
 	pair_run(p);
 	assert_closed(&p->b, IW_E_DDP_STAG);
-	assert_int_equal(end_closed_fault(&p->b)->offset, 20); /* behind the first FPDU */
+	assert_int_equal(end_closed_fault(&p->b)->offset, 20); /* after the first FPDU */
 	assert_closed(&p->a, IW_E_PEER_TERMINATE);
 	assert_int_equal(end_closed_fault(&p->a)->term, IW_TERM(1, 1, 0));
 	assert_non_null(strstr(end_closed_fault(&p->b)->text, "0x00001234"));
@@ -349,8 +350,8 @@ static void terminate_reaches_the_peer_with_its_reason(void **state)
 	done(p);
 }
 
-/* RDMAP-37: the input is drained while the Terminate is on its way, so that no reset destroys it;
- * whoever found the fault */
+/* RDMAP-37: the input is drained while the Terminate is in flight, so that no reset destroys it,
+ * whichever end found the fault */
 static void input_is_drained_behind_a_terminate(void **state)
 {
 	static uint8_t octets[300000];
@@ -389,7 +390,8 @@ static void input_is_drained_behind_a_terminate(void **state)
 	}
 }
 
-/* MPA-40, MPA-31, MPA-51: garbage instead of a Request closes at once, at its first wrong octet */
+/* MPA-40, MPA-31, MPA-51: garbage instead of a Request closes the connection at its first wrong
+ * octet */
 static void garbage_instead_of_a_request_closes(void **state)
 {
 	struct pair *p = fresh();
@@ -418,14 +420,14 @@ static void two_initiators_find_out(void **state)
 	done(p);
 }
 
-/* MPA-47, SEC-29: every wait has its end */
+/* MPA-47, SEC-29: every wait has a time-out */
 static void silent_peers_time_out_in_every_state(void **state)
 {
 	struct pair *p = fresh();
 	static uint8_t buf[64];
 
 	(void)state;
-	/* Two responders: nobody ever sends. */
+	/* Two responders: neither sends. */
 	p->a.cfg.mpa.initiator = false;
 	pair_start(p);
 	pair_run(p);
@@ -433,7 +435,7 @@ static void silent_peers_time_out_in_every_state(void **state)
 	assert_closed(&p->a, IW_E_TIMEOUT);
 	done(p);
 
-	/* The ULP never answers. */
+	/* The ULP never decides about the Request. */
 	p = fresh();
 	p->b.no_answer = true;
 	p->a.cfg.mpa.timeout_ns = IW_SEC(100);
@@ -444,7 +446,7 @@ static void silent_peers_time_out_in_every_state(void **state)
 	assert_non_null(strstr(end_closed_fault(&p->b)->text, "within 10000 ms"));
 	done(p);
 
-	/* The Reply never comes. */
+	/* The Reply never arrives. */
 	p = fresh();
 	p->b.no_answer = true;
 	p->b.cfg.decide_ns = IW_SEC(100);
@@ -454,7 +456,7 @@ static void silent_peers_time_out_in_every_state(void **state)
 	assert_closed(&p->a, IW_E_TIMEOUT);
 	done(p);
 
-	/* The peer stops taking octets. */
+	/* The peer stops reading. */
 	p = up(fresh());
 	post_recv(&p->b, buf, 64);
 	p->ab.window = 0;
@@ -485,13 +487,13 @@ static void silent_peers_time_out_in_every_state(void **state)
 	assert_closed(&p->a, IW_E_TIMEOUT);
 	done(p);
 
-	/* An idle connection has no deadline at all. */
+	/* An idle connection has no deadline. */
 	p = up(fresh());
 	assert_false(pair_tick(p));
 	done(p);
 }
 
-/* Their protocols differ: a CBOR string, and one with its length in front. */
+/* The ULPs' protocols differ: a CBOR text string, and one that follows its length. */
 static void reason_of_a_rejection_is_the_text_at_its_end(void **state)
 {
 	static const struct {
@@ -543,7 +545,7 @@ static void rejection_carries_private_data_both_ways(void **state)
 	assert_non_null(strstr(end_closed_fault(&p->a)->text,
 			       "the peer rejected the connection: \"no room\""));
 	assert_closed(&p->b, IW_E_REJECTED);
-	assert_false(p->a.events[p->a.nevents - 1].abort); /* FINs, both ways */
+	assert_false(p->a.events[p->a.nevents - 1].abort); /* FINs in both directions */
 	assert_false(p->b.events[p->b.nevents - 1].abort);
 	assert_int_equal(iw_conn_agreed(p->a.conn)->pd_len, 7);
 	assert_memory_equal(iw_conn_agreed(p->a.conn)->pd, "no room", 7);
@@ -555,7 +557,8 @@ static void rejection_carries_private_data_both_ways(void **state)
 	done(p);
 }
 
-/* MPA-41: an ULP that continues to use TCP finds in it every octet after the Request, and no FIN is sent. */
+/* MPA-41: a ULP that continues to use TCP reads every octet after the Request, and no FIN is
+ * sent. */
 static void rejection_with_keep_stream_keeps_the_connection(void **state)
 {
 	struct pair *p = fresh();
@@ -569,7 +572,7 @@ static void rejection_with_keep_stream_keeps_the_connection(void **state)
 	pair_start(p);
 	while (p->ba.sent == 0)
 		assert_true(pair_step(p));
-	/* A part of the Reply has been sent. */
+	/* Part of the Reply was sent. */
 	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
 	assert_false(iw_conn_wants_rx(p->b.conn));
 	assert_int_equal(iw_conn_rx_vec(p->b.conn,
@@ -591,8 +594,8 @@ static void rejection_with_keep_stream_keeps_the_connection(void **state)
 	done(p);
 }
 
-/* MPA-41, DDP-74: the FIN comes behind the last octet of what is to be said, here a Reply or an RTR
- * that the transport takes in pieces. */
+/* MPA-41, DDP-74: the FIN follows the last pending octet, here of a Reply or an RTR that the
+ * transport accepts in pieces. */
 static void fin_waits_for_the_last_octet(void **state)
 {
 	struct pair *p = fresh();
@@ -623,7 +626,7 @@ static void fin_waits_for_the_last_octet(void **state)
 	done(p);
 }
 
-/* Private Data that does not fit ends the connection without a Reply. */
+/* Private Data that is too long ends the connection without a Reply. */
 static void rejection_that_cannot_be_built_closes(void **state)
 {
 	static const uint8_t pd[513];
@@ -640,8 +643,8 @@ static void rejection_that_cannot_be_built_closes(void **state)
 	done(p);
 }
 
-/* What a responder's Reply makes of an initiator that cannot live with it: the Terminate that lies
- * on the wire. */
+/* Returns the Terminate on the wire that answers a responder's Reply which the initiator cannot
+ * accept. */
 static uint32_t terminate_answering(const uint8_t tail[8], enum iw_crc_policy crc, int err)
 {
 	struct pair *p = fresh();
@@ -658,8 +661,7 @@ static uint32_t terminate_answering(const uint8_t tail[8], enum iw_crc_policy cr
 	while (pair_step(p))
 		;
 	assert_false(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
-	assert_int_equal(p->ab.len,
-			 28); /* the responder's engine is still deciding, so nobody took it */
+	assert_int_equal(p->ab.len, 28); /* unread: the responder's ULP is still deciding */
 	assert_int_equal(iw_wire_ddp_decode(&h, p->ab.buf + p->ab.off + 2, 22), 18);
 	assert_int_equal(h.opcode, IW_OP_TERM);
 	assert_int_equal(h.dv, 1);
@@ -682,7 +684,7 @@ static void reply_that_needs_more_ird_than_there_is_terminates(void **state)
 		IW_TERM(2, 0, 6));
 }
 
-/* ENH-18: any other reason of our own, here a CRC that is required and not promised */
+/* ENH-18: another local reason, here a required CRC that the Reply does not promise */
 static void reply_that_cannot_be_accepted_for_another_reason_terminates(void **state)
 {
 	(void)state;
@@ -692,22 +694,22 @@ static void reply_that_cannot_be_accepted_for_another_reason_terminates(void **s
 		IW_TERM(2, 0, 5));
 }
 
-/* RDMAP-39: the first error is the one that is told */
+/* RDMAP-39: the first error is reported */
 static void first_of_two_errors_is_reported(void **state)
 {
 	struct pair *p = up(fresh());
 	static uint8_t octets[64];
 
 	(void)state;
-	post_send(p, &p->a, octets, 64, 1);          /* no receive is posted: the first */
-	post_write(p, &p->a, octets, 64, 0x1234, 0); /* an STag that is none: the second */
+	post_send(p, &p->a, octets, 64, 1);          /* no receive is posted: first error */
+	post_write(p, &p->a, octets, 64, 0x1234, 0); /* an invalid STag: second error */
 	pair_run(p);
 	assert_closed(&p->b, IW_E_DDP_NOBUF);
 	assert_int_equal(end_closed_fault(&p->a)->term, IW_TERM(1, 2, 2));
 	done(p);
 }
 
-/* Of the octets up to len the first so many are src's, the rest as they were. */
+/* Of the first len octets, some are equal to src's and the rest are unchanged. */
 static bool is_prefix(const uint8_t *dst, const uint8_t *src, size_t len, uint8_t before)
 {
 	while (len > 0 && dst[len - 1] == before)
@@ -715,8 +717,9 @@ static bool is_prefix(const uint8_t *dst, const uint8_t *src, size_t len, uint8_
 	return memcmp(dst, src, len) == 0;
 }
 
-/* What a cut leaves of two operations and a receive: each has completed once, those that the
- * transport took in order and well, the next with the reason, and the last as canceled. */
+/* Checks what a cut stream leaves of two operations and a receive. Each has completed once: in
+ * order, with success if the transport sent it, the next with the reason, and the last as
+ * canceled. */
 static void assert_ended_by_cut(const struct pair *p)
 {
 	static const int flushed[] = { IW_E_OS, IW_E_CANCELED };
@@ -728,13 +731,13 @@ static void assert_ended_by_cut(const struct pair *p)
 		if (failed > 0 || p->a.done[i].status != 0)
 			assert_int_equal(p->a.done[i].status, flushed[failed++]);
 	}
-	/* The receive, once the connection had it. */
+	/* The receive, if the connection was established. */
 	assert_int_equal(p->b.ndone, end_has_event(&p->b, IW_EVENT_ESTABLISHED));
 	if (p->b.ndone > 0 && p->b.done[0].status != 0)
 		assert_int_equal(p->b.done[0].status, IW_E_CANCELED);
 }
 
-/* DDP-03, DDP-80, DDP-81, DDP-83, DDP-86: the stream may end at any octet */
+/* DDP-03, DDP-80, DDP-81, DDP-83, DDP-86: the stream ends at every octet */
 static void stream_cut_at_every_octet(void **state)
 {
 	static uint8_t src[3000], dst[3000], msg[64];
@@ -772,7 +775,7 @@ static void stream_cut_at_every_octet(void **state)
 	assert_memory_equal(dst, src, sizeof(src));
 }
 
-/* MPA-50 (1): FIN inside an FPDU is a lost connection, not an orderly end */
+/* MPA-50 (1): FIN inside an FPDU means a lost connection, not an orderly end */
 static void fin_inside_an_fpdu_is_a_fault(void **state)
 {
 	struct pair *p = up(fresh());
@@ -786,8 +789,8 @@ static void fin_inside_an_fpdu_is_a_fault(void **state)
 	done(p);
 }
 
-/* DDP-01: FPDUs above the MSS: between ends that both know how; towards others an FPDU fits the
- * MSS */
+/* DDP-01: FPDUs above the MSS are sent only if both ends support them; to other peers an FPDU fits
+ * the MSS */
 static void large_fpdus_only_where_both_ends_agree(void **state)
 {
 	unsigned mode;
@@ -806,7 +809,7 @@ static void large_fpdus_only_where_both_ends_agree(void **state)
 		assert_int_equal(iw_conn_mulpdu(p->a.conn), mode == 3 ? 32000 : 1442);
 		assert_int_equal(iw_conn_mulpdu(p->b.conn), mode == 3 ? 32000 : 1442);
 		assert_int_equal(iw_conn_aligned(p->a.conn), mode != 3);
-		/* The ULP sees its own Private Data alone. */
+		/* The ULP sees only its own Private Data. */
 		assert_int_equal(iw_conn_agreed(p->b.conn)->pd_len, 5);
 		assert_int_equal(iw_conn_agreed(p->a.conn)->pd_len, 7);
 		exchange(p);
@@ -814,7 +817,7 @@ static void large_fpdus_only_where_both_ends_agree(void **state)
 	}
 }
 
-/* RDMAP-19, ENH-07, ENH-10: IRD and ORD in force are the negotiated ones */
+/* RDMAP-19, ENH-07, ENH-10: the negotiated IRD and ORD are in force */
 static void ird_and_ord_are_negotiated(void **state)
 {
 	struct pair *p = fresh();
@@ -842,7 +845,7 @@ static void ird_and_ord_are_negotiated(void **state)
 	done(p);
 }
 
-/* What cannot be made leaves nothing behind. */
+/* A failed creation leaves nothing allocated. */
 static void connection_that_cannot_be_made_is_an_error(void **state)
 {
 	struct pair *p = up(fresh());
@@ -863,7 +866,7 @@ static void connection_that_cannot_be_made_is_an_error(void **state)
 	done(p);
 }
 
-/* Starved of batch buffers a connection tries again soon instead of hanging */
+/* Without batch buffers a connection retries soon instead of hanging */
 static void no_batch_buffer_means_later(void **state)
 {
 	struct pair *p = up(fresh());
@@ -880,7 +883,7 @@ static void no_batch_buffer_means_later(void **state)
 	assert_true(iw_conn_deadline(p->a.conn) <= p->now + IW_MSEC(10));
 	assert_true(iw_conn_deadline(p->a.conn) > p->now);
 	assert_true(pair_tick(p));
-	assert_int_equal(iw_conn_deadline(p->a.conn), IW_TIME_NEVER); /* until the next try */
+	assert_int_equal(iw_conn_deadline(p->a.conn), IW_TIME_NEVER); /* until the next retry */
 	iw_pool_put(&p->a.txbufs, hog);
 	pair_run(p);
 	assert_string_equal((char *)buf, "later");
@@ -888,8 +891,8 @@ static void no_batch_buffer_means_later(void **state)
 	done(p);
 }
 
-/* A local abort completes everything at once and tells nobody; what comes afterwards changes
- * nothing. The batch goes back. */
+/* A local abort completes all operations at once and sends nothing; later events change nothing.
+ * The batch buffer is returned. */
 static void abort_completes_everything(void **state)
 {
 	struct pair *p = up(fresh());
@@ -931,7 +934,7 @@ static void abort_completes_everything(void **state)
 	done(p);
 }
 
-/* A queue pair that is given up in the middle leaves nothing behind. */
+/* A queue pair that is freed during a transfer leaves nothing allocated. */
 static void connection_may_be_freed_with_a_batch_under_way(void **state)
 {
 	struct pair *p = up(fresh());
@@ -945,11 +948,11 @@ static void connection_may_be_freed_with_a_batch_under_way(void **state)
 	done(p);
 }
 
-/* SEC-24, RDMAP-37: what was revoked is found on the way out. The Terminate ends the
- * connection like any other, also while it is being closed. */
+/* SEC-24, RDMAP-37: the revocation is detected when a Read Response is built. The Terminate ends
+ * the connection like any other, also while it is being closed. */
 static void read_source_revoked_midway_ends_the_connection(void **state)
 {
-	enum { LEN = 600000 }; /* several batches, each of them copied */
+	enum { LEN = 600000 }; /* several batches, all copied */
 	static uint8_t src[LEN], dst[LEN];
 	unsigned closing;
 
@@ -976,10 +979,10 @@ static void read_source_revoked_midway_ends_the_connection(void **state)
 	}
 }
 
-/* DDP-70, RDMAP-30: its octets belong to the batch until the transport has taken them */
+/* DDP-70, RDMAP-30: the operation's octets belong to the batch until the transport has sent them */
 static void operation_in_a_batch_is_not_completed_by_a_fault_found_while_filling_it(void **state)
 {
-	enum { LEN = 40 * 1428 }; /* whole TCP segments: the batch goes on behind them */
+	enum { LEN = 40 * 1428 }; /* whole TCP segments: the batch continues after them */
 	static uint8_t src[LEN], dst[LEN], written[LEN];
 	struct pair *p = up(fresh());
 	uint32_t stag = end_register(&p->b, src, LEN, 0, IW_RIGHT_REMOTE_READ, false);
@@ -990,7 +993,7 @@ static void operation_in_a_batch_is_not_completed_by_a_fault_found_while_filling
 	memset(written, 0, LEN);
 	pattern_fill(src, LEN, 4, 0);
 	post_read(p, &p->a, sink, 0, 10, stag, 0);
-	pair_run(p); /* a Response had the last turn: the next is the Write's */
+	pair_run(p); /* a Response had the last turn: the Write has the next one */
 	post_read(p, &p->a, sink, 0, 10, stag, 0);
 	assert_true(pair_step(p));
 	post_write(p, &p->b, src, LEN, target, 0);
@@ -1009,7 +1012,7 @@ static void operation_in_a_batch_is_not_completed_by_a_fault_found_while_filling
 	done(p);
 }
 
-/* Both connections begin anew, with the queue pairs as they are. */
+/* Both connections start again, with unchanged queue pairs. */
 static void reconnect(struct pair *p)
 {
 	struct end *ends[] = { &p->a, &p->b };
@@ -1029,7 +1032,7 @@ static void reconnect(struct pair *p)
 	}
 }
 
-/* ENH-06: neither the rejected connection nor its end have touched what it was given */
+/* ENH-06: neither the rejected connection nor its end has changed the posted operations */
 static void queue_pair_kept_for_rev_1_works_as_a_new_one(void **state)
 {
 	static const uint8_t reject[21] = "MPA ID Rep Frame\x60\x01";
@@ -1062,7 +1065,7 @@ static void queue_pair_kept_for_rev_1_works_as_a_new_one(void **state)
 	done(p);
 }
 
-/* ENH-18: the Reply was fine, and this end has no memory for its Reads */
+/* ENH-18: the Reply was acceptable, but this end has no memory for its Reads */
 static void initiator_without_memory_says_so(void **state)
 {
 	unsigned n;
@@ -1087,7 +1090,7 @@ static void initiator_without_memory_says_so(void **state)
 	}
 }
 
-/* A responder without memory closes, and does not say yes before. */
+/* A responder without memory closes the connection and sends no accepting Reply before. */
 static void responder_without_memory_closes(void **state)
 {
 	struct pair *p = fresh();
@@ -1107,7 +1110,7 @@ static void responder_without_memory_closes(void **state)
 	done(p);
 }
 
-/* One step of the wires, then so much time, with the timers that fire. */
+/* Makes one step of the streams, then advances the time, with the timers that expire. */
 static void pass(struct pair *p, uint64_t ns)
 {
 	pair_step(p);
@@ -1118,7 +1121,7 @@ static void pass(struct pair *p, uint64_t ns)
 	end_poll(p, &p->b);
 }
 
-/* DDP-74: all that was posted goes out before the FIN, in as many batches as it takes */
+/* DDP-74: everything that was posted is sent before the FIN, in as many batches as necessary */
 static void close_waits_for_what_was_posted(void **state)
 {
 	enum { LEN = 600000 };
@@ -1140,7 +1143,7 @@ static void close_waits_for_what_was_posted(void **state)
 	done(p);
 }
 
-/* A graceful end waits for Reads as long as their octets come. */
+/* A graceful close waits for Reads as long as their octets arrive. */
 static void long_read_may_outlast_the_close(void **state)
 {
 	enum { LEN = 50000 };
@@ -1168,7 +1171,7 @@ static void long_read_may_outlast_the_close(void **state)
 	done(p);
 }
 
-/* DDP-77, DDP-79: what comes is taken as long as it comes; silence ends the wait */
+/* DDP-77, DDP-79: octets are accepted as long as they arrive; silence ends the wait */
 static void peer_may_go_on_sending_behind_our_orderly_end(void **state)
 {
 	enum { LEN = 50000 };
@@ -1202,7 +1205,7 @@ static void peer_may_go_on_sending_behind_our_orderly_end(void **state)
 	done(p);
 }
 
-/* RFC 5041 5.2: a zero-length RDMA Write, of which a peer may send any number. */
+/* RFC 5041 5.2: a zero-length RDMA Write; a peer may send any number of them. */
 static void inject_empty_write(struct pair *p, struct end *to)
 {
 	uint8_t fpdu[20] = { 0, 14, 0xc1, 0x40 };
@@ -1213,7 +1216,7 @@ static void inject_empty_write(struct pair *p, struct end *to)
 	pair_inject(p, to, fpdu, sizeof(fpdu));
 }
 
-/* The start of a Write of 60000 octets, one octet in each call. */
+/* Injects the start of a Write of 60000 octets, one octet in each call. */
 static void inject_octet(struct pair *p, struct end *to)
 {
 	static const uint8_t start[] = { 60000 >> 8, 60000 & 255, 0xc1, 0x40 };
@@ -1235,7 +1238,7 @@ static void octets_without_payload_do_not_extend_a_deadline(void **state)
 	for (i = 0; i < IW_ARRAY_LEN(inject); i++) {
 		struct pair *p = fresh();
 
-		/* An RDMA Read. */
+		/* Injects an RDMA Read. */
 		p->a.cfg.stall_ns = IW_SEC(1);
 		up(p);
 		p->ba.window = 0;
@@ -1251,7 +1254,7 @@ static void octets_without_payload_do_not_extend_a_deadline(void **state)
 		done(p);
 	}
 
-	/* The peer's end, after ours. */
+	/* The peer's FIN follows ours. */
 	struct pair *p = fresh();
 
 	p->a.cfg.linger_ns = IW_SEC(1);
@@ -1266,7 +1269,7 @@ static void octets_without_payload_do_not_extend_a_deadline(void **state)
 	done(p);
 }
 
-/* SEC-29: behind a fault the time is short, whatever comes */
+/* SEC-29: after a fault the time is short, whatever arrives */
 static void peer_cannot_keep_a_failed_connection_by_sending(void **state)
 {
 	struct pair *p = fresh();
@@ -1279,7 +1282,7 @@ static void peer_cannot_keep_a_failed_connection_by_sending(void **state)
 	post_write(p, &p->a, octets, 100, 0x1234, 0);
 	while (iw_conn_state(p->b.conn) == IW_CONN_OPEN)
 		assert_true(pair_step(p));
-	p->b.out->window = 0; /* and it takes nothing, not even the Terminate */
+	p->b.out->window = 0; /* and it reads nothing, not even the Terminate */
 	for (i = 0; i < 2; i++) {
 		pair_inject(p, &p->b, octets, 100);
 		pass(p, IW_MSEC(499));
@@ -1287,11 +1290,11 @@ static void peer_cannot_keep_a_failed_connection_by_sending(void **state)
 	}
 	pair_inject(p, &p->b, octets, 100);
 	pass(p, IW_MSEC(2));
-	assert_closed(&p->b, IW_E_DDP_STAG); /* the first fault is the one that is told */
+	assert_closed(&p->b, IW_E_DDP_STAG); /* the first fault is reported */
 	done(p);
 }
 
-/* SEC-29: nor by taking slowly what was sent before the fault */
+/* SEC-29: nor by reading slowly what was sent before the fault */
 static void peer_cannot_keep_a_failed_connection_by_taking_octets(void **state)
 {
 	static uint8_t src[50000], dst[50000];
@@ -1302,7 +1305,7 @@ static void peer_cannot_keep_a_failed_connection_by_taking_octets(void **state)
 	p->b.cfg.linger_ns = IW_SEC(1);
 	p->chunk = 100;
 	up(p);
-	post_write(p, &p->a, src, 10, /* opens the responder's way */
+	post_write(p, &p->a, src, 10, /* permits the responder to send */
 		   end_register(&p->b, dst, sizeof(dst), 0, IW_RIGHT_REMOTE_WRITE, false), 0);
 	pair_run(p);
 	p->b.out->window = 100;
@@ -1321,7 +1324,7 @@ static void peer_cannot_keep_a_failed_connection_by_taking_octets(void **state)
 	done(p);
 }
 
-/* MPA-43, MPA-51: also while the Request waits for the transport */
+/* MPA-43, MPA-51: also while the Request is still queued */
 static void garbage_before_the_request_is_out_closes_at_once(void **state)
 {
 	struct pair *p = fresh();
@@ -1339,8 +1342,8 @@ static void garbage_before_the_request_is_out_closes_at_once(void **state)
 	done(p);
 }
 
-/* MPA-52, DDP-104, RDMAP-37: what comes behind a fault is dropped even when MPA could not take it,
- * so that no reset overtakes the Terminate */
+/* MPA-52, DDP-104, RDMAP-37: octets after a fault are dropped even if MPA could not decode them, so
+ * that no reset overtakes the Terminate */
 static void nothing_behind_a_fault_is_looked_at(void **state)
 {
 	struct pair *p = up(fresh());
@@ -1362,7 +1365,7 @@ static void nothing_behind_a_fault_is_looked_at(void **state)
 	done(p);
 }
 
-/* DDP-77, DDP-79, RDMAP-39: a half-closed peer takes Sends and Writes, and cannot answer Reads */
+/* DDP-77, DDP-79, RDMAP-39: a half-closed peer accepts Sends and Writes, but cannot answer Reads */
 static void reads_are_refused_when_the_peer_has_closed_its_side(void **state)
 {
 	struct pair *p = up(fresh());
@@ -1391,7 +1394,7 @@ static void reads_are_refused_when_the_peer_has_closed_its_side(void **state)
 	done(p);
 }
 
-/* DDP-76, DDP-80: Reads that are out, and Reads that wait for their turn */
+/* DDP-76, DDP-80: Reads that were sent, and Reads that wait for their turn */
 static void fin_before_a_read_was_answered_is_a_fault(void **state)
 {
 	static uint8_t buf[8];
@@ -1404,13 +1407,13 @@ static void fin_before_a_read_was_answered_is_a_fault(void **state)
 
 		if (sent) {
 			post_recv(&p->b, NULL, 0);
-			post_send(p, &p->a, buf, 0, 1); /* opens b's way */
+			post_send(p, &p->a, buf, 0, 1); /* permits b to send */
 			pair_run(p);
 		}
 		post_recv(&p->a, NULL, 0);
 		post_send(p, &p->b, buf, 0, 2);
 		post_read(p, &p->b, sink, 0, 8, 1, 0);
-		p->ba.window = sent ? 24 : 0; /* the Send alone */
+		p->ba.window = sent ? 24 : 0; /* only the Send */
 		pair_step(p);
 		iw_conn_close(p->a.conn, p->now);
 		pair_run(p);
@@ -1423,7 +1426,7 @@ static void fin_before_a_read_was_answered_is_a_fault(void **state)
 	}
 }
 
-/* DDP-80: a Read that crosses our FIN cannot be answered: both ends see that */
+/* DDP-80: a Read that crosses our FIN cannot be answered: both ends report that */
 static void read_that_crosses_the_fin_is_a_fault(void **state)
 {
 	static uint8_t buf[8];
@@ -1442,7 +1445,7 @@ static void read_that_crosses_the_fin_is_a_fault(void **state)
 	done(p);
 }
 
-/* MPA-44, DDP-83: a responder's operations that never may go out do not wait for ever */
+/* MPA-44, DDP-83: operations of a responder that may never be sent do not wait for ever */
 static void initiator_that_ends_without_an_fpdu_ends_what_waits_for_it(void **state)
 {
 	unsigned late;
@@ -1468,7 +1471,7 @@ static void initiator_that_ends_without_an_fpdu_ends_what_waits_for_it(void **st
 	}
 }
 
-/* MPA-41: the time that the ULP took to decide is not the peer's */
+/* MPA-41: the ULP's time to decide is not part of the peer's time */
 static void answer_after_a_long_wait_still_goes_out(void **state)
 {
 	struct pair *p = fresh();
@@ -1490,7 +1493,7 @@ static void answer_after_a_long_wait_still_goes_out(void **state)
 	assert_closed(&p->b, IW_E_REJECTED);
 	done(p);
 
-	p = fresh(); /* and the same for the other answer */
+	p = fresh(); /* the same for the other answer */
 	p->a.cfg.mpa.timeout_ns = IW_SEC(100);
 	p->b.cfg.decide_ns = IW_SEC(61);
 	p->b.no_answer = true;
@@ -1533,13 +1536,13 @@ static void time_outs_say_what_did_not_happen(void **state)
 	at = iw_conn_deadline(p->a.conn);
 	assert_int_equal(at, p->now + IW_SEC(30));
 	assert_int_equal(iw_conn_rx_vec(p->a.conn, (struct iw_vec){ buf, 8 }, vec), 1);
-	iw_conn_received(p->a.conn, 0, p->now + 1); /* no octets are no sign of life */
+	iw_conn_received(p->a.conn, 0, p->now + 1); /* zero octets are not progress */
 	assert_int_equal(iw_conn_deadline(p->a.conn), at);
 	assert_true(pair_tick(p));
 	assert_non_null(strstr(end_closed_fault(&p->a)->text, "does not answer an RDMA Read"));
 	done(p);
 
-	/* The first FPDU, before which a responder may not send: closing waits for it. */
+	/* The first FPDU, before which a responder may not send: the close waits for it. */
 	p = up(fresh());
 	post_send(p, &p->b, buf, 8, 1);
 	p->now += IW_SEC(100);
@@ -1554,7 +1557,7 @@ static void time_outs_say_what_did_not_happen(void **state)
 	done(p);
 }
 
-/* RDMAP-39, RDMAP-27: each end reports its own fault, and each Terminate goes out once */
+/* RDMAP-39, RDMAP-27: each end reports its own fault, and each Terminate is sent once */
 static void both_ends_may_fail_at_once(void **state)
 {
 	struct pair *p = up(fresh());
@@ -1566,20 +1569,21 @@ static void both_ends_may_fail_at_once(void **state)
 	post_send(p, &p->a, octets, 0, 1);
 	pair_run(p);
 	post_write(p, &p->a, octets, 100, 0x1234, 0);
-	post_send(p, &p->b, octets, 100, 2); /* for which a has no buffer */
+	post_send(p, &p->b, octets, 100, 2); /* a has no buffer for it */
 	assert_true(pair_step(p));
 	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);
 	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
 	before = p->ab.sent;
 	pair_run(p);
-	assert_int_equal(p->ab.sent - before, 2 + 18 + 4 + 2 + 18 + 4 /* one Terminate, headers */);
+	assert_int_equal(p->ab.sent - before,
+			 2 + 18 + 4 + 2 + 18 + 4 /* only the Terminate: headers */);
 	assert_closed(&p->a, IW_E_DDP_NOBUF);
 	assert_closed(&p->b, IW_E_DDP_STAG);
 	done(p);
 }
 
-/* RDMAP-37, RDMAP-38: what the transport has begun to take is finished, or the peer would take the
- * Terminate for a part of it; then it is the last */
+/* RDMAP-37, RDMAP-38: a partly sent FPDU is completed, otherwise the peer would decode the
+ * Terminate as a part of it; then the Terminate is the last FPDU */
 static void terminate_follows_the_batch_that_is_half_out(void **state)
 {
 	enum { LEN = 60000 };
@@ -1611,7 +1615,7 @@ static void terminate_follows_the_batch_that_is_half_out(void **state)
 	done(p);
 }
 
-/* RDMAP-38: an operation of which the batch had a part ends when the batch has gone, not before */
+/* RDMAP-38: an operation with octets in the batch completes after the batch was sent, not before */
 static void operation_cut_short_by_a_fault_ends_behind_its_batch(void **state)
 {
 	enum { LEN = 600000 };
@@ -1636,7 +1640,7 @@ static void operation_cut_short_by_a_fault_ends_behind_its_batch(void **state)
 	done(p);
 }
 
-/* What the transport is given is what it is told. */
+/* The vectors passed to the transport add up to its byte count. */
 static void assert_tx(const struct iw_tx *tx, size_t bytes, bool eor)
 {
 	size_t i, n = 0;
@@ -1648,9 +1652,9 @@ static void assert_tx(const struct iw_tx *tx, size_t bytes, bool eor)
 	assert_int_equal(tx->eor, eor);
 }
 
-/* MPA-25: where FPDUs are aligned, a batch that the transport took in two parts ends on a segment's
- * end, as a start-up frame does and an FPDU that does not fill its segment; behind whole segments
- * the next batch may follow. Where they are not aligned, nothing is said of segments. */
+/* MPA-25: with aligned FPDUs, a batch that the transport accepted in two parts ends at the end of a
+ * segment. So does a start-up frame, and an FPDU that does not fill its segment. After whole
+ * segments the next batch may follow. Without alignment, no segment end is marked. */
 static void batches_say_where_a_segment_ends(void **state)
 {
 	static uint8_t src[1428 * 3];
@@ -1686,7 +1690,7 @@ static void batches_say_where_a_segment_ends(void **state)
 	}
 }
 
-/* What another connection left in it does not matter. */
+/* Octets of another connection in the buffer do not matter. */
 static void batch_buffer_may_hold_anything(void **state)
 {
 	struct pair *p = up(fresh());
@@ -1706,7 +1710,7 @@ static void batch_buffer_may_hold_anything(void **state)
 	done(p);
 }
 
-/* RDMAP-37: a Terminate is not lost where memory is short for a while */
+/* RDMAP-37: a Terminate is not lost during a temporary shortage of memory */
 static void terminate_waits_for_a_batch_buffer(void **state)
 {
 	struct pair *p = up(fresh());
@@ -1727,7 +1731,7 @@ static void terminate_waits_for_a_batch_buffer(void **state)
 	done(p);
 }
 
-/* The peer went away while the ULP thought about its Request */
+/* The peer disconnected while the ULP was deciding about its Request */
 static void answers_to_a_request_that_has_gone_are_refused(void **state)
 {
 	struct pair *p = fresh();
@@ -1737,9 +1741,9 @@ static void answers_to_a_request_that_has_gone_are_refused(void **state)
 	p->b.no_answer = true;
 	pair_start(p);
 	assert_int_equal(iw_conn_accept(p->b.conn, p->b.rdmap, 1, 1, NULL, 0, p->now, &why),
-			 IW_E_STATE); /* there is none yet */
+			 IW_E_STATE); /* there is no Request yet */
 	pair_run(p);
-	/* What cannot be sent may be decided anew. */
+	/* After an answer that cannot be sent, the ULP may decide again. */
 	assert_int_equal(iw_conn_accept(p->b.conn, p->b.rdmap, 0x4000, 1, NULL, 0, p->now, &why),
 			 IW_E_INVAL);
 	iw_fail(&why, IW_E_OS, "test: reset");
@@ -1750,11 +1754,11 @@ static void answers_to_a_request_that_has_gone_are_refused(void **state)
 			 IW_E_STATE);
 	iw_conn_reject(p->b.conn, NULL, 0, p->now);
 	assert_false(iw_conn_send(p->b.conn, &(struct iw_tx){ 0 }, p->now));
-	assert_int_equal(p->b.nevents, 2); /* the Request, the end */
+	assert_int_equal(p->b.nevents, 2); /* the Request and the end */
 	assert_int_equal(iw_rdmap_state(p->b.rdmap), IW_RDMAP_IDLE);
 	done(p);
 
-	p = fresh(); /* the ULP itself gave it up */
+	p = fresh(); /* the ULP itself aborts it */
 	p->b.no_answer = true;
 	pair_start(p);
 	pair_run(p);
@@ -1779,7 +1783,7 @@ static void close_during_set_up_is_an_abort(void **state)
 	pair_run(p);
 	iw_conn_close(p->a.conn, p->now);
 	iw_conn_close(p->b.conn, p->now);
-	iw_conn_close(p->b.conn, p->now); /* once is enough */
+	iw_conn_close(p->b.conn, p->now); /* the second call has no effect */
 	end_poll(p, &p->a);
 	end_poll(p, &p->b);
 	assert_closed(&p->a, IW_E_CANCELED);
@@ -1788,12 +1792,12 @@ static void close_during_set_up_is_an_abort(void **state)
 	assert_int_equal(p->a.ndone, 1);
 	assert_int_equal(p->a.done[0].status, IW_E_CANCELED);
 	assert_int_equal(iw_conn_deadline(p->a.conn), IW_TIME_NEVER);
-	iw_conn_lost(p->a.conn, &why, p->now); /* which is no reason to try again */
+	iw_conn_lost(p->a.conn, &why, p->now); /* after a close this is no reason to retry */
 	assert_false(iw_conn_retry_rev1(p->a.conn));
 	done(p);
 }
 
-/* The transport may ask before it tries: never a "no" where something would be lost. */
+/* The transport may ask before it sends: the answer is never "no" while something is pending. */
 static void idle_way_out_says_so(void **state)
 {
 	struct pair *p = fresh();
@@ -1801,11 +1805,11 @@ static void idle_way_out_says_so(void **state)
 
 	(void)state;
 	pair_start(p);
-	assert_true(iw_conn_wants_tx(p->a.conn)); /* its Request */
+	assert_true(iw_conn_wants_tx(p->a.conn)); /* the Request */
 	pair_run(p);
 	assert_false(iw_conn_wants_tx(p->a.conn));
 	assert_false(iw_conn_wants_tx(p->b.conn));
-	post_send(p, &p->b, buf, 8, 1); /* it may not go yet, but that is for iw_conn_send to say */
+	post_send(p, &p->b, buf, 8, 1); /* may not be sent yet; iw_conn_send() decides that */
 	assert_true(iw_conn_wants_tx(p->b.conn));
 	p->ab.window = 100;
 	post_write(p, &p->a, buf, 3000, 0, 0);
@@ -1815,12 +1819,12 @@ static void idle_way_out_says_so(void **state)
 	iw_conn_close(p->a.conn, p->now);
 	p->ab.window = 1 << 20;
 	while (iw_conn_state(p->a.conn) == IW_CONN_CLOSING) {
-		assert_true(iw_conn_wants_tx(p->a.conn)); /* the FIN will be due */
+		assert_true(iw_conn_wants_tx(p->a.conn)); /* the FIN is pending */
 		assert_true(pair_step(p));
 	}
 	done(p);
 
-	p = fresh(); /* a responder's Reply, though full operation has begun for it */
+	p = fresh(); /* a responder's Reply, although full operation has begun for it */
 	p->ba.window = 3;
 	p->ba.not_before = UINT64_MAX;
 	pair_start(p);
@@ -1868,7 +1872,7 @@ static void states_have_names(void **state)
 	assert_string_equal(iw_conn_state_name((enum iw_conn_state)i), "unknown");
 }
 
-/* Posts Reads as long as requests of them go out, with nobody to answer them. */
+/* Posts Reads until no more requests are sent; the peer does not answer them. */
 static unsigned reads_under_way(struct pair *p, struct end *e)
 {
 	uint64_t before = iw_conn_counts(e->conn)->tx_fpdus;
@@ -1883,7 +1887,7 @@ static unsigned reads_under_way(struct pair *p, struct end *e)
 	return (unsigned)(iw_conn_counts(e->conn)->tx_fpdus - before);
 }
 
-/* RDMAP-19, RDMAP-36, SEC-12, MPA-47: and the defaults */
+/* RDMAP-19, RDMAP-36, SEC-12, MPA-47: configured values and defaults */
 static void depths_and_times_are_those_configured(void **state)
 {
 	static const struct {
@@ -1903,7 +1907,8 @@ static void depths_and_times_are_those_configured(void **state)
 		p->a.cfg.unnegotiated_reads = p->b.cfg.unnegotiated_reads = cases[i].cfg;
 		p->a.cfg.linger_ns = p->a.cfg.stall_ns = p->b.cfg.decide_ns = cases[i].ns;
 		p->a.cfg.mpa.offer.ird = p->a.cfg.mpa.offer.ord = IW_MPA_IRD_ORD_MAX;
-		p->a.cfg.mpa.offer.peer_to_peer = true; /* or the Request would not be enhanced */
+		p->a.cfg.mpa.offer.peer_to_peer =
+			true; /* otherwise the Request would not be enhanced */
 		p->b.no_answer = true;
 		pair_start(p);
 		assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_SEC(10));
@@ -1928,8 +1933,8 @@ static void depths_and_times_are_those_configured(void **state)
 	}
 }
 
-/* ENH-06: a reset in answer to the Request may mean that it was not understood: the queue pair is
- * kept. Later it means the end. */
+/* ENH-06: a reset that answers the Request may mean that the peer did not understand it: the queue
+ * pair is kept. Later a reset ends it. */
 static void initiator_that_loses_the_connection_may_try_rev_1(void **state)
 {
 	enum { BEFORE, RESET, FIN, LATER, WHEN } when;
@@ -1964,7 +1969,7 @@ static void initiator_that_loses_the_connection_may_try_rev_1(void **state)
 	}
 }
 
-/* RDMAP-27, RDMAP-38: it would only be dropped; each of its operations ends at once */
+/* RDMAP-27, RDMAP-38: the peer would only drop it; each operation in it ends at once */
 static void nothing_of_a_batch_goes_out_behind_the_peers_terminate(void **state)
 {
 	static uint8_t src[60000];
@@ -1991,7 +1996,8 @@ static void nothing_of_a_batch_goes_out_behind_the_peers_terminate(void **state)
 	done(p);
 }
 
-/* MPA-55: RDMA Consortium peers: markers and CRC both ways, versions 0, whatever was asked for */
+/* MPA-55: RDMA Consortium peers: markers and CRC in both directions, and versions 0, whatever was
+ * requested */
 static void rdmac_peers_are_served_when_permitted(void **state)
 {
 	struct pair *p = fresh();
@@ -2011,7 +2017,7 @@ static void rdmac_peers_are_served_when_permitted(void **state)
 	pair_start(p);
 	pair_run(p);
 	assert_closed(&p->b, IW_E_MPA_FRAME);
-	assert_int_equal(p->ba.sent, 20); /* a last Reply that says so (RFC 5044 C.2.1) */
+	assert_int_equal(p->ba.sent, 20); /* a final Reply that rejects (RFC 5044 C.2.1) */
 	assert_false(p->b.events[p->b.nevents - 1].abort);
 	assert_closed(&p->a, IW_E_MPA_FRAME);
 	assert_non_null(strstr(end_closed_fault(&p->a)->text, "expected Rev 0 (profile rdmac)"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The quirk siw-first-fpdu: when an initiator sends RDMA Writes of no octets, and when not. */
+/* The quirk siw-first-fpdu: when an initiator sends zero-length RDMA Writes, and when not. */
 #include "conn/conn.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void take_time(struct pair *p, uint64_t ns)
 	}
 }
 
-/* Connected, with receives on both sides; `form` of RTR, or none. */
+/* A connected pair, with receives on both sides; @form of RTR, or none. */
 static struct pair *up(struct iw_conn_nudge nudge, uint8_t form)
 {
 	static uint8_t room[2][4][128];
@@ -71,7 +71,7 @@ static unsigned nudges(const struct end *e)
 	return (unsigned)iw_conn_counts(e->conn)->nudges;
 }
 
-/* RDMAP-12, DDP-57: of no octets, to an STag that nobody registered, seen by no program */
+/* RDMAP-12, DDP-57: zero-length, to an STag that is not registered, invisible to the ULP */
 static void silence_is_answered_by_empty_writes_ever_more_seldom(void **state)
 {
 	struct pair *p = up(silent, IW_RTR_NONE);
@@ -95,7 +95,7 @@ static void silence_is_answered_by_empty_writes_ever_more_seldom(void **state)
 	assert_int_equal(p->a.ndone, 1);
 	assert_null(end_closed_fault(&p->a));
 	assert_null(end_closed_fault(&p->b));
-	/* Everything works on. */
+	/* The connection continues to work. */
 	post(p, &p->b);
 	assert_int_equal(p->a.ndone, 2);
 	done(p);
@@ -118,7 +118,7 @@ static void whoever_answers_is_awake(void **state)
 
 static void what_came_by_itself_is_no_answer(void **state)
 {
-	/* An RDMA Write of no octets; siw does not wait for the initiator's first FPDU. */
+	/* A zero-length RDMA Write; siw does not wait for the initiator's first FPDU. */
 	static const uint8_t early[20] = { 0x00, 0x0e, 0xc1, 0x40 };
 	struct pair *p = up(silent, IW_RTR_NONE);
 
@@ -132,7 +132,7 @@ static void what_came_by_itself_is_no_answer(void **state)
 	done(p);
 
 	p = up(silent, IW_RTR_SEND);
-	/* The RTR was the first FPDU; the peer speaks, and so hears. */
+	/* The RTR was the first FPDU; the peer sends, so it has received the RTR. */
 	post(p, &p->b);
 	take_time(p, IW_SEC(60));
 	assert_int_equal(nudges(&p->a), 0);
@@ -145,7 +145,7 @@ static void what_came_by_itself_is_no_answer(void **state)
 	done(p);
 }
 
-/* ENH-16: an RTR may be what was lost */
+/* ENH-16: the RTR may have been lost */
 static void rtr_that_is_not_answered_is_followed_by_a_nudge(void **state)
 {
 	struct pair *p = up(silent, IW_RTR_WRITE);
@@ -155,7 +155,7 @@ static void rtr_that_is_not_answered_is_followed_by_a_nudge(void **state)
 	assert_int_equal(nudges(&p->a), 1);
 	assert_int_equal(iw_conn_counts(p->b.conn)->rx_fpdus, 2);
 	done(p);
-	p = up(silent, IW_RTR_READ); /* has an answer */
+	p = up(silent, IW_RTR_READ); /* the Read was answered */
 	take_time(p, IW_SEC(60));
 	assert_int_equal(nudges(&p->a), 0);
 	done(p);
@@ -191,7 +191,7 @@ static void only_who_may_need_it_is_nudged(void **state)
 	assert_int_equal(nudges(&p->b), 0);
 	done(p);
 
-	/* A peer that has told of itself. */
+	/* A peer that has sent something. */
 	p = malloc(sizeof(*p));
 	assert_non_null(p);
 	pair_init(p, 42);

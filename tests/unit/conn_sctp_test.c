@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A connection over a DDP stream session: what is other than over TCP. */
+/* A connection over a DDP stream session: the differences from TCP. */
 #include "conn/conn.h"
 
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static void session_is_set_up_used_and_closed(void **state)
 	pair_run(p);
 	assert_int_equal(p->b.done[0].len, sizeof(in));
 	assert_true(pattern_is(in, sizeof(in), 1, 0));
-	/* Its octets were copied: the operation is done when SCTP has taken them. */
+	/* The octets were copied: the operation is complete when SCTP has accepted them. */
 	assert_int_equal(p->a.done[0].cookie, 3);
 	assert_int_equal(iw_conn_counts(p->a.conn)->tx_fpdus, 3);
 	assert_int_equal(iw_conn_counts(p->b.conn)->rx_fpdus, 3);
@@ -91,7 +91,7 @@ static void session_is_set_up_used_and_closed(void **state)
 	pair_free(p);
 }
 
-/* SCTP-77: the peer's Terminate is answered when we have said what we had to say */
+/* SCTP-77: the peer's Terminate is answered after this end has sent all pending output */
 static void other_side_may_go_on_behind_the_peers_terminate(void **state)
 {
 	struct pair *p = open_pair();
@@ -112,7 +112,7 @@ static void other_side_may_go_on_behind_the_peers_terminate(void **state)
 	pair_free(p);
 }
 
-/* SCTP-47: a session sends on the stream that has its number */
+/* SCTP-47: a session sends on the stream with its number */
 static void second_session_of_an_association_sends_on_its_own_stream(void **state)
 {
 	struct iw_dss_segment in;
@@ -188,7 +188,7 @@ static void rejection_brings_its_private_data(void **state)
 	pair_free(p);
 }
 
-/* A peer that knows RFC 5043 alone answers an Enhanced Initiate with Terminate. */
+/* A peer that supports only RFC 5043 answers an Enhanced Initiate with Terminate. */
 static void refusal_of_the_layer_allows_another_try_without_enhancement(void **state)
 {
 	struct iw_dss_segment in;
@@ -229,7 +229,7 @@ static void refusal_of_a_plain_initiate_is_final(void **state)
 	pair_free(p);
 }
 
-/* SCTP-26, SCTP-74: RDMAP's Terminate is a segment; the session's follows */
+/* SCTP-26, SCTP-74: RDMAP's Terminate is a segment; the session's Terminate follows */
 static void fault_is_told_by_a_segment_and_then_the_session_ends(void **state)
 {
 	struct pair *p = open_pair();
@@ -257,7 +257,7 @@ static void fault_is_told_by_a_segment_and_then_the_session_ends(void **state)
 	pair_free(p);
 }
 
-/* SCTP-72, SCTP-73: the association goes down: everybody is told, nobody says anything */
+/* SCTP-72, SCTP-73: the association fails: all sessions are notified, and nothing is sent */
 static void lost_association_ends_the_connection_without_a_word(void **state)
 {
 	struct pair *p = open_pair();
@@ -305,14 +305,14 @@ static void initiator_waits_ten_seconds_for_an_answer(void **state)
 	assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_SEC(10));
 	assert_true(pair_tick(p));
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_TIMEOUT);
-	/* The peer's ULP learns that nobody waits any more. */
+	/* The peer's ULP learns that the initiator has given up. */
 	pair_run(p);
 	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_CLOSED);
 	assert_int_equal(iw_sctpmap_sessions(p->a.assoc), 0);
 	pair_free(p);
 }
 
-/* What SCTP does not acknowledge is no progress. */
+/* Without acknowledgements by SCTP there is no progress. */
 static void silence_of_the_association_is_a_stall(void **state)
 {
 	struct pair *p = open_pair();
@@ -328,7 +328,8 @@ static void silence_of_the_association_is_a_stall(void **state)
 	pair_free(p);
 }
 
-/* A segment that was cut and not taken is the same one the next time, and leaves no gap when dropped. */
+/* A segment that was built but not accepted is built again the same way, and leaves no gap if it is
+ * dropped. */
 static void message_stays_until_it_is_taken(void **state)
 {
 	struct pair *p = open_pair();
@@ -352,7 +353,7 @@ static void message_stays_until_it_is_taken(void **state)
 	pair_free(p);
 }
 
-/* RFC 5040 5.5: what a message that may still go refers to is not given back to its poster. */
+/* RFC 5040 5.5: memory that a pending message borrows is not returned to its owner. */
 static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(void **state)
 {
 	struct iw_dss_segment in;
@@ -364,7 +365,7 @@ static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(v
 	(void)state;
 	post_send(p, &p->a, out, sizeof(out), 1);
 	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
-	/* A Send of the peer's for which there is no buffer. */
+	/* The peer sends a Send for which there is no buffer. */
 	iw_put_be16(seg, 1);
 	assert_true(iw_wire_ddp_encode(seg + IW_SCTP_SSN_LEN, IW_DDP_UNTAGGED_LEN, &h) > 0);
 	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_SEGMENT, seg, sizeof(seg), &in);
@@ -377,7 +378,8 @@ static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(v
 	pair_free(p);
 }
 
-/* What the association refers to until it is acknowledged completes then, and all that is behind it. */
+/* Memory that the association borrows is returned when SCTP acknowledges it; then that operation
+ * and all later ones complete. */
 static void operation_whose_memory_is_kept_completes_with_its_acknowledgement(void **state)
 {
 	struct pair *p = open_pair();
@@ -403,7 +405,8 @@ static void operation_whose_memory_is_kept_completes_with_its_acknowledgement(vo
 	pair_free(p);
 }
 
-/* SCTP-56, SCTP-57, SCTP-60: the first of 200 segments comes last, and they are still one message */
+/* SCTP-56, SCTP-57, SCTP-60: the first of 200 segments arrives last, and they still form one
+ * message */
 static void segments_far_ahead_are_placed_and_wait_for_the_first(void **state)
 {
 	enum { N = 200, LEN = N * (1450 - IW_DDP_UNTAGGED_LEN), FIRST = 50 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* iproute2's ip, for tests that make networks of their own: IP("link", "set", "lo", "up") is its exit status, or -1. */
+/* iproute2's ip, for tests that create their own networks. IP("link", "set", "lo", "up") returns
+ * its exit status, or -1. */
 #ifndef TESTS_UNIT_IP_COMMAND_H
 #define TESTS_UNIT_IP_COMMAND_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The port of kernel SCTP with a simulated kernel: SCTP socket calls are intercepted, and each association has a script of the results of
- * recvmsg. So messages can arrive in parts, with notifications and other associations in between, as under memory pressure.
+ * The port of kernel SCTP with a simulated kernel: SCTP socket calls are intercepted, and each
+ * association has a script of the results of recvmsg. So messages can arrive in parts, with
+ * notifications and other associations in between, as under memory pressure.
  */
 #include "llp/port.h"
 
@@ -36,12 +37,13 @@ struct step {
 	bool ordered;
 };
 
-/* A socket of the code under test, and its other end, where an octet makes it readable. */
+/* A socket of the code under test, and its other end, which makes it readable by writing an
+ * octet. */
 static struct played {
 	int fd, far;
 	struct step step[STEPS];
 	unsigned n, at;
-	bool lingers_not; /* closing it is an ABORT */
+	bool lingers_not; /* closing it sends an ABORT */
 	bool closed, aborted;
 } played[1 + ASSOCS];
 static unsigned accepted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The TCP transport over loopback: addresses, octets, ends, and the words of its failures; the list
+ * The TCP transport over loopback: addresses, octets, ends, and the texts of its errors; the list
  * of transports.
  */
 #include "llp/stream.h"
@@ -48,7 +48,7 @@ static struct iw_stream *listen_on(const char *host, uint16_t port, uint32_t snd
 	return l;
 }
 
-/* Drives a connect to its end: 0 or the error. */
+/* Drives a connect to its end; returns 0 or the error. */
 static int finish(struct iw_stream *l, struct iw_fault *why)
 {
 	int err;
@@ -126,7 +126,7 @@ static void five_transports_are_listed_and_four_of_them_are_ports(void **state)
 		}
 		assert_string_equal(iw_port_find(expected[i])->name, expected[i]);
 		assert_null(ops);
-		/* Whether it can run is the machine's affair; that it says so, ours. */
+		/* Availability depends on the machine; the transport must report it. */
 		if (iw_llp_available(expected[i], &why) != 0)
 			assert_string_not_equal(why.text, "");
 	}
@@ -255,7 +255,7 @@ static void small_send_buffer_takes_less_then_says_again(void **state)
 		sum += n;
 	}
 	assert_int_equal(n, IW_E_AGAIN);
-	/* And all of that arrives. */
+	/* All of it arrives. */
 	while (sum > 0) {
 		n = get(p.b, octets, LEN, NULL);
 		assert_true(n > 0);
@@ -279,7 +279,7 @@ static void shutdown_ends_one_direction(void **state)
 	close_pair(&p);
 }
 
-/* RDMAP-37: what was sent last, a Terminate for one, is not destroyed by a reset */
+/* RDMAP-37: the last octets sent, for example a Terminate, are not destroyed by a reset */
 static void orderly_close_with_unread_input_loses_nothing_sent(void **state)
 {
 	char buf[16];
@@ -313,14 +313,14 @@ static void abort_resets_and_the_peer_reads_why(void **state)
 	assert_int_equal(why.os_errno, ECONNRESET);
 	assert_non_null(strstr(why.text, "receive from 127.0.0.1:"));
 	assert_non_null(strstr(why.text, "connection reset by peer"));
-	/* And no signal: */
+	/* No signal is raised: */
 	assert_int_equal(put(p.b, "x", 1, &why), IW_E_CLOSED);
 	assert_int_equal(why.os_errno, EPIPE);
 	assert_non_null(strstr(why.text, "send to 127.0.0.1:"));
 	close_pair(&p);
 }
 
-/* A port of the loopback that nobody listens on. */
+/* Returns a port of the loopback without a listener. */
 static uint16_t free_port(void)
 {
 	struct iw_stream *l = listen_on("127.0.0.1", 0, 0);
@@ -349,7 +349,8 @@ static void refused_connect_names_the_peer(void **state)
 	assert_non_null(strstr(why.text, "connection refused"));
 }
 
-/* No host is 127.0.0.1, then ::1: with a listener on the second alone the first is refused. */
+/* An empty host means 127.0.0.1, then ::1: with a listener on ::1 alone, the first connection is
+ * refused. */
 static void next_address_is_tried_when_one_is_refused(void **state)
 {
 	struct iw_llp_cfg cfg = { 0 };
@@ -384,7 +385,7 @@ static void attempt_can_be_given_up_for_the_next_address(void **state)
 		print_message("# needs ipv6: this kernel has none\n");
 		skip();
 	}
-	/* A listener whose queue is full answers nothing. */
+	/* A listener with a full queue does not answer. */
 	assert_int_equal(iw_addr_parse(&at, "127.0.0.1", 0), 0);
 	assert_int_equal(iw_tcp_listen(&fill[0], &at, 0, &(struct iw_sock_cfg){ 0 }, &why), 0);
 	assert_int_equal(iw_sock_local(fill[0], &at), 0);
@@ -476,7 +477,7 @@ static void busy_port_cannot_be_listened_on(void **state)
 	tcp()->close(gate, true);
 }
 
-/* No host is 127.0.0.1 and ::1: the second is no way out when somebody has the first. */
+/* An empty host means 127.0.0.1 and ::1: if 127.0.0.1 is in use, ::1 must not be used instead. */
 static void busy_port_is_not_listened_on_at_another_address(void **state)
 {
 	struct iw_stream *gate = listen_on("127.0.0.1", 0, 0);
@@ -502,7 +503,7 @@ static void refresh_reads_the_emss_again(void **state)
 	open_pair(&p, "127.0.0.1");
 	emss = p.a->emss;
 	assert_true(emss > 1);
-	p.a->emss = 1; /* as if it had been that */
+	p.a->emss = 1; /* as if the connect had failed with it */
 	tcp()->refresh(p.a);
 	assert_int_equal(p.a->emss, emss);
 	close_pair(&p);

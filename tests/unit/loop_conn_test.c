@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The loop over a transport made of two joined sockets, which does what a test tells it: takes
- * less, runs out of memory, fails, never connects.
+ * The loop over a transport of two joined sockets that a test controls: it accepts fewer octets,
+ * runs out of memory, fails, or never connects.
  */
 #include "loop/loop.h"
 
@@ -27,15 +27,16 @@
 
 struct fake {
 	struct iw_stream llp;
-	size_t take_at_most;  /* a send takes no more; 0: no limit */
-	bool again_next_time; /* every other send finds the socket full */
-	unsigned nomem;       /* so many sends find no memory */
+	size_t take_at_most;  /* a send accepts at most this many; 0: no limit */
+	bool again_next_time; /* every second send finds the socket full */
+	unsigned nomem;       /* this many sends fail for lack of memory */
 	bool send_fails;
-	bool full;                /* a send takes nothing */
-	uint64_t unacked, drains; /* octets not acknowledged; so many fewer at each look */
-	bool flood;               /* a receive always fills what it is given */
+	bool full; /* a send accepts nothing */
+	/* octets not acknowledged; reduced by the second number at each query */
+	uint64_t unacked, drains;
+	bool flood; /* a receive always fills the whole buffer */
 	unsigned sends, recvs, tries;
-	int next_fd; /* of the next attempt to connect; -1: it fails */
+	int next_fd; /* of the next connect; -1: it fails */
 	bool connects, next_connects;
 	bool holding;
 	unsigned holds, sends_held;
@@ -415,7 +416,7 @@ static void transport_that_takes_little_gets_it_all_in_the_end(void **state)
 	free(dst);
 }
 
-/* MPA-25: what is cut off for lack of room must not become a short segment */
+/* MPA-25: FPDUs that are cut off for lack of space must not become a short segment */
 static void short_segments_are_held_while_much_is_to_be_sent(void **state)
 {
 	const size_t len = 1000000;
@@ -431,7 +432,7 @@ static void short_segments_are_held_while_much_is_to_be_sent(void **state)
 	a.fake->sends = 0;
 	write_to(&a, region(dst, len), src, len);
 	until(a.completed == 2 && memcmp(src, dst, len) == 0);
-	assert_int_equal(a.fake->holds, 2); /* on and off */
+	assert_int_equal(a.fake->holds, 2); /* corking is switched on and off */
 	assert_false(a.fake->holding);
 	assert_int_equal(a.fake->sends_held, a.fake->sends);
 	free(src);
@@ -455,7 +456,8 @@ static void transport_without_memory_is_left_alone_for_a_while(void **state)
 	assert_false(a.closed);
 }
 
-/* A large buffer stays full for a long time on a slow line, although the peer takes octets all the time. */
+/* A large buffer stays full for a long time on a slow link, although the peer reads all the
+ * time. */
 static void full_socket_whose_octets_are_acknowledged_has_not_stalled(void **state)
 {
 	unsigned char dst[4] = { 0 };
@@ -476,14 +478,14 @@ static void full_socket_whose_octets_are_acknowledged_has_not_stalled(void **sta
 	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
 }
 
-/* RDMAP-39, RDMAP-37: the reason is what the peer said, not that the socket failed */
+/* RDMAP-39, RDMAP-37: the reported reason is the peer's Terminate, not the failure of the socket */
 static void terminate_that_lies_in_a_broken_socket_is_read(void **state)
 {
 	(void)state;
 	establish();
 	write_to(&a, 0xbad0bad0, "x", 1);
 	until(b.fault.err || iw_conn_state(b.conn) == IW_CONN_FIN_SENT || b.closed);
-	/* a has not looked yet. Its next send fails. */
+	/* a has not read it yet. Its next send fails. */
 	assert_false(a.closed);
 	a.fake->send_fails = true;
 	write_to(&a, 0xbad0bad0, "y", 1);
@@ -499,7 +501,7 @@ static void broken_socket_with_nothing_to_read_says_how_it_broke(void **state)
 	a.fake->send_fails = true;
 	write_to(&a, 1, "x", 1);
 	turn(IW_MSEC(1));
-	/* Nothing tells but the end of the stream. */
+	/* Only the end of the stream shows it. */
 	shutdown(b.fake->llp.fd, SHUT_RDWR);
 	until(a.closed);
 	assert_int_equal(a.fault.err, IW_E_CLOSED);
@@ -508,8 +510,8 @@ static void broken_socket_with_nothing_to_read_says_how_it_broke(void **state)
 }
 
 /*
- * A hang-up is reported whatever one waits for: while nothing may be read it must not become a busy
- * loop.
+ * A hang-up is reported whatever events are requested. While nothing may be read, it must not cause
+ * a busy loop.
  */
 static void hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop(void **state)
 {
@@ -526,7 +528,7 @@ static void hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop(void **state)
 	side_open(&b, 2);
 	side_link(&a, fd[0], true, false);
 	side_link(&b, fd[1], false, false);
-	/* Up to the decision, which is not taken. */
+	/* Up to the ULP's decision, which is not made. */
 	for (bool asked = false; !asked;) {
 		iw_loop_flush(loop);
 		assert_true(iw_loop_wait(loop, iw_os_now() + IW_MSEC(5), NULL) >= 0);
@@ -585,7 +587,7 @@ static void no_address_that_answers_is_a_time_out(void **state)
 	close(second[1]);
 }
 
-/* One link whose octets never end has its budget, and the others their turn. */
+/* A connection with endless input has a budget; the others get their turn. */
 static void flooded_link_does_not_hold_the_others(void **state)
 {
 	struct side c = { 0 }, d = { 0 };
@@ -600,12 +602,12 @@ static void flooded_link_does_not_hold_the_others(void **state)
 	side_link(&c, fd[0], true, false);
 	side_link(&d, fd[1], false, false);
 	until(c.established && d.established);
-	/* d refuses a Write and drains what still comes, and that never ends. */
+	/* d refuses a Write and drains its input, which never ends. */
 	write_to(&c, 0xbad0bad0, "x", 1);
 	until(iw_conn_state(d.conn) == IW_CONN_FIN_SENT);
 	d.fake->flood = true;
 	d.fake->recvs = 0;
-	assert_int_equal(write(fd[0], "x", 1), 1); /* what is never read keeps it readable */
+	assert_int_equal(write(fd[0], "x", 1), 1); /* unread octets keep it readable */
 	write_to(&a, region(dst, sizeof(dst)), "abc", 4);
 	for (int i = 0; i < 50 && memcmp(dst, "abc", 4) != 0; i++) {
 		unsigned before = d.fake->recvs;
@@ -690,7 +692,7 @@ static void lack_of_memory_leaves_nothing_behind(void **state)
 			break;
 		}
 		assert_int_equal(err, IW_E_NOMEM);
-		assert_true(closed); /* given, and taken care of */
+		assert_true(closed); /* the loop owned the descriptor and closed it */
 		assert_int_equal(mem.blocks, blocks);
 	}
 	assert_true(n > 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Loans of a loop: each has its name, is given back once, and when the loop goes at the latest. */
+/* Loans of a loop: each has a name and is returned once, at the latest when the loop is freed. */
 #include "loop/loop.h"
 
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void a_loan_is_given_back_once(void **state)
 	assert_int_equal(returned[0], 1);
 	assert_int_equal(iw_loop_loan_return(loop, first, &why), IW_E_INVAL);
 	assert_non_null(strstr(why.text, "already returned"));
-	/* Nor does it give back the one that has its place. */
+	/* A stale name does not return the loan that now uses its slot. */
 	second = lend(1);
 	assert_true(second != first);
 	assert_int_equal(iw_loop_loan_return(loop, first, &why), IW_E_INVAL);
@@ -89,7 +89,7 @@ static void what_is_no_loan_is_refused(void **state)
 	assert_int_equal(returned[0], 0);
 }
 
-/* Those of a port that is gone are still out; others that come have their slots. */
+/* Loans of a freed port are still outstanding; new ones use other slots. */
 static void loans_outlive_their_port_and_end_with_the_loop(void **state)
 {
 	uint64_t a, b, c;

@@ -22,15 +22,16 @@
 
 struct fake {
 	struct iw_port port;
-	struct iw_assoc assoc; /* of connect */
+	struct iw_assoc assoc; /* created by connect */
 	bool asked;            /* its shutdown was requested */
 	bool down;             /* its end is not reported yet */
-	/* The peer confirms when the shutdown of this one was requested. NULL: the peer is unreachable. */
+	/* The peer confirms after the shutdown of this association was requested. NULL: the peer is
+	 * unreachable. */
 	const struct fake *waits_for;
-	int peer; /* what is written there arrives */
+	int peer; /* octets written there arrive at the port */
 	unsigned inputs, waits, outputs;
 	bool full;      /* the port must become writable first */
-	bool interrupt; /* a signal ends the next wait in the port */
+	bool interrupt; /* a signal interrupts the next wait in the port */
 	unsigned sent;
 };
 
@@ -141,7 +142,7 @@ static void fake_release(struct iw_assoc *a)
 	a->port = NULL;
 }
 
-/* Its peer confirms only when the shutdown of another association has begun too. */
+/* The peer confirms only after the shutdown of another association has begun too. */
 static void parting_timeout(struct iw_port *p, uint64_t now)
 {
 	struct fake *f = fake_of(p);
@@ -198,8 +199,8 @@ static const struct iw_port_ops ops = {
 };
 
 /*
- * A listener's port: an association that comes up, and messages on its stream 0, each with what
- * arrives at the port.
+ * A listener's port: an association comes up, and messages arrive on its stream 0, each after an
+ * octet at the port.
  */
 enum { COMING = 8 };
 static struct {
@@ -315,7 +316,7 @@ static int arrive(struct fake *f)
 	return iw_loop_wait(loop, iw_os_now() + IW_SEC(1), NULL);
 }
 
-/* Everything else is looked at each ms, so on a slow machine epoll has its turn in between. */
+/* Everything else is polled each ms, so on a slow machine epoll is polled in between. */
 static void until_it_waits_there(struct fake *f)
 {
 	unsigned before = f->waits;
@@ -422,14 +423,15 @@ static void nothing_arriving_ends_the_wait_when_it_should_end(void **state)
 	until = iw_os_now() + IW_MSEC(50);
 	while (iw_os_now() < until)
 		assert_int_equal(iw_loop_wait(loop, until, NULL), 0);
-	/* And it is watched again. */
+	/* The port is watched again. */
 	inputs = f.inputs;
 	while (f.inputs == inputs)
 		assert_int_equal(arrive(&f), 0);
 	stop(&f, g);
 }
 
-/* A wait in the port would report the wake descriptor up to 20 ms late, to a program whose threads wake it for each message. */
+/* A wait in the port would report the wake descriptor up to 20 ms late to a program whose threads
+ * wake it for each message. */
 static void a_program_that_is_woken_often_does_not_wait_in_a_port(void **state)
 {
 	struct fake f;
@@ -485,7 +487,8 @@ static void the_end_of_all_associations_begins_at_once(void **state)
 	struct fake f[4] = { { .peer = -1 } };
 
 	(void)state;
-	/* The first port's peer confirms only when the last port has begun too. */
+	/* The peer of the first port confirms only after the shutdown of the last port has begun
+	 * too. */
 	for (size_t i = 0; i < IW_ARRAY_LEN(f); i++)
 		connect_by(&f[i], &f[IW_ARRAY_LEN(f) - 1 - i]);
 	assert_true(free_loop(f, IW_ARRAY_LEN(f)) < IW_SEC(2));
@@ -639,7 +642,7 @@ static size_t count(const bool *what)
 	return n;
 }
 
-/* n more associations come up. */
+/* Brings n more associations up. */
 static void come(size_t n)
 {
 	crowd.n += n;
@@ -690,7 +693,7 @@ static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
 	come(IW_UNUSED_PER_ADDR);
 	assert_int_equal(count(crowd.aborted), 0);
 	come(20);
-	/* The first ten; those of the other address do not count. */
+	/* The first ten: associations of the other address have limits of their own. */
 	assert_int_equal(count(crowd.aborted), 10);
 	for (size_t i = 0; i < 10; i++)
 		assert_true(crowd.aborted[i] && crowd.gone[i]);
@@ -701,7 +704,7 @@ static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
 	close(crowd.f.peer);
 }
 
-/* Of a transport that needs a descriptor for each association. */
+/* The transport needs a descriptor for each association. */
 static void a_port_can_keep_fewer_than_the_general_limit(void **state)
 {
 	struct iw_loop_listener *g = listen_for_crowd_of(12, IW_SEC(60));
@@ -712,7 +715,7 @@ static void a_port_can_keep_fewer_than_the_general_limit(void **state)
 		crowd.assoc[i].peer_ip[15] = (uint8_t)(i / 2);
 	come(20);
 	assert_int_equal(count(crowd.aborted), 8);
-	/* One address may have a quarter, and cannot evict all others. */
+	/* One address may have a quarter of the limit, and cannot evict all others. */
 	for (size_t i = 20; i < 40; i++)
 		crowd.assoc[i].peer_ip[15] = 100;
 	come(20);
@@ -724,7 +727,7 @@ static void a_port_can_keep_fewer_than_the_general_limit(void **state)
 	close(crowd.f.peer);
 }
 
-/* SEC-29: fragments fill memory, and no message arrives */
+/* SEC-29: fragments use memory although no message is complete */
 static void memory_that_grows_without_messages_is_limited(void **state)
 {
 	struct iw_loop_listener *g = listen_for_crowd_of(0, IW_SEC(60));
@@ -740,7 +743,7 @@ static void memory_that_grows_without_messages_is_limited(void **state)
 	}
 	assert_int_equal(count(crowd.aborted), 7);
 	assert_non_null(strstr(crowd.reason, "too much memory"));
-	/* A smaller limit is in force at the next reading. */
+	/* A smaller limit takes effect the next time the loop checks the memory. */
 	iw_loop_listener_limit_unused(g, 4 * crowd.memory + 4 * 4096);
 	until = iw_os_now() + IW_SEC(10);
 	while (count(crowd.aborted) == 7 && iw_os_now() < until) {
@@ -785,8 +788,8 @@ static void a_peer_that_ignores_shutdown_is_aborted(void **state)
 }
 
 /*
- * SEC-29: the connection is gone, but its session is not over, because the peer does not terminate
- * it.
+ * SEC-29: the connection has ended, but its session is not over, because the peer does not
+ * terminate it.
  */
 static void an_initiator_aborts_if_its_session_does_not_end(void **state)
 {
@@ -811,7 +814,7 @@ static void an_initiator_aborts_if_its_session_does_not_end(void **state)
 	close(crowd.f.peer);
 }
 
-/* The loop reports what the association keeps once a turn, and only changes of it. */
+/* The loop reports the association's memory once per turn, and only if it has changed. */
 static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **state)
 {
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1 };

@@ -54,7 +54,7 @@ static void *counted_alloc(void *ctx, size_t size)
 	t->calls++;
 	if (t->fail_at != 0 && --t->fail_at == 0)
 		return NULL;
-	/* The size lies in front, aligned as malloc does. */
+	/* The size precedes the block, which is aligned as malloc does. */
 	p = calloc(1, ALIGN + size);
 	CHECK(p != NULL);
 	memcpy(p, &size, sizeof(size));
@@ -208,7 +208,7 @@ static struct end *other(struct pair *p, const struct end *e)
 	return e == &p->a ? &p->b : &p->a;
 }
 
-/* What has arrived at e is acknowledged. */
+/* Acknowledges all messages that have arrived at e. */
 static void acknowledge(struct pair *p, struct end *e)
 {
 	struct end *from = other(p, e);
@@ -235,7 +235,7 @@ static bool end_send_msgs(struct pair *p, struct end *e)
 		if (rng_below(&p->rng, 4) == 0)
 			break;
 	}
-	/* The last segment may have been the reason for the session's Terminate. */
+	/* The last segment may have allowed the session's Terminate. */
 	if (!p->cut)
 		moved |= iw_conn_next_msg(e->conn, p->now) != NULL && e->out->len == 0;
 	moved |= send_control(e);
@@ -263,7 +263,7 @@ static bool end_receive_msg(struct pair *p, struct end *e)
 		CHECK(s == iw_conn_session(e->conn));
 		iw_conn_arrived(e->conn, &seg, NULL, p->now);
 	}
-	free(m.data); /* it was lent: nothing may be kept of it */
+	free(m.data); /* the loan has ended: no pointer into it may be left */
 	end_poll(p, e);
 	return true;
 }
@@ -290,7 +290,7 @@ static void pair_start_sctp(struct pair *p)
 	end_poll(p, &p->b);
 }
 
-/* --- association of two engines: what lib/loop and lib/llp do with one --- */
+/* --- association of two engines: does what lib/loop and lib/llp do --- */
 
 static bool give(struct end *e, const struct iw_conn_msg *m, bool keep)
 {
@@ -424,7 +424,7 @@ static void carrier_init(struct end *e, struct net_end *carrier)
 	carrier->user = e;
 }
 
-/* The link turns bad when the Initiate has arrived. */
+/* The link becomes bad when the Initiate has arrived. */
 static void pair_start_engines(struct pair *p)
 {
 	struct net *n = p->net;
@@ -457,7 +457,7 @@ static bool all_acked(const struct end *e)
 	return f.acked == e->given;
 }
 
-/* Heartbeats would go on for ever: when everything is acknowledged, nothing moves. */
+/* Heartbeats never end, so nothing moves any more once everything is acknowledged. */
 static bool engines_step(struct pair *p)
 {
 	bool moved;
@@ -471,7 +471,7 @@ static bool engines_step(struct pair *p)
 	return moved;
 }
 
-/* The connection has ended: its operations complete now, and their memory is their owner's. */
+/* The connection has ended: its operations complete now, and their memory returns to its owner. */
 static void give_back(struct end *e)
 {
 	e->lent = false;
@@ -501,7 +501,7 @@ static void end_free(struct end *e)
 	iw_stag_table_free(e->stags);
 	iw_pool_fini(&e->spill);
 	iw_pool_fini(&e->txbufs);
-	CHECK(e->mem.live == 0); /* nothing is left behind */
+	CHECK(e->mem.live == 0); /* nothing is left allocated */
 }
 
 static void wire_free(struct wire *w)
@@ -522,7 +522,8 @@ void pair_free(struct pair *p)
 	wire_free(&p->ba);
 }
 
-/* Octets leave at the front: they are moved down only when as many again have left. */
+/* Octets are removed at the front. The rest is moved down only when as many octets have been
+ * removed as are left. */
 static void wire_put(struct wire *w, const void *octets, size_t len)
 {
 	if (w->off > w->len) {

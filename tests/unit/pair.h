@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two engines joined in memory, by a stream, by an association whose messages arrive in any order, or by two SCTP
- * engines with a bad link between them: what the unit tests of conn and the simulator share. Time is a variable; chunk sizes, delays,
- * orders and cuts come from one seed.
+ * Two engines joined in memory: by a stream, by an association whose messages arrive in any order,
+ * or by two SCTP engines with a bad link between them. The unit tests of conn and the simulator
+ * share this file. Time is a variable; chunk sizes, delays, orders and cuts come from one seed.
  */
 #ifndef TESTS_UNIT_PAIR_H
 #define TESTS_UNIT_PAIR_H
@@ -15,12 +15,12 @@
 #include "rng.h"
 #include "util/heap.h"
 
-/* Octet i of pattern number id. */
+/* Returns octet i of pattern number id. */
 uint8_t pattern_octet(uint32_t id, uint64_t i);
 void pattern_fill(void *buf, size_t len, uint32_t id, uint64_t from);
 bool pattern_is(const void *buf, size_t len, uint32_t id, uint64_t from);
 
-/* malloc with a count, with a failure of the n-th call; frees are of the size allocated. */
+/* A malloc that counts, fails the n-th call, and checks that frees have the allocated size. */
 struct test_mem {
 	struct iw_mem mem;
 	size_t calls, live, fail_at; /* fail_at: 1 is the next call; 0: never */
@@ -38,17 +38,18 @@ struct wire_msg {
 /* One direction of a TCP connection, or of an association. */
 struct wire {
 	uint8_t *buf;
-	size_t off, len, cap; /* octets on their way */
-	size_t window;        /* most octets on their way: beyond, the sender gets a short write */
-	bool fin;             /* the sender shut its side */
+	size_t off, len, cap; /* octets in flight */
+	/* octets in flight, at most: above this, a write of the sender is short */
+	size_t window;
+	bool fin; /* the sender has shut its side down */
 	bool fin_seen;
-	uint64_t sent;   /* octets ever sent */
-	uint64_t cut_at; /* the connection is lost when that many were sent; UINT64_MAX: never */
+	uint64_t sent;       /* octets sent so far */
+	uint64_t cut_at;     /* the connection is lost after this many octets; UINT64_MAX: never */
 	uint64_t not_before; /* nothing arrives before this time */
-	/* Association: */
-	struct wire_msg *msgs; /* on their way */
+	/* For an association: */
+	struct wire_msg *msgs; /* messages in flight */
 	size_t nmsgs, cap_msgs;
-	uint32_t arrived; /* not acknowledged yet */
+	uint32_t arrived; /* messages not acknowledged yet */
 };
 
 struct net;
@@ -66,17 +67,17 @@ struct end {
 	struct iw_rdmap_cfg rcfg;
 	struct iw_sctpmap *assoc;
 	uint8_t scratch[65536 + 8192];
-	size_t scratch_len; /* how much of it is used */
+	size_t scratch_len; /* how much of scratch is used */
 	struct wire *out, *in;
 	bool shut;
-	/* Over an engine: */
+	/* Over an SCTP engine: */
 	struct pair *pair;
 	struct net_end *carrier;
-	uint64_t given;  /* messages that it took */
-	bool lent;       /* it refers to memory of operations */
+	uint64_t given;  /* messages that the engine has accepted */
+	bool lent;       /* the engine borrows memory of operations */
 	uint16_t stream; /* of the DDP stream session */
 
-	/* The responder's answer. */
+	/* The responder's decision. */
 	bool reject, no_answer;
 	uint16_t ird, ord;
 	uint8_t pd[64];
@@ -86,7 +87,7 @@ struct end {
 	unsigned nevents;
 	struct iw_completion done[LOG_MAX];
 	unsigned ndone;
-	size_t first_done; /* for tests that take them one by one */
+	size_t first_done; /* for tests that take completions one by one */
 };
 
 struct pair {
@@ -94,15 +95,15 @@ struct pair {
 	struct wire ab, ba;
 	uint64_t now;
 	struct rng rng;    /* a seed replays a run */
-	size_t chunk;      /* octets a read gets at most; 0: random */
-	uint64_t delay_ns; /* most delay of a chunk; 0: none */
+	size_t chunk;      /* octets of one read, at most; 0: random */
+	uint64_t delay_ns; /* delay of a chunk, at most; 0: none */
 	bool cut;          /* the connection was lost */
-	bool cut_loses;    /* and with it what was on its way */
+	bool cut_loses;    /* the octets in flight are lost too */
 	bool sctp;         /* set before pair_start */
-	/* Set before pair_start, with sctp: messages go through its two SCTP engines and its link, which are
-	 * initialised (net_init) and configured, and not started. */
+	/* Set before pair_start, with sctp: messages go through the two SCTP engines and the link
+	 * of this net. It is initialised (net_init) and configured, but not started. */
 	struct net *net;
-	size_t reorder; /* a message overtakes at most so many */
+	size_t reorder; /* a message overtakes at most this many others */
 };
 
 /* Defaults: Rev 2, CRC, no markers, EMSS 1448, IRD = ORD = 4, queues of 64. Change cfg of the ends,
@@ -110,13 +111,13 @@ struct pair {
 void pair_init(struct pair *p, uint64_t seed);
 void pair_start(struct pair *p);
 void pair_free(struct pair *p);
-/* One round for both ends: send, receive, timers. True when something moved. */
+/* One round for both ends: send, receive, timers. Returns true if something moved. */
 bool pair_step(struct pair *p);
-/* Rounds until nothing moves any more (time passes only as far as delays ask for). */
+/* Makes rounds until nothing moves any more. Time advances only as far as delays require. */
 void pair_run(struct pair *p);
-/* Jumps to the next deadline of either end and handles it. False: there is none. */
+/* Advances to the next deadline of either end and handles it. Returns false if there is none. */
 bool pair_tick(struct pair *p);
-/* Octets into an end, as if the peer had sent them. */
+/* Injects octets into an end, as if its peer had sent them. */
 void pair_inject(struct pair *p, struct end *to, const void *octets, size_t len);
 
 /* Polls events and completions of an end into its logs. */

@@ -38,7 +38,7 @@ static void ddp_is_spoken_only_where_the_peer_indicates_it(void **state)
 	assert_int_equal(act.nline, 0);
 	assert_int_equal(peer_says(&act, true, 1, &why), 0);
 	map_end_fini(&act);
-	/* SCTP-39, SCTP-63: what is indicated belongs to the profile. */
+	/* SCTP-39, SCTP-63: the profile determines the adaptation indication. */
 	assert_int_equal(iw_sctpmap_rfc.adaptation, 1);
 	map_end_init(&act, true, 10, 0, iw_sctpmap_profile_find("sctp-draft-02"));
 	assert_int_equal(peer_says(&act, true, 1, &why), IW_E_DSS_NODDP);
@@ -54,7 +54,8 @@ static void profiles_are_found_by_name(void **state)
 	assert_null(iw_sctpmap_profile_find("draft"));
 }
 
-/* SCTP-47, SCTP-48, SCTP-49: pairs of streams of one number, so the smaller number of them counts */
+/* SCTP-47, SCTP-48, SCTP-49: a session uses streams with the same number in both directions, so the
+ * smaller number of streams applies */
 static void of_unequal_numbers_of_streams_the_smaller_counts(void **state)
 {
 	struct iw_dss *s[3];
@@ -87,7 +88,7 @@ static void of_unequal_numbers_of_streams_the_smaller_counts(void **state)
 	map_end_fini(&act);
 }
 
-/* SCTP-50, SCTP-51: what fits a chunk, less the DDP-SSN, and never below 516 */
+/* SCTP-50, SCTP-51: the space in a chunk, less the DDP-SSN, and never below 516 */
 static void ddp_is_told_the_largest_segment(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DDP stream sessions: the legal sequences of RFC 5043 6, in any order of arrival, and the others. */
+/* DDP stream sessions: the legal sequences of RFC 5043 6 with messages in any order, and illegal
+ * ones. */
 #include "sctpmap/session.h"
 
 #include <setjmp.h>
@@ -61,7 +62,7 @@ static void accept_plain(struct iw_dss *s)
 	map_end_flush(&pas);
 }
 
-/* An open session, its Accept acknowledged; what was told on the way is forgotten. */
+/* An open session whose Accept is acknowledged; the events so far are dropped. */
 static void open_one(struct iw_dss **a, struct iw_dss **p)
 {
 	*a = initiate(NULL);
@@ -167,7 +168,7 @@ static void accepted_session_runs_from_initiate_to_both_terminates(void **state)
 	line_arrives(&act, 0, &pas);
 	expect_told(&pas, 3, IW_DSS_TERMINATED, 0, 0);
 	assert_false(iw_dss_over(p));
-	/* One of them has not said its last. */
+	/* One session has not sent its last message. */
 	assert_false(iw_sctpmap_all_said(act.a));
 	assert_false(iw_sctpmap_all_said(pas.a));
 	iw_dss_terminate(p);
@@ -186,7 +187,7 @@ static void accepted_session_runs_from_initiate_to_both_terminates(void **state)
 	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
 }
 
-/* SCTP-28, SCTP-29: the ULP alone rejects; SCTP-08, SCTP-13 */
+/* SCTP-28, SCTP-29: only the ULP rejects; SCTP-08, SCTP-13 */
 static void rejected_session_ends_with_the_reject(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
@@ -209,7 +210,8 @@ static void rejected_session_ends_with_the_reject(void **state)
 	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
 }
 
-/* SCTP-14, SCTP-15, SCTP-31, SCTP-32: a finite backlog, answered with Terminate */
+/* SCTP-14, SCTP-15, SCTP-31, SCTP-32: a finite backlog; further Initiates are answered with
+ * Terminate */
 static void initiate_beyond_the_backlog_is_answered_with_terminate(void **state)
 {
 	struct iw_dss *a[3], *p;
@@ -231,7 +233,7 @@ static void initiate_beyond_the_backlog_is_answered_with_terminate(void **state)
 	assert_ptr_equal(act.last, a[2]);
 	assert_true(iw_dss_over(a[2]));
 	iw_dss_release(a[2]);
-	/* The ULP has answered one: there is room for another. */
+	/* The ULP has answered one session, so the backlog has space for another. */
 	accept_plain(p);
 	line_all(&act, &pas);
 	a[2] = initiate(NULL);
@@ -259,7 +261,7 @@ static void private_data_is_none_to_512_octets(void **state)
 				       &why),
 			 IW_E_INVAL);
 	assert_int_equal(iw_dss_reject(pas.last, pd, 513, &why), IW_E_INVAL);
-	/* The decision is still to be made. */
+	/* The ULP may still decide. */
 	accept_plain(pas.last);
 	expect_control(&pas.line[0], 0, IW_SCTP_FN_ACCEPT, "");
 	line_all(&act, &pas);
@@ -267,7 +269,7 @@ static void private_data_is_none_to_512_octets(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* SCTP-10: a peer's is refused too; there is no session that it could end */
+/* SCTP-10: a peer's Initiate is refused too, without a session */
 static void initiate_with_too_much_private_data_is_refused(void **state)
 {
 	(void)state;
@@ -277,8 +279,8 @@ static void initiate_with_too_much_private_data_is_refused(void **state)
 }
 
 /*
- * SEC-14: what is subtracted from the receive window: segments that are kept, and records of those
- * that are early.
+ * SEC-14: what is subtracted from the receive window: stored segments, and records of segments that
+ * arrived early.
  */
 static void memory_of_messages_is_reported_until_they_are_placed(void **state)
 {
@@ -289,7 +291,7 @@ static void memory_of_messages_is_reported_until_they_are_placed(void **state)
 	line_arrives(&act, 0, &pas);
 	p = pas.last;
 	accept_plain(p);
-	/* Before the Accept, which is number 0. */
+	/* Before the Accept, which has DDP-SSN 0. */
 	segment_to(&act, 0, 2, 'y', 200);
 	assert_int_equal(iw_sctpmap_held(act.a), 256 + 48);
 	segment_to(&act, 0, 1, 'x', 200);
@@ -297,7 +299,7 @@ static void memory_of_messages_is_reported_until_they_are_placed(void **state)
 	line_arrives(&pas, 0, &act);
 	assert_int_equal(act.ntold, 3);
 	assert_int_equal(iw_sctpmap_held(act.a), 0);
-	/* Placed at once, but not yet in order. */
+	/* Placed at once, but not in order yet. */
 	segment_to(&act, 0, 5, 'z', 200);
 	segment_to(&act, 0, 4, 'z', 200);
 	assert_int_equal(iw_sctpmap_held(act.a), 2 * 48);
@@ -305,14 +307,14 @@ static void memory_of_messages_is_reported_until_they_are_placed(void **state)
 	assert_int_equal(iw_sctpmap_held(act.a), 0);
 	segment_to(&act, 0, 30000, 'z', 200);
 	assert_int_equal(iw_sctpmap_held(act.a), 48);
-	/* A session that is gone uses nothing. */
+	/* A released session uses no memory. */
 	iw_sctpmap_down(act.a);
 	iw_dss_release(a);
 	assert_int_equal(iw_sctpmap_held(act.a), 0);
 	iw_dss_release(p);
 }
 
-/* SEC-14: a session that the peer wants and that is rejected. */
+/* SEC-14: the peer opens a session, and the ULP rejects it. */
 static void a_rejected_session_keeps_no_segments(void **state)
 {
 	struct iw_dss *p;
@@ -329,7 +331,7 @@ static void a_rejected_session_keeps_no_segments(void **state)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* SCTP-38, SCTP-76: held, then given in the order of arrival, before what comes later */
+/* SCTP-38, SCTP-76: stored, then delivered in the order of arrival, before later segments */
 static void segment_that_overtakes_the_accept_waits_for_it(void **state)
 {
 	struct iw_dss *a = initiate(NULL), *p;
@@ -356,7 +358,7 @@ static void segment_that_overtakes_the_accept_waits_for_it(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-76: while the ULP decides, RFC 5043 6.6 */
+/* SCTP-76: RFC 5043 6.6, while the ULP decides */
 static void segments_wait_for_the_decision_and_go_with_a_reject(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
@@ -386,7 +388,7 @@ static void segments_wait_for_the_decision_and_go_with_a_reject(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* SCTP-76, SCTP-61: within bounds */
+/* SCTP-76, SCTP-61: storage is limited */
 static void more_segments_than_can_be_held_end_the_session(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
@@ -402,7 +404,7 @@ static void more_segments_than_can_be_held_end_the_session(void **state)
 	iw_dss_release(a);
 }
 
-/* SCTP-21, SCTP-56, SCTP-57: it has its place by its DDP-SSN */
+/* SCTP-21, SCTP-56, SCTP-57: its DDP-SSN determines its position */
 static void terminate_that_overtakes_segments_counts_behind_them(void **state)
 {
 	struct iw_dss *a, *p;
@@ -443,7 +445,7 @@ static void numbers_wrap_and_every_segment_keeps_its_place(void **state)
 
 		for (size_t i = 0; i < n; i++)
 			map_end_sends(&act, a, (uint8_t)(sent + i), 1);
-		/* The last one first. */
+		/* The last one arrives first. */
 		for (size_t i = n; i > 0; i--) {
 			pas.ntold = 0;
 			line_arrives(&act, i - 1, &pas);
@@ -482,7 +484,7 @@ static void no_more_than_32767_messages_are_unacknowledged(void **state)
 
 /* --- what may be sent when -------------------------------------------------------------------- */
 
-/* SCTP-36: the Accept shows that the Initiate was there; SCTP-18 */
+/* SCTP-36: the Accept proves that the Initiate has arrived; SCTP-18 */
 static void active_side_sends_no_segment_before_the_accept(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
@@ -498,7 +500,7 @@ static void active_side_sends_no_segment_before_the_accept(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* SCTP-38: what could overtake the Accept is not sent */
+/* SCTP-38: messages that could overtake the Accept are not sent */
 static void passive_side_waits_until_the_accept_has_arrived(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
@@ -543,7 +545,7 @@ static void terminate_waits_until_our_first_message_has_arrived(void **state)
 	assert_int_equal(iw_sctpmap_sessions(act.a) + iw_sctpmap_sessions(pas.a), 0);
 }
 
-/* SCTP-18: an Initiate that was never given to SCTP leaves nothing behind */
+/* SCTP-18: an Initiate that SCTP has not accepted leaves nothing allocated */
 static void session_given_up_before_its_initiate_went_is_gone(void **state)
 {
 	struct iw_dss *s;
@@ -558,7 +560,7 @@ static void session_given_up_before_its_initiate_went_is_gone(void **state)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* SCTP-37, SCTP-77: both Terminates, everything acknowledged */
+/* SCTP-37, SCTP-77: both Terminates have arrived, and everything is acknowledged */
 static void stream_is_free_when_nothing_of_the_session_is_outstanding(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -569,7 +571,7 @@ static void stream_is_free_when_nothing_of_the_session_is_outstanding(void **sta
 	iw_dss_terminate(a);
 	map_end_flush(&act);
 	iw_dss_release(a);
-	/* The Terminate is there and acknowledged, the segment is not. */
+	/* The Terminate has arrived and is acknowledged, the segment is not. */
 	map_end_gets(&pas, 0, act.line[1].ppid, act.line[1].data, act.line[1].len);
 	(void)iw_sctpmap_acked(act.a, 0, 1);
 	b = initiate(NULL);
@@ -577,7 +579,7 @@ static void stream_is_free_when_nothing_of_the_session_is_outstanding(void **sta
 	iw_dss_release(b);
 	line_arrives(&act, 0, &pas);
 	assert_int_equal(pas.told[1].kind, IW_DSS_TERMINATED);
-	/* Everything is acknowledged, but the peer has not said its last. */
+	/* Everything is acknowledged, but the peer has not sent its last message. */
 	assert_int_equal(iw_sctpmap_sessions(act.a), 2);
 	iw_dss_release(p);
 	map_end_flush(&pas);
@@ -589,7 +591,7 @@ static void stream_is_free_when_nothing_of_the_session_is_outstanding(void **sta
 	iw_dss_release(b);
 }
 
-/* SCTP-37: the stream does not wait for those who still hold the session */
+/* SCTP-37: the stream does not wait until the former session is released */
 static void stream_of_a_session_that_is_over_takes_another(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -616,7 +618,7 @@ static void stream_of_a_session_that_is_over_takes_another(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* SCTP-37: both have said their last, but a segment of ours may still arrive */
+/* SCTP-37: both have sent their last message, but a segment of ours may still arrive */
 static void stream_is_not_free_before_all_is_acknowledged(void **state)
 {
 	struct iw_dss *a, *p;
@@ -667,7 +669,7 @@ static void end_unacked(struct iw_dss *a, struct iw_dss *p, unsigned n)
 	act.ntold = pas.ntold = 0;
 }
 
-/* SCTP-37: the message comes up before the acknowledgement that is in the same packet */
+/* SCTP-37: the message is delivered before the acknowledgement in the same packet */
 static void initiate_proves_that_the_terminate_has_arrived(void **state)
 {
 	struct iw_dss *a, *p;
@@ -695,7 +697,8 @@ static void initiate_proves_that_the_terminate_has_arrived(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-37, SCTP-58: they belong to the former session, and acknowledge nothing of the next one */
+/* SCTP-37, SCTP-58: they belong to the former session, and acknowledge no message of the next
+ * one */
 static void late_acknowledgements_are_those_of_the_former_session(void **state)
 {
 	struct iw_dss *a, *p;
@@ -725,7 +728,7 @@ static void late_acknowledgements_are_those_of_the_former_session(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-37: one acknowledgement for messages of both sessions */
+/* SCTP-37: one acknowledgement covers messages of both sessions */
 static void acknowledgement_of_two_sessions_is_divided(void **state)
 {
 	struct iw_dss *a, *p;
@@ -749,7 +752,7 @@ static void acknowledgement_of_two_sessions_is_divided(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-37: its owner learns that everything has arrived, and releases it later */
+/* SCTP-37: its owner is notified that everything has arrived, and releases it later */
 static void owner_of_the_former_session_is_notified(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -784,7 +787,7 @@ static void owner_of_the_former_session_is_notified(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* RFC 5043 6.2: one Terminate ends a session, if it is ours and was sent */
+/* RFC 5043 6.2: one Terminate ends a session, if this end has sent it */
 static void initiate_after_our_terminate_alone_begins_the_next_session(void **state)
 {
 	struct iw_dss *a, *p;
@@ -807,8 +810,8 @@ static void initiate_after_our_terminate_alone_begins_the_next_session(void **st
 }
 
 /*
- * SCTP-22, SCTP-37: it can be no proof before our Terminate was sent; it is answered, and the
- * stream is not lost
+ * SCTP-22, SCTP-37: before our Terminate was sent, the Initiate proves nothing; it is answered, and
+ * the stream is not lost
  */
 static void initiate_in_a_session_is_illegal_and_answered(void **state)
 {
@@ -836,7 +839,7 @@ static void initiate_in_a_session_is_illegal_and_answered(void **state)
 	}
 }
 
-/* SCTP-37: where SCTP reports only that everything is acknowledged */
+/* SCTP-37: if SCTP reports only that everything is acknowledged */
 static void all_acknowledged_is_that_of_both_sessions(void **state)
 {
 	struct iw_dss *a, *p;
@@ -887,7 +890,8 @@ static void all_acknowledged_is_that_of_both_sessions(void **state)
 }
 
 /*
- * SCTP-37: the Initiate waits where all streams are used, and one of them only for acknowledgements
+ * SCTP-37: the Initiate waits while all streams are in use, one of them only until its last
+ * acknowledgement
  */
 static void initiate_waits_for_the_last_acknowledgement_on_its_stream(void **state)
 {
@@ -919,7 +923,7 @@ static void initiate_waits_for_the_last_acknowledgement_on_its_stream(void **sta
 	iw_dss_release(pas.last);
 }
 
-/* SCTP-37: a session that is still held keeps its stream */
+/* SCTP-37: a session that is not released keeps its stream */
 static void initiate_waits_for_no_session_that_is_held(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -997,7 +1001,8 @@ static void terminates_without_a_session_have_a_limit(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-32: the messages of former sessions do not count, because no number of them is reported */
+/* SCTP-32: messages of former sessions are not counted, because this SCTP does not report how many
+ * are acknowledged */
 static void initiate_gets_a_terminate_where_single_messages_are_not_acknowledged(void **state)
 {
 	struct iw_dss *p;
@@ -1030,7 +1035,7 @@ static void initiate_gets_a_terminate_where_single_messages_are_not_acknowledged
 	iw_dss_release(p);
 }
 
-/* SCTP-37: no end in order is reported for a session whose messages are missing */
+/* SCTP-37: a session with missing messages does not end in order */
 static void initiate_while_messages_are_missing_is_a_fault_of_the_former_session(void **state)
 {
 	struct iw_dss *a, *p;
@@ -1054,7 +1059,7 @@ static void initiate_while_messages_are_missing_is_a_fault_of_the_former_session
 	iw_dss_release(a);
 }
 
-/* SCTP-37: a session that is given up while it waits leaves nothing */
+/* SCTP-37: a session that is released while it waits leaves nothing allocated */
 static void session_given_up_while_it_waits_for_its_stream_is_gone(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -1079,8 +1084,8 @@ static void session_given_up_while_it_waits_for_its_stream_is_gone(void **state)
 }
 
 /*
- * SCTP-37: kernel SCTP reports acknowledgements when nothing is outstanding, so the other sessions
- * pause
+ * SCTP-37: kernel SCTP reports acknowledgements only when no message is outstanding, so the other
+ * sessions pause
  */
 static void sessions_pause_so_that_all_is_acknowledged(void **state)
 {
@@ -1133,7 +1138,7 @@ static void stream_without_the_peers_terminate_is_not_used_again(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-35: what proves that the Accept has arrived, and what does not */
+/* SCTP-35: the messages that prove that the Accept has arrived, and those that do not */
 static void terminate_follows_an_accept_that_was_answered(void **state)
 {
 	struct iw_dss *a, *p;
@@ -1149,7 +1154,8 @@ static void terminate_follows_an_accept_that_was_answered(void **state)
 		(void)line_unacked(&pas, 0, &act);
 		if (segments)
 			segment_to(&pas, 0, 1, 'x', 1);
-		/* Without segments it may be that of a peer that has given up its Initiate. */
+		/* Without segments it may be the Terminate of a peer that has aborted its
+		 * Initiate. */
 		else
 			control_to(&pas, 0, 1, IW_SCTP_FN_TERMINATE, 0);
 		assert_int_equal(pas.nline, segments);
@@ -1161,7 +1167,7 @@ static void terminate_follows_an_accept_that_was_answered(void **state)
 	}
 }
 
-/* SCTP-22: an answer to an Initiate that SCTP has not taken yet */
+/* SCTP-22: the Initiate is not sent yet when its answer arrives */
 static void answer_to_an_initiate_that_was_not_sent_is_illegal(void **state)
 {
 	static const uint16_t fns[] = { IW_SCTP_FN_ACCEPT, IW_SCTP_FN_REJECT,
@@ -1180,7 +1186,7 @@ static void answer_to_an_initiate_that_was_not_sent_is_illegal(void **state)
 	}
 }
 
-/* SCTP-37: the stream of the initiator is free when its Terminate is acknowledged */
+/* SCTP-37: the initiator's stream is free when its Terminate is acknowledged */
 static void initiator_asks_for_the_acknowledgement_of_its_terminate(void **state)
 {
 	struct iw_sctpmap_msg m;
@@ -1219,7 +1225,7 @@ static void every_initiate_is_answered(void **state)
 		assert_int_equal(pas.line[stream - 1].stream, stream);
 		expect_control(&pas.line[stream - 1], 0, IW_SCTP_FN_TERMINATE, "");
 	}
-	/* The ULP has decided. The next Initiate comes before the refusal is acknowledged. */
+	/* The ULP has decided. The next Initiate arrives before the refusal is acknowledged. */
 	accept_plain(pas.last);
 	pas.nline = pas.ntold = 0;
 	control_to(&pas, 7, 0, IW_SCTP_FN_INITIATE, 0);
@@ -1242,7 +1248,7 @@ static void one_refusal_answers_what_the_peer_sent_before_it(void **state)
 	for (uint16_t ssn = 1; ssn < 10; ssn++)
 		map_end_gets(&pas, 2, IW_SCTP_PPID_SEGMENT, (const uint8_t[]){ 0, (uint8_t)ssn, 1 },
 			     3);
-	/* Not sent yet: it answers an Initiate too. */
+	/* Not sent yet: this Terminate also answers an Initiate. */
 	map_end_gets(&pas, 2, IW_SCTP_PPID_CONTROL, "\0\0\0\1", 4);
 	assert_int_equal(pas.ntold, 0);
 	assert_false(iw_sctpmap_all_said(pas.a));
@@ -1259,7 +1265,7 @@ static void one_refusal_answers_what_the_peer_sent_before_it(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* SCTP-37: nor does the initiator use a stream where its refusal is outstanding */
+/* SCTP-37: the initiator does not use a stream with its outstanding refusal either */
 static void initiator_does_not_use_a_stream_that_it_refuses(void **state)
 {
 	struct iw_dss *a, *b;
@@ -1286,7 +1292,7 @@ static void initiator_does_not_use_a_stream_that_it_refuses(void **state)
 	iw_dss_release(a);
 }
 
-/* SCTP-77: one that was released is answered for */
+/* SCTP-77: the association answers for a released session */
 static void terminate_of_the_peer_is_answered_though_nobody_holds_the_session(void **state)
 {
 	struct iw_dss *a, *p;
@@ -1305,7 +1311,7 @@ static void terminate_of_the_peer_is_answered_though_nobody_holds_the_session(vo
 	assert_int_equal(iw_sctpmap_sessions(act.a) + iw_sctpmap_sessions(pas.a), 0);
 }
 
-/* SCTP-77: two ends without a session do not answer each other for ever */
+/* SCTP-77: two ends without a session must not answer each other for ever */
 static void terminate_without_a_session_is_not_answered(void **state)
 {
 	(void)state;
@@ -1315,7 +1321,7 @@ static void terminate_without_a_session_is_not_answered(void **state)
 	assert_int_equal(pas.ntold + act.ntold, 0);
 }
 
-/* SCTP-73, SCTP-72: the association is gone: nothing is said */
+/* SCTP-73, SCTP-72: nothing is sent after the association has ended */
 static void on_a_dead_association_nothing_is_sent(void **state)
 {
 	struct iw_dss_segment seg;
@@ -1334,9 +1340,9 @@ static void on_a_dead_association_nothing_is_sent(void **state)
 	iw_dss_release(p);
 }
 
-/* --- what fits no sequence -------------------------------------------------------------------- */
+/* --- illegal messages ------------------------------------------------------------------------- */
 
-/* SCTP-22, SCTP-62, DDP-08, DDP-09: and nothing more is taken from the stream */
+/* SCTP-22, SCTP-62, DDP-08, DDP-09: nothing more is accepted from the stream */
 static void message_that_fits_no_sequence_ends_the_session(void **state)
 {
 	/* clang-format off */
@@ -1350,8 +1356,8 @@ static void message_that_fits_no_sequence_ends_the_session(void **state)
 		{ IW_SCTP_PPID_CONTROL, 0, IW_SCTP_FN_ACCEPT },     /* once more */
 		{ IW_SCTP_PPID_CONTROL, 1, IW_SCTP_FN_ENH_ACCEPT },
 		{ IW_SCTP_PPID_CONTROL, 1, 8 },
-		{ IW_SCTP_PPID_CONTROL, 1, 0xffff },                /* SCTP-33: nobody asked for it */
-		{ IW_SCTP_PPID_SEGMENT, 0, 0 },                     /* was here before */
+		{ IW_SCTP_PPID_CONTROL, 1, 0xffff },                /* SCTP-33: not requested */
+		{ IW_SCTP_PPID_SEGMENT, 0, 0 },                     /* a duplicate */
 		{ IW_SCTP_PPID_SEGMENT, 32768, 0 },                 /* beyond the window */
 		{ IW_SCTP_PPID_SEGMENT, 65535, 0 },
 		{ 18, 1, 0 },                                       /* SCTP-01 */
@@ -1372,7 +1378,7 @@ static void message_that_fits_no_sequence_ends_the_session(void **state)
 		map_end_flush(&act);
 		assert_int_equal(act.nline, 1);
 		expect_control(&act.line[0], 1, IW_SCTP_FN_TERMINATE, "");
-		/* What comes now is dropped. */
+		/* Later messages are dropped. */
 		segment_to(&act, 0, 1, 'x', 20);
 		assert_int_equal(act.ntold, 1);
 		tear_down(state);
@@ -1395,7 +1401,7 @@ static void messages_of_a_few_octets_end_the_session(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-22, SCTP-16, DDP-13: each number once; DDP-76: nothing after the last message */
+/* SCTP-22, SCTP-16, DDP-13: a number occurs twice; DDP-76: a message follows the last one */
 static void numbers_twice_and_messages_behind_the_terminate_end_the_session(void **state)
 {
 	struct iw_dss *a, *p;
@@ -1424,7 +1430,7 @@ static void numbers_twice_and_messages_behind_the_terminate_end_the_session(void
 	iw_dss_release(p);
 }
 
-/* SCTP-22, SCTP-23: while the ULP decides, and while we wait for the answer */
+/* SCTP-22, SCTP-23: while the ULP decides, and while this end waits for the answer */
 static void before_the_accept_other_messages_are_illegal(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
@@ -1442,7 +1448,7 @@ static void before_the_accept_other_messages_are_illegal(void **state)
 	iw_dss_release(a);
 }
 
-/* SCTP-22: it is the association's initiator that begins sessions */
+/* SCTP-22: only the association's initiator begins sessions */
 static void initiate_to_the_end_that_initiates_is_refused(void **state)
 {
 	struct iw_fault why;
@@ -1455,7 +1461,7 @@ static void initiate_to_the_end_that_initiates_is_refused(void **state)
 	assert_int_equal(iw_dss_initiate(&s, pas.a, &(struct iw_offer){ 0 }, &why), IW_E_STATE);
 }
 
-/* SCTP-22: no session, no Initiate */
+/* SCTP-22: neither a session nor an Initiate */
 static void stray_messages_are_answered_with_terminate(void **state)
 {
 	struct iw_dss_segment seg;
@@ -1473,7 +1479,7 @@ static void stray_messages_are_answered_with_terminate(void **state)
 	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
 }
 
-/* SCTP-11: there is none in it; what a peer puts there is not looked at */
+/* SCTP-11: Terminate has no Private Data; what a peer sends there is ignored */
 static void private_data_of_a_terminate_is_nobodys(void **state)
 {
 	struct iw_dss *a, *p;
@@ -1489,7 +1495,7 @@ static void private_data_of_a_terminate_is_nobodys(void **state)
 
 /* --- enhanced --------------------------------------------------------------------------------- */
 
-/* ENH-19: codes 5 and 6 with IRD and ORD in front of the Private Data */
+/* ENH-19: Function Codes 5 and 6, with IRD and ORD before the Private Data */
 static void enhanced_session_agrees_on_read_depths(void **state)
 {
 	struct iw_offer o = {
@@ -1519,7 +1525,7 @@ static void enhanced_session_agrees_on_read_depths(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* A Send as RTR is not agreed on where Sends overtake each other. */
+/* Sends may overtake each other, so a Send is not accepted as RTR. */
 static void ready_to_receive_is_a_write_or_a_read(void **state)
 {
 	struct iw_offer o = { .enhanced = true, .peer_to_peer = true, .rtr = 7, .ord = 1 };
@@ -1540,7 +1546,8 @@ static void ready_to_receive_is_a_write_or_a_read(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* What the answer says may not do: the session is open all the same, for a Terminate of RDMAP. */
+/* The depths in the answer may be unusable. The session is open nevertheless, so that RDMAP can
+ * send a Terminate. */
 static void accept_that_this_end_cannot_live_with_is_told_so(void **state)
 {
 	struct iw_offer o = { .enhanced = true, .ird = 1, .ord = 1 };
@@ -1548,7 +1555,7 @@ static void accept_that_this_end_cannot_live_with_is_told_so(void **state)
 
 	(void)state;
 	line_arrives(&act, 0, &pas);
-	/* An ORD above our IRD, which a responder should not ask for. */
+	/* An ORD above our IRD, which a responder should not request. */
 	map_end_gets(&act, 0, IW_SCTP_PPID_CONTROL, (const uint8_t[]){ 0, 0, 0, 6, 0, 9, 0, 9 }, 8);
 	assert_int_equal(act.ntold, 1);
 	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
@@ -1558,7 +1565,7 @@ static void accept_that_this_end_cannot_live_with_is_told_so(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* ENH-19: enhanced is answered by enhanced, or not at all; a rejection may be of either kind. */
+/* ENH-19: an enhanced Initiate needs an enhanced Accept; a rejection may be of either kind. */
 static void answers_of_the_wrong_kind_end_the_session(void **state)
 {
 	/* clang-format off */
@@ -1594,7 +1601,7 @@ static void answers_of_the_wrong_kind_end_the_session(void **state)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* SCTP-61: nothing is allocated for a number that cannot be */
+/* SCTP-61: nothing is allocated for an impossible number */
 static void wrong_numbers_take_no_memory(void **state)
 {
 	struct iw_dss *a, *p;
@@ -1610,7 +1617,7 @@ static void wrong_numbers_take_no_memory(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-61: nor for one that follows the peer's last message */
+/* SCTP-61: nor for a number after the peer's last message */
 static void numbers_after_the_terminate_use_no_memory(void **state)
 {
 	struct iw_dss *a, *p;
@@ -1650,11 +1657,12 @@ static void without_memory_for_what_comes_early_the_session_ends(void **state)
 	iw_dss_release(p);
 }
 
-/* The octets that the peer has sent for it, chunk headers of 16 octets and padding included. */
+/* The octets that the peer has sent for a session, including chunk headers of 16 octets and
+ * padding. */
 #define INITIATE_LEN 20
 #define SEGMENT_LEN  36
 
-/* SEC-14: many sessions that are not accepted, each with one segment that is early, or held */
+/* SEC-14: many pending sessions, each with one early or stored segment */
 static void memory_of_sessions_not_accepted_is_bounded(void **state)
 {
 	static const uint16_t ssns[] = { 1, 2, 32000 };
@@ -1672,13 +1680,15 @@ static void memory_of_sessions_not_accepted_is_bounded(void **state)
 			sent += INITIATE_LEN + SEGMENT_LEN;
 			pas.nline = 0;
 		}
-		/* The objects of the sessions, with space for the longest Private Data, and little more. */
+		/* Little more than the objects of the sessions, with space for the longest Private
+		 * Data. */
 		assert_in_range(pas.mem.bytes - idle, 900, 32 * sent);
 		assert_int_equal(iw_sctpmap_memory(pas.a), pas.mem.bytes);
 	}
 }
 
-/* SEC-14: memory that the peer determines stays below the limit for sessions plus the association's first window */
+/* SEC-14: memory that the peer controls stays below the limit for sessions plus the association's
+ * first window */
 static void sessions_not_accepted_fit_the_receive_window(void **state)
 {
 	static const size_t window = 40000;
@@ -1777,7 +1787,8 @@ static void profile_of_the_draft_counts_from_one(void **state)
 	iw_dss_release(pas.last);
 }
 
-/* A message of octets to e; the only reply is a Terminate, whose octets are terminate. */
+/* Delivers a message of @octets to e; the only reply must be a Terminate with the octets
+ * @terminate. */
 static void expect_terminate_for(struct map_end *e, const uint8_t *octets, size_t len,
 				 const uint8_t terminate[4])
 {

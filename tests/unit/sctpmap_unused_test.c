@@ -77,7 +77,7 @@ static void each_association_expires_after_the_time_out(void **state)
 	assert_true(iw_unused_deadline(&u) == 1000 + TIMEOUT);
 	assert_null(iw_unused_expired(&u, 1099));
 	assert_ptr_equal(iw_unused_expired(&u, 1100), &e[0]);
-	/* It stays until it is removed. */
+	/* The entry stays until it is removed. */
 	assert_ptr_equal(iw_unused_expired(&u, 1100), &e[0]);
 	iw_unused_remove(&u, &e[0]);
 	assert_false(iw_unused_has(&e[0]));
@@ -106,7 +106,7 @@ static void removing_twice_or_before_adding_does_nothing(void **state)
 	assert_true(iw_unused_deadline(&u) == IW_TIME_NEVER);
 }
 
-/* A peer cannot keep an association for ever by sessions that are refused or not answered. */
+/* A peer cannot keep an association for ever with sessions that are refused or not answered. */
 static void requests_postpone_the_deadline_once_and_a_refusal_restores_it(void **state)
 {
 	(void)state;
@@ -186,7 +186,7 @@ static void the_oldest_of_all_is_evicted_above_the_limit_of_the_port(void **stat
 }
 
 /*
- * SEC-29: of the associations that share the memory of an address, those that hold less than half
+ * SEC-29: of the associations that share the memory limit of an address, those with less than half
  * the average stay.
  */
 static void above_the_memory_limit_the_oldest_large_association_ends(void **state)
@@ -198,7 +198,7 @@ static void above_the_memory_limit_the_oldest_large_association_ends(void **stat
 	assert_null(iw_unused_charge(&u, &e[0], 10));
 	assert_null(iw_unused_charge(&u, &e[1], 990));
 	assert_ptr_equal(iw_unused_charge(&u, &e[1], 991), &e[1]);
-	/* If another association grows, the large one has to end. */
+	/* If another association grows, the large one must end. */
 	assert_ptr_equal(iw_unused_charge(&u, &e[0], 20), &e[1]);
 	/* The memory of a removed association no longer counts. */
 	iw_unused_remove(&u, &e[1]);
@@ -222,7 +222,7 @@ static void above_the_memory_limit_the_oldest_large_association_ends(void **stat
 	assert_int_equal(u.bytes, 0);
 }
 
-/* SEC-29: a few octets more than the others have do not make an association a large one. */
+/* SEC-29: a few octets more than the average do not make an association large. */
 static void among_equal_associations_the_oldest_ends(void **state)
 {
 	(void)state;
@@ -265,7 +265,7 @@ static void large_associations_that_are_silent_do_not_exceed_the_memory_limit(vo
 		}
 	}
 	assert_int_equal(ended, ENTRIES - 3);
-	/* A single association above the limit has to end, too. */
+	/* A single association above the limit must end, too. */
 	add(0, v4(2), 0);
 	assert_ptr_equal(iw_unused_charge(&u, &e[0], 1001), &e[0]);
 }
@@ -293,7 +293,7 @@ static void the_addresses_of_a_64_network_are_one(void **state)
 	assert_int_equal(iw_unused_count_of(&u, v6(1, 99).octet), PER_ADDR);
 	add(20, v6(2, 1), 0);
 	assert_null(evicted);
-	/* Each IPv4 address counts by itself, although all share the first 96 bits. */
+	/* Each IPv4 address has its own limit, although all share the first 96 bits. */
 	add(21, v4(1), 0);
 	add(22, v4(2), 0);
 	assert_int_equal(iw_unused_count_of(&u, v4(1).octet), 1);
@@ -340,8 +340,8 @@ static void a_table_that_cannot_grow_still_finds_every_address(void **state)
 }
 
 /*
- * Compares order, counts, deadlines and evictions with those of a plain search, while addresses
- * come and go.
+ * Compares order, counts, deadlines and evictions with those of a linear search, while addresses
+ * are added and removed.
  */
 static void any_sequence_agrees_with_a_plain_search(void **state)
 {

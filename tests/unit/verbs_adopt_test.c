@@ -10,7 +10,7 @@
 #include "verbs_end.h"
 
 static struct end a, b;
-static int fds[2]; /* the initiator's, the responder's */
+static int fds[2]; /* descriptors of the initiator and of the responder */
 
 static void connect_pair(void)
 {
@@ -93,7 +93,7 @@ static void ask(void)
 	assert_ptr_equal(b.req_qp, b.qp);
 }
 
-/* APP-05, MPA-36: from then on it is a connection like any other; the descriptors may be closed */
+/* APP-05, MPA-36: after that it is a connection like any other; the descriptors may be closed */
 static void both_roles_carry_rdma_after_octets_of_the_program(void **state)
 {
 	const void *octets;
@@ -148,7 +148,8 @@ static void rejected_initiator_continues_streaming(void **state)
 	assert_int_equal(a.fault.err, IW_E_REJECTED);
 	assert_int_equal(streaming(&a, &octets, &len), 0);
 	assert_int_equal(len, 0);
-	/* Unchanged: no FIN, no option of ours, and the octets after the Reply. */
+	/* Unchanged: no FIN, no socket option of the library, and the octets after the Reply are
+	 * there. */
 	assert_int_equal(getsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &nodelay, &size), 0);
 	assert_int_equal(nodelay, 0);
 	assert_int_equal(fcntl(fds[0], F_GETFL) & O_NONBLOCK, 0);
@@ -192,7 +193,7 @@ static void rejecting_leaves_both_ends_in_streaming_mode(void **state)
 	assert_int_equal(b.fault.err, IW_E_REJECTED);
 	assert_int_equal(b.seen[IW_EV_REJECTED], 0); /* the initiator's event */
 	assert_streams(&b);
-	/* Directly after the Reply, which the initiator has not read yet. */
+	/* Sent directly after the Reply, which the initiator has not read yet. */
 	assert_int_equal(send(fds[1], "HELO", 4, 0), 4);
 	end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.seen[IW_EV_REJECTED], 1);
@@ -208,7 +209,7 @@ static void rejecting_leaves_both_ends_in_streaming_mode(void **state)
 	assert_memory_equal(helo, "HELO", 4);
 	say(fds[0], fds[1], "plain text");
 	say(fds[1], fds[0], "as before");
-	/* It is answered: another answer is an error. */
+	/* The Request is answered: a second answer is an error. */
 	assert_int_equal(iw_accept(b.req, b.qp, NULL, &b.why), IW_E_REJECTED);
 	iw_reject(b.req, NULL, 0);
 	assert_streams(&b);
@@ -234,7 +235,7 @@ static void rejected_connection_can_be_adopted_again(void **state)
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 }
 
-/* They belong to the program, even if the initiator sent them before the Reply. */
+/* The octets belong to the program, even if the initiator sent them before the Reply. */
 static void octets_behind_a_rejected_request_stay_to_be_read(void **state)
 {
 	static const char request[] = "MPA ID Req Frame\x40\x01\0\0plain text";
@@ -252,7 +253,7 @@ static void octets_behind_a_rejected_request_stay_to_be_read(void **state)
 	assert_string_equal(got, "plain text");
 }
 
-/* The initiator waits for a Reply: it is not in streaming mode. */
+/* The initiator still waits for a Reply, so it cannot return to streaming mode. */
 static void request_without_an_answer_ends_the_connection(void **state)
 {
 	(void)state;
@@ -342,7 +343,7 @@ static void responder_without_octets_continues_streaming_after_the_deadline(void
 	say(fds[0], fds[1], "still here");
 }
 
-/* Its Request is in the stream, so it is not in streaming mode any more. */
+/* The initiator's Request is in the stream, so it cannot return to streaming mode. */
 static void initiator_without_a_reply_cannot_go_back(void **state)
 {
 	const void *octets;
@@ -355,7 +356,7 @@ static void initiator_without_a_reply_cannot_go_back(void **state)
 	assert_int_equal(streaming(&a, &octets, &len), IW_E_STATE);
 }
 
-/* For every number of octets of the Request that the program has already read. */
+/* Tested for every number of octets of the Request that the program may have read. */
 static void octets_read_by_the_program_are_passed_to_the_library(void **state)
 {
 	char request[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Both ends of the tests that want two, made for each test anew. */
+/* Both ends, for tests that need two; they are created anew for each test. */
 #ifndef TESTS_UNIT_VERBS_BOTH_H
 #define TESTS_UNIT_VERBS_BOTH_H
 

@@ -24,7 +24,7 @@ static bool have_ipv6(void)
 	return false;
 }
 
-/* Orderly end of both. */
+/* Ends both in order. */
 static void part(void)
 {
 	iw_disconnect(a.qp);
@@ -122,7 +122,7 @@ static void both_ends_learn_private_data_and_what_is_in_force(void **state)
 	assert_true(ia.mulpdu > 0 && ia.emss > 0);
 	assert_false(ia.large_fpdus);
 	part();
-	/* What is known stays known until the queue pair is freed. */
+	/* The facts stay available until the queue pair is freed. */
 	iw_qp_info(a.qp, &ia);
 	assert_int_equal(ia.state, IW_QP_CLOSED);
 	assert_memory_equal(ia.private_data, "from b", 6);
@@ -234,7 +234,7 @@ static void source_address_is_the_one_asked_for(void **state)
 	part();
 }
 
-/* A socket on a port of the loopback. backlog -1: not listening. */
+/* Creates a socket on a port of the loopback. backlog -1: it does not listen. */
 static int raw_socket(uint16_t *port, int backlog)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -276,7 +276,7 @@ static void refused_connection_ends_with_the_reason(void **state)
 	p.at.port = port;
 	err = iw_connect(a.qp, &p.at, &p.protocol, &a.fault);
 	if (err) {
-		/* Refused at once: nothing has begun, the queue pair may be used again. */
+		/* Refused at once: nothing has begun, and the queue pair may be used again. */
 		assert_int_equal(err, a.fault.err);
 	} else {
 		end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
@@ -333,7 +333,7 @@ static void listener_that_never_answers_is_a_time_out(void **state)
 	close(fd);
 }
 
-/* Whether the peer of fd has closed it, within a time. */
+/* Returns whether the peer of fd closes it within that time. */
 static bool closed_by_peer(struct end *e, int fd, int ms)
 {
 	double limit = end_clock() + ms / 1e3;
@@ -396,7 +396,7 @@ static void peer_that_vanishes_before_its_request_is_whole_leaves_no_trace(void 
 	close(fd);
 	end_run(&b, NULL, 20);
 	assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 0);
-	/* The place in the backlog of one is free again. */
+	/* The backlog of one has space again. */
 	end_join(&a, &b);
 	part();
 }
@@ -422,7 +422,7 @@ static void rejection_carries_private_data_and_ends_the_queue_pair(void **state)
 	assert_int_equal(info.private_data_len, 9);
 	assert_memory_equal(info.private_data, "not today", 9);
 	assert_int_equal(a.nwc, 1);
-	/* The responder is told nothing more; another one may come. */
+	/* The responder gets no further event; another initiator may connect. */
 	assert_int_equal(b.seen[IW_EV_CLOSED], 0);
 	iw_qp_free(a.qp);
 	a.qp = end_add_qp(&a, 0, 0);
@@ -446,7 +446,7 @@ static void request_that_nobody_answers_ends_and_accepting_it_then_says_so(void 
 	end_until(&a, &b, a.seen[IW_EV_CLOSED]);
 	assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 1);
 	assert_int_equal(iw_accept(b.req, b.qp, NULL, &b.why), IW_E_TIMEOUT);
-	/* The queue pair is as good as new. */
+	/* The queue pair can be used like a new one. */
 	iw_qp_free(a.qp);
 	a.qp = end_add_qp(&a, 0, 0);
 	b.keep_requests = false;
@@ -460,7 +460,7 @@ static void request_that_died_unseen_is_not_offered(void **state)
 	b.keep_requests = true;
 	end_listen_with(&b, (struct conn_param){ 0 });
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
-	/* b makes progress, but does not look at its events. */
+	/* b makes progress, but does not take its events. */
 	for (int i = 0; i < 100; i++) {
 		end_step(&a, 100000);
 		assert_true(iw_progress(b.ctx, 100000) >= 0);
@@ -490,7 +490,7 @@ static void backlog_limits_those_in_set_up_and_the_others_wait(void **state)
 	end_until(&a, &b, b.seen[IW_EV_CONNECT_REQUEST] == 2);
 	end_run(&a, &b, 50);
 	assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 2);
-	/* One answer makes room for one. */
+	/* One answer makes space for one Request. */
 	end_accept(&b);
 	end_until(&a, &b, b.seen[IW_EV_CONNECT_REQUEST] == 3);
 	end_run(&a, &b, 50);
@@ -498,7 +498,7 @@ static void backlog_limits_those_in_set_up_and_the_others_wait(void **state)
 	iw_listener_free(b.listener);
 	end_until(&a, &b, a.seen[IW_EV_CLOSED] == 3 && a.seen[IW_EV_ESTABLISHED] == 1);
 	end_run(&a, &b, 20);
-	assert_int_equal(b.seen[IW_EV_CLOSED], 0); /* the accepted one stays */
+	assert_int_equal(b.seen[IW_EV_CLOSED], 0); /* the accepted connection stays */
 }
 
 /* SEC-29 */
@@ -514,7 +514,7 @@ static void silent_connections_do_not_keep_others_out(void **state)
 	end_run(&b, NULL, 50);
 	t = end_clock();
 	end_join(&a, &b);
-	/* After a fair time, and before that of set-up (2 s). */
+	/* After a fair share of the time, and before the time-out of set-up (2 s). */
 	assert_in_range((end_clock() - t) * 1e3, 800, 1600);
 	assert_true(closed_by_peer(&b, fd[0], 1000));
 	for (int i = 0; i < 4; i++)
@@ -564,7 +564,7 @@ static void impossible_wishes_are_refused_with_a_reason(void **state)
 		assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
 		assert_true(a.why.text[0]);
 	}
-	/* And none of them has used the queue pair. */
+	/* None of the failures has used the queue pair. */
 	end_join(&a, &b);
 	close(fd);
 }
@@ -593,7 +593,7 @@ static void struct_of_a_newer_version_is_refused_when_it_asks_for_more(void **st
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
-/* AF_XDP has no use for a loopback interface, and without libxdp for none. */
+/* AF_XDP does not work on a loopback interface, and without libxdp on none. */
 static void a_transport_that_cannot_run_says_so(void **state)
 {
 	struct conn_param p = { CONN_PARAM_SIZES, .at.transport = "xdp", .at.host = "127.0.0.1",
@@ -635,7 +635,7 @@ static void each_rtr_form_is_agreed_on(void **state)
 						   .protocol.rtr = forms[i] });
 		iw_qp_info(a.qp, &info);
 		assert_int_equal(info.rtr, forms[i]);
-		/* The responder may speak first. */
+		/* The responder may send first. */
 		assert_int_equal(iw_post_recv(a.qp, 5, NULL, 0, NULL), 0);
 		assert_int_equal(end_send(&b, 1, NULL, 0, 0), 0);
 		end_until(&a, &b, end_wc(&a, 5) && end_wc(&b, 1));
@@ -673,7 +673,7 @@ static void large_fpdus_are_not_used_when_one_side_does_not_want_them(void **sta
 /* ---------------------------------------------------------------- peers of Rev 1 */
 
 /*
- * A peer that knows only Rev 1, in octets: it is driven by hand between the steps of the end under
+ * A peer that supports only Rev 1. The test sends its octets between the steps of the end under
  * test.
  */
 static int next_connection(struct end *e, int listener)
@@ -725,7 +725,8 @@ static void peer_that_closes_on_rev_2_is_tried_with_rev_1(void **state)
 	bool reset;
 
 	(void)state;
-	/* It closes with its octets read, or unread, which makes it a reset: both mean the same. */
+	/* It closes after reading the octets, or without reading them, which causes a reset: both
+	 * mean the same. */
 	for (reset = false;; reset = true) {
 		assert_int_equal(iw_post_recv(a.qp, 11, NULL, 0, NULL), 0);
 		end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
@@ -777,7 +778,7 @@ static void unenhanced_rejection_of_rev_2_is_tried_with_rev_1(void **state)
 	fd = next_connection(&a, l);
 	assert_int_equal(read_all(&a, fd, req, 20), 20);
 	assert_int_equal(req[17], 1);
-	/* The second no is final. */
+	/* The second rejection is final. */
 	assert_int_equal(rev1_reply(fd, IW_MPA_C | IW_MPA_R), 20);
 	close(fd);
 	end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
@@ -861,7 +862,7 @@ static void listener_rests_while_there_are_no_descriptors(void **state)
 	end_open_with(&b, &attr, 0, 0);
 	end_listen_with(&b, (struct conn_param){ 0 });
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
-	/* Every descriptor up to the limit is taken. */
+	/* Use every descriptor up to the limit. */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	spare[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_true(spare[n] >= 0);
@@ -877,7 +878,7 @@ static void listener_rests_while_there_are_no_descriptors(void **state)
 		end_step(&b, (int64_t)MS(20));
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-	/* Not a busy loop: a few attempts, little time. */
+	/* No busy loop: few attempts, and little processor time. */
 	assert_int_equal(count("\"event\":\"accept_paused\""), 1);
 	assert_true((double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9 <
 		    0.2);

@@ -9,7 +9,7 @@
 
 #include "verbs/wrap.h"
 
-/* a anew, with short queues and a completion queue that was never larger. */
+/* Recreates a, with short queues and a completion queue of the minimum size. */
 static void shorten_a(uint32_t sq, uint32_t rq)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr),
@@ -75,8 +75,8 @@ static void pieces_of_memory_become_one_message(void **state)
 }
 
 /*
- * Around what one segment, one FPDU and one batch hold, with every framing. RDMAP-10, RDMAP-13,
- * RDMAP-15, MPA-10
+ * Sizes around those of one segment, one FPDU and one batch, with every framing. RDMAP-10,
+ * RDMAP-13, RDMAP-15, MPA-10
  */
 static void writes_and_reads_of_every_size_arrive_unchanged(void **state)
 {
@@ -182,7 +182,7 @@ static void send_with_invalidate_revokes_at_the_peer(void **state)
 	assert_int_equal(end_wc(&b, 5)->inval_stag, iw_mr_stag(mr));
 	assert_string_equal(board, "written");
 	assert_false(iw_mr_valid(mr));
-	iw_mr_revoke(mr); /* safe: it only frees */
+	iw_mr_revoke(mr); /* safe: it only frees the region */
 }
 
 /* ---------------------------------------------------------------- regions */
@@ -211,11 +211,11 @@ static void write_after_revocation_is_refused_and_places_nothing(void **state)
 	assert_string_equal(board, "first");
 	assert_int_equal(b.fault.err, IW_E_DDP_STAG);
 	assert_false(b.fault.from_peer);
-	/* The Terminate arrived before the end: the initiator knows why. */
+	/* The Terminate arrived before the end, so the initiator reports its cause. */
 	assert_true(a.fault.from_peer);
 	assert_int_equal(a.fault.err, IW_E_PEER_TERMINATE);
 	assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_STAG));
-	/* The Send behind it was not delivered. */
+	/* The Send after it was not delivered. */
 	assert_int_equal(end_wc(&b, 2)->status, IW_E_CANCELED);
 }
 
@@ -250,7 +250,7 @@ static void region_of_another_stream_or_domain_is_refused(void **state)
 		}
 		assert_int_equal(end_write(&a, 1, "x", 1, iw_mr_stag(mr), 0, 0), 0);
 		end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
-		/* This side reports the real error; the peer gets the one of an unknown STag. */
+		/* This side reports the real error; the Terminate names an unknown STag. */
 		assert_int_equal(b.fault.err, IW_E_DDP_ASSOC);
 		assert_int_equal(b.fault.term, iw_err_term(IW_E_DDP_STAG));
 		assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_STAG));
@@ -284,7 +284,7 @@ static void region_with_a_lifetime_or_a_number_of_uses_ends(void **state)
 	assert_int_equal(board[0], 'x');
 }
 
-/* SEC-23: whether a peer has written a buffer can be checked, over every transport. */
+/* SEC-23: the owner can check whether a peer has written a buffer, over every transport. */
 static void octets_written_without_a_gap_are_counted_from_the_first_on(void **state)
 {
 	const size_t len = 3000001;
@@ -316,7 +316,7 @@ static void octets_written_without_a_gap_are_counted_from_the_first_on(void **st
 	free(board);
 }
 
-/* Of each kind the data alone: zero-length operations and Read Requests have no payload. */
+/* Only payload is counted: zero-length operations and Read Requests have none. */
 static void payload_is_counted_without_zero_length_operations(void **state)
 {
 	unsigned char *src = octets(5000, 1), *board = octets(5000, 0);
@@ -344,7 +344,8 @@ static void payload_is_counted_without_zero_length_operations(void **state)
 	free(board);
 }
 
-/* Whole operations by region, octets as they move by peer; those of no octets do not count. */
+/* Complete operations are counted for each region, octets as they move for each peer; zero-length
+ * operations are not counted. */
 static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
 {
 	const size_t len = 3000001;
@@ -394,8 +395,8 @@ static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
 }
 
 /*
- * In the middle of a long Write, and of a long Read Response: of what the owner does to the memory
- * behind the call nothing is overwritten, and nothing gets to the peer. SEC-06, DDP-113
+ * In the middle of a long Write and of a long Read Response: after the call, nothing that the owner
+ * writes to the memory is overwritten or sent to the peer. SEC-06, DDP-113
  */
 static void revocation_in_mid_operation_is_final(void **state)
 {
@@ -461,7 +462,7 @@ static void impossible_regions_are_refused(void **state)
 	}
 }
 
-/* SEC-26: an octet that one peer may write is neither written nor read by another one. */
+/* SEC-26: an octet that one peer may write is neither written nor read by another peer. */
 static void exclusive_region_refuses_aliases_of_other_peers(void **state)
 {
 	enum { R = IW_ACCESS_REMOTE_READ, W = IW_ACCESS_REMOTE_WRITE, SINK = IW_ACCESS_READ_SINK };
@@ -510,7 +511,7 @@ static void exclusive_region_refuses_aliases_of_other_peers(void **state)
 	assert_int_equal(iw_pd_free(other), 0);
 }
 
-/* SEC-26: one domain, but two connections; and an expired region does not block. */
+/* SEC-26: one domain, but two connections; an expired region does not block. */
 static void exclusive_region_belongs_to_one_connection(void **state)
 {
 	char memory[8];
@@ -559,7 +560,7 @@ static void impossible_work_is_refused(void **state)
 	assert_int_equal(end_read(&a, 1, mr, 9, 0, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, UINT64_MAX, 1, 1, 0), IW_E_INVAL);
 	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 1, NULL), IW_E_INVAL);
-	/* None of it did any harm. */
+	/* None of the failures had an effect. */
 	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	end_until(&a, &b, end_wc(&b, 1));
@@ -623,8 +624,8 @@ static void quiet_work_needs_no_polling(void **state)
 }
 
 /*
- * SEC-11, SEC-17, SEC-20: completions that nobody polls hold up their own queue pair and nothing
- * else
+ * SEC-11, SEC-17, SEC-20: completions that the program does not poll stall their own queue pair and
+ * nothing else
  */
 static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state)
 {
@@ -647,7 +648,7 @@ static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state
 		end_step(&a, 0);
 		end_step(&b, 0);
 	}
-	/* Those in the queue, and those that keep their slot for want of room there. */
+	/* Those in the queue, and those that keep their slot because the queue is full. */
 	assert_in_range(posted, DEPTH, 3 * DEPTH + 1);
 
 	/* Another queue pair with queues of its own is not disturbed. */
@@ -668,7 +669,7 @@ static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state
 	assert_int_equal(a.wc[0].wr_id, 7);
 	b.qp = peer;
 
-	/* And all of the first one's come out, in order, once somebody polls. */
+	/* All completions of the first queue pair are delivered in order when the program polls. */
 	a.hold = false;
 	a.nwc = 0;
 	end_until(&a, &b, a.nwc == posted);
@@ -773,7 +774,7 @@ static void reset_in_the_middle_completes_everything_once(void **state)
 	assert_int_equal(a.fault.err, IW_E_CLOSED);
 	assert_int_equal(a.fault.os_errno, ECONNRESET);
 	assert_int_equal(a.nwc, a.wcs_at_closed);
-	/* Quiet ones that were well on their way do not show. */
+	/* Unsignaled operations that succeeded have no completion. */
 	for (unsigned i = 0; i < a.nwc; i++)
 		failed += a.wc[i].status != IW_OK;
 	assert_true(failed > 16);
@@ -802,7 +803,7 @@ static void abort_completes_everything_once_without_a_terminate(void **state)
 	assert_all_completed_once(&a, 8, 8);
 	assert_int_equal(a.fault.err, IW_E_CANCELED);
 	assert_false(b.fault.from_peer);
-	/* Again is as good as once. */
+	/* Repeated calls have no further effect. */
 	iw_abort(a.qp);
 	iw_disconnect(a.qp);
 	end_run(&a, &b, 10);
@@ -867,7 +868,7 @@ static void half_closed_connection_still_carries_the_other_direction(void **stat
 	assert_int_equal(iw_post_recv(b.qp, 60, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	mr = end_reg(&a, dst, len, IW_ACCESS_REMOTE_WRITE);
-	/* What was posted before the end goes out; nothing is taken after it. */
+	/* Operations posted before the end are sent; later ones are refused. */
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	iw_disconnect(a.qp);
 	assert_int_equal(end_send(&a, 2, NULL, 0, 0), IW_E_STATE);
@@ -938,7 +939,7 @@ static void peer_that_answers_no_read_is_a_time_out(void **state)
 	mr = end_reg(&a, sink, sizeof(sink), IW_ACCESS_READ_SINK);
 	from = end_reg(&b, source, sizeof(source), IW_ACCESS_REMOTE_READ);
 	assert_int_equal(end_read(&a, 1, mr, 0, 8, iw_mr_stag(from), 0), 0);
-	/* b makes no progress. */
+	/* Only a makes progress. */
 	end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
 	assert_int_equal(end_wc(&a, 1)->status, IW_E_TIMEOUT);
@@ -963,8 +964,8 @@ static void peer_that_takes_no_octets_is_a_time_out(void **state)
 }
 
 /*
- * The responder refuses while the initiator is in the middle of a long Write: the Terminate gets
- * through all the same. RDMAP-37
+ * The responder terminates while the initiator is in the middle of a long Write: the Terminate
+ * arrives nevertheless. RDMAP-37
  */
 static void terminate_reaches_a_peer_that_is_busy_sending(void **state)
 {

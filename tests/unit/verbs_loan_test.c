@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends that are left in the UMEM, through the public API, over "xdp" between two network namespaces. Debug builds
- * count the frames when the interface is closed: a loan that is lost fails there.
+ * Received Sends that stay in the UMEM, through the public API, over "xdp" between two network
+ * namespaces. Debug builds count the frames when the interface is closed: a lost loan fails there.
  */
 #include "verbs_end.h"
 
@@ -20,7 +20,7 @@
 
 static struct iw_fault refused;
 static bool ready;
-static int here, there; /* network namespaces of b, who receives, and of a */
+static int here, there; /* network namespaces of b, the receiver, and of a */
 
 static void go(int ns)
 {
@@ -68,7 +68,7 @@ static int set_up(void **state)
 
 static uint8_t sent[POSTS][LEN], buffer[POSTS][LEN];
 
-/* a is connected to b, who has POSTS receives posted, on a queue pair with loans or without. */
+/* Connects a to b, which has POSTS receives posted, on a queue pair with or without loans. */
 static void open_both(struct end *a, struct end *b, bool loans)
 {
 	struct conn_param p = { .at.transport = "xdp", .at.interface = "left", .at.host = LEFT };
@@ -94,7 +94,7 @@ static void open_both(struct end *a, struct end *b, bool loans)
 	end_until(a, b, a->seen[IW_EV_ESTABLISHED] && b->seen[IW_EV_ESTABLISHED]);
 }
 
-/* Receives b has got and polled. */
+/* Number of receives that b has polled. */
 static unsigned received(const struct end *b)
 {
 	unsigned n = 0;
@@ -104,7 +104,7 @@ static unsigned received(const struct end *b)
 	return n;
 }
 
-/* Messages first..last-1 of len octets each, until b has got them. */
+/* Sends messages first..last-1 of len octets each, until b has received them. */
 static void send_some(struct end *a, struct end *b, uint64_t first, uint64_t last, size_t len)
 {
 	for (uint64_t i = first; i < last; i++) {
@@ -123,7 +123,8 @@ static const struct iw_wc *receive_of(struct end *b, uint64_t i)
 	return wc;
 }
 
-/* What is a loan is right where it is, and nothing is in its buffer; else the buffer has it. */
+/* A loan has the correct octets in place, and its buffer is untouched; otherwise the buffer has
+ * them. */
 static void must_be_right(const struct iw_wc *wc, bool loan, size_t len)
 {
 	static const uint8_t nothing[LEN];
@@ -178,7 +179,7 @@ static void short_sends_and_those_of_others_are_copied(void **state)
 	end_close(&b);
 }
 
-/* Beyond the bound all goes on, by copy; none of those that are out has changed meanwhile. */
+/* Above the limit messages are copied; none of the outstanding loans has changed meanwhile. */
 static void who_hoards_is_given_copies(void **state)
 {
 	enum { MOST = 512 };
@@ -193,12 +194,13 @@ static void who_hoards_is_given_copies(void **state)
 	give_back(&b, 0);
 	send_some(&a, &b, POSTS - 1, POSTS, LEN);
 	must_be_right(receive_of(&b, POSTS - 1), true, LEN);
-	/* All others come back with the context. */
+	/* All other loans are returned with the context. */
 	end_close(&a);
 	end_close(&b);
 }
 
-/* The connection is lost, its queue pair is freed, nobody listens any more: what is out stays as it is. */
+/* The connection is lost, its queue pair is freed, and the listener is closed: outstanding loans
+ * stay unchanged. */
 static void loans_outlive_their_connection(void **state)
 {
 	struct end a, b;
@@ -221,14 +223,14 @@ static void loans_outlive_their_connection(void **state)
 	assert_int_equal(iw_loan_return(b.ctx, receive_of(&b, 1)->loan, &b.why), IW_E_INVAL);
 	must_be_right(receive_of(&b, 2), true, LEN);
 	end_close(&b);
-	/* The interface is as good as before. */
+	/* The interface works as before. */
 	open_both(&a, &b, true);
 	send_some(&a, &b, 0, 3, LEN);
 	end_close(&a);
 	end_close(&b);
 }
 
-/* Nobody has seen them, so nobody can give them back: that is done with their queue pair. */
+/* The program never polled these loans, so freeing their queue pair returns them. */
 static void loans_that_were_not_polled_come_back_with_their_queue_pair(void **state)
 {
 	struct conn_param p = {
@@ -251,7 +253,8 @@ static void loans_that_were_not_polled_come_back_with_their_queue_pair(void **st
 	end_run(&a, &b, 50);
 	iw_listener_free(b.listener);
 	end_run(&a, &b, 50);
-	/* When the association has ended nothing holds the interface any more: it can be had otherwise. */
+	/* After the end of the association nothing holds the interface any more: another use of it
+	 * is possible. */
 	go(here);
 	while (iw_listen(&again, b.ctx, &p.at, &p.protocol, &b.why) != 0) {
 		if (end_clock() > limit)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Thousands of connections in one thread: all are served, the idle ones hold almost nothing and
- * cost nothing.
+ * Thousands of connections in one thread: all are served; idle ones use almost no memory and no
+ * processor time.
  */
 #include "verbs_end.h"
 
@@ -58,7 +58,7 @@ static double cpu_seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Both ends of each connection and their sockets live in this process: two descriptors each. */
+/* This process has both ends of each connection and their sockets: two descriptors each. */
 static unsigned as_many_as_allowed(void)
 {
 	struct rlimit r;
@@ -122,7 +122,7 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 	}
 	until(a.seen[IW_EV_ESTABLISHED] == n && b.seen[IW_EV_ESTABLISHED] == n);
 
-	/* A message on each: batches and spill buffers come and go. */
+	/* A message on each: batches and spill buffers are allocated and freed. */
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(
 			iw_post_send(qa[i],
@@ -145,14 +145,14 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 		got += (unsigned)k;
 	}
 
-	/* Idle now: what each end of each connection holds. P12 */
+	/* All are idle now: the memory of each end. P12 */
 	held = (in_use() - before) / (2 * n);
 	print_message("# %u connections, %zu octets an end\n", n, held);
 	assert_true(held <= 24 * 1024);
 
 	/*
-	 * And a turn of the loop does not walk over them: one busy connection costs what it costs
-	 * alone.
+	 * A turn of the loop does not visit idle connections: one busy connection takes as long as
+	 * without them.
 	 */
 	t = cpu_seconds();
 	for (int i = 0; i < 2000; i++) {

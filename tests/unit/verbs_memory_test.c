@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The public API when memory runs out, wherever that is: an error or an end with a reason, nothing
- * leaked, nothing used after it was freed; and in the steady state no allocation at all.
+ * The public API when any allocation fails: an error, or an end with a reason, no leak, and no use
+ * after free. In the steady state nothing is allocated.
  */
 #include "verbs_end.h"
 
@@ -10,7 +10,7 @@
 
 static struct counting_mem mem;
 
-/* The initiator's whole life, with memory failing somewhere. Returns true when nothing failed. */
+/* All steps of an initiator, while an allocation fails. Returns true if none failed. */
 static bool life(struct end *b)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr),
@@ -92,7 +92,7 @@ static void lack_of_memory_is_told_and_leaves_nothing_behind(void **state)
 	assert_true(n > 10);
 }
 
-/* A responder without memory closes what it cannot keep, and goes on listening. */
+/* A responder without memory closes connections that it cannot keep, and continues to listen. */
 static void listener_without_memory_goes_on_when_there_is_some(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(300) };

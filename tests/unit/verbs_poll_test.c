@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Waiting: in iw_progress and iw_cq_wait, in other people's event loops by poll(), woken by a
- * descriptor of one's own.
+ * Waiting: in iw_progress and iw_cq_wait, in another event loop by poll(), and woken by a
+ * descriptor of the program.
  */
 #include "verbs_both.h"
 
@@ -56,7 +56,8 @@ static void wait_ends_with_a_completion_and_is_not_disturbed_by_another_queues(v
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	end_step(&a, 0);
 	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 1);
-	/* It is left there: another queue's wait takes its time, and no processor. */
+	/* The completion stays there: a wait on another queue waits its full time, without using
+	 * the processor. */
 	t = end_clock();
 	assert_int_equal(iw_cq_wait(other, (int64_t)MS(50)), 0);
 	assert_true(end_clock() - t >= 0.049);
@@ -85,9 +86,9 @@ static void spinning_wait_gets_its_completion_too(void **state)
 	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(50)), 0);
 }
 
-/* ---------------------------------------------------------------- other people's event loops */
+/* ---------------------------------------------------------------- other event loops */
 
-/* A whole connection, driven by nothing but poll() on the two descriptors. */
+/* A whole connection, driven only by poll() on the two descriptors. */
 static void connection_lives_on_poll_alone(void **state)
 {
 	const size_t len = 3000000;
@@ -112,11 +113,10 @@ static void connection_lives_on_poll_alone(void **state)
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	while (!(a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED])) {
 		assert_true(end_clock() < limit);
-		assert_true(
-			poll(p, 2, 5000) >
-			0); /* no time-out: whatever is to be done makes a descriptor readable */
+		/* No time-out: all pending work makes a descriptor readable. */
+		assert_true(poll(p, 2, 5000) > 0);
 		if (p[0].revents)
-			end_take(&a); /* polls the queue, and by that makes progress */
+			end_take(&a); /* polling the queue also makes progress */
 		if (p[1].revents)
 			end_step(&b, 0);
 		if (a.seen[IW_EV_ESTABLISHED] && !posted) {
@@ -147,12 +147,12 @@ static void descriptor_is_quiet_when_nothing_is_to_be_done(void **state)
 	end_run(&a, &b, 20);
 	assert_false(readable(cq, 0));
 	assert_false(readable(ctx, 0));
-	/* Octets have come: */
+	/* Octets have arrived: */
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	end_step(&a, 0);
 	assert_true(readable(cq, 5000));
 	assert_true(readable(ctx, 5000));
-	/* They became a completion: both stay readable until it is polled. */
+	/* They became a completion: both descriptors stay readable until it is polled. */
 	assert_int_equal(iw_progress(b.ctx, 0), 1);
 	assert_true(readable(cq, 0));
 	assert_true(readable(ctx, 0));
@@ -179,9 +179,9 @@ static void completions_of_one_queue_do_not_ring_anothers_descriptor(void **stat
 	fd = iw_cq_fd(other, &b.why);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	end_step(&a, 0);
-	assert_true(readable(fd, 5000)); /* progress can be made */
+	assert_true(readable(fd, 5000)); /* progress is possible */
 	assert_int_equal(iw_progress(b.ctx, 0), 1);
-	assert_false(readable(fd, 0)); /* and none of it is for this queue */
+	assert_false(readable(fd, 0)); /* and no completion is for this queue */
 	assert_true(readable(iw_cq_fd(b.cq, &b.why), 0));
 }
 
@@ -208,7 +208,7 @@ static void deadlines_make_the_descriptor_readable(void **state)
 
 	(void)state;
 	end_open(&silent);
-	end_listen_with(&silent, (struct conn_param){ 0 }); /* and makes no progress */
+	end_listen_with(&silent, (struct conn_param){ 0 }); /* it makes no progress */
 	end_close(&a);
 	end_open_with(&a, &attr, 0, 0);
 	fd = iw_ctx_fd(a.ctx, &a.why);
@@ -256,7 +256,7 @@ static void descriptor_of_the_programs_own_ends_the_wait_and_is_not_read(void **
 	assert_int_equal(iw_cq_wait(a.cq, -1), 0);
 	assert_true(end_clock() - t < 5);
 	assert_true(readable(p[0], 0));
-	/* Replaced by nothing. */
+	/* Removed, without a replacement. */
 	assert_int_equal(iw_ctx_wake_fd(a.ctx, -1, NULL), 0);
 	t = end_clock();
 	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(30)), 0);
@@ -278,7 +278,7 @@ static void descriptor_that_cannot_be_polled_is_refused(void **state)
 	assert_int_equal(iw_ctx_wake_fd(a.ctx, p[0], NULL), 0);
 	assert_true(iw_ctx_wake_fd(a.ctx, file, NULL) < 0);
 	assert_true(iw_ctx_wake_fd(a.ctx, 987654, NULL) < 0);
-	/* The one before is still there. */
+	/* The former descriptor is still in use. */
 	assert_int_equal(write(p[1], "x", 1), 1);
 	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(10000)), 0);
 	close(file);
@@ -303,7 +303,7 @@ static void signal_ends_the_wait(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		/* More than one, lest the first comes before the wait. */
+		/* Several, in case the first one arrives before the wait. */
 		for (int i = 0; i < 50; i++) {
 			usleep(20000);
 			if (kill(getppid(), SIGUSR1) != 0)
@@ -318,12 +318,9 @@ static void signal_ends_the_wait(void **state)
 	sigaction(SIGUSR1, &old, NULL);
 }
 
-/*
- * ---------------------------------------------------------------- one connection that is all the
- * talk
- */
+/* ---------------------------------------------------------------- a single busy connection */
 
-/* b has received twice in a row from its only connection, and waits for more of it. */
+/* b has received twice in a row from its only connection, and waits for more. */
 static void make_b_eager(unsigned *id)
 {
 	for (int i = 0; i < 3; i++) {
@@ -380,7 +377,7 @@ static void eager_wait_is_woken_and_keeps_its_deadlines(void **state)
 	assert_int_equal(pipe(p), 0);
 	assert_int_equal(iw_ctx_wake_fd(b.ctx, p[0], NULL), 0);
 	make_b_eager(&id);
-	/* Its own time: */
+	/* The time-out of the wait: */
 	t = end_clock();
 	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(30)), 0);
 	assert_in_range((end_clock() - t) * 1e3, 29, 200);
@@ -391,7 +388,7 @@ static void eager_wait_is_woken_and_keeps_its_deadlines(void **state)
 	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 0);
 	assert_true(end_clock() - t < 0.5);
 	assert_int_equal(iw_ctx_wake_fd(b.ctx, -1, NULL), 0);
-	/* A deadline of the connection: the peer answers no Read. */
+	/* A deadline of the connection: the peer does not answer a Read. */
 	mr = end_reg(&b, sink, sizeof(sink), IW_ACCESS_READ_SINK);
 	from = end_reg(&a, source, sizeof(source), IW_ACCESS_REMOTE_READ);
 	make_b_eager(&id);
@@ -407,7 +404,7 @@ static void eager_wait_is_woken_and_keeps_its_deadlines(void **state)
 	close(p[1]);
 }
 
-/* Everything that takes the connection out of that mode, and whoever only polls. */
+/* Everything that ends the eager mode, and programs that only poll. */
 static void eager_wait_gives_way(void **state)
 {
 	const size_t len = 8000000;
@@ -423,21 +420,21 @@ static void eager_wait_gives_way(void **state)
 	assert_non_null(dst);
 	end_join(&a, &b);
 	make_b_eager(&id);
-	/* Polling alone gets its messages. */
+	/* A program that only polls gets its messages. */
 	assert_int_equal(iw_post_recv(b.qp, id, NULL, 0, NULL), 0);
 	assert_int_equal(end_send(&a, id, NULL, 0, IW_WR_UNSIGNALED), 0);
 	end_step(&a, 0);
 	for (limit = end_clock() + 5; !end_wc(&b, id); end_take(&b))
 		assert_true(end_clock() < limit);
 	id++;
-	/* So does sending more than the socket takes, to a peer that is slow. */
+	/* Sending more than the socket accepts, to a slow peer, also ends the mode. */
 	make_b_eager(&id);
 	mr = end_reg(&a, dst, len, IW_ACCESS_REMOTE_WRITE);
 	assert_int_equal(end_write(&b, 5000, src, len, iw_mr_stag(mr), 0, 0), 0);
 	for (int i = 0; i < 3; i++)
 		assert_true(iw_cq_wait(b.cq, (int64_t)MS(30)) >= 0);
 	end_until(&a, &b, end_wc(&b, 5000));
-	/* A second connection: the first is still heard. */
+	/* With a second connection, the first one is still served. */
 	make_b_eager(&id);
 	first = a.qp;
 	a.qp = end_add_qp(&a, 1, 1);
@@ -446,7 +443,7 @@ static void eager_wait_gives_way(void **state)
 	end_until(&a, &b, b.req);
 	a.qp = first;
 	make_b_eager(&id);
-	/* An event loop that comes late. */
+	/* An event loop that is added later. */
 	close_both(NULL);
 	open_both(NULL);
 	id = 0;
@@ -476,11 +473,11 @@ static void eager_wait_sees_the_end(void **state)
 	assert_int_equal(b.seen[IW_EV_PEER_CLOSED], 1);
 }
 
-/* ---------------------------------------------------------------- figures */
+/* ---------------------------------------------------------------- system calls */
 
 /*
- * What one message costs in system calls: one send at the one end; at the other one receive, and
- * one that finds the socket empty when the queue is polled once more.
+ * The system calls for one message: one send at one end. At the other end one receive, and one that
+ * finds the socket empty when the queue is polled again.
  */
 static void one_message_is_one_send_and_one_receive(void **state)
 {

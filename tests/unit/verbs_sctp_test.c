@@ -132,7 +132,7 @@ static void data_move_both_ways_and_the_end_is_orderly(void **state)
 	free(back);
 }
 
-/* --- an observed wire between the two ends --- */
+/* --- an observed link between the two ends --- */
 
 static struct {
 	int fd;
@@ -325,7 +325,7 @@ static void queue_pairs_share_an_association_and_end_alone(void **state)
 	assert_int_equal(a.seen[IW_EV_CLOSED], 1);
 }
 
-/* SEC-14: the limits for each peer include the memory of an association, and count it once. */
+/* SEC-14: the limits for each peer include the memory of an association once. */
 static void memory_of_an_association_is_counted_with_its_first_accepted_session(void **state)
 {
 	enum { N = 3 };
@@ -357,7 +357,7 @@ static void memory_of_an_association_is_counted_with_its_first_accepted_session(
 		assert_int_equal(iw_listener_memory(b.listener), 0);
 	}
 	one = iw_qp_memory(qb[1]);
-	/* The association has a place for each of its streams. */
+	/* The association has memory for each of its streams. */
 	assert_true(iw_qp_memory(qb[0]) > one + 8000);
 	iw_abort(qb[0]);
 	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
@@ -367,7 +367,7 @@ static void memory_of_an_association_is_counted_with_its_first_accepted_session(
 
 /*
  * SEC-29: the association's last session has ended, and its queue of messages is still large. Its
- * Terminate must reach the peer: an ABORT would be a failure there.
+ * Terminate must reach the peer, which would report an ABORT as a failure.
  */
 static void limit_of_memory_does_not_cut_off_the_end_of_the_last_session(void **state)
 {
@@ -510,7 +510,7 @@ static void an_association_is_told_of_while_it_is_up(void **state)
 	assert_non_null(strstr(i.path[0].addr, "127.0.0.1:"));
 	assert_int_equal(iw_qp_assoc(b.qp, &theirs, NULL), 0);
 	assert_int_equal(theirs.stream, 1);
-	/* An older program has a smaller struct, and gets no more than fits. */
+	/* An older program has a smaller struct, and gets only the fields that fit. */
 	memset(&i, 0xaa, sizeof(i));
 	i.size = offsetof(struct iw_assoc_info, indicated);
 	assert_int_equal(iw_qp_assoc(a.qp, &i, NULL), 0);

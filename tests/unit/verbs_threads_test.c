@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Contexts know nothing of each other: several threads, each with its own, at once. For the thread
+ * Contexts are independent: several threads, each with its own, at the same time. For the thread
  * sanitizer.
  */
 #include "verbs_end.h"
@@ -14,7 +14,7 @@
 struct side {
 	struct end e;
 	pthread_t thread;
-	_Atomic uint16_t *port; /* the responder tells the initiator */
+	_Atomic uint16_t *port; /* the responder passes its port to the initiator */
 	unsigned char board[4096];
 	bool ok;
 };
@@ -29,8 +29,8 @@ static void open_side(struct side *s)
 }
 
 /*
- * Posts a receive and counts messages until the end; each one that came is answered, the last by
- * the end.
+ * Posts a receive and counts messages until the end. Each message is answered; the last one is
+ * answered by ending the connection.
  */
 static bool talk(struct side *s, unsigned messages, bool first)
 {
@@ -82,7 +82,7 @@ static void *respond(void *arg)
 	open_side(s);
 	end_listen_with(&s->e, (struct conn_param){ 0 });
 	*s->port = iw_listener_port(s->e.listener);
-	/* It answers the last one, too, and then hears the end. */
+	/* Answers the last message too; then the connection ends. */
 	talk(s, MESSAGES + 1, false);
 	s->ok = s->e.fault.err == IW_OK && s->e.seen[IW_EV_CLOSED] == 1 && s->e.nwc > MESSAGES;
 	end_close(&s->e);

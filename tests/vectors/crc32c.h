@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CRC32c: inputs and results, the result as its octets stand on the wire. */
+/* CRC32c: inputs and results. A result has the order of its octets on the wire. */
 #ifndef TESTS_VECTORS_CRC32C_H
 #define TESTS_VECTORS_CRC32C_H
 

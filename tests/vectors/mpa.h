@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MPA start-up frames and FPDUs, as they stand in the stream. Figures 5 and 6 are RFC 5044's; "computed" ones were computed
- * with two independent CRC32c routines that reproduce both figures; "siw" ones come from captures of Linux siw (traces/).
+ * MPA start-up frames and FPDUs, as they occur in the stream. Figures 5 and 6 are from RFC 5044.
+ * "computed" ones were computed with two independent CRC32c routines that reproduce both figures.
+ * "siw" ones are from captures of Linux siw (traces/).
  */
 #ifndef TESTS_VECTORS_MPA_H
 #define TESTS_VECTORS_MPA_H
@@ -42,7 +43,7 @@ static const uint8_t reply_enhanced[] = {
 	0x40, 0x20,             /* C 0, D 1, ORD 32 */
 };
 
-/* RFC 5044 7.1.1: the Responder rejects and says why in its Private Data. */
+/* RFC 5044 7.1.1: the Responder rejects, with the reason in its Private Data. */
 static const uint8_t reply_rejecting[] = {
 	KEY_REP,
 	0x60,                   /* C, R */
@@ -59,7 +60,7 @@ static const uint8_t request_rdmac[] = {
 	0x00, 0x00,             /* PD_Length */
 };
 
-/* siw, traces/term-badread: its ULP's Private Data behind the enhanced data. */
+/* siw, traces/term-badread: the ULP's Private Data after the enhanced data. */
 static const uint8_t request_siw[] = {
 	KEY_REQ,
 	0x10,                   /* S */
@@ -210,8 +211,8 @@ static const uint8_t figure5[52] = {
 	0x52, 0x23, 0x99, 0x83, /* CRC32c */
 };
 
-/* RFC 5044 figure 6: the second FPDU, behind a first one of 492 octets. */
-#define FIGURE6_POS        0x1ec /* of its ULPDU Length */
+/* RFC 5044 figure 6: the second FPDU, after a first one of 492 octets. */
+#define FIGURE6_POS        0x1ec /* position of its ULPDU Length */
 #define FIGURE6_MARKER_POS 0x200
 static const uint8_t figure6[52] = {
 	0x00, 0x2a,             /* Length */
@@ -227,7 +228,8 @@ static const uint8_t figure6[52] = {
 	0x84, 0x92, 0x58, 0x98, /* CRC32c */
 };
 
-/* computed: the figure 5 of an RDMA Consortium peer, DV 0 and RV 0 (RFC 5044 appendix C). */
+/* computed: the FPDU of figure 5 from an RDMA Consortium peer, DV 0 and RV 0 (RFC 5044 appendix
+ * C). */
 static const uint8_t figure5_rdmac[52] = {
 	0x00, 0x00, 0x00, 0x00, /* Marker */
 	0x00, 0x2a,
@@ -242,7 +244,7 @@ static const uint8_t figure5_rdmac[52] = {
 	0x4c, 0x86, 0xb3, 0x84, /* CRC */
 };
 
-/* computed: a zero-length Send, MSN 2, behind a first FPDU that ends where a marker is due. */
+/* computed: a zero-length Send, MSN 2, after a first FPDU that ends where a marker is due. */
 static const uint8_t fpdu_behind_512[] = {
 	0x00, 0x00, 0x00, 0x00, /* Marker, FPDUPTR 0: between two FPDUs */
 	0x00, 0x12,
@@ -255,8 +257,8 @@ static const uint8_t fpdu_behind_512[] = {
 };
 
 /*
- * computed: the first FPDU of a stream, Send MSN 1 with payload octet i = i mod 256; markers of these positions and
- * FPDUPTRs are in it, its CRC ends it.
+ * computed: the first FPDU of a stream, Send MSN 1 with payload octet i = i mod 256. Each entry
+ * lists the positions and FPDUPTRs of the markers in it, and its CRC at the end.
  */
 static const struct {
 	size_t payload, ulpdu, total;
@@ -266,19 +268,18 @@ static const struct {
 	} marker[3];
 	uint8_t crc[4];
 } marked_vectors[] = {
-	/* CRC at 508..511: the marker due at 512 is the next FPDU's */
+	/* CRC at 508..511: the marker due at 512 belongs to the next FPDU */
 	{ 484,  502,  512,  { { 0, { 0x00, 0x00, 0x00, 0x00 } } }, { 0x8d, 0x49, 0x86, 0x3e } },
-	/* the marker at 512 stands between PAD and CRC */
+	/* the marker at 512 is between PAD and CRC */
 	{ 488,  506,  520,  { { 0, { 0x00, 0x00, 0x00, 0x00 } }, { 512, { 0x00, 0x00, 0x01, 0xfc } } },
 	  { 0x68, 0xa8, 0xc2, 0xe0 } },
 	{ 1400, 1418, 1436, { { 0, { 0x00, 0x00, 0x00, 0x00 } }, { 512, { 0x00, 0x00, 0x01, 0xfc } },
 	  { 1024, { 0x00, 0x00, 0x03, 0xfc } } }, { 0x90, 0x21, 0x0f, 0x60 } },
 };
 
-/* --- Terminates as they come, the octets behind the DDP header --- */
+/* --- Terminates as received: the octets after the DDP header --- */
 
-/* siw, traces/term-badread: its bit fields lie the wrong way round, RFC 5040 would have 01 00 e0
- * 00. */
+/* siw, traces/term-badread: its bit fields have the wrong order; RFC 5040 requires 01 00 e0 00. */
 static const uint8_t terminate_siw_read[] = {
 	0x10, 0x00, 0x07, 0x00,
 	0x00, 0x00,
@@ -287,7 +288,7 @@ static const uint8_t terminate_siw_read[] = {
 	0x12, 0x21, 0xae, 0x00, 0x00, 0x00, 0x55, 0xc1, 0xde, 0x0c, 0x50, 0x00,
 };
 
-/* The same as RFC 5040 4.8 wants it. */
+/* The same as RFC 5040 4.8 requires it. */
 static const uint8_t terminate_read[] = {
 	0x01, 0x00, 0xe0, 0x00, /* Layer 0, EType 1, Error Code 0, M D R */
 	0x00, 0x2e,             /* DDP Segment Length 46 */
@@ -296,21 +297,21 @@ static const uint8_t terminate_read[] = {
 	0x12, 0x21, 0xae, 0x00, 0x00, 0x00, 0x55, 0xc1, 0xde, 0x0c, 0x50, 0x00,
 };
 
-/* An untagged header copied, no Read Request. */
+/* A copied untagged header, no Read Request. */
 static const uint8_t terminate_send[] = {
 	0x12, 0x02, 0xc0, 0x00, /* Layer 1, EType 2, Error Code 2, M D */
 	0x00, 0x12,             /* DDP Segment Length 18 */
 	0x41, 0x43, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00,
 };
 
-/* Linux siw for a Send with Invalidate: R announced, the Send header alone attached. */
+/* Linux siw for a Send with Invalidate: R is set, but only the Send header is attached. */
 static const uint8_t terminate_r_without_rreq[] = {
 	0x01, 0x09, 0xe0, 0x00, /* Layer 0, EType 1, Error Code 9, M D R */
 	0x00, 0x12,             /* DDP Segment Length 18 */
 	0x41, 0x44, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00,
 };
 
-/* RFC 5040 4.8: D alone still brings the length. */
+/* RFC 5040 4.8: with D alone, the length field is still present. */
 static const uint8_t terminate_d_only[] = {
 	0x12, 0x03, 0x40, 0x00,
 	0x00, 0x00,

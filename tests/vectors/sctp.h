@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* SCTP packets of a DDP association, ports 5001 to 5002 (RFC 9260 3, RFC 5043 5.2); computed as
- * those of mpa.h were. */
+/* SCTP packets of a DDP association, ports 5001 to 5002 (RFC 9260 3, RFC 5043 5.2); computed like
+ * those of mpa.h. */
 #ifndef TESTS_VECTORS_SCTP_H
 #define TESTS_VECTORS_SCTP_H
 
@@ -78,7 +78,7 @@ static const struct vector sctp_vectors[] = {
 	VECTOR(sctp_segment,   "RFC 5043 5.2.2"),
 	VECTOR(sctp_terminate, "RFC 5043 5.2.3"),
 };
-/* Linux 6.1, adaptation indication 1: as seen on the wire. */
+/* Linux 6.1, adaptation indication 1: from a capture. */
 static const uint8_t sctp_kernel_init[] = {
 	0xb8, 0x16, 0x13, 0xb3, 0x00, 0x00, 0x00, 0x00, 0x28, 0x08, 0x5b, 0xcb,
 	0x01, 0x00, 0x00, 0x3c, 0x8e, 0xc0, 0x07, 0xbf, 0x00, 0x01, 0xa0, 0x00,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Octets that a text gives, or that were computed and seen on a wire, with where they come from. */
+/* Octets from the text of an RFC, or computed, or captured on a wire, with their origin. */
 #ifndef TESTS_VECTORS_VECTOR_H
 #define TESTS_VECTORS_VECTOR_H
 

@@ -22,8 +22,8 @@ struct inside {
 	struct iw_impair *to, *from; /* usrsctp */
 	struct rng rng;
 	uint64_t now;
-	uint32_t tsn_first, tsn_next; /* of usrsctp's chunks */
-	bool data;                    /* there was one */
+	uint32_t tsn_first, tsn_next; /* TSNs of usrsctp's chunks */
+	bool data;                    /* usrsctp has sent data */
 	bool shut, ended, failed;
 };
 
@@ -86,7 +86,8 @@ void inside_free(struct inside *in)
 
 /* --- packets ---------------------------------------------------------------------------------- */
 
-/* The link carries frames: what it does to their headers it does to none of ours. */
+/* The link expects Ethernet frames. The headers here are dummies, so that corruption of a header
+ * harms no packet. */
 static void put(struct iw_impair *link, const void *packet, size_t len, uint64_t now)
 {
 	static uint8_t frame[ETHERNET + 65536];
@@ -95,7 +96,7 @@ static void put(struct iw_impair *link, const void *packet, size_t len, uint64_t
 	iw_impair_push(link, frame, ETHERNET + len, now);
 }
 
-/* The chunks that usrsctp has sent at least once. */
+/* Records the chunks that usrsctp has sent at least once. */
 static void count_chunks(struct inside *in, const uint8_t *p, size_t len)
 {
 	struct iw_sctp_chunk c;
@@ -132,7 +133,7 @@ static void take_in(struct inside *in, const uint8_t *packet, size_t len)
 
 	iw_sctp_input(in->s, &p, in->now);
 	while (iw_sctp_next(in->s, &m))
-		/* Unordered it was, or the engine would not have handed it on. */
+		/* The message was unordered, otherwise the engine would not have delivered it. */
 		if (!in->speaker ||
 		    !speaker_message(in->speaker, m.stream, m.ppid, true, m.data, m.len))
 			in->failed = true;
@@ -160,7 +161,8 @@ static void take_events(struct inside *in)
 		switch (ev.kind) {
 		case IW_SCTP_EV_UP:
 			iw_sctp_facts(ev.assoc, &facts);
-			/* A cookie that came twice makes no second one while the first stands. */
+			/* A duplicate cookie must not create a second association while the first
+			 * one exists. */
 			if (in->speaker || facts.peer_adaptation != 1)
 				fail(in, "up", "a second association, or not with DDP");
 			in->a = ev.assoc;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A DDP peer on libusrsctp: the speaker on somebody else's SCTP.
+ * A DDP peer on libusrsctp: the speaker on another implementation of SCTP.
  *
- *   usrsctp-peer -t CARRIER [OPTION...] --listen                   serves associations, one behind the other
- *   usrsctp-peer -t CARRIER [OPTION...] ping ADDR COUNT            against sctp-ddp-ping --listen
- *   usrsctp-peer -t CARRIER [OPTION...] buffer ADDR STAG [KEY]     against a buffer of stag-reg
+ *   usrsctp-peer -t CARRIER [OPTION...] --listen                   serves associations, one after the other
+ *   usrsctp-peer -t CARRIER [OPTION...] ping ADDR COUNT            pings sctp-ddp-ping --listen
+ *   usrsctp-peer -t CARRIER [OPTION...] buffer ADDR STAG [KEY]     uses a buffer of stag-reg
  *
- * raw is SCTP on IP; udp is SCTP in UDP (RFC 6951), both with usrsctp's own sockets and threads; conn is usrsctp
- * without threads, whose packets this program carries over a UDP socket. With inside the other end is in this program:
- * lib/sctp, behind a bad link (--seed, --bad).
+ * raw is SCTP on IP; udp is SCTP in UDP (RFC 6951); both use usrsctp's own sockets and threads.
+ * conn is usrsctp without threads; this program carries its packets over a UDP socket. inside runs
+ * the other end in this program: lib/sctp, over a bad link (--seed, --bad).
  *
- * Exit status 0: all went as the RFCs say, every octet is right, the association was shut down in order; 1: not;
- * 5: nor did it, but usrsctp alone is to blame (inside_waits); 6: all went so, and the other end's SHUTDOWN came, but
- * what follows it (RFC 9260 9.2) was lost for as long as the other end was there to say it again.
+ * Exit status 0: everything followed the RFCs, every octet is correct, and the association was shut
+ * down in order; 1: otherwise; 5: failed, but usrsctp alone caused it (inside_waits); 6: as 0, and
+ * the other end's SHUTDOWN arrived, but the rest of the sequence (RFC 9260 9.2) was lost until the
+ * other end had exited.
  */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -28,7 +29,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The library has these behind them. */
+/* The library is built with both address families. */
 #define INET  1
 #define INET6 1
 #include <usrsctp.h>
@@ -43,7 +44,7 @@ enum { RAW, UDP, CONN, INSIDE, CARRIERS };
 static const char *const carriers[CARRIERS] = { "raw", "udp", "conn", "inside" };
 
 enum { ADAPTATION_DDP = 1, STEP_MS = 10, MESSAGE = 1 << 20, EXIT_STALLED = 5, EXIT_CUT = 6 };
-#define PART_NS IW_SEC(5) /* from a SHUTDOWN to the end; inside, nobody leaves before */
+#define PART_NS IW_SEC(5) /* from a SHUTDOWN to the end; inside, no end leaves earlier */
 
 struct opts {
 	size_t carrier;
@@ -61,15 +62,16 @@ struct peer {
 	struct socket *listener, *so;
 	struct speaker *speaker;
 	struct inside *inside;
-	uint64_t virtual;            /* inside: the time that went by */
+	uint64_t virtual;            /* inside: the simulated time */
 	int udp;                     /* conn: the socket */
-	int bell;                    /* raw, udp: rung from usrsctp's threads */
-	struct sockaddr_storage far; /* conn: where packets go */
+	int bell;                    /* raw, udp: an eventfd that usrsctp's threads write to */
+	struct sockaddr_storage far; /* conn: destination of packets */
 	socklen_t far_len;
 	uint32_t adaptation;
 	uint16_t streams;
-	bool shut;     /* we have said so */
-	uint64_t part; /* when to give up: the other end has said so; UINT64_MAX: it has not */
+	bool shut; /* this end has sent SHUTDOWN */
+	/* when to give up after the other end's SHUTDOWN; UINT64_MAX: not received */
+	uint64_t part;
 	bool over, failed, stalled, cut;
 };
 
@@ -100,7 +102,7 @@ static void packets_in(struct peer *p)
 	ssize_t n;
 
 	for (;;) {
-		/* Of one peer: answers go where the last packet came from (RFC 6951 5.4). */
+		/* There is one peer: answers go to the source of the last packet (RFC 6951 5.4). */
 		p->far_len = p->far_len ? p->far_len : sizeof(p->far);
 		n = recvfrom(p->udp, buf, sizeof(buf), MSG_DONTWAIT, (struct sockaddr *)&p->far,
 			     &p->far_len);
@@ -138,7 +140,7 @@ static void give_in(void *ctx, const void *packet, size_t len)
 	usrsctp_conninput(ctx, packet, len, 0);
 }
 
-/* The other end does what this one asks for. */
+/* The other end performs the part that this one needs. */
 static void open_inside(struct peer *p)
 {
 	struct inside_cfg cfg = {
@@ -294,7 +296,7 @@ static void begin(struct peer *p)
 		die("connect");
 }
 
-/* --- what comes ------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static void fail(struct peer *p, const char *why)
 {
@@ -302,14 +304,14 @@ static void fail(struct peer *p, const char *why)
 	p->failed = p->over = true;
 }
 
-/* The association was not shut down in order. */
+/* Reports an association that was not shut down in order. */
 static void lose(struct peer *p, const char *why)
 {
 	if (p->part == UINT64_MAX || !p->speaker || !speaker_finished(p->speaker)) {
 		fail(p, why);
 		return;
 	}
-	fprintf(stderr, "peer: behind the SHUTDOWN: %s\n", why);
+	fprintf(stderr, "peer: after the SHUTDOWN: %s\n", why);
 	p->cut = p->over = true;
 }
 
@@ -351,7 +353,7 @@ static void on_notification(struct peer *p, const union sctp_notification *n)
 		fail(p, "a message could not be sent");
 		break;
 	}
-	/* The notifications of set-up come one by one. */
+	/* The notifications of the set-up arrive one by one. */
 	if (!p->speaker && p->streams && p->adaptation) {
 		if (p->adaptation != ADAPTATION_DDP)
 			fail(p, "another adaptation indication than that of DDP");
@@ -431,7 +433,7 @@ static void go_on(struct peer *p)
 		return;
 	take_in(p);
 	give_out(p);
-	/* Who asked for the sessions ends the association. */
+	/* The end that opened the sessions ends the association. */
 	if (!p->over && !p->shut && !p->o->listen && p->speaker && speaker_finished(p->speaker)) {
 		p->shut = true;
 		if (usrsctp_shutdown(p->so, SHUT_WR) < 0)
@@ -614,7 +616,7 @@ static void start(const struct opts *o)
 
 static void finish(struct peer *p)
 {
-	/* It does not while a socket lingers, and need not for us. */
+	/* usrsctp_finish() fails while a socket lingers; this program can exit without it. */
 	if (p->so)
 		usrsctp_close(p->so);
 	if (p->listener)
@@ -629,7 +631,7 @@ static bool is_over(const struct peer *p)
 	return p->over && (!p->inside || p->failed || inside_over(p->inside));
 }
 
-/* One association, to its end. */
+/* Serves one association to its end. */
 static void one(struct peer *p)
 {
 	struct speaker_facts f = { 0 };

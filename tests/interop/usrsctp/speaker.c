@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sessions, segments and operations, in the order of their DDP-SSN. */
+/* Sessions, segments and operations, processed in the order of their DDP-SSN. */
 #include "interop/usrsctp/speaker.h"
 
 #include <inttypes.h>
@@ -37,11 +37,11 @@ struct session {
 	enum state state;
 	enum use use;
 	bool enhanced, no_reads;      /* the peer's IRD is 0 */
-	uint16_t id, ssn_out, ssn_in; /* the next ones */
-	struct message *early;        /* by DDP-SSN */
+	uint16_t id, ssn_out, ssn_in; /* the next DDP-SSNs */
+	struct message *early;        /* sorted by DDP-SSN */
 	uint32_t send_msn, recv_msn;  /* QN 0 */
 	uint32_t rreq_msn;            /* QN 1 */
-	uint8_t *mem;                 /* a Send as it comes together */
+	uint8_t *mem;                 /* the Send that is being reassembled */
 	size_t got, room;
 	uint32_t sent, back; /* pings */
 	uint64_t written, asked, read;
@@ -52,7 +52,7 @@ struct speaker {
 	uint16_t streams;
 	struct session *session;
 	uint8_t *buffer;
-	uint64_t buffer_to; /* where the peer's begins */
+	uint64_t buffer_to; /* Tagged Offset of the peer's buffer */
 	struct message *out, **out_end;
 	struct speaker_facts facts;
 	bool broken;
@@ -83,7 +83,7 @@ static bool wrong(struct speaker *s, const char *fmt, ...)
 	return false;
 }
 
-/* What octets a message or a buffer has. */
+/* Fills a message or a buffer with the octets that it must contain. */
 static void fill(uint8_t *p, size_t len, uint64_t what)
 {
 	struct rng r = { what };
@@ -91,7 +91,7 @@ static void fill(uint8_t *p, size_t len, uint64_t what)
 	rng_fill(&r, p, len);
 }
 
-/* --- out -------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static struct message *message_of(uint16_t stream, uint32_t ppid, size_t len)
 {
@@ -120,7 +120,7 @@ static void say_control(struct speaker *s, struct session *d, uint16_t fn, const
 	say(s, m);
 }
 
-/* One segment: header in *h, payload behind it. */
+/* Sends one segment: header *h, then the payload. */
 static void say_segment(struct speaker *s, struct session *d, const struct iw_ddp *h, const void *p,
 			size_t len)
 {
@@ -134,7 +134,7 @@ static void say_segment(struct speaker *s, struct session *d, const struct iw_dd
 	say(s, m);
 }
 
-/* A message in segments; h says all but MO or TO, and L. */
+/* Sends a message in segments; h has all fields except MO or TO, and L. */
 static void say_message(struct speaker *s, struct session *d, struct iw_ddp h, const uint8_t *p,
 			size_t len)
 {
@@ -164,7 +164,7 @@ static void say_end(struct speaker *s, struct session *d)
 
 /* --- Private Data ----------------------------------------------------------------------------- */
 
-/* RFC 6581 9: no peer-to-peer; 16 Reads may come, at most one is sent at a time. */
+/* RFC 6581 9: no peer-to-peer; IRD 16, ORD 1. */
 static const uint8_t depths[4] = { 0, 16, 0, 1 };
 
 static size_t cbor_uint(uint8_t *p, uint8_t major, uint64_t v)
@@ -185,7 +185,7 @@ static size_t cbor_entry(uint8_t *p, uint8_t key, uint64_t v)
 	return n + cbor_uint(p + n, 0, v);
 }
 
-/* ddp-transfer(7), claiming a buffer: what both forms begin with. */
+/* ddp-transfer(7), claiming a buffer: the part that both forms begin with. */
 static size_t claim_head(uint8_t *p, unsigned entries)
 {
 	size_t n = cbor_uint(p, 5, entries);
@@ -198,11 +198,11 @@ static size_t claim_head(uint8_t *p, unsigned entries)
 	return n + cbor_entry(p + n, 2, 1);
 }
 
-/* The unsigned number of a key; text and octets are passed over. */
+/* Finds the unsigned number of a key; skips text and octet strings. */
 static bool cbor_find(const uint8_t *p, size_t len, uint64_t key, uint64_t *out)
 {
 	uint64_t item[2] = { 0 };
-	size_t at = 1; /* the map's head */
+	size_t at = 1; /* the head of the map */
 
 	for (unsigned i = 0; at < len; i++) {
 		uint8_t major = p[at] >> 5, more = p[at] & 31;
@@ -233,14 +233,14 @@ static bool is_claim(const uint8_t *pd, size_t len)
 	return len > 13 && pd[0] >> 5 == 5 && memcmp(pd + 3, "ddp-buffer", 10) == 0;
 }
 
-/* --- sessions that the peer asks for ---------------------------------------------------------- */
+/* --- sessions that the peer opens ------------------------------------------------------------- */
 
 static bool accept(struct speaker *s, struct session *d, enum use use, const void *pd, size_t len)
 {
 	uint8_t all[4 + 200];
 	size_t n = d->enhanced ? sizeof(depths) : 0;
 
-	/* RFC 6581 9.1: an ORD of no more than the initiator's IRD. */
+	/* RFC 6581 9.1: the ORD is at most the initiator's IRD. */
 	memcpy(all, depths, n);
 	if (d->no_reads)
 		all[3] = 0;
@@ -281,10 +281,10 @@ static bool on_initiate(struct speaker *s, struct session *d, const struct iw_sc
 	uint64_t stag = 0;
 
 	if (s->cfg.job != JOB_SERVE)
-		return wrong(s, "stream %u: an Initiate to who sends them", d->id);
+		return wrong(s, "stream %u: an Initiate to the end that sends Initiates", d->id);
 	d->enhanced = c->fn == IW_SCTP_FN_ENH_INITIATE;
 	if (d->enhanced && s->cfg.plain) {
-		/* RFC 5043 6.4: Initiate, Terminate, and that was the session. */
+		/* RFC 5043 6.4: Terminate answers Initiate, and the session is over. */
 		s->facts.refused++;
 		say_end(s, d);
 		*d = (struct session){ .id = d->id, .state = REJECTED };
@@ -305,7 +305,7 @@ static bool on_initiate(struct speaker *s, struct session *d, const struct iw_sc
 	return reject(s, d);
 }
 
-/* --- sessions that we ask for ----------------------------------------------------------------- */
+/* --- sessions that this end opens ------------------------------------------------------------- */
 
 static size_t claim(const struct speaker *s, uint8_t *pd)
 {
@@ -376,7 +376,7 @@ static void write_buffer(struct speaker *s, struct session *d)
 	}
 }
 
-/* The next Read when the one before is here: that many were agreed on. */
+/* Posts the next Read after the one before is complete: the agreed ORD is 1. */
 static void read_buffer(struct speaker *s, struct session *d)
 {
 	uint32_t n = (uint32_t)IW_MIN(s->cfg.size - d->asked, OPERATION);
@@ -432,7 +432,7 @@ static bool on_end(struct speaker *s, struct session *d)
 		return wrong(s, "stream %u: Terminate in the middle of a message", d->id);
 	if (d->state != SAID_END)
 		say_end(s, d);
-	/* Both have said it: the stream may have another session. */
+	/* Both ends have sent Terminate: the stream may have another session. */
 	free(d->mem);
 	*d = (struct session){ .id = d->id };
 	return true;
@@ -491,7 +491,7 @@ static bool on_whole_send(struct speaker *s, struct session *d)
 	return true;
 }
 
-/* Many sessions have small messages: none is given room for the longest. */
+/* Many sessions have only small messages, so no session reserves memory for the longest. */
 static void make_room(struct session *d, size_t want)
 {
 	size_t room = IW_MAX(d->room, (size_t)64);
@@ -514,7 +514,7 @@ static bool on_send(struct speaker *s, struct session *d, const struct iw_ddp *h
 {
 	size_t most = s->cfg.job == JOB_SERVE ? MESSAGE_MAX : s->cfg.size;
 
-	/* In the order of DDP-SSN a message's segments follow each other. */
+	/* In the order of DDP-SSN, the segments of a message follow each other. */
 	if (d->use != ECHO || h->msn != d->recv_msn + 1 || h->mo != d->got || len > most - d->got)
 		return wrong(s,
 			     "stream %u: Send MSN %u MO %u of %zu octets, MSN %u MO %zu expected",
@@ -617,7 +617,7 @@ static bool on_segment(struct speaker *s, struct session *d, const struct messag
 	}
 }
 
-/* --- messages in ------------------------------------------------------------------------------ */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static void keep(struct speaker *s, struct session *d, struct message *m)
 {
