@@ -17,9 +17,6 @@ struct iw_bench_show {
 
 /* What one result comes to. */
 double iw_bench_messages_per_second(const struct iw_bench_result *r);
-/* Of both ends; 0 where nothing was moved. */
-double iw_bench_cpu_seconds_per_gib(const struct iw_bench_result *r);
-double iw_bench_calls_per_mib(const struct iw_bench_result *r);
 /* ns: half a round trip, or from posting to completion. */
 uint64_t iw_bench_latency(const struct iw_bench_result *r, uint32_t millionths);
 

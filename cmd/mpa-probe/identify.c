@@ -28,23 +28,25 @@ const char *iw_fact_text(enum iw_fact f, bool is)
 
 /* --- implementations --- */
 
+/* Each row cites the sources of what is known about the implementation. */
 static const struct {
-	const char *name, *text, *source;
+	const char *name, *text;
 } impls[IW_IMPLS] = {
-	[IW_IMPL_UNKNOWN] = { "unknown", "no known implementation", "" },
-	[IW_IMPL_LIBIWARP] = { "libiwarp", "libiwarp (this library)", "lib/mpa" },
-	[IW_IMPL_SIW] = { "siw", "Linux siw (software iWARP)",
-			  "observed on kernels 6.1 and 6.12; drivers/infiniband/sw/siw/siw_cm.c" },
-	[IW_IMPL_CHELSIO] = { "chelsio", "Chelsio T4 to T6 (Linux cxgb4)",
-			      "drivers/infiniband/hw/cxgb4/cm.c; softiwarp issue 21" },
-	[IW_IMPL_INTEL] = { "intel", "Intel X722 or E810 (Linux irdma)",
-			    "drivers/infiniband/hw/irdma/cm.c" },
-	[IW_IMPL_WINDOWS] = { "windows", "Windows SMB Direct over MPA Rev 1",
-			      "[MS-SMBD] 6.1; Wireshark 4.6 iwarp_mpa.legacy" },
-	[IW_IMPL_PLAIN] = { "plain", "an RFC 5044 endpoint that supports only Rev 1",
-			    "RFC 5044 7.1" },
-	[IW_IMPL_RDMAC] = { "rdmac", "an endpoint of the RDMA Consortium (use --profile rdmac)",
-			    "draft-culley-iwarp-mpa-v1.0; RFC 5044 Appendix C.1" },
+	[IW_IMPL_UNKNOWN] = { "unknown", "no known implementation" },
+	/* lib/mpa */
+	[IW_IMPL_LIBIWARP] = { "libiwarp", "libiwarp (this library)" },
+	/* observed on kernels 6.1 and 6.12; drivers/infiniband/sw/siw/siw_cm.c */
+	[IW_IMPL_SIW] = { "siw", "Linux siw (software iWARP)" },
+	/* drivers/infiniband/hw/cxgb4/cm.c; softiwarp issue 21 */
+	[IW_IMPL_CHELSIO] = { "chelsio", "Chelsio T4 to T6 (Linux cxgb4)" },
+	/* drivers/infiniband/hw/irdma/cm.c */
+	[IW_IMPL_INTEL] = { "intel", "Intel X722 or E810 (Linux irdma)" },
+	/* [MS-SMBD] 6.1; Wireshark 4.6 iwarp_mpa.legacy */
+	[IW_IMPL_WINDOWS] = { "windows", "Windows SMB Direct over MPA Rev 1" },
+	/* RFC 5044 7.1 */
+	[IW_IMPL_PLAIN] = { "plain", "an RFC 5044 endpoint that supports only Rev 1" },
+	/* draft-culley-iwarp-mpa-v1.0; RFC 5044 Appendix C.1 */
+	[IW_IMPL_RDMAC] = { "rdmac", "an endpoint of the RDMA Consortium (use --profile rdmac)" },
 };
 
 const char *iw_impl_name(enum iw_impl i)
@@ -55,11 +57,6 @@ const char *iw_impl_name(enum iw_impl i)
 const char *iw_impl_text(enum iw_impl i)
 {
 	return i < IW_IMPLS ? impls[i].text : "?";
-}
-
-const char *iw_impl_source(enum iw_impl i)
-{
-	return i < IW_IMPLS ? impls[i].source : "?";
 }
 
 /* --- the table --- */

@@ -120,10 +120,9 @@ enum iw_impl {
 	IW_IMPL_RDMAC,
 };
 #define IW_IMPLS 8
-/* "siw"; "Linux siw (software iWARP)"; where what is known of it comes from. */
+/* Return "siw", and "Linux siw (software iWARP)". */
 const char *iw_impl_name(enum iw_impl i);
 const char *iw_impl_text(enum iw_impl i);
-const char *iw_impl_source(enum iw_impl i);
 
 struct iw_evidence {
 	enum iw_fact fact;

@@ -7,23 +7,16 @@
 #include "mpa/mpa.h"
 #include "util/num.h"
 
-#define SIW_SOURCE "drivers/infiniband/sw/siw/siw_cm.c, and captures of kernels 6.1 and 6.12"
-#define CHELSIO_SOURCE                                                                             \
-	"drivers/infiniband/hw/cxgb4/cm.c with its defaults; softiwarp issues 20 and 21"
-#define WINDOWS_SOURCE "[MS-SMBD] 6.1; Linux smbdirect; Wireshark 4.6 iwarp_mpa.legacy"
-
 const struct iw_persona iw_personas[IW_PERSONAS] = {
+	/* This library, as RFC 5044 and RFC 6581 specify. Source: lib/mpa. */
 	{
 		.name = "rfc",
-		.what = "this library, as RFC 5044 and RFC 6581 specify",
-		.source = "lib/mpa",
 		.native = true,
 		.request_ns = IW_SEC(5),
 	},
+	/* Linux siw. Sources: drivers/infiniband/sw/siw/siw_cm.c, captures of kernels 6.1 and 6.12. */
 	{
 		.name = "siw",
-		.what = "Linux siw",
-		.source = SIW_SOURCE,
 		.rev_least = 0,
 		.rev_most = 2,
 		.enhanced = true,
@@ -36,10 +29,12 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 		.extra_is_bad = true,
 		.request_ns = IW_SEC(5),
 	},
+	/*
+	 * Chelsio T4 to T6 under Linux. Sources: drivers/infiniband/hw/cxgb4/cm.c with its defaults,
+	 * softiwarp issues 20 and 21.
+	 */
 	{
 		.name = "chelsio",
-		.what = "Chelsio T4 to T6 under Linux",
-		.source = CHELSIO_SOURCE,
 		.rev_least = 0,
 		.rev_most = 2,
 		.enhanced = true,
@@ -52,10 +47,12 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 		.drops_stag0 = true,
 		.request_ns = IW_SEC(20),
 	},
+	/*
+	 * An SMB Direct server over MPA Rev 1. Sources: [MS-SMBD] 6.1, Linux smbdirect, Wireshark 4.6
+	 * iwarp_mpa.legacy.
+	 */
 	{
 		.name = "windows",
-		.what = "an SMB Direct server over MPA Rev 1",
-		.source = WINDOWS_SOURCE,
 		.rev_least = 1,
 		.rev_most = 1,
 		.crc = IW_PERSONA_CRC_ALWAYS,
@@ -64,10 +61,9 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 		.smbd_header = true,
 		.request_ns = IW_SEC(10),
 	},
+	/* RFC 5044 with Rev 1 only, which requests no CRC and no markers. Source: RFC 5044 7.1. */
 	{
 		.name = "plain",
-		.what = "RFC 5044 with Rev 1 only, which requests no CRC and no markers",
-		.source = "RFC 5044 7.1",
 		.rev_least = 1,
 		.rev_most = 1,
 		.crc = IW_PERSONA_CRC_NEVER,

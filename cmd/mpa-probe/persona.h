@@ -27,7 +27,7 @@ enum iw_persona_rtr {
 };
 
 struct iw_persona {
-	const char *name, *what, *source;
+	const char *name;
 	bool native; /* the engine's own answers; nothing below counts */
 	uint8_t rev_least, rev_most;
 	bool enhanced;

@@ -20,16 +20,11 @@
 #define SCRAP_MAX 16384
 #define TRACE_HEX 1024 /* octets of a read that a traced line shows */
 
-static const char *const kind_names[IW_PLAY_KINDS] = {
+static const char *const kind_names[] = {
 	[IW_PLAY_CONNECTED] = "connected", [IW_PLAY_SENT] = "sent", [IW_PLAY_RECEIVED] = "received",
 	[IW_PLAY_SHUT] = "shut",           [IW_PLAY_FIN] = "fin",   [IW_PLAY_RESET] = "reset",
 	[IW_PLAY_LOST] = "lost",
 };
-
-const char *iw_play_kind_name(enum iw_play_kind k)
-{
-	return k < IW_PLAY_KINDS ? kind_names[k] : "?";
-}
 
 uint64_t iw_play_now(const struct iw_play *p)
 {
@@ -143,18 +138,6 @@ static int pause_for(const struct iw_play *p, uint64_t ns)
 
 /* --- connecting and ending --- */
 
-static void set_up(struct iw_play *p, const struct iw_play_cfg *cfg)
-{
-	*p = (struct iw_play){
-		.stop_fd = cfg->stop_fd,
-		.trace = cfg->trace,
-		.trace_ctx = cfg->trace_ctx,
-		.number = cfg->number,
-		.t0 = iw_os_now(),
-		.wall0 = iw_os_wall(),
-	};
-}
-
 int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t limit_ns,
 		    struct iw_fault *why)
 {
@@ -165,7 +148,14 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 	uint64_t until;
 	int err;
 
-	set_up(p, cfg);
+	*p = (struct iw_play){
+		.stop_fd = cfg->stop_fd,
+		.trace = cfg->trace,
+		.trace_ctx = cfg->trace_ctx,
+		.number = cfg->number,
+		.t0 = iw_os_now(),
+		.wall0 = iw_os_wall(),
+	};
 	until = iw_time_add(p->t0, limit_ns);
 	err = iw_stream_find("tcp")->open(&p->llp, &lc, why);
 	if (err)
@@ -187,32 +177,13 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 	return 0;
 }
 
-void iw_play_adopt(struct iw_play *p, struct iw_stream *llp, const struct iw_play_cfg *cfg)
-{
-	set_up(p, cfg);
-	p->llp = llp;
-	note(p, IW_PLAY_CONNECTED, 0, NULL, 0, 0);
-}
-
-static void disconnect(struct iw_play *p, bool abort)
-{
-	if (p->llp)
-		p->llp->ops->close(p->llp, abort);
-	p->llp = NULL;
-}
-
 void iw_play_end(struct iw_play *p)
 {
-	disconnect(p, false);
+	if (p->llp)
+		p->llp->ops->close(p->llp, false);
+	p->llp = NULL;
 	free(p->rx);
 	p->rx = NULL;
-}
-
-void iw_play_reset(struct iw_play *p)
-{
-	disconnect(p, true);
-	if (!iw_play_over(p))
-		p->lost = true;
 }
 
 void iw_play_shut(struct iw_play *p)
@@ -365,43 +336,4 @@ void iw_play_facts(const struct iw_play *p, struct iw_play_facts *out)
 		out->pmtu = info.tcpi_pmtu;
 		out->rtt_ns = (uint64_t)info.tcpi_rtt * 1000;
 	}
-}
-
-/* --- scripts --- */
-
-/* 1: played to its end; 0: not; negative: IW_E_CANCELED, IW_E_NOMEM. */
-static int play_step(struct iw_play *p, const struct iw_step *s)
-{
-	int err;
-
-	switch (s->kind) {
-	case IW_STEP_SEND:
-		err = iw_play_send(p, s->octets, s->len, s->piece, s->gap_ns, s->for_ns);
-		return err == IW_E_CLOSED || err == IW_E_TIMEOUT ? 0 : err < 0 ? err : 1;
-	case IW_STEP_WAIT:
-		return iw_play_wait(p, s->want, s->for_ns);
-	case IW_STEP_QUIET:
-		err = iw_play_wait(p, SIZE_MAX, s->for_ns);
-		return err < 0 ? err : 1;
-	case IW_STEP_SHUT:
-		iw_play_shut(p);
-		return p->reset || p->lost ? 0 : 1;
-	case IW_STEP_RESET:
-		iw_play_reset(p);
-		return 1;
-	}
-	return 0;
-}
-
-int iw_play_script(struct iw_play *p, const struct iw_step *steps, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int ret = play_step(p, &steps[i]);
-
-		if (ret < 0)
-			return ret;
-		if (ret == 0)
-			return (int)i;
-	}
-	return (int)n;
 }

@@ -5,9 +5,6 @@
  * peer's FIN, its reset. Nothing is judged here and no protocol is known, so whatever a connection
  * can be made to do, right or wrong, a caller can try and look at afterwards.
  *
- * Used step by step (iw_play_send, iw_play_wait, ...) where the next step depends on what came, and
- * as a script (iw_play_script) where it does not. Either end of a connection can be played.
- *
  * Every step has a time limit and ends early when the process was asked to stop. Threads: none.
  */
 #ifndef IW_PROBE_PLAY_H
@@ -33,13 +30,10 @@ enum iw_play_kind {
 	IW_PLAY_RESET,    /* by the peer */
 	IW_PLAY_LOST,     /* ended otherwise; os_errno */
 };
-#define IW_PLAY_KINDS 7
-/* "connected", "sent", ... */
-const char *iw_play_kind_name(enum iw_play_kind k);
 
 struct iw_play_note {
 	enum iw_play_kind kind;
-	uint64_t at_ns; /* since the attempt to connect began (or the connection was taken over) */
+	uint64_t at_ns; /* since the attempt to connect began */
 	size_t off, len;
 	int os_errno;
 };
@@ -96,9 +90,6 @@ static inline bool iw_play_over(const struct iw_play *p)
  * to stop; others of the socket. */
 IW_MUST_CHECK int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg,
 				  uint64_t limit_ns, struct iw_fault *why);
-/* Plays a connection that stands already, the other end of one perhaps. llp becomes p's own. Of cfg
- * the last four count. */
-void iw_play_adopt(struct iw_play *p, struct iw_stream *llp, const struct iw_play_cfg *cfg);
 /* Closes without ado and frees everything; a connection that is reset is not told of any more. */
 void iw_play_end(struct iw_play *p);
 
@@ -112,8 +103,6 @@ IW_MUST_CHECK int iw_play_send(struct iw_play *p, const void *octets, size_t len
 IW_MUST_CHECK int iw_play_wait(struct iw_play *p, size_t want, uint64_t limit_ns);
 /* Our FIN. What the peer sends can still be waited for. */
 void iw_play_shut(struct iw_play *p);
-/* Ends the connection by a reset. */
-void iw_play_reset(struct iw_play *p);
 
 /* Now, on the clock of the notes. */
 uint64_t iw_play_now(const struct iw_play *p);
@@ -122,28 +111,5 @@ const struct iw_play_note *iw_play_find(const struct iw_play *p, enum iw_play_ki
 					size_t from);
 /* Costs system calls. */
 void iw_play_facts(const struct iw_play *p, struct iw_play_facts *out);
-
-/* --- scripts --- */
-
-enum iw_step_kind {
-	IW_STEP_SEND,  /* octets, len, piece, gap_ns */
-	IW_STEP_WAIT,  /* for want octets in all */
-	IW_STEP_QUIET, /* for_ns passes, whatever comes is recorded */
-	IW_STEP_SHUT,
-	IW_STEP_RESET,
-};
-
-struct iw_step {
-	enum iw_step_kind kind;
-	const void *octets; /* borrowed */
-	size_t len, piece;
-	uint64_t gap_ns;
-	size_t want;
-	uint64_t for_ns; /* limit of SEND and WAIT, length of QUIET */
-};
-
-/* Plays step after step. Returns how many were played to their end: fewer than n when octets did not
- * come in time or the peer went away; negative: IW_E_CANCELED, IW_E_NOMEM. */
-IW_MUST_CHECK int iw_play_script(struct iw_play *p, const struct iw_step *steps, size_t n);
 
 #endif

@@ -47,13 +47,13 @@ static void attempt(const struct script *s, const struct iw_ask *ask)
 
 /* A peer that hears the Request, says what it says, and stays. */
 #define SAYS(name, text)                                                                           \
-	static const struct iw_step name##_steps[] = {                                             \
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },                        \
-		{ .kind = IW_STEP_SEND,                                                            \
+	static const struct step name##_steps[] = {                                                \
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },                           \
+		{ .kind = STEP_SEND,                                                               \
 		  .octets = text,                                                                  \
 		  .len = sizeof(text) - 1,                                                         \
 		  .for_ns = PEER_LIMIT },                                                          \
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },                                   \
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },                                      \
 	};                                                                                         \
 	static const struct script name = SCRIPT(name##_steps)
 
@@ -61,7 +61,7 @@ static void attempt(const struct script *s, const struct iw_ask *ask)
 
 static void silence_is_silence(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s = SCRIPT(steps);
 
 	(void)state;
@@ -74,14 +74,14 @@ static void silence_is_silence(void **state)
 
 static void fin_and_reset_are_told_apart(void **state)
 {
-	static const struct iw_step fin[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step fin[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
-	static const struct iw_step reset[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_RESET },
+	static const struct step reset[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_RESET },
 	};
 	static const struct script f = SCRIPT(fin), r = SCRIPT(reset);
 
@@ -142,12 +142,9 @@ static void other_protocols_are_named(void **state)
 
 static void who_speaks_first_is_named_at_once(void **state)
 {
-	static const struct iw_step ssh[] = {
-		{ .kind = IW_STEP_SEND,
-		  .octets = "SSH-2.0-x\r\n",
-		  .len = 11,
-		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step ssh[] = {
+		{ .kind = STEP_SEND, .octets = "SSH-2.0-x\r\n", .len = 11, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(ssh);
 
@@ -159,11 +156,11 @@ static void who_speaks_first_is_named_at_once(void **state)
 
 static void server_that_answers_only_our_fin_is_still_named(void **state)
 {
-	static const struct iw_step http[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+	static const struct step http[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
 		/* Waits for more, until there is no more. */
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = "HTTP/1.0 400\r\n\r\n",
 		  .len = 16,
 		  .for_ns = PEER_LIMIT },
@@ -178,11 +175,11 @@ static void server_that_answers_only_our_fin_is_still_named(void **state)
 
 static void replies_that_are_none(void **state)
 {
-	static const struct iw_step cut[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = REP "\x40\x01", .len = 18, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step cut[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = REP "\x40\x01", .len = 18, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script c = SCRIPT(cut);
 	SAYS(half, REP "\x40\x01\0\4ab");
@@ -206,13 +203,13 @@ static void replies_that_are_none(void **state)
 static void malformed_reply_is_not_accepted_when_it_is_complete(void **state)
 {
 	static char octets[20 + 2046];
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = octets,
 		  .len = sizeof(octets),
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script large = SCRIPT(steps);
 	SAYS(small, REP "\x50\x02\0\3abc");
@@ -238,15 +235,15 @@ static void malformed_reply_is_not_accepted_when_it_is_complete(void **state)
 
 static void reply_of_single_octets_is_a_reply(void **state)
 {
-	static const struct iw_step drip[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step drip[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x60\x01\0\3abc",
 		  .len = 23,
 		  .piece = 1,
 		  .gap_ns = IW_MSEC(30),
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(drip);
 
@@ -261,14 +258,14 @@ static void reply_of_single_octets_is_a_reply(void **state)
 
 static void refusal_has_its_private_data_and_what_follows(void **state)
 {
-	static const struct iw_step closing[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step closing[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x30\x02\0\6\0\3\0\4no",
 		  .len = 26,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(closing);
 	SAYS(open, REP "\x20\x01\0\0");
@@ -316,26 +313,26 @@ static void make_responses(void)
 static void reads_prove_that_a_connection_works(void **state)
 {
 	/* The Request is of 24 octets, the RTR a Read: four Reads come. */
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x50\x02\0\4\x80\7\xc0\5",
 		  .len = 24,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses[0], .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + 2 * FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses[1], .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + 3 * FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+		{ .kind = STEP_WAIT, .want = 24 + FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses[0], .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 24 + 2 * FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses[1], .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 24 + 3 * FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = responses[2],
 		  .len = 20,
 		  .piece = 10,
 		  .gap_ns = IW_MSEC(5),
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + 4 * FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses[3], .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 24 + 4 * FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses[3], .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(steps);
 
@@ -357,17 +354,17 @@ static void reads_prove_that_a_connection_works(void **state)
 static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
 {
 	/* Nothing is answered until a Write follows the first Read. */
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT,
+		{ .kind = STEP_WAIT,
 		  .want = 20 + FPDU_WRITE + FPDU_READ + FPDU_WRITE,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses, .len = 4 * 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses, .len = 4 * 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(steps);
 
@@ -407,24 +404,24 @@ static void peer_that_takes_no_reads_is_sent_none(void **state)
 static void wrong_crc_and_a_closed_connection_are_told(void **state)
 {
 	static uint8_t bad[20];
-	static const struct iw_step wrong[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step wrong[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 20 + FPDU_WRITE + FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = bad, .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 20 + FPDU_WRITE + FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = bad, .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
-	static const struct iw_step closing[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step closing[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script w = SCRIPT(wrong), c = SCRIPT(closing);
 
@@ -444,14 +441,10 @@ static void wrong_crc_and_a_closed_connection_are_told(void **state)
 static void who_sends_fpdus_first_is_told(void **state)
 {
 	static uint8_t both[20 + 20];
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
-		  .octets = both,
-		  .len = 40,
-		  .piece = 20,
-		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = both, .len = 40, .piece = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(steps);
 
@@ -468,25 +461,25 @@ static void who_sends_fpdus_first_is_told(void **state)
 static void terminates_are_read_in_both_orders(void **state)
 {
 	static uint8_t fpdu[2][40];
-	static const struct iw_step siw[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step siw[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = fpdu[0], .len = 28, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = fpdu[0], .len = 28, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
-	static const struct iw_step rfc[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step rfc[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = fpdu[1], .len = 28, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = fpdu[1], .len = 28, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(siw), r = SCRIPT(rfc);
 	static const uint8_t control[2][4] = { { 0x10, 0x00, 0x07, 0x00 },
@@ -562,7 +555,7 @@ static void block_of_this_library_is_no_private_data(void **state)
 
 static void asked_to_stop_it_stops(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s = SCRIPT(steps);
 	struct iw_attempt_cfg cfg;
 	int fd[2];

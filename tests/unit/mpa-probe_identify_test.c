@@ -188,8 +188,6 @@ static void every_fact_and_implementation_has_its_words(void **state)
 	}
 	for (int i = 0; i < IW_IMPLS; i++)
 		assert_true(strlen(iw_impl_text((enum iw_impl)i)) > 10);
-	for (int i = 1; i < IW_IMPLS; i++)
-		assert_true(strlen(iw_impl_source((enum iw_impl)i)) > 3);
 }
 
 int main(void)

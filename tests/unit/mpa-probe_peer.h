@@ -27,8 +27,25 @@ struct peer {
 	uint16_t port;
 };
 
+enum step_kind {
+	STEP_SEND,  /* octets, len, piece, gap_ns */
+	STEP_WAIT,  /* until want octets have been received in all */
+	STEP_QUIET, /* receives for for_ns */
+	STEP_SHUT,
+	STEP_RESET,
+};
+
+struct step {
+	enum step_kind kind;
+	const void *octets; /* borrowed */
+	size_t len, piece;
+	uint64_t gap_ns;
+	size_t want;
+	uint64_t for_ns; /* limit of SEND and WAIT, length of QUIET */
+};
+
 struct script {
-	const struct iw_step *steps;
+	const struct step *steps;
 	size_t n;
 };
 #define SCRIPT(steps)                                                                              \
@@ -46,19 +63,44 @@ static inline void peer_ends_with_us(pid_t parent)
 		_exit(1);
 }
 
-static inline void peer_play(struct iw_stream *gate, const struct script *s)
+/* Plays one step. Returns 1 if the script continues, 0 if the connection ended or time ran out before
+ * the step was complete, or IW_E_NOMEM. */
+static inline int peer_step(struct iw_play *p, const struct step *s)
 {
-	const struct iw_play_cfg cfg = { .stop_fd = -1 };
-	struct iw_stream *llp = NULL;
-	struct iw_play p;
 	int err;
 
-	while ((err = gate->ops->accept(gate, &llp, NULL)) == IW_E_AGAIN)
+	switch (s->kind) {
+	case STEP_SEND:
+		err = iw_play_send(p, s->octets, s->len, s->piece, s->gap_ns, s->for_ns);
+		return err == IW_E_CLOSED || err == IW_E_TIMEOUT ? 0 : err < 0 ? err : 1;
+	case STEP_WAIT:
+		return iw_play_wait(p, s->want, s->for_ns);
+	case STEP_QUIET:
+		err = iw_play_wait(p, SIZE_MAX, s->for_ns);
+		return err < 0 ? err : 1;
+	case STEP_SHUT:
+		iw_play_shut(p);
+		return p->reset || p->lost ? 0 : 1;
+	case STEP_RESET:
+		p->llp->ops->close(p->llp, true);
+		p->llp = NULL;
+		return 0;
+	}
+	return 0;
+}
+
+static inline void peer_play(struct iw_stream *gate, const struct script *s)
+{
+	struct iw_play p = { .stop_fd = -1 };
+	int err, ret = 1;
+
+	while ((err = gate->ops->accept(gate, &p.llp, NULL)) == IW_E_AGAIN)
 		usleep(200);
 	if (err)
 		_exit(2);
-	iw_play_adopt(&p, llp, &cfg);
-	if (iw_play_script(&p, s->steps, s->n) < 0)
+	for (size_t i = 0; i < s->n && ret > 0; i++)
+		ret = peer_step(&p, &s->steps[i]);
+	if (ret < 0)
 		_exit(3);
 	iw_play_end(&p);
 }

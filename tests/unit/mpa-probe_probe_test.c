@@ -233,7 +233,7 @@ static void refusal_to_all_is_no_endpoint(void **state)
 
 static void silence_is_asked_once(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s[] = { SCRIPT(steps) };
 	struct iw_probe_cfg cfg;
 
@@ -254,13 +254,13 @@ static void silence_is_asked_once(void **state)
 /* It serves four connections by the book, and then nobody listens any more. */
 static void listener_that_goes_away_ends_the_grid(void **state)
 {
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REPLY("\x50", "\x02", "\0\x04") "\0\x10\0\x10",
 		  .len = 24,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
+		{ .kind = STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
 	};
 	static const struct script s[] = { SCRIPT(steps), SCRIPT(steps), SCRIPT(steps),
 					   SCRIPT(steps), SCRIPT(steps), SCRIPT(steps) };
@@ -285,27 +285,27 @@ static void listener_that_goes_away_ends_the_grid(void **state)
 /* The first Request is answered by FIN, the second by R = 1, the third is accepted. */
 static void other_requests_follow_when_the_first_is_not_understood(void **state)
 {
-	static const struct iw_step fin[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = IW_MSEC(20) },
+	static const struct step fin[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = IW_MSEC(20) },
 	};
-	static const struct iw_step refuse[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step refuse[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REPLY("\x20", "\x01", "\0\0"),
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = IW_MSEC(20) },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = IW_MSEC(20) },
 	};
-	static const struct iw_step accept[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step accept[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REPLY("\0", "\x01", "\0\0"),
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
+		{ .kind = STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
 	};
 	static const struct script s[] = { SCRIPT(fin), SCRIPT(refuse), SCRIPT(accept),
 					   SCRIPT(accept), SCRIPT(accept) };
@@ -340,7 +340,7 @@ static void nobody_by_that_name_is_an_error(void **state)
 
 static void being_asked_to_stop_ends_it(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s[] = { SCRIPT(steps) };
 	struct iw_probe_cfg cfg;
 	int fd[2];
