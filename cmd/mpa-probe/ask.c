@@ -45,7 +45,7 @@ size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a)
 	return IW_MPA_FRAME_LEN + f.pd_len;
 }
 
-void iw_rtr_print(struct iw_text *t, uint8_t rtr)
+void iw_ask_rtr_print(struct iw_text *t, uint8_t rtr)
 {
 	static const struct {
 		uint8_t bit;
@@ -72,7 +72,7 @@ void iw_ask_print(struct iw_text *t, const struct iw_ask *a)
 	if (a->enhanced) {
 		iw_text_str(t, a->peer_to_peer ? " peer-to-peer RTR " : " client-server");
 		if (a->peer_to_peer)
-			iw_rtr_print(t, a->rtr);
+			iw_ask_rtr_print(t, a->rtr);
 		iw_text_fmt(t, " IRD %u ORD %u", (uint32_t)a->ird, (uint32_t)a->ord);
 	} else if (a->rev >= 2) {
 		iw_text_str(t, " not enhanced");

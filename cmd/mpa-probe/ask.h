@@ -38,7 +38,7 @@ size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a);
 /* "Rev 2 C=1 M=0 peer-to-peer RTR Send Write Read IRD 16 ORD 16": one line, no newline. */
 void iw_ask_print(struct iw_text *t, const struct iw_ask *a);
 /* "Send Write", "none". */
-void iw_rtr_print(struct iw_text *t, uint8_t rtr);
+void iw_ask_rtr_print(struct iw_text *t, uint8_t rtr);
 
 /* Octets in front of the ULP's Private Data: libiwarp's block, *ulpdu set. False: there is none. */
 bool iw_ask_is_block(const uint8_t *pd, size_t len, uint32_t *ulpdu);

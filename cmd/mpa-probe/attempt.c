@@ -31,11 +31,11 @@
 #define PROBE_STAG   1
 
 static const char *const outcome_names[IW_OUTCOMES] = {
-	[IW_OUT_ACCEPTED] = "accepted",       [IW_OUT_REFUSED] = "refused",
-	[IW_OUT_CLOSED] = "closed",           [IW_OUT_RESET] = "reset",
-	[IW_OUT_SILENT] = "silent",           [IW_OUT_NOT_MPA] = "not_mpa",
-	[IW_OUT_BAD_REPLY] = "bad_reply",     [IW_OUT_PORT_CLOSED] = "port_closed",
-	[IW_OUT_UNREACHABLE] = "unreachable",
+	[IW_OUTCOME_ACCEPTED] = "accepted",       [IW_OUTCOME_REFUSED] = "refused",
+	[IW_OUTCOME_CLOSED] = "closed",           [IW_OUTCOME_RESET] = "reset",
+	[IW_OUTCOME_SILENT] = "silent",           [IW_OUTCOME_NOT_MPA] = "not_mpa",
+	[IW_OUTCOME_BAD_REPLY] = "bad_reply",     [IW_OUTCOME_PORT_CLOSED] = "port_closed",
+	[IW_OUTCOME_UNREACHABLE] = "unreachable",
 };
 
 const char *iw_outcome_name(enum iw_outcome o)
@@ -58,7 +58,7 @@ const char *iw_proof_name(enum iw_proof p)
 }
 
 /* One attempt under way. */
-struct trial {
+struct attempt {
 	const struct iw_attempt_cfg *cfg;
 	const struct iw_ask *ask;
 	struct iw_answer *out;
@@ -100,7 +100,7 @@ static const struct {
 };
 
 /* It speaks HTTP ("HTTP/1.1 400 Bad Request"). */
-static void tell_banner(struct trial *t)
+static void tell_banner(struct attempt *t)
 {
 	const uint8_t *rx = t->play.rx;
 	size_t len = IW_MIN(t->play.rx_len, (size_t)BANNER), line = 0;
@@ -141,19 +141,19 @@ static bool is_foreign(const struct iw_play *p)
 
 /* --- the Reply --- */
 
-static void keep_raw(struct trial *t)
+static void keep_raw(struct attempt *t)
 {
 	t->out->raw_len = IW_MIN(t->play.rx_len, sizeof(t->out->raw));
 	if (t->out->raw_len)
 		memcpy(t->out->raw, t->play.rx, t->out->raw_len);
 }
 
-static uint64_t since_asked(const struct trial *t, const struct iw_play_note *n)
+static uint64_t since_asked(const struct attempt *t, const struct iw_play_note *n)
 {
 	return n && n->at_ns > t->asked_ns ? n->at_ns - t->asked_ns : 0;
 }
 
-static void note_ending(struct trial *t)
+static void note_ending(struct attempt *t)
 {
 	const struct iw_play *p = &t->play;
 	const struct iw_play_note *n;
@@ -161,12 +161,12 @@ static void note_ending(struct trial *t)
 	n = p->reset ? iw_play_find(p, IW_PLAY_RESET, 0)
 	    : p->fin ? iw_play_find(p, IW_PLAY_FIN, 0)
 		     : NULL;
-	t->out->ending = p->reset ? IW_END_RESET : p->fin ? IW_END_FIN : IW_END_OPEN;
+	t->out->ending = p->reset ? IW_ENDING_RESET : p->fin ? IW_ENDING_FIN : IW_ENDING_OPEN;
 	if (n)
 		t->out->ended_ns = since_asked(t, n);
 }
 
-static int no_reply(struct trial *t, enum iw_outcome outcome)
+static int no_reply(struct attempt *t, enum iw_outcome outcome)
 {
 	struct iw_answer *a = t->out;
 
@@ -177,7 +177,7 @@ static int no_reply(struct trial *t, enum iw_outcome outcome)
 }
 
 /* Something that is not MPA: a little more of it tells what it is. */
-static int foreign(struct trial *t)
+static int foreign(struct attempt *t)
 {
 	struct iw_play *p = &t->play;
 	const struct iw_play_note *first = iw_play_find(p, IW_PLAY_RECEIVED, 0);
@@ -193,11 +193,11 @@ static int foreign(struct trial *t)
 	(void)iw_fail(&t->out->why, IW_E_MPA_FRAME,
 		      "not an MPA Reply: octet %U received is %b; it speaks %s", (uint64_t)i,
 		      (uint32_t)p->rx[i], t->out->text);
-	return no_reply(t, IW_OUT_NOT_MPA);
+	return no_reply(t, IW_OUTCOME_NOT_MPA);
 }
 
 /* Nobody answered in time. Some servers say something when they hear that no more is to come. */
-static int silent(struct trial *t)
+static int silent(struct attempt *t)
 {
 	struct iw_play *p = &t->play;
 	int err;
@@ -212,10 +212,10 @@ static int silent(struct trial *t)
 		&t->out->why, IW_E_TIMEOUT,
 		"no answer to the Request within %t; another program may use that port (-p), and --timeout allows more time",
 		t->cfg->reply_ns);
-	return no_reply(t, IW_OUT_SILENT);
+	return no_reply(t, IW_OUTCOME_SILENT);
 }
 
-static int cut_short(struct trial *t)
+static int cut_short(struct attempt *t)
 {
 	struct iw_mpa_frame f = { 0 };
 	struct iw_play *p = &t->play;
@@ -232,18 +232,18 @@ static int cut_short(struct trial *t)
 			p->reset || p->lost ? "a reset"
 			: p->fin            ? "the end of the stream"
 					    : "nothing more");
-		return no_reply(t, IW_OUT_BAD_REPLY);
+		return no_reply(t, IW_OUTCOME_BAD_REPLY);
 	}
 	if (p->fin) {
 		(void)iw_fail(why, IW_E_CLOSED, "the peer closed the connection without a Reply");
-		return no_reply(t, IW_OUT_CLOSED);
+		return no_reply(t, IW_OUTCOME_CLOSED);
 	}
 	(void)iw_fail(why, IW_E_CLOSED, "the peer reset the connection");
-	return no_reply(t, IW_OUT_RESET);
+	return no_reply(t, IW_OUTCOME_RESET);
 }
 
 /* True: the header is there, and says what no Reply may say; t->out->why has it. */
-static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
+static bool is_malformed(struct attempt *t, const struct iw_mpa_frame *f)
 {
 	struct iw_fault *why = &t->out->why;
 
@@ -270,7 +270,7 @@ static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
 
 /* 1: the whole frame is in play.rx; 0: what came instead is told; negative. The limit is for a pause
  * between octets: who sends them one by one is not silent. */
-static int await_reply(struct trial *t, struct iw_mpa_frame *f)
+static int await_reply(struct attempt *t, struct iw_mpa_frame *f)
 {
 	struct iw_play *p = &t->play;
 
@@ -280,7 +280,7 @@ static int await_reply(struct trial *t, struct iw_mpa_frame *f)
 		if (is_foreign(p))
 			return foreign(t);
 		if (is_malformed(t, f))
-			return no_reply(t, IW_OUT_BAD_REPLY);
+			return no_reply(t, IW_OUTCOME_BAD_REPLY);
 		if (ret > 0)
 			return 1;
 		if (iw_play_over(p))
@@ -293,7 +293,7 @@ static int await_reply(struct trial *t, struct iw_mpa_frame *f)
 	}
 }
 
-static void take_reply(struct trial *t, const struct iw_mpa_frame *f)
+static void take_reply(struct attempt *t, const struct iw_mpa_frame *f)
 {
 	struct iw_answer *a = t->out;
 	size_t off = IW_MPA_FRAME_LEN, end = IW_MPA_FRAME_LEN + f->pd_len;
@@ -322,7 +322,7 @@ static void take_reply(struct trial *t, const struct iw_mpa_frame *f)
 }
 
 /* RFC 5044 7.1.1, RFC 6581 9: what the two frames come to. */
-static void agree(struct trial *t)
+static void agree(struct attempt *t)
 {
 	const struct iw_ask *ask = t->ask;
 	struct iw_answer *a = t->out;
@@ -346,7 +346,7 @@ static void agree(struct trial *t)
 
 /* --- FPDUs --- */
 
-static void broken(struct trial *t, const struct iw_fault *why)
+static void broken(struct attempt *t, const struct iw_fault *why)
 {
 	if (t->over)
 		return;
@@ -355,7 +355,7 @@ static void broken(struct trial *t, const struct iw_fault *why)
 	t->out->broken = *why;
 }
 
-static void began_a_read(struct trial *t, uint64_t pos)
+static void began_a_read(struct attempt *t, uint64_t pos)
 {
 	size_t at = t->fpdu0 + (size_t)pos;
 
@@ -364,7 +364,7 @@ static void began_a_read(struct trial *t, uint64_t pos)
 			t->out->aligned++;
 }
 
-static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
+static void terminate_came(struct attempt *t, const uint8_t *payload, size_t len)
 {
 	struct iw_terminate *m = &t->out->terminate, meant;
 	struct iw_fault why = { 0 };
@@ -386,7 +386,7 @@ static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
 }
 
 /* Reads are answered in the order of their asking; ours all name the same sink (RFC 5040 5.2.2). */
-static void response_came(struct trial *t, const struct iw_ddp *h, size_t len)
+static void response_came(struct attempt *t, const struct iw_ddp *h, size_t len)
 {
 	struct iw_fault why = { 0 };
 
@@ -401,7 +401,7 @@ static void response_came(struct trial *t, const struct iw_ddp *h, size_t len)
 	broken(t, &why);
 }
 
-static void ulpdu_came(struct trial *t, const struct iw_codec_ulpdu *u)
+static void ulpdu_came(struct attempt *t, const struct iw_codec_ulpdu *u)
 {
 	struct iw_fault why = { 0 };
 	struct iw_ddp h;
@@ -421,7 +421,7 @@ static void ulpdu_came(struct trial *t, const struct iw_codec_ulpdu *u)
 }
 
 /* Hands what has come to the codec. */
-static void look_at_fpdus(struct trial *t)
+static void look_at_fpdus(struct attempt *t)
 {
 	struct iw_codec_ulpdu u;
 	struct iw_fault why = { 0 };
@@ -441,7 +441,8 @@ static void look_at_fpdus(struct trial *t)
 	}
 }
 
-static int send_ulpdu(struct trial *t, const struct iw_ddp *h, const uint8_t *body, size_t body_len)
+static int send_ulpdu(struct attempt *t, const struct iw_ddp *h, const uint8_t *body,
+		      size_t body_len)
 {
 	uint8_t ulpdu[IW_DDP_HDR_MAX + IW_RDMAP_TERM_MAX];
 	const uint8_t *octets;
@@ -456,7 +457,7 @@ static int send_ulpdu(struct trial *t, const struct iw_ddp *h, const uint8_t *bo
 	return err == IW_E_CLOSED || err == IW_E_TIMEOUT ? 0 : err;
 }
 
-static int send_write(struct trial *t, uint32_t stag)
+static int send_write(struct attempt *t, uint32_t stag)
 {
 	return send_ulpdu(t,
 			  &(struct iw_ddp){ .tagged = true,
@@ -468,7 +469,7 @@ static int send_write(struct trial *t, uint32_t stag)
 			  NULL, 0);
 }
 
-static int send_empty(struct trial *t)
+static int send_empty(struct attempt *t)
 {
 	return send_ulpdu(t,
 			  &(struct iw_ddp){ .last = true,
@@ -481,7 +482,7 @@ static int send_empty(struct trial *t)
 }
 
 /* The initiator's last word when it cannot live with the Reply (RFC 6581 9.2). */
-static int send_terminate(struct trial *t, int of)
+static int send_terminate(struct attempt *t, int of)
 {
 	const struct iw_terminate why = { .layer = IW_TERM_LAYER(iw_err_term(of)),
 					  .etype = IW_TERM_ETYPE(iw_err_term(of)),
@@ -499,7 +500,7 @@ static int send_terminate(struct trial *t, int of)
 			  body, (size_t)n);
 }
 
-static int send_read(struct trial *t)
+static int send_read(struct attempt *t)
 {
 	uint8_t body[IW_RDMAP_RREQ_LEN];
 	int n = iw_rreq_encode(body, sizeof(body),
@@ -518,7 +519,7 @@ static int send_read(struct trial *t)
 }
 
 /* Until that many Reads are pending at most, the connection is over or the time is. 1: they are. */
-static int await_answers(struct trial *t, unsigned pending, uint64_t limit_ns)
+static int await_answers(struct attempt *t, unsigned pending, uint64_t limit_ns)
 {
 	uint64_t until = iw_time_add(iw_play_now(&t->play), limit_ns), now;
 	int err;
@@ -539,7 +540,7 @@ static int await_answers(struct trial *t, unsigned pending, uint64_t limit_ns)
 /* RFC 6581 9.2: the first FPDU is one of the forms agreed on. A Read proves more than the others, the Send
  * costs the peer a buffer. Without peer-to-peer an RDMA Write of no octets is as good (RFC 5044 7.1.2 rule
  * 4 wants an FPDU of the initiator first). */
-static int send_first(struct trial *t)
+static int send_first(struct attempt *t)
 {
 	struct iw_answer *a = t->out;
 
@@ -557,7 +558,7 @@ static int send_first(struct trial *t)
 }
 
 /* The peer takes no Reads, so all it can say is that it does not like what came. */
-static int see_whether_taken(struct trial *t)
+static int see_whether_taken(struct attempt *t)
 {
 	int err = iw_play_wait(&t->play, t->play.rx_len + 1, LINGER_NS);
 
@@ -569,7 +570,7 @@ static int see_whether_taken(struct trial *t)
 	return 0;
 }
 
-static int read_once(struct trial *t, bool first)
+static int read_once(struct attempt *t, bool first)
 {
 	uint64_t sent = iw_play_now(&t->play), rtt;
 	int err;
@@ -594,11 +595,11 @@ static int read_once(struct trial *t, bool first)
 	return err;
 }
 
-static int prove_by_reads(struct trial *t)
+static int prove_by_reads(struct attempt *t)
 {
 	/* The first one finds caches cold and the peer perhaps not ready yet: it counts for no
 	 * time. */
-	for (int i = 0; i <= IW_ROUNDS; i++) {
+	for (int i = 0; i <= IW_ATTEMPT_ROUNDS; i++) {
 		int ret = read_once(t, i == 0);
 
 		if (ret < 0)
@@ -620,12 +621,12 @@ static bool can_read(const struct iw_answer *a)
 
 /* RFC 5044 appendix C: Rev 0 with markers and CRC is another DDP version, which is not spoken
  * here. */
-static bool can_speak(const struct trial *t)
+static bool can_speak(const struct attempt *t)
 {
 	return t->ask->rev != 0 && t->out->rev != 0;
 }
 
-static bool nothing_in_common(const struct trial *t)
+static bool nothing_in_common(const struct attempt *t)
 {
 	const struct iw_answer *a = t->out;
 
@@ -633,7 +634,7 @@ static bool nothing_in_common(const struct trial *t)
 	       !a->rtr;
 }
 
-static int settle(struct trial *t)
+static int settle(struct attempt *t)
 {
 	uint64_t ns = IW_MAX(SETTLE_LEAST, IW_MIN(t->out->reply_ns / 4, SETTLE_MOST));
 	int err = iw_play_wait(&t->play, SIZE_MAX, ns);
@@ -642,7 +643,7 @@ static int settle(struct trial *t)
 	return err < 0 ? err : 0;
 }
 
-static int prove(struct trial *t, struct iw_fault *why)
+static int prove(struct attempt *t, struct iw_fault *why)
 {
 	struct iw_answer *a = t->out;
 	const struct iw_codec_cfg cc = { .crc = a->crc,
@@ -669,7 +670,7 @@ static int prove(struct trial *t, struct iw_fault *why)
 
 /* --- from the beginning to the end --- */
 
-static int ask_and_look(struct trial *t, struct iw_fault *why)
+static int ask_and_look(struct attempt *t, struct iw_fault *why)
 {
 	uint8_t request[IW_ASK_MAX];
 	size_t len = iw_ask_encode(request, t->ask);
@@ -685,7 +686,7 @@ static int ask_and_look(struct trial *t, struct iw_fault *why)
 		return err;
 	take_reply(t, &f);
 	if (f.flags & IW_MPA_R) {
-		t->out->outcome = IW_OUT_REFUSED;
+		t->out->outcome = IW_OUTCOME_REFUSED;
 		(void)iw_fail(
 			&t->out->why, IW_E_REJECTED,
 			"the peer refused the Request (R = 1), with %U octets of Private Data",
@@ -695,17 +696,17 @@ static int ask_and_look(struct trial *t, struct iw_fault *why)
 		note_ending(t);
 		return err < 0 ? err : 0;
 	}
-	t->out->outcome = IW_OUT_ACCEPTED;
+	t->out->outcome = IW_OUTCOME_ACCEPTED;
 	agree(t);
 	return prove(t, why);
 }
 
 /* The ordinary end: our FIN, and the peer's awaited for a moment. */
-static int part(struct trial *t)
+static int part(struct attempt *t)
 {
 	int err;
 
-	if (t->out->outcome == IW_OUT_ACCEPTED)
+	if (t->out->outcome == IW_OUTCOME_ACCEPTED)
 		note_ending(t);
 	iw_play_shut(&t->play);
 	err = iw_play_wait(&t->play, SIZE_MAX, LINGER_NS);
@@ -725,9 +726,9 @@ static int not_connected(struct iw_answer *out, int err, struct iw_fault *why)
 {
 	if (!is_of_the_network(err, why->os_errno))
 		return err;
-	out->outcome = why->os_errno == ECONNREFUSED ? IW_OUT_PORT_CLOSED
-		       : why->os_errno == ECONNRESET ? IW_OUT_RESET
-						     : IW_OUT_UNREACHABLE;
+	out->outcome = why->os_errno == ECONNREFUSED ? IW_OUTCOME_PORT_CLOSED
+		       : why->os_errno == ECONNRESET ? IW_OUTCOME_RESET
+						     : IW_OUTCOME_UNREACHABLE;
 	out->why = *why;
 	return 0;
 }
@@ -735,11 +736,11 @@ static int not_connected(struct iw_answer *out, int err, struct iw_fault *why)
 int iw_attempt(const struct iw_attempt_cfg *cfg, const struct iw_ask *ask, struct iw_answer *out,
 	       struct iw_fault *why)
 {
-	struct trial t = { .cfg = cfg, .ask = ask, .out = out };
+	struct attempt t = { .cfg = cfg, .ask = ask, .out = out };
 	const struct iw_play_note *n;
 	int err;
 
-	*out = (struct iw_answer){ .outcome = IW_OUT_UNREACHABLE };
+	*out = (struct iw_answer){ .outcome = IW_OUTCOME_UNREACHABLE };
 	err = iw_play_connect(&t.play, &cfg->play, cfg->connect_ns, why);
 	if (err) {
 		iw_play_end(&t.play);

@@ -64,7 +64,7 @@ static uint64_t average(const struct iw_rping_result *r)
 }
 
 static int rping_json(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
-		      const struct iw_rping_outcome *o, int exit_status)
+		      const struct iw_rping_run_outcome *o, int exit_status)
 {
 	const struct iw_rping_result *r = &o->left.result;
 
@@ -87,7 +87,7 @@ static int rping_json(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
 	return iw_json_end(w);
 }
 
-static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rping_outcome *o)
+static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rping_run_outcome *o)
 {
 	const struct iw_rping_result *r = &o->left.result;
 	const struct iw_qp_info *i = &o->left.info;
@@ -117,7 +117,7 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 		       iw_human_latency(c, r->max_ns));
 }
 
-static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rping_outcome *o)
+static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rping_run_outcome *o)
 {
 	const struct iw_fault *fault = &o->left.fault;
 
@@ -136,7 +136,7 @@ static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 }
 
 int iw_rping_show(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
-		  const struct iw_rping_outcome *o, int exit_status)
+		  const struct iw_rping_run_outcome *o, int exit_status)
 {
 	rping_hints(cfg, o);
 	if (w)
@@ -155,13 +155,13 @@ static void end_event(struct iw_serve_show *s)
 		s->err = err;
 }
 
-static void persona_json(struct iw_json *w, const struct iw_persona *p)
+static void personality_json(struct iw_json *w, const struct iw_personality *p)
 {
 	iw_json_str(w, "personality", p->name);
 	iw_json_bool(w, "emulated", !p->native);
 }
 
-static const char *emulated(const struct iw_persona *p)
+static const char *emulated(const struct iw_personality *p)
 {
 	return p->native ? "" : " (emulated)";
 }
@@ -175,14 +175,14 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 		iw_json_str(s->json, "address", addr);
 		iw_json_u64(s->json, "port", port);
 		iw_json_str(s->json, "app", app);
-		persona_json(s->json, s->persona);
+		personality_json(s->json, s->personality);
 		end_event(s);
 		return;
 	}
 	if (s->quiet && !s->any_port)
 		return;
-	printf("listening on %s as %s%s, %s%s%s\n", addr, s->persona->name, emulated(s->persona),
-	       app, s->rdmac ? ", profile rdmac" : "",
+	printf("listening on %s as %s%s, %s%s%s\n", addr, s->personality->name,
+	       emulated(s->personality), app, s->rdmac ? ", profile rdmac" : "",
 	       by_default ? ", for this machine only: --bind ADDR for others" : "");
 	if (!s->err)
 		s->err = iw_cli_flush();
@@ -203,8 +203,8 @@ static void request_json(struct iw_serve_show *s, const struct iw_shim_report *r
 
 	iw_json_begin(w, "request");
 	iw_json_str(w, "peer", r->peer);
-	persona_json(w, r->persona);
-	iw_json_str(w, "verdict", iw_persona_verdict_name(r->verdict));
+	personality_json(w, r->personality);
+	iw_json_str(w, "verdict", iw_personality_verdict_name(r->verdict));
 	if (r->text[0])
 		iw_json_str(w, "text", r->text);
 	frame_json(w, "request", r->request, r->request_len);
@@ -229,21 +229,21 @@ void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report 
 	if (r->reply)
 		iw_probe_frame_show(&t, r->reply, r->reply_len);
 	printf("%s: Request %s\n", r->peer, asked);
-	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->persona->name, emulated(r->persona),
-	       iw_persona_verdict_name(r->verdict), r->reply ? ", Reply " : "",
+	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->personality->name, emulated(r->personality),
+	       iw_personality_verdict_name(r->verdict), r->reply ? ", Reply " : "",
 	       r->reply ? answered : "", r->text[0] ? ": " : "", r->text);
 	if (!s->err)
 		s->err = iw_cli_flush();
 }
 
-static void visit_json(struct iw_serve_show *s, const struct iw_serve_visit *v)
+static void visit_json(struct iw_serve_show *s, const struct iw_serve_conn *v)
 {
 	struct iw_json *w = s->json;
 
 	iw_json_begin(w, "closed");
-	persona_json(w, s->persona);
+	personality_json(w, s->personality);
 	connection_json(w, v->info);
-	if (s->persona->native)
+	if (s->personality->native)
 		agreed_json(w, v->info);
 	if (v->rping) {
 		iw_json_u64(w, "rounds", v->rping->rounds);
@@ -259,7 +259,7 @@ static void visit_json(struct iw_serve_show *s, const struct iw_serve_visit *v)
 	end_event(s);
 }
 
-void iw_serve_show_visit(struct iw_serve_show *s, const struct iw_serve_visit *v)
+void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *v)
 {
 	const struct iw_qp_info *i = v->info;
 	const struct iw_rping_result *r = v->rping;

@@ -12,7 +12,7 @@
 #include <iwarp/verbs.h>
 
 #include "cli/json.h"
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 #include "mpa-probe/rping_run.h"
 #include "mpa-probe/shim.h"
 
@@ -27,7 +27,7 @@ int iw_probe_conn_status(const struct iw_fault *f);
  * "result" event. 0, or what iw_json_end says.
  */
 IW_MUST_CHECK int iw_rping_show(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
-				const struct iw_rping_outcome *o, int exit_status);
+				const struct iw_rping_run_outcome *o, int exit_status);
 
 /* --- a listener's events, each when it happens --- */
 
@@ -36,12 +36,12 @@ struct iw_serve_show {
 	bool quiet;           /* nothing for people */
 	bool any_port;        /* the system chooses the port: it is shown though quiet */
 	bool rdmac;           /* of --profile rdmac */
-	const struct iw_persona *persona; /* whose answers they are */
+	const struct iw_personality *personality; /* whose answers they are */
 	int err; /* of iw_json_end() or iw_cli_flush(): the listener ends */
 };
 
 /* One connection that was served and is over. */
-struct iw_serve_visit {
+struct iw_serve_conn {
 	const struct iw_qp_info *info;
 	const struct iw_fault *fault;
 	const struct iw_rping_result *rping; /* NULL: it was the sink's */
@@ -53,7 +53,7 @@ struct iw_serve_visit {
 void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t port,
 			     const char *app, bool by_default);
 void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report *r);
-void iw_serve_show_visit(struct iw_serve_show *s, const struct iw_serve_visit *v);
+void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *v);
 void iw_serve_show_stopped(struct iw_serve_show *s, int exit_status);
 
 #endif

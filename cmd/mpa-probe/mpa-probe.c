@@ -31,7 +31,7 @@ struct opts {
 	const char *host;
 	bool listen, all, single, once, reject, no_verify;
 	enum app app;
-	size_t persona;
+	size_t personality;
 	bool persona_given;
 	uint64_t count;
 	bool count_given;
@@ -250,7 +250,7 @@ static error_t task_option(int key, char *arg, const struct argp_state *state, s
 		o->listen = true;
 		return 0;
 	case KEY_PERSONALITY:
-		o->persona = iw_cli_enum(state, "--personality", arg, iw_persona_names);
+		o->personality = iw_cli_enum(state, "--personality", arg, iw_personality_names);
 		o->persona_given = true;
 		return 0;
 	case KEY_REJECT:
@@ -306,7 +306,7 @@ static error_t mpa_option(int key, char *arg, const struct argp_state *state, st
 
 static void check_listen(const struct argp_state *state, const struct opts *o)
 {
-	const struct iw_persona *p = &iw_personas[o->persona];
+	const struct iw_personality *p = &iw_personalities[o->personality];
 
 	if (o->host)
 		argp_error(state, "--listen takes no argument: \"%s\"; --bind names an address",
@@ -433,14 +433,14 @@ struct progress {
 	int err; /* of the output */
 };
 
-static void on_cell(void *ctx, const struct iw_cell *c)
+static void on_attempt(void *ctx, const struct iw_probe_attempt *at)
 {
 	struct progress *p = ctx;
 
 	p->number++;
 	if (p->o->cli.json && !p->err)
-		p->err = iw_cell_write_json(&p->o->cli.out, p->number, c);
-	iw_cell_log(p->number, c);
+		p->err = iw_probe_attempt_write_json(&p->o->cli.out, p->number, at);
+	iw_probe_attempt_log(p->number, at);
 }
 
 /* The one Request that options spell out. */
@@ -490,8 +490,8 @@ static int run_probe(struct opts *o)
 				    .pd = o->pd,
 				    .pd_len = o->pd_len,
 				    .stop_fd = iw_signals_fd(),
-				    .cell = on_cell,
-				    .cell_ctx = &p };
+				    .on_attempt = on_attempt,
+				    .attempt_ctx = &p };
 	struct iw_probe_result r;
 	struct iw_fault why = { 0 };
 	struct iw_ask ask;
@@ -537,9 +537,9 @@ static void connection_param(struct iw_conn_param *p, const struct opts *o)
 				     .siw_first_fpdu = o->quirk };
 }
 
-static enum iw_persona_crc persona_crc(enum iw_crc_policy crc)
+static enum iw_personality_crc personality_crc(enum iw_crc_policy crc)
 {
-	return crc == IW_CRC_OFF ? IW_PERSONA_CRC_NEVER : IW_PERSONA_CRC_ALWAYS;
+	return crc == IW_CRC_OFF ? IW_PERSONALITY_CRC_NEVER : IW_PERSONALITY_CRC_ALWAYS;
 }
 
 static int run_ping(struct opts *o)
@@ -556,7 +556,7 @@ static int run_ping(struct opts *o)
 		.timeout_ns = o->cli.timeout_ns,
 	};
 	struct iw_rping_run *run = NULL;
-	struct iw_rping_outcome out;
+	struct iw_rping_run_outcome out;
 	struct iw_fault why = { 0 };
 	int err, status;
 
@@ -581,23 +581,23 @@ static int run_listener(struct opts *o)
 {
 	const struct iw_rping_cfg rping = { .size = o->size, .verify = !o->no_verify };
 	struct iw_serve_cfg cfg = { .cli = &o->cli,
-				    .persona = { .persona = &iw_personas[o->persona],
-						 .set_crc = o->crc_given,
-						 .crc = persona_crc(o->crc),
-						 .markers = o->markers,
-						 .rev_most = o->rev,
-						 .rtr = o->rtr,
-						 .reject = o->reject,
-						 .pd = o->pd,
-						 .pd_len = o->pd_len },
-				    .deaf = o->quirk == IW_QUIRK_ON,
+				    .personality = { .row = &iw_personalities[o->personality],
+						     .set_crc = o->crc_given,
+						     .crc = personality_crc(o->crc),
+						     .markers = o->markers,
+						     .rev_most = o->rev,
+						     .rtr = o->rtr,
+						     .reject = o->reject,
+						     .pd = o->pd,
+						     .pd_len = o->pd_len },
+				    .lose_early_fpdus = o->quirk == IW_QUIRK_ON,
 				    .rping = o->app == APP_RPING ? &rping : NULL,
 				    .once = o->once,
 				    .idle_ns = o->cli.timeout_ns };
 	struct iw_serve_show show = { .json = o->cli.json ? &o->cli.out : NULL,
 				      .quiet = o->cli.quiet,
 				      .any_port = o->cli.port == 0,
-				      .persona = cfg.persona.persona };
+				      .personality = cfg.personality.row };
 	struct iw_fault why = { 0 };
 	int status;
 

@@ -7,7 +7,7 @@
  *   play.h     the core: one connection by hand, octets out, what comes back with its time
  *   ask.h      Requests with any bit set       codec.h    the engine's framing for a connection by hand
  *   probe.h    one attempt, the probe, the grid           identify.h fingerprints
- *   persona.h  other implementations' answers as tables   shim.h     those answers in front of the engine
+ *   personality.h  the Replies of other implementations, as tables  shim.h     those answers in front of the engine
  *   rping.h    rping's conversation            sink.h     a responder that takes what comes
  * A conformance case, when there are some, is a script for play.h or an attempt of this header, with a
  * verdict on what was recorded; both ends can be played.
@@ -46,22 +46,22 @@ struct iw_attempt_cfg {
 };
 
 enum iw_outcome {
-	IW_OUT_ACCEPTED,
-	IW_OUT_REFUSED,     /* a Reply with R = 1 */
-	IW_OUT_CLOSED,      /* FIN without a Reply */
-	IW_OUT_RESET,       /* the same by a reset */
-	IW_OUT_SILENT,      /* nothing came */
-	IW_OUT_NOT_MPA,     /* something else came */
-	IW_OUT_BAD_REPLY,   /* it begins as a Reply and is none */
-	IW_OUT_PORT_CLOSED, /* no connection: refused */
-	IW_OUT_UNREACHABLE, /* no connection: no answer, no way */
+	IW_OUTCOME_ACCEPTED,
+	IW_OUTCOME_REFUSED,     /* a Reply with R = 1 */
+	IW_OUTCOME_CLOSED,      /* FIN without a Reply */
+	IW_OUTCOME_RESET,       /* the same by a reset */
+	IW_OUTCOME_SILENT,      /* nothing came */
+	IW_OUTCOME_NOT_MPA,     /* something else came */
+	IW_OUTCOME_BAD_REPLY,   /* it begins as a Reply and is none */
+	IW_OUTCOME_PORT_CLOSED, /* no connection: refused */
+	IW_OUTCOME_UNREACHABLE, /* no connection: no answer, no way */
 };
 #define IW_OUTCOMES 9
 /* "accepted", "refused", ... as JSON has them. */
 const char *iw_outcome_name(enum iw_outcome o);
 
 /* What the peer did to the connection on its own behind its answer. */
-enum iw_ending { IW_END_OPEN, IW_END_FIN, IW_END_RESET };
+enum iw_ending { IW_ENDING_OPEN, IW_ENDING_FIN, IW_ENDING_RESET };
 const char *iw_ending_name(enum iw_ending e);
 
 /* Whether the connection works as agreed: FPDUs went out, and were answered. */
@@ -74,8 +74,8 @@ enum iw_proof {
 };
 const char *iw_proof_name(enum iw_proof p);
 
-#define IW_REPLY_KEPT (IW_MPA_FRAME_LEN + IW_MPA_PD_MAX)
-#define IW_ROUNDS     3 /* RDMA Reads of no octets in an attempt */
+#define IW_ATTEMPT_RAW_MAX (IW_MPA_FRAME_LEN + IW_MPA_PD_MAX)
+#define IW_ATTEMPT_ROUNDS  3 /* RDMA Reads of no octets in an attempt */
 
 struct iw_answer {
 	enum iw_outcome outcome;
@@ -87,7 +87,8 @@ struct iw_answer {
 	uint64_t ended_ns;             /* from the Request to ending */
 	enum iw_ending ending;
 
-	uint8_t raw[IW_REPLY_KEPT]; /* what came first: the Reply, as it was, or something else */
+	uint8_t raw
+		[IW_ATTEMPT_RAW_MAX]; /* what came first: the Reply, as it was, or something else */
 	size_t raw_len;
 
 	/* ACCEPTED, REFUSED: */
@@ -127,23 +128,23 @@ IW_MUST_CHECK int iw_attempt(const struct iw_attempt_cfg *cfg, const struct iw_a
 
 /* What a connection was for. */
 enum iw_purpose {
-	IW_FOR_MAIN,    /* the report is about it */
-	IW_FOR_FLAGS,   /* reserved bits, C = 0, large IRD and ORD, the block, client-server */
-	IW_FOR_MARKERS, /* M = 1 */
-	IW_FOR_REV1,
-	IW_FOR_STAG0,
-	IW_FOR_GRID,
-	IW_FOR_CHECK, /* the main one again: is the listener still there? */
+	IW_PURPOSE_MAIN,    /* the report is about it */
+	IW_PURPOSE_FLAGS,   /* reserved bits, C = 0, large IRD and ORD, the block, client-server */
+	IW_PURPOSE_MARKERS, /* M = 1 */
+	IW_PURPOSE_REV1,
+	IW_PURPOSE_STAG0,
+	IW_PURPOSE_GRID,
+	IW_PURPOSE_CHECK, /* the main one again: is the listener still there? */
 };
 const char *iw_purpose_name(enum iw_purpose p);
 
-struct iw_cell {
+struct iw_probe_attempt {
 	enum iw_purpose purpose;
 	struct iw_ask ask;
 	struct iw_answer answer;
 };
 
-#define IW_CELLS_MAX 64
+#define IW_PROBE_ATTEMPTS_MAX 64
 
 struct iw_probe_cfg {
 	const char *host; /* a name or an address */
@@ -160,17 +161,17 @@ struct iw_probe_cfg {
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 	/* Called after each connection; may be NULL. */
-	void (*cell)(void *cell_ctx, const struct iw_cell *cell);
-	void *cell_ctx;
+	void (*on_attempt)(void *attempt_ctx, const struct iw_probe_attempt *a);
+	void *attempt_ctx;
 };
 
 struct iw_probe_result {
 	char target[80]; /* "127.0.0.1:7471", or as it was named when there is no address */
 	bool iwarp;      /* it has accepted a Request */
 	/* the connection that the report is about; NULL: none was tried */
-	const struct iw_cell *main;
-	struct iw_cell *cells; /* owned */
-	size_t ncells;
+	const struct iw_probe_attempt *main;
+	struct iw_probe_attempt *attempts; /* owned */
+	size_t nattempts;
 	/* in the middle of the grid the listener no longer accepted what it had accepted */
 	bool gone;
 	struct iw_verdict verdict;
@@ -182,7 +183,7 @@ struct iw_probe_result {
 IW_MUST_CHECK int iw_probe(struct iw_probe_result *out, const struct iw_probe_cfg *cfg,
 			   struct iw_fault *why);
 void iw_probe_free(struct iw_probe_result *r);
-/* A cell of that purpose, NULL: there is none. */
-const struct iw_cell *iw_probe_cell(const struct iw_probe_result *r, enum iw_purpose p);
+/* The first attempt of that purpose; NULL: there is none. */
+const struct iw_probe_attempt *iw_probe_find(const struct iw_probe_result *r, enum iw_purpose p);
 
 #endif

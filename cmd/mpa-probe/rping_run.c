@@ -110,12 +110,12 @@ static void forget_talk(struct talk *t)
 /* --- what happens
  * --------------------------------------------------------------------------------------------------------- */
 
-static void tell(struct talk *t, enum iw_rping_news_kind kind, struct iw_rping_news *news)
+static void tell(struct talk *t, enum iw_rping_run_news_kind kind, struct iw_rping_run_news *news)
 {
-	*news = (struct iw_rping_news){ .kind = kind, .result = *iw_rping_result(t->ping) };
-	if (kind == IW_RPING_UP)
+	*news = (struct iw_rping_run_news){ .kind = kind, .result = *iw_rping_result(t->ping) };
+	if (kind == IW_RPING_RUN_UP)
 		news->setup_ns = t->seen - t->began;
-	if (kind != IW_RPING_ROUND)
+	if (kind != IW_RPING_RUN_ROUND)
 		iw_qp_info(t->qp, &news->info);
 }
 
@@ -147,7 +147,7 @@ static void break_off(struct talk *t, const struct iw_fault *why)
 
 /* True: *news. */
 static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
-			  struct iw_rping_news *news)
+			  struct iw_rping_run_news *news)
 {
 	struct talk *t = iw_qp_user(wc->qp);
 	uint64_t before = iw_rping_result(t->ping)->rounds, now = iw_os_now();
@@ -166,7 +166,7 @@ static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
 		go_home(t);
 	if (!run->cfg.tell_rounds || iw_rping_result(t->ping)->rounds == before)
 		return false;
-	tell(t, IW_RPING_ROUND, news);
+	tell(t, IW_RPING_RUN_ROUND, news);
 	return true;
 }
 
@@ -247,7 +247,7 @@ static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct 
 	return 0;
 }
 
-static void ended_early(const struct talk *t, struct iw_rping_news *news)
+static void ended_early(const struct talk *t, struct iw_rping_run_news *news)
 {
 	const struct iw_rping_cfg *cfg = &t->run->cfg.ping;
 	uint64_t round = news->result.rounds;
@@ -267,7 +267,7 @@ static void ended_early(const struct talk *t, struct iw_rping_news *news)
 
 /* The connection's own reason; a rejection by another tool of the suite names that tool. */
 static void connection_ended(const struct talk *t, const struct iw_fault *fault,
-			     struct iw_rping_news *news)
+			     struct iw_rping_run_news *news)
 {
 	struct iw_qp_info info;
 
@@ -279,9 +279,9 @@ static void connection_ended(const struct talk *t, const struct iw_fault *fault,
 			      "mpa-probe --listen --app rping");
 }
 
-static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rping_news *news)
+static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rping_run_news *news)
 {
-	tell(t, IW_RPING_LEFT, news);
+	tell(t, IW_RPING_RUN_LEFT, news);
 	if (t->fault.err)
 		news->fault = t->fault;
 	else if (fault->err)
@@ -295,8 +295,8 @@ static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rp
 }
 
 /* 1: *news; 0: nothing to tell; negative: cannot go on. */
-static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct iw_rping_news *news,
-		    struct iw_fault *why)
+static int on_event(struct iw_rping_run *run, struct iw_async_event *ev,
+		    struct iw_rping_run_news *news, struct iw_fault *why)
 {
 	struct talk *t = ev->qp ? iw_qp_user(ev->qp) : NULL;
 	struct iw_fault what = { 0 };
@@ -307,7 +307,7 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct 
 	case IW_EV_ESTABLISHED:
 		t->up = true;
 		t->seen = iw_os_now();
-		tell(t, IW_RPING_UP, news);
+		tell(t, IW_RPING_RUN_UP, news);
 		if (iw_rping_start(t->ping, t->seen, &what) != 0)
 			break_off(t, &what);
 		return 1;
@@ -432,7 +432,8 @@ static void stop(struct iw_rping_run *run)
 		run->done = true;
 }
 
-int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news, struct iw_fault *why)
+int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_run_news *news,
+		      struct iw_fault *why)
 {
 	struct iw_async_event ev;
 	struct iw_wc wc;
@@ -457,7 +458,7 @@ int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news, stru
 		if (run->cfg.once && run->cfg.shim && run->cfg.shim->turned_away && empty(run))
 			run->done = true;
 		if (run->done) {
-			*news = (struct iw_rping_news){ .kind = IW_RPING_STOPPED };
+			*news = (struct iw_rping_run_news){ .kind = IW_RPING_RUN_STOPPED };
 			return 0;
 		}
 		wait = keep_time(run);
@@ -519,26 +520,26 @@ int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *c
 	return 0;
 }
 
-int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
+int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_run_outcome *out,
 			struct iw_fault *why)
 {
-	*out = (struct iw_rping_outcome){ 0 };
+	*out = (struct iw_rping_run_outcome){ 0 };
 	for (;;) {
-		struct iw_rping_news news;
+		struct iw_rping_run_news news;
 		int err = iw_rping_run_next(run, &news, why);
 
 		if (err)
 			return err;
 		switch (news.kind) {
-		case IW_RPING_STOPPED:
+		case IW_RPING_RUN_STOPPED:
 			return 0;
-		case IW_RPING_UP:
+		case IW_RPING_RUN_UP:
 			out->up = news;
 			break;
-		case IW_RPING_ROUND:
+		case IW_RPING_RUN_ROUND:
 			iw_log_info("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
 			break;
-		case IW_RPING_LEFT:
+		case IW_RPING_RUN_LEFT:
 			out->left = news;
 			break;
 		}

@@ -26,7 +26,7 @@ struct iw_rping_run_cfg {
 	uint64_t yield_ns; /* server: at most timeout_ns; 0: 5 s */
 	/* server: one conversation, or a client turned away, then no more */
 	bool once;
-	bool tell_rounds; /* IW_RPING_ROUND after each */
+	bool tell_rounds; /* IW_RPING_RUN_ROUND after each */
 	/*
 	 * 0: 10 s for set-up, 30 s without progress. Then a connection is ended. Progress is a complete
 	 * message of rping; a server also counts octets of payload.
@@ -36,16 +36,16 @@ struct iw_rping_run_cfg {
 	void *trace_ctx;
 };
 
-enum iw_rping_news_kind {
+enum iw_rping_run_news_kind {
 	/* the client is done, the server's `once` is, or the process was asked to stop */
-	IW_RPING_STOPPED,
-	IW_RPING_UP,    /* a connection */
-	IW_RPING_ROUND, /* a round is complete */
-	IW_RPING_LEFT,  /* a connection is over; fault says how: err 0 as it should be */
+	IW_RPING_RUN_STOPPED,
+	IW_RPING_RUN_UP,    /* a connection */
+	IW_RPING_RUN_ROUND, /* a round is complete */
+	IW_RPING_RUN_LEFT,  /* a connection is over; fault says how: err 0 as it should be */
 };
 
-struct iw_rping_news {
-	enum iw_rping_news_kind kind;
+struct iw_rping_run_news {
+	enum iw_rping_run_news_kind kind;
 	uint64_t setup_ns;             /* UP, client: from the call to here */
 	struct iw_rping_result result; /* ROUND, LEFT */
 	struct iw_qp_info info;        /* UP, LEFT; owned, until the next call */
@@ -62,17 +62,17 @@ IW_MUST_CHECK int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rp
 const char *iw_rping_run_addr(const struct iw_rping_run *run);
 uint16_t iw_rping_run_port(const struct iw_rping_run *run);
 /*
- * Goes on until there is something to tell: 0 and *news; after IW_RPING_STOPPED nothing more comes. Negative: the polling itself, or making
+ * Goes on until there is something to tell: 0 and *news; after IW_RPING_RUN_STOPPED nothing more comes. Negative: the polling itself, or making
  * what a new connection needs, has failed.
  */
-IW_MUST_CHECK int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news,
+IW_MUST_CHECK int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_run_news *news,
 				    struct iw_fault *why);
 /* A client's connection: when it was up, and when it was over; private_data is not to be used. */
-struct iw_rping_outcome {
-	struct iw_rping_news up, left;
+struct iw_rping_run_outcome {
+	struct iw_rping_run_news up, left;
 };
 /* Client: until it is done, logging each round that is told. *out, and errors, as of iw_rping_run_next. */
-IW_MUST_CHECK int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
+IW_MUST_CHECK int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_run_outcome *out,
 				      struct iw_fault *why);
 /* NULL is fine. */
 void iw_rping_run_free(struct iw_rping_run *run);

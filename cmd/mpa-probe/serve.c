@@ -24,25 +24,25 @@ static void on_request(void *ctx, const struct iw_shim_report *r)
 	iw_serve_show_request(s->show, r);
 }
 
-static void on_left(struct server *s, const struct iw_serve_visit *v)
+static void on_left(struct server *s, const struct iw_serve_conn *v)
 {
 	s->served++;
 	if (s->cfg->once)
 		s->status = iw_probe_conn_status(v->fault);
-	iw_serve_show_visit(s->show, v);
+	iw_serve_show_conn(s->show, v);
 }
 
 static int serve_sink(struct server *s, struct iw_fault *why)
 {
-	const struct iw_sink_cfg cfg = { .conn = s->conn,
-					 .shim = &s->shim,
-					 .once = s->cfg->once,
-					 .reject = s->cfg->persona.reject,
-					 .setup_ns = s->cfg->persona.persona->request_ns,
-					 .idle_ns = s->cfg->idle_ns,
-					 .trace = s->cfg->trace,
-					 .trace_ctx = s->cfg->trace_ctx };
-	struct iw_sink_news news;
+	const struct iw_probe_sink_cfg cfg = { .conn = s->conn,
+					       .shim = &s->shim,
+					       .once = s->cfg->once,
+					       .reject = s->cfg->personality.reject,
+					       .setup_ns = s->cfg->personality.row->request_ns,
+					       .idle_ns = s->cfg->idle_ns,
+					       .trace = s->cfg->trace,
+					       .trace_ctx = s->cfg->trace_ctx };
+	struct iw_probe_sink_news news;
 	struct iw_probe_sink *sink;
 	int err = iw_probe_sink_new(&sink, &cfg, why);
 
@@ -56,12 +56,12 @@ static int serve_sink(struct server *s, struct iw_fault *why)
 	iw_serve_show_listening(s->show, iw_probe_sink_addr(sink), iw_probe_sink_port(sink), "sink",
 				!s->conn.host);
 	while (!s->show->err && (err = iw_probe_sink_next(sink, &news, why)) == 0 &&
-	       news.kind != IW_SINK_STOPPED)
-		if (news.kind == IW_SINK_LEFT)
-			on_left(s, &(struct iw_serve_visit){ .info = &news.info,
-							     .fault = &news.fault,
-							     .sends = news.sends,
-							     .octets = news.octets });
+	       news.kind != IW_PROBE_SINK_STOPPED)
+		if (news.kind == IW_PROBE_SINK_LEFT)
+			on_left(s, &(struct iw_serve_conn){ .info = &news.info,
+							    .fault = &news.fault,
+							    .sends = news.sends,
+							    .octets = news.octets });
 	iw_probe_sink_free(sink);
 	return err;
 }
@@ -72,11 +72,11 @@ static int serve_rping(struct server *s, struct iw_fault *why)
 					      .conn = s->conn,
 					      .shim = &s->shim,
 					      .once = s->cfg->once,
-					      .setup_ns = s->cfg->persona.persona->request_ns,
+					      .setup_ns = s->cfg->personality.row->request_ns,
 					      .timeout_ns = s->cfg->idle_ns,
 					      .trace = s->cfg->trace,
 					      .trace_ctx = s->cfg->trace_ctx };
-	struct iw_rping_news news;
+	struct iw_rping_run_news news;
 	struct iw_rping_run *run = NULL;
 	int err = iw_rping_run_new(&run, &cfg, why);
 
@@ -90,12 +90,12 @@ static int serve_rping(struct server *s, struct iw_fault *why)
 	iw_serve_show_listening(s->show, iw_rping_run_addr(run), iw_rping_run_port(run), "rping",
 				!s->conn.host);
 	while (!s->show->err && (err = iw_rping_run_next(run, &news, why)) == 0 &&
-	       news.kind != IW_RPING_STOPPED)
-		if (news.kind == IW_RPING_LEFT)
-			on_left(s, &(struct iw_serve_visit){ .info = &news.info,
-							     .fault = &news.fault,
-							     .rping = &news.result,
-							     .verify = cfg.ping.verify });
+	       news.kind != IW_RPING_RUN_STOPPED)
+		if (news.kind == IW_RPING_RUN_LEFT)
+			on_left(s, &(struct iw_serve_conn){ .info = &news.info,
+							    .fault = &news.fault,
+							    .rping = &news.result,
+							    .verify = cfg.ping.verify });
 	iw_rping_run_free(run);
 	return err;
 }
@@ -105,15 +105,15 @@ int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *st
 {
 	struct server s = { .cfg = cfg,
 			    .conn = cfg->conn,
-			    .shim = { .persona = cfg->persona,
-				      .deaf = cfg->deaf,
+			    .shim = { .personality = cfg->personality,
+				      .lose_early_fpdus = cfg->lose_early_fpdus,
 				      .report = on_request,
 				      .report_ctx = &s },
 			    .show = show,
 			    .status = IW_EXIT_OK };
 	int err;
 
-	iw_persona_engine(&s.conn, &cfg->persona);
+	iw_personality_engine(&s.conn, &cfg->personality);
 	/* A peer of the RDMA Consortium answers a Request with Rev 1, too (RFC 5044 appendix C). */
 	s.shim.rev_most = s.conn.rev > 0 ? (uint8_t)s.conn.rev : s.conn.profile ? 1 : 0;
 	s.shim.rdmac = s.conn.profile != NULL;
@@ -121,7 +121,7 @@ int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *st
 	if (err)
 		return err;
 	/* The one to be served was turned away, which nobody had asked for. */
-	if (cfg->once && !cfg->persona.reject && !s.served && s.shim.turned_away)
+	if (cfg->once && !cfg->personality.reject && !s.served && s.shim.turned_away)
 		s.status = IW_EXIT_NO;
 	iw_serve_show_stopped(show, s.status);
 	*status = show->err ? IW_EXIT_FAILED : s.status;

@@ -16,15 +16,15 @@
 
 #include "cli/cli.h"
 #include "mpa-probe/conn_show.h"
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 #include "mpa-probe/rping.h"
 
 struct iw_serve_cfg {
-	struct iw_cli *cli;               /* confined as soon as it listens (cli/confine.h); kept */
-	struct iw_conn_param conn;        /* to listen; strings kept */
-	struct iw_persona_cfg persona;    /* persona.persona is set */
-	bool deaf;                        /* as in struct iw_shim */
-	const struct iw_rping_cfg *rping; /* NULL: the sink */
+	struct iw_cli *cli;        /* confined as soon as it listens (cli/confine.h); kept */
+	struct iw_conn_param conn; /* to listen; strings kept */
+	struct iw_personality_cfg personality; /* personality.row is set */
+	bool lose_early_fpdus;                 /* as in struct iw_shim */
+	const struct iw_rping_cfg *rping;      /* NULL: the sink */
 	bool once; /* one connection, or one that is turned away, then no more */
 	/* without payload, or without progress of rping, a connection ends after that; 0: 30 s */
 	uint64_t idle_ns;

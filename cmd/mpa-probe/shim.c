@@ -20,8 +20,8 @@
 
 /* A siw responder hears nothing for one or two milliseconds behind its Reply; here it is long
  * enough to be relied on. */
-#define DEAF_NS IW_MSEC(50)
-#define NAP_NS  IW_MSEC(1)
+#define EARLY_NS IW_MSEC(50)
+#define NAP_NS   IW_MSEC(1)
 
 enum phase {
 	PHASE_REQUEST, /* it is coming */
@@ -39,11 +39,11 @@ struct shim_llp {
 	enum phase phase;
 	uint8_t request[IW_ASK_MAX], reply[IW_ASK_MAX]; /* as on the wire */
 	size_t request_len, reply_len;
-	struct iw_persona_answer answer;
+	struct iw_personality_answer answer;
 	size_t served; /* octets of answer.request that the engine has */
 	bool reset;    /* end by a reset */
-	uint64_t deaf_until;
-	int deaf_to;            /* octets that lie there unnoticed; 0: none */
+	uint64_t early_until;
+	int unnoticed;          /* octets that lie there unnoticed; 0: none */
 	struct iw_codec *watch; /* looks for STag 0 */
 	bool left;              /* the peer ended the connection */
 	bool reported;
@@ -77,14 +77,14 @@ static void nap(uint64_t ns)
 	(void)nanosleep(&ts, NULL);
 }
 
-static void report(struct shim_llp *s, enum iw_persona_verdict verdict, const char *text)
+static void report(struct shim_llp *s, enum iw_personality_verdict verdict, const char *text)
 {
 	struct iw_shim_report r = {
 		.request = s->request_len ? s->request : NULL,
 		.request_len = s->request_len,
 		.reply = s->reply_len ? s->reply : NULL,
 		.reply_len = s->reply_len,
-		.persona = s->shim->persona.persona,
+		.personality = s->shim->personality.row,
 		.verdict = verdict,
 		.text = text,
 		.legacy_little = s->answer.legacy_little,
@@ -93,7 +93,7 @@ static void report(struct shim_llp *s, enum iw_persona_verdict verdict, const ch
 	if (s->reported)
 		return;
 	s->reported = true;
-	s->shim->turned_away += verdict != IW_PERSONA_ACCEPT;
+	s->shim->turned_away += verdict != IW_PERSONALITY_ACCEPT;
 	if (!s->shim->report)
 		return;
 	memcpy(r.peer, s->llp.peer, sizeof(r.peer));
@@ -167,13 +167,13 @@ static int64_t turn_away(struct shim_llp *s)
 	struct iw_fault ignored = { 0 };
 
 	s->phase = PHASE_OVER;
-	if (s->answer.verdict == IW_PERSONA_REJECT) {
+	if (s->answer.verdict == IW_PERSONALITY_REJECT) {
 		memcpy(s->reply, s->answer.reply, s->answer.reply_len);
 		s->reply_len = s->answer.reply_len;
 		/* A peer that is gone already needs no Reply. */
 		(void)send_all(s, s->reply, s->reply_len, &ignored);
 	}
-	s->reset = s->answer.verdict == IW_PERSONA_RESET;
+	s->reset = s->answer.verdict == IW_PERSONALITY_RESET;
 	if (!s->reset)
 		(void)s->inner->ops->shutdown(s->inner, &ignored);
 	report(s, s->answer.verdict, s->answer.text);
@@ -187,16 +187,16 @@ static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 		struct iw_vec vec;
 		int64_t n;
 
-		iw_persona_answer(&s->answer, &s->shim->persona, s->request, s->request_len,
-				  s->request_len > IW_MPA_FRAME_LEN - 1 && more_behind(s));
-		if (s->answer.verdict != IW_PERSONA_MORE)
+		iw_personality_answer(&s->answer, &s->shim->personality, s->request, s->request_len,
+				      s->request_len > IW_MPA_FRAME_LEN - 1 && more_behind(s));
+		if (s->answer.verdict != IW_PERSONALITY_MORE)
 			return 1;
 		vec = (struct iw_vec){ s->request + s->request_len,
 				       s->answer.need - s->request_len };
 		n = inner_recv(s, &vec, 1, why);
 		if (n <= 0) {
 			if (n != IW_E_AGAIN)
-				report(s, IW_PERSONA_CLOSE,
+				report(s, IW_PERSONALITY_CLOSE,
 				       "the peer closed the connection before its Request was complete");
 			return n;
 		}
@@ -221,7 +221,7 @@ static int64_t recv_request(struct shim_llp *s, const struct iw_vec *vec, struct
 
 	if (n <= 0)
 		return n;
-	if (s->answer.verdict != IW_PERSONA_ACCEPT)
+	if (s->answer.verdict != IW_PERSONALITY_ACCEPT)
 		return turn_away(s);
 	s->phase = PHASE_SERVE;
 	return serve(s, vec);
@@ -294,29 +294,29 @@ static void watch_stag0(struct shim_llp *s)
 
 	/* Without memory for it the habit is not emulated on this connection, and nothing else
 	 * is lost. */
-	if (s->shim->persona.persona->drops_stag0)
+	if (s->shim->personality.row->drops_stag0)
 		(void)!iw_codec_new(&s->watch, &cfg, &ignored);
 }
 
 /* --- the quirk, played --- */
 
 /* True: what lies in the socket goes unnoticed, and so does its readiness. */
-static bool deaf(struct shim_llp *s)
+static bool is_unnoticed(struct shim_llp *s)
 {
 	struct pollfd fd = { .fd = s->inner->fd, .events = POLLRDHUP };
 	int there = 0;
 
-	if (!s->deaf_until || ioctl(s->inner->fd, FIONREAD, &there) != 0)
+	if (!s->early_until || ioctl(s->inner->fd, FIONREAD, &there) != 0)
 		return false;
-	if (!s->deaf_to && iw_os_now() < s->deaf_until)
-		s->deaf_to = there;
-	if (s->deaf_to && there <= s->deaf_to && poll(&fd, 1, 0) == 0) {
+	if (!s->unnoticed && iw_os_now() < s->early_until)
+		s->unnoticed = there;
+	if (s->unnoticed && there <= s->unnoticed && poll(&fd, 1, 0) == 0) {
 		/* The loop asks again at once, since the socket is readable. */
 		nap(NAP_NS);
 		return true;
 	}
-	if (s->deaf_to || iw_os_now() >= s->deaf_until)
-		s->deaf_until = 0;
+	if (s->unnoticed || iw_os_now() >= s->early_until)
+		s->early_until = 0;
 	return false;
 }
 
@@ -334,7 +334,7 @@ static int64_t shim_recv(struct iw_stream *l, const struct iw_vec *vec, size_t n
 		return recv_request(s, vec, why);
 	if (s->phase == PHASE_SERVE)
 		return serve(s, vec);
-	if (s->phase == PHASE_FULL && deaf(s))
+	if (s->phase == PHASE_FULL && is_unnoticed(s))
 		return IW_E_AGAIN;
 	n = inner_recv(s, vec, nvec, why);
 	if (s->phase == PHASE_REQUEST && s->native && n > 0 &&
@@ -361,10 +361,10 @@ static int64_t swap_reply(struct shim_llp *s, const struct iw_vec *vec, struct i
 	s->phase = PHASE_FULL;
 	if (!refusal) {
 		watch_stag0(s);
-		if (s->shim->deaf)
-			s->deaf_until = iw_time_add(iw_os_now(), DEAF_NS);
+		if (s->shim->lose_early_fpdus)
+			s->early_until = iw_time_add(iw_os_now(), EARLY_NS);
 	}
-	report(s, refusal ? IW_PERSONA_REJECT : IW_PERSONA_ACCEPT, "");
+	report(s, refusal ? IW_PERSONALITY_REJECT : IW_PERSONALITY_ACCEPT, "");
 	return (int64_t)len;
 }
 
@@ -384,9 +384,10 @@ static int64_t shim_send(struct iw_stream *l, const struct iw_vec *vec, size_t n
 	if (s->native && s->phase <= PHASE_REPLY && n > 0 &&
 	    gather(s->reply, &s->reply_len, vec, nvec, (size_t)n)) {
 		s->phase = PHASE_FULL;
-		if (s->shim->deaf)
-			s->deaf_until = iw_time_add(iw_os_now(), DEAF_NS);
-		report(s, s->reply[16] & IW_MPA_R ? IW_PERSONA_REJECT : IW_PERSONA_ACCEPT, "");
+		if (s->shim->lose_early_fpdus)
+			s->early_until = iw_time_add(iw_os_now(), EARLY_NS);
+		report(s, s->reply[16] & IW_MPA_R ? IW_PERSONALITY_REJECT : IW_PERSONALITY_ACCEPT,
+		       "");
 	}
 	return n;
 }
@@ -454,7 +455,7 @@ static void report_no_reply(struct shim_llp *s)
 		iw_text_str(&t, "the peer closed the connection before its Request was complete");
 	else
 		iw_text_str(&t, "the set-up ended without a Reply");
-	report(s, IW_PERSONA_CLOSE, text);
+	report(s, IW_PERSONALITY_CLOSE, text);
 }
 
 static void shim_close(struct iw_stream *l, bool abort)
@@ -495,7 +496,7 @@ struct iw_stream *iw_shim_wrap(void *shim, struct iw_stream *llp, bool initiator
 	s->llp.ops = &shim_ops;
 	s->inner = llp;
 	s->shim = shim;
-	s->native = s->shim->persona.persona->native;
+	s->native = s->shim->personality.row->native;
 	mirror(s);
 	return &s->llp;
 }

@@ -17,24 +17,24 @@
 #include <stdint.h>
 
 #include "llp/stream.h"
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 
 /* The start-up of one connection, as it was on the wire. */
 struct iw_shim_report {
 	char peer[64];
 	const uint8_t *request, *reply; /* borrowed; NULL: there was none */
 	size_t request_len, reply_len;
-	const struct iw_persona *persona;
-	enum iw_persona_verdict verdict;
+	const struct iw_personality *personality;
+	enum iw_personality_verdict verdict;
 	const char *text; /* of the verdict, or "" */
 	bool legacy_little;
 };
 
 struct iw_shim {
-	struct iw_persona_cfg persona; /* persona.persona is set */
+	struct iw_personality_cfg personality; /* personality.row is set */
 	uint8_t rev_most; /* highest Rev that the engine accepts if it answers by itself; 0: 2 */
 	bool rdmac;       /* of --profile rdmac: the reason for rev_most */
-	bool deaf;        /* ignores FPDUs that arrive too soon */
+	bool lose_early_fpdus; /* ignores FPDUs that arrive too soon */
 	void (*report)(void *report_ctx, const struct iw_shim_report *r); /* or NULL */
 	void *report_ctx;
 	/* Counted here: connections whose Request came, or began to, and was not accepted. */

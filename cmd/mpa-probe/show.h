@@ -16,9 +16,10 @@ IW_MUST_CHECK int iw_probe_show(const struct iw_probe_result *r, FILE *f, unsign
 IW_MUST_CHECK int iw_probe_show_grid(const struct iw_probe_result *r, FILE *f, unsigned columns);
 
 /* One connection of the probe, as a message. */
-void iw_cell_log(unsigned number, const struct iw_cell *c);
+void iw_probe_attempt_log(unsigned number, const struct iw_probe_attempt *at);
 /* An "attempt" event. 0, or what iw_json_end says. */
-IW_MUST_CHECK int iw_cell_write_json(struct iw_json *w, unsigned number, const struct iw_cell *c);
+IW_MUST_CHECK int iw_probe_attempt_write_json(struct iw_json *w, unsigned number,
+					      const struct iw_probe_attempt *at);
 /* The exit status for what was found. */
 int iw_probe_status(const struct iw_probe_result *r);
 /* The "result" event. */

@@ -21,7 +21,7 @@
 #define STOP_NS  IW_SEC(1)
 #define LOOK_NS  IW_MSEC(50) /* who is turned away in start-up makes no event */
 
-struct guest {
+struct client {
 	struct iw_list all;
 	struct iw_probe_sink *sink;
 	struct iw_qp *qp;
@@ -33,69 +33,69 @@ struct guest {
 };
 
 struct iw_probe_sink {
-	struct iw_sink_cfg cfg;
+	struct iw_probe_sink_cfg cfg;
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	struct iw_list guests;
-	unsigned nguests;
-	struct guest *left; /* its news was told; freed by the next call */
-	uint8_t *scrap;     /* where all Sends of all guests go: nobody reads it */
+	struct iw_list clients;
+	unsigned nclients;
+	struct client *left; /* its news was told; freed by the next call */
+	uint8_t *scrap;      /* where all Sends of all clients go: nobody reads it */
 	bool done;
 	uint64_t stop_at; /* asked to stop: who is still here then is left behind */
 };
 
-/* --- guests --- */
+/* --- clients --- */
 
-static void free_guest(struct guest *g)
+static void free_client(struct client *c)
 {
-	if (!g)
+	if (!c)
 		return;
-	iw_list_del(&g->all);
-	iw_qp_free(g->qp);
-	free(g);
+	iw_list_del(&c->all);
+	iw_qp_free(c->qp);
+	free(c);
 }
 
-static int post(struct guest *g)
+static int post(struct client *c)
 {
-	return iw_post_recv(g->qp, 0, g->sink->scrap, RECV_CAP);
+	return iw_post_recv(c->qp, 0, c->sink->scrap, RECV_CAP);
 }
 
-static struct guest *new_guest(struct iw_probe_sink *s)
+static struct client *new_client(struct iw_probe_sink *s)
 {
 	struct iw_qp_attr attr = { .size = sizeof(attr),
 				   .send_cq = s->cq,
 				   .recv_cq = s->cq,
 				   .sq_depth = 1,
 				   .rq_depth = RECEIVES };
-	struct guest *g = calloc(1, sizeof(*g));
+	struct client *c = calloc(1, sizeof(*c));
 
-	if (!g)
+	if (!c)
 		return NULL;
-	iw_list_init(&g->all);
-	g->sink = s;
-	g->seen = iw_os_now();
-	attr.user = g;
-	if (iw_qp_new(&g->qp, s->pd, &attr, NULL) != 0) {
-		free(g);
+	iw_list_init(&c->all);
+	c->sink = s;
+	c->seen = iw_os_now();
+	attr.user = c;
+	if (iw_qp_new(&c->qp, s->pd, &attr, NULL) != 0) {
+		free(c);
 		return NULL;
 	}
 	for (int i = 0; i < RECEIVES; i++)
-		if (post(g) != 0) {
-			free_guest(g);
+		if (post(c) != 0) {
+			free_client(c);
 			return NULL;
 		}
-	return g;
+	return c;
 }
 
-static void send_away(struct guest *g, const struct iw_fault *why)
+static void end_client(struct client *c, const struct iw_fault *why)
 {
-	if (g->leaving)
+	if (c->leaving)
 		return;
-	g->leaving = true;
-	g->fault = *why;
-	iw_abort(g->qp);
+	c->leaving = true;
+	c->fault = *why;
+	iw_abort(c->qp);
 }
 
 static uint64_t idle_ns(const struct iw_probe_sink *s)
@@ -104,29 +104,29 @@ static uint64_t idle_ns(const struct iw_probe_sink *s)
 }
 
 /* Zero-length FPDUs, and parts of FPDUs, are not progress: a peer can send them for ever. */
-static void note_payload(struct guest *g, uint64_t now)
+static void note_payload(struct client *c, uint64_t now)
 {
-	uint64_t payload = iw_qp_rx_payload(g->qp);
+	uint64_t payload = iw_qp_rx_payload(c->qp);
 
-	if (payload == g->payload)
+	if (payload == c->payload)
 		return;
-	g->payload = payload;
-	g->seen = now;
+	c->payload = payload;
+	c->seen = now;
 }
 
 /* The established connection that has been without payload for the longest time; NULL: there is none. */
-static struct guest *idlest(struct iw_probe_sink *s, uint64_t now)
+static struct client *idlest_client(struct iw_probe_sink *s, uint64_t now)
 {
-	struct guest *found = NULL;
+	struct client *found = NULL;
 
-	for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next) {
-		struct guest *g = iw_container_of(n, struct guest, all);
+	for (struct iw_list *n = s->clients.next; n != &s->clients; n = n->next) {
+		struct client *c = iw_container_of(n, struct client, all);
 
-		if (g->leaving || !g->up)
+		if (c->leaving || !c->up)
 			continue;
-		note_payload(g, now);
-		if (!found || g->seen < found->seen)
-			found = g;
+		note_payload(c, now);
+		if (!found || c->seen < found->seen)
+			found = c;
 	}
 	return found;
 }
@@ -136,90 +136,92 @@ static bool make_room(struct iw_probe_sink *s)
 {
 	uint64_t yield = s->cfg.yield_ns ? s->cfg.yield_ns : YIELD_NS;
 	uint64_t now = iw_os_now(), least = IW_MIN(idle_ns(s), yield);
-	struct guest *g = idlest(s, now);
+	struct client *c = idlest_client(s, now);
 	struct iw_fault why = { 0 };
 
-	if (!g || now < iw_time_add(g->seen, least))
+	if (!c || now < iw_time_add(c->seen, least))
 		return false;
 	(void)iw_fail(&why, IW_E_TIMEOUT,
 		      "sink: no payload received for %U ms; closed to accept a new connection",
-		      (now - g->seen) / 1000000);
-	send_away(g, &why);
+		      (now - c->seen) / 1000000);
+	end_client(c, &why);
 	return true;
 }
 
 static void on_request(struct iw_probe_sink *s, struct iw_conn_req *req)
 {
 	uint32_t most = s->cfg.once ? 1 : s->cfg.clients ? s->cfg.clients : CLIENTS;
-	struct guest *g;
+	struct client *c;
 
 	if (s->cfg.reject) {
 		iw_reject(req, s->cfg.conn.private_data, s->cfg.conn.private_data_len);
 		return;
 	}
-	g = s->nguests < most || (!s->cfg.once && make_room(s)) ? new_guest(s) : NULL;
-	if (!g) {
+	c = s->nclients < most || (!s->cfg.once && make_room(s)) ? new_client(s) : NULL;
+	if (!c) {
 		iw_reject(req, NULL, 0);
 		return;
 	}
-	if (iw_accept(req, g->qp, NULL, NULL) != 0) {
-		free_guest(g); /* the peer has gone meanwhile */
+	if (iw_accept(req, c->qp, NULL, NULL) != 0) {
+		free_client(c); /* the peer has gone meanwhile */
 		return;
 	}
-	iw_list_add_tail(&s->guests, &g->all);
-	s->nguests++;
+	iw_list_add_tail(&s->clients, &c->all);
+	s->nclients++;
 }
 
-static void tell(struct guest *g, enum iw_sink_news_kind kind, struct iw_sink_news *news)
+static void report(struct client *c, enum iw_probe_sink_news_kind kind,
+		   struct iw_probe_sink_news *news)
 {
-	*news = (struct iw_sink_news){ .kind = kind, .sends = g->sends, .octets = g->octets };
-	iw_qp_info(g->qp, &news->info);
+	*news = (struct iw_probe_sink_news){ .kind = kind, .sends = c->sends, .octets = c->octets };
+	iw_qp_info(c->qp, &news->info);
 }
 
 /* --- what happens --- */
 
 static void on_completion(const struct iw_wc *wc)
 {
-	struct guest *g = iw_qp_user(wc->qp);
+	struct client *c = iw_qp_user(wc->qp);
 
 	/* What failed did so because the connection ended, which has an event of its own. */
 	if (wc->op != IW_WC_RECV || wc->status != IW_OK)
 		return;
-	note_payload(g, iw_os_now());
-	g->sends++;
-	g->octets += wc->len;
+	note_payload(c, iw_os_now());
+	c->sends++;
+	c->octets += wc->len;
 	/* There is room for it; what else it may fail for is that the connection has ended
 	 * meanwhile. */
-	if (!g->leaving)
-		(void)post(g);
+	if (!c->leaving)
+		(void)post(c);
 }
 
 /* True: *news. */
-static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev, struct iw_sink_news *news)
+static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev,
+		     struct iw_probe_sink_news *news)
 {
-	struct guest *g = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	struct client *c = ev->qp ? iw_qp_user(ev->qp) : NULL;
 
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST:
 		on_request(s, ev->req);
 		return false;
 	case IW_EV_ESTABLISHED:
-		g->up = true;
-		g->seen = iw_os_now();
-		tell(g, IW_SINK_UP, news);
+		c->up = true;
+		c->seen = iw_os_now();
+		report(c, IW_PROBE_SINK_UP, news);
 		return true;
 	case IW_EV_PEER_CLOSED:
-		g->leaving = true;
-		iw_disconnect(g->qp);
+		c->leaving = true;
+		iw_disconnect(c->qp);
 		return false;
 	case IW_EV_REJECTED:
 		return false;
 	case IW_EV_CLOSED:
-		tell(g, IW_SINK_LEFT, news);
-		news->fault = g->fault.err ? g->fault : ev->fault;
-		iw_list_del(&g->all);
-		s->nguests--;
-		s->left = g;
+		report(c, IW_PROBE_SINK_LEFT, news);
+		news->fault = c->fault.err ? c->fault : ev->fault;
+		iw_list_del(&c->all);
+		s->nclients--;
+		s->left = c;
 		s->done |= s->cfg.once;
 		return true;
 	}
@@ -227,20 +229,20 @@ static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev, struct 
 }
 
 /* Ends a connection that is without payload for too long. Returns when to look again. */
-static uint64_t patience(struct guest *g, uint64_t idle, uint64_t now)
+static uint64_t idle_deadline(struct client *c, uint64_t idle, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 
-	if (g->leaving || !g->up)
+	if (c->leaving || !c->up)
 		return IW_TIME_NEVER;
-	if (now < iw_time_add(g->seen, idle))
-		return iw_time_add(g->seen, idle);
+	if (now < iw_time_add(c->seen, idle))
+		return iw_time_add(c->seen, idle);
 	/* A long Send counts before it is complete. */
-	note_payload(g, now);
-	if (g->seen == now)
+	note_payload(c, now);
+	if (c->seen == now)
 		return iw_time_add(now, idle);
 	(void)iw_fail(&why, IW_E_TIMEOUT, "sink: no payload received for %U ms", idle / 1000000);
-	send_away(g, &why);
+	end_client(c, &why);
 	return IW_TIME_NEVER;
 }
 
@@ -249,8 +251,9 @@ static int64_t keep_time(struct iw_probe_sink *s)
 {
 	uint64_t idle = idle_ns(s), now = iw_os_now(), next = s->stop_at;
 
-	for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next)
-		next = IW_MIN(next, patience(iw_container_of(n, struct guest, all), idle, now));
+	for (struct iw_list *n = s->clients.next; n != &s->clients; n = n->next)
+		next = IW_MIN(next,
+			      idle_deadline(iw_container_of(n, struct client, all), idle, now));
 	if (s->cfg.once)
 		next = IW_MIN(next, now + LOOK_NS);
 	if (next == IW_TIME_NEVER)
@@ -261,7 +264,7 @@ static int64_t keep_time(struct iw_probe_sink *s)
 /* Asked to stop: everybody is told, and has a moment to leave. True: that is over. */
 static bool stopped(struct iw_probe_sink *s)
 {
-	if (s->done || (s->cfg.once && s->nguests == 0 && s->cfg.shim && s->cfg.shim->turned_away))
+	if (s->done || (s->cfg.once && s->nclients == 0 && s->cfg.shim && s->cfg.shim->turned_away))
 		return true;
 	if (!iw_signals_stop())
 		return false;
@@ -269,24 +272,25 @@ static bool stopped(struct iw_probe_sink *s)
 		/* It stays readable, and would end every wait from now on. */
 		(void)!iw_ctx_wake_fd(s->ctx, -1);
 		s->stop_at = iw_time_add(iw_os_now(), STOP_NS);
-		for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next) {
-			struct guest *g = iw_container_of(n, struct guest, all);
+		for (struct iw_list *n = s->clients.next; n != &s->clients; n = n->next) {
+			struct client *c = iw_container_of(n, struct client, all);
 
-			if (!g->leaving)
-				iw_disconnect(g->qp);
-			g->leaving = true;
+			if (!c->leaving)
+				iw_disconnect(c->qp);
+			c->leaving = true;
 		}
 	}
-	return s->nguests == 0 || iw_os_now() >= s->stop_at;
+	return s->nclients == 0 || iw_os_now() >= s->stop_at;
 }
 
-int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news, struct iw_fault *why)
+int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_probe_sink_news *news,
+		       struct iw_fault *why)
 {
 	struct iw_async_event ev;
 	struct iw_wc wc;
 	int n;
 
-	free_guest(s->left);
+	free_client(s->left);
 	s->left = NULL;
 	for (;;) {
 		while ((n = iw_cq_poll(s->cq, &wc, 1)) > 0)
@@ -297,7 +301,7 @@ int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news, struc
 			if (on_event(s, &ev, news))
 				return 0;
 		if (stopped(s)) {
-			*news = (struct iw_sink_news){ .kind = IW_SINK_STOPPED };
+			*news = (struct iw_probe_sink_news){ .kind = IW_PROBE_SINK_STOPPED };
 			return 0;
 		}
 		n = iw_cq_wait(s->cq, keep_time(s));
@@ -337,7 +341,7 @@ static int open_sink(struct iw_probe_sink *s, struct iw_fault *why)
 	return iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
 }
 
-int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
+int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_probe_sink_cfg *cfg,
 		      struct iw_fault *why)
 {
 	struct iw_probe_sink *s = calloc(1, sizeof(*s));
@@ -349,7 +353,7 @@ int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
 	s->cfg = *cfg;
 	s->cfg.conn.size = sizeof(s->cfg.conn);
 	s->stop_at = IW_TIME_NEVER;
-	iw_list_init(&s->guests);
+	iw_list_init(&s->clients);
 	err = open_sink(s, why);
 	if (err) {
 		iw_probe_sink_free(s);
@@ -365,9 +369,9 @@ void iw_probe_sink_free(struct iw_probe_sink *s)
 
 	if (!s)
 		return;
-	free_guest(s->left);
-	while ((n = iw_list_first(&s->guests)))
-		free_guest(iw_container_of(n, struct guest, all));
+	free_client(s->left);
+	while ((n = iw_list_first(&s->clients)))
+		free_client(iw_container_of(n, struct client, all));
 	iw_ctx_free(s->ctx);
 	free(s->scrap);
 	free(s);

@@ -17,7 +17,7 @@
 
 #include "mpa-probe/shim.h"
 
-struct iw_sink_cfg {
+struct iw_probe_sink_cfg {
 	struct iw_conn_param conn; /* to listen; strings kept */
 	struct iw_shim *shim;      /* in front of each connection (borrowed); NULL: none */
 	/*
@@ -35,14 +35,14 @@ struct iw_sink_cfg {
 	void *trace_ctx;
 };
 
-enum iw_sink_news_kind {
-	IW_SINK_STOPPED, /* asked to stop, or once and done */
-	IW_SINK_UP,
-	IW_SINK_LEFT, /* fault says how: err 0 as it should be */
+enum iw_probe_sink_news_kind {
+	IW_PROBE_SINK_STOPPED, /* asked to stop, or once and done */
+	IW_PROBE_SINK_UP,
+	IW_PROBE_SINK_LEFT, /* fault says how: err 0 as it should be */
 };
 
-struct iw_sink_news {
-	enum iw_sink_news_kind kind;
+struct iw_probe_sink_news {
+	enum iw_probe_sink_news_kind kind;
 	struct iw_qp_info info; /* UP, LEFT; its private_data until the next call */
 	uint64_t sends, octets; /* LEFT: that were received */
 	struct iw_fault fault;  /* LEFT */
@@ -51,13 +51,13 @@ struct iw_sink_news {
 struct iw_probe_sink;
 
 /* Listens. IW_E_NOMEM, or what iw_listen says. cfg is copied. */
-IW_MUST_CHECK int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
+IW_MUST_CHECK int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_probe_sink_cfg *cfg,
 				    struct iw_fault *why);
 /* "127.0.0.1:7471" (owned), and the port. */
 const char *iw_probe_sink_addr(const struct iw_probe_sink *s);
 uint16_t iw_probe_sink_port(const struct iw_probe_sink *s);
 /* Serves until there is something to tell: 0 and *news. Negative: it cannot go on. */
-IW_MUST_CHECK int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news,
+IW_MUST_CHECK int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_probe_sink_news *news,
 				     struct iw_fault *why);
 /* NULL is fine. */
 void iw_probe_sink_free(struct iw_probe_sink *s);

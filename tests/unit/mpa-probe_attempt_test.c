@@ -66,7 +66,7 @@ static void silence_is_silence(void **state)
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_SILENT);
+	assert_int_equal(a.outcome, IW_OUTCOME_SILENT);
 	assert_int_equal(a.why.err, IW_E_TIMEOUT);
 	assert_int_equal(a.raw_len, 0);
 	assert_true(a.connect_ns > 0 && a.facts.mss > 0);
@@ -87,12 +87,12 @@ static void fin_and_reset_are_told_apart(void **state)
 
 	(void)state;
 	attempt(&f, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_CLOSED);
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.outcome, IW_OUTCOME_CLOSED);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 	assert_true(a.ended_ns > 0);
 	attempt(&r, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_RESET);
-	assert_int_equal(a.ending, IW_END_RESET);
+	assert_int_equal(a.outcome, IW_OUTCOME_RESET);
+	assert_int_equal(a.ending, IW_ENDING_RESET);
 }
 
 static void closed_port_is_told(void **state)
@@ -104,7 +104,7 @@ static void closed_port_is_told(void **state)
 	peer_done(&peer);
 	cfg = config(peer.port);
 	assert_int_equal(iw_attempt(&cfg, &p2p, &a, &why), 0);
-	assert_int_equal(a.outcome, IW_OUT_PORT_CLOSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_PORT_CLOSED);
 	assert_int_equal(a.why.os_errno, ECONNREFUSED);
 }
 
@@ -128,15 +128,15 @@ static void other_protocols_are_named(void **state)
 
 	(void)state;
 	attempt(&http, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_string_equal(a.text, "HTTP (\"HTTP/1.1 400 Bad Request\")");
 	attempt(&garbage, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	/* What comes from outside cannot play with the terminal. */
 	assert_non_null(strstr(a.text, "a protocol other than MPA"));
 	assert_null(strchr(a.text, '\x1b'));
 	attempt(&request, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_non_null(strstr(a.text, "as an initiator"));
 }
 
@@ -150,7 +150,7 @@ static void who_speaks_first_is_named_at_once(void **state)
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_string_equal(a.text, "SSH (\"SSH-2.0-x\")");
 }
 
@@ -169,7 +169,7 @@ static void server_that_answers_only_our_fin_is_still_named(void **state)
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_string_equal(a.text, "HTTP (\"HTTP/1.0 400\")");
 }
 
@@ -187,15 +187,15 @@ static void replies_that_are_none(void **state)
 
 	(void)state;
 	attempt(&c, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(strstr(a.why.text, "18 of at least 20 octets"));
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 	attempt(&half, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(
 		strstr(a.why.text, "22 of 24 octets of a Reply were received, then nothing more"));
 	attempt(&greedy, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(strstr(a.why.text, "PD_Length of the Reply is 513"));
 }
 
@@ -218,17 +218,17 @@ static void malformed_reply_is_not_accepted_when_it_is_complete(void **state)
 	(void)state;
 	memcpy(octets, REP "\x40\x01\x07\xfe", 20);
 	attempt(&large, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_string_equal(
 		a.why.text,
 		"PD_Length of the Reply is 2046: expected at most 512 (RFC 5044 7.1.1)");
 	assert_int_equal(a.raw_len, sizeof(a.raw));
 	attempt(&small, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(
 		strstr(a.why.text, "PD_Length of the enhanced Reply is 3: expected at least 4"));
 	attempt(&refusal, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
 }
 
 /* --- Replies --- */
@@ -250,7 +250,7 @@ static void reply_of_single_octets_is_a_reply(void **state)
 	(void)state;
 	/* It takes longer than a Reply may: but never between two of its octets. */
 	attempt(&s, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
 	assert_int_equal(a.pd_len, 3);
 	assert_memory_equal(a.raw + a.pd_off, "abc", 3);
 	assert_true(a.reply_ns > IW_MSEC(22 * 30));
@@ -272,17 +272,17 @@ static void refusal_has_its_private_data_and_what_follows(void **state)
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
 	assert_int_equal(a.why.err, IW_E_REJECTED);
 	assert_true(a.enhanced);
 	assert_int_equal(a.e.ird, 3);
 	assert_int_equal(a.e.ord, 4);
 	assert_int_equal(a.pd_len, 2);
 	assert_memory_equal(a.raw + a.pd_off, "no", 2);
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 	attempt(&open, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
-	assert_int_equal(a.ending, IW_END_OPEN);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
+	assert_int_equal(a.ending, IW_ENDING_OPEN);
 }
 
 /* A Reply, and then the FPDUs of a peer that answers RDMA Reads of no octets, as many as there
@@ -338,7 +338,7 @@ static void reads_prove_that_a_connection_works(void **state)
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_WORKS);
 	assert_true(a.crc);
 	assert_int_equal(a.rtr, IW_RTR_WRITE | IW_RTR_READ);
@@ -348,7 +348,7 @@ static void reads_prove_that_a_connection_works(void **state)
 	assert_int_equal(a.aligned, 4);
 	assert_true(a.rtt_ns > 0 && a.rtt_ns < IW_SEC(1));
 	assert_false(a.nudged || a.sent_first || a.rtr_unasked);
-	assert_int_equal(a.ending, IW_END_OPEN);
+	assert_int_equal(a.ending, IW_ENDING_OPEN);
 }
 
 static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
@@ -370,7 +370,7 @@ static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
 
 	(void)state;
 	attempt(&s, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_true(a.nudged);
 	/* Answers to Reads that were not sent yet are none. */
 	assert_int_equal(a.proof, IW_PROOF_BROKEN);
@@ -383,7 +383,7 @@ static void reads_that_are_never_answered_are_silence(void **state)
 
 	(void)state;
 	attempt(&s, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_SILENT);
 	assert_false(a.nudged);
 }
@@ -432,10 +432,10 @@ static void wrong_crc_and_a_closed_connection_are_told(void **state)
 	assert_int_equal(a.proof, IW_PROOF_BROKEN);
 	assert_int_equal(a.broken.err, IW_E_MPA_CRC);
 	attempt(&c, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_BROKEN);
 	assert_int_equal(a.broken.err, IW_E_CLOSED);
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 }
 
 static void who_sends_fpdus_first_is_told(void **state)
@@ -531,7 +531,7 @@ static void rev_0_is_not_spoken(void **state)
 
 	(void)state;
 	attempt(&s, &rev0);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_NONE);
 }
 

@@ -131,13 +131,15 @@ static inline void peer_start(struct peer *p, const struct script *scripts, size
  * use here. */
 static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 {
-	struct iw_sink_cfg cfg = { .shim = shim, .setup_ns = IW_SEC(5), .idle_ns = IW_SEC(20) };
+	struct iw_probe_sink_cfg cfg = { .shim = shim,
+					 .setup_ns = IW_SEC(5),
+					 .idle_ns = IW_SEC(20) };
 	struct iw_fault why = { 0 };
-	struct iw_sink_news news;
+	struct iw_probe_sink_news news;
 	struct iw_probe_sink *sink;
 	pid_t parent = getpid();
 
-	iw_persona_engine(&cfg.conn, &shim->persona);
+	iw_personality_engine(&cfg.conn, &shim->personality);
 	cfg.conn.host = "127.0.0.1";
 	if (iw_probe_sink_new(&sink, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
@@ -146,7 +148,8 @@ static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 	assert_true(p->pid >= 0);
 	if (p->pid == 0) {
 		peer_ends_with_us(parent);
-		while (iw_probe_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
+		while (iw_probe_sink_next(sink, &news, &why) == 0 &&
+		       news.kind != IW_PROBE_SINK_STOPPED)
 			continue;
 		_exit(0);
 	}

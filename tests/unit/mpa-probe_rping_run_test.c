@@ -18,22 +18,22 @@ struct served {
 	struct iw_fault why;
 	int err;
 	unsigned up, rounds, left;
-	struct iw_rping_news last; /* LEFT */
+	struct iw_rping_run_news last; /* LEFT */
 	pthread_t thread;
 };
 
 static void *serve(void *arg)
 {
 	struct served *s = arg;
-	struct iw_rping_news news;
+	struct iw_rping_run_news news;
 
 	while ((s->err = iw_rping_run_next(s->run, &news, &s->why)) == 0 &&
-	       news.kind != IW_RPING_STOPPED) {
-		if (news.kind == IW_RPING_UP)
+	       news.kind != IW_RPING_RUN_STOPPED) {
+		if (news.kind == IW_RPING_RUN_UP)
 			s->up++;
-		if (news.kind == IW_RPING_ROUND)
+		if (news.kind == IW_RPING_RUN_ROUND)
 			s->rounds++;
-		if (news.kind == IW_RPING_LEFT) {
+		if (news.kind == IW_RPING_RUN_LEFT) {
 			s->left++;
 			s->last = news;
 		}
@@ -73,9 +73,9 @@ static struct iw_rping_run_cfg client_of(uint16_t port, uint32_t size, uint64_t 
 }
 
 /* Runs a client to its end: what it told last before it stopped. */
-static struct iw_rping_news run_client(const struct iw_rping_run_cfg *cfg, unsigned *rounds)
+static struct iw_rping_run_news run_client(const struct iw_rping_run_cfg *cfg, unsigned *rounds)
 {
-	struct iw_rping_news news, left = { 0 };
+	struct iw_rping_run_news news, left = { 0 };
 	struct iw_rping_run *run;
 	struct iw_fault why = { 0 };
 
@@ -85,17 +85,17 @@ static struct iw_rping_news run_client(const struct iw_rping_run_cfg *cfg, unsig
 	do {
 		if (iw_rping_run_next(run, &news, &why) != 0)
 			fail_msg("%s", why.text);
-		if (news.kind == IW_RPING_ROUND)
+		if (news.kind == IW_RPING_RUN_ROUND)
 			++*rounds;
-		if (news.kind == IW_RPING_UP) {
+		if (news.kind == IW_RPING_RUN_UP) {
 			assert_true(news.setup_ns > 0 && news.setup_ns < MS(5000));
 			assert_int_equal(news.info.ird, 1);
 			assert_int_equal(news.info.ord, 1);
 		}
-		if (news.kind == IW_RPING_LEFT)
+		if (news.kind == IW_RPING_RUN_LEFT)
 			left = news;
-	} while (news.kind != IW_RPING_STOPPED);
-	assert_int_equal(left.kind, IW_RPING_LEFT);
+	} while (news.kind != IW_RPING_RUN_STOPPED);
+	assert_int_equal(left.kind, IW_RPING_RUN_LEFT);
 	iw_rping_run_free(run);
 	return left;
 }
@@ -103,7 +103,7 @@ static struct iw_rping_news run_client(const struct iw_rping_run_cfg *cfg, unsig
 static void client_and_server_agree_on_every_round(void **state)
 {
 	struct iw_rping_run_cfg cfg;
-	struct iw_rping_news left;
+	struct iw_rping_run_news left;
 	struct served s;
 	unsigned rounds;
 
@@ -127,7 +127,7 @@ static void client_and_server_agree_on_every_round(void **state)
 static void nobody_there_is_told(void **state)
 {
 	struct iw_rping_run_cfg cfg;
-	struct iw_rping_news left;
+	struct iw_rping_run_news left;
 	struct served s;
 	unsigned rounds;
 	uint16_t port;
@@ -288,7 +288,7 @@ static void silent_client_yields_its_place_to_a_new_one(void **state)
 	};
 	double limit = end_clock() + 15;
 	struct iw_rping_run_cfg client;
-	struct iw_rping_news news;
+	struct iw_rping_run_news news;
 	struct served s = { 0 };
 	unsigned rounds;
 	struct end e;

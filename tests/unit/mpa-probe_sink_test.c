@@ -14,25 +14,26 @@ static struct iw_probe_sink *sink;
 static struct iw_fault why;
 static pthread_t thread;
 static unsigned up;
-static struct iw_sink_news left[8];
+static struct iw_probe_sink_news left[8];
 static unsigned nleft;
 
 static void *serve(void *arg)
 {
-	struct iw_sink_news news;
+	struct iw_probe_sink_news news;
 	int err;
 
 	(void)arg;
-	while ((err = iw_probe_sink_next(sink, &news, &why)) == 0 && news.kind != IW_SINK_STOPPED) {
-		up += news.kind == IW_SINK_UP;
-		if (news.kind == IW_SINK_LEFT && nleft < IW_ARRAY_LEN(left))
+	while ((err = iw_probe_sink_next(sink, &news, &why)) == 0 &&
+	       news.kind != IW_PROBE_SINK_STOPPED) {
+		up += news.kind == IW_PROBE_SINK_UP;
+		if (news.kind == IW_PROBE_SINK_LEFT && nleft < IW_ARRAY_LEN(left))
 			left[nleft++] = news;
 	}
 	assert_int_equal(err, 0);
 	return NULL;
 }
 
-static void sink_start(const struct iw_sink_cfg *cfg)
+static void sink_start(const struct iw_probe_sink_cfg *cfg)
 {
 	up = nleft = 0;
 	if (iw_probe_sink_new(&sink, cfg, &why) != 0)
@@ -57,7 +58,7 @@ static struct iw_conn_param to_sink(void)
 
 static void sends_are_counted_and_forgotten(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true };
+	const struct iw_probe_sink_cfg cfg = { .once = true };
 	struct iw_conn_param p;
 	static uint8_t data[5000];
 	struct end e;
@@ -85,7 +86,7 @@ static void sends_are_counted_and_forgotten(void **state)
 
 static void longer_send_than_it_takes_ends_that_connection(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true };
+	const struct iw_probe_sink_cfg cfg = { .once = true };
 	static uint8_t data[65537];
 	struct iw_conn_param p;
 	struct end e;
@@ -107,7 +108,7 @@ static void longer_send_than_it_takes_ends_that_connection(void **state)
 
 static void who_says_nothing_has_to_go(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(100) };
+	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(100) };
 	struct iw_conn_param p;
 	struct end e;
 
@@ -126,7 +127,7 @@ static void who_says_nothing_has_to_go(void **state)
 /* Zero-length operations work, and do not keep a connection. */
 static void zero_length_operations_are_not_progress(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(300) };
+	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(300) };
 	double limit = end_clock() + 10;
 	struct iw_conn_param p;
 	struct end e;
@@ -155,7 +156,7 @@ static void zero_length_operations_are_not_progress(void **state)
 
 static void sends_with_payload_keep_a_connection(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(1000) };
+	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(1000) };
 	struct iw_conn_param p;
 	struct end e;
 
@@ -179,7 +180,7 @@ static void sends_with_payload_keep_a_connection(void **state)
 
 static void once_is_one_at_a_time_as_well(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true };
+	const struct iw_probe_sink_cfg cfg = { .once = true };
 	struct iw_conn_param p;
 	struct end a, b;
 
@@ -221,7 +222,9 @@ static bool is_let_in(struct end *e)
  */
 static void guest_above_the_limit_is_refused_until_an_idle_one_yields(void **state)
 {
-	const struct iw_sink_cfg cfg = { .clients = 2, .setup_ns = MS(200), .yield_ns = MS(1500) };
+	const struct iw_probe_sink_cfg cfg = { .clients = 2,
+					       .setup_ns = MS(200),
+					       .yield_ns = MS(1500) };
 	static struct end busy, idle, late;
 	double limit = end_clock() + 20;
 	unsigned refused = 0, n = 0;

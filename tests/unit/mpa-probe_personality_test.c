@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What personalities answer, octet for octet. Linux siw's answers are those of captures of it. */
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,26 +15,26 @@
 #define REQ "MPA ID Req Frame"
 #define REP "MPA ID Rep Frame"
 
-static struct iw_persona_cfg cfg;
-static struct iw_persona_answer answer;
+static struct iw_personality_cfg cfg;
+static struct iw_personality_answer answer;
 
-static const struct iw_persona *persona(const char *name)
+static const struct iw_personality *personality(const char *name)
 {
-	for (size_t i = 0; i < IW_PERSONAS; i++)
-		if (strcmp(iw_personas[i].name, name) == 0)
-			return &iw_personas[i];
+	for (size_t i = 0; i < IW_PERSONALITIES; i++)
+		if (strcmp(iw_personalities[i].name, name) == 0)
+			return &iw_personalities[i];
 	fail_msg("no personality %s", name);
 	return NULL;
 }
 
 static void be(const char *name)
 {
-	cfg = (struct iw_persona_cfg){ .persona = persona(name) };
+	cfg = (struct iw_personality_cfg){ .row = personality(name) };
 }
 
 static void ask(const char *octets, size_t len)
 {
-	iw_persona_answer(&answer, &cfg, (const uint8_t *)octets, len, false);
+	iw_personality_answer(&answer, &cfg, (const uint8_t *)octets, len, false);
 }
 
 /* Text with NULs, without the last one. */
@@ -73,29 +73,29 @@ static void siw_answers_as_in_the_capture(void **state)
 	(void)state;
 	be("siw");
 	ASK(REQ "\x10\x02\0\4\0\1\0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x10\x02\0\4\0\1\0\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\0\1\0\1");
 	ASK(REQ "\x50\x02\0\4\0\1\0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
 	ASK(REQ "\x90\x02\0\4\0\1\0\1");
-	REPLIES(IW_PERSONA_REJECT, REP "\x30\x02\0\4\0\0\0\0");
+	REPLIES(IW_PERSONALITY_REJECT, REP "\x30\x02\0\4\0\0\0\0");
 	ASK(REQ "\x10\x02\0\4\x80\1\x80\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x10\x02\0\4\x80\1\x80\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\x80\1\x80\1");
 	ASK(REQ "\x10\x02\0\4\x80\1\x40\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x10\x02\0\4\x80\1\x40\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\x80\1\x40\1");
 	ASK(REQ "\x10\x02\0\4\x80\1\xc0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x10\x02\0\4\x80\1\x80\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\x80\1\x80\1");
 	ASK(REQ "\x50\x02\0\4\x80\1\xc0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\x80\1\x80\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\x80\1\x80\1");
 	ASK(REQ "\x10\x02\0\x08\0\1\0\1\0\x11\x22\x33");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x10\x02\0\4\0\1\0\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\0\1\0\1");
 	ASK(REQ "\x17\x02\0\4\0\1\0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x17\x02\0\4\0\1\0\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x17\x02\0\4\0\1\0\1");
 	ASK(REQ "\0\0\0\0");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\0\0\0\0");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\0\0\0\0");
 	ASK(REQ "\0\x03\0\0");
-	ENDS(IW_PERSONA_CLOSE);
+	ENDS(IW_PERSONALITY_CLOSE);
 	ASK(REQ "\0\x01\0\0");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\0\x01\0\0");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\0\x01\0\0");
 }
 
 /* siw_cm.c, siw_proc_mpareq: where the captures have no example. */
@@ -105,25 +105,25 @@ static void siw_answers_as_its_source_says(void **state)
 	be("siw");
 	/* Only Send offered: Write all the same. */
 	ASK(REQ "\x10\x02\0\4\xc0\1\0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x10\x02\0\4\x80\1\x80\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\x80\1\x80\1");
 	/* Depths above its own. */
 	ASK(REQ "\x10\x02\0\4\x3f\xfe\x3f\xfe");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x10\x02\0\4\0\x80\0\x80");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\0\x80\0\x80");
 	/* M = 1 in Rev 1: no enhanced data in the refusal. */
 	ASK(REQ "\x80\x01\0\0");
-	REPLIES(IW_PERSONA_REJECT, REP "\x20\x01\0\0");
+	REPLIES(IW_PERSONALITY_REJECT, REP "\x20\x01\0\0");
 	/* S = 1, but the four octets are not there. */
 	ASK(REQ "\x10\x02\0\2\0\1");
-	REPLIES(IW_PERSONA_REJECT, REP "\x30\x02\0\0");
+	REPLIES(IW_PERSONALITY_REJECT, REP "\x30\x02\0\0");
 	/* 257 octets of Private Data: it does not wait for them. */
 	ASK(REQ "\0\x01\1\1");
-	ENDS(IW_PERSONA_CLOSE);
+	ENDS(IW_PERSONALITY_CLOSE);
 	/* Another key, which it looks at when all is there. */
 	ASK("GET / HTTP/1.0\r\n\0\1\0\0");
-	ENDS(IW_PERSONA_CLOSE);
+	ENDS(IW_PERSONALITY_CLOSE);
 	/* Octets behind the Request. */
-	iw_persona_answer(&answer, &cfg, (const uint8_t *)REQ "\0\1\0\0", 20, true);
-	ENDS(IW_PERSONA_CLOSE);
+	iw_personality_answer(&answer, &cfg, (const uint8_t *)REQ "\0\1\0\0", 20, true);
+	ENDS(IW_PERSONALITY_CLOSE);
 }
 
 /* --- the others --- */
@@ -133,24 +133,24 @@ static void chelsio_has_crc_always_one_form_and_resets(void **state)
 	(void)state;
 	be("chelsio");
 	ASK(REQ "\x17\x02\0\4\0\1\0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
 	ASK(REQ "\x10\x02\0\4\x80\1\xc0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\1");
 	/* Write alone offered: Read all the same; Send alone: client-server. */
 	ASK(REQ "\x10\x02\0\4\x80\1\x80\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\1");
 	ASK(REQ "\x10\x02\0\4\xc0\1\0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
 	/* An IRD of 0 is raised for the Read. */
 	ASK(REQ "\x10\x02\0\4\x80\0\x40\0");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\0");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\0");
 	ASK(REQ "\x10\x02\0\4\x3f\xfe\x3f\xfe");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\0\x20\0\x20");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\0\x20\0\x20");
 	ASK(REQ "\x90\x02\0\4\0\1\0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
 	ASK(REQ "\0\x03\0\0");
-	ENDS(IW_PERSONA_RESET);
-	assert_true(persona("chelsio")->drops_stag0);
+	ENDS(IW_PERSONALITY_RESET);
+	assert_true(personality("chelsio")->drops_stag0);
 }
 
 static void windows_puts_ird_and_ord_into_its_private_data(void **state)
@@ -159,15 +159,15 @@ static void windows_puts_ird_and_ord_into_its_private_data(void **state)
 	be("windows");
 	ASK(REQ "\x40\x01\0\x08\0\0\0\x04\0\0\0\x02");
 	/* Its IRD for their ORD, its ORD for their IRD. */
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x40\x01\0\x08\0\0\0\x02\0\0\0\x04");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x40\x01\0\x08\0\0\0\x02\0\0\0\x04");
 	assert_false(answer.legacy_little);
 	ASK(REQ "\x40\x01\0\x08\x04\0\0\0\x02\0\0\0");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x40\x01\0\x08\0\0\0\x02\0\0\0\x04");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x40\x01\0\x08\0\0\0\x02\0\0\0\x04");
 	assert_true(answer.legacy_little);
 	ASK(REQ "\x40\x01\0\x08\0\0\xff\xff\0\0\xff\xff");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\x40\x01\0\x08\0\0\0\x10\0\0\0\x10");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x40\x01\0\x08\0\0\0\x10\0\0\0\x10");
 	ASK(REQ "\x40\x02\0\0");
-	ENDS(IW_PERSONA_CLOSE);
+	ENDS(IW_PERSONALITY_CLOSE);
 }
 
 static void plain_knows_rev_1_alone_and_asks_for_nothing(void **state)
@@ -175,17 +175,17 @@ static void plain_knows_rev_1_alone_and_asks_for_nothing(void **state)
 	(void)state;
 	be("plain");
 	ASK(REQ "\xc0\x01\0\0");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\0\x01\0\0");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\0\x01\0\0");
 	assert_true(answer.crc);
 	ASK(REQ "\0\x01\0\0");
 	assert_false(answer.crc);
 	/* S is a reserved bit there, and not looked at. */
 	ASK(REQ "\x1f\x01\0\0");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\0\x01\0\0");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\0\x01\0\0");
 	ASK(REQ "\x10\x02\0\4\0\1\0\1");
-	ENDS(IW_PERSONA_CLOSE);
+	ENDS(IW_PERSONALITY_CLOSE);
 	ASK(REQ "\0\0\0\0");
-	ENDS(IW_PERSONA_CLOSE);
+	ENDS(IW_PERSONALITY_CLOSE);
 }
 
 /* --- whoever runs it --- */
@@ -195,23 +195,23 @@ static void options_take_the_place_of_habits(void **state)
 	(void)state;
 	be("siw");
 	cfg.set_crc = true;
-	cfg.crc = IW_PERSONA_CRC_ALWAYS;
+	cfg.crc = IW_PERSONALITY_CRC_ALWAYS;
 	cfg.markers = true;
 	cfg.pd = (const uint8_t *)"hi";
 	cfg.pd_len = 2;
 	cfg.rtr = IW_RTR_SEND | IW_RTR_READ;
 	ASK(REQ "\x10\x02\0\4\xc0\1\xc0\1");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\xd0\x02\0\6\xc0\1\x40\1hi");
-	cfg.crc = IW_PERSONA_CRC_NEVER;
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\xd0\x02\0\6\xc0\1\x40\1hi");
+	cfg.crc = IW_PERSONALITY_CRC_NEVER;
 	cfg.markers = false;
 	cfg.rev_most = 1;
 	ASK(REQ "\x10\x02\0\4\0\1\0\1");
-	ENDS(IW_PERSONA_CLOSE);
+	ENDS(IW_PERSONALITY_CLOSE);
 	ASK(REQ "\x40\x01\0\0");
-	REPLIES(IW_PERSONA_ACCEPT, REP "\0\x01\0\2hi");
+	REPLIES(IW_PERSONALITY_ACCEPT, REP "\0\x01\0\2hi");
 	cfg.reject = true;
 	ASK(REQ "\x40\x01\0\0");
-	REPLIES(IW_PERSONA_REJECT, REP "\x20\x01\0\2hi");
+	REPLIES(IW_PERSONALITY_REJECT, REP "\x20\x01\0\2hi");
 }
 
 /* --- the engine's side --- */
@@ -258,11 +258,11 @@ static void incomplete_request_says_how_much_is_missing(void **state)
 	be("siw");
 	for (size_t i = 0; i < 26; i++) {
 		ask(whole, i);
-		assert_int_equal(answer.verdict, IW_PERSONA_MORE);
+		assert_int_equal(answer.verdict, IW_PERSONALITY_MORE);
 		assert_int_equal(answer.need, i < 20 ? 20 : 26);
 	}
 	ask(whole, 26);
-	assert_int_equal(answer.verdict, IW_PERSONA_ACCEPT);
+	assert_int_equal(answer.verdict, IW_PERSONALITY_ACCEPT);
 }
 
 static void engine_behind_a_personality_can_follow_it(void **state)
@@ -271,15 +271,15 @@ static void engine_behind_a_personality_can_follow_it(void **state)
 
 	(void)state;
 	be("siw");
-	iw_persona_engine(&param, &cfg);
+	iw_personality_engine(&param, &cfg);
 	assert_int_equal(param.crc, IW_CRC_OFF);
 	assert_int_equal(param.ird, 128);
 	param = (struct iw_conn_param){ .crc = IW_CRC_WANTED };
 	be("rfc");
 	cfg.set_crc = true;
-	cfg.crc = IW_PERSONA_CRC_NEVER;
+	cfg.crc = IW_PERSONALITY_CRC_NEVER;
 	cfg.rev_most = 1;
-	iw_persona_engine(&param, &cfg);
+	iw_personality_engine(&param, &cfg);
 	assert_int_equal(param.crc, IW_CRC_OFF);
 	assert_int_equal(param.rev, 1);
 }
@@ -287,12 +287,12 @@ static void engine_behind_a_personality_can_follow_it(void **state)
 static void names_and_rows_agree(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < IW_PERSONAS; i++) {
-		assert_string_equal(iw_persona_names[i], iw_personas[i].name);
-		assert_true(iw_personas[i].request_ns > 0);
-		assert_int_equal(iw_personas[i].native, i == 0);
+	for (size_t i = 0; i < IW_PERSONALITIES; i++) {
+		assert_string_equal(iw_personality_names[i], iw_personalities[i].name);
+		assert_true(iw_personalities[i].request_ns > 0);
+		assert_int_equal(iw_personalities[i].native, i == 0);
 	}
-	assert_null(iw_persona_names[IW_PERSONAS]);
+	assert_null(iw_personality_names[IW_PERSONALITIES]);
 }
 
 int main(void)

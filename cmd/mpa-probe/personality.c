@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What other implementations answer to an MPA Request. */
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 
 #include <string.h>
 
 #include "mpa/mpa.h"
 #include "util/num.h"
 
-const struct iw_persona iw_personas[IW_PERSONAS] = {
+const struct iw_personality iw_personalities[IW_PERSONALITIES] = {
 	/* This library, as RFC 5044 and RFC 6581 specify. Source: lib/mpa. */
 	{
 		.name = "rfc",
@@ -21,10 +21,10 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 		.rev_most = 2,
 		.enhanced = true,
 		.echo_flags = true,
-		.crc = IW_PERSONA_CRC_ECHO,
+		.crc = IW_PERSONALITY_CRC_ECHO,
 		.refuses_markers = true,
 		.depth = 128,
-		.rtr = IW_PERSONA_RTR_WRITE,
+		.rtr = IW_PERSONALITY_RTR_WRITE,
 		.pd_max = 256,
 		.extra_is_bad = true,
 		.request_ns = IW_SEC(5),
@@ -38,9 +38,9 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 		.rev_least = 0,
 		.rev_most = 2,
 		.enhanced = true,
-		.crc = IW_PERSONA_CRC_ALWAYS,
+		.crc = IW_PERSONALITY_CRC_ALWAYS,
 		.depth = 32,
-		.rtr = IW_PERSONA_RTR_READ,
+		.rtr = IW_PERSONALITY_RTR_READ,
 		.pd_max = 256,
 		.extra_is_bad = true,
 		.bad_by_reset = true,
@@ -55,7 +55,7 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 		.name = "windows",
 		.rev_least = 1,
 		.rev_most = 1,
-		.crc = IW_PERSONA_CRC_ALWAYS,
+		.crc = IW_PERSONALITY_CRC_ALWAYS,
 		.depth = 16,
 		.pd_max = IW_MPA_PD_MAX,
 		.smbd_header = true,
@@ -66,17 +66,17 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 		.name = "plain",
 		.rev_least = 1,
 		.rev_most = 1,
-		.crc = IW_PERSONA_CRC_NEVER,
+		.crc = IW_PERSONALITY_CRC_NEVER,
 		.depth = 1,
 		.pd_max = IW_MPA_PD_MAX,
 		.request_ns = IW_SEC(10),
 	},
 };
 
-const char *const iw_persona_names[IW_PERSONAS + 1] = { "rfc",     "siw",   "chelsio",
-							"windows", "plain", NULL };
+const char *const iw_personality_names[IW_PERSONALITIES + 1] = { "rfc",     "siw",   "chelsio",
+								 "windows", "plain", NULL };
 
-const char *iw_persona_verdict_name(enum iw_persona_verdict v)
+const char *iw_personality_verdict_name(enum iw_personality_verdict v)
 {
 	static const char *const names[] = { "more", "accept", "reject", "close", "reset" };
 
@@ -85,19 +85,19 @@ const char *iw_persona_verdict_name(enum iw_persona_verdict v)
 
 /* One Request on its way to its answer. */
 struct asked {
-	const struct iw_persona_cfg *cfg;
-	const struct iw_persona *p;
+	const struct iw_personality_cfg *cfg;
+	const struct iw_personality *p;
 	struct iw_mpa_frame f;
 	bool enhanced;
 	struct iw_mpa_enhanced e;
-	struct iw_persona_answer *out;
+	struct iw_personality_answer *out;
 };
 
 static void bad(struct asked *a, const char *text)
 {
 	struct iw_text t;
 
-	a->out->verdict = a->p->bad_by_reset ? IW_PERSONA_RESET : IW_PERSONA_CLOSE;
+	a->out->verdict = a->p->bad_by_reset ? IW_PERSONALITY_RESET : IW_PERSONALITY_CLOSE;
 	iw_text_init(&t, a->out->text, sizeof(a->out->text));
 	iw_text_str(&t, text);
 }
@@ -106,10 +106,11 @@ static void bad(struct asked *a, const char *text)
 
 static uint8_t reply_flags(const struct asked *a)
 {
-	enum iw_persona_crc crc = a->cfg->set_crc ? a->cfg->crc : a->p->crc;
+	enum iw_personality_crc crc = a->cfg->set_crc ? a->cfg->crc : a->p->crc;
 	uint8_t flags = a->p->echo_flags ? a->f.flags & IW_MPA_RES : 0;
 
-	if (crc == IW_PERSONA_CRC_ALWAYS || (crc == IW_PERSONA_CRC_ECHO && a->f.flags & IW_MPA_C))
+	if (crc == IW_PERSONALITY_CRC_ALWAYS ||
+	    (crc == IW_PERSONALITY_CRC_ECHO && a->f.flags & IW_MPA_C))
 		flags |= IW_MPA_C;
 	/* An echoed S of Rev 1 is one more reserved bit. */
 	if (a->enhanced || (a->p->echo_flags && a->f.flags & IW_MPA_S))
@@ -141,7 +142,7 @@ static void reject(struct asked *a, uint8_t flags, const struct iw_mpa_enhanced 
 {
 	struct iw_text t;
 
-	a->out->verdict = IW_PERSONA_REJECT;
+	a->out->verdict = IW_PERSONALITY_REJECT;
 	iw_text_init(&t, a->out->text, sizeof(a->out->text));
 	iw_text_str(&t, text);
 	put_reply(a, flags | IW_MPA_R, e, pd, pd_len);
@@ -159,12 +160,12 @@ static uint8_t choose_rtr(const struct asked *a)
 	if (a->cfg->rtr)
 		return offered & a->cfg->rtr ? offered & a->cfg->rtr : a->cfg->rtr;
 	switch (a->p->rtr) {
-	case IW_PERSONA_RTR_NONE:
+	case IW_PERSONALITY_RTR_NONE:
 		break;
-	case IW_PERSONA_RTR_WRITE:
+	case IW_PERSONALITY_RTR_WRITE:
 		return !(offered & IW_RTR_WRITE) && offered & IW_RTR_READ ? IW_RTR_READ
 									  : IW_RTR_WRITE;
-	case IW_PERSONA_RTR_READ:
+	case IW_PERSONALITY_RTR_READ:
 		return offered & (IW_RTR_WRITE | IW_RTR_READ) ? IW_RTR_READ : IW_RTR_NONE;
 	}
 	return IW_RTR_NONE;
@@ -196,7 +197,7 @@ static void take_header(struct asked *a, struct iw_mpa_enhanced *depth)
 
 static void put_accept(struct asked *a, const struct iw_mpa_enhanced *e)
 {
-	const struct iw_persona_cfg *cfg = a->cfg;
+	const struct iw_personality_cfg *cfg = a->cfg;
 	uint8_t pd[IW_MPA_PD_MAX];
 	size_t n = 0, more;
 
@@ -216,7 +217,7 @@ static void put_accept(struct asked *a, const struct iw_mpa_enhanced *e)
  * many Reads as the Reply allows, and not have more under way than the initiator takes. */
 static void put_request(struct asked *a, const struct iw_mpa_enhanced *e, uint8_t rtr)
 {
-	const struct iw_persona_answer *out = a->out;
+	const struct iw_personality_answer *out = a->out;
 	struct iw_ask ask = { .rev = 2,
 			      .crc = out->crc,
 			      .markers = a->f.flags & IW_MPA_M,
@@ -250,7 +251,7 @@ static void accept_it(struct asked *a)
 		take_header(a, &e);
 	}
 	put_accept(a, &e);
-	a->out->verdict = IW_PERSONA_ACCEPT;
+	a->out->verdict = IW_PERSONALITY_ACCEPT;
 	a->out->crc = (a->f.flags | reply_flags(a)) & IW_MPA_C;
 	put_request(a, &e, rtr);
 }
@@ -296,13 +297,13 @@ static void decide(struct asked *a)
 		accept_it(a);
 }
 
-void iw_persona_engine(struct iw_conn_param *param, const struct iw_persona_cfg *cfg)
+void iw_personality_engine(struct iw_conn_param *param, const struct iw_personality_cfg *cfg)
 {
 	param->markers = cfg->markers;
-	if (cfg->persona->native) {
+	if (cfg->row->native) {
 		param->rev = cfg->rev_most;
 		param->rtr = cfg->rtr;
-		if (cfg->set_crc && cfg->crc == IW_PERSONA_CRC_NEVER)
+		if (cfg->set_crc && cfg->crc == IW_PERSONALITY_CRC_NEVER)
 			param->crc = IW_CRC_OFF;
 		param->private_data = cfg->pd;
 		param->private_data_len = cfg->pd_len;
@@ -310,13 +311,13 @@ void iw_persona_engine(struct iw_conn_param *param, const struct iw_persona_cfg 
 	}
 	/* Whether CRC is in use is for each Request to say (put_request). */
 	param->crc = IW_CRC_OFF;
-	param->ird = param->ord = IW_MAX(cfg->persona->depth, (uint16_t)1);
+	param->ird = param->ord = IW_MAX(cfg->row->depth, (uint16_t)1);
 }
 
-void iw_persona_answer(struct iw_persona_answer *out, const struct iw_persona_cfg *cfg,
-		       const uint8_t *octets, size_t len, bool extra)
+void iw_personality_answer(struct iw_personality_answer *out, const struct iw_personality_cfg *cfg,
+			   const uint8_t *octets, size_t len, bool extra)
 {
-	struct asked a = { .cfg = cfg, .p = cfg->persona, .out = out };
+	struct asked a = { .cfg = cfg, .p = cfg->row, .out = out };
 	int ret;
 
 	memset(out, 0, sizeof(*out));
