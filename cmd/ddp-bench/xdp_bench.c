@@ -19,9 +19,7 @@ int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <iwarp/verbs.h>
@@ -37,13 +35,6 @@ int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-void iw_bench_xdp_run_nap(uint64_t ns)
-{
-	const struct timespec t = { .tv_nsec = (long)ns };
-
-	(void)nanosleep(&t, NULL);
-}
-
 static bool until(const atomic_int *flag, const struct shared *s, uint64_t ns)
 {
 	uint64_t end = iw_os_now() + ns;
@@ -51,13 +42,6 @@ static bool until(const atomic_int *flag, const struct shared *s, uint64_t ns)
 	while (!atomic_load(flag) && s->why.err == 0 && iw_os_now() < end)
 		iw_bench_xdp_run_nap(500000);
 	return atomic_load(flag);
-}
-
-int iw_bench_xdp_run_fail(struct bench *b, const struct iw_fault *why)
-{
-	if (b->s->why.err == 0)
-		b->s->why = *why;
-	return 1;
 }
 
 /* Two processes: the left one first, the other one when that is ready; the window's figures are in b->s. */
@@ -95,43 +79,6 @@ static int run_pair(struct bench *b, int (*left)(void *), int (*right)(void *),
 			       "a process of the measurement failed: exit statuses %u and %u",
 			       (unsigned)status[0], (unsigned)status[1]);
 	return 0;
-}
-
-bool iw_bench_xdp_run_window(struct bench *b, struct window *w)
-{
-	uint64_t now, window = b->cfg->window_ns ? b->cfg->window_ns : WINDOW;
-	struct shared *s = b->s;
-
-	if (w->closed)
-		return false;
-	now = iw_os_now();
-	if (w->began == 0)
-		w->began = now;
-	if (w->from == 0 && now - w->began >= WARMUP) {
-		w->from = now;
-		w->frames = atomic_load(&s->frames);
-		w->octets = atomic_load(&s->octets);
-	}
-	if (w->from == 0 || now - w->from < window)
-		return false;
-	s->in_frames = atomic_load(&s->frames) - w->frames;
-	s->in_octets = atomic_load(&s->octets) - w->octets;
-	s->ns = now - w->from;
-	w->closed = true;
-	return true;
-}
-
-struct iw_conn_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side)
-{
-	return (struct iw_conn_param){
-		.size = sizeof(struct iw_conn_param),
-		.transport = b->transport,
-		.host = iw_lab_address[IW_LAB_LEFT],
-		.bind_addr = side == IW_LAB_RIGHT ? iw_lab_address[IW_LAB_RIGHT] : NULL,
-		.interface = strcmp(b->transport, "xdp") == 0 ? b->lab.interface[side] : NULL,
-		.port = PORT,
-		.xdp = b->xdp,
-	};
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Inside bench: the runs of `ddp-bench xdp`. Each is two processes, one a side; they and the parent exchange values
- * in shared memory.
+ * Inside ddp-bench: the runs of `ddp-bench xdp`. A run has two processes, one for each side. They and the
+ * parent exchange values in shared memory.
  *
- * xdp_bench.c starts them and makes figures of what they say; xdp_bare.c has those who do without DDP,
- * xdp_ddp.c RDMA Writes by the library's own means, xdp_generate.c the generator of segments and the
- * process that places them.
+ * xdp_bench.c starts the processes and calculates the results. xdp_run.c has what all of them use,
+ * xdp_bare.c the processes without DDP, xdp_ddp.c RDMA Writes with the library, xdp_generate.c the
+ * generator of segments and the process that places them.
  */
 #ifndef IW_BENCH_XDP_RUN_H
 #define IW_BENCH_XDP_RUN_H
@@ -15,10 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <iwarp/verbs.h>
+
 #include "ddp-bench/environment.h"
 #include "ddp-bench/lab.h"
 #include "ddp-bench/xdp_bench.h"
 #include "loader/generate.h"
+#include "util/num.h"
 
 #define PORT       7471
 #define WINDOW     IW_MSEC(200)
