@@ -14,13 +14,11 @@ static size_t put_pd(uint8_t *pd, const struct iw_ask *a)
 	size_t n = 0, rest;
 
 	if (a->enhanced) {
-		const struct iw_mpa_enhanced e = { .peer_to_peer = a->peer_to_peer,
-						   .rtr_send = a->rtr & IW_RTR_SEND,
-						   .rtr_write = a->rtr & IW_RTR_WRITE,
-						   .rtr_read = a->rtr & IW_RTR_READ,
-						   .ird = a->ird,
-						   .ord = a->ord };
+		struct iw_mpa_enhanced e = { .peer_to_peer = a->peer_to_peer,
+					     .ird = a->ird,
+					     .ord = a->ord };
 
+		iw_agree_put_rtr(&e, a->rtr);
 		n += (size_t)iw_wire_mpa_enhanced_encode(pd, IW_MPA_ENHANCED_LEN, &e);
 	}
 	if (a->block) {
@@ -45,6 +43,14 @@ size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a)
 	return IW_MPA_FRAME_LEN + f.pd_len;
 }
 
+const char *iw_ask_rtr_name(uint8_t rtr)
+{
+	return rtr == IW_RTR_SEND    ? "send"
+	       : rtr == IW_RTR_WRITE ? "write"
+	       : rtr == IW_RTR_READ  ? "read"
+				     : "none";
+}
+
 void iw_ask_rtr_print(struct iw_text *t, uint8_t rtr)
 {
 	static const struct {
@@ -59,7 +65,7 @@ void iw_ask_rtr_print(struct iw_text *t, uint8_t rtr)
 		iw_text_fmt(t, "%s%s", blank, forms[i].name);
 		blank = " ";
 	}
-	if (!(rtr & IW_ASK_RTR_ALL))
+	if (!(rtr & IW_RTR_ALL))
 		iw_text_str(t, "none");
 }
 

@@ -10,13 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agree/agree.h"
 #include "util/text.h"
 #include "wire/mpa.h"
 
 #define IW_ASK_MAX (IW_MPA_FRAME_LEN + IW_MPA_PD_MAX)
-
-/* A set of enum iw_rtr: all of them. */
-#define IW_ASK_RTR_ALL 7u
 
 struct iw_ask {
 	uint8_t rev;
@@ -37,8 +35,11 @@ struct iw_ask {
 size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a);
 /* "Rev 2 C=1 M=0 peer-to-peer RTR Send Write Read IRD 16 ORD 16": one line, no newline. */
 void iw_ask_print(struct iw_text *t, const struct iw_ask *a);
-/* "Send Write", "none". */
+
+/* Prints a set: "Send Write", or "none". */
 void iw_ask_rtr_print(struct iw_text *t, uint8_t rtr);
+/* Returns "send", "write" or "read" for a set of one form, else "none". */
+const char *iw_ask_rtr_name(uint8_t rtr);
 
 /* Octets in front of the ULP's Private Data: libiwarp's block, *ulpdu set. False: there is none. */
 bool iw_ask_is_block(const uint8_t *pd, size_t len, uint32_t *ulpdu);

@@ -326,9 +326,7 @@ static void agree(struct attempt *t)
 {
 	const struct iw_ask *ask = t->ask;
 	struct iw_answer *a = t->out;
-	uint8_t theirs =
-		(uint8_t)((a->e.rtr_send ? IW_RTR_SEND : 0) | (a->e.rtr_write ? IW_RTR_WRITE : 0) |
-			  (a->e.rtr_read ? IW_RTR_READ : 0));
+	uint8_t theirs = iw_agree_get_rtr(&a->e);
 
 	a->crc = ask->crc || a->flags & IW_MPA_C;
 	a->tx_markers = a->flags & IW_MPA_M;

@@ -25,11 +25,7 @@ static void agreed_json(struct iw_json *w, const struct iw_qp_info *i)
 	iw_json_u64(w, "rev", i->rev);
 	iw_json_u64(w, "ird", i->ird);
 	iw_json_u64(w, "ord", i->ord);
-	iw_json_str(w, "rtr_sent",
-		    i->rtr == IW_RTR_SEND    ? "send"
-		    : i->rtr == IW_RTR_WRITE ? "write"
-		    : i->rtr == IW_RTR_READ  ? "read"
-					     : "none");
+	iw_json_str(w, "rtr_sent", iw_ask_rtr_name(i->rtr));
 }
 
 static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
@@ -92,19 +88,20 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 	const struct iw_rping_result *r = &o->left.result;
 	const struct iw_qp_info *i = &o->left.info;
 	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT];
+	char rtr[sizeof("Send Write Read")];
+	struct iw_text t;
 
 	if (!r->rounds && o->left.fault.err) {
 		printf("no round was completed\n");
 		return;
 	}
-	if (i->peer[0])
+	if (i->peer[0]) {
+		iw_text_init(&t, rtr, sizeof(rtr));
+		iw_ask_rtr_print(&t, i->rtr);
 		printf("%s: MPA Rev %u, CRC %s, markers %s, IRD %u, ORD %u, RTR %s\n", i->peer,
 		       i->rev, i->crc ? "on" : "off", i->tx_markers || i->rx_markers ? "on" : "off",
-		       i->ird, i->ord,
-		       i->rtr == IW_RTR_SEND    ? "Send"
-		       : i->rtr == IW_RTR_WRITE ? "Write"
-		       : i->rtr == IW_RTR_READ  ? "Read"
-						: "none");
+		       i->ird, i->ord, rtr);
+	}
 	printf("%" PRIu64 " round%s of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
 	       " by RDMA Write, %s\n",
 	       r->rounds, r->rounds == 1 ? "" : "s", r->size, r->read, r->written,

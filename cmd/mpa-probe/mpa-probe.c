@@ -451,7 +451,7 @@ static bool own_request(const struct opts *o, struct iw_ask *ask)
 				.crc = o->crc != IW_CRC_OFF,
 				.markers = o->markers,
 				.peer_to_peer = o->peer_to_peer,
-				.rtr = o->rtr ? o->rtr : IW_ASK_RTR_ALL,
+				.rtr = o->rtr ? o->rtr : IW_RTR_ALL,
 				.ird = 16,
 				.ord = 16,
 				.pd = o->pd,

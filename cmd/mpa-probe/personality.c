@@ -151,9 +151,7 @@ static void reject(struct asked *a, uint8_t flags, const struct iw_mpa_enhanced 
 /* The one form named in the Reply, or none: then it stays client-server. */
 static uint8_t choose_rtr(const struct asked *a)
 {
-	uint8_t offered =
-		(uint8_t)((a->e.rtr_send ? IW_RTR_SEND : 0) | (a->e.rtr_write ? IW_RTR_WRITE : 0) |
-			  (a->e.rtr_read ? IW_RTR_READ : 0));
+	uint8_t offered = iw_agree_get_rtr(&a->e);
 
 	if (!a->enhanced || !a->e.peer_to_peer)
 		return IW_RTR_NONE;
@@ -169,14 +167,6 @@ static uint8_t choose_rtr(const struct asked *a)
 		return offered & (IW_RTR_WRITE | IW_RTR_READ) ? IW_RTR_READ : IW_RTR_NONE;
 	}
 	return IW_RTR_NONE;
-}
-
-static void set_forms(struct iw_mpa_enhanced *e, uint8_t rtr)
-{
-	e->peer_to_peer = rtr != IW_RTR_NONE;
-	e->rtr_send = rtr & IW_RTR_SEND;
-	e->rtr_write = rtr & IW_RTR_WRITE;
-	e->rtr_read = rtr & IW_RTR_READ;
 }
 
 /* Rev 1 has no IRD and no ORD; in SMB Direct they stand in the Private Data. */
@@ -246,7 +236,8 @@ static void accept_it(struct asked *a)
 		e.ord = IW_MIN(a->e.ird, a->p->depth);
 		if (rtr & IW_RTR_READ)
 			e.ird = IW_MAX(e.ird, (uint16_t)1);
-		set_forms(&e, rtr);
+		e.peer_to_peer = rtr != IW_RTR_NONE;
+		iw_agree_put_rtr(&e, rtr);
 	} else {
 		take_header(a, &e);
 	}

@@ -183,7 +183,7 @@ static int try_main(struct probe *s)
 		ask = *s->cfg->only;
 	else {
 		ask.peer_to_peer = true;
-		ask.rtr = IW_ASK_RTR_ALL;
+		ask.rtr = IW_RTR_ALL;
 	}
 	err = try_addresses(s, &ask, &at);
 	if (err)
@@ -267,7 +267,7 @@ static int try_cell(struct probe *s, const struct iw_ask *ask)
 
 static int try_forms(struct probe *s, struct iw_ask ask)
 {
-	static const uint8_t forms[] = { IW_RTR_SEND, IW_RTR_WRITE, IW_RTR_READ, IW_ASK_RTR_ALL };
+	static const uint8_t forms[] = { IW_RTR_SEND, IW_RTR_WRITE, IW_RTR_READ, IW_RTR_ALL };
 	int err;
 
 	ask.enhanced = ask.rev >= 2;
@@ -354,11 +354,11 @@ static void learn_from_main(struct iw_facts *f, const struct iw_probe_attempt *a
 		know(f, IW_FACT_C_NEVER, true);
 	if (a->nudged)
 		know(f, IW_FACT_FIRST_FPDU_LOST, true);
-	if (!a->enhanced || at->ask.rtr != IW_ASK_RTR_ALL)
+	if (!a->enhanced || at->ask.rtr != IW_RTR_ALL)
 		return;
 	know(f, IW_FACT_RTR_WRITE_ALONE, a->rtr == IW_RTR_WRITE);
 	know(f, IW_FACT_RTR_READ_ALONE, a->rtr == IW_RTR_READ);
-	know(f, IW_FACT_RTR_ALL, a->rtr == IW_ASK_RTR_ALL);
+	know(f, IW_FACT_RTR_ALL, a->rtr == IW_RTR_ALL);
 }
 
 static void learn_from_flags(struct iw_facts *f, const struct iw_probe_attempt *at,

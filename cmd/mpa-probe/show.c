@@ -47,12 +47,6 @@ static bool view(struct view *v, const uint8_t *frame, size_t len)
 	return true;
 }
 
-static uint8_t forms(const struct iw_mpa_enhanced *e)
-{
-	return (uint8_t)((e->rtr_send ? IW_RTR_SEND : 0) | (e->rtr_write ? IW_RTR_WRITE : 0) |
-			 (e->rtr_read ? IW_RTR_READ : 0));
-}
-
 static void show_pd(struct iw_text *t, const uint8_t *pd, size_t len)
 {
 	char text[256];
@@ -88,7 +82,7 @@ void iw_probe_frame_show(struct iw_text *t, const uint8_t *frame, size_t len)
 	if (v.enhanced) {
 		iw_text_str(t, v.e.peer_to_peer ? " peer-to-peer RTR " : " client-server");
 		if (v.e.peer_to_peer)
-			iw_ask_rtr_print(t, forms(&v.e));
+			iw_ask_rtr_print(t, iw_agree_get_rtr(&v.e));
 		iw_text_fmt(t, " IRD %u ORD %u", (uint32_t)v.e.ird, (uint32_t)v.e.ord);
 	}
 	if (v.pd_len) {
@@ -153,7 +147,7 @@ void iw_probe_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t l
 	iw_json_u64(w, "reserved", v.f.flags & IW_MPA_RES);
 	if (v.enhanced) {
 		iw_json_bool(w, "peer_to_peer", v.e.peer_to_peer);
-		rtr_json(w, "rtr", forms(&v.e));
+		rtr_json(w, "rtr", iw_agree_get_rtr(&v.e));
 		iw_json_u64(w, "ird", v.e.ird);
 		iw_json_u64(w, "ord", v.e.ord);
 	}
@@ -162,14 +156,6 @@ void iw_probe_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t l
 }
 
 /* --- one attempt --- */
-
-static const char *rtr_name(uint8_t rtr)
-{
-	return rtr == IW_RTR_SEND    ? "send"
-	       : rtr == IW_RTR_WRITE ? "write"
-	       : rtr == IW_RTR_READ  ? "read"
-				     : "none";
-}
 
 static bool has_reply(const struct iw_answer *a)
 {
@@ -184,7 +170,7 @@ static void agreed_json(struct iw_json *w, const struct iw_answer *a)
 	iw_json_bool(w, "markers_from_peer", a->rx_markers);
 	rtr_json(w, "rtr", a->rtr);
 	iw_json_bool(w, "rtr_unasked", a->rtr_unasked);
-	iw_json_str(w, "rtr_sent", rtr_name(a->rtr_sent));
+	iw_json_str(w, "rtr_sent", iw_ask_rtr_name(a->rtr_sent));
 	iw_json_close(w);
 	iw_json_str(w, "fpdu_exchange", iw_proof_name(a->proof));
 	if (a->proof == IW_PROOF_BROKEN)
@@ -472,7 +458,7 @@ static void show_rtr(struct rows *r, const struct iw_probe_result *p)
 	} else {
 		iw_text_str(&r->t, a->rtr_unasked ? "; the Reply names " : "; agreed ");
 		iw_ask_rtr_print(&r->t, a->rtr);
-		iw_text_fmt(&r->t, "; sent %s", rtr_name(a->rtr_sent));
+		iw_text_fmt(&r->t, "; sent %s", iw_ask_rtr_name(a->rtr_sent));
 	}
 	end(r);
 }
@@ -696,7 +682,7 @@ static void say_reply(struct iw_text *t, const struct iw_answer *a)
 		    (uint32_t) !!(a->flags & IW_MPA_M));
 	if (a->enhanced && a->e.peer_to_peer) {
 		iw_text_str(t, " RTR ");
-		iw_ask_rtr_print(t, forms(&a->e));
+		iw_ask_rtr_print(t, iw_agree_get_rtr(&a->e));
 	} else if (a->enhanced) {
 		iw_text_str(t, " client-server");
 	}

@@ -140,7 +140,7 @@ static void line_names_what_was_asked(void **state)
 					   .crc = true,
 					   .enhanced = true,
 					   .peer_to_peer = true,
-					   .rtr = IW_ASK_RTR_ALL,
+					   .rtr = IW_RTR_ALL,
 					   .ird = 16,
 					   .ord = 8 });
 	assert_string_equal(line, "Rev 2 C=1 M=0 peer-to-peer RTR Send Write Read IRD 16 ORD 8");

@@ -25,7 +25,7 @@ static const struct iw_ask p2p = { .rev = 2,
 				   .crc = true,
 				   .enhanced = true,
 				   .peer_to_peer = true,
-				   .rtr = IW_ASK_RTR_ALL,
+				   .rtr = IW_RTR_ALL,
 				   .ird = 16,
 				   .ord = 16 };
 
