@@ -100,7 +100,7 @@ static const struct {
 };
 
 /* It speaks HTTP ("HTTP/1.1 400 Bad Request"). */
-static void tell_banner(struct attempt *t)
+static void describe_banner(struct attempt *t)
 {
 	const uint8_t *rx = t->play.rx;
 	size_t len = IW_MIN(t->play.rx_len, (size_t)BANNER), line = 0;
@@ -189,7 +189,7 @@ static int foreign(struct attempt *t)
 	if (err < 0)
 		return err;
 	i = same_as_key(p->rx, p->rx_len);
-	tell_banner(t);
+	describe_banner(t);
 	(void)iw_fail(&t->out->why, IW_E_MPA_FRAME,
 		      "not an MPA Reply: octet %U received is %b; it speaks %s", (uint64_t)i,
 		      (uint32_t)p->rx[i], t->out->text);
@@ -362,7 +362,7 @@ static void began_a_read(struct attempt *t, uint64_t pos)
 			t->out->aligned++;
 }
 
-static void terminate_came(struct attempt *t, const uint8_t *payload, size_t len)
+static void terminate_received(struct attempt *t, const uint8_t *payload, size_t len)
 {
 	struct iw_terminate *m = &t->out->terminate, meant;
 	struct iw_fault why = { 0 };
@@ -384,7 +384,7 @@ static void terminate_came(struct attempt *t, const uint8_t *payload, size_t len
 }
 
 /* Reads are answered in the order of their asking; ours all name the same sink (RFC 5040 5.2.2). */
-static void response_came(struct attempt *t, const struct iw_ddp *h, size_t len)
+static void response_received(struct attempt *t, const struct iw_ddp *h, size_t len)
 {
 	struct iw_fault why = { 0 };
 
@@ -399,7 +399,7 @@ static void response_came(struct attempt *t, const struct iw_ddp *h, size_t len)
 	broken(t, &why);
 }
 
-static void ulpdu_came(struct attempt *t, const struct iw_codec_ulpdu *u)
+static void ulpdu_received(struct attempt *t, const struct iw_codec_ulpdu *u)
 {
 	struct iw_fault why = { 0 };
 	struct iw_ddp h;
@@ -412,14 +412,14 @@ static void ulpdu_came(struct attempt *t, const struct iw_codec_ulpdu *u)
 			      "an FPDU of %U octets, too short for a DDP header", (uint64_t)u->len);
 		broken(t, &why);
 	} else if (h.opcode == IW_OP_TERM) {
-		terminate_came(t, u->data + n, u->len - (size_t)n);
+		terminate_received(t, u->data + n, u->len - (size_t)n);
 	} else if (h.opcode == IW_OP_RRESP) {
-		response_came(t, &h, u->len - (size_t)n);
+		response_received(t, &h, u->len - (size_t)n);
 	}
 }
 
 /* Hands what has come to the codec. */
-static void look_at_fpdus(struct attempt *t)
+static void receive_fpdus(struct attempt *t)
 {
 	struct iw_codec_ulpdu u;
 	struct iw_fault why = { 0 };
@@ -429,7 +429,7 @@ static void look_at_fpdus(struct attempt *t)
 		err = iw_codec_feed(t->codec, t->play.rx + t->fed, t->play.rx_len - t->fed, &why);
 	t->fed = t->play.rx_len;
 	while (iw_codec_next(t->codec, &u))
-		ulpdu_came(t, &u);
+		ulpdu_received(t, &u);
 	if (err)
 		broken(t, &why);
 	if (!t->over && iw_play_over(&t->play)) {
@@ -523,7 +523,7 @@ static int await_answers(struct attempt *t, unsigned pending, uint64_t limit_ns)
 	int err;
 
 	for (;;) {
-		look_at_fpdus(t);
+		receive_fpdus(t);
 		if (t->pending <= pending)
 			return 1;
 		now = iw_play_now(&t->play);
@@ -556,13 +556,13 @@ static int send_first(struct attempt *t)
 }
 
 /* The peer takes no Reads, so all it can say is that it does not like what came. */
-static int see_whether_taken(struct attempt *t)
+static int watch_for_rejection(struct attempt *t)
 {
 	int err = iw_play_wait(&t->play, t->play.rx_len + 1, LINGER_NS);
 
 	if (err < 0)
 		return err;
-	look_at_fpdus(t);
+	receive_fpdus(t);
 	if (!t->over)
 		t->out->proof = IW_PROOF_TAKEN;
 	return 0;
@@ -655,20 +655,20 @@ static int prove(struct attempt *t, struct iw_fault *why)
 	err = iw_codec_new(&t->codec, &cc, why);
 	if (err)
 		return err;
-	look_at_fpdus(t);
+	receive_fpdus(t);
 	if (t->over)
 		return 0;
 	if (nothing_in_common(t))
 		return send_terminate(t, IW_E_MPA_RTR);
 	err = send_first(t);
 	if (!err)
-		err = can_read(a) ? prove_by_reads(t) : see_whether_taken(t);
+		err = can_read(a) ? prove_by_reads(t) : watch_for_rejection(t);
 	return err < 0 ? err : 0;
 }
 
 /* --- from the beginning to the end --- */
 
-static int ask_and_look(struct attempt *t, struct iw_fault *why)
+static int exchange(struct attempt *t, struct iw_fault *why)
 {
 	uint8_t request[IW_ASK_MAX];
 	size_t len = iw_ask_encode(request, t->ask);
@@ -700,7 +700,7 @@ static int ask_and_look(struct attempt *t, struct iw_fault *why)
 }
 
 /* The ordinary end: our FIN, and the peer's awaited for a moment. */
-static int part(struct attempt *t)
+static int end_connection(struct attempt *t)
 {
 	int err;
 
@@ -746,10 +746,10 @@ int iw_attempt(const struct iw_attempt_cfg *cfg, const struct iw_ask *ask, struc
 	}
 	n = iw_play_find(&t.play, IW_PLAY_CONNECTED, 0);
 	out->connect_ns = n->at_ns;
-	err = ask_and_look(&t, why);
+	err = exchange(&t, why);
 	iw_play_facts(&t.play, &out->facts);
 	if (!err)
-		err = part(&t);
+		err = end_connection(&t);
 	if (err == IW_E_CANCELED)
 		(void)iw_fail(why, err, "interrupted");
 	else if (err)

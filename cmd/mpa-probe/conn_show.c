@@ -233,36 +233,36 @@ void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report 
 		s->err = iw_cli_flush();
 }
 
-static void visit_json(struct iw_serve_show *s, const struct iw_serve_conn *v)
+static void closed_json(struct iw_serve_show *s, const struct iw_serve_conn *c)
 {
 	struct iw_json *w = s->json;
 
 	iw_json_begin(w, "closed");
 	personality_json(w, s->personality);
-	connection_json(w, v->info);
+	connection_json(w, c->info);
 	if (s->personality->native)
-		agreed_json(w, v->info);
-	if (v->rping) {
-		iw_json_u64(w, "rounds", v->rping->rounds);
-		if (v->verify)
-			iw_json_u64(w, "rounds_verified", v->rping->verified);
-		iw_json_u64(w, "octets_read", v->rping->read);
-		iw_json_u64(w, "octets_written", v->rping->written);
+		agreed_json(w, c->info);
+	if (c->rping) {
+		iw_json_u64(w, "rounds", c->rping->rounds);
+		if (c->verify)
+			iw_json_u64(w, "rounds_verified", c->rping->verified);
+		iw_json_u64(w, "octets_read", c->rping->read);
+		iw_json_u64(w, "octets_written", c->rping->written);
 	} else {
-		iw_json_u64(w, "sends", v->sends);
-		iw_json_u64(w, "send_octets", v->octets);
+		iw_json_u64(w, "sends", c->sends);
+		iw_json_u64(w, "send_octets", c->octets);
 	}
-	fault_json(w, v->fault);
+	fault_json(w, c->fault);
 	end_event(s);
 }
 
-void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *v)
+void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *c)
 {
-	const struct iw_qp_info *i = v->info;
-	const struct iw_rping_result *r = v->rping;
+	const struct iw_qp_info *i = c->info;
+	const struct iw_rping_result *r = c->rping;
 
 	if (s->json) {
-		visit_json(s, v);
+		closed_json(s, c);
 		return;
 	}
 	if (s->quiet)
@@ -271,12 +271,12 @@ void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *v)
 		printf("%s: %" PRIu64 " round%s, %" PRIu64 " octets by RDMA Read%s, %" PRIu64
 		       " by RDMA Write; ",
 		       i->peer, r->rounds, r->rounds == 1 ? "" : "s", r->read,
-		       v->verify ? ", verified" : "", r->written);
+		       c->verify ? ", verified" : "", r->written);
 	else
 		printf("%s: %" PRIu64 " Sends of %" PRIu64 " octets, %" PRIu64 " FPDUs in, %" PRIu64
 		       " out; ",
-		       i->peer, v->sends, v->octets, i->rx_fpdus, i->tx_fpdus);
-	printf("%s\n", v->fault->err ? v->fault->text : "closed");
+		       i->peer, c->sends, c->octets, i->rx_fpdus, i->tx_fpdus);
+	printf("%s\n", c->fault->err ? c->fault->text : "closed");
 	if (!s->err)
 		s->err = iw_cli_flush();
 }

@@ -53,7 +53,7 @@ struct iw_serve_conn {
 void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t port,
 			     const char *app, bool by_default);
 void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report *r);
-void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *v);
+void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *c);
 void iw_serve_show_stopped(struct iw_serve_show *s, int exit_status);
 
 #endif

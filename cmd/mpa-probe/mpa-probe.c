@@ -551,7 +551,7 @@ static int run_ping(struct opts *o)
 						 : IW_RPING_SIZE_NONE,
 			  .count = o->count_given ? o->count : COUNT_DEFAULT,
 			  .verify = !o->no_verify },
-		.tell_rounds = true,
+		.report_rounds = true,
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
 	};

@@ -186,7 +186,7 @@ static int end_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 	return begin_round(r, now, why);
 }
 
-static int client_hears(struct iw_rping *r, uint64_t now, struct iw_fault *why)
+static int client_received(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 {
 	if (r->state == STATE_SOURCE_READ) {
 		r->state = STATE_SINK_FULL;
@@ -256,7 +256,7 @@ static int write_sink(struct iw_rping *r, const struct advert *a, struct iw_faul
 	return post_message(r, WORK_ROUND, r->go_on, why);
 }
 
-static int server_hears(struct iw_rping *r, const struct advert *a, struct iw_fault *why)
+static int server_received(struct iw_rping *r, const struct advert *a, struct iw_fault *why)
 {
 	if (r->state == STATE_SOURCE && !r->waits) {
 		if (a->len > r->cfg.size)
@@ -276,7 +276,7 @@ static int server_hears(struct iw_rping *r, const struct advert *a, struct iw_fa
 }
 
 /* The Write and the Send behind it have arrived: the buffer is free for the next round. */
-static int round_was_told(struct iw_rping *r, struct iw_fault *why)
+static int round_sent(struct iw_rping *r, struct iw_fault *why)
 {
 	r->writing = false;
 	r->result.rounds++;
@@ -289,7 +289,7 @@ static int round_was_told(struct iw_rping *r, struct iw_fault *why)
 /* --- both
  * ---------------------------------------------------------------------------------------------------------------- */
 
-static int heard(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struct iw_fault *why)
+static int received(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struct iw_fault *why)
 {
 	struct advert a;
 	int err;
@@ -303,7 +303,7 @@ static int heard(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struc
 	err = post_receive(r, wc->wr_id, why);
 	if (err)
 		return err;
-	return r->cfg.client ? client_hears(r, now, why) : server_hears(r, &a, why);
+	return r->cfg.client ? client_received(r, now, why) : server_received(r, &a, why);
 }
 
 int iw_rping_done(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struct iw_fault *why)
@@ -314,11 +314,11 @@ int iw_rping_done(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, stru
 		return iw_fail(why, wc->status, "rping: %s", iw_err_text(wc->status));
 	}
 	if (wc->op == IW_WC_RECV)
-		return heard(r, wc, now, why);
+		return received(r, wc, now, why);
 	if (wc->wr_id == WORK_READ)
 		return source_was_read(r, why);
 	if (wc->wr_id == WORK_ROUND)
-		return round_was_told(r, why);
+		return round_sent(r, why);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct iw_rping_run_cfg {
 	uint64_t yield_ns; /* server: at most timeout_ns; 0: 5 s */
 	/* server: one conversation, or a client turned away, then no more */
 	bool once;
-	bool tell_rounds; /* IW_RPING_RUN_ROUND after each */
+	bool report_rounds; /* IW_RPING_RUN_ROUND after each */
 	/*
 	 * 0: 10 s for set-up, 30 s without progress. Then a connection is ended. Progress is a complete
 	 * message of rping; a server also counts octets of payload.

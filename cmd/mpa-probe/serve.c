@@ -24,12 +24,12 @@ static void on_request(void *ctx, const struct iw_shim_report *r)
 	iw_serve_show_request(s->show, r);
 }
 
-static void on_left(struct server *s, const struct iw_serve_conn *v)
+static void on_left(struct server *s, const struct iw_serve_conn *c)
 {
 	s->served++;
 	if (s->cfg->once)
-		s->status = iw_probe_conn_status(v->fault);
-	iw_serve_show_conn(s->show, v);
+		s->status = iw_probe_conn_status(c->fault);
+	iw_serve_show_conn(s->show, c);
 }
 
 static int serve_sink(struct server *s, struct iw_fault *why)

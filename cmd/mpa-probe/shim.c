@@ -27,7 +27,7 @@ enum phase {
 	PHASE_REQUEST, /* it is coming */
 	PHASE_SERVE,   /* the engine is being given one */
 	PHASE_REPLY,   /* the engine's is awaited */
-	PHASE_FULL,
+	PHASE_OPERATION,
 	PHASE_OVER, /* refused; nothing more for the engine */
 };
 
@@ -154,7 +154,7 @@ static int send_all(struct shim_llp *s, const uint8_t *octets, size_t len, struc
 		       : iw_fail(why, IW_E_OS, "the socket did not accept the whole Reply");
 }
 
-static bool more_behind(const struct shim_llp *s)
+static bool more_follows(const struct shim_llp *s)
 {
 	uint8_t octet;
 
@@ -188,7 +188,7 @@ static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 		int64_t n;
 
 		iw_personality_answer(&s->answer, &s->shim->personality, s->request, s->request_len,
-				      s->request_len > IW_MPA_FRAME_LEN - 1 && more_behind(s));
+				      s->request_len > IW_MPA_FRAME_LEN - 1 && more_follows(s));
 		if (s->answer.verdict != IW_PERSONALITY_MORE)
 			return 1;
 		vec = (struct iw_vec){ s->request + s->request_len,
@@ -257,7 +257,7 @@ static bool is_stag0(const struct iw_codec_ulpdu *u)
 }
 
 /* Octets that arrived, on their way to the engine. True: the connection ends here. */
-static bool stag0_came(struct shim_llp *s, const struct iw_vec *vec, size_t nvec, size_t bytes)
+static bool has_stag0(struct shim_llp *s, const struct iw_vec *vec, size_t nvec, size_t bytes)
 {
 	struct iw_codec_ulpdu u;
 	struct iw_fault why = { 0 };
@@ -334,13 +334,13 @@ static int64_t shim_recv(struct iw_stream *l, const struct iw_vec *vec, size_t n
 		return recv_request(s, vec, why);
 	if (s->phase == PHASE_SERVE)
 		return serve(s, vec);
-	if (s->phase == PHASE_FULL && is_unnoticed(s))
+	if (s->phase == PHASE_OPERATION && is_unnoticed(s))
 		return IW_E_AGAIN;
 	n = inner_recv(s, vec, nvec, why);
 	if (s->phase == PHASE_REQUEST && s->native && n > 0 &&
 	    gather(s->request, &s->request_len, vec, nvec, (size_t)n))
 		s->phase = PHASE_REPLY;
-	if (s->watch && n > 0 && stag0_came(s, vec, nvec, (size_t)n))
+	if (s->watch && n > 0 && has_stag0(s, vec, nvec, (size_t)n))
 		return drop_for_stag0(s);
 	return n;
 }
@@ -358,7 +358,7 @@ static int64_t swap_reply(struct shim_llp *s, const struct iw_vec *vec, struct i
 	err = send_all(s, s->reply, s->reply_len, why);
 	if (err)
 		return err;
-	s->phase = PHASE_FULL;
+	s->phase = PHASE_OPERATION;
 	if (!refusal) {
 		watch_stag0(s);
 		if (s->shim->lose_early_fpdus)
@@ -383,7 +383,7 @@ static int64_t shim_send(struct iw_stream *l, const struct iw_vec *vec, size_t n
 	/* A last Reply may follow a Request that was never passed on (RFC 5044 appendix C). */
 	if (s->native && s->phase <= PHASE_REPLY && n > 0 &&
 	    gather(s->reply, &s->reply_len, vec, nvec, (size_t)n)) {
-		s->phase = PHASE_FULL;
+		s->phase = PHASE_OPERATION;
 		if (s->shim->lose_early_fpdus)
 			s->early_until = iw_time_add(iw_os_now(), EARLY_NS);
 		report(s, s->reply[16] & IW_MPA_R ? IW_PERSONALITY_REJECT : IW_PERSONALITY_ACCEPT,

@@ -45,7 +45,7 @@ static void serve_once(struct served *s, struct iw_rping_cfg ping, uint64_t time
 {
 	struct iw_rping_run_cfg cfg = { .ping = ping,
 					.once = true,
-					.tell_rounds = true,
+					.report_rounds = true,
 					.setup_ns = MS(5000),
 					.timeout_ns = timeout_ns };
 
@@ -111,7 +111,7 @@ static void client_and_server_agree_on_every_round(void **state)
 	serve_once(&s, (struct iw_rping_cfg){ .verify = true }, MS(5000));
 	assert_int_equal(strncmp(iw_rping_run_addr(s.run), "127.0.0.1:", 10), 0);
 	cfg = client_of(iw_rping_run_port(s.run), 5000, ROUNDS);
-	cfg.tell_rounds = true;
+	cfg.report_rounds = true;
 	left = run_client(&cfg, &rounds);
 	assert_string_equal(left.fault.text, "");
 	assert_int_equal(rounds, ROUNDS);
