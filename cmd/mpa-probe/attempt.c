@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One attempt: connect, ask, look at the answer, try the connection, end it. Only what any iWARP responder
- * must cope with is sent behind the Request: RDMA Writes and Reads of no octets, which touch no memory
- * (RFC 5041 5.2, RFC 5040 5.2.1), and the zero-length Send where it alone was agreed on (RFC 6581 9.2).
+ * One attempt: connects, sends the Request, evaluates the answer, tests the connection, and closes
+ * it. After the Request it sends only what every iWARP responder must accept: zero-length RDMA
+ * Writes and Reads, which touch no memory (RFC 5041 5.2, RFC 5040 5.2.1), and the zero-length Send
+ * if that is the only RTR form agreed (RFC 6581 9.2).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,20 +15,21 @@
 #include "mpa-probe/probe.h"
 #include "util/num.h"
 
-/* Octets of something else that are awaited, and how long, to tell what it is. */
+/* To recognize another protocol: how many octets to read, and for how long. */
 #define BANNER       160
 #define BANNER_NS    IW_MSEC(100)
 /*
- * Between the Reply and whatever we do next. A responder that speaks first does so at once. Linux siw loses an
- * FPDU that comes too soon. A peer that took long to reply, an emulated machine perhaps, gets longer.
+ * Pause between the Reply and the first FPDU. It shows whether the responder sends first. Linux siw
+ * loses an FPDU that arrives too soon. A peer that replied slowly, such as an emulated machine,
+ * gets a longer pause.
  */
 #define SETTLE_LEAST IW_MSEC(10)
 #define SETTLE_MOST  IW_MSEC(100)
-/* For what the peer does on its own: behind a refusal, behind our FIN. */
+/* Time for the peer to act by itself, after a refusal or our FIN. */
 #define LINGER_NS    IW_MSEC(50)
-/* How long a first FPDU waits for its answer before more octets are sent behind it. */
+/* If the first FPDU is not answered within this time, more octets are sent. */
 #define NUDGE_NS     IW_MSEC(60)
-/* No octets are placed, so any STag will do; some RNICs drop STag 0 all the same. */
+/* Nothing is placed, so any STag is valid. Some RNICs drop STag 0 nevertheless. */
 #define PROBE_STAG   1
 
 static const char *const outcome_names[IW_OUTCOMES] = {
@@ -57,22 +59,22 @@ const char *iw_proof_name(enum iw_proof p)
 	return p < IW_ARRAY_LEN(names) ? names[p] : "?";
 }
 
-/* One attempt under way. */
+/* One attempt in progress. */
 struct attempt {
 	const struct iw_attempt_cfg *cfg;
 	const struct iw_ask *ask;
 	struct iw_answer *out;
 	struct iw_play play;
 	struct iw_codec *codec;
-	uint64_t asked_ns; /* when the Request went out */
-	size_t fed;        /* octets of play.rx that the codec has seen */
-	size_t fpdu0;      /* where in play.rx FPDUs begin */
+	uint64_t asked_ns; /* when the Request was sent */
+	size_t fed;        /* octets of play.rx passed to the codec */
+	size_t fpdu0;      /* position of the first FPDU in play.rx */
 	uint32_t read_msn; /* of the next Read Request */
-	unsigned pending;  /* Reads that are not answered */
-	bool over;         /* no more FPDUs: broken, or a Terminate came */
+	unsigned pending;  /* Reads not answered yet */
+	bool over;         /* no more FPDUs: they are invalid, or a Terminate was received */
 };
 
-/* --- what came instead of a Reply --- */
+/* --- no Reply --- */
 
 static const struct {
 	const char *prefix;
@@ -99,7 +101,7 @@ static const struct {
 #undef BANNER_
 };
 
-/* It speaks HTTP ("HTTP/1.1 400 Bad Request"). */
+/* Describes what the peer sent: HTTP ("HTTP/1.1 400 Bad Request"). */
 static void describe_banner(struct attempt *t)
 {
 	const uint8_t *rx = t->play.rx;
@@ -120,7 +122,7 @@ static void describe_banner(struct attempt *t)
 	snprintf(t->out->text, sizeof(t->out->text), "%s (\"%s\")", what, text);
 }
 
-/* Where the first octets differ from a Reply's key; their number when they do not. */
+/* Returns the number of octets, up to the length of the key, that equal the key of a Reply. */
 static size_t same_as_key(const uint8_t *rx, size_t len)
 {
 	const struct iw_mpa_frame f = { .kind = IW_MPA_REPLY };
@@ -176,7 +178,7 @@ static int no_reply(struct attempt *t, enum iw_outcome outcome)
 	return 0;
 }
 
-/* Something that is not MPA: a little more of it tells what it is. */
+/* The peer does not speak MPA. Reads a little more to recognize the protocol. */
 static int foreign(struct attempt *t)
 {
 	struct iw_play *p = &t->play;
@@ -196,7 +198,7 @@ static int foreign(struct attempt *t)
 	return no_reply(t, IW_OUTCOME_NOT_MPA);
 }
 
-/* Nobody answered in time. Some servers say something when they hear that no more is to come. */
+/* No answer in time. Some servers respond only to a FIN, so one is sent. */
 static int silent(struct attempt *t)
 {
 	struct iw_play *p = &t->play;
@@ -222,7 +224,7 @@ static int cut_short(struct attempt *t)
 	struct iw_fault *why = &t->out->why;
 
 	if (p->rx_len) {
-		/* The length is known when the header is there. */
+		/* The length of the Reply is known once its header has been received. */
 		(void)iw_wire_mpa_frame_decode(&f, p->rx, p->rx_len);
 		(void)iw_fail(
 			why, IW_E_MPA_FRAME,
@@ -242,7 +244,7 @@ static int cut_short(struct attempt *t)
 	return no_reply(t, IW_OUTCOME_RESET);
 }
 
-/* True: the header is there, and says what no Reply may say; t->out->why has it. */
+/* Returns true if the header of the Reply is complete and invalid; t->out->why has the reason. */
 static bool is_malformed(struct attempt *t, const struct iw_mpa_frame *f)
 {
 	struct iw_fault *why = &t->out->why;
@@ -255,7 +257,7 @@ static bool is_malformed(struct attempt *t, const struct iw_mpa_frame *f)
 			      (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
 		return true;
 	}
-	/* A refusal is one without IRD and ORD, too. */
+	/* A refusal is valid without IRD and ORD. */
 	if (f->rev >= 2 && f->flags & IW_MPA_S && !(f->flags & IW_MPA_R) &&
 	    f->pd_len < IW_MPA_ENHANCED_LEN) {
 		(void)iw_fail(
@@ -268,8 +270,11 @@ static bool is_malformed(struct attempt *t, const struct iw_mpa_frame *f)
 	return false;
 }
 
-/* 1: the whole frame is in play.rx; 0: what came instead is told; negative. The limit is for a pause
- * between octets: who sends them one by one is not silent. */
+/*
+ * Waits for the Reply. Returns 1 if play.rx has all of it; 0 if not, with the outcome in t->out; or
+ * an error of iw_play_wait(). The limit applies to each pause, since a peer that sends octet by
+ * octet is not silent.
+ */
 static int await_reply(struct attempt *t, struct iw_mpa_frame *f)
 {
 	struct iw_play *p = &t->play;
@@ -302,7 +307,7 @@ static void take_reply(struct attempt *t, const struct iw_mpa_frame *f)
 	a->raw_len = end;
 	a->flags = f->flags;
 	a->rev = f->rev;
-	/* S is a reserved bit below Rev 2. */
+	/* In Rev 0 and 1, S is a reserved bit. */
 	a->enhanced = f->rev >= 2 && f->flags & IW_MPA_S && f->pd_len >= IW_MPA_ENHANCED_LEN;
 	if (a->enhanced)
 		off += (size_t)iw_wire_mpa_enhanced_decode(&a->e, a->raw + off, end - off);
@@ -321,7 +326,7 @@ static void take_reply(struct attempt *t, const struct iw_mpa_frame *f)
 	}
 }
 
-/* RFC 5044 7.1.1, RFC 6581 9: what the two frames come to. */
+/* Sets what Request and Reply agree on (RFC 5044 7.1.1, RFC 6581 9). */
 static void agree(struct attempt *t)
 {
 	const struct iw_ask *ask = t->ask;
@@ -334,9 +339,12 @@ static void agree(struct attempt *t)
 	if (!ask->enhanced || !ask->peer_to_peer || !a->enhanced || !a->e.peer_to_peer)
 		return;
 	a->rtr = theirs & ask->rtr;
-	/* RFC 6581 9.2: a responder that supports none of the forms names one that it does support. An
-	 * initiator would have to end here with a Terminate; we know all forms, and Linux siw's kernel does
-	 * not survive the end of a connection that waits for its RTR (iw_cm: BUG in cm_work_handler, 6.1). */
+	/*
+	 * RFC 6581 9.2: a responder that supports none of the offered forms names one that it
+	 * supports. An initiator would have to send a Terminate here. We support all forms, and the
+	 * kernel of Linux siw crashes when a connection ends before its RTR (iw_cm: BUG in
+	 * cm_work_handler, 6.1).
+	 */
 	a->rtr_unasked = a->rtr == IW_RTR_NONE;
 	if (a->rtr_unasked)
 		a->rtr = theirs;
@@ -383,7 +391,7 @@ static void terminate_received(struct attempt *t, const uint8_t *payload, size_t
 	broken(t, &why);
 }
 
-/* Reads are answered in the order of their asking; ours all name the same sink (RFC 5040 5.2.2). */
+/* Responses come in the order of the Reads, and all of ours name the same sink (RFC 5040 5.2.2). */
 static void response_received(struct attempt *t, const struct iw_ddp *h, size_t len)
 {
 	struct iw_fault why = { 0 };
@@ -418,7 +426,7 @@ static void ulpdu_received(struct attempt *t, const struct iw_codec_ulpdu *u)
 	}
 }
 
-/* Hands what has come to the codec. */
+/* Passes received octets to the codec, and evaluates the FPDUs. */
 static void receive_fpdus(struct attempt *t)
 {
 	struct iw_codec_ulpdu u;
@@ -479,7 +487,7 @@ static int send_empty(struct attempt *t)
 			  NULL, 0);
 }
 
-/* The initiator's last word when it cannot live with the Reply (RFC 6581 9.2). */
+/* An initiator that cannot accept the Reply ends with a Terminate (RFC 6581 9.2). */
 static int send_terminate(struct attempt *t, int of)
 {
 	const struct iw_terminate why = { .layer = IW_TERM_LAYER(iw_err_term(of)),
@@ -516,7 +524,10 @@ static int send_read(struct attempt *t)
 			  body, (size_t)n);
 }
 
-/* Until that many Reads are pending at most, the connection is over or the time is. 1: they are. */
+/*
+ * Waits until at most `pending` Reads are pending. Returns 1, 0 if the connection or the time
+ * ended, or an error.
+ */
 static int await_answers(struct attempt *t, unsigned pending, uint64_t limit_ns)
 {
 	uint64_t until = iw_time_add(iw_play_now(&t->play), limit_ns), now;
@@ -535,9 +546,11 @@ static int await_answers(struct attempt *t, unsigned pending, uint64_t limit_ns)
 	}
 }
 
-/* RFC 6581 9.2: the first FPDU is one of the forms agreed on. A Read proves more than the others, the Send
- * costs the peer a buffer. Without peer-to-peer an RDMA Write of no octets is as good (RFC 5044 7.1.2 rule
- * 4 wants an FPDU of the initiator first). */
+/*
+ * Sends the first FPDU: an RTR form that was agreed on (RFC 6581 9.2). A Read is preferred because
+ * it proves most; a Send is last because it uses a buffer of the peer. Without peer-to-peer it is a
+ * zero-length RDMA Write, since the first FPDU must be the initiator's (RFC 5044 7.1.2 rule 4).
+ */
 static int send_first(struct attempt *t)
 {
 	struct iw_answer *a = t->out;
@@ -555,7 +568,7 @@ static int send_first(struct attempt *t)
 	return a->rtr_sent == IW_RTR_SEND ? send_empty(t) : send_write(t, PROBE_STAG);
 }
 
-/* The peer takes no Reads, so all it can say is that it does not like what came. */
+/* The peer accepts no Reads, so it can only reject the FPDU. */
 static int watch_for_rejection(struct attempt *t)
 {
 	int err = iw_play_wait(&t->play, t->play.rx_len + 1, LINGER_NS);
@@ -573,7 +586,7 @@ static int read_once(struct attempt *t, bool first)
 	uint64_t sent = iw_play_now(&t->play), rtt;
 	int err;
 
-	/* The RTR may be a Read itself: then it is the first one. */
+	/* If the RTR was a Read, it is the first one. */
 	if (!t->pending) {
 		err = send_read(t);
 		if (err)
@@ -595,8 +608,7 @@ static int read_once(struct attempt *t, bool first)
 
 static int prove_by_reads(struct attempt *t)
 {
-	/* The first one finds caches cold and the peer perhaps not ready yet: it counts for no
-	 * time. */
+	/* The first Read is not timed: caches are cold, and the peer may not be ready. */
 	for (int i = 0; i <= IW_ATTEMPT_ROUNDS; i++) {
 		int ret = read_once(t, i == 0);
 
@@ -617,8 +629,7 @@ static bool can_read(const struct iw_answer *a)
 	return !a->enhanced || (a->e.ird > 0 && a->e.ird != IW_MPA_IRD_ORD_MAX);
 }
 
-/* RFC 5044 appendix C: Rev 0 with markers and CRC is another DDP version, which is not spoken
- * here. */
+/* Rev 0 has another DDP version (RFC 5044 appendix C), which this tool does not speak here. */
 static bool can_speak(const struct attempt *t)
 {
 	return t->ask->rev != 0 && t->out->rev != 0;
@@ -666,7 +677,7 @@ static int prove(struct attempt *t, struct iw_fault *why)
 	return err < 0 ? err : 0;
 }
 
-/* --- from the beginning to the end --- */
+/* --- the whole attempt --- */
 
 static int exchange(struct attempt *t, struct iw_fault *why)
 {
@@ -689,7 +700,10 @@ static int exchange(struct attempt *t, struct iw_fault *why)
 			&t->out->why, IW_E_REJECTED,
 			"the peer refused the Request (R = 1), with %U octets of Private Data",
 			(uint64_t)t->out->pd_len);
-		/* RFC 5044 7.1.2: TCP stays open. Who closes it does so at once. */
+		/*
+		 * TCP stays open after a refusal (RFC 5044 7.1.2). A peer that closes it does so at
+		 * once.
+		 */
 		err = iw_play_wait(&t->play, SIZE_MAX, LINGER_NS);
 		note_ending(t);
 		return err < 0 ? err : 0;
@@ -699,7 +713,7 @@ static int exchange(struct attempt *t, struct iw_fault *why)
 	return prove(t, why);
 }
 
-/* The ordinary end: our FIN, and the peer's awaited for a moment. */
+/* Sends our FIN, and waits briefly for that of the peer. */
 static int end_connection(struct attempt *t)
 {
 	int err;
@@ -711,7 +725,9 @@ static int end_connection(struct attempt *t)
 	return err < 0 ? err : 0;
 }
 
-/* Errors that the peer, a router or the lack of an answer causes; others are of this machine. */
+/*
+ * True for errors caused by the peer, by a router or by lost packets; others are of this machine.
+ */
 static bool is_of_the_network(int err, int os_errno)
 {
 	return err == IW_E_TIMEOUT || err == IW_E_CLOSED || os_errno == ECONNREFUSED ||
@@ -719,7 +735,7 @@ static bool is_of_the_network(int err, int os_errno)
 	       os_errno == EHOSTDOWN || os_errno == EPROTO;
 }
 
-/* An error of the first step. */
+/* Connecting failed. Returns 0 if the error is an outcome. */
 static int not_connected(struct iw_answer *out, int err, struct iw_fault *why)
 {
 	if (!is_of_the_network(err, why->os_errno))

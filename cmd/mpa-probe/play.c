@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One TCP connection played by hand: octets out, what comes back recorded with its time. */
+/* One TCP connection played by hand: sends octets, records what the peer does. */
 #include "mpa-probe/play.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define READ_MAX  65536
 #define SCRAP_MAX 16384
-#define TRACE_HEX 1024 /* octets of a read that a traced line shows */
+#define TRACE_HEX 1024 /* octets of a read that a line of the trace shows */
 
 static const char *const kind_names[] = {
 	[IW_PLAY_CONNECTED] = "connected", [IW_PLAY_SENT] = "sent", [IW_PLAY_RECEIVED] = "received",
@@ -79,14 +79,17 @@ const struct iw_play_note *iw_play_find(const struct iw_play *p, enum iw_play_ki
 	return NULL;
 }
 
-/* How the connection ended, from the error of a call. Told once: a send may find out first, a
- * receive behind it then says the same again. */
+/*
+ * Records how the connection ended, from the error of a call. It is recorded once: after a send has
+ * failed, a receive reports the same error.
+ */
 static void ended(struct iw_play *p, const struct iw_fault *why)
 {
 	if (p->reset || p->lost)
 		return;
-	/* A peer that had read nothing of what we sent answers the rest of it by a reset; the send
-	 * that finds out says EPIPE. */
+	/*
+	 * A peer that closes with unread octets sends a reset. The next send then fails with EPIPE.
+	 */
 	if (why->os_errno == ECONNRESET || why->os_errno == EPIPE) {
 		p->reset = true;
 		note(p, IW_PLAY_RESET, 0, NULL, 0, why->os_errno);
@@ -99,7 +102,7 @@ static void ended(struct iw_play *p, const struct iw_fault *why)
 
 /* --- waiting --- */
 
-/* Until the socket is ready for what is asked, or until. 1; 0: time ran out; IW_E_CANCELED. */
+/* Waits for events on the socket. Returns 1, 0 at time `until`, or IW_E_CANCELED. */
 static int ready(const struct iw_play *p, short events, uint64_t until)
 {
 	struct pollfd fd[2] = { { .fd = p->llp->fd, .events = events },
@@ -120,7 +123,7 @@ static int ready(const struct iw_play *p, short events, uint64_t until)
 	}
 }
 
-/* The time passes; nothing is read meanwhile. */
+/* Waits for ns without reading. Returns 0 or IW_E_CANCELED. */
 static int pause_for(const struct iw_play *p, uint64_t ns)
 {
 	struct pollfd fd = { .fd = p->stop_fd, .events = POLLIN };
@@ -217,10 +220,12 @@ static int room_for_read(struct iw_play *p)
 	return 0;
 }
 
-/* One read. 1: something came, or the connection is over; 0: there was nothing. */
+/*
+ * Reads once. Returns 1 if octets were received or the connection ended, 0 if not, or IW_E_NOMEM.
+ */
 static int read_once(struct iw_play *p)
 {
-	uint8_t scrap[SCRAP_MAX]; /* what nobody keeps */
+	uint8_t scrap[SCRAP_MAX]; /* octets that are not kept */
 	struct iw_vec vec;
 	struct iw_fault why = { 0 };
 	size_t off = p->rx_len;
@@ -266,7 +271,7 @@ int iw_play_wait(struct iw_play *p, size_t want, uint64_t limit_ns)
 	return p->rx_len >= want;
 }
 
-/* As far as the socket takes them. */
+/* Sends as much as the socket takes until `until`. */
 static int send_piece(struct iw_play *p, const uint8_t *octets, size_t len, uint64_t until)
 {
 	size_t off = (size_t)p->sent, done = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA's start-up seen, and changed, between the engine and the transport. */
+/* Observes and changes the start-up of MPA between the engine and the transport. */
 #include "mpa-probe/shim.h"
 
 #include <errno.h>
@@ -18,17 +18,19 @@
 #include "util/text.h"
 #include "wire/ddp.h"
 
-/* A siw responder hears nothing for one or two milliseconds behind its Reply; here it is long
- * enough to be relied on. */
+/*
+ * A siw responder misses FPDUs for one or two milliseconds after its Reply. A longer time makes
+ * tests reliable.
+ */
 #define EARLY_NS IW_MSEC(50)
 #define NAP_NS   IW_MSEC(1)
 
 enum phase {
-	PHASE_REQUEST, /* it is coming */
-	PHASE_SERVE,   /* the engine is being given one */
-	PHASE_REPLY,   /* the engine's is awaited */
+	PHASE_REQUEST, /* receives the Request from the peer */
+	PHASE_SERVE,   /* gives a Request to the engine */
+	PHASE_REPLY,   /* waits for the Reply of the engine */
 	PHASE_OPERATION,
-	PHASE_OVER, /* refused; nothing more for the engine */
+	PHASE_OVER, /* not accepted; the engine receives nothing more */
 };
 
 struct shim_llp {
@@ -40,11 +42,11 @@ struct shim_llp {
 	uint8_t request[IW_ASK_MAX], reply[IW_ASK_MAX]; /* as on the wire */
 	size_t request_len, reply_len;
 	struct iw_personality_answer answer;
-	size_t served; /* octets of answer.request that the engine has */
-	bool reset;    /* end by a reset */
+	size_t served; /* octets of answer.request given to the engine */
+	bool reset;    /* end the connection by a reset */
 	uint64_t early_until;
-	int unnoticed;          /* octets that lie there unnoticed; 0: none */
-	struct iw_codec *watch; /* looks for STag 0 */
+	int unnoticed;          /* octets in the socket that are not noticed */
+	struct iw_codec *watch; /* decodes FPDUs to find STag 0 */
 	bool left;              /* the peer ended the connection */
 	bool reported;
 };
@@ -54,7 +56,7 @@ static struct shim_llp *shim_of(struct iw_stream *l)
 	return iw_container_of(l, struct shim_llp, llp);
 }
 
-/* The outside is the inner one's, always. */
+/* The fields are always those of the inner transport. */
 static void mirror(struct shim_llp *s)
 {
 	const struct iw_stream *in = s->inner;
@@ -100,7 +102,7 @@ static void report(struct shim_llp *s, enum iw_personality_verdict verdict, cons
 	s->shim->report(s->shim->report_ctx, &r);
 }
 
-/* Octets of a frame as they pass, up to its end. True: it is complete, or no frame. */
+/* Copies passing octets up to the end of the frame. Returns true if the frame is complete. */
 static bool gather(uint8_t *frame, size_t *len, const struct iw_vec *vec, size_t nvec, size_t bytes)
 {
 	for (size_t i = 0; i < nvec && bytes > 0; i++) {
@@ -124,7 +126,7 @@ static bool gather(uint8_t *frame, size_t *len, const struct iw_vec *vec, size_t
 			       IW_MIN((size_t)iw_get_be16(frame + 18), (size_t)IW_MPA_PD_MAX);
 }
 
-/* --- the responder's way in --- */
+/* --- the Request --- */
 
 static int64_t inner_recv(struct shim_llp *s, const struct iw_vec *vec, size_t nvec,
 			  struct iw_fault *why)
@@ -148,7 +150,7 @@ static int send_all(struct shim_llp *s, const uint8_t *octets, size_t len, struc
 	mirror(s);
 	if (n < 0 && n != IW_E_AGAIN)
 		return (int)n;
-	/* Nothing was sent before: there is room for it in any socket. */
+	/* Nothing was sent before, so every socket has room for it. */
 	return n == (int64_t)len
 		       ? 0
 		       : iw_fail(why, IW_E_OS, "the socket did not accept the whole Reply");
@@ -161,7 +163,7 @@ static bool more_follows(const struct shim_llp *s)
 	return recv(s->inner->fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* The engine hears that the peer went away; what the peer hears was sent. */
+/* Answers a Request that is not accepted, and closes. The engine sees a peer that closed. */
 static int64_t turn_away(struct shim_llp *s)
 {
 	struct iw_fault ignored = { 0 };
@@ -170,7 +172,7 @@ static int64_t turn_away(struct shim_llp *s)
 	if (s->answer.verdict == IW_PERSONALITY_REJECT) {
 		memcpy(s->reply, s->answer.reply, s->answer.reply_len);
 		s->reply_len = s->answer.reply_len;
-		/* A peer that is gone already needs no Reply. */
+		/* An error means that the peer is gone and needs no Reply. */
 		(void)send_all(s, s->reply, s->reply_len, &ignored);
 	}
 	s->reset = s->answer.verdict == IW_PERSONALITY_RESET;
@@ -180,7 +182,9 @@ static int64_t turn_away(struct shim_llp *s)
 	return 0;
 }
 
-/* The Request, octet for octet and none behind it. 1: decided; else what recv says. */
+/*
+ * Reads the Request and nothing after it. Returns 1 if there is a verdict, else the result of recv.
+ */
 static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 {
 	for (;;) {
@@ -229,8 +233,10 @@ static int64_t recv_request(struct shim_llp *s, const struct iw_vec *vec, struct
 
 /* --- STag 0 --- */
 
-/* Told by a Terminate without headers, as that hardware's are, if it can be framed: its place in the stream
- * is known while nothing was sent. */
+/*
+ * Sends a Terminate without headers, as that hardware does. It can be framed because nothing was
+ * sent before, so that its position in the stream is known.
+ */
 static void send_terminate(struct shim_llp *s)
 {
 	const struct iw_ddp h = {
@@ -256,7 +262,7 @@ static bool is_stag0(const struct iw_codec_ulpdu *u)
 	return iw_wire_ddp_decode(&h, u->data, u->len) > 0 && h.tagged && h.stag == 0;
 }
 
-/* Octets that arrived, on their way to the engine. True: the connection ends here. */
+/* Looks for STag 0 in octets on their way to the engine. True: end the connection. */
 static bool has_stag0(struct shim_llp *s, const struct iw_vec *vec, size_t nvec, size_t bytes)
 {
 	struct iw_codec_ulpdu u;
@@ -267,7 +273,7 @@ static bool has_stag0(struct shim_llp *s, const struct iw_vec *vec, size_t nvec,
 		size_t n = IW_MIN(vec[i].len, bytes);
 
 		if (iw_codec_feed(s->watch, vec[i].base, n, &why) != 0)
-			break; /* the engine says what is wrong with it */
+			break; /* the engine reports the fault */
 		bytes -= n;
 	}
 	while (iw_codec_next(s->watch, &u))
@@ -292,15 +298,14 @@ static void watch_stag0(struct shim_llp *s)
 					  .rx_markers = s->reply[16] & IW_MPA_M };
 	struct iw_fault ignored = { 0 };
 
-	/* Without memory for it the habit is not emulated on this connection, and nothing else
-	 * is lost. */
+	/* Out of memory: this connection does not emulate STag 0, and works otherwise. */
 	if (s->shim->personality.row->drops_stag0)
 		(void)!iw_codec_new(&s->watch, &cfg, &ignored);
 }
 
-/* --- the quirk, played --- */
+/* --- lost FPDUs of siw --- */
 
-/* True: what lies in the socket goes unnoticed, and so does its readiness. */
+/* Returns true if the octets in the socket must not be noticed yet. */
 static bool is_unnoticed(struct shim_llp *s)
 {
 	struct pollfd fd = { .fd = s->inner->fd, .events = POLLRDHUP };
@@ -311,7 +316,7 @@ static bool is_unnoticed(struct shim_llp *s)
 	if (!s->unnoticed && iw_os_now() < s->early_until)
 		s->unnoticed = there;
 	if (s->unnoticed && there <= s->unnoticed && poll(&fd, 1, 0) == 0) {
-		/* The loop asks again at once, since the socket is readable. */
+		/* The socket is readable, so the loop polls it again at once. */
 		nap(NAP_NS);
 		return true;
 	}
@@ -345,7 +350,7 @@ static int64_t shim_recv(struct iw_stream *l, const struct iw_vec *vec, size_t n
 	return n;
 }
 
-/* The engine's Reply, in whose place ours goes out; its refusal is the ULP's and passes. */
+/* Sends our Reply instead of the engine's. A refusal is a decision of the ULP and passes. */
 static int64_t swap_reply(struct shim_llp *s, const struct iw_vec *vec, struct iw_fault *why)
 {
 	const uint8_t *theirs = vec[0].base;
@@ -374,13 +379,13 @@ static int64_t shim_send(struct iw_stream *l, const struct iw_vec *vec, size_t n
 	struct shim_llp *s = shim_of(l);
 	int64_t n;
 
-	/* The engine offers its Reply in one piece. */
+	/* The engine sends its Reply in one piece. */
 	if (!s->native && s->phase == PHASE_REPLY && vec[0].len >= IW_MPA_FRAME_LEN &&
 	    vec[0].len <= sizeof(s->reply))
 		return swap_reply(s, vec, why);
 	n = s->inner->ops->send(s->inner, vec, nvec, eor, why);
 	mirror(s);
-	/* A last Reply may follow a Request that was never passed on (RFC 5044 appendix C). */
+	/* The engine may send a Reply before the Request is complete (RFC 5044 appendix C). */
 	if (s->native && s->phase <= PHASE_REPLY && n > 0 &&
 	    gather(s->reply, &s->reply_len, vec, nvec, (size_t)n)) {
 		s->phase = PHASE_OPERATION;
@@ -431,7 +436,10 @@ static void shim_facts(struct iw_stream *l, struct iw_llp_facts *out)
 	shim_of(l)->inner->ops->facts(shim_of(l)->inner, out);
 }
 
-/* The engine ended its start-up without a Reply: reports the reason, if the Request shows it. */
+/*
+ * Reports a start-up that the engine ended without a Reply, with the reason if the Request shows
+ * it.
+ */
 static void report_no_reply(struct shim_llp *s)
 {
 	uint8_t most = s->shim->rev_most ? s->shim->rev_most : 2;
@@ -445,7 +453,7 @@ static void report_no_reply(struct shim_llp *s)
 	whole = iw_wire_mpa_frame_decode(&f, s->request, s->request_len);
 	iw_text_init(&t, text, sizeof(text));
 	if (s->native && f.kind == IW_MPA_REQUEST && f.rev > most)
-		/* The header was rejected: the rest is not read. */
+		/* The engine rejects it by its header, and reads no more. */
 		iw_text_fmt(&t, "Rev %u: at most %u is accepted here%s", (uint32_t)f.rev,
 			    (uint32_t)most,
 			    s->shim->rdmac
@@ -463,7 +471,7 @@ static void shim_close(struct iw_stream *l, bool abort)
 	struct shim_llp *s = shim_of(l);
 
 	report_no_reply(s);
-	/* What was said to a peer that is turned away must reach it. */
+	/* A rejected peer must receive the Reply, so no abort destroys it. */
 	s->inner->ops->close(s->inner, s->phase == PHASE_OVER ? s->reset : abort);
 	iw_codec_free(s->watch);
 	free(s);
