@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What -t xdp is worth, measured in two namespaces of its own: beside bare AF_XDP with the same frames, beside
- * kernel TCP, udp and raw.
+ * What -t xdp is worth, measured in two namespaces of its own: beside bare AF_XDP with the same
+ * frames, beside kernel TCP, udp and raw.
  *
- * P5: goodput of RDMA Writes / a bare sender and receiver of as many octets a frame. P6: segments from a
- * generator, received, checked and placed / the same frames received by AF_XDP and no more. Short runs of the two
- * follow each other, and begin in turn; frames of one buffer (MTU 1500) and of several (MTU 3000 in frames
- * of 2,048 octets). A third run is bare, too, but its receiver takes the CRC32c of each frame: octets that are not read
- * stay in the cache of the processor that wrote them, and cost less than a transfer does. Beside them what a run of the steering program takes, by the kernel's own count, and what kernel
- * TCP moves without DDP, from plain sockets. Neighbours: lab.h makes the network; cmd/ddp-bench.c writes.
+ * P5: goodput of RDMA Writes / a bare sender and receiver of as many octets a frame. P6: segments
+ * from a generator, received, checked and placed / the same frames received by AF_XDP and no more.
+ * Short runs of the two follow each other, and begin in turn; frames of one buffer (MTU 1500) and
+ * of several (MTU 3000 in frames of 2,048 octets). A third run is bare, too, but its receiver takes
+ * the CRC32c of each frame: octets that are not read stay in the cache of the processor that wrote
+ * them, and cost less than a transfer does. Beside them what a run of the steering program takes,
+ * by the kernel's own count, and what kernel TCP moves without DDP, from plain sockets. Neighbours:
+ * lab.h makes the network; cmd/ddp-bench.c writes.
  */
 #ifndef IW_BENCH_XDP_BENCH_H
 #define IW_BENCH_XDP_BENCH_H
@@ -35,8 +37,8 @@ struct iw_xdp_figure {
 	uint32_t mtu, frame;      /* octets of a full frame on the wire */
 	struct iw_xdp_pair pair[IW_XDP_BENCH_PAIRS];
 	unsigned pairs;
-	unsigned
-		repeated; /* p6: runs made again, because the generator's own queue had lost a segment */
+	/* P6: runs made again, because the generator's own queue had lost a segment. */
+	unsigned repeated;
 	double ratio, ratio_min, ratio_max;      /* of ours and bare; ratio is the median */
 	double read_ratio;                       /* the median of ours and read */
 	struct iw_xdp_pair median;               /* each of its values by itself; lost is the sum */
@@ -68,8 +70,8 @@ struct iw_xdp_bench_cfg {
 };
 
 /*
- * IW_E_PERM, IW_E_NOTSUP: it cannot run here, why says what is missing; IW_E_FORMAT: what was placed is not
- * what was sent; IW_E_CANCELED: this process was asked to stop; IW_E_OS.
+ * IW_E_PERM, IW_E_NOTSUP: it cannot run here, why says what is missing; IW_E_FORMAT: what was
+ * placed is not what was sent; IW_E_CANCELED: this process was asked to stop; IW_E_OS.
  */
 IW_MUST_CHECK int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg,
 			       struct iw_fault *why);

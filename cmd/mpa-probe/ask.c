@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA Requests with any bit set, and what the Private Data of others may hold. */
+/* MPA Requests with any bit set, and known contents of Private Data. */
 #include "mpa-probe/ask.h"
 
 #include <string.h>

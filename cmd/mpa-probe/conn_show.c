@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections of rping and of listeners, for people and as JSON. */
+/* Shows connections of rping and of listeners, as text and as JSON. */
 #include "mpa-probe/conn_show.h"
 
 #include <inttypes.h>
@@ -19,7 +19,9 @@ int iw_probe_conn_status(const struct iw_fault *f)
 
 /* --- pieces --- */
 
-/* What start-up came to. Behind an emulated personality the engine has heard another Request. */
+/*
+ * The agreement. With an emulated personality the engine saw another Request, so it does not apply.
+ */
 static void agreed_json(struct iw_json *w, const struct iw_qp_info *i)
 {
 	iw_json_u64(w, "rev", i->rev);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Fingerprints of implementations, and the one that fits. */
+/* Fingerprints of implementations, and the search for the one that fits. */
 #include "mpa-probe/identify.h"
 
 #include <string.h>
@@ -62,8 +62,9 @@ const char *iw_impl_text(enum iw_impl i)
 /* --- the table --- */
 
 /*
- * weight: how much a fact that is as said speaks for the implementation; when it is otherwise it speaks
- * against it as much, and with must it rules it out. A fact that many share weighs little.
+ * A fact that is as in `is` adds its weight to the score of the implementation. A fact that is
+ * otherwise subtracts the weight, and with `must` rules the implementation out. A fact that many
+ * implementations share has a small weight.
  */
 struct clue {
 	enum iw_impl impl;
@@ -132,7 +133,7 @@ static const struct clue clues[] = {
 };
 /* clang-format on */
 
-/* Below that a resemblance is no more than chance. */
+/* A lower score may be a coincidence. */
 #define SCORE_LEAST 5
 
 static void weigh(struct iw_verdict *v, enum iw_impl impl, const struct iw_facts *facts, bool *out)
@@ -154,7 +155,10 @@ static void weigh(struct iw_verdict *v, enum iw_impl impl, const struct iw_facts
 			continue;
 		}
 		*out |= c->must;
-		/* The block is there or it was not asked for in a way that is answered. */
+		/*
+		 * The lack of a block or of a tool's Private Data is no evidence: not every Reply
+		 * has them.
+		 */
 		if (c->weight >= 20 || !c->weight)
 			continue;
 		score -= (int)c->weight;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* mpa-probe: tests whether the listener on a TCP port speaks iWARP, and identifies its implementation;
- * or listens itself. */
+/*
+ * mpa-probe: tests whether the listener on a TCP port speaks iWARP, and identifies its
+ * implementation; or listens itself.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 #include "util/num.h"
 
 #define COUNT_DEFAULT 10
-#define SIZE_DEFAULT  64 /* rping's own */
+#define SIZE_DEFAULT  64 /* as rping */
 #define COUNT_MAX     1000000000u
 
 enum app { APP_NONE, APP_RPING };
@@ -39,13 +41,13 @@ struct opts {
 	bool size_given;
 	unsigned rate;
 	enum iw_quirk quirk;
-	/* What the Request says, or what a listener answers. */
+	/* Fields of the Request, or of a listener's Reply. */
 	bool rev_given, crc_given, markers, peer_to_peer, rdmac;
-	/* The first option that was given of each kind; NULL: none. */
-	const char *probe_option;   /* only for probing */
-	const char *rping_option;   /* only for rping, when connecting */
-	const char *listen_option;  /* only of a listener */
-	const char *request_option; /* of one Request */
+	/* The first option given of each kind; NULL: none was given. */
+	const char *probe_option;   /* only a probe uses it */
+	const char *rping_option;   /* only rping's client uses it */
+	const char *listen_option;  /* only a listener uses it */
+	const char *request_option; /* selects a single Request */
 	uint8_t rev, rtr;
 	enum iw_crc_policy crc;
 	uint8_t pd[IW_MPA_PD_MAX];
@@ -55,7 +57,7 @@ struct opts {
 /* --- options --- */
 
 enum {
-	KEY_APP = 0x9001, /* no character: long only; not those of the common options */
+	KEY_APP = 0x9001, /* not a character: long options only; distinct from the common options */
 	KEY_SINGLE,
 	KEY_RATE,
 	KEY_PERSONALITY,
@@ -346,7 +348,7 @@ static void check_rping(const struct argp_state *state, const struct opts *o)
 			   "--private-data: not with --app rping, which has no Private Data");
 }
 
-/* RFC 5044 appendix C: Rev 0, with markers. */
+/* --profile rdmac uses Rev 0 with markers (RFC 5044 appendix C). */
 static void check_rdmac(const struct argp_state *state, struct opts *o)
 {
 	if (o->rev_given && o->rev != 0)
@@ -430,7 +432,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct progress {
 	struct opts *o;
 	unsigned number;
-	int err; /* of the output */
+	int err; /* of writing the output */
 };
 
 static void on_attempt(void *ctx, const struct iw_probe_attempt *at)
@@ -443,7 +445,7 @@ static void on_attempt(void *ctx, const struct iw_probe_attempt *at)
 	iw_probe_attempt_log(p->number, at);
 }
 
-/* The one Request that options spell out. */
+/* Makes the Request that the options describe. Returns true if they describe one. */
 static bool own_request(const struct opts *o, struct iw_ask *ask)
 {
 	*ask = (struct iw_ask){ .rev = o->rev_given ? o->rev : 2,
@@ -499,7 +501,10 @@ static int run_probe(struct opts *o)
 
 	if (own_request(o, &ask))
 		cfg.only = &ask;
-	/* The common defaults, of which there are two, are a transfer's; a probe has its own. */
+	/*
+	 * The two common defaults are for transfers. They differ only if no option set the
+	 * time-out.
+	 */
 	if (o->cli.timeout_ns == o->cli.setup_timeout_ns)
 		cfg.timeout_ns = o->cli.timeout_ns;
 	if (o->cli.trace_path) {
@@ -635,7 +640,7 @@ static int run(struct opts *o)
 	return o->app == APP_RPING ? run_ping(o) : run_probe(o);
 }
 
-/* For --doctor. Without a host it is about a listener. TCP connections need no privileges. */
+/* For --doctor. Without a host, it checks a listener. TCP needs no privileges. */
 static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 {
 	const struct opts *o = iw_container_of(cli, struct opts, cli);

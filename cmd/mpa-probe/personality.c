@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What other implementations answer to an MPA Request. */
+/* How other implementations answer an MPA Request. */
 #include "mpa-probe/personality.h"
 
 #include <string.h>
@@ -14,7 +14,9 @@ const struct iw_personality iw_personalities[IW_PERSONALITIES] = {
 		.native = true,
 		.request_ns = IW_SEC(5),
 	},
-	/* Linux siw. Sources: drivers/infiniband/sw/siw/siw_cm.c, captures of kernels 6.1 and 6.12. */
+	/*
+	 * Linux siw. Sources: drivers/infiniband/sw/siw/siw_cm.c, captures of kernels 6.1 and 6.12.
+	 */
 	{
 		.name = "siw",
 		.rev_least = 0,
@@ -30,8 +32,8 @@ const struct iw_personality iw_personalities[IW_PERSONALITIES] = {
 		.request_ns = IW_SEC(5),
 	},
 	/*
-	 * Chelsio T4 to T6 under Linux. Sources: drivers/infiniband/hw/cxgb4/cm.c with its defaults,
-	 * softiwarp issues 20 and 21.
+	 * Chelsio T4 to T6 under Linux. Sources: drivers/infiniband/hw/cxgb4/cm.c with its
+	 * defaults, softiwarp issues 20 and 21.
 	 */
 	{
 		.name = "chelsio",
@@ -48,8 +50,8 @@ const struct iw_personality iw_personalities[IW_PERSONALITIES] = {
 		.request_ns = IW_SEC(20),
 	},
 	/*
-	 * An SMB Direct server over MPA Rev 1. Sources: [MS-SMBD] 6.1, Linux smbdirect, Wireshark 4.6
-	 * iwarp_mpa.legacy.
+	 * An SMB Direct server over MPA Rev 1. Sources: [MS-SMBD] 6.1, Linux smbdirect, Wireshark
+	 * 4.6 iwarp_mpa.legacy.
 	 */
 	{
 		.name = "windows",
@@ -83,7 +85,7 @@ const char *iw_personality_verdict_name(enum iw_personality_verdict v)
 	return v < IW_ARRAY_LEN(names) ? names[v] : "?";
 }
 
-/* One Request on its way to its answer. */
+/* A Request being answered. */
 struct asked {
 	const struct iw_personality_cfg *cfg;
 	const struct iw_personality *p;
@@ -112,7 +114,7 @@ static uint8_t reply_flags(const struct asked *a)
 	if (crc == IW_PERSONALITY_CRC_ALWAYS ||
 	    (crc == IW_PERSONALITY_CRC_ECHO && a->f.flags & IW_MPA_C))
 		flags |= IW_MPA_C;
-	/* An echoed S of Rev 1 is one more reserved bit. */
+	/* In Rev 1, S is a reserved bit and echoed like the others. */
 	if (a->enhanced || (a->p->echo_flags && a->f.flags & IW_MPA_S))
 		flags |= IW_MPA_S;
 	if (a->cfg->markers)
@@ -148,7 +150,7 @@ static void reject(struct asked *a, uint8_t flags, const struct iw_mpa_enhanced 
 	put_reply(a, flags | IW_MPA_R, e, pd, pd_len);
 }
 
-/* The one form named in the Reply, or none: then it stays client-server. */
+/* Returns the forms that the Reply names; none: it stays client-server. */
 static uint8_t choose_rtr(const struct asked *a)
 {
 	uint8_t offered = iw_agree_get_rtr(&a->e);
@@ -169,7 +171,7 @@ static uint8_t choose_rtr(const struct asked *a)
 	return IW_RTR_NONE;
 }
 
-/* Rev 1 has no IRD and no ORD; in SMB Direct they stand in the Private Data. */
+/* Rev 1 has no IRD and no ORD. SMB Direct puts them into the Private Data. */
 static void take_header(struct asked *a, struct iw_mpa_enhanced *depth)
 {
 	uint32_t ird, ord;
@@ -201,10 +203,13 @@ static void put_accept(struct asked *a, const struct iw_mpa_enhanced *e)
 	put_reply(a, reply_flags(a), a->enhanced ? e : NULL, pd, n + more);
 }
 
-/* --- what the engine is told --- */
+/* --- the Request for the engine --- */
 
-/* Its own Reply goes nowhere, so what it would say of IRD and ORD does not matter; but it must take as
- * many Reads as the Reply allows, and not have more under way than the initiator takes. */
+/*
+ * The Reply of the engine is discarded, so the IRD and ORD in it do not matter. But the engine must
+ * accept as many Reads as the Reply to the peer allows, and must not have more in flight than the
+ * initiator accepts.
+ */
 static void put_request(struct asked *a, const struct iw_mpa_enhanced *e, uint8_t rtr)
 {
 	const struct iw_personality_answer *out = a->out;
@@ -270,7 +275,7 @@ static void decide(struct asked *a)
 	bool wants = a->f.rev >= 2 && a->f.flags & IW_MPA_S && a->p->enhanced;
 
 	if (wants && a->f.pd_len < IW_MPA_ENHANCED_LEN) {
-		/* siw: the flags as they came, no Private Data at all. */
+		/* As siw: echoes the flags, sends no Private Data. */
 		reject(a, (uint8_t)(a->f.flags & ~IW_MPA_M), NULL, NULL, 0,
 		       "S = 1 with fewer than four octets of Private Data");
 		return;
@@ -300,7 +305,7 @@ void iw_personality_engine(struct iw_conn_param *param, const struct iw_personal
 		param->private_data_len = cfg->pd_len;
 		return;
 	}
-	/* Whether CRC is in use is for each Request to say (put_request). */
+	/* put_request() asks for the CRC of each connection. */
 	param->crc = IW_CRC_OFF;
 	param->ird = param->ord = IW_MAX(cfg->row->depth, (uint16_t)1);
 }

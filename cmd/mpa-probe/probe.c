@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The probe: which Requests are tried, one connection after another, and what they tell
- * together. */
+/* The probe: which Requests it sends, in which order, and what the answers show together. */
 #include "mpa-probe/probe.h"
 
 #include <poll.h>
@@ -16,9 +15,9 @@
 #define ADDRS       8
 #define PER_SECOND  20
 #define AT_ONCE     5
-#define DEPTH       16    /* asked for; most peers have at least that */
-#define DEPTH_LARGE 16382 /* the largest that is a number (RFC 6581 9.1) */
-#define RESERVED    0x07  /* not 0x08, by which siw agrees to FPDUs above the MSS */
+#define DEPTH       16    /* requested depth; most peers have at least that */
+#define DEPTH_LARGE 16382 /* the largest depth that is a number (RFC 6581 9.1) */
+#define RESERVED    0x07  /* not 0x08, with which siw agrees to FPDUs above the MSS */
 #define READ_NS     IW_MSEC(300)
 #define WAIT_NS     IW_SEC(5)
 #define WAIT_NEAR   IW_MSEC(500)
@@ -40,15 +39,15 @@ const struct iw_probe_attempt *iw_probe_find(const struct iw_probe_result *r, en
 	return NULL;
 }
 
-/* A probe under way. */
+/* A probe in progress. */
 struct probe {
 	const struct iw_probe_cfg *cfg;
 	struct iw_probe_result *out;
 	struct iw_addr addr[ADDRS];
 	size_t naddr;
-	char host[IW_ADDR_TEXT]; /* the address that is probed */
+	char host[IW_ADDR_TEXT]; /* the address probed */
 	struct iw_attempt_cfg attempt;
-	uint64_t began, due; /* due: of the next connection */
+	uint64_t began, due; /* due: when the next connection may begin */
 	unsigned number;
 	struct iw_fault *why;
 };
@@ -77,7 +76,7 @@ static void pick_address(struct probe *s, const struct iw_addr *a)
 	};
 }
 
-/* Connections come at the rate that was asked for, the first few at once. */
+/* Waits until the rate allows the next connection. The first ones need not wait. */
 static int keep_pace(struct probe *s)
 {
 	uint64_t gap = IW_SEC(1) / (s->cfg->per_second ? s->cfg->per_second : PER_SECOND), now;
@@ -94,7 +93,7 @@ static int keep_pace(struct probe *s)
 	return 0;
 }
 
-/* One connection more; *attempt may be NULL. */
+/* Makes one connection. *attempt is set if attempt is not NULL. */
 static int try(struct probe *s, enum iw_purpose purpose, const struct iw_ask *ask,
 	       const struct iw_probe_attempt **attempt)
 {
@@ -132,7 +131,7 @@ static struct iw_ask usual(const struct probe *s)
 				.pd_len = s->cfg->pd_len };
 }
 
-/* --- the main one --- */
+/* --- the main Request --- */
 
 static bool replied(const struct iw_probe_attempt *at)
 {
@@ -145,16 +144,21 @@ static bool accepted(const struct iw_probe_attempt *at)
 	return at && at->answer.outcome == IW_OUTCOME_ACCEPTED;
 }
 
-/* A peer that ends the connection without a Reply may not know what it was asked (RFC 6581 10); one
- * that refuses may mean the Request or its Private Data. The rest would be answered no better. */
+/*
+ * True if a simpler Request may succeed. A peer that closes without a Reply may not understand the
+ * Request (RFC 6581 10). One that refuses may object to the Request or to its Private Data. The
+ * other outcomes do not depend on the Request.
+ */
 static bool worth_another(enum iw_outcome o)
 {
 	return o == IW_OUTCOME_CLOSED || o == IW_OUTCOME_RESET || o == IW_OUTCOME_REFUSED ||
 	       o == IW_OUTCOME_BAD_REPLY;
 }
 
-/* Of several addresses the first that can be reached. An error of this machine may concern only one
- * of them: --bind names an address of one family. */
+/*
+ * Uses the first address that can be reached. A local error may concern only one address: --bind
+ * names an address of one family.
+ */
 static int try_addresses(struct probe *s, const struct iw_ask *ask,
 			 const struct iw_probe_attempt **attempt)
 {
@@ -201,7 +205,10 @@ static int try_main(struct probe *s)
 		ask.enhanced = false;
 		err = try(s, IW_PURPOSE_MAIN, &ask, &at);
 	}
-	/* When none is accepted the first Reply is the report; without any, the first connection. */
+	/*
+	 * If no Request is accepted, the report describes the first Reply, or else the first
+	 * connection.
+	 */
 	for (size_t i = 0; i < s->out->nattempts && !err && !replied(s->out->main); i++)
 		if (replied(&s->out->attempts[i]))
 			s->out->main = &s->out->attempts[i];
@@ -210,7 +217,7 @@ static int try_main(struct probe *s)
 	return err;
 }
 
-/* --- the others --- */
+/* --- the other Requests --- */
 
 static int try_others(struct probe *s)
 {
@@ -223,7 +230,7 @@ static int try_others(struct probe *s)
 	ask.crc = false;
 	ask.reserved = RESERVED;
 	ask.ird = ask.ord = DEPTH_LARGE;
-	/* In front of the user's Private Data, as the library has it. */
+	/* Before the user's Private Data, where the library puts it. */
 	ask.block = IW_MPA_ULPDU_MAX;
 	err = try(s, IW_PURPOSE_FLAGS, &ask, NULL);
 	if (err)
@@ -239,7 +246,10 @@ static int try_others(struct probe *s)
 	return try(s, IW_PURPOSE_REV1, &ask, NULL);
 }
 
-/* Is it the Request that is not answered, or is nobody there any more to answer it? */
+/*
+ * Repeats the main Request, to distinguish a Request without an answer from a listener that is
+ * gone.
+ */
 static int check(struct probe *s)
 {
 	const struct iw_probe_attempt *at;
@@ -306,7 +316,7 @@ static int try_grid(struct probe *s)
 	return try(s, IW_PURPOSE_STAG0, &ask, NULL);
 }
 
-/* --- what they tell --- */
+/* --- facts --- */
 
 static void know(struct iw_facts *f, enum iw_fact fact, bool is)
 {
@@ -404,8 +414,10 @@ static void learn_from_grid(struct iw_facts *f, const struct iw_probe_attempt *a
 {
 	const struct iw_answer *a = &at->answer;
 
-	/* The connection for the flags asks for much at once; this one says whether it was the
-	 * model. */
+	/*
+	 * IW_PURPOSE_FLAGS changes several things at once. This Request shows whether the model
+	 * mattered.
+	 */
 	if (at->ask.rev == 2 && !at->ask.peer_to_peer && at->ask.crc && !at->ask.markers &&
 	    accepted(at))
 		know(f, IW_FACT_NEEDS_P2P, false);
@@ -445,8 +457,10 @@ static void learn(struct iw_facts *f, const struct iw_probe_result *r)
 				know(f, IW_FACT_STAG0_FATAL, at->answer.proof == IW_PROOF_BROKEN);
 			break;
 		case IW_PURPOSE_GRID:
-			/* Who went away in the middle has answered nobody knows how many of
-			 * them. */
+			/*
+			 * If the listener went away during the grid, it is unknown which Requests
+			 * it answered.
+			 */
 			if (!r->gone)
 				learn_from_grid(f, at);
 			break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections for rping's conversation, and the loop around them. */
+/* Connections for rping's conversation, and their loop. */
 #include "mpa-probe/rping_run.h"
 
 #include <inttypes.h>
@@ -15,23 +15,26 @@
 #include "util/text.h"
 #include "verbs/wrap.h"
 
-#define LOOK_NS      IW_MSEC(50)       /* who is turned away in start-up makes no event */
-#define CLIENTS_MAX  32                /* of a server at once; a request above that is rejected */
-#define SESSIONS_MAX (2 * CLIENTS_MAX) /* with those that yielded, until their end is reported */
+/* Poll interval: a client turned away during start-up causes no event. */
+#define LOOK_NS      IW_MSEC(50)
+#define CLIENTS_MAX  32 /* of a server at once; further requests are rejected */
+/* Including those ended for a new one, until their end is reported. */
+#define SESSIONS_MAX (2 * CLIENTS_MAX)
 #define STALL_NS     IW_SEC(30)
-#define YIELD_NS     IW_SEC(5)  /* no progress for so long: ends early if its place is needed */
-#define CLOSE_NS     IW_SEC(10) /* for the peer to end its side after us */
-#define STOP_NS      IW_SEC(1)  /* for the round of a client that was asked to stop */
+/* Without progress for this time, a session can be ended for a new one. */
+#define YIELD_NS     IW_SEC(5)
+#define CLOSE_NS     IW_SEC(10) /* for the peer to close its side after us */
+#define STOP_NS      IW_SEC(1)  /* for a client to complete its round after a request to stop */
 
-/* One connection. */
+/* A connection and its conversation. */
 struct session {
 	struct iw_rping_run *run;
 	struct iw_qp *qp;
 	struct iw_rping *ping;
 	bool up, closing, aborted;
-	uint64_t began, seen;  /* seen: when it made progress last, or began to close */
-	uint64_t payload;      /* octets that had arrived then */
-	struct iw_fault fault; /* ours; the connection's own comes with its end */
+	uint64_t began, seen;  /* seen: last progress, or begin of closing */
+	uint64_t payload;      /* octets received at that time */
+	struct iw_fault fault; /* the reason if we ended it; the connection has its own */
 };
 
 struct iw_rping_run {
@@ -41,8 +44,9 @@ struct iw_rping_run {
 	struct iw_cq *cq;
 	struct iw_listener *listener;
 	struct session *sessions[SESSIONS_MAX];
-	struct session *left; /* its news was told; freed by the next call, since info is of it */
-	uint64_t stop_by; /* client, asked to stop: when it ends without the peer; 0: not asked */
+	/* Reported as ended; freed by the next call, since info borrows from it. */
+	struct session *left;
+	uint64_t stop_by; /* client asked to stop: deadline for its end; 0: not asked */
 	bool done;
 };
 
@@ -107,8 +111,7 @@ static void forget_session(struct session *s)
 	s->run->left = s;
 }
 
-/* --- what happens
- * --------------------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 static void fill_news(struct session *s, enum iw_rping_run_news_kind kind,
 		      struct iw_rping_run_news *news)
@@ -130,9 +133,10 @@ static void disconnect(struct session *s)
 }
 
 /*
- * The conversation cannot go on; the end of the connection tells of it. rping has no words for that, and
- * RDMAP's Terminate is for RDMAP's own errors (RFC 5040 7.1), so a peer that sessions is told by an orderly
- * end: a reset would destroy what it has not read yet.
+ * Ends a conversation that failed; the end of the connection reports it. rping has no error
+ * message, and a Terminate is for errors of RDMAP (RFC 5040 7.1). So the connection is closed in
+ * order, because a reset would destroy what the peer has not read yet. It is aborted only if the
+ * peer does not respond.
  */
 static void end_session(struct session *s, const struct iw_fault *why)
 {
@@ -146,7 +150,7 @@ static void end_session(struct session *s, const struct iw_fault *why)
 	}
 }
 
-/* True: *news. */
+/* Returns true if *news is set. */
 static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
 			  struct iw_rping_run_news *news)
 {
@@ -154,7 +158,7 @@ static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
 	uint64_t before = iw_rping_result(s->ping)->rounds, now = iw_os_now();
 	struct iw_fault why = { 0 };
 
-	/* What failed did so because the connection ended, which has an event of its own. */
+	/* Work fails when the connection ends, and that has an event of its own. */
 	if (wc->status != IW_OK || s->fault.err)
 		return false;
 	if (!s->closing)
@@ -172,8 +176,8 @@ static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
 }
 
 /*
- * A server counts parts of long messages as progress. A client does not: its peer could write to its
- * sink for ever.
+ * For a server, parts of long messages are progress. For a client they are not, since its peer
+ * could write to its sink for ever.
  */
 static void note_payload(struct session *s, uint64_t now)
 {
@@ -190,7 +194,7 @@ static uint64_t timeout_ns(const struct iw_rping_run *run)
 	return run->cfg.timeout_ns ? run->cfg.timeout_ns : STALL_NS;
 }
 
-/* Server. False: all places are taken by connections that make progress. */
+/* Server. Returns false if the limit is reached and all connections make progress. */
 static bool has_room(struct iw_rping_run *run)
 {
 	uint32_t most = run->cfg.clients ? IW_MIN(run->cfg.clients, (uint32_t)CLIENTS_MAX)
@@ -240,7 +244,7 @@ static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct 
 	}
 	err = iw_accept(req, s->qp, NULL, why);
 	if (err) {
-		/* That peer is gone already: no concern of the others. */
+		/* This peer has gone; the others are not affected. */
 		forget_session(s);
 		free_session(s);
 		run->left = NULL;
@@ -266,7 +270,10 @@ static void ended_early(const struct session *s, struct iw_rping_run_news *news)
 			news->info.peer, cfg->size);
 }
 
-/* The connection's own reason; a rejection by another tool of the suite names that tool. */
+/*
+ * Reports the connection's own reason. If another tool of the suite rejected the client, the reason
+ * names that tool.
+ */
 static void connection_ended(const struct session *s, const struct iw_fault *fault,
 			     struct iw_rping_run_news *news)
 {
@@ -296,7 +303,7 @@ static void on_closed(struct session *s, const struct iw_fault *fault,
 	forget_session(s);
 }
 
-/* 1: *news; 0: nothing to tell; negative: cannot go on. */
+/* Returns 1 if *news is set, 0 if not, or an error after which nothing works. */
 static int on_event(struct iw_rping_run *run, struct iw_async_event *ev,
 		    struct iw_rping_run_news *news, struct iw_fault *why)
 {
@@ -328,12 +335,11 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev,
 	return 0;
 }
 
-/* --- time
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- time limits --- */
 
 /*
- * When the connection ends unless it makes progress. The limit also applies between two rounds, since
- * an idle client keeps others from its place.
+ * Returns when the connection is ended for lack of progress. The limit also applies between rounds,
+ * since an idle client takes the place of another one.
  */
 static uint64_t deadline_of(const struct session *s)
 {
@@ -371,7 +377,10 @@ static void on_time(struct session *s, uint64_t now)
 	end_session(s, &why);
 }
 
-/* Everybody's time-outs; how long to wait for the next one, negative: for ever. */
+/*
+ * Applies the time limits of all sessions. Returns how long to wait for the next one; negative: for
+ * ever.
+ */
 static int64_t keep_time(struct iw_rping_run *run)
 {
 	uint64_t now = iw_os_now(), next = UINT64_MAX;
@@ -391,10 +400,9 @@ static int64_t keep_time(struct iw_rping_run *run)
 	return next > now ? (int64_t)(next - now) : 0;
 }
 
-/* --- the loop
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 
-/* Asked to stop before the connection was set up. */
+/* The process was asked to stop before the connection was set up. */
 static void abandon_setup(struct session *s)
 {
 	const struct iw_conn_param *conn = &s->run->cfg.conn;
@@ -406,7 +414,10 @@ static void abandon_setup(struct session *s)
 	end_session(s, &why);
 }
 
-/* Asked to stop: a client completes its round within STOP_NS, and every connection is closed. */
+/*
+ * The process was asked to stop: a client completes its round within STOP_NS, and all connections
+ * are closed.
+ */
 static void stop(struct iw_rping_run *run)
 {
 	bool any = false;
@@ -414,7 +425,7 @@ static void stop(struct iw_rping_run *run)
 	if (run->cfg.ping.client && !run->stop_by)
 		run->stop_by = iw_time_add(iw_os_now(), STOP_NS);
 
-	/* The descriptor stays readable, and would end every wait from now on. */
+	/* The descriptor stays readable, and would end each wait from now on. */
 	(void)!iw_ctx_wake_fd(run->ctx, -1);
 	for (int i = 0; i < SESSIONS_MAX; i++) {
 		struct session *s = run->sessions[i];

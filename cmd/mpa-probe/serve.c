@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A listener from its first connection to its last. */
+/* A listener, from its first connection to its last. */
 #include "mpa-probe/serve.h"
 
 #include "cli/confine.h"
@@ -114,13 +114,16 @@ int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *st
 	int err;
 
 	iw_personality_engine(&s.conn, &cfg->personality);
-	/* A peer of the RDMA Consortium answers a Request with Rev 1, too (RFC 5044 appendix C). */
+	/*
+	 * A peer of the RDMA Consortium is also answered if its Request has Rev 1 (RFC 5044
+	 * appendix C).
+	 */
 	s.shim.rev_most = s.conn.rev > 0 ? (uint8_t)s.conn.rev : s.conn.profile ? 1 : 0;
 	s.shim.rdmac = s.conn.profile != NULL;
 	err = cfg->rping ? serve_rping(&s, why) : serve_sink(&s, why);
 	if (err)
 		return err;
-	/* The one to be served was turned away, which nobody had asked for. */
+	/* `once` was to serve a connection, but the only client was turned away. */
 	if (cfg->once && !cfg->personality.reject && !s.served && s.shim.turned_away)
 		s.status = IW_EXIT_NO;
 	iw_serve_show_stopped(show, s.status);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a probe found, for people and as JSON. */
+/* Shows the result of a probe, as text and as JSON. */
 #include "mpa-probe/show.h"
 
 #include <string.h>
@@ -277,7 +277,7 @@ int iw_probe_status(const struct iw_probe_result *r)
 {
 	if (r->iwarp)
 		return IW_EXIT_OK;
-	/* Nobody can tell a host that does not answer from a cut link. */
+	/* A host that does not answer looks like a broken link. */
 	return r->main->answer.outcome == IW_OUTCOME_UNREACHABLE ? IW_EXIT_FAILED : IW_EXIT_NO;
 }
 
@@ -310,7 +310,7 @@ int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int 
 
 /* --- the report --- */
 
-/* A row of key and value, the value made by an iw_text. */
+/* A table of two columns; t collects the value of the row. */
 struct rows {
 	struct iw_table table;
 	char line[LINE];
@@ -543,7 +543,9 @@ static void show_verdict(struct rows *r, const struct iw_verdict *v)
 	}
 }
 
-/* Without "connect to HOST port PORT: ", since the line begins with the target. */
+/*
+ * Returns the reason without "connect to HOST port PORT: ", since the line begins with the target.
+ */
 static const char *reason(const struct iw_probe_result *r)
 {
 	static const char connect[] = "connect to ";
@@ -552,7 +554,10 @@ static const char *reason(const struct iw_probe_result *r)
 	return colon && strncmp(text, connect, sizeof(connect) - 1) == 0 ? colon + 2 : text;
 }
 
-/* Closed or reset without a Reply, and nothing else was tried: the Request may be the reason. */
+/*
+ * True if the peer closed or reset the only connection without a Reply: the Request may be the
+ * reason.
+ */
 static bool was_only_request(const struct iw_probe_result *r)
 {
 	enum iw_outcome o = r->main->answer.outcome;
@@ -561,7 +566,7 @@ static bool was_only_request(const struct iw_probe_result *r)
 	       (o == IW_OUTCOME_CLOSED || o == IW_OUTCOME_RESET);
 }
 
-/* The tool of the suite that refused the connection, if it is one. */
+/* Names the tool of the suite that refused the connection, if it is one. */
 static void show_listener(struct iw_text *t, const struct iw_answer *a)
 {
 	const char *listener;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A responder that accepts everybody and takes what comes. */
+/* A responder that accepts every connection and discards what it receives. */
 #include "mpa-probe/sink.h"
 
 #include <stdlib.h>
@@ -14,22 +14,24 @@
 #include "verbs/wrap.h"
 
 #define CLIENTS  256
-#define RECEIVES 1024  /* nothing slows a sender down but TCP: so many may come between two looks */
-#define RECV_CAP 65536 /* a longer Send ends its connection by a Terminate */
+#define RECEIVES 1024 /* only TCP slows a sender down: so many Sends may arrive between two polls */
+#define RECV_CAP 65536 /* a longer Send ends its connection with a Terminate */
 #define IDLE_NS  IW_SEC(30)
-#define YIELD_NS IW_SEC(5) /* without payload for so long: ends early if its place is needed */
+/* Without payload for this time, a connection can be ended for a new one. */
+#define YIELD_NS IW_SEC(5)
 #define STOP_NS  IW_SEC(1)
-#define LOOK_NS  IW_MSEC(50) /* who is turned away in start-up makes no event */
+/* Poll interval: a client turned away during start-up causes no event. */
+#define LOOK_NS  IW_MSEC(50)
 
 struct client {
 	struct iw_list all;
 	struct iw_probe_sink *sink;
 	struct iw_qp *qp;
-	uint64_t seen;    /* when the connection began, or payload was noticed last */
-	uint64_t payload; /* octets that had arrived then */
+	uint64_t seen;    /* when the connection began, or when payload was last noticed */
+	uint64_t payload; /* octets received at that time */
 	uint64_t sends, octets;
 	bool up, leaving;
-	struct iw_fault fault; /* ours */
+	struct iw_fault fault; /* the reason if we ended the connection */
 };
 
 struct iw_probe_sink {
@@ -40,10 +42,10 @@ struct iw_probe_sink {
 	struct iw_listener *listener;
 	struct iw_list clients;
 	unsigned nclients;
-	struct client *left; /* its news was told; freed by the next call */
-	uint8_t *scrap;      /* where all Sends of all clients go: nobody reads it */
+	struct client *left; /* reported as ended; freed by the next call */
+	uint8_t *scrap;      /* all Sends of all clients are placed here, and not read */
 	bool done;
-	uint64_t stop_at; /* asked to stop: who is still here then is left behind */
+	uint64_t stop_at; /* deadline after a request to stop: remaining clients are abandoned */
 };
 
 /* --- clients --- */
@@ -103,7 +105,7 @@ static uint64_t idle_ns(const struct iw_probe_sink *s)
 	return s->cfg.idle_ns ? s->cfg.idle_ns : IDLE_NS;
 }
 
-/* Zero-length FPDUs, and parts of FPDUs, are not progress: a peer can send them for ever. */
+/* Zero-length FPDUs and parts of FPDUs are not progress, since a peer can send them for ever. */
 static void note_payload(struct client *c, uint64_t now)
 {
 	uint64_t payload = iw_qp_rx_payload(c->qp);
@@ -114,7 +116,7 @@ static void note_payload(struct client *c, uint64_t now)
 	c->seen = now;
 }
 
-/* The established connection that has been without payload for the longest time; NULL: there is none. */
+/* Returns the established connection that has received no payload for the longest time, or NULL. */
 static struct client *idlest_client(struct iw_probe_sink *s, uint64_t now)
 {
 	struct client *found = NULL;
@@ -131,7 +133,7 @@ static struct client *idlest_client(struct iw_probe_sink *s, uint64_t now)
 	return found;
 }
 
-/* All places are taken. True: one of them is free now. */
+/* The limit of connections is reached. Returns true if a connection was ended for a new one. */
 static bool make_room(struct iw_probe_sink *s)
 {
 	uint64_t yield = s->cfg.yield_ns ? s->cfg.yield_ns : YIELD_NS;
@@ -163,7 +165,7 @@ static void on_request(struct iw_probe_sink *s, struct iw_conn_req *req)
 		return;
 	}
 	if (iw_accept(req, c->qp, NULL, NULL) != 0) {
-		free_client(c); /* the peer has gone meanwhile */
+		free_client(c); /* the peer has gone */
 		return;
 	}
 	iw_list_add_tail(&s->clients, &c->all);
@@ -177,25 +179,24 @@ static void report(struct client *c, enum iw_probe_sink_news_kind kind,
 	iw_qp_info(c->qp, &news->info);
 }
 
-/* --- what happens --- */
+/* --- events --- */
 
 static void on_completion(const struct iw_wc *wc)
 {
 	struct client *c = iw_qp_user(wc->qp);
 
-	/* What failed did so because the connection ended, which has an event of its own. */
+	/* Work fails when the connection ends, and that has an event of its own. */
 	if (wc->op != IW_WC_RECV || wc->status != IW_OK)
 		return;
 	note_payload(c, iw_os_now());
 	c->sends++;
 	c->octets += wc->len;
-	/* There is room for it; what else it may fail for is that the connection has ended
-	 * meanwhile. */
+	/* The queue has room, so this fails only if the connection has ended. */
 	if (!c->leaving)
 		(void)post(c);
 }
 
-/* True: *news. */
+/* Returns true if *news is set. */
 static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev,
 		     struct iw_probe_sink_news *news)
 {
@@ -228,7 +229,7 @@ static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev,
 	return false;
 }
 
-/* Ends a connection that is without payload for too long. Returns when to look again. */
+/* Ends a connection that has received no payload for too long. Returns when to check again. */
 static uint64_t idle_deadline(struct client *c, uint64_t idle, uint64_t now)
 {
 	struct iw_fault why = { 0 };
@@ -237,7 +238,7 @@ static uint64_t idle_deadline(struct client *c, uint64_t idle, uint64_t now)
 		return IW_TIME_NEVER;
 	if (now < iw_time_add(c->seen, idle))
 		return iw_time_add(c->seen, idle);
-	/* A long Send counts before it is complete. */
+	/* A long Send is progress before it is complete. */
 	note_payload(c, now);
 	if (c->seen == now)
 		return iw_time_add(now, idle);
@@ -246,7 +247,7 @@ static uint64_t idle_deadline(struct client *c, uint64_t idle, uint64_t now)
 	return IW_TIME_NEVER;
 }
 
-/* How long until somebody's patience may end; negative: for ever. */
+/* Returns how long to wait for the next time limit; negative: for ever. */
 static int64_t keep_time(struct iw_probe_sink *s)
 {
 	uint64_t idle = idle_ns(s), now = iw_os_now(), next = s->stop_at;
@@ -261,7 +262,10 @@ static int64_t keep_time(struct iw_probe_sink *s)
 	return next > now ? (int64_t)(next - now) : 0;
 }
 
-/* Asked to stop: everybody is told, and has a moment to leave. True: that is over. */
+/*
+ * If asked to stop, disconnects all clients and gives them a moment. Returns true once that is
+ * over.
+ */
 static bool stopped(struct iw_probe_sink *s)
 {
 	if (s->done || (s->cfg.once && s->nclients == 0 && s->cfg.shim && s->cfg.shim->turned_away))
@@ -269,7 +273,7 @@ static bool stopped(struct iw_probe_sink *s)
 	if (!iw_signals_stop())
 		return false;
 	if (s->stop_at == IW_TIME_NEVER) {
-		/* It stays readable, and would end every wait from now on. */
+		/* The descriptor stays readable, and would end each wait from now on. */
 		(void)!iw_ctx_wake_fd(s->ctx, -1);
 		s->stop_at = iw_time_add(iw_os_now(), STOP_NS);
 		for (struct iw_list *n = s->clients.next; n != &s->clients; n = n->next) {
@@ -310,7 +314,7 @@ int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_probe_sink_news *news,
 	}
 }
 
-/* --- life --- */
+/* --- creation --- */
 
 const char *iw_probe_sink_addr(const struct iw_probe_sink *s)
 {
