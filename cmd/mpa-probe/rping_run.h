@@ -15,8 +15,8 @@
 struct iw_rping_run_cfg {
 	struct iw_rping_cfg ping;
 	/*
-	 * To connect or to listen. Strings and private_data are kept. rping itself uses IRD and ORD
-	 * 1.
+	 * To connect or to listen. Strings and private_data are kept. rping itself uses IRD and
+	 * ORD 1.
 	 */
 	struct iw_conn_param conn;
 	struct iw_shim *shim; /* server: in front of each connection (borrowed); NULL: no shim */
