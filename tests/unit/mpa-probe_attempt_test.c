@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One attempt against peers that answer in all the ways there are, right and wrong. */
+/* One attempt against peers with each kind of answer, valid and invalid. */
 #include "mpa-probe/probe.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void attempt(const struct script *s, const struct iw_ask *ask)
 	peer_end(&peer);
 }
 
-/* A peer that hears the Request, says what it says, and stays. */
+/* A peer that receives the Request, sends its answer, and keeps the connection. */
 #define SAYS(name, text)                                                                           \
 	static const struct step name##_steps[] = {                                                \
 		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },                           \
@@ -118,7 +118,7 @@ static void error_of_this_machine_is_no_answer(void **state)
 	assert_int_equal(why.os_errno, EADDRNOTAVAIL);
 }
 
-/* --- something else --- */
+/* --- other protocols --- */
 
 static void other_protocols_are_named(void **state)
 {
@@ -132,7 +132,7 @@ static void other_protocols_are_named(void **state)
 	assert_string_equal(a.text, "HTTP (\"HTTP/1.1 400 Bad Request\")");
 	attempt(&garbage, &p2p);
 	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
-	/* What comes from outside cannot play with the terminal. */
+	/* Received text cannot control the terminal. */
 	assert_non_null(strstr(a.text, "a protocol other than MPA"));
 	assert_null(strchr(a.text, '\x1b'));
 	attempt(&request, &p2p);
@@ -158,7 +158,7 @@ static void server_that_answers_only_our_fin_is_still_named(void **state)
 {
 	static const struct step http[] = {
 		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		/* Waits for more, until there is no more. */
+		/* Waits for more until the FIN. */
 		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 		{ .kind = STEP_SEND,
 		  .octets = "HTTP/1.0 400\r\n\r\n",
@@ -248,7 +248,7 @@ static void reply_of_single_octets_is_a_reply(void **state)
 	static const struct script s = SCRIPT(drip);
 
 	(void)state;
-	/* It takes longer than a Reply may: but never between two of its octets. */
+	/* The Reply as a whole exceeds the limit, but no pause between two octets does. */
 	attempt(&s, &rev1);
 	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
 	assert_int_equal(a.pd_len, 3);
@@ -285,13 +285,12 @@ static void refusal_has_its_private_data_and_what_follows(void **state)
 	assert_int_equal(a.ending, IW_ENDING_OPEN);
 }
 
-/* A Reply, and then the FPDUs of a peer that answers RDMA Reads of no octets, as many as there
- * are. */
+/* A Reply, followed by the FPDUs of a peer that answers zero-length RDMA Reads. */
 #define READ_RSP "\0\x0e\xc1\x42\0\0\0\1\0\0\0\0\0\0\0\0"
 
 static uint8_t responses[8][20];
 
-/* CRCs are the codec's, which has tests of its own. */
+/* The codec has tests of its own for CRCs. */
 static void make_responses(void)
 {
 	const struct iw_codec_cfg cc = { .crc = true };
@@ -312,7 +311,7 @@ static void make_responses(void)
 
 static void reads_prove_that_a_connection_works(void **state)
 {
-	/* The Request is of 24 octets, the RTR a Read: four Reads come. */
+	/* The Request has 24 octets, the RTR is a Read: four Reads follow. */
 	static const struct step steps[] = {
 		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
 		{ .kind = STEP_SEND,
@@ -353,7 +352,7 @@ static void reads_prove_that_a_connection_works(void **state)
 
 static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
 {
-	/* Nothing is answered until a Write follows the first Read. */
+	/* The peer answers only after a Write has followed the first Read. */
 	static const struct step steps[] = {
 		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
 		{ .kind = STEP_SEND,
@@ -372,7 +371,7 @@ static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
 	attempt(&s, &rev1);
 	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_true(a.nudged);
-	/* Answers to Reads that were not sent yet are none. */
+	/* Responses to Reads that were not sent yet are not counted. */
 	assert_int_equal(a.proof, IW_PROOF_BROKEN);
 	assert_int_equal(a.reads, 1);
 }
@@ -456,8 +455,7 @@ static void who_sends_fpdus_first_is_told(void **state)
 	assert_int_equal(a.fpdus, 1);
 }
 
-/* A Terminate as siw sends it has layer and type in each other's place
- * (tests/vectors/traces/term-badread). */
+/* siw sends Terminates with layer and type swapped (tests/vectors/traces/term-badread). */
 static void terminates_are_read_in_both_orders(void **state)
 {
 	static uint8_t fpdu[2][40];
@@ -510,7 +508,7 @@ static void terminates_are_read_in_both_orders(void **state)
 	assert_int_equal(a.terminate.etype, 1);
 }
 
-/* A form that was not offered is sent all the same: to leave without an RTR would be worse. */
+/* A form that was not offered is sent nevertheless: to end without an RTR would be worse. */
 static void form_that_the_reply_names_unasked_is_sent(void **state)
 {
 	SAYS(s, REP "\x50\x02\0\4\x80\1\x80\1");
@@ -546,7 +544,7 @@ static void block_of_this_library_is_no_private_data(void **state)
 	attempt(&s, &ask);
 	assert_int_equal(a.block, 64768);
 	assert_int_equal(a.pd_len, 2);
-	/* Where none was offered it is somebody's Private Data. */
+	/* If no block was offered, it is Private Data of the ULP. */
 	ask.block = 0;
 	attempt(&s, &ask);
 	assert_int_equal(a.block, 0);

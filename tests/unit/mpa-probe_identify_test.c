@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Facts and the implementation that they look like. */
+/* Which implementation fits which facts. */
 #include "mpa-probe/identify.h"
 
 #include <setjmp.h>
@@ -161,7 +161,7 @@ static void rdmac_is_known_by_the_revision_of_its_reply(void **state)
 	looks_like(IW_IMPL_PLAIN);
 	is(IW_FACT_REPLY_REV0);
 	looks_like(IW_IMPL_RDMAC);
-	/* Its Private Data says more. */
+	/* Its Private Data is better evidence. */
 	is(IW_FACT_OWN_TOOL);
 	looks_like(IW_IMPL_LIBIWARP);
 }

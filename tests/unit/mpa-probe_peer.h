@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Peers for the tests of the probe room, each in a process of its own on a port of loopback: one that plays
- * scripts, one that is a sink with a personality in front. They end with the test.
+ * Peers for the tests of mpa-probe, each in its own process on a port of loopback: one plays
+ * scripts, one is a sink with a personality in front. They end with the test.
  */
 #ifndef TESTS_PROBE_PEER_H
 #define TESTS_PROBE_PEER_H
@@ -29,8 +29,8 @@ struct peer {
 
 enum step_kind {
 	STEP_SEND,  /* octets, len, piece, gap_ns */
-	STEP_WAIT,  /* until want octets have been received in all */
-	STEP_QUIET, /* receives for for_ns */
+	STEP_WAIT,  /* until `want` octets are received in all */
+	STEP_QUIET, /* receives for the time for_ns */
 	STEP_SHUT,
 	STEP_RESET,
 };
@@ -41,7 +41,7 @@ struct step {
 	size_t len, piece;
 	uint64_t gap_ns;
 	size_t want;
-	uint64_t for_ns; /* limit of SEND and WAIT, length of QUIET */
+	uint64_t for_ns; /* limit of SEND and WAIT, duration of QUIET */
 };
 
 struct script {
@@ -53,7 +53,7 @@ struct script {
 		steps, IW_ARRAY_LEN(steps)                                                         \
 	}
 
-/* Whole seconds are for failing tests. */
+/* Only failing tests reach this limit. */
 #define PEER_LIMIT IW_SEC(5)
 
 static inline void peer_ends_with_us(pid_t parent)
@@ -63,8 +63,10 @@ static inline void peer_ends_with_us(pid_t parent)
 		_exit(1);
 }
 
-/* Plays one step. Returns 1 if the script continues, 0 if the connection ended or time ran out before
- * the step was complete, or IW_E_NOMEM. */
+/*
+ * Plays one step. Returns 1 if the script continues, 0 if the connection ended or time ran out
+ * before the step was complete, or IW_E_NOMEM.
+ */
 static inline int peer_step(struct iw_play *p, const struct step *s)
 {
 	int err;
@@ -105,7 +107,7 @@ static inline void peer_play(struct iw_stream *gate, const struct script *s)
 	iw_play_end(&p);
 }
 
-/* Each connection gets the next script; behind the last one the port is closed. */
+/* Each connection gets the next script. After the last one the port is closed. */
 static inline void peer_start(struct peer *p, const struct script *scripts, size_t n)
 {
 	const struct iw_llp_cfg cfg = { .listen = true, .host = "127.0.0.1", .backlog = 8 };
@@ -127,8 +129,10 @@ static inline void peer_start(struct peer *p, const struct script *scripts, size
 	gate->ops->close(gate, false);
 }
 
-/* A sink with that shim in front, until the test ends it. Its report_ctx and report are of no
- * use here. */
+/*
+ * Starts a sink with that shim in front, until the test ends it. The shim runs in the other
+ * process, so its report is not seen here.
+ */
 static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 {
 	struct iw_probe_sink_cfg cfg = { .shim = shim,
@@ -156,7 +160,7 @@ static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 	iw_probe_sink_free(sink);
 }
 
-/* Waits for its end, or makes it. */
+/* Ends the peer. */
 static inline void peer_end(struct peer *p)
 {
 	int status;
@@ -165,7 +169,7 @@ static inline void peer_end(struct peer *p)
 	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
 }
 
-/* It has played to the end and met nothing that it could not cope with. */
+/* Waits for the peer, which must have played all scripts without a local error. */
 static inline void peer_done(struct peer *p)
 {
 	int status;

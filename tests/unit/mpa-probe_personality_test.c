@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What personalities answer, octet for octet. Linux siw's answers are those of captures of it. */
+/* Replies of personalities, octet for octet. Those of Linux siw are compared with captures. */
 #include "mpa-probe/personality.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void ask(const char *octets, size_t len)
 	iw_personality_answer(&answer, &cfg, (const uint8_t *)octets, len, false);
 }
 
-/* Text with NULs, without the last one. */
+/* A string literal with NULs, without the final one. */
 #define ASK(s) ask(s, sizeof(s) - 1)
 #define REPLIES(v, s)                                                                              \
 	do {                                                                                       \
@@ -52,7 +52,7 @@ static void ask(const char *octets, size_t len)
 		assert_true(answer.text[0]);                                                       \
 	} while (0)
 
-/* The Request that the engine is given. */
+/* Decodes the Request for the engine. */
 static struct iw_mpa_frame told(struct iw_mpa_enhanced *e)
 {
 	struct iw_mpa_frame f;
@@ -98,30 +98,30 @@ static void siw_answers_as_in_the_capture(void **state)
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\0\x01\0\0");
 }
 
-/* siw_cm.c, siw_proc_mpareq: where the captures have no example. */
+/* From siw_cm.c, siw_proc_mpareq: cases that the captures do not have. */
 static void siw_answers_as_its_source_says(void **state)
 {
 	(void)state;
 	be("siw");
-	/* Only Send offered: Write all the same. */
+	/* Only Send is offered: it answers Write nevertheless. */
 	ASK(REQ "\x10\x02\0\4\xc0\1\0\1");
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\x80\1\x80\1");
-	/* Depths above its own. */
+	/* Depths above its limit. */
 	ASK(REQ "\x10\x02\0\4\x3f\xfe\x3f\xfe");
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x10\x02\0\4\0\x80\0\x80");
-	/* M = 1 in Rev 1: no enhanced data in the refusal. */
+	/* M = 1 in Rev 1: the refusal has no enhanced data. */
 	ASK(REQ "\x80\x01\0\0");
 	REPLIES(IW_PERSONALITY_REJECT, REP "\x20\x01\0\0");
-	/* S = 1, but the four octets are not there. */
+	/* S = 1 without the four octets. */
 	ASK(REQ "\x10\x02\0\2\0\1");
 	REPLIES(IW_PERSONALITY_REJECT, REP "\x30\x02\0\0");
 	/* 257 octets of Private Data: it does not wait for them. */
 	ASK(REQ "\0\x01\1\1");
 	ENDS(IW_PERSONALITY_CLOSE);
-	/* Another key, which it looks at when all is there. */
+	/* Another key: it is checked once the Request is complete. */
 	ASK("GET / HTTP/1.0\r\n\0\1\0\0");
 	ENDS(IW_PERSONALITY_CLOSE);
-	/* Octets behind the Request. */
+	/* Octets follow the Request. */
 	iw_personality_answer(&answer, &cfg, (const uint8_t *)REQ "\0\1\0\0", 20, true);
 	ENDS(IW_PERSONALITY_CLOSE);
 }
@@ -136,7 +136,7 @@ static void chelsio_has_crc_always_one_form_and_resets(void **state)
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\0\1\0\1");
 	ASK(REQ "\x10\x02\0\4\x80\1\xc0\1");
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\1");
-	/* Write alone offered: Read all the same; Send alone: client-server. */
+	/* Only Write is offered: it answers Read nevertheless. Only Send: client-server. */
 	ASK(REQ "\x10\x02\0\4\x80\1\x80\1");
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x50\x02\0\4\x80\1\x40\1");
 	ASK(REQ "\x10\x02\0\4\xc0\1\0\1");
@@ -158,7 +158,7 @@ static void windows_puts_ird_and_ord_into_its_private_data(void **state)
 	(void)state;
 	be("windows");
 	ASK(REQ "\x40\x01\0\x08\0\0\0\x04\0\0\0\x02");
-	/* Its IRD for their ORD, its ORD for their IRD. */
+	/* Its IRD follows their ORD, its ORD their IRD. */
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\x40\x01\0\x08\0\0\0\x02\0\0\0\x04");
 	assert_false(answer.legacy_little);
 	ASK(REQ "\x40\x01\0\x08\x04\0\0\0\x02\0\0\0");
@@ -179,7 +179,7 @@ static void plain_knows_rev_1_alone_and_asks_for_nothing(void **state)
 	assert_true(answer.crc);
 	ASK(REQ "\0\x01\0\0");
 	assert_false(answer.crc);
-	/* S is a reserved bit there, and not looked at. */
+	/* In Rev 1, S is a reserved bit and ignored. */
 	ASK(REQ "\x1f\x01\0\0");
 	REPLIES(IW_PERSONALITY_ACCEPT, REP "\0\x01\0\0");
 	ASK(REQ "\x10\x02\0\4\0\1\0\1");
@@ -188,7 +188,7 @@ static void plain_knows_rev_1_alone_and_asks_for_nothing(void **state)
 	ENDS(IW_PERSONALITY_CLOSE);
 }
 
-/* --- whoever runs it --- */
+/* --- settings of the user --- */
 
 static void options_take_the_place_of_habits(void **state)
 {
@@ -228,7 +228,7 @@ static void engine_is_told_the_same_agreement(void **state)
 	assert_true(f.flags & IW_MPA_C);
 	assert_false(f.flags & IW_MPA_M);
 	assert_true(e.peer_to_peer && e.rtr_write && !e.rtr_read && !e.rtr_send);
-	/* The Reply allows the initiator 7 Reads and us 3. */
+	/* The Reply allows the initiator 7 Reads and this end 3. */
 	assert_int_equal(e.ord, 7);
 	assert_int_equal(e.ird, 3);
 	assert_int_equal(f.pd_len, 6);
@@ -243,7 +243,7 @@ static void engine_is_told_the_same_agreement(void **state)
 	assert_int_equal(e.ird, 1);
 	assert_memory_equal(f.pd + 4, "hi", 2);
 
-	/* C of the Reply alone puts CRC on: the engine hears of it. */
+	/* C of the Reply alone turns CRC on: the engine gets C = 1. */
 	be("chelsio");
 	ASK(REQ "\x10\x02\0\4\0\1\0\1");
 	assert_true(told(&e).flags & IW_MPA_C);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A connection played by hand, both ends of it: what goes out, what is recorded, how it ends. */
+/* A connection played by hand, at both ends: what is sent, what is recorded, how it ends. */
 #include "mpa-probe/play.h"
 
 #include <errno.h>
@@ -148,7 +148,7 @@ static void time_runs_out(void **state)
 static void peer_that_takes_nothing_costs_no_more_than_the_limit(void **state)
 {
 	static const struct step deaf[] = {
-		/* Nothing is read, but the connection stays for as long as the test needs. */
+		/* Nothing is read, but the connection stays open during the test. */
 		{ .kind = STEP_SEND,
 		  .octets = "ab",
 		  .len = 2,

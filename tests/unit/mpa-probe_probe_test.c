@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The whole probe: against each personality, and against listeners that do as they like. */
+/* The whole probe, against each personality and against listeners that violate the protocol. */
 #include "mpa-probe/probe.h"
 
 #include <fcntl.h>
@@ -91,11 +91,11 @@ static unsigned count(enum iw_outcome o, uint8_t rev)
 
 static void grid_says_what_is_accepted_and_how_the_rest_ends(void **state)
 {
-	/* Rev 2 has five forms with each of C and M, the others one. */
+	/* Rev 2 is tried in five forms with each C and M, the other revisions in one. */
 	static const struct {
 		const char *personality;
 		unsigned rev2, rev1;  /* accepted */
-		enum iw_outcome rev3; /* how Rev 3 ends */
+		enum iw_outcome rev3; /* outcome of Rev 3 */
 		bool stag0_fatal;
 	} t[] = {
 		{ "rfc", 20, 4, IW_OUTCOME_ACCEPTED, false },
@@ -127,7 +127,7 @@ static void grid_says_what_is_accepted_and_how_the_rest_ends(void **state)
 	}
 }
 
-/* --- what is asked --- */
+/* --- Requests --- */
 
 static unsigned told;
 
@@ -207,7 +207,7 @@ static void connections_keep_to_the_rate(void **state)
 	peer_end(&peer);
 }
 
-/* --- listeners with a mind of their own --- */
+/* --- other listeners --- */
 
 static void refusal_to_all_is_no_endpoint(void **state)
 {
@@ -225,7 +225,7 @@ static void refusal_to_all_is_no_endpoint(void **state)
 	assert_false(r.iwarp);
 	assert_int_equal(r.main->answer.outcome, IW_OUTCOME_REFUSED);
 	assert_memory_equal(r.main->answer.raw + r.main->answer.pd_off, "not you", 7);
-	/* The three ways to ask, no more. */
+	/* Three Requests, and no more. */
 	assert_int_equal(r.nattempts, 3);
 	iw_probe_free(&r);
 	peer_end(&peer);
@@ -251,7 +251,7 @@ static void silence_is_asked_once(void **state)
 	peer_end(&peer);
 }
 
-/* It serves four connections by the book, and then nobody listens any more. */
+/* The listener answers four connections correctly, and is gone then. */
 static void listener_that_goes_away_ends_the_grid(void **state)
 {
 	static const struct step steps[] = {
@@ -273,16 +273,16 @@ static void listener_that_goes_away_ends_the_grid(void **state)
 	probe(&cfg);
 	assert_true(r.iwarp);
 	assert_true(r.gone);
-	/* Some more may have come before the socket was closed; the whole grid has over thirty. */
+	/* Some more may connect before the socket is closed; the whole grid has over thirty. */
 	assert_true(r.nattempts <= 2 * IW_ARRAY_LEN(s));
 	assert_int_equal(r.attempts[r.nattempts - 1].purpose, IW_PURPOSE_CHECK);
-	/* What nobody was there to answer says nothing of anybody. */
+	/* Unanswered Requests are no evidence. */
 	assert_false(says(&r.verdict, IW_FACT_REV3_RESET, true));
 	iw_probe_free(&r);
 	peer_end(&peer);
 }
 
-/* The first Request is answered by FIN, the second by R = 1, the third is accepted. */
+/* The listener answers the first Request with FIN, the second with R = 1, and accepts the third. */
 static void other_requests_follow_when_the_first_is_not_understood(void **state)
 {
 	static const struct step fin[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rping's conversation from connecting to closing: a server in a thread, a client in ours. */
+/* rping's conversation from connect to close: a server in a thread, a client here. */
 #include "mpa-probe/rping_run.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #define ROUNDS 40
 
-/* A server's run, and what it told. */
+/* A server's run, and its news. */
 struct served {
 	struct iw_rping_run *run;
 	struct iw_fault why;
@@ -72,7 +72,7 @@ static struct iw_rping_run_cfg client_of(uint16_t port, uint32_t size, uint64_t 
 	};
 }
 
-/* Runs a client to its end: what it told last before it stopped. */
+/* Runs a client to its end. Returns its last news before STOPPED. */
 static struct iw_rping_run_news run_client(const struct iw_rping_run_cfg *cfg, unsigned *rounds)
 {
 	struct iw_rping_run_news news, left = { 0 };
@@ -139,7 +139,7 @@ static void nobody_there_is_told(void **state)
 	left = run_client(&cfg, &rounds);
 	assert_int_equal(left.fault.err, 0);
 	served(&s);
-	/* The listener is gone with it. */
+	/* The listener has ended too. */
 	left = run_client(&cfg, &rounds);
 	assert_int_not_equal(left.fault.err, 0);
 	assert_non_null(strstr(left.fault.text, "refused"));
@@ -159,7 +159,7 @@ static void server_that_says_nothing_is_given_up(void **state)
 	cfg = client_of(iw_listener_port(e.listener), 64, 1);
 	cfg.timeout_ns = MS(300);
 	assert_int_equal(iw_rping_run_new(&s.run, &cfg, &s.why), 0);
-	/* Our end is driven here, the client there. */
+	/* This thread drives the listener, the other one the client. */
 	assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
 	served(&s);
@@ -190,7 +190,7 @@ static void client_that_never_begins_a_round_is_given_up(void **state)
 	end_close(&e);
 }
 
-/* A zero-length RDMA Write every 20 ms, until the connection ends. */
+/* Sends a zero-length RDMA Write every 20 ms until the connection ends. */
 static void write_nothing_until_closed(struct end *e)
 {
 	double limit = end_clock() + 10;
@@ -217,7 +217,7 @@ static void zero_length_writes_of_a_client_are_not_progress(void **state)
 	end_close(&e);
 }
 
-/* After a message that is not rping's the server closes its side, and the peer never does. */
+/* After an invalid message the server closes its side, and the peer never does. */
 static void client_that_does_not_end_its_side_is_given_up(void **state)
 {
 	struct served s;
@@ -269,7 +269,7 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	assert_int_equal(iw_post_recv(e.qp, 2, room, sizeof(room)), 0);
 	end_connect_to(&e, "127.0.0.1", iw_rping_run_port(s.run), (struct iw_conn_param){ 0 });
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
-	/* Of length 0: nothing to read, but a round. */
+	/* Length 0: a round without data. */
 	assert_int_equal(end_send(&e, 1, advert, sizeof(advert), 0), 0);
 	end_until(&e, NULL, end_wc(&e, 2));
 	iw_disconnect(e.qp);
@@ -280,7 +280,9 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	end_close(&e);
 }
 
-/* One place, and a client in it that says nothing. The last test: a process is asked to stop for good. */
+/*
+ * Limit 1, and an idle client connected. This is the last test, since it asks the process to stop.
+ */
 static void silent_client_yields_its_place_to_a_new_one(void **state)
 {
 	const struct iw_rping_run_cfg cfg = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The layer in front of the engine: what goes out on the wire, and what it tells of it. */
+/* The shim: what it sends on the wire, and what it reports. */
 #include "mpa-probe/shim.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #define REP     "MPA ID Rep Frame"
 #define REPORTS 4
 
-/* What a shim told. */
+/* Reports of the shim. */
 struct told {
 	struct iw_shim_report r;
 	uint8_t request[IW_ASK_MAX], reply[IW_ASK_MAX];
@@ -49,7 +49,7 @@ static void be(const char *name)
 						 .report_ctx = &told };
 }
 
-/* --- a responder in a thread, and what talks to it by hand --- */
+/* --- a responder in a thread, and a peer by hand --- */
 
 static struct iw_probe_sink *sink;
 static struct iw_probe_sink_news left;
@@ -90,7 +90,7 @@ static void say(const void *octets, size_t len, size_t piece)
 	assert_int_equal(iw_play_send(&play, octets, len, piece, IW_MSEC(1), PEER_LIMIT), 0);
 }
 
-/* Exactly that comes. */
+/* Expects exactly these octets. */
 static void hear(const char *octets, size_t len)
 {
 	assert_int_equal(iw_play_wait(&play, len, PEER_LIMIT), 1);
@@ -150,7 +150,7 @@ static void turning_away_without_a_reply(void **state)
 	assert_int_equal(told[0].r.verdict, IW_PERSONALITY_CLOSE);
 }
 
-/* The Reply is the personality's to the last bit, and full operation behind it the engine's. */
+/* Every bit of the Reply is the personality's; after it the engine is in full operation. */
 static void accepted_connection_works_behind_it(void **state)
 {
 	static const uint8_t send[] = { 0x41, 0x43, 0, 0, 0, 0, 0, 0,   0,   0,   0,
@@ -163,7 +163,7 @@ static void accepted_connection_works_behind_it(void **state)
 	(void)state;
 	be("siw");
 	open_to_it();
-	/* One octet at a time, C = 0, all but the highest reserved bit. */
+	/* One octet at a time, with C = 0 and all reserved bits but the highest. */
 	say(REQ "\x17\x02\0\x06\0\x01\0\x02hi", 26, 1);
 	HEAR(REP "\x17\x02\0\x04\0\x02\0\x01");
 	assert_int_equal(iw_codec_new(&codec, &cfg, &why), 0);
@@ -276,7 +276,7 @@ static void *ping_serve(void *arg)
 	return NULL;
 }
 
-/* rping against a responder with `shim` in front. What the client told last. */
+/* Runs rping against a responder with `shim` in front. Returns the client's last news. */
 static struct iw_rping_run_news ping(enum iw_quirk quirk)
 {
 	struct iw_rping_run_cfg s = { .ping = { .verify = true }, .shim = &shim, .once = true };
@@ -309,7 +309,9 @@ static struct iw_rping_run_news ping(enum iw_quirk quirk)
 	return last;
 }
 
-/* It is found by its silence, or expected; without that the connection hangs. */
+/*
+ * The quirk is detected because nothing arrives, or is configured. Without it the connection hangs.
+ */
 static void lost_first_fpdu_is_noticed_behind_a_nudge(void **state)
 {
 	struct iw_rping_run_news last;

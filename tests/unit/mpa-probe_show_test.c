@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What people and programs are told of a probe, from results made up here. */
+/* The output about a probe, as text and as JSON, from results made here. */
 #include "mpa-probe/show.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static const struct iw_ask p2p = { .rev = 2,
 				   .ird = 16,
 				   .ord = 16 };
 
-/* An answer of that outcome, its octets as they came. */
+/* Makes an attempt with that outcome and these octets. */
 static struct iw_probe_attempt attempt(enum iw_purpose purpose, const struct iw_ask *ask,
 				       enum iw_outcome o, const char *raw, size_t len)
 {
@@ -42,7 +42,7 @@ static struct iw_probe_attempt attempt(enum iw_purpose purpose, const struct iw_
 	return c;
 }
 
-/* Linux siw's, with a greeting. */
+/* A Reply of Linux siw with a greeting in its Private Data. */
 static void make_endpoint(void)
 {
 	static const char reply[] = REP "\x50\x02\0\x09\x90\x10\x40\x10"
@@ -138,7 +138,7 @@ static void json(int (*fn)(struct iw_json *w))
 #define HAS(s)   assert_non_null(strstr(text, s))
 #define LACKS(s) assert_null(strstr(text, s))
 
-/* --- people --- */
+/* --- text --- */
 
 static void report_of_an_endpoint(void **state)
 {
@@ -158,7 +158,7 @@ static void report_of_an_endpoint(void **state)
 	HAS("+ its Reply echoes the reserved flag bits of the Request");
 	HAS("+ it does not accept a Request with M = 1");
 	HAS("- IRD and ORD of 16382 become 32");
-	/* Private Data by number and by letter, with nothing in it that a terminal would mind. */
+	/* Private Data in hex and as text, without characters that control a terminal. */
 	HAS("5 \"hi");
 	HAS("6869001bff");
 	assert_null(strchr(text, '\x1b'));
@@ -234,7 +234,7 @@ static void grid_has_a_row_for_each_connection(void **state)
 	HAS("\nstopped: the listener no longer accepts");
 }
 
-/* --- programs --- */
+/* --- JSON --- */
 
 static void json_of_an_endpoint(void **state)
 {
@@ -314,7 +314,7 @@ static void frames_in_a_line(void **state)
 			    "Rev 1 C=1 M=0 R=0, 20 of its 21 octets");
 	assert_string_equal(frame(REP "\x40", 17), "incomplete: 17 octets of at least 20");
 	assert_string_equal(frame("GET / HTTP/1.1\r\n\r\n\r\n", 20), "not an MPA frame");
-	/* The longest Private Data there is. */
+	/* The longest Private Data. */
 	memset(long_frame + 20, 'x', 512);
 	frame(long_frame, sizeof(long_frame));
 	HAS("Private Data 512 \"xxxx");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The responder that takes what comes: who stays, who is counted, who has to go. */
+/* The sink: which connections it keeps, counts and ends. */
 #include "mpa-probe/sink.h"
 
 #include <pthread.h>
@@ -42,7 +42,7 @@ static void sink_start(const struct iw_probe_sink_cfg *cfg)
 	assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
 }
 
-/* `once` ends it. */
+/* The sink ends because of `once`. */
 static void sink_end(void)
 {
 	pthread_join(thread, NULL);
@@ -124,7 +124,7 @@ static void who_says_nothing_has_to_go(void **state)
 	assert_non_null(strstr(left[0].fault.text, "100 ms"));
 }
 
-/* Zero-length operations work, and do not keep a connection. */
+/* Zero-length operations work, but do not keep a connection alive. */
 static void zero_length_operations_are_not_progress(void **state)
 {
 	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(300) };
@@ -194,7 +194,7 @@ static void once_is_one_at_a_time_as_well(void **state)
 	p = to_sink();
 	assert_int_equal(iw_connect(b.qp, &p, &why), 0);
 	end_until(&b, NULL, b.seen[IW_EV_REJECTED]);
-	/* It does not end while the first one is there. */
+	/* It does not end while the first client is connected. */
 	end_run(&a, NULL, 150);
 	assert_int_equal(a.seen[IW_EV_CLOSED], 0);
 	iw_disconnect(a.qp);
@@ -217,8 +217,8 @@ static bool is_let_in(struct end *e)
 }
 
 /*
- * Of two guests one sends payload: the other one has to yield. The last test, since a process is
- * asked to stop for good.
+ * Of two clients one sends payload: the idle one is ended for a new client. This is the last test,
+ * since it asks the process to stop.
  */
 static void guest_above_the_limit_is_refused_until_an_idle_one_yields(void **state)
 {
@@ -246,7 +246,7 @@ static void guest_above_the_limit_is_refused_until_an_idle_one_yields(void **sta
 	end_until(&idle, &busy, idle.seen[IW_EV_CLOSED]);
 	assert_int_equal(busy.seen[IW_EV_CLOSED], 0);
 
-	/* Stopping ends the others. */
+	/* The others end with the sink. */
 	assert_int_equal(raise(SIGTERM), 0);
 	end_until(&busy, NULL, busy.seen[IW_EV_PEER_CLOSED] || busy.seen[IW_EV_CLOSED]);
 	end_until(&late, NULL, late.seen[IW_EV_PEER_CLOSED] || late.seen[IW_EV_CLOSED]);
