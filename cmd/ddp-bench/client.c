@@ -129,7 +129,7 @@ static void make_result(struct iw_bench_client *c)
 	const struct lane *first = c->lanes, *last = c->lanes;
 	const struct lane *their_first = c->lanes, *their_last = c->lanes;
 
-	r->duration_ns = c->told_end;
+	r->duration_ns = c->reported_end;
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		r->octets += octets_of(c, &l->final) - octets_of(c, &l->origin);
 		r->messages += messages_of(c, &l->final) - messages_of(c, &l->origin);
@@ -218,9 +218,9 @@ static void window_began(struct iw_bench_client *c)
 static void add_round(struct iw_bench_client *c)
 {
 	/* In order and never empty, though a lane may have ended before the others' round did. */
-	uint64_t end = c->told_end + 1;
+	uint64_t end = c->reported_end + 1;
 
-	c->interval = (struct iw_bench_interval){ .start_ns = c->told_end };
+	c->interval = (struct iw_bench_interval){ .start_ns = c->reported_end };
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		const struct mark *k = &l->marks[c->round % MARKS_MAX];
 
@@ -232,7 +232,7 @@ static void add_round(struct iw_bench_client *c)
 			end = time_of(c, k) - c->began_at;
 		l->final = *k;
 	}
-	c->interval.end_ns = c->told_end = end;
+	c->interval.end_ns = c->reported_end = end;
 }
 
 static int ask_all(struct iw_bench_client *c, struct iw_fault *why)
@@ -242,7 +242,7 @@ static int ask_all(struct iw_bench_client *c, struct iw_fault *why)
 	c->phase = CHECKING;
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		if (!err)
-			err = iw_bench_lane_ask(l, why);
+			err = iw_bench_lane_check(l, why);
 	return err;
 }
 
@@ -256,7 +256,7 @@ static void close_all(struct iw_bench_client *c)
 /* Rounds that are complete, in their order. The window ends with the last one. */
 static int settle(struct iw_bench_client *c, struct iw_fault *why)
 {
-	while (c->phase == FLOWING && !c->told && round_complete(c)) {
+	while (c->phase == FLOWING && !c->interval_ready && round_complete(c)) {
 		bool last = last_round(c);
 
 		if (c->round == 0) {
@@ -264,7 +264,7 @@ static int settle(struct iw_bench_client *c, struct iw_fault *why)
 		} else {
 			add_round(c);
 			/* One that is the whole window would say what the result says. */
-			c->told = c->cfg.interval_ns && !(last && c->round == 1);
+			c->interval_ready = c->cfg.interval_ns && !(last && c->round == 1);
 		}
 		c->round++;
 		if (!last)
@@ -422,7 +422,7 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 	if (wc->op == IW_WC_RECV || !(wc->wr_id & WR_MSG) || c->phase != FLOWING)
 		c->seen = c->now;
 	if (wc->op == IW_WC_RECV) {
-		err = wc->solicited ? on_message(l, wc, why) : iw_bench_lane_ball(l, wc, why);
+		err = wc->solicited ? on_message(l, wc, why) : iw_bench_lane_pong(l, wc, why);
 		if (!err && inbox_post(&l->inbox, l->qp, wc->wr_id) != 0)
 			l->failed = true;
 		return err;
@@ -475,7 +475,7 @@ static int on_established(struct lane *l, struct iw_fault *why)
 
 	l->client->phase = PREPARING;
 	l->client->seen = l->client->now;
-	err = iw_bench_lane_tell(l, &go, 0, why);
+	err = iw_bench_lane_send_msg(l, &go, 0, why);
 	return !err && leads(l) ? follow(l, why) : err;
 }
 
@@ -642,13 +642,13 @@ int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv
 {
 	int err = 0;
 
-	while (!err && !c->told && c->phase != OVER)
+	while (!err && !c->interval_ready && c->phase != OVER)
 		err = turn(c, why);
 	if (err)
 		return of_transport(c, why);
-	if (c->told) {
+	if (c->interval_ready) {
 		*iv = c->interval;
-		c->told = false;
+		c->interval_ready = false;
 		err = settle(c, why);
 		return err ? err : IW_BENCH_INTERVAL;
 	}

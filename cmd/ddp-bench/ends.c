@@ -93,8 +93,8 @@ void iw_bench_memory_put(struct memory *m)
 	*m = (struct memory){ 0 };
 }
 
-int iw_bench_tell(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg *m, unsigned flags,
-		  uint64_t mark)
+int iw_bench_send_msg(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg *m,
+		      unsigned flags, uint64_t mark)
 {
 	struct iw_send_wr wr = { .op = IW_WR_SEND, .flags = IW_WR_SOLICITED | flags, .nsge = 1 };
 	struct iw_sge sge;

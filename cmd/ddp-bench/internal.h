@@ -47,8 +47,8 @@ struct outbox {
 };
 /* Posts it; @flags: more of enum iw_wr_flag; @mark is kept in the work request's number.
  * IW_E_FULL: OUTBOX of them are outstanding; or what iw_post_send says. */
-IW_MUST_CHECK int iw_bench_tell(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg *m,
-				unsigned flags, uint64_t mark);
+IW_MUST_CHECK int iw_bench_send_msg(struct outbox *o, struct iw_qp *qp,
+				    const struct iw_bench_msg *m, unsigned flags, uint64_t mark);
 static inline void outbox_done(struct outbox *o, uint64_t wr_id)
 {
 	o->busy[WR_SLOT(wr_id) % OUTBOX] = false;

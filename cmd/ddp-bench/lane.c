@@ -35,13 +35,13 @@ static int post_failed(const char *what, int err, struct iw_fault *why)
 static int tell(struct lane *l, const struct iw_bench_msg *m, unsigned flags, uint64_t mark,
 		struct iw_fault *why)
 {
-	int err = iw_bench_tell(&l->outbox, l->qp, m, flags, mark);
+	int err = iw_bench_send_msg(&l->outbox, l->qp, m, flags, mark);
 
 	return err ? post_failed(iw_bench_type_name(m->type), err, why) : 0;
 }
 
-int iw_bench_lane_tell(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,
-		       struct iw_fault *why)
+int iw_bench_lane_send_msg(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,
+			   struct iw_fault *why)
 {
 	return tell(l, m, 0, mark, why);
 }
@@ -158,17 +158,17 @@ static bool marks_pending(const struct lane *l)
 }
 
 /* One ball. MARKs go while it is at home, and it stays there until they are answered. */
-static int volley(struct lane *l, struct iw_fault *why)
+static int pingpong(struct lane *l, struct iw_fault *why)
 {
 	int err;
 
-	if (l->ball_out || marks_pending(l))
+	if (l->ping_out || marks_pending(l))
 		return 0;
 	err = mark_if_due(l, why);
 	if (err || l->stage == TAIL || marks_pending(l))
 		return err;
-	l->ball_out = true;
-	l->served_at = l->client->now;
+	l->ping_out = true;
+	l->pinged_at = l->client->now;
 	return post_data(l, why);
 }
 
@@ -176,7 +176,7 @@ int iw_bench_lane_flow(struct lane *l, struct iw_fault *why)
 {
 	if (l->failed)
 		return 0;
-	return l->client->cfg.mode == IW_BENCH_PINGPONG ? volley(l, why) : stream(l, why);
+	return l->client->cfg.mode == IW_BENCH_PINGPONG ? pingpong(l, why) : stream(l, why);
 }
 
 /* --- what came back --------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static void verdict(struct lane *l, const char *mismatch)
 
 /* A Read is done: its first octets are what the server has there. The rest is looked at
  * afterwards. */
-static void look_at_read(struct lane *l, uint64_t message)
+static void check_read(struct lane *l, uint64_t message)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
 	size_t len = IW_MIN(cfg->size, (uint64_t)IW_BENCH_STAMP);
@@ -212,13 +212,13 @@ void iw_bench_lane_done(struct lane *l, const struct iw_wc *wc)
 	struct iw_bench_client *c = l->client;
 
 	if (wc->op == IW_WC_READ)
-		look_at_read(l, wc->wr_id);
+		check_read(l, wc->wr_id);
 	if (l->stage != WARM && wc->wr_id >= l->first)
 		iw_hist_add(&c->completions, c->now - l->posted_at[slot_number(l, wc->wr_id)]);
 	l->done++;
 }
 
-static void look_at_ball(struct lane *l, const struct iw_wc *wc)
+static void check_pong(struct lane *l, const struct iw_wc *wc)
 {
 	char text[100];
 
@@ -232,24 +232,24 @@ static void look_at_ball(struct lane *l, const struct iw_wc *wc)
 	verdict(l, text);
 }
 
-int iw_bench_lane_ball(struct lane *l, const struct iw_wc *wc, struct iw_fault *why)
+int iw_bench_lane_pong(struct lane *l, const struct iw_wc *wc, struct iw_fault *why)
 {
-	if (!l->ball_out)
+	if (!l->ping_out)
 		return iw_fail(
 			why, IW_E_FORMAT,
 			"the server sent data without a request: is it another version of ddp-bench?");
-	l->ball_out = false;
-	l->ball_at = wc->wr_id;
-	look_at_ball(l, wc);
+	l->ping_out = false;
+	l->pong_at = wc->wr_id;
+	check_pong(l, wc);
 	l->done++;
 	if (l->stage == WINDOW)
-		iw_hist_add(&l->client->round_trips, l->client->now - l->served_at);
+		iw_hist_add(&l->client->round_trips, l->client->now - l->pinged_at);
 	return 0;
 }
 
 /* --- verification ----------------------------------------------------------------------------- */
 
-int iw_bench_lane_ask(struct lane *l, struct iw_fault *why)
+int iw_bench_lane_check(struct lane *l, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_CHECK };
 
@@ -320,7 +320,7 @@ void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k)
 
 	if (l->client->cfg.mode != IW_BENCH_PINGPONG)
 		verdict(l, compare(l, k, text));
-	else if (l->done && memcmp(inbox_at(&l->inbox, l->ball_at), slot_of(l, l->done - 1),
+	else if (l->done && memcmp(inbox_at(&l->inbox, l->pong_at), slot_of(l, l->done - 1),
 				   l->client->cfg.size) != 0)
 		verdict(l, "the last answer differs from what was sent");
 	verdict(l, NULL);

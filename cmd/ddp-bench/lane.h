@@ -60,8 +60,8 @@ struct lane {
 	uint64_t first;        /* of the window */
 	uint64_t count;        /* of those that are counted; 0 where time counts */
 	uint64_t credited;     /* send: those whose buffers the server has posted again */
-	bool ball_out;         /* pingpong: it is with the server */
-	uint64_t served_at, ball_at;
+	bool ping_out;         /* pingpong: it is with the server */
+	uint64_t pinged_at, pong_at;
 
 	bool mark_wanted; /* a tick's */
 	struct mark marks[MARKS_MAX];
@@ -82,10 +82,10 @@ struct iw_bench_client {
 	uint64_t now, seen; /* seen: when something moved last */
 	uint64_t warm_end, window_end, next_tick;
 
-	uint64_t round;    /* the first that is not complete */
-	uint64_t began_at; /* the window, on the receiver's clock */
-	uint64_t told_end; /* of the last interval, since then */
-	bool told;         /* an interval waits to be taken */
+	uint64_t round;        /* the first that is not complete */
+	uint64_t began_at;     /* the window, on the receiver's clock */
+	uint64_t reported_end; /* of the last interval, since then */
+	bool interval_ready;   /* an interval waits to be taken */
 	struct iw_bench_interval interval;
 
 	struct iw_hist round_trips, completions;
@@ -100,15 +100,15 @@ IW_MUST_CHECK int iw_bench_lane_connect(struct lane *l, const struct lane *besid
 /* Call it after the context is freed, because the context refers to its memory. */
 void iw_bench_lane_close(struct lane *l);
 
-IW_MUST_CHECK int iw_bench_lane_tell(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,
-				     struct iw_fault *why);
+IW_MUST_CHECK int iw_bench_lane_send_msg(struct lane *l, const struct iw_bench_msg *m,
+					 uint64_t mark, struct iw_fault *why);
 /* Posts what may be posted: data, and MARKs in their places. */
 IW_MUST_CHECK int iw_bench_lane_flow(struct lane *l, struct iw_fault *why);
 /* Data of ours is complete; a ball came back. */
 void iw_bench_lane_done(struct lane *l, const struct iw_wc *wc);
-IW_MUST_CHECK int iw_bench_lane_ball(struct lane *l, const struct iw_wc *wc, struct iw_fault *why);
+IW_MUST_CHECK int iw_bench_lane_pong(struct lane *l, const struct iw_wc *wc, struct iw_fault *why);
 /* Asks what the server's memory holds; and the answer, which goes into the result's verdict. */
-IW_MUST_CHECK int iw_bench_lane_ask(struct lane *l, struct iw_fault *why);
+IW_MUST_CHECK int iw_bench_lane_check(struct lane *l, struct iw_fault *why);
 void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k);
 
 /* RUN and the server say send for rate. */

@@ -149,7 +149,7 @@ static void give_up(struct session *k, const struct iw_fault *why)
 
 static int answer(struct session *k, const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	int err = iw_bench_tell(&k->outbox, k->qp, m, 0, 0);
+	int err = iw_bench_send_msg(&k->outbox, k->qp, m, 0, 0);
 
 	if (err == IW_E_FULL)
 		return iw_fail(why, IW_E_LIMIT,

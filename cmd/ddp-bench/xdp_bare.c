@@ -75,7 +75,7 @@ int iw_bench_xdp_bare_receiver(void *arg)
 		for (unsigned i = 0; i < got && b->reads; i++)
 			read ^= iw_crc32c(0, rx[i].data, rx[i].len);
 		atomic_store_explicit(&s->frames, seen, memory_order_release);
-		atomic_store_explicit(&s->octets, seen * (b->frame - HEAD_LEN),
+		atomic_store_explicit(&s->octets, seen * (b->frame - HEADER_LEN),
 				      memory_order_release);
 		(void)iw_bench_xdp_run_window(b, &w);
 	}
@@ -88,7 +88,7 @@ int iw_bench_xdp_bare_receiver(void *arg)
 int iw_bench_xdp_bare_sender(void *arg)
 {
 	struct bench *b = arg;
-	uint8_t head[HEAD_LEN] = { 0 };
+	uint8_t head[HEADER_LEN] = { 0 };
 	struct iw_xsk_tx tx[BATCH];
 	struct iw_fault why;
 	struct iw_xsk *x;
@@ -114,8 +114,8 @@ int iw_bench_xdp_bare_sender(void *arg)
 	iw_put_be16(head + SCTP_AT + 2, PORT);
 	for (int i = 0; i < BATCH; i++)
 		tx[i] = (struct iw_xsk_tx){ .head = head,
-					    .head_len = HEAD_LEN,
-					    .len = b->frame - HEAD_LEN };
+					    .head_len = HEADER_LEN,
+					    .len = b->frame - HEADER_LEN };
 	while (b->s->ns == 0 && b->s->why.err == 0 && err != IW_E_OS) {
 		err = iw_xsk_send(x, tx, BATCH, &why);
 	}

@@ -104,9 +104,9 @@ static int p5_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 		return err;
 	f->environment = b->s->environment;
 	/* Of a full frame; the DDP-SSN is in front of what the MULPDU counts. */
-	f->frame = b->frame = HEAD_LEN - 14 + b->s->mulpdu;
+	f->frame = b->frame = HEADER_LEN - 14 + b->s->mulpdu;
 	p->ours = bits(b->s);
-	p->ours_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->ours_frames = frames(b->s, b->frame - HEADER_LEN);
 	p->lost = b->s->lost;
 	return 0;
 }
@@ -132,7 +132,7 @@ static int p5_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	b->reads = false;
 	err = run_pair(b, iw_bench_xdp_bare_receiver, iw_bench_xdp_bare_sender, why);
 	p->bare = bits(b->s);
-	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->bare_frames = frames(b->s, b->frame - HEADER_LEN);
 	return err;
 }
 
@@ -169,7 +169,7 @@ static int p6_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 		return err;
 	f->frame = b->frame = (uint32_t)b->s->model_len;
 	p->ours = bits(b->s);
-	p->ours_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->ours_frames = frames(b->s, b->frame - HEADER_LEN);
 	p->lost += b->s->lost;
 	return 0;
 }
@@ -195,7 +195,7 @@ static int p6_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	b->reads = false;
 	err = run_lossless(b, iw_bench_xdp_bare_receiver, &f->repeated, why);
 	p->bare = bits(b->s);
-	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->bare_frames = frames(b->s, b->frame - HEADER_LEN);
 	p->lost += b->s->lost;
 	return err;
 }

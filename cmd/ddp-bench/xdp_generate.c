@@ -110,12 +110,12 @@ static bool is_first(const uint8_t *memory, size_t at, size_t len)
 static int check_memory(const struct end *e, const struct shared *s, uint64_t octets,
 			struct iw_fault *why)
 {
-	size_t payload = s->model_len - HEAD_LEN, slots = MEMORY / payload, filled = 0;
+	size_t payload = s->model_len - HEADER_LEN, slots = MEMORY / payload, filled = 0;
 	uint64_t arrived = (octets - IW_MIN(octets, (uint64_t)MEMORY)) / payload;
 	size_t least = arrived >= 2 * slots ? slots : (size_t)IW_MIN(arrived, slots) / 2;
 
 	for (size_t i = 0; i < slots; i++) {
-		if (memcmp(e->memory + i * payload, s->model + HEAD_LEN, payload) == 0)
+		if (memcmp(e->memory + i * payload, s->model + HEADER_LEN, payload) == 0)
 			filled++;
 		else if (!is_first(e->memory, i * payload, payload))
 			return iw_fail(why, IW_E_FORMAT,
@@ -162,7 +162,7 @@ static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *
 		iw_qp_tally(e->qp, &t);
 		atomic_store_explicit(&s->octets, t.write_octets, memory_order_release);
 		if (s->model_len > 0) {
-			uint64_t n = t.write_octets / (s->model_len - HEAD_LEN);
+			uint64_t n = t.write_octets / (s->model_len - HEADER_LEN);
 
 			atomic_store_explicit(&s->frames, n, memory_order_release);
 			if (t.write_octets > MEMORY / 4 && iw_bench_xdp_run_window(b, &w) &&
@@ -230,7 +230,7 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 	while ((n = recv(fd, f, sizeof(f), 0)) > 0) {
 		size_t len = (size_t)n, at = SCTP_AT + 12;
 
-		if (len < HEAD_LEN || f[14] != 0x45 || f[23] != 132 ||
+		if (len < HEADER_LEN || f[14] != 0x45 || f[23] != 132 ||
 		    memcmp(f, b->lab.mac[IW_LAB_LEFT], 6) != 0)
 			continue;
 		while (len - at >= 18) {
@@ -306,7 +306,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 static int generate(struct bench *b, struct iw_fault *why)
 {
 	struct shared *s = b->s;
-	size_t payload = s->model_len - HEAD_LEN;
+	size_t payload = s->model_len - HEADER_LEN;
 	struct iw_generate_cfg cfg = {
 		.ifindex = if_nametoindex(b->lab.interface[IW_LAB_RIGHT]),
 		.frame = s->model,

@@ -30,7 +30,7 @@
 #define SPIN       IW_MSEC(1)
 /* Octets of a frame before the payload of a tagged segment: Ethernet, IPv4, SCTP, DATA, DDP-SSN, DDP. */
 #define SCTP_AT    34
-#define HEAD_LEN   (SCTP_AT + 12 + 16 + 2 + 14)
+#define HEADER_LEN (SCTP_AT + 12 + 16 + 2 + 14)
 #define MEMORY     ((size_t)1 << 20)
 #define FRAME_MOST 4096
 
