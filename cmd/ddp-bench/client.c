@@ -14,7 +14,7 @@
 #include "cli/signals.h"
 #include "os/os.h"
 
-/* Completions taken at once. */
+/* Completions taken from the queue at once. */
 #define POLL 64
 
 static struct lane *lanes_end(const struct iw_bench_client *c)
@@ -22,13 +22,13 @@ static struct lane *lanes_end(const struct iw_bench_client *c)
 	return c->lanes + c->nlanes;
 }
 
-/* Whether it is the first of its association or connection. */
+/* True for the first lane of an association or connection. */
 static bool leads(const struct lane *l)
 {
 	return (uint32_t)(l - l->client->lanes) % l->client->cfg.streams == 0;
 }
 
-/* One more lane has done what the phase waits for: true for the last of them. */
+/* One more lane has completed the phase. Returns true for the last one. */
 static bool all_did(struct iw_bench_client *c)
 {
 	if (++c->steps < c->nlanes)
@@ -39,13 +39,13 @@ static bool all_did(struct iw_bench_client *c)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The time of a MARK by the clock of the receiving end. */
+/* Returns the time of a MARK on the clock of the receiving end. */
 static uint64_t time_of(const struct iw_bench_client *c, const struct mark *k)
 {
 	return c->result.receiver_is_server ? k->theirs.sample.at_ns : k->mine.at_ns;
 }
 
-/* The receiver of Writes does not count them, but it confirms their octets. */
+/* The receiver of Writes does not count them, but confirms their octets. */
 static uint64_t messages_of(const struct iw_bench_client *c, const struct mark *k)
 {
 	return operation(&c->cfg) == IW_BENCH_SEND ? k->theirs.messages : k->messages;
@@ -56,8 +56,10 @@ static uint64_t octets_of(const struct iw_bench_client *c, const struct mark *k)
 	return c->result.receiver_is_server ? k->theirs.octets : k->messages * c->cfg.size;
 }
 
-/* What the process used from the last lane's first MARK to the last lane's last one; what lanes count
- * for themselves is put in by the caller. */
+/*
+ * Sets what the process used from the first MARK of the last lane to the last MARK of the last
+ * lane. The caller adds the counts of the lanes.
+ */
 static void span(struct iw_bench_sample *out, const struct iw_bench_sample *first,
 		 const struct iw_bench_sample *last)
 {
@@ -65,7 +67,7 @@ static void span(struct iw_bench_sample *out, const struct iw_bench_sample *firs
 	out->tx_octets = out->rx_octets = out->tx_fpdus = out->rx_fpdus = out->retransmits = 0;
 }
 
-/* Values of an association, from the REPORT of its stream that has the latest. */
+/* Values of an association come from the REPORT of its stream with the latest values. */
 static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 {
 	to->tx_calls = IW_MAX(to->tx_calls, s->tx_calls);
@@ -73,7 +75,7 @@ static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 	to->retransmits = IW_MAX(to->retransmits, s->retransmits);
 }
 
-/* Of connections alone, or once for all streams of an association: what it counts as one. */
+/* Values that a connection has, or an association for all its streams. */
 static void add_shared(struct iw_bench_client *c, const struct lane *leader)
 {
 	struct iw_bench_sample first[2] = { 0 }, last[2] = { 0 };
@@ -87,7 +89,7 @@ static void add_shared(struct iw_bench_client *c, const struct lane *leader)
 	}
 	for (int i = 0; i < 2; i++) {
 		u[i]->retransmits += last[i].retransmits - first[i].retransmits;
-		/* Over SCTP those of a server are its port's: span has them, for all lanes. */
+		/* Over SCTP a server counts them for its port, so span has them for all lanes. */
 		if (i == 1 && c->result.assoc.in)
 			continue;
 		u[i]->tx_calls += last[i].tx_calls - first[i].tx_calls;
@@ -164,7 +166,7 @@ static bool has_mark(const struct lane *l, uint64_t round)
 	return l->next_mark > round;
 }
 
-/* Nothing is under way, and nothing waits to be. */
+/* True if nothing is outstanding, and nothing is queued. */
 static bool quiet(const struct iw_bench_client *c)
 {
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
@@ -173,7 +175,7 @@ static bool quiet(const struct iw_bench_client *c)
 	return true;
 }
 
-/* Lanes that have ended have no part in it. */
+/* Lanes that have ended are not counted. */
 static bool round_complete(const struct iw_bench_client *c)
 {
 	bool any = false;
@@ -214,10 +216,13 @@ static void window_began(struct iw_bench_client *c)
 	c->next_tick = c->cfg.interval_ns ? mine + c->cfg.interval_ns : 0;
 }
 
-/* What was moved in a round that is complete. */
+/* Calculates what was moved in a complete round. */
 static void add_round(struct iw_bench_client *c)
 {
-	/* In order and never empty, though a lane may have ended before the others' round did. */
+	/*
+	 * Intervals are in order and never empty, even if a lane ended before the round of the
+	 * others.
+	 */
 	uint64_t end = c->reported_end + 1;
 
 	c->interval = (struct iw_bench_interval){ .start_ns = c->reported_end };
@@ -253,7 +258,7 @@ static void close_all(struct iw_bench_client *c)
 		iw_disconnect(l->qp);
 }
 
-/* Rounds that are complete, in their order. The window ends with the last one. */
+/* Handles complete rounds in order. The window ends with the last one. */
 static int settle(struct iw_bench_client *c, struct iw_fault *why)
 {
 	while (c->phase == FLOWING && !c->interval_ready && round_complete(c)) {
@@ -263,7 +268,7 @@ static int settle(struct iw_bench_client *c, struct iw_fault *why)
 			window_began(c);
 		} else {
 			add_round(c);
-			/* One that is the whole window would say what the result says. */
+			/* An interval that is the whole window would repeat the result. */
 			c->interval_ready = c->cfg.interval_ns && !(last && c->round == 1);
 		}
 		c->round++;
@@ -281,7 +286,7 @@ static void tick(struct iw_bench_client *c)
 {
 	if (c->round == 0 || !c->next_tick || c->now < c->next_tick || !quiet(c))
 		return;
-	/* Those missed while the system had no time for us are not made up for. */
+	/* Intervals missed while the process did not run are skipped. */
 	c->next_tick += (c->now - c->next_tick) / c->cfg.interval_ns * c->cfg.interval_ns +
 			c->cfg.interval_ns;
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
@@ -418,7 +423,10 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 		l->failed = true;
 		return 0;
 	}
-	/* During the run, a completed send, such as of a MARK, does not prove that the server still runs. */
+	/*
+	 * During the run, a completed send, such as of a MARK, does not prove that the server still
+	 * runs.
+	 */
 	if (wc->op == IW_WC_RECV || !(wc->wr_id & WR_MSG) || c->phase != FLOWING)
 		c->seen = c->now;
 	if (wc->op == IW_WC_RECV) {
@@ -433,7 +441,7 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 	return 0;
 }
 
-/* The server's words, if it is one. */
+/* If the peer is a server of ddp-bench, takes its reason. */
 static int rejected(const struct lane *l, const struct iw_fault *fault, struct iw_fault *why)
 {
 	struct iw_bench_msg m;
@@ -449,7 +457,7 @@ static int rejected(const struct lane *l, const struct iw_fault *fault, struct i
 	return fault->err;
 }
 
-/* The other streams of an association follow when it is up. */
+/* The other streams follow once the association is established. */
 static int follow(struct lane *leader, struct iw_fault *why)
 {
 	uint32_t streams = leader->client->cfg.streams;
@@ -554,7 +562,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 	struct lane *l = ev->qp ? iw_qp_user(ev->qp) : NULL;
 
 	switch (ev->type) {
-	case IW_EV_CONNECT_REQUEST: /* a listener's */
+	case IW_EV_CONNECT_REQUEST: /* only for listeners */
 		return 0;
 	case IW_EV_ESTABLISHED:
 		return on_established(l, why);
@@ -581,7 +589,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 	return 0;
 }
 
-/* --- a turn ----------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static uint64_t deadline(const struct iw_bench_client *c)
 {
@@ -629,7 +637,7 @@ static int turn(struct iw_bench_client *c, struct iw_fault *why)
 	return err;
 }
 
-/* Errors that all transports share have a clause of MPA: it does not apply over SCTP. */
+/* Errors common to all transports cite a clause of MPA, which does not apply over SCTP. */
 static int of_transport(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	if (over_sctp(c) && why->clause && strncmp(why->clause, "RFC 5044", 8) == 0)
@@ -686,7 +694,7 @@ static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 	return 0;
 }
 
-/* Before any of it is allocated: the kernel may grant more than there is. */
+/* Checked before allocation, since the kernel may grant more than the machine has. */
 static int check_memory(const struct iw_bench_cfg *cfg, struct iw_fault *why)
 {
 	uint64_t lanes = (uint64_t)cfg->connections * cfg->streams, each, all;
@@ -721,7 +729,7 @@ static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *
 	return iw_bench_memory_get_umem(&c->umem, &c->cfg.conn, each * lanes, why);
 }
 
-/* Memory first, so that no connection waits for another one's. */
+/* Prepares all memory first, so that no connection waits for that of another one. */
 static int open_lanes(struct iw_bench_client *c, struct iw_fault *why)
 {
 	uint64_t n = c->cfg.connections * c->cfg.streams;

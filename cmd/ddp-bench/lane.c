@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One connection or stream of a client: moves the data, puts MARKs between it, looks at it. */
+/* A connection or stream of a client: moves data, posts MARKs between them, checks data. */
 #include "ddp-bench/lane.h"
 
 #include <inttypes.h>
@@ -46,8 +46,10 @@ int iw_bench_lane_send_msg(struct lane *l, const struct iw_bench_msg *m, uint64_
 	return tell(l, m, 0, mark, why);
 }
 
-/* The first and the last MARK overtake no Read, so that both ends count the same ones. Those
- * between would stop the flow for a round trip. */
+/*
+ * The first and the last MARK are fenced, so that no Read is pending and both ends count the same
+ * Reads. Other MARKs are not, since that would stop the flow for a round trip.
+ */
 static int post_mark(struct lane *l, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_MARK };
@@ -59,7 +61,7 @@ static int post_mark(struct lane *l, struct iw_fault *why)
 	m.mark.number = number;
 	m.mark.octets = l->posted * l->client->cfg.size;
 	m.mark.last = l->stage == TAIL;
-	/* 0 is no MARK. */
+	/* 0 is for messages that are not MARKs. */
 	return tell(l, &m, flags, number + 1, why);
 }
 
@@ -70,7 +72,7 @@ static int post_data(struct lane *l, struct iw_fault *why)
 	struct iw_sge sge = { slot_of(l, l->posted), cfg->size };
 	struct iw_send_wr wr = {
 		.wr_id = l->posted,
-		/* A ball that came back has gone out. */
+		/* A pong shows that the message was sent, so no completion is needed. */
 		.flags = cfg->mode == IW_BENCH_PINGPONG ? IW_WR_QUIET : 0,
 		.remote_stag = l->stag,
 		.remote_to = l->to + slot * cfg->size,
@@ -82,14 +84,13 @@ static int post_data(struct lane *l, struct iw_fault *why)
 		wr.sink = l->mr;
 		wr.sink_to = slot * cfg->size;
 		wr.len = (uint32_t)cfg->size;
-		/* What it must not hold afterwards. */
+		/* A value that it must not have afterwards. */
 		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, UINT64_MAX);
 	} else {
 		wr.op = cfg->mode == IW_BENCH_WRITE ? IW_WR_WRITE : IW_WR_SEND;
 		wr.sge = &sge;
 		wr.nsge = 1;
-		/* The operation that used this slot before is complete: the octets are ours
-		 * again. */
+		/* The previous operation of this slot is complete, so its octets can be written. */
 		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, l->posted);
 	}
 	err = iw_post_send(l->qp, &wr);
@@ -113,7 +114,7 @@ static bool window_full(const struct lane *l)
 	return c->now >= c->window_end;
 }
 
-/* Between two operations: the MARK that is due there, if one is. */
+/* Posts the MARK that is due between two operations, if one is. */
 static int mark_if_due(struct lane *l, struct iw_fault *why)
 {
 	if (l->stage == WARM && l->client->now >= l->client->warm_end) {
@@ -134,7 +135,7 @@ static bool may_post(const struct lane *l)
 
 	if (l->stage == TAIL || l->posted - l->done >= depth || window_full(l))
 		return false;
-	/* What came before all ends have seen the window begin would be in no figure. */
+	/* Data sent before all ends have begun the window is not measured. */
 	if (l->stage == WINDOW && l->client->round == 0)
 		return false;
 	return mode_of(l) != IW_BENCH_SEND || l->posted - l->credited < depth;
@@ -157,7 +158,10 @@ static bool marks_pending(const struct lane *l)
 	return l->next_mark > l->client->round;
 }
 
-/* One ball. MARKs go while it is at home, and it stays there until they are answered. */
+/*
+ * Exchanges one message at a time. MARKs are posted between two messages, and the next message
+ * waits for their answers.
+ */
 static int pingpong(struct lane *l, struct iw_fault *why)
 {
 	int err;
@@ -179,7 +183,7 @@ int iw_bench_lane_flow(struct lane *l, struct iw_fault *why)
 	return l->client->cfg.mode == IW_BENCH_PINGPONG ? pingpong(l, why) : stream(l, why);
 }
 
-/* --- what came back --------------------------------------------------------------------------- */
+/* --- completions ------------------------------------------------------------------------------ */
 
 static void verdict(struct lane *l, const char *mismatch)
 {
@@ -191,8 +195,10 @@ static void verdict(struct lane *l, const char *mismatch)
 	snprintf(r->mismatch, sizeof(r->mismatch), "%s", mismatch ? mismatch : "");
 }
 
-/* A Read is done: its first octets are what the server has there. The rest is looked at
- * afterwards. */
+/*
+ * A Read is complete: checks its first octets against the server's memory. The rest is checked at
+ * the end.
+ */
 static void check_read(struct lane *l, uint64_t message)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
@@ -257,7 +263,7 @@ int iw_bench_lane_check(struct lane *l, struct iw_fault *why)
 	return tell(l, &m, 0, 0, why);
 }
 
-/* What the server's memory must hold, as a digest. */
+/* Returns the digest that the server's memory must have. */
 static bool digest_of_slots(const struct lane *l, uint64_t *out)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
@@ -271,7 +277,7 @@ static bool digest_of_slots(const struct lane *l, uint64_t *out)
 	return true;
 }
 
-/* Messages first..last-1 as they were when they were sent. */
+/* Returns the digest of the messages first to last-1 as they were sent. */
 static bool digest_of_messages(const struct lane *l, uint64_t first, uint64_t last, uint64_t *out)
 {
 	uint64_t size = l->client->cfg.size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The messages of ddp-bench as octets. */
+/* Encodes and decodes the messages of ddp-bench. */
 #include "ddp-bench/msg.h"
 
 #include <string.h>

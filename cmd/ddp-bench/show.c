@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Writes results of runs, as text and as JSON. */
+/* Shows results of runs, as text and as JSON. */
 #include "ddp-bench/show.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "loader/attach.h"
 #include "util/num.h"
 
-/* --- what it comes to ------------------------------------------------------------------------- */
+/* --- calculated values ------------------------------------------------------------------------ */
 
 static double cpu_seconds(const struct iw_bench_end *e)
 {
@@ -104,7 +104,7 @@ static void end_json(struct iw_json *w, const char *key, const struct iw_bench_e
 	iw_json_close(w);
 }
 
-/* The path that data goes by. */
+/* The path that data take. */
 static const struct iw_assoc_path_info *primary(const struct iw_assoc_info *a)
 {
 	for (unsigned i = 0; i < IW_MIN(a->npaths, (unsigned)IW_ASSOC_PATHS); i++)
@@ -227,7 +227,7 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 	return iw_json_end(w);
 }
 
-/* --- for people ------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static int interval_human(const struct iw_bench_interval *iv)
 {
@@ -357,7 +357,7 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 	return err;
 }
 
-/* Fixed widths, because each row is printed before the next one is known. */
+/* Columns of fixed width, since each row is printed before the next one is known. */
 #define ROW "%10s %11s %12s %9s %9s %9s %9s %8s %9s  %s\n"
 
 void iw_bench_show_head(const struct iw_bench_show *s)
@@ -384,7 +384,7 @@ static int result_row(const struct iw_bench_result *r)
 	return iw_cli_flush();
 }
 
-/* --- each ------------------------------------------------------------------------------------- */
+/* --- text or JSON ----------------------------------------------------------------------------- */
 
 int iw_bench_show_interval(const struct iw_bench_show *s, const struct iw_bench_interval *iv)
 {

@@ -22,12 +22,12 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* Frames on their way from the generator: of two buffers each they fill three quarters of a receive ring. */
+/* Generated frames in flight. With two buffers each they fill three quarters of a receive ring. */
 #define AHEAD 800
-/* One run of the generator: most tries find the gate closed. */
+/* Tries in one call of the generator. In most of them the gate is closed. */
 #define TRIES 1000000
 
-/* One end of a connection, and the memory that it lends or writes from. */
+/* An end of a connection, and the memory that it registers or writes from. */
 struct end {
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
@@ -89,7 +89,7 @@ static int establish(struct end *e, struct shared *s, struct iw_fault *why)
 		       "p6: no connection for the generated segments within 5 s");
 }
 
-/* The octets of the first write, before any generated segment. */
+/* Returns the octets of the first write, before any generated segment. */
 static uint8_t first_octet(size_t at)
 {
 	return (uint8_t)(at * 2654435761u >> 13);
@@ -130,7 +130,7 @@ static int check_memory(const struct end *e, const struct shared *s, uint64_t oc
 		(unsigned)filled, (unsigned)least, (unsigned)slots);
 }
 
-/* How often it has run, and how long, since it is counted. */
+/* Reads how often the program has run, and for how long, since counting began. */
 static int look_at_program(const struct bench *b, struct iw_xdp_attached *a, struct iw_fault *why)
 {
 	return iw_attach_is_attached(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
@@ -202,7 +202,7 @@ int iw_bench_xdp_placer(void *arg)
 	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
-/* What this side sends, as the network sees it. */
+/* Opens a socket that captures what this side sends, as seen on the network. */
 static int open_tap(const struct bench *b, struct iw_fault *why)
 {
 	struct sockaddr_ll a = {
@@ -219,7 +219,9 @@ static int open_tap(const struct bench *b, struct iw_fault *why)
 	return fd;
 }
 
-/* The longest tagged segment that was sent becomes the model; the sequence continues after the last chunk of all. */
+/*
+ * The longest tagged segment sent becomes the model. The generated sequence follows the last chunk.
+ */
 static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 {
 	struct shared *s = b->s;
@@ -248,7 +250,7 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 			if (at >= len)
 				break;
 		}
-		/* Tagged, and its chunk is the packet. */
+		/* Tagged, and the only chunk of its packet. */
 		if (f[SCTP_AT + 12] == 0 && f[SCTP_AT + 30] & 0x80 && len <= FRAME_MOST &&
 		    len == SCTP_AT + 12u + iw_get_be16(f + SCTP_AT + 14) && len > s->model_len) {
 			memcpy(s->model, f, len);
@@ -260,7 +262,10 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 				      "p6: no segment was captured as a model for the generator");
 }
 
-/* A connection through raw: its packets are captured, and then it keeps still, while the generator speaks for it. */
+/*
+ * Opens a connection over raw and captures its packets. Then it is silent, while the generator
+ * sends for it.
+ */
 static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 {
 	struct bench raw = *b;
@@ -294,7 +299,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 		}
 		(void)!iw_cq_wait(e->cq, 10000000);
 	}
-	/* Acknowledgements of it all, so that nothing is sent again from here. */
+	/* Receives all acknowledgements, so that nothing is retransmitted from here. */
 	for (int i = 0; i < 50 && !err; i++)
 		(void)!iw_progress(e->ctx, 1000000);
 	if (!err)
@@ -321,7 +326,10 @@ static int generate(struct bench *b, struct iw_fault *why)
 	struct iw_generate *g;
 	int err;
 
-	/* A lower priority than all other processes, so that the driver's queue on this processor is emptied first. */
+	/*
+	 * A lower priority than all other processes, so that the driver's queue on this processor
+	 * is emptied first.
+	 */
 	(void)setpriority(PRIO_PROCESS, 0, 5);
 	cfg.sent = *b->gate.arrived;
 	err = iw_generate_open(&g, &cfg, why);
@@ -329,7 +337,7 @@ static int generate(struct bench *b, struct iw_fault *why)
 		return err;
 	while (!err && s->ns == 0 && s->why.err == 0)
 		err = iw_generate_run(g, TRIES, why);
-	/* All of it, or it is lost. */
+	/* Either all of it was placed, or it was lost. */
 	for (int i = 0; i < 100 && !err; i++) {
 		s->lost = iw_generate_sent(g) - cfg.sent -
 			  (atomic_load(&s->octets) - octets) / payload;
@@ -350,7 +358,7 @@ int iw_bench_xdp_generator(void *arg)
 
 	if (!err)
 		err = generate(b, &why);
-	/* Before the other side hears that this one is gone. */
+	/* Before the other side notices that this one has ended. */
 	if (err)
 		(void)iw_bench_xdp_run_fail(b, &why);
 	end_free(&e);
