@@ -32,8 +32,8 @@ static int post_failed(const char *what, int err, struct iw_fault *why)
 	return iw_fail(why, err, "post %s: %s", what, iw_err_text(err));
 }
 
-static int tell(struct lane *l, const struct iw_bench_msg *m, unsigned flags, uint64_t mark,
-		struct iw_fault *why)
+static int send_msg(struct lane *l, const struct iw_bench_msg *m, unsigned flags, uint64_t mark,
+		    struct iw_fault *why)
 {
 	int err = iw_bench_send_msg(&l->outbox, l->qp, m, flags, mark);
 
@@ -43,7 +43,7 @@ static int tell(struct lane *l, const struct iw_bench_msg *m, unsigned flags, ui
 int iw_bench_lane_send_msg(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,
 			   struct iw_fault *why)
 {
-	return tell(l, m, 0, mark, why);
+	return send_msg(l, m, 0, mark, why);
 }
 
 /*
@@ -62,7 +62,7 @@ static int post_mark(struct lane *l, struct iw_fault *why)
 	m.mark.octets = l->posted * l->client->cfg.size;
 	m.mark.last = l->stage == TAIL;
 	/* 0 is for messages that are not MARKs. */
-	return tell(l, &m, flags, number + 1, why);
+	return send_msg(l, &m, flags, number + 1, why);
 }
 
 static int post_data(struct lane *l, struct iw_fault *why)
@@ -260,7 +260,7 @@ int iw_bench_lane_check(struct lane *l, struct iw_fault *why)
 	struct iw_bench_msg m = { .type = IW_BENCH_CHECK };
 
 	m.check.slots = IW_MIN(l->posted, (uint64_t)l->client->cfg.depth);
-	return tell(l, &m, 0, 0, why);
+	return send_msg(l, &m, 0, 0, why);
 }
 
 /* Returns the digest that the server's memory must have. */
