@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One end of an MPA connection, driven from memory, for the tests and the fuzz target of the room.
- * The stream is fed in pieces of any size. Everything that is delivered is written to a log, so
- * that two runs can be compared.
+ * One end of an MPA connection, driven from memory, for the unit tests and the fuzzer of lib/mpa.
+ * It takes a stream in pieces of any size, and writes the units received into a log, with which two
+ * runs can be compared.
  */
 #ifndef TESTS_MPA_END_H
 #define TESTS_MPA_END_H
@@ -46,26 +46,26 @@ struct mpa_end {
 	struct iw_pool spill;
 	struct iw_mpa *m;
 	struct iw_txbuf *t;
-	size_t scratch_len; /* size of the buffer of later reads */
-	bool accept;        /* answers Requests automatically, with ird and ord */
+	size_t scratch_len; /* length of scratch in the next reads */
+	bool accept;        /* accepts a Request by itself, with ird and ord */
 	uint16_t ird, ord;
 
-	/* What was delivered. */
-	struct octets log;  /* every unit: kind, pos, len, data */
-	struct octets data; /* only the octets of the ULPDUs */
+	/* What was received. */
+	struct octets log;  /* each unit: kind, pos, len, data */
+	struct octets data; /* only the octets of ULPDUs */
 	unsigned units, ulpdus;
 	enum iw_mpa_unit_kind last_kind;
 	size_t last_len;
 	uint64_t last_pos;
 	int err; /* error of the fault, or 0 */
 	struct iw_fault why;
-	unsigned reads; /* read cycles with two vecs */
+	unsigned reads; /* reads with two elements */
 	unsigned split_reads;
 };
 
 #define MPA_END_SCRATCH (8 * 1024)
 
-/* Batches are large, so closed ends leave theirs for the next ones. */
+/* Batches are large, so those of closed ends are used again. */
 static struct iw_txbuf *mpa_end_batches[4];
 
 static inline struct iw_txbuf *mpa_end_batch(void)
@@ -94,7 +94,7 @@ static inline void mpa_end_batch_free(struct iw_txbuf *t)
 	free(t);
 }
 
-/* A configuration with everything except roles and requested options. */
+/* A configuration, except for roles and options. */
 static inline struct iw_mpa_cfg mpa_cfg(bool initiator, uint8_t rev)
 {
 	return (struct iw_mpa_cfg){
@@ -107,8 +107,7 @@ static inline struct iw_mpa_cfg mpa_cfg(bool initiator, uint8_t rev)
 	};
 }
 
-/* Returns 0 or the error of iw_mpa_init(). Use mpa_end_drop() after an error, otherwise
- * mpa_end_close(). */
+/* Returns 0, or the error of iw_mpa_init(). After an error drop the end, else close it. */
 static inline int mpa_end_init(struct mpa_end *e, struct iw_mpa_cfg cfg)
 {
 	*e = (struct mpa_end){ .scratch_len = MPA_END_SCRATCH,
@@ -178,8 +177,10 @@ static inline void mpa_end_units(struct mpa_end *e)
 	}
 }
 
-/* Makes one read of at most len octets; returns how many were consumed. The scratch block is
- * allocated for this read only. */
+/*
+ * Reads at most len octets once. Returns how many were taken. Scratch is a block of its own, freed
+ * after the read.
+ */
 static inline size_t mpa_end_read(struct mpa_end *e, const uint8_t *p, size_t len)
 {
 	struct iw_vec scratch = { malloc(e->scratch_len), e->scratch_len }, vec[2];
@@ -208,8 +209,10 @@ static inline size_t mpa_end_read(struct mpa_end *e, const uint8_t *p, size_t le
 	return took;
 }
 
-/* Feeds the stream in pieces of at most chunk octets; returns how many were consumed before reading
- * paused. */
+/*
+ * Passes the stream in pieces of at most chunk octets. Returns how many were taken before reading
+ * paused.
+ */
 static inline size_t mpa_end_feed(struct mpa_end *e, const void *stream, size_t len, size_t chunk)
 {
 	size_t done = 0;
@@ -225,7 +228,7 @@ static inline size_t mpa_end_feed(struct mpa_end *e, const void *stream, size_t 
 	return done;
 }
 
-/* Feeds two pieces, the first of them @split octets long. */
+/* Passes it in two pieces, the first of `split` octets. */
 static inline size_t mpa_end_feed_split(struct mpa_end *e, const uint8_t *stream, size_t len,
 					size_t split)
 {
@@ -234,7 +237,7 @@ static inline size_t mpa_end_feed_split(struct mpa_end *e, const uint8_t *stream
 	return done + mpa_end_feed(e, stream + done, len - done, len);
 }
 
-/* Takes all pending output, the start-up octets first. */
+/* Takes the pending output of the end, start-up octets first. */
 static inline void mpa_end_drain(struct mpa_end *e, struct octets *out)
 {
 	struct iw_vec v = iw_mpa_tx_startup(e->m);
@@ -246,7 +249,7 @@ static inline void mpa_end_drain(struct mpa_end *e, struct octets *out)
 	iw_txbuf_sent(e->t, e->t->bytes);
 }
 
-/* Exchanges pending output in both directions until there is no more. */
+/* Passes the pending output of each end to the other until both have none. */
 static inline void mpa_ends_exchange(struct mpa_end *a, struct mpa_end *b)
 {
 	bool moved = true;

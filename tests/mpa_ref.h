@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * FPDUs as RFC 5044 4 describes them, built octet by octet, with a CRC32c computed bit by bit:
- * slow, simple, and sharing no code with lib/mpa, so that the two can be compared.
+ * FPDUs by RFC 5044 4, built octet by octet with a CRC32c bit by bit: slow and simple. It shares no
+ * code with lib/mpa, so that both can be compared.
  */
 #ifndef TESTS_MPA_REF_H
 #define TESTS_MPA_REF_H
@@ -23,14 +23,14 @@ static inline uint32_t ref_crc32c(const uint8_t *p, size_t len)
 	return ~reg;
 }
 
-/* Deviations of a sender from the RFC, or from our sender; all zero: correct. */
+/* Deviations of a sender from ours, valid or not. All zero: as ours. */
 struct ref_odd {
 	uint8_t pad;         /* value of the PAD octets */
-	uint16_t reserved;   /* in every marker */
-	uint16_t low_bits;   /* or'ed to every FPDUPTR */
-	unsigned bad_marker; /* this marker (from 1) points elsewhere */
-	uint16_t length;     /* ULPDU_Length instead of the true one, if not 0 */
-	bool zero_length;    /* sends ULPDU_Length 0 */
+	uint16_t reserved;   /* reserved field of each marker */
+	uint16_t low_bits;   /* low bits of each FPDUPTR */
+	unsigned bad_marker; /* number of a marker, from 1, with a wrong FPDUPTR */
+	uint16_t length;     /* not 0: ULPDU_Length instead of the true one */
+	bool zero_length;    /* ULPDU_Length 0 */
 };
 
 static inline void ref_marker(struct octets *out, size_t *seen, uint16_t ptr,
@@ -43,7 +43,7 @@ static inline void ref_marker(struct octets *out, size_t *seen, uint16_t ptr,
 	octets_add(out, m, 4);
 }
 
-/* Appends the FPDU that begins @pos octets after the start of the stream. */
+/* Appends the FPDU at position pos of the stream. */
 static inline void ref_fpdu_odd(struct octets *out, uint64_t pos, bool markers, bool crc,
 				const void *ulpdu, size_t len, const struct ref_odd *odd)
 {
@@ -84,8 +84,10 @@ static inline void ref_fpdu(struct octets *out, uint64_t pos, bool markers, bool
 	ref_fpdu_odd(out, pos, markers, crc, ulpdu, len, &(struct ref_odd){ 0 });
 }
 
-/* An end in full operation, with CRC and markers as requested for both directions; nothing was sent
- * or received yet. An initiator may send; a responder may not yet. */
+/*
+ * Makes an end in full operation with the given CRC and markers in both directions, before anything
+ * is sent or received. An initiator may send, a responder not yet.
+ */
 static inline void ref_open_full(struct mpa_end *e, bool initiator, bool crc, bool markers,
 				 uint32_t large)
 {

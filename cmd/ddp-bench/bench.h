@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What ddp-bench measures: data from memory to memory between a client and a server, over the
- * library's public API alone.
+ * The measurements of ddp-bench: data from memory to memory between a client and a server, with the
+ * public API only.
  *
- * The client connects, requests a run, moves data, and posts MARKs between the data: Sends that are
- * delivered after the data posted before them. The server answers each with a REPORT of its clock,
- * its CPU time and its counts at that moment. All figures are differences between two MARKs: set-up
- * and warm-up come before the first, verification follows the last. The clock that applies is that
- * of the end that receives the data: the server for write, send and rate, the client for read and
- * pingpong. Over several connections and streams (lane.h) the
- * window begins when the last of them has begun, and is one result.
+ * The client connects, requests a run, moves data, and posts MARKs between the data. MARKs are
+ * Sends, which are delivered after the data posted before them. The server answers each with a
+ * REPORT of its clock, its CPU time and its counts at that moment. All figures are differences
+ * between two MARKs. Set-up and warm-up come before the first MARK, verification follows the last.
+ * The clock is that of the end that receives the data: the server for write, send and rate, the
+ * client for read and pingpong. Over several connections and streams (lane.h) the window begins
+ * when the last of them has begun, and gives one result.
  *
- * Afterwards the receiving memory is compared with what was sent, by digest. Messages of eight
- * octets and more carry their number, so that memory that was not written last by the last message
- * shows.
+ * Afterwards digests show whether the receiving memory holds what was sent. Messages of at least
+ * eight octets carry their number, so that memory which the last message did not write last is
+ * detected.
  *
- * Neighbours: the public API below; cmd/ddp-bench.c above, which reads options and writes results.
- * Threads: none. Waits have deadlines, and end when the process was asked to stop (cli/signals.h).
+ * It starts no thread. Each wait has a limit, and ends when the process is asked to stop
+ * (cli/signals.h).
  */
 #ifndef IW_BENCH_BENCH_H
 #define IW_BENCH_BENCH_H
@@ -36,11 +36,11 @@ enum iw_bench_mode {
 	IW_BENCH_WRITE,    /* RDMA Writes of the client into the server's memory */
 	IW_BENCH_READ,     /* RDMA Reads of the client from the server's memory */
 	IW_BENCH_SEND,     /* Sends of the client into buffers that the server posted */
-	IW_BENCH_PINGPONG, /* a Send there, the same one back */
-	IW_BENCH_RATE,     /* as send; the server, which is asked for send, does not know it */
+	IW_BENCH_PINGPONG, /* a Send to the server, which sends it back */
+	IW_BENCH_RATE,     /* as send; the RUN requests IW_BENCH_SEND */
 };
 #define IW_BENCH_MODES 5
-/* "write", ...; NULL-terminated, in the order of the enum. */
+/* "write", ..., in the order of the enum, then NULL. */
 extern const char *const iw_bench_mode_names[IW_BENCH_MODES + 1];
 
 #define IW_BENCH_SIZE_MAX  ((uint64_t)1 << 30)
@@ -51,41 +51,41 @@ extern const char *const iw_bench_mode_names[IW_BENCH_MODES + 1];
 
 struct iw_bench_cfg {
 	enum iw_bench_mode mode;
-	/* private_data is ours; cc is asked of the server as well. Strings kept. */
+	/* private_data is set here; cc is also requested from the server. Strings are kept. */
 	struct iw_cli_param conn;
 	uint64_t size;        /* octets of an operation */
 	uint32_t depth;       /* operations outstanding on each stream; pingpong: 1 */
 	uint32_t connections; /* or associations; 0: 1 */
 	uint32_t streams;     /* in each association; 0: 1 */
-	uint64_t count;       /* operations in the window, of all streams; 0: time_ns counts */
+	uint64_t count;       /* operations of all streams in the window; 0: time_ns limits it */
 	uint64_t time_ns;     /* length of the window */
-	uint64_t warmup_ns;   /* before it */
-	uint64_t interval_ns; /* between intermediate results; 0: none */
+	uint64_t warmup_ns;   /* time before the window */
+	uint64_t interval_ns; /* between intermediate results; 0: no such results */
 	bool verify;
-	bool umem; /* over "xdp": what is sent lies in the UMEM and is sent from there */
-	bool loan; /* over "xdp": the server reads Sends where they came, as loans */
+	bool umem; /* over "xdp": data lie in the UMEM and are sent from there */
+	bool loan; /* over "xdp": the server reads Sends in the receive buffers, as loans */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };
 
-/* What was moved between two MARKs, by the receiver's counts and clock. */
+/* Data moved between two MARKs, by the counts and the clock of the receiver. */
 struct iw_bench_interval {
 	uint64_t start_ns, end_ns; /* since the window began */
 	uint64_t octets, messages;
 };
 
-/* Of one end. */
+/* Figures of one end. */
 struct iw_bench_end {
 	struct iw_bench_sample used; /* in the window; at_ns is its length on this end's clock */
-	char cc[16];                 /* congestion control, "" not known */
-	char kernel[65];             /* its release */
+	char cc[16];                 /* congestion control; "": not known */
+	char kernel[65];             /* release of the kernel */
 };
 
 enum iw_bench_verdict {
 	IW_BENCH_UNCHECKED, /* cfg.verify was false */
 	IW_BENCH_GOOD,
-	IW_BENCH_BAD, /* the memory does not hold what was sent */
+	IW_BENCH_BAD, /* the memory differs from what was sent */
 };
 
 struct iw_bench_result {
@@ -95,23 +95,31 @@ struct iw_bench_result {
 	uint64_t octets, messages; /* in the window, confirmed by the receiver */
 	uint64_t duration_ns;      /* on the receiver's clock */
 	bool receiver_is_server;
-	/* most connections and streams that the server had at once: its CPU time is for all */
+	/*
+	 * Most connections and streams of the server at the same time: its CPU time is for all of
+	 * them.
+	 */
 	uint64_t server_clients;
 	enum iw_bench_verdict verdict;
-	char mismatch[160]; /* BAD: what differs */
-	/* umem: octets that all connections sent from where they lie, since they began */
+	char mismatch[160]; /* BAD: the difference */
+	/* umem: octets that all connections sent without a copy since they began. */
 	bool umem;
 	uint64_t in_place;
-	/* loan: messages in the window that the server read where they came; the others were copied */
+	/*
+	 * loan: messages in the window that the server read in receive buffers; the others were
+	 * copied.
+	 */
 	bool loan;
 	uint64_t loans;
 	struct iw_bench_end client, server;
-	/* ns; owned by the client object. pingpong: there and back, or NULL; others: from posting an
-	 * operation to its completion, as this program sees it, or NULL. */
+	/*
+	 * Times in ns; owned by the client object; may be NULL. round_trips: for pingpong.
+	 * completions: for the others, from posting an operation to its completion as seen here.
+	 */
 	struct iw_hist *round_trips, *completions;
-	/* of the client's first connection, at the window's end; no private_data */
+	/* Of the client's first connection at the end of the window; without private_data. */
 	struct iw_qp_info info;
-	struct iw_assoc_info assoc;              /* over SCTP; in 0: over TCP */
+	struct iw_assoc_info assoc;              /* over SCTP; in is 0 over TCP */
 	struct iw_bench_environment environment; /* of the client */
 };
 
@@ -120,40 +128,46 @@ struct iw_bench_client;
 enum { IW_BENCH_DONE = 0, IW_BENCH_INTERVAL = 1 };
 
 /*
- * Makes the memory ready and begins to connect. IW_E_INVAL: cfg; IW_E_NOMEM; or what iw_connect
- * says. The cfg is copied, its strings are kept.
+ * Prepares the memory and begins to connect. cfg is copied, its strings are kept. Returns 0 and
+ * *out, or
+ *  - IW_E_INVAL: a value of cfg is not possible;
+ *  - IW_E_NOMEM;
+ *  - others: of iw_connect().
  */
 IW_MUST_CHECK int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg *cfg,
 				      struct iw_fault *why);
 /*
- * Runs until there is a result. IW_BENCH_INTERVAL: *iv is filled; call again. IW_BENCH_DONE: the run is
- * complete, and its data is verified if cfg.verify. Negative: it failed, *why has the reason:
- * IW_E_REJECTED the server refused, IW_E_FORMAT it speaks another protocol, IW_E_TIMEOUT nothing
- * moved for timeout_ns, IW_E_CANCELED this process was asked to stop, others of the connection.
+ * Runs until there is a result. Returns IW_BENCH_INTERVAL if *iv is filled (call again), or
+ * IW_BENCH_DONE if the run is complete and, with cfg.verify, its data are verified; or
+ *  - IW_E_REJECTED: the server refused;
+ *  - IW_E_FORMAT: the peer uses another protocol;
+ *  - IW_E_TIMEOUT: nothing was moved for timeout_ns;
+ *  - IW_E_CANCELED: this process was asked to stop;
+ *  - others: of the connection.
  */
 IW_MUST_CHECK int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv,
 				       struct iw_fault *why);
-/* After IW_BENCH_DONE. Borrowed until the client is freed. */
+/* Returns the result after IW_BENCH_DONE. Borrowed until iw_bench_client_free(). */
 const struct iw_bench_result *iw_bench_client_result(const struct iw_bench_client *c);
 void iw_bench_client_free(struct iw_bench_client *c);
 
 /* --- the server --- */
 
 struct iw_bench_server_cfg {
-	struct iw_cli_param conn; /* listen; private_data is ours */
-	uint64_t memory;          /* octets for all clients together; 0: half of the machine's */
-	uint32_t clients;         /* connections and streams at once; 0: 1024 */
-	bool once;                /* one client with all its connections, then no more */
+	struct iw_cli_param conn; /* to listen; private_data is set here */
+	uint64_t memory;          /* octets for all clients; 0: half of the machine's */
+	uint32_t clients;         /* connections and streams at the same time; 0: 1024 */
+	bool once;                /* stop after one client with all its connections */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 };
 
 enum iw_bench_news_kind {
-	IW_BENCH_STOPPED,     /* asked to stop, or --once and done */
-	IW_BENCH_CAME,        /* a client is set up; mode, size, depth count */
-	IW_BENCH_LEFT,        /* it is gone; fault says how: err 0 orderly */
-	IW_BENCH_TURNED_AWAY, /* refused, or never became a client; fault says why */
+	IW_BENCH_STOPPED,     /* the process was asked to stop, or `once` is done */
+	IW_BENCH_CAME,        /* a client is set up; mode, size and depth are valid */
+	IW_BENCH_LEFT,        /* a client has left; fault.err is 0 if in order */
+	IW_BENCH_TURNED_AWAY, /* a client was refused, or never began; fault has the reason */
 };
 
 struct iw_bench_news {
@@ -162,7 +176,7 @@ struct iw_bench_news {
 	enum iw_bench_mode mode;
 	uint64_t size;
 	uint32_t depth;
-	uint64_t rx_octets, tx_octets; /* LEFT: of the LLP */
+	uint64_t rx_octets, tx_octets; /* LEFT: octets of the LLP */
 	struct iw_fault fault;
 };
 
@@ -170,12 +184,15 @@ struct iw_bench_server;
 
 IW_MUST_CHECK int iw_bench_server_new(struct iw_bench_server **out,
 				      const struct iw_bench_server_cfg *cfg, struct iw_fault *why);
-/* "127.0.0.1:7471" (owned) */
+/* Returns "127.0.0.1:7471" (owned). */
 const char *iw_bench_server_addr(const struct iw_bench_server *s);
 uint16_t iw_bench_server_port(const struct iw_bench_server *s);
-/* 0: SCTP is not in UDP. */
+/* Returns 0 if SCTP is not in UDP. */
 uint16_t iw_bench_server_udp_port(const struct iw_bench_server *s);
-/* Serves until there is news: 0 and *news. Negative: the server cannot continue. */
+/*
+ * Serves until there is news. Returns 0 and *news, or an error after which the server cannot
+ * continue.
+ */
 IW_MUST_CHECK int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news,
 				       struct iw_fault *why);
 void iw_bench_server_free(struct iw_bench_server *s);

@@ -15,7 +15,7 @@
 #include "cli/signals.h"
 #include "os/os.h"
 
-/* Completions taken at once. */
+/* Completions taken from the queue at once. */
 #define POLL 64
 
 static struct lane *lanes_end(const struct iw_bench_client *c)
@@ -23,13 +23,13 @@ static struct lane *lanes_end(const struct iw_bench_client *c)
 	return c->lanes + c->nlanes;
 }
 
-/* Whether it is the first of its association or connection. */
+/* True for the first lane of an association or connection. */
 static bool leads(const struct lane *l)
 {
 	return (uint32_t)(l - l->client->lanes) % l->client->cfg.streams == 0;
 }
 
-/* One more lane has done what the phase waits for: true for the last of them. */
+/* One more lane has completed the phase. Returns true for the last one. */
 static bool all_did(struct iw_bench_client *c)
 {
 	if (++c->steps < c->nlanes)
@@ -40,13 +40,13 @@ static bool all_did(struct iw_bench_client *c)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The time of a MARK by the clock of the receiving end. */
+/* Returns the time of a MARK on the clock of the receiving end. */
 static uint64_t time_of(const struct iw_bench_client *c, const struct mark *k)
 {
 	return c->result.receiver_is_server ? k->theirs.sample.at_ns : k->mine.at_ns;
 }
 
-/* The receiver of Writes does not count them, but it confirms their octets. */
+/* The receiver of Writes does not count them, but confirms their octets. */
 static uint64_t messages_of(const struct iw_bench_client *c, const struct mark *k)
 {
 	return operation(&c->cfg) == IW_BENCH_SEND ? k->theirs.messages : k->messages;
@@ -57,8 +57,10 @@ static uint64_t octets_of(const struct iw_bench_client *c, const struct mark *k)
 	return c->result.receiver_is_server ? k->theirs.octets : k->messages * c->cfg.size;
 }
 
-/* What the process used from the last lane's first MARK to the last lane's last one; what lanes count
- * for themselves is put in by the caller. */
+/*
+ * Sets what the process used from the first MARK of the last lane to the last MARK of the last
+ * lane. The caller adds the counts of the lanes.
+ */
 static void span(struct iw_bench_sample *out, const struct iw_bench_sample *first,
 		 const struct iw_bench_sample *last)
 {
@@ -66,7 +68,7 @@ static void span(struct iw_bench_sample *out, const struct iw_bench_sample *firs
 	out->tx_octets = out->rx_octets = out->tx_fpdus = out->rx_fpdus = out->retransmits = 0;
 }
 
-/* Values of an association, from the REPORT of its stream that has the latest. */
+/* Values of an association come from the REPORT of its stream with the latest values. */
 static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 {
 	to->tx_calls = IW_MAX(to->tx_calls, s->tx_calls);
@@ -74,7 +76,7 @@ static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 	to->retransmits = IW_MAX(to->retransmits, s->retransmits);
 }
 
-/* Of connections alone, or once for all streams of an association: what it counts as one. */
+/* Values that a connection has, or an association for all its streams. */
 static void add_shared(struct iw_bench_client *c, const struct lane *leader)
 {
 	struct iw_bench_sample first[2] = { 0 }, last[2] = { 0 };
@@ -88,7 +90,7 @@ static void add_shared(struct iw_bench_client *c, const struct lane *leader)
 	}
 	for (int i = 0; i < 2; i++) {
 		u[i]->retransmits += last[i].retransmits - first[i].retransmits;
-		/* Over SCTP those of a server are its port's: span has them, for all lanes. */
+		/* Over SCTP a server counts them for its port, so span has them for all lanes. */
 		if (i == 1 && c->result.assoc.in)
 			continue;
 		u[i]->tx_calls += last[i].tx_calls - first[i].tx_calls;
@@ -130,7 +132,7 @@ static void make_result(struct iw_bench_client *c)
 	const struct lane *first = c->lanes, *last = c->lanes;
 	const struct lane *their_first = c->lanes, *their_last = c->lanes;
 
-	r->duration_ns = c->told_end;
+	r->duration_ns = c->reported_end;
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		r->octets += octets_of(c, &l->final) - octets_of(c, &l->origin);
 		r->messages += messages_of(c, &l->final) - messages_of(c, &l->origin);
@@ -165,7 +167,7 @@ static bool has_mark(const struct lane *l, uint64_t round)
 	return l->next_mark > round;
 }
 
-/* Nothing is under way, and nothing waits to be. */
+/* True if nothing is outstanding, and nothing is queued. */
 static bool quiet(const struct iw_bench_client *c)
 {
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
@@ -174,7 +176,7 @@ static bool quiet(const struct iw_bench_client *c)
 	return true;
 }
 
-/* Lanes that have ended have no part in it. */
+/* Lanes that have ended are not counted. */
 static bool round_complete(const struct iw_bench_client *c)
 {
 	bool any = false;
@@ -215,13 +217,16 @@ static void window_began(struct iw_bench_client *c)
 	c->next_tick = c->cfg.interval_ns ? mine + c->cfg.interval_ns : 0;
 }
 
-/* What was moved in a round that is complete. */
+/* Calculates what was moved in a complete round. */
 static void add_round(struct iw_bench_client *c)
 {
-	/* In order and never empty, though a lane may have ended before the others' round did. */
-	uint64_t end = c->told_end + 1;
+	/*
+	 * Intervals are in order and never empty, even if a lane ended before the round of the
+	 * others.
+	 */
+	uint64_t end = c->reported_end + 1;
 
-	c->interval = (struct iw_bench_interval){ .start_ns = c->told_end };
+	c->interval = (struct iw_bench_interval){ .start_ns = c->reported_end };
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		const struct mark *k = &l->marks[c->round % MARKS_MAX];
 
@@ -233,7 +238,7 @@ static void add_round(struct iw_bench_client *c)
 			end = time_of(c, k) - c->began_at;
 		l->final = *k;
 	}
-	c->interval.end_ns = c->told_end = end;
+	c->interval.end_ns = c->reported_end = end;
 }
 
 static int ask_all(struct iw_bench_client *c, struct iw_fault *why)
@@ -243,7 +248,7 @@ static int ask_all(struct iw_bench_client *c, struct iw_fault *why)
 	c->phase = CHECKING;
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		if (!err)
-			err = iw_bench_lane_ask(l, why);
+			err = iw_bench_lane_check(l, why);
 	return err;
 }
 
@@ -254,18 +259,18 @@ static void close_all(struct iw_bench_client *c)
 		iw_disconnect(l->qp);
 }
 
-/* Rounds that are complete, in their order. The window ends with the last one. */
+/* Handles complete rounds in order. The window ends with the last one. */
 static int settle(struct iw_bench_client *c, struct iw_fault *why)
 {
-	while (c->phase == FLOWING && !c->told && round_complete(c)) {
+	while (c->phase == FLOWING && !c->interval_ready && round_complete(c)) {
 		bool last = last_round(c);
 
 		if (c->round == 0) {
 			window_began(c);
 		} else {
 			add_round(c);
-			/* One that is the whole window would say what the result says. */
-			c->told = c->cfg.interval_ns && !(last && c->round == 1);
+			/* An interval that is the whole window would repeat the result. */
+			c->interval_ready = c->cfg.interval_ns && !(last && c->round == 1);
 		}
 		c->round++;
 		if (!last)
@@ -282,7 +287,7 @@ static void tick(struct iw_bench_client *c)
 {
 	if (c->round == 0 || !c->next_tick || c->now < c->next_tick || !quiet(c))
 		return;
-	/* Those missed while the system had no time for us are not made up for. */
+	/* Intervals missed while the process did not run are skipped. */
 	c->next_tick += (c->now - c->next_tick) / c->cfg.interval_ns * c->cfg.interval_ns +
 			c->cfg.interval_ns;
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
@@ -419,11 +424,14 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 		l->failed = true;
 		return 0;
 	}
-	/* During the run, a completed send, such as of a MARK, does not prove that the server still runs. */
+	/*
+	 * During the run, a completed send, such as of a MARK, does not prove that the server still
+	 * runs.
+	 */
 	if (wc->op == IW_WC_RECV || !(wc->wr_id & WR_MSG) || c->phase != FLOWING)
 		c->seen = c->now;
 	if (wc->op == IW_WC_RECV) {
-		err = wc->solicited ? on_message(l, wc, why) : iw_bench_lane_ball(l, wc, why);
+		err = wc->solicited ? on_message(l, wc, why) : iw_bench_lane_pong(l, wc, why);
 		if (!err && inbox_post(&l->inbox, l->qp, wc->wr_id) != 0)
 			l->failed = true;
 		return err;
@@ -434,7 +442,7 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 	return 0;
 }
 
-/* The server's words, if it is one. */
+/* If the peer is a server of ddp-bench, takes its reason. */
 static int rejected(const struct lane *l, const struct iw_fault *fault, struct iw_fault *why)
 {
 	struct iw_bench_msg m;
@@ -450,7 +458,7 @@ static int rejected(const struct lane *l, const struct iw_fault *fault, struct i
 	return fault->err;
 }
 
-/* The other streams of an association follow when it is up. */
+/* The other streams follow once the association is established. */
 static int follow(struct lane *leader, struct iw_fault *why)
 {
 	uint32_t streams = leader->client->cfg.streams;
@@ -476,7 +484,7 @@ static int on_established(struct lane *l, struct iw_fault *why)
 
 	l->client->phase = PREPARING;
 	l->client->seen = l->client->now;
-	err = iw_bench_lane_tell(l, &go, 0, why);
+	err = iw_bench_lane_send_msg(l, &go, 0, why);
 	return !err && leads(l) ? follow(l, why) : err;
 }
 
@@ -555,7 +563,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 	struct lane *l = ev->qp ? iw_qp_user(ev->qp) : NULL;
 
 	switch (ev->type) {
-	case IW_EV_CONNECT_REQUEST: /* a listener's */
+	case IW_EV_CONNECT_REQUEST: /* only for listeners */
 		return 0;
 	case IW_EV_ESTABLISHED:
 		return on_established(l, why);
@@ -582,7 +590,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 	return 0;
 }
 
-/* --- a turn ----------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static uint64_t deadline(const struct iw_bench_client *c)
 {
@@ -630,7 +638,7 @@ static int turn(struct iw_bench_client *c, struct iw_fault *why)
 	return err;
 }
 
-/* Errors that all transports share have a clause of MPA: it does not apply over SCTP. */
+/* Errors common to all transports cite a clause of MPA, which does not apply over SCTP. */
 static int of_transport(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	if (over_sctp(c) && why->clause && strncmp(why->clause, "RFC 5044", 8) == 0)
@@ -643,13 +651,13 @@ int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv
 {
 	int err = 0;
 
-	while (!err && !c->told && c->phase != OVER)
+	while (!err && !c->interval_ready && c->phase != OVER)
 		err = turn(c, why);
 	if (err)
 		return of_transport(c, why);
-	if (c->told) {
+	if (c->interval_ready) {
 		*iv = c->interval;
-		c->told = false;
+		c->interval_ready = false;
 		err = settle(c, why);
 		return err ? err : IW_BENCH_INTERVAL;
 	}
@@ -687,7 +695,7 @@ static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 	return 0;
 }
 
-/* Before any of it is allocated: the kernel may grant more than there is. */
+/* Checked before allocation, since the kernel may grant more than the machine has. */
 static int check_memory(const struct iw_bench_cfg *cfg, struct iw_fault *why)
 {
 	uint64_t lanes = (uint64_t)cfg->connections * cfg->streams, each, all;
@@ -722,7 +730,7 @@ static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *
 	return iw_bench_memory_get_umem(&c->umem, &c->cfg.conn, each * lanes, why);
 }
 
-/* Memory first, so that no connection waits for another one's. */
+/* Prepares all memory first, so that no connection waits for that of another one. */
 static int open_lanes(struct iw_bench_client *c, struct iw_fault *why)
 {
 	uint64_t n = c->cfg.connections * c->cfg.streams;

@@ -29,7 +29,7 @@
 #define SIZES_MAX     64
 #define SIZE_DEFAULT  ((uint64_t)1 << 20)
 #define SMALL_DEFAULT 64
-/* Enough to keep TCP busy, and little more memory than caches hold. */
+/* Keeps TCP busy, and needs little more memory than caches have. */
 #define DEPTH_OCTETS  ((uint64_t)2 << 20)
 #define DEPTH_LEAST   2
 #define DEPTH_MOST    64
@@ -38,7 +38,7 @@
 #define TIME_MAX      IW_SEC(24 * 3600)
 #define WARMUP        IW_SEC(1)
 #define TIME          IW_SEC(10)
-/* Of each of several sizes. */
+/* The default duration for each of several sizes. */
 #define WARMUP_EACH   IW_MSEC(200)
 #define TIME_LEAST    IW_SEC(1)
 
@@ -52,12 +52,12 @@ struct opts {
 	size_t mode;
 	uint64_t sizes[SIZES_MAX];
 	size_t nsizes;
-	/* The first option that was given of each kind; NULL: none. */
-	const char *run_option;    /* only of a client */
-	const char *listen_option; /* only of a listener */
-	const char *not_xdp;       /* not of the test xdp */
+	/* The first option given of each kind; NULL: none was given. */
+	const char *run_option;    /* only a client uses it */
+	const char *listen_option; /* only a listener uses it */
+	const char *not_xdp;       /* the test xdp does not use it */
 	const char *plot;
-	char between[2][IF_NAMESIZE]; /* of xdp; empty: not given */
+	char between[2][IF_NAMESIZE]; /* for the test xdp; empty: not given */
 	uint32_t depth, connections, streams;
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
 	bool no_verify, umem, loan;
@@ -67,7 +67,8 @@ struct opts {
 /* --- options ---------------------------------------------------------------------------------- */
 
 enum {
-	KEY_TIME = 0x9001, /* no character: long only; not those of the common options */
+	KEY_TIME =
+		0x9001, /* not a character: long options only; distinct from the common options */
 	KEY_DEPTH,
 	KEY_INTERVAL,
 	KEY_SPIN,
@@ -84,7 +85,7 @@ enum {
 /* clang-format off */
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve clients until SIGINT or SIGTERM", 1 },
-	/* of iperf3 */
+	/* as in iperf3 */
 	{ NULL, 'c', "HOST", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'P', "COUNT", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'i', "TIME", OPTION_HIDDEN, NULL, 1 },
@@ -171,7 +172,7 @@ static void add_size(struct opts *o, const struct argp_state *state, const char 
 	o->sizes[o->nsizes++] = size;
 }
 
-/* "64", or "64-1M": doubled up to the last one, which is always included. */
+/* Parses "64" or "64-1M": sizes are doubled up to the last one, which is always included. */
 static void add_range(struct opts *o, const struct argp_state *state, const char *arg, char *range)
 {
 	char *dash = strchr(range, '-');
@@ -197,7 +198,7 @@ static void add_range(struct opts *o, const struct argp_state *state, const char
 	add_size(o, state, arg, last);
 }
 
-/* "64,1K-64K,1M" */
+/* Parses "64,1K-64K,1M". */
 static void parse_sizes(struct opts *o, const struct argp_state *state, const char *arg)
 {
 	for (const char *p = arg;; p++) {
@@ -322,7 +323,7 @@ static bool is_svg(const char *name)
 	return dot && strcasecmp(dot, ".svg") == 0;
 }
 
-/* Options of connections, which the tests without a HOST do not make: the name of one that was given. */
+/* Returns the name of a given option that is for connections. Tests without a HOST make none. */
 static const char *connection_option(const struct opts *o)
 {
 	return o->cli.transport_given ? "transport"
@@ -357,7 +358,7 @@ static void check_test(const struct argp_state *state, const struct opts *o)
 			   o->count, IW_XDP_BENCH_PAIRS);
 }
 
-/* At least two sizes. The picture shows 0 as 1. */
+/* Checks that there are at least two sizes. The diagram shows 0 as 1. */
 static bool has_curve(const struct opts *o)
 {
 	for (size_t i = 1; i < o->nsizes; i++)
@@ -374,7 +375,7 @@ static bool is_mode(const char *word)
 	return false;
 }
 
-/* Two arguments in the wrong order, or one too many. A host may have the name of a mode. */
+/* Reports arguments in the wrong order, or one too many. A host may have the name of a mode. */
 static void check_order(const struct argp_state *state, const struct opts *o)
 {
 	if (is_mode(o->mode_name))
@@ -536,7 +537,7 @@ static uint32_t default_depth(size_t mode, uint64_t size)
 	uint64_t most = mode == IW_BENCH_RATE ? DEPTH_RATE : DEPTH_MOST;
 	uint64_t n = DEPTH_OCTETS / IW_MAX(size, (uint64_t)1);
 
-	/* Longer messages take so long that sending them one by one is not slower. */
+	/* Longer messages take so much time that sending them one by one is not slower. */
 	if (size > SIZE_ALONE)
 		return 1;
 	return (uint32_t)IW_MAX((uint64_t)DEPTH_LEAST, IW_MIN(n, most));
@@ -564,7 +565,7 @@ static void keep_point(struct iw_bench_point *p, const struct iw_bench_result *r
 	};
 }
 
-/* Each size opens its own connections; gnuplot draws the picture. */
+/* Each size uses connections of its own; gnuplot draws the diagram. */
 static unsigned confine_how(const struct opts *o)
 {
 	unsigned again = IW_CONFINE_REOPENS | (o->conn.cc ? IW_CONFINE_CC : 0);
@@ -675,7 +676,7 @@ static int serve(struct opts *o, struct iw_bench_server *s)
 			return iw_cli_fail(&o->cli, &why);
 		if (iw_bench_show_news(&show, &news) != 0)
 			return IW_EXIT_FAILED;
-		/* The failure of a client is a server's failure only with --once. */
+		/* The failure of a client is a failure of the server only with --once. */
 		if (o->once && news.kind == IW_BENCH_LEFT && news.fault.err)
 			status = iw_cli_fail(&o->cli, &news.fault);
 	}
@@ -737,7 +738,7 @@ static int run_stag(struct opts *o)
 	return iw_json_end(&o->cli.out) ? IW_EXIT_FAILED : IW_EXIT_OK;
 }
 
-/* --- the fast path and its baselines ------------------------------------------------------------ */
+/* --- the fast path and its baselines ---------------------------------------------------------- */
 
 static void tell_pair(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p)
 {
@@ -809,7 +810,7 @@ static int work(struct opts *o)
 	return o->task == TASK_LISTEN ? run_listener(o) : run_client(o);
 }
 
-/* For --doctor. Without operands it is about a listener. */
+/* For --doctor. Without operands, it checks a listener. */
 static unsigned doctor_confine(struct iw_cli *cli, uint64_t *caps)
 {
 	const struct opts *o = iw_container_of(cli, struct opts, cli);

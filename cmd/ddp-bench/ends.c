@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Objects of both ends of a run: memory, receives, outgoing messages. */
+/* What both ends of a run use: memory, receives, outgoing messages. */
 #include "ddp-bench/internal.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "cli/signals.h"
 #include "os/os.h"
 
-/* Octets that are filled between two looks for a signal. */
+/* Octets that are filled between two checks for a signal. */
 #define FILL ((size_t)16 << 20)
 
 const char *const iw_bench_mode_names[IW_BENCH_MODES + 1] = { "write",    "read", "send",
@@ -32,7 +32,7 @@ int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why)
 	char size[IW_HUMAN_TEXT];
 	void *p;
 
-	/* Zero-length messages need an address, too. */
+	/* Even zero-length messages need an address. */
 	m->len = len ? (size_t)len : 1;
 	p = mmap(NULL, m->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
@@ -94,8 +94,8 @@ void iw_bench_memory_put(struct memory *m)
 	*m = (struct memory){ 0 };
 }
 
-int iw_bench_tell(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg *m, unsigned flags,
-		  uint64_t mark)
+int iw_bench_send_msg(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg *m,
+		      unsigned flags, uint64_t mark)
 {
 	struct iw_send_wr wr = { .op = IW_WR_SEND, .flags = IW_WR_SOLICITED | flags, .nsge = 1 };
 	struct iw_sge sge;

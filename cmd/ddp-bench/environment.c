@@ -21,7 +21,7 @@
 #include "os/addr.h"
 #include "util/num.h"
 
-/* The first line of a file without its newline; "" if it cannot be read. */
+/* Reads the first line of a file without its newline; "" if it cannot be read. */
 static void first_line(char *out, size_t cap, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -35,7 +35,7 @@ static void first_line(char *out, size_t cap, const char *path)
 	fclose(f);
 }
 
-/* Each architecture has another name for it. */
+/* The key depends on the architecture. */
 static void cpu_model(char *out, size_t cap)
 {
 	static const char *const names[] = { "model name", "Model", "cpu model", "machine" };
@@ -74,7 +74,7 @@ static void the_machine(struct iw_bench_environment *e)
 	iw_bpf_version(e->libbpf, sizeof(e->libbpf));
 }
 
-/* The interface with the address that the route to the peer begins at. */
+/* Finds the interface whose address the route to the peer uses. */
 static void by_route(struct iw_bench_environment *e, const char *peer)
 {
 	int fd;
@@ -125,7 +125,7 @@ static void the_interface(struct iw_bench_environment *e)
 	e->offloads = iw_interface_offloads(e->interface);
 }
 
-/* The features of a socket of this process. */
+/* Finds the features of an AF_XDP socket of this process. */
 static int look_at_socket(void *ctx, const void *key, const void *value)
 {
 	struct iw_bench_environment *e = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where a measurement was made: what a reader needs to compare it with another one. */
+/* The environment of a measurement, to compare it with others. */
 #ifndef IW_BENCH_ENVIRONMENT_H
 #define IW_BENCH_ENVIRONMENT_H
 
@@ -10,23 +10,23 @@
 
 struct iw_bench_environment {
 	char kernel[65], machine[65]; /* its release; "x86_64" */
-	char cpu[96];                 /* its model, "" not known */
-	unsigned cpus;                /* that this process may use */
-	char governor[32];            /* of the first one's frequency; "" none */
-	char cc[32];                  /* TCP's congestion control where nothing is said */
-	char libbpf[16];              /* its version; "" built without it */
+	char cpu[96];                 /* its model; "": not known */
+	unsigned cpus;                /* those that this process may use */
+	char governor[32];            /* frequency governor of the first CPU; "": none */
+	char cc[32];                  /* TCP's default congestion control */
+	char libbpf[16];              /* its version; "": built without it */
 
-	/* The interface that leads to the peer; "" not known. */
+	/* The interface towards the peer; "": not known. */
 	char interface[16], driver[32];
 	uint32_t mtu;
 	unsigned offloads; /* set of enum iw_xdp_offload */
-	bool xdp;          /* its program and sockets are ours, and: */
+	bool xdp;          /* its program and sockets are those of this process; then: */
 	bool native, zerocopy, busy_poll, multi_buffer;
 };
 
 /*
- * @peer: "192.0.2.1:7471"; @interface: by which it was reached, or NULL, then as the route says;
- * @transport as in struct iw_cli_param. Never fails; what cannot be known is left empty.
+ * Fills *e. Values that are not known stay empty. peer: "192.0.2.1:7471". interface: the one that
+ * reaches the peer; NULL: as the route selects. transport: as in struct iw_endpoint_attr.
  */
 void iw_bench_environment(struct iw_bench_environment *e, const char *transport,
 			  const char *interface, const char *peer);

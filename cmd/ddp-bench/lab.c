@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Namespaces, held by processes of ours. */
+/* Network namespaces, each kept by a child process. */
 #include "ddp-bench/lab.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *const veth_name[2] = { "left0", "right0" };
 #define IP_TIME      IW_SEC(10)
 #define CARRIER_TIME IW_SEC(10)
 
-/* The child's first steps: it does not outlive its parent. */
+/* First steps of a child, which must not outlive its parent. */
 static void belong(pid_t parent)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -41,7 +41,9 @@ static void belong(pid_t parent)
 		_exit(1);
 }
 
-/* A processor for each side, where there are two. Otherwise the scheduler may put both on one. */
+/*
+ * Uses a separate CPU for each side, if there are two. Otherwise the scheduler may put both on one.
+ */
 static void settle(enum iw_lab_side side)
 {
 	cpu_set_t may, one;
@@ -72,7 +74,7 @@ static int enter(const struct iw_lab *lab, enum iw_lab_side side)
 	return err;
 }
 
-/* @lab NULL: in this namespace. */
+/* lab NULL: in this namespace. */
 static int start(const struct iw_lab *lab, enum iw_lab_side side, pid_t *child, int (*run)(void *),
 		 void *arg, struct iw_fault *why)
 {
@@ -114,7 +116,7 @@ int iw_lab_wait(pid_t child, uint64_t timeout_ns)
 	return got == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* --- making it -------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 struct ip_command {
 	const char *argv[24];
@@ -146,7 +148,7 @@ static int ip(const struct iw_lab *lab, enum iw_lab_side side, struct ip_command
 #define IP(side, ...) ip(lab, side, (struct ip_command){ { "ip", __VA_ARGS__, NULL } }, why)
 #define IP_HERE(...)  ip(NULL, 0, (struct ip_command){ { "ip", __VA_ARGS__, NULL } }, why)
 
-/* A process with a network namespace of its own. */
+/* Starts a process with a network namespace of its own. */
 static int hold(struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *why)
 {
 	pid_t parent = getpid(), pid;
@@ -161,7 +163,7 @@ static int hold(struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *why)
 		failed = unshare(CLONE_NEWNET) < 0 ? errno : 0;
 		if (write(up[1], &failed, sizeof(failed)) != sizeof(failed) || failed)
 			_exit(1);
-		/* It needs nothing of the parent's any more, its output least of all. */
+		/* The child needs nothing of its parent, least of all its output. */
 		for (int fd = 0; fd < 1024; fd++)
 			close(fd);
 		for (;;)
@@ -212,9 +214,9 @@ static int make_veth(struct iw_lab *lab, const char *mtu, struct iw_fault *why)
 		  "mtu", mtu, "netns", holder);
 }
 
-/* --- interfaces of this machine ----------------------------------------------------------------- */
+/* --- interfaces of this machine --------------------------------------------------------------- */
 
-/* Link-local addresses of IPv6 come and go with the interface; all others are the user's. */
+/* Link-local IPv6 addresses come and go with the interface. All others belong to the user. */
 static int refuse_addresses(const char *name, struct iw_fault *why)
 {
 	struct ifaddrs *all, *i;
@@ -321,7 +323,7 @@ static int wait_for_both(const struct iw_lab *lab, struct iw_fault *why)
 
 static int set_offloads(const struct iw_lab *lab, enum iw_lab_side side, int bits);
 
-/* ip itself reports what fails here; the rest is still done. */
+/* ip reports its failures itself; the remaining commands are still run. */
 static void give_back(struct iw_lab *lab, enum iw_lab_side side)
 {
 	const struct iw_lab_loan *loan = &lab->loan[side];
@@ -340,7 +342,7 @@ static void give_back(struct iw_lab *lab, enum iw_lab_side side)
 		(void)!IP_HERE("link", "set", name, "up");
 }
 
-/* --- open and close ----------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 int iw_lab_open(struct iw_lab *lab, const char *const given[2], uint32_t mtu, struct iw_fault *why)
 {
@@ -432,7 +434,7 @@ static int set_task(void *arg)
 	const struct offload_task *t = arg;
 	bool up = t->bits & 1 << (OFFLOADS - 1);
 
-	/* Checksums last, or first: segmentation needs them. */
+	/* Checksums are switched off last or on first, since segmentation needs them. */
 	for (int k = 0; k < OFFLOADS; k++) {
 		int i = up ? OFFLOADS - 1 - k : k;
 		struct ethtool_value v = { .cmd = offload_set[i], .data = t->bits >> i & 1 };
@@ -443,7 +445,7 @@ static int set_task(void *arg)
 	return 0;
 }
 
-/* What @task returns on that side; negative: it did not. */
+/* Returns the result of task on that side; negative: it did not return. */
 static int offload(const struct iw_lab *lab, enum iw_lab_side side, int (*task)(void *), int bits)
 {
 	struct offload_task t = { lab->interface[side], bits };

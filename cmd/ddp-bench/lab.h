@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two network namespaces with an interface each: a veth pair of their own, or two interfaces of this machine that are
- * connected to each other.
+ * Two network namespaces with one interface each: a veth pair, or two interfaces of this machine
+ * that are connected to each other. Child processes use them.
  *
- * Child processes use them. A veth pair is gone with this process, whatever ends it. The machine's own interfaces are
- * given back by iw_lab_close(); when this process is killed before, the kernel gives back those with hardware, and
- * removes virtual ones. Neighbours: xdp_bench.c. Needs root and iproute2. Threads: none; the process has one.
+ * A veth pair disappears with this process, however it ends. iw_lab_close() returns the machine's
+ * own interfaces. If this process is killed before, the kernel returns interfaces with hardware,
+ * and removes virtual ones. It needs root and iproute2. It starts no thread; the process must have
+ * only one.
  */
 #ifndef IW_BENCH_LAB_H
 #define IW_BENCH_LAB_H
@@ -18,10 +19,10 @@
 
 enum iw_lab_side { IW_LAB_LEFT, IW_LAB_RIGHT };
 
-/* By side. */
+/* Addresses, by side. */
 extern const char *const iw_lab_address[2];
 
-/* An interface of this machine, as it was before. */
+/* The state of an interface of this machine before it was borrowed. */
 struct iw_lab_loan {
 	bool moved, up;
 	uint32_t mtu;
@@ -29,28 +30,37 @@ struct iw_lab_loan {
 };
 
 struct iw_lab {
-	pid_t holder[2]; /* a process keeps each namespace */
+	pid_t holder[2]; /* the process that keeps each namespace */
 	const char *interface[2];
 	uint8_t mac[2][6];
 	struct iw_lab_loan loan[2];
 };
 
 /*
- * @given: two interfaces of this machine, borrowed until the close; NULL: a veth pair. They must have no addresses.
- *
- * IW_E_PERM: not root; IW_E_NOENT: no such interface; IW_E_BUSY: it has an address; IW_E_TIMEOUT: no carrier within
- * 10 s; IW_E_NOTSUP: no namespaces, no veth, no iproute2; IW_E_OS. The text names what to do.
+ * Opens the lab. given: two interfaces of this machine without addresses, borrowed until
+ * iw_lab_close(); NULL: a veth pair. Returns 0, or one of these, with the remedy in why:
+ *  - IW_E_PERM: not root;
+ *  - IW_E_NOENT: no such interface;
+ *  - IW_E_BUSY: an interface has an address;
+ *  - IW_E_TIMEOUT: no carrier within 10 s;
+ *  - IW_E_NOTSUP: no namespaces, no veth, or no iproute2;
+ *  - IW_E_OS.
  */
 IW_MUST_CHECK int iw_lab_open(struct iw_lab *lab, const char *const given[2], uint32_t mtu,
 			      struct iw_fault *why);
 void iw_lab_close(struct iw_lab *lab);
-/* Segmentation and checksum offloads of both ends. */
+/* Switches segmentation and checksum offloads of both interfaces. */
 IW_MUST_CHECK int iw_lab_offloads(struct iw_lab *lab, bool on, struct iw_fault *why);
 
-/* run(arg) in a child process on that side; it ends with this process at the latest. */
+/*
+ * Calls run(arg) in a child process on that side. The child ends with this process at the latest.
+ */
 IW_MUST_CHECK int iw_lab_start(const struct iw_lab *lab, enum iw_lab_side side, pid_t *child,
 			       int (*run)(void *arg), void *arg, struct iw_fault *why);
-/* Waits for it, timeout_ns at most, then kills it. What it returned; -1: it did not return. */
+/*
+ * Waits at most timeout_ns for the child, then kills it. Returns what run() returned, or -1 if it
+ * did not.
+ */
 int iw_lab_wait(pid_t child, uint64_t timeout_ns);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One connection or stream of a client: moves the data, puts MARKs between it, looks at it. */
+/* A connection or stream of a client: moves data, posts MARKs between them, checks data. */
 #include "ddp-bench/lane.h"
 
 #include <inttypes.h>
@@ -33,22 +33,24 @@ static int post_failed(const char *what, int err, struct iw_fault *why)
 	return iw_fail(why, err, "post %s: %s", what, iw_err_text(err));
 }
 
-static int tell(struct lane *l, const struct iw_bench_msg *m, unsigned flags, uint64_t mark,
-		struct iw_fault *why)
+static int send_msg(struct lane *l, const struct iw_bench_msg *m, unsigned flags, uint64_t mark,
+		    struct iw_fault *why)
 {
-	int err = iw_bench_tell(&l->outbox, l->qp, m, flags, mark);
+	int err = iw_bench_send_msg(&l->outbox, l->qp, m, flags, mark);
 
 	return err ? post_failed(iw_bench_type_name(m->type), err, why) : 0;
 }
 
-int iw_bench_lane_tell(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,
-		       struct iw_fault *why)
+int iw_bench_lane_send_msg(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,
+			   struct iw_fault *why)
 {
-	return tell(l, m, 0, mark, why);
+	return send_msg(l, m, 0, mark, why);
 }
 
-/* The first and the last MARK overtake no Read, so that both ends count the same ones. Those
- * between would stop the flow for a round trip. */
+/*
+ * The first and the last MARK are fenced, so that no Read is pending and both ends count the same
+ * Reads. Other MARKs are not, since that would stop the flow for a round trip.
+ */
 static int post_mark(struct lane *l, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_MARK };
@@ -60,8 +62,8 @@ static int post_mark(struct lane *l, struct iw_fault *why)
 	m.mark.number = number;
 	m.mark.octets = l->posted * l->client->cfg.size;
 	m.mark.last = l->stage == TAIL;
-	/* 0 is no MARK. */
-	return tell(l, &m, flags, number + 1, why);
+	/* 0 is for messages that are not MARKs. */
+	return send_msg(l, &m, flags, number + 1, why);
 }
 
 static int post_data(struct lane *l, struct iw_fault *why)
@@ -71,7 +73,7 @@ static int post_data(struct lane *l, struct iw_fault *why)
 	struct iw_sge sge = { slot_of(l, l->posted), cfg->size };
 	struct iw_send_wr wr = {
 		.wr_id = l->posted,
-		/* A ball that came back has gone out. */
+		/* A pong shows that the message was sent, so no completion is needed. */
 		.flags = cfg->mode == IW_BENCH_PINGPONG ? IW_WR_UNSIGNALED : 0,
 		.remote_stag = l->stag,
 		.remote_to = l->to + slot * cfg->size,
@@ -83,14 +85,13 @@ static int post_data(struct lane *l, struct iw_fault *why)
 		wr.sink = l->mr;
 		wr.sink_to = slot * cfg->size;
 		wr.len = (uint32_t)cfg->size;
-		/* What it must not hold afterwards. */
+		/* A value that it must not have afterwards. */
 		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, UINT64_MAX);
 	} else {
 		wr.op = cfg->mode == IW_BENCH_WRITE ? IW_WR_WRITE : IW_WR_SEND;
 		wr.sge = &sge;
 		wr.nsge = 1;
-		/* The operation that used this slot before is complete: the octets are ours
-		 * again. */
+		/* The previous operation of this slot is complete, so its octets can be written. */
 		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, l->posted);
 	}
 	err = iw_post_send(l->qp, &wr, NULL);
@@ -114,7 +115,7 @@ static bool window_full(const struct lane *l)
 	return c->now >= c->window_end;
 }
 
-/* Between two operations: the MARK that is due there, if one is. */
+/* Posts the MARK that is due between two operations, if one is. */
 static int mark_if_due(struct lane *l, struct iw_fault *why)
 {
 	if (l->stage == WARM && l->client->now >= l->client->warm_end) {
@@ -135,7 +136,7 @@ static bool may_post(const struct lane *l)
 
 	if (l->stage == TAIL || l->posted - l->done >= depth || window_full(l))
 		return false;
-	/* What came before all ends have seen the window begin would be in no figure. */
+	/* Data sent before all ends have begun the window is not measured. */
 	if (l->stage == WINDOW && l->client->round == 0)
 		return false;
 	return mode_of(l) != IW_BENCH_SEND || l->posted - l->credited < depth;
@@ -158,18 +159,21 @@ static bool marks_pending(const struct lane *l)
 	return l->next_mark > l->client->round;
 }
 
-/* One ball. MARKs go while it is at home, and it stays there until they are answered. */
-static int volley(struct lane *l, struct iw_fault *why)
+/*
+ * Exchanges one message at a time. MARKs are posted between two messages, and the next message
+ * waits for their answers.
+ */
+static int pingpong(struct lane *l, struct iw_fault *why)
 {
 	int err;
 
-	if (l->ball_out || marks_pending(l))
+	if (l->ping_out || marks_pending(l))
 		return 0;
 	err = mark_if_due(l, why);
 	if (err || l->stage == TAIL || marks_pending(l))
 		return err;
-	l->ball_out = true;
-	l->served_at = l->client->now;
+	l->ping_out = true;
+	l->pinged_at = l->client->now;
 	return post_data(l, why);
 }
 
@@ -177,10 +181,10 @@ int iw_bench_lane_flow(struct lane *l, struct iw_fault *why)
 {
 	if (l->failed)
 		return 0;
-	return l->client->cfg.mode == IW_BENCH_PINGPONG ? volley(l, why) : stream(l, why);
+	return l->client->cfg.mode == IW_BENCH_PINGPONG ? pingpong(l, why) : stream(l, why);
 }
 
-/* --- what came back --------------------------------------------------------------------------- */
+/* --- completions ------------------------------------------------------------------------------ */
 
 static void verdict(struct lane *l, const char *mismatch)
 {
@@ -192,9 +196,11 @@ static void verdict(struct lane *l, const char *mismatch)
 	snprintf(r->mismatch, sizeof(r->mismatch), "%s", mismatch ? mismatch : "");
 }
 
-/* A Read is done: its first octets are what the server has there. The rest is looked at
- * afterwards. */
-static void look_at_read(struct lane *l, uint64_t message)
+/*
+ * A Read is complete: checks its first octets against the server's memory. The rest is checked at
+ * the end.
+ */
+static void check_read(struct lane *l, uint64_t message)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
 	size_t len = IW_MIN(cfg->size, (uint64_t)IW_BENCH_STAMP);
@@ -213,13 +219,13 @@ void iw_bench_lane_done(struct lane *l, const struct iw_wc *wc)
 	struct iw_bench_client *c = l->client;
 
 	if (wc->op == IW_WC_READ)
-		look_at_read(l, wc->wr_id);
+		check_read(l, wc->wr_id);
 	if (l->stage != WARM && wc->wr_id >= l->first)
 		iw_hist_add(&c->completions, c->now - l->posted_at[slot_number(l, wc->wr_id)]);
 	l->done++;
 }
 
-static void look_at_ball(struct lane *l, const struct iw_wc *wc)
+static void check_pong(struct lane *l, const struct iw_wc *wc)
 {
 	char text[100];
 
@@ -233,32 +239,32 @@ static void look_at_ball(struct lane *l, const struct iw_wc *wc)
 	verdict(l, text);
 }
 
-int iw_bench_lane_ball(struct lane *l, const struct iw_wc *wc, struct iw_fault *why)
+int iw_bench_lane_pong(struct lane *l, const struct iw_wc *wc, struct iw_fault *why)
 {
-	if (!l->ball_out)
+	if (!l->ping_out)
 		return iw_fail(
 			why, IW_E_FORMAT,
 			"the server sent data without a request: is it another version of ddp-bench?");
-	l->ball_out = false;
-	l->ball_at = wc->wr_id;
-	look_at_ball(l, wc);
+	l->ping_out = false;
+	l->pong_at = wc->wr_id;
+	check_pong(l, wc);
 	l->done++;
 	if (l->stage == WINDOW)
-		iw_hist_add(&l->client->round_trips, l->client->now - l->served_at);
+		iw_hist_add(&l->client->round_trips, l->client->now - l->pinged_at);
 	return 0;
 }
 
 /* --- verification ----------------------------------------------------------------------------- */
 
-int iw_bench_lane_ask(struct lane *l, struct iw_fault *why)
+int iw_bench_lane_check(struct lane *l, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_CHECK };
 
 	m.check.slots = IW_MIN(l->posted, (uint64_t)l->client->cfg.depth);
-	return tell(l, &m, 0, 0, why);
+	return send_msg(l, &m, 0, 0, why);
 }
 
-/* What the server's memory must hold, as a digest. */
+/* Returns the digest that the server's memory must have. */
 static bool digest_of_slots(const struct lane *l, uint64_t *out)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
@@ -272,7 +278,7 @@ static bool digest_of_slots(const struct lane *l, uint64_t *out)
 	return true;
 }
 
-/* Messages first..last-1 as they were when they were sent. */
+/* Returns the digest of the messages first to last-1 as they were sent. */
 static bool digest_of_messages(const struct lane *l, uint64_t first, uint64_t last, uint64_t *out)
 {
 	uint64_t size = l->client->cfg.size;
@@ -321,7 +327,7 @@ void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k)
 
 	if (l->client->cfg.mode != IW_BENCH_PINGPONG)
 		verdict(l, compare(l, k, text));
-	else if (l->done && memcmp(inbox_at(&l->inbox, l->ball_at), slot_of(l, l->done - 1),
+	else if (l->done && memcmp(inbox_at(&l->inbox, l->pong_at), slot_of(l, l->done - 1),
 				   l->client->cfg.size) != 0)
 		verdict(l, "the last answer differs from what was sent");
 	verdict(l, NULL);

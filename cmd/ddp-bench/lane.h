@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Inside bench: a client and its lanes. A lane is one connection, or one DDP stream of an association,
- * with memory, operations and MARKs of its own; the server takes each for a client by itself.
+ * Inside ddp-bench: a client and its lanes. A lane is a connection, or a DDP stream of an
+ * association, with memory, operations and MARKs of its own. The server sees each lane as a client.
  *
- * lane.c moves data and looks at it; client.c takes the lanes from phase to phase together and makes
- * one result of their MARKs. MARK n of all lanes is round n: the first ends when the last lane's does,
- * and before that no lane posts what is measured.
+ * lane.c moves and checks data. client.c moves all lanes together from phase to phase, and makes
+ * one result of their MARKs. MARK n of all lanes is round n: the first round ends with the MARK of
+ * the last lane, and no lane posts data for the measurement before.
  */
 #ifndef IW_BENCH_LANE_H
 #define IW_BENCH_LANE_H
@@ -13,16 +13,18 @@
 #include "ddp-bench/bench.h"
 #include "ddp-bench/internal.h"
 
-/* Of what the server's memory is to hold, and ours. Any will do; the same in each run, so that
- * a failure can be repeated. */
+/*
+ * Seed of the data in the server's memory and in ours. It is the same in each run, so that a
+ * failure can be repeated.
+ */
 #define SEED UINT64_C(0x6977617270626e63)
 
-/* What all lanes are at. */
+/* The phase of all lanes. */
 enum phase {
 	CONNECTING,
 	PREPARING, /* the server fills its memory */
 	FLOWING,
-	CHECKING, /* the server makes its digest */
+	CHECKING, /* the server calculates its digest */
 	CLOSING,
 	OVER,
 };
@@ -30,14 +32,16 @@ enum phase {
 enum stage {
 	WARM,   /* before the first MARK */
 	WINDOW, /* after it */
-	TAIL,   /* after the last one: nothing more is posted */
+	TAIL,   /* after the last MARK: nothing more is posted */
 };
 
-/* A MARK is complete when it has been sent, which says how far we are, and answered, which says
- * how far the server is. */
+/*
+ * A MARK is complete when it is sent, which gives the position of this end, and answered, which
+ * gives that of the server.
+ */
 struct mark {
 	bool sent, answered;
-	uint64_t messages; /* posted before it */
+	uint64_t messages; /* messages posted before it */
 	struct iw_bench_sample mine;
 	struct iw_bench_report theirs;
 };
@@ -50,23 +54,23 @@ struct lane {
 	struct inbox inbox;
 	struct outbox outbox;
 	uint64_t *posted_at; /* by slot */
-	bool failed;         /* an operation has: the event that says why is on its way */
-	bool ready, checked; /* the server has said so */
+	bool failed;         /* an operation has failed; an event with the reason follows */
+	bool ready, checked; /* received from the server */
 	uint32_t stag;
 	uint64_t to;
 
 	enum stage stage;
 	uint64_t posted, done; /* operations */
-	uint64_t first;        /* of the window */
-	uint64_t count;        /* of those that are counted; 0 where time counts */
-	uint64_t credited;     /* send: those whose buffers the server has posted again */
-	bool ball_out;         /* pingpong: it is with the server */
-	uint64_t served_at, ball_at;
+	uint64_t first;        /* first operation of the window */
+	uint64_t count;        /* operations in the window; 0: limited by time */
+	uint64_t credited;     /* send: operations whose buffers the server has posted again */
+	bool ping_out;         /* pingpong: a message is with the server */
+	uint64_t pinged_at, pong_at;
 
-	bool mark_wanted; /* a tick's */
+	bool mark_wanted; /* for an interval */
 	struct mark marks[MARKS_MAX];
-	uint64_t next_mark;        /* number of the next to be posted */
-	struct mark origin, final; /* the window's */
+	uint64_t next_mark;        /* number of the next MARK */
+	struct mark origin, final; /* of the window */
 };
 
 struct iw_bench_client {
@@ -76,42 +80,50 @@ struct iw_bench_client {
 	struct iw_cq *cq;
 	struct lane *lanes;
 	uint32_t nlanes;
-	struct memory umem; /* with cfg.umem: that of all lanes' data */
+	struct memory umem; /* with cfg.umem: the memory of all lanes */
 	enum phase phase;
-	uint32_t steps;     /* lanes that have done what the phase waits for */
-	uint64_t now, seen; /* seen: when something moved last */
+	uint32_t steps;     /* lanes that have completed the phase */
+	uint64_t now, seen; /* seen: time of the last progress */
 	uint64_t warm_end, window_end, next_tick;
 
-	uint64_t round;    /* the first that is not complete */
-	uint64_t began_at; /* the window, on the receiver's clock */
-	uint64_t told_end; /* of the last interval, since then */
-	bool told;         /* an interval waits to be taken */
+	uint64_t round;        /* the first incomplete one */
+	uint64_t began_at;     /* begin of the window on the receiver's clock */
+	uint64_t reported_end; /* end of the last interval, since began_at */
+	bool interval_ready;   /* `interval` is to be returned to the caller */
 	struct iw_bench_interval interval;
 
 	struct iw_hist round_trips, completions;
 	struct iw_bench_result result;
 };
 
-/* Memory, queue pair, receives; a lane that failed here is put away like any other. */
+/*
+ * Allocates memory and queue pair, and posts receives. After an error call iw_bench_lane_close(),
+ * too.
+ */
 IW_MUST_CHECK int iw_bench_lane_open(struct lane *l, struct iw_fault *why);
-/* @beside: on the association of that lane, which is up; NULL: on one of its own. */
+/*
+ * Connects. beside: a lane whose established association is used; NULL: a connection or association
+ * of its own.
+ */
 IW_MUST_CHECK int iw_bench_lane_connect(struct lane *l, const struct lane *beside,
 					struct iw_fault *why);
 /* Call it after the context is freed, because the context refers to its memory. */
 void iw_bench_lane_close(struct lane *l);
 
-IW_MUST_CHECK int iw_bench_lane_tell(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,
-				     struct iw_fault *why);
-/* Posts what may be posted: data, and MARKs in their places. */
+IW_MUST_CHECK int iw_bench_lane_send_msg(struct lane *l, const struct iw_bench_msg *m,
+					 uint64_t mark, struct iw_fault *why);
+/* Posts as much data as possible, and MARKs at their positions. */
 IW_MUST_CHECK int iw_bench_lane_flow(struct lane *l, struct iw_fault *why);
-/* Data of ours is complete; a ball came back. */
+/* Take a completion: of an operation, or of a message that the server sent back. */
 void iw_bench_lane_done(struct lane *l, const struct iw_wc *wc);
-IW_MUST_CHECK int iw_bench_lane_ball(struct lane *l, const struct iw_wc *wc, struct iw_fault *why);
-/* Asks what the server's memory holds; and the answer, which goes into the result's verdict. */
-IW_MUST_CHECK int iw_bench_lane_ask(struct lane *l, struct iw_fault *why);
+IW_MUST_CHECK int iw_bench_lane_pong(struct lane *l, const struct iw_wc *wc, struct iw_fault *why);
+/*
+ * Requests the digest of the server's memory; takes the answer, and sets the verdict of the result.
+ */
+IW_MUST_CHECK int iw_bench_lane_check(struct lane *l, struct iw_fault *why);
 void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k);
 
-/* RUN and the server say send for rate. */
+/* For rate, the RUN requests send. */
 static inline enum iw_bench_mode operation(const struct iw_bench_cfg *cfg)
 {
 	return cfg->mode == IW_BENCH_RATE ? IW_BENCH_SEND : cfg->mode;

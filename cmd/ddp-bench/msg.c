@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The messages of ddp-bench as octets. */
+/* Encodes and decodes the messages of ddp-bench. */
 #include "ddp-bench/msg.h"
 
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define HEAD_LEN 8
-#define TAG_LEN  3
+#define HEADER_LEN 8
+#define TAG_LEN    3
 static const uint8_t tag[TAG_LEN] = { 'i', 'w', 'B' };
 
 _Static_assert(sizeof(struct iw_bench_report) <= IW_BENCH_NUMBERS * 8, "a REPORT is the longest");
-_Static_assert(HEAD_LEN + IW_BENCH_NUMBERS * 8 + IW_BENCH_TEXT <= IW_BENCH_MSG_MAX,
+_Static_assert(HEADER_LEN + IW_BENCH_NUMBERS * 8 + IW_BENCH_TEXT <= IW_BENCH_MSG_MAX,
 	       "a message fits");
 
 /* clang-format off */
@@ -40,7 +40,7 @@ const char *iw_bench_type_name(enum iw_bench_type type)
 size_t iw_bench_msg_encode(uint8_t buf[static IW_BENCH_MSG_MAX], const struct iw_bench_msg *m)
 {
 	size_t n = types[m->type].numbers, text = strnlen(m->text, IW_BENCH_TEXT);
-	uint8_t *p = buf + HEAD_LEN;
+	uint8_t *p = buf + HEADER_LEN;
 
 	memcpy(buf, tag, TAG_LEN);
 	buf[TAG_LEN] = (uint8_t)m->type;
@@ -58,9 +58,9 @@ int iw_bench_msg_decode(struct iw_bench_msg *m, const uint8_t *buf, size_t len,
 	size_t n, text;
 
 	memset(m, 0, sizeof(*m));
-	if (len < HEAD_LEN)
+	if (len < HEADER_LEN)
 		return iw_fail(why, IW_E_TRUNC, "message of %U octets: expected at least %u",
-			       (uint64_t)len, (uint32_t)HEAD_LEN);
+			       (uint64_t)len, (uint32_t)HEADER_LEN);
 	if (memcmp(buf, tag, TAG_LEN) != 0 || buf[TAG_LEN] >= IW_ARRAY_LEN(types) ||
 	    !types[buf[TAG_LEN]].name)
 		return iw_fail(why, IW_E_FORMAT, "message begins with %x: not one of ddp-bench",
@@ -68,8 +68,8 @@ int iw_bench_msg_decode(struct iw_bench_msg *m, const uint8_t *buf, size_t len,
 	m->type = (enum iw_bench_type)buf[TAG_LEN];
 	n = iw_get_be16(buf + 4);
 	text = iw_get_be16(buf + 6);
-	buf += HEAD_LEN;
-	len -= HEAD_LEN;
+	buf += HEADER_LEN;
+	len -= HEADER_LEN;
 	if (len < n * 8 || len - n * 8 < text)
 		return iw_fail(why, IW_E_TRUNC, "message %s: %U octets after its head; expected %U",
 			       types[m->type].name, (uint64_t)len, (uint64_t)(n * 8 + text));

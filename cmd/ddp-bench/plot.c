@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Writes a script to gnuplot's standard input; the picture is its standard output. */
+/*
+ * Writes a script to the standard input of gnuplot, and takes the diagram from its standard output.
+ */
 #include "ddp-bench/plot.h"
 
 #include <errno.h>
@@ -38,7 +40,7 @@ int iw_bench_plot_can(struct iw_fault *why)
 	return absent(why);
 }
 
-/* Text of ours and of options, between quotes that keep it as it is. */
+/* Writes text as a quoted string of gnuplot. */
 static void quoted(FILE *f, const char *text)
 {
 	putc('\'', f);
@@ -57,7 +59,7 @@ static void script(FILE *f, const char *title, const char *latency, const struct
 	      "set encoding utf8\n"
 	      "$points << END\n",
 	      f);
-	/* A logarithm has no place for 0. */
+	/* A logarithmic axis has no 0. */
 	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%" PRIu64 " %.9g %.9g %.9g %.9g %.9g\n", p[i].size ? p[i].size : 1,
 			p[i].bits / 1e9, p[i].messages / 1e6, (double)p[i].p50 / 1e3,
@@ -101,7 +103,7 @@ static void script(FILE *f, const char *title, const char *latency, const struct
 	      f);
 }
 
-/* The child: reads what we say, writes the file. */
+/* The child: gnuplot with the script as input and the file as output. */
 static void become_gnuplot(int in, int out)
 {
 	char *const argv[] = { (char *)(uintptr_t) "gnuplot", NULL };
@@ -142,7 +144,7 @@ static int draw(int out, const char *title, const char *latency, const struct iw
 	return 0;
 }
 
-/* The new file that becomes @path when it is complete. Returns its descriptor. */
+/* Creates the file that is renamed to path when it is complete. Returns its descriptor. */
 static int create(char *part, size_t cap, const char *path, struct iw_fault *why)
 {
 	char reason[80];
@@ -153,7 +155,10 @@ static int create(char *part, size_t cap, const char *path, struct iw_fault *why
 		return iw_fail(why, IW_E_INVAL,
 			       "--plot: the file name has %U octets; expected at most %U",
 			       (uint64_t)strlen(path), (uint64_t)cap - sizeof(".part"));
-	/* Removes the file of an earlier run, and never writes to a file or link that another user created there. */
+	/*
+	 * Removes the file of an earlier run, and does not follow a link or reuse a file of another
+	 * user.
+	 */
 	(void)unlink(part);
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	err = errno;

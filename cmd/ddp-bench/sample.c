@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Samples of what one end has used and moved. */
+/* Samples of the resources used and the data moved by one end. */
 #include "ddp-bench/sample.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void iw_bench_sample_take(struct iw_bench_sample *s, const struct iw_qp *qp, cha
 	struct rusage ru = { 0 };
 	struct iw_qp_info info;
 
-	/* It fails for a wrong first argument only. */
+	/* It fails only for an invalid first argument. */
 	(void)getrusage(RUSAGE_SELF, &ru);
 	iw_qp_info(qp, &info);
 	*s = (struct iw_bench_sample){

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What one end has used and moved up to a moment: all figures are differences of two of these. */
+/*
+ * Resources that one end has used, and data that it has moved, until a moment. All figures are
+ * differences of two samples.
+ */
 #ifndef IW_BENCH_SAMPLE_H
 #define IW_BENCH_SAMPLE_H
 
@@ -7,21 +10,21 @@
 
 struct iw_qp;
 
-/* Numbers only: it travels in a REPORT. */
+/* Only numbers: it is sent in a REPORT. */
 struct iw_bench_sample {
-	uint64_t at_ns;                /* of this end's own clock */
+	uint64_t at_ns;                /* clock of this end */
 	uint64_t user_ns, sys_ns;      /* CPU time of the process */
-	uint64_t switches;             /* times it went to sleep */
-	uint64_t tx_octets, rx_octets; /* of the LLP */
+	uint64_t switches;             /* times the process slept */
+	uint64_t tx_octets, rx_octets; /* octets of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
 	uint64_t tx_calls, rx_calls; /* system calls that moved octets */
 	uint64_t retransmits;
-	uint64_t waits; /* system calls that waited, or told the kernel what for; of the process */
+	uint64_t waits; /* of the process: system calls that waited, or that set what to wait for */
 };
 
-/* Takes it now. @cc (may be NULL) is set to the congestion control in force. */
+/* Takes a sample. cc is set to the congestion control in use; NULL: not needed. */
 void iw_bench_sample_take(struct iw_bench_sample *s, const struct iw_qp *qp, char cc[16]);
-/* *d = *b - *a; @b is the later one. */
+/* Sets *d to *b minus *a, where *b is the later one. */
 void iw_bench_sample_diff(struct iw_bench_sample *d, const struct iw_bench_sample *a,
 			  const struct iw_bench_sample *b);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The server of runs: any number of clients at once, one after another, each with what it asks
- * for within bounds. */
+/* The server: serves any number of clients, at once or one after another, within limits. */
 #include "ddp-bench/bench.h"
 
 #include <errno.h>
@@ -22,24 +21,25 @@
 
 #define POLL      64
 #define CLIENTS   1024
-/* News kept until the caller takes them: as many as one turn can make for each client, or they
- * are dropped, eldest last. */
+/*
+ * News kept until the caller takes them. If more are made in one turn of the loop, the oldest are
+ * kept.
+ */
 #define NEWS      64
-/* An answer does not wait for the clock to be read; that is done before the next message, or
- * after so many. */
+/* The clock is not read before an answer, but before the next message, or after this many turns. */
 #define UNCLOCKED 64
 
 enum session_state {
-	EXPECTED, /* accepted; GO has not come */
+	EXPECTED, /* accepted; GO not received yet */
 	RUNNING,
-	LEAVING, /* disconnect or abort was called: CLOSED is due */
+	LEAVING, /* disconnected or aborted; IW_EV_CLOSED will follow */
 };
 
-/* What a receive holds: until the next one of its number, as its buffer would. */
+/* The content of a receive, until the receive with the same number completes again. */
 struct holding {
-	uint64_t message; /* send: its number, plus 1; 0: none */
+	uint64_t message; /* send: number of the message plus 1; 0: no message */
 	const uint8_t *data;
-	uint64_t loan; /* 0: it lies in the inbox */
+	uint64_t loan; /* the loan; 0: it is in the inbox */
 };
 
 struct session {
@@ -52,22 +52,22 @@ struct session {
 	enum iw_bench_mode mode;
 	uint64_t size, seed;
 	uint32_t depth;
-	uint64_t need;      /* octets of memory that count against the server's */
+	uint64_t need;      /* octets of memory counted against the server's limit */
 	struct memory data; /* write, read: depth slots of size octets */
 	struct inbox inbox;
 	struct outbox outbox;
-	uint64_t seen; /* when something moved last */
+	uint64_t seen; /* time of the last progress */
 	uint64_t seen_octets;
-	uint64_t messages; /* send: received */
-	uint64_t echoed;   /* pingpong: the receive whose octets went back last, plus 1; 0: none */
+	uint64_t messages; /* send: messages received */
+	uint64_t echoed;   /* pingpong: number of the receive last sent back plus 1; 0: none yet */
 	uint64_t credited;
 	uint64_t wrong;
-	bool ready;            /* GO has come */
-	bool done;             /* the last MARK has come */
-	bool loan;             /* Sends may stay where they came */
-	uint64_t loans;        /* those that did */
+	bool ready;            /* GO was received */
+	bool done;             /* the last MARK was received */
+	bool loan;             /* Sends may stay in the receive buffers */
+	uint64_t loans;        /* Sends that stayed there */
 	struct holding *holds; /* by receive */
-	struct iw_fault fault; /* why it was ended by us */
+	struct iw_fault fault; /* the reason if we ended it */
 };
 
 struct iw_bench_server {
@@ -80,8 +80,8 @@ struct iw_bench_server {
 	uint32_t nsessions;
 	uint64_t memory; /* in use */
 	uint64_t now;
-	unsigned unclocked; /* turns since it was read */
-	bool served;        /* once: the one client has gone */
+	unsigned unclocked; /* turns since the clock was read */
+	bool served;        /* once: the client has left */
 	struct iw_bench_news news[NEWS];
 	unsigned first_news, nnews;
 };
@@ -115,7 +115,7 @@ static void report(struct iw_bench_server *s, enum iw_bench_news_kind kind, cons
 
 static void put_back(const struct session *k, struct holding *h)
 {
-	/* It is out, so that cannot fail. */
+	/* The message was sent, so this cannot fail. */
 	if (h->loan)
 		(void)!iw_loan_return(k->server->ctx, h->loan, NULL);
 	h->loan = 0;
@@ -138,7 +138,7 @@ static void session_free(struct session *k)
 	free(k);
 }
 
-/* We end it: CLOSED follows, with our reason. */
+/* Ends the session. IW_EV_CLOSED follows, with our reason. */
 static void give_up(struct session *k, const struct iw_fault *why)
 {
 	if (k->state == LEAVING)
@@ -150,7 +150,7 @@ static void give_up(struct session *k, const struct iw_fault *why)
 
 static int answer(struct session *k, const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	int err = iw_bench_tell(&k->outbox, k->qp, m, 0, 0);
+	int err = iw_bench_send_msg(&k->outbox, k->qp, m, 0, 0);
 
 	if (err == IW_E_FULL)
 		return iw_fail(why, IW_E_LIMIT,
@@ -159,7 +159,7 @@ static int answer(struct session *k, const struct iw_bench_msg *m, struct iw_fau
 		   : 0;
 }
 
-/* --- asked for by the Private Data ------------------------------------------------------------ */
+/* --- requests in Private Data ----------------------------------------------------------------- */
 
 static int check_cc(const char *name, const char *transport, struct iw_fault *why)
 {
@@ -176,7 +176,7 @@ static int check_cc(const char *name, const char *transport, struct iw_fault *wh
 	return err;
 }
 
-/* Whether we want to do that; *k is filled as far as it is known. */
+/* Checks whether the request is acceptable. *k is filled as far as it is known. */
 static int judge(struct session *k, const struct iw_req_info *req, struct iw_bench_msg *m,
 		 struct iw_fault *why)
 {
@@ -324,7 +324,7 @@ static int prepare_memory(struct session *k, struct iw_bench_msg *ready, struct 
 	err = iw_os_random(&mr.to, sizeof(mr.to));
 	if (err)
 		return iw_fail(why, err, "random numbers: %s", iw_err_text(err));
-	/* Any offset that leaves room; not 0, as a careless client might assume. */
+	/* Any offset that does not overflow; not 0, which a careless client might assume. */
 	mr.to = (mr.to >> 2) + 1;
 	err = iw_mr_reg(&k->mr, k->server->pd, &mr, why);
 	if (err)
@@ -362,8 +362,7 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 	r->clients = k->server->nsessions;
 	k->done = mark->mark.last;
 	if (k->mode == IW_BENCH_WRITE) {
-		/* A Write is not delivered; but the octets in front of this Send have all been
-		 * placed, and came. */
+		/* Writes cause no completion; but all octets before this Send are placed. */
 		if (mark->mark.octets > r->sample.rx_octets)
 			return iw_fail(why, IW_E_FORMAT,
 				       "the client reports %U octets as sent; %U were received",
@@ -377,7 +376,7 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 	return answer(k, &m, why);
 }
 
-/* The latest messages, which no later one has replaced, in the order of their numbers. */
+/* Calculates the digest of the latest messages, which no later one has replaced, in their order. */
 static void digest_messages(const struct session *k, struct iw_bench_digest *d,
 			    struct iw_bench_checked *out)
 {
@@ -450,14 +449,16 @@ static int repost(struct session *k, uint64_t i, struct iw_fault *why)
 {
 	int err = inbox_post(&k->inbox, k->qp, i);
 
-	/* It is over: the event that says why is on its way. */
+	/* The session has ended; an event with the reason follows. */
 	if (err == IW_E_STATE)
 		return 0;
 	return err ? iw_fail(why, err, "post a receive: %s", iw_err_text(err)) : 0;
 }
 
-/* Back it goes from where it lies. A client sends the next one when it has this one back, so
- * then the receive can be posted again. */
+/*
+ * Sends a message back from its buffer. The client sends the next one after it has received this
+ * one, so the receive can be posted again.
+ */
 static int echo(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 {
 	struct iw_sge sge = { k->holds[wc->wr_id].data, wc->len };
@@ -473,7 +474,9 @@ static int echo(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 	return before ? repost(k, before - 1, why) : 0;
 }
 
-/* So many at a time that the client is never without: it may have depth of them on their way. */
+/*
+ * Credits are sent early enough that a client, with depth messages in flight, never waits for them.
+ */
 static int credit_if_due(struct session *k, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_CREDIT };
@@ -503,7 +506,7 @@ static int on_data(struct session *k, const struct iw_wc *wc, struct iw_fault *w
 	return err ? err : credit_if_due(k, why);
 }
 
-/* The octets of a receive that has completed, in place of those that it held before. */
+/* Records the content of a completed receive, which replaces the previous one. */
 static void hold(struct session *k, const struct iw_wc *wc)
 {
 	struct holding *h = &k->holds[wc->wr_id];
@@ -577,7 +580,7 @@ static void on_event(struct iw_bench_server *s, const struct iw_async_event *ev)
 	case IW_EV_ESTABLISHED:
 		k->seen = s->now;
 		break;
-	case IW_EV_REJECTED: /* an initiator's */
+	case IW_EV_REJECTED: /* only for initiators */
 		break;
 	case IW_EV_PEER_CLOSED:
 		if (k->state == RUNNING)
@@ -595,11 +598,11 @@ static uint64_t session_deadline(const struct session *k)
 	const struct iw_bench_server_cfg *cfg = &k->server->cfg;
 
 	if (k->state == LEAVING)
-		return IW_TIME_NEVER; /* the library's to end */
+		return IW_TIME_NEVER; /* the library ends it */
 	return iw_time_add(k->seen, k->state == EXPECTED ? cfg->setup_ns : cfg->timeout_ns);
 }
 
-/* Writes make no completion here: what came counts too. */
+/* Writes cause no completion here, so received octets are progress too. */
 static void look_at_clock(struct session *k)
 {
 	struct iw_fault why;
@@ -701,7 +704,7 @@ static int start(struct iw_bench_server *s, struct iw_fault *why)
 		   : iw_listen(&s->listener, s->ctx, &s->cfg.conn.at, &s->cfg.conn.protocol, why);
 }
 
-/* Half of the machine's. It is taken when a client asks for it, not before. */
+/* Half of the machine's memory, allocated only when clients request it. */
 static uint64_t default_memory(void)
 {
 	uint64_t all = iw_bench_memory_of_machine();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Writes results of runs, as text and as JSON. */
+/* Shows results of runs, as text and as JSON. */
 #include "ddp-bench/show.h"
 
 #include <inttypes.h>
@@ -12,14 +12,15 @@
 #include "loader/interface.h"
 #include "util/num.h"
 
-/* --- what it comes to ------------------------------------------------------------------------- */
+/* --- calculated values ------------------------------------------------------------------------ */
 
 static double cpu_seconds(const struct iw_bench_end *e)
 {
 	return (double)(e->used.user_ns + e->used.sys_ns) / 1e9;
 }
 
-double iw_bench_cpu_seconds_per_gib(const struct iw_bench_result *r)
+/* Of both ends; 0 if no octets were transferred. */
+static double cpu_seconds_per_gib(const struct iw_bench_result *r)
 {
 	if (!r->octets)
 		return 0;
@@ -32,7 +33,7 @@ static uint64_t calls(const struct iw_bench_end *e)
 	return e->used.tx_calls + e->used.rx_calls + e->used.waits;
 }
 
-double iw_bench_calls_per_mib(const struct iw_bench_result *r)
+static double calls_per_mib(const struct iw_bench_result *r)
 {
 	if (!r->octets)
 		return 0;
@@ -103,7 +104,7 @@ static void end_json(struct iw_json *w, const char *key, const struct iw_bench_e
 	iw_json_close(w);
 }
 
-/* The path that data goes by. */
+/* The path that data take. */
 static const struct iw_assoc_path_info *primary(const struct iw_assoc_info *a)
 {
 	for (unsigned i = 0; i < IW_MIN(a->npaths, (unsigned)IW_ASSOC_PATHS); i++)
@@ -205,8 +206,8 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 	if (has_latency(r))
 		latency_json(w, r);
 	if (r->octets) {
-		iw_json_f64(w, "cpu_seconds_per_gib", iw_bench_cpu_seconds_per_gib(r));
-		iw_json_f64(w, "calls_per_mib", iw_bench_calls_per_mib(r));
+		iw_json_f64(w, "cpu_seconds_per_gib", cpu_seconds_per_gib(r));
+		iw_json_f64(w, "calls_per_mib", calls_per_mib(r));
 	}
 	end_json(w, "client", &r->client);
 	end_json(w, "server", &r->server);
@@ -226,7 +227,7 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 	return iw_json_end(w);
 }
 
-/* --- for people ------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static int interval_human(const struct iw_bench_interval *iv)
 {
@@ -322,7 +323,7 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 		add_latency(&t, r);
 	iw_table_add(&t, "CPU");
 	iw_table_addf(&t, "client %.3f s, server %.3f s, %.3f s/GiB", cpu_seconds(&r->client),
-		      cpu_seconds(&r->server), iw_bench_cpu_seconds_per_gib(r));
+		      cpu_seconds(&r->server), cpu_seconds_per_gib(r));
 	if (r->server_clients > lanes) {
 		iw_table_add(&t, "");
 		iw_table_addf(&t,
@@ -342,7 +343,7 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 	iw_table_addf(&t,
 		      "%.1f/MiB; send, receive, wait: client %" PRIu64 ", %" PRIu64 ", %" PRIu64
 		      "; server %" PRIu64 ", %" PRIu64 ", %" PRIu64,
-		      iw_bench_calls_per_mib(r), r->client.used.tx_calls, r->client.used.rx_calls,
+		      calls_per_mib(r), r->client.used.tx_calls, r->client.used.rx_calls,
 		      r->client.used.waits, r->server.used.tx_calls, r->server.used.rx_calls,
 		      r->server.used.waits);
 	add_connection(&t, s, r);
@@ -356,7 +357,7 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 	return err;
 }
 
-/* Fixed widths, because each row is printed before the next one is known. */
+/* Columns of fixed width, since each row is printed before the next one is known. */
 #define ROW "%10s %11s %12s %9s %9s %9s %9s %8s %9s  %s\n"
 
 void iw_bench_show_head(const struct iw_bench_show *s)
@@ -375,15 +376,15 @@ static int result_row(const struct iw_bench_result *r)
 	for (int i = 0; i < 4; i++)
 		iw_human_latency(at[i], iw_bench_latency(r, percentiles[i ? i + 1 : 0].millionths));
 	snprintf(per_second, sizeof(per_second), "%.0f", iw_bench_messages_per_second(r));
-	snprintf(cpu, sizeof(cpu), "%.3f", iw_bench_cpu_seconds_per_gib(r));
-	snprintf(n, sizeof(n), "%.1f", iw_bench_calls_per_mib(r));
+	snprintf(cpu, sizeof(cpu), "%.3f", cpu_seconds_per_gib(r));
+	snprintf(n, sizeof(n), "%.1f", calls_per_mib(r));
 	printf(ROW, iw_human_size(size, r->size),
 	       iw_human_rate(rate, iw_bits_per_second(r->octets, r->duration_ns)), per_second,
 	       at[0], at[1], at[2], at[3], cpu, n, verdicts[r->verdict]);
 	return iw_cli_flush();
 }
 
-/* --- each ------------------------------------------------------------------------------------- */
+/* --- text or JSON ----------------------------------------------------------------------------- */
 
 int iw_bench_show_interval(const struct iw_bench_show *s, const struct iw_bench_interval *iv)
 {

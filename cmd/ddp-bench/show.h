@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What ddp-bench prints of runs, for people and as JSON lines. */
+/* The output of ddp-bench, as text and as JSON lines. */
 #ifndef IW_BENCH_SHOW_H
 #define IW_BENCH_SHOW_H
 
@@ -8,34 +8,31 @@
 #include "cli/json.h"
 
 struct iw_bench_show {
-	struct iw_json *json; /* NULL: for people, on standard output */
+	struct iw_json *json; /* NULL: text on standard output */
 	const char *transport;
-	bool any_port; /* the system chooses the port: it is shown though quiet */
-	bool quiet;    /* results alone */
+	bool any_port; /* the kernel chooses the port; it is shown even if quiet */
+	bool quiet;    /* only results */
 	bool rows;     /* a row for each size */
 };
 
-/* What one result comes to. */
+/* Calculated from a result. */
 double iw_bench_messages_per_second(const struct iw_bench_result *r);
-/* Of both ends; 0 where nothing was moved. */
-double iw_bench_cpu_seconds_per_gib(const struct iw_bench_result *r);
-double iw_bench_calls_per_mib(const struct iw_bench_result *r);
-/* ns: half a round trip, or from posting to completion. */
+/* Returns a quantile in ns: of half a round trip, or of the time from posting to completion. */
 uint64_t iw_bench_latency(const struct iw_bench_result *r, uint32_t millionths);
 
-/* Each: 0, or an error of writing. */
+/* All functions that return int return 0, or an error of writing. */
 IW_MUST_CHECK int iw_bench_show_interval(const struct iw_bench_show *s,
 					 const struct iw_bench_interval *iv);
-/* The head of the rows, if it is to be rows. */
+/* Prints the head of the rows, if `rows` is set. */
 void iw_bench_show_head(const struct iw_bench_show *s);
 IW_MUST_CHECK int iw_bench_show_result(const struct iw_bench_show *s,
 				       const struct iw_bench_result *r);
-/* As objects of a line that was begun. */
+/* Writes the environment as objects of the open line. */
 void iw_bench_show_environment(struct iw_json *w, const struct iw_bench_environment *e);
 
-/* Of `ddp-bench xdp`: in words, what is measured. Nothing with JSON or quiet. */
+/* `ddp-bench xdp`: prints what is measured. Nothing with JSON or quiet. */
 void iw_bench_show_xdp_head(const struct iw_bench_show *s);
-/* Each as soon as it is known, and all of it. */
+/* Print a pair or a baseline as soon as it is known, and the whole result at the end. */
 void iw_bench_show_pair(const struct iw_bench_show *s, const struct iw_xdp_figure *f,
 			const struct iw_xdp_pair *p);
 void iw_bench_show_baseline(const struct iw_bench_show *s, const struct iw_xdp_baseline *b);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The cost of a tagged segment among few and among many registrations.
+ * The cost of a tagged segment with few and with many registrations.
  *
- * What is timed is what a receiver does with each FPDU of a batch that lies in its scratch: check the
- * CRC over the FPDU; prefetch the registration that the next FPDU's header names; decode the header;
- * check and place the segment. So a registration is on its way into the cache while the segment before
- * is placed and the CRC of its own is checked. The STags of a batch are drawn at random before, outside
- * of the timed part.
+ * It measures what a receiver does with each FPDU of a batch in its scratch: check the CRC of the
+ * FPDU; prefetch the registration that the header of the next FPDU names; decode the header; check
+ * and place the segment. So a registration is loaded into the cache while the previous segment is
+ * placed and the CRC of its own segment is checked. The STags of a batch are drawn at random before
+ * the measured time.
  *
- * The destination memory is the same in both cases: DESTS buffers of cfg.dest octets in all;
- * registration i stands for the whole of buffer i mod DESTS, the TO is drawn at random within. So what
- * differs is the table alone: 128 KiB for a thousand registrations, 128 MiB for a million. By default
- * it is 64 MiB, more than the caches hold, as a receiver's destination is: with a few MiB the copy
- * itself becomes so cheap that little is left to hide a look-up behind.
+ * Both cases use the same destination memory: DESTS buffers, cfg.dest octets in all. Registration i
+ * is for the whole of buffer i mod DESTS, and the TO is drawn at random within it. So only the
+ * table differs: 128 KiB for a thousand registrations, 128 MiB for a million. The default of 64 MiB
+ * exceeds the caches, as the destination of a real receiver does. With a few MiB the copy would be
+ * so cheap that it hides little of a look-up.
  */
 #include "ddp-bench/stag_bench.h"
 
@@ -29,7 +29,7 @@
 
 #define DESTS       1000
 #define DEST_STRIDE 2048
-#define BATCH       128 /* FPDUs that lie in the scratch at once */
+#define BATCH       128 /* FPDUs in the scratch at once */
 #define PAIRS_MIN   5
 #define PAIRS_MAX   101
 
@@ -39,7 +39,7 @@ static int os_random(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-/* One side of the comparison: a table, the stream that uses it, and the STags in it. */
+/* One side of the comparison: a table, the stream that uses it, and its STags. */
 struct side {
 	struct iw_stag_table *stags;
 	struct iw_ddp_stream *stream;
@@ -57,7 +57,7 @@ struct bench {
 	uint64_t rng;
 };
 
-/* xorshift64*: which registration is used next must not be foreseeable for the processor. */
+/* xorshift64*: the processor must not predict the next registration. */
 static uint64_t next_random(struct bench *b)
 {
 	b->rng ^= b->rng >> 12;
@@ -105,7 +105,7 @@ static void side_fini(struct side *s)
 	iw_stag_table_free(s->stags);
 }
 
-/* A batch of FPDUs for registrations drawn at random, as a sender would have made them. */
+/* Makes a batch of FPDUs for registrations drawn at random, as a sender would. */
 static int fill(struct bench *b, const struct side *s, struct iw_fault *why)
 {
 	size_t covered = b->fpdu_len - IW_MPA_CRC_LEN;
@@ -199,13 +199,15 @@ static int run_pairs(struct bench *b, struct iw_stag_bench *out, struct iw_fault
 	double small[PAIRS_MAX], large[PAIRS_MAX], ratio[PAIRS_MAX];
 	size_t pairs = b->cfg.pairs;
 
-	/* One round of each that does not count: pages and branch predictors. */
+	/* One round of each is not measured, to warm up pages and branch predictors. */
 	for (size_t i = 0; i <= pairs; i++) {
 		size_t at = i > 0 ? i - 1 : 0;
 		int ret = 0;
 
-		/* Which of a pair comes first changes: neither gains by what the other left
-		 * behind. */
+		/*
+		 * The order alternates, so that neither side gains from the state that the other
+		 * one left.
+		 */
 		for (size_t k = 0; k < 2 && ret == 0; k++)
 			ret = (i + k) % 2 ? measure(b, &b->small, &small[at], why)
 					  : measure(b, &b->large, &large[at], why);
@@ -253,7 +255,7 @@ int iw_bench_stag(struct iw_stag_bench *out, const struct iw_stag_bench_cfg *cfg
 	if (ret < 0)
 		return ret;
 	*out = (struct iw_stag_bench){ 0 };
-	b.rng = cfg->seed ? cfg->seed : 0x9e3779b97f4a7c15u; /* any but 0 */
+	b.rng = cfg->seed ? cfg->seed : 0x9e3779b97f4a7c15u; /* any value but 0 */
 	b.fpdu_len = iw_mpa_fpdu_len(b.cfg.segment);
 	b.dest_len = b.cfg.dest / DESTS;
 	b.dest = calloc(DESTS, b.dest_len);
@@ -262,8 +264,7 @@ int iw_bench_stag(struct iw_stag_bench *out, const struct iw_stag_bench_cfg *cfg
 		ret = iw_fail(why, IW_E_NOMEM, "stag: out of memory for the buffers");
 		goto out;
 	}
-	memset(b.dest, 0xff,
-	       DESTS * b.dest_len); /* no page of it is touched first while it is timed */
+	memset(b.dest, 0xff, DESTS * b.dest_len); /* touches all pages before the measured time */
 	for (size_t i = 0; i < BATCH * b.fpdu_len; i++)
 		b.scratch[i] = (uint8_t)next_random(&b);
 	ret = side_init(&b.small, b.cfg.small, &b, why);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a look-up among a million registrations costs: one tagged segment, checked and placed, beside
- * one among a thousand. */
+/*
+ * Measures the cost of an STag look-up: a tagged segment is checked and placed with a million
+ * registrations, and with a thousand.
+ */
 #ifndef IW_BENCH_STAG_BENCH_H
 #define IW_BENCH_STAG_BENCH_H
 
@@ -11,22 +13,25 @@
 
 struct iw_stag_bench_cfg {
 	size_t small, large; /* registrations; 0: 1,000 and 1,000,000 */
-	size_t segment;      /* octets of a segment, header included; 0: 1,448 */
+	size_t segment;      /* octets of a segment, including its header; 0: 1,448 */
 	size_t dest;         /* octets of destination memory, the same in both cases; 0: 64 MiB */
-	size_t segments;     /* placed in each measurement; 0: 262,144 */
+	size_t segments;     /* segments placed in each measurement; 0: 262,144 */
 	size_t pairs;        /* measurements of each, interleaved, at least 5; 0: 7 */
-	uint64_t seed;       /* of the order in which STags are used */
+	uint64_t seed;       /* for the order in which STags are used */
 };
 
 struct iw_stag_bench {
-	double ns_small, ns_large; /* nanoseconds a segment, medians */
+	double ns_small, ns_large; /* nanoseconds per segment, medians */
 	double ratio;              /* median of the pairs' ratios, large / small */
 	double ratio_min, ratio_max;
 	size_t pairs;
 };
 
-/* Runs for about two seconds. IW_E_INVAL, IW_E_NOMEM, IW_E_LIMIT: why says what; any other error is a
- * segment that was refused, which must not happen. */
+/*
+ * Runs for about two seconds. Returns 0 and *out, or
+ *  - IW_E_INVAL, IW_E_NOMEM, IW_E_LIMIT: why has the reason;
+ *  - others: a segment was refused, which is a bug.
+ */
 IW_MUST_CHECK int iw_bench_stag(struct iw_stag_bench *out, const struct iw_stag_bench_cfg *cfg,
 				struct iw_fault *why);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Those who look at nothing that they move: frames by AF_XDP, octets by the kernel's TCP. */
+/*
+ * Processes without DDP, which do not read what they move: frames over AF_XDP, octets over the
+ * kernel's TCP.
+ */
 #include "ddp-bench/xdp_run.h"
 
 #include <arpa/inet.h>
@@ -17,7 +20,7 @@
 #include "util/text.h"
 #include "wire/crc32c.h"
 
-#define BATCH IW_XSK_BATCH /* packets of a receive, or of a send; ours takes as many */
+#define BATCH IW_XSK_BATCH /* packets per receive or send, as in the library */
 
 /* --- bare AF_XDP ------------------------------------------------------------------------------ */
 
@@ -60,7 +63,7 @@ int iw_bench_xdp_bare_receiver(void *arg)
 	p = (struct pollfd){ .fd = fd[0], .events = POLLIN };
 	atomic_store(&s->ready, 1);
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
-		/* As ours looks at its rings. */
+		/* As the library polls its rings. */
 		now = iw_os_now();
 		if (!iw_xsk_ripe(x, now)) {
 			if (now - busy_at > SPIN && iw_xsk_waiting(x) == 0)
@@ -74,7 +77,7 @@ int iw_bench_xdp_bare_receiver(void *arg)
 		for (unsigned i = 0; i < got && b->reads; i++)
 			read ^= iw_crc32c(0, rx[i].data, rx[i].len);
 		atomic_store_explicit(&s->frames, seen, memory_order_release);
-		atomic_store_explicit(&s->octets, seen * (b->frame - HEAD_LEN),
+		atomic_store_explicit(&s->octets, seen * (b->frame - HEADER_LEN),
 				      memory_order_release);
 		(void)iw_bench_xdp_run_window(b, &w);
 	}
@@ -83,11 +86,14 @@ int iw_bench_xdp_bare_receiver(void *arg)
 	return 0;
 }
 
-/* Frames of an endpoint of theirs, all alike; but for their heads they lie in the UMEM already. */
+/*
+ * Sends equal frames, with the addresses of the endpoints. Except for the headers they are in the
+ * UMEM already.
+ */
 int iw_bench_xdp_bare_sender(void *arg)
 {
 	struct bench *b = arg;
-	uint8_t head[HEAD_LEN] = { 0 };
+	uint8_t head[HEADER_LEN] = { 0 };
 	struct iw_xsk_tx tx[BATCH];
 	struct iw_fault why;
 	struct iw_xsk *x;
@@ -113,8 +119,8 @@ int iw_bench_xdp_bare_sender(void *arg)
 	iw_put_be16(head + SCTP_AT + 2, PORT);
 	for (int i = 0; i < BATCH; i++)
 		tx[i] = (struct iw_xsk_tx){ .head = head,
-					    .head_len = HEAD_LEN,
-					    .len = b->frame - HEAD_LEN };
+					    .head_len = HEADER_LEN,
+					    .len = b->frame - HEADER_LEN };
 	while (b->s->ns == 0 && b->s->why.err == 0 && err != IW_E_OS) {
 		err = iw_xsk_send(x, tx, BATCH, &why);
 	}
@@ -124,7 +130,7 @@ int iw_bench_xdp_bare_sender(void *arg)
 
 /* --- the kernel's TCP ------------------------------------------------------------------------- */
 
-/* As much at a time as iperf3 writes, out of and into memory of the size that DDP has. */
+/* Moves as much per call as iperf3, from and into memory of the size that the DDP runs use. */
 #define PIECE ((size_t)128 << 10)
 
 static int socket_fail(struct bench *b, int fd, void *memory, const char *step)
@@ -169,7 +175,7 @@ int iw_bench_xdp_socket_receiver(void *arg)
 		atomic_fetch_add(&b->s->octets, (uint64_t)n);
 		(void)iw_bench_xdp_run_window(b, &w);
 	}
-	/* A sender that has seen the end closes with octets under way. */
+	/* The sender closes at the end with octets in flight. */
 	if (n < 0 && b->s->ns == 0)
 		return socket_fail(b, fd, memory, "receive");
 	close(fd);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The fast path beside its baselines: starts the runs, makes figures of what they say. */
+/*
+ * Compares the fast path with its baselines: starts the runs, calculates figures from their
+ * results.
+ */
 #include "ddp-bench/xdp_bench.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <iwarp/verbs.h>
@@ -19,18 +20,11 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define RUN_TIME       IW_SEC(20) /* no run takes that long */
-#define LOSSY_RUNS     5          /* of the generator, that are made again */
-#define BASELINE_TRIES 4          /* of a run in which nothing arrived */
+#define RUN_TIME       IW_SEC(20) /* limit of a run */
+#define LOSSY_RUNS     5          /* limit of repetitions of a lossy run of the generator */
+#define BASELINE_TRIES 4          /* limit of tries of a run in which nothing arrived */
 
 /* --- processes -------------------------------------------------------------------------------- */
-
-void iw_bench_xdp_run_nap(uint64_t ns)
-{
-	const struct timespec t = { .tv_nsec = (long)ns };
-
-	(void)nanosleep(&t, NULL);
-}
 
 static bool until(const atomic_int *flag, const struct shared *s, uint64_t ns)
 {
@@ -41,14 +35,10 @@ static bool until(const atomic_int *flag, const struct shared *s, uint64_t ns)
 	return atomic_load(flag);
 }
 
-int iw_bench_xdp_run_fail(struct bench *b, const struct iw_fault *why)
-{
-	if (b->s->why.err == 0)
-		b->s->why = *why;
-	return 1;
-}
-
-/* Two processes: the left one first, the other one when that is ready; the window's figures are in b->s. */
+/*
+ * Runs two processes: first the left one, and when it is ready the right one. The figures of the
+ * window are in b->s.
+ */
 static int run_pair(struct bench *b, int (*left)(void *), int (*right)(void *),
 		    struct iw_fault *why)
 {
@@ -85,43 +75,6 @@ static int run_pair(struct bench *b, int (*left)(void *), int (*right)(void *),
 	return 0;
 }
 
-bool iw_bench_xdp_run_window(struct bench *b, struct window *w)
-{
-	uint64_t now, window = b->cfg->window_ns ? b->cfg->window_ns : WINDOW;
-	struct shared *s = b->s;
-
-	if (w->closed)
-		return false;
-	now = iw_os_now();
-	if (w->began == 0)
-		w->began = now;
-	if (w->from == 0 && now - w->began >= WARMUP) {
-		w->from = now;
-		w->frames = atomic_load(&s->frames);
-		w->octets = atomic_load(&s->octets);
-	}
-	if (w->from == 0 || now - w->from < window)
-		return false;
-	s->in_frames = atomic_load(&s->frames) - w->frames;
-	s->in_octets = atomic_load(&s->octets) - w->octets;
-	s->ns = now - w->from;
-	w->closed = true;
-	return true;
-}
-
-struct iw_cli_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side)
-{
-	return (struct iw_cli_param){
-		IW_CLI_PARAM_SIZES,
-		.at.transport = b->transport,
-		.at.host = iw_lab_address[IW_LAB_LEFT],
-		.at.bind_addr = side == IW_LAB_RIGHT ? iw_lab_address[IW_LAB_RIGHT] : NULL,
-		.at.interface = strcmp(b->transport, "xdp") == 0 ? b->lab.interface[side] : NULL,
-		.at.port = PORT,
-		.at.xdp = b->xdp,
-	};
-}
-
 /* --- figures ---------------------------------------------------------------------------------- */
 
 static double bits(const struct shared *s)
@@ -144,10 +97,10 @@ static int p5_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	if (err)
 		return err;
 	f->environment = b->s->environment;
-	/* Of a full frame; the DDP-SSN is in front of what the MULPDU counts. */
-	f->frame = b->frame = HEAD_LEN - 14 + b->s->mulpdu;
+	/* For a full frame. The DDP-SSN precedes what the MULPDU counts. */
+	f->frame = b->frame = HEADER_LEN - 14 + b->s->mulpdu;
 	p->ours = bits(b->s);
-	p->ours_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->ours_frames = frames(b->s, b->frame - HEADER_LEN);
 	p->lost = b->s->lost;
 	return 0;
 }
@@ -173,14 +126,15 @@ static int p5_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	b->reads = false;
 	err = run_pair(b, iw_bench_xdp_bare_receiver, iw_bench_xdp_bare_sender, why);
 	p->bare = bits(b->s);
-	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->bare_frames = frames(b->s, b->frame - HEADER_LEN);
 	return err;
 }
 
 /*
- * The generator retransmits nothing, and its frames pass through a queue of the driver, which drops those that
- * do not fit before the receiver sees them. (The receiver's own ring has room for all frames in flight.) A run that
- * lost a segment this way does not measure the receive path: it is repeated, and the repetition is reported.
+ * The generator retransmits nothing, and its frames pass through a queue of the driver, which drops
+ * those that do not fit before the receiver sees them. (The receiver's own ring has room for all
+ * frames in flight.) A run that lost a segment this way does not measure the receive path: it is
+ * repeated, and the repetition is reported.
  */
 static int run_lossless(struct bench *b, int (*left)(void *), unsigned *repeated,
 			struct iw_fault *why)
@@ -191,7 +145,7 @@ static int run_lossless(struct bench *b, int (*left)(void *), unsigned *repeated
 		if (!b->bare)
 			b->s->model_len = 0;
 		err = run_pair(b, left, iw_bench_xdp_generator, why);
-		/* A hole ends the stream in the end (RFC 5043 6.1). */
+		/* A missing segment finally ends the stream (RFC 5043 6.1). */
 		if (tries == 0 || (err && err != IW_E_DSS_ILLEGAL) || (!err && b->s->lost == 0))
 			return err;
 		++*repeated;
@@ -210,7 +164,7 @@ static int p6_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 		return err;
 	f->frame = b->frame = (uint32_t)b->s->model_len;
 	p->ours = bits(b->s);
-	p->ours_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->ours_frames = frames(b->s, b->frame - HEADER_LEN);
 	p->lost += b->s->lost;
 	return 0;
 }
@@ -236,7 +190,7 @@ static int p6_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	b->reads = false;
 	err = run_lossless(b, iw_bench_xdp_bare_receiver, &f->repeated, why);
 	p->bare = bits(b->s);
-	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
+	p->bare_frames = frames(b->s, b->frame - HEADER_LEN);
 	p->lost += b->s->lost;
 	return err;
 }
@@ -294,8 +248,10 @@ static const struct {
 	{ "p6", "multi", 3000, 2048, p6_ours, p6_bare, p6_read },
 };
 
-/* They begin in turn, so that what the machine does meanwhile is in favour of neither. The first time it is ours, which
- * says what the frames are like. */
+/*
+ * They take turns in beginning, so that other load on the machine favours neither. Ours is the
+ * first, because it determines the frames.
+ */
 static int run_all(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_xdp_pair *p,
 		   struct iw_fault *why)
 {
@@ -335,8 +291,10 @@ static int figure(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_
 	return err;
 }
 
-/* What the steering program costs: the kernel takes the time of each run of it, in a run of its own, as
- * that slows it down. */
+/*
+ * Measures the steering program. The kernel measures each run of it, which slows it down, so this
+ * is a run of its own.
+ */
 static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *why)
 {
 	int err, stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -358,7 +316,10 @@ static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *
 	return err;
 }
 
-/* On a busy machine a short run may end before the first message arrives: it measures nothing, so it is repeated. */
+/*
+ * On a busy machine a short run may end before the first message arrives: it measures nothing, so
+ * it is repeated.
+ */
 static int baseline(struct bench *b, const char *name, struct iw_fault *why)
 {
 	int err = 0;
@@ -379,7 +340,7 @@ static int baseline(struct bench *b, const char *name, struct iw_fault *why)
 
 static int baselines(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *why)
 {
-	/* No transport: sockets of this bench, no DDP. */
+	/* No transport: plain sockets, no DDP. */
 	static const struct {
 		const char *name, *transport;
 		bool offloads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* RDMA Writes, each verified, by the library's own means over any transport. */
+/* RDMA Writes with the library over any transport, each verified. */
 #include "ddp-bench/xdp_run.h"
 
 #include "ddp-bench/bench.h"

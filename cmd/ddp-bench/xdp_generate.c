@@ -21,12 +21,12 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* Frames on their way from the generator: of two buffers each they fill three quarters of a receive ring. */
+/* Generated frames in flight. With two buffers each they fill three quarters of a receive ring. */
 #define AHEAD 800
-/* One run of the generator: most tries find the gate closed. */
+/* Tries in one call of the generator. In most of them the gate is closed. */
 #define TRIES 1000000
 
-/* One end of a connection, and the memory that it lends or writes from. */
+/* An end of a connection, and the memory that it registers or writes from. */
 struct end {
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
@@ -88,7 +88,7 @@ static int establish(struct end *e, struct shared *s, struct iw_fault *why)
 		       "p6: no connection for the generated segments within 5 s");
 }
 
-/* The octets of the first write, before any generated segment. */
+/* Returns the octets of the first write, before any generated segment. */
 static uint8_t first_octet(size_t at)
 {
 	return (uint8_t)(at * 2654435761u >> 13);
@@ -109,12 +109,12 @@ static bool is_first(const uint8_t *memory, size_t at, size_t len)
 static int check_memory(const struct end *e, const struct shared *s, uint64_t octets,
 			struct iw_fault *why)
 {
-	size_t payload = s->model_len - HEAD_LEN, slots = MEMORY / payload, filled = 0;
+	size_t payload = s->model_len - HEADER_LEN, slots = MEMORY / payload, filled = 0;
 	uint64_t arrived = (octets - IW_MIN(octets, (uint64_t)MEMORY)) / payload;
 	size_t least = arrived >= 2 * slots ? slots : (size_t)IW_MIN(arrived, slots) / 2;
 
 	for (size_t i = 0; i < slots; i++) {
-		if (memcmp(e->memory + i * payload, s->model + HEAD_LEN, payload) == 0)
+		if (memcmp(e->memory + i * payload, s->model + HEADER_LEN, payload) == 0)
 			filled++;
 		else if (!is_first(e->memory, i * payload, payload))
 			return iw_fail(why, IW_E_FORMAT,
@@ -129,7 +129,7 @@ static int check_memory(const struct end *e, const struct shared *s, uint64_t oc
 		(unsigned)filled, (unsigned)least, (unsigned)slots);
 }
 
-/* How often it has run, and how long, since it is counted. */
+/* Reads how often the program has run, and for how long, since counting began. */
 static int look_at_program(const struct bench *b, struct iw_xdp_attached *a, struct iw_fault *why)
 {
 	return iw_attach_query(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
@@ -161,7 +161,7 @@ static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *
 		iw_qp_tally(e->qp, &t);
 		atomic_store_explicit(&s->octets, t.write_octets, memory_order_release);
 		if (s->model_len > 0) {
-			uint64_t n = t.write_octets / (s->model_len - HEAD_LEN);
+			uint64_t n = t.write_octets / (s->model_len - HEADER_LEN);
 
 			*b->gate.arrived = n;
 			atomic_store_explicit(&s->frames, n, memory_order_release);
@@ -201,7 +201,7 @@ int iw_bench_xdp_placer(void *arg)
 	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
-/* What this side sends, as the network sees it. */
+/* Opens a socket that captures what this side sends, as seen on the network. */
 static int open_tap(const struct bench *b, struct iw_fault *why)
 {
 	struct sockaddr_ll a = {
@@ -218,7 +218,9 @@ static int open_tap(const struct bench *b, struct iw_fault *why)
 	return fd;
 }
 
-/* The longest tagged segment that was sent becomes the model; the sequence continues after the last chunk of all. */
+/*
+ * The longest tagged segment sent becomes the model. The generated sequence follows the last chunk.
+ */
 static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 {
 	struct shared *s = b->s;
@@ -229,7 +231,7 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 	while ((n = recv(fd, f, sizeof(f), 0)) > 0) {
 		size_t len = (size_t)n, at = SCTP_AT + 12;
 
-		if (len < HEAD_LEN || f[14] != 0x45 || f[23] != 132 ||
+		if (len < HEADER_LEN || f[14] != 0x45 || f[23] != 132 ||
 		    memcmp(f, b->lab.mac[IW_LAB_LEFT], 6) != 0)
 			continue;
 		while (len - at >= 18) {
@@ -247,7 +249,7 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 			if (at >= len)
 				break;
 		}
-		/* Tagged, and its chunk is the packet. */
+		/* Tagged, and the only chunk of its packet. */
 		if (f[SCTP_AT + 12] == 0 && f[SCTP_AT + 30] & 0x80 && len <= FRAME_MOST &&
 		    len == SCTP_AT + 12u + iw_get_be16(f + SCTP_AT + 14) && len > s->model_len) {
 			memcpy(s->model, f, len);
@@ -259,7 +261,10 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 				      "p6: no segment was captured as a model for the generator");
 }
 
-/* A connection through raw: its packets are captured, and then it keeps still, while the generator speaks for it. */
+/*
+ * Opens a connection over raw and captures its packets. Then it is silent, while the generator
+ * sends for it.
+ */
 static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 {
 	struct bench raw = *b;
@@ -293,7 +298,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 		}
 		(void)!iw_cq_wait(e->cq, 10000000);
 	}
-	/* Acknowledgements of it all, so that nothing is sent again from here. */
+	/* Receives all acknowledgements, so that nothing is retransmitted from here. */
 	for (int i = 0; i < 50 && !err; i++)
 		(void)!iw_progress(e->ctx, 1000000);
 	if (!err)
@@ -305,7 +310,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 static int generate(struct bench *b, struct iw_fault *why)
 {
 	struct shared *s = b->s;
-	size_t payload = s->model_len - HEAD_LEN;
+	size_t payload = s->model_len - HEADER_LEN;
 	struct iw_generate_cfg cfg = {
 		.ifindex = if_nametoindex(b->lab.interface[IW_LAB_RIGHT]),
 		.frame = s->model,
@@ -320,7 +325,10 @@ static int generate(struct bench *b, struct iw_fault *why)
 	struct iw_generate *g;
 	int err;
 
-	/* A lower priority than all other processes, so that the driver's queue on this processor is emptied first. */
+	/*
+	 * A lower priority than all other processes, so that the driver's queue on this processor
+	 * is emptied first.
+	 */
 	(void)setpriority(PRIO_PROCESS, 0, 5);
 	/* The receiver counts what arrived before in segments of this length, too. */
 	cfg.sent = octets / payload;
@@ -329,7 +337,7 @@ static int generate(struct bench *b, struct iw_fault *why)
 		return err;
 	while (!err && s->ns == 0 && s->why.err == 0)
 		err = iw_generate_run(g, TRIES, why);
-	/* All of it, or it is lost. */
+	/* Either all of it was placed, or it was lost. */
 	for (int i = 0; i < 100 && !err; i++) {
 		s->lost = iw_generate_sent(g) - cfg.sent -
 			  (atomic_load(&s->octets) - octets) / payload;
@@ -350,7 +358,7 @@ int iw_bench_xdp_generator(void *arg)
 
 	if (!err)
 		err = generate(b, &why);
-	/* Before the other side hears that this one is gone. */
+	/* Before the other side notices that this one has ended. */
 	if (err)
 		(void)iw_bench_xdp_run_fail(b, &why);
 	end_free(&e);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Inside bench: the runs of `ddp-bench xdp`. Each is two processes, one a side; they and the parent exchange values
- * in shared memory.
+ * Inside ddp-bench: the runs of `ddp-bench xdp`. A run has two processes, one for each side. They
+ * and the parent exchange values in shared memory.
  *
- * xdp_bench.c starts them and makes figures of what they say; xdp_bare.c has those who do without DDP,
- * xdp_ddp.c RDMA Writes by the library's own means, xdp_generate.c the generator of segments and the
- * process that places them.
+ * xdp_bench.c starts the processes and calculates the results. xdp_run.c has what all of them use,
+ * xdp_bare.c the processes without DDP, xdp_ddp.c RDMA Writes with the library, xdp_generate.c the
+ * generator of segments and the process that places them.
  */
 #ifndef IW_BENCH_XDP_RUN_H
 #define IW_BENCH_XDP_RUN_H
@@ -15,36 +15,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <iwarp/verbs.h>
+
 #include "cli/param.h"
 #include "ddp-bench/environment.h"
 #include "ddp-bench/lab.h"
 #include "ddp-bench/xdp_bench.h"
 #include "loader/generate.h"
+#include "util/num.h"
 
 #define PORT       7471
 #define WINDOW     IW_MSEC(200)
 #define WARMUP     IW_MSEC(100)
 /* Each receiver, of DDP and bare, polls for this time without a packet before it sleeps. */
 #define SPIN       IW_MSEC(1)
-/* Octets of a frame before the payload of a tagged segment: Ethernet, IPv4, SCTP, DATA, DDP-SSN, DDP. */
+/*
+ * Octets of a frame before the payload of a tagged segment: Ethernet, IPv4, SCTP, DATA, DDP-SSN,
+ * DDP.
+ */
 #define SCTP_AT    34
-#define HEAD_LEN   (SCTP_AT + 12 + 16 + 2 + 14)
+#define HEADER_LEN (SCTP_AT + 12 + 16 + 2 + 14)
 #define MEMORY     ((size_t)1 << 20)
 #define FRAME_MOST 4096
 
 /* What the processes of one run share. */
 struct shared {
 	atomic_int ready, stop;
-	/* What was received, by whoever receives. */
+	/* Counted by the receiving process. */
 	atomic_uint_fast64_t frames, octets;
-	/* Of the window. */
+	/* In the window. */
 	uint64_t ns, in_frames, in_octets, lost;
 	uint32_t mulpdu;
-	atomic_uint read;                  /* something that all octets went into */
-	uint64_t program_runs, program_ns; /* with counting on */
+	atomic_uint read; /* depends on all octets, so that reading them is not optimized away */
+	uint64_t program_runs, program_ns; /* with statistics switched on */
 	struct iw_bench_environment environment;
-	struct iw_fault why; /* of the child that failed */
-	/* The generator's model, and where its segments go. */
+	struct iw_fault why; /* the fault of the process that failed */
+	/* The generator's model segment, and the destination of its copies. */
 	uint8_t model[FRAME_MOST];
 	size_t model_len;
 	uint32_t tsn, stag;
@@ -57,28 +63,31 @@ struct bench {
 	struct iw_lab lab;
 	struct shared *s;
 	struct iw_generate_gate gate;
-	/* Of the run under way: */
+	/* Of the current run: */
 	const char *transport;
 	unsigned xdp;
 	uint32_t mtu, frame, frame_size;
-	bool bare, reads; /* reads: the bare receiver does */
+	bool bare, reads; /* reads: the bare receiver reads the data */
 };
 
-/* --- for the processes: each returns what the process exits with -------------------------------- */
+/* --- for the processes: each function returns an exit status ---------------------------------- */
 
 void iw_bench_xdp_run_nap(uint64_t ns);
-/* Keeps *why unless the other side has failed before: 1. */
+/* Keeps *why, unless the other side has failed before. Returns 1. */
 int iw_bench_xdp_run_fail(struct bench *b, const struct iw_fault *why);
 
-/* A window after a warm-up, which begins with the first frame. */
+/* The measured window. It follows a warm-up, which begins with the first frame. */
 struct window {
 	uint64_t began, from, frames, octets;
 	bool closed;
 };
-/* Call it after s->frames and s->octets have grown. True: the window has ended, and s->ns is set. */
+/*
+ * Call it after s->frames and s->octets have grown. Returns true when the window has ended and
+ * s->ns is set.
+ */
 bool iw_bench_xdp_run_window(struct bench *b, struct window *w);
 
-/* Of the library's connections on that side. */
+/* Returns the parameters of the library's connections on that side. */
 struct iw_cli_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side);
 
 int iw_bench_xdp_bare_receiver(void *bench);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The two writers of `ddp-bench xdp`. */
+/* Shows the results of `ddp-bench xdp`, as text and as JSON. */
 #include "ddp-bench/show.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ void iw_bench_show_pair(const struct iw_bench_show *s, const struct iw_xdp_figur
 	iw_json_f64(w, "bare_frames_per_second", p->bare_frames);
 	iw_json_f64(w, "read_bits_per_second", p->read);
 	iw_json_u64(w, "lost", p->lost);
-	/* The writer keeps the failure, and the result reports it. */
+	/* The JSON writer keeps the error, and the result reports it. */
 	(void)!iw_json_end(w);
 }
 
@@ -88,7 +88,7 @@ static void figure_json(struct iw_json *w, const struct iw_xdp_figure *f)
 	iw_json_close(w);
 }
 
-/* p6 measures the receive and placement path alone. */
+/* P6 measures only the receive and placement path. */
 static void placement_json(struct iw_json *w, const struct iw_xdp_figure *f)
 {
 	iw_json_open_object(w, f->buffers);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA Requests with any bit set, and what the Private Data of others may hold. */
+/* MPA Requests with any bit set, and known contents of Private Data. */
 #include "mpa-probe/ask.h"
 
 #include <string.h>
@@ -14,13 +14,11 @@ static size_t put_pd(uint8_t *pd, const struct iw_ask *a)
 	size_t n = 0, rest;
 
 	if (a->enhanced) {
-		const struct iw_mpa_enhanced e = { .peer_to_peer = a->peer_to_peer,
-						   .rtr_send = a->rtr & IW_RTR_SEND,
-						   .rtr_write = a->rtr & IW_RTR_WRITE,
-						   .rtr_read = a->rtr & IW_RTR_READ,
-						   .ird = a->ird,
-						   .ord = a->ord };
+		struct iw_mpa_enhanced e = { .peer_to_peer = a->peer_to_peer,
+					     .ird = a->ird,
+					     .ord = a->ord };
 
+		iw_agree_put_rtr(&e, a->rtr);
 		n += (size_t)iw_wire_mpa_enhanced_encode(pd, IW_MPA_ENHANCED_LEN, &e);
 	}
 	if (a->block) {
@@ -45,7 +43,15 @@ size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a)
 	return IW_MPA_FRAME_LEN + f.pd_len;
 }
 
-void iw_rtr_print(struct iw_text *t, uint8_t rtr)
+const char *iw_ask_rtr_name(uint8_t rtr)
+{
+	return rtr == IW_RTR_SEND    ? "send"
+	       : rtr == IW_RTR_WRITE ? "write"
+	       : rtr == IW_RTR_READ  ? "read"
+				     : "none";
+}
+
+void iw_ask_rtr_print(struct iw_text *t, uint8_t rtr)
 {
 	static const struct {
 		uint8_t bit;
@@ -59,7 +65,7 @@ void iw_rtr_print(struct iw_text *t, uint8_t rtr)
 		iw_text_fmt(t, "%s%s", blank, forms[i].name);
 		blank = " ";
 	}
-	if (!(rtr & IW_ASK_RTR_ALL))
+	if (!(rtr & IW_RTR_ALL))
 		iw_text_str(t, "none");
 }
 
@@ -72,7 +78,7 @@ void iw_ask_print(struct iw_text *t, const struct iw_ask *a)
 	if (a->enhanced) {
 		iw_text_str(t, a->peer_to_peer ? " peer-to-peer RTR " : " client-server");
 		if (a->peer_to_peer)
-			iw_rtr_print(t, a->rtr);
+			iw_ask_rtr_print(t, a->rtr);
 		iw_text_fmt(t, " IRD %u ORD %u", (uint32_t)a->ird, (uint32_t)a->ord);
 	} else if (a->rev >= 2) {
 		iw_text_str(t, " not enhanced");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One attempt: connect, ask, look at the answer, try the connection, end it. Only what any iWARP responder
- * must cope with is sent behind the Request: RDMA Writes and Reads of no octets, which touch no memory
- * (RFC 5041 5.2, RFC 5040 5.2.1), and the zero-length Send where it alone was agreed on (RFC 6581 9.2).
+ * One attempt: connects, sends the Request, evaluates the answer, tests the connection, and closes
+ * it. After the Request it sends only what every iWARP responder must accept: zero-length RDMA
+ * Writes and Reads, which touch no memory (RFC 5041 5.2, RFC 5040 5.2.1), and the zero-length Send
+ * if that is the only RTR form agreed (RFC 6581 9.2).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,28 +15,29 @@
 #include "mpa-probe/probe.h"
 #include "util/num.h"
 
-/* Octets of something else that are awaited, and how long, to tell what it is. */
+/* To recognize another protocol: how many octets to read, and for how long. */
 #define BANNER       160
 #define BANNER_NS    IW_MSEC(100)
 /*
- * Between the Reply and whatever we do next. A responder that speaks first does so at once. Linux siw loses an
- * FPDU that comes too soon. A peer that took long to reply, an emulated machine perhaps, gets longer.
+ * Pause between the Reply and the first FPDU. It shows whether the responder sends first. Linux siw
+ * loses an FPDU that arrives too soon. A peer that replied slowly, such as an emulated machine,
+ * gets a longer pause.
  */
 #define SETTLE_LEAST IW_MSEC(10)
 #define SETTLE_MOST  IW_MSEC(100)
-/* For what the peer does on its own: behind a refusal, behind our FIN. */
+/* Time for the peer to act by itself, after a refusal or our FIN. */
 #define LINGER_NS    IW_MSEC(50)
-/* How long a first FPDU waits for its answer before more octets are sent behind it. */
+/* If the first FPDU is not answered within this time, more octets are sent. */
 #define NUDGE_NS     IW_MSEC(60)
-/* No octets are placed, so any STag will do; some RNICs drop STag 0 all the same. */
+/* Nothing is placed, so any STag is valid. Some RNICs drop STag 0 nevertheless. */
 #define PROBE_STAG   1
 
 static const char *const outcome_names[IW_OUTCOMES] = {
-	[IW_OUT_ACCEPTED] = "accepted",       [IW_OUT_REFUSED] = "refused",
-	[IW_OUT_CLOSED] = "closed",           [IW_OUT_RESET] = "reset",
-	[IW_OUT_SILENT] = "silent",           [IW_OUT_NOT_MPA] = "not_mpa",
-	[IW_OUT_BAD_REPLY] = "bad_reply",     [IW_OUT_PORT_CLOSED] = "port_closed",
-	[IW_OUT_UNREACHABLE] = "unreachable",
+	[IW_OUTCOME_ACCEPTED] = "accepted",       [IW_OUTCOME_REFUSED] = "refused",
+	[IW_OUTCOME_CLOSED] = "closed",           [IW_OUTCOME_RESET] = "reset",
+	[IW_OUTCOME_SILENT] = "silent",           [IW_OUTCOME_NOT_MPA] = "not_mpa",
+	[IW_OUTCOME_BAD_REPLY] = "bad_reply",     [IW_OUTCOME_PORT_CLOSED] = "port_closed",
+	[IW_OUTCOME_UNREACHABLE] = "unreachable",
 };
 
 const char *iw_outcome_name(enum iw_outcome o)
@@ -57,22 +59,22 @@ const char *iw_proof_name(enum iw_proof p)
 	return p < IW_ARRAY_LEN(names) ? names[p] : "?";
 }
 
-/* One attempt under way. */
-struct trial {
+/* One attempt in progress. */
+struct attempt {
 	const struct iw_attempt_cfg *cfg;
 	const struct iw_ask *ask;
 	struct iw_answer *out;
 	struct iw_play play;
 	struct iw_codec *codec;
-	uint64_t asked_ns; /* when the Request went out */
-	size_t fed;        /* octets of play.rx that the codec has seen */
-	size_t fpdu0;      /* where in play.rx FPDUs begin */
+	uint64_t asked_ns; /* when the Request was sent */
+	size_t fed;        /* octets of play.rx passed to the codec */
+	size_t fpdu0;      /* position of the first FPDU in play.rx */
 	uint32_t read_msn; /* of the next Read Request */
-	unsigned pending;  /* Reads that are not answered */
-	bool over;         /* no more FPDUs: broken, or a Terminate came */
+	unsigned pending;  /* Reads not answered yet */
+	bool over;         /* no more FPDUs: they are invalid, or a Terminate was received */
 };
 
-/* --- what came instead of a Reply --- */
+/* --- no Reply --- */
 
 static const struct {
 	const char *prefix;
@@ -99,8 +101,8 @@ static const struct {
 #undef BANNER_
 };
 
-/* It speaks HTTP ("HTTP/1.1 400 Bad Request"). */
-static void tell_banner(struct trial *t)
+/* Describes what the peer sent: HTTP ("HTTP/1.1 400 Bad Request"). */
+static void describe_banner(struct attempt *t)
 {
 	const uint8_t *rx = t->play.rx;
 	size_t len = IW_MIN(t->play.rx_len, (size_t)BANNER), line = 0;
@@ -120,7 +122,7 @@ static void tell_banner(struct trial *t)
 	snprintf(t->out->text, sizeof(t->out->text), "%s (\"%s\")", what, text);
 }
 
-/* Where the first octets differ from a Reply's key; their number when they do not. */
+/* Returns the number of octets, up to the length of the key, that equal the key of a Reply. */
 static size_t same_as_key(const uint8_t *rx, size_t len)
 {
 	const struct iw_mpa_frame f = { .kind = IW_MPA_REPLY };
@@ -141,19 +143,19 @@ static bool is_foreign(const struct iw_play *p)
 
 /* --- the Reply --- */
 
-static void keep_raw(struct trial *t)
+static void keep_raw(struct attempt *t)
 {
 	t->out->raw_len = IW_MIN(t->play.rx_len, sizeof(t->out->raw));
 	if (t->out->raw_len)
 		memcpy(t->out->raw, t->play.rx, t->out->raw_len);
 }
 
-static uint64_t since_asked(const struct trial *t, const struct iw_play_note *n)
+static uint64_t since_asked(const struct attempt *t, const struct iw_play_note *n)
 {
 	return n && n->at_ns > t->asked_ns ? n->at_ns - t->asked_ns : 0;
 }
 
-static void note_ending(struct trial *t)
+static void note_ending(struct attempt *t)
 {
 	const struct iw_play *p = &t->play;
 	const struct iw_play_note *n;
@@ -161,12 +163,12 @@ static void note_ending(struct trial *t)
 	n = p->reset ? iw_play_find(p, IW_PLAY_RESET, 0)
 	    : p->fin ? iw_play_find(p, IW_PLAY_FIN, 0)
 		     : NULL;
-	t->out->ending = p->reset ? IW_END_RESET : p->fin ? IW_END_FIN : IW_END_OPEN;
+	t->out->ending = p->reset ? IW_ENDING_RESET : p->fin ? IW_ENDING_FIN : IW_ENDING_OPEN;
 	if (n)
 		t->out->ended_ns = since_asked(t, n);
 }
 
-static int no_reply(struct trial *t, enum iw_outcome outcome)
+static int no_reply(struct attempt *t, enum iw_outcome outcome)
 {
 	struct iw_answer *a = t->out;
 
@@ -176,8 +178,8 @@ static int no_reply(struct trial *t, enum iw_outcome outcome)
 	return 0;
 }
 
-/* Something that is not MPA: a little more of it tells what it is. */
-static int foreign(struct trial *t)
+/* The peer does not speak MPA. Reads a little more to recognize the protocol. */
+static int foreign(struct attempt *t)
 {
 	struct iw_play *p = &t->play;
 	const struct iw_play_note *first = iw_play_find(p, IW_PLAY_RECEIVED, 0);
@@ -189,15 +191,15 @@ static int foreign(struct trial *t)
 	if (err < 0)
 		return err;
 	i = same_as_key(p->rx, p->rx_len);
-	tell_banner(t);
+	describe_banner(t);
 	(void)iw_fail(&t->out->why, IW_E_MPA_FRAME,
 		      "not an MPA Reply: octet %U received is %b; it speaks %s", (uint64_t)i,
 		      (uint32_t)p->rx[i], t->out->text);
-	return no_reply(t, IW_OUT_NOT_MPA);
+	return no_reply(t, IW_OUTCOME_NOT_MPA);
 }
 
-/* Nobody answered in time. Some servers say something when they hear that no more is to come. */
-static int silent(struct trial *t)
+/* No answer in time. Some servers respond only to a FIN, so one is sent. */
+static int silent(struct attempt *t)
 {
 	struct iw_play *p = &t->play;
 	int err;
@@ -212,17 +214,17 @@ static int silent(struct trial *t)
 		&t->out->why, IW_E_TIMEOUT,
 		"no answer to the Request within %t; another program may use that port (-p), and --timeout allows more time",
 		t->cfg->reply_ns);
-	return no_reply(t, IW_OUT_SILENT);
+	return no_reply(t, IW_OUTCOME_SILENT);
 }
 
-static int cut_short(struct trial *t)
+static int cut_short(struct attempt *t)
 {
 	struct iw_mpa_frame f = { 0 };
 	struct iw_play *p = &t->play;
 	struct iw_fault *why = &t->out->why;
 
 	if (p->rx_len) {
-		/* The length is known when the header is there. */
+		/* The length of the Reply is known once its header has been received. */
 		(void)iw_wire_mpa_frame_decode(&f, p->rx, p->rx_len);
 		(void)iw_fail(
 			why, IW_E_MPA_FRAME,
@@ -232,18 +234,18 @@ static int cut_short(struct trial *t)
 			p->reset || p->lost ? "a reset"
 			: p->fin            ? "the end of the stream"
 					    : "nothing more");
-		return no_reply(t, IW_OUT_BAD_REPLY);
+		return no_reply(t, IW_OUTCOME_BAD_REPLY);
 	}
 	if (p->fin) {
 		(void)iw_fail(why, IW_E_CLOSED, "the peer closed the connection without a Reply");
-		return no_reply(t, IW_OUT_CLOSED);
+		return no_reply(t, IW_OUTCOME_CLOSED);
 	}
 	(void)iw_fail(why, IW_E_CLOSED, "the peer reset the connection");
-	return no_reply(t, IW_OUT_RESET);
+	return no_reply(t, IW_OUTCOME_RESET);
 }
 
-/* True: the header is there, and says what no Reply may say; t->out->why has it. */
-static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
+/* Returns true if the header of the Reply is complete and invalid; t->out->why has the reason. */
+static bool is_malformed(struct attempt *t, const struct iw_mpa_frame *f)
 {
 	struct iw_fault *why = &t->out->why;
 
@@ -255,7 +257,7 @@ static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
 			      (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
 		return true;
 	}
-	/* A refusal is one without IRD and ORD, too. */
+	/* A refusal is valid without IRD and ORD. */
 	if (f->rev >= 2 && f->flags & IW_MPA_S && !(f->flags & IW_MPA_R) &&
 	    f->pd_len < IW_MPA_ENHANCED_LEN) {
 		(void)iw_fail(
@@ -268,9 +270,12 @@ static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
 	return false;
 }
 
-/* 1: the whole frame is in play.rx; 0: what came instead is told; negative. The limit is for a pause
- * between octets: who sends them one by one is not silent. */
-static int await_reply(struct trial *t, struct iw_mpa_frame *f)
+/*
+ * Waits for the Reply. Returns 1 if play.rx has all of it; 0 if not, with the outcome in t->out; or
+ * an error of iw_play_wait(). The limit applies to each pause, since a peer that sends octet by
+ * octet is not silent.
+ */
+static int await_reply(struct attempt *t, struct iw_mpa_frame *f)
 {
 	struct iw_play *p = &t->play;
 
@@ -280,7 +285,7 @@ static int await_reply(struct trial *t, struct iw_mpa_frame *f)
 		if (is_foreign(p))
 			return foreign(t);
 		if (is_malformed(t, f))
-			return no_reply(t, IW_OUT_BAD_REPLY);
+			return no_reply(t, IW_OUTCOME_BAD_REPLY);
 		if (ret > 0)
 			return 1;
 		if (iw_play_over(p))
@@ -293,7 +298,7 @@ static int await_reply(struct trial *t, struct iw_mpa_frame *f)
 	}
 }
 
-static void take_reply(struct trial *t, const struct iw_mpa_frame *f)
+static void take_reply(struct attempt *t, const struct iw_mpa_frame *f)
 {
 	struct iw_answer *a = t->out;
 	size_t off = IW_MPA_FRAME_LEN, end = IW_MPA_FRAME_LEN + f->pd_len;
@@ -302,7 +307,7 @@ static void take_reply(struct trial *t, const struct iw_mpa_frame *f)
 	a->raw_len = end;
 	a->flags = f->flags;
 	a->rev = f->rev;
-	/* S is a reserved bit below Rev 2. */
+	/* In Rev 0 and 1, S is a reserved bit. */
 	a->enhanced = f->rev >= 2 && f->flags & IW_MPA_S && f->pd_len >= IW_MPA_ENHANCED_LEN;
 	if (a->enhanced)
 		off += (size_t)iw_wire_mpa_enhanced_decode(&a->e, a->raw + off, end - off);
@@ -321,14 +326,12 @@ static void take_reply(struct trial *t, const struct iw_mpa_frame *f)
 	}
 }
 
-/* RFC 5044 7.1.1, RFC 6581 9: what the two frames come to. */
-static void agree(struct trial *t)
+/* Sets what Request and Reply agree on (RFC 5044 7.1.1, RFC 6581 9). */
+static void agree(struct attempt *t)
 {
 	const struct iw_ask *ask = t->ask;
 	struct iw_answer *a = t->out;
-	uint8_t theirs =
-		(uint8_t)((a->e.rtr_send ? IW_RTR_SEND : 0) | (a->e.rtr_write ? IW_RTR_WRITE : 0) |
-			  (a->e.rtr_read ? IW_RTR_READ : 0));
+	uint8_t theirs = iw_agree_get_rtr(&a->e);
 
 	a->crc = ask->crc || a->flags & IW_MPA_C;
 	a->tx_markers = a->flags & IW_MPA_M;
@@ -336,9 +339,12 @@ static void agree(struct trial *t)
 	if (!ask->enhanced || !ask->peer_to_peer || !a->enhanced || !a->e.peer_to_peer)
 		return;
 	a->rtr = theirs & ask->rtr;
-	/* RFC 6581 9.2: a responder that supports none of the forms names one that it does support. An
-	 * initiator would have to end here with a Terminate; we know all forms, and Linux siw's kernel does
-	 * not survive the end of a connection that waits for its RTR (iw_cm: BUG in cm_work_handler, 6.1). */
+	/*
+	 * RFC 6581 9.2: a responder that supports none of the offered forms names one that it
+	 * supports. An initiator would have to send a Terminate here. We support all forms, and the
+	 * kernel of Linux siw crashes when a connection ends before its RTR (iw_cm: BUG in
+	 * cm_work_handler, 6.1).
+	 */
 	a->rtr_unasked = a->rtr == IW_RTR_NONE;
 	if (a->rtr_unasked)
 		a->rtr = theirs;
@@ -346,7 +352,7 @@ static void agree(struct trial *t)
 
 /* --- FPDUs --- */
 
-static void broken(struct trial *t, const struct iw_fault *why)
+static void broken(struct attempt *t, const struct iw_fault *why)
 {
 	if (t->over)
 		return;
@@ -355,7 +361,7 @@ static void broken(struct trial *t, const struct iw_fault *why)
 	t->out->broken = *why;
 }
 
-static void began_a_read(struct trial *t, uint64_t pos)
+static void began_a_read(struct attempt *t, uint64_t pos)
 {
 	size_t at = t->fpdu0 + (size_t)pos;
 
@@ -364,7 +370,7 @@ static void began_a_read(struct trial *t, uint64_t pos)
 			t->out->aligned++;
 }
 
-static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
+static void terminate_received(struct attempt *t, const uint8_t *payload, size_t len)
 {
 	struct iw_terminate *m = &t->out->terminate, meant;
 	struct iw_fault why = { 0 };
@@ -385,8 +391,8 @@ static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
 	broken(t, &why);
 }
 
-/* Reads are answered in the order of their asking; ours all name the same sink (RFC 5040 5.2.2). */
-static void response_came(struct trial *t, const struct iw_ddp *h, size_t len)
+/* Responses come in the order of the Reads, and all of ours name the same sink (RFC 5040 5.2.2). */
+static void response_received(struct attempt *t, const struct iw_ddp *h, size_t len)
 {
 	struct iw_fault why = { 0 };
 
@@ -401,7 +407,7 @@ static void response_came(struct trial *t, const struct iw_ddp *h, size_t len)
 	broken(t, &why);
 }
 
-static void ulpdu_came(struct trial *t, const struct iw_codec_ulpdu *u)
+static void ulpdu_received(struct attempt *t, const struct iw_codec_ulpdu *u)
 {
 	struct iw_fault why = { 0 };
 	struct iw_ddp h;
@@ -414,14 +420,14 @@ static void ulpdu_came(struct trial *t, const struct iw_codec_ulpdu *u)
 			      "an FPDU of %U octets, too short for a DDP header", (uint64_t)u->len);
 		broken(t, &why);
 	} else if (h.opcode == IW_OP_TERM) {
-		terminate_came(t, u->data + n, u->len - (size_t)n);
+		terminate_received(t, u->data + n, u->len - (size_t)n);
 	} else if (h.opcode == IW_OP_RRESP) {
-		response_came(t, &h, u->len - (size_t)n);
+		response_received(t, &h, u->len - (size_t)n);
 	}
 }
 
-/* Hands what has come to the codec. */
-static void look_at_fpdus(struct trial *t)
+/* Passes received octets to the codec, and evaluates the FPDUs. */
+static void receive_fpdus(struct attempt *t)
 {
 	struct iw_codec_ulpdu u;
 	struct iw_fault why = { 0 };
@@ -431,7 +437,7 @@ static void look_at_fpdus(struct trial *t)
 		err = iw_codec_feed(t->codec, t->play.rx + t->fed, t->play.rx_len - t->fed, &why);
 	t->fed = t->play.rx_len;
 	while (iw_codec_next(t->codec, &u))
-		ulpdu_came(t, &u);
+		ulpdu_received(t, &u);
 	if (err)
 		broken(t, &why);
 	if (!t->over && iw_play_over(&t->play)) {
@@ -441,7 +447,8 @@ static void look_at_fpdus(struct trial *t)
 	}
 }
 
-static int send_ulpdu(struct trial *t, const struct iw_ddp *h, const uint8_t *body, size_t body_len)
+static int send_ulpdu(struct attempt *t, const struct iw_ddp *h, const uint8_t *body,
+		      size_t body_len)
 {
 	uint8_t ulpdu[IW_DDP_HDR_MAX + IW_RDMAP_TERM_MAX];
 	const uint8_t *octets;
@@ -456,7 +463,7 @@ static int send_ulpdu(struct trial *t, const struct iw_ddp *h, const uint8_t *bo
 	return err == IW_E_CLOSED || err == IW_E_TIMEOUT ? 0 : err;
 }
 
-static int send_write(struct trial *t, uint32_t stag)
+static int send_write(struct attempt *t, uint32_t stag)
 {
 	return send_ulpdu(t,
 			  &(struct iw_ddp){ .tagged = true,
@@ -468,7 +475,7 @@ static int send_write(struct trial *t, uint32_t stag)
 			  NULL, 0);
 }
 
-static int send_empty(struct trial *t)
+static int send_empty(struct attempt *t)
 {
 	return send_ulpdu(t,
 			  &(struct iw_ddp){ .last = true,
@@ -480,8 +487,8 @@ static int send_empty(struct trial *t)
 			  NULL, 0);
 }
 
-/* The initiator's last word when it cannot live with the Reply (RFC 6581 9.2). */
-static int send_terminate(struct trial *t, int of)
+/* An initiator that cannot accept the Reply ends with a Terminate (RFC 6581 9.2). */
+static int send_terminate(struct attempt *t, int of)
 {
 	const struct iw_terminate why = { .layer = IW_TERM_LAYER(iw_err_term(of)),
 					  .etype = IW_TERM_ETYPE(iw_err_term(of)),
@@ -499,7 +506,7 @@ static int send_terminate(struct trial *t, int of)
 			  body, (size_t)n);
 }
 
-static int send_read(struct trial *t)
+static int send_read(struct attempt *t)
 {
 	uint8_t body[IW_RDMAP_RREQ_LEN];
 	int n = iw_rreq_encode(body, sizeof(body),
@@ -517,14 +524,17 @@ static int send_read(struct trial *t)
 			  body, (size_t)n);
 }
 
-/* Until that many Reads are pending at most, the connection is over or the time is. 1: they are. */
-static int await_answers(struct trial *t, unsigned pending, uint64_t limit_ns)
+/*
+ * Waits until at most `pending` Reads are pending. Returns 1, 0 if the connection or the time
+ * ended, or an error.
+ */
+static int await_answers(struct attempt *t, unsigned pending, uint64_t limit_ns)
 {
 	uint64_t until = iw_time_add(iw_play_now(&t->play), limit_ns), now;
 	int err;
 
 	for (;;) {
-		look_at_fpdus(t);
+		receive_fpdus(t);
 		if (t->pending <= pending)
 			return 1;
 		now = iw_play_now(&t->play);
@@ -536,10 +546,12 @@ static int await_answers(struct trial *t, unsigned pending, uint64_t limit_ns)
 	}
 }
 
-/* RFC 6581 9.2: the first FPDU is one of the forms agreed on. A Read proves more than the others, the Send
- * costs the peer a buffer. Without peer-to-peer an RDMA Write of no octets is as good (RFC 5044 7.1.2 rule
- * 4 wants an FPDU of the initiator first). */
-static int send_first(struct trial *t)
+/*
+ * Sends the first FPDU: an RTR form that was agreed on (RFC 6581 9.2). A Read is preferred because
+ * it proves most; a Send is last because it uses a buffer of the peer. Without peer-to-peer it is a
+ * zero-length RDMA Write, since the first FPDU must be the initiator's (RFC 5044 7.1.2 rule 4).
+ */
+static int send_first(struct attempt *t)
 {
 	struct iw_answer *a = t->out;
 
@@ -556,25 +568,25 @@ static int send_first(struct trial *t)
 	return a->rtr_sent == IW_RTR_SEND ? send_empty(t) : send_write(t, PROBE_STAG);
 }
 
-/* The peer takes no Reads, so all it can say is that it does not like what came. */
-static int see_whether_taken(struct trial *t)
+/* The peer accepts no Reads, so it can only reject the FPDU. */
+static int watch_for_rejection(struct attempt *t)
 {
 	int err = iw_play_wait(&t->play, t->play.rx_len + 1, LINGER_NS);
 
 	if (err < 0)
 		return err;
-	look_at_fpdus(t);
+	receive_fpdus(t);
 	if (!t->over)
 		t->out->proof = IW_PROOF_TAKEN;
 	return 0;
 }
 
-static int read_once(struct trial *t, bool first)
+static int read_once(struct attempt *t, bool first)
 {
 	uint64_t sent = iw_play_now(&t->play), rtt;
 	int err;
 
-	/* The RTR may be a Read itself: then it is the first one. */
+	/* If the RTR was a Read, it is the first one. */
 	if (!t->pending) {
 		err = send_read(t);
 		if (err)
@@ -594,11 +606,10 @@ static int read_once(struct trial *t, bool first)
 	return err;
 }
 
-static int prove_by_reads(struct trial *t)
+static int prove_by_reads(struct attempt *t)
 {
-	/* The first one finds caches cold and the peer perhaps not ready yet: it counts for no
-	 * time. */
-	for (int i = 0; i <= IW_ROUNDS; i++) {
+	/* The first Read is not timed: caches are cold, and the peer may not be ready. */
+	for (int i = 0; i <= IW_ATTEMPT_ROUNDS; i++) {
 		int ret = read_once(t, i == 0);
 
 		if (ret < 0)
@@ -618,14 +629,13 @@ static bool can_read(const struct iw_answer *a)
 	return !a->enhanced || (a->e.ird > 0 && a->e.ird != IW_MPA_IRD_ORD_MAX);
 }
 
-/* RFC 5044 appendix C: Rev 0 with markers and CRC is another DDP version, which is not spoken
- * here. */
-static bool can_speak(const struct trial *t)
+/* Rev 0 has another DDP version (RFC 5044 appendix C), which this tool does not speak here. */
+static bool can_speak(const struct attempt *t)
 {
 	return t->ask->rev != 0 && t->out->rev != 0;
 }
 
-static bool nothing_in_common(const struct trial *t)
+static bool nothing_in_common(const struct attempt *t)
 {
 	const struct iw_answer *a = t->out;
 
@@ -633,7 +643,7 @@ static bool nothing_in_common(const struct trial *t)
 	       !a->rtr;
 }
 
-static int settle(struct trial *t)
+static int settle(struct attempt *t)
 {
 	uint64_t ns = IW_MAX(SETTLE_LEAST, IW_MIN(t->out->reply_ns / 4, SETTLE_MOST));
 	int err = iw_play_wait(&t->play, SIZE_MAX, ns);
@@ -642,7 +652,7 @@ static int settle(struct trial *t)
 	return err < 0 ? err : 0;
 }
 
-static int prove(struct trial *t, struct iw_fault *why)
+static int prove(struct attempt *t, struct iw_fault *why)
 {
 	struct iw_answer *a = t->out;
 	const struct iw_codec_cfg cc = { .crc = a->crc,
@@ -656,20 +666,20 @@ static int prove(struct trial *t, struct iw_fault *why)
 	err = iw_codec_new(&t->codec, &cc, why);
 	if (err)
 		return err;
-	look_at_fpdus(t);
+	receive_fpdus(t);
 	if (t->over)
 		return 0;
 	if (nothing_in_common(t))
 		return send_terminate(t, IW_E_MPA_RTR);
 	err = send_first(t);
 	if (!err)
-		err = can_read(a) ? prove_by_reads(t) : see_whether_taken(t);
+		err = can_read(a) ? prove_by_reads(t) : watch_for_rejection(t);
 	return err < 0 ? err : 0;
 }
 
-/* --- from the beginning to the end --- */
+/* --- the whole attempt --- */
 
-static int ask_and_look(struct trial *t, struct iw_fault *why)
+static int exchange(struct attempt *t, struct iw_fault *why)
 {
 	uint8_t request[IW_ASK_MAX];
 	size_t len = iw_ask_encode(request, t->ask);
@@ -685,34 +695,39 @@ static int ask_and_look(struct trial *t, struct iw_fault *why)
 		return err;
 	take_reply(t, &f);
 	if (f.flags & IW_MPA_R) {
-		t->out->outcome = IW_OUT_REFUSED;
+		t->out->outcome = IW_OUTCOME_REFUSED;
 		(void)iw_fail(
 			&t->out->why, IW_E_REJECTED,
 			"the peer refused the Request (R = 1), with %U octets of Private Data",
 			(uint64_t)t->out->pd_len);
-		/* RFC 5044 7.1.2: TCP stays open. Who closes it does so at once. */
+		/*
+		 * TCP stays open after a refusal (RFC 5044 7.1.2). A peer that closes it does so at
+		 * once.
+		 */
 		err = iw_play_wait(&t->play, SIZE_MAX, LINGER_NS);
 		note_ending(t);
 		return err < 0 ? err : 0;
 	}
-	t->out->outcome = IW_OUT_ACCEPTED;
+	t->out->outcome = IW_OUTCOME_ACCEPTED;
 	agree(t);
 	return prove(t, why);
 }
 
-/* The ordinary end: our FIN, and the peer's awaited for a moment. */
-static int part(struct trial *t)
+/* Sends our FIN, and waits briefly for that of the peer. */
+static int end_connection(struct attempt *t)
 {
 	int err;
 
-	if (t->out->outcome == IW_OUT_ACCEPTED)
+	if (t->out->outcome == IW_OUTCOME_ACCEPTED)
 		note_ending(t);
 	iw_play_shut(&t->play);
 	err = iw_play_wait(&t->play, SIZE_MAX, LINGER_NS);
 	return err < 0 ? err : 0;
 }
 
-/* Errors that the peer, a router or the lack of an answer causes; others are of this machine. */
+/*
+ * True for errors caused by the peer, by a router or by lost packets; others are of this machine.
+ */
 static bool is_of_the_network(int err, int os_errno)
 {
 	return err == IW_E_TIMEOUT || err == IW_E_CLOSED || os_errno == ECONNREFUSED ||
@@ -720,14 +735,14 @@ static bool is_of_the_network(int err, int os_errno)
 	       os_errno == EHOSTDOWN || os_errno == EPROTO;
 }
 
-/* An error of the first step. */
+/* Connecting failed. Returns 0 if the error is an outcome. */
 static int not_connected(struct iw_answer *out, int err, struct iw_fault *why)
 {
 	if (!is_of_the_network(err, why->os_errno))
 		return err;
-	out->outcome = why->os_errno == ECONNREFUSED ? IW_OUT_PORT_CLOSED
-		       : why->os_errno == ECONNRESET ? IW_OUT_RESET
-						     : IW_OUT_UNREACHABLE;
+	out->outcome = why->os_errno == ECONNREFUSED ? IW_OUTCOME_PORT_CLOSED
+		       : why->os_errno == ECONNRESET ? IW_OUTCOME_RESET
+						     : IW_OUTCOME_UNREACHABLE;
 	out->why = *why;
 	return 0;
 }
@@ -735,11 +750,11 @@ static int not_connected(struct iw_answer *out, int err, struct iw_fault *why)
 int iw_attempt(const struct iw_attempt_cfg *cfg, const struct iw_ask *ask, struct iw_answer *out,
 	       struct iw_fault *why)
 {
-	struct trial t = { .cfg = cfg, .ask = ask, .out = out };
+	struct attempt t = { .cfg = cfg, .ask = ask, .out = out };
 	const struct iw_play_note *n;
 	int err;
 
-	*out = (struct iw_answer){ .outcome = IW_OUT_UNREACHABLE };
+	*out = (struct iw_answer){ .outcome = IW_OUTCOME_UNREACHABLE };
 	err = iw_play_connect(&t.play, &cfg->play, cfg->connect_ns, why);
 	if (err) {
 		iw_play_end(&t.play);
@@ -747,10 +762,10 @@ int iw_attempt(const struct iw_attempt_cfg *cfg, const struct iw_ask *ask, struc
 	}
 	n = iw_play_find(&t.play, IW_PLAY_CONNECTED, 0);
 	out->connect_ns = n->at_ns;
-	err = ask_and_look(&t, why);
+	err = exchange(&t, why);
 	iw_play_facts(&t.play, &out->facts);
 	if (!err)
-		err = part(&t);
+		err = end_connection(&t);
 	if (err == IW_E_CANCELED)
 		(void)iw_fail(why, err, "interrupted");
 	else if (err)

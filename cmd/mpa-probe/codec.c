@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The engine's framing for octets that are played by hand. */
+/* Frames ULPDUs with the engine of lib/mpa. */
 #include "mpa-probe/codec.h"
 
 #include <assert.h>
@@ -28,14 +28,14 @@ struct iw_codec {
 	struct iw_txbuf *tx;
 	uint8_t *scratch;
 	uint8_t out[2 * PUT_MAX];
-	/* What has come up, one behind the other. */
+	/* ULPDUs received, one after another. */
 	uint8_t *store;
 	size_t stored, cap;
 	struct unit *units;
 	size_t nunits, units_cap, next;
 };
 
-/* Octets into the engine, as far as it takes them. */
+/* Passes octets to the engine, as many as it accepts. */
 static int push(struct iw_codec *c, const uint8_t *octets, size_t len, size_t *taken)
 {
 	struct iw_vec vec[2];
@@ -54,8 +54,11 @@ static int push(struct iw_codec *c, const uint8_t *octets, size_t len, size_t *t
 	return n;
 }
 
-/* The start-up that puts the engine where the wire is: our Request goes nowhere, the Reply is made up. Revision 1 will do for
- * all: what else they differ in is above MPA. */
+/*
+ * Performs a start-up that leads to the agreement on the wire: the engine's Request is discarded,
+ * its Reply is made here. Revision 1 is enough for all connections, since the revisions differ only
+ * above MPA.
+ */
 static int agree(struct iw_codec *c, const struct iw_codec_cfg *cfg, struct iw_fault *why)
 {
 	const struct iw_mpa_frame f = { .kind = IW_MPA_REPLY,
@@ -109,7 +112,7 @@ int iw_codec_new(struct iw_codec **out, const struct iw_codec_cfg *cfg, struct i
 		err = agree(c, cfg, why);
 	if (err)
 		goto fail;
-	/* Where segments end is the player's affair. */
+	/* The player decides where TCP segments end. */
 	iw_mpa_set_emss(c->mpa, 65535);
 	*out = c;
 	return 0;
@@ -191,7 +194,7 @@ int iw_codec_feed(struct iw_codec *c, const uint8_t *octets, size_t len, struct 
 		if (n < 0)
 			return iw_fail(why, n, "out of memory");
 		if (n == 0)
-			return 0; /* it has failed before, or wants nothing more */
+			return 0; /* it failed before, or accepts nothing more */
 		while (!err && (got = iw_mpa_next(c->mpa, &u, why)) > 0)
 			if (u.kind == IW_MPA_UNIT_ULPDU)
 				err = keep(c, &u);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * FPDUs for octets that are played by hand: the engine's own framing (lib/mpa) with its start-up fed
- * to it, so that only what was agreed on the wire counts. For FPDUs that no engine would send, take
- * lib/wire.
+ * Frames ULPDUs for a connection that is played by hand (play.h). It uses the engine of lib/mpa and
+ * gives it a start-up that ends in the agreement seen on the wire. Use lib/wire for FPDUs that no
+ * engine would send.
  */
 #ifndef IW_PROBE_CODEC_H
 #define IW_PROBE_CODEC_H
@@ -17,29 +17,36 @@ struct iw_codec;
 
 struct iw_codec_cfg {
 	bool crc;                    /* in use: generated and checked */
-	bool tx_markers, rx_markers; /* in what is put, in what is got */
+	bool tx_markers, rx_markers; /* markers in FPDUs to the peer, from the peer */
 };
 
-/* One FPDU that arrived. */
+/* One FPDU from the peer. */
 struct iw_codec_ulpdu {
-	uint64_t pos;        /* stream octets since full operation began, of its first octet */
+	uint64_t pos; /* of its first octet in the stream, from the first octet after start-up */
 	const uint8_t *data; /* owned by the codec */
 	size_t len;
 };
 
-/* IW_E_NOMEM. */
+/* Returns 0 and *out, or IW_E_NOMEM. */
 IW_MUST_CHECK int iw_codec_new(struct iw_codec **out, const struct iw_codec_cfg *cfg,
 			       struct iw_fault *why);
-/* NULL is fine. */
+/* NULL is allowed. */
 void iw_codec_free(struct iw_codec *c);
-/* The FPDU of a ULPDU of 14 to 1024 octets, to be sent next: *octets (owned by the codec, valid until
- * the next put), its length is returned. */
+/*
+ * Frames a ULPDU of 14 to 1024 octets as the next FPDU to send. Returns its length. *octets is
+ * owned by the codec and valid until the next call.
+ */
 size_t iw_codec_put(struct iw_codec *c, const uint8_t *ulpdu, size_t len, const uint8_t **octets);
-/* Octets as they arrived; any split. 0; a fault (IW_E_MPA_CRC, IW_E_MPA_MARKER, IW_E_MPA_LOCAL), after
- * which nothing more comes up; IW_E_NOMEM. ULPDUs before it can be taken. */
+/*
+ * Takes octets from the peer, in any pieces. ULPDUs received before a fault can still be taken with
+ * iw_codec_next(). Returns 0, or
+ *  - IW_E_MPA_CRC, IW_E_MPA_MARKER, IW_E_MPA_LOCAL: the stream is invalid; later octets are
+ *    ignored;
+ *  - IW_E_NOMEM.
+ */
 IW_MUST_CHECK int iw_codec_feed(struct iw_codec *c, const uint8_t *octets, size_t len,
 				struct iw_fault *why);
-/* The next one; false: there is none yet. */
+/* Takes the next ULPDU received. Returns false if none is left. */
 bool iw_codec_next(struct iw_codec *c, struct iw_codec_ulpdu *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections of rping and of listeners, for people and as JSON. */
+/* Shows connections of rping and of listeners, as text and as JSON. */
 #include "mpa-probe/conn_show.h"
 
 #include <inttypes.h>
@@ -19,17 +19,15 @@ int iw_probe_conn_status(const struct iw_fault *f)
 
 /* --- pieces --- */
 
-/* What start-up came to. Behind an emulated personality the engine has heard another Request. */
+/*
+ * The agreement. With an emulated personality the engine saw another Request, so it does not apply.
+ */
 static void agreed_json(struct iw_json *w, const struct iw_qp_info *i)
 {
 	iw_json_u64(w, "rev", i->rev);
 	iw_json_u64(w, "ird", i->ird);
 	iw_json_u64(w, "ord", i->ord);
-	iw_json_str(w, "rtr_sent",
-		    i->rtr == IW_RTR_SEND    ? "send"
-		    : i->rtr == IW_RTR_WRITE ? "write"
-		    : i->rtr == IW_RTR_READ  ? "read"
-					     : "none");
+	iw_json_str(w, "rtr_sent", iw_ask_rtr_name(i->rtr));
 }
 
 static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
@@ -64,7 +62,7 @@ static uint64_t average(const struct iw_rping_result *r)
 }
 
 static int rping_json(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
-		      const struct iw_rping_outcome *o, int exit_status)
+		      const struct iw_rping_run_outcome *o, int exit_status)
 {
 	const struct iw_rping_result *r = &o->left.result;
 
@@ -87,24 +85,25 @@ static int rping_json(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
 	return iw_json_end(w);
 }
 
-static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rping_outcome *o)
+static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rping_run_outcome *o)
 {
 	const struct iw_rping_result *r = &o->left.result;
 	const struct iw_qp_info *i = &o->left.info;
 	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT];
+	char rtr[sizeof("Send Write Read")];
+	struct iw_text t;
 
 	if (!r->rounds && o->left.fault.err) {
 		printf("no round was completed\n");
 		return;
 	}
-	if (i->peer[0])
+	if (i->peer[0]) {
+		iw_text_init(&t, rtr, sizeof(rtr));
+		iw_ask_rtr_print(&t, i->rtr);
 		printf("%s: MPA Rev %u, CRC %s, markers %s, IRD %u, ORD %u, RTR %s\n", i->peer,
 		       i->rev, i->crc ? "on" : "off", i->tx_markers || i->rx_markers ? "on" : "off",
-		       i->ird, i->ord,
-		       i->rtr == IW_RTR_SEND    ? "Send"
-		       : i->rtr == IW_RTR_WRITE ? "Write"
-		       : i->rtr == IW_RTR_READ  ? "Read"
-						: "none");
+		       i->ird, i->ord, rtr);
+	}
 	printf("%" PRIu64 " round%s of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
 	       " by RDMA Write, %s\n",
 	       r->rounds, r->rounds == 1 ? "" : "s", r->size, r->read, r->written,
@@ -117,7 +116,7 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 		       iw_human_latency(c, r->max_ns));
 }
 
-static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rping_outcome *o)
+static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rping_run_outcome *o)
 {
 	const struct iw_fault *fault = &o->left.fault;
 
@@ -136,7 +135,7 @@ static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 }
 
 int iw_rping_show(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
-		  const struct iw_rping_outcome *o, int exit_status)
+		  const struct iw_rping_run_outcome *o, int exit_status)
 {
 	rping_hints(cfg, o);
 	if (w)
@@ -155,13 +154,13 @@ static void end_event(struct iw_serve_show *s)
 		s->err = err;
 }
 
-static void persona_json(struct iw_json *w, const struct iw_persona *p)
+static void personality_json(struct iw_json *w, const struct iw_personality *p)
 {
 	iw_json_str(w, "personality", p->name);
 	iw_json_bool(w, "emulated", !p->native);
 }
 
-static const char *emulated(const struct iw_persona *p)
+static const char *emulated(const struct iw_personality *p)
 {
 	return p->native ? "" : " (emulated)";
 }
@@ -175,14 +174,14 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 		iw_json_str(s->json, "address", addr);
 		iw_json_u64(s->json, "port", port);
 		iw_json_str(s->json, "app", app);
-		persona_json(s->json, s->persona);
+		personality_json(s->json, s->personality);
 		end_event(s);
 		return;
 	}
 	if (s->quiet && !s->any_port)
 		return;
-	printf("listening on %s as %s%s, %s%s%s\n", addr, s->persona->name, emulated(s->persona),
-	       app, s->rdmac ? ", profile rdmac" : "",
+	printf("listening on %s as %s%s, %s%s%s\n", addr, s->personality->name,
+	       emulated(s->personality), app, s->rdmac ? ", profile rdmac" : "",
 	       by_default ? ", for this machine only: --bind ADDR for others" : "");
 	if (!s->err)
 		s->err = iw_cli_flush();
@@ -203,8 +202,8 @@ static void request_json(struct iw_serve_show *s, const struct iw_shim_report *r
 
 	iw_json_begin(w, "request");
 	iw_json_str(w, "peer", r->peer);
-	persona_json(w, r->persona);
-	iw_json_str(w, "verdict", iw_persona_verdict_name(r->verdict));
+	personality_json(w, r->personality);
+	iw_json_str(w, "verdict", iw_personality_verdict_name(r->verdict));
 	if (r->text[0])
 		iw_json_str(w, "text", r->text);
 	frame_json(w, "request", r->request, r->request_len);
@@ -229,43 +228,43 @@ void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report 
 	if (r->reply)
 		iw_probe_frame_show(&t, r->reply, r->reply_len);
 	printf("%s: Request %s\n", r->peer, asked);
-	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->persona->name, emulated(r->persona),
-	       iw_persona_verdict_name(r->verdict), r->reply ? ", Reply " : "",
+	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->personality->name, emulated(r->personality),
+	       iw_personality_verdict_name(r->verdict), r->reply ? ", Reply " : "",
 	       r->reply ? answered : "", r->text[0] ? ": " : "", r->text);
 	if (!s->err)
 		s->err = iw_cli_flush();
 }
 
-static void visit_json(struct iw_serve_show *s, const struct iw_serve_visit *v)
+static void closed_json(struct iw_serve_show *s, const struct iw_serve_conn *c)
 {
 	struct iw_json *w = s->json;
 
 	iw_json_begin(w, "closed");
-	persona_json(w, s->persona);
-	connection_json(w, v->info);
-	if (s->persona->native)
-		agreed_json(w, v->info);
-	if (v->rping) {
-		iw_json_u64(w, "rounds", v->rping->rounds);
-		if (v->verify)
-			iw_json_u64(w, "rounds_verified", v->rping->verified);
-		iw_json_u64(w, "octets_read", v->rping->read);
-		iw_json_u64(w, "octets_written", v->rping->written);
+	personality_json(w, s->personality);
+	connection_json(w, c->info);
+	if (s->personality->native)
+		agreed_json(w, c->info);
+	if (c->rping) {
+		iw_json_u64(w, "rounds", c->rping->rounds);
+		if (c->verify)
+			iw_json_u64(w, "rounds_verified", c->rping->verified);
+		iw_json_u64(w, "octets_read", c->rping->read);
+		iw_json_u64(w, "octets_written", c->rping->written);
 	} else {
-		iw_json_u64(w, "sends", v->sends);
-		iw_json_u64(w, "send_octets", v->octets);
+		iw_json_u64(w, "sends", c->sends);
+		iw_json_u64(w, "send_octets", c->octets);
 	}
-	fault_json(w, v->fault);
+	fault_json(w, c->fault);
 	end_event(s);
 }
 
-void iw_serve_show_visit(struct iw_serve_show *s, const struct iw_serve_visit *v)
+void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *c)
 {
-	const struct iw_qp_info *i = v->info;
-	const struct iw_rping_result *r = v->rping;
+	const struct iw_qp_info *i = c->info;
+	const struct iw_rping_result *r = c->rping;
 
 	if (s->json) {
-		visit_json(s, v);
+		closed_json(s, c);
 		return;
 	}
 	if (s->quiet)
@@ -274,12 +273,12 @@ void iw_serve_show_visit(struct iw_serve_show *s, const struct iw_serve_visit *v
 		printf("%s: %" PRIu64 " round%s, %" PRIu64 " octets by RDMA Read%s, %" PRIu64
 		       " by RDMA Write; ",
 		       i->peer, r->rounds, r->rounds == 1 ? "" : "s", r->read,
-		       v->verify ? ", verified" : "", r->written);
+		       c->verify ? ", verified" : "", r->written);
 	else
 		printf("%s: %" PRIu64 " Sends of %" PRIu64 " octets, %" PRIu64 " FPDUs in, %" PRIu64
 		       " out; ",
-		       i->peer, v->sends, v->octets, i->rx_fpdus, i->tx_fpdus);
-	printf("%s\n", v->fault->err ? v->fault->text : "closed");
+		       i->peer, c->sends, c->octets, i->rx_fpdus, i->tx_fpdus);
+	printf("%s\n", c->fault->err ? c->fault->text : "closed");
 	if (!s->err)
 		s->err = iw_cli_flush();
 }

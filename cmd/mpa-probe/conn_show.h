@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What mpa-probe tells of connections that carry something: of rping's client, and of what a listener
- * serves. For people on standard output, or as JSON.
+ * The output of mpa-probe about the conversation of rping's client, and about the connections of a
+ * listener: text on standard output, or JSON.
  */
 #ifndef IW_PROBE_CONN_SHOW_H
 #define IW_PROBE_CONN_SHOW_H
@@ -12,48 +12,48 @@
 #include <iwarp/verbs.h>
 
 #include "cli/json.h"
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 #include "mpa-probe/rping_run.h"
 #include "mpa-probe/shim.h"
 
 /*
- * The exit status for a connection that ended so. What a peer did or said against the protocol is an
- * answer, also against rping's, which is IW_E_FORMAT.
+ * Returns the exit status for a connection that ended with this fault. A violation of rping's
+ * protocol (IW_E_FORMAT) is IW_EXIT_NO, as are violations of the wire protocols.
  */
 int iw_probe_conn_status(const struct iw_fault *f);
 
 /*
- * How a client's conversation went, in words on standard error too where they help; w: as the
- * "result" event. 0, or what iw_json_end says.
+ * Shows how a client's conversation went, with hints on standard error. w: writes the "result"
+ * event of JSON instead of text; may be NULL. Returns 0, or an error of iw_json_end().
  */
 IW_MUST_CHECK int iw_rping_show(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
-				const struct iw_rping_outcome *o, int exit_status);
+				const struct iw_rping_run_outcome *o, int exit_status);
 
-/* --- a listener's events, each when it happens --- */
+/* --- events of a listener, each shown when it occurs --- */
 
 struct iw_serve_show {
-	struct iw_json *json; /* borrowed; NULL: for people */
-	bool quiet;           /* nothing for people */
-	bool any_port;        /* the system chooses the port: it is shown though quiet */
-	bool rdmac;           /* of --profile rdmac */
-	const struct iw_persona *persona; /* whose answers they are */
-	int err; /* of iw_json_end() or iw_cli_flush(): the listener ends */
+	struct iw_json *json; /* borrowed; NULL: text */
+	bool quiet;           /* no text */
+	bool any_port;        /* the kernel chooses the port; it is shown even if quiet */
+	bool rdmac;           /* --profile rdmac was given */
+	const struct iw_personality *personality; /* answers the Requests */
+	int err; /* of iw_json_end() or iw_cli_flush(); the listener stops */
 };
 
-/* One connection that was served and is over. */
-struct iw_serve_visit {
+/* A connection that has ended. */
+struct iw_serve_conn {
 	const struct iw_qp_info *info;
 	const struct iw_fault *fault;
-	const struct iw_rping_result *rping; /* NULL: it was the sink's */
-	bool verify;                         /* rping: the data were looked at */
-	uint64_t sends, octets;              /* to the sink */
+	const struct iw_rping_result *rping; /* NULL: a connection of the sink */
+	bool verify;                         /* rping: the data were compared */
+	uint64_t sends, octets;              /* sink: Sends received, and their payload */
 };
 
-/* by_default: nobody named the address. */
+/* by_default: the user gave no address to listen on. */
 void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t port,
 			     const char *app, bool by_default);
 void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report *r);
-void iw_serve_show_visit(struct iw_serve_show *s, const struct iw_serve_visit *v);
+void iw_serve_show_conn(struct iw_serve_show *s, const struct iw_serve_conn *c);
 void iw_serve_show_stopped(struct iw_serve_show *s, int exit_status);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Fingerprints of implementations, and the one that fits. */
+/* Fingerprints of implementations, and the search for the one that fits. */
 #include "mpa-probe/identify.h"
 
 #include <string.h>
@@ -28,23 +28,25 @@ const char *iw_fact_text(enum iw_fact f, bool is)
 
 /* --- implementations --- */
 
+/* Each row cites the sources of what is known about the implementation. */
 static const struct {
-	const char *name, *text, *source;
+	const char *name, *text;
 } impls[IW_IMPLS] = {
-	[IW_IMPL_UNKNOWN] = { "unknown", "no known implementation", "" },
-	[IW_IMPL_LIBIWARP] = { "libiwarp", "libiwarp (this library)", "lib/mpa" },
-	[IW_IMPL_SIW] = { "siw", "Linux siw (software iWARP)",
-			  "observed on kernels 6.1 and 6.12; drivers/infiniband/sw/siw/siw_cm.c" },
-	[IW_IMPL_CHELSIO] = { "chelsio", "Chelsio T4 to T6 (Linux cxgb4)",
-			      "drivers/infiniband/hw/cxgb4/cm.c; softiwarp issue 21" },
-	[IW_IMPL_INTEL] = { "intel", "Intel X722 or E810 (Linux irdma)",
-			    "drivers/infiniband/hw/irdma/cm.c" },
-	[IW_IMPL_WINDOWS] = { "windows", "Windows SMB Direct over MPA Rev 1",
-			      "[MS-SMBD] 6.1; Wireshark 4.6 iwarp_mpa.legacy" },
-	[IW_IMPL_PLAIN] = { "plain", "an RFC 5044 endpoint that supports only Rev 1",
-			    "RFC 5044 7.1" },
-	[IW_IMPL_RDMAC] = { "rdmac", "an endpoint of the RDMA Consortium (use --profile rdmac)",
-			    "draft-culley-iwarp-mpa-v1.0; RFC 5044 Appendix C.1" },
+	[IW_IMPL_UNKNOWN] = { "unknown", "no known implementation" },
+	/* lib/mpa */
+	[IW_IMPL_LIBIWARP] = { "libiwarp", "libiwarp (this library)" },
+	/* observed on kernels 6.1 and 6.12; drivers/infiniband/sw/siw/siw_cm.c */
+	[IW_IMPL_SIW] = { "siw", "Linux siw (software iWARP)" },
+	/* drivers/infiniband/hw/cxgb4/cm.c; softiwarp issue 21 */
+	[IW_IMPL_CHELSIO] = { "chelsio", "Chelsio T4 to T6 (Linux cxgb4)" },
+	/* drivers/infiniband/hw/irdma/cm.c */
+	[IW_IMPL_INTEL] = { "intel", "Intel X722 or E810 (Linux irdma)" },
+	/* [MS-SMBD] 6.1; Wireshark 4.6 iwarp_mpa.legacy */
+	[IW_IMPL_WINDOWS] = { "windows", "Windows SMB Direct over MPA Rev 1" },
+	/* RFC 5044 7.1 */
+	[IW_IMPL_PLAIN] = { "plain", "an RFC 5044 endpoint that supports only Rev 1" },
+	/* draft-culley-iwarp-mpa-v1.0; RFC 5044 Appendix C.1 */
+	[IW_IMPL_RDMAC] = { "rdmac", "an endpoint of the RDMA Consortium (use --profile rdmac)" },
 };
 
 const char *iw_impl_name(enum iw_impl i)
@@ -57,16 +59,12 @@ const char *iw_impl_text(enum iw_impl i)
 	return i < IW_IMPLS ? impls[i].text : "?";
 }
 
-const char *iw_impl_source(enum iw_impl i)
-{
-	return i < IW_IMPLS ? impls[i].source : "?";
-}
-
 /* --- the table --- */
 
 /*
- * weight: how much a fact that is as said speaks for the implementation; when it is otherwise it speaks
- * against it as much, and with must it rules it out. A fact that many share weighs little.
+ * A fact that is as in `is` adds its weight to the score of the implementation. A fact that is
+ * otherwise subtracts the weight, and with `must` rules the implementation out. A fact that many
+ * implementations share has a small weight.
  */
 struct clue {
 	enum iw_impl impl;
@@ -135,7 +133,7 @@ static const struct clue clues[] = {
 };
 /* clang-format on */
 
-/* Below that a resemblance is no more than chance. */
+/* A lower score may be a coincidence. */
 #define SCORE_LEAST 5
 
 static void weigh(struct iw_verdict *v, enum iw_impl impl, const struct iw_facts *facts, bool *out)
@@ -157,7 +155,10 @@ static void weigh(struct iw_verdict *v, enum iw_impl impl, const struct iw_facts
 			continue;
 		}
 		*out |= c->must;
-		/* The block is there or it was not asked for in a way that is answered. */
+		/*
+		 * The lack of a block or of a tool's Private Data is no evidence: not every Reply
+		 * has them.
+		 */
 		if (c->weight >= 20 || !c->weight)
 			continue;
 		score -= (int)c->weight;

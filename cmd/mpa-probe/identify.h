@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose implementation a peer looks like: facts that a probe has found, compared with tables of what
- * implementations are known to do, each with its source. No system call, no state.
+ * Identifies the implementation of a peer. It compares the facts that a probe found with a table of
+ * fingerprints, whose sources identify.c cites. No system call, no state.
  */
 #ifndef IW_PROBE_IDENTIFY_H
 #define IW_PROBE_IDENTIFY_H
@@ -12,7 +12,7 @@
 
 enum iw_known { IW_NOT_KNOWN, IW_NO, IW_YES };
 
-/*      fact               its key                    what it says when it is so */
+/* X(fact, key in JSON, text if it holds, text if it does not hold) */
 /* clang-format off */
 #define IW_FACT_LIST(X) \
 	X(ECHOES_RESERVED, "echoes_reserved", \
@@ -101,7 +101,7 @@ enum iw_fact {
 #undef IW_X_
 		IW_FACTS
 };
-/* Returns "echoes_reserved"; and the text of the list for a fact that holds, or does not hold. */
+/* Return the key, and the text for a fact that holds (is) or does not hold. */
 const char *iw_fact_name(enum iw_fact f);
 const char *iw_fact_text(enum iw_fact f, bool is);
 
@@ -120,25 +120,27 @@ enum iw_impl {
 	IW_IMPL_RDMAC,
 };
 #define IW_IMPLS 8
-/* "siw"; "Linux siw (software iWARP)"; where what is known of it comes from. */
+/* Return "siw", and "Linux siw (software iWARP)". */
 const char *iw_impl_name(enum iw_impl i);
 const char *iw_impl_text(enum iw_impl i);
-const char *iw_impl_source(enum iw_impl i);
 
 struct iw_evidence {
 	enum iw_fact fact;
-	bool is; /* the fact was found to be so; false: found not to be so */
+	bool is; /* true: the fact holds; false: it does not hold */
 };
 
 struct iw_verdict {
 	enum iw_impl impl;
-	/* What speaks for it and against it; of UNKNOWN: what was found to be so, and nothing. */
+	/* Evidence for it and against it. UNKNOWN: pro has the facts that hold, contra is empty. */
 	struct iw_evidence pro[IW_FACTS], contra[IW_FACTS];
 	size_t npro, ncontra;
-	unsigned score; /* the weights of pro less those of contra */
+	unsigned score; /* weights of pro minus weights of contra */
 };
 
-/* The implementation that the facts fit best, if any fits well enough and no other as well. */
+/*
+ * Finds the implementation that fits the facts best. UNKNOWN: no fit is good enough, or two are
+ * equal.
+ */
 void iw_identify(struct iw_verdict *out, const struct iw_facts *facts);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* mpa-probe: tests whether the listener on a TCP port speaks iWARP, and identifies its implementation;
- * or listens itself. */
+/*
+ * mpa-probe: tests whether the listener on a TCP port speaks iWARP, and identifies its
+ * implementation; or listens itself.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@
 #include "util/num.h"
 
 #define COUNT_DEFAULT 10
-#define SIZE_DEFAULT  64 /* rping's own */
+#define SIZE_DEFAULT  64 /* as rping */
 #define COUNT_MAX     1000000000u
 
 enum app { APP_NONE, APP_RPING };
@@ -32,7 +34,7 @@ struct opts {
 	const char *host;
 	bool listen, all, single, once, reject, no_verify;
 	enum app app;
-	size_t persona;
+	size_t personality;
 	bool persona_given;
 	uint64_t count;
 	bool count_given;
@@ -40,13 +42,13 @@ struct opts {
 	bool size_given;
 	unsigned rate;
 	enum iw_quirk quirk;
-	/* What the Request says, or what a listener answers. */
+	/* Fields of the Request, or of a listener's Reply. */
 	bool rev_given, crc_given, markers, peer_to_peer, rdmac;
-	/* The first option that was given of each kind; NULL: none. */
-	const char *probe_option;   /* only for probing */
-	const char *rping_option;   /* only for rping, when connecting */
-	const char *listen_option;  /* only of a listener */
-	const char *request_option; /* of one Request */
+	/* The first option given of each kind; NULL: none was given. */
+	const char *probe_option;   /* only a probe uses it */
+	const char *rping_option;   /* only rping's client uses it */
+	const char *listen_option;  /* only a listener uses it */
+	const char *request_option; /* selects a single Request */
 	uint8_t rev, rtr;
 	enum iw_crc_policy crc;
 	uint8_t pd[IW_MPA_PD_MAX];
@@ -56,7 +58,7 @@ struct opts {
 /* --- options --- */
 
 enum {
-	KEY_APP = 0x9001, /* no character: long only; not those of the common options */
+	KEY_APP = 0x9001, /* not a character: long options only; distinct from the common options */
 	KEY_SINGLE,
 	KEY_RATE,
 	KEY_PERSONALITY,
@@ -251,7 +253,7 @@ static error_t task_option(int key, char *arg, const struct argp_state *state, s
 		o->listen = true;
 		return 0;
 	case KEY_PERSONALITY:
-		o->persona = iw_cli_enum(state, "--personality", arg, iw_persona_names);
+		o->personality = iw_cli_enum(state, "--personality", arg, iw_personality_names);
 		o->persona_given = true;
 		return 0;
 	case KEY_REJECT:
@@ -307,7 +309,7 @@ static error_t mpa_option(int key, char *arg, const struct argp_state *state, st
 
 static void check_listen(const struct argp_state *state, const struct opts *o)
 {
-	const struct iw_persona *p = &iw_personas[o->persona];
+	const struct iw_personality *p = &iw_personalities[o->personality];
 
 	if (o->host)
 		argp_error(state, "--listen takes no argument: \"%s\"; --bind names an address",
@@ -347,7 +349,7 @@ static void check_rping(const struct argp_state *state, const struct opts *o)
 			   "--private-data: not with --app rping, which has no Private Data");
 }
 
-/* RFC 5044 appendix C: Rev 0, with markers. */
+/* --profile rdmac uses Rev 0 with markers (RFC 5044 appendix C). */
 static void check_rdmac(const struct argp_state *state, struct opts *o)
 {
 	if (o->rev_given && o->rev != 0)
@@ -431,20 +433,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct progress {
 	struct opts *o;
 	unsigned number;
-	int err; /* of the output */
+	int err; /* of writing the output */
 };
 
-static void on_cell(void *ctx, const struct iw_cell *c)
+static void on_attempt(void *ctx, const struct iw_probe_attempt *at)
 {
 	struct progress *p = ctx;
 
 	p->number++;
 	if (p->o->cli.json && !p->err)
-		p->err = iw_cell_write_json(&p->o->cli.out, p->number, c);
-	iw_cell_log(p->number, c);
+		p->err = iw_probe_attempt_write_json(&p->o->cli.out, p->number, at);
+	iw_probe_attempt_log(p->number, at);
 }
 
-/* The one Request that options spell out. */
+/* Makes the Request that the options describe. Returns true if they describe one. */
 static bool own_request(const struct opts *o, struct iw_ask *ask)
 {
 	*ask = (struct iw_ask){ .rev = o->rev_given ? o->rev : 2,
@@ -452,7 +454,7 @@ static bool own_request(const struct opts *o, struct iw_ask *ask)
 				.crc = o->crc != IW_CRC_OFF,
 				.markers = o->markers,
 				.peer_to_peer = o->peer_to_peer,
-				.rtr = o->rtr ? o->rtr : IW_ASK_RTR_ALL,
+				.rtr = o->rtr ? o->rtr : IW_RTR_ALL,
 				.ird = 16,
 				.ord = 16,
 				.pd = o->pd,
@@ -491,8 +493,8 @@ static int run_probe(struct opts *o)
 				    .pd = o->pd,
 				    .pd_len = o->pd_len,
 				    .stop_fd = iw_signals_fd(),
-				    .cell = on_cell,
-				    .cell_ctx = &p };
+				    .on_attempt = on_attempt,
+				    .attempt_ctx = &p };
 	struct iw_probe_result r;
 	struct iw_fault why = { 0 };
 	struct iw_ask ask;
@@ -500,7 +502,10 @@ static int run_probe(struct opts *o)
 
 	if (own_request(o, &ask))
 		cfg.only = &ask;
-	/* The common defaults, of which there are two, are a transfer's; a probe has its own. */
+	/*
+	 * The two common defaults are for transfers. They differ only if no option set the
+	 * time-out.
+	 */
 	if (o->cli.timeout_ns == o->cli.setup_timeout_ns)
 		cfg.timeout_ns = o->cli.timeout_ns;
 	if (o->cli.trace_path) {
@@ -539,9 +544,9 @@ static void connection_param(struct iw_cli_param *p, const struct opts *o)
 				    .protocol.siw_first_fpdu = o->quirk };
 }
 
-static enum iw_persona_crc persona_crc(enum iw_crc_policy crc)
+static enum iw_personality_crc personality_crc(enum iw_crc_policy crc)
 {
-	return crc == IW_CRC_OFF ? IW_PERSONA_CRC_NEVER : IW_PERSONA_CRC_ALWAYS;
+	return crc == IW_CRC_OFF ? IW_PERSONALITY_CRC_NEVER : IW_PERSONALITY_CRC_ALWAYS;
 }
 
 static int run_ping(struct opts *o)
@@ -553,12 +558,12 @@ static int run_ping(struct opts *o)
 						 : IW_RPING_SIZE_NONE,
 			  .count = o->count_given ? o->count : COUNT_DEFAULT,
 			  .verify = !o->no_verify },
-		.tell_rounds = true,
+		.report_rounds = true,
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
 	};
 	struct iw_rping_run *run = NULL;
-	struct iw_rping_outcome out;
+	struct iw_rping_run_outcome out;
 	struct iw_fault why = { 0 };
 	int err, status;
 
@@ -583,23 +588,23 @@ static int run_listener(struct opts *o)
 {
 	const struct iw_rping_cfg rping = { .size = o->size, .verify = !o->no_verify };
 	struct iw_serve_cfg cfg = { .cli = &o->cli,
-				    .persona = { .persona = &iw_personas[o->persona],
-						 .set_crc = o->crc_given,
-						 .crc = persona_crc(o->crc),
-						 .markers = o->markers,
-						 .rev_most = o->rev,
-						 .rtr = o->rtr,
-						 .reject = o->reject,
-						 .pd = o->pd,
-						 .pd_len = o->pd_len },
-				    .deaf = o->quirk == IW_QUIRK_ON,
+				    .personality = { .row = &iw_personalities[o->personality],
+						     .set_crc = o->crc_given,
+						     .crc = personality_crc(o->crc),
+						     .markers = o->markers,
+						     .rev_most = o->rev,
+						     .rtr = o->rtr,
+						     .reject = o->reject,
+						     .pd = o->pd,
+						     .pd_len = o->pd_len },
+				    .lose_early_fpdus = o->quirk == IW_QUIRK_ON,
 				    .rping = o->app == APP_RPING ? &rping : NULL,
 				    .once = o->once,
 				    .idle_ns = o->cli.timeout_ns };
 	struct iw_serve_show show = { .json = o->cli.json ? &o->cli.out : NULL,
 				      .quiet = o->cli.quiet,
 				      .any_port = o->cli.port == 0,
-				      .persona = cfg.persona.persona };
+				      .personality = cfg.personality.row };
 	struct iw_fault why = { 0 };
 	int status;
 
@@ -637,7 +642,7 @@ static int run(struct opts *o)
 	return o->app == APP_RPING ? run_ping(o) : run_probe(o);
 }
 
-/* For --doctor. Without a host it is about a listener. TCP connections need no privileges. */
+/* For --doctor. Without a host, it checks a listener. TCP needs no privileges. */
 static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 {
 	const struct opts *o = iw_container_of(cli, struct opts, cli);

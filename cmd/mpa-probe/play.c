@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One TCP connection played by hand: octets out, what comes back recorded with its time. */
+/* One TCP connection played by hand: sends octets, records what the peer does. */
 #include "mpa-probe/play.h"
 
 #include <errno.h>
@@ -18,18 +18,13 @@
 
 #define READ_MAX  65536
 #define SCRAP_MAX 16384
-#define TRACE_HEX 1024 /* octets of a read that a traced line shows */
+#define TRACE_HEX 1024 /* octets of a read that a line of the trace shows */
 
-static const char *const kind_names[IW_PLAY_KINDS] = {
+static const char *const kind_names[] = {
 	[IW_PLAY_CONNECTED] = "connected", [IW_PLAY_SENT] = "sent", [IW_PLAY_RECEIVED] = "received",
 	[IW_PLAY_SHUT] = "shut",           [IW_PLAY_FIN] = "fin",   [IW_PLAY_RESET] = "reset",
 	[IW_PLAY_LOST] = "lost",
 };
-
-const char *iw_play_kind_name(enum iw_play_kind k)
-{
-	return k < IW_PLAY_KINDS ? kind_names[k] : "?";
-}
 
 uint64_t iw_play_now(const struct iw_play *p)
 {
@@ -84,14 +79,17 @@ const struct iw_play_note *iw_play_find(const struct iw_play *p, enum iw_play_ki
 	return NULL;
 }
 
-/* How the connection ended, from the error of a call. Told once: a send may find out first, a
- * receive behind it then says the same again. */
+/*
+ * Records how the connection ended, from the error of a call. It is recorded once: after a send has
+ * failed, a receive reports the same error.
+ */
 static void ended(struct iw_play *p, const struct iw_fault *why)
 {
 	if (p->reset || p->lost)
 		return;
-	/* A peer that had read nothing of what we sent answers the rest of it by a reset; the send
-	 * that finds out says EPIPE. */
+	/*
+	 * A peer that closes with unread octets sends a reset. The next send then fails with EPIPE.
+	 */
 	if (why->os_errno == ECONNRESET || why->os_errno == EPIPE) {
 		p->reset = true;
 		note(p, IW_PLAY_RESET, 0, NULL, 0, why->os_errno);
@@ -104,7 +102,7 @@ static void ended(struct iw_play *p, const struct iw_fault *why)
 
 /* --- waiting --- */
 
-/* Until the socket is ready for what is asked, or until. 1; 0: time ran out; IW_E_CANCELED. */
+/* Waits for events on the socket. Returns 1, 0 at time `until`, or IW_E_CANCELED. */
 static int ready(const struct iw_play *p, short events, uint64_t until)
 {
 	struct pollfd fd[2] = { { .fd = p->llp->fd, .events = events },
@@ -125,7 +123,7 @@ static int ready(const struct iw_play *p, short events, uint64_t until)
 	}
 }
 
-/* The time passes; nothing is read meanwhile. */
+/* Waits for ns without reading. Returns 0 or IW_E_CANCELED. */
 static int pause_for(const struct iw_play *p, uint64_t ns)
 {
 	struct pollfd fd = { .fd = p->stop_fd, .events = POLLIN };
@@ -143,18 +141,6 @@ static int pause_for(const struct iw_play *p, uint64_t ns)
 
 /* --- connecting and ending --- */
 
-static void set_up(struct iw_play *p, const struct iw_play_cfg *cfg)
-{
-	*p = (struct iw_play){
-		.stop_fd = cfg->stop_fd,
-		.trace = cfg->trace,
-		.trace_ctx = cfg->trace_ctx,
-		.number = cfg->number,
-		.t0 = iw_os_now(),
-		.wall0 = iw_os_wall(),
-	};
-}
-
 int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t limit_ns,
 		    struct iw_fault *why)
 {
@@ -165,7 +151,14 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 	uint64_t until;
 	int err;
 
-	set_up(p, cfg);
+	*p = (struct iw_play){
+		.stop_fd = cfg->stop_fd,
+		.trace = cfg->trace,
+		.trace_ctx = cfg->trace_ctx,
+		.number = cfg->number,
+		.t0 = iw_os_now(),
+		.wall0 = iw_os_wall(),
+	};
 	until = iw_time_add(p->t0, limit_ns);
 	err = iw_stream_find("tcp")->open(&p->llp, &lc, why);
 	if (err)
@@ -187,32 +180,13 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 	return 0;
 }
 
-void iw_play_adopt(struct iw_play *p, struct iw_stream *llp, const struct iw_play_cfg *cfg)
-{
-	set_up(p, cfg);
-	p->llp = llp;
-	note(p, IW_PLAY_CONNECTED, 0, NULL, 0, 0);
-}
-
-static void disconnect(struct iw_play *p, bool abort)
-{
-	if (p->llp)
-		p->llp->ops->close(p->llp, abort);
-	p->llp = NULL;
-}
-
 void iw_play_end(struct iw_play *p)
 {
-	disconnect(p, false);
+	if (p->llp)
+		p->llp->ops->close(p->llp, false);
+	p->llp = NULL;
 	free(p->rx);
 	p->rx = NULL;
-}
-
-void iw_play_reset(struct iw_play *p)
-{
-	disconnect(p, true);
-	if (!iw_play_over(p))
-		p->lost = true;
 }
 
 void iw_play_shut(struct iw_play *p)
@@ -246,10 +220,12 @@ static int room_for_read(struct iw_play *p)
 	return 0;
 }
 
-/* One read. 1: something came, or the connection is over; 0: there was nothing. */
+/*
+ * Reads once. Returns 1 if octets were received or the connection ended, 0 if not, or IW_E_NOMEM.
+ */
 static int read_once(struct iw_play *p)
 {
-	uint8_t scrap[SCRAP_MAX]; /* what nobody keeps */
+	uint8_t scrap[SCRAP_MAX]; /* octets that are not kept */
 	struct iw_vec vec;
 	struct iw_fault why = { 0 };
 	size_t off = p->rx_len;
@@ -295,7 +271,7 @@ int iw_play_wait(struct iw_play *p, size_t want, uint64_t limit_ns)
 	return p->rx_len >= want;
 }
 
-/* As far as the socket takes them. */
+/* Sends as much as the socket takes until `until`. */
 static int send_piece(struct iw_play *p, const uint8_t *octets, size_t len, uint64_t until)
 {
 	size_t off = (size_t)p->sent, done = 0;
@@ -365,43 +341,4 @@ void iw_play_facts(const struct iw_play *p, struct iw_play_facts *out)
 		out->pmtu = info.tcpi_pmtu;
 		out->rtt_ns = (uint64_t)info.tcpi_rtt * 1000;
 	}
-}
-
-/* --- scripts --- */
-
-/* 1: played to its end; 0: not; negative: IW_E_CANCELED, IW_E_NOMEM. */
-static int play_step(struct iw_play *p, const struct iw_step *s)
-{
-	int err;
-
-	switch (s->kind) {
-	case IW_STEP_SEND:
-		err = iw_play_send(p, s->octets, s->len, s->piece, s->gap_ns, s->for_ns);
-		return err == IW_E_CLOSED || err == IW_E_TIMEOUT ? 0 : err < 0 ? err : 1;
-	case IW_STEP_WAIT:
-		return iw_play_wait(p, s->want, s->for_ns);
-	case IW_STEP_QUIET:
-		err = iw_play_wait(p, SIZE_MAX, s->for_ns);
-		return err < 0 ? err : 1;
-	case IW_STEP_SHUT:
-		iw_play_shut(p);
-		return p->reset || p->lost ? 0 : 1;
-	case IW_STEP_RESET:
-		iw_play_reset(p);
-		return 1;
-	}
-	return 0;
-}
-
-int iw_play_script(struct iw_play *p, const struct iw_step *steps, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int ret = play_step(p, &steps[i]);
-
-		if (ret < 0)
-			return ret;
-		if (ret == 0)
-			return (int)i;
-	}
-	return (int)n;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The prober's core: one TCP connection played by hand. Octets go out as they are told, in pieces
- * and with pauses if asked for; what comes back is recorded with its time: octets read by read, the
- * peer's FIN, its reset. Nothing is judged here and no protocol is known, so whatever a connection
- * can be made to do, right or wrong, a caller can try and look at afterwards.
+ * One TCP connection played by hand. The caller sends any octets, in pieces and with pauses if it
+ * likes. What the peer does is recorded with its time: each read, its FIN, its reset. This layer
+ * knows no protocol and judges nothing, so the caller can try anything, valid or not, and examine
+ * the record.
  *
- * Used step by step (iw_play_send, iw_play_wait, ...) where the next step depends on what came, and
- * as a script (iw_play_script) where it does not. Either end of a connection can be played.
- *
- * Every step has a time limit and ends early when the process was asked to stop. Threads: none.
+ * Each step has a time limit, and ends early when the process is asked to stop. It starts no
+ * thread. A connection belongs to one thread. Times are nanoseconds of the monotonic clock.
  */
 #ifndef IW_PROBE_PLAY_H
 #define IW_PROBE_PLAY_H
@@ -22,42 +20,39 @@
 #include "llp/stream.h"
 
 #define IW_PLAY_NOTES  256
-#define IW_PLAY_RX_MAX (256 * 1024) /* octets kept of what the peer sends; the rest is counted */
+#define IW_PLAY_RX_MAX (256 * 1024) /* received octets kept; more are only counted */
 
 enum iw_play_kind {
 	IW_PLAY_CONNECTED,
-	IW_PLAY_SENT,     /* off, len: of all that was sent; the system took it */
-	IW_PLAY_RECEIVED, /* off, len: of all that came: one read */
+	IW_PLAY_SENT,     /* off, len: the octets within those sent; the kernel took them */
+	IW_PLAY_RECEIVED, /* one read; off, len: its octets within rx */
 	IW_PLAY_SHUT,     /* our FIN */
-	IW_PLAY_FIN,      /* the peer's */
-	IW_PLAY_RESET,    /* by the peer */
-	IW_PLAY_LOST,     /* ended otherwise; os_errno */
+	IW_PLAY_FIN,      /* the peer's FIN */
+	IW_PLAY_RESET,    /* the peer's reset */
+	IW_PLAY_LOST,     /* another error, os_errno, ended the connection */
 };
-#define IW_PLAY_KINDS 7
-/* "connected", "sent", ... */
-const char *iw_play_kind_name(enum iw_play_kind k);
 
 struct iw_play_note {
 	enum iw_play_kind kind;
-	uint64_t at_ns; /* since the attempt to connect began (or the connection was taken over) */
+	uint64_t at_ns; /* since the attempt to connect began */
 	size_t off, len;
 	int os_errno;
 };
 
-/* What TCP tells of the connection; 0: it does not. */
+/* What the kernel reports on the connection; 0: not known. */
 struct iw_play_facts {
 	char local[64], peer[64];
-	uint32_t mss;    /* octets of a segment that we send */
-	uint32_t pmtu;   /* of the path, as known by then */
-	uint64_t rtt_ns; /* TCP's own smoothed round trip */
+	uint32_t mss;    /* octets of payload in a segment that we send */
+	uint32_t pmtu;   /* of the path, as known now */
+	uint64_t rtt_ns; /* smoothed, as TCP measures it */
 };
 
 struct iw_play_cfg {
-	const char *host; /* numeric, so that asking a name service is in no figure */
+	const char *host; /* a numeric address: no measured time includes a look-up */
 	uint16_t port;
-	const char *bind_addr, *interface; /* or NULL */
-	int stop_fd;                       /* readable: the process was asked to stop; -1: none */
-	/* A line of JSON for each note, or NULL; number stands in it. */
+	const char *bind_addr, *interface; /* NULL: not bound */
+	int stop_fd; /* becomes readable when the process is asked to stop; -1: none */
+	/* Called with a line of JSON for each note; NULL: no trace. number is in the line. */
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 	unsigned number;
@@ -74,76 +69,61 @@ struct iw_play {
 
 	uint8_t *rx; /* owned */
 	size_t rx_len, rx_cap;
-	uint64_t rx_lost; /* octets beyond IW_PLAY_RX_MAX */
-	uint64_t sent;    /* octets that the system took */
-	bool shut;        /* we sent our FIN */
+	uint64_t rx_lost; /* octets received beyond IW_PLAY_RX_MAX */
+	uint64_t sent;    /* octets that the kernel took */
+	bool shut;        /* our FIN was sent */
 	bool fin, reset, lost;
-	int os_errno; /* with lost */
+	int os_errno; /* if lost */
 
 	struct iw_play_note notes[IW_PLAY_NOTES];
 	size_t nnotes;
 	uint64_t notes_lost;
 };
 
-/* Nothing more can come. */
+/* Returns true if the peer can send nothing more. */
 static inline bool iw_play_over(const struct iw_play *p)
 {
 	return p->fin || p->reset || p->lost;
 }
 
-/* Connects within limit_ns. *p is set up anew and needs iw_play_end whatever comes of it. 0;
- * IW_E_TIMEOUT: nobody answered; IW_E_OS with why->os_errno, e.g. ECONNREFUSED; IW_E_CANCELED: asked
- * to stop; others of the socket. */
+/*
+ * Initializes *p and connects within limit_ns. Call iw_play_end() even after a failure. Returns 0,
+ * or
+ *  - IW_E_TIMEOUT: the peer did not answer;
+ *  - IW_E_OS: why->os_errno has the reason, such as ECONNREFUSED;
+ *  - IW_E_CANCELED: the process was asked to stop;
+ *  - others, if this machine cannot open the socket.
+ */
 IW_MUST_CHECK int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg,
 				  uint64_t limit_ns, struct iw_fault *why);
-/* Plays a connection that stands already, the other end of one perhaps. llp becomes p's own. Of cfg
- * the last four count. */
-void iw_play_adopt(struct iw_play *p, struct iw_stream *llp, const struct iw_play_cfg *cfg);
-/* Closes without ado and frees everything; a connection that is reset is not told of any more. */
+/* Closes the connection, waits for nothing, and frees what *p owns. */
 void iw_play_end(struct iw_play *p);
 
-/* Sends octets (borrowed). piece above 0: so many at a time, each in a segment of its own, gap_ns
- * apart. 0; IW_E_CLOSED: the peer is gone, what it did is recorded; IW_E_TIMEOUT: it does not take
- * them within limit_ns; IW_E_CANCELED. */
+/*
+ * Sends octets (borrowed). With piece above 0 it sends that many at a time, each piece in a segment
+ * of its own, and waits gap_ns in between. Returns 0, or
+ *  - IW_E_CLOSED: the peer ended the connection; the notes have the way;
+ *  - IW_E_TIMEOUT: the socket did not take all octets within limit_ns;
+ *  - IW_E_CANCELED: the process was asked to stop.
+ */
 IW_MUST_CHECK int iw_play_send(struct iw_play *p, const void *octets, size_t len, size_t piece,
 			       uint64_t gap_ns, uint64_t limit_ns);
-/* Reads until want octets have come in all, the connection is over, or limit_ns has passed. 1: they
- * are there; 0: time ran out, or it is over; IW_E_CANCELED, IW_E_NOMEM. */
+/*
+ * Reads until rx has `want` octets, the connection is over, or limit_ns has passed. Returns 1 if rx
+ * has them, 0 if not, or
+ *  - IW_E_CANCELED: the process was asked to stop;
+ *  - IW_E_NOMEM.
+ */
 IW_MUST_CHECK int iw_play_wait(struct iw_play *p, size_t want, uint64_t limit_ns);
-/* Our FIN. What the peer sends can still be waited for. */
+/* Sends our FIN. The peer can still send. */
 void iw_play_shut(struct iw_play *p);
-/* Ends the connection by a reset. */
-void iw_play_reset(struct iw_play *p);
 
-/* Now, on the clock of the notes. */
+/* Returns the time since the attempt to connect began, as in the notes. */
 uint64_t iw_play_now(const struct iw_play *p);
-/* The first note of that kind from index on; NULL: there is none. */
+/* Returns the first note of that kind with an index of at least `from`, or NULL. */
 const struct iw_play_note *iw_play_find(const struct iw_play *p, enum iw_play_kind kind,
 					size_t from);
-/* Costs system calls. */
+/* Asks the kernel, with system calls. */
 void iw_play_facts(const struct iw_play *p, struct iw_play_facts *out);
-
-/* --- scripts --- */
-
-enum iw_step_kind {
-	IW_STEP_SEND,  /* octets, len, piece, gap_ns */
-	IW_STEP_WAIT,  /* for want octets in all */
-	IW_STEP_QUIET, /* for_ns passes, whatever comes is recorded */
-	IW_STEP_SHUT,
-	IW_STEP_RESET,
-};
-
-struct iw_step {
-	enum iw_step_kind kind;
-	const void *octets; /* borrowed */
-	size_t len, piece;
-	uint64_t gap_ns;
-	size_t want;
-	uint64_t for_ns; /* limit of SEND and WAIT, length of QUIET */
-};
-
-/* Plays step after step. Returns how many were played to their end: fewer than n when octets did not
- * come in time or the peer went away; negative: IW_E_CANCELED, IW_E_NOMEM. */
-IW_MUST_CHECK int iw_play_script(struct iw_play *p, const struct iw_step *steps, size_t n);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The probe: which Requests are tried, one connection after another, and what they tell
- * together. */
+/* The probe: which Requests it sends, in which order, and what the answers show together. */
 #include "mpa-probe/probe.h"
 
 #include <poll.h>
@@ -16,9 +15,9 @@
 #define ADDRS       8
 #define PER_SECOND  20
 #define AT_ONCE     5
-#define DEPTH       16    /* asked for; most peers have at least that */
-#define DEPTH_LARGE 16382 /* the largest that is a number (RFC 6581 9.1) */
-#define RESERVED    0x07  /* not 0x08, by which siw agrees to FPDUs above the MSS */
+#define DEPTH       16    /* requested depth; most peers have at least that */
+#define DEPTH_LARGE 16382 /* the largest depth that is a number (RFC 6581 9.1) */
+#define RESERVED    0x07  /* not 0x08, with which siw agrees to FPDUs above the MSS */
 #define READ_NS     IW_MSEC(300)
 #define WAIT_NS     IW_SEC(5)
 #define WAIT_NEAR   IW_MSEC(500)
@@ -32,30 +31,30 @@ const char *iw_purpose_name(enum iw_purpose p)
 	return p < IW_ARRAY_LEN(purposes) ? purposes[p] : "?";
 }
 
-const struct iw_cell *iw_probe_cell(const struct iw_probe_result *r, enum iw_purpose p)
+const struct iw_probe_attempt *iw_probe_find(const struct iw_probe_result *r, enum iw_purpose p)
 {
-	for (size_t i = 0; i < r->ncells; i++)
-		if (r->cells[i].purpose == p)
-			return &r->cells[i];
+	for (size_t i = 0; i < r->nattempts; i++)
+		if (r->attempts[i].purpose == p)
+			return &r->attempts[i];
 	return NULL;
 }
 
-/* A probe under way. */
-struct survey {
+/* A probe in progress. */
+struct probe {
 	const struct iw_probe_cfg *cfg;
 	struct iw_probe_result *out;
 	struct iw_addr addr[ADDRS];
 	size_t naddr;
-	char host[IW_ADDR_TEXT]; /* the address that is probed */
+	char host[IW_ADDR_TEXT]; /* the address probed */
 	struct iw_attempt_cfg attempt;
-	uint64_t began, due; /* due: of the next connection */
+	uint64_t began, due; /* due: when the next connection may begin */
 	unsigned number;
 	struct iw_fault *why;
 };
 
 /* --- connections --- */
 
-static void pick_address(struct survey *s, const struct iw_addr *a)
+static void pick_address(struct probe *s, const struct iw_addr *a)
 {
 	uint64_t wait = s->cfg->timeout_ns;
 
@@ -77,8 +76,8 @@ static void pick_address(struct survey *s, const struct iw_addr *a)
 	};
 }
 
-/* Connections come at the rate that was asked for, the first few at once. */
-static int keep_pace(struct survey *s)
+/* Waits until the rate allows the next connection. The first ones need not wait. */
+static int keep_pace(struct probe *s)
 {
 	uint64_t gap = IW_SEC(1) / (s->cfg->per_second ? s->cfg->per_second : PER_SECOND), now;
 	struct pollfd fd = { .fd = s->cfg->stop_fd, .events = POLLIN };
@@ -94,34 +93,34 @@ static int keep_pace(struct survey *s)
 	return 0;
 }
 
-/* One connection more; *cell may be NULL. */
-static int try(struct survey *s, enum iw_purpose purpose, const struct iw_ask *ask,
-	       const struct iw_cell **cell)
+/* Makes one connection. *attempt is set if attempt is not NULL. */
+static int try(struct probe *s, enum iw_purpose purpose, const struct iw_ask *ask,
+	       const struct iw_probe_attempt **attempt)
 {
-	struct iw_cell *c = &s->out->cells[s->out->ncells];
+	struct iw_probe_attempt *at = &s->out->attempts[s->out->nattempts];
 	int err;
 
-	if (s->out->ncells == IW_CELLS_MAX)
+	if (s->out->nattempts == IW_PROBE_ATTEMPTS_MAX)
 		return iw_fail(s->why, IW_E_LIMIT, "the probe needs more than %u connections",
-			       IW_CELLS_MAX);
+			       IW_PROBE_ATTEMPTS_MAX);
 	err = keep_pace(s);
 	if (err)
 		return err;
-	*c = (struct iw_cell){ .purpose = purpose, .ask = *ask };
+	*at = (struct iw_probe_attempt){ .purpose = purpose, .ask = *ask };
 	s->attempt.play.number = ++s->number;
-	s->attempt.stag0 = purpose == IW_FOR_STAG0;
-	err = iw_attempt(&s->attempt, &c->ask, &c->answer, s->why);
+	s->attempt.stag0 = purpose == IW_PURPOSE_STAG0;
+	err = iw_attempt(&s->attempt, &at->ask, &at->answer, s->why);
 	if (err)
 		return err;
-	s->out->ncells++;
-	if (cell)
-		*cell = c;
-	if (s->cfg->cell)
-		s->cfg->cell(s->cfg->cell_ctx, c);
+	s->out->nattempts++;
+	if (attempt)
+		*attempt = at;
+	if (s->cfg->on_attempt)
+		s->cfg->on_attempt(s->cfg->attempt_ctx, at);
 	return 0;
 }
 
-static struct iw_ask usual(const struct survey *s)
+static struct iw_ask usual(const struct probe *s)
 {
 	return (struct iw_ask){ .rev = 2,
 				.crc = true,
@@ -132,85 +131,95 @@ static struct iw_ask usual(const struct survey *s)
 				.pd_len = s->cfg->pd_len };
 }
 
-/* --- the main one --- */
+/* --- the main Request --- */
 
-static bool replied(const struct iw_cell *c)
+static bool replied(const struct iw_probe_attempt *at)
 {
-	return c && (c->answer.outcome == IW_OUT_ACCEPTED || c->answer.outcome == IW_OUT_REFUSED);
+	return at && (at->answer.outcome == IW_OUTCOME_ACCEPTED ||
+		      at->answer.outcome == IW_OUTCOME_REFUSED);
 }
 
-static bool accepted(const struct iw_cell *c)
+static bool accepted(const struct iw_probe_attempt *at)
 {
-	return c && c->answer.outcome == IW_OUT_ACCEPTED;
+	return at && at->answer.outcome == IW_OUTCOME_ACCEPTED;
 }
 
-/* A peer that ends the connection without a Reply may not know what it was asked (RFC 6581 10); one
- * that refuses may mean the Request or its Private Data. The rest would be answered no better. */
+/*
+ * True if a simpler Request may succeed. A peer that closes without a Reply may not understand the
+ * Request (RFC 6581 10). One that refuses may object to the Request or to its Private Data. The
+ * other outcomes do not depend on the Request.
+ */
 static bool worth_another(enum iw_outcome o)
 {
-	return o == IW_OUT_CLOSED || o == IW_OUT_RESET || o == IW_OUT_REFUSED ||
-	       o == IW_OUT_BAD_REPLY;
+	return o == IW_OUTCOME_CLOSED || o == IW_OUTCOME_RESET || o == IW_OUTCOME_REFUSED ||
+	       o == IW_OUTCOME_BAD_REPLY;
 }
 
-/* Of several addresses the first that can be reached. An error of this machine may concern only one
- * of them: --bind names an address of one family. */
-static int try_addresses(struct survey *s, const struct iw_ask *ask, const struct iw_cell **cell)
+/*
+ * Uses the first address that can be reached. A local error may concern only one address: --bind
+ * names an address of one family.
+ */
+static int try_addresses(struct probe *s, const struct iw_ask *ask,
+			 const struct iw_probe_attempt **attempt)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < s->naddr; i++) {
 		pick_address(s, &s->addr[i]);
-		s->out->ncells = 0;
-		err = try(s, IW_FOR_MAIN, ask, cell);
+		s->out->nattempts = 0;
+		err = try(s, IW_PURPOSE_MAIN, ask, attempt);
 		if (err == IW_E_OS)
 			continue;
-		if (err || ((*cell)->answer.outcome != IW_OUT_UNREACHABLE &&
-			    (*cell)->answer.outcome != IW_OUT_PORT_CLOSED))
+		if (err || ((*attempt)->answer.outcome != IW_OUTCOME_UNREACHABLE &&
+			    (*attempt)->answer.outcome != IW_OUTCOME_PORT_CLOSED))
 			break;
 	}
 	return err;
 }
 
-static int try_main(struct survey *s)
+static int try_main(struct probe *s)
 {
 	struct iw_ask ask = usual(s);
-	const struct iw_cell *c = NULL;
+	const struct iw_probe_attempt *at = NULL;
 	int err;
 
 	if (s->cfg->only)
 		ask = *s->cfg->only;
 	else {
 		ask.peer_to_peer = true;
-		ask.rtr = IW_ASK_RTR_ALL;
+		ask.rtr = IW_RTR_ALL;
 	}
-	err = try_addresses(s, &ask, &c);
+	err = try_addresses(s, &ask, &at);
 	if (err)
 		return err;
-	s->out->main = c;
+	s->out->main = at;
 	if (s->cfg->only || s->cfg->single)
 		return 0;
-	if (worth_another(c->answer.outcome)) {
+	if (worth_another(at->answer.outcome)) {
 		ask.peer_to_peer = false;
 		ask.rtr = 0;
-		err = try(s, IW_FOR_MAIN, &ask, &c);
+		err = try(s, IW_PURPOSE_MAIN, &ask, &at);
 	}
-	if (!err && worth_another(c->answer.outcome)) {
+	if (!err && worth_another(at->answer.outcome)) {
 		ask.rev = 1;
 		ask.enhanced = false;
-		err = try(s, IW_FOR_MAIN, &ask, &c);
+		err = try(s, IW_PURPOSE_MAIN, &ask, &at);
 	}
-	/* When none is accepted the first Reply is the report; without any, the first connection. */
-	for (size_t i = 0; i < s->out->ncells && !err && !replied(s->out->main); i++)
-		if (replied(&s->out->cells[i]))
-			s->out->main = &s->out->cells[i];
-	if (!err && accepted(c))
-		s->out->main = c;
+	/*
+	 * If no Request is accepted, the report describes the first Reply, or else the first
+	 * connection.
+	 */
+	for (size_t i = 0; i < s->out->nattempts && !err && !replied(s->out->main); i++)
+		if (replied(&s->out->attempts[i]))
+			s->out->main = &s->out->attempts[i];
+	if (!err && accepted(at))
+		s->out->main = at;
 	return err;
 }
 
-/* --- the others --- */
+/* --- the other Requests --- */
 
-static int try_others(struct survey *s)
+static int try_others(struct probe *s)
 {
 	struct iw_ask ask = usual(s);
 	bool rev1 = s->out->main->ask.rev == 1;
@@ -221,51 +230,54 @@ static int try_others(struct survey *s)
 	ask.crc = false;
 	ask.reserved = RESERVED;
 	ask.ird = ask.ord = DEPTH_LARGE;
-	/* In front of the user's Private Data, as the library has it. */
+	/* Before the user's Private Data, where the library puts it. */
 	ask.block = IW_MPA_ULPDU_MAX;
-	err = try(s, IW_FOR_FLAGS, &ask, NULL);
+	err = try(s, IW_PURPOSE_FLAGS, &ask, NULL);
 	if (err)
 		return err;
 	ask = s->out->main->ask;
 	ask.markers = true;
-	err = try(s, IW_FOR_MARKERS, &ask, NULL);
+	err = try(s, IW_PURPOSE_MARKERS, &ask, NULL);
 	if (err || rev1)
 		return err;
 	ask = usual(s);
 	ask.rev = 1;
 	ask.enhanced = false;
-	return try(s, IW_FOR_REV1, &ask, NULL);
+	return try(s, IW_PURPOSE_REV1, &ask, NULL);
 }
 
-/* Is it the Request that is not answered, or is nobody there any more to answer it? */
-static int check(struct survey *s)
+/*
+ * Repeats the main Request, to distinguish a Request without an answer from a listener that is
+ * gone.
+ */
+static int check(struct probe *s)
 {
-	const struct iw_cell *c;
-	int err = try(s, IW_FOR_CHECK, &s->out->main->ask, &c);
+	const struct iw_probe_attempt *at;
+	int err = try(s, IW_PURPOSE_CHECK, &s->out->main->ask, &at);
 
 	if (!err)
-		s->out->gone = c->answer.outcome != IW_OUT_ACCEPTED;
+		s->out->gone = at->answer.outcome != IW_OUTCOME_ACCEPTED;
 	return err;
 }
 
-static int try_cell(struct survey *s, const struct iw_ask *ask)
+static int try_cell(struct probe *s, const struct iw_ask *ask)
 {
-	const struct iw_cell *c;
+	const struct iw_probe_attempt *at;
 	int err;
 
 	if (s->out->gone)
 		return 0;
-	err = try(s, IW_FOR_GRID, ask, &c);
-	if (!err &&
-	    (c->answer.outcome == IW_OUT_SILENT || c->answer.outcome == IW_OUT_PORT_CLOSED ||
-	     c->answer.outcome == IW_OUT_UNREACHABLE))
+	err = try(s, IW_PURPOSE_GRID, ask, &at);
+	if (!err && (at->answer.outcome == IW_OUTCOME_SILENT ||
+		     at->answer.outcome == IW_OUTCOME_PORT_CLOSED ||
+		     at->answer.outcome == IW_OUTCOME_UNREACHABLE))
 		err = check(s);
 	return err;
 }
 
-static int try_forms(struct survey *s, struct iw_ask ask)
+static int try_forms(struct probe *s, struct iw_ask ask)
 {
-	static const uint8_t forms[] = { IW_RTR_SEND, IW_RTR_WRITE, IW_RTR_READ, IW_ASK_RTR_ALL };
+	static const uint8_t forms[] = { IW_RTR_SEND, IW_RTR_WRITE, IW_RTR_READ, IW_RTR_ALL };
 	int err;
 
 	ask.enhanced = ask.rev >= 2;
@@ -280,7 +292,7 @@ static int try_forms(struct survey *s, struct iw_ask ask)
 	return err;
 }
 
-static int try_grid(struct survey *s)
+static int try_grid(struct probe *s)
 {
 	static const uint8_t revs[] = { 2, 1, 0, 3 };
 	struct iw_ask ask = usual(s);
@@ -301,19 +313,20 @@ static int try_grid(struct survey *s)
 	ask = usual(s);
 	ask.rev = s->out->main->ask.rev;
 	ask.enhanced = ask.rev >= 2;
-	return try(s, IW_FOR_STAG0, &ask, NULL);
+	return try(s, IW_PURPOSE_STAG0, &ask, NULL);
 }
 
-/* --- what they tell --- */
+/* --- facts --- */
 
 static void know(struct iw_facts *f, enum iw_fact fact, bool is)
 {
 	f->is[fact] = is ? IW_YES : IW_NO;
 }
 
-static bool dropped(const struct iw_cell *c)
+static bool dropped(const struct iw_probe_attempt *at)
 {
-	return c && (c->answer.outcome == IW_OUT_CLOSED || c->answer.outcome == IW_OUT_RESET);
+	return at &&
+	       (at->answer.outcome == IW_OUTCOME_CLOSED || at->answer.outcome == IW_OUTCOME_RESET);
 }
 
 static bool contains(const uint8_t *hay, size_t len, const char *needle)
@@ -331,46 +344,46 @@ static bool of_own_tool(const uint8_t *pd, size_t len)
 	return contains(pd, len, "ddp-transfer") || (len >= 3 && memcmp(pd, "iwB", 3) == 0);
 }
 
-static void learn_from_main(struct iw_facts *f, const struct iw_cell *c)
+static void learn_from_main(struct iw_facts *f, const struct iw_probe_attempt *at)
 {
-	const struct iw_answer *a = &c->answer;
+	const struct iw_answer *a = &at->answer;
 	const uint8_t *pd = a->raw + a->pd_off;
 	uint32_t ird, ord;
 
-	if (!replied(c))
+	if (!replied(at))
 		return;
-	know(f, IW_FACT_REPLY_REV0, a->rev == 0 && c->ask.rev != 0);
+	know(f, IW_FACT_REPLY_REV0, a->rev == 0 && at->ask.rev != 0);
 	if (of_own_tool(pd, a->pd_len))
 		know(f, IW_FACT_OWN_TOOL, true);
-	if (!accepted(c))
+	if (!accepted(at))
 		return;
 	know(f, IW_FACT_MARKERS_WANTED, a->flags & IW_MPA_M);
 	know(f, IW_FACT_SMBD_HEADER,
 	     !a->enhanced && iw_smbd_decode(pd, a->pd_len, &ird, &ord) != IW_SMBD_NONE);
-	if (c->ask.crc && !(a->flags & IW_MPA_C))
+	if (at->ask.crc && !(a->flags & IW_MPA_C))
 		know(f, IW_FACT_C_NEVER, true);
 	if (a->nudged)
 		know(f, IW_FACT_FIRST_FPDU_LOST, true);
-	if (!a->enhanced || c->ask.rtr != IW_ASK_RTR_ALL)
+	if (!a->enhanced || at->ask.rtr != IW_RTR_ALL)
 		return;
 	know(f, IW_FACT_RTR_WRITE_ALONE, a->rtr == IW_RTR_WRITE);
 	know(f, IW_FACT_RTR_READ_ALONE, a->rtr == IW_RTR_READ);
-	know(f, IW_FACT_RTR_ALL, a->rtr == IW_ASK_RTR_ALL);
+	know(f, IW_FACT_RTR_ALL, a->rtr == IW_RTR_ALL);
 }
 
-static void learn_from_flags(struct iw_facts *f, const struct iw_cell *c,
-			     const struct iw_cell *main)
+static void learn_from_flags(struct iw_facts *f, const struct iw_probe_attempt *at,
+			     const struct iw_probe_attempt *main)
 {
-	const struct iw_answer *a = &c->answer;
+	const struct iw_answer *a = &at->answer;
 
-	if (main->ask.peer_to_peer && accepted(main) && !accepted(c))
-		know(f, IW_FACT_NEEDS_P2P, dropped(c));
+	if (main->ask.peer_to_peer && accepted(main) && !accepted(at))
+		know(f, IW_FACT_NEEDS_P2P, dropped(at));
 	else if (main->ask.peer_to_peer && accepted(main))
 		know(f, IW_FACT_NEEDS_P2P, false);
-	if (!replied(c))
+	if (!replied(at))
 		return;
 	know(f, IW_FACT_ECHOES_RESERVED, (a->flags & RESERVED) == RESERVED);
-	if (!accepted(c))
+	if (!accepted(at))
 		return;
 	know(f, IW_FACT_C_ALWAYS, a->flags & IW_MPA_C);
 	know(f, IW_FACT_C_FOLLOWS, !(a->flags & IW_MPA_C) && !(f->is[IW_FACT_C_NEVER] == IW_YES));
@@ -384,71 +397,76 @@ static void learn_from_flags(struct iw_facts *f, const struct iw_cell *c,
 	know(f, IW_FACT_DEPTH_16, a->e.ird == 16);
 }
 
-static void learn_from_markers(struct iw_facts *f, const struct iw_cell *c)
+static void learn_from_markers(struct iw_facts *f, const struct iw_probe_attempt *at)
 {
-	const struct iw_answer *a = &c->answer;
+	const struct iw_answer *a = &at->answer;
 	const struct iw_mpa_enhanced *e = &a->e;
 
-	if (!replied(c) && !dropped(c))
+	if (!replied(at) && !dropped(at))
 		return;
-	know(f, IW_FACT_MARKERS_OBEYED, accepted(c));
+	know(f, IW_FACT_MARKERS_OBEYED, accepted(at));
 	know(f, IW_FACT_MARKERS_REFUSED,
-	     a->outcome == IW_OUT_REFUSED && !(a->flags & IW_MPA_M) && a->pd_len == 0 &&
-		     !e->peer_to_peer && e->ird == 0 && e->ord == 0 && a->ending != IW_END_OPEN);
+	     a->outcome == IW_OUTCOME_REFUSED && !(a->flags & IW_MPA_M) && a->pd_len == 0 &&
+		     !e->peer_to_peer && e->ird == 0 && e->ord == 0 && a->ending != IW_ENDING_OPEN);
 }
 
-static void learn_from_grid(struct iw_facts *f, const struct iw_cell *c)
+static void learn_from_grid(struct iw_facts *f, const struct iw_probe_attempt *at)
 {
-	const struct iw_answer *a = &c->answer;
+	const struct iw_answer *a = &at->answer;
 
-	/* The connection for the flags asks for much at once; this one says whether it was the
-	 * model. */
-	if (c->ask.rev == 2 && !c->ask.peer_to_peer && c->ask.crc && !c->ask.markers && accepted(c))
+	/*
+	 * IW_PURPOSE_FLAGS changes several things at once. This Request shows whether the model
+	 * mattered.
+	 */
+	if (at->ask.rev == 2 && !at->ask.peer_to_peer && at->ask.crc && !at->ask.markers &&
+	    accepted(at))
 		know(f, IW_FACT_NEEDS_P2P, false);
-	if (c->ask.rev == 0 && !c->ask.markers && !c->ask.crc) {
-		know(f, IW_FACT_REV0_ACCEPTED, accepted(c));
-		know(f, IW_FACT_REV0_ANSWERED_1, a->outcome == IW_OUT_REFUSED && a->rev == 1);
+	if (at->ask.rev == 0 && !at->ask.markers && !at->ask.crc) {
+		know(f, IW_FACT_REV0_ACCEPTED, accepted(at));
+		know(f, IW_FACT_REV0_ANSWERED_1, a->outcome == IW_OUTCOME_REFUSED && a->rev == 1);
 	}
-	if (c->ask.rev == 3 && dropped(c)) {
-		know(f, IW_FACT_REV3_RESET, a->outcome == IW_OUT_RESET);
-		know(f, IW_FACT_REV3_CLOSED, a->outcome == IW_OUT_CLOSED);
+	if (at->ask.rev == 3 && dropped(at)) {
+		know(f, IW_FACT_REV3_RESET, a->outcome == IW_OUTCOME_RESET);
+		know(f, IW_FACT_REV3_CLOSED, a->outcome == IW_OUTCOME_CLOSED);
 	}
 }
 
 static void learn(struct iw_facts *f, const struct iw_probe_result *r)
 {
-	const struct iw_cell *c;
+	const struct iw_probe_attempt *at;
 
 	learn_from_main(f, r->main);
-	if (accepted(r->main) && r->main != r->cells)
+	if (accepted(r->main) && r->main != r->attempts)
 		know(f, IW_FACT_REV1_ONLY, r->main->ask.rev == 1);
 	else if (accepted(r->main))
 		know(f, IW_FACT_REV1_ONLY, false);
-	for (size_t i = 0; i < r->ncells; i++) {
-		c = &r->cells[i];
-		if (c->answer.terminated &&
-		    (c->answer.siw_order || f->is[IW_FACT_TERMINATE_ORDER] != IW_YES))
-			know(f, IW_FACT_TERMINATE_ORDER, c->answer.siw_order);
-		switch (c->purpose) {
-		case IW_FOR_FLAGS:
-			learn_from_flags(f, c, r->main);
+	for (size_t i = 0; i < r->nattempts; i++) {
+		at = &r->attempts[i];
+		if (at->answer.terminated &&
+		    (at->answer.siw_order || f->is[IW_FACT_TERMINATE_ORDER] != IW_YES))
+			know(f, IW_FACT_TERMINATE_ORDER, at->answer.siw_order);
+		switch (at->purpose) {
+		case IW_PURPOSE_FLAGS:
+			learn_from_flags(f, at, r->main);
 			break;
-		case IW_FOR_MARKERS:
-			learn_from_markers(f, c);
+		case IW_PURPOSE_MARKERS:
+			learn_from_markers(f, at);
 			break;
-		case IW_FOR_STAG0:
-			if (accepted(c) && c->answer.proof != IW_PROOF_NONE)
-				know(f, IW_FACT_STAG0_FATAL, c->answer.proof == IW_PROOF_BROKEN);
+		case IW_PURPOSE_STAG0:
+			if (accepted(at) && at->answer.proof != IW_PROOF_NONE)
+				know(f, IW_FACT_STAG0_FATAL, at->answer.proof == IW_PROOF_BROKEN);
 			break;
-		case IW_FOR_GRID:
-			/* Who went away in the middle has answered nobody knows how many of
-			 * them. */
+		case IW_PURPOSE_GRID:
+			/*
+			 * If the listener went away during the grid, it is unknown which Requests
+			 * it answered.
+			 */
 			if (!r->gone)
-				learn_from_grid(f, c);
+				learn_from_grid(f, at);
 			break;
-		case IW_FOR_MAIN:
-		case IW_FOR_REV1:
-		case IW_FOR_CHECK:
+		case IW_PURPOSE_MAIN:
+		case IW_PURPOSE_REV1:
+		case IW_PURPOSE_CHECK:
 			break;
 		}
 	}
@@ -456,7 +474,7 @@ static void learn(struct iw_facts *f, const struct iw_probe_result *r)
 
 /* --- the probe --- */
 
-static int survey(struct survey *s)
+static int run(struct probe *s)
 {
 	const struct iw_probe_cfg *cfg = s->cfg;
 	int err;
@@ -467,7 +485,7 @@ static int survey(struct survey *s)
 	err = try_main(s);
 	if (err || cfg->only)
 		return err;
-	if (s->out->main->answer.outcome != IW_OUT_ACCEPTED || cfg->single)
+	if (s->out->main->answer.outcome != IW_OUTCOME_ACCEPTED || cfg->single)
 		return 0;
 	err = try_others(s);
 	if (!err && cfg->grid)
@@ -477,17 +495,18 @@ static int survey(struct survey *s)
 
 int iw_probe(struct iw_probe_result *out, const struct iw_probe_cfg *cfg, struct iw_fault *why)
 {
-	struct survey s = { .cfg = cfg, .out = out, .began = iw_os_now(), .why = why };
+	struct probe s = { .cfg = cfg, .out = out, .began = iw_os_now(), .why = why };
 	struct iw_facts facts = { { IW_NOT_KNOWN } };
 	int err;
 
-	*out = (struct iw_probe_result){ .cells = calloc(IW_CELLS_MAX, sizeof(*out->cells)) };
-	if (!out->cells)
+	*out = (struct iw_probe_result){ .attempts = calloc(IW_PROBE_ATTEMPTS_MAX,
+							    sizeof(*out->attempts)) };
+	if (!out->attempts)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	snprintf(out->target, sizeof(out->target), "%s", cfg->host);
-	err = survey(&s);
+	err = run(&s);
 	if (out->main) {
-		out->iwarp = out->main->answer.outcome == IW_OUT_ACCEPTED;
+		out->iwarp = out->main->answer.outcome == IW_OUTCOME_ACCEPTED;
 		learn(&facts, out);
 		iw_identify(&out->verdict, &facts);
 	}
@@ -497,6 +516,6 @@ int iw_probe(struct iw_probe_result *out, const struct iw_probe_cfg *cfg, struct
 
 void iw_probe_free(struct iw_probe_result *r)
 {
-	free(r->cells);
-	r->cells = NULL;
+	free(r->attempts);
+	r->attempts = NULL;
 }

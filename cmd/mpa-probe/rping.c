@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Both sides of rping's conversation: what is posted when, and what must have come before. */
+/* Both sides of rping's conversation: what each posts, and which messages it expects. */
 #include "mpa-probe/rping.h"
 
 #include <ctype.h>
@@ -11,21 +11,22 @@
 #include "util/text.h"
 
 #define ADVERT_LEN 16
-#define RECV_CAP   64 /* a peer that says more than 16 octets is told so rather than terminated */
-#define RECVS      2  /* one that is being answered, one that may come meanwhile */
+/* More than 16 octets, so that a longer message is reported and not terminated. */
+#define RECV_CAP   64
+#define RECVS      2 /* one being answered, one for the next message */
 
-/* Not zero and far apart, so that offsets that get mixed up or cut to 32 bits show. */
+/* Not zero and far apart, to detect offsets that are mixed up or cut to 32 bits. */
 #define SOURCE_TO UINT64_C(0x0000000100000000)
 #define SINK_TO   UINT64_C(0x7f00000000000000)
 
-/* Work requests by number; receives have their buffer's instead. */
+/* Ids of work requests. The id of a receive is the number of its buffer. */
 enum work { WORK_ADVERT = 16, WORK_READ, WORK_GO_ON, WORK_WRITE, WORK_ROUND };
 
-/* What is waited for. */
+/* The event that a side waits for. */
 enum state {
 	STATE_NEW,         /* client: the connection */
-	STATE_SOURCE_READ, /* client: `go on` after the advertisement of the source */
-	STATE_SINK_FULL,   /* client: `go on` after the advertisement of the sink */
+	STATE_SOURCE_READ, /* client: `continue` after the advertisement of the source */
+	STATE_SINK_FULL,   /* client: `continue` after the advertisement of the sink */
 	STATE_SOURCE,      /* server: the advertisement of the client's source */
 	STATE_READ,        /* server: the Read's completion */
 	STATE_SINK,        /* server: the advertisement of the client's sink */
@@ -43,17 +44,20 @@ struct iw_rping {
 	struct iw_rping_result result;
 	enum state state;
 	uint64_t round_began;
-	uint64_t round; /* the one that goes on */
+	uint64_t round; /* the current one */
 	bool stop;
-	/* The server's last Write and `go on` are not complete: its buffer is still being read.
-	 * An advertisement that comes meanwhile waits. */
+	/*
+	 * writing: the server's last Write and `continue` are not complete, so its buffer is still
+	 * in use. An advertisement received meanwhile is kept in `waiting`, and `waits` is set.
+	 */
 	bool writing, waits;
 	struct advert waiting;
 	struct iw_mr *source_mr, *sink_mr;
-	uint8_t *source,
-		/* client: what is read from it, what is written to it; server: what it has read
-		 * is in sink */
-		*sink;
+	/*
+	 * Client: the data of a round are read from source, and written back to sink. Server: the
+	 * data read are in sink.
+	 */
+	uint8_t *source, *sink;
 	uint8_t source_advert[ADVERT_LEN], sink_advert[ADVERT_LEN], go_on[ADVERT_LEN];
 	uint8_t recv[RECVS][RECV_CAP];
 };
@@ -91,7 +95,7 @@ void iw_rping_text(uint8_t *out, uint32_t size, uint64_t round)
 		out[size - 1] = '\0';
 }
 
-/* For people: the beginning of a ping. */
+/* Keeps the beginning of a ping as printable text. */
 static void keep_text(struct iw_rping_result *res, const uint8_t *text, uint32_t len)
 {
 	size_t n = 0;
@@ -118,8 +122,7 @@ static int compare(struct iw_rping *r, const uint8_t *got, const uint8_t *expect
 	return 0;
 }
 
-/* --- posting
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- posting --- */
 
 static int post(struct iw_rping *r, const struct iw_send_wr *wr, const char *what,
 		struct iw_fault *why)
@@ -147,8 +150,7 @@ static int post_receive(struct iw_rping *r, uint64_t i, struct iw_fault *why)
 	return err ? iw_fail(why, err, "rping: cannot post a receive: %s", iw_err_text(err)) : 0;
 }
 
-/* --- the client
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the client --- */
 
 static int begin_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 {
@@ -186,7 +188,7 @@ static int end_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 	return begin_round(r, now, why);
 }
 
-static int client_hears(struct iw_rping *r, uint64_t now, struct iw_fault *why)
+static int client_received(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 {
 	if (r->state == STATE_SOURCE_READ) {
 		r->state = STATE_SINK_FULL;
@@ -199,8 +201,7 @@ static int client_hears(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 		"rping: the server sent a message before the advertisement that it must wait for");
 }
 
-/* --- the server
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the server --- */
 
 static int read_source(struct iw_rping *r, const struct advert *a, struct iw_fault *why)
 {
@@ -252,11 +253,13 @@ static int write_sink(struct iw_rping *r, const struct advert *a, struct iw_faul
 	r->state = STATE_SOURCE;
 	r->writing = true;
 	r->round++;
-	/* Sent behind the Write, it is delivered when that has been placed (RFC 5040 5.5). */
+	/*
+	 * Sent after the Write, it is delivered after the Write's data are placed (RFC 5040 5.5).
+	 */
 	return post_message(r, WORK_ROUND, r->go_on, why);
 }
 
-static int server_hears(struct iw_rping *r, const struct advert *a, struct iw_fault *why)
+static int server_received(struct iw_rping *r, const struct advert *a, struct iw_fault *why)
 {
 	if (r->state == STATE_SOURCE && !r->waits) {
 		if (a->len > r->cfg.size)
@@ -275,8 +278,8 @@ static int server_hears(struct iw_rping *r, const struct advert *a, struct iw_fa
 	return iw_fail(why, IW_E_FORMAT, "rping: the client sent a message while it must wait");
 }
 
-/* The Write and the Send behind it have arrived: the buffer is free for the next round. */
-static int round_was_told(struct iw_rping *r, struct iw_fault *why)
+/* The Write and the Send after it are complete: the buffer is free for the next round. */
+static int round_sent(struct iw_rping *r, struct iw_fault *why)
 {
 	r->writing = false;
 	r->result.rounds++;
@@ -286,10 +289,9 @@ static int round_was_told(struct iw_rping *r, struct iw_fault *why)
 	return read_source(r, &r->waiting, why);
 }
 
-/* --- both
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- both --- */
 
-static int heard(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struct iw_fault *why)
+static int received(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struct iw_fault *why)
 {
 	struct advert a;
 	int err;
@@ -303,22 +305,22 @@ static int heard(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struc
 	err = post_receive(r, wc->wr_id, why);
 	if (err)
 		return err;
-	return r->cfg.client ? client_hears(r, now, why) : server_hears(r, &a, why);
+	return r->cfg.client ? client_received(r, now, why) : server_received(r, &a, why);
 }
 
 int iw_rping_done(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struct iw_fault *why)
 {
 	if (wc->status != IW_OK) {
 		if (r->state == STATE_OVER && wc->op == IW_WC_RECV)
-			return 0; /* receives that nobody will fill */
+			return 0; /* receives left over at the end */
 		return iw_fail(why, wc->status, "rping: %s", iw_err_text(wc->status));
 	}
 	if (wc->op == IW_WC_RECV)
-		return heard(r, wc, now, why);
+		return received(r, wc, now, why);
 	if (wc->wr_id == WORK_READ)
 		return source_was_read(r, why);
 	if (wc->wr_id == WORK_ROUND)
-		return round_was_told(r, why);
+		return round_sent(r, why);
 	return 0;
 }
 
@@ -346,8 +348,7 @@ const struct iw_rping_result *iw_rping_result(const struct iw_rping *r)
 	return &r->result;
 }
 
-/* --- life
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static int reg(struct iw_rping *r, struct iw_pd *pd, struct iw_mr **mr, uint8_t *addr, uint64_t to,
 	       unsigned access, struct iw_fault *why)
@@ -390,13 +391,13 @@ int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct iw_qp *qp,
 		return iw_fail(why, IW_E_NOMEM, "rping: out of memory");
 	r->qp = qp;
 	r->cfg = *cfg;
-	/* A client's first message may be polled before the event that tells of the connection. */
+	/* The server may see the client's first message before IW_EV_ESTABLISHED. */
 	r->state = cfg->client ? STATE_NEW : STATE_SOURCE;
 	if (r->cfg.size == 0)
 		r->cfg.size = cfg->client ? 64 : IW_RPING_SIZE_MAX;
 	else if (r->cfg.size == IW_RPING_SIZE_NONE)
 		r->cfg.size = 0;
-	/* An address is needed even for pings of no octets. */
+	/* Even zero-length pings need an address. */
 	r->source = calloc(1, IW_MAX(r->cfg.size, 1u));
 	r->sink = calloc(1, IW_MAX(r->cfg.size, 1u));
 	if (!r->source || !r->sink) {

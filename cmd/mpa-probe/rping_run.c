@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections for rping's conversation, and the loop around them. */
+/* Connections for rping's conversation, and their loop. */
 #include "mpa-probe/rping_run.h"
 
 #include <inttypes.h>
@@ -16,23 +16,26 @@
 #include "util/text.h"
 #include "verbs/wrap.h"
 
-#define LOOK_NS     IW_MSEC(50)       /* who is turned away in start-up makes no event */
-#define CLIENTS_MAX 32                /* of a server at once; a request above that is rejected */
-#define TALKS_MAX   (2 * CLIENTS_MAX) /* with those that yielded, until their end is reported */
-#define STALL_NS    IW_SEC(30)
-#define YIELD_NS    IW_SEC(5)  /* no progress for so long: ends early if its place is needed */
-#define CLOSE_NS    IW_SEC(10) /* for the peer to end its side after us */
-#define STOP_NS     IW_SEC(1)  /* for the round of a client that was asked to stop */
+/* Poll interval: a client turned away during start-up causes no event. */
+#define LOOK_NS      IW_MSEC(50)
+#define CLIENTS_MAX  32 /* of a server at once; further requests are rejected */
+/* Including those ended for a new one, until their end is reported. */
+#define SESSIONS_MAX (2 * CLIENTS_MAX)
+#define STALL_NS     IW_SEC(30)
+/* Without progress for this time, a session can be ended for a new one. */
+#define YIELD_NS     IW_SEC(5)
+#define CLOSE_NS     IW_SEC(10) /* for the peer to close its side after us */
+#define STOP_NS      IW_SEC(1)  /* for a client to complete its round after a request to stop */
 
-/* One connection. */
-struct talk {
+/* A connection and its conversation. */
+struct session {
 	struct iw_rping_run *run;
 	struct iw_qp *qp;
 	struct iw_rping *ping;
 	bool up, closing, aborted;
-	uint64_t began, seen;  /* seen: when it made progress last, or began to close */
-	uint64_t payload;      /* octets that had arrived then */
-	struct iw_fault fault; /* ours; the connection's own comes with its end */
+	uint64_t began, seen;  /* seen: last progress, or begin of closing */
+	uint64_t payload;      /* octets received at that time */
+	struct iw_fault fault; /* the reason if we ended it; the connection has its own */
 };
 
 struct iw_rping_run {
@@ -41,148 +44,150 @@ struct iw_rping_run {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	struct talk *talks[TALKS_MAX];
-	struct talk *left; /* its news was told; freed by the next call, since info is of it */
-	uint64_t stop_by;  /* client, asked to stop: when it ends without the peer; 0: not asked */
+	struct session *sessions[SESSIONS_MAX];
+	/* Reported as ended; freed by the next call, since info borrows from it. */
+	struct session *left;
+	uint64_t stop_by; /* client asked to stop: deadline for its end; 0: not asked */
 	bool done;
 };
 
-static void free_talk(struct talk *t)
+static void free_session(struct session *s)
 {
-	if (!t)
+	if (!s)
 		return;
-	if (t->qp)
-		iw_qp_free(t->qp);
-	iw_rping_free(t->ping);
-	free(t);
+	if (s->qp)
+		iw_qp_free(s->qp);
+	iw_rping_free(s->ping);
+	free(s);
 }
 
-static int new_talk(struct iw_rping_run *run, struct talk **out, struct iw_fault *why)
+static int new_session(struct iw_rping_run *run, struct session **out, struct iw_fault *why)
 {
 	struct iw_qp_attr attr = { .size = sizeof(attr),
 				   .send_cq = run->cq,
 				   .recv_cq = run->cq,
 				   .sq_depth = IW_RPING_DEPTH,
 				   .rq_depth = IW_RPING_DEPTH };
-	struct talk *t;
+	struct session *s;
 	int err;
 
-	for (int i = 0; i < TALKS_MAX; i++) {
-		if (run->talks[i])
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		if (run->sessions[i])
 			continue;
-		t = calloc(1, sizeof(*t));
-		if (!t)
+		s = calloc(1, sizeof(*s));
+		if (!s)
 			return iw_fail(why, IW_E_NOMEM, "rping: out of memory");
-		t->run = run;
-		t->began = t->seen = iw_os_now();
-		attr.user = t;
-		err = iw_qp_new(&t->qp, run->pd, &attr, why);
+		s->run = run;
+		s->began = s->seen = iw_os_now();
+		attr.user = s;
+		err = iw_qp_new(&s->qp, run->pd, &attr, why);
 		if (err == 0)
-			err = iw_rping_new(&t->ping, run->pd, t->qp, &run->cfg.ping, why);
+			err = iw_rping_new(&s->ping, run->pd, s->qp, &run->cfg.ping, why);
 		if (err) {
-			free_talk(t);
+			free_session(s);
 			return err;
 		}
-		run->talks[i] = t;
-		*out = t;
+		run->sessions[i] = s;
+		*out = s;
 		return 0;
 	}
 	return iw_fail(why, IW_E_LIMIT,
 		       "rping: no room for another connection: %u have not ended yet",
-		       (uint32_t)TALKS_MAX);
+		       (uint32_t)SESSIONS_MAX);
 }
 
 static bool empty(const struct iw_rping_run *run)
 {
-	for (int i = 0; i < TALKS_MAX; i++)
-		if (run->talks[i])
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		if (run->sessions[i])
 			return false;
 	return true;
 }
 
-static void forget_talk(struct talk *t)
+static void forget_session(struct session *s)
 {
-	for (int i = 0; i < TALKS_MAX; i++)
-		if (t->run->talks[i] == t)
-			t->run->talks[i] = NULL;
-	t->run->left = t;
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		if (s->run->sessions[i] == s)
+			s->run->sessions[i] = NULL;
+	s->run->left = s;
 }
 
-/* --- what happens
- * --------------------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
-static void tell(struct talk *t, enum iw_rping_news_kind kind, struct iw_rping_news *news)
+static void fill_news(struct session *s, enum iw_rping_run_news_kind kind,
+		      struct iw_rping_run_news *news)
 {
-	*news = (struct iw_rping_news){ .kind = kind, .result = *iw_rping_result(t->ping) };
-	if (kind == IW_RPING_UP)
-		news->setup_ns = t->seen - t->began;
-	if (kind != IW_RPING_ROUND)
-		iw_qp_info(t->qp, &news->info);
+	*news = (struct iw_rping_run_news){ .kind = kind, .result = *iw_rping_result(s->ping) };
+	if (kind == IW_RPING_RUN_UP)
+		news->setup_ns = s->seen - s->began;
+	if (kind != IW_RPING_RUN_ROUND)
+		iw_qp_info(s->qp, &news->info);
 }
 
-static void go_home(struct talk *t)
+static void disconnect(struct session *s)
 {
-	if (t->closing)
+	if (s->closing)
 		return;
-	t->closing = true;
-	t->seen = iw_os_now();
-	iw_disconnect(t->qp);
+	s->closing = true;
+	s->seen = iw_os_now();
+	iw_disconnect(s->qp);
 }
 
 /*
- * The conversation cannot go on; the end of the connection tells of it. rping has no words for that, and
- * RDMAP's Terminate is for RDMAP's own errors (RFC 5040 7.1), so a peer that talks is told by an orderly
- * end: a reset would destroy what it has not read yet.
+ * Ends a conversation that failed; the end of the connection reports it. rping has no error
+ * message, and a Terminate is for errors of RDMAP (RFC 5040 7.1). So the connection is closed in
+ * order, because a reset would destroy what the peer has not read yet. It is aborted only if the
+ * peer does not respond.
  */
-static void break_off(struct talk *t, const struct iw_fault *why)
+static void end_session(struct session *s, const struct iw_fault *why)
 {
-	if (t->fault.err == 0)
-		t->fault = *why;
+	if (s->fault.err == 0)
+		s->fault = *why;
 	if (why->err == IW_E_TIMEOUT || why->err == IW_E_CANCELED) {
-		t->closing = t->aborted = true;
-		iw_abort(t->qp);
+		s->closing = s->aborted = true;
+		iw_abort(s->qp);
 	} else {
-		go_home(t);
+		disconnect(s);
 	}
 }
 
-/* True: *news. */
+/* Returns true if *news is set. */
 static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
-			  struct iw_rping_news *news)
+			  struct iw_rping_run_news *news)
 {
-	struct talk *t = iw_qp_user(wc->qp);
-	uint64_t before = iw_rping_result(t->ping)->rounds, now = iw_os_now();
+	struct session *s = iw_qp_user(wc->qp);
+	uint64_t before = iw_rping_result(s->ping)->rounds, now = iw_os_now();
 	struct iw_fault why = { 0 };
 
-	/* What failed did so because the connection ended, which has an event of its own. */
-	if (wc->status != IW_OK || t->fault.err)
+	/* Work fails when the connection ends, and that has an event of its own. */
+	if (wc->status != IW_OK || s->fault.err)
 		return false;
-	if (!t->closing)
-		t->seen = now;
-	if (iw_rping_done(t->ping, wc, now, &why) != 0) {
-		break_off(t, &why);
+	if (!s->closing)
+		s->seen = now;
+	if (iw_rping_done(s->ping, wc, now, &why) != 0) {
+		end_session(s, &why);
 		return false;
 	}
-	if (run->cfg.ping.client && iw_rping_over(t->ping))
-		go_home(t);
-	if (!run->cfg.tell_rounds || iw_rping_result(t->ping)->rounds == before)
+	if (run->cfg.ping.client && iw_rping_over(s->ping))
+		disconnect(s);
+	if (!run->cfg.report_rounds || iw_rping_result(s->ping)->rounds == before)
 		return false;
-	tell(t, IW_RPING_ROUND, news);
+	fill_news(s, IW_RPING_RUN_ROUND, news);
 	return true;
 }
 
 /*
- * A server counts parts of long messages as progress. A client does not: its peer could write to its
- * sink for ever.
+ * For a server, parts of long messages are progress. For a client they are not, since its peer
+ * could write to its sink for ever.
  */
-static void note_payload(struct talk *t, uint64_t now)
+static void note_payload(struct session *s, uint64_t now)
 {
-	uint64_t payload = iw_qp_rx_payload(t->qp);
+	uint64_t payload = iw_qp_rx_payload(s->qp);
 
-	if (t->run->cfg.ping.client || payload == t->payload)
+	if (s->run->cfg.ping.client || payload == s->payload)
 		return;
-	t->payload = payload;
-	t->seen = now;
+	s->payload = payload;
+	s->seen = now;
 }
 
 static uint64_t timeout_ns(const struct iw_rping_run *run)
@@ -190,7 +195,7 @@ static uint64_t timeout_ns(const struct iw_rping_run *run)
 	return run->cfg.timeout_ns ? run->cfg.timeout_ns : STALL_NS;
 }
 
-/* Server. False: all places are taken by connections that make progress. */
+/* Server. Returns false if the limit is reached and all connections make progress. */
 static bool has_room(struct iw_rping_run *run)
 {
 	uint32_t most = run->cfg.clients ? IW_MIN(run->cfg.clients, (uint32_t)CLIENTS_MAX)
@@ -198,20 +203,20 @@ static bool has_room(struct iw_rping_run *run)
 	uint64_t yield = run->cfg.yield_ns ? run->cfg.yield_ns : YIELD_NS;
 	uint64_t now = iw_os_now(), least = IW_MIN(timeout_ns(run), yield);
 	struct iw_fault why = { 0 };
-	struct talk *idlest = NULL;
+	struct session *idlest = NULL;
 	unsigned taken = 0;
 
-	for (int i = 0; i < TALKS_MAX; i++) {
-		struct talk *t = run->talks[i];
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		struct session *s = run->sessions[i];
 
-		if (!t || t->aborted)
+		if (!s || s->aborted)
 			continue;
 		taken++;
-		if (!t->up || t->closing)
+		if (!s->up || s->closing)
 			continue;
-		note_payload(t, now);
-		if (!idlest || t->seen < idlest->seen)
-			idlest = t;
+		note_payload(s, now);
+		if (!idlest || s->seen < idlest->seen)
+			idlest = s;
 	}
 	if (taken < most)
 		return true;
@@ -220,37 +225,37 @@ static bool has_room(struct iw_rping_run *run)
 	(void)iw_fail(&why, IW_E_TIMEOUT,
 		      "rping: round %U: no progress for %U ms; closed to accept a new connection",
 		      iw_rping_result(idlest->ping)->rounds, (now - idlest->seen) / 1000000);
-	break_off(idlest, &why);
+	end_session(idlest, &why);
 	return true;
 }
 
 static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct iw_fault *why)
 {
-	struct talk *t;
+	struct session *s;
 	int err;
 
 	if (run->cfg.once ? !empty(run) : !has_room(run)) {
 		iw_reject(req, NULL, 0);
 		return 0;
 	}
-	err = new_talk(run, &t, why);
+	err = new_session(run, &s, why);
 	if (err) {
 		iw_reject(req, NULL, 0);
 		return err == IW_E_LIMIT ? 0 : err;
 	}
-	err = iw_accept(req, t->qp, NULL, why);
+	err = iw_accept(req, s->qp, NULL, why);
 	if (err) {
-		/* That peer is gone already: no concern of the others. */
-		forget_talk(t);
-		free_talk(t);
+		/* This peer has gone; the others are not affected. */
+		forget_session(s);
+		free_session(s);
 		run->left = NULL;
 	}
 	return 0;
 }
 
-static void ended_early(const struct talk *t, struct iw_rping_news *news)
+static void ended_early(const struct session *s, struct iw_rping_run_news *news)
 {
-	const struct iw_rping_cfg *cfg = &t->run->cfg.ping;
+	const struct iw_rping_cfg *cfg = &s->run->cfg.ping;
 	uint64_t round = news->result.rounds;
 
 	if (!cfg->client)
@@ -266,60 +271,64 @@ static void ended_early(const struct talk *t, struct iw_rping_news *news)
 			news->info.peer, cfg->size);
 }
 
-/* The connection's own reason; a rejection by another tool of the suite names that tool. */
-static void connection_ended(const struct talk *t, const struct iw_fault *fault,
-			     struct iw_rping_news *news)
+/*
+ * Reports the connection's own reason. If another tool of the suite rejected the client, the reason
+ * names that tool.
+ */
+static void connection_ended(const struct session *s, const struct iw_fault *fault,
+			     struct iw_rping_run_news *news)
 {
 	struct iw_qp_info info;
 
 	news->fault = *fault;
-	if (fault->err != IW_E_REJECTED || !t->run->cfg.ping.client)
+	if (fault->err != IW_E_REJECTED || !s->run->cfg.ping.client)
 		return;
-	iw_qp_info(t->qp, &info);
+	iw_qp_info(s->qp, &info);
 	iw_cli_wrong_listener(&news->fault, info.private_data, info.private_data_len, info.peer,
 			      "mpa-probe --listen --app rping");
 }
 
-static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rping_news *news)
+static void on_closed(struct session *s, const struct iw_fault *fault,
+		      struct iw_rping_run_news *news)
 {
-	tell(t, IW_RPING_LEFT, news);
-	if (t->fault.err)
-		news->fault = t->fault;
+	fill_news(s, IW_RPING_RUN_LEFT, news);
+	if (s->fault.err)
+		news->fault = s->fault;
 	else if (fault->err)
-		connection_ended(t, fault, news);
-	else if (!t->up || !iw_rping_over(t->ping))
-		ended_early(t, news);
-	else if (t->run->stop_by && news->result.rounds < t->run->cfg.ping.count)
+		connection_ended(s, fault, news);
+	else if (!s->up || !iw_rping_over(s->ping))
+		ended_early(s, news);
+	else if (s->run->stop_by && news->result.rounds < s->run->cfg.ping.count)
 		iw_fail(&news->fault, IW_E_CANCELED, "%s: rping: interrupted after %U of %U rounds",
-			news->info.peer, news->result.rounds, t->run->cfg.ping.count);
-	forget_talk(t);
+			news->info.peer, news->result.rounds, s->run->cfg.ping.count);
+	forget_session(s);
 }
 
-/* 1: *news; 0: nothing to tell; negative: cannot go on. */
-static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct iw_rping_news *news,
-		    struct iw_fault *why)
+/* Returns 1 if *news is set, 0 if not, or an error after which nothing works. */
+static int on_event(struct iw_rping_run *run, struct iw_async_event *ev,
+		    struct iw_rping_run_news *news, struct iw_fault *why)
 {
-	struct talk *t = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	struct session *s = ev->qp ? iw_qp_user(ev->qp) : NULL;
 	struct iw_fault what = { 0 };
 
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST:
 		return on_request(run, ev->req, why);
 	case IW_EV_ESTABLISHED:
-		t->up = true;
-		t->seen = iw_os_now();
-		tell(t, IW_RPING_UP, news);
-		if (iw_rping_start(t->ping, t->seen, &what) != 0)
-			break_off(t, &what);
+		s->up = true;
+		s->seen = iw_os_now();
+		fill_news(s, IW_RPING_RUN_UP, news);
+		if (iw_rping_start(s->ping, s->seen, &what) != 0)
+			end_session(s, &what);
 		return 1;
 	case IW_EV_PEER_CLOSED:
-		go_home(t);
+		disconnect(s);
 		return 0;
 	case IW_EV_REJECTED:
 	case IW_EV_CLOSED:
-		if (t == run->left)
+		if (s == run->left)
 			return 0;
-		on_closed(t, &ev->fault, news);
+		on_closed(s, &ev->fault, news);
 		if (run->cfg.ping.client || run->cfg.once)
 			run->done = true;
 		return 1;
@@ -327,61 +336,63 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct 
 	return 0;
 }
 
-/* --- time
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- time limits --- */
 
 /*
- * When the connection ends unless it makes progress. The limit also applies between two rounds, since
- * an idle client keeps others from its place.
+ * Returns when the connection is ended for lack of progress. The limit also applies between rounds,
+ * since an idle client takes the place of another one.
  */
-static uint64_t deadline_of(const struct talk *t)
+static uint64_t deadline_of(const struct session *s)
 {
-	uint64_t ns = timeout_ns(t->run), until;
+	uint64_t ns = timeout_ns(s->run), until;
 
-	if (!t->up || t->aborted)
+	if (!s->up || s->aborted)
 		return IW_TIME_NEVER;
-	until = iw_time_add(t->seen, t->closing ? IW_MIN(ns, CLOSE_NS) : ns);
-	return t->run->stop_by ? IW_MIN(until, t->run->stop_by) : until;
+	until = iw_time_add(s->seen, s->closing ? IW_MIN(ns, CLOSE_NS) : ns);
+	return s->run->stop_by ? IW_MIN(until, s->run->stop_by) : until;
 }
 
-static void on_time(struct talk *t, uint64_t now)
+static void on_time(struct session *s, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 	struct iw_qp_info info = { .peer = "" };
-	uint64_t rounds = iw_rping_result(t->ping)->rounds;
-	bool stopped = t->run->stop_by > 0;
+	uint64_t rounds = iw_rping_result(s->ping)->rounds;
+	bool stopped = s->run->stop_by > 0;
 
-	if (now < deadline_of(t))
+	if (now < deadline_of(s))
 		return;
-	if (!t->closing)
-		note_payload(t, now);
-	if (t->seen == now)
+	if (!s->closing)
+		note_payload(s, now);
+	if (s->seen == now)
 		return;
-	if (t->run->cfg.ping.client)
-		iw_qp_info(t->qp, &info);
+	if (s->run->cfg.ping.client)
+		iw_qp_info(s->qp, &info);
 	(void)iw_fail(&why, stopped ? IW_E_CANCELED : IW_E_TIMEOUT,
 		      "%s%srping: %sround %U: %s for %U ms%s", info.peer, info.peer[0] ? ": " : "",
 		      stopped ? "interrupted in " : "", rounds,
-		      t->closing ? "the peer did not close its side" : "no progress",
-		      (now - t->seen) / 1000000,
-		      !t->run->cfg.ping.client || t->closing ? ""
+		      s->closing ? "the peer did not close its side" : "no progress",
+		      (now - s->seen) / 1000000,
+		      !s->run->cfg.ping.client || s->closing ? ""
 		      : rounds ? "; does the server still run, and is the network up?"
 			       : "; is the peer an rping server (mpa-probe --listen --app rping)?");
-	break_off(t, &why);
+	end_session(s, &why);
 }
 
-/* Everybody's time-outs; how long to wait for the next one, negative: for ever. */
+/*
+ * Applies the time limits of all sessions. Returns how long to wait for the next one; negative: for
+ * ever.
+ */
 static int64_t keep_time(struct iw_rping_run *run)
 {
 	uint64_t now = iw_os_now(), next = UINT64_MAX;
 
-	for (int i = 0; i < TALKS_MAX; i++) {
-		struct talk *t = run->talks[i];
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		struct session *s = run->sessions[i];
 
-		if (!t)
+		if (!s)
 			continue;
-		on_time(t, now);
-		next = IW_MIN(next, deadline_of(t));
+		on_time(s, now);
+		next = IW_MIN(next, deadline_of(s));
 	}
 	if (run->cfg.once)
 		next = IW_MIN(next, now + LOOK_NS);
@@ -390,22 +401,24 @@ static int64_t keep_time(struct iw_rping_run *run)
 	return next > now ? (int64_t)(next - now) : 0;
 }
 
-/* --- the loop
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 
-/* Asked to stop before the connection was set up. */
-static void give_up(struct talk *t)
+/* The process was asked to stop before the connection was set up. */
+static void abandon_setup(struct session *s)
 {
-	const struct iw_cli_param *conn = &t->run->cfg.conn;
+	const struct iw_cli_param *conn = &s->run->cfg.conn;
 	struct iw_fault why = { 0 };
 
 	(void)iw_fail(&why, IW_E_CANCELED,
 		      "connect to %s port %u: interrupted before the connection was set up",
 		      conn->at.host ? conn->at.host : "", (uint32_t)conn->at.port);
-	break_off(t, &why);
+	end_session(s, &why);
 }
 
-/* Asked to stop: a client completes its round within STOP_NS, and every connection is closed. */
+/*
+ * The process was asked to stop: a client completes its round within STOP_NS, and all connections
+ * are closed.
+ */
 static void stop(struct iw_rping_run *run)
 {
 	bool any = false;
@@ -413,34 +426,35 @@ static void stop(struct iw_rping_run *run)
 	if (run->cfg.ping.client && !run->stop_by)
 		run->stop_by = iw_time_add(iw_os_now(), STOP_NS);
 
-	/* The descriptor stays readable, and would end every wait from now on. */
+	/* The descriptor stays readable, and would end each wait from now on. */
 	(void)!iw_ctx_wake_fd(run->ctx, -1, NULL);
-	for (int i = 0; i < TALKS_MAX; i++) {
-		struct talk *t = run->talks[i];
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		struct session *s = run->sessions[i];
 
-		if (!t)
+		if (!s)
 			continue;
 		any = true;
-		iw_rping_stop(t->ping);
-		if (!t->up && run->cfg.ping.client)
-			give_up(t);
-		else if (!t->up)
-			iw_abort(t->qp);
-		else if (iw_rping_over(t->ping) || !run->cfg.ping.client)
-			go_home(t);
+		iw_rping_stop(s->ping);
+		if (!s->up && run->cfg.ping.client)
+			abandon_setup(s);
+		else if (!s->up)
+			iw_abort(s->qp);
+		else if (iw_rping_over(s->ping) || !run->cfg.ping.client)
+			disconnect(s);
 	}
 	if (!any)
 		run->done = true;
 }
 
-int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news, struct iw_fault *why)
+int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_run_news *news,
+		      struct iw_fault *why)
 {
 	struct iw_async_event ev;
 	struct iw_wc wc;
 	int64_t wait;
 	int n;
 
-	free_talk(run->left);
+	free_session(run->left);
 	run->left = NULL;
 	for (;;) {
 		while ((n = iw_cq_poll(run->cq, &wc, 1)) > 0)
@@ -458,7 +472,7 @@ int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news, stru
 		if (run->cfg.once && run->cfg.shim && run->cfg.shim->turned_away && empty(run))
 			run->done = true;
 		if (run->done) {
-			*news = (struct iw_rping_news){ .kind = IW_RPING_STOPPED };
+			*news = (struct iw_rping_run_news){ .kind = IW_RPING_RUN_STOPPED };
 			return 0;
 		}
 		wait = keep_time(run);
@@ -486,7 +500,7 @@ static int open_run(struct iw_rping_run *run, struct iw_fault *why)
 				    .trace = run->cfg.trace,
 				    .trace_ctx = run->cfg.trace_ctx };
 	struct iw_cli_param *conn = &run->cfg.conn;
-	struct talk *t;
+	struct session *s;
 	int err = iw_cli_context(&run->ctx, &run->pd, &run->cq, &attr, why);
 
 	if (err)
@@ -499,8 +513,8 @@ static int open_run(struct iw_rping_run *run, struct iw_fault *why)
 		conn->protocol.ird = conn->protocol.ord = 1;
 	if (!run->cfg.ping.client)
 		return iw_listen(&run->listener, run->ctx, &conn->at, &conn->protocol, why);
-	err = new_talk(run, &t, why);
-	return err ? err : iw_connect(t->qp, &conn->at, &conn->protocol, why);
+	err = new_session(run, &s, why);
+	return err ? err : iw_connect(s->qp, &conn->at, &conn->protocol, why);
 }
 
 int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *cfg,
@@ -521,26 +535,26 @@ int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *c
 	return 0;
 }
 
-int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
+int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_run_outcome *out,
 			struct iw_fault *why)
 {
-	*out = (struct iw_rping_outcome){ 0 };
+	*out = (struct iw_rping_run_outcome){ 0 };
 	for (;;) {
-		struct iw_rping_news news;
+		struct iw_rping_run_news news;
 		int err = iw_rping_run_next(run, &news, why);
 
 		if (err)
 			return err;
 		switch (news.kind) {
-		case IW_RPING_STOPPED:
+		case IW_RPING_RUN_STOPPED:
 			return 0;
-		case IW_RPING_UP:
+		case IW_RPING_RUN_UP:
 			out->up = news;
 			break;
-		case IW_RPING_ROUND:
+		case IW_RPING_RUN_ROUND:
 			iw_log_info("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
 			break;
-		case IW_RPING_LEFT:
+		case IW_RPING_RUN_LEFT:
 			out->left = news;
 			break;
 		}
@@ -551,9 +565,9 @@ void iw_rping_run_free(struct iw_rping_run *run)
 {
 	if (!run)
 		return;
-	for (int i = 0; i < TALKS_MAX; i++)
-		free_talk(run->talks[i]);
-	free_talk(run->left);
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		free_session(run->sessions[i]);
+	free_session(run->left);
 	if (run->ctx)
 		iw_ctx_free(run->ctx);
 	free(run);

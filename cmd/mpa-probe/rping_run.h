@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rping's conversation (mpa-probe/rping.h) from the first packet to the last: a client that connects, or a server that listens, with
- * connection, loop and time-outs.
+ * Runs the conversation of rping (rping.h) with its connections, loop and time limits: a client
+ * that connects, or a server that listens.
  *
- * Neighbours: mpa-probe/rping.h and the public API below, mpa-probe above. Threads: none. Waits have deadlines, and end when the process was
- * asked to stop (cli/signals.h).
+ * It starts no thread. Each wait has a limit, and ends when the process is asked to stop
+ * (cli/signals.h).
  */
 #ifndef IW_PROBE_RPING_RUN_H
 #define IW_PROBE_RPING_RUN_H
@@ -15,67 +15,78 @@
 
 struct iw_rping_run_cfg {
 	struct iw_rping_cfg ping;
-	/* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
-	struct iw_cli_param conn;
-	struct iw_shim *shim; /* server: in front of each connection (borrowed); NULL: none */
 	/*
-	 * server: connections at once, at most 32; 0: 32. A request above that is rejected, unless an
-	 * established connection has made no progress for yield_ns: then the one that has made none for
-	 * the longest time is ended. `once` never ends one for another.
+	 * To connect or to listen. Strings and private_data are kept. rping itself uses IRD and
+	 * ORD 1.
+	 */
+	struct iw_cli_param conn;
+	struct iw_shim *shim; /* server: in front of each connection (borrowed); NULL: no shim */
+	/*
+	 * Server: connections at once, at most 32; 0: 32. At the limit a request is rejected,
+	 * unless an established connection has made no progress for yield_ns. Then the connection
+	 * that has made none for the longest time is ended. With `once`, no connection is ended for
+	 * another one.
 	 */
 	uint32_t clients;
 	uint64_t yield_ns; /* server: at most timeout_ns; 0: 5 s */
-	/* server: one conversation, or a client turned away, then no more */
+	/* server: stops after one conversation, or after one client that was turned away */
 	bool once;
-	bool tell_rounds; /* IW_RPING_ROUND after each */
+	bool report_rounds; /* report each round (IW_RPING_RUN_ROUND) */
 	/*
-	 * 0: 10 s for set-up, 30 s without progress. Then a connection is ended. Progress is a complete
-	 * message of rping; a server also counts octets of payload.
+	 * Time limits for set-up, and for progress; 0: 10 s, 30 s. A connection that exceeds its
+	 * limit is ended. A complete message of rping is progress; for a server, so is any payload.
 	 */
 	uint64_t setup_ns, timeout_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };
 
-enum iw_rping_news_kind {
-	/* the client is done, the server's `once` is, or the process was asked to stop */
-	IW_RPING_STOPPED,
-	IW_RPING_UP,    /* a connection */
-	IW_RPING_ROUND, /* a round is complete */
-	IW_RPING_LEFT,  /* a connection is over; fault says how: err 0 as it should be */
+enum iw_rping_run_news_kind {
+	/* the client or, with `once`, the server has finished, or the process was asked to stop */
+	IW_RPING_RUN_STOPPED,
+	IW_RPING_RUN_UP,    /* a connection is established */
+	IW_RPING_RUN_ROUND, /* a round is complete */
+	IW_RPING_RUN_LEFT,  /* a connection has ended; fault.err is 0 if it ended in order */
 };
 
-struct iw_rping_news {
-	enum iw_rping_news_kind kind;
-	uint64_t setup_ns;             /* UP, client: from the call to here */
+struct iw_rping_run_news {
+	enum iw_rping_run_news_kind kind;
+	uint64_t setup_ns;             /* UP, client: time from iw_rping_run_new() */
 	struct iw_rping_result result; /* ROUND, LEFT */
-	struct iw_qp_info info;        /* UP, LEFT; owned, until the next call */
-	struct iw_fault fault;         /* LEFT */
+	struct iw_qp_info info; /* UP, LEFT; private_data is owned and valid until the next call */
+	struct iw_fault fault;  /* LEFT */
 };
 
 struct iw_rping_run;
 
-/* Begins to connect or to listen. IW_E_INVAL, IW_E_NOMEM, or what iw_connect and iw_listen say.
- * cfg is copied. */
+/*
+ * Begins to connect or to listen. cfg is copied. Returns 0 and *out, or
+ *  - IW_E_INVAL: invalid size or parameters;
+ *  - IW_E_NOMEM;
+ *  - others: of iw_connect() or iw_listen().
+ */
 IW_MUST_CHECK int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *cfg,
 				   struct iw_fault *why);
-/* Server: "127.0.0.1:7174" (owned), and the port. */
+/* Server: return "127.0.0.1:7174" (owned), and the port. */
 const char *iw_rping_run_addr(const struct iw_rping_run *run);
 uint16_t iw_rping_run_port(const struct iw_rping_run *run);
 /*
- * Goes on until there is something to tell: 0 and *news; after IW_RPING_STOPPED nothing more comes. Negative: the polling itself, or making
- * what a new connection needs, has failed.
+ * Runs until there is news. Returns 0 and *news; nothing follows IW_RPING_RUN_STOPPED. Returns an
+ * error if polling fails, or if a new connection cannot be allocated.
  */
-IW_MUST_CHECK int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news,
+IW_MUST_CHECK int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_run_news *news,
 				    struct iw_fault *why);
-/* A client's connection: when it was up, and when it was over; private_data is not to be used. */
-struct iw_rping_outcome {
-	struct iw_rping_news up, left;
+/* News of a client's connection: established, ended. private_data is no longer valid. */
+struct iw_rping_run_outcome {
+	struct iw_rping_run_news up, left;
 };
-/* Client: until it is done, logging each round that is told. *out, and errors, as of iw_rping_run_next. */
-IW_MUST_CHECK int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
+/*
+ * Client: runs until it has finished, and logs each round reported. Returns 0 and *out, or an error
+ * of iw_rping_run_next().
+ */
+IW_MUST_CHECK int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_run_outcome *out,
 				      struct iw_fault *why);
-/* NULL is fine. */
+/* NULL is allowed. */
 void iw_rping_run_free(struct iw_rping_run *run);
 
 #endif

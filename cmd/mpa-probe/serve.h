@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mpa-probe's listener: a personality in front (mpa-probe/shim.h), the sink or rping's server behind it,
- * and every event told when it happens.
- *
- * Neighbours: mpa-probe/sink.h, mpa-probe/rping_run.h and mpa-probe/conn_show.h below, mpa-probe above. Threads:
- * none.
+ * The listener of mpa-probe: a personality (shim.h) in front of the sink or of rping's server. Each
+ * event is shown when it occurs. It starts no thread.
  */
 #ifndef IW_PROBE_SERVE_H
 #define IW_PROBE_SERVE_H
@@ -17,26 +14,30 @@
 #include "cli/param.h"
 #include "cli/cli.h"
 #include "mpa-probe/conn_show.h"
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 #include "mpa-probe/rping.h"
 
 struct iw_serve_cfg {
-	struct iw_cli *cli;               /* confined as soon as it listens (cli/confine.h); kept */
-	struct iw_cli_param conn;         /* to listen; strings kept */
-	struct iw_persona_cfg persona;    /* persona.persona is set */
-	bool deaf;                        /* as in struct iw_shim */
-	const struct iw_rping_cfg *rping; /* NULL: the sink */
-	bool once; /* one connection, or one that is turned away, then no more */
-	/* without payload, or without progress of rping, a connection ends after that; 0: 30 s */
+	struct iw_cli *cli;                    /* confined once it listens (cli/confine.h); kept */
+	struct iw_cli_param conn;              /* to listen; its strings are kept */
+	struct iw_personality_cfg personality; /* personality.row is set */
+	bool lose_early_fpdus;                 /* as in struct iw_shim */
+	const struct iw_rping_cfg *rping;      /* rping's server; NULL: the sink */
+	bool once; /* stops after one connection, or one that was turned away */
+	/*
+	 * Time limit without payload, or without progress of rping, after which a connection is
+	 * ended; 0: 30 s.
+	 */
 	uint64_t idle_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };
 
 /*
- * Until the process is asked to stop (cli/signals.h), once is done, or show->err is set. 0: *status is
- * the exit status: of the one connection of once, else IW_EXIT_OK. Negative: it cannot go on; as of
- * iw_probe_sink_new and iw_rping_run_new.
+ * Serves until the process is asked to stop (cli/signals.h), the one connection of `once` has
+ * ended, or show->err is set. Returns 0 and the exit status in *status: with `once` that of the
+ * connection, else IW_EXIT_OK. Errors are those of iw_probe_sink_new(), iw_rping_run_new() and
+ * iw_confine_plain().
  */
 IW_MUST_CHECK int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *status,
 			   struct iw_fault *why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA's start-up seen, and changed, between the engine and the transport. */
+/* Observes and changes the start-up of MPA between the engine and the transport. */
 #include "mpa-probe/shim.h"
 
 #include <errno.h>
@@ -18,17 +18,19 @@
 #include "util/text.h"
 #include "wire/ddp.h"
 
-/* A siw responder hears nothing for one or two milliseconds behind its Reply; here it is long
- * enough to be relied on. */
-#define DEAF_NS IW_MSEC(50)
-#define NAP_NS  IW_MSEC(1)
+/*
+ * A siw responder misses FPDUs for one or two milliseconds after its Reply. A longer time makes
+ * tests reliable.
+ */
+#define EARLY_NS IW_MSEC(50)
+#define NAP_NS   IW_MSEC(1)
 
 enum phase {
-	PHASE_REQUEST, /* it is coming */
-	PHASE_SERVE,   /* the engine is being given one */
-	PHASE_REPLY,   /* the engine's is awaited */
-	PHASE_FULL,
-	PHASE_OVER, /* refused; nothing more for the engine */
+	PHASE_REQUEST, /* receives the Request from the peer */
+	PHASE_SERVE,   /* gives a Request to the engine */
+	PHASE_REPLY,   /* waits for the Reply of the engine */
+	PHASE_OPERATION,
+	PHASE_OVER, /* not accepted; the engine receives nothing more */
 };
 
 struct shim_llp {
@@ -39,12 +41,12 @@ struct shim_llp {
 	enum phase phase;
 	uint8_t request[IW_ASK_MAX], reply[IW_ASK_MAX]; /* as on the wire */
 	size_t request_len, reply_len;
-	struct iw_persona_answer answer;
-	size_t served; /* octets of answer.request that the engine has */
-	bool reset;    /* end by a reset */
-	uint64_t deaf_until;
-	int deaf_to;            /* octets that lie there unnoticed; 0: none */
-	struct iw_codec *watch; /* looks for STag 0 */
+	struct iw_personality_answer answer;
+	size_t served; /* octets of answer.request given to the engine */
+	bool reset;    /* end the connection by a reset */
+	uint64_t early_until;
+	int unnoticed;          /* octets in the socket that are not noticed */
+	struct iw_codec *watch; /* decodes FPDUs to find STag 0 */
 	bool left;              /* the peer ended the connection */
 	bool reported;
 };
@@ -54,7 +56,7 @@ static struct shim_llp *shim_of(struct iw_stream *l)
 	return iw_container_of(l, struct shim_llp, llp);
 }
 
-/* The outside is the inner one's, always. */
+/* The fields are always those of the inner transport. */
 static void mirror(struct shim_llp *s)
 {
 	const struct iw_stream *in = s->inner;
@@ -77,14 +79,14 @@ static void nap(uint64_t ns)
 	(void)nanosleep(&ts, NULL);
 }
 
-static void report(struct shim_llp *s, enum iw_persona_verdict verdict, const char *text)
+static void report(struct shim_llp *s, enum iw_personality_verdict verdict, const char *text)
 {
 	struct iw_shim_report r = {
 		.request = s->request_len ? s->request : NULL,
 		.request_len = s->request_len,
 		.reply = s->reply_len ? s->reply : NULL,
 		.reply_len = s->reply_len,
-		.persona = s->shim->persona.persona,
+		.personality = s->shim->personality.row,
 		.verdict = verdict,
 		.text = text,
 		.legacy_little = s->answer.legacy_little,
@@ -93,14 +95,14 @@ static void report(struct shim_llp *s, enum iw_persona_verdict verdict, const ch
 	if (s->reported)
 		return;
 	s->reported = true;
-	s->shim->turned_away += verdict != IW_PERSONA_ACCEPT;
+	s->shim->turned_away += verdict != IW_PERSONALITY_ACCEPT;
 	if (!s->shim->report)
 		return;
 	memcpy(r.peer, s->llp.peer, sizeof(r.peer));
 	s->shim->report(s->shim->report_ctx, &r);
 }
 
-/* Octets of a frame as they pass, up to its end. True: it is complete, or no frame. */
+/* Copies passing octets up to the end of the frame. Returns true if the frame is complete. */
 static bool gather(uint8_t *frame, size_t *len, const struct iw_vec *vec, size_t nvec, size_t bytes)
 {
 	for (size_t i = 0; i < nvec && bytes > 0; i++) {
@@ -124,7 +126,7 @@ static bool gather(uint8_t *frame, size_t *len, const struct iw_vec *vec, size_t
 			       IW_MIN((size_t)iw_get_be16(frame + 18), (size_t)IW_MPA_PD_MAX);
 }
 
-/* --- the responder's way in --- */
+/* --- the Request --- */
 
 static int64_t inner_recv(struct shim_llp *s, const struct iw_vec *vec, size_t nvec,
 			  struct iw_fault *why)
@@ -148,55 +150,57 @@ static int send_all(struct shim_llp *s, const uint8_t *octets, size_t len, struc
 	mirror(s);
 	if (n < 0 && n != IW_E_AGAIN)
 		return (int)n;
-	/* Nothing was sent before: there is room for it in any socket. */
+	/* Nothing was sent before, so every socket has room for it. */
 	return n == (int64_t)len
 		       ? 0
 		       : iw_fail(why, IW_E_OS, "the socket did not accept the whole Reply");
 }
 
-static bool more_behind(const struct shim_llp *s)
+static bool more_follows(const struct shim_llp *s)
 {
 	uint8_t octet;
 
 	return recv(s->inner->fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* The engine hears that the peer went away; what the peer hears was sent. */
+/* Answers a Request that is not accepted, and closes. The engine sees a peer that closed. */
 static int64_t turn_away(struct shim_llp *s)
 {
 	struct iw_fault ignored = { 0 };
 
 	s->phase = PHASE_OVER;
-	if (s->answer.verdict == IW_PERSONA_REJECT) {
+	if (s->answer.verdict == IW_PERSONALITY_REJECT) {
 		memcpy(s->reply, s->answer.reply, s->answer.reply_len);
 		s->reply_len = s->answer.reply_len;
-		/* A peer that is gone already needs no Reply. */
+		/* An error means that the peer is gone and needs no Reply. */
 		(void)send_all(s, s->reply, s->reply_len, &ignored);
 	}
-	s->reset = s->answer.verdict == IW_PERSONA_RESET;
+	s->reset = s->answer.verdict == IW_PERSONALITY_RESET;
 	if (!s->reset)
 		(void)s->inner->ops->shutdown(s->inner, &ignored);
 	report(s, s->answer.verdict, s->answer.text);
 	return 0;
 }
 
-/* The Request, octet for octet and none behind it. 1: decided; else what recv says. */
+/*
+ * Reads the Request and nothing after it. Returns 1 if there is a verdict, else the result of recv.
+ */
 static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 {
 	for (;;) {
 		struct iw_vec vec;
 		int64_t n;
 
-		iw_persona_answer(&s->answer, &s->shim->persona, s->request, s->request_len,
-				  s->request_len > IW_MPA_FRAME_LEN - 1 && more_behind(s));
-		if (s->answer.verdict != IW_PERSONA_MORE)
+		iw_personality_answer(&s->answer, &s->shim->personality, s->request, s->request_len,
+				      s->request_len > IW_MPA_FRAME_LEN - 1 && more_follows(s));
+		if (s->answer.verdict != IW_PERSONALITY_MORE)
 			return 1;
 		vec = (struct iw_vec){ s->request + s->request_len,
 				       s->answer.need - s->request_len };
 		n = inner_recv(s, &vec, 1, why);
 		if (n <= 0) {
 			if (n != IW_E_AGAIN)
-				report(s, IW_PERSONA_CLOSE,
+				report(s, IW_PERSONALITY_CLOSE,
 				       "the peer closed the connection before its Request was complete");
 			return n;
 		}
@@ -221,7 +225,7 @@ static int64_t recv_request(struct shim_llp *s, const struct iw_vec *vec, struct
 
 	if (n <= 0)
 		return n;
-	if (s->answer.verdict != IW_PERSONA_ACCEPT)
+	if (s->answer.verdict != IW_PERSONALITY_ACCEPT)
 		return turn_away(s);
 	s->phase = PHASE_SERVE;
 	return serve(s, vec);
@@ -229,8 +233,10 @@ static int64_t recv_request(struct shim_llp *s, const struct iw_vec *vec, struct
 
 /* --- STag 0 --- */
 
-/* Told by a Terminate without headers, as that hardware's are, if it can be framed: its place in the stream
- * is known while nothing was sent. */
+/*
+ * Sends a Terminate without headers, as that hardware does. It can be framed because nothing was
+ * sent before, so that its position in the stream is known.
+ */
 static void send_terminate(struct shim_llp *s)
 {
 	const struct iw_ddp h = {
@@ -256,8 +262,8 @@ static bool is_stag0(const struct iw_codec_ulpdu *u)
 	return iw_wire_ddp_decode(&h, u->data, u->len) > 0 && h.tagged && h.stag == 0;
 }
 
-/* Octets that arrived, on their way to the engine. True: the connection ends here. */
-static bool stag0_came(struct shim_llp *s, const struct iw_vec *vec, size_t nvec, size_t bytes)
+/* Looks for STag 0 in octets on their way to the engine. True: end the connection. */
+static bool has_stag0(struct shim_llp *s, const struct iw_vec *vec, size_t nvec, size_t bytes)
 {
 	struct iw_codec_ulpdu u;
 	struct iw_fault why = { 0 };
@@ -267,7 +273,7 @@ static bool stag0_came(struct shim_llp *s, const struct iw_vec *vec, size_t nvec
 		size_t n = IW_MIN(vec[i].len, bytes);
 
 		if (iw_codec_feed(s->watch, vec[i].base, n, &why) != 0)
-			break; /* the engine says what is wrong with it */
+			break; /* the engine reports the fault */
 		bytes -= n;
 	}
 	while (iw_codec_next(s->watch, &u))
@@ -292,31 +298,30 @@ static void watch_stag0(struct shim_llp *s)
 					  .rx_markers = s->reply[16] & IW_MPA_M };
 	struct iw_fault ignored = { 0 };
 
-	/* Without memory for it the habit is not emulated on this connection, and nothing else
-	 * is lost. */
-	if (s->shim->persona.persona->drops_stag0)
+	/* Out of memory: this connection does not emulate STag 0, and works otherwise. */
+	if (s->shim->personality.row->drops_stag0)
 		(void)!iw_codec_new(&s->watch, &cfg, &ignored);
 }
 
-/* --- the quirk, played --- */
+/* --- lost FPDUs of siw --- */
 
-/* True: what lies in the socket goes unnoticed, and so does its readiness. */
-static bool deaf(struct shim_llp *s)
+/* Returns true if the octets in the socket must not be noticed yet. */
+static bool is_unnoticed(struct shim_llp *s)
 {
 	struct pollfd fd = { .fd = s->inner->fd, .events = POLLRDHUP };
 	int there = 0;
 
-	if (!s->deaf_until || ioctl(s->inner->fd, FIONREAD, &there) != 0)
+	if (!s->early_until || ioctl(s->inner->fd, FIONREAD, &there) != 0)
 		return false;
-	if (!s->deaf_to && iw_os_now() < s->deaf_until)
-		s->deaf_to = there;
-	if (s->deaf_to && there <= s->deaf_to && poll(&fd, 1, 0) == 0) {
-		/* The loop asks again at once, since the socket is readable. */
+	if (!s->unnoticed && iw_os_now() < s->early_until)
+		s->unnoticed = there;
+	if (s->unnoticed && there <= s->unnoticed && poll(&fd, 1, 0) == 0) {
+		/* The socket is readable, so the loop polls it again at once. */
 		nap(NAP_NS);
 		return true;
 	}
-	if (s->deaf_to || iw_os_now() >= s->deaf_until)
-		s->deaf_until = 0;
+	if (s->unnoticed || iw_os_now() >= s->early_until)
+		s->early_until = 0;
 	return false;
 }
 
@@ -334,18 +339,18 @@ static int64_t shim_recv(struct iw_stream *l, const struct iw_vec *vec, size_t n
 		return recv_request(s, vec, why);
 	if (s->phase == PHASE_SERVE)
 		return serve(s, vec);
-	if (s->phase == PHASE_FULL && deaf(s))
+	if (s->phase == PHASE_OPERATION && is_unnoticed(s))
 		return IW_E_AGAIN;
 	n = inner_recv(s, vec, nvec, why);
 	if (s->phase == PHASE_REQUEST && s->native && n > 0 &&
 	    gather(s->request, &s->request_len, vec, nvec, (size_t)n))
 		s->phase = PHASE_REPLY;
-	if (s->watch && n > 0 && stag0_came(s, vec, nvec, (size_t)n))
+	if (s->watch && n > 0 && has_stag0(s, vec, nvec, (size_t)n))
 		return drop_for_stag0(s);
 	return n;
 }
 
-/* The engine's Reply, in whose place ours goes out; its refusal is the ULP's and passes. */
+/* Sends our Reply instead of the engine's. A refusal is a decision of the ULP and passes. */
 static int64_t swap_reply(struct shim_llp *s, const struct iw_vec *vec, struct iw_fault *why)
 {
 	const uint8_t *theirs = vec[0].base;
@@ -358,13 +363,13 @@ static int64_t swap_reply(struct shim_llp *s, const struct iw_vec *vec, struct i
 	err = send_all(s, s->reply, s->reply_len, why);
 	if (err)
 		return err;
-	s->phase = PHASE_FULL;
+	s->phase = PHASE_OPERATION;
 	if (!refusal) {
 		watch_stag0(s);
-		if (s->shim->deaf)
-			s->deaf_until = iw_time_add(iw_os_now(), DEAF_NS);
+		if (s->shim->lose_early_fpdus)
+			s->early_until = iw_time_add(iw_os_now(), EARLY_NS);
 	}
-	report(s, refusal ? IW_PERSONA_REJECT : IW_PERSONA_ACCEPT, "");
+	report(s, refusal ? IW_PERSONALITY_REJECT : IW_PERSONALITY_ACCEPT, "");
 	return (int64_t)len;
 }
 
@@ -374,19 +379,20 @@ static int64_t shim_send(struct iw_stream *l, const struct iw_vec *vec, size_t n
 	struct shim_llp *s = shim_of(l);
 	int64_t n;
 
-	/* The engine offers its Reply in one piece. */
+	/* The engine sends its Reply in one piece. */
 	if (!s->native && s->phase == PHASE_REPLY && vec[0].len >= IW_MPA_FRAME_LEN &&
 	    vec[0].len <= sizeof(s->reply))
 		return swap_reply(s, vec, why);
 	n = s->inner->ops->send(s->inner, vec, nvec, eor, why);
 	mirror(s);
-	/* A last Reply may follow a Request that was never passed on (RFC 5044 appendix C). */
+	/* The engine may send a Reply before the Request is complete (RFC 5044 appendix C). */
 	if (s->native && s->phase <= PHASE_REPLY && n > 0 &&
 	    gather(s->reply, &s->reply_len, vec, nvec, (size_t)n)) {
-		s->phase = PHASE_FULL;
-		if (s->shim->deaf)
-			s->deaf_until = iw_time_add(iw_os_now(), DEAF_NS);
-		report(s, s->reply[16] & IW_MPA_R ? IW_PERSONA_REJECT : IW_PERSONA_ACCEPT, "");
+		s->phase = PHASE_OPERATION;
+		if (s->shim->lose_early_fpdus)
+			s->early_until = iw_time_add(iw_os_now(), EARLY_NS);
+		report(s, s->reply[16] & IW_MPA_R ? IW_PERSONALITY_REJECT : IW_PERSONALITY_ACCEPT,
+		       "");
 	}
 	return n;
 }
@@ -430,7 +436,10 @@ static void shim_facts(struct iw_stream *l, struct iw_llp_facts *out)
 	shim_of(l)->inner->ops->facts(shim_of(l)->inner, out);
 }
 
-/* The engine ended its start-up without a Reply: reports the reason, if the Request shows it. */
+/*
+ * Reports a start-up that the engine ended without a Reply, with the reason if the Request shows
+ * it.
+ */
 static void report_no_reply(struct shim_llp *s)
 {
 	uint8_t most = s->shim->rev_most ? s->shim->rev_most : 2;
@@ -444,7 +453,7 @@ static void report_no_reply(struct shim_llp *s)
 	whole = iw_wire_mpa_frame_decode(&f, s->request, s->request_len);
 	iw_text_init(&t, text, sizeof(text));
 	if (s->native && f.kind == IW_MPA_REQUEST && f.rev > most)
-		/* The header was rejected: the rest is not read. */
+		/* The engine rejects it by its header, and reads no more. */
 		iw_text_fmt(&t, "Rev %u: at most %u is accepted here%s", (uint32_t)f.rev,
 			    (uint32_t)most,
 			    s->shim->rdmac
@@ -454,7 +463,7 @@ static void report_no_reply(struct shim_llp *s)
 		iw_text_str(&t, "the peer closed the connection before its Request was complete");
 	else
 		iw_text_str(&t, "the set-up ended without a Reply");
-	report(s, IW_PERSONA_CLOSE, text);
+	report(s, IW_PERSONALITY_CLOSE, text);
 }
 
 static void shim_close(struct iw_stream *l, bool abort)
@@ -462,7 +471,7 @@ static void shim_close(struct iw_stream *l, bool abort)
 	struct shim_llp *s = shim_of(l);
 
 	report_no_reply(s);
-	/* What was said to a peer that is turned away must reach it. */
+	/* A rejected peer must receive the Reply, so no abort destroys it. */
 	s->inner->ops->close(s->inner, s->phase == PHASE_OVER ? s->reset : abort);
 	iw_codec_free(s->watch);
 	free(s);
@@ -495,7 +504,7 @@ struct iw_stream *iw_shim_wrap(void *shim, struct iw_stream *llp, bool initiator
 	s->llp.ops = &shim_ops;
 	s->inner = llp;
 	s->shim = shim;
-	s->native = s->shim->persona.persona->native;
+	s->native = s->shim->personality.row->native;
 	mirror(s);
 	return &s->llp;
 }

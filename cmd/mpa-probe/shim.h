@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A layer in front of a responder, between the engine and the transport (verbs/wrap.h), that
- * answers Requests as a personality does: the engine gets a Request that brings it to the same
- * agreement, and the Reply it makes of that goes nowhere. Behind start-up octets pass untouched.
- * Each connection's start-up is reported once.
+ * A layer between the engine of a responder and its transport (verbs/wrap.h) that answers Requests
+ * as a personality does. It gives the engine a Request that leads to the same agreement, and
+ * discards the Reply of the engine. After start-up it passes octets unchanged. It reports the
+ * start-up of each connection once.
  *
- * deaf plays Linux siw's fault, the other side of the quirk siw-first-fpdu: it sends its Reply
- * before it listens for FPDUs, and one that arrives within a millisecond or two lies there until
- * more octets come.
+ * With lose_early_fpdus it plays a fault of Linux siw, whose counterpart is the quirk
+ * siw-first-fpdu: siw sends its Reply before it watches for FPDUs. An FPDU that arrives within a
+ * millisecond or two stays unnoticed in the socket until more octets arrive.
  */
 #ifndef IW_PROBE_SHIM_H
 #define IW_PROBE_SHIM_H
@@ -17,31 +17,37 @@
 #include <stdint.h>
 
 #include "llp/stream.h"
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 
-/* The start-up of one connection, as it was on the wire. */
+/* The start-up of one connection, as on the wire. */
 struct iw_shim_report {
 	char peer[64];
-	const uint8_t *request, *reply; /* borrowed; NULL: there was none */
+	const uint8_t *request, *reply; /* borrowed; NULL: not sent */
 	size_t request_len, reply_len;
-	const struct iw_persona *persona;
-	enum iw_persona_verdict verdict;
-	const char *text; /* of the verdict, or "" */
+	const struct iw_personality *personality;
+	enum iw_personality_verdict verdict;
+	const char *text; /* the reason of the verdict, or "" */
 	bool legacy_little;
 };
 
 struct iw_shim {
-	struct iw_persona_cfg persona; /* persona.persona is set */
-	uint8_t rev_most; /* highest Rev that the engine accepts if it answers by itself; 0: 2 */
-	bool rdmac;       /* of --profile rdmac: the reason for rev_most */
-	bool deaf;        /* ignores FPDUs that arrive too soon */
-	void (*report)(void *report_ctx, const struct iw_shim_report *r); /* or NULL */
+	struct iw_personality_cfg personality; /* personality.row is set */
+	uint8_t rev_most;                      /* highest Rev that a native engine accepts; 0: 2 */
+	bool rdmac;                            /* --profile rdmac was given; explains rev_most */
+	bool lose_early_fpdus;                 /* does not notice FPDUs that arrive too soon */
+	void (*report)(void *report_ctx, const struct iw_shim_report *r); /* NULL: not called */
 	void *report_ctx;
-	/* Counted here: connections whose Request came, or began to, and was not accepted. */
+	/*
+	 * Connections whose Request was received, even in part, and not accepted. Counted by the
+	 * shim.
+	 */
 	uint64_t turned_away;
 };
 
-/* For iw_ctx_wrap_stream: shim is a struct iw_shim (borrowed as long as there are connections). */
+/*
+ * For iw_ctx_wrap_stream(). shim is a struct iw_shim, borrowed until the last connection is closed.
+ * Returns llp itself for an initiator; NULL if out of memory, and then llp is closed.
+ */
 struct iw_stream *iw_shim_wrap(void *shim, struct iw_stream *llp, bool initiator);
 
 #endif

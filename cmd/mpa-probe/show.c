@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a probe found, for people and as JSON. */
+/* Shows the result of a probe, as text and as JSON. */
 #include "mpa-probe/show.h"
 
 #include <string.h>
@@ -47,12 +47,6 @@ static bool view(struct view *v, const uint8_t *frame, size_t len)
 	return true;
 }
 
-static uint8_t forms(const struct iw_mpa_enhanced *e)
-{
-	return (uint8_t)((e->rtr_send ? IW_RTR_SEND : 0) | (e->rtr_write ? IW_RTR_WRITE : 0) |
-			 (e->rtr_read ? IW_RTR_READ : 0));
-}
-
 static void show_pd(struct iw_text *t, const uint8_t *pd, size_t len)
 {
 	char text[256];
@@ -88,7 +82,7 @@ void iw_probe_frame_show(struct iw_text *t, const uint8_t *frame, size_t len)
 	if (v.enhanced) {
 		iw_text_str(t, v.e.peer_to_peer ? " peer-to-peer RTR " : " client-server");
 		if (v.e.peer_to_peer)
-			iw_rtr_print(t, forms(&v.e));
+			iw_ask_rtr_print(t, iw_agree_get_rtr(&v.e));
 		iw_text_fmt(t, " IRD %u ORD %u", (uint32_t)v.e.ird, (uint32_t)v.e.ord);
 	}
 	if (v.pd_len) {
@@ -153,7 +147,7 @@ void iw_probe_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t l
 	iw_json_u64(w, "reserved", v.f.flags & IW_MPA_RES);
 	if (v.enhanced) {
 		iw_json_bool(w, "peer_to_peer", v.e.peer_to_peer);
-		rtr_json(w, "rtr", forms(&v.e));
+		rtr_json(w, "rtr", iw_agree_get_rtr(&v.e));
 		iw_json_u64(w, "ird", v.e.ird);
 		iw_json_u64(w, "ord", v.e.ord);
 	}
@@ -163,17 +157,9 @@ void iw_probe_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t l
 
 /* --- one attempt --- */
 
-static const char *rtr_name(uint8_t rtr)
-{
-	return rtr == IW_RTR_SEND    ? "send"
-	       : rtr == IW_RTR_WRITE ? "write"
-	       : rtr == IW_RTR_READ  ? "read"
-				     : "none";
-}
-
 static bool has_reply(const struct iw_answer *a)
 {
-	return a->outcome == IW_OUT_ACCEPTED || a->outcome == IW_OUT_REFUSED;
+	return a->outcome == IW_OUTCOME_ACCEPTED || a->outcome == IW_OUTCOME_REFUSED;
 }
 
 static void agreed_json(struct iw_json *w, const struct iw_answer *a)
@@ -184,7 +170,7 @@ static void agreed_json(struct iw_json *w, const struct iw_answer *a)
 	iw_json_bool(w, "markers_from_peer", a->rx_markers);
 	rtr_json(w, "rtr", a->rtr);
 	iw_json_bool(w, "rtr_unasked", a->rtr_unasked);
-	iw_json_str(w, "rtr_sent", rtr_name(a->rtr_sent));
+	iw_json_str(w, "rtr_sent", iw_ask_rtr_name(a->rtr_sent));
 	iw_json_close(w);
 	iw_json_str(w, "fpdu_exchange", iw_proof_name(a->proof));
 	if (a->proof == IW_PROOF_BROKEN)
@@ -220,11 +206,11 @@ static void transport_json(struct iw_json *w, const struct iw_answer *a)
 	iw_json_u64(w, "mulpdu_octets", iw_wire_mpa_mulpdu(a->facts.mss, a->tx_markers));
 }
 
-static void cell_json(struct iw_json *w, const struct iw_cell *c)
+static void attempt_json(struct iw_json *w, const struct iw_probe_attempt *at)
 {
-	const struct iw_answer *a = &c->answer;
+	const struct iw_answer *a = &at->answer;
 	uint8_t request[IW_ASK_MAX];
-	size_t len = iw_ask_encode(request, &c->ask);
+	size_t len = iw_ask_encode(request, &at->ask);
 
 	iw_json_open_object(w, "request");
 	iw_probe_frame_write_json(w, request, len);
@@ -237,13 +223,13 @@ static void cell_json(struct iw_json *w, const struct iw_cell *c)
 			iw_json_u64(w, "libiwarp_block", a->block);
 		iw_json_close(w);
 	}
-	if (a->outcome == IW_OUT_ACCEPTED)
+	if (a->outcome == IW_OUTCOME_ACCEPTED)
 		agreed_json(w, a);
 	if (a->connect_ns)
 		iw_json_str(w, "ending", iw_ending_name(a->ending));
-	if (a->ending != IW_END_OPEN)
+	if (a->ending != IW_ENDING_OPEN)
 		iw_json_u64(w, "ended_ns", a->ended_ns);
-	if (a->outcome == IW_OUT_ACCEPTED)
+	if (a->outcome == IW_OUTCOME_ACCEPTED)
 		return;
 	iw_json_str(w, "text", a->why.text);
 	iw_json_str(w, "seems", a->text[0] ? a->text : NULL);
@@ -251,25 +237,26 @@ static void cell_json(struct iw_json *w, const struct iw_cell *c)
 		iw_json_text(w, "received", a->raw, a->raw_len);
 }
 
-void iw_cell_log(unsigned number, const struct iw_cell *c)
+void iw_probe_attempt_log(unsigned number, const struct iw_probe_attempt *at)
 {
 	char line[256];
 	struct iw_text t;
 
 	iw_text_init(&t, line, sizeof(line));
-	iw_ask_print(&t, &c->ask);
-	iw_log_info("connection %u (%s): %s: %s%s%s", number, iw_purpose_name(c->purpose), line,
-		    iw_outcome_name(c->answer.outcome), c->answer.why.text[0] ? ": " : "",
-		    c->answer.why.text);
+	iw_ask_print(&t, &at->ask);
+	iw_log_info("connection %u (%s): %s: %s%s%s", number, iw_purpose_name(at->purpose), line,
+		    iw_outcome_name(at->answer.outcome), at->answer.why.text[0] ? ": " : "",
+		    at->answer.why.text);
 }
 
-int iw_cell_write_json(struct iw_json *w, unsigned number, const struct iw_cell *c)
+int iw_probe_attempt_write_json(struct iw_json *w, unsigned number,
+				const struct iw_probe_attempt *at)
 {
 	iw_json_begin(w, "attempt");
 	iw_json_u64(w, "number", number);
-	iw_json_str(w, "purpose", iw_purpose_name(c->purpose));
-	iw_json_str(w, "outcome", iw_outcome_name(c->answer.outcome));
-	cell_json(w, c);
+	iw_json_str(w, "purpose", iw_purpose_name(at->purpose));
+	iw_json_str(w, "outcome", iw_outcome_name(at->answer.outcome));
+	attempt_json(w, at);
 	return iw_json_end(w);
 }
 
@@ -290,8 +277,8 @@ int iw_probe_status(const struct iw_probe_result *r)
 {
 	if (r->iwarp)
 		return IW_EXIT_OK;
-	/* Nobody can tell a host that does not answer from a cut link. */
-	return r->main->answer.outcome == IW_OUT_UNREACHABLE ? IW_EXIT_FAILED : IW_EXIT_NO;
+	/* A host that does not answer looks like a broken link. */
+	return r->main->answer.outcome == IW_OUTCOME_UNREACHABLE ? IW_EXIT_FAILED : IW_EXIT_NO;
 }
 
 int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int exit_status)
@@ -303,7 +290,7 @@ int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int 
 	iw_json_bool(w, "iwarp", r->iwarp);
 	if (r->main) {
 		iw_json_str(w, "outcome", iw_outcome_name(r->main->answer.outcome));
-		cell_json(w, r->main);
+		attempt_json(w, r->main);
 	}
 	if (r->iwarp || v->impl != IW_IMPL_UNKNOWN) {
 		iw_json_open_object(w, "looks_like");
@@ -315,7 +302,7 @@ int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int 
 		iw_json_close(w);
 	}
 	iw_json_bool(w, "listener_gone", r->gone);
-	iw_json_u64(w, "connections", r->ncells);
+	iw_json_u64(w, "connections", r->nattempts);
 	iw_json_u64(w, "took_ns", r->took_ns);
 	iw_json_i64(w, "exit_status", exit_status);
 	return iw_json_end(w);
@@ -323,7 +310,7 @@ int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int 
 
 /* --- the report --- */
 
-/* A row of key and value, the value made by an iw_text. */
+/* A table of two columns; t collects the value of the row. */
 struct rows {
 	struct iw_table table;
 	char line[LINE];
@@ -348,36 +335,36 @@ static void end(struct rows *r)
 
 static const struct iw_answer *answer_of(const struct iw_probe_result *r, enum iw_purpose p)
 {
-	const struct iw_cell *c = iw_probe_cell(r, p);
+	const struct iw_probe_attempt *at = iw_probe_find(r, p);
 
-	return c ? &c->answer : NULL;
+	return at ? &at->answer : NULL;
 }
 
 static bool was_accepted(const struct iw_answer *a)
 {
-	return a && a->outcome == IW_OUT_ACCEPTED;
+	return a && a->outcome == IW_OUTCOME_ACCEPTED;
 }
 
 /* "closed without a Reply", "refused" */
 static const char *how(enum iw_outcome o)
 {
 	switch (o) {
-	case IW_OUT_ACCEPTED:
+	case IW_OUTCOME_ACCEPTED:
 		return "accepted";
-	case IW_OUT_REFUSED:
+	case IW_OUTCOME_REFUSED:
 		return "refused by R = 1";
-	case IW_OUT_CLOSED:
+	case IW_OUTCOME_CLOSED:
 		return "closed without a Reply";
-	case IW_OUT_RESET:
+	case IW_OUTCOME_RESET:
 		return "reset";
-	case IW_OUT_SILENT:
+	case IW_OUTCOME_SILENT:
 		return "not answered";
-	case IW_OUT_NOT_MPA:
-	case IW_OUT_BAD_REPLY:
+	case IW_OUTCOME_NOT_MPA:
+	case IW_OUTCOME_BAD_REPLY:
 		return "not answered by a valid Reply";
-	case IW_OUT_PORT_CLOSED:
+	case IW_OUTCOME_PORT_CLOSED:
 		return "not tried: the port is closed now";
-	case IW_OUT_UNREACHABLE:
+	case IW_OUTCOME_UNREACHABLE:
 		return "not tried: no connection";
 	}
 	return "?";
@@ -385,7 +372,7 @@ static const char *how(enum iw_outcome o)
 
 static void show_revision(struct rows *r, const struct iw_probe_result *p)
 {
-	const struct iw_answer *a = &p->main->answer, *rev1 = answer_of(p, IW_FOR_REV1);
+	const struct iw_answer *a = &p->main->answer, *rev1 = answer_of(p, IW_PURPOSE_REV1);
 
 	begin(r, "revision");
 	iw_text_fmt(&r->t, "%u%s", (uint32_t)a->rev,
@@ -394,16 +381,16 @@ static void show_revision(struct rows *r, const struct iw_probe_result *p)
 				  : "");
 	if (rev1)
 		iw_text_fmt(&r->t, "; Rev 1 is %s", how(rev1->outcome));
-	for (size_t i = 0; i < p->ncells && p->cells + i < p->main; i++)
-		iw_text_fmt(&r->t, "; Rev %u%s is %s", (uint32_t)p->cells[i].ask.rev,
-			    p->cells[i].ask.peer_to_peer ? " peer-to-peer" : "",
-			    how(p->cells[i].answer.outcome));
+	for (size_t i = 0; i < p->nattempts && p->attempts + i < p->main; i++)
+		iw_text_fmt(&r->t, "; Rev %u%s is %s", (uint32_t)p->attempts[i].ask.rev,
+			    p->attempts[i].ask.peer_to_peer ? " peer-to-peer" : "",
+			    how(p->attempts[i].answer.outcome));
 	end(r);
 }
 
 static void show_crc(struct rows *r, const struct iw_probe_result *p)
 {
-	const struct iw_answer *a = &p->main->answer, *flags = answer_of(p, IW_FOR_FLAGS);
+	const struct iw_answer *a = &p->main->answer, *flags = answer_of(p, IW_PURPOSE_FLAGS);
 
 	begin(r, "CRC");
 	iw_text_fmt(&r->t, "%s: C=%u in the Request, C=%u in the Reply", a->crc ? "on" : "off",
@@ -416,7 +403,7 @@ static void show_crc(struct rows *r, const struct iw_probe_result *p)
 
 static void show_markers(struct rows *r, const struct iw_probe_result *p)
 {
-	const struct iw_answer *a = &p->main->answer, *m = answer_of(p, IW_FOR_MARKERS);
+	const struct iw_answer *a = &p->main->answer, *m = answer_of(p, IW_PURPOSE_MARKERS);
 
 	begin(r, "markers");
 	iw_text_fmt(&r->t, "to the peer %s, from the peer %s", a->tx_markers ? "on" : "off",
@@ -427,7 +414,7 @@ static void show_markers(struct rows *r, const struct iw_probe_result *p)
 			iw_text_str(&r->t, ", markers are received");
 		else if (was_accepted(m) && m->proof == IW_PROOF_BROKEN)
 			iw_text_fmt(&r->t, ", then %s", m->broken.text);
-		else if (m->outcome == IW_OUT_REFUSED && m->ending != IW_END_OPEN)
+		else if (m->outcome == IW_OUTCOME_REFUSED && m->ending != IW_ENDING_OPEN)
 			iw_text_str(&r->t, ", then closed");
 	}
 	end(r);
@@ -435,7 +422,7 @@ static void show_markers(struct rows *r, const struct iw_probe_result *p)
 
 static void show_depths(struct rows *r, const struct iw_probe_result *p)
 {
-	const struct iw_answer *a = &p->main->answer, *f = answer_of(p, IW_FOR_FLAGS);
+	const struct iw_answer *a = &p->main->answer, *f = answer_of(p, IW_PURPOSE_FLAGS);
 	const uint8_t *pd = a->raw + a->pd_off;
 	uint32_t ird, ord;
 	enum iw_smbd is = IW_SMBD_NONE;
@@ -465,13 +452,13 @@ static void show_rtr(struct rows *r, const struct iw_probe_result *p)
 		return;
 	begin(r, "RTR");
 	iw_text_str(&r->t, "offered ");
-	iw_rtr_print(&r->t, p->main->ask.rtr);
+	iw_ask_rtr_print(&r->t, p->main->ask.rtr);
 	if (!a->enhanced || !a->e.peer_to_peer) {
 		iw_text_str(&r->t, "; the Reply is client-server");
 	} else {
 		iw_text_str(&r->t, a->rtr_unasked ? "; the Reply names " : "; agreed ");
-		iw_rtr_print(&r->t, a->rtr);
-		iw_text_fmt(&r->t, "; sent %s", rtr_name(a->rtr_sent));
+		iw_ask_rtr_print(&r->t, a->rtr);
+		iw_text_fmt(&r->t, "; sent %s", iw_ask_rtr_name(a->rtr_sent));
 	}
 	end(r);
 }
@@ -556,7 +543,9 @@ static void show_verdict(struct rows *r, const struct iw_verdict *v)
 	}
 }
 
-/* Without "connect to HOST port PORT: ", since the line begins with the target. */
+/*
+ * Returns the reason without "connect to HOST port PORT: ", since the line begins with the target.
+ */
 static const char *reason(const struct iw_probe_result *r)
 {
 	static const char connect[] = "connect to ";
@@ -565,16 +554,19 @@ static const char *reason(const struct iw_probe_result *r)
 	return colon && strncmp(text, connect, sizeof(connect) - 1) == 0 ? colon + 2 : text;
 }
 
-/* Closed or reset without a Reply, and nothing else was tried: the Request may be the reason. */
+/*
+ * True if the peer closed or reset the only connection without a Reply: the Request may be the
+ * reason.
+ */
 static bool was_only_request(const struct iw_probe_result *r)
 {
 	enum iw_outcome o = r->main->answer.outcome;
 
-	return r->ncells == 1 && r->main->answer.connect_ns &&
-	       (o == IW_OUT_CLOSED || o == IW_OUT_RESET);
+	return r->nattempts == 1 && r->main->answer.connect_ns &&
+	       (o == IW_OUTCOME_CLOSED || o == IW_OUTCOME_RESET);
 }
 
-/* The tool of the suite that refused the connection, if it is one. */
+/* Names the tool of the suite that refused the connection, if it is one. */
 static void show_listener(struct iw_text *t, const struct iw_answer *a)
 {
 	const char *listener;
@@ -598,28 +590,28 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 	struct iw_text t;
 
 	iw_text_init(&t, line, sizeof(line));
-	if (a->outcome == IW_OUT_REFUSED) {
+	if (a->outcome == IW_OUTCOME_REFUSED) {
 		iw_text_fmt(&t, "%s: speaks MPA, but refuses the connection", r->target);
 		iw_text_str(&t, "\n  Reply         ");
 		iw_probe_frame_show(&t, a->raw, a->raw_len);
 		iw_text_fmt(&t, "\n  then          %s",
-			    a->ending == IW_END_FIN     ? "the peer closed the connection"
-			    : a->ending == IW_END_RESET ? "the peer reset the connection"
-							: "TCP stayed open");
+			    a->ending == IW_ENDING_FIN     ? "the peer closed the connection"
+			    : a->ending == IW_ENDING_RESET ? "the peer reset the connection"
+							   : "TCP stayed open");
 		show_listener(&t, a);
-		if (r->ncells == 1 && a->rev > 0 && r->main->ask.rdmac)
+		if (r->nattempts == 1 && a->rev > 0 && r->main->ask.rdmac)
 			iw_text_fmt(
 				&t,
 				"\n  then try      without --profile rdmac: its Reply has Rev %u",
 				(uint32_t)a->rev);
-		else if (r->ncells == 1 && a->rev > 0 && a->rev != r->main->ask.rev)
+		else if (r->nattempts == 1 && a->rev > 0 && a->rev != r->main->ask.rev)
 			iw_text_fmt(
 				&t,
 				"\n  then try      --rev %u, the revision of its Reply; this Request had Rev %u",
 				(uint32_t)a->rev, (uint32_t)r->main->ask.rev);
-	} else if (a->outcome == IW_OUT_NOT_MPA) {
+	} else if (a->outcome == IW_OUTCOME_NOT_MPA) {
 		iw_text_fmt(&t, "%s: not an iWARP endpoint: it speaks %s", r->target, a->text);
-	} else if (a->outcome == IW_OUT_UNREACHABLE) {
+	} else if (a->outcome == IW_OUTCOME_UNREACHABLE) {
 		iw_text_fmt(&t, "%s: not known whether it is an iWARP endpoint: %s", r->target,
 			    reason(r));
 	} else if (was_only_request(r)) {
@@ -630,7 +622,7 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 	} else {
 		iw_text_fmt(
 			&t, "%s: not an iWARP endpoint: %s%s", r->target, reason(r),
-			a->outcome == IW_OUT_CLOSED || a->outcome == IW_OUT_RESET
+			a->outcome == IW_OUTCOME_CLOSED || a->outcome == IW_OUTCOME_RESET
 				? "; another program may listen there: give the port of the iWARP listener with -p"
 				: "");
 	}
@@ -671,21 +663,21 @@ int iw_probe_show(const struct iw_probe_result *p, FILE *f, unsigned columns)
 
 /* --- the grid --- */
 
-static void ask_cells(struct iw_table *t, const struct iw_cell *c)
+static void ask_cells(struct iw_table *t, const struct iw_probe_attempt *at)
 {
 	char forms_text[40];
 	struct iw_text f;
 
 	iw_text_init(&f, forms_text, sizeof(forms_text));
-	if (!c->ask.enhanced)
+	if (!at->ask.enhanced)
 		iw_text_str(&f, "-");
-	else if (!c->ask.peer_to_peer)
+	else if (!at->ask.peer_to_peer)
 		iw_text_str(&f, "client-server");
 	else
-		iw_rtr_print(&f, c->ask.rtr);
-	iw_table_addf(t, "%u", c->ask.rev);
-	iw_table_addf(t, "%d", c->ask.crc);
-	iw_table_addf(t, "%d", c->ask.markers);
+		iw_ask_rtr_print(&f, at->ask.rtr);
+	iw_table_addf(t, "%u", at->ask.rev);
+	iw_table_addf(t, "%d", at->ask.crc);
+	iw_table_addf(t, "%d", at->ask.markers);
 	iw_table_add(t, forms_text);
 }
 
@@ -695,7 +687,7 @@ static void say_reply(struct iw_text *t, const struct iw_answer *a)
 		    (uint32_t) !!(a->flags & IW_MPA_M));
 	if (a->enhanced && a->e.peer_to_peer) {
 		iw_text_str(t, " RTR ");
-		iw_rtr_print(t, forms(&a->e));
+		iw_ask_rtr_print(t, iw_agree_get_rtr(&a->e));
 	} else if (a->enhanced) {
 		iw_text_str(t, " client-server");
 	}
@@ -715,14 +707,14 @@ static void answer_cell(struct iw_table *table, const struct iw_answer *a)
 		say_reply(&t, a);
 	else
 		iw_text_str(&t, a->why.text);
-	if (a->outcome == IW_OUT_REFUSED)
+	if (a->outcome == IW_OUTCOME_REFUSED)
 		iw_text_fmt(&t, ", then %s",
-			    a->ending == IW_END_OPEN  ? "open"
-			    : a->ending == IW_END_FIN ? "closed"
-						      : "reset");
-	if (a->outcome == IW_OUT_ACCEPTED && a->proof == IW_PROOF_BROKEN)
+			    a->ending == IW_ENDING_OPEN  ? "open"
+			    : a->ending == IW_ENDING_FIN ? "closed"
+							 : "reset");
+	if (a->outcome == IW_OUTCOME_ACCEPTED && a->proof == IW_PROOF_BROKEN)
 		iw_text_fmt(&t, "; %s", a->broken.text);
-	else if (a->outcome == IW_OUT_ACCEPTED)
+	else if (a->outcome == IW_OUTCOME_ACCEPTED)
 		iw_text_fmt(&t, "; FPDUs: %s", iw_proof_name(a->proof));
 	iw_table_add(table, line);
 }
@@ -738,13 +730,13 @@ int iw_probe_show_grid(const struct iw_probe_result *r, FILE *f, unsigned column
 	iw_table_init(&t, "lrrrlll");
 	for (size_t i = 0; i < IW_ARRAY_LEN(heads); i++)
 		iw_table_add(&t, heads[i]);
-	for (size_t i = 0; i < r->ncells; i++) {
-		const struct iw_cell *c = &r->cells[i];
+	for (size_t i = 0; i < r->nattempts; i++) {
+		const struct iw_probe_attempt *at = &r->attempts[i];
 
-		iw_table_add(&t, iw_purpose_name(c->purpose));
-		ask_cells(&t, c);
-		iw_table_add(&t, iw_outcome_name(c->answer.outcome));
-		answer_cell(&t, &c->answer);
+		iw_table_add(&t, iw_purpose_name(at->purpose));
+		ask_cells(&t, at);
+		iw_table_add(&t, iw_outcome_name(at->answer.outcome));
+		answer_cell(&t, &at->answer);
 	}
 	err = iw_table_write(&t, f, columns);
 	iw_table_fini(&t);

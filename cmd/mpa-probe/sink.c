@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A responder that accepts everybody and takes what comes. */
+/* A responder that accepts every connection and discards what it receives. */
 #include "mpa-probe/sink.h"
 
 #include <stdlib.h>
@@ -14,88 +14,90 @@
 #include "verbs/wrap.h"
 
 #define CLIENTS  256
-#define RECEIVES 1024  /* nothing slows a sender down but TCP: so many may come between two looks */
-#define RECV_CAP 65536 /* a longer Send ends its connection by a Terminate */
+#define RECEIVES 1024 /* only TCP slows a sender down: so many Sends may arrive between two polls */
+#define RECV_CAP 65536 /* a longer Send ends its connection with a Terminate */
 #define IDLE_NS  IW_SEC(30)
-#define YIELD_NS IW_SEC(5) /* without payload for so long: ends early if its place is needed */
+/* Without payload for this time, a connection can be ended for a new one. */
+#define YIELD_NS IW_SEC(5)
 #define STOP_NS  IW_SEC(1)
-#define LOOK_NS  IW_MSEC(50) /* who is turned away in start-up makes no event */
+/* Poll interval: a client turned away during start-up causes no event. */
+#define LOOK_NS  IW_MSEC(50)
 
-struct guest {
+struct client {
 	struct iw_list all;
 	struct iw_probe_sink *sink;
 	struct iw_qp *qp;
-	uint64_t seen;    /* when the connection began, or payload was noticed last */
-	uint64_t payload; /* octets that had arrived then */
+	uint64_t seen;    /* when the connection began, or when payload was last noticed */
+	uint64_t payload; /* octets received at that time */
 	uint64_t sends, octets;
 	bool up, leaving;
-	struct iw_fault fault; /* ours */
+	struct iw_fault fault; /* the reason if we ended the connection */
 };
 
 struct iw_probe_sink {
-	struct iw_sink_cfg cfg;
+	struct iw_probe_sink_cfg cfg;
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	struct iw_list guests;
-	unsigned nguests;
-	struct guest *left; /* its news was told; freed by the next call */
-	uint8_t *scrap;     /* where all Sends of all guests go: nobody reads it */
+	struct iw_list clients;
+	unsigned nclients;
+	struct client *left; /* reported as ended; freed by the next call */
+	uint8_t *scrap;      /* all Sends of all clients are placed here, and not read */
 	bool done;
-	uint64_t stop_at; /* asked to stop: who is still here then is left behind */
+	uint64_t stop_at; /* deadline after a request to stop: remaining clients are abandoned */
 };
 
-/* --- guests --- */
+/* --- clients --- */
 
-static void free_guest(struct guest *g)
+static void free_client(struct client *c)
 {
-	if (!g)
+	if (!c)
 		return;
-	iw_list_del(&g->all);
-	iw_qp_free(g->qp);
-	free(g);
+	iw_list_del(&c->all);
+	iw_qp_free(c->qp);
+	free(c);
 }
 
-static int post(struct guest *g)
+static int post(struct client *c)
 {
-	return iw_post_recv(g->qp, 0, g->sink->scrap, RECV_CAP, NULL);
+	return iw_post_recv(c->qp, 0, c->sink->scrap, RECV_CAP, NULL);
 }
 
-static struct guest *new_guest(struct iw_probe_sink *s)
+static struct client *new_client(struct iw_probe_sink *s)
 {
 	struct iw_qp_attr attr = { .size = sizeof(attr),
 				   .send_cq = s->cq,
 				   .recv_cq = s->cq,
 				   .sq_depth = 1,
 				   .rq_depth = RECEIVES };
-	struct guest *g = calloc(1, sizeof(*g));
+	struct client *c = calloc(1, sizeof(*c));
 
-	if (!g)
+	if (!c)
 		return NULL;
-	iw_list_init(&g->all);
-	g->sink = s;
-	g->seen = iw_os_now();
-	attr.user = g;
-	if (iw_qp_new(&g->qp, s->pd, &attr, NULL) != 0) {
-		free(g);
+	iw_list_init(&c->all);
+	c->sink = s;
+	c->seen = iw_os_now();
+	attr.user = c;
+	if (iw_qp_new(&c->qp, s->pd, &attr, NULL) != 0) {
+		free(c);
 		return NULL;
 	}
 	for (int i = 0; i < RECEIVES; i++)
-		if (post(g) != 0) {
-			free_guest(g);
+		if (post(c) != 0) {
+			free_client(c);
 			return NULL;
 		}
-	return g;
+	return c;
 }
 
-static void send_away(struct guest *g, const struct iw_fault *why)
+static void end_client(struct client *c, const struct iw_fault *why)
 {
-	if (g->leaving)
+	if (c->leaving)
 		return;
-	g->leaving = true;
-	g->fault = *why;
-	iw_abort(g->qp);
+	c->leaving = true;
+	c->fault = *why;
+	iw_abort(c->qp);
 }
 
 static uint64_t idle_ns(const struct iw_probe_sink *s)
@@ -103,155 +105,157 @@ static uint64_t idle_ns(const struct iw_probe_sink *s)
 	return s->cfg.idle_ns ? s->cfg.idle_ns : IDLE_NS;
 }
 
-/* Zero-length FPDUs, and parts of FPDUs, are not progress: a peer can send them for ever. */
-static void note_payload(struct guest *g, uint64_t now)
+/* Zero-length FPDUs and parts of FPDUs are not progress, since a peer can send them for ever. */
+static void note_payload(struct client *c, uint64_t now)
 {
-	uint64_t payload = iw_qp_rx_payload(g->qp);
+	uint64_t payload = iw_qp_rx_payload(c->qp);
 
-	if (payload == g->payload)
+	if (payload == c->payload)
 		return;
-	g->payload = payload;
-	g->seen = now;
+	c->payload = payload;
+	c->seen = now;
 }
 
-/* The established connection that has been without payload for the longest time; NULL: there is none. */
-static struct guest *idlest(struct iw_probe_sink *s, uint64_t now)
+/* Returns the established connection that has received no payload for the longest time, or NULL. */
+static struct client *idlest_client(struct iw_probe_sink *s, uint64_t now)
 {
-	struct guest *found = NULL;
+	struct client *found = NULL;
 
-	for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next) {
-		struct guest *g = iw_container_of(n, struct guest, all);
+	for (struct iw_list *n = s->clients.next; n != &s->clients; n = n->next) {
+		struct client *c = iw_container_of(n, struct client, all);
 
-		if (g->leaving || !g->up)
+		if (c->leaving || !c->up)
 			continue;
-		note_payload(g, now);
-		if (!found || g->seen < found->seen)
-			found = g;
+		note_payload(c, now);
+		if (!found || c->seen < found->seen)
+			found = c;
 	}
 	return found;
 }
 
-/* All places are taken. True: one of them is free now. */
+/* The limit of connections is reached. Returns true if a connection was ended for a new one. */
 static bool make_room(struct iw_probe_sink *s)
 {
 	uint64_t yield = s->cfg.yield_ns ? s->cfg.yield_ns : YIELD_NS;
 	uint64_t now = iw_os_now(), least = IW_MIN(idle_ns(s), yield);
-	struct guest *g = idlest(s, now);
+	struct client *c = idlest_client(s, now);
 	struct iw_fault why = { 0 };
 
-	if (!g || now < iw_time_add(g->seen, least))
+	if (!c || now < iw_time_add(c->seen, least))
 		return false;
 	(void)iw_fail(&why, IW_E_TIMEOUT,
 		      "sink: no payload received for %U ms; closed to accept a new connection",
-		      (now - g->seen) / 1000000);
-	send_away(g, &why);
+		      (now - c->seen) / 1000000);
+	end_client(c, &why);
 	return true;
 }
 
 static void on_request(struct iw_probe_sink *s, struct iw_conn_req *req)
 {
 	uint32_t most = s->cfg.once ? 1 : s->cfg.clients ? s->cfg.clients : CLIENTS;
-	struct guest *g;
+	struct client *c;
 
 	if (s->cfg.reject) {
 		iw_reject(req, s->cfg.conn.protocol.private_data,
 			  s->cfg.conn.protocol.private_data_len);
 		return;
 	}
-	g = s->nguests < most || (!s->cfg.once && make_room(s)) ? new_guest(s) : NULL;
-	if (!g) {
+	c = s->nclients < most || (!s->cfg.once && make_room(s)) ? new_client(s) : NULL;
+	if (!c) {
 		iw_reject(req, NULL, 0);
 		return;
 	}
-	if (iw_accept(req, g->qp, NULL, NULL) != 0) {
-		free_guest(g); /* the peer has gone meanwhile */
+	if (iw_accept(req, c->qp, NULL, NULL) != 0) {
+		free_client(c); /* the peer has gone */
 		return;
 	}
-	iw_list_add_tail(&s->guests, &g->all);
-	s->nguests++;
+	iw_list_add_tail(&s->clients, &c->all);
+	s->nclients++;
 }
 
-static void tell(struct guest *g, enum iw_sink_news_kind kind, struct iw_sink_news *news)
+static void report(struct client *c, enum iw_probe_sink_news_kind kind,
+		   struct iw_probe_sink_news *news)
 {
-	*news = (struct iw_sink_news){ .kind = kind, .sends = g->sends, .octets = g->octets };
-	iw_qp_info(g->qp, &news->info);
+	*news = (struct iw_probe_sink_news){ .kind = kind, .sends = c->sends, .octets = c->octets };
+	iw_qp_info(c->qp, &news->info);
 }
 
-/* --- what happens --- */
+/* --- events --- */
 
 static void on_completion(const struct iw_wc *wc)
 {
-	struct guest *g = iw_qp_user(wc->qp);
+	struct client *c = iw_qp_user(wc->qp);
 
-	/* What failed did so because the connection ended, which has an event of its own. */
+	/* Work fails when the connection ends, and that has an event of its own. */
 	if (wc->op != IW_WC_RECV || wc->status != IW_OK)
 		return;
-	note_payload(g, iw_os_now());
-	g->sends++;
-	g->octets += wc->len;
-	/* There is room for it; what else it may fail for is that the connection has ended
-	 * meanwhile. */
-	if (!g->leaving)
-		(void)post(g);
+	note_payload(c, iw_os_now());
+	c->sends++;
+	c->octets += wc->len;
+	/* The queue has room, so this fails only if the connection has ended. */
+	if (!c->leaving)
+		(void)post(c);
 }
 
-/* True: *news. */
-static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev, struct iw_sink_news *news)
+/* Returns true if *news is set. */
+static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev,
+		     struct iw_probe_sink_news *news)
 {
-	struct guest *g = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	struct client *c = ev->qp ? iw_qp_user(ev->qp) : NULL;
 
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST:
 		on_request(s, ev->req);
 		return false;
 	case IW_EV_ESTABLISHED:
-		g->up = true;
-		g->seen = iw_os_now();
-		tell(g, IW_SINK_UP, news);
+		c->up = true;
+		c->seen = iw_os_now();
+		report(c, IW_PROBE_SINK_UP, news);
 		return true;
 	case IW_EV_PEER_CLOSED:
-		g->leaving = true;
-		iw_disconnect(g->qp);
+		c->leaving = true;
+		iw_disconnect(c->qp);
 		return false;
 	case IW_EV_REJECTED:
 		return false;
 	case IW_EV_CLOSED:
-		tell(g, IW_SINK_LEFT, news);
-		news->fault = g->fault.err ? g->fault : ev->fault;
-		iw_list_del(&g->all);
-		s->nguests--;
-		s->left = g;
+		report(c, IW_PROBE_SINK_LEFT, news);
+		news->fault = c->fault.err ? c->fault : ev->fault;
+		iw_list_del(&c->all);
+		s->nclients--;
+		s->left = c;
 		s->done |= s->cfg.once;
 		return true;
 	}
 	return false;
 }
 
-/* Ends a connection that is without payload for too long. Returns when to look again. */
-static uint64_t patience(struct guest *g, uint64_t idle, uint64_t now)
+/* Ends a connection that has received no payload for too long. Returns when to check again. */
+static uint64_t idle_deadline(struct client *c, uint64_t idle, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 
-	if (g->leaving || !g->up)
+	if (c->leaving || !c->up)
 		return IW_TIME_NEVER;
-	if (now < iw_time_add(g->seen, idle))
-		return iw_time_add(g->seen, idle);
-	/* A long Send counts before it is complete. */
-	note_payload(g, now);
-	if (g->seen == now)
+	if (now < iw_time_add(c->seen, idle))
+		return iw_time_add(c->seen, idle);
+	/* A long Send is progress before it is complete. */
+	note_payload(c, now);
+	if (c->seen == now)
 		return iw_time_add(now, idle);
 	(void)iw_fail(&why, IW_E_TIMEOUT, "sink: no payload received for %U ms", idle / 1000000);
-	send_away(g, &why);
+	end_client(c, &why);
 	return IW_TIME_NEVER;
 }
 
-/* How long until somebody's patience may end; negative: for ever. */
+/* Returns how long to wait for the next time limit; negative: for ever. */
 static int64_t keep_time(struct iw_probe_sink *s)
 {
 	uint64_t idle = idle_ns(s), now = iw_os_now(), next = s->stop_at;
 
-	for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next)
-		next = IW_MIN(next, patience(iw_container_of(n, struct guest, all), idle, now));
+	for (struct iw_list *n = s->clients.next; n != &s->clients; n = n->next)
+		next = IW_MIN(next,
+			      idle_deadline(iw_container_of(n, struct client, all), idle, now));
 	if (s->cfg.once)
 		next = IW_MIN(next, now + LOOK_NS);
 	if (next == IW_TIME_NEVER)
@@ -259,35 +263,39 @@ static int64_t keep_time(struct iw_probe_sink *s)
 	return next > now ? (int64_t)(next - now) : 0;
 }
 
-/* Asked to stop: everybody is told, and has a moment to leave. True: that is over. */
+/*
+ * If asked to stop, disconnects all clients and gives them a moment. Returns true once that is
+ * over.
+ */
 static bool stopped(struct iw_probe_sink *s)
 {
-	if (s->done || (s->cfg.once && s->nguests == 0 && s->cfg.shim && s->cfg.shim->turned_away))
+	if (s->done || (s->cfg.once && s->nclients == 0 && s->cfg.shim && s->cfg.shim->turned_away))
 		return true;
 	if (!iw_signals_stop())
 		return false;
 	if (s->stop_at == IW_TIME_NEVER) {
-		/* It stays readable, and would end every wait from now on. */
+		/* The descriptor stays readable, and would end each wait from now on. */
 		(void)!iw_ctx_wake_fd(s->ctx, -1, NULL);
 		s->stop_at = iw_time_add(iw_os_now(), STOP_NS);
-		for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next) {
-			struct guest *g = iw_container_of(n, struct guest, all);
+		for (struct iw_list *n = s->clients.next; n != &s->clients; n = n->next) {
+			struct client *c = iw_container_of(n, struct client, all);
 
-			if (!g->leaving)
-				iw_disconnect(g->qp);
-			g->leaving = true;
+			if (!c->leaving)
+				iw_disconnect(c->qp);
+			c->leaving = true;
 		}
 	}
-	return s->nguests == 0 || iw_os_now() >= s->stop_at;
+	return s->nclients == 0 || iw_os_now() >= s->stop_at;
 }
 
-int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news, struct iw_fault *why)
+int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_probe_sink_news *news,
+		       struct iw_fault *why)
 {
 	struct iw_async_event ev;
 	struct iw_wc wc;
 	int n;
 
-	free_guest(s->left);
+	free_client(s->left);
 	s->left = NULL;
 	for (;;) {
 		while ((n = iw_cq_poll(s->cq, &wc, 1)) > 0)
@@ -298,7 +306,7 @@ int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news, struc
 			if (on_event(s, &ev, news))
 				return 0;
 		if (stopped(s)) {
-			*news = (struct iw_sink_news){ .kind = IW_SINK_STOPPED };
+			*news = (struct iw_probe_sink_news){ .kind = IW_PROBE_SINK_STOPPED };
 			return 0;
 		}
 		n = iw_cq_wait(s->cq, keep_time(s));
@@ -307,7 +315,7 @@ int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news, struc
 	}
 }
 
-/* --- life --- */
+/* --- creation --- */
 
 const char *iw_probe_sink_addr(const struct iw_probe_sink *s)
 {
@@ -338,7 +346,7 @@ static int open_sink(struct iw_probe_sink *s, struct iw_fault *why)
 	return iw_listen(&s->listener, s->ctx, &s->cfg.conn.at, &s->cfg.conn.protocol, why);
 }
 
-int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
+int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_probe_sink_cfg *cfg,
 		      struct iw_fault *why)
 {
 	struct iw_probe_sink *s = calloc(1, sizeof(*s));
@@ -351,7 +359,7 @@ int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
 	s->cfg.conn.at.size = sizeof(s->cfg.conn.at);
 	s->cfg.conn.protocol.size = sizeof(s->cfg.conn.protocol);
 	s->stop_at = IW_TIME_NEVER;
-	iw_list_init(&s->guests);
+	iw_list_init(&s->clients);
 	err = open_sink(s, why);
 	if (err) {
 		iw_probe_sink_free(s);
@@ -367,9 +375,9 @@ void iw_probe_sink_free(struct iw_probe_sink *s)
 
 	if (!s)
 		return;
-	free_guest(s->left);
-	while ((n = iw_list_first(&s->guests)))
-		free_guest(iw_container_of(n, struct guest, all));
+	free_client(s->left);
+	while ((n = iw_list_first(&s->clients)))
+		free_client(iw_container_of(n, struct client, all));
 	iw_ctx_free(s->ctx);
 	free(s->scrap);
 	free(s);

@@ -2,9 +2,9 @@
 /*
  * The receiving half: octets in, checked ULPDUs out (RFC 5044 5.2 and 6).
  *
- * FPDUs are checked where they lie in scratch. One that a read has split moves to a spill buffer
- * at the end of that read, and the next read puts the rest of it right behind; the spill buffer
- * is reserved before each read, so that octets already taken from TCP never lack a place.
+ * FPDUs are checked in scratch. An FPDU that a read has split moves to a spill buffer at the end of
+ * the read, and the next read puts its rest after it. The spill buffer is reserved before each
+ * read, so that octets taken from TCP always have a place.
  */
 #include "mpa/mpa.h"
 
@@ -15,7 +15,7 @@
 
 #include "wire/crc32c.h"
 
-/* Up to this size a split FPDU costs less to move than asking for whole FPDUs saves. */
+/* Up to this size, moving a split FPDU costs less than asking for whole FPDUs saves. */
 #define SMALL_FPDU 4096
 
 static bool full_operation(const struct iw_mpa *m)
@@ -23,12 +23,14 @@ static bool full_operation(const struct iw_mpa *m)
 	return m->state == IW_MPA_FULL || m->state == IW_MPA_FULL_RX;
 }
 
-/* Where the parts of the FPDU at rx.pos lie: counted from its first octet, which is a marker's if
- * one is due there. */
+/*
+ * Offsets of the FPDU at rx.pos from its first octet, which is that of a marker if one is due
+ * there.
+ */
 struct extent {
 	size_t head;  /* ULPDU_Length */
 	size_t ulpdu; /* the value of ULPDU_Length */
-	size_t total; /* octets up to the end of the CRC, markers included */
+	size_t total; /* octets up to the end of the CRC, including markers */
 };
 
 static size_t head_offset(const struct iw_mpa *m)
@@ -38,9 +40,10 @@ static size_t head_offset(const struct iw_mpa *m)
 	return marker ? IW_MPA_MARKER_LEN : 0;
 }
 
-/* False while ULPDU_Length is not whole among the have octets at p; x->head is set in any case.
- * FPDUs are multiples of four octets, so that no marker ever lies within ULPDU_Length or the
- * CRC. */
+/*
+ * Returns false if the have octets at p do not contain ULPDU_Length; x->head is always set. FPDUs
+ * are multiples of four octets, so that a marker never lies within ULPDU_Length or the CRC.
+ */
 static bool measure(const struct iw_mpa *m, const uint8_t *p, size_t have, struct extent *x)
 {
 	x->head = head_offset(m);
@@ -52,9 +55,12 @@ static bool measure(const struct iw_mpa *m, const uint8_t *p, size_t have, struc
 	return true;
 }
 
-/* --- where octets go -------------------------------------------------------------------------- */
+/* --- where received octets go ----------------------------------------------------------------- */
 
-/* Octets that the FPDU in the spill buffer lacks, or its ULPDU_Length while that is not whole. */
+/*
+ * Octets that the FPDU in the spill buffer lacks. If its ULPDU_Length is incomplete: that this
+ * lacks.
+ */
 static size_t spill_lacks(const struct iw_mpa *m)
 {
 	struct extent x;
@@ -64,8 +70,10 @@ static size_t spill_lacks(const struct iw_mpa *m)
 	return x.total - m->rx.spilled;
 }
 
-/* A whole number of long FPDUs, so that the read ends where one of them does if all are as long
- * as the last. */
+/*
+ * Returns a whole number of long FPDUs, so that the read ends with an FPDU if all are as long as
+ * the last one.
+ */
 static size_t whole_fpdus(const struct mpa_rx *rx, size_t cap)
 {
 	if (rx->last_fpdu > SMALL_FPDU && rx->last_fpdu <= cap)
@@ -114,7 +122,10 @@ void iw_mpa_received(struct iw_mpa *m, size_t bytes)
 		rx->end += bytes - first;
 }
 
-/* Whether iw_mpa_next had more to say about the left octets in scratch. */
+/*
+ * Returns true if iw_mpa_next() would have returned a unit or a fault for the left octets in
+ * scratch.
+ */
 static bool stopped_early(const struct iw_mpa *m, size_t left)
 {
 	struct extent x;
@@ -135,7 +146,10 @@ void iw_mpa_rx_end(struct iw_mpa *m)
 		iw_mpa_failed(m, IW_E_CANCELED, NULL);
 		left = 0;
 	}
-	/* Part of one FPDU, whose ULPDU_Length is not there or within bounds: it fits. */
+	/*
+	 * A part of one FPDU, whose ULPDU_Length is incomplete or within bounds: it fits the
+	 * buffer.
+	 */
 	if (left > 0) {
 		memcpy(rx->spill, rx->cur, left);
 		rx->spilled = left;
@@ -149,7 +163,7 @@ void iw_mpa_rx_end(struct iw_mpa *m)
 
 /* --- one FPDU --------------------------------------------------------------------------------- */
 
-/* RFC 5044 3: rejected as soon as it is seen, since the octets that it promises need never come. */
+/* RFC 5044 3. Rejected as soon as ULPDU_Length is known, since the octets may never arrive. */
 static int too_long(const struct extent *x, struct iw_fault *why)
 {
 	int ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: ULPDU_Length %u: expected at most %u",
@@ -160,8 +174,10 @@ static int too_long(const struct extent *x, struct iw_fault *why)
 	return ret;
 }
 
-/* RFC 5041 4: no MPA error code is meant for it; 2/0/05 comes nearest, as the FPDU itself is in
- * order. */
+/*
+ * RFC 5041 4. MPA has no error code for this; 2/0/05 is the closest, since the FPDU itself is
+ * valid.
+ */
 static int too_short(const struct extent *x, struct iw_fault *why)
 {
 	int ret = iw_fail(why, IW_E_MPA_LOCAL,
@@ -173,8 +189,7 @@ static int too_short(const struct extent *x, struct iw_fault *why)
 	return ret;
 }
 
-/* Moves octets of scratch behind those in the spill buffer until want are there, or scratch is
- * empty. */
+/* Moves octets from scratch to the spill buffer until it has `want` octets or scratch is empty. */
 static void top_up(struct mpa_rx *rx, size_t want)
 {
 	size_t n = IW_MIN(want - IW_MIN(want, rx->spilled), (size_t)(rx->end - rx->cur));
@@ -186,7 +201,7 @@ static void top_up(struct mpa_rx *rx, size_t want)
 	rx->cur += n;
 }
 
-/* The next FPDU, in one piece, at *at. 1: it is whole; 0: it is not; negative: it can never be. */
+/* Finds the next FPDU, in one piece, at *at. Returns 1 if it is complete, 0 if not, or a fault. */
 static int locate(struct iw_mpa *m, uint8_t **at, struct extent *x, struct iw_fault *why)
 {
 	struct mpa_rx *rx = &m->rx;
@@ -209,8 +224,10 @@ static int locate(struct iw_mpa *m, uint8_t **at, struct extent *x, struct iw_fa
 	return have >= x->total;
 }
 
-/* RFC 5044 4.3 and 8: each marker names the place of ULPDU_Length, its low two bits and the
- * reserved field aside. */
+/*
+ * RFC 5044 4.3 and 8: each marker points to ULPDU_Length. The low two bits of FPDUPTR and the
+ * reserved field are ignored.
+ */
 static int check_markers(const struct iw_mpa *m, const uint8_t *at, const struct extent *x,
 			 struct iw_fault *why)
 {
@@ -264,7 +281,7 @@ static int check_fpdu(const struct iw_mpa *m, const uint8_t *at, const struct ex
 				"mpa: FPDU of %u octets of ULPDU: its CRC is %x, expected %x",
 				(uint32_t)x->ulpdu, iw_get_le32(field), crc);
 	}
-	/* Behind the CRC: error 3 is defined for FPDUs whose CRC is right (RFC 5044 8). */
+	/* After the CRC: error 3 is defined for FPDUs with a valid CRC (RFC 5044 8). */
 	if (m->agreed.rx_markers) {
 		int ret = check_markers(m, at, x, why);
 
@@ -297,7 +314,7 @@ static int next_fpdu(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *w
 		.len = x.ulpdu,
 		.pos = rx->pos,
 	};
-	/* The octets stay where they are until the read ends. */
+	/* The octets stay in place until the read ends. */
 	if (rx->spilled > 0)
 		rx->spilled = 0;
 	else
@@ -356,8 +373,7 @@ static int lost(struct iw_mpa *m, struct iw_fault *why)
 	case IW_MPA_STREAMING:
 		return 0;
 	case IW_MPA_WAIT_REPLY:
-		/* RFC 6581 10: who does not know Rev 2 takes the Request for a malformed one, and
-		 * closes. */
+		/* RFC 6581 10: a peer without Rev 2 sees a malformed Request, and closes. */
 		m->retry_rev1 = m->cfg.rev >= 2 && m->in_len == 0 && m->out_sent == m->out_len;
 		return no_reply(m, why);
 	case IW_MPA_WAIT_REQUEST:

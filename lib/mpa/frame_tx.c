@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sending half: ULPDUs in, FPDUs appended to a batch (RFC 5044 4), and how large the next one
- * may be. */
+/*
+ * The sending half: ULPDUs in, FPDUs appended to a batch (RFC 5044 4); and the limit of the next
+ * ULPDU.
+ */
 #include "mpa/mpa.h"
 
 #include <assert.h>
@@ -11,9 +13,9 @@
 #include "wire/crc32c.h"
 
 /*
- * Payload up to this length is copied behind its header: a run of the arena less costs the sender
- * more than the copy. CPU time for one FPDU, CRC, batches of 256 KiB through sendmsg and TCP over
- * veth (ns, copied / referred to; source in cache, then not):
+ * Payload up to this length is copied after its header, because one more run of octets costs the
+ * sender more than the copy. CPU time for one FPDU with CRC, batches of 256 KiB through sendmsg and
+ * TCP over veth (ns, copied / referred to):
  *
  *     payload          50       114      242      498        754        1010       1428
  *     in cache                                    140 / 192  217 / 242  253 / 290  294 / 312
@@ -21,8 +23,10 @@
  */
 #define REFER_MIN 512
 
-/* Up to here a copy and then one CRC over the whole FPDU beats copying and summing piece by
- * piece. */
+/*
+ * Up to this size, a copy followed by one CRC over the whole FPDU is faster than copying and
+ * summing in pieces.
+ */
 #define COPY_FIRST_MAX 4096
 
 bool iw_mpa_may_send(const struct iw_mpa *m)
@@ -40,7 +44,7 @@ size_t iw_mpa_emss(const struct iw_mpa *m)
 	return m->tx.emss;
 }
 
-/* Both ends have said how long a ULPDU they want beyond the MSS. */
+/* True if both ends sent their limit for ULPDUs beyond the MSS. */
 static bool large_agreed(const struct iw_mpa *m)
 {
 	return m->cfg.max_ulpdu > 0 && m->agreed.peer_max_ulpdu > 0;
@@ -57,11 +61,11 @@ size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
 
 	if (!large_agreed(m))
 		return by_emss;
-	/* Ours was checked to lie within what MPA allows; the peer's may say anything. */
+	/* Our limit was checked against that of MPA; the peer's may have any value. */
 	return IW_MAX(by_emss, (size_t)IW_MIN(m->cfg.max_ulpdu, m->agreed.peer_max_ulpdu));
 }
 
-/* Stream octets of the next FPDU with that ULPDU. */
+/* Returns the length of the next FPDU in the stream, with that ULPDU. */
 static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 {
 	return m->agreed.tx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu)
@@ -70,8 +74,10 @@ static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 
 /* --- alignment (RFC 5044 5.1) ----------------------------------------------------------------- */
 
-/* Each FPDU begins a TCP segment: those of exactly EMSS octets follow on each other by
- * themselves, behind any other TCP must be told to begin anew. */
+/*
+ * Each FPDU begins a TCP segment. After an FPDU of exactly EMSS octets this happens by itself;
+ * after any other, TCP needs MSG_EOR.
+ */
 static void align(const struct iw_mpa *m, struct iw_txbuf *t, size_t fpdu)
 {
 	if (!large_agreed(m))
@@ -110,7 +116,7 @@ static uint8_t *put_head(uint8_t *p, const struct ulpdu *d)
 	return put(p + IW_MPA_HEAD_LEN, d->hdr, d->hdr_len);
 }
 
-/* Where the payload lies stays where it is; only its surroundings are in the arena. */
+/* Refers to the payload; only the rest of the FPDU is in the arena. */
 static void lay_referring(struct iw_mpa *m, struct iw_txbuf *t, const struct ulpdu *d)
 {
 	size_t pad = iw_mpa_pad(d->len);
@@ -132,7 +138,7 @@ static void lay_referring(struct iw_mpa *m, struct iw_txbuf *t, const struct ulp
 	iw_put_le32(p + pad, crc);
 }
 
-/* The whole FPDU at p. */
+/* Puts the whole FPDU at start. */
 static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
 {
 	bool copy_first = !m->agreed.crc || d->payload_len <= COPY_FIRST_MAX;
@@ -158,8 +164,10 @@ static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
 	iw_put_le32(p, crc);
 }
 
-/* The same with markers in between: off counts from the FPDU's first octet at p, a marker or
- * ULPDU_Length at head. */
+/*
+ * An FPDU with markers at p: off counts from its first octet, which is a marker or, at head,
+ * ULPDU_Length.
+ */
 struct marked {
 	uint8_t *p;
 	uint64_t pos;
@@ -171,7 +179,7 @@ static size_t phase(const struct marked *k)
 	return (k->pos + k->off) % IW_MPA_MARKER_SPACING;
 }
 
-/* RFC 5044 4.3: 0 for a marker in front of ULPDU_Length, else the way back to it. */
+/* RFC 5044 4.3: FPDUPTR is 0 in a marker before ULPDU_Length, else the distance back to it. */
 static void put_marker(struct marked *k)
 {
 	struct iw_mpa_marker mk = { .fpduptr = (uint16_t)(k->off - k->head) };
@@ -213,8 +221,10 @@ static void lay_marked(struct iw_mpa *m, uint8_t *p, const struct ulpdu *d)
 	for (size_t i = 0; i < d->npayload; i++)
 		put_marked(&k, d->payload[i].base, d->payload[i].len);
 	put_marked(&k, zeros, iw_mpa_pad(d->len));
-	/* Between PAD and CRC it is this FPDU's; behind the CRC it is the next one's (RFC 5044
-	 * 4.4). */
+	/*
+	 * A marker between PAD and CRC belongs to this FPDU, one after the CRC to the next
+	 * (RFC 5044 4.4).
+	 */
 	if (phase(&k) == 0)
 		put_marker(&k);
 	iw_put_le32(p + k.off, m->agreed.crc ? iw_crc32c(0, p, k.off) : 0);

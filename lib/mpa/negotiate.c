@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What Request and Reply agree on: revision, CRC, markers (RFC 5044 7.1.1), RDMA Consortium peers
- * (RFC 5044 appendix C), IRD, ORD and RTR (RFC 6581 9), and the library's own block about long
- * ULPDUs.
+ * Negotiation in Request and Reply: revision, CRC, markers (RFC 5044 7.1.1), peers of the RDMA
+ * Consortium (RFC 5044 appendix C), and the library's own block for long ULPDUs. lib/agree has the
+ * rules for IRD, ORD and RTR (RFC 6581 9).
  */
 #include "mpa/mpa.h"
 
@@ -45,7 +45,7 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 		return iw_fail(
 			why, IW_E_INVAL,
 			"mpa: peer-to-peer: only an initiator with revision 2 can request it");
-	/* RFC 6581 9.2: both ends support at least one. */
+	/* RFC 6581 9.2: both ends support at least one form. */
 	if (cfg->offer.rtr == 0 && (cfg->offer.peer_to_peer || (!cfg->initiator && cfg->rev >= 2)))
 		return iw_fail(why, IW_E_INVAL,
 			       "mpa: no RTR form: expected at least one (RFC 6581 9.2)");
@@ -62,10 +62,12 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 	return check_pd(cfg->offer.pd_len, cfg->offer.enhanced, cfg->max_ulpdu > 0, why);
 }
 
-/* --- frames going out ------------------------------------------------------------------------- */
+/* --- frames sent ------------------------------------------------------------------------------ */
 
-/* f's flags, Rev and kind; the enhanced data (e may be NULL), the block, the ULP's Private Data,
- * whose lengths were checked. */
+/*
+ * Encodes a frame with the flags, Rev and kind of f: enhanced data (e may be NULL), block, the
+ * ULP's Private Data. The caller has checked the lengths.
+ */
 static void build(struct iw_mpa *m, struct iw_mpa_frame f, const struct iw_mpa_enhanced *e,
 		  bool block, const uint8_t *pd, size_t pd_len)
 {
@@ -93,7 +95,7 @@ static uint8_t own_flags(const struct iw_mpa_cfg *cfg)
 {
 	uint8_t flags = 0;
 
-	/* RFC 5044 C.2.4: an RDMAC peer has markers and CRC always. */
+	/* RFC 5044 C.2.4: an RDMAC peer always uses markers and CRC. */
 	if (cfg->markers || cfg->rev == 0)
 		flags |= IW_MPA_M;
 	if (cfg->crc != IW_CRC_OFF)
@@ -118,8 +120,10 @@ static void build_reply(struct iw_mpa *m, uint8_t flags, const struct iw_mpa_enh
 	const struct iw_agreed *p = &m->agreed;
 
 	flags |= own_flags(&m->cfg);
-	/* An end that wants no CRC has it on when the peer wants it, and says so: some initiators
-	 * refuse a Reply that does not. */
+	/*
+	 * If only the peer wants CRC, it is in use, and the Reply has C = 1: some initiators refuse
+	 * a Reply without it.
+	 */
 	if (p->crc)
 		flags |= IW_MPA_C;
 	if (p->dv == 0)
@@ -168,15 +172,15 @@ int iw_mpa_build_reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd
 	return 0;
 }
 
-/* --- frames coming in ------------------------------------------------------------------------- */
+/* --- frames received -------------------------------------------------------------------------- */
 
 static bool is_enhanced(const struct iw_mpa_frame *f)
 {
-	/* In Rev 1 the bit is reserved and not looked at (RFC 5044 7.1.1). */
+	/* In Rev 1 the bit is reserved and ignored (RFC 5044 7.1.1). */
 	return f->rev >= 2 && f->flags & IW_MPA_S;
 }
 
-/* RFC 5044 C.2: Rev 0 goes with markers and CRC, or it is no RDMAC peer. */
+/* RFC 5044 C.2: an RDMAC peer, Rev 0, sets M and C. */
 static int check_rdmac(const struct iw_mpa_frame *f, struct iw_fault *why)
 {
 	if (f->flags & IW_MPA_M && f->flags & IW_MPA_C)
@@ -191,13 +195,17 @@ static int check_request_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, str
 
 	if (f->rev == 0 && cfg->rdmac)
 		return check_rdmac(f, why);
-	/* RFC 5044 C.2.2 and C.2.5: an RDMAC responder answers Rev 1 by Rev 0; whether to go on
-	 * is the initiator's affair. */
+	/*
+	 * RFC 5044 C.2.2 and C.2.5: an RDMAC responder answers Rev 1 with Rev 0. The initiator
+	 * decides whether to continue.
+	 */
 	if (f->rev == 1 && cfg->rev == 0)
 		return 0;
 	if (f->rev == 0) {
-		/* RFC 5044 C.2.1: who does not do Rev 0 answers with its own revision, then
-		 * closes. */
+		/*
+		 * RFC 5044 C.2.1: a responder without Rev 0 answers with its own revision, then
+		 * closes.
+		 */
 		build(m,
 		      (struct iw_mpa_frame){
 			      .kind = IW_MPA_REPLY, .flags = own_flags(cfg) | IW_MPA_R, .rev = 1 },
@@ -237,7 +245,7 @@ static int check_reply_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, struc
 	return 0;
 }
 
-/* RFC 6581 10: enhanced is answered by enhanced, unenhanced by unenhanced. */
+/* RFC 6581 10: the Reply to an enhanced Request is enhanced, that to an unenhanced one is not. */
 static int check_reply_format(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_fault *why)
 {
 	int ret;
@@ -245,7 +253,7 @@ static int check_reply_format(struct iw_mpa *m, const struct iw_mpa_frame *f, st
 	if (is_enhanced(f) == m->cfg.offer.enhanced)
 		return 0;
 	m->retry_rev1 = m->cfg.offer.enhanced;
-	/* To reject, the format does not matter. */
+	/* A rejecting Reply may have either format. */
 	if (m->cfg.offer.enhanced && f->flags & IW_MPA_R)
 		return 0;
 	ret = iw_fail(why, IW_E_MPA_FRAME, "mpa: the Request was %s, the Reply (Rev %u) is %s",
@@ -276,8 +284,10 @@ int iw_mpa_check_head(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_
 	return ret;
 }
 
-/* Private Data behind the enhanced data: the library's block, if one may be there, and the ULP's.
- * Returns true for a block. */
+/*
+ * Takes the Private Data after the enhanced data: the library's block, if allowed here, and the
+ * ULP's part. Returns true if there was a block.
+ */
 static bool take_pd(struct iw_mpa *m, const struct iw_mpa_frame *f, bool may_have_block)
 {
 	struct iw_agreed *p = &m->agreed;
@@ -301,7 +311,9 @@ static bool take_pd(struct iw_mpa *m, const struct iw_mpa_frame *f, bool may_hav
 	return block;
 }
 
-/* What Request and Reply have in common. Returns the enhanced data, zero when there is none. */
+/*
+ * Takes what Request and Reply have in common. Returns the enhanced data, or zeros if not enhanced.
+ */
 static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_frame *f)
 {
 	struct iw_agreed *p = &m->agreed;
@@ -310,8 +322,10 @@ static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_
 
 	p->peer_rev = f->rev;
 	p->rev = IW_MIN(m->cfg.rev, f->rev);
-	/* RFC 5044 7.1.1: C in either frame; each M rules the direction towards the one who set
-	 * it. */
+	/*
+	 * RFC 5044 7.1.1: C in either frame is enough. M applies to the direction towards its
+	 * sender.
+	 */
 	p->crc = (f->flags | ours) & IW_MPA_C;
 	p->tx_markers = f->flags & IW_MPA_M;
 	p->rx_markers = ours & IW_MPA_M;
@@ -334,7 +348,7 @@ void iw_mpa_take_request(struct iw_mpa *m, const struct iw_mpa_frame *f)
 	struct iw_agreed *p = &m->agreed;
 	struct iw_mpa_enhanced e = take_common(m, f);
 
-	/* A block is never the ULP's business, answered or not. */
+	/* The ULP never sees a block, even if this end does not answer it. */
 	m->saw_block = take_pd(m, f, true);
 	p->peer_to_peer = e.peer_to_peer;
 	if (!e.peer_to_peer)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Start-up of both roles (RFC 5044 7.1.2): the Request and the Reply as they come in and go out,
- * and what follows from them. Octets are asked for up to the end of the frame and no further, so
- * that those behind it stay in TCP.
+ * Start-up of both roles (RFC 5044 7.1.2): receives and sends Request and Reply, and changes the
+ * state accordingly. It asks for octets up to the end of the frame and not beyond, so that later
+ * ones stay in TCP.
  */
 #include "mpa/mpa.h"
 
@@ -11,8 +11,10 @@
 
 #include "mpa/internal.h"
 
-/* Octets of the frame that can be asked for: its length is known once its first 20 octets are
- * there and were checked. */
+/*
+ * Returns how many octets of the frame can be asked for. Its length is known once its first
+ * 20 octets are received and checked.
+ */
 static size_t frame_need(const struct iw_mpa *m)
 {
 	if (m->in_len < IW_MPA_FRAME_LEN)
@@ -31,7 +33,10 @@ int iw_mpa_startup_rx_vec(struct iw_mpa *m, struct iw_vec vec[2])
 	return 1;
 }
 
-/* Who sends such a first octet. One octet alone, so that the text does not depend on how much TCP has delivered. */
+/*
+ * Name the protocol that begins with this octet. Only one octet, so that the text does not depend
+ * on how much TCP has delivered.
+ */
 static const char *who_answers(uint8_t first)
 {
 	switch (first) {
@@ -83,8 +88,10 @@ static int not_the_key(const struct iw_mpa *m, size_t i, uint8_t want, struct iw
 		hint, (uint32_t)i, (uint32_t)m->in[i], (uint32_t)want);
 }
 
-/* The first wrong octet of the key decides, not the sixteenth: whoever speaks another protocol
- * may never send so many (RFC 5044 7.1.1, 7.1.2 rules 5 and 8). */
+/*
+ * The first wrong octet of the key decides: a peer of another protocol may never send sixteen
+ * (RFC 5044 7.1.1, 7.1.2 rules 5 and 8).
+ */
 static int check_key(const struct iw_mpa *m, struct iw_fault *why)
 {
 	uint8_t want[IW_MPA_FRAME_LEN], other[IW_MPA_FRAME_LEN];
@@ -123,7 +130,7 @@ static int got_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_m
 	int ret;
 
 	m->deadline = IW_TIME_NEVER;
-	/* RFC 5044 7.1.2 rule 3: MPA leaves, TCP stays open. */
+	/* RFC 5044 7.1.2 rule 3: MPA is over, TCP stays open. */
 	if (f->flags & IW_MPA_R) {
 		iw_mpa_take_reject(m, f);
 		iw_mpa_set_state(m, IW_MPA_STREAMING);
@@ -131,8 +138,10 @@ static int got_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_m
 		return 1;
 	}
 	ret = iw_mpa_take_reply(m, f, why);
-	/* The peer is in full operation from here on, so that even what does not fit is told by a
-	 * Terminate (RFC 6581 9). */
+	/*
+	 * The peer is in full operation now, so a Reply that does not match is answered with a
+	 * Terminate (RFC 6581 9).
+	 */
 	m->tx.open = true;
 	if (ret < 0)
 		return iw_mpa_failed(m, ret, why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The object: made, started, timed out, failed; and which state may follow which. */
+/* Creates, starts, times out and fails the object; defines which state may follow which. */
 #include "mpa/mpa.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 
 #include "mpa/internal.h"
 
-/* RFC 5044 7.1.2 rule 8 asks for a time-out and names none; these are the ones Linux siw uses. */
+/* RFC 5044 7.1.2 rule 8 requires a time-out but gives no value. These are those of Linux siw. */
 #define REPLY_TIMEOUT   IW_SEC(10)
 #define REQUEST_TIMEOUT IW_SEC(5)
 
@@ -46,7 +46,7 @@ static const unsigned next_states[] = {
 };
 /* clang-format on */
 
-/* Every change of state is one of the table's: anything else is a mistake of this room. */
+/* Changes the state. A change that is not in the table is a bug in this folder. */
 void iw_mpa_set_state(struct iw_mpa *m, enum iw_mpa_state to)
 {
 	assert(next_states[m->state] & 1u << to);
@@ -129,7 +129,7 @@ int iw_mpa_timeout(struct iw_mpa *m, uint64_t now, struct iw_fault *why)
 
 	if (now < m->deadline)
 		return 0;
-	/* RFC 5044 7.1.2 rules 8 and 10: also how two responders find each other out. */
+	/* RFC 5044 7.1.2 rules 8 and 10. Two responders also detect each other this way. */
 	if (m->cfg.initiator && m->in_len == 0)
 		ret = iw_fail(
 			why, IW_E_TIMEOUT,

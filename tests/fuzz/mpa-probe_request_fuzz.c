@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "mpa-probe/persona.h"
+#include "mpa-probe/personality.h"
 #include "mpa-probe/show.h"
 #include "wire/mpa.h"
 
@@ -20,15 +20,15 @@ static void must_be_frame(struct iw_mpa_frame *f, enum iw_mpa_kind kind, const u
 	must(f->kind == kind);
 }
 
-/* As the shim does: reads what is needed and no more. */
-static size_t read_request(struct iw_persona_answer *out, const struct iw_persona_cfg *cfg,
+/* As the shim reads: what is needed and no more. */
+static size_t read_request(struct iw_personality_answer *out, const struct iw_personality_cfg *cfg,
 			   const uint8_t *data, size_t len)
 {
 	size_t have = 0;
 
 	for (;;) {
-		iw_persona_answer(out, cfg, data, have, have >= IW_MPA_FRAME_LEN && have < len);
-		if (out->verdict != IW_PERSONA_MORE)
+		iw_personality_answer(out, cfg, data, have, have >= IW_MPA_FRAME_LEN && have < len);
+		if (out->verdict != IW_PERSONALITY_MORE)
 			return have;
 		must(out->need > have && out->need <= IW_ASK_MAX);
 		if (have == len)
@@ -54,23 +54,23 @@ static void show(const uint8_t *octets, size_t len)
 	}
 }
 
-static void look(const struct iw_persona_answer *a, const struct iw_persona_cfg *cfg,
+static void look(const struct iw_personality_answer *a, const struct iw_personality_cfg *cfg,
 		 const uint8_t *data, size_t len)
 {
 	struct iw_mpa_frame asked, f;
 
-	if (a->verdict != IW_PERSONA_ACCEPT)
-		must(a->verdict == IW_PERSONA_MORE || a->text[0] != '\0');
-	if (a->verdict != IW_PERSONA_ACCEPT && a->verdict != IW_PERSONA_REJECT) {
+	if (a->verdict != IW_PERSONALITY_ACCEPT)
+		must(a->verdict == IW_PERSONALITY_MORE || a->text[0] != '\0');
+	if (a->verdict != IW_PERSONALITY_ACCEPT && a->verdict != IW_PERSONALITY_REJECT) {
 		must(a->reply_len == 0);
 		return;
 	}
 	must_be_frame(&asked, IW_MPA_REQUEST, data, len);
 	must_be_frame(&f, IW_MPA_REPLY, a->reply, a->reply_len);
 	must(f.rev == asked.rev);
-	must(!!(f.flags & IW_MPA_R) == (a->verdict == IW_PERSONA_REJECT));
+	must(!!(f.flags & IW_MPA_R) == (a->verdict == IW_PERSONALITY_REJECT));
 	show(a->reply, a->reply_len);
-	if (a->verdict == IW_PERSONA_REJECT)
+	if (a->verdict == IW_PERSONALITY_REJECT)
 		return;
 	must(!cfg->reject);
 	must_be_frame(&f, IW_MPA_REQUEST, a->request, a->request_len);
@@ -80,14 +80,14 @@ static void look(const struct iw_persona_answer *a, const struct iw_persona_cfg 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct iw_persona_answer one, all;
-	struct iw_persona_cfg cfg = { 0 };
+	struct iw_personality_answer one, all;
+	struct iw_personality_cfg cfg = { 0 };
 	size_t used;
 
 	if (len < 2)
 		return 0;
 	/* The first two octets choose the listener's options. */
-	cfg.persona = &iw_personas[data[0] % IW_PERSONAS];
+	cfg.row = &iw_personalities[data[0] % IW_PERSONALITIES];
 	cfg.reject = data[1] & 1;
 	cfg.markers = data[1] & 2;
 	cfg.rtr = data[1] >> 2 & 7;
@@ -96,13 +96,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	len -= 2;
 	if (len > 0)
 		show(data, len);
-	if (cfg.persona->native)
+	if (cfg.row->native)
 		return 0; /* the engine answers itself */
 	used = read_request(&one, &cfg, data, len);
 	look(&one, &cfg, data, used);
-	if (one.verdict == IW_PERSONA_MORE)
+	if (one.verdict == IW_PERSONALITY_MORE)
 		return 0;
-	iw_persona_answer(&all, &cfg, data, used, used < len);
+	iw_personality_answer(&all, &cfg, data, used, used < len);
 	must(all.verdict == one.verdict && all.reply_len == one.reply_len);
 	must(memcmp(all.reply, one.reply, one.reply_len) == 0);
 	return 0;

@@ -11,7 +11,7 @@
 
 static uint8_t buf[IW_BENCH_MSG_MAX];
 
-/* As ddp-bench(1) writes it down. */
+/* As documented in ddp-bench(1). */
 static void a_mark_is_laid_out_as_the_page_says(void **state)
 {
 	static const uint8_t octets[] = {
@@ -88,7 +88,7 @@ static void numbers_of_a_later_version_are_skipped(void **state)
 	memcpy(buf, "iwB", 3);
 	buf[3] = IW_BENCH_CREDIT;
 	buf[4] = 0;
-	buf[5] = 40; /* numbers: more than we have room for */
+	buf[5] = 40; /* numbers: more than the array takes */
 	buf[6] = 0;
 	buf[7] = 2;
 	memcpy(buf + 8 + 40 * 8, "ok", 2);
@@ -107,7 +107,7 @@ static void long_text_is_cut_and_ends(void **state)
 	memset(m.text, 'x', IW_BENCH_TEXT);
 	len = iw_bench_msg_encode(buf, &m);
 	assert_int_equal(len, 8 + IW_BENCH_TEXT);
-	/* The reader's room is no longer than ours. */
+	/* The reader's array is not longer. */
 	buf[6] = 1;
 	buf[7] = 0;
 	assert_int_equal(iw_bench_msg_decode(&got, buf, 8 + 256, &why), 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Whole runs over loopback: a client against the server, against servers that lie, and the
- * server against clients that misbehave. */
+/*
+ * Whole runs over loopback: a client against the server, against servers that send false messages,
+ * and the server against misbehaving clients.
+ */
 #include "ddp-bench/bench.h"
 
 #include <pthread.h>
@@ -24,8 +26,8 @@ struct served {
 	struct iw_bench_server *s;
 	pthread_t thread;
 	uint16_t port;
-	struct iw_bench_news left; /* the client that came and went */
-	struct iw_bench_news away; /* the last one that was rejected */
+	struct iw_bench_news left; /* the client that has left */
+	struct iw_bench_news away; /* the last client that was rejected */
 	unsigned came, turned_away;
 };
 
@@ -50,7 +52,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* It serves one client to its end. */
+/* The server serves one client to its end. */
 static uint16_t start_server(struct served *t, const struct iw_bench_server_cfg *like)
 {
 	struct iw_bench_server_cfg cfg = *like;
@@ -96,7 +98,7 @@ static struct iw_bench_cfg run_of(uint16_t port, enum iw_bench_mode mode, uint64
 	};
 }
 
-/* 0, or how it failed. The client is to be freed. */
+/* Returns 0 or the error of the run. The caller frees the client. */
 static int run(struct iw_bench_client **c, const struct iw_bench_cfg *cfg, unsigned *intervals,
 	       struct iw_fault *why)
 {
@@ -107,7 +109,7 @@ static int run(struct iw_bench_client **c, const struct iw_bench_cfg *cfg, unsig
 	if (ret)
 		return ret;
 	while ((ret = iw_bench_client_next(*c, &iv, why)) == IW_BENCH_INTERVAL) {
-		/* They follow on each other without a gap. */
+		/* Intervals have no gap between them. */
 		assert_true(iv.start_ns == end);
 		assert_true(iv.end_ns > iv.start_ns);
 		end = iv.end_ns;
@@ -116,7 +118,7 @@ static int run(struct iw_bench_client **c, const struct iw_bench_cfg *cfg, unsig
 	return ret;
 }
 
-/* A whole run that must be right. */
+/* A whole run that must succeed. */
 static struct iw_bench_result good_run(const struct iw_bench_cfg *cfg, unsigned *intervals)
 {
 	struct iw_bench_client *c;
@@ -149,10 +151,9 @@ static void counted_run(enum iw_bench_mode mode, uint64_t size, uint64_t count)
 	assert_int_equal(intervals, 0);
 	assert_int_equal(t.came, 1);
 	assert_int_equal(t.left.fault.err, IW_OK);
-	/* The server knows no rate. */
+	/* The server has no rate. */
 	assert_int_equal(t.left.mode, mode == IW_BENCH_RATE ? IW_BENCH_SEND : mode);
-	/* The octets of both ends: what one sent in the window the other received, data and
-	 * more. */
+	/* Octets sent by one end in the window were received by the other: the data and more. */
 	assert_true(r.client.used.tx_octets + r.client.used.rx_octets >= r.octets);
 	assert_true(r.server.used.tx_octets + r.server.used.rx_octets >= r.octets);
 	assert_true(r.server.kernel[0] && r.client.kernel[0]);
@@ -169,7 +170,7 @@ static void every_mode_moves_what_it_is_asked_for(void **state)
 			counted_run((enum iw_bench_mode)mode, sizes[i], 23);
 }
 
-/* Slots that were never used are not compared. */
+/* Unused slots are not compared. */
 static void fewer_messages_than_slots_verify(void **state)
 {
 	(void)state;
@@ -195,7 +196,7 @@ static void a_timed_run_has_warm_up_and_intervals(void **state)
 	assert_true(r.receiver_is_server);
 	assert_true(r.octets == r.messages * 65536);
 	assert_true(r.server_clients == 1);
-	/* The warm-up is not in it: the server received more than what is told. */
+	/* The result excludes the warm-up: the server received more than it reports. */
 	assert_true(t.left.rx_octets > r.octets + r.octets / 20);
 }
 
@@ -292,12 +293,12 @@ static void several_connections_are_one_result(void **state)
 		lanes_run((enum iw_bench_mode)mode, "tcp", 3, 1, 0);
 		lanes_run((enum iw_bench_mode)mode, "tcp", 5, 1, 101);
 	}
-	/* Lanes without a message of their own. */
+	/* Lanes that have no message of their own. */
 	lanes_run(IW_BENCH_WRITE, "tcp", 4, 1, 2);
 	lanes_run(IW_BENCH_READ, "tcp", 40, 1, 400);
 }
 
-/* RFC 5043 8: each stream of the association is a DDP stream by itself. */
+/* RFC 5043 8: each stream of the association is a separate DDP stream. */
 static void several_streams_of_associations_are_one_result(void **state)
 {
 	(void)state;
@@ -342,7 +343,7 @@ static void refused_run(const struct iw_bench_server_cfg *server, const struct i
 	if (!strstr(why.text, words))
 		fail_msg("\"%s\" lacks \"%s\"", why.text, words);
 	iw_bench_client_free(c);
-	/* It goes on serving. */
+	/* The server continues. */
 	good_run(&good, &intervals);
 	end_server(&t);
 	assert_int_equal(t.turned_away, 1);
@@ -368,7 +369,7 @@ static void a_congestion_control_that_the_server_lacks_is_refused(void **state)
 
 	(void)state;
 	cfg.conn.at.cc = "nosuch";
-	/* Our own end cannot do it either, and says so first. */
+	/* Our own end lacks it too, and reports it first. */
 	cfg.conn.at.port = 1;
 	assert_int_equal(iw_bench_client_new(&c, &cfg, &why), IW_E_NOTSUP);
 	assert_null(c);
@@ -389,7 +390,7 @@ static void impossible_runs_are_refused_before_anything_is_sent(void **state)
 	assert_int_equal(iw_bench_client_new(&c, &endless, &why), IW_E_INVAL);
 }
 
-/* --- an end of our own, that says what it likes ----------------------------------------------- */
+/* --- an end that can send any message -------------------------------------------------------- */
 
 struct raw {
 	struct iw_ctx *ctx;
@@ -400,7 +401,7 @@ struct raw {
 	struct iw_mr *mr;
 	uint8_t in[16][2048], out[16][IW_BENCH_MSG_MAX], sink[4096];
 	unsigned sent;
-	struct iw_async_event event; /* the last one but PEER_CLOSED */
+	struct iw_async_event event; /* the last one except PEER_CLOSED */
 };
 
 static void raw_open(struct raw *r)
@@ -418,7 +419,7 @@ static void raw_open(struct raw *r)
 		assert_int_equal(iw_post_recv(r->qp, i, r->in[i], sizeof(r->in[i]), NULL), 0);
 }
 
-/* Waits for the next message (1) or the connection's end (0). */
+/* Waits for the next message (returns 1) or the end of the connection (returns 0). */
 static int raw_next(struct raw *r, struct iw_bench_msg *m)
 {
 	for (;;) {
@@ -452,7 +453,7 @@ static int raw_next(struct raw *r, struct iw_bench_msg *m)
 	}
 }
 
-/* Goes out with the next wait; nobody looks at its completion. */
+/* Sent with the next wait; its completion is not checked. */
 static void raw_send(struct raw *r, const void *p, size_t len, unsigned flags)
 {
 	uint8_t *out = r->out[r->sent++ % IW_ARRAY_LEN(r->out)];
@@ -487,7 +488,7 @@ static void raw_connect(struct raw *r, uint16_t port, const void *private_data, 
 	assert_int_equal(iw_connect(r->qp, &p.at, &p.protocol, &why), 0);
 }
 
-/* Connects with that RUN: 1 accepted, 0 rejected with *m. */
+/* Connects with that RUN. Returns 1 if accepted, or 0 and *m if rejected. */
 static int raw_run(struct raw *r, uint16_t port, uint64_t version, uint64_t mode, uint64_t size,
 		   uint64_t depth, const char *cc, struct iw_bench_msg *m)
 {
@@ -574,7 +575,7 @@ static void private_data_of_another_protocol_is_refused(void **state)
 
 /* --- clients that misbehave ------------------------------------------------------------------- */
 
-/* What the server says of it when it is over. */
+/* What the server reports about the client at its end. */
 static void expect_end(struct served *t, struct raw *r, const char *words)
 {
 	struct iw_bench_msg m;
@@ -587,7 +588,7 @@ static void expect_end(struct served *t, struct raw *r, const char *words)
 		fail_msg("\"%s\" lacks \"%s\"", t->left.fault.text, words);
 }
 
-/* The same of one that never became a client: then the server waits for another one. */
+/* The same for a peer that never became a client: the server waits for another one. */
 static void expect_turned_away(struct served *t, struct raw *r, const char *words)
 {
 	struct iw_bench_cfg good = run_of(t->port, IW_BENCH_WRITE, 1, 1);
@@ -724,7 +725,7 @@ static void a_check_of_more_than_there_is_ends_the_run(void **state)
 	expect_end(&t, &r, "3 slots");
 }
 
-/* The server's memory is no larger than what was asked for, and only for what it was asked for. */
+/* The server's memory has the size and the access that the client requested. */
 static void a_write_beyond_the_memory_is_a_fault_of_ddp(void **state)
 {
 	uint8_t octets[129] = { 0 };
@@ -752,7 +753,7 @@ static void a_wrong_stamp_or_length_is_counted(void **state)
 
 	(void)state;
 	set_up(&t, &r, IW_BENCH_SEND, &m);
-	raw_send(&r, octets, 64, 0); /* number 0: right */
+	raw_send(&r, octets, 64, 0); /* number 0: valid */
 	raw_send(&r, octets, 64, 0); /* number 0 again */
 	octets[7] = 2;
 	raw_send(&r, octets, 63, 0); /* number 2, but short */
@@ -768,7 +769,7 @@ static void a_wrong_stamp_or_length_is_counted(void **state)
 	expect_end(&t, &r, "during its run");
 }
 
-/* --- servers that lie ------------------------------------------------------------------------- */
+/* --- servers that send false messages --------------------------------------------------------- */
 
 enum lie {
 	NO_LIE,
@@ -860,7 +861,9 @@ static void *serve_lies(void *arg)
 	return NULL;
 }
 
-/* A run of one message of 64 octets against a server that serves it, but for the lie. */
+/*
+ * A run of one message of 64 octets, against a server that serves it except for one false message.
+ */
 static int run_against(enum lie lie, enum iw_bench_mode mode, struct iw_bench_result *result,
 		       struct iw_fault *why)
 {
@@ -979,8 +982,10 @@ static void clients_at_once_are_all_served(void **state)
 	uint16_t port = start_server(&t, &plain_server);
 
 	(void)state;
-	/* The one client that the server of these tests serves is the last to end, or it would
-	 * be gone before. */
+	/*
+	 * The server of these tests serves one client, which must be the last to end: otherwise the
+	 * server would end before.
+	 */
 	for (size_t i = 0; i < IW_ARRAY_LEN(n); i++) {
 		memset(&n[i], 0, sizeof(n[i]));
 		n[i].cfg = run_of(port, (enum iw_bench_mode)(i % IW_BENCH_MODES), 3000, 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The measurement of STag look-ups runs, and refuses what it cannot measure. What it measures is
- * for `ddp-bench stag`. */
+/*
+ * The measurement of STag look-ups runs, and refuses invalid parameters. Its results are those of
+ * `ddp-bench stag`.
+ */
 #include "ddp-bench/stag_bench.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Requests with any bit set, octet for octet, and what the Private Data of others may hold. */
+/* Requests with any bit set, octet for octet; recognizes known contents of Private Data. */
 #include "mpa-probe/ask.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void request_of_rev_2_has_its_flags_ird_ord_and_forms(void **state)
 				     .ird = 32,
 				     .ord = 1 },
 		   "MPA ID Req Frame\x50\x02\x00\x04\x80\x20\x40\x01", 24);
-	/* M, reserved bits, B and C; ORD the largest */
+	/* M, reserved bits, B and C; the largest ORD */
 	encodes_to(&(struct iw_ask){ .rev = 2,
 				     .markers = true,
 				     .reserved = 0x07,
@@ -53,7 +53,7 @@ static void request_of_rev_2_has_its_flags_ird_ord_and_forms(void **state)
 static void what_no_engine_sends_is_encoded(void **state)
 {
 	(void)state;
-	/* A revision that there is not, S in revision 0. */
+	/* An undefined revision; S in revision 0. */
 	encodes_to(&(struct iw_ask){ .rev = 255 }, "MPA ID Req Frame\x00\xff\x00\x00", 20);
 	encodes_to(&(struct iw_ask){ .rev = 0, .enhanced = true, .reserved = 0x0f },
 		   "MPA ID Req Frame\x1f\x00\x00\x04\x00\x00\x00\x00", 24);
@@ -140,7 +140,7 @@ static void line_names_what_was_asked(void **state)
 					   .crc = true,
 					   .enhanced = true,
 					   .peer_to_peer = true,
-					   .rtr = IW_ASK_RTR_ALL,
+					   .rtr = IW_RTR_ALL,
 					   .ird = 16,
 					   .ord = 8 });
 	assert_string_equal(line, "Rev 2 C=1 M=0 peer-to-peer RTR Send Write Read IRD 16 ORD 8");

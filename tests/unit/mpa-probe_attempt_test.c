@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One attempt against peers that answer in all the ways there are, right and wrong. */
+/* One attempt against peers with each kind of answer, valid and invalid. */
 #include "mpa-probe/probe.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static const struct iw_ask p2p = { .rev = 2,
 				   .crc = true,
 				   .enhanced = true,
 				   .peer_to_peer = true,
-				   .rtr = IW_ASK_RTR_ALL,
+				   .rtr = IW_RTR_ALL,
 				   .ird = 16,
 				   .ord = 16 };
 static const struct iw_ask rev1 = { .rev = 1, .crc = true };
@@ -45,15 +45,15 @@ static void attempt(const struct script *s, const struct iw_ask *ask)
 	peer_end(&peer);
 }
 
-/* A peer that hears the Request, says what it says, and stays. */
+/* A peer that receives the Request, sends its answer, and keeps the connection. */
 #define SAYS(name, text)                                                                           \
-	static const struct iw_step name##_steps[] = {                                             \
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },                        \
-		{ .kind = IW_STEP_SEND,                                                            \
+	static const struct step name##_steps[] = {                                                \
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },                           \
+		{ .kind = STEP_SEND,                                                               \
 		  .octets = text,                                                                  \
 		  .len = sizeof(text) - 1,                                                         \
 		  .for_ns = PEER_LIMIT },                                                          \
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },                                   \
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },                                      \
 	};                                                                                         \
 	static const struct script name = SCRIPT(name##_steps)
 
@@ -61,12 +61,12 @@ static void attempt(const struct script *s, const struct iw_ask *ask)
 
 static void silence_is_silence(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s = SCRIPT(steps);
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_SILENT);
+	assert_int_equal(a.outcome, IW_OUTCOME_SILENT);
 	assert_int_equal(a.why.err, IW_E_TIMEOUT);
 	assert_int_equal(a.raw_len, 0);
 	assert_true(a.connect_ns > 0 && a.facts.mss > 0);
@@ -74,25 +74,25 @@ static void silence_is_silence(void **state)
 
 static void fin_and_reset_are_told_apart(void **state)
 {
-	static const struct iw_step fin[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step fin[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
-	static const struct iw_step reset[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_RESET },
+	static const struct step reset[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_RESET },
 	};
 	static const struct script f = SCRIPT(fin), r = SCRIPT(reset);
 
 	(void)state;
 	attempt(&f, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_CLOSED);
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.outcome, IW_OUTCOME_CLOSED);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 	assert_true(a.ended_ns > 0);
 	attempt(&r, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_RESET);
-	assert_int_equal(a.ending, IW_END_RESET);
+	assert_int_equal(a.outcome, IW_OUTCOME_RESET);
+	assert_int_equal(a.ending, IW_ENDING_RESET);
 }
 
 static void closed_port_is_told(void **state)
@@ -104,7 +104,7 @@ static void closed_port_is_told(void **state)
 	peer_done(&peer);
 	cfg = config(peer.port);
 	assert_int_equal(iw_attempt(&cfg, &p2p, &a, &why), 0);
-	assert_int_equal(a.outcome, IW_OUT_PORT_CLOSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_PORT_CLOSED);
 	assert_int_equal(a.why.os_errno, ECONNREFUSED);
 }
 
@@ -118,7 +118,7 @@ static void error_of_this_machine_is_no_answer(void **state)
 	assert_int_equal(why.os_errno, EADDRNOTAVAIL);
 }
 
-/* --- something else --- */
+/* --- other protocols --- */
 
 static void other_protocols_are_named(void **state)
 {
@@ -128,42 +128,39 @@ static void other_protocols_are_named(void **state)
 
 	(void)state;
 	attempt(&http, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_string_equal(a.text, "HTTP (\"HTTP/1.1 400 Bad Request\")");
 	attempt(&garbage, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
-	/* What comes from outside cannot play with the terminal. */
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
+	/* Received text cannot control the terminal. */
 	assert_non_null(strstr(a.text, "a protocol other than MPA"));
 	assert_null(strchr(a.text, '\x1b'));
 	attempt(&request, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_non_null(strstr(a.text, "as an initiator"));
 }
 
 static void who_speaks_first_is_named_at_once(void **state)
 {
-	static const struct iw_step ssh[] = {
-		{ .kind = IW_STEP_SEND,
-		  .octets = "SSH-2.0-x\r\n",
-		  .len = 11,
-		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step ssh[] = {
+		{ .kind = STEP_SEND, .octets = "SSH-2.0-x\r\n", .len = 11, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(ssh);
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_string_equal(a.text, "SSH (\"SSH-2.0-x\")");
 }
 
 static void server_that_answers_only_our_fin_is_still_named(void **state)
 {
-	static const struct iw_step http[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		/* Waits for more, until there is no more. */
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step http[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		/* Waits for more until the FIN. */
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = "HTTP/1.0 400\r\n\r\n",
 		  .len = 16,
 		  .for_ns = PEER_LIMIT },
@@ -172,17 +169,17 @@ static void server_that_answers_only_our_fin_is_still_named(void **state)
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
+	assert_int_equal(a.outcome, IW_OUTCOME_NOT_MPA);
 	assert_string_equal(a.text, "HTTP (\"HTTP/1.0 400\")");
 }
 
 static void replies_that_are_none(void **state)
 {
-	static const struct iw_step cut[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = REP "\x40\x01", .len = 18, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step cut[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = REP "\x40\x01", .len = 18, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script c = SCRIPT(cut);
 	SAYS(half, REP "\x40\x01\0\4ab");
@@ -190,15 +187,15 @@ static void replies_that_are_none(void **state)
 
 	(void)state;
 	attempt(&c, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(strstr(a.why.text, "18 of at least 20 octets"));
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 	attempt(&half, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(
 		strstr(a.why.text, "22 of 24 octets of a Reply were received, then nothing more"));
 	attempt(&greedy, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(strstr(a.why.text, "PD_Length of the Reply is 513"));
 }
 
@@ -206,13 +203,13 @@ static void replies_that_are_none(void **state)
 static void malformed_reply_is_not_accepted_when_it_is_complete(void **state)
 {
 	static char octets[20 + 2046];
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = octets,
 		  .len = sizeof(octets),
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script large = SCRIPT(steps);
 	SAYS(small, REP "\x50\x02\0\3abc");
@@ -221,39 +218,39 @@ static void malformed_reply_is_not_accepted_when_it_is_complete(void **state)
 	(void)state;
 	memcpy(octets, REP "\x40\x01\x07\xfe", 20);
 	attempt(&large, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_string_equal(
 		a.why.text,
 		"PD_Length of the Reply is 2046: expected at most 512 (RFC 5044 7.1.1)");
 	assert_int_equal(a.raw_len, sizeof(a.raw));
 	attempt(&small, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_int_equal(a.outcome, IW_OUTCOME_BAD_REPLY);
 	assert_non_null(
 		strstr(a.why.text, "PD_Length of the enhanced Reply is 3: expected at least 4"));
 	attempt(&refusal, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
 }
 
 /* --- Replies --- */
 
 static void reply_of_single_octets_is_a_reply(void **state)
 {
-	static const struct iw_step drip[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step drip[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x60\x01\0\3abc",
 		  .len = 23,
 		  .piece = 1,
 		  .gap_ns = IW_MSEC(30),
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(drip);
 
 	(void)state;
-	/* It takes longer than a Reply may: but never between two of its octets. */
+	/* The Reply as a whole exceeds the limit, but no pause between two octets does. */
 	attempt(&s, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
 	assert_int_equal(a.pd_len, 3);
 	assert_memory_equal(a.raw + a.pd_off, "abc", 3);
 	assert_true(a.reply_ns > IW_MSEC(22 * 30));
@@ -261,40 +258,39 @@ static void reply_of_single_octets_is_a_reply(void **state)
 
 static void refusal_has_its_private_data_and_what_follows(void **state)
 {
-	static const struct iw_step closing[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step closing[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x30\x02\0\6\0\3\0\4no",
 		  .len = 26,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(closing);
 	SAYS(open, REP "\x20\x01\0\0");
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
 	assert_int_equal(a.why.err, IW_E_REJECTED);
 	assert_true(a.enhanced);
 	assert_int_equal(a.e.ird, 3);
 	assert_int_equal(a.e.ord, 4);
 	assert_int_equal(a.pd_len, 2);
 	assert_memory_equal(a.raw + a.pd_off, "no", 2);
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 	attempt(&open, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_REFUSED);
-	assert_int_equal(a.ending, IW_END_OPEN);
+	assert_int_equal(a.outcome, IW_OUTCOME_REFUSED);
+	assert_int_equal(a.ending, IW_ENDING_OPEN);
 }
 
-/* A Reply, and then the FPDUs of a peer that answers RDMA Reads of no octets, as many as there
- * are. */
+/* A Reply, followed by the FPDUs of a peer that answers zero-length RDMA Reads. */
 #define READ_RSP "\0\x0e\xc1\x42\0\0\0\1\0\0\0\0\0\0\0\0"
 
 static uint8_t responses[8][20];
 
-/* CRCs are the codec's, which has tests of its own. */
+/* The codec has tests of its own for CRCs. */
 static void make_responses(void)
 {
 	const struct iw_codec_cfg cc = { .crc = true };
@@ -315,33 +311,33 @@ static void make_responses(void)
 
 static void reads_prove_that_a_connection_works(void **state)
 {
-	/* The Request is of 24 octets, the RTR a Read: four Reads come. */
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	/* The Request has 24 octets, the RTR is a Read: four Reads follow. */
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x50\x02\0\4\x80\7\xc0\5",
 		  .len = 24,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses[0], .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + 2 * FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses[1], .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + 3 * FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+		{ .kind = STEP_WAIT, .want = 24 + FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses[0], .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 24 + 2 * FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses[1], .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 24 + 3 * FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = responses[2],
 		  .len = 20,
 		  .piece = 10,
 		  .gap_ns = IW_MSEC(5),
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 24 + 4 * FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses[3], .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 24 + 4 * FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses[3], .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(steps);
 
 	(void)state;
 	attempt(&s, &p2p);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_WORKS);
 	assert_true(a.crc);
 	assert_int_equal(a.rtr, IW_RTR_WRITE | IW_RTR_READ);
@@ -351,31 +347,31 @@ static void reads_prove_that_a_connection_works(void **state)
 	assert_int_equal(a.aligned, 4);
 	assert_true(a.rtt_ns > 0 && a.rtt_ns < IW_SEC(1));
 	assert_false(a.nudged || a.sent_first || a.rtr_unasked);
-	assert_int_equal(a.ending, IW_END_OPEN);
+	assert_int_equal(a.ending, IW_ENDING_OPEN);
 }
 
 static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
 {
-	/* Nothing is answered until a Write follows the first Read. */
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	/* The peer answers only after a Write has followed the first Read. */
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT,
+		{ .kind = STEP_WAIT,
 		  .want = 20 + FPDU_WRITE + FPDU_READ + FPDU_WRITE,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = responses, .len = 4 * 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = responses, .len = 4 * 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(steps);
 
 	(void)state;
 	attempt(&s, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_true(a.nudged);
-	/* Answers to Reads that were not sent yet are none. */
+	/* Responses to Reads that were not sent yet are not counted. */
 	assert_int_equal(a.proof, IW_PROOF_BROKEN);
 	assert_int_equal(a.reads, 1);
 }
@@ -386,7 +382,7 @@ static void reads_that_are_never_answered_are_silence(void **state)
 
 	(void)state;
 	attempt(&s, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_SILENT);
 	assert_false(a.nudged);
 }
@@ -407,24 +403,24 @@ static void peer_that_takes_no_reads_is_sent_none(void **state)
 static void wrong_crc_and_a_closed_connection_are_told(void **state)
 {
 	static uint8_t bad[20];
-	static const struct iw_step wrong[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step wrong[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 20 + FPDU_WRITE + FPDU_READ, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = bad, .len = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 20 + FPDU_WRITE + FPDU_READ, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = bad, .len = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
-	static const struct iw_step closing[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step closing[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script w = SCRIPT(wrong), c = SCRIPT(closing);
 
@@ -435,23 +431,19 @@ static void wrong_crc_and_a_closed_connection_are_told(void **state)
 	assert_int_equal(a.proof, IW_PROOF_BROKEN);
 	assert_int_equal(a.broken.err, IW_E_MPA_CRC);
 	attempt(&c, &rev1);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_BROKEN);
 	assert_int_equal(a.broken.err, IW_E_CLOSED);
-	assert_int_equal(a.ending, IW_END_FIN);
+	assert_int_equal(a.ending, IW_ENDING_FIN);
 }
 
 static void who_sends_fpdus_first_is_told(void **state)
 {
 	static uint8_t both[20 + 20];
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
-		  .octets = both,
-		  .len = 40,
-		  .piece = 20,
-		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = both, .len = 40, .piece = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(steps);
 
@@ -463,30 +455,29 @@ static void who_sends_fpdus_first_is_told(void **state)
 	assert_int_equal(a.fpdus, 1);
 }
 
-/* A Terminate as siw sends it has layer and type in each other's place
- * (tests/vectors/traces/term-badread). */
+/* siw sends Terminates with layer and type swapped (tests/vectors/traces/term-badread). */
 static void terminates_are_read_in_both_orders(void **state)
 {
 	static uint8_t fpdu[2][40];
-	static const struct iw_step siw[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step siw[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = fpdu[0], .len = 28, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = fpdu[0], .len = 28, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
-	static const struct iw_step rfc[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step rfc[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REP "\x40\x01\0\0",
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND, .octets = fpdu[1], .len = 28, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = 20 + FPDU_WRITE, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND, .octets = fpdu[1], .len = 28, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_QUIET, .for_ns = PEER_LIMIT },
 	};
 	static const struct script s = SCRIPT(siw), r = SCRIPT(rfc);
 	static const uint8_t control[2][4] = { { 0x10, 0x00, 0x07, 0x00 },
@@ -517,7 +508,7 @@ static void terminates_are_read_in_both_orders(void **state)
 	assert_int_equal(a.terminate.etype, 1);
 }
 
-/* A form that was not offered is sent all the same: to leave without an RTR would be worse. */
+/* A form that was not offered is sent nevertheless: to end without an RTR would be worse. */
 static void form_that_the_reply_names_unasked_is_sent(void **state)
 {
 	SAYS(s, REP "\x50\x02\0\4\x80\1\x80\1");
@@ -538,7 +529,7 @@ static void rev_0_is_not_spoken(void **state)
 
 	(void)state;
 	attempt(&s, &rev0);
-	assert_int_equal(a.outcome, IW_OUT_ACCEPTED);
+	assert_int_equal(a.outcome, IW_OUTCOME_ACCEPTED);
 	assert_int_equal(a.proof, IW_PROOF_NONE);
 }
 
@@ -553,7 +544,7 @@ static void block_of_this_library_is_no_private_data(void **state)
 	attempt(&s, &ask);
 	assert_int_equal(a.block, 64768);
 	assert_int_equal(a.pd_len, 2);
-	/* Where none was offered it is somebody's Private Data. */
+	/* If no block was offered, it is Private Data of the ULP. */
 	ask.block = 0;
 	attempt(&s, &ask);
 	assert_int_equal(a.block, 0);
@@ -562,7 +553,7 @@ static void block_of_this_library_is_no_private_data(void **state)
 
 static void asked_to_stop_it_stops(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s = SCRIPT(steps);
 	struct iw_attempt_cfg cfg;
 	int fd[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* FPDUs for a connection that is played by hand: by vectors, and there and back in any split. */
+/* FPDUs for a connection played by hand: vectors, and round trips with any split. */
 #include "mpa-probe/codec.h"
 
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void wrong_crc_is_told_and_ends_it(void **state)
 	bad[19] ^= 1;
 	assert_int_equal(iw_codec_feed(c, write_fpdu, 20, &why), 0);
 	assert_int_equal(iw_codec_feed(c, bad, 20, &why), IW_E_MPA_CRC);
-	/* The good one before it can be taken, nothing comes behind. */
+	/* The valid FPDU before the fault can be taken; nothing follows. */
 	assert_true(iw_codec_next(c, &u));
 	assert_int_equal(iw_codec_feed(c, write_fpdu, 20, &why), 0);
 	assert_false(iw_codec_next(c, &u));
@@ -133,7 +133,7 @@ static void missing_markers_are_found_out(void **state)
 	struct iw_fault why = { 0 };
 
 	(void)state;
-	/* What should be a marker is a length and a header. */
+	/* Instead of a marker there are a length and a header. */
 	assert_true(iw_codec_feed(c, write_fpdu, 20, &why) < 0);
 	iw_codec_free(c);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Facts and the implementation that they look like. */
+/* Which implementation fits which facts. */
 #include "mpa-probe/identify.h"
 
 #include <setjmp.h>
@@ -161,7 +161,7 @@ static void rdmac_is_known_by_the_revision_of_its_reply(void **state)
 	looks_like(IW_IMPL_PLAIN);
 	is(IW_FACT_REPLY_REV0);
 	looks_like(IW_IMPL_RDMAC);
-	/* Its Private Data says more. */
+	/* Its Private Data is better evidence. */
 	is(IW_FACT_OWN_TOOL);
 	looks_like(IW_IMPL_LIBIWARP);
 }
@@ -188,8 +188,6 @@ static void every_fact_and_implementation_has_its_words(void **state)
 	}
 	for (int i = 0; i < IW_IMPLS; i++)
 		assert_true(strlen(iw_impl_text((enum iw_impl)i)) > 10);
-	for (int i = 1; i < IW_IMPLS; i++)
-		assert_true(strlen(iw_impl_source((enum iw_impl)i)) > 3);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Peers for the tests of the probe room, each in a process of its own on a port of loopback: one that plays
- * scripts, one that is a sink with a personality in front. They end with the test.
+ * Peers for the tests of mpa-probe, each in its own process on a port of loopback: one plays
+ * scripts, one is a sink with a personality in front. They end with the test.
  */
 #ifndef TESTS_PROBE_PEER_H
 #define TESTS_PROBE_PEER_H
@@ -27,8 +27,25 @@ struct peer {
 	uint16_t port;
 };
 
+enum step_kind {
+	STEP_SEND,  /* octets, len, piece, gap_ns */
+	STEP_WAIT,  /* until `want` octets are received in all */
+	STEP_QUIET, /* receives for the time for_ns */
+	STEP_SHUT,
+	STEP_RESET,
+};
+
+struct step {
+	enum step_kind kind;
+	const void *octets; /* borrowed */
+	size_t len, piece;
+	uint64_t gap_ns;
+	size_t want;
+	uint64_t for_ns; /* limit of SEND and WAIT, duration of QUIET */
+};
+
 struct script {
-	const struct iw_step *steps;
+	const struct step *steps;
 	size_t n;
 };
 #define SCRIPT(steps)                                                                              \
@@ -36,7 +53,7 @@ struct script {
 		steps, IW_ARRAY_LEN(steps)                                                         \
 	}
 
-/* Whole seconds are for failing tests. */
+/* Only failing tests reach this limit. */
 #define PEER_LIMIT IW_SEC(5)
 
 static inline void peer_ends_with_us(pid_t parent)
@@ -46,24 +63,51 @@ static inline void peer_ends_with_us(pid_t parent)
 		_exit(1);
 }
 
-static inline void peer_play(struct iw_stream *gate, const struct script *s)
+/*
+ * Plays one step. Returns 1 if the script continues, 0 if the connection ended or time ran out
+ * before the step was complete, or IW_E_NOMEM.
+ */
+static inline int peer_step(struct iw_play *p, const struct step *s)
 {
-	const struct iw_play_cfg cfg = { .stop_fd = -1 };
-	struct iw_stream *llp = NULL;
-	struct iw_play p;
 	int err;
 
-	while ((err = gate->ops->accept(gate, &llp, NULL)) == IW_E_AGAIN)
+	switch (s->kind) {
+	case STEP_SEND:
+		err = iw_play_send(p, s->octets, s->len, s->piece, s->gap_ns, s->for_ns);
+		return err == IW_E_CLOSED || err == IW_E_TIMEOUT ? 0 : err < 0 ? err : 1;
+	case STEP_WAIT:
+		return iw_play_wait(p, s->want, s->for_ns);
+	case STEP_QUIET:
+		err = iw_play_wait(p, SIZE_MAX, s->for_ns);
+		return err < 0 ? err : 1;
+	case STEP_SHUT:
+		iw_play_shut(p);
+		return p->reset || p->lost ? 0 : 1;
+	case STEP_RESET:
+		p->llp->ops->close(p->llp, true);
+		p->llp = NULL;
+		return 0;
+	}
+	return 0;
+}
+
+static inline void peer_play(struct iw_stream *gate, const struct script *s)
+{
+	struct iw_play p = { .stop_fd = -1 };
+	int err, ret = 1;
+
+	while ((err = gate->ops->accept(gate, &p.llp, NULL)) == IW_E_AGAIN)
 		usleep(200);
 	if (err)
 		_exit(2);
-	iw_play_adopt(&p, llp, &cfg);
-	if (iw_play_script(&p, s->steps, s->n) < 0)
+	for (size_t i = 0; i < s->n && ret > 0; i++)
+		ret = peer_step(&p, &s->steps[i]);
+	if (ret < 0)
 		_exit(3);
 	iw_play_end(&p);
 }
 
-/* Each connection gets the next script; behind the last one the port is closed. */
+/* Each connection gets the next script. After the last one the port is closed. */
 static inline void peer_start(struct peer *p, const struct script *scripts, size_t n)
 {
 	const struct iw_llp_cfg cfg = { .listen = true, .host = "127.0.0.1", .backlog = 8 };
@@ -85,17 +129,21 @@ static inline void peer_start(struct peer *p, const struct script *scripts, size
 	gate->ops->close(gate, false);
 }
 
-/* A sink with that shim in front, until the test ends it. Its report_ctx and report are of no
- * use here. */
+/*
+ * Starts a sink with that shim in front, until the test ends it. The shim runs in the other
+ * process, so its report is not seen here.
+ */
 static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 {
-	struct iw_sink_cfg cfg = { .shim = shim, .setup_ns = IW_SEC(5), .idle_ns = IW_SEC(20) };
+	struct iw_probe_sink_cfg cfg = { .shim = shim,
+					 .setup_ns = IW_SEC(5),
+					 .idle_ns = IW_SEC(20) };
 	struct iw_fault why = { 0 };
-	struct iw_sink_news news;
+	struct iw_probe_sink_news news;
 	struct iw_probe_sink *sink;
 	pid_t parent = getpid();
 
-	iw_persona_engine(&cfg.conn, &shim->persona);
+	iw_personality_engine(&cfg.conn, &shim->personality);
 	cfg.conn.at.host = "127.0.0.1";
 	if (iw_probe_sink_new(&sink, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
@@ -104,14 +152,15 @@ static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 	assert_true(p->pid >= 0);
 	if (p->pid == 0) {
 		peer_ends_with_us(parent);
-		while (iw_probe_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
+		while (iw_probe_sink_next(sink, &news, &why) == 0 &&
+		       news.kind != IW_PROBE_SINK_STOPPED)
 			continue;
 		_exit(0);
 	}
 	iw_probe_sink_free(sink);
 }
 
-/* Waits for its end, or makes it. */
+/* Ends the peer. */
 static inline void peer_end(struct peer *p)
 {
 	int status;
@@ -120,7 +169,7 @@ static inline void peer_end(struct peer *p)
 	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
 }
 
-/* It has played to the end and met nothing that it could not cope with. */
+/* Waits for the peer, which must have played all scripts without a local error. */
 static inline void peer_done(struct peer *p)
 {
 	int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The whole probe: against each personality, and against listeners that do as they like. */
+/* The whole probe, against each personality and against listeners that violate the protocol. */
 #include "mpa-probe/probe.h"
 
 #include <fcntl.h>
@@ -25,9 +25,9 @@ static void probe(const struct iw_probe_cfg *cfg)
 
 static struct iw_shim shim_of(const char *name)
 {
-	for (size_t i = 0; i < IW_PERSONAS; i++)
-		if (strcmp(iw_personas[i].name, name) == 0)
-			return (struct iw_shim){ .persona = { .persona = &iw_personas[i] } };
+	for (size_t i = 0; i < IW_PERSONALITIES; i++)
+		if (strcmp(iw_personalities[i].name, name) == 0)
+			return (struct iw_shim){ .personality = { .row = &iw_personalities[i] } };
 	fail_msg("no personality %s", name);
 	return (struct iw_shim){ 0 };
 }
@@ -45,10 +45,10 @@ static bool says(const struct iw_verdict *v, enum iw_fact fact, bool is)
 static void each_personality_is_told_by_its_answers(void **state)
 {
 	static const struct {
-		const char *persona;
+		const char *personality;
 		enum iw_impl impl;
 		enum iw_fact fact;
-		size_t cells;
+		size_t attempts;
 		uint8_t rev;
 	} t[] = {
 		{ "rfc", IW_IMPL_LIBIWARP, IW_FACT_RTR_ALL, 4, 2 },
@@ -60,7 +60,7 @@ static void each_personality_is_told_by_its_answers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(t); i++) {
-		struct iw_shim shim = shim_of(t[i].persona);
+		struct iw_shim shim = shim_of(t[i].personality);
 		struct iw_probe_cfg cfg;
 
 		peer_sink(&peer, &shim);
@@ -70,7 +70,7 @@ static void each_personality_is_told_by_its_answers(void **state)
 		assert_string_equal(iw_impl_name(r.verdict.impl), iw_impl_name(t[i].impl));
 		assert_true(says(&r.verdict, t[i].fact, true));
 		assert_int_equal(r.verdict.ncontra, 0);
-		assert_int_equal(r.ncells, t[i].cells);
+		assert_int_equal(r.nattempts, t[i].attempts);
 		assert_int_equal(r.main->answer.rev, t[i].rev);
 		assert_int_equal(r.main->answer.proof, IW_PROOF_WORKS);
 		assert_true(r.main->answer.rtt_ns > 0);
@@ -83,31 +83,31 @@ static unsigned count(enum iw_outcome o, uint8_t rev)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < r.ncells; i++)
-		n += r.cells[i].purpose == IW_FOR_GRID && r.cells[i].ask.rev == rev &&
-		     r.cells[i].answer.outcome == o;
+	for (size_t i = 0; i < r.nattempts; i++)
+		n += r.attempts[i].purpose == IW_PURPOSE_GRID && r.attempts[i].ask.rev == rev &&
+		     r.attempts[i].answer.outcome == o;
 	return n;
 }
 
 static void grid_says_what_is_accepted_and_how_the_rest_ends(void **state)
 {
-	/* Rev 2 has five forms with each of C and M, the others one. */
+	/* Rev 2 is tried in five forms with each C and M, the other revisions in one. */
 	static const struct {
-		const char *persona;
+		const char *personality;
 		unsigned rev2, rev1;  /* accepted */
-		enum iw_outcome rev3; /* how Rev 3 ends */
+		enum iw_outcome rev3; /* outcome of Rev 3 */
 		bool stag0_fatal;
 	} t[] = {
-		{ "rfc", 20, 4, IW_OUT_ACCEPTED, false },
-		{ "siw", 10, 2, IW_OUT_ACCEPTED, false },
-		{ "chelsio", 20, 4, IW_OUT_RESET, true },
-		{ "plain", 0, 4, IW_OUT_CLOSED, false },
+		{ "rfc", 20, 4, IW_OUTCOME_ACCEPTED, false },
+		{ "siw", 10, 2, IW_OUTCOME_ACCEPTED, false },
+		{ "chelsio", 20, 4, IW_OUTCOME_RESET, true },
+		{ "plain", 0, 4, IW_OUTCOME_CLOSED, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(t); i++) {
-		struct iw_shim shim = shim_of(t[i].persona);
-		const struct iw_cell *stag0;
+		struct iw_shim shim = shim_of(t[i].personality);
+		const struct iw_probe_attempt *stag0;
 		struct iw_probe_cfg cfg;
 
 		peer_sink(&peer, &shim);
@@ -115,11 +115,11 @@ static void grid_says_what_is_accepted_and_how_the_rest_ends(void **state)
 		cfg.grid = true;
 		probe(&cfg);
 		assert_false(r.gone);
-		assert_int_equal(count(IW_OUT_ACCEPTED, 2), t[i].rev2);
-		assert_int_equal(count(IW_OUT_ACCEPTED, 1), t[i].rev1);
-		if (t[i].rev3 != IW_OUT_ACCEPTED)
+		assert_int_equal(count(IW_OUTCOME_ACCEPTED, 2), t[i].rev2);
+		assert_int_equal(count(IW_OUTCOME_ACCEPTED, 1), t[i].rev1);
+		if (t[i].rev3 != IW_OUTCOME_ACCEPTED)
 			assert_int_equal(count(t[i].rev3, 3), 4);
-		stag0 = iw_probe_cell(&r, IW_FOR_STAG0);
+		stag0 = iw_probe_find(&r, IW_PURPOSE_STAG0);
 		assert_non_null(stag0);
 		assert_int_equal(stag0->answer.proof == IW_PROOF_BROKEN, t[i].stag0_fatal);
 		iw_probe_free(&r);
@@ -127,11 +127,11 @@ static void grid_says_what_is_accepted_and_how_the_rest_ends(void **state)
 	}
 }
 
-/* --- what is asked --- */
+/* --- Requests --- */
 
 static unsigned told;
 
-static void on_cell(void *ctx, const struct iw_cell *c)
+static void on_attempt(void *ctx, const struct iw_probe_attempt *c)
 {
 	assert_ptr_equal(ctx, &told);
 	assert_in_range(c->answer.outcome, 0, IW_OUTCOMES - 1);
@@ -147,19 +147,19 @@ static void one_connection_when_one_is_asked_for(void **state)
 	(void)state;
 	peer_sink(&peer, &shim);
 	cfg = config(peer.port);
-	cfg.cell = on_cell;
-	cfg.cell_ctx = &told;
+	cfg.on_attempt = on_attempt;
+	cfg.attempt_ctx = &told;
 	told = 0;
 	cfg.single = true;
 	probe(&cfg);
-	assert_int_equal(r.ncells, 1);
+	assert_int_equal(r.nattempts, 1);
 	assert_int_equal(told, 1);
 	assert_true(r.main->ask.peer_to_peer);
 	iw_probe_free(&r);
 	cfg.single = false;
 	cfg.only = &own;
 	probe(&cfg);
-	assert_int_equal(r.ncells, 1);
+	assert_int_equal(r.nattempts, 1);
 	assert_int_equal(r.main->ask.rev, 1);
 	assert_int_equal(r.main->answer.rev, 1);
 	assert_true(r.iwarp);
@@ -174,15 +174,15 @@ static void private_data_goes_with_every_usual_request(void **state)
 	struct iw_probe_cfg cfg;
 
 	(void)state;
-	shim.persona.pd = (const uint8_t *)"welcome";
-	shim.persona.pd_len = 7;
+	shim.personality.pd = (const uint8_t *)"welcome";
+	shim.personality.pd_len = 7;
 	peer_sink(&peer, &shim);
 	cfg = config(peer.port);
 	cfg.pd = pd;
 	cfg.pd_len = sizeof(pd);
 	probe(&cfg);
-	for (size_t i = 0; i < r.ncells; i++)
-		assert_int_equal(r.cells[i].ask.pd_len, sizeof(pd));
+	for (size_t i = 0; i < r.nattempts; i++)
+		assert_int_equal(r.attempts[i].ask.pd_len, sizeof(pd));
 	assert_int_equal(r.main->answer.pd_len, 7);
 	assert_memory_equal(r.main->answer.raw + r.main->answer.pd_off, "welcome", 7);
 	iw_probe_free(&r);
@@ -201,13 +201,13 @@ static void connections_keep_to_the_rate(void **state)
 	cfg.grid = true;
 	cfg.per_second = 33;
 	probe(&cfg);
-	assert_true(r.ncells > 30);
-	assert_true(r.took_ns > (r.ncells - 5) * least);
+	assert_true(r.nattempts > 30);
+	assert_true(r.took_ns > (r.nattempts - 5) * least);
 	iw_probe_free(&r);
 	peer_end(&peer);
 }
 
-/* --- listeners with a mind of their own --- */
+/* --- other listeners --- */
 
 static void refusal_to_all_is_no_endpoint(void **state)
 {
@@ -216,24 +216,24 @@ static void refusal_to_all_is_no_endpoint(void **state)
 
 	(void)state;
 	shim = shim_of("siw");
-	shim.persona.reject = true;
-	shim.persona.pd = (const uint8_t *)"not you";
-	shim.persona.pd_len = 7;
+	shim.personality.reject = true;
+	shim.personality.pd = (const uint8_t *)"not you";
+	shim.personality.pd_len = 7;
 	peer_sink(&peer, &shim);
 	cfg = config(peer.port);
 	probe(&cfg);
 	assert_false(r.iwarp);
-	assert_int_equal(r.main->answer.outcome, IW_OUT_REFUSED);
+	assert_int_equal(r.main->answer.outcome, IW_OUTCOME_REFUSED);
 	assert_memory_equal(r.main->answer.raw + r.main->answer.pd_off, "not you", 7);
-	/* The three ways to ask, no more. */
-	assert_int_equal(r.ncells, 3);
+	/* Three Requests, and no more. */
+	assert_int_equal(r.nattempts, 3);
 	iw_probe_free(&r);
 	peer_end(&peer);
 }
 
 static void silence_is_asked_once(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s[] = { SCRIPT(steps) };
 	struct iw_probe_cfg cfg;
 
@@ -243,24 +243,24 @@ static void silence_is_asked_once(void **state)
 	cfg.timeout_ns = IW_MSEC(150);
 	probe(&cfg);
 	assert_false(r.iwarp);
-	assert_int_equal(r.ncells, 1);
-	assert_int_equal(r.main->answer.outcome, IW_OUT_SILENT);
+	assert_int_equal(r.nattempts, 1);
+	assert_int_equal(r.main->answer.outcome, IW_OUTCOME_SILENT);
 	assert_int_equal(r.verdict.impl, IW_IMPL_UNKNOWN);
 	assert_in_range(r.took_ns, IW_MSEC(150), IW_SEC(2));
 	iw_probe_free(&r);
 	peer_end(&peer);
 }
 
-/* It serves four connections by the book, and then nobody listens any more. */
+/* The listener answers four connections correctly, and is gone then. */
 static void listener_that_goes_away_ends_the_grid(void **state)
 {
-	static const struct iw_step steps[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step steps[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REPLY("\x50", "\x02", "\0\x04") "\0\x10\0\x10",
 		  .len = 24,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
+		{ .kind = STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
 	};
 	static const struct script s[] = { SCRIPT(steps), SCRIPT(steps), SCRIPT(steps),
 					   SCRIPT(steps), SCRIPT(steps), SCRIPT(steps) };
@@ -273,39 +273,39 @@ static void listener_that_goes_away_ends_the_grid(void **state)
 	probe(&cfg);
 	assert_true(r.iwarp);
 	assert_true(r.gone);
-	/* Some more may have come before the socket was closed; the whole grid has over thirty. */
-	assert_true(r.ncells <= 2 * IW_ARRAY_LEN(s));
-	assert_int_equal(r.cells[r.ncells - 1].purpose, IW_FOR_CHECK);
-	/* What nobody was there to answer says nothing of anybody. */
+	/* Some more may connect before the socket is closed; the whole grid has over thirty. */
+	assert_true(r.nattempts <= 2 * IW_ARRAY_LEN(s));
+	assert_int_equal(r.attempts[r.nattempts - 1].purpose, IW_PURPOSE_CHECK);
+	/* Unanswered Requests are no evidence. */
 	assert_false(says(&r.verdict, IW_FACT_REV3_RESET, true));
 	iw_probe_free(&r);
 	peer_end(&peer);
 }
 
-/* The first Request is answered by FIN, the second by R = 1, the third is accepted. */
+/* The listener answers the first Request with FIN, the second with R = 1, and accepts the third. */
 static void other_requests_follow_when_the_first_is_not_understood(void **state)
 {
-	static const struct iw_step fin[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = IW_MSEC(20) },
+	static const struct step fin[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = IW_MSEC(20) },
 	};
-	static const struct iw_step refuse[] = {
-		{ .kind = IW_STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step refuse[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REPLY("\x20", "\x01", "\0\0"),
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SHUT },
-		{ .kind = IW_STEP_QUIET, .for_ns = IW_MSEC(20) },
+		{ .kind = STEP_SHUT },
+		{ .kind = STEP_QUIET, .for_ns = IW_MSEC(20) },
 	};
-	static const struct iw_step accept[] = {
-		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_SEND,
+	static const struct step accept[] = {
+		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
 		  .octets = REPLY("\0", "\x01", "\0\0"),
 		  .len = 20,
 		  .for_ns = PEER_LIMIT },
-		{ .kind = IW_STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
+		{ .kind = STEP_WAIT, .want = SIZE_MAX, .for_ns = IW_MSEC(200) },
 	};
 	static const struct script s[] = { SCRIPT(fin), SCRIPT(refuse), SCRIPT(accept),
 					   SCRIPT(accept), SCRIPT(accept) };
@@ -316,11 +316,11 @@ static void other_requests_follow_when_the_first_is_not_understood(void **state)
 	cfg = config(peer.port);
 	probe(&cfg);
 	assert_true(r.iwarp);
-	assert_ptr_equal(r.main, &r.cells[2]);
-	assert_true(r.cells[0].ask.peer_to_peer);
-	assert_false(r.cells[1].ask.peer_to_peer);
-	assert_int_equal(r.cells[1].ask.rev, 2);
-	assert_int_equal(r.cells[2].ask.rev, 1);
+	assert_ptr_equal(r.main, &r.attempts[2]);
+	assert_true(r.attempts[0].ask.peer_to_peer);
+	assert_false(r.attempts[1].ask.peer_to_peer);
+	assert_int_equal(r.attempts[1].ask.rev, 2);
+	assert_int_equal(r.attempts[2].ask.rev, 1);
 	assert_true(says(&r.verdict, IW_FACT_REV1_ONLY, true));
 	iw_probe_free(&r);
 	peer_end(&peer);
@@ -340,7 +340,7 @@ static void nobody_by_that_name_is_an_error(void **state)
 
 static void being_asked_to_stop_ends_it(void **state)
 {
-	static const struct iw_step steps[] = { { .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT } };
+	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s[] = { SCRIPT(steps) };
 	struct iw_probe_cfg cfg;
 	int fd[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rping's conversation from connecting to closing: a server in a thread, a client in ours. */
+/* rping's conversation from connect to close: a server in a thread, a client here. */
 #include "mpa-probe/rping_run.h"
 
 #include <pthread.h>
@@ -13,28 +13,28 @@
 
 #define ROUNDS 40
 
-/* A server's run, and what it told. */
+/* A server's run, and its news. */
 struct served {
 	struct iw_rping_run *run;
 	struct iw_fault why;
 	int err;
 	unsigned up, rounds, left;
-	struct iw_rping_news last; /* LEFT */
+	struct iw_rping_run_news last; /* LEFT */
 	pthread_t thread;
 };
 
 static void *serve(void *arg)
 {
 	struct served *s = arg;
-	struct iw_rping_news news;
+	struct iw_rping_run_news news;
 
 	while ((s->err = iw_rping_run_next(s->run, &news, &s->why)) == 0 &&
-	       news.kind != IW_RPING_STOPPED) {
-		if (news.kind == IW_RPING_UP)
+	       news.kind != IW_RPING_RUN_STOPPED) {
+		if (news.kind == IW_RPING_RUN_UP)
 			s->up++;
-		if (news.kind == IW_RPING_ROUND)
+		if (news.kind == IW_RPING_RUN_ROUND)
 			s->rounds++;
-		if (news.kind == IW_RPING_LEFT) {
+		if (news.kind == IW_RPING_RUN_LEFT) {
 			s->left++;
 			s->last = news;
 		}
@@ -46,7 +46,7 @@ static void serve_once(struct served *s, struct iw_rping_cfg ping, uint64_t time
 {
 	struct iw_rping_run_cfg cfg = { .ping = ping,
 					.once = true,
-					.tell_rounds = true,
+					.report_rounds = true,
 					.setup_ns = MS(5000),
 					.timeout_ns = timeout_ns };
 
@@ -73,10 +73,10 @@ static struct iw_rping_run_cfg client_of(uint16_t port, uint32_t size, uint64_t 
 	};
 }
 
-/* Runs a client to its end: what it told last before it stopped. */
-static struct iw_rping_news run_client(const struct iw_rping_run_cfg *cfg, unsigned *rounds)
+/* Runs a client to its end. Returns its last news before STOPPED. */
+static struct iw_rping_run_news run_client(const struct iw_rping_run_cfg *cfg, unsigned *rounds)
 {
-	struct iw_rping_news news, left = { 0 };
+	struct iw_rping_run_news news, left = { 0 };
 	struct iw_rping_run *run;
 	struct iw_fault why = { 0 };
 
@@ -86,17 +86,17 @@ static struct iw_rping_news run_client(const struct iw_rping_run_cfg *cfg, unsig
 	do {
 		if (iw_rping_run_next(run, &news, &why) != 0)
 			fail_msg("%s", why.text);
-		if (news.kind == IW_RPING_ROUND)
+		if (news.kind == IW_RPING_RUN_ROUND)
 			++*rounds;
-		if (news.kind == IW_RPING_UP) {
+		if (news.kind == IW_RPING_RUN_UP) {
 			assert_true(news.setup_ns > 0 && news.setup_ns < MS(5000));
 			assert_int_equal(news.info.ird, 1);
 			assert_int_equal(news.info.ord, 1);
 		}
-		if (news.kind == IW_RPING_LEFT)
+		if (news.kind == IW_RPING_RUN_LEFT)
 			left = news;
-	} while (news.kind != IW_RPING_STOPPED);
-	assert_int_equal(left.kind, IW_RPING_LEFT);
+	} while (news.kind != IW_RPING_RUN_STOPPED);
+	assert_int_equal(left.kind, IW_RPING_RUN_LEFT);
 	iw_rping_run_free(run);
 	return left;
 }
@@ -104,7 +104,7 @@ static struct iw_rping_news run_client(const struct iw_rping_run_cfg *cfg, unsig
 static void client_and_server_agree_on_every_round(void **state)
 {
 	struct iw_rping_run_cfg cfg;
-	struct iw_rping_news left;
+	struct iw_rping_run_news left;
 	struct served s;
 	unsigned rounds;
 
@@ -112,7 +112,7 @@ static void client_and_server_agree_on_every_round(void **state)
 	serve_once(&s, (struct iw_rping_cfg){ .verify = true }, MS(5000));
 	assert_int_equal(strncmp(iw_rping_run_addr(s.run), "127.0.0.1:", 10), 0);
 	cfg = client_of(iw_rping_run_port(s.run), 5000, ROUNDS);
-	cfg.tell_rounds = true;
+	cfg.report_rounds = true;
 	left = run_client(&cfg, &rounds);
 	assert_string_equal(left.fault.text, "");
 	assert_int_equal(rounds, ROUNDS);
@@ -128,7 +128,7 @@ static void client_and_server_agree_on_every_round(void **state)
 static void nobody_there_is_told(void **state)
 {
 	struct iw_rping_run_cfg cfg;
-	struct iw_rping_news left;
+	struct iw_rping_run_news left;
 	struct served s;
 	unsigned rounds;
 	uint16_t port;
@@ -140,7 +140,7 @@ static void nobody_there_is_told(void **state)
 	left = run_client(&cfg, &rounds);
 	assert_int_equal(left.fault.err, 0);
 	served(&s);
-	/* The listener is gone with it. */
+	/* The listener has ended too. */
 	left = run_client(&cfg, &rounds);
 	assert_int_not_equal(left.fault.err, 0);
 	assert_non_null(strstr(left.fault.text, "refused"));
@@ -160,7 +160,7 @@ static void server_that_says_nothing_is_given_up(void **state)
 	cfg = client_of(iw_listener_port(e.listener), 64, 1);
 	cfg.timeout_ns = MS(300);
 	assert_int_equal(iw_rping_run_new(&s.run, &cfg, &s.why), 0);
-	/* Our end is driven here, the client there. */
+	/* This thread drives the listener, the other one the client. */
 	assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
 	served(&s);
@@ -191,7 +191,7 @@ static void client_that_never_begins_a_round_is_given_up(void **state)
 	end_close(&e);
 }
 
-/* A zero-length RDMA Write every 20 ms, until the connection ends. */
+/* Sends a zero-length RDMA Write every 20 ms until the connection ends. */
 static void write_nothing_until_closed(struct end *e)
 {
 	double limit = end_clock() + 10;
@@ -218,7 +218,7 @@ static void zero_length_writes_of_a_client_are_not_progress(void **state)
 	end_close(&e);
 }
 
-/* After a message that is not rping's the server closes its side, and the peer never does. */
+/* After an invalid message the server closes its side, and the peer never does. */
 static void client_that_does_not_end_its_side_is_given_up(void **state)
 {
 	struct served s;
@@ -270,7 +270,7 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	assert_int_equal(iw_post_recv(e.qp, 2, room, sizeof(room), NULL), 0);
 	end_connect_to(&e, "127.0.0.1", iw_rping_run_port(s.run), (struct conn_param){ 0 });
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
-	/* Of length 0: nothing to read, but a round. */
+	/* Length 0: a round without data. */
 	assert_int_equal(end_send(&e, 1, advert, sizeof(advert), 0), 0);
 	end_until(&e, NULL, end_wc(&e, 2));
 	iw_disconnect(e.qp);
@@ -281,7 +281,9 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	end_close(&e);
 }
 
-/* One place, and a client in it that says nothing. The last test: a process is asked to stop for good. */
+/*
+ * Limit 1, and an idle client connected. This is the last test, since it asks the process to stop.
+ */
 static void silent_client_yields_its_place_to_a_new_one(void **state)
 {
 	const struct iw_rping_run_cfg cfg = {
@@ -289,7 +291,7 @@ static void silent_client_yields_its_place_to_a_new_one(void **state)
 	};
 	double limit = end_clock() + 15;
 	struct iw_rping_run_cfg client;
-	struct iw_rping_news news;
+	struct iw_rping_run_news news;
 	struct served s = { 0 };
 	unsigned rounds;
 	struct end e;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rping's conversation: both sides against each other over loopback, and each against a peer
- * that says something else. */
+/*
+ * rping's conversation: both sides against each other over loopback, and each against a peer that
+ * sends something else.
+ */
 #include "mpa-probe/rping.h"
 
 #include "cli/param.h"
@@ -13,10 +15,10 @@
 struct side {
 	struct end e;
 	struct iw_rping *ping;
-	unsigned taken; /* completions handed in */
+	unsigned taken; /* completions passed in */
 	bool started;
-	bool slow;         /* completions of Sends are handed in late, behind what came meanwhile */
-	unsigned held_for; /* steps */
+	bool slow;         /* completions of Sends are passed in late, after later ones */
+	unsigned held_for; /* in steps */
 	const struct iw_wc *held;
 	unsigned reads_meanwhile;
 	int err;
@@ -134,7 +136,7 @@ static void every_octet_goes_there_and_back(void **state)
 	converse(IW_RPING_SIZE_MAX, 12);
 }
 
-/* The first two are what rdma-core's rping -v prints. */
+/* The first two texts are those that rdma-core's rping -v prints. */
 static void text_is_that_of_rping(void **state)
 {
 	uint8_t text[64], next[64];
@@ -156,7 +158,7 @@ static void text_is_that_of_rping(void **state)
 	assert_string_equal((char *)text, "rdma");
 }
 
-/* The server's buffer is overwritten by the next Read only when the Write from it is complete. */
+/* The next Read overwrites the server's buffer only after the Write from it is complete. */
 static void next_read_waits_for_the_writes_completion(void **state)
 {
 	struct iw_rping_cfg c = { .client = true, .size = 3000, .count = 20, .verify = true },
@@ -170,8 +172,10 @@ static void next_read_waits_for_the_writes_completion(void **state)
 	steps_until(client.err || server.err || iw_rping_over(client.ping));
 	assert_string_equal(client.why.text, "");
 	assert_string_equal(server.why.text, "");
-	/* The first Read of all, and the completion of the `go on` before each other one, meet
-	 * no held Write. */
+	/*
+	 * No Write is held at the first Read, nor when the `continue` before a later Read
+	 * completes.
+	 */
 	assert_int_equal(server.reads_meanwhile, 0);
 	assert_true(iw_rping_result(server.ping)->rounds >= 19);
 	side_close(&client);
@@ -196,8 +200,10 @@ static void server_takes_no_more_than_it_is_told(void **state)
 	side_close(&server);
 }
 
-/* A server by hand: it answers the first advertisement, and writes @len octets of @text for the
- * second one. */
+/*
+ * A server by hand: it answers the first advertisement, and writes len octets of text for the
+ * second one.
+ */
 static void play_server(const void *text, size_t len)
 {
 	static uint8_t first[16], second[16], go_on[16];
@@ -277,7 +283,7 @@ static void server_that_speaks_out_of_turn_is_told(void **state)
 	side_open(&server, NULL);
 	end_join_with(&client.e, &server.e, (struct conn_param){ .protocol.peer_to_peer = true });
 	assert_int_equal(end_send(&server.e, 1, "0123456789abcdef", 16, 0), 0);
-	/* It has begun no round. */
+	/* No round has begun. */
 	while (client.e.nwc == 0) {
 		end_step(&client.e, 100000);
 		end_step(&server.e, 100000);

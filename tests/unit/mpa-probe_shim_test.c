@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The layer in front of the engine: what goes out on the wire, and what it tells of it. */
+/* The shim: what it sends on the wire, and what it reports. */
 #include "mpa-probe/shim.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #define REP     "MPA ID Rep Frame"
 #define REPORTS 4
 
-/* What a shim told. */
+/* Reports of the shim. */
 struct told {
 	struct iw_shim_report r;
 	uint8_t request[IW_ASK_MAX], reply[IW_ASK_MAX];
@@ -42,41 +42,41 @@ static void be(const char *name)
 {
 	memset(told, 0, sizeof(told));
 	ntold = 0;
-	for (size_t i = 0; i < IW_PERSONAS; i++)
-		if (strcmp(iw_personas[i].name, name) == 0)
-			shim = (struct iw_shim){ .persona = { .persona = &iw_personas[i] },
+	for (size_t i = 0; i < IW_PERSONALITIES; i++)
+		if (strcmp(iw_personalities[i].name, name) == 0)
+			shim = (struct iw_shim){ .personality = { .row = &iw_personalities[i] },
 						 .report = on_report,
 						 .report_ctx = &told };
 }
 
-/* --- a responder in a thread, and what talks to it by hand --- */
+/* --- a responder in a thread, and a peer by hand --- */
 
 static struct iw_probe_sink *sink;
-static struct iw_sink_news left;
+static struct iw_probe_sink_news left;
 static pthread_t thread;
 static struct iw_play play;
 static struct iw_fault why;
 
 static void *serve(void *arg)
 {
-	struct iw_sink_news news;
+	struct iw_probe_sink_news news;
 
 	(void)arg;
-	while (iw_probe_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
-		if (news.kind == IW_SINK_LEFT)
+	while (iw_probe_sink_next(sink, &news, &why) == 0 && news.kind != IW_PROBE_SINK_STOPPED)
+		if (news.kind == IW_PROBE_SINK_LEFT)
 			left = news;
 	return NULL;
 }
 
 static void open_to_it(void)
 {
-	struct iw_sink_cfg cfg = {
+	struct iw_probe_sink_cfg cfg = {
 		.shim = &shim, .once = true, .setup_ns = IW_SEC(5), .idle_ns = IW_SEC(5)
 	};
 	struct iw_play_cfg to = { .host = "127.0.0.1", .stop_fd = -1 };
 
 	memset(&left, 0, sizeof(left));
-	iw_persona_engine(&cfg.conn, &shim.persona);
+	iw_personality_engine(&cfg.conn, &shim.personality);
 	if (iw_probe_sink_new(&sink, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
 	to.port = iw_probe_sink_port(sink);
@@ -90,7 +90,7 @@ static void say(const void *octets, size_t len, size_t piece)
 	assert_int_equal(iw_play_send(&play, octets, len, piece, IW_MSEC(1), PEER_LIMIT), 0);
 }
 
-/* Exactly that comes. */
+/* Expects exactly these octets. */
 static void hear(const char *octets, size_t len)
 {
 	assert_int_equal(iw_play_wait(&play, len, PEER_LIMIT), 1);
@@ -120,13 +120,13 @@ static void refusal_goes_out_and_then_fin(void **state)
 	assert_int_equal(play.rx_len, 20);
 	leave();
 	assert_int_equal(ntold, 1);
-	assert_int_equal(told[0].r.verdict, IW_PERSONA_REJECT);
+	assert_int_equal(told[0].r.verdict, IW_PERSONALITY_REJECT);
 	assert_int_equal(told[0].r.request_len, 20);
 	assert_memory_equal(told[0].request, REQ "\xc0\x02\0\0", 20);
 	assert_int_equal(told[0].r.reply_len, 20);
 	assert_memory_equal(told[0].reply, REP "\x60\x02\0\0", 20);
 	assert_non_null(strstr(told[0].text, "markers"));
-	assert_string_equal(told[0].r.persona->name, "siw");
+	assert_string_equal(told[0].r.personality->name, "siw");
 }
 
 static void turning_away_without_a_reply(void **state)
@@ -138,7 +138,7 @@ static void turning_away_without_a_reply(void **state)
 	assert_int_equal(iw_play_wait(&play, SIZE_MAX, PEER_LIMIT), 0);
 	assert_true(play.reset);
 	leave();
-	assert_int_equal(told[0].r.verdict, IW_PERSONA_RESET);
+	assert_int_equal(told[0].r.verdict, IW_PERSONALITY_RESET);
 	assert_null(told[0].r.reply);
 	be("plain");
 	open_to_it();
@@ -147,10 +147,10 @@ static void turning_away_without_a_reply(void **state)
 	assert_true(play.fin);
 	assert_int_equal(play.rx_len, 0);
 	leave();
-	assert_int_equal(told[0].r.verdict, IW_PERSONA_CLOSE);
+	assert_int_equal(told[0].r.verdict, IW_PERSONALITY_CLOSE);
 }
 
-/* The Reply is the personality's to the last bit, and full operation behind it the engine's. */
+/* Every bit of the Reply is the personality's; after it the engine is in full operation. */
 static void accepted_connection_works_behind_it(void **state)
 {
 	static const uint8_t send[] = { 0x41, 0x43, 0, 0, 0, 0, 0, 0,   0,   0,   0,
@@ -163,7 +163,7 @@ static void accepted_connection_works_behind_it(void **state)
 	(void)state;
 	be("siw");
 	open_to_it();
-	/* One octet at a time, C = 0, all but the highest reserved bit. */
+	/* One octet at a time, with C = 0 and all reserved bits but the highest. */
 	say(REQ "\x17\x02\0\x06\0\x01\0\x02hi", 26, 1);
 	HEAR(REP "\x17\x02\0\x04\0\x02\0\x01");
 	assert_int_equal(iw_codec_new(&codec, &cfg, &why), 0);
@@ -179,7 +179,7 @@ static void accepted_connection_works_behind_it(void **state)
 	assert_int_equal(left.octets, 4);
 	assert_string_equal(left.fault.text, "");
 	assert_int_equal(ntold, 1);
-	assert_int_equal(told[0].r.verdict, IW_PERSONA_ACCEPT);
+	assert_int_equal(told[0].r.verdict, IW_PERSONALITY_ACCEPT);
 	assert_int_equal(told[0].r.request_len, 26);
 	assert_memory_equal(told[0].request, REQ "\x17\x02\0\x06\0\x01\0\x02hi", 26);
 	assert_memory_equal(told[0].reply, REP "\x17\x02\0\x04\0\x02\0\x01", 24);
@@ -213,7 +213,7 @@ static void own_answers_pass_and_are_told(void **state)
 	assert_int_equal(ntold, 1);
 	assert_memory_equal(told[0].request, REQ "\x47\x01\0\0", 20);
 	assert_memory_equal(told[0].reply, REP "\x40\x01\0\0", 20);
-	assert_int_equal(told[0].r.verdict, IW_PERSONA_ACCEPT);
+	assert_int_equal(told[0].r.verdict, IW_PERSONALITY_ACCEPT);
 }
 
 /* --- STag 0 --- */
@@ -263,44 +263,44 @@ static void stag_0_ends_the_connection_of_one_that_minds(void **state)
 /* --- the first FPDU --- */
 
 static struct iw_rping_run *server;
-static struct iw_rping_news served;
+static struct iw_rping_run_news served;
 
 static void *ping_serve(void *arg)
 {
-	struct iw_rping_news news;
+	struct iw_rping_run_news news;
 
 	(void)arg;
-	while (iw_rping_run_next(server, &news, &why) == 0 && news.kind != IW_RPING_STOPPED)
-		if (news.kind == IW_RPING_LEFT)
+	while (iw_rping_run_next(server, &news, &why) == 0 && news.kind != IW_RPING_RUN_STOPPED)
+		if (news.kind == IW_RPING_RUN_LEFT)
 			served = news;
 	return NULL;
 }
 
-/* rping against a responder with `shim` in front. What the client told last. */
-static struct iw_rping_news ping(enum iw_quirk quirk)
+/* Runs rping against a responder with `shim` in front. Returns the client's last news. */
+static struct iw_rping_run_news ping(enum iw_quirk quirk)
 {
 	struct iw_rping_run_cfg s = { .ping = { .verify = true }, .shim = &shim, .once = true };
 	struct iw_rping_run_cfg c = {
 		.ping = { .client = true, .size = 300, .count = 3, .verify = true },
 		.conn = { .at.host = "127.0.0.1", .protocol.siw_first_fpdu = quirk }
 	};
-	struct iw_rping_news news = { 0 }, last = { 0 };
+	struct iw_rping_run_news news = { 0 }, last = { 0 };
 	struct iw_fault fault = { 0 };
 	struct iw_rping_run *run;
 
 	s.setup_ns = s.timeout_ns = c.setup_ns = PEER_LIMIT;
 	c.timeout_ns = quirk == IW_QUIRK_OFF ? IW_MSEC(300) : PEER_LIMIT;
-	iw_persona_engine(&s.conn, &shim.persona);
+	iw_personality_engine(&s.conn, &shim.personality);
 	if (iw_rping_run_new(&server, &s, &why) != 0)
 		fail_msg("%s", why.text);
 	assert_int_equal(pthread_create(&thread, NULL, ping_serve, NULL), 0);
 	c.conn.at.port = iw_rping_run_port(server);
 	if (iw_rping_run_new(&run, &c, &fault) != 0)
 		fail_msg("%s", fault.text);
-	while (news.kind != IW_RPING_STOPPED || !last.kind) {
+	while (news.kind != IW_RPING_RUN_STOPPED || !last.kind) {
 		if (iw_rping_run_next(run, &news, &fault) != 0)
 			fail_msg("%s", fault.text);
-		if (news.kind == IW_RPING_LEFT)
+		if (news.kind == IW_RPING_RUN_LEFT)
 			last = news;
 	}
 	iw_rping_run_free(run);
@@ -309,27 +309,29 @@ static struct iw_rping_news ping(enum iw_quirk quirk)
 	return last;
 }
 
-/* It is found by its silence, or expected; without that the connection hangs. */
+/*
+ * The quirk is detected because nothing arrives, or is configured. Without it the connection hangs.
+ */
 static void lost_first_fpdu_is_noticed_behind_a_nudge(void **state)
 {
-	struct iw_rping_news last;
+	struct iw_rping_run_news last;
 
 	(void)state;
 	be("siw");
-	shim.deaf = true;
+	shim.lose_early_fpdus = true;
 	last = ping(IW_QUIRK_AUTO);
 	assert_string_equal(last.fault.text, "");
 	assert_int_equal(last.result.rounds, 3);
 	assert_int_equal(last.info.nudges, 1);
 	assert_true(last.result.max_ns >= IW_MSEC(500));
 	be("siw");
-	shim.deaf = true;
+	shim.lose_early_fpdus = true;
 	last = ping(IW_QUIRK_ON);
 	assert_string_equal(last.fault.text, "");
 	assert_int_equal(last.result.rounds, 3);
 	assert_true(last.info.nudges >= 1);
 	be("siw");
-	shim.deaf = true;
+	shim.lose_early_fpdus = true;
 	last = ping(IW_QUIRK_OFF);
 	assert_int_equal(last.fault.err, IW_E_TIMEOUT);
 	assert_int_equal(last.result.rounds, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What people and programs are told of a probe, from results made up here. */
+/* The output about a probe, as text and as JSON, from results made here. */
 #include "mpa-probe/show.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #define REP "MPA ID Rep Frame"
 
-static struct iw_cell cells[4];
+static struct iw_probe_attempt attempts[4];
 static struct iw_probe_result r;
 static char text[16384];
 
@@ -25,15 +25,15 @@ static const struct iw_ask p2p = { .rev = 2,
 				   .crc = true,
 				   .enhanced = true,
 				   .peer_to_peer = true,
-				   .rtr = IW_ASK_RTR_ALL,
+				   .rtr = IW_RTR_ALL,
 				   .ird = 16,
 				   .ord = 16 };
 
-/* An answer of that outcome, its octets as they came. */
-static struct iw_cell cell(enum iw_purpose purpose, const struct iw_ask *ask, enum iw_outcome o,
-			   const char *raw, size_t len)
+/* Makes an attempt with that outcome and these octets. */
+static struct iw_probe_attempt attempt(enum iw_purpose purpose, const struct iw_ask *ask,
+				       enum iw_outcome o, const char *raw, size_t len)
 {
-	struct iw_cell c = { .purpose = purpose, .ask = *ask };
+	struct iw_probe_attempt c = { .purpose = purpose, .ask = *ask };
 
 	c.answer.outcome = o;
 	c.answer.connect_ns = 50000;
@@ -42,16 +42,16 @@ static struct iw_cell cell(enum iw_purpose purpose, const struct iw_ask *ask, en
 	return c;
 }
 
-/* Linux siw's, with a greeting. */
+/* A Reply of Linux siw with a greeting in its Private Data. */
 static void make_endpoint(void)
 {
 	static const char reply[] = REP "\x50\x02\0\x09\x90\x10\x40\x10"
 					"hi\0\x1b\xff";
-	struct iw_answer *a = &cells[0].answer;
+	struct iw_answer *a = &attempts[0].answer;
 	struct iw_ask ask = p2p;
 
-	memset(cells, 0, sizeof(cells));
-	cells[0] = cell(IW_FOR_MAIN, &p2p, IW_OUT_ACCEPTED, reply, sizeof(reply) - 1);
+	memset(attempts, 0, sizeof(attempts));
+	attempts[0] = attempt(IW_PURPOSE_MAIN, &p2p, IW_OUTCOME_ACCEPTED, reply, sizeof(reply) - 1);
 	a->flags = 0x50;
 	a->rev = 2;
 	a->enhanced = true;
@@ -73,14 +73,17 @@ static void make_endpoint(void)
 	a->fpdus = a->aligned = 3;
 	a->rtt_ns = 61000;
 	ask.markers = true;
-	cells[1] = cell(IW_FOR_MARKERS, &ask, IW_OUT_REFUSED, REP "\x70\x02\0\x04\0\0\0\0", 24);
-	cells[1].answer.flags = 0x70;
-	cells[1].answer.rev = 2;
-	cells[1].answer.enhanced = true;
-	cells[1].answer.ending = IW_END_FIN;
-	r = (struct iw_probe_result){
-		.iwarp = true, .main = cells, .cells = cells, .ncells = 2, .took_ns = IW_MSEC(42)
-	};
+	attempts[1] = attempt(IW_PURPOSE_MARKERS, &ask, IW_OUTCOME_REFUSED,
+			      REP "\x70\x02\0\x04\0\0\0\0", 24);
+	attempts[1].answer.flags = 0x70;
+	attempts[1].answer.rev = 2;
+	attempts[1].answer.enhanced = true;
+	attempts[1].answer.ending = IW_ENDING_FIN;
+	r = (struct iw_probe_result){ .iwarp = true,
+				      .main = attempts,
+				      .attempts = attempts,
+				      .nattempts = 2,
+				      .took_ns = IW_MSEC(42) };
 	(void)snprintf(r.target, sizeof(r.target), "127.0.0.1:7471");
 	r.verdict = (struct iw_verdict){ .impl = IW_IMPL_SIW, .npro = 2, .ncontra = 1, .score = 7 };
 	r.verdict.pro[0] = (struct iw_evidence){ IW_FACT_ECHOES_RESERVED, true };
@@ -90,11 +93,11 @@ static void make_endpoint(void)
 
 static void make_failure(enum iw_outcome o, const char *why, const char *seems)
 {
-	memset(cells, 0, sizeof(cells));
-	cells[0] = cell(IW_FOR_MAIN, &p2p, o, "", 0);
-	(void)iw_fail(&cells[0].answer.why, IW_E_FORMAT, "%s", why);
-	(void)snprintf(cells[0].answer.text, sizeof(cells[0].answer.text), "%s", seems);
-	r = (struct iw_probe_result){ .main = cells, .cells = cells, .ncells = 1 };
+	memset(attempts, 0, sizeof(attempts));
+	attempts[0] = attempt(IW_PURPOSE_MAIN, &p2p, o, "", 0);
+	(void)iw_fail(&attempts[0].answer.why, IW_E_FORMAT, "%s", why);
+	(void)snprintf(attempts[0].answer.text, sizeof(attempts[0].answer.text), "%s", seems);
+	r = (struct iw_probe_result){ .main = attempts, .attempts = attempts, .nattempts = 1 };
 	(void)snprintf(r.target, sizeof(r.target), "[::1]:80");
 }
 
@@ -114,7 +117,7 @@ static int make_result(struct iw_json *w)
 
 static int make_attempt(struct iw_json *w)
 {
-	return iw_cell_write_json(w, 7, &r.cells[1]);
+	return iw_probe_attempt_write_json(w, 7, &r.attempts[1]);
 }
 
 static void json(int (*fn)(struct iw_json *w))
@@ -135,7 +138,7 @@ static void json(int (*fn)(struct iw_json *w))
 #define HAS(s)   assert_non_null(strstr(text, s))
 #define LACKS(s) assert_null(strstr(text, s))
 
-/* --- people --- */
+/* --- text --- */
 
 static void report_of_an_endpoint(void **state)
 {
@@ -155,7 +158,7 @@ static void report_of_an_endpoint(void **state)
 	HAS("+ its Reply echoes the reserved flag bits of the Request");
 	HAS("+ it does not accept a Request with M = 1");
 	HAS("- IRD and ORD of 16382 become 32");
-	/* Private Data by number and by letter, with nothing in it that a terminal would mind. */
+	/* Private Data in hex and as text, without characters that control a terminal. */
 	HAS("5 \"hi");
 	HAS("6869001bff");
 	assert_null(strchr(text, '\x1b'));
@@ -164,18 +167,18 @@ static void report_of_an_endpoint(void **state)
 static void report_of_what_is_none(void **state)
 {
 	(void)state;
-	make_failure(IW_OUT_NOT_MPA, "whatever", "HTTP (\"HTTP/1.1 400\")");
+	make_failure(IW_OUTCOME_NOT_MPA, "whatever", "HTTP (\"HTTP/1.1 400\")");
 	show(iw_probe_show);
 	assert_string_equal(text,
 			    "[::1]:80: not an iWARP endpoint: it speaks HTTP (\"HTTP/1.1 400\")\n");
-	make_failure(IW_OUT_CLOSED, "the peer closed the connection", "");
-	r.ncells = 3;
+	make_failure(IW_OUTCOME_CLOSED, "the peer closed the connection", "");
+	r.nattempts = 3;
 	show(iw_probe_show);
 	assert_string_equal(
 		text,
 		"[::1]:80: not an iWARP endpoint: the peer closed the connection; another program may"
 		" listen there: give the port of the iWARP listener with -p\n");
-	make_failure(IW_OUT_PORT_CLOSED, "connect to ::1 port 80: connection refused", "");
+	make_failure(IW_OUTCOME_PORT_CLOSED, "connect to ::1 port 80: connection refused", "");
 	show(iw_probe_show);
 	assert_string_equal(text, "[::1]:80: not an iWARP endpoint: connection refused\n");
 }
@@ -183,12 +186,12 @@ static void report_of_what_is_none(void **state)
 static void no_verdict_without_an_answer_or_after_one_request(void **state)
 {
 	(void)state;
-	make_failure(IW_OUT_UNREACHABLE, "no answer within 500 ms", "");
+	make_failure(IW_OUTCOME_UNREACHABLE, "no answer within 500 ms", "");
 	show(iw_probe_show);
 	assert_string_equal(
 		text,
 		"[::1]:80: not known whether it is an iWARP endpoint: no answer within 500 ms\n");
-	make_failure(IW_OUT_RESET, "the peer reset the connection", "");
+	make_failure(IW_OUTCOME_RESET, "the peer reset the connection", "");
 	show(iw_probe_show);
 	HAS("[::1]:80: does not accept this Request with Rev 2: the peer reset the connection; ");
 	LACKS("not an iWARP endpoint");
@@ -197,13 +200,13 @@ static void no_verdict_without_an_answer_or_after_one_request(void **state)
 static void report_of_a_refusal(void **state)
 {
 	(void)state;
-	make_failure(IW_OUT_REFUSED, "refused", "");
-	memcpy(cells[0].answer.raw,
+	make_failure(IW_OUTCOME_REFUSED, "refused", "");
+	memcpy(attempts[0].answer.raw,
 	       REP "\x20\x01\0\x03"
 		   "no!",
 	       23);
-	cells[0].answer.raw_len = 23;
-	cells[0].answer.ending = IW_END_RESET;
+	attempts[0].answer.raw_len = 23;
+	attempts[0].answer.ending = IW_ENDING_RESET;
 	show(iw_probe_show);
 	HAS("[::1]:80: speaks MPA, but refuses the connection\n");
 	HAS("Rev 1 C=0 M=0 R=1 Private Data 3 \"no!\" 6e6f21\n");
@@ -214,13 +217,14 @@ static void grid_has_a_row_for_each_connection(void **state)
 {
 	(void)state;
 	make_endpoint();
-	cells[2] = cell(IW_FOR_GRID, &(struct iw_ask){ .rev = 3 }, IW_OUT_RESET, "", 0);
-	(void)iw_fail(&cells[2].answer.why, IW_E_MPA_LOST, "the peer reset the connection");
-	cells[3] = cells[0];
-	cells[3].purpose = IW_FOR_GRID;
-	cells[3].answer.proof = IW_PROOF_BROKEN;
-	(void)iw_fail(&cells[3].answer.broken, IW_E_MPA_CRC, "its CRC is wrong");
-	r.ncells = 4;
+	attempts[2] =
+		attempt(IW_PURPOSE_GRID, &(struct iw_ask){ .rev = 3 }, IW_OUTCOME_RESET, "", 0);
+	(void)iw_fail(&attempts[2].answer.why, IW_E_MPA_LOST, "the peer reset the connection");
+	attempts[3] = attempts[0];
+	attempts[3].purpose = IW_PURPOSE_GRID;
+	attempts[3].answer.proof = IW_PROOF_BROKEN;
+	(void)iw_fail(&attempts[3].answer.broken, IW_E_MPA_CRC, "its CRC is wrong");
+	r.nattempts = 4;
 	r.gone = true;
 	show(iw_probe_show_grid);
 	HAS("main       2  1  0  Send Write Read  accepted  Rev 2 C=1 M=0 RTR Write IRD 16 ORD 16 Private Data 5; FPDUs: works");
@@ -230,7 +234,7 @@ static void grid_has_a_row_for_each_connection(void **state)
 	HAS("\nstopped: the listener no longer accepts");
 }
 
-/* --- programs --- */
+/* --- JSON --- */
 
 static void json_of_an_endpoint(void **state)
 {
@@ -273,9 +277,9 @@ static void json_of_an_attempt(void **state)
 static void json_of_what_is_none(void **state)
 {
 	(void)state;
-	make_failure(IW_OUT_NOT_MPA, "16 octets are no MPA key", "SSH");
-	memcpy(cells[0].answer.raw, "SSH-2.0\xff", 8);
-	cells[0].answer.raw_len = 8;
+	make_failure(IW_OUTCOME_NOT_MPA, "16 octets are no MPA key", "SSH");
+	memcpy(attempts[0].answer.raw, "SSH-2.0\xff", 8);
+	attempts[0].answer.raw_len = 8;
 	json(make_result);
 	HAS("\"iwarp\":false,\"outcome\":\"not_mpa\"");
 	HAS("\"text\":\"16 octets are no MPA key\",\"seems\":\"SSH\"");
@@ -310,7 +314,7 @@ static void frames_in_a_line(void **state)
 			    "Rev 1 C=1 M=0 R=0, 20 of its 21 octets");
 	assert_string_equal(frame(REP "\x40", 17), "incomplete: 17 octets of at least 20");
 	assert_string_equal(frame("GET / HTTP/1.1\r\n\r\n\r\n", 20), "not an MPA frame");
-	/* The longest Private Data there is. */
+	/* The longest Private Data. */
 	memset(long_frame + 20, 'x', 512);
 	frame(long_frame, sizeof(long_frame));
 	HAS("Private Data 512 \"xxxx");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The responder that takes what comes: who stays, who is counted, who has to go. */
+/* The sink: which connections it keeps, counts and ends. */
 #include "mpa-probe/sink.h"
 
 #include <pthread.h>
@@ -15,25 +15,26 @@ static struct iw_probe_sink *sink;
 static struct iw_fault why;
 static pthread_t thread;
 static unsigned up;
-static struct iw_sink_news left[8];
+static struct iw_probe_sink_news left[8];
 static unsigned nleft;
 
 static void *serve(void *arg)
 {
-	struct iw_sink_news news;
+	struct iw_probe_sink_news news;
 	int err;
 
 	(void)arg;
-	while ((err = iw_probe_sink_next(sink, &news, &why)) == 0 && news.kind != IW_SINK_STOPPED) {
-		up += news.kind == IW_SINK_UP;
-		if (news.kind == IW_SINK_LEFT && nleft < IW_ARRAY_LEN(left))
+	while ((err = iw_probe_sink_next(sink, &news, &why)) == 0 &&
+	       news.kind != IW_PROBE_SINK_STOPPED) {
+		up += news.kind == IW_PROBE_SINK_UP;
+		if (news.kind == IW_PROBE_SINK_LEFT && nleft < IW_ARRAY_LEN(left))
 			left[nleft++] = news;
 	}
 	assert_int_equal(err, 0);
 	return NULL;
 }
 
-static void sink_start(const struct iw_sink_cfg *cfg)
+static void sink_start(const struct iw_probe_sink_cfg *cfg)
 {
 	up = nleft = 0;
 	if (iw_probe_sink_new(&sink, cfg, &why) != 0)
@@ -42,7 +43,7 @@ static void sink_start(const struct iw_sink_cfg *cfg)
 	assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
 }
 
-/* `once` ends it. */
+/* The sink ends because of `once`. */
 static void sink_end(void)
 {
 	pthread_join(thread, NULL);
@@ -57,7 +58,7 @@ static struct iw_cli_param to_sink(void)
 
 static void sends_are_counted_and_forgotten(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true };
+	const struct iw_probe_sink_cfg cfg = { .once = true };
 	struct iw_cli_param p;
 	static uint8_t data[5000];
 	struct end e;
@@ -85,7 +86,7 @@ static void sends_are_counted_and_forgotten(void **state)
 
 static void longer_send_than_it_takes_ends_that_connection(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true };
+	const struct iw_probe_sink_cfg cfg = { .once = true };
 	static uint8_t data[65537];
 	struct iw_cli_param p;
 	struct end e;
@@ -107,7 +108,7 @@ static void longer_send_than_it_takes_ends_that_connection(void **state)
 
 static void who_says_nothing_has_to_go(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(100) };
+	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(100) };
 	struct iw_cli_param p;
 	struct end e;
 
@@ -123,10 +124,10 @@ static void who_says_nothing_has_to_go(void **state)
 	assert_non_null(strstr(left[0].fault.text, "100 ms"));
 }
 
-/* Zero-length operations work, and do not keep a connection. */
+/* Zero-length operations work, but do not keep a connection alive. */
 static void zero_length_operations_are_not_progress(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(300) };
+	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(300) };
 	double limit = end_clock() + 10;
 	struct iw_cli_param p;
 	struct end e;
@@ -155,7 +156,7 @@ static void zero_length_operations_are_not_progress(void **state)
 
 static void sends_with_payload_keep_a_connection(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(1000) };
+	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(1000) };
 	struct iw_cli_param p;
 	struct end e;
 
@@ -179,7 +180,7 @@ static void sends_with_payload_keep_a_connection(void **state)
 
 static void once_is_one_at_a_time_as_well(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true };
+	const struct iw_probe_sink_cfg cfg = { .once = true };
 	struct iw_cli_param p;
 	struct end a, b;
 
@@ -193,7 +194,7 @@ static void once_is_one_at_a_time_as_well(void **state)
 	p = to_sink();
 	assert_int_equal(iw_connect(b.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&b, NULL, b.seen[IW_EV_REJECTED]);
-	/* It does not end while the first one is there. */
+	/* It does not end while the first client is connected. */
 	end_run(&a, NULL, 150);
 	assert_int_equal(a.seen[IW_EV_CLOSED], 0);
 	iw_disconnect(a.qp);
@@ -216,12 +217,14 @@ static bool is_let_in(struct end *e)
 }
 
 /*
- * Of two guests one sends payload: the other one has to yield. The last test, since a process is
- * asked to stop for good.
+ * Of two clients one sends payload: the idle one is ended for a new client. This is the last test,
+ * since it asks the process to stop.
  */
 static void guest_above_the_limit_is_refused_until_an_idle_one_yields(void **state)
 {
-	const struct iw_sink_cfg cfg = { .clients = 2, .setup_ns = MS(200), .yield_ns = MS(1500) };
+	const struct iw_probe_sink_cfg cfg = { .clients = 2,
+					       .setup_ns = MS(200),
+					       .yield_ns = MS(1500) };
 	static struct end busy, idle, late;
 	double limit = end_clock() + 20;
 	unsigned refused = 0, n = 0;
@@ -243,7 +246,7 @@ static void guest_above_the_limit_is_refused_until_an_idle_one_yields(void **sta
 	end_until(&idle, &busy, idle.seen[IW_EV_CLOSED]);
 	assert_int_equal(busy.seen[IW_EV_CLOSED], 0);
 
-	/* Stopping ends the others. */
+	/* The others end with the sink. */
 	assert_int_equal(raise(SIGTERM), 0);
 	end_until(&busy, NULL, busy.seen[IW_EV_PEER_CLOSED] || busy.seen[IW_EV_CLOSED]);
 	end_until(&late, NULL, late.seen[IW_EV_PEER_CLOSED] || late.seen[IW_EV_CLOSED]);

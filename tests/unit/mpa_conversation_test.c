@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Whole conversations between two ends, cut at every octet: the same units come up, whatever the
- * pieces. */
+/* Whole conversations between two ends: any split of the streams gives the same units. */
 #include "mpa/mpa.h"
 
 #include <setjmp.h>
@@ -44,7 +43,7 @@ static struct iw_mpa_cfg cfg_of(const struct variant *v, bool initiator)
 	return cfg;
 }
 
-/* A few FPDUs, of which some end where a marker is due and some begin or end a pad. */
+/* A few FPDUs. Some end where a marker is due, some begin or end a pad. */
 static void send_some(struct mpa_end *e, struct octets *stream, uint64_t seed)
 {
 	static const size_t lengths[] = { 14, 18, 19, 20, 21, 506, 502, 900, 46 };
@@ -60,7 +59,7 @@ static void send_some(struct mpa_end *e, struct octets *stream, uint64_t seed)
 	}
 }
 
-/* The streams of both directions, and what came up of them at once. */
+/* The streams of both directions, and the units received from each at once. */
 struct talk {
 	struct octets ab, ba, log_a, log_b;
 };
@@ -115,8 +114,9 @@ static void expect_log(const struct mpa_end *e, const struct octets *log)
 	assert_memory_equal(e->log.p, log->p, log->len);
 }
 
-/* MPA-26, MPA-27, MPA-28, MPA-29, MPA-40, MPA-43: all of a stream in two pieces, cut at every
- * octet. */
+/*
+ * MPA-26, MPA-27, MPA-28, MPA-29, MPA-40, MPA-43: each stream in two pieces, split at every octet.
+ */
 static void two_pieces_give_the_same_units_wherever_the_cut(void **state)
 {
 	(void)state;
@@ -141,7 +141,7 @@ static void two_pieces_give_the_same_units_wherever_the_cut(void **state)
 	}
 }
 
-/* MPA-26, MPA-28: pieces of one octet, of two, of any fixed size; scratch of one octet and more. */
+/* MPA-26, MPA-28: pieces of any fixed size from one octet, scratch of any size from one octet. */
 static void pieces_of_any_size_give_the_same_units(void **state)
 {
 	static const size_t sizes[] = { 1, 2, 3, 4, 5, 7, 19, 20, 21, 64, 511, 512, 513, 1000 };
@@ -173,8 +173,10 @@ static void pieces_of_any_size_give_the_same_units(void **state)
 	}
 }
 
-/* MPA-22, MPA-50, MPA-52: a wrong octet anywhere gives the same fault at every piece size, and no
- * unit that the right stream did not. */
+/*
+ * MPA-22, MPA-50, MPA-52: a wrong octet gives the same fault with every piece size, and no unit
+ * that the valid stream does not have.
+ */
 static void a_wrong_octet_gives_the_same_fault_whatever_the_pieces(void **state)
 {
 	(void)state;
@@ -201,8 +203,10 @@ static void a_wrong_octet_gives_the_same_fault_whatever_the_pieces(void **state)
 			expect_log(&split, &whole.log);
 			assert_int_equal(single.err, whole.err);
 			assert_int_equal(iw_mpa_state(single.m), iw_mpa_state(whole.m));
-			/* With CRC, full operation lets nothing wrong through: the octet was one
-			 * of start-up, or it was found. */
+			/*
+			 * In full operation CRC detects every wrong octet, so an undetected one
+			 * belongs to start-up.
+			 */
 			if (variants[v].crc && at >= 20 + 4 + 30 + IW_MPA_BLOCK_LEN)
 				assert_true(whole.err != 0 || whole.ulpdus < 9);
 			mpa_end_close(&whole);

@@ -22,7 +22,7 @@ static void expect_ulpdu(const struct mpa_end *e, const void *ulpdu, size_t len)
 	assert_memory_equal(e->data.p, ulpdu, len);
 }
 
-/* A ULPDU whose octets tell their place. */
+/* A ULPDU whose octets show their position. */
 static uint8_t *pattern(size_t len)
 {
 	uint8_t *p = malloc(len ? len : 1);
@@ -35,8 +35,10 @@ static uint8_t *pattern(size_t len)
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-/* MPA-04, MPA-06, MPA-16, MPA-21, MPA-22, MPA-26, MPA-28: each at each split, and octet by
- * octet. */
+/*
+ * MPA-04, MPA-06, MPA-16, MPA-21, MPA-22, MPA-26, MPA-28: each vector at every split, and octet by
+ * octet.
+ */
 static void vectors_come_up_at_every_split(void **state)
 {
 	(void)state;
@@ -56,7 +58,7 @@ static void vectors_come_up_at_every_split(void **state)
 			struct mpa_end e;
 
 			ref_open_full(&e, true, true, false, 0);
-			/* MPA-28: not before its last octet is there */
+			/* MPA-28: no unit before its last octet */
 			mpa_end_feed(&e, x->octets, x->len - 1 + last, 1);
 			assert_int_equal(e.ulpdus, last);
 			mpa_end_close(&e);
@@ -78,7 +80,7 @@ static void figure_5_comes_up(void **state)
 	}
 }
 
-/* MPA-12, MPA-16, MPA-21: figure 6, behind a first FPDU of 492 octets. */
+/* MPA-12, MPA-16, MPA-21: figure 6, after a first FPDU of 492 octets. */
 static void figure_6_comes_up(void **state)
 {
 	uint8_t *first = pattern(482);
@@ -119,8 +121,10 @@ static void marked_vector(struct octets *out, size_t v)
 	free(ulpdu);
 }
 
-/* MPA-11..13, MPA-15, MPA-21: the reference itself makes the computed vectors; they come up at
- * every split. */
+/*
+ * MPA-11..13, MPA-15, MPA-21: the reference produces the computed vectors, and they are received at
+ * every split.
+ */
 static void marked_vectors_come_up_at_every_split(void **state)
 {
 	(void)state;
@@ -146,8 +150,10 @@ static void marked_vectors_come_up_at_every_split(void **state)
 	}
 }
 
-/* MPA-15, MPA-28: a marker due right behind a CRC belongs to what follows, and is not waited
- * for. */
+/*
+ * MPA-15, MPA-28: a marker due after a CRC belongs to the next FPDU, and this one does not wait for
+ * it.
+ */
 static void a_marker_behind_the_crc_is_not_waited_for(void **state)
 {
 	struct octets stream = { 0 };
@@ -186,8 +192,10 @@ static void an_rdmac_fpdu_comes_up(void **state)
 
 /* --- CRC -------------------------------------------------------------------------------------- */
 
-/* MPA-22, MPA-50, MPA-53: any octet, PAD and CRC included; TCP is not MPA's to close, and a last
- * message may go. */
+/*
+ * MPA-22, MPA-50, MPA-53: a wrong octet anywhere, PAD and CRC included. MPA does not close TCP, and
+ * a last message may be sent.
+ */
 static void any_wrong_octet_is_a_crc_error(void **state)
 {
 	(void)state;
@@ -208,7 +216,7 @@ static void any_wrong_octet_is_a_crc_error(void **state)
 	}
 }
 
-/* MPA-15, MPA-22: so are those of the markers. */
+/* MPA-15, MPA-22: the CRC also covers the octets of markers. */
 static void a_wrong_octet_of_a_marker_is_a_crc_error(void **state)
 {
 	(void)state;
@@ -231,7 +239,7 @@ static void a_wrong_octet_of_a_marker_is_a_crc_error(void **state)
 	}
 }
 
-/* MPA-07: pad octets may hold anything (siw's do); the CRC covers them as they are. */
+/* MPA-07: pad octets may have any value (those of siw do); the CRC covers the received value. */
 static void pad_octets_count_for_the_crc_only(void **state)
 {
 	struct ref_odd odd = { .pad = 0xa5 };
@@ -254,7 +262,7 @@ static void pad_octets_count_for_the_crc_only(void **state)
 	}
 }
 
-/* MPA-08, MPA-20, MPA-33: off, the field is there and may hold anything. */
+/* MPA-08, MPA-20, MPA-33: without CRC the field is there, and may have any value. */
 static void without_crc_the_field_is_not_checked(void **state)
 {
 	(void)state;
@@ -271,7 +279,7 @@ static void without_crc_the_field_is_not_checked(void **state)
 	}
 }
 
-/* MPA-19, MPA-22: to the end of the connection. */
+/* MPA-19, MPA-22: until the end of the connection. */
 static void crc_stays_on(void **state)
 {
 	struct octets stream = { 0 };
@@ -290,8 +298,7 @@ static void crc_stays_on(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-52, MPA-28: what stood before the fault came up, nothing behind it does, not even when it
- * is good. */
+/* MPA-52, MPA-28: FPDUs before the fault are delivered, those after it are not, even if valid. */
 static void nothing_comes_up_behind_a_fault(void **state)
 {
 	struct octets stream = { 0 };
@@ -321,7 +328,10 @@ static void nothing_comes_up_behind_a_fault(void **state)
 
 /* --- markers ---------------------------------------------------------------------------------- */
 
-/* MPA-50, MPA-54, MPA-13, MPA-12, MPA-53: every marker of an FPDU of many, CRC right or off. */
+/*
+ * MPA-50, MPA-54, MPA-13, MPA-12, MPA-53: each marker of an FPDU with many, with a valid CRC or
+ * without CRC.
+ */
 static void a_marker_that_points_elsewhere_is_error_3(void **state)
 {
 	uint8_t *ulpdu = pattern(4000);
@@ -338,7 +348,7 @@ static void a_marker_that_points_elsewhere_is_error_3(void **state)
 				ref_open_full(&e, true, crc, true, 0);
 				e.m->rx.pos = pos;
 				mpa_end_feed(&e, stream.p, stream.len, SIZE_MAX);
-				/* at 0 there are eight of them, elsewhere seven or eight */
+				/* eight markers at position 0, seven or eight elsewhere */
 				if (e.err == 0) {
 					assert_int_equal(k, 8);
 				} else {
@@ -355,7 +365,7 @@ static void a_marker_that_points_elsewhere_is_error_3(void **state)
 	free(ulpdu);
 }
 
-/* MPA-50: error 3 is one of FPDUs whose CRC is right (RFC 5044 8). */
+/* MPA-50: error 3 is for FPDUs with a valid CRC (RFC 5044 8). */
 static void a_bad_crc_goes_before_a_bad_marker(void **state)
 {
 	struct ref_odd odd = { .bad_marker = 1 };
@@ -374,8 +384,7 @@ static void a_bad_crc_goes_before_a_bad_marker(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-09: the low two bits are taken as zero, the reserved field is not looked at; the CRC covers
- * both. */
+/* MPA-09: the low two bits count as zero, the reserved field is ignored; the CRC covers both. */
 static void reserved_parts_of_markers_are_ignored(void **state)
 {
 	struct ref_odd odd = { .reserved = 0xbeef, .low_bits = 3 };
@@ -396,8 +405,10 @@ static void reserved_parts_of_markers_are_ignored(void **state)
 	free(ulpdu);
 }
 
-/* MPA-14, MPA-11: a stream that crosses 2^32 octets, FPDUs and markers on both sides of it and
- * over it. */
+/*
+ * MPA-14, MPA-11: a stream beyond 2^32 octets, with FPDUs and markers before, across and after that
+ * position.
+ */
 static void markers_go_on_across_the_wrap_of_the_sequence_space(void **state)
 {
 	const uint64_t wrap = (uint64_t)1 << 32;
@@ -433,8 +444,10 @@ static void markers_go_on_across_the_wrap_of_the_sequence_space(void **state)
 
 /* --- lengths ---------------------------------------------------------------------------------- */
 
-/* MPA-06, MPA-28, MPA-50: a ULPDU that holds no DDP header is a fault, found when its FPDU is
- * whole. */
+/*
+ * MPA-06, MPA-28, MPA-50: a ULPDU shorter than a DDP header is a fault, detected when its FPDU is
+ * complete.
+ */
 static void too_short_a_ulpdu_is_a_fault(void **state)
 {
 	static const uint8_t zeros[14];
@@ -465,7 +478,7 @@ static void too_short_a_ulpdu_is_a_fault(void **state)
 	}
 }
 
-/* MPA-22: a short length with a wrong CRC is a CRC error: the length cannot be trusted. */
+/* MPA-22: a short length with a wrong CRC is a CRC error, since the length cannot be trusted. */
 static void a_bad_crc_goes_before_a_short_length(void **state)
 {
 	static const uint8_t fpdu[8];
@@ -478,8 +491,7 @@ static void a_bad_crc_goes_before_a_short_length(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-02, MPA-28: above 64768 it is refused as soon as it is seen, the rest need never
- * come. */
+/* MPA-02, MPA-28: a length above 64768 is refused at once; the rest need not arrive. */
 static void too_long_a_ulpdu_is_refused_at_once(void **state)
 {
 	static const uint32_t lengths[] = { 64769, 64770, 65000, 65535 };
@@ -499,7 +511,7 @@ static void too_long_a_ulpdu_is_refused_at_once(void **state)
 			assert_int_equal(e.err, IW_E_MPA_LOCAL);
 			assert_non_null(strstr(e.why.text, "at most 64768"));
 			mpa_end_close(&e);
-			/* and so it is when it lies in scratch */
+			/* also within scratch */
 			ref_open_full(&e, true, true, markers, 0);
 			mpa_end_feed(&e, octets, head + 2, SIZE_MAX);
 			assert_int_equal(e.err, IW_E_MPA_LOCAL);
@@ -508,8 +520,10 @@ static void too_long_a_ulpdu_is_refused_at_once(void **state)
 	}
 }
 
-/* MPA-02, MPA-26: whatever our own EMSS or agreed size, any legal length is taken, at splits all
- * along it. */
+/*
+ * MPA-02, MPA-26: any valid length is accepted, whatever our EMSS or agreed size, at splits along
+ * it.
+ */
 static void the_longest_ulpdu_comes_up(void **state)
 {
 	uint8_t *ulpdu = pattern(IW_MPA_ULPDU_MAX);
@@ -580,7 +594,7 @@ static void random_streams_come_up_whatever_the_pieces(void **state)
 
 /* --- scratch and spill ------------------------------------------------------------------------ */
 
-/* MPA-26: what is asked for, and where it goes, when an FPDU is split. */
+/* MPA-26: how many octets are asked for, and where they are put, when an FPDU is split. */
 static void a_split_fpdu_is_completed_in_the_spill_buffer(void **state)
 {
 	static uint8_t scratch[256 * 1024];
@@ -596,40 +610,42 @@ static void a_split_fpdu_is_completed_in_the_spill_buffer(void **state)
 	ref_open_full(&e, true, true, false, 0);
 	assert_int_equal(e.spill.out, 0);
 
-	/* Nothing known yet: all of scratch. */
+	/* Nothing is known yet: all of scratch. */
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 1);
 	assert_ptr_equal(vec[0].base, scratch);
 	assert_int_equal(vec[0].len, sizeof(scratch));
 	iw_mpa_rx_end(e.m);
 	assert_int_equal(e.spill.out, 0);
 
-	/* One octet of ULPDU_Length: the other one, then scratch. */
+	/* One octet of ULPDU_Length is known: the other one, then scratch. */
 	mpa_end_feed(&e, stream.p, 1, 1);
 	assert_int_equal(e.spill.out, 1);
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 2);
 	assert_int_equal(vec[0].len, 1);
 	iw_mpa_rx_end(e.m);
 
-	/* The length known: exactly the rest, then scratch. */
+	/* The length is known: exactly the rest, then scratch. */
 	mpa_end_feed(&e, stream.p + 1, 999, 999);
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 2);
 	assert_int_equal(vec[0].len, fpdu - 1000);
 	assert_ptr_equal(vec[1].base, scratch);
 	iw_mpa_rx_end(e.m);
 
-	/* Whole: the spill buffer is given back, and whole FPDUs of that length are asked for
-	 * from now on. */
+	/*
+	 * Complete: the spill buffer is returned. From now on, whole FPDUs of that length are asked
+	 * for.
+	 */
 	mpa_end_feed(&e, stream.p + 1000, fpdu - 1000, SIZE_MAX);
 	expect_ulpdu(&e, ulpdu, 8000);
 	assert_int_equal(e.spill.out, 0);
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 1);
 	assert_int_equal(vec[0].len, sizeof(scratch) / fpdu * fpdu);
 	iw_mpa_rx_end(e.m);
-	/* Scratch below one FPDU is used as it is. */
+	/* Scratch shorter than one FPDU is used as it is. */
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, 100 }, vec), 1);
 	assert_int_equal(vec[0].len, 100);
 	iw_mpa_rx_end(e.m);
-	/* Split again: the rest, and whole FPDUs behind it. */
+	/* Split again: the rest, and whole FPDUs after it. */
 	mpa_end_feed(&e, stream.p, 5000, SIZE_MAX);
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 2);
 	assert_int_equal(vec[0].len, fpdu - 5000);
@@ -640,7 +656,7 @@ static void a_split_fpdu_is_completed_in_the_spill_buffer(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-28: without memory no octet is taken from TCP, and none is lost. */
+/* MPA-28: without memory, no octet is taken from TCP and none is lost. */
 static void reading_waits_while_there_is_no_spill_buffer(void **state)
 {
 	static uint8_t scratch[4096];
@@ -660,8 +676,10 @@ static void reading_waits_while_there_is_no_spill_buffer(void **state)
 	mpa_end_close(&e);
 }
 
-/* A caller that has seen enough (a fault of its own) leaves the rest of a read: it is dropped,
- * more of it than any buffer holds. */
+/*
+ * If the caller stops because of a fault of its own, the rest of a read is dropped, even if it
+ * exceeds any buffer.
+ */
 static void a_caller_that_stops_early_gets_nothing_more(void **state)
 {
 	static uint8_t scratch[256 * 1024];
@@ -675,7 +693,7 @@ static void a_caller_that_stops_early_gets_nothing_more(void **state)
 		memcpy(scratch + n, fpdu_send_hello, sizeof(fpdu_send_hello));
 	for (size_t behind = 0; behind <= 1; behind++) {
 		ref_open_full(&e, true, true, false, 0);
-		/* also when the first one was split */
+		/* also if the first FPDU was split */
 		mpa_end_feed(&e, fpdu_send_hello, 10 * behind, 10);
 		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec),
 				 1 + (int)behind);
@@ -691,8 +709,10 @@ static void a_caller_that_stops_early_gets_nothing_more(void **state)
 		assert_true(iw_mpa_may_send(e.m));
 		mpa_end_close(&e);
 	}
-	/* Nor does one that never asked, with the second part of an FPDU in hand and more behind
-	 * it. */
+	/*
+	 * The same if the caller takes no unit, when the second part of an FPDU and more octets
+	 * were received.
+	 */
 	ref_open_full(&e, true, true, false, 0);
 	mpa_end_feed(&e, fpdu_send_hello, 10, 10);
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec), 2);
@@ -701,7 +721,7 @@ static void a_caller_that_stops_early_gets_nothing_more(void **state)
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_FAILED);
 	assert_int_equal(e.spill.out, 0);
 	mpa_end_close(&e);
-	/* Stopping behind the last unit of a read, or before a part of one, loses nothing. */
+	/* Stopping after the last unit of a read, or before an incomplete one, loses nothing. */
 	for (size_t part = 0; part < sizeof(fpdu_send_hello); part++) {
 		ref_open_full(&e, true, true, false, 0);
 		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec), 1);
@@ -715,7 +735,7 @@ static void a_caller_that_stops_early_gets_nothing_more(void **state)
 	}
 }
 
-/* What comes next is shown for prefetching, as far as it is there. */
+/* The octets that follow are shown for prefetching, as far as they are received. */
 static void the_octets_ahead_are_shown(void **state)
 {
 	static uint8_t scratch[4096];
@@ -744,8 +764,10 @@ static void the_octets_ahead_are_shown(void **state)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* MPA-49, MPA-50: at a boundary the end is orderly, one octet further it is a loss; earlier FPDUs
- * stand. */
+/*
+ * MPA-49, MPA-50: at the end of an FPDU the end is orderly, one octet later it is a loss. Earlier
+ * FPDUs stay valid.
+ */
 static void the_end_of_the_stream_inside_an_fpdu_is_a_loss(void **state)
 {
 	struct octets stream = { 0 };

@@ -14,8 +14,10 @@
 #include "rng.h"
 #include "vectors/mpa.h"
 
-/* One ULPDU, its first hdr_len octets as the header, the rest in pieces. Returns what iw_mpa_wrap
- * does. */
+/*
+ * Wraps one ULPDU: its first hdr_len octets as the header, the rest in pieces. Returns the result
+ * of iw_mpa_wrap().
+ */
 static size_t wrap_in(struct mpa_end *e, const uint8_t *ulpdu, size_t len, size_t hdr_len,
 		      size_t pieces, bool copy)
 {
@@ -130,7 +132,7 @@ static void marked_vectors_are_what_is_sent(void **state)
 						    marked_vectors[v].marker[k].octets, 4);
 		assert_memory_equal(out.p + out.len - 4, marked_vectors[v].crc, 4);
 		if (v == 0) {
-			/* The marker due behind the CRC goes with the next FPDU. */
+			/* The marker due after the CRC belongs to the next FPDU. */
 			assert_int_equal(wrap(&e, fpdu_behind_512 + 6, 18),
 					 sizeof(fpdu_behind_512));
 			expect_sent(&e, fpdu_behind_512, sizeof(fpdu_behind_512));
@@ -143,8 +145,7 @@ static void marked_vectors_are_what_is_sent(void **state)
 
 /* --- against the reference -------------------------------------------------------------------- */
 
-/* MPA-01, MPA-06, MPA-07, MPA-10..13, MPA-15, MPA-19: any length, any pieces, copied or
- * not. */
+/* MPA-01, MPA-06, MPA-07, MPA-10..13, MPA-15, MPA-19: any length in any pieces, copied or not. */
 static void whatever_is_wrapped_equals_the_reference(void **state)
 {
 	(void)state;
@@ -182,7 +183,7 @@ static void whatever_is_wrapped_equals_the_reference(void **state)
 	}
 }
 
-/* MPA-02, MPA-03, MPA-12: the longest, whose last marker points back further than any. */
+/* MPA-02, MPA-03, MPA-12: the longest ULPDU, whose last marker has the largest FPDUPTR. */
 static void the_longest_ulpdu_is_sent(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(IW_MPA_ULPDU_MAX, 9);
@@ -230,7 +231,7 @@ static void markers_go_on_across_the_wrap_of_the_sequence_space(void **state)
 	free(ulpdu);
 }
 
-/* MPA-08, MPA-20: the field is there when CRCs are off. */
+/* MPA-08, MPA-20: the field is there without CRC, too. */
 static void without_crc_the_field_is_sent_as_zero(void **state)
 {
 	uint8_t fpdu[sizeof(fpdu_send_hello)];
@@ -264,7 +265,7 @@ static void an_rdmac_end_sends_markers_and_crc(void **state)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* MPA-22: what was copied is sent as it was summed, whatever its owner does since. */
+/* MPA-22: a copied payload is sent as it was summed, even if its owner changes it. */
 static void copied_payload_may_change_behind_our_back(void **state)
 {
 	static const size_t lengths[] = { 100, 1442, 4096, 4200, 30000 };
@@ -287,7 +288,7 @@ static void copied_payload_may_change_behind_our_back(void **state)
 	}
 }
 
-/* Long payload is not touched; the trailer of one FPDU and the header of the next are one run. */
+/* Long payload is not copied. The trailer of one FPDU and the header of the next are one run. */
 static void long_payload_is_referred_to_where_it_is(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 3);
@@ -306,7 +307,7 @@ static void long_payload_is_referred_to_where_it_is(void **state)
 	mpa_end_close(&e);
 }
 
-/* A batch that is full takes nothing, and leaves no trace of having been asked. */
+/* A full batch takes nothing, and a refused FPDU leaves it unchanged. */
 static void a_full_batch_appends_nothing(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(60000, 4);
@@ -317,7 +318,7 @@ static void a_full_batch_appends_nothing(void **state)
 		struct mpa_end e;
 
 		ref_open_full(&e, true, true, false, 64768);
-		/* by octets referred to, by the arena, by octets of short FPDUs */
+		/* full by octets referred to, by the arena, by octets of short FPDUs */
 		while (wrap_in(&e, ulpdu, len, 14, 1, kind == 1) > 0)
 			;
 		bytes = e.t->bytes;
@@ -371,7 +372,9 @@ static void mulpdu_follows_the_emss(void **state)
 	}
 }
 
-/* MPA-23, MPA-25: at any place of the stream the FPDU of a whole MULPDU fits one TCP segment. */
+/*
+ * MPA-23, MPA-25: at any position of the stream, the FPDU of a whole MULPDU fits one TCP segment.
+ */
 static void an_fpdu_of_the_mulpdu_fits_a_segment(void **state)
 {
 	(void)state;
@@ -395,8 +398,10 @@ static void an_fpdu_of_the_mulpdu_fits_a_segment(void **state)
 
 /* --- alignment -------------------------------------------------------------------------------- */
 
-/* MPA-25: a batch of FPDUs of exactly EMSS octets needs no end of record; a shorter one at its
- * end does. */
+/*
+ * MPA-25: a batch of FPDUs of exactly EMSS octets needs no end of record; one with a shorter FPDU
+ * at its end does.
+ */
 static void a_batch_that_ends_within_a_segment_ends_a_record(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 5);
@@ -412,7 +417,7 @@ static void a_batch_that_ends_within_a_segment_ends_a_record(void **state)
 	}
 	assert_int_equal(wrap(&e, ulpdu, 500), 508);
 	assert_true(e.t->eor);
-	/* Nothing more goes behind it. */
+	/* Nothing is appended after it. */
 	assert_int_equal(wrap(&e, ulpdu, 1442), 0);
 	assert_int_equal(e.t->bytes, 5 * 1448 + 508);
 	iw_txbuf_sent(e.t, e.t->bytes);
@@ -422,8 +427,7 @@ static void a_batch_that_ends_within_a_segment_ends_a_record(void **state)
 	free(ulpdu);
 }
 
-/* MPA-25: a short FPDU ends its batch, so that the next one begins a segment however little there
- * is. */
+/* MPA-25: a short FPDU ends its batch, so that the next FPDU begins a segment. */
 static void nothing_follows_a_short_fpdu_in_its_segment(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 6);
@@ -443,8 +447,10 @@ static void nothing_follows_a_short_fpdu_in_its_segment(void **state)
 	free(ulpdu);
 }
 
-/* MPA-25, MPA-24: an FPDU above the EMSS (then below 136 octets, or just shrunken) goes alone
- * from boundary to boundary. */
+/*
+ * MPA-25, MPA-24: an FPDU above the EMSS (if that is below 136 octets, or has just shrunk) is sent
+ * alone, from boundary to boundary.
+ */
 static void an_fpdu_above_the_emss_goes_alone(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 7);
@@ -462,7 +468,7 @@ static void an_fpdu_above_the_emss_goes_alone(void **state)
 	free(ulpdu);
 }
 
-/* MPA-25: nothing of this when long FPDUs were agreed. */
+/* MPA-25: no alignment if long FPDUs were agreed. */
 static void long_fpdus_are_not_aligned(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 8);
@@ -482,8 +488,10 @@ static void long_fpdus_are_not_aligned(void **state)
 	free(ulpdu);
 }
 
-/* MPA-25, MPA-23: every segment of a stream made by asking for room begins with an FPDU, and
- * holds it whole. */
+/*
+ * MPA-25, MPA-23: each segment of a stream cut by iw_mpa_room() begins with an FPDU and contains
+ * all of it.
+ */
 static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(9000, 10);
@@ -520,8 +528,10 @@ static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 	free(ulpdu);
 }
 
-/* MPA-10, MPA-32: markers go only where the peer asked for them, though we ask for them
- * ourselves. */
+/*
+ * MPA-10, MPA-32: markers are sent only if the peer demands them, even if this end demands them
+ * too.
+ */
 static void markers_are_sent_only_when_the_peer_asked(void **state)
 {
 	static const uint8_t reply[] = { KEY_REP, 0x40, 1, 0, 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What Request and Reply agree on: lib/mpa/negotiate.c. */
+/* Negotiation in Request and Reply: lib/mpa/negotiate.c. */
 #include "mpa/mpa.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include "mpa_end.h"
 #include "vectors/mpa.h"
 
-/* A frame of one end, decoded. */
+/* Decodes a frame of one end. */
 struct seen {
 	struct octets octets;
 	struct iw_mpa_frame f;
@@ -29,7 +29,7 @@ static void see(struct seen *s, struct mpa_end *from)
 				 IW_MPA_ENHANCED_LEN);
 }
 
-/* A frame made by hand into an end. */
+/* Passes a frame made by hand to an end. */
 static void give(struct mpa_end *to, enum iw_mpa_kind kind, uint8_t rev, uint8_t flags,
 		 const struct iw_mpa_enhanced *e)
 {
@@ -95,7 +95,7 @@ static void reply_is_the_vector(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-35: reserved bits are sent as zero and not looked at. */
+/* MPA-35: reserved bits are sent as zero and ignored. */
 static void reserved_bits_are_not_checked(void **state)
 {
 	struct iw_mpa_cfg cfg = mpa_cfg(true, 1);
@@ -119,7 +119,7 @@ static void reserved_bits_are_not_checked(void **state)
 	mpa_end_close(&e);
 }
 
-/* ENH-01: in Rev 1 the place of S is reserved: it neither means anything nor harms. */
+/* ENH-01: in Rev 1, S is a reserved bit and ignored. */
 static void s_is_not_looked_at_in_rev_1(void **state)
 {
 	static const uint8_t request[] = { KEY_REQ, IW_MPA_C | IW_MPA_S, 1, 0, 2, 0xab, 0xcd };
@@ -144,7 +144,7 @@ static void s_is_not_looked_at_in_rev_1(void **state)
 	mpa_end_close(&e);
 }
 
-/* ENH-03: IRD and ORD alone are four octets. */
+/* ENH-03: IRD and ORD have four octets. */
 static void enhanced_frames_with_less_than_four_octets_are_malformed(void **state)
 {
 	(void)state;
@@ -216,7 +216,7 @@ static void an_unenhanced_request_gets_an_unenhanced_reply(void **state)
 		assert_int_equal(s.f.flags & IW_MPA_S, 0);
 		assert_int_equal(s.f.pd_len, 0);
 		assert_false(iw_mpa_agreed(e.m)->enhanced);
-		/* Depths are then the ULPs' affair. */
+		/* The ULPs then negotiate depths. */
 		assert_int_equal(iw_mpa_agreed(e.m)->ird, 4);
 		assert_int_equal(iw_mpa_agreed(e.m)->ord, 4);
 		octets_free(&s.octets);
@@ -224,7 +224,7 @@ static void an_unenhanced_request_gets_an_unenhanced_reply(void **state)
 	}
 }
 
-/* ENH-05, ENH-06: the initiator's side of it, and when Rev 1 is worth a try. */
+/* ENH-05, ENH-06: the initiator's side, and when it may retry with Rev 1. */
 static void a_reply_in_the_wrong_format_is_refused(void **state)
 {
 	struct iw_mpa_enhanced depths = { .ird = 4, .ord = 4 };
@@ -233,7 +233,7 @@ static void a_reply_in_the_wrong_format_is_refused(void **state)
 	for (uint8_t rev = 1; rev <= 2; rev++) {
 		struct mpa_end e;
 
-		/* enhanced, answered unenhanced */
+		/* enhanced Request, unenhanced Reply */
 		mpa_end_open(&e, mpa_cfg(true, 2));
 		give(&e, IW_MPA_REPLY, rev, IW_MPA_C, NULL);
 		assert_int_equal(e.err, IW_E_MPA_FRAME);
@@ -242,7 +242,7 @@ static void a_reply_in_the_wrong_format_is_refused(void **state)
 		assert_true(iw_mpa_should_retry_rev1(e.m));
 		mpa_end_close(&e);
 
-		/* the same, rejecting: well formed, so TCP stays open */
+		/* the same, rejecting: valid, so TCP stays open */
 		mpa_end_open(&e, mpa_cfg(true, 2));
 		give(&e, IW_MPA_REPLY, rev, IW_MPA_C | IW_MPA_R, NULL);
 		assert_int_equal(e.last_kind, IW_MPA_UNIT_REJECT);
@@ -250,7 +250,7 @@ static void a_reply_in_the_wrong_format_is_refused(void **state)
 		assert_true(iw_mpa_should_retry_rev1(e.m));
 		mpa_end_close(&e);
 
-		/* unenhanced, answered enhanced */
+		/* unenhanced Request, enhanced Reply */
 		mpa_end_open(&e, mpa_cfg(true, 1));
 		give(&e, IW_MPA_REPLY, 2, IW_MPA_C, &depths);
 		assert_int_equal(e.err, IW_E_MPA_FRAME);
@@ -259,7 +259,7 @@ static void a_reply_in_the_wrong_format_is_refused(void **state)
 	}
 }
 
-/* ENH-06: a ULP that rejects what it understood would reject Rev 1 too. */
+/* ENH-06: a ULP that rejects a Request it understood would reject Rev 1 too. */
 static void an_enhanced_reject_is_no_reason_to_try_rev_1(void **state)
 {
 	struct iw_mpa_enhanced depths = { .ird = 4, .ord = 4 };
@@ -273,7 +273,7 @@ static void an_enhanced_reject_is_no_reason_to_try_rev_1(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-36: a Reply may be of a later revision than the Request as long as its format is ours. */
+/* MPA-36: a Reply may have a later revision than the Request if its format is ours. */
 static void a_rev_2_reply_without_enhanced_data_answers_rev_1(void **state)
 {
 	struct mpa_end e;
@@ -289,7 +289,7 @@ static void a_rev_2_reply_without_enhanced_data_answers_rev_1(void **state)
 
 /* --- CRC and markers -------------------------------------------------------------------------- */
 
-/* MPA-33, MPA-17..20: on when either wants it; off only when both say so. */
+/* MPA-33, MPA-17..20: in use if either end wants it, not in use only if both do not. */
 static void crc_is_on_when_either_end_wants_it(void **state)
 {
 	(void)state;
@@ -323,7 +323,7 @@ static void crc_is_asked_for_unless_configured_off(void **state)
 		struct mpa_end e;
 		struct seen s;
 
-		/* The default of a configuration nobody touched is on. */
+		/* CRC is in use by default. */
 		assert_int_equal(cfg.crc, IW_CRC_WANTED);
 		cfg.crc = (enum iw_crc_policy)policy;
 		mpa_end_open(&e, cfg);
@@ -334,8 +334,10 @@ static void crc_is_asked_for_unless_configured_off(void **state)
 	}
 }
 
-/* MPA-33: a peer that answers C = 0 to C = 1 (Linux siw with its CRC off does not, others do) is
- * served or refused. */
+/*
+ * MPA-33: a peer that answers C = 1 with C = 0 is accepted or refused, as configured. (Linux siw
+ * with its CRC off does not do this; others do.)
+ */
 static void a_reply_without_c_to_a_request_with_it(void **state)
 {
 	struct iw_mpa_cfg cfg = mpa_cfg(true, 1);
@@ -361,7 +363,7 @@ static void a_reply_without_c_to_a_request_with_it(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-18, MPA-33: peers exist that refuse a Reply with C = 0 to their C = 1. */
+/* MPA-18, MPA-33: some peers refuse a Reply with C = 0 to their C = 1. */
 static void a_responder_with_crc_off_answers_c_with_c(void **state)
 {
 	struct iw_mpa_cfg cfg = mpa_cfg(false, 1);
@@ -380,7 +382,7 @@ static void a_responder_with_crc_off_answers_c_with_c(void **state)
 	}
 }
 
-/* MPA-32, MPA-10: each M rules the direction towards the end that set it. */
+/* MPA-32, MPA-10: M applies to the direction towards the end that set it. */
 static void markers_are_negotiated_for_each_direction(void **state)
 {
 	(void)state;
@@ -413,7 +415,7 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	{ "RDMAC", 0, true, false }, /* markers without being told */
+	{ "RDMAC", 0, true, false }, /* markers even if not demanded */
 	{ "non-permissive M=0", 1, false, false },
 	{ "non-permissive M=1", 1, false, true },
 	{ "permissive M=0", 1, true, false },
@@ -446,7 +448,7 @@ static void rdmac_and_ietf_peers_meet_as_appendix_c_says(void **state)
 			pa = iw_mpa_agreed(a.m);
 			pb = iw_mpa_agreed(b.m);
 			if (close) {
-				/* It is the initiator who finds out, from the Rev of the Reply. */
+				/* The initiator detects it, by the Rev of the Reply. */
 				assert_int_equal(a.err, IW_E_MPA_FRAME);
 				assert_non_null(strstr(a.why.text, "profile rdmac"));
 				assert_int_equal(iw_mpa_state(a.m), IW_MPA_FAILED);
@@ -468,8 +470,7 @@ static void rdmac_and_ietf_peers_meet_as_appendix_c_says(void **state)
 	}
 }
 
-/* MPA-55: the supporting entity of an RDMAC responder answers Rev 0 with M to whatever we sent
- * (C.2.2, C.2.5). */
+/* MPA-55: an RDMAC responder answers every Request with Rev 0 and M (C.2.2, C.2.5). */
 static void a_rev_0_reply_turns_a_permissive_initiator_into_rdmac(void **state)
 {
 	struct iw_mpa_cfg cfg = mpa_cfg(true, 1);
@@ -494,7 +495,7 @@ static void a_rev_0_reply_turns_a_permissive_initiator_into_rdmac(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-55, MPA-36: Rev 0 without markers and CRC is nobody's. */
+/* MPA-55, MPA-36: Rev 0 without markers and CRC is invalid. */
 static void rev_0_without_markers_or_crc_is_refused(void **state)
 {
 	static const uint8_t flags[] = { 0, IW_MPA_M, IW_MPA_C };
@@ -518,7 +519,7 @@ static void rev_0_without_markers_or_crc_is_refused(void **state)
 	}
 }
 
-/* MPA-55: C.2.1, a last Reply of Rev 1 is there to be sent; then the connection is closed. */
+/* MPA-55: C.2.1, a last Reply of Rev 1 is sent, then the connection is closed. */
 static void a_refused_rev_0_request_is_answered_by_rev_1(void **state)
 {
 	struct mpa_end e;
@@ -542,12 +543,12 @@ static void a_refused_rev_0_request_is_answered_by_rev_1(void **state)
 
 #define NONE IW_MPA_IRD_ORD_MAX
 
-/* ENH-08, ENH-12, ENH-07: the responder's half of RFC 6581 9.1. */
+/* ENH-08, ENH-12, ENH-07: the responder in RFC 6581 9.1. */
 static void responder_fits_its_depths_to_the_request(void **state)
 {
 	static const struct {
 		uint16_t peer_ird, peer_ord; /* in the Request */
-		uint16_t ird, ord;           /* ours */
+		uint16_t ird, ord;           /* of this end */
 		uint16_t wire_ird, wire_ord; /* in the Reply */
 		uint16_t own_ird, own_ord;   /* in force */
 	} rows[] = {
@@ -556,7 +557,7 @@ static void responder_fits_its_depths_to_the_request(void **state)
 		{ 0, 0, 8, 8, 8, 0, 8, 0 },
 		{ 16, 2, 1, 16, 1, 16, 1, 16 },
 		{ 0x3ffe, 1, 1, 0x3ffe, 1, 0x3ffe, 1, 0x3ffe },
-		/* not to be negotiated: ours stay, the Reply mirrors */
+		/* not negotiated: our values stay, the Reply mirrors */
 		{ NONE, 4, 8, 8, 8, NONE, 8, 8 },
 		{ 4, NONE, 8, 8, NONE, 4, 8, 4 },
 		{ NONE, NONE, 8, 9, NONE, NONE, 8, 9 },
@@ -587,7 +588,7 @@ static void responder_fits_its_depths_to_the_request(void **state)
 	}
 }
 
-/* ENH-10, ENH-11, ENH-12, ENH-07: the initiator's half. */
+/* ENH-10, ENH-11, ENH-12, ENH-07: the initiator. */
 static void initiator_fits_its_depths_to_the_reply(void **state)
 {
 	static const struct {
@@ -603,12 +604,14 @@ static void initiator_fits_its_depths_to_the_reply(void **state)
 		{ 4, 4, 7, 4, 8, IW_E_MPA_IRD, 0, 0 },
 		{ 4, 4, 0, 4, 5, IW_E_MPA_IRD, 0, 0 },
 		{ 0, 0, 0, 0, 1, IW_E_MPA_IRD, 0, 0 },
-		/* not to be negotiated */
+		/* not negotiated */
 		{ 4, 6, 0, NONE, 4, 0, 4, 6 },
 		{ 4, 6, 0, 6, NONE, 0, 4, 6 },
 		{ NONE, NONE, 0, NONE, NONE, 0, NONE, NONE },
-		/* we asked for no negotiation, the responder (Linux siw) names numbers
-		 * nevertheless: within them is safe */
+		/*
+		 * we did not negotiate, but the responder (Linux siw) sends numbers: to stay within
+		 * them is safe
+		 */
 		{ NONE, NONE, 0, 128, 16, 0, NONE, 128 },
 	};
 
@@ -635,7 +638,7 @@ static void initiator_fits_its_depths_to_the_reply(void **state)
 		assert_int_equal(p->peer_ird, rows[i].peer_ird);
 		assert_int_equal(p->peer_ord, rows[i].peer_ord);
 		if (rows[i].err) {
-			/* The Terminate is the ULP's, and can be sent. */
+			/* The ULP can send the Terminate. */
 			assert_int_equal(e.why.term, IW_TERM(2, 0, 6));
 			assert_int_equal(iw_mpa_state(e.m), IW_MPA_FAILED);
 			assert_true(iw_mpa_may_send(e.m));
@@ -649,7 +652,10 @@ static void initiator_fits_its_depths_to_the_reply(void **state)
 	}
 }
 
-/* ENH-09, ENH-07, ENH-05: the responder names the ORD it needs; the initiator's ULP sees it. */
+/*
+ * ENH-09, ENH-07, ENH-05: the responder sends the ORD that it needs, and the initiator's ULP
+ * receives it.
+ */
 static void a_responder_may_reject_for_too_small_an_ird(void **state)
 {
 	struct iw_mpa_cfg ci = mpa_cfg(true, 2);
@@ -686,7 +692,7 @@ static void a_responder_may_reject_for_too_small_an_ird(void **state)
 	mpa_end_close(&b);
 }
 
-/* ENH-05, ENH-08: a plain reject is as enhanced as the Request was. */
+/* ENH-05, ENH-08: a rejecting Reply is enhanced if the Request was. */
 static void a_reject_answers_in_the_format_of_the_request(void **state)
 {
 	(void)state;
@@ -729,8 +735,10 @@ static uint8_t rtr_of(const struct iw_mpa_enhanced *e)
 			 e->rtr_read * IW_RTR_READ);
 }
 
-/* ENH-13: A and every option the initiator supports; without peer-to-peer none of the four
- * flags. */
+/*
+ * ENH-13: A and each form that the initiator supports; without peer-to-peer, none of the four
+ * flags.
+ */
 static void initiator_offers_the_rtr_it_supports(void **state)
 {
 	(void)state;
@@ -752,8 +760,10 @@ static void initiator_offers_the_rtr_it_supports(void **state)
 	}
 }
 
-/* ENH-14, ENH-15: A is mirrored; the options both support, else those the responder does; with A
- * = 0 none, whatever was set. */
+/*
+ * ENH-14, ENH-15: A is mirrored. The forms are those that both support, or else those of the
+ * responder; with A = 0 none, whatever was set.
+ */
 static void responder_answers_every_rtr_offer(void **state)
 {
 	(void)state;
@@ -780,8 +790,9 @@ static void responder_answers_every_rtr_offer(void **state)
 	}
 }
 
-/* ENH-15, ENH-08: a Read that says "ready to receive" needs a place, though the ULP wanted none
- * (RFC 6581 9.1). */
+/*
+ * ENH-15, ENH-08: a Read as RTR needs an IRD of 1, even if the ULP wants no Reads (RFC 6581 9.1).
+ */
 static void responder_raises_its_ird_for_a_read_rtr(void **state)
 {
 	static const struct {
@@ -810,7 +821,7 @@ static void responder_raises_its_ird_for_a_read_rtr(void **state)
 	}
 }
 
-/* ENH-16, ENH-17, ENH-14: what both can do, or 2/0/7. */
+/* ENH-16, ENH-17, ENH-14: the forms that both support, or 2/0/7. */
 static void initiator_finds_a_common_rtr_or_says_so(void **state)
 {
 	static const struct {
@@ -824,8 +835,7 @@ static void initiator_finds_a_common_rtr_or_says_so(void **state)
 		{ IW_RTR_WRITE, IW_RTR_READ, 4, 4, 0, 0 },
 		{ IW_RTR_SEND, IW_RTR_WRITE | IW_RTR_READ, 4, 4, 0, 0 },
 		{ 7, 0, 4, 4, 0, 0 },
-		/* a Read needs one place at the responder, and one of the initiator's to count
-		 * it */
+		/* a Read needs an IRD of 1 at the responder, and an ORD of 1 at the initiator */
 		{ IW_RTR_READ, IW_RTR_READ, 0, 1, IW_RTR_READ, 1 },
 		{ IW_RTR_READ, IW_RTR_READ, 4, 0, 0, 0 },
 		{ IW_RTR_READ | IW_RTR_WRITE, IW_RTR_READ | IW_RTR_WRITE, 4, 0, IW_RTR_WRITE, 0 },
@@ -859,7 +869,7 @@ static void initiator_finds_a_common_rtr_or_says_so(void **state)
 	}
 }
 
-/* ENH-14, ENH-17: the models must agree; with A = 0 in both, B, C and D mean nothing. */
+/* ENH-14, ENH-17: the models must be equal. With A = 0 in both, B, C and D are ignored. */
 static void initiator_checks_that_a_is_mirrored(void **state)
 {
 	(void)state;
@@ -893,7 +903,7 @@ static void open_with(struct mpa_end *e, bool initiator, uint32_t max_ulpdu, con
 	mpa_end_open(e, cfg);
 }
 
-/* MPA-02: only between ends that both know how; the ULPs see their own Private Data in any case. */
+/* MPA-02: only between two ends that support it. The ULPs see only their own Private Data. */
 static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 {
 	static const struct {
@@ -904,7 +914,7 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 		{ 0, 0, 1442, true },           { 64768, 0, 1442, true },
 		{ 0, 64768, 1442, true },       { 64768, 64768, 64768, false },
 		{ 64768, 32000, 32000, false }, { 32000, 64768, 32000, false },
-		{ 1000, 64768, 1442, false }, /* never below what the EMSS allows */
+		{ 1000, 64768, 1442, false }, /* never below the limit of the EMSS */
 	};
 
 	(void)state;
@@ -945,7 +955,7 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 	}
 }
 
-/* MPA-02: a peer's number is not believed beyond what MPA allows. */
+/* MPA-02: a peer's limit above that of MPA is ignored. */
 static void an_agreed_size_stays_within_mpas_bounds(void **state)
 {
 	static const uint8_t request[] = { KEY_REQ, 0x40, 1,    0,    8,    'i', 'w',
@@ -960,7 +970,7 @@ static void an_agreed_size_stays_within_mpas_bounds(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-37: Private Data that begins as the block does but is none is the ULP's. */
+/* MPA-37: Private Data that begins like the block, but is not one, belongs to the ULP. */
 static void a_block_is_taken_only_whole_and_only_when_asked_for(void **state)
 {
 	static const uint8_t request_short[] = { KEY_REQ, 0x40, 1,    0, 7, 'i',
@@ -986,7 +996,7 @@ static void a_block_is_taken_only_whole_and_only_when_asked_for(void **state)
 	}
 }
 
-/* MPA-37, ENH-03: what is left of the 512 octets for the ULP. */
+/* MPA-37, ENH-03: the part of the 512 octets that is left for the ULP. */
 static void private_data_must_fit_beside_what_the_library_adds(void **state)
 {
 	static const uint8_t pd[513];
@@ -1081,7 +1091,7 @@ static void impossible_configurations_are_refused_with_a_reason(void **state)
 		assert_non_null(strstr(e.why.text, rows[i].words));
 		mpa_end_drop(&e);
 	}
-	/* Without a reason wanted, and without a place to spill to. */
+	/* Without a fault to fill, and without a spill pool. */
 	assert_int_equal(iw_mpa_init(NULL, &(struct iw_mpa_cfg){ .rev = 1 }, NULL), IW_E_INVAL);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Requests and Replies as they come in and go out, in both roles: lib/mpa/startup.c. */
+/* Requests and Replies, sent and received in both roles: lib/mpa/startup.c. */
 #include "mpa/mpa.h"
 
 #include <setjmp.h>
@@ -84,8 +84,7 @@ static void responder_says_nothing_before_a_request(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-29, MPA-30: what stands behind a Request is not touched before the decision, and is FPDUs
- * after it. */
+/* MPA-29, MPA-30: octets after a Request stay in TCP until the decision, and are FPDUs after it. */
 static void octets_behind_a_request_wait_for_the_decision(void **state)
 {
 	struct octets stream = { 0 };
@@ -113,8 +112,10 @@ static void octets_behind_a_request_wait_for_the_decision(void **state)
 	octets_free(&stream);
 }
 
-/* MPA-29, MPA-43: a responder that sends first (Linux siw does) is understood, in the same read
- * and at any split. */
+/*
+ * MPA-29, MPA-43: FPDUs of a responder that sends first (Linux siw does) are accepted, in the same
+ * read and at any split.
+ */
 static void octets_behind_a_reply_are_fpdus(void **state)
 {
 	struct octets stream = { 0 };
@@ -152,7 +153,10 @@ static void expect_fault(struct iw_mpa_cfg cfg, const void *octets, size_t len, 
 	mpa_end_close(&e);
 }
 
-/* MPA-31, MPA-40, MPA-43, MPA-50, MPA-51: at the first wrong octet of each place of the key. */
+/*
+ * MPA-31, MPA-40, MPA-43, MPA-50, MPA-51: a wrong octet is detected at once, at each position of
+ * the key.
+ */
 static void a_wrong_octet_of_the_key_is_found_at_once(void **state)
 {
 	(void)state;
@@ -173,7 +177,7 @@ static void a_wrong_octet_of_the_key_is_found_at_once(void **state)
 			assert_int_equal(e.why.term, IW_TERM(2, 0, 4));
 			mpa_end_close(&e);
 
-			/* The text is the same when all comes at once. */
+			/* The text is the same if all octets are received at once. */
 			mpa_end_open(&e, unenhanced(initiator));
 			mpa_end_feed(&e, key, sizeof(key), sizeof(key));
 			assert_int_equal(e.err, IW_E_MPA_FRAME);
@@ -237,8 +241,10 @@ static void private_data_above_512_octets_is_refused_by_its_length(void **state)
 	}
 }
 
-/* MPA-37, MPA-48: up to 512 octets reach the ULP as they are, at every split; none is taken
- * behind them. */
+/*
+ * MPA-37, MPA-48: up to 512 octets are passed to the ULP unchanged, at every split; no octet after
+ * them is taken.
+ */
 static void private_data_up_to_512_octets_is_passed_on(void **state)
 {
 	static const uint16_t lengths[] = { 0, 1, 7, 8, 255, 256, 511, 512 };
@@ -251,7 +257,7 @@ static void private_data_up_to_512_octets_is_passed_on(void **state)
 
 			memset(frame, 0xee, sizeof(frame));
 			memcpy(frame, initiator ? reply_rev1 : request_rev1, IW_MPA_FRAME_LEN);
-			frame[16] |= IW_MPA_R; /* so that the initiator stops behind the frame */
+			frame[16] |= IW_MPA_R; /* the initiator stops after the frame */
 			iw_put_be16(frame + 18, lengths[i]);
 			for (size_t k = 0; k < lengths[i]; k++)
 				frame[IW_MPA_FRAME_LEN + k] = (uint8_t)(k * 7);
@@ -291,7 +297,7 @@ static void a_revision_that_is_not_known_is_refused(void **state)
 	}
 }
 
-/* ENH-06: who does not support Rev 2 closes; ENH-02: who does takes Rev 1 too. */
+/* ENH-06: a responder without Rev 2 closes; ENH-02: one with Rev 2 also accepts Rev 1. */
 static void a_responder_takes_revisions_up_to_its_own(void **state)
 {
 	struct mpa_end e;
@@ -314,7 +320,7 @@ static void revision_in_force_is_reported(void **state)
 	struct mpa_end e;
 
 	(void)state;
-	cfg.offer.ird = cfg.offer.ord = IW_MPA_IRD_ORD_MAX; /* nothing enhanced: Rev 2 with S = 0 */
+	cfg.offer.ird = cfg.offer.ord = IW_MPA_IRD_ORD_MAX; /* not enhanced: Rev 2 with S = 0 */
 	mpa_end_open(&e, cfg);
 	mpa_end_feed(&e, reply, sizeof(reply), SIZE_MAX);
 	assert_int_equal(e.last_kind, IW_MPA_UNIT_REPLY);
@@ -328,7 +334,7 @@ static void revision_in_force_is_reported(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-41, MPA-43: MPA leaves, TCP is the ULP's, octets behind the Reply included. */
+/* MPA-41, MPA-43: MPA is over, and TCP belongs to the ULP, including octets after the Reply. */
 static void a_rejecting_reply_ends_mpa_and_leaves_tcp_open(void **state)
 {
 	struct octets stream = { 0 };
@@ -397,7 +403,7 @@ static void decisions_are_taken_once_and_only_when_asked_for(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-44: nothing before the first valid FPDU, and nothing at all when the first one is invalid. */
+/* MPA-44: nothing may be sent before the first valid FPDU, nor after an invalid first one. */
 static void a_responder_may_send_only_behind_a_valid_fpdu(void **state)
 {
 	uint8_t bad[sizeof(fpdu_send_hello)];
@@ -427,7 +433,7 @@ static void a_responder_may_send_only_behind_a_valid_fpdu(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-44, MPA-43: no FPDU overtakes a start-up frame that TCP has not taken yet. */
+/* MPA-44, MPA-43: no FPDU is sent before all octets of the start-up frame. */
 static void fpdus_wait_for_the_start_up_octets(void **state)
 {
 	struct octets sink = { 0 };
@@ -469,7 +475,7 @@ static void each_wait_of_start_up_has_a_time_out(void **state)
 		assert_int_equal(iw_mpa_deadline(e.m), IW_TIME_NEVER);
 		iw_mpa_start(e.m, 1000);
 		assert_int_equal(iw_mpa_deadline(e.m), 1000 + wait);
-		/* A drip of octets does not put it off. */
+		/* Octets that arrive one by one do not extend the time. */
 		mpa_end_feed(&e, initiator ? reply_rev1 : request_rev1, 19, 1);
 		assert_int_equal(iw_mpa_deadline(e.m), 1000 + wait);
 		assert_int_equal(iw_mpa_timeout(e.m, 999 + wait, &why), 0);
@@ -498,7 +504,7 @@ static void each_wait_of_start_up_has_a_time_out(void **state)
 	}
 }
 
-/* MPA-47: the decision is the ULP's, full operation has no time of ours. */
+/* MPA-47: no time limit while the ULP decides, nor in full operation. */
 static void there_is_no_deadline_outside_the_waits(void **state)
 {
 	struct mpa_end e;
@@ -517,7 +523,7 @@ static void there_is_no_deadline_outside_the_waits(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-37, MPA-48, MPA-50: a stream that ends inside start-up, at every octet. */
+/* MPA-37, MPA-48, MPA-50: a stream that ends during start-up, at every octet. */
 static void the_end_of_the_stream_in_start_up_is_a_loss(void **state)
 {
 	struct iw_fault why;
@@ -560,7 +566,7 @@ static void the_end_of_the_stream_before_the_decision_is_a_loss(void **state)
 	mpa_end_close(&e);
 }
 
-/* ENH-06: a peer that closes on our Rev 2 Request, and only such a one, is worth a second try. */
+/* ENH-06: retry only if the peer closed after our Rev 2 Request. */
 static void rev_1_is_tried_when_a_rev_2_request_is_answered_by_closing(void **state)
 {
 	static const struct {
@@ -570,7 +576,7 @@ static void rev_1_is_tried_when_a_rev_2_request_is_answered_by_closing(void **st
 		bool retry;
 	} rows[] = {
 		{ 2, true, 0, true },
-		{ 2, false, 0, false }, /* it cannot have judged what it has not seen */
+		{ 2, false, 0, false }, /* the peer has not received the whole Request */
 		{ 2, true, 1, false },
 		{ 1, true, 0, false },
 	};
@@ -609,7 +615,7 @@ static void nothing_is_taken_up_after_a_bad_frame(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-29: asked for is what the frame needs, no octet more. */
+/* MPA-29: it asks for the octets of the frame, and not for more. */
 static void reading_never_goes_beyond_the_frame(void **state)
 {
 	uint8_t scratch[4096];
@@ -627,7 +633,7 @@ static void reading_never_goes_beyond_the_frame(void **state)
 	memcpy(vec[0].base, request_siw + 20, 10);
 	iw_mpa_received(e.m, 10);
 	iw_mpa_rx_end(e.m);
-	/* also while nobody has looked at it yet */
+	/* also before iw_mpa_next() has seen the octets */
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 0);
 	mpa_end_close(&e);
 }

@@ -26,7 +26,7 @@ static void every_state_has_a_name_of_its_own(void **state)
 	assert_string_equal(iw_mpa_state_name((enum iw_mpa_state)99), "unknown");
 }
 
-/* MPA-38: before the start nothing is sent or asked for. */
+/* MPA-38: before the start nothing is sent, and no octets are asked for. */
 static void an_idle_end_neither_sends_nor_reads(void **state)
 {
 	uint8_t scratch[64];
@@ -48,7 +48,7 @@ static void an_idle_end_neither_sends_nor_reads(void **state)
 	}
 }
 
-/* Memory of a connection that waits: the object alone, no buffer. */
+/* An idle connection has no memory but the object. */
 static void an_idle_connection_holds_no_buffer(void **state)
 {
 	struct mpa_end e;
@@ -73,7 +73,7 @@ static void the_spill_buffer_is_given_back_when_the_object_goes(void **state)
 	mpa_end_close(&e); /* asserts that no block is left */
 }
 
-/* A fault may be looked into later, or not at all. */
+/* The caller may examine a fault later, or not at all. */
 static void faults_need_no_place_to_be_told(void **state)
 {
 	struct iw_vec vec[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What other implementations answer to an MPA Request. */
-#include "mpa-probe/persona.h"
+/* How other implementations answer an MPA Request. */
+#include "mpa-probe/personality.h"
 
 #include <string.h>
 
@@ -8,101 +8,99 @@
 #include "mpa/mpa.h"
 #include "util/num.h"
 
-#define SIW_SOURCE "drivers/infiniband/sw/siw/siw_cm.c, and captures of kernels 6.1 and 6.12"
-#define CHELSIO_SOURCE                                                                             \
-	"drivers/infiniband/hw/cxgb4/cm.c with its defaults; softiwarp issues 20 and 21"
-#define WINDOWS_SOURCE "[MS-SMBD] 6.1; Linux smbdirect; Wireshark 4.6 iwarp_mpa.legacy"
-
-const struct iw_persona iw_personas[IW_PERSONAS] = {
+const struct iw_personality iw_personalities[IW_PERSONALITIES] = {
+	/* This library, as RFC 5044 and RFC 6581 specify. Source: lib/mpa. */
 	{
 		.name = "rfc",
-		.what = "this library, as RFC 5044 and RFC 6581 specify",
-		.source = "lib/mpa",
 		.native = true,
 		.request_ns = IW_SEC(5),
 	},
+	/*
+	 * Linux siw. Sources: drivers/infiniband/sw/siw/siw_cm.c, captures of kernels 6.1 and 6.12.
+	 */
 	{
 		.name = "siw",
-		.what = "Linux siw",
-		.source = SIW_SOURCE,
 		.rev_least = 0,
 		.rev_most = 2,
 		.enhanced = true,
 		.echo_flags = true,
-		.crc = IW_PERSONA_CRC_ECHO,
+		.crc = IW_PERSONALITY_CRC_ECHO,
 		.refuses_markers = true,
 		.depth = 128,
-		.rtr = IW_PERSONA_RTR_WRITE,
+		.rtr = IW_PERSONALITY_RTR_WRITE,
 		.pd_max = 256,
 		.extra_is_bad = true,
 		.request_ns = IW_SEC(5),
 	},
+	/*
+	 * Chelsio T4 to T6 under Linux. Sources: drivers/infiniband/hw/cxgb4/cm.c with its
+	 * defaults, softiwarp issues 20 and 21.
+	 */
 	{
 		.name = "chelsio",
-		.what = "Chelsio T4 to T6 under Linux",
-		.source = CHELSIO_SOURCE,
 		.rev_least = 0,
 		.rev_most = 2,
 		.enhanced = true,
-		.crc = IW_PERSONA_CRC_ALWAYS,
+		.crc = IW_PERSONALITY_CRC_ALWAYS,
 		.depth = 32,
-		.rtr = IW_PERSONA_RTR_READ,
+		.rtr = IW_PERSONALITY_RTR_READ,
 		.pd_max = 256,
 		.extra_is_bad = true,
 		.bad_by_reset = true,
 		.drops_stag0 = true,
 		.request_ns = IW_SEC(20),
 	},
+	/*
+	 * An SMB Direct server over MPA Rev 1. Sources: [MS-SMBD] 6.1, Linux smbdirect, Wireshark
+	 * 4.6 iwarp_mpa.legacy.
+	 */
 	{
 		.name = "windows",
-		.what = "an SMB Direct server over MPA Rev 1",
-		.source = WINDOWS_SOURCE,
 		.rev_least = 1,
 		.rev_most = 1,
-		.crc = IW_PERSONA_CRC_ALWAYS,
+		.crc = IW_PERSONALITY_CRC_ALWAYS,
 		.depth = 16,
 		.pd_max = IW_MPA_PD_MAX,
 		.smbd_header = true,
 		.request_ns = IW_SEC(10),
 	},
+	/* RFC 5044 with Rev 1 only, which requests no CRC and no markers. Source: RFC 5044 7.1. */
 	{
 		.name = "plain",
-		.what = "RFC 5044 with Rev 1 only, which requests no CRC and no markers",
-		.source = "RFC 5044 7.1",
 		.rev_least = 1,
 		.rev_most = 1,
-		.crc = IW_PERSONA_CRC_NEVER,
+		.crc = IW_PERSONALITY_CRC_NEVER,
 		.depth = 1,
 		.pd_max = IW_MPA_PD_MAX,
 		.request_ns = IW_SEC(10),
 	},
 };
 
-const char *const iw_persona_names[IW_PERSONAS + 1] = { "rfc",     "siw",   "chelsio",
-							"windows", "plain", NULL };
+const char *const iw_personality_names[IW_PERSONALITIES + 1] = { "rfc",     "siw",   "chelsio",
+								 "windows", "plain", NULL };
 
-const char *iw_persona_verdict_name(enum iw_persona_verdict v)
+const char *iw_personality_verdict_name(enum iw_personality_verdict v)
 {
 	static const char *const names[] = { "more", "accept", "reject", "close", "reset" };
 
 	return v < IW_ARRAY_LEN(names) ? names[v] : "?";
 }
 
-/* One Request on its way to its answer. */
+/* A Request being answered. */
 struct asked {
-	const struct iw_persona_cfg *cfg;
-	const struct iw_persona *p;
+	const struct iw_personality_cfg *cfg;
+	const struct iw_personality *p;
 	struct iw_mpa_frame f;
 	bool enhanced;
 	struct iw_mpa_enhanced e;
-	struct iw_persona_answer *out;
+	struct iw_personality_answer *out;
 };
 
 static void bad(struct asked *a, const char *text)
 {
 	struct iw_text t;
 
-	a->out->verdict = a->p->bad_by_reset ? IW_PERSONA_RESET : IW_PERSONA_CLOSE;
+	a->out->verdict = a->p->bad_by_reset ? IW_PERSONALITY_RESET : IW_PERSONALITY_CLOSE;
 	iw_text_init(&t, a->out->text, sizeof(a->out->text));
 	iw_text_str(&t, text);
 }
@@ -111,12 +109,13 @@ static void bad(struct asked *a, const char *text)
 
 static uint8_t reply_flags(const struct asked *a)
 {
-	enum iw_persona_crc crc = a->cfg->set_crc ? a->cfg->crc : a->p->crc;
+	enum iw_personality_crc crc = a->cfg->set_crc ? a->cfg->crc : a->p->crc;
 	uint8_t flags = a->p->echo_flags ? a->f.flags & IW_MPA_RES : 0;
 
-	if (crc == IW_PERSONA_CRC_ALWAYS || (crc == IW_PERSONA_CRC_ECHO && a->f.flags & IW_MPA_C))
+	if (crc == IW_PERSONALITY_CRC_ALWAYS ||
+	    (crc == IW_PERSONALITY_CRC_ECHO && a->f.flags & IW_MPA_C))
 		flags |= IW_MPA_C;
-	/* An echoed S of Rev 1 is one more reserved bit. */
+	/* In Rev 1, S is a reserved bit and echoed like the others. */
 	if (a->enhanced || (a->p->echo_flags && a->f.flags & IW_MPA_S))
 		flags |= IW_MPA_S;
 	if (a->cfg->markers)
@@ -146,44 +145,34 @@ static void reject(struct asked *a, uint8_t flags, const struct iw_mpa_enhanced 
 {
 	struct iw_text t;
 
-	a->out->verdict = IW_PERSONA_REJECT;
+	a->out->verdict = IW_PERSONALITY_REJECT;
 	iw_text_init(&t, a->out->text, sizeof(a->out->text));
 	iw_text_str(&t, text);
 	put_reply(a, flags | IW_MPA_R, e, pd, pd_len);
 }
 
-/* The one form named in the Reply, or none: then it stays client-server. */
+/* Returns the forms that the Reply names; none: it stays client-server. */
 static uint8_t choose_rtr(const struct asked *a)
 {
-	uint8_t offered =
-		(uint8_t)((a->e.rtr_send ? IW_RTR_SEND : 0) | (a->e.rtr_write ? IW_RTR_WRITE : 0) |
-			  (a->e.rtr_read ? IW_RTR_READ : 0));
+	uint8_t offered = iw_agree_get_rtr(&a->e);
 
 	if (!a->enhanced || !a->e.peer_to_peer)
 		return IW_RTR_NONE;
 	if (a->cfg->rtr)
 		return offered & a->cfg->rtr ? offered & a->cfg->rtr : a->cfg->rtr;
 	switch (a->p->rtr) {
-	case IW_PERSONA_RTR_NONE:
+	case IW_PERSONALITY_RTR_NONE:
 		break;
-	case IW_PERSONA_RTR_WRITE:
+	case IW_PERSONALITY_RTR_WRITE:
 		return !(offered & IW_RTR_WRITE) && offered & IW_RTR_READ ? IW_RTR_READ
 									  : IW_RTR_WRITE;
-	case IW_PERSONA_RTR_READ:
+	case IW_PERSONALITY_RTR_READ:
 		return offered & (IW_RTR_WRITE | IW_RTR_READ) ? IW_RTR_READ : IW_RTR_NONE;
 	}
 	return IW_RTR_NONE;
 }
 
-static void set_forms(struct iw_mpa_enhanced *e, uint8_t rtr)
-{
-	e->peer_to_peer = rtr != IW_RTR_NONE;
-	e->rtr_send = rtr & IW_RTR_SEND;
-	e->rtr_write = rtr & IW_RTR_WRITE;
-	e->rtr_read = rtr & IW_RTR_READ;
-}
-
-/* Rev 1 has no IRD and no ORD; in SMB Direct they stand in the Private Data. */
+/* Rev 1 has no IRD and no ORD. SMB Direct puts them into the Private Data. */
 static void take_header(struct asked *a, struct iw_mpa_enhanced *depth)
 {
 	uint32_t ird, ord;
@@ -201,7 +190,7 @@ static void take_header(struct asked *a, struct iw_mpa_enhanced *depth)
 
 static void put_accept(struct asked *a, const struct iw_mpa_enhanced *e)
 {
-	const struct iw_persona_cfg *cfg = a->cfg;
+	const struct iw_personality_cfg *cfg = a->cfg;
 	uint8_t pd[IW_MPA_PD_MAX];
 	size_t n = 0, more;
 
@@ -215,13 +204,16 @@ static void put_accept(struct asked *a, const struct iw_mpa_enhanced *e)
 	put_reply(a, reply_flags(a), a->enhanced ? e : NULL, pd, n + more);
 }
 
-/* --- what the engine is told --- */
+/* --- the Request for the engine --- */
 
-/* Its own Reply goes nowhere, so what it would say of IRD and ORD does not matter; but it must take as
- * many Reads as the Reply allows, and not have more under way than the initiator takes. */
+/*
+ * The Reply of the engine is discarded, so the IRD and ORD in it do not matter. But the engine must
+ * accept as many Reads as the Reply to the peer allows, and must not have more in flight than the
+ * initiator accepts.
+ */
 static void put_request(struct asked *a, const struct iw_mpa_enhanced *e, uint8_t rtr)
 {
-	const struct iw_persona_answer *out = a->out;
+	const struct iw_personality_answer *out = a->out;
 	struct iw_ask ask = { .rev = 2,
 			      .crc = out->crc,
 			      .markers = a->f.flags & IW_MPA_M,
@@ -250,12 +242,13 @@ static void accept_it(struct asked *a)
 		e.ord = IW_MIN(a->e.ird, a->p->depth);
 		if (rtr & IW_RTR_READ)
 			e.ird = IW_MAX(e.ird, (uint16_t)1);
-		set_forms(&e, rtr);
+		e.peer_to_peer = rtr != IW_RTR_NONE;
+		iw_agree_put_rtr(&e, rtr);
 	} else {
 		take_header(a, &e);
 	}
 	put_accept(a, &e);
-	a->out->verdict = IW_PERSONA_ACCEPT;
+	a->out->verdict = IW_PERSONALITY_ACCEPT;
 	a->out->crc = (a->f.flags | reply_flags(a)) & IW_MPA_C;
 	put_request(a, &e, rtr);
 }
@@ -283,7 +276,7 @@ static void decide(struct asked *a)
 	bool wants = a->f.rev >= 2 && a->f.flags & IW_MPA_S && a->p->enhanced;
 
 	if (wants && a->f.pd_len < IW_MPA_ENHANCED_LEN) {
-		/* siw: the flags as they came, no Private Data at all. */
+		/* As siw: echoes the flags, sends no Private Data. */
 		reject(a, (uint8_t)(a->f.flags & ~IW_MPA_M), NULL, NULL, 0,
 		       "S = 1 with fewer than four octets of Private Data");
 		return;
@@ -301,27 +294,27 @@ static void decide(struct asked *a)
 		accept_it(a);
 }
 
-void iw_persona_engine(struct iw_cli_param *param, const struct iw_persona_cfg *cfg)
+void iw_personality_engine(struct iw_cli_param *param, const struct iw_personality_cfg *cfg)
 {
 	param->protocol.markers = cfg->markers;
-	if (cfg->persona->native) {
+	if (cfg->row->native) {
 		param->protocol.rev = cfg->rev_most;
 		param->protocol.rtr = cfg->rtr;
-		if (cfg->set_crc && cfg->crc == IW_PERSONA_CRC_NEVER)
+		if (cfg->set_crc && cfg->crc == IW_PERSONALITY_CRC_NEVER)
 			param->protocol.crc = IW_CRC_OFF;
 		param->protocol.private_data = cfg->pd;
 		param->protocol.private_data_len = cfg->pd_len;
 		return;
 	}
-	/* Whether CRC is in use is for each Request to say (put_request). */
+	/* put_request() asks for the CRC of each connection. */
 	param->protocol.crc = IW_CRC_OFF;
-	param->protocol.ird = param->protocol.ord = IW_MAX(cfg->persona->depth, (uint16_t)1);
+	param->protocol.ird = param->protocol.ord = IW_MAX(cfg->row->depth, (uint16_t)1);
 }
 
-void iw_persona_answer(struct iw_persona_answer *out, const struct iw_persona_cfg *cfg,
-		       const uint8_t *octets, size_t len, bool extra)
+void iw_personality_answer(struct iw_personality_answer *out, const struct iw_personality_cfg *cfg,
+			   const uint8_t *octets, size_t len, bool extra)
 {
-	struct asked a = { .cfg = cfg, .p = cfg->persona, .out = out };
+	struct asked a = { .cfg = cfg, .p = cfg->row, .out = out };
 	int ret;
 
 	memset(out, 0, sizeof(*out));
