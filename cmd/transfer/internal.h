@@ -589,7 +589,5 @@ void iw_sink_create_again(struct file *f);
 /* Sets the options of the place that an initiator has opened. */
 void iw_sink_place(struct session *s);
 void iw_session_file_free(struct file *f);
-/* Returns the len octets of name, terminated by NUL; the caller frees them. NULL: no memory. */
-char *iw_name_terminated(const char *name, size_t len);
 
 #endif

@@ -226,18 +226,6 @@ void iw_session_file_free(struct file *f)
 	free(f);
 }
 
-/* Not strndup: what is no string may be read to the last of its octets, no further. */
-char *iw_name_terminated(const char *name, size_t len)
-{
-	char *s = malloc(len + 1);
-
-	if (!s)
-		return NULL;
-	memcpy(s, name, len);
-	s[len] = '\0';
-	return s;
-}
-
 /* --- life --- */
 
 static struct iw_hello own_hello(const struct session *s, enum iw_xfer_role role)

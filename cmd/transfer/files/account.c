@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transfer/files/place.h"
 #include "transfer/files/temp.h"
 #include "util/num.h"
 
@@ -251,7 +250,8 @@ void iw_account_scan(struct iw_account *a, const char *dir)
 	FTSENT *e;
 
 	while (tree && (e = fts_read(tree)) != NULL)
-		if (e->fts_info == FTS_F && iw_is_temp(e->fts_name) && iw_temp_is_own(e->fts_statp))
+		if (e->fts_info == FTS_F && iw_temp_is_name(e->fts_name) &&
+		    iw_temp_is_own(e->fts_statp))
 			iw_account_leave(a, e->fts_statp, !is_journal(e->fts_name));
 	if (tree)
 		fts_close(tree);

@@ -3,6 +3,7 @@
 #include "transfer/files/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "os/os.h"
@@ -63,4 +64,16 @@ void iw_names_fini(struct iw_names *s)
 {
 	free(s->rows);
 	*s = (struct iw_names){ .n = 0 };
+}
+
+/* Not strndup: what is no string may be read to the last of its octets, no further. */
+char *iw_name_terminated(const char *name, size_t len)
+{
+	char *s = malloc(len + 1);
+
+	if (!s)
+		return NULL;
+	memcpy(s, name, len);
+	s[len] = '\0';
+	return s;
 }

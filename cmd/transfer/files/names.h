@@ -23,4 +23,7 @@ bool iw_names_add(struct iw_names *s, const char *name, size_t len);
 bool iw_names_has(const struct iw_names *s, const char *name, size_t len);
 void iw_names_fini(struct iw_names *s);
 
+/* Returns a copy of the len octets of name, terminated by NUL; owned by the caller. NULL: no memory. */
+char *iw_name_terminated(const char *name, size_t len);
+
 #endif

@@ -2,16 +2,12 @@
 /* Where files go. */
 #include "transfer/files/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -19,8 +15,6 @@
 #include "transfer/files/asked.h"
 #include "transfer/files/attr.h"
 #include "transfer/files/beneath.h"
-#include "transfer/files/removals.h"
-#include "transfer/files/src.h"
 #include "transfer/files/temp.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -327,7 +321,7 @@ static bool names_temp(const char *path)
 		if (len < sizeof(part)) {
 			memcpy(part, path, len);
 			part[len] = '\0';
-			if (iw_is_temp(part))
+			if (iw_temp_is_name(part))
 				return true;
 		}
 		if (!path[len])
@@ -453,17 +447,12 @@ void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
 	note_seen(p, name, len);
 }
 
-static bool gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
-{
-	return m->owned && p->opts & IW_XOPT_OWNER;
-}
-
 /* Called before anything is created: a directory would get its attributes only at the end. */
 static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
 		       struct iw_file_fault *why)
 {
 	/* chown(2) leaves the owner unchanged for it: the file would keep the owner of this process. */
-	if (gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
+	if (iw_place_gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
 		return iw_file_fail(why, IW_XC_PROTOCOL,
 				    "4294967295 is not the number of an owner or group");
 	if (m->xattr && p->opts & IW_XOPT_XATTR)
@@ -590,57 +579,6 @@ void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
 }
 
 /* --- directories --- */
-
-/* Ignores case, as some file systems do. */
-bool iw_is_temp(const char *name)
-{
-	size_t len = strlen(name);
-
-	return strncasecmp(name, ".iw-", 4) == 0 &&
-	       ((len == 25 && strcasecmp(name + 20, ".part") == 0) ||
-		(len == 28 && strcasecmp(name + 20, ".journal") == 0));
-}
-
-/* Old, and not locked by a transfer. */
-static void sweep_one(int dirfd, const char *name, uint64_t age_ns, time_t now,
-		      struct iw_account *account)
-{
-	struct stat st;
-	int part;
-
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !iw_temp_is_own(&st) ||
-	    now - st.st_mtim.tv_sec < (time_t)(age_ns / IW_SEC(1)))
-		return;
-	part = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (part >= 0 && fstat(part, &st) == 0 && iw_temp_is_own(&st) &&
-	    flock(part, LOCK_EX | LOCK_NB) == 0 && iw_temp_is_named(part, dirfd, name) &&
-	    unlinkat(dirfd, name, 0) == 0)
-		iw_account_resume(account, &st); /* else the next transfer tries again */
-	if (part >= 0)
-		close(part);
-}
-
-void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_t limit_ns,
-		    bool (*stop)(void *ctx), void *ctx)
-{
-	uint64_t until = iw_time_add(iw_os_now(), limit_ns);
-	DIR *dir = fdopendir(fd);
-	struct timespec now;
-	struct dirent *de;
-
-	if (!dir) {
-		close(fd);
-		return;
-	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	for (unsigned i = 1; (de = readdir(dir)) != NULL; i++) {
-		if (iw_is_temp(de->d_name))
-			sweep_one(dirfd(dir), de->d_name, age_ns, now.tv_sec, account);
-		if (i % 256 == 0 && (stop(ctx) || iw_os_now() >= until))
-			break;
-	}
-	closedir(dir);
-}
 
 /* Adds each directory once, by whatever names it is reached. */
 static void note_sweep(struct iw_place *p, int dirfd)
@@ -883,205 +821,6 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	return keep_dir(p, name, m, why);
 }
 
-/* --- what is there already --- */
-
-/*
- * Which bits of m's mode apply to a file that has the mode old now. Set-id bits grant the rights of the owner, so they
- * apply only together with the owner, and on request. A directory keeps the bits that a peer may not set: one with the
- * set-group-ID bit passes on its group.
- */
-static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode_t old)
-{
-	uint32_t bits = 0777, mode;
-
-	if (gets_owner(p, m))
-		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XOPT_SETID ? 06000 : 0);
-	mode = m->mode & bits & (gets_owner(p, m) ? 07777 : ~p->umask);
-	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
-}
-
-int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
-		   struct iw_file_fault *why)
-{
-	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-					   { .tv_sec = (time_t)m->mtime_s,
-					     .tv_nsec = (long)m->mtime_ns } };
-	bool acls = p->opts & IW_XOPT_OWNER;
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return iw_file_errno(why, errno, "get its attributes");
-	/* The owner first: chown(2) clears set-id bits, and an ACL changes the mode. */
-	if (gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
-		return iw_file_errno(why, errno, "set its owner");
-	if (m->xattr && p->opts & IW_XOPT_XATTR &&
-	    iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
-		return -1;
-	if (fchmod(fd, mode_of(p, m, st.st_mode)) < 0)
-		return iw_file_errno(why, errno, "set its mode");
-	if (!iw_xfer_is_stream(m->kind) && futimens(fd, times) < 0)
-		return iw_file_errno(why, errno, "set its time");
-	return 0;
-}
-
-static bool same_time(const struct iw_xmeta *m, const struct stat *st)
-{
-	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
-}
-
-/* True if the file fd has the attributes of m. */
-static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
-		       const struct iw_xmeta *m)
-{
-	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode) || !same_time(m, st))
-		return false;
-	if (gets_owner(p, m) && (st->st_uid != m->uid || st->st_gid != m->gid))
-		return false;
-	return !m->xattr || !(p->opts & IW_XOPT_XATTR) ||
-	       iw_attr_same(fd, p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len);
-}
-
-/*
- * The file differs only in its attributes. An error here fails no transfer, because the octets are right.
- * False: the file has other names, perhaps outside of the directory, whose attributes must not change: replace it.
- */
-static bool dress_old(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
-		      const struct iw_xmeta *m)
-{
-	struct iw_file_fault why;
-	bool right = true;
-	struct stat st;
-	int fd;
-
-	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) && same_time(m, seen) &&
-	    !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
-		return true;
-	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !is_dressed(p, fd, &st, m)) {
-		right = st.st_nlink == 1;
-		if (right && !(p->opts & IW_XOPT_DRY_RUN) && iw_place_dress(p, fd, m, &why) != 0)
-			(void)why;
-	}
-	close(fd);
-	return right;
-}
-
-/* True if the contents of the file at leaf have the announced digest. A file that cannot be read does not. */
-static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
-		       const struct iw_xmeta *m)
-{
-	int fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct iw_file_fault why;
-	struct iw_xdigest own;
-	struct iw_hasher h;
-	struct iw_fault f;
-	struct iw_src src;
-	bool same;
-
-	if (fd < 0 || iw_src_open(&src, fd, &why) != 0)
-		return false;
-	if (iw_hasher_init(&h, p->digest, &f) != 0) {
-		iw_src_close(&src);
-		return false;
-	}
-	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xdigest_equal(&own, &m->digest);
-	iw_hasher_fini(&h);
-	iw_src_close(&src);
-	return same;
-}
-
-/* The file at leaf is the announced one: of its size and time, or with IW_XOPT_CHECKSUM of its size and digest. */
-static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
-		    const struct iw_xmeta *m)
-{
-	if (!S_ISREG(st->st_mode) || m->kind != IW_XFER_FILE || (uint64_t)st->st_size != m->size)
-		return false;
-	if (!(p->opts & IW_XOPT_CHECKSUM))
-		return same_time(m, st);
-	if (m->digest.len == 0)
-		return false;
-	/* The parts of a file are announced one after another, all with the digest of the whole. */
-	if (m->share == 0 || m->share != p->compared)
-		p->same = has_digest(p, parent, leaf, m);
-	p->compared = m->share;
-	return p->same;
-}
-
-static bool is_older(const struct iw_xmeta *m, const struct stat *st)
-{
-	return m->mtime_s < st->st_mtim.tv_sec ||
-	       (m->mtime_s == st->st_mtim.tv_sec && m->mtime_ns < (uint32_t)st->st_mtim.tv_nsec);
-}
-
-/* The local user can write to a device or a pipe by way of standard output. */
-static int not_regular(const struct iw_place *p, bool link, const struct stat *st,
-		       struct iw_file_fault *why)
-{
-	char name[80];
-	bool one = p->typed && p->as && !S_ISSOCK(st->st_mode) &&
-		   strlen(p->typed) < sizeof(name) / 2;
-
-	if (one)
-		iw_printable(name, sizeof(name), p->typed, strlen(p->typed), false);
-	why->code = IW_XC_TARGET;
-	snprintf(why->text, sizeof(why->text), "the target is %s%s, not a regular file%s%s",
-		 link ? "a symbolic link to " : "", iw_file_kind(st->st_mode),
-		 one ? "; to write there, use - as TARGET, and >" : "", one ? name : "");
-	return -1;
-}
-
-/*
- * True if a link leads to a device, a pipe or a socket: *st. Links to other objects are replaced. What they lead to is not
- * revealed to a peer, which may have made the link.
- */
-static bool leads_to_special(int parent, const char *leaf, struct stat *st)
-{
-	return fstatat(parent, leaf, st, 0) == 0 && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode);
-}
-
-static int directory_in_way(const char *leaf, struct iw_file_fault *why)
-{
-	char name[100];
-
-	iw_printable(name, sizeof(name), leaf, strlen(leaf), true);
-	why->code = IW_XC_TARGET;
-	snprintf(why->text, sizeof(why->text),
-		 "at the target, %s is a directory, not a file; remove it, or name another target",
-		 name);
-	return -1;
-}
-
-int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-		  bool *there, struct iw_file_fault *why)
-{
-	struct stat st, end;
-
-	*there = fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	if (!*there && errno != ENOENT)
-		return iw_file_errno(why, errno, "get the attributes of the old file");
-	if (*there) {
-		if (S_ISDIR(st.st_mode))
-			return directory_in_way(leaf, why);
-		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-			return not_regular(p, false, &st, why);
-		if (S_ISLNK(st.st_mode) && m->kind != IW_XFER_SYMLINK &&
-		    leads_to_special(parent, leaf, &end))
-			return not_regular(p, true, &end, why);
-		if (p->opts & IW_XOPT_NO_CLOBBER)
-			return iw_file_fail(why, IW_XC_EXISTS, "");
-		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
-			return iw_file_fail(why, IW_XC_NEWER, "");
-		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
-		    dress_old(p, parent, leaf, &st, m))
-			return iw_file_fail(why, IW_XC_SAME, "");
-	}
-	if (p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
-	return 0;
-}
-
 bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
 {
 	struct iw_file_fault why;
@@ -1107,7 +846,7 @@ bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
 	if (m->kind == IW_XFER_SYMLINK)
 		return S_ISLNK(st.st_mode);
 	return m->kind == IW_XFER_FILE && S_ISREG(st.st_mode) && (uint64_t)st.st_size == m->size &&
-	       same_time(m, &st);
+	       iw_place_same_time(m, &st);
 }
 
 /* --- links --- */
@@ -1245,143 +984,4 @@ int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m
 	if (m->kind == IW_XFER_SYMLINK)
 		return make_symlink(p, parent, leaf, m, why);
 	return make_hardlink(p, parent, leaf, m, why);
-}
-
-/* --- the end --- */
-
-struct final {
-	struct iw_place *p;
-	iw_place_report *report;
-	void *ctx;
-	uint64_t *gone, *failed;
-};
-
-static void final_failed(struct final *f, const char *name, const struct iw_file_fault *why)
-{
-	++*f->failed;
-	f->report(f->ctx, name, why);
-}
-
-static void final_errno(struct final *f, const char *name, int errnum, const char *step)
-{
-	struct iw_file_fault why;
-
-	iw_file_errno(&why, errnum, step);
-	final_failed(f, name, &why);
-}
-
-/* True: it may be removed. Excluded names are kept silently. */
-static bool may_remove(struct iw_place *p, const char *name, bool is_dir)
-{
-	if (p->filter &&
-	    iw_filter_excludes_deep(p->filter, name, is_dir, p->opts & IW_XOPT_CONTENTS))
-		return false;
-	if ((!p->confirmed || iw_removals_has(p->confirmed, name)) &&
-	    (!p->listed || iw_names_has(p->listed, name, strlen(name))))
-		return true;
-	p->unconfirmed++;
-	return false;
-}
-
-/*
- * Removes a file, or a directory with its contents, except names that must be kept. Links are
- * removed, not followed. False: it still exists.
- */
-static bool remove_all(struct final *f, int dirfd, const char *leaf, const char *name)
-{
-	int fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	bool dry = f->p->opts & IW_XOPT_DRY_RUN, empty = may_remove(f->p, name, dir != NULL);
-	struct dirent *de;
-
-	if (fd >= 0 && !dir)
-		close(fd);
-	while (dir && (de = readdir(dir)) != NULL) {
-		char *below;
-
-		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
-			continue;
-		if (asprintf(&below, "%s/%s", name, de->d_name) < 0) {
-			final_errno(f, name, ENOMEM, "remove its contents");
-			empty = false;
-			continue;
-		}
-		empty = remove_all(f, fd, de->d_name, below) && empty;
-		free(below);
-	}
-	if (dir)
-		closedir(dir);
-	if (!empty)
-		return false;
-	if (!dry && unlinkat(dirfd, leaf, dir ? AT_REMOVEDIR : 0) < 0) {
-		final_errno(f, name, errno, "remove it");
-		return false;
-	}
-	++*f->gone;
-	f->report(f->ctx, name, NULL);
-	return true;
-}
-
-static void remove_strangers(struct final *f, const char *dir_name)
-{
-	int fd = iw_beneath_dir(f->p->base, dir_name);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *de;
-
-	if (!dir) {
-		final_errno(f, dir_name, errno, "search it for names to remove");
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((de = readdir(dir)) != NULL) {
-		char *name;
-
-		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
-		    iw_is_temp(de->d_name))
-			continue;
-		if (asprintf(&name, "%s%s%s", dir_name, dir_name[0] ? "/" : "", de->d_name) < 0) {
-			final_errno(f, dir_name, ENOMEM, "search it for names to remove");
-			continue;
-		}
-		if (!iw_names_has(&f->p->seen, name, strlen(name)))
-			(void)remove_all(f, fd, de->d_name, name);
-		free(name);
-	}
-	closedir(dir);
-}
-
-static void dress_dir(struct final *f, size_t i)
-{
-	const struct iw_xmeta meta = iw_dirs_meta(&f->p->dirs, i);
-	const char *name = iw_dirs_name(&f->p->dirs, i);
-	int fd = iw_beneath_dir(f->p->base, name);
-	struct iw_file_fault why;
-
-	if (fd < 0) {
-		final_errno(f, name, errno, "open it to set its attributes");
-		return;
-	}
-	if (iw_place_dress(f->p, fd, &meta, &why) != 0)
-		final_failed(f, name, &why);
-	(void)fsync(fd); /* its names were put on storage with their files */
-	close(fd);
-}
-
-void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
-		    uint64_t *failed)
-{
-	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
-
-	*gone = *failed = 0;
-	/* Before the times of directories are set. */
-	if (p->complete && p->renamed)
-		(void)unlinkat(p->base, p->mark, 0);
-	if (p->opts & IW_XOPT_DELETE && !p->unsure)
-		for (size_t i = 0; i < p->dirs.n; i++)
-			remove_strangers(&f, iw_dirs_name(&p->dirs, i));
-	/* What lies deeper comes later in the list: a parent's time is set after its children's. */
-	if (!(p->opts & IW_XOPT_DRY_RUN))
-		for (size_t i = p->dirs.n; i > 0; i--)
-			dress_dir(&f, i - 1);
 }

@@ -18,6 +18,7 @@
 #include "transfer/files/fault.h"
 #include "transfer/files/filter.h"
 #include "transfer/files/names.h"
+#include "transfer/files/temp.h"
 #include "util/list.h"
 #include "transfer/protocol/xfer.h"
 
@@ -32,9 +33,6 @@ struct iw_limits {
 	uint64_t conns;      /* connections at once, of all transfers */
 	uint64_t max_age_ns; /* of temporaries that nobody goes on with */
 };
-
-/* ".iw-0123456789abcdef.part", ".iw-0123456789abcdef.journal" */
-#define IW_TEMP_NAME 40
 
 struct iw_asked;
 struct iw_removals;
@@ -193,6 +191,15 @@ typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_f
 void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
 		    uint64_t *failed);
 
-bool iw_is_temp(const char *name);
+/* True if the file of m gets the owner that the peer announced. */
+static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	return m->owned && p->opts & IW_XOPT_OWNER;
+}
+
+static inline bool iw_place_same_time(const struct iw_xmeta *m, const struct stat *st)
+{
+	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
+}
 
 #endif

@@ -134,6 +134,11 @@ bool iw_target_holds(struct iw_place *p, const char *temp);
  */
 IW_MUST_CHECK int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why);
 
+/* Zeroes fd from octet off to octet end, as a hole if the file system has holes. */
+IW_MUST_CHECK int iw_target_clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *why);
+/* Standard output: writes zeros up to octet end. 0; 1: as in iw_target_store, or there are more: call it again; -1: *why. */
+IW_MUST_CHECK int iw_target_fill(struct iw_target *t, uint64_t end, struct iw_file_fault *why);
+
 /* Reads the umask of the process. Call it before a second thread starts. */
 void iw_target_prepare(void);
 /* The umask that it read. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -122,4 +123,13 @@ uint64_t iw_temp_id(int fd)
 	id[2] = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec : 0;
 	id[3] = x.stx_mask & STATX_BTIME ? x.stx_btime.tv_nsec : 0;
 	return XXH3_64bits(id, sizeof(id));
+}
+
+bool iw_temp_is_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncasecmp(name, ".iw-", 4) == 0 &&
+	       ((len == 25 && strcasecmp(name + 20, ".part") == 0) ||
+		(len == 28 && strcasecmp(name + 20, ".journal") == 0));
 }

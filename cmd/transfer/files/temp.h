@@ -20,6 +20,12 @@
 
 #include <iwarp/err.h>
 
+/* ".iw-0123456789abcdef.part", ".iw-0123456789abcdef.journal" */
+#define IW_TEMP_NAME 40
+
+/* True if name has the form of the name of a temporary or a journal. Ignores case, as some file systems do. */
+bool iw_temp_is_name(const char *name);
+
 /*
  * Opens name in dir for reading and writing, and locks it; creates it if it does not exist. A file of this user that
  * is not private is removed and created again. Returns the descriptor (close-on-exec, owned by the caller), or -1 with

@@ -13,7 +13,7 @@
 
 #include "cli/text.h"
 #include "transfer/files/beneath.h"
-#include "transfer/files/place.h"
+#include "transfer/files/temp.h"
 #include "util/num.h"
 #include "transfer/protocol/name.h"
 
@@ -243,7 +243,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 		if (!de)
 			return false;
 	} while (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
-		 iw_is_temp(de->d_name));
+		 iw_temp_is_name(de->d_name));
 	len = strlen(de->d_name);
 	if (at + 1 + len > IW_XFER_NAME_MAX) {
 		e->name_len = at;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "transfer/files/beneath.h"
-#include "transfer/internal.h"
+#include "transfer/files/names.h"
 #include "util/num.h"
 
 void iw_dir_put(struct iw_dir_ref *d)
