@@ -770,7 +770,7 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 		memcpy(slot_mem(from, a.slot), slot_mem(to, slot) + (a.to - r->to), (size_t)a.len);
 		break;
 	default:
-		fail_msg("%s in the send queue", iw_xact_name(a.type));
+		fail_msg("action %d in the send queue", (int)a.type);
 	}
 	iw_xfer_completed(from->x, a.cookie, 0, p->now);
 	return true;

@@ -128,10 +128,14 @@ struct iw_xfer {
 	uint8_t free_slots[IW_XFER_WINDOWS];
 };
 
-/* --- xfer.c --- */
+/* --- state.c --- */
 void iw_xf_set_state(struct iw_xfer *x, enum state to);
+/* Fails the transfer with *why; with tell, the peer gets an ABORT if this side may send. Ignored once it is failing or over. */
+void iw_xf_fail(struct iw_xfer *x, const struct iw_fault *why, bool tell);
 /* A breach of the protocol by the peer: fails the transfer. Returns IW_E_FORMAT. */
 int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...);
+/* Octets were changed on their way, by the line or in memory: the connection counts as lost. */
+int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...);
 static inline void iw_xf_progress(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = now;
@@ -159,29 +163,9 @@ bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, s
 struct path *iw_xf_path_take(struct iw_list *from);
 void iw_xf_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
 
-/* --- names.c --- */
-/* act becomes a message of that type with the next names to be sent. False: none are left, or not now. */
-bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type, uint64_t now);
-/* Queues the names of m for the driver. */
-int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
-/* act becomes GONE or REMOVE for the next one. */
-bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act);
-void iw_xf_names_fini(struct iw_xfer *x);
-
 /* Calls fn with each entry under key of m; what is wrong with them is a breach. */
 int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
 	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
-
-/* text may be NULL. The first one counts. */
-void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
-		   bool by_peer);
-/* Fills *e with what o says. */
-void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
-/* Returns how many failed. codes: of a pack's members, or NULL. */
-uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			    uint64_t settled, const uint8_t *codes, size_t ncodes);
-/* Octets were changed on their way, by the line or in memory: the connection counts as lost. */
-int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...);
 /* Octets of the machine's allocator; NULL when there are none. */
 uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len);
 /* Where what is meant of a file ends, and how much it is; of streams: IW_XFER_SIZE_MAX, 0. */
@@ -197,9 +181,28 @@ static inline uint64_t iw_xf_size(const struct iw_xmeta *m)
 		return 0;
 	return m->share ? m->part_len : m->size;
 }
+
+/* --- outcome.c --- */
+/* text may be NULL. The first one counts. */
+void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
+		   bool by_peer);
+/* Fills *e with what o says. */
+void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
+/* Returns how many failed. codes: of a pack's members, or NULL. */
+uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
+			    uint64_t settled, const uint8_t *codes, size_t ncodes);
 /* act becomes RESULT. */
 void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
 		      const struct outcome *o);
+
+/* --- names.c --- */
+/* act becomes a message of that type with the next names to be sent. False: none are left, or not now. */
+bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type, uint64_t now);
+/* Queues the names of m for the driver. */
+int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
+/* act becomes GONE or REMOVE for the next one. */
+bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act);
+void iw_xf_names_fini(struct iw_xfer *x);
 
 /* --- link.c --- */
 void iw_xlink_init(struct iw_xfer *x);

@@ -110,77 +110,7 @@ void iw_xsrc_free(struct iw_xfer *x)
 	x->src = NULL;
 }
 
-/* --- rings --- */
-
-void iw_xsrc_pop_range(struct source *s)
-{
-	struct file *f = find(s, range_at(s, 0)->id);
-
-	if (f)
-		f->ranges--;
-	s->range_head = (s->range_head + 1) % RANGES;
-	s->nranges--;
-	s->untold = IW_MIN(s->untold, s->nranges);
-}
-
-/* Ranges of dead files at the head are of no use to anybody. */
-void iw_xsrc_trim_ranges(struct source *s)
-{
-	while (s->nranges > 0 && range_at(s, 0)->id == 0)
-		iw_xsrc_pop_range(s);
-}
-
-void iw_xsrc_trim_grants(struct source *s)
-{
-	while (s->ngrants > 0 && grant_at(s, 0)->id == 0) {
-		s->grant_head = (s->grant_head + 1) % IW_XFER_WINDOWS;
-		s->ngrants--;
-	}
-}
-
-/* The search for its next range ends. */
-static void stop_asking(struct source *s, struct file *f)
-{
-	s->nasking -= f->asking;
-	f->asking = false;
-}
-
-/* Nothing more of f is asked for or loaded. */
-void iw_xsrc_drop_rest(struct source *s, struct file *f)
-{
-	for (uint32_t i = 0; i < s->nranges; i++)
-		if (range_at(s, i)->id == f->id)
-			range_at(s, i)->id = 0;
-	for (uint32_t i = 0; i < s->ngrants; i++)
-		if (grant_at(s, i)->id == f->id)
-			grant_at(s, i)->id = 0;
-	f->ranges = f->grants = 0;
-	f->scanned = true;
-	stop_asking(s, f);
-	iw_xsrc_trim_ranges(s);
-	iw_xsrc_trim_grants(s);
-}
-
-void iw_xsrc_push_done(struct source *s, const struct done *d)
-{
-	assert(s->ndone < DONES);
-	s->done[(s->done_head + s->ndone++) % DONES] = *d;
-	s->done_octets += d->len;
-}
-
 /* --- slots --- */
-
-void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i)
-{
-	struct source *s = x->src;
-	struct file *f = find(s, s->slot[i].id);
-
-	if (f)
-		f->slots--;
-	s->slot[i].state = S_FREE;
-	s->slot[i].id = 0;
-	iw_xf_slot_put(x, i);
-}
 
 void iw_xsrc_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 {
@@ -295,7 +225,7 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 
 	if (!f || f->scanned)
 		return;
-	stop_asking(s, f);
+	iw_xsrc_stop_asking(s, f);
 	f->scanned = last || len == 0;
 	if (len == 0)
 		return;

@@ -132,13 +132,17 @@ static inline struct grant *grant_at(struct source *s, uint32_t i)
 	return &s->grant[(s->grant_head + i) % IW_XFER_WINDOWS];
 }
 
-/* --- source.c --- */
+/* --- source_queue.c --- */
 void iw_xsrc_pop_range(struct source *s);
 void iw_xsrc_trim_ranges(struct source *s);
 void iw_xsrc_trim_grants(struct source *s);
+/* The search for the next range of f ends. */
+void iw_xsrc_stop_asking(struct source *s, struct file *f);
 void iw_xsrc_drop_rest(struct source *s, struct file *f);
 void iw_xsrc_push_done(struct source *s, const struct done *d);
 void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i);
+
+/* --- source.c --- */
 void iw_xsrc_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code, const char *text);
 /* A note of len octets for f is queued. IW_E_NOMEM has failed the transfer. */
 int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,

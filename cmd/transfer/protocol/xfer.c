@@ -2,71 +2,14 @@
 /* What both roles have in common: states, the way in, the way out, failing, deadlines. */
 #include "transfer/protocol/xfer.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "util/text.h"
 #include "transfer/protocol/internal.h"
-#include "transfer/protocol/pack.h"
 
 #define BEAT_LEAST   IW_MSEC(25) /* between signs of life, whatever the peer's patience */
 #define CREDIT_LOW   6           /* messages: with fewer the signs of life are no messages */
 #define MSG_OVERHEAD 64          /* octets of headers, at most, for a message */
-
-static const char *const act_names[] = {
-	[IW_XACT_POST_RECVS] = "post-recvs",
-	[IW_XACT_REPOST] = "repost",
-	[IW_XACT_SEND] = "send",
-	[IW_XACT_DATA] = "data",
-	[IW_XACT_BEAT] = "beat",
-	[IW_XACT_WRITE] = "write",
-	[IW_XACT_READ] = "read",
-	[IW_XACT_REGISTER] = "register",
-	[IW_XACT_REVOKE] = "revoke",
-	[IW_XACT_CLOSE] = "close",
-	[IW_XACT_DROP] = "drop",
-	[IW_XACT_PATH] = "path",
-	[IW_XACT_NEXT_FILE] = "next-file",
-	[IW_XACT_HAVE] = "have",
-	[IW_XACT_WANTED] = "wanted",
-	[IW_XACT_GONE] = "gone",
-	[IW_XACT_REMOVE] = "remove",
-	[IW_XACT_FINAL] = "final",
-	[IW_XACT_NEXT_RANGE] = "next-range",
-	[IW_XACT_LOAD] = "load",
-	[IW_XACT_FINISH] = "finish",
-	[IW_XACT_OPENED] = "opened",
-	[IW_XACT_CREATE] = "create",
-	[IW_XACT_STORE] = "store",
-	[IW_XACT_COMMIT] = "commit",
-	[IW_XACT_ABANDON] = "abandon",
-	[IW_XACT_RESULT] = "result",
-	[IW_XACT_END] = "end",
-};
-
-const char *iw_xact_name(enum iw_xact_type t)
-{
-	return (size_t)t < IW_ARRAY_LEN(act_names) ? act_names[t] : "unknown";
-}
-
-/* --- states --- */
-
-#define TO(s) (1u << ST_##s)
-static const unsigned transitions[ST_COUNT] = {
-	[ST_NEW] = TO(OPENING) | TO(FAILING),
-	[ST_OPENING] = TO(RUN) | TO(FAILING),
-	[ST_RUN] = TO(BYE) | TO(FAILING),
-	[ST_BYE] = TO(CLOSING) | TO(FAILING),
-	[ST_CLOSING] = TO(OVER) | TO(FAILING),
-	[ST_FAILING] = TO(OVER),
-	[ST_OVER] = 0,
-};
-
-void iw_xf_set_state(struct iw_xfer *x, enum state to)
-{
-	assert(transitions[x->state] & 1u << to);
-	x->state = to;
-}
 
 /* --- life --- */
 
@@ -161,22 +104,6 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 		(void)make_role(x); /* it fails the transfer itself */
 }
 
-/* --- slots --- */
-
-bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot)
-{
-	if (x->nfree == 0)
-		return false;
-	*slot = x->free_slots[--x->nfree];
-	return true;
-}
-
-void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot)
-{
-	assert(x->nfree < x->cfg.slots);
-	x->free_slots[x->nfree++] = (uint8_t)slot;
-}
-
 void iw_xfer_ask(struct iw_xfer *x)
 {
 	x->link.nop_due = x->link.ask_due = true;
@@ -204,201 +131,6 @@ bool iw_xfer_slot_is_free(const struct iw_xfer *x, uint32_t slot)
 	return false;
 }
 
-/* --- paths, entries --- */
-
-bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len)
-{
-	struct path *p = iw_mem_alloc(x->mem, sizeof(*p) + len);
-
-	if (!p)
-		return false;
-	p->len = len;
-	if (len > 0)
-		memcpy(p->octets, octets, len);
-	iw_list_add_tail(to, &p->link);
-	return true;
-}
-
-struct path *iw_xf_path_take(struct iw_list *from)
-{
-	struct iw_list *l = iw_list_first(from);
-
-	if (!l)
-		return NULL;
-	iw_list_del(l);
-	return iw_container_of(l, struct path, link);
-}
-
-void iw_xf_path_free(struct iw_xfer *x, struct path *p)
-{
-	if (p)
-		iw_mem_free(x->mem, p, sizeof(*p) + p->len);
-}
-
-int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
-{
-	struct iw_xlist list;
-	struct iw_xentry e;
-	struct iw_fault why;
-	int r = iw_xlist_open(&list, m, key, &why);
-
-	if (r < 0)
-		return iw_xf_breach(x, "%s", why.text);
-	while ((r = iw_xlist_next(&list, &e, &why)) > 0) {
-		r = fn(x, &e);
-		if (r < 0)
-			return r;
-	}
-	return r < 0 ? iw_xf_breach(x, "%s", why.text) : 0;
-}
-
-/* --- outcomes --- */
-
-void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
-		   bool by_peer)
-{
-	if (o->known)
-		return;
-	o->known = true;
-	o->by_peer = by_peer;
-	o->code = code;
-	if (text_len > IW_XFER_TEXT_MAX) {
-		/* Cut between characters: it travels as a text string. */
-		text_len = IW_XFER_TEXT_MAX;
-		while (text_len > 0 && ((uint8_t)text[text_len] & 0xc0) == 0x80)
-			text_len--;
-	}
-	if (text_len > 0)
-		memcpy(o->text, text, text_len);
-	o->text[text_len] = '\0';
-}
-
-void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
-{
-	e->has |= IW_XBIT(IW_XF_CODE);
-	e->code = o->code;
-	if (o->text[0] == '\0')
-		return;
-	e->has |= IW_XBIT(IW_XF_TEXT);
-	e->text = o->text;
-	e->text_len = strlen(o->text);
-}
-
-uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
-{
-	uint8_t *copy = len > 0 ? iw_mem_alloc(x->mem, len) : NULL;
-
-	if (copy)
-		memcpy(copy, p, len);
-	return copy;
-}
-
-static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind)
-{
-	if (kind == IW_XFER_DIR && iw_xcode_is_fine(code) && code != IW_XC_EXCLUDED) {
-		c->dirs++;
-	} else if (code == IW_XC_EXCLUDED) {
-		c->files_excluded++;
-	} else if (iw_xcode_is_skip(code)) {
-		c->files_same++;
-		c->exist += code == IW_XC_EXISTS;
-		c->newer += code == IW_XC_NEWER;
-	} else if (iw_xcode_is_fine(code)) {
-		c->files_done++;
-		c->links += kind == IW_XFER_SYMLINK || kind == IW_XFER_HARDLINK;
-	} else {
-		c->files_failed++;
-	}
-	return !iw_xcode_is_fine(code);
-}
-
-/* In a pack, a status octet precedes the contents of each member; it is not file data. */
-static void discount_code(struct iw_xfer_counts *c)
-{
-	c->octets -= IW_MIN(c->octets, UINT64_C(1));
-	c->announced -= IW_MIN(c->announced, UINT64_C(1));
-	c->settled -= IW_MIN(c->settled, UINT64_C(1));
-}
-
-/* The kinds of the members are in the list. */
-static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
-			   const struct iw_xmeta *m, const uint8_t *codes, size_t ncodes)
-{
-	struct iw_xlist l = { .left = 0 };
-	struct iw_xentry e;
-	struct iw_fault why;
-	uint64_t failed = 0;
-
-	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
-		l.left = 0;
-	for (uint32_t i = 0; i < m->members; i++) {
-		bool known = iw_xlist_next(&l, &e, &why) == 1;
-		uint32_t code = i < ncodes ? codes[i] : o->code;
-
-		failed += count_one(c, code, known ? e.kind : IW_XFER_FILE);
-		if (!known || e.kind != IW_XFER_FILE)
-			continue;
-		if (code == IW_XC_OK)
-			discount_code(c);
-		else
-			c->dropped += e.size;
-	}
-	return failed;
-}
-
-uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			    uint64_t settled, const uint8_t *codes, size_t ncodes)
-{
-	struct iw_xfer_counts *c = &x->counts;
-	uint64_t size = iw_xf_size(m), failed = 0;
-
-	if (m->kind == IW_XFER_PACK)
-		failed = count_pack(c, o, m, codes, ncodes);
-	/* A file in parts is counted with its first one. */
-	else if (!m->share || m->part_off == 0 || !iw_xcode_is_fine(o->code))
-		failed = count_one(c, o->code, m->kind);
-	if (o->code == IW_XC_OK) {
-		c->settled += size - IW_MIN(size, settled); /* its holes */
-		return failed;
-	}
-	c->announced -= IW_MIN(c->announced, size);
-	c->dropped += size;
-	c->settled -= IW_MIN(c->settled, settled);
-	return failed;
-}
-
-void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-		      const struct outcome *o)
-{
-	act->type = IW_XACT_RESULT;
-	act->id = id;
-	act->file = file;
-	act->meta = meta;
-	act->code = o->code;
-	act->text = o->text;
-	act->told_by_peer = o->by_peer;
-}
-
-/* --- failing --- */
-
-static void fail(struct iw_xfer *x, const struct iw_fault *why, bool tell)
-{
-	if (x->state == ST_FAILING || x->state == ST_OVER)
-		return;
-	x->fault = *why;
-	/* An initiator sends nothing before its OPEN, a responder nothing before the first message (RFC 5044 7.1.2). */
-	x->abort_due =
-		tell && x->state != ST_NEW &&
-		(x->state != ST_OPENING || (!x->cfg.initiator && x->counts.msgs_received > 0));
-	iw_xf_set_state(x, ST_FAILING);
-}
-
-void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why)
-{
-	fail(x, why, true);
-}
-
 void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 {
 	struct iw_fault own = *why;
@@ -410,44 +142,12 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 		iw_xfer_fault(&own, IW_E_CLOSED,
 			      "the peer closed the connection before the transfer was complete");
 	x->lost |= x->state != ST_FAILING;
-	fail(x, &own, false);
+	iw_xf_fail(x, &own, false);
 }
 
 bool iw_xfer_was_lost(const struct iw_xfer *x)
 {
 	return x->lost;
-}
-
-int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...)
-{
-	struct iw_fault why;
-	struct iw_text t;
-	va_list ap;
-
-	iw_fail(&why, IW_E_FORMAT, "the peer broke the protocol: ");
-	iw_text_init(&t, why.text, sizeof(why.text));
-	iw_text_str(&t, "the peer broke the protocol: ");
-	va_start(ap, fmt);
-	iw_text_vfmt(&t, fmt, ap);
-	va_end(ap);
-	fail(x, &why, true);
-	return IW_E_FORMAT;
-}
-
-int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...)
-{
-	struct iw_fault why;
-	struct iw_text t;
-	va_list ap;
-
-	iw_fail(&why, IW_E_FORMAT, " ");
-	iw_text_init(&t, why.text, sizeof(why.text));
-	va_start(ap, fmt);
-	iw_text_vfmt(&t, fmt, ap);
-	va_end(ap);
-	x->lost |= x->state != ST_FAILING && x->state != ST_OVER;
-	fail(x, &why, false);
-	return IW_E_FORMAT;
 }
 
 static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
@@ -471,7 +171,7 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	why.from_peer = true;
 	/* It saw no progress on this connection; on another one there may be some. */
 	x->lost |= code == IW_XC_TIMEOUT;
-	fail(x, &why, false);
+	iw_xf_fail(x, &why, false);
 	/* It is closing as well; there is nothing to cut short. */
 	x->aborted = true;
 	return 0;
@@ -638,7 +338,7 @@ static void fail_lacking(struct iw_xfer *x)
 	struct iw_fault why;
 
 	iw_fail(&why, IW_E_NOMEM, "no memory for %s", x->lacks);
-	fail(x, &why, false);
+	iw_xf_fail(x, &why, false);
 }
 
 bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
@@ -928,7 +628,7 @@ static void fail_late(struct iw_xfer *x, const char *what, bool tell)
 
 	iw_fail(&why, IW_E_TIMEOUT, "%s for %U %s", what,
 		x->cfg.stall_ns / (whole ? IW_SEC(1) : IW_MSEC(1)), whole ? "s" : "ms");
-	fail(x, &why, tell);
+	iw_xf_fail(x, &why, tell);
 }
 
 /* Sends no ABORT: the peer is gone, or receives nothing either. */

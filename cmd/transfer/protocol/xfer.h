@@ -72,7 +72,8 @@ struct iw_xmeta {
 	size_t target_len;
 	bool owned; /* uid and gid count */
 	uint32_t uid, gid;
-	const uint8_t *xattr; /* NULL: they do not travel; else as transfer/files/attr.h packs them */
+	/* NULL: not sent; otherwise packed as in transfer/files/attr.h */
+	const uint8_t *xattr;
 	size_t xattr_len;
 	uint8_t ident[IW_XFER_IDENT_MAX];
 	uint8_t ident_len;
@@ -176,7 +177,6 @@ enum iw_xact_type {
 	/* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or DROP */
 	IW_XACT_END,
 };
-const char *iw_xact_name(enum iw_xact_type t);
 
 enum iw_xright { IW_XRIGHT_REMOTE_READ, IW_XRIGHT_REMOTE_WRITE, IW_XRIGHT_READ_SINK };
 
