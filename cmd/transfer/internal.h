@@ -49,6 +49,8 @@
 #define REDIAL_MOST        IW_SEC(5)
 /* Transfers that a listener keeps while all their connections are lost. */
 #define WAITING_MOST       256
+/* wr_id of a receive. The machine's cookies have this bit clear. */
+#define RECV_BIT           (UINT64_C(1) << 63)
 /* The time for the peer of a transfer to show that it is there when another transfer wants the same file. */
 #define ANSWER             IW_SEC(2)
 
@@ -119,6 +121,8 @@ struct hub {
 	size_t questions; /* transfers with answer_by */
 	/* Files whose temporary is still held by another transfer, which is closing. */
 	struct iw_list held;
+	/* Files whose temporary another transfer holds: the hub asks for it after the worker's tasks were taken. */
+	struct iw_list wanting;
 	struct iw_list sessions, ready, starved, groups;
 	struct iw_list reporting; /* group tasks with removed names to report */
 	uint64_t last_serial;     /* of groups */
@@ -153,6 +157,14 @@ struct hub {
 	bool shows_progress;
 	uint64_t total_hint; /* source that connects: octets of its operands; 0: not known */
 	uint64_t pace_at; /* --bwlimit: no octets are moved before this time; 0: none have moved */
+};
+
+/* The sum of the sizes of all files to be sent. */
+struct measure {
+	struct iw_walk walk;
+	struct iw_links links;
+	uint64_t octets;
+	bool unknown; /* a stream is among the paths, or an allocation failed */
 };
 
 /* One transfer: the connections with the same id. */
@@ -393,33 +405,56 @@ struct file {
 	struct iw_file_fault why;
 };
 
-/* --- hub.c --- */
-/* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
-void iw_hub_watch_in(struct hub *h, int fd);
-void iw_hub_watch_out(struct hub *h, int fd);
-/* Call it when memory was freed: sessions that wait for memory try again. */
-void iw_hub_slot_freed(struct hub *h);
 /*
- * Memory for a chunk of g, from h->slots. NULL: used up. Zeroed if another transfer used it before
- * (RFC 5042 6.3.2).
+ * The files of the room, from top to bottom; each uses those below it:
+ *
+ *   hub.c                           the loop
+ *   open.c, request.c               begin and end; a listener's requests
+ *   relief.c, recover.c             idle and lost connections
+ *   group.c                         transfers
+ *   session.c                       one connection
+ *   source_side.c, source_find.c, measure.c; sink_side.c, sink_final.c
+ *   once.c, lost.c, progress.c, results.c, tasks.c, session_memory.c, memory.c, sched.c
  */
-void *iw_hub_chunk_get(struct hub *h, const struct group *g);
-/* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
-bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
-/* n octets that iw_hub_pace counted have not moved. */
-void iw_hub_unpace(struct hub *h, uint64_t n);
-/* f, whose group is set, counts as open until iw_hub_count_closed, which iw_session_file_free calls. Not for the worker. */
-void iw_hub_count_open(struct hub *h, struct file *f);
-void iw_hub_count_closed(struct file *f);
-/* True if the process has few descriptors left: g, which has open files, waits until one is closed. */
-static inline bool iw_hub_is_crowded(const struct group *g)
-{
-	return g->open_files > 0 && g->hub->open_files >= g->hub->most_open;
-}
-/* A file or transfer that is counted in h->closing has closed its temporaries. */
-void iw_hub_closed(struct hub *h);
-/* Takes ownership of the list. Abandoned temporaries in those directories are removed later. */
-void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
+
+/* --- open.c --- */
+/* A new hub that borrows cfg. NULL: no memory. */
+struct hub *iw_hub_new(const struct iw_transfer_cfg *cfg);
+/* Opens the listener, or the connections of the initiator, and confines the process. 0, or a negative enum iw_err: *why. */
+IW_MUST_CHECK int iw_hub_open(struct hub *h, struct iw_fault *why);
+/* Releases what h holds. True: the caller may free h; false: threads of the worker still use it. */
+bool iw_hub_close(struct hub *h);
+
+/* --- request.c --- */
+/* A listener's request: accepts or rejects it. Consumes req. */
+void iw_hub_request(struct hub *h, struct iw_conn_req *req);
+
+/* --- relief.c --- */
+/*
+ * Call it in each turn. Once a second it updates the charges for queue pairs, the octets written
+ * into windows, and the memory of associations without a transfer.
+ */
+void iw_hub_reckon(struct hub *h);
+/* Call it in each turn. Does little before relieve_at; then closes the largest idle holders. */
+void iw_hub_relieve(struct hub *h);
+/*
+ * Call it when no more connections fit. Closes the one that has been idle for longest, if it has no
+ * pending work and moved nothing for --timeout.
+ */
+void iw_hub_end_idlest(struct hub *h);
+
+/* --- recover.c --- */
+/* Frees s, which is in PH_GONE. If another connection is to replace its connection, creates the session that waits for it. */
+void iw_session_bury(struct session *s);
+/* Ends a connection whose loss was not noticed yet, gives up its unfinished files, and frees s. */
+void iw_session_drop(struct session *s, const char *why);
+/*
+ * Another transfer holds temp, a temporary that g could resume. Transfers without a connection close it. A transfer with one is asked
+ * whether its peer is still there: a client that failed silently may have started again as g.
+ */
+void iw_group_let_go(const struct group *g, const char *temp);
+/* Call it in each turn: processes the answers. Returns the time when the next one is due; IW_TIME_NEVER: none is. */
+uint64_t iw_group_take_answers(struct hub *h);
 
 /* --- group.c --- */
 /*
@@ -429,43 +464,172 @@ void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
 struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
 /* The transfer with that id, or NULL. */
 struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
+/* Removes s from its transfer and frees it. If it was the last session, the transfer ends, and its outcome is reported to the user. */
+void iw_group_remove(struct session *s);
+
+/* --- session.c --- */
+/* IW_E_NOMEM, also if g is NULL; then the session is no longer counted in g. */
+int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
+		   struct iw_fault *why);
+/* first: a source takes the paths of the transfer. */
+int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
+/* Consumes req, also when it fails. */
+int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
+		      struct iw_fault *why);
+/* Only for iw_group_remove. */
+void iw_session_free(struct session *s);
+/* The connection is established, or its first message has arrived. */
+void iw_session_up(struct session *s);
+/* The peer rejected the connection: *why has the reason of the transport. */
+void iw_session_rejected(struct session *s, const struct iw_fault *why);
+void iw_session_completion(struct session *s, const struct iw_wc *wc);
+/* The connection has ended, and all its completions were taken. */
+void iw_session_closed(struct session *s);
+/* Does the pending work of s, at most that of one turn. True: there is more. */
+bool iw_session_run(struct session *s);
+void iw_session_timeout(struct session *s);
+
+/* --- source_side.c, source_find.c: the actions of a source's machine on files --- */
+/* Performs the action *a. Returns the octets of file input that it took. */
+uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
+/* Performs a LOAD, the first time or again. Returns the same. */
+uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
+/* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
+bool iw_source_result(struct session *s, const struct iw_xact *a);
+/* s ends: the files that the worker still reads no longer report to it. */
+void iw_source_leave(struct session *s);
+/* Adds a path that the local user has given. IW_E_NOMEM. */
+int iw_source_path(struct session *s, const char *path);
+/* Adds a path that the peer requests. */
+void iw_source_take_path(struct session *s, const struct iw_xact *a);
+/* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
+void iw_source_next(struct session *s);
+/* s fails: no memory for what. */
+void iw_source_no_memory(struct session *s, const char *what);
+
+/* --- measure.c --- */
+/* Adds the octets of the files below a path to the total that progress is compared with. The path is copied. */
+void iw_source_measure(struct group *g, const char *path, size_t len);
+
+/* --- sink_side.c: the actions of a sink's machine on files --- */
+/* Performs the action *a. Returns the octets of file output that it took. */
+uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
+/* Performs a STORE, the first time or again. Returns the same. */
+uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
+/* As iw_source_result. */
+bool iw_sink_result(struct session *s, const struct iw_xact *a);
+/* Resumes the actions that had to wait. */
+void iw_sink_retry(struct session *s);
+/* s ends: abandons its files, and its tasks no longer report to it. */
+void iw_sink_leave(struct session *s);
+/* The RESULT of f has been sent: f is freed when the worker has no more tasks for it. */
+void iw_sink_forget(struct file *f);
+/* Sets the options of the place that an initiator has opened. */
+void iw_sink_place(struct session *s);
+
+/* --- sink_final.c --- */
+/* Performs FINAL, or sets final_waits while failed files of the transfer are still open. */
+void iw_sink_final(struct session *s);
+/*
+ * Call it in each turn. Reports removed names, for at most ns, so that many of them do not delay
+ * other sessions.
+ */
+void iw_sink_report_removed(struct hub *h, uint64_t ns);
+/*
+ * Call it when the last connection has ended. Reports the files that did not arrive completely, and
+ * returns their number.
+ */
+uint64_t iw_sink_count_missing(struct group *g);
+
+/* --- once.c: --once, and ddp-recv - --- */
+/*
+ * Files of the transfer of s are about to move, so the listener serves this transfer only.
+ * The connections of other transfers end. False: another transfer was first, and s has failed.
+ */
+bool iw_group_begin(struct session *s);
+/*
+ * True if the transfer that the listener accepted has moved no octets for --timeout, and
+ * this side has no work for it. Another transfer may then replace it.
+ */
+bool iw_group_is_stalled(struct group *g);
+/* True if g is the transfer that the listener accepted: it moved files, or ended in order without any. */
+bool iw_group_is_the_one(const struct group *g);
+/* Ends the sessions of all transfers except g. before: the transfer that g replaces, or NULL. */
+void iw_group_end_others(struct hub *h, const struct group *g, const struct group *before);
+
+/* --- lost.c --- */
+void iw_group_add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c);
+/* The sum of the counts of all its sessions, including those that have ended. */
+struct iw_xfer_counts iw_group_counts(const struct group *g);
+/* Octets and files that another connection need not move again: this number only grows, and not for ever. */
+uint64_t iw_group_moved(const struct group *g);
+/* True if g has advanced since the connection with the number of s was lost for the first time. */
+bool iw_group_has_moved(const struct group *g, const struct session *s);
 /* True if another connection will replace that of s, which has ended. */
 bool iw_group_mends(const struct group *g, const struct session *s);
-/* Creates the session that waits for that connection, if one is needed. */
-void iw_group_mend(struct group *g, struct session *s);
-/*
- * Another transfer has that temporary, which g could resume. Transfers that wait for a new connection close it; one with a connection is
- * asked whether its peer is there: a client that died silently may have begun again as g.
- */
-void iw_group_let_go(const struct group *g, const char *temp);
-/* Call it in each turn: takes the answers. Returns the time when one is due; IW_TIME_NEVER: none. */
-uint64_t iw_group_take_answers(struct hub *h);
+/* True if another connection will transfer the unfinished files of s. */
+bool iw_session_hands_on(const struct session *s);
+
+/* --- progress.c --- */
+/* Reports arrived octets to the machine; sets payload_at if octets of files have moved since the last call. Makes system calls. */
+void iw_session_look(struct session *s);
+/* Reports to the machine the octets that the peer has written into windows before their DONE. */
+void iw_session_windows(struct session *s);
+
+/* --- results.c --- */
+/* Reports the RESULT a to the user: of a file once, also if it has parts; of a pack for each member. */
+void iw_session_report(struct session *s, const struct iw_xact *a);
+/* The path of the file m as the local user gave it, or, at a listening source, as the peer did; f: the source's own. NULL: not known. */
+const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+			     const struct file *f);
+void iw_group_free_shares(struct group *g);
+
+/* --- tasks.c --- */
 /* Queues t in a lane of g. Its back function must call iw_group_taken at its end. */
 void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t);
 /* A task is done. May free g. */
 void iw_group_taken(struct group *g);
+/* The last connection has ended, and the worker has no task of g: its last task closes and frees g. */
+void iw_group_close(struct group *g);
+/* The peer of g has answered, or cannot any more. */
+void iw_group_end_question(struct group *g);
 /* A new task of s, or, if s is NULL, of no session. NULL: no memory. */
 struct group_task *iw_group_task_new(struct group *g, struct session *s);
 void iw_group_task_free(struct group_task *e);
+void iw_session_file_free(struct file *f);
+/* A file or transfer that is counted in h->closing has closed its temporaries. */
+void iw_hub_closed(struct hub *h);
+/* Queues another attempt to create f. */
+void iw_hub_create_again(struct file *f);
+/* Takes ownership of the list. Abandoned temporaries in those directories are removed later. */
+void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
+
+/* --- session_memory.c --- */
+/* Posts n more receives of that size. IW_E_NOMEM; IW_E_LIMIT: above --max-memory; or an error of iw_post_recv. */
+IW_MUST_CHECK int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size);
+/* Posts the receives of a again: their octets are no longer needed. */
+void iw_session_repost(struct session *s, const struct iw_xact *a);
+/* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */
+struct work *iw_session_work(struct session *s);
+/* True if s has its struct work. If it could not be allocated, the transfer has failed. */
+bool iw_session_may_act(struct session *s);
 /*
- * Removes s, which has ended, from g. The last session to leave ends the transfer; its outcome is
- * reported to the user.
+ * Memory for a chunk of g, from h->slots. NULL: used up. Zeroed if another transfer used it before
+ * (RFC 5042 6.3.2).
  */
-void iw_group_leave(struct group *g, struct session *s);
-/*
- * The RESULT of a file or of a part of one. False: it is about a part, and the user has had, or will have, the outcome of the whole
- * file from another one.
- */
-bool iw_group_note_part(struct group *g, const struct iw_xmeta *m, uint32_t code);
-/* Call it when a file is settled or returned: sessions with next_waits try again. */
-void iw_group_wake(struct group *g);
-/*
- * --once: files of the transfer of s are about to move, so the listener serves this transfer only.
- * The connections of other transfers end. False: another transfer was first, and s has failed.
- */
-bool iw_group_begin(struct session *s);
-/* The sum of the counts of all its sessions, including those that have ended. */
-struct iw_xfer_counts iw_group_counts(const struct group *g);
+void *iw_hub_chunk_get(struct hub *h, const struct group *g);
+/* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
+bool iw_session_slot(struct session *s, uint32_t i);
+/* Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if no chunk is in use. */
+void *iw_session_chunk(struct session *s);
+/* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
+void iw_session_lacks_chunk(struct session *s);
+/* Returns the memory of the free slots of s. False: they had none. */
+bool iw_session_give_slots(struct session *s);
+/* Revokes the registrations of all slots of s, and returns their memory. s->work is not NULL. */
+void iw_session_free_slots(struct session *s);
+/* Frees the receives, the slots and s->work. */
+void iw_session_free_memory(struct session *s);
 
 /* --- memory.c --- */
 /* True if s may hold n octets more. If not, the largest idle holder will soon be closed. */
@@ -483,111 +647,31 @@ void iw_group_credit(struct group *g, uint64_t n);
 /* Charges g for the octets that its place needs now. Above the limit, s fails. */
 void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
 void iw_group_settle(struct group *g);
-/*
- * Call it in each turn. Once a second it updates the charges for queue pairs, the octets written
- * into windows, and the memory of associations without a transfer.
- */
-void iw_hub_reckon(struct hub *h);
-/*
- * --once: true if the transfer that the listener accepted has moved no octets for --timeout, and
- * this side has no work for it. Another transfer may then replace it.
- */
-bool iw_group_is_stalled(struct group *g);
-/* Call it in each turn. Does little before relieve_at; then closes the largest idle holders. */
-void iw_hub_relieve(struct hub *h);
-/*
- * Call it when no more connections fit. Closes the one that has been idle for longest, if it has no
- * pending work and moved nothing for --timeout.
- */
-void iw_hub_end_idlest(struct hub *h);
 
-/* --- session.c --- */
-/* IW_E_NOMEM, also if g is NULL; then the session is no longer counted in g. */
-int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
-		   struct iw_fault *why);
-/* first: a source takes the paths of the transfer. */
-int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
-/* Consumes req, also when it fails. */
-int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
-		      struct iw_fault *why);
-void iw_session_free(struct session *s);
-void iw_session_up(struct session *s);
-/* The wait of PH_WAITING is over: an initiator connects again, a responder's session ends. */
-void iw_session_redial(struct session *s);
-/* True if another connection will transfer the unfinished files of s. */
-bool iw_session_hands_on(const struct session *s);
-void iw_session_rejected(struct session *s, const struct iw_fault *why);
-void iw_session_completion(struct session *s, const struct iw_wc *wc);
-/* The connection has ended, and all its completions were taken. */
-void iw_session_closed(struct session *s);
-/* Ends a connection whose loss was not noticed yet, gives up its unfinished files, and frees s. */
-void iw_session_drop(struct session *s, const char *why);
-/* Does the pending work of s, at most that of one turn. True: there is more. */
-bool iw_session_run(struct session *s);
-void iw_session_timeout(struct session *s);
+/* --- sched.c --- */
+void iw_session_make_ready(struct session *s);
 void iw_session_set_timer(struct session *s);
 /* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
 void iw_session_stop(struct session *s, const char *text);
-/* The path of the file m as the local user gave it, or, at a listening source, as the peer did; f: the source's own. NULL: not known. */
-const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
-			     const struct file *f);
-void iw_session_make_ready(struct session *s);
-/* Reports arrived octets to the machine; sets payload_at if octets of files have moved since the last call. Makes system calls. */
-void iw_session_look(struct session *s);
-/* Reports to the machine the octets that the peer has written into windows before their DONE. */
-void iw_session_windows(struct session *s);
-/* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
-bool iw_session_slot(struct session *s, uint32_t i);
-/* Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if no chunk is in use. */
-void *iw_session_chunk(struct session *s);
-/* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
-void iw_session_lacks_chunk(struct session *s);
-/* Posts the receives of a again: their octets are no longer needed. */
-void iw_session_repost(struct session *s, const struct iw_xact *a);
-/* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */
-struct work *iw_session_work(struct session *s);
-/* True if s has its struct work. If it could not be allocated, the transfer has failed. */
-bool iw_session_may_act(struct session *s);
-
-/* --- source_side.c, sink_side.c: the machine's actions on files --- */
-/* Both return the octets of file input that the action took. */
-uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
-uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
-/* s ends: the files that the worker still reads no longer report to it. */
-void iw_source_leave(struct session *s);
-/* Adds a path that the local user has given. IW_E_NOMEM. */
-int iw_source_path(struct session *s, const char *path);
-/* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
-void iw_source_next(struct session *s);
-/* Adds the octets of the files below a path to the total that progress is compared with. The path is copied. */
-void iw_source_measure(struct group *g, const char *path, size_t len);
-void iw_source_measure_free(struct group *g);
-/* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
-bool iw_source_result(struct session *s, const struct iw_xact *a);
-bool iw_sink_result(struct session *s, const struct iw_xact *a);
-/* Both return the octets of file output that the action took. */
-uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
-uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
-/*
- * Call it in each turn. Reports removed names, for at most ns, so that many of them do not delay
- * other sessions.
- */
-void iw_sink_report_removed(struct hub *h, uint64_t ns);
-/* Resumes the actions that had to wait. */
-void iw_sink_retry(struct session *s);
-/* s ends: abandons its files, and its tasks no longer report to it. */
-void iw_sink_leave(struct session *s);
-/*
- * Call it when the last connection has ended. Reports the files that did not arrive completely, and
- * returns their number.
- */
-uint64_t iw_sink_count_missing(struct group *g);
-/* The RESULT of f has been sent: f is freed when the worker has no more tasks for it. */
-void iw_sink_forget(struct file *f);
-/* Makes another attempt to create f. */
-void iw_sink_create_again(struct file *f);
-/* Sets the options of the place that an initiator has opened. */
-void iw_sink_place(struct session *s);
-void iw_session_file_free(struct file *f);
+/* Call it when a file is settled or returned: sessions with next_waits try again. */
+void iw_group_wake(struct group *g);
+void iw_hub_wake_all(struct hub *h);
+/* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
+void iw_hub_watch_in(struct hub *h, int fd);
+void iw_hub_watch_out(struct hub *h, int fd);
+/* Call it when memory was freed: sessions that wait for memory try again. */
+void iw_hub_slot_freed(struct hub *h);
+/* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
+bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
+/* n octets that iw_hub_pace counted have not moved. */
+void iw_hub_unpace(struct hub *h, uint64_t n);
+/* f, whose group is set, counts as open until iw_hub_count_closed, which iw_session_file_free calls. Not for the worker. */
+void iw_hub_count_open(struct hub *h, struct file *f);
+void iw_hub_count_closed(struct file *f);
+/* True if the process has few descriptors left: g, which has open files, waits until one is closed. */
+static inline bool iw_hub_is_crowded(const struct group *g)
+{
+	return g->open_files > 0 && g->hub->open_files >= g->hub->most_open;
+}
 
 #endif

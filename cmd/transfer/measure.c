@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "transfer/internal.h"
@@ -17,13 +16,6 @@ struct step {
 	bool known;
 };
 
-struct measure {
-	struct iw_walk walk;
-	struct iw_links links;
-	uint64_t octets;
-	bool unknown; /* a stream is among the paths, or an allocation failed */
-};
-
 static struct measure *measure_new(const struct group *g)
 {
 	struct measure *m = calloc(1, sizeof(*m));
@@ -33,16 +25,6 @@ static struct measure *measure_new(const struct group *g)
 	iw_walk_init(&m->walk, g->initiator ? AT_FDCWD : g->hub->root);
 	m->walk.filter = &g->hub->cfg->filter;
 	return m;
-}
-
-void iw_source_measure_free(struct group *g)
-{
-	if (!g->measure)
-		return;
-	iw_walk_fini(&g->measure->walk);
-	iw_links_fini(&g->measure->links);
-	free(g->measure);
-	g->measure = NULL;
 }
 
 static void add(struct measure *m, const struct iw_entry *e)

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "transfer/files/out.h"
 #include "transfer/files/space.h"
 #include "transfer/files/temp.h"
 #include "os/os.h"

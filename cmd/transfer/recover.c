@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Connections that were lost: sessions that wait for another connection, and transfers that give their temporaries to another one. */
+#include <string.h>
+
+#include "transfer/internal.h"
+
+static void mend(struct group *g, struct session *s)
+{
+	struct hub *h = g->hub;
+	bool anew = iw_group_has_moved(g, s);
+	uint64_t wait = h->cli->timeout_ns;
+	struct iw_fault why;
+	struct session *n;
+
+	s->mended = true;
+	/* While there are others nobody needs to keep the place of one. */
+	if (!g->initiator && g->sessions > 1)
+		return;
+	g->sessions++;
+	if (iw_session_new(&n, h, g, g->initiator, &why) != 0) {
+		s->mended = false;
+		return;
+	}
+	n->attempts = anew ? 1 : s->attempts + 1;
+	n->lost_at = anew ? h->now : s->lost_at;
+	n->moved_then = anew ? iw_group_moved(g) : s->moved_then;
+	if (g->initiator)
+		wait = IW_MIN(REDIAL_FIRST << IW_MIN(n->attempts - 1, 10u),
+			      IW_MIN(REDIAL_MOST, iw_time_add(n->lost_at, wait) - h->now));
+	n->phase = PH_WAITING;
+	n->conn = s->conn;
+	n->leave_by = iw_time_add(h->now, wait);
+	h->nwaiting++;
+	iw_session_set_timer(n);
+}
+
+void iw_session_bury(struct session *s)
+{
+	if (iw_group_mends(s->group, s))
+		mend(s->group, s);
+	iw_group_remove(s);
+}
+
+void iw_session_drop(struct session *s, const char *why)
+{
+	iw_xfer_fault(&s->closed_why, IW_E_CLOSED, "%s", why);
+	s->closed = true;
+	iw_session_closed(s);
+	while (s->phase != PH_GONE)
+		(void)iw_session_run(s);
+	iw_session_bury(s);
+}
+
+/* --- temporaries that another transfer wants --- */
+
+/* Is nobody there but who waits? */
+static bool is_deserted(const struct group *g)
+{
+	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
+		const struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group == g && s->phase != PH_WAITING)
+			return false;
+	}
+	return true;
+}
+
+/* While the worker writes to a file, its name is not to be read. It is written to because octets of it arrived. */
+static bool holds(const struct session *s, const char *temp)
+{
+	for (struct iw_list *l = s->files.next; l != &s->files; l = l->next) {
+		const struct file *f = iw_container_of(l, struct file, of);
+
+		if (f->tasks == 0 && f->has_target && f->target.part &&
+		    strcmp(f->target.part->name, temp) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void ask(struct group *g)
+{
+	struct hub *h = g->hub;
+
+	/* A peer that has just answered is there; it need not prove it for each file. */
+	if (g->answer_by != 0 || (g->asked_at != 0 && h->now - g->asked_at < 2 * ANSWER))
+		return;
+	g->asked_at = h->now;
+	g->answer_by = iw_time_add(h->now, IW_MIN(ANSWER, h->cli->timeout_ns / 2));
+	h->questions++;
+	h->closing++;
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g || s->phase != PH_UP)
+			continue;
+		iw_session_look(s); /* what arrived before is no answer */
+		iw_xfer_ask(s->x);
+		iw_session_make_ready(s);
+	}
+}
+
+void iw_group_let_go(const struct group *g, const char *temp)
+{
+	struct hub *h = g->hub;
+
+	for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		next = l->next;
+		/* Files of another transfer that the worker owns close their temporaries there. */
+		if (s->group != g && s->phase == PH_WAITING && s->group->tasks == 0 &&
+		    is_deserted(s->group) && iw_target_holds(&s->group->place, temp))
+			iw_group_remove(s);
+	}
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g && !s->group->initiator && s->phase == PH_UP && holds(s, temp))
+			ask(s->group);
+	}
+}
+
+/* Has the peer been heard since it was asked? A look costs system calls: the last moment will do for octets of incomplete messages. */
+static bool has_answered(const struct group *g, bool look)
+{
+	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g || s->phase != PH_UP)
+			continue;
+		if (look)
+			iw_session_look(s);
+		if (iw_xfer_heard_at(s->x) > g->asked_at)
+			return true;
+	}
+	return false;
+}
+
+/* One of its connections, that is up; NULL: none. */
+static struct session *one_up(const struct group *g)
+{
+	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group == g && s->phase == PH_UP)
+			return s;
+	}
+	return NULL;
+}
+
+/* Its connections are lost. The last one frees the transfer, or leaves a session that waits. */
+static void drop_silent(struct group *g)
+{
+	struct session *s;
+
+	while ((s = one_up(g)) != NULL)
+		iw_session_drop(s, "the peer is silent, and another transfer wants the same file");
+}
+
+uint64_t iw_group_take_answers(struct hub *h)
+{
+	uint64_t at = IW_TIME_NEVER;
+
+	if (h->questions == 0)
+		return at;
+	for (struct iw_list *l = h->groups.next, *next; l != &h->groups; l = next) {
+		struct group *g = iw_container_of(l, struct group, link);
+		bool late = h->now >= g->answer_by;
+
+		next = l->next;
+		if (g->answer_by == 0)
+			continue;
+		if (has_answered(g, late)) {
+			iw_group_end_question(g);
+		} else if (late) {
+			/* The file that waits finds what the others are about to close. */
+			drop_silent(g);
+			iw_group_end_question(g);
+		} else {
+			at = IW_MIN(at, g->answer_by);
+		}
+	}
+	return at;
+}
