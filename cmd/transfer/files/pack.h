@@ -42,7 +42,6 @@ struct iw_packer {
 		int64_t mtime_s;
 		uint32_t mtime_ns;
 		uint64_t ino;
-		enum iw_xfer_kind as;
 		struct iw_file_fault why; /* code: what kept it from being read */
 	} member[IW_XFER_MEMBERS];
 };

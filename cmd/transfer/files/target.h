@@ -71,7 +71,6 @@ struct iw_target {
 	bool to_stdout;
 	struct iw_chunk_list chunks; /* of what this target is about */
 	size_t had;                  /* of them, from an earlier transfer */
-	uint64_t verified;           /* --verify: octets read again */
 	size_t verify_at;            /* chunks likewise */
 	uint64_t reached;            /* of a stream: octets that have been charged */
 	/* standard output: */

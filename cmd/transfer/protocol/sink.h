@@ -169,13 +169,11 @@ void iw_xsnk_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const 
 void iw_xsnk_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text);
 
 /* --- sink_store.c; those that take an action are steps of iw_xsnk_next --- */
-void iw_xsnk_free_slot(struct iw_xfer *x, uint32_t i);
 void iw_xsnk_trim_ranges(struct sink *s);
 void iw_xsnk_drop_ranges(struct sink *s, uint32_t id);
 void iw_xsnk_drop_window(struct sink *s, uint32_t i);
 void iw_xsnk_drop_windows(struct sink *s, const struct file *f, bool all);
 void iw_xsnk_push_job(struct sink *s, struct file *f, const struct job *j);
-void iw_xsnk_put_release(struct sink *s, uint32_t id, uint64_t off);
 /* len octets at off are stored, or zero. */
 void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
 void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored);

@@ -7,7 +7,7 @@
 
 /* --- slots, ranges, offers --- */
 
-void iw_xsnk_free_slot(struct iw_xfer *x, uint32_t i)
+static void free_slot(struct iw_xfer *x, uint32_t i)
 {
 	struct sink *s = x->snk;
 	struct slot *sl = &s->slot[i];
@@ -67,7 +67,7 @@ void iw_xsnk_push_job(struct sink *s, struct file *f, const struct job *j)
 	f->jobs++;
 }
 
-void iw_xsnk_put_release(struct sink *s, uint32_t id, uint64_t off)
+static void put_release(struct sink *s, uint32_t id, uint64_t off)
 {
 	/* One for each offer, of which there are no more at once. */
 	assert(s->nreleases < IW_XFER_WINDOWS);
@@ -103,8 +103,8 @@ void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
 	}
 	if (!j->part[0].in_recv) {
 		if (mode(x) == IW_XFER_READ)
-			iw_xsnk_put_release(s, j->id, j->off);
-		iw_xsnk_free_slot(x, j->part[0].recv);
+			put_release(s, j->id, j->off);
+		free_slot(x, j->part[0].recv);
 	} else {
 		iw_xlink_reposted(x, j->nparts);
 	}
@@ -154,7 +154,7 @@ bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act)
 			if (f->state == OPEN)
 				break;
 			f->offers--;
-			iw_xsnk_put_release(s, o->id, o->off);
+			put_release(s, o->id, o->off);
 		}
 		if (s->noffers == 0 || !iw_xf_slot_get(x, &i))
 			return false;
@@ -359,6 +359,6 @@ bool iw_xsnk_next_revoke(struct iw_xfer *x, struct iw_xact *act)
 		return false;
 	act->type = IW_XACT_REVOKE;
 	act->slot = fifo_take(&s->revoking);
-	iw_xsnk_free_slot(x, act->slot);
+	free_slot(x, act->slot);
 	return true;
 }
