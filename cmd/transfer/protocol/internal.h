@@ -129,53 +129,53 @@ struct iw_xfer {
 };
 
 /* --- state.c --- */
-void iw_xf_set_state(struct iw_xfer *x, enum state to);
+void iw_xfer_set_state(struct iw_xfer *x, enum state to);
 /* Fails the transfer with *why; with tell, the peer gets an ABORT if this side may send. Ignored once it is failing or over. */
-void iw_xf_fail(struct iw_xfer *x, const struct iw_fault *why, bool tell);
+void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool tell);
 /* A breach of the protocol by the peer: fails the transfer. Returns IW_E_FORMAT. */
-int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...);
+int iw_xfer_breach(struct iw_xfer *x, const char *fmt, ...);
 /* Octets were changed on their way, by the line or in memory: the connection counts as lost. */
-int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...);
-static inline void iw_xf_progress(struct iw_xfer *x, uint64_t now)
+int iw_xfer_corrupt(struct iw_xfer *x, const char *fmt, ...);
+static inline void iw_xfer_note_progress(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = now;
 }
 /* The end of the time for something that happened last at a time. */
-static inline uint64_t iw_xf_stall_at(const struct iw_xfer *x, uint64_t last)
+static inline uint64_t iw_xfer_stall_at(const struct iw_xfer *x, uint64_t last)
 {
 	return iw_time_add(last, x->cfg.stall_ns);
 }
-static inline void iw_xf_moved(struct iw_xfer *x, uint64_t now)
+static inline void iw_xfer_note_moved(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = x->payload_at = now;
 }
-bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot);
-void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot);
+bool iw_xfer_slot_get(struct iw_xfer *x, uint32_t *slot);
+void iw_xfer_slot_put(struct iw_xfer *x, uint32_t slot);
 /* A path that a sink wants of a source. */
 struct path {
 	struct iw_list link;
 	size_t len;
 	char octets[];
 };
-#define IW_XF_PATHS_MAX 4096u
-bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
+#define IW_XFER_PATHS_MAX 4096u
+bool iw_xfer_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
 /* The first one, given; NULL when there is none. */
-struct path *iw_xf_path_take(struct iw_list *from);
-void iw_xf_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
+struct path *iw_xfer_path_take(struct iw_list *from);
+void iw_xfer_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
 
 /* Calls fn with each entry under key of m; what is wrong with them is a breach. */
-int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
+int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
 /* Octets of the machine's allocator; NULL when there are none. */
-uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len);
+uint8_t *iw_xfer_copy(struct iw_xfer *x, const void *p, size_t len);
 /* Where what is meant of a file ends, and how much it is; of streams: IW_XFER_SIZE_MAX, 0. */
-static inline uint64_t iw_xf_end(const struct iw_xmeta *m)
+static inline uint64_t iw_xfer_meta_end(const struct iw_xmeta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return IW_XFER_SIZE_MAX;
 	return m->share ? m->part_off + m->part_len : m->size;
 }
-static inline uint64_t iw_xf_size(const struct iw_xmeta *m)
+static inline uint64_t iw_xfer_meta_size(const struct iw_xmeta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return 0;
@@ -184,40 +184,41 @@ static inline uint64_t iw_xf_size(const struct iw_xmeta *m)
 
 /* --- outcome.c --- */
 /* text may be NULL. The first one counts. */
-void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
-		   bool by_peer);
+void iw_xfer_set_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
+			 bool by_peer);
 /* Fills *e with what o says. */
-void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
+void iw_xfer_outcome_entry(struct iw_xentry *e, const struct outcome *o);
 /* Returns how many failed. codes: of a pack's members, or NULL. */
-uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			    uint64_t settled, const uint8_t *codes, size_t ncodes);
+uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
+			      uint64_t settled, const uint8_t *codes, size_t ncodes);
 /* act becomes RESULT. */
-void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-		      const struct outcome *o);
+void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
+			const struct outcome *o);
 
 /* --- names.c --- */
 /* act becomes a message of that type with the next names to be sent. False: none are left, or not now. */
-bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type, uint64_t now);
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type,
+			uint64_t now);
 /* Queues the names of m for the driver. */
-int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
+int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
 /* act becomes GONE or REMOVE for the next one. */
-bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act);
-void iw_xf_names_fini(struct iw_xfer *x);
+bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act);
+void iw_xfer_names_fini(struct iw_xfer *x);
 
 /* --- link.c --- */
-void iw_xlink_init(struct iw_xfer *x);
-void iw_xlink_fini(struct iw_xfer *x);
-void iw_xlink_peer(struct iw_xfer *x);
+void iw_xfer_link_init(struct iw_xfer *x);
+void iw_xfer_link_fini(struct iw_xfer *x);
+void iw_xfer_link_peer(struct iw_xfer *x);
 /* May a Send be posted now? With reserve the last credit, and the last place in the send queue,
  * are left for NOP and ABORT. */
-bool iw_xlink_ready(const struct iw_xfer *x, bool reserve);
+bool iw_xfer_link_ready(const struct iw_xfer *x, bool reserve);
 /* May any other operation be posted now? */
-static inline bool iw_xlink_sq_room(const struct iw_xfer *x)
+static inline bool iw_xfer_link_sq_room(const struct iw_xfer *x)
 {
 	return x->link.sq_used + 1 < x->cfg.sq_depth;
 }
 /* Octets that the next Send may have. */
-uint32_t iw_xlink_size(const struct iw_xfer *x);
+uint32_t iw_xfer_link_size(const struct iw_xfer *x);
 
 /* A message being made. */
 struct draft {
@@ -226,63 +227,64 @@ struct draft {
 };
 /* False: no credit, no buffer or no room in the send queue. pairs: those beside the ones of
  * every message. */
-bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-		     bool reserve);
+bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
+			 bool reserve);
 /* act becomes its SEND. */
-void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
+void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
 /* It was not worth sending. */
-void iw_xdraft_drop(struct iw_xfer *x, struct draft *d);
+void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d);
 /* Appends the entry under LIST; false when it does not fit: the message is as it was before. */
-bool iw_xdraft_entry(struct draft *d, const struct iw_xentry *e);
+bool iw_xfer_draft_entry(struct draft *d, const struct iw_xentry *e);
 
 /* Counts an operation that is posted. */
-static inline void iw_xlink_posted(struct iw_xfer *x)
+static inline void iw_xfer_link_posted(struct iw_xfer *x)
 {
 	x->link.sq_used++;
 }
 /* Counts a data Send. */
-void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now);
+void iw_xfer_link_data_sent(struct iw_xfer *x, uint64_t now);
 /* Checks the digest after a control message; *len becomes the length without it. A failed check fails the transfer. */
-int iw_xlink_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
+int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
 /* Counts a message received, takes its credit and what it says of the peer's work. */
-int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
 /* After a message was consumed. */
-enum iw_xverdict iw_xlink_consumed(struct iw_xfer *x);
-void iw_xlink_reposted(struct iw_xfer *x, uint32_t n);
+enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x);
+void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n);
 /* A NOP is to be sent for credit alone, or as a sign of life. */
-bool iw_xlink_wants_nop(const struct iw_xfer *x);
+bool iw_xfer_link_wants_nop(const struct iw_xfer *x);
 
 /* --- source.c --- */
-int iw_xsrc_new(struct iw_xfer *x);
-void iw_xsrc_free(struct iw_xfer *x);
-bool iw_xsrc_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-int iw_xsrc_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-void iw_xsrc_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
-void iw_xsrc_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xsrc_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+int iw_xfer_source_new(struct iw_xfer *x);
+void iw_xfer_source_free(struct iw_xfer *x);
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+void iw_xfer_source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
+void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+				const char *text);
 /* While failing: the next thing to clean up; false when all is clean. */
-bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act);
 /* It is this side's own files that are waited for. */
-bool iw_xsrc_busy_here(const struct iw_xfer *x);
-bool iw_xsrc_idle(const struct iw_xfer *x);
+bool iw_xfer_source_busy_here(const struct iw_xfer *x);
+bool iw_xfer_source_idle(const struct iw_xfer *x);
 
 /* --- sink.c --- */
-int iw_xsnk_new(struct iw_xfer *x);
-void iw_xsnk_free(struct iw_xfer *x);
-bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+int iw_xfer_sink_new(struct iw_xfer *x);
+void iw_xfer_sink_free(struct iw_xfer *x);
+bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
 /* A NOP with the total of the files of some paths: kept if it is about all paths. */
-void iw_xsnk_total(struct iw_xfer *x, const struct iw_xmsg *m);
+void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m);
 /* A data Send: *verdict says what becomes of the receive. */
-int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-		 enum iw_xverdict *verdict);
-void iw_xsnk_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
-void iw_xsnk_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xsnk_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
-bool iw_xsnk_cleanup(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_busy_here(const struct iw_xfer *x);
+int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
+		      enum iw_xverdict *verdict);
+void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
+void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_busy_here(const struct iw_xfer *x);
 /* A part of a chunk has been received, and only the peer can complete it. */
-bool iw_xsnk_amid_chunk(const struct iw_xfer *x);
-bool iw_xsnk_idle(const struct iw_xfer *x);
+bool iw_xfer_sink_amid_chunk(const struct iw_xfer *x);
+bool iw_xfer_sink_idle(const struct iw_xfer *x);
 
 #endif

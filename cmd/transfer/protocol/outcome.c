@@ -6,8 +6,8 @@
 
 #include "transfer/protocol/pack.h"
 
-void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
-		   bool by_peer)
+void iw_xfer_set_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
+			 bool by_peer)
 {
 	if (o->known)
 		return;
@@ -25,7 +25,7 @@ void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t te
 	o->text[text_len] = '\0';
 }
 
-void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
+void iw_xfer_outcome_entry(struct iw_xentry *e, const struct outcome *o)
 {
 	e->has |= IW_XBIT(IW_XF_CODE);
 	e->code = o->code;
@@ -89,11 +89,11 @@ static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 	return failed;
 }
 
-uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			    uint64_t settled, const uint8_t *codes, size_t ncodes)
+uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
+			      uint64_t settled, const uint8_t *codes, size_t ncodes)
 {
 	struct iw_xfer_counts *c = &x->counts;
-	uint64_t size = iw_xf_size(m), failed = 0;
+	uint64_t size = iw_xfer_meta_size(m), failed = 0;
 
 	if (m->kind == IW_XFER_PACK)
 		failed = count_pack(c, o, m, codes, ncodes);
@@ -110,8 +110,8 @@ uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const st
 	return failed;
 }
 
-void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-		      const struct outcome *o)
+void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
+			const struct outcome *o)
 {
 	act->type = IW_XACT_RESULT;
 	act->id = id;

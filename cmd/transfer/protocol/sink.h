@@ -164,31 +164,31 @@ static inline struct job *job_at(struct sink *s, uint32_t i)
 }
 
 /* --- sink.c --- */
-void iw_xsnk_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
-			size_t text_len, bool by_peer);
-void iw_xsnk_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text);
+void iw_xfer_sink_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
+			     size_t text_len, bool by_peer);
+void iw_xfer_sink_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text);
 
-/* --- sink_store.c; those that take an action are steps of iw_xsnk_next --- */
-void iw_xsnk_trim_ranges(struct sink *s);
-void iw_xsnk_drop_ranges(struct sink *s, uint32_t id);
-void iw_xsnk_drop_window(struct sink *s, uint32_t i);
-void iw_xsnk_drop_windows(struct sink *s, const struct file *f, bool all);
-void iw_xsnk_push_job(struct sink *s, struct file *f, const struct job *j);
+/* --- sink_store.c; those that take an action are steps of iw_xfer_sink_next --- */
+void iw_xfer_sink_trim_ranges(struct sink *s);
+void iw_xfer_sink_drop_ranges(struct sink *s, uint32_t id);
+void iw_xfer_sink_drop_window(struct sink *s, uint32_t i);
+void iw_xfer_sink_drop_windows(struct sink *s, const struct file *f, bool all);
+void iw_xfer_sink_push_job(struct sink *s, struct file *f, const struct job *j);
 /* len octets at off are stored, or zero. */
-void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
-void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
-bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_next_read(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_next_job(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_next_revoke(struct iw_xfer *x, struct iw_xact *act);
+void iw_xfer_sink_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
+void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
+bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xact *act);
 
 /* --- sink_out.c: *act becomes a message when there is one to be sent --- */
-bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* --- messages out --- */
 
-bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct iw_list *l;
@@ -14,7 +14,7 @@ bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t place, n = 0;
 
 	if (!x->cfg.initiator || !s->paths_end || s->paths_told ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_GET, 2, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_GET, 2, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -30,7 +30,7 @@ bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			break;
 		}
 		iw_list_del(l);
-		iw_xf_path_free(x, p);
+		iw_xfer_path_free(x, p);
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
@@ -38,13 +38,13 @@ bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_bool(&d.o, iw_list_empty(&s->paths));
 	if (n == 0 && !iw_list_empty(&s->paths)) {
 		/* Too long for the peer's first, small receives. */
-		iw_xdraft_drop(x, &d);
+		iw_xfer_draft_drop(x, &d);
 		if (x->link.tx_from != UINT64_MAX && x->link.tx_count + 1 < x->link.tx_from)
 			x->link.nop_due = true;
 		return false;
 	}
 	s->paths_told = iw_list_empty(&s->paths);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
@@ -65,14 +65,14 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 		n = IW_MIN(n, room > 48 ? (room - 48) / digest : 0);
 	e.chunks_len = n * digest;
 	e.len = IW_MIN((uint64_t)n * IW_XFER_CHUNK, h->len - off);
-	if (n == 0 || !iw_xdraft_entry(d, &e))
+	if (n == 0 || !iw_xfer_draft_entry(d, &e))
 		return false;
 	h->told += n;
 	return true;
 }
 
 /* What is held of a file is told before its GO. */
-bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	size_t digest = iw_xfer_digest_len(x->cfg.mine.digest);
@@ -85,7 +85,7 @@ bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 		if (f->state == FREE || !f->go_due || iw_list_empty(&f->haves))
 			continue;
-		if (!iw_xdraft_begin(x, &d, IW_XMSG_HAVE, 1, true))
+		if (!iw_xfer_draft_begin(x, &d, IW_XMSG_HAVE, 1, true))
 			return false;
 		iw_cbor_uint(&d.o, IW_XKEY_LIST);
 		place = iw_cbor_array_begin(&d.o);
@@ -101,13 +101,13 @@ bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			iw_mem_free(x->mem, h, sizeof(*h) + h->octets_len);
 		}
 		iw_cbor_array_end(&d.o, place, n);
-		iw_xdraft_send(x, &d, act, now);
+		iw_xfer_draft_send(x, &d, act, now);
 		return true;
 	}
 	return false;
 }
 
-bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -116,7 +116,7 @@ bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
 		due = s->file[i].go_due && iw_list_empty(&s->file[i].haves);
-	if (!due || !iw_xdraft_begin(x, &d, IW_XMSG_GO, 1, true))
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_GO, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -131,24 +131,24 @@ bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			e.wanted = f->wanted;
 			e.wanted_len = f->nwanted;
 		}
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 		f->go_due = false;
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
 	size_t place, n = 0;
 	struct fifo order = { .n = 0 };
 
-	if (s->ngrants == 0 || !iw_xdraft_begin(x, &d, IW_XMSG_GRANT, 1, true))
+	if (s->ngrants == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_GRANT, 1, true))
 		return false;
 	/* In the order of the ranges: by file, then by offset. */
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
@@ -178,23 +178,23 @@ bool iw_xsnk_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 				       .len = sl->len,
 				       .stag = sl->stag };
 
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 		sl->grant_due = false;
 		s->ngrants--;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->nreleases == 0 || !iw_xdraft_begin(x, &d, IW_XMSG_RELEASE, 1, true))
+	if (s->nreleases == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_RELEASE, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -203,17 +203,17 @@ bool iw_xsnk_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 				       .id = s->release[n].id,
 				       .off = s->release[n].off };
 
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 	}
 	iw_cbor_array_end(&d.o, place, n);
 	s->nreleases -= (uint32_t)n;
 	memmove(s->release, s->release + n, s->nreleases * sizeof(s->release[0]));
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -222,7 +222,7 @@ bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
 		due = s->file[i].state == SETTLED && !s->file[i].told;
-	if (!due || !iw_xdraft_begin(x, &d, IW_XMSG_RESULT, 1, true))
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_RESULT, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -232,23 +232,23 @@ bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 		if (f->state != SETTLED || f->told)
 			continue;
-		iw_xf_outcome_entry(&e, &f->outcome);
+		iw_xfer_outcome_entry(&e, &f->outcome);
 		if (f->ncodes > 0) {
 			e.has |= IW_XBIT(IW_XF_CODES);
 			e.codes = f->codes;
 			e.codes_len = f->ncodes;
 		}
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 		f->told = true;
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -256,7 +256,7 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t pairs = 3u + (x->counts.stayed > 0) + (x->counts.made > 0);
 
 	if (s->bye != BYE_DUE || x->names_left > 0 ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_BYE, pairs, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, pairs, true))
 		return false;
 	s->bye = BYE_SAID;
 	iw_cbor_uint(&d.o, IW_XKEY_FILES);
@@ -273,7 +273,7 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		iw_cbor_uint(&d.o, IW_XKEY_STAYED);
 		iw_cbor_uint(&d.o, x->counts.stayed);
 	}
-	iw_xdraft_send(x, &d, act, now);
-	iw_xf_set_state(x, ST_CLOSING);
+	iw_xfer_draft_send(x, &d, act, now);
+	iw_xfer_set_state(x, ST_CLOSING);
 	return true;
 }

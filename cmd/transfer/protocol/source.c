@@ -13,7 +13,7 @@
 
 #include "util/text.h"
 
-int iw_xsrc_new(struct iw_xfer *x)
+int iw_xfer_source_new(struct iw_xfer *x)
 {
 	struct source *s = iw_mem_alloc(x->mem, sizeof(*s));
 
@@ -45,8 +45,8 @@ static void free_note(struct iw_xfer *x, struct note *n)
 		iw_mem_free(x->mem, n, sizeof(*n) + n->len);
 }
 
-int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
-		 const uint8_t *octets, size_t len)
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+			const uint8_t *octets, size_t len)
 {
 	struct note *n = iw_mem_alloc(x->mem, sizeof(*n) + len);
 	struct iw_fault why;
@@ -92,14 +92,14 @@ static bool show_note(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-void iw_xsrc_free(struct iw_xfer *x)
+void iw_xfer_source_free(struct iw_xfer *x)
 {
 	struct source *s = x->src;
 	struct path *p;
 
-	while ((p = iw_xf_path_take(&s->paths)) != NULL)
-		iw_xf_path_free(x, p);
-	iw_xf_path_free(x, s->shown);
+	while ((p = iw_xfer_path_take(&s->paths)) != NULL)
+		iw_xfer_path_free(x, p);
+	iw_xfer_path_free(x, s->shown);
 	while (!iw_list_empty(&s->notes))
 		free_note(x, take_note(s));
 	free_note(x, s->noted);
@@ -112,7 +112,7 @@ void iw_xsrc_free(struct iw_xfer *x)
 
 /* --- slots --- */
 
-void iw_xsrc_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
+void iw_xfer_source_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 {
 	struct source *s = x->src;
 	struct slot *sl = &s->slot[i];
@@ -124,7 +124,7 @@ void iw_xsrc_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 	fifo_put(&s->offers, i);
 }
 
-void iw_xsrc_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_t now)
+void iw_xfer_source_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_t now)
 {
 	struct slot *sl;
 
@@ -140,33 +140,35 @@ void iw_xsrc_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_t now)
 			return;
 	}
 	if (sl->state == S_POSTED)
-		iw_xsrc_free_slot(x, i);
+		iw_xfer_source_free_slot(x, i);
 }
 
 /* --- files --- */
 
-void iw_xsrc_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code, const char *text)
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+			     const char *text)
 {
 	struct source *s = x->src;
 
 	/* A LOAD that is unanswered is not waited for: its file may be a pipe that stays silent. */
 	if (s->loading < IW_XFER_WINDOWS && s->slot[s->loading].id == f->id) {
-		iw_xsrc_free_slot(x, s->loading);
+		iw_xfer_source_free_slot(x, s->loading);
 		s->loading = IW_XFER_WINDOWS;
 	}
-	iw_xf_outcome(&f->mine, code, text, text ? strlen(text) : 0, false);
-	iw_xsrc_drop_rest(s, f);
+	iw_xfer_set_outcome(&f->mine, code, text, text ? strlen(text) : 0, false);
+	iw_xfer_source_drop_rest(s, f);
 	if (f->state == GOING || f->state == CHECKING || f->state == ASKED)
 		f->state = ENDING;
 }
 
-void iw_xsrc_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text)
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+				const char *text)
 {
 	struct source *s = x->src;
 	struct file *f = find(s, id);
 
 	if (f)
-		iw_xsrc_end_file(x, f, code, text);
+		iw_xfer_source_end_file(x, f, code, text);
 }
 
 static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, void *user)
@@ -183,7 +185,7 @@ static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, voi
 	if (iw_xfer_is_stream(meta->kind))
 		f->meta.size = IW_XFER_SIZE_UNKNOWN;
 	else
-		x->counts.announced += iw_xf_size(&f->meta);
+		x->counts.announced += iw_xfer_meta_size(&f->meta);
 	f->cursor = meta->share ? meta->part_off : 0;
 	s->nfiles++;
 	return f;
@@ -191,7 +193,7 @@ static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, voi
 
 void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *user, uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (x->src)
 		(void)new_file(x, meta, user);
 }
@@ -201,17 +203,17 @@ void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *us
 {
 	struct file *f;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!x->src)
 		return;
 	f = new_file(x, meta, user);
 	if (f)
-		iw_xsrc_end_file(x, f, code, text);
+		iw_xfer_source_end_file(x, f, code, text);
 }
 
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!x->src || !x->src->next_asked)
 		return;
 	x->src->next_asked = false;
@@ -225,7 +227,7 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 
 	if (!f || f->scanned)
 		return;
-	iw_xsrc_stop_asking(s, f);
+	iw_xfer_source_stop_asking(s, f);
 	f->scanned = last || len == 0;
 	if (len == 0)
 		return;
@@ -235,7 +237,7 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 	s->untold++;
 	f->ranges++;
 	f->cursor = off + len;
-	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->cursor >= iw_xf_end(&f->meta))
+	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->cursor >= iw_xfer_meta_end(&f->meta))
 		f->scanned = true;
 }
 
@@ -249,7 +251,7 @@ void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now)
 {
 	struct file *f = x->src ? find(x->src, id) : NULL;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!f || f->mine.known || f->result.known)
 		return;
 	f->settled += len;
@@ -312,8 +314,8 @@ static bool show_path(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 
-	iw_xf_path_free(x, s->shown);
-	s->shown = iw_xf_path_take(&s->paths);
+	iw_xfer_path_free(x, s->shown);
+	s->shown = iw_xfer_path_take(&s->paths);
 	if (!s->shown)
 		return false;
 	act->type = IW_XACT_PATH;
@@ -350,7 +352,7 @@ void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *d
 {
 	struct file *f = x->src ? find(x->src, id) : NULL;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!f || f->state != CHECKING)
 		return;
 	f->digest = *digest;
@@ -370,13 +372,13 @@ static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *
 	f->ncodes = 0;
 	s->bye_files++;
 	s->bye_failed +=
-		iw_xf_count_result(x, o, &f->meta, f->settled, s->gone_codes, s->gone_ncodes);
+		iw_xfer_count_result(x, o, &f->meta, f->settled, s->gone_codes, s->gone_ncodes);
 	s->gone = f->meta;
 	s->gone_outcome = *o;
-	iw_xf_result_act(act, f->id, f->user, &s->gone, &s->gone_outcome);
+	iw_xfer_result_act(act, f->id, f->user, &s->gone, &s->gone_outcome);
 	act->codes = s->gone_codes;
 	act->ncodes = s->gone_ncodes;
-	iw_xsrc_drop_rest(s, f);
+	iw_xfer_source_drop_rest(s, f);
 	f->state = FREE;
 	s->nfiles--;
 }
@@ -399,24 +401,25 @@ static bool result(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-bool iw_xsrc_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 
 	/* What makes room and what the peer waits for comes first; new work last. */
-	return iw_xsrc_revoke(x, act) || show_path(x, act) || show_note(x, act) ||
-	       iw_xsrc_move(x, act, now) ||
-	       (s->done_octets >= IW_XFER_CHUNK && iw_xsrc_send_done(x, act, now)) ||
-	       (s->offers.n >= 2 && iw_xsrc_send_offers(x, act, now)) || iw_xsrc_load(x, act) ||
-	       check(x, act) || result(x, act) || iw_xsrc_send_offers(x, act, now) ||
-	       iw_xsrc_send_done(x, act, now) || ask_range(x, act) || ask_file(x, act) ||
-	       iw_xsrc_send_files(x, act, now) || iw_xsrc_send_wants(x, act, now) ||
-	       iw_xsrc_send_removes(x, act, now) || iw_xsrc_send_bye(x, act, now);
+	return iw_xfer_source_revoke(x, act) || show_path(x, act) || show_note(x, act) ||
+	       iw_xfer_source_move(x, act, now) ||
+	       (s->done_octets >= IW_XFER_CHUNK && iw_xfer_source_send_done(x, act, now)) ||
+	       (s->offers.n >= 2 && iw_xfer_source_send_offers(x, act, now)) ||
+	       iw_xfer_source_load(x, act) || check(x, act) || result(x, act) ||
+	       iw_xfer_source_send_offers(x, act, now) || iw_xfer_source_send_done(x, act, now) ||
+	       ask_range(x, act) || ask_file(x, act) || iw_xfer_source_send_files(x, act, now) ||
+	       iw_xfer_source_send_wants(x, act, now) || iw_xfer_source_send_removes(x, act, now) ||
+	       iw_xfer_source_send_bye(x, act, now);
 }
 
 /* --- the end --- */
 
-bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 	struct outcome o = { .known = false };
@@ -431,14 +434,14 @@ bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act)
 		else if (f->result.known)
 			o = f->result;
 		else
-			iw_xf_outcome(&o, IW_XC_CANCELED, NULL, 0, false);
+			iw_xfer_set_outcome(&o, IW_XC_CANCELED, NULL, 0, false);
 		close_file(x, f, &o, act);
 		return true;
 	}
 	return false;
 }
 
-bool iw_xsrc_busy_here(const struct iw_xfer *x)
+bool iw_xfer_source_busy_here(const struct iw_xfer *x)
 {
 	const struct source *s = x->src;
 
@@ -451,7 +454,7 @@ bool iw_xsrc_busy_here(const struct iw_xfer *x)
 	return false;
 }
 
-bool iw_xsrc_idle(const struct iw_xfer *x)
+bool iw_xfer_source_idle(const struct iw_xfer *x)
 {
 	return x->src->nfiles == 0 && iw_list_empty(&x->src->paths);
 }

@@ -133,32 +133,33 @@ static inline struct grant *grant_at(struct source *s, uint32_t i)
 }
 
 /* --- source_queue.c --- */
-void iw_xsrc_pop_range(struct source *s);
-void iw_xsrc_trim_ranges(struct source *s);
-void iw_xsrc_trim_grants(struct source *s);
+void iw_xfer_source_pop_range(struct source *s);
+void iw_xfer_source_trim_ranges(struct source *s);
+void iw_xfer_source_trim_grants(struct source *s);
 /* The search for the next range of f ends. */
-void iw_xsrc_stop_asking(struct source *s, struct file *f);
-void iw_xsrc_drop_rest(struct source *s, struct file *f);
-void iw_xsrc_push_done(struct source *s, const struct done *d);
-void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i);
+void iw_xfer_source_stop_asking(struct source *s, struct file *f);
+void iw_xfer_source_drop_rest(struct source *s, struct file *f);
+void iw_xfer_source_push_done(struct source *s, const struct done *d);
+void iw_xfer_source_free_slot(struct iw_xfer *x, uint32_t i);
 
 /* --- source.c --- */
-void iw_xsrc_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code, const char *text);
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+			     const char *text);
 /* A note of len octets for f is queued. IW_E_NOMEM has failed the transfer. */
-int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
-		 const uint8_t *octets, size_t len);
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+			const uint8_t *octets, size_t len);
 
-/* --- source_load.c: steps of iw_xsrc_next --- */
-bool iw_xsrc_load(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsrc_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_revoke(struct iw_xfer *x, struct iw_xact *act);
+/* --- source_load.c: steps of iw_xfer_source_next --- */
+bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xact *act);
 
 /* --- source_out.c: likewise; *act becomes a message when there is one to be sent --- */
-bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 
 #endif

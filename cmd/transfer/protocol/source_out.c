@@ -30,8 +30,8 @@ static bool put_file(struct draft *d, struct file *f)
 	};
 
 	if (f->mine.known) {
-		iw_xf_outcome_entry(&e, &f->mine);
-		return iw_xdraft_entry(d, &e);
+		iw_xfer_outcome_entry(&e, &f->mine);
+		return iw_xfer_draft_entry(d, &e);
 	}
 	iw_xpack_entry(&e, m);
 	if (f->attrs_told > 0) {
@@ -54,7 +54,7 @@ static bool put_file(struct draft *d, struct file *f)
 		e.off = m->part_off;
 		e.len = m->part_len;
 	}
-	return iw_xdraft_entry(d, &e);
+	return iw_xfer_draft_entry(d, &e);
 }
 
 /* More extended attributes than one message takes go ahead of the announcement. */
@@ -70,7 +70,7 @@ static bool put_attrs(struct draft *d, struct file *f)
 				     .xattr = f->meta.xattr + f->attrs_told,
 				     .xattr_len = IW_XFER_XATTR_PIECE };
 
-	if (!iw_xdraft_entry(d, &e))
+	if (!iw_xfer_draft_entry(d, &e))
 		return false;
 	f->attrs_told += IW_XFER_XATTR_PIECE;
 	return true;
@@ -90,7 +90,7 @@ static struct file *first_new(struct source *s)
 	return best;
 }
 
-bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct file *f = first_new(s);
@@ -101,7 +101,7 @@ bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	if (!f)
 		return false;
 	ahead = has_attrs_ahead(f);
-	if (!iw_xdraft_begin(x, &d, ahead ? IW_XMSG_ATTRS : IW_XMSG_FILES, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, ahead ? IW_XMSG_ATTRS : IW_XMSG_FILES, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -115,17 +115,17 @@ bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	}
 	iw_cbor_array_end(&d.o, place, n);
 	if (n > 0) {
-		iw_xdraft_send(x, &d, act, now);
+		iw_xfer_draft_send(x, &d, act, now);
 		return true;
 	}
 	/* A long name that the peer's first, small receives do not hold: use them up. */
-	iw_xdraft_drop(x, &d);
+	iw_xfer_draft_drop(x, &d);
 	if (x->link.tx_from != UINT64_MAX && x->link.tx_count + 1 < x->link.tx_from)
 		x->link.nop_due = true;
 	return false;
 }
 
-bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
@@ -137,7 +137,7 @@ bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	if (find(s, range_at(s, s->nranges - s->untold)->id) &&
 	    find(s, range_at(s, s->nranges - s->untold)->id)->state == NEW)
 		return false;
-	if (!iw_xdraft_begin(x, &d, IW_XMSG_WANT, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_WANT, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -152,17 +152,17 @@ bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 		if (!f)
 			continue;
-		if (f->state == NEW || !iw_xdraft_entry(&d, &e))
+		if (f->state == NEW || !iw_xfer_draft_entry(&d, &e))
 			break;
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xsrc_trim_ranges(s);
+	iw_xfer_source_trim_ranges(s);
 	if (n == 0) {
-		iw_xdraft_drop(x, &d);
+		iw_xfer_draft_drop(x, &d);
 		return false;
 	}
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
@@ -199,13 +199,13 @@ static size_t put_ends(struct iw_xfer *x, struct draft *d)
 		if (!may_end(s, f))
 			continue;
 		if (f->mine.known) {
-			iw_xf_outcome_entry(&e, &f->mine);
+			iw_xfer_outcome_entry(&e, &f->mine);
 		} else {
 			e.has |= IW_XBIT(IW_XF_SIZE);
 			e.size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
 			put_digest(&e, &f->digest);
 		}
-		if (!iw_xdraft_entry(d, &e))
+		if (!iw_xfer_draft_entry(d, &e))
 			break;
 		f->state = ENDED;
 		n++;
@@ -233,7 +233,7 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 		} else {
 			put_digest(&e, &p->digest);
 		}
-		if (!iw_xdraft_entry(d, &e))
+		if (!iw_xfer_draft_entry(d, &e))
 			break;
 		s->done_octets -= p->len;
 		n++;
@@ -241,13 +241,13 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 	return n;
 }
 
-bool iw_xsrc_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 	size_t place, n, ends = 0;
 
-	if ((s->ndone == 0 && !has_ending(s)) || !iw_xdraft_begin(x, &d, IW_XMSG_DONE, 2, true))
+	if ((s->ndone == 0 && !has_ending(s)) || !iw_xfer_draft_begin(x, &d, IW_XMSG_DONE, 2, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -259,20 +259,20 @@ bool iw_xsrc_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		ends = put_ends(x, &d);
 	iw_cbor_array_end(&d.o, place, ends);
 	if (n + ends == 0 || d.o.full) {
-		iw_xdraft_drop(x, &d);
+		iw_xfer_draft_drop(x, &d);
 		return false;
 	}
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->offers.n == 0 || !iw_xdraft_begin(x, &d, IW_XMSG_OFFER, 1, true))
+	if (s->offers.n == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_OFFER, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -286,39 +286,39 @@ bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 				       .stag = sl->stag };
 
 		put_digest(&e, &sl->digest);
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 		sl->state = S_OFFERED;
 		(void)fifo_take(&s->offers);
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
 /* Before BYE. */
-bool iw_xsrc_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	const struct source *s = x->src;
 
 	return s->no_more && s->nfiles == 0 && !s->bye_sent &&
-	       iw_xf_send_names(x, act, IW_XMSG_REMOVE, now);
+	       iw_xfer_send_names(x, act, IW_XMSG_REMOVE, now);
 }
 
-bool iw_xsrc_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 
 	if (!s->no_more || s->nfiles > 0 || s->bye_sent || x->names_left > 0 ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_BYE, 2, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, 2, true))
 		return false;
 	s->bye_sent = true;
 	iw_cbor_uint(&d.o, IW_XKEY_FILES);
 	iw_cbor_uint(&d.o, s->bye_files);
 	iw_cbor_uint(&d.o, IW_XKEY_FAILED);
 	iw_cbor_uint(&d.o, s->bye_failed);
-	iw_xdraft_send(x, &d, act, now);
-	iw_xf_set_state(x, ST_BYE);
+	iw_xfer_draft_send(x, &d, act, now);
+	iw_xfer_set_state(x, ST_BYE);
 	return true;
 }

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-void iw_xsrc_pop_range(struct source *s)
+void iw_xfer_source_pop_range(struct source *s)
 {
 	struct file *f = find(s, range_at(s, 0)->id);
 
@@ -16,13 +16,13 @@ void iw_xsrc_pop_range(struct source *s)
 }
 
 /* Ranges of dead files at the head are of no use to anybody. */
-void iw_xsrc_trim_ranges(struct source *s)
+void iw_xfer_source_trim_ranges(struct source *s)
 {
 	while (s->nranges > 0 && range_at(s, 0)->id == 0)
-		iw_xsrc_pop_range(s);
+		iw_xfer_source_pop_range(s);
 }
 
-void iw_xsrc_trim_grants(struct source *s)
+void iw_xfer_source_trim_grants(struct source *s)
 {
 	while (s->ngrants > 0 && grant_at(s, 0)->id == 0) {
 		s->grant_head = (s->grant_head + 1) % IW_XFER_WINDOWS;
@@ -31,14 +31,14 @@ void iw_xsrc_trim_grants(struct source *s)
 }
 
 /* The search for its next range ends. */
-void iw_xsrc_stop_asking(struct source *s, struct file *f)
+void iw_xfer_source_stop_asking(struct source *s, struct file *f)
 {
 	s->nasking -= f->asking;
 	f->asking = false;
 }
 
 /* Nothing more of f is asked for or loaded. */
-void iw_xsrc_drop_rest(struct source *s, struct file *f)
+void iw_xfer_source_drop_rest(struct source *s, struct file *f)
 {
 	for (uint32_t i = 0; i < s->nranges; i++)
 		if (range_at(s, i)->id == f->id)
@@ -48,19 +48,19 @@ void iw_xsrc_drop_rest(struct source *s, struct file *f)
 			grant_at(s, i)->id = 0;
 	f->ranges = f->grants = 0;
 	f->scanned = true;
-	iw_xsrc_stop_asking(s, f);
-	iw_xsrc_trim_ranges(s);
-	iw_xsrc_trim_grants(s);
+	iw_xfer_source_stop_asking(s, f);
+	iw_xfer_source_trim_ranges(s);
+	iw_xfer_source_trim_grants(s);
 }
 
-void iw_xsrc_push_done(struct source *s, const struct done *d)
+void iw_xfer_source_push_done(struct source *s, const struct done *d)
 {
 	assert(s->ndone < DONES);
 	s->done[(s->done_head + s->ndone++) % DONES] = *d;
 	s->done_octets += d->len;
 }
 
-void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i)
+void iw_xfer_source_free_slot(struct iw_xfer *x, uint32_t i)
 {
 	struct source *s = x->src;
 	struct file *f = find(s, s->slot[i].id);
@@ -69,5 +69,5 @@ void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i)
 		f->slots--;
 	s->slot[i].state = S_FREE;
 	s->slot[i].id = 0;
-	iw_xf_slot_put(x, i);
+	iw_xfer_slot_put(x, i);
 }

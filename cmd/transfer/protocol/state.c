@@ -20,7 +20,7 @@ static const unsigned transitions[ST_COUNT] = {
 	[ST_OVER] = 0,
 };
 
-void iw_xf_set_state(struct iw_xfer *x, enum state to)
+void iw_xfer_set_state(struct iw_xfer *x, enum state to)
 {
 	assert(transitions[x->state] & 1u << to);
 	x->state = to;
@@ -28,7 +28,7 @@ void iw_xf_set_state(struct iw_xfer *x, enum state to)
 
 /* --- slots --- */
 
-bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot)
+bool iw_xfer_slot_get(struct iw_xfer *x, uint32_t *slot)
 {
 	if (x->nfree == 0)
 		return false;
@@ -36,7 +36,7 @@ bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot)
 	return true;
 }
 
-void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot)
+void iw_xfer_slot_put(struct iw_xfer *x, uint32_t slot)
 {
 	assert(x->nfree < x->cfg.slots);
 	x->free_slots[x->nfree++] = (uint8_t)slot;
@@ -44,7 +44,7 @@ void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot)
 
 /* --- paths and entries --- */
 
-bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len)
+bool iw_xfer_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len)
 {
 	struct path *p = iw_mem_alloc(x->mem, sizeof(*p) + len);
 
@@ -57,7 +57,7 @@ bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, s
 	return true;
 }
 
-struct path *iw_xf_path_take(struct iw_list *from)
+struct path *iw_xfer_path_take(struct iw_list *from)
 {
 	struct iw_list *l = iw_list_first(from);
 
@@ -67,14 +67,14 @@ struct path *iw_xf_path_take(struct iw_list *from)
 	return iw_container_of(l, struct path, link);
 }
 
-void iw_xf_path_free(struct iw_xfer *x, struct path *p)
+void iw_xfer_path_free(struct iw_xfer *x, struct path *p)
 {
 	if (p)
 		iw_mem_free(x->mem, p, sizeof(*p) + p->len);
 }
 
-int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
+int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
 {
 	struct iw_xlist list;
 	struct iw_xentry e;
@@ -82,16 +82,16 @@ int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
 	int r = iw_xlist_open(&list, m, key, &why);
 
 	if (r < 0)
-		return iw_xf_breach(x, "%s", why.text);
+		return iw_xfer_breach(x, "%s", why.text);
 	while ((r = iw_xlist_next(&list, &e, &why)) > 0) {
 		r = fn(x, &e);
 		if (r < 0)
 			return r;
 	}
-	return r < 0 ? iw_xf_breach(x, "%s", why.text) : 0;
+	return r < 0 ? iw_xfer_breach(x, "%s", why.text) : 0;
 }
 
-uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
+uint8_t *iw_xfer_copy(struct iw_xfer *x, const void *p, size_t len)
 {
 	uint8_t *copy = len > 0 ? iw_mem_alloc(x->mem, len) : NULL;
 
@@ -102,7 +102,7 @@ uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
 
 /* --- failing --- */
 
-void iw_xf_fail(struct iw_xfer *x, const struct iw_fault *why, bool tell)
+void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool tell)
 {
 	if (x->state == ST_FAILING || x->state == ST_OVER)
 		return;
@@ -111,15 +111,15 @@ void iw_xf_fail(struct iw_xfer *x, const struct iw_fault *why, bool tell)
 	x->abort_due =
 		tell && x->state != ST_NEW &&
 		(x->state != ST_OPENING || (!x->cfg.initiator && x->counts.msgs_received > 0));
-	iw_xf_set_state(x, ST_FAILING);
+	iw_xfer_set_state(x, ST_FAILING);
 }
 
 void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why)
 {
-	iw_xf_fail(x, why, true);
+	iw_xfer_give_up(x, why, true);
 }
 
-int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...)
+int iw_xfer_breach(struct iw_xfer *x, const char *fmt, ...)
 {
 	struct iw_fault why;
 	struct iw_text t;
@@ -131,11 +131,11 @@ int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	iw_text_vfmt(&t, fmt, ap);
 	va_end(ap);
-	iw_xf_fail(x, &why, true);
+	iw_xfer_give_up(x, &why, true);
 	return IW_E_FORMAT;
 }
 
-int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...)
+int iw_xfer_corrupt(struct iw_xfer *x, const char *fmt, ...)
 {
 	struct iw_fault why;
 	struct iw_text t;
@@ -147,6 +147,6 @@ int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...)
 	iw_text_vfmt(&t, fmt, ap);
 	va_end(ap);
 	x->lost |= x->state != ST_FAILING && x->state != ST_OVER;
-	iw_xf_fail(x, &why, false);
+	iw_xfer_give_up(x, &why, false);
 	return IW_E_FORMAT;
 }

@@ -45,7 +45,7 @@ int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_f
 		iw_mem_free(cfg->mem, x, sizeof(*x));
 		return iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
-	iw_xlink_init(x);
+	iw_xfer_link_init(x);
 	iw_list_init(&x->names);
 	if (cfg->initiator && cfg->role == IW_XFER_SOURCE && cfg->opts & IW_XOPT_LISTED) {
 		x->names_at = cfg->listed;
@@ -63,11 +63,11 @@ void iw_xfer_free(struct iw_xfer *x)
 	if (!x)
 		return;
 	if (x->src)
-		iw_xsrc_free(x);
+		iw_xfer_source_free(x);
 	if (x->snk)
-		iw_xsnk_free(x);
-	iw_xlink_fini(x);
-	iw_xf_names_fini(x);
+		iw_xfer_sink_free(x);
+	iw_xfer_link_fini(x);
+	iw_xfer_names_fini(x);
 	iw_mem_free(x->mem, x->path, x->path_len);
 	iw_mem_free(x->mem, x, sizeof(*x));
 }
@@ -78,9 +78,9 @@ static int make_role(struct iw_xfer *x)
 	int err = 0;
 
 	if (x->cfg.role == IW_XFER_SOURCE && !x->src)
-		err = iw_xsrc_new(x);
+		err = iw_xfer_source_new(x);
 	if (x->cfg.role == IW_XFER_SINK && !x->snk)
-		err = iw_xsnk_new(x);
+		err = iw_xfer_sink_new(x);
 	if (err) {
 		struct iw_fault why;
 
@@ -96,10 +96,10 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 		return;
 	if (peer)
 		x->cfg.peer = *peer;
-	iw_xlink_peer(x);
+	iw_xfer_link_peer(x);
 	x->link.sent_at = x->heard_at = now;
-	iw_xf_progress(x, now);
-	iw_xf_set_state(x, ST_OPENING);
+	iw_xfer_note_progress(x, now);
+	iw_xfer_set_state(x, ST_OPENING);
 	if (x->cfg.initiator)
 		(void)make_role(x); /* it fails the transfer itself */
 }
@@ -142,7 +142,7 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 		iw_xfer_fault(&own, IW_E_CLOSED,
 			      "the peer closed the connection before the transfer was complete");
 	x->lost |= x->state != ST_FAILING;
-	iw_xf_fail(x, &own, false);
+	iw_xfer_give_up(x, &own, false);
 }
 
 bool iw_xfer_was_lost(const struct iw_xfer *x)
@@ -162,7 +162,7 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	    (iw_cbor_has(&m->rec, IW_XKEY_TEXT) &&
 	     iw_cbor_get_string(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len,
 				&why) != 0))
-		return iw_xf_breach(x, "%s", why.text);
+		return iw_xfer_breach(x, "%s", why.text);
 	if (len > 0)
 		memcpy(buf, text, len);
 	buf[len] = '\0';
@@ -171,7 +171,7 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	why.from_peer = true;
 	/* It saw no progress on this connection; on another one there may be some. */
 	x->lost |= code == IW_XC_TIMEOUT;
-	iw_xf_fail(x, &why, false);
+	iw_xfer_give_up(x, &why, false);
 	/* It is closing as well; there is nothing to cut short. */
 	x->aborted = true;
 	return 0;
@@ -208,7 +208,7 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t len = strlen(x->fault.text);
 
 	x->abort_due = false;
-	if (!iw_xdraft_begin(x, &d, IW_XMSG_ABORT, 2, false))
+	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_ABORT, 2, false))
 		return false;
 	/* Faults of ours are ASCII but for what they quote. */
 	for (size_t i = 0; i < len; i++)
@@ -218,7 +218,7 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, fault_code(&x->fault));
 	iw_cbor_uint(&d.o, IW_XKEY_TEXT);
 	iw_cbor_text(&d.o, x->fault.text, IW_MIN(len, (size_t)IW_XFER_TEXT_MAX));
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	x->aborted = true;
 	return true;
 }
@@ -235,14 +235,14 @@ static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (x->abort_due && send_abort(x, act, now))
 		return true;
-	if (x->src && iw_xsrc_cleanup(x, act))
+	if (x->src && iw_xfer_source_cleanup(x, act))
 		return true;
-	if (x->snk && iw_xsnk_cleanup(x, act))
+	if (x->snk && iw_xfer_sink_cleanup(x, act))
 		return true;
 	if (!x->end_given)
 		return end_act(x, act);
 	act->type = x->aborted ? IW_XACT_CLOSE : IW_XACT_DROP;
-	iw_xf_set_state(x, ST_OVER);
+	iw_xfer_set_state(x, ST_OVER);
 	return true;
 }
 
@@ -253,7 +253,7 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	bool push = x->cfg.role == IW_XFER_SOURCE;
 	struct draft d;
 
-	if (!iw_xdraft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 2, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 2, true))
 		return false;
 	if (push) {
 		iw_cbor_uint(&d.o, IW_XKEY_PATH);
@@ -263,8 +263,8 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, x->cfg.opts);
 	iw_cbor_uint(&d.o, IW_XKEY_CONNS);
 	iw_cbor_uint(&d.o, iw_xfer_conns(x));
-	iw_xdraft_send(x, &d, act, now);
-	iw_xf_set_state(x, ST_RUN);
+	iw_xfer_draft_send(x, &d, act, now);
+	iw_xfer_set_state(x, ST_RUN);
 	return true;
 }
 
@@ -288,7 +288,7 @@ static bool send_beat(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	x->link.beat_due = false;
 	x->link.beats++;
 	x->link.sent_at = now;
-	iw_xlink_posted(x);
+	iw_xfer_link_posted(x);
 	act->type = IW_XACT_BEAT;
 	act->cookie = cookie(CK_MSG, OUT_BUFS);
 	return true;
@@ -300,8 +300,8 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	if (x->link.beat_due && x->link.sq_used < x->cfg.sq_depth)
 		return send_beat(x, act, now);
-	if (!iw_xlink_wants_nop(x) ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_NOP, x->link.total_due ? 4 : 2, false))
+	if (!iw_xfer_link_wants_nop(x) ||
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_NOP, x->link.total_due ? 4 : 2, false))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_BUSY);
 	iw_cbor_bool(&d.o, iw_xfer_busy_here(x));
@@ -315,7 +315,7 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		iw_cbor_uint(&d.o, x->total_paths);
 	}
 	x->link.total_due = false;
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
@@ -323,7 +323,8 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (post_recvs(x, act))
 		return true;
-	if (x->cfg.role == IW_XFER_SOURCE ? iw_xsrc_next(x, act, now) : iw_xsnk_next(x, act, now)) {
+	if (x->cfg.role == IW_XFER_SOURCE ? iw_xfer_source_next(x, act, now)
+					  : iw_xfer_sink_next(x, act, now)) {
 		if (act->type == IW_XACT_READ)
 			x->payload_at = now; /* the time for the peer's answer begins */
 		return true;
@@ -338,7 +339,7 @@ static void fail_lacking(struct iw_xfer *x)
 	struct iw_fault why;
 
 	iw_fail(&why, IW_E_NOMEM, "no memory for %s", x->lacks);
-	iw_xf_fail(x, &why, false);
+	iw_xfer_give_up(x, &why, false);
 }
 
 bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
@@ -346,7 +347,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	memset(act, 0, sizeof(*act));
 	if (x->lacks)
 		fail_lacking(x);
-	if (x->state != ST_FAILING && iw_xf_show_name(x, act))
+	if (x->state != ST_FAILING && iw_xfer_show_name(x, act))
 		return true;
 	switch (x->state) {
 	case ST_NEW:
@@ -370,7 +371,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		if (!x->end_given)
 			return end_act(x, act);
 		act->type = IW_XACT_CLOSE;
-		iw_xf_set_state(x, ST_OVER);
+		iw_xfer_set_state(x, ST_OVER);
 		return true;
 	case ST_FAILING:
 		return next_failing(x, act, now);
@@ -390,8 +391,8 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	int err = 0;
 
 	if (x->cfg.initiator || x->open_seen)
-		return iw_xf_breach(x, "OPEN %s",
-				    x->open_seen ? "comes twice" : "from a responder");
+		return iw_xfer_breach(x, "OPEN %s",
+				      x->open_seen ? "comes twice" : "from a responder");
 	if (x->cfg.role == IW_XFER_SINK) {
 		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
 					 &path, &len, &why);
@@ -403,7 +404,7 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 		err = iw_cbor_get_u32(&m->rec, IW_XKEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
 				      &why);
 	if (err)
-		return iw_xf_breach(x, "%s", why.text);
+		return iw_xfer_breach(x, "%s", why.text);
 	if (!keep_path(x, path, len)) {
 		iw_fail(&why, IW_E_NOMEM, "no memory for a path");
 		iw_xfer_fail(x, &why);
@@ -411,18 +412,18 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	}
 	x->open_seen = true;
 	x->link.post_due = true;
-	iw_xf_set_state(x, ST_RUN);
+	iw_xfer_set_state(x, ST_RUN);
 	return make_role(x);
 }
 
 static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XMSG_OPEN)
-		return iw_xf_breach(x, "its first message is %s, expected OPEN",
-				    iw_xmsg_name(m->type));
+		return iw_xfer_breach(x, "its first message is %s, expected OPEN",
+				      iw_xmsg_name(m->type));
 	x->link.nop_due |= m->answer;
 	if (m->paths > 0 && x->snk)
-		iw_xsnk_total(x, m);
+		iw_xfer_sink_total(x, m);
 	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
 		return 0;
 	if (m->type == IW_XMSG_OPEN)
@@ -430,8 +431,8 @@ static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 	if (m->type == IW_XMSG_ABORT)
 		return on_abort(x, m);
 	if (x->cfg.role == IW_XFER_SOURCE)
-		return iw_xsrc_message(x, m, now);
-	return iw_xsnk_message(x, m, now);
+		return iw_xfer_source_message(x, m, now);
+	return iw_xfer_sink_message(x, m, now);
 }
 
 static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, uint64_t now)
@@ -439,13 +440,13 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 	struct iw_fault why;
 	struct iw_xmsg m;
 
-	if (iw_xlink_check(x, msg, &len) != 0)
+	if (iw_xfer_link_check(x, msg, &len) != 0)
 		return;
 	if (iw_xmsg_decode(&m, msg, len, &why) != 0) {
-		iw_xf_breach(x, "%s", why.text);
+		iw_xfer_breach(x, "%s", why.text);
 		return;
 	}
-	if (iw_xlink_received(x, &m, now) != 0)
+	if (iw_xfer_link_received(x, &m, now) != 0)
 		return;
 	(void)dispatch(x, &m, now); /* a breach has failed the transfer */
 }
@@ -464,18 +465,18 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 	x->counts.msgs_received++;
 	x->heard_at = now;
 	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
-		iw_xf_moved(x, now);
+		iw_xfer_note_moved(x, now);
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
-			iw_xf_breach(x, "a data Send of %U octets %s", (uint64_t)len,
-				     err ? "with a bad header" : "in a mode other than send");
+			iw_xfer_breach(x, "a data Send of %U octets %s", (uint64_t)len,
+				       err ? "with a bad header" : "in a mode other than send");
 		else
-			(void)iw_xsnk_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
-					   &verdict);
+			(void)iw_xfer_sink_data(x, recv, id, off,
+						(uint32_t)(len - IW_XFER_DATA_HDR), &verdict);
 	} else {
 		x->counts.control_received += len;
 		receive_message(x, msg, len, now);
 	}
-	return verdict == IW_XRECV_HOLD ? verdict : iw_xlink_consumed(x);
+	return verdict == IW_XRECV_HOLD ? verdict : iw_xfer_link_consumed(x);
 }
 
 void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
@@ -493,30 +494,30 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
 		return;
 	/* What a source has given to its transport may still be far from the peer. */
 	if (x->src) {
-		iw_xsrc_completed(x, index, (ck >> 32) == CK_PIECE, now);
+		iw_xfer_source_completed(x, index, (ck >> 32) == CK_PIECE, now);
 	} else if (x->snk) {
 		x->heard_at = now;
-		iw_xf_moved(x, now);
-		iw_xsnk_completed(x, index, now);
+		iw_xfer_note_moved(x, now);
+		iw_xfer_sink_completed(x, index, now);
 	}
 }
 
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag)
 {
 	if (x->src)
-		iw_xsrc_registered(x, slot, stag);
+		iw_xfer_source_registered(x, slot, stag);
 	else if (x->snk)
-		iw_xsnk_registered(x, slot, stag);
+		iw_xfer_sink_registered(x, slot, stag);
 }
 
 void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
 			 uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (x->src)
-		iw_xsrc_file_failed(x, id, code, text);
+		iw_xfer_source_file_failed(x, id, code, text);
 	else if (x->snk)
-		iw_xsnk_file_failed(x, id, code, text);
+		iw_xfer_sink_file_failed(x, id, code, text);
 }
 
 /* --- time --- */
@@ -530,7 +531,7 @@ static bool waits_for_open(const struct iw_xfer *x)
 void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
 {
 	if (!waits_for_open(x))
-		iw_xf_progress(x, now);
+		iw_xfer_note_progress(x, now);
 }
 
 uint64_t iw_xfer_own_octets(const struct iw_xfer *x)
@@ -565,18 +566,18 @@ void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
 	if (heard)
 		x->heard_at = now;
 	if (moved)
-		iw_xf_progress(x, now);
+		iw_xfer_note_progress(x, now);
 }
 
 void iw_xfer_moved(struct iw_xfer *x, uint64_t now)
 {
 	if (!waits_for_open(x))
-		iw_xf_moved(x, now);
+		iw_xfer_note_moved(x, now);
 }
 
 bool iw_xfer_busy_here(const struct iw_xfer *x)
 {
-	return x->src ? iw_xsrc_busy_here(x) : x->snk ? iw_xsnk_busy_here(x) : false;
+	return x->src ? iw_xfer_source_busy_here(x) : x->snk ? iw_xfer_sink_busy_here(x) : false;
 }
 
 /* When a sign of life is due, so that the peer knows that this side is there. */
@@ -593,21 +594,21 @@ static uint64_t keepalive_at(const struct iw_xfer *x)
 /* A peer that has begun a chunk must complete it: other messages do not extend its deadline (RFC 5042 6.4.2). */
 static uint64_t chunk_deadline(const struct iw_xfer *x)
 {
-	if (!x->snk || !iw_xsnk_amid_chunk(x))
+	if (!x->snk || !iw_xfer_sink_amid_chunk(x))
 		return IW_TIME_NEVER;
-	return iw_xf_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
+	return iw_xfer_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
 }
 
 /* A side with work of its own makes the peer wait; else one of the two has something to do for the other. */
 static uint64_t progress_deadline(const struct iw_xfer *x)
 {
-	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xf_stall_at(x, x->progress_at);
+	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->progress_at);
 }
 
 /* A peer sends something more often than that, whatever it waits for. */
 static uint64_t silence_deadline(const struct iw_xfer *x)
 {
-	return waits_for_open(x) ? IW_TIME_NEVER : iw_xf_stall_at(x, x->heard_at);
+	return waits_for_open(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->heard_at);
 }
 
 uint64_t iw_xfer_deadline(const struct iw_xfer *x)
@@ -628,7 +629,7 @@ static void fail_late(struct iw_xfer *x, const char *what, bool tell)
 
 	iw_fail(&why, IW_E_TIMEOUT, "%s for %U %s", what,
 		x->cfg.stall_ns / (whole ? IW_SEC(1) : IW_MSEC(1)), whole ? "s" : "ms");
-	iw_xf_fail(x, &why, tell);
+	iw_xfer_give_up(x, &why, tell);
 }
 
 /* Sends no ABORT: the peer is gone, or receives nothing either. */
@@ -672,7 +673,7 @@ bool iw_xfer_is_idle(const struct iw_xfer *x)
 {
 	if (x->state == ST_NEW || x->state == ST_OPENING || x->state == ST_OVER)
 		return true;
-	return x->src ? iw_xsrc_idle(x) : x->snk ? iw_xsnk_idle(x) : true;
+	return x->src ? iw_xfer_source_idle(x) : x->snk ? iw_xfer_sink_idle(x) : true;
 }
 
 uint32_t iw_xfer_conns(const struct iw_xfer *x)
