@@ -242,8 +242,8 @@ struct group {
 	struct store *store; /* STORES of them; NULL before the first chunk */
 	unsigned most;       /* the most sessions at once */
 	size_t unfinished;   /* files with missing parts, as the last task counted them */
-	struct iw_names
-		listed; /* names that the source permits to be removed; constant after final_done */
+	/* names that the source permits to be removed; constant after final_done */
+	struct iw_names listed;
 	uint64_t undone;         /* failed files that were counted as done with their first part */
 	struct share *shares;    /* those of files in parts */
 	uint64_t repeated;       /* failed parts of files of which another part has failed */
