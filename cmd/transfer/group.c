@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Transfers: what the connections of one have in common. */
+/* Transfers: the state that the connections of one share, and the report at its end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN
 
 /* --- the end --- */
 
-/* Chunks were sent, but the sink had not reported yet that it stored any. */
+/* Chunks were sent, but the sink has not reported yet that any is stored. */
 static bool was_cut_short(const struct iw_transfer_report *t)
 {
 	return t->role == IW_XFER_SOURCE && t->counts.octets >= IW_XFER_CHUNK &&
@@ -65,14 +65,16 @@ static bool was_cut_short(const struct iw_transfer_report *t)
 		t->fault.err == IW_E_CLOSED || t->fault.err == IW_E_OS);
 }
 
-/* True if the same command can resume the transfer: the receiver keeps octets, or probably does. */
+/*
+ * True if the same command can resume the transfer: the receiver has kept octets, or probably has.
+ */
 static bool can_resume(const struct group *g, const struct iw_transfer_report *t)
 {
 	return g->initiator && !g->stream && !t->dry_run &&
 	       (t->counts.kept > 0 || was_cut_short(t));
 }
 
-static void tell_resume(const struct group *g, const struct iw_transfer_report *t)
+static void report_resume(const struct group *g, const struct iw_transfer_report *t)
 {
 	const char *first = g->unanswered ? "start the listener again, and " : "";
 	char size[IW_HUMAN_TEXT];
@@ -91,7 +93,7 @@ static void tell_resume(const struct group *g, const struct iw_transfer_report *
 			first);
 }
 
-/* Puts text and a colon before the reason, if both fit. */
+/* Inserts text and a colon before the reason, if there is room. */
 static void put_in_front(struct iw_fault *why, const char *text)
 {
 	size_t n = strlen(text), len = strlen(why->text);
@@ -103,7 +105,7 @@ static void put_in_front(struct iw_fault *why, const char *text)
 	memcpy(why->text + n, ": ", 2);
 }
 
-/* The peer's reason for refusing the target as a whole often does not show it. */
+/* A peer that refuses the target as a whole often does not name it. */
 static void name_target(const struct group *g, struct iw_fault *why)
 {
 	const char *path = g->hub->cfg->path;
@@ -118,7 +120,7 @@ static void name_target(const struct group *g, struct iw_fault *why)
 		put_in_front(why, text);
 }
 
-/* Reasons of this side do not name the peer. */
+/* Faults of this side do not name the peer. */
 static void name_peer(const struct group *g, struct iw_fault *why)
 {
 	if (g->initiator && (g->stood || why->err == IW_E_REJECTED) && why->text[0] &&
@@ -126,7 +128,7 @@ static void name_peer(const struct group *g, struct iw_fault *why)
 		put_in_front(why, g->peer);
 }
 
-/* The first reason is why the connection was lost, not why it could not be set up again. */
+/* The text says why the connection was lost; this adds why it was not set up again. */
 static void add_unanswered(const struct group *g, struct iw_transfer_report *t)
 {
 	char *text = t->fault.text;
@@ -138,8 +140,8 @@ static void add_unanswered(const struct group *g, struct iw_transfer_report *t)
 			 can_resume(g, t) ? "" : ": start it again, and repeat the command");
 }
 
-/* Its last connection has ended. */
-static void tell_end(struct group *g)
+/* The last connection has ended: reports the result. */
+static void report_end(struct group *g)
 {
 	struct hub *h = g->hub;
 	struct iw_transfer_report *t = &g->end;
@@ -162,7 +164,7 @@ static void tell_end(struct group *g)
 	t->opts = h->cfg->opts;
 	t->excluded = g->initiator && (g->excluded || t->counts.files_excluded > 0);
 	t->filter = &h->cfg->filter;
-	/* What one connection lost, others have moved: the transfer is well when one of them came to its orderly end. */
+	/* One connection ended in order, so others have moved what a lost one did not. */
 	if (g->ended_well)
 		t->fault.err = IW_OK;
 	t->duration_ns = h->now - g->began_at;
@@ -173,7 +175,7 @@ static void tell_end(struct group *g)
 		if (ours)
 			h->status = iw_cli_fail(h->cli, &t->fault);
 		else
-			/* Who connected and asked for nothing is not worth a warning. */
+			/* A peer that connected and sent nothing is not worth a warning. */
 			iw_log(t->counts.msgs_received > 0 ? IW_LOG_WARN : IW_LOG_INFO, "%s: %s",
 			       t->peer,
 			       t->fault.text[0] ? t->fault.text : iw_err_text(t->fault.err));
@@ -185,14 +187,17 @@ static void tell_end(struct group *g)
 			"%llu name%s at the target not removed: not on the confirmed list; -n --delete lists what is there now",
 			(unsigned long long)t->counts.stayed, t->counts.stayed == 1 ? "" : "s");
 	if (t->fault.err != IW_OK)
-		tell_resume(g, t);
-	/* A sink knows only now what kinds of files the source has. What failed may have been a directory. */
+		report_resume(g, t);
+	/*
+	 * Only now does a sink know what kinds of files the source has. A failed one may have been
+	 * a directory.
+	 */
 	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 &&
 		 iw_report_status(t) == IW_EXIT_OK && !h->cfg->look)
 		iw_log_warn("--delete had no effect: no directory was transferred; leave it out");
 	if (h->cfg->look && t->fault.err == IW_OK)
 		*h->cfg->look = t->counts.gone;
-	/* Who connected and asked for nothing made no transfer. */
+	/* A peer that connected and sent nothing did not start a transfer. */
 	if (g->initiator || t->counts.msgs_received > 0)
 		iw_report_transfer(&h->report, t);
 }
@@ -207,7 +212,10 @@ static void keep_end(struct group *g, const struct session *s)
 	iw_qp_info(s->qp, &g->end.info);
 }
 
-/* Over SCTP the connections of a transfer share an association, which counts the octets of all of them. */
+/*
+ * Over SCTP the connections of a transfer share an association, which counts the octets of all of
+ * them.
+ */
 static void add_line(struct group *g, const struct session *s)
 {
 	bool shared = strcmp(g->hub->cli->transport, "tcp") != 0;
@@ -222,7 +230,7 @@ static void add_line(struct group *g, const struct session *s)
 			      : g->rx_octets + info.rx_octets;
 }
 
-/* True if the texts differ in digits only: amounts and times differ from connection to connection. */
+/* True if the texts differ in digits only: sizes and times differ between connections. */
 static bool equal_but_numbers(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";
@@ -235,7 +243,7 @@ static bool equal_but_numbers(const char *a, const char *b)
 	}
 }
 
-/* A reason that many connections, or attempts, have in common is logged once. */
+/* A reason that several connections or attempts share is logged once. */
 static enum iw_log_level loss_level(struct group *g, const char *why)
 {
 	if (equal_but_numbers(g->last_loss, why))
@@ -244,7 +252,7 @@ static enum iw_log_level loss_level(struct group *g, const char *why)
 	return IW_LOG_WARN;
 }
 
-static void tell_loss(struct group *g, const struct session *s)
+static void report_loss(struct group *g, const struct session *s)
 {
 	const char *why = s->fault.text[0] ? s->fault.text : iw_err_text(s->fault.err);
 	bool named = strstr(why, s->peer_text);
@@ -259,7 +267,7 @@ static void tell_loss(struct group *g, const struct session *s)
 		       "%s: %s: the other connections continue", s->peer_text, why);
 }
 
-/* The transfer is complete: connections that are being set up again are not needed. */
+/* The transfer is complete: ends connections that are being set up again. */
 static void end_redials(struct group *g)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
@@ -273,7 +281,7 @@ static void end_redials(struct group *g)
 	}
 }
 
-/* The last session to leave ends the transfer; its outcome is reported to the user. */
+/* The last session that leaves ends the transfer. */
 static void leave(struct group *g, struct session *s)
 {
 	struct hub *h = g->hub;
@@ -285,14 +293,19 @@ static void leave(struct group *g, struct session *s)
 		iw_group_add_counts(&g->counts, &c);
 	}
 	add_line(g, s);
-	/* The error code for a missing listener depends on the transport; all the texts contain this phrase. */
+	/*
+	 * The error code for a missing listener depends on the transport; all the texts contain
+	 * this phrase.
+	 */
 	if (s->attempts > 0 && !s->stood && strstr(s->closed_why.text, "is a listener with"))
 		g->unanswered = true;
 	if (s->ended && s->fault.err == IW_OK) {
 		g->ended_well = true;
 		end_redials(g);
 	}
-	/* Why the connection was lost tells more than why it could not be set up again. */
+	/*
+	 * The reason for the loss is more useful than why the connection could not be set up again.
+	 */
 	if (s->ended && s->qp && (s->stood || s->fault.err == IW_E_REJECTED || !g->peer[0]))
 		keep_end(g, s);
 	if (s->work && s->work->next_waits)
@@ -300,18 +313,18 @@ static void leave(struct group *g, struct session *s)
 	s->group = NULL;
 	if (--g->sessions > 0) {
 		if (s->ended && s->fault.err != IW_OK)
-			tell_loss(g, s);
+			report_loss(g, s);
 		iw_group_wake(g);
 		return;
 	}
 	if (g->peer[0])
-		tell_end(g);
+		report_end(g);
 	if (iw_group_is_the_one(g)) {
 		h->taken = NULL;
 		h->over = true;
 		iw_group_end_others(h, g, NULL);
 	}
-	/* A transfer of the same id would be another one. */
+	/* A later transfer with the same id is a different one. */
 	iw_group_end_question(g);
 	iw_list_del(&g->link);
 	g->over = true;
@@ -323,7 +336,7 @@ static void leave(struct group *g, struct session *s)
 
 void iw_group_remove(struct session *s)
 {
-	/* Tasks in the worker return to the transfer, not to the session. */
+	/* The worker's tasks report to the transfer, no longer to the session. */
 	iw_source_leave(s);
 	iw_sink_leave(s);
 	if (s->phase == PH_WAITING)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The hub: one context, one completion queue, one thread, and a worker for what is written to files. Each turn takes events and completions for all sessions, then lets each
- * session that has work do a chunk's worth of it, then waits for whatever comes first: octets, a deadline, a signal, standard input or output.
+ * The loop: one context, one completion queue, one thread, and a worker for files. A turn takes
+ * events and completions of all sessions, and lets each session with pending work do about one
+ * chunk of it. Then the loop waits for octets, a deadline, a signal, or standard input or output.
  */
 #include "transfer/transfer.h"
 
@@ -16,7 +17,7 @@
 #define COMPLETIONS 64
 #define REPORT_TIME IW_MSEC(1) /* of a turn, to report removed names */
 
-/* Shown at both ends. */
+/* Reported at both ends. */
 static const char listener_stopped[] = "the listener was stopped by a signal: start it again";
 
 static void begin_to_stop(struct hub *h)
@@ -31,7 +32,8 @@ static void begin_to_stop(struct hub *h)
 		h->stop_by = iw_time_add(h->now, grace - IW_MIN(GRACE_END, grace / 4));
 		h->end_by = iw_time_add(h->now, grace);
 	}
-	(void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, iw_signals_fd(), NULL); /* it stays readable */
+	/* the descriptor stays readable */
+	(void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, iw_signals_fd(), NULL);
 	iw_listener_free(h->listener);
 	h->listener = NULL;
 	for (l = h->sessions.next; l != &h->sessions; l = next) {
@@ -47,7 +49,7 @@ static void begin_to_stop(struct hub *h)
 	}
 }
 
-static void look_at_descriptors(struct hub *h)
+static void poll_descriptors(struct hub *h)
 {
 	struct epoll_event ev[4];
 	int n = epoll_wait(h->epoll, ev, 4, 0);
@@ -58,7 +60,7 @@ static void look_at_descriptors(struct hub *h)
 		else if (h->rm && ev[i].data.fd == iw_rm_fd(h->rm))
 			iw_rm_serve(h->rm, h->now);
 		else if (ev[i].data.fd == iw_worker_fd(&h->worker))
-			continue; /* every turn looks at it */
+			continue; /* polled in every turn */
 		else
 			iw_hub_wake_all(h);
 	}
@@ -85,8 +87,10 @@ static void on_event(struct hub *h, struct iw_async_event *ev)
 		iw_session_make_ready(s);
 		break;
 	case IW_EV_PEER_CLOSED:
-		/* What it sent before is taken first; CLOSED follows when this side has closed
-		 * too. */
+		/*
+		 * Octets sent before are processed first. CLOSED follows when this side has closed
+		 * too.
+		 */
 		s->peer_closed = true;
 		iw_session_make_ready(s);
 		break;
@@ -123,7 +127,10 @@ static void take_tasks(struct hub *h)
 		t->back(t);
 }
 
-/* Asks other transfers for the temporaries that files of these transfers could resume, and creates those files again. */
+/*
+ * Asks other transfers for the temporaries that files of these transfers could resume, and creates
+ * those files again.
+ */
 static void take_wanting(struct hub *h)
 {
 	struct iw_list *l;
@@ -143,7 +150,7 @@ static void run_one(struct session *s)
 {
 	bool more;
 
-	/* All that came before the end has been taken. */
+	/* All octets sent before the end were processed. */
 	if (s->peer_closed && !s->closed && !iw_xfer_is_over(s->x)) {
 		const struct iw_fault none = { .err = IW_OK };
 
@@ -161,7 +168,7 @@ static void run_one(struct session *s)
 		iw_session_make_ready(s);
 }
 
-/* Each once; who has more to do then stands behind the others. */
+/* Runs each session once. A session that has more to do is queued after the others. */
 static void run_ready(struct hub *h)
 {
 	struct iw_list now, *l;
@@ -179,7 +186,7 @@ static void run_ready(struct hub *h)
 
 /* --- time --- */
 
-static void look_at_timers(struct hub *h)
+static void run_timers(struct hub *h)
 {
 	struct iw_timer *t;
 
@@ -203,7 +210,7 @@ static void look_at_timers(struct hub *h)
 	}
 }
 
-/* Octets of the whole transfer, without the files that need not or cannot be sent; 0: not known yet. */
+/* Octets of the whole transfer, without files that are skipped or fail; 0: not known yet. */
 static uint64_t total_of(const struct hub *h, const struct iw_xfer_counts *c)
 {
 	uint64_t all = h->cfg->role == IW_XFER_SOURCE ? h->total_hint : c->total;
@@ -211,8 +218,8 @@ static uint64_t total_of(const struct hub *h, const struct iw_xfer_counts *c)
 	return all == 0 ? 0 : IW_MAX(c->announced, all - IW_MIN(all, c->dropped));
 }
 
-/* An initiator has one transfer. */
-static void tell_progress(struct hub *h)
+/* Only for an initiator, which has one transfer. */
+static void report_progress(struct hub *h)
 {
 	struct iw_report_progress p = { .name = NULL };
 	struct iw_xfer_counts c;
@@ -222,11 +229,11 @@ static void tell_progress(struct hub *h)
 		return;
 	g = iw_container_of(iw_list_first(&h->groups), struct group, link);
 	if (g->moved_at == 0)
-		return; /* no connection stood yet */
+		return; /* no connection was established yet */
 	for (struct iw_list *l = h->sessions.next; l != &h->sessions && !p.name; l = l->next) {
 		const struct file *f = iw_container_of(l, struct session, all)->moving;
 
-		/* Of a file in parts nobody knows how far all of them are. */
+		/* The progress of all parts of a file together is not known. */
 		if (f && f->name[0]) {
 			p.name = f->name;
 			p.file_done = f->share ? 0 : f->done;
@@ -272,7 +279,7 @@ static bool is_over(const struct hub *h)
 	return !h->cfg->listen || h->stopping || (h->cfg->once && h->over);
 }
 
-/* Of a connection's end its completions come first: they were queued before the event. */
+/* The completions of a connection were queued before the event of its end. */
 static void turn(struct hub *h)
 {
 	struct iw_async_event ev;
@@ -284,17 +291,17 @@ static void turn(struct hub *h)
 	take_tasks(h);
 	take_wanting(h);
 	iw_sink_report_removed(h, REPORT_TIME);
-	/* While there is work, a look at signals and pipes now and then is enough. */
+	/* While there is work, checking signals and pipes once in 16 turns is enough. */
 	if (h->turns++ % 16 == 0 || iw_list_empty(&h->ready))
-		look_at_descriptors(h);
+		poll_descriptors(h);
 	if (h->rm)
 		iw_rm_turn(h->rm, h->now);
 	iw_hub_reckon(h);
 	iw_hub_relieve(h);
 	run_ready(h);
 	h->answer_at = iw_group_take_answers(h);
-	look_at_timers(h);
-	tell_progress(h);
+	run_timers(h);
+	report_progress(h);
 }
 
 static int loop(struct hub *h)
@@ -329,7 +336,9 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 		status = iw_cli_fail(cfg->cli, &why);
 	else
 		status = loop(h);
-	/* Does not free memory that waiting threads still use: the process is about to exit. */
+	/*
+	 * Threads that still wait for storage use this memory: leaves it to the end of the process.
+	 */
 	if (iw_hub_close(h))
 		free(h);
 	return status;

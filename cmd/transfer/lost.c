@@ -27,7 +27,7 @@ void iw_group_add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts 
 	to->made += c->made;
 	to->stayed += c->stayed;
 	to->dropped += c->dropped;
-	/* Each connection may have reported it. */
+	/* Several connections may have reported it. */
 	to->total = IW_MAX(to->total, c->total);
 }
 
@@ -45,7 +45,6 @@ struct iw_xfer_counts iw_group_counts(const struct group *g)
 	return all;
 }
 
-/* What another connection need not move again: it only grows, and not for ever. */
 uint64_t iw_group_moved(const struct group *g)
 {
 	const struct iw_xfer_counts c = iw_group_counts(g);
@@ -53,7 +52,10 @@ uint64_t iw_group_moved(const struct group *g)
 	return c.kept + c.files_done + c.files_same + c.files_excluded;
 }
 
-/* True if the connection failed, and neither side ended the transfer. Errors that MPA finds are errors of the line. */
+/*
+ * True if the connection failed, and neither side ended the transfer. Errors found by MPA are
+ * transmission errors.
+ */
 static bool was_cut(const struct session *s)
 {
 	const struct iw_fault *why = &s->closed_why;
@@ -66,7 +68,6 @@ static bool was_cut(const struct session *s)
 	       why->err != IW_E_PEER_TERMINATE;
 }
 
-/* Has the transfer advanced since the connection of that number was lost for the first time? */
 bool iw_group_has_moved(const struct group *g, const struct session *s)
 {
 	return s->attempts == 0 || iw_group_moved(g) != s->moved_then;
@@ -81,7 +82,7 @@ bool iw_group_mends(const struct group *g, const struct session *s)
 	if (!g->initiator)
 		return (g->opened || iw_group_counts(g).msgs_received > 0) &&
 		       (g->sessions > 1 || h->nwaiting < WAITING_MOST);
-	/* A peer that never answered is none that was lost. */
+	/* A connection that was never established is not lost. */
 	if (!g->stood || h->cfg->redials == 0)
 		return false;
 	return iw_group_has_moved(g, s) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sums the sizes of all files to be sent, for the progress line, in a second walk that runs ahead of
- * the sending one. The tasks run in a lane of their own.
+ * Sums the sizes of all files to be sent, for the progress line. A second walk runs ahead of the
+ * one that finds the files; its tasks have their own lane.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 /* One path. Owned by the worker until its task is done. */
 struct step {
 	struct group_task e;
-	uint64_t octets; /* of this path and those before it */
+	uint64_t octets; /* of this path and the ones before it */
 	bool known;
 };
 
@@ -35,7 +35,7 @@ static void add(struct measure *m, const struct iw_entry *e)
 		m->unknown = true;
 	if (e->what != IW_WALKED_FILE)
 		return;
-	/* Other names of a file are sent as links to the first one. */
+	/* Further hard links are sent as links, without data. */
 	if (!e->top && e->st.st_nlink > 1)
 		m->unknown |= !iw_links_get(&m->links, &e->st, "", 0, &first);
 	if (first)
@@ -97,7 +97,7 @@ void iw_source_measure(struct group *g, const char *path, size_t len)
 {
 	struct step *o = calloc(1, sizeof(*o));
 
-	/* Without memory no total is shown. */
+	/* Without memory the total is not shown. */
 	if (!o)
 		return;
 	o->e.group = g;

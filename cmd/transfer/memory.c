@@ -35,7 +35,10 @@ static void *session_alloc(void *ctx, size_t size)
 	struct session *s = ctx;
 	void *p = calloc(1, size ? size : 1);
 
-	/* Never refused: without message buffers a transfer cannot continue or end in order. */
+	/*
+	 * Charged above the limit too: without buffers for messages a transfer can neither continue
+	 * nor end in order.
+	 */
 	if (!p)
 		return NULL;
 	(void)iw_session_may_take(s, size);
@@ -68,7 +71,7 @@ void iw_session_settle(struct session *s)
 	s->holder = NULL;
 }
 
-/* Charges whole pages: once octets have arrived in a page of a receive, it stays in memory. */
+/* Charges whole pages: a page of a receive in which octets have arrived stays in memory. */
 void iw_session_used(struct session *s, struct recv *r, size_t len)
 {
 	size_t pages = IW_MIN((len + 4095) / 4096 * 4096, (size_t)r->size);

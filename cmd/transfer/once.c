@@ -62,7 +62,6 @@ bool iw_group_begin(struct session *s)
 	return true;
 }
 
-/* The one transfer of a listener: it moved files, or ended in order without any. */
 bool iw_group_is_the_one(const struct group *g)
 {
 	const struct hub *h = g->hub;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Begin and end of a run: the library's context, the listener or the connections, the confinement of the process. */
+/*
+ * Start and end of a run: the library's context, the listener or the connections, and the
+ * confinement of the process.
+ */
 #include "transfer/transfer.h"
 
 #include <errno.h>
@@ -27,7 +30,7 @@
 #include "transfer/internal.h"
 #include "util/text.h"
 
-/* The time to wait at the end for tasks in the worker; shorter for a listener that is stopping. */
+/* The time that the worker's tasks have at the end. A stopping listener gives them less. */
 #define DRAIN      IW_SEC(30)
 #define DRAIN_STOP IW_SEC(5)
 
@@ -77,18 +80,21 @@ static int open_context(struct hub *h, struct iw_fault *why)
 	return err ? iw_fail(why, err, "watch for signals: %s", iw_err_text(err)) : 0;
 }
 
-/* A listener holds a descriptor for each connection, and some for each file. */
+/* A listener needs a descriptor for each connection, and some for each file. */
 static void allow_descriptors(void)
 {
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
 		r.rlim_cur = r.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &r); /* without it there are fewer */
+		(void)setrlimit(RLIMIT_NOFILE, &r); /* if it fails, fewer connections fit */
 	}
 }
 
-/* Connections take at most half of the process's descriptors, those in set-up an eighth: files need the others. */
+/*
+ * Connections use at most half of the process's descriptors, and connections in set-up an eighth.
+ * Files need the rest.
+ */
 static void limit_connections(struct hub *h)
 {
 	struct rlimit r;
@@ -110,7 +116,10 @@ static uint32_t most_in_setup(uint32_t backlog)
 	return (uint32_t)IW_MIN((rlim_t)backlog, IW_MAX(r.rlim_cur / 8, (rlim_t)1));
 }
 
-/* Each file that waits for parts holds three descriptors. Together they hold at most a quarter of the process's limit. */
+/*
+ * A file that waits for parts uses three descriptors. All of them together use at most a quarter of
+ * the process's limit.
+ */
 static uint64_t most_resting(void)
 {
 	struct rlimit r;
@@ -118,7 +127,10 @@ static uint64_t most_resting(void)
 	return getrlimit(RLIMIT_NOFILE, &r) == 0 ? IW_MAX(r.rlim_max / 12, (rlim_t)1) : 0;
 }
 
-/* Files that are being moved take at most three sixteenths; the directories and files of packs take the like. */
+/*
+ * Files that are being moved use at most three sixteenths of the descriptors, and directories and
+ * packs about as many.
+ */
 static uint64_t most_open(void)
 {
 	struct rlimit r;
@@ -127,8 +139,8 @@ static uint64_t most_open(void)
 }
 
 /*
- * Registered buffers are an offer beside: without a control socket that nobody asked for, transfers
- * go on all the same.
+ * Registered buffers are optional. If the user named no control socket and it cannot be created,
+ * transfers work without it.
  */
 static int open_manager(struct hub *h, struct iw_fault *why)
 {
@@ -193,7 +205,7 @@ unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps)
 	if (sink)
 		*caps |= caps_of_owners(cfg->opts);
 
-	/* --delete makes a dry run first, and then opens everything again. */
+	/* --delete starts with a dry run, and then opens everything again. */
 	if (cfg->listen)
 		how |= IW_CONFINE_LISTENS;
 	else if (cfg->redials > 0 || cfg->look)
@@ -209,7 +221,7 @@ static void begin_confine(struct hub *h, struct iw_confine *c)
 	c->caps |= caps;
 }
 
-/* The directory of the control socket, which is removed at the end. */
+/* Permits removing the control socket from its directory at the end. */
 static void allow_control(struct iw_confine *c, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -252,7 +264,7 @@ static int confine_initiator(struct hub *h, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
-/* The directory that is served, or that files are stored in, cannot be opened. */
+/* The directory to serve, or to store files in, cannot be opened. */
 static int no_directory(const struct hub *h, int errnum, struct iw_fault *why)
 {
 	bool source = h->cfg->role == IW_XFER_SOURCE;
@@ -271,7 +283,7 @@ static int no_directory(const struct hub *h, int errnum, struct iw_fault *why)
 		path, what);
 }
 
-/* The directory of a listening sink. */
+/* Checks the directory of a listening sink. */
 static int check_root(const struct hub *h, struct iw_fault *why)
 {
 	struct stat st;
@@ -313,7 +325,7 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		if (err)
 			return err;
 	}
-	/* Temporaries of earlier processes are charged too; without a limit that is not needed. */
+	/* Charges the temporaries of earlier processes. This is needed only for a limit. */
 	if (h->cfg->role == IW_XFER_SINK && !h->cfg->to_stdout &&
 	    (h->account.max_octets || h->account.max_files))
 		iw_account_scan(&h->account, h->cfg->path);
@@ -367,7 +379,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 			return err;
 		s->conn = i + 1;
 		if (i == 0 && cfg->role == IW_XFER_SINK) {
-			/* Nothing of the group's own is in it yet. */
+			/* The place of the new group is still empty. */
 			s->group->place = h->place;
 			iw_list_init(&s->group->place.parts);
 			iw_list_init(&s->group->place.drops);
@@ -385,7 +397,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	return confine_initiator(h, why);
 }
 
-/* Waits for the worker's tasks. False: a task waits for storage. */
+/* Waits for the worker's tasks. False: a task still waits for storage. */
 static bool drain(struct hub *h)
 {
 	uint64_t until = iw_time_add(iw_os_now(), h->stopping ? DRAIN_STOP : DRAIN);
@@ -409,7 +421,6 @@ static bool drain(struct hub *h)
 	return true;
 }
 
-/* False: threads still use the hub. */
 bool iw_hub_close(struct hub *h)
 {
 	iw_rm_free(h->rm);
@@ -480,7 +491,7 @@ int iw_hub_open(struct hub *h, struct iw_fault *why)
 	h->account.max_files = cfg->limits.files;
 	h->account.max_resting = most_resting();
 	h->most_open = most_open();
-	/* A limit on the size of files is an error of write, not the end of the process. */
+	/* Exceeding the limit on file sizes must be an error of write, not kill the process. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (cfg->to_stdout)
 		iw_out_open();

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The octets that move on a connection, as the machine needs them: those of incomplete messages and windows too. */
+/*
+ * Reports to the machine which octets have moved on a connection, those of incomplete messages and
+ * windows included.
+ */
 #include <string.h>
 
 #include "transfer/internal.h"
 
-#define PAYLOAD_STEP 4096 /* octets of files between two checks that count as progress of a chunk */
+/* octets of files between two checks that count as progress inside a chunk */
+#define PAYLOAD_STEP 4096
 
-/* Octets that the peer wrote into a window, or read of an offer, a second time. */
+/* Octets that the peer wrote into a window, or read from an offer, more than once. */
 static uint64_t repeated(const struct session *s)
 {
 	struct iw_tally tally;
@@ -22,7 +26,10 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a - IW_MIN(a, b);
 }
 
-/* Over SCTP the connections of a transfer share an association, which counts the octets of all of them. */
+/*
+ * Over SCTP the connections of a transfer share an association, which counts the octets of all of
+ * them.
+ */
 static uint64_t acked_of(const struct session *s, const struct iw_qp_info *info)
 {
 	uint64_t others = 0;

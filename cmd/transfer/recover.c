@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections that were lost: sessions that wait for another connection, and transfers that give their temporaries to another one. */
+/*
+ * Lost connections: sessions that wait for a new one, and transfers that give up a temporary
+ * because another transfer wants it.
+ */
 #include <string.h>
 
 #include "transfer/internal.h"
@@ -13,7 +16,7 @@ static void mend(struct group *g, struct session *s)
 	struct session *n;
 
 	s->mended = true;
-	/* While there are others nobody needs to keep the place of one. */
+	/* While the transfer has other sessions, it need not be kept alive. */
 	if (!g->initiator && g->sessions > 1)
 		return;
 	g->sessions++;
@@ -53,7 +56,7 @@ void iw_session_drop(struct session *s, const char *why)
 
 /* --- temporaries that another transfer wants --- */
 
-/* Is nobody there but who waits? */
+/* True if all sessions of the transfer wait for a new connection. */
 static bool is_deserted(const struct group *g)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
@@ -65,7 +68,10 @@ static bool is_deserted(const struct group *g)
 	return true;
 }
 
-/* While the worker writes to a file, its name is not to be read. It is written to because octets of it arrived. */
+/*
+ * The worker may change the name of a file that it writes to. Such a file has just received octets,
+ * so its peer is alive.
+ */
 static bool holds(const struct session *s, const char *temp)
 {
 	for (struct iw_list *l = s->files.next; l != &s->files; l = l->next) {
@@ -82,7 +88,7 @@ static void ask(struct group *g)
 {
 	struct hub *h = g->hub;
 
-	/* A peer that has just answered is there; it need not prove it for each file. */
+	/* A peer that has just answered is alive. It need not answer again for each file. */
 	if (g->answer_by != 0 || (g->asked_at != 0 && h->now - g->asked_at < 2 * ANSWER))
 		return;
 	g->asked_at = h->now;
@@ -94,7 +100,7 @@ static void ask(struct group *g)
 
 		if (s->group != g || s->phase != PH_UP)
 			continue;
-		iw_session_look(s); /* what arrived before is no answer */
+		iw_session_look(s); /* octets that arrived before are not an answer */
 		iw_xfer_ask(s->x);
 		iw_session_make_ready(s);
 	}
@@ -108,7 +114,10 @@ void iw_group_let_go(const struct group *g, const char *temp)
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;
-		/* Files of another transfer that the worker owns close their temporaries there. */
+		/*
+		 * If the worker owns files of the other transfer, it will close their temporaries
+		 * itself.
+		 */
 		if (s->group != g && s->phase == PH_WAITING && s->group->tasks == 0 &&
 		    is_deserted(s->group) && iw_target_holds(&s->group->place, temp))
 			iw_group_remove(s);
@@ -121,7 +130,10 @@ void iw_group_let_go(const struct group *g, const char *temp)
 	}
 }
 
-/* Has the peer been heard since it was asked? A look costs system calls: the last moment will do for octets of incomplete messages. */
+/*
+ * True if octets arrived from the peer since it was asked. look: also counts octets of incomplete
+ * messages, which takes system calls; enough once, at the deadline.
+ */
 static bool has_answered(const struct group *g, bool look)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
@@ -137,7 +149,7 @@ static bool has_answered(const struct group *g, bool look)
 	return false;
 }
 
-/* One of its connections, that is up; NULL: none. */
+/* A session of g whose connection is established; NULL: none. */
 static struct session *one_up(const struct group *g)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
@@ -149,7 +161,10 @@ static struct session *one_up(const struct group *g)
 	return NULL;
 }
 
-/* Its connections are lost. The last one frees the transfer, or leaves a session that waits. */
+/*
+ * Ends its connections as lost. The end of the last one frees the transfer, or leaves a session
+ * that waits.
+ */
 static void drop_silent(struct group *g)
 {
 	struct session *s;
@@ -174,7 +189,7 @@ uint64_t iw_group_take_answers(struct hub *h)
 		if (has_answered(g, late)) {
 			iw_group_end_question(g);
 		} else if (late) {
-			/* The file that waits finds what the others are about to close. */
+			/* The file that waits is retried when these files are closed. */
 			drop_silent(g);
 			iw_group_end_question(g);
 		} else {

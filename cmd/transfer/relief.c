@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Closes idle connections when memory is used up: those that have moved no octets of files for some time. The first is the largest one of
- * the address that holds the most memory (RFC 5042 6.4.2).
+ * Closes idle connections when the memory is used up. A connection is idle if it has moved no
+ * octets of files for some time. The first to be closed is the largest one of the address that
+ * holds the most memory (RFC 5042 6.4.2).
  */
 #include "transfer/internal.h"
 #include "util/text.h"
 
-/* The time between two calls of iw_hub_reckon that do their work. */
+/* The time between two updates by iw_hub_reckon. */
 #define RECKON     IW_SEC(1)
-/* The time between two calls of iw_hub_relieve that close connections. */
+/* The time between two runs of iw_hub_relieve that close connections. */
 #define RELIEF     IW_MSEC(250)
-/* A connection without progress for this long is idle; for --timeout if that is shorter. */
+/* A connection without progress for this time is idle. If --timeout is shorter, it applies. */
 #define IDLE_MOST  IW_SEC(5)
 /* An address that holds at most this much loses no connection. */
 #define VICTIM_MIN (256u << 10)
@@ -43,7 +44,7 @@ void iw_hub_reckon(struct hub *h)
 	}
 	if (h->taken)
 		(void)iw_group_is_stalled(h->taken);
-	/* Associations without an open session, and those with only claims on buffers. */
+	/* Associations without an open session, and connections that only claim buffers. */
 	h->assoc_bytes = h->listener ? iw_listener_memory(h->listener) : 0;
 	h->assoc_bytes += h->rm ? iw_rm_peer_memory(h->rm) : 0;
 	if (!iw_budget_may(&h->budget, NULL, SESSION_BASE) && h->relieve_at == IW_TIME_NEVER)
@@ -130,7 +131,7 @@ void iw_hub_relieve(struct hub *h)
 	among = short_share(h);
 	/* Some memory may have been freed meanwhile. */
 	iw_hub_slot_freed(h);
-	/* One large connection, or several small ones. */
+	/* Closes one large connection, or several small ones. */
 	while (freed < IW_XFER_CHUNK && (s = largest_idle(h, among)) != NULL) {
 		iw_fail(&why, IW_E_LIMIT,
 			"%U octets held without progress for %U s, while this side's memory for peers (--max-memory) is used up",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A listener's requests: takes or rejects them. */
+/* Accepts or rejects the connection requests to a listener. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enu
 	iw_reject(req, pd, iw_hello_encode(pd, &answer));
 }
 
-/* A request that the hub as a whole has no place for. */
+/* Checks the limits of the hub as a whole. */
 static int find_place(struct hub *h, const struct iw_hello *request, struct iw_fault *why)
 {
 	size_t conns = h->nsessions - h->nwaiting + (h->rm ? iw_rm_peers(h->rm) : 0);
@@ -45,7 +45,9 @@ static int find_place(struct hub *h, const struct iw_hello *request, struct iw_f
 	return 0;
 }
 
-/* Sets s->holder. IW_E_LIMIT: too many connections from that address, or no memory left for another one. */
+/*
+ * Sets s->holder. IW_E_LIMIT: too many connections from that address, or no memory for another one.
+ */
 static int find_share(struct hub *h, struct session *s, const char *peer, struct iw_fault *why)
 {
 	if (h->cfg->memory && h->cfg->memory < IW_TRANSFER_MEMORY)
@@ -76,13 +78,16 @@ static void make_way(struct hub *h, const struct group *g, uint32_t conn)
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;
-		/* Its loss may not have been noticed yet. The new connection needs the files that it still holds. */
+		/*
+		 * This side may not have noticed that the old connection is lost. The new one needs
+		 * the files that it holds.
+		 */
 		if (s->group == g && s->x && s->peer.conn == conn && s->phase != PH_GONE)
 			iw_session_drop(s, "the peer has set the connection up again");
 	}
 }
 
-/* It has come. */
+/* The awaited connection is here: ends the sessions that waited for it. */
 static void end_wait(struct hub *h, const struct group *g)
 {
 	for (struct iw_list *l = h->sessions.next, *next; h->nwaiting > 0 && l != &h->sessions;
@@ -95,7 +100,7 @@ static void end_wait(struct hub *h, const struct group *g)
 	}
 }
 
-/* A connection that takes the place of one: what it belongs to must be known. */
+/* A request that replaces a lost connection: its transfer must be known. */
 static int find_again(struct hub *h, const struct iw_hello *request, struct iw_fault *why)
 {
 	const struct group *g = iw_group_find(h, request->id, false);

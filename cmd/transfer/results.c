@@ -7,7 +7,7 @@
 
 /* --- files in parts --- */
 
-/* A file of which one part failed, or of which the first part has arrived. */
+/* A file in parts, of which one part failed or the first part has arrived. */
 struct share {
 	struct share *next;
 	uint32_t number;
@@ -56,14 +56,14 @@ static bool note_part(struct group *g, const struct iw_xmeta *m, uint32_t code)
 	s->failed |= !fine;
 	s->counted |= fine;
 	g->repeated += before && !fine;
-	/* It was counted as done with its first part. */
+	/* Its first part was counted as a complete file. */
 	g->undone += s->counted && (fine ? before : !before);
 	return !before;
 }
 
 /* --- results --- */
 
-/* The code that the text of a pack's RESULT is about; IW_XC_OK: none of its members failed. */
+/* The code to which the text of a pack's RESULT belongs; IW_XC_OK: no member failed. */
 static uint32_t first_failure(const struct iw_xact *a)
 {
 	for (size_t i = 0; i < a->ncodes; i++)
@@ -72,7 +72,7 @@ static uint32_t first_failure(const struct iw_xact *a)
 	return IW_XC_OK;
 }
 
-/* Of each member what became of it, in the words of who knows. */
+/* Reports each member of a pack, with the text of the side that knows the reason. */
 static void report_pack(struct session *s, const struct iw_xact *a)
 {
 	const struct file *file = a->file;
@@ -95,7 +95,7 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 					       .name = p->name,
 					       .name_len = strlen(p->name),
 					       .size = p->size };
-			/* The worker owns a file that it reads. */
+			/* While the worker reads the file, it owns the members. */
 			if (file->tasks == 0 && p->why.code != IW_XC_OK && p->why.code == f.code) {
 				f.text = p->why.text;
 				f.told_by_peer = false;
@@ -106,14 +106,17 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 				f.text = file->packed->text[i];
 			else if (f.code == file->packed->why.code)
 				f.text = file->packed->why.text;
-			else if (i < a->ncodes) /* the source's code */
+			else if (i < a->ncodes) /* code of the source */
 				f.told_by_peer = true;
 		}
 		iw_report_file(&s->hub->report, &f);
 	}
 }
 
-/* The one path of which that is the last component, or whose contents it is, with the empty name; NULL: none or several. */
+/*
+ * The only requested path with that last component, or, if the name is empty, for contents. NULL:
+ * none, or several.
+ */
 static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xmeta *m)
 {
 	const char *found = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * When a session runs: the list of sessions that have work, their timers, and what makes them wait: memory for a chunk, open files, the
- * rate of --bwlimit, standard input and output.
+ * When sessions run: the list of sessions with pending work, their timers, and what they wait for:
+ * memory for a chunk, open files, the rate of --bwlimit, standard input and output.
  */
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,7 +22,7 @@ void iw_session_set_timer(struct session *s)
 
 	at = IW_MIN(at, s->leave_by);
 	at = IW_MIN(at, s->pace_at);
-	/* Without memory for the heap a deadline comes late, at the next event. */
+	/* Without memory for the heap the deadline is checked at the next event. */
 	if (at != s->timer.at && iw_heap_set(&s->hub->timers, &s->timer, at) != 0)
 		iw_log_warn("%s: no memory for a timer", s->peer_text);
 }
@@ -35,7 +35,7 @@ void iw_session_stop(struct session *s, const char *text)
 	if (s->x) {
 		iw_xfer_fail(s->x, &why);
 	} else {
-		s->leave_by = 0; /* nobody is waited for any more */
+		s->leave_by = 0; /* ends its wait */
 		iw_session_set_timer(s);
 	}
 	iw_session_make_ready(s);
@@ -45,7 +45,7 @@ void iw_group_wake(struct group *g)
 {
 	struct hub *h = g->hub;
 
-	/* A listener may hold thousands of connections of others. */
+	/* A listener may have thousands of sessions of other transfers. */
 	if (g->waiting == 0)
 		return;
 	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
@@ -62,7 +62,6 @@ void iw_hub_wake_all(struct hub *h)
 		iw_session_make_ready(iw_container_of(l, struct session, all));
 }
 
-/* Those that had to wait for memory may try again. */
 void iw_hub_slot_freed(struct hub *h)
 {
 	struct iw_list *l;
@@ -99,14 +98,14 @@ void iw_hub_count_closed(struct file *f)
 
 /* --- the rate --- */
 
-#define PACE_LATE IW_MSEC(20) /* a turn that comes late is made up for, up to this time */
+#define PACE_LATE IW_MSEC(20) /* a turn that is late by at most this time is compensated */
 
 static uint64_t time_of(const struct hub *h, uint64_t octets)
 {
 	return (uint64_t)((double)octets * 8e9 / (double)h->cfg->rate);
 }
 
-/* Messages since the last call are charged with the octets of files. */
+/* Octets of messages since the last call, which count against the rate too. */
 static uint64_t own_octets(struct session *s)
 {
 	uint64_t all = s->x ? iw_xfer_own_octets(s->x) : 0, more = all - IW_MIN(all, s->paced_own);
@@ -115,7 +114,7 @@ static uint64_t own_octets(struct session *s)
 	return more;
 }
 
-/* The octets that have moved at any time are at most those that the rate permits from the start on. */
+/* At any time, at most as many octets have moved as the rate permits since the start. */
 bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n)
 {
 	if (h->cfg->rate == 0)
@@ -148,7 +147,7 @@ static void watch(struct hub *h, int *watched, int fd, uint32_t events)
 	if (*watched >= 0)
 		(void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, *watched, NULL);
 	*watched = -1;
-	/* What epoll does not take is a file, and never makes anybody wait. */
+	/* epoll rejects regular files, which never block. */
 	if (fd >= 0 && epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &ev) == 0)
 		*watched = fd;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One connection: the machine's actions become work requests, completions become its input. */
+/*
+ * One connection: turns the machine's actions into work requests, and completions into its input.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +11,9 @@
 #include "os/os.h"
 #include "util/text.h"
 
-#define LEAVE_EVICTED IW_SEC(1) /* for a peer whose memory is needed */
+#define LEAVE_EVICTED IW_SEC(1) /* if the peer's memory is needed */
 
-#define RECVS_FIRST 2u /* a responder's: little, for those that only connect */
+#define RECVS_FIRST 2u /* for a responder: few, because some peers only connect */
 #define RECVS_MORE  16u
 #define RECVS_DATA  64u
 #define SQ_SINK     32u
@@ -70,7 +72,7 @@ int iw_session_new(struct session **out, struct hub *h, struct group *g, bool in
 	return 0;
 }
 
-/* Of a control message. */
+/* The digest of a control message. */
 static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = len };
@@ -79,7 +81,7 @@ static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdige
 	return iw_session_work(s) && iw_hasher_chunk(&s->work->hasher, &iov, 1, out) == 0;
 }
 
-/* The queue pair and the machine, once the hello of this side is known. */
+/* Creates the queue pair and the machine. s->mine is set. */
 static int set_up(struct session *s, struct iw_fault *why)
 {
 	struct hub *h = s->hub;
@@ -128,7 +130,10 @@ static int set_up(struct session *s, struct iw_fault *why)
 	return err;
 }
 
-/* GET names the contents of a directory "dir/.": at the source a slash at the end of a path has no meaning. */
+/*
+ * GET requests the contents of a directory as "dir/.", because a source ignores slashes at the end
+ * of a path.
+ */
 static int want_path(struct session *s, const char *path)
 {
 	size_t len = strlen(path);
@@ -150,8 +155,9 @@ static bool has_includes(const struct iw_filter *f)
 }
 
 /*
- * Warns of a pattern that matches a path of the user: patterns apply only to names below the paths. A directory of which only the
- * contents move has no name. After --include, --exclude '*' is not meant for the paths.
+ * Warns about patterns that match a path of the user, because patterns apply only to names below
+ * the paths. A directory whose contents are sent has no name. After --include, --exclude '*' is
+ * probably not meant for the paths.
  */
 static void warn_of_patterns(const struct session *s)
 {
@@ -192,7 +198,10 @@ static int want_paths(struct session *s, struct iw_fault *why)
 	return err;
 }
 
-/* Over SCTP the connections of a transfer are streams of one association: that of this one. */
+/*
+ * Over SCTP all connections of a transfer are streams of one association. Returns a queue pair on
+ * it; NULL: there is no other connection yet.
+ */
 static const struct iw_qp *companion(const struct session *s)
 {
 	for (struct iw_list *n = s->hub->sessions.next; n != &s->hub->sessions; n = n->next) {
@@ -214,7 +223,10 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 	s->mine = own_hello(s, h->cfg->role);
 	memcpy(s->mine.id, s->group->id, sizeof(s->mine.id));
 	s->mine.conn = s->conn;
-	/* A responder that has sent nothing may not have received OPEN, and then it does not know the transfer. */
+	/*
+	 * A responder that has sent nothing may not have received OPEN; then it does not know the
+	 * transfer.
+	 */
 	s->mine.again = s->group->redials > 0 && iw_group_counts(s->group).msgs_received > 0;
 	err = set_up(s, why);
 	if (err)
@@ -225,7 +237,10 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 	}
 	if (first)
 		warn_of_patterns(s);
-	/* A source has its paths once; a sink asks for all of them on each connection, since any other one may be lost. */
+	/*
+	 * A source takes its paths once. A sink requests all of them on each connection, because
+	 * the others may be lost.
+	 */
 	if (first || s->mine.role == IW_XFER_SINK)
 		err = want_paths(s, why);
 	if (err)
@@ -245,7 +260,7 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	uint8_t pd[IW_XFER_PD_MAX];
 	int err;
 
-	/* What was agreed is what the request asked for: iw_hello_answer has seen to it. */
+	/* iw_hello_answer has checked that the Request's terms are acceptable. */
 	s->peer = *request;
 	s->mine = own_hello(s, s->hub->cfg->role);
 	s->mine.major_max = s->mine.major_min = IW_MIN(request->major_max, (uint32_t)IW_XFER_MAJOR);
@@ -269,7 +284,7 @@ static void redial(struct session *s)
 
 	s->hub->nwaiting--;
 	s->leave_by = IW_TIME_NEVER;
-	/* No new connection was made, or the other connections have completed the transfer. */
+	/* A responder waited in vain, or the other connections have completed the transfer. */
 	if (!s->initiator || s->group->ended_well) {
 		s->phase = PH_GONE;
 		return;
@@ -294,7 +309,7 @@ void iw_session_free(struct session *s)
 	iw_list_del(&s->ready);
 	iw_list_del(&s->starved);
 	iw_heap_del(&h->timers, &s->timer);
-	/* First the queue pair, which may still be using the memory. */
+	/* The queue pair may still use the memory: free it first. */
 	if (s->qp)
 		iw_qp_free(s->qp);
 	iw_session_free_memory(s);
@@ -308,7 +323,7 @@ void iw_session_free(struct session *s)
 
 /* --- events --- */
 
-/* The listener that this side needs. */
+/* The listener that this side needs at the peer. */
 static const char *wanted(const struct session *s)
 {
 	return s->mine.role == IW_XFER_SOURCE ? "ddp-recv" : "ddp-send --listen";
@@ -319,7 +334,7 @@ static bool read_reply(struct session *s, struct iw_qp_info *info)
 	struct iw_fault why;
 	int err = iw_hello_decode(&s->peer, info->private_data, info->private_data_len, &why);
 
-	/* It accepted the connection: mpa-probe --listen, for example. */
+	/* A peer accepted that is not a transfer tool, for example mpa-probe --listen. */
 	if (err && !iw_hello_is_ours(info->private_data, info->private_data_len))
 		err = iw_xfer_fault(
 			&why, IW_E_REJECTED,
@@ -361,7 +376,7 @@ void iw_session_up(struct session *s)
 	iw_session_make_ready(s);
 }
 
-/* Another protocol's listener. *why has the text of the rejection, if there is one. */
+/* The listener speaks another protocol. *why has the text of the rejection, if there is one. */
 static void explain_rejection(const struct session *s, const struct iw_qp_info *info,
 			      struct iw_fault *why)
 {
@@ -377,7 +392,7 @@ static void explain_rejection(const struct session *s, const struct iw_qp_info *
 			      rejected.text, wanted(s));
 }
 
-/* The peer's words when it has some. */
+/* Uses the reason of the peer if there is one. */
 void iw_session_rejected(struct session *s, const struct iw_fault *why)
 {
 	struct iw_qp_info info;
@@ -409,9 +424,9 @@ void iw_session_completion(struct session *s, const struct iw_wc *wc)
 		struct recv *r = &s->recv[i];
 
 		if (wc->status != IW_OK)
-			return; /* the connection has ended: CLOSED tells why */
+			return; /* the connection has ended; the fault of CLOSED has the reason */
 		iw_session_used(s, r, wc->len);
-		/* A message can be taken before the event that the connection is up. */
+		/* A message may be taken before the event of the established connection. */
 		iw_session_up(s);
 		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
 		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size) != 0)
@@ -438,7 +453,7 @@ static void post(struct session *s, const struct iw_send_wr *wr)
 		return;
 	err = iw_post_send(s->qp, wr);
 	if (err) {
-		/* The connection is on its way down: its last event says why. */
+		/* The connection is ending; its last event has the reason. */
 		iw_log_info("%s: post: %s", s->peer_text, iw_err_text(err));
 		s->stuck = true;
 	}
@@ -513,7 +528,7 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 		iw_xfer_fail(s->x, &why);
 		return;
 	}
-	(void)iw_mr_written(w->mr[a->slot]); /* starts the count */
+	(void)iw_mr_written(w->mr[a->slot]); /* starts counting */
 	if (a->right != IW_XRIGHT_READ_SINK)
 		s->lent_octets += a->len;
 	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));
@@ -526,13 +541,13 @@ static void revoke_slot(struct session *s, uint32_t i)
 
 	iw_mr_revoke(w->mr[i]);
 	w->mr[i] = NULL;
-	/* A pack fills its window only in part. */
+	/* A pack fills only a part of its window. */
 	if (s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_WRITE)
 		iw_hub_unpace(s->hub, w->paced[i] - IW_MIN(octets, (uint64_t)w->paced[i]));
 	iw_xfer_written(s->x, i, octets);
 }
 
-static void tell_result(struct session *s, const struct iw_xact *a)
+static void take_result(struct session *s, const struct iw_xact *a)
 {
 	struct file *file = a->file;
 	struct work *w = s->work;
@@ -548,7 +563,7 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 		return;
 	if (file == s->moving)
 		s->moving = NULL;
-	/* What it waited for does not matter any more. */
+	/* Its waiting actions are obsolete. */
 	w->load_waits = w->load_waits && w->load.file != file;
 	w->store_waits = w->store_waits && w->store.file != file;
 	w->commit_waits = w->commit_waits && w->commit.file != file;
@@ -558,7 +573,7 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 		iw_session_file_free(file);
 }
 
-/* A connection that did not work will hardly be closed in order, and another one waits for its end. */
+/* A lost connection will hardly close in order, and its replacement waits for its end. */
 static uint64_t time_to_leave(const struct session *s)
 {
 	uint64_t timeout = s->hub->cli->timeout_ns;
@@ -573,7 +588,7 @@ static void leave(struct session *s)
 	s->phase = PH_LEAVING;
 	s->leave_by = iw_time_add(s->hub->now, time_to_leave(s));
 	s->leave_by = IW_MIN(s->leave_by, s->hub->end_by);
-	/* Posted work requests of a source still refer to them. */
+	/* A source's posted work requests still use its slots. */
 	if (s->evicted && s->work && s->mine.role == IW_XFER_SINK)
 		iw_session_free_slots(s);
 	if (!s->closed)
@@ -595,7 +610,7 @@ static void post_recvs(struct session *s, const struct iw_xact *a)
 	}
 }
 
-/* Octets of file input and output that it took. */
+/* Performs *a. Returns the octets of file input and output that it took. */
 static uint64_t perform(struct session *s, const struct iw_xact *a)
 {
 	switch (a->type) {
@@ -631,7 +646,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 		s->phase = PH_GONE;
 		return 0;
 	case IW_XACT_RESULT:
-		tell_result(s, a);
+		take_result(s, a);
 		return 0;
 	case IW_XACT_END:
 		s->ended = true;
@@ -658,7 +673,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 	return 0;
 }
 
-/* What could not be done when the machine asked for it. */
+/* Retries the actions that had to wait. */
 static uint64_t retry_waiting(struct session *s)
 {
 	struct work *w = s->work;
@@ -699,7 +714,7 @@ bool iw_session_run(struct session *s)
 	if (!s->x)
 		return false;
 	cost = retry_waiting(s);
-	/* The machine knows the role's part of it from OPEN on; it needs memory of ours then. */
+	/* From OPEN on the machine has the state of its role, and actions need s->work. */
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
 		if (a.type == IW_XACT_STORE && !(s->work && s->work->store_waits))
@@ -716,7 +731,7 @@ bool iw_session_run(struct session *s)
 
 /* --- time --- */
 
-/* The time for setting a lost connection up again is over, whatever the time for set-up is. */
+/* The time for setting a lost connection up again is over. The time for set-up may be longer. */
 static void give_redial_up(struct session *s)
 {
 	s->leave_by = IW_TIME_NEVER;
@@ -741,7 +756,10 @@ void iw_session_timeout(struct session *s)
 		return;
 	}
 	s->pace_at = IW_TIME_NEVER;
-	/* Octets that move inside a chunk are progress, on a slow line the only one for minutes. */
+	/*
+	 * Octets that move inside a chunk are progress. On a slow line there may be no other
+	 * progress for minutes.
+	 */
 	iw_session_look(s);
 	iw_session_windows(s);
 	iw_xfer_timeout(s->x, now);

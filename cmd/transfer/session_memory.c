@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The memory of a session: receives, slots for chunks, and what it needs once it moves files. */
+/* The memory of a session: receives, slots for chunks, and the state for moving files. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,8 +9,10 @@
 
 /* --- receives --- */
 
-/* Receives: one mapping for each lot, so that an idle connection costs whole pages only once
- * they are touched. */
+/*
+ * One mapping for all n receives: an idle connection uses only the pages that octets have arrived
+ * in.
+ */
 int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size)
 {
 	size_t each = ((size_t)size + 63) / 64 * 64, len = each * n;
@@ -21,7 +23,7 @@ int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size)
 	if (!more)
 		return IW_E_NOMEM;
 	s->recv = more;
-	/* Receives for data are large, and all of them can be in use. */
+	/* Receives for data are large, and all of them may be filled. */
 	if (size > IW_XFER_MSG_MAX && !s->initiator && !iw_session_may_take(s, len))
 		return IW_E_LIMIT;
 	slab = malloc(sizeof(*slab));
@@ -93,8 +95,7 @@ void iw_session_free_slots(struct session *s)
 	struct work *w = s->work;
 
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
-		/* A connection that is gone has no use for its registrations; they end before
-		 * their memory does. */
+		/* Registrations must end before their memory is freed. */
 		if (w->mr[i])
 			iw_mr_revoke(w->mr[i]);
 		w->mr[i] = NULL;
@@ -126,7 +127,7 @@ void iw_session_free_memory(struct session *s)
 	s->recv = NULL;
 }
 
-/* Slots that are free keep their memory. */
+/* A free slot keeps its buffer until another one needs it. */
 static bool take_from_free_slot(struct session *s, uint32_t i)
 {
 	struct work *w = s->work;
@@ -152,7 +153,6 @@ void iw_session_lacks_chunk(struct session *s)
 	iw_xfer_fail(s->x, &why);
 }
 
-/* Puts the memory of its free slots back. False: it had none. */
 bool iw_session_give_slots(struct session *s)
 {
 	struct work *w = s->work;
@@ -170,7 +170,10 @@ bool iw_session_give_slots(struct session *s)
 	return any;
 }
 
-/* The transfer that used it last, stored after the chunk; 0: new from the system, hence zeroed. */
+/*
+ * The serial of the transfer that used the chunk last, stored after it; 0: new from the system, so
+ * zeroed.
+ */
 static uint64_t *owner_of(void *chunk)
 {
 	return (uint64_t *)((char *)chunk + IW_XFER_CHUNK);
@@ -185,7 +188,7 @@ void *iw_hub_chunk_get(struct hub *h, const struct group *g)
 	if (*owner_of(p) != 0 && *owner_of(p) != g->serial)
 		memset(p, 0, IW_XFER_CHUNK);
 	else
-		memset(p, 0, sizeof(void *)); /* the pool's own */
+		memset(p, 0, sizeof(void *)); /* overwritten by the pool */
 	*owner_of(p) = g->serial;
 	return p;
 }
@@ -196,7 +199,7 @@ void *iw_session_chunk(struct session *s)
 	void *p = iw_hub_chunk_get(h, s->group);
 	bool any = false;
 
-	/* Connections without work keep the memory of their slots. */
+	/* Connections without work keep the buffers of their slots. */
 	for (struct iw_list *l = h->sessions.next; !p && l != &h->sessions; l = l->next)
 		any |= iw_session_give_slots(iw_container_of(l, struct session, all));
 	if (any)
@@ -215,7 +218,7 @@ bool iw_session_slot(struct session *s, uint32_t i)
 		return true;
 	if (h->slots.out >= SLOTS_MOST && w->nslots > 0)
 		return false;
-	/* Windows leave a sixteenth of the memory to connections of all transfers, which need little. */
+	/* Keeps a sixteenth of the memory for connections themselves, which need little. */
 	if (!iw_session_may_take(s, IW_XFER_CHUNK + h->budget.limit / 16))
 		return false;
 	w->slot[i] = iw_session_chunk(s);

@@ -6,7 +6,10 @@
 #include "os/os.h"
 #include "transfer/internal.h"
 
-/* In the worker: collects what to report afterwards: an octet with the code (0: removed), name and reason, both terminated. */
+/*
+ * In the worker: adds a note for a later report: an octet with the code (0: removed), name and
+ * reason, both terminated by NUL.
+ */
 static void note_final(void *ctx, const char *name, const struct iw_file_fault *why)
 {
 	const char *reason = why ? why->text : "";
@@ -19,7 +22,7 @@ static void note_final(void *ctx, const char *name, const struct iw_file_fault *
 		char *text = realloc(e->text, cap);
 
 		if (!text)
-			return; /* it is counted anyway */
+			return; /* only counted */
 		e->text = text;
 		e->cap = cap;
 	}
@@ -29,7 +32,7 @@ static void note_final(void *ctx, const char *name, const struct iw_file_fault *
 	e->len += len;
 }
 
-/* One of those notes. Returns its length. */
+/* Reports one note. Returns its length. */
 static size_t report_final(struct group *g, const char *peer, const char *note)
 {
 	const struct iw_transfer_cfg *cfg = g->hub->cfg;
@@ -58,7 +61,10 @@ static size_t report_final(struct group *g, const char *peer, const char *note)
 	return (size_t)(text + strlen(text) + 1 - note);
 }
 
-/* In the worker. A file may have arrived on another connection before the end of the first one was noticed. */
+/*
+ * In the worker. A file may have arrived on another connection before this side noticed that the
+ * first one was lost.
+ */
 static void find_missing(struct group_task *e)
 {
 	struct iw_place *p = &e->group->place;
@@ -90,7 +96,7 @@ static uint64_t report_failed(struct group *g, const char *peer, const struct iw
 	return n;
 }
 
-/* e: has run find_missing. Reports the files that are missing; returns their number. */
+/* Reports the files that find_missing has found in e. Returns their number. */
 static uint64_t count_missing(struct group_task *e, const char *peer)
 {
 	struct group *g = e->group;
@@ -121,7 +127,7 @@ uint64_t iw_sink_count_missing(struct group *g)
 
 	if (g->unfinished == 0 && iw_list_empty(&g->returned))
 		return 0;
-	/* The worker may own the place: then only the number is known. */
+	/* If the worker may own the place, only the number is known. */
 	e = g->tasks == 0 ? iw_group_task_new(g, NULL) : NULL;
 	if (!e) {
 		iw_log_error("%llu file%s did not arrive completely",
@@ -172,7 +178,7 @@ static uint64_t report_missing(struct session *s)
 	return n;
 }
 
-/* In the worker: freeing that much memory takes a while. */
+/* In the worker: freeing much memory takes time. */
 static void reported_now(struct iw_task *t)
 {
 	struct group_task *e = iw_container_of(t, struct group_task, task);
@@ -190,7 +196,7 @@ static void reported_back(struct iw_task *t)
 	iw_group_taken(g);
 }
 
-/* The machine takes the names that were removed; they are freed with the session. */
+/* Passes the removed names to the machine. They are freed with the session. */
 static void give_gone(struct session *s, struct group_task *e)
 {
 	if (s->gone)
@@ -241,7 +247,7 @@ static void report_gone(struct group_task *e)
 	e->reported += report_final(g, e->s ? e->s->peer_text : g->peer, note);
 	if (note[0] != IW_XC_OK)
 		return;
-	/* Its peer may want the names. */
+	/* Keeps the name for the peer. */
 	memmove(e->text + e->kept, note + 1, strlen(note + 1) + 1);
 	e->kept += strlen(e->text + e->kept) + 1;
 }
@@ -288,15 +294,15 @@ static bool nothing_failed(const struct group *g)
 }
 
 /*
- * Everything is settled on every connection of the transfer; the first session that reports it does the work. Files that an unfair source
- * begins afterwards are searched for each time.
+ * All files are settled on all connections of the transfer. The first session that reports this
+ * does the work. Files that a misbehaving source begins afterwards are searched for each time.
  */
 void iw_sink_final(struct session *s)
 {
 	struct group *g = s->group;
 	struct group_task *e;
 
-	/* Removing temporaries later would change the times of directories. */
+	/* Removing a temporary later would change the time of its directory. */
 	s->work->final_waits = g->ending > 0;
 	g->waits |= s->work->final_waits;
 	if (s->work->final_waits)

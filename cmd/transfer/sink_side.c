@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a sink's machine wants of the files: places, temporaries, octets on storage. */
+/*
+ * Performs the actions of a sink's machine on files: opens the target, creates files, stores
+ * chunks, commits.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +14,18 @@
 #include "transfer/protocol/name.h"
 #include "transfer/protocol/pack.h"
 
-#define CREATE_TRIES 8 /* attempts while other transfers close temporaries that the file may need */
+#define CREATE_TRIES 8 /* while other transfers close temporaries that the file may need */
 
-/* What a listener must have said itself, before anybody who connects can have it. */
+/* Options that a peer may only choose if the listener has them too. */
 #define BY_LEAVE (IW_XOPT_OWNER | IW_XOPT_SETID | IW_XOPT_XATTR | IW_XOPT_DELETE)
 
 /*
- * For each file with missing parts, an honest source is sending a part on a connection, or is still announcing the parts of that file.
+ * For each file with missing parts, an honest source is sending a part, or is still announcing
+ * parts.
  */
 #define RESTING(conns) (1 + (uint64_t)(conns)*IW_XFER_FILES)
 
-/* In the lane of names. Another transfer may be able to close a temporary that it holds. */
+/* In the lane of names. Called if another transfer holds the temporary. */
 static void note_wanted(void *ctx, const char *temp)
 {
 	struct group *g = ctx;
@@ -48,7 +52,7 @@ static void set_place(struct group *g)
 	g->place.let_go_ctx = g;
 }
 
-/* In the worker. Later tasks in this lane find the place open, or without a base. */
+/* In the worker. For later tasks of this lane the place is open, or has no base. */
 static void open_now(struct iw_task *t)
 {
 	struct group_task *e = iw_container_of(t, struct group_task, task);
@@ -78,7 +82,7 @@ static void open_back(struct iw_task *t)
 	iw_group_taken(g);
 }
 
-/* An option that the peer requests and that this side does not permit, as text for the peer. */
+/* The requested option that this side does not permit, as text for the peer. */
 static const char *not_permitted(uint32_t opts)
 {
 	if (opts & IW_XOPT_DELETE)
@@ -137,7 +141,7 @@ static void opened(struct session *s, const struct iw_xact *a)
 		return;
 	}
 	if (g->opened)
-		return; /* another connection of the same transfer has said it */
+		return; /* another connection of the transfer had the same OPEN */
 	if (find_place(s, a, &f) != 0) {
 		iw_xfer_fail(s->x, &f);
 		return;
@@ -153,7 +157,7 @@ void iw_sink_place(struct session *s)
 
 /* --- a file --- */
 
-/* In runs of chunks that follow one another. */
+/* Reports stored chunks, a run of consecutive ones at a time. */
 static void report_had(struct session *s, const struct file *f)
 {
 	const struct iw_target *t = &f->target;
@@ -174,11 +178,11 @@ static void report_had(struct session *s, const struct file *f)
 	}
 	if (run)
 		(void)iw_xfer_have(s->x, f->id, begin, run,
-				   n); /* on error the whole file is sent again */
+				   n); /* without memory the whole file is sent again */
 	free(run);
 }
 
-/* The machine frees its data of the file with the RESULT, and the worker may still need them. */
+/* The worker may need the data of the file after its RESULT, when the machine has freed its own. */
 static bool copy_meta(struct file *f, const struct iw_xmeta *m)
 {
 	size_t len = m->name_len + m->target_len + m->xattr_len;
@@ -227,7 +231,7 @@ static void create_file(struct file *f)
 	f->busy = f->has_target && g->wanted[0] && f->tries > 0;
 	if (!f->busy)
 		return;
-	/* If the other transfer closes it, this one resumes it. */
+	/* When the other transfer has closed it, this one can resume it. */
 	memcpy(f->wanted, g->wanted, sizeof(f->wanted));
 	iw_target_abandon(&f->target, IW_XC_NAME);
 	iw_place_return(&g->place, &f->meta);
@@ -291,10 +295,10 @@ static void report_created(struct session *s, struct file *f)
 	}
 }
 
-/* Files that failed or were returned, and have no more tasks in the worker. */
+/* Ends a file that failed or was returned, once the worker has no more tasks of it. */
 static void end_file(struct file *f);
 
-/* Above a limit while files of this process are being closed, which may return their charges. */
+/* Exceeds a limit, but files that are being closed may return their charges. */
 static bool may_fit_later(const struct file *f)
 {
 	return f->made == IW_CREATE_FAILED && f->why.code == IW_XC_LIMIT && !f->packed &&
@@ -320,7 +324,7 @@ static void create_back(struct iw_task *t)
 	} else {
 		report_created(s, f);
 		iw_group_account(g, s, f->place_bytes);
-		/* A directory, a link or a failed file has no octets to store. */
+		/* A directory, a link or a failed file: there are no octets to store. */
 		if (f->made == IW_CREATE_FAILED || (f->made == IW_MADE && !f->packed)) {
 			f->s = NULL;
 			end_file(f);
@@ -337,7 +341,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	struct file *f;
 
 	w->create = *a;
-	w->create_waits = g->ending > 0; /* the file to resume may be among them */
+	w->create_waits = g->ending > 0; /* f may resume one of them */
 	g->waits |= w->create_waits;
 	if (!w->create_waits && iw_hub_is_crowded(g))
 		w->create_waits = s->hub->crowded = true;
@@ -361,7 +365,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	f->tries = CREATE_TRIES;
 	f->conns = g->most;
 	f->tasks = 1;
-	iw_hub_count_open(s->hub, f); /* its group is set above */
+	iw_hub_count_open(s->hub, f); /* needs f->group */
 	f->task = (struct iw_task){ .run = create_now, .back = create_back };
 	iw_list_add_tail(&s->files, &f->of);
 	iw_group_give(g, &g->names, &f->task);
@@ -419,7 +423,7 @@ static void end_file(struct file *f)
 {
 	if (f->s || f->tasks > 0)
 		return;
-	/* A file that was not created was not stored. */
+	/* Only a created file can have octets. */
 	f->returns = f->returns && f->made == IW_CREATED;
 	if (!f->has_target && !f->returns) {
 		ended(f);
@@ -430,7 +434,7 @@ static void end_file(struct file *f)
 	iw_group_give(f->group, &f->group->names, &f->task);
 }
 
-/* It will not be complete; its temporary stays open until end_now. */
+/* f will not be complete. Its temporary stays open until end_now. */
 static void give_up(struct file *f, uint32_t code)
 {
 	f->dropped = true;
@@ -449,13 +453,13 @@ void iw_sink_forget(struct file *f)
 	end_file(f);
 }
 
-/* The RESULT of a file whose CREATE is unanswered, or was answered too late. */
+/* RESULT for a CREATE that was not answered, or answered too late. */
 static void forget_creation(struct session *s, uint32_t id, bool returns)
 {
 	struct work *w = s->work;
 	struct file *f = NULL;
 
-	/* Without any the peer broke the protocol before the first CREATE was acted on. */
+	/* NULL if the peer broke the protocol before the first CREATE. */
 	if (w)
 		w->create_waits = w->create_waits && w->create.id != id;
 	for (struct iw_list *l = s->files.next; l != &s->files; l = l->next) {
@@ -468,7 +472,7 @@ static void forget_creation(struct session *s, uint32_t id, bool returns)
 		return;
 	f->returns = returns;
 	give_up(f, IW_XC_CANCELED);
-	iw_list_del(&f->link); /* it may wait for another transfer */
+	iw_list_del(&f->link); /* it may be in held or wanting */
 	iw_sink_forget(f);
 }
 
@@ -489,7 +493,7 @@ void iw_sink_leave(struct session *s)
 	}
 }
 
-/* Standard output is full: to be watched, or, if it cannot be, to be tried again. */
+/* Standard output is full: watches it, or, if it cannot be watched, tries again. */
 static void wait_for_output(struct session *s, bool waits)
 {
 	iw_hub_watch_out(s->hub, waits ? iw_out_fd() : -1);
@@ -540,7 +544,7 @@ static void store_now(struct iw_task *task)
 					    &st->why);
 }
 
-/* The memory of the chunk, in one piece: that of its slot, which gets other memory when it needs some, or a copy. */
+/* Returns the chunk in one piece: the buffer of its slot, which the slot loses, or a copy. */
 static void *take_chunk(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
@@ -576,8 +580,8 @@ static struct store *free_store(struct group *g)
 static void store_back(struct iw_task *t);
 
 /*
- * The chunk goes to the worker, and counts as stored: if it turns out that it cannot be, the file fails then. Nothing is told of it
- * before its COMMIT, which waits for the worker.
+ * Gives the chunk to the worker and reports it as stored. If writing fails, the file fails later:
+ * the peer is sent no result before COMMIT, which waits for the worker.
  */
 uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 {
@@ -589,7 +593,9 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 
 	s->moving = f;
 	w->store = *a;
-	/* What comes by Sends is under way already: the next one waits for its credit. */
+	/*
+	 * The chunk of a Send has arrived already. Delaying it delays the credit for the next one.
+	 */
 	if (a->nparts > 0 && a->part[0].in_recv && !w->store_paced) {
 		w->store_paced = iw_hub_pace(h, s, a->len);
 		w->store_waits = !w->store_paced;
@@ -622,7 +628,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	return a->len;
 }
 
-/* On a full disk: names the temporary, which the user may want to delete. */
+/* Disk full: names the temporary, which the user may want to delete. */
 static void name_kept(const struct file *f, struct iw_file_fault *why)
 {
 	const char *slash = strrchr(f->name, '/');
@@ -641,7 +647,10 @@ static void name_kept(const struct file *f, struct iw_file_fault *why)
 		 f->name, f->target.part->name);
 }
 
-/* Another chunk of f that waits for the worker waits in vain: the machine takes the file's failure for its answer. */
+/*
+ * If a chunk of f still waits to be stored, its STORE is obsolete: the machine takes the failure of
+ * the file as the answer.
+ */
 static void fail_file(struct file *f, const struct iw_file_fault *why)
 {
 	struct session *s = f->s;
@@ -651,7 +660,7 @@ static void fail_file(struct file *f, const struct iw_file_fault *why)
 		w->store_waits = w->store_paced = false;
 		iw_session_repost(s, &w->store);
 	}
-	f->commit_waits = false; /* there is nothing left to commit */
+	f->commit_waits = false; /* nothing to commit */
 	if (f->packed)
 		report_codes(f);
 	iw_xfer_file_failed(s->x, f->id, why->code, why->text, s->hub->now);
@@ -719,7 +728,7 @@ static void commit_back(struct iw_task *t)
 		else if (f->r == 0)
 			iw_xfer_committed(s->x, f->id, g->hub->now);
 		else
-			give_commit(f); /* the next part of the verification */
+			give_commit(f); /* verifies the next part */
 		iw_xfer_touch(s->x, g->hub->now);
 		iw_session_make_ready(s);
 	}
@@ -737,7 +746,7 @@ static void give_commit(struct file *f)
 	iw_group_give(f->group, &f->group->names, &f->task);
 }
 
-/* Standard output may block on its reader. */
+/* Standard output may block. */
 static void commit_stdout(struct session *s)
 {
 	const struct iw_xact *a = &s->work->commit;
@@ -803,7 +812,7 @@ static void seen_back(struct iw_task *t)
 	iw_group_taken(g);
 }
 
-/* Keeps --delete from removing an existing file of that name. */
+/* Keeps --delete from removing a file of that name. */
 static void seen(struct group *g, const struct iw_xmeta *m)
 {
 	struct group_task *e;
@@ -831,7 +840,7 @@ static void permit(struct session *s, const struct iw_xact *a)
 	size_t cap = g->listed.cap;
 
 	if (g->final_done)
-		return; /* the worker reads the list; each connection sends all of it */
+		return; /* The worker reads the list now. Each connection sends the whole list. */
 	if (!iw_names_add(&g->listed, a->name, a->name_len))
 		g->unsure = true;
 	iw_group_charge(g, s, (g->listed.cap - cap) * sizeof(*g->listed.rows));
@@ -878,7 +887,7 @@ static void each_member(struct session *s, const struct iw_xmeta *m,
 	}
 }
 
-/* What was in hand when the connection was lost comes again, and has not been taken. */
+/* A file in transit when the connection is lost will be announced again on another one. */
 bool iw_sink_result(struct session *s, const struct iw_xact *a)
 {
 	struct group *g = s->group;
@@ -921,7 +930,7 @@ uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
 		commit(s, a);
 		return 0;
 	case IW_XACT_ABANDON:
-		/* Its RESULT follows, and shows whether the peer will announce it again. */
+		/* Its RESULT follows, and says whether the peer will announce it again. */
 		give_up(f, a->code);
 		return 0;
 	case IW_XACT_REMOVE:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The files that a source announces: the walk through its paths, packs, and parts of large files. */
+/*
+ * Finds the files that a source announces: walks its paths, fills packs, and divides large files
+ * into parts.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,8 +15,8 @@
 #include "transfer/protocol/name.h"
 #include "util/text.h"
 
-#define PART          (64u << 20) /* octets of a part, when a file is spread over connections */
-/* Paths of a peer that are measured. Each costs a walk that the peer's credit does not slow down. */
+#define PART          (64u << 20) /* octets of a part, if several connections send a file */
+/* Measured paths of a peer. Each costs a walk, which the peer's credit does not slow down. */
 #define MEASURED_MOST 64
 
 void iw_source_no_memory(struct session *s, const char *what)
@@ -24,7 +27,10 @@ void iw_source_no_memory(struct session *s, const char *what)
 	iw_xfer_fail(s->x, &why);
 }
 
-/* The group's walk, and what the peer chose when it is the initiator. */
+/*
+ * Returns the walk of the group, created if necessary. Takes the options from the machine, because
+ * the peer may have chosen them.
+ */
 static struct iw_walk *walk_of(struct session *s)
 {
 	struct group *g = s->group;
@@ -95,7 +101,7 @@ void iw_source_take_path(struct session *s, const struct iw_xact *a)
 	struct iw_walk *w = walk_of(s);
 	struct iw_fault why;
 
-	/* Each connection of a transfer asks for the same paths in the same order. */
+	/* All connections of a transfer request the same paths in the same order. */
 	if (++s->paths <= s->group->paths) {
 		if (s->paths == s->group->measured_paths)
 			iw_xfer_total(s->x, s->group->measured, s->paths);
@@ -143,7 +149,7 @@ static void announce(struct session *s, struct file *f)
 							  s->group->opts);
 
 	if (!s->work->next_open) {
-		/* One answer to each question: it is the next one's. */
+		/* NEXT_FILE was answered already: keeps f for the next one. */
 		iw_list_add_tail(&s->group->again, &f->link);
 		return;
 	}
@@ -164,7 +170,7 @@ static void announce(struct session *s, struct file *f)
 		iw_xfer_add(s->x, &f->meta, f, s->hub->now);
 }
 
-/* Does not send bits that the options exclude. */
+/* Omits bits that the options exclude. */
 static uint32_t mode_of(const struct group *g, mode_t mode)
 {
 	uint32_t bits = 0777;
@@ -174,7 +180,7 @@ static uint32_t mode_of(const struct group *g, mode_t mode)
 	return mode & bits;
 }
 
-/* The walk's entry in terms of the protocol, but for its name and what is owned. */
+/* Converts an entry of the walk, except its name and what is owned. */
 static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_xmeta *m)
 {
 	static const enum iw_xfer_kind kinds[] = { [IW_WALKED_FILE] = IW_XFER_FILE,
@@ -200,7 +206,7 @@ static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_x
 	}
 }
 
-/* Small, with one name, and without attributes that would have to be fetched: it may travel in a pack. */
+/* True if the entry may be in a pack: small, with one name, and without attributes to read. */
 static bool packs(const struct group *g, const struct iw_entry *e)
 {
 	if (e->top || g->opts & IW_XOPT_XATTR)
@@ -215,14 +221,14 @@ static bool packs(const struct group *g, const struct iw_entry *e)
 /* The result of a step of the walk. Owned by the worker until its task is done. */
 struct found {
 	struct group_task e;
-	struct file *
-		f; /* the file to announce, or, if its why is set, the file that cannot be sent; NULL: none */
+	/* The file to announce; if its why is set, it cannot be sent. NULL: none. */
+	struct file *f;
 	struct iw_list more;  /* further files, announced afterwards */
-	struct iw_list later; /* other names of files */
-	const char *lacks;    /* what memory was short for; NULL: none was */
-	bool excluded;        /* the patterns left out an entry */
-	bool end;             /* of all paths */
-	size_t paths;         /* number of paths */
+	struct iw_list later; /* further hard links to files */
+	const char *lacks;    /* what there was no memory for; NULL: nothing */
+	bool excluded;        /* the patterns excluded an entry */
+	bool end;             /* all paths were walked */
+	size_t paths;         /* number of paths at the start */
 	enum iw_xfer_digest digest;
 };
 
@@ -234,7 +240,7 @@ static void take(struct found *o, struct file *f)
 		iw_list_add_tail(&o->more, &f->link);
 }
 
-/* Ends the pack that is being filled. */
+/* Completes the current pack. */
 static void take_pack(struct found *o)
 {
 	struct group *g = o->e.group;
@@ -263,7 +269,7 @@ static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_f
 	return 0;
 }
 
-/* Another name of a file that was announced before waits until that is there. */
+/* A further hard link waits until the first one is settled. True: f is such a link. */
 static bool is_other_name(struct found *o, struct file *f, const struct iw_entry *e)
 {
 	struct group *g = o->e.group;
@@ -286,7 +292,7 @@ static bool is_other_name(struct found *o, struct file *f, const struct iw_entry
 	return true;
 }
 
-/* The sink compares it with that of the file that it has. */
+/* The sink compares this digest with that of its own file. */
 static int add_digest(struct file *f, struct iw_file_fault *why)
 {
 	struct iw_fault fault;
@@ -297,7 +303,9 @@ static int add_digest(struct file *f, struct iw_file_fault *why)
 	return iw_src_digest(&f->src, &f->hasher, &f->meta.digest, why);
 }
 
-/* A file, opened; what was found out about its name does not count any more. */
+/*
+ * Opens the file of e. What the walk found about its name is replaced by what the open file shows.
+ */
 static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 {
 	int fd = iw_walk_open(e, &e->why);
@@ -323,7 +331,7 @@ static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 		e->what = IW_WALKED_FAILED;
 }
 
-/* Large enough to be handed out in parts. */
+/* Large enough to be sent in parts. */
 static bool splits(const struct group *g, const struct file *f)
 {
 	return g->conns > 1 && f->meta.kind == IW_XFER_FILE && f->meta.size >= 2u * PART;
@@ -341,7 +349,7 @@ static void split_next(struct group *g)
 	g->split->meta.share = ++g->next_share;
 }
 
-/* The next part of the file that is being handed out. */
+/* Announces the next part of g->split. */
 static void announce_part(struct session *s)
 {
 	struct group *g = s->group;
@@ -373,7 +381,7 @@ static void announce_part(struct session *s)
 	f->src.fd = fcntl(whole->src.fd, F_DUPFD_CLOEXEC, 3);
 	f->has_src = true;
 	f->meta.part_off = g->split_at;
-	/* A short rest goes with the last one. */
+	/* A short remainder belongs to the last part. */
 	f->meta.part_len = left < 2u * PART ? left : PART;
 	iw_src_part(&f->src, f->meta.part_off, f->meta.part_len);
 	g->split_at += f->meta.part_len;
@@ -400,7 +408,7 @@ static void take_entry(struct found *o, struct iw_entry *e)
 	}
 	meta_of(g, e, &f->meta);
 	f->meta.name = f->name;
-	/* Only for reports: without memory the name is shown. */
+	/* Only for reports, which show the name if there is no memory. */
 	if (e->top && e->what != IW_WALKED_STREAM)
 		f->operand = strdup(e->operand);
 	if (e->what == IW_WALKED_LINK) {
@@ -426,7 +434,7 @@ static void take_entry(struct found *o, struct iw_entry *e)
 	take(o, f);
 }
 
-/* Adds to the pack; if it is full, announces it and begins another. */
+/* Adds e to the pack; a full pack is completed, and another one started. */
 static void pack_entry(struct found *o, struct iw_entry *e)
 {
 	struct group *g = o->e.group;
@@ -450,7 +458,7 @@ static void pack_entry(struct found *o, struct iw_entry *e)
 	}
 }
 
-/* In the worker: up to one file, or a pack of them. */
+/* In the worker: finds one file or one pack. */
 static void find_now(struct iw_task *t)
 {
 	struct found *o = iw_container_of(t, struct found, e.task);
@@ -465,8 +473,9 @@ static void find_now(struct iw_task *t)
 			break;
 		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED;
 		/*
-		 * A directory of which the contents are sent has no name: without the option the sink expects only the contents.
-		 * What is excluded is reported only where it must not be removed.
+		 * A directory whose contents are sent has no name. Without IW_XOPT_CONTENTS the
+		 * sink expects only the contents. Excluded entries are reported only with --delete,
+		 * because they must not be removed.
 		 */
 		if ((e.what == IW_WALKED_DIR && e.name_len == 0 && !(g->opts & IW_XOPT_CONTENTS)) ||
 		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED &&
@@ -489,7 +498,10 @@ static void announce_found(struct session *s, struct file *f)
 		announce(s, f);
 		return;
 	}
-	/* Another connection may have found one meanwhile, whose parts are not all handed out. */
+	/*
+	 * Another connection may have found a large file meanwhile, and not all its parts are
+	 * announced.
+	 */
 	iw_list_add_tail(&g->to_split, &f->link);
 	split_next(g);
 	announce_part(s);
@@ -555,7 +567,7 @@ static void find(struct session *s)
 	iw_group_give(g, &g->names, &o->e.task);
 }
 
-/* Other names of files that are there, or are not. */
+/* Announces a further hard link to a file that is settled. */
 static void announce_later(struct session *s)
 {
 	struct iw_list *l = iw_list_first(&s->group->later);
@@ -577,7 +589,7 @@ static void announce_again(struct session *s)
 	announce(s, f);
 }
 
-/* Call only after privileges are dropped: the worker threads inherit them. */
+/* Call it after privileges are dropped, because the worker's threads inherit them. */
 static void measure_operands(struct group *g)
 {
 	const struct iw_transfer_cfg *cfg = g->hub->cfg;
@@ -603,7 +615,7 @@ static void next(struct session *s)
 		announce_again(s);
 		return;
 	}
-	/* Those that are announced will be closed; until then there are descriptors for no more. */
+	/* There are no descriptors for more files until announced ones are closed. */
 	if (iw_hub_is_crowded(g)) {
 		wait_for_file(s);
 		return;
@@ -621,7 +633,7 @@ static void next(struct session *s)
 		announce_later(s);
 		return;
 	}
-	/* Nothing now; but who knows what comes back from other connections, or what the peer still asks for. */
+	/* None now. Other connections may return files, and the peer may request further paths. */
 	if (!g->walked || !iw_list_empty(&g->later) || (g->conns > 1 && g->out > 0)) {
 		wait_for_file(s);
 		return;

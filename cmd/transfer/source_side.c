@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a source's machine wants of the files: names, ranges of data, octets. */
+/*
+ * Performs the actions of a source's machine on files: searches for data, reads chunks, ends files.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +45,7 @@ static void finish_now(struct iw_task *t)
 		f->r = iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
 }
 
-/* Its connection was lost; another connection sends it. */
+/* The connection of f was lost: another connection sends it. */
 static void send_again(struct group *g, struct file *f)
 {
 	f->again = false;
@@ -55,7 +57,7 @@ static void send_again(struct group *g, struct file *f)
 	iw_group_wake(g);
 }
 
-/* Of a file that has ended while it was read. */
+/* f ended while the worker read it. */
 static void let_go(struct file *f)
 {
 	if (f->tasks > 0)
@@ -66,7 +68,10 @@ static void let_go(struct file *f)
 		iw_session_file_free(f);
 }
 
-/* Returns the memory to the slot, unless the slot has new memory. True: s waits for the chunk. */
+/*
+ * Returns the buffer to its slot, or, if the slot has another one, to the pool. True: s waits for
+ * the chunk.
+ */
 static bool give_slot_back(struct hub *h, struct session *s, struct file *f)
 {
 	bool awaited = s && s->work->loading == f;
@@ -137,7 +142,7 @@ static bool has_hasher(struct session *s, struct file *f)
 {
 	struct iw_fault why;
 
-	/* Another connection may have agreed on another digest. */
+	/* Another connection may use another digest. */
 	if (f->has_hasher && f->hasher.kind != s->mine.digest) {
 		iw_hasher_fini(&f->hasher);
 		f->has_hasher = false;
@@ -148,8 +153,9 @@ static bool has_hasher(struct session *s, struct file *f)
 }
 
 /*
- * t: a load or the end, of which the machine requests only one for each file at a time; or a search for data, independent of them. The worker
- * runs one of them at a time.
+ * Gives t to the worker. t is a load or the end of f, of which the machine requests one at a time
+ * for each file; or a search for data, which is independent of them. The worker runs them one at a
+ * time.
  */
 static bool give(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
 {
@@ -166,7 +172,7 @@ static bool give(struct session *s, struct file *f, uint32_t id, struct iw_task 
 	return true;
 }
 
-/* In the worker, because finding data in a file can take as long as reading it. */
+/* In the worker: finding data in a file can take as long as reading it. */
 static void search_now(struct iw_task *t)
 {
 	struct file *f = iw_container_of(t, struct file, search.task);
@@ -181,7 +187,7 @@ static void search_now(struct iw_task *t)
 
 static void search(struct session *s, struct file *f, uint32_t id, uint64_t off);
 
-/* The machine awaits the range: it finds that this side is busy. */
+/* The machine waits for the range, so it reports that this side is busy. */
 static void take_search(struct session *s, struct file *f)
 {
 	const struct search *c = &f->search;
@@ -253,7 +259,7 @@ void iw_source_leave(struct session *s)
 	}
 }
 
-/* A stream is read only when it is readable, because its writer may pause: this never blocks. */
+/* Reads a stream only while it is readable, because its writer may pause: never blocks. */
 static uint64_t load_stream(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
@@ -321,7 +327,7 @@ static void take_have(struct session *s, const struct iw_xact *a)
 	struct file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
 
-	/* Of a file of one chunk, which is sent without waiting for this. */
+	/* A file of one chunk is sent without waiting for HAVE. */
 	if (f->tasks > 0)
 		return;
 	if (iw_src_have(&f->src, a->off, (const uint8_t *)a->name,
@@ -354,7 +360,7 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 		s->requeued += f->pack ? f->pack->n
 				       : !f->meta.share || f->meta.part_off == 0 ||
 						 !iw_xcode_is_fine(a->code);
-		/* The worker still reads it. */
+		/* If the worker still reads f, f is sent again when that task is done. */
 		f->again = f->tasks > 0;
 		if (!f->again)
 			send_again(g, f);
@@ -370,7 +376,7 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 }
 
 /*
- * --delete: true if the patterns exclude a name that the sink would remove, or a name below it. The
+ * --delete: true if the patterns exclude name, which the sink would remove, or a name below it. The
  * sink does not know the patterns. It reports the contents of a directory before the directory.
  */
 static bool is_spared(struct group *g, const char *name)
@@ -379,7 +385,7 @@ static bool is_spared(struct group *g, const char *name)
 	bool contents = g->opts & IW_XOPT_CONTENTS;
 	const char *slash = strrchr(name, '/');
 
-	/* Whether it is a directory is not reported. */
+	/* The sink does not report whether it is a directory. */
 	if (!(g->opts & IW_XOPT_DRY_RUN) ||
 	    (!iw_filter_excludes_deep(filter, name, true, contents) &&
 	     !iw_filter_excludes_deep(filter, name, false, contents) &&
@@ -390,7 +396,7 @@ static bool is_spared(struct group *g, const char *name)
 	return true;
 }
 
-/* --delete: a name that the sink removed, or would remove. */
+/* --delete: reports a name that the sink removed or would remove. */
 static void report_gone(struct session *s, const struct iw_xact *a)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;

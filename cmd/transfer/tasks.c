@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Tasks of transfers in the worker, and the last of them, which closes a transfer. */
+/* Tasks of transfers in the worker. The last task of a transfer closes it. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -101,7 +101,10 @@ static void measure_free(struct group *g)
 	g->measure = NULL;
 }
 
-/* In the worker: it may remove temporaries, close many directories, or free the records of many files. */
+/*
+ * In the worker: may remove temporaries, close many directories, and free the records of many
+ * files.
+ */
 static void close_now(struct iw_task *t)
 {
 	struct group *g = iw_container_of(t, struct group_task, task)->group;
@@ -129,7 +132,6 @@ static void close_back(struct iw_task *t)
 	iw_hub_closed(h);
 }
 
-/* The last connection has ended, and the worker has no task of the transfer. */
 void iw_group_close(struct group *g)
 {
 	g->close->task = (struct iw_task){ .run = close_now, .back = close_back };
@@ -200,7 +202,7 @@ static void sweep_back(struct iw_task *t)
 	free(s);
 }
 
-/* The next transfer searches the directories over the limit. */
+/* Directories over the limit are left to the next transfer. */
 void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list)
 {
 	while (list) {
