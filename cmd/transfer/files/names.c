@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Names seen. */
+/* A set of names as hashes. */
 #include "transfer/files/names.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ void iw_names_fini(struct iw_names *s)
 	*s = (struct iw_names){ .n = 0 };
 }
 
-/* Not strndup: what is no string may be read to the last of its octets, no further. */
+/* Not strndup, which may read beyond len if name is not a string. */
 char *iw_name_terminated(const char *name, size_t len)
 {
 	char *s = malloc(len + 1);

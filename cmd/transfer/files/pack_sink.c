@@ -42,7 +42,7 @@ static bool has_bit(const uint8_t *bits, uint32_t i)
 	return bits[i / 8] & 0x80u >> i % 8;
 }
 
-/* Fails the requested members from number from on that have not failed yet. */
+/* Fails the requested members from index from on that have not failed yet. */
 static int all_failed(struct iw_pack_sink *p, uint32_t from, const struct iw_file_fault *why)
 {
 	for (uint32_t i = from; i < p->n; i++)
@@ -59,7 +59,7 @@ static int charge(struct iw_pack_sink *p, uint32_t i, struct iw_file_fault *why)
 	return 0;
 }
 
-/* Creates it, or sets the reason why not. */
+/* Creates a directory or link, or sets the reason of its failure. */
 static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_file_fault *why)
 {
 	if (charge(p, i, why) != 0 || iw_place_make(p->place, name, &p->member[i], why) != 0)
@@ -68,7 +68,7 @@ static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_
 	return 0;
 }
 
-/* Wanted, made, or why not. */
+/* Decides about a member: wanted, created, or failed. */
 static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[i];
@@ -139,23 +139,32 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 
 /* --- writing --- */
 
-/* A member on its way from nothing to its name. */
+/* A member that is being created, and has no final name yet. */
 struct newborn {
 	uint32_t i;
 	int fd;
-	char temp[IW_TEMP_NAME]; /* "": it has no name yet */
+	char temp[IW_TEMP_NAME]; /* "": it has no name at all */
 };
 
-/* Members that are put on storage together, and their directories: each holds a descriptor until then. */
+/*
+ * Members that are flushed to storage together, and their directories. Each holds a descriptor
+ * until then.
+ */
 struct batch {
 	struct newborn born[IW_XFER_MEMBERS];
 	uint32_t n, most;
-	/* The directory of the last member, of; one reference is the batch's. NULL: none is open */
+	/*
+	 * The directory of the last member, which is of; the batch has one reference. NULL: none is
+	 * open.
+	 */
 	struct iw_dir_ref *last;
 	const struct iw_xmeta *of;
 };
 
-/* With the file's old time its temporary name would look abandoned, and a sweep would remove it. */
+/*
+ * Such a file has its old time, so its temporary name would look abandoned: the lock keeps a sweep
+ * from removing it.
+ */
 static void lock_newborn(const struct newborn *b)
 {
 	(void)flock(b->fd, LOCK_EX | LOCK_NB);
@@ -168,7 +177,10 @@ static size_t dir_len(const struct iw_xmeta *m)
 	return slash ? (size_t)(slash - m->name) : 0;
 }
 
-/* Without a name if the file system can do that: then nothing is left behind whatever happens. */
+/*
+ * Uses a file without a name if the file system supports that: it disappears if this process is
+ * killed.
+ */
 static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int parent,
 			struct iw_file_fault *why)
 {
@@ -189,7 +201,10 @@ static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int par
 	return 0;
 }
 
-/* The file behind fd gets a name. Newer kernels let who opened it do so at once, older ones by way of /proc. */
+/*
+ * Gives the file of fd a name. Newer kernels permit this to the process that opened the file; older
+ * ones need /proc.
+ */
 static int link_fd(int fd, int parent, const char *name)
 {
 	char path[40];
@@ -218,7 +233,7 @@ static int name_newborn(struct newborn *b, int parent, const char *leaf, struct 
 		return 0;
 	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
 		return iw_file_errno(why, errno, "give it its name");
-	/* An older one: what was sent takes its place. */
+	/* An older file has the name: replace it. */
 	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
 	lock_newborn(b);
 	if (link_fd(b->fd, parent, temp) < 0)
@@ -242,7 +257,7 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 	}
 	memcpy(name, m->name, dir_len(m));
 	name[dir_len(m)] = '\0';
-	/* It was created when the pack was opened. */
+	/* The directory was created when the pack was opened. */
 	*d = (struct iw_dir_ref){ .fd = iw_beneath_dir(p->base, name), .refs = 1 };
 	if (d->fd >= 0)
 		return d;
@@ -251,7 +266,7 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 	return NULL;
 }
 
-/* Members of one directory follow one another: they have its descriptor in common. */
+/* Consecutive members of one directory share its descriptor. */
 static int find_parent(struct iw_pack_sink *p, struct batch *b, uint32_t i,
 		       struct iw_file_fault *why)
 {
@@ -278,7 +293,7 @@ static void let_parents_go(struct iw_pack_sink *p)
 	}
 }
 
-/* The last component of the member's name. */
+/* Copies the last component of the member's name. */
 static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX + 1])
 {
 	size_t dir = dir_len(m), from = dir > 0 ? dir + 1 : 0, len = m->name_len - from;
@@ -310,7 +325,7 @@ static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t
 	return err;
 }
 
-/* True if there is more content than the list and the codes in it require. */
+/* True if there are more octets than the list and the codes require. */
 static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -328,7 +343,10 @@ static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
 	return len > 0;
 }
 
-/* The source reports why it does not send a member, but only the sink can determine that it is not needed. */
+/*
+ * The source says why it does not send a member, but only the sink can decide that it is not
+ * needed.
+ */
 static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
 {
 	struct iw_file_fault why = { .code = IW_XC_PROTOCOL };
@@ -343,7 +361,7 @@ static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
 	member_failed(p, i, &why);
 }
 
-/* All on storage, then all named, then the names on storage. */
+/* Flushes all files to storage, names them, and then flushes the names. */
 static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 {
 	struct iw_file_fault why;
@@ -369,11 +387,11 @@ static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 			(void)unlinkat(parent, born[k].temp, 0);
 		close(born[k].fd);
 	}
-	/* A file system that was told to sync has no more to do than for the names. */
+	/* After the first syncfs only the names are left to flush. */
 	(void)syncfs(p->parent[born[n - 1].i]->fd);
 }
 
-/* Files that a process with few descriptors holds open at once for a pack. */
+/* The number of files of a pack that may be open at once if descriptors are scarce. */
 static uint32_t most_of_batch(void)
 {
 	struct rlimit r;
@@ -392,7 +410,10 @@ static void end_batch(struct iw_pack_sink *p, struct batch *b)
 	b->last = NULL;
 }
 
-/* As one of the batch; with descriptors that its end gives back, if there are no others. */
+/*
+ * Adds a member to the batch. If there are no descriptors, ends the batch, which frees some, and
+ * tries again.
+ */
 static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const uint8_t *octets,
 		      struct iw_file_fault *why)
 {
@@ -413,7 +434,10 @@ static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const
 	}
 }
 
-/* Writes the content: for each file a code and its octets. If the content ends early, the members after its end fail. */
+/*
+ * Writes the contents: a code for each file, and its octets. If the contents end early, the
+ * remaining members fail.
+ */
 static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
 {
 	struct batch b = { .n = 0, .most = most_of_batch() };

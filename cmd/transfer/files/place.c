@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Where files go. */
+/*
+ * The target directory: which names are accepted, and the directories and links that are created.
+ */
 #include "transfer/files/place.h"
 
 #include <errno.h>
@@ -20,8 +22,8 @@
 #include "util/num.h"
 #include "transfer/protocol/name.h"
 
-#define SWEEPS    64            /* directories in a place's list */
-#define MARK_SEED 0x6e616d6564u /* names of temporaries of files have others */
+#define SWEEPS    64            /* in the list of a place */
+#define MARK_SEED 0x6e616d6564u /* differs from the seed for temporaries of files */
 
 void iw_place_reset(struct iw_place *p)
 {
@@ -100,7 +102,10 @@ static int not_there(struct iw_file_fault *why, const char *what, const char *pa
 	return -1;
 }
 
-/* Names the component of path that is a file in the place of a directory. root: AT_FDCWD if path is the local user's. */
+/*
+ * Names the component of path that is a file where a directory is needed. root: AT_FDCWD if the
+ * local user gave path.
+ */
 static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 {
 	const char *end = path;
@@ -130,7 +135,7 @@ static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 	} while (*end);
 }
 
-/* The parent directory of the target at path cannot be opened. root: see name_obstacle. */
+/* The parent directory of the target path cannot be opened. root: see name_obstacle. */
 static int no_parent(struct iw_file_fault *why, int errnum, int root, const char *path)
 {
 	if (errnum == ENOENT)
@@ -149,7 +154,7 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 	const char *dir = p->typed ? p->typed : "";
 	size_t typed = strlen(dir), at;
 
-	/* The path names one file: the directory is its parent. */
+	/* typed names one file: the directory is its parent. */
 	while (p->typed && p->as && typed > 0 && dir[typed - 1] != '/')
 		typed--;
 	while (typed > 1 && dir[typed - 1] == '/')
@@ -176,8 +181,8 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 }
 
 /*
- * Returns /dev, /proc or /sys if @st is on that file system; NULL: none. A file system mounted below, such as
- * /dev/shm, does not match. A directory of the three that is not a mount point matches only itself.
+ * A file system that is mounted below, such as /dev/shm, does not match. If one of the three is not
+ * a mount point, only the directory itself matches.
  */
 const char *iw_place_of_kernel(const struct stat *st)
 {
@@ -206,7 +211,7 @@ static int refuse_kernel_dir(const struct stat *st, bool local, struct iw_file_f
 	return -1;
 }
 
-/* Checks the base, which is open. -1: *why, and p is closed. */
+/* Checks the open base. -1: *why, and p is closed. */
 static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_file_fault *why)
 {
 	struct stat st;
@@ -229,7 +234,7 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 	return -1;
 }
 
-/* The path is not a directory: it can be the name of one file or of a new directory. */
+/* path is not a directory: it can be the name of one file, or of a new directory. */
 static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
 {
@@ -263,7 +268,10 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t op
 		return check_base(p, opts, false, why);
 	if (name_of_one(p, root, path, opts, errno, why) != 0)
 		return -1;
-	/* Its directory must be there, and inside; better said now than for the file. */
+	/*
+	 * The parent directory must exist below root. Checked here, so that the whole transfer
+	 * fails and not each file.
+	 */
 	parent = iw_beneath_parent(root, p->as, &leaf);
 	if (parent < 0) {
 		(void)no_parent(why, errno, root, p->as);
@@ -310,7 +318,10 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 
 static int make_base(struct iw_place *p, struct iw_file_fault *why);
 
-/* One of its components does; the others may name directories that are created for it. */
+/*
+ * True if a component of path is the name of a temporary. All count, because directories may be
+ * created for them.
+ */
 static bool names_temp(const char *path)
 {
 	char part[IW_TEMP_NAME];
@@ -339,7 +350,10 @@ static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, 
 	return iw_file_fail(why, IW_XC_LIMIT, text);
 }
 
-/* The text leaves out the number of components: so it is the same for all names below a directory, and is logged once. */
+/*
+ * The text does not have the number of components. So all names below a directory have the same
+ * text, which is logged once.
+ */
 static int too_deep(struct iw_file_fault *why, uint64_t limit)
 {
 	char text[IW_XFER_TEXT_MAX];
@@ -362,7 +376,7 @@ uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m)
 			  : m->kind == IW_XFER_SYMLINK ? m->target_len
 						       : 0;
 
-	/* A size is below 2^63. */
+	/* No overflow: sizes are below 2^63. */
 	return octets + (p->opts & IW_XOPT_XATTR ? m->xattr_len : 0);
 }
 
@@ -417,7 +431,10 @@ int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m, struct i
 	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
 }
 
-/* A name of the transfer that is not that of the directory itself begins with it. */
+/*
+ * The name below the base. In a renamed directory all names lose their first component; its own
+ * name becomes "".
+ */
 static const char *own_name(const struct iw_place *p, const char *name, size_t *len, bool dir)
 {
 	const char *slash = p->renamed ? memchr(name, '/', *len) : NULL;
@@ -447,11 +464,13 @@ void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
 	note_seen(p, name, len);
 }
 
-/* Called before anything is created: a directory would get its attributes only at the end. */
+/* Call it before anything is created, because a directory gets its attributes only at the end. */
 static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
 		       struct iw_file_fault *why)
 {
-	/* chown(2) leaves the owner unchanged for it: the file would keep the owner of this process. */
+	/*
+	 * For chown(2) this number means no change: the file would keep the owner of this process.
+	 */
 	if (iw_place_gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
 		return iw_file_fail(why, IW_XC_PROTOCOL,
 				    "4294967295 is not the number of an owner or group");
@@ -461,8 +480,9 @@ static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
 }
 
 /*
- * A directory that gets another name has a mark in it until it is complete: without that the same command, run again after an interruption,
- * would find a directory, and store a second copy in it.
+ * A directory that is stored under another name contains a mark until it is complete. Without it,
+ * the same command, run again after an interruption, would find a directory and store a second copy
+ * below it.
  */
 static void name_mark(struct iw_place *p, const struct iw_xmeta *m)
 {
@@ -480,7 +500,7 @@ static bool has_mark(const struct iw_place *p)
 	return fstatat(p->base, p->mark, &st, AT_SYMLINK_NOFOLLOW) == 0 && iw_temp_is_own(&st);
 }
 
-/* Without the mark the directory is complete all the same, so a failure is ignored. */
+/* A failure is ignored: the mark matters only after an interruption. */
 static void set_mark(const struct iw_place *p)
 {
 	int fd = iw_temp_open(p->base, p->mark);
@@ -490,8 +510,8 @@ static void set_mark(const struct iw_place *p)
 }
 
 /*
- * What the target is, once a name shows what is sent. A path that does not exist becomes a directory for the contents of one, or for
- * one directory, which takes its name.
+ * The first name shows what the target is. A path that does not exist becomes the directory for
+ * contents, or replaces the name of the one directory that is sent.
  */
 static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
 {
@@ -517,7 +537,7 @@ static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_f
 	return 0;
 }
 
-/* Its name from the base. */
+/* Copies the name of m below the base. */
 static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
 		     struct iw_file_fault *why)
 {
@@ -556,7 +576,7 @@ int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, siz
 		return -1;
 	if (find_name(p, m, name, cap, why) != 0)
 		return -1;
-	/* A peer that could name a temporary could make another transfer resume from it. */
+	/* Otherwise a peer could make another transfer resume from its file. */
 	if (names_temp(name))
 		return iw_file_fail(why, IW_XC_NAME,
 				    "names of this form are reserved for temporary files");
@@ -580,7 +600,7 @@ void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
 
 /* --- directories --- */
 
-/* Adds each directory once, by whatever names it is reached. */
+/* Adds a directory once, even if several paths lead to it. */
 static void note_sweep(struct iw_place *p, int dirfd)
 {
 	struct iw_place_sweep *one;
@@ -631,7 +651,7 @@ static int make_unannounced(struct iw_place *p, int parent, const char *leaf,
 	return err == EEXIST ? 0 : iw_file_errno(why, err, "create its directory");
 }
 
-/* Makes the directories of path, which is terminated, as far as they are missing. */
+/* Creates the missing directories of path, which is terminated. */
 static int make_parents(struct iw_place *p, char *path, struct iw_file_fault *why)
 {
 	for (char *c = strchr(path, '/');; c = strchr(c + 1, '/')) {
@@ -666,7 +686,7 @@ static int not_a_directory_text(const char *name, size_t len, mode_t mode,
 	return -1;
 }
 
-/* The first component of path that is not a directory is the cause for all names below it. */
+/* Names the first component of path that is not a directory: it affects all names below it. */
 static int not_a_directory(const struct iw_place *p, const char *path, struct iw_file_fault *why)
 {
 	size_t all = strlen(path);
@@ -710,11 +730,11 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	path = strndup(name, len);
 	if (!path)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
-	/* The name of a single file is the user's path, in which links are followed as usual. */
+	/* The user gave the name of a single file: links in it are followed as usual. */
 	fd = p->as ? iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0)
 		   : iw_beneath_dir(p->base, path);
 	if (fd < 0 && errno == ENOENT && !p->as) {
-		/* Its own announcement travels on another connection, or was left out. */
+		/* The directory is announced on another connection, or was omitted. */
 		if (p->opts & IW_XOPT_DRY_RUN) {
 			free(path);
 			return iw_file_fail(why, IW_XC_WOULD, "");
@@ -745,7 +765,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	return fd;
 }
 
-/* A directory that did not exist becomes the base. */
+/* Creates the target directory, which becomes the base. */
 static int make_base(struct iw_place *p, struct iw_file_fault *why)
 {
 	const char *leaf, *name;
@@ -776,7 +796,10 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 	return 0;
 }
 
-/* It gets its attributes when everything in it is stored. Attributes that do not apply here are not kept. */
+/*
+ * Records the attributes, which are set when everything in the directory is stored. Attributes that
+ * this transfer does not set are not recorded.
+ */
 static int keep_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 		    struct iw_file_fault *why)
 {
@@ -798,7 +821,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	int parent;
 
 	if (name[0] == '\0')
-		return keep_dir(p, name, m, why); /* the target itself, which is there */
+		return keep_dir(p, name, m, why); /* the target itself, which exists */
 	parent = iw_place_parent(p, name, &leaf, why);
 	if (parent < 0)
 		return -1;
@@ -813,7 +836,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	} else if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		return iw_file_errno(why, errno, "get the attributes of the directory");
 	}
-	/* A link to a directory is not accepted as one: it may lead anywhere. */
+	/* A link to a directory may lead anywhere, so it is not accepted. */
 	if (!S_ISDIR(st.st_mode))
 		return not_a_directory(p, name, why);
 	if (refuse_kernel_dir(&st, false, why) != 0)
@@ -861,7 +884,7 @@ static int temp_name(char name[static IW_TEMP_NAME], struct iw_file_fault *why)
 	return 0;
 }
 
-/* What is under a temporary name takes the place of leaf. */
+/* Renames temp to leaf, which it replaces. */
 static int take_name(int parent, const char *temp, const char *leaf, struct iw_file_fault *why)
 {
 	if (renameat(parent, temp, parent, leaf) == 0)
@@ -894,7 +917,10 @@ static int make_symlink(struct iw_place *p, int parent, const char *leaf, const 
 	n = readlinkat(parent, leaf, old, sizeof(old));
 	if (n >= 0 && (size_t)n == m->target_len && memcmp(old, to, (size_t)n) == 0 &&
 	    !(p->opts & IW_XOPT_FORCE)) {
-		/* A different time alone is ignored: other names would get it too. */
+		/*
+		 * A different time is ignored if the link has other names, which would get the time
+		 * too.
+		 */
 		if (!(p->opts & IW_XOPT_DRY_RUN) &&
 		    fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1)
 			(void)utimensat(parent, leaf, times, AT_SYMLINK_NOFOLLOW);
@@ -930,7 +956,7 @@ static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const
 				    "the name of the file that it is hard-linked to is too long");
 	memcpy(to, target, len);
 	to[len] = '\0';
-	/* A second name would expose an unfinished file of another transfer. */
+	/* A link to a temporary would expose an unfinished file of another transfer. */
 	if (names_temp(to))
 		return iw_file_fail(why, IW_XC_NAME,
 				    "names of this form are reserved for temporary files");

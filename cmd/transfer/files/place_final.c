@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The end of a transfer at its target: --delete removes names that were not announced, and directories get their attributes and times. */
+/*
+ * The end of a transfer at its target: with --delete removes names that were not announced; sets
+ * the attributes and times of directories.
+ */
 #include "transfer/files/place.h"
 
 #include <dirent.h>
@@ -35,7 +38,7 @@ static void final_errno(struct final *f, const char *name, int errnum, const cha
 	final_failed(f, name, &why);
 }
 
-/* True: it may be removed. Excluded names are kept silently. */
+/* True if name may be removed. Excluded names are kept without a report. */
 static bool may_remove(struct iw_place *p, const char *name, bool is_dir)
 {
 	if (p->filter &&
@@ -129,7 +132,7 @@ static void dress_dir(struct final *f, size_t i)
 	}
 	if (iw_place_dress(f->p, fd, &meta, &why) != 0)
 		final_failed(f, name, &why);
-	(void)fsync(fd); /* its names were put on storage with their files */
+	(void)fsync(fd); /* the names in it were flushed with their files */
 	close(fd);
 }
 
@@ -139,13 +142,16 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
 
 	*gone = *failed = 0;
-	/* Before the times of directories are set. */
+	/* Must precede setting the times of directories. */
 	if (p->complete && p->renamed)
 		(void)unlinkat(p->base, p->mark, 0);
 	if (p->opts & IW_XOPT_DELETE && !p->unsure)
 		for (size_t i = 0; i < p->dirs.n; i++)
 			remove_strangers(&f, iw_dirs_name(&p->dirs, i));
-	/* What lies deeper comes later in the list: a parent's time is set after its children's. */
+	/*
+	 * Nested directories follow their parents in the list, so the time of a parent is set after
+	 * its children's.
+	 */
 	if (!(p->opts & IW_XOPT_DRY_RUN))
 		for (size_t i = p->dirs.n; i > 0; i--)
 			dress_dir(&f, i - 1);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is at the target already: may an announced file replace it, or is it the same? And the attributes that files get. */
+/*
+ * Files that exist at the target: may an announced file replace one, or are they the same? And the
+ * attributes of files.
+ */
 #include "transfer/files/place.h"
 
 #include <errno.h>
@@ -13,9 +16,9 @@
 #include "transfer/files/src.h"
 
 /*
- * Which bits of m's mode apply to a file that has the mode old now. Set-id bits grant the rights of the owner, so they
- * apply only together with the owner, and on request. A directory keeps the bits that a peer may not set: one with the
- * set-group-ID bit passes on its group.
+ * Returns the bits of m's mode that apply to a file that has the mode old now. Set-id bits give the
+ * rights of the owner, so they apply only if the owner is set too, and if requested. A directory
+ * keeps the bits that a peer may not set: a set-group-ID bit passes on the group of the directory.
  */
 static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode_t old)
 {
@@ -38,7 +41,7 @@ int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
 
 	if (fstat(fd, &st) < 0)
 		return iw_file_errno(why, errno, "get its attributes");
-	/* The owner first: chown(2) clears set-id bits, and an ACL changes the mode. */
+	/* The owner comes first: chown(2) clears set-id bits, and an ACL changes the mode. */
 	if (iw_place_gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
 		return iw_file_errno(why, errno, "set its owner");
 	if (m->xattr && p->opts & IW_XOPT_XATTR &&
@@ -64,8 +67,9 @@ static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
 }
 
 /*
- * The file differs only in its attributes. An error here fails no transfer, because the octets are right.
- * False: the file has other names, perhaps outside of the directory, whose attributes must not change: replace it.
+ * The file may differ in its attributes only: sets them. Errors are ignored, because the contents
+ * are right. False: the file has other hard links, perhaps outside the directory, whose attributes
+ * must not change: replace it.
  */
 static bool dress_old(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
 		      const struct iw_xmeta *m)
@@ -90,7 +94,7 @@ static bool dress_old(struct iw_place *p, int parent, const char *leaf, const st
 	return right;
 }
 
-/* True if the contents of the file at leaf have the announced digest. A file that cannot be read does not. */
+/* True if the contents of leaf have the announced digest. A file that cannot be read has not. */
 static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
 		       const struct iw_xmeta *m)
 {
@@ -114,7 +118,10 @@ static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
 	return same;
 }
 
-/* The file at leaf is the announced one: of its size and time, or with IW_XOPT_CHECKSUM of its size and digest. */
+/*
+ * True if leaf is the announced file: it has the same size and time, or with IW_XOPT_CHECKSUM the
+ * same size and digest.
+ */
 static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
 		    const struct iw_xmeta *m)
 {
@@ -124,7 +131,10 @@ static bool is_same(struct iw_place *p, int parent, const char *leaf, const stru
 		return iw_place_same_time(m, st);
 	if (m->digest.len == 0)
 		return false;
-	/* The parts of a file are announced one after another, all with the digest of the whole. */
+	/*
+	 * The parts of a file are announced one after another, each with the digest of the whole
+	 * file: compare once.
+	 */
 	if (m->share == 0 || m->share != p->compared)
 		p->same = has_digest(p, parent, leaf, m);
 	p->compared = m->share;
@@ -137,7 +147,7 @@ static bool is_older(const struct iw_xmeta *m, const struct stat *st)
 	       (m->mtime_s == st->st_mtim.tv_sec && m->mtime_ns < (uint32_t)st->st_mtim.tv_nsec);
 }
 
-/* The local user can write to a device or a pipe by way of standard output. */
+/* The text says that standard output can write to a device or pipe of the local user. */
 static int not_regular(const struct iw_place *p, bool link, const struct stat *st,
 		       struct iw_file_fault *why)
 {
@@ -155,8 +165,9 @@ static int not_regular(const struct iw_place *p, bool link, const struct stat *s
 }
 
 /*
- * True if a link leads to a device, a pipe or a socket: *st. Links to other objects are replaced. What they lead to is not
- * revealed to a peer, which may have made the link.
+ * True if leaf is a link to a device, a pipe or a socket; *st describes that. Links to other
+ * objects are replaced. The peer may have made the link, so it does not learn what other links
+ * point to.
  */
 static bool leads_to_special(int parent, const char *leaf, struct stat *st)
 {

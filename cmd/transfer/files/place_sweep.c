@@ -12,7 +12,7 @@
 #include "os/os.h"
 #include "util/num.h"
 
-/* Old, and not locked by a transfer. */
+/* Removes the temporary if it is old, and no transfer has it locked. */
 static void sweep_one(int dirfd, const char *name, uint64_t age_ns, time_t now,
 		      struct iw_account *account)
 {
@@ -26,7 +26,7 @@ static void sweep_one(int dirfd, const char *name, uint64_t age_ns, time_t now,
 	if (part >= 0 && fstat(part, &st) == 0 && iw_temp_is_own(&st) &&
 	    flock(part, LOCK_EX | LOCK_NB) == 0 && iw_temp_is_named(part, dirfd, name) &&
 	    unlinkat(dirfd, name, 0) == 0)
-		iw_account_resume(account, &st); /* else the next transfer tries again */
+		iw_account_resume(account, &st); /* on failure the next transfer tries again */
 	if (part >= 0)
 		close(part);
 }

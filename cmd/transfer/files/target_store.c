@@ -10,10 +10,9 @@
 #include "util/num.h"
 
 #define BLOCK     4096u /* the unit of a hole on common file systems */
-/* Written data go to storage in runs of that many bytes while more arrive, so that the fsync at the end is short. */
+/* Writes back in runs of so many bytes while more arrive, so that the fsync at the end is short. */
 #define FLUSH_RUN (32u << 20)
 
-/* Replaces all octets from off to end with zeros. */
 int iw_target_clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *why)
 {
 	static const uint8_t zeros[16 * BLOCK];
@@ -21,7 +20,7 @@ int iw_target_clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *wh
 	if (off >= end || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off,
 				    (off_t)(end - off)) == 0)
 		return 0;
-	/* The file system has no holes. */
+	/* The file system does not support holes. */
 	while (off < end) {
 		ssize_t n = pwrite(fd, zeros, IW_MIN(end - off, sizeof(zeros)), (off_t)off);
 
@@ -54,7 +53,7 @@ static int write_at(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t
 	return 0;
 }
 
-/* The run of blocks from p on that are zero, or that are not. */
+/* The length of the run of blocks at p that are all zeros, or of those that are not. */
 static size_t run_of(const uint8_t *p, size_t len, bool zero)
 {
 	size_t at = 0;
@@ -88,8 +87,9 @@ int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t 
 }
 
 /*
- * Storage begins with what is there, and at most two runs wait for it: the fsync at the end is short then, and a long file does not
- * push everything else out of memory. File systems without storage behind them do nothing here.
+ * Starts writing back the last run, and waits for the one before. So the fsync at the end is short,
+ * and a long file does not displace everything else in memory. On file systems without storage this
+ * does nothing.
  */
 static void flush_behind(struct iw_part *t)
 {
@@ -126,7 +126,7 @@ static int keep(struct iw_target *t, uint64_t off, const struct iw_xdigest *dige
 	return 0;
 }
 
-/* Zeros up to end, a slice of them at a time, so that a long hole does not hold everything else. */
+/* Writes a limited number of zeros per call, so that a long hole does not delay other work. */
 int iw_target_fill(struct iw_target *t, uint64_t end, struct iw_file_fault *why)
 {
 	uint64_t slice = IW_MIN(end, t->pos + FLUSH_RUN);
@@ -137,7 +137,7 @@ int iw_target_fill(struct iw_target *t, uint64_t end, struct iw_file_fault *why)
 	return r == 0 && t->pos < end ? 1 : r;
 }
 
-/* Zeros up to off, then iov. Keeps its place between calls. */
+/* Writes zeros up to off, then iov. A further call continues where this one stopped. */
 static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *iov, size_t n,
 			struct iw_file_fault *why)
 {
@@ -201,8 +201,8 @@ static bool has_data(int fd, uint64_t off, uint64_t end)
 }
 
 /*
- * Zeroes the old octets of the chunk before new ones replace them, because blocks of zeros are not written. From now on the journal has two
- * digests for the chunk, so neither is trusted.
+ * Zeroes the old octets of the chunk before new ones replace them, because blocks of zeros are not
+ * written. The journal gets a second digest for the chunk, which makes both invalid.
  */
 static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
 		    const struct iw_xdigest *digest, struct iw_file_fault *why)
@@ -217,7 +217,7 @@ static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
 	return iw_target_clear(part->fd, off, IW_MIN(end, part->high), why);
 }
 
-/* Updates the record of stored chunks. */
+/* Records the chunk. */
 static int wrote(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
 		 struct iw_file_fault *why)
 {

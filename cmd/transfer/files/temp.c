@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Temporaries that other users cannot have touched. */
+/* Temporaries that no other user can have changed. */
 #include "transfer/files/temp.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ bool iw_temp_is_named(int fd, int dir, const char *name)
 }
 
 /*
- * Checks the file under its lock. Until it was locked, another transfer may have been finishing it: then it is a
- * complete file under its own name now.
+ * Checks the file under its lock. Before it was locked, another transfer may have completed it:
+ * then it is a finished file with its own name.
  */
 static enum verdict judge(int fd, int dir, const char *name)
 {
@@ -89,7 +89,7 @@ static int open_new(int dir, const char *name)
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
-	/* Another process of this user opened it first, and has the lock. */
+	/* Another process of this user opened and locked it first. */
 	close(fd);
 	errno = EWOULDBLOCK;
 	return -1;
@@ -119,7 +119,7 @@ uint64_t iw_temp_id(int fd)
 		return 0;
 	id[0] = makedev(x.stx_dev_major, x.stx_dev_minor);
 	id[1] = x.stx_ino;
-	/* Some file systems keep no birth time: use the inode number alone. */
+	/* Some file systems have no birth time: then only the inode number counts. */
 	id[2] = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec : 0;
 	id[3] = x.stx_mask & STATX_BTIME ? x.stx_btime.tv_nsec : 0;
 	return XXH3_64bits(id, sizeof(id));

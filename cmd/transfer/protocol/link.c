@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Credits, and the making of messages. A side may have sent as many messages as the other has told it receives for; the last
- * one of them is kept for a NOP, so that credit always finds a way back.
+ * Credits, and control messages. A side may send as many messages as the peer has said that it has
+ * receives for. The last credit is kept for a NOP, so that a side can always send new credit.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ void iw_xfer_link_init(struct iw_xfer *x)
 	l->tx_from = UINT64_MAX;
 	if (x->cfg.initiator)
 		return;
-	/* What a responder posts once it knows that it is needed. */
+	/* The further receives that a responder posts after OPEN. */
 	l->rx_first = mine->recvs;
 	l->rx_more = data ? 64 : 16;
 	l->rx_size = data ? IW_XFER_PIECE + IW_XFER_DATA_HDR : IW_XFER_MSG_MAX;
@@ -49,10 +49,10 @@ uint32_t iw_xfer_link_size(const struct iw_xfer *x)
 	return x->link.tx_count + 1 >= x->link.tx_from ? x->link.tx_size_next : x->link.tx_size;
 }
 
-/* A buffer for a message, or OUT_BUFS. With reserve the last one is left. */
+/* Returns a free buffer for a message, or OUT_BUFS. With reserve the last one is kept. */
 static uint32_t free_out(struct iw_xfer *x, bool reserve)
 {
-	bool none = true; /* that will be free again */
+	bool none = true; /* no buffer is in use that will become free */
 
 	for (uint32_t i = reserve ? 1 : 0; i < OUT_BUFS; i++) {
 		struct outmsg *m = &x->link.out[i];
@@ -75,7 +75,7 @@ static size_t digest_len(const struct iw_xfer *x)
 	return x->cfg.digest ? iw_xfer_digest_len(x->cfg.mine.digest) : 0;
 }
 
-/* The digest of a control message follows it. */
+/* Appends the digest of a control message. */
 static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 {
 	struct iw_xdigest own = { .len = 0 };
@@ -83,7 +83,7 @@ static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 
 	if (len == 0)
 		return;
-	/* The peer finds a message without its digest, and this side ends for want of it. */
+	/* The peer fails the message without its digest; this side fails too. */
 	if (!x->cfg.digest(x->cfg.digest_ctx, o->buf, o->len, &own))
 		x->lacks = "the digest of a message";
 	memcpy(o->buf + o->len, own.octets, len);
@@ -188,7 +188,9 @@ void iw_xfer_link_data_sent(struct iw_xfer *x, uint64_t now)
 	count_sent(x, now);
 }
 
-/* A NOP extends no time by itself: two sides that wait for each other would send them for ever. */
+/*
+ * A NOP alone is not progress: otherwise two sides that wait for each other would never time out.
+ */
 static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	bool advances = m->type != IW_XMSG_NOP || m->busy || m->arrived > x->peer_arrived ||
@@ -240,7 +242,7 @@ void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n)
 bool iw_xfer_link_wants_nop(const struct iw_xfer *x)
 {
 	const struct link *l = &x->link;
-	uint64_t posted = l->rx_limit - l->rx_count; /* receives that stand ready */
+	uint64_t posted = l->rx_limit - l->rx_count; /* receives that are posted now */
 	uint64_t untold = l->rx_limit - l->rx_told;
 
 	return l->nop_due || l->total_due || l->size_due || (untold > 0 && untold * 2 >= posted);

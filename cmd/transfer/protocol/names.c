@@ -7,7 +7,7 @@
 
 /* --- out --- */
 
-/* False: the message is full. A name that is too long for the protocol is left out. */
+/* False: the message is full. A name that is too long for the protocol is skipped. */
 static bool put_name(struct draft *d, const char *name, size_t len, size_t *n)
 {
 	size_t before = d->o.len;
@@ -57,7 +57,7 @@ bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_typ
 		return true;
 	}
 	iw_xfer_draft_drop(x, &d);
-	/* A long name that the peer's first, small receives do not hold: use them up. */
+	/* The name does not fit into the peer's first, small receives: use these up. */
 	if (x->names_left > 0 && x->link.tx_from != UINT64_MAX &&
 	    x->link.tx_count + 1 < x->link.tx_from)
 		x->link.nop_due = true;

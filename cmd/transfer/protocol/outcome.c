@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The outcomes of files, and the counts of them. */
+/* The results of files, and their counts. */
 #include "transfer/protocol/internal.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ void iw_xfer_set_outcome(struct outcome *o, uint32_t code, const char *text, siz
 	o->by_peer = by_peer;
 	o->code = code;
 	if (text_len > IW_XFER_TEXT_MAX) {
-		/* Cut between characters: it travels as a text string. */
+		/* Cuts between characters, because it is sent as a text string. */
 		text_len = IW_XFER_TEXT_MAX;
 		while (text_len > 0 && ((uint8_t)text[text_len] & 0xc0) == 0x80)
 			text_len--;
@@ -55,7 +55,7 @@ static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind
 	return !iw_xcode_is_fine(code);
 }
 
-/* In a pack, a status octet precedes the contents of each member; it is not file data. */
+/* In a pack, a code octet that is not file data precedes the contents of each member. */
 static void discount_code(struct iw_xfer_counts *c)
 {
 	c->octets -= IW_MIN(c->octets, UINT64_C(1));
@@ -63,7 +63,7 @@ static void discount_code(struct iw_xfer_counts *c)
 	c->settled -= IW_MIN(c->settled, UINT64_C(1));
 }
 
-/* The kinds of the members are in the list. */
+/* The list has the kinds of the members. */
 static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 			   const struct iw_xmeta *m, const uint8_t *codes, size_t ncodes)
 {
@@ -97,7 +97,7 @@ uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const 
 
 	if (m->kind == IW_XFER_PACK)
 		failed = count_pack(c, o, m, codes, ncodes);
-	/* A file in parts is counted with its first one. */
+	/* A file in parts is counted with its first part. */
 	else if (!m->share || m->part_off == 0 || !iw_xcode_is_fine(o->code))
 		failed = count_one(c, o->code, m->kind);
 	if (o->code == IW_XC_OK) {

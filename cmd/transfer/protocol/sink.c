@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The sink: says which files it wants, makes room for their chunks (mode write: windows; read: buffers for its RDMA Reads; send:
- * receives), has them stored, and says what became of each file.
+ * The sink: decides which files it wants, provides space for their chunks (mode write: windows;
+ * read: buffers for its RDMA Reads; send: receives), has them stored, and reports the result of
+ * each file.
  *
- * A file's way: QUEUED -(CREATE answered)-> OPEN -(its END, and all is stored)-> COMMITTING -(answered)-> SETTLED. It may become
- * SETTLED, with a reason, from any of them, and is forgotten when its RESULT is out and its END has come, if it was told GO.
+ * States of a file: QUEUED -(CREATE answered)-> OPEN -(its END, and all is stored)-> COMMITTING
+ * -(answered)-> SETTLED. A failure leads to SETTLED from any state. The file is forgotten when its
+ * RESULT is sent and, if GO was sent, its END has arrived.
  */
 #include "transfer/protocol/sink.h"
 
@@ -97,7 +99,7 @@ void iw_xfer_sink_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, c
 		s->nopen--;
 	f->state = SETTLED;
 	f->commit_due = false;
-	/* A GO that has not been told is as good as none: the peer owes no END. */
+	/* The peer owes an END only after it was sent GO. */
 	f->went = f->went && !f->go_due;
 	f->go_due = false;
 	iw_xfer_set_outcome(&f->outcome, code, text, text_len, by_peer);
@@ -154,7 +156,7 @@ static bool next_create(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-/* The file whose CREATE is being answered, or its COMMIT. */
+/* The file whose CREATE or COMMIT is answered. */
 static struct file *answered(struct iw_xfer *x, uint32_t id)
 {
 	return x->snk ? find(x->snk, id) : NULL;
@@ -222,7 +224,7 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 	x->snk->create_id = IW_MAX(x->snk->create_id, id + 1);
 }
 
-/* A pack is done when its members are settled, whether or not all of them are well. */
+/* A pack is complete when its members are settled, even if some failed. */
 static void settle_ok(struct iw_xfer *x, struct file *f)
 {
 	iw_xfer_sink_settle_len(x, f, IW_XC_OK, f->why, f->why_len, false);
@@ -251,7 +253,7 @@ void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now)
 	settle_ok(x, f);
 }
 
-/* Is all there that the END speaks of? */
+/* Checks that everything that END covers has arrived. */
 static void judge_end(struct iw_xfer *x, struct file *f)
 {
 	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->end_size != f->meta.size)
@@ -312,7 +314,7 @@ static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-/* The RESULT of f, once. */
+/* Passes the RESULT of f to the driver. */
 static void show_result(struct iw_xfer *x, struct file *f, struct iw_xact *act)
 {
 	f->shown = true;
@@ -334,12 +336,14 @@ static bool next_result(struct iw_xfer *x, struct iw_xact *act)
 			continue;
 		if (!f->shown) {
 			if (f->has_user)
-				continue; /* ABANDON waits for the end of a STORE */
+				continue; /* ABANDON waits for the end of STORE */
 			show_result(x, f, act);
 			return true;
 		}
-		/* Told, ended, and none of its chunks under way: nothing can refer to it any
-		 * more. */
+		/*
+		 * The RESULT is sent, END has arrived, and no chunk is in use: no message can refer
+		 * to f any more.
+		 */
 		if (f->told && (f->ended || !f->went) && f->slots == 0 && f->jobs == 0 &&
 		    f->offers == 0)
 			forget(x, f);
@@ -359,7 +363,7 @@ static bool next_opened(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-/* The source has no more, and all it had is settled. */
+/* The source has no more files, and all of its files are settled. */
 static bool next_final(struct iw_xfer *x, struct iw_xact *act)
 {
 	if (x->snk->bye != BYE_HEARD || x->snk->nfiles > 0)
@@ -393,8 +397,7 @@ bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 
-	/* Grants keep the peer going, so a few of them do not wait for the storing of what is
-	 * there. */
+	/* Grants keep the peer busy, so a few of them precede storing. */
 	return next_opened(x, act) || iw_xfer_sink_next_revoke(x, act) ||
 	       (s->ngrants >= 2 && iw_xfer_sink_send_haves(x, act, now)) ||
 	       (s->ngrants >= 2 && iw_xfer_sink_send_go(x, act, now)) ||
@@ -452,7 +455,7 @@ bool iw_xfer_sink_amid_chunk(const struct iw_xfer *x)
 {
 	struct sink *s = x->snk;
 
-	/* A chunk after the first may wait for credit, which this side grants. */
+	/* A chunk after the first may wait for credit from this side. */
 	return s->nreading > 0 || s->in_windows > 0 || (s->njobs > 0 && job_at(s, 0)->open);
 }
 

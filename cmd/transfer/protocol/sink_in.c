@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: what it is told. */
+/* The sink: received messages. */
 #include "transfer/protocol/sink.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@
 
 #define OWNER (IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID))
 
-/* Extended attributes are kept if this transfer accepts them. */
+/* Attributes are kept only if this transfer sets them. */
 static bool takes_xattr(const struct iw_xfer *x)
 {
 	return x->cfg.opts & IW_XOPT_XATTR;
 }
 
-/* Name, target (or list) and extended attributes, in one piece of memory. */
+/* Copies name, target (or list) and extended attributes into one piece of memory. */
 static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	bool pack = e->kind == IW_XFER_PACK, attrs = takes_xattr(x);
@@ -58,7 +58,7 @@ static void forget_attrs(struct iw_xfer *x)
 	x->snk->attrs_len = x->snk->attrs_announced = 0;
 }
 
-/* Extended attributes ahead of the file that they are of. */
+/* Extended attributes that precede the announcement of their file. */
 static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 {
 	struct sink *s = x->snk;
@@ -89,7 +89,7 @@ static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-/* A part of a file: whole chunks, but for its end. */
+/* Checks a part of a file: whole chunks, except at the end of the file. */
 static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	uint64_t size = f->meta.size;
@@ -117,8 +117,9 @@ static int take_list(struct iw_xfer *x, struct file *f)
 }
 
 /*
- * True if a source may send this code for a file. Only the sink can determine that a file is done, present or left unchanged. A source
- * announces a file that it leaves out if the sink deletes files that are not announced; the user has never named such a file.
+ * True if a source may send this code for a file. Only the sink can know that a file is done,
+ * exists or is kept. A source announces an excluded file only if the sink deletes files that are
+ * not announced, and never one that the user named.
  */
 static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool announced)
 {
@@ -127,7 +128,7 @@ static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool ann
 	return e->code == IW_XC_EXCLUDED && announced && !e->top && x->cfg.opts & IW_XOPT_DELETE;
 }
 
-/* The source reported that it does not send the file. */
+/* The source said why it does not send the file. */
 static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xentry *e,
 			    bool announced)
 {
@@ -199,7 +200,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		return 0;
 	}
 	x->counts.announced += iw_xfer_meta_size(&f->meta);
-	/* A pack has no name but those of its members, which their maker judges. */
+	/* A pack has no name. The driver checks the names of its members. */
 	fault = e->kind == IW_XFER_PACK
 			? NULL
 			: iw_xfer_entry_fault(e->name, e->name_len, e->kind == IW_XFER_DIR, e->top,
@@ -221,7 +222,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-/* Where its data must end. */
+/* Where the data of f must end at the latest. */
 static uint64_t limit_of(const struct file *f)
 {
 	return f->meta.kind == IW_XFER_PACK ? IW_XFER_CHUNK : iw_xfer_meta_end(&f->meta);
@@ -258,7 +259,7 @@ static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-/* Mode read and send: a chunk that the source offers or has sent. */
+/* Mode read and send: accounts for a chunk that the source offers or has sent. */
 static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len,
 		      const char *what)
 {
@@ -328,7 +329,7 @@ int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t of
 				      f && f->ended ? "at its end" : "not going");
 	if (len > IW_XFER_PIECE)
 		return iw_xfer_breach(x, "%u octets of data in one Send", len);
-	/* Pieces of a chunk come one behind the other, all but the last of full size. */
+	/* The pieces of a chunk arrive in order; all except the last have full size. */
 	if (off % IW_XFER_CHUNK == 0) {
 		const struct job j = { .id = id, .off = off, .open = true };
 
@@ -346,14 +347,14 @@ int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t of
 	return 0;
 }
 
-/* Zeros have not been moved, and need no storing: what is not written reads as zero. */
+/* Zeros were not sent, and are not stored: octets that were never written read as zeros. */
 static void take_zeros(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len)
 {
 	iw_xfer_sink_settled(x, f, off, len);
 	x->counts.zeros += len;
 }
 
-/* Mode send: the DONE that belongs to the pieces that came first. */
+/* Mode send: DONE for a chunk whose pieces have arrived. */
 static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	struct sink *s = x->snk;
@@ -375,7 +376,7 @@ static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry
 			      e->off, e->id);
 }
 
-/* Mode write: the window that the DONE names. */
+/* Mode write: DONE for a window. */
 static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	struct sink *s = x->snk;
@@ -391,7 +392,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry
 
 		if (sl->state != S_GRANTED || sl->grant_due || sl->id != e->id || sl->off != e->off)
 			continue;
-		/* Only a stream may end in mid-window. */
+		/* Only a stream may end inside a window. */
 		if (e->len > sl->len || e->len == 0 ||
 		    (e->len < sl->len && !iw_xfer_is_stream(f->meta.kind)))
 			return iw_xfer_breach(
@@ -475,7 +476,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	struct sink *s = x->snk;
 	struct iw_fault why;
 
-	/* Those whose RESULT is out wait only to be forgotten. */
+	/* Files whose RESULT was sent are only waiting to be forgotten. */
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE &&
 		    (!s->file[i].told || (s->file[i].went && !s->file[i].ended)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: what it says. */
+/* The sink: messages to the source. */
 #include "transfer/protocol/sink.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		size_t before = d.o.len;
 
 		iw_cbor_bytes(&d.o, p->octets, p->len);
-		/* Two octets behind the list: LAST and its value. */
+		/* LAST and its value follow the list, and take two octets. */
 		if (d.o.full || d.o.cap - d.o.len < 2) {
 			d.o.full = false;
 			d.o.len = before;
@@ -37,7 +37,7 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, IW_XKEY_LAST);
 	iw_cbor_bool(&d.o, iw_list_empty(&s->paths));
 	if (n == 0 && !iw_list_empty(&s->paths)) {
-		/* Too long for the peer's first, small receives. */
+		/* The path is too long for the peer's first, small receives. */
 		iw_xfer_draft_drop(x, &d);
 		if (x->link.tx_from != UINT64_MAX && x->link.tx_count + 1 < x->link.tx_from)
 			x->link.nop_due = true;
@@ -48,7 +48,7 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-/* As many chunks of h as there is room for. */
+/* Appends as many chunks of h as fit. */
 static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest)
 {
 	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->told;
@@ -60,7 +60,7 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 			       .off = h->off + off,
 			       .chunks = h->octets + h->told * digest };
 
-	/* Keys, numbers and heads of an entry take less than 48 octets. */
+	/* The rest of an entry takes less than 48 octets. */
 	if (digest > 0)
 		n = IW_MIN(n, room > 48 ? (room - 48) / digest : 0);
 	e.chunks_len = n * digest;
@@ -71,7 +71,7 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 	return true;
 }
 
-/* What is held of a file is told before its GO. */
+/* HAVE for a file must precede its GO. */
 bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: room for chunks, and chunks that are there on their way to be stored. */
+/* The sink: provides space for chunks, and has arrived chunks stored. */
 #include "transfer/protocol/sink.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ void iw_xfer_sink_trim_ranges(struct sink *s)
 	}
 }
 
-/* The others close ranks, so that what is dropped does not count against the peer. */
+/* Removes them from the ring, so that dropped ranges do not count against the peer's limit. */
 void iw_xfer_sink_drop_ranges(struct sink *s, uint32_t id)
 {
 	uint32_t kept = 0;
@@ -51,7 +51,7 @@ void iw_xfer_sink_drop_window(struct sink *s, uint32_t i)
 	fifo_put(&s->revoking, i);
 }
 
-/* Those windows of f of which the peer has not been told, or all. */
+/* Drops the windows of f that were not granted yet; with all, also the granted ones. */
 void iw_xfer_sink_drop_windows(struct sink *s, const struct file *f, bool all)
 {
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++)
@@ -69,7 +69,7 @@ void iw_xfer_sink_push_job(struct sink *s, struct file *f, const struct job *j)
 
 static void put_release(struct sink *s, uint32_t id, uint64_t off)
 {
-	/* One for each offer, of which there are no more at once. */
+	/* At most one per offer, and offers are limited to the same number. */
 	assert(s->nreleases < IW_XFER_WINDOWS);
 	s->release[s->nreleases++] = (struct release){ .id = id, .off = off };
 }
@@ -78,7 +78,7 @@ void iw_xfer_sink_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint6
 {
 	uint64_t size = iw_xfer_meta_size(&f->meta), most = f->settled + len, again = 0;
 
-	/* Chunks from an earlier transfer that the source found to differ are counted once. */
+	/* A chunk of an earlier transfer that the source replaces must not be counted twice. */
 	if (f->had > 0 && f->had > size - IW_MIN(size, most))
 		again = f->had - (size - IW_MIN(size, most));
 	f->had -= again;
@@ -132,7 +132,7 @@ bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
 		r = range_at(s, 0);
 		f = find(s, r->id);
 		if (f->state != OPEN)
-			return false; /* CREATE has yet to be answered */
+			return false; /* CREATE has no answer yet */
 		if (!iw_xfer_slot_get(x, &i))
 			return false;
 		end = IW_MIN((r->next / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, r->end);
@@ -195,7 +195,7 @@ void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 	}
 	sl->stag = stag;
 	if (!f || f->state != OPEN || f->ended) {
-		/* Nobody was told of it. */
+		/* The window was not granted yet. */
 		sl->state = S_REVOKING;
 		fifo_put(&s->revoking, i);
 		return;
@@ -294,7 +294,7 @@ bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-/* The first job waits for it; dropped windows are ignored. */
+/* Only the first job waits for this; dropped windows are ignored. */
 void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
 {
 	struct sink *s = x->snk;
@@ -311,8 +311,8 @@ void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
 }
 
 /*
- * A gap can never be filled: octets are written in ascending order. And a peer that writes single octets all over a window makes this side
- * hold its pages for few octets sent.
+ * A gap is an error: octets are written in ascending order, so it would never be filled. A peer
+ * that writes single octets all over a window would make this side hold pages for few octets.
  */
 void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now)
 {
@@ -335,7 +335,7 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 		}
 		sum += w[i].octets;
 	}
-	/* The time limit begins with the first octet, and again when a window was completed. */
+	/* The time limit starts with the first octet, and again when a window is complete. */
 	if (sum == 0 || s->in_windows == 0 || sum < s->in_windows)
 		x->windows_at = now;
 	s->in_windows = sum;

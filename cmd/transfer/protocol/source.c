@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The source: announces files, loads their chunks, moves them (mode write: into windows it was granted; read: offers them; send:
- * within the credit), and says when a file has ended.
+ * The source: announces files, loads their chunks, moves them (mode write: into granted windows;
+ * read: offers them; send: within the credit), and reports the end of each file.
  *
- * A file's way: NEW -(FILES)-> ASKED -(GO)-> GOING -(all loaded)-> CHECKING -(FINISH answered)-> ENDING -(DONE)-> ENDED, and it is
- * forgotten when its RESULT has come and none of its chunks is under way any more.
+ * States of a file: NEW -(FILES)-> ASKED -(GO)-> GOING -(all loaded)-> CHECKING -(FINISH
+ * answered)-> ENDING -(DONE)-> ENDED. The file is forgotten when its RESULT has arrived and none of
+ * its chunks is in use.
  */
 #include "transfer/protocol/source.h"
 
@@ -67,7 +68,7 @@ int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct 
 	return 0;
 }
 
-/* Those about files that have ended meanwhile are passed over. */
+/* Skips notes about files that have ended. */
 static bool show_note(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
@@ -78,7 +79,7 @@ static bool show_note(struct iw_xfer *x, struct iw_xact *act)
 			return false;
 		f = find(s, iw_container_of(iw_list_first(&s->notes), struct note, link)->id);
 		if (f && f->state == ASKED)
-			return false; /* its GO follows */
+			return false; /* its GO will arrive */
 		free_note(x, s->noted);
 		s->noted = take_note(s);
 	} while (!f || f->state != GOING);
@@ -150,7 +151,7 @@ void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode co
 {
 	struct source *s = x->src;
 
-	/* A LOAD that is unanswered is not waited for: its file may be a pipe that stays silent. */
+	/* An unanswered LOAD is not waited for, because its file may be a pipe without data. */
 	if (s->loading < IW_XFER_WINDOWS && s->slot[s->loading].id == f->id) {
 		iw_xfer_source_free_slot(x, s->loading);
 		s->loading = IW_XFER_WINDOWS;
@@ -241,7 +242,7 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 		f->scanned = true;
 }
 
-/* Octets of a stream that are in ranges and not yet being loaded. */
+/* Octets of a stream in ranges that are not being loaded yet. */
 static uint64_t ahead(const struct file *f)
 {
 	return f->cursor - f->size;
@@ -276,7 +277,7 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 			s->scan_id += id == s->scan_id;
 			continue;
 		}
-		/* The sink may have some of a large file: one round trip more is worth it. */
+		/* The sink may have a part of a large file: worth a round trip. */
 		if (f->asking || (may_be_had(&f->meta) && f->state != GOING))
 			continue;
 		if (s->nranges + s->nasking >= cap ||
@@ -297,7 +298,7 @@ static bool ask_file(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 
-	/* Pull: not before the peer has said what it wants, and its paths have been shown. */
+	/* Pull: waits until the peer has sent all its paths, and the driver has them. */
 	if (!x->cfg.initiator && (!s->paths_end || !iw_list_empty(&s->paths)))
 		return false;
 	while (s->oldest_id < s->next_id && !find(s, s->oldest_id))
@@ -359,7 +360,7 @@ void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *d
 	f->state = ENDING;
 }
 
-/* Forgets f; act tells of it. */
+/* Forgets f, and makes act its RESULT. */
 static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *o,
 		       struct iw_xact *act)
 {
@@ -392,7 +393,7 @@ static bool result(struct iw_xfer *x, struct iw_xact *act)
 
 		if (f->state == FREE || !f->result.known || f->slots > 0 || f->state != ENDED)
 			continue;
-		/* Why it failed here says more than that the sink heard of it. */
+		/* The reason on this side is more useful than the sink's report of the failure. */
 		close_file(x, f,
 			   f->mine.known && f->mine.code != IW_XC_CANCELED ? &f->mine : &f->result,
 			   act);
@@ -405,7 +406,7 @@ bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 
-	/* What makes room and what the peer waits for comes first; new work last. */
+	/* In this order: what frees resources, what the peer waits for, new work. */
 	return iw_xfer_source_revoke(x, act) || show_path(x, act) || show_note(x, act) ||
 	       iw_xfer_source_move(x, act, now) ||
 	       (s->done_octets >= IW_XFER_CHUNK && iw_xfer_source_send_done(x, act, now)) ||
@@ -445,7 +446,7 @@ bool iw_xfer_source_busy_here(const struct iw_xfer *x)
 {
 	const struct source *s = x->src;
 
-	/* Files that the peer has not settled are its affair, whether or not there will be more. */
+	/* Files that the peer has not settled are the peer's work. */
 	if (s->loading < IW_XFER_WINDOWS || (s->next_asked && s->nfiles == 0) || s->nasking > 0)
 		return true;
 	for (uint32_t i = 0; i < FILES && s->nfiles > 0; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The source: what it is told. */
+/* The source: received messages. */
 #include "transfer/protocol/source.h"
 
 #include "util/text.h"
@@ -49,7 +49,7 @@ static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
 	if (e->wanted_len > 0 &&
 	    iw_xfer_source_note(x, IW_XACT_WANTED, e, e->wanted, e->wanted_len) != 0)
 		return IW_E_NOMEM;
-	/* A file that failed here meanwhile has its END on the way. */
+	/* If the file failed meanwhile, its END will be sent. */
 	if (f->state == ASKED)
 		f->state = GOING;
 	else if (!f->mine.known)
@@ -81,7 +81,10 @@ static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
 	return iw_xfer_source_note(x, IW_XACT_HAVE, e, e->chunks, e->chunks_len);
 }
 
-/* The range of that file which the next GRANT must be about; those of other files may be settled without one. */
+/*
+ * The next GRANT must be for the first sent range of that file. Ranges of other files may be
+ * settled without a GRANT.
+ */
 static struct range *first_told(struct source *s, uint32_t id)
 {
 	for (uint32_t i = 0; i < s->nranges - s->untold; i++)
@@ -99,7 +102,7 @@ static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
 	if (mode(x) != IW_XFER_WRITE)
 		return iw_xfer_breach(x, "GRANT in mode %s", iw_xfer_mode_name(mode(x)));
 	if (!f && e->id < s->next_id && e->id != 0)
-		return 0; /* it was on the way when the file came to its end */
+		return 0; /* sent before the peer learned that the file ended */
 	if (!f || f->state == NEW || f->state == ASKED)
 		return iw_xfer_breach(x, "GRANT for file %u before GO", e->id);
 	if (f->state != GOING || (iw_xfer_is_stream(f->meta.kind) && f->scanned && f->ranges == 0))
@@ -136,7 +139,7 @@ static int on_release(struct iw_xfer *x, const struct iw_xentry *e)
 
 		if (sl->state != S_OFFERED || sl->id != e->id || sl->off != e->off)
 			continue;
-		/* Not to be found a second time. */
+		/* In this state the offer is not found again. */
 		sl->state = S_POSTED;
 		fifo_put(&s->revoke, i);
 		return 0;
@@ -165,11 +168,11 @@ static int on_result(struct iw_xfer *x, const struct iw_xentry *e)
 	}
 	iw_xfer_set_outcome(&f->result, e->code, e->text, e->text_len, true);
 	if (f->state == ASKED) {
-		/* No GO, so no END. */
+		/* The source sends END only after GO. */
 		iw_xfer_source_drop_rest(s, f);
 		f->state = ENDED;
 	} else if (f->state != ENDED) {
-		/* Ours may have failed as well: then its END is due already. */
+		/* It may have failed on this side too; then its END is due already. */
 		iw_xfer_source_end_file(x, f, IW_XC_CANCELED, NULL);
 	}
 	return 0;
@@ -197,7 +200,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	return 0;
 }
 
-/* The names follow BYE, to which the sink's BYE is the answer. */
+/* GONE arrives after the BYE of the source, and before the BYE of the sink. */
 static int on_gone(struct iw_xfer *x, const struct iw_xmsg *m)
 {
 	if (!x->src->bye_sent || !x->cfg.initiator || !(x->cfg.opts & IW_XOPT_NAMES))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The source: chunks loaded, and moved by Write, Read or Send. */
+/* The source: loads chunks, and moves them by Write, Read or Send. */
 #include "transfer/protocol/source.h"
 
 #include <string.h>
 
 /* --- loading --- */
 
-/* The next chunk to be loaded: from the head of the grants, or cut from the head of the ranges. */
+/* The next chunk to load: the first grant, or the start of the first range. */
 static bool next_chunk(struct iw_xfer *x, struct slot *out)
 {
 	struct source *s = x->src;
@@ -33,7 +33,7 @@ static bool next_chunk(struct iw_xfer *x, struct slot *out)
 	r = range_at(s, 0);
 	f = find(s, r->id);
 	if (f->state != GOING)
-		return false; /* the sink has not said yet whether it wants it */
+		return false; /* the sink has not decided about the file */
 	chunk_end = IW_MIN((r->next / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, r->end);
 	*out = (struct slot){ .id = r->id, .off = r->next, .len = (uint32_t)(chunk_end - r->next) };
 	r->next = chunk_end;
@@ -42,8 +42,7 @@ static bool next_chunk(struct iw_xfer *x, struct slot *out)
 	return true;
 }
 
-/* Chunks that the sink has been offered, or will have to be told of: bounded, so that rings
- * never overflow. */
+/* Limits chunks that were offered or need a DONE, so that the rings cannot overflow. */
 static bool may_load(const struct source *s)
 {
 	return s->loading == IW_XFER_WINDOWS && s->ndone + s->loaded.n < DONES;
@@ -90,13 +89,13 @@ void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xloaded *l, u
 	sl = &s->slot[i];
 	f = find(s, sl->id);
 	if (!f || f->mine.known || f->result.known || l->len > sl->len) {
-		/* The file has failed meanwhile. */
+		/* The file has failed. */
 		iw_xfer_source_free_slot(x, i);
 		return;
 	}
 	f->size = IW_MAX(f->size, sl->off + l->len);
 	if (l->len < sl->len) {
-		/* The end of a stream: what has been asked for beyond is not needed. */
+		/* End of a stream: drops further ranges. */
 		iw_xfer_source_drop_rest(s, f);
 		f->cursor = f->size;
 	}
@@ -116,7 +115,7 @@ void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xloaded *l, u
 		return;
 	}
 	x->counts.octets += l->len;
-	/* Of a pack it is known now how much is wanted. */
+	/* Only now is it known how much of a pack is wanted. */
 	if (f->meta.kind == IW_XFER_PACK)
 		x->counts.announced += l->len;
 	sl->state = S_LOADED;
@@ -162,12 +161,14 @@ static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	struct slot *sl = &s->slot[i];
 
 	if (iw_xfer_link_size(x) < IW_XFER_PIECE + IW_XFER_DATA_HDR) {
-		/* The receives that come first in the peer's queue are too small: use them up. */
+		/* The peer's first receives are too small for a piece: use them up. */
 		if (x->link.tx_from != UINT64_MAX)
 			x->link.nop_due = true;
 		return false;
 	}
-	/* One credit more is left for the DONE: without it the sink would keep its receives. */
+	/*
+	 * Keeps one more credit for the DONE, without which the sink could not reuse its receives.
+	 */
 	if (!iw_xfer_link_ready(x, true) || x->link.tx_limit - x->link.tx_count <= 2)
 		return false;
 	n = sl->next_piece++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The source: what it says. */
+/* The source: messages to the sink. */
 #include "transfer/protocol/source.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static bool put_file(struct draft *d, struct file *f)
 	return iw_xfer_draft_entry(d, &e);
 }
 
-/* More extended attributes than one message takes go ahead of the announcement. */
+/* If the attributes do not fit into one message, ATTRS precede the announcement. */
 static bool has_attrs_ahead(const struct file *f)
 {
 	return !f->mine.known && f->meta.xattr_len - f->attrs_told > IW_XFER_XATTR_PIECE;
@@ -76,7 +76,7 @@ static bool put_attrs(struct draft *d, struct file *f)
 	return true;
 }
 
-/* The oldest file that has not been announced. */
+/* The oldest file that is not announced. */
 static struct file *first_new(struct source *s)
 {
 	struct file *best = NULL;
@@ -118,7 +118,7 @@ bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 		iw_xfer_draft_send(x, &d, act, now);
 		return true;
 	}
-	/* A long name that the peer's first, small receives do not hold: use them up. */
+	/* The name is too long for the peer's first, small receives: use these up. */
 	iw_xfer_draft_drop(x, &d);
 	if (x->link.tx_from != UINT64_MAX && x->link.tx_count + 1 < x->link.tx_from)
 		x->link.nop_due = true;
@@ -133,7 +133,7 @@ bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 
 	if (mode(x) != IW_XFER_WRITE || s->untold == 0)
 		return false;
-	/* What is about files that are not announced yet waits for them. */
+	/* Ranges of files that are not announced yet must wait. */
 	if (find(s, range_at(s, s->nranges - s->untold)->id) &&
 	    find(s, range_at(s, s->nranges - s->untold)->id)->state == NEW)
 		return false;
@@ -174,7 +174,7 @@ static bool has_ending(struct source *s)
 	return false;
 }
 
-/* All chunks of f that are moved have been posted, and their DONEs made before its end. */
+/* True if all chunks of f are posted, and their DONEs were sent. */
 static bool may_end(const struct source *s, const struct file *f)
 {
 	if (f->state != ENDING || f->slots == 0)
@@ -226,7 +226,7 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 				       .off = p->off,
 				       .len = p->len };
 
-		/* Mode read has told of the chunk by its OFFER; only zeros are new to the sink. */
+		/* In mode read OFFER has reported the chunk already; only zeros are new. */
 		if (p->zero) {
 			e.has |= IW_XBIT(IW_XF_ZERO);
 			e.zero = true;
@@ -296,7 +296,7 @@ bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t
 	return true;
 }
 
-/* Before BYE. */
+/* Must precede BYE. */
 bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	const struct source *s = x->src;

@@ -15,7 +15,7 @@ void iw_xfer_source_pop_range(struct source *s)
 	s->untold = IW_MIN(s->untold, s->nranges);
 }
 
-/* Ranges of dead files at the head are of no use to anybody. */
+/* Removes dropped ranges from the head of the ring. */
 void iw_xfer_source_trim_ranges(struct source *s)
 {
 	while (s->nranges > 0 && range_at(s, 0)->id == 0)
@@ -30,14 +30,13 @@ void iw_xfer_source_trim_grants(struct source *s)
 	}
 }
 
-/* The search for its next range ends. */
 void iw_xfer_source_stop_asking(struct source *s, struct file *f)
 {
 	s->nasking -= f->asking;
 	f->asking = false;
 }
 
-/* Nothing more of f is asked for or loaded. */
+/* No more of f is requested or loaded. */
 void iw_xfer_source_drop_rest(struct source *s, struct file *f)
 {
 	for (uint32_t i = 0; i < s->nranges; i++)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What source, sink and link share: the state of the transfer, slots, paths, and how a transfer fails. */
+/*
+ * What source, sink and link share: the state of the transfer, slots, paths, and how a transfer
+ * fails.
+ */
 #include "transfer/protocol/internal.h"
 
 #include <assert.h>
@@ -107,7 +110,10 @@ void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool tell)
 	if (x->state == ST_FAILING || x->state == ST_OVER)
 		return;
 	x->fault = *why;
-	/* An initiator sends nothing before its OPEN, a responder nothing before the first message (RFC 5044 7.1.2). */
+	/*
+	 * An initiator must not send before its OPEN, nor a responder before the first message (RFC
+	 * 5044 7.1.2).
+	 */
 	x->abort_due =
 		tell && x->state != ST_NEW &&
 		(x->state != ST_OPENING || (!x->cfg.initiator && x->counts.msgs_received > 0));

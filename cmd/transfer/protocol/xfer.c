@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What both roles have in common: states, the way in, the way out, failing, deadlines. */
+/* What both roles share: start, the next action, received messages, deadlines. */
 #include "transfer/protocol/xfer.h"
 
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "util/text.h"
 #include "transfer/protocol/internal.h"
 
-#define BEAT_LEAST   IW_MSEC(25) /* between signs of life, whatever the peer's patience */
-#define CREDIT_LOW   6           /* messages: with fewer the signs of life are no messages */
-#define MSG_OVERHEAD 64          /* octets of headers, at most, for a message */
+#define BEAT_LEAST   IW_MSEC(25) /* the shortest time between signs of life */
+#define CREDIT_LOW   6           /* with less credit, BEAT replaces NOP as the sign of life */
+#define MSG_OVERHEAD 64          /* octets of headers per message, at most */
 
 /* --- life --- */
 
@@ -72,7 +72,7 @@ void iw_xfer_free(struct iw_xfer *x)
 	iw_mem_free(x->mem, x, sizeof(*x));
 }
 
-/* The role's own part: an idle responder has none yet. */
+/* Creates the state of the role, which an idle responder does not have. */
 static int make_role(struct iw_xfer *x)
 {
 	int err = 0;
@@ -101,7 +101,7 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 	iw_xfer_note_progress(x, now);
 	iw_xfer_set_state(x, ST_OPENING);
 	if (x->cfg.initiator)
-		(void)make_role(x); /* it fails the transfer itself */
+		(void)make_role(x); /* fails the transfer without memory */
 }
 
 void iw_xfer_ask(struct iw_xfer *x)
@@ -169,15 +169,17 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	iw_xfer_fault(&why, IW_E_REJECTED, "the peer ended the transfer: %s%s%s",
 		      iw_xcode_text(code), len > 0 ? ": " : "", buf);
 	why.from_peer = true;
-	/* It saw no progress on this connection; on another one there may be some. */
+	/*
+	 * The peer saw no progress on this connection. On another connection there may be progress.
+	 */
 	x->lost |= code == IW_XC_TIMEOUT;
 	iw_xfer_give_up(x, &why, false);
-	/* It is closing as well; there is nothing to cut short. */
+	/* The peer closes as well: this side can close in order. */
 	x->aborted = true;
 	return 0;
 }
 
-/* The number that tells a peer what our fault was. */
+/* The code for the peer that corresponds to the fault. */
 static enum iw_xcode fault_code(const struct iw_fault *f)
 {
 	switch (f->err) {
@@ -210,7 +212,7 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	x->abort_due = false;
 	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_ABORT, 2, false))
 		return false;
-	/* Faults of ours are ASCII but for what they quote. */
+	/* Faults are ASCII, except for what they quote. */
 	for (size_t i = 0; i < len; i++)
 		if ((uint8_t)x->fault.text[i] >= 0x80)
 			x->fault.text[i] = '?';
@@ -326,14 +328,14 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	if (x->cfg.role == IW_XFER_SOURCE ? iw_xfer_source_next(x, act, now)
 					  : iw_xfer_sink_next(x, act, now)) {
 		if (act->type == IW_XACT_READ)
-			x->payload_at = now; /* the time for the peer's answer begins */
+			x->payload_at = now; /* the peer's time to answer starts now */
 		return true;
 	}
-	/* What the roles have to say carries the credit: a message for it alone comes last. */
+	/* Other messages carry the credit too, so a NOP comes last. */
 	return x->state != ST_FAILING && send_nop(x, act, now);
 }
 
-/* Without messages the transfer cannot continue, and the peer cannot get an ABORT. */
+/* Without messages the transfer cannot continue, and no ABORT can be sent. */
 static void fail_lacking(struct iw_xfer *x)
 {
 	struct iw_fault why;
@@ -363,7 +365,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			return true;
 		if (x->lacks)
 			fail_lacking(x);
-		/* A step may have found that all is over, or that it cannot go on. */
+		/* The transfer may have ended or failed in this step. */
 		if (x->state == ST_RUN || x->state == ST_BYE)
 			return false;
 		return iw_xfer_next(x, act, now);
@@ -397,7 +399,7 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
 					 &path, &len, &why);
 	}
-	/* What is not known is refused: it may have been asked for with good reason. */
+	/* Unknown options are refused, because the peer relies on them. */
 	if (!err)
 		err = iw_cbor_get_u32(&m->rec, IW_XKEY_OPTS, IW_XOPT_ALL, &x->cfg.opts, &why);
 	if (!err)
@@ -448,7 +450,7 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 	}
 	if (iw_xfer_link_received(x, &m, now) != 0)
 		return;
-	(void)dispatch(x, &m, now); /* a breach has failed the transfer */
+	(void)dispatch(x, &m, now); /* a breach has failed the transfer already */
 }
 
 enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
@@ -487,12 +489,15 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
 		x->link.sq_used--;
 	if ((ck >> 32) == CK_MSG && index < OUT_BUFS)
 		x->link.out[index].busy = false;
-	/* A failed operation means a lost connection: iw_xfer_lost tells of it, with the reason. */
+	/*
+	 * A failed operation means that the connection is lost. iw_xfer_lost follows with the
+	 * reason.
+	 */
 	if (status != IW_OK || x->state == ST_OVER || x->state == ST_FAILING)
 		return;
 	if ((ck >> 32) == CK_MSG)
 		return;
-	/* What a source has given to its transport may still be far from the peer. */
+	/* Octets of a completed operation of a source may not have reached the peer yet. */
 	if (x->src) {
 		iw_xfer_source_completed(x, index, (ck >> 32) == CK_PIECE, now);
 	} else if (x->snk) {
@@ -522,7 +527,7 @@ void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, con
 
 /* --- time --- */
 
-/* A responder that has not received OPEN takes no octets of files. */
+/* A responder before OPEN accepts no octets of files. */
 static bool waits_for_open(const struct iw_xfer *x)
 {
 	return x->state == ST_OPENING && !x->cfg.initiator;
@@ -541,7 +546,7 @@ uint64_t iw_xfer_own_octets(const struct iw_xfer *x)
 	return c->control_sent + MSG_OVERHEAD * (c->msgs_sent + x->link.beats);
 }
 
-/* Of file octets alone: a message that is acknowledged is a few octets and its headers, and shows no progress. */
+/* Only octets of files count: an acknowledged message does not show progress. */
 static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
 {
 	uint64_t own = iw_xfer_own_octets(x), files = acked - IW_MIN(acked, own);
@@ -557,12 +562,15 @@ void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
 	bool heard = l->received > x->received, moved = l->arrived > x->arrived;
 
 	x->received = l->received;
-	/* The octets of an incomplete message leave the count when it is complete. */
+	/* Octets of an incomplete message are no longer counted when it is complete. */
 	x->arrived = l->arrived;
 	moved = has_moved_out(x, l->acked) || moved;
 	if (waits_for_open(x))
 		return;
-	/* What the peer's transport has acknowledged shows nothing of the peer itself. */
+	/*
+	 * Acknowledgments come from the peer's transport, and do not show that the peer itself is
+	 * alive.
+	 */
 	if (heard)
 		x->heard_at = now;
 	if (moved)
@@ -580,7 +588,7 @@ bool iw_xfer_busy_here(const struct iw_xfer *x)
 	return x->src ? iw_xfer_source_busy_here(x) : x->snk ? iw_xfer_sink_busy_here(x) : false;
 }
 
-/* When a sign of life is due, so that the peer knows that this side is there. */
+/* When this side must send a sign of life. */
 static uint64_t keepalive_at(const struct iw_xfer *x)
 {
 	uint64_t beat;
@@ -591,7 +599,10 @@ static uint64_t keepalive_at(const struct iw_xfer *x)
 	return iw_time_add(x->link.sent_at, IW_MAX(beat, BEAT_LEAST));
 }
 
-/* A peer that has begun a chunk must complete it: other messages do not extend its deadline (RFC 5042 6.4.2). */
+/*
+ * A peer that has started a chunk must complete it. Other messages do not extend the deadline (RFC
+ * 5042 6.4.2).
+ */
 static uint64_t chunk_deadline(const struct iw_xfer *x)
 {
 	if (!x->snk || !iw_xfer_sink_amid_chunk(x))
@@ -599,13 +610,16 @@ static uint64_t chunk_deadline(const struct iw_xfer *x)
 	return iw_xfer_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
 }
 
-/* A side with work of its own makes the peer wait; else one of the two has something to do for the other. */
+/*
+ * While the peer waits for this side there is no deadline. Otherwise one side must do something for
+ * the other.
+ */
 static uint64_t progress_deadline(const struct iw_xfer *x)
 {
 	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->progress_at);
 }
 
-/* A peer sends something more often than that, whatever it waits for. */
+/* A live peer always sends something within this time. */
 static uint64_t silence_deadline(const struct iw_xfer *x)
 {
 	return waits_for_open(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->heard_at);
@@ -632,7 +646,7 @@ static void fail_late(struct iw_xfer *x, const char *what, bool tell)
 	iw_xfer_give_up(x, &why, tell);
 }
 
-/* Sends no ABORT: the peer is gone, or receives nothing either. */
+/* Sends no ABORT, which the peer would not receive. */
 static void give_silent_up(struct iw_xfer *x)
 {
 	x->lost = true;
@@ -654,12 +668,15 @@ void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
 		x->lost = true;
 		fail_late(x, "no progress: the peer answers, but nothing advances", true);
 	} else {
-		/* While many octets wait for a slow line, no new credit arrives for minutes. The rest of it is for other messages. */
+		/*
+		 * On a slow line new credit may take minutes. Keeps the last credits for other
+		 * messages.
+		 */
 		if (x->link.tx_limit - x->link.tx_count > CREDIT_LOW)
 			x->link.nop_due = true;
 		else
 			x->link.beat_due = true;
-		/* If the send queue is full, it is tried again at the next beat. */
+		/* If the send queue is full, the next attempt is one period later. */
 		x->link.sent_at = now;
 	}
 }
