@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lanes: order within a lane, none between lanes; the descriptor that reports finished tasks; the end. */
+/*
+ * Lanes: order within a lane, none between lanes; the descriptor that reports finished tasks; the
+ * end.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -197,7 +200,7 @@ static void without_a_thread_tasks_are_run_at_once(void **state)
 	(void)state;
 	assert_int_equal(iw_worker_init(&w), 0);
 	iw_lane_init(&lane);
-	w.none = true; /* as if none could be started */
+	w.none = true; /* as if no thread could be started */
 	iw_worker_give(&w, &lane, &x.task);
 	assert_int_equal(x.n, 6);
 	assert_true(readable(&w));
