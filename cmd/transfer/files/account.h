@@ -17,9 +17,9 @@
 #include "transfer/files/fault.h"
 
 struct iw_account {
-	struct iw_account
-		*all;      /* borrowed: the account of the process; NULL: this is that account */
-	const char *limit; /* the option that sets max_octets, for messages */
+	/* borrowed: the account of the process; NULL: this is that account */
+	struct iw_account *all;
+	const char *limit;              /* the option that sets max_octets, for messages */
 	uint64_t max_octets, max_files; /* 0: no limit */
 	uint64_t octets, files;
 	/*
