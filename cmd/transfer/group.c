@@ -123,7 +123,7 @@ static void name_target(const struct group *g, struct iw_fault *why)
 /* Faults of this side do not name the peer. */
 static void name_peer(const struct group *g, struct iw_fault *why)
 {
-	if (g->initiator && (g->stood || why->err == IW_E_REJECTED) && why->text[0] &&
+	if (g->initiator && (g->established || why->err == IW_E_REJECTED) && why->text[0] &&
 	    !strstr(why->text, g->peer))
 		put_in_front(why, g->peer);
 }
@@ -193,10 +193,10 @@ static void report_end(struct group *g)
 	 * a directory.
 	 */
 	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 &&
-		 iw_report_status(t) == IW_EXIT_OK && !h->cfg->look)
+		 iw_report_status(t) == IW_EXIT_OK && !h->cfg->would_remove)
 		iw_log_warn("--delete had no effect: no directory was transferred; leave it out");
-	if (h->cfg->look && t->fault.err == IW_OK)
-		*h->cfg->look = t->counts.gone;
+	if (h->cfg->would_remove && t->fault.err == IW_OK)
+		*h->cfg->would_remove = t->counts.gone;
 	/* A peer that connected and sent nothing did not start a transfer. */
 	if (g->initiator || t->counts.msgs_received > 0)
 		iw_report_transfer(&h->report, t);
@@ -221,7 +221,7 @@ static void add_line(struct group *g, const struct session *s)
 	bool shared = strcmp(g->hub->cli->transport, "tcp") != 0;
 	struct iw_qp_info info;
 
-	if (!s->qp || !s->stood)
+	if (!s->qp || !s->established)
 		return;
 	iw_qp_info(s->qp, &info);
 	g->tx_octets = shared ? IW_MAX(g->tx_octets, info.tx_octets)
@@ -257,18 +257,18 @@ static void report_loss(struct group *g, const struct session *s)
 	const char *why = s->fault.text[0] ? s->fault.text : iw_err_text(s->fault.err);
 	bool named = strstr(why, s->peer_text);
 
-	if (s->mended && g->initiator)
+	if (s->replaced && g->initiator)
 		iw_log(loss_level(g, why), "%s%sconnecting again, because: %s",
 		       named ? "" : s->peer_text, named ? "" : ": ", why);
-	else if (s->mended)
+	else if (s->replaced)
 		iw_log_info("%s: %s: it may connect again", s->peer_text, why);
-	else if (g->stood)
+	else if (g->established)
 		iw_log(s->attempts > 0 || g->hub->stopping ? IW_LOG_INFO : loss_level(g, why),
 		       "%s: %s: the other connections continue", s->peer_text, why);
 }
 
 /* The transfer is complete: ends connections that are being set up again. */
-static void end_redials(struct group *g)
+static void stop_redials(struct group *g)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
 		struct session *s = iw_container_of(l, struct session, all);
@@ -297,16 +297,16 @@ static void leave(struct group *g, struct session *s)
 	 * The error code for a missing listener depends on the transport; all the texts contain
 	 * this phrase.
 	 */
-	if (s->attempts > 0 && !s->stood && strstr(s->closed_why.text, "is a listener with"))
+	if (s->attempts > 0 && !s->established && strstr(s->closed_why.text, "is a listener with"))
 		g->unanswered = true;
 	if (s->ended && s->fault.err == IW_OK) {
 		g->ended_well = true;
-		end_redials(g);
+		stop_redials(g);
 	}
 	/*
 	 * The reason for the loss is more useful than why the connection could not be set up again.
 	 */
-	if (s->ended && s->qp && (s->stood || s->fault.err == IW_E_REJECTED || !g->peer[0]))
+	if (s->ended && s->qp && (s->established || s->fault.err == IW_E_REJECTED || !g->peer[0]))
 		keep_end(g, s);
 	if (s->work && s->work->next_waits)
 		g->waiting--;

@@ -139,7 +139,7 @@ static void take_wanting(struct hub *h)
 		struct file *f = iw_container_of(l, struct file, link);
 
 		iw_list_del(l);
-		iw_group_let_go(f->group, f->wanted);
+		iw_group_release_temp(f->group, f->wanted);
 		iw_list_add_tail(&h->held, l);
 		if (h->closing == 0)
 			iw_hub_create_again(f);
@@ -160,7 +160,7 @@ static void run_one(struct session *s)
 		iw_session_closed(s);
 	more = iw_session_run(s);
 	if (s->phase == PH_GONE) {
-		iw_session_bury(s);
+		iw_session_finish(s);
 		return;
 	}
 	iw_session_set_timer(s);
@@ -197,7 +197,7 @@ static void run_timers(struct hub *h)
 		iw_heap_del(&h->timers, t);
 		iw_session_timeout(s);
 		if (s->phase == PH_GONE)
-			iw_session_bury(s);
+			iw_session_finish(s);
 		else
 			iw_session_set_timer(s);
 	}

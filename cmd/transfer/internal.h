@@ -59,7 +59,7 @@
 
 /*
  * A chunk to be written to a file, or a pack to be written to many files. The worker owns it from
- * iw_group_give until its task is done.
+ * iw_group_queue until its task is done.
  */
 struct store {
 	struct iw_task task;
@@ -192,13 +192,13 @@ struct group {
 	uint8_t id[IW_XFER_ID_LEN];
 	uint64_t serial; /* the number of this transfer in this process, from 1 */
 	bool initiator;
-	bool opened;     /* opts, conns and (sink) place are known */
-	bool final_done; /* sink: the times of directories were set */
-	bool stood;      /* a connection was established */
-	bool unanswered; /* no listener answered when this side connected again */
-	bool excluded;   /* source: the patterns excluded an entry */
-	bool ended_well; /* a connection ended in order, so everything is settled */
-	bool stream;     /* a stream was being sent: it cannot be sent again */
+	bool opened;      /* opts, conns and (sink) place are known */
+	bool final_done;  /* sink: the times of directories were set */
+	bool established; /* a connection was established */
+	bool unanswered;  /* no listener answered when this side connected again */
+	bool excluded;    /* source: the patterns excluded an entry */
+	bool ended_well;  /* a connection ended in order, so everything is settled */
+	bool stream;      /* a stream was being sent: it cannot be sent again */
 	uint32_t opts, conns;
 	unsigned sessions; /* number of its sessions */
 	unsigned waiting;  /* of these sessions, those with next_waits */
@@ -327,8 +327,8 @@ struct session {
 	bool ended;       /* the machine has issued END */
 	bool stuck;       /* a work request could not be posted; CLOSED follows */
 	bool initiator;
-	bool stood;               /* the connection was established */
-	bool mended;              /* another connection will replace this one */
+	bool established;         /* the connection was established */
+	bool replaced;            /* another connection will replace this one */
 	bool evicted;             /* closed to free its memory */
 	struct iw_mem mem;        /* the allocator of the machine; charged */
 	struct iw_holder *holder; /* NULL: an initiator's session */
@@ -481,7 +481,7 @@ void iw_hub_end_idlest(struct hub *h);
  * Frees s, which is in PH_GONE. If another connection is to replace its connection, creates the
  * session that waits for it.
  */
-void iw_session_bury(struct session *s);
+void iw_session_finish(struct session *s);
 /* Ends a connection whose loss was not noticed yet, gives up its unfinished files, and frees s. */
 void iw_session_drop(struct session *s, const char *why);
 /*
@@ -489,7 +489,7 @@ void iw_session_drop(struct session *s, const char *why);
  * close it. A transfer with one is asked whether its peer is still there: a client that failed
  * silently may have started again as g.
  */
-void iw_group_let_go(const struct group *g, const char *temp);
+void iw_group_release_temp(const struct group *g, const char *temp);
 /*
  * Call it in each turn: processes the answers. Returns the time when the next one is due;
  * IW_TIME_NEVER: none is.
@@ -618,7 +618,7 @@ uint64_t iw_group_moved(const struct group *g);
 /* True if g has advanced since the connection with the number of s was lost for the first time. */
 bool iw_group_has_moved(const struct group *g, const struct session *s);
 /* True if another connection will replace that of s, which has ended. */
-bool iw_group_mends(const struct group *g, const struct session *s);
+bool iw_group_replaces(const struct group *g, const struct session *s);
 /* True if another connection will transfer the unfinished files of s. */
 bool iw_session_hands_on(const struct session *s);
 
@@ -627,7 +627,7 @@ bool iw_session_hands_on(const struct session *s);
  * Reports arrived octets to the machine; sets payload_at if octets of files have moved since the
  * last call. Makes system calls.
  */
-void iw_session_look(struct session *s);
+void iw_session_sample(struct session *s);
 /* Reports to the machine the octets that the peer has written into windows before their DONE. */
 void iw_session_windows(struct session *s);
 
@@ -646,10 +646,10 @@ const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
 void iw_group_free_shares(struct group *g);
 
 /* --- tasks.c --- */
-/* Queues t in a lane of g. Its back function must call iw_group_taken at its end. */
-void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t);
+/* Queues t in a lane of g. Its back function must call iw_group_task_done at its end. */
+void iw_group_queue(struct group *g, struct iw_lane *lane, struct iw_task *t);
 /* A task is done. May free g. */
-void iw_group_taken(struct group *g);
+void iw_group_task_done(struct group *g);
 /*
  * The last connection has ended, and the worker has no task of g: its last task closes and frees g.
  */
@@ -694,7 +694,7 @@ void *iw_session_chunk(struct session *s);
 /* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
 void iw_session_lacks_chunk(struct session *s);
 /* Returns the memory of the free slots of s. False: they had none. */
-bool iw_session_give_slots(struct session *s);
+bool iw_session_return_slots(struct session *s);
 /* Revokes the registrations of all slots of s, and returns their memory. s->work is not NULL. */
 void iw_session_free_slots(struct session *s);
 /* Frees the receives, the slots and s->work. */

@@ -73,7 +73,7 @@ bool iw_group_has_moved(const struct group *g, const struct session *s)
 	return s->attempts == 0 || iw_group_moved(g) != s->moved_then;
 }
 
-bool iw_group_mends(const struct group *g, const struct session *s)
+bool iw_group_replaces(const struct group *g, const struct session *s)
 {
 	const struct hub *h = g->hub;
 
@@ -83,7 +83,7 @@ bool iw_group_mends(const struct group *g, const struct session *s)
 		return (g->opened || iw_group_counts(g).msgs_received > 0) &&
 		       (g->sessions > 1 || h->nwaiting < WAITING_MOST);
 	/* A connection that was never established is not lost. */
-	if (!g->stood || h->cfg->redials == 0)
+	if (!g->established || h->cfg->redials == 0)
 		return false;
 	return iw_group_has_moved(g, s) ||
 	       (s->attempts < h->cfg->redials && h->now - s->lost_at < h->cli->timeout_ns);
@@ -93,5 +93,5 @@ bool iw_session_hands_on(const struct session *s)
 {
 	const struct group *g = s->group;
 
-	return !s->hub->stopping && (g->sessions > 1 || iw_group_mends(g, s));
+	return !s->hub->stopping && (g->sessions > 1 || iw_group_replaces(g, s));
 }

@@ -90,7 +90,7 @@ static void measure_back(struct iw_task *t)
 	if (g->measured_paths == g->paths && !g->over)
 		report_total(g);
 	iw_group_task_free(&o->e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 void iw_source_measure(struct group *g, const char *path, size_t len)
@@ -109,5 +109,5 @@ void iw_source_measure(struct group *g, const char *path, size_t len)
 		return;
 	}
 	o->e.task = (struct iw_task){ .run = measure_now, .back = measure_back };
-	iw_group_give(g, &g->measures, &o->e.task);
+	iw_group_queue(g, &g->measures, &o->e.task);
 }

@@ -33,7 +33,7 @@ bool iw_group_is_stalled(struct group *g)
 		if (s->group != g)
 			continue;
 		if (s->phase == PH_UP && s->x)
-			iw_session_look(s);
+			iw_session_sample(s);
 		if (is_at_work(s))
 			g->payload_at = h->now;
 	}

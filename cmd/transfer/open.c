@@ -208,7 +208,7 @@ unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps)
 	/* --delete starts with a dry run, and then opens everything again. */
 	if (cfg->listen)
 		how |= IW_CONFINE_LISTENS;
-	else if (cfg->redials > 0 || cfg->look)
+	else if (cfg->redials > 0 || cfg->would_remove)
 		how |= IW_CONFINE_REOPENS | (cfg->conn.cc ? IW_CONFINE_CC : 0);
 	return how;
 }
@@ -474,7 +474,7 @@ struct hub *iw_hub_new(const struct iw_transfer_cfg *cfg)
 	iw_heap_init(&h->timers, &iw_os_heap);
 	iw_pool_init(&h->slots, &map_mem, IW_XFER_CHUNK + sizeof(uint64_t), 0, SLOTS * 2);
 	iw_report_init(&h->report, cfg->cli, cfg->to_stdout);
-	h->report.silent = cfg->look != NULL;
+	h->report.silent = cfg->would_remove != NULL;
 	h->report.stats = cfg->stats;
 	h->shows_progress = !cfg->listen && iw_report_shows_progress(&h->report);
 	return h;

@@ -653,14 +653,14 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 static int run_asking(struct iw_transfer_opts *o)
 {
 	struct iw_removals removals = { .n = 0 };
-	struct iw_transfer_cfg look = o->cfg;
+	struct iw_transfer_cfg dry = o->cfg;
 	uint64_t gone = NOT_ENDED;
 	int status;
 
-	look.opts |= IW_XOPT_DRY_RUN;
-	look.look = &gone;
-	look.removals = o->cfg.removals = &removals;
-	status = iw_transfer_run(&look);
+	dry.opts |= IW_XOPT_DRY_RUN;
+	dry.would_remove = &gone;
+	dry.removals = o->cfg.removals = &removals;
+	status = iw_transfer_run(&dry);
 	iw_removals_sort(&removals);
 	if (gone == NOT_ENDED)
 		fprintf(stderr, "nothing was sent or removed\n");
@@ -682,8 +682,8 @@ void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const 
 }
 
 /*
- * True if the sink knows the patterns. Otherwise it would remove excluded names, and gets a list of
- * the names to remove.
+ * True if only this side knows the patterns. The sink would remove excluded names, so it gets a
+ * list of the names to remove.
  */
 static bool knows_patterns(const struct iw_transfer_opts *o)
 {

@@ -45,7 +45,7 @@ static uint64_t acked_of(const struct session *s, const struct iw_qp_info *info)
 	return less(info->tx_acked, others);
 }
 
-void iw_session_look(struct session *s)
+void iw_session_sample(struct session *s)
 {
 	const struct iw_xfer_counts *c = iw_xfer_counts(s->x);
 	uint64_t again = repeated(s), payload;

@@ -7,7 +7,7 @@
 
 #include "transfer/internal.h"
 
-static void mend(struct group *g, struct session *s)
+static void replace(struct group *g, struct session *s)
 {
 	struct hub *h = g->hub;
 	bool anew = iw_group_has_moved(g, s);
@@ -15,13 +15,13 @@ static void mend(struct group *g, struct session *s)
 	struct iw_fault why;
 	struct session *n;
 
-	s->mended = true;
+	s->replaced = true;
 	/* While the transfer has other sessions, it need not be kept alive. */
 	if (!g->initiator && g->sessions > 1)
 		return;
 	g->sessions++;
 	if (iw_session_new(&n, h, g, g->initiator, &why) != 0) {
-		s->mended = false;
+		s->replaced = false;
 		return;
 	}
 	n->attempts = anew ? 1 : s->attempts + 1;
@@ -37,10 +37,10 @@ static void mend(struct group *g, struct session *s)
 	iw_session_set_timer(n);
 }
 
-void iw_session_bury(struct session *s)
+void iw_session_finish(struct session *s)
 {
-	if (iw_group_mends(s->group, s))
-		mend(s->group, s);
+	if (iw_group_replaces(s->group, s))
+		replace(s->group, s);
 	iw_group_remove(s);
 }
 
@@ -51,13 +51,13 @@ void iw_session_drop(struct session *s, const char *why)
 	iw_session_closed(s);
 	while (s->phase != PH_GONE)
 		(void)iw_session_run(s);
-	iw_session_bury(s);
+	iw_session_finish(s);
 }
 
 /* --- temporaries that another transfer wants --- */
 
 /* True if all sessions of the transfer wait for a new connection. */
-static bool is_deserted(const struct group *g)
+static bool only_waits(const struct group *g)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
 		const struct session *s = iw_container_of(l, struct session, all);
@@ -100,13 +100,13 @@ static void ask(struct group *g)
 
 		if (s->group != g || s->phase != PH_UP)
 			continue;
-		iw_session_look(s); /* octets that arrived before are not an answer */
+		iw_session_sample(s); /* octets that arrived before are not an answer */
 		iw_xfer_ask(s->x);
 		iw_session_make_ready(s);
 	}
 }
 
-void iw_group_let_go(const struct group *g, const char *temp)
+void iw_group_release_temp(const struct group *g, const char *temp)
 {
 	struct hub *h = g->hub;
 
@@ -119,7 +119,7 @@ void iw_group_let_go(const struct group *g, const char *temp)
 		 * itself.
 		 */
 		if (s->group != g && s->phase == PH_WAITING && s->group->tasks == 0 &&
-		    is_deserted(s->group) && iw_target_holds(&s->group->place, temp))
+		    only_waits(s->group) && iw_target_holds(&s->group->place, temp))
 			iw_group_remove(s);
 	}
 	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
@@ -142,7 +142,7 @@ static bool has_answered(const struct group *g, bool look)
 		if (s->group != g || s->phase != PH_UP)
 			continue;
 		if (look)
-			iw_session_look(s);
+			iw_session_sample(s);
 		if (iw_xfer_heard_at(s->x) > g->asked_at)
 			return true;
 	}

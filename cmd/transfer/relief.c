@@ -98,7 +98,7 @@ static struct session *largest_idle(struct hub *h, const struct iw_holder *among
 
 		if (!may_give_way(s) || (among && s->holder != among) || !holds_more(s, best))
 			continue;
-		iw_session_look(s);
+		iw_session_sample(s);
 		if (h->now - s->payload_at >= idle_time(h))
 			best = s;
 	}
@@ -156,7 +156,7 @@ void iw_hub_end_idlest(struct hub *h)
 	}
 	if (!idlest)
 		return;
-	iw_session_look(idlest);
+	iw_session_sample(idlest);
 	if (idlest->payload_at == h->now)
 		return;
 	iw_fail(&why, IW_E_LIMIT,

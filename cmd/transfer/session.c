@@ -356,7 +356,7 @@ void iw_session_up(struct session *s)
 		return;
 	s->phase = PH_UP;
 	s->leave_by = IW_TIME_NEVER;
-	s->stood = s->group->stood = true;
+	s->established = s->group->established = true;
 	s->group->unanswered = false;
 	if (s->attempts > 0)
 		s->group->last_loss[0] = '\0';
@@ -724,7 +724,7 @@ bool iw_session_run(struct session *s)
 	}
 	if (s->closed && iw_xfer_is_over(s->x))
 		s->phase = PH_GONE;
-	if (!iw_list_empty(&h->starved) && iw_session_give_slots(s))
+	if (!iw_list_empty(&h->starved) && iw_session_return_slots(s))
 		iw_hub_slot_freed(h);
 	return cost >= TURN_COST && s->phase != PH_GONE;
 }
@@ -760,7 +760,7 @@ void iw_session_timeout(struct session *s)
 	 * Octets that move inside a chunk are progress. On a slow line there may be no other
 	 * progress for minutes.
 	 */
-	iw_session_look(s);
+	iw_session_sample(s);
 	iw_session_windows(s);
 	iw_xfer_timeout(s->x, now);
 	iw_session_make_ready(s);

@@ -153,7 +153,7 @@ void iw_session_lacks_chunk(struct session *s)
 	iw_xfer_fail(s->x, &why);
 }
 
-bool iw_session_give_slots(struct session *s)
+bool iw_session_return_slots(struct session *s)
 {
 	struct work *w = s->work;
 	bool any = false;
@@ -201,7 +201,7 @@ void *iw_session_chunk(struct session *s)
 
 	/* Connections without work keep the buffers of their slots. */
 	for (struct iw_list *l = h->sessions.next; !p && l != &h->sessions; l = l->next)
-		any |= iw_session_give_slots(iw_container_of(l, struct session, all));
+		any |= iw_session_return_slots(iw_container_of(l, struct session, all));
 	if (any)
 		p = iw_hub_chunk_get(h, s->group);
 	if (!p)

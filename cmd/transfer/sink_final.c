@@ -55,7 +55,7 @@ static size_t report_final(struct group *g, const char *peer, const char *note)
 		iw_report_file(&g->hub->report, &f);
 	} else {
 		iw_report_gone(&g->hub->report, peer, name, g->opts & IW_XOPT_DRY_RUN);
-		if (cfg->look && cfg->removals && !iw_removals_add(cfg->removals, name))
+		if (cfg->would_remove && cfg->removals && !iw_removals_add(cfg->removals, name))
 			iw_log_error("no memory for the names that would be removed");
 	}
 	return (size_t)(text + strlen(text) + 1 - note);
@@ -193,7 +193,7 @@ static void reported_back(struct iw_task *t)
 	struct group *g = e->group;
 
 	iw_group_task_free(e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 /* Passes the removed names to the machine. They are freed with the session. */
@@ -235,8 +235,8 @@ static void finish(struct group_task *e)
 		g->counts.files_failed += failed;
 	}
 	e->task = (struct iw_task){ .run = reported_now, .back = reported_back };
-	iw_group_give(g, &g->names, &e->task);
-	iw_group_taken(g);
+	iw_group_queue(g, &g->names, &e->task);
+	iw_group_task_done(g);
 }
 
 static void report_gone(struct group_task *e)
@@ -319,5 +319,5 @@ void iw_sink_final(struct session *s)
 	take_returned(g, e);
 	e->unsure = g->unsure;
 	e->task = (struct iw_task){ .run = final_now, .back = final_back };
-	iw_group_give(g, &g->names, &e->task);
+	iw_group_queue(g, &g->names, &e->task);
 }

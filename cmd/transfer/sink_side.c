@@ -43,13 +43,13 @@ static void set_place(struct group *g)
 	g->place.drop_partial = g->hub->cfg->drop_partial;
 	g->place.safe_links = g->hub->cfg->safe_links;
 	g->place.asked = g->initiator ? &g->hub->asked : NULL;
-	g->place.confirmed = g->hub->cfg->look ? NULL : g->hub->cfg->removals;
-	g->place.let_go = note_wanted;
+	g->place.confirmed = g->hub->cfg->would_remove ? NULL : g->hub->cfg->removals;
+	g->place.on_locked = note_wanted;
 	g->place.account.all = &g->hub->account;
 	g->place.account.limit = "--max-transfer";
 	g->place.account.max_octets = g->place.limits->transfer;
 	g->place.account.max_resting = RESTING(1);
-	g->place.let_go_ctx = g;
+	g->place.on_locked_ctx = g;
 }
 
 /* In the worker. For later tasks of this lane the place is open, or has no base. */
@@ -79,7 +79,7 @@ static void open_back(struct iw_task *t)
 		}
 	}
 	iw_group_task_free(e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 /* The requested option that this side does not permit, as text for the peer. */
@@ -127,7 +127,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 	}
 	e->opts = a->opts;
 	e->task = (struct iw_task){ .run = open_now, .back = open_back };
-	iw_group_give(g, &g->names, &e->task);
+	iw_group_queue(g, &g->names, &e->task);
 	return 0;
 }
 
@@ -331,7 +331,7 @@ static void create_back(struct iw_task *t)
 		}
 		iw_session_make_ready(s);
 	}
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 static void create(struct session *s, const struct iw_xact *a)
@@ -368,7 +368,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	iw_hub_count_open(s->hub, f); /* needs f->group */
 	f->task = (struct iw_task){ .run = create_now, .back = create_back };
 	iw_list_add_tail(&s->files, &f->of);
-	iw_group_give(g, &g->names, &f->task);
+	iw_group_queue(g, &g->names, &f->task);
 }
 
 /* --- the end of an abandoned file --- */
@@ -416,7 +416,7 @@ static void end_back(struct iw_task *t)
 	struct group *g = f->group;
 
 	ended(f);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 static void end_file(struct file *f)
@@ -431,7 +431,7 @@ static void end_file(struct file *f)
 	}
 	f->tasks++;
 	f->task = (struct iw_task){ .run = end_now, .back = end_back };
-	iw_group_give(f->group, &f->group->names, &f->task);
+	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
 /* f will not be complete. Its temporary stays open until end_now. */
@@ -622,7 +622,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	w->store_paced = false;
 	iw_group_charge(s->group, s, IW_XFER_CHUNK);
 	f->tasks++;
-	iw_group_give(s->group, &s->group->data, &st->task);
+	iw_group_queue(s->group, &s->group->data, &st->task);
 	iw_xfer_stored(s->x, s->mine.digest != IW_XFER_NONE && iw_target_is_kept(&f->target),
 		       h->now);
 	return a->len;
@@ -666,7 +666,7 @@ static void fail_file(struct file *f, const struct iw_file_fault *why)
 	iw_xfer_file_failed(s->x, f->id, why->code, why->text, s->hub->now);
 }
 
-static void give_commit(struct file *f);
+static void queue_commit(struct file *f);
 
 static void store_back(struct iw_task *t)
 {
@@ -689,10 +689,10 @@ static void store_back(struct iw_task *t)
 	if (f->s)
 		iw_session_make_ready(f->s);
 	if (f->commit_waits && f->tasks == 0)
-		give_commit(f);
+		queue_commit(f);
 	end_file(f);
 	iw_hub_slot_freed(g->hub);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 /* --- the end --- */
@@ -728,22 +728,22 @@ static void commit_back(struct iw_task *t)
 		else if (f->r == 0)
 			iw_xfer_committed(s->x, f->id, g->hub->now);
 		else
-			give_commit(f); /* verifies the next part */
+			queue_commit(f); /* verifies the next part */
 		iw_xfer_touch(s->x, g->hub->now);
 		iw_session_make_ready(s);
 	}
 	end_file(f);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
-static void give_commit(struct file *f)
+static void queue_commit(struct file *f)
 {
 	f->commit_waits = false;
 	if (f->dropped)
 		return;
 	f->tasks++;
 	f->task = (struct iw_task){ .run = commit_now, .back = commit_back };
-	iw_group_give(f->group, &f->group->names, &f->task);
+	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
 /* Standard output may block. */
@@ -774,7 +774,7 @@ static void commit(struct session *s, const struct iw_xact *a)
 	f->commit = *a;
 	f->commit_waits = f->tasks > 0;
 	if (!f->commit_waits)
-		give_commit(f);
+		queue_commit(f);
 }
 
 void iw_sink_retry(struct session *s)
@@ -809,7 +809,7 @@ static void seen_back(struct iw_task *t)
 	struct group *g = e->group;
 
 	iw_group_task_free(e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 /* Keeps --delete from removing a file of that name. */
@@ -830,7 +830,7 @@ static void seen(struct group *g, const struct iw_xmeta *m)
 	e->len = m->name_len;
 	e->kind = m->kind;
 	e->task = (struct iw_task){ .run = seen_now, .back = seen_back };
-	iw_group_give(g, &g->names, &e->task);
+	iw_group_queue(g, &g->names, &e->task);
 }
 
 /* The source permits that name to be removed. */

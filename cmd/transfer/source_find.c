@@ -77,7 +77,7 @@ static void add_path_back(struct iw_task *t)
 	if (e->r != 0 && e->s)
 		iw_source_no_memory(e->s, "a path");
 	iw_group_task_free(e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 static void add_path(struct session *s, const struct iw_xact *a)
@@ -93,7 +93,7 @@ static void add_path(struct session *s, const struct iw_xact *a)
 	}
 	e->len = a->name_len;
 	e->task = (struct iw_task){ .run = add_path_now, .back = add_path_back };
-	iw_group_give(s->group, &s->group->names, &e->task);
+	iw_group_queue(s->group, &s->group->names, &e->task);
 }
 
 void iw_source_take_path(struct session *s, const struct iw_xact *a)
@@ -543,7 +543,7 @@ static void find_back(struct iw_task *t)
 		iw_session_make_ready(o->e.s);
 	iw_group_wake(g);
 	iw_group_task_free(&o->e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 static void find(struct session *s)
@@ -564,7 +564,7 @@ static void find(struct session *s)
 	iw_list_init(&o->e.of);
 	iw_list_add_tail(&s->group_tasks, &o->e.of);
 	o->e.task = (struct iw_task){ .run = find_now, .back = find_back };
-	iw_group_give(g, &g->names, &o->e.task);
+	iw_group_queue(g, &g->names, &o->e.task);
 }
 
 /* Announces a further hard link to a file that is settled. */

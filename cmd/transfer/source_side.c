@@ -58,7 +58,7 @@ static void send_again(struct group *g, struct file *f)
 }
 
 /* f ended while the worker read it. */
-static void let_go(struct file *f)
+static void free_read_file(struct file *f)
 {
 	if (f->tasks > 0)
 		return;
@@ -116,8 +116,8 @@ static void load_back(struct iw_task *t)
 	if (s)
 		iw_session_make_ready(s);
 	else
-		let_go(f);
-	iw_group_taken(g);
+		free_read_file(f);
+	iw_group_task_done(g);
 }
 
 static void finish_back(struct iw_task *t)
@@ -134,8 +134,8 @@ static void finish_back(struct iw_task *t)
 	if (s)
 		iw_session_make_ready(s);
 	else
-		let_go(f);
-	iw_group_taken(g);
+		free_read_file(f);
+	iw_group_task_done(g);
 }
 
 static bool has_hasher(struct session *s, struct file *f)
@@ -157,7 +157,7 @@ static bool has_hasher(struct session *s, struct file *f)
  * for each file; or a search for data, which is independent of them. The worker runs them one at a
  * time.
  */
-static bool give(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
+static bool queue_task(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
 {
 	if (!has_hasher(s, f)) {
 		iw_xfer_file_failed(s->x, id, IW_XC_LIMIT, "no memory for digests", s->hub->now);
@@ -168,7 +168,7 @@ static bool give(struct session *s, struct file *f, uint32_t id, struct iw_task 
 	f->id = id;
 	if (f->tasks++ == 0)
 		iw_list_add_tail(&s->files, &f->of);
-	iw_group_give(s->group, &s->group->data, t);
+	iw_group_queue(s->group, &s->group->data, t);
 	return true;
 }
 
@@ -220,16 +220,16 @@ static void search_back(struct iw_task *t)
 		take_search(s, f);
 		iw_session_make_ready(s);
 	} else {
-		let_go(f);
+		free_read_file(f);
 	}
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 static void search(struct session *s, struct file *f, uint32_t id, uint64_t off)
 {
 	f->search.task = (struct iw_task){ .run = search_now, .back = search_back };
 	f->search.off = off;
-	(void)give(s, f, id, &f->search.task);
+	(void)queue_task(s, f, id, &f->search.task);
 }
 
 static void next_range(struct session *s, const struct iw_xact *a)
@@ -308,7 +308,7 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 	w->loading = f;
 	f->src.keeps_zeros = iw_src_differs(&f->src, a->off);
 	f->task = (struct iw_task){ .run = load_now, .back = load_back };
-	if (!give(s, f, a->id, &f->task))
+	if (!queue_task(s, f, a->id, &f->task))
 		(void)give_slot_back(s->hub, s, f);
 	return 0;
 }
@@ -319,7 +319,7 @@ static void finish(struct session *s, const struct iw_xact *a)
 
 	f->len = a->size;
 	f->task = (struct iw_task){ .run = finish_now, .back = finish_back };
-	(void)give(s, f, a->id, &f->task);
+	(void)queue_task(s, f, a->id, &f->task);
 }
 
 static void take_have(struct session *s, const struct iw_xact *a)
@@ -404,12 +404,12 @@ static void report_gone(struct session *s, const struct iw_xact *a)
 
 	if (name && is_spared(s->group, name)) {
 		s->group->spared++;
-		if (cfg->look && cfg->removals)
+		if (cfg->would_remove && cfg->removals)
 			cfg->removals->spared++;
 		free(name);
 		return;
 	}
-	if (!name || (cfg->look && cfg->removals && !iw_removals_add(cfg->removals, name)))
+	if (!name || (cfg->would_remove && cfg->removals && !iw_removals_add(cfg->removals, name)))
 		iw_log_error("no memory for the names that would be removed");
 	if (name)
 		iw_report_gone(&s->hub->report, s->peer_text, name,

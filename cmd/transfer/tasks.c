@@ -41,11 +41,11 @@ static void free_files(struct iw_list *l)
 	}
 }
 
-void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t)
+void iw_group_queue(struct group *g, struct iw_lane *lane, struct iw_task *t)
 {
 	g->tasks++;
 	g->hub->tasks++;
-	iw_worker_give(&g->hub->worker, lane, t);
+	iw_worker_queue(&g->hub->worker, lane, t);
 }
 
 struct group_task *iw_group_task_new(struct group *g, struct session *s)
@@ -135,10 +135,10 @@ static void close_back(struct iw_task *t)
 void iw_group_close(struct group *g)
 {
 	g->close->task = (struct iw_task){ .run = close_now, .back = close_back };
-	iw_group_give(g, &g->names, &g->close->task);
+	iw_group_queue(g, &g->names, &g->close->task);
 }
 
-void iw_group_taken(struct group *g)
+void iw_group_task_done(struct group *g)
 {
 	g->hub->tasks--;
 	if (--g->tasks == 0 && g->over)
@@ -159,7 +159,7 @@ void iw_hub_create_again(struct file *f)
 	iw_list_del(&f->link);
 	f->tries = f->group->hub->closing > 0 && f->tries > 0 ? f->tries - 1 : 0;
 	f->tasks++;
-	iw_group_give(f->group, &f->group->names, &f->task);
+	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
 void iw_hub_closed(struct hub *h)
@@ -216,7 +216,7 @@ void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list)
 					     .fd = one->fd };
 			h->nsweeps++;
 			h->tasks++;
-			iw_worker_give(&h->worker, &h->sweeps, &s->task);
+			iw_worker_queue(&h->worker, &h->sweeps, &s->task);
 		} else {
 			close(one->fd);
 		}

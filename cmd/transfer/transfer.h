@@ -45,9 +45,10 @@ struct iw_transfer_cfg {
 	uint64_t rate; /* at most this many bits per second; 0: no limit */
 	/*
 	 * With IW_XOPT_DRY_RUN: prints nothing except the reason of a failure. If the transfer ends
-	 * in order, *look is the number of names that would be removed. NULL: not requested.
+	 * in order, *would_remove is the number of names that would be removed. NULL: not
+	 * requested.
 	 */
-	uint64_t *look;
+	uint64_t *would_remove;
 	/*
 	 * Initiator: a dry run adds the names that would be removed; a later run as sink removes
 	 * only those. NULL: no list.

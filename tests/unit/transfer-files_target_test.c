@@ -512,8 +512,8 @@ static void temporary_that_is_released_meanwhile_is_resumed(void **state)
 	begin_big(&first, &m);
 	store_big(0, 1);
 	holder = big;
-	second.let_go = release_it;
-	second.let_go_ctx = &released;
+	second.on_locked = release_it;
+	second.on_locked_ctx = &released;
 	begin_big(&second, &m);
 	assert_true(released);
 	iw_target_abandon(&big, IW_XC_NAME);

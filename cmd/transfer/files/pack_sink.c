@@ -69,7 +69,7 @@ static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_
 }
 
 /* Decides about a member: wanted, created, or failed. */
-static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
+static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[i];
 	const char *fault = iw_xfer_name_fault(m->name, m->name_len), *leaf;
@@ -90,7 +90,7 @@ static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_fil
 	if (m->kind != IW_XFER_FILE)
 		return make(p, i, name, why);
 	parent = iw_place_parent(p->place, name, &leaf, why);
-	if (parent < 0 || iw_place_look(p->place, parent, leaf, m, &there, why) != 0) {
+	if (parent < 0 || iw_place_check_old(p->place, parent, leaf, m, &there, why) != 0) {
 		iw_place_would(p->place, m, why);
 		return -1;
 	}
@@ -121,7 +121,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 		bool wanted;
 
 		iw_xpack_meta(&p->member[i], &e);
-		if (judge(p, i, &wanted, &one) != 0) {
+		if (check_member(p, i, &wanted, &one) != 0) {
 			member_failed(p, i, &one);
 		} else if (wanted) {
 			set_bit(p->wanted, i);
@@ -140,7 +140,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 /* --- writing --- */
 
 /* A member that is being created, and has no final name yet. */
-struct newborn {
+struct new_member {
 	uint32_t i;
 	int fd;
 	char temp[IW_TEMP_NAME]; /* "": it has no name at all */
@@ -151,7 +151,7 @@ struct newborn {
  * until then.
  */
 struct batch {
-	struct newborn born[IW_XFER_MEMBERS];
+	struct new_member added[IW_XFER_MEMBERS];
 	uint32_t n, most;
 	/*
 	 * The directory of the last member, which is of; the batch has one reference. NULL: none is
@@ -165,7 +165,7 @@ struct batch {
  * Such a file has its old time, so its temporary name would look abandoned: the lock keeps a sweep
  * from removing it.
  */
-static void lock_newborn(const struct newborn *b)
+static void lock_new_member(const struct new_member *b)
 {
 	(void)flock(b->fd, LOCK_EX | LOCK_NB);
 }
@@ -181,8 +181,8 @@ static size_t dir_len(const struct iw_xmeta *m)
  * Uses a file without a name if the file system supports that: it disappears if this process is
  * killed.
  */
-static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int parent,
-			struct iw_file_fault *why)
+static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, int parent,
+			   struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[b->i];
 	uint64_t number;
@@ -197,7 +197,7 @@ static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int par
 	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (b->fd < 0)
 		return iw_place_no_temp(p->place, errno, m->name, dir_len(m), why);
-	lock_newborn(b);
+	lock_new_member(b);
 	return 0;
 }
 
@@ -217,7 +217,8 @@ static int link_fd(int fd, int parent, const char *name)
 	return linkat(AT_FDCWD, path, parent, name, AT_SYMLINK_FOLLOW);
 }
 
-static int name_newborn(struct newborn *b, int parent, const char *leaf, struct iw_file_fault *why)
+static int name_new_member(struct new_member *b, int parent, const char *leaf,
+			   struct iw_file_fault *why)
 {
 	char temp[IW_TEMP_NAME];
 	uint64_t number;
@@ -235,7 +236,7 @@ static int name_newborn(struct newborn *b, int parent, const char *leaf, struct 
 		return iw_file_errno(why, errno, "give it its name");
 	/* An older file has the name: replace it. */
 	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
-	lock_newborn(b);
+	lock_new_member(b);
 	if (link_fd(b->fd, parent, temp) < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	if (renameat(parent, temp, parent, leaf) == 0)
@@ -303,20 +304,20 @@ static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX +
 	return leaf;
 }
 
-static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t *octets,
+static int write_member(struct iw_pack_sink *p, struct new_member *b, const uint8_t *octets,
 			struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[b->i];
 	int parent = p->parent[b->i]->fd, err;
 	uint64_t high = 0;
 
-	if (open_newborn(p, b, parent, why) != 0)
+	if (open_new_member(p, b, parent, why) != 0)
 		return -1;
 	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
 	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
 		err = iw_file_errno(why, errno, "set its length");
 	if (!err)
-		err = iw_place_dress(p->place, b->fd, m, why);
+		err = iw_place_set_attrs(p->place, b->fd, m, why);
 	if (err) {
 		close(b->fd);
 		if (b->temp[0])
@@ -362,33 +363,33 @@ static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
 }
 
 /* Flushes all files to storage, names them, and then flushes the names. */
-static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
+static void name_all(struct iw_pack_sink *p, struct new_member *added, uint32_t n)
 {
 	struct iw_file_fault why;
 	char leaf[NAME_MAX + 1];
 
 	if (n == 0)
 		return;
-	if (syncfs(born[0].fd) < 0) {
+	if (syncfs(added[0].fd) < 0) {
 		iw_file_errno(&why, errno, "write it to storage");
 		for (uint32_t k = 0; k < n; k++)
-			member_failed(p, born[k].i, &why);
+			member_failed(p, added[k].i, &why);
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		uint32_t i = born[k].i;
+		uint32_t i = added[k].i;
 		int parent = p->parent[i]->fd;
 
 		if (p->codes[i] == IW_XC_OK &&
-		    name_newborn(&born[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
+		    name_new_member(&added[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
 			member_failed(p, i, &why);
 		else if (p->codes[i] == IW_XC_OK)
 			set_bit(p->there, i);
-		else if (born[k].temp[0])
-			(void)unlinkat(parent, born[k].temp, 0);
-		close(born[k].fd);
+		else if (added[k].temp[0])
+			(void)unlinkat(parent, added[k].temp, 0);
+		close(added[k].fd);
 	}
 	/* After the first syncfs only the names are left to flush. */
-	(void)syncfs(p->parent[born[n - 1].i]->fd);
+	(void)syncfs(p->parent[added[n - 1].i]->fd);
 }
 
 /* The number of files of a pack that may be open at once if descriptors are scarce. */
@@ -403,7 +404,7 @@ static uint32_t most_of_batch(void)
 
 static void end_batch(struct iw_pack_sink *p, struct batch *b)
 {
-	name_all(p, b->born, b->n);
+	name_all(p, b->added, b->n);
 	let_parents_go(p);
 	iw_dir_put(b->last);
 	b->n = 0;
@@ -420,9 +421,9 @@ static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const
 	if (b->n == b->most)
 		end_batch(p, b);
 	for (;;) {
-		b->born[b->n].i = i;
+		b->added[b->n].i = i;
 		if (find_parent(p, b, i, why) == 0 &&
-		    write_member(p, &b->born[b->n], octets, why) == 0) {
+		    write_member(p, &b->added[b->n], octets, why) == 0) {
 			b->n++;
 			return 0;
 		}

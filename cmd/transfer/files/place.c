@@ -1005,7 +1005,7 @@ int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m
 	parent = iw_place_parent(p, name, &leaf, why);
 	if (parent < 0)
 		return -1;
-	if (iw_place_look(p, parent, leaf, &any, &there, why) != 0 && why->code != IW_XC_WOULD)
+	if (iw_place_check_old(p, parent, leaf, &any, &there, why) != 0 && why->code != IW_XC_WOULD)
 		return -1;
 	if (m->kind == IW_XFER_SYMLINK)
 		return make_symlink(p, parent, leaf, m, why);

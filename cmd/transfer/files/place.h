@@ -110,8 +110,8 @@ struct iw_place {
 	 * Called when a temporary is locked: another place should close it, whose peer may not
 	 * return. NULL: not called.
 	 */
-	void (*let_go)(void *ctx, const char *temp);
-	void *let_go_ctx;
+	void (*on_locked)(void *ctx, const char *temp);
+	void *on_locked_ctx;
 	/* The last directory that iw_place_parent returned. */
 	int parent;
 	char *parent_name;
@@ -215,14 +215,15 @@ void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_
  * Checks whether a file or link may replace leaf. 0: yes; *there: leaf exists. -1: *why, also if m
  * is skipped.
  */
-IW_MUST_CHECK int iw_place_look(struct iw_place *p, int parent, const char *leaf,
-				const struct iw_xmeta *m, bool *there, struct iw_file_fault *why);
+IW_MUST_CHECK int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
+				     const struct iw_xmeta *m, bool *there,
+				     struct iw_file_fault *why);
 /* Creates the directory or link m at name. -1: *why, also if m is skipped. */
 IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 				struct iw_file_fault *why);
 /* Sets mode, owner, extended attributes and time of an open file. -1: *why. */
-IW_MUST_CHECK int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
-				 struct iw_file_fault *why);
+IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+				     struct iw_file_fault *why);
 /* Called with a name that was removed, or, if why is not NULL, with one that failed. */
 typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_fault *why);
 /*

@@ -90,7 +90,7 @@ static bool remove_all(struct final *f, int dirfd, const char *leaf, const char 
 	return true;
 }
 
-static void remove_strangers(struct final *f, const char *dir_name)
+static void remove_unannounced(struct final *f, const char *dir_name)
 {
 	int fd = iw_beneath_dir(f->p->base, dir_name);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -119,7 +119,7 @@ static void remove_strangers(struct final *f, const char *dir_name)
 	closedir(dir);
 }
 
-static void dress_dir(struct final *f, size_t i)
+static void set_dir_attrs(struct final *f, size_t i)
 {
 	const struct iw_xmeta meta = iw_dirs_meta(&f->p->dirs, i);
 	const char *name = iw_dirs_name(&f->p->dirs, i);
@@ -130,7 +130,7 @@ static void dress_dir(struct final *f, size_t i)
 		final_errno(f, name, errno, "open it to set its attributes");
 		return;
 	}
-	if (iw_place_dress(f->p, fd, &meta, &why) != 0)
+	if (iw_place_set_attrs(f->p, fd, &meta, &why) != 0)
 		final_failed(f, name, &why);
 	(void)fsync(fd); /* the names in it were flushed with their files */
 	close(fd);
@@ -147,12 +147,12 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 		(void)unlinkat(p->base, p->mark, 0);
 	if (p->opts & IW_XOPT_DELETE && !p->unsure)
 		for (size_t i = 0; i < p->dirs.n; i++)
-			remove_strangers(&f, iw_dirs_name(&p->dirs, i));
+			remove_unannounced(&f, iw_dirs_name(&p->dirs, i));
 	/*
 	 * Nested directories follow their parents in the list, so the time of a parent is set after
 	 * its children's.
 	 */
 	if (!(p->opts & IW_XOPT_DRY_RUN))
 		for (size_t i = p->dirs.n; i > 0; i--)
-			dress_dir(&f, i - 1);
+			set_dir_attrs(&f, i - 1);
 }

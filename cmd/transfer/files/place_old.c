@@ -30,8 +30,8 @@ static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode
 	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
 }
 
-int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
-		   struct iw_file_fault *why)
+int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+		       struct iw_file_fault *why)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 					   { .tv_sec = (time_t)m->mtime_s,
@@ -55,8 +55,8 @@ int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
 }
 
 /* True if the file fd has the attributes of m. */
-static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
-		       const struct iw_xmeta *m)
+static bool has_attrs(const struct iw_place *p, int fd, const struct stat *st,
+		      const struct iw_xmeta *m)
 {
 	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode) || !iw_place_same_time(m, st))
 		return false;
@@ -71,8 +71,8 @@ static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
  * are right. False: the file has other hard links, perhaps outside the directory, whose attributes
  * must not change: replace it.
  */
-static bool dress_old(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
-		      const struct iw_xmeta *m)
+static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
+			 const struct iw_xmeta *m)
 {
 	struct iw_file_fault why;
 	bool right = true;
@@ -85,9 +85,10 @@ static bool dress_old(struct iw_place *p, int parent, const char *leaf, const st
 	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return true;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !is_dressed(p, fd, &st, m)) {
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !has_attrs(p, fd, &st, m)) {
 		right = st.st_nlink == 1;
-		if (right && !(p->opts & IW_XOPT_DRY_RUN) && iw_place_dress(p, fd, m, &why) != 0)
+		if (right && !(p->opts & IW_XOPT_DRY_RUN) &&
+		    iw_place_set_attrs(p, fd, m, &why) != 0)
 			(void)why;
 	}
 	close(fd);
@@ -186,8 +187,8 @@ static int directory_in_way(const char *leaf, struct iw_file_fault *why)
 	return -1;
 }
 
-int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-		  bool *there, struct iw_file_fault *why)
+int iw_place_check_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
+		       bool *there, struct iw_file_fault *why)
 {
 	struct stat st, end;
 
@@ -207,7 +208,7 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
 			return iw_file_fail(why, IW_XC_NEWER, "");
 		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
-		    dress_old(p, parent, leaf, &st, m))
+		    update_attrs(p, parent, leaf, &st, m))
 			return iw_file_fail(why, IW_XC_SAME, "");
 	}
 	if (p->opts & IW_XOPT_DRY_RUN)

@@ -61,8 +61,8 @@ static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xm
 	 * Even if the other transfer closes it now, it is not opened here: the caller abandons this
 	 * target, which would remove the octets to be resumed.
 	 */
-	if (t->fd < 0 && errno == EWOULDBLOCK && p->let_go)
-		p->let_go(p->let_go_ctx, t->name);
+	if (t->fd < 0 && errno == EWOULDBLOCK && p->on_locked)
+		p->on_locked(p->on_locked_ctx, t->name);
 	if (t->fd < 0)
 		return false;
 	if (fstat(t->fd, &st) < 0)
@@ -415,7 +415,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 		return NULL;
 	if (m->share && iw_account_may_rest(&p->account, why) != 0)
 		return NULL;
-	if (iw_place_look(p, parent, leaf, m, &there, why) != 0) {
+	if (iw_place_check_old(p, parent, leaf, m, &there, why) != 0) {
 		if (again && why->code == IW_XC_SAME && !(p->opts & IW_XOPT_DRY_RUN))
 			remove_old(p, parent, leaf, m);
 		return NULL;
@@ -680,7 +680,7 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 	/* A stream has no mode: it gets that of a new file. */
 	if (m.kind == IW_XFER_STREAM)
 		m.mode = 0666 & ~t->place->umask;
-	if (iw_place_dress(t->place, part->fd, &m, why) != 0)
+	if (iw_place_set_attrs(t->place, part->fd, &m, why) != 0)
 		return -1;
 	if (fsync(part->fd) < 0)
 		return iw_file_errno(why, errno, "write it to storage");
@@ -817,7 +817,7 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 }
 
 /* False: a resume would fail in the same way, or use octets that cannot be trusted. */
-static bool mends(uint32_t code)
+static bool resume_helps(uint32_t code)
 {
 	return code == IW_XC_CANCELED || code == IW_XC_SPACE || code == IW_XC_IO ||
 	       code == IW_XC_TIMEOUT || code == IW_XC_PERM;
@@ -830,7 +830,7 @@ bool iw_target_is_kept(const struct iw_target *t)
 
 void iw_target_abandon(struct iw_target *t, uint32_t code)
 {
-	if (t->part && !mends(code))
+	if (t->part && !resume_helps(code))
 		t->part->useless = true;
 	if (t->part)
 		t->part->lost = code == IW_XC_CANCELED;

@@ -38,7 +38,7 @@ bool iw_temp_is_named(int fd, int dir, const char *name)
  * Checks the file under its lock. Before it was locked, another transfer may have completed it:
  * then it is a finished file with its own name.
  */
-static enum verdict judge(int fd, int dir, const char *name)
+static enum verdict check_file(int fd, int dir, const char *name)
 {
 	struct stat st;
 
@@ -65,7 +65,7 @@ static int open_old(int dir, const char *name)
 		errno = errno == ENOENT ? 0 : errno;
 		return -1;
 	}
-	v = judge(fd, dir, name);
+	v = check_file(fd, dir, name);
 	if (v == USE)
 		return fd;
 	saved = v == AGAIN ? 0 : errno;

@@ -140,7 +140,7 @@ static void start(struct iw_worker *w)
 	pthread_attr_destroy(&attr);
 }
 
-void iw_worker_give(struct iw_worker *w, struct iw_lane *l, struct iw_task *t)
+void iw_worker_queue(struct iw_worker *w, struct iw_lane *l, struct iw_task *t)
 {
 	iw_list_init(&t->link);
 	t->lane = l;

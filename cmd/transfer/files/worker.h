@@ -8,8 +8,8 @@
  * start on demand. Each task returns to the first thread when it has run.
  *
  * Threads: all functions are the first thread's. A task, and what its run function touches, belongs
- * to the worker from iw_worker_give until iw_worker_take or iw_worker_await returns the task. If no
- * thread can be started, iw_worker_give runs the task itself.
+ * to the worker from iw_worker_queue until iw_worker_take or iw_worker_await returns the task. If
+ * no thread can be started, iw_worker_queue runs the task itself.
  */
 #ifndef IW_FILE_WORKER_H
 #define IW_FILE_WORKER_H
@@ -66,7 +66,7 @@ static inline int iw_worker_fd(const struct iw_worker *w)
 }
 void iw_lane_init(struct iw_lane *l);
 /* Queues t in l. Both are borrowed until t is taken. */
-void iw_worker_give(struct iw_worker *w, struct iw_lane *l, struct iw_task *t);
+void iw_worker_queue(struct iw_worker *w, struct iw_lane *l, struct iw_task *t);
 /* Returns the next task that has run; NULL: none. */
 struct iw_task *iw_worker_take(struct iw_worker *w);
 /* The same, but waits for one, at most timeout_ns. */

@@ -254,7 +254,7 @@ void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now)
 }
 
 /* Checks that everything that END covers has arrived. */
-static void judge_end(struct iw_xfer *x, struct file *f)
+static void check_end(struct iw_xfer *x, struct file *f)
 {
 	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->end_size != f->meta.size)
 		iw_xfer_sink_settle(x, f, IW_XC_CHANGED,
@@ -279,7 +279,7 @@ static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
 
 		if (f->state == OPEN && f->ended && f->jobs == 0 && f->slots == 0 &&
 		    f->offers == 0 && !f->commit_due)
-			judge_end(x, f);
+			check_end(x, f);
 		if (f->state != OPEN || !f->commit_due)
 			continue;
 		f->state = COMMITTING;
