@@ -525,11 +525,13 @@ void iw_session_free(struct session *s);
 void iw_session_up(struct session *s);
 /* The peer rejected the connection: *why has the reason of the transport. */
 void iw_session_rejected(struct session *s, const struct iw_fault *why);
+/* Passes a completion of s to its machine. */
 void iw_session_completion(struct session *s, const struct iw_wc *wc);
 /* The connection has ended, and all its completions were taken. */
 void iw_session_closed(struct session *s);
 /* Does the pending work of s, at most that of one turn. True: there is more. */
 bool iw_session_run(struct session *s);
+/* Call it when the timer of s expires. Sets PH_GONE if s must end. */
 void iw_session_timeout(struct session *s);
 
 /* --- source_side.c, source_find.c: the actions of a source's machine on files --- */
@@ -607,6 +609,7 @@ bool iw_group_is_the_one(const struct group *g);
 void iw_group_end_others(struct hub *h, const struct group *g, const struct group *before);
 
 /* --- lost.c --- */
+/* Adds *c to *to. */
 void iw_group_add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c);
 /* The sum of the counts of all its sessions, including those that have ended. */
 struct iw_xfer_counts iw_group_counts(const struct group *g);
@@ -659,6 +662,7 @@ void iw_group_end_question(struct group *g);
 /* A new task of s, or, if s is NULL, of no session. NULL: no memory. */
 struct group_task *iw_group_task_new(struct group *g, struct session *s);
 void iw_group_task_free(struct group_task *e);
+/* Frees f, closes what it has open, and stops counting it as open. f may be NULL. */
 void iw_session_file_free(struct file *f);
 /* A file or transfer that is counted in h->closing has closed its temporaries. */
 void iw_hub_closed(struct hub *h);
@@ -703,7 +707,9 @@ void iw_session_free_memory(struct session *s);
 /* --- memory.c --- */
 /* True if s may hold n octets more. If not, the largest idle holder will soon be closed. */
 bool iw_session_may_take(struct session *s, uint64_t n);
+/* Charges s and its holder for n octets; above the limit too. */
 void iw_session_charge(struct session *s, uint64_t n);
+/* Returns n octets that were charged. */
 void iw_session_credit(struct session *s, uint64_t n);
 /* Charges a new connection; settle credits all its charges. Set s->holder before, if s has one. */
 void iw_session_account(struct session *s);
@@ -712,18 +718,22 @@ void iw_session_settle(struct session *s);
 void iw_session_used(struct session *s, struct recv *r, size_t len);
 /* Charges the transfer, which may outlive its sessions. s is one of its sessions. */
 void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
+/* Returns n octets that were charged. */
 void iw_group_credit(struct group *g, uint64_t n);
 /* Charges g for the octets that its place needs now. Above the limit, s fails. */
 void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
 void iw_group_settle(struct group *g);
 
 /* --- sched.c --- */
+/* s gets a turn as soon as possible. */
 void iw_session_make_ready(struct session *s);
+/* Sets the timer of s to its next deadline. Call it after a deadline has changed. */
 void iw_session_set_timer(struct session *s);
 /* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
 void iw_session_stop(struct session *s, const char *text);
 /* Call it when a file is settled or returned: sessions with next_waits try again. */
 void iw_group_wake(struct group *g);
+/* Every session gets a turn. */
 void iw_hub_wake_all(struct hub *h);
 /* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
 void iw_hub_watch_in(struct hub *h, int fd);

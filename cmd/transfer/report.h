@@ -88,6 +88,7 @@ void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, u
 void iw_report_connected(const struct iw_qp *qp);
 /* Reports a rejected connection. */
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
+/* Reports the result of a file. */
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
 /* --delete: name was or would be removed at the target. */
 void iw_report_gone(struct iw_report *r, const char *peer, const char *name, bool would);
@@ -95,6 +96,7 @@ void iw_report_gone(struct iw_report *r, const char *peer, const char *name, boo
 void iw_report_progress(struct iw_report *r, const struct iw_report_progress *p, uint64_t now);
 /* When to call iw_report_progress next; IW_TIME_NEVER: never. */
 uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now);
+/* Reports the result of a transfer, and the totals with stats. */
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t);
 
 /* The exit status for such a result. */

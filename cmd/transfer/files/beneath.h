@@ -29,6 +29,7 @@ int iw_beneath_parent(int dirfd, const char *path, const char **leaf);
  * would lead a name out of its tree.
  */
 int iw_beneath_dir(int dirfd, const char *path);
+/* As iw_beneath_parent, without following links. */
 int iw_beneath_dir_of(int dirfd, const char *path, const char **leaf);
 
 /* The method without openat2; public for its test. */

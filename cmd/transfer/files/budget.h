@@ -35,6 +35,7 @@ struct iw_holder {
 	char addr[64];
 };
 
+/* limit: octets; 0: no limit. */
 void iw_budget_init(struct iw_budget *a, uint64_t limit);
 /*
  * Returns the holder for a peer's address in the form of iw_qp_info: "192.0.2.1:7471",
@@ -45,7 +46,9 @@ struct iw_holder *iw_budget_join(struct iw_budget *a, const char *peer);
 void iw_budget_leave(struct iw_holder *h);
 /* True if n more octets may be held. Here and below, h NULL means no particular peer. */
 bool iw_budget_may(const struct iw_budget *a, const struct iw_holder *h, uint64_t n);
+/* Counts n octets for h; above the limit too. */
 void iw_budget_charge(struct iw_budget *a, struct iw_holder *h, uint64_t n);
+/* Returns n octets that were charged. */
 void iw_budget_credit(struct iw_budget *a, struct iw_holder *h, uint64_t n);
 /*
  * True if h has more than three quarters of most connections. A loopback address may have all of

@@ -65,6 +65,7 @@ bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
 			   const struct iw_xdigest *d);
 void iw_chunk_list_free(struct iw_chunk_list *l);
 
+/* True if length and octets are equal. */
 static inline bool iw_xdigest_equal(const struct iw_xdigest *a, const struct iw_xdigest *b)
 {
 	if (a->len != b->len)

@@ -28,6 +28,7 @@ size_t iw_missing_add(struct iw_list *to, const struct iw_xmeta *m, const char *
 /* Removes the name. Returns the bytes of memory of its entry. */
 size_t iw_missing_drop(struct iw_list *from, const char *name, size_t len);
 void iw_missing_free(struct iw_missing *m);
+/* Frees all entries. */
 void iw_missing_fini(struct iw_list *l);
 
 #endif

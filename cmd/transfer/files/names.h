@@ -21,6 +21,7 @@ struct iw_names {
 
 /* False: no memory. */
 bool iw_names_add(struct iw_names *s, const char *name, size_t len);
+/* True if the set has the name. */
 bool iw_names_has(const struct iw_names *s, const char *name, size_t len);
 void iw_names_fini(struct iw_names *s);
 

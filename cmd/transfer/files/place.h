@@ -144,6 +144,7 @@ IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t 
  * stored; NULL: it is not.
  */
 const char *iw_place_of_kernel(const struct stat *st);
+/* The target is standard output. listens: for a listener, not for a fetch. */
 void iw_place_stdout(struct iw_place *p, bool listens);
 /*
  * Sets *why: no temporary can be created in the directory sub, of len bytes, below the base.
@@ -155,6 +156,7 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 size_t iw_place_bytes(const struct iw_place *p);
 /* Empties p. Only the functions above make it usable. iw_place_close accepts an empty place. */
 void iw_place_reset(struct iw_place *p);
+/* Releases everything in p, and empties it. */
 void iw_place_close(struct iw_place *p);
 
 /* Checks whether the name of m was requested. Call it before any other check. -1: *why. */
@@ -240,6 +242,7 @@ static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw
 	return m->owned && p->opts & IW_XOPT_OWNER;
 }
 
+/* True if st has the time of m, to the nanosecond. */
 static inline bool iw_place_same_time(const struct iw_xmeta *m, const struct stat *st)
 {
 	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;

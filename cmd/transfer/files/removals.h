@@ -21,6 +21,7 @@ struct iw_removals {
 bool iw_removals_add(struct iw_removals *r, const char *name);
 /* Call it after the last iw_removals_add and before iw_removals_has. */
 void iw_removals_sort(struct iw_removals *r);
+/* True if name was added. */
 bool iw_removals_has(const struct iw_removals *r, const char *name);
 /*
  * Returns all names, each terminated by NUL, *len octets in total; owned by the caller. NULL: no

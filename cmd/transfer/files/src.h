@@ -42,6 +42,7 @@ struct iw_src {
 IW_MUST_CHECK int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why);
 /* fd is borrowed: standard input. */
 void iw_src_open_stream(struct iw_src *s, int fd);
+/* Closes the file, unless it is a stream, and frees its state. */
 void iw_src_close(struct iw_src *s);
 
 /* Restricts s to a part of the file. */

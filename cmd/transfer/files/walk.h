@@ -97,6 +97,7 @@ const char *iw_walk_name(const char *path, size_t *len);
 bool iw_walk_is_contents(const char *path);
 /* Adds an operand; path is copied. IW_E_NOMEM. */
 IW_MUST_CHECK int iw_walk_add(struct iw_walk *w, const char *path, size_t len);
+/* Sets *e to the next entry. What it points to is valid until the next call. */
 void iw_walk_next(struct iw_walk *w, struct iw_entry *e);
 /* Opens the FILE that was found last. Returns a descriptor, owned by the caller. -1: *why. */
 IW_MUST_CHECK int iw_walk_open(const struct iw_entry *e, struct iw_file_fault *why);

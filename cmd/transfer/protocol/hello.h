@@ -89,6 +89,7 @@ enum iw_xcode {
 
 /* "SAME", and its text. For numbers of newer peers "UNKNOWN", and a text that says so. */
 const char *iw_xcode_name(uint32_t code);
+/* Its text for people. */
 const char *iw_xcode_text(uint32_t code);
 /* Not a failure: the file exists already, or is kept as it is. */
 static inline bool iw_xcode_is_skip(uint32_t code)

@@ -137,6 +137,7 @@ struct iw_xfer {
 };
 
 /* --- state.c --- */
+/* Only the transitions in state.c are permitted. */
 void iw_xfer_set_state(struct iw_xfer *x, enum state to);
 /*
  * Fails the transfer with *why. tell: sends an ABORT if this side may send. Ignored if the transfer
@@ -150,6 +151,7 @@ int iw_xfer_breach(struct iw_xfer *x, const char *fmt, ...);
  * Returns IW_E_FORMAT.
  */
 int iw_xfer_corrupt(struct iw_xfer *x, const char *fmt, ...);
+/* The transfer has advanced: restarts the time for progress. */
 static inline void iw_xfer_note_progress(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = now;
@@ -159,10 +161,12 @@ static inline uint64_t iw_xfer_stall_at(const struct iw_xfer *x, uint64_t last)
 {
 	return iw_time_add(last, x->cfg.stall_ns);
 }
+/* Octets of a file have moved. */
 static inline void iw_xfer_note_moved(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = x->payload_at = now;
 }
+/* Takes a free slot. False: all are in use. */
 bool iw_xfer_slot_get(struct iw_xfer *x, uint32_t *slot);
 void iw_xfer_slot_put(struct iw_xfer *x, uint32_t slot);
 /* A path that a sink requests. */
@@ -172,6 +176,7 @@ struct path {
 	char octets[];
 };
 #define IW_XFER_PATHS_MAX 4096u
+/* Adds a copy. False: no memory. */
 bool iw_xfer_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
 /* Removes and returns the first one, owned by the caller; NULL: the list is empty. */
 struct path *iw_xfer_path_take(struct iw_list *from);
@@ -228,8 +233,10 @@ bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act);
 void iw_xfer_names_fini(struct iw_xfer *x);
 
 /* --- link.c --- */
+/* x->cfg is set; the peer's part may be missing. */
 void iw_xfer_link_init(struct iw_xfer *x);
 void iw_xfer_link_fini(struct iw_xfer *x);
+/* x->cfg.peer is set now: takes the first credit from it. */
 void iw_xfer_link_peer(struct iw_xfer *x);
 /*
  * True if a Send may be posted now. With reserve the last credit and the last place in the send
@@ -278,15 +285,23 @@ int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
 int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
 /* Call it after a message was consumed. */
 enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x);
+/* n held receives were posted again: counts them as new credit for the peer. */
 void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n);
 /* True if a NOP must be sent for credit alone, or as a sign of life. */
 bool iw_xfer_link_wants_nop(const struct iw_xfer *x);
 
 /* --- source.c --- */
+/* IW_E_NOMEM. */
 int iw_xfer_source_new(struct iw_xfer *x);
 void iw_xfer_source_free(struct iw_xfer *x);
+/* The next action of the source. False: none now. */
 bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+/*
+ * A received message for the source. IW_E_FORMAT: a breach, IW_E_NOMEM: no memory; the transfer has
+ * failed.
+ */
 int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+/* A posted operation of the slot has completed. piece: slot is the number of a piece. */
 void iw_xfer_source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
 void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
@@ -295,12 +310,16 @@ void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode co
 bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act);
 /* True if the transfer waits for files of this side. */
 bool iw_xfer_source_busy_here(const struct iw_xfer *x);
+/* True if no file is open and no requested path is pending. */
 bool iw_xfer_source_idle(const struct iw_xfer *x);
 
 /* --- sink.c --- */
+/* IW_E_NOMEM. */
 int iw_xfer_sink_new(struct iw_xfer *x);
 void iw_xfer_sink_free(struct iw_xfer *x);
+/* The next action of the sink. False: none now. */
 bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+/* A received message for the sink. Errors as in iw_xfer_source_message. */
 int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
 /* A NOP with the total size of some paths: kept if it covers all paths. */
 void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m);
@@ -310,10 +329,13 @@ int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t of
 void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
 void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+/* While failing: issues the next ABANDON or RESULT. False: no more files. */
 bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act);
+/* True if the transfer waits for work of this side. */
 bool iw_xfer_sink_busy_here(const struct iw_xfer *x);
 /* True if a chunk was received in part, and only the peer can complete it. */
 bool iw_xfer_sink_amid_chunk(const struct iw_xfer *x);
+/* True if no file is open, and a pull has sent all its paths. */
 bool iw_xfer_sink_idle(const struct iw_xfer *x);
 
 #endif

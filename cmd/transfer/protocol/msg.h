@@ -43,6 +43,7 @@ enum iw_xmsg_type {
 	IW_XMSG_COUNT
 };
 #define IW_XMSG_OPTIONAL 128u
+/* The name in capitals, for messages; "unknown" for other numbers. */
 const char *iw_xmsg_name(uint32_t type);
 
 /* Keys of every message. */

@@ -166,18 +166,27 @@ static inline struct job *job_at(struct sink *s, uint32_t i)
 }
 
 /* --- sink.c --- */
+/* Settles f with this code and text, drops its ranges and its windows. Ignored if f is settled. */
 void iw_xfer_sink_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
 			     size_t text_len, bool by_peer);
 void iw_xfer_sink_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text);
 
 /* --- sink_store.c; those that take an action are steps of iw_xfer_sink_next --- */
 void iw_xfer_sink_trim_ranges(struct sink *s);
+/* Removes the ranges of a file from the ring. */
 void iw_xfer_sink_drop_ranges(struct sink *s, uint32_t id);
+/* Drops a granted window: it is revoked, and its contents are ignored. */
 void iw_xfer_sink_drop_window(struct sink *s, uint32_t i);
+/* Drops the windows of f whose GRANT was not sent yet; with all, every window of f. */
 void iw_xfer_sink_drop_windows(struct sink *s, const struct file *f, bool all);
+/* Queues a chunk that has arrived. There is always room: see JOBS. */
 void iw_xfer_sink_push_job(struct sink *s, struct file *f, const struct job *j);
 /* len octets at off are stored, or are zeros. */
 void iw_xfer_sink_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
+/*
+ * The first job is done: frees its slot, or has its receives posted again. stored: counts its
+ * octets.
+ */
 void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
 bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act);
 bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act);

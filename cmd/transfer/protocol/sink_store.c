@@ -51,7 +51,6 @@ void iw_xfer_sink_drop_window(struct sink *s, uint32_t i)
 	fifo_put(&s->revoking, i);
 }
 
-/* Drops the windows of f whose GRANT was not sent yet; with all, every window of f. */
 void iw_xfer_sink_drop_windows(struct sink *s, const struct file *f, bool all)
 {
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++)

@@ -134,16 +134,22 @@ static inline struct grant *grant_at(struct source *s, uint32_t i)
 }
 
 /* --- source_queue.c --- */
+/* Removes the first range. */
 void iw_xfer_source_pop_range(struct source *s);
 void iw_xfer_source_trim_ranges(struct source *s);
+/* Removes dropped grants from the head of the ring. */
 void iw_xfer_source_trim_grants(struct source *s);
 /* The search for the next range of f has ended. */
 void iw_xfer_source_stop_asking(struct source *s, struct file *f);
+/* No more of f is requested or loaded. */
 void iw_xfer_source_drop_rest(struct source *s, struct file *f);
+/* Queues a chunk for DONE. There is always room: see may_load. */
 void iw_xfer_source_push_done(struct source *s, const struct done *d);
+/* Frees slot i for the next chunk. */
 void iw_xfer_source_free_slot(struct iw_xfer *x, uint32_t i);
 
 /* --- source.c --- */
+/* Ends f with this code; DONE reports it to the sink. text may be NULL. */
 void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
 			     const char *text);
 /* Queues a note of len octets about the file of e. IW_E_NOMEM: the transfer has failed. */

@@ -36,7 +36,6 @@ void iw_xfer_source_stop_asking(struct source *s, struct file *f)
 	f->asking = false;
 }
 
-/* No more of f is requested or loaded. */
 void iw_xfer_source_drop_rest(struct source *s, struct file *f)
 {
 	for (uint32_t i = 0; i < s->nranges; i++)

@@ -314,6 +314,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 				  uint64_t now);
 /* A posted operation has completed; status is as in struct iw_wc. */
 void iw_xfer_completed(struct iw_xfer *x, uint64_t cookie, int status, uint64_t now);
+/* Answer to REGISTER: the STag. */
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 /*
  * Answer to REVOKE: octets at the start of the slot that the peer has written without a gap. Fewer
@@ -380,7 +381,12 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why);
  * or because octets were changed in transit. It may continue on another connection.
  */
 bool iw_xfer_was_lost(const struct iw_xfer *x);
+/* When to call iw_xfer_timeout; IW_TIME_NEVER: not at all. */
 uint64_t iw_xfer_deadline(const struct iw_xfer *x);
+/*
+ * Fails the transfer if its time is over, or makes a sign of life due. Does nothing before the
+ * deadline.
+ */
 void iw_xfer_timeout(struct iw_xfer *x, uint64_t now);
 /* True if the last action was issued: free the machine. */
 bool iw_xfer_is_over(const struct iw_xfer *x);
@@ -397,6 +403,7 @@ bool iw_xfer_is_idle(const struct iw_xfer *x);
  * IW_E_NOMEM; IW_E_LIMIT: above IW_XFER_NAME_MAX octets, or too many paths.
  */
 IW_MUST_CHECK int iw_xfer_want_path(struct iw_xfer *x, const char *path, size_t len);
+/* Pull, sink: all paths were added. */
 void iw_xfer_want_end(struct iw_xfer *x);
 
 /* Answer to NEXT_FILE. What meta points to must stay valid until the file's RESULT. */
@@ -407,6 +414,7 @@ void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *file, uin
  */
 void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *file,
 			enum iw_xcode code, const char *text, uint64_t now);
+/* Answer to NEXT_FILE: there are no more files. */
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now);
 /*
  * Answer to NEXT_RANGE: len octets of data at off, which is at least the off of the action. last:
@@ -422,6 +430,7 @@ struct iw_xloaded {
 	bool zero; /* all octets are zero: nothing need be sent */
 	struct iw_xdigest digest;
 };
+/* Answer to LOAD. */
 void iw_xfer_loaded(struct iw_xfer *x, uint32_t slot, const struct iw_xloaded *l, uint64_t now);
 /* Answer to FINISH. */
 void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *digest,
@@ -455,6 +464,7 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *file, uint64_t now);
 void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *file, uint64_t now);
 /* Answer to STORE. kept: no later connection or transfer need move the chunk again. */
 void iw_xfer_stored(struct iw_xfer *x, bool kept, uint64_t now);
+/* Answer to COMMIT. */
 void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now);
 
 /*
@@ -505,8 +515,10 @@ struct iw_xfer_counts {
  * on.
  */
 uint32_t iw_xfer_opts(const struct iw_xfer *x);
+/* The number of connections of the transfer, at least 1. */
 uint32_t iw_xfer_conns(const struct iw_xfer *x);
 
+/* Owned by x. */
 const struct iw_xfer_counts *iw_xfer_counts(const struct iw_xfer *x);
 
 #endif
