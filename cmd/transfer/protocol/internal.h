@@ -58,7 +58,7 @@ struct link {
 	uint32_t tx_size_next;       /* for tx_from and later ones */
 	uint64_t tx_from;            /* UINT64_MAX: no change was announced */
 	uint64_t rx_count, rx_limit; /* received; receives posted */
-	uint64_t rx_told;            /* the limit that the peer was sent */
+	uint64_t rx_advertised;      /* the limit that the peer was sent */
 	uint32_t rx_first;     /* receives that are posted only once: the responder's first ones */
 	uint32_t rx_more;      /* further receives */
 	uint32_t rx_size;      /* octets of each of them */
@@ -140,10 +140,10 @@ struct iw_xfer {
 /* Only the transitions in state.c are permitted. */
 void iw_xfer_set_state(struct iw_xfer *x, enum state to);
 /*
- * Fails the transfer with *why. tell: sends an ABORT if this side may send. Ignored if the transfer
- * is failing or over.
+ * Fails the transfer with *why. with_abort: sends an ABORT if this side may send. Ignored if the
+ * transfer is failing or over.
  */
-void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool tell);
+void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool with_abort);
 /* The peer broke the protocol: fails the transfer. Returns IW_E_FORMAT. */
 int iw_xfer_breach(struct iw_xfer *x, const char *fmt, ...);
 /*

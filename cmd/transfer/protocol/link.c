@@ -14,7 +14,7 @@ void iw_xfer_link_init(struct iw_xfer *x)
 	const struct iw_hello *mine = &x->cfg.mine;
 	bool data = x->cfg.role == IW_XFER_SINK && mine->mode == IW_XFER_SEND;
 
-	l->rx_limit = l->rx_told = mine->recvs;
+	l->rx_limit = l->rx_advertised = mine->recvs;
 	l->tx_from = UINT64_MAX;
 	if (x->cfg.initiator)
 		return;
@@ -157,7 +157,7 @@ void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act,
 	act->cookie = cookie(CK_MSG, d->buf);
 	act->msg = d->o.buf;
 	act->msg_len = d->o.len;
-	x->link.rx_told = x->link.rx_limit;
+	x->link.rx_advertised = x->link.rx_limit;
 	x->link.size_due = false;
 	x->link.nop_due = false;
 	x->counts.msgs_sent++;
@@ -243,7 +243,7 @@ bool iw_xfer_link_wants_nop(const struct iw_xfer *x)
 {
 	const struct link *l = &x->link;
 	uint64_t posted = l->rx_limit - l->rx_count; /* receives that are posted now */
-	uint64_t untold = l->rx_limit - l->rx_told;
+	uint64_t unsent = l->rx_limit - l->rx_advertised;
 
-	return l->nop_due || l->total_due || l->size_due || (untold > 0 && untold * 2 >= posted);
+	return l->nop_due || l->total_due || l->size_due || (unsent > 0 && unsent * 2 >= posted);
 }

@@ -344,7 +344,7 @@ static bool next_result(struct iw_xfer *x, struct iw_xact *act)
 		 * The RESULT is sent, END has arrived, and no chunk is in use: no message can refer
 		 * to f any more.
 		 */
-		if (f->told && (f->ended || !f->went) && f->slots == 0 && f->jobs == 0 &&
+		if (f->sent && (f->ended || !f->went) && f->slots == 0 && f->jobs == 0 &&
 		    f->offers == 0)
 			forget(x, f);
 	}
@@ -461,5 +461,5 @@ bool iw_xfer_sink_amid_chunk(const struct iw_xfer *x)
 
 bool iw_xfer_sink_idle(const struct iw_xfer *x)
 {
-	return x->snk->nfiles == 0 && (!x->cfg.initiator || x->snk->paths_told);
+	return x->snk->nfiles == 0 && (!x->cfg.initiator || x->snk->paths_sent);
 }

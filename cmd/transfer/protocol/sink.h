@@ -33,7 +33,7 @@ struct file {
 	size_t why_len;
 	bool creating, went, go_due; /* CREATE has no answer; GO was decided; GO must be sent */
 	bool ended;                  /* its END was received, or is not needed */
-	bool told, shown;            /* RESULT was sent to the peer; was passed to the driver */
+	bool sent, shown;            /* RESULT was sent to the peer; was passed to the driver */
 	bool commit_due;
 	uint64_t asked_to; /* end of the last requested range; ranges are in ascending order */
 	uint64_t asked;    /* octets in all ranges */
@@ -50,7 +50,7 @@ struct file {
 struct have {
 	struct iw_list link;
 	uint64_t off, len;
-	size_t told; /* chunks sent to the peer so far */
+	size_t sent; /* chunks sent to the peer so far */
 	size_t octets_len;
 	uint8_t octets[];
 };
@@ -134,7 +134,7 @@ struct sink {
 	enum { NO_BYE, BYE_HEARD, FINAL_ASKED, BYE_DUE, BYE_SAID } bye;
 	struct iw_list paths; /* pull: paths to request */
 	uint32_t npaths;
-	bool paths_end, paths_told;
+	bool paths_end, paths_sent;
 };
 
 static inline struct file *find(struct sink *s, uint32_t id)

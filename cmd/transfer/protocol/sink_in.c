@@ -479,7 +479,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	/* Files whose RESULT was sent are only waiting to be forgotten. */
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE &&
-		    (!s->file[i].told || (s->file[i].went && !s->file[i].ended)))
+		    (!s->file[i].sent || (s->file[i].went && !s->file[i].ended)))
 			return iw_xfer_breach(x, "BYE before file %u is settled", s->file[i].id);
 	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
 	    0)

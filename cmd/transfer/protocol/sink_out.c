@@ -13,7 +13,7 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	struct draft d;
 	size_t place, n = 0;
 
-	if (!x->cfg.initiator || !s->paths_end || s->paths_told ||
+	if (!x->cfg.initiator || !s->paths_end || s->paths_sent ||
 	    !iw_xfer_draft_begin(x, &d, IW_XMSG_GET, 2, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
@@ -43,7 +43,7 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			x->link.nop_due = true;
 		return false;
 	}
-	s->paths_told = iw_list_empty(&s->paths);
+	s->paths_sent = iw_list_empty(&s->paths);
 	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
@@ -51,14 +51,14 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 /* Appends as many chunks of h as fit. */
 static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest)
 {
-	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->told;
-	uint64_t off = (uint64_t)h->told * IW_XFER_CHUNK;
+	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->sent;
+	uint64_t off = (uint64_t)h->sent * IW_XFER_CHUNK;
 	size_t room = d->o.cap - d->o.len;
 	struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN) |
 				      IW_XBIT(IW_XF_CHUNKS),
 			       .id = id,
 			       .off = h->off + off,
-			       .chunks = h->octets + h->told * digest };
+			       .chunks = h->octets + h->sent * digest };
 
 	/* The rest of an entry takes less than 48 octets. */
 	if (digest > 0)
@@ -67,7 +67,7 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 	e.len = IW_MIN((uint64_t)n * IW_XFER_CHUNK, h->len - off);
 	if (n == 0 || !iw_xfer_draft_entry(d, &e))
 		return false;
-	h->told += n;
+	h->sent += n;
 	return true;
 }
 
@@ -95,7 +95,7 @@ bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t no
 			if (!put_have(&d, f->id, h, digest))
 				break;
 			n++;
-			if ((uint64_t)h->told * IW_XFER_CHUNK < h->len)
+			if ((uint64_t)h->sent * IW_XFER_CHUNK < h->len)
 				break;
 			iw_list_del(l);
 			iw_mem_free(x->mem, h, sizeof(*h) + h->octets_len);
@@ -221,7 +221,7 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	bool due = false;
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
-		due = s->file[i].state == SETTLED && !s->file[i].told;
+		due = s->file[i].state == SETTLED && !s->file[i].sent;
 	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_RESULT, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
@@ -230,7 +230,7 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 		struct file *f = &s->file[i];
 		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
 
-		if (f->state != SETTLED || f->told)
+		if (f->state != SETTLED || f->sent)
 			continue;
 		iw_xfer_outcome_entry(&e, &f->outcome);
 		if (f->ncodes > 0) {
@@ -240,7 +240,7 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 		}
 		if (!iw_xfer_draft_entry(&d, &e))
 			break;
-		f->told = true;
+		f->sent = true;
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);

@@ -235,7 +235,7 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 	assert(s->nranges < RANGES);
 	s->range[(s->range_head + s->nranges++) % RANGES] =
 		(struct range){ .id = id, .next = off, .end = off + len };
-	s->untold++;
+	s->unsent++;
 	f->ranges++;
 	f->cursor = off + len;
 	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->cursor >= iw_xfer_meta_end(&f->meta))

@@ -27,7 +27,7 @@ struct file {
 	uint32_t ranges, grants, slots; /* of this file: in the rings, and slots in use */
 	struct iw_xdigest digest;
 	struct outcome mine, result; /* failure on this side; result from the sink */
-	size_t attrs_told; /* octets of its extended attributes sent before the announcement */
+	size_t attrs_sent; /* octets of its extended attributes sent before the announcement */
 	uint8_t *codes;    /* codes of a pack's members; owned */
 	size_t ncodes;
 };
@@ -86,7 +86,7 @@ struct source {
 	uint64_t bye_files, bye_failed;
 
 	struct range range[RANGES];
-	uint32_t range_head, nranges, untold; /* untold: at the tail, not sent in a WANT yet */
+	uint32_t range_head, nranges, unsent; /* unsent: at the tail, not sent in a WANT yet */
 	uint32_t nasking;                     /* files with asking */
 	struct grant grant[IW_XFER_WINDOWS];
 	uint32_t grant_head, ngrants;

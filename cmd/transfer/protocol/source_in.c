@@ -85,9 +85,9 @@ static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
  * The next GRANT must be for the first sent range of that file. Ranges of other files may be
  * settled without a GRANT.
  */
-static struct range *first_told(struct source *s, uint32_t id)
+static struct range *first_sent(struct source *s, uint32_t id)
 {
-	for (uint32_t i = 0; i < s->nranges - s->untold; i++)
+	for (uint32_t i = 0; i < s->nranges - s->unsent; i++)
 		if (range_at(s, i)->id == id)
 			return range_at(s, i);
 	return NULL;
@@ -107,7 +107,7 @@ static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
 		return iw_xfer_breach(x, "GRANT for file %u before GO", e->id);
 	if (f->state != GOING || (iw_xfer_is_stream(f->meta.kind) && f->scanned && f->ranges == 0))
 		return 0; /* likewise */
-	r = first_told(s, e->id);
+	r = first_sent(s, e->id);
 	if (!r || r->next != e->off || e->len == 0 || e->len > IW_XFER_CHUNK ||
 	    e->len > r->end - r->next ||
 	    e->off / IW_XFER_CHUNK != (e->off + e->len - 1) / IW_XFER_CHUNK ||

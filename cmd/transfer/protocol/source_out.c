@@ -34,9 +34,9 @@ static bool put_file(struct draft *d, struct file *f)
 		return iw_xfer_draft_entry(d, &e);
 	}
 	iw_xpack_entry(&e, m);
-	if (f->attrs_told > 0) {
-		e.xattr += f->attrs_told;
-		e.xattr_len -= f->attrs_told;
+	if (f->attrs_sent > 0) {
+		e.xattr += f->attrs_sent;
+		e.xattr_len -= f->attrs_sent;
 	}
 	e.has |= IW_XBIT(IW_XF_ID);
 	e.id = f->id;
@@ -60,19 +60,19 @@ static bool put_file(struct draft *d, struct file *f)
 /* If the attributes do not fit into one message, ATTRS precede the announcement. */
 static bool has_attrs_ahead(const struct file *f)
 {
-	return !f->mine.known && f->meta.xattr_len - f->attrs_told > IW_XFER_XATTR_PIECE;
+	return !f->mine.known && f->meta.xattr_len - f->attrs_sent > IW_XFER_XATTR_PIECE;
 }
 
 static bool put_attrs(struct draft *d, struct file *f)
 {
 	const struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_XATTR),
 				     .id = f->id,
-				     .xattr = f->meta.xattr + f->attrs_told,
+				     .xattr = f->meta.xattr + f->attrs_sent,
 				     .xattr_len = IW_XFER_XATTR_PIECE };
 
 	if (!iw_xfer_draft_entry(d, &e))
 		return false;
-	f->attrs_told += IW_XFER_XATTR_PIECE;
+	f->attrs_sent += IW_XFER_XATTR_PIECE;
 	return true;
 }
 
@@ -131,18 +131,18 @@ bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	struct draft d;
 	size_t place, n = 0;
 
-	if (mode(x) != IW_XFER_WRITE || s->untold == 0)
+	if (mode(x) != IW_XFER_WRITE || s->unsent == 0)
 		return false;
 	/* Ranges of files that are not announced yet must wait. */
-	if (find(s, range_at(s, s->nranges - s->untold)->id) &&
-	    find(s, range_at(s, s->nranges - s->untold)->id)->state == NEW)
+	if (find(s, range_at(s, s->nranges - s->unsent)->id) &&
+	    find(s, range_at(s, s->nranges - s->unsent)->id)->state == NEW)
 		return false;
 	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_WANT, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
-	for (; s->untold > 0; s->untold--) {
-		const struct range *r = range_at(s, s->nranges - s->untold);
+	for (; s->unsent > 0; s->unsent--) {
+		const struct range *r = range_at(s, s->nranges - s->unsent);
 		const struct file *f = find(s, r->id);
 		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
 					      IW_XBIT(IW_XF_LEN),

@@ -12,7 +12,7 @@ void iw_xfer_source_pop_range(struct source *s)
 		f->ranges--;
 	s->range_head = (s->range_head + 1) % RANGES;
 	s->nranges--;
-	s->untold = IW_MIN(s->untold, s->nranges);
+	s->unsent = IW_MIN(s->unsent, s->nranges);
 }
 
 /* Removes dropped ranges from the head of the ring. */

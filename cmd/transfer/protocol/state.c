@@ -105,7 +105,7 @@ uint8_t *iw_xfer_copy(struct iw_xfer *x, const void *p, size_t len)
 
 /* --- failing --- */
 
-void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool tell)
+void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool with_abort)
 {
 	if (x->state == ST_FAILING || x->state == ST_OVER)
 		return;
@@ -115,7 +115,7 @@ void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool tell)
 	 * 5044 7.1.2).
 	 */
 	x->abort_due =
-		tell && x->state != ST_NEW &&
+		with_abort && x->state != ST_NEW &&
 		(x->state != ST_OPENING || (!x->cfg.initiator && x->counts.msgs_received > 0));
 	iw_xfer_set_state(x, ST_FAILING);
 }

@@ -636,14 +636,14 @@ uint64_t iw_xfer_deadline(const struct iw_xfer *x)
 	return IW_MIN(at, chunk_deadline(x));
 }
 
-static void fail_late(struct iw_xfer *x, const char *what, bool tell)
+static void fail_late(struct iw_xfer *x, const char *what, bool with_abort)
 {
 	bool whole = x->cfg.stall_ns % IW_SEC(1) == 0;
 	struct iw_fault why;
 
 	iw_fail(&why, IW_E_TIMEOUT, "%s for %U %s", what,
 		x->cfg.stall_ns / (whole ? IW_SEC(1) : IW_MSEC(1)), whole ? "s" : "ms");
-	iw_xfer_give_up(x, &why, tell);
+	iw_xfer_give_up(x, &why, with_abort);
 }
 
 /* Sends no ABORT, which the peer would not receive. */
