@@ -104,6 +104,7 @@ struct sweep {
 	int fd; /* owned */
 };
 
+/* The state of the whole process. */
 struct hub {
 	const struct iw_transfer_cfg *cfg;
 	struct iw_cli *cli;
@@ -123,13 +124,17 @@ struct hub {
 	size_t tasks;     /* in the worker */
 	size_t closing;   /* files and transfers that will soon close their temporaries */
 	size_t questions; /* transfers with answer_by */
-	/* Files whose temporary is still held by another transfer, which is closing. */
+	/*
+	 * Files to be created again when closing files have freed something: a temporary that
+	 * another transfer holds, or room below a limit.
+	 */
 	struct iw_list held;
 	/*
 	 * Files whose temporary another transfer holds: the hub asks for it after the worker's
 	 * tasks were taken.
 	 */
 	struct iw_list wanting;
+	/* All sessions; those with pending work; those that wait for memory; all transfers. */
 	struct iw_list sessions, ready, starved, groups;
 	struct iw_list reporting; /* group tasks with removed names to report */
 	uint64_t last_serial;     /* of groups */
