@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <iwarp/err.h>
@@ -223,6 +224,11 @@ IW_MUST_CHECK int iw_place_check_old(struct iw_place *p, int parent, const char 
 /* Creates the directory or link m at name. -1: *why, also if m is skipped. */
 IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 				struct iw_file_fault *why);
+/* Parts of iw_place_make: leaf in the directory parent becomes the link m. -1: as there. */
+IW_MUST_CHECK int iw_place_symlink(struct iw_place *p, int parent, const char *leaf,
+				   const struct iw_xmeta *m, struct iw_file_fault *why);
+IW_MUST_CHECK int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
+				    const struct iw_xmeta *m, struct iw_file_fault *why);
 /* Sets mode, owner, extended attributes and time of an open file. -1: *why. */
 IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
 				     struct iw_file_fault *why);
@@ -246,6 +252,20 @@ static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw
 static inline bool iw_place_same_time(const struct iw_xmeta *m, const struct stat *st)
 {
 	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
+}
+
+/*
+ * Returns the name below the base. In a renamed directory all names lose the first component; its
+ * own name becomes "".
+ */
+static inline const char *iw_place_own_name(const struct iw_place *p, const char *name, size_t *len,
+					    bool dir)
+{
+	const char *slash = p->renamed ? memchr(name, '/', *len) : NULL;
+	size_t skip = slash ? (size_t)(slash + 1 - name) : p->renamed && dir ? *len : 0;
+
+	*len -= skip;
+	return name + skip;
 }
 
 #endif

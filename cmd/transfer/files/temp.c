@@ -133,3 +133,21 @@ bool iw_temp_is_name(const char *name)
 	       ((len == 25 && strcasecmp(name + 20, ".part") == 0) ||
 		(len == 28 && strcasecmp(name + 20, ".journal") == 0));
 }
+
+bool iw_temp_in_path(const char *path)
+{
+	char part[IW_TEMP_NAME];
+	size_t len;
+
+	for (;; path += len + 1) {
+		len = strcspn(path, "/");
+		if (len < sizeof(part)) {
+			memcpy(part, path, len);
+			part[len] = '\0';
+			if (iw_temp_is_name(part))
+				return true;
+		}
+		if (!path[len])
+			return false;
+	}
+}

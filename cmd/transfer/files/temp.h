@@ -30,6 +30,11 @@
  * systems do.
  */
 bool iw_temp_is_name(const char *name);
+/*
+ * True if a component of path is the name of a temporary. All of them count, because directories
+ * may be created for them.
+ */
+bool iw_temp_in_path(const char *path);
 
 /*
  * Opens name in dir for reading and writing, and locks it; creates it if it does not exist. A file
