@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-recv: the Data Sink. Takes the files that are pushed to it, or pulls them from a listening
- * ddp-send. */
+/*
+ * ddp-recv: the Data Sink. Receives files that peers send, or fetches them from a listening
+ * ddp-send.
+ */
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +19,7 @@ enum {
 	KEY_NO_KEEP_PARTIAL,
 	KEY_LISTEN,
 	KEY_TO,
-}; /* no character: long only */
+}; /* not a character: long options only */
 
 static const struct argp_option options[] = {
 	{ "control", KEY_CONTROL, "PATH", 0,
@@ -40,7 +42,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* Root can set every owner that a peer names, and no peer is authenticated. */
+/* As root it could set any owner that a peer names, and peers are not authenticated. */
 static void check_owner(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	bool owner = o->cfg.opts & IW_XOPT_OWNER;
@@ -55,7 +57,7 @@ static void check_owner(const struct iw_transfer_opts *o, const struct argp_stat
 			   o->cfg.listen ? "every peer that can connect" : "the server");
 }
 
-/* The remote paths take the place of the arguments that named them. */
+/* Replaces the arguments by the remote paths that they name. */
 static void check_puller(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	for (size_t i = 0; i + 1 < o->nargs; i++) {
@@ -79,7 +81,7 @@ static void check_puller(struct iw_transfer_opts *o, const struct argp_state *st
 	o->cfg.npaths = o->nargs - 1;
 }
 
-/* scp and rsync take either direction; here each direction has its tool. */
+/* scp and rsync work in both directions; here each direction has a tool. */
 static void check_direction(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const char *target = o->args[o->nargs - 1];
@@ -92,8 +94,8 @@ static void check_direction(const struct iw_transfer_opts *o, const struct argp_
 }
 
 /*
- * A listener applies the sender's patterns, not its own. A pattern that names a source was probably meant as
- * the argument of a fetch.
+ * A listener applies the patterns of the sender. A pattern that names a source was probably meant
+ * as an argument of a fetch.
  */
 static void refuse_pattern(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
@@ -148,7 +150,7 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 		refuse_pattern(o, state);
 	if (cfg->to_stdout && cfg->npaths > 1)
 		argp_error(state, "-: standard output accepts only one file");
-	/* One stream, then the end: another would be mixed up with it. */
+	/* Standard output takes one stream: a second one would be mixed with it. */
 	iw_transfer_opts_check(o, state);
 	check_owner(o, state);
 	cfg->once = cfg->once || (cfg->listen && cfg->to_stdout);

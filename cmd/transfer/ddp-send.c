@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-send: the Data Source. Pushes files to a listening ddp-recv, or serves a directory to
- * those that pull. */
+/*
+ * ddp-send: the Data Source. Sends files to a listening ddp-recv, or serves a directory to peers
+ * that fetch files.
+ */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,9 +10,9 @@
 #include "transfer/options.h"
 #include "util/num.h"
 
-enum { KEY_TO = 0xb001, KEY_OF_RECEIVER }; /* no character: long only */
+enum { KEY_TO = 0xb001, KEY_OF_RECEIVER }; /* not a character: long options only */
 
-/* An option that only ddp-recv has: the message says where it belongs. */
+/* An option of ddp-recv: the message says so. */
 #define OF_RECEIVER(name)                                                                          \
 	{                                                                                          \
 		name, KEY_OF_RECEIVER, "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 1            \
@@ -57,7 +59,7 @@ static void check_listener(struct iw_transfer_opts *o, const struct argp_state *
 	o->cfg.path = dir.path;
 }
 
-/* scp and rsync take either direction; here each direction has its tool. */
+/* scp and rsync work in both directions; here each direction has a tool. */
 static void not_remote(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const char *target = o->args[o->nargs - 1], *before = o->args[o->nargs - 2];
@@ -87,7 +89,10 @@ static void not_remote(const struct iw_transfer_opts *o, const struct argp_state
 	argp_error(state, "no colon in \"%s\": write %s: for its served directory", target, target);
 }
 
-/* The option whose value is the name of an existing file, which was probably meant as the source. NULL: none. */
+/*
+ * Returns the option whose value names an existing file, which was probably meant as an operand.
+ * NULL: none.
+ */
 static const char *taken_by(const struct iw_transfer_opts *o, const char **value)
 {
 	const struct iw_filter *filter = &o->cfg.filter;
@@ -132,7 +137,7 @@ static void too_few(const struct iw_transfer_opts *o, const struct argp_state *s
 		   o->args[0]);
 }
 
-/* --delete and patterns apply to names in directories only. */
+/* --delete and patterns apply only to names in directories. */
 static void check_directories(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const struct iw_filter *filter = &o->cfg.filter;

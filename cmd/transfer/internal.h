@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to the room: the hub, which runs the loop, and its sessions, one for each connection. */
+/*
+ * Private to the room. A hub runs the loop. A group is a transfer. A session is one connection of a
+ * group.
+ */
 #ifndef IW_FILE_INTERNAL_H
 #define IW_FILE_INTERNAL_H
 
@@ -26,7 +29,7 @@
 #include "util/pool.h"
 #include "transfer/protocol/xfer.h"
 
-/* Chunks that a source of Writes reads ahead of the socket: few, so that they stay in the cache. */
+/* Chunks that a source of RDMA Writes reads ahead: few, so that they stay in the cache. */
 #define SLOTS_SOURCE_WRITE 4
 /* Windows or offers that a session has open at once. */
 #define SLOTS              8
@@ -47,18 +50,20 @@
 /* The wait before a lost connection is set up again. It doubles each time, up to REDIAL_MOST. */
 #define REDIAL_FIRST       IW_MSEC(100)
 #define REDIAL_MOST        IW_SEC(5)
-/* Transfers that a listener keeps while all their connections are lost. */
+/* Transfers that a listener keeps after all their connections are lost. */
 #define WAITING_MOST       256
-/* The time for the peer of a transfer to show that it is there when another transfer wants the same file. */
+/* wr_id of a receive. The machine's cookies have this bit clear. */
+#define RECV_BIT           (UINT64_C(1) << 63)
+/* Another transfer wants the same file: the time for the peer of this one to answer. */
 #define ANSWER             IW_SEC(2)
 
 /*
  * A chunk to be written to a file, or a pack to be written to many files. The worker owns it from
- * iw_group_give until its task is done.
+ * iw_group_queue until its task is done.
  */
 struct store {
 	struct iw_task task;
-	struct file *file; /* NULL: free */
+	struct file *file; /* NULL: this store is free */
 	uint32_t len;
 	uint64_t off;
 	void *buf; /* from the hub's slots */
@@ -75,15 +80,16 @@ struct group_task {
 	struct iw_list of;        /* in the session's list */
 	char *text;               /* owned: a path, a name, or the notes of note_final */
 	size_t len, cap;          /* of text */
-	struct iw_list reporting; /* in the hub's, while names in text are still to be reported */
+	struct iw_list reporting; /* in the hub's list, until all names in text are reported */
 	size_t reported;          /* bytes of text that have been reported */
-	size_t kept; /* of these, the bytes at the start of text that now have the removed names */
-	uint32_t opts;          /* of the transfer: which path this is */
+	/* of these, the bytes at the start of text that were overwritten with the removed names */
+	size_t kept;
+	uint32_t opts;          /* of the transfer: how to interpret the path */
 	enum iw_xfer_kind kind; /* of the name */
 	bool complete;          /* at the end of the transfer: nothing failed */
 	bool unsure;            /* nothing may be removed */
 	bool first;             /* the first task of this kind at the end of the transfer */
-	/* At the end of the transfer: from the group; files that did not arrive. */
+	/* At the end of the transfer: the group's list; files that did not arrive. */
 	struct iw_list returned, missing;
 	bool failed_unnamed; /* no memory for the name of a missing file */
 	uint64_t gone, failed, begun;
@@ -98,6 +104,7 @@ struct sweep {
 	int fd; /* owned */
 };
 
+/* The state of the whole process. */
 struct hub {
 	const struct iw_transfer_cfg *cfg;
 	struct iw_cli *cli;
@@ -117,8 +124,17 @@ struct hub {
 	size_t tasks;     /* in the worker */
 	size_t closing;   /* files and transfers that will soon close their temporaries */
 	size_t questions; /* transfers with answer_by */
-	/* Files whose temporary is still held by another transfer, which is closing. */
+	/*
+	 * Files to be created again when closing files have freed something: a temporary that
+	 * another transfer holds, or room below a limit.
+	 */
 	struct iw_list held;
+	/*
+	 * Files whose temporary another transfer holds: the hub asks for it after the worker's
+	 * tasks were taken.
+	 */
+	struct iw_list wanting;
+	/* All sessions; those with pending work; those that wait for memory; all transfers. */
 	struct iw_list sessions, ready, starved, groups;
 	struct iw_list reporting; /* group tasks with removed names to report */
 	uint64_t last_serial;     /* of groups */
@@ -126,7 +142,10 @@ struct hub {
 	size_t nsessions;
 	size_t nwaiting;           /* of these sessions, those without a connection */
 	struct iw_account account; /* the charges of all transfers */
-	/* Files that are open for a transfer, of one to three descriptors each; above most_open further ones wait. */
+	/*
+	 * Files that are open for a transfer, with one to three descriptors each. Above most_open
+	 * no further files are opened.
+	 */
 	uint64_t open_files, most_open;
 	bool crowded;                /* a session waits for one of them to be closed */
 	bool digest_required;        /* listening sink: reject transfers without one */
@@ -136,23 +155,39 @@ struct hub {
 	uint64_t now;
 	unsigned turns;
 	bool stopping; /* a signal has arrived */
-	/* Stopping listener: when it gives up its transfers, and when their connections. */
+	/*
+	 * Stopping listener: the times when it ends its transfers and when it ends their
+	 * connections.
+	 */
 	uint64_t stop_by, end_by;
 	struct group *taken;     /* --once: the one transfer whose files have begun to move */
 	bool over;               /* --once: that transfer has ended */
-	struct iw_place place;   /* sink that connects: until its session takes it */
-	struct iw_asked asked;   /* sink that connects: the names that it requested */
+	struct iw_place place;   /* initiating sink: until its session takes it */
+	struct iw_asked asked;   /* initiating sink: the names that it requested */
 	int status;              /* exit status of the one transfer, or of the listener */
 	struct iw_fault fault;   /* of the hub itself */
-	struct iw_budget budget; /* this process's memory that peers hold */
-	/* When to close the largest idle holder for lack of memory; IW_TIME_NEVER: not needed. */
+	struct iw_budget budget; /* memory of this process that peers hold */
+	/*
+	 * When to close the largest idle holder because memory is short; IW_TIME_NEVER: not needed.
+	 */
 	uint64_t relieve_at;
-	uint64_t reckon_at; /* the next call of iw_hub_reckon that does its work */
-	uint64_t
-		answer_at; /* likewise of iw_group_take_answers; IW_TIME_NEVER: no answer is awaited */
+	uint64_t reckon_at; /* the next time that iw_hub_reckon updates its figures */
+	/*
+	 * the next time that iw_group_take_answers checks for answers; IW_TIME_NEVER: it awaits
+	 * none
+	 */
+	uint64_t answer_at;
 	bool shows_progress;
-	uint64_t total_hint; /* source that connects: octets of its operands; 0: not known */
-	uint64_t pace_at; /* --bwlimit: no octets are moved before this time; 0: none have moved */
+	uint64_t total_hint; /* initiating source: octets of its operands; 0: not known */
+	uint64_t pace_at; /* --bwlimit: nothing moves before this time; 0: nothing has moved yet */
+};
+
+/* The sum of the sizes of all files to be sent. */
+struct measure {
+	struct iw_walk walk;
+	struct iw_links links;
+	uint64_t octets;
+	bool unknown; /* a stream is among the paths, or an allocation failed */
 };
 
 /* One transfer: the connections with the same id. */
@@ -160,33 +195,33 @@ struct group {
 	struct iw_list link;
 	struct hub *hub;
 	uint8_t id[IW_XFER_ID_LEN];
-	uint64_t serial; /* number in this process, from 1 */
+	uint64_t serial; /* the number of this transfer in this process, from 1 */
 	bool initiator;
-	bool opened;     /* opts, conns and (sink) place are known */
-	bool final_done; /* sink: the times of directories were set */
-	bool stood;      /* a connection was established */
-	bool unanswered; /* no listener was found when connecting again */
-	bool excluded;   /* source: the patterns left out an entry */
-	bool ended_well; /* a connection ended in order, so everything is settled */
-	bool stream;     /* a stream was in transfer: it cannot be sent again */
+	bool opened;      /* opts, conns and (sink) place are known */
+	bool final_done;  /* sink: the times of directories were set */
+	bool established; /* a connection was established */
+	bool unanswered;  /* no listener answered when this side connected again */
+	bool excluded;    /* source: the patterns excluded an entry */
+	bool ended_well;  /* a connection ended in order, so everything is settled */
+	bool stream;      /* a stream was being sent: it cannot be sent again */
 	uint32_t opts, conns;
 	unsigned sessions; /* number of its sessions */
-	unsigned waiting;  /* of its sessions, those with next_waits */
+	unsigned waiting;  /* of these sessions, those with next_waits */
 	uint64_t began_at, moved_at;
 	/* --once: when this transfer was taken, or when octets of its files last moved. */
 	uint64_t payload_at;
 	struct iw_xfer_counts counts; /* of sessions that have ended */
-	struct iw_holder *holder;     /* of bytes; NULL: not known yet */
+	struct iw_holder *holder;     /* the holder of bytes; NULL: not known yet */
 	uint64_t bytes;               /* charged: for place, returned, and chunks in the worker */
 	uint64_t place_bytes;         /* of bytes, the charge for its place */
 	/* Of the connection that ended last. */
 	struct iw_transfer_report end;
 	char peer[64];
-	/* The reason that was logged last for the loss of a connection; "": none. */
+	/* The reason that was last logged for the loss of a connection; "": none. */
 	char last_loss[sizeof(((struct iw_fault *)NULL)->text)];
-	uint64_t redials;              /* connections set up again, in all */
+	uint64_t redials;              /* how often a connection was set up again */
 	uint64_t tx_octets, rx_octets; /* of connections that have ended */
-	uint64_t connections;          /* set up in all, those set up again included */
+	uint64_t connections;          /* all that were established, again or for the first time */
 	/*
 	 * Tasks run in two lanes: one opens, names and removes files, the other writes chunks to
 	 * open files. The tasks of a file run one at a time: it changes lanes only when it has no
@@ -197,42 +232,48 @@ struct group {
 	unsigned ending; /* failed files whose temporaries are still open */
 	bool waits;      /* a session waits until ending is 0 */
 	bool unsure;     /* no memory for a name: --delete removes nothing */
-	/* Another transfer waits for a temporary of this one, which was asked whether its peer is there, and has until answer_by; 0: no. */
+	/*
+	 * Another transfer waits for a temporary of this one, whose peer was asked at asked_at and
+	 * must answer by answer_by. 0: no.
+	 */
 	uint64_t asked_at, answer_by;
 	bool over;                /* the last connection has ended */
 	struct group_task *close; /* the last task: closes the transfer; allocated in advance */
-	/* sink */
+	/* sink: */
 	struct iw_place place;       /* owned by the tasks of lane names, from the first one */
 	struct iw_fault place_fault; /* err is set: the place cannot be opened */
-	/* Owned by those tasks too: a temporary that another transfer holds. */
+	/* Also owned by those tasks: a temporary that another transfer holds. */
 	char wanted[IW_TEMP_NAME];
 	struct store *store; /* STORES of them; NULL before the first chunk */
 	unsigned most;       /* the most sessions at once */
 	size_t unfinished;   /* files with missing parts, as the last task counted them */
-	struct iw_names
-		listed; /* names that the source permits to be removed; not changed after final_done */
+	/* names that the source permits to be removed; constant after final_done */
+	struct iw_names listed;
 	uint64_t undone;         /* failed files that were counted as done with their first part */
-	struct share *shares;    /* of files in parts */
+	struct share *shares;    /* those of files in parts */
 	uint64_t repeated;       /* failed parts of files of which another part has failed */
-	struct iw_list returned; /* files of lost connections, without a RESULT since */
-	/* source */
-	struct iw_walk *walk; /* NULL before it is needed */
+	struct iw_list returned; /* files of lost connections that had no RESULT since then */
+	/* source: */
+	struct iw_walk *walk; /* NULL until it is needed */
 	size_t paths;         /* paths added to walk */
 	bool walked;          /* walk is at its end */
 	unsigned out;         /* files announced to machines, and not settled */
-	uint64_t open_files;  /* those of hub->open_files that are of this transfer */
-	struct iw_list again; /* files to announce before others: mostly of lost connections */
-	struct iw_list later; /* other names of files, announced when those files are settled */
+	uint64_t open_files;  /* of hub->open_files, those of this transfer */
+	struct iw_list again; /* files to announce first, most of them from lost connections */
+	/* further hard links to files, announced when those files are settled */
+	struct iw_list later;
 	struct iw_links links;
-	/* The octets of all files, for the progress line. */
+	/* The size of all files, for the progress line. */
 	struct iw_lane measures;
 	struct measure *measure; /* owned by the tasks of that lane */
 	atomic_bool no_measure;  /* stops these tasks */
-	bool measuring;          /* source that connects: its paths are being measured */
+	bool measuring;          /* initiating source: its paths are being measured */
 	uint64_t measured;       /* octets of the first measured_paths paths */
 	size_t measured_paths;
-	/* --delete: directories that stay at the target because an excluded name is in them; number
-	 * of all names that stay */
+	/*
+	 * --delete: directories that stay at the target because an excluded name is in them; number
+	 * of all names that stay
+	 */
 	struct iw_names kept;
 	uint64_t spared;
 	struct iw_packer *pack;  /* being filled */
@@ -244,10 +285,11 @@ struct group {
 
 enum phase {
 	PH_CONNECTING, /* the connection is being set up */
-	PH_WAITING,    /* no connection: an initiator will connect again, a responder waits */
+	/* no connection: an initiator will connect again, a responder waits for its peer */
+	PH_WAITING,
 	PH_UP,
 	PH_LEAVING, /* disconnected; waits for the peer to close its side */
-	PH_GONE,    /* closed: to be freed */
+	PH_GONE,    /* closed, to be freed */
 };
 
 /* Allocated when the peer first requests something, so that an idle session stays small. */
@@ -257,18 +299,18 @@ struct work {
 	struct iw_mr *mr[IW_XFER_WINDOWS];
 	uint32_t paced[IW_XFER_WINDOWS]; /* sink: octets of its window that --bwlimit has counted */
 	uint32_t nslots;                 /* slots with memory */
-	struct iw_xact load, store, reg, create, commit; /* the waiting actions */
+	struct iw_xact load, store, reg, create, commit; /* the actions that wait */
 	bool load_waits, store_waits, reg_waits, create_waits, final_waits;
-	bool commit_waits;    /* only for the file on standard output */
+	bool commit_waits;    /* only of the file on standard output */
 	struct file *loading; /* source: the file from which the worker reads a chunk */
-	bool store_paced;     /* --bwlimit has permitted store, which waits for something else */
-	bool next_open;       /* source: the machine's NEXT_FILE has no answer yet */
-	bool next_waits;      /* source: the machine waits for a file, and none is available yet */
+	bool store_paced; /* --bwlimit has permitted store, which still waits for something else */
+	bool next_open;   /* source: the machine's NEXT_FILE has no answer yet */
+	bool next_waits;  /* source: the machine waits for a file, and none is available yet */
 };
 
 struct recv {
 	uint8_t *p;
-	uint32_t size, used; /* octets; octets that are charged */
+	uint32_t size, used; /* its octets; those that are charged */
 };
 
 struct slab {
@@ -285,24 +327,26 @@ struct session {
 	struct iw_qp *qp;
 	struct iw_xfer *x;
 	enum phase phase;
-	bool closed;      /* the connection has ended: closed_why */
+	bool closed;      /* the connection has ended; closed_why is the reason */
 	bool peer_closed; /* the peer sends no more */
 	bool ended;       /* the machine has issued END */
-	bool stuck;       /* posting failed: CLOSED follows */
+	bool stuck;       /* a work request could not be posted; CLOSED follows */
 	bool initiator;
-	bool stood;               /* the connection was established */
-	bool mended;              /* another connection will replace it */
-	bool evicted;             /* closed because of its memory, which is released at once */
+	bool established;         /* the connection was established */
+	bool replaced;            /* another connection will replace this one */
+	bool evicted;             /* closed to free its memory */
 	struct iw_mem mem;        /* the allocator of the machine; charged */
-	struct iw_holder *holder; /* NULL: this side connected */
+	struct iw_holder *holder; /* NULL: an initiator's session */
 	uint64_t bytes;           /* charged */
-	/* Memory of the queue pair: when it was new; the charge for its later growth. */
+	/* Memory of the queue pair: its first size, and the charge for its growth. */
 	size_t qp_first, qp_bytes;
 	uint32_t conn; /* initiator: its number in the transfer, from 1 */
-	/* Connections of this number set up again in succession, without progress since lost_at. */
+	/*
+	 * How often this connection was set up again in succession, without progress since lost_at.
+	 */
 	unsigned attempts;
 	uint64_t lost_at, moved_then;
-	size_t paths; /* source: those that the peer has asked for on this connection */
+	size_t paths; /* source: the paths that the peer has requested on this connection */
 	struct iw_fault closed_why, fault;
 	struct iw_hello mine, peer;
 	struct work *work;
@@ -317,8 +361,8 @@ struct session {
 	uint64_t paced_own; /* octets of its messages that --bwlimit has counted */
 	/* Sink: the files without a RESULT; source: the files that the worker reads. */
 	struct iw_list files;
-	struct iw_list group_tasks; /* the tasks whose results it waits for */
-	/* Files that its machine counts as failed, but that other sessions took over. */
+	struct iw_list group_tasks; /* the tasks that will report to it */
+	/* Files that the machine counts as failed, but that other sessions transfer. */
 	uint64_t requeued;
 	struct file *moving; /* the file of the last chunk, for the progress line */
 	char *gone;          /* owned: removed names, until the machine is freed */
@@ -330,21 +374,23 @@ struct session {
  * fields marked (*).
  */
 struct file {
-	struct iw_list link; /* source: in a list of the group; sink: in held of the hub */
-	char *name;          /* owned */
-	/* (*) Octets moved now or stored earlier; the whole size, 0: not known. */
+	/* source: in a list of the group; sink: in held or wanting of the hub */
+	struct iw_list link;
+	char *name; /* owned */
+	/* (*) Octets moved now or stored earlier; the whole size, or 0 if it is not known. */
 	uint64_t done, size;
 	bool share;           /* one of several parts of a file */
 	struct iw_xmeta meta; /* its pointers refer to memory owned here */
-	/* source */
+	/* source: */
 	struct iw_src src;
 	bool has_src;
 	char *operand;  /* owned: the path that the local user or the peer named; NULL: none */
 	char *to;       /* owned: the target of a symbolic link */
 	uint8_t *xattr; /* owned */
 	struct iw_packer *pack;   /* owned */
-	struct iw_linked *linked; /* borrowed from the group: the file has other names */
-	bool again;    /* (*) its connection was lost while it was read: another one sends it */
+	struct iw_linked *linked; /* borrowed from the group: the file has further hard links */
+	/* (*) its connection was lost while the worker read it: another connection sends it */
+	bool again;
 	uint32_t slot; /* (*) for the chunk at octet off that is read into buf */
 	uint64_t off, len;
 	void *buf; /* from the hub's slots */
@@ -359,13 +405,13 @@ struct file {
 		struct iw_file_fault why;
 	} search;
 	struct iw_xdigest whole;
-	/* sink */
+	/* sink: */
 	struct iw_list of;   /* (*) in the session's list */
 	struct session *s;   /* (*) NULL: freed, or it has sent the RESULT */
 	struct group *group; /* (*) */
 	uint32_t id;         /* (*) */
 	char *text;          /* owned: the octets that meta points to */
-	size_t place_bytes;  /* memory that the place needs after the CREATE of this file */
+	size_t place_bytes;  /* memory that the place uses after the CREATE of this file */
 	struct iw_target target;
 	bool has_target;
 	struct iw_pack_sink *packed; /* owned */
@@ -374,52 +420,86 @@ struct file {
 	struct iw_task task;  /* any task except a store or a search: one at a time */
 	unsigned tasks;       /* (*) in the worker, including stores */
 	unsigned tries;       /* (*) attempts left to create it */
-	unsigned conns;       /* (*) group->most at its CREATE */
+	unsigned conns;       /* (*) group->most at the time of its CREATE */
 	size_t unfinished;    /* for group->unfinished, as the task counted them */
 	enum iw_created made; /* result of the creation */
 	enum iw_xfer_digest digest;
 	bool busy;    /* result of the creation: another transfer holds the temporary wanted */
-	bool limited; /* it was above a limit, and is created again */
+	bool limited; /* it exceeded a limit, and is created again */
 	char wanted[IW_TEMP_NAME];
-	struct iw_place_sweep *sweeps; /* owned: directories in which it is the first file */
-	uint32_t code;                 /* (*) why it is abandoned */
-	bool dropped;                  /* (*) its chunks are discarded */
-	bool returns;                  /* (*) not stored; the peer will announce it again */
-	bool ending;                   /* (*) counted in group->ending */
-	bool open;                     /* (*) counted in hub->open_files */
-	bool commit_waits;             /* (*) until its chunks are stored */
+	/* owned: directories in which it is the first file of the transfer */
+	struct iw_place_sweep *sweeps;
+	uint32_t code;     /* (*) the reason why it is abandoned */
+	bool dropped;      /* (*) its chunks are discarded */
+	bool returns;      /* (*) not stored; the peer will announce it again */
+	bool ending;       /* (*) counted in group->ending */
+	bool open;         /* (*) counted in hub->open_files */
+	bool commit_waits; /* (*) the commit waits until all its chunks are stored */
 	struct iw_xact commit;
 	int r; /* result of task */
 	struct iw_file_fault why;
 };
 
-/* --- hub.c --- */
-/* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
-void iw_hub_watch_in(struct hub *h, int fd);
-void iw_hub_watch_out(struct hub *h, int fd);
-/* Call it when memory was freed: sessions that wait for memory try again. */
-void iw_hub_slot_freed(struct hub *h);
 /*
- * Memory for a chunk of g, from h->slots. NULL: used up. Zeroed if another transfer used it before
- * (RFC 5042 6.3.2).
+ * The files of the room, from top to bottom; each uses those below it:
+ *
+ *   hub.c                           the loop
+ *   open.c, request.c               begin and end; a listener's requests
+ *   relief.c, recover.c             idle and lost connections
+ *   group.c                         transfers
+ *   session.c                       one connection
+ *   source_side.c, source_find.c, measure.c; sink_side.c, sink_final.c
+ *   once.c, lost.c, progress.c, results.c, tasks.c, session_memory.c, memory.c, sched.c
  */
-void *iw_hub_chunk_get(struct hub *h, const struct group *g);
-/* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
-bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
-/* n octets that iw_hub_pace counted have not moved. */
-void iw_hub_unpace(struct hub *h, uint64_t n);
-/* f, whose group is set, counts as open until iw_hub_count_closed, which iw_session_file_free calls. Not for the worker. */
-void iw_hub_count_open(struct hub *h, struct file *f);
-void iw_hub_count_closed(struct file *f);
-/* True if the process has few descriptors left: g, which has open files, waits until one is closed. */
-static inline bool iw_hub_is_crowded(const struct group *g)
-{
-	return g->open_files > 0 && g->hub->open_files >= g->hub->most_open;
-}
-/* A file or transfer that is counted in h->closing has closed its temporaries. */
-void iw_hub_closed(struct hub *h);
-/* Takes ownership of the list. Abandoned temporaries in those directories are removed later. */
-void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
+
+/* --- open.c --- */
+/* A new hub that borrows cfg. NULL: no memory. */
+struct hub *iw_hub_new(const struct iw_transfer_cfg *cfg);
+/*
+ * Opens the listener, or the connections of the initiator, and confines the process. 0, or a
+ * negative enum iw_err: *why.
+ */
+IW_MUST_CHECK int iw_hub_open(struct hub *h, struct iw_fault *why);
+/* Releases what h holds. True: the caller may free h; false: threads of the worker still use it. */
+bool iw_hub_close(struct hub *h);
+
+/* --- request.c --- */
+/* A listener's request: accepts or rejects it. Consumes req. */
+void iw_hub_request(struct hub *h, struct iw_conn_req *req);
+
+/* --- relief.c --- */
+/*
+ * Call it in each turn. Once a second it updates the charges for queue pairs, the octets written
+ * into windows, and the memory of associations without a transfer.
+ */
+void iw_hub_reckon(struct hub *h);
+/* Call it in each turn. Does little before relieve_at; then closes the largest idle holders. */
+void iw_hub_relieve(struct hub *h);
+/*
+ * Call it when no more connections fit. Closes the one that has been idle for longest, if it has no
+ * pending work and moved nothing for --timeout.
+ */
+void iw_hub_end_idlest(struct hub *h);
+
+/* --- recover.c --- */
+/*
+ * Frees s, which is in PH_GONE. If another connection is to replace its connection, creates the
+ * session that waits for it.
+ */
+void iw_session_finish(struct session *s);
+/* Ends a connection whose loss was not noticed yet, gives up its unfinished files, and frees s. */
+void iw_session_drop(struct session *s, const char *why);
+/*
+ * Another transfer holds temp, a temporary that g could resume. Transfers without a connection
+ * close it. A transfer with one is asked whether its peer is still there: a client that failed
+ * silently may have started again as g.
+ */
+void iw_group_release_temp(const struct group *g, const char *temp);
+/*
+ * Call it in each turn: processes the answers. Returns the time when the next one is due;
+ * IW_TIME_NEVER: none is.
+ */
+uint64_t iw_group_take_answers(struct hub *h);
 
 /* --- group.c --- */
 /*
@@ -429,77 +509,11 @@ void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
 struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
 /* The transfer with that id, or NULL. */
 struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
-/* True if another connection will replace that of s, which has ended. */
-bool iw_group_mends(const struct group *g, const struct session *s);
-/* Creates the session that waits for that connection, if one is needed. */
-void iw_group_mend(struct group *g, struct session *s);
 /*
- * Another transfer has that temporary, which g could resume. Transfers that wait for a new connection close it; one with a connection is
- * asked whether its peer is there: a client that died silently may have begun again as g.
+ * Removes s from its transfer and frees it. If it was the last session, the transfer ends, and its
+ * outcome is reported to the user.
  */
-void iw_group_let_go(const struct group *g, const char *temp);
-/* Call it in each turn: takes the answers. Returns the time when one is due; IW_TIME_NEVER: none. */
-uint64_t iw_group_take_answers(struct hub *h);
-/* Queues t in a lane of g. Its back function must call iw_group_taken at its end. */
-void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t);
-/* A task is done. May free g. */
-void iw_group_taken(struct group *g);
-/* A new task of s, or, if s is NULL, of no session. NULL: no memory. */
-struct group_task *iw_group_task_new(struct group *g, struct session *s);
-void iw_group_task_free(struct group_task *e);
-/*
- * Removes s, which has ended, from g. The last session to leave ends the transfer; its outcome is
- * reported to the user.
- */
-void iw_group_leave(struct group *g, struct session *s);
-/*
- * The RESULT of a file or of a part of one. False: it is about a part, and the user has had, or will have, the outcome of the whole
- * file from another one.
- */
-bool iw_group_note_part(struct group *g, const struct iw_xmeta *m, uint32_t code);
-/* Call it when a file is settled or returned: sessions with next_waits try again. */
-void iw_group_wake(struct group *g);
-/*
- * --once: files of the transfer of s are about to move, so the listener serves this transfer only.
- * The connections of other transfers end. False: another transfer was first, and s has failed.
- */
-bool iw_group_begin(struct session *s);
-/* The sum of the counts of all its sessions, including those that have ended. */
-struct iw_xfer_counts iw_group_counts(const struct group *g);
-
-/* --- memory.c --- */
-/* True if s may hold n octets more. If not, the largest idle holder will soon be closed. */
-bool iw_session_may_take(struct session *s, uint64_t n);
-void iw_session_charge(struct session *s, uint64_t n);
-void iw_session_credit(struct session *s, uint64_t n);
-/* Charges a new connection; settle credits all its charges. Set s->holder before, if s has one. */
-void iw_session_account(struct session *s);
-void iw_session_settle(struct session *s);
-/* Charges the memory of r in which len octets have arrived. */
-void iw_session_used(struct session *s, struct recv *r, size_t len);
-/* Charges the transfer, which may outlive its sessions. s is one of its sessions. */
-void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
-void iw_group_credit(struct group *g, uint64_t n);
-/* Charges g for the octets that its place needs now. Above the limit, s fails. */
-void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
-void iw_group_settle(struct group *g);
-/*
- * Call it in each turn. Once a second it updates the charges for queue pairs, the octets written
- * into windows, and the memory of associations without a transfer.
- */
-void iw_hub_reckon(struct hub *h);
-/*
- * --once: true if the transfer that the listener accepted has moved no octets for --timeout, and
- * this side has no work for it. Another transfer may then replace it.
- */
-bool iw_group_is_stalled(struct group *g);
-/* Call it in each turn. Does little before relieve_at; then closes the largest idle holders. */
-void iw_hub_relieve(struct hub *h);
-/*
- * Call it when no more connections fit. Closes the one that has been idle for longest, if it has no
- * pending work and moved nothing for --timeout.
- */
-void iw_hub_end_idlest(struct hub *h);
+void iw_group_remove(struct session *s);
 
 /* --- session.c --- */
 /* IW_E_NOMEM, also if g is NULL; then the session is no longer counted in g. */
@@ -510,86 +524,243 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
 /* Consumes req, also when it fails. */
 int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
 		      struct iw_fault *why);
+/* Called by iw_group_remove only. */
 void iw_session_free(struct session *s);
+/* The connection is established, or its first message has arrived. */
 void iw_session_up(struct session *s);
-/* The wait of PH_WAITING is over: an initiator connects again, a responder's session ends. */
-void iw_session_redial(struct session *s);
-/* True if another connection will transfer the unfinished files of s. */
-bool iw_session_hands_on(const struct session *s);
+/* The peer rejected the connection: *why has the reason of the transport. */
 void iw_session_rejected(struct session *s, const struct iw_fault *why);
+/* Passes a completion of s to its machine. */
 void iw_session_completion(struct session *s, const struct iw_wc *wc);
 /* The connection has ended, and all its completions were taken. */
 void iw_session_closed(struct session *s);
-/* Ends a connection whose loss was not noticed yet, gives up its unfinished files, and frees s. */
-void iw_session_drop(struct session *s, const char *why);
 /* Does the pending work of s, at most that of one turn. True: there is more. */
 bool iw_session_run(struct session *s);
+/* Call it when the timer of s expires. Sets PH_GONE if s must end. */
 void iw_session_timeout(struct session *s);
-void iw_session_set_timer(struct session *s);
-/* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
-void iw_session_stop(struct session *s, const char *text);
-/* The path of the file m as the local user gave it, or, at a listening source, as the peer did; f: the source's own. NULL: not known. */
-const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
-			     const struct file *f);
-void iw_session_make_ready(struct session *s);
-/* Reports arrived octets to the machine; sets payload_at if octets of files have moved since the last call. Makes system calls. */
-void iw_session_look(struct session *s);
+
+/* --- source_side.c, source_find.c: the actions of a source's machine on files --- */
+/* Performs the action *a. Returns the octets of file input that it took. */
+uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
+/* Performs a LOAD, the first time or again. Returns the same. */
+uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
+/* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
+bool iw_source_result(struct session *s, const struct iw_xact *a);
+/* s ends: the files that the worker still reads no longer report to it. */
+void iw_source_leave(struct session *s);
+/* Adds a path that the local user has given. IW_E_NOMEM. */
+int iw_source_path(struct session *s, const char *path);
+/* Adds a path that the peer requests. */
+void iw_source_take_path(struct session *s, const struct iw_xact *a);
+/* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
+void iw_source_next(struct session *s);
+/* s fails: no memory for what. */
+void iw_source_no_memory(struct session *s, const char *what);
+
+/* --- measure.c --- */
+/*
+ * Adds the octets of the files below a path to the total that progress is compared with. The path
+ * is copied.
+ */
+void iw_source_measure(struct group *g, const char *path, size_t len);
+
+/* --- sink_side.c: the actions of a sink's machine on files --- */
+/* Performs the action *a. Returns the octets of file output that it took. */
+uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
+/* Performs a STORE, the first time or again. Returns the same. */
+uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
+/* As iw_source_result. */
+bool iw_sink_result(struct session *s, const struct iw_xact *a);
+/* Resumes the actions that had to wait. */
+void iw_sink_retry(struct session *s);
+/* s ends: abandons its files, and its tasks no longer report to it. */
+void iw_sink_leave(struct session *s);
+/* The RESULT of f has been sent: f is freed when the worker has no more tasks for it. */
+void iw_sink_forget(struct file *f);
+/* Sets the options of the place that an initiator has opened. */
+void iw_sink_place(struct session *s);
+
+/* --- sink_final.c --- */
+/* Performs FINAL, or sets final_waits while failed files of the transfer are still open. */
+void iw_sink_final(struct session *s);
+/*
+ * Call it in each turn. Reports removed names, for at most ns, so that many of them do not delay
+ * other sessions.
+ */
+void iw_sink_report_removed(struct hub *h, uint64_t ns);
+/*
+ * Call it when the last connection has ended. Reports the files that did not arrive completely, and
+ * returns their number.
+ */
+uint64_t iw_sink_count_missing(struct group *g);
+
+/* --- once.c: --once, and ddp-recv - --- */
+/*
+ * Files of the transfer of s are about to move, so the listener serves this transfer only.
+ * The connections of other transfers end. False: another transfer was first, and s has failed.
+ */
+bool iw_group_begin(struct session *s);
+/*
+ * Octets and files that another connection need not move again. This number never decreases, and it
+ * is bounded.
+ */
+bool iw_group_is_stalled(struct group *g);
+/*
+ * True if g is the transfer that the listener accepted: it moved files, or ended in order without
+ * any.
+ */
+bool iw_group_is_the_one(const struct group *g);
+/* Ends the sessions of all transfers except g. before: the transfer that g replaces, or NULL. */
+void iw_group_end_others(struct hub *h, const struct group *g, const struct group *before);
+
+/* --- lost.c --- */
+/* Adds *c to *to. */
+void iw_group_add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c);
+/* The sum of the counts of all its sessions, including those that have ended. */
+struct iw_xfer_counts iw_group_counts(const struct group *g);
+/*
+ * Octets and files that another connection need not move again: this number only grows, and not for
+ * ever.
+ */
+uint64_t iw_group_moved(const struct group *g);
+/* True if g has advanced since the connection with the number of s was lost for the first time. */
+bool iw_group_has_moved(const struct group *g, const struct session *s);
+/* True if another connection will replace that of s, which has ended. */
+bool iw_group_replaces(const struct group *g, const struct session *s);
+/* True if another connection will transfer the unfinished files of s. */
+bool iw_session_hands_on(const struct session *s);
+
+/* --- progress.c --- */
+/*
+ * Reports arrived octets to the machine; sets payload_at if octets of files have moved since the
+ * last call. Makes system calls.
+ */
+void iw_session_sample(struct session *s);
 /* Reports to the machine the octets that the peer has written into windows before their DONE. */
 void iw_session_windows(struct session *s);
-/* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
-bool iw_session_slot(struct session *s, uint32_t i);
-/* Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if no chunk is in use. */
-void *iw_session_chunk(struct session *s);
-/* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
-void iw_session_lacks_chunk(struct session *s);
+
+/* --- results.c --- */
+/*
+ * Reports the RESULT a to the user: of a file once, also if it has parts; of a pack for each
+ * member.
+ */
+void iw_session_report(struct session *s, const struct iw_xact *a);
+/*
+ * The path of the file m as the local user gave it, or, at a listening source, as the peer did; f:
+ * the source's own. NULL: not known.
+ */
+const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+			     const struct file *f);
+void iw_group_free_shares(struct group *g);
+
+/* --- tasks.c --- */
+/* Queues t in a lane of g. Its back function must call iw_group_task_done at its end. */
+void iw_group_queue(struct group *g, struct iw_lane *lane, struct iw_task *t);
+/* A task is done. May free g. */
+void iw_group_task_done(struct group *g);
+/*
+ * The last connection has ended, and the worker has no task of g: its last task closes and frees g.
+ */
+void iw_group_close(struct group *g);
+/* The peer of g has answered, or cannot any more. */
+void iw_group_end_question(struct group *g);
+/* A new task of s, or, if s is NULL, of no session. NULL: no memory. */
+struct group_task *iw_group_task_new(struct group *g, struct session *s);
+void iw_group_task_free(struct group_task *e);
+/* Frees f, closes what it has open, and stops counting it as open. f may be NULL. */
+void iw_session_file_free(struct file *f);
+/* A file or transfer that is counted in h->closing has closed its temporaries. */
+void iw_hub_closed(struct hub *h);
+/* Queues another attempt to create f. */
+void iw_hub_create_again(struct file *f);
+/* Takes ownership of the list. Abandoned temporaries in those directories are removed later. */
+void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
+
+/* --- session_memory.c --- */
+/*
+ * Posts n more receives of that size. IW_E_NOMEM; IW_E_LIMIT: above --max-memory; or an error of
+ * iw_post_recv.
+ */
+IW_MUST_CHECK int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size);
 /* Posts the receives of a again: their octets are no longer needed. */
 void iw_session_repost(struct session *s, const struct iw_xact *a);
 /* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */
 struct work *iw_session_work(struct session *s);
 /* True if s has its struct work. If it could not be allocated, the transfer has failed. */
 bool iw_session_may_act(struct session *s);
+/*
+ * Memory for a chunk of g, from h->slots. NULL: used up. Zeroed if another transfer used it before
+ * (RFC 5042 6.3.2).
+ */
+void *iw_hub_chunk_get(struct hub *h, const struct group *g);
+/* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
+bool iw_session_slot(struct session *s, uint32_t i);
+/*
+ * Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if
+ * no chunk is in use.
+ */
+void *iw_session_chunk(struct session *s);
+/* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
+void iw_session_lacks_chunk(struct session *s);
+/* Returns the memory of the free slots of s. False: they had none. */
+bool iw_session_return_slots(struct session *s);
+/* Revokes the registrations of all slots of s, and returns their memory. s->work is not NULL. */
+void iw_session_free_slots(struct session *s);
+/* Frees the receives, the slots and s->work. */
+void iw_session_free_memory(struct session *s);
 
-/* --- source_side.c, sink_side.c: the machine's actions on files --- */
-/* Both return the octets of file input that the action took. */
-uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
-uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
-/* s ends: the files that the worker still reads no longer report to it. */
-void iw_source_leave(struct session *s);
-/* Adds a path that the local user has given. IW_E_NOMEM. */
-int iw_source_path(struct session *s, const char *path);
-/* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
-void iw_source_next(struct session *s);
-/* Adds the octets of the files below a path to the total that progress is compared with. The path is copied. */
-void iw_source_measure(struct group *g, const char *path, size_t len);
-void iw_source_measure_free(struct group *g);
-/* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
-bool iw_source_result(struct session *s, const struct iw_xact *a);
-bool iw_sink_result(struct session *s, const struct iw_xact *a);
-/* Both return the octets of file output that the action took. */
-uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
-uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
+/* --- memory.c --- */
+/* True if s may hold n octets more. If not, the largest idle holder will soon be closed. */
+bool iw_session_may_take(struct session *s, uint64_t n);
+/* Charges s and its holder for n octets; above the limit too. */
+void iw_session_charge(struct session *s, uint64_t n);
+/* Returns n octets that were charged. */
+void iw_session_credit(struct session *s, uint64_t n);
+/* Charges a new connection; settle credits all its charges. Set s->holder before, if s has one. */
+void iw_session_account(struct session *s);
+void iw_session_settle(struct session *s);
+/* Charges the memory of r in which len octets have arrived. */
+void iw_session_used(struct session *s, struct recv *r, size_t len);
+/* Charges the transfer, which may outlive its sessions. s is one of its sessions. */
+void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
+/* Returns n octets that were charged. */
+void iw_group_credit(struct group *g, uint64_t n);
+/* Charges g for the octets that its place needs now. Above the limit, s fails. */
+void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
+void iw_group_settle(struct group *g);
+
+/* --- sched.c --- */
+/* s gets a turn as soon as possible. */
+void iw_session_make_ready(struct session *s);
+/* Sets the timer of s to its next deadline. Call it after a deadline has changed. */
+void iw_session_set_timer(struct session *s);
+/* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
+void iw_session_stop(struct session *s, const char *text);
+/* Call it when a file is settled or returned: sessions with next_waits try again. */
+void iw_group_wake(struct group *g);
+/* Every session gets a turn. */
+void iw_hub_wake_all(struct hub *h);
+/* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
+void iw_hub_watch_in(struct hub *h, int fd);
+void iw_hub_watch_out(struct hub *h, int fd);
+/* Call it when memory was freed: sessions that wait for memory try again. */
+void iw_hub_slot_freed(struct hub *h);
+/* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
+bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
+/* n octets that iw_hub_pace counted have not moved. */
+void iw_hub_unpace(struct hub *h, uint64_t n);
 /*
- * Call it in each turn. Reports removed names, for at most ns, so that many of them do not delay
- * other sessions.
+ * f, whose group is set, counts as open until iw_hub_count_closed, which iw_session_file_free
+ * calls. Not for the worker.
  */
-void iw_sink_report_removed(struct hub *h, uint64_t ns);
-/* Resumes the actions that had to wait. */
-void iw_sink_retry(struct session *s);
-/* s ends: abandons its files, and its tasks no longer report to it. */
-void iw_sink_leave(struct session *s);
+void iw_hub_count_open(struct hub *h, struct file *f);
+void iw_hub_count_closed(struct file *f);
 /*
- * Call it when the last connection has ended. Reports the files that did not arrive completely, and
- * returns their number.
+ * True if the process has few descriptors left: g, which has open files, waits until one is closed.
  */
-uint64_t iw_sink_count_missing(struct group *g);
-/* The RESULT of f has been sent: f is freed when the worker has no more tasks for it. */
-void iw_sink_forget(struct file *f);
-/* Makes another attempt to create f. */
-void iw_sink_create_again(struct file *f);
-/* Sets the options of the place that an initiator has opened. */
-void iw_sink_place(struct session *s);
-void iw_session_file_free(struct file *f);
-/* Returns the len octets of name, terminated by NUL; the caller frees them. NULL: no memory. */
-char *iw_name_terminated(const char *name, size_t len);
+static inline bool iw_hub_is_crowded(const struct group *g)
+{
+	return g->open_files > 0 && g->hub->open_files >= g->hub->most_open;
+}
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sums the sizes of all files to be sent, for the progress line, in a second walk that runs ahead of
- * the sending one. The tasks run in a lane of their own.
+ * Sums the sizes of all files to be sent, for the progress line. A second walk runs ahead of the
+ * one that finds the files; its tasks have their own lane.
  */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "transfer/internal.h"
@@ -13,15 +12,8 @@
 /* One path. Owned by the worker until its task is done. */
 struct step {
 	struct group_task e;
-	uint64_t octets; /* of this path and those before it */
+	uint64_t octets; /* of this path and the ones before it */
 	bool known;
-};
-
-struct measure {
-	struct iw_walk walk;
-	struct iw_links links;
-	uint64_t octets;
-	bool unknown; /* a stream is among the paths, or an allocation failed */
 };
 
 static struct measure *measure_new(const struct group *g)
@@ -35,16 +27,6 @@ static struct measure *measure_new(const struct group *g)
 	return m;
 }
 
-void iw_source_measure_free(struct group *g)
-{
-	if (!g->measure)
-		return;
-	iw_walk_fini(&g->measure->walk);
-	iw_links_fini(&g->measure->links);
-	free(g->measure);
-	g->measure = NULL;
-}
-
 static void add(struct measure *m, const struct iw_entry *e)
 {
 	bool first = true;
@@ -53,7 +35,7 @@ static void add(struct measure *m, const struct iw_entry *e)
 		m->unknown = true;
 	if (e->what != IW_WALKED_FILE)
 		return;
-	/* Other names of a file are sent as links to the first one. */
+	/* Further hard links are sent as links, without data. */
 	if (!e->top && e->st.st_nlink > 1)
 		m->unknown |= !iw_links_get(&m->links, &e->st, "", 0, &first);
 	if (first)
@@ -108,14 +90,14 @@ static void measure_back(struct iw_task *t)
 	if (g->measured_paths == g->paths && !g->over)
 		report_total(g);
 	iw_group_task_free(&o->e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 void iw_source_measure(struct group *g, const char *path, size_t len)
 {
 	struct step *o = calloc(1, sizeof(*o));
 
-	/* Without memory no total is shown. */
+	/* Without memory the total is not shown. */
 	if (!o)
 		return;
 	o->e.group = g;
@@ -127,5 +109,5 @@ void iw_source_measure(struct group *g, const char *path, size_t len)
 		return;
 	}
 	o->e.task = (struct iw_task){ .run = measure_now, .back = measure_back };
-	iw_group_give(g, &g->measures, &o->e.task);
+	iw_group_queue(g, &g->measures, &o->e.task);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The options of both transfer tools. */
+/* The options that both transfer tools have. */
 #include "transfer/options.h"
 
 #include <net/if.h>
@@ -23,13 +23,17 @@
 
 #define MAX_AGE       IW_SEC(7 * 24 * 3600)
 #define MAX_CONNS     1024
-/* One transfer in the Send mode, whose receives are the largest part. */
+/* Enough for one transfer in mode send, which needs most of it for receives. */
 #define MEMORY_MODEST (UINT64_C(33) << 20)
-/* b/s. Below it a transfer looks as if it hung: the unit was probably mistaken for that of rsync, KiB/s. */
+/*
+ * In bits per second. A slower transfer seems to hang: the user probably meant KiB/s, the unit of
+ * rsync.
+ */
 #define RATE_MODEST   100000
 
 enum {
-	KEY_DIGEST = 0xa001, /* no character: long only; not those of the common options */
+	/* not a character: long options only; other numbers than those of the common options */
+	KEY_DIGEST = 0xa001,
 	KEY_FORCE,
 	KEY_INCLUDE,
 	KEY_EXCLUDE,
@@ -61,7 +65,7 @@ enum {
 	KEY_IGNORE_EXISTING,
 };
 
-/* Of the receiver alone. */
+/* For receivers only. */
 /* clang-format off */
 static const struct argp_option limit_options[] = {
 	{ NULL, 0, NULL, 0, "Limits:", 5 },
@@ -147,11 +151,11 @@ static const struct argp_option options[] = {
 #define NO_COMPRESSION                                                                             \
 	"contents are not compressed: leave it out; to compress a stream: tar cz DIR | ddp-send - HOST:FILE"
 
-/* Options of rsync and scp without a counterpart. */
+/* Options of rsync and scp that do not exist here. */
 static const struct habit {
 	int key;
 	const char *name, *why;
-	bool remote; /* the message names the listener to start */
+	bool remote; /* the message says which listener to start */
 } habits[] = {
 	{ 'z', "-z, --compress", NO_COMPRESSION, false },
 	{ 'C', "-C", NO_COMPRESSION, false },
@@ -381,7 +385,7 @@ static const struct {
 	{ IW_XOPT_VERIFY, "--verify" },
 };
 
-/* An option that was given and has no meaning beside --to or --from. NULL: none. */
+/* Returns a given option that has no meaning with --to or --from. NULL: none. */
 static const char *transfer_option(const struct iw_transfer_opts *o)
 {
 	const struct iw_transfer_cfg *cfg = &o->cfg;
@@ -431,10 +435,10 @@ static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state
 	o->cli.transport = o->uri.transport;
 }
 
-/* An option of the connecting side that was given to a listener. NULL: none. */
+/* Returns an option for the connecting side that a listener was given. NULL: none. */
 static const char *of_initiator(const struct iw_transfer_opts *o)
 {
-	/* A listening source sends what the other end requests. */
+	/* A listening source sends what the peer requests. */
 	for (size_t i = 0; i < IW_ARRAY_LEN(named) && o->cfg.role == IW_XFER_SOURCE; i++)
 		if (o->cfg.opts & named[i].opt)
 			return named[i].name;
@@ -467,7 +471,7 @@ static void check_initiator(const struct iw_transfer_opts *o, const struct argp_
 			"--bind \"*\": every address is for a listener; expected one address of this machine, or leave --bind out");
 }
 
-/* Options that have no effect on a stream, if that is the only file. */
+/* Rejects options that have no effect on a stream, if a stream is the only operand. */
 static void check_stream(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const char *option = o->cfg.opts & IW_XOPT_DELETE     ? "--delete"
@@ -479,7 +483,7 @@ static void check_stream(const struct iw_transfer_opts *o, const struct argp_sta
 		argp_error(state, "-: %s has no effect on a stream: leave it out", option);
 }
 
-/* Options that have no effect together. */
+/* Rejects combinations that have no effect. */
 static void check_pairs(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	uint32_t opts = o->cfg.opts;
@@ -504,7 +508,9 @@ static void check_pairs(const struct iw_transfer_opts *o, const struct argp_stat
 		argp_error(state, "--yes has no effect without --delete: leave it out");
 }
 
-/* Patterns that only include have no effect: a name that no pattern matches is sent. */
+/*
+ * Patterns that only include have no effect, because a name that no pattern matches is sent anyway.
+ */
 static void check_includes(const struct iw_filter *f, const struct argp_state *state)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -564,14 +570,14 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 	if (iw_endpoint_parse(e, text, &why) != 0)
 		argp_error(state, "\"%s\": %s", text, why);
 	scope = e->is_remote && strchr(e->host, ':') ? strchr(e->host, '%') : NULL;
-	/* The scope can also be the number of an interface. */
+	/* A scope may also be the number of an interface. */
 	if (scope && scope[1 + strspn(scope + 1, "0123456789")] != '\0' &&
 	    if_nametoindex(scope + 1) == 0)
 		argp_error(state, "\"%s\": no interface %s here; `ip link` lists them", text,
 			   scope + 1);
 }
 
-/* HOST:PORT is how other tools write a port, and HOST:~ a home directory. */
+/* Other tools write HOST:PORT for a port, and HOST:~ for a home directory. */
 static void note_path(const struct iw_transfer_opts *o)
 {
 	const char *path = o->cfg.role == IW_XFER_SOURCE ? o->peer.path : o->cfg.paths[0];
@@ -588,9 +594,12 @@ static void note_path(const struct iw_transfer_opts *o)
 			path);
 }
 
-#define SHOWN 10 /* names that the question lists */
+#define SHOWN 10 /* names shown before the question */
 
-/* n: what the peer counted; more than the list has if it has names that the protocol cannot carry. */
+/*
+ * Asks the user. n: the number that the peer counted. The list is shorter if it has names that the
+ * protocol cannot carry.
+ */
 static bool confirm(uint64_t n, const struct iw_removals *r)
 {
 	char answer[16], name[4096];
@@ -613,7 +622,7 @@ static bool confirm(uint64_t n, const struct iw_removals *r)
 	return false;
 }
 
-/* The run that removes the confirmed names and no others. */
+/* Runs the transfer that removes the confirmed names and no others. */
 static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r)
 {
 	struct iw_transfer_cfg cfg = o->cfg;
@@ -622,7 +631,7 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 
 	cfg.spared = r->spared;
 	if (r->n == 0)
-		cfg.opts &= ~(uint32_t)(IW_XOPT_DELETE | IW_XOPT_NAMES); /* none was confirmed */
+		cfg.opts &= ~(uint32_t)(IW_XOPT_DELETE | IW_XOPT_NAMES); /* nothing was confirmed */
 	if (r->n > 0 && cfg.role == IW_XFER_SOURCE) {
 		text = iw_removals_join(r, &cfg.listed_len);
 		if (!text) {
@@ -638,24 +647,24 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 	return status;
 }
 
-#define NOT_ENDED UINT64_MAX /* instead of a number of names: the dry run failed as a whole */
+#define NOT_ENDED UINT64_MAX /* in place of a number of names: the dry run failed as a whole */
 
-/* --delete: a dry run finds what would be removed, and without --yes the user is asked. */
+/* --delete: a dry run finds the names that would be removed. Without --yes the user is asked. */
 static int run_asking(struct iw_transfer_opts *o)
 {
 	struct iw_removals removals = { .n = 0 };
-	struct iw_transfer_cfg look = o->cfg;
+	struct iw_transfer_cfg dry = o->cfg;
 	uint64_t gone = NOT_ENDED;
 	int status;
 
-	look.opts |= IW_XOPT_DRY_RUN;
-	look.look = &gone;
-	look.removals = o->cfg.removals = &removals;
-	status = iw_transfer_run(&look);
+	dry.opts |= IW_XOPT_DRY_RUN;
+	dry.would_remove = &gone;
+	dry.removals = o->cfg.removals = &removals;
+	status = iw_transfer_run(&dry);
 	iw_removals_sort(&removals);
 	if (gone == NOT_ENDED)
 		fprintf(stderr, "nothing was sent or removed\n");
-	/* The second run reports failures of single files. */
+	/* The second run reports the failures of single files. */
 	else if ((status == IW_EXIT_OK || status == IW_EXIT_NO) && !iw_signals_stop())
 		status = removals.n > 0 && !o->yes && !confirm(gone, &removals)
 				 ? IW_EXIT_NO
@@ -672,13 +681,16 @@ void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const 
 	o->uri_option = option;
 }
 
-/* A sink that does not know the patterns would remove excluded names: it gets a list of the names to remove. */
+/*
+ * True if only this side knows the patterns. The sink would remove excluded names, so it gets a
+ * list of the names to remove.
+ */
 static bool knows_patterns(const struct iw_transfer_opts *o)
 {
 	return o->cfg.role == IW_XFER_SOURCE && o->cfg.filter.n > 0;
 }
 
-/* The socket that a service manager passes has an address already. */
+/* A socket from a service manager has an address already. */
 static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
 {
 	int fd = iw_cli_passed_socket(why);
@@ -703,7 +715,7 @@ static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
 	return 0;
 }
 
-/* What the operands say of the target. */
+/* Options that follow from the operands. */
 static uint32_t operand_opts(const struct iw_transfer_cfg *cfg)
 {
 	uint32_t opts = cfg->npaths > 1 ? IW_XOPT_MANY : 0;
@@ -739,7 +751,7 @@ static int run(struct iw_transfer_opts *o)
 	iw_cli_conn_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	if (listen && take_socket(o, &why) != 0)
 		return iw_cli_fail(&o->cli, &why);
-	/* As many as can connect in the same moment. */
+	/* As many peers may connect at the same moment. */
 	o->cfg.conn.at.backlog = 1024;
 	if (o->cfg.opts & IW_XOPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
 		o->cfg.opts |= IW_XOPT_NAMES;
@@ -756,13 +768,13 @@ static uint64_t quarter_of_memory(void)
 	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : UINT64_C(1) << 30;
 }
 
-/* For --doctor. Without operands it is about a listener. */
+/* For --doctor. Without operands the tool is a listener. */
 static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 {
 	const struct iw_transfer_opts *o = iw_container_of(cli, struct iw_transfer_opts, cli);
 	struct iw_transfer_cfg cfg = o->cfg;
 
-	/* It reads and writes only standard input and output. */
+	/* Uses only standard input and output. */
 	if (o->uri_option)
 		return 0;
 	cfg.listen = cfg.listen || o->nargs < 2;

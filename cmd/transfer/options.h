@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What ddp-send and ddp-recv have in common as programs: their options beside those of all
- * tools, an argp child, and main's work. */
+/* What ddp-send and ddp-recv share as programs: an argp child with their options, and main. */
 #ifndef IW_FILE_OPTIONS_H
 #define IW_FILE_OPTIONS_H
 
@@ -16,16 +15,17 @@
 struct iw_transfer_opts {
 	struct iw_cli cli;
 	struct iw_cli_conn conn;
-	struct iw_transfer_cfg cfg; /* listen, the paths and to_stdout are the tool's to fill */
-	struct iw_endpoint peer;    /* who connects: whom to; the tool's to fill */
-	char **args;                /* what is no option, in order */
+	struct iw_transfer_cfg cfg; /* the tool sets listen, the paths and to_stdout */
+	struct iw_endpoint peer;    /* initiator: the peer; set by the tool */
+	char **args;                /* the non-option arguments, in order */
 	size_t nargs, cap;
-	bool partial;           /* -P was given */
-	bool is_stream;         /* standard input is the only source; the tool's to fill */
-	bool redials_given;     /* --redial of at least 1 */
-	bool yes;               /* --delete does not ask */
-	bool owner_from_anyone; /* --owner is permitted as root, though peers are not authenticated */
-	/* the first option given that is the initiator's alone, for complaints; NULL: none */
+	bool partial;       /* -P was given */
+	bool is_stream;     /* standard input is the only operand; set by the tool */
+	bool redials_given; /* --redial of at least 1 */
+	bool yes;           /* --delete does not ask */
+	/* --owner is permitted for root, although peers are not authenticated */
+	bool owner_from_anyone;
+	/* The first given option that only an initiator accepts, for error messages. NULL: none. */
 	const char *choice;
 	const char *listening; /* --max-memory or --max-connections, if given; NULL: neither */
 	const char *limit;     /* the last option of iw_transfer_limit_argp; NULL: none */
@@ -34,31 +34,43 @@ struct iw_transfer_opts {
 	struct iw_uri uri;
 };
 
-/* Takes the shared options, the common ones and the arguments; its input is a struct
- * iw_transfer_opts, as is the tool's own. */
+/*
+ * Parses the shared options, those of all tools, and the arguments. Its input is a struct
+ * iw_transfer_opts, as is that of the tool's own parser.
+ */
 extern const struct argp iw_transfer_argp;
-/* A receiver's limits; its input is the same. */
+/* The limits of a receiver. Same input. */
 extern const struct argp iw_transfer_limit_argp;
 
-/* In ARGP_KEY_END, when cfg.listen is decided: options that do not fit end the tool with a
- * message. */
+/*
+ * Call it in ARGP_KEY_END, when cfg.listen is set. Options that contradict each other end the tool
+ * with a message.
+ */
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state);
 
-/* In ARGP_KEY_END, first: scp's -P PORT, which leaves the port as the first argument, ends the tool with
- * a message. */
+/*
+ * Call it first in ARGP_KEY_END. The form -P PORT of scp, which leaves the port as the first
+ * argument, ends the tool with a message.
+ */
 void iw_transfer_opts_port(const struct iw_transfer_opts *o, const struct argp_state *state);
 
-/* HOST:PATH, [v6]:PATH, PATH or -, as cli/endpoint.h has it; text that is none ends the tool
- * with a message. */
+/*
+ * Parses HOST:PATH, [v6]:PATH, PATH or - (cli/endpoint.h). Any other text ends the tool with a
+ * message.
+ */
 void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct argp_state *state);
 
-/* The argument of --to and --from, option: see iw_remote_arg. Nothing else than a connection's own
- * options may stand beside it, and what it says of transport and port is not to be said twice. */
+/*
+ * Parses the argument of option, --to or --from: see iw_remote_arg. Only options of the connection
+ * may be combined with it, and not those for a transport and a port that the URI already gives.
+ */
 void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const char *arg,
 			  const struct argp_state *state);
 
-/* All of main: argp is the tool's own parser, with iw_transfer_argp as its child. Returns the
- * exit status. */
+/*
+ * Does all the work of main. argp is the tool's own parser, with iw_transfer_argp as its child.
+ * Returns the exit status.
+ */
 int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,
 		     enum iw_xfer_role role);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A stream into a registered buffer, or out of one. */
+/* Copies a stream into a registered buffer of the peer, or out of it. */
 #include "transfer/remote.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "stag-reg/claim.h"
 
 #define CHUNK IW_URI_OPERATION
-#define SLOTS 8u    /* of that many octets, each an operation under way */
+#define SLOTS 8u    /* operations in flight, each with at most CHUNK octets */
 #define FLUSH SLOTS /* wr_id of the Read after all Writes */
 
 enum phase { CONNECTING, MOVING, FLUSHING, LEAVING, OVER };
@@ -35,24 +35,25 @@ struct remote {
 	struct iw_cq *cq;
 	struct iw_qp *qp;
 	int epoll,
-		watched; /* signals, and whichever end of the stream is waited for; -1: neither */
+		/* signals, and standard input or output while it is waited for; -1: neither */
+		watched;
 	enum phase phase;
-	struct iw_fault fault; /* the first one */
+	struct iw_fault fault; /* the first failure */
 	uint64_t began_at;
 
 	/*
-	 * A ring of slots: [head, tail) are under way (to), or under way or read and not written
-	 * out (from); the one at tail is being filled (to).
+	 * A ring of slots. To: [head, tail) are in flight, and tail is being filled. From: [head,
+	 * tail) are in flight, or read and not written out.
 	 */
 	uint8_t *mem;
 	struct iw_mr *sink[SLOTS];
 	uint32_t len[SLOTS];       /* octets in the slot */
 	uint32_t head, tail, done; /* from: [head, done) are read */
-	uint32_t filled;           /* to: octets in the slot at tail */
-	uint32_t out;              /* from: octets of the slot at head that are written out */
-	uint64_t posted;           /* octets of the buffer asked for, or given */
+	uint32_t filled;           /* to: octets in slot tail */
+	uint32_t out;              /* from: octets of slot head that are written out */
+	uint64_t posted;           /* octets of the buffer for which an operation was posted */
 	uint64_t moved;            /* completed */
-	bool eof;                  /* of standard input */
+	bool eof;                  /* end of standard input */
 };
 
 static void fail(struct remote *m, const struct iw_fault *why)
@@ -80,7 +81,7 @@ static void watch(struct remote *m, int fd, uint32_t events)
 	if (m->watched >= 0)
 		(void)epoll_ctl(m->epoll, EPOLL_CTL_DEL, m->watched, NULL);
 	m->watched = -1;
-	/* What epoll does not take is a file, and never makes anybody wait. */
+	/* epoll rejects regular files, which never block. */
 	if (fd >= 0 && epoll_ctl(m->epoll, EPOLL_CTL_ADD, fd, &ev) == 0)
 		m->watched = fd;
 }
@@ -99,7 +100,7 @@ static void post(struct remote *m, const struct iw_send_wr *wr)
 	struct iw_fault why;
 	int err = iw_post_send(m->qp, wr, &why);
 
-	/* The last event of a connection that is going down has the reason. */
+	/* If the connection is ending, its last event has the reason. */
 	if (err && err != IW_E_STATE)
 		fail(m, &why);
 }
@@ -122,8 +123,8 @@ static void post_write(struct remote *m)
 }
 
 /*
- * The Writes before it have been placed when it is answered. Where there are no Reads, the peer's
- * orderly close has to do.
+ * When this Read is answered, all Writes before it were placed. If the buffer does not permit
+ * Reads, the peer's orderly close must suffice.
  */
 static void post_flush(struct remote *m)
 {
@@ -144,7 +145,7 @@ static void post_flush(struct remote *m)
 	post(m, &wr);
 }
 
-/* 1: octets came, or their end; 0: none are there now. */
+/* 1: octets were read, or the end of input; 0: none are available now. */
 static int read_input(struct remote *m, void *p, size_t len, size_t *got)
 {
 	struct iw_fault why;
@@ -165,7 +166,7 @@ static int read_input(struct remote *m, void *p, size_t len, size_t *got)
 	return 1;
 }
 
-/* The buffer is full: has the input come to its end as well? What fits gets there in any case. */
+/* The buffer is full: checks whether the input has ended too. What fits is written in any case. */
 static void expect_end(struct remote *m)
 {
 	size_t got;
@@ -199,7 +200,9 @@ static void fill(struct remote *m)
 	}
 	if (m->phase != MOVING)
 		return;
-	/* What has come goes out when nothing else is on its way, or nothing more will come. */
+	/*
+	 * A partly filled slot is sent if nothing else is in flight, or no more input will follow.
+	 */
 	if (m->filled > 0 && (m->eof || m->tail == m->head))
 		post_write(m);
 	watch(m, !m->eof && m->tail - m->head < SLOTS ? STDIN_FILENO : -1, EPOLLIN);
@@ -267,7 +270,7 @@ static void drain(struct remote *m)
 
 /* --- the connection --- */
 
-/* What the peer says the buffer is, against what the URI says. */
+/* Compares the buffer that the peer describes with that of the URI. */
 static int check_buffer(const struct remote *m, const struct iw_claim *c, struct iw_fault *why)
 {
 	const struct iw_uri *u = &m->cfg->uri;
@@ -280,7 +283,7 @@ static int check_buffer(const struct remote *m, const struct iw_claim *c, struct
 			u->stag, need == IW_CLAIM_READ ? "writing" : "reading",
 			iw_access_text(need),
 			need == IW_CLAIM_READ ? "ddp-send --to" : "ddp-recv --from");
-	/* Neither sum wraps: both were decoded so. */
+	/* The decoders have checked that the sums do not wrap. */
 	if (u->to < c->to || u->to + u->len > c->to + c->len)
 		return iw_xfer_fault(
 			why, IW_E_REJECTED,
@@ -311,7 +314,7 @@ static void on_up(struct remote *m)
 	iw_report_connected(m->qp);
 }
 
-/* The peer's words when it has some. */
+/* Uses the reason of the peer if there is one. */
 static void on_rejected(struct remote *m, const struct iw_fault *said)
 {
 	struct iw_fault why = *said;
@@ -342,7 +345,10 @@ static void on_rejected(struct remote *m, const struct iw_fault *said)
 	fail(m, &why);
 }
 
-/* The peer invalidated the STag during the transfer: says so in place of the Terminate's text. */
+/*
+ * If the peer invalidated the STag during the transfer, says so instead of the text of the
+ * Terminate.
+ */
 static void explain_lost_stag(const struct remote *m, struct iw_fault *why)
 {
 	int err = iw_err_from_term(why->term);
@@ -409,7 +415,7 @@ static void take_events(struct remote *m)
 			on_rejected(m, &ev.fault);
 			break;
 		case IW_EV_PEER_CLOSED:
-			/* There is nothing that it could still be told. */
+			/* No message for the peer is left. */
 			iw_disconnect(m->qp);
 			break;
 		case IW_EV_CLOSED:
@@ -419,7 +425,7 @@ static void take_events(struct remote *m)
 	}
 }
 
-/* They come in the order of posting. */
+/* Completions arrive in the order of posting. */
 static void take_completions(struct remote *m)
 {
 	struct iw_wc wc[SLOTS + 1];
@@ -432,7 +438,7 @@ static void take_completions(struct remote *m)
 	}
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status != IW_OK)
-			continue; /* the connection has ended: CLOSED tells why */
+			continue; /* the connection has ended; the fault of CLOSED has the reason */
 		if (wc[i].wr_id == FLUSH) {
 			iw_disconnect(m->qp);
 			m->phase = LEAVING;
@@ -442,7 +448,7 @@ static void take_completions(struct remote *m)
 		if (m->cfg->from) {
 			m->done++;
 		} else {
-			/* The slot at tail is filled only while it is none of these. */
+			/* Slot tail is filled only while it is not one of these. */
 			m->head++;
 		}
 	}
@@ -546,7 +552,7 @@ static int begin(struct remote *m, struct iw_fault *why)
 	param.protocol.private_data = pd;
 	param.protocol.private_data_len = iw_claim_encode(pd, &c);
 	err = iw_connect(m->qp, &param.at, &param.protocol, why);
-	/* It reads and writes only standard input and output. */
+	/* Uses only standard input and output. */
 	return err ? err : iw_confine_plain(m->cfg->cli, 0, why);
 }
 
@@ -599,7 +605,7 @@ int iw_remote_run(const struct iw_remote_cfg *cfg)
 
 /* --- the option --- */
 
-/* The first line of the file. */
+/* Reads the first line of the file. */
 static void read_line(char line[static IW_URI_TEXT], const char *option, const char *path,
 		      const struct argp_state *state)
 {
@@ -632,7 +638,9 @@ void iw_remote_arg(struct iw_uri *out, const char *option, const char *arg,
 			 "transport \"%s\"; expected tcp, sctp, udp, raw or xdp", out->transport);
 		why = text;
 	}
-	/* The line of a file is not repeated: it may be a secret, or no text at all. */
+	/*
+	 * The message does not quote the line of a file, which may be a secret or not text at all.
+	 */
 	if (why)
 		argp_error(state, from_file ? "%s %s: first line: %s" : "%s \"%s\": %s", option,
 			   arg, why);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Standard input into a buffer that somebody has registered elsewhere (ddp-send --to), or one to
- * standard output (ddp-recv --from): one connection, one buffer, RDMA Writes or RDMA Reads and
- * nothing else.
+ * Copies standard input into a buffer that is registered at the peer (ddp-send --to), or such a
+ * buffer to standard output (ddp-recv --from). Uses one connection and one buffer, and only RDMA
+ * Writes or RDMA Reads.
  *
- * What is written counts as there when a Read of no octets behind all the Writes has been answered
- * (RFC 5040 5.5: the Writes were placed then), and the peer has closed in order.
+ * Written data count as placed when a zero-length Read after all Writes was answered (RFC 5040
+ * 5.5), and the peer has closed in order.
  */
 #ifndef IW_FILE_REMOTE_H
 #define IW_FILE_REMOTE_H
@@ -21,18 +21,18 @@
 
 struct iw_remote_cfg {
 	struct iw_cli *cli; /* started */
-	bool from;          /* false: to */
+	bool from;          /* --from; otherwise --to */
 	struct iw_uri uri;
-	struct iw_cli_param conn; /* but for the Private Data */
+	struct iw_cli_param conn; /* except the Private Data */
 };
 
-/* Runs it to its end. Returns the exit status; the user has been told everything. */
+/* Runs to the end. Returns the exit status; failures were reported to the user. */
 IW_MUST_CHECK int iw_remote_run(const struct iw_remote_cfg *cfg);
 
 /*
- * The argument of --to and --from: a URI, or @FILE, whose first line is one (so that the key need
- * not stand among the arguments, which every user of the machine can see). Bad text ends the tool
- * with a message that names the option.
+ * Parses arg, the argument of option: a URI, or @FILE, whose first line is a URI. A file keeps the
+ * key out of the argument list, which every user of the machine can read. Bad text ends the tool
+ * with a message that names option.
  */
 void iw_remote_arg(struct iw_uri *out, const char *option, const char *arg,
 		   const struct argp_state *state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lines for people, objects for programs. */
+/* Reports as lines for people, or as JSON objects for programs. */
 #include "transfer/report.h"
 
 #include <inttypes.h>
@@ -129,7 +129,7 @@ static const char *outcome_word(uint32_t code)
 	return code == IW_XC_OK ? "done" : "failed";
 }
 
-/* A missing source has no size: the source reports 0, and the sink IW_XFER_SIZE_UNKNOWN. */
+/* Of a missing file there is no size: a source reports 0, a sink IW_XFER_SIZE_UNKNOWN. */
 static bool has_size(const struct iw_file_report *f)
 {
 	return f->meta->kind == IW_XFER_FILE && f->meta->size != IW_XFER_SIZE_UNKNOWN &&
@@ -163,17 +163,20 @@ static bool is_no_dir(const char *text)
 	return strcmp(text, iw_file_no_dir) == 0 || strcmp(text, iw_file_no_dir_there) == 0;
 }
 
-/* True: all names below a directory can fail for this reason: the place of the directory, a limit, a full file system. */
+/*
+ * True if all names below a directory can fail for this reason: the directory's type, a limit, a
+ * full file system.
+ */
 static bool can_repeat(const struct iw_file_report *f)
 {
 	return f->code == IW_XC_LIMIT || f->code == IW_XC_TARGET || f->code == IW_XC_SPACE;
 }
 
-/* True: the same reason was logged for another name. */
+/* True if the same reason was logged for another name. */
 static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 {
 	const char *text = f->text[0] ? f->text : iw_xcode_text(f->code);
-	/* Nothing of the directory can be stored: one message is enough. */
+	/* Nothing below the directory can be stored: one message is enough. */
 	bool whole = f->code == IW_XC_TARGET && is_no_dir(f->text);
 	bool again = strcmp(text, r->cause) == 0;
 
@@ -187,7 +190,7 @@ static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 	return again;
 }
 
-/* True if the text says what the code says. */
+/* True if the text repeats what the code says. */
 static bool repeats_code(const struct iw_file_report *f)
 {
 	return (f->code == IW_XC_NOENT && strstr(f->text, "no such file or directory")) ||
@@ -198,7 +201,7 @@ static bool repeats_code(const struct iw_file_report *f)
 		strstr(f->text, iw_xcode_text(f->code)));
 }
 
-/* The name for an error message: the path as the user named it, where that is known. */
+/* The name for an error message: the path as the user gave it, if it is known. */
 static void name_failed(char *name, size_t cap, const struct iw_file_report *f)
 {
 	const char *typed = f->typed && f->typed[0] ? f->typed : NULL;
@@ -234,7 +237,7 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 		name_failed(name, sizeof(name), f);
 	else
 		iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
-	/* Canceled is what the end of the whole transfer made of it: that is told by itself. */
+	/* CANCELED only repeats the result of the whole transfer, which is reported separately. */
 	if (f->code == IW_XC_WOULD && human(r))
 		printf("%s: %s\n", name, iw_xcode_text(f->code));
 	else if (iw_xcode_is_skip(f->code) && f->text[0])
@@ -269,7 +272,7 @@ void iw_report_gone(struct iw_report *r, const char *peer, const char *name, boo
 	end_object(r);
 }
 
-/* 0: nobody can say. */
+/* 0: not known. */
 static uint64_t time_left(uint64_t done, uint64_t total, uint64_t rate)
 {
 	return rate == 0 || total <= done
@@ -279,11 +282,14 @@ static uint64_t time_left(uint64_t done, uint64_t total, uint64_t rate)
 
 static bool has_share(const struct iw_report_progress *p)
 {
-	/* Of a file that is all there is the line tells already. */
+	/* If the transfer is only this file, the line shows the same already. */
 	return p->file_total > 0 && p->file_total != p->total;
 }
 
-/* "t/large 45% 0:12 left": in front of what the line says of the whole, which cuts the beginning of what does not fit. */
+/*
+ * "t/large 45% 0:12 left", before the figures of the whole transfer. If it does not fit, the line
+ * cuts off its start.
+ */
 static void name_bar(struct iw_report *r, const struct iw_report_progress *p, uint64_t now)
 {
 	uint64_t left = time_left(p->file_done, p->file_total, iw_cli_progress_rate(&r->bar, now));
@@ -295,7 +301,7 @@ static void name_bar(struct iw_report *r, const struct iw_report_progress *p, ui
 			 p->files == 1 ? "" : "s");
 		return;
 	}
-	/* Its end is what tells files apart. */
+	/* Long names are distinguished by their ends. */
 	len = strlen(p->name);
 	iw_printable(name, sizeof(name), p->name + (len > 90 ? len - 90 : 0), len > 90 ? 90 : len,
 		     true);
@@ -350,7 +356,7 @@ void iw_report_progress(struct iw_report *r, const struct iw_report_progress *p,
 	if (!r->cli->json)
 		name_bar(r, p, now);
 	r->bar.total = p->total;
-	/* Holes and the octets of a resume pass at once. */
+	/* Holes and octets of an earlier transfer take no time. */
 	r->bar.found = p->done - IW_MIN(p->done, p->moved);
 	iw_cli_progress_update(&r->bar, p->done, now);
 	if (r->cli->json && now >= r->json_at) {
@@ -373,7 +379,7 @@ int iw_report_status(const struct iw_transfer_report *t)
 	return t->counts.files_failed > 0 || t->counts.peer_failed > 0 ? IW_EXIT_NO : IW_EXIT_OK;
 }
 
-/* Files that the sink has already. */
+/* Files that the sink already had. */
 static uint64_t unchanged(const struct iw_xfer_counts *c)
 {
 	return c->files_same - IW_MIN(c->files_same, c->exist + c->newer);
@@ -424,13 +430,19 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	end_object(r);
 }
 
-/* Returns " of the target" if the target's option, not ours, kept the files. A sink cannot see the difference. */
+/*
+ * Returns " of the target" if an option of the target, not of this side, kept the files. A sink
+ * cannot distinguish the two.
+ */
 static const char *whose(const struct iw_transfer_report *t, uint32_t opt)
 {
 	return t->role == IW_XFER_SOURCE && !(t->opts & opt) ? " of the target" : "";
 }
 
-/* "2 kept: exist at the target (--no-clobber)". Returns its length; 0: --no-clobber and --update kept no file. */
+/*
+ * "2 kept: exist at the target (--no-clobber)". Returns its length; 0: --no-clobber and --update
+ * kept no file.
+ */
 static int count_kept(char *buf, size_t cap, const struct iw_transfer_report *t, const char *before,
 		      const char *unit)
 {
@@ -473,7 +485,7 @@ static void count_files(char *buf, size_t cap, const struct iw_transfer_report *
 		snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " FAILED", failed);
 }
 
-/* The target was as it should be before. */
+/* The target was as requested before. */
 static bool changed_nothing(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;
@@ -482,7 +494,7 @@ static bool changed_nothing(const struct iw_transfer_report *t)
 	       c->made == 0 && c->octets == 0 && !t->dry_run && c->files_same > 0;
 }
 
-/* The patterns left out every file. */
+/* The patterns excluded every file. */
 static bool left_out_all(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;
@@ -522,7 +534,7 @@ static void print_nothing(const struct iw_transfer_report *t)
 	printf("\n");
 }
 
-/* With the data on standard output they go to standard error. */
+/* If standard output has the data, prints to standard error. */
 static void print_stats(struct iw_report *r, const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What ddp-send and ddp-recv tell their users: one line or one JSON object for each thing that happened, the progress line on a
- * terminal. The transfer fills plain structs, and this writes them.
+ * The reports of ddp-send and ddp-recv to the user: a line or a JSON object per event, and the
+ * progress line on a terminal. The transfer fills plain structs, and this file prints them.
  */
 #ifndef IW_FILE_REPORT_H
 #define IW_FILE_REPORT_H
@@ -17,42 +17,43 @@
 
 struct iw_report {
 	struct iw_cli *cli;
-	bool data_on_stdout; /* results would be in the way of the data */
-	bool silent;         /* a look that nobody is told of */
+	bool data_on_stdout; /* standard output has data: results must not be mixed with them */
+	bool silent;         /* a dry run that reports nothing */
 	bool stats;          /* print totals at the end of a transfer */
-	bool on_terminal;    /* standard error is one: a progress line makes sense */
-	bool lost;           /* standard output failed: nobody listens any more */
+	bool on_terminal;    /* standard error is a terminal: show a progress line */
+	bool lost;           /* standard output failed: its reader is gone */
 	struct iw_cli_progress bar;
 	bool bar_on;
-	char what[192];   /* of the bar */
-	uint64_t json_at; /* the next "progress" event */
-	/* Of the last names that failed for a reason that many names can have in common; "": none. */
+	char what[192];   /* text of the progress line */
+	uint64_t json_at; /* time of the next "progress" event */
+	/* The reason of the last failed names, if many names can have it; "": none. */
 	char cause[IW_XFER_TEXT_MAX + 1];
-	uint64_t repeats; /* further names with this cause, logged for --verbose only */
+	uint64_t repeats; /* further names with this reason, logged with --verbose only */
 };
 
-/* How far a transfer is, and the file that moves. */
+/* The progress of a transfer, and its current file. */
 struct iw_report_progress {
-	const char *name;               /* NULL: none, or many small ones together */
+	const char *name;               /* NULL: none, or many small ones */
 	uint64_t file_done, file_total; /* octets; total 0: not known */
-	uint64_t files;                 /* done, or found to be there */
+	uint64_t files;                 /* done, or skipped because they exist */
 	uint64_t done, total;           /* octets of all files; total 0: not known */
 	uint64_t moved;
 };
 
-/* One file's end. */
+/* The result of a file. */
 struct iw_file_report {
 	const char *peer;
 	const struct iw_xmeta *meta;
 	const char *
-		typed; /* the path of the local user, shown if it failed; NULL: meta has the name */
+		/* The path of the local user, shown if the file failed. NULL: meta has the name. */
+		typed;
 	uint32_t code;
 	const char *text;
 	bool told_by_peer;
 	bool dry_run;
 };
 
-/* One transfer's end. */
+/* The result of a transfer. */
 struct iw_transfer_report {
 	const char *peer;
 	enum iw_xfer_role role;
@@ -60,43 +61,45 @@ struct iw_transfer_report {
 	enum iw_xfer_digest digest;
 	struct iw_xfer_counts counts;
 	uint64_t duration_ns;
-	uint64_t redials;     /* connections set up again */
-	uint64_t connections; /* set up in all */
+	uint64_t redials;     /* how often a connection was set up again */
+	uint64_t connections; /* established in total */
 	bool dry_run;
-	uint32_t opts; /* of this side: a set of enum iw_xopt */
-	/* The patterns left out at least one entry. */
+	uint32_t opts; /* of this side: set of enum iw_xopt */
+	/* The patterns excluded at least one entry. */
 	bool excluded;
 	const struct iw_filter *filter;
 	struct iw_qp_info info;
 	struct iw_fault fault;
 };
 
-/* cli is kept. */
+/* cli is borrowed for life. */
 void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout);
 void iw_report_fini(struct iw_report *r);
 /* True if iw_report_progress shows anything. */
 bool iw_report_shows_progress(const struct iw_report *r);
 
 /*
- * udp_port: 0 if SCTP is not in UDP. any_port: the system has chosen a port. Then the line is
- * printed with --quiet too, because it is the only source of the port.
+ * udp_port: 0 if SCTP is not in UDP. any_port: the system chose the port; then the line is printed
+ * with --quiet too, because the user has no other source for the port.
  */
 void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, uint16_t udp_port,
 			 bool any_port, bool by_default);
-/* For --verbose: what was agreed on in the set-up of @qp, and over xdp the mode that was reached. */
+/* With --verbose: the agreed parameters of qp, and with xdp the mode that was reached. */
 void iw_report_connected(const struct iw_qp *qp);
 /* Reports a rejected connection. */
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
+/* Reports the result of a file. */
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
-/* --delete: name is no more at the target, or would not be. */
+/* --delete: name was or would be removed at the target. */
 void iw_report_gone(struct iw_report *r, const char *peer, const char *name, bool would);
-/* Cheap when it is not time to draw. */
+/* Cheap until the line must be redrawn. */
 void iw_report_progress(struct iw_report *r, const struct iw_report_progress *p, uint64_t now);
-/* When iw_report_progress wants to be called again; IW_TIME_NEVER: not at all. */
+/* When to call iw_report_progress next; IW_TIME_NEVER: never. */
 uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now);
+/* Reports the result of a transfer, and the totals with stats. */
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t);
 
-/* The exit status of such an end. */
+/* The exit status for such a result. */
 int iw_report_status(const struct iw_transfer_report *t);
 
 #endif

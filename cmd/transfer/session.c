@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One connection: the machine's actions become work requests, completions become its input. */
-#include <fcntl.h>
+/*
+ * One connection: turns the machine's actions into work requests, and completions into its input.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cli/listener.h"
 #include "cli/param.h"
@@ -12,232 +12,13 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* wr_id of a receive; the machine's cookies have this bit clear. */
-#define RECV_BIT (UINT64_C(1) << 63)
+#define LEAVE_EVICTED IW_SEC(1) /* if the peer's memory is needed */
 
-#define LEAVE_EVICTED IW_SEC(1) /* for a peer whose memory is needed */
-
-#define PAYLOAD_STEP 4096 /* octets of files between two checks that count as progress of a chunk */
-
-#define RECVS_FIRST 2u /* a responder's: little, for those that only connect */
+#define RECVS_FIRST 2u /* for a responder: few, because some peers only connect */
 #define RECVS_MORE  16u
 #define RECVS_DATA  64u
 #define SQ_SINK     32u
 #define SQ_SOURCE   64u
-
-/* --- memory --- */
-
-/* Receives: one mapping for each lot, so that an idle connection costs whole pages only once
- * they are touched. */
-static int add_recvs(struct session *s, uint32_t n, uint32_t size)
-{
-	size_t each = ((size_t)size + 63) / 64 * 64, len = each * n;
-	struct recv *more = reallocarray(s->recv, s->nrecvs + n, sizeof(*more));
-	struct slab *slab;
-	void *p;
-
-	if (!more)
-		return IW_E_NOMEM;
-	s->recv = more;
-	/* Receives for data are large, and all of them can be in use. */
-	if (size > IW_XFER_MSG_MAX && !s->initiator && !iw_session_may_take(s, len))
-		return IW_E_LIMIT;
-	slab = malloc(sizeof(*slab));
-	p = slab ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-		 : MAP_FAILED;
-	if (p == MAP_FAILED) {
-		free(slab);
-		return IW_E_NOMEM;
-	}
-	*slab = (struct slab){ .next = s->slabs, .len = len, .p = p };
-	s->slabs = slab;
-	for (uint32_t i = 0; i < n; i++) {
-		struct recv *r = &s->recv[s->nrecvs];
-		int err;
-
-		*r = (struct recv){ .p = (uint8_t *)p + i * each, .size = size };
-		if (size > IW_XFER_MSG_MAX)
-			iw_session_used(s, r, size);
-		err = iw_post_recv(s->qp, RECV_BIT | s->nrecvs, r->p, size, NULL);
-		if (err)
-			return err;
-		s->nrecvs++;
-	}
-	return 0;
-}
-
-struct work *iw_session_work(struct session *s)
-{
-	if (s->work)
-		return s->work;
-	s->work = calloc(1, sizeof(*s->work));
-	if (!s->work)
-		return NULL;
-	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0) {
-		free(s->work);
-		s->work = NULL;
-	}
-	return s->work;
-}
-
-bool iw_session_may_act(struct session *s)
-{
-	struct iw_fault why;
-
-	if (iw_session_work(s))
-		return true;
-	why = s->fault;
-	if (!why.err)
-		iw_fail(&why, IW_E_NOMEM, "no memory for a transfer");
-	iw_xfer_fail(s->x, &why);
-	return false;
-}
-
-static void free_slots(struct session *s)
-{
-	struct work *w = s->work;
-
-	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
-		/* A connection that is gone has no use for its registrations; they end before
-		 * their memory does. */
-		if (w->mr[i])
-			iw_mr_revoke(w->mr[i]);
-		w->mr[i] = NULL;
-		if (!w->slot[i])
-			continue;
-		iw_pool_put(&s->hub->slots, w->slot[i]);
-		w->slot[i] = NULL;
-		w->nslots--;
-		iw_session_credit(s, IW_XFER_CHUNK);
-	}
-}
-
-static void free_work(struct session *s)
-{
-	struct work *w = s->work;
-
-	if (!w)
-		return;
-	free_slots(s);
-	iw_hasher_fini(&w->hasher);
-	free(w);
-	s->work = NULL;
-}
-
-/* Slots that are free keep their memory. */
-static bool take_from_free_slot(struct session *s, uint32_t i)
-{
-	struct work *w = s->work;
-
-	for (uint32_t k = 0; k < IW_XFER_WINDOWS && w->nslots > 0; k++) {
-		if (!w->slot[k] || w->mr[k] || !iw_xfer_slot_is_free(s->x, k))
-			continue;
-		w->slot[i] = w->slot[k];
-		w->slot[k] = NULL;
-		return true;
-	}
-	return false;
-}
-
-void iw_session_lacks_chunk(struct session *s)
-{
-	struct iw_fault why;
-
-	if (s->hub->slots.out > 0)
-		return;
-	iw_fail(&why, IW_E_NOMEM, "no memory for a chunk of %u octets: see ulimit -v",
-		IW_XFER_CHUNK);
-	iw_xfer_fail(s->x, &why);
-}
-
-/* Puts the memory of its free slots back. False: it had none. */
-static bool give_free_slots(struct session *s)
-{
-	struct work *w = s->work;
-	bool any = false;
-
-	for (uint32_t k = 0; w && k < IW_XFER_WINDOWS && w->nslots > 0; k++) {
-		if (!w->slot[k] || w->mr[k] || !iw_xfer_slot_is_free(s->x, k))
-			continue;
-		iw_pool_put(&s->hub->slots, w->slot[k]);
-		w->slot[k] = NULL;
-		w->nslots--;
-		iw_session_credit(s, IW_XFER_CHUNK);
-		any = true;
-	}
-	return any;
-}
-
-void *iw_session_chunk(struct session *s)
-{
-	struct hub *h = s->hub;
-	void *p = iw_hub_chunk_get(h, s->group);
-	bool any = false;
-
-	/* Connections without work keep the memory of their slots. */
-	for (struct iw_list *l = h->sessions.next; !p && l != &h->sessions; l = l->next)
-		any |= give_free_slots(iw_container_of(l, struct session, all));
-	if (any)
-		p = iw_hub_chunk_get(h, s->group);
-	if (!p)
-		iw_session_lacks_chunk(s);
-	return p;
-}
-
-bool iw_session_slot(struct session *s, uint32_t i)
-{
-	struct work *w = s->work;
-	struct hub *h = s->hub;
-
-	if (w->slot[i] || take_from_free_slot(s, i))
-		return true;
-	if (h->slots.out >= SLOTS_MOST && w->nslots > 0)
-		return false;
-	/* Windows leave a sixteenth of the memory to connections of all transfers, which need little. */
-	if (!iw_session_may_take(s, IW_XFER_CHUNK + h->budget.limit / 16))
-		return false;
-	w->slot[i] = iw_session_chunk(s);
-	if (!w->slot[i])
-		return false;
-	w->nslots++;
-	iw_session_charge(s, IW_XFER_CHUNK);
-	return true;
-}
-
-void iw_session_file_free(struct file *f)
-{
-	if (!f)
-		return;
-	iw_hub_count_closed(f);
-	if (f->has_src)
-		iw_src_close(&f->src);
-	else
-		iw_src_again(&f->src);
-	iw_packer_free(f->pack);
-	if (f->packed)
-		iw_pack_sink_close(f->packed);
-	if (f->has_hasher)
-		iw_hasher_fini(&f->hasher);
-	free(f->packed);
-	free(f->text);
-	free(f->operand);
-	free(f->to);
-	free(f->xattr);
-	free(f->name);
-	free(f);
-}
-
-/* Not strndup: what is no string may be read to the last of its octets, no further. */
-char *iw_name_terminated(const char *name, size_t len)
-{
-	char *s = malloc(len + 1);
-
-	if (!s)
-		return NULL;
-	memcpy(s, name, len);
-	s[len] = '\0';
-	return s;
-}
 
 /* --- life --- */
 
@@ -292,7 +73,7 @@ int iw_session_new(struct session **out, struct hub *h, struct group *g, bool in
 	return 0;
 }
 
-/* Of a control message. */
+/* The digest of a control message. */
 static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = len };
@@ -301,7 +82,7 @@ static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdige
 	return iw_session_work(s) && iw_hasher_chunk(&s->work->hasher, &iov, 1, out) == 0;
 }
 
-/* The queue pair and the machine, once the hello of this side is known. */
+/* Creates the queue pair and the machine. s->mine is set. */
 static int set_up(struct session *s, struct iw_fault *why)
 {
 	struct hub *h = s->hub;
@@ -345,12 +126,15 @@ static int set_up(struct session *s, struct iw_fault *why)
 		iw_session_account(s);
 	if (!err)
 		err = iw_xfer_new(&s->x, &cfg, why);
-	if (!err && add_recvs(s, s->mine.recvs, s->mine.recv_size) != 0)
+	if (!err && iw_session_add_recvs(s, s->mine.recvs, s->mine.recv_size) != 0)
 		err = iw_fail(why, IW_E_NOMEM, "no memory for receives");
 	return err;
 }
 
-/* GET names the contents of a directory "dir/.": at the source a slash at the end of a path has no meaning. */
+/*
+ * GET requests the contents of a directory as "dir/.", because a source ignores slashes at the end
+ * of a path.
+ */
 static int want_path(struct session *s, const char *path)
 {
 	size_t len = strlen(path);
@@ -372,8 +156,9 @@ static bool has_includes(const struct iw_filter *f)
 }
 
 /*
- * Warns of a pattern that matches a path of the user: patterns apply only to names below the paths. A directory of which only the
- * contents move has no name. After --include, --exclude '*' is not meant for the paths.
+ * Warns about patterns that match a path of the user, because patterns apply only to names below
+ * the paths. A directory whose contents are sent has no name. After --include, --exclude '*' is
+ * probably not meant for the paths.
  */
 static void warn_of_patterns(const struct session *s)
 {
@@ -414,7 +199,10 @@ static int want_paths(struct session *s, struct iw_fault *why)
 	return err;
 }
 
-/* Over SCTP the connections of a transfer are streams of one association: that of this one. */
+/*
+ * Over SCTP all connections of a transfer are streams of one association. Returns a queue pair on
+ * it; NULL: there is no other connection yet.
+ */
 static const struct iw_qp *companion(const struct session *s)
 {
 	for (struct iw_list *n = s->hub->sessions.next; n != &s->hub->sessions; n = n->next) {
@@ -436,7 +224,10 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 	s->mine = own_hello(s, h->cfg->role);
 	memcpy(s->mine.id, s->group->id, sizeof(s->mine.id));
 	s->mine.conn = s->conn;
-	/* A responder that has sent nothing may not have received OPEN, and then it does not know the transfer. */
+	/*
+	 * A responder that has sent nothing may not have received OPEN; then it does not know the
+	 * transfer.
+	 */
 	s->mine.again = s->group->redials > 0 && iw_group_counts(s->group).msgs_received > 0;
 	err = set_up(s, why);
 	if (err)
@@ -447,7 +238,10 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 	}
 	if (first)
 		warn_of_patterns(s);
-	/* A source has its paths once; a sink asks for all of them on each connection, since any other one may be lost. */
+	/*
+	 * A source takes its paths once. A sink requests all of them on each connection, because
+	 * the others may be lost.
+	 */
 	if (first || s->mine.role == IW_XFER_SINK)
 		err = want_paths(s, why);
 	if (err)
@@ -467,7 +261,7 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	uint8_t pd[IW_XFER_PD_MAX];
 	int err;
 
-	/* What was agreed is what the request asked for: iw_hello_answer has seen to it. */
+	/* iw_hello_answer has checked that the Request's terms are acceptable. */
 	s->peer = *request;
 	s->mine = own_hello(s, s->hub->cfg->role);
 	s->mine.major_max = s->mine.major_min = IW_MIN(request->major_max, (uint32_t)IW_XFER_MAJOR);
@@ -485,13 +279,13 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	return iw_accept(req, s->qp, &protocol, why);
 }
 
-void iw_session_redial(struct session *s)
+static void redial(struct session *s)
 {
 	struct iw_fault why;
 
 	s->hub->nwaiting--;
 	s->leave_by = IW_TIME_NEVER;
-	/* No new connection was made, or the other connections have completed the transfer. */
+	/* A responder waited in vain, or the other connections have completed the transfer. */
 	if (!s->initiator || s->group->ended_well) {
 		s->phase = PH_GONE;
 		return;
@@ -508,42 +302,20 @@ void iw_session_redial(struct session *s)
 	iw_session_make_ready(s);
 }
 
-bool iw_session_hands_on(const struct session *s)
-{
-	const struct group *g = s->group;
-
-	return !s->hub->stopping && (g->sessions > 1 || iw_group_mends(g, s));
-}
-
 void iw_session_free(struct session *s)
 {
 	struct hub *h = s->hub;
 
-	/* Tasks in the worker return to the transfer, not to the session. */
-	iw_source_leave(s);
-	iw_sink_leave(s);
-	if (s->phase == PH_WAITING)
-		h->nwaiting--;
-	if (s->group)
-		iw_group_leave(s->group, s);
 	iw_list_del(&s->all);
 	iw_list_del(&s->ready);
 	iw_list_del(&s->starved);
 	iw_heap_del(&h->timers, &s->timer);
-	/* First the queue pair, which may still be using the memory. */
+	/* The queue pair may still use the memory: free it first. */
 	if (s->qp)
 		iw_qp_free(s->qp);
-	free_work(s);
+	iw_session_free_memory(s);
 	iw_xfer_free(s->x);
 	free(s->gone);
-	while (s->slabs) {
-		struct slab *next = s->slabs->next;
-
-		munmap(s->slabs->p, s->slabs->len);
-		free(s->slabs);
-		s->slabs = next;
-	}
-	free(s->recv);
 	iw_session_settle(s);
 	h->nsessions--;
 	iw_hub_slot_freed(h);
@@ -552,13 +324,7 @@ void iw_session_free(struct session *s)
 
 /* --- events --- */
 
-void iw_session_make_ready(struct session *s)
-{
-	if (iw_list_empty(&s->ready) && s->phase != PH_GONE)
-		iw_list_add_tail(&s->hub->ready, &s->ready);
-}
-
-/* The listener that this side needs. */
+/* The listener that this side needs at the peer. */
 static const char *wanted(const struct session *s)
 {
 	return s->mine.role == IW_XFER_SOURCE ? "ddp-recv" : "ddp-send --listen";
@@ -569,7 +335,7 @@ static bool read_reply(struct session *s, struct iw_qp_info *info)
 	struct iw_fault why;
 	int err = iw_hello_decode(&s->peer, info->private_data, info->private_data_len, &why);
 
-	/* It accepted the connection: mpa-probe --listen, for example. */
+	/* A peer accepted that is not a transfer tool, for example mpa-probe --listen. */
 	if (err && !iw_hello_is_ours(info->private_data, info->private_data_len))
 		err = iw_xfer_fault(
 			&why, IW_E_REJECTED,
@@ -591,7 +357,7 @@ void iw_session_up(struct session *s)
 		return;
 	s->phase = PH_UP;
 	s->leave_by = IW_TIME_NEVER;
-	s->stood = s->group->stood = true;
+	s->established = s->group->established = true;
 	s->group->unanswered = false;
 	if (s->attempts > 0)
 		s->group->last_loss[0] = '\0';
@@ -611,7 +377,7 @@ void iw_session_up(struct session *s)
 	iw_session_make_ready(s);
 }
 
-/* Another protocol's listener. *why has the text of the rejection, if there is one. */
+/* The listener speaks another protocol. *why has the text of the rejection, if there is one. */
 static void explain_rejection(const struct session *s, const struct iw_qp_info *info,
 			      struct iw_fault *why)
 {
@@ -627,7 +393,7 @@ static void explain_rejection(const struct session *s, const struct iw_qp_info *
 			      rejected.text, wanted(s));
 }
 
-/* The peer's words when it has some. */
+/* Uses the reason of the peer if there is one. */
 void iw_session_rejected(struct session *s, const struct iw_fault *why)
 {
 	struct iw_qp_info info;
@@ -659,9 +425,9 @@ void iw_session_completion(struct session *s, const struct iw_wc *wc)
 		struct recv *r = &s->recv[i];
 
 		if (wc->status != IW_OK)
-			return; /* the connection has ended: CLOSED tells why */
+			return; /* the connection has ended; the fault of CLOSED has the reason */
 		iw_session_used(s, r, wc->len);
-		/* A message can be taken before the event that the connection is up. */
+		/* A message may be taken before the event of the established connection. */
 		iw_session_up(s);
 		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
 		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size, NULL) != 0)
@@ -687,7 +453,7 @@ static void post(struct session *s, const struct iw_send_wr *wr)
 	if (s->stuck || s->closed)
 		return;
 	if (iw_post_send(s->qp, wr, &why) != 0) {
-		/* The connection is on its way down: its last event says why. */
+		/* The connection is ending; its last event has the reason. */
 		iw_log_info("%s: %s", s->peer_text, why.text);
 		s->stuck = true;
 	}
@@ -730,17 +496,6 @@ static void post_read(struct session *s, const struct iw_xact *a)
 				 .len = (uint32_t)a->len };
 
 	post(s, &wr);
-}
-
-void iw_session_repost(struct session *s, const struct iw_xact *a)
-{
-	for (size_t i = 0; i < a->nparts; i++) {
-		struct recv *r = &s->recv[a->part[i].recv];
-
-		if (a->part[i].in_recv &&
-		    iw_post_recv(s->qp, RECV_BIT | a->part[i].recv, r->p, r->size, NULL) != 0)
-			s->stuck = true;
-	}
 }
 
 static void register_slot(struct session *s, const struct iw_xact *a)
@@ -789,109 +544,13 @@ static void revoke_slot(struct session *s, uint32_t i)
 
 	iw_mr_revoke(w->mr[i]);
 	w->mr[i] = NULL;
-	/* A pack fills its window only in part. */
+	/* A pack fills only a part of its window. */
 	if (s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_WRITE)
 		iw_hub_unpace(s->hub, w->paced[i] - IW_MIN(octets, (uint64_t)w->paced[i]));
 	iw_xfer_written(s->x, i, octets);
 }
 
-/* The code that the text of a pack's RESULT is about; IW_XC_OK: none of its members failed. */
-static uint32_t first_failure(const struct iw_xact *a)
-{
-	for (size_t i = 0; i < a->ncodes; i++)
-		if (!iw_xcode_is_fine(a->codes[i]))
-			return a->codes[i];
-	return IW_XC_OK;
-}
-
-/* Of each member what became of it, in the words of who knows. */
-static void report_pack(struct session *s, const struct iw_xact *a)
-{
-	const struct file *file = a->file;
-	uint32_t first = first_failure(a);
-
-	for (uint32_t i = 0; i < a->meta->members; i++) {
-		struct iw_xmeta m = { .kind = IW_XFER_FILE };
-		struct iw_file_report f = { .peer = s->peer_text,
-					    .meta = &m,
-					    .code = i < a->ncodes ? a->codes[i] : a->code,
-					    .text = i < a->ncodes && a->codes[i] != first ? ""
-											  : a->text,
-					    .told_by_peer = a->told_by_peer,
-					    .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
-
-		if (file->pack) {
-			const struct iw_pack_member *p = &file->pack->member[i];
-
-			m = (struct iw_xmeta){ .kind = p->kind,
-					       .name = p->name,
-					       .name_len = strlen(p->name),
-					       .size = p->size };
-			/* The worker owns a file that it reads. */
-			if (file->tasks == 0 && p->why.code != IW_XC_OK && p->why.code == f.code) {
-				f.text = p->why.text;
-				f.told_by_peer = false;
-			}
-		} else {
-			m = file->packed->member[i];
-			if (file->packed->text[i])
-				f.text = file->packed->text[i];
-			else if (f.code == file->packed->why.code)
-				f.text = file->packed->why.text;
-			else if (i < a->ncodes) /* the source's code */
-				f.told_by_peer = true;
-		}
-		iw_report_file(&s->hub->report, &f);
-	}
-}
-
-/* The one path of which that is the last component, or whose contents it is, with the empty name; NULL: none or several. */
-static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xmeta *m)
-{
-	const char *found = NULL;
-
-	for (size_t i = 0; i < cfg->npaths; i++) {
-		size_t len;
-		const char *name = iw_walk_name(cfg->paths[i], &len);
-
-		if (m->name_len == 0 ? !iw_walk_is_contents(cfg->paths[i])
-				     : len != m->name_len || memcmp(name, m->name, len) != 0)
-			continue;
-		if (found)
-			return NULL;
-		found = cfg->paths[i];
-	}
-	return found && found[0] == '\0' ? "the served directory" : found;
-}
-
-const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
-			     const struct file *f)
-{
-	if (!m->top)
-		return NULL;
-	if (s->mine.role == IW_XFER_SOURCE)
-		return f ? f->operand : NULL;
-	return s->group->initiator ? requested(s->hub->cfg, m) : NULL;
-}
-
-static void report_result(struct session *s, const struct iw_xact *a)
-{
-	const struct file *file = a->file;
-	const struct iw_file_report f = { .peer = s->peer_text,
-					  .meta = a->meta,
-					  .typed = iw_session_typed(s, a->meta, file),
-					  .code = a->code,
-					  .text = a->text,
-					  .told_by_peer = a->told_by_peer,
-					  .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
-
-	if (file && (file->pack || file->packed))
-		report_pack(s, a);
-	else if (iw_group_note_part(s->group, a->meta, a->code))
-		iw_report_file(&s->hub->report, &f);
-}
-
-static void tell_result(struct session *s, const struct iw_xact *a)
+static void take_result(struct session *s, const struct iw_xact *a)
 {
 	struct file *file = a->file;
 	struct work *w = s->work;
@@ -902,12 +561,12 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 	else
 		again = iw_sink_result(s, a);
 	if (!again)
-		report_result(s, a);
+		iw_session_report(s, a);
 	if (!file)
 		return;
 	if (file == s->moving)
 		s->moving = NULL;
-	/* What it waited for does not matter any more. */
+	/* Its waiting actions are obsolete. */
 	w->load_waits = w->load_waits && w->load.file != file;
 	w->store_waits = w->store_waits && w->store.file != file;
 	w->commit_waits = w->commit_waits && w->commit.file != file;
@@ -917,7 +576,7 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 		iw_session_file_free(file);
 }
 
-/* A connection that did not work will hardly be closed in order, and another one waits for its end. */
+/* A lost connection will hardly close in order, and its replacement waits for its end. */
 static uint64_t time_to_leave(const struct session *s)
 {
 	uint64_t timeout = s->hub->cli->timeout_ns;
@@ -932,16 +591,16 @@ static void leave(struct session *s)
 	s->phase = PH_LEAVING;
 	s->leave_by = iw_time_add(s->hub->now, time_to_leave(s));
 	s->leave_by = IW_MIN(s->leave_by, s->hub->end_by);
-	/* Posted work requests of a source still refer to them. */
+	/* A source's posted work requests still use its slots. */
 	if (s->evicted && s->work && s->mine.role == IW_XFER_SINK)
-		free_slots(s);
+		iw_session_free_slots(s);
 	if (!s->closed)
 		iw_disconnect(s->qp);
 }
 
 static void post_recvs(struct session *s, const struct iw_xact *a)
 {
-	int err = add_recvs(s, a->count, a->size32);
+	int err = iw_session_add_recvs(s, a->count, a->size32);
 	struct iw_fault why;
 
 	if (err == IW_E_LIMIT || err == IW_E_NOMEM) {
@@ -954,7 +613,7 @@ static void post_recvs(struct session *s, const struct iw_xact *a)
 	}
 }
 
-/* Octets of file input and output that it took. */
+/* Performs *a. Returns the octets of file input and output that it took. */
 static uint64_t perform(struct session *s, const struct iw_xact *a)
 {
 	switch (a->type) {
@@ -990,7 +649,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 		s->phase = PH_GONE;
 		return 0;
 	case IW_XACT_RESULT:
-		tell_result(s, a);
+		take_result(s, a);
 		return 0;
 	case IW_XACT_END:
 		s->ended = true;
@@ -1017,7 +676,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 	return 0;
 }
 
-/* What could not be done when the machine asked for it. */
+/* Retries the actions that had to wait. */
 static uint64_t retry_waiting(struct session *s)
 {
 	struct work *w = s->work;
@@ -1058,7 +717,7 @@ bool iw_session_run(struct session *s)
 	if (!s->x)
 		return false;
 	cost = retry_waiting(s);
-	/* The machine knows the role's part of it from OPEN on; it needs memory of ours then. */
+	/* From OPEN on the machine has the state of its role, and actions need s->work. */
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
 		if (a.type == IW_XACT_STORE && !(s->work && s->work->store_waits))
@@ -1068,114 +727,14 @@ bool iw_session_run(struct session *s)
 	}
 	if (s->closed && iw_xfer_is_over(s->x))
 		s->phase = PH_GONE;
-	if (!iw_list_empty(&h->starved) && give_free_slots(s))
+	if (!iw_list_empty(&h->starved) && iw_session_return_slots(s))
 		iw_hub_slot_freed(h);
 	return cost >= TURN_COST && s->phase != PH_GONE;
 }
 
-void iw_session_stop(struct session *s, const char *text)
-{
-	struct iw_fault why;
-
-	iw_xfer_fault(&why, IW_E_CANCELED, "%s", text);
-	if (s->x) {
-		iw_xfer_fail(s->x, &why);
-	} else {
-		s->leave_by = 0; /* nobody is waited for any more */
-		iw_session_set_timer(s);
-	}
-	iw_session_make_ready(s);
-}
-
 /* --- time --- */
 
-void iw_session_set_timer(struct session *s)
-{
-	uint64_t at = s->phase == PH_UP ? iw_xfer_deadline(s->x) : IW_TIME_NEVER;
-
-	at = IW_MIN(at, s->leave_by);
-	at = IW_MIN(at, s->pace_at);
-	/* Without memory for the heap a deadline comes late, at the next event. */
-	if (at != s->timer.at && iw_heap_set(&s->hub->timers, &s->timer, at) != 0)
-		iw_log_warn("%s: no memory for a timer", s->peer_text);
-}
-
-/* Octets that the peer wrote into a window, or read of an offer, a second time. */
-static uint64_t repeated(const struct session *s)
-{
-	struct iw_tally tally;
-	uint64_t placed;
-
-	iw_qp_tally(s->qp, &tally);
-	placed = tally.write_octets + tally.read_octets;
-	return placed - IW_MIN(placed, s->lent_octets);
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a - IW_MIN(a, b);
-}
-
-/* Over SCTP the connections of a transfer share an association, which counts the octets of all of them. */
-static uint64_t acked_of(const struct session *s, const struct iw_qp_info *info)
-{
-	uint64_t others = 0;
-
-	if (strcmp(s->hub->cli->transport, "tcp") == 0)
-		return info->tx_acked;
-	for (struct iw_list *l = s->hub->sessions.next; l != &s->hub->sessions; l = l->next) {
-		const struct session *other = iw_container_of(l, struct session, all);
-
-		if (other != s && other->group == s->group && other->x)
-			others += iw_xfer_own_octets(other->x);
-	}
-	return less(info->tx_acked, others);
-}
-
-void iw_session_look(struct session *s)
-{
-	const struct iw_xfer_counts *c = iw_xfer_counts(s->x);
-	uint64_t again = repeated(s), payload;
-	struct iw_qp_info info;
-	struct iw_xline line;
-
-	iw_qp_info(s->qp, &info);
-	line = (struct iw_xline){ .received = info.rx_octets,
-				  .arrived = less(info.rx_payload, c->control_received + again) +
-					     info.rx_part,
-				  .acked = acked_of(s, &info) };
-	iw_xfer_line(s->x, &line, s->hub->now);
-	payload = less(info.rx_payload + info.tx_payload,
-		       c->control_received + c->control_sent + again) +
-		  info.rx_part;
-	if (payload < s->seen_payload + PAYLOAD_STEP)
-		return;
-	s->seen_payload = payload;
-	s->payload_at = s->group->payload_at = s->hub->now;
-	iw_xfer_moved(s->x, s->hub->now);
-}
-
-void iw_session_windows(struct session *s)
-{
-	struct iw_xwindow windows[IW_XFER_WINDOWS] = { 0 };
-	struct work *w = s->work;
-	struct iw_tally tally;
-
-	if (!w || s->phase != PH_UP || s->mine.role != IW_XFER_SINK ||
-	    s->mine.mode != IW_XFER_WRITE)
-		return;
-	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
-		if (!w->mr[i])
-			continue;
-		iw_mr_tally(w->mr[i], &tally);
-		windows[i].octets = tally.write_octets;
-		windows[i].whole = iw_mr_written(w->mr[i]);
-	}
-	iw_xfer_windows(s->x, windows, s->hub->now);
-	iw_session_make_ready(s);
-}
-
-/* The time for setting a lost connection up again is over, whatever the time for set-up is. */
+/* The time for setting a lost connection up again is over. The time for set-up may be longer. */
 static void give_redial_up(struct session *s)
 {
 	s->leave_by = IW_TIME_NEVER;
@@ -1192,7 +751,7 @@ void iw_session_timeout(struct session *s)
 
 	if (now >= s->leave_by) {
 		if (s->phase == PH_WAITING && !s->hub->stopping)
-			iw_session_redial(s);
+			redial(s);
 		else if (s->phase == PH_CONNECTING && !s->closed)
 			give_redial_up(s);
 		else
@@ -1200,8 +759,11 @@ void iw_session_timeout(struct session *s)
 		return;
 	}
 	s->pace_at = IW_TIME_NEVER;
-	/* Octets that move inside a chunk are progress, on a slow line the only one for minutes. */
-	iw_session_look(s);
+	/*
+	 * Octets that move inside a chunk are progress. On a slow line there may be no other
+	 * progress for minutes.
+	 */
+	iw_session_sample(s);
 	iw_session_windows(s);
 	iw_xfer_timeout(s->x, now);
 	iw_session_make_ready(s);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a sink's machine wants of the files: places, temporaries, octets on storage. */
+/*
+ * Performs the actions of a sink's machine on files: opens the target, creates files, stores
+ * chunks, commits.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,22 +10,22 @@
 #include "cli/text.h"
 #include "transfer/internal.h"
 #include "transfer/files/out.h"
-#include "os/os.h"
 #include "util/text.h"
 #include "transfer/protocol/name.h"
 #include "transfer/protocol/pack.h"
 
-#define CREATE_TRIES 8 /* attempts while other transfers close temporaries that the file may need */
+#define CREATE_TRIES 8 /* while other transfers close temporaries that the file may need */
 
-/* What a listener must have said itself, before anybody who connects can have it. */
+/* Options that a peer may only choose if the listener has them too. */
 #define BY_LEAVE (IW_XOPT_OWNER | IW_XOPT_SETID | IW_XOPT_XATTR | IW_XOPT_DELETE)
 
 /*
- * For each file with missing parts, an honest source is sending a part on a connection, or is still announcing the parts of that file.
+ * For each file with missing parts, an honest source is sending a part, or is still announcing
+ * parts.
  */
 #define RESTING(conns) (1 + (uint64_t)(conns)*IW_XFER_FILES)
 
-/* In the lane of names. Another transfer may be able to close a temporary that it holds. */
+/* In the lane of names. Called if another transfer holds the temporary. */
 static void note_wanted(void *ctx, const char *temp)
 {
 	struct group *g = ctx;
@@ -40,16 +43,16 @@ static void set_place(struct group *g)
 	g->place.drop_partial = g->hub->cfg->drop_partial;
 	g->place.safe_links = g->hub->cfg->safe_links;
 	g->place.asked = g->initiator ? &g->hub->asked : NULL;
-	g->place.confirmed = g->hub->cfg->look ? NULL : g->hub->cfg->removals;
-	g->place.let_go = note_wanted;
+	g->place.confirmed = g->hub->cfg->would_remove ? NULL : g->hub->cfg->removals;
+	g->place.on_locked = note_wanted;
 	g->place.account.all = &g->hub->account;
 	g->place.account.limit = "--max-transfer";
 	g->place.account.max_octets = g->place.limits->transfer;
 	g->place.account.max_resting = RESTING(1);
-	g->place.let_go_ctx = g;
+	g->place.on_locked_ctx = g;
 }
 
-/* In the worker. Later tasks in this lane find the place open, or without a base. */
+/* In the worker. For later tasks of this lane the place is open, or has no base. */
 static void open_now(struct iw_task *t)
 {
 	struct group_task *e = iw_container_of(t, struct group_task, task);
@@ -76,10 +79,10 @@ static void open_back(struct iw_task *t)
 		}
 	}
 	iw_group_task_free(e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
-/* An option that the peer requests and that this side does not permit, as text for the peer. */
+/* The requested option that this side does not permit, as text for the peer. */
 static const char *not_permitted(uint32_t opts)
 {
 	if (opts & IW_XOPT_DELETE)
@@ -124,7 +127,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 	}
 	e->opts = a->opts;
 	e->task = (struct iw_task){ .run = open_now, .back = open_back };
-	iw_group_give(g, &g->names, &e->task);
+	iw_group_queue(g, &g->names, &e->task);
 	return 0;
 }
 
@@ -138,7 +141,7 @@ static void opened(struct session *s, const struct iw_xact *a)
 		return;
 	}
 	if (g->opened)
-		return; /* another connection of the same transfer has said it */
+		return; /* another connection of the transfer had the same OPEN */
 	if (find_place(s, a, &f) != 0) {
 		iw_xfer_fail(s->x, &f);
 		return;
@@ -154,7 +157,7 @@ void iw_sink_place(struct session *s)
 
 /* --- a file --- */
 
-/* In runs of chunks that follow one another. */
+/* Reports stored chunks, a run of consecutive ones at a time. */
 static void report_had(struct session *s, const struct file *f)
 {
 	const struct iw_target *t = &f->target;
@@ -175,11 +178,11 @@ static void report_had(struct session *s, const struct file *f)
 	}
 	if (run)
 		(void)iw_xfer_have(s->x, f->id, begin, run,
-				   n); /* on error the whole file is sent again */
+				   n); /* without memory the whole file is sent again */
 	free(run);
 }
 
-/* The machine frees its data of the file with the RESULT, and the worker may still need them. */
+/* The worker may need the data of the file after its RESULT, when the machine has freed its own. */
 static bool copy_meta(struct file *f, const struct iw_xmeta *m)
 {
 	size_t len = m->name_len + m->target_len + m->xattr_len;
@@ -228,7 +231,7 @@ static void create_file(struct file *f)
 	f->busy = f->has_target && g->wanted[0] && f->tries > 0;
 	if (!f->busy)
 		return;
-	/* If the other transfer closes it, this one resumes it. */
+	/* When the other transfer has closed it, this one can resume it. */
 	memcpy(f->wanted, g->wanted, sizeof(f->wanted));
 	iw_target_abandon(&f->target, IW_XC_NAME);
 	iw_place_return(&g->place, &f->meta);
@@ -292,10 +295,10 @@ static void report_created(struct session *s, struct file *f)
 	}
 }
 
-/* Files that failed or were returned, and have no more tasks in the worker. */
+/* Ends a file that failed or was returned, once the worker has no more tasks of it. */
 static void end_file(struct file *f);
 
-/* Above a limit while files of this process are being closed, which may return their charges. */
+/* Exceeds a limit, but files that are being closed may return their charges. */
 static bool may_fit_later(const struct file *f)
 {
 	return f->made == IW_CREATE_FAILED && f->why.code == IW_XC_LIMIT && !f->packed &&
@@ -314,32 +317,21 @@ static void create_back(struct iw_task *t)
 	if (!s) {
 		end_file(f);
 	} else if (f->busy) {
-		iw_group_let_go(g, f->wanted);
-		iw_list_add_tail(&g->hub->held, &f->link);
-		if (g->hub->closing == 0)
-			iw_sink_create_again(f);
+		iw_list_add_tail(&g->hub->wanting, &f->link);
 	} else if (may_fit_later(f)) {
 		f->limited = true;
 		iw_list_add_tail(&g->hub->held, &f->link);
 	} else {
 		report_created(s, f);
 		iw_group_account(g, s, f->place_bytes);
-		/* A directory, a link or a failed file has no octets to store. */
+		/* A directory, a link or a failed file: there are no octets to store. */
 		if (f->made == IW_CREATE_FAILED || (f->made == IW_MADE && !f->packed)) {
 			f->s = NULL;
 			end_file(f);
 		}
 		iw_session_make_ready(s);
 	}
-	iw_group_taken(g);
-}
-
-void iw_sink_create_again(struct file *f)
-{
-	iw_list_del(&f->link);
-	f->tries = f->group->hub->closing > 0 && f->tries > 0 ? f->tries - 1 : 0;
-	f->tasks++;
-	iw_group_give(f->group, &f->group->names, &f->task);
+	iw_group_task_done(g);
 }
 
 static void create(struct session *s, const struct iw_xact *a)
@@ -349,7 +341,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	struct file *f;
 
 	w->create = *a;
-	w->create_waits = g->ending > 0; /* the file to resume may be among them */
+	w->create_waits = g->ending > 0; /* f may resume one of them */
 	g->waits |= w->create_waits;
 	if (!w->create_waits && iw_hub_is_crowded(g))
 		w->create_waits = s->hub->crowded = true;
@@ -373,10 +365,10 @@ static void create(struct session *s, const struct iw_xact *a)
 	f->tries = CREATE_TRIES;
 	f->conns = g->most;
 	f->tasks = 1;
-	iw_hub_count_open(s->hub, f); /* its group is set above */
+	iw_hub_count_open(s->hub, f); /* needs f->group */
 	f->task = (struct iw_task){ .run = create_now, .back = create_back };
 	iw_list_add_tail(&s->files, &f->of);
-	iw_group_give(g, &g->names, &f->task);
+	iw_group_queue(g, &g->names, &f->task);
 }
 
 /* --- the end of an abandoned file --- */
@@ -424,14 +416,14 @@ static void end_back(struct iw_task *t)
 	struct group *g = f->group;
 
 	ended(f);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 static void end_file(struct file *f)
 {
 	if (f->s || f->tasks > 0)
 		return;
-	/* A file that was not created was not stored. */
+	/* Only a created file can have octets. */
 	f->returns = f->returns && f->made == IW_CREATED;
 	if (!f->has_target && !f->returns) {
 		ended(f);
@@ -439,10 +431,10 @@ static void end_file(struct file *f)
 	}
 	f->tasks++;
 	f->task = (struct iw_task){ .run = end_now, .back = end_back };
-	iw_group_give(f->group, &f->group->names, &f->task);
+	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
-/* It will not be complete; its temporary stays open until end_now. */
+/* f will not be complete. Its temporary stays open until end_now. */
 static void give_up(struct file *f, uint32_t code)
 {
 	f->dropped = true;
@@ -461,13 +453,13 @@ void iw_sink_forget(struct file *f)
 	end_file(f);
 }
 
-/* The RESULT of a file whose CREATE is unanswered, or was answered too late. */
+/* RESULT for a CREATE that was not answered, or answered too late. */
 static void forget_creation(struct session *s, uint32_t id, bool returns)
 {
 	struct work *w = s->work;
 	struct file *f = NULL;
 
-	/* Without any the peer broke the protocol before the first CREATE was acted on. */
+	/* NULL if the peer broke the protocol before the first CREATE. */
 	if (w)
 		w->create_waits = w->create_waits && w->create.id != id;
 	for (struct iw_list *l = s->files.next; l != &s->files; l = l->next) {
@@ -480,7 +472,7 @@ static void forget_creation(struct session *s, uint32_t id, bool returns)
 		return;
 	f->returns = returns;
 	give_up(f, IW_XC_CANCELED);
-	iw_list_del(&f->link); /* it may wait for another transfer */
+	iw_list_del(&f->link); /* it may be in held or wanting */
 	iw_sink_forget(f);
 }
 
@@ -501,7 +493,7 @@ void iw_sink_leave(struct session *s)
 	}
 }
 
-/* Standard output is full: to be watched, or, if it cannot be, to be tried again. */
+/* Standard output is full: watches it, or, if it cannot be watched, tries again. */
 static void wait_for_output(struct session *s, bool waits)
 {
 	iw_hub_watch_out(s->hub, waits ? iw_out_fd() : -1);
@@ -552,7 +544,7 @@ static void store_now(struct iw_task *task)
 					    &st->why);
 }
 
-/* The memory of the chunk, in one piece: that of its slot, which gets other memory when it needs some, or a copy. */
+/* Returns the chunk in one piece: the buffer of its slot, which the slot loses, or a copy. */
 static void *take_chunk(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
@@ -588,8 +580,8 @@ static struct store *free_store(struct group *g)
 static void store_back(struct iw_task *t);
 
 /*
- * The chunk goes to the worker, and counts as stored: if it turns out that it cannot be, the file fails then. Nothing is told of it
- * before its COMMIT, which waits for the worker.
+ * Gives the chunk to the worker and reports it as stored. If writing fails, the file fails later:
+ * the peer is sent no result before COMMIT, which waits for the worker.
  */
 uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 {
@@ -601,7 +593,9 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 
 	s->moving = f;
 	w->store = *a;
-	/* What comes by Sends is under way already: the next one waits for its credit. */
+	/*
+	 * The chunk of a Send has arrived already. Delaying it delays the credit for the next one.
+	 */
 	if (a->nparts > 0 && a->part[0].in_recv && !w->store_paced) {
 		w->store_paced = iw_hub_pace(h, s, a->len);
 		w->store_waits = !w->store_paced;
@@ -628,13 +622,13 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	w->store_paced = false;
 	iw_group_charge(s->group, s, IW_XFER_CHUNK);
 	f->tasks++;
-	iw_group_give(s->group, &s->group->data, &st->task);
+	iw_group_queue(s->group, &s->group->data, &st->task);
 	iw_xfer_stored(s->x, s->mine.digest != IW_XFER_NONE && iw_target_is_kept(&f->target),
 		       h->now);
 	return a->len;
 }
 
-/* On a full disk: names the temporary, which the user may want to delete. */
+/* Disk full: names the temporary, which the user may want to delete. */
 static void name_kept(const struct file *f, struct iw_file_fault *why)
 {
 	const char *slash = strrchr(f->name, '/');
@@ -653,7 +647,10 @@ static void name_kept(const struct file *f, struct iw_file_fault *why)
 		 f->name, f->target.part->name);
 }
 
-/* Another chunk of f that waits for the worker waits in vain: the machine takes the file's failure for its answer. */
+/*
+ * If a chunk of f still waits to be stored, its STORE is obsolete: the machine takes the failure of
+ * the file as the answer.
+ */
 static void fail_file(struct file *f, const struct iw_file_fault *why)
 {
 	struct session *s = f->s;
@@ -663,13 +660,13 @@ static void fail_file(struct file *f, const struct iw_file_fault *why)
 		w->store_waits = w->store_paced = false;
 		iw_session_repost(s, &w->store);
 	}
-	f->commit_waits = false; /* there is nothing left to commit */
+	f->commit_waits = false; /* nothing to commit */
 	if (f->packed)
 		report_codes(f);
 	iw_xfer_file_failed(s->x, f->id, why->code, why->text, s->hub->now);
 }
 
-static void give_commit(struct file *f);
+static void queue_commit(struct file *f);
 
 static void store_back(struct iw_task *t)
 {
@@ -692,325 +689,15 @@ static void store_back(struct iw_task *t)
 	if (f->s)
 		iw_session_make_ready(f->s);
 	if (f->commit_waits && f->tasks == 0)
-		give_commit(f);
+		queue_commit(f);
 	end_file(f);
 	iw_hub_slot_freed(g->hub);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 /* --- the end --- */
 
-/* In the worker: collects what to report afterwards: an octet with the code (0: removed), name and reason, both terminated. */
-static void note_final(void *ctx, const char *name, const struct iw_file_fault *why)
-{
-	const char *reason = why ? why->text : "";
-	size_t name_len = strlen(name) + 1, text_len = strlen(reason) + 1,
-	       len = 1 + name_len + text_len;
-	struct group_task *e = ctx;
-
-	if (e->cap - e->len < len) {
-		size_t cap = IW_MAX(e->cap * 2, e->len + len + 4096);
-		char *text = realloc(e->text, cap);
-
-		if (!text)
-			return; /* it is counted anyway */
-		e->text = text;
-		e->cap = cap;
-	}
-	e->text[e->len] = (char)(why ? why->code : IW_XC_OK);
-	memcpy(e->text + e->len + 1, name, name_len);
-	memcpy(e->text + e->len + 1 + name_len, reason, text_len);
-	e->len += len;
-}
-
-/* One of those notes. Returns its length. */
-static size_t report_final(struct group *g, const char *peer, const char *note)
-{
-	const struct iw_transfer_cfg *cfg = g->hub->cfg;
-	const char *name = note + 1, *text = name + strlen(name) + 1;
-
-	if (note[0] != IW_XC_OK) {
-		/* A directory, or a name of any kind that could not be removed. */
-		const struct iw_xmeta m = { .kind = IW_XFER_KINDS,
-					    .name = name,
-					    .name_len = strlen(name) };
-		const struct iw_file_report f = {
-			.peer = peer,
-			.meta = &m,
-			.typed = g->initiator && name[0] == '\0' ? cfg->path : NULL,
-			.code = (uint8_t)note[0],
-			.text = text,
-			.dry_run = g->opts & IW_XOPT_DRY_RUN,
-		};
-
-		iw_report_file(&g->hub->report, &f);
-	} else {
-		iw_report_gone(&g->hub->report, peer, name, g->opts & IW_XOPT_DRY_RUN);
-		if (cfg->look && cfg->removals && !iw_removals_add(cfg->removals, name))
-			iw_log_error("no memory for the names that would be removed");
-	}
-	return (size_t)(text + strlen(text) + 1 - note);
-}
-
 static const char returned_text[] = "its connection was lost, and it was not announced again";
-
-/* In the worker. A file may have arrived on another connection before the end of the first one was noticed. */
-static void find_missing(struct group_task *e)
-{
-	struct iw_place *p = &e->group->place;
-	bool lost = !iw_target_unfinished(p, &e->missing, &e->begun);
-	struct iw_list *l;
-
-	while ((l = iw_list_first(&e->returned)) != NULL) {
-		struct iw_missing *m = iw_container_of(l, struct iw_missing, link);
-
-		if (!iw_place_has(p, &m->meta))
-			(void)iw_missing_add(&e->missing, &m->meta, m->why, &lost);
-		iw_missing_free(m);
-	}
-	e->failed_unnamed = lost;
-}
-
-static uint64_t report_failed(struct group *g, const char *peer, const struct iw_list *missing)
-{
-	uint64_t n = 0;
-
-	for (struct iw_list *l = missing->next; l != missing; l = l->next, n++) {
-		const struct iw_missing *m = iw_container_of(l, struct iw_missing, link);
-		const struct iw_file_report f = {
-			.peer = peer, .meta = &m->meta, .code = IW_XC_PROTOCOL, .text = m->why
-		};
-
-		iw_report_file(&g->hub->report, &f);
-	}
-	return n;
-}
-
-/* e: has run find_missing. Reports the files that are missing; returns their number. */
-static uint64_t count_missing(struct group_task *e, const char *peer)
-{
-	struct group *g = e->group;
-	uint64_t n = report_failed(g, peer, &e->missing);
-
-	if (e->failed_unnamed)
-		iw_log_error("no memory for the names of files that did not arrive");
-	g->undone += e->begun;
-	g->unfinished = 0;
-	return n + e->failed_unnamed;
-}
-
-static void take_returned(struct group *g, struct group_task *e)
-{
-	struct iw_list *l;
-
-	while ((l = iw_list_first(&g->returned)) != NULL) {
-		iw_group_credit(g, iw_container_of(l, struct iw_missing, link)->bytes);
-		iw_list_del(l);
-		iw_list_add_tail(&e->returned, l);
-	}
-}
-
-uint64_t iw_sink_count_missing(struct group *g)
-{
-	struct group_task *e;
-	uint64_t n;
-
-	if (g->unfinished == 0 && iw_list_empty(&g->returned))
-		return 0;
-	/* The worker may own the place: then only the number is known. */
-	e = g->tasks == 0 ? iw_group_task_new(g, NULL) : NULL;
-	if (!e) {
-		iw_log_error("%llu file%s did not arrive completely",
-			     (unsigned long long)g->unfinished, g->unfinished == 1 ? "" : "s");
-		return g->unfinished + report_failed(g, g->peer, &g->returned);
-	}
-	take_returned(g, e);
-	find_missing(e);
-	n = count_missing(e, g->peer);
-	iw_group_task_free(e);
-	return n;
-}
-
-static void final_now(struct iw_task *t)
-{
-	struct group_task *e = iw_container_of(t, struct group_task, task);
-	struct iw_place *p = &e->group->place;
-
-	find_missing(e);
-	p->unsure |= e->unsure;
-	p->complete = e->complete && iw_list_empty(&e->missing) && !e->failed_unnamed;
-	p->listed = e->group->opts & IW_XOPT_LISTED ? &e->group->listed : NULL;
-	if (e->first && !p->to_stdout && p->base >= 0)
-		iw_place_final(p, note_final, e, &e->gone, &e->failed);
-}
-
-/* Reports requested paths that the source neither announced nor refused. Returns their number. */
-static uint64_t report_missing(struct session *s)
-{
-	const struct iw_asked *a = &s->hub->asked;
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < a->n; i++) {
-		const struct iw_xmeta m = { .name = a->row[i].p,
-					    .name_len = a->row[i].len,
-					    .top = true };
-		const struct iw_file_report f = { .peer = s->peer_text,
-						  .meta = &m,
-						  .typed = iw_session_typed(s, &m, NULL),
-						  .code = IW_XC_NOENT,
-						  .text = "the peer did not announce it" };
-
-		if (a->row[i].announced)
-			continue;
-		iw_report_file(&s->hub->report, &f);
-		n++;
-	}
-	return n;
-}
-
-/* In the worker: freeing that much memory takes a while. */
-static void reported_now(struct iw_task *t)
-{
-	struct group_task *e = iw_container_of(t, struct group_task, task);
-
-	free(e->text);
-	e->text = NULL;
-}
-
-static void reported_back(struct iw_task *t)
-{
-	struct group_task *e = iw_container_of(t, struct group_task, task);
-	struct group *g = e->group;
-
-	iw_group_task_free(e);
-	iw_group_taken(g);
-}
-
-/* The machine takes the names that were removed; they are freed with the session. */
-static void give_gone(struct session *s, struct group_task *e)
-{
-	if (s->gone)
-		return;
-	s->gone = e->text;
-	iw_session_charge(s, e->cap);
-	e->text = NULL;
-	iw_xfer_gone(s->x, s->gone, e->kept, e->first ? e->group->place.unconfirmed : 0,
-		     e->first ? e->group->place.made : 0);
-}
-
-/* All names have been reported. */
-static void finish(struct group_task *e)
-{
-	struct group *g = e->group;
-	struct session *s = e->s;
-	const char *peer = s ? s->peer_text : g->peer;
-	uint64_t failed;
-
-	if (e->first && g->place.unconfirmed > 0)
-		iw_log_warn("%llu name%s not removed: not among the confirmed removals",
-			    (unsigned long long)g->place.unconfirmed,
-			    g->place.unconfirmed == 1 ? "" : "s");
-	if (e->failed > 0)
-		iw_log_error(
-			"%llu name%s could not be given %s attributes, or could not be removed",
-			(unsigned long long)e->failed, e->failed == 1 ? "" : "s",
-			e->failed == 1 ? "its" : "their");
-	failed = e->failed + count_missing(e, peer);
-	if (s) {
-		give_gone(s, e);
-		iw_xfer_final(s->x, e->gone, failed + (e->first ? report_missing(s) : 0),
-			      g->hub->now);
-		iw_session_make_ready(s);
-	} else {
-		g->counts.files_failed += failed;
-	}
-	e->task = (struct iw_task){ .run = reported_now, .back = reported_back };
-	iw_group_give(g, &g->names, &e->task);
-	iw_group_taken(g);
-}
-
-static void report_gone(struct group_task *e)
-{
-	struct group *g = e->group;
-	const char *note = e->text + e->reported;
-
-	e->reported += report_final(g, e->s ? e->s->peer_text : g->peer, note);
-	if (note[0] != IW_XC_OK)
-		return;
-	/* Its peer may want the names. */
-	memmove(e->text + e->kept, note + 1, strlen(note + 1) + 1);
-	e->kept += strlen(e->text + e->kept) + 1;
-}
-
-/* Reports one name of each transfer in turn. */
-void iw_sink_report_removed(struct hub *h, uint64_t ns)
-{
-	uint64_t until = iw_list_empty(&h->reporting) ? 0 : iw_time_add(iw_os_now(), ns);
-	struct iw_list *l;
-
-	while ((l = iw_list_first(&h->reporting)) != NULL) {
-		struct group_task *e = iw_container_of(l, struct group_task, reporting);
-
-		iw_list_del(l);
-		if (e->reported < e->len) {
-			report_gone(e);
-			iw_list_add_tail(&h->reporting, l);
-		} else {
-			finish(e);
-		}
-		if (iw_os_now() >= until)
-			return;
-	}
-}
-
-static void final_back(struct iw_task *t)
-{
-	struct group_task *e = iw_container_of(t, struct group_task, task);
-
-	iw_list_add_tail(&e->group->hub->reporting, &e->reporting);
-}
-
-static bool nothing_failed(const struct group *g)
-{
-	uint64_t failed = g->counts.files_failed;
-
-	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
-		const struct session *s = iw_container_of(l, struct session, all);
-
-		if (s->group == g && s->x)
-			failed += iw_xfer_counts(s->x)->files_failed - s->requeued;
-	}
-	return failed == 0;
-}
-
-/*
- * Everything is settled on every connection of the transfer; the first session that reports it does the work. Files that an unfair source
- * begins afterwards are searched for each time.
- */
-static void final(struct session *s)
-{
-	struct group *g = s->group;
-	struct group_task *e;
-
-	/* Removing temporaries later would change the times of directories. */
-	s->work->final_waits = g->ending > 0;
-	g->waits |= s->work->final_waits;
-	if (s->work->final_waits)
-		return;
-	e = iw_group_task_new(g, s);
-	if (!e) {
-		iw_log_error("no memory to finish the transfer");
-		iw_xfer_final(s->x, 0, 1, s->hub->now);
-		return;
-	}
-	e->complete = nothing_failed(g);
-	e->first = !g->final_done;
-	g->final_done = true;
-	take_returned(g, e);
-	e->unsure = g->unsure;
-	e->task = (struct iw_task){ .run = final_now, .back = final_back };
-	iw_group_give(g, &g->names, &e->task);
-}
 
 /* In the worker. */
 static void commit_now(struct iw_task *t)
@@ -1041,25 +728,25 @@ static void commit_back(struct iw_task *t)
 		else if (f->r == 0)
 			iw_xfer_committed(s->x, f->id, g->hub->now);
 		else
-			give_commit(f); /* the next part of the verification */
+			queue_commit(f); /* verifies the next part */
 		iw_xfer_touch(s->x, g->hub->now);
 		iw_session_make_ready(s);
 	}
 	end_file(f);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
-static void give_commit(struct file *f)
+static void queue_commit(struct file *f)
 {
 	f->commit_waits = false;
 	if (f->dropped)
 		return;
 	f->tasks++;
 	f->task = (struct iw_task){ .run = commit_now, .back = commit_back };
-	iw_group_give(f->group, &f->group->names, &f->task);
+	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
-/* Standard output may block on its reader. */
+/* Standard output may block. */
 static void commit_stdout(struct session *s)
 {
 	const struct iw_xact *a = &s->work->commit;
@@ -1087,7 +774,7 @@ static void commit(struct session *s, const struct iw_xact *a)
 	f->commit = *a;
 	f->commit_waits = f->tasks > 0;
 	if (!f->commit_waits)
-		give_commit(f);
+		queue_commit(f);
 }
 
 void iw_sink_retry(struct session *s)
@@ -1102,7 +789,7 @@ void iw_sink_retry(struct session *s)
 	if (w->commit_waits)
 		commit_stdout(s);
 	if (w->final_waits)
-		final(s);
+		iw_sink_final(s);
 }
 
 /* --- results --- */
@@ -1122,10 +809,10 @@ static void seen_back(struct iw_task *t)
 	struct group *g = e->group;
 
 	iw_group_task_free(e);
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
-/* Keeps --delete from removing an existing file of that name. */
+/* Keeps --delete from removing a file of that name. */
 static void seen(struct group *g, const struct iw_xmeta *m)
 {
 	struct group_task *e;
@@ -1143,7 +830,7 @@ static void seen(struct group *g, const struct iw_xmeta *m)
 	e->len = m->name_len;
 	e->kind = m->kind;
 	e->task = (struct iw_task){ .run = seen_now, .back = seen_back };
-	iw_group_give(g, &g->names, &e->task);
+	iw_group_queue(g, &g->names, &e->task);
 }
 
 /* The source permits that name to be removed. */
@@ -1153,7 +840,7 @@ static void permit(struct session *s, const struct iw_xact *a)
 	size_t cap = g->listed.cap;
 
 	if (g->final_done)
-		return; /* the worker reads the list; each connection sends all of it */
+		return; /* The worker reads the list now. Each connection sends the whole list. */
 	if (!iw_names_add(&g->listed, a->name, a->name_len))
 		g->unsure = true;
 	iw_group_charge(g, s, (g->listed.cap - cap) * sizeof(*g->listed.rows));
@@ -1200,7 +887,7 @@ static void each_member(struct session *s, const struct iw_xmeta *m,
 	}
 }
 
-/* What was in hand when the connection was lost comes again, and has not been taken. */
+/* A file in transit when the connection is lost will be announced again on another one. */
 bool iw_sink_result(struct session *s, const struct iw_xact *a)
 {
 	struct group *g = s->group;
@@ -1243,14 +930,14 @@ uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
 		commit(s, a);
 		return 0;
 	case IW_XACT_ABANDON:
-		/* Its RESULT follows, and shows whether the peer will announce it again. */
+		/* Its RESULT follows, and says whether the peer will announce it again. */
 		give_up(f, a->code);
 		return 0;
 	case IW_XACT_REMOVE:
 		permit(s, a);
 		return 0;
 	case IW_XACT_FINAL:
-		final(s);
+		iw_sink_final(s);
 		return 0;
 	default:
 		return 0;

@@ -1,644 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a source's machine wants of the files: names, ranges of data, octets. */
-#include <errno.h>
-#include <fcntl.h>
+/*
+ * Performs the actions of a source's machine on files: searches for data, reads chunks, ends files.
+ */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "transfer/files/attr.h"
 #include "transfer/internal.h"
-#include "transfer/files/space.h"
-#include "util/text.h"
-#include "transfer/protocol/name.h"
-
-#define PART          (64u << 20) /* octets of a part, when a file is spread over connections */
-/* Paths of a peer that are measured. Each costs a walk that the peer's credit does not slow down. */
-#define MEASURED_MOST 64
-
-static void out_of_memory(struct session *s, const char *what)
-{
-	struct iw_fault why;
-
-	iw_fail(&why, IW_E_NOMEM, "no memory for %s", what);
-	iw_xfer_fail(s->x, &why);
-}
-
-/* The group's walk, and what the peer chose when it is the initiator. */
-static struct iw_walk *walk_of(struct session *s)
-{
-	struct group *g = s->group;
-
-	if (!g->opened) {
-		g->opts = iw_xfer_opts(s->x);
-		g->conns = iw_xfer_conns(s->x);
-		g->opened = true;
-	}
-	if (g->walk)
-		return g->walk;
-	g->walk = malloc(sizeof(*g->walk));
-	if (!g->walk) {
-		out_of_memory(s, "a tree");
-		return NULL;
-	}
-	iw_walk_init(g->walk, g->initiator ? AT_FDCWD : s->hub->root);
-	g->walk->filter = &s->hub->cfg->filter;
-	g->walk->stream = g->initiator ? s->hub->cfg->path : NULL;
-	return g->walk;
-}
-
-int iw_source_path(struct session *s, const char *path)
-{
-	struct iw_walk *w = walk_of(s);
-
-	s->group->paths++;
-	return w ? iw_walk_add(w, path, strlen(path)) : IW_E_NOMEM;
-}
-
-/* In the worker, which may be walking the tree. */
-static void add_path_now(struct iw_task *t)
-{
-	struct group_task *e = iw_container_of(t, struct group_task, task);
-
-	e->r = iw_walk_add(e->group->walk, e->text, e->len);
-}
-
-static void add_path_back(struct iw_task *t)
-{
-	struct group_task *e = iw_container_of(t, struct group_task, task);
-	struct group *g = e->group;
-
-	if (e->r != 0 && e->s)
-		out_of_memory(e->s, "a path");
-	iw_group_task_free(e);
-	iw_group_taken(g);
-}
-
-static void add_path(struct session *s, const struct iw_xact *a)
-{
-	struct group_task *e = iw_group_task_new(s->group, s);
-
-	if (e)
-		e->text = iw_name_terminated(a->name, a->name_len);
-	if (!e || !e->text) {
-		iw_group_task_free(e);
-		out_of_memory(s, "a path");
-		return;
-	}
-	e->len = a->name_len;
-	e->task = (struct iw_task){ .run = add_path_now, .back = add_path_back };
-	iw_group_give(s->group, &s->group->names, &e->task);
-}
-
-static void take_path(struct session *s, const struct iw_xact *a)
-{
-	struct iw_walk *w = walk_of(s);
-	struct iw_fault why;
-
-	/* Each connection of a transfer asks for the same paths in the same order. */
-	if (++s->paths <= s->group->paths) {
-		if (s->paths == s->group->measured_paths)
-			iw_xfer_total(s->x, s->group->measured, s->paths);
-		return;
-	}
-	if (a->name_len > 0 && memchr(a->name, '\0', a->name_len)) {
-		iw_fail(&why, IW_E_INVAL, "a requested path contains a NUL octet");
-		iw_xfer_fail(s->x, &why);
-	} else if (w) {
-		add_path(s, a);
-		if (s->group->opts & IW_XOPT_TOTAL && s->group->paths < MEASURED_MOST)
-			iw_source_measure(s->group, a->name, a->name_len);
-	}
-	s->group->paths++;
-	s->group->walked = false;
-	iw_group_wake(s->group);
-}
-
-/* --- a file to be announced --- */
-
-static struct file *new_file(const char *name, size_t len)
-{
-	struct file *f = calloc(1, sizeof(*f));
-
-	if (!f)
-		return NULL;
-	iw_list_init(&f->link);
-	iw_list_init(&f->of);
-	f->name = iw_name_terminated(name, len);
-	if (!f->name) {
-		free(f);
-		return NULL;
-	}
-	f->meta.name = f->name;
-	f->meta.name_len = len;
-	return f;
-}
-
-static void announce(struct session *s, struct file *f)
-{
-	const struct iw_file_fault *why = &f->why;
-	const char *fault = f->pack ? NULL
-				    : iw_xfer_entry_fault(f->meta.name, f->meta.name_len,
-							  f->meta.kind == IW_XFER_DIR, f->meta.top,
-							  s->group->opts);
-
-	if (!s->work->next_open) {
-		/* One answer to each question: it is the next one's. */
-		iw_list_add_tail(&s->group->again, &f->link);
-		return;
-	}
-	s->work->next_open = false;
-	s->group->stream |= f->has_src && f->src.stream;
-	s->group->out++;
-	f->group = s->group;
-	if (f->has_src && !f->open)
-		iw_hub_count_open(s->hub, f);
-	f->done = 0;
-	f->size = f->meta.kind == IW_XFER_FILE ? f->meta.size : 0;
-	f->share = f->meta.share != 0;
-	if (why->code != IW_XC_OK)
-		iw_xfer_add_failed(s->x, &f->meta, f, why->code, why->text, s->hub->now);
-	else if (fault)
-		iw_xfer_add_failed(s->x, &f->meta, f, IW_XC_NAME, fault, s->hub->now);
-	else
-		iw_xfer_add(s->x, &f->meta, f, s->hub->now);
-}
-
-/* Does not send bits that the options exclude. */
-static uint32_t mode_of(const struct group *g, mode_t mode)
-{
-	uint32_t bits = 0777;
-
-	if (g->opts & IW_XOPT_OWNER)
-		bits |= g->opts & IW_XOPT_SETID ? 07000 : 01000;
-	return mode & bits;
-}
-
-/* The walk's entry in terms of the protocol, but for its name and what is owned. */
-static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_xmeta *m)
-{
-	static const enum iw_xfer_kind kinds[] = { [IW_WALKED_FILE] = IW_XFER_FILE,
-						   [IW_WALKED_DIR] = IW_XFER_DIR,
-						   [IW_WALKED_LINK] = IW_XFER_SYMLINK };
-
-	*m = (struct iw_xmeta){ .name = e->name, .name_len = e->name_len, .top = e->top };
-	if (e->what == IW_WALKED_STREAM)
-		m->kind = IW_XFER_STREAM;
-	if ((size_t)e->what >= IW_ARRAY_LEN(kinds) || e->what == IW_WALKED_STREAM)
-		return;
-	m->kind = kinds[e->what];
-	m->size = m->kind == IW_XFER_FILE ? (uint64_t)e->st.st_size : 0;
-	m->mode = mode_of(g, e->st.st_mode);
-	m->mtime_s = e->st.st_mtim.tv_sec;
-	m->mtime_ns = (uint32_t)e->st.st_mtim.tv_nsec;
-	m->target = e->target;
-	m->target_len = e->target ? strlen(e->target) : 0;
-	if (g->opts & IW_XOPT_OWNER) {
-		m->owned = true;
-		m->uid = e->st.st_uid;
-		m->gid = e->st.st_gid;
-	}
-}
-
-/* Small, with one name, and without attributes that would have to be fetched: it may travel in a pack. */
-static bool packs(const struct group *g, const struct iw_entry *e)
-{
-	if (e->top || g->opts & IW_XOPT_XATTR)
-		return false;
-	if (iw_xfer_name_fault(e->name, e->name_len))
-		return false;
-	return e->what == IW_WALKED_DIR || e->what == IW_WALKED_LINK ||
-	       (e->what == IW_WALKED_FILE && !(g->opts & IW_XOPT_CHECKSUM) &&
-		e->st.st_size <= IW_PACK_FILE_MAX && e->st.st_nlink == 1);
-}
-
-/* The result of a step of the walk. Owned by the worker until its task is done. */
-struct found {
-	struct group_task e;
-	struct file *
-		f; /* the file to announce, or, if its why is set, the file that cannot be sent; NULL: none */
-	struct iw_list more;  /* further files, announced afterwards */
-	struct iw_list later; /* other names of files */
-	const char *lacks;    /* what memory was short for; NULL: none was */
-	bool excluded;        /* the patterns left out an entry */
-	bool end;             /* of all paths */
-	size_t paths;         /* number of paths */
-	enum iw_xfer_digest digest;
-};
-
-static void take(struct found *o, struct file *f)
-{
-	if (!o->f)
-		o->f = f;
-	else
-		iw_list_add_tail(&o->more, &f->link);
-}
-
-/* Ends the pack that is being filled. */
-static void take_pack(struct found *o)
-{
-	struct group *g = o->e.group;
-	struct file *f = new_file("", 0);
-
-	if (!f) {
-		o->lacks = "a pack";
-		return;
-	}
-	f->pack = g->pack;
-	g->pack = NULL;
-	iw_packer_meta(f->pack, &f->meta);
-	take(o, f);
-}
-
-static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_file_fault *why)
-{
-	size_t len;
-
-	if (!(g->opts & IW_XOPT_XATTR))
-		return 0;
-	if (iw_attr_read(fd, g->opts & IW_XOPT_OWNER, &f->xattr, &len, why) != 0)
-		return -1;
-	f->meta.xattr = f->xattr ? f->xattr : (const uint8_t *)"";
-	f->meta.xattr_len = len;
-	return 0;
-}
-
-/* Another name of a file that was announced before waits until that is there. */
-static bool is_other_name(struct found *o, struct file *f, const struct iw_entry *e)
-{
-	struct group *g = o->e.group;
-	bool first;
-
-	if (e->top || e->what != IW_WALKED_FILE || e->st.st_nlink < 2)
-		return false;
-	f->linked = iw_links_get(&g->links, &e->st, f->name, f->meta.name_len, &first);
-	if (!f->linked) {
-		o->lacks = "links";
-		return false;
-	}
-	if (first)
-		return false;
-	f->meta.kind = IW_XFER_HARDLINK;
-	f->meta.size = 0;
-	f->meta.target = f->linked->name;
-	f->meta.target_len = strlen(f->linked->name);
-	iw_list_add_tail(&o->later, &f->link);
-	return true;
-}
-
-/* The sink compares it with that of the file that it has. */
-static int add_digest(struct file *f, struct iw_file_fault *why)
-{
-	struct iw_fault fault;
-
-	if (iw_hasher_init(&f->hasher, f->digest, &fault) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for digests");
-	f->has_hasher = true;
-	return iw_src_digest(&f->src, &f->hasher, &f->meta.digest, why);
-}
-
-/* A file, opened; what was found out about its name does not count any more. */
-static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
-{
-	int fd = iw_walk_open(e, &e->why);
-	struct iw_xmeta m = f->meta;
-
-	if (fd < 0) {
-		e->what = IW_WALKED_FAILED;
-		return;
-	}
-	f->has_src = iw_src_open(&f->src, fd, &e->why) == 0;
-	if (!f->has_src || read_attrs(g, f, fd, &e->why) != 0) {
-		e->what = IW_WALKED_FAILED;
-		return;
-	}
-	m.xattr = f->meta.xattr;
-	m.xattr_len = f->meta.xattr_len;
-	f->meta = m;
-	iw_src_meta(&f->src, &f->meta);
-	f->meta.mode = mode_of(g, f->meta.mode);
-	if (f->meta.size > IW_XFER_CHUNK)
-		f->meta.data = iw_space_data(fd, f->meta.size);
-	if (g->opts & IW_XOPT_CHECKSUM && add_digest(f, &e->why) != 0)
-		e->what = IW_WALKED_FAILED;
-}
-
-/* Large enough to be handed out in parts. */
-static bool splits(const struct group *g, const struct file *f)
-{
-	return g->conns > 1 && f->meta.kind == IW_XFER_FILE && f->meta.size >= 2u * PART;
-}
-
-static void split_next(struct group *g)
-{
-	struct iw_list *l = g->split ? NULL : iw_list_first(&g->to_split);
-
-	if (!l)
-		return;
-	iw_list_del(l);
-	g->split = iw_container_of(l, struct file, link);
-	g->split_at = 0;
-	g->split->meta.share = ++g->next_share;
-}
-
-/* The next part of the file that is being handed out. */
-static void announce_part(struct session *s)
-{
-	struct group *g = s->group;
-	const struct file *whole = g->split;
-	struct file *f = new_file(whole->name, whole->meta.name_len);
-	uint64_t left = whole->meta.size - g->split_at;
-	const char *name;
-
-	if (!f) {
-		out_of_memory(s, "a file");
-		return;
-	}
-	if (whole->xattr) {
-		f->xattr = malloc(whole->meta.xattr_len);
-		if (!f->xattr) {
-			iw_session_file_free(f);
-			out_of_memory(s, "a file's attributes");
-			return;
-		}
-		memcpy(f->xattr, whole->xattr, whole->meta.xattr_len);
-	}
-	name = f->name;
-	f->meta = whole->meta;
-	f->meta.name = name;
-	if (f->xattr)
-		f->meta.xattr = f->xattr;
-	f->linked = whole->linked;
-	f->src = whole->src;
-	f->src.fd = fcntl(whole->src.fd, F_DUPFD_CLOEXEC, 3);
-	f->has_src = true;
-	f->meta.part_off = g->split_at;
-	/* A short rest goes with the last one. */
-	f->meta.part_len = left < 2u * PART ? left : PART;
-	iw_src_part(&f->src, f->meta.part_off, f->meta.part_len);
-	g->split_at += f->meta.part_len;
-	if (g->split_at == whole->meta.size) {
-		iw_session_file_free(g->split);
-		g->split = NULL;
-		split_next(g);
-	}
-	if (f->src.fd < 0)
-		iw_file_errno(&f->why, errno, "hold it open");
-	announce(s, f);
-}
-
-static void take_entry(struct found *o, struct iw_entry *e)
-{
-	struct group *g = o->e.group;
-	struct file *f = new_file(e->name, e->name_len);
-
-	if (!f) {
-		if (e->what == IW_WALKED_FILE && e->fd >= 0)
-			close(e->fd);
-		o->lacks = "a file";
-		return;
-	}
-	meta_of(g, e, &f->meta);
-	f->meta.name = f->name;
-	/* Only for reports: without memory the name is shown. */
-	if (e->top && e->what != IW_WALKED_STREAM)
-		f->operand = strdup(e->operand);
-	if (e->what == IW_WALKED_LINK) {
-		f->to = strdup(e->target);
-		f->meta.target = f->to;
-		f->meta.target_len = f->to ? f->meta.target_len : 0;
-	}
-	if (is_other_name(o, f, e))
-		return;
-	f->digest = o->digest;
-	if (e->what == IW_WALKED_FILE) {
-		open_file(g, f, e);
-	} else if (e->what == IW_WALKED_DIR) {
-		if (read_attrs(g, f, e->fd, &e->why) != 0)
-			e->what = IW_WALKED_FAILED;
-	} else if (e->what == IW_WALKED_STREAM) {
-		iw_src_open_stream(&f->src, e->fd);
-		f->has_src = true;
-		iw_src_meta(&f->src, &f->meta);
-	}
-	if (e->what == IW_WALKED_FAILED)
-		f->why = e->why;
-	take(o, f);
-}
-
-/* Adds to the pack; if it is full, announces it and begins another. */
-static void pack_entry(struct found *o, struct iw_entry *e)
-{
-	struct group *g = o->e.group;
-	struct iw_xmeta m;
-
-	meta_of(g, e, &m);
-	for (int tries = 0; tries < 2; tries++) {
-		if (!g->pack)
-			g->pack = iw_packer_new();
-		if (!g->pack) {
-			o->lacks = "a pack";
-			return;
-		}
-		if (iw_packer_add(g->pack, &m, e->root, e->path, &e->st))
-			return;
-		if (g->pack->n == 0 || tries == 1) {
-			take_entry(o, e);
-			return;
-		}
-		take_pack(o);
-	}
-}
-
-/* In the worker: up to one file, or a pack of them. */
-static void find_now(struct iw_task *t)
-{
-	struct found *o = iw_container_of(t, struct found, e.task);
-	struct group *g = o->e.group;
-
-	while (!o->f && !o->lacks) {
-		struct iw_entry e;
-
-		iw_walk_next(g->walk, &e);
-		o->end = e.what == IW_WALKED_END;
-		if (o->end)
-			break;
-		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED;
-		/*
-		 * A directory of which the contents are sent has no name: without the option the sink expects only the contents.
-		 * What is excluded is reported only where it must not be removed.
-		 */
-		if ((e.what == IW_WALKED_DIR && e.name_len == 0 && !(g->opts & IW_XOPT_CONTENTS)) ||
-		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED &&
-		     !(g->opts & IW_XOPT_DELETE)))
-			continue;
-		if (packs(g, &e))
-			pack_entry(o, &e);
-		else
-			take_entry(o, &e);
-	}
-	if (!o->f && g->pack && g->pack->n > 0)
-		take_pack(o);
-}
-
-static void announce_found(struct session *s, struct file *f)
-{
-	struct group *g = s->group;
-
-	if (f->why.code != IW_XC_OK || !splits(g, f)) {
-		announce(s, f);
-		return;
-	}
-	/* Another connection may have found one meanwhile, whose parts are not all handed out. */
-	iw_list_add_tail(&g->to_split, &f->link);
-	split_next(g);
-	announce_part(s);
-}
-
-static void move_all(struct iw_list *to, struct iw_list *from)
-{
-	struct iw_list *l;
-
-	while ((l = iw_list_first(from)) != NULL) {
-		iw_list_del(l);
-		iw_list_add_tail(to, l);
-	}
-}
-
-static void next(struct session *s);
-
-static void find_back(struct iw_task *t)
-{
-	struct found *o = iw_container_of(t, struct found, e.task);
-	struct group *g = o->e.group;
-	struct session *s = o->e.s;
-
-	move_all(&g->later, &o->later);
-	g->excluded |= o->excluded;
-	if (s && o->lacks)
-		out_of_memory(s, o->lacks);
-	if (o->end && o->paths == g->paths)
-		g->walked = true;
-	s = s && !s->ended && s->work->next_open ? s : NULL;
-	if (s && o->f)
-		announce_found(s, o->f);
-	else if (o->f)
-		iw_list_add_tail(&g->again, &o->f->link);
-	else if (s && !o->lacks)
-		next(s);
-	move_all(&g->again, &o->more);
-	if (o->e.s)
-		iw_session_make_ready(o->e.s);
-	iw_group_wake(g);
-	iw_group_task_free(&o->e);
-	iw_group_taken(g);
-}
-
-static void find(struct session *s)
-{
-	struct group *g = s->group;
-	struct found *o = calloc(1, sizeof(*o));
-
-	if (!o) {
-		out_of_memory(s, "a tree");
-		return;
-	}
-	o->e.group = g;
-	o->e.s = s;
-	iw_list_init(&o->more);
-	iw_list_init(&o->later);
-	o->paths = g->paths;
-	o->digest = s->mine.digest;
-	iw_list_init(&o->e.of);
-	iw_list_add_tail(&s->group_tasks, &o->e.of);
-	o->e.task = (struct iw_task){ .run = find_now, .back = find_back };
-	iw_group_give(g, &g->names, &o->e.task);
-}
-
-/* Other names of files that are there, or are not. */
-static void announce_later(struct session *s)
-{
-	struct iw_list *l = iw_list_first(&s->group->later);
-	struct file *f = iw_container_of(l, struct file, link);
-
-	iw_list_del(l);
-	if (f->linked->failed)
-		iw_file_fail(&f->why, IW_XC_NOENT,
-			     "it is a hard link to a file that did not arrive");
-	announce(s, f);
-}
-
-static void announce_again(struct session *s)
-{
-	struct iw_list *l = iw_list_first(&s->group->again);
-	struct file *f = iw_container_of(l, struct file, link);
-
-	iw_list_del(l);
-	announce(s, f);
-}
-
-/* Call only after privileges are dropped: the worker threads inherit them. */
-static void measure_operands(struct group *g)
-{
-	const struct iw_transfer_cfg *cfg = g->hub->cfg;
-
-	if (g->measuring || !g->initiator || !g->hub->shows_progress)
-		return;
-	g->measuring = true;
-	for (size_t i = 0; i < cfg->npaths; i++)
-		iw_source_measure(g, cfg->paths[i], strlen(cfg->paths[i]));
-}
-
-static void wait_for_file(struct session *s)
-{
-	s->work->next_waits = true;
-	s->group->waiting++;
-}
-
-static void next(struct session *s)
-{
-	struct group *g = s->group;
-
-	if (!iw_list_empty(&g->again)) {
-		announce_again(s);
-		return;
-	}
-	/* Those that are announced will be closed; until then there are descriptors for no more. */
-	if (iw_hub_is_crowded(g)) {
-		wait_for_file(s);
-		return;
-	}
-	if (g->split) {
-		announce_part(s);
-		return;
-	}
-	if (g->paths > 0 && !g->walked) {
-		measure_operands(g);
-		find(s);
-		return;
-	}
-	if (g->out == 0 && g->walked && !iw_list_empty(&g->later)) {
-		announce_later(s);
-		return;
-	}
-	/* Nothing now; but who knows what comes back from other connections, or what the peer still asks for. */
-	if (!g->walked || !iw_list_empty(&g->later) || (g->conns > 1 && g->out > 0)) {
-		wait_for_file(s);
-		return;
-	}
-	iw_xfer_no_more(s->x, s->hub->now);
-	iw_group_wake(g);
-}
-
-void iw_source_next(struct session *s)
-{
-	if (s->work->next_waits)
-		s->group->waiting--;
-	s->work->next_waits = false;
-	s->work->next_open = true;
-	if (walk_of(s))
-		next(s);
-}
 
 /* --- data --- */
 
@@ -678,7 +45,7 @@ static void finish_now(struct iw_task *t)
 		f->r = iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
 }
 
-/* Its connection was lost; another connection sends it. */
+/* The connection of f was lost: another connection sends it. */
 static void send_again(struct group *g, struct file *f)
 {
 	f->again = false;
@@ -690,8 +57,8 @@ static void send_again(struct group *g, struct file *f)
 	iw_group_wake(g);
 }
 
-/* Of a file that has ended while it was read. */
-static void let_go(struct file *f)
+/* f ended while the worker read it. */
+static void free_read_file(struct file *f)
 {
 	if (f->tasks > 0)
 		return;
@@ -701,7 +68,10 @@ static void let_go(struct file *f)
 		iw_session_file_free(f);
 }
 
-/* Returns the memory to the slot, unless the slot has new memory. True: s waits for the chunk. */
+/*
+ * Returns the buffer to its slot, or, if the slot has another one, to the pool. True: s waits for
+ * the chunk.
+ */
 static bool give_slot_back(struct hub *h, struct session *s, struct file *f)
 {
 	bool awaited = s && s->work->loading == f;
@@ -746,8 +116,8 @@ static void load_back(struct iw_task *t)
 	if (s)
 		iw_session_make_ready(s);
 	else
-		let_go(f);
-	iw_group_taken(g);
+		free_read_file(f);
+	iw_group_task_done(g);
 }
 
 static void finish_back(struct iw_task *t)
@@ -764,15 +134,15 @@ static void finish_back(struct iw_task *t)
 	if (s)
 		iw_session_make_ready(s);
 	else
-		let_go(f);
-	iw_group_taken(g);
+		free_read_file(f);
+	iw_group_task_done(g);
 }
 
 static bool has_hasher(struct session *s, struct file *f)
 {
 	struct iw_fault why;
 
-	/* Another connection may have agreed on another digest. */
+	/* Another connection may use another digest. */
 	if (f->has_hasher && f->hasher.kind != s->mine.digest) {
 		iw_hasher_fini(&f->hasher);
 		f->has_hasher = false;
@@ -783,10 +153,11 @@ static bool has_hasher(struct session *s, struct file *f)
 }
 
 /*
- * t: a load or the end, of which the machine requests only one for each file at a time; or a search for data, independent of them. The worker
- * runs one of them at a time.
+ * Gives t to the worker. t is a load or the end of f, of which the machine requests one at a time
+ * for each file; or a search for data, which is independent of them. The worker runs them one at a
+ * time.
  */
-static bool give(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
+static bool queue_task(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
 {
 	if (!has_hasher(s, f)) {
 		iw_xfer_file_failed(s->x, id, IW_XC_LIMIT, "no memory for digests", s->hub->now);
@@ -797,11 +168,11 @@ static bool give(struct session *s, struct file *f, uint32_t id, struct iw_task 
 	f->id = id;
 	if (f->tasks++ == 0)
 		iw_list_add_tail(&s->files, &f->of);
-	iw_group_give(s->group, &s->group->data, t);
+	iw_group_queue(s->group, &s->group->data, t);
 	return true;
 }
 
-/* In the worker, because finding data in a file can take as long as reading it. */
+/* In the worker: finding data in a file can take as long as reading it. */
 static void search_now(struct iw_task *t)
 {
 	struct file *f = iw_container_of(t, struct file, search.task);
@@ -816,7 +187,7 @@ static void search_now(struct iw_task *t)
 
 static void search(struct session *s, struct file *f, uint32_t id, uint64_t off);
 
-/* The machine awaits the range: it finds that this side is busy. */
+/* The machine waits for the range, so it reports that this side is busy. */
 static void take_search(struct session *s, struct file *f)
 {
 	const struct search *c = &f->search;
@@ -849,16 +220,16 @@ static void search_back(struct iw_task *t)
 		take_search(s, f);
 		iw_session_make_ready(s);
 	} else {
-		let_go(f);
+		free_read_file(f);
 	}
-	iw_group_taken(g);
+	iw_group_task_done(g);
 }
 
 static void search(struct session *s, struct file *f, uint32_t id, uint64_t off)
 {
 	f->search.task = (struct iw_task){ .run = search_now, .back = search_back };
 	f->search.off = off;
-	(void)give(s, f, id, &f->search.task);
+	(void)queue_task(s, f, id, &f->search.task);
 }
 
 static void next_range(struct session *s, const struct iw_xact *a)
@@ -888,7 +259,7 @@ void iw_source_leave(struct session *s)
 	}
 }
 
-/* A stream is read only when it is readable, because its writer may pause: this never blocks. */
+/* Reads a stream only while it is readable, because its writer may pause: never blocks. */
 static uint64_t load_stream(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
@@ -937,7 +308,7 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 	w->loading = f;
 	f->src.keeps_zeros = iw_src_differs(&f->src, a->off);
 	f->task = (struct iw_task){ .run = load_now, .back = load_back };
-	if (!give(s, f, a->id, &f->task))
+	if (!queue_task(s, f, a->id, &f->task))
 		(void)give_slot_back(s->hub, s, f);
 	return 0;
 }
@@ -948,7 +319,7 @@ static void finish(struct session *s, const struct iw_xact *a)
 
 	f->len = a->size;
 	f->task = (struct iw_task){ .run = finish_now, .back = finish_back };
-	(void)give(s, f, a->id, &f->task);
+	(void)queue_task(s, f, a->id, &f->task);
 }
 
 static void take_have(struct session *s, const struct iw_xact *a)
@@ -956,12 +327,12 @@ static void take_have(struct session *s, const struct iw_xact *a)
 	struct file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
 
-	/* Of a file of one chunk, which is sent without waiting for this. */
+	/* A file of one chunk is sent without waiting for HAVE. */
 	if (f->tasks > 0)
 		return;
 	if (iw_src_have(&f->src, a->off, (const uint8_t *)a->name,
 			iw_xfer_digest_len(s->mine.digest), n) != 0)
-		out_of_memory(s, "what the sink has");
+		iw_source_no_memory(s, "what the sink has");
 }
 
 static void take_wanted(struct session *s, const struct iw_xact *a)
@@ -989,7 +360,7 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 		s->requeued += f->pack ? f->pack->n
 				       : !f->meta.share || f->meta.part_off == 0 ||
 						 !iw_xcode_is_fine(a->code);
-		/* The worker still reads it. */
+		/* If the worker still reads f, f is sent again when that task is done. */
 		f->again = f->tasks > 0;
 		if (!f->again)
 			send_again(g, f);
@@ -1005,7 +376,7 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 }
 
 /*
- * --delete: true if the patterns exclude a name that the sink would remove, or a name below it. The
+ * --delete: true if the patterns exclude name, which the sink would remove, or a name below it. The
  * sink does not know the patterns. It reports the contents of a directory before the directory.
  */
 static bool is_spared(struct group *g, const char *name)
@@ -1014,7 +385,7 @@ static bool is_spared(struct group *g, const char *name)
 	bool contents = g->opts & IW_XOPT_CONTENTS;
 	const char *slash = strrchr(name, '/');
 
-	/* Whether it is a directory is not reported. */
+	/* The sink does not report whether it is a directory. */
 	if (!(g->opts & IW_XOPT_DRY_RUN) ||
 	    (!iw_filter_excludes_deep(filter, name, true, contents) &&
 	     !iw_filter_excludes_deep(filter, name, false, contents) &&
@@ -1025,7 +396,7 @@ static bool is_spared(struct group *g, const char *name)
 	return true;
 }
 
-/* --delete: a name that the sink removed, or would remove. */
+/* --delete: reports a name that the sink removed or would remove. */
 static void report_gone(struct session *s, const struct iw_xact *a)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
@@ -1033,12 +404,12 @@ static void report_gone(struct session *s, const struct iw_xact *a)
 
 	if (name && is_spared(s->group, name)) {
 		s->group->spared++;
-		if (cfg->look && cfg->removals)
+		if (cfg->would_remove && cfg->removals)
 			cfg->removals->spared++;
 		free(name);
 		return;
 	}
-	if (!name || (cfg->look && cfg->removals && !iw_removals_add(cfg->removals, name)))
+	if (!name || (cfg->would_remove && cfg->removals && !iw_removals_add(cfg->removals, name)))
 		iw_log_error("no memory for the names that would be removed");
 	if (name)
 		iw_report_gone(&s->hub->report, s->peer_text, name,
@@ -1052,7 +423,7 @@ uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
 		return 0;
 	switch (a->type) {
 	case IW_XACT_PATH:
-		take_path(s, a);
+		iw_source_take_path(s, a);
 		return 0;
 	case IW_XACT_NEXT_FILE:
 		iw_source_next(s);

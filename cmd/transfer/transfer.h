@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * file: trees, temporaries, digests, holes, and the driver that joins them, cmd/transfer/protocol and the public API into what ddp-send and ddp-recv
- * do. The tools fill struct iw_transfer_cfg and call one function.
+ * The transfers of ddp-send and ddp-recv. A tool fills struct iw_transfer_cfg and calls
+ * iw_transfer_run.
  *
- * Rooms: cmd/transfer/protocol decides, this room acts. One context, one thread: a listener serves all its peers in turns of a chunk each. A second
- * thread takes chunks, digests them and writes them (worker.h), so that a disk does not hold up the network.
+ * cmd/transfer/protocol decides what to do next; this room does it, with the public API and
+ * cmd/transfer/files. One thread runs all connections: each gets a turn of about one chunk. Worker
+ * threads digest and write chunks (transfer/files/worker.h), so that a disk does not delay the
+ * network.
  */
 #ifndef IW_FILE_TRANSFER_H
 #define IW_FILE_TRANSFER_H
@@ -21,7 +23,7 @@
 #include "transfer/files/removals.h"
 #include "transfer/protocol/hello.h"
 
-/* Octets of memory with which a listener can serve one transfer by RDMA Write or RDMA Read. */
+/* With this many octets of memory a listener can serve one transfer by RDMA Write or RDMA Read. */
 #define IW_TRANSFER_MEMORY (UINT64_C(4) << 20)
 
 struct iw_transfer_cfg {
@@ -29,46 +31,74 @@ struct iw_transfer_cfg {
 	enum iw_xfer_role role;
 	bool listen;
 	bool stats; /* print totals at the end */
-	bool once;  /* listen: one transfer, then the end */
-	uint32_t
-		opts; /* set of enum iw_xopt; a listener: those that it lets others choose, of owners, attributes and removal */
+	bool once;  /* listener: end after one transfer */
+	/*
+	 * A set of enum iw_xopt. A listener: the options for owners, attributes and removal that
+	 * peers may request.
+	 */
+	uint32_t opts;
 	unsigned jobs; /* connections */
-	/* initiator: attempts, without progress, to set a lost connection up again; 0: its loss is the end */
+	/*
+	 * Initiator: how often a lost connection is set up again without progress. 0: the loss of a
+	 * connection ends the transfer.
+	 */
 	unsigned redials;
-	uint64_t rate; /* bits a second at most; 0: no limit */
-	/* With IW_XOPT_DRY_RUN: nothing is printed but the reason of a failure, and if the transfer ends in order, the number of names that would
-	 * be removed is stored here. NULL: not requested */
-	uint64_t *look;
-	/* initiator: a dry run lists here what would be removed; a sink's later run removes only that. NULL: no list */
+	uint64_t rate; /* at most this many bits per second; 0: no limit */
+	/*
+	 * With IW_XOPT_DRY_RUN: prints nothing except the reason of a failure. If the transfer ends
+	 * in order, *would_remove is the number of names that would be removed. NULL: not
+	 * requested.
+	 */
+	uint64_t *would_remove;
+	/*
+	 * Initiator: a dry run adds the names that would be removed; a later run as sink removes
+	 * only those. NULL: no list.
+	 */
 	struct iw_removals *removals;
-	/* source, with IW_XOPT_LISTED: the only names that may be removed, each with a NUL after it. Borrowed */
+	/*
+	 * Source, with IW_XOPT_LISTED: the only names that may be removed, each terminated by NUL.
+	 * Borrowed.
+	 */
 	const char *listed;
 	size_t listed_len;
 	uint64_t spared;   /* number of unlisted names that the patterns exclude */
 	bool drop_partial; /* sink: remove partial files of a transfer that failed */
-	bool safe_links;   /* sink: leave out symbolic links that lead out of their tree */
+	bool safe_links;   /* sink: omit symbolic links that lead out of their tree */
 	struct iw_filter filter;
 	struct iw_limits limits;
-	struct iw_cli_param conn; /* but for the Private Data */
-	enum iw_xfer_mode mode;   /* the initiator's choice, as is digest */
+	struct iw_cli_param conn; /* except the Private Data */
+	enum iw_xfer_mode mode;   /* chosen by the initiator, as is digest */
 	enum iw_xfer_digest digest;
-	/* Listening sink: reject transfers without digests. By default yes, unless it listens on a loopback address. */
+	/*
+	 * Listening sink: reject transfers without digests. IW_DIGEST_BY_ADDRESS: only if it does
+	 * not listen on a loopback address.
+	 */
 	enum { IW_DIGEST_BY_ADDRESS, IW_DIGEST_REQUIRED, IW_DIGEST_OPTIONAL } require_digest;
-	char *const *paths; /* initiator: a source's own operands, or what a sink wants */
+	/* initiator: the operands of a source, or the paths that a sink requests */
+	char *const *paths;
 	size_t npaths;
-	/* source: the peer's target. Sink: the own one. Listener: the served directory */
+	/* Source: the path at the peer. Sink: its own target. Listener: the served directory. */
 	const char *path;
 	bool to_stdout; /* sink: standard output is the target */
-	/* listening sink: path of the control socket, "none"; NULL: the default if that can be */
+	/*
+	 * Listening sink: the path of the control socket, or "none". NULL: the default path, if the
+	 * socket can be created there.
+	 */
 	const char *control;
 	/* octets of memory for peers and stag-reg together; 0: no limit */
 	uint64_t memory;
 };
 
-/* The measures that confine such a run: returns a set of enum iw_confine_how, and adds capabilities to *caps. */
+/*
+ * Returns the measures that confine such a run, a set of enum iw_confine_how. Adds the capabilities
+ * that it needs to *caps.
+ */
 unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps);
 
-/* Runs it to its end. Returns the exit status; the user has been told everything. */
+/*
+ * Runs the transfers to their end. Returns the exit status; the reason of a failure has been
+ * reported to the user.
+ */
 IW_MUST_CHECK int iw_transfer_run(const struct iw_transfer_cfg *cfg);
 
 #endif

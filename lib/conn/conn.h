@@ -101,11 +101,11 @@ struct iw_conn_cfg {
 };
 
 enum iw_event_type {
-	/* Responder: iw_conn_params; answer with iw_conn_accept or iw_conn_reject. */
+	/* Responder: iw_conn_agreed; answer with iw_conn_accept or iw_conn_reject. */
 	IW_EVENT_REQUEST,
 	/* Full operation. What a responder posts waits for the initiator's first FPDU. */
 	IW_EVENT_ESTABLISHED,
-	IW_EVENT_REJECTED,    /* the peer said no: iw_conn_params has its Private Data */
+	IW_EVENT_REJECTED,    /* the peer said no: iw_conn_agreed has its Private Data */
 	IW_EVENT_PEER_CLOSED, /* the peer's FIN at an FPDU boundary: half closed */
 	/* The last one: close the transport; fault.err IW_OK for an orderly end. */
 	IW_EVENT_CLOSED,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Extended attributes from a peer: whatever comes, those of users and ACLs are set, and no others. */
+/* Extended attributes from a peer: for any input only user attributes and ACLs are set. */
 #include "transfer/files/attr.h"
 
 #include <sys/mman.h>

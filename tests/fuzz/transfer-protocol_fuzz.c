@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One side of a transfer under a peer, a disk and a clock of an enemy. The first octet chooses role, initiator and mode; then come
- * records: messages as they are, messages made of small numbers (so that they get far), data Sends, completions, answers that
- * come late or fail, time. Whatever comes: a slot is registered once and revoked before it is looked at, a file that was created is
- * committed or abandoned, every file has one result, the transfer one end, and no input keeps the machine busy for ever.
+ * One side of a transfer against a hostile peer, disk and clock. The first octet chooses role,
+ * initiator and mode. Then come records: raw messages; messages of small numbers, which get far;
+ * data Sends; completions; answers that are late or failures; time.
+ *
+ * For any input: a slot is registered once and revoked before its data are used; a created file is
+ * committed or abandoned; each file has one result, and the transfer one end; and no input keeps
+ * the machine busy forever.
  */
 #include "transfer/protocol/xfer.h"
 
@@ -28,7 +31,7 @@ struct run {
 	struct fake_file file[FILES];
 	unsigned nfiles;
 	bool registered[IW_XFER_WINDOWS];
-	bool held[256]; /* receives */
+	bool held[256]; /* receives that the machine holds */
 	uint64_t ops[64];
 	unsigned nops;
 	uint32_t next_recv;
@@ -214,7 +217,7 @@ static void act(struct run *r, const struct iw_xact *a)
 	case IW_XACT_REVOKE:
 		must(r->registered[a->slot]);
 		r->registered[a->slot] = false;
-		/* Fewer than were granted are a breach: one of two. */
+		/* Every second time less was written than DONE said, which is a breach. */
 		iw_xfer_written(r->x, a->slot, a->slot % 2 == 0 ? IW_XFER_CHUNK : 1);
 		break;
 	case IW_XACT_CLOSE:
@@ -236,7 +239,7 @@ static void act(struct run *r, const struct iw_xact *a)
 		break;
 	}
 	case IW_XACT_LOAD:
-		/* Only the load of a file that has ended is given up. */
+		/* Only a LOAD whose file has ended is replaced. */
 		must(!r->loading || a->file != r->load.file);
 		must(f->used && !r->registered[a->slot]);
 		r->load = *a;
@@ -319,7 +322,7 @@ static void receive(struct run *r, const uint8_t *msg, size_t len)
 {
 	uint32_t recv = r->next_recv++ % 256;
 
-	/* As a queue pair would: a receive that is held does not take a second Send. */
+	/* As a queue pair would: a held receive does not take a second Send. */
 	for (unsigned n = 0; r->held[recv]; n++) {
 		if (n == 256)
 			return;
@@ -343,7 +346,7 @@ static void raw_message(struct run *r)
 	free(copy);
 }
 
-/* Offsets at and beside the borders of chunks and pieces. */
+/* Offsets at and near the borders of chunks and pieces. */
 static uint64_t some_offset(struct run *r)
 {
 	uint8_t v = take(r);
@@ -365,7 +368,7 @@ static struct iw_xentry some_entry(struct run *r)
 	e.stag = 5;
 	e.digest.len = 16;
 	e.kind = (how >> 6) + (more & 1 ? 3 : 0);
-	/* The younger half of the fields, each by a bit. */
+	/* The second half of the fields, one bit each. */
 	for (unsigned f = IW_XF_TARGET; f < IW_XF_COUNT; f++)
 		if (more >> (f % 8) & 1)
 			e.has |= IW_XBIT(f);
@@ -466,7 +469,7 @@ static void complete_one(struct run *r, unsigned i)
 	r->nops--;
 }
 
-/* Also what is posted only because something else was done. */
+/* Operations that are posted in response are completed too. */
 static void complete_all(struct run *r)
 {
 	for (unsigned n = 0; r->nops > 0 && !r->closed; n++) {
@@ -550,7 +553,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct iw_fault why;
 	uint8_t plan;
 
-	/* Private Data too. */
+	/* The input is also decoded as Private Data. */
 	(void)!iw_hello_decode(&any, data, len, &why);
 	memset(&r, 0, sizeof(r));
 	r.p = data;

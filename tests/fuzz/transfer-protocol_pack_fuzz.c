@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The list of a pack, from a peer: what is found good can be read to its end, written again, and says the same. */
+/*
+ * The list of a pack from a peer: an accepted list can be read to its end, and written again
+ * without change.
+ */
 #include "transfer/protocol/pack.h"
 
 #include "fuzz/property.h"
@@ -25,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		iw_xpack_meta(&meta, &e);
 		must(iw_xfer_has_data(meta.kind) == (meta.kind == IW_XFER_FILE));
 		sum += meta.kind == IW_XFER_FILE ? meta.size + 1 : 0;
-		/* Links without a target are the place's to refuse. */
+		/* Links without a target are refused later, by iw_place_make. */
 		if (!meta.target)
 			meta.target = "";
 		must(iw_xpack_add(&out, &meta));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Charges apply to a transfer and to all of them, and for temporaries until they are removed. */
+/*
+ * Charges count for the transfer and for the process; temporaries stay charged until they are
+ * removed.
+ */
 #include "transfer/files/account.h"
 
 #include "transfer/files/target.h"
@@ -33,7 +36,7 @@ static void charges_apply_to_the_transfer_and_to_all_transfers(void **state)
 	assert_int_equal(iw_account_take(&b, 0, 1, &why), -1);
 	assert_string_equal(why.text,
 			    "1 more file, 3 used so far: above the receiver's --max-files 3");
-	assert_int_equal(iw_account_take(&b, 0, 0, &why), 0); /* zero is never over a limit */
+	assert_int_equal(iw_account_take(&b, 0, 0, &why), 0); /* zero never exceeds a limit */
 	iw_account_return(&a, 60, 1);
 	assert_int_equal(all.octets, 40);
 	assert_int_equal(all.files, 2);
@@ -78,10 +81,10 @@ static void temporaries_are_charged_until_they_are_resumed(void **state)
 	assert_int_equal(all.octets, 600);
 	assert_int_equal(all.files, 1);
 	assert_int_equal(iw_account_take(&a, 500, 1, &why), -1);
-	iw_account_leave(&a, &st, true); /* the same file again is one file */
+	iw_account_leave(&a, &st, true); /* the same file counts once */
 	assert_int_equal(all.octets, 600);
 	st.st_dev = 8;
-	iw_account_resume(&a, &st); /* a file of another file system */
+	iw_account_resume(&a, &st); /* a file on another file system */
 	assert_int_equal(all.octets, 600);
 	st.st_dev = 7;
 	iw_account_resume(&a, &st);
@@ -99,7 +102,7 @@ static void temporaries_are_charged_until_they_are_resumed(void **state)
 	iw_account_fini(&all);
 }
 
-/* Entries added and removed in any order, with keys that collide in the table. */
+/* Adds and removes entries in any order, with keys that collide in the table. */
 static void many_added_and_removed_temporaries_are_summed_correctly(void **state)
 {
 	enum { FILES = 3000 };
@@ -157,7 +160,7 @@ static struct iw_limits limits;
 static struct iw_hasher hasher;
 static uint8_t chunk[IW_XFER_CHUNK];
 
-/* It holds the head of a list, so it must not move. */
+/* static, because it contains the head of a list and must not move. */
 static struct iw_place p;
 
 static void open_place(void)
@@ -218,7 +221,10 @@ static int end(void **state)
 	return 0;
 }
 
-/* The whole size is charged by the first part, once; another size or name under its number is not a part of it. SEC-16 */
+/*
+ * The first part charges the whole size, once. Another size or name with the same number is not a
+ * part of the file. SEC-16
+ */
 static void parts_of_a_file_are_charged_once_and_as_a_whole(void **state)
 {
 	struct iw_xmeta one = meta(IW_XFER_FILE, "f", 4 * MIB), two, m;
@@ -267,21 +273,24 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	left = everything.octets;
 	assert_true(left >= 2 * MIB && left < 2 * MIB + 4096); /* and its journal */
 	assert_int_equal(everything.files, 1);
-	/* 2 MiB are left on storage: two files of 4 MiB are too many. */
+	/* 2 MiB stay on storage, so two files of 4 MiB exceed the limit. */
 	assert_int_equal(iw_target_create(&other, &p, &big, IW_XFER_XXH3, &why), IW_CREATED);
 	big.name = "h";
 	assert_int_equal(iw_target_create(&t, &p, &big, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XC_LIMIT);
 	iw_target_abandon(&other, IW_XC_CANCELED);
 	assert_int_equal(everything.octets, left);
-	/* A resumed temporary is not charged twice: 2 of 5 MiB are temporaries, and 4 fit. One that does not fit is unchanged. */
+	/*
+	 * A resumed temporary is not charged twice: 2 of 5 MiB are temporaries, and 4 fit. A file
+	 * that does not fit is unchanged.
+	 */
 	everything.max_octets = 3 * MIB;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XC_LIMIT);
 	assert_int_equal(everything.octets, left);
 	assert_int_equal(everything.files, 1);
 	everything.max_octets = 5 * MIB;
-	/* When it is resumed, its final size is charged, and not twice. */
+	/* A resume charges the final size, and only once. */
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(t.had, 2);
 	assert_int_equal(everything.octets, 4 * MIB);
@@ -316,14 +325,15 @@ static void streams_are_charged_as_they_grow(void **state)
 		assert_int_equal(iw_target_commit(&t, &hasher, 1024 * MIB, &d, &why), -1);
 		assert_int_equal(why.code, IW_XC_LIMIT);
 		assert_int_equal(everything.octets, MIB);
-		/* Another file is not for this target. */
+		/* This target takes only one file. */
 		if (to_stdout)
 			assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 					 IW_CREATE_FAILED);
 		else
 			iw_target_abandon(&t, IW_XC_LIMIT);
 		assert_int_equal(everything.octets,
-				 to_stdout ? MIB : 0); /* octets written there stay charged */
+				 /* octets written to standard output stay charged */
+				 to_stdout ? MIB : 0);
 		iw_place_close(&p);
 	}
 }
@@ -348,7 +358,10 @@ static void standard_output_has_the_limits_of_a_file(void **state)
 	iw_place_close(&p);
 }
 
-/* Directories that a name needs, links and their targets, attributes; skipped or refused files are not charged. */
+/*
+ * Directories that a name needs, links with their targets, and attributes are charged; skipped or
+ * refused files are not.
+ */
 static void directories_links_and_attributes_are_charged(void **state)
 {
 	static const uint8_t xattr[100] = { 6, 0, 91, 'u', 's', 'e', 'r', '.', 'a' };
@@ -361,7 +374,7 @@ static void directories_links_and_attributes_are_charged(void **state)
 	p.opts = IW_XOPT_XATTR;
 	assert_int_equal(iw_target_create(&t, &p, &deep, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XC_LIMIT);
-	assert_int_equal(everything.files, 4); /* a, b, c, d are there; f would be one more */
+	assert_int_equal(everything.files, 4); /* a, b, c, d exist; f would be one more */
 	assert_int_equal(parts_here(), 0);
 	everything.max_files = 7;
 	dir.xattr = xattr;
@@ -383,7 +396,10 @@ static void directories_links_and_attributes_are_charged(void **state)
 	iw_place_close(&p);
 }
 
-/* A dry run reports which files would be refused together with the others, and charges nothing afterwards. */
+/*
+ * A dry run reports which files would be refused together with the others, and charges nothing
+ * afterwards.
+ */
 static void dry_runs_charge_nothing_afterwards(void **state)
 {
 	struct iw_xmeta m = meta(IW_XFER_FILE, "f", 4 * MIB);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which announced names a pulling sink accepts, by its requests. */
+/* The announced names that a pulling sink accepts, depending on its requests. */
 #include "transfer/files/asked.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Extended attributes go there and come back; what grants rights does not travel. */
+/* Extended attributes are written as they were read; attributes that grant rights are not sent. */
 #include "transfer/files/attr.h"
 
 #include <sys/xattr.h>
@@ -50,7 +50,7 @@ static void attributes_are_made_the_same(void **state)
 	assert_int_equal(fgetxattr(b, "user.empty", value, sizeof(value)), 0);
 	assert_true(fgetxattr(b, "user.stale", value, sizeof(value)) < 0);
 	free(octets);
-	/* None at all: all go. */
+	/* An empty set removes all of them. */
 	assert_int_equal(iw_attr_write(b, true, NULL, 0, &why), 0);
 	assert_true(fgetxattr(b, "user.colour", value, sizeof(value)) < 0);
 	close(a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* No path leads out, with openat2 and without it. */
+/* No path leaves the directory, with or without openat2. */
 #include "transfer/files/beneath.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static void nothing_leads_out(void **state)
 		for (size_t i = 0; i < IW_ARRAY_LEN(paths); i++) {
 			assert_int_equal(openers[o](in, paths[i], O_RDONLY, 0), -1);
 			assert_true(errno == EXDEV || errno == ELOOP || errno == ENOTDIR);
-			/* Nor may anything be made out there. */
+			/* Nothing can be created outside either. */
 			assert_int_equal(openers[o](in, "up/new", O_WRONLY | O_CREAT, 0600), -1);
 			assert_int_equal(openers[o](in, "../new", O_WRONLY | O_CREAT, 0600), -1);
 		}
@@ -97,7 +97,7 @@ static void what_is_inside_opens(void **state)
 		assert_true(fd >= 0);
 		close(fd);
 	}
-	/* Links that stay inside are followed by the one, not by the other. */
+	/* openat2 follows links that stay inside; the walk does not. */
 	fd = iw_beneath_open(in, "down/file", O_RDONLY, 0);
 	assert_true(fd >= 0);
 	close(fd);
@@ -148,7 +148,7 @@ static void no_link_is_followed_for_names_of_a_peer(void **state)
 	assert_true(fd >= 0);
 	assert_string_equal(leaf, "new");
 	close(fd);
-	/* Not even one that stays inside, at the end of the path or on the way. */
+	/* Not even a link that stays inside is followed, at the end of the path or before. */
 	put_dir("in/sub/sub");
 	assert_int_equal(iw_beneath_dir(in, "down"), -1);
 	assert_int_equal(iw_beneath_dir(in, "down/sub"), -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Memory by peer address: shares, and which addresses share one. */
+/* Memory by peer address: the shares, and which addresses have a common one. */
 #include "transfer/files/budget.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Memory of chunks that one transfer after the other uses: no octets of an earlier transfer are left in it. */
+/* Several transfers use the same memory for chunks: none sees octets of an earlier one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Digests of chunks and files: known values, any order, any cut, and zeros that do not count. */
+/*
+ * Digests of chunks and files: known values, any order, any division into pieces; zeros are
+ * ignored.
+ */
 #include "transfer/files/digest.h"
 
 #include <setjmp.h>
@@ -23,7 +26,7 @@ static struct iw_xdigest chunk(struct iw_hasher *h, const void *p, size_t len)
 
 static void known_values(void **state)
 {
-	/* FIPS 180-2 appendix B.1; xxHash's own value for no octets at all. */
+	/* FIPS 180-2 appendix B.1; the value of xxHash for an empty input. */
 	static const uint8_t sha_abc[] = { 0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
 					   0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
 					   0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c,
@@ -97,7 +100,7 @@ static void chunks_in_any_order_make_the_same_file(void **state)
 		d2 = chunk(&h, &j, sizeof(j));
 		assert_int_equal(iw_chunk_list_add(&up, i * 2 * IW_XFER_CHUNK, &d1), 0);
 		assert_int_equal(iw_chunk_list_add(&down, j * 2 * IW_XFER_CHUNK, &d2), 0);
-		/* The same chunks, one place on. */
+		/* The same chunks with higher numbers. */
 		assert_int_equal(iw_chunk_list_add(&other, (i * 2 + 1) * IW_XFER_CHUNK, &d1), 0);
 	}
 	assert_int_equal(iw_chunk_list_digest(&up, &h, 1000, &a), 0);
@@ -105,7 +108,7 @@ static void chunks_in_any_order_make_the_same_file(void **state)
 	assert_true(iw_xdigest_equal(&a, &b));
 	assert_int_equal(iw_chunk_list_digest(&other, &h, 1000, &c), 0);
 	assert_false(iw_xdigest_equal(&a, &c));
-	/* The size is part of it: of two files of zeros, too. */
+	/* The size counts, even for files of zeros. */
 	assert_int_equal(iw_chunk_list_digest(&up, &h, 1001, &c), 0);
 	assert_false(iw_xdigest_equal(&a, &c));
 	iw_chunk_list_free(&up);
@@ -117,7 +120,7 @@ static void chunks_in_any_order_make_the_same_file(void **state)
 	iw_hasher_fini(&h);
 }
 
-/* As man/ddp-transfer.7 writes it down: number and digest of each chunk, then the size. */
+/* As in man/ddp-transfer.7: number and digest of each chunk, then the size. */
 static void a_file_digest_is_what_the_page_says(void **state)
 {
 	uint8_t rows[8 + 16 + 8] = { 0 };

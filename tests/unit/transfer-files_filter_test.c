@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which names are left out. */
+/* Which names patterns exclude. */
 #include "transfer/files/filter.h"
 
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static void what_lies_in_an_excluded_directory_is_excluded(void **state)
 	assert_true(iw_filter_add(&filter, "x", false));
 	assert_true(iw_filter_excludes_deep(&filter, "t/x/y/z", false, false));
 	assert_false(iw_filter_excludes_deep(&filter, "t/y/z", false, false));
-	/* What the user named is not looked at. */
+	/* Operands themselves are not compared with patterns. */
 	assert_false(iw_filter_excludes_deep(&filter, "x/y", false, false));
 	assert_true(iw_filter_excludes_deep(&filter, "x/y", false, true));
 	assert_false(iw_filter_excludes_deep(&filter, "x", true, false));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A journal tells the truth, whatever becomes of it. */
+/* A journal never lists a chunk wrongly, whatever happened to it. */
 #include "transfer/files/journal.h"
 
 #include "unit/transfer-files_tmp.h"
@@ -27,7 +27,7 @@ static struct iw_xmeta meta(void)
 				  .ident_len = 16 };
 }
 
-/* The chunks that a new reader finds. */
+/* The number of chunks that a new reader finds. */
 static size_t found(const struct iw_xmeta *m, enum iw_xfer_digest digest)
 {
 	struct iw_chunk_list l = { .n = 0 };
@@ -106,7 +106,7 @@ static void a_record_that_is_not_whole_ends_the_journal(void **state)
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(ftruncate(fd, st.st_size - 1), 0);
 	assert_int_equal(found(&m, IW_XFER_XXH3), 3);
-	/* What comes next takes its place. */
+	/* The next record overwrites the damaged one. */
 	note(3, 5);
 	assert_int_equal(found(&m, IW_XFER_XXH3), 5);
 	assert_int_equal(pwrite(fd, "x", 1, st.st_size - 60), 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reading what is being sent: holes, streams that dribble, and files that others change
- * meanwhile. */
+/* Reading a source: holes, slow streams, and files that change meanwhile. */
 #include "transfer/files/src.h"
 
 #include <fcntl.h>
@@ -61,7 +60,7 @@ static void data_are_found_between_holes(void **state)
 		assert_true((at + len) % IW_XFER_CHUNK == 0 || at + len == 100 * MIB + 5);
 		data += len;
 	}
-	/* At least the two that hold data; all of it on a file system that knows no holes. */
+	/* At least the two chunks with data; all of it on a file system without holes. */
 	assert_true(data >= MIB + 5 && data <= 100 * MIB + 5);
 	iw_src_close(&s);
 	put_file("empty", "", 0);
@@ -111,7 +110,7 @@ static void what_changes_meanwhile_is_noticed(void **state)
 		int fd, r;
 
 		put_file("f", "0123456789", 10);
-		/* So that a write makes another time, on file systems with coarse ones too. */
+		/* So that a write changes the time, on file systems with coarse times too. */
 		assert_int_equal(utimensat(tmp_fd, "f", old, 0), 0);
 		s = open_src("f");
 		fd = openat(tmp_fd, "f", O_WRONLY | O_CLOEXEC);
@@ -133,7 +132,7 @@ static void what_changes_meanwhile_is_noticed(void **state)
 	}
 }
 
-/* /proc has files of size 0 that hold something. */
+/* Some files in /proc have size 0 and contents. */
 static void more_than_the_size_says_is_noticed(void **state)
 {
 	struct iw_file_fault why;

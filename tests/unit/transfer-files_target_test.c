@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is received takes its name when it is whole, and not before; nothing outside the base is
- * touched. */
+/*
+ * A received file gets its name when it is complete, not before; nothing outside the base changes.
+ */
 #include "transfer/files/target.h"
 
 #include <sys/resource.h>
@@ -113,7 +114,7 @@ static void a_file_appears_when_it_is_whole(void **state)
 	assert_int_equal(st.st_mode & 07777, 0640);
 	assert_int_equal(st.st_mtim.tv_sec, 1234567890);
 	assert_int_equal(st.st_mtim.tv_nsec, 987654321);
-	/* The same again is not needed; with force it is. */
+	/* The same file again is skipped, except with IW_XOPT_FORCE. */
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XC_SAME);
 	p.opts |= IW_XOPT_FORCE;
@@ -132,7 +133,10 @@ static void create_and_begin(struct iw_target *t, struct iw_place *p, const stru
 	assert_int_equal(store(t, 0, buf, sizeof(buf), &why), 0);
 }
 
-/* A connection is lost, its file arrives on another one, and its loss is noticed before or after that. */
+/*
+ * A connection is lost, and its file arrives on another one. The loss is noticed before or after
+ * that.
+ */
 static void one_file_in_two_temporaries_leaves_neither(void **state)
 {
 	struct iw_xmeta m = meta("f", MIB + 1);
@@ -178,7 +182,7 @@ static void wrong_digests_are_refused(void **state)
 	assert_int_equal(why.code, IW_XC_DIGEST);
 	buf[3] ^= 1;
 	assert_int_equal(iw_target_store(&t, &hasher, 0, &iov, 1, &d, &why), 0);
-	/* The list's digest is not that of the chunk. */
+	/* The digest of the file is not that of its only chunk. */
 	assert_int_equal(iw_target_commit(&t, &hasher, 10, &d, &why), -1);
 	assert_int_equal(why.code, IW_XC_DIGEST);
 	iw_target_abandon(&t, IW_XC_DIGEST);
@@ -306,7 +310,7 @@ static void scp_rules_of_the_target(void **state)
 	(void)state;
 	put_dir("in/sub");
 	put_file("in/file", "x", 1);
-	/* Into a directory: under their own names. */
+	/* Into a directory: the files keep their names. */
 	p = place("sub/", false);
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
@@ -314,7 +318,7 @@ static void scp_rules_of_the_target(void **state)
 	stream.kind = IW_XFER_STREAM;
 	assert_int_equal(iw_target_create(&t, &p, &stream, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	iw_place_close(&p);
-	/* Under another name, one alone. */
+	/* A single file gets another name. */
 	p = place("sub/other", false);
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
@@ -322,7 +326,7 @@ static void scp_rules_of_the_target(void **state)
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XC_TARGET);
 	iw_place_close(&p);
-	/* Several need a directory; its own directory must be there. */
+	/* Several files need a directory; the parent of the target must exist. */
 	assert_int_equal(iw_place_beneath(&p, root, "file", IW_XOPT_MANY, &why), -1);
 	assert_int_equal(why.code, IW_XC_TARGET);
 	assert_int_equal(iw_place_beneath(&p, root, "none", IW_XOPT_MANY, &why), -1);
@@ -330,7 +334,7 @@ static void scp_rules_of_the_target(void **state)
 	assert_int_equal(iw_place_beneath(&p, root, "none/", 0, &why), -1);
 	assert_int_equal(iw_place_beneath(&p, root, "none/x", 0, &why), -1);
 	assert_int_equal(why.code, IW_XC_NOENT);
-	/* A directory takes the name of its target. */
+	/* A directory gets the name of the target. */
 	p = place("made", false);
 	dir.kind = IW_XFER_DIR;
 	below.top = false;
@@ -424,7 +428,7 @@ static void store_big(uint64_t off, int octet)
 	assert_int_equal(store(&big, off, buf, sizeof(buf), &why), 0);
 }
 
-/* A transfer that was interrupted after its first chunk, so that the names of its temporary are known. */
+/* Interrupts a transfer after the first chunk, so that the name of its temporary is known. */
 static void leave_one_behind(void)
 {
 	struct iw_place p = place("", false);
@@ -440,7 +444,10 @@ static void leave_one_behind(void)
 	assert_true(is_there(journal_name));
 }
 
-/* Repeats the transfer and returns the number of chunks that it resumes. The file must then be complete and right. */
+/*
+ * Repeats the transfer and returns the number of chunks that it resumes. The file must then be
+ * complete and correct.
+ */
 static size_t resumed(void)
 {
 	struct iw_place p = place("", false);
@@ -494,7 +501,7 @@ static void release_it(void *ctx, const char *temp)
 	*(bool *)ctx = true;
 }
 
-/* The one that wanted it is abandoned and created again, as the sink does. */
+/* The target that lacks the temporary is abandoned and created again, as the sink does. */
 static void temporary_that_is_released_meanwhile_is_resumed(void **state)
 {
 	struct iw_place first = place("", false), second = place("", false);
@@ -505,8 +512,8 @@ static void temporary_that_is_released_meanwhile_is_resumed(void **state)
 	begin_big(&first, &m);
 	store_big(0, 1);
 	holder = big;
-	second.let_go = release_it;
-	second.let_go_ctx = &released;
+	second.on_locked = release_it;
+	second.on_locked_ctx = &released;
 	begin_big(&second, &m);
 	assert_true(released);
 	iw_target_abandon(&big, IW_XC_NAME);
@@ -524,7 +531,7 @@ static void another_users_temporary_is_not_used(void **state)
 		print_message("# needs root: no file of another user's can be made\n");
 		skip();
 	}
-	/* With the content of this user's temporary, and readable by this user. */
+	/* It has the contents of this user's temporary, and this user can read it. */
 	leave_one_behind();
 	assert_int_equal(fchownat(tmp_fd, part_name, STRANGER, STRANGER, 0), 0);
 	assert_int_equal(fchmodat(tmp_fd, part_name, 0600, 0), 0);
@@ -587,7 +594,10 @@ static void links_and_fifos_under_its_name_are_ignored(void **state)
 	assert_int_equal(resumed(), 0);
 }
 
-/* In a directory without the sticky bit another user can rename files: a journal must not apply to another file. */
+/*
+ * In a directory without the sticky bit another user can rename files: a journal must not be used
+ * for another file.
+ */
 static void a_journal_applies_to_one_file(void **state)
 {
 	int fd;
@@ -650,7 +660,7 @@ static void a_peer_cannot_name_a_temporary(void **state)
 					 IW_CREATE_FAILED);
 			assert_int_equal(why.code, IW_XC_NAME);
 		}
-	/* Nor give a second name to one that is being written. */
+	/* A hard link must not give a second name to an unfinished file. */
 	leave_one_behind();
 	m = meta("spy", 0);
 	m.kind = IW_XFER_HARDLINK;
@@ -660,7 +670,7 @@ static void a_peer_cannot_name_a_temporary(void **state)
 	assert_int_equal(why.code, IW_XC_NAME);
 	assert_false(is_there("in/spy"));
 	iw_place_close(&p);
-	/* Nor through the target's name. */
+	/* Nor may the target have such a name. */
 	p = place(".iw-0123456789abcdef.part", false);
 	m = meta("f", 1);
 	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
@@ -690,7 +700,10 @@ static unsigned sweep(struct iw_place *p)
 	return n;
 }
 
-/* Else a peer that alternates between two directories would cause this side to read them repeatedly. */
+/*
+ * Otherwise a peer that alternates between two directories could make this side read them
+ * repeatedly.
+ */
 static void a_directory_is_swept_once_in_a_transfer(void **state)
 {
 	const struct iw_limits limits = { .max_age_ns = IW_SEC(60) };
@@ -703,7 +716,7 @@ static void a_directory_is_swept_once_in_a_transfer(void **state)
 	for (int i = 0; i < 100; i++) {
 		assert_true(iw_place_parent(&p, "a/f", &leaf, &why) >= 0);
 		assert_true(iw_place_parent(&p, "b/f", &leaf, &why) >= 0);
-		/* The names differ, the directory does not. */
+		/* Two names for the same directory. */
 		assert_true(iw_place_parent(&p, "./b/f", &leaf, &why) >= 0);
 		assert_int_equal(sweep(&p), i == 0 ? 2 : 0);
 	}

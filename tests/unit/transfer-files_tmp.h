@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A directory of the test's own, and files in it. */
+/* A directory for one test, and functions for files in it. */
 #ifndef TESTS_UNIT_FILE_TMP_H
 #define TESTS_UNIT_FILE_TMP_H
 
@@ -62,7 +62,7 @@ static inline void put_link(const char *to, const char *name)
 	assert_int_equal(symlinkat(to, tmp_fd, name), 0);
 }
 
-/* The whole file, NUL behind it; the caller frees. */
+/* Returns the whole file, terminated by NUL; owned by the caller. */
 static inline char *get_file(const char *name, size_t *len)
 {
 	int fd = openat(tmp_fd, name, O_RDONLY | O_CLOEXEC);

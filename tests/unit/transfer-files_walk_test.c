@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which files a source sends, under which names. */
+/* Which entries a source sends, and under which names. */
 #include "transfer/files/walk.h"
 
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ static int unmake(void **state)
 	return 0;
 }
 
-/* All entries as "kind name" in alphabetical order, joined by semicolons. */
+/* Returns all entries as "kind name", sorted and separated by semicolons. */
 static const char *walk(struct iw_walk *w)
 {
 	static const char *const kinds[] = { "file", "dir", "stream", "link", "failed", "end" };
@@ -120,7 +120,7 @@ static void local_operands_lie_anywhere(void **state)
 	add(&w, path);
 	add(&w, "-");
 	assert_string_equal(walk(&w), "top file one;top stream stdin;");
-	/* The contents of a directory have names without that of the directory. */
+	/* Names in the contents of a directory lack the name of the directory. */
 	assert_int_equal(fchdir(tmp_fd), 0);
 	assert_int_equal(chdir("d/sub"), 0);
 	add(&w, ".");
@@ -135,7 +135,7 @@ static void local_operands_lie_anywhere(void **state)
 	iw_walk_fini(&w);
 }
 
-/* At the target one of two files of one name would be lost. */
+/* At the target, one of two files of the same name would be lost. */
 static void a_name_is_given_once(void **state)
 {
 	struct iw_walk w;
@@ -147,7 +147,7 @@ static void a_name_is_given_once(void **state)
 	add(&w, "d/y");
 	add(&w, "y");
 	assert_string_equal(walk(&w), "top failed y;top file y;");
-	/* The same file twice is no loss, and directories of one name become one. */
+	/* The same file twice is harmless, and directories of one name are merged. */
 	add(&w, "d/y");
 	add(&w, "d/sub");
 	add(&w, "d/sub");
@@ -155,7 +155,7 @@ static void a_name_is_given_once(void **state)
 			    "file sub/x;file sub/x;top dir sub;top dir sub;top failed y;");
 	iw_walk_fini(&w);
 
-	/* Contents have the names of operands, and operands those of contents. */
+	/* Operands and entries of contents may have the same names. */
 	assert_int_equal(fchdir(tmp_fd), 0);
 	iw_walk_init(&w, AT_FDCWD);
 	add(&w, "one");
@@ -167,7 +167,7 @@ static void a_name_is_given_once(void **state)
 	iw_walk_fini(&w);
 }
 
-/* An entry that an earlier operand has, but does not send, does not block a later file of the same name. */
+/* An entry of an earlier operand that is not sent does not block a later file of the same name. */
 static void a_name_that_was_not_sent_is_free(void **state)
 {
 	struct iw_filter filter = { .n = 0 };
@@ -190,7 +190,7 @@ static void a_name_that_was_not_sent_is_free(void **state)
 	add(&w, "e/sub");
 	add(&w, "e/fifo");
 	assert_string_equal(walk(&w), "file sub/x;top dir sub;top file fifo;top file y;");
-	/* What was named itself was sent. */
+	/* Operands themselves were sent. */
 	add(&w, "d/y");
 	assert_string_equal(walk(&w), "top failed y;");
 	assert_int_equal(chdir("/"), 0);
@@ -227,7 +227,7 @@ static void depth_has_a_limit(void **state)
 	} while (e.what != IW_WALKED_END);
 	assert_int_equal(failed, 1);
 	iw_walk_fini(&w);
-	/* Given up in mid-tree, nothing stays open: valgrind and the sanitizers look at that. */
+	/* A walk that ends early leaves nothing open; valgrind and the sanitizers check that. */
 	iw_walk_init(&w, tmp_fd);
 	add(&w, "deep");
 	add(&w, "one");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lanes: order within a lane, none between lanes; the descriptor that reports finished tasks; the end. */
+/*
+ * Lanes: order within a lane, none between lanes; the descriptor that reports finished tasks; the
+ * end.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +52,7 @@ static void tasks_of_a_lane_return_done_and_in_order(void **state)
 	assert_null(iw_worker_take(&w));
 	for (int i = 0; i < TASKS; i++) {
 		x[i] = (struct number){ .task.run = note, .n = i };
-		iw_worker_give(&w, &lane, &x[i].task);
+		iw_worker_queue(&w, &lane, &x[i].task);
 	}
 	for (int i = 0; i < TASKS; i++) {
 		assert_ptr_equal(iw_worker_await(&w, LONG), &x[i].task);
@@ -90,14 +93,14 @@ static void a_lane_that_waits_for_storage_delays_no_other(void **state)
 	for (int i = 0; i < LANES; i++) {
 		iw_lane_init(&lane[i]);
 		b[i] = (struct blocked){ .task.run = block, .started = &started, .go = &go };
-		iw_worker_give(&w, &lane[i], &b[i].task);
+		iw_worker_queue(&w, &lane[i], &b[i].task);
 	}
 	for (int i = 0; i < LANES; i++)
 		sem_wait(&started);
-	iw_worker_give(&w, &lane[0], &behind.task);
+	iw_worker_queue(&w, &lane[0], &behind.task);
 	for (int i = 0; i < TASKS; i++) {
 		x[i] = (struct number){ .task.run = note, .n = i };
-		iw_worker_give(&w, &other, &x[i].task);
+		iw_worker_queue(&w, &other, &x[i].task);
 		assert_ptr_equal(iw_worker_await(&w, LONG), &x[i].task);
 	}
 	/* Its lane still waits. */
@@ -137,7 +140,7 @@ static void more_lanes_than_threads_all_finish(void **state)
 	for (int k = 0; k < TASKS; k++)
 		for (int i = 0; i < 3 * IW_WORKERS; i++) {
 			c[i][k] = (struct counter){ .task.run = count, .of_lane = &n[i] };
-			iw_worker_give(&w, &lane[i], &c[i][k].task);
+			iw_worker_queue(&w, &lane[i], &c[i][k].task);
 		}
 	for (int i = 0; i < 3 * IW_WORKERS * TASKS; i++)
 		assert_non_null(iw_worker_await(&w, LONG));
@@ -159,8 +162,8 @@ static void the_descriptor_is_readable_until_all_are_taken(void **state)
 	assert_int_equal(iw_worker_init(&w), 0);
 	iw_lane_init(&lane);
 	assert_false(readable(&w));
-	iw_worker_give(&w, &lane, &x[0].task);
-	iw_worker_give(&w, &lane, &x[1].task);
+	iw_worker_queue(&w, &lane, &x[0].task);
+	iw_worker_queue(&w, &lane, &x[1].task);
 	p = (struct pollfd){ .fd = iw_worker_fd(&w), .events = POLLIN };
 	assert_int_equal(poll(&p, 1, 5000), 1);
 	assert_ptr_equal(iw_worker_await(&w, LONG), &x[0].task);
@@ -181,7 +184,7 @@ static void the_end_runs_what_was_given(void **state)
 		iw_lane_init(&lane[i]);
 	for (int i = 0; i < TASKS; i++) {
 		x[i] = (struct number){ .task.run = note, .n = 1 };
-		iw_worker_give(&w, &lane[i % LANES], &x[i].task);
+		iw_worker_queue(&w, &lane[i % LANES], &x[i].task);
 	}
 	iw_worker_fini(&w);
 	for (int i = 0; i < TASKS; i++)
@@ -197,8 +200,8 @@ static void without_a_thread_tasks_are_run_at_once(void **state)
 	(void)state;
 	assert_int_equal(iw_worker_init(&w), 0);
 	iw_lane_init(&lane);
-	w.none = true; /* as if none could be started */
-	iw_worker_give(&w, &lane, &x.task);
+	w.none = true; /* as if no thread could be started */
+	iw_worker_queue(&w, &lane, &x.task);
 	assert_int_equal(x.n, 6);
 	assert_true(readable(&w));
 	assert_ptr_equal(iw_worker_await(&w, 0), &x.task);

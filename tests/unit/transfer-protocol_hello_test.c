@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Private Data of the transfer protocol: what is said, what is agreed, what is refused and why. */
+/* Private Data of the transfer protocol: encoding, negotiation, and the reasons of rejections. */
 #include "transfer/protocol/hello.h"
 
 #include <setjmp.h>
@@ -62,11 +62,11 @@ static void a_rejection_tells_its_reason_cut_between_characters(void **state)
 
 	(void)state;
 	for (size_t i = 0; i + 2 < sizeof(text); i += 2)
-		memcpy(text + i, "\xc3\xa4", 2); /* a umlaut */
+		memcpy(text + i, "\xc3\xa4", 2); /* an a with umlaut */
 	text[sizeof(text) - 2] = '\0';
 	for (size_t skip = 0; skip < 2; skip++) {
 		iw_hello_reject(&h, IW_XC_REFUSED, text + skip * 2);
-		h.text[0] = 'x'; /* the characters now begin at odd places, or at even ones */
+		h.text[0] = 'x'; /* now the characters start at odd offsets, or at even ones */
 		if (skip)
 			memmove(h.text, h.text + 1, strlen(h.text));
 		len = iw_hello_encode(pd, &h);
@@ -89,7 +89,7 @@ static void the_answer_repeats_what_was_agreed(void **state)
 	struct iw_fault why;
 
 	(void)state;
-	h.major_max = 7; /* a newer peer that still speaks ours */
+	h.major_max = 7; /* a newer peer that also supports this version */
 	assert_int_equal(iw_hello_answer(&answer, &h, IW_XFER_SINK, ALL_DIGESTS, &why), 0);
 	assert_int_equal(answer.major_max, IW_XFER_MAJOR);
 	assert_int_equal(answer.major_min, IW_XFER_MAJOR);
@@ -201,7 +201,7 @@ static void numbers_out_of_range_are_refused(void **state)
 	}
 }
 
-/* A peer of another version may say what it likes behind the versions. */
+/* A peer of another version may send anything after the versions. */
 static void another_version_is_read_as_far_as_its_version(void **state)
 {
 	static const char octets[] = "\xa3\x00\x6c"

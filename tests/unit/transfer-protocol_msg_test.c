@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Control messages: each entry field there and back, what is demanded, what is passed over. */
+/* Control messages: each field is encoded and decoded; mandatory and ignored fields. */
 #include "transfer/protocol/msg.h"
 
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void every_field_there_and_back(void **state)
 		    back.name_len == e.name_len && back.text_len == e.text_len);
 	assert_memory_equal(&back.digest, &e.digest, sizeof(e.digest));
 	assert_int_equal(iw_xlist_next(&l, &back, &why), 0);
-	/* Cut anywhere, it is refused as a whole. */
+	/* A message that is cut anywhere is refused. */
 	for (size_t cut = 0; cut < len; cut++)
 		assert_true(iw_xmsg_decode(&m, buf, cut, &why) < 0);
 }
@@ -177,7 +177,8 @@ static void a_data_header_is_no_map(void **state)
 	assert_int_equal(err, 0);
 	assert_int_equal(id, 0x01020304);
 	assert_int_equal(off, UINT64_C(0x1122334455667788));
-	assert_true(iw_xdata_decode(hdr, IW_XFER_DATA_HDR, &id, &off, &err)); /* no octet of data */
+	/* no octets of data */
+	assert_true(iw_xdata_decode(hdr, IW_XFER_DATA_HDR, &id, &off, &err));
 	assert_int_equal(err, IW_E_FORMAT);
 	hdr[0] = 0xa1;
 	assert_false(iw_xdata_decode(hdr, sizeof(hdr), &id, &off, &err));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Names and paths that are refused by sight, and the odd ones that are not. */
+/* Names and paths that are refused, and unusual ones that are accepted. */
 #include "transfer/protocol/name.h"
 
 #include <setjmp.h>

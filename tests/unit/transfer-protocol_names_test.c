@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The names of --delete: those that may be removed, and those that were. */
+/* The names of --delete: names that may be removed, and names that were. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define CAP   (NAMES * 24 + 2 * 5000)
 
 static struct xpair pair;
-static char *listed, *got[2]; /* got: by the source, by the sink; each name with a NUL after it */
+static char *listed, *got[2]; /* received by the source, by the sink; each name terminated by NUL */
 static size_t listed_len, got_len[2];
 
 static void note(struct xpair *p, bool source, const char *name, size_t len)
@@ -40,7 +40,10 @@ static void put(const char *name)
 	listed_len += len;
 }
 
-/* Names with odd octets among them, and the longest one first: the responder's first receives do not hold it. */
+/*
+ * The names have unusual octets. The longest one is first: it does not fit into the responder's
+ * first receives.
+ */
 static int setup(void **state)
 {
 	char name[IW_XFER_NAME_MAX + 2];

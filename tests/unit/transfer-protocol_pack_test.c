@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lists of small files: what is written is read again, what is wrong is refused. */
+/* Lists of small files are read as they were written; malformed ones are refused. */
 #include "transfer/protocol/pack.h"
 
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void members_arrive_as_they_were_added(void **state)
 	iw_xpack_meta(&got, &e);
 	assert_true(got.kind == IW_XFER_SYMLINK && got.target_len == 2 && !got.owned);
 	assert_int_equal(iw_xlist_next(&l, &e, &why), 0);
-	/* Not an octet less will do. */
+	/* A list that is cut anywhere is refused. */
 	for (size_t i = 0; i < len; i++)
 		assert_true(iw_xpack_check(list, i, &n, &why) < 0);
 }
@@ -76,12 +76,12 @@ static void a_pack_is_full_at_its_limits(void **state)
 	assert_false(iw_xpack_add(&out, &m));
 	assert_int_equal(iw_xpack_check(list, iw_xpack_end(&out), &n, &why), 0);
 	assert_int_equal(n, IW_XFER_MEMBERS);
-	/* One more than a sink accepts. */
+	/* One member more than a sink accepts. */
 	out.n--;
 	assert_true(iw_xpack_add(&out, &m));
 	out.n++;
 	assert_int_equal(iw_xpack_check(list, iw_xpack_end(&out), &n, &why), IW_E_FORMAT);
-	/* A list without room says so, and stays what it was. */
+	/* If a member does not fit, the list is unchanged. */
 	iw_xpack_begin(&out, list, 64);
 	n = 0;
 	while (iw_xpack_add(&out, &m))
@@ -92,7 +92,7 @@ static void a_pack_is_full_at_its_limits(void **state)
 static void what_no_pack_holds_is_refused(void **state)
 {
 	struct iw_xmeta bad[] = { file(IW_XFER_CHUNK), file(IW_XFER_CHUNK / 2), file(1), file(1),
-				  file(INT64_MAX) /* two of them wrap */ };
+				  file(INT64_MAX) /* the sum of two wraps */ };
 	struct iw_fault why;
 	uint32_t n;
 

@@ -43,13 +43,16 @@ static bool chunk_is_data(const struct xpair_file *f, uint64_t chunk)
 	return f->data_every == 0 || chunk % f->data_every == 0;
 }
 
-/* No octet of it is zero. */
+/* No octet of the result is zero. */
 static uint64_t next_data(uint64_t v)
 {
 	return (v * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u) | 0x0101010101010101u;
 }
 
-/* Whole words by a length that the compiler knows: most of what these tests do is this and hash(). */
+/*
+ * Copies whole words, with a length known to the compiler: these tests spend most of their time
+ * here and in hash().
+ */
 static void make_data(const struct xpair *p, const struct xpair_file *f, uint64_t off, uint8_t *buf,
 		      uint32_t len)
 {
@@ -343,7 +346,7 @@ static void do_load(struct xpair *p, const struct iw_xact *a)
 	iw_xfer_loaded(p->source.x, a->slot, &l, p->now);
 }
 
-/* The chunks that are the same here count for the digest as if they were moved. */
+/* Chunks that are the same here count for the digest as if they were moved. */
 static void do_have(struct xpair *p, const struct iw_xact *a)
 {
 	struct xpair_file *f = a->file;
@@ -476,9 +479,9 @@ static void do_result(struct xpair *p, bool source, const struct iw_xact *a)
 		    memcmp(p->file[i].name, a->meta->name, a->meta->name_len) == 0)
 			f = &p->file[i];
 	if (!f)
-		return; /* a name that a test made up */
+		return; /* a name that only the test knows */
 	if (p->tolerant && (source ? f->source_done : f->sink_done))
-		return; /* two names became one on their way */
+		return; /* two names were merged in transit */
 	if (source) {
 		assert_false(f->source_done);
 		f->source_done = true;
@@ -654,7 +657,7 @@ static struct xpair_reg *find_reg(struct xpair_side *s, uint32_t stag, uint32_t 
 	return NULL;
 }
 
-/* What a queue pair would have ended with a Terminate. */
+/* A real queue pair would send a Terminate. */
 static void terminate(struct xpair *p)
 {
 	const struct iw_fault why = { .err = IW_E_PEER_TERMINATE,
@@ -678,7 +681,7 @@ static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xa
 		terminate(p);
 		return;
 	}
-	assert_true(to->nqueue > 0); /* credit was kept */
+	assert_true(to->nqueue > 0); /* the credit was respected */
 	i = to->queue[to->queue_head];
 	assert_true(len <= to->recv[i].size);
 	buf = to->recv[i].buf;
@@ -709,7 +712,7 @@ void xpair_inject(struct xpair *p, struct xpair_side *to, const uint8_t *msg, si
 		repost(to, i);
 }
 
-/* One operation of the send queue takes place, and completes. */
+/* Performs and completes one operation of the send queue. */
 static bool move_op(struct xpair *p, struct xpair_side *from)
 {
 	struct xpair_side *to = from == &p->source ? &p->sink : &p->source;
@@ -770,7 +773,7 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 		memcpy(slot_mem(from, a.slot), slot_mem(to, slot) + (a.to - r->to), (size_t)a.len);
 		break;
 	default:
-		fail_msg("%s in the send queue", iw_xact_name(a.type));
+		fail_msg("action %d in the send queue", (int)a.type);
 	}
 	iw_xfer_completed(from->x, a.cookie, 0, p->now);
 	return true;
@@ -803,7 +806,7 @@ static bool answer_held(struct xpair *p)
 	return p->held_for > 0 || p->held_load_for > 0;
 }
 
-/* Nothing moves: time goes on to the next deadline. */
+/* Nothing can move: advances the time to the next deadline. */
 static bool pass_time(struct xpair *p)
 {
 	uint64_t a = iw_xfer_deadline(p->source.x), b = iw_xfer_deadline(p->sink.x);

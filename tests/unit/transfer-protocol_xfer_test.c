@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Source and sink against each other, in both directions of initiation and all modes; and each
- * against a peer that lies. */
+/*
+ * Source and sink against each other, with either as initiator, in all modes; and each one against
+ * a misbehaving peer.
+ */
 #include "transfer/protocol/xfer.h"
 
 #include <setjmp.h>
@@ -19,9 +21,9 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static struct xpair pair; /* too large for a stack */
+static struct xpair pair; /* too large for the stack */
 
-/* Machines that are emulated move a hundredth of the octets in the same time. */
+/* Emulated machines move a hundredth of the octets in the same time. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define SEEDS      6
 #define MANY_SEEDS 300
@@ -110,7 +112,7 @@ static void fill_holes(void)
 static void check_holes(void)
 {
 	assert_all_well();
-	/* Not one octet of zeros moves: 1 + 3 + 6 chunks of data at most. */
+	/* No octet of zeros moves: at most 1 + 3 + 6 chunks of data. */
 	assert_true(iw_xfer_counts(pair.source.x)->octets <= 10 * MIB);
 	assert_int_equal(iw_xfer_counts(pair.sink.x)->settled,
 			 iw_xfer_counts(pair.sink.x)->announced);
@@ -118,7 +120,7 @@ static void check_holes(void)
 			 iw_xfer_counts(pair.source.x)->announced);
 }
 
-/* Holes and zeros are not moved, and a file of 1 TiB costs what it holds. */
+/* Holes and zeros are not moved: a file of 1 TiB takes only as long as its data. */
 static void holes_and_zeros_are_not_moved(void **state)
 {
 	(void)state;
@@ -187,7 +189,7 @@ static void fill_mishaps(void)
 
 static void check_mishaps(void)
 {
-	/* What each side says became of the file; 0 where it depends on its size. */
+	/* The result at each side; 0: it depends on the size. */
 	static const uint32_t codes[] = {
 		[FINE] = IW_XC_OK,         [CANNOT_OPEN] = IW_XC_NOENT,
 		[SHRINKS] = IW_XC_CHANGED, [CHANGES] = IW_XC_CHANGED,
@@ -218,8 +220,10 @@ static void check_mishaps(void)
 	assert_int_equal(iw_xfer_counts(pair.sink.x)->peer_failed, failed);
 }
 
-/* One file's failure, on either side and at any stage, leaves the others alone; nothing
- * half-made is committed. */
+/*
+ * The failure of one file, on either side and at any stage, does not affect the others; no
+ * incomplete file is committed.
+ */
 static void one_failure_does_not_stop_the_others(void **state)
 {
 	(void)state;
@@ -240,7 +244,7 @@ static void fill_slow_load(void)
 	pair.hold_load = 40;
 }
 
-/* A sink whose disk, or a source whose pipe, makes it wait. */
+/* The sink waits for its disk, or the source for its pipe. */
 static void slow_files_hold_the_transfer_not_break_it(void **state)
 {
 	(void)state;
@@ -248,7 +252,7 @@ static void slow_files_hold_the_transfer_not_break_it(void **state)
 	each_way(fill_slow_load, assert_all_well);
 }
 
-/* Neither digests nor more than one slot are needed. */
+/* Works without digests, and with one slot. */
 static void one_slot_and_no_digest(void **state)
 {
 	(void)state;
@@ -290,7 +294,7 @@ static void a_digest_that_differs_fails_the_file(void **state)
 	}
 }
 
-/* The opener's wishes reach the other side. */
+/* The options of the initiator reach the peer. */
 static void open_carries_path_and_flags(void **state)
 {
 	(void)state;
@@ -305,7 +309,7 @@ static void open_carries_path_and_flags(void **state)
 	xpair_fini(&pair);
 }
 
-/* What the target's chunks are worth was settled in an earlier transfer: they are told, not moved. */
+/* An earlier transfer has stored these chunks: they are reported, not moved. */
 static void fill_resumed(void)
 {
 	xpair_add(&pair, IW_XFER_FILE, "half", 9 * MIB + 77)->had = 5;
@@ -360,7 +364,10 @@ static void chunks_that_differ_at_the_sink_are_moved(void **state)
 	each_way(fill_differing, check_differing);
 }
 
-/* The source may have to read the file to find the chunks that the sink lacks: that is its own work, and delays no other file. */
+/*
+ * The source may have to read a file to find the chunks that the sink lacks. That is work of the
+ * source, and does not delay other files.
+ */
 static void a_range_may_be_answered_later(void **state)
 {
 	(void)state;
@@ -375,7 +382,7 @@ static void a_range_may_be_answered_later(void **state)
 		xpair_run(&pair);
 		assert_int_equal(f->stores, 0);
 		assert_int_equal(pair.file[1].stores, 3);
-		/* A NOP is due then, not a failure. */
+		/* A NOP is due then; the transfer does not fail. */
 		pair.now = iw_xfer_deadline(pair.source.x);
 		iw_xfer_timeout(pair.source.x, pair.now);
 		assert_false(pair.source.ended);
@@ -414,7 +421,7 @@ static void check_packs(void)
 	assert_all_well();
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(pair.file[i].wanted, (uint8_t)(i << 5));
-	/* Three members each. */
+	/* Each has three members. */
 	assert_int_equal(c->files_done, 300);
 	assert_int_equal(iw_xfer_counts(pair.sink.x)->files_done, 300);
 }
@@ -435,7 +442,7 @@ static void a_peer_that_says_nothing_is_given_up(void **state)
 
 	(void)state;
 	start(false, IW_XFER_WRITE, 1);
-	/* The sink waits for OPEN; its deadline is stall_ns from the start. */
+	/* The sink waits for OPEN; its deadline is stall_ns after the start. */
 	assert_int_equal(iw_xfer_deadline(pair.sink.x), IW_SEC(1030));
 	iw_xfer_timeout(pair.sink.x, IW_SEC(1030) - 1);
 	assert_false(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
@@ -451,7 +458,7 @@ static void a_peer_that_says_nothing_is_given_up(void **state)
 	xpair_fini(&pair);
 }
 
-/* SEC-29: only OPEN ends the wait for it, not the start of it. */
+/* SEC-29: only OPEN ends the wait for it, not its first octets. */
 static void octets_do_not_extend_the_time_for_open(void **state)
 {
 	(void)state;
@@ -465,7 +472,7 @@ static void octets_do_not_extend_the_time_for_open(void **state)
 	xpair_fini(&pair);
 }
 
-/* A source that waits for its pipe says so, and is not given up, for minutes. */
+/* A source that waits for its pipe says so, and the sink waits with it for minutes. */
 static void who_waits_for_its_own_files_is_not_given_up(void **state)
 {
 	(void)state;
@@ -473,7 +480,7 @@ static void who_waits_for_its_own_files_is_not_given_up(void **state)
 		start(pull, IW_XFER_WRITE, 5);
 		xpair_add(&pair, IW_XFER_STREAM, "s", 3 * MIB);
 		pair.hold_load = 60;
-		/* pass_time lets minutes go by between steps while nothing moves. */
+		/* pass_time advances by minutes between steps while nothing moves. */
 		xpair_run(&pair);
 		assert_all_well();
 		xpair_fini(&pair);
@@ -506,7 +513,7 @@ static void a_peer_that_stops_is_given_up_after_the_stall_time(void **state)
 
 /* --- cut off --- */
 
-/* At any moment: every file has a result, what was not committed was abandoned. */
+/* At any moment: each file has a result, and files that are not committed are abandoned. */
 static void a_lost_connection_leaves_no_file_half_made(void **state)
 {
 	const struct iw_fault lost = { .err = IW_E_MPA_LOST, .clause = "", .text = "reset" };
@@ -559,7 +566,7 @@ static void giving_up_is_told_to_the_peer_with_its_reason(void **state)
 
 /* --- peers that lie --- */
 
-/* A message as a peer could make it; key LIST holds nlist entries, ENDS nends. */
+/* Makes a message as a peer could; LIST has nlist entries, ENDS nends. */
 static size_t make(uint8_t *buf, uint32_t type, const struct iw_xentry *list, size_t nlist,
 		   const struct iw_xentry *ends, size_t nends)
 {
@@ -613,7 +620,7 @@ static void send_to(struct xpair_side *s, uint32_t type, const struct iw_xentry 
 	let(s);
 }
 
-/* A sink that has been opened, and its two small receives used or replaced. */
+/* Opens a sink whose two small receives are used or replaced. */
 static void open_sink_with(enum iw_xfer_mode mode, uint32_t opts)
 {
 	uint8_t buf[64];
@@ -644,7 +651,7 @@ static void open_sink(enum iw_xfer_mode mode)
 	open_sink_with(mode, 0);
 }
 
-/* A source that has announced one file of that size. */
+/* Opens a source that has announced one file of that size. */
 static void open_source_with(enum iw_xfer_mode mode, uint64_t size, bool more_later)
 {
 	start(false, mode, 1);
@@ -653,7 +660,7 @@ static void open_source_with(enum iw_xfer_mode mode, uint64_t size, bool more_la
 	victim = &pair.source;
 	xpair_add(&pair, IW_XFER_FILE, "f", size);
 	let(victim);
-	/* OPEN took one of two credits: more, for FILES and WANT. */
+	/* OPEN used one of two credits; FILES and WANT need more. */
 	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
 }
 
@@ -760,7 +767,7 @@ static void the_first_message_is_open(void **state)
 	assert_breach("its first message is FILES, expected OPEN");
 }
 
-/* Path escape and other names that no file system is asked about. */
+/* Names that are refused without asking the file system, such as path escapes. */
 static void names_that_are_refused(void **state)
 {
 	static const struct {
@@ -788,7 +795,7 @@ static void names_that_are_refused(void **state)
 		e.name = rows[i].name;
 		e.name_len = rows[i].len;
 		send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
-		/* The file fails, the transfer goes on, nothing was created. */
+		/* The file fails, the transfer continues, nothing was created. */
 		assert_false(victim->ended);
 		assert_int_equal(pair.creates, 0);
 		assert_int_equal(iw_xfer_counts(victim->x)->files_failed, 1);
@@ -821,7 +828,7 @@ static void announcements_that_break_the_rules(void **state)
 	send_to(victim, IW_XMSG_FILES, e, 130, NULL, 0);
 	assert_breach("more than 64 at once");
 
-	/* 2^63 octets: the greatest size is 2^63 - 1. */
+	/* 2^63 octets: the limit is 2^63 - 1. */
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", UINT64_C(1) << 63);
 	send_to(victim, IW_XMSG_FILES, e, 1, NULL, 0);
@@ -860,7 +867,7 @@ static void ranges_that_break_the_rules(void **state)
 		send_to(victim, IW_XMSG_WANT, &e, 1, NULL, 0);
 		assert_breach("WANT of");
 	}
-	/* The same twice, and too many. */
+	/* The same range twice, and too many ranges. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	send_to(victim, IW_XMSG_WANT,
@@ -895,7 +902,10 @@ static struct iw_xentry done_entry(uint32_t id, uint64_t off, uint64_t len)
 				   .digest = { .len = 16 } };
 }
 
-/* RFC 5042 6.3.2: octets that were not written are not stored, whatever the window's memory held before. SEC-23 */
+/*
+ * RFC 5042 6.3.2: octets that were not written are not stored, whatever the memory of the window
+ * held before. SEC-23
+ */
 static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
 {
 	static const uint64_t written[] = { 0, 1, MIB - 1, MIB };
@@ -925,14 +935,14 @@ static void dones_that_break_the_rules(void **state)
 	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
 
 	(void)state;
-	/* A window never granted. */
+	/* A window that was never granted. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	d = done_entry(1, 0, MIB);
 	send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
 	assert_breach("no such window is open");
 
-	/* Longer than it; shorter; without a digest; the same twice; of no file. */
+	/* Longer than the window; shorter; without a digest; the same twice; for no file. */
 	for (unsigned i = 0; i < 6; i++) {
 		static const char *const texts[] = {
 			"the window has 1048576", "the window has 1048576", "a digest of 0 octets",
@@ -955,8 +965,10 @@ static void dones_that_break_the_rules(void **state)
 		else
 			end.has = 0;
 		if (i == 5) {
-			/* RESULT is out and the END has come: the file is forgotten, and what
-			 * follows is passed over. */
+			/*
+			 * RESULT was sent and END has arrived: the file is forgotten, and later
+			 * messages about it are ignored.
+			 */
 			send_to(victim, IW_XMSG_DONE, both, 1, NULL, 0);
 			assert_false(victim->ended);
 			assert_int_equal(iw_xfer_counts(victim->x)->files_failed, 1);
@@ -977,7 +989,7 @@ static void ends_that_break_the_rules(void **state)
 	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB };
 
 	(void)state;
-	/* Of a file that is not announced. */
+	/* For a file that is not announced. */
 	open_sink(IW_XFER_WRITE);
 	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
 	assert_breach("which is not announced");
@@ -988,13 +1000,16 @@ static void ends_that_break_the_rules(void **state)
 	send_to(victim, IW_XMSG_DONE, NULL, 0, (const struct iw_xentry[]){ end, end }, 2);
 	assert_breach("has ended");
 
-	/* Without its size, and not failed. */
+	/* Without its size, although it did not fail. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	send_to(victim, IW_XMSG_DONE, NULL, 0, &(const struct iw_xentry){ .has = ID, .id = 1 }, 1);
 	assert_breach("without its size");
 
-	/* Before what it asked for is there: that file fails alone, and its window is revoked. */
+	/*
+	 * Before the requested ranges have arrived: only that file fails, and its window is
+	 * revoked.
+	 */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
@@ -1006,7 +1021,7 @@ static void ends_that_break_the_rules(void **state)
 		assert_false(victim->reg[i].live);
 	xpair_fini(&pair);
 
-	/* With another size than announced. */
+	/* With a size other than the announced one. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	end.size = 6 * MIB;
@@ -1015,7 +1030,10 @@ static void ends_that_break_the_rules(void **state)
 	xpair_fini(&pair);
 }
 
-/* A sink with that set of options, and a file for which the source sends this code: in its announcement, or at its end. */
+/*
+ * Opens a sink with these options. The source sends the code for a file in its announcement or at
+ * its end. Returns the code of the result.
+ */
 static uint32_t settled_code(uint32_t opts, uint32_t code, bool at_end, bool top)
 {
 	struct iw_xentry e = file_entry(1, "f", MIB);
@@ -1054,16 +1072,16 @@ static void codes_that_only_a_sink_can_determine_are_rejected(void **state)
 		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], true, false),
 				 IW_XC_PROTOCOL);
 	}
-	/* A file that it leaves out must not be removed. */
+	/* An excluded file must not be removed. */
 	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_EXCLUDED, false, false),
 			 IW_XC_EXCLUDED);
 	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_SAME, false, false), IW_XC_PROTOCOL);
-	/* It may send failures, those of newer versions too. */
+	/* A source may send failures, also those of newer versions. */
 	assert_int_equal(settled_code(0, IW_XC_PERM, false, true), IW_XC_PERM);
 	assert_int_equal(settled_code(0, 99, true, true), 99);
 }
 
-/* What a sink says that it has is believed within the file, once, and before GO. */
+/* HAVE is accepted within the file, once, and before GO. */
 static void haves_that_break_the_rules(void **state)
 {
 	const unsigned has = RANGE | IW_XBIT(IW_XF_CHUNKS);
@@ -1080,7 +1098,7 @@ static void haves_that_break_the_rules(void **state)
 		digest = iw_xfer_digest_len(pair.source_cfg.mine.digest);
 		e.chunks = octets;
 		e.chunks_len = (size_t)((lens[i] + MIB - 1) / MIB) * digest;
-		/* The last one is right but for its digests. */
+		/* The last one is correct except for its digests. */
 		e.chunks_len += i == 5;
 		send_to(victim, IW_XMSG_HAVE, &e, 1, NULL, 0);
 		assert_breach("HAVE of");
@@ -1096,7 +1114,7 @@ static void haves_that_break_the_rules(void **state)
 	}
 }
 
-/* Attributes that come ahead are of the file that comes next, in pieces, and within the limit. */
+/* Attributes before an announcement belong to the next file, come in pieces, and are limited. */
 static void attributes_that_break_the_rules(void **state)
 {
 	static const uint8_t octets[IW_XFER_XATTR_PIECE];
@@ -1114,7 +1132,7 @@ static void attributes_that_break_the_rules(void **state)
 	assert_breach("ATTRS: 0 octets");
 	e.xattr_len = sizeof(octets);
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0); /* in the last small receive */
+	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0); /* uses the last small receive */
 	for (unsigned i = 0; i < IW_XFER_XATTR_MAX / IW_XFER_XATTR_PIECE; i++) {
 		send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
 		assert_false(victim->ended);
@@ -1183,7 +1201,7 @@ static void farewells_that_break_the_rules(void **state)
 	let(victim);
 	assert_breach("BYE before file 1");
 
-	/* BYE is the source's last word, but for NOP and ABORT. */
+	/* After BYE a source may send only NOP and ABORT. */
 	for (unsigned i = 0; i < 6; i++) {
 		static const uint32_t types[] = { IW_XMSG_FILES, IW_XMSG_ATTRS, IW_XMSG_WANT,
 						  IW_XMSG_DONE, IW_XMSG_BYE };
@@ -1218,7 +1236,7 @@ static void sends_that_break_the_rules(void **state)
 	struct iw_xentry d = done_entry(1, 0, 2 * IW_XFER_PIECE);
 
 	(void)state;
-	/* Data of a file that was not requested; not at the start of a chunk; out of order. */
+	/* Data for a file that was not requested; not at the start of a chunk; out of order. */
 	for (unsigned i = 0; i < 4; i++) {
 		static const char *const texts[] = { "which is not going", "out of order",
 						     "out of order", "not what was sent" };
@@ -1243,7 +1261,7 @@ static void sends_that_break_the_rules(void **state)
 	}
 }
 
-/* SEC-29: within a chunk messages are not progress; its octets are. */
+/* SEC-29: inside a chunk only octets of the chunk are progress, not messages. */
 static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **state)
 {
 	static uint8_t piece[IW_XFER_PIECE + IW_XFER_DATA_HDR];
@@ -1276,7 +1294,10 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
 	xpair_fini(&pair);
 }
 
-/* The window of slot i: n octets were written; whole of them form its start without a gap. */
+/*
+ * Reports for the window of slot i: n octets were written, whole of them from its start without a
+ * gap.
+ */
 static void report_window(uint32_t i, uint64_t n, uint64_t whole)
 {
 	struct iw_xwindow w[IW_XFER_WINDOWS] = { 0 };
@@ -1285,7 +1306,7 @@ static void report_window(uint32_t i, uint64_t n, uint64_t whole)
 	iw_xfer_windows(victim->x, w, pair.now);
 }
 
-/* A sink that has granted windows over 8 MiB; returns the slot of one. */
+/* Opens a sink that has granted windows over 8 MiB; returns the slot of one. */
 static uint32_t open_windows(void)
 {
 	struct iw_xentry want = { .has = RANGE, .id = 1, .len = 8 * MIB };
@@ -1301,7 +1322,10 @@ static uint32_t open_windows(void)
 	return 0;
 }
 
-/* SEC-29: as with pieces; an empty window stays open, because the source may still have to load its octets. */
+/*
+ * SEC-29: as with pieces; an empty window stays open, because the source may still be loading its
+ * octets.
+ */
 static void a_window_that_is_begun_is_completed_within_the_stall_time(void **state)
 {
 	uint64_t begun = 0;
@@ -1334,7 +1358,7 @@ static void a_window_that_is_begun_is_completed_within_the_stall_time(void **sta
 	xpair_fini(&pair);
 }
 
-/* What a sink says of its work in a NOP. */
+/* A NOP in which a sink reports its progress. */
 static void send_nop(struct xpair_side *s, bool busy, uint64_t arrived)
 {
 	struct iw_cbor_out o;
@@ -1354,7 +1378,7 @@ static void send_nop(struct xpair_side *s, bool busy, uint64_t arrived)
 	let(s);
 }
 
-/* 10 s pass, n times; each time the peer says that in a NOP. */
+/* 10 s pass, n times; each time the peer sends that NOP. */
 static void pass_with_nops(unsigned n, bool busy, uint64_t step)
 {
 	for (unsigned i = 1; i <= n && !victim->ended; i++) {
@@ -1366,7 +1390,7 @@ static void pass_with_nops(unsigned n, bool busy, uint64_t step)
 	}
 }
 
-/* Both are there, and each one waits for the other. */
+/* Both sides are alive, and each waits for the other. */
 static void sides_that_wait_for_each_other_end(void **state)
 {
 	(void)state;
@@ -1382,7 +1406,9 @@ static void sides_that_wait_for_each_other_end(void **state)
 	xpair_fini(&pair);
 }
 
-/* The octets that a transport has taken may still be far from the sink: what the sink reports is progress. */
+/*
+ * Octets that the transport accepted may be far from the sink: only the sink's report is progress.
+ */
 static void a_sink_to_which_octets_arrive_slowly_is_not_given_up(void **state)
 {
 	(void)state;
@@ -1395,7 +1421,9 @@ static void a_sink_to_which_octets_arrive_slowly_is_not_given_up(void **state)
 	xpair_fini(&pair);
 }
 
-/* So is what its transport acknowledges, as long as it is more than what the messages of this side are. */
+/*
+ * Octets acknowledged by its transport are progress too, if they exceed the messages of this side.
+ */
 static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 {
 	uint64_t acked = 100000;
@@ -1424,7 +1452,7 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 	xpair_fini(&pair);
 }
 
-/* The peer's transport may acknowledge octets after the peer has stopped. */
+/* The transport of a peer may acknowledge octets after the peer has stopped. */
 static void acknowledged_octets_are_no_sign_of_life(void **state)
 {
 	(void)state;
@@ -1440,7 +1468,7 @@ static void acknowledged_octets_are_no_sign_of_life(void **state)
 	xpair_fini(&pair);
 }
 
-/* Without credit for messages the signs of life are zero-length RDMA Writes. */
+/* Without credit for messages, zero-length RDMA Writes are the signs of life. */
 static void signs_of_life_need_no_credit(void **state)
 {
 	(void)state;
@@ -1491,7 +1519,10 @@ static void octets_that_arrive_slowly_are_progress(void **state)
 	xpair_fini(&pair);
 }
 
-/* Work of this side hides no dead peer: an honest one sends something four times in its patience. */
+/*
+ * Work of this side does not hide a dead peer: a live one sends something four times within its
+ * patience.
+ */
 static void a_silent_peer_is_lost_though_this_side_has_work(void **state)
 {
 	(void)state;
@@ -1511,7 +1542,7 @@ static void a_silent_peer_is_lost_though_this_side_has_work(void **state)
 	xpair_fini(&pair);
 }
 
-/* Each side sends something every quarter of the peer's patience, also when it only waits. */
+/* Each side sends something every quarter of the peer's patience, even while it only waits. */
 static void who_waits_sends_signs_of_life(void **state)
 {
 	uint64_t before;
@@ -1537,12 +1568,14 @@ static bool flip_one_bit(struct xpair *p, bool from_source, uint8_t *msg, size_t
 	if (msg[0] == 0 || p->meddled++ != p->flip_at)
 		return true;
 	msg[xpair_rand(p) % *len] ^= (uint8_t)(1u << xpair_rand(p) % 8);
-	/* The first octet of a data Send is 0, that of a message is not. */
+	/* The first octet of a data Send is 0; that of a message is not. */
 	p->flipped = msg[0] != 0;
 	return true;
 }
 
-/* No bit of a control message changes unnoticed, be it a name, a mode, a time or an end. */
+/*
+ * A change of any bit of a control message is detected, be it in a name, a mode, a time or an end.
+ */
 static void a_changed_control_message_ends_the_connection(void **state)
 {
 	unsigned found = 0;
@@ -1583,7 +1616,7 @@ static void writes_that_leave_a_gap_in_a_window_are_a_breach(void **state)
 	assert_breach("are not in ascending order");
 }
 
-/* Without a partial chunk, messages are enough to keep the connection: the peer waits for a pipe. */
+/* Without a partial chunk, messages keep the connection: the peer is waiting for a pipe. */
 static void messages_keep_a_peer_without_a_partial_chunk_connected(void **state)
 {
 	(void)state;
@@ -1615,7 +1648,7 @@ static void offers_that_break_the_rules(void **state)
 	o.len = 2 * MIB;
 	send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
 	assert_breach("OFFER: 2097152 octets at 0");
-	/* More than are allowed at once: none completes. */
+	/* More than permitted at once; none completes. */
 	open_sink(IW_XFER_READ);
 	add_victim_file("f", 1000 * MIB);
 	o.len = MIB;
@@ -1635,7 +1668,7 @@ static void a_lying_sink_does_not_get_at_more_than_was_asked(void **state)
 			 go = { .has = ID, .id = 1 };
 
 	(void)state;
-	/* Before GO; of what was not asked for; twice. */
+	/* Before GO; for a range that was not requested; twice. */
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	send_to(victim, IW_XMSG_GRANT, &g, 1, NULL, 0);
 	assert_breach("before GO");
@@ -1659,7 +1692,7 @@ static void a_lying_sink_does_not_get_at_more_than_was_asked(void **state)
 	go.id = 2;
 	send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
 	assert_breach("which is not announced");
-	/* Done, though nothing was sent; settled twice. */
+	/* DONE although nothing was sent; settled twice. */
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	send_to(victim, IW_XMSG_RESULT,
 		&(const struct iw_xentry){ .has = ID | IW_XBIT(IW_XF_CODE), .id = 1 }, 1, NULL, 0);
@@ -1694,7 +1727,7 @@ static bool flip(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, s
 	return true;
 }
 
-/* Messages spoilt at random: nothing but an orderly failure may come of it. */
+/* Messages with random changes: they may only cause an orderly failure. */
 static void spoilt_messages_never_commit_a_wrong_file(void **state)
 {
 	(void)state;

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transfer/files/place.h"
 #include "transfer/files/temp.h"
 #include "util/num.h"
 
-/* One lock for all accounts: the accounts of a process are charged together. */
+/* One lock for all accounts, because an account and that of the process are charged together. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void iw_account_fini(struct iw_account *a)
@@ -166,7 +165,7 @@ static bool make_room(struct iw_account *a)
 	return true;
 }
 
-/* Moves up the entries after it that probing would no longer find. */
+/* Removes an entry, and moves up later ones that probing would not find any more. */
 static void take_out(struct iw_account *a, struct iw_left *row)
 {
 	size_t hole = (size_t)(row - a->left), i = hole, mask = a->cap - 1;
@@ -187,7 +186,7 @@ static void take_out(struct iw_account *a, struct iw_left *row)
 	a->nleft--;
 }
 
-/* Holes use no storage; a journal is shorter than its block. */
+/* Holes use no storage, and a journal is shorter than its block. */
 static uint64_t octets_of(const struct stat *st)
 {
 	return IW_MIN((uint64_t)st->st_size, (uint64_t)st->st_blocks * 512);
@@ -251,7 +250,8 @@ void iw_account_scan(struct iw_account *a, const char *dir)
 	FTSENT *e;
 
 	while (tree && (e = fts_read(tree)) != NULL)
-		if (e->fts_info == FTS_F && iw_is_temp(e->fts_name) && iw_temp_is_own(e->fts_statp))
+		if (e->fts_info == FTS_F && iw_temp_is_name(e->fts_name) &&
+		    iw_temp_is_own(e->fts_statp))
 			iw_account_leave(a, e->fts_statp, !is_journal(e->fts_name));
 	if (tree)
 		fts_close(tree);

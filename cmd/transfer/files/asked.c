@@ -70,7 +70,7 @@ static struct iw_asked_name *find(const struct iw_asked *a, const char *name, si
 	return a->n > 0 ? bsearch(&key, a->row, a->n, sizeof(key), compare_names) : NULL;
 }
 
-/* Below a requested name, or among requested contents. */
+/* True for names below a requested name, or in requested contents. */
 static bool lies_below(const struct iw_asked *a, const char *name, size_t len)
 {
 	const char *slash = memchr(name, '/', len);
@@ -82,7 +82,7 @@ const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xmeta *m)
 {
 	bool link = m->kind == IW_XFER_SYMLINK || m->kind == IW_XFER_HARDLINK;
 
-	/* The directory of which the contents were requested is the target itself. */
+	/* The directory whose contents were requested is the target itself. */
 	if (m->top && m->name_len == 0 && m->kind == IW_XFER_DIR && a->contents)
 		return NULL;
 	if (m->top && !find(a, m->name, m->name_len))

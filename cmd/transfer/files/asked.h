@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which names a pulling sink accepts: those that follow from the paths that it requested. The source announces
- * names, but the requests decide which of them are used.
+ * Which names a pulling sink accepts: those that follow from the paths that it requested. The
+ * source announces names, but the requests decide which of them are used.
  *
- * The last component of a path is its top-level name: "report.pdf", "docs" for "a/docs". The file or directory
- * of that name is accepted, and everything below it. The paths "", ".", "dir/" and "dir/." request the contents of a
- * directory: every name is accepted below them, because this side cannot know the names in advance.
+ * The last component of a path is its top-level name: "report.pdf", "docs" for "a/docs". The file
+ * or directory of that name is accepted, and everything below it. The paths "", ".", "dir/" and
+ * "dir/." request the contents of a directory: every name is accepted below them, because this side
+ * cannot know the names in advance.
  */
 #ifndef IW_FILE_ASKED_H
 #define IW_FILE_ASKED_H
@@ -27,15 +28,18 @@ struct iw_asked {
 	bool contents; /* a path requests the contents of a directory */
 };
 
-/* Why path cannot be requested ("ends in \"..\"", ...), as text that follows the path; NULL: it can. */
+/*
+ * Why path cannot be requested ("ends in \"..\"", ...), as text that follows the path; NULL: it
+ * can.
+ */
 const char *iw_asked_path_fault(const char *path);
 /* Borrows paths until iw_asked_fini; each has passed iw_asked_path_fault. IW_E_NOMEM. */
 IW_MUST_CHECK int iw_asked_init(struct iw_asked *a, char *const *paths, size_t n);
 void iw_asked_fini(struct iw_asked *a);
 /*
- * Why m is not accepted; NULL: it is. m's name has passed iw_xfer_name_fault, and so has the target of a hard
- * link, which is checked too. An entry with m->top must have a requested name and must not be a link: a source
- * follows links that are requested by name.
+ * Why m is not accepted; NULL: it is. m's name has passed iw_xfer_name_fault, and so has the target
+ * of a hard link, which is checked too. An entry with m->top must have a requested name and must
+ * not be a link: a source follows links that are requested by name.
  */
 const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xmeta *m);
 /* The source has announced m, whether it was accepted or not. */

@@ -19,7 +19,10 @@ static bool travels(const char *name, bool acls)
 			 strcmp(name, "system.posix_acl_default") == 0));
 }
 
-/* The names of fd's, one behind the other; *len 0: none. Given. */
+/*
+ * Returns the names of the attributes of fd, each terminated by NUL, owned by the caller. *len 0:
+ * there are none.
+ */
 static int list_names(int fd, char **names, ssize_t *len, struct iw_file_fault *why)
 {
 	*names = malloc(NAMES_MAX);
@@ -36,7 +39,7 @@ static int list_names(int fd, char **names, ssize_t *len, struct iw_file_fault *
 	return -1;
 }
 
-/* Appends one at *at; those that went away meanwhile are passed over. */
+/* Appends the attribute name at *at. Ignores an attribute that was removed meanwhile. */
 static int add(int fd, const char *name, uint8_t *buf, size_t *at, struct iw_file_fault *why)
 {
 	size_t n = strlen(name), room = IW_XFER_XATTR_MAX - *at;
@@ -88,7 +91,7 @@ int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len, struct iw_file_f
 		*len = 0;
 		return err;
 	}
-	/* Most have little: the rest of the memory goes back. */
+	/* Usually the list is short: return the rest of the memory. */
 	*out = malloc(*len);
 	if (!*out) {
 		*out = buf;
@@ -99,7 +102,7 @@ int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len, struct iw_file_f
 	return 0;
 }
 
-/* The next one of p; false: malformed. */
+/* Takes the next attribute of p. False: malformed. */
 static bool next(const uint8_t **p, size_t *len, char name[256], const uint8_t **value,
 		 size_t *vlen)
 {
@@ -202,7 +205,8 @@ int iw_attr_write(int fd, bool acls, const uint8_t *p, size_t len, struct iw_fil
 		return -1;
 	for (ssize_t i = 0; i < have; i += (ssize_t)strlen(names + i) + 1)
 		if (travels(names + i, acls) && !is_among(names + i, all, all_len))
-			(void)fremovexattr(fd, names + i); /* a default that stays is no loss */
+			/* a default ACL that stays does no harm */
+			(void)fremovexattr(fd, names + i);
 	free(names);
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Extended attributes as they travel: for each one octet with the length of its name, two octets, big-endian, with that of its value,
- * name and value. User attributes are sent, and with acls the POSIX ACLs, which
- * identify users and groups by number, as owners do. No others are sent: a peer must not grant rights.
+ * Extended attributes in the form of the protocol: for each attribute one octet with the length of
+ * its name, two octets (big-endian) with the length of its value, the name, the value. User
+ * attributes are sent; with acls also POSIX ACLs, which name users and groups by number, as owners
+ * do. No others are sent, because a peer must not grant rights.
  */
 #ifndef IW_FILE_ATTR_H
 #define IW_FILE_ATTR_H
@@ -15,15 +16,26 @@
 
 #include "transfer/files/fault.h"
 
-/* Those of fd into *out (owned by the caller, NULL when there are none). -1: *why; file systems without any have none. */
+/*
+ * Reads the attributes of fd into *out, owned by the caller; NULL: there are none, or the file
+ * system does not support them. -1: *why.
+ */
 IW_MUST_CHECK int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len,
 			       struct iw_file_fault *why);
-/* Checks that the peer's octets are well-formed, and contain only attributes that are sent. -1: *why. */
+/*
+ * Checks that the peer's octets are well-formed, and contain only attributes that are sent. -1:
+ * *why.
+ */
 IW_MUST_CHECK int iw_attr_check(bool acls, const uint8_t *p, size_t len, struct iw_file_fault *why);
-/* Sets them, and removes others of the same kinds. The octets are a peer's: -1 with *why also when they are malformed. */
+/*
+ * Sets the attributes, and removes others of the same kinds. The octets come from a peer. -1: *why,
+ * also if they are malformed.
+ */
 IW_MUST_CHECK int iw_attr_write(int fd, bool acls, const uint8_t *p, size_t len,
 				struct iw_file_fault *why);
-/* True if fd has exactly these. False also if they cannot be read or are malformed. */
+/*
+ * True if fd has exactly these attributes. False also if its own cannot be read, or p is malformed.
+ */
 bool iw_attr_same(int fd, bool acls, const uint8_t *p, size_t len);
 
 #endif

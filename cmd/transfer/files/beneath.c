@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* openat2 with RESOLVE_BENEATH, and a walk where there is none. */
+/* openat2 with RESOLVE_BENEATH, or a walk on systems without it. */
 #include "transfer/files/beneath.h"
 
 #include <errno.h>
@@ -11,8 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel gives EAGAIN when it cannot be sure that a rename did not help the path out: man
- * openat2. */
+/* The kernel returns EAGAIN if a rename may have let the path escape: openat2(2). */
 #define TRIES 32
 
 static int open_beneath(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
@@ -30,7 +29,7 @@ static int open_beneath(int dirfd, const char *path, int flags, mode_t mode, uin
 	return (int)fd;
 }
 
-/* "", "." and the like: nothing but the directory itself. */
+/* Skips "." components: "" is left if path is only the directory itself. */
 static const char *skip_dots(const char *path)
 {
 	for (;;) {
@@ -83,7 +82,7 @@ int iw_beneath_walk(int dirfd, const char *path, int flags, mode_t mode)
 		}
 		len = strlen(whole);
 		if (path[0] == '\0') {
-			/* A trailing slash demands a directory. */
+			/* A slash at the end requires a directory. */
 			fd = openat(at, name,
 				    flags | O_NOFOLLOW | O_CLOEXEC |
 					    (whole[len - 1] == '/' ? O_DIRECTORY : 0),
@@ -111,8 +110,10 @@ static int open_or_walk(int dirfd, const char *path, int flags, mode_t mode, uin
 	if (skip_dots(path)[0] == '\0' && path[0] != '/')
 		path = ".";
 	fd = open_beneath(dirfd, path, flags, mode, resolve);
-	/* Filters of containers say EPERM where the kernel would say ENOSYS; a file that is not
-	 * permitted says so again. */
+	/*
+	 * Filters of containers return EPERM instead of ENOSYS. If EPERM is about the file, the
+	 * walk returns it again.
+	 */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = iw_beneath_walk(dirfd, path, flags, mode);
 	return fd;

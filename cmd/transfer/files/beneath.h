@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Opening what a peer named, without ever leaving the directory it may work in: openat2 with RESOLVE_BENEATH, so that neither ".." nor a
- * symbolic link planted meanwhile leads out. Links that stay inside are followed. On kernels and in containers without openat2 each
- * component is opened by itself, and no link is followed at all.
+ * Opens paths that a peer gives, without leaving a directory: openat2 with RESOLVE_BENEATH, so
+ * neither ".." nor a symbolic link created meanwhile leads out. Links that stay inside are
+ * followed. Kernels and containers without openat2: each component is opened separately, and no
+ * link is followed.
  *
- * All return a descriptor (close-on-exec, given), or -1 with errno; EXDEV or ELOOP: the path would have left the directory.
+ * All functions return a descriptor (close-on-exec, owned by the caller), or -1 with errno. EXDEV
+ * or ELOOP: the path would leave the directory.
  */
 #ifndef IW_FILE_BENEATH_H
 #define IW_FILE_BENEATH_H
@@ -12,24 +14,25 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* path: relative, "" or "." is dirfd itself. flags and mode as of open(2). */
+/* path is relative; "" and "." are dirfd itself. flags and mode are those of open(2). */
 int iw_beneath_open(int dirfd, const char *path, int flags, mode_t mode);
 
 /*
- * The directory that holds the last component of path, which is not looked at: *leaf points to it within path. path has at least one
- * component and does not end in a slash (EINVAL).
+ * Opens the directory of the last component of path, which is not examined; *leaf points to it
+ * within path. EINVAL: path has no component or ends in a slash.
  */
 int iw_beneath_parent(int dirfd, const char *path, const char **leaf);
 
 /*
- * The same two functions for names from a peer: no symbolic link in the path is followed (ELOOP, or ENOTDIR
- * without openat2), neither one that the peer sent before nor an older one. Even a link that stays inside the
- * directory would lead a name out of its tree.
+ * The same functions for names from a peer: no symbolic link in the path is followed (ELOOP, or
+ * ENOTDIR without openat2), whether the peer sent it or it is older. Even a link that stays inside
+ * would lead a name out of its tree.
  */
 int iw_beneath_dir(int dirfd, const char *path);
+/* As iw_beneath_parent, without following links. */
 int iw_beneath_dir_of(int dirfd, const char *path, const char **leaf);
 
-/* The way without openat2, for its test. */
+/* The method without openat2; public for its test. */
 int iw_beneath_walk(int dirfd, const char *path, int flags, mode_t mode);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The account of memory that peers hold. */
+/* Counts the memory that peers hold. */
 #include "transfer/files/budget.h"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@ void iw_budget_init(struct iw_budget *a, uint64_t limit)
 		iw_list_init(&a->bucket[i]);
 }
 
-/* The address without port and zone; for IPv6 its /64 network. */
+/* Copies the address without port and zone; of IPv6 the /64 network. */
 static void address_of(char out[static 64], const char *peer)
 {
 	struct in6_addr v6;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* xxh3 by xxhash, sha256 by OpenSSL; lists of chunks. */
+/* xxh3 from xxhash, sha256 from OpenSSL; lists of chunks. */
 #include "transfer/files/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
 #ifdef IW_HAVE_XXH_DISPATCH
-#include <xxh_x86dispatch.h> /* the same names, for the widest registers that there are */
+#include <xxh_x86dispatch.h> /* the same functions for the widest vector registers */
 #else
 #include <xxhash.h>
 #endif
@@ -29,7 +29,7 @@ unsigned iw_digests_built(void)
 #ifdef IW_HAVE_OPENSSL
 static int sha256_init(struct iw_hasher *h, struct iw_fault *why)
 {
-	/* Fetched once: an implicit fetch at each use costs more than hashing a small chunk. */
+	/* Created once: an implicit fetch for each use takes longer than hashing a small chunk. */
 	h->md = EVP_MD_fetch(NULL, "SHA256", NULL);
 	h->ctx = EVP_MD_CTX_new();
 	if (!h->md || !h->ctx)
@@ -159,7 +159,7 @@ int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off, const struct iw_xdi
 	uint8_t *row;
 
 	if (d->len == 0)
-		return 0; /* no digests in this transfer */
+		return 0; /* this transfer has no digests */
 	if (l->n == 0)
 		l->digest_len = d->len;
 	if (d->len != l->digest_len)
@@ -182,7 +182,7 @@ int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off, const struct iw_xdi
 	return 0;
 }
 
-/* Rows begin with their number, big-endian: octets sort as numbers do. */
+/* Rows begin with a big-endian number, so their octets sort like numbers. */
 static int by_number(const void *a, const void *b)
 {
 	return memcmp(a, b, 8);

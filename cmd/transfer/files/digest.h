@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Digests of chunks and of files (man/ddp-transfer.7). A file's digest is taken over the list of those of its chunks that hold any
- * octet other than zero, in ascending order, each as its number (64 bits, big-endian) and its digest, and behind them the file's size (64
- * bits, big-endian). So chunks are hashed once, in any order, while they move; holes cost nothing, and a hole and zeros are the same.
+ * Digests of chunks and of files (man/ddp-transfer.7). The digest of a file is that of a list: for
+ * each chunk that is not all zeros, in ascending order, its number (64 bits, big-endian) and its
+ * digest; then the size of the file (64 bits, big-endian). So chunks are hashed once, in any order,
+ * while they move; holes need no hashing, and a hole equals zeros.
  */
 #ifndef IW_FILE_DIGEST_H
 #define IW_FILE_DIGEST_H
@@ -21,44 +22,50 @@ unsigned iw_digests_built(void);
 
 struct iw_hasher {
 	enum iw_xfer_digest kind;
-	void *md, *ctx; /* sha256: fetched once */
-	void *state;    /* xxh3 over several pieces */
+	void *md, *ctx; /* sha256: OpenSSL's objects, created once */
+	void *state;    /* xxh3 of several pieces */
 };
 
-/* IW_E_NOTSUP: not built; IW_E_NOMEM. */
+/* IW_E_NOTSUP: this build lacks the digest; IW_E_NOMEM. */
 IW_MUST_CHECK int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest kind,
 				 struct iw_fault *why);
 void iw_hasher_fini(struct iw_hasher *h);
-/* The digest of the octets of iov, one piece behind the other. With kind none it is empty.
- * IW_E_NOMEM, IW_E_OS: it could not be made. */
+/*
+ * Computes the digest of all pieces of iov. With kind none it is empty. IW_E_NOMEM; IW_E_OS: the
+ * library failed.
+ */
 IW_MUST_CHECK int iw_hasher_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
 				  struct iw_xdigest *out);
 
-/* The chunks of one file. Zero-initialised is empty. */
+/* The chunks of one file. An empty list is all zero. */
 struct iw_chunk_list {
 	uint8_t *rows;
 	size_t n, cap;
 	uint8_t digest_len;
-	bool disorder; /* chunks did not come in ascending order */
+	bool disorder; /* chunks were not added in ascending order */
 	uint64_t last;
 };
 
-/* Adds the chunk at octet off; those of zeros alone are not added. IW_E_NOMEM. */
+/* Adds the chunk at octet off. Chunks of zeros are not added. IW_E_NOMEM. */
 IW_MUST_CHECK int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off,
 				    const struct iw_xdigest *d);
-/* The digest of the file. */
+/* Computes the digest of the file. */
 IW_MUST_CHECK int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
 				       struct iw_xdigest *out);
-/* Into ascending order. */
+/* Sorts the list by offset. */
 void iw_chunk_list_sort(struct iw_chunk_list *l);
-/* Row i of a list. */
+/* Returns row i. */
 void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off,
 		       struct iw_xdigest *d);
-/* Sets the digest of the chunk at off, if it is among the first n rows, which are in ascending order. False: it is not. */
+/*
+ * Sets the digest of the chunk at off if it is in the first n rows, which are sorted. False: it is
+ * not.
+ */
 bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
 			   const struct iw_xdigest *d);
 void iw_chunk_list_free(struct iw_chunk_list *l);
 
+/* True if length and octets are equal. */
 static inline bool iw_xdigest_equal(const struct iw_xdigest *a, const struct iw_xdigest *b)
 {
 	if (a->len != b->len)

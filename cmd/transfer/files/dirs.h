@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The directories that a source announced, each name once, in the order of first announcement, with the attributes
- * that they get when everything in them is stored.
+ * The directories that a source announced, each name once, in the order of the first announcement,
+ * with the attributes to be set when all their contents are stored.
  */
 #ifndef IW_FILE_DIRS_H
 #define IW_FILE_DIRS_H
@@ -19,20 +19,20 @@ struct iw_dirs {
 	size_t n, cap;
 	uint32_t *index; /* hash table of indices in row plus 1; 0: free */
 	size_t nindex;   /* a power of two */
-	uint64_t seed;   /* of the hash, so that no peer can choose names that collide */
-	size_t bytes;    /* of memory, in total */
+	uint64_t seed;   /* of the hash: a peer cannot choose names that collide */
+	size_t bytes;    /* of memory in total */
 };
 
 /*
- * A name announced again gets the attributes of its last announcement. Extended attributes are copied if m has them.
- * False: no memory; the directory is not kept.
+ * Adds a directory. A name that is announced again gets the attributes of the last announcement.
+ * Extended attributes are copied if m has them. False: no memory; the directory is not added.
  */
 IW_MUST_CHECK bool iw_dirs_keep(struct iw_dirs *d, const char *name, const struct iw_xmeta *m);
-/* i below d->n. Owned by d. */
+/* i is below d->n. Owned by d. */
 const char *iw_dirs_name(const struct iw_dirs *d, size_t i);
-/* Only kind, mode, time, owner and extended attributes; the last are owned by d. */
+/* Returns kind, mode, time, owner and extended attributes; the last are owned by d. */
 struct iw_xmeta iw_dirs_meta(const struct iw_dirs *d, size_t i);
-/* A zeroed d is allowed. */
+/* d may be all zero. */
 void iw_dirs_fini(struct iw_dirs *d);
 
 #endif

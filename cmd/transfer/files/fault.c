@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* errno as a reason that travels. */
+/* Translates errno into a reason that can be sent. */
 #include "transfer/files/fault.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static enum iw_xcode code_of(int errnum)
 	case EMFILE:
 	case ENFILE:
 	case ENOMEM:
-	case EFBIG: /* it will not fit later either, so no partial file is kept */
+	case EFBIG: /* it cannot fit later either, so no partial file is kept */
 		return IW_XC_LIMIT;
 	default:
 		return IW_XC_IO;
@@ -119,8 +119,10 @@ bool iw_is_zero(const void *p, size_t len)
 {
 	const uint8_t *o = p;
 
-	/* The first octets decide nearly always; memcmp of a run with itself, one octet on, does
-	 * the rest at full speed. */
+	/*
+	 * Nearly always the first octets decide. For the rest memcmp compares the run with itself,
+	 * shifted by one octet, at full speed.
+	 */
 	for (size_t i = 0; i < len && i < 16; i++)
 		if (o[i] != 0)
 			return false;

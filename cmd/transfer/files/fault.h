@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Why one file did not happen: the code that travels, and a text for people. */
+/* Why a file failed: the code for the peer, and a text for people. */
 #ifndef IW_FILE_FAULT_H
 #define IW_FILE_FAULT_H
 
@@ -14,19 +14,21 @@ struct iw_file_fault {
 	char text[IW_XFER_TEXT_MAX + 1];
 };
 
-/* Fills *f with what errnum means, the text being "cannot step: phrase". Returns -1, so that a failing
- * line reads `return iw_file_errno(...)`. */
+/*
+ * Fills *f from errnum; the text is "cannot step: phrase". Returns -1, so callers can write `return
+ * iw_file_errno(...)`.
+ */
 int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step);
-/* The same with a code and a text of ours. */
+/* The same with a given code and text. */
 int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text);
 
-/* Why a directory cannot be written to standard output: by a fetch, and by a listener. */
+/* Why a directory cannot be written to standard output: for a fetch, and for a listener. */
 extern const char iw_file_no_dir[], iw_file_no_dir_there[];
 
-/* The kind of a file, with its article: "a named pipe". */
+/* Returns the kind of a file with its article: "a named pipe". */
 const char *iw_file_kind(mode_t mode);
 
-/* Whether all len octets are zero. */
+/* True if all len octets are zero. */
 bool iw_is_zero(const void *p, size_t len);
 
 #endif

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After '[': the closing bracket; NULL: there is none. A ']' that comes first is a member of the set. */
+/*
+ * Returns the closing bracket after '['; NULL: there is none. An initial ']' is a member of the
+ * set.
+ */
 static const char *closing(const char *at)
 {
 	if (*at == '!' || *at == '^')
@@ -59,7 +62,10 @@ void iw_filter_fini(struct iw_filter *f)
 	*f = (struct iw_filter){ .n = 0 };
 }
 
-/* ** matches any octets, a slash too. What lies between two of them is for fnmatch, where * stops at a slash. */
+/*
+ * ** matches any octets, slashes too. The text between two ** is matched by fnmatch, where * does
+ * not match a slash.
+ */
 static bool glob(const char *pattern, const char *name)
 {
 	const char *stars = strstr(pattern, "**");
@@ -87,7 +93,10 @@ static bool glob(const char *pattern, const char *name)
 	return false;
 }
 
-/* As in rsync: a slash at the start binds a pattern to the root of the transfer; without it, it may begin at each component. */
+/*
+ * As in rsync: an initial slash anchors a pattern at the root of the transfer. Without it the
+ * pattern may start at any component.
+ */
 static bool matches(const char *pattern, const char *name, bool is_dir)
 {
 	size_t len = strlen(pattern);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which names are left out: patterns of --include and --exclude, as rsync understands them. The first pattern that matches decides; a name
- * that none matches is sent. A pattern without a slash and without ** is compared with the last component of the name. One that begins
- * with a slash is compared with the whole name, others with the end of the name, from any component on. One that ends in a slash is for
- * directories only. * and ? do not match a slash, ** does. All names below an excluded directory are excluded.
+ * The patterns of --include and --exclude, with rsync's semantics. The first pattern that matches a
+ * name decides; a name that matches none is sent.
+ *
+ * A pattern without a slash and without ** is compared with the last component of the name. A
+ * pattern that begins with a slash is compared with the whole name, any other one with the end of
+ * the name, starting at any component. A pattern that ends in a slash is for directories only. *
+ * and ? do not match a slash, ** does. All names below an excluded directory are excluded.
  */
 #ifndef IW_FILE_FILTER_H
 #define IW_FILE_FILTER_H
@@ -19,12 +22,12 @@ struct iw_filter {
 	size_t n, cap;
 };
 
-/* NULL, or what is wrong with a pattern, for an error message. */
+/* Returns what is wrong with pattern, for an error message; NULL: nothing. */
 const char *iw_filter_fault(const char *pattern);
-/* Adds a pattern in which iw_filter_fault finds nothing. False: no memory. */
+/* Adds a pattern that iw_filter_fault accepts. False: no memory. */
 bool iw_filter_add(struct iw_filter *f, const char *pattern, bool include);
 void iw_filter_fini(struct iw_filter *f);
-/* Is this one excluded? The directories that it lies in are not looked at. name is terminated. */
+/* True if a pattern excludes name, which is terminated. Its parent directories are not checked. */
 bool iw_filter_excludes(const struct iw_filter *f, const char *name, bool is_dir);
 /*
  * True if a pattern excludes name or one of its parent directories. Without contents, the first

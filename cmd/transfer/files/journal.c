@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is there of a file. */
+/* Records which chunks of a file are stored. */
 #include "transfer/files/journal.h"
 
 #include <errno.h>
@@ -11,11 +11,14 @@
 #include "transfer/files/temp.h"
 #include "util/num.h"
 
-/* magic, digest, length of the ident, 6 unused, size, time, nanoseconds, 4 unused, ident, boot, file, check */
+/*
+ * magic, digest, length of ident, 6 octets unused, size, time, nanoseconds, 4 octets unused, ident,
+ * boot, file, checksum
+ */
 #define HEAD   104
 #define MAGIC  "iw-jrnl3"
-#define BOOT   36                           /* characters of a boot id, hashed to 16 octets */
-#define RECORD (8 + IW_XFER_DIGEST_MAX + 8) /* chunk number, digest, check */
+#define BOOT   36                           /* characters of a boot id; its hash has 16 octets */
+#define RECORD (8 + IW_XFER_DIGEST_MAX + 8) /* chunk number, digest, checksum */
 #define BATCH  64
 
 static void boot_id(uint8_t out[static 16])
@@ -27,7 +30,7 @@ static void boot_id(uint8_t out[static 16])
 	if (fd >= 0) {
 		ssize_t n = read(fd, text, sizeof(text));
 
-		(void)n; /* without it every boot is the same */
+		(void)n; /* without it all boots are equal */
 		close(fd);
 	}
 	XXH128_canonicalFromHash(&c, XXH3_128bits(text, sizeof(text)));
@@ -63,7 +66,7 @@ static bool whole(const struct iw_journal *j, const uint8_t *record, const struc
 	       n <= (m->size - 1) / IW_XFER_CHUNK;
 }
 
-/* Up to the first record that is not whole: what follows was never finished. */
+/* Reads up to the first incomplete record, which was never finished. */
 static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t digest_len,
 			struct iw_chunk_list *chunks)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Names of one file. */
+/* Files with several hard links. */
 #include "transfer/files/links.h"
 
 #include <stdint.h>

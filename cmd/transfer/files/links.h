@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files that have several names: which of them was sent first. One row for each such file, found by device and inode. */
+/*
+ * Files with several hard links: the name that was sent first. One row per file, found by device
+ * and inode.
+ */
 #ifndef IW_FILE_LINKS_H
 #define IW_FILE_LINKS_H
 
@@ -10,8 +13,8 @@
 struct iw_linked {
 	dev_t dev;
 	ino_t ino;
-	bool failed; /* it did not arrive */
-	char name[]; /* as it travels */
+	bool failed; /* the file did not arrive */
+	char name[]; /* as sent */
 };
 
 struct iw_links {
@@ -19,7 +22,9 @@ struct iw_links {
 	size_t n, cap;
 };
 
-/* The row of st's file; *first: it was made now, with this name. NULL: no memory. */
+/*
+ * Returns the row of the file of st; *first: it was created now, with this name. NULL: no memory.
+ */
 struct iw_linked *iw_links_get(struct iw_links *l, const struct stat *st, const char *name,
 			       size_t len, bool *first);
 void iw_links_fini(struct iw_links *l);

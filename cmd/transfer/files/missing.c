@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A list: it is short, and most of the time empty. */
+/* A plain list, because it is short, and usually empty. */
 #include "transfer/files/missing.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Names seen. */
+/* A set of names as hashes. */
 #include "transfer/files/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "os/os.h"
@@ -63,4 +64,16 @@ void iw_names_fini(struct iw_names *s)
 {
 	free(s->rows);
 	*s = (struct iw_names){ .n = 0 };
+}
+
+/* Not strndup, which may read beyond len if name is not a string. */
+char *iw_name_terminated(const char *name, size_t len)
+{
+	char *s = malloc(len + 1);
+
+	if (!s)
+		return NULL;
+	memcpy(s, name, len);
+	s[len] = '\0';
+	return s;
 }

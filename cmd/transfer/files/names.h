@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A set of names, of which it keeps 128 bits each: what a source announced, against which the target's directories are held by
- * --delete. The hash is keyed at random, so that no peer can choose names that look alike.
+ * A set of names, stored as hashes of 128 bits. --delete compares the directories of the target
+ * with the names that a source announced. The hash has a random seed, so a peer cannot choose names
+ * that collide.
  */
 #ifndef IW_FILE_NAMES_H
 #define IW_FILE_NAMES_H
@@ -20,7 +21,14 @@ struct iw_names {
 
 /* False: no memory. */
 bool iw_names_add(struct iw_names *s, const char *name, size_t len);
+/* True if the set has the name. */
 bool iw_names_has(const struct iw_names *s, const char *name, size_t len);
 void iw_names_fini(struct iw_names *s);
+
+/*
+ * Returns a copy of the len octets of name, terminated by NUL; owned by the caller. NULL: no
+ * memory.
+ */
+char *iw_name_terminated(const char *name, size_t len);
 
 #endif

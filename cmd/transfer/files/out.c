@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Writing to standard output without waiting for whoever reads it. */
+/* Writes to standard output without blocking. */
 #include "transfer/files/out.h"
 
 #include <errno.h>
@@ -11,15 +11,17 @@
 
 #include "util/num.h"
 
-/* A write of that many octets to a pipe that poll(2) says is ready is never made to wait: POSIX
- * promises PIPE_BUF. */
+/*
+ * After poll(2) reports a pipe as writable, a write of at most PIPE_BUF octets does not block
+ * (POSIX).
+ */
 #define SMALL 4096
 
 static struct {
 	int fd;
 	enum {
-		PLAIN, /* a file: it never waits for a reader */
-		/* a pipe, opened a second time so that it can be made non-blocking for us alone */
+		PLAIN, /* a file: never blocks */
+		/* a pipe, opened a second time, so that only this descriptor is non-blocking */
 		FRESH,
 		SOCKET,
 		POLLED,
@@ -34,7 +36,7 @@ void iw_out_open(void)
 	out.fd = STDOUT_FILENO;
 	out.way = POLLED;
 	if (fstat(STDOUT_FILENO, &st) < 0)
-		return; /* writing will say what is wrong */
+		return; /* the write will report the error */
 	if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) {
 		out.way = PLAIN;
 	} else if (S_ISSOCK(st.st_mode)) {

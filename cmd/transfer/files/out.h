@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Standard output as a target that may not be waited for: whoever reads it may stop for an hour, and the connection must be kept
- * alive meanwhile. State of the process, as standard output is; its open file description, which other processes share, is not changed.
+ * Standard output as a target, without blocking: its reader may pause for an hour, and the
+ * connection must be kept alive meanwhile. This is state of the process, because standard output
+ * is. The open file description, which other processes share, is not changed.
  */
 #ifndef IW_FILE_OUT_H
 #define IW_FILE_OUT_H
@@ -13,14 +14,17 @@
 
 #include "transfer/files/fault.h"
 
-/* Finds out how to write to it without waiting. To be called once, before the others. */
+/* Finds out how to write without blocking. Call it once, before the other functions. */
 void iw_out_open(void);
-/* The descriptor to watch for writing after a 1; -1: it cannot be watched, and is never full. */
+/*
+ * The descriptor to watch for writing after a return value of 1. -1: it cannot be watched, and is
+ * never full.
+ */
 int iw_out_fd(void);
 
-/* 0: *wrote octets went out, at least one; 1: it takes none now (*wrote is 0); -1: *why. */
+/* 0: *wrote octets were written, at least one; 1: it is full (*wrote is 0); -1: *why. */
 IW_MUST_CHECK int iw_out_write(const void *p, size_t len, size_t *wrote, struct iw_file_fault *why);
-/* Up to len zeros, by which *pos grows. */
+/* Writes up to len zeros, and adds their number to *pos. */
 IW_MUST_CHECK int iw_out_zeros(uint64_t len, uint64_t *pos, struct iw_file_fault *why);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packs: small files that travel as one (transfer/protocol/pack.h). At the source they are named when the tree is walked, and read when the sink has said
- * which of them it wants; at the sink they are written when the chunk is there, all together, and put on storage together.
+ * Packs: small files that are sent as one (transfer/protocol/pack.h). The source adds them while it
+ * walks the tree, and reads them when the sink has said which ones it wants. The sink writes all of
+ * them, and flushes them to storage, when the chunk has arrived.
  */
 #ifndef IW_FILE_PACK_H
 #define IW_FILE_PACK_H
@@ -15,35 +16,34 @@
 #include "transfer/files/place.h"
 #include "transfer/protocol/pack.h"
 
-#define IW_PACK_FILE_MAX 65536u /* octets of a file that is worth packing */
+#define IW_PACK_FILE_MAX 65536u /* larger files are not packed */
 
 /* --- source --- */
 
-/* An open directory that several have in common. */
+/* An open directory that several members share. */
 struct iw_dir_ref {
 	int fd;
 	unsigned refs;
 };
-void iw_dir_put(struct iw_dir_ref *d); /* NULL does no harm */
+void iw_dir_put(struct iw_dir_ref *d); /* d may be NULL */
 
 struct iw_packer {
 	uint8_t *list;
 	size_t list_len;
 	uint32_t n;
 	struct iw_xpack_out out;
-	uint64_t octets; /* of the content, if all are wanted */
+	uint64_t octets; /* of the contents, if all members are wanted */
 	uint8_t wanted[IW_XFER_MEMBERS / 8];
 	struct iw_pack_member {
 		struct iw_dir_ref *root;
-		char *path; /* from root; NULL: no file */
-		char *name; /* that it travels under */
+		char *path; /* from root; NULL: not a regular file */
+		char *name; /* as sent */
 		enum iw_xfer_kind kind;
 		uint64_t size;
 		int64_t mtime_s;
 		uint32_t mtime_ns;
 		uint64_t ino;
-		enum iw_xfer_kind as;
-		struct iw_file_fault why; /* code: what kept it from being read */
+		struct iw_file_fault why; /* code: why it could not be read */
 	} member[IW_XFER_MEMBERS];
 };
 
@@ -51,54 +51,70 @@ struct iw_packer {
 struct iw_packer *iw_packer_new(void);
 void iw_packer_free(struct iw_packer *p);
 /*
- * One more: m as it travels; root and path (copied): where it is to be opened; st: what it looks like. False: it has no place in here any more
- * (or no memory): the pack is to be sent as it is.
+ * Adds m. It is opened at path (copied) below root; st: its current attributes. False: the pack is
+ * full, or there is no memory: send the pack as it is.
  */
 bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
 		   const char *path, const struct stat *st);
-/* As an announcement: m points into the pack. */
+/* Sets *m to the announcement of the pack. It points into the pack. */
 void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m);
-/* What the sink wants. False: it is not as many bits as there are members. */
+/* Sets the members that the sink wants. False: len does not match the number of members. */
 bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len);
-/* Octets of the content that the sink wants. */
+/* Returns the octets of the contents that the sink wants. */
 uint64_t iw_packer_cost(const struct iw_packer *p);
-/* The content into buf, of a chunk's size: its length. */
+/* Reads the contents into buf, which has the size of a chunk. Returns their length. */
 uint32_t iw_packer_load(struct iw_packer *p, uint8_t *buf);
 
 /* --- sink --- */
 
 struct iw_pack_sink {
 	struct iw_place *place; /* borrowed */
-	int base; /* the directory of members' names: a duplicate of the place's descriptor */
+	int base; /* duplicate of the place's descriptor: the names of members start there */
 	uint32_t n;
-	struct iw_xmeta member[IW_XFER_MEMBERS]; /* point into the machine's text */
+	struct iw_xmeta member[IW_XFER_MEMBERS]; /* point into the announcement */
 	uint8_t codes[IW_XFER_MEMBERS];
 	uint8_t wanted[IW_XFER_MEMBERS / 8];
-	uint32_t nwanted; /* files of them */
-	/* Members that were charged, and those that are stored. The worker owns the latter while it writes. */
+	uint32_t nwanted; /* wanted members that are files */
+	/*
+	 * Members that are charged, and members that are stored. The worker owns the latter while
+	 * it writes.
+	 */
 	uint8_t charged[IW_XFER_MEMBERS / 8], there[IW_XFER_MEMBERS / 8];
 	bool stored;
 	struct iw_chunk_list chunks;
 	struct iw_file_fault why; /* of the first member that failed */
-	/* Owned: the reasons of members that failed with another text than the first. NULL: the first's. */
+	/*
+	 * Owned: the reasons of failed members whose text differs from the first. NULL: they have
+	 * the first text.
+	 */
 	char *text[IW_XFER_MEMBERS];
-	bool differ; /* one of them has the first's code, so that the first's text is not true of all with this code */
-	/* Directories of the members that are wanted, while they are written. */
+	/*
+	 * one of these has the code of the first, so the first text is not valid for all failures
+	 * with that code
+	 */
+	bool differ;
+	/* Directories of the wanted members, while these are written. */
 	struct iw_dir_ref *parent[IW_XFER_MEMBERS];
 };
 
-/* What m's members come to: directories and links are made, codes and wanted filled. -1: *why. */
+/* Processes the members of m: creates directories and links, sets codes and wanted. -1: *why. */
 IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place,
 				    const struct iw_xmeta *m, struct iw_file_fault *why);
 /*
- * Another thread may use the place at the same time: only its options are read here. codes has the failures of single
- * members. -1: *why, all members failed, and codes has the failure of each requested file.
+ * Writes the contents. Another thread may use the place at the same time: only its options are read
+ * here. codes has the failures of single members. -1: *why; all members failed, and codes has the
+ * failure of each wanted file.
  */
 IW_MUST_CHECK int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
 				     const struct iovec *iov, size_t n,
 				     const struct iw_xdigest *digest, struct iw_file_fault *why);
+/*
+ * Checks the digest of the pack, and that all its contents were stored. -1: *why, and all members
+ * failed.
+ */
 IW_MUST_CHECK int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
 				      const struct iw_xdigest *digest, struct iw_file_fault *why);
+/* Releases everything in p, and returns the charges of members that are not stored. */
 void iw_pack_sink_close(struct iw_pack_sink *p);
 
 #endif

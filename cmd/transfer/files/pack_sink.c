@@ -42,7 +42,7 @@ static bool has_bit(const uint8_t *bits, uint32_t i)
 	return bits[i / 8] & 0x80u >> i % 8;
 }
 
-/* Fails the requested members from number from on that have not failed yet. */
+/* Fails the requested members from index from on that have not failed yet. */
 static int all_failed(struct iw_pack_sink *p, uint32_t from, const struct iw_file_fault *why)
 {
 	for (uint32_t i = from; i < p->n; i++)
@@ -59,7 +59,7 @@ static int charge(struct iw_pack_sink *p, uint32_t i, struct iw_file_fault *why)
 	return 0;
 }
 
-/* Creates it, or sets the reason why not. */
+/* Creates a directory or link, or sets the reason of its failure. */
 static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_file_fault *why)
 {
 	if (charge(p, i, why) != 0 || iw_place_make(p->place, name, &p->member[i], why) != 0)
@@ -68,8 +68,8 @@ static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_
 	return 0;
 }
 
-/* Wanted, made, or why not. */
-static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
+/* Decides about a member: wanted, created, or failed. */
+static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[i];
 	const char *fault = iw_xfer_name_fault(m->name, m->name_len), *leaf;
@@ -90,7 +90,7 @@ static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_fil
 	if (m->kind != IW_XFER_FILE)
 		return make(p, i, name, why);
 	parent = iw_place_parent(p->place, name, &leaf, why);
-	if (parent < 0 || iw_place_look(p->place, parent, leaf, m, &there, why) != 0) {
+	if (parent < 0 || iw_place_check_old(p->place, parent, leaf, m, &there, why) != 0) {
 		iw_place_would(p->place, m, why);
 		return -1;
 	}
@@ -121,7 +121,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 		bool wanted;
 
 		iw_xpack_meta(&p->member[i], &e);
-		if (judge(p, i, &wanted, &one) != 0) {
+		if (check_member(p, i, &wanted, &one) != 0) {
 			member_failed(p, i, &one);
 		} else if (wanted) {
 			set_bit(p->wanted, i);
@@ -139,24 +139,33 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 
 /* --- writing --- */
 
-/* A member on its way from nothing to its name. */
-struct newborn {
+/* A member that is being created, and has no final name yet. */
+struct new_member {
 	uint32_t i;
 	int fd;
-	char temp[IW_TEMP_NAME]; /* "": it has no name yet */
+	char temp[IW_TEMP_NAME]; /* "": it has no name at all */
 };
 
-/* Members that are put on storage together, and their directories: each holds a descriptor until then. */
+/*
+ * Members that are flushed to storage together, and their directories. Each holds a descriptor
+ * until then.
+ */
 struct batch {
-	struct newborn born[IW_XFER_MEMBERS];
+	struct new_member added[IW_XFER_MEMBERS];
 	uint32_t n, most;
-	/* The directory of the last member, of; one reference is the batch's. NULL: none is open */
+	/*
+	 * The directory of the last member, which is of; the batch has one reference. NULL: none is
+	 * open.
+	 */
 	struct iw_dir_ref *last;
 	const struct iw_xmeta *of;
 };
 
-/* With the file's old time its temporary name would look abandoned, and a sweep would remove it. */
-static void lock_newborn(const struct newborn *b)
+/*
+ * Such a file has its old time, so its temporary name would look abandoned: the lock keeps a sweep
+ * from removing it.
+ */
+static void lock_new_member(const struct new_member *b)
 {
 	(void)flock(b->fd, LOCK_EX | LOCK_NB);
 }
@@ -168,9 +177,12 @@ static size_t dir_len(const struct iw_xmeta *m)
 	return slash ? (size_t)(slash - m->name) : 0;
 }
 
-/* Without a name if the file system can do that: then nothing is left behind whatever happens. */
-static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int parent,
-			struct iw_file_fault *why)
+/*
+ * Uses a file without a name if the file system supports that: it disappears if this process is
+ * killed.
+ */
+static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, int parent,
+			   struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[b->i];
 	uint64_t number;
@@ -185,11 +197,14 @@ static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int par
 	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (b->fd < 0)
 		return iw_place_no_temp(p->place, errno, m->name, dir_len(m), why);
-	lock_newborn(b);
+	lock_new_member(b);
 	return 0;
 }
 
-/* The file behind fd gets a name. Newer kernels let who opened it do so at once, older ones by way of /proc. */
+/*
+ * Gives the file of fd a name. Newer kernels permit this to the process that opened the file; older
+ * ones need /proc.
+ */
 static int link_fd(int fd, int parent, const char *name)
 {
 	char path[40];
@@ -202,7 +217,8 @@ static int link_fd(int fd, int parent, const char *name)
 	return linkat(AT_FDCWD, path, parent, name, AT_SYMLINK_FOLLOW);
 }
 
-static int name_newborn(struct newborn *b, int parent, const char *leaf, struct iw_file_fault *why)
+static int name_new_member(struct new_member *b, int parent, const char *leaf,
+			   struct iw_file_fault *why)
 {
 	char temp[IW_TEMP_NAME];
 	uint64_t number;
@@ -218,9 +234,9 @@ static int name_newborn(struct newborn *b, int parent, const char *leaf, struct 
 		return 0;
 	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
 		return iw_file_errno(why, errno, "give it its name");
-	/* An older one: what was sent takes its place. */
+	/* An older file has the name: replace it. */
 	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
-	lock_newborn(b);
+	lock_new_member(b);
 	if (link_fd(b->fd, parent, temp) < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	if (renameat(parent, temp, parent, leaf) == 0)
@@ -242,7 +258,7 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 	}
 	memcpy(name, m->name, dir_len(m));
 	name[dir_len(m)] = '\0';
-	/* It was created when the pack was opened. */
+	/* The directory was created when the pack was opened. */
 	*d = (struct iw_dir_ref){ .fd = iw_beneath_dir(p->base, name), .refs = 1 };
 	if (d->fd >= 0)
 		return d;
@@ -251,7 +267,7 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 	return NULL;
 }
 
-/* Members of one directory follow one another: they have its descriptor in common. */
+/* Consecutive members of one directory share its descriptor. */
 static int find_parent(struct iw_pack_sink *p, struct batch *b, uint32_t i,
 		       struct iw_file_fault *why)
 {
@@ -278,7 +294,7 @@ static void let_parents_go(struct iw_pack_sink *p)
 	}
 }
 
-/* The last component of the member's name. */
+/* Copies the last component of the member's name. */
 static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX + 1])
 {
 	size_t dir = dir_len(m), from = dir > 0 ? dir + 1 : 0, len = m->name_len - from;
@@ -288,20 +304,20 @@ static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX +
 	return leaf;
 }
 
-static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t *octets,
+static int write_member(struct iw_pack_sink *p, struct new_member *b, const uint8_t *octets,
 			struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[b->i];
 	int parent = p->parent[b->i]->fd, err;
 	uint64_t high = 0;
 
-	if (open_newborn(p, b, parent, why) != 0)
+	if (open_new_member(p, b, parent, why) != 0)
 		return -1;
 	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
 	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
 		err = iw_file_errno(why, errno, "set its length");
 	if (!err)
-		err = iw_place_dress(p->place, b->fd, m, why);
+		err = iw_place_set_attrs(p->place, b->fd, m, why);
 	if (err) {
 		close(b->fd);
 		if (b->temp[0])
@@ -310,7 +326,7 @@ static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t
 	return err;
 }
 
-/* True if there is more content than the list and the codes in it require. */
+/* True if there are more octets than the list and the codes require. */
 static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -328,7 +344,10 @@ static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
 	return len > 0;
 }
 
-/* The source reports why it does not send a member, but only the sink can determine that it is not needed. */
+/*
+ * The source says why it does not send a member, but only the sink can decide that it is not
+ * needed.
+ */
 static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
 {
 	struct iw_file_fault why = { .code = IW_XC_PROTOCOL };
@@ -343,37 +362,37 @@ static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
 	member_failed(p, i, &why);
 }
 
-/* All on storage, then all named, then the names on storage. */
-static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
+/* Flushes all files to storage, names them, and then flushes the names. */
+static void name_all(struct iw_pack_sink *p, struct new_member *added, uint32_t n)
 {
 	struct iw_file_fault why;
 	char leaf[NAME_MAX + 1];
 
 	if (n == 0)
 		return;
-	if (syncfs(born[0].fd) < 0) {
+	if (syncfs(added[0].fd) < 0) {
 		iw_file_errno(&why, errno, "write it to storage");
 		for (uint32_t k = 0; k < n; k++)
-			member_failed(p, born[k].i, &why);
+			member_failed(p, added[k].i, &why);
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		uint32_t i = born[k].i;
+		uint32_t i = added[k].i;
 		int parent = p->parent[i]->fd;
 
 		if (p->codes[i] == IW_XC_OK &&
-		    name_newborn(&born[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
+		    name_new_member(&added[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
 			member_failed(p, i, &why);
 		else if (p->codes[i] == IW_XC_OK)
 			set_bit(p->there, i);
-		else if (born[k].temp[0])
-			(void)unlinkat(parent, born[k].temp, 0);
-		close(born[k].fd);
+		else if (added[k].temp[0])
+			(void)unlinkat(parent, added[k].temp, 0);
+		close(added[k].fd);
 	}
-	/* A file system that was told to sync has no more to do than for the names. */
-	(void)syncfs(p->parent[born[n - 1].i]->fd);
+	/* After the first syncfs only the names are left to flush. */
+	(void)syncfs(p->parent[added[n - 1].i]->fd);
 }
 
-/* Files that a process with few descriptors holds open at once for a pack. */
+/* The number of files of a pack that may be open at once if descriptors are scarce. */
 static uint32_t most_of_batch(void)
 {
 	struct rlimit r;
@@ -385,23 +404,26 @@ static uint32_t most_of_batch(void)
 
 static void end_batch(struct iw_pack_sink *p, struct batch *b)
 {
-	name_all(p, b->born, b->n);
+	name_all(p, b->added, b->n);
 	let_parents_go(p);
 	iw_dir_put(b->last);
 	b->n = 0;
 	b->last = NULL;
 }
 
-/* As one of the batch; with descriptors that its end gives back, if there are no others. */
+/*
+ * Adds a member to the batch. If there are no descriptors, ends the batch, which frees some, and
+ * tries again.
+ */
 static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const uint8_t *octets,
 		      struct iw_file_fault *why)
 {
 	if (b->n == b->most)
 		end_batch(p, b);
 	for (;;) {
-		b->born[b->n].i = i;
+		b->added[b->n].i = i;
 		if (find_parent(p, b, i, why) == 0 &&
-		    write_member(p, &b->born[b->n], octets, why) == 0) {
+		    write_member(p, &b->added[b->n], octets, why) == 0) {
 			b->n++;
 			return 0;
 		}
@@ -413,7 +435,10 @@ static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const
 	}
 }
 
-/* Writes the content: for each file a code and its octets. If the content ends early, the members after its end fail. */
+/*
+ * Writes the contents: a code for each file, and its octets. If the contents end early, the
+ * remaining members fail.
+ */
 static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
 {
 	struct batch b = { .n = 0, .most = most_of_batch() };

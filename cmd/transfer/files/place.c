@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Where files go. */
+/*
+ * The target directory: which names are accepted, and the directories and links that are created.
+ */
 #include "transfer/files/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -19,15 +17,11 @@
 #include "transfer/files/asked.h"
 #include "transfer/files/attr.h"
 #include "transfer/files/beneath.h"
-#include "transfer/files/removals.h"
-#include "transfer/files/src.h"
 #include "transfer/files/temp.h"
-#include "os/os.h"
 #include "util/num.h"
-#include "transfer/protocol/name.h"
 
-#define SWEEPS    64            /* directories in a place's list */
-#define MARK_SEED 0x6e616d6564u /* names of temporaries of files have others */
+#define SWEEPS    64            /* in the list of a place */
+#define MARK_SEED 0x6e616d6564u /* differs from the seed for temporaries of files */
 
 void iw_place_reset(struct iw_place *p)
 {
@@ -106,7 +100,10 @@ static int not_there(struct iw_file_fault *why, const char *what, const char *pa
 	return -1;
 }
 
-/* Names the component of path that is a file in the place of a directory. root: AT_FDCWD if path is the local user's. */
+/*
+ * Names the component of path that is a file where a directory is needed. root: AT_FDCWD if the
+ * local user gave path.
+ */
 static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 {
 	const char *end = path;
@@ -136,7 +133,7 @@ static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 	} while (*end);
 }
 
-/* The parent directory of the target at path cannot be opened. root: see name_obstacle. */
+/* The parent directory of the target path cannot be opened. root: see name_obstacle. */
 static int no_parent(struct iw_file_fault *why, int errnum, int root, const char *path)
 {
 	if (errnum == ENOENT)
@@ -155,7 +152,7 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 	const char *dir = p->typed ? p->typed : "";
 	size_t typed = strlen(dir), at;
 
-	/* The path names one file: the directory is its parent. */
+	/* typed names one file: the directory is its parent. */
 	while (p->typed && p->as && typed > 0 && dir[typed - 1] != '/')
 		typed--;
 	while (typed > 1 && dir[typed - 1] == '/')
@@ -182,8 +179,8 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 }
 
 /*
- * Returns /dev, /proc or /sys if @st is on that file system; NULL: none. A file system mounted below, such as
- * /dev/shm, does not match. A directory of the three that is not a mount point matches only itself.
+ * A file system that is mounted below, such as /dev/shm, does not match. If one of the three is not
+ * a mount point, only the directory itself matches.
  */
 const char *iw_place_of_kernel(const struct stat *st)
 {
@@ -212,7 +209,7 @@ static int refuse_kernel_dir(const struct stat *st, bool local, struct iw_file_f
 	return -1;
 }
 
-/* Checks the base, which is open. -1: *why, and p is closed. */
+/* Checks the open base. -1: *why, and p is closed. */
 static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_file_fault *why)
 {
 	struct stat st;
@@ -235,7 +232,7 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 	return -1;
 }
 
-/* The path is not a directory: it can be the name of one file or of a new directory. */
+/* path is not a directory: it can be the name of one file, or of a new directory. */
 static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
 {
@@ -269,7 +266,10 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t op
 		return check_base(p, opts, false, why);
 	if (name_of_one(p, root, path, opts, errno, why) != 0)
 		return -1;
-	/* Its directory must be there, and inside; better said now than for the file. */
+	/*
+	 * The parent directory must exist below root. Checked here, so that the whole transfer
+	 * fails and not each file.
+	 */
 	parent = iw_beneath_parent(root, p->as, &leaf);
 	if (parent < 0) {
 		(void)no_parent(why, errno, root, p->as);
@@ -316,25 +316,6 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 
 static int make_base(struct iw_place *p, struct iw_file_fault *why);
 
-/* One of its components does; the others may name directories that are created for it. */
-static bool names_temp(const char *path)
-{
-	char part[IW_TEMP_NAME];
-	size_t len;
-
-	for (;; path += len + 1) {
-		len = strcspn(path, "/");
-		if (len < sizeof(part)) {
-			memcpy(part, path, len);
-			part[len] = '\0';
-			if (iw_is_temp(part))
-				return true;
-		}
-		if (!path[len])
-			return false;
-	}
-}
-
 static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, const char *option,
 		       uint64_t limit)
 {
@@ -345,7 +326,10 @@ static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, 
 	return iw_file_fail(why, IW_XC_LIMIT, text);
 }
 
-/* The text leaves out the number of components: so it is the same for all names below a directory, and is logged once. */
+/*
+ * The text does not have the number of components. So all names below a directory have the same
+ * text, which is logged once.
+ */
 static int too_deep(struct iw_file_fault *why, uint64_t limit)
 {
 	char text[IW_XFER_TEXT_MAX];
@@ -368,7 +352,7 @@ uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m)
 			  : m->kind == IW_XFER_SYMLINK ? m->target_len
 						       : 0;
 
-	/* A size is below 2^63. */
+	/* No overflow: sizes are below 2^63. */
 	return octets + (p->opts & IW_XOPT_XATTR ? m->xattr_len : 0);
 }
 
@@ -423,20 +407,10 @@ int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m, struct i
 	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
 }
 
-/* A name of the transfer that is not that of the directory itself begins with it. */
-static const char *own_name(const struct iw_place *p, const char *name, size_t *len, bool dir)
-{
-	const char *slash = p->renamed ? memchr(name, '/', *len) : NULL;
-	size_t skip = slash ? (size_t)(slash + 1 - name) : p->renamed && dir ? *len : 0;
-
-	*len -= skip;
-	return name + skip;
-}
-
 const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len)
 {
 	*len = m->name_len;
-	return own_name(p, m->name, len, m->kind == IW_XFER_DIR);
+	return iw_place_own_name(p, m->name, len, m->kind == IW_XFER_DIR);
 }
 
 static void note_seen(struct iw_place *p, const char *name, size_t len)
@@ -453,17 +427,14 @@ void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
 	note_seen(p, name, len);
 }
 
-static bool gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
-{
-	return m->owned && p->opts & IW_XOPT_OWNER;
-}
-
-/* Called before anything is created: a directory would get its attributes only at the end. */
+/* Call it before anything is created, because a directory gets its attributes only at the end. */
 static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
 		       struct iw_file_fault *why)
 {
-	/* chown(2) leaves the owner unchanged for it: the file would keep the owner of this process. */
-	if (gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
+	/*
+	 * For chown(2) this number means no change: the file would keep the owner of this process.
+	 */
+	if (iw_place_gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
 		return iw_file_fail(why, IW_XC_PROTOCOL,
 				    "4294967295 is not the number of an owner or group");
 	if (m->xattr && p->opts & IW_XOPT_XATTR)
@@ -472,8 +443,9 @@ static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
 }
 
 /*
- * A directory that gets another name has a mark in it until it is complete: without that the same command, run again after an interruption,
- * would find a directory, and store a second copy in it.
+ * A directory that is stored under another name contains a mark until it is complete. Without it,
+ * the same command, run again after an interruption, would find a directory and store a second copy
+ * below it.
  */
 static void name_mark(struct iw_place *p, const struct iw_xmeta *m)
 {
@@ -491,7 +463,7 @@ static bool has_mark(const struct iw_place *p)
 	return fstatat(p->base, p->mark, &st, AT_SYMLINK_NOFOLLOW) == 0 && iw_temp_is_own(&st);
 }
 
-/* Without the mark the directory is complete all the same, so a failure is ignored. */
+/* A failure is ignored: the mark matters only after an interruption. */
 static void set_mark(const struct iw_place *p)
 {
 	int fd = iw_temp_open(p->base, p->mark);
@@ -501,8 +473,8 @@ static void set_mark(const struct iw_place *p)
 }
 
 /*
- * What the target is, once a name shows what is sent. A path that does not exist becomes a directory for the contents of one, or for
- * one directory, which takes its name.
+ * The first name shows what the target is. A path that does not exist becomes the directory for
+ * contents, or replaces the name of the one directory that is sent.
  */
 static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
 {
@@ -528,7 +500,7 @@ static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_f
 	return 0;
 }
 
-/* Its name from the base. */
+/* Copies the name of m below the base. */
 static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
 		     struct iw_file_fault *why)
 {
@@ -567,8 +539,8 @@ int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, siz
 		return -1;
 	if (find_name(p, m, name, cap, why) != 0)
 		return -1;
-	/* A peer that could name a temporary could make another transfer resume from it. */
-	if (names_temp(name))
+	/* Otherwise a peer could make another transfer resume from its file. */
+	if (iw_temp_in_path(name))
 		return iw_file_fail(why, IW_XC_NAME,
 				    "names of this form are reserved for temporary files");
 	note_seen(p, name, strlen(name));
@@ -591,58 +563,7 @@ void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
 
 /* --- directories --- */
 
-/* Ignores case, as some file systems do. */
-bool iw_is_temp(const char *name)
-{
-	size_t len = strlen(name);
-
-	return strncasecmp(name, ".iw-", 4) == 0 &&
-	       ((len == 25 && strcasecmp(name + 20, ".part") == 0) ||
-		(len == 28 && strcasecmp(name + 20, ".journal") == 0));
-}
-
-/* Old, and not locked by a transfer. */
-static void sweep_one(int dirfd, const char *name, uint64_t age_ns, time_t now,
-		      struct iw_account *account)
-{
-	struct stat st;
-	int part;
-
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !iw_temp_is_own(&st) ||
-	    now - st.st_mtim.tv_sec < (time_t)(age_ns / IW_SEC(1)))
-		return;
-	part = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (part >= 0 && fstat(part, &st) == 0 && iw_temp_is_own(&st) &&
-	    flock(part, LOCK_EX | LOCK_NB) == 0 && iw_temp_is_named(part, dirfd, name) &&
-	    unlinkat(dirfd, name, 0) == 0)
-		iw_account_resume(account, &st); /* else the next transfer tries again */
-	if (part >= 0)
-		close(part);
-}
-
-void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_t limit_ns,
-		    bool (*stop)(void *ctx), void *ctx)
-{
-	uint64_t until = iw_time_add(iw_os_now(), limit_ns);
-	DIR *dir = fdopendir(fd);
-	struct timespec now;
-	struct dirent *de;
-
-	if (!dir) {
-		close(fd);
-		return;
-	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	for (unsigned i = 1; (de = readdir(dir)) != NULL; i++) {
-		if (iw_is_temp(de->d_name))
-			sweep_one(dirfd(dir), de->d_name, age_ns, now.tv_sec, account);
-		if (i % 256 == 0 && (stop(ctx) || iw_os_now() >= until))
-			break;
-	}
-	closedir(dir);
-}
-
-/* Adds each directory once, by whatever names it is reached. */
+/* Adds a directory once, even if several paths lead to it. */
 static void note_sweep(struct iw_place *p, int dirfd)
 {
 	struct iw_place_sweep *one;
@@ -693,7 +614,7 @@ static int make_unannounced(struct iw_place *p, int parent, const char *leaf,
 	return err == EEXIST ? 0 : iw_file_errno(why, err, "create its directory");
 }
 
-/* Makes the directories of path, which is terminated, as far as they are missing. */
+/* Creates the missing directories of path, which is terminated. */
 static int make_parents(struct iw_place *p, char *path, struct iw_file_fault *why)
 {
 	for (char *c = strchr(path, '/');; c = strchr(c + 1, '/')) {
@@ -728,7 +649,7 @@ static int not_a_directory_text(const char *name, size_t len, mode_t mode,
 	return -1;
 }
 
-/* The first component of path that is not a directory is the cause for all names below it. */
+/* Names the first component of path that is not a directory: it affects all names below it. */
 static int not_a_directory(const struct iw_place *p, const char *path, struct iw_file_fault *why)
 {
 	size_t all = strlen(path);
@@ -772,11 +693,11 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	path = strndup(name, len);
 	if (!path)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
-	/* The name of a single file is the user's path, in which links are followed as usual. */
+	/* The user gave the name of a single file: links in it are followed as usual. */
 	fd = p->as ? iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0)
 		   : iw_beneath_dir(p->base, path);
 	if (fd < 0 && errno == ENOENT && !p->as) {
-		/* Its own announcement travels on another connection, or was left out. */
+		/* The directory is announced on another connection, or was omitted. */
 		if (p->opts & IW_XOPT_DRY_RUN) {
 			free(path);
 			return iw_file_fail(why, IW_XC_WOULD, "");
@@ -807,7 +728,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	return fd;
 }
 
-/* A directory that did not exist becomes the base. */
+/* Creates the target directory, which becomes the base. */
 static int make_base(struct iw_place *p, struct iw_file_fault *why)
 {
 	const char *leaf, *name;
@@ -838,7 +759,10 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 	return 0;
 }
 
-/* It gets its attributes when everything in it is stored. Attributes that do not apply here are not kept. */
+/*
+ * Records the attributes, which are set when everything in the directory is stored. Attributes that
+ * this transfer does not set are not recorded.
+ */
 static int keep_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 		    struct iw_file_fault *why)
 {
@@ -860,7 +784,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	int parent;
 
 	if (name[0] == '\0')
-		return keep_dir(p, name, m, why); /* the target itself, which is there */
+		return keep_dir(p, name, m, why); /* the target itself, which exists */
 	parent = iw_place_parent(p, name, &leaf, why);
 	if (parent < 0)
 		return -1;
@@ -875,211 +799,12 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	} else if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		return iw_file_errno(why, errno, "get the attributes of the directory");
 	}
-	/* A link to a directory is not accepted as one: it may lead anywhere. */
+	/* A link to a directory may lead anywhere, so it is not accepted. */
 	if (!S_ISDIR(st.st_mode))
 		return not_a_directory(p, name, why);
 	if (refuse_kernel_dir(&st, false, why) != 0)
 		return -1;
 	return keep_dir(p, name, m, why);
-}
-
-/* --- what is there already --- */
-
-/*
- * Which bits of m's mode apply to a file that has the mode old now. Set-id bits grant the rights of the owner, so they
- * apply only together with the owner, and on request. A directory keeps the bits that a peer may not set: one with the
- * set-group-ID bit passes on its group.
- */
-static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode_t old)
-{
-	uint32_t bits = 0777, mode;
-
-	if (gets_owner(p, m))
-		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XOPT_SETID ? 06000 : 0);
-	mode = m->mode & bits & (gets_owner(p, m) ? 07777 : ~p->umask);
-	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
-}
-
-int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
-		   struct iw_file_fault *why)
-{
-	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-					   { .tv_sec = (time_t)m->mtime_s,
-					     .tv_nsec = (long)m->mtime_ns } };
-	bool acls = p->opts & IW_XOPT_OWNER;
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return iw_file_errno(why, errno, "get its attributes");
-	/* The owner first: chown(2) clears set-id bits, and an ACL changes the mode. */
-	if (gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
-		return iw_file_errno(why, errno, "set its owner");
-	if (m->xattr && p->opts & IW_XOPT_XATTR &&
-	    iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
-		return -1;
-	if (fchmod(fd, mode_of(p, m, st.st_mode)) < 0)
-		return iw_file_errno(why, errno, "set its mode");
-	if (!iw_xfer_is_stream(m->kind) && futimens(fd, times) < 0)
-		return iw_file_errno(why, errno, "set its time");
-	return 0;
-}
-
-static bool same_time(const struct iw_xmeta *m, const struct stat *st)
-{
-	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
-}
-
-/* True if the file fd has the attributes of m. */
-static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
-		       const struct iw_xmeta *m)
-{
-	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode) || !same_time(m, st))
-		return false;
-	if (gets_owner(p, m) && (st->st_uid != m->uid || st->st_gid != m->gid))
-		return false;
-	return !m->xattr || !(p->opts & IW_XOPT_XATTR) ||
-	       iw_attr_same(fd, p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len);
-}
-
-/*
- * The file differs only in its attributes. An error here fails no transfer, because the octets are right.
- * False: the file has other names, perhaps outside of the directory, whose attributes must not change: replace it.
- */
-static bool dress_old(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
-		      const struct iw_xmeta *m)
-{
-	struct iw_file_fault why;
-	bool right = true;
-	struct stat st;
-	int fd;
-
-	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) && same_time(m, seen) &&
-	    !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
-		return true;
-	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !is_dressed(p, fd, &st, m)) {
-		right = st.st_nlink == 1;
-		if (right && !(p->opts & IW_XOPT_DRY_RUN) && iw_place_dress(p, fd, m, &why) != 0)
-			(void)why;
-	}
-	close(fd);
-	return right;
-}
-
-/* True if the contents of the file at leaf have the announced digest. A file that cannot be read does not. */
-static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
-		       const struct iw_xmeta *m)
-{
-	int fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct iw_file_fault why;
-	struct iw_xdigest own;
-	struct iw_hasher h;
-	struct iw_fault f;
-	struct iw_src src;
-	bool same;
-
-	if (fd < 0 || iw_src_open(&src, fd, &why) != 0)
-		return false;
-	if (iw_hasher_init(&h, p->digest, &f) != 0) {
-		iw_src_close(&src);
-		return false;
-	}
-	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xdigest_equal(&own, &m->digest);
-	iw_hasher_fini(&h);
-	iw_src_close(&src);
-	return same;
-}
-
-/* The file at leaf is the announced one: of its size and time, or with IW_XOPT_CHECKSUM of its size and digest. */
-static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
-		    const struct iw_xmeta *m)
-{
-	if (!S_ISREG(st->st_mode) || m->kind != IW_XFER_FILE || (uint64_t)st->st_size != m->size)
-		return false;
-	if (!(p->opts & IW_XOPT_CHECKSUM))
-		return same_time(m, st);
-	if (m->digest.len == 0)
-		return false;
-	/* The parts of a file are announced one after another, all with the digest of the whole. */
-	if (m->share == 0 || m->share != p->compared)
-		p->same = has_digest(p, parent, leaf, m);
-	p->compared = m->share;
-	return p->same;
-}
-
-static bool is_older(const struct iw_xmeta *m, const struct stat *st)
-{
-	return m->mtime_s < st->st_mtim.tv_sec ||
-	       (m->mtime_s == st->st_mtim.tv_sec && m->mtime_ns < (uint32_t)st->st_mtim.tv_nsec);
-}
-
-/* The local user can write to a device or a pipe by way of standard output. */
-static int not_regular(const struct iw_place *p, bool link, const struct stat *st,
-		       struct iw_file_fault *why)
-{
-	char name[80];
-	bool one = p->typed && p->as && !S_ISSOCK(st->st_mode) &&
-		   strlen(p->typed) < sizeof(name) / 2;
-
-	if (one)
-		iw_printable(name, sizeof(name), p->typed, strlen(p->typed), false);
-	why->code = IW_XC_TARGET;
-	snprintf(why->text, sizeof(why->text), "the target is %s%s, not a regular file%s%s",
-		 link ? "a symbolic link to " : "", iw_file_kind(st->st_mode),
-		 one ? "; to write there, use - as TARGET, and >" : "", one ? name : "");
-	return -1;
-}
-
-/*
- * True if a link leads to a device, a pipe or a socket: *st. Links to other objects are replaced. What they lead to is not
- * revealed to a peer, which may have made the link.
- */
-static bool leads_to_special(int parent, const char *leaf, struct stat *st)
-{
-	return fstatat(parent, leaf, st, 0) == 0 && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode);
-}
-
-static int directory_in_way(const char *leaf, struct iw_file_fault *why)
-{
-	char name[100];
-
-	iw_printable(name, sizeof(name), leaf, strlen(leaf), true);
-	why->code = IW_XC_TARGET;
-	snprintf(why->text, sizeof(why->text),
-		 "at the target, %s is a directory, not a file; remove it, or name another target",
-		 name);
-	return -1;
-}
-
-int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-		  bool *there, struct iw_file_fault *why)
-{
-	struct stat st, end;
-
-	*there = fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	if (!*there && errno != ENOENT)
-		return iw_file_errno(why, errno, "get the attributes of the old file");
-	if (*there) {
-		if (S_ISDIR(st.st_mode))
-			return directory_in_way(leaf, why);
-		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-			return not_regular(p, false, &st, why);
-		if (S_ISLNK(st.st_mode) && m->kind != IW_XFER_SYMLINK &&
-		    leads_to_special(parent, leaf, &end))
-			return not_regular(p, true, &end, why);
-		if (p->opts & IW_XOPT_NO_CLOBBER)
-			return iw_file_fail(why, IW_XC_EXISTS, "");
-		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
-			return iw_file_fail(why, IW_XC_NEWER, "");
-		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
-		    dress_old(p, parent, leaf, &st, m))
-			return iw_file_fail(why, IW_XC_SAME, "");
-	}
-	if (p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
-	return 0;
 }
 
 bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
@@ -1107,124 +832,7 @@ bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
 	if (m->kind == IW_XFER_SYMLINK)
 		return S_ISLNK(st.st_mode);
 	return m->kind == IW_XFER_FILE && S_ISREG(st.st_mode) && (uint64_t)st.st_size == m->size &&
-	       same_time(m, &st);
-}
-
-/* --- links --- */
-
-static int temp_name(char name[static IW_TEMP_NAME], struct iw_file_fault *why)
-{
-	uint64_t number;
-
-	if (iw_os_random(&number, sizeof(number)) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no random number for a temporary name");
-	snprintf(name, IW_TEMP_NAME, ".iw-%016llx.part", (unsigned long long)number);
-	return 0;
-}
-
-/* What is under a temporary name takes the place of leaf. */
-static int take_name(int parent, const char *temp, const char *leaf, struct iw_file_fault *why)
-{
-	if (renameat(parent, temp, parent, leaf) == 0)
-		return 0;
-	iw_file_errno(why, errno, "give it its name");
-	(void)unlinkat(parent, temp, 0);
-	return -1;
-}
-
-static int make_symlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-			struct iw_file_fault *why)
-{
-	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-					   { .tv_sec = (time_t)m->mtime_s,
-					     .tv_nsec = (long)m->mtime_ns } };
-	char temp[IW_TEMP_NAME], to[PATH_MAX], old[PATH_MAX];
-	struct stat st;
-	ssize_t n;
-
-	if (m->target_len == 0 || m->target_len >= sizeof(to) ||
-	    memchr(m->target, '\0', m->target_len))
-		return iw_file_fail(why, IW_XC_NAME,
-				    "the target of the link is empty, too long or contains NUL");
-	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
-						 p->opts & IW_XOPT_CONTENTS ? 0 : 1))
-		return iw_file_fail(why, IW_XC_EXCLUDED,
-				    "the link points outside the transferred directory");
-	memcpy(to, m->target, m->target_len);
-	to[m->target_len] = '\0';
-	n = readlinkat(parent, leaf, old, sizeof(old));
-	if (n >= 0 && (size_t)n == m->target_len && memcmp(old, to, (size_t)n) == 0 &&
-	    !(p->opts & IW_XOPT_FORCE)) {
-		/* A different time alone is ignored: other names would get it too. */
-		if (!(p->opts & IW_XOPT_DRY_RUN) &&
-		    fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1)
-			(void)utimensat(parent, leaf, times, AT_SYMLINK_NOFOLLOW);
-		return iw_file_fail(why, IW_XC_SAME, "");
-	}
-	if (p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
-	if (temp_name(temp, why) != 0)
-		return -1;
-	if (symlinkat(to, parent, temp) < 0)
-		return iw_file_errno(why, errno, "create the link");
-	if ((m->owned && p->opts & IW_XOPT_OWNER &&
-	     fchownat(parent, temp, m->uid, m->gid, AT_SYMLINK_NOFOLLOW) < 0) ||
-	    utimensat(parent, temp, times, AT_SYMLINK_NOFOLLOW) < 0) {
-		iw_file_errno(why, errno, "set the link's owner and time");
-		(void)unlinkat(parent, temp, 0);
-		return -1;
-	}
-	return take_name(parent, temp, leaf, why);
-}
-
-static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-			 struct iw_file_fault *why)
-{
-	char temp[IW_TEMP_NAME], to[PATH_MAX];
-	size_t len = m->target_len;
-	const char *target = own_name(p, m->target, &len, false), *first_leaf;
-	struct stat st, old;
-	int first, err;
-
-	if (len >= sizeof(to))
-		return iw_file_fail(why, IW_XC_NAME,
-				    "the name of the file that it is hard-linked to is too long");
-	memcpy(to, target, len);
-	to[len] = '\0';
-	/* A second name would expose an unfinished file of another transfer. */
-	if (names_temp(to))
-		return iw_file_fail(why, IW_XC_NAME,
-				    "names of this form are reserved for temporary files");
-	first = iw_beneath_dir_of(p->base, to, &first_leaf);
-	if (first < 0)
-		return iw_file_errno(why, errno,
-				     "open the directory of the file that it is hard-linked to");
-	err = fstatat(first, first_leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
-	if (!err && !S_ISREG(st.st_mode))
-		err = EINVAL;
-	if (err) {
-		close(first);
-		return iw_file_errno(why, err,
-				     "get the attributes of the file that it is hard-linked to");
-	}
-	if (fstatat(parent, leaf, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == st.st_dev &&
-	    old.st_ino == st.st_ino) {
-		close(first);
-		return iw_file_fail(why, IW_XC_SAME, "");
-	}
-	if (p->opts & IW_XOPT_DRY_RUN) {
-		close(first);
-		return iw_file_fail(why, IW_XC_WOULD, "");
-	}
-	if (temp_name(temp, why) != 0) {
-		close(first);
-		return -1;
-	}
-	err = linkat(first, first_leaf, parent, temp, 0) < 0 ? errno : 0;
-	close(first);
-	if (err)
-		return iw_file_errno(why, err, "create the link");
-	return take_name(parent, temp, leaf, why);
+	       iw_place_same_time(m, &st);
 }
 
 int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
@@ -1240,148 +848,9 @@ int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m
 	parent = iw_place_parent(p, name, &leaf, why);
 	if (parent < 0)
 		return -1;
-	if (iw_place_look(p, parent, leaf, &any, &there, why) != 0 && why->code != IW_XC_WOULD)
+	if (iw_place_check_old(p, parent, leaf, &any, &there, why) != 0 && why->code != IW_XC_WOULD)
 		return -1;
 	if (m->kind == IW_XFER_SYMLINK)
-		return make_symlink(p, parent, leaf, m, why);
-	return make_hardlink(p, parent, leaf, m, why);
-}
-
-/* --- the end --- */
-
-struct final {
-	struct iw_place *p;
-	iw_place_report *report;
-	void *ctx;
-	uint64_t *gone, *failed;
-};
-
-static void final_failed(struct final *f, const char *name, const struct iw_file_fault *why)
-{
-	++*f->failed;
-	f->report(f->ctx, name, why);
-}
-
-static void final_errno(struct final *f, const char *name, int errnum, const char *step)
-{
-	struct iw_file_fault why;
-
-	iw_file_errno(&why, errnum, step);
-	final_failed(f, name, &why);
-}
-
-/* True: it may be removed. Excluded names are kept silently. */
-static bool may_remove(struct iw_place *p, const char *name, bool is_dir)
-{
-	if (p->filter &&
-	    iw_filter_excludes_deep(p->filter, name, is_dir, p->opts & IW_XOPT_CONTENTS))
-		return false;
-	if ((!p->confirmed || iw_removals_has(p->confirmed, name)) &&
-	    (!p->listed || iw_names_has(p->listed, name, strlen(name))))
-		return true;
-	p->unconfirmed++;
-	return false;
-}
-
-/*
- * Removes a file, or a directory with its contents, except names that must be kept. Links are
- * removed, not followed. False: it still exists.
- */
-static bool remove_all(struct final *f, int dirfd, const char *leaf, const char *name)
-{
-	int fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	bool dry = f->p->opts & IW_XOPT_DRY_RUN, empty = may_remove(f->p, name, dir != NULL);
-	struct dirent *de;
-
-	if (fd >= 0 && !dir)
-		close(fd);
-	while (dir && (de = readdir(dir)) != NULL) {
-		char *below;
-
-		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
-			continue;
-		if (asprintf(&below, "%s/%s", name, de->d_name) < 0) {
-			final_errno(f, name, ENOMEM, "remove its contents");
-			empty = false;
-			continue;
-		}
-		empty = remove_all(f, fd, de->d_name, below) && empty;
-		free(below);
-	}
-	if (dir)
-		closedir(dir);
-	if (!empty)
-		return false;
-	if (!dry && unlinkat(dirfd, leaf, dir ? AT_REMOVEDIR : 0) < 0) {
-		final_errno(f, name, errno, "remove it");
-		return false;
-	}
-	++*f->gone;
-	f->report(f->ctx, name, NULL);
-	return true;
-}
-
-static void remove_strangers(struct final *f, const char *dir_name)
-{
-	int fd = iw_beneath_dir(f->p->base, dir_name);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *de;
-
-	if (!dir) {
-		final_errno(f, dir_name, errno, "search it for names to remove");
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((de = readdir(dir)) != NULL) {
-		char *name;
-
-		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
-		    iw_is_temp(de->d_name))
-			continue;
-		if (asprintf(&name, "%s%s%s", dir_name, dir_name[0] ? "/" : "", de->d_name) < 0) {
-			final_errno(f, dir_name, ENOMEM, "search it for names to remove");
-			continue;
-		}
-		if (!iw_names_has(&f->p->seen, name, strlen(name)))
-			(void)remove_all(f, fd, de->d_name, name);
-		free(name);
-	}
-	closedir(dir);
-}
-
-static void dress_dir(struct final *f, size_t i)
-{
-	const struct iw_xmeta meta = iw_dirs_meta(&f->p->dirs, i);
-	const char *name = iw_dirs_name(&f->p->dirs, i);
-	int fd = iw_beneath_dir(f->p->base, name);
-	struct iw_file_fault why;
-
-	if (fd < 0) {
-		final_errno(f, name, errno, "open it to set its attributes");
-		return;
-	}
-	if (iw_place_dress(f->p, fd, &meta, &why) != 0)
-		final_failed(f, name, &why);
-	(void)fsync(fd); /* its names were put on storage with their files */
-	close(fd);
-}
-
-void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
-		    uint64_t *failed)
-{
-	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
-
-	*gone = *failed = 0;
-	/* Before the times of directories are set. */
-	if (p->complete && p->renamed)
-		(void)unlinkat(p->base, p->mark, 0);
-	if (p->opts & IW_XOPT_DELETE && !p->unsure)
-		for (size_t i = 0; i < p->dirs.n; i++)
-			remove_strangers(&f, iw_dirs_name(&p->dirs, i));
-	/* What lies deeper comes later in the list: a parent's time is set after its children's. */
-	if (!(p->opts & IW_XOPT_DRY_RUN))
-		for (size_t i = p->dirs.n; i > 0; i--)
-			dress_dir(&f, i - 1);
+		return iw_place_symlink(p, parent, leaf, m, why);
+	return iw_place_hardlink(p, parent, leaf, m, why);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The target of a transfer: the directory that names start from, what is known of it, what is allowed in it. Makes directories and links,
- * and at the end gives directories their times and removes what was not sent. Nothing outside the base is touched, whatever names and links in
- * the tree say.
+ * The target of a transfer: the base directory, what is known about it, and the limits that apply.
+ * Creates directories and links. At the end it sets the attributes of directories and removes names
+ * that were not announced.
+ *
+ * Names and links of the peer never lead outside the base directory.
  */
 #ifndef IW_FILE_PLACE_H
 #define IW_FILE_PLACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <iwarp/err.h>
@@ -18,6 +21,7 @@
 #include "transfer/files/fault.h"
 #include "transfer/files/filter.h"
 #include "transfer/files/names.h"
+#include "transfer/files/temp.h"
 #include "util/list.h"
 #include "transfer/protocol/xfer.h"
 
@@ -26,15 +30,12 @@ struct iw_limits {
 	uint64_t size;       /* octets of a file */
 	uint64_t transfer;   /* octets of a transfer */
 	uint64_t quota;      /* octets of all transfers together */
-	uint64_t files;      /* files, directories and links, likewise */
+	uint64_t files;      /* files, directories and links of all transfers together */
 	uint64_t depth;      /* components of a name */
 	uint64_t name;       /* octets of a component */
-	uint64_t conns;      /* connections at once, of all transfers */
-	uint64_t max_age_ns; /* of temporaries that nobody goes on with */
+	uint64_t conns;      /* connections of all transfers */
+	uint64_t max_age_ns; /* of temporaries that no transfer has resumed */
 };
-
-/* ".iw-0123456789abcdef.part", ".iw-0123456789abcdef.journal" */
-#define IW_TEMP_NAME 40
 
 struct iw_asked;
 struct iw_removals;
@@ -46,153 +47,225 @@ struct iw_place_sweep {
 };
 
 /*
- * Threads: a place belongs to one thread at a time. Only its account has a lock: see iw_place_charge.
+ * Threads: a place belongs to one thread at a time. Only its account has a lock: see
+ * iw_place_charge.
  */
 struct iw_place {
-	int base; /* the directory that names start from; -1: none yet */
-	/* the path, from base, of what does not exist yet, or of a single file; NULL: names start from base. Owned */
+	int base; /* the directory where names start; -1: not open */
+	/*
+	 * The path, from base, of a single file, or of a directory that does not exist yet. NULL:
+	 * names start at base. Owned.
+	 */
 	char *as;
-	const char *typed; /* borrowed for life: the path of the local user; NULL: a peer gave it */
-	bool to_stdout;    /* one file, to standard output */
-	bool listens;      /* to_stdout: of a listener, not of a fetch */
-	bool used_up;      /* as, or standard output, has been taken */
-	bool settled;      /* the first name has decided what the target is, and renamed */
-	/* The target has the name of the one directory that was sent: names lose their first component. */
+	/* the path of the local user, borrowed for life; NULL: the peer gave the path */
+	const char *typed;
+	bool to_stdout; /* one file, to standard output */
+	bool listens;   /* to_stdout: for a listener, not for a fetch */
+	bool used_up;   /* as, or standard output, is taken by a file */
+	bool settled;   /* the first name has decided what the target is; renamed is valid */
+	/*
+	 * The target replaces the name of the one directory that is sent: names lose their first
+	 * component.
+	 */
 	bool renamed;
-	char mark[IW_TEMP_NAME]; /* the file in base that says so while it is not complete */
-	/* Set before iw_place_final: nothing failed. A directory that was renamed is complete. */
+	/* the file in base that marks a renamed directory until it is complete */
+	char mark[IW_TEMP_NAME];
+	/* Set it before iw_place_final: nothing failed, so a renamed directory is complete. */
 	bool complete;
 	uint32_t opts; /* set of enum iw_xopt */
-	/* bits removed from modes of peers, except of files that get their owner too */
+	/*
+	 * Bits removed from the modes that peers send, except for files that also get their owner.
+	 */
 	uint32_t umask;
-	enum iw_xfer_digest digest; /* of the transfer; with IW_XOPT_CHECKSUM */
-	uint32_t compared;          /* the file in parts (share) that was compared last; 0: none */
-	bool same;                  /* the result */
+	enum iw_xfer_digest digest; /* the kind that the transfer uses; for IW_XOPT_CHECKSUM */
+	uint32_t compared; /* the share of the file in parts that was compared last; 0: none */
+	bool same;         /* the result of that comparison */
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
-	const struct iw_limits *limits; /* likewise */
-	const struct iw_asked *asked;   /* likewise: the requested names; NULL: any */
-	/* likewise: the removals confirmed for --delete; NULL: all names not announced */
+	const struct iw_limits *limits; /* borrowed for life */
+	const struct iw_asked *asked;   /* the requested names, borrowed for life; NULL: any */
+	/*
+	 * The removals that the user confirmed for --delete, borrowed for life. NULL: all names
+	 * that were not announced.
+	 */
 	const struct iw_removals *confirmed;
-	/* likewise: the removals that the peer listed; NULL: all names not announced */
+	/*
+	 * The removals that the peer listed, borrowed for life. NULL: all names that were not
+	 * announced.
+	 */
 	const struct iw_names *listed;
-	bool safe_links;      /* links that lead out of their tree are left out */
+	bool safe_links;      /* links that lead out of their tree are not created */
 	bool drop_partial;    /* partial files are removed at the end */
-	struct iw_list drops; /* of them, those that another connection may complete until then */
+	struct iw_list drops; /* of these, those that another connection may still complete */
 	unsigned ndrops;
 	uint64_t made;             /* directories that did not exist */
 	uint64_t unconfirmed;      /* names not removed because they were not confirmed */
 	struct iw_account account; /* charges of the transfer */
-	struct iw_list parts;      /* files that arrive in parts, see target.h */
-	/* Numbers of the files in parts that failed last: more than an honest source sends at once. */
+	struct iw_list parts;      /* files that arrive in parts: see target.h */
+	/*
+	 * The shares of the files in parts that failed last: more than an honest source sends at
+	 * once.
+	 */
 	uint32_t failed[64];
 	size_t nfailed;
-	/* A temporary is locked: another place, to which nobody may come back, is to let it go. NULL: there is none */
-	void (*let_go)(void *ctx, const char *temp);
-	void *let_go_ctx;
-	/* The directory that was used last. */
+	/*
+	 * Called when a temporary is locked: another place should close it, whose peer may not
+	 * return. NULL: not called.
+	 */
+	void (*on_locked)(void *ctx, const char *temp);
+	void *on_locked_ctx;
+	/* The last directory that iw_place_parent returned. */
 	int parent;
 	char *parent_name;
-	struct iw_dirs dirs; /* that were announced */
-	/* Directories, by device and inode, that are or were in sweeps; nsweeps: in the list. */
+	struct iw_dirs dirs; /* the announced ones */
+	/*
+	 * Directories, by device and inode, that are or were in sweeps. nsweeps: the length of
+	 * sweeps.
+	 */
 	struct iw_names swept;
 	struct iw_place_sweep *sweeps;
 	unsigned nsweeps;
-	struct iw_names seen; /* with --delete: every name that was announced */
-	bool unsure;          /* a name could not be kept: nothing is removed */
+	struct iw_names seen; /* with --delete: every announced name */
+	bool unsure;          /* no memory for a name: --delete removes nothing */
 };
 
 /*
- * A path that a peer gives, beneath root. opts: of enum iw_xopt, MANY: it must be a directory, which exists; CONTENTS: it must be a
- * directory, which is made if missing. Else it is a directory that exists, the name of a single file, or, if it does not exist, the name of a
- * single directory. -1: *why. The base is a descriptor of its own.
+ * Opens the target for path, which a peer gives, below root. opts is a set of enum iw_xopt. With
+ * MANY path must be an existing directory. With CONTENTS it must be a directory, which is created
+ * if it does not exist. Otherwise it is an existing directory, the name of a single file, or the
+ * name of a new directory for a single one. root is borrowed; the base is a new descriptor. -1:
+ * *why.
  */
 IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t opts,
 				   struct iw_file_fault *why);
-/* A path that the local user gives: it may lie anywhere. */
+/* The same for a path of the local user, which may be anywhere. */
 IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t opts,
 				 struct iw_file_fault *why);
-/* "/dev", "/proc" or "/sys", if the directory st lies in that file system, where no files are stored; else NULL. */
+/*
+ * Returns "/dev", "/proc" or "/sys" if the directory st is on that file system, where no files are
+ * stored; NULL: it is not.
+ */
 const char *iw_place_of_kernel(const struct stat *st);
+/* The target is standard output. listens: for a listener, not for a fetch. */
 void iw_place_stdout(struct iw_place *p, bool listens);
-/* Sets *why: no temporary file can be created in the directory sub, of len octets, below the base. Returns -1. */
+/*
+ * Sets *why: no temporary can be created in the directory sub, of len bytes, below the base.
+ * Returns -1.
+ */
 int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size_t len,
 		     struct iw_file_fault *why);
-/* Octets of memory that p uses for announced names and attributes. */
+/* The bytes of memory that p uses for announced names and attributes. */
 size_t iw_place_bytes(const struct iw_place *p);
-/* Of no use until one of the former; closing it does no harm. */
+/* Empties p. Only the functions above make it usable. iw_place_close accepts an empty place. */
 void iw_place_reset(struct iw_place *p);
+/* Releases everything in p, and empties it. */
 void iw_place_close(struct iw_place *p);
 
-/* Checks whether m's name may be used here; called before any other check. -1: *why. */
+/* Checks whether the name of m was requested. Call it before any other check. -1: *why. */
 IW_MUST_CHECK int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m,
 				  struct iw_file_fault *why);
 /*
- * To be asked for every file that is announced, before anything else is done with it: is it within the limits, not excluded, may it be taken?
- * Its name from the base goes into name; it is empty for the target directory itself. -1: *why.
+ * Call it for every announced file before anything else is done with it. Checks the limits and the
+ * patterns. name, of cap bytes, receives the name below the base, "" for the target directory
+ * itself. -1: *why.
  */
 IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name,
 				 size_t cap, struct iw_file_fault *why);
 /* Checks the size of a file against the limits. -1: *why. */
 IW_MUST_CHECK int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why);
-/* The octets charged for m when it is admitted; those of a stream are charged later. */
+/* The octets that are charged when m is admitted. Those of a stream are charged later. */
 uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m);
-/* m's name from the base, of len octets, once iw_place_admit has accepted a name. Points into m->name. */
+/*
+ * The name of m below the base, *len octets, after iw_place_admit has accepted any name. Points
+ * into m->name.
+ */
 const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len);
-/* Charges m, before any of it is written. -1: over a limit: *why. */
+/* Charges m. Call it before any of m is written. -1: m exceeds a limit: *why. */
 IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m,
 				  struct iw_file_fault *why);
 /*
- * For a dry run that stopped at m with *why: charges m if it would be stored, so that the limits apply to all files
- * together. *why may become a limit's.
+ * A dry run stopped at m with *why. If m would be stored, charges it, so that limits apply to all
+ * files together; *why may become that of a limit.
  */
 void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why);
-/* Returns the charge of a file that is not stored, for the reason code, an enum iw_xcode. */
+/* Returns the charge of m, which is not stored; code, an enum iw_xcode, is the reason. */
 void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code);
 /* An admitted file will be announced again: permits its name again. */
 void iw_place_return(struct iw_place *p, const struct iw_xmeta *m);
 /* True if the announced object exists: a file of that size and time, a directory, a link. */
 bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m);
-/* A name that was announced, though nothing may come of it: --delete leaves it. */
+/* m was announced, whether it is stored or not: --delete keeps its name. */
 void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m);
 /*
- * The directory that name lies in (borrowed until the next call of this), made if need be; *leaf: the last component. -1: *why; code
- * IW_XC_WOULD: it would be made, but nothing is to be changed.
+ * Returns the directory of name, created if it does not exist, and sets *leaf to the last
+ * component. The descriptor is borrowed until the next call. -1: *why; code IW_XC_WOULD: it would
+ * be created, but this is a dry run.
  */
 IW_MUST_CHECK int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 				  struct iw_file_fault *why);
 /*
- * The directories that iw_place_parent has returned since the last call, each once in the life of p. At most 64; a
- * later call returns the others. Owned by the caller. NULL: none.
+ * The directories that iw_place_parent has returned since the last call, each once in the life of
+ * p. At most 64; a later call returns the others. Owned by the caller. NULL: none.
  */
 struct iw_place_sweep *iw_place_sweeps(struct iw_place *p);
 /*
- * Removes temporaries from the directory fd (takes ownership) that are older than age_ns and not locked by a transfer.
- * Ends early when stop returns true, or after limit_ns; a later call starts from the beginning. Returns the charges of
- * removed files to account (NULL: none).
+ * Removes temporaries from the directory fd (takes ownership) that are older than age_ns and not
+ * locked by a transfer. Ends early when stop returns true, or after limit_ns; a later call starts
+ * from the beginning. Returns the charges of removed files to account (NULL: none).
  */
 void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_t limit_ns,
 		    bool (*stop)(void *ctx), void *ctx);
 /*
- * May a file or link take the place of what is at leaf? 0: yes, *there says whether there is anything; -1: *why, among them the codes of what
+ * Checks whether a file or link may replace leaf. 0: yes; *there: leaf exists. -1: *why, also if m
  * is skipped.
  */
-IW_MUST_CHECK int iw_place_look(struct iw_place *p, int parent, const char *leaf,
-				const struct iw_xmeta *m, bool *there, struct iw_file_fault *why);
-/* A directory, or a link: done when it returns 0. -1: *why, among them the codes of what is skipped. */
+IW_MUST_CHECK int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
+				     const struct iw_xmeta *m, bool *there,
+				     struct iw_file_fault *why);
+/* Creates the directory or link m at name. -1: *why, also if m is skipped. */
 IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 				struct iw_file_fault *why);
-/* Mode, owner, extended attributes and time of an open file. */
-IW_MUST_CHECK int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
-				 struct iw_file_fault *why);
-/* Reports a name that was removed, or (why not NULL) that failed. */
+/* Parts of iw_place_make: leaf in the directory parent becomes the link m. -1: as there. */
+IW_MUST_CHECK int iw_place_symlink(struct iw_place *p, int parent, const char *leaf,
+				   const struct iw_xmeta *m, struct iw_file_fault *why);
+IW_MUST_CHECK int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
+				    const struct iw_xmeta *m, struct iw_file_fault *why);
+/* Sets mode, owner, extended attributes and time of an open file. -1: *why. */
+IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+				     struct iw_file_fault *why);
+/* Called with a name that was removed, or, if why is not NULL, with one that failed. */
 typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_fault *why);
 /*
- * Call it when all files have arrived: sets the attributes and times of directories, and with --delete removes names that were not
- * announced. Calls report for each removed name and for each failure; counts both.
+ * Call it when all files have arrived. Sets the attributes and times of directories. With --delete
+ * removes names that were not announced. Calls report for each removed name and each failure, and
+ * counts both.
  */
 void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
 		    uint64_t *failed);
 
-bool iw_is_temp(const char *name);
+/* True if the file of m gets the owner that the peer announced. */
+static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	return m->owned && p->opts & IW_XOPT_OWNER;
+}
+
+/* True if st has the time of m, to the nanosecond. */
+static inline bool iw_place_same_time(const struct iw_xmeta *m, const struct stat *st)
+{
+	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
+}
+
+/*
+ * Returns the name below the base. In a renamed directory all names lose the first component; its
+ * own name becomes "".
+ */
+static inline const char *iw_place_own_name(const struct iw_place *p, const char *name, size_t *len,
+					    bool dir)
+{
+	const char *slash = p->renamed ? memchr(name, '/', *len) : NULL;
+	size_t skip = slash ? (size_t)(slash + 1 - name) : p->renamed && dir ? *len : 0;
+
+	*len -= skip;
+	return name + skip;
+}
 
 #endif

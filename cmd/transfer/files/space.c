@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Free space. */
+/* Checks of free space. */
 #include "transfer/files/space.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/human.h"
 #include "util/num.h"
 
-#define RUNS 256 /* of data, that are added up */
+#define RUNS 256 /* runs of data that are summed */
 
 uint64_t iw_space_data(int fd, uint64_t size)
 {
@@ -31,7 +31,10 @@ uint64_t iw_space_data(int fd, uint64_t size)
 	return IW_MIN(IW_MIN(data, size), (uint64_t)st.st_blocks * 512);
 }
 
-/* Others may compress, share blocks or know nothing of free space: ext2 to ext4, XFS, tmpfs, FAT and exFAT do not. */
+/*
+ * Only ext2 to ext4, XFS, tmpfs, FAT and exFAT. Others may compress, share blocks, or not know
+ * their free space.
+ */
 static bool is_plain(const struct statfs *fs)
 {
 	static const uint32_t types[] = { 0xef53, 0x58465342, 0x01021994, 0x4d44, 0x2011bab0 };
@@ -48,7 +51,7 @@ int iw_space_check(int fd, uint64_t octets, struct iw_file_fault *why)
 	struct statfs fs;
 	uint64_t left;
 
-	/* A tmpfs without a limit has 0 blocks. */
+	/* A tmpfs without a limit reports 0 blocks. */
 	if (octets == 0 || fstatfs(fd, &fs) < 0 || !is_plain(&fs) || fs.f_blocks == 0)
 		return 0;
 	left = (geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * (uint64_t)fs.f_bsize;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reading files that others may be changing, and streams. */
+/* Reads files that others may change meanwhile, and streams. */
 #include "transfer/files/src.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "cli/signals.h"
 #include "util/num.h"
 
-/* Data of a stream asked for at once: the machine bounds how much of it is ahead. */
+/* The length of a range of a stream. The machine limits how many are requested ahead. */
 #define STREAM_RUN (4u << 20)
 
 static int changed(struct iw_file_fault *why, const char *what)
@@ -42,7 +42,7 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 		return -1;
 	}
 	s->end = (uint64_t)s->at_open.st_size;
-	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint */
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* only a hint */
 	return 0;
 }
 
@@ -72,7 +72,9 @@ void iw_src_part(struct iw_src *s, uint64_t off, uint64_t len)
 	s->end = off + len;
 }
 
-/* The state of a chunk, in the first octet of its row. The digest that the sink reported follows. */
+/*
+ * The state of a chunk, in the first octet of its entry; the digest that the sink reported follows.
+ */
 enum { NOT_REPORTED, REPORTED, SAME, DIFFERS };
 
 static uint8_t *row_of(const struct iw_src *s, uint64_t off)
@@ -90,7 +92,7 @@ static uint64_t chunk_end(const struct iw_src *s, uint64_t off)
 	return IW_MIN((off / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, s->end);
 }
 
-/* The end of the run of chunks in that state from off on; at most end. */
+/* The end of the run of chunks with that state from off on; at most end. */
 static uint64_t run_end(const struct iw_src *s, uint64_t off, uint64_t end, uint8_t state)
 {
 	if (!s->had)
@@ -134,7 +136,7 @@ bool iw_src_differs(const struct iw_src *s, uint64_t off)
 	return state_of(s, off) == DIFFERS;
 }
 
-/* What differs when anything of it was written, renamed over, or replaced. */
+/* Changes whenever the file is written, replaced by a rename, or created again. */
 static void make_ident(const struct stat *st, struct iw_xmeta *m)
 {
 	const uint64_t what[] = { st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
@@ -162,7 +164,7 @@ void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m)
 	make_ident(&s->at_open, m);
 }
 
-/* The next run of data, in whole chunks; *len 0: none. */
+/* Finds the next run of data, in whole chunks; *len 0: none. */
 static int seek_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len,
 		     struct iw_file_fault *why)
 {
@@ -172,7 +174,7 @@ static int seek_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 	*len = 0;
 	data = s->seeks_data ? lseek(s->fd, (off_t)off, SEEK_DATA) : (off_t)off;
 	if (data < 0 && errno == ENXIO)
-		return 0; /* nothing but a hole; one that was cut short is found out by iw_src_finish */
+		return 0; /* only a hole follows; iw_src_finish detects truncation */
 	if (data < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
 		s->seeks_data = false;
 		data = (off_t)off;
@@ -210,7 +212,7 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 		case SAME:
 			to = run_end(s, off, s->end, SAME);
 			continue;
-		case DIFFERS: /* also in a hole */
+		case DIFFERS: /* even in a hole */
 			to = run_end(s, off, s->end, DIFFERS);
 			*at = off;
 			break;
@@ -230,7 +232,7 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 	return 0;
 }
 
-/* A regular file: all of it, or it has become shorter. */
+/* Reads all of it; fails if the file has become shorter. */
 static int read_file(struct iw_src *s, uint64_t off, uint32_t len, uint8_t *buf,
 		     struct iw_file_fault *why)
 {
@@ -250,7 +252,7 @@ static int read_file(struct iw_src *s, uint64_t off, uint32_t len, uint8_t *buf,
 	return 0;
 }
 
-/* As much as there is now, without waiting. 1: there may come more. */
+/* Reads what is available without blocking. 1: more may follow. */
 static int read_stream(struct iw_src *s, uint32_t len, uint8_t *buf, struct iw_file_fault *why)
 {
 	while (s->have < len && !s->eof) {
@@ -321,7 +323,7 @@ int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t
 	return 0;
 }
 
-/* Files of the kernel's make have contents beyond the size that they tell. */
+/* Files of the kernel contain more than the size that they report. */
 static bool has_more(const struct iw_src *s)
 {
 	char c;
@@ -351,7 +353,7 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 	return 0;
 }
 
-/* Hashes the octets from off up to end, in chunks. */
+/* Hashes the octets from off to end in chunks. */
 static int hash_run(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint64_t end, uint8_t *buf,
 		    struct iw_file_fault *why)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Temporaries, holes, and the moment when a file takes its name. */
+/*
+ * Temporaries: created or resumed, shared by the parts of a file, renamed when the file is
+ * complete, kept or removed otherwise.
+ */
 #include "transfer/files/target.h"
 
 #include <errno.h>
@@ -12,18 +15,14 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "transfer/files/out.h"
 #include "transfer/files/space.h"
 #include "transfer/files/temp.h"
 #include "os/os.h"
 #include "util/num.h"
 
-#define BLOCK        4096u /* what a hole is made of on common file systems */
-/* Written data go to storage in runs of that many octets while more arrive, so that the fsync at the end is short. */
-#define FLUSH_RUN    (32u << 20)
-#define VERIFY_RUN   8 /* chunks read again in one go */
+#define VERIFY_RUN   8 /* chunks that are read back in one call */
 #define CREATE_TRIES 8
-#define DROPS_MOST   256 /* partial files to be removed at the end: each keeps a descriptor */
+#define DROPS_MOST   256 /* partial files to be removed at the end; each keeps a descriptor open */
 
 /* --- temporaries --- */
 
@@ -47,9 +46,9 @@ static void remove_part(struct iw_part *t)
 }
 
 /*
- * Opens the temporary that every transfer of this name uses. False: another transfer is using it, or another user has
- * created a file of its name (transfer/files/temp.h); the caller then uses a random name, and nothing is resumed. Users who share
- * a directory have different names in it.
+ * Opens the temporary that all transfers use for this name. False: another transfer is using it, or
+ * another user has created a file of its name (transfer/files/temp.h); then the caller uses a
+ * random name, and nothing is resumed. Users who share a directory get different names.
  */
 static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xmeta *m,
 		       enum iw_xfer_digest digest)
@@ -59,11 +58,11 @@ static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xm
 	name_again(t);
 	t->fd = iw_temp_open(t->parent, t->name);
 	/*
-	 * It is not opened again here if it is released meanwhile: the caller, which knows that it
-	 * was held, abandons this target, and would remove what is resumed.
+	 * Even if the other transfer closes it now, it is not opened here: the caller abandons this
+	 * target, which would remove the octets to be resumed.
 	 */
-	if (t->fd < 0 && errno == EWOULDBLOCK && p->let_go)
-		p->let_go(p->let_go_ctx, t->name);
+	if (t->fd < 0 && errno == EWOULDBLOCK && p->on_locked)
+		p->on_locked(p->on_locked_ctx, t->name);
 	if (t->fd < 0)
 		return false;
 	if (fstat(t->fd, &st) < 0)
@@ -78,7 +77,7 @@ static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xm
 	t->high = (uint64_t)st.st_size;
 	if (t->chunks.n > 0 && t->high <= m->size)
 		return true;
-	/* The temporary is of another file, or has no journal. */
+	/* The temporary belongs to another file, or has no journal. */
 	iw_chunk_list_free(&t->chunks);
 	t->high = 0;
 	if (ftruncate(t->fd, 0) == 0)
@@ -89,13 +88,13 @@ none:
 	return false;
 }
 
-/* Shorter files, streams and packs are sent again as a whole. */
+/* Streams, packs and files of less than a chunk are sent again as a whole. */
 static bool is_resumable(const struct iw_xmeta *m)
 {
 	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
 }
 
-/* Removes a temporary that was left, and returns its charge. */
+/* Removes an old temporary, and returns its charge. */
 static void remove_left(struct iw_place *p, struct iw_part *old)
 {
 	struct stat st;
@@ -108,8 +107,8 @@ static void remove_left(struct iw_place *p, struct iw_part *old)
 }
 
 /*
- * Removes the temporary that an earlier transfer left of a file: of m, which is complete under its name, or, if m is
- * NULL, of any version of it.
+ * Removes the temporary that an earlier transfer left: of m, which is complete under its name; or,
+ * if m is NULL, of any version.
  */
 static void remove_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m)
 {
@@ -119,7 +118,7 @@ static void remove_old(struct iw_place *p, int parent, const char *leaf, const s
 	name_again(&old);
 	old.fd = iw_temp_open_old(parent, old.name);
 	if (old.fd < 0)
-		return; /* it does not exist, or a transfer uses it */
+		return; /* it does not exist, or a transfer is using it */
 	if (!m || !iw_journal_is_other(parent, old.journal_name, m))
 		remove_left(p, &old);
 	close(old.fd);
@@ -141,7 +140,7 @@ static int open_part(struct iw_part *t, struct iw_file_fault *why)
 		if (t->fd >= 0 || errno != EEXIST)
 			break;
 	}
-	/* Its directory is the one that was used last. */
+	/* The directory is the last one that iw_place_parent returned. */
 	return iw_place_no_temp(t->place, errno, t->place->parent_name,
 				strlen(t->place->parent_name), why);
 }
@@ -154,7 +153,9 @@ static void leave_one(struct iw_account *a, int fd, bool is_file)
 		iw_account_leave(a, &st, is_file);
 }
 
-/* Returns the charge of a file that is not stored, and charges the temporary that stays on storage. */
+/*
+ * Returns the charge of a file that is not stored. If its temporary stays on storage, charges that.
+ */
 static void settle_charge(struct iw_part *t, bool keep)
 {
 	if (!t->account || t->named)
@@ -166,7 +167,7 @@ static void settle_charge(struct iw_part *t, bool keep)
 	leave_one(t->account, t->journal.fd, false);
 }
 
-/* Is the announced file there, complete? */
+/* True if the announced file exists and is complete. */
 static bool is_there(const struct iw_part *t)
 {
 	struct stat st;
@@ -176,14 +177,14 @@ static bool is_there(const struct iw_part *t)
 	       (uint32_t)st.st_mtim.tv_nsec == t->mtime_ns;
 }
 
-/* A partial file to be removed at the end of the transfer, if no other connection completes it. */
+/* A partial file, removed at the end of the transfer unless another connection completes it. */
 struct drop {
 	struct iw_list link;
 	int parent;
 	char leaf[];
 };
 
-/* With --no-keep-partial. False: it cannot be removed later. */
+/* With --no-keep-partial. False: it must be removed now. */
 static bool drop_later(struct iw_place *p, const struct iw_part *t)
 {
 	size_t len = strlen(t->leaf) + 1;
@@ -217,7 +218,7 @@ static void drop_now(struct iw_place *p)
 	p->ndrops = 0;
 }
 
-/* True if what has arrived of the file stays, so that it can be resumed. */
+/* True if the temporary is kept for a resume. */
 static bool stays(struct iw_part *t)
 {
 	if (t->useless || t->journal.fd < 0 || t->chunks.n == 0 || (!t->was_there && is_there(t)))
@@ -251,7 +252,7 @@ static void part_put(struct iw_part *t)
 {
 	if (--t->refs > 0)
 		return;
-	/* Which parts of the file are done is known here alone; the others will come. */
+	/* Only this process knows which parts are complete; the others will arrive. */
 	if (t->ndone > 0 && !t->named && !t->useless) {
 		t->resting = true;
 		iw_account_rest(t->account);
@@ -334,7 +335,7 @@ static struct iw_part *find_part(struct iw_place *p, uint32_t share)
 	return NULL;
 }
 
-/* The first announcement was admitted for its own name and size only. */
+/* The first announcement was admitted only for its own name and size. */
 static int check_part(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
 {
 	if (t->size == m->size && t->announced_len == m->name_len &&
@@ -352,7 +353,7 @@ static bool find_done(const struct iw_part *t, const struct iw_xmeta *m)
 	return false;
 }
 
-/* Octets that are counted twice would hide missing ones. */
+/* Overlapping parts would be counted twice, and hide missing octets. */
 static int check_overlap(const struct iw_part *t, const struct iw_xmeta *m,
 			 struct iw_file_fault *why)
 {
@@ -375,7 +376,7 @@ static int keep_announced(struct iw_part *t, const struct iw_xmeta *m, struct iw
 	return 0;
 }
 
-/* Other parts of a file that has failed may still arrive. */
+/* Further parts of a failed file may arrive. */
 static bool has_failed(const struct iw_place *p, uint32_t share)
 {
 	for (size_t i = 0; share && i < IW_ARRAY_LEN(p->failed); i++)
@@ -390,7 +391,10 @@ static void note_failed(struct iw_place *p, uint32_t share)
 		p->failed[p->nfailed++ % IW_ARRAY_LEN(p->failed)] = share;
 }
 
-/* What an earlier transfer has stored needs no space again. The file that is replaced holds its space until then. */
+/*
+ * Chunks of an earlier transfer need no further space. A file that is replaced occupies its space
+ * until then.
+ */
 static int check_space(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
 {
 	struct stat st;
@@ -411,7 +415,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 		return NULL;
 	if (m->share && iw_account_may_rest(&p->account, why) != 0)
 		return NULL;
-	if (iw_place_look(p, parent, leaf, m, &there, why) != 0) {
+	if (iw_place_check_old(p, parent, leaf, m, &there, why) != 0) {
 		if (again && why->code == IW_XC_SAME && !(p->opts & IW_XOPT_DRY_RUN))
 			remove_old(p, parent, leaf, m);
 		return NULL;
@@ -443,7 +447,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	t->was_there = is_there(t);
 	t->account = &p->account;
 	t->reported = has_failed(p, m->share);
-	/* A resumed temporary is not charged twice: a nearly complete file needs no extra quota. */
+	/* A resumed temporary was charged before: a nearly complete file needs little quota. */
 	if (iw_place_charge(p, m, why) != 0) {
 		part_put(t);
 		return NULL;
@@ -459,28 +463,10 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	return t;
 }
 
-/* Replaces all octets from off to end with zeros. */
-static int clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *why)
-{
-	static const uint8_t zeros[16 * BLOCK];
-
-	if (off >= end || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off,
-				    (off_t)(end - off)) == 0)
-		return 0;
-	/* The file system has no holes. */
-	while (off < end) {
-		ssize_t n = pwrite(fd, zeros, IW_MIN(end - off, sizeof(zeros)), (off_t)off);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return iw_file_errno(why, n < 0 ? errno : EIO, "write");
-		off += (uint64_t)n;
-	}
-	return 0;
-}
-
-/* The number of rows of l from i on that are for one chunk. *d: its digest; of length 0 if they differ, because the chunk was replaced. */
+/*
+ * Returns how many rows of l, from i on, belong to one chunk. *d: its digest; of length 0 if they
+ * differ, because the chunk was replaced.
+ */
 static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off,
 			  struct iw_xdigest *d)
 {
@@ -499,7 +485,10 @@ static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off
 	return n;
 }
 
-/* Takes those chunks of the temporary that belong to t. Octets outside of them have no digest, and are zeroed. */
+/*
+ * Takes the chunks of the temporary that belong to t. All other octets are zeroed, because they
+ * have no digest.
+ */
 static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t size,
 		     struct iw_file_fault *why)
 {
@@ -514,11 +503,11 @@ static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t
 			continue;
 		if (iw_chunk_list_add(&t->chunks, off, &d) != 0)
 			return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
-		if (clear(t->part->fd, to, IW_MIN(off, size), why) != 0)
+		if (iw_target_clear(t->part->fd, to, IW_MIN(off, size), why) != 0)
 			return -1;
 		to = off + IW_XFER_CHUNK;
 	}
-	return clear(t->part->fd, to, IW_MIN(end, size), why);
+	return iw_target_clear(t->part->fd, to, IW_MIN(end, size), why);
 }
 
 static int take_chunks(struct iw_target *t, struct iw_file_fault *why)
@@ -548,7 +537,7 @@ static void target_close(struct iw_target *t)
 	iw_chunk_list_free(&t->chunks);
 }
 
-/* Octets written there stay charged, whether the file fails or not. */
+/* Octets written to standard output stay charged even if the file fails. */
 static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
 {
 	if (p->used_up)
@@ -557,7 +546,7 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 			p->listens
 				? iw_file_no_dir_there
 				: "standard output accepts only one file; give a directory as TARGET");
-	/* A file that lies below a directory must not be mistaken for the one that was meant. */
+	/* A file below a directory must not be mistaken for the requested one. */
 	if (!m->top || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
 		return iw_file_fail(why, IW_XC_TARGET,
 				    p->listens ? iw_file_no_dir_there : iw_file_no_dir);
@@ -572,11 +561,11 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 	return 0;
 }
 
-/* A directory or link. */
+/* Creates a directory or link. */
 static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 			    struct iw_file_fault *why)
 {
-	/* Not the target itself: it existed, or was charged when it was made. */
+	/* The target itself existed, or was charged when it was created. */
 	bool charged = name[0] != '\0';
 
 	if (charged && iw_place_charge(p, m, why) != 0)
@@ -614,7 +603,7 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const 
 			iw_account_wake(t->part->account);
 		t->part->resting = false;
 		t->part->refs++;
-		/* The first RESULT was lost with its connection. */
+		/* The part is complete: its first RESULT was lost with the connection. */
 		if (find_done(t->part, m)) {
 			target_close(t);
 			iw_file_fail(why, IW_XC_SAME, "");
@@ -642,249 +631,9 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const 
 	return IW_CREATED;
 }
 
-/* --- storing --- */
-
-static int write_at(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
-		    struct iw_file_fault *why)
-{
-	while (len > 0) {
-		ssize_t n = pwrite(fd, p, len, (off_t)off);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return iw_file_errno(why, errno, "write");
-		if (n == 0)
-			return iw_file_errno(why, EIO, "write");
-		p += n;
-		len -= (size_t)n;
-		off += (uint64_t)n;
-		*high = IW_MAX(*high, off);
-	}
-	return 0;
-}
-
-/* The run of blocks from p on that are zero, or that are not. */
-static size_t run_of(const uint8_t *p, size_t len, bool zero)
-{
-	size_t at = 0;
-
-	while (at < len) {
-		size_t n = IW_MIN(len - at, (size_t)BLOCK);
-
-		if (iw_is_zero(p + at, n) != zero)
-			break;
-		at += n;
-	}
-	return at;
-}
-
-int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
-		   struct iw_file_fault *why)
-{
-	while (len > 0) {
-		size_t n = run_of(p, len, true);
-
-		if (n == 0) {
-			n = run_of(p, len, false);
-			if (write_at(fd, p, n, off, high, why) != 0)
-				return -1;
-		}
-		p += n;
-		len -= n;
-		off += n;
-	}
-	return 0;
-}
-
-/*
- * Storage begins with what is there, and at most two runs wait for it: the fsync at the end is short then, and a long file does not
- * push everything else out of memory. File systems without storage behind them do nothing here.
- */
-static void flush_behind(struct iw_part *t)
-{
-	if (t->high - t->flushing < FLUSH_RUN)
-		return;
-	if (t->flushing > t->flushed)
-		(void)sync_file_range(t->fd, (off_t)t->flushed, (off_t)(t->flushing - t->flushed),
-				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					      SYNC_FILE_RANGE_WAIT_AFTER);
-	(void)sync_file_range(t->fd, (off_t)t->flushing, (off_t)(t->high - t->flushing),
-			      SYNC_FILE_RANGE_WRITE);
-	t->flushed = t->flushing;
-	t->flushing = t->high;
-}
-
-static int check(struct iw_hasher *h, const struct iovec *iov, size_t n,
-		 const struct iw_xdigest *digest, struct iw_file_fault *why)
-{
-	struct iw_xdigest own;
-
-	if (iw_hasher_chunk(h, iov, n, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST,
-				    "the digest of a chunk differs from the source's");
-	return 0;
-}
-
-static int keep(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
-		struct iw_file_fault *why)
-{
-	if (iw_chunk_list_add(&t->chunks, off, digest) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
-	return 0;
-}
-
-/* Zeros up to end, a slice of them at a time, so that a long hole does not hold everything else. */
-static int fill_stdout(struct iw_target *t, uint64_t end, struct iw_file_fault *why)
-{
-	uint64_t slice = IW_MIN(end, t->pos + FLUSH_RUN);
-	int r = 0;
-
-	while (r == 0 && t->pos < slice)
-		r = iw_out_zeros(slice - t->pos, &t->pos, why);
-	return r == 0 && t->pos < end ? 1 : r;
-}
-
-/* Zeros up to off, then iov. Keeps its place between calls. */
-static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *iov, size_t n,
-			struct iw_file_fault *why)
-{
-	uint64_t skip = t->done;
-	int r;
-
-	if (skip == 0 && off < t->pos)
-		return iw_file_fail(why, IW_XC_PROTOCOL,
-				    "standard output needs the octets in order");
-	if (t->pos < off) {
-		r = fill_stdout(t, off, why);
-		if (r != 0)
-			return r;
-	}
-	for (size_t i = 0; i < n; i++) {
-		while (skip < iov[i].iov_len) {
-			size_t wrote = 0;
-
-			r = iw_out_write((const char *)iov[i].iov_base + skip,
-					 iov[i].iov_len - skip, &wrote, why);
-			t->done += wrote;
-			t->pos += wrote;
-			skip += wrote;
-			if (r != 0)
-				return r;
-		}
-		skip -= iov[i].iov_len;
-	}
-	t->done = 0;
-	return 0;
-}
-
-int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why)
-{
-	struct iw_place *p = t->place;
-
-	if (t->meta->kind != IW_XFER_STREAM || end <= t->reached)
-		return 0;
-	if (iw_place_size(p, end, why) != 0 ||
-	    iw_account_take(&p->account, end - t->reached, 0, why) != 0)
-		return -1;
-	if (t->part)
-		t->part->charged += end - t->reached;
-	t->reached = end;
-	return 0;
-}
-
-static void note(struct iw_part *part, uint64_t off, const struct iw_xdigest *digest)
-{
-	pthread_mutex_lock(&part->lock);
-	if (part->journal.fd >= 0 && iw_chunk_list_add(&part->chunks, off, digest) == 0)
-		iw_journal_note(&part->journal, off, digest);
-	pthread_mutex_unlock(&part->lock);
-}
-
-static bool has_data(int fd, uint64_t off, uint64_t end)
-{
-	off_t data = lseek(fd, (off_t)off, SEEK_DATA);
-
-	return data < 0 ? errno != ENXIO : (uint64_t)data < end;
-}
-
-/*
- * Zeroes the old octets of the chunk before new ones replace them, because blocks of zeros are not written. From now on the journal has two
- * digests for the chunk, so neither is trusted.
- */
-static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
-		    const struct iw_xdigest *digest, struct iw_file_fault *why)
-{
-	const struct iw_xdigest none = { .len = digest->len };
-	struct iw_part *part = t->part;
-
-	if (!iw_chunk_list_replace(&t->chunks, t->had, off, &none) &&
-	    (off >= part->high || !has_data(part->fd, off, end)))
-		return 0;
-	note(part, off, &none);
-	return clear(part->fd, off, IW_MIN(end, part->high), why);
-}
-
-/* Updates the record of stored chunks. */
-static int wrote(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
-		 struct iw_file_fault *why)
-{
-	if (!iw_chunk_list_replace(&t->chunks, t->had, off, digest) &&
-	    keep(t, off, digest, why) != 0)
-		return -1;
-	note(t->part, off, digest);
-	return 0;
-}
-
-static size_t len_of(const struct iovec *iov, size_t n)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < n; i++)
-		len += iov[i].iov_len;
-	return len;
-}
-
-int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
-		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
-{
-	struct iw_part *part = t->part;
-	uint64_t at = off;
-
-	if (iw_target_reach(t, off + len_of(iov, n), why) != 0 ||
-	    check(h, iov, n, digest, why) != 0 ||
-	    make_way(t, off, off + len_of(iov, n), digest, why) != 0)
-		return -1;
-	for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
-		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, at, &part->high,
-				   why) != 0)
-			return -1;
-	flush_behind(part);
-	return wrote(t, off, digest, why);
-}
-
-int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
-		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
-{
-	int r;
-
-	if (!t->to_stdout)
-		return iw_target_write(t, h, off, iov, n, digest, why);
-	if (iw_target_reach(t, off + len_of(iov, n), why) != 0)
-		return -1;
-	if (!t->checked && (check(h, iov, n, digest, why) != 0 || keep(t, off, digest, why) != 0))
-		return -1;
-	t->checked = true;
-	r = store_stdout(t, off, iov, n, why);
-	t->checked = r == 1;
-	return r;
-}
-
 /* --- the end --- */
 
-/* umask(2) can only be read by changing it, which affects all threads. */
+/* umask(2) reads the mask only by changing it, for all threads. */
 static mode_t mask;
 
 static void read_mask(void)
@@ -906,7 +655,9 @@ uint32_t iw_target_umask(void)
 	return mask;
 }
 
-/* In a directory without the sticky bit other users can replace the temporary with their own file. */
+/*
+ * In a directory without the sticky bit, other users can replace the temporary by their own file.
+ */
 static int take_name(struct iw_part *part, struct iw_file_fault *why)
 {
 	if (!iw_temp_is_named(part->fd, part->parent, part->name))
@@ -926,10 +677,10 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 	struct iw_part *part = t->part;
 	struct iw_xmeta m = *t->meta;
 
-	/* A stream has no mode of its own: it gets what a new file would. */
+	/* A stream has no mode: it gets that of a new file. */
 	if (m.kind == IW_XFER_STREAM)
 		m.mode = 0666 & ~t->place->umask;
-	if (iw_place_dress(t->place, part->fd, &m, why) != 0)
+	if (iw_place_set_attrs(t->place, part->fd, &m, why) != 0)
 		return -1;
 	if (fsync(part->fd) < 0)
 		return iw_file_errno(why, errno, "write it to storage");
@@ -938,15 +689,18 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 	if (part->journal.fd >= 0)
 		(void)unlinkat(part->parent, part->journal_name, 0);
 	else if (is_resumable(&m))
-		/* Another transfer had the usual temporary, and may have left it meanwhile. */
+		/* Another transfer had the usual temporary, and may have left it since. */
 		remove_old(t->place, part->parent, part->leaf, &m);
-	/* From here on it is there; what fails now is the promise that it stays after a power cut. */
+	/*
+	 * The file has its name now. A failure from here on means that it may not survive a power
+	 * failure.
+	 */
 	if (fsync(part->parent) < 0 && errno != EINVAL && errno != EROFS)
 		return iw_file_errno(why, errno, "write its directory to storage");
 	return 0;
 }
 
-/* One chunk, as storage gives it back. */
+/* Reads a chunk back and compares its digest. */
 static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, uint8_t *buf,
 			const struct iw_xdigest *want, uint64_t size, struct iw_file_fault *why)
 {
@@ -971,7 +725,10 @@ static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, 
 	return 0;
 }
 
-/* Some chunks. 1: there are more. The cache is asked to forget them first, so that storage has to answer. */
+/*
+ * Verifies some chunks. 1: there are more. Drops them from the page cache first, so that they are
+ * read from storage.
+ */
 static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		  struct iw_file_fault *why)
 {
@@ -995,14 +752,15 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 	return r == 0 && t->verify_at < t->chunks.n ? 1 : r;
 }
 
-/* The part that t is about is whole. Are all? */
+/* The part of t is complete. *all: all parts are. */
 static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;
 	struct iw_range *done;
 
 	*all = !t->meta->share;
-	if (*all || find_done(part, t->meta)) /* it arrived twice: its connection was lost */
+	/* it arrived twice, because its connection was lost */
+	if (*all || find_done(part, t->meta))
 		return 0;
 	if (check_overlap(part, t->meta, why) != 0)
 		return -1;
@@ -1036,7 +794,7 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 	if (iw_target_reach(t, size, why) != 0)
 		return -1;
 	if (t->to_stdout) {
-		r = fill_stdout(t, size, why);
+		r = iw_target_fill(t, size, why);
 		if (r == 0)
 			target_close(t);
 		return r;
@@ -1058,8 +816,8 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 	return 0;
 }
 
-/* Going on from here would meet the same obstacle, or octets that are not to be trusted. */
-static bool mends(uint32_t code)
+/* False: a resume would fail in the same way, or use octets that cannot be trusted. */
+static bool resume_helps(uint32_t code)
 {
 	return code == IW_XC_CANCELED || code == IW_XC_SPACE || code == IW_XC_IO ||
 	       code == IW_XC_TIMEOUT || code == IW_XC_PERM;
@@ -1072,11 +830,11 @@ bool iw_target_is_kept(const struct iw_target *t)
 
 void iw_target_abandon(struct iw_target *t, uint32_t code)
 {
-	if (t->part && !mends(code))
+	if (t->part && !resume_helps(code))
 		t->part->useless = true;
 	if (t->part)
 		t->part->lost = code == IW_XC_CANCELED;
-	/* A canceled file was lost with its connection, and may be announced again. */
+	/* The connection of a canceled file was lost, so the file may be announced again. */
 	if (t->part && code != IW_XC_CANCELED) {
 		t->part->reported = true;
 		note_failed(t->place, t->part->share);

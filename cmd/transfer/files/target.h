@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files being received. Each one grows as `.iw-<16 hex>.part` in its target directory, open to its owner alone, and takes its name only
- * when it is whole: digest right, mode and time set, on storage; then the directory is put on storage too. Until then the old file of
- * that name is what it was. What there is of one that was interrupted stays, with a journal beside it, and the next transfer goes on.
+ * Files that are being received. A file grows as `.iw-<16 hex>.part` in its target directory, and
+ * only its owner can open it. It gets its name when it is complete: its digest is right, its mode
+ * and time are set, and it is on storage. Then the directory is written to storage too. An existing
+ * file of that name does not change before that. The temporary of an interrupted file is kept with
+ * a journal, and the next transfer resumes it.
  *
- * A file may come in parts, each on a connection of its own: several targets share one such temporary, and the last one gives it its name.
+ * A file may arrive in parts, each on its own connection. All parts share one temporary; the last
+ * one gives it its name.
  */
 #ifndef IW_FILE_TARGET_H
 #define IW_FILE_TARGET_H
@@ -24,21 +27,23 @@
 #include "transfer/files/place.h"
 #include "transfer/protocol/xfer.h"
 
-/* The temporary. */
+/* A temporary, which the targets of all parts of a file share. */
 struct iw_part {
-	struct iw_list link; /* in the place, when it is shared */
+	struct iw_list link; /* of a file in parts: in the place's list */
 	unsigned refs;
 	uint32_t share;
 	int parent, fd;
 	char leaf[NAME_MAX + 1];
 	char name[IW_TEMP_NAME], journal_name[IW_TEMP_NAME];
-	/* of journal and chunks: the parts of a file are written at the same time */
+	/* of journal and chunks, because parts of a file are written at the same time */
 	pthread_mutex_t lock;
 	struct iw_journal journal;
-	struct iw_chunk_list chunks; /* those that are there: journaled, or of this transfer */
+	/* the stored chunks: from the journal, or from this transfer */
+	struct iw_chunk_list chunks;
 	/* Owned by the thread that writes: */
-	uint64_t high;              /* end of what has been written */
-	uint64_t flushed, flushing; /* what has been asked to go to storage */
+	uint64_t high; /* end of the written octets */
+	/* octets that are on storage; octets of which the write-back was started */
+	uint64_t flushed, flushing;
 	/* Owned by the thread that opens and commits: */
 	struct iw_range {
 		uint64_t off, len;
@@ -46,19 +51,23 @@ struct iw_part {
 	size_t ndone;
 	uint64_t done_octets;
 	bool reported; /* its failure is reported already, or will be */
-	bool resting;  /* some parts are complete, and none is being received: counted in account */
-	bool useless;  /* it failed for a reason that remains after a resume */
-	bool named;    /* it has its final name */
-	bool lost;     /* with its connection: another one may continue it */
+	/* some parts are complete, and no part is being received: counted in account */
+	bool resting;
+	bool useless;           /* it failed for a reason that a resume would meet again */
+	bool named;             /* it has its final name */
+	bool lost;              /* its connection was lost; another one may complete it */
 	struct iw_place *place; /* borrowed */
-	/* As announced: a complete file of that size and time that was not there before makes this one useless. */
+	/*
+	 * As announced. A complete file of that size and time, which did not exist before, makes
+	 * this temporary useless.
+	 */
 	bool was_there;
 	uint64_t meta_size;
 	int64_t mtime_s;
 	uint32_t mtime_ns;
 	struct iw_account *account; /* borrowed; NULL: nothing is charged yet */
-	uint64_t charged, files;    /* octets; 1 if the file is charged */
-	/* Of a file in parts, equal in all its announcements: */
+	uint64_t charged, files;    /* octets; 1 if the file itself is charged */
+	/* Of a file in parts, equal in all announcements: */
 	uint64_t size;
 	char *announced; /* owned: its name, announced_len octets */
 	size_t announced_len;
@@ -69,77 +78,96 @@ struct iw_target {
 	struct iw_part *part;        /* NULL: standard output */
 	const struct iw_xmeta *meta; /* borrowed: the machine keeps it until the file's RESULT */
 	bool to_stdout;
-	struct iw_chunk_list chunks; /* of what this target is about */
-	size_t had;                  /* of them, from an earlier transfer */
-	uint64_t verified;           /* --verify: octets read again */
-	size_t verify_at;            /* chunks likewise */
-	uint64_t reached;            /* of a stream: octets that have been charged */
-	/* standard output: */
-	uint64_t pos;  /* octets of the file that are out, or are zeros to be written */
-	uint64_t done; /* of the store that is under way */
-	bool checked;  /* its digest */
+	struct iw_chunk_list chunks; /* of this target */
+	size_t had;                  /* of these, the chunks of an earlier transfer */
+	size_t verify_at;            /* --verify: chunks that were read back */
+	uint64_t reached;            /* stream: octets that are charged */
+	/* Standard output: */
+	uint64_t pos;  /* octets written, or zeros still to be written */
+	uint64_t done; /* octets written of the current store */
+	bool checked;  /* the digest of the current store is verified */
 };
 
 enum iw_created { IW_CREATED, IW_MADE, IW_CREATE_FAILED };
 
 /*
- * What the machine's CREATE asks for, of every kind but packs. IW_CREATED: *t is set up; IW_MADE: a directory or link, there now;
- * IW_CREATE_FAILED: *why, whose code may be one of those that are skipped.
+ * Performs CREATE for every kind except a pack. IW_CREATED: *t is set up. IW_MADE: the directory or
+ * link exists now. IW_CREATE_FAILED: *why, also if m is skipped.
  */
 IW_MUST_CHECK enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
 					       const struct iw_xmeta *m, enum iw_xfer_digest digest,
 					       struct iw_file_fault *why);
 
 /*
- * Checks the digest of the octets of iov (n pieces, no more than IW_XPARTS), which belong at off, and writes them; blocks of zeros become
- * holes. 0; 1: standard output takes no more now: call again with the same arguments when it does; -1: *why.
+ * Checks the digest of iov, n pieces (at most IW_XPARTS), and writes them at off. Blocks of zeros
+ * become holes. 0; 1: standard output is full: call it again with the same arguments when it is
+ * writable; -1: *why.
  */
 IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
 				  const struct iw_xdigest *digest, struct iw_file_fault *why);
 
 /*
- * The same, only for files. Another thread may create or commit another target of the same place meanwhile, even another part of the same
- * file. The caller owns t and *h.
+ * The same for files only. Another thread may create or commit other targets of the same place
+ * meanwhile, even another part of the same file. The caller owns t and *h.
  */
 IW_MUST_CHECK int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
 				  const struct iw_xdigest *digest, struct iw_file_fault *why);
 /*
- * Ends it: 0, it is whole and in its place, or it was a part and others are still missing; 1: as in iw_target_store, or there is more to be
- * verified: call again; -1: *why, and it is for iw_target_abandon.
+ * Completes the file. 0: it has its name, or it was a part and other parts are missing. 1: as in
+ * iw_target_store, or there is more to verify: call it again. -1: *why; call iw_target_abandon.
  */
 IW_MUST_CHECK int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 				   const struct iw_xdigest *digest, struct iw_file_fault *why);
-/* A chunk of t that is stored is recorded, so that a later transfer resumes after it. */
+/* True if stored chunks of t are recorded, so that a later transfer can resume. */
 bool iw_target_is_kept(const struct iw_target *t);
-/* What there is stays for another time if the reason, an enum iw_xcode, lets it be of use then; else it goes. */
+/*
+ * Gives the file up for the reason code, an enum iw_xcode. The temporary is kept if a later
+ * transfer could resume it, and removed otherwise.
+ */
 void iw_target_abandon(struct iw_target *t, uint32_t code);
 
-/* Files of which parts are still missing: what there is of them stays for another time. Before the place is closed. */
+/*
+ * Call it before the place is closed. Keeps the temporaries of files with missing parts for a later
+ * transfer.
+ */
 void iw_target_forget(struct iw_place *p);
 /*
- * Call it when the source has no more files. Adds to missing the files that have some parts but not all, and whose failure was not reported
- * yet. *begun: the number of those that have their first part, and so were counted as done. False: no memory for one.
+ * Call it when the source has no more files. Adds to missing the files that have some parts but not
+ * all, and whose failure was not reported. *begun: the number of those that have their first part,
+ * and so were counted as done. False: no memory for one of them.
  */
 bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun);
-/* Their number. */
+/* The number of files with some parts but not all. */
 size_t iw_target_count_unfinished(const struct iw_place *p);
-/* Is that temporary of a file that comes in parts to p? */
+/* True if temp is the temporary of a file in parts that p holds. */
 bool iw_target_holds(struct iw_place *p, const char *temp);
 
 /*
- * Charges a stream that is about to grow up to octet end, zeros included: its size is not announced. Other files were
- * charged when they were announced. Stores and the commit call it before they write. -1: over a limit: *why.
+ * Charges a stream that will grow to octet end, zeros included: the size of a stream is not
+ * announced. Stores and the commit call it before they write. Other files were charged when they
+ * were announced. -1: over a limit: *why.
  */
 IW_MUST_CHECK int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why);
+
+/* Zeroes fd from octet off to octet end, as a hole if the file system has holes. */
+IW_MUST_CHECK int iw_target_clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *why);
+/*
+ * Standard output: writes zeros up to octet end. 0; 1: as in iw_target_store, or there are more:
+ * call it again; -1: *why.
+ */
+IW_MUST_CHECK int iw_target_fill(struct iw_target *t, uint64_t end, struct iw_file_fault *why);
 
 /* Reads the umask of the process. Call it before a second thread starts. */
 void iw_target_prepare(void);
 /* The umask that it read. */
 uint32_t iw_target_umask(void);
 
-/* Writes octets at off of fd; blocks of zeros become holes. */
+/*
+ * Writes len bytes at off of fd. Blocks of zeros become holes. *high: raised to the end of the last
+ * write. -1: *why.
+ */
 IW_MUST_CHECK int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
 				 struct iw_file_fault *why);
 

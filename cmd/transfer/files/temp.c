@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Temporaries that other users cannot have touched. */
+/* Temporaries that no other user can have changed. */
 #include "transfer/files/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -34,10 +35,10 @@ bool iw_temp_is_named(int fd, int dir, const char *name)
 }
 
 /*
- * Checks the file under its lock. Until it was locked, another transfer may have been finishing it: then it is a
- * complete file under its own name now.
+ * Checks the file under its lock. Before it was locked, another transfer may have completed it:
+ * then it is a finished file with its own name.
  */
-static enum verdict judge(int fd, int dir, const char *name)
+static enum verdict check_file(int fd, int dir, const char *name)
 {
 	struct stat st;
 
@@ -64,7 +65,7 @@ static int open_old(int dir, const char *name)
 		errno = errno == ENOENT ? 0 : errno;
 		return -1;
 	}
-	v = judge(fd, dir, name);
+	v = check_file(fd, dir, name);
 	if (v == USE)
 		return fd;
 	saved = v == AGAIN ? 0 : errno;
@@ -88,7 +89,7 @@ static int open_new(int dir, const char *name)
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
-	/* Another process of this user opened it first, and has the lock. */
+	/* Another process of this user opened and locked it first. */
 	close(fd);
 	errno = EWOULDBLOCK;
 	return -1;
@@ -118,8 +119,35 @@ uint64_t iw_temp_id(int fd)
 		return 0;
 	id[0] = makedev(x.stx_dev_major, x.stx_dev_minor);
 	id[1] = x.stx_ino;
-	/* Some file systems keep no birth time: use the inode number alone. */
+	/* Some file systems have no birth time: then only the inode number counts. */
 	id[2] = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec : 0;
 	id[3] = x.stx_mask & STATX_BTIME ? x.stx_btime.tv_nsec : 0;
 	return XXH3_64bits(id, sizeof(id));
+}
+
+bool iw_temp_is_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncasecmp(name, ".iw-", 4) == 0 &&
+	       ((len == 25 && strcasecmp(name + 20, ".part") == 0) ||
+		(len == 28 && strcasecmp(name + 20, ".journal") == 0));
+}
+
+bool iw_temp_in_path(const char *path)
+{
+	char part[IW_TEMP_NAME];
+	size_t len;
+
+	for (;; path += len + 1) {
+		len = strcspn(path, "/");
+		if (len < sizeof(part)) {
+			memcpy(part, path, len);
+			part[len] = '\0';
+			if (iw_temp_is_name(part))
+				return true;
+		}
+		if (!path[len])
+			return false;
+	}
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Temporaries under predictable names, in a directory that other local users may write to. Such a file is resumed only
- * if no other user can have written it or can hold it open: it is a regular file, the effective user owns it, its mode
- * has no bits for group and others (with an ACL the group bits are the mask, so no entry of the ACL applies either), and
- * it has one name. Only root could create such a file for this user. The tools create theirs with that mode, and widen
- * it only after the last octet is written. So owner and mode prove who wrote the content, and no key is needed. A peer
- * cannot create such a file either: iw_place_admit() refuses the names.
+ * Temporaries with predictable names, in a directory that other local users may be able to write
+ * to. Such a file is resumed only if no other user can have written it or have it open. It must be
+ * a regular file that the effective user owns, with one name, and without mode bits for group and
+ * others (with an ACL, the group bits are the mask, so no entry of the ACL applies). Only root
+ * could create such a file for this user. The tools create their temporaries with that mode, and
+ * widen it only after the last octet is written. So owner and mode prove who wrote the contents,
+ * and no key is needed. A peer cannot create such a file either: iw_place_admit() refuses the
+ * names.
  *
- * In a directory that is writable by others and not sticky, other users can still rename and remove files, and so
- * replace any file in it, finished or not. Only the content of the temporaries is safe there: iw_temp_id() ties a
- * journal to its file.
+ * If others can write to the directory and it is not sticky, other users can still rename and
+ * remove files, and so replace any file in it, complete or not. Only the contents of the
+ * temporaries are safe there: iw_temp_id() ties a journal to its file.
  */
 #ifndef IW_FILE_TEMP_H
 #define IW_FILE_TEMP_H
@@ -20,21 +22,39 @@
 
 #include <iwarp/err.h>
 
+/* ".iw-0123456789abcdef.part", ".iw-0123456789abcdef.journal" */
+#define IW_TEMP_NAME 40
+
 /*
- * Opens name in dir for reading and writing, and locks it; creates it if it does not exist. A file of this user that
- * is not private is removed and created again. Returns the descriptor (close-on-exec, owned by the caller), or -1 with
- * errno: EWOULDBLOCK: another process, or another descriptor of this one, holds the lock; EPERM: another user owns the
- * file; ELOOP, EISDIR and others of open(2).
+ * True if name has the form of the name of a temporary or a journal. Ignores case, as some file
+ * systems do.
+ */
+bool iw_temp_is_name(const char *name);
+/*
+ * True if a component of path is the name of a temporary. All of them count, because directories
+ * may be created for them.
+ */
+bool iw_temp_in_path(const char *path);
+
+/*
+ * Opens name in dir for reading and writing, and locks it; creates it if it does not exist. A file
+ * of this user that is not private is removed and created again. Returns the descriptor
+ * (close-on-exec, owned by the caller), or -1 with errno: EWOULDBLOCK: another process, or another
+ * descriptor of this one, holds the lock; EPERM: another user owns the file; ELOOP, EISDIR and
+ * others of open(2).
  */
 IW_MUST_CHECK int iw_temp_open(int dir, const char *name);
 
 /* The same for a file that exists: -1 with ENOENT if it does not. */
 IW_MUST_CHECK int iw_temp_open_old(int dir, const char *name);
 
-/* True if the effective user owns it, and it is a regular file: the sweep may remove it. */
+/* True if the effective user owns it and it is a regular file, so that a sweep may remove it. */
 bool iw_temp_is_own(const struct stat *st);
 
-/* A number that no other file of this boot has, not even a later one with the same inode number. 0: not known. */
+/*
+ * Returns a number that no other file of this boot has, not even a later one with the same inode
+ * number. 0: not known.
+ */
 uint64_t iw_temp_id(int fd);
 
 /* True if name in dir is the file fd. */

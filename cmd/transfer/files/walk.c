@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Operands and what is below them. */
+/* Walks operands and what is below them. */
 #include "transfer/files/walk.h"
 
 #include <dirent.h>
@@ -13,11 +13,13 @@
 
 #include "cli/text.h"
 #include "transfer/files/beneath.h"
-#include "transfer/files/place.h"
+#include "transfer/files/temp.h"
 #include "util/num.h"
 #include "transfer/protocol/name.h"
 
-/* Most operands of a peer that are kept for comparison: a peer must not choose how much memory they take. */
+/*
+ * Operands of a peer that are kept for comparison. The limit bounds the memory that a peer can use.
+ */
 #define BEGUN_MOST 1024
 
 struct operand {
@@ -90,8 +92,9 @@ bool iw_walk_is_contents(const char *path)
 }
 
 /*
- * The name that an operand has in the transfer: its last component, or none if the contents of a directory are meant. A peer requests
- * contents by "" and "."; a slash at the end of its path means nothing.
+ * The name under which an operand is sent: its last component, or "" for the contents of a
+ * directory. A peer requests contents with "" or "."; a slash at the end of its path has no
+ * meaning.
  */
 static const char *operand_name(const struct iw_walk *w, const char *path, size_t *len)
 {
@@ -114,7 +117,7 @@ int iw_walk_add(struct iw_walk *w, const char *path, size_t len)
 	memcpy(o->path, path, len);
 	o->path[len] = '\0';
 	name = operand_name(w, o->path, &n);
-	/* The contents of a directory can have every name. */
+	/* The contents of a directory may have any name. */
 	w->contents |= n == 0;
 	w->overlaps |= (w->contents && !first) || iw_names_has(&w->names, name, n);
 	if ((w->local || w->names.n < BEGUN_MOST) && !iw_names_add(&w->names, name, n)) {
@@ -131,7 +134,10 @@ static void failed(struct iw_entry *e, int errnum, const char *step)
 	iw_file_errno(&e->why, errnum, step);
 }
 
-/* operand: the local user's own, which a shell can send as a stream; NULL: another entry. local: the local user can exclude it. */
+/*
+ * Sets the failure for a file of another kind. operand: of the local user, who can send it as a
+ * stream; NULL: not an operand. local: the local user can exclude it.
+ */
 static void wrong_kind(struct iw_entry *e, const char *operand, bool local)
 {
 	bool streams = operand && !S_ISSOCK(e->st.st_mode);
@@ -153,7 +159,7 @@ static void wrong_kind(struct iw_entry *e, const char *operand, bool local)
 		 iw_file_kind(e->st.st_mode), how);
 }
 
-/* e->st says what it is. */
+/* Fills e according to e->st. */
 static void look(const struct iw_walk *w, struct iw_entry *e, const char *operand)
 {
 	if (S_ISREG(e->st.st_mode)) {
@@ -167,7 +173,7 @@ static void look(const struct iw_walk *w, struct iw_entry *e, const char *operan
 	}
 }
 
-/* The directory e->fd, which is given, is what comes next. */
+/* Reads the directory e->fd next; takes ownership of it. */
 static void descend(struct iw_walk *w, struct iw_entry *e, size_t name_len)
 {
 	DIR *dir = w->depth < IW_WALK_DEPTH ? fdopendir(e->fd) : NULL;
@@ -186,8 +192,9 @@ static void descend(struct iw_walk *w, struct iw_entry *e, size_t name_len)
 	e->fd = -1;
 }
 
-/* No link is followed below a directory, and opening a pipe or a device must neither wait nor do
- * anything. */
+/*
+ * Below a directory no link is followed. Opening a pipe or device must not block or have effects.
+ */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 int iw_walk_open(const struct iw_entry *e, struct iw_file_fault *why)
@@ -221,7 +228,7 @@ static void enter(struct iw_walk *w, struct iw_entry *e)
 		descend(w, e, e->name_len);
 }
 
-/* The next entry of the innermost directory; false: it has ended. */
+/* The next entry of the innermost directory. False: there are no more. */
 static bool next_below(struct iw_walk *w, struct iw_entry *e)
 {
 	struct iw_walk_dir *d = &w->stack[w->depth - 1];
@@ -235,7 +242,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 			w->name[at] = '\0';
 			e->name_len = at;
 			failed(e, errno, "read the directory");
-			/* Once is enough. */
+			/* Reported once. */
 			closedir(d->dir);
 			w->depth--;
 			return true;
@@ -243,7 +250,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 		if (!de)
 			return false;
 	} while (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
-		 iw_is_temp(de->d_name));
+		 iw_temp_is_name(de->d_name));
 	len = strlen(de->d_name);
 	if (at + 1 + len > IW_XFER_NAME_MAX) {
 		e->name_len = at;
@@ -275,7 +282,10 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 	return true;
 }
 
-/* Standard input has the last component of the path at the target, for reports. The target decides by the whole path. */
+/*
+ * For reports standard input gets the last component of the path at the target. The target itself
+ * uses the whole path.
+ */
 static void name_stream(const struct iw_walk *w, struct iw_entry *e)
 {
 	e->name = iw_walk_name(w->stream ? w->stream : "", &e->name_len);
@@ -285,7 +295,7 @@ static void name_stream(const struct iw_walk *w, struct iw_entry *e)
 	}
 }
 
-/* The operand e->fd, which is given, and all that is below it. */
+/* Starts with the operand e->fd, a directory; takes ownership of it. */
 static void begin_tree(struct iw_walk *w, struct iw_entry *e)
 {
 	iw_dir_put(w->top);
@@ -302,7 +312,7 @@ static void begin_tree(struct iw_walk *w, struct iw_entry *e)
 	e->fd = -1;
 }
 
-/* No file has that name, which looks like a pattern. */
+/* The name does not exist, and looks like a pattern. */
 static void explain_pattern(const struct iw_walk *w, struct iw_file_fault *why)
 {
 	snprintf(
@@ -312,7 +322,7 @@ static void explain_pattern(const struct iw_walk *w, struct iw_file_fault *why)
 			: "wildcards are not expanded: name the directory, and select files with --include and --exclude");
 }
 
-/* The local path is a symbolic link to a name that does not exist. */
+/* The path of the local user is a symbolic link to a name that does not exist. */
 static void explain_link(const char *path, struct iw_file_fault *why)
 {
 	char target[100], name[100];
@@ -334,7 +344,7 @@ static bool has_parent(const char *path)
 	return false;
 }
 
-/* A requested path that leads out of the served directory, or continues below a file. */
+/* A requested path leads out of the served directory, or continues below a file. */
 static void explain_path(const char *path, int errnum, struct iw_file_fault *why)
 {
 	if (errnum == EXDEV && path[0] == '/')
@@ -394,7 +404,7 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 	}
 }
 
-/* The part of name that lies below an operand of that name; NULL: none. */
+/* The part of name below the directory of that operand name. NULL: name is not below it. */
 static const char *part_below(const char *name, const char *operand, size_t len)
 {
 	if (len == 0)
@@ -404,7 +414,10 @@ static const char *part_below(const char *name, const char *operand, size_t len)
 	return name + len + (name[len] == '/');
 }
 
-/* The path at which the operand has, or would have, what the entry names. False: it has nothing of that name. */
+/*
+ * The path below operand that corresponds to the entry. False: the operand cannot contain that
+ * name.
+ */
 static bool path_of(const struct iw_walk *w, const char *operand, char path[PATH_MAX])
 {
 	size_t len;
@@ -415,7 +428,7 @@ static bool path_of(const struct iw_walk *w, const char *operand, char path[PATH
 	       snprintf(path, PATH_MAX, "%s%s%s", operand, slash ? "/" : "", rest) < PATH_MAX;
 }
 
-/* True if the patterns exclude the operand's file of the same name. */
+/* True if the patterns exclude the file of that name in the operand. */
 static bool was_excluded(const struct iw_walk *w, const char *operand)
 {
 	size_t len;
@@ -424,7 +437,7 @@ static bool was_excluded(const struct iw_walk *w, const char *operand)
 	return w->filter && iw_filter_excludes_deep(w->filter, w->name, false, len == 0);
 }
 
-/* Does path name a file or link that is not the entry's? Directories of one name become one directory. */
+/* True if path is a file or link other than the entry. Directories of the same name are merged. */
 static bool is_another(const struct iw_walk *w, const char *path, const struct iw_entry *e)
 {
 	int fd, flags = O_PATH | O_CLOEXEC | (e->top ? 0 : O_NOFOLLOW);
@@ -473,7 +486,7 @@ static void compare_with_earlier(struct iw_walk *w, struct iw_entry *e)
 	}
 }
 
-/* Moves the next operand to the list of those that were begun. NULL: none is left. */
+/* Moves the next operand to the list of begun ones. NULL: none is left. */
 static struct operand *begin_operand(struct iw_walk *w)
 {
 	struct operand *o = take_operand(&w->operands);

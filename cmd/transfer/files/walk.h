@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a source sends: operands one after another, directories with all that is below them, each entry with the name it travels
- * under. Directories come before what they hold. Names are opened from the directory that was read, so that nothing that is moved
- * about meanwhile leads out of it. A file or link is FAILED if an earlier operand sends a different file or link under the same
- * name: one of the two would be lost at the target.
+ * The entries that a source sends: its operands in order, directories with everything below them,
+ * each with the name that is sent. A directory precedes its contents.
+ *
+ * Entries are opened relative to the directory that was read, so renames during the walk cannot
+ * lead outside. A file or link is FAILED if an earlier operand sends another file or link under the
+ * same name, because the target could keep only one of them.
  */
 #ifndef IW_FILE_WALK_H
 #define IW_FILE_WALK_H
@@ -20,25 +22,26 @@
 #include "util/list.h"
 #include "transfer/protocol/xfer.h"
 
-#define IW_WALK_DEPTH 1024 /* directories below one another: each is an open descriptor */
+#define IW_WALK_DEPTH 1024 /* nested directories: each is an open descriptor */
 
 struct iw_walk {
-	int root; /* operands are beneath this directory; AT_FDCWD with local: anywhere */
+	int root; /* operands are opened below this directory; AT_FDCWD: they may be anywhere */
 	bool local;
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
-	const char *stream; /* likewise: the path of standard input at the target; NULL: none */
+	/* borrowed for life: the path of standard input at the target; NULL: none */
+	const char *stream;
 	struct iw_list operands;
-	struct iw_list begun; /* the operands that were taken: the last one, and those before it */
+	struct iw_list begun; /* the operands so far, the current one included */
 	size_t nbegun;
 	struct iw_names names;  /* of the operands */
-	bool contents;          /* one of them is the contents of a directory */
-	bool overlaps;          /* two operands may have entries of one name */
-	struct iw_dir_ref *top; /* the operand that is being walked */
-	size_t top_len;         /* octets of its name in name[] */
+	bool contents;          /* one operand is the contents of a directory */
+	bool overlaps;          /* two operands may have entries of the same name */
+	struct iw_dir_ref *top; /* the current operand */
+	size_t top_len;         /* bytes of its name in name[] */
 	unsigned depth;
 	struct iw_walk_dir {
 		void *dir;       /* DIR * */
-		size_t name_len; /* of the directory's own name in name[] */
+		size_t name_len; /* bytes of the directory's name in name[] */
 	} stack[IW_WALK_DEPTH];
 	char name[IW_XFER_NAME_MAX + 1];
 	char target[IW_XFER_NAME_MAX + 1];
@@ -46,45 +49,57 @@ struct iw_walk {
 
 enum iw_walked {
 	IW_WALKED_FILE,
-	IW_WALKED_DIR,    /* fd is open, and the walk's, until the next call */
+	IW_WALKED_DIR,    /* fd is open until the next call; owned by the walk */
 	IW_WALKED_STREAM, /* standard input */
 	IW_WALKED_LINK,
-	IW_WALKED_FAILED, /* it cannot be sent: why, which may be that it is excluded */
-	IW_WALKED_END,    /* no operands are left; there may be more to come */
+	IW_WALKED_FAILED, /* it cannot be sent: why, perhaps because it is excluded */
+	IW_WALKED_END,    /* no operands are left; more may be added */
 };
 
 struct iw_entry {
 	enum iw_walked what;
-	/* owned by the walk until the next call; may be no name that travels: see iw_xfer_name_fault */
+	/*
+	 * Owned by the walk until the next call. It may be a name that cannot be sent: see
+	 * iw_xfer_name_fault.
+	 */
 	const char *name;
 	size_t name_len;
 	bool top; /* the user named it */
-	/* top: the path that the user named; the walk's until the next operand */
+	/* top: the path that the user gave; owned by the walk until the next operand. */
 	const char *operand;
-	int fd;  /* FILE that is top: open for reading, and the caller's; others: iw_walk_open */
-	int dir; /* FILE: where leaf is, the walk's until the next call */
+	/* FILE with top: open for reading, owned by the caller; other files: iw_walk_open */
+	int fd;
+	int dir; /* FILE: the directory of leaf, owned by the walk until the next call */
 	const char *leaf;
-	struct iw_dir_ref *root; /* FILE below a directory: where path leads from; borrowed */
+	struct iw_dir_ref *root; /* FILE below a directory: path starts here; borrowed */
 	const char *path;
 	const char *target; /* LINK */
 	struct stat st;     /* FILE, DIR, LINK */
 	struct iw_file_fault why;
 };
 
-/* root: borrowed for life, operands are opened beneath it; AT_FDCWD: they are the local user's own and may lie anywhere. */
+/*
+ * Operands are opened below root, which is borrowed for life. AT_FDCWD: they are the local user's,
+ * and may be anywhere.
+ */
 void iw_walk_init(struct iw_walk *w, int root);
 void iw_walk_fini(struct iw_walk *w);
-/* The last component of path, slashes at its end aside: "docs" for "a/docs/". *len 0: it has none. Not terminated; points into path. */
+/*
+ * Returns the last component of path without trailing slashes: "docs" for "a/docs/". Not
+ * terminated; points into path. *len 0: it has none.
+ */
 const char *iw_walk_name(const char *path, size_t *len);
 /*
- * True if path, of the local user, means the contents of a directory: it ends in a slash, or its last component is "." or "..". Such a
- * directory has an empty name, and what is in it has names without that of the directory.
+ * True if path, given by the local user, means the contents of a directory: it ends in a slash, or
+ * its last component is "." or "..". Such a directory has an empty name, and names below it do not
+ * contain its name.
  */
 bool iw_walk_is_contents(const char *path);
-/* path is copied. IW_E_NOMEM. */
+/* Adds an operand; path is copied. IW_E_NOMEM. */
 IW_MUST_CHECK int iw_walk_add(struct iw_walk *w, const char *path, size_t len);
+/* Sets *e to the next entry. What it points to is valid until the next call. */
 void iw_walk_next(struct iw_walk *w, struct iw_entry *e);
-/* The FILE that was found last: a descriptor of the caller's, or -1 with *why. */
+/* Opens the FILE that was found last. Returns a descriptor, owned by the caller. -1: *why. */
 IW_MUST_CHECK int iw_walk_open(const struct iw_entry *e, struct iw_file_fault *why);
 
 #endif

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Removing a tree recurses once for each directory level. */
+/* Removing a tree recurses once per directory level. */
 #define STACK (1u << 20)
 
 int iw_worker_init(struct iw_worker *w)
@@ -39,7 +39,7 @@ static void ring(const struct iw_worker *w)
 {
 	static const uint64_t one = 1;
 
-	/* It can only fail when it rings already. */
+	/* Fails only if the descriptor is readable already. */
 	if (write(w->fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -48,7 +48,7 @@ static void silence(const struct iw_worker *w)
 {
 	uint64_t count;
 
-	/* Nothing in it is as good as something. */
+	/* It is ignored whether the counter was 0. */
 	if (read(w->fd, &count, sizeof(count)) < 0)
 		return;
 }
@@ -80,7 +80,10 @@ static void put_done(struct iw_worker *w, struct iw_task *t)
 	pthread_cond_signal(&w->finished);
 }
 
-/* Runs one task of the lane that has waited longest. A lane with more tasks is queued after the others. */
+/*
+ * Runs one task of the lane that has waited longest. A lane with more tasks is queued after the
+ * others.
+ */
 static void run_one(struct iw_worker *w)
 {
 	struct iw_lane *l = iw_container_of(iw_list_first(&w->lanes), struct iw_lane, link);
@@ -96,7 +99,7 @@ static void run_one(struct iw_worker *w)
 	l->busy = false;
 	if (!iw_list_empty(&l->todo))
 		queue_lane(w, l);
-	/* From now on the first thread may take t, and free t and l. */
+	/* Now the first thread may take t, and free t and l. */
 	put_done(w, t);
 }
 
@@ -118,7 +121,7 @@ static void *work(void *ctx)
 	return NULL;
 }
 
-/* Signals are the first thread's. */
+/* The first thread handles all signals. */
 static void start(struct iw_worker *w)
 {
 	pthread_t *thread = &w->thread[w->threads];
@@ -137,12 +140,12 @@ static void start(struct iw_worker *w)
 	pthread_attr_destroy(&attr);
 }
 
-void iw_worker_give(struct iw_worker *w, struct iw_lane *l, struct iw_task *t)
+void iw_worker_queue(struct iw_worker *w, struct iw_lane *l, struct iw_task *t)
 {
 	iw_list_init(&t->link);
 	t->lane = l;
 	pthread_mutex_lock(&w->lock);
-	/* A woken thread that does not run yet counts as idle, and will take another lane. */
+	/* A woken thread that does not run yet counts as idle; it will take another lane. */
 	if (!w->none && !l->busy && w->waiting + iw_list_empty(&l->link) > w->idle &&
 	    w->threads < IW_WORKERS)
 		start(w);

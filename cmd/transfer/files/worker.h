@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Threads for work that waits for storage: opening, writing, digests. Meanwhile the first thread serves the network.
+ * Threads for work that waits for storage: opening, writing, digests. Meanwhile the first thread
+ * serves the network.
  *
- * A lane is a queue of tasks. The tasks of one lane run one at a time, in the order in which they were given. The tasks of different
- * lanes run at the same time, on up to IW_WORKERS threads, which start on demand. Each task returns to the first thread when it has run.
+ * A lane is a queue of tasks. The tasks of one lane run one at a time, in the order in which they
+ * were given. The tasks of different lanes run at the same time, on up to IW_WORKERS threads, which
+ * start on demand. Each task returns to the first thread when it has run.
  *
- * Threads: all functions are the first thread's. A task, and what its run function touches, belongs to the worker from iw_worker_give
- * until iw_worker_take or iw_worker_await returns the task. If no thread can be started, iw_worker_give runs the task itself.
+ * Threads: all functions are the first thread's. A task, and what its run function touches, belongs
+ * to the worker from iw_worker_queue until iw_worker_take or iw_worker_await returns the task. If
+ * no thread can be started, iw_worker_queue runs the task itself.
  */
 #ifndef IW_FILE_WORKER_H
 #define IW_FILE_WORKER_H
@@ -18,14 +21,14 @@
 #include "util/list.h"
 #include "util/num.h"
 
-/* Lanes that wait for storage at the same time without delaying another lane. */
+/* So many lanes may wait for storage without delaying another lane. */
 #define IW_WORKERS 16
 
-/* May be freed when none of its tasks belongs to the worker. */
+/* A lane may be freed when the worker has none of its tasks. */
 struct iw_lane {
 	struct iw_list link; /* in the worker's list, while it has tasks and none of them runs */
 	struct iw_list todo;
-	bool busy; /* a task of it runs */
+	bool busy; /* one of its tasks is running */
 };
 
 struct iw_task {
@@ -49,21 +52,24 @@ struct iw_worker {
 	int fd; /* readable while done is not empty */
 };
 
-/* -1: no descriptor; errno is set. Starts no thread. */
+/* -1: no descriptor; errno is set. Does not start a thread. */
 int iw_worker_init(struct iw_worker *w);
-/* Runs all pending tasks, then ends the threads. Does nothing if iw_worker_init failed, or w->fd is -1. */
+/*
+ * Runs all queued tasks, then ends the threads. Does nothing if iw_worker_init failed, or w->fd is
+ * -1.
+ */
 void iw_worker_fini(struct iw_worker *w);
-/* Readable while a task can be taken. */
+/* The descriptor is readable while a task can be taken. */
 static inline int iw_worker_fd(const struct iw_worker *w)
 {
 	return w->fd;
 }
 void iw_lane_init(struct iw_lane *l);
-/* t and l are kept until t is taken. */
-void iw_worker_give(struct iw_worker *w, struct iw_lane *l, struct iw_task *t);
-/* The next task that has run; NULL: none. */
+/* Queues t in l. Both are borrowed until t is taken. */
+void iw_worker_queue(struct iw_worker *w, struct iw_lane *l, struct iw_task *t);
+/* Returns the next task that has run; NULL: none. */
 struct iw_task *iw_worker_take(struct iw_worker *w);
-/* The same, but waits for it, timeout_ns at most. */
+/* The same, but waits for one, at most timeout_ns. */
 struct iw_task *iw_worker_await(struct iw_worker *w, uint64_t timeout_ns);
 
 #endif

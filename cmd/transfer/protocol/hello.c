@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Private Data of the transfer protocol: encoded, decoded, negotiated. */
+/* Private Data of the transfer protocol: encodes, decodes and negotiates. */
 #include "transfer/protocol/hello.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ enum {
 	KEY_RANGES = 10,
 	KEY_PATIENCE = 11,
 	KEY_CONN = 12,
-	KEY_AGAIN = 13, /* IW_XREJECT_CODE is the next one */
+	KEY_AGAIN = 13, /* followed by IW_XREJECT_CODE */
 };
 
 static const char *const role_names[] = { [IW_XFER_SOURCE] = "source", [IW_XFER_SINK] = "sink" };
@@ -188,7 +188,7 @@ static bool speaks(const struct iw_hello *h)
 	return h->major_min <= IW_XFER_MAJOR && h->major_max >= IW_XFER_MAJOR_MIN;
 }
 
-/* rec: the map that begins there. */
+/* rec: the map at the start of pd. */
 static bool has_magic(struct iw_cbor_rec *rec, const uint8_t *pd, size_t len)
 {
 	struct iw_cbor_in in = { .p = pd, .len = len };
@@ -259,7 +259,7 @@ void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *te
 	memcpy(answer->text, text, len);
 }
 
-/* A list of the digests in the set, for a sentence. */
+/* Lists the digests of the set for a text. */
 static void list_digests(struct iw_text *t, unsigned digests)
 {
 	const char *sep = "";

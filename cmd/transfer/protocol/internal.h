@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to the room: what source, sink and the link below them share. */
+/* Private to the room: the machine, and what source, sink and link share. */
 #ifndef IW_XFER_INTERNAL_H
 #define IW_XFER_INTERNAL_H
 
@@ -8,10 +8,10 @@
 #include "transfer/protocol/msg.h"
 #include "transfer/protocol/xfer.h"
 
-#define OUT_BUFS 8 /* control messages under way at once */
+#define OUT_BUFS 8 /* control messages in flight */
 
 enum state {
-	ST_NEW,     /* the connection is not up */
+	ST_NEW,     /* the connection is not established */
 	ST_OPENING, /* the initiator's OPEN is due */
 	ST_RUN,
 	ST_BYE,     /* source: BYE is due or sent; sink: BYE was received */
@@ -21,7 +21,7 @@ enum state {
 	ST_COUNT
 };
 
-/* Numbers of slots in order. */
+/* A queue of slot numbers. */
 struct fifo {
 	uint8_t item[IW_XFER_WINDOWS];
 	uint8_t head, n;
@@ -47,30 +47,30 @@ static inline uint32_t fifo_take(struct fifo *f)
 }
 
 struct outmsg {
-	uint8_t *buf; /* NULL until it is first used */
+	uint8_t *buf; /* NULL until first used */
 	bool busy;
 };
 
-/* One side's count of messages and receives. Messages are counted from 1. */
+/* Messages and receives of one side. Messages are counted from 1. */
 struct link {
 	uint64_t tx_count, tx_limit; /* sent; allowed */
-	uint32_t tx_size;            /* octets of the peer's receives before tx_from */
-	uint32_t tx_size_next;       /* from tx_from on */
-	uint64_t tx_from;            /* UINT64_MAX: no change is known */
+	uint32_t tx_size;            /* octets of the peer's receives for messages before tx_from */
+	uint32_t tx_size_next;       /* for tx_from and later ones */
+	uint64_t tx_from;            /* UINT64_MAX: no change was announced */
 	uint64_t rx_count, rx_limit; /* received; receives posted */
-	uint64_t rx_told;            /* the limit that the peer knows */
-	uint32_t rx_first;           /* receives that are not posted again: the responder's first */
-	uint32_t rx_more;            /* receives posted beside them */
-	uint32_t rx_size;            /* octets of these */
-	bool post_due;               /* POST_RECVS is due */
-	bool size_due;               /* the next message tells rx_size */
-	bool nop_due, ask_due;       /* a NOP is due; it asks for an answer */
-	bool total_due;              /* a NOP is due, with the total of the files */
+	uint64_t rx_advertised;      /* the limit that the peer was sent */
+	uint32_t rx_first;     /* receives that are posted only once: the responder's first ones */
+	uint32_t rx_more;      /* further receives */
+	uint32_t rx_size;      /* octets of each of them */
+	bool post_due;         /* POST_RECVS is due */
+	bool size_due;         /* the next message must report rx_size */
+	bool nop_due, ask_due; /* a NOP is due; it must ask for an answer */
+	bool total_due;        /* a NOP is due, with the total of the files */
 	bool beat_due;
 	uint64_t beats; /* BEATs so far */
 	struct outmsg out[OUT_BUFS];
 	uint32_t sq_used;
-	uint64_t sent_at; /* when the last message was made */
+	uint64_t sent_at; /* when the last message was sent */
 };
 
 enum cookie_kind { CK_MSG = 1, CK_SLOT = 2, CK_PIECE = 3 };
@@ -80,7 +80,7 @@ static inline uint64_t cookie(enum cookie_kind kind, uint32_t index)
 	return (uint64_t)kind << 32 | index;
 }
 
-/* A file's end as one side sees it. */
+/* The result of a file, as one side reports it. */
 struct outcome {
 	bool known;
 	bool by_peer;
@@ -96,190 +96,246 @@ struct iw_xfer {
 	const struct iw_mem *mem;
 	enum state state;
 	struct link link;
-	struct source *src; /* role source, from start on */
+	struct source *src; /* role source: after the start */
 	struct sink *snk;   /* role sink */
-	char *path;         /* OPEN's: to be sent, or received. Owned; NULL when it is empty */
+	char *path;         /* Of OPEN, sent or received. Owned; NULL if it is empty. */
 	size_t path_len;
-	uint64_t heard_at;    /* when octets of the peer arrived last */
-	uint64_t progress_at; /* when the transfer advanced last */
-	uint64_t payload_at;  /* when octets of a file moved last */
-	/* At the last look: octets that arrived here, those of files, and octets of files acknowledged by the peer's transport. */
+	uint64_t heard_at;    /* when octets of the peer last arrived */
+	uint64_t progress_at; /* when the transfer last advanced */
+	uint64_t payload_at;  /* when octets of a file last moved */
+	/*
+	 * As last reported by the driver: octets received; of these, octets of files; octets of
+	 * files that the peer's transport has acknowledged.
+	 */
 	uint64_t received, arrived, acked;
-	uint64_t peer_arrived; /* octets of files that arrived there, as the peer said last */
-	/* sink, mode write: when windows began to fill, or none was partly filled */
+	/* octets of files that have arrived at the peer, as it last reported */
+	uint64_t peer_arrived;
+	/* Sink, mode write: when windows began to fill, or last had no partial chunk. */
 	uint64_t windows_at;
-	bool open_seen; /* responder */
+	bool open_seen; /* responder: OPEN was received */
 	const char *
-		lacks; /* static: what there is no memory for, without which no message can be sent; NULL: nothing */
+		/*
+		 * Static text: there is no memory for this, and without it no message can be sent.
+		 * NULL: no lack.
+		 */
+		lacks;
 	bool abort_due; /* FAILING: an ABORT must be sent */
-	bool aborted;   /* an ABORT was sent or received: close in an orderly manner */
-	/* To be sent: names, each with a NUL after it. Borrowed from the driver. */
+	bool aborted;   /* an ABORT was sent or received: close in order */
+	/* Names to be sent, each terminated by NUL. Borrowed from the driver. */
 	const char *names_at;
 	size_t names_left;
-	struct iw_list names;    /* received, not shown yet */
-	struct path *name_shown; /* by the last GONE or REMOVE */
+	struct iw_list names;    /* received, not passed to the driver yet */
+	struct path *name_shown; /* passed by the last GONE or REMOVE */
 	bool end_given;
-	bool lost; /* FAILING: because the connection was lost, or the line made errors */
+	bool lost; /* FAILING because the connection was lost, or octets were corrupted */
 	struct iw_fault fault;
 	struct iw_xfer_counts counts;
-	uint64_t total, total_paths; /* pull, a source: as given to iw_xfer_total */
+	uint64_t total, total_paths; /* pull, source: the last arguments of iw_xfer_total */
 	uint32_t nfree;
-	/* A stack: the slot freed last is the one in the cache. */
+	/* A stack, so that the slot freed last, which is in the cache, is used first. */
 	uint8_t free_slots[IW_XFER_WINDOWS];
 };
 
-/* --- xfer.c --- */
-void iw_xf_set_state(struct iw_xfer *x, enum state to);
-/* A breach of the protocol by the peer: fails the transfer. Returns IW_E_FORMAT. */
-int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...);
-static inline void iw_xf_progress(struct iw_xfer *x, uint64_t now)
+/* --- state.c --- */
+/* Only the transitions in state.c are permitted. */
+void iw_xfer_set_state(struct iw_xfer *x, enum state to);
+/*
+ * Fails the transfer with *why. with_abort: sends an ABORT if this side may send. Ignored if the
+ * transfer is failing or over.
+ */
+void iw_xfer_give_up(struct iw_xfer *x, const struct iw_fault *why, bool with_abort);
+/* The peer broke the protocol: fails the transfer. Returns IW_E_FORMAT. */
+int iw_xfer_breach(struct iw_xfer *x, const char *fmt, ...);
+/*
+ * Octets were corrupted, in transit or in memory: fails the transfer as if the connection was lost.
+ * Returns IW_E_FORMAT.
+ */
+int iw_xfer_corrupt(struct iw_xfer *x, const char *fmt, ...);
+/* The transfer has advanced: restarts the time for progress. */
+static inline void iw_xfer_note_progress(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = now;
 }
-/* The end of the time for something that happened last at a time. */
-static inline uint64_t iw_xf_stall_at(const struct iw_xfer *x, uint64_t last)
+/* The deadline for something that last happened at that time. */
+static inline uint64_t iw_xfer_stall_at(const struct iw_xfer *x, uint64_t last)
 {
 	return iw_time_add(last, x->cfg.stall_ns);
 }
-static inline void iw_xf_moved(struct iw_xfer *x, uint64_t now)
+/* Octets of a file have moved. */
+static inline void iw_xfer_note_moved(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = x->payload_at = now;
 }
-bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot);
-void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot);
-/* A path that a sink wants of a source. */
+/* Takes a free slot. False: all are in use. */
+bool iw_xfer_slot_get(struct iw_xfer *x, uint32_t *slot);
+void iw_xfer_slot_put(struct iw_xfer *x, uint32_t slot);
+/* A path that a sink requests. */
 struct path {
 	struct iw_list link;
 	size_t len;
 	char octets[];
 };
-#define IW_XF_PATHS_MAX 4096u
-bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
-/* The first one, given; NULL when there is none. */
-struct path *iw_xf_path_take(struct iw_list *from);
-void iw_xf_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
+#define IW_XFER_PATHS_MAX 4096u
+/* Adds a copy. False: no memory. */
+bool iw_xfer_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
+/* Removes and returns the first one, owned by the caller; NULL: the list is empty. */
+struct path *iw_xfer_path_take(struct iw_list *from);
+void iw_xfer_path_free(struct iw_xfer *x, struct path *p); /* p may be NULL */
 
-/* --- names.c --- */
-/* act becomes a message of that type with the next names to be sent. False: none are left, or not now. */
-bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type, uint64_t now);
-/* Queues the names of m for the driver. */
-int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
-/* act becomes GONE or REMOVE for the next one. */
-bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act);
-void iw_xf_names_fini(struct iw_xfer *x);
-
-/* Calls fn with each entry under key of m; what is wrong with them is a breach. */
-int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
-
-/* text may be NULL. The first one counts. */
-void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
-		   bool by_peer);
-/* Fills *e with what o says. */
-void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
-/* Returns how many failed. codes: of a pack's members, or NULL. */
-uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			    uint64_t settled, const uint8_t *codes, size_t ncodes);
-/* Octets were changed on their way, by the line or in memory: the connection counts as lost. */
-int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...);
-/* Octets of the machine's allocator; NULL when there are none. */
-uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len);
-/* Where what is meant of a file ends, and how much it is; of streams: IW_XFER_SIZE_MAX, 0. */
-static inline uint64_t iw_xf_end(const struct iw_xmeta *m)
+/* Calls fn for each entry under key of m. A malformed entry is a breach. */
+int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
+/* A copy, from the machine's allocator. NULL: len is 0, or no memory. */
+uint8_t *iw_xfer_copy(struct iw_xfer *x, const void *p, size_t len);
+/*
+ * The end of the file, or of the part that m announces, and its length. Of a stream:
+ * IW_XFER_SIZE_MAX and 0.
+ */
+static inline uint64_t iw_xfer_meta_end(const struct iw_xmeta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return IW_XFER_SIZE_MAX;
 	return m->share ? m->part_off + m->part_len : m->size;
 }
-static inline uint64_t iw_xf_size(const struct iw_xmeta *m)
+static inline uint64_t iw_xfer_meta_size(const struct iw_xmeta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return 0;
 	return m->share ? m->part_len : m->size;
 }
+
+/* --- outcome.c --- */
+/* Sets *o; a later call is ignored. text may be NULL. */
+void iw_xfer_set_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
+			 bool by_peer);
+/* Copies code and text of o into *e. */
+void iw_xfer_outcome_entry(struct iw_xentry *e, const struct outcome *o);
+/*
+ * Counts the result; returns the number of failed files. codes: those of a pack's members, or NULL.
+ */
+uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
+			      uint64_t settled, const uint8_t *codes, size_t ncodes);
 /* act becomes RESULT. */
-void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-		      const struct outcome *o);
+void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
+			const struct outcome *o);
+
+/* --- names.c --- */
+/*
+ * Makes act a message of that type with the next names. False: no names are left, or no message can
+ * be sent now.
+ */
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type,
+			uint64_t now);
+/* Queues the names in m for the driver. */
+int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
+/* Makes act GONE or REMOVE for the next queued name. */
+bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act);
+void iw_xfer_names_fini(struct iw_xfer *x);
 
 /* --- link.c --- */
-void iw_xlink_init(struct iw_xfer *x);
-void iw_xlink_fini(struct iw_xfer *x);
-void iw_xlink_peer(struct iw_xfer *x);
-/* May a Send be posted now? With reserve the last credit, and the last place in the send queue,
- * are left for NOP and ABORT. */
-bool iw_xlink_ready(const struct iw_xfer *x, bool reserve);
-/* May any other operation be posted now? */
-static inline bool iw_xlink_sq_room(const struct iw_xfer *x)
+/* x->cfg is set; the peer's part may be missing. */
+void iw_xfer_link_init(struct iw_xfer *x);
+void iw_xfer_link_fini(struct iw_xfer *x);
+/* x->cfg.peer is set now: takes the first credit from it. */
+void iw_xfer_link_peer(struct iw_xfer *x);
+/*
+ * True if a Send may be posted now. With reserve the last credit and the last place in the send
+ * queue are kept for NOP and ABORT.
+ */
+bool iw_xfer_link_ready(const struct iw_xfer *x, bool reserve);
+/* True if any other operation may be posted now. */
+static inline bool iw_xfer_link_sq_room(const struct iw_xfer *x)
 {
 	return x->link.sq_used + 1 < x->cfg.sq_depth;
 }
-/* Octets that the next Send may have. */
-uint32_t iw_xlink_size(const struct iw_xfer *x);
+/* The largest Send that the peer accepts now, in octets. */
+uint32_t iw_xfer_link_size(const struct iw_xfer *x);
 
-/* A message being made. */
+/* A message under construction. */
 struct draft {
 	struct iw_cbor_out o;
 	uint32_t buf;
 };
-/* False: no credit, no buffer or no room in the send queue. pairs: those beside the ones of
- * every message. */
-bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-		     bool reserve);
-/* act becomes its SEND. */
-void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
-/* It was not worth sending. */
-void iw_xdraft_drop(struct iw_xfer *x, struct draft *d);
-/* Appends the entry under LIST; false when it does not fit: the message is as it was before. */
-bool iw_xdraft_entry(struct draft *d, const struct iw_xentry *e);
+/*
+ * False: no credit, no buffer or no room in the send queue. pairs: in addition to the pairs of
+ * every message.
+ */
+bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
+			 bool reserve);
+/* Makes act the SEND of d. */
+void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
+/* Discards d. */
+void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d);
+/* Appends an entry under LIST. False: it does not fit, and d is unchanged. */
+bool iw_xfer_draft_entry(struct draft *d, const struct iw_xentry *e);
 
-/* Counts an operation that is posted. */
-static inline void iw_xlink_posted(struct iw_xfer *x)
+/* Counts a posted operation. */
+static inline void iw_xfer_link_posted(struct iw_xfer *x)
 {
 	x->link.sq_used++;
 }
 /* Counts a data Send. */
-void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now);
-/* Checks the digest after a control message; *len becomes the length without it. A failed check fails the transfer. */
-int iw_xlink_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
-/* Counts a message received, takes its credit and what it says of the peer's work. */
-int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-/* After a message was consumed. */
-enum iw_xverdict iw_xlink_consumed(struct iw_xfer *x);
-void iw_xlink_reposted(struct iw_xfer *x, uint32_t n);
-/* A NOP is to be sent for credit alone, or as a sign of life. */
-bool iw_xlink_wants_nop(const struct iw_xfer *x);
+void iw_xfer_link_data_sent(struct iw_xfer *x, uint64_t now);
+/*
+ * Verifies the digest at the end of a control message and subtracts its length from *len. A wrong
+ * digest fails the transfer.
+ */
+int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
+/* Counts a received message, and takes the peer's credit and reports from it. */
+int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+/* Call it after a message was consumed. */
+enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x);
+/* n held receives were posted again: counts them as new credit for the peer. */
+void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n);
+/* True if a NOP must be sent for credit alone, or as a sign of life. */
+bool iw_xfer_link_wants_nop(const struct iw_xfer *x);
 
 /* --- source.c --- */
-int iw_xsrc_new(struct iw_xfer *x);
-void iw_xsrc_free(struct iw_xfer *x);
-bool iw_xsrc_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-int iw_xsrc_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-void iw_xsrc_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
-void iw_xsrc_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xsrc_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
-/* While failing: the next thing to clean up; false when all is clean. */
-bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act);
-/* It is this side's own files that are waited for. */
-bool iw_xsrc_busy_here(const struct iw_xfer *x);
-bool iw_xsrc_idle(const struct iw_xfer *x);
+/* IW_E_NOMEM. */
+int iw_xfer_source_new(struct iw_xfer *x);
+void iw_xfer_source_free(struct iw_xfer *x);
+/* The next action of the source. False: none now. */
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+/*
+ * A received message for the source. IW_E_FORMAT: a breach, IW_E_NOMEM: no memory; the transfer has
+ * failed.
+ */
+int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+/* A posted operation of the slot has completed. piece: slot is the number of a piece. */
+void iw_xfer_source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
+void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+				const char *text);
+/* While failing: issues the next result. False: no more files. */
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act);
+/* True if the transfer waits for files of this side. */
+bool iw_xfer_source_busy_here(const struct iw_xfer *x);
+/* True if no file is open and no requested path is pending. */
+bool iw_xfer_source_idle(const struct iw_xfer *x);
 
 /* --- sink.c --- */
-int iw_xsnk_new(struct iw_xfer *x);
-void iw_xsnk_free(struct iw_xfer *x);
-bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-/* A NOP with the total of the files of some paths: kept if it is about all paths. */
-void iw_xsnk_total(struct iw_xfer *x, const struct iw_xmsg *m);
-/* A data Send: *verdict says what becomes of the receive. */
-int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-		 enum iw_xverdict *verdict);
-void iw_xsnk_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
-void iw_xsnk_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xsnk_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
-bool iw_xsnk_cleanup(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_busy_here(const struct iw_xfer *x);
-/* A part of a chunk has been received, and only the peer can complete it. */
-bool iw_xsnk_amid_chunk(const struct iw_xfer *x);
-bool iw_xsnk_idle(const struct iw_xfer *x);
+/* IW_E_NOMEM. */
+int iw_xfer_sink_new(struct iw_xfer *x);
+void iw_xfer_sink_free(struct iw_xfer *x);
+/* The next action of the sink. False: none now. */
+bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+/* A received message for the sink. Errors as in iw_xfer_source_message. */
+int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+/* A NOP with the total size of some paths: kept if it covers all paths. */
+void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m);
+/* A data Send; *verdict: what to do with the receive. */
+int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
+		      enum iw_xverdict *verdict);
+void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
+void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+/* While failing: issues the next ABANDON or RESULT. False: no more files. */
+bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act);
+/* True if the transfer waits for work of this side. */
+bool iw_xfer_sink_busy_here(const struct iw_xfer *x);
+/* True if a chunk was received in part, and only the peer can complete it. */
+bool iw_xfer_sink_amid_chunk(const struct iw_xfer *x);
+/* True if no file is open, and a pull has sent all its paths. */
+bool iw_xfer_sink_idle(const struct iw_xfer *x);
 
 #endif

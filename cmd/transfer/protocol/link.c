@@ -1,58 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Credits, and the making of messages. A side may have sent as many messages as the other has told it receives for; the last
- * one of them is kept for a NOP, so that credit always finds a way back.
+ * Credits, and control messages. A side may send as many messages as the peer has said that it has
+ * receives for. The last credit is kept for a NOP, so that a side can always send new credit.
  */
 #include <string.h>
 
 #include "util/text.h"
 #include "transfer/protocol/internal.h"
 
-void iw_xlink_init(struct iw_xfer *x)
+void iw_xfer_link_init(struct iw_xfer *x)
 {
 	struct link *l = &x->link;
 	const struct iw_hello *mine = &x->cfg.mine;
 	bool data = x->cfg.role == IW_XFER_SINK && mine->mode == IW_XFER_SEND;
 
-	l->rx_limit = l->rx_told = mine->recvs;
+	l->rx_limit = l->rx_advertised = mine->recvs;
 	l->tx_from = UINT64_MAX;
 	if (x->cfg.initiator)
 		return;
-	/* What a responder posts once it knows that it is needed. */
+	/* The further receives that a responder posts after OPEN. */
 	l->rx_first = mine->recvs;
 	l->rx_more = data ? 64 : 16;
 	l->rx_size = data ? IW_XFER_PIECE + IW_XFER_DATA_HDR : IW_XFER_MSG_MAX;
 }
 
-void iw_xlink_fini(struct iw_xfer *x)
+void iw_xfer_link_fini(struct iw_xfer *x)
 {
 	for (size_t i = 0; i < OUT_BUFS; i++)
 		iw_mem_free(x->mem, x->link.out[i].buf, IW_XFER_MSG_MAX);
 }
 
-void iw_xlink_peer(struct iw_xfer *x)
+void iw_xfer_link_peer(struct iw_xfer *x)
 {
 	x->link.tx_limit = x->cfg.peer.recvs;
 	x->link.tx_size = x->cfg.peer.recv_size;
 }
 
-bool iw_xlink_ready(const struct iw_xfer *x, bool reserve)
+bool iw_xfer_link_ready(const struct iw_xfer *x, bool reserve)
 {
 	const struct link *l = &x->link;
 
-	return (reserve ? iw_xlink_sq_room(x) : l->sq_used < x->cfg.sq_depth) &&
+	return (reserve ? iw_xfer_link_sq_room(x) : l->sq_used < x->cfg.sq_depth) &&
 	       l->tx_limit > l->tx_count && l->tx_limit - l->tx_count > (reserve ? 1u : 0u);
 }
 
-uint32_t iw_xlink_size(const struct iw_xfer *x)
+uint32_t iw_xfer_link_size(const struct iw_xfer *x)
 {
 	return x->link.tx_count + 1 >= x->link.tx_from ? x->link.tx_size_next : x->link.tx_size;
 }
 
-/* A buffer for a message, or OUT_BUFS. With reserve the last one is left. */
+/* Returns a free buffer for a message, or OUT_BUFS. With reserve the last one is kept. */
 static uint32_t free_out(struct iw_xfer *x, bool reserve)
 {
-	bool none = true; /* that will be free again */
+	bool none = true; /* no buffer is in use that will become free */
 
 	for (uint32_t i = reserve ? 1 : 0; i < OUT_BUFS; i++) {
 		struct outmsg *m = &x->link.out[i];
@@ -75,7 +75,7 @@ static size_t digest_len(const struct iw_xfer *x)
 	return x->cfg.digest ? iw_xfer_digest_len(x->cfg.mine.digest) : 0;
 }
 
-/* The digest of a control message follows it. */
+/* Appends the digest of a control message. */
 static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 {
 	struct iw_xdigest own = { .len = 0 };
@@ -83,14 +83,14 @@ static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 
 	if (len == 0)
 		return;
-	/* The peer finds a message without its digest, and this side ends for want of it. */
+	/* The peer fails the message without its digest; this side fails too. */
 	if (!x->cfg.digest(x->cfg.digest_ctx, o->buf, o->len, &own))
 		x->lacks = "the digest of a message";
 	memcpy(o->buf + o->len, own.octets, len);
 	o->len += len;
 }
 
-int iw_xlink_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
+int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
 {
 	struct iw_xdigest own = { .len = 0 };
 	size_t n = digest_len(x);
@@ -102,20 +102,20 @@ int iw_xlink_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
 		return IW_E_NOMEM;
 	}
 	if (*len < n || memcmp(own.octets, msg + *len - n, n) != 0)
-		return iw_xf_corrupt(x, "a control message of %U octets does not have its digest",
-				     (uint64_t)*len);
+		return iw_xfer_corrupt(x, "a control message of %U octets does not have its digest",
+				       (uint64_t)*len);
 	*len -= n;
 	return 0;
 }
 
-bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-		     bool reserve)
+bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
+			 bool reserve)
 {
 	struct link *l = &x->link;
 	bool sink = x->cfg.role == IW_XFER_SINK;
-	size_t cap = IW_MIN(iw_xlink_size(x), IW_XFER_MSG_MAX);
+	size_t cap = IW_MIN(iw_xfer_link_size(x), IW_XFER_MSG_MAX);
 
-	if (!iw_xlink_ready(x, reserve))
+	if (!iw_xfer_link_ready(x, reserve))
 		return false;
 	d->buf = free_out(x, reserve);
 	if (d->buf == OUT_BUFS)
@@ -150,14 +150,14 @@ static void count_sent(struct iw_xfer *x, uint64_t now)
 	x->link.sent_at = now;
 }
 
-void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
+void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
 {
 	put_digest(x, &d->o);
 	act->type = IW_XACT_SEND;
 	act->cookie = cookie(CK_MSG, d->buf);
 	act->msg = d->o.buf;
 	act->msg_len = d->o.len;
-	x->link.rx_told = x->link.rx_limit;
+	x->link.rx_advertised = x->link.rx_limit;
 	x->link.size_due = false;
 	x->link.nop_due = false;
 	x->counts.msgs_sent++;
@@ -165,12 +165,12 @@ void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uin
 	count_sent(x, now);
 }
 
-void iw_xdraft_drop(struct iw_xfer *x, struct draft *d)
+void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d)
 {
 	x->link.out[d->buf].busy = false;
 }
 
-bool iw_xdraft_entry(struct draft *d, const struct iw_xentry *e)
+bool iw_xfer_draft_entry(struct draft *d, const struct iw_xentry *e)
 {
 	size_t before = d->o.len;
 
@@ -182,13 +182,15 @@ bool iw_xdraft_entry(struct draft *d, const struct iw_xentry *e)
 	return false;
 }
 
-void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now)
+void iw_xfer_link_data_sent(struct iw_xfer *x, uint64_t now)
 {
 	x->counts.msgs_sent++;
 	count_sent(x, now);
 }
 
-/* A NOP extends no time by itself: two sides that wait for each other would send them for ever. */
+/*
+ * A NOP alone is not progress: otherwise two sides that wait for each other would never time out.
+ */
 static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	bool advances = m->type != IW_XMSG_NOP || m->busy || m->arrived > x->peer_arrived ||
@@ -199,30 +201,30 @@ static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now
 		x->counts.kept = IW_MAX(x->counts.kept, m->kept);
 	}
 	if (advances)
-		iw_xf_progress(x, now);
+		iw_xfer_note_progress(x, now);
 }
 
-int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	struct link *l = &x->link;
 
 	if (m->credit < l->tx_limit)
-		return iw_xf_breach(x, "credit went back from %U to %U", l->tx_limit, m->credit);
+		return iw_xfer_breach(x, "credit went back from %U to %U", l->tx_limit, m->credit);
 	if (m->credit - l->tx_limit > IW_XFER_FILES_MAX)
-		return iw_xf_breach(x, "credit went from %U to %U", l->tx_limit, m->credit);
+		return iw_xfer_breach(x, "credit went from %U to %U", l->tx_limit, m->credit);
 	l->tx_limit = m->credit;
 	note_report(x, m, now);
 	if (!m->resized)
 		return 0;
 	if (l->tx_from != UINT64_MAX || m->size < l->tx_size || m->from <= l->tx_count)
-		return iw_xf_breach(x, "receives of %u octets from message %U on", m->size,
-				    m->from);
+		return iw_xfer_breach(x, "receives of %u octets from message %U on", m->size,
+				      m->from);
 	l->tx_from = m->from;
 	l->tx_size_next = m->size;
 	return 0;
 }
 
-enum iw_xverdict iw_xlink_consumed(struct iw_xfer *x)
+enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x)
 {
 	struct link *l = &x->link;
 
@@ -232,16 +234,16 @@ enum iw_xverdict iw_xlink_consumed(struct iw_xfer *x)
 	return IW_XRECV_REPOST;
 }
 
-void iw_xlink_reposted(struct iw_xfer *x, uint32_t n)
+void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n)
 {
 	x->link.rx_limit += n;
 }
 
-bool iw_xlink_wants_nop(const struct iw_xfer *x)
+bool iw_xfer_link_wants_nop(const struct iw_xfer *x)
 {
 	const struct link *l = &x->link;
-	uint64_t posted = l->rx_limit - l->rx_count; /* receives that stand ready */
-	uint64_t untold = l->rx_limit - l->rx_told;
+	uint64_t posted = l->rx_limit - l->rx_count; /* receives that are posted now */
+	uint64_t unsent = l->rx_limit - l->rx_advertised;
 
-	return l->nop_due || l->total_due || l->size_due || (untold > 0 && untold * 2 >= posted);
+	return l->nop_due || l->total_due || l->size_due || (unsent > 0 && unsent * 2 >= posted);
 }

@@ -11,14 +11,13 @@
 
 struct msg_row {
 	const char *name;
-	const char *entry, *end; /* what faults call the entries */
-	unsigned need, need_end; /* fields that must be there, in LIST and in ENDS */
+	const char *entry, *end; /* names of the entries in faults */
+	unsigned need, need_end; /* mandatory fields in LIST and in ENDS */
 };
 
 /* clang-format off */
 static const struct msg_row rows[IW_XMSG_COUNT] = {
-	/*                   name       entry            end           need
-	 * need_end */
+	/* name       entry            end           need need_end */
 	[IW_XMSG_NOP]     = { "NOP",     NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_OPEN]    = { "OPEN",    NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_GET]     = { "GET",     NULL,            NULL,         0,                                    0 },
@@ -42,8 +41,8 @@ enum field_type { U32, U64, I64, FLAG, BYTES, TEXT, DIGEST };
 
 struct field_row {
 	enum field_type type;
-	size_t at, at_len;  /* of the value, and of a string's length, in struct iw_xentry */
-	uint64_t max;       /* value, or octets of a string */
+	size_t at, at_len; /* offsets in struct iw_xentry, of the value and of a string's length */
+	uint64_t max; /* of the value, or of the octets of a string */
 };
 
 #define AT(m) offsetof(struct iw_xentry, m)
@@ -141,7 +140,7 @@ static int get_size(struct iw_xmsg *m, struct iw_fault *why)
 	return err ? err : iw_cbor_get_uint(&m->rec, IW_XKEY_FROM, UINT64_MAX, &m->from, why);
 }
 
-/* What the peer says of its work: a source has nothing under the first two keys. */
+/* Reads the peer's report of its progress. A source sends no first two keys. */
 static int get_report(struct iw_xmsg *m, struct iw_fault *why)
 {
 	int err = 0;
@@ -247,7 +246,7 @@ int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *wh
 	if (r <= 0)
 		return r < 0 ? r : iw_fail(why, IW_E_TRUNC, "%s: the list ends early", row->name);
 	for (unsigned f = 0; f < IW_XF_COUNT; f++) {
-		/* A demanded field that is absent fails in its reader. */
+		/* A mandatory field that is missing fails in its reader. */
 		if (!iw_cbor_has(&rec, f) && !(need & IW_XBIT(f)))
 			continue;
 		r = get_field(out, &rec, f, &fields[f], why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which names are refused by sight. */
+/* Checks names without the file system. */
 #include "transfer/protocol/name.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static const char *common_fault(const char *name, size_t len, size_t max)
 	return NULL;
 }
 
-/* The length of the component that begins at name. */
+/* The length of the component at name. */
 static size_t component(const char *name, size_t len)
 {
 	const char *slash = memchr(name, '/', len);
@@ -80,7 +80,7 @@ bool iw_xfer_link_leaves(const char *name, size_t name_len, const char *to, size
 		size_t n = component(to, to_len);
 
 		if (is_dots(to, n, 2)) {
-			/* The component before it may be a link itself. */
+			/* The component before ".." may itself be a link. */
 			if (down || dirs-- == 0)
 				return true;
 		} else if (n > 0 && !is_dots(to, n, 1)) {

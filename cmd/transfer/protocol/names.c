@@ -7,7 +7,7 @@
 
 /* --- out --- */
 
-/* False: the message is full. A name that is too long for the protocol is left out. */
+/* False: the message is full. A name that is too long for the protocol is skipped. */
 static bool put_name(struct draft *d, const char *name, size_t len, size_t *n)
 {
 	size_t before = d->o.len;
@@ -40,23 +40,24 @@ static size_t put_names(struct iw_xfer *x, struct draft *d)
 	return n;
 }
 
-bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type, uint64_t now)
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type,
+			uint64_t now)
 {
 	struct draft d;
 	size_t place, n;
 
-	if (x->names_left == 0 || !iw_xdraft_begin(x, &d, type, 1, true))
+	if (x->names_left == 0 || !iw_xfer_draft_begin(x, &d, type, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	n = put_names(x, &d);
 	iw_cbor_array_end(&d.o, place, n);
 	if (n > 0) {
-		iw_xdraft_send(x, &d, act, now);
+		iw_xfer_draft_send(x, &d, act, now);
 		return true;
 	}
-	iw_xdraft_drop(x, &d);
-	/* A long name that the peer's first, small receives do not hold: use them up. */
+	iw_xfer_draft_drop(x, &d);
+	/* The name does not fit into the peer's first, small receives: use these up. */
 	if (x->names_left > 0 && x->link.tx_from != UINT64_MAX &&
 	    x->link.tx_count + 1 < x->link.tx_from)
 		x->link.nop_due = true;
@@ -65,7 +66,7 @@ bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type 
 
 /* --- in --- */
 
-int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m)
+int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xmsg *m)
 {
 	const char *what = iw_xmsg_name(m->type);
 	struct iw_cbor_in in;
@@ -74,16 +75,16 @@ int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m)
 	size_t n;
 
 	if (iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &n, &why) != 0)
-		return iw_xf_breach(x, "%s", why.text);
+		return iw_xfer_breach(x, "%s", why.text);
 	if (n == 0)
-		return iw_xf_breach(x, "%s without names", what);
+		return iw_xfer_breach(x, "%s without names", what);
 	for (; n > 0; n--) {
 		if (iw_cbor_next(&in, &item) != 1 || item.kind != IW_CBOR_BYTES)
-			return iw_xf_breach(x, "%s: a name that is not a byte string", what);
+			return iw_xfer_breach(x, "%s: a name that is not a byte string", what);
 		if (item.len == 0 || item.len > IW_XFER_NAME_MAX || memchr(item.p, '\0', item.len))
-			return iw_xf_breach(x, "%s: a name of %U octets, or with a NUL octet", what,
-					    (uint64_t)item.len);
-		if (!iw_xf_path_add(x, &x->names, item.p, item.len)) {
+			return iw_xfer_breach(x, "%s: a name of %U octets, or with a NUL octet",
+					      what, (uint64_t)item.len);
+		if (!iw_xfer_path_add(x, &x->names, item.p, item.len)) {
 			iw_fail(&why, IW_E_NOMEM, "no memory for a name");
 			iw_xfer_fail(x, &why);
 			return IW_E_NOMEM;
@@ -92,10 +93,10 @@ int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m)
 	return 0;
 }
 
-bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act)
 {
-	iw_xf_path_free(x, x->name_shown);
-	x->name_shown = iw_xf_path_take(&x->names);
+	iw_xfer_path_free(x, x->name_shown);
+	x->name_shown = iw_xfer_path_take(&x->names);
 	if (!x->name_shown)
 		return false;
 	act->type = x->cfg.role == IW_XFER_SINK ? IW_XACT_REMOVE : IW_XACT_GONE;
@@ -104,9 +105,9 @@ bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-void iw_xf_names_fini(struct iw_xfer *x)
+void iw_xfer_names_fini(struct iw_xfer *x)
 {
-	iw_xf_path_free(x, x->name_shown);
-	while ((x->name_shown = iw_xf_path_take(&x->names)) != NULL)
-		iw_xf_path_free(x, x->name_shown);
+	iw_xfer_path_free(x, x->name_shown);
+	while ((x->name_shown = iw_xfer_path_take(&x->names)) != NULL)
+		iw_xfer_path_free(x, x->name_shown);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Why a connection was rejected, in its Private Data. */
+/* The reason of a rejected connection, in its Private Data. */
 #include "transfer/protocol/reject.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ void iw_xreject_encode(struct iw_cbor_out *o, uint32_t code, const char *text)
 	iw_cbor_uint(o, IW_XREJECT_CODE);
 	iw_cbor_uint(o, code);
 	iw_cbor_uint(o, IW_XREJECT_TEXT);
-	/* Its head takes two octets at this length. */
+	/* The head of a text of this length takes two octets. */
 	iw_cbor_text(o, text, iw_cbor_cut(text, IW_XFER_PD_MAX - o->len - 2));
 }
 

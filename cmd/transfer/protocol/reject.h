@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A rejection in Private Data, the same in both protocols that use some (hello.h, claim.h): why, as a code and as text. */
+/*
+ * A rejection in Private Data: its reason as a code and a text. Both protocols with Private Data
+ * use it (hello.h, claim.h).
+ */
 #ifndef IW_XFER_REJECT_H
 #define IW_XFER_REJECT_H
 
@@ -12,10 +15,10 @@
 #define IW_XREJECT_CODE 14u
 #define IW_XREJECT_TEXT 15u
 
-/* Two pairs of a map; @text is cut to what IW_XFER_PD_MAX leaves. */
+/* Writes two pairs of a map. text is cut to the space in IW_XFER_PD_MAX. */
 void iw_xreject_encode(struct iw_cbor_out *o, uint32_t code, const char *text);
 
-/* IW_E_FORMAT: @why says what is wrong with it; the connection is not this protocol's. */
+/* IW_E_FORMAT: malformed; *why has the cause. */
 int iw_xreject_decode(const struct iw_cbor_rec *rec, uint32_t *code,
 		      char text[static IW_XFER_TEXT_MAX + 1], struct iw_fault *why);
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The sink: says which files it wants, makes room for their chunks (mode write: windows; read: buffers for its RDMA Reads; send:
- * receives), has them stored, and says what became of each file.
+ * The sink: decides which files it wants, provides space for their chunks (mode write: windows;
+ * read: buffers for its RDMA Reads; send: receives), has them stored, and reports the result of
+ * each file.
  *
- * A file's way: QUEUED -(CREATE answered)-> OPEN -(its END, and all is stored)-> COMMITTING -(answered)-> SETTLED. It may become
- * SETTLED, with a reason, from any of them, and is forgotten when its RESULT is out and its END has come, if it was told GO.
+ * States of a file: QUEUED -(CREATE answered)-> OPEN -(its END, and all is stored)-> COMMITTING
+ * -(answered)-> SETTLED. A failure leads to SETTLED from any state. The file is forgotten when its
+ * RESULT is sent and, if GO was sent, its END has arrived.
  */
 #include "transfer/protocol/sink.h"
 
 #include <assert.h>
 #include <string.h>
 
-int iw_xsnk_new(struct iw_xfer *x)
+int iw_xfer_sink_new(struct iw_xfer *x)
 {
 	struct sink *s = iw_mem_alloc(x->mem, sizeof(*s));
 
@@ -43,13 +45,13 @@ static void free_file(struct iw_xfer *x, struct file *f)
 	f->state = FREE;
 }
 
-void iw_xsnk_free(struct iw_xfer *x)
+void iw_xfer_sink_free(struct iw_xfer *x)
 {
 	struct sink *s = x->snk;
 	struct path *p;
 
-	while ((p = iw_xf_path_take(&s->paths)) != NULL)
-		iw_xf_path_free(x, p);
+	while ((p = iw_xfer_path_take(&s->paths)) != NULL)
+		iw_xfer_path_free(x, p);
 	iw_mem_free(x->mem, s->attrs, s->attrs_len);
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE)
@@ -62,11 +64,11 @@ void iw_xsnk_free(struct iw_xfer *x)
 
 int iw_xfer_want_path(struct iw_xfer *x, const char *name, size_t len)
 {
-	if (!x->snk && iw_xsnk_new(x) != 0)
+	if (!x->snk && iw_xfer_sink_new(x) != 0)
 		return IW_E_NOMEM;
-	if (len > IW_XFER_NAME_MAX || x->snk->npaths >= IW_XF_PATHS_MAX)
+	if (len > IW_XFER_NAME_MAX || x->snk->npaths >= IW_XFER_PATHS_MAX)
 		return IW_E_LIMIT;
-	if (!iw_xf_path_add(x, &x->snk->paths, name, len))
+	if (!iw_xfer_path_add(x, &x->snk->paths, name, len))
 		return IW_E_NOMEM;
 	x->snk->npaths++;
 	return 0;
@@ -74,11 +76,11 @@ int iw_xfer_want_path(struct iw_xfer *x, const char *name, size_t len)
 
 void iw_xfer_want_end(struct iw_xfer *x)
 {
-	if (x->snk || iw_xsnk_new(x) == 0)
+	if (x->snk || iw_xfer_sink_new(x) == 0)
 		x->snk->paths_end = true;
 }
 
-void iw_xsnk_total(struct iw_xfer *x, const struct iw_xmsg *m)
+void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m)
 {
 	if (m->paths == x->snk->npaths)
 		x->counts.total = m->total;
@@ -86,8 +88,8 @@ void iw_xsnk_total(struct iw_xfer *x, const struct iw_xmsg *m)
 
 /* --- files --- */
 
-void iw_xsnk_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
-			size_t text_len, bool by_peer)
+void iw_xfer_sink_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
+			     size_t text_len, bool by_peer)
 {
 	struct sink *s = x->snk;
 
@@ -97,17 +99,17 @@ void iw_xsnk_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const 
 		s->nopen--;
 	f->state = SETTLED;
 	f->commit_due = false;
-	/* A GO that has not been told is as good as none: the peer owes no END. */
+	/* The peer owes an END only after it was sent GO. */
 	f->went = f->went && !f->go_due;
 	f->go_due = false;
-	iw_xf_outcome(&f->outcome, code, text, text_len, by_peer);
-	iw_xsnk_drop_ranges(s, f->id);
-	iw_xsnk_drop_windows(s, f, !f->went);
+	iw_xfer_set_outcome(&f->outcome, code, text, text_len, by_peer);
+	iw_xfer_sink_drop_ranges(s, f->id);
+	iw_xfer_sink_drop_windows(s, f, !f->went);
 }
 
-void iw_xsnk_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text)
+void iw_xfer_sink_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text)
 {
-	iw_xsnk_settle_len(x, f, code, text, text ? strlen(text) : 0, false);
+	iw_xfer_sink_settle_len(x, f, code, text, text ? strlen(text) : 0, false);
 }
 
 static void forget(struct iw_xfer *x, struct file *f)
@@ -116,7 +118,7 @@ static void forget(struct iw_xfer *x, struct file *f)
 	x->snk->nfiles--;
 }
 
-void iw_xsnk_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text)
+void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, id);
@@ -124,12 +126,12 @@ void iw_xsnk_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, con
 	if (s->storing && job_at(s, 0)->id == id) {
 		const struct job j = *job_at(s, 0);
 
-		iw_xsnk_finish_job(x, &j, false);
+		iw_xfer_sink_finish_job(x, &j, false);
 	}
 	if (!f)
 		return;
 	f->creating = false;
-	iw_xsnk_settle(x, f, code, text);
+	iw_xfer_sink_settle(x, f, code, text);
 }
 
 static bool next_create(struct iw_xfer *x, struct iw_xact *act)
@@ -154,7 +156,7 @@ static bool next_create(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-/* The file whose CREATE is being answered, or its COMMIT. */
+/* The file whose CREATE or COMMIT is answered. */
 static struct file *answered(struct iw_xfer *x, uint32_t id)
 {
 	return x->snk ? find(x->snk, id) : NULL;
@@ -172,7 +174,7 @@ bool iw_xfer_have(struct iw_xfer *x, uint32_t id, uint64_t off, const uint8_t *d
 	if (!h)
 		return false;
 	h->off = off;
-	h->len = IW_MIN((uint64_t)n * IW_XFER_CHUNK, iw_xf_end(&f->meta) - off);
+	h->len = IW_MIN((uint64_t)n * IW_XFER_CHUNK, iw_xfer_meta_end(&f->meta) - off);
 	h->octets_len = len;
 	if (len > 0)
 		memcpy(h->octets, digests, len);
@@ -199,10 +201,10 @@ void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t 
 
 	if (!f || f->codes || n > IW_XFER_MEMBERS)
 		return;
-	f->codes = iw_xf_copy(x, codes, n);
+	f->codes = iw_xfer_copy(x, codes, n);
 	f->ncodes = f->codes ? n : 0;
 	f->why_len = strlen(why);
-	f->why = (char *)iw_xf_copy(x, why, f->why_len);
+	f->why = (char *)iw_xfer_copy(x, why, f->why_len);
 	f->why_len = f->why ? f->why_len : 0;
 }
 
@@ -210,7 +212,7 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 {
 	struct file *f = x->snk ? find(x->snk, id) : NULL;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!f || f->state != QUEUED || !f->creating)
 		return;
 	f->creating = false;
@@ -222,17 +224,17 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 	x->snk->create_id = IW_MAX(x->snk->create_id, id + 1);
 }
 
-/* A pack is done when its members are settled, whether or not all of them are well. */
+/* A pack is complete when its members are settled, even if some failed. */
 static void settle_ok(struct iw_xfer *x, struct file *f)
 {
-	iw_xsnk_settle_len(x, f, IW_XC_OK, f->why, f->why_len, false);
+	iw_xfer_sink_settle_len(x, f, IW_XC_OK, f->why, f->why_len, false);
 }
 
 void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 {
 	struct file *f = x->snk ? find(x->snk, id) : NULL;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!f || f->state != QUEUED || !f->creating)
 		return;
 	f->creating = false;
@@ -244,23 +246,26 @@ void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now)
 {
 	struct file *f = x->snk ? find(x->snk, id) : NULL;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!f || f->state != COMMITTING)
 		return;
 	f->has_user = false;
 	settle_ok(x, f);
 }
 
-/* Is all there that the END speaks of? */
-static void judge_end(struct iw_xfer *x, struct file *f)
+/* Checks that everything that END covers has arrived. */
+static void check_end(struct iw_xfer *x, struct file *f)
 {
 	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->end_size != f->meta.size)
-		iw_xsnk_settle(x, f, IW_XC_CHANGED, "it ended with another size than announced");
+		iw_xfer_sink_settle(x, f, IW_XC_CHANGED,
+				    "it ended with another size than announced");
 	else if (iw_xfer_is_stream(f->meta.kind) ? f->settled != f->end_size
 						 : f->settled != f->asked || f->high > f->end_size)
-		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "it ended before all of its data arrived");
+		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL,
+				    "it ended before all of its data arrived");
 	else if (f->end_digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
-		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "its digest is of another kind than agreed");
+		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL,
+				    "its digest is of another kind than agreed");
 	else
 		f->commit_due = true;
 }
@@ -274,7 +279,7 @@ static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
 
 		if (f->state == OPEN && f->ended && f->jobs == 0 && f->slots == 0 &&
 		    f->offers == 0 && !f->commit_due)
-			judge_end(x, f);
+			check_end(x, f);
 		if (f->state != OPEN || !f->commit_due)
 			continue;
 		f->state = COMMITTING;
@@ -309,13 +314,13 @@ static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-/* The RESULT of f, once. */
+/* Passes the RESULT of f to the driver. */
 static void show_result(struct iw_xfer *x, struct file *f, struct iw_xact *act)
 {
 	f->shown = true;
-	(void)iw_xf_count_result(x, &f->outcome, &f->meta, f->settled + f->had, f->codes,
-				 f->ncodes);
-	iw_xf_result_act(act, f->id, f->user, &f->meta, &f->outcome);
+	(void)iw_xfer_count_result(x, &f->outcome, &f->meta, f->settled + f->had, f->codes,
+				   f->ncodes);
+	iw_xfer_result_act(act, f->id, f->user, &f->meta, &f->outcome);
 	act->codes = f->codes;
 	act->ncodes = f->ncodes;
 }
@@ -331,13 +336,15 @@ static bool next_result(struct iw_xfer *x, struct iw_xact *act)
 			continue;
 		if (!f->shown) {
 			if (f->has_user)
-				continue; /* ABANDON waits for the end of a STORE */
+				continue; /* ABANDON waits for the end of STORE */
 			show_result(x, f, act);
 			return true;
 		}
-		/* Told, ended, and none of its chunks under way: nothing can refer to it any
-		 * more. */
-		if (f->told && (f->ended || !f->went) && f->slots == 0 && f->jobs == 0 &&
+		/*
+		 * The RESULT is sent, END has arrived, and no chunk is in use: no message can refer
+		 * to f any more.
+		 */
+		if (f->sent && (f->ended || !f->went) && f->slots == 0 && f->jobs == 0 &&
 		    f->offers == 0)
 			forget(x, f);
 	}
@@ -356,7 +363,7 @@ static bool next_opened(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-/* The source has no more, and all it had is settled. */
+/* The source has no more files, and all of its files are settled. */
 static bool next_final(struct iw_xfer *x, struct iw_xact *act)
 {
 	if (x->snk->bye != BYE_HEARD || x->snk->nfiles > 0)
@@ -378,7 +385,7 @@ void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t sta
 
 void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!x->snk || x->snk->bye != FINAL_ASKED)
 		return;
 	x->counts.gone = gone;
@@ -386,36 +393,36 @@ void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t n
 	x->snk->bye = BYE_DUE;
 }
 
-bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 
-	/* Grants keep the peer going, so a few of them do not wait for the storing of what is
-	 * there. */
-	return next_opened(x, act) || iw_xsnk_next_revoke(x, act) ||
-	       (s->ngrants >= 2 && iw_xsnk_send_haves(x, act, now)) ||
-	       (s->ngrants >= 2 && iw_xsnk_send_go(x, act, now)) ||
-	       (s->ngrants >= 2 && iw_xsnk_send_grants(x, act, now)) || iw_xsnk_next_read(x, act) ||
-	       iw_xsnk_next_job(x, act) || iw_xsnk_next_register(x, act) || next_create(x, act) ||
-	       iw_xsnk_send_haves(x, act, now) || iw_xsnk_send_go(x, act, now) ||
-	       iw_xsnk_send_grants(x, act, now) || iw_xsnk_send_releases(x, act, now) ||
+	/* Grants keep the peer busy, so a few of them precede storing. */
+	return next_opened(x, act) || iw_xfer_sink_next_revoke(x, act) ||
+	       (s->ngrants >= 2 && iw_xfer_sink_send_haves(x, act, now)) ||
+	       (s->ngrants >= 2 && iw_xfer_sink_send_go(x, act, now)) ||
+	       (s->ngrants >= 2 && iw_xfer_sink_send_grants(x, act, now)) ||
+	       iw_xfer_sink_next_read(x, act) || iw_xfer_sink_next_job(x, act) ||
+	       iw_xfer_sink_next_register(x, act) || next_create(x, act) ||
+	       iw_xfer_sink_send_haves(x, act, now) || iw_xfer_sink_send_go(x, act, now) ||
+	       iw_xfer_sink_send_grants(x, act, now) || iw_xfer_sink_send_releases(x, act, now) ||
 	       next_commit(x, act) || next_abandon(x, act) || next_result(x, act) ||
-	       iw_xsnk_send_results(x, act, now) || iw_xsnk_send_get(x, act, now) ||
+	       iw_xfer_sink_send_results(x, act, now) || iw_xfer_sink_send_get(x, act, now) ||
 	       next_final(x, act) ||
-	       (x->snk->bye == BYE_DUE && iw_xf_send_names(x, act, IW_XMSG_GONE, now)) ||
-	       iw_xsnk_send_bye(x, act, now);
+	       (x->snk->bye == BYE_DUE && iw_xfer_send_names(x, act, IW_XMSG_GONE, now)) ||
+	       iw_xfer_sink_send_bye(x, act, now);
 }
 
 /* --- the end --- */
 
-bool iw_xsnk_cleanup(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct sink *s = x->snk;
 
 	s->storing = false;
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE && s->file[i].state != SETTLED)
-			iw_xsnk_settle(x, &s->file[i], IW_XC_CANCELED, NULL);
+			iw_xfer_sink_settle(x, &s->file[i], IW_XC_CANCELED, NULL);
 	if (next_abandon(x, act))
 		return true;
 	for (uint32_t i = 0; i < TABLE; i++) {
@@ -429,7 +436,7 @@ bool iw_xsnk_cleanup(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-bool iw_xsnk_busy_here(const struct iw_xfer *x)
+bool iw_xfer_sink_busy_here(const struct iw_xfer *x)
 {
 	const struct sink *s = x->snk;
 
@@ -444,15 +451,15 @@ bool iw_xsnk_busy_here(const struct iw_xfer *x)
 	return false;
 }
 
-bool iw_xsnk_amid_chunk(const struct iw_xfer *x)
+bool iw_xfer_sink_amid_chunk(const struct iw_xfer *x)
 {
 	struct sink *s = x->snk;
 
-	/* A chunk after the first may wait for credit, which this side grants. */
+	/* A chunk after the first may wait for credit from this side. */
 	return s->nreading > 0 || s->in_windows > 0 || (s->njobs > 0 && job_at(s, 0)->open);
 }
 
-bool iw_xsnk_idle(const struct iw_xfer *x)
+bool iw_xfer_sink_idle(const struct iw_xfer *x)
 {
-	return x->snk->nfiles == 0 && (!x->cfg.initiator || x->snk->paths_told);
+	return x->snk->nfiles == 0 && (!x->cfg.initiator || x->snk->paths_sent);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to the sink: what its files share. */
+/* Private to the sink: its state. */
 #ifndef IW_XFER_SINK_H
 #define IW_XFER_SINK_H
 
 #include "transfer/protocol/internal.h"
 
 /*
- * Twice what a source may have at once: it may announce a file as soon as the RESULT of the one that many before is on its way, which
- * comes after that one has been shown and its windows revoked, but one round before it is forgotten.
+ * Twice what a source may have open at once. It may announce a new file as soon as the RESULT of an
+ * old one is on its way. The sink forgets the old file one turn later.
  */
 #define TABLE    (2 * IW_XFER_FILES)
 #define RANGES   IW_XFER_RANGES
 #define JOBS     IW_XFER_WINDOWS
-#define OPEN_MAX 32u /* files created and not settled: each one is an open descriptor or two */
+#define OPEN_MAX 32u /* files created and not settled: each needs one or two descriptors */
 
 enum file_state { FREE, QUEUED, OPEN, COMMITTING, SETTLED };
 
@@ -20,37 +20,37 @@ struct file {
 	enum file_state state;
 	uint32_t id;
 	void *user;
-	bool has_user; /* CREATE was answered with a file: COMMIT or ABANDON is due */
+	bool has_user; /* CREATE was answered with a file: COMMIT or ABANDON follows */
 	struct iw_xmeta meta;
-	char *text; /* owned; what meta points to */
+	char *text; /* owned: the octets that meta points to */
 	size_t text_len;
 	struct iw_list haves;
-	uint8_t wanted[IW_XFER_MEMBERS / 8]; /* of a pack */
-	uint32_t nwanted;                    /* octets of it */
-	uint8_t *codes;                      /* of a pack's members. Owned */
+	uint8_t wanted[IW_XFER_MEMBERS / 8]; /* PACK: bits of the wanted members */
+	uint32_t nwanted;                    /* octets of wanted in use */
+	uint8_t *codes;                      /* codes of a pack's members; owned */
 	size_t ncodes;
-	char *why; /* of the first member of a pack that failed. Owned; NULL: none failed */
+	char *why; /* the reason of the first failed member of a pack; owned. NULL: none failed */
 	size_t why_len;
-	bool creating, went, go_due; /* CREATE is out; GO was decided; and has yet to be told */
-	bool ended;                  /* its END has come, or is not needed */
-	bool told, shown;            /* RESULT has gone to the peer, to the driver */
+	bool creating, went, go_due; /* CREATE has no answer; GO was decided; GO must be sent */
+	bool ended;                  /* its END was received, or is not needed */
+	bool sent, shown;            /* RESULT was sent to the peer; was passed to the driver */
 	bool commit_due;
-	uint64_t asked_to;            /* ranges lie behind one another: the end of the last one */
-	uint64_t asked;               /* octets in all ranges */
-	uint64_t settled;             /* octets stored or zero */
-	uint64_t had;                 /* octets that were there before */
-	uint64_t high;                /* end of the last chunk */
-	uint32_t slots, jobs, offers; /* in use for it */
+	uint64_t asked_to; /* end of the last requested range; ranges are in ascending order */
+	uint64_t asked;    /* octets in all ranges */
+	uint64_t settled;  /* octets stored or zero */
+	uint64_t had;      /* octets that existed before */
+	uint64_t high;     /* end of the last chunk */
+	uint32_t slots, jobs, offers; /* in use for this file */
 	uint64_t end_size;
 	struct iw_xdigest end_digest;
 	struct outcome outcome;
 };
 
-/* Chunks that are there from an earlier transfer. */
+/* Chunks that an earlier transfer has stored. */
 struct have {
 	struct iw_list link;
 	uint64_t off, len;
-	size_t told; /* chunks of it */
+	size_t sent; /* chunks sent to the peer so far */
 	size_t octets_len;
 	uint8_t octets[];
 };
@@ -64,10 +64,10 @@ enum slot_state {
 	S_FREE,
 	S_REGISTERING,
 	S_GRANTED,  /* mode write: the peer may write */
-	S_REVOKING, /* mode write: dropped, its registration is to end */
-	S_READABLE, /* mode read: registered, the RDMA Read is due */
+	S_REVOKING, /* mode write: dropped, its registration is being revoked */
+	S_READABLE, /* mode read: registered, the RDMA Read is pending */
 	S_READING,
-	S_STORING, /* it belongs to a job */
+	S_STORING, /* a job uses it */
 };
 
 struct slot {
@@ -75,12 +75,12 @@ struct slot {
 	uint32_t id;
 	uint64_t off;
 	uint32_t len;
-	uint32_t stag; /* mode write: ours; mode read: the peer's */
+	uint32_t stag; /* mode write: of this side; mode read: of the peer */
 	bool grant_due;
 	struct iw_xdigest digest; /* mode read */
 };
 
-/* mode read: what the source offers. */
+/* mode read: an offer of the source. */
 struct offer {
 	uint32_t id;
 	uint64_t off;
@@ -88,14 +88,15 @@ struct offer {
 	struct iw_xdigest digest;
 };
 
-/* A chunk that is there, to be stored. */
+/* A chunk that has arrived and must be stored. */
 struct job {
 	uint32_t id;
 	uint64_t off;
 	uint32_t len;
-	bool open;       /* mode send: its DONE has yet to come */
-	bool registered; /* its slot: to be revoked before anybody looks at it (RFC 5042 6.2.2) */
-	bool written;    /* mode write: the peer has written all of it (RFC 5042 6.3.2) */
+	bool open; /* mode send: its DONE has not arrived */
+	/* its slot must be revoked before the data are examined (RFC 5042 6.2.2) */
+	bool registered;
+	bool written; /* mode write: the peer has written all of it (RFC 5042 6.3.2) */
 	struct iw_xdigest digest;
 	struct iw_xpart part[IW_XPARTS];
 	uint32_t nparts;
@@ -107,12 +108,12 @@ struct release {
 };
 
 struct sink {
-	struct file file[TABLE]; /* number id is in place id % TABLE */
+	struct file file[TABLE]; /* the file with number id is file[id % TABLE] */
 	uint32_t next_id, create_id, nfiles, nopen;
 	struct range range[RANGES];
 	uint32_t range_head, nranges;
 	struct slot slot[IW_XFER_WINDOWS];
-	uint32_t registering; /* the slot, or IW_XFER_WINDOWS */
+	uint32_t registering; /* the slot of the unanswered REGISTER, or IW_XFER_WINDOWS */
 	uint32_t ngrants;     /* slots with grant_due */
 	struct fifo readable; /* slots in state READABLE */
 	uint32_t nreading;    /* slots in state READING */
@@ -124,15 +125,16 @@ struct sink {
 	uint32_t nreleases;
 	struct job job[JOBS];
 	uint32_t job_head, njobs;
-	bool storing;   /* STORE of the first job is unanswered */
-	uint8_t *attrs; /* received before file next_id. Owned */
+	bool storing;   /* STORE of the first job has no answer yet */
+	uint8_t *attrs; /* received for file next_id; owned */
 	size_t attrs_len,
-		attrs_announced; /* octets kept; octets announced: more, if they are not accepted */
+		/* Octets kept; octets announced, which are more if they are not accepted. */
+		attrs_announced;
 	bool opened_due;
 	enum { NO_BYE, BYE_HEARD, FINAL_ASKED, BYE_DUE, BYE_SAID } bye;
-	struct iw_list paths; /* pull: to be asked for */
+	struct iw_list paths; /* pull: paths to request */
 	uint32_t npaths;
-	bool paths_end, paths_told;
+	bool paths_end, paths_sent;
 };
 
 static inline struct file *find(struct sink *s, uint32_t id)
@@ -142,7 +144,7 @@ static inline struct file *find(struct sink *s, uint32_t id)
 	return id != 0 && f->state != FREE && f->id == id ? f : NULL;
 }
 
-/* A file that has been forgotten: messages about it were on the way. */
+/* The file was forgotten; messages about it may still arrive. */
 static inline bool is_past(const struct sink *s, uint32_t id)
 {
 	return id != 0 && id < s->next_id;
@@ -164,33 +166,40 @@ static inline struct job *job_at(struct sink *s, uint32_t i)
 }
 
 /* --- sink.c --- */
-void iw_xsnk_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
-			size_t text_len, bool by_peer);
-void iw_xsnk_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text);
+/* Settles f with this code and text, drops its ranges and its windows. Ignored if f is settled. */
+void iw_xfer_sink_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
+			     size_t text_len, bool by_peer);
+void iw_xfer_sink_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text);
 
-/* --- sink_store.c; those that take an action are steps of iw_xsnk_next --- */
-void iw_xsnk_free_slot(struct iw_xfer *x, uint32_t i);
-void iw_xsnk_trim_ranges(struct sink *s);
-void iw_xsnk_drop_ranges(struct sink *s, uint32_t id);
-void iw_xsnk_drop_window(struct sink *s, uint32_t i);
-void iw_xsnk_drop_windows(struct sink *s, const struct file *f, bool all);
-void iw_xsnk_push_job(struct sink *s, struct file *f, const struct job *j);
-void iw_xsnk_put_release(struct sink *s, uint32_t id, uint64_t off);
-/* len octets at off are stored, or zero. */
-void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
-void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
-bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_next_read(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_next_job(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsnk_next_revoke(struct iw_xfer *x, struct iw_xact *act);
+/* --- sink_store.c; those that take an action are steps of iw_xfer_sink_next --- */
+void iw_xfer_sink_trim_ranges(struct sink *s);
+/* Removes the ranges of a file from the ring. */
+void iw_xfer_sink_drop_ranges(struct sink *s, uint32_t id);
+/* Drops a granted window: it is revoked, and its contents are ignored. */
+void iw_xfer_sink_drop_window(struct sink *s, uint32_t i);
+/* Drops the windows of f whose GRANT was not sent yet; with all, every window of f. */
+void iw_xfer_sink_drop_windows(struct sink *s, const struct file *f, bool all);
+/* Queues a chunk that has arrived. There is always room: see JOBS. */
+void iw_xfer_sink_push_job(struct sink *s, struct file *f, const struct job *j);
+/* len octets at off are stored, or are zeros. */
+void iw_xfer_sink_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
+/*
+ * The first job is done: frees its slot, or has its receives posted again. stored: counts its
+ * octets.
+ */
+void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
+bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xact *act);
 
 /* --- sink_out.c: *act becomes a message when there is one to be sent --- */
-bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 
 #endif

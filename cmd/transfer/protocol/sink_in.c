@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: what it is told. */
+/* The sink: received messages. */
 #include "transfer/protocol/sink.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@
 
 #define OWNER (IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID))
 
-/* Extended attributes are kept if this transfer accepts them. */
+/* Attributes are kept only if this transfer sets them. */
 static bool takes_xattr(const struct iw_xfer *x)
 {
 	return x->cfg.opts & IW_XOPT_XATTR;
 }
 
-/* Name, target (or list) and extended attributes, in one piece of memory. */
+/* Copies name, target (or list) and extended attributes into one piece of memory. */
 static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	bool pack = e->kind == IW_XFER_PACK, attrs = takes_xattr(x);
@@ -58,7 +58,7 @@ static void forget_attrs(struct iw_xfer *x)
 	x->snk->attrs_len = x->snk->attrs_announced = 0;
 }
 
-/* Extended attributes ahead of the file that they are of. */
+/* Extended attributes that precede the announcement of their file. */
 static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 {
 	struct sink *s = x->snk;
@@ -66,9 +66,9 @@ static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 	uint8_t *all;
 
 	if (e->id != s->next_id)
-		return iw_xf_breach(x, "ATTRS: file %u, expected %u", e->id, s->next_id);
+		return iw_xfer_breach(x, "ATTRS: file %u, expected %u", e->id, s->next_id);
 	if (e->xattr_len == 0 || len > IW_XFER_XATTR_MAX)
-		return iw_xf_breach(x, "ATTRS: %U octets for file %u", (uint64_t)len, e->id);
+		return iw_xfer_breach(x, "ATTRS: %U octets for file %u", (uint64_t)len, e->id);
 	s->attrs_announced = len;
 	if (!takes_xattr(x))
 		return 0;
@@ -89,7 +89,7 @@ static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-/* A part of a file: whole chunks, but for its end. */
+/* Checks a part of a file: whole chunks, except at the end of the file. */
 static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	uint64_t size = f->meta.size;
@@ -97,8 +97,8 @@ static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xentry *
 	if (e->kind != IW_XFER_FILE || e->share == 0 || e->len == 0 || e->off > size ||
 	    e->len > size - e->off || e->off % IW_XFER_CHUNK != 0 ||
 	    (e->off + e->len != size && e->len % IW_XFER_CHUNK != 0))
-		return iw_xf_breach(x, "FILES: part of %U octets at %U of file %u", e->len, e->off,
-				    e->id);
+		return iw_xfer_breach(x, "FILES: part of %U octets at %U of file %u", e->len,
+				      e->off, e->id);
 	f->meta.share = e->share;
 	f->meta.part_off = e->off;
 	f->meta.part_len = e->len;
@@ -112,13 +112,14 @@ static int take_list(struct iw_xfer *x, struct file *f)
 
 	if (iw_xpack_check((const uint8_t *)f->meta.target, f->meta.target_len, &f->meta.members,
 			   &why) != 0)
-		return iw_xf_breach(x, "FILES: pack %u: %s", f->id, why.text);
+		return iw_xfer_breach(x, "FILES: pack %u: %s", f->id, why.text);
 	return 0;
 }
 
 /*
- * True if a source may send this code for a file. Only the sink can determine that a file is done, present or left unchanged. A source
- * announces a file that it leaves out if the sink deletes files that are not announced; the user has never named such a file.
+ * True if a source may send this code for a file. Only the sink can know that a file is done,
+ * exists or is kept. A source announces an excluded file only if the sink deletes files that are
+ * not announced, and never one that the user named.
  */
 static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool announced)
 {
@@ -127,7 +128,7 @@ static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool ann
 	return e->code == IW_XC_EXCLUDED && announced && !e->top && x->cfg.opts & IW_XOPT_DELETE;
 }
 
-/* The source reported that it does not send the file. */
+/* The source said why it does not send the file. */
 static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xentry *e,
 			    bool announced)
 {
@@ -135,13 +136,13 @@ static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_x
 	struct iw_text t;
 
 	if (may_say(x, e, announced)) {
-		iw_xsnk_settle_len(x, f, e->code, e->text, e->text_len, true);
+		iw_xfer_sink_settle_len(x, f, e->code, e->text, e->text_len, true);
 		return;
 	}
 	iw_text_init(&t, buf, sizeof(buf));
 	iw_text_fmt(&t, "the source reported %s for it, which only a sink can determine",
 		    iw_xcode_name(e->code));
-	iw_xsnk_settle(x, f, IW_XC_PROTOCOL, buf);
+	iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, buf);
 }
 
 static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
@@ -151,9 +152,9 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 	const char *fault;
 
 	if (e->id != s->next_id || s->next_id == UINT32_MAX)
-		return iw_xf_breach(x, "FILES: file %u, expected %u", e->id, s->next_id);
+		return iw_xfer_breach(x, "FILES: file %u, expected %u", e->id, s->next_id);
 	if (f->state != FREE)
-		return iw_xf_breach(
+		return iw_xfer_breach(
 			x, "FILES: file %u before file %u is settled: more than %u at once", e->id,
 			f->id, IW_XFER_FILES);
 	*f = (struct file){ .state = QUEUED, .id = e->id };
@@ -198,8 +199,8 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		settle_reported(x, f, e, true);
 		return 0;
 	}
-	x->counts.announced += iw_xf_size(&f->meta);
-	/* A pack has no name but those of its members, which their maker judges. */
+	x->counts.announced += iw_xfer_meta_size(&f->meta);
+	/* A pack has no name. The driver checks the names of its members. */
 	fault = e->kind == IW_XFER_PACK
 			? NULL
 			: iw_xfer_entry_fault(e->name, e->name_len, e->kind == IW_XFER_DIR, e->top,
@@ -212,19 +213,19 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 
 		iw_text_init(&t, buf, sizeof(buf));
 		iw_text_fmt(&t, "the name %s", fault);
-		iw_xsnk_settle(x, f, IW_XC_NAME, buf);
+		iw_xfer_sink_settle(x, f, IW_XC_NAME, buf);
 	} else if (e->kind >= IW_XFER_KINDS) {
-		iw_xsnk_settle(x, f, IW_XC_KIND, NULL);
+		iw_xfer_sink_settle(x, f, IW_XC_KIND, NULL);
 	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XBIT(IW_XF_SIZE))) {
-		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "a file without a size");
+		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, "a file without a size");
 	}
 	return 0;
 }
 
-/* Where its data must end. */
+/* Where the data of f must end at the latest. */
 static uint64_t limit_of(const struct file *f)
 {
-	return f->meta.kind == IW_XFER_PACK ? IW_XFER_CHUNK : iw_xf_end(&f->meta);
+	return f->meta.kind == IW_XFER_PACK ? IW_XFER_CHUNK : iw_xfer_meta_end(&f->meta);
 }
 
 static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
@@ -234,11 +235,11 @@ static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
 	uint64_t limit;
 
 	if (mode(x) != IW_XFER_WRITE)
-		return iw_xf_breach(x, "WANT in mode %s", iw_xfer_mode_name(mode(x)));
+		return iw_xfer_breach(x, "WANT in mode %s", iw_xfer_mode_name(mode(x)));
 	if (!f && is_past(s, e->id))
 		return 0;
 	if (!f)
-		return iw_xf_breach(x, "WANT for file %u, which is not announced", e->id);
+		return iw_xfer_breach(x, "WANT for file %u, which is not announced", e->id);
 	if (f->state == SETTLED)
 		return 0;
 	limit = limit_of(f);
@@ -246,10 +247,11 @@ static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
 	    e->off % IW_XFER_CHUNK != 0 || e->off < f->asked_to || e->off > limit ||
 	    e->len > limit - e->off ||
 	    (e->off + e->len != limit && (e->off + e->len) % IW_XFER_CHUNK != 0))
-		return iw_xf_breach(x, "WANT of %U octets at %U of file %u", e->len, e->off, e->id);
-	iw_xsnk_trim_ranges(s);
+		return iw_xfer_breach(x, "WANT of %U octets at %U of file %u", e->len, e->off,
+				      e->id);
+	iw_xfer_sink_trim_ranges(s);
 	if (s->nranges == RANGES)
-		return iw_xf_breach(x, "more than %u ranges at once", RANGES);
+		return iw_xfer_breach(x, "more than %u ranges at once", RANGES);
 	*range_at(s, s->nranges++) =
 		(struct range){ .id = e->id, .next = e->off, .end = e->off + e->len };
 	f->asked_to = e->off + e->len;
@@ -257,7 +259,7 @@ static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-/* Mode read and send: a chunk that the source offers or has sent. */
+/* Mode read and send: accounts for a chunk that the source offers or has sent. */
 static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len,
 		      const char *what)
 {
@@ -266,7 +268,7 @@ static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t 
 	if (f->ended || !iw_xfer_has_data(f->meta.kind) ||
 	    (f->meta.share && off < f->meta.part_off) || len == 0 || len > IW_XFER_CHUNK ||
 	    off % IW_XFER_CHUNK != 0 || off > limit || len > limit - off)
-		return iw_xf_breach(x, "%s: %U octets at %U of file %u", what, len, off, f->id);
+		return iw_xfer_breach(x, "%s: %U octets at %U of file %u", what, len, off, f->id);
 	f->asked += len;
 	return 0;
 }
@@ -274,9 +276,9 @@ static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t 
 static int check_digest(struct iw_xfer *x, const struct iw_xentry *e)
 {
 	if (!e->zero && e->digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
-		return iw_xf_breach(x, "octet %U of file %u: a digest of %u octets, expected %u",
-				    e->off, e->id, (uint32_t)e->digest.len,
-				    (uint32_t)iw_xfer_digest_len(x->cfg.mine.digest));
+		return iw_xfer_breach(x, "octet %U of file %u: a digest of %u octets, expected %u",
+				      e->off, e->id, (uint32_t)e->digest.len,
+				      (uint32_t)iw_xfer_digest_len(x->cfg.mine.digest));
 	return 0;
 }
 
@@ -286,12 +288,12 @@ static int on_offer(struct iw_xfer *x, const struct iw_xentry *e)
 	struct file *f = find(s, e->id);
 
 	if (mode(x) != IW_XFER_READ)
-		return iw_xf_breach(x, "OFFER in mode %s", iw_xfer_mode_name(mode(x)));
+		return iw_xfer_breach(x, "OFFER in mode %s", iw_xfer_mode_name(mode(x)));
 	if (s->noffers + s->nreleases + (x->cfg.slots - x->nfree) >= IW_XFER_WINDOWS)
-		return iw_xf_breach(x, "more than %u offers", IW_XFER_WINDOWS);
+		return iw_xfer_breach(x, "more than %u offers", IW_XFER_WINDOWS);
 	if (!f || !f->went || f->ended)
-		return iw_xf_breach(x, "OFFER for file %u, which is %s", e->id,
-				    f && f->ended ? "at its end" : "not going");
+		return iw_xfer_breach(x, "OFFER for file %u, which is %s", e->id,
+				      f && f->ended ? "at its end" : "not going");
 	if (check_digest(x, e) != 0)
 		return IW_E_FORMAT;
 	if (f->state == OPEN) {
@@ -310,8 +312,8 @@ static int on_offer(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-		 enum iw_xverdict *verdict)
+int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
+		      enum iw_xverdict *verdict)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, id);
@@ -319,25 +321,25 @@ int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, ui
 
 	*verdict = IW_XRECV_REPOST;
 	if (x->state != ST_RUN)
-		return iw_xf_breach(x, "data of file %u after BYE", id);
+		return iw_xfer_breach(x, "data of file %u after BYE", id);
 	if (!f && is_past(s, id))
 		return 0;
 	if (!f || !f->went || f->ended)
-		return iw_xf_breach(x, "data of file %u, which is %s", id,
-				    f && f->ended ? "at its end" : "not going");
+		return iw_xfer_breach(x, "data of file %u, which is %s", id,
+				      f && f->ended ? "at its end" : "not going");
 	if (len > IW_XFER_PIECE)
-		return iw_xf_breach(x, "%u octets of data in one Send", len);
-	/* Pieces of a chunk come one behind the other, all but the last of full size. */
+		return iw_xfer_breach(x, "%u octets of data in one Send", len);
+	/* The pieces of a chunk arrive in order; all except the last have full size. */
 	if (off % IW_XFER_CHUNK == 0) {
 		const struct job j = { .id = id, .off = off, .open = true };
 
 		if (s->njobs == JOBS)
-			return iw_xf_breach(x, "more than %u chunks at once", JOBS);
-		iw_xsnk_push_job(s, f, &j);
+			return iw_xfer_breach(x, "more than %u chunks at once", JOBS);
+		iw_xfer_sink_push_job(s, f, &j);
 		p = job_at(s, s->njobs - 1);
 	} else if (!p || !p->open || p->id != id || off != p->off + p->len ||
 		   p->len % IW_XFER_PIECE != 0) {
-		return iw_xf_breach(x, "data at octet %U of file %u: out of order", off, id);
+		return iw_xfer_breach(x, "data at octet %U of file %u: out of order", off, id);
 	}
 	p->part[p->nparts++] = (struct iw_xpart){ .in_recv = true, .recv = recv, .len = len };
 	p->len += len;
@@ -345,14 +347,14 @@ int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, ui
 	return 0;
 }
 
-/* Zeros have not been moved, and need no storing: what is not written reads as zero. */
+/* Zeros were not sent, and are not stored: octets that were never written read as zeros. */
 static void take_zeros(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len)
 {
-	iw_xsnk_settled(x, f, off, len);
+	iw_xfer_sink_settled(x, f, off, len);
 	x->counts.zeros += len;
 }
 
-/* Mode send: the DONE that belongs to the pieces that came first. */
+/* Mode send: DONE for a chunk whose pieces have arrived. */
 static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	struct sink *s = x->snk;
@@ -370,11 +372,11 @@ static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry
 		j->open = false;
 		return 0;
 	}
-	return iw_xf_breach(x, "DONE of %U octets at %U of file %u: not what was sent", e->len,
-			    e->off, e->id);
+	return iw_xfer_breach(x, "DONE of %U octets at %U of file %u: not what was sent", e->len,
+			      e->off, e->id);
 }
 
-/* Mode write: the window that the DONE names. */
+/* Mode write: DONE for a window. */
 static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
 	struct sink *s = x->snk;
@@ -390,26 +392,26 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry
 
 		if (sl->state != S_GRANTED || sl->grant_due || sl->id != e->id || sl->off != e->off)
 			continue;
-		/* Only a stream may end in mid-window. */
+		/* Only a stream may end inside a window. */
 		if (e->len > sl->len || e->len == 0 ||
 		    (e->len < sl->len && !iw_xfer_is_stream(f->meta.kind)))
-			return iw_xf_breach(x,
-					    "DONE of %U octets at %U of file %u: the window has %u",
-					    e->len, e->off, e->id, sl->len);
+			return iw_xfer_breach(
+				x, "DONE of %U octets at %U of file %u: the window has %u", e->len,
+				e->off, e->id, sl->len);
 		f->asked -= sl->len - (uint32_t)e->len;
 		if (f->state != OPEN || e->zero) {
-			iw_xsnk_drop_window(s, i);
+			iw_xfer_sink_drop_window(s, i);
 			if (f->state == OPEN)
 				take_zeros(x, f, e->off, e->len);
 			return 0;
 		}
 		sl->state = S_STORING;
 		j.part[0] = (struct iw_xpart){ .recv = i, .len = j.len };
-		iw_xsnk_push_job(s, f, &j);
+		iw_xfer_sink_push_job(s, f, &j);
 		return 0;
 	}
-	return iw_xf_breach(x, "DONE of octet %U of file %u: no such window is open", e->off,
-			    e->id);
+	return iw_xfer_breach(x, "DONE of octet %U of file %u: no such window is open", e->off,
+			      e->id);
 }
 
 static int on_done(struct iw_xfer *x, const struct iw_xentry *e)
@@ -420,15 +422,15 @@ static int on_done(struct iw_xfer *x, const struct iw_xentry *e)
 	if (!f && is_past(s, e->id))
 		return 0;
 	if (!f || !f->went || f->ended)
-		return iw_xf_breach(x, "DONE for file %u, which is %s", e->id,
-				    f && f->ended ? "at its end" : "not going");
+		return iw_xfer_breach(x, "DONE for file %u, which is %s", e->id,
+				      f && f->ended ? "at its end" : "not going");
 	if (check_digest(x, e) != 0)
 		return IW_E_FORMAT;
 	if (mode(x) == IW_XFER_WRITE)
 		return done_window(x, f, e);
 	if (!e->zero)
 		return mode(x) == IW_XFER_SEND ? done_pieces(x, f, e)
-					       : iw_xf_breach(x, "DONE of data in mode read");
+					       : iw_xfer_breach(x, "DONE of data in mode read");
 	if (f->state != OPEN)
 		return 0;
 	if (take_range(x, f, e->off, e->len, "DONE") != 0)
@@ -445,16 +447,16 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 	if (!f && is_past(s, e->id))
 		return 0;
 	if (!f || f->ended)
-		return iw_xf_breach(x, "end of file %u, which %s", e->id,
-				    f ? "has ended" : "is not announced");
+		return iw_xfer_breach(x, "end of file %u, which %s", e->id,
+				      f ? "has ended" : "is not announced");
 	for (uint32_t i = 0; i < s->njobs; i++)
 		if (job_at(s, i)->open && job_at(s, i)->id == e->id)
-			return iw_xf_breach(x,
-					    "end of file %u in the middle of the chunk at octet %U",
-					    e->id, job_at(s, i)->off);
+			return iw_xfer_breach(
+				x, "end of file %u in the middle of the chunk at octet %U", e->id,
+				job_at(s, i)->off);
 	f->ended = true;
-	iw_xsnk_drop_ranges(s, f->id);
-	iw_xsnk_drop_windows(s, f, true);
+	iw_xfer_sink_drop_ranges(s, f->id);
+	iw_xfer_sink_drop_windows(s, f, true);
 	if (f->state == SETTLED)
 		return 0;
 	if (e->has & IW_XBIT(IW_XF_CODE)) {
@@ -462,8 +464,8 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 		return 0;
 	}
 	if (!f->went || !(e->has & IW_XBIT(IW_XF_SIZE)))
-		return iw_xf_breach(x, "end of file %u %s", e->id,
-				    f->went ? "without its size" : "before GO");
+		return iw_xfer_breach(x, "end of file %u %s", e->id,
+				      f->went ? "without its size" : "before GO");
 	f->end_size = e->size;
 	f->end_digest = e->digest;
 	return 0;
@@ -474,51 +476,51 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	struct sink *s = x->snk;
 	struct iw_fault why;
 
-	/* Those whose RESULT is out wait only to be forgotten. */
+	/* Files whose RESULT was sent are only waiting to be forgotten. */
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE &&
-		    (!s->file[i].told || (s->file[i].went && !s->file[i].ended)))
-			return iw_xf_breach(x, "BYE before file %u is settled", s->file[i].id);
+		    (!s->file[i].sent || (s->file[i].went && !s->file[i].ended)))
+			return iw_xfer_breach(x, "BYE before file %u is settled", s->file[i].id);
 	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
 	    0)
-		return iw_xf_breach(x, "%s", why.text);
+		return iw_xfer_breach(x, "%s", why.text);
 	s->bye = BYE_HEARD;
-	iw_xf_set_state(x, ST_BYE);
+	iw_xfer_set_state(x, ST_BYE);
 	return 0;
 }
 
 static int on_remove(struct iw_xfer *x, const struct iw_xmsg *m)
 {
 	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_LISTED))
-		return iw_xf_breach(x, "REMOVE without the option for it");
-	return iw_xf_take_names(x, m);
+		return iw_xfer_breach(x, "REMOVE without the option for it");
+	return iw_xfer_take_names(x, m);
 }
 
-int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	int err;
 
 	(void)now;
 	if (x->state != ST_RUN)
-		return iw_xf_breach(x, "%s after BYE", iw_xmsg_name(m->type));
+		return iw_xfer_breach(x, "%s after BYE", iw_xmsg_name(m->type));
 	switch (m->type) {
 	case IW_XMSG_FILES:
-		return iw_xf_each(x, m, IW_XKEY_LIST, take_file);
+		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, take_file);
 	case IW_XMSG_ATTRS:
-		return iw_xf_each(x, m, IW_XKEY_LIST, take_attrs);
+		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, take_attrs);
 	case IW_XMSG_WANT:
-		return iw_xf_each(x, m, IW_XKEY_LIST, on_want);
+		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_want);
 	case IW_XMSG_OFFER:
-		return iw_xf_each(x, m, IW_XKEY_LIST, on_offer);
+		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_offer);
 	case IW_XMSG_DONE:
-		err = iw_xf_each(x, m, IW_XKEY_LIST, on_done);
-		return err ? err : iw_xf_each(x, m, IW_XKEY_ENDS, on_end);
+		err = iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_done);
+		return err ? err : iw_xfer_each_entry(x, m, IW_XKEY_ENDS, on_end);
 	case IW_XMSG_REMOVE:
 		return on_remove(x, m);
 	case IW_XMSG_BYE:
 		return on_bye(x, m);
 	default:
-		return iw_xf_breach(x, "message %s (%u) from a source", iw_xmsg_name(m->type),
-				    m->type);
+		return iw_xfer_breach(x, "message %s (%u) from a source", iw_xmsg_name(m->type),
+				      m->type);
 	}
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: what it says. */
+/* The sink: messages to the source. */
 #include "transfer/protocol/sink.h"
 
 #include <string.h>
 
 /* --- messages out --- */
 
-bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct iw_list *l;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (!x->cfg.initiator || !s->paths_end || s->paths_told ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_GET, 2, true))
+	if (!x->cfg.initiator || !s->paths_end || s->paths_sent ||
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_GET, 2, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -23,56 +23,56 @@ bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		size_t before = d.o.len;
 
 		iw_cbor_bytes(&d.o, p->octets, p->len);
-		/* Two octets behind the list: LAST and its value. */
+		/* LAST and its value follow the list, and take two octets. */
 		if (d.o.full || d.o.cap - d.o.len < 2) {
 			d.o.full = false;
 			d.o.len = before;
 			break;
 		}
 		iw_list_del(l);
-		iw_xf_path_free(x, p);
+		iw_xfer_path_free(x, p);
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
 	iw_cbor_uint(&d.o, IW_XKEY_LAST);
 	iw_cbor_bool(&d.o, iw_list_empty(&s->paths));
 	if (n == 0 && !iw_list_empty(&s->paths)) {
-		/* Too long for the peer's first, small receives. */
-		iw_xdraft_drop(x, &d);
+		/* The path is too long for the peer's first, small receives. */
+		iw_xfer_draft_drop(x, &d);
 		if (x->link.tx_from != UINT64_MAX && x->link.tx_count + 1 < x->link.tx_from)
 			x->link.nop_due = true;
 		return false;
 	}
-	s->paths_told = iw_list_empty(&s->paths);
-	iw_xdraft_send(x, &d, act, now);
+	s->paths_sent = iw_list_empty(&s->paths);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-/* As many chunks of h as there is room for. */
+/* Appends as many chunks of h as fit. */
 static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest)
 {
-	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->told;
-	uint64_t off = (uint64_t)h->told * IW_XFER_CHUNK;
+	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->sent;
+	uint64_t off = (uint64_t)h->sent * IW_XFER_CHUNK;
 	size_t room = d->o.cap - d->o.len;
 	struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN) |
 				      IW_XBIT(IW_XF_CHUNKS),
 			       .id = id,
 			       .off = h->off + off,
-			       .chunks = h->octets + h->told * digest };
+			       .chunks = h->octets + h->sent * digest };
 
-	/* Keys, numbers and heads of an entry take less than 48 octets. */
+	/* The rest of an entry takes less than 48 octets. */
 	if (digest > 0)
 		n = IW_MIN(n, room > 48 ? (room - 48) / digest : 0);
 	e.chunks_len = n * digest;
 	e.len = IW_MIN((uint64_t)n * IW_XFER_CHUNK, h->len - off);
-	if (n == 0 || !iw_xdraft_entry(d, &e))
+	if (n == 0 || !iw_xfer_draft_entry(d, &e))
 		return false;
-	h->told += n;
+	h->sent += n;
 	return true;
 }
 
-/* What is held of a file is told before its GO. */
-bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+/* HAVE for a file must precede its GO. */
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	size_t digest = iw_xfer_digest_len(x->cfg.mine.digest);
@@ -85,7 +85,7 @@ bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 		if (f->state == FREE || !f->go_due || iw_list_empty(&f->haves))
 			continue;
-		if (!iw_xdraft_begin(x, &d, IW_XMSG_HAVE, 1, true))
+		if (!iw_xfer_draft_begin(x, &d, IW_XMSG_HAVE, 1, true))
 			return false;
 		iw_cbor_uint(&d.o, IW_XKEY_LIST);
 		place = iw_cbor_array_begin(&d.o);
@@ -95,19 +95,19 @@ bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			if (!put_have(&d, f->id, h, digest))
 				break;
 			n++;
-			if ((uint64_t)h->told * IW_XFER_CHUNK < h->len)
+			if ((uint64_t)h->sent * IW_XFER_CHUNK < h->len)
 				break;
 			iw_list_del(l);
 			iw_mem_free(x->mem, h, sizeof(*h) + h->octets_len);
 		}
 		iw_cbor_array_end(&d.o, place, n);
-		iw_xdraft_send(x, &d, act, now);
+		iw_xfer_draft_send(x, &d, act, now);
 		return true;
 	}
 	return false;
 }
 
-bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -116,7 +116,7 @@ bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
 		due = s->file[i].go_due && iw_list_empty(&s->file[i].haves);
-	if (!due || !iw_xdraft_begin(x, &d, IW_XMSG_GO, 1, true))
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_GO, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -131,24 +131,24 @@ bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			e.wanted = f->wanted;
 			e.wanted_len = f->nwanted;
 		}
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 		f->go_due = false;
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
 	size_t place, n = 0;
 	struct fifo order = { .n = 0 };
 
-	if (s->ngrants == 0 || !iw_xdraft_begin(x, &d, IW_XMSG_GRANT, 1, true))
+	if (s->ngrants == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_GRANT, 1, true))
 		return false;
 	/* In the order of the ranges: by file, then by offset. */
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
@@ -178,23 +178,23 @@ bool iw_xsnk_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 				       .len = sl->len,
 				       .stag = sl->stag };
 
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 		sl->grant_due = false;
 		s->ngrants--;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->nreleases == 0 || !iw_xdraft_begin(x, &d, IW_XMSG_RELEASE, 1, true))
+	if (s->nreleases == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_RELEASE, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -203,17 +203,17 @@ bool iw_xsnk_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 				       .id = s->release[n].id,
 				       .off = s->release[n].off };
 
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 	}
 	iw_cbor_array_end(&d.o, place, n);
 	s->nreleases -= (uint32_t)n;
 	memmove(s->release, s->release + n, s->nreleases * sizeof(s->release[0]));
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -221,8 +221,8 @@ bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	bool due = false;
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
-		due = s->file[i].state == SETTLED && !s->file[i].told;
-	if (!due || !iw_xdraft_begin(x, &d, IW_XMSG_RESULT, 1, true))
+		due = s->file[i].state == SETTLED && !s->file[i].sent;
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_RESULT, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -230,25 +230,25 @@ bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		struct file *f = &s->file[i];
 		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
 
-		if (f->state != SETTLED || f->told)
+		if (f->state != SETTLED || f->sent)
 			continue;
-		iw_xf_outcome_entry(&e, &f->outcome);
+		iw_xfer_outcome_entry(&e, &f->outcome);
 		if (f->ncodes > 0) {
 			e.has |= IW_XBIT(IW_XF_CODES);
 			e.codes = f->codes;
 			e.codes_len = f->ncodes;
 		}
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
-		f->told = true;
+		f->sent = true;
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -256,7 +256,7 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t pairs = 3u + (x->counts.stayed > 0) + (x->counts.made > 0);
 
 	if (s->bye != BYE_DUE || x->names_left > 0 ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_BYE, pairs, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, pairs, true))
 		return false;
 	s->bye = BYE_SAID;
 	iw_cbor_uint(&d.o, IW_XKEY_FILES);
@@ -273,7 +273,7 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		iw_cbor_uint(&d.o, IW_XKEY_STAYED);
 		iw_cbor_uint(&d.o, x->counts.stayed);
 	}
-	iw_xdraft_send(x, &d, act, now);
-	iw_xf_set_state(x, ST_CLOSING);
+	iw_xfer_draft_send(x, &d, act, now);
+	iw_xfer_set_state(x, ST_CLOSING);
 	return true;
 }

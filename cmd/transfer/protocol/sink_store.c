@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: room for chunks, and chunks that are there on their way to be stored. */
+/* The sink: provides space for chunks, and has arrived chunks stored. */
 #include "transfer/protocol/sink.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 
 /* --- slots, ranges, offers --- */
 
-void iw_xsnk_free_slot(struct iw_xfer *x, uint32_t i)
+static void free_slot(struct iw_xfer *x, uint32_t i)
 {
 	struct sink *s = x->snk;
 	struct slot *sl = &s->slot[i];
@@ -18,10 +18,10 @@ void iw_xsnk_free_slot(struct iw_xfer *x, uint32_t i)
 	if (sl->grant_due)
 		s->ngrants--;
 	*sl = (struct slot){ .state = S_FREE };
-	iw_xf_slot_put(x, i);
+	iw_xfer_slot_put(x, i);
 }
 
-void iw_xsnk_trim_ranges(struct sink *s)
+void iw_xfer_sink_trim_ranges(struct sink *s)
 {
 	while (s->nranges > 0 && range_at(s, 0)->id == 0) {
 		s->range_head = (s->range_head + 1) % RANGES;
@@ -29,8 +29,8 @@ void iw_xsnk_trim_ranges(struct sink *s)
 	}
 }
 
-/* The others close ranks, so that what is dropped does not count against the peer. */
-void iw_xsnk_drop_ranges(struct sink *s, uint32_t id)
+/* Removes them from the ring, so that dropped ranges do not count against the peer's limit. */
+void iw_xfer_sink_drop_ranges(struct sink *s, uint32_t id)
 {
 	uint32_t kept = 0;
 
@@ -40,7 +40,7 @@ void iw_xsnk_drop_ranges(struct sink *s, uint32_t id)
 	s->nranges = kept;
 }
 
-void iw_xsnk_drop_window(struct sink *s, uint32_t i)
+void iw_xfer_sink_drop_window(struct sink *s, uint32_t i)
 {
 	struct slot *sl = &s->slot[i];
 
@@ -51,34 +51,33 @@ void iw_xsnk_drop_window(struct sink *s, uint32_t i)
 	fifo_put(&s->revoking, i);
 }
 
-/* Those windows of f of which the peer has not been told, or all. */
-void iw_xsnk_drop_windows(struct sink *s, const struct file *f, bool all)
+void iw_xfer_sink_drop_windows(struct sink *s, const struct file *f, bool all)
 {
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++)
 		if (s->slot[i].id == f->id && s->slot[i].state == S_GRANTED &&
 		    (all || s->slot[i].grant_due))
-			iw_xsnk_drop_window(s, i);
+			iw_xfer_sink_drop_window(s, i);
 }
 
-void iw_xsnk_push_job(struct sink *s, struct file *f, const struct job *j)
+void iw_xfer_sink_push_job(struct sink *s, struct file *f, const struct job *j)
 {
 	assert(s->njobs < JOBS);
 	*job_at(s, s->njobs++) = *j;
 	f->jobs++;
 }
 
-void iw_xsnk_put_release(struct sink *s, uint32_t id, uint64_t off)
+static void put_release(struct sink *s, uint32_t id, uint64_t off)
 {
-	/* One for each offer, of which there are no more at once. */
+	/* At most one per offer, and offers are limited to the same number. */
 	assert(s->nreleases < IW_XFER_WINDOWS);
 	s->release[s->nreleases++] = (struct release){ .id = id, .off = off };
 }
 
-void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len)
+void iw_xfer_sink_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len)
 {
-	uint64_t size = iw_xf_size(&f->meta), most = f->settled + len, again = 0;
+	uint64_t size = iw_xfer_meta_size(&f->meta), most = f->settled + len, again = 0;
 
-	/* Chunks from an earlier transfer that the source found to differ are counted once. */
+	/* A chunk of an earlier transfer that the source replaces must not be counted twice. */
 	if (f->had > 0 && f->had > size - IW_MIN(size, most))
 		again = f->had - (size - IW_MIN(size, most));
 	f->had -= again;
@@ -89,31 +88,31 @@ void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t l
 	x->counts.had -= IW_MIN(again, x->counts.had);
 }
 
-void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
+void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, j->id);
 
 	f->jobs--;
 	if (stored) {
-		iw_xsnk_settled(x, f, j->off, j->len);
+		iw_xfer_sink_settled(x, f, j->off, j->len);
 		if (f->meta.kind == IW_XFER_PACK)
 			x->counts.announced += j->len;
 		x->counts.octets += j->len;
 	}
 	if (!j->part[0].in_recv) {
 		if (mode(x) == IW_XFER_READ)
-			iw_xsnk_put_release(s, j->id, j->off);
-		iw_xsnk_free_slot(x, j->part[0].recv);
+			put_release(s, j->id, j->off);
+		free_slot(x, j->part[0].recv);
 	} else {
-		iw_xlink_reposted(x, j->nparts);
+		iw_xfer_link_reposted(x, j->nparts);
 	}
 	s->job_head = (s->job_head + 1) % JOBS;
 	s->njobs--;
 	s->storing = false;
 }
 
-bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct sink *s = x->snk;
 	struct slot chunk = { .state = S_REGISTERING };
@@ -126,14 +125,14 @@ bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act)
 		struct range *r;
 		uint64_t end;
 
-		iw_xsnk_trim_ranges(s);
+		iw_xfer_sink_trim_ranges(s);
 		if (s->nranges == 0)
 			return false;
 		r = range_at(s, 0);
 		f = find(s, r->id);
 		if (f->state != OPEN)
-			return false; /* CREATE has yet to be answered */
-		if (!iw_xf_slot_get(x, &i))
+			return false; /* CREATE has no answer yet */
+		if (!iw_xfer_slot_get(x, &i))
 			return false;
 		end = IW_MIN((r->next / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, r->end);
 		chunk.id = r->id;
@@ -154,9 +153,9 @@ bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act)
 			if (f->state == OPEN)
 				break;
 			f->offers--;
-			iw_xsnk_put_release(s, o->id, o->off);
+			put_release(s, o->id, o->off);
 		}
-		if (s->noffers == 0 || !iw_xf_slot_get(x, &i))
+		if (s->noffers == 0 || !iw_xfer_slot_get(x, &i))
 			return false;
 		chunk.id = o->id;
 		chunk.off = o->off;
@@ -178,7 +177,7 @@ bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-void iw_xsnk_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
+void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 {
 	struct sink *s = x->snk;
 	struct slot *sl = &s->slot[i];
@@ -195,7 +194,7 @@ void iw_xsnk_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 	}
 	sl->stag = stag;
 	if (!f || f->state != OPEN || f->ended) {
-		/* Nobody was told of it. */
+		/* The window was not granted yet. */
 		sl->state = S_REVOKING;
 		fifo_put(&s->revoking, i);
 		return;
@@ -205,13 +204,13 @@ void iw_xsnk_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 	s->ngrants++;
 }
 
-bool iw_xsnk_next_read(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct sink *s = x->snk;
 	struct slot *sl;
 	uint32_t i;
 
-	if (s->readable.n == 0 || !iw_xlink_sq_room(x))
+	if (s->readable.n == 0 || !iw_xfer_link_sq_room(x))
 		return false;
 	i = fifo_take(&s->readable);
 	sl = &s->slot[i];
@@ -223,11 +222,11 @@ bool iw_xsnk_next_read(struct iw_xfer *x, struct iw_xact *act)
 	act->stag = sl->stag;
 	act->to = sl->off;
 	act->len = sl->len;
-	iw_xlink_posted(x);
+	iw_xfer_link_posted(x);
 	return true;
 }
 
-void iw_xsnk_completed(struct iw_xfer *x, uint32_t i, uint64_t now)
+void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t i, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct slot *sl;
@@ -246,7 +245,7 @@ void iw_xsnk_completed(struct iw_xfer *x, uint32_t i, uint64_t now)
 			  .digest = sl->digest,
 			  .nparts = 1 };
 	j.part[0] = (struct iw_xpart){ .recv = i, .len = sl->len };
-	iw_xsnk_push_job(s, find(s, sl->id), &j);
+	iw_xfer_sink_push_job(s, find(s, sl->id), &j);
 }
 
 static void repost_act(struct iw_xact *act, const struct job *j)
@@ -256,7 +255,7 @@ static void repost_act(struct iw_xact *act, const struct job *j)
 	act->nparts = j->nparts;
 }
 
-bool iw_xsnk_next_job(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct sink *s = x->snk;
 
@@ -273,7 +272,7 @@ bool iw_xsnk_next_job(struct iw_xfer *x, struct iw_xact *act)
 		if (f->state != OPEN) {
 			const struct job dead = *j;
 
-			iw_xsnk_finish_job(x, &dead, false);
+			iw_xfer_sink_finish_job(x, &dead, false);
 			if (!dead.part[0].in_recv)
 				continue;
 			repost_act(act, &dead);
@@ -294,7 +293,7 @@ bool iw_xsnk_next_job(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-/* The first job waits for it; dropped windows are ignored. */
+/* Only the first job waits for this; dropped windows are ignored. */
 void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
 {
 	struct sink *s = x->snk;
@@ -304,14 +303,15 @@ void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
 	    j->part[0].recv != slot)
 		return;
 	if (octets < j->len)
-		(void)iw_xf_breach(x, "DONE of %u octets at %U of file %u: %U of them were written",
-				   j->len, j->off, j->id, octets);
+		(void)iw_xfer_breach(x,
+				     "DONE of %u octets at %U of file %u: %U of them were written",
+				     j->len, j->off, j->id, octets);
 	j->written = true;
 }
 
 /*
- * A gap can never be filled: octets are written in ascending order. And a peer that writes single octets all over a window makes this side
- * hold its pages for few octets sent.
+ * A gap is an error: octets are written in ascending order, so it would never be filled. A peer
+ * that writes single octets all over a window would make this side hold pages for few octets.
  */
 void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now)
 {
@@ -326,7 +326,7 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 		if (sl->state != S_GRANTED)
 			continue;
 		if (w[i].octets != w[i].whole) {
-			(void)iw_xf_breach(
+			(void)iw_xfer_breach(
 				x,
 				"RDMA Writes into the window at %U of file %u are not in ascending order: %U octets, %U of them without a gap",
 				sl->off, sl->id, w[i].octets, w[i].whole);
@@ -334,7 +334,7 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 		}
 		sum += w[i].octets;
 	}
-	/* The time limit begins with the first octet, and again when a window was completed. */
+	/* The time limit starts with the first octet, and again when a window is complete. */
 	if (sum == 0 || s->in_windows == 0 || sum < s->in_windows)
 		x->windows_at = now;
 	s->in_windows = sum;
@@ -342,16 +342,16 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 
 void iw_xfer_stored(struct iw_xfer *x, bool kept, uint64_t now)
 {
-	iw_xf_moved(x, now);
+	iw_xfer_note_moved(x, now);
 	if (x->snk && x->snk->storing) {
 		const struct job j = *job_at(x->snk, 0);
 
 		x->counts.kept += kept ? j.len : 0;
-		iw_xsnk_finish_job(x, &j, true);
+		iw_xfer_sink_finish_job(x, &j, true);
 	}
 }
 
-bool iw_xsnk_next_revoke(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct sink *s = x->snk;
 
@@ -359,6 +359,6 @@ bool iw_xsnk_next_revoke(struct iw_xfer *x, struct iw_xact *act)
 		return false;
 	act->type = IW_XACT_REVOKE;
 	act->slot = fifo_take(&s->revoking);
-	iw_xsnk_free_slot(x, act->slot);
+	free_slot(x, act->slot);
 	return true;
 }

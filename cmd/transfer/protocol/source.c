@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The source: announces files, loads their chunks, moves them (mode write: into windows it was granted; read: offers them; send:
- * within the credit), and says when a file has ended.
+ * The source: announces files, loads their chunks, moves them (mode write: into granted windows;
+ * read: offers them; send: within the credit), and reports the end of each file.
  *
- * A file's way: NEW -(FILES)-> ASKED -(GO)-> GOING -(all loaded)-> CHECKING -(FINISH answered)-> ENDING -(DONE)-> ENDED, and it is
- * forgotten when its RESULT has come and none of its chunks is under way any more.
+ * States of a file: NEW -(FILES)-> ASKED -(GO)-> GOING -(all loaded)-> CHECKING -(FINISH
+ * answered)-> ENDING -(DONE)-> ENDED. The file is forgotten when its RESULT has arrived and none of
+ * its chunks is in use.
  */
 #include "transfer/protocol/source.h"
 
@@ -13,7 +14,7 @@
 
 #include "util/text.h"
 
-int iw_xsrc_new(struct iw_xfer *x)
+int iw_xfer_source_new(struct iw_xfer *x)
 {
 	struct source *s = iw_mem_alloc(x->mem, sizeof(*s));
 
@@ -45,8 +46,8 @@ static void free_note(struct iw_xfer *x, struct note *n)
 		iw_mem_free(x->mem, n, sizeof(*n) + n->len);
 }
 
-int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
-		 const uint8_t *octets, size_t len)
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+			const uint8_t *octets, size_t len)
 {
 	struct note *n = iw_mem_alloc(x->mem, sizeof(*n) + len);
 	struct iw_fault why;
@@ -67,7 +68,7 @@ int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xent
 	return 0;
 }
 
-/* Those about files that have ended meanwhile are passed over. */
+/* Skips notes about files that have ended. */
 static bool show_note(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
@@ -78,7 +79,7 @@ static bool show_note(struct iw_xfer *x, struct iw_xact *act)
 			return false;
 		f = find(s, iw_container_of(iw_list_first(&s->notes), struct note, link)->id);
 		if (f && f->state == ASKED)
-			return false; /* its GO follows */
+			return false; /* its GO will arrive */
 		free_note(x, s->noted);
 		s->noted = take_note(s);
 	} while (!f || f->state != GOING);
@@ -92,14 +93,14 @@ static bool show_note(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-void iw_xsrc_free(struct iw_xfer *x)
+void iw_xfer_source_free(struct iw_xfer *x)
 {
 	struct source *s = x->src;
 	struct path *p;
 
-	while ((p = iw_xf_path_take(&s->paths)) != NULL)
-		iw_xf_path_free(x, p);
-	iw_xf_path_free(x, s->shown);
+	while ((p = iw_xfer_path_take(&s->paths)) != NULL)
+		iw_xfer_path_free(x, p);
+	iw_xfer_path_free(x, s->shown);
 	while (!iw_list_empty(&s->notes))
 		free_note(x, take_note(s));
 	free_note(x, s->noted);
@@ -110,79 +111,9 @@ void iw_xsrc_free(struct iw_xfer *x)
 	x->src = NULL;
 }
 
-/* --- rings --- */
-
-void iw_xsrc_pop_range(struct source *s)
-{
-	struct file *f = find(s, range_at(s, 0)->id);
-
-	if (f)
-		f->ranges--;
-	s->range_head = (s->range_head + 1) % RANGES;
-	s->nranges--;
-	s->untold = IW_MIN(s->untold, s->nranges);
-}
-
-/* Ranges of dead files at the head are of no use to anybody. */
-void iw_xsrc_trim_ranges(struct source *s)
-{
-	while (s->nranges > 0 && range_at(s, 0)->id == 0)
-		iw_xsrc_pop_range(s);
-}
-
-void iw_xsrc_trim_grants(struct source *s)
-{
-	while (s->ngrants > 0 && grant_at(s, 0)->id == 0) {
-		s->grant_head = (s->grant_head + 1) % IW_XFER_WINDOWS;
-		s->ngrants--;
-	}
-}
-
-/* The search for its next range ends. */
-static void stop_asking(struct source *s, struct file *f)
-{
-	s->nasking -= f->asking;
-	f->asking = false;
-}
-
-/* Nothing more of f is asked for or loaded. */
-void iw_xsrc_drop_rest(struct source *s, struct file *f)
-{
-	for (uint32_t i = 0; i < s->nranges; i++)
-		if (range_at(s, i)->id == f->id)
-			range_at(s, i)->id = 0;
-	for (uint32_t i = 0; i < s->ngrants; i++)
-		if (grant_at(s, i)->id == f->id)
-			grant_at(s, i)->id = 0;
-	f->ranges = f->grants = 0;
-	f->scanned = true;
-	stop_asking(s, f);
-	iw_xsrc_trim_ranges(s);
-	iw_xsrc_trim_grants(s);
-}
-
-void iw_xsrc_push_done(struct source *s, const struct done *d)
-{
-	assert(s->ndone < DONES);
-	s->done[(s->done_head + s->ndone++) % DONES] = *d;
-	s->done_octets += d->len;
-}
-
 /* --- slots --- */
 
-void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i)
-{
-	struct source *s = x->src;
-	struct file *f = find(s, s->slot[i].id);
-
-	if (f)
-		f->slots--;
-	s->slot[i].state = S_FREE;
-	s->slot[i].id = 0;
-	iw_xf_slot_put(x, i);
-}
-
-void iw_xsrc_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
+void iw_xfer_source_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 {
 	struct source *s = x->src;
 	struct slot *sl = &s->slot[i];
@@ -194,7 +125,7 @@ void iw_xsrc_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 	fifo_put(&s->offers, i);
 }
 
-void iw_xsrc_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_t now)
+void iw_xfer_source_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_t now)
 {
 	struct slot *sl;
 
@@ -210,33 +141,35 @@ void iw_xsrc_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_t now)
 			return;
 	}
 	if (sl->state == S_POSTED)
-		iw_xsrc_free_slot(x, i);
+		iw_xfer_source_free_slot(x, i);
 }
 
 /* --- files --- */
 
-void iw_xsrc_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code, const char *text)
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+			     const char *text)
 {
 	struct source *s = x->src;
 
-	/* A LOAD that is unanswered is not waited for: its file may be a pipe that stays silent. */
+	/* An unanswered LOAD is not waited for, because its file may be a pipe without data. */
 	if (s->loading < IW_XFER_WINDOWS && s->slot[s->loading].id == f->id) {
-		iw_xsrc_free_slot(x, s->loading);
+		iw_xfer_source_free_slot(x, s->loading);
 		s->loading = IW_XFER_WINDOWS;
 	}
-	iw_xf_outcome(&f->mine, code, text, text ? strlen(text) : 0, false);
-	iw_xsrc_drop_rest(s, f);
+	iw_xfer_set_outcome(&f->mine, code, text, text ? strlen(text) : 0, false);
+	iw_xfer_source_drop_rest(s, f);
 	if (f->state == GOING || f->state == CHECKING || f->state == ASKED)
 		f->state = ENDING;
 }
 
-void iw_xsrc_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text)
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+				const char *text)
 {
 	struct source *s = x->src;
 	struct file *f = find(s, id);
 
 	if (f)
-		iw_xsrc_end_file(x, f, code, text);
+		iw_xfer_source_end_file(x, f, code, text);
 }
 
 static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, void *user)
@@ -253,7 +186,7 @@ static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, voi
 	if (iw_xfer_is_stream(meta->kind))
 		f->meta.size = IW_XFER_SIZE_UNKNOWN;
 	else
-		x->counts.announced += iw_xf_size(&f->meta);
+		x->counts.announced += iw_xfer_meta_size(&f->meta);
 	f->cursor = meta->share ? meta->part_off : 0;
 	s->nfiles++;
 	return f;
@@ -261,7 +194,7 @@ static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, voi
 
 void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *user, uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (x->src)
 		(void)new_file(x, meta, user);
 }
@@ -271,17 +204,17 @@ void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *us
 {
 	struct file *f;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!x->src)
 		return;
 	f = new_file(x, meta, user);
 	if (f)
-		iw_xsrc_end_file(x, f, code, text);
+		iw_xfer_source_end_file(x, f, code, text);
 }
 
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!x->src || !x->src->next_asked)
 		return;
 	x->src->next_asked = false;
@@ -295,21 +228,21 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 
 	if (!f || f->scanned)
 		return;
-	stop_asking(s, f);
+	iw_xfer_source_stop_asking(s, f);
 	f->scanned = last || len == 0;
 	if (len == 0)
 		return;
 	assert(s->nranges < RANGES);
 	s->range[(s->range_head + s->nranges++) % RANGES] =
 		(struct range){ .id = id, .next = off, .end = off + len };
-	s->untold++;
+	s->unsent++;
 	f->ranges++;
 	f->cursor = off + len;
-	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->cursor >= iw_xf_end(&f->meta))
+	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->cursor >= iw_xfer_meta_end(&f->meta))
 		f->scanned = true;
 }
 
-/* Octets of a stream that are in ranges and not yet being loaded. */
+/* Octets of a stream in ranges that are not being loaded yet. */
 static uint64_t ahead(const struct file *f)
 {
 	return f->cursor - f->size;
@@ -319,7 +252,7 @@ void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now)
 {
 	struct file *f = x->src ? find(x->src, id) : NULL;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!f || f->mine.known || f->result.known)
 		return;
 	f->settled += len;
@@ -344,7 +277,7 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 			s->scan_id += id == s->scan_id;
 			continue;
 		}
-		/* The sink may have some of a large file: one round trip more is worth it. */
+		/* The sink may have a part of a large file: worth a round trip. */
 		if (f->asking || (may_be_had(&f->meta) && f->state != GOING))
 			continue;
 		if (s->nranges + s->nasking >= cap ||
@@ -365,7 +298,7 @@ static bool ask_file(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 
-	/* Pull: not before the peer has said what it wants, and its paths have been shown. */
+	/* Pull: waits until the peer has sent all its paths, and the driver has them. */
 	if (!x->cfg.initiator && (!s->paths_end || !iw_list_empty(&s->paths)))
 		return false;
 	while (s->oldest_id < s->next_id && !find(s, s->oldest_id))
@@ -382,8 +315,8 @@ static bool show_path(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 
-	iw_xf_path_free(x, s->shown);
-	s->shown = iw_xf_path_take(&s->paths);
+	iw_xfer_path_free(x, s->shown);
+	s->shown = iw_xfer_path_take(&s->paths);
 	if (!s->shown)
 		return false;
 	act->type = IW_XACT_PATH;
@@ -420,14 +353,14 @@ void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *d
 {
 	struct file *f = x->src ? find(x->src, id) : NULL;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!f || f->state != CHECKING)
 		return;
 	f->digest = *digest;
 	f->state = ENDING;
 }
 
-/* Forgets f; act tells of it. */
+/* Forgets f, and makes act its RESULT. */
 static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *o,
 		       struct iw_xact *act)
 {
@@ -440,13 +373,13 @@ static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *
 	f->ncodes = 0;
 	s->bye_files++;
 	s->bye_failed +=
-		iw_xf_count_result(x, o, &f->meta, f->settled, s->gone_codes, s->gone_ncodes);
+		iw_xfer_count_result(x, o, &f->meta, f->settled, s->gone_codes, s->gone_ncodes);
 	s->gone = f->meta;
 	s->gone_outcome = *o;
-	iw_xf_result_act(act, f->id, f->user, &s->gone, &s->gone_outcome);
+	iw_xfer_result_act(act, f->id, f->user, &s->gone, &s->gone_outcome);
 	act->codes = s->gone_codes;
 	act->ncodes = s->gone_ncodes;
-	iw_xsrc_drop_rest(s, f);
+	iw_xfer_source_drop_rest(s, f);
 	f->state = FREE;
 	s->nfiles--;
 }
@@ -460,7 +393,7 @@ static bool result(struct iw_xfer *x, struct iw_xact *act)
 
 		if (f->state == FREE || !f->result.known || f->slots > 0 || f->state != ENDED)
 			continue;
-		/* Why it failed here says more than that the sink heard of it. */
+		/* The reason on this side is more useful than the sink's report of the failure. */
 		close_file(x, f,
 			   f->mine.known && f->mine.code != IW_XC_CANCELED ? &f->mine : &f->result,
 			   act);
@@ -469,24 +402,25 @@ static bool result(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-bool iw_xsrc_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 
-	/* What makes room and what the peer waits for comes first; new work last. */
-	return iw_xsrc_revoke(x, act) || show_path(x, act) || show_note(x, act) ||
-	       iw_xsrc_move(x, act, now) ||
-	       (s->done_octets >= IW_XFER_CHUNK && iw_xsrc_send_done(x, act, now)) ||
-	       (s->offers.n >= 2 && iw_xsrc_send_offers(x, act, now)) || iw_xsrc_load(x, act) ||
-	       check(x, act) || result(x, act) || iw_xsrc_send_offers(x, act, now) ||
-	       iw_xsrc_send_done(x, act, now) || ask_range(x, act) || ask_file(x, act) ||
-	       iw_xsrc_send_files(x, act, now) || iw_xsrc_send_wants(x, act, now) ||
-	       iw_xsrc_send_removes(x, act, now) || iw_xsrc_send_bye(x, act, now);
+	/* In this order: what frees resources, what the peer waits for, new work. */
+	return iw_xfer_source_revoke(x, act) || show_path(x, act) || show_note(x, act) ||
+	       iw_xfer_source_move(x, act, now) ||
+	       (s->done_octets >= IW_XFER_CHUNK && iw_xfer_source_send_done(x, act, now)) ||
+	       (s->offers.n >= 2 && iw_xfer_source_send_offers(x, act, now)) ||
+	       iw_xfer_source_load(x, act) || check(x, act) || result(x, act) ||
+	       iw_xfer_source_send_offers(x, act, now) || iw_xfer_source_send_done(x, act, now) ||
+	       ask_range(x, act) || ask_file(x, act) || iw_xfer_source_send_files(x, act, now) ||
+	       iw_xfer_source_send_wants(x, act, now) || iw_xfer_source_send_removes(x, act, now) ||
+	       iw_xfer_source_send_bye(x, act, now);
 }
 
 /* --- the end --- */
 
-bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 	struct outcome o = { .known = false };
@@ -501,18 +435,18 @@ bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act)
 		else if (f->result.known)
 			o = f->result;
 		else
-			iw_xf_outcome(&o, IW_XC_CANCELED, NULL, 0, false);
+			iw_xfer_set_outcome(&o, IW_XC_CANCELED, NULL, 0, false);
 		close_file(x, f, &o, act);
 		return true;
 	}
 	return false;
 }
 
-bool iw_xsrc_busy_here(const struct iw_xfer *x)
+bool iw_xfer_source_busy_here(const struct iw_xfer *x)
 {
 	const struct source *s = x->src;
 
-	/* Files that the peer has not settled are its affair, whether or not there will be more. */
+	/* Files that the peer has not settled are the peer's work. */
 	if (s->loading < IW_XFER_WINDOWS || (s->next_asked && s->nfiles == 0) || s->nasking > 0)
 		return true;
 	for (uint32_t i = 0; i < FILES && s->nfiles > 0; i++)
@@ -521,7 +455,7 @@ bool iw_xsrc_busy_here(const struct iw_xfer *x)
 	return false;
 }
 
-bool iw_xsrc_idle(const struct iw_xfer *x)
+bool iw_xfer_source_idle(const struct iw_xfer *x)
 {
 	return x->src->nfiles == 0 && iw_list_empty(&x->src->paths);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to the source: what its files share. */
+/* Private to the source: its state. */
 #ifndef IW_XFER_SOURCE_H
 #define IW_XFER_SOURCE_H
 
@@ -8,7 +8,7 @@
 #define FILES        IW_XFER_FILES
 #define RANGES       IW_XFER_RANGES
 #define DONES        IW_XFER_WINDOWS
-#define STREAM_AHEAD (8u << 20) /* octets of a stream asked for ahead of what has been granted */
+#define STREAM_AHEAD (8u << 20) /* octets of a stream requested ahead of the granted ones */
 
 enum file_state { FREE, NEW, ASKED, GOING, CHECKING, ENDING, ENDED };
 
@@ -18,21 +18,21 @@ struct file {
 	void *user;
 	struct iw_xmeta meta;
 	bool scanned;     /* no data after cursor */
-	bool asked_check; /* FINISH was handed out */
-	bool asking;      /* NEXT_RANGE is unanswered */
-	uint64_t cursor;  /* the position of data from here on is not known yet */
-	uint64_t size;    /* of a stream: as far as it has been loaded */
-	uint64_t settled; /* octets moved, found to be zero, or the same at the sink */
+	bool asked_check; /* FINISH was issued */
+	bool asking;      /* NEXT_RANGE has no answer yet */
+	uint64_t cursor;  /* data after this offset were not searched for yet */
+	uint64_t size;    /* of a stream: octets loaded so far */
+	uint64_t settled; /* octets that were moved, are zero, or are the same at the sink */
 	uint64_t had;     /* octets that the sink reported in HAVE */
-	uint32_t ranges, grants, slots; /* in the rings, and in use, for this file */
+	uint32_t ranges, grants, slots; /* of this file: in the rings, and slots in use */
 	struct iw_xdigest digest;
-	struct outcome mine, result; /* what went wrong here; what the sink says */
-	size_t attrs_told; /* octets of its extended attributes, ahead of the announcement */
-	uint8_t *codes;    /* of a pack's members. Owned */
+	struct outcome mine, result; /* failure on this side; result from the sink */
+	size_t attrs_sent; /* octets of its extended attributes sent before the announcement */
+	uint8_t *codes;    /* codes of a pack's members; owned */
 	size_t ncodes;
 };
 
-/* Data of a file that wait for a window (mode write) or for a slot. */
+/* Data of a file that wait for a window (mode write) or a slot. */
 struct range {
 	uint32_t id; /* 0: dropped */
 	uint64_t next, end;
@@ -51,13 +51,14 @@ struct slot {
 	uint32_t id;
 	uint64_t off;
 	uint32_t len;
-	uint32_t stag;               /* of the grant; mode read: our own */
-	uint32_t next_piece, pieces; /* mode send: posted, and posted but not complete */
+	uint32_t stag; /* of the grant; mode read: of this side */
+	/* mode send: the next piece to post; pieces posted and not completed */
+	uint32_t next_piece, pieces;
 	struct iw_xdigest digest;
 	uint8_t hdr[IW_XPARTS][IW_XFER_DATA_HDR];
 };
 
-/* A chunk of which the sink is to be told. */
+/* A loaded chunk that DONE must report to the sink. */
 struct done {
 	uint32_t id;
 	uint64_t off;
@@ -66,7 +67,7 @@ struct done {
 	struct iw_xdigest digest;
 };
 
-/* What the sink says of a file before GO, to be shown to the driver. */
+/* A HAVE or the wanted members of a GO, until the driver gets them. */
 struct note {
 	struct iw_list link;
 	enum iw_xact_type type; /* HAVE, WANTED */
@@ -77,34 +78,34 @@ struct note {
 };
 
 struct source {
-	struct file file[FILES];             /* number id is in place id % FILES */
-	uint32_t next_id, oldest_id, nfiles; /* oldest_id: none before it is open */
-	uint32_t scan_id;                    /* files before it are scanned, or dead */
-	bool next_asked;                     /* NEXT_FILE is unanswered */
+	struct file file[FILES];             /* the file with number id is file[id % FILES] */
+	uint32_t next_id, oldest_id, nfiles; /* oldest_id: files before it are closed */
+	uint32_t scan_id;                    /* files before it are scanned, or failed */
+	bool next_asked;                     /* NEXT_FILE has no answer yet */
 	bool no_more, bye_sent;
 	uint64_t bye_files, bye_failed;
 
 	struct range range[RANGES];
-	uint32_t range_head, nranges, untold; /* untold: at the tail, not in a WANT yet */
-	uint32_t nasking;                     /* files whose next range is being looked for */
+	uint32_t range_head, nranges, unsent; /* unsent: at the tail, not sent in a WANT yet */
+	uint32_t nasking;                     /* files with asking */
 	struct grant grant[IW_XFER_WINDOWS];
 	uint32_t grant_head, ngrants;
 	struct slot slot[IW_XFER_WINDOWS];
 	struct fifo loaded; /* slots in state LOADED, in the order of loading */
-	struct fifo offers; /* slots that are registered, and to be offered, in order */
-	struct fifo revoke; /* slots whose registration is to end */
-	uint32_t loading;   /* the slot, or IW_XFER_WINDOWS */
+	struct fifo offers; /* registered slots to be offered, in order */
+	struct fifo revoke; /* slots whose registration is to be revoked */
+	uint32_t loading;   /* the slot of the unanswered LOAD, or IW_XFER_WINDOWS */
 	struct done done[DONES];
 	uint32_t done_head, ndone;
 	uint64_t done_octets;
 
-	struct iw_list paths; /* pull: wanted, not handed out yet */
+	struct iw_list paths; /* pull: requested, not passed to the driver yet */
 	uint32_t npaths;
-	struct path *shown; /* the one that the last PATH showed */
+	struct path *shown; /* the one that the last PATH passed */
 	struct iw_list notes;
-	struct note *noted; /* the one that was shown last */
+	struct note *noted; /* the one that was passed last */
 	bool paths_end;
-	struct iw_xmeta gone; /* of the file that the last RESULT was about */
+	struct iw_xmeta gone; /* of the file of the last RESULT */
 	struct outcome gone_outcome;
 	uint8_t *gone_codes;
 	size_t gone_ncodes;
@@ -132,29 +133,40 @@ static inline struct grant *grant_at(struct source *s, uint32_t i)
 	return &s->grant[(s->grant_head + i) % IW_XFER_WINDOWS];
 }
 
-/* --- source.c --- */
-void iw_xsrc_pop_range(struct source *s);
-void iw_xsrc_trim_ranges(struct source *s);
-void iw_xsrc_trim_grants(struct source *s);
-void iw_xsrc_drop_rest(struct source *s, struct file *f);
-void iw_xsrc_push_done(struct source *s, const struct done *d);
-void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i);
-void iw_xsrc_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code, const char *text);
-/* A note of len octets for f is queued. IW_E_NOMEM has failed the transfer. */
-int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
-		 const uint8_t *octets, size_t len);
+/* --- source_queue.c --- */
+/* Removes the first range. */
+void iw_xfer_source_pop_range(struct source *s);
+void iw_xfer_source_trim_ranges(struct source *s);
+/* Removes dropped grants from the head of the ring. */
+void iw_xfer_source_trim_grants(struct source *s);
+/* The search for the next range of f has ended. */
+void iw_xfer_source_stop_asking(struct source *s, struct file *f);
+/* No more of f is requested or loaded. */
+void iw_xfer_source_drop_rest(struct source *s, struct file *f);
+/* Queues a chunk for DONE. There is always room: see may_load. */
+void iw_xfer_source_push_done(struct source *s, const struct done *d);
+/* Frees slot i for the next chunk. */
+void iw_xfer_source_free_slot(struct iw_xfer *x, uint32_t i);
 
-/* --- source_load.c: steps of iw_xsrc_next --- */
-bool iw_xsrc_load(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xsrc_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_revoke(struct iw_xfer *x, struct iw_xact *act);
+/* --- source.c --- */
+/* Ends f with this code; DONE reports it to the sink. text may be NULL. */
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+			     const char *text);
+/* Queues a note of len octets about the file of e. IW_E_NOMEM: the transfer has failed. */
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+			const uint8_t *octets, size_t len);
+
+/* --- source_load.c: steps of iw_xfer_source_next --- */
+bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xact *act);
 
 /* --- source_out.c: likewise; *act becomes a message when there is one to be sent --- */
-bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xsrc_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The source: chunks loaded, and moved by Write, Read or Send. */
+/* The source: loads chunks, and moves them by Write, Read or Send. */
 #include "transfer/protocol/source.h"
 
 #include <string.h>
 
 /* --- loading --- */
 
-/* The next chunk to be loaded: from the head of the grants, or cut from the head of the ranges. */
+/* The next chunk to load: the first grant, or the start of the first range. */
 static bool next_chunk(struct iw_xfer *x, struct slot *out)
 {
 	struct source *s = x->src;
@@ -17,39 +17,38 @@ static bool next_chunk(struct iw_xfer *x, struct slot *out)
 	if (mode(x) == IW_XFER_WRITE) {
 		struct grant *g;
 
-		iw_xsrc_trim_grants(s);
+		iw_xfer_source_trim_grants(s);
 		if (s->ngrants == 0)
 			return false;
 		g = grant_at(s, 0);
 		*out = (struct slot){ .id = g->id, .off = g->off, .len = g->len, .stag = g->stag };
 		find(s, g->id)->grants--;
 		g->id = 0;
-		iw_xsrc_trim_grants(s);
+		iw_xfer_source_trim_grants(s);
 		return true;
 	}
-	iw_xsrc_trim_ranges(s);
+	iw_xfer_source_trim_ranges(s);
 	if (s->nranges == 0)
 		return false;
 	r = range_at(s, 0);
 	f = find(s, r->id);
 	if (f->state != GOING)
-		return false; /* the sink has not said yet whether it wants it */
+		return false; /* the sink has not decided about the file */
 	chunk_end = IW_MIN((r->next / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, r->end);
 	*out = (struct slot){ .id = r->id, .off = r->next, .len = (uint32_t)(chunk_end - r->next) };
 	r->next = chunk_end;
 	if (r->next == r->end)
-		iw_xsrc_pop_range(s);
+		iw_xfer_source_pop_range(s);
 	return true;
 }
 
-/* Chunks that the sink has been offered, or will have to be told of: bounded, so that rings
- * never overflow. */
+/* Limits chunks that were offered or need a DONE, so that the rings cannot overflow. */
 static bool may_load(const struct source *s)
 {
 	return s->loading == IW_XFER_WINDOWS && s->ndone + s->loaded.n < DONES;
 }
 
-bool iw_xsrc_load(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 	struct slot chunk;
@@ -57,10 +56,10 @@ bool iw_xsrc_load(struct iw_xfer *x, struct iw_xact *act)
 
 	if (!may_load(s) || (mode(x) == IW_XFER_WRITE ? s->ngrants == 0 : s->nranges == 0))
 		return false;
-	if (!iw_xf_slot_get(x, &i))
+	if (!iw_xfer_slot_get(x, &i))
 		return false;
 	if (!next_chunk(x, &chunk)) {
-		iw_xf_slot_put(x, i);
+		iw_xfer_slot_put(x, i);
 		return false;
 	}
 	s->slot[i] = chunk;
@@ -83,25 +82,25 @@ void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xloaded *l, u
 	struct file *f;
 	struct done d;
 
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (!s || s->loading != i)
 		return;
 	s->loading = IW_XFER_WINDOWS;
 	sl = &s->slot[i];
 	f = find(s, sl->id);
 	if (!f || f->mine.known || f->result.known || l->len > sl->len) {
-		/* The file has failed meanwhile. */
-		iw_xsrc_free_slot(x, i);
+		/* The file has failed. */
+		iw_xfer_source_free_slot(x, i);
 		return;
 	}
 	f->size = IW_MAX(f->size, sl->off + l->len);
 	if (l->len < sl->len) {
-		/* The end of a stream: what has been asked for beyond is not needed. */
-		iw_xsrc_drop_rest(s, f);
+		/* End of a stream: drops further ranges. */
+		iw_xfer_source_drop_rest(s, f);
 		f->cursor = f->size;
 	}
 	if (l->len == 0) {
-		iw_xsrc_free_slot(x, i);
+		iw_xfer_source_free_slot(x, i);
 		return;
 	}
 	sl->len = l->len;
@@ -111,12 +110,12 @@ void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xloaded *l, u
 	if (l->zero) {
 		d = (struct done){ .id = sl->id, .off = sl->off, .len = l->len, .zero = true };
 		x->counts.zeros += l->len;
-		iw_xsrc_push_done(s, &d);
-		iw_xsrc_free_slot(x, i);
+		iw_xfer_source_push_done(s, &d);
+		iw_xfer_source_free_slot(x, i);
 		return;
 	}
 	x->counts.octets += l->len;
-	/* Of a pack it is known now how much is wanted. */
+	/* Only now is it known how much of a pack is wanted. */
 	if (f->meta.kind == IW_XFER_PACK)
 		x->counts.announced += l->len;
 	sl->state = S_LOADED;
@@ -131,7 +130,7 @@ static void moved(struct source *s, const struct slot *sl)
 		.id = sl->id, .off = sl->off, .len = sl->len, .digest = sl->digest
 	};
 
-	iw_xsrc_push_done(s, &d);
+	iw_xfer_source_push_done(s, &d);
 }
 
 static bool post_write(struct iw_xfer *x, struct iw_xact *act)
@@ -140,7 +139,7 @@ static bool post_write(struct iw_xfer *x, struct iw_xact *act)
 	uint32_t i = fifo_first(&s->loaded);
 	struct slot *sl = &s->slot[i];
 
-	if (!iw_xlink_sq_room(x))
+	if (!iw_xfer_link_sq_room(x))
 		return false;
 	(void)fifo_take(&s->loaded);
 	sl->state = S_POSTED;
@@ -150,7 +149,7 @@ static bool post_write(struct iw_xfer *x, struct iw_xact *act)
 	act->stag = sl->stag;
 	act->to = sl->off;
 	act->len = sl->len;
-	iw_xlink_posted(x);
+	iw_xfer_link_posted(x);
 	moved(s, sl);
 	return true;
 }
@@ -161,14 +160,16 @@ static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	uint32_t i = fifo_first(&s->loaded), at, n;
 	struct slot *sl = &s->slot[i];
 
-	if (iw_xlink_size(x) < IW_XFER_PIECE + IW_XFER_DATA_HDR) {
-		/* The receives that come first in the peer's queue are too small: use them up. */
+	if (iw_xfer_link_size(x) < IW_XFER_PIECE + IW_XFER_DATA_HDR) {
+		/* The peer's first receives are too small for a piece: use them up. */
 		if (x->link.tx_from != UINT64_MAX)
 			x->link.nop_due = true;
 		return false;
 	}
-	/* One credit more is left for the DONE: without it the sink would keep its receives. */
-	if (!iw_xlink_ready(x, true) || x->link.tx_limit - x->link.tx_count <= 2)
+	/*
+	 * Keeps one more credit for the DONE, without which the sink could not reuse its receives.
+	 */
+	if (!iw_xfer_link_ready(x, true) || x->link.tx_limit - x->link.tx_count <= 2)
 		return false;
 	n = sl->next_piece++;
 	at = n * IW_XFER_PIECE;
@@ -181,7 +182,7 @@ static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	act->slot_off = at;
 	act->len = IW_MIN(sl->len - at, IW_XFER_PIECE);
 	sl->pieces++;
-	iw_xlink_data_sent(x, now);
+	iw_xfer_link_data_sent(x, now);
 	if (at + act->len == sl->len) {
 		(void)fifo_take(&s->loaded);
 		sl->state = S_POSTED;
@@ -205,7 +206,7 @@ static bool register_offer(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-bool iw_xsrc_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (x->src->loaded.n == 0)
 		return false;
@@ -220,7 +221,7 @@ bool iw_xsrc_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return false;
 }
 
-bool iw_xsrc_revoke(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 
@@ -228,6 +229,6 @@ bool iw_xsrc_revoke(struct iw_xfer *x, struct iw_xact *act)
 		return false;
 	act->type = IW_XACT_REVOKE;
 	act->slot = fifo_take(&s->revoke);
-	iw_xsrc_free_slot(x, act->slot);
+	iw_xfer_source_free_slot(x, act->slot);
 	return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The source: what it says. */
+/* The source: messages to the sink. */
 #include "transfer/protocol/source.h"
 
 #include <string.h>
@@ -30,13 +30,13 @@ static bool put_file(struct draft *d, struct file *f)
 	};
 
 	if (f->mine.known) {
-		iw_xf_outcome_entry(&e, &f->mine);
-		return iw_xdraft_entry(d, &e);
+		iw_xfer_outcome_entry(&e, &f->mine);
+		return iw_xfer_draft_entry(d, &e);
 	}
 	iw_xpack_entry(&e, m);
-	if (f->attrs_told > 0) {
-		e.xattr += f->attrs_told;
-		e.xattr_len -= f->attrs_told;
+	if (f->attrs_sent > 0) {
+		e.xattr += f->attrs_sent;
+		e.xattr_len -= f->attrs_sent;
 	}
 	e.has |= IW_XBIT(IW_XF_ID);
 	e.id = f->id;
@@ -54,29 +54,29 @@ static bool put_file(struct draft *d, struct file *f)
 		e.off = m->part_off;
 		e.len = m->part_len;
 	}
-	return iw_xdraft_entry(d, &e);
+	return iw_xfer_draft_entry(d, &e);
 }
 
-/* More extended attributes than one message takes go ahead of the announcement. */
+/* If the attributes do not fit into one message, ATTRS precede the announcement. */
 static bool has_attrs_ahead(const struct file *f)
 {
-	return !f->mine.known && f->meta.xattr_len - f->attrs_told > IW_XFER_XATTR_PIECE;
+	return !f->mine.known && f->meta.xattr_len - f->attrs_sent > IW_XFER_XATTR_PIECE;
 }
 
 static bool put_attrs(struct draft *d, struct file *f)
 {
 	const struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_XATTR),
 				     .id = f->id,
-				     .xattr = f->meta.xattr + f->attrs_told,
+				     .xattr = f->meta.xattr + f->attrs_sent,
 				     .xattr_len = IW_XFER_XATTR_PIECE };
 
-	if (!iw_xdraft_entry(d, &e))
+	if (!iw_xfer_draft_entry(d, &e))
 		return false;
-	f->attrs_told += IW_XFER_XATTR_PIECE;
+	f->attrs_sent += IW_XFER_XATTR_PIECE;
 	return true;
 }
 
-/* The oldest file that has not been announced. */
+/* The oldest file that is not announced. */
 static struct file *first_new(struct source *s)
 {
 	struct file *best = NULL;
@@ -90,7 +90,7 @@ static struct file *first_new(struct source *s)
 	return best;
 }
 
-bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct file *f = first_new(s);
@@ -101,7 +101,7 @@ bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	if (!f)
 		return false;
 	ahead = has_attrs_ahead(f);
-	if (!iw_xdraft_begin(x, &d, ahead ? IW_XMSG_ATTRS : IW_XMSG_FILES, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, ahead ? IW_XMSG_ATTRS : IW_XMSG_FILES, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -115,34 +115,34 @@ bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	}
 	iw_cbor_array_end(&d.o, place, n);
 	if (n > 0) {
-		iw_xdraft_send(x, &d, act, now);
+		iw_xfer_draft_send(x, &d, act, now);
 		return true;
 	}
-	/* A long name that the peer's first, small receives do not hold: use them up. */
-	iw_xdraft_drop(x, &d);
+	/* The name is too long for the peer's first, small receives: use these up. */
+	iw_xfer_draft_drop(x, &d);
 	if (x->link.tx_from != UINT64_MAX && x->link.tx_count + 1 < x->link.tx_from)
 		x->link.nop_due = true;
 	return false;
 }
 
-bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (mode(x) != IW_XFER_WRITE || s->untold == 0)
+	if (mode(x) != IW_XFER_WRITE || s->unsent == 0)
 		return false;
-	/* What is about files that are not announced yet waits for them. */
-	if (find(s, range_at(s, s->nranges - s->untold)->id) &&
-	    find(s, range_at(s, s->nranges - s->untold)->id)->state == NEW)
+	/* Ranges of files that are not announced yet must wait. */
+	if (find(s, range_at(s, s->nranges - s->unsent)->id) &&
+	    find(s, range_at(s, s->nranges - s->unsent)->id)->state == NEW)
 		return false;
-	if (!iw_xdraft_begin(x, &d, IW_XMSG_WANT, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_WANT, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
-	for (; s->untold > 0; s->untold--) {
-		const struct range *r = range_at(s, s->nranges - s->untold);
+	for (; s->unsent > 0; s->unsent--) {
+		const struct range *r = range_at(s, s->nranges - s->unsent);
 		const struct file *f = find(s, r->id);
 		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
 					      IW_XBIT(IW_XF_LEN),
@@ -152,17 +152,17 @@ bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 		if (!f)
 			continue;
-		if (f->state == NEW || !iw_xdraft_entry(&d, &e))
+		if (f->state == NEW || !iw_xfer_draft_entry(&d, &e))
 			break;
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xsrc_trim_ranges(s);
+	iw_xfer_source_trim_ranges(s);
 	if (n == 0) {
-		iw_xdraft_drop(x, &d);
+		iw_xfer_draft_drop(x, &d);
 		return false;
 	}
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
@@ -174,7 +174,7 @@ static bool has_ending(struct source *s)
 	return false;
 }
 
-/* All chunks of f that are moved have been posted, and their DONEs made before its end. */
+/* True if all chunks of f are posted, and their DONEs were sent. */
 static bool may_end(const struct source *s, const struct file *f)
 {
 	if (f->state != ENDING || f->slots == 0)
@@ -199,13 +199,13 @@ static size_t put_ends(struct iw_xfer *x, struct draft *d)
 		if (!may_end(s, f))
 			continue;
 		if (f->mine.known) {
-			iw_xf_outcome_entry(&e, &f->mine);
+			iw_xfer_outcome_entry(&e, &f->mine);
 		} else {
 			e.has |= IW_XBIT(IW_XF_SIZE);
 			e.size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
 			put_digest(&e, &f->digest);
 		}
-		if (!iw_xdraft_entry(d, &e))
+		if (!iw_xfer_draft_entry(d, &e))
 			break;
 		f->state = ENDED;
 		n++;
@@ -226,14 +226,14 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 				       .off = p->off,
 				       .len = p->len };
 
-		/* Mode read has told of the chunk by its OFFER; only zeros are new to the sink. */
+		/* In mode read OFFER has reported the chunk already; only zeros are new. */
 		if (p->zero) {
 			e.has |= IW_XBIT(IW_XF_ZERO);
 			e.zero = true;
 		} else {
 			put_digest(&e, &p->digest);
 		}
-		if (!iw_xdraft_entry(d, &e))
+		if (!iw_xfer_draft_entry(d, &e))
 			break;
 		s->done_octets -= p->len;
 		n++;
@@ -241,13 +241,13 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 	return n;
 }
 
-bool iw_xsrc_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 	size_t place, n, ends = 0;
 
-	if ((s->ndone == 0 && !has_ending(s)) || !iw_xdraft_begin(x, &d, IW_XMSG_DONE, 2, true))
+	if ((s->ndone == 0 && !has_ending(s)) || !iw_xfer_draft_begin(x, &d, IW_XMSG_DONE, 2, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -259,20 +259,20 @@ bool iw_xsrc_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		ends = put_ends(x, &d);
 	iw_cbor_array_end(&d.o, place, ends);
 	if (n + ends == 0 || d.o.full) {
-		iw_xdraft_drop(x, &d);
+		iw_xfer_draft_drop(x, &d);
 		return false;
 	}
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->offers.n == 0 || !iw_xdraft_begin(x, &d, IW_XMSG_OFFER, 1, true))
+	if (s->offers.n == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_OFFER, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
@@ -286,39 +286,39 @@ bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 				       .stag = sl->stag };
 
 		put_digest(&e, &sl->digest);
-		if (!iw_xdraft_entry(&d, &e))
+		if (!iw_xfer_draft_entry(&d, &e))
 			break;
 		sl->state = S_OFFERED;
 		(void)fifo_take(&s->offers);
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
-/* Before BYE. */
-bool iw_xsrc_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+/* Must precede BYE. */
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	const struct source *s = x->src;
 
 	return s->no_more && s->nfiles == 0 && !s->bye_sent &&
-	       iw_xf_send_names(x, act, IW_XMSG_REMOVE, now);
+	       iw_xfer_send_names(x, act, IW_XMSG_REMOVE, now);
 }
 
-bool iw_xsrc_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 
 	if (!s->no_more || s->nfiles > 0 || s->bye_sent || x->names_left > 0 ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_BYE, 2, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, 2, true))
 		return false;
 	s->bye_sent = true;
 	iw_cbor_uint(&d.o, IW_XKEY_FILES);
 	iw_cbor_uint(&d.o, s->bye_files);
 	iw_cbor_uint(&d.o, IW_XKEY_FAILED);
 	iw_cbor_uint(&d.o, s->bye_failed);
-	iw_xdraft_send(x, &d, act, now);
-	iw_xf_set_state(x, ST_BYE);
+	iw_xfer_draft_send(x, &d, act, now);
+	iw_xfer_set_state(x, ST_BYE);
 	return true;
 }

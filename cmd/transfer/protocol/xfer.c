@@ -1,72 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What both roles have in common: states, the way in, the way out, failing, deadlines. */
+/* What both roles share: start, the next action, received messages, deadlines. */
 #include "transfer/protocol/xfer.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "util/text.h"
 #include "transfer/protocol/internal.h"
-#include "transfer/protocol/pack.h"
 
-#define BEAT_LEAST   IW_MSEC(25) /* between signs of life, whatever the peer's patience */
-#define CREDIT_LOW   6           /* messages: with fewer the signs of life are no messages */
-#define MSG_OVERHEAD 64          /* octets of headers, at most, for a message */
-
-static const char *const act_names[] = {
-	[IW_XACT_POST_RECVS] = "post-recvs",
-	[IW_XACT_REPOST] = "repost",
-	[IW_XACT_SEND] = "send",
-	[IW_XACT_DATA] = "data",
-	[IW_XACT_BEAT] = "beat",
-	[IW_XACT_WRITE] = "write",
-	[IW_XACT_READ] = "read",
-	[IW_XACT_REGISTER] = "register",
-	[IW_XACT_REVOKE] = "revoke",
-	[IW_XACT_CLOSE] = "close",
-	[IW_XACT_DROP] = "drop",
-	[IW_XACT_PATH] = "path",
-	[IW_XACT_NEXT_FILE] = "next-file",
-	[IW_XACT_HAVE] = "have",
-	[IW_XACT_WANTED] = "wanted",
-	[IW_XACT_GONE] = "gone",
-	[IW_XACT_REMOVE] = "remove",
-	[IW_XACT_FINAL] = "final",
-	[IW_XACT_NEXT_RANGE] = "next-range",
-	[IW_XACT_LOAD] = "load",
-	[IW_XACT_FINISH] = "finish",
-	[IW_XACT_OPENED] = "opened",
-	[IW_XACT_CREATE] = "create",
-	[IW_XACT_STORE] = "store",
-	[IW_XACT_COMMIT] = "commit",
-	[IW_XACT_ABANDON] = "abandon",
-	[IW_XACT_RESULT] = "result",
-	[IW_XACT_END] = "end",
-};
-
-const char *iw_xact_name(enum iw_xact_type t)
-{
-	return (size_t)t < IW_ARRAY_LEN(act_names) ? act_names[t] : "unknown";
-}
-
-/* --- states --- */
-
-#define TO(s) (1u << ST_##s)
-static const unsigned transitions[ST_COUNT] = {
-	[ST_NEW] = TO(OPENING) | TO(FAILING),
-	[ST_OPENING] = TO(RUN) | TO(FAILING),
-	[ST_RUN] = TO(BYE) | TO(FAILING),
-	[ST_BYE] = TO(CLOSING) | TO(FAILING),
-	[ST_CLOSING] = TO(OVER) | TO(FAILING),
-	[ST_FAILING] = TO(OVER),
-	[ST_OVER] = 0,
-};
-
-void iw_xf_set_state(struct iw_xfer *x, enum state to)
-{
-	assert(transitions[x->state] & 1u << to);
-	x->state = to;
-}
+#define BEAT_LEAST   IW_MSEC(25) /* the shortest time between signs of life */
+#define CREDIT_LOW   6           /* with less credit, BEAT replaces NOP as the sign of life */
+#define MSG_OVERHEAD 64          /* octets of headers per message, at most */
 
 /* --- life --- */
 
@@ -102,7 +45,7 @@ int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_f
 		iw_mem_free(cfg->mem, x, sizeof(*x));
 		return iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
-	iw_xlink_init(x);
+	iw_xfer_link_init(x);
 	iw_list_init(&x->names);
 	if (cfg->initiator && cfg->role == IW_XFER_SOURCE && cfg->opts & IW_XOPT_LISTED) {
 		x->names_at = cfg->listed;
@@ -120,24 +63,24 @@ void iw_xfer_free(struct iw_xfer *x)
 	if (!x)
 		return;
 	if (x->src)
-		iw_xsrc_free(x);
+		iw_xfer_source_free(x);
 	if (x->snk)
-		iw_xsnk_free(x);
-	iw_xlink_fini(x);
-	iw_xf_names_fini(x);
+		iw_xfer_sink_free(x);
+	iw_xfer_link_fini(x);
+	iw_xfer_names_fini(x);
 	iw_mem_free(x->mem, x->path, x->path_len);
 	iw_mem_free(x->mem, x, sizeof(*x));
 }
 
-/* The role's own part: an idle responder has none yet. */
+/* Creates the state of the role, which an idle responder does not have. */
 static int make_role(struct iw_xfer *x)
 {
 	int err = 0;
 
 	if (x->cfg.role == IW_XFER_SOURCE && !x->src)
-		err = iw_xsrc_new(x);
+		err = iw_xfer_source_new(x);
 	if (x->cfg.role == IW_XFER_SINK && !x->snk)
-		err = iw_xsnk_new(x);
+		err = iw_xfer_sink_new(x);
 	if (err) {
 		struct iw_fault why;
 
@@ -153,28 +96,12 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 		return;
 	if (peer)
 		x->cfg.peer = *peer;
-	iw_xlink_peer(x);
+	iw_xfer_link_peer(x);
 	x->link.sent_at = x->heard_at = now;
-	iw_xf_progress(x, now);
-	iw_xf_set_state(x, ST_OPENING);
+	iw_xfer_note_progress(x, now);
+	iw_xfer_set_state(x, ST_OPENING);
 	if (x->cfg.initiator)
-		(void)make_role(x); /* it fails the transfer itself */
-}
-
-/* --- slots --- */
-
-bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot)
-{
-	if (x->nfree == 0)
-		return false;
-	*slot = x->free_slots[--x->nfree];
-	return true;
-}
-
-void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot)
-{
-	assert(x->nfree < x->cfg.slots);
-	x->free_slots[x->nfree++] = (uint8_t)slot;
+		(void)make_role(x); /* fails the transfer without memory */
 }
 
 void iw_xfer_ask(struct iw_xfer *x)
@@ -204,201 +131,6 @@ bool iw_xfer_slot_is_free(const struct iw_xfer *x, uint32_t slot)
 	return false;
 }
 
-/* --- paths, entries --- */
-
-bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len)
-{
-	struct path *p = iw_mem_alloc(x->mem, sizeof(*p) + len);
-
-	if (!p)
-		return false;
-	p->len = len;
-	if (len > 0)
-		memcpy(p->octets, octets, len);
-	iw_list_add_tail(to, &p->link);
-	return true;
-}
-
-struct path *iw_xf_path_take(struct iw_list *from)
-{
-	struct iw_list *l = iw_list_first(from);
-
-	if (!l)
-		return NULL;
-	iw_list_del(l);
-	return iw_container_of(l, struct path, link);
-}
-
-void iw_xf_path_free(struct iw_xfer *x, struct path *p)
-{
-	if (p)
-		iw_mem_free(x->mem, p, sizeof(*p) + p->len);
-}
-
-int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
-{
-	struct iw_xlist list;
-	struct iw_xentry e;
-	struct iw_fault why;
-	int r = iw_xlist_open(&list, m, key, &why);
-
-	if (r < 0)
-		return iw_xf_breach(x, "%s", why.text);
-	while ((r = iw_xlist_next(&list, &e, &why)) > 0) {
-		r = fn(x, &e);
-		if (r < 0)
-			return r;
-	}
-	return r < 0 ? iw_xf_breach(x, "%s", why.text) : 0;
-}
-
-/* --- outcomes --- */
-
-void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
-		   bool by_peer)
-{
-	if (o->known)
-		return;
-	o->known = true;
-	o->by_peer = by_peer;
-	o->code = code;
-	if (text_len > IW_XFER_TEXT_MAX) {
-		/* Cut between characters: it travels as a text string. */
-		text_len = IW_XFER_TEXT_MAX;
-		while (text_len > 0 && ((uint8_t)text[text_len] & 0xc0) == 0x80)
-			text_len--;
-	}
-	if (text_len > 0)
-		memcpy(o->text, text, text_len);
-	o->text[text_len] = '\0';
-}
-
-void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
-{
-	e->has |= IW_XBIT(IW_XF_CODE);
-	e->code = o->code;
-	if (o->text[0] == '\0')
-		return;
-	e->has |= IW_XBIT(IW_XF_TEXT);
-	e->text = o->text;
-	e->text_len = strlen(o->text);
-}
-
-uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
-{
-	uint8_t *copy = len > 0 ? iw_mem_alloc(x->mem, len) : NULL;
-
-	if (copy)
-		memcpy(copy, p, len);
-	return copy;
-}
-
-static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind)
-{
-	if (kind == IW_XFER_DIR && iw_xcode_is_fine(code) && code != IW_XC_EXCLUDED) {
-		c->dirs++;
-	} else if (code == IW_XC_EXCLUDED) {
-		c->files_excluded++;
-	} else if (iw_xcode_is_skip(code)) {
-		c->files_same++;
-		c->exist += code == IW_XC_EXISTS;
-		c->newer += code == IW_XC_NEWER;
-	} else if (iw_xcode_is_fine(code)) {
-		c->files_done++;
-		c->links += kind == IW_XFER_SYMLINK || kind == IW_XFER_HARDLINK;
-	} else {
-		c->files_failed++;
-	}
-	return !iw_xcode_is_fine(code);
-}
-
-/* In a pack, a status octet precedes the contents of each member; it is not file data. */
-static void discount_code(struct iw_xfer_counts *c)
-{
-	c->octets -= IW_MIN(c->octets, UINT64_C(1));
-	c->announced -= IW_MIN(c->announced, UINT64_C(1));
-	c->settled -= IW_MIN(c->settled, UINT64_C(1));
-}
-
-/* The kinds of the members are in the list. */
-static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
-			   const struct iw_xmeta *m, const uint8_t *codes, size_t ncodes)
-{
-	struct iw_xlist l = { .left = 0 };
-	struct iw_xentry e;
-	struct iw_fault why;
-	uint64_t failed = 0;
-
-	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
-		l.left = 0;
-	for (uint32_t i = 0; i < m->members; i++) {
-		bool known = iw_xlist_next(&l, &e, &why) == 1;
-		uint32_t code = i < ncodes ? codes[i] : o->code;
-
-		failed += count_one(c, code, known ? e.kind : IW_XFER_FILE);
-		if (!known || e.kind != IW_XFER_FILE)
-			continue;
-		if (code == IW_XC_OK)
-			discount_code(c);
-		else
-			c->dropped += e.size;
-	}
-	return failed;
-}
-
-uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			    uint64_t settled, const uint8_t *codes, size_t ncodes)
-{
-	struct iw_xfer_counts *c = &x->counts;
-	uint64_t size = iw_xf_size(m), failed = 0;
-
-	if (m->kind == IW_XFER_PACK)
-		failed = count_pack(c, o, m, codes, ncodes);
-	/* A file in parts is counted with its first one. */
-	else if (!m->share || m->part_off == 0 || !iw_xcode_is_fine(o->code))
-		failed = count_one(c, o->code, m->kind);
-	if (o->code == IW_XC_OK) {
-		c->settled += size - IW_MIN(size, settled); /* its holes */
-		return failed;
-	}
-	c->announced -= IW_MIN(c->announced, size);
-	c->dropped += size;
-	c->settled -= IW_MIN(c->settled, settled);
-	return failed;
-}
-
-void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-		      const struct outcome *o)
-{
-	act->type = IW_XACT_RESULT;
-	act->id = id;
-	act->file = file;
-	act->meta = meta;
-	act->code = o->code;
-	act->text = o->text;
-	act->told_by_peer = o->by_peer;
-}
-
-/* --- failing --- */
-
-static void fail(struct iw_xfer *x, const struct iw_fault *why, bool tell)
-{
-	if (x->state == ST_FAILING || x->state == ST_OVER)
-		return;
-	x->fault = *why;
-	/* An initiator sends nothing before its OPEN, a responder nothing before the first message (RFC 5044 7.1.2). */
-	x->abort_due =
-		tell && x->state != ST_NEW &&
-		(x->state != ST_OPENING || (!x->cfg.initiator && x->counts.msgs_received > 0));
-	iw_xf_set_state(x, ST_FAILING);
-}
-
-void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why)
-{
-	fail(x, why, true);
-}
-
 void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 {
 	struct iw_fault own = *why;
@@ -410,44 +142,12 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 		iw_xfer_fault(&own, IW_E_CLOSED,
 			      "the peer closed the connection before the transfer was complete");
 	x->lost |= x->state != ST_FAILING;
-	fail(x, &own, false);
+	iw_xfer_give_up(x, &own, false);
 }
 
 bool iw_xfer_was_lost(const struct iw_xfer *x)
 {
 	return x->lost;
-}
-
-int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...)
-{
-	struct iw_fault why;
-	struct iw_text t;
-	va_list ap;
-
-	iw_fail(&why, IW_E_FORMAT, "the peer broke the protocol: ");
-	iw_text_init(&t, why.text, sizeof(why.text));
-	iw_text_str(&t, "the peer broke the protocol: ");
-	va_start(ap, fmt);
-	iw_text_vfmt(&t, fmt, ap);
-	va_end(ap);
-	fail(x, &why, true);
-	return IW_E_FORMAT;
-}
-
-int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...)
-{
-	struct iw_fault why;
-	struct iw_text t;
-	va_list ap;
-
-	iw_fail(&why, IW_E_FORMAT, " ");
-	iw_text_init(&t, why.text, sizeof(why.text));
-	va_start(ap, fmt);
-	iw_text_vfmt(&t, fmt, ap);
-	va_end(ap);
-	x->lost |= x->state != ST_FAILING && x->state != ST_OVER;
-	fail(x, &why, false);
-	return IW_E_FORMAT;
 }
 
 static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
@@ -462,22 +162,24 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	    (iw_cbor_has(&m->rec, IW_XKEY_TEXT) &&
 	     iw_cbor_get_string(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len,
 				&why) != 0))
-		return iw_xf_breach(x, "%s", why.text);
+		return iw_xfer_breach(x, "%s", why.text);
 	if (len > 0)
 		memcpy(buf, text, len);
 	buf[len] = '\0';
 	iw_xfer_fault(&why, IW_E_REJECTED, "the peer ended the transfer: %s%s%s",
 		      iw_xcode_text(code), len > 0 ? ": " : "", buf);
 	why.from_peer = true;
-	/* It saw no progress on this connection; on another one there may be some. */
+	/*
+	 * The peer saw no progress on this connection. On another connection there may be progress.
+	 */
 	x->lost |= code == IW_XC_TIMEOUT;
-	fail(x, &why, false);
-	/* It is closing as well; there is nothing to cut short. */
+	iw_xfer_give_up(x, &why, false);
+	/* The peer closes as well: this side can close in order. */
 	x->aborted = true;
 	return 0;
 }
 
-/* The number that tells a peer what our fault was. */
+/* The code for the peer that corresponds to the fault. */
 static enum iw_xcode fault_code(const struct iw_fault *f)
 {
 	switch (f->err) {
@@ -508,9 +210,9 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t len = strlen(x->fault.text);
 
 	x->abort_due = false;
-	if (!iw_xdraft_begin(x, &d, IW_XMSG_ABORT, 2, false))
+	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_ABORT, 2, false))
 		return false;
-	/* Faults of ours are ASCII but for what they quote. */
+	/* Faults are ASCII, except for what they quote. */
 	for (size_t i = 0; i < len; i++)
 		if ((uint8_t)x->fault.text[i] >= 0x80)
 			x->fault.text[i] = '?';
@@ -518,7 +220,7 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, fault_code(&x->fault));
 	iw_cbor_uint(&d.o, IW_XKEY_TEXT);
 	iw_cbor_text(&d.o, x->fault.text, IW_MIN(len, (size_t)IW_XFER_TEXT_MAX));
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	x->aborted = true;
 	return true;
 }
@@ -535,14 +237,14 @@ static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (x->abort_due && send_abort(x, act, now))
 		return true;
-	if (x->src && iw_xsrc_cleanup(x, act))
+	if (x->src && iw_xfer_source_cleanup(x, act))
 		return true;
-	if (x->snk && iw_xsnk_cleanup(x, act))
+	if (x->snk && iw_xfer_sink_cleanup(x, act))
 		return true;
 	if (!x->end_given)
 		return end_act(x, act);
 	act->type = x->aborted ? IW_XACT_CLOSE : IW_XACT_DROP;
-	iw_xf_set_state(x, ST_OVER);
+	iw_xfer_set_state(x, ST_OVER);
 	return true;
 }
 
@@ -553,7 +255,7 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	bool push = x->cfg.role == IW_XFER_SOURCE;
 	struct draft d;
 
-	if (!iw_xdraft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 2, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 2, true))
 		return false;
 	if (push) {
 		iw_cbor_uint(&d.o, IW_XKEY_PATH);
@@ -563,8 +265,8 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, x->cfg.opts);
 	iw_cbor_uint(&d.o, IW_XKEY_CONNS);
 	iw_cbor_uint(&d.o, iw_xfer_conns(x));
-	iw_xdraft_send(x, &d, act, now);
-	iw_xf_set_state(x, ST_RUN);
+	iw_xfer_draft_send(x, &d, act, now);
+	iw_xfer_set_state(x, ST_RUN);
 	return true;
 }
 
@@ -588,7 +290,7 @@ static bool send_beat(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	x->link.beat_due = false;
 	x->link.beats++;
 	x->link.sent_at = now;
-	iw_xlink_posted(x);
+	iw_xfer_link_posted(x);
 	act->type = IW_XACT_BEAT;
 	act->cookie = cookie(CK_MSG, OUT_BUFS);
 	return true;
@@ -600,8 +302,8 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	if (x->link.beat_due && x->link.sq_used < x->cfg.sq_depth)
 		return send_beat(x, act, now);
-	if (!iw_xlink_wants_nop(x) ||
-	    !iw_xdraft_begin(x, &d, IW_XMSG_NOP, x->link.total_due ? 4 : 2, false))
+	if (!iw_xfer_link_wants_nop(x) ||
+	    !iw_xfer_draft_begin(x, &d, IW_XMSG_NOP, x->link.total_due ? 4 : 2, false))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_BUSY);
 	iw_cbor_bool(&d.o, iw_xfer_busy_here(x));
@@ -615,7 +317,7 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		iw_cbor_uint(&d.o, x->total_paths);
 	}
 	x->link.total_due = false;
-	iw_xdraft_send(x, &d, act, now);
+	iw_xfer_draft_send(x, &d, act, now);
 	return true;
 }
 
@@ -623,22 +325,23 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (post_recvs(x, act))
 		return true;
-	if (x->cfg.role == IW_XFER_SOURCE ? iw_xsrc_next(x, act, now) : iw_xsnk_next(x, act, now)) {
+	if (x->cfg.role == IW_XFER_SOURCE ? iw_xfer_source_next(x, act, now)
+					  : iw_xfer_sink_next(x, act, now)) {
 		if (act->type == IW_XACT_READ)
-			x->payload_at = now; /* the time for the peer's answer begins */
+			x->payload_at = now; /* the peer's time to answer starts now */
 		return true;
 	}
-	/* What the roles have to say carries the credit: a message for it alone comes last. */
+	/* Other messages carry the credit too, so a NOP comes last. */
 	return x->state != ST_FAILING && send_nop(x, act, now);
 }
 
-/* Without messages the transfer cannot continue, and the peer cannot get an ABORT. */
+/* Without messages the transfer cannot continue, and no ABORT can be sent. */
 static void fail_lacking(struct iw_xfer *x)
 {
 	struct iw_fault why;
 
 	iw_fail(&why, IW_E_NOMEM, "no memory for %s", x->lacks);
-	fail(x, &why, false);
+	iw_xfer_give_up(x, &why, false);
 }
 
 bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
@@ -646,7 +349,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	memset(act, 0, sizeof(*act));
 	if (x->lacks)
 		fail_lacking(x);
-	if (x->state != ST_FAILING && iw_xf_show_name(x, act))
+	if (x->state != ST_FAILING && iw_xfer_show_name(x, act))
 		return true;
 	switch (x->state) {
 	case ST_NEW:
@@ -662,7 +365,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 			return true;
 		if (x->lacks)
 			fail_lacking(x);
-		/* A step may have found that all is over, or that it cannot go on. */
+		/* The transfer may have ended or failed in this step. */
 		if (x->state == ST_RUN || x->state == ST_BYE)
 			return false;
 		return iw_xfer_next(x, act, now);
@@ -670,7 +373,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		if (!x->end_given)
 			return end_act(x, act);
 		act->type = IW_XACT_CLOSE;
-		iw_xf_set_state(x, ST_OVER);
+		iw_xfer_set_state(x, ST_OVER);
 		return true;
 	case ST_FAILING:
 		return next_failing(x, act, now);
@@ -690,20 +393,20 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	int err = 0;
 
 	if (x->cfg.initiator || x->open_seen)
-		return iw_xf_breach(x, "OPEN %s",
-				    x->open_seen ? "comes twice" : "from a responder");
+		return iw_xfer_breach(x, "OPEN %s",
+				      x->open_seen ? "comes twice" : "from a responder");
 	if (x->cfg.role == IW_XFER_SINK) {
 		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
 					 &path, &len, &why);
 	}
-	/* What is not known is refused: it may have been asked for with good reason. */
+	/* Unknown options are refused, because the peer relies on them. */
 	if (!err)
 		err = iw_cbor_get_u32(&m->rec, IW_XKEY_OPTS, IW_XOPT_ALL, &x->cfg.opts, &why);
 	if (!err)
 		err = iw_cbor_get_u32(&m->rec, IW_XKEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
 				      &why);
 	if (err)
-		return iw_xf_breach(x, "%s", why.text);
+		return iw_xfer_breach(x, "%s", why.text);
 	if (!keep_path(x, path, len)) {
 		iw_fail(&why, IW_E_NOMEM, "no memory for a path");
 		iw_xfer_fail(x, &why);
@@ -711,18 +414,18 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	}
 	x->open_seen = true;
 	x->link.post_due = true;
-	iw_xf_set_state(x, ST_RUN);
+	iw_xfer_set_state(x, ST_RUN);
 	return make_role(x);
 }
 
 static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XMSG_OPEN)
-		return iw_xf_breach(x, "its first message is %s, expected OPEN",
-				    iw_xmsg_name(m->type));
+		return iw_xfer_breach(x, "its first message is %s, expected OPEN",
+				      iw_xmsg_name(m->type));
 	x->link.nop_due |= m->answer;
 	if (m->paths > 0 && x->snk)
-		iw_xsnk_total(x, m);
+		iw_xfer_sink_total(x, m);
 	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
 		return 0;
 	if (m->type == IW_XMSG_OPEN)
@@ -730,8 +433,8 @@ static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 	if (m->type == IW_XMSG_ABORT)
 		return on_abort(x, m);
 	if (x->cfg.role == IW_XFER_SOURCE)
-		return iw_xsrc_message(x, m, now);
-	return iw_xsnk_message(x, m, now);
+		return iw_xfer_source_message(x, m, now);
+	return iw_xfer_sink_message(x, m, now);
 }
 
 static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, uint64_t now)
@@ -739,15 +442,15 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 	struct iw_fault why;
 	struct iw_xmsg m;
 
-	if (iw_xlink_check(x, msg, &len) != 0)
+	if (iw_xfer_link_check(x, msg, &len) != 0)
 		return;
 	if (iw_xmsg_decode(&m, msg, len, &why) != 0) {
-		iw_xf_breach(x, "%s", why.text);
+		iw_xfer_breach(x, "%s", why.text);
 		return;
 	}
-	if (iw_xlink_received(x, &m, now) != 0)
+	if (iw_xfer_link_received(x, &m, now) != 0)
 		return;
-	(void)dispatch(x, &m, now); /* a breach has failed the transfer */
+	(void)dispatch(x, &m, now); /* a breach has failed the transfer already */
 }
 
 enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
@@ -764,18 +467,18 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 	x->counts.msgs_received++;
 	x->heard_at = now;
 	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
-		iw_xf_moved(x, now);
+		iw_xfer_note_moved(x, now);
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
-			iw_xf_breach(x, "a data Send of %U octets %s", (uint64_t)len,
-				     err ? "with a bad header" : "in a mode other than send");
+			iw_xfer_breach(x, "a data Send of %U octets %s", (uint64_t)len,
+				       err ? "with a bad header" : "in a mode other than send");
 		else
-			(void)iw_xsnk_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
-					   &verdict);
+			(void)iw_xfer_sink_data(x, recv, id, off,
+						(uint32_t)(len - IW_XFER_DATA_HDR), &verdict);
 	} else {
 		x->counts.control_received += len;
 		receive_message(x, msg, len, now);
 	}
-	return verdict == IW_XRECV_HOLD ? verdict : iw_xlink_consumed(x);
+	return verdict == IW_XRECV_HOLD ? verdict : iw_xfer_link_consumed(x);
 }
 
 void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
@@ -786,42 +489,45 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
 		x->link.sq_used--;
 	if ((ck >> 32) == CK_MSG && index < OUT_BUFS)
 		x->link.out[index].busy = false;
-	/* A failed operation means a lost connection: iw_xfer_lost tells of it, with the reason. */
+	/*
+	 * A failed operation means that the connection is lost. iw_xfer_lost follows with the
+	 * reason.
+	 */
 	if (status != IW_OK || x->state == ST_OVER || x->state == ST_FAILING)
 		return;
 	if ((ck >> 32) == CK_MSG)
 		return;
-	/* What a source has given to its transport may still be far from the peer. */
+	/* Octets of a completed operation of a source may not have reached the peer yet. */
 	if (x->src) {
-		iw_xsrc_completed(x, index, (ck >> 32) == CK_PIECE, now);
+		iw_xfer_source_completed(x, index, (ck >> 32) == CK_PIECE, now);
 	} else if (x->snk) {
 		x->heard_at = now;
-		iw_xf_moved(x, now);
-		iw_xsnk_completed(x, index, now);
+		iw_xfer_note_moved(x, now);
+		iw_xfer_sink_completed(x, index, now);
 	}
 }
 
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag)
 {
 	if (x->src)
-		iw_xsrc_registered(x, slot, stag);
+		iw_xfer_source_registered(x, slot, stag);
 	else if (x->snk)
-		iw_xsnk_registered(x, slot, stag);
+		iw_xfer_sink_registered(x, slot, stag);
 }
 
 void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
 			 uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xfer_note_progress(x, now);
 	if (x->src)
-		iw_xsrc_file_failed(x, id, code, text);
+		iw_xfer_source_file_failed(x, id, code, text);
 	else if (x->snk)
-		iw_xsnk_file_failed(x, id, code, text);
+		iw_xfer_sink_file_failed(x, id, code, text);
 }
 
 /* --- time --- */
 
-/* A responder that has not received OPEN takes no octets of files. */
+/* A responder before OPEN accepts no octets of files. */
 static bool waits_for_open(const struct iw_xfer *x)
 {
 	return x->state == ST_OPENING && !x->cfg.initiator;
@@ -830,7 +536,7 @@ static bool waits_for_open(const struct iw_xfer *x)
 void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
 {
 	if (!waits_for_open(x))
-		iw_xf_progress(x, now);
+		iw_xfer_note_progress(x, now);
 }
 
 uint64_t iw_xfer_own_octets(const struct iw_xfer *x)
@@ -840,7 +546,7 @@ uint64_t iw_xfer_own_octets(const struct iw_xfer *x)
 	return c->control_sent + MSG_OVERHEAD * (c->msgs_sent + x->link.beats);
 }
 
-/* Of file octets alone: a message that is acknowledged is a few octets and its headers, and shows no progress. */
+/* Only octets of files count: an acknowledged message does not show progress. */
 static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
 {
 	uint64_t own = iw_xfer_own_octets(x), files = acked - IW_MIN(acked, own);
@@ -856,30 +562,33 @@ void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
 	bool heard = l->received > x->received, moved = l->arrived > x->arrived;
 
 	x->received = l->received;
-	/* The octets of an incomplete message leave the count when it is complete. */
+	/* Octets of an incomplete message are no longer counted when it is complete. */
 	x->arrived = l->arrived;
 	moved = has_moved_out(x, l->acked) || moved;
 	if (waits_for_open(x))
 		return;
-	/* What the peer's transport has acknowledged shows nothing of the peer itself. */
+	/*
+	 * Acknowledgments come from the peer's transport, and do not show that the peer itself is
+	 * alive.
+	 */
 	if (heard)
 		x->heard_at = now;
 	if (moved)
-		iw_xf_progress(x, now);
+		iw_xfer_note_progress(x, now);
 }
 
 void iw_xfer_moved(struct iw_xfer *x, uint64_t now)
 {
 	if (!waits_for_open(x))
-		iw_xf_moved(x, now);
+		iw_xfer_note_moved(x, now);
 }
 
 bool iw_xfer_busy_here(const struct iw_xfer *x)
 {
-	return x->src ? iw_xsrc_busy_here(x) : x->snk ? iw_xsnk_busy_here(x) : false;
+	return x->src ? iw_xfer_source_busy_here(x) : x->snk ? iw_xfer_sink_busy_here(x) : false;
 }
 
-/* When a sign of life is due, so that the peer knows that this side is there. */
+/* When this side must send a sign of life. */
 static uint64_t keepalive_at(const struct iw_xfer *x)
 {
 	uint64_t beat;
@@ -890,24 +599,30 @@ static uint64_t keepalive_at(const struct iw_xfer *x)
 	return iw_time_add(x->link.sent_at, IW_MAX(beat, BEAT_LEAST));
 }
 
-/* A peer that has begun a chunk must complete it: other messages do not extend its deadline (RFC 5042 6.4.2). */
+/*
+ * A peer that has started a chunk must complete it. Other messages do not extend the deadline (RFC
+ * 5042 6.4.2).
+ */
 static uint64_t chunk_deadline(const struct iw_xfer *x)
 {
-	if (!x->snk || !iw_xsnk_amid_chunk(x))
+	if (!x->snk || !iw_xfer_sink_amid_chunk(x))
 		return IW_TIME_NEVER;
-	return iw_xf_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
+	return iw_xfer_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
 }
 
-/* A side with work of its own makes the peer wait; else one of the two has something to do for the other. */
+/*
+ * While the peer waits for this side there is no deadline. Otherwise one side must do something for
+ * the other.
+ */
 static uint64_t progress_deadline(const struct iw_xfer *x)
 {
-	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xf_stall_at(x, x->progress_at);
+	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->progress_at);
 }
 
-/* A peer sends something more often than that, whatever it waits for. */
+/* A live peer always sends something within this time. */
 static uint64_t silence_deadline(const struct iw_xfer *x)
 {
-	return waits_for_open(x) ? IW_TIME_NEVER : iw_xf_stall_at(x, x->heard_at);
+	return waits_for_open(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->heard_at);
 }
 
 uint64_t iw_xfer_deadline(const struct iw_xfer *x)
@@ -921,17 +636,17 @@ uint64_t iw_xfer_deadline(const struct iw_xfer *x)
 	return IW_MIN(at, chunk_deadline(x));
 }
 
-static void fail_late(struct iw_xfer *x, const char *what, bool tell)
+static void fail_late(struct iw_xfer *x, const char *what, bool with_abort)
 {
 	bool whole = x->cfg.stall_ns % IW_SEC(1) == 0;
 	struct iw_fault why;
 
 	iw_fail(&why, IW_E_TIMEOUT, "%s for %U %s", what,
 		x->cfg.stall_ns / (whole ? IW_SEC(1) : IW_MSEC(1)), whole ? "s" : "ms");
-	fail(x, &why, tell);
+	iw_xfer_give_up(x, &why, with_abort);
 }
 
-/* Sends no ABORT: the peer is gone, or receives nothing either. */
+/* Sends no ABORT, which the peer would not receive. */
 static void give_silent_up(struct iw_xfer *x)
 {
 	x->lost = true;
@@ -953,12 +668,15 @@ void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
 		x->lost = true;
 		fail_late(x, "no progress: the peer answers, but nothing advances", true);
 	} else {
-		/* While many octets wait for a slow line, no new credit arrives for minutes. The rest of it is for other messages. */
+		/*
+		 * On a slow line new credit may take minutes. Keeps the last credits for other
+		 * messages.
+		 */
 		if (x->link.tx_limit - x->link.tx_count > CREDIT_LOW)
 			x->link.nop_due = true;
 		else
 			x->link.beat_due = true;
-		/* If the send queue is full, it is tried again at the next beat. */
+		/* If the send queue is full, the next attempt is one period later. */
 		x->link.sent_at = now;
 	}
 }
@@ -972,7 +690,7 @@ bool iw_xfer_is_idle(const struct iw_xfer *x)
 {
 	if (x->state == ST_NEW || x->state == ST_OPENING || x->state == ST_OVER)
 		return true;
-	return x->src ? iw_xsrc_idle(x) : x->snk ? iw_xsnk_idle(x) : true;
+	return x->src ? iw_xfer_source_idle(x) : x->snk ? iw_xfer_sink_idle(x) : true;
 }
 
 uint32_t iw_xfer_conns(const struct iw_xfer *x)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "transfer/files/beneath.h"
-#include "transfer/internal.h"
+#include "transfer/files/names.h"
 #include "util/num.h"
 
 void iw_dir_put(struct iw_dir_ref *d)
@@ -114,7 +114,7 @@ static int read_member(struct iw_pack_member *m, uint8_t *buf, struct iw_file_fa
 			break;
 		have += n > 0 ? (uint64_t)n : 0;
 	}
-	/* Looked at behind the reading: what was written meanwhile shows. */
+	/* After reading: so changes during the reads are detected. */
 	if (!err && fstat(fd, &st) < 0)
 		err = iw_file_errno(why, errno, "get its attributes");
 	if (!err && (have < m->size || !S_ISREG(st.st_mode) || st.st_ino != m->ino ||
