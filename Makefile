@@ -187,7 +187,7 @@ endif
 # scripts/run-tests builds what it needs itself. So a program that does not build counts as one
 # failure, and the rest still runs.
 
-.PHONY: check check-all check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop trace lint \
+.PHONY: check check-all check-abi check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop trace lint \
 	fuzz sim soak bench demo deps format map can-sanitize mutants
 
 run_tests = +$(Q)MAKE='$(MAKE)' scripts/run-tests --build $(BUILD)
@@ -212,6 +212,9 @@ check-layers: lib tools
 	$(Q)scripts/check-layers $(O)
 check-cross:
 	$(run_tests) cross
+# Information before version 1.0. A missing tag or program is no failure.
+check-abi: lib
+	$(Q)scripts/check-abi $(O) || [ $$? -eq 3 ]
 
 trace:
 	$(Q)scripts/make-trace
@@ -333,6 +336,7 @@ help:
 #|   check-unit check-sim check-fuzz check-bats check-interop check-sanitize check-cross check-layers
 #|                   parts of it: unit tests, simulator, replayed fuzz corpus, the tools in namespaces, other
 #|                   implementations, everything under sanitizers, big-endian and 32-bit programs, uses between rooms
+#|   check-abi       the library's binary interface against that of the last tag, by abidiff
 #|   trace           coverage of the RFCs' requirements by tests
 #|   mutants         breaks rules of the pure rooms one at a time, reports those that no unit test detects. FILTER="sctp/ ..."
 #|   lint format     checks of the sources; lay C out as .clang-format says

@@ -203,7 +203,7 @@ SOURCES = {
 # Files with lists of names that become keys: every string literal, and every name in an X(...)
 # list, is accepted.
 LISTS = {
-    "ddp-bench": ["cmd/ddp-bench", "lib/loader/attach.c"],
+    "ddp-bench": ["cmd/ddp-bench", "lib/loader/interface.c"],
     "ddp-dump": ["cmd/ddp-dump/capture.h"],
     "ddp-xdp": ["cmd/ddp-xdp", "xdp/shared.h"],
     "trace": ["cmd/mpa-probe/play.c"],

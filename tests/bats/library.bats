@@ -100,3 +100,35 @@ upgraded() {
     # shellcheck disable=SC2154 # run_here sets it
     grep -q '^initiator: .*connect to 127.0.0.1 port 1: connection refused' <<<"$stderr"
 }
+
+# A library with those functions, as BUILD/libiwarp.so below the temporary folder: abi_library NAME CODE
+abi_library() {
+    mkdir -p "$BATS_TEST_TMPDIR/$1"
+    "${CC:-gcc}" -g -shared -fPIC -fno-lto -x c -o "$BATS_TEST_TMPDIR/$1/libiwarp.so" - <<<"$2"
+}
+
+@test "scripts/check-abi reports a removed function and a changed struct" {
+    local old=$BATS_TEST_TMPDIR/old/libiwarp.so struct='struct iw_x { int a; };'
+
+    command -v abidiff >/dev/null || skip "needs abidiff: install abigail-tools"
+    abi_library old "$struct int iw_a(struct iw_x *x) { return x->a; } int iw_b(void) { return 1; }"
+    abi_library same "$struct int iw_a(struct iw_x *x) { return x->a; } int iw_b(void) { return 1; }"
+    abi_library fewer "$struct int iw_a(struct iw_x *x) { return x->a; }"
+    abi_library other "struct iw_x { long b; int a; }; int iw_a(struct iw_x *x) { return x->a; } int iw_b(void) { return 1; }"
+
+    run_here "$IW_TOP/scripts/check-abi" "$BATS_TEST_TMPDIR/same" --against "$old"
+    assert_status 0
+    assert_output_has compatible
+    run_here "$IW_TOP/scripts/check-abi" "$BATS_TEST_TMPDIR/fewer" --against "$old"
+    assert_status 0 # before version 1.0
+    assert_output_has 'iw_b'
+    assert_output_has 'incompatible: programs linked with the old library may fail'
+    run_here "$IW_TOP/scripts/check-abi" "$BATS_TEST_TMPDIR/other" --against "$old"
+    assert_output_has 'iw_x'
+    assert_output_has 'changed'
+
+    # The library itself can be compared.
+    run_here "$IW_TOP/scripts/check-abi" "$IW_BUILD" --against "$IW_BUILD/libiwarp.so"
+    assert_status 0
+    assert_output_has compatible
+}

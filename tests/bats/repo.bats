@@ -333,7 +333,7 @@ same_options() {
 # A tree of five rooms, with its objects, that scripts/check-layers accepts.
 layers_tree() {
     mkdir -p "$tree"/{scripts,lib,tests,xdp}
-    cp scripts/check-layers "$tree/scripts/"
+    cp scripts/check-layers scripts/check-cycles "$tree/scripts/"
     printf 'IWARP_0 {\nglobal:\n\tiw_version;\nlocal:\n\t*;\n};\n' >"$tree/lib/libiwarp.map"
     layers_source lib/util/range.h 'int iw_range_len(int n);'
     layers_source lib/util/range.c '#include "util/range.h"' '#include <string.h>' 'int iw_range_len(int n) { return n + 1; }'
@@ -372,7 +372,7 @@ layers_reject() {
 }
 
 @test "scripts/check-layers reports each breach of the layers, and accepts a tree without one" {
-    local tree=$BATS_TEST_TMPDIR/tree
+    local tree=$BATS_TEST_TMPDIR/tree n
 
     layers_tree
     run_here "$tree/scripts/check-layers" build
@@ -403,6 +403,22 @@ layers_reject() {
         lib/wire/when.c 'long time(long *t);' 'long iw_when_now(void) { return time(0); }'
     layers_reject 'transfer/protocol: own.o: uses getpid, which is neither a memory or string function' \
         cmd/transfer/protocol/own.c 'int getpid(void);' 'int iw_own_id(void) { return getpid(); }'
+
+    # Three files may call each other in a cycle, four may not. Rooms may not.
+    for n in 1 2 3; do
+        layers_source "lib/os/ring$n.c" "int iw_ring_$((n % 3 + 1))(void);" "int iw_ring_$n(void) { return iw_ring_$((n % 3 + 1))(); }"
+    done
+    run_here "$tree/scripts/check-layers" build
+    assert_status 0
+    layers_source lib/os/ring3.c 'int iw_ring_4(void);' 'int iw_ring_3(void) { return iw_ring_4(); }'
+    layers_reject 'lib/os: 4 files call each other: ring1 ring2 ring3 ring4: at most 3 are allowed' \
+        lib/os/ring4.c 'int iw_ring_1(void);' 'int iw_ring_4(void) { return iw_ring_1(); }'
+    rm "$tree"/lib/os/ring?.c
+    sed -i "s/\\[os\\]='util'/[os]='util pkt'/" "$tree/scripts/check-layers"
+    run_here "$tree/scripts/check-layers" build
+    assert_status 1
+    assert_output_has 'rooms that may use each other: '
+    cp scripts/check-layers "$tree/scripts/"
 
     run_here "$tree/scripts/check-layers" build
     assert_status 0
