@@ -6,15 +6,15 @@
  *
  * Neighbours: stag-reg/control.h below, stag-reg and stag-reg/watch.h above. Threads: one at a time.
  */
-#ifndef IW_RM_ADMIN_H
-#define IW_RM_ADMIN_H
+#ifndef IW_MANAGER_ADMIN_H
+#define IW_MANAGER_ADMIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "stag-reg/msg.h"
 
-struct iw_rm_admin {
+struct iw_manager_admin {
 	const char *path; /* of the control socket, kept; NULL: the default of the port */
 	uint16_t port;
 	uint64_t timeout_ns; /* that a message may take */
@@ -22,7 +22,7 @@ struct iw_rm_admin {
 };
 
 /*
- * Each returns 0, or negative: what iw_rm_default_path, iw_rm_connect, iw_rm_ask and iw_rm_answer
+ * Each returns 0, or negative: what iw_manager_default_path, iw_manager_connect, iw_manager_ask and iw_manager_answer
  * say; the manager's refusal is its own error and text.
  */
 
@@ -31,20 +31,21 @@ struct iw_rm_admin {
  * name the label; NULL: new memory. *out: the buffer with its key. Also IW_E_OS and the like for a
  * file that cannot be opened.
  */
-IW_MUST_CHECK int iw_rm_admin_add(struct iw_rm_admin *a, const struct iw_rm_request *q,
-				  const char *file, struct iw_rm_buffer *out, struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_admin_add(struct iw_manager_admin *a,
+				       const struct iw_manager_request *q, const char *file,
+				       struct iw_manager_buffer *out, struct iw_fault *why);
 /*
  * Asks for the account of one buffer, or of all (stag 0), with the peers of each behind it if
- * wanted. iw_rm_admin_next tells it.
+ * wanted. iw_manager_admin_next tells it.
  */
-IW_MUST_CHECK int iw_rm_admin_list(struct iw_rm_admin *a, uint32_t stag, bool peers,
-				   struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_admin_list(struct iw_manager_admin *a, uint32_t stag, bool peers,
+					struct iw_fault *why);
 /* 1: *r is one more of the answer; 0: it was the last, END, with the count of buffers. */
-IW_MUST_CHECK int iw_rm_admin_next(struct iw_rm_admin *a, struct iw_rm_reply *r,
-				   struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_admin_next(struct iw_manager_admin *a, struct iw_manager_reply *r,
+					struct iw_fault *why);
 /* Revokes one buffer, or all (stag 0). *revoked: how many there were. */
-IW_MUST_CHECK int iw_rm_admin_revoke(struct iw_rm_admin *a, uint32_t stag, uint64_t *revoked,
-				     struct iw_fault *why);
-void iw_rm_admin_close(struct iw_rm_admin *a);
+IW_MUST_CHECK int iw_manager_admin_revoke(struct iw_manager_admin *a, uint32_t stag,
+					  uint64_t *revoked, struct iw_fault *why);
+void iw_manager_admin_close(struct iw_manager_admin *a);
 
 #endif

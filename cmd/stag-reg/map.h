@@ -10,8 +10,8 @@
  * that use it. The signal's handler and the list of mappings are the process's; mappings are made,
  * used and closed by one thread.
  */
-#ifndef IW_RM_MAP_H
-#define IW_RM_MAP_H
+#ifndef IW_MANAGER_MAP_H
+#define IW_MANAGER_MAP_H
 
 #include <signal.h>
 #include <stdbool.h>

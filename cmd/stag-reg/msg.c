@@ -59,22 +59,22 @@ enum {
 	PEER_WHY = 6,
 };
 
-bool iw_rm_host_valid(const char *host)
+bool iw_manager_host_valid(const char *host)
 {
 	size_t len = strlen(host);
 
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)host[i] <= ' ' || host[i] == 0x7f)
 			return false;
-	return len > 0 && len <= IW_RM_HOST_MAX && !strpbrk(host, "/?#@[]'\"\\");
+	return len > 0 && len <= IW_MANAGER_HOST_MAX && !strpbrk(host, "/?#@[]'\"\\");
 }
 
-bool iw_rm_name_valid(const char *name, size_t len)
+bool iw_manager_name_valid(const char *name, size_t len)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
-	if (len == 0 || len > IW_RM_NAME_MAX)
+	if (len == 0 || len > IW_MANAGER_NAME_MAX)
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (!memchr(letters, name[i], sizeof(letters) - 1))
@@ -93,7 +93,7 @@ struct map_out {
 static void begin(struct map_out *m, uint8_t *buf)
 {
 	m->pairs = 0;
-	iw_cbor_out_init(&m->o, buf, IW_RM_MSG_MAX);
+	iw_cbor_out_init(&m->o, buf, IW_MANAGER_MSG_MAX);
 	iw_cbor_map(&m->o, 0);
 }
 
@@ -146,14 +146,15 @@ static void put_tally(struct map_out *m, unsigned key, const struct iw_tally *t)
 	iw_cbor_uint(&m->o, t->read_octets);
 }
 
-size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_rm_request *r)
+size_t iw_manager_request_encode(uint8_t buf[static IW_MANAGER_MSG_MAX],
+				 const struct iw_manager_request *r)
 {
 	struct map_out m;
 
 	begin(&m, buf);
 	put_uint(&m, REQ_OP, r->op);
 	switch (r->op) {
-	case IW_RM_ADD:
+	case IW_MANAGER_ADD:
 		put_flag(&m, REQ_MEMORY, r->memory);
 		put_uint(&m, REQ_OFF, r->off);
 		put_uint(&m, REQ_LEN, r->len);
@@ -166,8 +167,8 @@ size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_r
 		put_string(&m, REQ_LABEL, r->label);
 		put_string(&m, REQ_HOST, r->host);
 		break;
-	case IW_RM_LIST:
-	case IW_RM_REVOKE:
+	case IW_MANAGER_LIST:
+	case IW_MANAGER_REVOKE:
 		put_uint(&m, REQ_STAG, r->stag);
 		put_flag(&m, REQ_PEERS, r->peers);
 		break;
@@ -175,7 +176,7 @@ size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_r
 	return end(&m);
 }
 
-static void put_buffer(struct map_out *m, const struct iw_rm_buffer *b)
+static void put_buffer(struct map_out *m, const struct iw_manager_buffer *b)
 {
 	put_uint(m, BUF_STAG, b->stag);
 	put_uint(m, BUF_TO, b->to);
@@ -200,7 +201,7 @@ static void put_buffer(struct map_out *m, const struct iw_rm_buffer *b)
 	put_tally(m, BUF_TALLY, &b->tally);
 }
 
-static void put_peer(struct map_out *m, const struct iw_rm_peer *p)
+static void put_peer(struct map_out *m, const struct iw_manager_peer *p)
 {
 	put_uint(m, PEER_STREAM, p->stream);
 	put_string(m, PEER_ADDR, p->addr);
@@ -210,24 +211,25 @@ static void put_peer(struct map_out *m, const struct iw_rm_peer *p)
 	put_string(m, PEER_WHY, p->why);
 }
 
-size_t iw_rm_reply_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_rm_reply *r)
+size_t iw_manager_reply_encode(uint8_t buf[static IW_MANAGER_MSG_MAX],
+			       const struct iw_manager_reply *r)
 {
 	struct map_out m;
 
 	begin(&m, buf);
 	put_uint(&m, ANS_KIND, r->kind);
 	switch (r->kind) {
-	case IW_RM_END:
+	case IW_MANAGER_END:
 		put_uint(&m, END_COUNT, r->count);
 		break;
-	case IW_RM_ERROR:
+	case IW_MANAGER_ERROR:
 		put_string(&m, ERROR_NAME, iw_err_name(r->err));
 		put_string(&m, ERROR_TEXT, r->text);
 		break;
-	case IW_RM_BUFFER:
+	case IW_MANAGER_BUFFER:
 		put_buffer(&m, &r->buffer);
 		break;
-	case IW_RM_PEER:
+	case IW_MANAGER_PEER:
 		put_peer(&m, &r->peer);
 		break;
 	}
@@ -309,10 +311,10 @@ static void get_string(struct map_in *m, unsigned key, char *out, size_t cap)
 		copy_string(m, out, cap, p, len);
 }
 
-static void get_name(struct map_in *m, unsigned key, char out[static IW_RM_NAME_MAX + 1])
+static void get_name(struct map_in *m, unsigned key, char out[static IW_MANAGER_NAME_MAX + 1])
 {
-	get_string(m, key, out, IW_RM_NAME_MAX + 1);
-	if (!m->err && *out && !iw_rm_name_valid(out, strlen(out)))
+	get_string(m, key, out, IW_MANAGER_NAME_MAX + 1);
+	if (!m->err && *out && !iw_manager_name_valid(out, strlen(out)))
 		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: not a valid name of a protection domain",
 				 m->rec.what);
 }
@@ -366,13 +368,13 @@ static void get_tally(struct map_in *m, unsigned key, struct iw_tally *t)
 
 static void check_host(struct map_in *m, const char *host)
 {
-	if (!m->err && host[0] && !iw_rm_host_valid(host))
+	if (!m->err && host[0] && !iw_manager_host_valid(host))
 		m->err = iw_fail(m->why, IW_E_FORMAT,
 				 "%s: a host with a character that names and addresses do not have",
 				 m->rec.what);
 }
 
-static void get_endpoint(struct map_in *m, unsigned key, struct iw_rm_buffer *b)
+static void get_endpoint(struct map_in *m, unsigned key, struct iw_manager_buffer *b)
 {
 	struct iw_cbor_in in;
 	struct iw_cbor_item it;
@@ -408,7 +410,7 @@ static void get_key(struct map_in *m, unsigned key, struct iw_claim_key *out)
 	memcpy(out->octets, p, len);
 }
 
-static void get_add(struct map_in *m, struct iw_rm_request *r)
+static void get_add(struct map_in *m, struct iw_manager_request *r)
 {
 	uint64_t end;
 
@@ -435,22 +437,22 @@ static void get_add(struct map_in *m, struct iw_rm_request *r)
 				 m->rec.what, r->off, r->len);
 }
 
-int iw_rm_request_decode(struct iw_rm_request *out, const uint8_t *msg, size_t len,
-			 struct iw_fault *why)
+int iw_manager_request_decode(struct iw_manager_request *out, const uint8_t *msg, size_t len,
+			      struct iw_fault *why)
 {
 	struct map_in m;
 
 	memset(out, 0, sizeof(*out));
 	read_map(&m, "control request", msg, len, why);
-	out->op = (enum iw_rm_op)get_uint(&m, REQ_OP, IW_RM_REVOKE);
+	out->op = (enum iw_manager_op)get_uint(&m, REQ_OP, IW_MANAGER_REVOKE);
 	if (m.err)
 		return m.err;
 	switch (out->op) {
-	case IW_RM_ADD:
+	case IW_MANAGER_ADD:
 		get_add(&m, out);
 		return m.err;
-	case IW_RM_LIST:
-	case IW_RM_REVOKE:
+	case IW_MANAGER_LIST:
+	case IW_MANAGER_REVOKE:
 		out->stag = (uint32_t)get_optional(&m, REQ_STAG, UINT32_MAX);
 		out->peers = get_flag(&m, REQ_PEERS);
 		return m.err;
@@ -459,7 +461,7 @@ int iw_rm_request_decode(struct iw_rm_request *out, const uint8_t *msg, size_t l
 		       (uint32_t)out->op);
 }
 
-static void get_buffer(struct map_in *m, struct iw_rm_buffer *b)
+static void get_buffer(struct map_in *m, struct iw_manager_buffer *b)
 {
 	uint64_t end;
 
@@ -482,7 +484,7 @@ static void get_buffer(struct map_in *m, struct iw_rm_buffer *b)
 		m->err = iw_fail(m->why, IW_E_LIMIT, "%s: TO and length wrap", m->rec.what);
 }
 
-static void get_peer(struct map_in *m, struct iw_rm_peer *p)
+static void get_peer(struct map_in *m, struct iw_manager_peer *p)
 {
 	p->stream = (uint32_t)get_uint(m, PEER_STREAM, UINT32_MAX);
 	get_string(m, PEER_ADDR, p->addr, sizeof(p->addr));
@@ -501,30 +503,30 @@ static int err_of(const char *name)
 	return IW_E_OS;
 }
 
-int iw_rm_reply_decode(struct iw_rm_reply *out, const uint8_t *msg, size_t len,
-		       struct iw_fault *why)
+int iw_manager_reply_decode(struct iw_manager_reply *out, const uint8_t *msg, size_t len,
+			    struct iw_fault *why)
 {
 	char name[32] = "";
 	struct map_in m;
 
 	memset(out, 0, sizeof(*out));
 	read_map(&m, "control answer", msg, len, why);
-	out->kind = (enum iw_rm_kind)get_uint(&m, ANS_KIND, IW_RM_PEER);
+	out->kind = (enum iw_manager_kind)get_uint(&m, ANS_KIND, IW_MANAGER_PEER);
 	if (m.err)
 		return m.err;
 	switch (out->kind) {
-	case IW_RM_END:
+	case IW_MANAGER_END:
 		out->count = get_uint(&m, END_COUNT, UINT64_MAX);
 		break;
-	case IW_RM_ERROR:
+	case IW_MANAGER_ERROR:
 		get_string(&m, ERROR_NAME, name, sizeof(name));
 		get_string(&m, ERROR_TEXT, out->text, sizeof(out->text));
 		out->err = err_of(name);
 		break;
-	case IW_RM_BUFFER:
+	case IW_MANAGER_BUFFER:
 		get_buffer(&m, &out->buffer);
 		break;
-	case IW_RM_PEER:
+	case IW_MANAGER_PEER:
 		get_peer(&m, &out->peer);
 		break;
 	}

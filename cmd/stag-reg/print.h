@@ -7,8 +7,8 @@
  * Neighbours: cli/json.h and cli/table.h below, stag-reg/watch.h and stag-reg above. Functions return 0,
  * what iw_json_end says as IW_E_CLOSED, or IW_E_NOMEM, with *why.
  */
-#ifndef IW_RM_PRINT_H
-#define IW_RM_PRINT_H
+#ifndef IW_MANAGER_PRINT_H
+#define IW_MANAGER_PRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,11 +19,11 @@
 #include "stag-reg/msg.h"
 
 /* Of an Advertisement, where it is not JSON. */
-enum iw_rm_form { IW_RM_FORM_TEXT, IW_RM_FORM_SHELL, IW_RM_FORM_URI };
+enum iw_manager_form { IW_MANAGER_FORM_TEXT, IW_MANAGER_FORM_SHELL, IW_MANAGER_FORM_URI };
 
-struct iw_rm_print {
+struct iw_manager_print {
 	struct iw_json *json; /* borrowed; NULL: no JSON */
-	enum iw_rm_form form;
+	enum iw_manager_form form;
 	/*
 	 * In Advertisements: without blanks, quotes and what has a meaning in a URI. NULL: the address
 	 * that the server listens on, or this host's name where that is every address.
@@ -32,43 +32,45 @@ struct iw_rm_print {
 };
 
 /* All of one buffer, its key among it. */
-IW_MUST_CHECK int iw_rm_print_advert(const struct iw_rm_print *p, const struct iw_rm_buffer *b,
-				     struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_advert(const struct iw_manager_print *p,
+					  const struct iw_manager_buffer *b, struct iw_fault *why);
 /* "KEY N"; as JSON the "result" event with that key. */
-IW_MUST_CHECK int iw_rm_print_result(const struct iw_rm_print *p, const char *key, uint64_t n,
-				     struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_result(const struct iw_manager_print *p, const char *key,
+					  uint64_t n, struct iw_fault *why);
 
 /* --- lists: a table; as JSON an event for each, at once --- */
 
-/* Begins as { .p = p }, p borrowed. iw_rm_list_end is due. */
-struct iw_rm_list {
-	const struct iw_rm_print *p;
-	enum iw_rm_kind kind; /* of what is in it */
+/* Begins as { .p = p }, p borrowed. iw_manager_list_end is due. */
+struct iw_manager_list {
+	const struct iw_manager_print *p;
+	enum iw_manager_kind kind; /* of what is in it */
 	struct iw_table t;
 	size_t rows; /* 0: t is not set up yet */
 };
 
 /* One more: all are BUFFERs, which are told without their keys, or all are PEERs. */
-IW_MUST_CHECK int iw_rm_list_add(struct iw_rm_list *l, const struct iw_rm_reply *r,
-				 struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_list_add(struct iw_manager_list *l, const struct iw_manager_reply *r,
+				      struct iw_fault *why);
 /*
  * Writes the table if there is anything to tell, peers behind an empty line, and frees what the list
  * has. failed: not 0: returned, and nothing is written.
  */
-IW_MUST_CHECK int iw_rm_list_end(struct iw_rm_list *l, int failed, struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_list_end(struct iw_manager_list *l, int failed, struct iw_fault *why);
 
 /* --- news: a line for each --- */
 
-IW_MUST_CHECK int iw_rm_print_registered(const struct iw_rm_print *p, const struct iw_rm_buffer *b,
-					 struct iw_fault *why);
-IW_MUST_CHECK int iw_rm_print_gone(const struct iw_rm_print *p, uint32_t stag,
-				   struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_registered(const struct iw_manager_print *p,
+					      const struct iw_manager_buffer *b,
+					      struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_gone(const struct iw_manager_print *p, uint32_t stag,
+					struct iw_fault *why);
 /*
  * What a peer of the buffer has done in all, and of that in the last interval_ns (0: ever): fresh,
  * of which the octets are told.
  */
-IW_MUST_CHECK int iw_rm_print_interval(const struct iw_rm_print *p, uint32_t stag,
-				       const struct iw_rm_peer *peer, const struct iw_tally *fresh,
-				       uint64_t interval_ns, struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_interval(const struct iw_manager_print *p, uint32_t stag,
+					    const struct iw_manager_peer *peer,
+					    const struct iw_tally *fresh, uint64_t interval_ns,
+					    struct iw_fault *why);
 
 #endif

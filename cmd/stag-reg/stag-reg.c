@@ -41,17 +41,17 @@ enum {
 
 struct opts {
 	struct iw_cli *cli;
-	struct iw_rm_admin admin;
-	struct iw_rm_print print;
+	struct iw_manager_admin admin;
+	struct iw_manager_print print;
 	/* add */
 	const char *file;
 	bool has_size, has_range;
-	struct iw_rm_request add;
+	struct iw_manager_request add;
 	/* show, watch, revoke */
 	uint32_t *stags;
 	size_t nstags;
 	bool all;
-	struct iw_rm_watch_cfg watch;
+	struct iw_manager_watch_cfg watch;
 };
 
 /* --- what commands have in common --- */
@@ -89,9 +89,9 @@ static error_t parse_control(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static void set_form(struct opts *o, enum iw_rm_form form, const struct argp_state *state)
+static void set_form(struct opts *o, enum iw_manager_form form, const struct argp_state *state)
 {
-	if (o->print.form != IW_RM_FORM_TEXT && o->print.form != form)
+	if (o->print.form != IW_MANAGER_FORM_TEXT && o->print.form != form)
 		argp_error(state, "--json, --shell and --uri: use only one of them");
 	o->print.form = form;
 }
@@ -102,18 +102,18 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_HOST:
-		if (!iw_rm_host_valid(arg))
+		if (!iw_manager_host_valid(arg))
 			argp_error(state, "--host \"%s\": expected a name or an address", arg);
 		o->print.host = arg;
 		return 0;
 	case KEY_SHELL:
-		set_form(o, IW_RM_FORM_SHELL, state);
+		set_form(o, IW_MANAGER_FORM_SHELL, state);
 		return 0;
 	case KEY_URI:
-		set_form(o, IW_RM_FORM_URI, state);
+		set_form(o, IW_MANAGER_FORM_URI, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (o->print.form != IW_RM_FORM_TEXT && o->cli->json)
+		if (o->print.form != IW_MANAGER_FORM_TEXT && o->cli->json)
 			argp_error(state, "--json, --shell and --uri: use only one of them");
 		return 0;
 	default:
@@ -242,7 +242,7 @@ static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *arg
 {
 	struct opts o = { .cli = cli,
 			  .admin = { .fd = -1 },
-			  .add = { .op = IW_RM_ADD, .access = IW_CLAIM_READ },
+			  .add = { .op = IW_MANAGER_ADD, .access = IW_CLAIM_READ },
 			  .watch = { .interval_ns = IW_SEC(1) } };
 	struct iw_fault why = { 0 };
 	int status;
@@ -254,7 +254,7 @@ static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *arg
 	status = iw_cli_start(cli);
 	if (status == IW_EXIT_OK && work(&o, &status, &why) != 0)
 		status = iw_cli_fail(cli, &why);
-	iw_rm_admin_close(&o.admin);
+	iw_manager_admin_close(&o.admin);
 	free(o.stags);
 	return status;
 }
@@ -326,9 +326,9 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		parse_range(o, state, arg);
 		return 0;
 	case KEY_PD:
-		if (!iw_rm_name_valid(arg, strlen(arg)))
+		if (!iw_manager_name_valid(arg, strlen(arg)))
 			argp_error(state, "--pd \"%s\": expected 1 to %u letters, digits, . _ or -",
-				   arg, IW_RM_NAME_MAX);
+				   arg, IW_MANAGER_NAME_MAX);
 		snprintf(o->add.domain, sizeof(o->add.domain), "%s", arg);
 		return 0;
 	case KEY_STREAM:
@@ -371,7 +371,7 @@ static const struct argp add_argp = {
 };
 
 /* Only a warning: peers may read parts of the buffer. */
-static void warn_of_uses(const struct iw_rm_buffer *b)
+static void warn_of_uses(const struct iw_manager_buffer *b)
 {
 	const uint64_t all = iw_uri_operations(b->len);
 
@@ -381,7 +381,7 @@ static void warn_of_uses(const struct iw_rm_buffer *b)
 			b->stag, b->uses, (unsigned long long)all);
 }
 
-static void warn_of_loopback(const struct opts *o, const struct iw_rm_buffer *b)
+static void warn_of_loopback(const struct opts *o, const struct iw_manager_buffer *b)
 {
 	struct iw_addr a;
 
@@ -393,19 +393,19 @@ static void warn_of_loopback(const struct opts *o, const struct iw_rm_buffer *b)
 
 static int work_add(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_rm_buffer b;
+	struct iw_manager_buffer b;
 	int err;
 
 	if (o->print.host)
 		snprintf(o->add.host, sizeof(o->add.host), "%s", o->print.host);
-	err = iw_rm_admin_add(&o->admin, &o->add, o->file, &b, why);
+	err = iw_manager_admin_add(&o->admin, &o->add, o->file, &b, why);
 	if (!err) {
 		warn_of_uses(&b);
 		warn_of_loopback(o, &b);
 	}
 
 	(void)status;
-	return err ? err : iw_rm_print_advert(&o->print, &b, why);
+	return err ? err : iw_manager_print_advert(&o->print, &b, why);
 }
 
 static int cmd_add(struct iw_cli *cli, int argc, char **argv)
@@ -441,15 +441,16 @@ static const struct argp list_argp = {
 
 static int work_list(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_rm_list list = { .p = &o->print };
-	struct iw_rm_reply r;
-	int more = 0, err = iw_rm_admin_list(&o->admin, 0, false, why);
+	struct iw_manager_list list = { .p = &o->print };
+	struct iw_manager_reply r;
+	int more = 0, err = iw_manager_admin_list(&o->admin, 0, false, why);
 
 	(void)status;
-	while (!err && (more = iw_rm_admin_next(&o->admin, &r, why)) > 0)
-		err = iw_rm_list_add(&list, &r, why);
-	err = iw_rm_list_end(&list, more < 0 ? more : err, why);
-	return err || !o->cli->json ? err : iw_rm_print_result(&o->print, "buffers", r.count, why);
+	while (!err && (more = iw_manager_admin_next(&o->admin, &r, why)) > 0)
+		err = iw_manager_list_add(&list, &r, why);
+	err = iw_manager_list_end(&list, more < 0 ? more : err, why);
+	return err || !o->cli->json ? err
+				    : iw_manager_print_result(&o->print, "buffers", r.count, why);
 }
 
 static int cmd_list(struct iw_cli *cli, int argc, char **argv)
@@ -489,18 +490,19 @@ static const struct argp show_argp = {
 /* Prints the buffer and then its peers; as a URI or as assignments, only the buffer. */
 static int work_show(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_rm_list peers = { .p = &o->print };
-	struct iw_rm_reply r;
-	int more = 0,
-	    err = iw_rm_admin_list(&o->admin, o->stags[0], o->print.form == IW_RM_FORM_TEXT, why);
+	struct iw_manager_list peers = { .p = &o->print };
+	struct iw_manager_reply r;
+	int more = 0, err = iw_manager_admin_list(&o->admin, o->stags[0],
+						  o->print.form == IW_MANAGER_FORM_TEXT, why);
 
-	while (!err && (more = iw_rm_admin_next(&o->admin, &r, why)) > 0) {
-		if (r.kind == IW_RM_BUFFER && o->print.form == IW_RM_FORM_URI)
+	while (!err && (more = iw_manager_admin_next(&o->admin, &r, why)) > 0) {
+		if (r.kind == IW_MANAGER_BUFFER && o->print.form == IW_MANAGER_FORM_URI)
 			warn_of_loopback(o, &r.buffer);
-		err = r.kind == IW_RM_BUFFER ? iw_rm_print_advert(&o->print, &r.buffer, why)
-					     : iw_rm_list_add(&peers, &r, why);
+		err = r.kind == IW_MANAGER_BUFFER
+			      ? iw_manager_print_advert(&o->print, &r.buffer, why)
+			      : iw_manager_list_add(&peers, &r, why);
 	}
-	err = iw_rm_list_end(&peers, more < 0 ? more : err, why);
+	err = iw_manager_list_end(&peers, more < 0 ? more : err, why);
 	if (!err && r.count == 0)
 		*status = no_such(o->stags[0]);
 	return err;
@@ -559,7 +561,7 @@ static int work_watch(struct opts *o, int *status, struct iw_fault *why)
 	int err;
 
 	o->watch.stag = o->nstags ? o->stags[0] : 0;
-	err = iw_rm_watch(&o->admin, &o->print, &o->watch, &found, why);
+	err = iw_manager_watch(&o->admin, &o->print, &o->watch, &found, why);
 	if (!err && !found)
 		*status = no_such(o->watch.stag);
 	return err;
@@ -613,17 +615,17 @@ static const struct argp revoke_argp = {
 static int work_revoke(struct opts *o, int *status, struct iw_fault *why)
 {
 	uint64_t revoked = 0, one;
-	int err = o->all ? iw_rm_admin_revoke(&o->admin, 0, &revoked, why) : 0;
+	int err = o->all ? iw_manager_admin_revoke(&o->admin, 0, &revoked, why) : 0;
 
 	for (size_t i = 0; !err && i < o->nstags; i++) {
-		err = iw_rm_admin_revoke(&o->admin, o->stags[i], &one, why);
+		err = iw_manager_admin_revoke(&o->admin, o->stags[i], &one, why);
 		revoked += one;
 		if (!err && one == 0)
 			*status = no_such(o->stags[i]);
 	}
 	if (err || (o->cli->quiet && !o->cli->json))
 		return err;
-	return iw_rm_print_result(&o->print, "revoked", revoked, why);
+	return iw_manager_print_result(&o->print, "revoked", revoked, why);
 }
 
 static int cmd_revoke(struct iw_cli *cli, int argc, char **argv)

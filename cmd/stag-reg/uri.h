@@ -10,8 +10,8 @@
  * The parts behind the question mark stand in any order; those with other names are passed over, so
  * that there can be more.
  */
-#ifndef IW_RM_URI_H
-#define IW_RM_URI_H
+#ifndef IW_MANAGER_URI_H
+#define IW_MANAGER_URI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -20,8 +20,8 @@ struct seen {
 };
 
 struct watch {
-	struct iw_rm_admin *admin;
-	const struct iw_rm_print *print;
+	struct iw_manager_admin *admin;
+	const struct iw_manager_print *print;
 	uint32_t stag; /* 0: all */
 	struct seen *seen;
 	size_t n, cap;
@@ -60,7 +60,7 @@ static struct seen *new_seen(struct watch *w, uint32_t stag, uint32_t stream, st
 	return &w->seen[w->n++];
 }
 
-static int on_buffer(struct watch *w, const struct iw_rm_buffer *b, struct iw_fault *why)
+static int on_buffer(struct watch *w, const struct iw_manager_buffer *b, struct iw_fault *why)
 {
 	struct seen *s = find_seen(w, b->stag, 0);
 
@@ -68,11 +68,13 @@ static int on_buffer(struct watch *w, const struct iw_rm_buffer *b, struct iw_fa
 		s->there = true;
 		return 0;
 	}
-	return new_seen(w, b->stag, 0, why) ? iw_rm_print_registered(w->print, b, why) : IW_E_NOMEM;
+	return new_seen(w, b->stag, 0, why) ? iw_manager_print_registered(w->print, b, why)
+					    : IW_E_NOMEM;
 }
 
 /* A line for each peer of whom there is news. */
-static int on_peer(struct watch *w, uint32_t stag, const struct iw_rm_peer *p, struct iw_fault *why)
+static int on_peer(struct watch *w, uint32_t stag, const struct iw_manager_peer *p,
+		   struct iw_fault *why)
 {
 	struct seen *s = find_seen(w, stag, p->stream);
 	bool news = !s || s->ended != p->ended || memcmp(&s->tally, &p->tally, sizeof(s->tally));
@@ -89,8 +91,8 @@ static int on_peer(struct watch *w, uint32_t stag, const struct iw_rm_peer *p, s
 	s->tally = p->tally;
 	s->ended = p->ended;
 	s->there = true;
-	return news ? iw_rm_print_interval(w->print, stag, p, &fresh,
-					   w->before ? w->now - w->before : 0, why)
+	return news ? iw_manager_print_interval(w->print, stag, p, &fresh,
+						w->before ? w->now - w->before : 0, why)
 		    : 0;
 }
 
@@ -106,7 +108,7 @@ static int sweep(struct watch *w, struct iw_fault *why)
 		if (s->there)
 			w->seen[kept++] = *s;
 		else if (!err && s->stream == 0)
-			err = iw_rm_print_gone(w->print, s->stag, why);
+			err = iw_manager_print_gone(w->print, s->stag, why);
 	}
 	w->n = kept;
 	return err;
@@ -115,22 +117,22 @@ static int sweep(struct watch *w, struct iw_fault *why)
 /* 1: there are buffers; 0: none. */
 static int look(struct watch *w, struct iw_fault *why)
 {
-	struct iw_rm_reply r;
+	struct iw_manager_reply r;
 	uint32_t stag = 0;
-	int more, err = iw_rm_admin_list(w->admin, w->stag, true, why);
+	int more, err = iw_manager_admin_list(w->admin, w->stag, true, why);
 
 	if (err)
 		return err;
 	w->now = iw_os_now();
 	for (size_t i = 0; i < w->n; i++)
 		w->seen[i].there = false;
-	while (!err && (more = iw_rm_admin_next(w->admin, &r, why)) != 0) {
+	while (!err && (more = iw_manager_admin_next(w->admin, &r, why)) != 0) {
 		if (more < 0)
 			return more;
-		if (r.kind == IW_RM_BUFFER) {
+		if (r.kind == IW_MANAGER_BUFFER) {
 			stag = r.buffer.stag;
 			err = on_buffer(w, &r.buffer, why);
-		} else if (r.kind == IW_RM_PEER) {
+		} else if (r.kind == IW_MANAGER_PEER) {
 			err = on_peer(w, stag, &r.peer, why);
 		}
 	}
@@ -151,8 +153,8 @@ static bool pause_for(uint64_t ns)
 	return poll(&pfd, 1, (int)((ns + IW_MSEC(1) - 1) / IW_MSEC(1))) > 0;
 }
 
-int iw_rm_watch(struct iw_rm_admin *a, const struct iw_rm_print *p,
-		const struct iw_rm_watch_cfg *cfg, bool *found, struct iw_fault *why)
+int iw_manager_watch(struct iw_manager_admin *a, const struct iw_manager_print *p,
+		     const struct iw_manager_watch_cfg *cfg, bool *found, struct iw_fault *why)
 {
 	struct watch w = { .admin = a, .print = p, .stag = cfg->stag };
 	int more = look(&w, why);

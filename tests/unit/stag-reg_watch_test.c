@@ -21,29 +21,29 @@ static int set_up(void **state)
 	return join_far_end(UINT64_C(5000000000));
 }
 
-static struct iw_rm_buffer buffer(uint32_t stag)
+static struct iw_manager_buffer buffer(uint32_t stag)
 {
-	return (struct iw_rm_buffer){ .stag = stag,
-				      .to = 4096,
-				      .len = 2048,
-				      .access = IW_CLAIM_READ | IW_CLAIM_WRITE,
-				      .left_ms = UINT64_MAX,
-				      .open = true,
-				      .label = "board",
-				      .transport = "tcp",
-				      .host = "127.0.0.1",
-				      .port = 7471 };
+	return (struct iw_manager_buffer){ .stag = stag,
+					   .to = 4096,
+					   .len = 2048,
+					   .access = IW_CLAIM_READ | IW_CLAIM_WRITE,
+					   .left_ms = UINT64_MAX,
+					   .open = true,
+					   .label = "board",
+					   .transport = "tcp",
+					   .host = "127.0.0.1",
+					   .port = 7471 };
 }
 
 static void tell_buffer(uint32_t stag)
 {
-	answer(&(struct iw_rm_reply){ .kind = IW_RM_BUFFER, .buffer = buffer(stag) });
+	answer(&(struct iw_manager_reply){ .kind = IW_MANAGER_BUFFER, .buffer = buffer(stag) });
 }
 
 static void tell_peer(uint32_t stream, uint64_t writes, bool ended)
 {
-	answer(&(struct iw_rm_reply){
-		.kind = IW_RM_PEER,
+	answer(&(struct iw_manager_reply){
+		.kind = IW_MANAGER_PEER,
 		.peer = { .stream = stream,
 			  .addr = "192.0.2.1:5",
 			  .tally = { .writes = writes, .write_octets = 1024 * writes },
@@ -51,7 +51,7 @@ static void tell_peer(uint32_t stream, uint64_t writes, bool ended)
 }
 
 struct job {
-	struct iw_rm_watch_cfg cfg;
+	struct iw_manager_watch_cfg cfg;
 	bool json;
 };
 
@@ -60,13 +60,13 @@ static int watch(const void *arg)
 {
 	const struct job *job = arg;
 	struct iw_json json;
-	struct iw_rm_print print = { .json = job->json ? &json : NULL };
+	struct iw_manager_print print = { .json = job->json ? &json : NULL };
 	struct iw_fault why = { 0 };
 	bool found;
 	int err;
 
 	iw_json_init(&json, STDOUT_FILENO);
-	err = iw_rm_watch(&admin, &print, &job->cfg, &found, &why);
+	err = iw_manager_watch(&admin, &print, &job->cfg, &found, &why);
 	iw_json_fini(&json);
 	if (err)
 		fprintf(stderr, "%s\n", why.text);
