@@ -61,8 +61,8 @@ static int check_pin(const char *name, const struct iw_xdp_attached *a, const ch
 		name, a->name, a->program, dir);
 }
 
-int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const char *pins,
-		   bool force, struct iw_fault *why)
+int iw_detach_program(struct iw_detached *out, bool *done, const char *name, const char *pins,
+		      bool force, struct iw_fault *why)
 {
 	const char *dir = pins ? pins : IW_XDP_PINS;
 	enum iw_xdp_pinned pinned;
@@ -116,7 +116,7 @@ int iw_detached_json(struct iw_json *w, const struct iw_detached *d, const char 
 		iw_json_str(w, "name", d->a.name);
 	iw_json_bool(w, "pin_removed", d->pin);
 	iw_json_u64(w, "dispatchers_removed", d->left);
-	return iw_keeper_end_line(w, why);
+	return iw_status_end_line(w, why);
 }
 
 void iw_detached_print(const struct iw_detached *d, const char *interface, const char *pins)
