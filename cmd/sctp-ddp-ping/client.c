@@ -23,7 +23,7 @@
 #define SLOTS        4096
 #define SLOT_OCTETS  (UINT64_C(64) << 20)
 #define SEED         UINT64_C(0x69775070696e67)
-#define LOOK_NS      IW_MSEC(100)
+#define READ_NS      IW_MSEC(100)
 /* How long the peer may take for its side of the end. */
 #define CLOSE_NS     IW_SEC(3)
 /* How long replies that are under way may take when a signal asks for the end. */
@@ -56,7 +56,7 @@ struct iw_ping {
 	uint64_t now;
 	uint64_t start, due; /* of the first message; how many have been due so far */
 	uint64_t heard;      /* the latest reply, or the first message that waits for one */
-	uint64_t next_look;  /* at the association */
+	uint64_t next_read;  /* at the association */
 	uint32_t mtu;
 	uint64_t stop_at; /* a signal asked for the end; 0: none has */
 	bool told_up;
@@ -92,7 +92,7 @@ static void fail(struct iw_ping *p, const struct iw_fault *why)
 /* --- what there is to know -------------------------------------------------------------------- */
 
 /* While the association is there. */
-static void look(struct iw_ping *p)
+static void read_association(struct iw_ping *p)
 {
 	struct iw_assoc_info a = { .size = sizeof(a) };
 
@@ -189,7 +189,7 @@ static void on_established(struct iw_ping *p, struct stream *s)
 	p->open++;
 	if (s == p->streams) {
 		iw_qp_info(s->qp, &p->session);
-		look(p);
+		read_association(p);
 		p->told_up = true;
 		tell(p, &(struct iw_ping_news){ .kind = IW_PING_UP });
 		p->phase = OPENING;
@@ -263,7 +263,7 @@ static void on_event(struct iw_ping *p, const struct iw_async_event *ev)
 			on_established(p, s);
 		break;
 	case IW_EV_REJECTED:
-		look(p);
+		read_association(p);
 		keep_private_data(p, s);
 		on_rejected(p, s, &ev->fault);
 		break;
@@ -395,7 +395,7 @@ static int on_completion(struct iw_ping *p, const struct iw_wc *wc, struct iw_fa
 
 static uint64_t deadline(const struct iw_ping *p)
 {
-	uint64_t at = p->next_look;
+	uint64_t at = p->next_read;
 
 	if (p->phase != FLOWING)
 		return at; /* set-up is the library's to end */
@@ -417,7 +417,7 @@ static int64_t time_to_wait(const struct iw_ping *p)
 
 static void end(struct iw_ping *p)
 {
-	look(p);
+	read_association(p);
 	count_late(p);
 	p->phase = OVER;
 }
@@ -441,11 +441,11 @@ static void stop(struct iw_ping *p)
 	}
 }
 
-static int look_at_clock(struct iw_ping *p, struct iw_fault *why)
+static int run_timers(struct iw_ping *p, struct iw_fault *why)
 {
-	if (p->now >= p->next_look) {
-		look(p);
-		p->next_look = p->now + LOOK_NS;
+	if (p->now >= p->next_read) {
+		read_association(p);
+		p->next_read = p->now + READ_NS;
 	}
 	if (p->phase != FLOWING)
 		return 0;
@@ -486,7 +486,7 @@ static int turn(struct iw_ping *p, struct iw_fault *why)
 		*why = p->fault;
 		return why->err;
 	}
-	return err ? err : look_at_clock(p, why);
+	return err ? err : run_timers(p, why);
 }
 
 int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *why)

@@ -128,7 +128,7 @@ IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_v
 				      struct iw_fault *why);
 void iw_ping_server_free(struct iw_ping_server *s);
 
-/* --- a look at the far end --- */
+/* --- diagnosis of the far end --- */
 
 enum iw_far_end {
 	IW_FAR_ANSWERS, /* association, session, reply */
@@ -142,7 +142,7 @@ enum iw_far_end {
 };
 const char *iw_far_end_name(enum iw_far_end e);
 
-struct iw_far_look {
+struct iw_ping_diagnosis {
 	const char *transport;
 	enum iw_far_end what;
 	struct iw_fault fault;
@@ -155,7 +155,7 @@ struct iw_far_look {
  * One try over @conn's transport, as long as setup_ns for the session and as much again for the
  * reply.
  */
-void iw_ping_look(struct iw_far_look *out, const struct iw_ping_cfg *cfg);
+void iw_ping_diagnose(struct iw_ping_diagnosis *out, const struct iw_ping_cfg *cfg);
 /* What a failure of a client says of the far end. */
 enum iw_far_end iw_ping_far_end(const struct iw_fault *why, bool associated);
 

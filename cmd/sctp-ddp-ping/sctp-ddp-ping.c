@@ -378,7 +378,7 @@ static int run_listener(struct opts *o)
 /* --- --doctor HOST ---------------------------------------------------------------------------- */
 
 /* After the report on this host: tests what answers there, over each of the transports. */
-static int look_around(struct iw_cli *cli, int status)
+static int diagnose(struct iw_cli *cli, int status)
 {
 	struct opts *o = iw_container_of(cli, struct opts, cli);
 	struct iw_ping_show show = show_of(o);
@@ -393,19 +393,19 @@ static int look_around(struct iw_cli *cli, int status)
 	}
 	for (const char *const *name = transports; *name; name++) {
 		struct iw_ping_cfg cfg = cfg_of(o);
-		struct iw_far_look look;
+		struct iw_ping_diagnosis d;
 
 		cfg.conn.at.transport = *name;
 		if (cli->timeout_ns != cli->setup_timeout_ns)
 			cfg.setup_ns = DOCTOR_NS;
 		if (strcmp(*name, "xdp") == 0 || iw_llp_look(*name, NULL) != 0)
 			continue;
-		iw_ping_look(&look, &cfg);
-		if (iw_ping_show_look(&show, &look) != 0)
+		iw_ping_diagnose(&d, &cfg);
+		if (iw_ping_show_diagnosis(&show, &d) != 0)
 			return IW_EXIT_FAILED;
-		answers = answers || look.what == IW_FAR_ANSWERS;
-		if (look.what == IW_FAR_NOT_TRIED)
-			failed = iw_exit_status(look.fault.err);
+		answers = answers || d.what == IW_FAR_ANSWERS;
+		if (d.what == IW_FAR_NOT_TRIED)
+			failed = iw_exit_status(d.fault.err);
 		else
 			tried = true;
 	}
@@ -447,7 +447,7 @@ int main(int argc, char **argv)
 	iw_cli_init(&o.cli, "sctp-ddp-ping", "udp");
 	o.cli.confine = iw_confine_listener;
 	o.cli.transports = transports;
-	o.cli.doctor_also = look_around;
+	o.cli.doctor_also = diagnose;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

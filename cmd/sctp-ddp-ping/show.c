@@ -361,9 +361,9 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 	return iw_cli_flush();
 }
 
-static const char *look_text(const struct iw_far_look *l)
+static const char *diagnosis_text(const struct iw_ping_diagnosis *d)
 {
-	switch (l->what) {
+	switch (d->what) {
 	case IW_FAR_ANSWERS:
 		return "answers";
 	case IW_FAR_OTHER:
@@ -384,43 +384,43 @@ static const char *look_text(const struct iw_far_look *l)
 	return "";
 }
 
-static int look_json(struct iw_json *w, const struct iw_far_look *l)
+static int diagnosis_json(struct iw_json *w, const struct iw_ping_diagnosis *d)
 {
 	iw_json_begin(w, "far_end");
-	iw_json_str(w, "transport", l->transport);
-	iw_json_str(w, "answer", iw_far_end_name(l->what));
-	if (l->fault.err)
-		iw_json_str(w, "text", l->fault.text);
-	if (l->what == IW_FAR_ANSWERS)
-		iw_json_u64(w, "rtt_ns", l->rtt_ns);
-	if (l->private_data_len)
-		iw_json_text(w, "private_data", l->private_data, l->private_data_len);
-	if (l->assoc.npaths)
-		assoc_json(w, &l->assoc);
+	iw_json_str(w, "transport", d->transport);
+	iw_json_str(w, "answer", iw_far_end_name(d->what));
+	if (d->fault.err)
+		iw_json_str(w, "text", d->fault.text);
+	if (d->what == IW_FAR_ANSWERS)
+		iw_json_u64(w, "rtt_ns", d->rtt_ns);
+	if (d->private_data_len)
+		iw_json_text(w, "private_data", d->private_data, d->private_data_len);
+	if (d->assoc.npaths)
+		assoc_json(w, &d->assoc);
 	return iw_json_end(w);
 }
 
-int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l)
+int iw_ping_show_diagnosis(const struct iw_ping_show *s, const struct iw_ping_diagnosis *d)
 {
 	char text[4 * 512 + 1], rtt[IW_HUMAN_TEXT];
 
 	if (s->json)
-		return look_json(s->json, l);
-	printf("%s -t %s: %s", s->host, l->transport, look_text(l));
-	if (l->what == IW_FAR_ANSWERS)
-		printf(", round trip %s", iw_human_latency(rtt, l->rtt_ns));
-	if (l->private_data_len && !is_explained(&l->fault, l->private_data, l->private_data_len)) {
-		iw_printable(text, sizeof(text), (const char *)l->private_data, l->private_data_len,
+		return diagnosis_json(s->json, d);
+	printf("%s -t %s: %s", s->host, d->transport, diagnosis_text(d));
+	if (d->what == IW_FAR_ANSWERS)
+		printf(", round trip %s", iw_human_latency(rtt, d->rtt_ns));
+	if (d->private_data_len && !is_explained(&d->fault, d->private_data, d->private_data_len)) {
+		iw_printable(text, sizeof(text), (const char *)d->private_data, d->private_data_len,
 			     true);
 		printf(" with Private Data: %s", text);
-	} else if (l->fault.err) {
-		printf(" (%s)", l->fault.text);
+	} else if (d->fault.err) {
+		printf(" (%s)", d->fault.text);
 	}
 	putchar('\n');
-	if (l->assoc.npaths) {
-		printf("  %u streams out, %u in, ", (unsigned)l->assoc.out, (unsigned)l->assoc.in);
-		show_indication(&l->assoc);
-		show_paths(&l->assoc);
+	if (d->assoc.npaths) {
+		printf("  %u streams out, %u in, ", (unsigned)d->assoc.out, (unsigned)d->assoc.in);
+		show_indication(&d->assoc);
+		show_paths(&d->assoc);
 	}
 	return iw_cli_flush();
 }

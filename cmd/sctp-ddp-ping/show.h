@@ -35,6 +35,7 @@ IW_MUST_CHECK int iw_ping_show_listening(const struct iw_ping_show *s,
 /* What a visitor of a server did. */
 IW_MUST_CHECK int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v);
 /* What answers at the far end, over one transport. */
-IW_MUST_CHECK int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l);
+IW_MUST_CHECK int iw_ping_show_diagnosis(const struct iw_ping_show *s,
+					 const struct iw_ping_diagnosis *d);
 
 #endif
