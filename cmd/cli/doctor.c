@@ -480,7 +480,7 @@ static const char *verdict_name(enum iw_verdict v)
 	return "no";
 }
 
-int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns)
+static int write_human(const struct iw_doctor *d, FILE *f, unsigned int columns)
 {
 	struct iw_table t;
 	int err;
@@ -501,7 +501,7 @@ int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int colum
 	return err;
 }
 
-int iw_doctor_write_json(const struct iw_doctor *d, struct iw_json *w)
+static int write_json(const struct iw_doctor *d, struct iw_json *w)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct iw_check *c = &d->checks[i];
@@ -532,9 +532,9 @@ int iw_cli_doctor(struct iw_cli *cli, FILE *f)
 
 	iw_doctor_examine(&d, cli);
 	if (cli->json)
-		err = iw_doctor_write_json(&d, &cli->out);
+		err = write_json(&d, &cli->out);
 	else
-		err = iw_doctor_write_human(&d, f, iw_cli_columns(fileno(f)));
+		err = write_human(&d, f, iw_cli_columns(fileno(f)));
 	if (err)
 		return IW_EXIT_FAILED;
 	return d.can_run ? IW_EXIT_OK : IW_EXIT_CANNOT;

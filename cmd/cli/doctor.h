@@ -13,7 +13,6 @@
 #include <iwarp/err.h>
 
 struct iw_cli;
-struct iw_json;
 
 enum iw_verdict {
 	IW_VERDICT_OK,
@@ -49,15 +48,6 @@ void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli);
  */
 bool iw_doctor_probe(struct iw_doctor *d, const char *subject, int (*probe)(struct iw_fault *why),
 		     const char *advice);
-
-/* The table for people; @columns as in iw_table_write(). 0 or IW_E_NOMEM. */
-IW_MUST_CHECK int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns);
-
-/*
- * A "check" event for each check ("subject", "verdict": ok, warn or no, "seen", "advice"), then a
- * "result" event ("transport", "can_run"). 0, or what iw_json_end() says.
- */
-IW_MUST_CHECK int iw_doctor_write_json(const struct iw_doctor *d, struct iw_json *w);
 
 /*
  * All of it, as the options in @cli ask: JSON to cli->out, or the table to @f. Returns IW_EXIT_OK

@@ -166,14 +166,13 @@ static struct json_object *new_string(const char *s, size_t len)
 	return len > INT_MAX ? NULL : json_object_new_string_len(s, (int)len);
 }
 
-static void put_b64(struct iw_json *w, const char *key, const char *suffix, const void *octets,
-		    size_t len)
+static void put_b64(struct iw_json *w, const char *key, const void *octets, size_t len)
 {
 	char *text = malloc(IW_BASE64_SIZE(len));
 	char name[64];
 
 	assert(strlen(key) <= 40);
-	snprintf(name, sizeof(name), "%.40s%s", key, suffix);
+	snprintf(name, sizeof(name), "%.40s_b64", key);
 	if (text)
 		iw_base64(text, IW_BASE64_SIZE(len), octets, len);
 	put(w, name, text ? new_string(text, strlen(text)) : NULL);
@@ -189,7 +188,7 @@ static void put_both(struct iw_json *w, const char *key, const char *s, size_t l
 	if (text)
 		iw_printable(text, need + 1, s, len, false);
 	put(w, key, text ? new_string(text, need) : NULL);
-	put_b64(w, key, "_b64", s, len);
+	put_b64(w, key, s, len);
 	free(text);
 }
 
@@ -212,12 +211,6 @@ void iw_json_str(struct iw_json *w, const char *key, const char *s)
 {
 	if (s)
 		iw_json_text(w, key, s, strlen(s));
-}
-
-void iw_json_b64(struct iw_json *w, const char *key, const void *octets, size_t len)
-{
-	if (!w->err)
-		put_b64(w, key, "", octets, len);
 }
 
 static void write_line(struct iw_json *w, const char *text, size_t len)

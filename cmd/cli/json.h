@@ -67,7 +67,6 @@ void iw_json_decimal(struct iw_json *w, const char *key, uint64_t v); /* digits 
 void iw_json_bool(struct iw_json *w, const char *key, bool v);
 void iw_json_str(struct iw_json *w, const char *key, const char *s); /* borrowed; NULL: no key */
 void iw_json_text(struct iw_json *w, const char *key, const void *s, size_t len);
-void iw_json_b64(struct iw_json *w, const char *key, const void *octets, size_t len);
 
 /* Until the matching iw_json_close() values go into the new object or array. */
 void iw_json_open_object(struct iw_json *w, const char *key);

@@ -111,11 +111,6 @@ uint64_t iw_cli_progress_rate(const struct iw_cli_progress *p, uint64_t now)
 				  now - p->samples[p->oldest].at);
 }
 
-void iw_cli_progress_what(struct iw_cli_progress *p, const char *what)
-{
-	p->what = what;
-}
-
 void iw_cli_progress_end(struct iw_cli_progress *p)
 {
 	if (!p->on)

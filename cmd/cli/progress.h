@@ -46,8 +46,6 @@ void iw_cli_progress_begin(struct iw_cli_progress *p, int fd, const char *what, 
 void iw_cli_progress_update(struct iw_cli_progress *p, uint64_t done, uint64_t now);
 /* Bits a second, over the last samples: also where there is no terminal. */
 uint64_t iw_cli_progress_rate(const struct iw_cli_progress *p, uint64_t now);
-/* Other work from here on; the counts go on. */
-void iw_cli_progress_what(struct iw_cli_progress *p, const char *what);
 /* Wipes the line. */
 void iw_cli_progress_end(struct iw_cli_progress *p);
 

@@ -246,7 +246,6 @@ static void other_octets_come_as_text_and_base64(void **state)
 	iw_json_str(&s.w, NULL, "plain");
 	iw_json_str(&s.w, NULL, name);
 	iw_json_close(&s.w);
-	iw_json_b64(&s.w, "digest", "\x00\x01\x02", 3);
 	assert_int_equal(iw_json_end(&s.w), 0);
 	o = only_line(&s);
 	assert_string_equal(json_object_get_string(member(o, "name")), "caf\\xe9\n\\xff");
@@ -256,7 +255,6 @@ static void other_octets_come_as_text_and_base64(void **state)
 	assert_string_equal(json_object_get_string(member(
 				    json_object_array_get_idx(member(o, "list"), 1), "text_b64")),
 			    "Y2Fm6Qr/");
-	assert_string_equal(json_object_get_string(member(o, "digest")), "AAEC");
 	json_object_put(o);
 }
 

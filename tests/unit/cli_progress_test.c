@@ -211,7 +211,7 @@ static void shorter_line_covers_the_longer_one_before(void **state)
 	iw_cli_progress_begin(&p, t.slave, "a-long-name", 0, 1000, 0);
 	iw_cli_progress_update(&p, 10, SEC);
 	before = strlen(look(&t));
-	iw_cli_progress_what(&p, "b");
+	p.what = "b";
 	iw_cli_progress_update(&p, 20, 2 * SEC);
 	after = strlen(look(&t));
 	assert_true(after >= before);
