@@ -289,7 +289,7 @@ static void put_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 		put_u64(t, "streams_in_max", e->mis);
 		put_u64(t, "tsn", e->tsn);
 		if (e->has_adaptation)
-			put_u64(t, "adaptation", e->adaptation);
+			put_u64(t, "adaptation_indication", e->adaptation);
 		return;
 	case IW_CAP_SCTP_LOSS:
 		put_name(t, "why", iw_cap_why_name(e->why));

@@ -111,7 +111,7 @@ struct iw_ping_visit {
 	char peer[64];
 	uint32_t stream;
 	uint32_t size;
-	bool enhanced;   /* CAME, LEFT: RFC 6581 7 */
+	uint8_t rev;     /* CAME, LEFT: of the set-up; 2: enhanced (RFC 6581 7) */
 	uint64_t echoed; /* LEFT */
 	struct iw_fault fault;
 };

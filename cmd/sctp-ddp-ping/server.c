@@ -33,7 +33,8 @@ struct visitor {
 	uint64_t posted, echoed; /* replies: given to the queue, and done there */
 	uint32_t stream;
 	char peer[64];
-	bool up, enhanced;
+	bool up;
+	uint8_t rev;           /* of the set-up */
 	struct iw_fault fault; /* why this end gave it up */
 };
 
@@ -72,7 +73,7 @@ static void tell_of(const struct visitor *v, enum iw_ping_visit_kind kind,
 		.kind = kind,
 		.stream = v->stream,
 		.size = v->hello.size,
-		.enhanced = v->enhanced,
+		.rev = v->rev,
 		.echoed = v->posted,
 	};
 
@@ -185,7 +186,7 @@ static void on_established(struct visitor *v)
 
 	v->up = true;
 	iw_qp_info(v->qp, &info);
-	v->enhanced = info.rev >= 2;
+	v->rev = info.rev;
 	if (iw_qp_assoc(v->qp, &a, NULL) == 0)
 		v->stream = a.stream;
 	tell_of(v, IW_PING_CAME, NULL);

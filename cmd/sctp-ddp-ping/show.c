@@ -6,86 +6,55 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/conn_facts.h"
 #include "cli/human.h"
 #include "cli/listener.h"
 #include "cli/log.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "util/text.h"
 
-#define DDP_INDICATION   1 /* RFC 5043 7.1 */
-#define DRAFT_INDICATION 2 /* draft-ietf-rddp-sctp-02: and RDMA */
+#define FACTS_TEXT 200
 
 /* --- the association -------------------------------------------------------------------------- */
 
-static void path_json(struct iw_json *w, const struct iw_assoc_info *a)
+static const char *assoc_text(char buf[static FACTS_TEXT], const struct iw_assoc_info *a)
 {
-	iw_json_open_array(w, "addresses");
-	for (unsigned i = 0; i < a->npaths; i++) {
-		iw_json_open_object(w, NULL);
-		iw_json_str(w, "address", a->path[i].addr);
-		iw_json_bool(w, "primary", a->path[i].primary);
-		iw_json_bool(w, "active", a->path[i].active);
-		iw_json_u64(w, "path_mtu", a->path[i].mtu);
-		iw_json_u64(w, "srtt_ns", a->path[i].srtt_ns);
-		iw_json_close(w);
-	}
-	iw_json_close(w);
-}
+	struct iw_text t;
 
-static void assoc_json(struct iw_json *w, const struct iw_assoc_info *a)
-{
-	iw_json_u64(w, "streams_out", a->out);
-	iw_json_u64(w, "streams_in", a->in);
-	if (a->indicated)
-		iw_json_u64(w, "adaptation_indication", a->adaptation);
-	path_json(w, a);
+	iw_text_init(&t, buf, FACTS_TEXT);
+	iw_cli_facts_assoc_text(&t, a);
+	return buf;
 }
 
 static void show_paths(const struct iw_assoc_info *a)
 {
-	char rtt[IW_HUMAN_TEXT];
+	char buf[FACTS_TEXT];
+	struct iw_text t;
 
 	for (unsigned i = 0; i < a->npaths; i++) {
-		printf("  address %s%s%s, path MTU %u", a->path[i].addr,
-		       a->path[i].primary ? ", primary" : "", a->path[i].active ? "" : ", inactive",
-		       a->path[i].mtu);
-		if (a->path[i].srtt_ns)
-			printf(", round trip %s", iw_human_latency(rtt, a->path[i].srtt_ns));
-		putchar('\n');
+		iw_text_init(&t, buf, sizeof(buf));
+		iw_cli_facts_path_text(&t, &a->path[i]);
+		printf("  %s\n", buf);
 	}
-}
-
-static void show_indication(const struct iw_assoc_info *a)
-{
-	if (!a->indicated)
-		printf("no adaptation indication\n");
-	else
-		printf("adaptation indication 0x%08x%s\n", a->adaptation,
-		       a->adaptation == DDP_INDICATION ? " (DDP)"
-		       : a->adaptation == DRAFT_INDICATION
-			       ? " (DDP and RDMA, draft-ietf-rddp-sctp-02)"
-			       : "");
 }
 
 static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
 {
 	const struct iw_assoc_info *a = iw_ping_assoc(p);
 	const struct iw_qp_info *i = iw_ping_session(p);
+	char text[FACTS_TEXT];
 
 	if (s->json) {
 		iw_json_begin(s->json, "association");
 		iw_json_str(s->json, "transport", s->transport);
-		iw_json_str(s->json, "local", i->local);
-		iw_json_str(s->json, "peer", i->peer);
-		assoc_json(s->json, a);
-		iw_json_bool(s->json, "enhanced", i->rev >= 2);
+		iw_cli_facts_ends_json(s->json, i->local, i->peer);
+		iw_cli_facts_assoc_json(s->json, a);
 		return iw_json_end(s->json);
 	}
 	if (s->quiet)
 		return 0;
-	printf("association with %s over %s: %u streams out, %u in, ", i->peer, s->transport,
-	       (unsigned)a->out, (unsigned)a->in);
-	show_indication(a);
+	printf("association with %s over %s: %s\n", i->peer, s->transport, assoc_text(text, a));
 	show_paths(a);
 	if (a->xdp_mode)
 		iw_log_info("%s: XDP %s", i->peer, a->xdp_mode);
@@ -97,18 +66,23 @@ static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
 static int show_ready(const struct iw_ping_show *s, const struct iw_ping *p)
 {
 	const struct iw_qp_info *i = iw_ping_session(p);
+	char text[FACTS_TEXT];
+	struct iw_text t;
 
 	if (s->json) {
 		iw_json_begin(s->json, "sessions");
 		iw_json_u64(s->json, "sessions", iw_ping_streams(p));
-		iw_json_bool(s->json, "enhanced", i->rev >= 2);
 		iw_json_u64(s->json, "size_octets", s->size);
+		iw_cli_facts_json(s->json, i, false);
+		iw_cli_facts_setup_json(s->json, i, false);
 		return iw_json_end(s->json);
 	}
-	if (!s->quiet)
-		printf("%u DDP stream session%s%s, messages of %u octets\n", iw_ping_streams(p),
-		       iw_ping_streams(p) == 1 ? "" : "s",
-		       i->rev >= 2 ? ", enhanced (RFC 6581)" : "", s->size);
+	if (s->quiet)
+		return 0;
+	iw_text_init(&t, text, sizeof(text));
+	iw_cli_facts_text(&t, i, false);
+	printf("%u DDP stream session%s, messages of %u octets, %s\n", iw_ping_streams(p),
+	       iw_ping_streams(p) == 1 ? "" : "s", s->size, text);
 	return 0;
 }
 
@@ -118,7 +92,7 @@ static int show_mtu(const struct iw_ping_show *s, uint32_t mtu)
 		return 0;
 	if (s->json) {
 		iw_json_begin(s->json, "path_mtu");
-		iw_json_u64(s->json, "path_mtu", mtu);
+		iw_json_u64(s->json, "path_mtu_octets", mtu);
 		return iw_json_end(s->json);
 	}
 	if (!s->quiet)
@@ -210,11 +184,13 @@ static int result_json(const struct iw_ping_show *s, const struct iw_ping *p,
 		iw_json_close(w);
 	}
 	iw_json_close(w);
-	if (iw_ping_streams(p) > 0)
-		iw_json_bool(w, "enhanced", iw_ping_session(p)->rev >= 2);
+	if (iw_ping_streams(p) > 0) {
+		iw_cli_facts_json(w, iw_ping_session(p), false);
+		iw_cli_facts_setup_json(w, iw_ping_session(p), false);
+	}
 	if (a->npaths) {
-		iw_json_u64(w, "chunks_resent", a->retransmits);
-		assoc_json(w, a);
+		iw_json_u64(w, "retransmits", a->retransmits);
+		iw_cli_facts_assoc_json(w, a);
 	}
 	if (why->err) {
 		iw_json_str(w, "answer", iw_far_end_name(iw_ping_far_end(why, a->npaths > 0)));
@@ -341,7 +317,7 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 			iw_json_u64(s->json, "size_octets", v->size);
 		}
 		if (v->kind == IW_PING_CAME || v->kind == IW_PING_LEFT)
-			iw_json_bool(s->json, "enhanced", v->enhanced);
+			iw_json_u64(s->json, "rev", v->rev);
 		if (v->kind == IW_PING_LEFT)
 			iw_json_u64(s->json, "messages", v->echoed);
 		if (v->fault.err) {
@@ -396,7 +372,7 @@ static int diagnosis_json(struct iw_json *w, const struct iw_ping_diagnosis *d)
 	if (d->private_data_len)
 		iw_json_text(w, "private_data", d->private_data, d->private_data_len);
 	if (d->assoc.npaths)
-		assoc_json(w, &d->assoc);
+		iw_cli_facts_assoc_json(w, &d->assoc);
 	return iw_json_end(w);
 }
 
@@ -418,8 +394,7 @@ int iw_ping_show_diagnosis(const struct iw_ping_show *s, const struct iw_ping_di
 	}
 	putchar('\n');
 	if (d->assoc.npaths) {
-		printf("  %u streams out, %u in, ", (unsigned)d->assoc.out, (unsigned)d->assoc.in);
-		show_indication(&d->assoc);
+		printf("  %s\n", assoc_text(text, &d->assoc));
 		show_paths(&d->assoc);
 	}
 	return iw_cli_flush();

@@ -190,7 +190,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         run_here ddp-dump --json -r "$TRACES/sctp/$f.pcap"
         assert_status 1
         assert_jsonl '[.[] | select(.event == "sctp") | .kind]' '["init","init-ack","shutdown","shutdown-complete"]'
-        assert_jsonl '[.[] | select(.event == "sctp") | .adaptation // empty]' '[1,1]'
+        assert_jsonl '[.[] | select(.event == "sctp") | .adaptation_indication // empty]' '[1,1]'
         assert_jsonl '[.[] | select(.event == "error") | .clause]' '["RFC 5043 5.1"]'
     done
     assert_jsonl '[.[] | select(.event == "sctp") | [.over, .dst]][0]' '["udp","10.99.0.2:5001/udp:9899"]'
