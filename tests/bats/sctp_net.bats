@@ -310,7 +310,7 @@ refused() {
         capture_end
         run_here ddp-dump -r "$file" --json
         assert_status 0
-        assert_jsonl '[.[] | select(.op == "RDMA Write") | .length] | add' 300000
+        assert_jsonl '[.[] | select(.op == "RDMA Write") | .payload_octets] | add' 300000
         assert_jsonl '[.[] | select(.event == "ddp") | .crc] | unique' '["good"]'
         rm dst/f
     done

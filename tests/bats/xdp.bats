@@ -423,7 +423,7 @@ kernel_sent() {
     # placement.
     assert_jsonl '.[-1].steering | .packets > 1000 and .packet_ns > 1 and .packet_ns < 20000' true
     assert_jsonl '.[-1].environment | [.mtu_octets, .driver, .xdp_mode != null]' '[1500,"veth",true]'
-    assert_jsonl '.[-1] | .baselines.kernel_tcp > 0 and .duration_ns > 1000000000' true
+    assert_jsonl '.[-1] | .baselines_bits_per_second.kernel_tcp > 0 and .duration_ns > 1000000000' true
     # The namespaces were removed with the tool.
     run_here ip link show left0
     [ "$status" -ne 0 ] || fail_with "an interface is left"
