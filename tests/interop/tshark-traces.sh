@@ -72,7 +72,7 @@ ours_ddp() {
 		[.frame, .flow, .ulpdu_octets, (.opcode | hex2), (.t | bit), (.l | bit), .dv, .rv, .stag // "-", .to // "-",
 		 .qn // "-", .msn // "-", .mo // "-",
 		 (if .opcode == 4 or .opcode == 6 then .inval_stag else "-" end), .crc_field] +
-		(.read_request // {} | [.sink_stag // "-", .sink_to // "-", .size // "-", .src_stag // "-", .src_to // "-"]) +
+		(.read_request // {} | [.sink_stag // "-", .sink_to // "-", .size_octets // "-", .src_stag // "-", .src_to // "-"]) +
 		(.terminate | if . then [(.layer | hex2), (.m | bit), (.d | bit), (.r | bit)] else ["-", "-", "-", "-"] end) |
 		map(tostring) | join("|")' "$1"
 }
