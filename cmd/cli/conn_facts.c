@@ -5,9 +5,7 @@
 #include "cli/human.h"
 #include "util/num.h"
 #include "util/text.h"
-
-#define DDP_INDICATION   1 /* RFC 5043 7.1 */
-#define DRAFT_INDICATION 2 /* draft-ietf-rddp-sctp-02: DDP and RDMA */
+#include "wire/sctpddp.h"
 
 static const struct {
 	uint8_t form;
@@ -132,9 +130,9 @@ void iw_cli_facts_assoc_text(struct iw_text *t, const struct iw_assoc_info *a)
 		return;
 	}
 	iw_text_fmt(t, "adaptation indication %x", a->adaptation);
-	if (a->adaptation == DDP_INDICATION)
+	if (a->adaptation == IW_SCTP_ADAPTATION_DDP)
 		iw_text_str(t, " (DDP)");
-	else if (a->adaptation == DRAFT_INDICATION)
+	else if (a->adaptation == IW_SCTP_ADAPTATION_DDP_RDMA_02)
 		iw_text_str(t, " (DDP and RDMA, draft-ietf-rddp-sctp-02)");
 }
 

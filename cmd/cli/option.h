@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The text of a limit that is a literal, such as IW_MULPDU_MAX, for --help. */
+#define IW_CLI_TEXT(v)  IW_CLI_TEXT_(v)
+#define IW_CLI_TEXT_(v) #v
+
 uint64_t iw_cli_u64(const struct argp_state *state, const char *option, const char *arg,
 		    uint64_t min, uint64_t max);
 

@@ -66,9 +66,9 @@ static const struct argp_option attach_options[] = {
 	  "Keep the program without a process: pin it in DIR on a BPF file system, by default in " IW_XDP_PINS, 1 },
 	{ "dispatcher", KEY_DISPATCHER, NULL, 0,
 	  "Attach through libxdp's dispatcher, together with other programs; needs /sys/fs/bpf", 1 },
-	{ "sample", KEY_SAMPLE, "N", 0, "Report one of N events to status --events (default 256)", 2 },
-	{ "associations", KEY_ASSOCIATIONS, "N", 0, "Room for N associations (default 65536)", 2 },
-	{ "stags", KEY_STAGS, "N", 0, "Room for N STags (default 1048576)", 2 },
+	{ "sample", KEY_SAMPLE, "N", 0, "Report one of N events to status --events (default " IW_CLI_TEXT(IW_XDP_SAMPLE_DEFAULT) ")", 2 },
+	{ "associations", KEY_ASSOCIATIONS, "N", 0, "Room for N associations (default " IW_CLI_TEXT(IW_XDP_ASSOCS_DEFAULT) ")", 2 },
+	{ "stags", KEY_STAGS, "N", 0, "Room for N STags (default " IW_CLI_TEXT(IW_XDP_STAGS_DEFAULT) ")", 2 },
 	{ 0 },
 };
 

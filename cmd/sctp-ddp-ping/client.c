@@ -65,7 +65,7 @@ struct iw_ping {
 	struct iw_assoc_info assoc;
 	struct iw_qp_info session;
 	size_t pd_len;
-	uint8_t private_data[512];
+	uint8_t private_data[IW_PRIVATE_DATA_MAX];
 	struct iw_ping_news news[POLL + 8];
 	unsigned nnews, first_news;
 	struct iw_ping_stat *all;
@@ -606,7 +606,7 @@ int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cfg, struct iw_f
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	p->cfg = *cfg;
 	/* As many as one gets by default, or as are needed. */
-	if (cfg->streams > 1000)
+	if (cfg->streams > IW_STREAMS_DEFAULT)
 		p->cfg.conn.at.streams = (uint16_t)cfg->streams;
 	p->window = window_of(cfg);
 	err = start(p, why);

@@ -21,7 +21,7 @@
 #include "cli/param.h"
 #include "sctp-ddp-ping/stat.h"
 
-#define IW_PING_STREAMS_MAX 65535
+#define IW_PING_STREAMS_MAX UINT16_MAX /* as in struct iw_conn_param */
 #define IW_PING_SIZE_MAX    (16u * 1024 * 1024)
 #define IW_PING_MEMORY      (UINT64_C(256) * 1024 * 1024) /* of a server, for all sessions */
 
@@ -149,7 +149,7 @@ struct iw_ping_diagnosis {
 	struct iw_assoc_info assoc; /* npaths 0: there was none */
 	uint64_t rtt_ns;            /* ANSWERS */
 	size_t private_data_len;
-	uint8_t private_data[512];
+	uint8_t private_data[IW_PRIVATE_DATA_MAX];
 };
 /*
  * One try over @conn's transport, as long as setup_ns for the session and as much again for the

@@ -14,13 +14,13 @@
 #include "sctp-ddp-ping/ping.h"
 #include "sctp-ddp-ping/show.h"
 #include "util/num.h"
+#include "wire/sctp.h"
 
-#define SIZE_DEFAULT  64
-#define COUNT_MAX     UINT64_C(1000000000000)
-#define INTERVAL_MIN  UINT64_C(1000) /* ns */
-#define INTERVAL_MAX  IW_SEC(24 * 3600)
-#define DOCTOR_NS     IW_SEC(3) /* a look at the far end, without --timeout */
-#define STREAMS_USUAL 1000
+#define SIZE_DEFAULT 64
+#define COUNT_MAX    UINT64_C(1000000000000)
+#define INTERVAL_MIN UINT64_C(1000) /* ns */
+#define INTERVAL_MAX IW_SEC(24 * 3600)
+#define DOCTOR_NS    IW_SEC(3) /* a look at the far end, without --timeout */
 
 struct opts {
 	struct iw_cli cli;
@@ -57,7 +57,7 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "streams", 'n', "COUNT", 0, "DDP streams, each with its own session (default 1); with --listen at most this many for each association (default 1000)", 1 },
+	{ "streams", 'n', "COUNT", 0, "DDP streams, each with its own session (default 1); with --listen at most this many for each association (default " IW_CLI_TEXT(IW_STREAMS_DEFAULT) ")", 1 },
 	{ "size", 's', "SIZE", 0, "Octets of a message, 0 to 16M (default 64)", 1 },
 	{ "count", 'c', "COUNT", 0, "Stop after this many messages on each stream (default 0: no limit)", 1 },
 	{ "interval", 'i', "TIME", 0, "Time between messages of a stream (default 1s)", 1 },
@@ -68,7 +68,7 @@ static const struct argp_option options[] = {
 	{ NULL, '4', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ NULL, '6', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "pmtu", KEY_PMTU, NULL, 0, "Report the path MTU whenever it changes, and that of each address at the end", 1 },
-	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP); 0: any free port", 1 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default " IW_CLI_TEXT(IW_SCTP_UDP_PORT) ") and -t xdp (default: no UDP); 0: any free port", 1 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 1 },
 	{ "rev", KEY_REV, "1|2", 0, "Set-up of sessions: 2 with RFC 6581, 1 without (default 2, falling back to 1)", 1 },
@@ -363,7 +363,7 @@ static int run_listener(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
-	cfg.conn.at.streams = (uint16_t)(o->streams ? o->streams : STREAMS_USUAL);
+	cfg.conn.at.streams = (uint16_t)(o->streams ? o->streams : IW_STREAMS_DEFAULT);
 	/* All streams of an association may ask at once. */
 	cfg.conn.at.backlog = cfg.conn.at.streams;
 	if (iw_ping_server_new(&s, &cfg, &why) < 0)

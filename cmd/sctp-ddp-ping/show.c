@@ -268,7 +268,7 @@ static bool is_explained(const struct iw_fault *why, const uint8_t *pd, size_t l
 int iw_ping_show_rejected(const struct iw_ping_show *s, const struct iw_fault *why,
 			  const uint8_t *pd, size_t len)
 {
-	char text[4 * 512 + 1];
+	char text[4 * IW_PRIVATE_DATA_MAX + 1];
 
 	if (s->json) {
 		iw_json_begin(s->json, "rejected");
@@ -378,7 +378,7 @@ static int diagnosis_json(struct iw_json *w, const struct iw_ping_diagnosis *d)
 
 int iw_ping_show_diagnosis(const struct iw_ping_show *s, const struct iw_ping_diagnosis *d)
 {
-	char text[4 * 512 + 1], rtt[IW_HUMAN_TEXT];
+	char text[4 * IW_PRIVATE_DATA_MAX + 1], rtt[IW_HUMAN_TEXT];
 
 	if (s->json)
 		return diagnosis_json(s->json, d);

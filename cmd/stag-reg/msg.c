@@ -415,15 +415,15 @@ static void get_add(struct map_in *m, struct iw_manager_request *r)
 	uint64_t end;
 
 	r->memory = get_flag(m, REQ_MEMORY);
-	r->off = get_uint(m, REQ_OFF, INT64_MAX);
-	r->len = get_uint(m, REQ_LEN, INT64_MAX);
+	r->off = get_uint(m, REQ_OFF, IW_MANAGER_OCTETS_MAX);
+	r->len = get_uint(m, REQ_LEN, IW_MANAGER_OCTETS_MAX);
 	r->access = get_access(m, REQ_ACCESS);
 	r->open = get_flag(m, REQ_OPEN);
 	get_name(m, REQ_DOMAIN, r->domain);
 	r->stream = (uint32_t)get_optional(m, REQ_STREAM, UINT32_MAX);
 	/* So that it can be counted in nanoseconds. */
 	r->lifetime_ms = get_optional(m, REQ_LIFETIME, UINT64_MAX / 1000000u - 1);
-	r->uses = (uint32_t)get_optional(m, REQ_USES, UINT32_MAX - 1);
+	r->uses = (uint32_t)get_optional(m, REQ_USES, IW_MANAGER_USES_MAX);
 	get_string(m, REQ_LABEL, r->label, sizeof(r->label));
 	get_string(m, REQ_HOST, r->host, sizeof(r->host));
 	check_host(m, r->host);

@@ -19,10 +19,12 @@
 
 #include "stag-reg/claim.h"
 
-#define IW_MANAGER_MSG_MAX   1024u
-#define IW_MANAGER_LABEL_MAX 255u /* octets of a file's name as it was typed: to recognise it by */
-#define IW_MANAGER_HOST_MAX  200u /* octets of a host's name or address */
-#define IW_MANAGER_NAME_MAX  32u  /* octets of a protection domain's name: letters, digits, . _ - */
+#define IW_MANAGER_MSG_MAX    1024u
+#define IW_MANAGER_OCTETS_MAX INT64_MAX /* offset and length of a buffer */
+#define IW_MANAGER_USES_MAX   (UINT32_MAX - 1)
+#define IW_MANAGER_LABEL_MAX  255u /* octets of a file's name as it was typed: to recognise it by */
+#define IW_MANAGER_HOST_MAX   200u /* octets of a host's name or address */
+#define IW_MANAGER_NAME_MAX   32u /* octets of a protection domain's name: letters, digits, . _ - */
 
 enum iw_manager_op { IW_MANAGER_ADD = 1, IW_MANAGER_LIST = 2, IW_MANAGER_REVOKE = 3 };
 

@@ -285,8 +285,9 @@ static void parse_range(struct opts *o, const struct argp_state *state, const ch
 		argp_error(state,
 			   "--range \"%s\": expected OFF:LEN or OFF:, such as 0:4096 or 4K:", arg);
 	snprintf(off, sizeof(off), "%.*s", (int)(colon - arg), arg);
-	o->add.off = *off ? iw_cli_size(state, "--range", off, 0, INT64_MAX) : 0;
-	o->add.len = colon[1] ? iw_cli_size(state, "--range", colon + 1, 1, INT64_MAX) : 0;
+	o->add.off = *off ? iw_cli_size(state, "--range", off, 0, IW_MANAGER_OCTETS_MAX) : 0;
+	o->add.len = colon[1] ? iw_cli_size(state, "--range", colon + 1, 1, IW_MANAGER_OCTETS_MAX)
+			      : 0;
 	if (o->add.off > INT64_MAX - o->add.len)
 		argp_error(state, "--range \"%s\": ends above 2^63 - 1", arg);
 }
@@ -316,7 +317,7 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SIZE:
 		o->has_size = o->add.memory = true;
-		o->add.len = iw_cli_size(state, "--size", arg, 1, INT64_MAX);
+		o->add.len = iw_cli_size(state, "--size", arg, 1, IW_MANAGER_OCTETS_MAX);
 		return 0;
 	case KEY_ACCESS:
 		o->add.access = (unsigned)iw_cli_enum(state, "--access", arg, access) + 1;
@@ -340,7 +341,7 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 				     IW_MSEC(1);
 		return 0;
 	case KEY_USES:
-		o->add.uses = (uint32_t)iw_cli_u64(state, "--uses", arg, 1, UINT32_MAX - 1);
+		o->add.uses = (uint32_t)iw_cli_u64(state, "--uses", arg, 1, IW_MANAGER_USES_MAX);
 		return 0;
 	case KEY_NO_KEY:
 		o->add.open = true;
