@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The options that shape a connection. */
+/* The options of connections. */
 #include "cli/conn.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@
 #define CC_MAX (sizeof(((struct iw_qp_info *)NULL)->cc) - 1)
 
 enum {
-	KEY_CC =
-		0xb001, /* no character: long only; not those of the common options, nor of a tool */
+	/* No characters: long options only. Distinct from the keys of common options and of tools. */
+	KEY_CC = 0xb001,
 	KEY_MULPDU,
 	KEY_CRC,
 	KEY_MARKERS,
@@ -120,7 +120,7 @@ const char *iw_cli_profile(const struct argp_state *state, const char *arg)
 	return profiles[iw_cli_enum(state, "--profile", arg, profiles)];
 }
 
-/* Whether it applies to the transport is checked after all options. */
+/* iw_cli_conn_check checks whether it applies to the transport. */
 static const char *any_profile(const struct argp_state *state, const char *arg)
 {
 	static const char *const profiles[] = { "rfc", "rdmac", "sctp-draft-02", NULL };
@@ -203,7 +203,7 @@ void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn 
 	for (size_t i = 0; i < IW_ARRAY_LEN(scopes); i++)
 		if (o->given & 1u << (scopes[i].key - KEY_CC))
 			check_scope(state, i, transport);
-	/* That of TCP is the kernel's. */
+	/* Over TCP the kernel checks the name. */
 	if (o->cc && strcmp(transport, "tcp") != 0 && strcmp(o->cc, "rfc9260") != 0 &&
 	    strcmp(o->cc, "cubic") != 0)
 		argp_error(state, "--cc %s: not known for -t %s; expected rfc9260 or cubic", o->cc,

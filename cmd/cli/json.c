@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* JSON lines over json-c. */
+/* JSON lines, with json-c. */
 #include "cli/json.h"
 
 #include <assert.h>
@@ -38,7 +38,7 @@ static void stick(struct iw_json *w, int err, int os_errno)
 	w->os_errno = os_errno;
 }
 
-/* Puts @value (given; NULL: there was no memory for it) into the innermost open object or array. */
+/* Puts value (given; NULL: out of memory) into the innermost open object or array. */
 static bool put(struct iw_json *w, const char *key, struct json_object *value)
 {
 	struct json_object *in;
@@ -147,15 +147,15 @@ void iw_json_f64(struct iw_json *w, const char *key, double v)
 	if (!isfinite(v))
 		return;
 	/*
-	 * Seventeen digits are always enough for a double; most values need fewer. The point is a
-	 * point because the tools stay in the C locale.
+	 * A double needs at most seventeen digits, and mostly fewer. The tools use the C locale, so
+	 * the decimal separator is a point.
 	 */
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
 			break;
 	}
-	/* What is a fraction stays one when its value is whole. */
+	/* A number stays a fraction in the text even if its value is whole. */
 	if (text[strcspn(text, ".e")] == '\0')
 		memcpy(text + strlen(text), ".0", 3);
 	put(w, key, json_object_new_double_s(v, text));
@@ -179,7 +179,7 @@ static void put_b64(struct iw_json *w, const char *key, const void *octets, size
 	free(text);
 }
 
-/* Text that is not UTF-8: something to read, and the octets. */
+/* For text that is not UTF-8: a readable form, and the exact octets. */
 static void put_both(struct iw_json *w, const char *key, const char *s, size_t len)
 {
 	size_t need = iw_printable(NULL, 0, s, len, false);
@@ -224,7 +224,10 @@ static void write_line(struct iw_json *w, const char *text, size_t len)
 		ssize_t n = writev(w->fd, v, (int)(iov + 2 - v));
 
 		if (n < 0 && errno == EAGAIN) {
-			/* Somebody else made this end non-blocking; a line waits all the same. */
+			/*
+			 * Another process made the descriptor non-blocking. Wait until it is
+			 * writable.
+			 */
 			(void)poll(&writable, 1, -1);
 			continue;
 		}

@@ -7,7 +7,7 @@
 
 #include "util/num.h"
 
-/* splitmix64: each word depends on its place alone, so that any piece can be made by itself. */
+/* splitmix64: each word depends only on its position, so any piece can be made independently. */
 static uint64_t word(uint64_t seed, uint64_t i)
 {
 	uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
@@ -85,7 +85,7 @@ bool iw_pattern_digest_init(struct iw_bench_digest *d)
 
 void iw_pattern_digest_add(struct iw_bench_digest *d, const void *p, size_t len)
 {
-	/* It fails for NULL only. */
+	/* It fails only for NULL. */
 	if (len)
 		(void)XXH3_64bits_update(d->state, p, len);
 }
