@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Attaches a program, and makes a process, a pin or a dispatcher keep it. */
+/* Attaches a program and passes it to its holder: a process, a pin or a dispatcher. */
 #include "ddp-xdp/attachment.h"
 
 #include <errno.h>
@@ -47,7 +47,10 @@ static int attach_program(struct iw_attachment *k, const struct iw_attachment_cf
 	return err;
 }
 
-/* Nothing but the link stays open; the program goes with it, or it with the program. */
+/*
+ * The background process. Keeps only the link open, and exits when the program is detached. The
+ * program is detached when this process ends.
+ */
 _Noreturn static void hold(int link)
 {
 	static const int only = STDERR_FILENO + 1;
@@ -64,7 +67,7 @@ _Noreturn static void hold(int link)
 	signal(SIGINT, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* It has no work to do, so it needs no rights; where they cannot be dropped it does no harm. */
+	/* The process has no work, so it needs no rights. It runs on if it cannot give them up. */
 	if (iw_os_priv_drop(&why) < 0)
 		errno = 0;
 	while (iw_attach_link_holds(only))
@@ -172,7 +175,9 @@ void iw_attachment_free(struct iw_attachment *k)
 	iw_observe_close(k->observe);
 }
 
-/* --- writers ----------------------------------------------------------------------------------- */
+/*
+ * --- writers -----------------------------------------------------------------------------------
+ */
 
 static void put_offloads_json(struct iw_json *w, const char *key, unsigned bits)
 {

@@ -53,9 +53,9 @@ struct iw_attachment {
 
 /*
  * Attaches the program and passes it to its holder. Logs a warning about leftovers of other
- * programs on the interface. Call iw_attachment_free(out) in any case.
- * Errors: those of iw_interface_index, iw_steer_open, iw_observe_open and iw_attach_pin; IW_E_OS: the
- * background process could not be started.
+ * programs on the interface. Call iw_attachment_free(out) in any case. Errors: those of
+ * iw_interface_index, iw_steer_open, iw_observe_open and iw_attach_pin; IW_E_OS: the background
+ * process could not be started.
  */
 IW_MUST_CHECK int iw_attachment_create(struct iw_attachment *out,
 				       const struct iw_attachment_cfg *cfg, struct iw_fault *why);

@@ -23,7 +23,7 @@
 #include "util/text.h"
 
 enum {
-	KEY_MODE = 0xb801, /* no character: long only */
+	KEY_MODE = 0xb801, /* no character: a long option only */
 	KEY_PROGRAM,
 	KEY_PIN,
 	KEY_FOREGROUND,
@@ -38,13 +38,13 @@ enum {
 
 #define INTERVAL_MIN IW_MSEC(10)
 #define INTERVAL_MAX IW_SEC(3600)
-#define ENTRIES_MAX  (1u << 26) /* of a map */
+#define ENTRIES_MAX  (1u << 26) /* entries of a map */
 
 static const char *const mode_names[] = { "any", "native", "generic", NULL };
 
 struct opts {
 	struct iw_cli *cli;
-	struct iw_attachment_cfg attach; /* attach; pins: detach, too */
+	struct iw_attachment_cfg attach; /* attach; pins: also status */
 	/* status */
 	bool again, samples;
 	uint64_t interval_ns, count;
@@ -53,7 +53,9 @@ struct opts {
 	const char *pins; /* NULL: not given */
 };
 
-/* --- options ----------------------------------------------------------------------------------- */
+/*
+ * --- options -----------------------------------------------------------------------------------
+ */
 
 /* clang-format off */
 static const struct argp_option attach_options[] = {
@@ -132,7 +134,7 @@ static const char *directory(const struct argp_state *state, const char *arg)
 	return arg;
 }
 
-/* The option that --program mpa has no use for; NULL: none is given. */
+/* The first option given that does not apply to --program mpa; NULL: none. */
 static const char *for_steer(const struct opts *o)
 {
 	return o->attach.sample         ? "sample"
@@ -241,7 +243,9 @@ static error_t parse_detach(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* --- commands ---------------------------------------------------------------------------------- */
+/*
+ * --- commands ----------------------------------------------------------------------------------
+ */
 
 static int work_attach(struct opts *o, int *status, struct iw_fault *why)
 {
@@ -355,7 +359,9 @@ static int doctor_also(struct iw_cli *cli, int status)
 	return status;
 }
 
-/* Options of one command that another one gets. argp takes an option of the command itself first. */
+/*
+ * Options that were given to the wrong command. argp tries the options of the command itself first.
+ */
 static const struct argp_option misplaced_options[] = {
 	{ "program", KEY_PROGRAM, "NAME", OPTION_HIDDEN, NULL, 0 },
 	{ "mode", KEY_MODE, "MODE", OPTION_HIDDEN, NULL, 0 },

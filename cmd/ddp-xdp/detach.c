@@ -9,7 +9,7 @@
 #include "loader/interface.h"
 #include "util/text.h"
 
-/* 0, or why it may not be detached. */
+/* IW_E_BUSY: the program is in use or not part of iwarp-tools. */
 static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t pid,
 		     struct iw_fault *why)
 {
@@ -27,7 +27,7 @@ static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t
 	return 0;
 }
 
-/* 0, or why nothing is to be detached. */
+/* IW_E_NOENT: nothing to detach: no program is attached, or it is not pinned in pins. */
 static int check_there(const struct iw_detached *d, const char *name, const char *pins,
 		       enum iw_xdp_pinned pinned, unsigned left, struct iw_fault *why)
 {
@@ -47,7 +47,10 @@ static int check_there(const struct iw_detached *d, const char *name, const char
 	return 0;
 }
 
-/* 0, or why it stays: without a process and a pin in @dir, a pin elsewhere keeps the link. */
+/*
+ * IW_E_BUSY: the program is pinned elsewhere, because neither a process nor a pin in dir holds its
+ * link.
+ */
 static int check_pin(const char *name, const struct iw_xdp_attached *a, const char *dir,
 		     enum iw_xdp_pinned pinned, struct iw_fault *why)
 {

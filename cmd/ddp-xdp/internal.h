@@ -22,8 +22,8 @@ IW_MUST_CHECK int iw_status_json(struct iw_json *w, const struct iw_status *l,
 				 struct iw_fault *why);
 IW_MUST_CHECK int iw_status_print(const struct iw_status *l, struct iw_fault *why);
 /*
- * Takes the samples from the program's ring and writes each, to json or (NULL) as text. IW_E_OS: the
- * ring could not be read; errors of iw_json_end.
+ * Takes the samples from the program's ring and writes each, to json or (NULL) as text. IW_E_OS:
+ * the ring could not be read; errors of iw_json_end.
  */
 IW_MUST_CHECK int iw_status_samples(struct iw_status *l, struct iw_json *json,
 				    struct iw_fault *why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Finds and reads attached programs and their counters; helpers of the writers. */
+/* Finds attached programs and reads their counters. */
 #include "ddp-xdp/status.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* Once for an interface. */
+/* Reads what does not change, and opens the maps of the suite's programs. */
 static int open_status(struct iw_status *l, struct iw_fault *why)
 {
 	int err;

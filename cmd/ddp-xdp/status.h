@@ -33,8 +33,8 @@ struct iw_status {
 /*
  * Finds the interface of that name, or with NULL all that have a program, and sets *n to their
  * number; 0 is not an error. pins is borrowed until iw_status_free, which is due in any case.
- * Errors: those of iw_attach_query, iw_steer_look and iw_observe_look; IW_E_OS: the interfaces
- * could not be listed; IW_E_NOMEM.
+ * Errors: those of iw_attach_query, iw_steer_look and iw_observe_look; IW_E_OS: the
+ * interfaces could not be listed; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_status_find(struct iw_status **out, size_t *n, const char *interface,
 				 const char *pins, struct iw_fault *why);
@@ -43,9 +43,9 @@ void iw_status_free(struct iw_status *l, size_t n);
 /*
  * Reads and reports each interface: as a "status" event to json, or, if that is NULL, as text to
  * standard output. With samples, also takes the samples from the program's ring; each sample goes
- * to one reader only.
- * Errors: those of iw_attach_query; IW_E_NOENT: the interface was removed; IW_E_OS: counters or
- * samples could not be read; IW_E_CLOSED: standard output cannot be written; IW_E_NOMEM.
+ * to one reader only. Errors: those of iw_attach_query; IW_E_NOENT: the interface was
+ * removed; IW_E_OS: counters or samples could not be read; IW_E_CLOSED: standard output cannot be
+ * written; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_status_report(struct iw_status *l, size_t n, struct iw_json *json,
 				   bool samples, struct iw_fault *why);
