@@ -59,7 +59,7 @@ struct iw_ping {
 	uint64_t next_read;  /* at the association */
 	uint32_t mtu;
 	uint64_t stop_at; /* a signal asked for the end; 0: none has */
-	bool told_up;
+	bool reported_up;
 	bool failed;
 	struct iw_fault fault;
 	struct iw_assoc_info assoc;
@@ -74,7 +74,7 @@ struct iw_ping {
 	uint8_t *octets;
 };
 
-static void tell(struct iw_ping *p, const struct iw_ping_news *n)
+static void queue_news(struct iw_ping *p, const struct iw_ping_news *n)
 {
 	unsigned at = (p->first_news + p->nnews++) % IW_ARRAY_LEN(p->news);
 
@@ -103,8 +103,8 @@ static void read_association(struct iw_ping *p)
 		if (!a.path[i].primary || a.path[i].mtu == p->mtu)
 			continue;
 		p->mtu = a.path[i].mtu;
-		if (p->told_up)
-			tell(p, &(struct iw_ping_news){ .kind = IW_PING_MTU, .mtu = p->mtu });
+		if (p->reported_up)
+			queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_MTU, .mtu = p->mtu });
 	}
 }
 
@@ -178,7 +178,7 @@ static void begin_flow(struct iw_ping *p)
 {
 	p->phase = FLOWING;
 	p->start = p->heard = p->now;
-	tell(p, &(struct iw_ping_news){ .kind = IW_PING_READY });
+	queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_READY });
 }
 
 static void on_established(struct iw_ping *p, struct stream *s)
@@ -190,8 +190,8 @@ static void on_established(struct iw_ping *p, struct stream *s)
 	if (s == p->streams) {
 		iw_qp_info(s->qp, &p->session);
 		read_association(p);
-		p->told_up = true;
-		tell(p, &(struct iw_ping_news){ .kind = IW_PING_UP });
+		p->reported_up = true;
+		queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_UP });
 		p->phase = OPENING;
 		if (open_others(p, &why) != 0)
 			fail(p, &why);
@@ -227,7 +227,7 @@ static void add_peer(const struct iw_ping *p, struct iw_fault *why, const char *
 	struct iw_text out;
 	char text[sizeof(why->text)];
 
-	if (!p->told_up)
+	if (!p->reported_up)
 		return;
 	memcpy(text, why->text, sizeof(text));
 	iw_text_init(&out, why->text, sizeof(why->text));
@@ -246,7 +246,7 @@ static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault
 			(uint32_t)(s - p->streams));
 	if (why.err == IW_E_CLOSED || why.err == IW_E_TIMEOUT)
 		add_peer(p, &why, "has the listener ended? Start it again");
-	if (iw_ping_far_end(&why, p->told_up) == IW_FAR_ICMP && strstr(why.text, "listener"))
+	if (iw_ping_far_end(&why, p->reported_up) == IW_FAR_ICMP && strstr(why.text, "listener"))
 		iw_sock_add_hint(&why, " For a listener with -t tcp, use mpa-probe");
 	fail(p, &why);
 }
@@ -372,10 +372,10 @@ static int on_reply(struct iw_ping *p, struct stream *s, const struct iw_wc *wc,
 	err = iw_post_recv(s->qp, wc->wr_id, slot->in, p->cfg.size, NULL);
 	if (err && err != IW_E_STATE)
 		return iw_fail(why, err, "post a receive: %s", iw_err_text(err));
-	tell(p, &(struct iw_ping_news){ .kind = IW_PING_REPLY,
-					.stream = stream,
-					.number = s->stat.received,
-					.rtt_ns = rtt });
+	queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_REPLY,
+					      .stream = stream,
+					      .number = s->stat.received,
+					      .rtt_ns = rtt });
 	return 0;
 }
 

@@ -56,7 +56,7 @@ struct news {
 };
 
 /* Without memory for it a visit goes untold. */
-static void tell(struct iw_ping_server *s, const struct iw_ping_visit *v)
+static void queue_visit(struct iw_ping_server *s, const struct iw_ping_visit *v)
 {
 	struct news *n = calloc(1, sizeof(*n));
 
@@ -66,8 +66,8 @@ static void tell(struct iw_ping_server *s, const struct iw_ping_visit *v)
 	iw_list_add_tail(&s->news, &n->all);
 }
 
-static void tell_of(const struct visitor *v, enum iw_ping_visit_kind kind,
-		    const struct iw_fault *why)
+static void report_visit(const struct visitor *v, enum iw_ping_visit_kind kind,
+			 const struct iw_fault *why)
 {
 	struct iw_ping_visit visit = {
 		.kind = kind,
@@ -80,7 +80,7 @@ static void tell_of(const struct visitor *v, enum iw_ping_visit_kind kind,
 	if (why)
 		visit.fault = *why;
 	memcpy(visit.peer, v->peer, sizeof(visit.peer));
-	tell(v->server, &visit);
+	queue_visit(v->server, &visit);
 }
 
 static void visitor_free(struct visitor *v)
@@ -174,7 +174,7 @@ static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
 	else
 		err = iw_accept(req, v->qp, &protocol, &why);
 	if (err) {
-		tell_of(v, IW_PING_REFUSED, &why);
+		report_visit(v, IW_PING_REFUSED, &why);
 		visitor_free(v);
 	}
 }
@@ -189,7 +189,7 @@ static void on_established(struct visitor *v)
 	v->rev = info.rev;
 	if (iw_qp_assoc(v->qp, &a, NULL) == 0)
 		v->stream = a.stream;
-	tell_of(v, IW_PING_CAME, NULL);
+	report_visit(v, IW_PING_CAME, NULL);
 }
 
 static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
@@ -210,7 +210,7 @@ static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
 		break;
 	case IW_EV_CLOSED:
 		s->served = s->served || v->up;
-		tell_of(v, IW_PING_LEFT, v->fault.err ? &v->fault : &ev->fault);
+		report_visit(v, IW_PING_LEFT, v->fault.err ? &v->fault : &ev->fault);
 		visitor_free(v);
 		break;
 	}

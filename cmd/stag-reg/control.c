@@ -46,7 +46,7 @@ static void watch(struct iw_manager *m, int op, int fd, uint32_t events, void *w
 }
 
 /* The listening socket is looked at while there is room for more, and descriptors. */
-static void rest_or_go_on(struct iw_manager *m)
+static void update_listening(struct iw_manager *m)
 {
 	bool rest = m->nclients >= IW_MANAGER_CLIENTS_MAX || m->rest_until != IW_TIME_NEVER;
 
@@ -56,7 +56,7 @@ static void rest_or_go_on(struct iw_manager *m)
 	watch(m, EPOLL_CTL_MOD, m->sock, rest ? 0 : EPOLLIN, NULL);
 }
 
-static void be_patient(struct iw_manager *m, struct client *c, uint64_t ns)
+static void start_timer(struct iw_manager *m, struct client *c, uint64_t ns)
 {
 	if (iw_heap_set(&m->patience, &c->timer, iw_time_add(m->now, ns)) != 0)
 		iw_log_warn("control socket: no memory for a timer");
@@ -69,11 +69,11 @@ static void end_client(struct iw_manager *m, struct client *c)
 	close(c->fd); /* epoll forgets it */
 	free(c);
 	m->nclients--;
-	rest_or_go_on(m);
+	update_listening(m);
 }
 
 /* The socket's mode lets nobody else in; an owner's mistake with chmod does not either. */
-static bool may_ask(int fd)
+static bool is_permitted(int fd)
 {
 	struct ucred who;
 	socklen_t len = sizeof(who);
@@ -91,10 +91,10 @@ static void accept_all(struct iw_manager *m)
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 			m->rest_until = iw_time_add(m->now, RETRY);
 		if (fd < 0) {
-			rest_or_go_on(m);
+			update_listening(m);
 			return;
 		}
-		c = may_ask(fd) ? calloc(1, sizeof(*c)) : NULL;
+		c = is_permitted(fd) ? calloc(1, sizeof(*c)) : NULL;
 		if (!c) {
 			close(fd);
 			continue;
@@ -104,8 +104,8 @@ static void accept_all(struct iw_manager *m)
 		iw_list_add_tail(&m->clients, &c->all);
 		m->nclients++;
 		watch(m, EPOLL_CTL_ADD, fd, EPOLLIN, c);
-		be_patient(m, c, IW_MANAGER_IDLE);
-		rest_or_go_on(m);
+		start_timer(m, c, IW_MANAGER_IDLE);
+		update_listening(m);
 	}
 }
 
@@ -139,38 +139,38 @@ static struct peer *peer_at(const struct domain *d, struct iw_list *l)
 	return l == &d->peers ? NULL : iw_container_of(l, struct peer, in_domain);
 }
 
-static void tell_next_buffer(struct iw_manager *m, struct client *c, struct iw_manager_reply *r)
+static void report_next_buffer(struct iw_manager *m, struct client *c, struct iw_manager_reply *r)
 {
 	struct cursor *at = &c->at;
 	struct buffer *b = at->buffer;
 
 	r->kind = IW_MANAGER_BUFFER;
-	iw_manager_tell_buffer(m, b, at->one, &r->buffer);
-	at->told++;
+	iw_manager_describe_buffer(m, b, at->one, &r->buffer);
+	at->reported++;
 	at->buffer = at->one ? NULL : buffer_at(m, b->all.next);
 	at->domain = c->wants_peers ? b->domain : NULL;
 	at->peer = at->domain ? peer_at(at->domain, at->domain->peers.next) : NULL;
 }
 
-static void tell_next_peer(struct iw_manager *m, struct client *c, struct iw_manager_reply *r)
+static void report_next_peer(struct iw_manager *m, struct client *c, struct iw_manager_reply *r)
 {
 	struct cursor *at = &c->at;
 
 	r->kind = IW_MANAGER_PEER;
-	iw_manager_tell_peer(m, at->peer, &r->peer);
+	iw_manager_describe_peer(m, at->peer, &r->peer);
 	at->peer = peer_at(at->domain, at->peer->in_domain.next);
 }
 
-static void list_on(struct iw_manager *m, struct client *c)
+static void continue_list(struct iw_manager *m, struct client *c)
 {
 	struct iw_manager_reply r = { .kind = IW_MANAGER_END };
 
 	if (c->at.peer) {
-		tell_next_peer(m, c, &r);
+		report_next_peer(m, c, &r);
 	} else if (c->at.buffer) {
-		tell_next_buffer(m, c, &r);
+		report_next_buffer(m, c, &r);
 	} else {
-		r.count = c->at.told;
+		r.count = c->at.reported;
 		c->state = CLIENT_IDLE;
 	}
 	set_out(c, &r);
@@ -221,7 +221,7 @@ static void on_add(struct iw_manager *m, struct client *c, const struct iw_manag
 		return;
 	}
 	set_out(c, &r);
-	c->at = (struct cursor){ .told = 1 };
+	c->at = (struct cursor){ .reported = 1 };
 	c->state = CLIENT_LISTING; /* END follows */
 }
 
@@ -343,12 +343,12 @@ static bool write_out(struct iw_manager *m, struct client *c)
 /* What can be done without waiting, up to a turn's worth. */
 static void serve(struct iw_manager *m, struct client *c)
 {
-	be_patient(m, c, IW_MANAGER_PATIENCE);
+	start_timer(m, c, IW_MANAGER_PATIENCE);
 	for (unsigned i = 0; i < TURN_MESSAGES; i++) {
 		int got;
 
 		if (c->out_len == 0 && c->state == CLIENT_LISTING)
-			list_on(m, c);
+			continue_list(m, c);
 		if (c->out_len > 0) {
 			if (write_out(m, c))
 				return;
@@ -366,7 +366,7 @@ static void serve(struct iw_manager *m, struct client *c)
 	}
 	if (c->out_len == 0 && c->state == CLIENT_IDLE) {
 		watch(m, EPOLL_CTL_MOD, c->fd, EPOLLIN, c);
-		be_patient(m, c, IW_MANAGER_IDLE);
+		start_timer(m, c, IW_MANAGER_IDLE);
 	} else {
 		watch(m, EPOLL_CTL_MOD, c->fd, EPOLLOUT, c);
 	}
@@ -392,7 +392,7 @@ void iw_manager_control_timers(struct iw_manager *m)
 
 	if (m->now >= m->rest_until) {
 		m->rest_until = IW_TIME_NEVER;
-		rest_or_go_on(m);
+		update_listening(m);
 	}
 	while ((t = iw_heap_first(&m->patience)) != NULL && t->at <= m->now)
 		end_client(m, iw_container_of(t, struct client, timer));

@@ -62,7 +62,7 @@ struct cursor {
 	struct domain *domain; /* whose peers are being reported; NULL: none */
 	struct peer *peer;
 	bool one; /* report this buffer alone */
-	uint64_t told;
+	uint64_t reported;
 };
 
 enum client_state { CLIENT_IDLE, CLIENT_LISTING, CLIENT_ENDING };
@@ -114,9 +114,10 @@ int iw_manager_add(struct iw_manager *m, const struct iw_manager_request *r, int
 struct buffer *iw_manager_find(struct iw_manager *m, uint32_t stag);
 /* Revokes and frees b. It is revoked when the call returns. why is for the log. */
 void iw_manager_drop(struct iw_manager *m, struct buffer *b, const char *why);
-void iw_manager_tell_buffer(struct iw_manager *m, struct buffer *b, bool with_key,
-			    struct iw_manager_buffer *out);
-void iw_manager_tell_peer(struct iw_manager *m, const struct peer *p, struct iw_manager_peer *out);
+void iw_manager_describe_buffer(struct iw_manager *m, struct buffer *b, bool with_key,
+				struct iw_manager_buffer *out);
+void iw_manager_describe_peer(struct iw_manager *m, const struct peer *p,
+			      struct iw_manager_peer *out);
 /* Drops the buffers whose uses are spent. iw_manager_turn drops those whose lifetime is over. */
 void iw_manager_reap(struct iw_manager *m);
 

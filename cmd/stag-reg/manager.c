@@ -342,7 +342,7 @@ int iw_manager_add(struct iw_manager *m, const struct iw_manager_request *r, int
 	settle_domain(m, d);
 	iw_log_info("STag %08x: registered, %llu octets of %s", b->stag,
 		    (unsigned long long)b->map.len, b->map.fd < 0 ? "new memory" : b->label);
-	iw_manager_tell_buffer(m, b, true, out);
+	iw_manager_describe_buffer(m, b, true, out);
 	return 0;
 }
 
@@ -400,7 +400,7 @@ static bool is_spent(const struct buffer *b)
 }
 
 /* Drops the buffer if it is lost or spent, and returns false then. */
-static bool look_at(struct iw_manager *m, struct buffer *b)
+static bool check_buffer(struct iw_manager *m, struct buffer *b)
 {
 	if (!iw_map_whole(&b->map)) {
 		lose(m, b);
@@ -413,7 +413,7 @@ static bool look_at(struct iw_manager *m, struct buffer *b)
 	return true;
 }
 
-static void look_at_all(struct iw_manager *m, bool (*wanted)(const struct buffer *b))
+static void check_buffers(struct iw_manager *m, bool (*wanted)(const struct buffer *b))
 {
 	struct iw_list *l, *next;
 
@@ -422,7 +422,7 @@ static void look_at_all(struct iw_manager *m, bool (*wanted)(const struct buffer
 
 		next = l->next;
 		if (wanted(b))
-			look_at(m, b);
+			check_buffer(m, b);
 	}
 }
 
@@ -438,7 +438,7 @@ static bool has_peers(const struct buffer *b)
 
 void iw_manager_reap(struct iw_manager *m)
 {
-	look_at_all(m, is_spent);
+	check_buffers(m, is_spent);
 }
 
 /* --- peers --- */
@@ -470,8 +470,8 @@ static int new_peer(struct peer **out, struct iw_manager *m, struct domain *d, s
 	return iw_qp_new(&p->qp, d->pd, &attr, why);
 }
 
-static int let_in(struct iw_manager *m, struct iw_conn_req *req, const struct buffer *b,
-		  const char *addr, struct iw_fault *why)
+static int admit_peer(struct iw_manager *m, struct iw_conn_req *req, const struct buffer *b,
+		      const char *addr, struct iw_fault *why)
 {
 	struct domain *d = b->domain;
 	struct iw_claim answer = { .form = IW_CLAIM_ACCEPT,
@@ -517,7 +517,7 @@ static bool has_right_key(const struct buffer *b, const struct iw_claim *claim)
 }
 
 /* Rejects the claim without a check: the answer is the same for every claim. */
-static int hold_off(struct iw_conn_req *req, uint64_t wait, struct iw_fault *why)
+static int reject_unchecked(struct iw_conn_req *req, uint64_t wait, struct iw_fault *why)
 {
 	char text[IW_XFER_TEXT_MAX + 1];
 
@@ -550,8 +550,8 @@ int iw_manager_claim(struct iw_manager *m, struct iw_conn_req *req, struct iw_fa
 	if (!has_right_key(b, &claim))
 		wait = iw_guess_wait(&m->guesses, addr, m->now);
 	if (wait > 0)
-		return hold_off(req, wait, why);
-	if (b && !look_at(m, b))
+		return reject_unchecked(req, wait, why);
+	if (b && !check_buffer(m, b))
 		b = NULL;
 	/* One answer for all three cases, so that no peer learns which STags exist. */
 	if (!b || b->peer || !iw_claim_key_fits(&b->key, &claim.key)) {
@@ -562,7 +562,7 @@ int iw_manager_claim(struct iw_manager *m, struct iw_conn_req *req, struct iw_fa
 	}
 	if (m->npeers >= m->peers_max)
 		return reject(req, why, IW_XC_LIMIT, "too many connections to registered buffers");
-	return let_in(m, req, b, addr, why);
+	return admit_peer(m, req, b, addr, why);
 }
 
 static void drop_stream_buffers(struct iw_manager *m, const struct peer *p)
@@ -624,9 +624,9 @@ static void on_peer_closed(struct iw_manager *m, struct peer *p)
 
 	for (l = d->buffers.next; l != &d->buffers; l = next) {
 		next = l->next;
-		look_at(m, iw_container_of(l, struct buffer, in_domain));
+		check_buffer(m, iw_container_of(l, struct buffer, in_domain));
 	}
-	/* This does nothing if look_at has aborted the connection. */
+	/* This does nothing if check_buffer has aborted the connection. */
 	iw_disconnect(p->qp);
 }
 
@@ -659,8 +659,8 @@ static uint64_t ms_between(uint64_t from, uint64_t to)
 	return to > from ? (to - from) / IW_MSEC(1) : 0;
 }
 
-void iw_manager_tell_buffer(struct iw_manager *m, struct buffer *b, bool with_key,
-			    struct iw_manager_buffer *out)
+void iw_manager_describe_buffer(struct iw_manager *m, struct buffer *b, bool with_key,
+				struct iw_manager_buffer *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->stag = b->stag;
@@ -683,7 +683,8 @@ void iw_manager_tell_buffer(struct iw_manager *m, struct buffer *b, bool with_ke
 	iw_mr_tally(b->mr, &out->tally);
 }
 
-void iw_manager_tell_peer(struct iw_manager *m, const struct peer *p, struct iw_manager_peer *out)
+void iw_manager_describe_peer(struct iw_manager *m, const struct peer *p,
+			      struct iw_manager_peer *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->stream = p->stream;
@@ -721,14 +722,14 @@ void iw_manager_turn(struct iw_manager *m, uint64_t now)
 
 	m->now = now;
 	if (iw_map_lost_any())
-		look_at_all(m, is_lost);
+		check_buffers(m, is_lost);
 	while (due(&m->expiries, now, &t))
 		iw_manager_drop(m, iw_container_of(t, struct buffer, expiry),
 				"revoked after --expires");
 	while (due(&m->leaves, now, &t))
 		drop_leavers(m, iw_container_of(t, struct domain, leave));
 	if (now >= m->beat_at) {
-		look_at_all(m, has_peers);
+		check_buffers(m, has_peers);
 		m->beat_at = m->npeers > 0 ? iw_time_add(now, BEAT) : IW_TIME_NEVER;
 	}
 	iw_manager_control_timers(m);

@@ -115,7 +115,7 @@ static int sweep(struct watch *w, struct iw_fault *why)
 }
 
 /* 1: there are buffers; 0: none. */
-static int look(struct watch *w, struct iw_fault *why)
+static int poll_manager(struct watch *w, struct iw_fault *why)
 {
 	struct iw_manager_reply r;
 	uint32_t stag = 0;
@@ -157,13 +157,13 @@ int iw_manager_watch(struct iw_manager_admin *a, const struct iw_manager_print *
 		     const struct iw_manager_watch_cfg *cfg, bool *found, struct iw_fault *why)
 {
 	struct watch w = { .admin = a, .print = p, .stag = cfg->stag };
-	int more = look(&w, why);
+	int more = poll_manager(&w, why);
 
 	*found = more != 0 || cfg->stag == 0;
 	for (uint64_t n = 1; more >= 0 && (more > 0 || cfg->stag == 0) && n != cfg->count; n++) {
 		if (pause_for(cfg->interval_ns))
 			break;
-		more = look(&w, why);
+		more = poll_manager(&w, why);
 	}
 	free(w.seen);
 	return more < 0 ? more : 0;
