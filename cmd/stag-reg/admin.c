@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What can be asked of a manager, each a request and its answer. */
+/* The requests of a manager as calls. */
 #include "stag-reg/admin.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ int iw_manager_admin_next(struct iw_manager_admin *a, struct iw_manager_reply *r
 	return err ? err : r->kind != IW_MANAGER_END;
 }
 
-/* What is left of an answer: *end is its END. */
+/* Reads the rest of an answer; *end is its END. */
 static int finish(struct iw_manager_admin *a, struct iw_manager_reply *end, struct iw_fault *why)
 {
 	int more;
@@ -57,7 +57,7 @@ static int open_file(int *fd, const char *file, unsigned access, struct iw_fault
 {
 	bool writes = access & IW_CLAIM_WRITE;
 
-	/* A FIFO would be waited for. */
+	/* O_NONBLOCK: opening a FIFO would wait for its other end. */
 	*fd = open(file, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
 	if (*fd >= 0)
 		return 0;
@@ -67,7 +67,7 @@ static int open_file(int *fd, const char *file, unsigned access, struct iw_fault
 	return iw_os_fail(why, errno, "%s", file);
 }
 
-/* The manager has only the descriptor: its text says what is wrong with the file. */
+/* Adds the name of the file, which the manager does not know, to its text. */
 static void name_file(struct iw_fault *why, const char *file)
 {
 	struct iw_fault what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The asker's side of the control socket: one request, its answer, each wait with a limit. */
+/* The client of the control socket: a request and its answer; every wait has a limit. */
 #include "stag-reg/control.h"
 
 #include <errno.h>
@@ -76,8 +76,8 @@ int iw_manager_connect(int *out, const char *path, int port, struct iw_fault *wh
 	if (fd < 0)
 		return iw_os_fail(why, errno, "control socket");
 	/*
-	 * A server that has as many clients as it takes makes others wait: connect is the one call
-	 * that blocks.
+	 * connect is the only call that blocks: it waits while the manager has its maximum of
+	 * clients.
 	 */
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0) {
@@ -89,7 +89,7 @@ int iw_manager_connect(int *out, const char *path, int port, struct iw_fault *wh
 	return connect_failed(why, err, path, port);
 }
 
-/* 0 when the socket is ready. */
+/* Waits until the socket is ready. IW_E_TIMEOUT, IW_E_OS. */
 static int wait_for(int fd, short events, uint64_t until, struct iw_fault *why)
 {
 	struct pollfd pfd = { .fd = fd, .events = events };

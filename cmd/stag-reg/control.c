@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The manager's side of the control socket: requests in, answers out, nobody waited for. */
+/* The manager's side of the control socket. Never blocks. */
 #include "stag-reg/control.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "stag-reg/internal.h"
 #include "util/text.h"
 
-#define RETRY         IW_SEC(1) /* when there was no descriptor for a client */
-#define TURN_MESSAGES 64        /* of one client in one turn: data must go on moving */
+#define RETRY         IW_SEC(1) /* after no descriptor was left for a client */
+#define TURN_MESSAGES 64        /* of one client in one turn, so that data keeps moving */
 
 int iw_manager_default_path(char path[static IW_MANAGER_PATH_MAX], uint16_t port,
 			    struct iw_fault *why)
@@ -45,7 +45,7 @@ static void watch(struct iw_manager *m, int op, int fd, uint32_t events, void *w
 		iw_log_warn("control socket: epoll: error %d", errno);
 }
 
-/* The listening socket is looked at while there is room for more, and descriptors. */
+/* Polls the listening socket while another client is possible and descriptors are left. */
 static void update_listening(struct iw_manager *m)
 {
 	bool rest = m->nclients >= IW_MANAGER_CLIENTS_MAX || m->rest_until != IW_TIME_NEVER;
@@ -66,13 +66,13 @@ static void end_client(struct iw_manager *m, struct client *c)
 {
 	iw_heap_del(&m->patience, &c->timer);
 	iw_list_del(&c->all);
-	close(c->fd); /* epoll forgets it */
+	close(c->fd); /* also removes it from epoll */
 	free(c);
 	m->nclients--;
 	update_listening(m);
 }
 
-/* The socket's mode lets nobody else in; an owner's mistake with chmod does not either. */
+/* True for the owner and root. The mode of the socket ensures this unless its owner changes it. */
 static bool is_permitted(int fd)
 {
 	struct ucred who;
@@ -273,7 +273,7 @@ static void on_request(struct iw_manager *m, struct client *c, const uint8_t *ms
 		close(file);
 }
 
-/* The first descriptor that came along; there should be one at most. */
+/* Returns the first descriptor of the message, -1 if none, and closes the others. */
 static int take_file(struct msghdr *hdr)
 {
 	int file = -1;
@@ -296,7 +296,7 @@ static int take_file(struct msghdr *hdr)
 	return file;
 }
 
-/* 1: one was answered; 0: none is there; -1: the client is gone. */
+/* Returns 1: answered a request; 0: no request is pending; -1: the client has left. */
 static int read_request(struct iw_manager *m, struct client *c)
 {
 	uint8_t msg[IW_MANAGER_MSG_MAX + 1];
@@ -320,12 +320,12 @@ static int read_request(struct iw_manager *m, struct client *c)
 		end_client(m, c);
 		return -1;
 	}
-	/* One octet more than a message may have makes it malformed. */
+	/* A message above the maximum is one octet longer here, and so malformed. */
 	on_request(m, c, msg, (size_t)n, file);
 	return 1;
 }
 
-/* True: gone, or it must wait for its reader. */
+/* Returns true if the client has left, or the socket has no room. */
 static bool write_out(struct iw_manager *m, struct client *c)
 {
 	if (send(c->fd, c->out, c->out_len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
@@ -340,7 +340,7 @@ static bool write_out(struct iw_manager *m, struct client *c)
 	return true;
 }
 
-/* What can be done without waiting, up to a turn's worth. */
+/* Serves the client as far as possible without waiting, at most TURN_MESSAGES messages. */
 static void serve(struct iw_manager *m, struct client *c)
 {
 	start_timer(m, c, IW_MANAGER_PATIENCE);
@@ -436,7 +436,7 @@ static bool is_socket(const char *path)
 	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* A socket that a server left behind when it was killed: nobody answers on it. */
+/* True if no process listens on the socket: its server was killed. */
 static bool is_stale(const struct sockaddr_un *sa)
 {
 	bool refused;
@@ -481,8 +481,8 @@ static int bind_socket(int fd, const struct sockaddr_un *sa, struct iw_fault *wh
 	int errnum;
 
 	/*
-	 * The socket in the file system gets the mode of the descriptor: it is never open to
-	 * others.
+	 * The socket in the file system gets the mode of the descriptor, so it is never accessible
+	 * to others.
 	 */
 	if (fchmod(fd, 0600) < 0)
 		return iw_os_fail(why, errno, "set the mode of the control socket to 0600");

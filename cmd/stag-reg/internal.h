@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to cmd/stag-reg: the objects of a manager, and the calls between manager.c and control.c. */
+/*
+ * Private to cmd/stag-reg: the objects of a manager, and the calls between manager.c and control.c.
+ */
 #ifndef IW_MANAGER_INTERNAL_H
 #define IW_MANAGER_INTERNAL_H
 
@@ -20,7 +22,7 @@ struct domain {
 	struct iw_list all;
 	struct iw_timer leave; /* set while no buffer is left: when the peers are disconnected */
 	struct iw_pd *pd;
-	/* "": made for one buffer. Buffers of its connections alone are in it too. */
+	/* "": made for one buffer; also has buffers that only one of its connections may use. */
 	char name[IW_MANAGER_NAME_MAX + 1];
 	/* Peers are in the order of admission; ended ones stay in the list. */
 	struct iw_list buffers, peers;

@@ -386,8 +386,8 @@ static void lose(struct iw_manager *m, struct buffer *b)
 }
 
 /*
- * True if all permitted operations have ended. One in progress is not cut off. The tally has no operations that failed: the
- * uses that these took are seen when no peer is left.
+ * True if all permitted operations have ended. An operation in progress is not cut off. The tally
+ * does not include failed operations; the uses that they took are detected when no peer is left.
  */
 static bool is_spent(const struct buffer *b)
 {
@@ -399,7 +399,7 @@ static bool is_spent(const struct buffer *b)
 	return t.writes + t.reads >= b->uses || (b->domain->live == 0 && !iw_mr_valid(b->mr));
 }
 
-/* Drops the buffer if it is lost or spent, and returns false then. */
+/* Returns false if the buffer is lost or spent, after dropping it. */
 static bool check_buffer(struct iw_manager *m, struct buffer *b)
 {
 	if (!iw_map_whole(&b->map)) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * manager: the resource manager (RFC 5041 8.3, RFC 5042 3). It registers Tagged Buffers in a running
- * ddp-recv for other processes to use. It admits peers that name a buffer and its key, and reports
- * what they do.
+ * manager: the resource manager (RFC 5041 8.3, RFC 5042 3). It registers Tagged Buffers in a
+ * running ddp-recv for other processes to use. It admits peers that name a buffer and its key, and
+ * reports what they do.
  *
  * Neighbours: the hub of cmd/transfer owns the context, the listener and the loop. It passes on the
  * connection requests that claim a buffer and the events of the manager's queue pairs, and calls
- * iw_manager_turn. stag-reg sends requests on the control socket (stag-reg/control.h). Threads: as for the
- * context.
+ * iw_manager_turn. stag-reg sends requests on the control socket (stag-reg/control.h). Threads: as
+ * for the context.
  *
  * Scopes: every buffer is in a protection domain. A buffer registered without a domain name gets a
  * domain of its own: a peer admitted for it can use no other buffer, whatever STags the peer
@@ -21,9 +21,9 @@
  * without the right key are limited in number (stag-reg/guess.h).
  *
  * A buffer ends when it is revoked (this takes effect before the answer is sent), its lifetime is
- * over, its uses are spent, its connection has ended or its file is lost (stag-reg/map.h). When the last
- * buffer of a domain has ended, the peers of the domain are disconnected a few seconds later. Until
- * then their next operation is refused with a Terminate that gives the reason.
+ * over, its uses are spent, its connection has ended or its file is lost (stag-reg/map.h). When the
+ * last buffer of a domain has ended, the peers of the domain are disconnected a few seconds later.
+ * Until then their next operation is refused with a Terminate that gives the reason.
  */
 #ifndef IW_MANAGER_MANAGER_H
 #define IW_MANAGER_MANAGER_H
@@ -59,8 +59,8 @@ void iw_manager_free(struct iw_manager *m);
 /*
  * Answers a connection request that claims a buffer (iw_claim_is on its Private Data) and consumes
  * it. Returns 0: the peer is admitted. IW_E_REJECTED: rejected, with the reason in *why.
- * IW_E_LIMIT: rejected without a check after too many wrong claims (stag-reg/guess.h), which was logged
- * once. Other errors: the request could not be answered.
+ * IW_E_LIMIT: rejected without a check after too many wrong claims (stag-reg/guess.h), which was
+ * logged once. Other errors: the request could not be answered.
  */
 IW_MUST_CHECK int iw_manager_claim(struct iw_manager *m, struct iw_conn_req *req,
 				   struct iw_fault *why);

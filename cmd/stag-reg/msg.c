@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Control messages: encoded, and decoded without trust. */
+/* Encodes control messages, and decodes them as untrusted input. */
 #include "stag-reg/msg.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "util/text.h"
 #include "cbor/cbor.h"
 
-/* Keys of a request. */
+/* The keys of a request. */
 enum {
 	REQ_OP = 0,
 	REQ_MEMORY = 1,
@@ -26,7 +26,7 @@ enum {
 	REQ_HOST = 13,
 };
 
-/* Keys of an answer: first what all have, then by kind. */
+/* The keys of an answer: the common ones, then those of each kind. */
 enum {
 	ANS_KIND = 0,
 
@@ -84,7 +84,9 @@ bool iw_manager_name_valid(const char *name, size_t len)
 
 /* --- out --- */
 
-/* A map whose pairs are counted as they are written; the head takes one octet below 24 pairs. */
+/*
+ * A map whose pairs are counted while they are written. Its head has one octet for up to 23 pairs.
+ */
 struct map_out {
 	struct iw_cbor_out o;
 	size_t pairs;
@@ -118,7 +120,7 @@ static void put_uint(struct map_out *m, unsigned key, uint64_t v)
 	iw_cbor_uint(&m->o, v);
 }
 
-/* What is absent is false. */
+/* A flag that is absent is false. */
 static void put_flag(struct map_out *m, unsigned key, bool v)
 {
 	if (!v)
@@ -127,7 +129,7 @@ static void put_flag(struct map_out *m, unsigned key, bool v)
 	iw_cbor_bool(&m->o, true);
 }
 
-/* What is absent is empty. A label may be any octets, the rest is UTF-8. */
+/* A string that is absent is empty. A label may have any octets; other strings are UTF-8. */
 static void put_string(struct map_out *m, unsigned key, const char *s)
 {
 	if (!*s)
@@ -239,8 +241,8 @@ size_t iw_manager_reply_encode(uint8_t buf[static IW_MANAGER_MSG_MAX],
 /* --- in --- */
 
 /*
- * A map's values one after the other; the first that is wrong sticks, and the others are left
- * alone.
+ * A map whose values are read one after another. After the first error the other values are not
+ * read.
  */
 struct map_in {
 	struct iw_cbor_rec rec;
@@ -286,7 +288,7 @@ static bool get_flag(struct map_in *m, unsigned key)
 	return !m->err && v;
 }
 
-/* Without NUL inside; cap counts the one behind. */
+/* Copies a string without a NUL inside. cap includes the NUL at the end. */
 static void copy_string(struct map_in *m, char *out, size_t cap, const uint8_t *p, size_t len)
 {
 	if (len >= cap || memchr(p, 0, len)) {
@@ -421,7 +423,7 @@ static void get_add(struct map_in *m, struct iw_manager_request *r)
 	r->open = get_flag(m, REQ_OPEN);
 	get_name(m, REQ_DOMAIN, r->domain);
 	r->stream = (uint32_t)get_optional(m, REQ_STREAM, UINT32_MAX);
-	/* So that it can be counted in nanoseconds. */
+	/* The maximum that still fits 64 bits in nanoseconds. */
 	r->lifetime_ms = get_optional(m, REQ_LIFETIME, UINT64_MAX / 1000000u - 1);
 	r->uses = (uint32_t)get_optional(m, REQ_USES, IW_MANAGER_USES_MAX);
 	get_string(m, REQ_LABEL, r->label, sizeof(r->label));
@@ -494,7 +496,7 @@ static void get_peer(struct map_in *m, struct iw_manager_peer *p)
 	get_string(m, PEER_WHY, p->why, sizeof(p->why));
 }
 
-/* The number of an error by its name: names outlive numbers. */
+/* Finds an error by its name, because the numbers may differ between versions. */
 static int err_of(const char *name)
 {
 	for (int err = -1; err > -IW_ERR_COUNT_; err--)

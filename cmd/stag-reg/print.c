@@ -16,14 +16,14 @@
 
 /* --- words --- */
 
-/* What others need to know of a buffer. */
+/* The contents of an Advertisement. */
 struct advert {
 	char endpoint[300]; /* HOST:PORT */
 	char key[2 * IW_CLAIM_KEY_LEN + 1];
 	char uri[IW_URI_TEXT];
 };
 
-/* Every address is no address that somebody else could connect to. */
+/* True for "any address", to which no peer can connect. */
 static bool is_any(const char *host)
 {
 	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
@@ -65,7 +65,7 @@ static const char *life_text(char buf[static IW_HUMAN_TEXT], uint64_t left_ms)
 	return left_ms == UINT64_MAX ? "" : iw_human_time(buf, IW_MSEC(left_ms));
 }
 
-/* A line of what came from elsewhere, without what could move the cursor. */
+/* Prints a line with text from outside, made harmless for the terminal. */
 static void print_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void print_line(const char *fmt, ...)
 {
@@ -177,7 +177,7 @@ int iw_manager_print_result(const struct iw_manager_print *p, const char *key, u
 
 /* --- an Advertisement --- */
 
-/* Nothing in here has an apostrophe: the host is the caller's, an address or this host's name. */
+/* No value can have an apostrophe: the host was validated, or is an address or a host name. */
 static void write_shell(const struct advert *a, const struct iw_manager_buffer *b)
 {
 	printf("IW_STAG='%08x'\nIW_TO='%" PRIu64 "'\nIW_LEN='%" PRIu64 "'\nIW_ACCESS='%s'\n",

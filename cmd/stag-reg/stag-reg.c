@@ -20,7 +20,7 @@
 #include "util/num.h"
 
 #define INTERVAL_MIN IW_MSEC(10)
-#define INTERVAL_MAX IW_SEC(60) /* a manager drops clients that are idle for two minutes */
+#define INTERVAL_MAX IW_SEC(60) /* below IW_MANAGER_IDLE, after which a manager drops a client */
 
 enum {
 	KEY_CONTROL = 0xb001, /* no character: long only */
@@ -124,7 +124,10 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 static const struct argp control_argp = { .options = control_options, .parser = parse_control };
 static const struct argp advert_argp = { .options = advert_options, .parser = parse_advert };
 
-/* Options that the command does not have, or that precede it. argp takes an option of the command itself first. */
+/*
+ * Options that the command does not have, or that precede it. argp tries the options of the command
+ * itself first.
+ */
 /* clang-format off */
 static const struct argp_option misplaced_options[] = {
 	{ "size", KEY_SIZE, "N", OPTION_HIDDEN, NULL, 0 },
@@ -189,7 +192,7 @@ static const struct argp_child advert_kids[] = { { &control_argp, 0, NULL, 0 },
 						 { &misplaced_argp, 0, NULL, 0 },
 						 { 0 } };
 
-/* Eight hexadecimal digits, as they stand in the URI; with 0x in front as well. */
+/* Parses eight hexadecimal digits, as in the URI, with or without 0x. */
 static uint32_t parse_stag(const struct argp_state *state, const char *arg)
 {
 	const char *digits = strncmp(arg, "0x", 2) == 0 ? arg + 2 : arg;
@@ -235,7 +238,7 @@ static int no_such(uint32_t stag)
 	return IW_EXIT_NO;
 }
 
-/* What a command does; *status: IW_EXIT_OK, or what the answer comes to. */
+/* The work of a command. Sets *status to the exit status for the answer. */
 typedef int work_fn(struct opts *o, int *status, struct iw_fault *why);
 
 static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *argp, work_fn *work)
@@ -371,7 +374,7 @@ static const struct argp add_argp = {
 	.children = advert_kids,
 };
 
-/* Only a warning: peers may read parts of the buffer. */
+/* This is only a warning, because peers may read parts of the buffer. */
 static void warn_of_uses(const struct iw_manager_buffer *b)
 {
 	const uint64_t all = iw_uri_operations(b->len);
@@ -659,7 +662,7 @@ static const struct argp_child root_kids[] = { { &iw_cli_control_argp, 0, NULL, 
 					       { 0 } };
 static const struct argp root_argp = { .parser = parse_root, .children = root_kids };
 
-/* It asks the ddp-recv of this machine over a local socket. */
+/* The tool opens no connection: it uses the control socket of a ddp-recv on this machine. */
 static const char *const no_transports[] = { NULL };
 
 int main(int argc, char **argv)

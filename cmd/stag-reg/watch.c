@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What one look at a manager has that the look before it had not. */
+/* Compares each poll of a manager with the previous one. */
 #include "stag-reg/watch.h"
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* What was told of a buffer (stream 0) or of one of its peers. */
+/* The last report of a buffer (stream 0) or of one of its peers. */
 struct seen {
 	uint32_t stag, stream;
 	struct iw_tally tally;
@@ -25,8 +25,8 @@ struct watch {
 	uint32_t stag; /* 0: all */
 	struct seen *seen;
 	size_t n, cap;
-	size_t hint; /* answers come in the same order each time: where the last one was found */
-	uint64_t now, before; /* of this look and the one before; 0: none yet */
+	size_t hint; /* where the last one was found: answers have the same order each time */
+	uint64_t now, before; /* times of this poll and the previous one; 0: none yet */
 };
 
 static struct seen *find_seen(struct watch *w, uint32_t stag, uint32_t stream)
@@ -72,7 +72,7 @@ static int on_buffer(struct watch *w, const struct iw_manager_buffer *b, struct 
 					    : IW_E_NOMEM;
 }
 
-/* A line for each peer of whom there is news. */
+/* Prints a line if the peer did something new. */
 static int on_peer(struct watch *w, uint32_t stag, const struct iw_manager_peer *p,
 		   struct iw_fault *why)
 {
@@ -96,7 +96,7 @@ static int on_peer(struct watch *w, uint32_t stag, const struct iw_manager_peer 
 		    : 0;
 }
 
-/* What was there at the last look and is not at this one; of peers nothing is told. */
+/* Forgets buffers and peers that are missing in this poll, and reports the buffers. */
 static int sweep(struct watch *w, struct iw_fault *why)
 {
 	size_t kept = 0;
@@ -114,7 +114,7 @@ static int sweep(struct watch *w, struct iw_fault *why)
 	return err;
 }
 
-/* 1: there are buffers; 0: none. */
+/* Polls once. Returns 1: buffers exist; 0: none. */
 static int poll_manager(struct watch *w, struct iw_fault *why)
 {
 	struct iw_manager_reply r;
@@ -139,13 +139,13 @@ static int poll_manager(struct watch *w, struct iw_fault *why)
 	if (!err)
 		err = sweep(w, why);
 	w->before = w->now;
-	/* Whoever reads along wants it now. */
+	/* A program that reads the output needs it at once. */
 	if (!err && fflush(stdout) != 0)
 		err = iw_fail(why, IW_E_CLOSED, "cannot write to standard output");
 	return err ? err : r.count > 0;
 }
 
-/* True: somebody asked to stop. */
+/* Waits. Returns true if a signal asked the process to stop. */
 static bool pause_for(uint64_t ns)
 {
 	struct pollfd pfd = { .fd = iw_signals_fd(), .events = POLLIN };
