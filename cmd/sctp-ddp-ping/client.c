@@ -66,19 +66,19 @@ struct iw_ping {
 	struct iw_qp_info session;
 	size_t pd_len;
 	uint8_t private_data[IW_PRIVATE_DATA_MAX];
-	struct iw_ping_news news[POLL + 8];
-	unsigned nnews, first_news;
+	struct iw_ping_event events[POLL + 8];
+	unsigned nevents, first_event;
 	struct iw_ping_stat *all;
 	struct stream *streams;
 	struct slot *slots;
 	uint8_t *octets;
 };
 
-static void queue_news(struct iw_ping *p, const struct iw_ping_news *n)
+static void queue_event(struct iw_ping *p, const struct iw_ping_event *n)
 {
-	unsigned at = (p->first_news + p->nnews++) % IW_ARRAY_LEN(p->news);
+	unsigned at = (p->first_event + p->nevents++) % IW_ARRAY_LEN(p->events);
 
-	p->news[at] = *n;
+	p->events[at] = *n;
 }
 
 /* The first failure is the one that counts. */
@@ -104,7 +104,8 @@ static void read_association(struct iw_ping *p)
 			continue;
 		p->mtu = a.path[i].mtu;
 		if (p->reported_up)
-			queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_MTU, .mtu = p->mtu });
+			queue_event(p,
+				    &(struct iw_ping_event){ .kind = IW_PING_MTU, .mtu = p->mtu });
 	}
 }
 
@@ -178,7 +179,7 @@ static void begin_flow(struct iw_ping *p)
 {
 	p->phase = FLOWING;
 	p->start = p->heard = p->now;
-	queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_READY });
+	queue_event(p, &(struct iw_ping_event){ .kind = IW_PING_READY });
 }
 
 static void on_established(struct iw_ping *p, struct stream *s)
@@ -191,7 +192,7 @@ static void on_established(struct iw_ping *p, struct stream *s)
 		iw_qp_info(s->qp, &p->session);
 		read_association(p);
 		p->reported_up = true;
-		queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_UP });
+		queue_event(p, &(struct iw_ping_event){ .kind = IW_PING_UP });
 		p->phase = OPENING;
 		if (open_others(p, &why) != 0)
 			fail(p, &why);
@@ -372,10 +373,10 @@ static int on_reply(struct iw_ping *p, struct stream *s, const struct iw_wc *wc,
 	err = iw_post_recv(s->qp, wc->wr_id, slot->in, p->cfg.size, NULL);
 	if (err && err != IW_E_STATE)
 		return iw_fail(why, err, "post a receive: %s", iw_err_text(err));
-	queue_news(p, &(struct iw_ping_news){ .kind = IW_PING_REPLY,
-					      .stream = stream,
-					      .number = s->stat.received,
-					      .rtt_ns = rtt });
+	queue_event(p, &(struct iw_ping_event){ .kind = IW_PING_REPLY,
+						.stream = stream,
+						.number = s->stat.received,
+						.rtt_ns = rtt });
 	return 0;
 }
 
@@ -489,9 +490,9 @@ static int turn(struct iw_ping *p, struct iw_fault *why)
 	return err ? err : run_timers(p, why);
 }
 
-int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *why)
+int iw_ping_next(struct iw_ping *p, struct iw_ping_event *event, struct iw_fault *why)
 {
-	while (!p->nnews) {
+	while (!p->nevents) {
 		if (iw_signals_stop() && p->phase != OVER)
 			stop(p);
 		if (p->failed) {
@@ -499,7 +500,7 @@ int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *
 			return why->err;
 		}
 		if (p->phase == OVER) {
-			*news = (struct iw_ping_news){ .kind = IW_PING_DONE };
+			*event = (struct iw_ping_event){ .kind = IW_PING_DONE };
 			return 0;
 		}
 		if (turn(p, why) < 0) {
@@ -507,14 +508,14 @@ int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *
 			end(p);
 		}
 	}
-	*news = p->news[p->first_news];
-	p->first_news = (p->first_news + 1) % IW_ARRAY_LEN(p->news);
-	p->nnews--;
+	*event = p->events[p->first_event];
+	p->first_event = (p->first_event + 1) % IW_ARRAY_LEN(p->events);
+	p->nevents--;
 	return 0;
 }
 
 /* So that the peer sees an orderly end; after a failure it is told by an ABORT. */
-static void close_politely(struct iw_ping *p)
+static void close_sessions(struct iw_ping *p)
 {
 	uint64_t until;
 
@@ -654,7 +655,7 @@ void iw_ping_free(struct iw_ping *p)
 	if (!p)
 		return;
 	if (p->open > 0 && !p->failed)
-		close_politely(p);
+		close_sessions(p);
 	iw_ctx_free(p->ctx);
 	free(p->octets);
 	free(p->slots);

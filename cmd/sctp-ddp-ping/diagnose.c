@@ -7,7 +7,7 @@
 void iw_ping_diagnose(struct iw_ping_diagnosis *out, const struct iw_ping_cfg *cfg)
 {
 	struct iw_ping_cfg one = *cfg;
-	struct iw_ping_news news = { .kind = IW_PING_UP };
+	struct iw_ping_event event = { .kind = IW_PING_UP };
 	struct iw_ping *p;
 	struct iw_fault why;
 	const uint8_t *pd;
@@ -23,10 +23,10 @@ void iw_ping_diagnose(struct iw_ping_diagnosis *out, const struct iw_ping_cfg *c
 		return;
 	}
 	do {
-		err = iw_ping_next(p, &news, &why);
-		if (!err && news.kind == IW_PING_REPLY)
-			out->rtt_ns = news.rtt_ns;
-	} while (!err && news.kind != IW_PING_DONE);
+		err = iw_ping_next(p, &event, &why);
+		if (!err && event.kind == IW_PING_REPLY)
+			out->rtt_ns = event.rtt_ns;
+	} while (!err && event.kind != IW_PING_DONE);
 	if (err)
 		out->fault = why;
 	out->assoc = *iw_ping_assoc(p);

@@ -52,15 +52,15 @@ struct iw_ping_cfg {
 	void *trace_ctx;
 };
 
-enum iw_ping_news_kind {
+enum iw_ping_event_kind {
 	IW_PING_UP,    /* the association, and the session of its first stream: see iw_ping_assoc */
 	IW_PING_READY, /* the sessions of all streams */
 	IW_PING_MTU,   /* the path MTU of the primary address is now mtu */
 	IW_PING_REPLY, /* stream, number, rtt_ns */
 	IW_PING_DONE,  /* all that is to be known is known */
 };
-struct iw_ping_news {
-	enum iw_ping_news_kind kind;
+struct iw_ping_event {
+	enum iw_ping_event_kind kind;
 	uint32_t stream;
 	uint64_t number; /* from 1 */
 	uint64_t rtt_ns;
@@ -78,7 +78,8 @@ IW_MUST_CHECK int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cf
  * IW_E_TIMEOUT: no reply for timeout_ns; IW_E_FORMAT: a reply is not what was sent; others of the
  * connection. Asked to stop by a signal is DONE.
  */
-IW_MUST_CHECK int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *why);
+IW_MUST_CHECK int iw_ping_next(struct iw_ping *p, struct iw_ping_event *event,
+			       struct iw_fault *why);
 /* As it was known last; npaths 0: it never was up. */
 const struct iw_assoc_info *iw_ping_assoc(const struct iw_ping *p);
 const struct iw_qp_info *iw_ping_session(const struct iw_ping *p); /* of the first stream */
@@ -100,14 +101,14 @@ struct iw_ping_server_cfg {
 	void *trace_ctx;
 };
 
-enum iw_ping_visit_kind {
+enum iw_ping_server_event_kind {
 	IW_PING_STOPPED, /* asked to stop, or once and done */
-	IW_PING_CAME,    /* a session is set up */
-	IW_PING_LEFT,    /* and gone; fault says how: err 0 orderly */
+	IW_PING_OPENED,  /* a session is set up */
+	IW_PING_CLOSED,  /* and gone; fault says how: err 0 orderly */
 	IW_PING_REFUSED, /* one that was not accepted; fault says why */
 };
-struct iw_ping_visit {
-	enum iw_ping_visit_kind kind;
+struct iw_ping_server_event {
+	enum iw_ping_server_event_kind kind;
 	char peer[64];
 	uint32_t stream;
 	uint32_t size;
@@ -124,7 +125,7 @@ const char *iw_ping_server_addr(const struct iw_ping_server *s);
 uint16_t iw_ping_server_port(const struct iw_ping_server *s);
 /* 0: SCTP is not in UDP. */
 uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s);
-IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_visit *visit,
+IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_server_event *event,
 				      struct iw_fault *why);
 void iw_ping_server_free(struct iw_ping_server *s);
 

@@ -292,17 +292,17 @@ static int status_of(const struct iw_fault *why, const struct iw_ping *p)
 static int ping(struct opts *o, struct iw_ping *p)
 {
 	struct iw_ping_show show = show_of(o);
-	struct iw_ping_news news;
+	struct iw_ping_event event;
 	struct iw_fault why = { 0 };
 	const uint8_t *pd;
 	size_t pd_len;
 	int err, status, lost = 0;
 
 	do {
-		err = iw_ping_next(p, &news, &why);
+		err = iw_ping_next(p, &event, &why);
 		if (!err)
-			lost = iw_ping_show_news(&show, p, &news);
-	} while (!err && !lost && news.kind != IW_PING_DONE);
+			lost = iw_ping_show_event(&show, p, &event);
+	} while (!err && !lost && event.kind != IW_PING_DONE);
 	if (err)
 		iw_log_error("%s", why.text[0] ? why.text : iw_err_text(why.err));
 	else
@@ -336,14 +336,14 @@ static int run_client(struct opts *o)
 static int serve(struct opts *o, struct iw_ping_server *s)
 {
 	struct iw_ping_show show = show_of(o);
-	struct iw_ping_visit visit = { .kind = IW_PING_CAME };
+	struct iw_ping_server_event event = { .kind = IW_PING_OPENED };
 	struct iw_fault why = { 0 };
 	int lost = iw_ping_show_listening(&show, s, !o->cli.bind);
 
-	while (!lost && visit.kind != IW_PING_STOPPED) {
-		if (iw_ping_server_next(s, &visit, &why) < 0)
+	while (!lost && event.kind != IW_PING_STOPPED) {
+		if (iw_ping_server_next(s, &event, &why) < 0)
 			return iw_cli_fail(&o->cli, &why);
-		lost = iw_ping_show_visit(&show, &visit);
+		lost = iw_ping_show_server_event(&show, &event);
 	}
 	return lost ? IW_EXIT_FAILED : IW_EXIT_OK;
 }

@@ -101,7 +101,7 @@ static int show_mtu(const struct iw_ping_show *s, uint32_t mtu)
 }
 
 static int show_reply(const struct iw_ping_show *s, const struct iw_ping *p,
-		      const struct iw_ping_news *n)
+		      const struct iw_ping_event *n)
 {
 	char time[IW_HUMAN_TEXT];
 
@@ -121,8 +121,8 @@ static int show_reply(const struct iw_ping_show *s, const struct iw_ping *p,
 	return 0;
 }
 
-int iw_ping_show_news(const struct iw_ping_show *s, const struct iw_ping *p,
-		      const struct iw_ping_news *n)
+int iw_ping_show_event(const struct iw_ping_show *s, const struct iw_ping *p,
+		       const struct iw_ping_event *n)
 {
 	int err = 0;
 
@@ -305,7 +305,7 @@ int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_se
 	return iw_cli_flush();
 }
 
-int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v)
+int iw_ping_show_server_event(const struct iw_ping_show *s, const struct iw_ping_server_event *v)
 {
 	static const char *const events[] = { "stopped", "session", "served", "refused" };
 
@@ -316,9 +316,9 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 			iw_json_u64(s->json, "stream", v->stream);
 			iw_json_u64(s->json, "size_octets", v->size);
 		}
-		if (v->kind == IW_PING_CAME || v->kind == IW_PING_LEFT)
+		if (v->kind == IW_PING_OPENED || v->kind == IW_PING_CLOSED)
 			iw_json_u64(s->json, "rev", v->rev);
-		if (v->kind == IW_PING_LEFT)
+		if (v->kind == IW_PING_CLOSED)
 			iw_json_u64(s->json, "messages", v->echoed);
 		if (v->fault.err) {
 			iw_json_str(s->json, "error", iw_err_name(v->fault.err));
@@ -328,7 +328,7 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 	}
 	if (s->quiet)
 		return 0;
-	if (v->kind == IW_PING_LEFT)
+	if (v->kind == IW_PING_CLOSED)
 		printf("%s stream %u: %" PRIu64 " messages of up to %u octets%s%s\n", v->peer,
 		       v->stream, v->echoed, v->size, v->fault.err ? "; " : "",
 		       v->fault.err ? v->fault.text : "");

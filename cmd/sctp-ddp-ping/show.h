@@ -19,8 +19,8 @@ struct iw_ping_show {
 };
 
 /* One piece of news but DONE. 0, or what iw_json_end() says. */
-IW_MUST_CHECK int iw_ping_show_news(const struct iw_ping_show *s, const struct iw_ping *p,
-				    const struct iw_ping_news *n);
+IW_MUST_CHECK int iw_ping_show_event(const struct iw_ping_show *s, const struct iw_ping *p,
+				     const struct iw_ping_event *n);
 /* Statistics of each stream and of all; as JSON also @why, if it failed (err is not 0). As above, or
  * IW_E_NOMEM. */
 IW_MUST_CHECK int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
@@ -33,7 +33,8 @@ IW_MUST_CHECK int iw_ping_show_rejected(const struct iw_ping_show *s, const stru
 IW_MUST_CHECK int iw_ping_show_listening(const struct iw_ping_show *s,
 					 const struct iw_ping_server *server, bool by_default);
 /* What a visitor of a server did. */
-IW_MUST_CHECK int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v);
+IW_MUST_CHECK int iw_ping_show_server_event(const struct iw_ping_show *s,
+					    const struct iw_ping_server_event *v);
 /* What answers at the far end, over one transport. */
 IW_MUST_CHECK int iw_ping_show_diagnosis(const struct iw_ping_show *s,
 					 const struct iw_ping_diagnosis *d);
