@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The client: one association, a session on each stream, messages by the clock and their replies. */
+/* The client: an association, a session on each stream, timed messages and their replies. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <inttypes.h>
@@ -19,29 +19,29 @@
 #define POLL         64
 #define WINDOW_MOST  64
 #define WINDOW_LEAST 4
-/* Messages of all streams together that may be without a reply, and their octets. */
+/* Maximum of messages without a reply on all streams together, and of their octets. */
 #define SLOTS        4096
 #define SLOT_OCTETS  (UINT64_C(64) << 20)
 #define SEED         UINT64_C(0x69775070696e67)
 #define READ_NS      IW_MSEC(100)
-/* How long the peer may take for its side of the end. */
+/* How long to wait for the peer to close its sessions. */
 #define CLOSE_NS     IW_SEC(3)
-/* How long replies that are under way may take when a signal asks for the end. */
+/* How long to wait for pending replies after a signal. */
 #define LAST_NS      IW_SEC(1)
 
 enum phase { CONNECTING, OPENING, FLOWING, OVER };
 
-/* A message from when it is sent to its reply. */
+/* A message until its reply. */
 struct slot {
 	uint64_t at;
-	uint8_t *out, *in; /* size octets each */
+	uint8_t *out, *in; /* of size octets each */
 };
 
 struct stream {
 	struct iw_qp *qp; /* NULL: no session yet */
 	bool open;
 	uint64_t sends_done;
-	struct slot *slots; /* of message n: n % window */
+	struct slot *slots; /* message n uses slot n % window */
 	struct iw_ping_stat stat;
 };
 
@@ -54,11 +54,11 @@ struct iw_ping {
 	enum phase phase;
 	uint32_t asked, open, gone; /* sessions */
 	uint64_t now;
-	uint64_t start, due; /* of the first message; how many have been due so far */
-	uint64_t heard;      /* the latest reply, or the first message that waits for one */
-	uint64_t next_read;  /* at the association */
+	uint64_t start, due; /* time of the first message; messages that have been due so far */
+	uint64_t heard;      /* time of the latest reply, or of the first message without one */
+	uint64_t next_read;  /* of the state of the association */
 	uint32_t mtu;
-	uint64_t stop_at; /* a signal asked for the end; 0: none has */
+	uint64_t stop_at; /* the end, after a signal; 0: no signal */
 	bool reported_up;
 	bool failed;
 	struct iw_fault fault;
@@ -81,7 +81,7 @@ static void queue_event(struct iw_ping *p, const struct iw_ping_event *n)
 	p->events[at] = *n;
 }
 
-/* The first failure is the one that counts. */
+/* Keeps the first failure. */
 static void fail(struct iw_ping *p, const struct iw_fault *why)
 {
 	if (!p->failed)
@@ -91,7 +91,7 @@ static void fail(struct iw_ping *p, const struct iw_fault *why)
 
 /* --- what there is to know -------------------------------------------------------------------- */
 
-/* While the association is there. */
+/* Reads the state of the association while it is up. */
 static void read_association(struct iw_ping *p)
 {
 	struct iw_assoc_info a = { .size = sizeof(a) };
@@ -222,7 +222,7 @@ static void on_rejected(struct iw_ping *p, const struct stream *s, const struct 
 	fail(p, &why);
 }
 
-/* Once the association is up: adds the peer's address and what to do. */
+/* If the association is up, adds the address of the peer and the remedy to the text. */
 static void add_peer(const struct iw_ping *p, struct iw_fault *why, const char *remedy)
 {
 	struct iw_text out;
@@ -257,7 +257,7 @@ static void on_event(struct iw_ping *p, const struct iw_async_event *ev)
 	struct stream *s = iw_qp_user(ev->qp);
 
 	switch (ev->type) {
-	case IW_EV_CONNECT_REQUEST: /* a listener's */
+	case IW_EV_CONNECT_REQUEST: /* only at a listener */
 		break;
 	case IW_EV_ESTABLISHED:
 		if (!p->failed)
@@ -284,7 +284,7 @@ static uint64_t waiting(const struct stream *s)
 	return s->stat.sent - s->stat.received;
 }
 
-/* The send queue has room for twice the window: a reply may be here before the acknowledgement. */
+/* The send queue has twice the window, because a reply may arrive before the acknowledgement. */
 static bool may_send(const struct iw_ping *p, const struct stream *s)
 {
 	return (p->cfg.count == 0 || s->stat.sent < p->cfg.count) && waiting(s) < p->window &&
@@ -300,7 +300,7 @@ static int send_one(struct iw_ping *p, struct stream *s, struct iw_fault *why)
 
 	iw_pattern_stamp(slot->out, p->cfg.size, s->stat.sent + 1);
 	err = iw_post_send(s->qp, &wr, NULL);
-	/* It is over: the event that says why is on its way. */
+	/* The session has ended; an event with the reason follows. */
 	if (err == IW_E_STATE)
 		return 0;
 	if (err)
@@ -313,7 +313,7 @@ static int send_one(struct iw_ping *p, struct stream *s, struct iw_fault *why)
 	return 0;
 }
 
-/* Streams take turns: message m of all is the next one of stream m % streams. */
+/* Streams take turns: message m of all streams is on stream m % streams. */
 static uint64_t due_at(const struct iw_ping *p, uint64_t m)
 {
 	uint64_t round = m / p->cfg.streams, part = m % p->cfg.streams;
@@ -326,8 +326,7 @@ static bool all_sent(const struct iw_ping *p)
 	return p->stop_at || (p->cfg.count && p->all->sent == p->cfg.count * p->cfg.streams);
 }
 
-/* A message that finds the window full is sent as soon as that opens, the others behind it: none is
- * left out. */
+/* A message that is due while the window is full is sent when it opens, and then all later ones. */
 static int send_by_clock(struct iw_ping *p, struct iw_fault *why)
 {
 	int err = 0;
@@ -399,7 +398,7 @@ static uint64_t deadline(const struct iw_ping *p)
 	uint64_t at = p->next_read;
 
 	if (p->phase != FLOWING)
-		return at; /* set-up is the library's to end */
+		return at; /* the library limits the set-up */
 	if (p->stop_at)
 		at = IW_MIN(at, p->stop_at);
 	if (p->all->sent > p->all->received)
@@ -423,7 +422,7 @@ static void end(struct iw_ping *p)
 	p->phase = OVER;
 }
 
-/* Nothing more is sent, but what is under way is not lost yet. */
+/* Sends no further message, but waits for pending replies. */
 static void stop(struct iw_ping *p)
 {
 	struct iw_fault why;
@@ -514,7 +513,7 @@ int iw_ping_next(struct iw_ping *p, struct iw_ping_event *event, struct iw_fault
 	return 0;
 }
 
-/* So that the peer sees an orderly end; after a failure it is told by an ABORT. */
+/* Closes the sessions orderly. After a failure iw_ctx_free sends an ABORT instead. */
 static void close_sessions(struct iw_ping *p)
 {
 	uint64_t until;
@@ -544,7 +543,7 @@ static uint32_t window_of(const struct iw_ping_cfg *cfg)
 	uint64_t size = IW_MAX(cfg->size, 1u);
 	uint64_t n = IW_MIN(SLOTS / cfg->streams, SLOT_OCTETS / size / cfg->streams);
 
-	/* Fewer than that only where octets are many. */
+	/* The window is smaller than that only for large messages. */
 	if (size * cfg->streams * WINDOW_LEAST <= SLOT_OCTETS)
 		n = IW_MAX(n, (uint64_t)WINDOW_LEAST);
 	return (uint32_t)IW_MIN(IW_MAX(n, UINT64_C(1)), (uint64_t)WINDOW_MOST);
@@ -606,7 +605,7 @@ int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cfg, struct iw_f
 	if (!p)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	p->cfg = *cfg;
-	/* As many as one gets by default, or as are needed. */
+	/* Otherwise the default is enough. */
 	if (cfg->streams > IW_STREAMS_DEFAULT)
 		p->cfg.conn.at.streams = (uint16_t)cfg->streams;
 	p->window = window_of(cfg);

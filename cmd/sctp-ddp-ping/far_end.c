@@ -17,8 +17,7 @@ const char *iw_far_end_name(enum iw_far_end e)
 }
 
 /*
- * Kernel SCTP reports ABORT and ICMP by errno alone. ENETUNREACH is not among them: this host has no
- * route.
+ * Kernel SCTP reports ABORT and ICMP only by errno. ENETUNREACH means that this host has no route.
  */
 static enum iw_far_end by_errno(int e)
 {

@@ -20,7 +20,7 @@
 #define COUNT_MAX    UINT64_C(1000000000000)
 #define INTERVAL_MIN UINT64_C(1000) /* ns */
 #define INTERVAL_MAX IW_SEC(24 * 3600)
-#define DOCTOR_NS    IW_SEC(3) /* a look at the far end, without --timeout */
+#define DOCTOR_NS    IW_SEC(3) /* limit of a diagnosis without --timeout */
 
 struct opts {
 	struct iw_cli cli;
@@ -39,13 +39,14 @@ struct opts {
 	bool interval_given;
 };
 
-/* Those that carry DDP over SCTP. --doctor HOST tries all but xdp, which needs an interface. */
+/* The transports of DDP over SCTP. --doctor HOST tests all but xdp, which needs an interface. */
 static const char *const transports[] = { "sctp", "raw", "udp", "xdp", NULL };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
 enum {
-	KEY_PMTU = 0x9001, /* no character: long only; not those of the common options */
+	/* No characters: long options only. Distinct from the keys of the common options. */
+	KEY_PMTU = 0x9001,
 	KEY_ONCE,
 	KEY_MEMORY,
 	KEY_UDP_PORT,
@@ -62,7 +63,7 @@ static const struct argp_option options[] = {
 	{ "count", 'c', "COUNT", 0, "Stop after this many messages on each stream (default 0: no limit)", 1 },
 	{ "interval", 'i', "TIME", 0, "Time between messages of a stream (default 1s)", 1 },
 	{ "flood", 'f', NULL, 0, "Send the next message as soon as the reply is received; print only statistics", 1 },
-	/* of ping */
+	/* Options of ping(8), refused with the right option. */
 	{ NULL, 'W', "TIME", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'w', "TIME", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, '4', NULL, OPTION_HIDDEN, NULL, 1 },
@@ -276,7 +277,7 @@ static struct iw_ping_cfg cfg_of(struct opts *o)
 	};
 }
 
-/* No reply is a result of the test, whatever its reason: 1, unless this machine failed. */
+/* A missing reply is a result (status 1), whatever its reason, unless this machine failed. */
 static int status_of(const struct iw_fault *why, const struct iw_ping *p)
 {
 	bool associated = iw_ping_assoc(p)->npaths > 0;
@@ -364,7 +365,7 @@ static int run_listener(struct opts *o)
 	int status;
 
 	cfg.conn.at.streams = (uint16_t)(o->streams ? o->streams : IW_STREAMS_DEFAULT);
-	/* All streams of an association may ask at once. */
+	/* All streams of an association may request a session at once. */
 	cfg.conn.at.backlog = cfg.conn.at.streams;
 	if (iw_ping_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
@@ -377,7 +378,7 @@ static int run_listener(struct opts *o)
 
 /* --- --doctor HOST ---------------------------------------------------------------------------- */
 
-/* After the report on this host: tests what answers there, over each of the transports. */
+/* For --doctor HOST, after the report on this host: diagnoses the far end over each transport. */
 static int diagnose(struct iw_cli *cli, int status)
 {
 	struct opts *o = iw_container_of(cli, struct opts, cli);
@@ -409,7 +410,7 @@ static int diagnose(struct iw_cli *cli, int status)
 		else
 			tried = true;
 	}
-	/* Without any attempt nothing is known about the far end. */
+	/* If no transport could be tested, nothing is known about the far end. */
 	return answers ? IW_EXIT_OK : tried ? IW_EXIT_NO : failed;
 }
 
@@ -443,7 +444,9 @@ int main(int argc, char **argv)
 	struct opts o = { .size = SIZE_DEFAULT, .interval_ns = IW_SEC(1) };
 	int status;
 
-	/* One default for all users and machines, so that the two ends meet. */
+	/*
+	 * The default is the same for all users and machines, so that both ends use the same one.
+	 */
 	iw_cli_init(&o.cli, "sctp-ddp-ping", "udp");
 	o.cli.confine = iw_confine_listener;
 	o.cli.transports = transports;

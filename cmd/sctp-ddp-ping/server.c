@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The server: sends back what it gets. */
+/* The server: returns each message. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #define POLL 64
 
 /*
- * A client has at most window messages without a reply. So when its message n is here, it has the reply
- * to message n - window, and that one's buffer can be posted again, whatever acknowledgements of SCTP
- * were lost: twice the window of buffers, window of them posted at any time.
+ * A client has at most window messages without a reply. So when its message n arrives, it has the
+ * reply to message n - window, whose buffer can be posted again, even if acknowledgements of SCTP
+ * were lost. There are twice window buffers, of which window are posted.
  */
 struct session {
 	struct iw_ping_server *server;
@@ -30,12 +30,12 @@ struct session {
 	uint8_t *buf;
 	uint32_t *len;           /* of the message in each buffer */
 	uint64_t received;       /* messages */
-	uint64_t posted, echoed; /* replies: given to the queue, and done there */
+	uint64_t posted, echoed; /* replies: posted, and completed */
 	uint32_t stream;
 	char peer[64];
 	bool up;
 	uint8_t rev;           /* of the set-up */
-	struct iw_fault fault; /* why this end gave it up */
+	struct iw_fault fault; /* why this end aborted it */
 };
 
 struct iw_ping_server {
@@ -46,7 +46,7 @@ struct iw_ping_server {
 	struct iw_listener *listener;
 	struct iw_list sessions;
 	uint64_t memory;       /* in use */
-	bool served;           /* somebody was here */
+	bool served;           /* a session was open */
 	struct iw_list events; /* of struct queued */
 };
 
@@ -55,7 +55,7 @@ struct queued {
 	struct iw_ping_server_event event;
 };
 
-/* Without memory for it a visit goes untold. */
+/* If memory is short, the event is lost. */
 static void queue_event(struct iw_ping_server *s, const struct iw_ping_server_event *v)
 {
 	struct queued *n = calloc(1, sizeof(*n));
@@ -103,7 +103,7 @@ static uint8_t *buffer(const struct session *v, uint64_t n)
 	return v->buf + n % buffers(v) * v->hello.size;
 }
 
-/* The buffer of message n; a session that is over takes none. */
+/* Posts the buffer of message n. Does nothing for a session that has ended. */
 static int post(const struct session *v, uint64_t n, struct iw_fault *why)
 {
 	int err = iw_post_recv(v->qp, n, buffer(v, n), v->hello.size, NULL);
@@ -203,7 +203,7 @@ static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
 	case IW_EV_ESTABLISHED:
 		on_established(v);
 		break;
-	case IW_EV_REJECTED: /* an initiator's */
+	case IW_EV_REJECTED: /* only at an initiator */
 		break;
 	case IW_EV_PEER_CLOSED:
 		iw_disconnect(v->qp);
@@ -218,7 +218,7 @@ static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Replies that the queue has no room for wait in their buffers. */
+/* Posts replies. Those for which the queue has no room wait in their buffers. */
 static int reply(struct session *v, struct iw_fault *why)
 {
 	while (v->posted < v->received && v->posted - v->echoed < buffers(v)) {
@@ -254,7 +254,7 @@ static void on_completion(const struct iw_wc *wc)
 	struct iw_fault why;
 	int err = 0;
 
-	/* Of a failure tells the event that follows. */
+	/* An event with the failure follows. */
 	if (wc->status != IW_OK || v->fault.err)
 		return;
 	if (wc->op == IW_WC_RECV)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lines like ping's, a table of statistics, and the same as JSON. */
+/* Lines in the form of ping(8), a table of statistics, and the same in JSON. */
 #include "sctp-ddp-ping/show.h"
 
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
 	return 0;
 }
 
-/* --- news ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static int show_ready(const struct iw_ping_show *s, const struct iw_ping *p)
 {
@@ -257,9 +257,9 @@ int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
 	return err;
 }
 
-/* --- rejections, visitors, the far end -------------------------------------------------------- */
+/* --- rejections, sessions, the far end -------------------------------------------------------- */
 
-/* The text of @why has all of the Private Data, or names the listener that sent it. */
+/* True if the text of why contains the Private Data, or names the listener that sent it. */
 static bool is_explained(const struct iw_fault *why, const uint8_t *pd, size_t len)
 {
 	return iw_cli_listener(pd, len) || memmem(why->text, strlen(why->text), pd, len);
