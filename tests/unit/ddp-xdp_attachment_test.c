@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ddp-xdp's decisions and words: in namespaces of the test's own, where lo has no program, and with states made by hand.
- * tests/bats/ddp-xdp.bats has programs that are attached.
+ * The decisions and texts of ddp-xdp: in new namespaces, in which lo has no program, and with
+ * states made by hand. tests/bats/ddp-xdp.bats tests attached programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,15 +25,15 @@
 #include "unit/cli_capture.h"
 #include "util/num.h"
 
-#define LO 1 /* its index in a namespace that has nothing else */
+#define LO 1 /* index of lo in a new namespace */
 
 static char pins[64];
 static struct capture c;
 
-/* What a child does in a place with a /sys/fs/bpf of its own; as capture_run. */
+/* What a child runs in new namespaces, with its own /sys/fs/bpf. */
 struct place {
 	int (*fn)(void);
-	bool dispatcher; /* one has left something, of program 4711 */
+	bool dispatcher; /* with leftovers of a dispatcher, of program 4711 */
 };
 
 enum { NO_PLACE = 77 };
@@ -54,7 +54,7 @@ static int in_place(const void *arg)
 	return p->fn();
 }
 
-/* Exit status of fn, or the test is left out. */
+/* Returns the exit status of fn, or skips the test. */
 static int there(int (*fn)(void), bool dispatcher)
 {
 	struct place p = { fn, dispatcher };
@@ -106,9 +106,11 @@ static int tear_down(void **state)
 	return rmdir(pins);
 }
 
-/* --- detach ------------------------------------------------------------------------------------ */
+/*
+ * --- detach ------------------------------------------------------------------------------------
+ */
 
-/* 0: done; 10: not done; else the error, made positive. */
+/* Returns 0: detached; 10: not detached; else the error, made positive. */
 static int detach(const char *interface, bool force)
 {
 	struct iw_detached d;
@@ -173,7 +175,7 @@ static void a_pin_that_is_left_goes_by_force_alone(void **state)
 	assert_null(strstr(c.out, "detached"));
 }
 
-/* That of another interface is not counted. */
+/* Leftovers of another interface are not counted. */
 static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
 {
 	(void)state;
@@ -184,7 +186,9 @@ static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
 	assert_non_null(strstr(c.out, "dispatchers (1)"));
 }
 
-/* --- status ------------------------------------------------------------------------------------- */
+/*
+ * --- status -------------------------------------------------------------------------------------
+ */
 
 static int status(const char *interface, size_t expected)
 {
@@ -263,7 +267,9 @@ static void shows(const char *text)
 		fail_msg("\"%s\" is not in: %s", text, c.out);
 }
 
-/* Who keeps it: a process before a pin before the link, and who has none of them. A pin of a link to nothing keeps nothing. */
+/*
+ * Shows a process before a pin, and a pin before the link. A stale pin does not hold the program.
+ */
 static void status_reports_the_holder(void **state)
 {
 	(void)state;
@@ -321,7 +327,7 @@ static void addresses_ports_and_rates_read_as_people_write_them(void **state)
 	assert_string_equal(iw_status_addr(text, v4), "10.0.0.1");
 	iw_put_be16((uint8_t *)&port, 7471);
 	assert_int_equal(iw_status_port(&port), 7471);
-	/* The first look has nothing to compare with, nor has one at the same time. */
+	/* No rate for the first reading, nor for two readings at the same time. */
 	assert_int_equal(iw_status_rate(&l, 1000), 0);
 	l.at_before = IW_MSEC(9500);
 	assert_int_equal(iw_status_rate(&l, 1000), 2000);
@@ -331,7 +337,9 @@ static void addresses_ports_and_rates_read_as_people_write_them(void **state)
 	assert_true(iw_status_aligned(&(struct iw_xdp_mpa){ .aligned = 3, .followed = 4 }) == 0.75);
 }
 
-/* --- attach ------------------------------------------------------------------------------------- */
+/*
+ * --- attach -------------------------------------------------------------------------------------
+ */
 
 static int attach_none(void)
 {
@@ -354,7 +362,7 @@ static void an_interface_that_is_not_there_is_named(void **state)
 	assert_string_equal(c.out, "interface no-such-if: no such interface; `ip link` lists them");
 }
 
-/* A holder sees that the program was taken away: nothing waits for ever for what is gone. */
+/* The wait ends when the program is detached. */
 static int wait_without_a_link(const void *arg)
 {
 	const struct iw_attachment k = { .link = -1 };

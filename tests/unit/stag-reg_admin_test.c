@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is asked of a manager, and what becomes of its answers. The other end of a socket plays the manager. */
+/*
+ * Requests to a manager and its answers. The test plays the manager at the other end of a socket.
+ */
 #include "stag-reg/admin.h"
 
 #include <errno.h>
@@ -41,7 +43,7 @@ static void answer_buffer(uint32_t stag)
 	answer(&r);
 }
 
-/* The next request; false: there is none. *fd: what came along, or -1. */
+/* Receives the next request; false: none. *fd: its descriptor, or -1. */
 static bool asked(struct iw_manager_request *q, int *fd)
 {
 	uint8_t msg[IW_MANAGER_MSG_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A client of a manager, joined to a socket whose other end the test plays. */
-#ifndef IW_TESTS_RM_FAR_END_H
-#define IW_TESTS_RM_FAR_END_H
+/* A client of a manager on a socket pair. The test plays the manager. */
+#ifndef IW_TESTS_MANAGER_FAR_END_H
+#define IW_TESTS_MANAGER_FAR_END_H
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ static inline int leave_far_end(void **state)
 	return 0;
 }
 
-/* It will be read when it is asked for. */
+/* Sends an answer before its request. */
 static inline void answer(const struct iw_manager_reply *r)
 {
 	uint8_t msg[IW_MANAGER_MSG_MAX];

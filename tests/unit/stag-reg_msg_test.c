@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Control messages: what is said is what is read; what nobody may say is refused. */
+/* Control messages: decoding returns what was encoded, and rejects illegal messages. */
 #include "stag-reg/msg.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static void fill_text(char *p, size_t cap)
 	p[cap - 1] = '\0';
 }
 
-/* Into a block of just that size, so that a sanitizer sees a read behind its end. */
+/* Copies to a block of exactly this size, so that a sanitizer detects a read after its end. */
 static uint8_t *exact(const uint8_t *msg, size_t len)
 {
 	uint8_t *p = malloc(len ? len : 1);
@@ -66,7 +66,7 @@ static void a_request_comes_back_and_no_part_of_it_does(void **state)
 			assert_true(iw_manager_request_decode(&back, part, cut, &why) < 0);
 			free(part);
 		}
-		/* Nor with an octet behind it. */
+		/* A message with an additional octet is rejected too. */
 		msg[len] = 0;
 		assert_int_equal(iw_manager_request_decode(&back, msg, len + 1, &why), IW_E_FORMAT);
 	}
@@ -123,7 +123,7 @@ static void an_answer_comes_back_and_no_part_of_it_does(void **state)
 	}
 }
 
-/* One key of an ADD that is otherwise right. */
+/* One wrong key in an ADD that is otherwise right. */
 struct breach {
 	unsigned key;
 	uint64_t v;
@@ -141,14 +141,14 @@ static void requests_against_the_rules_are_refused(void **state)
 		{ .key = 3, .v = UINT64_MAX },              /* length */
 		{ .key = 3, .v = INT64_MAX },               /* with the offset too much */
 		{ .key = 4, .v = 0 },                       /* no access */
-		{ .key = 4, .v = 4 },                       /* READ_SINK is nobody's to give */
-		{ .key = 1, .v = 1 },                       /* a number where true is meant */
+		{ .key = 4, .v = 4 },                       /* READ_SINK cannot be granted */
+		{ .key = 1, .v = 1 },                       /* a number instead of true */
 		{ .key = 6, .text = "a/b", .len = 3 },      /* no name of a domain */
 		{ .key = 6, .text = "a\0b", .len = 3 },     /* nor this */
 		{ .key = 6, .text = "123456789012345678901234567890123", .len = 33 },
 		{ .key = 7, .v = UINT64_C(1) << 32 },
-		{ .key = 8, .v = UINT64_MAX / 1000000u }, /* no nanoseconds any more */
-		{ .key = 9, .v = UINT32_MAX },            /* means no limit to the table */
+		{ .key = 8, .v = UINT64_MAX / 1000000u }, /* too large in nanoseconds */
+		{ .key = 9, .v = UINT32_MAX },            /* means "no limit" in the STag table */
 		{ .key = 10, .text = "x\0y", .len = 3 },
 	};
 
@@ -186,8 +186,7 @@ static void requests_against_the_rules_are_refused(void **state)
 	}
 }
 
-/* Stream and domain at once; an answer with an error of a newer version. */
-/* It is printed between a shell's quotes and in a URI. */
+/* The host is printed between quotes of a shell and in a URI. */
 static void a_host_that_could_leave_its_quotes_is_refused(void **state)
 {
 	static const char *const bad[] = { "a'b", "a b", "a/b", "a\"b", "a\nb", "a@b", "[::1]" };
@@ -216,6 +215,7 @@ static void a_host_that_could_leave_its_quotes_is_refused(void **state)
 	}
 }
 
+/* A request with stream and domain; an answer with an error of a newer version. */
 static void what_contradicts_itself_is_refused_and_what_is_new_is_not(void **state)
 {
 	struct iw_manager_request q = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A buffer in every form in which it is told. */
+/* A buffer in all output forms. */
 #include "stag-reg/print.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@ struct job {
 
 static struct capture c;
 
-/* A list of what r has, or the Advertisement of its first. */
+/* Prints a list of r, or the Advertisement of its first buffer. */
 static int print(const void *arg)
 {
 	const struct job *job = arg;

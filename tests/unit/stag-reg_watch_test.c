@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is printed of a manager's buffers and peers. The answers stand in a socket before they are asked for. */
+/*
+ * The output for buffers and peers of a manager. The answers are in a socket before the requests.
+ */
 #include "stag-reg/watch.h"
 
 #include <errno.h>
@@ -55,7 +57,7 @@ struct job {
 	bool json;
 };
 
-/* Exit status 9: it was not found; 8: an error. */
+/* Returns exit status 9: not found; 8: an error. */
 static int watch(const void *arg)
 {
 	const struct job *job = arg;
@@ -81,25 +83,25 @@ static void only_news_is_told(void **state)
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	answer_end(1);
-	/* the same, and another */
+	/* the same buffer and another one */
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	tell_buffer(0xb);
 	answer_end(2);
-	/* one has done something in the other */
+	/* a peer of the other buffer did something */
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	tell_buffer(0xb);
 	tell_peer(1, 3, true);
 	answer_end(2);
-	/* gone, without a word of its peers */
+	/* the buffer has ended; its peers are not reported */
 	tell_buffer(0xb);
 	tell_peer(1, 3, true);
 	answer_end(1);
 	capture_run(&c, watch, &job);
 	assert_string_equal(c.err, "");
 	assert_int_equal(c.status, 0);
-	/* The rates of what came later are the clock's. */
+	/* The rates of later operations depend on the clock. */
 	assert_non_null(strstr(c.out,
 			       "0000000a  registered: rw, 2.0 KiB of board\n"
 			       "0000000a  192.0.2.1:5            written 1.0 KiB in 1 (0 b/s)  "
