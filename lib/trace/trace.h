@@ -2,8 +2,8 @@
 /*
  * Sinks of traced events: lines of JSON for programs, lines of text for people.
  *
- * Neighbours: verbs emits the events to the sink; the tools write the lines. Threads: none; the only
- * state is the caller's.
+ * Neighbours: verbs emits the events to the sink; the tools write the lines. Threads: none; the
+ * only state is the caller's.
  */
 #ifndef IW_TRACE_TRACE_H
 #define IW_TRACE_TRACE_H

@@ -54,8 +54,8 @@ static inline void capture_run(struct capture *c, int (*fn)(const void *arg), co
  */
 static inline char **capture_argv(const char *tool, const char *const *args, int *argc)
 {
-	static char *pool[512],
-		*kept[512]; /* kept: argv may be changed, its words stay reachable */
+	/* kept: keeps the words reachable if argp changes argv. */
+	static char *pool[512], *kept[512];
 	static size_t used;
 	char **argv = &pool[used];
 

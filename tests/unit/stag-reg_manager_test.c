@@ -709,7 +709,7 @@ static void there_are_not_more_buffers_than_the_limit(void **state)
 	m->nbuffers = left;
 }
 
-/* SEC-14, SEC-16: likewise the octets of new memory */
+/* SEC-14, SEC-16: the same for the octets of new memory */
 static void new_memory_is_limited(void **state)
 {
 	struct iw_manager_request q = {
