@@ -18,7 +18,7 @@ static const char *const seen_texts[] = { IW_XDP_SEEN_LIST(IW_X_) };
 #undef IW_X_
 /* clang-format on */
 
-static void print_who(const struct iw_status *l)
+static void print_program(const struct iw_status *l)
 {
 	if (l->a.program == 0) {
 		printf("%s: no XDP program\n", l->name);
@@ -167,7 +167,7 @@ int iw_status_print(const struct iw_status *l, struct iw_fault *why)
 {
 	int err = 0;
 
-	print_who(l);
+	print_program(l);
 	if (l->pinned == IW_XDP_STALE)
 		printf("  %s/%s: leftover pin of a link without a program; remove it with `ddp-xdp detach -I %s "
 		       "--force-clean`\n",

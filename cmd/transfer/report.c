@@ -424,8 +424,10 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_u64(w, "messages_sent", t->counts.msgs_sent);
 	iw_json_u64(w, "messages_received", t->counts.msgs_received);
 	iw_cli_facts_ends_json(w, t->info.local, t->peer);
-	iw_cli_facts_json(w, &t->info, tcp);
-	iw_cli_facts_setup_json(w, &t->info, tcp);
+	if (t->connections > 0) {
+		iw_cli_facts_json(w, &t->info, tcp);
+		iw_cli_facts_setup_json(w, &t->info, tcp);
+	}
 	iw_json_u64(w, "tx_octets", t->info.tx_octets);
 	iw_json_u64(w, "rx_octets", t->info.rx_octets);
 	iw_json_str(w, "version", iw_version());
