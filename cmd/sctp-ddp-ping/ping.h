@@ -21,7 +21,7 @@
 #include "cli/param.h"
 #include "sctp-ddp-ping/stat.h"
 
-#define IW_PING_STREAMS_MAX UINT16_MAX /* as in struct iw_conn_param */
+#define IW_PING_STREAMS_MAX UINT16_MAX /* as in struct iw_endpoint_attr */
 #define IW_PING_SIZE_MAX    (16u * 1024 * 1024)
 #define IW_PING_MEMORY      (UINT64_C(256) * 1024 * 1024) /* of all sessions of a server, octets */
 

@@ -320,7 +320,7 @@ enum iw_rtr { IW_RTR_NONE = 0, IW_RTR_SEND = 1, IW_RTR_WRITE = 2, IW_RTR_READ = 
 #define IW_ORD_NO_NEGOTIATION 0x3fff
 #define IW_STREAMS_DEFAULT    1000 /* of an association */
 #define IW_PRIVATE_DATA_MAX   512  /* octets (RFC 5044 7.1.1; over SCTP the same) */
-/* Limits of mulpdu in struct iw_conn_param. */
+/* Limits of mulpdu in struct iw_protocol_attr. */
 #define IW_MULPDU_MIN         512
 #define IW_MULPDU_MAX         64768 /* RFC 5044 3 */
 /* Whether to work around a defect of the peer. AUTO: if the peer seems to have the defect. */
