@@ -56,7 +56,7 @@ struct iw_ping_cfg {
 };
 
 enum iw_ping_event_kind {
-	IW_PING_UP, /* the association is up, and the session of its first stream: iw_ping_assoc */
+	IW_PING_UP,    /* the association and the session of its first stream are up */
 	IW_PING_READY, /* the sessions of all streams are up */
 	IW_PING_MTU,   /* the path MTU of the primary address has changed: mtu */
 	IW_PING_REPLY, /* a reply has arrived: stream, number, rtt_ns */
@@ -117,19 +117,22 @@ struct iw_ping_server_event {
 	char peer[64];
 	uint32_t stream;
 	uint32_t size;
-	uint8_t rev;     /* CAME, LEFT: of the set-up; 2: enhanced (RFC 6581 7) */
-	uint64_t echoed; /* LEFT */
+	uint8_t rev;     /* OPENED, CLOSED: of the set-up; 2: enhanced (RFC 6581 7) */
+	uint64_t echoed; /* CLOSED: messages returned */
 	struct iw_fault fault;
 };
 
 struct iw_ping_server;
 
+/* Begins to listen. Errors of iw_listen; IW_E_NOMEM. */
 IW_MUST_CHECK int iw_ping_server_new(struct iw_ping_server **out,
 				     const struct iw_ping_server_cfg *cfg, struct iw_fault *why);
+/* Address and port of the listener. Owned by s. */
 const char *iw_ping_server_addr(const struct iw_ping_server *s);
 uint16_t iw_ping_server_port(const struct iw_ping_server *s);
-/* 0: SCTP is not in UDP. */
+/* The UDP port; 0: SCTP is not in UDP. */
 uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s);
+/* Runs until the next event. IW_E_OS: waiting failed. */
 IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_server_event *event,
 				      struct iw_fault *why);
 void iw_ping_server_free(struct iw_ping_server *s);

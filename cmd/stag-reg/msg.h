@@ -20,8 +20,8 @@
 #include "stag-reg/claim.h"
 
 #define IW_MANAGER_MSG_MAX    1024u
-#define IW_MANAGER_OCTETS_MAX INT64_MAX /* offset and length of a buffer */
-#define IW_MANAGER_USES_MAX   (UINT32_MAX - 1)
+#define IW_MANAGER_OCTETS_MAX INT64_MAX        /* offset and length of a buffer */
+#define IW_MANAGER_USES_MAX   (UINT32_MAX - 1) /* UINT32_MAX means "no limit" in the STag table */
 #define IW_MANAGER_LABEL_MAX  255u /* octets of the name of a file, as the user typed it */
 #define IW_MANAGER_HOST_MAX   200u /* octets of the name or address of a host */
 #define IW_MANAGER_NAME_MAX   32u  /* of a protection domain: letters, digits, . _ - */
@@ -36,7 +36,8 @@ struct iw_manager_request {
 	unsigned access;                      /* set of enum iw_claim_right, not empty */
 	bool open;                            /* no key: the STag alone is enough */
 	char domain[IW_MANAGER_NAME_MAX + 1]; /* "": a domain of its own, unless stream is set */
-	uint32_t stream;      /* only this connection may use it; 0: all of the domain */
+	/* Only this connection may use it, and domain is "". 0: every peer of the domain. */
+	uint32_t stream;
 	uint64_t lifetime_ms; /* 0: no limit */
 	uint32_t uses;        /* operations; 0: no limit */
 	char label[IW_MANAGER_LABEL_MAX + 1];
