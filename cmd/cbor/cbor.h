@@ -7,8 +7,8 @@
  * definite length, true and false. A reader skips other items that are well-formed and of definite
  * length.
  */
-#ifndef IW_XFER_CBOR_H
-#define IW_XFER_CBOR_H
+#ifndef IW_CBOR_CBOR_H
+#define IW_CBOR_CBOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * A histogram of durations in a fixed amount of memory. A bucket is 1/256 of its value wide, so a
  * percentile is at most 0.4% too high. The minimum and the maximum are exact.
  */
-#ifndef IW_BENCH_HIST_H
-#define IW_BENCH_HIST_H
+#ifndef IW_CLI_HIST_H
+#define IW_CLI_HIST_H
 
 #include <stdint.h>
 

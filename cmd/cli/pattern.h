@@ -4,8 +4,8 @@
  * seed, with the number of the message in the first eight octets of each message that is long
  * enough.
  */
-#ifndef IW_BENCH_PATTERN_H
-#define IW_BENCH_PATTERN_H
+#ifndef IW_CLI_PATTERN_H
+#define IW_CLI_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,19 +16,19 @@ void iw_pattern_fill(void *buf, size_t len, uint64_t seed, uint64_t at);
 /* True if buf holds these octets. */
 bool iw_pattern_holds(const void *buf, size_t len, uint64_t seed, uint64_t at);
 
-#define IW_BENCH_STAMP 8 /* octets of a stamp; shorter messages have none */
+#define IW_PATTERN_STAMP 8 /* octets of a stamp; shorter messages have none */
 /* Writes the number into the first octets of the message, if it is long enough. */
 void iw_pattern_stamp(void *msg, size_t len, uint64_t number);
 bool iw_pattern_stamped(const void *msg, size_t len, uint64_t number);
 
 /* A digest over pieces of memory. */
-struct iw_bench_digest {
+struct iw_pattern_digest {
 	void *state; /* owned */
 };
 /* False: out of memory. */
-bool iw_pattern_digest_init(struct iw_bench_digest *d);
-void iw_pattern_digest_add(struct iw_bench_digest *d, const void *p, size_t len);
+bool iw_pattern_digest_init(struct iw_pattern_digest *d);
+void iw_pattern_digest_add(struct iw_pattern_digest *d, const void *p, size_t len);
 /* Returns the digest and frees the state. */
-uint64_t iw_pattern_digest_end(struct iw_bench_digest *d);
+uint64_t iw_pattern_digest_end(struct iw_pattern_digest *d);
 
 #endif

@@ -88,7 +88,7 @@ static void a_message_too_short_for_a_stamp_has_none(void **state)
 
 static uint64_t digest_in(size_t step)
 {
-	struct iw_bench_digest d;
+	struct iw_pattern_digest d;
 
 	assert_true(iw_pattern_digest_init(&d));
 	for (size_t i = 0; i < sizeof(whole); i += step)
