@@ -28,6 +28,13 @@ typedef __u64 uint64_t;
 #define IW_XDP_PROGRAM  "iw_steer_5" /* names in the kernel; they end in the version */
 #define IW_XDP_OBSERVER "iw_observe_1"
 
+/* Entries of maps, unless struct iw_steer_cfg has others. */
+#define IW_XDP_ENDPOINTS_DEFAULT 1024
+#define IW_XDP_ASSOCS_DEFAULT    65536
+#define IW_XDP_STAGS_DEFAULT     1048576
+/* One event is sampled of so many, unless struct iw_steer_cfg has another number. */
+#define IW_XDP_SAMPLE_DEFAULT    256
+
 #define IW_XDP_WORKERS 64 /* on one interface; each has one socket per queue */
 #define IW_XDP_HEAD    64 /* octets of a packet that a sampled event shows */
 

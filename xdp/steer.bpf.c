@@ -45,7 +45,7 @@ struct chunk {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1024);
+	__uint(max_entries, IW_XDP_ENDPOINTS_DEFAULT);
 	__type(key, struct iw_xdp_endpoint_key);
 	__type(value, struct iw_xdp_endpoint);
 } endpoints SEC(".maps");
@@ -53,7 +53,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
+	__uint(max_entries, IW_XDP_ASSOCS_DEFAULT);
 	__type(key, struct iw_xdp_assoc_key);
 	__type(value, struct iw_xdp_assoc);
 } assocs SEC(".maps");
@@ -61,7 +61,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1048576);
+	__uint(max_entries, IW_XDP_STAGS_DEFAULT);
 	__type(key, struct iw_xdp_stag_key);
 	__type(value, struct iw_xdp_home);
 } stags SEC(".maps");
@@ -69,7 +69,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 131072);
+	__uint(max_entries, 2 * IW_XDP_ASSOCS_DEFAULT);
 	__type(key, struct iw_xdp_stream_key);
 	__type(value, struct iw_xdp_home);
 } sessions SEC(".maps");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* CBOR in the caller's memory, over libcbor's streaming encoder and decoder. */
+/* CBOR in the caller's memory, with libcbor's streaming encoder and decoder. */
 #include "cbor/cbor.h"
 
 #include <cbor.h>
@@ -15,7 +15,7 @@ void iw_cbor_out_init(struct iw_cbor_out *o, uint8_t *buf, size_t cap)
 	*o = (struct iw_cbor_out){ .buf = buf, .cap = cap };
 }
 
-/* libcbor's encoders return 0 when there is no room. */
+/* n is the result of an encoder of libcbor, which is 0 if the item does not fit. */
 static void took(struct iw_cbor_out *o, size_t n)
 {
 	if (n == 0)
@@ -88,8 +88,10 @@ void iw_cbor_map(struct iw_cbor_out *o, size_t n)
 	ENCODE(o, cbor_encode_map_start, n);
 }
 
-/* The head of an array with a length of 16 bits (RFC 8949 3: major type 4, additional information 25). Well-formed for small
- * lengths too. */
+/*
+ * The head of an array with a length of 16 bits (RFC 8949 3: major type 4, additional information
+ * 25). It is well-formed for small lengths too.
+ */
 #define ARRAY16 0x99
 
 size_t iw_cbor_array_begin(struct iw_cbor_out *o)
@@ -111,7 +113,7 @@ void iw_cbor_array_end(struct iw_cbor_out *o, size_t place, size_t n)
 
 /* --- reading --- */
 
-/* What the callbacks leave behind. */
+/* The result of the callbacks. */
 struct seen {
 	struct iw_cbor_item item;
 	bool indefinite;
@@ -253,8 +255,9 @@ static const struct cbor_callbacks callbacks = {
 };
 
 /*
- * A string, array or map (major types 2 to 5) with a length of 64 bits that is more than there are octets. libcbor keeps lengths in a
- * size_t, where that has 32 bits only the lower half of them.
+ * True for a string, array or map (major types 2 to 5) whose length has 64 bits and exceeds the
+ * octets of the input. libcbor keeps a length in a size_t: if that has 32 bits, only the lower
+ * half.
  */
 static bool is_too_long(const uint8_t *p, size_t len)
 {
@@ -287,7 +290,7 @@ int iw_cbor_next(struct iw_cbor_in *in, struct iw_cbor_item *out)
 	return 1;
 }
 
-/* How many items must follow the head of this one; UINT64_MAX when no input could hold them. */
+/* Returns how many items must follow this head. UINT64_MAX: more than any input can hold. */
 static uint64_t children(const struct iw_cbor_item *item)
 {
 	switch (item->kind) {
@@ -313,7 +316,7 @@ int iw_cbor_skip(struct iw_cbor_in *in, const uint8_t **p, size_t *len)
 	size_t begin = in->pos;
 	uint64_t due = 1;
 
-	/* A count in place of recursion: nesting of any depth costs nothing. */
+	/* Counts instead of recursing, so that the depth of nesting does not matter. */
 	while (due > 0) {
 		struct iw_cbor_item item;
 		int r = iw_cbor_next(in, &item);
@@ -323,7 +326,7 @@ int iw_cbor_skip(struct iw_cbor_in *in, const uint8_t **p, size_t *len)
 			return r;
 		if (r == 0)
 			return in->pos == begin ? 0 : IW_E_TRUNC;
-		/* Every item takes an octet at least. */
+		/* Each item has at least one octet. */
 		more = children(&item);
 		if (more > in->len - in->pos || due - 1 > in->len - in->pos - more)
 			return IW_E_FORMAT;
@@ -378,14 +381,14 @@ bool iw_cbor_has(const struct iw_cbor_rec *rec, unsigned key)
 	return rec->value[key].p != NULL;
 }
 
-/* The head of the value; *in stands behind it. */
+/* Reads the head of the value and sets *in to the octets after it. */
 static int get_head(const struct iw_cbor_rec *rec, unsigned key, struct iw_cbor_in *in,
 		    struct iw_cbor_item *item, struct iw_fault *why)
 {
 	if (!rec->value[key].p)
 		return iw_fail(why, IW_E_FORMAT, "%s: key %u is missing", rec->what, (uint32_t)key);
 	*in = (struct iw_cbor_in){ .p = rec->value[key].p, .len = rec->value[key].len };
-	/* The value has been walked over once: its head reads. */
+	/* iw_cbor_rec_next has already skipped the value once, so its head is well-formed. */
 	return iw_cbor_next(in, item) > 0
 		       ? 0
 		       : iw_fail(why, IW_E_FORMAT, "%s: key %u", rec->what, (uint32_t)key);

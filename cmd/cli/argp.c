@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The common options, as argp children: for tools that open connections, and for tools that do not. */
+/*
+ * The common options, as argp children: for tools that open connections, and for tools that do not.
+ */
 #include "cli/cli.h"
 
 #include <net/if.h>
@@ -132,7 +134,10 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 		cli->transport_given = true;
 		return 0;
 	case 'p':
-		/* 0 is only for listeners, as --help explains: the message for other values omits it. */
+		/*
+		 * 0 is only for listeners, as --help explains: the message for other values omits
+		 * it.
+		 */
 		cli->port = iw_cli_port(state, "--port", arg, strcmp(arg, "0") != 0);
 		cli->port_given = true;
 		return 0;
@@ -194,7 +199,7 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_END:
-		/* argp asks children first, so a missing argument is no matter yet. */
+		/* argp calls children first, so the parser has not yet missed an argument. */
 		if (!cli->doctor)
 			return 0;
 		iw_cli_parsed();
@@ -229,7 +234,7 @@ static char *transport_help(const struct iw_cli *cli)
 	return out;
 }
 
-/* Options that mean something of their own in a tool. */
+/* Options that have a special meaning in one tool. */
 static const struct {
 	const char *tool;
 	int key;

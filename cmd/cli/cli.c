@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A tool's life around its work: init, start, fail, finish. */
+/* What a tool does before and after its work: init, start, fail, finish. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -25,8 +25,9 @@ static void print_version(FILE *f, struct argp_state *state)
 }
 
 /*
- * A descriptor opened later must not become 0, 1 or 2, where messages would be written into it. Those that were closed
- * stay unusable: reading 0 and writing 1 and 2 fail, instead of an empty input or lost output.
+ * A descriptor opened later must not become 0, 1 or 2, because messages would be written into it.
+ * The descriptors that were closed remain unusable: reading 0 and writing 1 and 2 fail, instead of
+ * an empty input or lost output.
  */
 static void open_standard_descriptors(void)
 {
@@ -38,8 +39,9 @@ static void open_standard_descriptors(void)
 }
 
 /*
- * Why standard output could not be written, as an errno; 0: all of it was. stdio does not keep the errno of an earlier
- * write, so one more octet is written: this output is incomplete anyway.
+ * Returns the errno of a failed write to standard output; 0: all of it was written. stdio does not
+ * keep the errno of an earlier write, so this writes one more octet; the output is incomplete
+ * anyway.
  */
 static int failed_output(void)
 {
@@ -68,7 +70,7 @@ static void report_lost_output(int errnum)
 		iw_log_error("standard output: %s", iw_os_strerror(phrase, sizeof(phrase), errnum));
 }
 
-/* Of --help, --usage and --version, after which argp exits. */
+/* For --help, --usage and --version, after which argp exits. */
 static void check_output_at_exit(void)
 {
 	int errnum = finished ? 0 : failed_output();

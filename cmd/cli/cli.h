@@ -1,32 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cli: what every tool shares. Linked into the tools, not into the library.
+ * cli: what the tools share. Linked into the tools, not into the library.
  *
- * A tool is: an options struct with defaults, an argp parser, a call, a result struct, a writer.
+ * A tool consists of a struct of options with defaults, an argp parser, a call that does the work,
+ * a struct of results, and writers.
  *
- * struct opts { struct iw_cli cli; uint64_t count; };
+ *	struct opts {
+ *		struct iw_cli cli;
+ *		uint64_t count;
+ *	};
  *
- * case ARGP_KEY_INIT: state->child_inputs[0] = &o->cli; return 0; case 'c': o->count =
- * iw_cli_u64(state, "--count", arg, 1, COUNT_MAX); return 0; ...
- * static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
+ *	case ARGP_KEY_INIT:
+ *		state->child_inputs[0] = &o->cli;
+ *		return 0;
+ *	case 'c':
+ *		o->count = iw_cli_u64(state, "--count", arg, 1, COUNT_MAX);
+ *		return 0;
  *
- * int main(int argc, char **argv) {
+ *	static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -2 }, { 0 } };
+ *
+ *	int main(int argc, char **argv)
+ *	{
  *		struct opts o = { .count = 10 };
  *		int status;
  *
  *		iw_cli_init(&o.cli, "ddp-thing", "tcp");
- *		argp_parse(&argp, argc, argv, 0, NULL, &o);
+ *		iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
  *		status = iw_cli_start(&o.cli);
  *		if (status == IW_EXIT_OK)
  *			status = work(&o);
  *		return iw_cli_finish(&o.cli, status);
- * }
+ *	}
  *
- * A required argument is missed in ARGP_KEY_END (not ARGP_KEY_NO_ARGS): --doctor, which needs none,
- * has run and ended the tool by then. Results go to standard output, talk to standard error
- * (cli/log.h). The other headers of the room: option.h and parse.h (numbers), endpoint.h
- * (HOST:PATH), command.h (subcommands), json.h, table.h, human.h, progress.h, trace.h, doctor.h,
- * signals.h, confine.h, exit.h.
+ * A parser checks for required arguments in ARGP_KEY_END, not in ARGP_KEY_NO_ARGS: --doctor needs
+ * no arguments, and ends the tool before ARGP_KEY_END. Results go to standard output, messages to
+ * standard error (cli/log.h).
+ *
+ * Other headers: option.h and parse.h (numbers), usage.h (usage errors), conn.h (options of
+ * connections), conn_facts.h, endpoint.h (HOST:PATH), command.h (subcommands), json.h, table.h,
+ * human.h, progress.h, trace.h, doctor.h, signals.h, confine.h, exit.h.
  *
  * Threads: options and the log's settings are set before threads start and only read afterwards.
  */
@@ -50,88 +62,102 @@
 
 struct iw_doctor;
 
-/* The common options, and what goes with them. Strings are borrowed from argv. */
+/* The common options and the output of a tool. Strings are borrowed from argv. */
 struct iw_cli {
 	const char *tool;               /* "ddp-send" */
 	const char *transport;          /* "tcp", "sctp", "udp", "raw" or "xdp" */
-	bool transport_given;           /* the user has named it */
-	bool port_given, timeout_given; /* the same for these */
-	uint16_t port;                  /* 0: the system's choice, for listeners */
+	bool transport_given;           /* by the user */
+	bool port_given, timeout_given; /* by the user */
+	uint16_t port;                  /* 0: the system chooses a listener's port */
 	const char *bind;               /* address, name or "*"; NULL: not given */
 	const char *interface;          /* NULL: not given */
-	uint64_t timeout_ns;            /* no progress for so long: give up */
-	uint64_t setup_timeout_ns;      /* the same while a connection is set up */
+	uint64_t timeout_ns;            /* without progress, until the tool gives up */
+	uint64_t setup_timeout_ns;      /* the same during set-up */
 	bool json;
 	bool quiet;
 	bool doctor;
-	/* For --doctor: the transports that the tool can use, ended by NULL; an empty list if it opens no connection.
-	 * NULL: all that the library has. */
+	/*
+	 * For --doctor: the transports that the tool can use, ended by NULL. An empty list: the
+	 * tool opens no connection. NULL: all transports of the library.
+	 */
 	const char *const *transports;
-	/* What else the tool needs: adds checks with iw_doctor_probe() (cli/doctor.h). NULL: nothing. */
+	/*
+	 * For --doctor: adds the tool's own checks with iw_doctor_probe (cli/doctor.h). NULL: none.
+	 */
 	void (*doctor_needs)(struct iw_doctor *d);
-	/* What a tool's --doctor does behind the common checks, whose exit status it is given: returns the
-	 * one to end with. NULL: nothing. */
+	/*
+	 * For --doctor, after the common checks: takes their exit status and returns the tool's.
+	 * NULL: nothing to do.
+	 */
 	int (*doctor_also)(struct iw_cli *cli, int status);
-	/* What --doctor tries, after all options are parsed: returns a set of enum iw_confine_how (cli/confine.h), and
-	 * adds to *caps what the tool keeps beside that. NULL: the tool is not confined. */
+	/*
+	 * For --doctor, after all options are parsed: returns the set of enum iw_confine_how
+	 * (cli/confine.h) that the tool would use, and adds the other capabilities that it keeps to
+	 * *caps. NULL: the tool is not confined.
+	 */
 	unsigned (*confine)(struct iw_cli *cli, uint64_t *caps);
-	bool confined; /* by iw_confine() */
+	bool confined; /* by iw_confine */
 	enum iw_log_level level;
 	const char *trace_path; /* NULL: not given */
 
-	struct iw_json out; /* standard output, when json is set; ready after iw_cli_start() */
-	struct iw_trace_file trace; /* open after iw_cli_start() when --trace was given */
+	/* Standard output if json is set; ready after iw_cli_start. */
+	struct iw_json out;
+	/* Open after iw_cli_start if --trace was given. */
+	struct iw_trace_file trace;
 };
 
-/* The argp children that read the common options into the struct iw_cli that is their input. Each tool takes one. */
-extern const struct argp iw_cli_argp;           /* a tool that opens connections */
-extern const struct argp iw_cli_interface_argp; /* one that opens none, but works on an interface */
-extern const struct argp
-	iw_cli_control_argp; /* one that talks to a listener by its control socket */
+/* The argp children for the common options. Their input is a struct iw_cli. A tool uses one. */
+/* For a tool that opens connections. */
+extern const struct argp iw_cli_argp;
+/* For a tool that works on an interface and opens no connection. */
+extern const struct argp iw_cli_interface_argp;
+/* For a tool that uses the control socket of a listener. */
+extern const struct argp iw_cli_control_argp;
 
 /*
- * Before argp_parse: the defaults, argp's version and exit status for bad usage, and the
- * log's name. Standard descriptors that are closed are opened on /dev/null, so that no socket is
- * ever taken for one. @tool and @transport (the tool's default) are kept.
+ * Call before iw_cli_parse. Sets the defaults, argp's version and exit status for usage errors, and
+ * the name in messages. Opens closed standard descriptors on /dev/null, so that no socket gets one
+ * of their numbers. tool and transport (the tool's default) are kept.
  */
 void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport);
 
 /*
- * After argp_parse: sets the log's level, the signals (cli/signals.h), the JSON writer, and opens
- * the trace. IW_EXIT_OK, or the status to end with; the user has been told.
+ * Call after iw_cli_parse. Sets the log level, installs the signal handlers (cli/signals.h),
+ * prepares the JSON writer and opens the trace. Returns IW_EXIT_OK, or the status with which the
+ * tool must end; the failure has been reported.
  */
 IW_MUST_CHECK int iw_cli_start(struct iw_cli *cli);
 
 /*
- * Whether the chosen transport can run here: IW_EXIT_OK, or IW_EXIT_CANNOT after telling why. For
- * tools that open a connection, before anything else.
+ * Checks that the chosen transport can run on this machine. Returns IW_EXIT_OK, or reports the
+ * reason and returns IW_EXIT_CANNOT. A tool that opens connections calls it first.
  */
 IW_MUST_CHECK int iw_cli_check_transport(struct iw_cli *cli);
-/* True if it is the name of a transport, built or not. */
+/* True if name is that of a transport, even if it is not built in. */
 bool iw_cli_is_transport(const char *name);
 
 /*
- * Tells of a failure, on standard error and, with --json, as an "error" event: "tool", "error" (the
- * constant's name), "text", and where known "clause", "errno", "terminate" (layer, etype, code),
- * "from_peer", "exit_status". Returns the exit status that goes with it.
+ * Reports a failure on standard error and, with --json, as an "error" event (iwarp-json(5)).
+ * Returns the exit status for it.
  */
 int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why);
 
-/* For --doctor of a tool that examines only this machine: warns that @host (NULL: not given) was not contacted. */
+/* For --doctor of a tool that examines only this machine: warns that host was not contacted. NULL:
+ * no host was given; no warning. */
 void iw_cli_warn_of_host(const char *host);
 
-/* The "error" event alone. 0, or the error of iw_json_end(). */
+/* Writes only the "error" event. Errors of iw_json_end. */
 int iw_cli_error_event(struct iw_cli *cli, const struct iw_fault *why, int status);
 
 /*
- * Writes what stdio holds of standard output. 0, or IW_E_OS if any of it was lost: the tool ends, and iw_cli_finish()
+ * Flushes standard output. IW_E_OS: output was lost. Then the tool must end, and iw_cli_finish
  * reports the reason.
  */
 IW_MUST_CHECK int iw_cli_flush(void);
 
 /*
- * At the end of main: closes the trace and makes sure that standard output took everything. Returns
- * @status, or IW_EXIT_FAILED when output was lost and @status was IW_EXIT_OK or IW_EXIT_NO.
+ * Call at the end of main. Closes the trace and flushes standard output. Returns status, or
+ * IW_EXIT_FAILED if output was lost and status was IW_EXIT_OK or IW_EXIT_NO.
  */
 IW_MUST_CHECK int iw_cli_finish(struct iw_cli *cli, int status);
 

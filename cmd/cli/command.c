@@ -63,7 +63,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARGS:
 		/*
-		 * All that is left, which ends this parse: what follows the command belongs to it.
+		 * Takes all remaining arguments, which belong to the command, and so ends this
+		 * parse.
 		 */
 		choice->first = state->next;
 		choice->found = find(choice->table, state->argv[state->next]);

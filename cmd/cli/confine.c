@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The privileges that each kind of tool gives up, and the order in which it does. */
+/* The privileges that each kind of tool gives up, in this order. */
 #include "cli/confine.h"
 
 #include <dirent.h>
@@ -28,7 +28,10 @@
 #define CAP_BPF 39
 #endif
 
-/* On exit a sanitizer lists the threads and maps of the process and attaches to it: /proc, clone, ptrace. */
+/*
+ * On exit a sanitizer lists the threads and maps of the process and attaches to it: /proc, clone,
+ * ptrace.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #else
@@ -44,7 +47,10 @@
 
 #define FILES (IW_CONFINE_READS | IW_CONFINE_WRITES)
 
-/* To open -t xdp: its sockets, program, maps and pinned memory, and a program that another process keeps. */
+/*
+ * To open -t xdp: its sockets, program, maps and pinned memory, and a program that another process
+ * keeps.
+ */
 #define XDP_CAPS                                                                                   \
 	(IW_OS_CAP(CAP_NET_RAW) | IW_OS_CAP(CAP_NET_ADMIN) | IW_OS_CAP(CAP_BPF) |                  \
 	 IW_OS_CAP(CAP_PERFMON) | IW_OS_CAP(CAP_IPC_LOCK) | IW_OS_CAP(CAP_SYS_ADMIN))
@@ -66,7 +72,9 @@ static bool uses(const struct iw_confine *c, const char *transport)
 	return strcmp(c->cli->transport, transport) == 0;
 }
 
-/* --- which capabilities ------------------------------------------------------------------------ */
+/*
+ * --- which capabilities ------------------------------------------------------------------------
+ */
 
 static uint64_t caps_of_transport(const struct iw_confine *c)
 {
@@ -102,7 +110,9 @@ static uint64_t caps_of_files(unsigned how)
 	return 0;
 }
 
-/* --- which files -------------------------------------------------------------------------------- */
+/*
+ * --- which files --------------------------------------------------------------------------------
+ */
 
 static void allow_list(struct iw_confine *c, const char *const *paths, size_t n)
 {
@@ -173,7 +183,9 @@ void iw_confine_allow_path(struct iw_confine *c, const char *path, enum iw_landl
 		(void)!iw_landlock_allow_path(&c->files, path, right, &c->why);
 }
 
-/* --- the steps ---------------------------------------------------------------------------------- */
+/*
+ * --- the steps ----------------------------------------------------------------------------------
+ */
 
 static int count_threads(void)
 {
@@ -246,9 +258,11 @@ static int steps(struct iw_confine *c, struct iw_fault *why)
 	return err ? err : filter_calls(c, why);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/*
+ * --- all of it ----------------------------------------------------------------------------------
+ */
 
-/* Why nothing is given up; NULL: it is. */
+/* Why this tool keeps its privileges; NULL: it gives them up. */
 static const char *off_because(void)
 {
 #ifdef IW_COVERAGE
@@ -310,7 +324,10 @@ int iw_confine_plain(struct iw_cli *cli, unsigned how, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
-/* --- measures in force ----------------------------------------------------------------------------- */
+/*
+ * --- measures in force
+ * -----------------------------------------------------------------------------
+ */
 
 static uint64_t field(const char *status, const char *name, int base)
 {
@@ -338,7 +355,7 @@ struct answer {
 	char text[256];
 };
 
-/* In the child. It opens its status first, because confinement may forbid that. */
+/* Runs in the child. Opens its status file first, because confinement may forbid that. */
 static void try_it(struct answer *a, struct iw_cli *cli, unsigned how, uint64_t caps)
 {
 	int status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);

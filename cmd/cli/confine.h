@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Confinement: a tool gives up privileges after it has opened its sockets, programs and captures, and before it reads
- * data from peers. In this order: new privileges, files (cli/landlock.h), the user, capabilities (os/priv.h), system
- * calls (cli/seccomp.h).
+ * Confinement: a tool gives up privileges after it has opened its sockets, programs and captures,
+ * and before it reads data from peers. The order is: new privileges, files (cli/landlock.h), the
+ * user, capabilities (os/priv.h), system calls (cli/seccomp.h).
  *
  *	struct iw_confine c;
  *
@@ -10,12 +10,13 @@
  *	if (iw_confine(&c, &why) != 0)
  *		return iw_cli_fail(&o.cli, &why);
  *
- * Tools do this, the library never does: it must not change its caller's privileges. A measure that this kernel or
- * build does not support is left out, logged at level info, and shown by --doctor. With IWARP_UNCONFINED=1 in the
- * environment, and in builds that measure coverage, nothing is given up.
+ * Only tools do this: the library must not change its caller's privileges. A measure that this
+ * kernel or build does not support is left out, logged at level info, and shown by --doctor. With
+ * IWARP_UNCONFINED=1 in the environment, and in builds that measure coverage, a tool keeps all
+ * privileges.
  *
- * Threads: most measures apply to the calling thread and to threads that it starts later. So iw_confine() is called
- * before the first of them starts, and fails if another thread runs.
+ * Threads: most measures apply to the calling thread and to threads that it starts later. So a tool
+ * calls iw_confine before it starts a thread; the call fails if another thread runs.
  */
 #ifndef IW_CLI_CONFINE_H
 #define IW_CLI_CONFINE_H
@@ -33,9 +34,9 @@
 #define IW_CONFINE_UID 65534
 
 enum iw_confine_how {
-	IW_CONFINE_LISTENS = 1, /* it neither connects nor resolves names */
-	IW_CONFINE_REOPENS =
-		2, /* it may open a transport again: for a lost connection, for the next size */
+	IW_CONFINE_LISTENS = 1, /* the tool neither connects nor resolves names */
+	/* It may open a transport again: after a lost connection, or for the next size. */
+	IW_CONFINE_REOPENS = 2,
 	IW_CONFINE_READS = 4,  /* it reads files of its user */
 	IW_CONFINE_WRITES = 8, /* it also writes them */
 	IW_CONFINE_RUNS = 16,  /* it starts another program at the end, which writes a file */
@@ -45,13 +46,15 @@ enum iw_confine_how {
 struct iw_confine {
 	struct iw_cli *cli;
 	unsigned how;  /* set of enum iw_confine_how */
-	uint64_t caps; /* capabilities to keep, a set of IW_OS_CAP(); the tool may add to it */
+	uint64_t caps; /* capabilities to keep: a set of IW_OS_CAP; the tool may add some */
 	struct iw_landlock files;
-	struct iw_fault why; /* the first error of iw_confine_allow... */
-	char left_out[200];  /* measures that were left out, with the reasons; "": none */
+	struct iw_fault why; /* the first error of iw_confine_allow and iw_confine_allow_path */
+	char left_out[200];  /* measures left out, with the reasons; "": none */
 };
 
-/* The measures in force in a process, from its /proc/PID/status, and the ABI of its Landlock rules. */
+/*
+ * The measures in force in a process, from its /proc/PID/status, and the ABI of its Landlock rules.
+ */
 struct iw_confine_state {
 	uint32_t uid, gid;
 	uint64_t caps;
@@ -60,36 +63,36 @@ struct iw_confine_state {
 	char left_out[200];
 };
 
-/* The first step, for every tool and before it does anything: no new privileges. Returns 0, or IW_E_OS. */
+/* The first step of every tool: gives up new privileges (no_new_privs). IW_E_OS. */
 IW_MUST_CHECK int iw_confine_early(struct iw_fault *why);
 
-/* Begins. @how: set of enum iw_confine_how. @cli is borrowed until iw_confine(). */
+/* how: set of enum iw_confine_how. cli is borrowed until iw_confine returns. */
 void iw_confine_init(struct iw_confine *c, struct iw_cli *cli, unsigned how);
 
-/* Allows a part of the file system, as iw_landlock_allow() does. iw_confine() returns its error. */
+/* Allow a part of the file system, as iw_landlock_allow. iw_confine returns their first error. */
 void iw_confine_allow(struct iw_confine *c, int fd, enum iw_landlock_right right);
 void iw_confine_allow_path(struct iw_confine *c, const char *path, enum iw_landlock_right right);
 
 /*
- * Confines the process; a second call for the same cli does nothing. Returns 0, or an error, upon which the tool must
- * exit: IW_E_PERM, IW_E_OS, IW_E_NOMEM, IW_E_INVAL (another thread runs already).
+ * Confines the process; a second call for the same cli does nothing. The tool must exit after an
+ * error: IW_E_INVAL: another thread runs; IW_E_PERM; IW_E_OS; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_confine(struct iw_confine *c, struct iw_fault *why);
 
-/* For a tool without files: iw_confine_init() and iw_confine(). */
+/* iw_confine_init and iw_confine, for a tool that uses no files. */
 IW_MUST_CHECK int iw_confine_plain(struct iw_cli *cli, unsigned how, struct iw_fault *why);
 
-/* For struct iw_cli: a tool that listens, and needs nothing else. */
+/* For confine of struct iw_cli: a tool that listens and needs no other rights. */
 unsigned iw_confine_listener(struct iw_cli *cli, uint64_t *caps);
 
 /*
- * Confines a child process by @how, with @caps beside what that keeps, and reports which measures are in force there. Returns 0, or an error of
- * iw_confine().
+ * Confines a child process and reports which measures are in force in it. The child keeps caps in
+ * addition to the capabilities that how keeps. Errors of iw_confine.
  */
 IW_MUST_CHECK int iw_confine_try(struct iw_confine_state *out, struct iw_cli *cli, unsigned how,
 				 uint64_t caps, struct iw_fault *why);
 
-/* Writes the names of the capabilities in @caps to @buf, separated by blanks, or "none". Returns @buf. */
+/* Writes the names of the capabilities to buf, separated by blanks, or "none". Returns buf. */
 const char *iw_confine_caps(char *buf, size_t cap, uint64_t caps);
 
 #endif

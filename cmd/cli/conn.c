@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The options that shape a connection. */
+/* The options of connections. */
 #include "cli/conn.h"
 
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "util/num.h"
+#include "wire/sctp.h"
 
-#define MULPDU_LEAST 512 /* as <iwarp/verbs.h> has it */
-#define MULPDU_MOST  64768
+#define CC_MAX (sizeof(((struct iw_qp_info *)NULL)->cc) - 1)
 
 enum {
-	KEY_CC =
-		0xb001, /* no character: long only; not those of the common options, nor of a tool */
+	/* No characters: long options only. Distinct from the keys of common options and of tools. */
+	KEY_CC = 0xb001,
 	KEY_MULPDU,
 	KEY_CRC,
 	KEY_MARKERS,
@@ -30,12 +30,12 @@ static const struct argp_option options[] = {
 	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp rfc9260 (default) or cubic", 0 },
 	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
 	  "Longest DDP segment: auto (default) lets an FPDU span TCP segments; emss fits each FPDU into one TCP segment,"
-	  " as hardware needs; N is an upper bound in octets (512 to 64768)", 0 },
+	  " as hardware needs; N is an upper bound in octets (" IW_CLI_TEXT(IW_MULPDU_MIN) " to " IW_CLI_TEXT(IW_MULPDU_MAX) ")", 0 },
 	{ "crc", KEY_CRC, "wanted|required|off", 0,
 	  "MPA's CRC32c (default wanted): on unless both ends have off", 0 },
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
 	{ "rev", KEY_REV, "1|2", 0, "Set-up of connections: 2 with the enhancements of RFC 6581, 1 without (default 2, then 1)", 0 },
-	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP); 0: any free port", 0 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default " IW_CLI_TEXT(IW_SCTP_UDP_PORT) ") and -t xdp (default: no UDP); 0: any free port", 0 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 0 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 0 },
 	{ "profile", KEY_PROFILE, "rfc|rdmac|sctp-draft-02", 0,
@@ -51,22 +51,22 @@ static uint32_t parse_mulpdu(const struct argp_state *state, const char *arg)
 	const char *why;
 
 	if (strcmp(arg, "auto") == 0)
-		return MULPDU_MOST;
+		return IW_MULPDU_MAX;
 	if (strcmp(arg, "emss") == 0)
 		return 0;
-	if (iw_parse_size(&octets, arg, MULPDU_LEAST, MULPDU_MOST, &why) != 0)
+	if (iw_parse_size(&octets, arg, IW_MULPDU_MIN, IW_MULPDU_MAX, &why) != 0)
 		argp_error(state, "--mulpdu \"%s\": expected auto, emss, or octets from %u to %u",
-			   arg, MULPDU_LEAST, MULPDU_MOST);
+			   arg, IW_MULPDU_MIN, IW_MULPDU_MAX);
 	return (uint32_t)octets;
 }
 
 static const char *parse_cc(const struct argp_state *state, const char *arg)
 {
-	if (arg[0] == '\0' || strlen(arg) > 15)
+	if (arg[0] == '\0' || strlen(arg) > CC_MAX)
 		argp_error(
 			state,
-			"--cc \"%s\": not a congestion control; expected a name of 1 to 15 characters",
-			arg);
+			"--cc \"%s\": not a congestion control; expected a name of 1 to %zu characters",
+			arg, CC_MAX);
 	return arg;
 }
 
@@ -120,7 +120,7 @@ const char *iw_cli_profile(const struct argp_state *state, const char *arg)
 	return profiles[iw_cli_enum(state, "--profile", arg, profiles)];
 }
 
-/* Whether it applies to the transport is checked after all options. */
+/* iw_cli_conn_check checks whether it applies to the transport. */
 static const char *any_profile(const struct argp_state *state, const char *arg)
 {
 	static const char *const profiles[] = { "rfc", "rdmac", "sctp-draft-02", NULL };
@@ -203,7 +203,7 @@ void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn 
 	for (size_t i = 0; i < IW_ARRAY_LEN(scopes); i++)
 		if (o->given & 1u << (scopes[i].key - KEY_CC))
 			check_scope(state, i, transport);
-	/* That of TCP is the kernel's. */
+	/* Over TCP the kernel checks the name. */
 	if (o->cc && strcmp(transport, "tcp") != 0 && strcmp(o->cc, "rfc9260") != 0 &&
 	    strcmp(o->cc, "cubic") != 0)
 		argp_error(state, "--cc %s: not known for -t %s; expected rfc9260 or cubic", o->cc,
@@ -230,7 +230,7 @@ void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bo
 
 void iw_cli_conn_init(struct iw_cli_conn *o)
 {
-	*o = (struct iw_cli_conn){ .mulpdu = MULPDU_MOST };
+	*o = (struct iw_cli_conn){ .mulpdu = IW_MULPDU_MAX };
 }
 
 void iw_cli_conn_param(const struct iw_cli_conn *o, const struct iw_cli *cli, const char *peer,

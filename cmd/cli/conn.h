@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The options that shape a connection, for every tool that opens some: an argp child. */
+/* The options of connections, an argp child for the tools that open them. */
 #ifndef IW_CLI_CONN_H
 #define IW_CLI_CONN_H
 
@@ -12,48 +12,53 @@
 #include "cli/cli.h"
 
 struct iw_cli_conn {
-	const char *cc;  /* NULL: the system's */
+	const char *cc;  /* congestion control; NULL: the system's */
 	uint32_t mulpdu; /* as in struct iw_protocol_attr */
 	enum iw_crc_policy crc;
 	bool markers;
 	int rev;
-	uint16_t udp_port;   /* 0: the usual one */
-	bool any_udp_port;   /* --udp-port 0: a listener's is chosen by the system */
-	const char *profile; /* NULL: the RFCs */
+	uint16_t udp_port;   /* 0: the default */
+	bool any_udp_port;   /* --udp-port 0: the system chooses that of a listener */
+	const char *profile; /* edition of the protocols; NULL: the RFCs */
 	unsigned xdp;        /* set of enum iw_xdp_want */
-	unsigned given;      /* a bit for each option that was given; 0: none */
+	unsigned given;      /* a bit for each option that was given */
 };
 
-/* Its input is a struct iw_cli_conn. */
+/* The input is a struct iw_cli_conn. */
 extern const struct argp iw_cli_conn_argp;
 
-/* What @want is when --require or --xdp (@option) with @arg, words between commas, is added to it. */
+/*
+ * Adds arg, the words of --require or --xdp separated by commas, to want, a set of enum
+ * iw_xdp_want. Returns the new set.
+ */
 unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const char *arg,
 		    unsigned want);
 #define IW_CLI_REQUIRE_HELP                                                                        \
 	"With -t xdp, what the interface must support, otherwise exit status 3: native (the driver runs the XDP program), zerocopy (the driver reads and writes this process's frames)"
 #define IW_CLI_XDP_HELP                                                                            \
 	"With -t xdp: generic (the network stack runs the XDP program), copy (never zero-copy), busy-poll (this process drives the driver's queues)"
-/* The argument of --profile of a tool that uses only SCTP: "rfc" or "sctp-draft-02". */
+/* Parses --profile of a tool that uses only SCTP: returns "rfc" or "sctp-draft-02" (static). */
 const char *iw_cli_profile(const struct argp_state *state, const char *arg);
 
 /*
- * For the end of parsing: reports an option of the list ("--udp-port", "--require" ...) that has no
- * meaning over @transport as a usage error, with the transports that have it.
+ * Call at the end of parsing. Reports a usage error if an option of this list, such as
+ * "--udp-port", does not apply to the transport.
  */
 void iw_cli_fits(const struct argp_state *state, const char *option, const char *transport);
-/* The same for all options of @o that were given. */
+/* The same for all options that were given. */
 void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn *o,
 		       const char *transport);
 
-/* The first option of the list that was given, without its hyphens, such as "crc"; NULL: none. */
+/* Returns the first option that was given, without its hyphens, such as "crc". NULL: none. */
 const char *iw_cli_conn_given(const struct iw_cli_conn *o);
 
-/* Before parsing. */
+/* Call before parsing. */
 void iw_cli_conn_init(struct iw_cli_conn *o);
 
-/* After parsing: *p from these and the common options. peer: the host to connect to; NULL for a
- * listener. */
+/*
+ * Call after parsing. Fills *p from these and the common options. peer: the host to connect to;
+ * NULL: a listener.
+ */
 void iw_cli_conn_param(const struct iw_cli_conn *o, const struct iw_cli *cli, const char *peer,
 		       struct iw_cli_param *p);
 

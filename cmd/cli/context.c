@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A context, as every tool has one. */
+/* The context of a tool. */
 #include "cli/context.h"
 
 #include "cli/signals.h"

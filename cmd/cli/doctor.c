@@ -27,10 +27,12 @@
 #include "util/num.h"
 #include "wire/crc32c.h"
 
-#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
+#define BPF_FS_MAGIC_ 0xcafe4a11 /* missing in older versions of linux/magic.h */
 #define MIB           (UINT64_C(1) << 20)
 
-/* Below these a warning: a few hundred connections and the rings of -t xdp need that much. */
+/*
+ * Values below these give a warning: a few hundred connections and the rings of -t xdp need them.
+ */
 #define MEMLOCK_WANTED (64 * MIB)
 #define BUFFER_WANTED  (4 * MIB)
 #define NOFILE_WANTED  4096
@@ -64,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void advise(struct iw_check *c, con
 	va_end(ap);
 }
 
-/* The fault's text without the subject that begins it, which has a column of its own. */
+/* The text of the fault without the subject at its begin, which has a column of its own. */
 static const char *reason(const struct iw_fault *why, const char *subject)
 {
 	size_t len = strlen(subject);
@@ -74,7 +76,7 @@ static const char *reason(const struct iw_fault *why, const char *subject)
 	return why->text[0] ? why->text : iw_err_text(why->err);
 }
 
-/* -t xdp also needs its program. */
+/* Returns 0 if the transport can run here. -t xdp also needs its program. */
 static int can_run(const char *transport, struct iw_fault *why)
 {
 	int err = iw_llp_look(transport, why);
@@ -198,7 +200,7 @@ static const char *with_or_no(bool has)
 	return has ? "with" : "no";
 }
 
-/* For -t xdp on that interface, which must have no program of another origin. */
+/* For -t xdp, the interface must have no program of another origin. */
 static void check_interface(struct iw_doctor *d, const char *name)
 {
 	struct iw_xdp_attached a = { .program = 0 };
@@ -480,7 +482,7 @@ static const char *verdict_name(enum iw_verdict v)
 	return "no";
 }
 
-int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns)
+static int write_human(const struct iw_doctor *d, FILE *f, unsigned int columns)
 {
 	struct iw_table t;
 	int err;
@@ -501,7 +503,7 @@ int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int colum
 	return err;
 }
 
-int iw_doctor_write_json(const struct iw_doctor *d, struct iw_json *w)
+static int write_json(const struct iw_doctor *d, struct iw_json *w)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct iw_check *c = &d->checks[i];
@@ -532,9 +534,9 @@ int iw_cli_doctor(struct iw_cli *cli, FILE *f)
 
 	iw_doctor_examine(&d, cli);
 	if (cli->json)
-		err = iw_doctor_write_json(&d, &cli->out);
+		err = write_json(&d, &cli->out);
 	else
-		err = iw_doctor_write_human(&d, f, iw_cli_columns(fileno(f)));
+		err = write_human(&d, f, iw_cli_columns(fileno(f)));
 	if (err)
 		return IW_EXIT_FAILED;
 	return d.can_run ? IW_EXIT_OK : IW_EXIT_CANNOT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * --doctor: what this machine can run, what it cannot, why, and what would change it. The checks
- * fill one struct, which two writers read.
+ * --doctor: reports what this machine can run, what it cannot run, why, and what would change that.
+ * The checks fill one struct, from which the text and the JSON are written.
  */
 #ifndef IW_CLI_DOCTOR_H
 #define IW_CLI_DOCTOR_H
@@ -13,12 +13,11 @@
 #include <iwarp/err.h>
 
 struct iw_cli;
-struct iw_json;
 
 enum iw_verdict {
 	IW_VERDICT_OK,
 	IW_VERDICT_WARN, /* works, but slower or smaller than it could */
-	IW_VERDICT_NO,   /* not here */
+	IW_VERDICT_NO,   /* not available here */
 };
 
 #define IW_DOCTOR_CHECKS 40
@@ -26,43 +25,39 @@ enum iw_verdict {
 struct iw_doctor {
 	const char *tool;
 	const char *transport; /* NULL: the tool opens no connection */
-	bool can_run; /* the chosen transport and what the tool needs are here, and it can be confined */
+	/*
+	 * The transport and everything else that the tool needs are available, and confinement
+	 * works.
+	 */
+	bool can_run;
 	size_t n;
 	struct iw_check {
 		char subject[32]; /* "transport tcp", "locked memory" */
 		enum iw_verdict verdict;
-		char seen[200];   /* the fact */
+		char seen[200];   /* what was found */
 		char advice[200]; /* what would change it, or "" */
 	} checks[IW_DOCTOR_CHECKS];
 };
 
 /*
- * Checks the machine, the transports in cli->transports with what they need, and what cli->doctor_needs adds; with -t xdp
- * also the interface cli->interface unless it is NULL. The tool's name and transport are kept. Touches the network only by
- * opening sockets; the steering program is loaded and unloaded again. Privileges are given up in a child process.
+ * Checks the machine, each transport in cli->transports, and what cli->doctor_needs adds; with
+ * -t xdp also the interface cli->interface, unless it is NULL. Opens sockets but sends nothing;
+ * loads and unloads the steering program; tests confinement in a child process. cli->tool and
+ * cli->transport are kept.
  */
 void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli);
 
 /*
- * Adds a check: @probe returns 0, or an error with its reason in *why. @advice says what to do when this machine does not
- * have it (IW_E_NOTSUP), or is NULL when the reason says so. False: the probe failed.
+ * Adds a check. probe returns 0, or an error with the reason in *why. advice: what to do if the
+ * probe returns IW_E_NOTSUP; NULL: the reason already says so. Returns false if the probe failed.
  */
 bool iw_doctor_probe(struct iw_doctor *d, const char *subject, int (*probe)(struct iw_fault *why),
 		     const char *advice);
 
-/* The table for people; @columns as in iw_table_write(). 0 or IW_E_NOMEM. */
-IW_MUST_CHECK int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns);
-
 /*
- * A "check" event for each check ("subject", "verdict": ok, warn or no, "seen", "advice"), then a
- * "result" event ("transport", "can_run"). 0, or what iw_json_end() says.
- */
-IW_MUST_CHECK int iw_doctor_write_json(const struct iw_doctor *d, struct iw_json *w);
-
-/*
- * All of it, as the options in @cli ask: JSON to cli->out, or the table to @f. Returns IW_EXIT_OK
- * when the chosen transport can run, IW_EXIT_CANNOT when it cannot, IW_EXIT_FAILED when the answer
- * was not written.
+ * Examines the machine and writes the result, in JSON to cli->out or as a table to f. Returns
+ * IW_EXIT_OK: the tool can run here; IW_EXIT_CANNOT: it cannot; IW_EXIT_FAILED: the result could
+ * not be written.
  */
 int iw_cli_doctor(struct iw_cli *cli, FILE *f);
 

@@ -6,7 +6,7 @@
 
 #include <iwarp/err.h>
 
-/* The colon that ends the host part, or NULL when @text is local. */
+/* Returns the colon after the host, or NULL if text is local. */
 static const char *host_end(const char *text)
 {
 	if (text[0] == '[') {
@@ -20,7 +20,7 @@ static const char *host_end(const char *text)
 	return *text == ':' ? text : NULL;
 }
 
-/* True if @text up to its first slash has only the characters of an IPv6 address, with two colons in front. */
+/* True if text begins with "::" and has only characters of an IPv6 address before a slash. */
 static bool is_bare_ipv6(const char *text)
 {
 	size_t len = strspn(text, "0123456789abcdefABCDEF:.");
@@ -28,7 +28,7 @@ static bool is_bare_ipv6(const char *text)
 	return strncmp(text, "::", 2) == 0 && (text[len] == '\0' || text[len] == '/');
 }
 
-/* True if @text begins with a bracket and an address, and has no closing bracket. */
+/* True if text begins with a bracket and an address, and has no closing bracket. */
 static bool is_unclosed(const char *text)
 {
 	size_t len = strspn(text + 1, "0123456789abcdefABCDEF:."), colons = 0, dots = 0;
@@ -40,7 +40,7 @@ static bool is_unclosed(const char *text)
 	return (colons >= 2 || dots == 3) && !strchr(text, ']');
 }
 
-/* Why @text, which has no host part by scp's rule, is not a local name either; NULL: it is one. */
+/* Why text, which has no host by scp's rule, is not a local name either; NULL: it is one. */
 static const char *local_fault(const char *text)
 {
 	if (is_bare_ipv6(text))

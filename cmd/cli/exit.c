@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Errors to exit status: one row for each error, so that the compiler names a missing one. */
+/* The exit status of each error. The compiler reports an error without a row. */
 #include "cli/exit.h"
 
 #include <iwarp/err.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Times in buckets. */
+/* A histogram of durations. */
 #include "cli/hist.h"
 
 #include <string.h>
@@ -14,7 +14,10 @@ void iw_hist_init(struct iw_hist *h)
 	h->min = UINT64_MAX;
 }
 
-/* Values below 2^(BITS+1) have a bucket each; of larger ones the leading BITS+1 bits count. */
+/*
+ * Each value below 2^(BITS+1) has its own bucket. Larger ones share it by their leading BITS+1
+ * bits.
+ */
 static uint32_t bucket_of(uint64_t v)
 {
 	unsigned drop;
@@ -25,7 +28,7 @@ static uint32_t bucket_of(uint64_t v)
 	return (uint32_t)(drop * PER_OCTAVE + (v >> drop));
 }
 
-/* The greatest value of a bucket. */
+/* The largest value of a bucket. */
 static uint64_t bucket_end(uint32_t b)
 {
 	unsigned drop;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sizes, rates and times for people. */
+/* Sizes, rates and times as text. */
 #include "cli/human.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* @v in the largest of units[0] * base^n that it reaches when rounded to a tenth. */
+/* Writes v in the largest unit that it reaches when rounded to a tenth; unit n is base^n. */
 static const char *scale(char *buf, uint64_t v, uint64_t base, const char *const *units, int count)
 {
 	uint64_t unit = 1, whole, tenths;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbers for people, one decimal: the same in every locale. Each writes into @buf and returns it.
+ * Numbers as text with one decimal, the same in every locale. Each function writes into buf and
+ * returns it.
  */
 #ifndef IW_CLI_HUMAN_H
 #define IW_CLI_HUMAN_H
@@ -12,18 +13,18 @@
 /* Octets, in powers of 1024: "512 B", "64.0 MiB", "16.0 EiB". */
 const char *iw_human_size(char buf[static IW_HUMAN_TEXT], uint64_t octets);
 
-/* Bits a second, in powers of 1000: "950 b/s", "41.2 Gb/s". */
+/* Bits per second, in powers of 1000: "950 b/s", "41.2 Gb/s". */
 const char *iw_human_rate(char buf[static IW_HUMAN_TEXT], uint64_t bits_per_second);
 
 /* A latency: "85 ns", "7.3 us", "1.2 ms", "30.0 s". */
 const char *iw_human_latency(char buf[static IW_HUMAN_TEXT], uint64_t ns);
 
-/* A stretch of time in whole seconds, rounded up: "0:07", "12:34", "1:02:03". */
+/* A duration in whole seconds, rounded up: "0:07", "12:34", "1:02:03". */
 const char *iw_human_time(char buf[static IW_HUMAN_TEXT], uint64_t ns);
 
 /*
- * @octets moved in @ns, as bits a second without overflow on the way; 0 when @ns is 0. UINT64_MAX
- * when it is more than that.
+ * Returns bits per second, without an overflow in between. 0: ns is 0; UINT64_MAX: the rate does
+ * not fit.
  */
 uint64_t iw_bits_per_second(uint64_t octets, uint64_t ns);
 

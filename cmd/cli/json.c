@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* JSON lines over json-c. */
+/* JSON lines, with json-c. */
 #include "cli/json.h"
 
 #include <assert.h>
@@ -38,7 +38,7 @@ static void stick(struct iw_json *w, int err, int os_errno)
 	w->os_errno = os_errno;
 }
 
-/* Puts @value (given; NULL: there was no memory for it) into the innermost open object or array. */
+/* Puts value (given; NULL: out of memory) into the innermost open object or array. */
 static bool put(struct iw_json *w, const char *key, struct json_object *value)
 {
 	struct json_object *in;
@@ -147,15 +147,15 @@ void iw_json_f64(struct iw_json *w, const char *key, double v)
 	if (!isfinite(v))
 		return;
 	/*
-	 * Seventeen digits are always enough for a double; most values need fewer. The point is a
-	 * point because the tools stay in the C locale.
+	 * A double needs at most seventeen digits, and mostly fewer. The tools use the C locale, so
+	 * the decimal separator is a point.
 	 */
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
 			break;
 	}
-	/* What is a fraction stays one when its value is whole. */
+	/* A number stays a fraction in the text even if its value is whole. */
 	if (text[strcspn(text, ".e")] == '\0')
 		memcpy(text + strlen(text), ".0", 3);
 	put(w, key, json_object_new_double_s(v, text));
@@ -166,21 +166,20 @@ static struct json_object *new_string(const char *s, size_t len)
 	return len > INT_MAX ? NULL : json_object_new_string_len(s, (int)len);
 }
 
-static void put_b64(struct iw_json *w, const char *key, const char *suffix, const void *octets,
-		    size_t len)
+static void put_b64(struct iw_json *w, const char *key, const void *octets, size_t len)
 {
 	char *text = malloc(IW_BASE64_SIZE(len));
 	char name[64];
 
 	assert(strlen(key) <= 40);
-	snprintf(name, sizeof(name), "%.40s%s", key, suffix);
+	snprintf(name, sizeof(name), "%.40s_b64", key);
 	if (text)
 		iw_base64(text, IW_BASE64_SIZE(len), octets, len);
 	put(w, name, text ? new_string(text, strlen(text)) : NULL);
 	free(text);
 }
 
-/* Text that is not UTF-8: something to read, and the octets. */
+/* For text that is not UTF-8: a readable form, and the exact octets. */
 static void put_both(struct iw_json *w, const char *key, const char *s, size_t len)
 {
 	size_t need = iw_printable(NULL, 0, s, len, false);
@@ -189,7 +188,7 @@ static void put_both(struct iw_json *w, const char *key, const char *s, size_t l
 	if (text)
 		iw_printable(text, need + 1, s, len, false);
 	put(w, key, text ? new_string(text, need) : NULL);
-	put_b64(w, key, "_b64", s, len);
+	put_b64(w, key, s, len);
 	free(text);
 }
 
@@ -214,12 +213,6 @@ void iw_json_str(struct iw_json *w, const char *key, const char *s)
 		iw_json_text(w, key, s, strlen(s));
 }
 
-void iw_json_b64(struct iw_json *w, const char *key, const void *octets, size_t len)
-{
-	if (!w->err)
-		put_b64(w, key, "", octets, len);
-}
-
 static void write_line(struct iw_json *w, const char *text, size_t len)
 {
 	/* writev does not write through the pointer. */
@@ -231,7 +224,10 @@ static void write_line(struct iw_json *w, const char *text, size_t len)
 		ssize_t n = writev(w->fd, v, (int)(iov + 2 - v));
 
 		if (n < 0 && errno == EAGAIN) {
-			/* Somebody else made this end non-blocking; a line waits all the same. */
+			/*
+			 * Another process made the descriptor non-blocking. Wait until it is
+			 * writable.
+			 */
 			(void)poll(&writable, 1, -1);
 			continue;
 		}

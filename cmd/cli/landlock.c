@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Landlock by its system calls: libc has no functions for them, and older kernel headers no constants. */
+/*
+ * Landlock by system calls: libc has no functions for it, and older kernel headers lack constants.
+ */
 #include "cli/landlock.h"
 
 #include <errno.h>

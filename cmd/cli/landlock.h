@@ -2,7 +2,7 @@
 /*
  * Landlock (landlock(7)): restricts this process permanently to named parts of the file system.
  *
- * Threads: applies to the calling thread and those that it starts afterwards.
+ * Threads: applies to the calling thread and to threads that it starts later.
  */
 #ifndef IW_CLI_LANDLOCK_H
 #define IW_CLI_LANDLOCK_H
@@ -19,34 +19,32 @@ enum iw_landlock_right {
 };
 
 struct iw_landlock {
-	int abi;          /* of this kernel; 0: it has no Landlock */
+	int abi;          /* of this kernel; 0: no Landlock */
 	int ruleset;      /* -1: none */
 	uint64_t limited; /* the rights that need a rule */
 	bool enforced;
 };
 
-/* The kernel's Landlock ABI; 0: not in this kernel, or not enabled. */
+/* Returns the kernel's Landlock ABI; 0: the kernel does not have it, or it is not enabled. */
 int iw_landlock_abi(void);
 
 /*
- * Begins a set of rules. @reads: limit reading too, not only writing. @net: forbid bind and connect on TCP, and signals
- * and abstract sockets to other processes, as far as this kernel's ABI supports it. Returns 0; 1 without Landlock, when
- * the other functions do nothing; or IW_E_OS.
+ * Begins a set of rules. reads: limits reading in addition to writing. net: forbids bind and
+ * connect on TCP, and signals and abstract sockets to other processes, as far as this kernel's ABI
+ * supports it. Returns 0; 1: no Landlock here, and the other functions do nothing; or IW_E_OS.
  */
 IW_MUST_CHECK int iw_landlock_begin(struct iw_landlock *l, bool reads, bool net,
 				    struct iw_fault *why);
 
-/*
- * Allows @right on the file or directory @fd, and on everything beneath it. Returns 0, or IW_E_OS.
- */
+/* Allows the right on the file or directory fd and on everything below it. IW_E_OS. */
 IW_MUST_CHECK int iw_landlock_allow(struct iw_landlock *l, int fd, enum iw_landlock_right right,
 				    struct iw_fault *why);
 
-/* The same by path; a path that cannot be opened is ignored. */
+/* The same by path. A path that cannot be opened is ignored. */
 IW_MUST_CHECK int iw_landlock_allow_path(struct iw_landlock *l, const char *path,
 					 enum iw_landlock_right right, struct iw_fault *why);
 
-/* Enforces the rules, with no_new_privs set. Frees the set in any case. Returns 0, or IW_E_OS, IW_E_PERM. */
+/* Enforces the rules; no_new_privs must be set. Frees them in any case. IW_E_PERM, IW_E_OS. */
 IW_MUST_CHECK int iw_landlock_enforce(struct iw_landlock *l, struct iw_fault *why);
 
 #endif

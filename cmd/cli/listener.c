@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Recognizes the listeners of iwarp-tools by their rejections. */
+/* Recognizes the listeners of iwarp-tools by their Rejects. */
 #include "cli/listener.h"
 
 #include <stdio.h>

@@ -60,7 +60,7 @@ void iw_log(enum iw_log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* The longest escape is four octets for one, so everything but an absurd tool name fits. */
+	/* An escape has at most four octets, so any reasonable name of a tool fits. */
 	snprintf(line, 98, "%s: %s", self.tool, label(level));
 	len = strlen(line);
 	room = sizeof(line) - len - 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Option arguments for argp parsers. Each reads @arg with cli/parse.h; on bad text it ends the tool
- * with exit status 2 and a message that names the option, the text and what was expected:
+ * Option arguments for argp parsers. Each function parses arg with cli/parse.h. Malformed text ends
+ * the tool with exit status 2 and a message with the option, the text and the expected values:
  *
  *   ddp-bench: --count "12abc": text after the number; expected a number from 1 to 1000000
  *
- * Under ARGP_NO_EXIT the message is printed and the least value comes back.
+ * With ARGP_NO_EXIT the message is printed and the least value returned.
  */
 #ifndef IW_CLI_OPTION_H
 #define IW_CLI_OPTION_H
@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The text of a limit that is a literal, such as IW_MULPDU_MAX, for --help. */
+#define IW_CLI_TEXT(v)  IW_CLI_TEXT_(v)
+#define IW_CLI_TEXT_(v) #v
 
 uint64_t iw_cli_u64(const struct argp_state *state, const char *option, const char *arg,
 		    uint64_t min, uint64_t max);
@@ -26,22 +30,22 @@ uint64_t iw_cli_size(const struct argp_state *state, const char *option, const c
 uint64_t iw_cli_duration(const struct argp_state *state, const char *option, const char *arg,
 			 uint64_t min_ns, uint64_t max_ns);
 
-/* Bits a second, with K, M, G, T as powers of 1000. */
+/* Bits per second, with K, M, G, T as powers of 1000. */
 uint64_t iw_cli_rate(const struct argp_state *state, const char *option, const char *arg,
 		     uint64_t min_bits, uint64_t max_bits);
 
-/* @min is 0 where a listener may leave the choice to the system, else 1. */
+/* min: 0 if the system may choose the port of a listener, else 1. */
 uint16_t iw_cli_port(const struct argp_state *state, const char *option, const char *arg,
 		     uint16_t min);
 
-/* The index of @arg in @names, which ends with NULL. */
+/* Returns the index of arg in names, which ends with NULL. */
 size_t iw_cli_enum(const struct argp_state *state, const char *option, const char *arg,
 		   const char *const *names);
 
-/* True if @arg, an argument that is not expected, looks like a port: its message names -p. */
+/* True if an unexpected argument looks like a port; then its message mentions -p. */
 bool iw_cli_is_port(const char *arg);
 
-/* The one argument of a tool that takes a host: *host is NULL before. */
+/* Takes the argument of a tool that needs one host. *host must be NULL before the first. */
 void iw_cli_host(const struct argp_state *state, const char *arg, const char **host);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Numbers, sizes, durations and rates: one scanner, one table of units for each. */
+/* Numbers, sizes, durations and rates: one scanner, with a table of units for each kind. */
 #include "cli/parse.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include <iwarp/err.h>
 
 struct unit {
-	const char *name; /* "" is what a number without a unit means; NULL ends the table */
+	const char *name; /* "": the unit of a number without one; NULL ends the table */
 	uint64_t value;
 };
 
@@ -86,7 +86,7 @@ static int check_range(uint64_t v, uint64_t min, uint64_t max, const char **why)
 	return 0;
 }
 
-/* Moves *@p over digits. */
+/* Scans digits and moves *p after them. */
 static int scan_whole(uint64_t *out, const char **p, const char **why)
 {
 	uint64_t v = 0;
@@ -111,8 +111,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 }
 
 /*
- * The digits after a decimal point, as a fraction in lowest terms. 10^18 is the largest power of ten
- * that fits into 64 bits.
+ * Scans the digits after a decimal point into a fraction in lowest terms. The largest denominator
+ * is 10^18.
  */
 static int scan_fraction(uint64_t *num, uint64_t *den, const char **p, const struct scale *s,
 			 const char **why)
@@ -164,7 +164,7 @@ static int parse_scaled(uint64_t *out, const char *text, uint64_t min, uint64_t 
 	if (!unit)
 		return fail(IW_E_INVAL, why, "unknown unit or text after the number");
 	/*
-	 * num and den share no factor, so the fraction of a unit is whole exactly when den divides
+	 * num and den have no common factor, so the result is a whole number only if den divides
 	 * the unit.
 	 */
 	if (unit->value % den != 0)
@@ -229,8 +229,7 @@ int iw_parse_enum(size_t *out, const char *text, const char *const *names, size_
 }
 
 /*
- * The largest unit that divides @v, so that nothing is lost. The unit without a name is not
- * written.
+ * Uses the largest unit that divides v, so that the text is exact. The unit "" has no text.
  */
 static const char *unparse(char buf[static IW_PARSE_TEXT], uint64_t v, const struct unit *units)
 {
@@ -252,7 +251,7 @@ const char *iw_unparse_size(char buf[static IW_PARSE_TEXT], uint64_t v)
 	return unparse(buf, v, size_units);
 }
 
-/* Nothing but 0 lacks a unit: every other number of nanoseconds is divided by "ns". */
+/* Only 0 has no unit: "ns" divides every other number. */
 const char *iw_unparse_duration(char buf[static IW_PARSE_TEXT], uint64_t ns)
 {
 	return unparse(buf, ns, duration_units);

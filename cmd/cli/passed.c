@@ -47,7 +47,7 @@ int iw_cli_passed_socket(struct iw_fault *why)
 	(void)unsetenv("LISTEN_PID");
 	(void)unsetenv("LISTEN_FDS");
 	(void)unsetenv("LISTEN_FDNAMES");
-	/* A descriptor that is not open is reported when it is used. */
+	/* A descriptor that is not open is detected when it is used. */
 	if (fd > 0)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	return fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The listening socket that a service manager passes to a tool: sd_listen_fds(3), without its library. */
+/* The listening socket that a service manager passes to a tool, as in sd_listen_fds(3). */
 #ifndef IW_CLI_PASSED_H
 #define IW_CLI_PASSED_H
 
@@ -7,9 +7,9 @@
 
 /*
  * Returns the descriptor that $LISTEN_FDS announces to this process, and sets its close-on-exec
- * flag; 0: none, because $LISTEN_FDS is not set or $LISTEN_PID names another process. Removes the
- * variables from the environment. IW_E_INVAL: a value is not a number, or more than one descriptor
- * is passed. Whether it is a listening TCP socket is checked when it is used.
+ * flag. 0: none, because $LISTEN_FDS is not set or $LISTEN_PID names another process. Removes both
+ * variables from the environment. Does not check that the descriptor is a listening TCP socket;
+ * iw_listen does. IW_E_INVAL: a value is not a number, or more than one descriptor is passed.
  */
 IW_MUST_CHECK int iw_cli_passed_socket(struct iw_fault *why);
 

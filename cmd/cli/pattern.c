@@ -7,7 +7,7 @@
 
 #include "util/num.h"
 
-/* splitmix64: each word depends on its place alone, so that any piece can be made by itself. */
+/* splitmix64: each word depends only on its position, so any piece can be made independently. */
 static uint64_t word(uint64_t seed, uint64_t i)
 {
 	uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
@@ -65,16 +65,16 @@ bool iw_pattern_holds(const void *buf, size_t len, uint64_t seed, uint64_t at)
 
 void iw_pattern_stamp(void *msg, size_t len, uint64_t number)
 {
-	if (len >= IW_BENCH_STAMP)
+	if (len >= IW_PATTERN_STAMP)
 		iw_put_be64(msg, number);
 }
 
 bool iw_pattern_stamped(const void *msg, size_t len, uint64_t number)
 {
-	return len < IW_BENCH_STAMP || iw_get_be64(msg) == number;
+	return len < IW_PATTERN_STAMP || iw_get_be64(msg) == number;
 }
 
-bool iw_pattern_digest_init(struct iw_bench_digest *d)
+bool iw_pattern_digest_init(struct iw_pattern_digest *d)
 {
 	d->state = XXH3_createState();
 	if (!d->state)
@@ -83,14 +83,14 @@ bool iw_pattern_digest_init(struct iw_bench_digest *d)
 	return true;
 }
 
-void iw_pattern_digest_add(struct iw_bench_digest *d, const void *p, size_t len)
+void iw_pattern_digest_add(struct iw_pattern_digest *d, const void *p, size_t len)
 {
-	/* It fails for NULL only. */
+	/* It fails only for NULL. */
 	if (len)
 		(void)XXH3_64bits_update(d->state, p, len);
 }
 
-uint64_t iw_pattern_digest_end(struct iw_bench_digest *d)
+uint64_t iw_pattern_digest_end(struct iw_pattern_digest *d)
 {
 	uint64_t digest = XXH3_64bits_digest(d->state);
 

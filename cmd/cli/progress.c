@@ -17,12 +17,12 @@
 
 static void put(const struct iw_cli_progress *p, const char *text, size_t len)
 {
-	/* A terminal that is gone says so elsewhere. */
+	/* A lost terminal is detected elsewhere. */
 	while (write(p->fd, text, len) < 0 && errno == EINTR)
 		;
 }
 
-/* @text, then blanks over what is left of the line before. */
+/* Writes text, then blanks over the rest of the previous line. */
 static void replace(struct iw_cli_progress *p, const char *text)
 {
 	size_t columns = iw_utf8_columns(text);
@@ -38,7 +38,7 @@ static void replace(struct iw_cli_progress *p, const char *text)
 	p->shown = columns;
 }
 
-/* A background job writes nothing: the terminal is somebody else's now. */
+/* A background job writes nothing: another process uses the terminal. */
 static bool foreground(int fd)
 {
 	pid_t group = tcgetpgrp(fd);
@@ -61,7 +61,7 @@ static void draw(struct iw_cli_progress *p, uint64_t now)
 
 	if (columns < 2 || !foreground(p->fd))
 		return;
-	/* The last column stays free: some terminals wrap as soon as it is filled. */
+	/* Leaves the last column free, because some terminals wrap as soon as it is filled. */
 	iw_cli_progress_line(p, line, sizeof(line), columns - 1, now);
 	replace(p, line);
 }
@@ -111,11 +111,6 @@ uint64_t iw_cli_progress_rate(const struct iw_cli_progress *p, uint64_t now)
 				  now - p->samples[p->oldest].at);
 }
 
-void iw_cli_progress_what(struct iw_cli_progress *p, const char *what)
-{
-	p->what = what;
-}
-
 void iw_cli_progress_end(struct iw_cli_progress *p)
 {
 	if (!p->on)
@@ -125,7 +120,7 @@ void iw_cli_progress_end(struct iw_cli_progress *p)
 	p->on = false;
 }
 
-/* The end of @what is what tells files apart, so the beginning goes when there is no room. */
+/* Cuts the begin of a long name, because the ends of names distinguish files. */
 static void fit_name(char *buf, size_t cap, const char *what, size_t room)
 {
 	char clean[LINE_MAX_];
@@ -151,7 +146,7 @@ static void add(char *buf, size_t cap, const char *text, unsigned int columns)
 {
 	size_t len = strlen(buf);
 
-	/* Whole fields or none: a cut number would lie. */
+	/* A field is shown whole or not at all: a cut number would be wrong. */
 	if (len + 2 + strlen(text) <= columns)
 		snprintf(buf + len, cap - len, "%s%s", len ? "  " : "", text);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One line on a terminal while long work is under way:
+ * One line on a terminal that shows the progress of long work:
  *
  *   big.img   45%  1.2 GiB of 2.0 GiB  12.3 Gb/s  0:42 left
  *
- * Nothing is written when the descriptor is no terminal, or when the tool runs in the background.
- * The line never wraps, is drawn at most ten times a second, gives way to messages of cli/log.h,
- * and is gone at the end. One at a time in a process, because the log knows one.
+ * It is written only to a terminal, and only while the tool runs in the foreground. It never wraps,
+ * is drawn at most ten times a second, is hidden while messages of cli/log.h are written, and is
+ * erased at the end. A process can have one at a time, because the log can hide only one.
  */
 #ifndef IW_CLI_PROGRESS_H
 #define IW_CLI_PROGRESS_H
@@ -20,13 +20,13 @@
 struct iw_cli_progress {
 	int fd;
 	bool on;
-	const char *what; /* kept */
+	const char *what; /* name of the work, kept; NULL: none */
 	uint64_t total;   /* octets; 0: not known */
 	uint64_t done;
-	uint64_t found; /* octets of done that were there already: they do not count for the rate */
+	uint64_t found;    /* octets of done at the begin, not counted in the rate */
 	uint64_t drawn_at; /* ns */
-	size_t shown;      /* columns of the line that stands on the terminal; 0: none */
-	/* The rate is taken over the last samples, about three seconds, so that it follows. */
+	size_t shown;      /* columns of the line on the terminal; 0: none */
+	/* The rate is that of the last samples, about three seconds. */
 	struct {
 		uint64_t at, done;
 	} samples[IW_PROGRESS_SAMPLES];
@@ -34,24 +34,22 @@ struct iw_cli_progress {
 };
 
 /*
- * Begins: @what (kept; NULL for none) names the work, @done octets of @total (0: not known) are
- * there already. @now is iw_os_now(). @fd is borrowed until iw_cli_progress_end().
+ * Begins with done octets of total (0: not known). what is kept. fd is borrowed until
+ * iw_cli_progress_end. now is iw_os_now, here and below.
  */
 void iw_cli_progress_begin(struct iw_cli_progress *p, int fd, const char *what, uint64_t done,
 			   uint64_t total, uint64_t now);
 /*
- * So much is done now. Cheap when it is not time to draw. Also to be called when nothing moves, or
- * the line goes on telling the old rate.
+ * Sets the octets that are done, and draws the line if it is time to. Call it also while nothing
+ * moves, or the line keeps the old rate.
  */
 void iw_cli_progress_update(struct iw_cli_progress *p, uint64_t done, uint64_t now);
-/* Bits a second, over the last samples: also where there is no terminal. */
+/* Bits per second of the last samples. Also works without a terminal. */
 uint64_t iw_cli_progress_rate(const struct iw_cli_progress *p, uint64_t now);
-/* Other work from here on; the counts go on. */
-void iw_cli_progress_what(struct iw_cli_progress *p, const char *what);
-/* Wipes the line. */
+/* Erases the line. */
 void iw_cli_progress_end(struct iw_cli_progress *p);
 
-/* The text of the line, at most @columns wide, into @buf (@cap octets): what draws uses. */
+/* Writes the text of the line, at most columns wide, to buf. */
 void iw_cli_progress_line(const struct iw_cli_progress *p, char *buf, size_t cap,
 			  unsigned int columns, uint64_t now);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The filter lists the allowed calls, not the forbidden ones, because every kernel version adds calls. A call that is
- * not listed fails with EPERM, as under a container's filter; a new libc then falls back to an older call.
+ * The filter lists the allowed calls, not the forbidden ones, because every kernel version adds
+ * calls. A call that is not listed fails with EPERM, as under a container's filter; a new libc then
+ * falls back to an older call.
  */
 #include "cli/seccomp.h"
 
@@ -78,7 +79,7 @@ static const char *const allowed[] = {
 	"sched_get_priority_min", "setrlimit", "sysinfo", "ugetrlimit", "uname",
 };
 
-/* No tool makes these calls: only code of an attacker would. */
+/* No tool makes these calls; only code of an attacker does. */
 static const char *const deadly[] = {
 	"acct", "add_key", "adjtimex", "chroot", "clock_adjtime", "clock_settime", "delete_module", "execve", "execveat",
 	"finit_module", "fsconfig", "fsmount", "fsopen", "init_module", "io_uring_enter", "io_uring_register", "io_uring_setup",
@@ -95,7 +96,10 @@ static const unsigned long ioctls[] = { FIONBIO,      FIONREAD,    TCGETS,      
 					SIOCETHTOOL,  SIOCOUTQ };
 static const int prctls[] = { PR_SET_NAME, PR_GET_NAME, PR_SET_VMA, PR_GET_DUMPABLE };
 static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
-/* bpf(2) on open descriptors: look up, update and delete map elements, get keys, run a program, get info. */
+/*
+ * bpf(2) on open descriptors: look up, update and delete map elements, get keys, run a program, get
+ * info.
+ */
 static const int bpf_uses[] = { 1, 2, 3, 4, 10, 15 };
 
 #ifdef __s390__
@@ -137,7 +141,10 @@ static int add_lists(scmp_filter_ctx f)
 	return err;
 }
 
-/* Allows threads, not processes. A filter cannot read the flags of clone3 in memory: libc falls back to clone. */
+/*
+ * Allows threads, not processes. A filter cannot read the flags of clone3 in memory: libc falls
+ * back to clone.
+ */
 static int add_clone(scmp_filter_ctx f)
 {
 	int err = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
@@ -171,8 +178,9 @@ static int set_up(scmp_filter_ctx f)
 	if (err)
 		return err;
 	/*
-	 * A binary tree is faster than a list. Speculative stores stay enabled: Linux before 5.16 disables them in a
-	 * filtered process and so slows it down, but no foreign code runs here. Older versions of libseccomp lack both.
+	 * A binary tree is faster than a list. Speculative stores stay enabled: Linux before 5.16
+	 * disables them in a filtered process and so slows it down, but no foreign code runs here.
+	 * Older versions of libseccomp lack both.
 	 */
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The filter of system calls (seccomp(2), by libseccomp): calls that the tools make are allowed, calls that only an
- * attacker's code would make end the process (SIGSYS), and all others fail with EPERM.
+ * The filter of system calls (seccomp(2), by libseccomp). Calls that the tools make are allowed.
+ * Calls that only an attacker's code would make end the process (SIGSYS). All others fail with
+ * EPERM.
  */
 #ifndef IW_CLI_SECCOMP_H
 #define IW_CLI_SECCOMP_H
@@ -14,9 +15,9 @@ enum iw_seccomp_also {
 };
 
 /*
- * Loads the filter for all threads of the process; no_new_privs must be set. @also: set of
- * enum iw_seccomp_also. Returns 0; 1: built without libseccomp, or the kernel has no filters; *why has the reason; or
- * IW_E_OS, IW_E_NOMEM.
+ * Loads the filter for all threads of the process; no_new_privs must be set. also: set of
+ * enum iw_seccomp_also. Returns 0; 1, with the reason in *why: built without libseccomp, or the
+ * kernel has no filters. IW_E_OS, IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_seccomp(unsigned also, struct iw_fault *why);
 

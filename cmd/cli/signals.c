@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* SIGINT and SIGTERM as a flag and a readable descriptor. */
+/* Reports SIGINT and SIGTERM by a flag and a readable descriptor. */
 #include "cli/signals.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "os/os.h"
 
 static int stop_fd = -1;
-/* Any thread may ask; free of locks, so a handler may write it (C11 7.14.1.1). */
+/* Any thread may read it. It is lock-free, so a handler may write it (C11 7.14.1.1). */
 static atomic_int stop_signal;
 
 static void on_stop(int sig)
@@ -22,10 +22,10 @@ static void on_stop(int sig)
 	int saved = errno;
 
 	stop_signal = sig;
-	/* Whichever of the two comes next finds the default action. */
+	/* The next signal, either of the two, has its default action. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
-	/* Fails only when the counter is full, and then the descriptor is readable already. */
+	/* Fails only if the counter is full, and then the descriptor is already readable. */
 	if (write(stop_fd, &one, sizeof(one)) < 0) {}
 	errno = saved;
 }
@@ -33,7 +33,7 @@ static void on_stop(int sig)
 int iw_signals_init(struct iw_fault *why)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	/* Not restarted: a blocking read ends. */
+	/* Without SA_RESTART, so that a blocking read returns. */
 	struct sigaction stop = { .sa_handler = on_stop };
 
 	stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -10,7 +10,7 @@
 #include "cli/text.h"
 
 #define GAP       2
-/* Less room than this for the last column, and breaking it would not help anybody. */
+/* With less room than this the last column is not broken. */
 #define NARROWEST 20
 
 void iw_table_init(struct iw_table *t, const char *align)
@@ -88,7 +88,7 @@ static void blanks(FILE *f, size_t n)
 		fprintf(f, "%*s", (int)n, "");
 }
 
-/* The octets of @text that fit @room columns, broken at a blank where there is one. */
+/* Returns how many octets of text fit room columns; breaks at a blank if possible. */
 static size_t fitting(const char *text, size_t room)
 {
 	size_t columns = 0, blank = 0, i = 0;
@@ -123,7 +123,7 @@ static void write_wrapped(FILE *f, const char *text, size_t indent, size_t room)
 static void write_row(const struct iw_table *t, FILE *f, size_t row, const size_t *width,
 		      size_t room)
 {
-	size_t pending = 0; /* blanks owed before the next text, so that none end a line */
+	size_t pending = 0; /* blanks before the next text; none at the end of a line */
 
 	for (size_t c = 0; c < t->ncols; c++) {
 		const char *text = cell(t, row, c);

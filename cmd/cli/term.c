@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The terminal's width. */
+/* The width of a terminal. */
 #include "cli/term.h"
 
 #include <sys/ioctl.h>

@@ -66,8 +66,8 @@ size_t iw_utf8_columns(const char *s)
 }
 
 /*
- * What a terminal acts on instead of showing it; the bidirectional controls let a name pretend to
- * be another.
+ * True for characters that a terminal executes instead of showing, and for bidirectional controls,
+ * with which a name can look like another one.
  */
 static bool acts(uint32_t c)
 {

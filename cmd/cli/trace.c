@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The trace file. */
+/* The file of --trace. */
 #include "cli/trace.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ void iw_cli_trace_line(void *ctx, const char *line)
 
 	if (!t->f)
 		return;
-	/* One lock for the line and its end, should threads share the file. */
+	/* Threads may share the file, so one lock covers the line and its newline. */
 	flockfile(t->f);
 	if ((fputs_unlocked(line, t->f) == EOF || putc_unlocked('\n', t->f) == EOF) &&
 	    t->os_errno == 0)

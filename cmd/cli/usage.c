@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* argp and getopt write to stderr and exit: a stream in its place keeps the first line. */
+/* argp and getopt write to stderr and exit. A stream in its place keeps the first line. */
 #include "cli/usage.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static bool wants_json(void)
 	return false;
 }
 
-/* Standard output may be a file or a pipe that gets the received data: no event there. */
+/* Standard output may receive the data, so no event is written there. */
 static bool has_data_on_stdout(void)
 {
 	if (strcmp(usage.cli->tool, "ddp-recv") != 0)

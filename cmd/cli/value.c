@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Missing option values: getopt would take the next option as the value. */
+/* Detects missing values of options, because getopt takes the next option as the value. */
 #include "cli/value.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct wanted {
 	bool prefix; /* the name may be abbreviated */
 };
 
-/* What argp adds to every parser. */
+/* The options that argp adds to every parser. */
 static const struct argp_option argp_own[] = {
 	{ "help", '?', NULL, 0, NULL, 0 },
 	{ "usage", 1, NULL, 0, NULL, 0 },
@@ -66,7 +66,10 @@ static bool needs_value(const struct argp_option *o)
 	return o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
 }
 
-/* True if @arg is one or more options of the tool. *next: the one whose value is the next argument; NULL: none. */
+/*
+ * True if arg consists of options of the tool. Sets *next to the option whose value is the next
+ * argument; NULL: none.
+ */
 static bool is_option(const struct argp *argp, const char *arg, const struct argp_option **next)
 {
 	const struct argp_option *o = NULL;
@@ -91,7 +94,7 @@ static bool is_option(const struct argp *argp, const char *arg, const struct arg
 	return true;
 }
 
-/* Values of that kind may begin with a dash. */
+/* True for an option whose value may begin with a dash. */
 static bool is_text(const struct argp_option *o)
 {
 	static const char *const kinds[] = { "PATTERN", "FILE", "PATH", "DIR", "DATA", "COMMAND" };

@@ -203,7 +203,7 @@ static void verdict(struct lane *l, const char *mismatch)
 static void check_read(struct lane *l, uint64_t message)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
-	size_t len = IW_MIN(cfg->size, (uint64_t)IW_BENCH_STAMP);
+	size_t len = IW_MIN(cfg->size, (uint64_t)IW_PATTERN_STAMP);
 	char text[100];
 
 	if (!cfg->verify ||
@@ -268,7 +268,7 @@ int iw_bench_lane_check(struct lane *l, struct iw_fault *why)
 static bool digest_of_slots(const struct lane *l, uint64_t *out)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
-	struct iw_bench_digest d;
+	struct iw_pattern_digest d;
 
 	if (!iw_pattern_digest_init(&d))
 		return false;
@@ -282,7 +282,7 @@ static bool digest_of_slots(const struct lane *l, uint64_t *out)
 static bool digest_of_messages(const struct lane *l, uint64_t first, uint64_t last, uint64_t *out)
 {
 	uint64_t size = l->client->cfg.size;
-	struct iw_bench_digest d;
+	struct iw_pattern_digest d;
 
 	if (!iw_pattern_digest_init(&d))
 		return false;

@@ -377,7 +377,7 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 }
 
 /* Calculates the digest of the latest messages, which no later one has replaced, in their order. */
-static void digest_messages(const struct session *k, struct iw_bench_digest *d,
+static void digest_messages(const struct session *k, struct iw_pattern_digest *d,
 			    struct iw_bench_checked *out)
 {
 	uint64_t first = k->messages;
@@ -397,7 +397,7 @@ static void digest_messages(const struct session *k, struct iw_bench_digest *d,
 static int on_check(struct session *k, const struct iw_bench_msg *check, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_CHECKED };
-	struct iw_bench_digest d;
+	struct iw_pattern_digest d;
 
 	if (check->check.slots > k->depth)
 		return iw_fail(why, IW_E_FORMAT,

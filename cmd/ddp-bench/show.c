@@ -6,11 +6,13 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/conn_facts.h"
 #include "cli/human.h"
 #include "cli/table.h"
 #include "cli/term.h"
 #include "loader/interface.h"
 #include "util/num.h"
+#include "util/text.h"
 
 /* --- calculated values ------------------------------------------------------------------------ */
 
@@ -113,33 +115,17 @@ static const struct iw_assoc_path_info *primary(const struct iw_assoc_info *a)
 	return &a->path[0];
 }
 
-static void association_json(struct iw_json *w, const struct iw_assoc_info *a)
-{
-	iw_json_u64(w, "streams", a->out);
-	iw_json_u64(w, "stream", a->stream);
-	iw_json_u64(w, "path_mtu", primary(a)->mtu);
-	iw_json_u64(w, "srtt_ns", primary(a)->srtt_ns);
-}
-
 static void connection_json(struct iw_json *w, const struct iw_bench_result *r)
 {
-	const struct iw_qp_info *i = &r->info;
+	bool tcp = r->assoc.in == 0;
 
-	iw_json_str(w, "local", i->local);
-	iw_json_str(w, "peer", i->peer);
-	iw_json_bool(w, "crc", i->crc);
-	if (r->assoc.in) {
-		association_json(w, &r->assoc);
-	} else {
-		iw_json_u64(w, "rev", i->rev);
-		iw_json_bool(w, "tx_markers", i->tx_markers);
-		iw_json_bool(w, "rx_markers", i->rx_markers);
-		iw_json_bool(w, "large_fpdus", i->large_fpdus);
-		iw_json_u64(w, "emss", i->emss);
-	}
-	iw_json_u64(w, "mulpdu", i->mulpdu);
-	iw_json_u64(w, "ird", i->ird);
-	iw_json_u64(w, "ord", i->ord);
+	iw_cli_facts_ends_json(w, r->info.local, r->info.peer);
+	iw_cli_facts_json(w, &r->info, tcp);
+	iw_cli_facts_setup_json(w, &r->info, tcp);
+	if (tcp)
+		return;
+	iw_cli_facts_assoc_json(w, &r->assoc);
+	iw_json_u64(w, "stream", r->assoc.stream);
 }
 
 static void text_json(struct iw_json *w, const char *key, const char *text)
@@ -242,29 +228,28 @@ static int interval_human(const struct iw_bench_interval *iv)
 static void add_connection(struct iw_table *t, const struct iw_bench_show *s,
 			   const struct iw_bench_result *r)
 {
-	const struct iw_qp_info *i = &r->info;
-	char rtt[IW_HUMAN_TEXT];
+	bool tcp = r->assoc.in == 0;
+	struct iw_text text;
+	char buf[200];
 
-	if (r->assoc.in) {
-		const struct iw_assoc_path_info *p = primary(&r->assoc);
-
-		iw_table_add(t, "association");
-		iw_table_addf(t,
-			      "%s, stream %u of %u, path MTU %u, MULPDU %u, round trip %s,"
-			      " congestion control %s and %s",
-			      s->transport, r->assoc.stream, r->assoc.out, p->mtu, i->mulpdu,
-			      iw_human_latency(rtt, p->srtt_ns),
-			      r->client.cc[0] ? r->client.cc : "the kernel's",
-			      r->server.cc[0] ? r->server.cc : "the kernel's");
-	} else {
-		iw_table_add(t, "connection");
-		iw_table_addf(t,
-			      "%s, MPA rev %u, CRC %s, markers %s, MULPDU %u, EMSS %u,"
-			      " congestion control %s and %s",
-			      s->transport, i->rev, i->crc ? "on" : "off",
-			      i->tx_markers || i->rx_markers ? "on" : "off", i->mulpdu, i->emss,
-			      r->client.cc, r->server.cc);
+	iw_text_init(&text, buf, sizeof(buf));
+	iw_cli_facts_text(&text, &r->info, tcp);
+	iw_table_add(t, tcp ? "connection" : "association");
+	iw_table_addf(t, "%s, %s", s->transport, buf);
+	if (!tcp) {
+		iw_text_init(&text, buf, sizeof(buf));
+		iw_cli_facts_assoc_text(&text, &r->assoc);
+		iw_table_add(t, "");
+		iw_table_addf(t, "stream %u; %s", r->assoc.stream, buf);
+		iw_text_init(&text, buf, sizeof(buf));
+		iw_cli_facts_path_text(&text, primary(&r->assoc));
+		iw_table_add(t, "");
+		iw_table_add(t, buf);
 	}
+	iw_table_add(t, "");
+	iw_table_addf(t, "congestion control %s and %s",
+		      r->client.cc[0] ? r->client.cc : "the kernel's",
+		      r->server.cc[0] ? r->server.cc : "the kernel's");
 	if (r->connections * r->streams == 1)
 		return;
 	iw_table_add(t, "");

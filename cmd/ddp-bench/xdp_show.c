@@ -120,7 +120,7 @@ static int result_json(struct iw_json *w, const struct iw_xdp_bench *r)
 	iw_json_f64(w, "packet_ns", r->steering_ns);
 	iw_json_u64(w, "packets", r->steered);
 	iw_json_close(w);
-	iw_json_open_object(w, "baselines");
+	iw_json_open_object(w, "baselines_bits_per_second");
 	for (size_t i = 0; i < IW_ARRAY_LEN(r->baseline); i++)
 		iw_json_f64(w, r->baseline[i].name, r->baseline[i].bits);
 	iw_json_close(w);

@@ -24,6 +24,7 @@
 #include "os/probe.h"
 #include "sctpmap/sctpmap.h"
 #include "util/num.h"
+#include "wire/sctp.h"
 
 #define SNAPLEN_MIN 64 /* just more than an Ethernet, an IPv4 and a TCP header */
 #define SNAPLEN_MAX 262144
@@ -195,7 +196,7 @@ static void say_no_iwarp(const struct opts *o, const struct iw_cap_totals *t)
 		(unsigned long long)n, n == 1 ? "" : "s",
 		n == o->count ? "--count ended it there: use a larger one"
 			      : "capture from before a connection begins, and give the UDP port of "
-				"SCTP with --udp-port if it is not 9899");
+				"SCTP with --udp-port if it is not " IW_CLI_TEXT(IW_SCTP_UDP_PORT));
 }
 
 /* Explains why no line was shown. */
@@ -555,7 +556,7 @@ static const struct argp_option options[] = {
 	{ "no-promiscuous-mode", KEY_NO_PROMISCUOUS, NULL, 0,
 	  "Live: capture only frames to and from this machine", 0 },
 	{ "udp-port", KEY_UDP_PORT, "PORT", 0,
-	  "Decode SCTP in UDP on PORT in addition to 9899", 0 },
+	  "Decode SCTP in UDP on PORT in addition to " IW_CLI_TEXT(IW_SCTP_UDP_PORT), 0 },
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
 	  "Edition of DDP over SCTP if the capture lacks the INIT (default rfc)", 0 },
 	{ NULL, 0, NULL, 0, "What is shown:", 2 },

@@ -102,7 +102,7 @@ static void put_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 	put_bool(t, "r", flags & IW_MPA_R);
 	put_bool(t, "s", flags & IW_MPA_S);
 	put_u64(t, "res", flags & IW_MPA_RES);
-	put_u64(t, "pd_length", m->frame.pd_len);
+	put_u64(t, "private_data_octets", m->frame.pd_len);
 	if (m->enhanced)
 		put_enhanced(t, &m->enh);
 	put_octets(t, "private_data", m->pd, m->pd_len);
@@ -118,7 +118,7 @@ static void put_rreq_(struct iw_text *t, const char *key, const struct iw_rreq *
 {
 	iw_text_str(t, key);
 	/* There is no comma before the first key of an object. */
-	iw_text_fmt(t, "{\"size\":%u", r->size);
+	iw_text_fmt(t, "{\"size_octets\":%u", r->size);
 	put_hex(t, "sink_stag", r->sink_stag, 8);
 	put_hex(t, "sink_to", r->sink_to, 16);
 	put_hex(t, "src_stag", r->src_stag, 8);
@@ -145,7 +145,7 @@ static void put_terminate_(struct iw_text *t, const char *key, const struct iw_t
 	put_bool(t, "d", m->d);
 	put_bool(t, "r", m->r);
 	if (m->m || m->d)
-		put_u64(t, "ddp_segment_length", m->ddp_len);
+		put_u64(t, "ddp_segment_octets", m->ddp_len);
 	if (m->ddp_hdr_len)
 		put_octets(t, "ddp_header", m->ddp, m->ddp_hdr_len);
 	if (m->has_rreq)
@@ -240,10 +240,10 @@ static void put_ddp(struct iw_text *t, const struct iw_cap_ddp *e, bool over_tcp
 {
 	if (e->has_header) {
 		put_header(t, &e->hdr);
-		put_u64(t, "length", e->len);
+		put_u64(t, "payload_octets", e->len);
 	}
 	if (over_tcp)
-		put_u64(t, "ulpdu_length", e->segment_len);
+		put_u64(t, "ulpdu_octets", e->segment_len);
 	else
 		put_chunk(t, &e->chunk);
 	put_u64(t, "first_frame", e->first_frame);
@@ -272,7 +272,7 @@ static void put_session(struct iw_text *t, const struct iw_cap_session *e)
 	put_u64(t, "function_code", e->control.fn);
 	put_chunk(t, &e->chunk);
 	put_name(t, "crc", iw_cap_crc_name(e->chunk.crc));
-	put_u64(t, "pd_length", e->control.pd_len);
+	put_u64(t, "private_data_octets", e->control.pd_len);
 	if (e->enhanced)
 		put_enhanced(t, &e->enh);
 	put_octets(t, "private_data", e->pd, e->pd_len);
@@ -289,7 +289,7 @@ static void put_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 		put_u64(t, "streams_in_max", e->mis);
 		put_u64(t, "tsn", e->tsn);
 		if (e->has_adaptation)
-			put_u64(t, "adaptation", e->adaptation);
+			put_u64(t, "adaptation_indication", e->adaptation);
 		return;
 	case IW_CAP_SCTP_LOSS:
 		put_name(t, "why", iw_cap_why_name(e->why));
@@ -408,7 +408,7 @@ void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev)
 static void put_field(struct iw_text *t, const struct iw_cap_field *f)
 {
 	iw_text_fmt(t, "{\"header\":\"%s\",\"name\":\"%s\"", f->header, f->name);
-	put_u64(t, "offset", f->off);
+	put_u64(t, "offset_octets", f->off);
 	put_u64(t, "octets", f->len);
 	if (f->bits) {
 		put_u64(t, "bit", f->bit);

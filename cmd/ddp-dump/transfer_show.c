@@ -453,9 +453,9 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 	PUT(ID, put_number, KEY("file"), e->id);
 	PUT(NAME, put_string, KEY("name"), e->name, e->name_len);
 	PUT(KIND, put_name, KEY("kind"), kind_name(e->kind));
-	PUT(SIZE, put_number, KEY("size"), e->size);
-	PUT(OFF, put_number, KEY("offset"), e->off);
-	PUT(LEN, put_number, KEY("length"), e->len);
+	PUT(SIZE, put_number, KEY("size_octets"), e->size);
+	PUT(OFF, put_number, KEY("offset_octets"), e->off);
+	PUT(LEN, put_number, KEY("length_octets"), e->len);
 	if (e->has & IW_XBIT(IW_XF_STAG)) {
 		iw_text_str(t, KEY("stag") "\"");
 		iw_text_hex(t, e->stag, 8);
@@ -467,7 +467,7 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 		put_code(t, e->code);
 	PUT(TEXT, put_string, KEY("reason"), e->text, e->text_len);
 	PUT(MODE, put_number, KEY("permissions"), e->mode);
-	PUT(MTIME, put_signed, KEY("mtime"), e->mtime_s);
+	PUT(MTIME, put_signed, KEY("mtime_s"), e->mtime_s);
 	PUT(MTIME_NS, put_number, KEY("mtime_ns"), e->mtime_ns);
 	PUT(TOP, put_flag, KEY("named"), e->top);
 	PUT(TARGET, put_string, KEY("target"), e->target, e->target_len);
@@ -581,15 +581,15 @@ static void put_message(struct iw_text *t, const struct iw_cap_transfer *x)
 		put_number(t, KEY("receives_from"), m.from);
 	}
 	if (iw_cbor_has(&m.rec, IW_XKEY_ARRIVED))
-		put_number(t, KEY("arrived"), m.arrived);
+		put_number(t, KEY("arrived_octets"), m.arrived);
 	if (iw_cbor_has(&m.rec, IW_XKEY_KEPT))
-		put_number(t, KEY("stored"), m.kept);
+		put_number(t, KEY("stored_octets"), m.kept);
 	if (m.type == IW_XMSG_NOP && iw_cbor_has(&m.rec, IW_XKEY_BUSY))
 		put_flag(t, KEY("busy"), m.busy);
 	if (m.type == IW_XMSG_NOP && iw_cbor_has(&m.rec, IW_XKEY_ANSWER))
 		put_flag(t, KEY("answer"), m.answer);
 	if (m.paths > 0) {
-		put_number(t, KEY("total"), m.total);
+		put_number(t, KEY("total_octets"), m.total);
 		put_number(t, KEY("total_paths"), m.paths);
 	}
 	if (iw_cap_transfer_has_entries(m.type))
@@ -618,7 +618,7 @@ void iw_cap_transfer_json(struct iw_text *t, const struct iw_cap_transfer *m)
 	if (m->kind == IW_CAP_TRANSFER_DATA && !m->malformed) {
 		put_name(t, KEY("message"), "data");
 		put_number(t, KEY("file"), m->file);
-		put_number(t, KEY("offset"), m->offset);
+		put_number(t, KEY("offset_octets"), m->offset);
 	}
 	iw_text_str(t, "}");
 }

@@ -15,15 +15,15 @@
 #include "cli/option.h"
 #include "cli/signals.h"
 #include "cli/usage.h"
+#include "ddp-xdp/attachment.h"
 #include "ddp-xdp/detach.h"
-#include "ddp-xdp/keep.h"
-#include "ddp-xdp/look.h"
+#include "ddp-xdp/internal.h"
 #include "loader/interface.h"
 #include "util/num.h"
 #include "util/text.h"
 
 enum {
-	KEY_MODE = 0xb801, /* no character: long only */
+	KEY_MODE = 0xb801, /* no character: a long option only */
 	KEY_PROGRAM,
 	KEY_PIN,
 	KEY_FOREGROUND,
@@ -38,13 +38,13 @@ enum {
 
 #define INTERVAL_MIN IW_MSEC(10)
 #define INTERVAL_MAX IW_SEC(3600)
-#define ENTRIES_MAX  (1u << 26) /* of a map */
+#define ENTRIES_MAX  (1u << 26) /* entries of a map */
 
 static const char *const mode_names[] = { "any", "native", "generic", NULL };
 
 struct opts {
 	struct iw_cli *cli;
-	struct iw_keep_cfg keep; /* attach; pins: detach, too */
+	struct iw_attachment_cfg attach; /* attach; pins: also status */
 	/* status */
 	bool again, samples;
 	uint64_t interval_ns, count;
@@ -53,7 +53,9 @@ struct opts {
 	const char *pins; /* NULL: not given */
 };
 
-/* --- options ----------------------------------------------------------------------------------- */
+/*
+ * --- options -----------------------------------------------------------------------------------
+ */
 
 /* clang-format off */
 static const struct argp_option attach_options[] = {
@@ -66,9 +68,9 @@ static const struct argp_option attach_options[] = {
 	  "Keep the program without a process: pin it in DIR on a BPF file system, by default in " IW_XDP_PINS, 1 },
 	{ "dispatcher", KEY_DISPATCHER, NULL, 0,
 	  "Attach through libxdp's dispatcher, together with other programs; needs /sys/fs/bpf", 1 },
-	{ "sample", KEY_SAMPLE, "N", 0, "Report one of N events to status --events (default 256)", 2 },
-	{ "associations", KEY_ASSOCIATIONS, "N", 0, "Room for N associations (default 65536)", 2 },
-	{ "stags", KEY_STAGS, "N", 0, "Room for N STags (default 1048576)", 2 },
+	{ "sample", KEY_SAMPLE, "N", 0, "Report one of N events to status --events (default " IW_CLI_TEXT(IW_XDP_SAMPLE_DEFAULT) ")", 2 },
+	{ "associations", KEY_ASSOCIATIONS, "N", 0, "Room for N associations (default " IW_CLI_TEXT(IW_XDP_ASSOCS_DEFAULT) ")", 2 },
+	{ "stags", KEY_STAGS, "N", 0, "Room for N STags (default " IW_CLI_TEXT(IW_XDP_STAGS_DEFAULT) ")", 2 },
 	{ 0 },
 };
 
@@ -114,12 +116,13 @@ static error_t need_interface(const struct argp_state *state)
 	return 0;
 }
 
-static void set_keep(const struct argp_state *state, struct opts *o, enum iw_keep_by by)
+static void set_holder(const struct argp_state *state, struct opts *o,
+		       enum iw_attachment_holder holder)
 {
-	if (o->keep.by != IW_KEEP_HOLDER && o->keep.by != by)
+	if (o->attach.holder != IW_HELD_BY_PROCESS && o->attach.holder != holder)
 		argp_error(state, "--%s and --%s exclude each other; leave out one",
-			   iw_keep_bys[o->keep.by], iw_keep_bys[by]);
-	o->keep.by = by;
+			   iw_attachment_holders[o->attach.holder], iw_attachment_holders[holder]);
+	o->attach.holder = holder;
 }
 
 static const char *directory(const struct argp_state *state, const char *arg)
@@ -131,13 +134,13 @@ static const char *directory(const struct argp_state *state, const char *arg)
 	return arg;
 }
 
-/* The option that --program mpa has no use for; NULL: none is given. */
+/* The first option given that does not apply to --program mpa; NULL: none. */
 static const char *for_steer(const struct opts *o)
 {
-	return o->keep.sample         ? "sample"
-	       : o->keep.associations ? "associations"
-	       : o->keep.stags        ? "stags"
-				      : NULL;
+	return o->attach.sample         ? "sample"
+	       : o->attach.associations ? "associations"
+	       : o->attach.stags        ? "stags"
+					: NULL;
 }
 
 static error_t parse_attach(int key, char *arg, struct argp_state *state)
@@ -146,47 +149,47 @@ static error_t parse_attach(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_PROGRAM:
-		o->keep.program = (enum iw_keep_program)iw_cli_enum(state, "--program", arg,
-								    iw_keep_programs);
+		o->attach.program = (enum iw_attachment_program)iw_cli_enum(state, "--program", arg,
+									    iw_attachment_programs);
 		return 0;
 	case KEY_MODE:
-		o->keep.mode = (enum iw_xdp_mode)iw_cli_enum(state, "--mode", arg, mode_names);
+		o->attach.mode = (enum iw_xdp_mode)iw_cli_enum(state, "--mode", arg, mode_names);
 		return 0;
 	case KEY_FOREGROUND:
-		set_keep(state, o, IW_KEEP_FOREGROUND);
+		set_holder(state, o, IW_HELD_BY_FOREGROUND);
 		return 0;
 	case KEY_PIN:
-		set_keep(state, o, IW_KEEP_PIN);
+		set_holder(state, o, IW_HELD_BY_PIN);
 		if (arg)
-			o->keep.pins = directory(state, arg);
+			o->attach.pins = directory(state, arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->keep.by == IW_KEEP_PIN && arg[0] == '/')
+		if (o->attach.holder == IW_HELD_BY_PIN && arg[0] == '/')
 			argp_error(
 				state,
 				"\"%s\": unexpected argument; --pin takes its directory with =: --pin=%s",
 				arg, arg);
 		return parse_common(key, arg, state);
 	case KEY_DISPATCHER:
-		set_keep(state, o, IW_KEEP_DISPATCHER);
+		set_holder(state, o, IW_HELD_BY_DISPATCHER);
 		return 0;
 	case KEY_SAMPLE:
-		o->keep.sample = (uint32_t)iw_cli_u64(state, "--sample", arg, 1, UINT32_MAX);
+		o->attach.sample = (uint32_t)iw_cli_u64(state, "--sample", arg, 1, UINT32_MAX);
 		return 0;
 	case KEY_ASSOCIATIONS:
-		o->keep.associations =
+		o->attach.associations =
 			(uint32_t)iw_cli_u64(state, "--associations", arg, 1, ENTRIES_MAX);
 		return 0;
 	case KEY_STAGS:
-		o->keep.stags = (uint32_t)iw_cli_u64(state, "--stags", arg, 1, ENTRIES_MAX);
+		o->attach.stags = (uint32_t)iw_cli_u64(state, "--stags", arg, 1, ENTRIES_MAX);
 		return 0;
 	case ARGP_KEY_END:
-		if (o->keep.program == IW_KEEP_MPA &&
-		    (o->keep.mode == IW_XDP_GENERIC || o->keep.by == IW_KEEP_DISPATCHER))
+		if (o->attach.program == IW_ATTACHMENT_MPA &&
+		    (o->attach.mode == IW_XDP_GENERIC || o->attach.holder == IW_HELD_BY_DISPATCHER))
 			argp_error(state, "--program mpa: needs native mode; leave out %s",
-				   o->keep.mode == IW_XDP_GENERIC ? "--mode generic"
-								  : "--dispatcher");
-		if (o->keep.program == IW_KEEP_MPA && for_steer(o))
+				   o->attach.mode == IW_XDP_GENERIC ? "--mode generic"
+								    : "--dispatcher");
+		if (o->attach.program == IW_ATTACHMENT_MPA && for_steer(o))
 			argp_error(state, "--%s: only for --program steer; leave it out",
 				   for_steer(o));
 		return need_interface(state);
@@ -240,53 +243,52 @@ static error_t parse_detach(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* --- commands ---------------------------------------------------------------------------------- */
+/*
+ * --- commands ----------------------------------------------------------------------------------
+ */
 
 static int work_attach(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_kept kept;
+	struct iw_attachment attached;
 	int err;
 
 	(void)status;
-	o->keep.interface = o->cli->interface;
-	err = iw_keep_attach(&kept, &o->keep, why);
+	o->attach.interface = o->cli->interface;
+	err = iw_attachment_create(&attached, &o->attach, why);
 	if (!err && o->cli->json)
-		err = iw_keep_json(&o->cli->out, &o->keep, &kept, why);
+		err = iw_attachment_json(&o->cli->out, &o->attach, &attached, why);
 	else if (!err && !o->cli->quiet)
-		iw_keep_print(&o->keep, &kept);
-	if (!err && o->keep.by == IW_KEEP_FOREGROUND)
+		iw_attachment_print(&o->attach, &attached);
+	if (!err && o->attach.holder == IW_HELD_BY_FOREGROUND)
 		err = iw_confine_plain(o->cli, IW_CONFINE_LISTENS, why);
-	if (!err && o->keep.by == IW_KEEP_FOREGROUND)
-		err = iw_keep_stay(&kept, o->cli->interface, why);
-	iw_keep_free(&kept);
+	if (!err && o->attach.holder == IW_HELD_BY_FOREGROUND)
+		err = iw_attachment_wait(&attached, o->cli->interface, why);
+	iw_attachment_free(&attached);
 	return err;
 }
 
 static int result_json(struct iw_json *w, uint64_t n, struct iw_fault *why)
 {
-	int err;
-
 	iw_json_begin(w, "result");
 	iw_json_u64(w, "interfaces", n);
-	err = iw_json_end(w);
-	return err ? iw_fail(why, err, "standard output: %s", iw_err_text(err)) : 0;
+	return iw_status_end_line(w, why);
 }
 
 /* Reports as often as requested, or until the process is asked to stop. */
-static int look(struct opts *o, struct iw_look *l, size_t n, struct iw_fault *why)
+static int report(struct opts *o, struct iw_status *l, size_t n, struct iw_fault *why)
 {
 	struct pollfd pfd = { .fd = iw_signals_fd(), .events = POLLIN };
 	int ms = (int)((o->interval_ns + IW_MSEC(1) - 1) / IW_MSEC(1)), err = 0;
 
-	for (uint64_t looks = 1; !err; looks++) {
-		err = iw_looks_tell(l, n, o->cli->json ? &o->cli->out : NULL, o->samples, why);
-		if (looks == o->count || poll(&pfd, 1, ms) > 0)
+	for (uint64_t reports = 1; !err; reports++) {
+		err = iw_status_report(l, n, o->cli->json ? &o->cli->out : NULL, o->samples, why);
+		if (reports == o->count || poll(&pfd, 1, ms) > 0)
 			break;
 	}
 	return err;
 }
 
-static void warn_of_events(const struct iw_look *l, size_t n)
+static void warn_of_events(const struct iw_status *l, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!l[i].steer)
@@ -297,7 +299,7 @@ static void warn_of_events(const struct iw_look *l, size_t n)
 
 static int work_status(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_look *l = NULL;
+	struct iw_status *l = NULL;
 	unsigned ifindex;
 	size_t n = 0;
 	int err = 0;
@@ -306,16 +308,16 @@ static int work_status(struct opts *o, int *status, struct iw_fault *why)
 	if (o->cli->interface)
 		err = iw_interface_index(&ifindex, o->cli->interface, why);
 	if (!err)
-		err = iw_looks_find(&l, &n, o->cli->interface, o->keep.pins, why);
+		err = iw_status_find(&l, &n, o->cli->interface, o->attach.pins, why);
 	if (!err && n == 0 && !o->cli->json && !o->cli->quiet)
 		printf("no interface in this network namespace has an XDP program\n");
 	if (!err && o->samples)
 		warn_of_events(l, n);
 	if (!err)
-		err = look(o, l, n, why);
+		err = report(o, l, n, why);
 	if (!err && o->cli->json)
 		err = result_json(&o->cli->out, n, why);
-	iw_looks_free(l, n);
+	iw_status_free(l, n);
 	return err;
 }
 
@@ -332,7 +334,7 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 	const char *name = o->cli->interface;
 	struct iw_detached d;
 	bool done;
-	int err = iw_keep_detach(&d, &done, name, o->pins, o->force, why);
+	int err = iw_detach_program(&d, &done, name, o->pins, o->force, why);
 
 	if (!err && !done)
 		*status = refuse(o->cli, why);
@@ -347,17 +349,19 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 static int doctor_also(struct iw_cli *cli, int status)
 {
 	struct iw_fault why = { 0 };
-	struct iw_look *l = NULL;
+	struct iw_status *l = NULL;
 	size_t n = 0;
 
-	if (iw_looks_find(&l, &n, NULL, IW_XDP_PINS, &why) == 0 &&
-	    iw_looks_tell(l, n, cli->json ? &cli->out : NULL, false, &why) < 0)
+	if (iw_status_find(&l, &n, NULL, IW_XDP_PINS, &why) == 0 &&
+	    iw_status_report(l, n, cli->json ? &cli->out : NULL, false, &why) < 0)
 		status = IW_EXIT_FAILED;
-	iw_looks_free(l, n);
+	iw_status_free(l, n);
 	return status;
 }
 
-/* Options of one command that another one gets. argp takes an option of the command itself first. */
+/*
+ * Options that were given to the wrong command. argp tries the options of the command itself first.
+ */
 static const struct argp_option misplaced_options[] = {
 	{ "program", KEY_PROGRAM, "NAME", OPTION_HIDDEN, NULL, 0 },
 	{ "mode", KEY_MODE, "MODE", OPTION_HIDDEN, NULL, 0 },
@@ -401,7 +405,7 @@ static const struct argp_child kids[] = {
 static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *argp,
 	       int (*work)(struct opts *o, int *status, struct iw_fault *why))
 {
-	struct opts o = { .cli = cli, .keep = { .pins = IW_XDP_PINS } };
+	struct opts o = { .cli = cli, .attach = { .pins = IW_XDP_PINS } };
 	struct iw_fault why = { 0 };
 	int status;
 

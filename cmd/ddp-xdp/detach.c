@@ -9,7 +9,7 @@
 #include "loader/interface.h"
 #include "util/text.h"
 
-/* 0, or why it may not be detached. */
+/* IW_E_BUSY: the program is in use or not part of iwarp-tools. */
 static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t pid,
 		     struct iw_fault *why)
 {
@@ -27,7 +27,7 @@ static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t
 	return 0;
 }
 
-/* 0, or why nothing is to be detached. */
+/* IW_E_NOENT: nothing to detach: no program is attached, or it is not pinned in pins. */
 static int check_there(const struct iw_detached *d, const char *name, const char *pins,
 		       enum iw_xdp_pinned pinned, unsigned left, struct iw_fault *why)
 {
@@ -47,7 +47,10 @@ static int check_there(const struct iw_detached *d, const char *name, const char
 	return 0;
 }
 
-/* 0, or why it stays: without a process and a pin in @dir, a pin elsewhere keeps the link. */
+/*
+ * IW_E_BUSY: the program is pinned elsewhere, because neither a process nor a pin in dir holds its
+ * link.
+ */
 static int check_pin(const char *name, const struct iw_xdp_attached *a, const char *dir,
 		     enum iw_xdp_pinned pinned, struct iw_fault *why)
 {
@@ -61,8 +64,8 @@ static int check_pin(const char *name, const struct iw_xdp_attached *a, const ch
 		name, a->name, a->program, dir);
 }
 
-int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const char *pins,
-		   bool force, struct iw_fault *why)
+int iw_detach_program(struct iw_detached *out, bool *done, const char *name, const char *pins,
+		      bool force, struct iw_fault *why)
 {
 	const char *dir = pins ? pins : IW_XDP_PINS;
 	enum iw_xdp_pinned pinned;
@@ -116,7 +119,7 @@ int iw_detached_json(struct iw_json *w, const struct iw_detached *d, const char 
 		iw_json_str(w, "name", d->a.name);
 	iw_json_bool(w, "pin_removed", d->pin);
 	iw_json_u64(w, "dispatchers_removed", d->left);
-	return iw_keeper_end_line(w, why);
+	return iw_status_end_line(w, why);
 }
 
 void iw_detached_print(const struct iw_detached *d, const char *interface, const char *pins)

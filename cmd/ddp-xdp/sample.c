@@ -7,7 +7,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define EVENTS_MAX 64 /* taken at once */
+#define EVENTS_MAX 64 /* at most so many are taken at once */
 
 static const char *event_name(uint32_t kind)
 {
@@ -22,7 +22,7 @@ static const char *event_name(uint32_t kind)
 	return "unknown";
 }
 
-static int event_json(struct iw_json *w, const struct iw_look *l, const struct iw_xdp_event *e,
+static int event_json(struct iw_json *w, const struct iw_status *l, const struct iw_xdp_event *e,
 		      struct iw_fault *why)
 {
 	char hex[2 * IW_XDP_HEAD + 1], stag[9];
@@ -45,7 +45,7 @@ static int event_json(struct iw_json *w, const struct iw_look *l, const struct i
 		iw_json_u64(w, "stream", e->stream);
 	}
 	iw_json_str(w, "head", hex);
-	return iw_keeper_end_line(w, why);
+	return iw_status_end_line(w, why);
 }
 
 static void print_event(const struct iw_xdp_event *e)
@@ -58,7 +58,7 @@ static void print_event(const struct iw_xdp_event *e)
 	putchar('\n');
 }
 
-int iw_look_samples(struct iw_look *l, struct iw_json *json, struct iw_fault *why)
+int iw_status_samples(struct iw_status *l, struct iw_json *json, struct iw_fault *why)
 {
 	struct iw_xdp_event e[EVENTS_MAX];
 	int n, err = 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/conn_facts.h"
 #include "cli/exit.h"
 #include "cli/human.h"
 #include "cli/log.h"
@@ -19,29 +20,11 @@ int iw_probe_conn_status(const struct iw_fault *f)
 
 /* --- pieces --- */
 
-/*
- * The agreement. With an emulated personality the engine saw another Request, so it does not apply.
- */
-static void agreed_json(struct iw_json *w, const struct iw_qp_info *i)
-{
-	iw_json_u64(w, "rev", i->rev);
-	iw_json_u64(w, "ird", i->ird);
-	iw_json_u64(w, "ord", i->ord);
-	iw_json_str(w, "rtr_sent", iw_ask_rtr_name(i->rtr));
-}
-
 static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
 {
-	iw_json_str(w, "local", i->local);
-	iw_json_str(w, "peer", i->peer);
-	iw_json_bool(w, "crc", i->crc);
-	iw_json_bool(w, "markers_to_peer", i->tx_markers);
-	iw_json_bool(w, "markers_from_peer", i->rx_markers);
-	iw_json_u64(w, "mss_octets", i->emss);
-	iw_json_u64(w, "mulpdu_octets", i->mulpdu);
-	iw_json_u64(w, "tx_fpdus", i->tx_fpdus);
-	iw_json_u64(w, "rx_fpdus", i->rx_fpdus);
-	iw_json_u64(w, "nudges", i->nudges);
+	iw_cli_facts_ends_json(w, i->local, i->peer);
+	iw_cli_facts_json(w, i, true);
+	iw_cli_facts_traffic_json(w, i, true);
 }
 
 static void fault_json(struct iw_json *w, const struct iw_fault *f)
@@ -79,7 +62,7 @@ static int rping_json(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
 	iw_json_u64(w, "round_mean_ns", average(r));
 	iw_json_u64(w, "round_max_ns", r->max_ns);
 	connection_json(w, &o->left.info);
-	agreed_json(w, &o->left.info);
+	iw_cli_facts_setup_json(w, &o->left.info, true);
 	fault_json(w, &o->left.fault);
 	iw_json_i64(w, "exit_status", exit_status);
 	return iw_json_end(w);
@@ -89,8 +72,7 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 {
 	const struct iw_rping_result *r = &o->left.result;
 	const struct iw_qp_info *i = &o->left.info;
-	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT];
-	char rtr[sizeof("Send Write Read")];
+	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT], facts[200];
 	struct iw_text t;
 
 	if (!r->rounds && o->left.fault.err) {
@@ -98,11 +80,9 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 		return;
 	}
 	if (i->peer[0]) {
-		iw_text_init(&t, rtr, sizeof(rtr));
-		iw_ask_rtr_print(&t, i->rtr);
-		printf("%s: MPA Rev %u, CRC %s, markers %s, IRD %u, ORD %u, RTR %s\n", i->peer,
-		       i->rev, i->crc ? "on" : "off", i->tx_markers || i->rx_markers ? "on" : "off",
-		       i->ird, i->ord, rtr);
+		iw_text_init(&t, facts, sizeof(facts));
+		iw_cli_facts_text(&t, i, true);
+		printf("%s: %s\n", i->peer, facts);
 	}
 	printf("%" PRIu64 " round%s of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
 	       " by RDMA Write, %s\n",
@@ -242,8 +222,9 @@ static void closed_json(struct iw_serve_show *s, const struct iw_serve_conn *c)
 	iw_json_begin(w, "closed");
 	personality_json(w, s->personality);
 	connection_json(w, c->info);
+	/* With an emulated personality the engine saw another Request. */
 	if (s->personality->native)
-		agreed_json(w, c->info);
+		iw_cli_facts_setup_json(w, c->info, true);
 	if (c->rping) {
 		iw_json_u64(w, "rounds", c->rping->rounds);
 		if (c->verify)

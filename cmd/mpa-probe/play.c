@@ -44,7 +44,7 @@ static void trace(struct iw_play *p, const struct iw_play_note *n, const uint8_t
 	iw_text_fmt(&t, "\"connection\":%u,", p->number);
 	iw_text_fmt(&t, "\"since_ns\":%U,\"what\":\"%s\"", n->at_ns, kind_names[n->kind]);
 	if (octets) {
-		iw_text_fmt(&t, ",\"offset\":%U,\"octets\":%U,\"hex\":\"", (uint64_t)n->off,
+		iw_text_fmt(&t, ",\"offset_octets\":%U,\"octets\":%U,\"hex\":\"", (uint64_t)n->off,
 			    (uint64_t)n->len);
 		iw_text_octets(&t, octets, IW_MIN(n->len, (size_t)TRACE_HEX));
 		iw_text_str(&t, "\"");

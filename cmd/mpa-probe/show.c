@@ -166,8 +166,8 @@ static void agreed_json(struct iw_json *w, const struct iw_answer *a)
 {
 	iw_json_open_object(w, "agreed");
 	iw_json_bool(w, "crc", a->crc);
-	iw_json_bool(w, "markers_to_peer", a->tx_markers);
-	iw_json_bool(w, "markers_from_peer", a->rx_markers);
+	iw_json_bool(w, "tx_markers", a->tx_markers);
+	iw_json_bool(w, "rx_markers", a->rx_markers);
 	rtr_json(w, "rtr", a->rtr);
 	iw_json_bool(w, "rtr_unasked", a->rtr_unasked);
 	iw_json_str(w, "rtr_sent", iw_ask_rtr_name(a->rtr_sent));
@@ -200,8 +200,8 @@ static void transport_json(struct iw_json *w, const struct iw_answer *a)
 	iw_json_u64(w, "connect_ns", a->connect_ns);
 	if (a->reply_ns)
 		iw_json_u64(w, "reply_ns", a->reply_ns);
-	iw_json_u64(w, "tcp_rtt_ns", a->facts.rtt_ns);
-	iw_json_u64(w, "mss_octets", a->facts.mss);
+	iw_json_u64(w, "srtt_ns", a->facts.rtt_ns);
+	iw_json_u64(w, "emss_octets", a->facts.mss);
 	iw_json_u64(w, "path_mtu_octets", a->facts.pmtu);
 	iw_json_u64(w, "mulpdu_octets", iw_wire_mpa_mulpdu(a->facts.mss, a->tx_markers));
 }
@@ -472,7 +472,7 @@ static void show_private_data(struct rows *r, const struct iw_answer *a)
 
 static void show_transport(struct rows *r, const struct iw_answer *a)
 {
-	begin(r, "MSS");
+	begin(r, "EMSS");
 	iw_text_fmt(&r->t, "%u octets, MULPDU %U, path MTU %u", a->facts.mss,
 		    (uint64_t)iw_wire_mpa_mulpdu(a->facts.mss, a->tx_markers), a->facts.pmtu);
 	end(r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The client: one association, a session on each stream, messages by the clock and their replies. */
+/* The client: an association, a session on each stream, timed messages and their replies. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <inttypes.h>
@@ -19,29 +19,29 @@
 #define POLL         64
 #define WINDOW_MOST  64
 #define WINDOW_LEAST 4
-/* Messages of all streams together that may be without a reply, and their octets. */
+/* Maximum of messages without a reply on all streams together, and of their octets. */
 #define SLOTS        4096
 #define SLOT_OCTETS  (UINT64_C(64) << 20)
 #define SEED         UINT64_C(0x69775070696e67)
-#define LOOK_NS      IW_MSEC(100)
-/* How long the peer may take for its side of the end. */
+#define READ_NS      IW_MSEC(100)
+/* How long to wait for the peer to close its sessions. */
 #define CLOSE_NS     IW_SEC(3)
-/* How long replies that are under way may take when a signal asks for the end. */
+/* How long to wait for pending replies after a signal. */
 #define LAST_NS      IW_SEC(1)
 
 enum phase { CONNECTING, OPENING, FLOWING, OVER };
 
-/* A message from when it is sent to its reply. */
+/* A message until its reply. */
 struct slot {
 	uint64_t at;
-	uint8_t *out, *in; /* size octets each */
+	uint8_t *out, *in; /* of size octets each */
 };
 
 struct stream {
 	struct iw_qp *qp; /* NULL: no session yet */
 	bool open;
 	uint64_t sends_done;
-	struct slot *slots; /* of message n: n % window */
+	struct slot *slots; /* message n uses slot n % window */
 	struct iw_ping_stat stat;
 };
 
@@ -54,34 +54,34 @@ struct iw_ping {
 	enum phase phase;
 	uint32_t asked, open, gone; /* sessions */
 	uint64_t now;
-	uint64_t start, due; /* of the first message; how many have been due so far */
-	uint64_t heard;      /* the latest reply, or the first message that waits for one */
-	uint64_t next_look;  /* at the association */
+	uint64_t start, due; /* time of the first message; messages that have been due so far */
+	uint64_t heard;      /* time of the latest reply, or of the first message without one */
+	uint64_t next_read;  /* of the state of the association */
 	uint32_t mtu;
-	uint64_t stop_at; /* a signal asked for the end; 0: none has */
-	bool told_up;
+	uint64_t stop_at; /* the end, after a signal; 0: no signal */
+	bool reported_up;
 	bool failed;
 	struct iw_fault fault;
 	struct iw_assoc_info assoc;
 	struct iw_qp_info session;
 	size_t pd_len;
-	uint8_t private_data[512];
-	struct iw_ping_news news[POLL + 8];
-	unsigned nnews, first_news;
+	uint8_t private_data[IW_PRIVATE_DATA_MAX];
+	struct iw_ping_event events[POLL + 8];
+	unsigned nevents, first_event;
 	struct iw_ping_stat *all;
 	struct stream *streams;
 	struct slot *slots;
 	uint8_t *octets;
 };
 
-static void tell(struct iw_ping *p, const struct iw_ping_news *n)
+static void queue_event(struct iw_ping *p, const struct iw_ping_event *n)
 {
-	unsigned at = (p->first_news + p->nnews++) % IW_ARRAY_LEN(p->news);
+	unsigned at = (p->first_event + p->nevents++) % IW_ARRAY_LEN(p->events);
 
-	p->news[at] = *n;
+	p->events[at] = *n;
 }
 
-/* The first failure is the one that counts. */
+/* Keeps the first failure. */
 static void fail(struct iw_ping *p, const struct iw_fault *why)
 {
 	if (!p->failed)
@@ -91,8 +91,8 @@ static void fail(struct iw_ping *p, const struct iw_fault *why)
 
 /* --- what there is to know -------------------------------------------------------------------- */
 
-/* While the association is there. */
-static void look(struct iw_ping *p)
+/* Reads the state of the association while it is up. */
+static void read_association(struct iw_ping *p)
 {
 	struct iw_assoc_info a = { .size = sizeof(a) };
 
@@ -103,8 +103,9 @@ static void look(struct iw_ping *p)
 		if (!a.path[i].primary || a.path[i].mtu == p->mtu)
 			continue;
 		p->mtu = a.path[i].mtu;
-		if (p->told_up)
-			tell(p, &(struct iw_ping_news){ .kind = IW_PING_MTU, .mtu = p->mtu });
+		if (p->reported_up)
+			queue_event(p,
+				    &(struct iw_ping_event){ .kind = IW_PING_MTU, .mtu = p->mtu });
 	}
 }
 
@@ -178,7 +179,7 @@ static void begin_flow(struct iw_ping *p)
 {
 	p->phase = FLOWING;
 	p->start = p->heard = p->now;
-	tell(p, &(struct iw_ping_news){ .kind = IW_PING_READY });
+	queue_event(p, &(struct iw_ping_event){ .kind = IW_PING_READY });
 }
 
 static void on_established(struct iw_ping *p, struct stream *s)
@@ -189,9 +190,9 @@ static void on_established(struct iw_ping *p, struct stream *s)
 	p->open++;
 	if (s == p->streams) {
 		iw_qp_info(s->qp, &p->session);
-		look(p);
-		p->told_up = true;
-		tell(p, &(struct iw_ping_news){ .kind = IW_PING_UP });
+		read_association(p);
+		p->reported_up = true;
+		queue_event(p, &(struct iw_ping_event){ .kind = IW_PING_UP });
 		p->phase = OPENING;
 		if (open_others(p, &why) != 0)
 			fail(p, &why);
@@ -221,13 +222,13 @@ static void on_rejected(struct iw_ping *p, const struct stream *s, const struct 
 	fail(p, &why);
 }
 
-/* Once the association is up: adds the peer's address and what to do. */
+/* If the association is up, adds the address of the peer and the remedy to the text. */
 static void add_peer(const struct iw_ping *p, struct iw_fault *why, const char *remedy)
 {
 	struct iw_text out;
 	char text[sizeof(why->text)];
 
-	if (!p->told_up)
+	if (!p->reported_up)
 		return;
 	memcpy(text, why->text, sizeof(text));
 	iw_text_init(&out, why->text, sizeof(why->text));
@@ -246,7 +247,7 @@ static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault
 			(uint32_t)(s - p->streams));
 	if (why.err == IW_E_CLOSED || why.err == IW_E_TIMEOUT)
 		add_peer(p, &why, "has the listener ended? Start it again");
-	if (iw_ping_far_end(&why, p->told_up) == IW_FAR_ICMP && strstr(why.text, "listener"))
+	if (iw_ping_far_end(&why, p->reported_up) == IW_FAR_ICMP && strstr(why.text, "listener"))
 		iw_sock_add_hint(&why, " For a listener with -t tcp, use mpa-probe");
 	fail(p, &why);
 }
@@ -256,14 +257,14 @@ static void on_event(struct iw_ping *p, const struct iw_async_event *ev)
 	struct stream *s = iw_qp_user(ev->qp);
 
 	switch (ev->type) {
-	case IW_EV_CONNECT_REQUEST: /* a listener's */
+	case IW_EV_CONNECT_REQUEST: /* only at a listener */
 		break;
 	case IW_EV_ESTABLISHED:
 		if (!p->failed)
 			on_established(p, s);
 		break;
 	case IW_EV_REJECTED:
-		look(p);
+		read_association(p);
 		keep_private_data(p, s);
 		on_rejected(p, s, &ev->fault);
 		break;
@@ -283,7 +284,7 @@ static uint64_t waiting(const struct stream *s)
 	return s->stat.sent - s->stat.received;
 }
 
-/* The send queue has room for twice the window: a reply may be here before the acknowledgement. */
+/* The send queue has twice the window, because a reply may arrive before the acknowledgement. */
 static bool may_send(const struct iw_ping *p, const struct stream *s)
 {
 	return (p->cfg.count == 0 || s->stat.sent < p->cfg.count) && waiting(s) < p->window &&
@@ -299,7 +300,7 @@ static int send_one(struct iw_ping *p, struct stream *s, struct iw_fault *why)
 
 	iw_pattern_stamp(slot->out, p->cfg.size, s->stat.sent + 1);
 	err = iw_post_send(s->qp, &wr, NULL);
-	/* It is over: the event that says why is on its way. */
+	/* The session has ended; an event with the reason follows. */
 	if (err == IW_E_STATE)
 		return 0;
 	if (err)
@@ -312,7 +313,7 @@ static int send_one(struct iw_ping *p, struct stream *s, struct iw_fault *why)
 	return 0;
 }
 
-/* Streams take turns: message m of all is the next one of stream m % streams. */
+/* Streams take turns: message m of all streams is on stream m % streams. */
 static uint64_t due_at(const struct iw_ping *p, uint64_t m)
 {
 	uint64_t round = m / p->cfg.streams, part = m % p->cfg.streams;
@@ -325,8 +326,7 @@ static bool all_sent(const struct iw_ping *p)
 	return p->stop_at || (p->cfg.count && p->all->sent == p->cfg.count * p->cfg.streams);
 }
 
-/* A message that finds the window full is sent as soon as that opens, the others behind it: none is
- * left out. */
+/* A message that is due while the window is full is sent when it opens, and then all later ones. */
 static int send_by_clock(struct iw_ping *p, struct iw_fault *why)
 {
 	int err = 0;
@@ -372,10 +372,10 @@ static int on_reply(struct iw_ping *p, struct stream *s, const struct iw_wc *wc,
 	err = iw_post_recv(s->qp, wc->wr_id, slot->in, p->cfg.size, NULL);
 	if (err && err != IW_E_STATE)
 		return iw_fail(why, err, "post a receive: %s", iw_err_text(err));
-	tell(p, &(struct iw_ping_news){ .kind = IW_PING_REPLY,
-					.stream = stream,
-					.number = s->stat.received,
-					.rtt_ns = rtt });
+	queue_event(p, &(struct iw_ping_event){ .kind = IW_PING_REPLY,
+						.stream = stream,
+						.number = s->stat.received,
+						.rtt_ns = rtt });
 	return 0;
 }
 
@@ -395,10 +395,10 @@ static int on_completion(struct iw_ping *p, const struct iw_wc *wc, struct iw_fa
 
 static uint64_t deadline(const struct iw_ping *p)
 {
-	uint64_t at = p->next_look;
+	uint64_t at = p->next_read;
 
 	if (p->phase != FLOWING)
-		return at; /* set-up is the library's to end */
+		return at; /* the library limits the set-up */
 	if (p->stop_at)
 		at = IW_MIN(at, p->stop_at);
 	if (p->all->sent > p->all->received)
@@ -417,12 +417,12 @@ static int64_t time_to_wait(const struct iw_ping *p)
 
 static void end(struct iw_ping *p)
 {
-	look(p);
+	read_association(p);
 	count_late(p);
 	p->phase = OVER;
 }
 
-/* Nothing more is sent, but what is under way is not lost yet. */
+/* Sends no further message, but waits for pending replies. */
 static void stop(struct iw_ping *p)
 {
 	struct iw_fault why;
@@ -441,11 +441,11 @@ static void stop(struct iw_ping *p)
 	}
 }
 
-static int look_at_clock(struct iw_ping *p, struct iw_fault *why)
+static int run_timers(struct iw_ping *p, struct iw_fault *why)
 {
-	if (p->now >= p->next_look) {
-		look(p);
-		p->next_look = p->now + LOOK_NS;
+	if (p->now >= p->next_read) {
+		read_association(p);
+		p->next_read = p->now + READ_NS;
 	}
 	if (p->phase != FLOWING)
 		return 0;
@@ -486,12 +486,12 @@ static int turn(struct iw_ping *p, struct iw_fault *why)
 		*why = p->fault;
 		return why->err;
 	}
-	return err ? err : look_at_clock(p, why);
+	return err ? err : run_timers(p, why);
 }
 
-int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *why)
+int iw_ping_next(struct iw_ping *p, struct iw_ping_event *event, struct iw_fault *why)
 {
-	while (!p->nnews) {
+	while (!p->nevents) {
 		if (iw_signals_stop() && p->phase != OVER)
 			stop(p);
 		if (p->failed) {
@@ -499,7 +499,7 @@ int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *
 			return why->err;
 		}
 		if (p->phase == OVER) {
-			*news = (struct iw_ping_news){ .kind = IW_PING_DONE };
+			*event = (struct iw_ping_event){ .kind = IW_PING_DONE };
 			return 0;
 		}
 		if (turn(p, why) < 0) {
@@ -507,14 +507,14 @@ int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *
 			end(p);
 		}
 	}
-	*news = p->news[p->first_news];
-	p->first_news = (p->first_news + 1) % IW_ARRAY_LEN(p->news);
-	p->nnews--;
+	*event = p->events[p->first_event];
+	p->first_event = (p->first_event + 1) % IW_ARRAY_LEN(p->events);
+	p->nevents--;
 	return 0;
 }
 
-/* So that the peer sees an orderly end; after a failure it is told by an ABORT. */
-static void close_politely(struct iw_ping *p)
+/* Closes the sessions orderly. After a failure iw_ctx_free sends an ABORT instead. */
+static void close_sessions(struct iw_ping *p)
 {
 	uint64_t until;
 
@@ -543,7 +543,7 @@ static uint32_t window_of(const struct iw_ping_cfg *cfg)
 	uint64_t size = IW_MAX(cfg->size, 1u);
 	uint64_t n = IW_MIN(SLOTS / cfg->streams, SLOT_OCTETS / size / cfg->streams);
 
-	/* Fewer than that only where octets are many. */
+	/* The window is smaller than that only for large messages. */
 	if (size * cfg->streams * WINDOW_LEAST <= SLOT_OCTETS)
 		n = IW_MAX(n, (uint64_t)WINDOW_LEAST);
 	return (uint32_t)IW_MIN(IW_MAX(n, UINT64_C(1)), (uint64_t)WINDOW_MOST);
@@ -605,8 +605,8 @@ int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cfg, struct iw_f
 	if (!p)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	p->cfg = *cfg;
-	/* As many as one gets by default, or as are needed. */
-	if (cfg->streams > 1000)
+	/* Otherwise the default is enough. */
+	if (cfg->streams > IW_STREAMS_DEFAULT)
 		p->cfg.conn.at.streams = (uint16_t)cfg->streams;
 	p->window = window_of(cfg);
 	err = start(p, why);
@@ -654,7 +654,7 @@ void iw_ping_free(struct iw_ping *p)
 	if (!p)
 		return;
 	if (p->open > 0 && !p->failed)
-		close_politely(p);
+		close_sessions(p);
 	iw_ctx_free(p->ctx);
 	free(p->octets);
 	free(p->slots);

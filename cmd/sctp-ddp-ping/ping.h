@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ping: round trips over DDP/SCTP, what sctp-ddp-ping is made of.
+ * ping: round trips of DDP messages over SCTP.
  *
- * Job: a client opens one association with a DDP stream session on each of its streams, sends untagged
- * messages and takes their replies; a server sends back what it gets; a look at the far end says what
- * answers there. No printing, which is show.h's. Neighbours: lib/verbs carries it all.
- * Threads: none.
+ * A client opens an association with a DDP stream session on each of its streams, sends untagged
+ * messages and receives their replies. A server returns each message. A diagnosis reports what
+ * answers at the far end. Neighbours: lib/verbs carries the messages, show.h prints. Threads: none.
  *
- * The Private Data of an Initiate is "iwP" and the version, 1; then, big-endian, the octets of a
- * message (4) and how many messages may be without a reply (2). A Reject's is text, the reason.
+ * The Private Data of an Initiate is "iwP" and the version, 1; then, big-endian, the length of a
+ * message (4 octets) and the maximum of messages without a reply (2 octets). The Private Data of a
+ * Reject is the reason as text.
  */
 #ifndef IW_PING_PING_H
 #define IW_PING_PING_H
@@ -21,46 +21,49 @@
 #include "cli/param.h"
 #include "sctp-ddp-ping/stat.h"
 
-#define IW_PING_STREAMS_MAX 65535
+#define IW_PING_STREAMS_MAX UINT16_MAX /* as in struct iw_endpoint_attr */
 #define IW_PING_SIZE_MAX    (16u * 1024 * 1024)
-#define IW_PING_MEMORY      (UINT64_C(256) * 1024 * 1024) /* of a server, for all sessions */
+#define IW_PING_MEMORY      (UINT64_C(256) * 1024 * 1024) /* of all sessions of a server, octets */
 
-/* --- what a session is asked for with --- */
+/* --- the Private Data of an Initiate --- */
 
 struct iw_ping_hello {
 	uint32_t size;   /* octets of a message */
-	uint16_t window; /* messages without a reply, at most; above 0 */
+	uint16_t window; /* maximum of messages without a reply; above 0 */
 };
 #define IW_PING_HELLO_LEN 10
 void iw_ping_hello_encode(uint8_t buf[static IW_PING_HELLO_LEN], const struct iw_ping_hello *h);
-/* Whether it is one that can be served. Octets behind it are left to later versions. */
+/*
+ * Returns false if it is malformed or cannot be served. Ignores octets after it, for later
+ * versions.
+ */
 bool iw_ping_hello_decode(struct iw_ping_hello *h, const uint8_t *buf, size_t len);
 
 /* --- the client --- */
 
 struct iw_ping_cfg {
-	/* connect; Private Data and streams are ours. Its strings are kept. */
+	/* For iw_connect; private_data and streams are replaced. Its strings are kept. */
 	struct iw_cli_param conn;
 	uint32_t streams;
 	uint32_t size;
-	uint64_t count; /* messages of a stream; 0: no end */
-	uint64_t
-		interval_ns; /* between two messages of a stream, which take turns; flood: no matter */
-	bool flood;          /* the next one when the reply is here */
+	uint64_t count; /* messages of a stream; 0: no limit */
+	/* Between two messages of a stream. Streams take turns. Ignored with flood. */
+	uint64_t interval_ns;
+	bool flood; /* send the next message as soon as the reply has arrived */
 	uint64_t setup_ns, timeout_ns;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 };
 
-enum iw_ping_news_kind {
-	IW_PING_UP,    /* the association, and the session of its first stream: see iw_ping_assoc */
-	IW_PING_READY, /* the sessions of all streams */
-	IW_PING_MTU,   /* the path MTU of the primary address is now mtu */
-	IW_PING_REPLY, /* stream, number, rtt_ns */
-	IW_PING_DONE,  /* all that is to be known is known */
+enum iw_ping_event_kind {
+	IW_PING_UP,    /* the association and the session of its first stream are up */
+	IW_PING_READY, /* the sessions of all streams are up */
+	IW_PING_MTU,   /* the path MTU of the primary address has changed: mtu */
+	IW_PING_REPLY, /* a reply has arrived: stream, number, rtt_ns */
+	IW_PING_DONE,  /* the end */
 };
-struct iw_ping_news {
-	enum iw_ping_news_kind kind;
+struct iw_ping_event {
+	enum iw_ping_event_kind kind;
 	uint32_t stream;
 	uint64_t number; /* from 1 */
 	uint64_t rtt_ns;
@@ -69,94 +72,100 @@ struct iw_ping_news {
 
 struct iw_ping;
 
-/* Begins to connect. IW_E_NOMEM, or what iw_connect says. */
+/* Begins to connect. Errors of iw_connect; IW_E_NOMEM. */
 IW_MUST_CHECK int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cfg,
 			      struct iw_fault *why);
 /*
- * Goes on until there is something to tell: 0. Negative: it came to nothing, or to an end on the way;
- * statistics so far can be asked for. IW_E_REJECTED: iw_ping_private_data tells what came with it;
- * IW_E_TIMEOUT: no reply for timeout_ns; IW_E_FORMAT: a reply is not what was sent; others of the
- * connection. Asked to stop by a signal is DONE.
+ * Runs until the next event. A signal that asks the process to stop gives DONE. After an error the
+ * client has ended; the statistics remain valid. IW_E_REJECTED: see iw_ping_private_data;
+ * IW_E_TIMEOUT: no reply for timeout_ns; IW_E_FORMAT: a reply differs from its message; errors of
+ * the connection.
  */
-IW_MUST_CHECK int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *why);
-/* As it was known last; npaths 0: it never was up. */
+IW_MUST_CHECK int iw_ping_next(struct iw_ping *p, struct iw_ping_event *event,
+			       struct iw_fault *why);
+/* The last known state of the association. npaths 0: it was never up. */
 const struct iw_assoc_info *iw_ping_assoc(const struct iw_ping *p);
-const struct iw_qp_info *iw_ping_session(const struct iw_ping *p); /* of the first stream */
-uint32_t iw_ping_streams(const struct iw_ping *p);                 /* those with a session */
+/* The session of the first stream. */
+const struct iw_qp_info *iw_ping_session(const struct iw_ping *p);
+/* The number of streams with a session. */
+uint32_t iw_ping_streams(const struct iw_ping *p);
 const struct iw_ping_stat *iw_ping_stat_of(const struct iw_ping *p, uint32_t stream);
 const struct iw_ping_stat *iw_ping_stat_all(const struct iw_ping *p);
-/* Octets of Private Data that the peer answered with; NULL: none. Borrowed until it is freed. */
+/* The Private Data of the peer's Reject; NULL: none. Owned by p. */
 const uint8_t *iw_ping_private_data(const struct iw_ping *p, size_t *len);
 void iw_ping_free(struct iw_ping *p);
 
 /* --- the server --- */
 
 struct iw_ping_server_cfg {
-	struct iw_cli_param conn; /* listen */
-	uint64_t memory;          /* octets for all sessions; 0: IW_PING_MEMORY */
-	bool once;                /* ends when somebody was here and nobody is any more */
+	struct iw_cli_param conn; /* for iw_listen */
+	uint64_t memory;          /* limit of all sessions, octets; 0: IW_PING_MEMORY */
+	bool once;                /* end when no session is open any more, after at least one */
 	uint64_t setup_ns, timeout_ns;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 };
 
-enum iw_ping_visit_kind {
-	IW_PING_STOPPED, /* asked to stop, or once and done */
-	IW_PING_CAME,    /* a session is set up */
-	IW_PING_LEFT,    /* and gone; fault says how: err 0 orderly */
-	IW_PING_REFUSED, /* one that was not accepted; fault says why */
+enum iw_ping_server_event_kind {
+	IW_PING_STOPPED, /* a signal asked to stop, or the end with once */
+	IW_PING_OPENED,  /* a session is set up */
+	IW_PING_CLOSED,  /* a session has ended; fault has the reason: err 0: orderly */
+	IW_PING_REFUSED, /* a session was rejected; fault has the reason */
 };
-struct iw_ping_visit {
-	enum iw_ping_visit_kind kind;
+struct iw_ping_server_event {
+	enum iw_ping_server_event_kind kind;
 	char peer[64];
 	uint32_t stream;
 	uint32_t size;
-	bool enhanced;   /* CAME, LEFT: RFC 6581 7 */
-	uint64_t echoed; /* LEFT */
+	uint8_t rev;     /* OPENED, CLOSED: of the set-up; 2: enhanced (RFC 6581 7) */
+	uint64_t echoed; /* CLOSED: messages returned */
 	struct iw_fault fault;
 };
 
 struct iw_ping_server;
 
+/* Begins to listen. Errors of iw_listen; IW_E_NOMEM. */
 IW_MUST_CHECK int iw_ping_server_new(struct iw_ping_server **out,
 				     const struct iw_ping_server_cfg *cfg, struct iw_fault *why);
+/* Address and port of the listener. Owned by s. */
 const char *iw_ping_server_addr(const struct iw_ping_server *s);
 uint16_t iw_ping_server_port(const struct iw_ping_server *s);
-/* 0: SCTP is not in UDP. */
+/* The UDP port; 0: SCTP is not in UDP. */
 uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s);
-IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_visit *visit,
+/* Runs until the next event. IW_E_OS: waiting failed. */
+IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_server_event *event,
 				      struct iw_fault *why);
 void iw_ping_server_free(struct iw_ping_server *s);
 
-/* --- a look at the far end --- */
+/* --- diagnosis of the far end --- */
 
 enum iw_far_end {
-	IW_FAR_ANSWERS, /* association, session, reply */
-	IW_FAR_OTHER, /* DDP, but the session was accepted by something that does not reply, or ended it */
-	IW_FAR_REJECTED,  /* DDP; the session was rejected, private_data says more */
-	IW_FAR_NO_DDP,    /* SCTP without adaptation indication, or with another one */
-	IW_FAR_ABORT,     /* SCTP, but nobody there at this port */
-	IW_FAR_ICMP,      /* a host, or a router, says that nothing is there */
-	IW_FAR_SILENT,    /* nothing at all */
-	IW_FAR_NOT_TRIED, /* this host cannot */
+	IW_FAR_ANSWERS,   /* association, session and reply */
+	IW_FAR_OTHER,     /* DDP: the session was accepted, but there was no reply, or it ended */
+	IW_FAR_REJECTED,  /* DDP: the session was rejected; see private_data */
+	IW_FAR_NO_DDP,    /* SCTP without the adaptation indication of DDP */
+	IW_FAR_ABORT,     /* SCTP, but no listener at this port */
+	IW_FAR_ICMP,      /* an ICMP error of the host or of a router */
+	IW_FAR_SILENT,    /* no answer */
+	IW_FAR_NOT_TRIED, /* this host cannot use the transport, or has no route */
 };
 const char *iw_far_end_name(enum iw_far_end e);
 
-struct iw_far_look {
+struct iw_ping_diagnosis {
 	const char *transport;
 	enum iw_far_end what;
 	struct iw_fault fault;
-	struct iw_assoc_info assoc; /* npaths 0: there was none */
+	struct iw_assoc_info assoc; /* npaths 0: no association */
 	uint64_t rtt_ns;            /* ANSWERS */
 	size_t private_data_len;
-	uint8_t private_data[512];
+	uint8_t private_data[IW_PRIVATE_DATA_MAX];
 };
 /*
- * One try over @conn's transport, as long as setup_ns for the session and as much again for the
- * reply.
+ * Tests the far end over the transport of cfg->conn with one message. Waits at most setup_ns for
+ * the session, and the same time for the reply.
  */
-void iw_ping_look(struct iw_far_look *out, const struct iw_ping_cfg *cfg);
-/* What a failure of a client says of the far end. */
+void iw_ping_diagnose(struct iw_ping_diagnosis *out, const struct iw_ping_cfg *cfg);
+/* Classifies the failure of a client. associated: the association was up. */
 enum iw_far_end iw_ping_far_end(const struct iw_fault *why, bool associated);
 
 #endif

@@ -14,13 +14,13 @@
 #include "sctp-ddp-ping/ping.h"
 #include "sctp-ddp-ping/show.h"
 #include "util/num.h"
+#include "wire/sctp.h"
 
-#define SIZE_DEFAULT  64
-#define COUNT_MAX     UINT64_C(1000000000000)
-#define INTERVAL_MIN  UINT64_C(1000) /* ns */
-#define INTERVAL_MAX  IW_SEC(24 * 3600)
-#define DOCTOR_NS     IW_SEC(3) /* a look at the far end, without --timeout */
-#define STREAMS_USUAL 1000
+#define SIZE_DEFAULT 64
+#define COUNT_MAX    UINT64_C(1000000000000)
+#define INTERVAL_MIN UINT64_C(1000) /* ns */
+#define INTERVAL_MAX IW_SEC(24 * 3600)
+#define DOCTOR_NS    IW_SEC(3) /* limit of a diagnosis without --timeout */
 
 struct opts {
 	struct iw_cli cli;
@@ -39,13 +39,14 @@ struct opts {
 	bool interval_given;
 };
 
-/* Those that carry DDP over SCTP. --doctor HOST tries all but xdp, which needs an interface. */
+/* The transports of DDP over SCTP. --doctor HOST tests all but xdp, which needs an interface. */
 static const char *const transports[] = { "sctp", "raw", "udp", "xdp", NULL };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
 enum {
-	KEY_PMTU = 0x9001, /* no character: long only; not those of the common options */
+	/* No characters: long options only. Distinct from the keys of the common options. */
+	KEY_PMTU = 0x9001,
 	KEY_ONCE,
 	KEY_MEMORY,
 	KEY_UDP_PORT,
@@ -57,18 +58,18 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "streams", 'n', "COUNT", 0, "DDP streams, each with its own session (default 1); with --listen at most this many for each association (default 1000)", 1 },
+	{ "streams", 'n', "COUNT", 0, "DDP streams, each with its own session (default 1); with --listen at most this many for each association (default " IW_CLI_TEXT(IW_STREAMS_DEFAULT) ")", 1 },
 	{ "size", 's', "SIZE", 0, "Octets of a message, 0 to 16M (default 64)", 1 },
 	{ "count", 'c', "COUNT", 0, "Stop after this many messages on each stream (default 0: no limit)", 1 },
 	{ "interval", 'i', "TIME", 0, "Time between messages of a stream (default 1s)", 1 },
 	{ "flood", 'f', NULL, 0, "Send the next message as soon as the reply is received; print only statistics", 1 },
-	/* of ping */
+	/* Options of ping(8), refused with the right option. */
 	{ NULL, 'W', "TIME", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'w', "TIME", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, '4', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ NULL, '6', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "pmtu", KEY_PMTU, NULL, 0, "Report the path MTU whenever it changes, and that of each address at the end", 1 },
-	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP); 0: any free port", 1 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default " IW_CLI_TEXT(IW_SCTP_UDP_PORT) ") and -t xdp (default: no UDP); 0: any free port", 1 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 1 },
 	{ "rev", KEY_REV, "1|2", 0, "Set-up of sessions: 2 with RFC 6581, 1 without (default 2, falling back to 1)", 1 },
@@ -276,7 +277,7 @@ static struct iw_ping_cfg cfg_of(struct opts *o)
 	};
 }
 
-/* No reply is a result of the test, whatever its reason: 1, unless this machine failed. */
+/* A missing reply is a result (status 1), whatever its reason, unless this machine failed. */
 static int status_of(const struct iw_fault *why, const struct iw_ping *p)
 {
 	bool associated = iw_ping_assoc(p)->npaths > 0;
@@ -292,17 +293,17 @@ static int status_of(const struct iw_fault *why, const struct iw_ping *p)
 static int ping(struct opts *o, struct iw_ping *p)
 {
 	struct iw_ping_show show = show_of(o);
-	struct iw_ping_news news;
+	struct iw_ping_event event;
 	struct iw_fault why = { 0 };
 	const uint8_t *pd;
 	size_t pd_len;
 	int err, status, lost = 0;
 
 	do {
-		err = iw_ping_next(p, &news, &why);
+		err = iw_ping_next(p, &event, &why);
 		if (!err)
-			lost = iw_ping_show_news(&show, p, &news);
-	} while (!err && !lost && news.kind != IW_PING_DONE);
+			lost = iw_ping_show_event(&show, p, &event);
+	} while (!err && !lost && event.kind != IW_PING_DONE);
 	if (err)
 		iw_log_error("%s", why.text[0] ? why.text : iw_err_text(why.err));
 	else
@@ -336,14 +337,14 @@ static int run_client(struct opts *o)
 static int serve(struct opts *o, struct iw_ping_server *s)
 {
 	struct iw_ping_show show = show_of(o);
-	struct iw_ping_visit visit = { .kind = IW_PING_CAME };
+	struct iw_ping_server_event event = { .kind = IW_PING_OPENED };
 	struct iw_fault why = { 0 };
 	int lost = iw_ping_show_listening(&show, s, !o->cli.bind);
 
-	while (!lost && visit.kind != IW_PING_STOPPED) {
-		if (iw_ping_server_next(s, &visit, &why) < 0)
+	while (!lost && event.kind != IW_PING_STOPPED) {
+		if (iw_ping_server_next(s, &event, &why) < 0)
 			return iw_cli_fail(&o->cli, &why);
-		lost = iw_ping_show_visit(&show, &visit);
+		lost = iw_ping_show_server_event(&show, &event);
 	}
 	return lost ? IW_EXIT_FAILED : IW_EXIT_OK;
 }
@@ -363,8 +364,8 @@ static int run_listener(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
-	cfg.conn.at.streams = (uint16_t)(o->streams ? o->streams : STREAMS_USUAL);
-	/* All streams of an association may ask at once. */
+	cfg.conn.at.streams = (uint16_t)(o->streams ? o->streams : IW_STREAMS_DEFAULT);
+	/* All streams of an association may request a session at once. */
 	cfg.conn.at.backlog = cfg.conn.at.streams;
 	if (iw_ping_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
@@ -377,8 +378,8 @@ static int run_listener(struct opts *o)
 
 /* --- --doctor HOST ---------------------------------------------------------------------------- */
 
-/* After the report on this host: tests what answers there, over each of the transports. */
-static int look_around(struct iw_cli *cli, int status)
+/* For --doctor HOST, after the report on this host: diagnoses the far end over each transport. */
+static int diagnose(struct iw_cli *cli, int status)
 {
 	struct opts *o = iw_container_of(cli, struct opts, cli);
 	struct iw_ping_show show = show_of(o);
@@ -393,23 +394,23 @@ static int look_around(struct iw_cli *cli, int status)
 	}
 	for (const char *const *name = transports; *name; name++) {
 		struct iw_ping_cfg cfg = cfg_of(o);
-		struct iw_far_look look;
+		struct iw_ping_diagnosis d;
 
 		cfg.conn.at.transport = *name;
 		if (cli->timeout_ns != cli->setup_timeout_ns)
 			cfg.setup_ns = DOCTOR_NS;
 		if (strcmp(*name, "xdp") == 0 || iw_llp_look(*name, NULL) != 0)
 			continue;
-		iw_ping_look(&look, &cfg);
-		if (iw_ping_show_look(&show, &look) != 0)
+		iw_ping_diagnose(&d, &cfg);
+		if (iw_ping_show_diagnosis(&show, &d) != 0)
 			return IW_EXIT_FAILED;
-		answers = answers || look.what == IW_FAR_ANSWERS;
-		if (look.what == IW_FAR_NOT_TRIED)
-			failed = iw_exit_status(look.fault.err);
+		answers = answers || d.what == IW_FAR_ANSWERS;
+		if (d.what == IW_FAR_NOT_TRIED)
+			failed = iw_exit_status(d.fault.err);
 		else
 			tried = true;
 	}
-	/* Without any attempt nothing is known about the far end. */
+	/* If no transport could be tested, nothing is known about the far end. */
 	return answers ? IW_EXIT_OK : tried ? IW_EXIT_NO : failed;
 }
 
@@ -443,11 +444,13 @@ int main(int argc, char **argv)
 	struct opts o = { .size = SIZE_DEFAULT, .interval_ns = IW_SEC(1) };
 	int status;
 
-	/* One default for all users and machines, so that the two ends meet. */
+	/*
+	 * The default is the same for all users and machines, so that both ends use the same one.
+	 */
 	iw_cli_init(&o.cli, "sctp-ddp-ping", "udp");
 	o.cli.confine = iw_confine_listener;
 	o.cli.transports = transports;
-	o.cli.doctor_also = look_around;
+	o.cli.doctor_also = diagnose;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The server: sends back what it gets. */
+/* The server: returns each message. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <stdio.h>
@@ -17,11 +17,11 @@
 #define POLL 64
 
 /*
- * A client has at most window messages without a reply. So when its message n is here, it has the reply
- * to message n - window, and that one's buffer can be posted again, whatever acknowledgements of SCTP
- * were lost: twice the window of buffers, window of them posted at any time.
+ * A client has at most window messages without a reply. So when its message n arrives, it has the
+ * reply to message n - window, whose buffer can be posted again, even if acknowledgements of SCTP
+ * were lost. There are twice window buffers, of which window are posted.
  */
-struct visitor {
+struct session {
 	struct iw_ping_server *server;
 	struct iw_list all;
 	struct iw_qp *qp; /* owned */
@@ -30,11 +30,12 @@ struct visitor {
 	uint8_t *buf;
 	uint32_t *len;           /* of the message in each buffer */
 	uint64_t received;       /* messages */
-	uint64_t posted, echoed; /* replies: given to the queue, and done there */
+	uint64_t posted, echoed; /* replies: posted, and completed */
 	uint32_t stream;
 	char peer[64];
-	bool up, enhanced;
-	struct iw_fault fault; /* why this end gave it up */
+	bool up;
+	uint8_t rev;           /* of the set-up */
+	struct iw_fault fault; /* why this end aborted it */
 };
 
 struct iw_ping_server {
@@ -43,46 +44,46 @@ struct iw_ping_server {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	struct iw_list visitors;
-	uint64_t memory;     /* in use */
-	bool served;         /* somebody was here */
-	struct iw_list news; /* of struct news */
+	struct iw_list sessions;
+	uint64_t memory;       /* in use */
+	bool served;           /* a session was open */
+	struct iw_list events; /* of struct queued */
 };
 
-struct news {
+struct queued {
 	struct iw_list all;
-	struct iw_ping_visit visit;
+	struct iw_ping_server_event event;
 };
 
-/* Without memory for it a visit goes untold. */
-static void tell(struct iw_ping_server *s, const struct iw_ping_visit *v)
+/* If memory is short, the event is lost. */
+static void queue_event(struct iw_ping_server *s, const struct iw_ping_server_event *v)
 {
-	struct news *n = calloc(1, sizeof(*n));
+	struct queued *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return;
-	n->visit = *v;
-	iw_list_add_tail(&s->news, &n->all);
+	n->event = *v;
+	iw_list_add_tail(&s->events, &n->all);
 }
 
-static void tell_of(const struct visitor *v, enum iw_ping_visit_kind kind,
-		    const struct iw_fault *why)
+static void report_session(const struct session *v, enum iw_ping_server_event_kind kind,
+			   const struct iw_fault *why)
 {
-	struct iw_ping_visit visit = {
+	struct iw_ping_server_event event = {
 		.kind = kind,
 		.stream = v->stream,
 		.size = v->hello.size,
-		.enhanced = v->enhanced,
+		.rev = v->rev,
 		.echoed = v->posted,
 	};
 
 	if (why)
-		visit.fault = *why;
-	memcpy(visit.peer, v->peer, sizeof(visit.peer));
-	tell(v->server, &visit);
+		event.fault = *why;
+	memcpy(event.peer, v->peer, sizeof(event.peer));
+	queue_event(v->server, &event);
 }
 
-static void visitor_free(struct visitor *v)
+static void session_free(struct session *v)
 {
 	iw_qp_free(v->qp);
 	v->server->memory -= v->memory;
@@ -92,18 +93,18 @@ static void visitor_free(struct visitor *v)
 	free(v);
 }
 
-static uint64_t buffers(const struct visitor *v)
+static uint64_t buffers(const struct session *v)
 {
 	return 2 * (uint64_t)v->hello.window;
 }
 
-static uint8_t *buffer(const struct visitor *v, uint64_t n)
+static uint8_t *buffer(const struct session *v, uint64_t n)
 {
 	return v->buf + n % buffers(v) * v->hello.size;
 }
 
-/* The buffer of message n; a session that is over takes none. */
-static int post(const struct visitor *v, uint64_t n, struct iw_fault *why)
+/* Posts the buffer of message n. Does nothing for a session that has ended. */
+static int post(const struct session *v, uint64_t n, struct iw_fault *why)
 {
 	int err = iw_post_recv(v->qp, n, buffer(v, n), v->hello.size, NULL);
 
@@ -114,7 +115,7 @@ static int post(const struct visitor *v, uint64_t n, struct iw_fault *why)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
-static int make(struct visitor *v, const struct iw_req_info *info, struct iw_fault *why)
+static int make(struct session *v, const struct iw_req_info *info, struct iw_fault *why)
 {
 	struct iw_ping_server *s = v->server;
 	struct iw_qp_attr qa = {
@@ -153,7 +154,7 @@ static int make(struct visitor *v, const struct iw_req_info *info, struct iw_fau
 
 static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
 {
-	struct visitor *v = calloc(1, sizeof(*v));
+	struct session *v = calloc(1, sizeof(*v));
 	const struct iw_protocol_attr protocol = { .size = sizeof(protocol), .no_reads = true };
 	struct iw_fault why = { .text = "out of memory" };
 	struct iw_req_info info;
@@ -166,34 +167,34 @@ static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
 	iw_req_info(req, &info);
 	v->server = s;
 	snprintf(v->peer, sizeof(v->peer), "%s", info.peer);
-	iw_list_add_tail(&s->visitors, &v->all);
+	iw_list_add_tail(&s->sessions, &v->all);
 	err = make(v, &info, &why);
 	if (err)
 		iw_reject(req, why.text, strlen(why.text));
 	else
 		err = iw_accept(req, v->qp, &protocol, &why);
 	if (err) {
-		tell_of(v, IW_PING_REFUSED, &why);
-		visitor_free(v);
+		report_session(v, IW_PING_REFUSED, &why);
+		session_free(v);
 	}
 }
 
-static void on_established(struct visitor *v)
+static void on_established(struct session *v)
 {
 	struct iw_assoc_info a = { .size = sizeof(a) };
 	struct iw_qp_info info;
 
 	v->up = true;
 	iw_qp_info(v->qp, &info);
-	v->enhanced = info.rev >= 2;
+	v->rev = info.rev;
 	if (iw_qp_assoc(v->qp, &a, NULL) == 0)
 		v->stream = a.stream;
-	tell_of(v, IW_PING_CAME, NULL);
+	report_session(v, IW_PING_OPENED, NULL);
 }
 
 static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
 {
-	struct visitor *v = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	struct session *v = ev->qp ? iw_qp_user(ev->qp) : NULL;
 
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST:
@@ -202,23 +203,23 @@ static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
 	case IW_EV_ESTABLISHED:
 		on_established(v);
 		break;
-	case IW_EV_REJECTED: /* an initiator's */
+	case IW_EV_REJECTED: /* only at an initiator */
 		break;
 	case IW_EV_PEER_CLOSED:
 		iw_disconnect(v->qp);
 		break;
 	case IW_EV_CLOSED:
 		s->served = s->served || v->up;
-		tell_of(v, IW_PING_LEFT, v->fault.err ? &v->fault : &ev->fault);
-		visitor_free(v);
+		report_session(v, IW_PING_CLOSED, v->fault.err ? &v->fault : &ev->fault);
+		session_free(v);
 		break;
 	}
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Replies that the queue has no room for wait in their buffers. */
-static int reply(struct visitor *v, struct iw_fault *why)
+/* Posts replies. Those for which the queue has no room wait in their buffers. */
+static int reply(struct session *v, struct iw_fault *why)
 {
 	while (v->posted < v->received && v->posted - v->echoed < buffers(v)) {
 		struct iw_sge sge = { buffer(v, v->posted), v->len[v->posted % buffers(v)] };
@@ -234,7 +235,7 @@ static int reply(struct visitor *v, struct iw_fault *why)
 	return 0;
 }
 
-static int on_message(struct visitor *v, uint32_t len, struct iw_fault *why)
+static int on_message(struct session *v, uint32_t len, struct iw_fault *why)
 {
 	uint64_t n = v->received;
 
@@ -249,11 +250,11 @@ static int on_message(struct visitor *v, uint32_t len, struct iw_fault *why)
 
 static void on_completion(const struct iw_wc *wc)
 {
-	struct visitor *v = iw_qp_user(wc->qp);
+	struct session *v = iw_qp_user(wc->qp);
 	struct iw_fault why;
 	int err = 0;
 
-	/* Of a failure tells the event that follows. */
+	/* An event with the failure follows. */
 	if (wc->status != IW_OK || v->fault.err)
 		return;
 	if (wc->op == IW_WC_RECV)
@@ -287,25 +288,26 @@ static int turn(struct iw_ping_server *s, struct iw_fault *why)
 
 /* --- the server ------------------------------------------------------------------------------- */
 
-int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_visit *visit, struct iw_fault *why)
+int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_server_event *event,
+			struct iw_fault *why)
 {
 	struct iw_list *first;
-	struct news *n;
+	struct queued *n;
 
-	while (!(first = iw_list_first(&s->news))) {
+	while (!(first = iw_list_first(&s->events))) {
 		int err;
 
 		if (iw_signals_stop() ||
-		    (s->cfg.once && s->served && iw_list_empty(&s->visitors))) {
-			*visit = (struct iw_ping_visit){ .kind = IW_PING_STOPPED };
+		    (s->cfg.once && s->served && iw_list_empty(&s->sessions))) {
+			*event = (struct iw_ping_server_event){ .kind = IW_PING_STOPPED };
 			return 0;
 		}
 		err = turn(s, why);
 		if (err)
 			return err;
 	}
-	n = iw_container_of(first, struct news, all);
-	*visit = n->visit;
+	n = iw_container_of(first, struct queued, all);
+	*event = n->event;
 	iw_list_del(&n->all);
 	free(n);
 	return 0;
@@ -337,8 +339,8 @@ int iw_ping_server_new(struct iw_ping_server **out, const struct iw_ping_server_
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	s->cfg = *cfg;
 	s->cfg.memory = cfg->memory ? cfg->memory : IW_PING_MEMORY;
-	iw_list_init(&s->visitors);
-	iw_list_init(&s->news);
+	iw_list_init(&s->sessions);
+	iw_list_init(&s->events);
 	err = start(s, why);
 	if (err) {
 		iw_ping_server_free(s);
@@ -369,11 +371,11 @@ void iw_ping_server_free(struct iw_ping_server *s)
 
 	if (!s)
 		return;
-	while ((n = iw_list_first(&s->visitors)))
-		visitor_free(iw_container_of(n, struct visitor, all));
-	while ((n = iw_list_first(&s->news))) {
+	while ((n = iw_list_first(&s->sessions)))
+		session_free(iw_container_of(n, struct session, all));
+	while ((n = iw_list_first(&s->events))) {
 		iw_list_del(n);
-		free(iw_container_of(n, struct news, all));
+		free(iw_container_of(n, struct queued, all));
 	}
 	iw_ctx_free(s->ctx);
 	free(s);

@@ -1,114 +1,88 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lines like ping's, a table of statistics, and the same as JSON. */
+/* Lines in the form of ping(8), a table of statistics, and the same in JSON. */
 #include "sctp-ddp-ping/show.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/conn_facts.h"
 #include "cli/human.h"
 #include "cli/listener.h"
 #include "cli/log.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "util/text.h"
 
-#define DDP_INDICATION   1 /* RFC 5043 7.1 */
-#define DRAFT_INDICATION 2 /* draft-ietf-rddp-sctp-02: and RDMA */
+#define FACTS_TEXT 200
 
 /* --- the association -------------------------------------------------------------------------- */
 
-static void path_json(struct iw_json *w, const struct iw_assoc_info *a)
+static const char *assoc_text(char buf[static FACTS_TEXT], const struct iw_assoc_info *a)
 {
-	iw_json_open_array(w, "addresses");
-	for (unsigned i = 0; i < a->npaths; i++) {
-		iw_json_open_object(w, NULL);
-		iw_json_str(w, "address", a->path[i].addr);
-		iw_json_bool(w, "primary", a->path[i].primary);
-		iw_json_bool(w, "active", a->path[i].active);
-		iw_json_u64(w, "path_mtu", a->path[i].mtu);
-		iw_json_u64(w, "srtt_ns", a->path[i].srtt_ns);
-		iw_json_close(w);
-	}
-	iw_json_close(w);
-}
+	struct iw_text t;
 
-static void assoc_json(struct iw_json *w, const struct iw_assoc_info *a)
-{
-	iw_json_u64(w, "streams_out", a->out);
-	iw_json_u64(w, "streams_in", a->in);
-	if (a->indicated)
-		iw_json_u64(w, "adaptation_indication", a->adaptation);
-	path_json(w, a);
+	iw_text_init(&t, buf, FACTS_TEXT);
+	iw_cli_facts_assoc_text(&t, a);
+	return buf;
 }
 
 static void show_paths(const struct iw_assoc_info *a)
 {
-	char rtt[IW_HUMAN_TEXT];
+	char buf[FACTS_TEXT];
+	struct iw_text t;
 
 	for (unsigned i = 0; i < a->npaths; i++) {
-		printf("  address %s%s%s, path MTU %u", a->path[i].addr,
-		       a->path[i].primary ? ", primary" : "", a->path[i].active ? "" : ", inactive",
-		       a->path[i].mtu);
-		if (a->path[i].srtt_ns)
-			printf(", round trip %s", iw_human_latency(rtt, a->path[i].srtt_ns));
-		putchar('\n');
+		iw_text_init(&t, buf, sizeof(buf));
+		iw_cli_facts_path_text(&t, &a->path[i]);
+		printf("  %s\n", buf);
 	}
-}
-
-static void show_indication(const struct iw_assoc_info *a)
-{
-	if (!a->indicated)
-		printf("no adaptation indication\n");
-	else
-		printf("adaptation indication 0x%08x%s\n", a->adaptation,
-		       a->adaptation == DDP_INDICATION ? " (DDP)"
-		       : a->adaptation == DRAFT_INDICATION
-			       ? " (DDP and RDMA, draft-ietf-rddp-sctp-02)"
-			       : "");
 }
 
 static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
 {
 	const struct iw_assoc_info *a = iw_ping_assoc(p);
 	const struct iw_qp_info *i = iw_ping_session(p);
+	char text[FACTS_TEXT];
 
 	if (s->json) {
 		iw_json_begin(s->json, "association");
 		iw_json_str(s->json, "transport", s->transport);
-		iw_json_str(s->json, "local", i->local);
-		iw_json_str(s->json, "peer", i->peer);
-		assoc_json(s->json, a);
-		iw_json_bool(s->json, "enhanced", i->rev >= 2);
+		iw_cli_facts_ends_json(s->json, i->local, i->peer);
+		iw_cli_facts_assoc_json(s->json, a);
 		return iw_json_end(s->json);
 	}
 	if (s->quiet)
 		return 0;
-	printf("association with %s over %s: %u streams out, %u in, ", i->peer, s->transport,
-	       (unsigned)a->out, (unsigned)a->in);
-	show_indication(a);
+	printf("association with %s over %s: %s\n", i->peer, s->transport, assoc_text(text, a));
 	show_paths(a);
 	if (a->xdp_mode)
 		iw_log_info("%s: XDP %s", i->peer, a->xdp_mode);
 	return 0;
 }
 
-/* --- news ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static int show_ready(const struct iw_ping_show *s, const struct iw_ping *p)
 {
 	const struct iw_qp_info *i = iw_ping_session(p);
+	char text[FACTS_TEXT];
+	struct iw_text t;
 
 	if (s->json) {
 		iw_json_begin(s->json, "sessions");
 		iw_json_u64(s->json, "sessions", iw_ping_streams(p));
-		iw_json_bool(s->json, "enhanced", i->rev >= 2);
 		iw_json_u64(s->json, "size_octets", s->size);
+		iw_cli_facts_json(s->json, i, false);
+		iw_cli_facts_setup_json(s->json, i, false);
 		return iw_json_end(s->json);
 	}
-	if (!s->quiet)
-		printf("%u DDP stream session%s%s, messages of %u octets\n", iw_ping_streams(p),
-		       iw_ping_streams(p) == 1 ? "" : "s",
-		       i->rev >= 2 ? ", enhanced (RFC 6581)" : "", s->size);
+	if (s->quiet)
+		return 0;
+	iw_text_init(&t, text, sizeof(text));
+	iw_cli_facts_text(&t, i, false);
+	printf("%u DDP stream session%s, messages of %u octets, %s\n", iw_ping_streams(p),
+	       iw_ping_streams(p) == 1 ? "" : "s", s->size, text);
 	return 0;
 }
 
@@ -118,7 +92,7 @@ static int show_mtu(const struct iw_ping_show *s, uint32_t mtu)
 		return 0;
 	if (s->json) {
 		iw_json_begin(s->json, "path_mtu");
-		iw_json_u64(s->json, "path_mtu", mtu);
+		iw_json_u64(s->json, "path_mtu_octets", mtu);
 		return iw_json_end(s->json);
 	}
 	if (!s->quiet)
@@ -127,7 +101,7 @@ static int show_mtu(const struct iw_ping_show *s, uint32_t mtu)
 }
 
 static int show_reply(const struct iw_ping_show *s, const struct iw_ping *p,
-		      const struct iw_ping_news *n)
+		      const struct iw_ping_event *n)
 {
 	char time[IW_HUMAN_TEXT];
 
@@ -147,8 +121,8 @@ static int show_reply(const struct iw_ping_show *s, const struct iw_ping *p,
 	return 0;
 }
 
-int iw_ping_show_news(const struct iw_ping_show *s, const struct iw_ping *p,
-		      const struct iw_ping_news *n)
+int iw_ping_show_event(const struct iw_ping_show *s, const struct iw_ping *p,
+		       const struct iw_ping_event *n)
 {
 	int err = 0;
 
@@ -210,11 +184,13 @@ static int result_json(const struct iw_ping_show *s, const struct iw_ping *p,
 		iw_json_close(w);
 	}
 	iw_json_close(w);
-	if (iw_ping_streams(p) > 0)
-		iw_json_bool(w, "enhanced", iw_ping_session(p)->rev >= 2);
+	if (iw_ping_streams(p) > 0) {
+		iw_cli_facts_json(w, iw_ping_session(p), false);
+		iw_cli_facts_setup_json(w, iw_ping_session(p), false);
+	}
 	if (a->npaths) {
-		iw_json_u64(w, "chunks_resent", a->retransmits);
-		assoc_json(w, a);
+		iw_json_u64(w, "retransmits", a->retransmits);
+		iw_cli_facts_assoc_json(w, a);
 	}
 	if (why->err) {
 		iw_json_str(w, "answer", iw_far_end_name(iw_ping_far_end(why, a->npaths > 0)));
@@ -281,9 +257,9 @@ int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
 	return err;
 }
 
-/* --- rejections, visitors, the far end -------------------------------------------------------- */
+/* --- rejections, sessions, the far end -------------------------------------------------------- */
 
-/* The text of @why has all of the Private Data, or names the listener that sent it. */
+/* True if the text of why contains the Private Data, or names the listener that sent it. */
 static bool is_explained(const struct iw_fault *why, const uint8_t *pd, size_t len)
 {
 	return iw_cli_listener(pd, len) || memmem(why->text, strlen(why->text), pd, len);
@@ -292,7 +268,7 @@ static bool is_explained(const struct iw_fault *why, const uint8_t *pd, size_t l
 int iw_ping_show_rejected(const struct iw_ping_show *s, const struct iw_fault *why,
 			  const uint8_t *pd, size_t len)
 {
-	char text[4 * 512 + 1];
+	char text[4 * IW_PRIVATE_DATA_MAX + 1];
 
 	if (s->json) {
 		iw_json_begin(s->json, "rejected");
@@ -329,7 +305,7 @@ int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_se
 	return iw_cli_flush();
 }
 
-int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v)
+int iw_ping_show_server_event(const struct iw_ping_show *s, const struct iw_ping_server_event *v)
 {
 	static const char *const events[] = { "stopped", "session", "served", "refused" };
 
@@ -340,9 +316,9 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 			iw_json_u64(s->json, "stream", v->stream);
 			iw_json_u64(s->json, "size_octets", v->size);
 		}
-		if (v->kind == IW_PING_CAME || v->kind == IW_PING_LEFT)
-			iw_json_bool(s->json, "enhanced", v->enhanced);
-		if (v->kind == IW_PING_LEFT)
+		if (v->kind == IW_PING_OPENED || v->kind == IW_PING_CLOSED)
+			iw_json_u64(s->json, "rev", v->rev);
+		if (v->kind == IW_PING_CLOSED)
 			iw_json_u64(s->json, "messages", v->echoed);
 		if (v->fault.err) {
 			iw_json_str(s->json, "error", iw_err_name(v->fault.err));
@@ -352,7 +328,7 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 	}
 	if (s->quiet)
 		return 0;
-	if (v->kind == IW_PING_LEFT)
+	if (v->kind == IW_PING_CLOSED)
 		printf("%s stream %u: %" PRIu64 " messages of up to %u octets%s%s\n", v->peer,
 		       v->stream, v->echoed, v->size, v->fault.err ? "; " : "",
 		       v->fault.err ? v->fault.text : "");
@@ -361,9 +337,9 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 	return iw_cli_flush();
 }
 
-static const char *look_text(const struct iw_far_look *l)
+static const char *diagnosis_text(const struct iw_ping_diagnosis *d)
 {
-	switch (l->what) {
+	switch (d->what) {
 	case IW_FAR_ANSWERS:
 		return "answers";
 	case IW_FAR_OTHER:
@@ -384,43 +360,42 @@ static const char *look_text(const struct iw_far_look *l)
 	return "";
 }
 
-static int look_json(struct iw_json *w, const struct iw_far_look *l)
+static int diagnosis_json(struct iw_json *w, const struct iw_ping_diagnosis *d)
 {
 	iw_json_begin(w, "far_end");
-	iw_json_str(w, "transport", l->transport);
-	iw_json_str(w, "answer", iw_far_end_name(l->what));
-	if (l->fault.err)
-		iw_json_str(w, "text", l->fault.text);
-	if (l->what == IW_FAR_ANSWERS)
-		iw_json_u64(w, "rtt_ns", l->rtt_ns);
-	if (l->private_data_len)
-		iw_json_text(w, "private_data", l->private_data, l->private_data_len);
-	if (l->assoc.npaths)
-		assoc_json(w, &l->assoc);
+	iw_json_str(w, "transport", d->transport);
+	iw_json_str(w, "answer", iw_far_end_name(d->what));
+	if (d->fault.err)
+		iw_json_str(w, "text", d->fault.text);
+	if (d->what == IW_FAR_ANSWERS)
+		iw_json_u64(w, "rtt_ns", d->rtt_ns);
+	if (d->private_data_len)
+		iw_json_text(w, "private_data", d->private_data, d->private_data_len);
+	if (d->assoc.npaths)
+		iw_cli_facts_assoc_json(w, &d->assoc);
 	return iw_json_end(w);
 }
 
-int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l)
+int iw_ping_show_diagnosis(const struct iw_ping_show *s, const struct iw_ping_diagnosis *d)
 {
-	char text[4 * 512 + 1], rtt[IW_HUMAN_TEXT];
+	char text[4 * IW_PRIVATE_DATA_MAX + 1], rtt[IW_HUMAN_TEXT];
 
 	if (s->json)
-		return look_json(s->json, l);
-	printf("%s -t %s: %s", s->host, l->transport, look_text(l));
-	if (l->what == IW_FAR_ANSWERS)
-		printf(", round trip %s", iw_human_latency(rtt, l->rtt_ns));
-	if (l->private_data_len && !is_explained(&l->fault, l->private_data, l->private_data_len)) {
-		iw_printable(text, sizeof(text), (const char *)l->private_data, l->private_data_len,
+		return diagnosis_json(s->json, d);
+	printf("%s -t %s: %s", s->host, d->transport, diagnosis_text(d));
+	if (d->what == IW_FAR_ANSWERS)
+		printf(", round trip %s", iw_human_latency(rtt, d->rtt_ns));
+	if (d->private_data_len && !is_explained(&d->fault, d->private_data, d->private_data_len)) {
+		iw_printable(text, sizeof(text), (const char *)d->private_data, d->private_data_len,
 			     true);
 		printf(" with Private Data: %s", text);
-	} else if (l->fault.err) {
-		printf(" (%s)", l->fault.text);
+	} else if (d->fault.err) {
+		printf(" (%s)", d->fault.text);
 	}
 	putchar('\n');
-	if (l->assoc.npaths) {
-		printf("  %u streams out, %u in, ", (unsigned)l->assoc.out, (unsigned)l->assoc.in);
-		show_indication(&l->assoc);
-		show_paths(&l->assoc);
+	if (d->assoc.npaths) {
+		printf("  %s\n", assoc_text(text, &d->assoc));
+		show_paths(&d->assoc);
 	}
 	return iw_cli_flush();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Round trips, summed up. */
+/* Statistics of round trips. */
 #include "sctp-ddp-ping/stat.h"
 
 void iw_ping_stat_init(struct iw_ping_stat *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What can be asked of a manager, each a request and its answer. */
+/* The requests of a manager as calls. */
 #include "stag-reg/admin.h"
 
 #include <errno.h>
@@ -12,41 +12,43 @@
 #include "stag-reg/uri.h"
 #include "util/text.h"
 
-static int connect_once(struct iw_rm_admin *a, struct iw_fault *why)
+static int connect_once(struct iw_manager_admin *a, struct iw_fault *why)
 {
-	char by_default[IW_RM_PATH_MAX];
+	char by_default[IW_MANAGER_PATH_MAX];
 	const char *path = a->path;
 	int err = 0;
 
 	if (a->fd >= 0)
 		return 0;
 	if (!path) {
-		err = iw_rm_default_path(by_default, a->port, why);
+		err = iw_manager_default_path(by_default, a->port, why);
 		path = by_default;
 	}
-	return err ? err : iw_rm_connect(&a->fd, path, a->path ? -1 : a->port, why);
+	return err ? err : iw_manager_connect(&a->fd, path, a->path ? -1 : a->port, why);
 }
 
-static int ask(struct iw_rm_admin *a, const struct iw_rm_request *q, int file, struct iw_fault *why)
+static int ask(struct iw_manager_admin *a, const struct iw_manager_request *q, int file,
+	       struct iw_fault *why)
 {
 	int err = connect_once(a, why);
 
-	return err ? err : iw_rm_ask(a->fd, q, file, a->timeout_ns, why);
+	return err ? err : iw_manager_ask(a->fd, q, file, a->timeout_ns, why);
 }
 
-int iw_rm_admin_next(struct iw_rm_admin *a, struct iw_rm_reply *r, struct iw_fault *why)
+int iw_manager_admin_next(struct iw_manager_admin *a, struct iw_manager_reply *r,
+			  struct iw_fault *why)
 {
-	int err = iw_rm_answer(a->fd, r, a->timeout_ns, why);
+	int err = iw_manager_answer(a->fd, r, a->timeout_ns, why);
 
-	return err ? err : r->kind != IW_RM_END;
+	return err ? err : r->kind != IW_MANAGER_END;
 }
 
-/* What is left of an answer: *end is its END. */
-static int finish(struct iw_rm_admin *a, struct iw_rm_reply *end, struct iw_fault *why)
+/* Reads the rest of an answer; *end is its END. */
+static int finish(struct iw_manager_admin *a, struct iw_manager_reply *end, struct iw_fault *why)
 {
 	int more;
 
-	while ((more = iw_rm_admin_next(a, end, why)) > 0)
+	while ((more = iw_manager_admin_next(a, end, why)) > 0)
 		;
 	return more;
 }
@@ -55,7 +57,7 @@ static int open_file(int *fd, const char *file, unsigned access, struct iw_fault
 {
 	bool writes = access & IW_CLAIM_WRITE;
 
-	/* A FIFO would be waited for. */
+	/* O_NONBLOCK: opening a FIFO would wait for its other end. */
 	*fd = open(file, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
 	if (*fd >= 0)
 		return 0;
@@ -65,7 +67,7 @@ static int open_file(int *fd, const char *file, unsigned access, struct iw_fault
 	return iw_os_fail(why, errno, "%s", file);
 }
 
-/* The manager has only the descriptor: its text says what is wrong with the file. */
+/* Adds the name of the file, which the manager does not know, to its text. */
 static void name_file(struct iw_fault *why, const char *file)
 {
 	struct iw_fault what;
@@ -76,11 +78,11 @@ static void name_file(struct iw_fault *why, const char *file)
 	snprintf(why->text, sizeof(why->text), "%.80s: %.110s", file, what.text);
 }
 
-int iw_rm_admin_add(struct iw_rm_admin *a, const struct iw_rm_request *q, const char *file,
-		    struct iw_rm_buffer *out, struct iw_fault *why)
+int iw_manager_admin_add(struct iw_manager_admin *a, const struct iw_manager_request *q,
+			 const char *file, struct iw_manager_buffer *out, struct iw_fault *why)
 {
-	struct iw_rm_request labelled = *q;
-	struct iw_rm_reply r;
+	struct iw_manager_request labelled = *q;
+	struct iw_manager_reply r;
 	int fd = -1, err = 0;
 
 	if (file) {
@@ -92,29 +94,32 @@ int iw_rm_admin_add(struct iw_rm_admin *a, const struct iw_rm_request *q, const 
 	if (fd >= 0)
 		close(fd);
 	if (!err)
-		err = iw_rm_answer(a->fd, &r, a->timeout_ns, why);
+		err = iw_manager_answer(a->fd, &r, a->timeout_ns, why);
 	if (err == IW_E_INVAL && file)
 		name_file(why, file);
 	if (err)
 		return err;
-	if (r.kind != IW_RM_BUFFER)
+	if (r.kind != IW_MANAGER_BUFFER)
 		return iw_fail(why, IW_E_FORMAT,
 			       "control socket: an unexpected answer: expected the new buffer");
 	*out = r.buffer;
 	return finish(a, &r, why);
 }
 
-int iw_rm_admin_list(struct iw_rm_admin *a, uint32_t stag, bool peers, struct iw_fault *why)
+int iw_manager_admin_list(struct iw_manager_admin *a, uint32_t stag, bool peers,
+			  struct iw_fault *why)
 {
-	return ask(a, &(struct iw_rm_request){ .op = IW_RM_LIST, .stag = stag, .peers = peers }, -1,
-		   why);
+	return ask(
+		a,
+		&(struct iw_manager_request){ .op = IW_MANAGER_LIST, .stag = stag, .peers = peers },
+		-1, why);
 }
 
-int iw_rm_admin_revoke(struct iw_rm_admin *a, uint32_t stag, uint64_t *revoked,
-		       struct iw_fault *why)
+int iw_manager_admin_revoke(struct iw_manager_admin *a, uint32_t stag, uint64_t *revoked,
+			    struct iw_fault *why)
 {
-	const struct iw_rm_request q = { .op = IW_RM_REVOKE, .stag = stag };
-	struct iw_rm_reply end;
+	const struct iw_manager_request q = { .op = IW_MANAGER_REVOKE, .stag = stag };
+	struct iw_manager_reply end;
 	int err = ask(a, &q, -1, why);
 
 	if (!err)
@@ -123,7 +128,7 @@ int iw_rm_admin_revoke(struct iw_rm_admin *a, uint32_t stag, uint64_t *revoked,
 	return err;
 }
 
-void iw_rm_admin_close(struct iw_rm_admin *a)
+void iw_manager_admin_close(struct iw_manager_admin *a)
 {
 	if (a->fd >= 0)
 		close(a->fd);

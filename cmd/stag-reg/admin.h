@@ -1,50 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A manager's owner: what can be asked by its control socket (stag-reg/control.h), as calls. The
- * connection is made by the first of them. One answer is taken to its end before the next is asked
- * for; after a failure the connection is of no more use.
+ * The requests of a manager's control socket (stag-reg/control.h) as calls. The first call
+ * connects. Read an answer to its end before the next request. After an error the connection is
+ * unusable.
  *
- * Neighbours: stag-reg/control.h below, stag-reg and stag-reg/watch.h above. Threads: one at a time.
+ * Neighbours: stag-reg/control.h below, stag-reg and stag-reg/watch.h above. Threads: one at a
+ * time.
  */
-#ifndef IW_RM_ADMIN_H
-#define IW_RM_ADMIN_H
+#ifndef IW_MANAGER_ADMIN_H
+#define IW_MANAGER_ADMIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "stag-reg/msg.h"
 
-struct iw_rm_admin {
+struct iw_manager_admin {
 	const char *path; /* of the control socket, kept; NULL: the default of the port */
 	uint16_t port;
-	uint64_t timeout_ns; /* that a message may take */
+	uint64_t timeout_ns; /* limit for each message */
 	int fd;              /* -1 before the first call */
 };
 
 /*
- * Each returns 0, or negative: what iw_rm_default_path, iw_rm_connect, iw_rm_ask and iw_rm_answer
- * say; the manager's refusal is its own error and text.
+ * Errors of these functions are those of iw_manager_default_path, iw_manager_connect,
+ * iw_manager_ask and iw_manager_answer. If the manager refuses a request, they return its error
+ * with its text in *why.
  */
 
 /*
- * Registers what q (op ADD, its label not set) says. file: opened for the rights that q gives, its
- * name the label; NULL: new memory. *out: the buffer with its key. Also IW_E_OS and the like for a
- * file that cannot be opened.
+ * Registers a buffer as q says (op ADD, without label). file: its name, which becomes the label; it
+ * is opened with the access that q gives to peers. NULL: new memory. *out: the buffer with its key.
+ * Errors also of iw_os_fail: the file could not be opened.
  */
-IW_MUST_CHECK int iw_rm_admin_add(struct iw_rm_admin *a, const struct iw_rm_request *q,
-				  const char *file, struct iw_rm_buffer *out, struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_admin_add(struct iw_manager_admin *a,
+				       const struct iw_manager_request *q, const char *file,
+				       struct iw_manager_buffer *out, struct iw_fault *why);
 /*
- * Asks for the account of one buffer, or of all (stag 0), with the peers of each behind it if
- * wanted. iw_rm_admin_next tells it.
+ * Requests the state of one buffer, or of all (stag 0), if peers is set each followed by its peers.
+ * Read the answer with iw_manager_admin_next.
  */
-IW_MUST_CHECK int iw_rm_admin_list(struct iw_rm_admin *a, uint32_t stag, bool peers,
-				   struct iw_fault *why);
-/* 1: *r is one more of the answer; 0: it was the last, END, with the count of buffers. */
-IW_MUST_CHECK int iw_rm_admin_next(struct iw_rm_admin *a, struct iw_rm_reply *r,
-				   struct iw_fault *why);
-/* Revokes one buffer, or all (stag 0). *revoked: how many there were. */
-IW_MUST_CHECK int iw_rm_admin_revoke(struct iw_rm_admin *a, uint32_t stag, uint64_t *revoked,
-				     struct iw_fault *why);
-void iw_rm_admin_close(struct iw_rm_admin *a);
+IW_MUST_CHECK int iw_manager_admin_list(struct iw_manager_admin *a, uint32_t stag, bool peers,
+					struct iw_fault *why);
+/*
+ * Returns 1: *r is the next message of the answer; 0: the last one, END, with the number of
+ * buffers.
+ */
+IW_MUST_CHECK int iw_manager_admin_next(struct iw_manager_admin *a, struct iw_manager_reply *r,
+					struct iw_fault *why);
+/* Revokes one buffer, or all (stag 0). *revoked: their number. */
+IW_MUST_CHECK int iw_manager_admin_revoke(struct iw_manager_admin *a, uint32_t stag,
+					  uint64_t *revoked, struct iw_fault *why);
+void iw_manager_admin_close(struct iw_manager_admin *a);
 
 #endif

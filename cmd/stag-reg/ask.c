@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The asker's side of the control socket: one request, its answer, each wait with a limit. */
+/* The client of the control socket: a request and its answer; every wait has a limit. */
 #include "stag-reg/control.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static int connect_failed(struct iw_fault *why, int errnum, const char *path, in
 	return err;
 }
 
-int iw_rm_connect(int *out, const char *path, int port, struct iw_fault *why)
+int iw_manager_connect(int *out, const char *path, int port, struct iw_fault *why)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	const struct timeval patience = { .tv_sec = 10 };
@@ -76,8 +76,8 @@ int iw_rm_connect(int *out, const char *path, int port, struct iw_fault *why)
 	if (fd < 0)
 		return iw_os_fail(why, errno, "control socket");
 	/*
-	 * A server that has as many clients as it takes makes others wait: connect is the one call
-	 * that blocks.
+	 * connect is the only call that blocks: it waits while the manager has its maximum of
+	 * clients.
 	 */
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0) {
@@ -89,7 +89,7 @@ int iw_rm_connect(int *out, const char *path, int port, struct iw_fault *why)
 	return connect_failed(why, err, path, port);
 }
 
-/* 0 when the socket is ready. */
+/* Waits until the socket is ready. IW_E_TIMEOUT, IW_E_OS. */
 static int wait_for(int fd, short events, uint64_t until, struct iw_fault *why)
 {
 	struct pollfd pfd = { .fd = fd, .events = events };
@@ -110,16 +110,16 @@ static int wait_for(int fd, short events, uint64_t until, struct iw_fault *why)
 	}
 }
 
-int iw_rm_ask(int fd, const struct iw_rm_request *r, int file, uint64_t timeout_ns,
-	      struct iw_fault *why)
+int iw_manager_ask(int fd, const struct iw_manager_request *r, int file, uint64_t timeout_ns,
+		   struct iw_fault *why)
 {
 	uint64_t until = iw_time_add(iw_os_now(), timeout_ns);
-	uint8_t msg[IW_RM_MSG_MAX];
+	uint8_t msg[IW_MANAGER_MSG_MAX];
 	union {
 		struct cmsghdr h;
 		char room[CMSG_SPACE(sizeof(int))];
 	} aux;
-	struct iovec iov = { msg, iw_rm_request_encode(msg, r) };
+	struct iovec iov = { msg, iw_manager_request_encode(msg, r) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	if (file >= 0) {
@@ -146,10 +146,10 @@ int iw_rm_ask(int fd, const struct iw_rm_request *r, int file, uint64_t timeout_
 	return 0;
 }
 
-int iw_rm_answer(int fd, struct iw_rm_reply *r, uint64_t timeout_ns, struct iw_fault *why)
+int iw_manager_answer(int fd, struct iw_manager_reply *r, uint64_t timeout_ns, struct iw_fault *why)
 {
 	uint64_t until = iw_time_add(iw_os_now(), timeout_ns);
-	uint8_t msg[IW_RM_MSG_MAX + 1];
+	uint8_t msg[IW_MANAGER_MSG_MAX + 1];
 	ssize_t n;
 	int err;
 
@@ -164,8 +164,8 @@ int iw_rm_answer(int fd, struct iw_rm_reply *r, uint64_t timeout_ns, struct iw_f
 	}
 	if (n <= 0)
 		return iw_xfer_fault(why, IW_E_CLOSED, "the server has closed the control socket");
-	err = iw_rm_reply_decode(r, msg, (size_t)n, why);
+	err = iw_manager_reply_decode(r, msg, (size_t)n, why);
 	if (err)
 		return err;
-	return r->kind == IW_RM_ERROR ? iw_xfer_fault(why, r->err, "%s", r->text) : 0;
+	return r->kind == IW_MANAGER_ERROR ? iw_xfer_fault(why, r->err, "%s", r->text) : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Private Data of a connection that claims a registered buffer. */
+/* The Private Data of a claim. */
 #include "stag-reg/claim.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "cbor/cbor.h"
 #include "transfer/protocol/reject.h"
 
-/* Keys of the map; those that a transfer's Private Data has too mean the same. */
+/* The keys of the map. Keys that are also in the Private Data of a transfer mean the same. */
 enum {
 	KEY_MAGIC = 0,
 	KEY_VERSION_MAX = 1,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The other kind of session beside a transfer: who connects claims one registered Tagged Buffer
- * (man/ddp-transfer.7, "CLAIMING A BUFFER") and then does RDMA Writes and RDMA Reads on it, with no
- * control messages. All that is said stands in Private Data: the STag and the key that its
- * Advertisement carries in the Request, what the buffer is in the Reply.
+ * The claim of a Tagged Buffer (man/ddp-transfer.7, "CLAIMING A BUFFER"): a session other than a
+ * transfer, in which the initiator does RDMA Writes and RDMA Reads on one registered buffer,
+ * without control messages. The Private Data of the Request has the STag and the key from the
+ * Advertisement; that of the Reply describes the buffer.
  */
-#ifndef IW_XFER_CLAIM_H
-#define IW_XFER_CLAIM_H
+#ifndef IW_CLAIM_CLAIM_H
+#define IW_CLAIM_CLAIM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,12 +20,12 @@
 #define IW_CLAIM_VERSION 1 /* the highest and the lowest */
 #define IW_CLAIM_KEY_LEN 16
 
-enum iw_claim_right { IW_CLAIM_READ = 1, IW_CLAIM_WRITE = 2 }; /* what peers may do: a set */
+enum iw_claim_right { IW_CLAIM_READ = 1, IW_CLAIM_WRITE = 2 }; /* a set: what peers may do */
 #define IW_CLAIM_RIGHTS 3u
 
-/* What stands beside an STag so that a guess at one is not enough. */
+/* A secret of the buffer, so that a guessed STag is not enough. */
 struct iw_claim_key {
-	bool set; /* false: the STag alone admits */
+	bool set; /* false: the STag alone is enough */
 	uint8_t octets[IW_CLAIM_KEY_LEN];
 };
 
@@ -45,30 +45,30 @@ struct iw_claim {
 	char text[IW_XFER_TEXT_MAX + 1];
 };
 
-/* Whether Private Data is of this kind of session: its first key says so. */
+/* True if the Private Data is that of a claim, by its first key. */
 bool iw_claim_is(const uint8_t *pd, size_t len);
 
-/* Into pd, at most IW_XFER_PD_MAX octets; returns the length. A text that does not fit is cut. */
+/* Writes at most IW_XFER_PD_MAX octets and returns the length. Cuts a text that does not fit. */
 size_t iw_claim_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_claim *c);
 
 /*
- * A Request, or (reply) one of the two Replies. IW_E_FORMAT: not of this kind, or against its
- * rules; IW_E_LIMIT: a number out of range. A Request of versions that are not ours is decoded as
- * far as these: the caller looks at them first.
+ * Decodes a Request, or (reply) a Reply. Of a Request with versions that are not supported, only
+ * the versions are decoded; check them first (iw_claim_speaks). IW_E_FORMAT: not a claim, or
+ * malformed; IW_E_LIMIT: a number out of range.
  */
 IW_MUST_CHECK int iw_claim_decode(struct iw_claim *out, bool reply, const uint8_t *pd, size_t len,
 				  struct iw_fault *why);
 
-/* Whether a Request with these versions can be answered. */
+/* True if one of the versions of the Request is supported. */
 bool iw_claim_speaks(const struct iw_claim *c);
 
 /*
- * Compares in a time that tells nothing about where two keys differ. A buffer without a key takes
- * any.
+ * True if the key fits. A buffer without a key accepts any. The time does not depend on where the
+ * keys differ.
  */
 bool iw_claim_key_fits(const struct iw_claim_key *lock, const struct iw_claim_key *key);
 
-/* *c is a rejection with this reason. */
+/* Makes *c a rejection with this reason. */
 void iw_claim_reject(struct iw_claim *c, enum iw_xcode code, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The manager's side of the control socket: requests in, answers out, nobody waited for. */
+/* The manager's side of the control socket. Never blocks. */
 #include "stag-reg/control.h"
 
 #include <errno.h>
@@ -18,16 +18,17 @@
 #include "stag-reg/internal.h"
 #include "util/text.h"
 
-#define RETRY         IW_SEC(1) /* when there was no descriptor for a client */
-#define TURN_MESSAGES 64        /* of one client in one turn: data must go on moving */
+#define RETRY         IW_SEC(1) /* after no descriptor was left for a client */
+#define TURN_MESSAGES 64        /* of one client in one turn, so that data keeps moving */
 
-int iw_rm_default_path(char path[static IW_RM_PATH_MAX], uint16_t port, struct iw_fault *why)
+int iw_manager_default_path(char path[static IW_MANAGER_PATH_MAX], uint16_t port,
+			    struct iw_fault *why)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
-	int n = snprintf(path, IW_RM_PATH_MAX, "%s/iwarp/recv-%u.sock",
+	int n = snprintf(path, IW_MANAGER_PATH_MAX, "%s/iwarp/recv-%u.sock",
 			 dir && dir[0] == '/' ? dir : "/run", (unsigned)port);
 
-	if (n < 0 || n >= (int)IW_RM_PATH_MAX)
+	if (n < 0 || n >= (int)IW_MANAGER_PATH_MAX)
 		return iw_fail(
 			why, IW_E_LIMIT,
 			"$XDG_RUNTIME_DIR is too long for the path of the control socket: give one with --control");
@@ -36,43 +37,43 @@ int iw_rm_default_path(char path[static IW_RM_PATH_MAX], uint16_t port, struct i
 
 /* --- clients that come and go --- */
 
-static void watch(struct iw_rm *rm, int op, int fd, uint32_t events, void *who)
+static void watch(struct iw_manager *m, int op, int fd, uint32_t events, void *who)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = who };
 
-	if (epoll_ctl(rm->epoll, op, fd, &ev) < 0)
+	if (epoll_ctl(m->epoll, op, fd, &ev) < 0)
 		iw_log_warn("control socket: epoll: error %d", errno);
 }
 
-/* The listening socket is looked at while there is room for more, and descriptors. */
-static void rest_or_go_on(struct iw_rm *rm)
+/* Polls the listening socket while another client is possible and descriptors are left. */
+static void update_listening(struct iw_manager *m)
 {
-	bool rest = rm->nclients >= IW_RM_CLIENTS_MAX || rm->rest_until != IW_TIME_NEVER;
+	bool rest = m->nclients >= IW_MANAGER_CLIENTS_MAX || m->rest_until != IW_TIME_NEVER;
 
-	if (rest == rm->resting)
+	if (rest == m->resting)
 		return;
-	rm->resting = rest;
-	watch(rm, EPOLL_CTL_MOD, rm->sock, rest ? 0 : EPOLLIN, NULL);
+	m->resting = rest;
+	watch(m, EPOLL_CTL_MOD, m->sock, rest ? 0 : EPOLLIN, NULL);
 }
 
-static void be_patient(struct iw_rm *rm, struct client *c, uint64_t ns)
+static void start_timer(struct iw_manager *m, struct client *c, uint64_t ns)
 {
-	if (iw_heap_set(&rm->patience, &c->timer, iw_time_add(rm->now, ns)) != 0)
+	if (iw_heap_set(&m->patience, &c->timer, iw_time_add(m->now, ns)) != 0)
 		iw_log_warn("control socket: no memory for a timer");
 }
 
-static void end_client(struct iw_rm *rm, struct client *c)
+static void end_client(struct iw_manager *m, struct client *c)
 {
-	iw_heap_del(&rm->patience, &c->timer);
+	iw_heap_del(&m->patience, &c->timer);
 	iw_list_del(&c->all);
-	close(c->fd); /* epoll forgets it */
+	close(c->fd); /* also removes it from epoll */
 	free(c);
-	rm->nclients--;
-	rest_or_go_on(rm);
+	m->nclients--;
+	update_listening(m);
 }
 
-/* The socket's mode lets nobody else in; an owner's mistake with chmod does not either. */
-static bool may_ask(int fd)
+/* True for the owner and root. The mode of the socket ensures this unless its owner changes it. */
+static bool is_permitted(int fd)
 {
 	struct ucred who;
 	socklen_t len = sizeof(who);
@@ -81,56 +82,56 @@ static bool may_ask(int fd)
 	       (who.uid == geteuid() || who.uid == 0);
 }
 
-static void accept_all(struct iw_rm *rm)
+static void accept_all(struct iw_manager *m)
 {
-	while (!rm->resting) {
+	while (!m->resting) {
 		struct client *c;
-		int fd = accept4(rm->sock, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(m->sock, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-			rm->rest_until = iw_time_add(rm->now, RETRY);
+			m->rest_until = iw_time_add(m->now, RETRY);
 		if (fd < 0) {
-			rest_or_go_on(rm);
+			update_listening(m);
 			return;
 		}
-		c = may_ask(fd) ? calloc(1, sizeof(*c)) : NULL;
+		c = is_permitted(fd) ? calloc(1, sizeof(*c)) : NULL;
 		if (!c) {
 			close(fd);
 			continue;
 		}
 		c->fd = fd;
 		c->timer.at = IW_TIME_NEVER;
-		iw_list_add_tail(&rm->clients, &c->all);
-		rm->nclients++;
-		watch(rm, EPOLL_CTL_ADD, fd, EPOLLIN, c);
-		be_patient(rm, c, IW_RM_IDLE);
-		rest_or_go_on(rm);
+		iw_list_add_tail(&m->clients, &c->all);
+		m->nclients++;
+		watch(m, EPOLL_CTL_ADD, fd, EPOLLIN, c);
+		start_timer(m, c, IW_MANAGER_IDLE);
+		update_listening(m);
 	}
 }
 
 /* --- answers --- */
 
-static void set_out(struct client *c, const struct iw_rm_reply *r)
+static void set_out(struct client *c, const struct iw_manager_reply *r)
 {
-	c->out_len = iw_rm_reply_encode(c->out, r);
+	c->out_len = iw_manager_reply_encode(c->out, r);
 }
 
 static void set_end(struct client *c, uint64_t count)
 {
-	set_out(c, &(struct iw_rm_reply){ .kind = IW_RM_END, .count = count });
+	set_out(c, &(struct iw_manager_reply){ .kind = IW_MANAGER_END, .count = count });
 }
 
 static void set_error(struct client *c, const struct iw_fault *why)
 {
-	struct iw_rm_reply r = { .kind = IW_RM_ERROR, .err = why->err };
+	struct iw_manager_reply r = { .kind = IW_MANAGER_ERROR, .err = why->err };
 
 	snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, why->text);
 	set_out(c, &r);
 }
 
-static struct buffer *buffer_at(struct iw_rm *rm, struct iw_list *l)
+static struct buffer *buffer_at(struct iw_manager *m, struct iw_list *l)
 {
-	return l == &rm->buffers ? NULL : iw_container_of(l, struct buffer, all);
+	return l == &m->buffers ? NULL : iw_container_of(l, struct buffer, all);
 }
 
 static struct peer *peer_at(const struct domain *d, struct iw_list *l)
@@ -138,56 +139,56 @@ static struct peer *peer_at(const struct domain *d, struct iw_list *l)
 	return l == &d->peers ? NULL : iw_container_of(l, struct peer, in_domain);
 }
 
-static void tell_next_buffer(struct iw_rm *rm, struct client *c, struct iw_rm_reply *r)
+static void report_next_buffer(struct iw_manager *m, struct client *c, struct iw_manager_reply *r)
 {
 	struct cursor *at = &c->at;
 	struct buffer *b = at->buffer;
 
-	r->kind = IW_RM_BUFFER;
-	iw_rm_tell_buffer(rm, b, at->one, &r->buffer);
-	at->told++;
-	at->buffer = at->one ? NULL : buffer_at(rm, b->all.next);
+	r->kind = IW_MANAGER_BUFFER;
+	iw_manager_describe_buffer(m, b, at->one, &r->buffer);
+	at->reported++;
+	at->buffer = at->one ? NULL : buffer_at(m, b->all.next);
 	at->domain = c->wants_peers ? b->domain : NULL;
 	at->peer = at->domain ? peer_at(at->domain, at->domain->peers.next) : NULL;
 }
 
-static void tell_next_peer(struct iw_rm *rm, struct client *c, struct iw_rm_reply *r)
+static void report_next_peer(struct iw_manager *m, struct client *c, struct iw_manager_reply *r)
 {
 	struct cursor *at = &c->at;
 
-	r->kind = IW_RM_PEER;
-	iw_rm_tell_peer(rm, at->peer, &r->peer);
+	r->kind = IW_MANAGER_PEER;
+	iw_manager_describe_peer(m, at->peer, &r->peer);
 	at->peer = peer_at(at->domain, at->peer->in_domain.next);
 }
 
-static void list_on(struct iw_rm *rm, struct client *c)
+static void continue_list(struct iw_manager *m, struct client *c)
 {
-	struct iw_rm_reply r = { .kind = IW_RM_END };
+	struct iw_manager_reply r = { .kind = IW_MANAGER_END };
 
 	if (c->at.peer) {
-		tell_next_peer(rm, c, &r);
+		report_next_peer(m, c, &r);
 	} else if (c->at.buffer) {
-		tell_next_buffer(rm, c, &r);
+		report_next_buffer(m, c, &r);
 	} else {
-		r.count = c->at.told;
+		r.count = c->at.reported;
 		c->state = CLIENT_IDLE;
 	}
 	set_out(c, &r);
 }
 
-void iw_rm_control_forget_buffer(struct iw_rm *rm, const struct buffer *b)
+void iw_manager_control_forget_buffer(struct iw_manager *m, const struct buffer *b)
 {
-	for (struct iw_list *l = rm->clients.next; l != &rm->clients; l = l->next) {
+	for (struct iw_list *l = m->clients.next; l != &m->clients; l = l->next) {
 		struct cursor *at = &iw_container_of(l, struct client, all)->at;
 
 		if (at->buffer == b)
-			at->buffer = at->one ? NULL : buffer_at(rm, b->all.next);
+			at->buffer = at->one ? NULL : buffer_at(m, b->all.next);
 	}
 }
 
-void iw_rm_control_forget_peer(struct iw_rm *rm, const struct peer *p)
+void iw_manager_control_forget_peer(struct iw_manager *m, const struct peer *p)
 {
-	for (struct iw_list *l = rm->clients.next; l != &rm->clients; l = l->next) {
+	for (struct iw_list *l = m->clients.next; l != &m->clients; l = l->next) {
 		struct cursor *at = &iw_container_of(l, struct client, all)->at;
 
 		if (at->peer == p)
@@ -195,9 +196,9 @@ void iw_rm_control_forget_peer(struct iw_rm *rm, const struct peer *p)
 	}
 }
 
-void iw_rm_control_forget_domain(struct iw_rm *rm, const struct domain *d)
+void iw_manager_control_forget_domain(struct iw_manager *m, const struct domain *d)
 {
-	for (struct iw_list *l = rm->clients.next; l != &rm->clients; l = l->next) {
+	for (struct iw_list *l = m->clients.next; l != &m->clients; l = l->next) {
 		struct cursor *at = &iw_container_of(l, struct client, all)->at;
 
 		if (at->domain == d) {
@@ -209,73 +210,75 @@ void iw_rm_control_forget_domain(struct iw_rm *rm, const struct domain *d)
 
 /* --- requests --- */
 
-static void on_add(struct iw_rm *rm, struct client *c, const struct iw_rm_request *q, int file)
+static void on_add(struct iw_manager *m, struct client *c, const struct iw_manager_request *q,
+		   int file)
 {
-	struct iw_rm_reply r = { .kind = IW_RM_BUFFER };
+	struct iw_manager_reply r = { .kind = IW_MANAGER_BUFFER };
 	struct iw_fault why = { 0 };
 
-	if (iw_rm_add(rm, q, file, &r.buffer, &why) != 0) {
+	if (iw_manager_add(m, q, file, &r.buffer, &why) != 0) {
 		set_error(c, &why);
 		return;
 	}
 	set_out(c, &r);
-	c->at = (struct cursor){ .told = 1 };
+	c->at = (struct cursor){ .reported = 1 };
 	c->state = CLIENT_LISTING; /* END follows */
 }
 
-static void on_list(struct iw_rm *rm, struct client *c, const struct iw_rm_request *q)
+static void on_list(struct iw_manager *m, struct client *c, const struct iw_manager_request *q)
 {
-	iw_rm_reap(rm);
+	iw_manager_reap(m);
 	c->wants_peers = q->peers;
 	c->at = (struct cursor){ .one = q->stag != 0 };
-	c->at.buffer = q->stag ? iw_rm_find(rm, q->stag) : buffer_at(rm, rm->buffers.next);
+	c->at.buffer = q->stag ? iw_manager_find(m, q->stag) : buffer_at(m, m->buffers.next);
 	c->state = CLIENT_LISTING;
 }
 
-static uint64_t revoke_all(struct iw_rm *rm)
+static uint64_t revoke_all(struct iw_manager *m)
 {
 	uint64_t n = 0;
 
-	for (; !iw_list_empty(&rm->buffers); n++)
-		iw_rm_drop(rm, buffer_at(rm, rm->buffers.next), "revoked");
+	for (; !iw_list_empty(&m->buffers); n++)
+		iw_manager_drop(m, buffer_at(m, m->buffers.next), "revoked");
 	return n;
 }
 
-static void on_revoke(struct iw_rm *rm, struct client *c, const struct iw_rm_request *q)
+static void on_revoke(struct iw_manager *m, struct client *c, const struct iw_manager_request *q)
 {
-	struct buffer *b = q->stag ? iw_rm_find(rm, q->stag) : NULL;
+	struct buffer *b = q->stag ? iw_manager_find(m, q->stag) : NULL;
 
 	if (b)
-		iw_rm_drop(rm, b, "revoked");
-	set_end(c, q->stag ? b != NULL : revoke_all(rm));
+		iw_manager_drop(m, b, "revoked");
+	set_end(c, q->stag ? b != NULL : revoke_all(m));
 }
 
-static void on_request(struct iw_rm *rm, struct client *c, const uint8_t *msg, size_t len, int file)
+static void on_request(struct iw_manager *m, struct client *c, const uint8_t *msg, size_t len,
+		       int file)
 {
-	struct iw_rm_request q;
+	struct iw_manager_request q;
 	struct iw_fault why = { 0 };
 
-	if (iw_rm_request_decode(&q, msg, len, &why) != 0) {
+	if (iw_manager_request_decode(&q, msg, len, &why) != 0) {
 		set_error(c, &why);
 		c->state = CLIENT_ENDING;
-	} else if (q.op == IW_RM_ADD) {
-		on_add(rm, c, &q, file);
+	} else if (q.op == IW_MANAGER_ADD) {
+		on_add(m, c, &q, file);
 		return;
-	} else if (q.op == IW_RM_LIST) {
-		on_list(rm, c, &q);
+	} else if (q.op == IW_MANAGER_LIST) {
+		on_list(m, c, &q);
 	} else {
-		on_revoke(rm, c, &q);
+		on_revoke(m, c, &q);
 	}
 	if (file >= 0)
 		close(file);
 }
 
-/* The first descriptor that came along; there should be one at most. */
-static int take_file(struct msghdr *m)
+/* Returns the first descriptor of the message, -1 if none, and closes the others. */
+static int take_file(struct msghdr *hdr)
 {
 	int file = -1;
 
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(hdr); h; h = CMSG_NXTHDR(hdr, h)) {
 		size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
 		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
@@ -293,106 +296,106 @@ static int take_file(struct msghdr *m)
 	return file;
 }
 
-/* 1: one was answered; 0: none is there; -1: the client is gone. */
-static int read_request(struct iw_rm *rm, struct client *c)
+/* Returns 1: answered a request; 0: no request is pending; -1: the client has left. */
+static int read_request(struct iw_manager *m, struct client *c)
 {
-	uint8_t msg[IW_RM_MSG_MAX + 1];
+	uint8_t msg[IW_MANAGER_MSG_MAX + 1];
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} aux;
 	struct iovec iov = { msg, sizeof(msg) };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = &aux,
-			    .msg_controllen = sizeof(aux.room) };
-	ssize_t n = recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int file = n >= 0 ? take_file(&m) : -1;
+	struct msghdr hdr = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &aux,
+			      .msg_controllen = sizeof(aux.room) };
+	ssize_t n = recvmsg(c->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int file = n >= 0 ? take_file(&hdr) : -1;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
 		if (file >= 0)
 			close(file);
-		end_client(rm, c);
+		end_client(m, c);
 		return -1;
 	}
-	/* One octet more than a message may have makes it malformed. */
-	on_request(rm, c, msg, (size_t)n, file);
+	/* A message above the maximum is one octet longer here, and so malformed. */
+	on_request(m, c, msg, (size_t)n, file);
 	return 1;
 }
 
-/* True: gone, or it must wait for its reader. */
-static bool write_out(struct iw_rm *rm, struct client *c)
+/* Returns true if the client has left, or the socket has no room. */
+static bool write_out(struct iw_manager *m, struct client *c)
 {
 	if (send(c->fd, c->out, c->out_len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
 		c->out_len = 0;
 		return false;
 	}
 	if (errno == EAGAIN || errno == EINTR) {
-		watch(rm, EPOLL_CTL_MOD, c->fd, EPOLLOUT, c);
+		watch(m, EPOLL_CTL_MOD, c->fd, EPOLLOUT, c);
 		return true;
 	}
-	end_client(rm, c);
+	end_client(m, c);
 	return true;
 }
 
-/* What can be done without waiting, up to a turn's worth. */
-static void serve(struct iw_rm *rm, struct client *c)
+/* Serves the client as far as possible without waiting, at most TURN_MESSAGES messages. */
+static void serve(struct iw_manager *m, struct client *c)
 {
-	be_patient(rm, c, IW_RM_PATIENCE);
+	start_timer(m, c, IW_MANAGER_PATIENCE);
 	for (unsigned i = 0; i < TURN_MESSAGES; i++) {
 		int got;
 
 		if (c->out_len == 0 && c->state == CLIENT_LISTING)
-			list_on(rm, c);
+			continue_list(m, c);
 		if (c->out_len > 0) {
-			if (write_out(rm, c))
+			if (write_out(m, c))
 				return;
 			continue;
 		}
 		if (c->state == CLIENT_ENDING) {
-			end_client(rm, c);
+			end_client(m, c);
 			return;
 		}
-		got = read_request(rm, c);
+		got = read_request(m, c);
 		if (got < 0)
 			return;
 		if (got == 0)
 			break;
 	}
 	if (c->out_len == 0 && c->state == CLIENT_IDLE) {
-		watch(rm, EPOLL_CTL_MOD, c->fd, EPOLLIN, c);
-		be_patient(rm, c, IW_RM_IDLE);
+		watch(m, EPOLL_CTL_MOD, c->fd, EPOLLIN, c);
+		start_timer(m, c, IW_MANAGER_IDLE);
 	} else {
-		watch(rm, EPOLL_CTL_MOD, c->fd, EPOLLOUT, c);
+		watch(m, EPOLL_CTL_MOD, c->fd, EPOLLOUT, c);
 	}
 }
 
-void iw_rm_serve(struct iw_rm *rm, uint64_t now)
+void iw_manager_serve(struct iw_manager *m, uint64_t now)
 {
 	struct epoll_event ev[16];
-	int n = epoll_wait(rm->epoll, ev, 16, 0);
+	int n = epoll_wait(m->epoll, ev, 16, 0);
 
-	rm->now = now;
+	m->now = now;
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data.ptr)
-			serve(rm, ev[i].data.ptr);
+			serve(m, ev[i].data.ptr);
 		else
-			accept_all(rm);
+			accept_all(m);
 	}
 }
 
-void iw_rm_control_timers(struct iw_rm *rm)
+void iw_manager_control_timers(struct iw_manager *m)
 {
 	struct iw_timer *t;
 
-	if (rm->now >= rm->rest_until) {
-		rm->rest_until = IW_TIME_NEVER;
-		rest_or_go_on(rm);
+	if (m->now >= m->rest_until) {
+		m->rest_until = IW_TIME_NEVER;
+		update_listening(m);
 	}
-	while ((t = iw_heap_first(&rm->patience)) != NULL && t->at <= rm->now)
-		end_client(rm, iw_container_of(t, struct client, timer));
+	while ((t = iw_heap_first(&m->patience)) != NULL && t->at <= m->now)
+		end_client(m, iw_container_of(t, struct client, timer));
 }
 
 /* --- the socket --- */
@@ -413,7 +416,7 @@ static int fill_address(struct sockaddr_un *sa, const char *path, struct iw_faul
 
 static int make_parent(const char *path, struct iw_fault *why)
 {
-	char dir[IW_RM_PATH_MAX];
+	char dir[IW_MANAGER_PATH_MAX];
 	char *slash;
 
 	snprintf(dir, sizeof(dir), "%s", path);
@@ -433,7 +436,7 @@ static bool is_socket(const char *path)
 	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* A socket that a server left behind when it was killed: nobody answers on it. */
+/* True if no process listens on the socket: its server was killed. */
 static bool is_stale(const struct sockaddr_un *sa)
 {
 	bool refused;
@@ -478,8 +481,8 @@ static int bind_socket(int fd, const struct sockaddr_un *sa, struct iw_fault *wh
 	int errnum;
 
 	/*
-	 * The socket in the file system gets the mode of the descriptor: it is never open to
-	 * others.
+	 * The socket in the file system gets the mode of the descriptor, so it is never accessible
+	 * to others.
 	 */
 	if (fchmod(fd, 0600) < 0)
 		return iw_os_fail(why, errno, "set the mode of the control socket to 0600");
@@ -495,7 +498,7 @@ static int bind_socket(int fd, const struct sockaddr_un *sa, struct iw_fault *wh
 	return bind_failed(why, errnum, sa->sun_path);
 }
 
-int iw_rm_listen(struct iw_rm *rm, const char *path, bool make_dir, struct iw_fault *why)
+int iw_manager_listen(struct iw_manager *m, const char *path, bool make_dir, struct iw_fault *why)
 {
 	struct sockaddr_un sa;
 	struct stat st;
@@ -515,24 +518,24 @@ int iw_rm_listen(struct iw_rm *rm, const char *path, bool make_dir, struct iw_fa
 		close(fd);
 		return err;
 	}
-	rm->sock = fd;
-	rm->inode = st.st_ino;
-	snprintf(rm->path, sizeof(rm->path), "%s", path);
-	watch(rm, EPOLL_CTL_ADD, fd, EPOLLIN, NULL);
+	m->sock = fd;
+	m->inode = st.st_ino;
+	snprintf(m->path, sizeof(m->path), "%s", path);
+	watch(m, EPOLL_CTL_ADD, fd, EPOLLIN, NULL);
 	return 0;
 }
 
-void iw_rm_control_close(struct iw_rm *rm)
+void iw_manager_control_close(struct iw_manager *m)
 {
 	struct iw_list *l;
 	struct stat st;
 
-	while ((l = iw_list_first(&rm->clients)) != NULL)
-		end_client(rm, iw_container_of(l, struct client, all));
-	if (rm->sock < 0)
+	while ((l = iw_list_first(&m->clients)) != NULL)
+		end_client(m, iw_container_of(l, struct client, all));
+	if (m->sock < 0)
 		return;
-	if (stat(rm->path, &st) == 0 && st.st_ino == rm->inode)
-		(void)unlink(rm->path);
-	close(rm->sock);
-	rm->sock = -1;
+	if (stat(m->path, &st) == 0 && st.st_ino == m->inode)
+		(void)unlink(m->path);
+	close(m->sock);
+	m->sock = -1;
 }

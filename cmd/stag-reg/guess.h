@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Limits wrong claims. A key cannot be guessed, but the STag of a buffer without a key has 32 bits:
- * a peer that can try without limit finds it.
+ * Limits wrong claims. A key cannot be guessed. The STag of a buffer without a key has only 32
+ * bits, so a peer that can try without limit finds it.
  *
- * After IW_GUESS_FREE wrong claims an address (IPv4: all of it; IPv6: its /64 network) must wait for
- * IW_GUESS_WAIT_MIN. Each further wrong claim doubles the wait, up to IW_GUESS_WAIT_MAX. The entry of
- * an address is deleted IW_GUESS_FORGET after its last wrong claim. All addresses together may make
- * IW_GUESS_BURST wrong claims, and IW_GUESS_RATE more of them each second. So an attacker gains
- * nothing by using many addresses, and the entries are at most IW_GUESS_MAX. No entry is ever dropped
- * to make room for another.
+ * After IW_GUESS_FREE wrong claims an address (IPv4: all of it; IPv6: its /64 network) must wait
+ * for IW_GUESS_WAIT_MIN. Each further wrong claim doubles the wait, up to IW_GUESS_WAIT_MAX. The
+ * entry of an address is deleted IW_GUESS_FORGET after its last wrong claim. All addresses together
+ * may make IW_GUESS_BURST wrong claims, and IW_GUESS_RATE more of them each second. So an attacker
+ * gains nothing by using many addresses, and the entries are at most IW_GUESS_MAX. No entry is ever
+ * dropped to make room for another.
  *
  * The caller does not apply the limits to claims with the right key: a peer that shares its address
  * with an attacker (NAT) can still connect.
  */
-#ifndef IW_RM_GUESS_H
-#define IW_RM_GUESS_H
+#ifndef IW_MANAGER_GUESS_H
+#define IW_MANAGER_GUESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

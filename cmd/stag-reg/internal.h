@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to cmd/stag-reg: the objects of a manager, and the calls between rm.c and control.c. */
-#ifndef IW_RM_INTERNAL_H
-#define IW_RM_INTERNAL_H
+/*
+ * Private to cmd/stag-reg: the objects of a manager, and the calls between manager.c and control.c.
+ */
+#ifndef IW_MANAGER_INTERNAL_H
+#define IW_MANAGER_INTERNAL_H
 
 #include "stag-reg/control.h"
 #include "stag-reg/guess.h"
 #include "stag-reg/map.h"
 #include "stag-reg/msg.h"
-#include "stag-reg/rm.h"
+#include "stag-reg/manager.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/num.h"
@@ -20,8 +22,8 @@ struct domain {
 	struct iw_list all;
 	struct iw_timer leave; /* set while no buffer is left: when the peers are disconnected */
 	struct iw_pd *pd;
-	/* "": made for one buffer. Buffers of its connections alone are in it too. */
-	char name[IW_RM_NAME_MAX + 1];
+	/* "": made for one buffer; also has buffers that only one of its connections may use. */
+	char name[IW_MANAGER_NAME_MAX + 1];
 	/* Peers are in the order of admission; ended ones stay in the list. */
 	struct iw_list buffers, peers;
 	unsigned live, ended;
@@ -29,7 +31,7 @@ struct domain {
 
 struct buffer {
 	struct iw_list all, by_stag, in_domain;
-	struct iw_list by_file; /* in rm->buffers_by_file; empty for new memory */
+	struct iw_list by_file; /* in m->buffers_by_file; empty for new memory */
 	struct iw_timer expiry;
 	struct domain *domain;
 	struct peer *peer; /* only this connection may use it; NULL: all of the domain may */
@@ -40,8 +42,8 @@ struct buffer {
 	unsigned access;
 	uint32_t uses;
 	struct iw_claim_key key;
-	char label[IW_RM_LABEL_MAX + 1];
-	char host[IW_RM_HOST_MAX + 1]; /* "": the address that the server listens on */
+	char label[IW_MANAGER_LABEL_MAX + 1];
+	char host[IW_MANAGER_HOST_MAX + 1]; /* "": the address that the server listens on */
 };
 
 struct peer {
@@ -62,7 +64,7 @@ struct cursor {
 	struct domain *domain; /* whose peers are being reported; NULL: none */
 	struct peer *peer;
 	bool one; /* report this buffer alone */
-	uint64_t told;
+	uint64_t reported;
 };
 
 enum client_state { CLIENT_IDLE, CLIENT_LISTING, CLIENT_ENDING };
@@ -74,11 +76,11 @@ struct client {
 	enum client_state state;
 	bool wants_peers;
 	struct cursor at;
-	uint8_t out[IW_RM_MSG_MAX]; /* the next reply, until the socket has room for it */
+	uint8_t out[IW_MANAGER_MSG_MAX]; /* the next reply, until the socket has room for it */
 	size_t out_len;
 };
 
-struct iw_rm {
+struct iw_manager {
 	struct iw_ctx *ctx;
 	struct iw_cq *cq; /* for the queue pairs of peers, on which nothing is ever posted */
 	const char *transport;
@@ -98,7 +100,7 @@ struct iw_rm {
 	uint64_t beat_at; /* while peers are connected: the next check of their buffers */
 
 	int epoll, sock; /* sock -1: no control socket */
-	char path[IW_RM_PATH_MAX];
+	char path[IW_MANAGER_PATH_MAX];
 	uint64_t inode; /* of path: at the end, path is removed only if it still has this inode */
 	/* The listening socket is not polled: there are too many clients, or no descriptors. */
 	bool resting;
@@ -107,24 +109,26 @@ struct iw_rm {
 	unsigned nclients;
 };
 
-/* --- rm.c, for control.c --- */
+/* --- manager.c, for control.c --- */
 /* Registers a buffer; fills *out, with the key. Takes ownership of file (-1: none) in any case. */
-int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct iw_rm_buffer *out,
-	      struct iw_fault *why);
-struct buffer *iw_rm_find(struct iw_rm *rm, uint32_t stag);
+int iw_manager_add(struct iw_manager *m, const struct iw_manager_request *r, int file,
+		   struct iw_manager_buffer *out, struct iw_fault *why);
+struct buffer *iw_manager_find(struct iw_manager *m, uint32_t stag);
 /* Revokes and frees b. It is revoked when the call returns. why is for the log. */
-void iw_rm_drop(struct iw_rm *rm, struct buffer *b, const char *why);
-void iw_rm_tell_buffer(struct iw_rm *rm, struct buffer *b, bool with_key, struct iw_rm_buffer *out);
-void iw_rm_tell_peer(struct iw_rm *rm, const struct peer *p, struct iw_rm_peer *out);
-/* Drops the buffers whose uses are spent. iw_rm_turn drops those whose lifetime is over. */
-void iw_rm_reap(struct iw_rm *rm);
+void iw_manager_drop(struct iw_manager *m, struct buffer *b, const char *why);
+void iw_manager_describe_buffer(struct iw_manager *m, struct buffer *b, bool with_key,
+				struct iw_manager_buffer *out);
+void iw_manager_describe_peer(struct iw_manager *m, const struct peer *p,
+			      struct iw_manager_peer *out);
+/* Drops the buffers whose uses are spent. iw_manager_turn drops those whose lifetime is over. */
+void iw_manager_reap(struct iw_manager *m);
 
-/* --- control.c, for rm.c --- */
-void iw_rm_control_timers(struct iw_rm *rm);
-void iw_rm_control_close(struct iw_rm *rm);
+/* --- control.c, for manager.c --- */
+void iw_manager_control_timers(struct iw_manager *m);
+void iw_manager_control_close(struct iw_manager *m);
 /* Called before the object is freed: the answers under way skip it. */
-void iw_rm_control_forget_buffer(struct iw_rm *rm, const struct buffer *b);
-void iw_rm_control_forget_peer(struct iw_rm *rm, const struct peer *p);
-void iw_rm_control_forget_domain(struct iw_rm *rm, const struct domain *d);
+void iw_manager_control_forget_buffer(struct iw_manager *m, const struct buffer *b);
+void iw_manager_control_forget_peer(struct iw_manager *m, const struct peer *p);
+void iw_manager_control_forget_domain(struct iw_manager *m, const struct domain *d);
 
 #endif

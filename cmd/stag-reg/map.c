@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Mappings that outlive the loss of what they map. */
+/* Mappings that survive the loss of their file. */
 #include "stag-reg/map.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 static struct iw_list maps = { &maps, &maps };
 static volatile sig_atomic_t lost_any;
-static struct sigaction before; /* whose the signal is when the address is not ours */
-static size_t page;             /* octets; 0: the signal is not handled yet */
+static struct sigaction before; /* the previous handler, for faults at other addresses */
+static size_t page;             /* bytes; 0: the handler is not installed yet */
 
 static struct iw_map *find(const uint8_t *addr)
 {
@@ -30,8 +30,8 @@ static struct iw_map *find(const uint8_t *addr)
 }
 
 /*
- * A fault is synchronous: it happens in a copy from or to a mapping, never while the list is being
- * changed. mmap is a bare system call here.
+ * A fault is synchronous: it happens during a copy from or to a mapping, never while the list is
+ * changed. mmap is safe here, because it is only a system call.
  */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
@@ -52,7 +52,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 			return;
 		}
 	}
-	/* The access is tried again, and the signal is then what it would have been without us. */
+	/* The access is repeated, and the signal then goes to the previous handler. */
 	(void)sigaction(sig, &before, NULL);
 	errno = saved;
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory that is registered: a range of a file, mapped, so that what a peer writes is in the file
- * at once and what others write to the file is what a peer reads; or new memory, all zeros.
+ * The memory of a buffer: a mapped range of a file, or new memory of zeros. A peer's RDMA Writes to
+ * a mapped file are in the file at once, and its RDMA Reads see what other programs write to the
+ * file.
  *
- * A mapped file may be truncated under our hands, or its storage may fail or be full: the access is
- * then a SIGBUS. This room handles that signal for its own mappings alone: from the page at fault
- * on, zeros that nobody sees take the place of the file, and the mapping is lost from then on; its
- * owner finds that out by iw_map_lost_any and iw_map_whole, revokes it and ends the connections
- * that use it. The signal's handler and the list of mappings are the process's; mappings are made,
- * used and closed by one thread.
+ * While a file is mapped, it may be truncated, or its storage may fail or be full. Then an access
+ * raises SIGBUS. The handler here applies to these mappings only: it replaces the pages from the
+ * faulting one to the end by private zeros and marks the mapping as lost. The owner detects this
+ * with iw_map_lost_any and iw_map_whole, revokes the buffer and ends the connections that use it.
+ *
+ * Threads: the signal handler and the list of mappings are global. One thread makes, uses and
+ * closes mappings.
  */
-#ifndef IW_RM_MAP_H
-#define IW_RM_MAP_H
+#ifndef IW_MANAGER_MAP_H
+#define IW_MANAGER_MAP_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -35,25 +37,25 @@ struct iw_map {
 };
 
 /*
- * len octets of the regular file fd from off on; len 0: to its end. fd is given, also when this
- * fails. IW_E_INVAL: not a regular file, no octet, or beyond its end; IW_E_PERM: fd is not open for
- * that; IW_E_NOMEM, IW_E_OS.
+ * Maps len octets of the regular file fd from off; len 0: to its end. fd is given, also after an
+ * error. IW_E_INVAL: not a regular file, an empty range, or beyond the end of the file; IW_E_PERM:
+ * fd is not open for this access; IW_E_NOMEM, IW_E_OS.
  */
 IW_MUST_CHECK int iw_map_file(struct iw_map *m, int fd, uint64_t off, uint64_t len, bool writable,
 			      struct iw_fault *why);
-/* IW_E_INVAL: len 0 or more than an address can say; IW_E_NOMEM. */
+/* Maps new memory. IW_E_INVAL: len is 0, or too large for the address space; IW_E_NOMEM. */
 IW_MUST_CHECK int iw_map_memory(struct iw_map *m, uint64_t len, struct iw_fault *why);
-/* Nobody may use it any more. */
+/* Unmaps the memory, which must not be used any more, and closes the file. */
 void iw_map_close(struct iw_map *m);
 
-/* Some mapping was lost since the last call. Cheap: for every turn of a loop. */
+/* True if a mapping was lost since the last call. Cheap enough for every turn of a loop. */
 bool iw_map_lost_any(void);
 /*
- * The range is still all there: no access failed, and the file has not become shorter than it. A
- * system call for files.
+ * True if the range is intact: no access failed, and the file still includes the range. Makes a
+ * system call for a file.
  */
 bool iw_map_whole(const struct iw_map *m);
-/* Some octet of a file is in both. */
+/* True if both include the same octet of a file. */
 bool iw_map_overlaps(const struct iw_map *a, const struct iw_map *b);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Control messages: encoded, and decoded without trust. */
+/* Encodes control messages, and decodes them as untrusted input. */
 #include "stag-reg/msg.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "util/text.h"
 #include "cbor/cbor.h"
 
-/* Keys of a request. */
+/* The keys of a request. */
 enum {
 	REQ_OP = 0,
 	REQ_MEMORY = 1,
@@ -26,7 +26,7 @@ enum {
 	REQ_HOST = 13,
 };
 
-/* Keys of an answer: first what all have, then by kind. */
+/* The keys of an answer: the common ones, then those of each kind. */
 enum {
 	ANS_KIND = 0,
 
@@ -59,22 +59,22 @@ enum {
 	PEER_WHY = 6,
 };
 
-bool iw_rm_host_valid(const char *host)
+bool iw_manager_host_valid(const char *host)
 {
 	size_t len = strlen(host);
 
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)host[i] <= ' ' || host[i] == 0x7f)
 			return false;
-	return len > 0 && len <= IW_RM_HOST_MAX && !strpbrk(host, "/?#@[]'\"\\");
+	return len > 0 && len <= IW_MANAGER_HOST_MAX && !strpbrk(host, "/?#@[]'\"\\");
 }
 
-bool iw_rm_name_valid(const char *name, size_t len)
+bool iw_manager_name_valid(const char *name, size_t len)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
-	if (len == 0 || len > IW_RM_NAME_MAX)
+	if (len == 0 || len > IW_MANAGER_NAME_MAX)
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (!memchr(letters, name[i], sizeof(letters) - 1))
@@ -84,7 +84,9 @@ bool iw_rm_name_valid(const char *name, size_t len)
 
 /* --- out --- */
 
-/* A map whose pairs are counted as they are written; the head takes one octet below 24 pairs. */
+/*
+ * A map whose pairs are counted while they are written. Its head has one octet for up to 23 pairs.
+ */
 struct map_out {
 	struct iw_cbor_out o;
 	size_t pairs;
@@ -93,7 +95,7 @@ struct map_out {
 static void begin(struct map_out *m, uint8_t *buf)
 {
 	m->pairs = 0;
-	iw_cbor_out_init(&m->o, buf, IW_RM_MSG_MAX);
+	iw_cbor_out_init(&m->o, buf, IW_MANAGER_MSG_MAX);
 	iw_cbor_map(&m->o, 0);
 }
 
@@ -118,7 +120,7 @@ static void put_uint(struct map_out *m, unsigned key, uint64_t v)
 	iw_cbor_uint(&m->o, v);
 }
 
-/* What is absent is false. */
+/* A flag that is absent is false. */
 static void put_flag(struct map_out *m, unsigned key, bool v)
 {
 	if (!v)
@@ -127,7 +129,7 @@ static void put_flag(struct map_out *m, unsigned key, bool v)
 	iw_cbor_bool(&m->o, true);
 }
 
-/* What is absent is empty. A label may be any octets, the rest is UTF-8. */
+/* A string that is absent is empty. A label may have any octets; other strings are UTF-8. */
 static void put_string(struct map_out *m, unsigned key, const char *s)
 {
 	if (!*s)
@@ -146,14 +148,15 @@ static void put_tally(struct map_out *m, unsigned key, const struct iw_tally *t)
 	iw_cbor_uint(&m->o, t->read_octets);
 }
 
-size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_rm_request *r)
+size_t iw_manager_request_encode(uint8_t buf[static IW_MANAGER_MSG_MAX],
+				 const struct iw_manager_request *r)
 {
 	struct map_out m;
 
 	begin(&m, buf);
 	put_uint(&m, REQ_OP, r->op);
 	switch (r->op) {
-	case IW_RM_ADD:
+	case IW_MANAGER_ADD:
 		put_flag(&m, REQ_MEMORY, r->memory);
 		put_uint(&m, REQ_OFF, r->off);
 		put_uint(&m, REQ_LEN, r->len);
@@ -166,8 +169,8 @@ size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_r
 		put_string(&m, REQ_LABEL, r->label);
 		put_string(&m, REQ_HOST, r->host);
 		break;
-	case IW_RM_LIST:
-	case IW_RM_REVOKE:
+	case IW_MANAGER_LIST:
+	case IW_MANAGER_REVOKE:
 		put_uint(&m, REQ_STAG, r->stag);
 		put_flag(&m, REQ_PEERS, r->peers);
 		break;
@@ -175,7 +178,7 @@ size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_r
 	return end(&m);
 }
 
-static void put_buffer(struct map_out *m, const struct iw_rm_buffer *b)
+static void put_buffer(struct map_out *m, const struct iw_manager_buffer *b)
 {
 	put_uint(m, BUF_STAG, b->stag);
 	put_uint(m, BUF_TO, b->to);
@@ -200,7 +203,7 @@ static void put_buffer(struct map_out *m, const struct iw_rm_buffer *b)
 	put_tally(m, BUF_TALLY, &b->tally);
 }
 
-static void put_peer(struct map_out *m, const struct iw_rm_peer *p)
+static void put_peer(struct map_out *m, const struct iw_manager_peer *p)
 {
 	put_uint(m, PEER_STREAM, p->stream);
 	put_string(m, PEER_ADDR, p->addr);
@@ -210,24 +213,25 @@ static void put_peer(struct map_out *m, const struct iw_rm_peer *p)
 	put_string(m, PEER_WHY, p->why);
 }
 
-size_t iw_rm_reply_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_rm_reply *r)
+size_t iw_manager_reply_encode(uint8_t buf[static IW_MANAGER_MSG_MAX],
+			       const struct iw_manager_reply *r)
 {
 	struct map_out m;
 
 	begin(&m, buf);
 	put_uint(&m, ANS_KIND, r->kind);
 	switch (r->kind) {
-	case IW_RM_END:
+	case IW_MANAGER_END:
 		put_uint(&m, END_COUNT, r->count);
 		break;
-	case IW_RM_ERROR:
+	case IW_MANAGER_ERROR:
 		put_string(&m, ERROR_NAME, iw_err_name(r->err));
 		put_string(&m, ERROR_TEXT, r->text);
 		break;
-	case IW_RM_BUFFER:
+	case IW_MANAGER_BUFFER:
 		put_buffer(&m, &r->buffer);
 		break;
-	case IW_RM_PEER:
+	case IW_MANAGER_PEER:
 		put_peer(&m, &r->peer);
 		break;
 	}
@@ -237,8 +241,8 @@ size_t iw_rm_reply_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_rm_
 /* --- in --- */
 
 /*
- * A map's values one after the other; the first that is wrong sticks, and the others are left
- * alone.
+ * A map whose values are read one after another. After the first error the other values are not
+ * read.
  */
 struct map_in {
 	struct iw_cbor_rec rec;
@@ -284,7 +288,7 @@ static bool get_flag(struct map_in *m, unsigned key)
 	return !m->err && v;
 }
 
-/* Without NUL inside; cap counts the one behind. */
+/* Copies a string without a NUL inside. cap includes the NUL at the end. */
 static void copy_string(struct map_in *m, char *out, size_t cap, const uint8_t *p, size_t len)
 {
 	if (len >= cap || memchr(p, 0, len)) {
@@ -309,10 +313,10 @@ static void get_string(struct map_in *m, unsigned key, char *out, size_t cap)
 		copy_string(m, out, cap, p, len);
 }
 
-static void get_name(struct map_in *m, unsigned key, char out[static IW_RM_NAME_MAX + 1])
+static void get_name(struct map_in *m, unsigned key, char out[static IW_MANAGER_NAME_MAX + 1])
 {
-	get_string(m, key, out, IW_RM_NAME_MAX + 1);
-	if (!m->err && *out && !iw_rm_name_valid(out, strlen(out)))
+	get_string(m, key, out, IW_MANAGER_NAME_MAX + 1);
+	if (!m->err && *out && !iw_manager_name_valid(out, strlen(out)))
 		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: not a valid name of a protection domain",
 				 m->rec.what);
 }
@@ -366,13 +370,13 @@ static void get_tally(struct map_in *m, unsigned key, struct iw_tally *t)
 
 static void check_host(struct map_in *m, const char *host)
 {
-	if (!m->err && host[0] && !iw_rm_host_valid(host))
+	if (!m->err && host[0] && !iw_manager_host_valid(host))
 		m->err = iw_fail(m->why, IW_E_FORMAT,
 				 "%s: a host with a character that names and addresses do not have",
 				 m->rec.what);
 }
 
-static void get_endpoint(struct map_in *m, unsigned key, struct iw_rm_buffer *b)
+static void get_endpoint(struct map_in *m, unsigned key, struct iw_manager_buffer *b)
 {
 	struct iw_cbor_in in;
 	struct iw_cbor_item it;
@@ -408,20 +412,20 @@ static void get_key(struct map_in *m, unsigned key, struct iw_claim_key *out)
 	memcpy(out->octets, p, len);
 }
 
-static void get_add(struct map_in *m, struct iw_rm_request *r)
+static void get_add(struct map_in *m, struct iw_manager_request *r)
 {
 	uint64_t end;
 
 	r->memory = get_flag(m, REQ_MEMORY);
-	r->off = get_uint(m, REQ_OFF, INT64_MAX);
-	r->len = get_uint(m, REQ_LEN, INT64_MAX);
+	r->off = get_uint(m, REQ_OFF, IW_MANAGER_OCTETS_MAX);
+	r->len = get_uint(m, REQ_LEN, IW_MANAGER_OCTETS_MAX);
 	r->access = get_access(m, REQ_ACCESS);
 	r->open = get_flag(m, REQ_OPEN);
 	get_name(m, REQ_DOMAIN, r->domain);
 	r->stream = (uint32_t)get_optional(m, REQ_STREAM, UINT32_MAX);
-	/* So that it can be counted in nanoseconds. */
+	/* The maximum that still fits 64 bits in nanoseconds. */
 	r->lifetime_ms = get_optional(m, REQ_LIFETIME, UINT64_MAX / 1000000u - 1);
-	r->uses = (uint32_t)get_optional(m, REQ_USES, UINT32_MAX - 1);
+	r->uses = (uint32_t)get_optional(m, REQ_USES, IW_MANAGER_USES_MAX);
 	get_string(m, REQ_LABEL, r->label, sizeof(r->label));
 	get_string(m, REQ_HOST, r->host, sizeof(r->host));
 	check_host(m, r->host);
@@ -435,22 +439,22 @@ static void get_add(struct map_in *m, struct iw_rm_request *r)
 				 m->rec.what, r->off, r->len);
 }
 
-int iw_rm_request_decode(struct iw_rm_request *out, const uint8_t *msg, size_t len,
-			 struct iw_fault *why)
+int iw_manager_request_decode(struct iw_manager_request *out, const uint8_t *msg, size_t len,
+			      struct iw_fault *why)
 {
 	struct map_in m;
 
 	memset(out, 0, sizeof(*out));
 	read_map(&m, "control request", msg, len, why);
-	out->op = (enum iw_rm_op)get_uint(&m, REQ_OP, IW_RM_REVOKE);
+	out->op = (enum iw_manager_op)get_uint(&m, REQ_OP, IW_MANAGER_REVOKE);
 	if (m.err)
 		return m.err;
 	switch (out->op) {
-	case IW_RM_ADD:
+	case IW_MANAGER_ADD:
 		get_add(&m, out);
 		return m.err;
-	case IW_RM_LIST:
-	case IW_RM_REVOKE:
+	case IW_MANAGER_LIST:
+	case IW_MANAGER_REVOKE:
 		out->stag = (uint32_t)get_optional(&m, REQ_STAG, UINT32_MAX);
 		out->peers = get_flag(&m, REQ_PEERS);
 		return m.err;
@@ -459,7 +463,7 @@ int iw_rm_request_decode(struct iw_rm_request *out, const uint8_t *msg, size_t l
 		       (uint32_t)out->op);
 }
 
-static void get_buffer(struct map_in *m, struct iw_rm_buffer *b)
+static void get_buffer(struct map_in *m, struct iw_manager_buffer *b)
 {
 	uint64_t end;
 
@@ -482,7 +486,7 @@ static void get_buffer(struct map_in *m, struct iw_rm_buffer *b)
 		m->err = iw_fail(m->why, IW_E_LIMIT, "%s: TO and length wrap", m->rec.what);
 }
 
-static void get_peer(struct map_in *m, struct iw_rm_peer *p)
+static void get_peer(struct map_in *m, struct iw_manager_peer *p)
 {
 	p->stream = (uint32_t)get_uint(m, PEER_STREAM, UINT32_MAX);
 	get_string(m, PEER_ADDR, p->addr, sizeof(p->addr));
@@ -492,7 +496,7 @@ static void get_peer(struct map_in *m, struct iw_rm_peer *p)
 	get_string(m, PEER_WHY, p->why, sizeof(p->why));
 }
 
-/* The number of an error by its name: names outlive numbers. */
+/* Finds an error by its name, because the numbers may differ between versions. */
 static int err_of(const char *name)
 {
 	for (int err = -1; err > -IW_ERR_COUNT_; err--)
@@ -501,30 +505,30 @@ static int err_of(const char *name)
 	return IW_E_OS;
 }
 
-int iw_rm_reply_decode(struct iw_rm_reply *out, const uint8_t *msg, size_t len,
-		       struct iw_fault *why)
+int iw_manager_reply_decode(struct iw_manager_reply *out, const uint8_t *msg, size_t len,
+			    struct iw_fault *why)
 {
 	char name[32] = "";
 	struct map_in m;
 
 	memset(out, 0, sizeof(*out));
 	read_map(&m, "control answer", msg, len, why);
-	out->kind = (enum iw_rm_kind)get_uint(&m, ANS_KIND, IW_RM_PEER);
+	out->kind = (enum iw_manager_kind)get_uint(&m, ANS_KIND, IW_MANAGER_PEER);
 	if (m.err)
 		return m.err;
 	switch (out->kind) {
-	case IW_RM_END:
+	case IW_MANAGER_END:
 		out->count = get_uint(&m, END_COUNT, UINT64_MAX);
 		break;
-	case IW_RM_ERROR:
+	case IW_MANAGER_ERROR:
 		get_string(&m, ERROR_NAME, name, sizeof(name));
 		get_string(&m, ERROR_TEXT, out->text, sizeof(out->text));
 		out->err = err_of(name);
 		break;
-	case IW_RM_BUFFER:
+	case IW_MANAGER_BUFFER:
 		get_buffer(&m, &out->buffer);
 		break;
-	case IW_RM_PEER:
+	case IW_MANAGER_PEER:
 		get_peer(&m, &out->peer);
 		break;
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The control protocol: what stag-reg and a resource manager say to each other over a Unix socket
- * of type SOCK_SEQPACKET. A message is one CBOR map of at most IW_RM_MSG_MAX octets. A request is
- * one message; to register a file, its descriptor comes along, so that it is the asker's right to
- * the file that counts, and nobody's name for it. The answer is any number of BUFFER and PEER
- * messages, then END or ERROR. Keys that a reader does not know are passed over.
+ * The control protocol between stag-reg and a resource manager, over a Unix socket of type
+ * SOCK_SEQPACKET. A message is a CBOR map of at most IW_MANAGER_MSG_MAX octets. A request is one
+ * message. To register a file, the client passes its descriptor, so that the client's rights to the
+ * file apply, not the manager's. The answer consists of any number of BUFFER and PEER messages,
+ * then END or ERROR. A reader skips unknown keys.
  *
- * Both directions are decoded here as foreign input.
+ * Both directions are decoded as untrusted input.
  */
-#ifndef IW_RM_MSG_H
-#define IW_RM_MSG_H
+#ifndef IW_MANAGER_MSG_H
+#define IW_MANAGER_MSG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,86 +19,99 @@
 
 #include "stag-reg/claim.h"
 
-#define IW_RM_MSG_MAX   1024u
-#define IW_RM_LABEL_MAX 255u /* octets of a file's name as it was typed: to recognise it by */
-#define IW_RM_HOST_MAX  200u /* octets of a host's name or address */
-#define IW_RM_NAME_MAX  32u  /* octets of a protection domain's name: letters, digits, . _ - */
+#define IW_MANAGER_MSG_MAX    1024u
+#define IW_MANAGER_OCTETS_MAX INT64_MAX        /* offset and length of a buffer */
+#define IW_MANAGER_USES_MAX   (UINT32_MAX - 1) /* UINT32_MAX means "no limit" in the STag table */
+#define IW_MANAGER_LABEL_MAX  255u /* octets of the name of a file, as the user typed it */
+#define IW_MANAGER_HOST_MAX   200u /* octets of the name or address of a host */
+#define IW_MANAGER_NAME_MAX   32u  /* of a protection domain: letters, digits, . _ - */
 
-enum iw_rm_op { IW_RM_ADD = 1, IW_RM_LIST = 2, IW_RM_REVOKE = 3 };
+enum iw_manager_op { IW_MANAGER_ADD = 1, IW_MANAGER_LIST = 2, IW_MANAGER_REVOKE = 3 };
 
-struct iw_rm_request {
-	enum iw_rm_op op;
+struct iw_manager_request {
+	enum iw_manager_op op;
 	/* ADD */
-	bool memory;                     /* new memory, not a file */
-	uint64_t off, len;               /* of the file; len 0: to its end */
-	unsigned access;                 /* set of enum iw_claim_right, not empty */
-	bool open;                       /* no key: the STag alone admits */
-	char domain[IW_RM_NAME_MAX + 1]; /* "": its own */
-	uint32_t stream; /* this connection alone; 0: every one of the domain. Not both of them */
+	bool memory;                          /* new memory, not a file */
+	uint64_t off, len;                    /* of the file; len 0: to its end */
+	unsigned access;                      /* set of enum iw_claim_right, not empty */
+	bool open;                            /* no key: the STag alone is enough */
+	char domain[IW_MANAGER_NAME_MAX + 1]; /* "": a domain of its own, unless stream is set */
+	/* Only this connection may use it, and domain is "". 0: every peer of the domain. */
+	uint32_t stream;
 	uint64_t lifetime_ms; /* 0: no limit */
 	uint32_t uses;        /* operations; 0: no limit */
-	char label[IW_RM_LABEL_MAX + 1];
-	char host[IW_RM_HOST_MAX +
-		  1]; /* for Advertisements; "": the address that the server listens on */
+	char label[IW_MANAGER_LABEL_MAX + 1];
+	/* For Advertisements. "": the address that the server listens on. */
+	char host[IW_MANAGER_HOST_MAX + 1];
 	/* LIST, REVOKE */
 	uint32_t stag; /* 0: all */
 	/* LIST */
 	bool peers;
 };
 
-enum iw_rm_kind { IW_RM_END = 0, IW_RM_ERROR = 1, IW_RM_BUFFER = 2, IW_RM_PEER = 3 };
+enum iw_manager_kind {
+	IW_MANAGER_END = 0,
+	IW_MANAGER_ERROR = 1,
+	IW_MANAGER_BUFFER = 2,
+	IW_MANAGER_PEER = 3
+};
 
 /* One registered buffer. */
-struct iw_rm_buffer {
+struct iw_manager_buffer {
 	uint32_t stag;
 	uint64_t to, len;
 	unsigned access;
-	char domain[IW_RM_NAME_MAX + 1];
+	char domain[IW_MANAGER_NAME_MAX + 1];
 	uint32_t stream;
-	uint64_t left_ms;        /* of its life; UINT64_MAX: no limit */
+	uint64_t left_ms;        /* until it is revoked; UINT64_MAX: no limit */
 	uint32_t uses;           /* as registered; 0: no limit */
-	struct iw_claim_key key; /* told to who registers it or asks for this one alone */
-	bool open;               /* it has none */
+	struct iw_claim_key key; /* in the answer to ADD, and to LIST of this buffer only */
+	bool open;               /* it has no key */
 	bool memory;
-	char label[IW_RM_LABEL_MAX + 1];
-	char transport[8], host[IW_RM_HOST_MAX + 1]; /* where peers connect to */
+	char label[IW_MANAGER_LABEL_MAX + 1];
+	char transport[8], host[IW_MANAGER_HOST_MAX + 1]; /* to which peers connect */
 	uint16_t port;
 	struct iw_tally tally;
 };
 
-/* One that has, or had, a connection to a buffer's protection domain. */
-struct iw_rm_peer {
+/* A peer that is or was connected to the protection domain of a buffer. */
+struct iw_manager_peer {
 	uint32_t stream;
 	char addr[64];
 	struct iw_tally tally;
-	uint64_t age_ms; /* of the connection, or of its end */
+	uint64_t age_ms; /* since its admission, or since the end */
 	bool ended;
 	char why[IW_XFER_TEXT_MAX + 1]; /* ended: "" for an orderly end */
 };
 
-struct iw_rm_reply {
-	enum iw_rm_kind kind;
-	uint64_t count; /* END: buffers that were told, or revoked */
-	int err; /* ERROR: negative enum iw_err; one that only a newer version knows is IW_E_OS */
+struct iw_manager_reply {
+	enum iw_manager_kind kind;
+	uint64_t count; /* END: buffers that were listed or revoked */
+	int err; /* ERROR: negative enum iw_err; IW_E_OS for one that only a newer version has */
 	char text[IW_XFER_TEXT_MAX + 1];
-	struct iw_rm_buffer buffer;
-	struct iw_rm_peer peer;
+	struct iw_manager_buffer buffer;
+	struct iw_manager_peer peer;
 };
 
-/* Whether it can stand in a URI and in a shell's quotes: no blank, control character, quote, nor any of /?#@[]\ */
-bool iw_rm_host_valid(const char *host);
+/*
+ * True if host is safe in a URI and in quotes of a shell: no blank, control character, quote, / ? #
+ * @ [ ] or \.
+ */
+bool iw_manager_host_valid(const char *host);
 
-/* Whether a protection domain may have that name. */
-bool iw_rm_name_valid(const char *name, size_t len);
+/* True if this is a valid name of a protection domain. */
+bool iw_manager_name_valid(const char *name, size_t len);
 
-/* Each into buf; returns the length. What the structs can say fits. */
-size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_rm_request *r);
-size_t iw_rm_reply_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_rm_reply *r);
+/* Encode to buf and return the length. Every value of the structs fits. */
+size_t iw_manager_request_encode(uint8_t buf[static IW_MANAGER_MSG_MAX],
+				 const struct iw_manager_request *r);
+size_t iw_manager_reply_encode(uint8_t buf[static IW_MANAGER_MSG_MAX],
+			       const struct iw_manager_reply *r);
 
-/* Each: 0, or IW_E_FORMAT, IW_E_TRUNC, IW_E_LIMIT with *why. */
-IW_MUST_CHECK int iw_rm_request_decode(struct iw_rm_request *out, const uint8_t *msg, size_t len,
-				       struct iw_fault *why);
-IW_MUST_CHECK int iw_rm_reply_decode(struct iw_rm_reply *out, const uint8_t *msg, size_t len,
-				     struct iw_fault *why);
+/* Decode. IW_E_FORMAT, IW_E_TRUNC: malformed; IW_E_LIMIT: a value out of range. */
+IW_MUST_CHECK int iw_manager_request_decode(struct iw_manager_request *out, const uint8_t *msg,
+					    size_t len, struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_reply_decode(struct iw_manager_reply *out, const uint8_t *msg,
+					  size_t len, struct iw_fault *why);
 
 #endif

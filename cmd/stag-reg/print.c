@@ -16,20 +16,21 @@
 
 /* --- words --- */
 
-/* What others need to know of a buffer. */
+/* The contents of an Advertisement. */
 struct advert {
 	char endpoint[300]; /* HOST:PORT */
 	char key[2 * IW_CLAIM_KEY_LEN + 1];
 	char uri[IW_URI_TEXT];
 };
 
-/* Every address is no address that somebody else could connect to. */
+/* True for "any address", to which no peer can connect. */
 static bool is_any(const char *host)
 {
 	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-static void make_advert(struct advert *a, const struct iw_rm_print *p, const struct iw_rm_buffer *b)
+static void make_advert(struct advert *a, const struct iw_manager_print *p,
+			const struct iw_manager_buffer *b)
 {
 	struct iw_uri u = { .port = b->port,
 			    .stag = b->stag,
@@ -54,7 +55,7 @@ static void make_advert(struct advert *a, const struct iw_rm_print *p, const str
 	iw_uri_format(a->uri, &u);
 }
 
-static const char *what_text(const struct iw_rm_buffer *b)
+static const char *what_text(const struct iw_manager_buffer *b)
 {
 	return b->memory ? "new memory" : b->label[0] ? b->label : "a file";
 }
@@ -64,7 +65,7 @@ static const char *life_text(char buf[static IW_HUMAN_TEXT], uint64_t left_ms)
 	return left_ms == UINT64_MAX ? "" : iw_human_time(buf, IW_MSEC(left_ms));
 }
 
-/* A line of what came from elsewhere, without what could move the cursor. */
+/* Prints a line with text from outside, made harmless for the terminal. */
 static void print_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void print_line(const char *fmt, ...)
 {
@@ -110,8 +111,8 @@ static void put_tally(struct iw_json *w, const struct iw_tally *t)
 	iw_json_u64(w, "read_octets", t->read_octets);
 }
 
-static int buffer_json(const struct iw_rm_print *p, const struct iw_rm_buffer *b, bool advert,
-		       struct iw_fault *why)
+static int buffer_json(const struct iw_manager_print *p, const struct iw_manager_buffer *b,
+		       bool advert, struct iw_fault *why)
 {
 	struct iw_json *w = p->json;
 	struct advert a;
@@ -144,7 +145,7 @@ static int buffer_json(const struct iw_rm_print *p, const struct iw_rm_buffer *b
 	return end_line(w, why);
 }
 
-static void put_peer(struct iw_json *w, const struct iw_rm_peer *peer)
+static void put_peer(struct iw_json *w, const struct iw_manager_peer *peer)
 {
 	iw_json_str(w, "peer", peer->addr);
 	iw_json_u64(w, "stream", peer->stream);
@@ -153,7 +154,7 @@ static void put_peer(struct iw_json *w, const struct iw_rm_peer *peer)
 		iw_json_str(w, "text", peer->why);
 }
 
-static int peer_json(struct iw_json *w, const struct iw_rm_peer *peer, struct iw_fault *why)
+static int peer_json(struct iw_json *w, const struct iw_manager_peer *peer, struct iw_fault *why)
 {
 	iw_json_begin(w, "peer");
 	put_peer(w, peer);
@@ -162,8 +163,8 @@ static int peer_json(struct iw_json *w, const struct iw_rm_peer *peer, struct iw
 	return end_line(w, why);
 }
 
-int iw_rm_print_result(const struct iw_rm_print *p, const char *key, uint64_t n,
-		       struct iw_fault *why)
+int iw_manager_print_result(const struct iw_manager_print *p, const char *key, uint64_t n,
+			    struct iw_fault *why)
 {
 	if (!p->json) {
 		printf("%s %" PRIu64 "\n", key, n);
@@ -176,8 +177,8 @@ int iw_rm_print_result(const struct iw_rm_print *p, const char *key, uint64_t n,
 
 /* --- an Advertisement --- */
 
-/* Nothing in here has an apostrophe: the host is the caller's, an address or this host's name. */
-static void write_shell(const struct advert *a, const struct iw_rm_buffer *b)
+/* No value can have an apostrophe: the host was validated, or is an address or a host name. */
+static void write_shell(const struct advert *a, const struct iw_manager_buffer *b)
 {
 	printf("IW_STAG='%08x'\nIW_TO='%" PRIu64 "'\nIW_LEN='%" PRIu64 "'\nIW_ACCESS='%s'\n",
 	       b->stag, b->to, b->len, iw_access_text(b->access));
@@ -199,7 +200,8 @@ static void add_row(struct iw_table *t, const char *name, const char *fmt, ...)
 	iw_table_add(t, text);
 }
 
-static int write_text(const struct advert *a, const struct iw_rm_buffer *b, struct iw_fault *why)
+static int write_text(const struct advert *a, const struct iw_manager_buffer *b,
+		      struct iw_fault *why)
 {
 	char size[IW_HUMAN_TEXT], left[IW_HUMAN_TEXT];
 	struct iw_table t;
@@ -223,8 +225,8 @@ static int write_text(const struct advert *a, const struct iw_rm_buffer *b, stru
 	return write_table(&t, why);
 }
 
-int iw_rm_print_advert(const struct iw_rm_print *p, const struct iw_rm_buffer *b,
-		       struct iw_fault *why)
+int iw_manager_print_advert(const struct iw_manager_print *p, const struct iw_manager_buffer *b,
+			    struct iw_fault *why)
 {
 	struct advert a;
 
@@ -232,12 +234,12 @@ int iw_rm_print_advert(const struct iw_rm_print *p, const struct iw_rm_buffer *b
 		return buffer_json(p, b, true, why);
 	make_advert(&a, p, b);
 	switch (p->form) {
-	case IW_RM_FORM_TEXT:
+	case IW_MANAGER_FORM_TEXT:
 		return write_text(&a, b, why);
-	case IW_RM_FORM_SHELL:
+	case IW_MANAGER_FORM_SHELL:
 		write_shell(&a, b);
 		return 0;
-	case IW_RM_FORM_URI:
+	case IW_MANAGER_FORM_URI:
 		puts(a.uri);
 		return 0;
 	}
@@ -252,14 +254,14 @@ static void add_heads(struct iw_table *t, const char *const *heads, size_t n)
 		iw_table_add(t, heads[i]);
 }
 
-static void begin_table(struct iw_table *t, enum iw_rm_kind kind)
+static void begin_table(struct iw_table *t, enum iw_manager_kind kind)
 {
 	static const char *const of_buffers[] = { "STag", "access",     "length", "written",
 						  "read", "expires in", "PD",     "source" };
 	static const char *const of_peers[] = { "stream", "peer", "writes", "written",
 						"reads",  "read", "state" };
 
-	if (kind == IW_RM_BUFFER) {
+	if (kind == IW_MANAGER_BUFFER) {
 		iw_table_init(t, "llrrrlll");
 		add_heads(t, of_buffers, IW_ARRAY_LEN(of_buffers));
 	} else {
@@ -268,7 +270,7 @@ static void begin_table(struct iw_table *t, enum iw_rm_kind kind)
 	}
 }
 
-static void buffer_row(struct iw_table *t, const struct iw_rm_buffer *b)
+static void buffer_row(struct iw_table *t, const struct iw_manager_buffer *b)
 {
 	char size[IW_HUMAN_TEXT], in[IW_HUMAN_TEXT], out[IW_HUMAN_TEXT], left[IW_HUMAN_TEXT];
 	char scope[18];
@@ -284,7 +286,7 @@ static void buffer_row(struct iw_table *t, const struct iw_rm_buffer *b)
 	iw_table_add(t, what_text(b));
 }
 
-static void peer_row(struct iw_table *t, const struct iw_rm_peer *p)
+static void peer_row(struct iw_table *t, const struct iw_manager_peer *p)
 {
 	char in[IW_HUMAN_TEXT], out[IW_HUMAN_TEXT];
 
@@ -297,9 +299,10 @@ static void peer_row(struct iw_table *t, const struct iw_rm_peer *p)
 	iw_table_addf(t, "%s%s%s", p->ended ? "ended" : "connected", p->why[0] ? ": " : "", p->why);
 }
 
-int iw_rm_list_add(struct iw_rm_list *l, const struct iw_rm_reply *r, struct iw_fault *why)
+int iw_manager_list_add(struct iw_manager_list *l, const struct iw_manager_reply *r,
+			struct iw_fault *why)
 {
-	bool peer = r->kind == IW_RM_PEER;
+	bool peer = r->kind == IW_MANAGER_PEER;
 
 	if (l->p->json)
 		return peer ? peer_json(l->p->json, &r->peer, why)
@@ -315,7 +318,7 @@ int iw_rm_list_add(struct iw_rm_list *l, const struct iw_rm_reply *r, struct iw_
 	return 0;
 }
 
-int iw_rm_list_end(struct iw_rm_list *l, int failed, struct iw_fault *why)
+int iw_manager_list_end(struct iw_manager_list *l, int failed, struct iw_fault *why)
 {
 	if (l->rows == 0)
 		return failed;
@@ -323,15 +326,15 @@ int iw_rm_list_end(struct iw_rm_list *l, int failed, struct iw_fault *why)
 		iw_table_fini(&l->t);
 		return failed;
 	}
-	if (l->kind == IW_RM_PEER)
+	if (l->kind == IW_MANAGER_PEER)
 		putchar('\n');
 	return write_table(&l->t, why);
 }
 
 /* --- news --- */
 
-int iw_rm_print_registered(const struct iw_rm_print *p, const struct iw_rm_buffer *b,
-			   struct iw_fault *why)
+int iw_manager_print_registered(const struct iw_manager_print *p, const struct iw_manager_buffer *b,
+				struct iw_fault *why)
 {
 	char size[IW_HUMAN_TEXT];
 
@@ -342,7 +345,7 @@ int iw_rm_print_registered(const struct iw_rm_print *p, const struct iw_rm_buffe
 	return 0;
 }
 
-int iw_rm_print_gone(const struct iw_rm_print *p, uint32_t stag, struct iw_fault *why)
+int iw_manager_print_gone(const struct iw_manager_print *p, uint32_t stag, struct iw_fault *why)
 {
 	if (!p->json) {
 		printf("%08x  gone\n", stag);
@@ -353,7 +356,7 @@ int iw_rm_print_gone(const struct iw_rm_print *p, uint32_t stag, struct iw_fault
 	return end_line(p->json, why);
 }
 
-static int interval_json(struct iw_json *w, uint32_t stag, const struct iw_rm_peer *peer,
+static int interval_json(struct iw_json *w, uint32_t stag, const struct iw_manager_peer *peer,
 			 const struct iw_tally *fresh, uint64_t interval_ns, struct iw_fault *why)
 {
 	iw_json_begin(w, "interval");
@@ -366,8 +369,9 @@ static int interval_json(struct iw_json *w, uint32_t stag, const struct iw_rm_pe
 	return end_line(w, why);
 }
 
-int iw_rm_print_interval(const struct iw_rm_print *p, uint32_t stag, const struct iw_rm_peer *peer,
-			 const struct iw_tally *fresh, uint64_t interval_ns, struct iw_fault *why)
+int iw_manager_print_interval(const struct iw_manager_print *p, uint32_t stag,
+			      const struct iw_manager_peer *peer, const struct iw_tally *fresh,
+			      uint64_t interval_ns, struct iw_fault *why)
 {
 	char in[IW_HUMAN_TEXT], out[IW_HUMAN_TEXT], in_rate[IW_HUMAN_TEXT], out_rate[IW_HUMAN_TEXT];
 	const struct iw_tally *t = &peer->tally;

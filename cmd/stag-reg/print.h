@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What stag-reg prints: buffers, their Advertisements and their peers, for people, for eval, as a
- * URI, and as JSON lines. All goes to standard output, what came from elsewhere without what could
- * move the cursor.
+ * Writes buffers, their Advertisements and their peers to standard output: as text, as assignments
+ * for eval, as a URI, and as JSON lines. Text from outside is made harmless for the terminal.
  *
- * Neighbours: cli/json.h and cli/table.h below, stag-reg/watch.h and stag-reg above. Functions return 0,
- * what iw_json_end says as IW_E_CLOSED, or IW_E_NOMEM, with *why.
+ * Neighbours: cli/json.h and cli/table.h below, stag-reg/watch.h and stag-reg above. Errors of all
+ * functions: IW_E_CLOSED: standard output cannot be written; IW_E_NOMEM.
  */
-#ifndef IW_RM_PRINT_H
-#define IW_RM_PRINT_H
+#ifndef IW_MANAGER_PRINT_H
+#define IW_MANAGER_PRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,57 +17,59 @@
 #include "cli/table.h"
 #include "stag-reg/msg.h"
 
-/* Of an Advertisement, where it is not JSON. */
-enum iw_rm_form { IW_RM_FORM_TEXT, IW_RM_FORM_SHELL, IW_RM_FORM_URI };
+/* The form of an Advertisement, unless it is JSON. */
+enum iw_manager_form { IW_MANAGER_FORM_TEXT, IW_MANAGER_FORM_SHELL, IW_MANAGER_FORM_URI };
 
-struct iw_rm_print {
+struct iw_manager_print {
 	struct iw_json *json; /* borrowed; NULL: no JSON */
-	enum iw_rm_form form;
+	enum iw_manager_form form;
 	/*
-	 * In Advertisements: without blanks, quotes and what has a meaning in a URI. NULL: the address
-	 * that the server listens on, or this host's name where that is every address.
+	 * The host in Advertisements, valid by iw_manager_host_valid. NULL: the address that the
+	 * server listens on, or the name of this host if it listens on all addresses.
 	 */
 	const char *host;
 };
 
-/* All of one buffer, its key among it. */
-IW_MUST_CHECK int iw_rm_print_advert(const struct iw_rm_print *p, const struct iw_rm_buffer *b,
-				     struct iw_fault *why);
-/* "KEY N"; as JSON the "result" event with that key. */
-IW_MUST_CHECK int iw_rm_print_result(const struct iw_rm_print *p, const char *key, uint64_t n,
-				     struct iw_fault *why);
+/* Everything about a buffer, including its key. */
+IW_MUST_CHECK int iw_manager_print_advert(const struct iw_manager_print *p,
+					  const struct iw_manager_buffer *b, struct iw_fault *why);
+/* "KEY N", or the JSON event "result" with that key. */
+IW_MUST_CHECK int iw_manager_print_result(const struct iw_manager_print *p, const char *key,
+					  uint64_t n, struct iw_fault *why);
 
-/* --- lists: a table; as JSON an event for each, at once --- */
+/* --- lists: as text a table, as JSON an event for each entry at once --- */
 
-/* Begins as { .p = p }, p borrowed. iw_rm_list_end is due. */
-struct iw_rm_list {
-	const struct iw_rm_print *p;
-	enum iw_rm_kind kind; /* of what is in it */
+/* Initialize it as { .p = p } (borrowed), and end it with iw_manager_list_end. */
+struct iw_manager_list {
+	const struct iw_manager_print *p;
+	enum iw_manager_kind kind; /* of the entries */
 	struct iw_table t;
-	size_t rows; /* 0: t is not set up yet */
+	size_t rows; /* 0: t is not initialized */
 };
 
-/* One more: all are BUFFERs, which are told without their keys, or all are PEERs. */
-IW_MUST_CHECK int iw_rm_list_add(struct iw_rm_list *l, const struct iw_rm_reply *r,
-				 struct iw_fault *why);
+/* Adds an entry. All are BUFFERs, which are shown without keys, or all are PEERs. */
+IW_MUST_CHECK int iw_manager_list_add(struct iw_manager_list *l, const struct iw_manager_reply *r,
+				      struct iw_fault *why);
 /*
- * Writes the table if there is anything to tell, peers behind an empty line, and frees what the list
- * has. failed: not 0: returned, and nothing is written.
+ * Writes the table, unless it is empty, and frees it. A table of peers follows an empty line.
+ * failed: if not 0, it is returned and nothing is written.
  */
-IW_MUST_CHECK int iw_rm_list_end(struct iw_rm_list *l, int failed, struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_list_end(struct iw_manager_list *l, int failed, struct iw_fault *why);
 
-/* --- news: a line for each --- */
+/* --- events of watch: a line for each --- */
 
-IW_MUST_CHECK int iw_rm_print_registered(const struct iw_rm_print *p, const struct iw_rm_buffer *b,
-					 struct iw_fault *why);
-IW_MUST_CHECK int iw_rm_print_gone(const struct iw_rm_print *p, uint32_t stag,
-				   struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_registered(const struct iw_manager_print *p,
+					      const struct iw_manager_buffer *b,
+					      struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_gone(const struct iw_manager_print *p, uint32_t stag,
+					struct iw_fault *why);
 /*
- * What a peer of the buffer has done in all, and of that in the last interval_ns (0: ever): fresh,
- * of which the octets are told.
+ * Writes what a peer did with the buffer: in total, and in the last interval_ns (fresh; 0: since
+ * its admission), of which only the octets are shown.
  */
-IW_MUST_CHECK int iw_rm_print_interval(const struct iw_rm_print *p, uint32_t stag,
-				       const struct iw_rm_peer *peer, const struct iw_tally *fresh,
-				       uint64_t interval_ns, struct iw_fault *why);
+IW_MUST_CHECK int iw_manager_print_interval(const struct iw_manager_print *p, uint32_t stag,
+					    const struct iw_manager_peer *peer,
+					    const struct iw_tally *fresh, uint64_t interval_ns,
+					    struct iw_fault *why);
 
 #endif

@@ -20,7 +20,7 @@
 #include "util/num.h"
 
 #define INTERVAL_MIN IW_MSEC(10)
-#define INTERVAL_MAX IW_SEC(60) /* a manager drops clients that are idle for two minutes */
+#define INTERVAL_MAX IW_SEC(60) /* below IW_MANAGER_IDLE, after which a manager drops a client */
 
 enum {
 	KEY_CONTROL = 0xb001, /* no character: long only */
@@ -41,17 +41,17 @@ enum {
 
 struct opts {
 	struct iw_cli *cli;
-	struct iw_rm_admin admin;
-	struct iw_rm_print print;
+	struct iw_manager_admin admin;
+	struct iw_manager_print print;
 	/* add */
 	const char *file;
 	bool has_size, has_range;
-	struct iw_rm_request add;
+	struct iw_manager_request add;
 	/* show, watch, revoke */
 	uint32_t *stags;
 	size_t nstags;
 	bool all;
-	struct iw_rm_watch_cfg watch;
+	struct iw_manager_watch_cfg watch;
 };
 
 /* --- what commands have in common --- */
@@ -89,9 +89,9 @@ static error_t parse_control(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static void set_form(struct opts *o, enum iw_rm_form form, const struct argp_state *state)
+static void set_form(struct opts *o, enum iw_manager_form form, const struct argp_state *state)
 {
-	if (o->print.form != IW_RM_FORM_TEXT && o->print.form != form)
+	if (o->print.form != IW_MANAGER_FORM_TEXT && o->print.form != form)
 		argp_error(state, "--json, --shell and --uri: use only one of them");
 	o->print.form = form;
 }
@@ -102,18 +102,18 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_HOST:
-		if (!iw_rm_host_valid(arg))
+		if (!iw_manager_host_valid(arg))
 			argp_error(state, "--host \"%s\": expected a name or an address", arg);
 		o->print.host = arg;
 		return 0;
 	case KEY_SHELL:
-		set_form(o, IW_RM_FORM_SHELL, state);
+		set_form(o, IW_MANAGER_FORM_SHELL, state);
 		return 0;
 	case KEY_URI:
-		set_form(o, IW_RM_FORM_URI, state);
+		set_form(o, IW_MANAGER_FORM_URI, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (o->print.form != IW_RM_FORM_TEXT && o->cli->json)
+		if (o->print.form != IW_MANAGER_FORM_TEXT && o->cli->json)
 			argp_error(state, "--json, --shell and --uri: use only one of them");
 		return 0;
 	default:
@@ -124,7 +124,10 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 static const struct argp control_argp = { .options = control_options, .parser = parse_control };
 static const struct argp advert_argp = { .options = advert_options, .parser = parse_advert };
 
-/* Options that the command does not have, or that precede it. argp takes an option of the command itself first. */
+/*
+ * Options that the command does not have, or that precede it. argp tries the options of the command
+ * itself first.
+ */
 /* clang-format off */
 static const struct argp_option misplaced_options[] = {
 	{ "size", KEY_SIZE, "N", OPTION_HIDDEN, NULL, 0 },
@@ -189,7 +192,7 @@ static const struct argp_child advert_kids[] = { { &control_argp, 0, NULL, 0 },
 						 { &misplaced_argp, 0, NULL, 0 },
 						 { 0 } };
 
-/* Eight hexadecimal digits, as they stand in the URI; with 0x in front as well. */
+/* Parses eight hexadecimal digits, as in the URI, with or without 0x. */
 static uint32_t parse_stag(const struct argp_state *state, const char *arg)
 {
 	const char *digits = strncmp(arg, "0x", 2) == 0 ? arg + 2 : arg;
@@ -235,14 +238,14 @@ static int no_such(uint32_t stag)
 	return IW_EXIT_NO;
 }
 
-/* What a command does; *status: IW_EXIT_OK, or what the answer comes to. */
+/* The work of a command. Sets *status to the exit status for the answer. */
 typedef int work_fn(struct opts *o, int *status, struct iw_fault *why);
 
 static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *argp, work_fn *work)
 {
 	struct opts o = { .cli = cli,
 			  .admin = { .fd = -1 },
-			  .add = { .op = IW_RM_ADD, .access = IW_CLAIM_READ },
+			  .add = { .op = IW_MANAGER_ADD, .access = IW_CLAIM_READ },
 			  .watch = { .interval_ns = IW_SEC(1) } };
 	struct iw_fault why = { 0 };
 	int status;
@@ -254,7 +257,7 @@ static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *arg
 	status = iw_cli_start(cli);
 	if (status == IW_EXIT_OK && work(&o, &status, &why) != 0)
 		status = iw_cli_fail(cli, &why);
-	iw_rm_admin_close(&o.admin);
+	iw_manager_admin_close(&o.admin);
 	free(o.stags);
 	return status;
 }
@@ -285,8 +288,9 @@ static void parse_range(struct opts *o, const struct argp_state *state, const ch
 		argp_error(state,
 			   "--range \"%s\": expected OFF:LEN or OFF:, such as 0:4096 or 4K:", arg);
 	snprintf(off, sizeof(off), "%.*s", (int)(colon - arg), arg);
-	o->add.off = *off ? iw_cli_size(state, "--range", off, 0, INT64_MAX) : 0;
-	o->add.len = colon[1] ? iw_cli_size(state, "--range", colon + 1, 1, INT64_MAX) : 0;
+	o->add.off = *off ? iw_cli_size(state, "--range", off, 0, IW_MANAGER_OCTETS_MAX) : 0;
+	o->add.len = colon[1] ? iw_cli_size(state, "--range", colon + 1, 1, IW_MANAGER_OCTETS_MAX)
+			      : 0;
 	if (o->add.off > INT64_MAX - o->add.len)
 		argp_error(state, "--range \"%s\": ends above 2^63 - 1", arg);
 }
@@ -316,7 +320,7 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SIZE:
 		o->has_size = o->add.memory = true;
-		o->add.len = iw_cli_size(state, "--size", arg, 1, INT64_MAX);
+		o->add.len = iw_cli_size(state, "--size", arg, 1, IW_MANAGER_OCTETS_MAX);
 		return 0;
 	case KEY_ACCESS:
 		o->add.access = (unsigned)iw_cli_enum(state, "--access", arg, access) + 1;
@@ -326,9 +330,9 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		parse_range(o, state, arg);
 		return 0;
 	case KEY_PD:
-		if (!iw_rm_name_valid(arg, strlen(arg)))
+		if (!iw_manager_name_valid(arg, strlen(arg)))
 			argp_error(state, "--pd \"%s\": expected 1 to %u letters, digits, . _ or -",
-				   arg, IW_RM_NAME_MAX);
+				   arg, IW_MANAGER_NAME_MAX);
 		snprintf(o->add.domain, sizeof(o->add.domain), "%s", arg);
 		return 0;
 	case KEY_STREAM:
@@ -340,7 +344,7 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 				     IW_MSEC(1);
 		return 0;
 	case KEY_USES:
-		o->add.uses = (uint32_t)iw_cli_u64(state, "--uses", arg, 1, UINT32_MAX - 1);
+		o->add.uses = (uint32_t)iw_cli_u64(state, "--uses", arg, 1, IW_MANAGER_USES_MAX);
 		return 0;
 	case KEY_NO_KEY:
 		o->add.open = true;
@@ -370,8 +374,8 @@ static const struct argp add_argp = {
 	.children = advert_kids,
 };
 
-/* Only a warning: peers may read parts of the buffer. */
-static void warn_of_uses(const struct iw_rm_buffer *b)
+/* This is only a warning, because peers may read parts of the buffer. */
+static void warn_of_uses(const struct iw_manager_buffer *b)
 {
 	const uint64_t all = iw_uri_operations(b->len);
 
@@ -381,7 +385,7 @@ static void warn_of_uses(const struct iw_rm_buffer *b)
 			b->stag, b->uses, (unsigned long long)all);
 }
 
-static void warn_of_loopback(const struct opts *o, const struct iw_rm_buffer *b)
+static void warn_of_loopback(const struct opts *o, const struct iw_manager_buffer *b)
 {
 	struct iw_addr a;
 
@@ -393,19 +397,19 @@ static void warn_of_loopback(const struct opts *o, const struct iw_rm_buffer *b)
 
 static int work_add(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_rm_buffer b;
+	struct iw_manager_buffer b;
 	int err;
 
 	if (o->print.host)
 		snprintf(o->add.host, sizeof(o->add.host), "%s", o->print.host);
-	err = iw_rm_admin_add(&o->admin, &o->add, o->file, &b, why);
+	err = iw_manager_admin_add(&o->admin, &o->add, o->file, &b, why);
 	if (!err) {
 		warn_of_uses(&b);
 		warn_of_loopback(o, &b);
 	}
 
 	(void)status;
-	return err ? err : iw_rm_print_advert(&o->print, &b, why);
+	return err ? err : iw_manager_print_advert(&o->print, &b, why);
 }
 
 static int cmd_add(struct iw_cli *cli, int argc, char **argv)
@@ -441,15 +445,16 @@ static const struct argp list_argp = {
 
 static int work_list(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_rm_list list = { .p = &o->print };
-	struct iw_rm_reply r;
-	int more = 0, err = iw_rm_admin_list(&o->admin, 0, false, why);
+	struct iw_manager_list list = { .p = &o->print };
+	struct iw_manager_reply r;
+	int more = 0, err = iw_manager_admin_list(&o->admin, 0, false, why);
 
 	(void)status;
-	while (!err && (more = iw_rm_admin_next(&o->admin, &r, why)) > 0)
-		err = iw_rm_list_add(&list, &r, why);
-	err = iw_rm_list_end(&list, more < 0 ? more : err, why);
-	return err || !o->cli->json ? err : iw_rm_print_result(&o->print, "buffers", r.count, why);
+	while (!err && (more = iw_manager_admin_next(&o->admin, &r, why)) > 0)
+		err = iw_manager_list_add(&list, &r, why);
+	err = iw_manager_list_end(&list, more < 0 ? more : err, why);
+	return err || !o->cli->json ? err
+				    : iw_manager_print_result(&o->print, "buffers", r.count, why);
 }
 
 static int cmd_list(struct iw_cli *cli, int argc, char **argv)
@@ -489,18 +494,19 @@ static const struct argp show_argp = {
 /* Prints the buffer and then its peers; as a URI or as assignments, only the buffer. */
 static int work_show(struct opts *o, int *status, struct iw_fault *why)
 {
-	struct iw_rm_list peers = { .p = &o->print };
-	struct iw_rm_reply r;
-	int more = 0,
-	    err = iw_rm_admin_list(&o->admin, o->stags[0], o->print.form == IW_RM_FORM_TEXT, why);
+	struct iw_manager_list peers = { .p = &o->print };
+	struct iw_manager_reply r;
+	int more = 0, err = iw_manager_admin_list(&o->admin, o->stags[0],
+						  o->print.form == IW_MANAGER_FORM_TEXT, why);
 
-	while (!err && (more = iw_rm_admin_next(&o->admin, &r, why)) > 0) {
-		if (r.kind == IW_RM_BUFFER && o->print.form == IW_RM_FORM_URI)
+	while (!err && (more = iw_manager_admin_next(&o->admin, &r, why)) > 0) {
+		if (r.kind == IW_MANAGER_BUFFER && o->print.form == IW_MANAGER_FORM_URI)
 			warn_of_loopback(o, &r.buffer);
-		err = r.kind == IW_RM_BUFFER ? iw_rm_print_advert(&o->print, &r.buffer, why)
-					     : iw_rm_list_add(&peers, &r, why);
+		err = r.kind == IW_MANAGER_BUFFER
+			      ? iw_manager_print_advert(&o->print, &r.buffer, why)
+			      : iw_manager_list_add(&peers, &r, why);
 	}
-	err = iw_rm_list_end(&peers, more < 0 ? more : err, why);
+	err = iw_manager_list_end(&peers, more < 0 ? more : err, why);
 	if (!err && r.count == 0)
 		*status = no_such(o->stags[0]);
 	return err;
@@ -559,7 +565,7 @@ static int work_watch(struct opts *o, int *status, struct iw_fault *why)
 	int err;
 
 	o->watch.stag = o->nstags ? o->stags[0] : 0;
-	err = iw_rm_watch(&o->admin, &o->print, &o->watch, &found, why);
+	err = iw_manager_watch(&o->admin, &o->print, &o->watch, &found, why);
 	if (!err && !found)
 		*status = no_such(o->watch.stag);
 	return err;
@@ -613,17 +619,17 @@ static const struct argp revoke_argp = {
 static int work_revoke(struct opts *o, int *status, struct iw_fault *why)
 {
 	uint64_t revoked = 0, one;
-	int err = o->all ? iw_rm_admin_revoke(&o->admin, 0, &revoked, why) : 0;
+	int err = o->all ? iw_manager_admin_revoke(&o->admin, 0, &revoked, why) : 0;
 
 	for (size_t i = 0; !err && i < o->nstags; i++) {
-		err = iw_rm_admin_revoke(&o->admin, o->stags[i], &one, why);
+		err = iw_manager_admin_revoke(&o->admin, o->stags[i], &one, why);
 		revoked += one;
 		if (!err && one == 0)
 			*status = no_such(o->stags[i]);
 	}
 	if (err || (o->cli->quiet && !o->cli->json))
 		return err;
-	return iw_rm_print_result(&o->print, "revoked", revoked, why);
+	return iw_manager_print_result(&o->print, "revoked", revoked, why);
 }
 
 static int cmd_revoke(struct iw_cli *cli, int argc, char **argv)
@@ -656,7 +662,7 @@ static const struct argp_child root_kids[] = { { &iw_cli_control_argp, 0, NULL, 
 					       { 0 } };
 static const struct argp root_argp = { .parser = parse_root, .children = root_kids };
 
-/* It asks the ddp-recv of this machine over a local socket. */
+/* The tool opens no connection: it uses the control socket of a ddp-recv on this machine. */
 static const char *const no_transports[] = { NULL };
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Advertisements as URIs: written and read. */
+/* Formats and parses the URI of an Advertisement. */
 #include "stag-reg/uri.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ const char *iw_access_text(unsigned access)
 
 /* --- out --- */
 
-/* An IPv6 address in brackets, the % of its zone escaped. */
+/* Writes an IPv6 address in brackets, with the % of its zone escaped. */
 static void format_host(char *buf, size_t cap, const char *host)
 {
 	const char *zone = strchr(host, '%');
@@ -63,7 +63,7 @@ static int bad(const char **why, const char *text)
 	return IW_E_INVAL;
 }
 
-/* Exactly 2 * n digits into n octets. */
+/* Parses exactly 2 * n digits into n octets. */
 static bool parse_hex(uint8_t *out, size_t n, const char *text, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -93,7 +93,7 @@ static bool parse_number(uint64_t *out, const char *text, size_t len, uint64_t m
 	return iw_parse_u64(out, buf, min, max, &why) == 0;
 }
 
-/* Takes what stands before the first of the octets in ends (or the text's own) off *text. */
+/* Moves *text to the first octet that is in ends, or to its end. Returns the length of the part. */
 static size_t take(const char **text, const char *ends)
 {
 	size_t len = strcspn(*text, ends);
@@ -121,7 +121,7 @@ static int parse_transport(struct iw_uri *out, const char **p, const char **why)
 	return 0;
 }
 
-/* An address in brackets with %25 before its zone, or a name. */
+/* Parses an address in brackets, with %25 before its zone, or a name. */
 static int parse_host(struct iw_uri *out, const char **p, const char **why)
 {
 	bool v6 = **p == '[';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What one look at a manager has that the look before it had not. */
+/* Compares each poll of a manager with the previous one. */
 #include "stag-reg/watch.h"
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* What was told of a buffer (stream 0) or of one of its peers. */
+/* The last report of a buffer (stream 0) or of one of its peers. */
 struct seen {
 	uint32_t stag, stream;
 	struct iw_tally tally;
@@ -20,13 +20,13 @@ struct seen {
 };
 
 struct watch {
-	struct iw_rm_admin *admin;
-	const struct iw_rm_print *print;
+	struct iw_manager_admin *admin;
+	const struct iw_manager_print *print;
 	uint32_t stag; /* 0: all */
 	struct seen *seen;
 	size_t n, cap;
-	size_t hint; /* answers come in the same order each time: where the last one was found */
-	uint64_t now, before; /* of this look and the one before; 0: none yet */
+	size_t hint; /* where the last one was found: answers have the same order each time */
+	uint64_t now, before; /* times of this poll and the previous one; 0: none yet */
 };
 
 static struct seen *find_seen(struct watch *w, uint32_t stag, uint32_t stream)
@@ -60,7 +60,7 @@ static struct seen *new_seen(struct watch *w, uint32_t stag, uint32_t stream, st
 	return &w->seen[w->n++];
 }
 
-static int on_buffer(struct watch *w, const struct iw_rm_buffer *b, struct iw_fault *why)
+static int on_buffer(struct watch *w, const struct iw_manager_buffer *b, struct iw_fault *why)
 {
 	struct seen *s = find_seen(w, b->stag, 0);
 
@@ -68,11 +68,13 @@ static int on_buffer(struct watch *w, const struct iw_rm_buffer *b, struct iw_fa
 		s->there = true;
 		return 0;
 	}
-	return new_seen(w, b->stag, 0, why) ? iw_rm_print_registered(w->print, b, why) : IW_E_NOMEM;
+	return new_seen(w, b->stag, 0, why) ? iw_manager_print_registered(w->print, b, why)
+					    : IW_E_NOMEM;
 }
 
-/* A line for each peer of whom there is news. */
-static int on_peer(struct watch *w, uint32_t stag, const struct iw_rm_peer *p, struct iw_fault *why)
+/* Prints a line if the peer did something new. */
+static int on_peer(struct watch *w, uint32_t stag, const struct iw_manager_peer *p,
+		   struct iw_fault *why)
 {
 	struct seen *s = find_seen(w, stag, p->stream);
 	bool news = !s || s->ended != p->ended || memcmp(&s->tally, &p->tally, sizeof(s->tally));
@@ -89,12 +91,12 @@ static int on_peer(struct watch *w, uint32_t stag, const struct iw_rm_peer *p, s
 	s->tally = p->tally;
 	s->ended = p->ended;
 	s->there = true;
-	return news ? iw_rm_print_interval(w->print, stag, p, &fresh,
-					   w->before ? w->now - w->before : 0, why)
+	return news ? iw_manager_print_interval(w->print, stag, p, &fresh,
+						w->before ? w->now - w->before : 0, why)
 		    : 0;
 }
 
-/* What was there at the last look and is not at this one; of peers nothing is told. */
+/* Forgets buffers and peers that are missing in this poll, and reports the buffers. */
 static int sweep(struct watch *w, struct iw_fault *why)
 {
 	size_t kept = 0;
@@ -106,44 +108,44 @@ static int sweep(struct watch *w, struct iw_fault *why)
 		if (s->there)
 			w->seen[kept++] = *s;
 		else if (!err && s->stream == 0)
-			err = iw_rm_print_gone(w->print, s->stag, why);
+			err = iw_manager_print_gone(w->print, s->stag, why);
 	}
 	w->n = kept;
 	return err;
 }
 
-/* 1: there are buffers; 0: none. */
-static int look(struct watch *w, struct iw_fault *why)
+/* Polls once. Returns 1: buffers exist; 0: none. */
+static int poll_manager(struct watch *w, struct iw_fault *why)
 {
-	struct iw_rm_reply r;
+	struct iw_manager_reply r;
 	uint32_t stag = 0;
-	int more, err = iw_rm_admin_list(w->admin, w->stag, true, why);
+	int more, err = iw_manager_admin_list(w->admin, w->stag, true, why);
 
 	if (err)
 		return err;
 	w->now = iw_os_now();
 	for (size_t i = 0; i < w->n; i++)
 		w->seen[i].there = false;
-	while (!err && (more = iw_rm_admin_next(w->admin, &r, why)) != 0) {
+	while (!err && (more = iw_manager_admin_next(w->admin, &r, why)) != 0) {
 		if (more < 0)
 			return more;
-		if (r.kind == IW_RM_BUFFER) {
+		if (r.kind == IW_MANAGER_BUFFER) {
 			stag = r.buffer.stag;
 			err = on_buffer(w, &r.buffer, why);
-		} else if (r.kind == IW_RM_PEER) {
+		} else if (r.kind == IW_MANAGER_PEER) {
 			err = on_peer(w, stag, &r.peer, why);
 		}
 	}
 	if (!err)
 		err = sweep(w, why);
 	w->before = w->now;
-	/* Whoever reads along wants it now. */
+	/* A program that reads the output needs it at once. */
 	if (!err && fflush(stdout) != 0)
 		err = iw_fail(why, IW_E_CLOSED, "cannot write to standard output");
 	return err ? err : r.count > 0;
 }
 
-/* True: somebody asked to stop. */
+/* Waits. Returns true if a signal asked the process to stop. */
 static bool pause_for(uint64_t ns)
 {
 	struct pollfd pfd = { .fd = iw_signals_fd(), .events = POLLIN };
@@ -151,17 +153,17 @@ static bool pause_for(uint64_t ns)
 	return poll(&pfd, 1, (int)((ns + IW_MSEC(1) - 1) / IW_MSEC(1))) > 0;
 }
 
-int iw_rm_watch(struct iw_rm_admin *a, const struct iw_rm_print *p,
-		const struct iw_rm_watch_cfg *cfg, bool *found, struct iw_fault *why)
+int iw_manager_watch(struct iw_manager_admin *a, const struct iw_manager_print *p,
+		     const struct iw_manager_watch_cfg *cfg, bool *found, struct iw_fault *why)
 {
 	struct watch w = { .admin = a, .print = p, .stag = cfg->stag };
-	int more = look(&w, why);
+	int more = poll_manager(&w, why);
 
 	*found = more != 0 || cfg->stag == 0;
 	for (uint64_t n = 1; more >= 0 && (more > 0 || cfg->stag == 0) && n != cfg->count; n++) {
 		if (pause_for(cfg->interval_ns))
 			break;
-		more = look(&w, why);
+		more = poll_manager(&w, why);
 	}
 	free(w.seen);
 	return more < 0 ? more : 0;

@@ -57,8 +57,8 @@ static void poll_descriptors(struct hub *h)
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data.fd == iw_signals_fd() && !h->stopping)
 			begin_to_stop(h);
-		else if (h->rm && ev[i].data.fd == iw_rm_fd(h->rm))
-			iw_rm_serve(h->rm, h->now);
+		else if (h->manager && ev[i].data.fd == iw_manager_fd(h->manager))
+			iw_manager_serve(h->manager, h->now);
 		else if (ev[i].data.fd == iw_worker_fd(&h->worker))
 			continue; /* polled in every turn */
 		else
@@ -72,7 +72,7 @@ static void on_event(struct hub *h, struct iw_async_event *ev)
 {
 	struct session *s;
 
-	if (h->rm && iw_rm_event(h->rm, ev))
+	if (h->manager && iw_manager_event(h->manager, ev))
 		return;
 	s = ev->qp ? iw_qp_user(ev->qp) : NULL;
 	switch (ev->type) {
@@ -259,8 +259,8 @@ static int64_t wait_time(struct hub *h)
 	at = IW_MIN(at, beat);
 	if (h->stopping)
 		at = IW_MIN(at, h->stop_by);
-	if (h->rm)
-		at = IW_MIN(at, iw_rm_deadline(h->rm));
+	if (h->manager)
+		at = IW_MIN(at, iw_manager_deadline(h->manager));
 	at = IW_MIN(at, h->relieve_at);
 	at = IW_MIN(at, h->answer_at);
 	if (!iw_list_empty(&h->sessions))
@@ -294,8 +294,8 @@ static void turn(struct hub *h)
 	/* While there is work, checking signals and pipes once in 16 turns is enough. */
 	if (h->turns++ % 16 == 0 || iw_list_empty(&h->ready))
 		poll_descriptors(h);
-	if (h->rm)
-		iw_rm_turn(h->rm, h->now);
+	if (h->manager)
+		iw_manager_turn(h->manager, h->now);
 	iw_hub_reckon(h);
 	iw_hub_relieve(h);
 	run_ready(h);

@@ -22,7 +22,7 @@
 #include "transfer/transfer.h"
 #include "transfer/files/walk.h"
 #include "transfer/files/worker.h"
-#include "stag-reg/rm.h"
+#include "stag-reg/manager.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/num.h"
@@ -113,8 +113,8 @@ struct hub {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	uint64_t assoc_bytes; /* held by associations without a transfer, when last counted */
-	struct iw_rm *rm;     /* listening sink: registered buffers; NULL: not offered */
+	uint64_t assoc_bytes;       /* held by associations without a transfer, when last counted */
+	struct iw_manager *manager; /* listening sink: registered buffers; NULL: not offered */
 	struct iw_heap timers;
 	struct iw_pool slots;
 	struct iw_worker worker;

@@ -145,29 +145,29 @@ static uint64_t most_open(void)
 static int open_manager(struct hub *h, struct iw_fault *why)
 {
 	const char *path = h->cfg->control;
-	struct iw_rm_cfg cfg = { .ctx = h->ctx,
-				 .transport = h->cli->transport,
-				 .addr = iw_listener_addr(h->listener),
-				 .port = iw_listener_port(h->listener),
-				 .memory = h->cfg->memory,
-				 .peers = IW_MAX(h->max_conns / 2, UINT64_C(1)) };
+	struct iw_manager_cfg cfg = { .ctx = h->ctx,
+				      .transport = h->cli->transport,
+				      .addr = iw_listener_addr(h->listener),
+				      .port = iw_listener_port(h->listener),
+				      .memory = h->cfg->memory,
+				      .peers = IW_MAX(h->max_conns / 2, UINT64_C(1)) };
 	struct epoll_event ev = { .events = EPOLLIN };
-	char by_default[IW_RM_PATH_MAX];
+	char by_default[IW_MANAGER_PATH_MAX];
 	int err;
 
 	if (path && strcmp(path, "none") == 0)
 		return 0;
-	err = iw_rm_new(&h->rm, &cfg, why);
+	err = iw_manager_new(&h->manager, &cfg, why);
 	if (err)
 		return err;
-	ev.data.fd = iw_rm_fd(h->rm);
+	ev.data.fd = iw_manager_fd(h->manager);
 	if (epoll_ctl(h->epoll, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
 		return iw_os_fail(why, errno, "watch the control socket");
 	if (path)
-		return iw_rm_listen(h->rm, path, false, why);
-	err = iw_rm_default_path(by_default, cfg.port, why);
+		return iw_manager_listen(h->manager, path, false, why);
+	err = iw_manager_default_path(by_default, cfg.port, why);
 	if (!err)
-		err = iw_rm_listen(h->rm, by_default, true, why);
+		err = iw_manager_listen(h->manager, by_default, true, why);
 	if (err)
 		iw_log_info("no control socket for stag-reg: %s", why->text);
 	else
@@ -240,8 +240,8 @@ static int confine_listener(struct hub *h, struct iw_fault *why)
 	begin_confine(h, &c);
 	if (h->root >= 0)
 		iw_confine_allow(&c, h->root, sink ? IW_LANDLOCK_WRITE : IW_LANDLOCK_READ);
-	if (h->rm && iw_rm_path(h->rm)[0])
-		allow_control(&c, iw_rm_path(h->rm));
+	if (h->manager && iw_manager_path(h->manager)[0])
+		allow_control(&c, iw_manager_path(h->manager));
 	iw_confine_allow_path(&c, IW_JOURNAL_BOOT_ID, IW_LANDLOCK_READ);
 	return iw_confine(&c, why);
 }
@@ -423,8 +423,8 @@ static bool drain(struct hub *h)
 
 bool iw_hub_close(struct hub *h)
 {
-	iw_rm_free(h->rm);
-	h->rm = NULL;
+	iw_manager_free(h->manager);
+	h->manager = NULL;
 	while (!iw_list_empty(&h->sessions))
 		iw_group_remove(iw_container_of(iw_list_first(&h->sessions), struct session, all));
 	iw_listener_free(h->listener);

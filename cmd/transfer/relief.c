@@ -46,7 +46,7 @@ void iw_hub_reckon(struct hub *h)
 		(void)iw_group_is_stalled(h->taken);
 	/* Associations without an open session, and connections that only claim buffers. */
 	h->assoc_bytes = h->listener ? iw_listener_memory(h->listener) : 0;
-	h->assoc_bytes += h->rm ? iw_rm_peer_memory(h->rm) : 0;
+	h->assoc_bytes += h->manager ? iw_manager_peer_memory(h->manager) : 0;
 	if (!iw_budget_may(&h->budget, NULL, SESSION_BASE) && h->relieve_at == IW_TIME_NEVER)
 		h->relieve_at = h->now;
 	h->reckon_at = h->now + RECKON;
@@ -124,7 +124,7 @@ void iw_hub_relieve(struct hub *h)
 	struct session *s;
 	uint64_t freed = 0;
 
-	h->budget.other = (h->rm ? iw_rm_memory(h->rm) : 0) + h->assoc_bytes;
+	h->budget.other = (h->manager ? iw_manager_memory(h->manager) : 0) + h->assoc_bytes;
 	if (h->now < h->relieve_at)
 		return;
 	h->relieve_at = is_short(h) ? h->now + RELIEF : IW_TIME_NEVER;

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/conn_facts.h"
 #include "cli/human.h"
 #include "cli/term.h"
 #include "cli/text.h"
 #include "transfer/files/fault.h"
 #include "transfer/files/filter.h"
 #include "util/num.h"
+#include "util/text.h"
 
 #define BEAT      IW_MSEC(100)
 #define JSON_BEAT IW_SEC(1)
@@ -101,11 +103,15 @@ void iw_report_connected(const struct iw_qp *qp)
 {
 	struct iw_assoc_info assoc = { .size = sizeof(assoc) };
 	struct iw_qp_info info;
-	bool xdp = iw_qp_assoc(qp, &assoc, NULL) == 0 && assoc.xdp_mode;
+	bool sctp = iw_qp_assoc(qp, &assoc, NULL) == 0;
+	bool xdp = sctp && assoc.xdp_mode;
+	struct iw_text t;
+	char text[200];
 
 	iw_qp_info(qp, &info);
-	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u%s%s", info.peer, info.rev,
-		    info.crc ? "on" : "off", info.mulpdu, xdp ? ", XDP " : "",
+	iw_text_init(&t, text, sizeof(text));
+	iw_cli_facts_text(&t, &info, !sctp);
+	iw_log_info("%s: connected, %s%s%s", info.peer, text, xdp ? ", XDP " : "",
 		    xdp ? assoc.xdp_mode : "");
 }
 
@@ -387,10 +393,10 @@ static uint64_t unchanged(const struct iw_xfer_counts *c)
 
 static void transfer_json(struct iw_report *r, const struct iw_transfer_report *t)
 {
+	bool tcp = strcmp(r->cli->transport, "tcp") == 0;
 	struct iw_json *w = &r->cli->out;
 
 	iw_json_begin(w, "result");
-	iw_json_str(w, "peer", t->peer);
 	iw_json_str(w, "role", iw_xfer_role_name(t->role));
 	iw_json_str(w, "mode", iw_xfer_mode_name(t->mode));
 	iw_json_str(w, "transport", r->cli->transport);
@@ -417,13 +423,11 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_u64(w, "bits_per_second", iw_bits_per_second(t->counts.octets, t->duration_ns));
 	iw_json_u64(w, "messages_sent", t->counts.msgs_sent);
 	iw_json_u64(w, "messages_received", t->counts.msgs_received);
-	iw_json_str(w, "local", t->info.local);
-	iw_json_u64(w, "rev", t->info.rev);
-	iw_json_bool(w, "crc", t->info.crc);
-	iw_json_bool(w, "tx_markers", t->info.tx_markers);
-	iw_json_bool(w, "rx_markers", t->info.rx_markers);
-	iw_json_bool(w, "large_fpdus", t->info.large_fpdus);
-	iw_json_u64(w, "mulpdu", t->info.mulpdu);
+	iw_cli_facts_ends_json(w, t->info.local, t->peer);
+	if (t->connections > 0) {
+		iw_cli_facts_json(w, &t->info, tcp);
+		iw_cli_facts_setup_json(w, &t->info, tcp);
+	}
 	iw_json_u64(w, "tx_octets", t->info.tx_octets);
 	iw_json_u64(w, "rx_octets", t->info.rx_octets);
 	iw_json_str(w, "version", iw_version());

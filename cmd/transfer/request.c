@@ -21,7 +21,7 @@ static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enu
 /* Checks the limits of the hub as a whole. */
 static int find_place(struct hub *h, const struct iw_hello *request, struct iw_fault *why)
 {
-	size_t conns = h->nsessions - h->nwaiting + (h->rm ? iw_rm_peers(h->rm) : 0);
+	size_t conns = h->nsessions - h->nwaiting + (h->manager ? iw_manager_peers(h->manager) : 0);
 
 	if (h->stopping)
 		return iw_xfer_fault(why, IW_E_REJECTED, "this listener is shutting down");
@@ -124,8 +124,8 @@ void iw_hub_request(struct hub *h, struct iw_conn_req *req)
 
 	iw_req_info(req, &info);
 	snprintf(peer, sizeof(peer), "%s", info.peer);
-	if (h->rm && iw_claim_is(info.private_data, info.private_data_len)) {
-		int err = iw_rm_claim(h->rm, req, &why);
+	if (h->manager && iw_claim_is(info.private_data, info.private_data_len)) {
+		int err = iw_manager_claim(h->manager, req, &why);
 
 		if (err != 0 && err != IW_E_LIMIT)
 			iw_report_rejected(&h->report, peer, &why);

@@ -22,8 +22,7 @@
 
 #include <steer.skel.h>
 
-#define SAMPLE_DEFAULT 256
-#define EACH_MAX       (1u << 20)
+#define EACH_MAX (1u << 20)
 
 enum map {
 	ENDPOINTS,
@@ -101,7 +100,7 @@ static int open_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 	if (!s->skel)
 		return iw_bpf_fail(why, errno, "xdp: open the program steer");
 	set_sizes(s->skel, cfg, s->facts.queues);
-	s->skel->rodata->sample_every = cfg->sample ? cfg->sample : SAMPLE_DEFAULT;
+	s->skel->rodata->sample_every = cfg->sample ? cfg->sample : IW_XDP_SAMPLE_DEFAULT;
 	return 0;
 }
 

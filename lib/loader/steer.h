@@ -31,10 +31,12 @@
 struct iw_steer_cfg {
 	const char *interface; /* borrowed for the call */
 	enum iw_xdp_mode mode;
-	/* 0: 65,536 associations, 1,048,576 STags, 1,024 endpoints. Sessions: twice as many as
-	 * associations. Entries take memory when they are added. */
+	/*
+	 * 0: IW_XDP_ASSOCS_DEFAULT, IW_XDP_STAGS_DEFAULT, IW_XDP_ENDPOINTS_DEFAULT. Sessions: twice
+	 * as many as associations. Entries take memory when they are added.
+	 */
 	uint32_t assocs_max, stags_max, endpoints_max;
-	uint32_t sample; /* one event for this many occurrences; 0: 256 */
+	uint32_t sample; /* one event for this many occurrences; 0: IW_XDP_SAMPLE_DEFAULT */
 	/* Fail if a program of ours is resident on the interface, instead of joining it. */
 	bool alone;
 	/* Attach through libxdp's dispatcher, beside other programs. It remains until it is

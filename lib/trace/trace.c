@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines: one table from the list of events, two writers that walk it. */
+/* Events as lines: two writers, which use one table made from the list of events. */
 #include "trace/trace.h"
 
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 #include "util/num.h"
 
 /*
- * Readers that keep numbers as doubles read integers exactly up to here, 2^53 - 1 (RFC 8259 6). The
- * monotonic clock passes it after 104 days and is written modulo 2^53.
+ * The largest integer, 2^53 - 1, that a program which keeps numbers as doubles reads exactly (RFC
+ * 8259 6). The monotonic clock exceeds it after 104 days and is written modulo 2^53.
  */
 #define NUMBER_MAX UINT64_C(9007199254740991)
 
@@ -57,8 +57,8 @@ const char *iw_trace_meaning(enum iw_trace_kind kind)
 }
 
 /*
- * A line that grows by whole pieces: one that does not fit leaves no trace. tail: octets that must
- * stay free for its end.
+ * A line that grows by whole pieces. A piece that does not fit is left out completely. tail: octets
+ * that stay free for the end of the line.
  */
 struct line {
 	char *buf;
@@ -83,8 +83,8 @@ __attribute__((format(printf, 2, 3))) static bool put(struct line *l, const char
 }
 
 /*
- * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. What is not ASCII
- * is, too, octet by octet: whatever a text holds, the line stays valid.
+ * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. So is each octet
+ * that is not ASCII; therefore the line is valid for any text.
  */
 static bool put_quoted(struct line *l, const char *s)
 {

@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-#define READS    16 /* IRD and ORD where nothing is said */
-#define STREAMS  1000
-#define UDP_PORT 9899 /* sctp-tunneling (RFC 6951 5.1) */
+#include "wire/sctp.h"
+
+#define READS  16 /* IRD and ORD where nothing is said */
 /*
  * The least time for an initiator's sessions to end: a lost Terminate is retransmitted after a
  * second or more (RFC 9260 16).
  */
-#define END_NS   IW_SEC(10)
+#define END_NS IW_SEC(10)
 
 int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what,
 		  struct iw_fault *why)
@@ -158,12 +158,20 @@ int iw_verbs_take_protocol(struct iw_protocol_attr *out, const struct iw_protoco
 		return iw_fail(why, IW_E_INVAL,
 			       "%s: Private Data of %U octets: expected at most %u", what,
 			       (uint64_t)out->private_data_len, (uint32_t)IW_MPA_PD_MAX);
+	if (out->mulpdu && strcmp(transport, "tcp") == 0 &&
+	    (out->mulpdu < IW_MULPDU_MIN || out->mulpdu > IW_MULPDU_MAX))
+		return iw_fail(why, IW_E_INVAL, "%s: mulpdu %u: expected 0, or %u to %u", what,
+			       out->mulpdu, (uint32_t)IW_MULPDU_MIN, (uint32_t)IW_MULPDU_MAX);
 	if (out->private_data_len && !out->private_data)
 		return iw_fail(why, IW_E_INVAL, "%s: private_data is NULL", what);
 	return take_profile(out, transport, why);
 }
 
 _Static_assert(IW_ORD_NO_NEGOTIATION == IW_MPA_IRD_ORD_MAX, "no negotiation");
+_Static_assert(IW_PRIVATE_DATA_MAX == IW_MPA_PD_MAX && IW_PRIVATE_DATA_MAX == IW_SCTP_PD_MAX,
+	       "Private Data");
+_Static_assert(IW_MULPDU_MIN >= IW_MPA_ULPDU_MIN_MAX && IW_MULPDU_MAX == IW_MPA_ULPDU_MAX,
+	       "MULPDU");
 
 static uint16_t reads(const struct iw_protocol_attr *p, uint16_t said)
 {
@@ -228,8 +236,8 @@ void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_endpoint_attr *e, 
 		.backlog = e->backlog,
 		.listen = listen,
 		.listen_fd = listen ? e->listen_fd : 0,
-		.streams = e->streams ? e->streams : STREAMS,
-		.udp_port = e->udp_port || xdp ? e->udp_port : UDP_PORT,
+		.streams = e->streams ? e->streams : IW_STREAMS_DEFAULT,
+		.udp_port = e->udp_port || xdp ? e->udp_port : IW_SCTP_UDP_PORT,
 		.any_udp_port = listen && e->any_udp_port,
 		.xdp = e->xdp,
 	};
@@ -261,7 +269,7 @@ void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
 		.mem = &ctx->mem,
 		.profile = profile_of(p),
 		.initiator = initiator,
-		.streams = e->streams ? e->streams : STREAMS,
+		.streams = e->streams ? e->streams : IW_STREAMS_DEFAULT,
 		.backlog = e->backlog,
 		.plain = !initiator && p->rev == 1,
 		.unused_ns = initiator ? IW_MAX(ctx->setup_ns, END_NS) : ctx->setup_ns,

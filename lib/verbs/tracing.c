@@ -35,7 +35,7 @@ void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct 
 	ev.connected.initiator = initiator;
 	ev.connected.local = ends->local;
 	ev.connected.peer = ends->peer;
-	ev.connected.emss = ends->emss;
+	ev.connected.emss_octets = ends->emss;
 	emit(ctx, stream, &ev);
 }
 
@@ -70,8 +70,8 @@ void iw_verbs_trace_established(const struct iw_qp *qp)
 	ev.established.ird = i.ird;
 	ev.established.ord = i.ord;
 	ev.established.rtr = i.rtr;
-	ev.established.emss = i.emss;
-	ev.established.mulpdu = i.mulpdu;
+	ev.established.emss_octets = i.emss;
+	ev.established.mulpdu_octets = i.mulpdu;
 	ev.established.large_fpdus = i.large_fpdus;
 	ev.established.private_data_octets = i.private_data_len;
 	emit(qp->ctx, stream_of(qp), &ev);

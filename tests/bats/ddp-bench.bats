@@ -28,7 +28,7 @@ bench() {
 @test "every mode reports one verified result with the figures of both ends" {
     local mode keys
 
-    keys='["calls_per_mib","client","connections","cpu_seconds_per_gib","environment","streams_used","crc","depth","duration_ns","emss","event","ird","large_fpdus","local","messages","messages_per_second","mode","mulpdu","octets","ord","peer","receiver","rev","rx_markers","schema","server","server_clients","size_octets","transport","tx_markers","verified","version","bits_per_second"]'
+    keys='["calls_per_mib","client","connections","cpu_seconds_per_gib","environment","streams_used","crc","depth","duration_ns","emss_octets","event","ird","large_fpdus","local","messages","messages_per_second","mode","mulpdu_octets","octets","ord","peer","receiver","rev","rtr","rx_markers","schema","server","server_clients","size_octets","transport","tx_markers","verified","version","bits_per_second"]'
     serve
     for mode in write read send pingpong rate; do
         bench $mode "${SHORT[@]}" --json --interval 0
@@ -113,7 +113,7 @@ bench() {
     serve -t udp --udp-port "$PORT" --json
     bench rate -t udp --udp-port "$PORT" -j 2 --streams 3 -n 600 -w 0 --json --interval 0
     assert_status 0
-    assert_jsonl '.[0] | [.mode, .messages, .connections, .streams_used, .streams >= 3, .verified]' '["rate",600,2,3,true,true]'
+    assert_jsonl '.[0] | [.mode, .messages, .connections, .streams_used, .streams_out >= 3, .verified]' '["rate",600,2,3,true,true]'
     serve_end
     assert_jsonl '[.[] | select(.event == "client") | .peer] | [length, (unique | length)]' '[6,2]'
     bench write -j 2 --streams 2
@@ -180,13 +180,13 @@ bench() {
     bench write "${SHORT[@]}" --mulpdu emss --json --interval 0
     assert_status 0
     # RFC 5044 4.5: 2 octets of length and 4 of CRC, no padding; at most 64768
-    assert_jsonl '.[0] | .large_fpdus == false and .mulpdu == ([.emss - 6 - .emss % 4, 64768] | min)' true
+    assert_jsonl '.[0] | .large_fpdus == false and .mulpdu_octets == ([.emss_octets - 6 - .emss_octets % 4, 64768] | min)' true
     bench write "${SHORT[@]}" --mulpdu 4000 --json --interval 0
     # TCP segments of loopback hold more than 4000 octets: --mulpdu does not shrink FPDUs that fit
     # one segment
-    assert_jsonl '.[0] | .large_fpdus and (.mulpdu == ([([.emss - 6 - .emss % 4, 64768] | min), 4000] | max))' true
+    assert_jsonl '.[0] | .large_fpdus and (.mulpdu_octets == ([([.emss_octets - 6 - .emss_octets % 4, 64768] | min), 4000] | max))' true
     bench write "${SHORT[@]}" --json --interval 0
-    assert_jsonl '.[0] | [.large_fpdus, .mulpdu]' '[true,64768]'
+    assert_jsonl '.[0] | [.large_fpdus, .mulpdu_octets]' '[true,64768]'
 }
 
 @test "CRC is off only if both ends request that" {
@@ -492,7 +492,7 @@ refused() {
     serve_in right ddp-bench --listen --once -p "$PORT" -b "$RIGHT_IP"
     run_in left ddp-bench "$RIGHT_IP" write -p "$PORT" "${SHORT[@]}" --mulpdu emss --json --interval 0
     assert_status 0
-    assert_jsonl '.[0] | [.verified, .emss < 1500, .client.tx_fpdus >= .octets / 1448]' '[true,true,true]'
+    assert_jsonl '.[0] | [.verified, .emss_octets < 1500, .client.tx_fpdus >= .octets / 1448]' '[true,true,true]'
     wait_served
 }
 
@@ -529,12 +529,13 @@ refused() {
         bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --json --interval 0 --cc $cc
         assert_status 0
         assert_jsonl '.[0] | [.transport, .verified, .client.cc, .server.cc, .stream]' "[\"udp\",true,\"$cc\",\"$cc\",0]"
-        assert_jsonl '.[0] | [has("rev") or has("rx_markers") or has("emss") or has("large_fpdus")]' '[false]'
-        assert_jsonl '.[0] | .streams >= 1 and .path_mtu >= 1200 and .srtt_ns > 0 and .mulpdu < .path_mtu' true
+        assert_jsonl '.[0] | [.rev, has("rx_markers") or has("emss_octets") or has("large_fpdus") or has("rtr")]' '[2,false]'
+        assert_jsonl '.[0] | .streams_out >= 1 and (.addresses[0] | .path_mtu_octets >= 1200 and .srtt_ns > 0) and .mulpdu_octets < .addresses[0].path_mtu_octets' true
     done
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --interval 0
     assert_status 0
-    assert_output_has ' udp, stream 0 of '
+    assert_output_has ' udp, enhanced (RFC 6581), CRC on, MULPDU '
+    assert_output_has ' stream 0; '
     assert_output_has 'chunks by the client'
     assert_output_lacks 'MPA'
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --cc bbr

@@ -83,11 +83,11 @@ told_by_us() {
     assert_jsonl 'all(.[]; keys_unsorted[0:2] == ["schema", "event"] and .schema == 1)' true
     assert_jsonl '[.[].event] | group_by(.) | map({(.[0]): length}) | add' '{"ddp":27,"mpa":2,"result":1,"tcp":2}'
     assert_jsonl '.[-1] | [.event, .segments, .crc_off, .deviations, .errors, .complete, .exit_status]' '["result",27,27,4,0,true,0]'
-    assert_jsonl '[.[] | select(.event == "ddp")][0] | [.op, .opcode, .t, .l, .qn, .msn, .mo, .length, .crc, .aligned]' \
+    assert_jsonl '[.[] | select(.event == "ddp")][0] | [.op, .opcode, .t, .l, .qn, .msn, .mo, .payload_octets, .crc, .aligned]' \
         '["Send",3,false,true,0,1,0,0,"off",true]'
-    assert_jsonl '[.[] | select(.opcode == 0)][-1] | [.op, .stag, .to, .length]' '["RDMA Write","0xeb9c1b00","0x000055bd9558d000",100]'
+    assert_jsonl '[.[] | select(.opcode == 0)][-1] | [.op, .stag, .to, .payload_octets]' '["RDMA Write","0xeb9c1b00","0x000055bd9558d000",100]'
     assert_jsonl '[.[] | select(.opcode == 1)][1].read_request' \
-        '{"size":5,"sink_stag":"0xdb6e8a00","sink_to":"0x0000564bef7dc000","src_stag":"0xeb9c1b00","src_to":"0x000055bd9558d000"}'
+        '{"size_octets":5,"sink_stag":"0xdb6e8a00","sink_to":"0x0000564bef7dc000","src_stag":"0xeb9c1b00","src_to":"0x000055bd9558d000"}'
 }
 
 @test "Private Data of a peer comes out as hex digits and as printable text only" {
@@ -190,14 +190,14 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         run_here ddp-dump --json -r "$TRACES/sctp/$f.pcap"
         assert_status 1
         assert_jsonl '[.[] | select(.event == "sctp") | .kind]' '["init","init-ack","shutdown","shutdown-complete"]'
-        assert_jsonl '[.[] | select(.event == "sctp") | .adaptation // empty]' '[1,1]'
+        assert_jsonl '[.[] | select(.event == "sctp") | .adaptation_indication // empty]' '[1,1]'
         assert_jsonl '[.[] | select(.event == "error") | .clause]' '["RFC 5043 5.1"]'
     done
     assert_jsonl '[.[] | select(.event == "sctp") | [.over, .dst]][0]' '["udp","10.99.0.2:5001/udp:9899"]'
     # The kernel sends the PPIDs of DDP with data that is not DDP, one of the messages in fragments.
     run_here ddp-dump --json -r "$TRACES/sctp/kernel-fragments.pcap"
     assert_status 1
-    assert_jsonl '[.[] | select(.event == "ddp") | [.fragments, .length, .crc]]' '[[3,3980,"good"],[3,3980,"good"]]'
+    assert_jsonl '[.[] | select(.event == "ddp") | [.fragments, .payload_octets, .crc]]' '[[3,3980,"good"],[3,3980,"good"]]'
 }
 
 @test "standard input is a capture too" {
@@ -497,9 +497,9 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     run_here ddp-dump -q --json -r "$TRACES/ops.pcap" --explain
     assert_status 0
     # Every field has an offset, a meaning and a clause; the fields of an FPDU are contiguous.
-    assert_jsonl '[.[] | .fields // [] | .[] | (.clause | startswith("RFC ")) and .meaning != "" and has("offset")] | all' true
+    assert_jsonl '[.[] | .fields // [] | .[] | (.clause | startswith("RFC ")) and .meaning != "" and has("offset_octets")] | all' true
     assert_jsonl '[.[] | select(.event == "ddp") | .fields | map(select(has("bits") | not)) |
-        [.[:-1], .[1:]] | transpose | map(.[1].offset - .[0].offset - .[0].octets)] | flatten | unique - [0, 2]' '[]'
+        [.[:-1], .[1:]] | transpose | map(.[1].offset_octets - .[0].offset_octets - .[0].octets)] | flatten | unique - [0, 2]' '[]'
     assert_jsonl '[.[] | select(.op == "RDMA Read Request")][0].fields | map(.name) | .[0:4] + .[-6:]' \
         '["ULPDU_Length","T","L","Rsvd","Data Sink STag","Data Sink TO","RDMA Read Message Size","Data Source STag","Data Source TO","CRC"]'
 }
@@ -666,7 +666,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     want=$(seq 1 2000 | od -An -v -tx1 | tr -d ' \n')
     run_here ddp-dump -q -x --json -r "$TRACES/transfer/write-tcp.pcap"
     assert_jsonl "[.[] | select(.opcode == 0)] | map(.payload | contains(\"$want\"))" '[true]'
-    assert_jsonl '[.[] | select(.event == "ddp") | (.payload | length) == 2 * .length] | all' true
+    assert_jsonl '[.[] | select(.event == "ddp") | (.payload | length) == 2 * .payload_octets] | all' true
     run_here ddp-dump -q -x --json -r "$TRACES/transfer/send-udp.pcap"
     assert_jsonl "[.[] | select(.transfer.message == \"data\")] | map(.payload | contains(\"$want\"))" '[true]'
 }

@@ -200,6 +200,9 @@ SOURCES = {
     "stag-reg": ["cmd/stag-reg"],
     "trace": ["lib/trace", "lib/util/events.def"],
 }
+# The writers of a connection's facts, which tools call; and the groups of the page that they write.
+FACTS = "cmd/cli/conn_facts.c"
+WRITERS = {"ends_": "ends", "": "facts", "setup_": "setup", "traffic_": "traffic", "assoc_": "association"}
 # Files with lists of names that become keys: every string literal, and every name in an X(...)
 # list, is accepted.
 LISTS = {
@@ -215,7 +218,8 @@ def text_of(top, paths):
     text = ""
     for path in paths:
         path = os.path.join(top, path)
-        files = [path] if os.path.isfile(path) else [os.path.join(path, f) for f in sorted(os.listdir(path))]
+        files = [path] if os.path.isfile(path) else [os.path.join(path, f) for f in sorted(os.listdir(path))
+                                                     if not f.startswith("conn_facts.")]
         for name in files:
             if name.endswith((".c", ".h", ".def")):
                 text += open(name, encoding="utf-8").read()
@@ -246,8 +250,20 @@ def check_trace(page, top):
     return faults
 
 
+def check_facts(page, top):
+    """The faults of the writers of facts, and the keys that each writes."""
+    written_by, faults = {}, []
+    for name, body in re.findall(r"(?ms)^void iw_cli_facts_(\w*)json\((.*?)^}", text_of(top, [FACTS])):
+        written_by[name] = written(body)
+        listed = set(page.all_keys(page.groups[WRITERS[name]]))
+        faults += [f"{FACTS}: {k}: only in one of iw_cli_facts_{name}json and the keys of {WRITERS[name]} in iwarp-json(5)"
+                   for k in sorted(written_by[name] ^ listed)]
+    return faults + [f"{FACTS}: no iw_cli_facts_{n}json" for n in sorted(set(WRITERS) - set(written_by))], written_by
+
+
 def check_sources(page, top):
-    faults = check_trace(page, top)
+    faults, written_by = check_facts(page, top)
+    faults += check_trace(page, top)
     common = {"schema", "event"} | {k for e in page.events["common"].values() for v in e for k in page.all_keys(v)}
     for tool, paths in SOURCES.items():
         text = text_of(top, paths)
@@ -256,6 +272,8 @@ def check_sources(page, top):
         if tool == "mpa-probe":
             allowed |= {k for v in page.events["trace"]["played"] for k in page.all_keys(v)}
         found = written(text)
+        for name in re.findall(r"\biw_cli_facts_(\w*)json\(", text):
+            found |= written_by[name]
         faults += [f"{tool}: {' '.join(paths)} write {k}, which iwarp-json(5) lacks" for k in sorted(found - allowed)]
         lists = text_of(top, LISTS.get(tool, []))
         found |= written(lists) | set(re.findall(r'"([\w-]+)"', lists)) | set(re.findall(r"\bX\((\w+),", lists))

@@ -63,7 +63,7 @@ says() {
         assert_jsonl '.[-1] | [.looks_like.name, .reply.rev, .agreed.crc, .agreed.rtr]' "${json[$p]}"
         assert_jsonl '.[-1] | [.event, .iwarp, .outcome, .fpdu_exchange, .exit_status]' '["result",true,"accepted","works",0]'
         assert_jsonl '.[-1] | .looks_like.against' '[]'
-        assert_jsonl '.[-1] | .mss_octets >= 536 and .mulpdu_octets < .mss_octets and .connect_ns > 0 and .reply_ns > 0' true
+        assert_jsonl '.[-1] | .emss_octets >= 536 and .mulpdu_octets < .emss_octets and .connect_ns > 0 and .reply_ns > 0' true
         assert_jsonl '.[-1] | .read_rtt_ns > 0 and .reads_answered >= 3 and .fpdus_aligned <= .fpdus_received' true
         assert_jsonl '(.[-1].connections == length - 1) and (.[:-1] | map(.event) | unique == ["attempt"])' true
         serve_end
@@ -113,7 +113,7 @@ says() {
     assert_jsonl 'map(select(.purpose == "grid" and .request.rev == 1) | [.outcome, .reply.c]) | unique' '[["accepted",true]]'
     # Revision 0 uses another version of DDP: the probe requests it but exchanges no FPDUs.
     assert_jsonl 'map(select(.purpose == "grid" and .outcome == "accepted") | [.request.rev == 0, .fpdu_exchange]) | unique' '[[false,"works"],[true,"none"]]'
-    assert_jsonl 'map(select(.purpose == "grid" and .request.m and .outcome == "accepted") | .agreed.markers_from_peer) | unique' '[true]'
+    assert_jsonl 'map(select(.purpose == "grid" and .request.m and .outcome == "accepted") | .agreed.rx_markers) | unique' '[true]'
     assert_jsonl 'map(select(.purpose == "stag0")) | .[0].fpdu_exchange' broken
     assert_jsonl '.[-1] | [.listener_gone, .looks_like.name]' '[false,"chelsio"]'
     assert_jsonl '.[-1].looks_like.evidence | map(select(.fact == "stag0_fatal").is)' '[true]'
@@ -132,7 +132,7 @@ says() {
     assert_status 0
     assert_jsonl '.[0] | [.request.rtr, .request.private_data_hex, .agreed.rtr, .agreed.rtr_sent]' '[["write","read"],"00ff41",["write","read"],"read"]'
     probe --markers --peer-to-peer --json
-    assert_jsonl '.[0] | [.request.m, .request.peer_to_peer, .agreed.markers_from_peer, .fpdu_exchange]' '[true,true,true,"works"]'
+    assert_jsonl '.[0] | [.request.m, .request.peer_to_peer, .agreed.rx_markers, .fpdu_exchange]' '[true,true,true,"works"]'
     probe --single --json
     assert_status 0
     assert_jsonl '[length, .[0].purpose]' '[2,"main"]'
@@ -443,12 +443,12 @@ while True:
             # shellcheck disable=SC2086
             rping -c 3 -s 5000 --crc $crc $how --json
             assert_status 0
-            assert_jsonl '.[-1] | [.rounds_verified, .rev, .markers_from_peer]' \
+            assert_jsonl '.[-1] | [.rounds_verified, .rev, .rx_markers]' \
                 "[3,$([ "$how" = '--rev 1' ] && echo 1 || echo 2),$([ "$how" = --markers ] && echo true || echo false)]"
             case $how in
-                --rtr*) assert_jsonl '.[-1].rtr_sent' "${how##*[ ,]}" ;;
-                --peer*) assert_jsonl '.[-1].rtr_sent' write ;;
-                --rev*) assert_jsonl '.[-1].rtr_sent' none ;;
+                --rtr*) assert_jsonl '.[-1].rtr' "[\"${how##*[ ,]}\"]" ;;
+                --peer*) assert_jsonl '.[-1].rtr' '["write"]' ;;
+                --rev*) assert_jsonl '.[-1].rtr' '[]' ;;
             esac
         done
     done

@@ -131,7 +131,7 @@ did() {
         run_in left sctp-ddp-ping "$RIGHT_IP" -t $t -p "$PORT" -n 4 -c 50 -i 5ms -s 2K --json
         assert_status 0
         assert_jsonl '.[-1] | [.replies, .lost]' '[200,0]'
-        assert_jsonl '.[-1].chunks_resent > 0' true
+        assert_jsonl '.[-1].retransmits > 0' true
         serve_end
         relay_end
     done

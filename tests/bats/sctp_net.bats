@@ -220,7 +220,7 @@ refused() {
         assert_status 0
         assert_jsonl '.[0] | [.mode, .transport, .verified]' "[\"$mode\",\"udp\",true]"
         # 1,500 less the headers of IP, UDP, SCTP and chunk, the DDP-SSN, and space for a SACK
-        assert_jsonl '.[0] | .mulpdu >= 516 and .mulpdu <= 1442' true
+        assert_jsonl '.[0] | .mulpdu_octets >= 516 and .mulpdu_octets <= 1442' true
     done
 }
 
@@ -279,7 +279,7 @@ refused() {
     capture_end
     run_here ddp-dump -r "$file" --json
     assert_status 0
-    assert_jsonl '[map(select(.event == "sctp" and .adaptation != null).adaptation), map(select(.event == "session").ddp_ssn)[:2]]' '[[2,2],[1,1]]'
+    assert_jsonl '[map(select(.event == "sctp" and .adaptation_indication != null).adaptation_indication), map(select(.event == "session").ddp_ssn)[:2]]' '[[2,2],[1,1]]'
     assert_jsonl 'map(select(.event == "ddp")) | length >= 6' true
     # Function Codes 1 to 4 (2.2.3): this edition lacks those of RFC 6581.
     assert_jsonl 'map(select(.event == "session").function_code) | unique' '[1,2,4]'
@@ -310,7 +310,7 @@ refused() {
         capture_end
         run_here ddp-dump -r "$file" --json
         assert_status 0
-        assert_jsonl '[.[] | select(.op == "RDMA Write") | .length] | add' 300000
+        assert_jsonl '[.[] | select(.op == "RDMA Write") | .payload_octets] | add' 300000
         assert_jsonl '[.[] | select(.event == "ddp") | .crc] | unique' '["good"]'
         rm dst/f
     done

@@ -194,7 +194,7 @@ for i in range(6000):
     net_ip left link set "$LEFT_IF" mtu 1500
     net_ip right link set "$RIGHT_IF" mtu 1500
     assert_status 0
-    assert_jsonl '.[0] | [.verified, .mulpdu > 1400]' '[true,true]'
+    assert_jsonl '.[0] | [.verified, .mulpdu_octets > 1400]' '[true,true]'
     status=$status_was output=$output_was
     assert_status 0
     assert_jsonl '[.[] | select(.event == "result")][0].verified' true

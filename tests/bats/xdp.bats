@@ -158,7 +158,7 @@ kernel_sent() {
         # The headers of a tagged segment and of an untagged one (RFC 5041 4.3, 4.4).
         head=14
         [ $mode = write ] || head=18
-        segment=$(($(jq -r 'select(.event == "result").mulpdu' <<<"$output") - head))
+        segment=$(($(jq -r 'select(.event == "result").mulpdu_octets' <<<"$output") - head))
         run_in right ddp-bench "$LEFT_IP" $mode "$@" -s $((100 * segment)) --count 100 -j 2 --streams 2
         assert_status 0
         assert_jsonl '.[0] | [.connections, .streams_used, .verified, .in_place_octets >= .octets]' '[2,2,true,true]'
@@ -328,11 +328,11 @@ kernel_sent() {
     for host in "$LEFT_IP" "$LEFT_IP6"; do
         run_in right ddp-bench "$host" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 300ms --warmup 200ms --json --interval 0
         assert_status 0
-        assert_jsonl '.[0] | [.verified, .mulpdu > 8800]' '[true,true]'
+        assert_jsonl '.[0] | [.verified, .mulpdu_octets > 8800]' '[true,true]'
     done
     run_in right ddp-bench "$LEFT_IP" write -t raw -p "$PORT" --time 300ms --warmup 200ms --json --interval 0
     assert_status 0
-    assert_jsonl '.[0] | [.verified, .mulpdu > 8800]' '[true,true]'
+    assert_jsonl '.[0] | [.verified, .mulpdu_octets > 8800]' '[true,true]'
     serve_end
     net_ip left link set "$LEFT_IF" mtu 1500
     net_ip right link set "$RIGHT_IF" mtu 1500
@@ -423,7 +423,7 @@ kernel_sent() {
     # placement.
     assert_jsonl '.[-1].steering | .packets > 1000 and .packet_ns > 1 and .packet_ns < 20000' true
     assert_jsonl '.[-1].environment | [.mtu_octets, .driver, .xdp_mode != null]' '[1500,"veth",true]'
-    assert_jsonl '.[-1] | .baselines.kernel_tcp > 0 and .duration_ns > 1000000000' true
+    assert_jsonl '.[-1] | .baselines_bits_per_second.kernel_tcp > 0 and .duration_ns > 1000000000' true
     # The namespaces were removed with the tool.
     run_here ip link show left0
     [ "$status" -ne 0 ] || fail_with "an interface is left"

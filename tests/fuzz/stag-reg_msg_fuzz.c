@@ -13,39 +13,39 @@ static void must_be_told(const struct iw_fault *why)
 
 static void check_request(const uint8_t *data, size_t len)
 {
-	struct iw_rm_request q, again;
-	uint8_t msg[IW_RM_MSG_MAX];
+	struct iw_manager_request q, again;
+	uint8_t msg[IW_MANAGER_MSG_MAX];
 	struct iw_fault why = { 0 };
 	size_t n;
 
-	if (iw_rm_request_decode(&q, data, len, &why) != 0) {
+	if (iw_manager_request_decode(&q, data, len, &why) != 0) {
 		must_be_told(&why);
 		return;
 	}
-	must(q.op >= IW_RM_ADD && q.op <= IW_RM_REVOKE);
-	must(q.op != IW_RM_ADD || (q.access && q.off + q.len <= INT64_MAX));
-	must(!*q.domain || iw_rm_name_valid(q.domain, strlen(q.domain)));
-	n = iw_rm_request_encode(msg, &q);
+	must(q.op >= IW_MANAGER_ADD && q.op <= IW_MANAGER_REVOKE);
+	must(q.op != IW_MANAGER_ADD || (q.access && q.off + q.len <= INT64_MAX));
+	must(!*q.domain || iw_manager_name_valid(q.domain, strlen(q.domain)));
+	n = iw_manager_request_encode(msg, &q);
 	must(n <= sizeof(msg));
-	must(iw_rm_request_decode(&again, msg, n, &why) == 0);
+	must(iw_manager_request_decode(&again, msg, n, &why) == 0);
 	must(memcmp(&q, &again, sizeof(q)) == 0);
 }
 
 static void check_reply(const uint8_t *data, size_t len)
 {
-	struct iw_rm_reply r, again;
-	uint8_t msg[IW_RM_MSG_MAX];
+	struct iw_manager_reply r, again;
+	uint8_t msg[IW_MANAGER_MSG_MAX];
 	struct iw_fault why = { 0 };
 	size_t n;
 
-	if (iw_rm_reply_decode(&r, data, len, &why) != 0) {
+	if (iw_manager_reply_decode(&r, data, len, &why) != 0) {
 		must_be_told(&why);
 		return;
 	}
-	must(r.kind != IW_RM_ERROR || r.err < 0);
-	n = iw_rm_reply_encode(msg, &r);
+	must(r.kind != IW_MANAGER_ERROR || r.err < 0);
+	n = iw_manager_reply_encode(msg, &r);
 	must(n <= sizeof(msg));
-	must(iw_rm_reply_decode(&again, msg, n, &why) == 0);
+	must(iw_manager_reply_decode(&again, msg, n, &why) == 0);
 	must(memcmp(&r, &again, sizeof(r)) == 0);
 }
 

@@ -73,7 +73,7 @@ every_mode() {
 
 @test "raw on the host connects to kernel SCTP in the guest: IPv4 and IPv6" {
     every_mode run_beside "$GUEST_IP" -t raw -p 7471
-    assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
+    assert_jsonl '.[0].mulpdu_octets >= 516 and .[0].mulpdu_octets <= 1450' true
     every_mode run_beside "$GUEST_IP6" -t raw -p 7471
 }
 
@@ -93,7 +93,7 @@ require_xdp() {
 @test "xdp on the host connects to kernel SCTP in the guest: IPv4 and IPv6" {
     require_xdp
     every_mode run_beside "$GUEST_IP" -t xdp -I vm0 -p 7471
-    assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
+    assert_jsonl '.[0].mulpdu_octets >= 516 and .[0].mulpdu_octets <= 1450' true
     every_mode run_beside "$GUEST_IP6" -t xdp -I vm0 -p 7471
 }
 
@@ -240,7 +240,7 @@ in_sequence() {
     run_beside sctp-ddp-ping "$GUEST_IP" -t raw -p 7476 -n 2 -c 3 -i 50ms --json
     assert_status 0
     assert_jsonl '.[-1] | [.replies, .lost, .adaptation_indication]' '[6,0,1]'
-    assert_jsonl '.[-1].addresses[0] | [.address, .primary, .active, .path_mtu]' "[\"$GUEST_IP:7476\",true,true,1500]"
+    assert_jsonl '.[-1].addresses[0] | [.address, .primary, .active, .path_mtu_octets]' "[\"$GUEST_IP:7476\",true,true,1500]"
     # The guest lists both of its addresses (RFC 9260 5.1.2).
     assert_jsonl '.[-1].addresses | map(.address) | sort' "[\"$GUEST_IP:7476\",\"10.78.0.3:7476\"]"
     guest_kill "$JOB"
@@ -248,7 +248,7 @@ in_sequence() {
     run_guest sctp-ddp-ping "$HOST_IP" -t sctp -p 7477 -c 3 -i 50ms -s 4K --json
     assert_status 0
     assert_jsonl '.[-1] | [.replies, .streams_in, .adaptation_indication]' '[3,1000,1]'
-    assert_jsonl '.[-1].addresses | map([.address, .primary, .active, .path_mtu > 576, .srtt_ns >= 0])' \
+    assert_jsonl '.[-1].addresses | map([.address, .primary, .active, .path_mtu_octets > 576, .srtt_ns >= 0])' \
         "[[\"$HOST_IP:7477\",true,true,true,true]]"
 }
 

@@ -69,10 +69,10 @@ ours_ddp() {
 	jq -r 'def bit: if . then 1 else 0 end;
 		def hex2: "0x0" + "0123456789abcdef"[.:. + 1];
 		select(.event == "ddp") |
-		[.frame, .flow, .ulpdu_length, (.opcode | hex2), (.t | bit), (.l | bit), .dv, .rv, .stag // "-", .to // "-",
+		[.frame, .flow, .ulpdu_octets, (.opcode | hex2), (.t | bit), (.l | bit), .dv, .rv, .stag // "-", .to // "-",
 		 .qn // "-", .msn // "-", .mo // "-",
 		 (if .opcode == 4 or .opcode == 6 then .inval_stag else "-" end), .crc_field] +
-		(.read_request // {} | [.sink_stag // "-", .sink_to // "-", .size // "-", .src_stag // "-", .src_to // "-"]) +
+		(.read_request // {} | [.sink_stag // "-", .sink_to // "-", .size_octets // "-", .src_stag // "-", .src_to // "-"]) +
 		(.terminate | if . then [(.layer | hex2), (.m | bit), (.d | bit), (.r | bit)] else ["-", "-", "-", "-"] end) |
 		map(tostring) | join("|")' "$1"
 }
@@ -82,7 +82,7 @@ ours_ddp() {
 ours_mpa() {
 	jq -r 'def bit: if . then 1 else 0 end;
 		select(.event == "mpa") |
-		[.frame, .flow, (.m | bit), (.c | bit), (.r | bit), (.s | bit), .res, .rev, .pd_length, (has("ird") | bit),
+		[.frame, .flow, (.m | bit), (.c | bit), (.r | bit), (.s | bit), .res, .rev, .private_data_octets, (has("ird") | bit),
 		 (.peer_to_peer | bit), (.rtr_send | bit), .ird // 0, (.rtr_write | bit), (.rtr_read | bit), .ord // 0, .private_data] |
 		map(tostring) | join("|")' "$1" |
 		awk -F '|' '{

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* CBOR in the caller's memory: the examples of RFC 8949 appendix A that the protocol uses, and
- * everything cut off. */
+/*
+ * CBOR in the caller's memory: the examples of RFC 8949 appendix A that the protocol uses, and
+ * truncated input.
+ */
 #include "cbor/cbor.h"
 
 #include <setjmp.h>
@@ -131,7 +133,7 @@ static void indefinite_lengths_and_nonsense_are_refused(void **state)
 		{ "\x7f\xff", 2 },
 		{ "\xff", 1 },
 		{ "\x1c", 1 },
-		/* Heads that announce more than there can be. */
+		/* Heads that announce more than the input can have. */
 		{ "\x9b\xff\xff\xff\xff\xff\xff\xff\xff", 9 },
 		{ "\xbb\x80\x00\x00\x00\x00\x00\x00\x00", 9 },
 		{ "\x5b\xff\xff\xff\xff\xff\xff\xff\xff", 9 },
@@ -148,7 +150,7 @@ static void indefinite_lengths_and_nonsense_are_refused(void **state)
 	}
 }
 
-/* A length that no input can have is an error, not a reason to wait for more input. */
+/* A length that no input can have is an error, not truncated input. */
 static void lengths_beyond_the_octets_are_refused(void **state)
 {
 	for (unsigned major = 2; major <= 5; major++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The common options of a small tool: what they set, and how bad ones are answered. */
+/* The common options of a small tool: what they set, and the messages for wrong ones. */
 #include "cli/cli.h"
 
 #include <setjmp.h>

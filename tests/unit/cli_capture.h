@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Runs a function in a child process and keeps what it wrote and how it ended. */
+/* Runs a function in a child process and keeps its output and its status. */
 #ifndef IW_TESTS_CLI_CAPTURE_H
 #define IW_TESTS_CLI_CAPTURE_H
 
@@ -23,7 +23,7 @@ static inline void capture_read(int fd, char *buf, size_t cap)
 	close(fd);
 }
 
-/* exit(fn(arg)) in a child, standard output and error into *c. */
+/* Runs exit(fn(arg)) in a child, with standard output and error into *c. */
 static inline void capture_run(struct capture *c, int (*fn)(const void *arg), const void *arg)
 {
 	int out = memfd_create("out", 0), err = memfd_create("err", 0), status = 0;
@@ -33,7 +33,7 @@ static inline void capture_run(struct capture *c, int (*fn)(const void *arg), co
 	pid = fork();
 	if (pid == 0) {
 		alarm(20);
-		/* The length that argp breaks help at, whatever the terminal. */
+		/* The width of help, independent of the terminal. */
 		setenv("ARGP_HELP_FMT", "rmargin=100", 1);
 		if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
 			_exit(99);
@@ -49,13 +49,13 @@ static inline void capture_run(struct capture *c, int (*fn)(const void *arg), co
 #define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /*
- * An argv that argp may permute and keep pointers into: @tool, the words of @args, NULL. Lasts as
- * long as the process.
+ * Makes an argv of tool, args and NULL, which argp may permute and keep pointers to. It is never
+ * freed.
  */
 static inline char **capture_argv(const char *tool, const char *const *args, int *argc)
 {
-	static char *pool[512],
-		*kept[512]; /* kept: argv may be changed, its words stay reachable */
+	/* kept: keeps the words reachable if argp changes argv. */
+	static char *pool[512], *kept[512];
 	static size_t used;
 	char **argv = &pool[used];
 

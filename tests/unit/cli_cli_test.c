@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A tool's life: start, failure, finish. */
+/* Start, failure and finish of a tool. */
 #include "cli/cli.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Subcommands: options before and behind, help, and names that are none. */
+/* Subcommands: options before and after the command, help, and unknown commands. */
 #include "cli/command.h"
 
 #include <setjmp.h>

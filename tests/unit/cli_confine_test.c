@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Each test confines a child process, which then tries to use what it gave up. */
+/* Each test confines a child process, which then tries to use the privileges that it gave up. */
 #include "cli/confine.h"
 
 #include <errno.h>
@@ -61,11 +61,14 @@ static void need_filter(void)
 	skip();
 }
 
-/* --- a child --------------------------------------------------------------------------------------- */
+/*
+ * --- a child
+ * ---------------------------------------------------------------------------------------
+ */
 
 static char top[] = "/tmp/iw-confine-XXXXXX", served[64], outside[64];
 
-/* The wait status of a child that runs @f. */
+/* Returns the wait status of a child that runs f. */
 static int in_child(int (*f)(void))
 {
 	int status = -1;
@@ -150,7 +153,10 @@ static bool is_refused(const char *dir, const char *name, int flags)
 	return !opens(dir, name, flags) && errno == EACCES;
 }
 
-/* --- files ----------------------------------------------------------------------------------------- */
+/*
+ * --- files
+ * -----------------------------------------------------------------------------------------
+ */
 
 static int sink(void)
 {
@@ -160,7 +166,9 @@ static int sink(void)
 	CHECK(opens(served, "new", O_RDWR | O_CREAT));
 	CHECK(opens(served, "new", O_WRONLY | O_TRUNC));
 	CHECK(mkdir(in(a, served, "dir"), 0700) == 0);
-	/* A name in another directory: hard links of a tree, a file that is renamed over another. */
+	/*
+	 * A name in another directory: hard links of a tree, a file that is renamed over another.
+	 */
 	CHECK(link(in(a, served, "new"), in(b, served, "dir/link")) == 0);
 	CHECK(rename(in(a, served, "dir/link"), in(b, served, "moved")) == 0);
 	CHECK(symlink("x", in(a, served, "sym")) == 0);
@@ -248,7 +256,10 @@ static void listener_signals_no_other_process(void **state)
 	all_well(signal_parent);
 }
 
-/* --- privileges ------------------------------------------------------------------------------------ */
+/*
+ * --- privileges
+ * ------------------------------------------------------------------------------------
+ */
 
 static int user(void)
 {
@@ -413,7 +424,10 @@ static void environment_variable_disables_confinement(void **state)
 	all_well(off);
 }
 
-/* --- system calls ---------------------------------------------------------------------------------- */
+/*
+ * --- system calls
+ * ----------------------------------------------------------------------------------
+ */
 
 static int run_program(void)
 {
@@ -486,7 +500,10 @@ static void other_system_calls_fail(void **state)
 	all_well(xdp_load);
 }
 
-/* --- reports --------------------------------------------------------------------------------------- */
+/*
+ * --- reports
+ * ---------------------------------------------------------------------------------------
+ */
 
 static void trial_reports_the_measures_in_force(void **state)
 {

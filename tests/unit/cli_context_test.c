@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A context as the tools have it: a signal ends its waits, and after a failure one call frees what there is. */
+/* The context of a tool: a signal ends its waits, and after a failure one call frees everything. */
 #include "cli/context.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static int make(struct made *m)
 	return iw_cli_context(&m->ctx, &m->pd, &m->cq, &attr, &m->why);
 }
 
-/* The signal comes before the wait, so that it is not the interruption of a system call that ends it. */
+/* The signal comes before the wait, so that no interrupted system call ends the wait. */
 static int wait_after_signal(const void *arg)
 {
 	uint64_t began = iw_os_now();
@@ -65,7 +65,7 @@ static void a_request_to_stop_ends_every_wait(void **state)
 	assert_int_equal(c.status, 0);
 }
 
-/* Where the signals' descriptor is one that cannot be polled. */
+/* The descriptor of the signals is a file, which epoll refuses. */
 static int signals_are_a_file(const void *arg)
 {
 	struct made m;

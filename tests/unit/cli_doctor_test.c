@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* --doctor: complete, the same in both forms, and honest about the chosen transport. */
+/* --doctor: complete, the same as text and as JSON, and right about the chosen transport. */
 #include "cli/doctor.h"
 
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static int can_run(const char *transport, struct iw_fault *why)
 	int err = iw_llp_look(transport, why);
 	uint32_t insns;
 
-	/* It stands on a program, which a kernel or a user namespace may refuse. */
+	/* It needs a program, which the kernel or a user namespace may refuse. */
 	return err || strcmp(transport, "xdp") != 0 ? err : iw_steer_try(&insns, why);
 }
 
@@ -135,7 +135,7 @@ static void chosen_transport_decides(void **state)
 		assert_int_equal(d.can_run, err == 0);
 		assert_int_equal(c->verdict, err ? IW_VERDICT_NO : IW_VERDICT_OK);
 		if (err) {
-			/* The reason, without the subject said twice. */
+			/* The reason does not repeat the subject. */
 			assert_non_null(strstr(why.text, c->seen));
 			assert_int_not_equal(strncmp(c->seen, "transport", 9), 0);
 		}

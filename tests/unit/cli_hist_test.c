@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Times in buckets: what percentiles they give. */
+/* Histograms: percentiles. */
 #include "cli/hist.h"
 
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void any_value_comes_back_at_most_a_256th_too_high(void **state)
 
 		iw_hist_init(&h);
 		iw_hist_add(&h, v);
-		/* A greater one, so that the maximum does not hide the bucket's end. */
+		/* A larger value, so that the maximum does not hide the end of the bucket. */
 		iw_hist_add(&h, UINT64_MAX);
 		got = iw_hist_at(&h, 500000);
 		assert_true(got >= v);

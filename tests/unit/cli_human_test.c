@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Numbers for people. */
+/* Numbers as text. */
 #include "cli/human.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The listeners of iwarp-tools are recognized by their rejections, and no others are. */
+/* Only the listeners of iwarp-tools are recognized by their Rejects. */
 #include "cli/listener.h"
 
 #include <setjmp.h>

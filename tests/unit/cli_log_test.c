@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Messages: their form, their levels, and what they let through. */
+/* Messages: their form, their levels, and escapes of text from outside. */
 #include "cli/log.h"
 
 #include <errno.h>

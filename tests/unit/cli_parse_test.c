@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Numbers as users type them: what is taken, and what is refused for which reason. */
+/* Numbers that users type: accepted texts, and the reasons for others. */
 #include "cli/parse.h"
 
 #include <inttypes.h>
@@ -180,7 +180,7 @@ static void endless_fractions_are_refused_not_wrapped(void **state)
 	uint64_t v;
 
 	(void)state;
-	/* 10^64 is 0 modulo 2^64: a fraction counted in 64 bits would divide by that. */
+	/* 10^64 is 0 modulo 2^64: a denominator of 64 bits would overflow to 0. */
 	for (size_t digits = 1; digits < 150; digits++) {
 		text[1 + digits] = '5';
 		if (digits > 10)

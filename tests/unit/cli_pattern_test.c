@@ -50,8 +50,10 @@ static void the_same_octets_elsewhere_or_of_another_seed_are_wrong(void **state)
 	assert_false(iw_pattern_holds(whole, 4096, SEED + 1, 0));
 }
 
-/* The page says how a server for read fills its memory: splitmix64, whose first two words for
- * the state 0 are known. */
+/*
+ * ddp-bench(1) says how a server fills its memory: with splitmix64. Its first two words for the
+ * state 0 are known.
+ */
 static void words_are_those_of_splitmix64(void **state)
 {
 	static const uint8_t expected[] = { 0xaf, 0xcd, 0x1d, 0x7b, 0x39, 0xa8, 0x20, 0xe2,
@@ -86,7 +88,7 @@ static void a_message_too_short_for_a_stamp_has_none(void **state)
 
 static uint64_t digest_in(size_t step)
 {
-	struct iw_bench_digest d;
+	struct iw_pattern_digest d;
 
 	assert_true(iw_pattern_digest_init(&d));
 	for (size_t i = 0; i < sizeof(whole); i += step)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The progress line: its text, its pace, and that only a terminal sees it. */
+/* The progress line: its text, how often it is drawn, and that only a terminal gets it. */
 #include "cli/progress.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void close_terminal(struct terminal *t)
 	close(t->slave);
 }
 
-/* What reached the terminal since the last look. */
+/* Returns what the terminal received since the last call. */
 static const char *look(const struct terminal *t)
 {
 	static char buf[65536];
@@ -166,7 +166,7 @@ static void terminal_sees_at_most_ten_lines_a_second_and_none_at_the_end(void **
 	assert_non_null(strstr(last, "x   19%"));
 	iw_cli_progress_end(&p);
 	seen = look(&t);
-	/* Back to the start, blanks over all of it, back to the start. */
+	/* Carriage return, blanks over the whole line, carriage return. */
 	assert_int_equal(seen[0], '\r');
 	assert_int_equal(strspn(seen + 1, " "), strlen(last + 1));
 	assert_string_equal(seen + 1 + strspn(seen + 1, " "), "\r");
@@ -211,7 +211,7 @@ static void shorter_line_covers_the_longer_one_before(void **state)
 	iw_cli_progress_begin(&p, t.slave, "a-long-name", 0, 1000, 0);
 	iw_cli_progress_update(&p, 10, SEC);
 	before = strlen(look(&t));
-	iw_cli_progress_what(&p, "b");
+	p.what = "b";
 	iw_cli_progress_update(&p, 20, 2 * SEC);
 	after = strlen(look(&t));
 	assert_true(after >= before);
@@ -238,7 +238,7 @@ static void message_pushes_the_line_away(void **state)
 	seen = look(&t);
 	message = strstr(seen, "tool: warning: look here\n");
 	assert_non_null(message);
-	/* In front of it nothing but the wiping. */
+	/* Before the message the line is only erased. */
 	assert_int_equal(strspn(seen, "\r "), message - seen);
 	assert_true(message > seen);
 	iw_cli_progress_end(&p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The first signal asks, the second ends. */
+/* The first signal asks the process to stop; the second ends it. */
 #include "cli/signals.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Columns line up and lines end where their text does. */
+/* Columns are aligned, and lines have no trailing blanks. */
 #include "cli/table.h"
 
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static void last_column_breaks_between_words(void **state)
 	      "no  one two three four\n"
 	      "    five six seven\n");
 	check("ll", cells, 0, "no  one two three four five six seven\n");
-	/* Too narrow to be of use: left alone. */
+	/* The width is too small, so nothing is broken. */
 	check("ll", cells, 23, "no  one two three four five six seven\n");
 	check("ll", solid, 24, "no  abcdefghijklmnopqrst\n    uvwxyz\n");
 	check("ll", cells, 37, "no  one two three four five six seven\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The trace file is whole or says that it is not. */
+/* The trace file is complete, or an error is reported. */
 #include "cli/trace.h"
 
 #include <errno.h>

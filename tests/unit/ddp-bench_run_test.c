@@ -808,7 +808,7 @@ static void lie_about_mark(struct liar *l, const struct iw_bench_msg *mark)
 static void lie_about_check(struct liar *l)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_CHECKED };
-	struct iw_bench_digest d;
+	struct iw_pattern_digest d;
 
 	assert_true(iw_pattern_digest_init(&d));
 	iw_pattern_digest_add(&d, l->r.sink, 64);

@@ -137,7 +137,7 @@ static void a_tagged_and_an_untagged_segment_have_their_own_keys(void **state)
 	assert_string_equal(text(o, "stag"), "0x00000010");
 	assert_string_equal(text(o, "to"), "0xffffffffffffffff");
 	assert_true(json_object_get_boolean(key(o, "t")) && json_object_get_boolean(key(o, "l")));
-	assert_int_equal(number(o, "length"), 7);
+	assert_int_equal(number(o, "payload_octets"), 7);
 	assert_false(has(o, "qn") || has(o, "deviations") || has(o, "missing_octets") ||
 		     has(o, "crc_expected"));
 	json_object_put(o);
@@ -162,7 +162,7 @@ static void a_tagged_and_an_untagged_segment_have_their_own_keys(void **state)
 
 	ev.ddp = (struct iw_cap_ddp){ .segment_len = 3, .crc = IW_CAP_CRC_ABSENT, .missing = 2 };
 	o = event(&ev);
-	assert_false(has(o, "op") || has(o, "length") || has(o, "crc_field"));
+	assert_false(has(o, "op") || has(o, "payload_octets") || has(o, "crc_field"));
 	assert_int_equal(number(o, "missing_octets"), 2);
 	json_object_put(o);
 }

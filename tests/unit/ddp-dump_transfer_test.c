@@ -201,8 +201,9 @@ static void message_over_tcp_is_named_with_its_entries(void **state)
 	assert_non_null(strstr(transfers,
 			       "ddp-transfer FILES credit 20: file 7 file \".nn\" size 1234567\n"));
 	assert_non_null(strstr(
-		json, "\"message\":\"FILES\",\"type\":3,\"credit\":20,\"entries\":"
-		      "[{\"file\":7,\"name\":\".nn\",\"kind\":\"file\",\"size\":1234567}]}"));
+		json,
+		"\"message\":\"FILES\",\"type\":3,\"credit\":20,\"entries\":"
+		"[{\"file\":7,\"name\":\".nn\",\"kind\":\"file\",\"size_octets\":1234567}]}"));
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 	end(&m);
 }

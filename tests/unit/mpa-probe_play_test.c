@@ -272,8 +272,8 @@ static void trace_has_a_line_for_each_note(void **state)
 	assert_memory_equal(lines, "{\"schema\":1,\"event\":\"played\",\"t_ns\":", 36);
 	assert_non_null(strstr(lines, ",\"time_ns\":\"1"));
 	assert_non_null(strstr(lines, "\",\"connection\":7,"));
-	assert_non_null(
-		strstr(lines, "\"what\":\"received\",\"offset\":0,\"octets\":2,\"hex\":\"01ff\"}"));
+	assert_non_null(strstr(
+		lines, "\"what\":\"received\",\"offset_octets\":0,\"octets\":2,\"hex\":\"01ff\"}"));
 	leave();
 }
 

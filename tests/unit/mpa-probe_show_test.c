@@ -247,9 +247,9 @@ static void json_of_an_endpoint(void **state)
 			83),
 		0);
 	HAS("\"request\":{\"rev\":2,\"m\":false,\"c\":true,\"r\":false,\"s\":true,\"reserved\":0,\"peer_to_peer\":true,\"rtr\":[\"send\",\"write\",\"read\"],\"ird\":16,\"ord\":16,\"private_data_octets\":0}");
-	HAS("\"mss_octets\":1448,\"path_mtu_octets\":1500,\"mulpdu_octets\":1442");
+	HAS("\"emss_octets\":1448,\"path_mtu_octets\":1500,\"mulpdu_octets\":1442");
 	HAS("\"private_data_octets\":5,\"private_data_hex\":\"6869001bff\"");
-	HAS("\"agreed\":{\"crc\":true,\"markers_to_peer\":false,\"markers_from_peer\":false,\"rtr\":[\"write\"],\"rtr_unasked\":false,\"rtr_sent\":\"write\"}");
+	HAS("\"agreed\":{\"crc\":true,\"tx_markers\":false,\"rx_markers\":false,\"rtr\":[\"write\"],\"rtr_unasked\":false,\"rtr_sent\":\"write\"}");
 	HAS("\"fpdu_exchange\":\"works\"");
 	HAS("\"reads_answered\":3,\"read_rtt_ns\":61000");
 	HAS("\"looks_like\":{\"name\":\"siw\"");

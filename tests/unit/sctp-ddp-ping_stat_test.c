@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What round trips come to, and the Private Data of an Initiate. */
+/* Statistics of round trips, and the Private Data of an Initiate. */
 #include "sctp-ddp-ping/stat.h"
 
 #include <setjmp.h>
@@ -72,7 +72,7 @@ static void figures_of_one_stream(void **state)
 	assert_int_equal(f.late, 4);
 }
 
-/* The change counts, up or down; one round trip has none. */
+/* Changes up and down are equal; one round trip has no change. */
 static void jitter_is_the_mean_change(void **state)
 {
 	(void)state;
@@ -85,7 +85,7 @@ static void jitter_is_the_mean_change(void **state)
 	assert_int_equal(f.jitter, 400);
 }
 
-/* From a slow stream to a fast one is no jitter of either. */
+/* The difference between two streams is not jitter. */
 static void streams_together_jitter_by_their_own_changes(void **state)
 {
 	(void)state;
@@ -133,7 +133,7 @@ static void what_is_no_hello_is_refused(void **state)
 	assert_false(iw_ping_hello_decode(&h, buf, sizeof(buf)));
 }
 
-/* What a failure says of the far end: each kind of the list in sctp-ddp-ping(1). */
+/* Each kind of the list in sctp-ddp-ping(1). */
 static void failures_name_what_answers(void **state)
 {
 	static const struct {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is asked of a manager, and what becomes of its answers. The other end of a socket plays the manager. */
+/*
+ * Requests to a manager and its answers. The test plays the manager at the other end of a socket.
+ */
 #include "stag-reg/admin.h"
 
 #include <errno.h>
@@ -28,23 +30,23 @@ static int set_up(void **state)
 
 static void answer_buffer(uint32_t stag)
 {
-	struct iw_rm_reply r = { .kind = IW_RM_BUFFER };
+	struct iw_manager_reply r = { .kind = IW_MANAGER_BUFFER };
 
-	r.buffer = (struct iw_rm_buffer){ .stag = stag,
-					  .len = 5,
-					  .access = IW_CLAIM_READ,
-					  .left_ms = UINT64_MAX,
-					  .open = true,
-					  .transport = "tcp",
-					  .host = "127.0.0.1",
-					  .port = 7471 };
+	r.buffer = (struct iw_manager_buffer){ .stag = stag,
+					       .len = 5,
+					       .access = IW_CLAIM_READ,
+					       .left_ms = UINT64_MAX,
+					       .open = true,
+					       .transport = "tcp",
+					       .host = "127.0.0.1",
+					       .port = 7471 };
 	answer(&r);
 }
 
-/* The next request; false: there is none. *fd: what came along, or -1. */
-static bool asked(struct iw_rm_request *q, int *fd)
+/* Receives the next request; false: none. *fd: its descriptor, or -1. */
+static bool asked(struct iw_manager_request *q, int *fd)
 {
-	uint8_t msg[IW_RM_MSG_MAX];
+	uint8_t msg[IW_MANAGER_MSG_MAX];
 	union {
 		struct cmsghdr h;
 		char room[CMSG_SPACE(sizeof(int))];
@@ -61,7 +63,7 @@ static bool asked(struct iw_rm_request *q, int *fd)
 		return false;
 	if (CMSG_FIRSTHDR(&m))
 		memcpy(fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(*fd));
-	assert_int_equal(iw_rm_request_decode(q, msg, (size_t)n, &why), 0);
+	assert_int_equal(iw_manager_request_decode(q, msg, (size_t)n, &why), 0);
 	return true;
 }
 
@@ -76,16 +78,17 @@ static void a_file_is_opened_for_the_rights_that_peers_get(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct iw_rm_request q = { .op = IW_RM_ADD, .access = cases[i].access }, got;
-		struct iw_rm_buffer b;
+		struct iw_manager_request q = { .op = IW_MANAGER_ADD, .access = cases[i].access },
+					  got;
+		struct iw_manager_buffer b;
 		int fd;
 
 		answer_buffer(7);
 		answer_end(1);
-		assert_int_equal(iw_rm_admin_add(&admin, &q, file, &b, &why), 0);
+		assert_int_equal(iw_manager_admin_add(&admin, &q, file, &b, &why), 0);
 		assert_int_equal(b.stag, 7);
 		assert_true(asked(&got, &fd));
-		assert_int_equal(got.op, IW_RM_ADD);
+		assert_int_equal(got.op, IW_MANAGER_ADD);
 		assert_string_equal(got.label, file);
 		assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, cases[i].mode);
 		close(fd);
@@ -94,16 +97,16 @@ static void a_file_is_opened_for_the_rights_that_peers_get(void **state)
 
 static void new_memory_takes_no_file_along(void **state)
 {
-	struct iw_rm_request q = {
-		.op = IW_RM_ADD, .memory = true, .len = 5, .access = IW_CLAIM_READ
+	struct iw_manager_request q = {
+		.op = IW_MANAGER_ADD, .memory = true, .len = 5, .access = IW_CLAIM_READ
 	};
-	struct iw_rm_buffer b;
+	struct iw_manager_buffer b;
 	int fd;
 
 	(void)state;
 	answer_buffer(7);
 	answer_end(1);
-	assert_int_equal(iw_rm_admin_add(&admin, &q, NULL, &b, &why), 0);
+	assert_int_equal(iw_manager_admin_add(&admin, &q, NULL, &b, &why), 0);
 	assert_true(asked(&q, &fd));
 	assert_int_equal(fd, -1);
 	assert_string_equal(q.label, "");
@@ -111,77 +114,77 @@ static void new_memory_takes_no_file_along(void **state)
 
 static void a_file_that_cannot_be_opened_is_asked_of_nobody(void **state)
 {
-	struct iw_rm_request q = { .op = IW_RM_ADD, .access = IW_CLAIM_READ };
-	struct iw_rm_buffer b;
+	struct iw_manager_request q = { .op = IW_MANAGER_ADD, .access = IW_CLAIM_READ };
+	struct iw_manager_buffer b;
 	int fd;
 
 	(void)state;
-	assert_true(iw_rm_admin_add(&admin, &q, "/nowhere/at/all", &b, &why) < 0);
+	assert_true(iw_manager_admin_add(&admin, &q, "/nowhere/at/all", &b, &why) < 0);
 	assert_non_null(strstr(why.text, "/nowhere/at/all"));
 	assert_false(asked(&q, &fd));
 }
 
 static void an_answer_without_the_buffer_is_malformed(void **state)
 {
-	struct iw_rm_request q = { .op = IW_RM_ADD, .access = IW_CLAIM_READ };
-	struct iw_rm_buffer b;
+	struct iw_manager_request q = { .op = IW_MANAGER_ADD, .access = IW_CLAIM_READ };
+	struct iw_manager_buffer b;
 
 	(void)state;
 	answer_end(0);
-	assert_int_equal(iw_rm_admin_add(&admin, &q, file, &b, &why), IW_E_FORMAT);
+	assert_int_equal(iw_manager_admin_add(&admin, &q, file, &b, &why), IW_E_FORMAT);
 }
 
 static void a_refusal_is_the_managers_own_error_and_text(void **state)
 {
-	struct iw_rm_request q = { .op = IW_RM_ADD, .access = IW_CLAIM_READ };
-	struct iw_rm_buffer b;
+	struct iw_manager_request q = { .op = IW_MANAGER_ADD, .access = IW_CLAIM_READ };
+	struct iw_manager_buffer b;
 
 	(void)state;
-	answer(&(struct iw_rm_reply){
-		.kind = IW_RM_ERROR, .err = IW_E_LIMIT, .text = "the house is full" });
-	assert_int_equal(iw_rm_admin_add(&admin, &q, file, &b, &why), IW_E_LIMIT);
+	answer(&(struct iw_manager_reply){
+		.kind = IW_MANAGER_ERROR, .err = IW_E_LIMIT, .text = "the house is full" });
+	assert_int_equal(iw_manager_admin_add(&admin, &q, file, &b, &why), IW_E_LIMIT);
 	assert_non_null(strstr(why.text, "the house is full"));
 }
 
 static void a_list_is_told_to_its_end(void **state)
 {
-	struct iw_rm_request q;
-	struct iw_rm_reply r;
+	struct iw_manager_request q;
+	struct iw_manager_reply r;
 	int fd;
 
 	(void)state;
 	answer_buffer(7);
-	answer(&(struct iw_rm_reply){ .kind = IW_RM_PEER,
-				      .peer = { .stream = 3, .addr = "192.0.2.1:5" } });
+	answer(&(struct iw_manager_reply){ .kind = IW_MANAGER_PEER,
+					   .peer = { .stream = 3, .addr = "192.0.2.1:5" } });
 	answer_end(1);
-	assert_int_equal(iw_rm_admin_list(&admin, 7, true, &why), 0);
+	assert_int_equal(iw_manager_admin_list(&admin, 7, true, &why), 0);
 	assert_true(asked(&q, &fd));
-	assert_int_equal(q.op, IW_RM_LIST);
+	assert_int_equal(q.op, IW_MANAGER_LIST);
 	assert_int_equal(q.stag, 7);
 	assert_true(q.peers);
-	assert_int_equal(iw_rm_admin_next(&admin, &r, &why), 1);
+	assert_int_equal(iw_manager_admin_next(&admin, &r, &why), 1);
 	assert_int_equal(r.buffer.stag, 7);
-	assert_int_equal(iw_rm_admin_next(&admin, &r, &why), 1);
+	assert_int_equal(iw_manager_admin_next(&admin, &r, &why), 1);
 	assert_int_equal(r.peer.stream, 3);
-	assert_int_equal(iw_rm_admin_next(&admin, &r, &why), 0);
+	assert_int_equal(iw_manager_admin_next(&admin, &r, &why), 0);
 	assert_int_equal(r.count, 1);
 }
 
 static void revoking_tells_how_many_there_were(void **state)
 {
-	struct iw_rm_request q;
+	struct iw_manager_request q;
 	uint64_t revoked;
 	int fd;
 
 	(void)state;
 	answer_end(1);
 	answer_end(0);
-	assert_int_equal(iw_rm_admin_revoke(&admin, 7, &revoked, &why), 0);
+	assert_int_equal(iw_manager_admin_revoke(&admin, 7, &revoked, &why), 0);
 	assert_int_equal(revoked, 1);
-	assert_int_equal(iw_rm_admin_revoke(&admin, 7, &revoked, &why), 0);
+	assert_int_equal(iw_manager_admin_revoke(&admin, 7, &revoked, &why), 0);
 	assert_int_equal(revoked, 0);
 	assert_true(asked(&q, &fd));
-	assert_int_equal(q.op, IW_RM_REVOKE);
+	assert_int_equal(q.op, IW_MANAGER_REVOKE);
 	assert_int_equal(q.stag, 7);
 }
 
@@ -190,20 +193,20 @@ static void silence_and_a_closed_socket_are_errors(void **state)
 	uint64_t revoked;
 
 	(void)state;
-	assert_int_equal(iw_rm_admin_revoke(&admin, 0, &revoked, &why), IW_E_TIMEOUT);
+	assert_int_equal(iw_manager_admin_revoke(&admin, 0, &revoked, &why), IW_E_TIMEOUT);
 	shutdown(manager, SHUT_RDWR);
-	assert_int_equal(iw_rm_admin_revoke(&admin, 0, &revoked, &why), IW_E_CLOSED);
+	assert_int_equal(iw_manager_admin_revoke(&admin, 0, &revoked, &why), IW_E_CLOSED);
 	assert_int_equal(revoked, 0);
 }
 
 static void nobody_at_the_path_is_told_by_the_first_call(void **state)
 {
-	struct iw_rm_admin none = { .path = "/nowhere/ctl", .fd = -1 };
+	struct iw_manager_admin none = { .path = "/nowhere/ctl", .fd = -1 };
 
 	(void)state;
-	assert_int_equal(iw_rm_admin_list(&none, 0, false, &why), IW_E_STATE);
+	assert_int_equal(iw_manager_admin_list(&none, 0, false, &why), IW_E_STATE);
 	assert_non_null(strstr(why.text, "/nowhere/ctl"));
-	iw_rm_admin_close(&none);
+	iw_manager_admin_close(&none);
 }
 
 static int make_file(void **state)

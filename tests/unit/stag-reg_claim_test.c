@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Claims on buffers in Private Data: what is said is what is read, and nothing else is. */
+/* Claims in Private Data: decoding returns what was encoded, and rejects everything else. */
 #include "stag-reg/claim.h"
 
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static void what_is_claimed_is_what_is_read(void **state)
 			assert_int_equal(iw_claim_decode(&back, is_reply(c), pd, len, &why), 0);
 			assert_memory_equal(&back, c, sizeof(back));
 		} else {
-			/* As far as the versions. */
+			/* Only the versions are decoded. */
 			assert_int_equal(iw_claim_decode(&back, false, pd, len, &why), 0);
 			assert_int_equal(back.version_min, 2);
 			assert_false(iw_claim_speaks(&back));
@@ -66,7 +66,7 @@ static void what_is_claimed_is_what_is_read(void **state)
 	}
 }
 
-/* A transfer's Private Data, and anybody's, is not of this kind. */
+/* The Private Data of a transfer, or of another program, is not a claim. */
 static void other_private_data_is_no_claim(void **state)
 {
 	struct iw_hello h = { .major_max = 1,
@@ -122,7 +122,7 @@ static void claims_against_the_rules_are_refused(void **state)
 		{ { .form = IW_CLAIM_REJECT, .version_max = 1, .version_min = 1, .code = 0 },
 		  true,
 		  IW_E_FORMAT },
-		/* A Request where a Reply is expected, and the other way round. */
+		/* A Request where a Reply is expected, and vice versa. */
 		{ { .form = IW_CLAIM_REQUEST, .version_max = 1, .version_min = 1, .stag = 1 },
 		  true,
 		  IW_E_FORMAT },

@@ -89,8 +89,10 @@ static void ipv4_address_mapped_into_ipv6_is_the_ipv4_address(void **state)
 	assert_int_equal(iw_guess_wait(&g, "[::c000:201]:1", now), 0); /* not the same */
 }
 
-/* An attacker with a million addresses is limited by the rate. The number of entries is bounded, and
- * none is dropped. */
+/*
+ * An attacker with a million addresses is limited by the rate. The number of entries is bounded,
+ * and none is dropped.
+ */
 static void many_addresses_together_are_limited_and_none_is_dropped(void **state)
 {
 	unsigned looked_at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Mappings: what files can be mapped, and what becomes of one whose file goes away. */
+/* Mappings: which files can be mapped, and what happens when a mapped file is truncated. */
 #include "stag-reg/map.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static void what_cannot_be_mapped_is_refused_and_its_descriptor_closed(void **st
 	assert_int_equal(iw_map_file(&m, fd, 0, 0, false, &why), IW_E_INVAL);
 	fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
 	assert_int_equal(iw_map_file(&m, fd, 0, 1, true, &why), IW_E_INVAL);
-	/* Rights are the descriptor's, not the server's. */
+	/* The rights of the descriptor apply, not those of the server. */
 	close(make("f", 100));
 	fd = openat(tmp_fd, "f", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(iw_map_file(&m, fd, 0, 0, true, &why), IW_E_PERM);
@@ -95,17 +95,17 @@ static void a_truncated_file_is_zeros_from_there_on_and_known_to_be_lost(void **
 	assert_int_equal(ftruncate(keep, (off_t)page_size()), 0);
 	assert_false(iw_map_whole(&m));
 	assert_false(iw_map_lost_any());
-	/* A read, then writes, where nothing is. */
+	/* A read and then writes after the end of the file. */
 	for (size_t i = page_size(); i < len; i++)
 		sum |= *(volatile char *)&m.addr[i];
 	assert_int_equal(sum, 0);
 	memset(m.addr, 'B', len);
 	assert_true(iw_map_lost_any());
 	assert_false(iw_map_lost_any());
-	/* Also when the file is as long again. */
+	/* It stays lost even if the file gets its length again. */
 	assert_int_equal(ftruncate(keep, (off_t)len), 0);
 	assert_false(iw_map_whole(&m));
-	/* What still was there got what was written, and the other mapping knows of nothing. */
+	/* The remaining page has the octets written, and the other mapping is not affected. */
 	assert_int_equal(pread(keep, &sum, 1, 0), 1);
 	assert_int_equal(sum, 'B');
 	assert_int_equal(pread(keep, &sum, 1, (off_t)page_size()), 1);
@@ -116,7 +116,7 @@ static void a_truncated_file_is_zeros_from_there_on_and_known_to_be_lost(void **
 	close(keep);
 }
 
-/* In the last page there is no fault: the size tells. */
+/* An access within the last page raises no signal; the size of the file shows the loss. */
 static void an_end_within_the_last_page_is_seen(void **state)
 {
 	int fd = make("f", 100), keep = dup(fd);
@@ -148,7 +148,7 @@ static void a_removed_file_stays(void **state)
 	iw_map_close(&m);
 }
 
-/* Somebody else's fault is what it would be without us: the end. */
+/* A fault outside of the mappings has its default action: it ends the process. */
 static void a_fault_elsewhere_ends_the_process(void **state)
 {
 	pid_t child = fork();
@@ -162,7 +162,7 @@ static void a_fault_elsewhere_ends_the_process(void **state)
 		struct iw_fault why;
 		struct iw_map m;
 
-		/* Not the test frame's handler, which would go on with the test. */
+		/* Replaces cmocka's handler, which would continue with the next test. */
 		signal(SIGBUS, SIG_DFL);
 		if (iw_map_file(&m, make("f", 100), 0, 0, true, &why) != 0 || ftruncate(own, 0) < 0)
 			_exit(99);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Control messages: what is said is what is read; what nobody may say is refused. */
+/* Control messages: decoding returns what was encoded, and rejects illegal messages. */
 #include "stag-reg/msg.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static void fill_text(char *p, size_t cap)
 	p[cap - 1] = '\0';
 }
 
-/* Into a block of just that size, so that a sanitizer sees a read behind its end. */
+/* Copies to a block of exactly this size, so that a sanitizer detects a read after its end. */
 static uint8_t *exact(const uint8_t *msg, size_t len)
 {
 	uint8_t *p = malloc(len ? len : 1);
@@ -32,17 +32,17 @@ static uint8_t *exact(const uint8_t *msg, size_t len)
 
 static void a_request_comes_back_and_no_part_of_it_does(void **state)
 {
-	struct iw_rm_request q[] = {
-		{ .op = IW_RM_ADD, .memory = true, .len = 1, .access = 3, .open = true },
-		{ .op = IW_RM_ADD,
+	struct iw_manager_request q[] = {
+		{ .op = IW_MANAGER_ADD, .memory = true, .len = 1, .access = 3, .open = true },
+		{ .op = IW_MANAGER_ADD,
 		  .off = INT64_MAX - 5,
 		  .len = 5,
 		  .access = 1,
 		  .lifetime_ms = UINT64_MAX / 1000000u - 1,
 		  .uses = UINT32_MAX - 1 },
-		{ .op = IW_RM_ADD, .access = 2, .stream = UINT32_MAX },
-		{ .op = IW_RM_LIST, .peers = true },
-		{ .op = IW_RM_REVOKE, .stag = UINT32_MAX },
+		{ .op = IW_MANAGER_ADD, .access = 2, .stream = UINT32_MAX },
+		{ .op = IW_MANAGER_LIST, .peers = true },
+		{ .op = IW_MANAGER_REVOKE, .stag = UINT32_MAX },
 	};
 
 	(void)state;
@@ -51,33 +51,33 @@ static void a_request_comes_back_and_no_part_of_it_does(void **state)
 	fill_text(q[1].host, sizeof(q[1].host));
 	q[1].label[0] = '\xff'; /* a name may be any octets */
 	for (size_t i = 0; i < IW_ARRAY_LEN(q); i++) {
-		uint8_t msg[IW_RM_MSG_MAX];
-		struct iw_rm_request back;
+		uint8_t msg[IW_MANAGER_MSG_MAX];
+		struct iw_manager_request back;
 		struct iw_fault why;
-		size_t len = iw_rm_request_encode(msg, &q[i]);
+		size_t len = iw_manager_request_encode(msg, &q[i]);
 
 		assert_true(len <= sizeof(msg));
-		if (iw_rm_request_decode(&back, msg, len, &why) != 0)
+		if (iw_manager_request_decode(&back, msg, len, &why) != 0)
 			fail_msg("case %zu: %s", i, why.text);
 		assert_memory_equal(&back, &q[i], sizeof(back));
 		for (size_t cut = 0; cut < len; cut++) {
 			uint8_t *part = exact(msg, cut);
 
-			assert_true(iw_rm_request_decode(&back, part, cut, &why) < 0);
+			assert_true(iw_manager_request_decode(&back, part, cut, &why) < 0);
 			free(part);
 		}
-		/* Nor with an octet behind it. */
+		/* A message with an additional octet is rejected too. */
 		msg[len] = 0;
-		assert_int_equal(iw_rm_request_decode(&back, msg, len + 1, &why), IW_E_FORMAT);
+		assert_int_equal(iw_manager_request_decode(&back, msg, len + 1, &why), IW_E_FORMAT);
 	}
 }
 
 static void an_answer_comes_back_and_no_part_of_it_does(void **state)
 {
-	struct iw_rm_reply r[] = {
-		{ .kind = IW_RM_END, .count = UINT64_MAX },
-		{ .kind = IW_RM_ERROR, .err = IW_E_NOENT },
-		{ .kind = IW_RM_BUFFER,
+	struct iw_manager_reply r[] = {
+		{ .kind = IW_MANAGER_END, .count = UINT64_MAX },
+		{ .kind = IW_MANAGER_ERROR, .err = IW_E_NOENT },
+		{ .kind = IW_MANAGER_BUFFER,
 		  .buffer = { .stag = 1,
 			      .to = UINT64_MAX,
 			      .access = 3,
@@ -89,7 +89,7 @@ static void an_answer_comes_back_and_no_part_of_it_does(void **state)
 			      .memory = true,
 			      .port = UINT16_MAX,
 			      .tally = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX } } },
-		{ .kind = IW_RM_PEER,
+		{ .kind = IW_MANAGER_PEER,
 		  .peer = { .stream = UINT32_MAX,
 			    .tally = { 1, 2, 3, 4 },
 			    .age_ms = UINT64_MAX,
@@ -105,25 +105,25 @@ static void an_answer_comes_back_and_no_part_of_it_does(void **state)
 	fill_text(r[3].peer.addr, sizeof(r[3].peer.addr));
 	fill_text(r[3].peer.why, sizeof(r[3].peer.why));
 	for (size_t i = 0; i < IW_ARRAY_LEN(r); i++) {
-		uint8_t msg[IW_RM_MSG_MAX];
-		struct iw_rm_reply back;
+		uint8_t msg[IW_MANAGER_MSG_MAX];
+		struct iw_manager_reply back;
 		struct iw_fault why;
-		size_t len = iw_rm_reply_encode(msg, &r[i]);
+		size_t len = iw_manager_reply_encode(msg, &r[i]);
 
 		assert_true(len < sizeof(msg));
-		if (iw_rm_reply_decode(&back, msg, len, &why) != 0)
+		if (iw_manager_reply_decode(&back, msg, len, &why) != 0)
 			fail_msg("case %zu: %s", i, why.text);
 		assert_memory_equal(&back, &r[i], sizeof(back));
 		for (size_t cut = 0; cut < len; cut++) {
 			uint8_t *part = exact(msg, cut);
 
-			assert_true(iw_rm_reply_decode(&back, part, cut, &why) < 0);
+			assert_true(iw_manager_reply_decode(&back, part, cut, &why) < 0);
 			free(part);
 		}
 	}
 }
 
-/* One key of an ADD that is otherwise right. */
+/* One wrong key in an ADD that is otherwise right. */
 struct breach {
 	unsigned key;
 	uint64_t v;
@@ -141,22 +141,22 @@ static void requests_against_the_rules_are_refused(void **state)
 		{ .key = 3, .v = UINT64_MAX },              /* length */
 		{ .key = 3, .v = INT64_MAX },               /* with the offset too much */
 		{ .key = 4, .v = 0 },                       /* no access */
-		{ .key = 4, .v = 4 },                       /* READ_SINK is nobody's to give */
-		{ .key = 1, .v = 1 },                       /* a number where true is meant */
+		{ .key = 4, .v = 4 },                       /* READ_SINK cannot be granted */
+		{ .key = 1, .v = 1 },                       /* a number instead of true */
 		{ .key = 6, .text = "a/b", .len = 3 },      /* no name of a domain */
 		{ .key = 6, .text = "a\0b", .len = 3 },     /* nor this */
 		{ .key = 6, .text = "123456789012345678901234567890123", .len = 33 },
 		{ .key = 7, .v = UINT64_C(1) << 32 },
-		{ .key = 8, .v = UINT64_MAX / 1000000u }, /* no nanoseconds any more */
-		{ .key = 9, .v = UINT32_MAX },            /* means no limit to the table */
+		{ .key = 8, .v = UINT64_MAX / 1000000u }, /* too large in nanoseconds */
+		{ .key = 9, .v = UINT32_MAX },            /* means "no limit" in the STag table */
 		{ .key = 10, .text = "x\0y", .len = 3 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(bad); i++) {
-		const uint64_t usual[] = { [0] = IW_RM_ADD, [2] = 10, [3] = 10, [4] = 1 };
-		uint8_t msg[IW_RM_MSG_MAX];
-		struct iw_rm_request q;
+		const uint64_t usual[] = { [0] = IW_MANAGER_ADD, [2] = 10, [3] = 10, [4] = 1 };
+		uint8_t msg[IW_MANAGER_MSG_MAX];
+		struct iw_manager_request q;
 		struct iw_cbor_out o;
 		struct iw_fault why = { 0 };
 		size_t pairs = 0;
@@ -180,60 +180,65 @@ static void requests_against_the_rules_are_refused(void **state)
 					iw_cbor_uint(&o, bad[i].v);
 			}
 		}
-		if (iw_rm_request_decode(&q, msg, o.len, &why) >= 0)
+		if (iw_manager_request_decode(&q, msg, o.len, &why) >= 0)
 			fail_msg("case %zu is taken", i);
 		assert_true(why.text[0]);
 	}
 }
 
-/* Stream and domain at once; an answer with an error of a newer version. */
-/* It is printed between a shell's quotes and in a URI. */
+/* The host is printed between quotes of a shell and in a URI. */
 static void a_host_that_could_leave_its_quotes_is_refused(void **state)
 {
 	static const char *const bad[] = { "a'b", "a b", "a/b", "a\"b", "a\nb", "a@b", "[::1]" };
 
 	(void)state;
-	assert_true(iw_rm_host_valid("fe80::1%eth0"));
-	assert_true(iw_rm_host_valid("board.example"));
-	assert_false(iw_rm_host_valid(""));
+	assert_true(iw_manager_host_valid("fe80::1%eth0"));
+	assert_true(iw_manager_host_valid("board.example"));
+	assert_false(iw_manager_host_valid(""));
 	for (size_t i = 0; i < IW_ARRAY_LEN(bad); i++) {
-		struct iw_rm_request q = { .op = IW_RM_ADD, .access = 1 }, request;
-		struct iw_rm_reply r = { .kind = IW_RM_BUFFER, .buffer.access = 1 }, reply;
-		uint8_t msg[IW_RM_MSG_MAX];
+		struct iw_manager_request q = { .op = IW_MANAGER_ADD, .access = 1 }, request;
+		struct iw_manager_reply r = { .kind = IW_MANAGER_BUFFER, .buffer.access = 1 },
+					reply;
+		uint8_t msg[IW_MANAGER_MSG_MAX];
 		struct iw_fault why;
 
 		snprintf(q.host, sizeof(q.host), "%s", bad[i]);
 		snprintf(r.buffer.host, sizeof(r.buffer.host), "%s", bad[i]);
-		assert_int_equal(iw_rm_request_decode(&request, msg, iw_rm_request_encode(msg, &q),
-						      &why),
+		assert_int_equal(iw_manager_request_decode(
+					 &request, msg, iw_manager_request_encode(msg, &q), &why),
 				 IW_E_FORMAT);
 		assert_non_null(strstr(why.text, "host"));
-		assert_int_equal(iw_rm_reply_decode(&reply, msg, iw_rm_reply_encode(msg, &r), &why),
+		assert_int_equal(iw_manager_reply_decode(&reply, msg,
+							 iw_manager_reply_encode(msg, &r), &why),
 				 IW_E_FORMAT);
 		assert_non_null(strstr(why.text, "host"));
 	}
 }
 
+/* A request with stream and domain; an answer with an error of a newer version. */
 static void what_contradicts_itself_is_refused_and_what_is_new_is_not(void **state)
 {
-	struct iw_rm_request q = { .op = IW_RM_ADD, .access = 1, .stream = 1, .domain = "a" };
-	uint8_t msg[IW_RM_MSG_MAX];
+	struct iw_manager_request q = {
+		.op = IW_MANAGER_ADD, .access = 1, .stream = 1, .domain = "a"
+	};
+	uint8_t msg[IW_MANAGER_MSG_MAX];
 	struct iw_cbor_out o;
-	struct iw_rm_reply r;
+	struct iw_manager_reply r;
 	struct iw_fault why;
 
 	(void)state;
-	assert_int_equal(iw_rm_request_decode(&q, msg, iw_rm_request_encode(msg, &q), &why),
+	assert_int_equal(iw_manager_request_decode(&q, msg, iw_manager_request_encode(msg, &q),
+						   &why),
 			 IW_E_FORMAT);
 	iw_cbor_out_init(&o, msg, sizeof(msg));
 	iw_cbor_map(&o, 3);
 	iw_cbor_uint(&o, 0);
-	iw_cbor_uint(&o, IW_RM_ERROR);
+	iw_cbor_uint(&o, IW_MANAGER_ERROR);
 	iw_cbor_uint(&o, 1);
 	iw_cbor_bytes(&o, "OUT_OF_TUNE", 11);
 	iw_cbor_uint(&o, 99);
 	iw_cbor_bool(&o, true);
-	assert_int_equal(iw_rm_reply_decode(&r, msg, o.len, &why), 0);
+	assert_int_equal(iw_manager_reply_decode(&r, msg, o.len, &why), 0);
 	assert_int_equal(r.err, IW_E_OS);
 }
 

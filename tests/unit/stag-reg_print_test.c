@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A buffer in every form in which it is told. */
+/* A buffer in all output forms. */
 #include "stag-reg/print.h"
 
 #include <setjmp.h>
@@ -12,20 +12,20 @@
 #include "cli_capture.h"
 
 struct job {
-	struct iw_rm_print print;
+	struct iw_manager_print print;
 	bool json, list;
-	struct iw_rm_reply r[2];
+	struct iw_manager_reply r[2];
 	int failed;
 };
 
 static struct capture c;
 
-/* A list of what r has, or the Advertisement of its first. */
+/* Prints a list of r, or the Advertisement of its first buffer. */
 static int print(const void *arg)
 {
 	const struct job *job = arg;
-	struct iw_rm_print p = job->print;
-	struct iw_rm_list list = { .p = &p };
+	struct iw_manager_print p = job->print;
+	struct iw_manager_list list = { .p = &p };
 	struct iw_fault why = { 0 };
 	struct iw_json json;
 	int err = 0;
@@ -33,32 +33,33 @@ static int print(const void *arg)
 	iw_json_init(&json, STDOUT_FILENO);
 	p.json = job->json ? &json : NULL;
 	if (!job->list)
-		err = iw_rm_print_advert(&p, &job->r[0].buffer, &why);
+		err = iw_manager_print_advert(&p, &job->r[0].buffer, &why);
 	for (int i = 0; job->list && !err && i < 2; i++)
-		if (job->r[i].kind != IW_RM_END)
-			err = iw_rm_list_add(&list, &job->r[i], &why);
+		if (job->r[i].kind != IW_MANAGER_END)
+			err = iw_manager_list_add(&list, &job->r[i], &why);
 	if (!err && job->list)
-		err = iw_rm_list_end(&list, job->failed, &why);
+		err = iw_manager_list_end(&list, job->failed, &why);
 	iw_json_fini(&json);
 	return err ? 1 : 0;
 }
 
-static struct iw_rm_reply buffer(const char *host)
+static struct iw_manager_reply buffer(const char *host)
 {
-	struct iw_rm_reply r = { .kind = IW_RM_BUFFER };
+	struct iw_manager_reply r = { .kind = IW_MANAGER_BUFFER };
 
-	r.buffer =
-		(struct iw_rm_buffer){ .stag = 0x123abc,
-				       .to = 4096,
-				       .len = 1000,
-				       .access = IW_CLAIM_READ | IW_CLAIM_WRITE,
-				       .domain = "team",
-				       .left_ms = 61000,
-				       .uses = 5,
-				       .label = "bo\033ard",
-				       .transport = "tcp",
-				       .port = 7471,
-				       .tally = { .writes = 1, .write_octets = 500, .reads = 1 } };
+	r.buffer = (struct iw_manager_buffer){
+		.stag = 0x123abc,
+		.to = 4096,
+		.len = 1000,
+		.access = IW_CLAIM_READ | IW_CLAIM_WRITE,
+		.domain = "team",
+		.left_ms = 61000,
+		.uses = 5,
+		.label = "bo\033ard",
+		.transport = "tcp",
+		.port = 7471,
+		.tally = { .writes = 1, .write_octets = 500, .reads = 1 }
+	};
 	r.buffer.key.set = true;
 	memset(r.buffer.key.octets, 0x0f, sizeof(r.buffer.key.octets));
 	snprintf(r.buffer.host, sizeof(r.buffer.host), "%s", host);
@@ -84,20 +85,21 @@ static void the_forms_of_an_advertisement(void **state)
 				   "expires in  1:01\n"
 				   "uses        2 of 5\n"
 				   "URI         " URI("192.0.2.1") "\n");
-	job.print.form = IW_RM_FORM_SHELL;
+	job.print.form = IW_MANAGER_FORM_SHELL;
 	capture_run(&c, print, &job);
 	assert_string_equal(c.out,
 			    "IW_STAG='00123abc'\nIW_TO='4096'\nIW_LEN='1000'\nIW_ACCESS='rw'\n"
 			    "IW_ENDPOINT='192.0.2.1:7471'\nIW_TRANSPORT='tcp'\n"
 			    "IW_KEY='" KEY "'\nIW_URI='" URI("192.0.2.1") "'\n");
-	job.print.form = IW_RM_FORM_URI;
+	job.print.form = IW_MANAGER_FORM_URI;
 	capture_run(&c, print, &job);
 	assert_string_equal(c.out, URI("192.0.2.1") "\n");
 }
 
 static void the_host_is_one_that_others_can_connect_to(void **state)
 {
-	struct job job = { .print = { .form = IW_RM_FORM_URI }, .r = { buffer("2001:db8::1") } };
+	struct job job = { .print = { .form = IW_MANAGER_FORM_URI },
+			   .r = { buffer("2001:db8::1") } };
 	char own[256], expected[512];
 
 	(void)state;
@@ -145,12 +147,13 @@ static void peers_stand_behind_an_empty_line(void **state)
 	struct job job = { .list = true };
 
 	(void)state;
-	job.r[0] = (struct iw_rm_reply){ .kind = IW_RM_PEER,
-					 .peer = { .stream = 3,
-						   .addr = "192.0.2.1:5",
-						   .tally = { .reads = 2, .read_octets = 2048 },
-						   .ended = true,
-						   .why = "went away" } };
+	job.r[0] =
+		(struct iw_manager_reply){ .kind = IW_MANAGER_PEER,
+					   .peer = { .stream = 3,
+						     .addr = "192.0.2.1:5",
+						     .tally = { .reads = 2, .read_octets = 2048 },
+						     .ended = true,
+						     .why = "went away" } };
 	capture_run(&c, print, &job);
 	assert_string_equal(
 		c.out, "\nstream  peer         writes  written  reads     read  state\n"

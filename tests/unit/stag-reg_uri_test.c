@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* URIs of Advertisements: read and written. */
+/* URIs of Advertisements: formatting and parsing. */
 #include "stag-reg/uri.h"
 
 #include <setjmp.h>
@@ -137,7 +137,7 @@ static void what_is_no_such_uri_is_refused_with_a_reason(void **state)
 			fail_msg("taken: %s", bad[i]);
 		assert_true(why && *why);
 	}
-	/* Hosts of 255 octets fit, longer ones do not, and neither does more than any URI has. */
+	/* A host of 255 octets fits; longer hosts and longer URIs do not. */
 	for (int len = 255; len <= 500; len += len < 257 ? 1 : 100) {
 		const char *why;
 		struct iw_uri u;

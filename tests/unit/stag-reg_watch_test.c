@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is printed of a manager's buffers and peers. The answers stand in a socket before they are asked for. */
+/*
+ * The output for buffers and peers of a manager. The answers are in a socket before the requests.
+ */
 #include "stag-reg/watch.h"
 
 #include <errno.h>
@@ -21,29 +23,29 @@ static int set_up(void **state)
 	return join_far_end(UINT64_C(5000000000));
 }
 
-static struct iw_rm_buffer buffer(uint32_t stag)
+static struct iw_manager_buffer buffer(uint32_t stag)
 {
-	return (struct iw_rm_buffer){ .stag = stag,
-				      .to = 4096,
-				      .len = 2048,
-				      .access = IW_CLAIM_READ | IW_CLAIM_WRITE,
-				      .left_ms = UINT64_MAX,
-				      .open = true,
-				      .label = "board",
-				      .transport = "tcp",
-				      .host = "127.0.0.1",
-				      .port = 7471 };
+	return (struct iw_manager_buffer){ .stag = stag,
+					   .to = 4096,
+					   .len = 2048,
+					   .access = IW_CLAIM_READ | IW_CLAIM_WRITE,
+					   .left_ms = UINT64_MAX,
+					   .open = true,
+					   .label = "board",
+					   .transport = "tcp",
+					   .host = "127.0.0.1",
+					   .port = 7471 };
 }
 
 static void tell_buffer(uint32_t stag)
 {
-	answer(&(struct iw_rm_reply){ .kind = IW_RM_BUFFER, .buffer = buffer(stag) });
+	answer(&(struct iw_manager_reply){ .kind = IW_MANAGER_BUFFER, .buffer = buffer(stag) });
 }
 
 static void tell_peer(uint32_t stream, uint64_t writes, bool ended)
 {
-	answer(&(struct iw_rm_reply){
-		.kind = IW_RM_PEER,
+	answer(&(struct iw_manager_reply){
+		.kind = IW_MANAGER_PEER,
 		.peer = { .stream = stream,
 			  .addr = "192.0.2.1:5",
 			  .tally = { .writes = writes, .write_octets = 1024 * writes },
@@ -51,22 +53,22 @@ static void tell_peer(uint32_t stream, uint64_t writes, bool ended)
 }
 
 struct job {
-	struct iw_rm_watch_cfg cfg;
+	struct iw_manager_watch_cfg cfg;
 	bool json;
 };
 
-/* Exit status 9: it was not found; 8: an error. */
+/* Returns exit status 9: not found; 8: an error. */
 static int watch(const void *arg)
 {
 	const struct job *job = arg;
 	struct iw_json json;
-	struct iw_rm_print print = { .json = job->json ? &json : NULL };
+	struct iw_manager_print print = { .json = job->json ? &json : NULL };
 	struct iw_fault why = { 0 };
 	bool found;
 	int err;
 
 	iw_json_init(&json, STDOUT_FILENO);
-	err = iw_rm_watch(&admin, &print, &job->cfg, &found, &why);
+	err = iw_manager_watch(&admin, &print, &job->cfg, &found, &why);
 	iw_json_fini(&json);
 	if (err)
 		fprintf(stderr, "%s\n", why.text);
@@ -81,25 +83,25 @@ static void only_news_is_told(void **state)
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	answer_end(1);
-	/* the same, and another */
+	/* the same buffer and another one */
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	tell_buffer(0xb);
 	answer_end(2);
-	/* one has done something in the other */
+	/* a peer of the other buffer did something */
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	tell_buffer(0xb);
 	tell_peer(1, 3, true);
 	answer_end(2);
-	/* gone, without a word of its peers */
+	/* the buffer has ended; its peers are not reported */
 	tell_buffer(0xb);
 	tell_peer(1, 3, true);
 	answer_end(1);
 	capture_run(&c, watch, &job);
 	assert_string_equal(c.err, "");
 	assert_int_equal(c.status, 0);
-	/* The rates of what came later are the clock's. */
+	/* The rates of later operations depend on the clock. */
 	assert_non_null(strstr(c.out,
 			       "0000000a  registered: rw, 2.0 KiB of board\n"
 			       "0000000a  192.0.2.1:5            written 1.0 KiB in 1 (0 b/s)  "

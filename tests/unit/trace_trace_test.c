@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Traced events as lines: valid JSON whatever the texts hold, every field of the list, nothing half
- * written.
+ * Traced events as lines: valid JSON for any text, with every field of the list, and without
+ * incomplete fields.
  */
 #include "trace/trace.h"
 
@@ -31,7 +31,7 @@ static struct json_object *get(struct json_object *o, const char *key)
 	return v;
 }
 
-/* Every event, its texts filled in: the union's texts are set by the type of event. */
+/* Makes an event with its texts set; which texts of the union exist depends on the event. */
 static struct iw_trace_event sample(enum iw_trace_kind kind, const char *text)
 {
 	struct iw_trace_event ev = {

@@ -318,6 +318,11 @@ enum iw_crc_policy { IW_CRC_WANTED = 0, IW_CRC_REQUIRED, IW_CRC_OFF };
 /* Zero-length operations that can be the ready-to-receive frame (RTR, RFC 6581 9.2); a set. */
 enum iw_rtr { IW_RTR_NONE = 0, IW_RTR_SEND = 1, IW_RTR_WRITE = 2, IW_RTR_READ = 4 };
 #define IW_ORD_NO_NEGOTIATION 0x3fff
+#define IW_STREAMS_DEFAULT    1000 /* of an association */
+#define IW_PRIVATE_DATA_MAX   512  /* octets (RFC 5044 7.1.1; over SCTP the same) */
+/* Limits of mulpdu in struct iw_protocol_attr. */
+#define IW_MULPDU_MIN         512
+#define IW_MULPDU_MAX         64768 /* RFC 5044 3 */
 /* Whether to work around a defect of the peer. AUTO: if the peer seems to have the defect. */
 enum iw_quirk { IW_QUIRK_AUTO = 0, IW_QUIRK_ON, IW_QUIRK_OFF };
 /* Modes of transport "xdp". Without a flag the library uses the best mode that is available. */
@@ -357,7 +362,7 @@ struct iw_endpoint_attr {
 	 * a socket.
 	 */
 	int listen_fd;
-	uint16_t streams; /* SCTP: each way; 0: 1000 */
+	uint16_t streams; /* SCTP: each way; 0: IW_STREAMS_DEFAULT */
 	/*
 	 * SCTP in UDP (RFC 6951); connect: the peer's port; listen: this end's. 0: 9899 for "udp",
 	 * no UDP encapsulation for "xdp".
@@ -404,13 +409,13 @@ struct iw_protocol_attr {
 	uint16_t ird, ord;
 	bool no_reads; /* IRD = ORD = 0; IW_E_INVAL with ird or ord */
 	/*
-	 * 0: FPDUs fit TCP segments. Above 0: the largest ULPDU (512 to 64768 octets) offered to a
-	 * peer that uses libiwarp too.
+	 * 0: FPDUs fit TCP segments. Above 0: the largest ULPDU (IW_MULPDU_MIN to IW_MULPDU_MAX
+	 * octets) offered to a peer that uses libiwarp too.
 	 */
 	uint32_t mulpdu;
 	/*
-	 * Borrowed. At most 512 octets less those that RFC 6581 (4) and mulpdu (8) need. For peers
-	 * that do not use libiwarp, use at most 244 octets.
+	 * Borrowed. At most IW_PRIVATE_DATA_MAX octets less those that RFC 6581 (4) and mulpdu (8)
+	 * need. For peers that do not use libiwarp, use at most 244 octets.
 	 */
 	const void *private_data;
 	size_t private_data_len;

@@ -3,7 +3,7 @@
  * The resource manager, with peers over real sockets and clients on its control socket: what each
  * peer may access, when buffers end, and that no client blocks the manager.
  */
-#include "stag-reg/rm.h"
+#include "stag-reg/manager.h"
 
 #include <dirent.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 
 static struct iw_ctx *ctx;
 static struct iw_listener *listener;
-static struct iw_rm *rm;
+static struct iw_manager *m;
 static struct end a, c; /* peers */
 static uint16_t udp_port;
 static unsigned rejected;
@@ -30,12 +30,12 @@ static void server_step(void)
 	assert_true(iw_progress(ctx, 100000) >= 0);
 	while (iw_next_event(ctx, &ev)) {
 		if (ev.type != IW_EV_CONNECT_REQUEST)
-			assert_true(iw_rm_event(rm, &ev));
-		else if (iw_rm_claim(rm, ev.req, &last) != 0)
+			assert_true(iw_manager_event(m, &ev));
+		else if (iw_manager_claim(m, ev.req, &last) != 0)
 			rejected++;
 	}
-	iw_rm_serve(rm, iw_os_now());
-	iw_rm_turn(rm, iw_os_now());
+	iw_manager_serve(m, iw_os_now());
+	iw_manager_turn(m, iw_os_now());
 }
 
 #define until(cond)                                                                                \
@@ -54,7 +54,7 @@ static void server_step(void)
 static void listen_over(const char *transport)
 {
 	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1",
-				  .at.transport = transport };
+				.at.transport = transport };
 	struct iw_fault why;
 
 	for (int tries = 0; tries < 100; tries++) {
@@ -71,7 +71,7 @@ static void listen_over(const char *transport)
 static int set_up_over(const char *transport)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(2000) };
-	struct iw_rm_cfg cfg = { .transport = transport, .peers = IW_RM_PEERS_MAX };
+	struct iw_manager_cfg cfg = { .transport = transport, .peers = IW_MANAGER_PEERS_MAX };
 	struct iw_fault why;
 	char path[80];
 
@@ -82,9 +82,9 @@ static int set_up_over(const char *transport)
 	cfg.ctx = ctx;
 	cfg.addr = iw_listener_addr(listener);
 	cfg.port = iw_listener_port(listener);
-	assert_int_equal(iw_rm_new(&rm, &cfg, &why), 0);
+	assert_int_equal(iw_manager_new(&m, &cfg, &why), 0);
 	snprintf(path, sizeof(path), "%s/ctl", tmp_name);
-	assert_int_equal(iw_rm_listen(rm, path, false, &why), 0);
+	assert_int_equal(iw_manager_listen(m, path, false, &why), 0);
 	rejected = 0;
 	end_open(&a);
 	end_open(&c);
@@ -108,7 +108,7 @@ static int tear_down(void **state)
 	(void)state;
 	end_close(&a);
 	end_close(&c);
-	iw_rm_free(rm);
+	iw_manager_free(m);
 	iw_ctx_free(ctx);
 	tmp_remove();
 	return 0;
@@ -116,22 +116,22 @@ static int tear_down(void **state)
 
 /* --- helpers --- */
 
-static struct iw_rm_buffer add(struct iw_rm_request r)
+static struct iw_manager_buffer add(struct iw_manager_request r)
 {
-	struct iw_rm_buffer b;
+	struct iw_manager_buffer b;
 	struct iw_fault why;
 
-	r.op = IW_RM_ADD;
+	r.op = IW_MANAGER_ADD;
 	r.memory = true;
 	r.access = r.access ? r.access : IW_CLAIM_RIGHTS;
-	if (iw_rm_add(rm, &r, -1, &b, &why) != 0)
+	if (iw_manager_add(m, &r, -1, &b, &why) != 0)
 		fail_msg("%s", why.text);
 	return b;
 }
 
-static struct iw_rm_buffer add_named(const char *domain)
+static struct iw_manager_buffer add_named(const char *domain)
 {
-	struct iw_rm_request r = { .len = 4096 };
+	struct iw_manager_request r = { .len = 4096 };
 
 	snprintf(r.domain, sizeof(r.domain), "%s", domain);
 	return add(r);
@@ -139,22 +139,22 @@ static struct iw_rm_buffer add_named(const char *domain)
 
 static uint8_t *memory_of(uint32_t stag)
 {
-	return iw_rm_find(rm, stag)->map.addr;
+	return iw_manager_find(m, stag)->map.addr;
 }
 
 static void connect_with(struct end *e, const struct iw_claim *claim)
 {
 	uint8_t pd[IW_XFER_PD_MAX];
 	struct conn_param p = { .protocol.private_data = pd,
-				  .at.transport = rm->transport,
-				  .at.udp_port = udp_port };
+				.at.transport = m->transport,
+				.at.udp_port = udp_port };
 
 	p.protocol.private_data_len = iw_claim_encode(pd, claim);
 	end_connect_to(e, "127.0.0.1", iw_listener_port(listener), p);
 	until(e->seen[IW_EV_ESTABLISHED] || e->seen[IW_EV_CLOSED]);
 }
 
-static void claim(struct end *e, const struct iw_rm_buffer *b)
+static void claim(struct end *e, const struct iw_manager_buffer *b)
 {
 	struct iw_claim request = { .form = IW_CLAIM_REQUEST,
 				    .version_max = 1,
@@ -193,7 +193,7 @@ static size_t open_descriptors(void)
 /* SEC-01, SEC-21: the peer cannot use the other buffer even though it knows its STag. */
 static void who_is_let_in_for_one_buffer_can_use_no_other(void **state)
 {
-	struct iw_rm_buffer mine = add_named(""), other = add_named("");
+	struct iw_manager_buffer mine = add_named(""), other = add_named("");
 
 	(void)state;
 	claim(&a, &mine);
@@ -210,8 +210,8 @@ static void who_is_let_in_for_one_buffer_can_use_no_other(void **state)
 
 static void buffers_of_one_name_are_for_the_same_peers(void **state)
 {
-	struct iw_rm_buffer one = add_named("team"), two = add_named("team"),
-			    stranger = add_named("others");
+	struct iw_manager_buffer one = add_named("team"), two = add_named("team"),
+				 stranger = add_named("others");
 
 	(void)state;
 	claim(&a, &one);
@@ -226,13 +226,13 @@ static void buffers_of_one_name_are_for_the_same_peers(void **state)
 /* SEC-02 */
 static void a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it(void **state)
 {
-	struct iw_rm_buffer shared = add_named(""), own;
+	struct iw_manager_buffer shared = add_named(""), own;
 
 	(void)state;
 	claim(&a, &shared);
 	claim(&c, &shared);
-	assert_int_equal(rm->last_stream, 2);
-	own = add((struct iw_rm_request){ .len = 100, .stream = 1 });
+	assert_int_equal(m->last_stream, 2);
+	own = add((struct iw_manager_request){ .len = 100, .stream = 1 });
 	write_x(&a, 1, own.stag);
 	until(memory_of(own.stag)[0] == 'x');
 	write_x(&c, 1, own.stag);
@@ -242,16 +242,16 @@ static void a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it(void **s
 	reopen(&c);
 	claim(&c, &own);
 	assert_int_equal(c.seen[IW_EV_REJECTED], 1);
-	assert_non_null(iw_rm_find(rm, own.stag));
+	assert_non_null(iw_manager_find(m, own.stag));
 	iw_disconnect(a.qp);
-	until(a.seen[IW_EV_CLOSED] && !iw_rm_find(rm, own.stag));
-	assert_non_null(iw_rm_find(rm, shared.stag));
+	until(a.seen[IW_EV_CLOSED] && !iw_manager_find(m, own.stag));
+	assert_non_null(iw_manager_find(m, shared.stag));
 }
 
 /* SEC-09: the answers do not reveal which STags exist. */
 static void who_has_no_key_learns_nothing(void **state)
 {
-	struct iw_rm_buffer b = add_named("");
+	struct iw_manager_buffer b = add_named("");
 	struct iw_claim wrong[] = {
 		{ .version_max = 1, .version_min = 1, .stag = b.stag },
 		{ .version_max = 1, .version_min = 1, .stag = b.stag, .key = { .set = true } },
@@ -285,9 +285,10 @@ static void who_has_no_key_learns_nothing(void **state)
 /* SEC-09: a peer cannot search for the STag of an open buffer. A right key still connects. */
 static void wrong_claims_are_limited_and_the_right_key_is_not(void **state)
 {
-	struct iw_rm_buffer keyed = add_named(""),
-			    open = add((struct iw_rm_request){ .len = 100, .open = true }),
-			    wrong = keyed;
+	struct iw_manager_buffer keyed = add_named(""),
+				 open = add(
+					 (struct iw_manager_request){ .len = 100, .open = true }),
+				 wrong = keyed;
 
 	(void)state;
 	wrong.stag ^= 1;
@@ -320,14 +321,16 @@ static void wrong_claims_are_limited_and_the_right_key_is_not(void **state)
 
 static int add_file(const char *domain, unsigned access, uint64_t off, uint64_t len)
 {
-	struct iw_rm_request r = { .op = IW_RM_ADD, .access = access, .off = off, .len = len };
+	struct iw_manager_request r = {
+		.op = IW_MANAGER_ADD, .access = access, .off = off, .len = len
+	};
 	int fd = openat(tmp_fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct iw_rm_buffer b;
+	struct iw_manager_buffer b;
 	struct iw_fault why;
 
 	snprintf(r.domain, sizeof(r.domain), "%s", domain);
 	assert_int_equal(ftruncate(fd, 1000), 0);
-	return iw_rm_add(rm, &r, fd, &b, &why);
+	return iw_manager_add(m, &r, fd, &b, &why);
 }
 
 /* SEC-26 */
@@ -340,7 +343,7 @@ static void peers_of_two_domains_cannot_write_to_the_same_octets(void **state)
 	assert_int_equal(add_file("", IW_CLAIM_WRITE, 0, 100), 0);
 	assert_int_equal(add_file("", IW_CLAIM_WRITE, 200, 800), 0);
 	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 150, 10), 0);
-	assert_int_equal(rm->nbuffers, 4);
+	assert_int_equal(m->nbuffers, 4);
 }
 
 /*
@@ -357,12 +360,12 @@ static void peers_of_one_domain_cannot_read_what_those_of_another_write(void **s
 	/* Both buffers permit only reading. */
 	assert_int_equal(add_file("other", IW_CLAIM_READ, 500, 100), 0);
 	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 599, 1), IW_E_BUSY);
-	assert_int_equal(rm->nbuffers, 4);
+	assert_int_equal(m->nbuffers, 4);
 	/* It succeeds after the conflicting buffers are revoked. */
 	for (int i = 0; i < 2; i++) {
-		struct buffer *last_one = iw_container_of(rm->buffers.prev, struct buffer, all);
+		struct buffer *last_one = iw_container_of(m->buffers.prev, struct buffer, all);
 
-		iw_rm_drop(rm, last_one, "test");
+		iw_manager_drop(m, last_one, "test");
 	}
 	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 599, 1), 0);
 }
@@ -373,7 +376,7 @@ static void peers_of_one_domain_cannot_read_what_those_of_another_write(void **s
 static void an_operation_that_is_under_way_is_not_cut_off_as_spent(void **state)
 {
 	const size_t len = 32 << 20;
-	struct iw_rm_buffer b = add((struct iw_rm_request){ .len = len, .uses = 1 });
+	struct iw_manager_buffer b = add((struct iw_manager_request){ .len = len, .uses = 1 });
 	uint8_t *got = malloc(len);
 	struct iw_mr *sink;
 
@@ -382,9 +385,9 @@ static void an_operation_that_is_under_way_is_not_cut_off_as_spent(void **state)
 	claim(&a, &b);
 	sink = end_reg(&a, got, len, IW_ACCESS_READ_SINK);
 	assert_int_equal(end_read(&a, 1, sink, 0, (uint32_t)len, b.stag, 0), 0);
-	until((iw_rm_reap(rm), end_wc(&a, 1)));
+	until((iw_manager_reap(m), end_wc(&a, 1)));
 	assert_int_equal(end_wc(&a, 1)->status, IW_OK);
-	until((iw_rm_reap(rm), !iw_rm_find(rm, b.stag)));
+	until((iw_manager_reap(m), !iw_manager_find(m, b.stag)));
 	iw_mr_revoke(sink);
 	free(got);
 }
@@ -392,51 +395,52 @@ static void an_operation_that_is_under_way_is_not_cut_off_as_spent(void **state)
 /* The next operation of the peer is refused. A peer without another operation is disconnected. */
 static void who_has_no_buffer_left_is_dropped_a_little_later(void **state)
 {
-	struct iw_rm_buffer b = add_named("");
+	struct iw_manager_buffer b = add_named("");
 
 	(void)state;
 	claim(&a, &b);
 	claim(&c, &b);
-	iw_rm_drop(rm, iw_rm_find(rm, b.stag), "revoked");
+	iw_manager_drop(m, iw_manager_find(m, b.stag), "revoked");
 	write_x(&a, 1, b.stag);
 	until(a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_STAG));
 	assert_int_equal(c.seen[IW_EV_CLOSED], 0);
-	assert_false(iw_list_empty(&rm->domains));
-	iw_rm_turn(rm, iw_os_now() + IW_SEC(6));
+	assert_false(iw_list_empty(&m->domains));
+	iw_manager_turn(m, iw_os_now() + IW_SEC(6));
 	until(c.seen[IW_EV_CLOSED]);
-	until(iw_list_empty(&rm->domains));
+	until(iw_list_empty(&m->domains));
 }
 
 static void lives_end_in_time_whoever_is_connected(void **state)
 {
-	struct iw_rm_buffer b = add((struct iw_rm_request){ .len = 1, .lifetime_ms = 100 });
-	uint64_t at = iw_rm_deadline(rm), now = iw_os_now();
+	struct iw_manager_buffer b =
+		add((struct iw_manager_request){ .len = 1, .lifetime_ms = 100 });
+	uint64_t at = iw_manager_deadline(m), now = iw_os_now();
 
 	(void)state;
 	assert_true(at > now && at <= now + MS(100));
 	claim(&a, &b);
-	until(!iw_rm_find(rm, b.stag));
+	until(!iw_manager_find(m, b.stag));
 	assert_true(iw_os_now() >= at);
 	write_x(&a, 1, b.stag);
 	until(a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_STAG));
 }
 
-/* Only the last IW_RM_ENDED_MAX ended peers are remembered. */
+/* Only the last IW_MANAGER_ENDED_MAX ended peers are remembered. */
 static void peers_that_have_gone_are_remembered_up_to_a_number(void **state)
 {
-	struct iw_rm_buffer b = add_named("");
-	struct domain *d = iw_rm_find(rm, b.stag)->domain;
+	struct iw_manager_buffer b = add_named("");
+	struct domain *d = iw_manager_find(m, b.stag)->domain;
 
 	(void)state;
-	for (unsigned i = 0; i < IW_RM_ENDED_MAX + 3; i++) {
+	for (unsigned i = 0; i < IW_MANAGER_ENDED_MAX + 3; i++) {
 		reopen(&a);
 		claim(&a, &b);
 		iw_disconnect(a.qp);
 		until(a.seen[IW_EV_CLOSED] && d->live == 0);
 	}
-	assert_int_equal(d->ended, IW_RM_ENDED_MAX);
+	assert_int_equal(d->ended, IW_MANAGER_ENDED_MAX);
 	assert_int_equal(iw_container_of(d->peers.next, struct peer, in_domain)->stream, 4);
 }
 
@@ -447,20 +451,20 @@ static int asker(void)
 	struct iw_fault why;
 	int fd = -1;
 
-	if (iw_rm_connect(&fd, rm->path, -1, &why) != 0)
+	if (iw_manager_connect(&fd, m->path, -1, &why) != 0)
 		fail_msg("%s", why.text);
 	return fd;
 }
 
-static void ask(int fd, struct iw_rm_request q, int file)
+static void ask(int fd, struct iw_manager_request q, int file)
 {
 	struct iw_fault why;
 
-	assert_int_equal(iw_rm_ask(fd, &q, file, 0, &why), 0);
+	assert_int_equal(iw_manager_ask(fd, &q, file, 0, &why), 0);
 }
 
 /* Returns the next message of the answer. The server runs meanwhile. */
-static int answer(int fd, struct iw_rm_reply *r, struct iw_fault *why)
+static int answer(int fd, struct iw_manager_reply *r, struct iw_fault *why)
 {
 	double limit = end_clock() + 10;
 	int err;
@@ -468,16 +472,18 @@ static int answer(int fd, struct iw_rm_reply *r, struct iw_fault *why)
 	do {
 		assert_true(end_clock() < limit);
 		server_step();
-		err = iw_rm_answer(fd, r, 0, why);
+		err = iw_manager_answer(fd, r, 0, why);
 	} while (err == IW_E_TIMEOUT);
 	return err;
 }
 
 static void a_file_is_the_askers_and_its_descriptor_does_not_leak(void **state)
 {
-	struct iw_rm_request q = { .op = IW_RM_ADD, .access = IW_CLAIM_READ, .label = "f" };
+	struct iw_manager_request q = { .op = IW_MANAGER_ADD,
+					.access = IW_CLAIM_READ,
+					.label = "f" };
 	int file = openat(tmp_fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600), fd = asker();
-	struct iw_rm_reply r;
+	struct iw_manager_reply r;
 	struct iw_fault why;
 	uint32_t stag;
 	size_t before;
@@ -488,25 +494,27 @@ static void a_file_is_the_askers_and_its_descriptor_does_not_leak(void **state)
 	before = open_descriptors();
 	ask(fd, q, file);
 	assert_int_equal(answer(fd, &r, &why), 0);
-	assert_int_equal(r.kind, IW_RM_BUFFER);
+	assert_int_equal(r.kind, IW_MANAGER_BUFFER);
 	assert_int_equal(r.buffer.len, 5000);
 	assert_true(r.buffer.key.set);
 	stag = r.buffer.stag;
 	assert_int_equal(answer(fd, &r, &why), 0);
-	assert_int_equal(r.kind, IW_RM_END);
+	assert_int_equal(r.kind, IW_MANAGER_END);
 	assert_int_equal(open_descriptors(), before + 1);
-	ask(fd, (struct iw_rm_request){ .op = IW_RM_REVOKE, .stag = stag }, file);
+	ask(fd, (struct iw_manager_request){ .op = IW_MANAGER_REVOKE, .stag = stag }, file);
 	assert_int_equal(answer(fd, &r, &why), 0);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(open_descriptors(), before);
 	/* Requests that need no descriptor, or fail, leak none either. */
-	ask(fd, (struct iw_rm_request){ .op = IW_RM_LIST }, file);
+	ask(fd, (struct iw_manager_request){ .op = IW_MANAGER_LIST }, file);
 	assert_int_equal(answer(fd, &r, &why), 0);
 	q.off = 6000;
 	ask(fd, q, file);
 	assert_int_equal(answer(fd, &r, &why), IW_E_INVAL);
 	assert_non_null(strstr(why.text, "5000 octets"));
-	q = (struct iw_rm_request){ .op = IW_RM_ADD, .memory = true, .len = 1, .access = 1 };
+	q = (struct iw_manager_request){
+		.op = IW_MANAGER_ADD, .memory = true, .len = 1, .access = 1
+	};
 	ask(fd, q, file);
 	assert_int_equal(answer(fd, &r, &why), 0);
 	assert_int_equal(answer(fd, &r, &why), 0);
@@ -517,33 +525,33 @@ static void a_file_is_the_askers_and_its_descriptor_does_not_leak(void **state)
 
 static struct client *first_client(void)
 {
-	return iw_container_of(iw_list_first(&rm->clients), struct client, all);
+	return iw_container_of(iw_list_first(&m->clients), struct client, all);
 }
 
 /* While the peers of a domain are reported, all of them end, and the domain with them. */
 static void an_answer_forgets_what_is_gone(void **state)
 {
-	struct iw_rm_buffer b = add_named("");
-	struct domain *d = iw_rm_find(rm, b.stag)->domain;
+	struct iw_manager_buffer b = add_named("");
+	struct domain *d = iw_manager_find(m, b.stag)->domain;
 	struct cursor *at;
 	int fd = asker();
 
 	(void)state;
 	claim(&a, &b);
-	until(rm->nclients == 1);
+	until(m->nclients == 1);
 	at = &first_client()->at;
 	*at = (struct cursor){ .domain = d,
 			       .peer = iw_container_of(d->peers.next, struct peer, in_domain) };
-	iw_rm_drop(rm, iw_rm_find(rm, b.stag), "revoked");
+	iw_manager_drop(m, iw_manager_find(m, b.stag), "revoked");
 	assert_ptr_equal(at->domain, d);
 	iw_disconnect(a.qp);
-	until(a.seen[IW_EV_CLOSED] && iw_list_empty(&rm->domains));
+	until(a.seen[IW_EV_CLOSED] && iw_list_empty(&m->domains));
 	assert_null(at->peer);
 	assert_null(at->domain);
 	/* Only the oldest remembered peer is freed. */
 	b = add_named("");
-	d = iw_rm_find(rm, b.stag)->domain;
-	for (unsigned i = 0; i < IW_RM_ENDED_MAX + 1; i++) {
+	d = iw_manager_find(m, b.stag)->domain;
+	for (unsigned i = 0; i < IW_MANAGER_ENDED_MAX + 1; i++) {
 		reopen(&a);
 		claim(&a, &b);
 		*at = (struct cursor){
@@ -566,7 +574,7 @@ static void a_slow_reader_of_a_long_list_holds_up_nobody_and_is_told_the_truth(v
 {
 	static uint32_t stags[MANY];
 	static unsigned told[MANY];
-	struct iw_rm_reply r;
+	struct iw_manager_reply r;
 	struct iw_fault why;
 	int fd = asker(), other = asker();
 	struct buffer *next;
@@ -576,27 +584,28 @@ static void a_slow_reader_of_a_long_list_holds_up_nobody_and_is_told_the_truth(v
 	(void)state;
 	memset(told, 0, sizeof(told));
 	for (size_t i = 0; i < MANY; i++)
-		stags[i] = add((struct iw_rm_request){ .len = 1 }).stag;
-	ask(fd, (struct iw_rm_request){ .op = IW_RM_LIST, .peers = true }, -1);
+		stags[i] = add((struct iw_manager_request){ .len = 1 }).stag;
+	ask(fd, (struct iw_manager_request){ .op = IW_MANAGER_LIST, .peers = true }, -1);
 	for (int i = 0; i < 100; i++)
 		server_step();
 	/* Revoke the buffer that would be reported next. */
 	next = first_client()->at.buffer;
 	assert_non_null(next);
 	gone = next->stag;
-	iw_rm_drop(rm, next, "revoked");
+	iw_manager_drop(m, next, "revoked");
 	/* Another client is answered meanwhile. */
 	for (size_t i = 0; i < MANY; i += 2) {
-		ask(other, (struct iw_rm_request){ .op = IW_RM_REVOKE, .stag = stags[i] }, -1);
+		ask(other, (struct iw_manager_request){ .op = IW_MANAGER_REVOKE, .stag = stags[i] },
+		    -1);
 		assert_int_equal(answer(other, &r, &why), 0);
 		assert_int_equal(r.count, stags[i] != gone);
 	}
 	for (;;) {
 		if (answer(fd, &r, &why) != 0)
 			fail_msg("%s", why.text);
-		if (r.kind == IW_RM_END)
+		if (r.kind == IW_MANAGER_END)
 			break;
-		assert_int_equal(r.kind, IW_RM_BUFFER);
+		assert_int_equal(r.kind, IW_MANAGER_BUFFER);
 		assert_false(r.buffer.key.set);
 		n++;
 		for (size_t i = 0; i < MANY; i++)
@@ -615,21 +624,23 @@ static void who_takes_no_answer_is_dropped(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < MANY; i++)
-		(void)add((struct iw_rm_request){ .len = 1 });
-	ask(fd, (struct iw_rm_request){ .op = IW_RM_LIST }, -1);
+		(void)add((struct iw_manager_request){ .len = 1 });
+	ask(fd, (struct iw_manager_request){ .op = IW_MANAGER_LIST }, -1);
 	for (int i = 0; i < 100; i++)
 		server_step();
-	assert_int_equal(rm->nclients, 1);
-	iw_rm_turn(rm, iw_os_now() + IW_RM_PATIENCE + 1);
-	assert_int_equal(rm->nclients, 0);
+	assert_int_equal(m->nclients, 1);
+	iw_manager_turn(m, iw_os_now() + IW_MANAGER_PATIENCE + 1);
+	assert_int_equal(m->nclients, 0);
 	close(fd);
 }
 
 static void garbage_is_answered_with_an_error_and_the_end(void **state)
 {
-	static const size_t lens[] = { 1, 2, 100, IW_RM_MSG_MAX, IW_RM_MSG_MAX + 1, 60000 };
+	static const size_t lens[] = {
+		1, 2, 100, IW_MANAGER_MSG_MAX, IW_MANAGER_MSG_MAX + 1, 60000
+	};
 	static uint8_t octets[60000];
-	struct iw_rm_reply r;
+	struct iw_manager_reply r;
 	struct iw_fault why;
 
 	(void)state;
@@ -639,18 +650,18 @@ static void garbage_is_answered_with_an_error_and_the_end(void **state)
 
 		assert_int_equal(send(fd, octets, lens[i], 0), (ssize_t)lens[i]);
 		assert_true(answer(fd, &r, &why) < 0);
-		assert_int_equal(r.kind, IW_RM_ERROR);
+		assert_int_equal(r.kind, IW_MANAGER_ERROR);
 		assert_int_equal(answer(fd, &r, &why), IW_E_CLOSED);
 		close(fd);
 	}
-	assert_int_equal(rm->nclients, 0);
+	assert_int_equal(m->nclients, 0);
 }
 
 /* One client more than the limit: it is served when another client disconnects. */
 static void more_askers_than_there_is_room_for_wait(void **state)
 {
-	int fd[IW_RM_CLIENTS_MAX + 1];
-	struct iw_rm_reply r;
+	int fd[IW_MANAGER_CLIENTS_MAX + 1];
+	struct iw_manager_reply r;
 	struct iw_fault why;
 
 	(void)state;
@@ -658,19 +669,19 @@ static void more_askers_than_there_is_room_for_wait(void **state)
 		fd[i] = asker();
 		server_step();
 	}
-	assert_int_equal(rm->nclients, IW_RM_CLIENTS_MAX);
-	ask(fd[IW_RM_CLIENTS_MAX], (struct iw_rm_request){ .op = IW_RM_LIST }, -1);
+	assert_int_equal(m->nclients, IW_MANAGER_CLIENTS_MAX);
+	ask(fd[IW_MANAGER_CLIENTS_MAX], (struct iw_manager_request){ .op = IW_MANAGER_LIST }, -1);
 	for (int i = 0; i < 10; i++)
 		server_step();
-	assert_int_equal(iw_rm_answer(fd[IW_RM_CLIENTS_MAX], &r, 0, &why), IW_E_TIMEOUT);
+	assert_int_equal(iw_manager_answer(fd[IW_MANAGER_CLIENTS_MAX], &r, 0, &why), IW_E_TIMEOUT);
 	close(fd[3]);
-	assert_int_equal(answer(fd[IW_RM_CLIENTS_MAX], &r, &why), 0);
+	assert_int_equal(answer(fd[IW_MANAGER_CLIENTS_MAX], &r, &why), 0);
 	for (size_t i = 0; i < IW_ARRAY_LEN(fd); i++)
 		if (i != 3)
 			close(fd[i]);
 	for (int i = 0; i < 10; i++)
 		server_step();
-	assert_int_equal(rm->nclients, 0);
+	assert_int_equal(m->nclients, 0);
 }
 
 /*
@@ -679,41 +690,45 @@ static void more_askers_than_there_is_room_for_wait(void **state)
  */
 static void there_are_not_more_buffers_than_the_limit(void **state)
 {
-	struct iw_rm_request q = { .op = IW_RM_ADD, .memory = true, .len = 1, .access = 1 };
+	struct iw_manager_request q = {
+		.op = IW_MANAGER_ADD, .memory = true, .len = 1, .access = 1
+	};
 	const uint32_t left = 3;
-	struct iw_rm_buffer b;
+	struct iw_manager_buffer b;
 	struct iw_fault why;
 	uint32_t stag = 0;
 
 	(void)state;
-	rm->nbuffers = IW_RM_BUFFERS_MAX - left;
+	m->nbuffers = IW_MANAGER_BUFFERS_MAX - left;
 	for (uint32_t i = 0; i < left; i++)
-		stag = add((struct iw_rm_request){ .len = 1 }).stag;
-	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
-	iw_rm_drop(rm, iw_rm_find(rm, stag), "for the test");
-	(void)add((struct iw_rm_request){ .len = 1 });
-	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
-	rm->nbuffers = left;
+		stag = add((struct iw_manager_request){ .len = 1 }).stag;
+	assert_int_equal(iw_manager_add(m, &q, -1, &b, &why), IW_E_LIMIT);
+	iw_manager_drop(m, iw_manager_find(m, stag), "for the test");
+	(void)add((struct iw_manager_request){ .len = 1 });
+	assert_int_equal(iw_manager_add(m, &q, -1, &b, &why), IW_E_LIMIT);
+	m->nbuffers = left;
 }
 
-/* SEC-14, SEC-16: likewise the octets of new memory */
+/* SEC-14, SEC-16: the same for the octets of new memory */
 static void new_memory_is_limited(void **state)
 {
-	struct iw_rm_request q = { .op = IW_RM_ADD, .memory = true, .len = 1, .access = 1 };
-	struct iw_rm_buffer b;
+	struct iw_manager_request q = {
+		.op = IW_MANAGER_ADD, .memory = true, .len = 1, .access = 1
+	};
+	struct iw_manager_buffer b;
 	struct iw_fault why;
 	uint32_t stag;
 
 	(void)state;
-	rm->memory_max = 10000;
-	(void)add((struct iw_rm_request){ .len = 6000 });
-	stag = add((struct iw_rm_request){ .len = 4000 }).stag;
-	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
-	iw_rm_drop(rm, iw_rm_find(rm, stag), "for the test");
+	m->memory_max = 10000;
+	(void)add((struct iw_manager_request){ .len = 6000 });
+	stag = add((struct iw_manager_request){ .len = 4000 }).stag;
+	assert_int_equal(iw_manager_add(m, &q, -1, &b, &why), IW_E_LIMIT);
+	iw_manager_drop(m, iw_manager_find(m, stag), "for the test");
 	q.len = 4001;
-	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
+	assert_int_equal(iw_manager_add(m, &q, -1, &b, &why), IW_E_LIMIT);
 	q.len = 4000;
-	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), 0);
+	assert_int_equal(iw_manager_add(m, &q, -1, &b, &why), 0);
 }
 
 /*
@@ -740,18 +755,18 @@ static void rights_beyond_those_of_the_descriptor_get_no_stag(void **state)
 	assert_int_equal(ftruncate(keep, 5000), 0);
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
 		int file = openat(tmp_fd, "f", rows[i].flags | O_CLOEXEC), fd = asker();
-		struct iw_rm_request q = { .op = IW_RM_ADD,
-					   .access = rows[i].access,
-					   .label = "f" };
-		struct iw_rm_reply r;
+		struct iw_manager_request q = { .op = IW_MANAGER_ADD,
+						.access = rows[i].access,
+						.label = "f" };
+		struct iw_manager_reply r;
 		struct iw_fault why;
 
 		ask(fd, q, file);
 		assert_int_equal(answer(fd, &r, &why), rows[i].err);
-		assert_int_equal(rm->nbuffers, rows[i].err == 0);
-		if (rm->nbuffers > 0)
-			iw_rm_drop(rm, iw_rm_find(rm, r.buffer.stag), "for the test");
-		assert_true(iw_list_empty(&rm->buffers));
+		assert_int_equal(m->nbuffers, rows[i].err == 0);
+		if (m->nbuffers > 0)
+			iw_manager_drop(m, iw_manager_find(m, r.buffer.stag), "for the test");
+		assert_true(iw_list_empty(&m->buffers));
 		close(file);
 		close(fd);
 	}
@@ -761,9 +776,9 @@ static void rights_beyond_those_of_the_descriptor_get_no_stag(void **state)
 /* SEC-29: requests that are pending on a peer's association count as memory of that peer. */
 static void memory_of_the_peers_associations_is_counted(void **state)
 {
-	struct iw_rm_buffer b = add_named("");
+	struct iw_manager_buffer b = add_named("");
 	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.transport = "udp",
-				  .at.udp_port = udp_port };
+				.at.udp_port = udp_port };
 	struct iw_async_event ev = { 0 };
 	double limit = end_clock() + 10;
 	uint64_t before;
@@ -771,7 +786,7 @@ static void memory_of_the_peers_associations_is_counted(void **state)
 	(void)state;
 	claim(&a, &b);
 	assert_int_equal(a.seen[IW_EV_ESTABLISHED], 1);
-	before = iw_rm_peer_memory(rm);
+	before = iw_manager_peer_memory(m);
 	p.at.port = iw_listener_port(listener);
 	p.at.beside = a.qp;
 	assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p.at, &p.protocol, &a.why), 0);
@@ -781,11 +796,11 @@ static void memory_of_the_peers_associations_is_counted(void **state)
 		(void)iw_next_event(ctx, &ev);
 	}
 	assert_non_null(ev.req);
-	assert_true(iw_rm_peer_memory(rm) >= before + 64);
+	assert_true(iw_manager_peer_memory(m) >= before + 64);
 	iw_reject(ev.req, NULL, 0);
 	iw_disconnect(a.qp);
-	until(a.seen[IW_EV_CLOSED] && iw_rm_peers(rm) == 0);
-	assert_int_equal(iw_rm_peer_memory(rm), 0);
+	until(a.seen[IW_EV_CLOSED] && iw_manager_peers(m) == 0);
+	assert_int_equal(iw_manager_peer_memory(m), 0);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

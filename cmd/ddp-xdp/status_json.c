@@ -25,9 +25,9 @@ static int endpoint_json(void *ctx, const void *key, const void *value)
 	char text[IW_ADDR_TEXT];
 
 	iw_json_open_object(w, NULL);
-	iw_json_str(w, "address", iw_look_addr(text, k->addr));
-	iw_json_u64(w, "sctp_port", iw_look_port(&k->sctp_port));
-	iw_json_u64(w, "udp_port", iw_look_port(&k->udp_port));
+	iw_json_str(w, "address", iw_status_addr(text, k->addr));
+	iw_json_u64(w, "sctp_port", iw_status_port(&k->sctp_port));
+	iw_json_u64(w, "udp_port", iw_status_port(&k->udp_port));
 	iw_json_u64(w, "worker", e->worker);
 	iw_json_close(w);
 	return 0;
@@ -98,7 +98,7 @@ static void put_opcodes_json(struct iw_json *w, const struct iw_xdp_counters *c)
 	iw_json_close(w);
 }
 
-static void put_steer_json(struct iw_json *w, const struct iw_look *l)
+static void put_steer_json(struct iw_json *w, const struct iw_status *l)
 {
 	const struct iw_xdp_counters *c = &l->count;
 
@@ -106,9 +106,9 @@ static void put_steer_json(struct iw_json *w, const struct iw_look *l)
 	iw_json_open_array(w, "endpoints");
 	(void)iw_steer_each(l->steer, IW_STEER_ENDPOINTS, endpoint_json, w);
 	iw_json_close(w);
-	iw_json_u64(w, "associations", iw_look_count(l, IW_STEER_ASSOCS));
-	iw_json_u64(w, "sessions", iw_look_count(l, IW_STEER_SESSIONS));
-	iw_json_u64(w, "stags", iw_look_count(l, IW_STEER_STAGS));
+	iw_json_u64(w, "associations", iw_status_count(l, IW_STEER_ASSOCS));
+	iw_json_u64(w, "sessions", iw_status_count(l, IW_STEER_SESSIONS));
+	iw_json_u64(w, "stags", iw_status_count(l, IW_STEER_STAGS));
 	iw_json_open_array(w, "sockets");
 	(void)iw_steer_each(l->steer, IW_STEER_SOCKETS, socket_json, w);
 	iw_json_close(w);
@@ -116,9 +116,9 @@ static void put_steer_json(struct iw_json *w, const struct iw_look *l)
 	iw_json_u64(w, "octets", c->octets);
 	if (l->at_before) {
 		iw_json_u64(w, "packets_per_second",
-			    iw_look_rate(l, c->packets - l->before.packets));
+			    iw_status_rate(l, c->packets - l->before.packets));
 		iw_json_u64(w, "bits_per_second",
-			    8 * iw_look_rate(l, c->octets - l->before.octets));
+			    8 * iw_status_rate(l, c->octets - l->before.octets));
 	}
 	iw_json_u64(w, "chunks", c->chunks);
 	iw_json_u64(w, "data", c->data);
@@ -143,10 +143,10 @@ static int flow_json(void *ctx, const struct iw_xdp_flow_key *k, const struct iw
 	char text[IW_ADDR_TEXT];
 
 	iw_json_open_object(w, NULL);
-	iw_json_str(w, "source", iw_look_addr(text, k->src));
-	iw_json_u64(w, "source_port", iw_look_port(&k->sport));
-	iw_json_str(w, "destination", iw_look_addr(text, k->dst));
-	iw_json_u64(w, "destination_port", iw_look_port(&k->dport));
+	iw_json_str(w, "source", iw_status_addr(text, k->src));
+	iw_json_u64(w, "source_port", iw_status_port(&k->sport));
+	iw_json_str(w, "destination", iw_status_addr(text, k->dst));
+	iw_json_u64(w, "destination_port", iw_status_port(&k->dport));
 	iw_json_u64(w, "segments", f->segments);
 	iw_json_u64(w, "followed", f->followed);
 	iw_json_u64(w, "aligned", f->aligned);
@@ -159,7 +159,7 @@ static int flow_json(void *ctx, const struct iw_xdp_flow_key *k, const struct iw
 	return 0;
 }
 
-static void put_mpa_json(struct iw_json *w, const struct iw_look *l)
+static void put_mpa_json(struct iw_json *w, const struct iw_status *l)
 {
 	const uint64_t *value = (const uint64_t *)&l->mpa;
 
@@ -168,14 +168,14 @@ static void put_mpa_json(struct iw_json *w, const struct iw_look *l)
 	iw_json_open_object(w, "mpa");
 	for (size_t i = 0; i < IW_ARRAY_LEN(mpa_keys); i++)
 		iw_json_u64(w, mpa_keys[i], value[i]);
-	iw_json_f64(w, "aligned_share", iw_look_aligned(&l->mpa));
+	iw_json_f64(w, "aligned_share", iw_status_aligned(&l->mpa));
 	iw_json_open_array(w, "connections");
 	(void)iw_observe_each(l->observe, flow_json, w);
 	iw_json_close(w);
 	iw_json_close(w);
 }
 
-int iw_look_json(struct iw_json *w, const struct iw_look *l, struct iw_fault *why)
+int iw_status_json(struct iw_json *w, const struct iw_status *l, struct iw_fault *why)
 {
 	iw_json_begin(w, "status");
 	iw_json_str(w, "interface", l->name);
@@ -191,8 +191,8 @@ int iw_look_json(struct iw_json *w, const struct iw_look *l, struct iw_fault *wh
 		iw_json_u64(w, "runs", l->a.runs);
 		iw_json_u64(w, "run_ns", l->a.run_ns);
 	}
-	if (l->holder) {
-		iw_json_u64(w, "holder_pid", (uint64_t)l->holder);
+	if (l->holder_pid) {
+		iw_json_u64(w, "holder_pid", (uint64_t)l->holder_pid);
 		iw_json_str(w, "holder", l->holder_name);
 	}
 	if (l->pinned != IW_XDP_NO_PIN) {
@@ -205,5 +205,5 @@ int iw_look_json(struct iw_json *w, const struct iw_look *l, struct iw_fault *wh
 		put_steer_json(w, l);
 	if (l->observe)
 		put_mpa_json(w, l);
-	return iw_keeper_end_line(w, why);
+	return iw_status_end_line(w, why);
 }

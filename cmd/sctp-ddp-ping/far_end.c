@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What answers at the far end: one message there and back, or why not. */
+/* Classifies what answers at the far end by the failure of a connection. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <errno.h>
-#include <string.h>
 
 static const char *const names[] = {
 	[IW_FAR_ANSWERS] = "answers",   [IW_FAR_OTHER] = "other",
@@ -18,8 +17,7 @@ const char *iw_far_end_name(enum iw_far_end e)
 }
 
 /*
- * Kernel SCTP reports ABORT and ICMP by errno alone. ENETUNREACH is not among them: this host has no
- * route.
+ * Kernel SCTP reports ABORT and ICMP only by errno. ENETUNREACH means that this host has no route.
  */
 static enum iw_far_end by_errno(int e)
 {
@@ -54,37 +52,4 @@ enum iw_far_end iw_ping_far_end(const struct iw_fault *why, bool associated)
 	if (why->err == IW_E_CLOSED)
 		return why->from_peer ? IW_FAR_ABORT : IW_FAR_ICMP;
 	return IW_FAR_NOT_TRIED;
-}
-
-void iw_ping_look(struct iw_far_look *out, const struct iw_ping_cfg *cfg)
-{
-	struct iw_ping_cfg one = *cfg;
-	struct iw_ping_news news = { .kind = IW_PING_UP };
-	struct iw_ping *p;
-	struct iw_fault why;
-	const uint8_t *pd;
-	int err;
-
-	*out = (struct iw_far_look){ .transport = cfg->conn.at.transport };
-	one.streams = 1;
-	one.count = 1;
-	one.timeout_ns = one.setup_ns;
-	if (iw_ping_new(&p, &one, &why) < 0) {
-		out->fault = why;
-		out->what = iw_ping_far_end(&out->fault, false);
-		return;
-	}
-	do {
-		err = iw_ping_next(p, &news, &why);
-		if (!err && news.kind == IW_PING_REPLY)
-			out->rtt_ns = news.rtt_ns;
-	} while (!err && news.kind != IW_PING_DONE);
-	if (err)
-		out->fault = why;
-	out->assoc = *iw_ping_assoc(p);
-	out->what = iw_ping_far_end(&out->fault, out->assoc.npaths > 0);
-	pd = iw_ping_private_data(p, &out->private_data_len);
-	if (pd)
-		memcpy(out->private_data, pd, out->private_data_len);
-	iw_ping_free(p);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Attaches a program, and makes a process, a pin or a dispatcher keep it. */
-#include "ddp-xdp/keep.h"
+/* Attaches a program and passes it to its holder: a process, a pin or a dispatcher. */
+#include "ddp-xdp/attachment.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -20,10 +20,11 @@
 #include "os/priv.h"
 #include "util/text.h"
 
-const char *const iw_keep_programs[] = { "steer", "mpa", NULL };
-const char *const iw_keep_bys[] = { "holder", "foreground", "pin", "dispatcher" };
+const char *const iw_attachment_programs[] = { "steer", "mpa", NULL };
+const char *const iw_attachment_holders[] = { "holder", "foreground", "pin", "dispatcher" };
 
-static int attach_program(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_fault *why)
+static int attach_program(struct iw_attachment *k, const struct iw_attachment_cfg *cfg,
+			  struct iw_fault *why)
 {
 	const struct iw_steer_cfg steer = {
 		.interface = cfg->interface,
@@ -32,11 +33,11 @@ static int attach_program(struct iw_kept *k, const struct iw_keep_cfg *cfg, stru
 		.stags_max = cfg->stags,
 		.sample = cfg->sample,
 		.alone = true,
-		.dispatcher = cfg->by == IW_KEEP_DISPATCHER,
+		.dispatcher = cfg->holder == IW_HELD_BY_DISPATCHER,
 	};
 	int err;
 
-	if (cfg->program == IW_KEEP_STEER) {
+	if (cfg->program == IW_ATTACHMENT_STEER) {
 		err = iw_steer_open(&k->steer, &steer, why);
 		k->link = err ? -1 : iw_steer_link_fd(k->steer);
 	} else {
@@ -46,7 +47,10 @@ static int attach_program(struct iw_kept *k, const struct iw_keep_cfg *cfg, stru
 	return err;
 }
 
-/* Nothing but the link stays open; the program goes with it, or it with the program. */
+/*
+ * The background process. Keeps only the link open, and exits when the program is detached. The
+ * program is detached when this process ends.
+ */
 _Noreturn static void hold(int link)
 {
 	static const int only = STDERR_FILENO + 1;
@@ -63,7 +67,7 @@ _Noreturn static void hold(int link)
 	signal(SIGINT, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* It has no work to do, so it needs no rights; where they cannot be dropped it does no harm. */
+	/* The process has no work, so it needs no rights. It runs on if it cannot give them up. */
 	if (iw_os_priv_drop(&why) < 0)
 		errno = 0;
 	while (iw_attach_link_holds(only))
@@ -71,27 +75,28 @@ _Noreturn static void hold(int link)
 	_exit(IW_EXIT_OK);
 }
 
-static int start_holder(struct iw_kept *k, struct iw_fault *why)
+static int start_holder(struct iw_attachment *k, struct iw_fault *why)
 {
-	k->holder = fork();
-	if (k->holder < 0)
+	k->holder_pid = fork();
+	if (k->holder_pid < 0)
 		return iw_os_fail(why, errno, "start the background process");
-	if (k->holder == 0)
+	if (k->holder_pid == 0)
 		hold(k->link);
 	return 0;
 }
 
-static int give_to_keeper(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_fault *why)
+static int pass_to_holder(struct iw_attachment *k, const struct iw_attachment_cfg *cfg,
+			  struct iw_fault *why)
 {
-	switch (cfg->by) {
-	case IW_KEEP_HOLDER:
+	switch (cfg->holder) {
+	case IW_HELD_BY_PROCESS:
 		return start_holder(k, why);
-	case IW_KEEP_PIN:
+	case IW_HELD_BY_PIN:
 		return iw_attach_pin(k->link, cfg->pins, cfg->interface, why);
-	case IW_KEEP_FOREGROUND:
-		k->holder = getpid();
+	case IW_HELD_BY_FOREGROUND:
+		k->holder_pid = getpid();
 		return 0;
-	case IW_KEEP_DISPATCHER:
+	case IW_HELD_BY_DISPATCHER:
 		return 0;
 	}
 	return 0;
@@ -128,16 +133,17 @@ static void warn_of_link(const char *name)
 		close(fd);
 }
 
-int iw_keep_attach(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_fault *why)
+int iw_attachment_create(struct iw_attachment *k, const struct iw_attachment_cfg *cfg,
+			 struct iw_fault *why)
 {
 	const char *name = cfg->interface;
 	int err;
 
-	*k = (struct iw_kept){ .link = -1 };
+	*k = (struct iw_attachment){ .link = -1 };
 	err = iw_interface_index(&k->ifindex, name, why);
 	if (err)
 		return err;
-	if (cfg->program == IW_KEEP_STEER)
+	if (cfg->program == IW_ATTACHMENT_STEER)
 		warn_of_link(name);
 	warn_of_leftovers(name, k->ifindex, cfg->pins);
 	k->offloads_before = iw_interface_offloads(name);
@@ -148,10 +154,10 @@ int iw_keep_attach(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_f
 		return err;
 	k->offloads_after = iw_interface_offloads(name);
 	k->queues = iw_interface_queues(name);
-	return give_to_keeper(k, cfg, why);
+	return pass_to_holder(k, cfg, why);
 }
 
-int iw_keep_stay(const struct iw_kept *k, const char *interface, struct iw_fault *why)
+int iw_attachment_wait(const struct iw_attachment *k, const char *interface, struct iw_fault *why)
 {
 	struct pollfd pfd = { .fd = iw_signals_fd(), .events = POLLIN };
 
@@ -163,13 +169,15 @@ int iw_keep_stay(const struct iw_kept *k, const char *interface, struct iw_fault
 	return 0;
 }
 
-void iw_keep_free(struct iw_kept *k)
+void iw_attachment_free(struct iw_attachment *k)
 {
 	iw_steer_close(k->steer);
 	iw_observe_close(k->observe);
 }
 
-/* --- writers ----------------------------------------------------------------------------------- */
+/*
+ * --- writers -----------------------------------------------------------------------------------
+ */
 
 static void put_offloads_json(struct iw_json *w, const char *key, unsigned bits)
 {
@@ -180,48 +188,48 @@ static void put_offloads_json(struct iw_json *w, const char *key, unsigned bits)
 	iw_json_close(w);
 }
 
-int iw_keep_json(struct iw_json *w, const struct iw_keep_cfg *cfg, const struct iw_kept *k,
-		 struct iw_fault *why)
+int iw_attachment_json(struct iw_json *w, const struct iw_attachment_cfg *cfg,
+		       const struct iw_attachment *k, struct iw_fault *why)
 {
 	iw_json_begin(w, "attached");
 	iw_json_str(w, "interface", cfg->interface);
 	iw_json_u64(w, "ifindex", k->ifindex);
-	iw_json_str(w, "program", iw_keep_programs[cfg->program]);
+	iw_json_str(w, "program", iw_attachment_programs[cfg->program]);
 	iw_json_str(w, "mode", k->a.native ? "native" : "generic");
-	iw_json_bool(w, "multi_buffer", cfg->program == IW_KEEP_STEER);
+	iw_json_bool(w, "multi_buffer", cfg->program == IW_ATTACHMENT_STEER);
 	iw_json_u64(w, "queues", k->queues);
 	iw_json_u64(w, "program_id", k->a.program);
 	iw_json_u64(w, "link_id", k->a.link);
 	iw_json_u64(w, "verified_insns", k->a.insns);
-	iw_json_str(w, "kept_by", iw_keep_bys[cfg->by]);
-	if (k->holder)
-		iw_json_u64(w, "holder_pid", (uint64_t)k->holder);
-	if (cfg->by == IW_KEEP_PIN)
+	iw_json_str(w, "kept_by", iw_attachment_holders[cfg->holder]);
+	if (k->holder_pid)
+		iw_json_u64(w, "holder_pid", (uint64_t)k->holder_pid);
+	if (cfg->holder == IW_HELD_BY_PIN)
 		iw_json_str(w, "pin", cfg->pins);
 	put_offloads_json(w, "offloads", k->offloads_after);
 	put_offloads_json(w, "offloads_lost", k->offloads_before & ~k->offloads_after);
-	return iw_keeper_end_line(w, why);
+	return iw_status_end_line(w, why);
 }
 
-void iw_keep_print(const struct iw_keep_cfg *cfg, const struct iw_kept *k)
+void iw_attachment_print(const struct iw_attachment_cfg *cfg, const struct iw_attachment *k)
 {
 	const char *name = cfg->interface;
 	unsigned lost = k->offloads_before & ~k->offloads_after;
 
 	printf("%s: %s attached, %s mode, %u queue%s, program %u", name,
-	       iw_keep_programs[cfg->program], k->a.native ? "native" : "generic", k->queues,
+	       iw_attachment_programs[cfg->program], k->a.native ? "native" : "generic", k->queues,
 	       k->queues == 1 ? "" : "s", k->a.program);
-	if (cfg->by == IW_KEEP_PIN)
+	if (cfg->holder == IW_HELD_BY_PIN)
 		printf(", pinned in %s\n", cfg->pins);
-	else if (cfg->by == IW_KEEP_DISPATCHER)
+	else if (cfg->holder == IW_HELD_BY_DISPATCHER)
 		printf(", in a dispatcher\n");
 	else
-		printf(", kept by process %d\n", k->holder);
+		printf(", kept by process %d\n", k->holder_pid);
 	for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
 		if (lost & bit)
 			printf("%s: offload %s was switched off\n", name,
 			       iw_interface_offload_name((enum iw_xdp_offload)bit));
-	if (cfg->program == IW_KEEP_MPA)
+	if (cfg->program == IW_ATTACHMENT_MPA)
 		printf("%s: while mpa is attached, a frame must fit one buffer: lro stays off, and the other "
 		       "end of a veth pair sends without segmentation offload\n",
 		       name);

@@ -9,7 +9,7 @@
 #include "ddp-xdp/internal.h"
 #include "wire/ddp.h"
 
-#define STREAMS_MAX 64 /* shown as text; JSON has all of them */
+#define STREAMS_MAX 64 /* in text; JSON has all */
 
 /* clang-format off */
 #define IW_X_(name, key, text) text,
@@ -18,7 +18,7 @@ static const char *const seen_texts[] = { IW_XDP_SEEN_LIST(IW_X_) };
 #undef IW_X_
 /* clang-format on */
 
-static void print_who(const struct iw_look *l)
+static void print_program(const struct iw_status *l)
 {
 	if (l->a.program == 0) {
 		printf("%s: no XDP program\n", l->name);
@@ -31,8 +31,8 @@ static void print_who(const struct iw_look *l)
 	}
 	printf("%s: %s (%s), %s mode, program %u", l->name, iw_attach_owner_name(l->a.owner),
 	       l->a.name, l->a.native ? "native" : "generic", l->a.program);
-	if (l->holder)
-		printf(", kept by process %d (%s)\n", l->holder, l->holder_name);
+	if (l->holder_pid)
+		printf(", kept by process %d (%s)\n", l->holder_pid, l->holder_name);
 	else if (l->pinned == IW_XDP_PINNED)
 		printf(", pinned in %s\n", l->pins);
 	else
@@ -64,10 +64,10 @@ static int print_endpoint(void *ctx, const void *key, const void *value)
 
 	(void)ctx;
 	(void)value;
-	printf("  endpoint %s, SCTP port %u", iw_look_addr(text, k->addr),
-	       iw_look_port(&k->sctp_port));
+	printf("  endpoint %s, SCTP port %u", iw_status_addr(text, k->addr),
+	       iw_status_port(&k->sctp_port));
 	if (k->udp_port)
-		printf(" in UDP port %u", iw_look_port(&k->udp_port));
+		printf(" in UDP port %u", iw_status_port(&k->udp_port));
 	putchar('\n');
 	return 0;
 }
@@ -86,7 +86,7 @@ static int print_stream(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-/* Counters that are not zero. */
+/* Adds the counters that are not zero. */
 static void add_counts(struct iw_table *t, const char *const *texts, const uint64_t *value,
 		       size_t n, const char *where)
 {
@@ -98,7 +98,7 @@ static void add_counts(struct iw_table *t, const char *const *texts, const uint6
 	}
 }
 
-static int print_steer(const struct iw_look *l, struct iw_fault *why)
+static int print_steer(const struct iw_status *l, struct iw_fault *why)
 {
 	const struct iw_xdp_counters *c = &l->count;
 	char size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
@@ -110,11 +110,11 @@ static int print_steer(const struct iw_look *l, struct iw_fault *why)
 	(void)iw_steer_each(l->steer, IW_STEER_SOCKETS, print_socket, NULL);
 	printf("  %" PRIu64 " associations, %" PRIu64 " sessions on them, %" PRIu64
 	       " STags; steered %" PRIu64 " packets, %s",
-	       iw_look_count(l, IW_STEER_ASSOCS), iw_look_count(l, IW_STEER_SESSIONS),
-	       iw_look_count(l, IW_STEER_STAGS), c->packets, iw_human_size(size, c->octets));
+	       iw_status_count(l, IW_STEER_ASSOCS), iw_status_count(l, IW_STEER_SESSIONS),
+	       iw_status_count(l, IW_STEER_STAGS), c->packets, iw_human_size(size, c->octets));
 	if (l->at_before)
-		printf(" (%" PRIu64 "/s, %s)", iw_look_rate(l, c->packets - l->before.packets),
-		       iw_human_rate(rate, 8 * iw_look_rate(l, c->octets - l->before.octets)));
+		printf(" (%" PRIu64 "/s, %s)", iw_status_rate(l, c->packets - l->before.packets),
+		       iw_human_rate(rate, 8 * iw_status_rate(l, c->octets - l->before.octets)));
 	if (l->a.runs)
 		printf("; the program takes %" PRIu64 " ns per packet", l->a.run_ns / l->a.runs);
 	putchar('\n');
@@ -141,21 +141,21 @@ static int print_flow(void *ctx, const struct iw_xdp_flow_key *k, const struct i
 		return 1;
 	printf("  %s port %u to %s port %u: %" PRIu64 " of %" PRIu64
 	       " segments begin with one of %" PRIu64 " FPDUs%s%s\n",
-	       iw_look_addr(a, k->src), iw_look_port(&k->sport), iw_look_addr(b, k->dst),
-	       iw_look_port(&k->dport), f->aligned, f->followed, f->fpdus,
+	       iw_status_addr(a, k->src), iw_status_port(&k->sport), iw_status_addr(b, k->dst),
+	       iw_status_port(&k->dport), f->aligned, f->followed, f->fpdus,
 	       f->markers == IW_XDP_MARKERS ? ", with markers" : "",
 	       f->lost ? "; no longer followed" : "");
 	return 0;
 }
 
-static void print_mpa(const struct iw_look *l)
+static void print_mpa(const struct iw_status *l)
 {
 	const struct iw_xdp_mpa *m = &l->mpa;
 	unsigned n = 0;
 
 	printf("  %" PRIu64 " flows of MPA; %" PRIu64 " FPDUs; %" PRIu64 " of %" PRIu64
 	       " TCP segments begin with one (%.1f %%)\n",
-	       m->flows, m->fpdus, m->aligned, m->followed, 100 * iw_look_aligned(m));
+	       m->flows, m->fpdus, m->aligned, m->followed, 100 * iw_status_aligned(m));
 	if (m->holes || m->resent || m->lost)
 		printf("  %" PRIu64 " holes, %" PRIu64 " retransmitted segments, %" PRIu64
 		       " flows no longer followed\n",
@@ -163,11 +163,11 @@ static void print_mpa(const struct iw_look *l)
 	(void)iw_observe_each(l->observe, print_flow, &n);
 }
 
-int iw_look_print(const struct iw_look *l, struct iw_fault *why)
+int iw_status_print(const struct iw_status *l, struct iw_fault *why)
 {
 	int err = 0;
 
-	print_who(l);
+	print_program(l);
 	if (l->pinned == IW_XDP_STALE)
 		printf("  %s/%s: leftover pin of a link without a program; remove it with `ddp-xdp detach -I %s "
 		       "--force-clean`\n",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ddp-xdp's decisions and words: in namespaces of the test's own, where lo has no program, and with states made by hand.
- * tests/bats/ddp-xdp.bats has programs that are attached.
+ * The decisions and texts of ddp-xdp: in new namespaces, in which lo has no program, and with
+ * states made by hand. tests/bats/ddp-xdp.bats tests attached programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "ddp-xdp/detach.h"
 #include "ddp-xdp/internal.h"
-#include "ddp-xdp/keep.h"
+#include "ddp-xdp/attachment.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -25,15 +25,15 @@
 #include "unit/cli_capture.h"
 #include "util/num.h"
 
-#define LO 1 /* its index in a namespace that has nothing else */
+#define LO 1 /* index of lo in a new namespace */
 
 static char pins[64];
 static struct capture c;
 
-/* What a child does in a place with a /sys/fs/bpf of its own; as capture_run. */
+/* What a child runs in new namespaces, with its own /sys/fs/bpf. */
 struct place {
 	int (*fn)(void);
-	bool dispatcher; /* one has left something, of program 4711 */
+	bool dispatcher; /* with leftovers of a dispatcher, of program 4711 */
 };
 
 enum { NO_PLACE = 77 };
@@ -50,11 +50,11 @@ static int in_place(const void *arg)
 			      mkdir("/sys/fs/bpf/xdp/dispatch-1-4711", 0700) < 0 ||
 			      mkdir("/sys/fs/bpf/xdp/dispatch-2-4711", 0700) < 0))
 		return 99;
-	iw_log_setup("keeper", IW_LOG_WARN);
+	iw_log_setup("ddp-xdp", IW_LOG_WARN);
 	return p->fn();
 }
 
-/* Exit status of fn, or the test is left out. */
+/* Returns the exit status of fn, or skips the test. */
 static int there(int (*fn)(void), bool dispatcher)
 {
 	struct place p = { fn, dispatcher };
@@ -106,16 +106,18 @@ static int tear_down(void **state)
 	return rmdir(pins);
 }
 
-/* --- detach ------------------------------------------------------------------------------------ */
+/*
+ * --- detach ------------------------------------------------------------------------------------
+ */
 
-/* 0: done; 10: not done; else the error, made positive. */
+/* Returns 0: detached; 10: not detached; else the error, made positive. */
 static int detach(const char *interface, bool force)
 {
 	struct iw_detached d;
 	struct iw_fault why = { 0 };
 	struct iw_json w;
 	bool done;
-	int err = iw_keep_detach(&d, &done, interface, pins, force, &why);
+	int err = iw_detach_program(&d, &done, interface, pins, force, &why);
 
 	if (err) {
 		printf("%s\n", why.text);
@@ -173,7 +175,7 @@ static void a_pin_that_is_left_goes_by_force_alone(void **state)
 	assert_null(strstr(c.out, "detached"));
 }
 
-/* That of another interface is not counted. */
+/* Leftovers of another interface are not counted. */
 static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
 {
 	(void)state;
@@ -184,52 +186,54 @@ static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
 	assert_non_null(strstr(c.out, "dispatchers (1)"));
 }
 
-/* --- look --------------------------------------------------------------------------------------- */
+/*
+ * --- status -------------------------------------------------------------------------------------
+ */
 
-static int look(const char *interface, size_t expected)
+static int status(const char *interface, size_t expected)
 {
 	struct iw_fault why = { 0 };
-	struct iw_look *l;
+	struct iw_status *l;
 	struct iw_json w;
 	size_t n;
-	int err = iw_looks_find(&l, &n, interface, pins, &why);
+	int err = iw_status_find(&l, &n, interface, pins, &why);
 
 	iw_json_init(&w, STDOUT_FILENO);
 	if (!err)
-		err = iw_looks_tell(l, n, &w, true, &why);
+		err = iw_status_report(l, n, &w, true, &why);
 	if (!err)
-		err = iw_looks_tell(l, n, NULL, true, &why);
+		err = iw_status_report(l, n, NULL, true, &why);
 	iw_json_fini(&w);
 	if (!err && n && l->at_before == 0)
 		err = -97;
-	iw_looks_free(l, n);
+	iw_status_free(l, n);
 	return err ? -err : n == expected ? 0 : 10;
 }
 
-static int look_at_lo(void)
+static int status_of_lo(void)
 {
-	return look("lo", 1);
+	return status("lo", 1);
 }
 
-static int look_at_all(void)
+static int status_of_all(void)
 {
-	return look(NULL, 0);
+	return status(NULL, 0);
 }
 
-static int look_at_none(void)
+static int status_of_none(void)
 {
-	return look("no-such-if", 0);
+	return status("no-such-if", 0);
 }
 
-static void a_look_finds_what_was_named_and_else_what_has_a_program(void **state)
+static void status_finds_the_named_interface_or_all_with_a_program(void **state)
 {
 	(void)state;
-	assert_int_equal(there(look_at_all, false), 0);
+	assert_int_equal(there(status_of_all, false), 0);
 	assert_string_equal(c.out, "");
-	assert_int_equal(there(look_at_none, false), 0);
+	assert_int_equal(there(status_of_none, false), 0);
 	assert_string_equal(c.out, "");
 	pin(true);
-	assert_int_equal(there(look_at_lo, true), 0);
+	assert_int_equal(there(status_of_lo, true), 0);
 	assert_non_null(strstr(c.out, "\"event\":\"status\",\"interface\":\"lo\",\"ifindex\":1,"
 				      "\"owner\":\"none\",\"queues\":1"));
 	assert_non_null(strstr(c.out, "\"pin_stale\":false,\"dispatchers_left\":1}"));
@@ -240,7 +244,7 @@ static void a_look_finds_what_was_named_and_else_what_has_a_program(void **state
 	pin(false);
 }
 
-static struct iw_look shown;
+static struct iw_status shown;
 
 static int show(const void *arg)
 {
@@ -250,9 +254,9 @@ static int show(const void *arg)
 
 	(void)arg;
 	iw_json_init(&w, STDOUT_FILENO);
-	err = iw_look_json(&w, &shown, &why);
+	err = iw_status_json(&w, &shown, &why);
 	iw_json_fini(&w);
-	return err || iw_look_print(&shown, &why) < 0;
+	return err || iw_status_print(&shown, &why) < 0;
 }
 
 static void shows(const char *text)
@@ -263,11 +267,13 @@ static void shows(const char *text)
 		fail_msg("\"%s\" is not in: %s", text, c.out);
 }
 
-/* Who keeps it: a process before a pin before the link, and who has none of them. A pin of a link to nothing keeps nothing. */
-static void status_tells_who_keeps_the_program(void **state)
+/*
+ * Shows a process before a pin, and a pin before the link. A stale pin does not hold the program.
+ */
+static void status_reports_the_holder(void **state)
 {
 	(void)state;
-	shown = (struct iw_look){
+	shown = (struct iw_status){
 		.name = "eth9",
 		.pins = "/pins",
 		.ifindex = 9,
@@ -288,7 +294,7 @@ static void status_tells_who_keeps_the_program(void **state)
 	shows(", pinned in /pins\n");
 	shows("\"pin_stale\":false");
 	assert_null(strstr(c.out, "leftover"));
-	shown.holder = 4242;
+	shown.holder_pid = 4242;
 	memcpy(shown.holder_name, "ddp-xdp", 8);
 	shows(", kept by process 4242 (ddp-xdp)\n");
 	shows("\"holder_pid\":4242,\"holder\":\"ddp-xdp\"");
@@ -298,11 +304,11 @@ static void status_tells_who_keeps_the_program(void **state)
 static void status_of_a_program_that_may_not_be_looked_at_claims_nothing(void **state)
 {
 	(void)state;
-	shown = (struct iw_look){ .name = "eth9",
-				  .pins = "/pins",
-				  .ifindex = 9,
-				  .queues = 4,
-				  .a = { .owner = IW_XDP_UNKNOWN, .program = 17, .name = "?" } };
+	shown = (struct iw_status){ .name = "eth9",
+				    .pins = "/pins",
+				    .ifindex = 9,
+				    .queues = 4,
+				    .a = { .owner = IW_XDP_UNKNOWN, .program = 17, .name = "?" } };
 	shows("\neth9: unknown, generic mode, program 17, which this user may not look at: be root for its name and counters\n");
 	shows("\"owner\":\"unknown\",\"queues\":4");
 }
@@ -311,39 +317,41 @@ static void addresses_ports_and_rates_read_as_people_write_them(void **state)
 {
 	static const uint8_t any[16], v6[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 },
 				      v4[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
-	struct iw_look l = { .at = IW_SEC(10) };
+	struct iw_status l = { .at = IW_SEC(10) };
 	char text[IW_ADDR_TEXT];
 	uint16_t port;
 
 	(void)state;
-	assert_string_equal(iw_look_addr(text, any), "*");
-	assert_string_equal(iw_look_addr(text, v6), "2001:db8::1");
-	assert_string_equal(iw_look_addr(text, v4), "10.0.0.1");
+	assert_string_equal(iw_status_addr(text, any), "*");
+	assert_string_equal(iw_status_addr(text, v6), "2001:db8::1");
+	assert_string_equal(iw_status_addr(text, v4), "10.0.0.1");
 	iw_put_be16((uint8_t *)&port, 7471);
-	assert_int_equal(iw_look_port(&port), 7471);
-	/* The first look has nothing to compare with, nor has one at the same time. */
-	assert_int_equal(iw_look_rate(&l, 1000), 0);
+	assert_int_equal(iw_status_port(&port), 7471);
+	/* No rate for the first reading, nor for two readings at the same time. */
+	assert_int_equal(iw_status_rate(&l, 1000), 0);
 	l.at_before = IW_MSEC(9500);
-	assert_int_equal(iw_look_rate(&l, 1000), 2000);
+	assert_int_equal(iw_status_rate(&l, 1000), 2000);
 	l.at_before = l.at;
-	assert_int_equal(iw_look_rate(&l, 1000), 0);
-	assert_true(iw_look_aligned(&(struct iw_xdp_mpa){ .aligned = 3 }) == 0);
-	assert_true(iw_look_aligned(&(struct iw_xdp_mpa){ .aligned = 3, .followed = 4 }) == 0.75);
+	assert_int_equal(iw_status_rate(&l, 1000), 0);
+	assert_true(iw_status_aligned(&(struct iw_xdp_mpa){ .aligned = 3 }) == 0);
+	assert_true(iw_status_aligned(&(struct iw_xdp_mpa){ .aligned = 3, .followed = 4 }) == 0.75);
 }
 
-/* --- keep --------------------------------------------------------------------------------------- */
+/*
+ * --- attach -------------------------------------------------------------------------------------
+ */
 
 static int attach_none(void)
 {
-	const struct iw_keep_cfg cfg = { .interface = "no-such-if", .pins = pins };
+	const struct iw_attachment_cfg cfg = { .interface = "no-such-if", .pins = pins };
 	struct iw_fault why = { 0 };
-	struct iw_kept k;
-	int err = iw_keep_attach(&k, &cfg, &why);
+	struct iw_attachment k;
+	int err = iw_attachment_create(&k, &cfg, &why);
 
 	printf("%s", why.text);
-	if (k.steer || k.observe || k.link != -1 || k.holder)
+	if (k.steer || k.observe || k.link != -1 || k.holder_pid)
 		return 96;
-	iw_keep_free(&k);
+	iw_attachment_free(&k);
 	return -err;
 }
 
@@ -354,85 +362,86 @@ static void an_interface_that_is_not_there_is_named(void **state)
 	assert_string_equal(c.out, "interface no-such-if: no such interface; `ip link` lists them");
 }
 
-/* A holder sees that the program was taken away: nothing waits for ever for what is gone. */
-static int stay_without_a_link(const void *arg)
+/* The wait ends when the program is detached. */
+static int wait_without_a_link(const void *arg)
 {
-	const struct iw_kept k = { .link = -1 };
+	const struct iw_attachment k = { .link = -1 };
 	struct iw_fault why = { 0 };
 	int err;
 
 	(void)arg;
 	if (iw_signals_init(&why) < 0)
 		return 95;
-	err = iw_keep_stay(&k, "eth9", &why);
+	err = iw_attachment_wait(&k, "eth9", &why);
 	printf("%s", why.text);
 	return -err;
 }
 
-static int stay_until_asked(const void *arg)
+static int wait_until_asked(const void *arg)
 {
-	const struct iw_kept k = { .link = -1 };
+	const struct iw_attachment k = { .link = -1 };
 	struct iw_fault why = { 0 };
 
 	(void)arg;
 	if (iw_signals_init(&why) < 0 || raise(SIGTERM) != 0)
 		return 95;
-	return -iw_keep_stay(&k, "eth9", &why);
+	return -iw_attachment_wait(&k, "eth9", &why);
 }
 
 static void staying_ends_with_the_program_or_when_asked(void **state)
 {
 	(void)state;
-	capture_run(&c, stay_without_a_link, NULL);
+	capture_run(&c, wait_without_a_link, NULL);
 	assert_int_equal(c.status, -IW_E_NOENT);
 	assert_string_equal(c.out, "interface eth9: another process detached the program");
-	capture_run(&c, stay_until_asked, NULL);
+	capture_run(&c, wait_until_asked, NULL);
 	assert_int_equal(c.status, 0);
 }
 
-static struct iw_keep_cfg kept_as = { .interface = "eth9", .pins = "/pins" };
+static struct iw_attachment_cfg attached_as = { .interface = "eth9", .pins = "/pins" };
 
-static int tell_kept(const void *arg)
+static int report_attachment(const void *arg)
 {
-	const struct iw_kept *k = arg;
+	const struct iw_attachment *k = arg;
 	struct iw_fault why;
 	struct iw_json w;
 	int err;
 
 	iw_json_init(&w, STDOUT_FILENO);
-	err = iw_keep_json(&w, &kept_as, k, &why);
+	err = iw_attachment_json(&w, &attached_as, k, &why);
 	iw_json_fini(&w);
-	iw_keep_print(&kept_as, k);
+	iw_attachment_print(&attached_as, k);
 	return err;
 }
 
-static void what_was_attached_tells_its_keeper_and_what_it_cost(void **state)
+static void an_attachment_reports_its_holder_and_lost_offloads(void **state)
 {
 	static const struct {
-		enum iw_keep_by by;
+		enum iw_attachment_holder holder;
 		const char *json, *text;
 	} rows[] = {
-		{ IW_KEEP_HOLDER, "\"kept_by\":\"holder\",\"holder_pid\":42,\"offloads\"",
+		{ IW_HELD_BY_PROCESS, "\"kept_by\":\"holder\",\"holder_pid\":42,\"offloads\"",
 		  ", kept by process 42\n" },
-		{ IW_KEEP_FOREGROUND, "\"kept_by\":\"foreground\",\"holder_pid\":42,\"offloads\"",
+		{ IW_HELD_BY_FOREGROUND,
+		  "\"kept_by\":\"foreground\",\"holder_pid\":42,\"offloads\"",
 		  ", kept by process 42\n" },
-		{ IW_KEEP_PIN, "\"kept_by\":\"pin\",\"pin\":\"/pins\",\"offloads\"",
+		{ IW_HELD_BY_PIN, "\"kept_by\":\"pin\",\"pin\":\"/pins\",\"offloads\"",
 		  ", pinned in /pins\n" },
-		{ IW_KEEP_DISPATCHER, "\"kept_by\":\"dispatcher\",\"offloads\"",
+		{ IW_HELD_BY_DISPATCHER, "\"kept_by\":\"dispatcher\",\"offloads\"",
 		  ", in a dispatcher\n" },
 	};
-	struct iw_kept k = { .a = { .program = 17, .link = 3, .native = true, .insns = 5 },
-			     .ifindex = 9,
-			     .queues = 1,
-			     .link = -1,
-			     .offloads_before = IW_XDP_TSO | IW_XDP_LRO | IW_XDP_TX_CSUM,
-			     .offloads_after = IW_XDP_TSO };
+	struct iw_attachment k = { .a = { .program = 17, .link = 3, .native = true, .insns = 5 },
+				   .ifindex = 9,
+				   .queues = 1,
+				   .link = -1,
+				   .offloads_before = IW_XDP_TSO | IW_XDP_LRO | IW_XDP_TX_CSUM,
+				   .offloads_after = IW_XDP_TSO };
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		kept_as.by = rows[i].by;
-		k.holder = i < 2 ? 42 : 0;
-		capture_run(&c, tell_kept, &k);
+		attached_as.holder = rows[i].holder;
+		k.holder_pid = i < 2 ? 42 : 0;
+		capture_run(&c, report_attachment, &k);
 		assert_int_equal(c.status, 0);
 		assert_non_null(strstr(c.out, rows[i].json));
 		assert_non_null(strstr(c.out, rows[i].text));
@@ -450,13 +459,13 @@ int main(void)
 		cmocka_unit_test(where_nothing_is_attached_nothing_is_detached),
 		cmocka_unit_test(a_pin_that_is_left_goes_by_force_alone),
 		cmocka_unit_test(what_a_dispatcher_left_is_told_and_goes_by_force_alone),
-		cmocka_unit_test(a_look_finds_what_was_named_and_else_what_has_a_program),
-		cmocka_unit_test(status_tells_who_keeps_the_program),
+		cmocka_unit_test(status_finds_the_named_interface_or_all_with_a_program),
+		cmocka_unit_test(status_reports_the_holder),
 		cmocka_unit_test(status_of_a_program_that_may_not_be_looked_at_claims_nothing),
 		cmocka_unit_test(addresses_ports_and_rates_read_as_people_write_them),
 		cmocka_unit_test(an_interface_that_is_not_there_is_named),
 		cmocka_unit_test(staying_ends_with_the_program_or_when_asked),
-		cmocka_unit_test(what_was_attached_tells_its_keeper_and_what_it_cost),
+		cmocka_unit_test(an_attachment_reports_its_holder_and_lost_offloads),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
