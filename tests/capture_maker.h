@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ddp-dump/capture.h"
 #include "counting_mem.h"
+#include "ddp-dump/capture.h"
 #include "util/num.h"
 #include "wire/crc32c.h"
 

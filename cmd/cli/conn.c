@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "cli/param.h"
 #include "cli/option.h"
+#include "cli/param.h"
 #include "cli/parse.h"
 #include "util/num.h"
 #include "wire/sctp.h"

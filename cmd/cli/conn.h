@@ -8,8 +8,8 @@
 
 #include <iwarp/verbs.h>
 
-#include "cli/param.h"
 #include "cli/cli.h"
+#include "cli/param.h"
 
 struct iw_cli_conn {
 	const char *cc;  /* congestion control; NULL: the system's */

@@ -18,8 +18,8 @@
  * It starts no thread. Each wait has a limit, and ends when the process is asked to stop
  * (cli/signals.h).
  */
-#ifndef IW_BENCH_BENCH_H
-#define IW_BENCH_BENCH_H
+#ifndef IW_DDP_BENCH_BENCH_H
+#define IW_DDP_BENCH_BENCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,9 +27,9 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/hist.h"
 #include "cli/param.h"
 #include "ddp-bench/environment.h"
-#include "cli/hist.h"
 #include "ddp-bench/sample.h"
 
 enum iw_bench_mode {

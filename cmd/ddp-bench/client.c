@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/param.h"
-#include "ddp-bench/lane.h"
 #include "cli/context.h"
 #include "cli/human.h"
 #include "cli/listener.h"
+#include "cli/param.h"
 #include "cli/signals.h"
+#include "ddp-bench/lane.h"
 #include "os/os.h"
 
 /* Completions taken from the queue at once. */

@@ -7,10 +7,6 @@
 #include <string.h>
 
 #include "ddp-bench/bench.h"
-#include "ddp-bench/plot.h"
-#include "ddp-bench/show.h"
-#include "ddp-bench/stag_bench.h"
-#include "ddp-bench/xdp_bench.h"
 #include "cli/cli.h"
 #include "cli/confine.h"
 #include "cli/conn.h"
@@ -22,6 +18,10 @@
 #include "cli/table.h"
 #include "cli/term.h"
 #include "cli/usage.h"
+#include "ddp-bench/plot.h"
+#include "ddp-bench/show.h"
+#include "ddp-bench/stag_bench.h"
+#include "ddp-bench/xdp_bench.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"

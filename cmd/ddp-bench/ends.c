@@ -8,9 +8,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/human.h"
 #include "cli/param.h"
 #include "cli/pattern.h"
-#include "cli/human.h"
 #include "cli/signals.h"
 #include "os/os.h"
 

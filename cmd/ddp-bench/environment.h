@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The environment of a measurement, to compare it with others. */
-#ifndef IW_BENCH_ENVIRONMENT_H
-#define IW_BENCH_ENVIRONMENT_H
+#ifndef IW_DDP_BENCH_ENVIRONMENT_H
+#define IW_DDP_BENCH_ENVIRONMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

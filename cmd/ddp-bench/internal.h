@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Inside ddp-bench: what client and server share. */
-#ifndef IW_BENCH_INTERNAL_H
-#define IW_BENCH_INTERNAL_H
+#ifndef IW_DDP_BENCH_INTERNAL_H
+#define IW_DDP_BENCH_INTERNAL_H
 
 #include "cli/param.h"
 #include "ddp-bench/bench.h"

@@ -8,8 +8,8 @@
  * and removes virtual ones. It needs root and iproute2. It starts no thread; the process must have
  * only one.
  */
-#ifndef IW_BENCH_LAB_H
-#define IW_BENCH_LAB_H
+#ifndef IW_DDP_BENCH_LAB_H
+#define IW_DDP_BENCH_LAB_H
 
 #include <stdbool.h>
 #include <stdint.h>

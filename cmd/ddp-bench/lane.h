@@ -7,8 +7,8 @@
  * one result of their MARKs. MARK n of all lanes is round n: the first round ends with the MARK of
  * the last lane, and no lane posts data for the measurement before.
  */
-#ifndef IW_BENCH_LANE_H
-#define IW_BENCH_LANE_H
+#ifndef IW_DDP_BENCH_LANE_H
+#define IW_DDP_BENCH_LANE_H
 
 #include "ddp-bench/bench.h"
 #include "ddp-bench/internal.h"

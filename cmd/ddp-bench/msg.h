@@ -13,8 +13,8 @@
  * All values are big-endian. A reader skips numbers that it does not know, and takes missing ones
  * as 0, so that both ends can be extended.
  */
-#ifndef IW_BENCH_MSG_H
-#define IW_BENCH_MSG_H
+#ifndef IW_DDP_BENCH_MSG_H
+#define IW_DDP_BENCH_MSG_H
 
 #include <stddef.h>
 #include <stdint.h>

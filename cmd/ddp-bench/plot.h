@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A diagram of results by message size, drawn with gnuplot. */
-#ifndef IW_BENCH_PLOT_H
-#define IW_BENCH_PLOT_H
+#ifndef IW_DDP_BENCH_PLOT_H
+#define IW_DDP_BENCH_PLOT_H
 
 #include <stddef.h>
 #include <stdint.h>

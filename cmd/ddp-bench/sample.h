@@ -3,8 +3,8 @@
  * Resources that one end has used, and data that it has moved, until a moment. All figures are
  * differences of two samples.
  */
-#ifndef IW_BENCH_SAMPLE_H
-#define IW_BENCH_SAMPLE_H
+#ifndef IW_DDP_BENCH_SAMPLE_H
+#define IW_DDP_BENCH_SAMPLE_H
 
 #include <stdint.h>
 

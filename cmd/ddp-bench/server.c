@@ -9,12 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/param.h"
-#include "ddp-bench/internal.h"
-#include "cli/pattern.h"
 #include "cli/context.h"
 #include "cli/human.h"
+#include "cli/param.h"
+#include "cli/pattern.h"
 #include "cli/signals.h"
+#include "ddp-bench/internal.h"
 #include "os/cc.h"
 #include "os/os.h"
 #include "util/list.h"

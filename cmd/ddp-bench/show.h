@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The output of ddp-bench, as text and as JSON lines. */
-#ifndef IW_BENCH_SHOW_H
-#define IW_BENCH_SHOW_H
+#ifndef IW_DDP_BENCH_SHOW_H
+#define IW_DDP_BENCH_SHOW_H
 
+#include "cli/json.h"
 #include "ddp-bench/bench.h"
 #include "ddp-bench/xdp_bench.h"
-#include "cli/json.h"
 
 struct iw_bench_show {
 	struct iw_json *json; /* NULL: text on standard output */

@@ -3,8 +3,8 @@
  * Measures the cost of an STag look-up: a tagged segment is checked and placed with a million
  * registrations, and with a thousand.
  */
-#ifndef IW_BENCH_STAG_BENCH_H
-#define IW_BENCH_STAG_BENCH_H
+#ifndef IW_DDP_BENCH_STAG_BENCH_H
+#define IW_DDP_BENCH_STAG_BENCH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
 #include <iwarp/verbs.h>
 
 #include "cli/param.h"
-#include "ddp-bench/xdp_run.h"
 #include "cli/signals.h"
+#include "ddp-bench/xdp_run.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"

@@ -11,8 +11,8 @@
  * wrote them, and cost less than a transfer does. It also measures the time of a run of the
  * steering program, as the kernel counts it, and plain sockets over kernel TCP without DDP.
  */
-#ifndef IW_BENCH_XDP_BENCH_H
-#define IW_BENCH_XDP_BENCH_H
+#ifndef IW_DDP_BENCH_XDP_BENCH_H
+#define IW_DDP_BENCH_XDP_BENCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

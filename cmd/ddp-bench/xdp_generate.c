@@ -15,8 +15,8 @@
 #include <iwarp/verbs.h>
 
 #include "cli/param.h"
-#include "os/os.h"
 #include "loader/attach.h"
+#include "os/os.h"
 #include "pkt/xsk.h"
 #include "util/num.h"
 #include "util/text.h"

@@ -7,8 +7,8 @@
  * xdp_bare.c the processes without DDP, xdp_ddp.c RDMA Writes with the library, xdp_generate.c the
  * generator of segments and the process that places them.
  */
-#ifndef IW_BENCH_XDP_RUN_H
-#define IW_BENCH_XDP_RUN_H
+#ifndef IW_DDP_BENCH_XDP_RUN_H
+#define IW_DDP_BENCH_XDP_RUN_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

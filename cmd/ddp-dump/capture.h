@@ -24,8 +24,8 @@
  * Only data that arrives out of order is copied, to blocks of a pool; so a decoder allocates
  * nothing in the steady state.
  */
-#ifndef IW_CAPTURE_CAPTURE_H
-#define IW_CAPTURE_CAPTURE_H
+#ifndef IW_DDP_DUMP_CAPTURE_H
+#define IW_DDP_DUMP_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

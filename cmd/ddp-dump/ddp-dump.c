@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "ddp-dump/capture.h"
-#include "ddp-dump/save.h"
-#include "ddp-dump/show.h"
 #include "cli/cli.h"
 #include "cli/confine.h"
 #include "cli/conn.h"
@@ -20,6 +18,8 @@
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "cli/usage.h"
+#include "ddp-dump/save.h"
+#include "ddp-dump/show.h"
 #include "os/os.h"
 #include "os/probe.h"
 #include "sctpmap/sctpmap.h"

@@ -25,8 +25,8 @@
  * Over TCP, events are reported in the order of the stream. Over SCTP they are reported as their
  * chunks arrive; the rules of order are checked once all earlier DDP-SSNs have arrived or are lost.
  */
-#ifndef IW_CAPTURE_INTERNAL_H
-#define IW_CAPTURE_INTERNAL_H
+#ifndef IW_DDP_DUMP_INTERNAL_H
+#define IW_DDP_DUMP_INTERNAL_H
 
 #include "ddp-dump/capture.h"
 #include "sctpmap/sctpmap.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the TCP segment or SCTP packet in a captured frame: link, VLAN, IP, UDP and TCP headers.
  * Private to ddp-dump. */
-#ifndef IW_CAPTURE_PACKET_H
-#define IW_CAPTURE_PACKET_H
+#ifndef IW_DDP_DUMP_PACKET_H
+#define IW_DDP_DUMP_PACKET_H
 
 #include "ddp-dump/capture.h"
 

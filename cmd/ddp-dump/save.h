@@ -9,8 +9,8 @@
  * A copy belongs to one thread at a time. At most 8,192 frames, or 32 MiB of them, are queued until
  * their events are known.
  */
-#ifndef IW_CAPTURE_SAVE_H
-#define IW_CAPTURE_SAVE_H
+#ifndef IW_DDP_DUMP_SAVE_H
+#define IW_DDP_DUMP_SAVE_H
 
 #include <stdbool.h>
 

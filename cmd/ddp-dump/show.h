@@ -5,8 +5,8 @@
  *
  * Belongs to one thread at a time.
  */
-#ifndef IW_CAPTURE_SHOW_H
-#define IW_CAPTURE_SHOW_H
+#ifndef IW_DDP_DUMP_SHOW_H
+#define IW_DDP_DUMP_SHOW_H
 
 #include <stdbool.h>
 #include <time.h>

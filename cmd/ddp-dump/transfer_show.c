@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "cli/json.h"
 #include "cbor/cbor.h"
+#include "cli/json.h"
 #include "transfer/protocol/hello.h"
 #include "transfer/protocol/msg.h"
 

@@ -7,8 +7,8 @@
  * JSON. Neighbours: lib/loader has the programs and their maps, cmd/cli the means of the writers.
  * Threads: none.
  */
-#ifndef IW_ATTACHMENT_ATTACHMENT_H
-#define IW_ATTACHMENT_ATTACHMENT_H
+#ifndef IW_DDP_XDP_ATTACHMENT_H
+#define IW_DDP_XDP_ATTACHMENT_H
 
 #include <stdint.h>
 

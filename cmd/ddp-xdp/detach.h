@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Detaches a program, and removes leftovers. */
-#ifndef IW_DETACH_DETACH_H
-#define IW_DETACH_DETACH_H
+#ifndef IW_DDP_XDP_DETACH_H
+#define IW_DDP_XDP_DETACH_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Private to cmd/ddp-xdp: the writers of a status, and the values that they have in common. */
-#ifndef IW_STATUS_INTERNAL_H
-#define IW_STATUS_INTERNAL_H
+#ifndef IW_DDP_XDP_INTERNAL_H
+#define IW_DDP_XDP_INTERNAL_H
 
 #include "ddp-xdp/status.h"
 #include "os/addr.h"

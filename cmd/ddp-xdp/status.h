@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The XDP programs on interfaces, and the counters and samples of the suite's own programs. */
-#ifndef IW_STATUS_STATUS_H
-#define IW_STATUS_STATUS_H
+#ifndef IW_DDP_XDP_STATUS_H
+#define IW_DDP_XDP_STATUS_H
 
 #include <net/if.h>
 #include <stddef.h>

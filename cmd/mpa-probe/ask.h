@@ -3,8 +3,8 @@
  * MPA Requests in which every bit can be set. Nothing is refused (RFC 5044 7.1.1, RFC 6581 6 and
  * 9). No system call, no state.
  */
-#ifndef IW_PROBE_ASK_H
-#define IW_PROBE_ASK_H
+#ifndef IW_MPA_PROBE_ASK_H
+#define IW_MPA_PROBE_ASK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cli/text.h"
-#include "mpa/mpa.h"
 #include "mpa-probe/codec.h"
 #include "mpa-probe/probe.h"
+#include "mpa/mpa.h"
 #include "util/num.h"
 
 /* To recognize another protocol: how many octets to read, and for how long. */

@@ -4,8 +4,8 @@
  * gives it a start-up that ends in the agreement seen on the wire. Use lib/wire for FPDUs that no
  * engine would send.
  */
-#ifndef IW_PROBE_CODEC_H
-#define IW_PROBE_CODEC_H
+#ifndef IW_MPA_PROBE_CODEC_H
+#define IW_MPA_PROBE_CODEC_H
 
 #include <stdbool.h>
 #include <stddef.h>

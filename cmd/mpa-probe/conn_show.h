@@ -3,8 +3,8 @@
  * The output of mpa-probe about the conversation of rping's client, and about the connections of a
  * listener: text on standard output, or JSON.
  */
-#ifndef IW_PROBE_CONN_SHOW_H
-#define IW_PROBE_CONN_SHOW_H
+#ifndef IW_MPA_PROBE_CONN_SHOW_H
+#define IW_MPA_PROBE_CONN_SHOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

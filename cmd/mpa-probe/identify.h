@@ -3,8 +3,8 @@
  * Identifies the implementation of a peer. It compares the facts that a probe found with a table of
  * fingerprints, whose sources identify.c cites. No system call, no state.
  */
-#ifndef IW_PROBE_IDENTIFY_H
-#define IW_PROBE_IDENTIFY_H
+#ifndef IW_MPA_PROBE_IDENTIFY_H
+#define IW_MPA_PROBE_IDENTIFY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,19 +8,19 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/option.h"
+#include "cli/param.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/term.h"
 #include "cli/usage.h"
-#include "mpa/mpa.h"
 #include "mpa-probe/conn_show.h"
 #include "mpa-probe/probe.h"
 #include "mpa-probe/rping_run.h"
 #include "mpa-probe/serve.h"
 #include "mpa-probe/show.h"
+#include "mpa/mpa.h"
 #include "util/num.h"
 
 #define COUNT_DEFAULT 10

@@ -6,8 +6,8 @@
  *
  * No system call, no state.
  */
-#ifndef IW_PROBE_PERSONALITY_H
-#define IW_PROBE_PERSONALITY_H
+#ifndef IW_MPA_PROBE_PERSONALITY_H
+#define IW_MPA_PROBE_PERSONALITY_H
 
 #include <stdbool.h>
 #include <stddef.h>

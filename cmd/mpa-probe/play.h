@@ -8,8 +8,8 @@
  * Each step has a time limit, and ends early when the process is asked to stop. It starts no
  * thread. A connection belongs to one thread. Times are nanoseconds of the monotonic clock.
  */
-#ifndef IW_PROBE_PLAY_H
-#define IW_PROBE_PLAY_H
+#ifndef IW_MPA_PROBE_PLAY_H
+#define IW_MPA_PROBE_PLAY_H
 
 #include <stdbool.h>
 #include <stddef.h>

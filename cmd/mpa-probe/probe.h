@@ -25,8 +25,8 @@
  * the ordinary way. The listener cannot distinguish them from connections of its users: a listener
  * that serves a single connection (rping -s) ends with the first.
  */
-#ifndef IW_PROBE_PROBE_H
-#define IW_PROBE_PROBE_H
+#ifndef IW_MPA_PROBE_PROBE_H
+#define IW_MPA_PROBE_PROBE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -24,8 +24,8 @@
  * connection at the end of the conversation. No function waits. An object belongs to the thread of
  * its queue pair. Times are nanoseconds of the monotonic clock.
  */
-#ifndef IW_PROBE_RPING_H
-#define IW_PROBE_RPING_H
+#ifndef IW_MPA_PROBE_RPING_H
+#define IW_MPA_PROBE_RPING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * It starts no thread. Each wait has a limit, and ends when the process is asked to stop
  * (cli/signals.h).
  */
-#ifndef IW_PROBE_RPING_RUN_H
-#define IW_PROBE_RPING_RUN_H
+#ifndef IW_MPA_PROBE_RPING_RUN_H
+#define IW_MPA_PROBE_RPING_RUN_H
 
 #include "cli/param.h"
 #include "mpa-probe/rping.h"

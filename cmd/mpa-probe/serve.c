@@ -2,9 +2,9 @@
 /* A listener, from its first connection to its last. */
 #include "mpa-probe/serve.h"
 
-#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/exit.h"
+#include "cli/param.h"
 #include "mpa-probe/rping_run.h"
 #include "mpa-probe/shim.h"
 #include "mpa-probe/sink.h"

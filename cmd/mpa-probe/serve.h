@@ -3,16 +3,16 @@
  * The listener of mpa-probe: a personality (shim.h) in front of the sink or of rping's server. Each
  * event is shown when it occurs. It starts no thread.
  */
-#ifndef IW_PROBE_SERVE_H
-#define IW_PROBE_SERVE_H
+#ifndef IW_MPA_PROBE_SERVE_H
+#define IW_MPA_PROBE_SERVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <iwarp/verbs.h>
 
-#include "cli/param.h"
 #include "cli/cli.h"
+#include "cli/param.h"
 #include "mpa-probe/conn_show.h"
 #include "mpa-probe/personality.h"
 #include "mpa-probe/rping.h"

@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "mpa-probe/codec.h"
 #include "mpa/mpa.h"
 #include "os/os.h"
-#include "mpa-probe/codec.h"
 #include "util/num.h"
 #include "util/text.h"
 #include "wire/ddp.h"

@@ -9,8 +9,8 @@
  * siw-first-fpdu: siw sends its Reply before it watches for FPDUs. An FPDU that arrives within a
  * millisecond or two stays unnoticed in the socket until more octets arrive.
  */
-#ifndef IW_PROBE_SHIM_H
-#define IW_PROBE_SHIM_H
+#ifndef IW_MPA_PROBE_SHIM_H
+#define IW_MPA_PROBE_SHIM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shows the result of a probe as text or as JSON. Both use the same structs. */
-#ifndef IW_PROBE_SHOW_H
-#define IW_PROBE_SHOW_H
+#ifndef IW_MPA_PROBE_SHOW_H
+#define IW_MPA_PROBE_SHOW_H
 
 #include <stdio.h>
 

@@ -6,8 +6,8 @@
  *
  * It starts no thread. Each wait ends when the process is asked to stop (cli/signals.h).
  */
-#ifndef IW_PROBE_SINK_H
-#define IW_PROBE_SINK_H
+#ifndef IW_MPA_PROBE_SINK_H
+#define IW_MPA_PROBE_SINK_H
 
 #include <stdbool.h>
 #include <stdint.h>

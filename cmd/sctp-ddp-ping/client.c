@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/param.h"
-#include "cli/pattern.h"
 #include "cli/context.h"
 #include "cli/listener.h"
+#include "cli/param.h"
+#include "cli/pattern.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "os/sock.h"

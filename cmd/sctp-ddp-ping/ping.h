@@ -10,8 +10,8 @@
  * message (4 octets) and the maximum of messages without a reply (2 octets). The Private Data of a
  * Reject is the reason as text.
  */
-#ifndef IW_PING_PING_H
-#define IW_PING_PING_H
+#ifndef IW_SCTP_DDP_PING_PING_H
+#define IW_SCTP_DDP_PING_PING_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/conn.h"
 #include "cli/option.h"
+#include "cli/param.h"
 #include "cli/usage.h"
 #include "llp/llp.h"
 #include "sctp-ddp-ping/ping.h"

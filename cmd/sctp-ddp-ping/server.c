@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/param.h"
 #include "cli/context.h"
+#include "cli/param.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/list.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The output of sctp-ddp-ping, as text or JSON lines. */
-#ifndef IW_PING_SHOW_H
-#define IW_PING_SHOW_H
+#ifndef IW_SCTP_DDP_PING_SHOW_H
+#define IW_SCTP_DDP_PING_SHOW_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Statistics of round trips: of one stream, or of all streams together. */
-#ifndef IW_PING_STAT_H
-#define IW_PING_STAT_H
+#ifndef IW_SCTP_DDP_PING_STAT_H
+#define IW_SCTP_DDP_PING_STAT_H
 
 #include <stdint.h>
 

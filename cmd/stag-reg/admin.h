@@ -7,8 +7,8 @@
  * Neighbours: stag-reg/control.h below, stag-reg and stag-reg/watch.h above. Threads: one at a
  * time.
  */
-#ifndef IW_MANAGER_ADMIN_H
-#define IW_MANAGER_ADMIN_H
+#ifndef IW_STAG_REG_ADMIN_H
+#define IW_STAG_REG_ADMIN_H
 
 #include <stdbool.h>
 #include <stdint.h>

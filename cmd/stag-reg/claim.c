@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "util/num.h"
-#include "util/text.h"
 #include "cbor/cbor.h"
 #include "transfer/protocol/reject.h"
+#include "util/num.h"
+#include "util/text.h"
 
 /* The keys of the map. Keys that are also in the Private Data of a transfer mean the same. */
 enum {

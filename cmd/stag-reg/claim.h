@@ -5,8 +5,8 @@
  * without control messages. The Private Data of the Request has the STag and the key from the
  * Advertisement; that of the Reply describes the buffer.
  */
-#ifndef IW_CLAIM_CLAIM_H
-#define IW_CLAIM_CLAIM_H
+#ifndef IW_STAG_REG_CLAIM_H
+#define IW_STAG_REG_CLAIM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,13 +5,13 @@
  * for a client, sends an answer as fast as the client reads, and drops a client that reads nothing
  * for IW_MANAGER_PATIENCE.
  */
-#ifndef IW_MANAGER_CONTROL_H
-#define IW_MANAGER_CONTROL_H
+#ifndef IW_STAG_REG_CONTROL_H
+#define IW_STAG_REG_CONTROL_H
 
 #include <stddef.h>
 
-#include "stag-reg/msg.h"
 #include "stag-reg/manager.h"
+#include "stag-reg/msg.h"
 
 #define IW_MANAGER_CLIENTS_MAX 64u /* at once; others wait in the queue of the socket */
 #define IW_MANAGER_PATIENCE    IW_SEC(10)

@@ -13,8 +13,8 @@
  * The caller does not apply the limits to claims with the right key: a peer that shares its address
  * with an attacker (NAT) can still connect.
  */
-#ifndef IW_MANAGER_GUESS_H
-#define IW_MANAGER_GUESS_H
+#ifndef IW_STAG_REG_GUESS_H
+#define IW_STAG_REG_GUESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,14 +2,14 @@
 /*
  * Private to cmd/stag-reg: the objects of a manager, and the calls between manager.c and control.c.
  */
-#ifndef IW_MANAGER_INTERNAL_H
-#define IW_MANAGER_INTERNAL_H
+#ifndef IW_STAG_REG_INTERNAL_H
+#define IW_STAG_REG_INTERNAL_H
 
 #include "stag-reg/control.h"
 #include "stag-reg/guess.h"
+#include "stag-reg/manager.h"
 #include "stag-reg/map.h"
 #include "stag-reg/msg.h"
-#include "stag-reg/manager.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/num.h"

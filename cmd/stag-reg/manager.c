@@ -9,13 +9,13 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "cli/param.h"
+#include "cbor/cbor.h"
 #include "cli/human.h"
 #include "cli/log.h"
+#include "cli/param.h"
 #include "os/os.h"
 #include "stag-reg/internal.h"
 #include "util/text.h"
-#include "cbor/cbor.h"
 
 /* Time for a peer without a buffer to get its next operation refused, with the reason. */
 #define LEAVE IW_SEC(5)

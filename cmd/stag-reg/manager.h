@@ -25,8 +25,8 @@
  * last buffer of a domain has ended, the peers of the domain are disconnected a few seconds later.
  * Until then their next operation is refused with a Terminate that gives the reason.
  */
-#ifndef IW_MANAGER_MANAGER_H
-#define IW_MANAGER_MANAGER_H
+#ifndef IW_STAG_REG_MANAGER_H
+#define IW_STAG_REG_MANAGER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  * Threads: the signal handler and the list of mappings are global. One thread makes, uses and
  * closes mappings.
  */
-#ifndef IW_MANAGER_MAP_H
-#define IW_MANAGER_MAP_H
+#ifndef IW_STAG_REG_MAP_H
+#define IW_STAG_REG_MAP_H
 
 #include <signal.h>
 #include <stdbool.h>

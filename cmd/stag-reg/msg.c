@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "cbor/cbor.h"
 #include "util/num.h"
 #include "util/text.h"
-#include "cbor/cbor.h"
 
 /* The keys of a request. */
 enum {

@@ -8,8 +8,8 @@
  *
  * Both directions are decoded as untrusted input.
  */
-#ifndef IW_MANAGER_MSG_H
-#define IW_MANAGER_MSG_H
+#ifndef IW_STAG_REG_MSG_H
+#define IW_STAG_REG_MSG_H
 
 #include <stdbool.h>
 #include <stddef.h>

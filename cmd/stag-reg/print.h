@@ -6,8 +6,8 @@
  * Neighbours: cli/json.h and cli/table.h below, stag-reg/watch.h and stag-reg above. Errors of all
  * functions: IW_E_CLOSED: standard output cannot be written; IW_E_NOMEM.
  */
-#ifndef IW_MANAGER_PRINT_H
-#define IW_MANAGER_PRINT_H
+#ifndef IW_STAG_REG_PRINT_H
+#define IW_STAG_REG_PRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  * parts after the question mark have any order. A reader ignores unknown parts, so that later
  * versions can add some.
  */
-#ifndef IW_MANAGER_URI_H
-#define IW_MANAGER_URI_H
+#ifndef IW_STAG_REG_URI_H
+#define IW_STAG_REG_URI_H
 
 #include <stddef.h>
 #include <stdint.h>

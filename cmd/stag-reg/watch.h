@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Polls a manager and prints what is new: buffers, and operations of peers. */
-#ifndef IW_MANAGER_WATCH_H
-#define IW_MANAGER_WATCH_H
+#ifndef IW_STAG_REG_WATCH_H
+#define IW_STAG_REG_WATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

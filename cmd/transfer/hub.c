@@ -10,8 +10,8 @@
 #include <sys/epoll.h>
 
 #include "cli/signals.h"
-#include "transfer/internal.h"
 #include "os/os.h"
+#include "transfer/internal.h"
 #include "util/text.h"
 
 #define COMPLETIONS 64

@@ -3,31 +3,31 @@
  * Private to the room. A hub runs the loop. A group is a transfer. A session is one connection of a
  * group.
  */
-#ifndef IW_FILE_INTERNAL_H
-#define IW_FILE_INTERNAL_H
+#ifndef IW_TRANSFER_INTERNAL_H
+#define IW_TRANSFER_INTERNAL_H
 
 #include <stdatomic.h>
 
 #include <iwarp/verbs.h>
 
+#include "stag-reg/manager.h"
 #include "transfer/files/asked.h"
 #include "transfer/files/budget.h"
 #include "transfer/files/digest.h"
 #include "transfer/files/links.h"
 #include "transfer/files/missing.h"
 #include "transfer/files/pack.h"
-#include "transfer/report.h"
 #include "transfer/files/src.h"
 #include "transfer/files/target.h"
-#include "transfer/transfer.h"
 #include "transfer/files/walk.h"
 #include "transfer/files/worker.h"
-#include "stag-reg/manager.h"
+#include "transfer/protocol/xfer.h"
+#include "transfer/report.h"
+#include "transfer/transfer.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/num.h"
 #include "util/pool.h"
-#include "transfer/protocol/xfer.h"
 
 /* Chunks that a source of RDMA Writes reads ahead: few, so that they stay in the cache. */
 #define SLOTS_SOURCE_WRITE 4

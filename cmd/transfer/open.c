@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/param.h"
 #include "cli/confine.h"
+#include "cli/param.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "os/addr.h"

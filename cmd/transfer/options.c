@@ -16,8 +16,8 @@
 #include "cli/text.h"
 #include "cli/usage.h"
 #include "transfer/files/digest.h"
-#include "transfer/remote.h"
 #include "transfer/files/walk.h"
+#include "transfer/remote.h"
 #include "util/num.h"
 #include "util/text.h"
 

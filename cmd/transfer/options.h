@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What ddp-send and ddp-recv share as programs: an argp child with their options, and main. */
-#ifndef IW_FILE_OPTIONS_H
-#define IW_FILE_OPTIONS_H
+#ifndef IW_TRANSFER_OPTIONS_H
+#define IW_TRANSFER_OPTIONS_H
 
 #include <argp.h>
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "cli/conn.h"
 #include "cli/endpoint.h"
-#include "transfer/transfer.h"
 #include "stag-reg/uri.h"
+#include "transfer/transfer.h"
 
 struct iw_transfer_opts {
 	struct iw_cli cli;

@@ -11,16 +11,16 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/human.h"
+#include "cli/param.h"
 #include "cli/signals.h"
+#include "os/os.h"
+#include "stag-reg/claim.h"
 #include "transfer/files/out.h"
 #include "transfer/report.h"
-#include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
-#include "stag-reg/claim.h"
 
 #define CHUNK IW_URI_OPERATION
 #define SLOTS 8u    /* operations in flight, each with at most CHUNK octets */

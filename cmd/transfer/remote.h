@@ -7,16 +7,16 @@
  * Written data count as placed when a zero-length Read after all Writes was answered (RFC 5040
  * 5.5), and the peer has closed in order.
  */
-#ifndef IW_FILE_REMOTE_H
-#define IW_FILE_REMOTE_H
+#ifndef IW_TRANSFER_REMOTE_H
+#define IW_TRANSFER_REMOTE_H
 
 #include <argp.h>
 #include <stdbool.h>
 
 #include <iwarp/verbs.h>
 
-#include "cli/param.h"
 #include "cli/cli.h"
+#include "cli/param.h"
 #include "stag-reg/uri.h"
 
 struct iw_remote_cfg {

@@ -3,8 +3,8 @@
  * The reports of ddp-send and ddp-recv to the user: a line or a JSON object per event, and the
  * progress line on a terminal. The transfer fills plain structs, and this file prints them.
  */
-#ifndef IW_FILE_REPORT_H
-#define IW_FILE_REPORT_H
+#ifndef IW_TRANSFER_REPORT_H
+#define IW_TRANSFER_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
 
 #include "cli/listener.h"
 #include "cli/param.h"
-#include "transfer/internal.h"
 #include "os/os.h"
+#include "transfer/internal.h"
 #include "util/text.h"
 
 #define LEAVE_EVICTED IW_SEC(1) /* if the peer's memory is needed */

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "cli/text.h"
-#include "transfer/internal.h"
 #include "transfer/files/out.h"
-#include "util/text.h"
+#include "transfer/internal.h"
 #include "transfer/protocol/name.h"
 #include "transfer/protocol/pack.h"
+#include "util/text.h"
 
 #define CREATE_TRIES 8 /* while other transfers close temporaries that the file may need */
 

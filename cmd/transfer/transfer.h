@@ -8,16 +8,16 @@
  * threads digest and write chunks (transfer/files/worker.h), so that a disk does not delay the
  * network.
  */
-#ifndef IW_FILE_TRANSFER_H
-#define IW_FILE_TRANSFER_H
+#ifndef IW_TRANSFER_TRANSFER_H
+#define IW_TRANSFER_TRANSFER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <iwarp/verbs.h>
 
-#include "cli/param.h"
 #include "cli/cli.h"
+#include "cli/param.h"
 #include "transfer/files/filter.h"
 #include "transfer/files/place.h"
 #include "transfer/files/removals.h"

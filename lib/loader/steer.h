@@ -24,8 +24,8 @@
 
 #include <iwarp/err.h>
 
-#include "os/addr.h"
 #include "loader/attach.h"
+#include "os/addr.h"
 #include "xdp/shared.h"
 
 struct iw_steer_cfg {

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/os.h"
 #include "loader/live.h"
+#include "os/os.h"
 #include "pkt/xsk_dev.h"
 #include "pkt/xsk_loan.h"
 #include "util/num.h"

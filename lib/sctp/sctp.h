@@ -9,12 +9,12 @@
  * Threads: no threads, no locks. An endpoint with all its associations belongs to one thread at a
  * time. The engine makes no system call and reads no clock: `now` is monotonic, in nanoseconds.
  *
- * Input: iw_sctp_input(s, packet, now) checks the packet and finds its association
+ * Input:   iw_sctp_input(s, packet, now) checks the packet and finds its association
  *          while (iw_sctp_next(s, &m)) ...            the messages in the packet
- * Output: iw_sctp_send(a, &msg, now) queues a message as a chunk with a TSN
+ * Output:  iw_sctp_send(a, &msg, now) queues a message as a chunk with a TSN
  *          while ((n = iw_sctp_output(s, ...)) > 0)   whole packets, in the carrier's memory
- * Timers: iw_sctp_deadline(s), iw_sctp_timeout(s, now) Events: while (iw_sctp_next_event(s, &ev))
- * ... after any of the above
+ * Timers:  iw_sctp_deadline(s), iw_sctp_timeout(s, now)
+ * Events:  while (iw_sctp_next_event(s, &ev)) ...     after any of the above
  *
  * A carrier reads a batch of packets, passes each to iw_sctp_input and iw_sctp_next, and then calls
  * iw_sctp_output until it returns 0. One SACK acknowledges the batch.

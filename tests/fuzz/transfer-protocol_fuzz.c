@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 #include "fuzz/property.h"
-#include "util/num.h"
 #include "transfer/protocol/msg.h"
+#include "util/num.h"
 
 #define FILES 4096
 #define STEPS 100000

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "sim/scenarios.h"
-#include "sim/sctp.h"
 #include "sctp/cc.h"
+#include "sim/sctp.h"
 #include "unit/pair.h"
 #include "unit/sctp_net.h"
 #include "util/num.h"

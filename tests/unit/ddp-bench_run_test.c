@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "cli/param.h"
-#include "ddp-bench/msg.h"
 #include "cli/pattern.h"
+#include "ddp-bench/msg.h"
 #include "util/num.h"
 
 /* --- the server, in a thread ------------------------------------------------------------------ */

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "ddp-dump/internal.h"
 #include "capture_maker.h"
+#include "ddp-dump/internal.h"
 #include "rng.h"
 
 #define MOST 40 /* queue elements visited for each chunk, on average */

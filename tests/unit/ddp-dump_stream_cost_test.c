@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "ddp-dump/internal.h"
 #include "capture_maker.h"
+#include "ddp-dump/internal.h"
 #include "rng.h"
 
 #define MOST 40 /* visited pieces for each segment, on average */

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "ddp-xdp/detach.h"
-#include "ddp-xdp/internal.h"
 #include "ddp-xdp/attachment.h"
+#include "ddp-xdp/internal.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -6,8 +6,8 @@
 
 #include "mpa-probe_peer.h"
 
-#include "mpa/mpa.h"
 #include "mpa-probe/codec.h"
+#include "mpa/mpa.h"
 
 #define REP "MPA ID Rep Frame"
 

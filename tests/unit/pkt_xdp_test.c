@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/probe.h"
 #include "loader/steer.h"
+#include "os/probe.h"
 
 #define AF_XDP_ 44
 

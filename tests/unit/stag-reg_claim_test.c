@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "util/num.h"
 #include "cbor/cbor.h"
+#include "util/num.h"
 
 static const struct iw_claim samples[] = {
 	{ .form = IW_CLAIM_REQUEST,

@@ -8,12 +8,12 @@
 #include <dirent.h>
 #include <sys/socket.h>
 
+#include "cbor/cbor.h"
 #include "cli/param.h"
-#include "transfer-files_tmp.h"
 #include "os/os.h"
 #include "stag-reg/internal.h"
+#include "transfer-files_tmp.h"
 #include "verbs_end.h"
-#include "cbor/cbor.h"
 
 static struct iw_ctx *ctx;
 static struct iw_listener *listener;

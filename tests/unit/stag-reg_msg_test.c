@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "util/num.h"
 #include "cbor/cbor.h"
+#include "util/num.h"
 
 static void fill_text(char *p, size_t cap)
 {

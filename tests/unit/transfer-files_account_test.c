@@ -5,8 +5,8 @@
  */
 #include "transfer/files/account.h"
 
-#include "transfer/files/target.h"
 #include "rng.h"
+#include "transfer/files/target.h"
 #include "unit/transfer-files_tmp.h"
 #include "util/num.h"
 

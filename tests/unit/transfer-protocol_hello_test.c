@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "util/num.h"
 #include "cbor/cbor.h"
+#include "util/num.h"
 
 #define ALL_DIGESTS 7u
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "util/num.h"
 #include "transfer/protocol/hello.h"
+#include "util/num.h"
 
 static void odd_names_are_names(void **state)
 {

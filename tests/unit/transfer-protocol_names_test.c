@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "util/num.h"
-#include "transfer/protocol/internal.h"
 #include "transfer-protocol_pair.h"
+#include "transfer/protocol/internal.h"
 
 #define NAMES 12000
 #define CAP   (NAMES * 24 + 2 * 5000)

@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "unit/transfer-protocol_pair.h"
-#include "util/num.h"
 #include "transfer/protocol/msg.h"
 #include "transfer/protocol/pack.h"
+#include "unit/transfer-protocol_pair.h"
+#include "util/num.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -5,8 +5,8 @@
  * it is announced. The charge of a file that is not stored after all is returned. The temporary of
  * a failed file stays charged until it is resumed or removed. Threads: any, at the same time.
  */
-#ifndef IW_FILE_ACCOUNT_H
-#define IW_FILE_ACCOUNT_H
+#ifndef IW_TRANSFER_FILES_ACCOUNT_H
+#define IW_TRANSFER_FILES_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>

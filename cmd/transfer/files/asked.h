@@ -8,8 +8,8 @@
  * "dir/." request the contents of a directory: every name is accepted below them, because this side
  * cannot know the names in advance.
  */
-#ifndef IW_FILE_ASKED_H
-#define IW_FILE_ASKED_H
+#ifndef IW_TRANSFER_FILES_ASKED_H
+#define IW_TRANSFER_FILES_ASKED_H
 
 #include <stdbool.h>
 #include <stddef.h>

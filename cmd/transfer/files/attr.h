@@ -5,8 +5,8 @@
  * attributes are sent; with acls also POSIX ACLs, which name users and groups by number, as owners
  * do. No others are sent, because a peer must not grant rights.
  */
-#ifndef IW_FILE_ATTR_H
-#define IW_FILE_ATTR_H
+#ifndef IW_TRANSFER_FILES_ATTR_H
+#define IW_TRANSFER_FILES_ATTR_H
 
 #include <stdbool.h>
 #include <stddef.h>

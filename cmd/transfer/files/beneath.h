@@ -8,8 +8,8 @@
  * All functions return a descriptor (close-on-exec, owned by the caller), or -1 with errno. EXDEV
  * or ELOOP: the path would leave the directory.
  */
-#ifndef IW_FILE_BENEATH_H
-#define IW_FILE_BENEATH_H
+#ifndef IW_TRANSFER_FILES_BENEATH_H
+#define IW_TRANSFER_FILES_BENEATH_H
 
 #include <stddef.h>
 #include <sys/types.h>

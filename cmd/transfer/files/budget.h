@@ -6,8 +6,8 @@
  * An address may hold a quarter of the limit, and more while half of the limit is free. An IPv6 /64
  * network counts as one address.
  */
-#ifndef IW_FILE_BUDGET_H
-#define IW_FILE_BUDGET_H
+#ifndef IW_TRANSFER_FILES_BUDGET_H
+#define IW_TRANSFER_FILES_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

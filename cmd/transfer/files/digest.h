@@ -5,8 +5,8 @@
  * digest; then the size of the file (64 bits, big-endian). So chunks are hashed once, in any order,
  * while they move; holes need no hashing, and a hole equals zeros.
  */
-#ifndef IW_FILE_DIGEST_H
-#define IW_FILE_DIGEST_H
+#ifndef IW_TRANSFER_FILES_DIGEST_H
+#define IW_TRANSFER_FILES_DIGEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

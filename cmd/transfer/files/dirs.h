@@ -3,8 +3,8 @@
  * The directories that a source announced, each name once, in the order of the first announcement,
  * with the attributes to be set when all their contents are stored.
  */
-#ifndef IW_FILE_DIRS_H
-#define IW_FILE_DIRS_H
+#ifndef IW_TRANSFER_FILES_DIRS_H
+#define IW_TRANSFER_FILES_DIRS_H
 
 #include <stdbool.h>
 #include <stddef.h>

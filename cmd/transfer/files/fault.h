@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Why a file failed: the code for the peer, and a text for people. */
-#ifndef IW_FILE_FAULT_H
-#define IW_FILE_FAULT_H
+#ifndef IW_TRANSFER_FILES_FAULT_H
+#define IW_TRANSFER_FILES_FAULT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * the name, starting at any component. A pattern that ends in a slash is for directories only. *
  * and ? do not match a slash, ** does. All names below an excluded directory are excluded.
  */
-#ifndef IW_FILE_FILTER_H
-#define IW_FILE_FILTER_H
+#ifndef IW_TRANSFER_FILES_FILTER_H
+#define IW_TRANSFER_FILES_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  * other user can have written it (transfer/files/temp.h), and only for the file for which it was
  * created: its head has iw_temp_id() of that file.
  */
-#ifndef IW_FILE_JOURNAL_H
-#define IW_FILE_JOURNAL_H
+#ifndef IW_TRANSFER_FILES_JOURNAL_H
+#define IW_TRANSFER_FILES_JOURNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Files with several hard links: the name that was sent first. One row per file, found by device
  * and inode.
  */
-#ifndef IW_FILE_LINKS_H
-#define IW_FILE_LINKS_H
+#ifndef IW_TRANSFER_FILES_LINKS_H
+#define IW_TRANSFER_FILES_LINKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,14 +4,14 @@
  * RESULT, until another connection has their RESULT; at the end of a transfer those that are
  * incomplete.
  */
-#ifndef IW_FILE_MISSING_H
-#define IW_FILE_MISSING_H
+#ifndef IW_TRANSFER_FILES_MISSING_H
+#define IW_TRANSFER_FILES_MISSING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/list.h"
 #include "transfer/protocol/xfer.h"
+#include "util/list.h"
 
 struct iw_missing {
 	struct iw_list link;

@@ -4,8 +4,8 @@
  * with the names that a source announced. The hash has a random seed, so a peer cannot choose names
  * that collide.
  */
-#ifndef IW_FILE_NAMES_H
-#define IW_FILE_NAMES_H
+#ifndef IW_TRANSFER_FILES_NAMES_H
+#define IW_TRANSFER_FILES_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

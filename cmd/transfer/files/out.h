@@ -4,8 +4,8 @@
  * connection must be kept alive meanwhile. This is state of the process, because standard output
  * is. The open file description, which other processes share, is not changed.
  */
-#ifndef IW_FILE_OUT_H
-#define IW_FILE_OUT_H
+#ifndef IW_TRANSFER_FILES_OUT_H
+#define IW_TRANSFER_FILES_OUT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * walks the tree, and reads them when the sink has said which ones it wants. The sink writes all of
  * them, and flushes them to storage, when the chunk has arrived.
  */
-#ifndef IW_FILE_PACK_H
-#define IW_FILE_PACK_H
+#ifndef IW_TRANSFER_FILES_PACK_H
+#define IW_TRANSFER_FILES_PACK_H
 
 #include <sys/stat.h>
 

@@ -12,11 +12,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "os/os.h"
 #include "transfer/files/beneath.h"
 #include "transfer/files/target.h"
-#include "os/os.h"
-#include "util/num.h"
 #include "transfer/protocol/name.h"
+#include "util/num.h"
 
 static void member_failed(struct iw_pack_sink *p, uint32_t i, const struct iw_file_fault *why)
 {

@@ -6,8 +6,8 @@
  *
  * Names and links of the peer never lead outside the base directory.
  */
-#ifndef IW_FILE_PLACE_H
-#define IW_FILE_PLACE_H
+#ifndef IW_TRANSFER_FILES_PLACE_H
+#define IW_TRANSFER_FILES_PLACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,8 +22,8 @@
 #include "transfer/files/filter.h"
 #include "transfer/files/names.h"
 #include "transfer/files/temp.h"
-#include "util/list.h"
 #include "transfer/protocol/xfer.h"
+#include "util/list.h"
 
 /* Limits of what a receiver accepts. 0: no limit. */
 struct iw_limits {

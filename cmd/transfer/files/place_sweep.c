@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "transfer/files/temp.h"
 #include "os/os.h"
+#include "transfer/files/temp.h"
 #include "util/num.h"
 
 /* Removes the temporary if it is old, and no transfer has it locked. */

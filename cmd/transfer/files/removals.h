@@ -3,8 +3,8 @@
  * The names that --delete would remove: a dry run found them and the user confirmed them. The
  * following run removes only these, whatever the source announces then.
  */
-#ifndef IW_FILE_REMOVALS_H
-#define IW_FILE_REMOVALS_H
+#ifndef IW_TRANSFER_FILES_REMOVALS_H
+#define IW_TRANSFER_FILES_REMOVALS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Checks of free space, before octets are sent. */
-#ifndef IW_FILE_SPACE_H
-#define IW_FILE_SPACE_H
+#ifndef IW_TRANSFER_FILES_SPACE_H
+#define IW_TRANSFER_FILES_SPACE_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * mapped: a file that is truncated meanwhile causes a short read and not a SIGBUS. Changes since it
  * was opened are detected.
  */
-#ifndef IW_FILE_SRC_H
-#define IW_FILE_SRC_H
+#ifndef IW_TRANSFER_FILES_SRC_H
+#define IW_TRANSFER_FILES_SRC_H
 
 #include <stdbool.h>
 #include <stdint.h>

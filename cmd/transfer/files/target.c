@@ -15,9 +15,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "os/os.h"
 #include "transfer/files/space.h"
 #include "transfer/files/temp.h"
-#include "os/os.h"
 #include "util/num.h"
 
 #define VERIFY_RUN   8 /* chunks that are read back in one call */

@@ -9,8 +9,8 @@
  * A file may arrive in parts, each on its own connection. All parts share one temporary; the last
  * one gives it its name.
  */
-#ifndef IW_FILE_TARGET_H
-#define IW_FILE_TARGET_H
+#ifndef IW_TRANSFER_FILES_TARGET_H
+#define IW_TRANSFER_FILES_TARGET_H
 
 #include <limits.h>
 #include <pthread.h>

@@ -13,8 +13,8 @@
  * remove files, and so replace any file in it, complete or not. Only the contents of the
  * temporaries are safe there: iw_temp_id() ties a journal to its file.
  */
-#ifndef IW_FILE_TEMP_H
-#define IW_FILE_TEMP_H
+#ifndef IW_TRANSFER_FILES_TEMP_H
+#define IW_TRANSFER_FILES_TEMP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
 #include "cli/text.h"
 #include "transfer/files/beneath.h"
 #include "transfer/files/temp.h"
-#include "util/num.h"
 #include "transfer/protocol/name.h"
+#include "util/num.h"
 
 /*
  * Operands of a peer that are kept for comparison. The limit bounds the memory that a peer can use.

@@ -7,8 +7,8 @@
  * lead outside. A file or link is FAILED if an earlier operand sends another file or link under the
  * same name, because the target could keep only one of them.
  */
-#ifndef IW_FILE_WALK_H
-#define IW_FILE_WALK_H
+#ifndef IW_TRANSFER_FILES_WALK_H
+#define IW_TRANSFER_FILES_WALK_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 #include "transfer/files/filter.h"
 #include "transfer/files/names.h"
 #include "transfer/files/pack.h"
-#include "util/list.h"
 #include "transfer/protocol/xfer.h"
+#include "util/list.h"
 
 #define IW_WALK_DEPTH 1024 /* nested directories: each is an open descriptor */
 

@@ -11,8 +11,8 @@
  * to the worker from iw_worker_queue until iw_worker_take or iw_worker_await returns the task. If
  * no thread can be started, iw_worker_queue runs the task itself.
  */
-#ifndef IW_FILE_WORKER_H
-#define IW_FILE_WORKER_H
+#ifndef IW_TRANSFER_FILES_WORKER_H
+#define IW_TRANSFER_FILES_WORKER_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * The names, numbers and limits of the transfer protocol, and its Private Data. With these both
  * sides introduce themselves in the MPA Request and Reply, before any segment (man/ddp-transfer.7).
  */
-#ifndef IW_XFER_HELLO_H
-#define IW_XFER_HELLO_H
+#ifndef IW_TRANSFER_PROTOCOL_HELLO_H
+#define IW_TRANSFER_PROTOCOL_HELLO_H
 
 #include <stdbool.h>
 #include <stddef.h>

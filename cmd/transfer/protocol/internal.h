@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Private to the room: the machine, and what source, sink and link share. */
-#ifndef IW_XFER_INTERNAL_H
-#define IW_XFER_INTERNAL_H
+#ifndef IW_TRANSFER_PROTOCOL_INTERNAL_H
+#define IW_TRANSFER_PROTOCOL_INTERNAL_H
 
-#include "util/list.h"
-#include "util/num.h"
 #include "transfer/protocol/msg.h"
 #include "transfer/protocol/xfer.h"
+#include "util/list.h"
+#include "util/num.h"
 
 #define OUT_BUFS 8 /* control messages in flight */
 

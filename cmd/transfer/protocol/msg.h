@@ -4,8 +4,8 @@
  * there are, which side may send them, and what their entries contain. Encoder and decoder use both
  * tables.
  */
-#ifndef IW_XFER_MSG_H
-#define IW_XFER_MSG_H
+#ifndef IW_TRANSFER_PROTOCOL_MSG_H
+#define IW_TRANSFER_PROTOCOL_MSG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "util/num.h"
 #include "transfer/protocol/hello.h"
+#include "util/num.h"
 
 #define COMPONENT_MAX 255 /* NAME_MAX of Linux */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names on the wire: what a sink accepts from a peer, before it uses the file system. */
-#ifndef IW_XFER_NAME_H
-#define IW_XFER_NAME_H
+#ifndef IW_TRANSFER_PROTOCOL_NAME_H
+#define IW_TRANSFER_PROTOCOL_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

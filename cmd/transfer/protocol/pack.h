@@ -5,8 +5,8 @@
  * without a number. The contents have one code octet for each wanted member that is a file; code 0
  * is followed by the octets of the file, as many as the list says.
  */
-#ifndef IW_XFER_PACK_H
-#define IW_XFER_PACK_H
+#ifndef IW_TRANSFER_PROTOCOL_PACK_H
+#define IW_TRANSFER_PROTOCOL_PACK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * A rejection in Private Data: its reason as a code and a text. Both protocols with Private Data
  * use it (hello.h, claim.h).
  */
-#ifndef IW_XFER_REJECT_H
-#define IW_XFER_REJECT_H
+#ifndef IW_TRANSFER_PROTOCOL_REJECT_H
+#define IW_TRANSFER_PROTOCOL_REJECT_H
 
 #include <stdint.h>
 

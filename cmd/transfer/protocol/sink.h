@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Private to the sink: its state. */
-#ifndef IW_XFER_SINK_H
-#define IW_XFER_SINK_H
+#ifndef IW_TRANSFER_PROTOCOL_SINK_H
+#define IW_TRANSFER_PROTOCOL_SINK_H
 
 #include "transfer/protocol/internal.h"
 

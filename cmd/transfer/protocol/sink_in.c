@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "util/text.h"
 #include "transfer/protocol/name.h"
 #include "transfer/protocol/pack.h"
+#include "util/text.h"
 
 /* --- messages in --- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Private to the source: its state. */
-#ifndef IW_XFER_SOURCE_H
-#define IW_XFER_SOURCE_H
+#ifndef IW_TRANSFER_PROTOCOL_SOURCE_H
+#define IW_TRANSFER_PROTOCOL_SOURCE_H
 
 #include "transfer/protocol/internal.h"
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "util/text.h"
 #include "transfer/protocol/internal.h"
+#include "util/text.h"
 
 #define BEAT_LEAST   IW_MSEC(25) /* the shortest time between signs of life */
 #define CREDIT_LOW   6           /* with less credit, BEAT replaces NOP as the sign of life */

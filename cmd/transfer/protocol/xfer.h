@@ -23,8 +23,8 @@
  * Files: the driver's own pointer for a file is passed with the answer that makes the machine know
  * the file. Each later action about the file repeats it; IW_XACT_RESULT is the last one.
  */
-#ifndef IW_XFER_XFER_H
-#define IW_XFER_XFER_H
+#ifndef IW_TRANSFER_PROTOCOL_XFER_H
+#define IW_TRANSFER_PROTOCOL_XFER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,8 +32,8 @@
 
 #include <iwarp/err.h>
 
-#include "util/mem.h"
 #include "transfer/protocol/hello.h"
+#include "util/mem.h"
 
 struct iw_xfer;
 
