@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Somebody else who speaks DDP over SCTP (RFC 5043), with RDMAP's Sends, Writes and Reads on it: read from the RFCs
- * once more, with nothing of the library but the layouts of lib/wire. It judges what it is sent: whatever is against
- * the RFCs ends it with a line on standard error.
+ * A second implementation of DDP over SCTP (RFC 5043), with Sends, RDMA Writes and RDMA Reads of
+ * RDMAP. It was written from the RFCs, and uses only the layouts of lib/wire. A message that violates
+ * the RFCs ends the program, with a line on standard error.
  *
- * No I/O: messages in, messages out; SCTP is the caller's. One association.
+ * No I/O: the caller carries its messages over SCTP. One association.
  */
 #ifndef TESTS_INTEROP_USRSCTP_SPEAKER_H
 #define TESTS_INTEROP_USRSCTP_SPEAKER_H
@@ -14,14 +14,14 @@
 #include <stdint.h>
 
 enum speaker_job {
-	JOB_SERVE, /* takes sessions: sends messages back, or has a buffer to write to and read from */
-	JOB_PING,   /* sends messages to somebody who sends them back, and compares */
-	JOB_BUFFER, /* fills somebody's buffer by RDMA Write, reads it by RDMA Read, and compares */
+	JOB_SERVE,  /* accepts sessions: returns messages, or has a buffer for Writes and Reads */
+	JOB_PING,   /* sends messages to a peer that returns them, and compares */
+	JOB_BUFFER, /* fills the peer's buffer by RDMA Write, reads it by RDMA Read, and compares */
 };
 
 struct speaker_cfg {
 	enum speaker_job job;
-	bool plain;       /* knows nothing of RFC 6581's additions to RFC 5043 */
+	bool plain;       /* without the additions of RFC 6581 to RFC 5043 */
 	uint16_t streams; /* JOB_PING: sessions */
 	uint32_t count;   /* JOB_PING: messages of each */
 	uint32_t size;    /* octets of a message, or of the buffer */
@@ -34,7 +34,7 @@ struct speaker_cfg {
 
 struct speaker;
 
-/* Ends the program when there is no memory, as everything here does. @streams: what SCTP agreed on. */
+/* Ends the program if there is no memory. streams: as SCTP agreed on. */
 struct speaker *speaker_new(const struct speaker_cfg *cfg, uint16_t streams);
 void speaker_free(struct speaker *s);
 
