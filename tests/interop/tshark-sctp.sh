@@ -64,8 +64,8 @@ tshark_says() {
 }
 
 we_say() {
-	jq -r 'if .event == "sctp" and (.kind == "init" or .kind == "init-ack") and has("adaptation") then
-			"init \(.frame) \(.tsn) \(.streams_out) \(.streams_in_max) \(.adaptation)"
+	jq -r 'if .event == "sctp" and (.kind == "init" or .kind == "init-ack") and has("adaptation_indication") then
+			"init \(.frame) \(.tsn) \(.streams_out) \(.streams_in_max) \(.adaptation_indication)"
 		elif .event == "ddp" then "data \(.tsn) \(.stream) 16"
 		elif .event == "session" then "data \(.tsn) \(.stream) 17"
 		else empty end' "$1" | sort
