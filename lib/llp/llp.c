@@ -27,7 +27,7 @@ const struct iw_port_ops *iw_port_find(const char *name)
 	return NULL;
 }
 
-/* raw and xdp: --doctor reports the remedy in a column of its own, other tools at the end of the text. */
+/* raw and xdp: adds the remedy to the text. --doctor uses iw_llp_look and shows it in a column. */
 static int name_remedy(int err, const char *name, struct iw_fault *why)
 {
 	struct iw_fault what;

@@ -3,9 +3,10 @@
  * The transports, chosen by name: "tcp", a stream transport (stream.h); "sctp", "udp", "raw" and
  * "xdp", session transports (port.h).
  *
- * Job: octets or messages in and out of the operating system; no protocol of ours. Neighbours:
- * lib/loop drives it, lib/os makes the system calls, lib/conn sees only octets. A transport that was
- * not built or is not allowed is still listed, and iw_llp_available() returns the reason.
+ * Job: moves octets or messages into and out of the operating system, and knows no protocol above
+ * the transport. Neighbours: lib/loop drives it, lib/os makes the system calls, lib/conn sees only
+ * octets. A transport that was not built or is not permitted is still listed: iw_llp_available
+ * returns the reason.
  */
 #ifndef IW_LLP_LLP_H
 #define IW_LLP_LLP_H
@@ -16,53 +17,62 @@
 
 #include <iwarp/err.h>
 
+/* All texts are borrowed during the call. */
 struct iw_llp_cfg {
-	const char *host; /* connect: target; listen: NULL loopback, "*" all */
+	const char
+		*host; /* connect: the target; listen: NULL for loopback, "*" for all addresses */
 	uint16_t port;
+	/* bind_addr: source address of a connection; of a listener, its address instead of host */
 	const char *bind_addr, *interface, *cc;
-	uint32_t sndbuf, rcvbuf; /* 0: the system's */
+	uint32_t sndbuf, rcvbuf; /* octets; 0: the default of the transport */
 	uint32_t backlog;
 	bool listen;
-	int listen_fd; /* "tcp", listen: a listening socket (borrowed); 0: make one */
+	int listen_fd; /* "tcp", listen: a listening socket (borrowed); 0: open one */
 	/* Session transports: */
 	uint16_t streams, udp_port;
 	bool any_udp_port; /* listen: in UDP, on a port that the system chooses */
 	unsigned xdp;      /* set of enum iw_xdp_want */
 };
 
-/* How a connection is doing, as far as its transport can tell. */
+/* The state of a connection, as far as its transport knows it. */
 struct iw_llp_facts {
-	char cc[16];          /* congestion control in force; "" not known */
-	uint64_t retransmits; /* segments or chunks sent again */
-	/* octets that the peer's transport has acknowledged: of the connection, or of the association; 0: not known */
+	char cc[16];          /* congestion control in use; "": not known */
+	uint64_t retransmits; /* retransmitted segments or chunks */
+	/*
+	 * Octets that the peer's transport has acknowledged, on the connection or on the whole
+	 * association; 0: not known.
+	 */
 	uint64_t acked;
 	const char *xdp_mode; /* as in struct iw_pkt */
-	/* "xdp": octets that the port has sent from the program's memory, where they lie */
+	/* "xdp": octets that the port has sent without a copy from the program's memory. */
 	uint64_t in_place;
-	size_t memory; /* octets that an association holds in this process; 0: not known */
+	size_t memory; /* bytes that an association holds in this process; 0: not known */
 };
 
-/* The two ends of a connection, or the local one of a listener. */
+/* The two ends of a connection, or the local end of a listener. */
 struct iw_llp_ends {
 	const char *transport;    /* static */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
-	uint16_t local_udp_port; /* listener on a port in UDP; otherwise 0 */
-	uint32_t emss;           /* payload of one TCP segment, or MULPDU over SCTP; octets */
+	uint16_t local_udp_port; /* of a listener in UDP; otherwise 0 */
+	uint32_t emss;           /* octets: payload of one TCP segment, or MULPDU over SCTP */
 	uint64_t sends, recvs;   /* system calls that moved octets */
 };
 
 /*
- * 0 when the transport can run here; else IW_E_NOTSUP or IW_E_PERM with the reason and what would
- * change it. IW_E_INVAL: no such name.
+ * Checks whether the transport can run on this machine. For "sctp" this may load the kernel's
+ * module. *why (may be NULL) is filled with the reason and a remedy. Returns 0 if it can run.
+ * IW_E_NOTSUP: not built, or not supported by the kernel. IW_E_PERM: a capability is missing.
+ * IW_E_INVAL: no transport has this name. IW_E_LIMIT, IW_E_NOMEM, IW_E_OS: the test socket could
+ * not be opened.
  */
 int iw_llp_available(const char *name, struct iw_fault *why);
 /*
- * The same, and nothing changes by being asked, as a module that would be loaded. 1: it can run here, and its first use changes
- * this machine: why says how.
+ * Like iw_llp_available, but without side effects (loads no module), and *why has no remedy. Returns 1
+ * if the transport can run and its first use changes this machine; *why says how.
  */
 int iw_llp_look(const char *name, struct iw_fault *why);
-/* The names in the order users see them; NULL-terminated. */
+/* Returns the names in the order in which users see them, NULL-terminated. Static. */
 const char *const *iw_llp_names(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Ports of the user-space SCTP engine: an endpoint (lib/sctp) on a packet carrier (lib/pkt). A listener
- * has one socket for all its associations; who connects has one of its own.
+ * Ports of the user-space SCTP engine: an endpoint (lib/sctp) on a packet carrier (lib/pkt). A
+ * listener has one socket for all its associations. Each outgoing association has its own socket.
  */
 #include "llp/port.h"
 
@@ -26,23 +26,25 @@
 #include "wire/sctp.h"
 
 #define ADDR_MAX   8     /* addresses of one host that are tried */
-#define ASSOCS_MAX 65536 /* of one listener */
+#define ASSOCS_MAX 65536 /* associations of one listener */
 #define RWND_MIN   65536
 #define RWND_MAX   (4 * 1024 * 1024)
-/* One go of segmentation offload; the peer's acknowledgement of it is one, too, and L lets the window
- * grow by as much (RFC 9260 7.2.1). */
+/*
+ * Packets of one call with segmentation offload. The peer acknowledges all of them at once, and L
+ * lets the congestion window grow for each (RFC 9260 7.2.1).
+ */
 #define BURST      44
 #define ABC_L      8
-/* Copying less is cheaper than an operation that has to wait for an acknowledgement. */
+/* Octets. Copying a shorter message is cheaper than completing only after the acknowledgement. */
 #define KEEP_MIN   512
 #define OUT_LEN    (2 * IW_PKT_MAX)
 #define OUT_MAX    65000 /* octets of one batch */
-#define FETCH_MAX  2048  /* octets of a packet that are fetched before its turn */
+#define FETCH_MAX  2048  /* octets of a packet that are prefetched */
 
 struct user_assoc {
 	struct iw_assoc assoc;
 	struct iw_sctp_assoc *a;
-	uint32_t tag; /* from UP on: ours, which outlives a */
+	uint32_t tag; /* after UP: the local Verification Tag; still needed when a is gone */
 	bool connecting;
 };
 
@@ -50,9 +52,9 @@ struct user_port {
 	struct iw_port port;
 	struct iw_pkt *pkt;
 	struct iw_sctp *sctp;
-	int reserved; /* holds the SCTP port; -1: the UDP port does */
-	int place;    /* holds the SCTP port of a listener's address; -1: none */
-	/* Who connects: */
+	int reserved; /* reserves the SCTP port; -1: the UDP port does */
+	int place;    /* reserves the SCTP port of a listener's address; -1: none */
+	/* Initiator: */
 	struct iw_addr target[ADDR_MAX];
 	size_t ntargets, next_target;
 	uint16_t udp_port;
@@ -60,21 +62,21 @@ struct user_port {
 	struct iw_addr bind; /* len 0: any */
 	char interface[IF_NAMESIZE];
 	struct user_assoc *first;
-	/* The batch that is being taken apart. */
+	/* The received batch. */
 	struct iw_pkt_rx rx[IW_PKT_BATCH];
 	int nrx, irx;
-	size_t at; /* octets of rx[irx] that were given to the engine */
+	size_t at; /* octets of rx[irx] that the engine has processed */
 	struct iw_sctp_packet in;
 	bool in_packet, lendable;
-	/* A message of an association that nobody has heard of yet: its UP comes first. */
+	/* A message of an association whose UP event the caller has not taken yet. */
 	bool stashed;
 	struct iw_sctp_recv stash;
-	struct user_assoc *done; /* whose acknowledgements are being told */
-	/* The batch that is being put together: packets of one size to one peer. */
+	struct user_assoc *done; /* the association whose acknowledgements are being reported */
+	/* The batch to send: packets of one size to one peer. */
 	struct iw_pkt_tx tx;
 	size_t npackets;
-	struct iw_sctp_packet to; /* whom the batch goes to, in the engine's words */
-	bool stuck;               /* the carrier did not take it */
+	struct iw_sctp_packet to; /* the addresses of the batch, in the engine's form */
+	bool stuck;               /* the carrier has not accepted the batch */
 	uint64_t now;
 	uint8_t out[OUT_LEN];
 };
@@ -136,7 +138,7 @@ static int engine_random(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-/* Where a listener on @bind receives: an address, or all addresses, or all of an interface. */
+/* The addresses on which a listener on @bind receives: one, all, or all of an interface. */
 static void place_of(struct iw_text *out, const struct iw_addr *bind, const char *interface)
 {
 	char text[IW_ADDR_TEXT];
@@ -200,7 +202,7 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 		.listen = cfg->llp.listen,
 		.streams = cfg->llp.streams,
 		.adaptation = cfg->adaptation,
-		/* What the peer indicated is for whoever speaks DDP to judge and to tell. */
+		/* lib/sctpmap checks the peer's indication and reports a mismatch. */
 		.adaptation_required = false,
 		.rwnd = (uint32_t)IW_MIN(IW_MAX(rwnd, (size_t)RWND_MIN), (size_t)RWND_MAX),
 		/* On an interface with a smaller MTU, packets of this size are fragmented by IP. */
@@ -215,7 +217,7 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 	return err ? err : iw_sctp_new(&u->sctp, &sc, why);
 }
 
-/* The address to bind to: a listener's own, or the source of who connects. */
+/* The address to bind to: the listener's own, or the initiator's source. */
 static int bind_address(struct iw_addr *out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	const char *host = cfg->bind_addr ? cfg->bind_addr : cfg->host;
@@ -316,8 +318,8 @@ static void user_close(struct iw_port *p)
 
 /* --- associations ----------------------------------------------------------------------------- */
 
-/* For a carrier that looks at packets before we do. */
-static uint32_t tell_carrier(struct user_port *u, const struct iw_sctp_assoc *a, bool up)
+/* Reports the association to a carrier that checks packets before this process reads them. */
+static uint32_t notify_carrier(struct user_port *u, const struct iw_sctp_assoc *a, bool up)
 {
 	struct iw_sctp_facts f;
 
@@ -327,12 +329,12 @@ static uint32_t tell_carrier(struct user_port *u, const struct iw_sctp_assoc *a,
 	return f.tag;
 }
 
-/* The engine's association goes: nothing of it is told any more. */
+/* Frees the engine's association. Nothing more is reported about it. */
 static void free_engines(struct user_port *u, struct iw_sctp_assoc *a)
 {
 	if (u->stashed && u->stash.assoc == a)
 		u->stashed = false;
-	(void)tell_carrier(u, a, false);
+	(void)notify_carrier(u, a, false);
 	iw_sctp_assoc_free(a);
 }
 
@@ -345,7 +347,7 @@ static struct user_assoc *assoc_new(struct user_port *u)
 	return x;
 }
 
-/* Without a route to @t, an INIT would be lost without a word. */
+/* Without a route to @t, the INIT would be lost without an error. */
 static int check_route(const struct user_port *u, const struct iw_addr *t, struct iw_fault *why)
 {
 	const struct iw_sock_cfg way = {
@@ -356,7 +358,7 @@ static int check_route(const struct user_port *u, const struct iw_addr *t, struc
 	return iw_sock_check_route(t, &way, why);
 }
 
-/* Begins with the next address of the host that lets itself be begun with. */
+/* Sends an INIT to the next address of the host that has a route. */
 static int connect_next(struct user_port *u, struct user_assoc *x, uint64_t now,
 			struct iw_fault *why)
 {
@@ -492,14 +494,15 @@ static void take_errors(struct user_port *u, uint64_t now)
 		case IW_PKT_NO_PROTOCOL:
 			iw_sctp_unreachable(u->sctp, &peer, e.head, e.len, now);
 			break;
-		case IW_PKT_UNREACHABLE: /* ICMP9: the error counters find a path that fails */
+		/* Ignored (RFC 9260 10, ICMP9): the error counters detect a failed path. */
+		case IW_PKT_UNREACHABLE:
 		case IW_PKT_ERROR_OTHER:
 			break;
 		}
 	}
 }
 
-/* The carrier has read n runs into rx, or failed to. */
+/* Begins to process the n runs that the carrier has read into rx; negative: it has failed. */
 static int begin_batch(struct user_port *u, int n, uint64_t now)
 {
 	u->now = now;
@@ -542,9 +545,11 @@ static void user_rest(struct iw_port *p, bool on)
 	c->ops->rest(c, on);
 }
 
-/* Octets in a ring were written by another processor: those of the packet behind the next one are on their way
- * here while this one is dealt with. Of a long one the processor fetches the rest unasked. Not inlined, a
- * function that does nothing but fetch is left out by gcc as one without effect. */
+/*
+ * Prefetches the packet after the next one, because another processor has written the octets of the
+ * ring. For a long packet the hardware prefetcher loads the rest. Must be inlined: gcc removes a call
+ * of a function that only prefetches, as one without effect.
+ */
 __attribute__((always_inline)) static inline void expect_packets(const struct user_port *u)
 {
 	if (!u->pkt->ops->peek)
@@ -557,7 +562,7 @@ __attribute__((always_inline)) static inline void expect_packets(const struct us
 	}
 }
 
-/* The next packet of the batch goes to the engine. */
+/* Passes the next packet of the batch to the engine. False: the batch is finished. */
 static bool next_packet(struct user_port *u)
 {
 	struct iw_sctp_packet *p = &u->in;
@@ -583,13 +588,13 @@ static bool next_packet(struct user_port *u)
 	return true;
 }
 
-/* In the packet, and not where fragments were put together. */
+/* True if data is in the packet itself, false if the engine has reassembled it from fragments. */
 static bool is_in_packet(const struct iw_sctp_packet *p, const uint8_t *data)
 {
 	return data >= p->data && data < p->data + p->len;
 }
 
-static bool give_msg(const struct user_port *u, const struct iw_sctp_recv *m,
+static bool fill_msg(const struct user_port *u, const struct iw_sctp_recv *m,
 		     struct iw_port_msg *out)
 {
 	struct user_assoc *x = iw_sctp_user(m->assoc);
@@ -613,13 +618,13 @@ static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
 
 	if (iw_unlikely(u->stashed)) {
 		u->stashed = false;
-		/* If it is not known even now, it is not wanted. */
-		if (give_msg(u, &u->stash, out))
+		/* The caller has taken UP by now: without a user it does not want the association. */
+		if (fill_msg(u, &u->stash, out))
 			return true;
 	}
 	for (;;) {
 		while (u->in_packet && iw_sctp_next(u->sctp, &u->stash)) {
-			if (iw_likely(give_msg(u, &u->stash, out)))
+			if (iw_likely(fill_msg(u, &u->stash, out)))
 				return true;
 			u->stashed = true;
 			return false;
@@ -639,7 +644,7 @@ static struct iw_lender *user_lend(struct iw_port *p, const uint8_t *data)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void know_peer(struct user_assoc *x)
+static void note_peer(struct user_assoc *x)
 {
 	struct iw_sctp_facts f;
 	struct iw_sctp_path path;
@@ -675,7 +680,7 @@ static bool next_acked(struct user_port *u, struct iw_assoc_event *ev)
 	return n > 0;
 }
 
-/* True: there is another address, and it is being tried. */
+/* Returns true if there is another address and it is being tried. */
 static bool try_next(struct user_port *u, struct user_assoc *x)
 {
 	struct iw_fault why;
@@ -702,7 +707,7 @@ static const char *udp_text(char buf[static 32], const struct user_port *u)
 	return buf;
 }
 
-/* The set-up was answered by a bare ABORT or by ICMP. */
+/* Names the cause when a bare ABORT or ICMP answered the set-up. */
 static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, const char *peer,
 			    const struct user_port *u)
 {
@@ -725,7 +730,7 @@ static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, 
 			u->udp_port == IW_SCTP_UDP_PORT ? " (the default)" : "");
 }
 
-/* The peer aborted the set-up. Its INIT ACK may already have shown the cause. */
+/* Names the cause when the peer aborted the set-up. Its INIT ACK may have shown it before. */
 static void name_abort(struct iw_fault *named, const struct iw_fault *why,
 		       const struct user_port *u, const struct user_assoc *x)
 {
@@ -742,7 +747,7 @@ static void name_abort(struct iw_fault *named, const struct iw_fault *why,
 			why->text);
 }
 
-/* What to look at when @x got no answer. @what: which answer, and how long it was waited for. */
+/* Names what to check when @x got no answer. @what: the missing answer, and the time waited. */
 static void name_silence(struct iw_fault *named, const struct user_port *u,
 			 const struct user_assoc *x, const char *what)
 {
@@ -773,7 +778,7 @@ static void user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault 
 	name_silence(why, port_of(a->port), assoc_of(a), what);
 }
 
-/* A set-up that failed: which peer, and what to look at there. */
+/* After a failed set-up: adds the peer to the fault, and what to check there. */
 static void name_peer(const struct user_port *u, struct user_assoc *x)
 {
 	struct iw_fault *why = &x->assoc.why;
@@ -810,7 +815,7 @@ static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc
 	x->a = NULL;
 	x->assoc.up = false;
 	*ev = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN, .assoc = &x->assoc };
-	/* Nobody has heard of it. */
+	/* The caller does not know the association. */
 	if (!x->assoc.user) {
 		user_release(&x->assoc);
 		return false;
@@ -818,7 +823,7 @@ static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc
 	return true;
 }
 
-/* False: nothing that anybody has to know. */
+/* False: the event is not for the caller. */
 static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct iw_assoc_event *ev)
 {
 	struct user_assoc *x = iw_sctp_user(e->assoc);
@@ -842,8 +847,8 @@ static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct
 	case IW_SCTP_EV_UP:
 		x->connecting = false;
 		x->assoc.up = true;
-		know_peer(x);
-		x->tag = tell_carrier(u, x->a, true);
+		note_peer(x);
+		x->tag = notify_carrier(u, x->a, true);
 		ev->what = IW_ASSOC_UP;
 		return true;
 	case IW_SCTP_EV_MTU:
@@ -880,7 +885,7 @@ static bool user_next_event(struct iw_port *p, struct iw_assoc_event *out)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Its last octets can be sent from where they are. */
+/* True if the carrier can send the last octets of the message without a copy. */
 static bool can_stay(struct iw_pkt *c, const struct iw_sctp_send *s)
 {
 	const struct iw_vec *last = s->vec + s->nvec - 1;
@@ -930,7 +935,7 @@ static void user_give_back(struct iw_assoc *a, uint16_t stream, uint64_t now)
 
 	struct iw_pkt *c = port_of(a->port)->pkt;
 
-	/* Nothing of it is sent again then. */
+	/* Without memory for copies, the ABORT ends the retransmissions. */
 	if (engine && iw_sctp_give_back(engine, stream) < 0)
 		iw_sctp_abort(engine, "out of memory", now);
 	if (c->ops->settle)
@@ -971,7 +976,10 @@ static bool fits(const struct user_port *u, const struct iw_sctp_packet *p, size
 	       memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0;
 }
 
-/* True: one more packet lies in the batch, or the batch went and it is the first of the next. */
+/*
+ * Adds the engine's next packet to the batch. If it does not fit, sends the batch and begins the next
+ * one with it. False: no packet is due, or the carrier is full.
+ */
 static bool add_packet(struct user_port *u, uint64_t now)
 {
 	struct iw_sctp_packet p;
@@ -986,7 +994,7 @@ static bool add_packet(struct user_port *u, uint64_t now)
 		return true;
 	}
 	if (at > 0) {
-		/* A carrier that is full loses what no batch can keep: this one packet. */
+		/* The full carrier keeps the batch, and this one packet is lost. */
 		if (!send_batch(u))
 			return false;
 		memmove(u->out, u->out + at, len);
@@ -999,7 +1007,8 @@ static bool add_packet(struct user_port *u, uint64_t now)
 	return true;
 }
 
-static void address(struct user_port *u, const struct iw_sctp_packet *p)
+/* Sets the addresses of the next packet, unless they are those of the last one. */
+static void set_addresses(struct user_port *u, const struct iw_sctp_packet *p)
 {
 	if (u->tx.peer.len > 0 && memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
 	    memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0)
@@ -1009,7 +1018,7 @@ static void address(struct user_port *u, const struct iw_sctp_packet *p)
 	from_engine(&u->tx.local, &p->local, 0);
 }
 
-/* Each packet is written where the carrier sends it from. */
+/* The engine writes each packet into the memory from which the carrier sends it. */
 static int output_in_place(struct user_port *u, uint64_t now)
 {
 	const struct iw_pkt_ops *ops = u->pkt->ops;
@@ -1023,7 +1032,7 @@ static int output_in_place(struct user_port *u, uint64_t now)
 
 		if (len == 0)
 			break;
-		address(u, &p);
+		set_addresses(u, &p);
 		u->tx.data = to;
 		u->tx.len = u->tx.seg = len + p.rest_len;
 		u->tx.rest = p.rest;
@@ -1061,7 +1070,7 @@ static void user_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 	if (!assoc_of(a)->a)
 		return;
 	iw_sctp_abort(assoc_of(a)->a, reason, now);
-	/* It may be released next, and the peer is to know. */
+	/* The caller may release the association next: send the ABORT now. */
 	(void)user_output(a->port, now);
 }
 
@@ -1076,7 +1085,7 @@ static void user_timeout(struct iw_port *p, uint64_t now)
 	iw_sctp_timeout(port_of(p)->sctp, now);
 }
 
-/* --- memory that is sent from where it lies --------------------------------------------------- */
+/* --- memory that is sent without a copy ------------------------------------------------------- */
 
 int iw_port_memory_new(struct iw_xdp_memory **out, const struct iw_llp_cfg *cfg, size_t len,
 		       struct iw_fault *why)
@@ -1113,8 +1122,10 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 	c->ops->session(c, assoc_of(a)->tag, number, pd, stream);
 }
 
-/* One for each carrier: they differ in their names, in what is below, in who wants to know of STags and sessions,
- * and in who can be looked at without a system call. */
+/*
+ * The operations of one carrier. Carriers differ in name and packet operations. Only "xdp" checks
+ * STags and sessions, and can be polled without a system call.
+ */
 #define USER_PORT(carrier, on_stag, on_session, on_peek, on_rest)                                  \
 	static int carrier##_open(struct iw_port **out, const struct iw_port_cfg *cfg,             \
 				  struct iw_fault *why)                                            \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The port of kernel SCTP: one-to-one sockets (RFC 6458), a listener and one for each association,
- * behind one descriptor that is polled. Messages are unordered and unfragmented; that they were
- * acknowledged is known only when all were (the sender dry event, 6.1.9).
+ * The port of kernel SCTP: one-to-one sockets (RFC 6458), a listener and one for each association. One
+ * epoll descriptor covers all of them. Messages are unordered and unfragmented. The kernel reports
+ * acknowledgements only when all messages are acknowledged (the sender dry event, 6.1.9).
  */
 #include "llp/port.h"
 
@@ -51,48 +51,48 @@ const struct iw_port_ops iw_port_sctp_ops = {
 #include "util/num.h"
 
 #define ADDR_MAX   8            /* addresses of one host that are tried */
-#define BUF_LEN    (128 * 1024) /* of a message: twice the longest DDP segment */
+#define BUF_LEN    (128 * 1024) /* longest message: twice the longest DDP segment */
 #define NOTE_LEN   sizeof(union sctp_notification)
 #define BUFFERS    (2 * 1024 * 1024)
 #define READY_MAX  64
-#define PEER_ADDRS 64  /* of one peer that are told of */
-#define READ_MAX   256 /* messages of one association a turn */
-/* An initiator of sessions waits for acknowledgements, so they must not wait long. */
+#define PEER_ADDRS 64  /* addresses of one peer that are reported */
+#define READ_MAX   256 /* messages of one association per turn */
+/* An initiator reuses a stream only after acknowledgements, so their delay must be short. */
 #define SACK_MS    10
 /* Room for a SACK beside a chunk (RFC 5043 9). */
 #define SACK_ROOM  16
 
-enum { NEWS_UP = 1, NEWS_MTU = 2, NEWS_ROOM = 4, NEWS_ALL_ACKED = 8, NEWS_DOWN = 16 };
+enum { EVENT_UP = 1, EVENT_MTU = 2, EVENT_ROOM = 4, EVENT_ALL_ACKED = 8, EVENT_DOWN = 16 };
 
 struct kassoc {
 	struct iw_assoc assoc;
-	struct iw_list all, ready, news;
+	struct iw_list all, ready, events;
 	int fd;
 	/*
-	 * The part of an incomplete message or notification that has arrived. The stack delivers a long message in parts
-	 * when its memory is short (partial delivery, RFC 6458 6.1.7); messages of other associations and
-	 * notifications can arrive in between.
+	 * The part of an incomplete message or notification that has arrived. The stack delivers a
+	 * long message in parts when its memory is short (partial delivery, RFC 6458 6.1.7).
+	 * Messages of other associations and notifications can arrive in between.
 	 */
 	uint8_t *part; /* of a message; owned */
 	size_t part_len, part_cap;
 	uint8_t note[NOTE_LEN]; /* a notification; truncated if longer */
 	size_t note_len;
-	bool connecting, told_up, comm_up, full;
-	unsigned pending; /* set of NEWS_* */
+	bool connecting, reported_up, comm_up, full;
+	unsigned pending; /* set of EVENT_* */
 	unsigned budget;
 	uint32_t armed;
 };
 
 struct kport {
 	struct iw_port port;
-	struct iw_port_cfg cfg; /* no texts */
+	struct iw_port_cfg cfg; /* without its texts, which are borrowed */
 	int listener;           /* -1: none */
 	struct iw_addr target[ADDR_MAX], bind;
 	size_t ntargets, next_target;
 	char interface[32];
-	struct iw_list assocs, ready, news;
-	struct kassoc *whose; /* the message handed out last, and the stash */
-	bool stashed;         /* its association's UP comes first */
+	struct iw_list assocs, ready, events;
+	struct kassoc *last; /* the association of the last message, and of the stash */
+	bool stashed;        /* stash is held until the caller has taken UP */
 	struct iw_port_msg stash;
 	uint8_t *buf; /* BUF_LEN octets: the last receive */
 };
@@ -107,11 +107,11 @@ static struct kassoc *assoc_of(struct iw_assoc *a)
 	return iw_container_of(a, struct kassoc, assoc);
 }
 
-static void note(struct kport *k, struct kassoc *x, unsigned what)
+static void queue_event(struct kport *k, struct kassoc *x, unsigned what)
 {
 	x->pending |= what;
-	if (iw_list_empty(&x->news))
-		iw_list_add_tail(&k->news, &x->news);
+	if (iw_list_empty(&x->events))
+		iw_list_add_tail(&k->events, &x->events);
 }
 
 /* --- sockets ---------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static int subscribe(int fd, uint16_t type, struct iw_fault *why)
 	return set(fd, SCTP_EVENT, &e, sizeof(e), "SCTP_EVENT", why);
 }
 
-/* The system caps what it gives; more is no error, and facts are read back by who asks. */
+/* The system caps the sizes: a larger value is not an error. */
 static void set_buffers(int fd, const struct iw_llp_cfg *cfg)
 {
 	(void)!iw_sock_set_buffers(fd, cfg->sndbuf ? cfg->sndbuf : BUFFERS,
@@ -197,9 +197,9 @@ static int new_socket(int *fd, struct kport *k, int family, struct iw_fault *why
 	return err;
 }
 
-static int watch(struct kport *k, int fd, void *whose, uint32_t events, bool add)
+static int watch(struct kport *k, int fd, void *owner, uint32_t events, bool add)
 {
-	struct epoll_event ev = { .events = events, .data.ptr = whose };
+	struct epoll_event ev = { .events = events, .data.ptr = owner };
 
 	return epoll_ctl(k->port.fd, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &ev);
 }
@@ -224,11 +224,11 @@ static int kernel_available(struct iw_fault *why)
 
 static int kernel_look(struct iw_fault *why)
 {
-	struct iw_fault told;
-	int err = iw_os_look_sctp(&told);
+	struct iw_fault found;
+	int err = iw_os_look_sctp(&found);
 
 	if (err)
-		(void)iw_fail(why, err < 0 ? err : 0, "transport sctp: %s", told.text);
+		(void)iw_fail(why, err < 0 ? err : 0, "transport sctp: %s", found.text);
 	return err;
 }
 
@@ -301,7 +301,7 @@ static int kernel_open(struct iw_port **out, const struct iw_port_cfg *cfg, stru
 	k->listener = -1;
 	iw_list_init(&k->assocs);
 	iw_list_init(&k->ready);
-	iw_list_init(&k->news);
+	iw_list_init(&k->events);
 	if (cfg->llp.interface)
 		snprintf(k->interface, sizeof(k->interface), "%s", cfg->llp.interface);
 	k->buf = malloc(BUF_LEN);
@@ -334,7 +334,7 @@ static struct kassoc *assoc_new(struct kport *k, int fd)
 	x->assoc.port = &k->port;
 	x->fd = fd;
 	iw_list_init(&x->ready);
-	iw_list_init(&x->news);
+	iw_list_init(&x->events);
 	iw_list_add_tail(&k->assocs, &x->all);
 	return x;
 }
@@ -352,14 +352,14 @@ static void kernel_release(struct iw_assoc *a)
 	struct kassoc *x = assoc_of(a);
 	struct kport *k = port_of(a->port);
 
-	if (k->whose == x) {
-		k->whose = NULL;
+	if (k->last == x) {
+		k->last = NULL;
 		k->stashed = false;
 	}
 	shut_socket(x);
 	iw_list_del(&x->all);
 	iw_list_del(&x->ready);
-	iw_list_del(&x->news);
+	iw_list_del(&x->events);
 	free(x->part);
 	free(x);
 }
@@ -390,7 +390,7 @@ static int fail_connect(const struct kport *k, int errnum, const struct iw_addr 
 	return err;
 }
 
-/* Begins with the next address that lets itself be begun with. */
+/* Starts to connect to the next address for which that is possible. */
 static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
 {
 	int err = iw_fail(why, IW_E_NOENT, "connect: no address");
@@ -444,7 +444,7 @@ static void went_down(struct kport *k, struct kassoc *x, const struct iw_fault *
 {
 	struct iw_fault next;
 
-	if (x->pending & NEWS_DOWN)
+	if (x->pending & EVENT_DOWN)
 		return;
 	if (x->connecting && k->next_target < k->ntargets && connect_next(k, x, &next) == 0)
 		return;
@@ -452,7 +452,7 @@ static void went_down(struct kport *k, struct kassoc *x, const struct iw_fault *
 	x->assoc.up = false;
 	iw_list_del(&x->ready);
 	shut_socket(x);
-	note(k, x, NEWS_DOWN);
+	queue_event(k, x, EVENT_DOWN);
 }
 
 /*
@@ -483,7 +483,7 @@ static void broken(struct kport *k, struct kassoc *x, const char *step, int errn
 	went_down(k, x, &why);
 }
 
-static void know_ip(struct kassoc *x, const struct iw_addr *peer)
+static void note_ip(struct kassoc *x, const struct iw_addr *peer)
 {
 	if (peer->sa.sa_family == AF_INET) {
 		x->assoc.peer_ip[10] = x->assoc.peer_ip[11] = 0xff;
@@ -509,16 +509,16 @@ static void accept_all(struct kport *k)
 			continue;
 		}
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, &peer));
-		know_ip(x, &peer);
+		note_ip(x, &peer);
 		x->armed = EPOLLIN;
 		if (watch(k, fd, x, EPOLLIN, true) < 0)
 			kernel_release(&x->assoc);
 	}
 }
 
-/* --- what the stack tells --------------------------------------------------------------------- */
+/* --- notifications ---------------------------------------------------------------------------- */
 
-static void know_size(struct kassoc *x)
+static void note_size(struct kassoc *x)
 {
 	struct sctp_status s = { 0 };
 	socklen_t len = sizeof(s);
@@ -547,8 +547,8 @@ static void association_changed(struct kport *k, struct kassoc *x,
 		if (iw_sock_local(x->fd, &local) == 0)
 			snprintf(x->assoc.local, sizeof(x->assoc.local), "%s",
 				 iw_addr_format(text, &local));
-		know_size(x);
-		/* Sessions of an association that was begun anew are not those of the old one. */
+		note_size(x);
+		/* The sessions of the old association are lost with it (RFC 9260 5.2). */
 		if (c->sac_state == SCTP_RESTART) {
 			iw_fail(&why, IW_E_CLOSED, "sctp: %s has restarted", x->assoc.peer);
 			went_down(k, x, &why);
@@ -563,7 +563,7 @@ static void association_changed(struct kport *k, struct kassoc *x,
 		went_down(k, x, &why);
 		break;
 	case SCTP_CANT_STR_ASSOC:
-		/* ABORT, ICMP or silence: the socket knows which. */
+		/* The socket's error shows the cause: an ABORT, ICMP, or no answer. */
 		if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) == 0 && errnum != 0 &&
 		    k->next_target > 0)
 			fail_connect(k, errnum, &k->target[k->next_target - 1], &why);
@@ -577,7 +577,7 @@ static void association_changed(struct kport *k, struct kassoc *x,
 	}
 }
 
-/* Nothing is outstanding now: more may have been sent since the event was made. */
+/* True if nothing is outstanding now: more may have been sent after the sender dry event. */
 static bool all_acked(int fd)
 {
 	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
@@ -605,7 +605,7 @@ static void notified(struct kport *k, struct kassoc *x, const uint8_t *data, siz
 		break;
 	case SCTP_SENDER_DRY_EVENT:
 		if (all_acked(x->fd))
-			note(k, x, NEWS_ALL_ACKED);
+			queue_event(k, x, EVENT_ALL_ACKED);
 		break;
 	case SCTP_PARTIAL_DELIVERY_EVENT:
 		/* Its only meaning: the rest of the message will not arrive. */
@@ -616,14 +616,16 @@ static void notified(struct kport *k, struct kassoc *x, const uint8_t *data, siz
 	}
 }
 
-/* What the peer indicated is told right behind COMM_UP: when neither more notifications nor data are
- * left it has been told or was not said. */
+/*
+ * Reports UP when no notification is left to read, or when the first message arrives. The stack
+ * reports the peer's Adaptation Indication directly after COMM_UP, so it is known by then.
+ */
 static void settle_up(struct kport *k, struct kassoc *x)
 {
-	if (!x->comm_up || x->told_up || x->pending & NEWS_DOWN)
+	if (!x->comm_up || x->reported_up || x->pending & EVENT_DOWN)
 		return;
-	x->told_up = x->assoc.up = true;
-	note(k, x, NEWS_UP);
+	x->reported_up = x->assoc.up = true;
+	queue_event(k, x, EVENT_UP);
 	watch_assoc(k, x);
 }
 
@@ -647,7 +649,7 @@ static int kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 		}
 		if (ev[i].events & EPOLLOUT && x->full) {
 			x->full = false;
-			note(k, x, NEWS_ROOM);
+			queue_event(k, x, EVENT_ROOM);
 			watch_assoc(k, x);
 		}
 		if (ev[i].events & ~(uint32_t)EPOLLOUT || x->connecting) {
@@ -792,7 +794,7 @@ static bool kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
 		struct kassoc *x = iw_container_of(n, struct kassoc, ready);
 		enum got got = GOT_NONE;
 
-		k->whose = x;
+		k->last = x;
 		while (x->budget > 0 && x->fd >= 0 && (got = read_one(k, x)) == GOT_MORE)
 			x->budget--;
 		if (got == GOT_MSG) {
@@ -805,7 +807,7 @@ static bool kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
 		settle_up(k, x);
 		iw_list_del(&x->ready);
 	}
-	k->whose = NULL;
+	k->last = NULL;
 	return false;
 }
 
@@ -813,36 +815,36 @@ static bool kernel_next_event(struct iw_port *p, struct iw_assoc_event *out)
 {
 	static const struct {
 		unsigned bit;
-		enum iw_assoc_news what;
+		enum iw_assoc_event_type what;
 	} order[] = {
-		{ NEWS_UP, IW_ASSOC_UP },
-		{ NEWS_MTU, IW_ASSOC_MTU },
-		{ NEWS_ALL_ACKED, IW_ASSOC_ALL_ACKED },
-		{ NEWS_ROOM, IW_ASSOC_ROOM },
-		{ NEWS_DOWN, IW_ASSOC_DOWN },
+		{ EVENT_UP, IW_ASSOC_UP },
+		{ EVENT_MTU, IW_ASSOC_MTU },
+		{ EVENT_ALL_ACKED, IW_ASSOC_ALL_ACKED },
+		{ EVENT_ROOM, IW_ASSOC_ROOM },
+		{ EVENT_DOWN, IW_ASSOC_DOWN },
 	};
 	struct kport *k = port_of(p);
-	struct iw_list *n = iw_list_first(&k->news);
+	struct iw_list *n = iw_list_first(&k->events);
 	struct kassoc *x;
 
 	if (!n)
 		return false;
-	x = iw_container_of(n, struct kassoc, news);
+	x = iw_container_of(n, struct kassoc, events);
 	for (size_t i = 0; i < IW_ARRAY_LEN(order); i++) {
 		if (!(x->pending & order[i].bit))
 			continue;
 		x->pending &= ~order[i].bit;
 		if (!x->pending)
-			iw_list_del(&x->news);
+			iw_list_del(&x->events);
 		*out = (struct iw_assoc_event){ .what = order[i].what, .assoc = &x->assoc };
-		/* Nobody has heard of it, nor will. */
+		/* The caller does not know the association, and needs no event. */
 		if (out->what == IW_ASSOC_DOWN && !x->assoc.user) {
 			kernel_release(&x->assoc);
 			return kernel_next_event(p, out);
 		}
 		return true;
 	}
-	iw_list_del(&x->news);
+	iw_list_del(&x->events);
 	return false;
 }
 
@@ -880,7 +882,7 @@ static ssize_t send_msg(struct kassoc *x, const struct iw_port_out *m)
 	return sendmsg(x->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* The path has become narrower than the segment: it goes in fragments, the next one is cut to fit. */
+/* The path MTU is now below the segment: sends it in fragments; the next segment will be smaller. */
 static ssize_t send_fragmented(struct kport *k, struct kassoc *x, const struct iw_port_out *m)
 {
 	const int off = 0, on = 1;
@@ -890,8 +892,8 @@ static ssize_t send_fragmented(struct kport *k, struct kassoc *x, const struct i
 	    0)
 		n = send_msg(x, m);
 	(void)!set(x->fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on), "SCTP_DISABLE_FRAGMENTS", NULL);
-	know_size(x);
-	note(k, x, NEWS_MTU);
+	note_size(x);
+	queue_event(k, x, EVENT_MTU);
 	return n;
 }
 
@@ -964,8 +966,8 @@ static void kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 	went_down(port_of(a->port), x, &why);
 }
 
-/* Where the kernel tells of one address. */
-static void know_path(int fd, struct sockaddr *sa, socklen_t salen, struct iw_assoc_path *out)
+/* Fills out with what the kernel knows of one address. */
+static void note_path(int fd, struct sockaddr *sa, socklen_t salen, struct iw_assoc_path *out)
 {
 	struct sctp_paddrinfo info = { 0 };
 	struct iw_addr addr = { .len = salen };
@@ -987,7 +989,7 @@ static socklen_t sockaddr_len(const struct sockaddr *sa)
 	return sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
-/* Asked of the kernel directly: libsctp's own function is this call and a copy. */
+/* Calls the kernel directly: libsctp's function makes the same call, and a copy. */
 static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
 {
 	union {
@@ -1006,12 +1008,12 @@ static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsi
 	if (x->fd < 0 || getsockopt(x->fd, IPPROTO_SCTP, SCTP_STATUS, &s, &status_len) < 0 ||
 	    getsockopt(x->fd, IPPROTO_SCTP, SCTP_GET_PEER_ADDRS, &all, &all_len) < 0)
 		return 0;
-	know_path(x->fd, sa, sockaddr_len(sa), &primary);
+	note_path(x->fd, sa, sockaddr_len(sa), &primary);
 	n = IW_MIN(all.head.addr_num, cap);
 	for (unsigned i = 0; i < n; i++) {
 		sa = (struct sockaddr *)(void *)at;
 		out[i] = (struct iw_assoc_path){ 0 };
-		know_path(x->fd, sa, sockaddr_len(sa), &out[i]);
+		note_path(x->fd, sa, sockaddr_len(sa), &out[i]);
 		out[i].primary = strcmp(out[i].addr, primary.addr) == 0;
 		at += sockaddr_len(sa);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stream transports: octets in order over a connection. "tcp" is one; a tool may wrap it
+ * Stream transports: a connection that carries octets in order. "tcp" is one; a tool may wrap it
  * (verbs/wrap.h). Threads: none, no locks; a stream belongs to one thread at a time.
  */
 #ifndef IW_LLP_STREAM_H
@@ -12,61 +12,79 @@
 struct iw_stream;
 struct iw_stream_ops {
 	const char *name;
-	/* Starts a connection or a listener; never blocks but for name resolution. */
+	/*
+	 * Starts to connect, or opens a listener. Blocks only for name resolution. *out is owned by
+	 * the caller until close. Returns 0; IW_E_NOMEM; IW_E_INVAL: a name in cfg is too long;
+	 * other errors: resolving, binding or connecting failed for every address (*why: the last
+	 * failure).
+	 */
 	int (*open)(struct iw_stream **out, const struct iw_llp_cfg *cfg, struct iw_fault *why);
 	/*
-	 * Listener: the next connection. 0, IW_E_AGAIN: none now, IW_E_OS: this one failed (why),
-	 * go on accepting; IW_E_LIMIT: out of descriptors, pause accepting.
+	 * Listener: accepts the next connection. *out is owned by the caller. Returns 0;
+	 * IW_E_AGAIN: none is pending; IW_E_OS: this connection failed, continue accepting;
+	 * IW_E_LIMIT: no descriptors or memory are left, pause accepting.
 	 */
 	int (*accept)(struct iw_stream *l, struct iw_stream **out, struct iw_fault *why);
 	/*
-	 * Receives octets into vec (borrowed). Returns their number, 0 at the end of the stream;
-	 * IW_E_AGAIN: none now; IW_E_CLOSED, IW_E_OS: why.
+	 * Receives octets into vec (borrowed). Returns their number, or 0 at the end of the stream.
+	 * IW_E_AGAIN: none are pending; IW_E_CLOSED: the peer has reset the connection; IW_E_OS:
+	 * the socket failed.
 	 */
 	int64_t (*recv)(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
 			struct iw_fault *why);
 	/*
-	 * NULL: not possible. As recv, but waits for the first octet, some 10 ms (IW_E_AGAIN: none
-	 * arrived) or until a signal (IW_E_CANCELED). If a process has one connection, it wakes up
-	 * sooner here than in a poll.
+	 * Optional. Like recv, but waits about 10 ms for the first octet. IW_E_AGAIN: none arrived;
+	 * IW_E_CANCELED: interrupted by a signal. For a process with one connection this wakes
+	 * faster than a poll.
 	 */
 	int64_t (*recv_wait)(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
 			     struct iw_fault *why);
 	/*
-	 * Sends octets of vec (borrowed). eor: the octets after them begin a new TCP segment.
-	 * Returns how many the socket took; IW_E_AGAIN: none, retry when it is writable.
+	 * Sends octets of vec (borrowed). eor: the octets that follow begin a new TCP segment.
+	 * Returns how many the socket took. IW_E_AGAIN: none, retry when it is writable;
+	 * IW_E_CLOSED: the peer has reset the connection; IW_E_OS: the socket failed.
 	 */
 	int64_t (*send)(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, bool eor,
 			struct iw_fault *why);
 	/*
-	 * NULL: not possible. While on, only full TCP segments are sent, except before a new one
-	 * that eor requested. Switching it off sends the rest. 0 or IW_E_OS.
+	 * Optional. While on, only full TCP segments are sent, except before a new segment that eor
+	 * requested. Switching it off sends the rest. Returns 0, or IW_E_OS: the socket refused it.
 	 */
 	int (*hold_short)(struct iw_stream *l, bool on, struct iw_fault *why);
-	/* NULL: not known. Octets sent that the peer's transport has not acknowledged. */
+	/* Optional. Returns how many sent octets the peer's transport has not acknowledged. */
 	uint64_t (*unacked)(struct iw_stream *l);
-	/* This end sends no more: FIN after the octets sent. */
+	/*
+	 * Closes the sending direction: the FIN follows the octets sent. Returns 0; IW_E_CLOSED: the
+	 * peer has reset the connection; IW_E_OS: the socket failed.
+	 */
 	int (*shutdown)(struct iw_stream *l, struct iw_fault *why);
 	/* Reads the EMSS again (a system call). */
 	void (*refresh)(struct iw_stream *l);
 	/*
-	 * Call it when the socket of a connect in progress is writable. 0: connected; IW_E_AGAIN:
-	 * not yet, or the next address is being tried, then fd is a new descriptor to be watched;
-	 * other errors: every address has failed, why is about the last one.
+	 * Call it when the socket of a pending connect is writable. Returns 0: connected;
+	 * IW_E_AGAIN: still pending, or the next address is being tried, and fd is a new descriptor
+	 * that must be watched. Other errors: every address has failed (*why: the last failure).
 	 */
 	int (*connected)(struct iw_stream *l, struct iw_fault *why);
-	/* Gives up the pending attempt, and tries the next address. Results as of connected. */
+	/*
+	 * Abandons the pending attempt and tries the next address. Returns as connected;
+	 * IW_E_TIMEOUT: there is no further address.
+	 */
 	int (*try_next)(struct iw_stream *l, struct iw_fault *why);
-	/* Returns IW_E_TIMEOUT: no answer within waited ns; why says what to check. */
+	/*
+	 * Reports that the peer has not answered within waited ns. Always returns IW_E_TIMEOUT;
+	 * *why says what to check.
+	 */
 	int (*no_answer)(struct iw_stream *l, uint64_t waited, struct iw_fault *why);
 	/*
-	 * Selects the congestion control of this end. IW_E_NOTSUP, IW_E_PERM (why lists those that
-	 * can be chosen), IW_E_OS: unchanged.
+	 * Selects the congestion control of this end. Returns 0, or an error that leaves it
+	 * unchanged. IW_E_NOTSUP: the system does not have it; IW_E_PERM: it is not permitted (*why
+	 * lists those that are); IW_E_OS.
 	 */
 	int (*set_cc)(struct iw_stream *l, const char *name, struct iw_fault *why);
-	/* Makes system calls: not for the data path. */
+	/* Fills *out. Makes system calls: not for the data path. */
 	void (*facts)(struct iw_stream *l, struct iw_llp_facts *out);
-	/* Frees l. abort: the connection is reset. */
+	/* Closes the connection and frees l. abort: resets the connection. */
 	void (*close)(struct iw_stream *l, bool abort);
 };
 
@@ -75,23 +93,26 @@ struct iw_stream {
 	int fd;                   /* to be polled */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
-	uint32_t emss;         /* as last read, octets */
-	unsigned untried;      /* while connecting: addresses after the one that is being tried */
+	uint32_t emss;         /* octets, as last read */
+	unsigned untried;      /* while connecting: addresses that have not been tried */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 
-/* Copies what s knows of its ends. */
+/* Fills *out with the two ends of s. */
 void iw_stream_ends(const struct iw_stream *s, struct iw_llp_ends *out);
 
 extern const struct iw_stream_ops iw_stream_tcp_ops;
 /*
- * An established TCP connection, over a duplicate of fd (borrowed). Before iw_stream_keep_tcp, closing it
- * leaves the connection as it was. IW_E_INVAL: not a connected TCP socket; IW_E_NOMEM, IW_E_OS.
+ * Makes a stream of an established TCP connection. The stream uses a duplicate of fd (borrowed).
+ * Until iw_stream_keep_tcp is called, closing the stream does not close the connection. *out is
+ * owned by the caller. IW_E_INVAL: fd is not a connected TCP socket. IW_E_NOMEM: no memory.
+ * IW_E_OS: duplicating fd or setting TCP_NODELAY failed.
  */
 IW_MUST_CHECK int iw_stream_adopt_tcp(struct iw_stream **out, int fd, struct iw_fault *why);
+/* Takes ownership of an adopted connection: closing the stream closes it. */
 void iw_stream_keep_tcp(struct iw_stream *l);
 
-/* NULL: not the name of a stream transport. */
+/* Returns the stream transport with this name, or NULL. */
 const struct iw_stream_ops *iw_stream_find(const char *name);
 
 #endif

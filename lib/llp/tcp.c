@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * TCP: connections tried address by address, batches gathered into one sendmsg, closed so that
- * nothing sent is lost.
+ * The TCP transport. It tries the addresses of a host in turn, sends a batch with one sendmsg, and
+ * closes so that nothing sent is lost.
  */
 #include "llp/stream.h"
 
@@ -24,7 +24,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* Batches of the engine go to the kernel unchanged. */
+/* The kernel gets the batches of the engine without a conversion. */
 _Static_assert(sizeof(struct iw_vec) == sizeof(struct iovec),
 	       "struct iw_vec is laid out as struct iovec");
 _Static_assert(offsetof(struct iw_vec, base) == offsetof(struct iovec, iov_base),
@@ -32,11 +32,11 @@ _Static_assert(offsetof(struct iw_vec, base) == offsetof(struct iovec, iov_base)
 _Static_assert(offsetof(struct iw_vec, len) == offsetof(struct iovec, iov_len), "as struct iovec");
 
 #define ADDR_MAX    8       /* addresses of one host that are tried */
-#define DRAIN_STEP  1048576 /* octets thrown away a call when closing */
+#define DRAIN_STEP  1048576 /* octets dropped per call when closing */
 #define DRAIN_STEPS 64
-#define WAIT_US     10000 /* of a receive that waits */
+#define WAIT_US     10000 /* longest wait of tcp_recv_wait */
 
-/* What a connect still needs; gone once it has succeeded. */
+/* The data of a pending connect; freed when it has succeeded. */
 struct attempts {
 	struct iw_addr addr[ADDR_MAX];
 	size_t n, next;
@@ -50,10 +50,10 @@ struct tcp {
 	struct iw_stream s;
 	struct iw_addr peer;
 	struct attempts *left; /* while connecting */
-	bool waits;            /* a receive without MSG_DONTWAIT waits, WAIT_US at most */
+	bool waits;            /* a receive without MSG_DONTWAIT waits at most WAIT_US */
 	bool lent;             /* the program owns the connection: closing does not end it */
 	bool delay;            /* lent, and TCP_NODELAY was off */
-	uint64_t taken;        /* octets that the socket has taken */
+	uint64_t taken;        /* octets that the socket has accepted */
 };
 
 static struct tcp *tcp_of(struct iw_stream *l)
@@ -87,7 +87,6 @@ static void put_text(char *dst, size_t cap, const char *src)
 	snprintf(dst, cap, "%s", src);
 }
 
-/* Who talks to whom. */
 static void note_addresses(struct tcp *t)
 {
 	char text[IW_ADDR_TEXT];
@@ -101,10 +100,10 @@ static void note_addresses(struct tcp *t)
 }
 
 /*
- * From here on single calls say that they do not wait, the socket does not say so for all: so one
- * of them can. If the system refuses either setting, none does.
+ * Makes the socket blocking with a time-out, so that tcp_recv_wait can wait. All other calls set
+ * MSG_DONTWAIT. If the system refuses either setting, tcp_recv_wait does not wait.
  */
-static void learn_to_wait(struct tcp *t)
+static void enable_wait(struct tcp *t)
 {
 	static const struct timeval limit = { .tv_usec = WAIT_US };
 
@@ -112,17 +111,16 @@ static void learn_to_wait(struct tcp *t)
 		   fcntl(t->s.fd, F_SETFL, 0) == 0;
 }
 
-/* The connection stands. */
-static void begin_life(struct tcp *t)
+static void connected(struct tcp *t)
 {
 	note_addresses(t);
-	learn_to_wait(t);
+	enable_wait(t);
 	tcp_refresh(&t->s);
 }
 
 /* ---------------------------------------------------------------- connecting */
 
-/* The source address of the peer's family; NULL: none was given. */
+/* Sets *out to the source address of the peer's family; NULL: any source. */
 static int pick_source(const struct iw_addr **out, const struct attempts *a,
 		       const struct iw_addr *peer, struct iw_fault *why)
 {
@@ -138,8 +136,8 @@ static int pick_source(const struct iw_addr **out, const struct attempts *a,
 }
 
 /*
- * Begins with the next address that lets itself be begun with. IW_E_AGAIN: under way; else why is
- * about the last one.
+ * Starts to connect to the next address for which that is possible. IW_E_AGAIN: started; else every
+ * address has failed (why: the last failure).
  */
 static int begin_next(struct tcp *t, struct iw_fault *why)
 {
@@ -197,7 +195,7 @@ static int tcp_connected(struct iw_stream *l, struct iw_fault *why)
 	free(t->left);
 	t->left = NULL;
 	l->untried = 0;
-	begin_life(t);
+	connected(t);
 	return 0;
 }
 
@@ -274,9 +272,9 @@ fail:
 /* ---------------------------------------------------------------- listening */
 
 /*
- * A name may have addresses of which this host does not have all, and then the next one will do. Where
- * one exists and cannot be had, another would be a surprise: half of the clients would find whoever
- * has the first.
+ * A name may have addresses that are not this host's: the listener then uses the next one. If an
+ * address is this host's but in use, the next one would be wrong: half of the clients would reach the
+ * server that uses the first.
  */
 static bool is_not_here(const struct iw_fault *why)
 {
@@ -345,27 +343,24 @@ static int tcp_accept(struct iw_stream *l, struct iw_stream **out, struct iw_fau
 	struct tcp *t;
 	int err;
 
-	/*
-	 * Memory first: a connection that was taken from the queue must not be dropped for lack of
-	 * it.
-	 */
+	/* Allocate first: a connection taken from the queue must not be dropped for lack of memory. */
 	t = tcp_alloc(why);
 	if (!t)
 		return IW_E_LIMIT;
 	err = iw_tcp_accept(&t->s.fd, &t->peer, l->fd, why);
 	if (err) {
 		free(t);
-		/* Memory comes back as descriptors do; the connection waits in the queue. */
+		/* As for descriptors: the connection stays in the queue until memory is freed. */
 		return err == IW_E_NOMEM ? IW_E_LIMIT : err;
 	}
-	/* Linux copies the option from the listener; that is not written down anywhere. */
+	/* Linux copies the option from the listener, but no document guarantees that. */
 	if (iw_tcp_nodelay(t->s.fd, true) != 0) {
 		err = iw_os_fail(why, errno, "set TCP_NODELAY");
 		close(t->s.fd);
 		free(t);
 		return IW_E_OS;
 	}
-	begin_life(t);
+	connected(t);
 	*out = &t->s;
 	return 0;
 }
@@ -429,7 +424,7 @@ static int broken(const struct iw_stream *l, const char *step, int errnum, struc
 {
 	int err = iw_os_fail(why, errnum, "%s %s", step, l->peer);
 
-	/* The peer's doing, not the system's. */
+	/* The peer caused it, not the system. */
 	if (errnum == ECONNRESET || errnum == EPIPE) {
 		err = IW_E_CLOSED;
 		if (why) {
@@ -437,7 +432,7 @@ static int broken(const struct iw_stream *l, const char *step, int errnum, struc
 			why->clause = iw_err_clause(err);
 		}
 	}
-	/* "Wait" is what only the readiness of the socket may say. */
+	/* The callers of tcp_recv and tcp_send wait for readiness only after EAGAIN. */
 	return err == IW_E_AGAIN ? IW_E_OS : err;
 }
 
@@ -541,9 +536,8 @@ static void tcp_facts(struct iw_stream *l, struct iw_llp_facts *out)
 }
 
 /*
- * Octets that arrived and were not read would make close() send a reset, and a reset destroys what
- * the peer has not read yet, a Terminate for one. So they are thrown away first, as far as a
- * bounded number of calls goes.
+ * With unread octets, close() sends a reset, and a reset destroys what the peer has not read yet, for
+ * example a Terminate. So this drops unread octets first, with a bounded number of calls.
  */
 static void drain(int fd)
 {
@@ -563,8 +557,8 @@ static void tcp_close(struct iw_stream *l, bool abort)
 		close(l->fd);
 	} else if (l->fd >= 0) {
 		/*
-		 * Without it the kernel would go on sending what it has to a peer that may never
-		 * read it. A failure changes nothing but that.
+		 * Without SO_LINGER the kernel continues to send its queue to a peer that may never
+		 * read it. If setting it fails, the close is still correct.
 		 */
 		if (abort)
 			(void)setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
