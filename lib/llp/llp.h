@@ -68,8 +68,8 @@ struct iw_llp_ends {
  */
 int iw_llp_available(const char *name, struct iw_fault *why);
 /*
- * Like iw_llp_available, but without side effects (loads no module), and *why has no remedy. Returns 1
- * if the transport can run and its first use changes this machine; *why says how.
+ * Like iw_llp_available, but without side effects (loads no module), and *why has no remedy.
+ * Returns 1 if the transport can run and its first use changes this machine; *why says how.
  */
 int iw_llp_look(const char *name, struct iw_fault *why);
 /* Returns the names in the order in which users see them, NULL-terminated. Static. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Session transports: messages on SCTP associations. "sctp" is the kernel's SCTP; "udp", "raw" and
- * "xdp" are the user-space engine on three packet carriers. A port is what the loop polls: one socket
- * or several. It has associations, and each association has many streams of messages.
+ * "xdp" are the user-space engine on three packet carriers. A port is what the loop polls: one
+ * socket or several. It has associations, and each association has many streams of messages.
  *
  * Job: moves messages, and knows nothing of DDP. Neighbours: lib/loop drives it, lib/sctp is the
  * engine. All messages are unordered and unfragmented (RFC 5043 9, 10). Streams come in pairs.
@@ -112,9 +112,9 @@ struct iw_port_ops {
 	 */
 	int (*open)(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why);
 	/*
-	 * Starts the association with the host of cfg. UP or DOWN follows. *out is owned by the port
-	 * until release. Returns 0; IW_E_NOMEM; other errors: no address of the host could be tried
-	 * (*why: the last failure).
+	 * Starts the association with the host of cfg. UP or DOWN follows. *out is owned by the
+	 * port until release. Returns 0; IW_E_NOMEM; other errors: no address of the host could be
+	 * tried (*why: the last failure).
 	 */
 	int (*connect)(struct iw_port *p, struct iw_assoc **out, uint64_t now,
 		       struct iw_fault *why);
@@ -135,21 +135,21 @@ struct iw_port_ops {
 	bool (*peek)(struct iw_port *p, uint64_t now);
 	/*
 	 * With peek. on (the state after open): fd becomes readable when a packet arrives, so the
-	 * caller can sleep on it. Call peek once more before sleeping. off: fd reports nothing about
-	 * the rings, and an arriving packet wakes no sleeper.
+	 * caller can sleep on it. Call peek once more before sleeping. off: fd reports nothing
+	 * about the rings, and an arriving packet wakes no sleeper.
 	 */
 	void (*rest)(struct iw_port *p, bool on);
 	/*
-	 * Only if waits is set. Like input, but waits about 10 ms for the first packet. *now is set to
-	 * the time after the wait. IW_E_AGAIN: none arrived; IW_E_CANCELED: interrupted by a signal.
-	 * For a process with one port this wakes faster than a poll.
+	 * Only if waits is set. Like input, but waits about 10 ms for the first packet. *now is set
+	 * to the time after the wait. IW_E_AGAIN: none arrived; IW_E_CANCELED: interrupted by a
+	 * signal. For a process with one port this wakes faster than a poll.
 	 */
 	int (*input_wait)(struct iw_port *p, uint64_t *now, struct iw_fault *why);
 	/* Returns the next message. False: none is pending, or an event must be taken first. */
 	bool (*next_msg)(struct iw_port *p, struct iw_port_msg *out);
 	/*
-	 * NULL: no message is lendable. Keeps data, a part of the message that next_msg returned last,
-	 * until it is returned to the lender.
+	 * NULL: no message is lendable. Keeps data, a part of the message that next_msg returned
+	 * last, until it is returned to the lender.
 	 */
 	struct iw_lender *(*lend)(struct iw_port *p, const uint8_t *data);
 	/* Returns the next event. False: none is pending. */
@@ -161,9 +161,9 @@ struct iw_port_ops {
 	 */
 	int (*send)(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);
 	/*
-	 * Sets how many octets of received messages the caller still holds (initially 0). They reduce
-	 * the receive window of the association. NULL: the transport cannot subtract them (kernel
-	 * SCTP).
+	 * Sets how many octets of received messages the caller still holds (initially 0). They
+	 * reduce the receive window of the association. NULL: the transport cannot subtract them
+	 * (kernel SCTP).
 	 */
 	void (*held)(struct iw_assoc *a, size_t octets);
 	/*
@@ -186,8 +186,8 @@ struct iw_port_ops {
 	 */
 	void (*session)(struct iw_assoc *a, uint16_t number, uint32_t pd, uint32_t stream);
 	/*
-	 * Sends all packets that are due. Returns 0, or IW_E_AGAIN if the socket or the ring is full:
-	 * retry when fd is writable.
+	 * Sends all packets that are due. Returns 0, or IW_E_AGAIN if the socket or the ring is
+	 * full: retry when fd is writable.
 	 */
 	int (*output)(struct iw_port *p, uint64_t now);
 	/* Returns the next deadline in ns; IW_TIME_NEVER: none. */
@@ -209,11 +209,14 @@ struct iw_port_ops {
 	/* NULL: there is no choice. IW_E_NOTSUP: no such controller; the current one stays. */
 	int (*set_cc)(struct iw_assoc *a, const char *name, struct iw_fault *why);
 	/*
-	 * Fills out with at most cap addresses of the peer. Returns their number; 0 after the end of
-	 * the association. May make system calls.
+	 * Fills out with at most cap addresses of the peer. Returns their number; 0 after the end
+	 * of the association. May make system calls.
 	 */
 	unsigned (*paths)(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap);
-	/* Frees the port with its sockets. "sctp" also frees its associations; release others first. */
+	/*
+	 * Frees the port with its sockets. "sctp" also frees its associations; release others
+	 * first.
+	 */
 	void (*close)(struct iw_port *p);
 };
 

@@ -153,8 +153,8 @@ static void place_of(struct iw_text *out, const struct iw_addr *bind, const char
 
 /*
  * Reserves an SCTP port for a carrier on IP, since the kernel assigns none there. Initiators of one
- * machine thus never share a port. Listeners on different addresses may share one. On the same address,
- * each would abort the associations of the other one (RFC 9260 8.4).
+ * machine thus never share a port. Listeners on different addresses may share one. On the same
+ * address, each would abort the associations of the other one (RFC 9260 8.4).
  */
 static int reserve_port(struct user_port *u, uint16_t *port, const struct iw_pkt_cfg *pc,
 			struct iw_fault *why)
@@ -547,8 +547,8 @@ static void user_rest(struct iw_port *p, bool on)
 
 /*
  * Prefetches the packet after the next one, because another processor has written the octets of the
- * ring. For a long packet the hardware prefetcher loads the rest. Must be inlined: gcc removes a call
- * of a function that only prefetches, as one without effect.
+ * ring. For a long packet the hardware prefetcher loads the rest. Must be inlined: gcc removes a
+ * call of a function that only prefetches, as one without effect.
  */
 __attribute__((always_inline)) static inline void expect_packets(const struct user_port *u)
 {
@@ -618,7 +618,9 @@ static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
 
 	if (iw_unlikely(u->stashed)) {
 		u->stashed = false;
-		/* The caller has taken UP by now: without a user it does not want the association. */
+		/*
+		 * The caller has taken UP by now: without a user it does not want the association.
+		 */
 		if (fill_msg(u, &u->stash, out))
 			return true;
 	}
@@ -977,8 +979,8 @@ static bool fits(const struct user_port *u, const struct iw_sctp_packet *p, size
 }
 
 /*
- * Adds the engine's next packet to the batch. If it does not fit, sends the batch and begins the next
- * one with it. False: no packet is due, or the carrier is full.
+ * Adds the engine's next packet to the batch. If it does not fit, sends the batch and begins the
+ * next one with it. False: no packet is due, or the carrier is full.
  */
 static bool add_packet(struct user_port *u, uint64_t now)
 {

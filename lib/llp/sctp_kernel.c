@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The port of kernel SCTP: one-to-one sockets (RFC 6458), a listener and one for each association. One
- * epoll descriptor covers all of them. Messages are unordered and unfragmented. The kernel reports
- * acknowledgements only when all messages are acknowledged (the sender dry event, 6.1.9).
+ * The port of kernel SCTP: one-to-one sockets (RFC 6458), a listener and one for each association.
+ * One epoll descriptor covers all of them. Messages are unordered and unfragmented. The kernel
+ * reports acknowledgements only when all messages are acknowledged (the sender dry event, 6.1.9).
  */
 #include "llp/port.h"
 
@@ -882,7 +882,9 @@ static ssize_t send_msg(struct kassoc *x, const struct iw_port_out *m)
 	return sendmsg(x->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* The path MTU is now below the segment: sends it in fragments; the next segment will be smaller. */
+/*
+ * The path MTU is now below the segment: sends it in fragments; the next segment will be smaller.
+ */
 static ssize_t send_fragmented(struct kport *k, struct kassoc *x, const struct iw_port_out *m)
 {
 	const int off = 0, on = 1;

@@ -54,8 +54,8 @@ struct iw_stream_ops {
 	/* Optional. Returns how many sent octets the peer's transport has not acknowledged. */
 	uint64_t (*unacked)(struct iw_stream *l);
 	/*
-	 * Closes the sending direction: the FIN follows the octets sent. Returns 0; IW_E_CLOSED: the
-	 * peer has reset the connection; IW_E_OS: the socket failed.
+	 * Closes the sending direction: the FIN follows the octets sent. Returns 0; IW_E_CLOSED:
+	 * the peer has reset the connection; IW_E_OS: the socket failed.
 	 */
 	int (*shutdown)(struct iw_stream *l, struct iw_fault *why);
 	/* Reads the EMSS again (a system call). */

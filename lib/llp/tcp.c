@@ -273,8 +273,8 @@ fail:
 
 /*
  * A name may have addresses that are not this host's: the listener then uses the next one. If an
- * address is this host's but in use, the next one would be wrong: half of the clients would reach the
- * server that uses the first.
+ * address is this host's but in use, the next one would be wrong: half of the clients would reach
+ * the server that uses the first.
  */
 static bool is_not_here(const struct iw_fault *why)
 {
@@ -343,7 +343,9 @@ static int tcp_accept(struct iw_stream *l, struct iw_stream **out, struct iw_fau
 	struct tcp *t;
 	int err;
 
-	/* Allocate first: a connection taken from the queue must not be dropped for lack of memory. */
+	/*
+	 * Allocate first: a connection taken from the queue must not be dropped for lack of memory.
+	 */
 	t = tcp_alloc(why);
 	if (!t)
 		return IW_E_LIMIT;
@@ -536,8 +538,8 @@ static void tcp_facts(struct iw_stream *l, struct iw_llp_facts *out)
 }
 
 /*
- * With unread octets, close() sends a reset, and a reset destroys what the peer has not read yet, for
- * example a Terminate. So this drops unread octets first, with a bounded number of calls.
+ * With unread octets, close() sends a reset, and a reset destroys what the peer has not read yet,
+ * for example a Terminate. So this drops unread octets first, with a bounded number of calls.
  */
 static void drain(int fd)
 {

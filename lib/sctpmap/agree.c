@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What Initiate and Accept agree on: Private Data, and with the enhanced forms IRD, ORD and RTR (RFC
+ * Negotiation by Initiate and Accept: Private Data, and in the enhanced forms IRD, ORD and RTR (RFC
  * 6581 7 and 9).
  */
 #include "sctpmap/session.h"
@@ -26,7 +26,7 @@ static int check_pd(size_t len, bool enhanced, struct iw_fault *why)
 		       (uint64_t)len, (uint64_t)max);
 }
 
-/* A Send as RTR needs an LLP that keeps the order: see iw_dss_initiate. */
+/* The forms of RTR without Send, which needs an LLP that keeps the order: see iw_dss_initiate. */
 static uint8_t rtr_of(const struct iw_offer *o)
 {
 	return o->rtr & (IW_RTR_WRITE | IW_RTR_READ);
@@ -57,24 +57,27 @@ size_t iw_dss_encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum
 
 static uint8_t *pd_space(struct iw_dss *s)
 {
-	return s->talk->out + IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX;
+	return s->setup->out + IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX;
 }
 
-static void say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
+static void set_out(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
 {
-	s->out_len = iw_dss_encode_head(s, s->talk->out, sizeof(s->talk->out), fn) + pd_len;
+	s->out_len = iw_dss_encode_head(s, s->setup->out, sizeof(s->setup->out), fn) + pd_len;
 }
 
-/* A session has no revision: 2 stands for an enhanced one, 1 for one of RFC 5043. */
+/* A session has no revision: 2 means an enhanced session, 1 one of RFC 5043. */
 static void set_rev(struct iw_agreed *a, bool enhanced)
 {
 	a->enhanced = enhanced;
 	a->rev = a->peer_rev = enhanced ? 2 : 1;
-	a->crc = true; /* that of SCTP, which cannot be switched off */
+	a->crc = true; /* SCTP's CRC32c cannot be switched off */
 	a->dv = 1;
 }
 
-/* e may be NULL. The lengths were checked. */
+/*
+ * Writes the enhanced data (e may be NULL) and the Private Data. The caller has checked the
+ * lengths.
+ */
 static size_t put_pd(struct iw_dss *s, const struct iw_mpa_enhanced *e, const uint8_t *pd,
 		     size_t pd_len)
 {
@@ -90,7 +93,7 @@ static size_t put_pd(struct iw_dss *s, const struct iw_mpa_enhanced *e, const ui
 
 void iw_dss_build_initiate(struct iw_dss *s, const struct iw_offer *o)
 {
-	struct talk *t = s->talk;
+	struct setup *t = s->setup;
 	struct iw_mpa_enhanced e;
 
 	t->offer = *o;
@@ -100,15 +103,15 @@ void iw_dss_build_initiate(struct iw_dss *s, const struct iw_offer *o)
 	t->agreed.ird = o->ird;
 	t->agreed.ord = o->ord;
 	e = iw_offer_request(&t->offer);
-	say(s, o->enhanced ? IW_SCTP_FN_ENH_INITIATE : IW_SCTP_FN_INITIATE,
-	    put_pd(s, o->enhanced ? &e : NULL, o->pd, o->pd_len));
+	set_out(s, o->enhanced ? IW_SCTP_FN_ENH_INITIATE : IW_SCTP_FN_INITIATE,
+		put_pd(s, o->enhanced ? &e : NULL, o->pd, o->pd_len));
 }
 
-/* The peer's Private Data behind the enhanced data. */
+/* Copies the peer's IRD and ORD, and the Private Data after the enhanced data. */
 static void take_pd(struct iw_dss *s, const struct iw_sctp_control *c, bool enhanced,
 		    struct iw_mpa_enhanced *e)
 {
-	struct iw_agreed *p = &s->talk->agreed;
+	struct iw_agreed *p = &s->setup->agreed;
 	size_t skip = 0;
 
 	if (enhanced && iw_wire_mpa_enhanced_decode(e, c->pd, c->pd_len) > 0) {
@@ -125,15 +128,15 @@ void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c)
 {
 	struct iw_mpa_enhanced e = { 0 };
 
-	set_rev(&s->talk->agreed, c->fn == IW_SCTP_FN_ENH_INITIATE);
-	take_pd(s, c, s->talk->agreed.enhanced, &e);
-	s->talk->agreed.peer_to_peer = e.peer_to_peer;
-	s->talk->agreed.rtr = iw_agree_get_rtr(&e);
+	set_rev(&s->setup->agreed, c->fn == IW_SCTP_FN_ENH_INITIATE);
+	take_pd(s, c, s->setup->agreed.enhanced, &e);
+	s->setup->agreed.peer_to_peer = e.peer_to_peer;
+	s->setup->agreed.rtr = iw_agree_get_rtr(&e);
 }
 
 int iw_dss_build_accept(struct iw_dss *s, const struct iw_offer *o, struct iw_fault *why)
 {
-	struct iw_agreed *p = &s->talk->agreed;
+	struct iw_agreed *p = &s->setup->agreed;
 	struct iw_mpa_enhanced e;
 	int err = check_pd(o->pd_len, p->enhanced, why);
 
@@ -146,8 +149,8 @@ int iw_dss_build_accept(struct iw_dss *s, const struct iw_offer *o, struct iw_fa
 			p->rtr = iw_agreed_rtr(p->rtr, rtr_of(o));
 		e = iw_agreed_accept(p, o->ird, o->ord);
 	}
-	say(s, p->enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT,
-	    put_pd(s, p->enhanced ? &e : NULL, o->pd, o->pd_len));
+	set_out(s, p->enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT,
+		put_pd(s, p->enhanced ? &e : NULL, o->pd, o->pd_len));
 	return 0;
 }
 
@@ -158,8 +161,8 @@ int iw_dss_build_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len, stru
 
 	if (err < 0)
 		return err;
-	say(s, s->talk->agreed.enhanced ? IW_SCTP_FN_ENH_REJECT : IW_SCTP_FN_REJECT,
-	    put_pd(s, NULL, pd, pd_len));
+	set_out(s, s->setup->agreed.enhanced ? IW_SCTP_FN_ENH_REJECT : IW_SCTP_FN_REJECT,
+		put_pd(s, NULL, pd, pd_len));
 	return 0;
 }
 
@@ -170,9 +173,9 @@ void iw_dss_take_reject(struct iw_dss *s, const struct iw_sctp_control *c)
 
 int iw_dss_take_accept(struct iw_dss *s, const struct iw_sctp_control *c, struct iw_fault *why)
 {
-	struct iw_agreed *a = &s->talk->agreed;
+	struct iw_agreed *a = &s->setup->agreed;
 	struct iw_mpa_enhanced e = { 0 };
 
 	take_pd(s, c, a->enhanced, &e);
-	return a->enhanced ? iw_agreed_take_reply(a, &s->talk->offer, &e, &words, why) : 0;
+	return a->enhanced ? iw_agreed_take_reply(a, &s->setup->offer, &e, &words, why) : 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What arrives, in any order: its place by the DDP-SSN, whether it fits a legal sequence (RFC 5043
- * 6.2 to 6.4), and what the owner is told of it.
+ * Received messages, in any order: their position by the DDP-SSN, the check for a legal sequence
+ * (RFC 5043 6.2 to 6.4), and the units for the owner.
  */
 #include "sctpmap/session.h"
 
@@ -11,7 +11,7 @@
 
 #define HELD_FIRST 256 /* octets of the buffer for the first segment that is held */
 
-/* In front of each segment that is held. */
+/* The header of each held segment. */
 struct held {
 	uint64_t seq;
 	size_t len;
@@ -81,9 +81,9 @@ static int fail_number(struct iw_dss *s, uint16_t ssn, const char *what)
 }
 
 /*
- * The message's number. A sender has at most 32,767 messages of a stream under way (RFC 5043 10),
- * and the lowest that is missing is one of them: what is further ahead was counted wrongly, or is
- * one that has been here. Memory is taken only behind that check.
+ * Returns the number of the message in *number. A sender has at most 32,767 unacknowledged messages
+ * of a stream (RFC 5043 10), and the lowest missing one is among them. So a number further ahead is
+ * illegal, or belongs to a message that was received before. Allocates only after these checks.
  */
 static int number_of(struct iw_dss *s, uint16_t ssn, uint64_t *number)
 {
@@ -101,11 +101,11 @@ static int number_of(struct iw_dss *s, uint16_t ssn, uint64_t *number)
 	return 0;
 }
 
-/* It is here. */
+/* Records that the message has arrived. */
 static void note(struct iw_dss *s, uint64_t number)
 {
-	s->late += number + 1 < s->rx_behind;
-	s->rx_behind = IW_MAX(s->rx_behind, number + 1);
+	s->late += number + 1 < s->rx_end;
+	s->rx_end = IW_MAX(s->rx_end, number + 1);
 	if (number != s->rx_next) {
 		flip(s, number);
 		s->early++;
@@ -122,7 +122,10 @@ static void note(struct iw_dss *s, uint64_t number)
 
 /* --- segments --------------------------------------------------------------------------------- */
 
-/* Room for n more octets: the buffer grows with the octets received, up to a limit for each session and one for all sessions. */
+/*
+ * Makes room for n more octets. The buffer grows with the octets received, up to one limit for the
+ * session and one for all sessions.
+ */
 static bool grow_held(struct iw_dss *s, size_t n)
 {
 	size_t need = s->held_len + n, size = IW_MAX(s->held_size, (size_t)HELD_FIRST);
@@ -141,7 +144,7 @@ static bool grow_held(struct iw_dss *s, size_t n)
 		return false;
 	if (s->held)
 		memcpy(to, s->held, s->held_len);
-	iw_dss_give_back(s, s->held, s->held_size);
+	iw_dss_dealloc(s, s->held, s->held_size);
 	s->a->held += size - s->held_size;
 	s->held = to;
 	s->held_size = size;
@@ -171,7 +174,7 @@ void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len,
 	uint16_t ssn;
 	int err;
 
-	/* The session has ended for the peer: allocate nothing for its segments. */
+	/* The peer has ended the session: allocate nothing for later segments. */
 	if (iw_unlikely(s->rx_done && s->state == IW_DSS_ENDING))
 		return;
 	if (iw_wire_sctp_segment_decode(&ssn, data, len) == 0) {
@@ -188,8 +191,8 @@ void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len,
 		note(s, number);
 	data += IW_SCTP_SSN_LEN;
 	len -= IW_SCTP_SSN_LEN;
-	/* A segment must not overtake the news that its session is open, nor those held before. */
-	if (err == 0 && iw_unlikely(s->state != IW_DSS_OPEN || s->news || s->held)) {
+	/* A segment must not overtake IW_DSS_ACCEPTED, nor the segments held before. */
+	if (err == 0 && iw_unlikely(s->state != IW_DSS_OPEN || s->report_due || s->held)) {
 		if (s->state != IW_DSS_ENDING)
 			err = hold(s, number - 1, data, len);
 	} else if (err == 0) {
@@ -217,14 +220,14 @@ static int take_terminate(struct iw_dss *s, const struct iw_sctp_control *c, uin
 {
 	if (s->rx_last != NEVER)
 		return illegal(s, c, "a session has only one");
-	if (number + 1 < s->rx_behind)
+	if (number + 1 < s->rx_end)
 		return illegal(s, c, "later messages were received before");
 	s->rx_last = number;
 	note(s, number);
 	if (number == 0 && s->active) {
-		/* The layer's answer, instead of Accept: RFC 5043 6.4. */
+		/* The peer's layer answers with Terminate instead of Accept (RFC 5043 6.4). */
 		if (s->state == IW_DSS_INITIATING)
-			iw_dss_tell(s, IW_DSS_REFUSED);
+			iw_dss_report(s, IW_DSS_REFUSED);
 		iw_dss_rejected(s);
 	}
 	return 0;
@@ -234,19 +237,19 @@ static int take_accept(struct iw_dss *s, const struct iw_sctp_control *c)
 {
 	struct iw_fault *why = &s->fault;
 
-	if (c->fn != (s->talk->agreed.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
+	if (c->fn != (s->setup->agreed.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
 		return illegal(s, c, "it does not fit our Initiate");
-	if (s->talk->agreed.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
+	if (s->setup->agreed.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
 		return illegal(s, c, "it has no IRD and ORD");
-	/* What it says may not do for us, but the session is open. */
+	/* The session is open even if this end cannot accept the values: the fault reports that. */
 	if (iw_dss_take_accept(s, c, why) == 0)
 		*why = (struct iw_fault){ 0 };
 	iw_dss_set_state(s, IW_DSS_OPEN);
-	iw_dss_tell(s, IW_DSS_ACCEPTED);
+	iw_dss_report(s, IW_DSS_ACCEPTED);
 	return 0;
 }
 
-/* The peer's first message, the answer to our Initiate. */
+/* Handles the peer's first message, the answer to our Initiate. */
 static int take_answer(struct iw_dss *s, const struct iw_sctp_control *c)
 {
 	int err = 0;
@@ -254,7 +257,7 @@ static int take_answer(struct iw_dss *s, const struct iw_sctp_control *c)
 	switch ((enum iw_sctp_fn)c->fn) {
 	case IW_SCTP_FN_ACCEPT:
 	case IW_SCTP_FN_ENH_ACCEPT:
-		/* An end that has given up meanwhile answers it with its Terminate. */
+		/* Otherwise this end has ended the session, and its Terminate answers. */
 		if (s->state == IW_DSS_INITIATING)
 			err = take_accept(s, c);
 		break;
@@ -262,7 +265,7 @@ static int take_answer(struct iw_dss *s, const struct iw_sctp_control *c)
 	case IW_SCTP_FN_ENH_REJECT:
 		iw_dss_take_reject(s, c);
 		if (s->state == IW_DSS_INITIATING)
-			iw_dss_tell(s, IW_DSS_REJECTED);
+			iw_dss_report(s, IW_DSS_REJECTED);
 		iw_dss_rejected(s);
 		break;
 	case IW_SCTP_FN_INITIATE:
@@ -341,23 +344,23 @@ static bool next_held(struct iw_dss *s, struct iw_dss_unit *u)
 	return true;
 }
 
-/* The peer has ended the session, and there is somebody to be told. */
-static bool end_to_tell(const struct iw_dss *s)
+/* True if the peer has ended the session and the holder does not know it yet. */
+static bool end_unreported(const struct iw_dss *s)
 {
-	return s->rx_done && !s->told_end &&
+	return s->rx_done && !s->end_reported &&
 	       (s->state == IW_DSS_OPEN || s->state == IW_DSS_DECIDING);
 }
 
 bool iw_dss_has_unit(const struct iw_dss *s)
 {
-	return s->news || (s->state == IW_DSS_OPEN && s->held) || end_to_tell(s);
+	return s->report_due || (s->state == IW_DSS_OPEN && s->held) || end_unreported(s);
 }
 
 bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u)
 {
-	if (iw_unlikely(s->news)) {
-		s->news = false;
-		*u = (struct iw_dss_unit){ .kind = s->news_kind };
+	if (iw_unlikely(s->report_due)) {
+		s->report_due = false;
+		*u = (struct iw_dss_unit){ .kind = s->report_kind };
 		if (s->fault.err)
 			u->why = &s->fault;
 		return true;
@@ -369,8 +372,8 @@ bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u)
 			iw_dss_drop_held(s);
 		}
 	}
-	if (iw_unlikely(end_to_tell(s))) {
-		s->told_end = true;
+	if (iw_unlikely(end_unreported(s))) {
+		s->end_reported = true;
 		*u = (struct iw_dss_unit){ .kind = IW_DSS_TERMINATED };
 		return true;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The association: set-up, streams, the session of each message, the next control message. */
+/* The association: set-up, streams, the session for each message, pending control messages. */
 #include "sctpmap/sctpmap.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "sctpmap/internal.h"
 
 #define BACKLOG    128
-/* Octets of DDP's record of an early segment, with its share of the table. */
+/* Bytes of DDP's record of an early segment, with its share of the table. */
 #define EARLY_COST 48
 
 /* --- construction ----------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer, stru
 				(uint32_t)peer->in);
 			iw_dss_fail(s);
 		}
-		iw_dss_look(s);
+		iw_dss_update(s);
 	}
 	return 0;
 }
@@ -167,7 +167,7 @@ void iw_sctpmap_down(struct iw_sctpmap *a)
 		if (s->released)
 			iw_dss_free(s);
 		else
-			iw_dss_look(s);
+			iw_dss_update(s);
 	}
 }
 
@@ -193,7 +193,7 @@ static void refuse(struct iw_sctpmap *a, uint16_t stream)
 	a->nrefused++;
 }
 
-/* Handles the peer's Initiate. This end answers sessions. */
+/* Handles the peer's Initiate, as responder. */
 static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct iw_sctp_control *c)
 {
 	struct iw_dss *s;
@@ -201,15 +201,15 @@ static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct 
 	/* The pending Terminate refuses this session too: the peer takes it as the answer. */
 	if (iw_sctpmap_refuses(a, stream))
 		return NULL;
-	/* RFC 5043 6.4: only a finite number of sessions waits for the ULP. */
+	/* RFC 5043 6.4: the number of sessions that wait for the ULP is limited. */
 	s = a->deciding < a->cfg.backlog ? iw_dss_new(a, stream, false) : NULL;
 	if (!s) {
 		refuse(a, stream);
 		return NULL;
 	}
-	s->rx_next = s->rx_behind = 1;
+	s->rx_next = s->rx_end = 1;
 	iw_dss_take_initiate(s, c);
-	iw_dss_tell(s, IW_DSS_REQUEST);
+	iw_dss_report(s, IW_DSS_REQUEST);
 	return s;
 }
 
@@ -233,8 +233,8 @@ static struct iw_dss *stray(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid
 	if (control && !a->cfg.initiator && is_initiate(a, &c))
 		return begin(a, stream, &c);
 	/*
-	 * A Terminate is not answered here, or two ends without a session would never stop. Further
-	 * messages are not answered before the answer to the first one has arrived.
+	 * A Terminate is not answered here: otherwise two ends without a session would answer each
+	 * other for ever. Later messages are not answered until the first answer is acknowledged.
 	 */
 	if (a->former[stream] == 0 && (!control || c.fn != IW_SCTP_FN_TERMINATE))
 		refuse(a, stream);
@@ -247,7 +247,10 @@ static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
 {
 	uint16_t stream = s->stream;
 
-	/* The peer begins again only if nothing is outstanding: missing messages never arrive. */
+	/*
+	 * The peer initiates again only if nothing is outstanding: the missing message was never
+	 * sent.
+	 */
 	if (s->state == IW_DSS_OPEN && s->early > 0) {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
 			"sctp: stream %u: Initiate before message %U of the previous session arrived (RFC 5043 6.6)",
@@ -268,10 +271,10 @@ static struct iw_dss *take_control(struct iw_sctpmap *a, struct iw_dss *s, const
 	    is_initiate(a, &c))
 		return take_next(a, s, &c);
 	iw_dss_control_arrived(s, data, len);
-	return iw_dss_look(s) || s->released ? NULL : s;
+	return iw_dss_update(s) || s->released ? NULL : s;
 }
 
-/* The session that the message belongs to, and what of it is for its owner. */
+/* Processes the message. Returns its session, with a segment for the owner in *seg. */
 static struct iw_dss *take_message(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
 				   const uint8_t *data, size_t len, struct iw_dss_segment *seg)
 {
@@ -295,7 +298,7 @@ static struct iw_dss *take_message(struct iw_sctpmap *a, uint16_t stream, uint32
 	if (iw_likely(ppid == a->profile->ppid_segment && !s->rx_done && !s->released &&
 		      !s->ending))
 		return s;
-	return iw_dss_look(s) || s->released ? NULL : s;
+	return iw_dss_update(s) || s->released ? NULL : s;
 }
 
 struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
@@ -347,9 +350,9 @@ struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t 
 	s = a->by_stream[stream];
 	if (!s)
 		return NULL;
-	/* SCTP has checked that no message is acknowledged that was never sent. */
+	/* SCTP rejects acknowledgements of messages that were never sent. */
 	s->tx_acked = IW_MIN(s->tx_acked + n, s->tx_next);
-	return iw_dss_look(s) || s->released ? NULL : s;
+	return iw_dss_update(s) || s->released ? NULL : s;
 }
 
 void iw_sctpmap_all_acked(struct iw_sctpmap *a)
@@ -364,7 +367,7 @@ void iw_sctpmap_all_acked(struct iw_sctpmap *a)
 
 		next = n->next;
 		s->tx_acked = s->tx_next;
-		iw_dss_look(s);
+		iw_dss_update(s);
 	}
 }
 
@@ -383,13 +386,13 @@ static uint16_t first_refused(const struct iw_sctpmap *a)
 static void refusal(struct iw_sctpmap *a, struct iw_sctpmap_msg *m)
 {
 	struct iw_sctp_control c = { a->profile->first_ssn, IW_SCTP_FN_TERMINATE, NULL, 0 };
-	int len = iw_wire_sctp_control_encode(a->bye, sizeof(a->bye), &c);
+	int len = iw_wire_sctp_control_encode(a->terminate, sizeof(a->terminate), &c);
 
 	assert(len > 0);
 	*m = (struct iw_sctpmap_msg){
 		.stream = first_refused(a),
 		.ppid = a->profile->ppid_control,
-		.data = a->bye,
+		.data = a->terminate,
 		.len = (size_t)len,
 	};
 }

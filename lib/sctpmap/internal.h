@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Inside sctpmap: the two objects, and what the files call of each other. */
+/* Private to lib/sctpmap: the two objects, and the functions that its files share. */
 #ifndef IW_SCTPMAP_INTERNAL_H
 #define IW_SCTPMAP_INTERNAL_H
 
@@ -10,8 +10,8 @@
 #include "util/text.h"
 
 /*
- * A bit for each number in the window: set if that message arrived early. A page of bits is allocated when the first
- * early message that belongs to it arrives, and kept until the session ends.
+ * A bit for each number in the window: set if that message arrived early. A page of bits is
+ * allocated when its first early message arrives, and kept until the session ends.
  */
 #define SEEN_BITS  32768
 #define SEEN_PAGES 32
@@ -19,7 +19,7 @@
 #define PAGE_WORDS (PAGE_BITS / 64)
 #define NEVER      UINT64_MAX
 
-_Static_assert(SEEN_BITS > IW_SCTPMAP_WINDOW, "a place for each number of the window");
+_Static_assert(SEEN_BITS > IW_SCTPMAP_WINDOW, "a bit for each number of the window");
 
 struct iw_sctpmap {
 	struct iw_sctpmap_cfg cfg;
@@ -35,36 +35,37 @@ struct iw_sctpmap {
 	 */
 	uint16_t *former;
 	/*
-	 * A bit for each stream on which the peer gets a Terminate without a session, and how many
-	 * are set.
+	 * A bit for each stream on which a Terminate without a session is pending, and the number
+	 * of such streams.
 	 */
 	uint64_t *refused;
 	uint32_t nrefused;
-	uint8_t bye[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* that Terminate */
-	uint16_t lowest;                                      /* streams below it are not free */
-	struct iw_dss *replaced;                              /* see iw_sctpmap_replaced */
+	uint8_t terminate[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* that Terminate, encoded */
+	uint16_t lowest;         /* streams below it are not free */
+	struct iw_dss *replaced; /* see iw_sctpmap_replaced */
 	uint32_t sessions, deciding;
 	size_t bytes;   /* allocated, this object included */
-	size_t pending; /* of that: held for the peer by sessions that are not accepted */
-	size_t objects; /* of that: the objects of those sessions, at most IW_SCTPMAP_PENDING_MAX */
-	size_t window; /* receive window of the association, octets: the limit of pending without objects */
-	size_t held;    /* buffers of segments that came before their session was agreed on */
+	size_t pending; /* of bytes: held for the peer by sessions that are not accepted */
+	size_t objects; /* of pending: those sessions; at most IW_SCTPMAP_PENDING_MAX */
+	/* Receive window of the association, octets: the limit of pending without objects. */
+	size_t window;
+	size_t held;    /* bytes of buffers for segments that arrived before the session was open */
 	uint32_t early; /* messages of all sessions that arrived before one with a lower number */
 	struct iw_list all;
-	struct iw_list due; /* sessions with a control message that may go */
+	struct iw_list due; /* sessions with a control message that may be sent */
 };
 
-/* The state of set-up. */
-struct talk {
-	struct iw_offer
-		offer; /* without its Private Data; of rtr only the forms that SCTP can have */
+/* The negotiation of a session. */
+struct setup {
+	/* Without its Private Data; rtr has only the forms that SCTP permits. */
+	struct iw_offer offer;
 	struct iw_agreed agreed;
 	uint8_t out[IW_SCTPMAP_CONTROL_MAX];
 };
 
 /*
- * Numbers of messages run from 0 for the first of the session, in 64 bits; on the wire they are
- * the low 16 bits, from the profile's first DDP-SSN on.
+ * Messages of a session have 64-bit numbers, beginning at 0. The DDP-SSN of a message is the low 16
+ * bits of its number plus the profile's first DDP-SSN.
  */
 struct iw_dss {
 	struct iw_sctpmap *a;
@@ -73,33 +74,36 @@ struct iw_dss {
 	uint16_t stream;
 	enum iw_dss_state state;
 	bool active, accepted, released;
-	struct talk *talk;
-	size_t bytes;   /* allocated for it, this object included */
-	size_t pending; /* its part of a->pending */
-	size_t object;  /* its part of a->objects */
+	struct setup *setup;
+	size_t bytes;   /* allocated for the session, this object included */
+	size_t pending; /* part of a->pending */
+	size_t object;  /* part of a->objects */
 
 	/* Out. */
 	uint64_t tx_next, tx_acked;
-	bool ending;   /* our last message is a Terminate that was not taken yet */
-	bool tx_last;  /* our last message was taken */
-	bool answered; /* active: by the peer */
-	uint8_t bye[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* our Terminate */
-	size_t out_len; /* in talk->out: Initiate or answer, not taken yet; 0: none */
+	bool ending;   /* our last message is a Terminate that SCTP has not accepted yet */
+	bool tx_last;  /* SCTP has accepted our last message */
+	bool answered; /* active: the peer has answered the Initiate */
+	uint8_t terminate[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* our Terminate */
+	/*
+	 * Octets in setup->out: an Initiate or an answer that SCTP has not accepted yet; 0: none.
+	 */
+	size_t out_len;
 
 	/* In. */
-	uint64_t rx_next;   /* the lowest number missing */
-	uint64_t rx_behind; /* behind the highest one seen */
-	uint64_t late;      /* that came behind one of a higher number */
-	uint64_t rx_last;   /* of the peer's Terminate; NEVER: not seen */
-	bool rx_done;       /* the peer has said its last, and all before it is here */
-	uint32_t early;     /* numbers seen above rx_next */
-	uint64_t **seen;    /* SEEN_PAGES; NULL: no message arrived early so far */
-	uint8_t *held;      /* segments that came before the session was agreed on; NULL: none */
+	uint64_t rx_next; /* the lowest number that has not arrived */
+	uint64_t rx_end;  /* the highest number that has arrived, plus 1 */
+	uint64_t late;    /* messages that arrived after one with a higher number */
+	uint64_t rx_last; /* number of the peer's Terminate; NEVER: it has not arrived */
+	bool rx_done;     /* the peer's last message and all earlier ones have arrived */
+	uint32_t early;   /* messages above rx_next that have arrived */
+	uint64_t **seen;  /* SEEN_PAGES; NULL: no message arrived early so far */
+	uint8_t *held;    /* segments that arrived before the session was open; NULL: none */
 	size_t held_size, held_len, held_at;
 
-	/* To be told. */
-	bool news, told_end;
-	enum iw_dss_unit_kind news_kind;
+	/* Units for the holder of the session. */
+	bool report_due, end_reported;
+	enum iw_dss_unit_kind report_kind;
 	struct iw_fault fault;
 };
 
@@ -111,14 +115,14 @@ static inline bool iw_sctpmap_refuses(const struct iw_sctpmap *a, uint16_t strea
 
 /* session.c */
 /*
- * Begins a session on a stream without one, for this end (active) or the peer. NULL: no memory, or
+ * Creates a session on a stream without one, for this end (active) or the peer. NULL: no memory, or
  * the peer has reached the limit of the association.
  */
 struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active);
 /*
  * True if the stream can carry another session as soon as our messages have arrived: SCTP has taken
- * our last one, and the peer has ended its side or begins another session, which it may do only
- * when nothing is outstanding (RFC 5043 6.6).
+ * our last message, and the peer has ended its side or initiates another session, which it may do
+ * only when nothing is outstanding (RFC 5043 6.6).
  */
 bool iw_dss_may_leave(const struct iw_dss *s);
 /*
@@ -128,26 +132,30 @@ bool iw_dss_may_leave(const struct iw_dss *s);
 void iw_dss_leave(struct iw_dss *s);
 /* The stream may have become free, or its new session may have waited for that. */
 void iw_dss_stream_changed(struct iw_sctpmap *a, uint16_t stream);
-/* True if n more octets may be allocated for messages of the peer. Always true in an accepted session. */
+/* True if n more bytes may be allocated for the peer's messages. Always true after the Accept. */
 bool iw_dss_may_hold(const struct iw_dss *s, size_t n);
-/* Zeroed memory that is charged to the session; NULL: no memory. */
+/* Allocates n zeroed bytes, charged to the session. NULL: no memory. */
 void *iw_dss_alloc(struct iw_dss *s, size_t n);
-void iw_dss_give_back(struct iw_dss *s, void *p, size_t n);
-/* The segments held are no longer needed. */
+/* Frees n bytes of iw_dss_alloc. p may be NULL. */
+void iw_dss_dealloc(struct iw_dss *s, void *p, size_t n);
+/* Frees the held segments. */
 void iw_dss_drop_held(struct iw_dss *s);
-/* At once, whatever is outstanding. */
+/* Frees the session at once, even if messages are outstanding. */
 void iw_dss_free(struct iw_dss *s);
 void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to);
-/* Something has changed that a control message may have waited for, or the session's end: when it is
- * over its stream is free. True: it was released too, and is gone. */
-bool iw_dss_look(struct iw_dss *s);
-/* The ULP is to be told; news that were not taken yet are out of date. */
-void iw_dss_tell(struct iw_dss *s, enum iw_dss_unit_kind kind);
-/* s->fault is why. Our Terminate follows, where it can. */
+/*
+ * Call it after a change that a control message or the end of the session may wait for. Frees the
+ * stream of a session that is over. Returns true if the session was released before, and is now
+ * freed.
+ */
+bool iw_dss_update(struct iw_dss *s);
+/* Queues a unit for the holder. Replaces one that iw_dss_next has not returned yet. */
+void iw_dss_report(struct iw_dss *s, enum iw_dss_unit_kind kind);
+/* Ends the session with s->fault. Our Terminate follows, if it may be sent. */
 void iw_dss_fail(struct iw_dss *s);
-/* Neither end says more than it has said: a rejection. */
+/* Ends a session that was rejected: neither end sends another message. */
 void iw_dss_rejected(struct iw_dss *s);
-/* The control message that may go now; false: none. */
+/* Fills *m with the control message that may be sent now. False: none. */
 bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m);
 void iw_dss_control_taken(struct iw_dss *s);
 
@@ -159,17 +167,17 @@ void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len,
 bool iw_dss_has_unit(const struct iw_dss *s);
 
 /* agree.c */
-/* The header of our next control message. Returns its length. */
+/* Encodes the header of our next control message. Returns its length in octets. */
 size_t iw_dss_encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum iw_sctp_fn fn);
 IW_MUST_CHECK int iw_dss_check_offer(const struct iw_offer *o, bool active, struct iw_fault *why);
 void iw_dss_build_initiate(struct iw_dss *s, const struct iw_offer *o);
 void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c);
-/* IW_E_INVAL: decide again. */
+/* IW_E_INVAL: too much Private Data; the request is still pending. Also of iw_dss_build_reject. */
 IW_MUST_CHECK int iw_dss_build_accept(struct iw_dss *s, const struct iw_offer *o,
 				      struct iw_fault *why);
 IW_MUST_CHECK int iw_dss_build_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
 				      struct iw_fault *why);
-/* Negative: this end cannot live with what the Accept says. */
+/* IW_E_MPA_IRD, IW_E_MPA_RTR: this end cannot accept what the peer's Accept has (RFC 6581 9). */
 IW_MUST_CHECK int iw_dss_take_accept(struct iw_dss *s, const struct iw_sctp_control *c,
 				     struct iw_fault *why);
 void iw_dss_take_reject(struct iw_dss *s, const struct iw_sctp_control *c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The editions of the mapping, and what each has. */
+/* The editions of the mapping: RFC 5043 and draft 02. */
 #include "sctpmap/sctpmap.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One session's life: begun, decided on, ended, seen to its end; and what it sends. */
+/* A session: initiation, answer, states, end, release, and the messages that it sends. */
 #include "sctpmap/session.h"
 
 #include <assert.h>
@@ -80,7 +80,7 @@ void *iw_dss_alloc(struct iw_dss *s, size_t n)
 	return p;
 }
 
-void iw_dss_give_back(struct iw_dss *s, void *p, size_t n)
+void iw_dss_dealloc(struct iw_dss *s, void *p, size_t n)
 {
 	size_t pending = IW_MIN(n, s->pending);
 
@@ -98,10 +98,9 @@ size_t iw_dss_memory(const struct iw_dss *s)
 	return s->bytes;
 }
 
-/* Of what came before the session was agreed on nothing is needed now. */
 void iw_dss_drop_held(struct iw_dss *s)
 {
-	iw_dss_give_back(s, s->held, s->held_size);
+	iw_dss_dealloc(s, s->held, s->held_size);
 	s->a->held -= s->held_size;
 	s->held = NULL;
 	s->held_size = s->held_len = s->held_at = 0;
@@ -112,8 +111,8 @@ static void drop_seen(struct iw_dss *s)
 	if (!s->seen)
 		return;
 	for (size_t i = 0; i < SEEN_PAGES; i++)
-		iw_dss_give_back(s, s->seen[i], PAGE_WORDS * sizeof(**s->seen));
-	iw_dss_give_back(s, s->seen, SEEN_PAGES * sizeof(*s->seen));
+		iw_dss_dealloc(s, s->seen[i], PAGE_WORDS * sizeof(**s->seen));
+	iw_dss_dealloc(s, s->seen, SEEN_PAGES * sizeof(*s->seen));
 	s->seen = NULL;
 }
 
@@ -135,7 +134,7 @@ void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to)
 
 static bool peer_may_begin(const struct iw_sctpmap *a)
 {
-	return a->objects + sizeof(struct iw_dss) + sizeof(struct talk) <= IW_SCTPMAP_PENDING_MAX;
+	return a->objects + sizeof(struct iw_dss) + sizeof(struct setup) <= IW_SCTPMAP_PENDING_MAX;
 }
 
 struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active)
@@ -146,13 +145,13 @@ struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active)
 		s = iw_mem_alloc(a->cfg.mem, sizeof(*s));
 	if (!s)
 		return NULL;
-	s->talk = iw_mem_alloc(a->cfg.mem, sizeof(*s->talk));
-	if (!s->talk) {
+	s->setup = iw_mem_alloc(a->cfg.mem, sizeof(*s->setup));
+	if (!s->setup) {
 		iw_mem_free(a->cfg.mem, s, sizeof(*s));
 		return NULL;
 	}
 	s->a = a;
-	charge(s, sizeof(*s) + sizeof(*s->talk));
+	charge(s, sizeof(*s) + sizeof(*s->setup));
 	if (!active) {
 		charge_pending(s, s->bytes);
 		s->object = s->bytes;
@@ -189,7 +188,7 @@ bool iw_dss_may_leave(const struct iw_dss *s)
 {
 	const struct iw_sctpmap *a = s->a;
 
-	/* The limit of a->former, which only a peer that does not acknowledge reaches. */
+	/* a->former has 16 bits. Only a peer that does not acknowledge reaches the limit. */
 	return s->tx_last &&
 	       (a->cfg.all_acked_only || unacked(s) <= (uint64_t)UINT16_MAX - a->former[s->stream]);
 }
@@ -201,7 +200,7 @@ void iw_dss_leave(struct iw_dss *s)
 	a->former[s->stream] = (uint16_t)IW_MIN(a->former[s->stream] + unacked(s), UINT16_MAX);
 	s->tx_acked = s->tx_next;
 	s->rx_done = true;
-	iw_dss_look(s);
+	iw_dss_update(s);
 }
 
 void iw_dss_free(struct iw_dss *s)
@@ -220,7 +219,7 @@ void iw_dss_free(struct iw_dss *s)
 	leave_stream(s);
 	if (s->a->replaced == s)
 		s->a->replaced = NULL;
-	iw_mem_free(mem, s->talk, sizeof(*s->talk));
+	iw_mem_free(mem, s->setup, sizeof(*s->setup));
 	iw_mem_free(mem, s, sizeof(*s));
 }
 
@@ -241,7 +240,7 @@ enum iw_dss_state iw_dss_state(const struct iw_dss *s)
 
 const struct iw_agreed *iw_dss_agreed(const struct iw_dss *s)
 {
-	return &s->talk->agreed;
+	return &s->setup->agreed;
 }
 
 void iw_dss_set_owner(struct iw_dss *s, void *owner)
@@ -254,7 +253,7 @@ void *iw_dss_owner(const struct iw_dss *s)
 	return s->owner;
 }
 
-/* --- begun and decided on --------------------------------------------------------------------- */
+/* --- initiation and answer -------------------------------------------------------------------- */
 
 static bool is_free(const struct iw_sctpmap *a, uint16_t stream)
 {
@@ -266,12 +265,15 @@ void iw_dss_stream_changed(struct iw_sctpmap *a, uint16_t stream)
 	struct iw_dss *s = a->by_stream[stream];
 
 	if (s)
-		iw_dss_look(s);
+		iw_dss_update(s);
 	else if (is_free(a, stream))
 		a->lowest = IW_MIN(a->lowest, stream);
 }
 
-/* Only acknowledgements are missing: no session there is held, and neither end sends. */
+/*
+ * True if only acknowledgements are missing: neither end sends, and no caller holds a session
+ * there.
+ */
 static bool will_be_free(const struct iw_sctpmap *a, uint16_t stream)
 {
 	const struct iw_dss *s = a->by_stream[stream];
@@ -282,9 +284,9 @@ static bool will_be_free(const struct iw_sctpmap *a, uint16_t stream)
 }
 
 /*
- * Returns the lowest free stream, or one that will become free, where the Initiate waits. If
- * acknowledgements of single messages are not reported, the other sessions pause meanwhile: the
- * wait could otherwise last for ever.
+ * Sets *out to the lowest free stream, or to one that will become free, where the Initiate waits.
+ * If SCTP reports only that all messages are acknowledged, the other sessions pause until then:
+ * otherwise the wait could last for ever.
  */
 static int take_stream(struct iw_sctpmap *a, uint16_t *out)
 {
@@ -305,7 +307,7 @@ static int take_stream(struct iw_sctpmap *a, uint16_t *out)
 	return IW_E_LIMIT;
 }
 
-/* How many sessions have sent their last message and wait for the peer's. */
+/* The number of sessions that have sent their last message and wait for the peer's. */
 static uint32_t half_ended(const struct iw_sctpmap *a)
 {
 	uint32_t n = 0;
@@ -346,7 +348,7 @@ int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_o
 	if (!s)
 		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a session");
 	iw_dss_build_initiate(s, o);
-	iw_dss_look(s);
+	iw_dss_update(s);
 	*out = s;
 	return 0;
 }
@@ -363,7 +365,7 @@ int iw_dss_accept(struct iw_dss *s, const struct iw_offer *o, struct iw_fault *w
 	if (err < 0)
 		return err;
 	iw_dss_set_state(s, IW_DSS_OPEN);
-	iw_dss_look(s);
+	iw_dss_update(s);
 	return 0;
 }
 
@@ -378,14 +380,14 @@ int iw_dss_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len, struct iw_
 		return err;
 	s->rx_done = true;
 	iw_dss_set_state(s, IW_DSS_ENDING);
-	iw_dss_look(s);
+	iw_dss_update(s);
 	return 0;
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* Nothing of ours has been sent: there is no session to end. */
-static void never_was(struct iw_dss *s)
+/* Ends a session whose Initiate was not sent: the peer does not know it. */
+static void skip_session(struct iw_dss *s)
 {
 	s->out_len = 0;
 	s->tx_last = s->rx_done = true;
@@ -399,10 +401,10 @@ static void end(struct iw_dss *s)
 	if (s->tx_last || s->ending || rejecting)
 		return;
 	if (s->state == IW_DSS_INITIATING && s->out_len > 0)
-		never_was(s);
+		skip_session(s);
 	else
 		s->ending = true;
-	/* The peer gets no answer to its Initiate but this one. */
+	/* The Terminate is the answer to the peer's Initiate, so the peer sends nothing more. */
 	if (s->state == IW_DSS_DECIDING)
 		s->rx_done = true;
 	if (s->state == IW_DSS_INITIATING || s->state == IW_DSS_DECIDING)
@@ -412,7 +414,7 @@ static void end(struct iw_dss *s)
 void iw_dss_terminate(struct iw_dss *s)
 {
 	end(s);
-	iw_dss_look(s);
+	iw_dss_update(s);
 }
 
 void iw_dss_rejected(struct iw_dss *s)
@@ -423,10 +425,10 @@ void iw_dss_rejected(struct iw_dss *s)
 		iw_dss_set_state(s, IW_DSS_ENDING);
 }
 
-void iw_dss_tell(struct iw_dss *s, enum iw_dss_unit_kind kind)
+void iw_dss_report(struct iw_dss *s, enum iw_dss_unit_kind kind)
 {
-	s->news = true;
-	s->news_kind = kind;
+	s->report_due = true;
+	s->report_kind = kind;
 }
 
 void iw_dss_fail(struct iw_dss *s)
@@ -436,7 +438,7 @@ void iw_dss_fail(struct iw_dss *s)
 	iw_dss_terminate(s);
 	if (s->state != IW_DSS_ENDING)
 		iw_dss_set_state(s, IW_DSS_ENDING);
-	iw_dss_tell(s, IW_DSS_FAULT);
+	iw_dss_report(s, IW_DSS_FAULT);
 }
 
 void iw_dss_release(struct iw_dss *s)
@@ -452,7 +454,7 @@ void iw_dss_release(struct iw_dss *s)
 	end(s);
 	if (s->state != IW_DSS_ENDING)
 		iw_dss_set_state(s, IW_DSS_ENDING);
-	iw_dss_look(s);
+	iw_dss_update(s);
 }
 
 bool iw_dss_over(const struct iw_dss *s)
@@ -460,7 +462,7 @@ bool iw_dss_over(const struct iw_dss *s)
 	return s->tx_last && s->rx_done && s->tx_acked == s->tx_next;
 }
 
-bool iw_dss_look(struct iw_dss *s)
+bool iw_dss_update(struct iw_dss *s)
 {
 	struct iw_sctpmap_msg m;
 
@@ -487,17 +489,17 @@ static uint16_t ssn_of(const struct iw_dss *s, uint64_t number)
 
 /*
  * True if our first message has arrived: it was acknowledged or answered. Segments answer an
- * Accept. A Terminate as the peer's second message answers nothing: the peer has given up its
- * Initiate.
+ * Accept. A Terminate as the peer's second message does not: the peer may have cancelled its
+ * Initiate before the Accept arrived.
  */
 static bool first_arrived(const struct iw_dss *s)
 {
-	bool segments = s->rx_behind > 1 && s->rx_last != 1;
+	bool segments = s->rx_end > 1 && s->rx_last != 1;
 
 	return s->tx_acked > 0 || (s->active ? s->answered : segments);
 }
 
-/* RFC 5043 6.6: not if it could arrive before another control message of ours. */
+/* RFC 5043 6.6: Terminate must not arrive before another control message of ours. */
 static bool may_terminate(const struct iw_dss *s)
 {
 	return s->tx_next == 0 || first_arrived(s);
@@ -512,14 +514,15 @@ bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m)
 {
 	size_t len = s->out_len;
 	bool last = len == 0;
-	const uint8_t *data = last ? s->bye : s->talk->out;
+	const uint8_t *data = last ? s->terminate : s->setup->out;
 
 	if (!s->a->up || s->a->down || iw_dss_waits_for_stream(s))
 		return false;
 	if (last) {
 		if (!s->ending || !may_terminate(s))
 			return false;
-		len = iw_dss_encode_head(s, s->bye, sizeof(s->bye), IW_SCTP_FN_TERMINATE);
+		len = iw_dss_encode_head(s, s->terminate, sizeof(s->terminate),
+					 IW_SCTP_FN_TERMINATE);
 	}
 	*m = (struct iw_sctpmap_msg){
 		.stream = s->stream,
@@ -541,13 +544,12 @@ void iw_dss_control_taken(struct iw_dss *s)
 		s->tx_last = true;
 		s->ending = false;
 	}
-	iw_dss_look(s);
+	iw_dss_update(s);
 }
 
 /*
- * The passive side may send right after its Accept (RFC 5043 6.2), but an active side that has not
- * got that has to hold what overtakes it. So the first segment waits until the Accept is known to
- * have arrived.
+ * The passive side may send directly after its Accept (RFC 5043 6.2), but the active side must hold
+ * segments that overtake the Accept. So the first segment waits until the Accept has arrived.
  */
 static bool accept_arrived(const struct iw_dss *s)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Deadlines are in a heap, addresses in a hash table, the order of arrival in two lists. */
+/* Keeps deadlines in a heap, addresses in a hash table, and the order of arrival in two lists. */
 #include "sctpmap/unused.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 
 #define FIRST_SIZE 16
 /*
- * The deadline without a time-out: the entry is in the heap even then, so that no later change of
- * it can fail.
+ * The deadline if no time-out is configured. The entry is in the heap even then, so that later
+ * changes of its deadline cannot fail.
  */
 #define FAR_AWAY   (IW_TIME_NEVER - 1)
 

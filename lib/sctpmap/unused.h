@@ -3,11 +3,10 @@
  * The associations of a port on which no DDP stream session is open: a deadline for each, a limit
  * for each address of a peer, and a limit for all.
  *
- * A peer can open an association with two packets, and needs no memory for it. RFC 5043 has no
+ * A peer can open an association with two packets, and needs no memory for it. RFC 5043 sets no
  * limit for an association without a session. This object sets one, as the time-out for the MPA
- * Request does for a TCP connection. It neither sends nor frees anything: it reports which
- * association has to end.
- * Threads: none, no locks.
+ * Request does for a TCP connection. It sends and frees nothing: it returns the association that
+ * has to end. Threads: none, no locks.
  *
  *   UP, or the last session ended:  iw_unused_add(u, e, addr, now, &evicted)
  *   Initiate arrived:               iw_unused_asked(u, e)
@@ -31,27 +30,27 @@
 #include "util/mem.h"
 
 /*
- * Limits of associations without an open session: of one address of a peer, and of a port. Eight
- * programs on one address that begin 40 associations each at the same time use 320.
+ * Limits of associations without an open session: for one address of a peer, and for a port. Eight
+ * programs on one address that open 40 associations each at the same time use 320.
  */
 #define IW_UNUSED_PER_ADDR       512
 #define IW_UNUSED_MAX            4096
 /*
- * Limits of the bytes that these associations hold: of one address, and of a port. On each of them
- * a peer can have 2 MiB of sessions that are not accepted, and a receive window of early segments
- * and of fragments.
+ * Limits of the bytes that these associations hold: for one address, and for a port. On each of
+ * them a peer can occupy 2 MiB by sessions that are not accepted, and one receive window by early
+ * segments and fragments.
  */
 #define IW_UNUSED_PER_ADDR_BYTES ((size_t)64 << 20)
 #define IW_UNUSED_MAX_BYTES      ((size_t)256 << 20)
-/* The least limit of a port. An association without a session holds some 15 KB. */
+/* The least limit of a port, in bytes. An association without a session holds about 15 KB. */
 #define IW_UNUSED_LEAST_BYTES    ((size_t)1 << 20)
 
 struct iw_unused_cfg {
-	const struct iw_mem *mem; /* borrowed for life */
+	const struct iw_mem *mem; /* borrowed until iw_unused_fini */
 	uint64_t timeout_ns;      /* of each association; 0: no deadline */
-	uint32_t per_addr, max;   /* at least 1 each */
+	uint32_t per_addr, max;   /* associations; at least 1 each */
 	size_t per_addr_bytes, max_bytes;
-	uint64_t secret; /* random: no peer can choose addresses that share a bucket */
+	uint64_t secret; /* random, so that no peer can choose addresses that share a bucket */
 };
 
 struct iw_unused_addr;
@@ -82,24 +81,25 @@ void iw_unused_fini(struct iw_unused *u);
 
 /*
  * Adds e for an association with this IP address (IPv4 as ::ffff:0:0/96). e must not be added
- * already. Sets its deadline to now plus the time-out. The addresses of an IPv6 /64 network count
- * as one. On success *evicted is the association that has to end because a limit was exceeded, or
- * NULL. It is the oldest one of this address if the address exceeds its limit, else the oldest of
- * all, and is already removed. IW_E_NOMEM: e is not added.
+ * already. Sets its deadline to now plus the time-out. The addresses of an IPv6 /64 network share
+ * one limit. e is kept until it is removed. On success *evicted is the association that has to end
+ * because a limit is exceeded, or NULL. It is the oldest one of this address if the address exceeds
+ * its limit, else the oldest of all, and is already removed. IW_E_NOMEM: no memory, e is not added.
  */
 IW_MUST_CHECK int iw_unused_add(struct iw_unused *u, struct iw_unused_entry *e,
 				const uint8_t addr[16], uint64_t now,
 				struct iw_unused_entry **evicted);
 /* Removes e. Does nothing if e is not added. */
 void iw_unused_remove(struct iw_unused *u, struct iw_unused_entry *e);
+/* True if e is added. */
 static inline bool iw_unused_has(const struct iw_unused_entry *e)
 {
 	return e->addr != NULL;
 }
 
 /*
- * The peer has requested a session that is not answered yet: moves the deadline of e by one
- * time-out. Further requests do not move it. The limits still apply.
+ * The peer has requested a session that is not answered yet: extends the deadline of e by one
+ * time-out. Further requests do not extend it. The limits still apply.
  */
 void iw_unused_asked(struct iw_unused *u, struct iw_unused_entry *e);
 /* No request is pending, and none was accepted: restores the deadline. */
@@ -118,12 +118,12 @@ IW_MUST_CHECK struct iw_unused_entry *iw_unused_charge(struct iw_unused *u,
 /* Sets the limit of the bytes of all associations, and that of one address to a quarter of it. */
 void iw_unused_limit(struct iw_unused *u, size_t max_bytes);
 
-/* The next deadline; IW_TIME_NEVER: none. */
+/* Returns the next deadline in ns; IW_TIME_NEVER: none. */
 uint64_t iw_unused_deadline(const struct iw_unused *u);
-/* The entry with that deadline if it has passed, else NULL. Remove it or extend its deadline. */
+/* Returns the entry with that deadline if it has passed, else NULL. Remove or extend it. */
 struct iw_unused_entry *iw_unused_expired(const struct iw_unused *u, uint64_t now);
 
-/* The number of entries: all; those with that IP address. */
+/* Return the number of entries: of all, and of those with that IP address or /64 network. */
 uint32_t iw_unused_count(const struct iw_unused *u);
 uint32_t iw_unused_count_of(const struct iw_unused *u, const uint8_t addr[16]);
 
