@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One connection's life: set-up, full operation, the orderly end and the other ones; its deadlines
- * and events. */
+/* A connection: construction, the responder's answer, its ends, deadlines and events. */
 #include "conn/conn.h"
 
 #include <assert.h>
@@ -8,12 +7,12 @@
 
 #include "conn/internal.h"
 
-/* Reads at once where the peers do not say: what most implementations keep ready. */
+/* IRD and ORD if the peers do not negotiate them: the value of most implementations. */
 #define UNNEGOTIATED_READS 16
 #define DECIDE_NS          IW_SEC(10)
 #define STALL_NS           IW_SEC(30)
 #define LINGER_NS          IW_SEC(10)
-/* How soon a batch is tried again that found no buffer. */
+/* The wait before a retry if no batch buffer was free. */
 #define RETRY_NS           IW_MSEC(5)
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -55,7 +54,7 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 	c->decide_at = c->linger_at = c->nudge_at = IW_TIME_NEVER;
 	c->moved_at = c->last_tx = now;
 	err = below->init(c, now, why);
-	c->cfg.mpa.offer.pd = NULL; /* borrowed for the call */
+	c->cfg.mpa.offer.pd = NULL; /* borrowed only during this call */
 	if (err < 0) {
 		iw_mem_free(cfg->mem, c, size);
 		return err;
@@ -117,10 +116,13 @@ void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	struct iw_fault end = { 0 }, named = *why;
 
 	(void)now;
-	/* It knows whether that means Rev 1. */
+	/* The adaptation notes whether a retry with Rev 1 is possible. */
 	if (c->state == IW_CONN_SETUP)
 		(void)!c->below->peer_ended(c, &end);
-	/* A reset in place of the MPA Reply: what the initiator waits for says more. */
+	/*
+	 * A reset instead of the MPA Reply: MPA's text is more useful, as it names the awaited
+	 * frame.
+	 */
 	if (end.err != 0 && why->err == IW_E_CLOSED && c->mpa != NULL && c->cfg.mpa.initiator)
 		memcpy(named.text, end.text, sizeof(named.text));
 	iw_conn_closed(c, &named, true);
@@ -189,7 +191,9 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 	iw_fail(&c->fault, IW_E_REJECTED, "conn: rejected by this end");
 	c->decide_at = IW_TIME_NEVER;
 	c->last_tx = now;
-	/* The Reply, then our FIN, unless the ULP gets TCP back (RFC 5044 7.1.2 rule 2). */
+	/*
+	 * Our FIN follows the Reply, unless the ULP continues to use TCP (RFC 5044 7.1.2 rule 2).
+	 */
 	iw_conn_terminating(c, now);
 }
 
@@ -214,7 +218,7 @@ void iw_conn_payload(const struct iw_conn *c, struct iw_conn_payload *out)
 		out->tx -= c->tx_payload - IW_MIN(c->tx_payload, taken);
 }
 
-/* Something is outstanding: how long may it stand still? */
+/* The deadline for progress of what is outstanding; IW_TIME_NEVER: nothing is. */
 static uint64_t stall_deadline(const struct iw_conn *c)
 {
 	if (c->below->sending(c))
@@ -233,8 +237,10 @@ static const char *stalled(const struct iw_conn *c)
 	return c->below->stalled(c);
 }
 
-/* After an orderly end payload is still wanted (RFC 5041 6.2.1), and extends the time. Nothing else
- * that the peer sends does. */
+/*
+ * After an orderly end the peer may still send payload (RFC 5041 6.2.1), which extends the time.
+ * Its other messages do not.
+ */
 static uint64_t linger_deadline(const struct iw_conn *c)
 {
 	if (c->linger_at == IW_TIME_NEVER || c->fault.err != 0)
@@ -256,7 +262,7 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 	return IW_MIN(at, stall_deadline(c));
 }
 
-/* Negative when one of the deadlines has passed. */
+/* Returns an error if a deadline has passed. */
 static int too_late(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 {
 	int err = c->below->timeout(c, now, why);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The quirk siw-first-fpdu. Linux siw sends its MPA Reply before it listens for FPDUs, so a first
- * one that comes within a millisecond or two lies in its socket until more octets come. To wait
- * before the first FPDU does not help for sure: how long the responder takes is up to its
- * scheduler. So when nothing is said to what was sent, a zero-length RDMA Write follows, which
- * places nothing, needs no STag and is no operation of anybody's.
+ * The quirk siw-first-fpdu. Linux siw sends its MPA Reply before it listens for FPDUs. A first FPDU
+ * that arrives within a millisecond or two stays in siw's socket until more octets arrive. Waiting
+ * before the first FPDU is not reliable, because the scheduler of the responder determines the time
+ * needed. So if the peer does not answer, a zero-length RDMA Write follows. It places nothing,
+ * needs no STag and belongs to no operation.
  */
 #include "conn/conn.h"
 
@@ -12,7 +12,7 @@
 
 void iw_conn_nudge_begin(struct iw_conn *c)
 {
-	/* siw is over TCP, and who sends our block is not siw. */
+	/* siw runs over TCP, and never sends the block of this library in its Private Data. */
 	if (c->mpa == NULL || !c->cfg.mpa.initiator || c->cfg.nudge.wait_ns == 0 ||
 	    iw_mpa_agreed(c->mpa)->peer_max_ulpdu > 0)
 		return;
@@ -20,7 +20,7 @@ void iw_conn_nudge_begin(struct iw_conn *c)
 	c->nudge_ns = c->cfg.nudge.wait_ns;
 }
 
-/* Every FPDU that follows does what a nudge would: the time counts from the last one. */
+/* Every further FPDU has the effect of a nudge: the wait restarts with each. */
 void iw_conn_nudge_sent(struct iw_conn *c, uint64_t now)
 {
 	if (c->nudges_left > 0)
@@ -29,7 +29,7 @@ void iw_conn_nudge_sent(struct iw_conn *c, uint64_t now)
 
 void iw_conn_nudge_heard(struct iw_conn *c)
 {
-	/* What came before anything was sent is no answer to it. */
+	/* Octets that arrived before this end has sent are not an answer. */
 	if (c->nudge_at == IW_TIME_NEVER || c->cfg.nudge.insist)
 		return;
 	c->nudges_left = 0;
@@ -41,7 +41,7 @@ void iw_conn_nudge_timeout(struct iw_conn *c, uint64_t now)
 	if (now < c->nudge_at)
 		return;
 	c->nudge_at = IW_TIME_NEVER;
-	/* Our FIN does it as well. */
+	/* In the other states our FIN has the same effect. */
 	if (c->state != IW_CONN_OPEN && c->state != IW_CONN_CLOSING)
 		return;
 	c->nudges_left--;

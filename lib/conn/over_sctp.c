@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Over SCTP: a DDP stream session of sctpmap. Its units go to the ULP's decision or to RDMAP, RDMAP's
- * segments become messages one by one, each with its DDP-SSN in front.
+ * Over SCTP: a DDP stream session of sctpmap. Passes its units to the ULP or to RDMAP, and makes
+ * one message of each segment of RDMAP, with the DDP-SSN before it.
  */
 #include "conn/conn.h"
 
@@ -17,14 +17,14 @@
 struct over_sctp {
 	struct iw_dss *session; /* NULL: closed */
 	struct iw_sctpmap *assoc;
-	size_t mulpdu;           /* as it was when it was asked for last */
-	struct iw_agreed agreed; /* a copy, of a session that is closed */
-	uint64_t setup_at;       /* initiator: an answer is expected by then */
-	bool refused;            /* the peer's layer did not want the session */
-	bool pending;            /* msg holds a segment that was not taken yet */
-	uint64_t moves; /* segments up to the last one that is progress: see iw_conn_moved */
-	uint64_t acked; /* when progress was last looked for */
-	uint64_t kept;  /* segments up to the last one whose memory the association refers to */
+	size_t mulpdu;           /* the last value, for a closed session */
+	struct iw_agreed agreed; /* a copy, for a closed session */
+	uint64_t setup_at;       /* initiator: the deadline of the peer's answer */
+	bool refused;            /* the peer's layer refused the session */
+	bool pending;            /* msg is a segment that the association has not taken yet */
+	uint64_t moves; /* number of segments up to the last one that is progress: iw_conn_moved */
+	uint64_t acked; /* acknowledged segments at the last check for progress */
+	uint64_t kept;  /* number of segments up to the last one with kept memory */
 	struct iw_conn_msg msg;
 };
 
@@ -69,7 +69,7 @@ struct iw_dss *iw_conn_session(const struct iw_conn *c)
 	return c->sctp != NULL ? c->sctp->session : NULL;
 }
 
-/* --- what the life of a connection asks ------------------------------------------------------- */
+/* --- operations of the adaptation ------------------------------------------------------------- */
 
 static bool may_send(const struct iw_conn *c)
 {
@@ -83,8 +83,8 @@ static bool sending(const struct iw_conn *c)
 	return o->pending || iw_dss_outstanding(o->session) || iw_dss_control_due(o->session);
 }
 
-/* The association has them, whatever becomes of the connection. */
-static bool last_words(const struct iw_conn *c)
+/* The association sends control messages even after the connection has ended. */
+static bool final_reply(const struct iw_conn *c)
 {
 	(void)c;
 	return false;
@@ -139,7 +139,9 @@ static int reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, struct iw
 	return iw_dss_reject(c->sctp->session, pd, pd_len, why);
 }
 
-/* The peer may be one that knows RFC 5043 alone: an enhanced Initiate fits no sequence there. */
+/*
+ * A peer that knows only RFC 5043 refuses an Enhanced Initiate, because it fits no legal sequence.
+ */
 static bool retry_rev1(const struct iw_conn *c)
 {
 	return c->sctp->refused && wants_enhanced(&c->cfg.mpa);
@@ -159,7 +161,7 @@ static size_t mulpdu(const struct iw_conn *c)
 	return o->mulpdu;
 }
 
-/* The association refers to memory of operations, or is about to. */
+/* True if the association refers, or will refer, to memory of operations. */
 static bool has_batch(const struct iw_conn *c)
 {
 	const struct over_sctp *o = c->sctp;
@@ -174,8 +176,10 @@ static void drop_batch(struct iw_conn *c)
 		iw_rdmap_hold(c->rdmap, false);
 }
 
-/* The rest of the session's life is the association's affair, which may end before the connection is
- * freed. */
+/*
+ * Releases the session: the association ends it. The association may be freed before the
+ * connection.
+ */
 static void closed(struct iw_conn *c)
 {
 	drop_batch(c);
@@ -207,7 +211,7 @@ const struct below iw_conn_over_sctp = {
 	.size = size,
 	.may_send = may_send,
 	.sending = sending,
-	.last_words = last_words,
+	.final_reply = final_reply,
 	.deadline = deadline,
 	.timeout = timeout,
 	.peer_ended = peer_ended,
@@ -317,8 +321,11 @@ void iw_conn_take_units(struct iw_conn *c, uint64_t now)
 	iw_conn_arrived(c, &none, NULL, now);
 }
 
-/* What was copied is done with when it was taken, but operations complete in their order. */
-static void tell_sent(struct iw_conn *c)
+/*
+ * Reports progress to RDMAP. Copied messages are complete when they are taken, kept ones when they
+ * are acknowledged. Operations complete in order, so one kept message delays all later ones.
+ */
+static void report_sent(struct iw_conn *c)
 {
 	struct over_sctp *o = c->sctp;
 	uint64_t sent = iw_dss_sent(o->session);
@@ -335,13 +342,13 @@ void iw_conn_acked(struct iw_conn *c, uint64_t now)
 		c->sctp->acked = iw_dss_acked(c->sctp->session);
 	}
 	if (c->sctp->kept > 0 && c->sctp->session != NULL)
-		tell_sent(c);
+		report_sent(c);
 }
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* RDMAP's next segment into o->msg. */
-static bool cut(struct iw_conn *c, uint64_t now)
+/* Pulls the next segment from RDMAP into o->msg. False: none now. */
+static bool next_segment(struct iw_conn *c, uint64_t now)
 {
 	struct over_sctp *o = c->sctp;
 	struct iw_conn_msg *m = &o->msg;
@@ -368,14 +375,14 @@ static bool cut(struct iw_conn *c, uint64_t now)
 		if (iw_conn_moved(c, now))
 			o->moves = iw_dss_sent(o->session) + 1;
 	}
-	/* The source of a Response was revoked: that was found on the way out. */
+	/* iw_rdmap_pull detects that the source of a Read Response was revoked. */
 	why = iw_rdmap_fault(c->rdmap);
 	if (iw_unlikely(why != NULL))
 		iw_conn_fault(c, why, now);
 	return o->pending;
 }
 
-/* Behind the last segment: the session's Terminate, which the association sends. */
+/* After the last segment: queues the session's Terminate, which the association sends. */
 static void shut(struct iw_conn *c, uint64_t now)
 {
 	struct iw_dss *s = c->sctp->session;
@@ -384,7 +391,7 @@ static void shut(struct iw_conn *c, uint64_t now)
 	if (!rejected)
 		iw_dss_terminate(s);
 	iw_conn_shut(c, now);
-	/* A rejection is the end of the session, of which the association takes care. */
+	/* A rejection ends the session: nothing more is expected from the peer. */
 	if (rejected)
 		iw_conn_closed(c, NULL, false);
 }
@@ -393,7 +400,7 @@ const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now)
 {
 	struct over_sctp *o = c->sctp;
 
-	if (o->pending || cut(c, now))
+	if (o->pending || next_segment(c, now))
 		return &o->msg;
 	if (c->state != IW_CONN_CLOSED && iw_conn_all_out(c))
 		shut(c, now);
@@ -414,9 +421,9 @@ void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now)
 	iw_dss_taken(o->session);
 	if (kept)
 		o->kept = iw_dss_sent(o->session);
-	/* Operations are told of at the end of their messages, or when they are acknowledged. */
+	/* Before its last segment, an operation with kept memory cannot complete. */
 	if (kept && !o->msg.last)
 		iw_rdmap_hold(c->rdmap, true);
 	else
-		tell_sent(c);
+		report_sent(c);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Over TCP: what the life of a connection asks of MPA. */
+/* Over TCP: the operations of the adaptation, by MPA. */
 #include "conn/conn.h"
 
 #include "conn/internal.h"
@@ -30,8 +30,8 @@ static bool sending(const struct iw_conn *c)
 	return c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0;
 }
 
-/* MPA refused the Request, and a last Reply says why (RFC 5044 C.2.1). */
-static bool last_words(const struct iw_conn *c)
+/* MPA refused the Request, and its Reply reports that (RFC 5044 C.2.1). */
+static bool final_reply(const struct iw_conn *c)
 {
 	return !c->cfg.mpa.initiator && iw_mpa_state(c->mpa) == IW_MPA_FAILED &&
 	       iw_mpa_tx_startup(c->mpa).len > 0;
@@ -103,7 +103,7 @@ const struct below iw_conn_over_tcp = {
 	.size = iw_mpa_size,
 	.may_send = may_send,
 	.sending = sending,
-	.last_words = last_words,
+	.final_reply = final_reply,
 	.deadline = deadline,
 	.timeout = timeout,
 	.peer_ended = peer_ended,

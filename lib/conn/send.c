@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The way out over a stream: the transport asks, RDMAP cuts segments, MPA frames them into a batch. */
+/* Sending over a stream: pulls segments from RDMAP, and MPA frames them into a batch. */
 #include "conn/conn.h"
 
 #include <assert.h>
@@ -27,7 +27,7 @@ static void fill_batch(struct iw_conn *c, uint64_t now)
 			break;
 		n = iw_mpa_wrap(c->mpa, c->tx, seg.hdr, seg.hdr_len, seg.payload, seg.npayload,
 				seg.copy);
-		assert(n > 0); /* room said so */
+		assert(n > 0); /* iw_mpa_room has checked it */
 		c->tx_pos += n;
 		c->counts.tx_fpdus++;
 		iw_rdmap_pulled(c->rdmap, c->tx_pos);
@@ -35,14 +35,17 @@ static void fill_batch(struct iw_conn *c, uint64_t now)
 	c->tx_moves = iw_conn_moved(c, now);
 	c->tx_bytes = c->tx->bytes;
 	c->tx_payload = iw_rdmap_moved(c->rdmap)->tx_payload - before;
-	/* The source of a Response was revoked: that was found on the way out. */
+	/* iw_rdmap_pull detects that the source of a Read Response was revoked. */
 	why = iw_rdmap_fault(c->rdmap);
 	if (why != NULL)
 		iw_conn_fault(c, why, now);
 }
 
-/* RFC 5044 7.1.2 rule 4: an initiator that has closed its side without an FPDU has closed ours. */
-static void shut_out(struct iw_conn *c)
+/*
+ * RFC 5044 7.1.2 rule 4: a responder must not send first. If the initiator closes its side without
+ * an FPDU, this side can never send.
+ */
+static void fail_without_fpdu(struct iw_conn *c)
 {
 	struct iw_fault why = { 0 };
 
@@ -51,14 +54,14 @@ static void shut_out(struct iw_conn *c)
 	iw_conn_closed(c, &why, true);
 }
 
-/* A batch of what is to be sent. False: nothing, or no buffer. */
+/* Fills a new batch. False: there is nothing to send, or no buffer is free. */
 static bool next_batch(struct iw_conn *c, uint64_t now)
 {
 	if (!iw_conn_may_fill(c))
 		return false;
 	if (!iw_mpa_may_send(c->mpa)) {
 		if (c->peer_fin)
-			shut_out(c);
+			fail_without_fpdu(c);
 		return false;
 	}
 	c->tx = iw_pool_get(c->cfg.txbufs);
@@ -95,8 +98,10 @@ bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
 		.vec = &c->tx->vec[c->tx->first],
 		.nvec = c->tx->nvec - c->tx->first,
 		.bytes = c->tx->bytes,
-		/* TCP may have sent a short segment in the middle of an FPDU: begin the next batch
-		 * on a segment of its own. */
+		/*
+		 * TCP may have sent a short segment in the middle of an FPDU: begin the next batch
+		 * on a segment of its own.
+		 */
 		.eor = c->tx->eor || (c->tx_cut_short && iw_mpa_aligned(c->mpa)),
 	};
 	return true;

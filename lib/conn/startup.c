@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* From what the adaptation has agreed on to full operation, or not. */
+/* The end of set-up: full operation with the agreed parameters, or a rejection. */
 #include "conn/conn.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ void iw_conn_established(struct iw_conn *c, uint64_t now)
 
 	c->moved_at = c->last_tx = now;
 	if (start_rdmap(c, &why) < 0) {
-		/* RFC 6581 9.3: no reason with a number of its own */
+		/* RFC 6581 9.3 has no error code for this cause. */
 		iw_fail(&local, IW_E_MPA_LOCAL, "conn: %s", why.text);
 		iw_conn_fault(c, &local, now);
 		return;
@@ -48,7 +48,10 @@ void iw_conn_established(struct iw_conn *c, uint64_t now)
 	iw_conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
 }
 
-/* rdmap starts for its Terminate (RFC 6581 9.1, 9.2); the ULP never sees the connection established. */
+/*
+ * Starts the rdmap only for its Terminate (RFC 6581 9.1, 9.2). The ULP never sees the connection
+ * established.
+ */
 void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	struct iw_fault ignored;
@@ -57,19 +60,19 @@ void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_
 	iw_conn_fault(c, why, now);
 }
 
-/* Shorter ones are taken for something else. */
+/* Shorter texts are probably binary data. */
 #define REASON_LEAST 4
-/* What leaves room in a fault for the peer's address. */
+/* Leaves room for the peer's address in the text of a fault. */
 #define REASON_MOST  100
 
-/* Returns the offset of the text that ends a rejection's Private Data, or pd_len without text. */
+/* Returns the offset of the text at the end of a rejection's Private Data; pd_len: no text. */
 static size_t reason_at(const struct iw_agreed *p)
 {
 	size_t at = p->pd_len;
 
 	while (at > 0 && p->pd[at - 1] >= ' ' && p->pd[at - 1] <= '~')
 		at--;
-	/* The length in front of it may look like text, too, as in a CBOR string (RFC 8949 3.1). */
+	/* The length before the text may look like text, as in a CBOR string (RFC 8949 3.1). */
 	for (size_t k = at; at > 0 && k < at + 2 && k < p->pd_len; k++)
 		if (p->pd[k] == p->pd_len - k - 1) {
 			at = k + 1;

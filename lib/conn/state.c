@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The state of a connection: its transitions, its events, progress, and its ends: faults, the FIN of
- * either side, closed.
+ * The state of a connection: transitions, events, progress, faults, the FIN of either side, and the
+ * last step.
  */
 #include "conn/conn.h"
 
@@ -68,7 +68,9 @@ uint64_t iw_conn_setup_ns(const struct iw_conn *c)
 	return c->cfg.mpa.timeout_ns != 0 ? c->cfg.mpa.timeout_ns : IW_CONN_SETUP_NS;
 }
 
-/* The last step: nothing moves any more, everything outstanding completes, the ULP is told once. */
+/*
+ * The last step: stops the adaptation, completes everything outstanding, and reports CLOSED once.
+ */
 void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 {
 	if (c->state == IW_CONN_CLOSED)
@@ -76,7 +78,7 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 	if (c->fault.err == 0 && why != NULL)
 		c->fault = *why;
 	c->below->closed(c);
-	/* Before a retry the queue pair stays as it is, with what was posted. */
+	/* Before a retry the queue pair keeps its posted operations. */
 	if (c->rdmap != NULL && !c->below->retry_rev1(c))
 		iw_rdmap_flush(c->rdmap, c->fault.err);
 	iw_conn_set_state(c, IW_CONN_CLOSED);
@@ -89,14 +91,16 @@ void iw_conn_terminating(struct iw_conn *c, uint64_t now)
 	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
-/* Where a Terminate may go out it goes first, then the FIN, and the input is drained so that no
- * reset destroys it on its way (RFC 5040 6.2.1). Where none may, the transport is closed at once. */
+/*
+ * If a Terminate may be sent, it is sent before the FIN. Input is drained, so that no reset
+ * destroys the Terminate in flight (RFC 5040 6.2.1). Otherwise the transport is closed at once.
+ */
 void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_TERMINATING)
 		return;
 	c->fault = *why;
-	if (c->below->last_words(c)) {
+	if (c->below->final_reply(c)) {
 		iw_conn_terminating(c, now);
 		return;
 	}
@@ -104,9 +108,9 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 		iw_conn_closed(c, NULL, true);
 		return;
 	}
-	iw_rdmap_fail(c->rdmap, why); /* does nothing when it is the one that reported */
+	iw_rdmap_fail(c->rdmap, why); /* no effect if the rdmap has reported this fault */
 	if (iw_rdmap_state(c->rdmap) == IW_RDMAP_TERMINATED)
-		c->below->drop_batch(c); /* the peer takes nothing more */
+		c->below->drop_batch(c); /* the peer accepts no segment any more */
 	iw_rdmap_hold(c->rdmap, c->below->has_batch(c));
 	iw_conn_terminating(c, now);
 }
@@ -177,7 +181,7 @@ bool iw_conn_all_out(const struct iw_conn *c)
 
 void iw_conn_shut(struct iw_conn *c, uint64_t now)
 {
-	/* A queue pair that may try again with Rev 1 has not begun, and so has nothing to end. */
+	/* In TERMINATING the rdmap has failed, or was not started and may retry with Rev 1. */
 	if (c->state == IW_CONN_CLOSING)
 		iw_rdmap_tx_shut(c->rdmap);
 	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));
