@@ -45,7 +45,7 @@ struct iw_mpa_enhanced iw_offer_request(const struct iw_offer *o)
 		.ord = o->ord,
 	};
 
-	/* RFC 6581 9.2: with A = 0, B, C and D are 0 as well. */
+	/* RFC 6581 9.2: if flag A is 0, flags B, C and D are 0. */
 	if (o->peer_to_peer)
 		iw_agree_put_rtr(&e, o->rtr);
 	return e;
@@ -82,7 +82,7 @@ uint8_t iw_agreed_rtr(uint8_t requested, uint8_t ours)
 
 /* --- the responder ---------------------------------------------------------------------------- */
 
-/* RFC 6581 9.1: a depth that is not negotiated is answered with the same value. */
+/* RFC 6581 9.1: the answer to a depth that is not negotiated has the same value. */
 static uint16_t mirrored(uint16_t requested, uint16_t ours)
 {
 	return requested == IW_MPA_IRD_ORD_MAX ? IW_MPA_IRD_ORD_MAX : ours;
@@ -107,7 +107,7 @@ static struct iw_mpa_enhanced reply_of(const struct iw_agreed *a, uint16_t ird, 
 
 struct iw_mpa_enhanced iw_agreed_accept(struct iw_agreed *a, uint16_t ird, uint16_t ord)
 {
-	/* RFC 6581 9.1: a Read as RTR needs a place, even if the ULP takes no Reads. */
+	/* RFC 6581 9.1: a Read as RTR needs an IRD of 1, even if the ULP accepts no Reads. */
 	a->ird = a->rtr & IW_RTR_READ ? IW_MAX(ird, (uint16_t)1) : ird;
 	a->ord = ord_within(ord, a->peer_ird);
 	return reply_of(a, a->ird, a->ord);
@@ -155,7 +155,9 @@ static int fit_rtr(struct iw_agreed *a, const struct iw_offer *o, const struct i
 	if (!e->peer_to_peer)
 		return 0;
 	a->rtr = iw_agree_get_rtr(e) & o->rtr;
-	/* A Read needs a place at the responder, and one of ours to count it (RFC 6581 9.1). */
+	/*
+	 * A Read needs an IRD of at least 1 at the responder, and ORD at this end (RFC 6581 9.1).
+	 */
 	if (e->ird == 0)
 		a->rtr &= (uint8_t)~IW_RTR_READ;
 	if (a->rtr & IW_RTR_READ)
