@@ -92,7 +92,7 @@ struct iw_conn_cfg {
 	uint64_t decide_ns;
 	/*
 	 * The limit without progress while octets or Reads are outstanding, ns; 0: 30 s.
-	 * Zero-length RDMA Writes and Reads of the peer are not progress.
+	 * Zero-length RDMA Writes and zero-length Reads of the peer are not progress.
 	 */
 	uint64_t stall_ns;
 	/*

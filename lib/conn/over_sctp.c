@@ -323,7 +323,8 @@ void iw_conn_take_units(struct iw_conn *c, uint64_t now)
 
 /*
  * Reports progress to RDMAP. Copied messages are complete when they are taken, kept ones when they
- * are acknowledged. Operations complete in order, so one kept message delays all later ones.
+ * are acknowledged. Operations complete in order, so one kept message delays the completion of all
+ * later ones.
  */
 static void report_sent(struct iw_conn *c)
 {

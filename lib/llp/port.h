@@ -167,9 +167,9 @@ struct iw_port_ops {
 	 */
 	void (*held)(struct iw_assoc *a, size_t octets);
 	/*
-	 * Ends the keeping of vec's memory for all messages of that stream: the caller owns the
-	 * memory again. Without memory for copies the association ends. NULL: the port never keeps
-	 * memory.
+	 * Ends every use of vec's memory by messages of that stream: unacknowledged octets are
+	 * copied, and the caller owns the memory again. If there is no memory for the copies, the
+	 * association ends. NULL: the port never keeps memory.
 	 */
 	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
 	/*

@@ -937,7 +937,7 @@ static void user_give_back(struct iw_assoc *a, uint16_t stream, uint64_t now)
 
 	struct iw_pkt *c = port_of(a->port)->pkt;
 
-	/* Without memory for copies, the ABORT ends the retransmissions. */
+	/* Without memory for copies, the ABORT ends retransmissions from the caller's memory. */
 	if (engine && iw_sctp_give_back(engine, stream) < 0)
 		iw_sctp_abort(engine, "out of memory", now);
 	if (c->ops->settle)

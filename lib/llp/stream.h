@@ -82,7 +82,7 @@ struct iw_stream_ops {
 	 * lists those that are); IW_E_OS.
 	 */
 	int (*set_cc)(struct iw_stream *l, const char *name, struct iw_fault *why);
-	/* Fills *out. Makes system calls: not for the data path. */
+	/* Optional. Fills *out. Makes system calls: not for the data path. */
 	void (*facts)(struct iw_stream *l, struct iw_llp_facts *out);
 	/* Closes the connection and frees l. abort: resets the connection. */
 	void (*close)(struct iw_stream *l, bool abort);

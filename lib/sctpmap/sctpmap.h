@@ -119,7 +119,7 @@ struct iw_sctpmap_peer {
 	uint32_t window;  /* receive window of this end, octets; 0: IW_SCTPMAP_PENDING_MAX */
 };
 /*
- * The association is established: sends the pending Initiates. If the two ends have different
+ * The association is established: pending Initiates may be sent. If the two ends have different
  * numbers of streams, the smaller applies (RFC 5043 8), and sessions on higher streams end with
  * IW_E_LIMIT. IW_E_DSS_NODDP: the peer indicated nothing, or another value: DDP must not be used,
  * abort the association (RFC 5043 11.1).
@@ -144,7 +144,8 @@ size_t iw_sctpmap_held(const struct iw_sctpmap *a);
 /* Returns the number of streams with a session, sessions released before their end included. */
 uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a);
 /*
- * True if both ends have sent the last message of every session. Acknowledgements may be missing.
+ * True if both ends have sent the last message of every session, and no Terminate without a session
+ * is pending. Acknowledgements may be missing.
  */
 bool iw_sctpmap_all_said(const struct iw_sctpmap *a);
 
