@@ -1,32 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The file of --trace: one line for each protocol event, in the form of lib/trace. */
+/* The file of --trace: one line for each event, written by the sinks of lib/trace. */
 #ifndef IW_CLI_TRACE_H
 #define IW_CLI_TRACE_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <iwarp/err.h>
 
 struct iw_trace_file {
-	FILE *f; /* NULL: no trace; lines are dropped */
+	FILE *f; /* NULL: no trace, lines are ignored */
 	const char *path;
-	int os_errno; /* of the first line that could not be written; 0: none */
+	char *buf;                 /* whole lines, pending */
+	size_t len;                /* octets in buf */
+	uint64_t written, dropped; /* lines */
+	uint64_t flushed_at;       /* ns */
+	int os_errno;              /* of the first failed write */
 };
 
 /*
- * Creates or truncates the file path (kept). Lines are buffered, so a process that is killed loses
- * its last lines. Errors of iw_os_fail; the tool must end.
+ * Creates the file, or empties it. path is borrowed until iw_cli_trace_close. IW_E_NOMEM, or the
+ * error of iw_os_fail: the tool cannot run. Lines are buffered for about a second: a
+ * process that is killed loses the pending ones.
  */
 IW_MUST_CHECK int iw_cli_trace_open(struct iw_trace_file *t, const char *path,
 				    struct iw_fault *why);
 
 /*
- * Adds a line (without its newline). iw_cli_trace_close reports an error of writing. ctx is a
- * struct iw_trace_file, so that this function can be the sink of a context.
+ * Appends a line (borrowed, without its newline). Waits for a slow file. A line that cannot be
+ * written is counted as dropped. ctx is a struct iw_trace_file, so that this function is a sink.
  */
 void iw_cli_trace_line(void *ctx, const char *line);
 
-/* Closes the file. IW_E_OS, IW_E_CLOSED: a line was not written, so the trace is incomplete. */
+/*
+ * Writes the event trace_end with the number of lines written and dropped, and closes the file.
+ * IW_E_OS and others of iw_os_fail: lines were dropped, and why says how many.
+ */
 IW_MUST_CHECK int iw_cli_trace_close(struct iw_trace_file *t, struct iw_fault *why);
 
 #endif

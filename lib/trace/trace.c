@@ -2,10 +2,9 @@
 /* Events as lines: two writers, which use one table made from the list of events. */
 #include "trace/trace.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "os/os.h"
 #include "util/num.h"
 
 /*
@@ -14,16 +13,20 @@
  */
 #define NUMBER_MAX UINT64_C(9007199254740991)
 
-enum type { U64, HEX, BOOL, STR };
+enum type { U64, HEX, HEX32, BOOL, STR };
 
 struct field {
 	const char *name;
+	const char *key; /* ,"name": */
+	size_t key_len;
 	enum type type;
 	size_t offset;
 };
 
-#define BEGIN(ev, text)        static const struct field ev##_fields[] = {
-#define FIELD(ev, type, field) { #field, type, offsetof(struct iw_trace_event, ev.field) },
+#define BEGIN(ev, text) static const struct field ev##_fields[] = {
+#define FIELD(ev, type, field)                                                                     \
+	{ #field, ",\"" #field "\":", sizeof(",\"" #field "\":") - 1, type,                        \
+	  offsetof(struct iw_trace_event, ev.field) },
 #define END(ev)                                                                                    \
 	}                                                                                          \
 	;
@@ -57,50 +60,78 @@ const char *iw_trace_meaning(enum iw_trace_kind kind)
 }
 
 /*
- * A line that grows by whole pieces. A piece that does not fit is left out completely. tail: octets
- * that stay free for the end of the line.
+ * A line that grows by whole pieces; a piece that does not fit changes nothing. tail: octets that
+ * stay free for the end of the line.
  */
 struct line {
 	char *buf;
 	size_t cap, len, tail;
 };
 
-__attribute__((format(printf, 2, 3))) static bool put(struct line *l, const char *fmt, ...)
+static bool put_octets(struct line *l, const char *s, size_t len)
 {
-	size_t room = l->cap - l->len;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(l->buf + l->len, room, fmt, ap);
-	va_end(ap);
-	if (n < 0 || (size_t)n + l->tail >= room) {
-		l->buf[l->len] = '\0';
+	if (len + l->tail >= l->cap - l->len)
 		return false;
-	}
-	l->len += (size_t)n;
+	memcpy(l->buf + l->len, s, len);
+	l->len += len;
 	return true;
 }
 
+static bool put_str(struct line *l, const char *s)
+{
+	return put_octets(l, s, strlen(s));
+}
+
+/* Numbers are most of a trace, and printf takes several times as long for them. */
+static bool put_number(struct line *l, uint64_t v)
+{
+	char text[20];
+	size_t at = sizeof(text);
+
+	do
+		text[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	return put_octets(l, text + at, sizeof(text) - at);
+}
+
+static bool put_hex(struct line *l, uint64_t v, size_t digits)
+{
+	char text[16];
+
+	for (size_t at = digits; at-- > 0; v >>= 4)
+		text[at] = "0123456789abcdef"[v & 15];
+	return put_octets(l, text, digits);
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 /*
- * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. So is each octet
- * that is not ASCII; therefore the line is valid for any text.
+ * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. An octet that is
+ * not ASCII is escaped too, so that the line is valid whatever the text contains.
  */
 static bool put_quoted(struct line *l, const char *s)
 {
-	bool fits = put(l, "\"");
+	bool fits = put_str(l, "\"");
 
-	for (; *s && fits; s++) {
-		unsigned char c = (unsigned char)*s;
+	while (*s && fits) {
+		size_t n = 0;
 
-		if (c == '"' || c == '\\')
-			fits = put(l, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			fits = put(l, "\\u%04x", c);
+		while (is_plain((unsigned char)s[n]))
+			n++;
+		fits = put_octets(l, s, n);
+		s += n;
+		if (!*s || !fits)
+			break;
+		if (*s == '"' || *s == '\\')
+			fits = put_str(l, "\\") && put_octets(l, s, 1);
 		else
-			fits = put(l, "%c", c);
+			fits = put_str(l, "\\u00") && put_hex(l, (unsigned char)*s, 2);
+		s++;
 	}
-	return fits && put(l, "\"");
+	return fits && put_str(l, "\"");
 }
 
 static uint64_t number_at(const struct iw_trace_event *ev, const struct field *f)
@@ -122,15 +153,25 @@ static bool json_value(struct line *l, const struct iw_trace_event *ev, const st
 {
 	switch (f->type) {
 	case U64:
-		return put(l, "%llu", (unsigned long long)IW_MIN(number_at(ev, f), NUMBER_MAX));
+		return put_number(l, IW_MIN(number_at(ev, f), NUMBER_MAX));
 	case HEX:
-		return put(l, "\"0x%016llx\"", (unsigned long long)number_at(ev, f));
+		return put_str(l, "\"0x") && put_hex(l, number_at(ev, f), 16) && put_str(l, "\"");
+	case HEX32:
+		return put_str(l, "\"") && put_hex(l, number_at(ev, f), 8) && put_str(l, "\"");
 	case BOOL:
-		return put(l, "%s", bool_at(ev, f) ? "true" : "false");
+		return put_str(l, bool_at(ev, f) ? "true" : "false");
 	case STR:
 		return put_quoted(l, text_at(ev, f));
 	}
 	return false;
+}
+
+static bool put_head(struct line *l, const struct iw_trace_event *ev)
+{
+	return put_str(l, "{\"schema\":1,\"event\":\"") && put_str(l, kinds[ev->kind].name) &&
+	       put_str(l, "\",\"t_ns\":") && put_number(l, ev->now & NUMBER_MAX) &&
+	       put_str(l, ",\"time_ns\":\"") && put_number(l, ev->wall) &&
+	       put_str(l, "\",\"stream\":") && put_number(l, ev->stream);
 }
 
 size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev)
@@ -138,22 +179,20 @@ size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev)
 	struct line l = { .buf = buf, .cap = cap, .tail = 1 };
 
 	buf[0] = '\0';
-	if (!put(&l,
-		 "{\"schema\":1,\"event\":\"%s\",\"t_ns\":%llu,\"time_ns\":\"%llu\",\"stream\":%u",
-		 kinds[ev->kind].name, (unsigned long long)(ev->now & NUMBER_MAX),
-		 (unsigned long long)ev->wall, ev->stream))
+	if (!put_head(&l, ev)) {
+		buf[0] = '\0';
 		return 0;
+	}
 	for (size_t i = 0; i < kinds[ev->kind].n; i++) {
 		const struct field *f = &kinds[ev->kind].fields[i];
 		size_t before = l.len;
 
-		if (!put(&l, ",\"%s\":", f->name) || !json_value(&l, ev, f)) {
+		if (!put_octets(&l, f->key, f->key_len) || !json_value(&l, ev, f))
 			l.len = before;
-			l.buf[before] = '\0';
-		}
 	}
 	l.tail = 0;
-	put(&l, "}");
+	put_str(&l, "}");
+	buf[l.len] = '\0';
 	return l.len;
 }
 
@@ -169,18 +208,21 @@ static bool text_value(struct line *l, const struct iw_trace_event *ev, const st
 {
 	const char *s;
 
+	if (f->type == STR && text_at(ev, f)[0] == '\0')
+		return true;
+	if (!put_str(l, " ") || !put_str(l, f->name) || !put_str(l, "="))
+		return false;
 	switch (f->type) {
 	case U64:
-		return put(l, " %s=%llu", f->name, (unsigned long long)number_at(ev, f));
+		return put_number(l, number_at(ev, f));
 	case HEX:
-		return put(l, " %s=0x%llx", f->name, (unsigned long long)number_at(ev, f));
+	case HEX32:
+		return put_str(l, "0x") && put_hex(l, number_at(ev, f), f->type == HEX ? 16 : 8);
 	case BOOL:
-		return put(l, " %s=%s", f->name, bool_at(ev, f) ? "yes" : "no");
+		return put_str(l, bool_at(ev, f) ? "yes" : "no");
 	case STR:
 		s = text_at(ev, f);
-		if (s[0] == '\0')
-			return true;
-		return put(l, " %s=", f->name) && (is_word(s) ? put(l, "%s", s) : put_quoted(l, s));
+		return is_word(s) ? put_str(l, s) : put_quoted(l, s);
 	}
 	return false;
 }
@@ -188,30 +230,40 @@ static bool text_value(struct line *l, const struct iw_trace_event *ev, const st
 size_t iw_trace_text(char *buf, size_t cap, const struct iw_trace_event *ev)
 {
 	struct line l = { .buf = buf, .cap = cap };
+	uint64_t us = ev->now / 1000;
+	char point[8];
 
-	buf[0] = '\0';
-	if (!put(&l, "%llu.%06llu", (unsigned long long)(ev->now / 1000000000u),
-		 (unsigned long long)(ev->now % 1000000000u / 1000u)))
+	for (int i = 6; i > 0; i--, us /= 10)
+		point[i] = (char)('0' + us % 10);
+	point[0] = '.';
+	point[7] = ' ';
+	if (!put_number(&l, us) || !put_octets(&l, point, sizeof(point)))
+		l.len = 0;
+	if (l.len > 0 && ev->stream)
+		(void)(put_str(&l, "stream ") && put_number(&l, ev->stream) && put_str(&l, " "));
+	if (l.len == 0 || !put_str(&l, kinds[ev->kind].name)) {
+		buf[0] = '\0';
 		return 0;
-	if (ev->stream)
-		put(&l, " stream %u", ev->stream);
-	put(&l, " %s", kinds[ev->kind].name);
+	}
 	for (size_t i = 0; i < kinds[ev->kind].n; i++) {
 		size_t before = l.len;
 
-		if (!text_value(&l, ev, &kinds[ev->kind].fields[i])) {
+		if (!text_value(&l, ev, &kinds[ev->kind].fields[i]))
 			l.len = before;
-			l.buf[before] = '\0';
-		}
 	}
+	buf[l.len] = '\0';
 	return l.len;
 }
 
-void iw_trace_emit_json(void *lines, const struct iw_trace_event *ev)
+void iw_trace_emit(void *sink, struct iw_trace_event *ev)
 {
-	const struct iw_trace_lines *to = lines;
+	const struct iw_trace_sink *to = sink;
 	char line[IW_TRACE_LINE];
 
+	ev->now = iw_os_now();
+	ev->wall = iw_os_wall();
+	if (!to->line)
+		return;
 	iw_trace_json(line, sizeof(line), ev);
 	to->line(to->ctx, line);
 }

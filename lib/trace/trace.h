@@ -2,8 +2,8 @@
 /*
  * Sinks of traced events: lines of JSON for programs, lines of text for people.
  *
- * Neighbours: verbs emits the events to the sink; the tools write the lines. Threads: none; the
- * only state is the caller's.
+ * Neighbours: verbs selects the sink of a context; the tools write the lines. Threads: no threads;
+ * no state but the caller's.
  */
 #ifndef IW_TRACE_TRACE_H
 #define IW_TRACE_TRACE_H
@@ -32,13 +32,15 @@ size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev);
 size_t iw_trace_text(char *buf, size_t cap, const struct iw_trace_event *ev);
 
 /*
- * A tracer that passes lines of JSON to line: set a struct iw_tracer to iw_trace_emit_json and one
- * of these (kept).
+ * The sink of a context. Point a struct iw_tracer at iw_trace_emit and at one of these, which is
+ * borrowed. iw_trace_emit sets the times of the event, so the events of a sink are in the order of
+ * time.
  */
-struct iw_trace_lines {
+struct iw_trace_sink {
+	/* Gets each event as a line of JSON, without a newline; borrowed. NULL: no lines. */
 	void (*line)(void *ctx, const char *line);
 	void *ctx;
 };
-void iw_trace_emit_json(void *lines, const struct iw_trace_event *ev);
+void iw_trace_emit(void *sink, struct iw_trace_event *ev);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Trace events, as plain structs made from util/events.def. Code that emits events does not depend
- * on a sink: it gets a tracer, or NULL if tracing is off, at the cost of one comparison.
+ * Events that can be traced, as plain structs made from util/events.def. A room emits them to the
+ * tracer that its configuration borrows, and knows no sink. Without a listener, an event costs the
+ * comparison in iw_tracing().
  */
 #ifndef IW_UTIL_TRACE_H
 #define IW_UTIL_TRACE_H
@@ -9,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "util/num.h"
 
 enum iw_trace_kind {
 #define BEGIN(name, text) IW_TRACE_##name,
@@ -23,6 +26,7 @@ enum iw_trace_kind {
 
 typedef uint64_t iw_trace_U64;
 typedef uint64_t iw_trace_HEX;
+typedef uint64_t iw_trace_HEX32;
 typedef bool iw_trace_BOOL;
 typedef const char *iw_trace_STR;
 
@@ -38,7 +42,7 @@ typedef const char *iw_trace_STR;
 
 struct iw_trace_event {
 	enum iw_trace_kind kind;
-	uint64_t now;    /* monotonic ns */
+	uint64_t now;    /* monotonic ns; set by the sink, as is wall */
 	uint64_t wall;   /* ns since 1970 */
 	uint32_t stream; /* number of the DDP stream in its context; 0: none so far */
 	union {
@@ -52,9 +56,27 @@ struct iw_trace_event {
 	};
 };
 
+/*
+ * Borrowed by everything that emits events, for its life; may be NULL. emit may change at any time
+ * between two calls of the library. NULL: there is no listener.
+ */
 struct iw_tracer {
-	void (*emit)(void *ctx, const struct iw_trace_event *ev); /* ev is borrowed */
+	/* ev is borrowed. The sink sets its times, so pure rooms need no clock. */
+	void (*emit)(void *ctx, struct iw_trace_event *ev);
 	void *ctx;
 };
+
+/* True if t has a listener. Build the event only then, outside the hot path. */
+static inline bool iw_tracing(const struct iw_tracer *t)
+{
+	return iw_unlikely(t != NULL && t->emit != NULL);
+}
+static inline void iw_trace(const struct iw_tracer *t, struct iw_trace_event *ev)
+{
+	t->emit(t->ctx, ev);
+}
+
+/* A function that builds and emits events: kept away from the code of the hot path. */
+#define IW_TRACES __attribute__((cold, noinline))
 
 #endif

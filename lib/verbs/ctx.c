@@ -31,9 +31,8 @@ static void take_options(struct iw_ctx *ctx, const struct iw_ctx_attr *a)
 	ctx->stall_ns = a->stall_ns ? a->stall_ns : STALL_NS;
 	ctx->spin_ns = a->spin_ns;
 	if (a->trace) {
-		ctx->trace_lines = (struct iw_trace_lines){ a->trace, a->trace_ctx };
-		ctx->json_tracer = (struct iw_tracer){ iw_trace_emit_json, &ctx->trace_lines };
-		ctx->tracer = &ctx->json_tracer;
+		ctx->trace_sink = (struct iw_trace_sink){ a->trace, a->trace_ctx };
+		ctx->tracer = (struct iw_tracer){ iw_trace_emit, &ctx->trace_sink };
 	}
 }
 

@@ -48,9 +48,8 @@ struct iw_ctx {
 	bool streams_wrapped;
 	bool has_wakeup; /* some wakeup is open */
 	struct iw_loop_wakeup wakeup;
-	struct iw_tracer *tracer; /* NULL: nobody listens */
-	struct iw_tracer json_tracer;
-	struct iw_trace_lines trace_lines;
+	struct iw_tracer tracer; /* borrowed by everything in the context */
+	struct iw_trace_sink trace_sink;
 	/* wrap.h; NULL: none */
 	struct iw_stream *(*wrap)(void *wrap_ctx, struct iw_stream *stream, bool initiator);
 	void *wrap_ctx;
@@ -277,10 +276,10 @@ void iw_verbs_adopt_kept(struct iw_qp *qp);
 void iw_verbs_req_news(struct iw_conn_req *req);
 void iw_verbs_listener_news(struct iw_listener *l);
 
-/* tracing.c: nothing is done when nobody listens, not even the call. */
+/* tracing.c: call its functions only if this returns true. */
 static inline bool iw_verbs_traced(const struct iw_ctx *ctx)
 {
-	return iw_unlikely(ctx->tracer != NULL);
+	return iw_tracing(&ctx->tracer);
 }
 void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp_ends *ends,
 			      bool initiator);

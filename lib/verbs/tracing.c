@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is traced, when somebody listens. */
+/* The events of connection management, and the tracer of a context. */
 #include "verbs/internal.h"
-
-#include "os/os.h"
 
 static void emit(const struct iw_ctx *ctx, uint32_t stream, struct iw_trace_event *ev)
 {
-	ev->now = iw_os_now();
-	ev->wall = iw_os_wall();
 	ev->stream = stream;
-	ctx->tracer->emit(ctx->tracer->ctx, ev);
+	iw_trace(&ctx->tracer, ev);
 }
 
 static uint32_t stream_of(const struct iw_qp *qp)

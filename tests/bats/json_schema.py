@@ -236,7 +236,7 @@ def written(text):
 
 def check_trace(page, top):
     """Each traced event has exactly the fields of the list, in the same types."""
-    types = {"U64": "integer", "HEX": "string, hex", "BOOL": "boolean", "STR": "string"}
+    types = {"U64": "integer", "HEX": "string, hex", "HEX32": "string, hex", "BOOL": "boolean", "STR": "string"}
     fields, faults = {}, []
     for event, kind, name in re.findall(r"\bFIELD\((\w+), (\w+), (\w+)\)", text_of(top, ["lib/util/events.def"])):
         fields.setdefault(event, {})[name] = types[kind]

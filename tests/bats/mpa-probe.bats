@@ -285,7 +285,8 @@ while True:
     run_here bash -c "trap '' XFSZ; ulimit -f 1; exec mpa-probe 127.0.0.1 -p $PORT --app rping --trace t.json"
     assert_status 4
     assert_output_has '10 rounds of 64 octets'
-    assert_stderr_is 'mpa-probe: write trace file t.json: file too large; the trace is incomplete, the result is not affected'
+    assert_stderr_has 'mpa-probe: write trace file t.json: file too large; the trace is incomplete, the result is not affected; missing events: '
+    assert_equal "$(jq -s -c '[.[-1].event, .[-1].events == length - 1, .[-1].dropped > 0]' t.json)" '["trace_end",true,true]'
 }
 
 @test "without an answer there is no verdict, and a local error is reported as an error" {

@@ -154,7 +154,7 @@ static void start_opens_the_trace_and_finish_keeps_it_honest(void **state)
 	assert_int_equal(c.status, IW_EXIT_FAILED);
 	assert_string_equal(
 		c.err,
-		"ddp-test: write trace file /dev/full: no space left on device; the trace is incomplete, the result is not affected\n");
+		"ddp-test: write trace file /dev/full: no space left on device; the trace is incomplete, the result is not affected; missing events: 1\n");
 }
 
 static int lose_output(const void *arg)

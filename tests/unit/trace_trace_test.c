@@ -41,6 +41,7 @@ static struct iw_trace_event sample(enum iw_trace_kind kind, const char *text)
 	switch (kind) {
 #define U64(ev_, name)           ev.ev_.name = UINT64_MAX;
 #define HEX(ev_, name)           ev.ev_.name = UINT64_MAX;
+#define HEX32(ev_, name)         ev.ev_.name = UINT32_MAX;
 #define BOOL(ev_, name)          ev.ev_.name = true;
 #define STR(ev_, name)           ev.ev_.name = text;
 #define BEGIN(name, meaning)     case IW_TRACE_##name:
@@ -52,6 +53,7 @@ static struct iw_trace_event sample(enum iw_trace_kind kind, const char *text)
 #undef END
 #undef U64
 #undef HEX
+#undef HEX32
 #undef BOOL
 #undef STR
 	case IW_TRACE_COUNT:
@@ -78,10 +80,11 @@ static void every_event_is_one_object_with_all_its_fields(void **state)
 		assert_string_equal(json_object_get_string(get(o, "time_ns")),
 				    "1800000000123456789");
 		assert_int_equal(json_object_get_int(get(o, "stream")), 7);
-#define U64  json_type_int
-#define HEX  json_type_string
-#define BOOL json_type_boolean
-#define STR  json_type_string
+#define U64   json_type_int
+#define HEX   json_type_string
+#define HEX32 json_type_string
+#define BOOL  json_type_boolean
+#define STR   json_type_string
 #define BEGIN(name, meaning)                                                                       \
 	if (ev.kind == IW_TRACE_##name) {                                                          \
 		assert_string_equal(iw_trace_meaning(ev.kind), meaning);
@@ -93,6 +96,7 @@ static void every_event_is_one_object_with_all_its_fields(void **state)
 #undef END
 #undef U64
 #undef HEX
+#undef HEX32
 #undef BOOL
 #undef STR
 		json_object_put(o);
@@ -168,16 +172,21 @@ static void keep_line(void *ctx, const char *line)
 	strncpy(ctx, line, IW_TRACE_LINE - 1);
 }
 
-static void tracer_hands_lines_on(void **state)
+static void sink_sets_times_and_passes_lines(void **state)
 {
 	char line[IW_TRACE_LINE] = "";
-	struct iw_trace_lines lines = { keep_line, line };
-	struct iw_tracer t = { iw_trace_emit_json, &lines };
+	struct iw_trace_sink sink = { keep_line, line };
+	struct iw_tracer t = { iw_trace_emit, &sink };
 	struct iw_trace_event ev = sample(IW_TRACE_completion, "OK");
 
 	(void)state;
-	t.emit(t.ctx, &ev);
+	assert_true(iw_tracing(&t));
+	ev.now = ev.wall = 0;
+	iw_trace(&t, &ev);
+	assert_true(ev.now > 0 && ev.wall > 0);
 	json_object_put(parse(line));
+	t.emit = NULL;
+	assert_false(iw_tracing(&t) || iw_tracing(NULL));
 }
 
 int main(void)
@@ -187,7 +196,7 @@ int main(void)
 		cmocka_unit_test(texts_are_escaped),
 		cmocka_unit_test(short_buffer_drops_whole_fields),
 		cmocka_unit_test(text_names_time_stream_event_and_fields),
-		cmocka_unit_test(tracer_hands_lines_on),
+		cmocka_unit_test(sink_sets_times_and_passes_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
