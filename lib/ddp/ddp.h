@@ -28,6 +28,7 @@
 
 #include "ddp/stag.h"
 #include "util/mem.h"
+#include "util/trace.h"
 #include "wire/ddp.h"
 
 #define IW_DDP_QUEUES    4          /* QN 0..3 */
@@ -44,6 +45,7 @@ struct iw_ddp_cfg {
 	uint32_t queue_depth[IW_DDP_QUEUES];
 	/* Segments this far ahead of the order are kept; 0 for an LLP that keeps order (TCP). */
 	uint32_t early_max;
+	const struct iw_tracer *tracer; /* borrowed for the life of the stream; may be NULL */
 };
 
 /*

@@ -115,13 +115,34 @@ int iw_ddp_check(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len, ui
 	return ret;
 }
 
+IW_TRACES static void trace_placed(const struct iw_ddp_stream *d, const struct iw_ddp *h,
+				   size_t len)
+{
+	struct iw_trace_event ev = { .kind = IW_TRACE_placed, .stream = d->cfg.stream };
+
+	ev.placed.tagged = h->tagged;
+	if (h->tagged) {
+		ev.placed.stag = h->stag;
+		ev.placed.to = h->to;
+	} else {
+		ev.placed.qn = h->qn;
+		ev.placed.msn = h->msn;
+		ev.placed.mo = h->mo;
+	}
+	ev.placed.octets = len;
+	iw_trace(d->cfg.tracer, &ev);
+}
+
 int iw_ddp_place(struct iw_ddp_stream *d, const struct iw_ddp *h, const uint8_t *payload,
 		 size_t len, uint8_t right, uint64_t now, struct iw_fault *why)
 {
 	uint8_t *where;
 	int ret = iw_ddp_check(d, h, len, right, now, &where, why);
 
-	if (ret == 0 && where && len > 0)
+	if (ret == 0 && where && len > 0) {
 		memcpy(where, payload, len);
+		if (iw_tracing(d->cfg.tracer))
+			trace_placed(d, h, len);
+	}
 	return ret;
 }

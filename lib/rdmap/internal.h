@@ -39,6 +39,12 @@ struct outbound_read {
 
 enum tx_source { TX_NONE, TX_RTR, TX_OP, TX_RESPONSE, TX_TERMINATE };
 
+/* tracing.c: call these only if iw_tracing(r->cfg.tracer). len: octets of payload. */
+IW_TRACES void iw_rdmap_trace_received(const struct iw_rdmap *r, const struct iw_ddp *h,
+				       size_t len);
+IW_TRACES void iw_rdmap_trace_sent(const struct iw_rdmap *r, const struct iw_segment *seg);
+IW_TRACES void iw_rdmap_trace_delivered(const struct iw_rdmap *r, const struct iw_ddp_msg *m);
+
 struct iw_rdmap {
 	struct iw_rdmap_cfg cfg;
 	enum iw_rdmap_state state;

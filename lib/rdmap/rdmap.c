@@ -78,6 +78,7 @@ int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct i
 		.pd = cfg->pd,
 		.stream = cfg->stream,
 		.early_max = cfg->early_max,
+		.tracer = cfg->tracer,
 		/*
 		 * IRD sets the depth of QN 1. It is valid from the beginning, so that a Read
 		 * Request without a buffer is "no buffer" and not "invalid QN".

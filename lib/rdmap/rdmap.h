@@ -27,6 +27,7 @@
 #include "ddp/ddp.h"
 #include "util/lend.h"
 #include "util/mem.h"
+#include "util/trace.h"
 #include "util/vec.h"
 
 #define IW_RDMAP_SGE_MAX 4
@@ -40,6 +41,7 @@ struct iw_rdmap_cfg {
 	uint32_t sq_depth, rq_depth; /* 1..2^20 */
 	uint32_t early_max;          /* see struct iw_ddp_cfg */
 	bool loans;                  /* leave received Sends in the LLP's memory if it lends it */
+	const struct iw_tracer *tracer; /* borrowed for the life of the stream; may be NULL */
 };
 
 enum iw_op_kind { IW_OPK_SEND, IW_OPK_WRITE, IW_OPK_READ, IW_OPK_RECV };

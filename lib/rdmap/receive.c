@@ -210,6 +210,8 @@ static int deliver_all(struct iw_rdmap *r, uint64_t now, struct iw_fault *why)
 	int err;
 
 	while ((err = iw_ddp_deliver(r->ddp, &m, why)) > 0) {
+		if (iw_tracing(r->cfg.tracer))
+			iw_rdmap_trace_delivered(r, &m);
 		err = rows[m.opcode].deliver(r, &m, now, why);
 		if (err < 0)
 			return fault_of(r, &m,
@@ -417,6 +419,8 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 		iw_rdmap_local_fault(r, why, NULL, 0, NULL);
 		return err;
 	}
+	if (iw_tracing(r->cfg.tracer))
+		iw_rdmap_trace_received(r, &h, len - (size_t)hdr);
 	err = take_segment(r, in_order, seq, &h, ulpdu + hdr, len - (size_t)hdr, lend, now, why);
 	if (err < 0)
 		iw_rdmap_local_fault(r, why, &h, len, NULL);

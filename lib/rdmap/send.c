@@ -272,16 +272,25 @@ static bool pull_message(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *s
 	return false;
 }
 
-int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now)
+static bool pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now)
 {
 	seg->hdr_len = seg->npayload = seg->payload_len = 0;
 	seg->copy = false;
 	if (in_operation(r) && pull_message(r, mulpdu, seg, now))
-		return 1;
+		return true;
 	/* No longer in operation, perhaps because the source was revoked just now. */
 	if (r->state != IW_RDMAP_TERMINATING || !r->term_pending || r->term_pulled)
-		return 0;
+		return false;
 	pull_terminate(r, mulpdu, seg);
+	return true;
+}
+
+int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now)
+{
+	if (!pull(r, mulpdu, seg, now))
+		return 0;
+	if (iw_tracing(r->cfg.tracer))
+		iw_rdmap_trace_sent(r, seg);
 	return 1;
 }
 

@@ -110,6 +110,7 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 				    * made when a segment comes early. */
 				   .early_max = IW_SCTPMAP_WINDOW,
 				   .loans = a.loans,
+				   .tracer = &ctx->tracer,
 			   },
 			   why);
 	if (err)

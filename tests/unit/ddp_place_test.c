@@ -3,6 +3,7 @@
 #include "ddp/ddp.h"
 
 #include "ddp_fixture.h"
+#include "trace_log.h"
 
 static const uint8_t data[256] = "DDP places any payload wherever a buffer permits it.";
 
@@ -498,6 +499,42 @@ static void after_a_fault_all_is_dropped_silently_and_one_message_may_go_out(voi
 	fixture_fini(&f);
 }
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void placement_is_traced_with_its_place(void **state)
+{
+	const struct iw_trace_event *ev;
+	static struct trace_log log;
+	struct fixture f;
+	uint32_t stag;
+
+	(void)state;
+	fixture_init(&f, 0);
+	stag = add(&f, region(&f, 100, 200, 0x123456789a, IW_RIGHT_REMOTE_WRITE));
+	assert_int_equal(iw_ddp_post(f.d, 0, area_at(&f.area, 500), 100, 1), 0);
+	trace_log_on(&log);
+	f.d->cfg.tracer = &log.tracer;
+	assert_int_equal(place(&f, tagged(stag, 0x123456789a + 17, false), data, 30), 0);
+	assert_int_equal(place(&f, untagged(0, 1, 40, true), data, 60), 0);
+	/* Nothing is placed: no payload, and no right. */
+	assert_int_equal(place(&f, tagged(0, 0, true), NULL, 0), 0);
+	assert_int_equal(place(&f, tagged(stag, 0, true), data, 1), IW_E_DDP_BOUNDS);
+	assert_int_equal(log.n, 2);
+	ev = trace_log_get(&log, IW_TRACE_placed, 0);
+	assert_int_equal(ev->stream, f.d->cfg.stream);
+	assert_true(ev->placed.tagged && ev->placed.stag == stag);
+	assert_true(ev->placed.to == 0x123456789a + 17 && ev->placed.octets == 30);
+	ev = trace_log_get(&log, IW_TRACE_placed, 1);
+	assert_false(ev->placed.tagged);
+	assert_true(ev->placed.msn == 1 && ev->placed.mo == 40 && ev->placed.octets == 60);
+	/* The listener is gone. */
+	f.d->failed = false;
+	log.tracer.emit = NULL;
+	assert_int_equal(place(&f, untagged(0, 1, 0, true), data, 60), 0);
+	assert_int_equal(log.n, 2);
+	fixture_fini(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +554,7 @@ int main(void)
 		cmocka_unit_test(each_stream_uses_its_own_stags_and_its_domains),
 		cmocka_unit_test(revocation_takes_effect_within_a_message),
 		cmocka_unit_test(expiry_and_lost_rights_take_effect_within_a_message),
+		cmocka_unit_test(placement_is_traced_with_its_place),
 		cmocka_unit_test(after_a_fault_all_is_dropped_silently_and_one_message_may_go_out),
 	};
 

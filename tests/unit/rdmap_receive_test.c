@@ -12,7 +12,10 @@
 
 #include "pair.h"
 #include "rdmap/internal.h" /* iw_rdmap_local_fault, for any fault with any header */
+#include "trace_log.h"
 #include "util/num.h"
+
+static struct trace_log log_; /* of all streams here; off unless a test switches it on */
 
 #define STREAM 7
 #define PD     3
@@ -53,7 +56,8 @@ static struct fixture *fresh_with(uint32_t early_max, bool loans)
 				     .sq_depth = 8,
 				     .rq_depth = 8,
 				     .early_max = early_max,
-				     .loans = loans };
+				     .loans = loans,
+				     .tracer = &log_.tracer };
 	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
 	f->msn[0] = f->msn[1] = f->msn[2] = 1;
 	memset(f->buf, 0xee, sizeof(f->buf));
@@ -1849,6 +1853,73 @@ static void early_segment_that_breaks_the_order_terminates_at_its_turn(void **st
 	done(f);
 }
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void segments_and_messages_are_traced(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE | IW_RIGHT_REMOTE_READ, PD, STREAM);
+	const struct iw_trace_event *ev;
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	post(f, 0, 256);
+	trace_log_on(&log_);
+	h = untagged(f, IW_OP_SEND_SE, IW_QN_SEND);
+	assert_int_equal(feed(f, &h, "hello", 5), 0);
+	h = tagged(IW_OP_WRITE, stag, 0x1010);
+	h.last = false;
+	assert_int_equal(feed(f, &h, "0123456789", 10), 0);
+	assert_int_equal(feed_write(f, stag, 0x101a, 20), 0);
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 100), 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(trace_log_count(&log_, IW_TRACE_segment_received), 4);
+	assert_int_equal(trace_log_count(&log_, IW_TRACE_placed), 4);
+	assert_int_equal(trace_log_count(&log_, IW_TRACE_delivered), 3);
+	assert_int_equal(trace_log_count(&log_, IW_TRACE_segment_sent), 1);
+	assert_int_equal(log_.n, 12);
+
+	ev = trace_log_get(&log_, IW_TRACE_segment_received, 0);
+	assert_int_equal(ev->stream, STREAM);
+	assert_string_equal(ev->segment_received.opcode, iw_opcode_name(IW_OP_SEND_SE));
+	assert_true(!ev->segment_received.tagged && ev->segment_received.last);
+	assert_true(ev->segment_received.msn == 1 && ev->segment_received.octets == 5);
+	ev = trace_log_get(&log_, IW_TRACE_segment_received, 1);
+	assert_true(ev->segment_received.tagged && !ev->segment_received.last);
+	assert_true(ev->segment_received.stag == stag && ev->segment_received.to == 0x1010);
+	ev = trace_log_get(&log_, IW_TRACE_delivered, 1);
+	assert_string_equal(ev->delivered.opcode, iw_opcode_name(IW_OP_WRITE));
+	assert_true(ev->delivered.stag == stag && ev->delivered.to == 0x1010);
+	assert_int_equal(ev->delivered.octets, 30);
+	ev = trace_log_get(&log_, IW_TRACE_segment_sent, 0);
+	assert_string_equal(ev->segment_sent.opcode, iw_opcode_name(IW_OP_RRESP));
+	assert_true(ev->segment_sent.tagged && ev->segment_sent.stag == 0x5151);
+	assert_true(ev->segment_sent.to == 0x77 && ev->segment_sent.octets == 100);
+	log_.tracer.emit = NULL;
+	done(f);
+}
+
+static void segment_that_breaks_a_rule_is_traced_but_not_delivered(void **state)
+{
+	struct fixture *f = started();
+	const struct iw_trace_event *ev;
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	trace_log_on(&log_);
+	assert_true(feed_write(f, 0x77, 0x1000, 20) < 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(log_.n, 2);
+	assert_non_null(trace_log_get(&log_, IW_TRACE_segment_received, 0));
+	ev = trace_log_get(&log_, IW_TRACE_segment_sent, 0);
+	assert_string_equal(ev->segment_sent.opcode, iw_opcode_name(IW_OP_TERM));
+	assert_int_equal(ev->segment_sent.octets, seg.hdr_len - IW_DDP_UNTAGGED_LEN);
+	log_.tracer.emit = NULL;
+	done(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1910,6 +1981,8 @@ int main(void)
 		cmocka_unit_test(terminate_may_take_the_place_of_the_rtr),
 		cmocka_unit_test(write_inside_a_send_terminates),
 		cmocka_unit_test(second_response_to_a_read_terminates),
+		cmocka_unit_test(segments_and_messages_are_traced),
+		cmocka_unit_test(segment_that_breaks_a_rule_is_traced_but_not_delivered),
 		cmocka_unit_test(prefetching_any_octets_is_harmless),
 	};
 
