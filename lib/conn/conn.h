@@ -45,6 +45,7 @@
 #include "sctpmap/session.h"
 #include "util/mem.h"
 #include "util/pool.h"
+#include "util/trace.h"
 #include "util/vec.h"
 
 enum iw_conn_state {
@@ -114,6 +115,8 @@ struct iw_conn_cfg {
 	uint64_t linger_ns;
 	/* Over TCP: no FIN if set-up ends without RDMA: the ULP continues to use the stream. */
 	bool keep_stream;
+	/* Borrowed for life; may be NULL. */
+	const struct iw_tracer *tracer;
 };
 
 enum iw_event_type {

@@ -28,12 +28,27 @@ int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2
 
 /* --- units ------------------------------------------------------------------------------------ */
 
+IW_TRACES static void trace_fpdu(const struct iw_conn *c, const struct iw_mpa_unit *u)
+{
+	struct iw_trace_event ev = { .kind = IW_TRACE_fpdu_received,
+				     .stream = iw_rdmap_stream(c->rdmap) };
+
+	ev.fpdu_received.offset_octets = u->pos;
+	ev.fpdu_received.octets = u->fpdu_len;
+	ev.fpdu_received.ulpdu_octets = u->len;
+	ev.fpdu_received.markers = iw_mpa_agreed(c->mpa)->rx_markers;
+	ev.fpdu_received.crc = iw_mpa_agreed(c->mpa)->crc;
+	iw_trace(c->cfg.tracer, &ev);
+}
+
 static void take_ulpdu(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
 {
 	struct iw_fault why;
 
 	iw_fault_none(&why);
 	c->counts.rx_fpdus++;
+	if (iw_tracing(c->cfg.tracer))
+		trace_fpdu(c, u);
 	if (u->ahead_len > 0)
 		iw_rdmap_prefetch(c->rdmap, u->ahead, u->ahead_len);
 	if (iw_rdmap_receive(c->rdmap, u->data, u->len, now, &why) < 0) {

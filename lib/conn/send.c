@@ -15,6 +15,19 @@ void iw_conn_drop_batch(struct iw_conn *c)
 	iw_rdmap_hold(c->rdmap, false);
 }
 
+IW_TRACES static void trace_fpdu(const struct iw_conn *c, size_t ulpdu, size_t octets)
+{
+	struct iw_trace_event ev = { .kind = IW_TRACE_fpdu_sent,
+				     .stream = iw_rdmap_stream(c->rdmap) };
+
+	ev.fpdu_sent.offset_octets = c->tx_pos;
+	ev.fpdu_sent.octets = octets;
+	ev.fpdu_sent.ulpdu_octets = ulpdu;
+	ev.fpdu_sent.markers = iw_mpa_agreed(c->mpa)->tx_markers;
+	ev.fpdu_sent.crc = iw_mpa_agreed(c->mpa)->crc;
+	iw_trace(c->cfg.tracer, &ev);
+}
+
 static void fill_batch(struct iw_conn *c, uint64_t now)
 {
 	const struct iw_fault *why;
@@ -28,6 +41,8 @@ static void fill_batch(struct iw_conn *c, uint64_t now)
 		n = iw_mpa_wrap(c->mpa, c->tx, seg.hdr, seg.hdr_len, seg.payload, seg.npayload,
 				seg.copy);
 		assert(n > 0); /* iw_mpa_room has checked it */
+		if (iw_tracing(c->cfg.tracer))
+			trace_fpdu(c, seg.hdr_len + seg.payload_len, n);
 		c->tx_pos += n;
 		c->counts.tx_fpdus++;
 		iw_rdmap_pulled(c->rdmap, c->tx_pos);

@@ -313,6 +313,7 @@ static int next_fpdu(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *w
 		.data = at + x.head + IW_MPA_HEAD_LEN,
 		.len = x.ulpdu,
 		.pos = rx->pos,
+		.fpdu_len = x.total,
 	};
 	/* The octets stay in place until the read ends. */
 	if (rx->spilled > 0)

@@ -111,6 +111,7 @@ struct iw_mpa_unit {
 	size_t len;
 	/* Position of the FPDU's first octet; 0 is the first octet of full operation. */
 	uint64_t pos;
+	size_t fpdu_len; /* ULPDU: octets of its FPDU, markers included */
 	/*
 	 * The first octets of the next ULPDU in the same read, unchecked: only to prefetch (its
 	 * STag). ahead_len 0: not received yet, or there may be markers.

@@ -218,6 +218,7 @@ void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 		.stall_ns = ctx->stall_ns,
 		.nudge = nudges[p->siw_first_fpdu],
 		.linger_ns = ctx->setup_ns,
+		.tracer = &ctx->tracer,
 	};
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "pair.h"
+#include "trace_log.h"
 #include "util/num.h"
 #include "util/txbuf.h"
 #include "wire/crc32c.h"
@@ -1996,6 +1997,48 @@ static void nothing_of_a_batch_goes_out_behind_the_peers_terminate(void **state)
 	done(p);
 }
 
+static void fpdus_are_traced_alike_at_both_ends(void **state)
+{
+	static uint8_t data[100000], sink[100000];
+	static struct trace_log out, in;
+	struct pair *p = fresh();
+	uint64_t at = 0, before;
+	size_t n;
+
+	(void)state;
+	p->b.cfg.mpa.markers = true; /* a sends them */
+	p->a.cfg.tracer = &out.tracer;
+	p->b.cfg.tracer = &in.tracer;
+	up(p);
+	before = iw_conn_counts(p->b.conn)->rx_octets;
+	trace_log_on(&out);
+	trace_log_on(&in);
+	post_write(p, &p->a, data, sizeof(data),
+		   end_register(&p->b, sink, sizeof(sink), 0, IW_RIGHT_REMOTE_WRITE, false), 0);
+	pair_run(p);
+	n = trace_log_count(&out, IW_TRACE_fpdu_sent);
+	assert_true(n > 10);
+	assert_int_equal(n, out.n);
+	assert_int_equal(n, in.n);
+	for (size_t i = 0; i < n; i++) {
+		const struct iw_trace_event *s = trace_log_get(&out, IW_TRACE_fpdu_sent, i);
+		const struct iw_trace_event *r = trace_log_get(&in, IW_TRACE_fpdu_received, i);
+
+		assert_non_null(r);
+		assert_int_equal(s->stream, iw_rdmap_stream(p->a.rdmap));
+		assert_int_equal(r->stream, iw_rdmap_stream(p->b.rdmap));
+		assert_true(s->fpdu_sent.offset_octets == at && s->fpdu_sent.markers);
+		assert_true(s->fpdu_sent.crc && r->fpdu_received.crc && r->fpdu_received.markers);
+		assert_true(r->fpdu_received.offset_octets == at);
+		assert_true(r->fpdu_received.octets == s->fpdu_sent.octets);
+		assert_true(r->fpdu_received.ulpdu_octets == s->fpdu_sent.ulpdu_octets);
+		assert_true(s->fpdu_sent.octets > s->fpdu_sent.ulpdu_octets + 6);
+		at += s->fpdu_sent.octets;
+	}
+	assert_int_equal(at, iw_conn_counts(p->b.conn)->rx_octets - before);
+	done(p);
+}
+
 /* MPA-55: RDMA Consortium peers: markers and CRC in both directions, and versions 0, whatever was
  * requested */
 static void rdmac_peers_are_served_when_permitted(void **state)
@@ -2042,6 +2085,7 @@ static void rev_1_works_without_negotiated_reads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fpdus_are_traced_alike_at_both_ends),
 		cmocka_unit_test(every_split_of_the_stream_gives_the_same_result),
 		cmocka_unit_test(transport_that_takes_a_few_octets_at_a_time),
 		cmocka_unit_test(each_rtr_form_opens_the_responders_way),
