@@ -21,6 +21,7 @@
 
 #include "llp/llp.h"
 #include "util/lend.h"
+#include "util/trace.h"
 #include "util/vec.h"
 
 struct iw_port;
@@ -31,6 +32,7 @@ struct iw_port_cfg {
 	uint32_t adaptation; /* the Adaptation Layer Indication of this end (RFC 5061 4.2.6) */
 	/* "xdp": payload protocols of segments and of session control; 0: those of RFC 5043. */
 	uint32_t ppid_segment, ppid_control;
+	const struct iw_tracer *tracer; /* borrowed for the life of the port; may be NULL */
 };
 
 /* An association. Implementations embed it. The port owns it until release. */

@@ -210,6 +210,7 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 		.assocs_max = cfg->llp.listen ? ASSOCS_MAX : 1,
 		.burst = BURST,
 		.abc_l = ABC_L,
+		.tracer = cfg->tracer,
 	};
 	int err = pick_cc(&sc.cc, cfg->llp.cc, why);
 

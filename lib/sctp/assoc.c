@@ -90,6 +90,8 @@ void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now)
 	for (unsigned i = 0; i < a->npaths; i++) {
 		struct path *p = &a->paths[i];
 
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_path(p);
 		iw_sctp_hb_start(p, now);
 		if (p->confirmed)
 			iw_sctp_pmtu_start(p, now);

@@ -118,6 +118,8 @@ void iw_sctp_setup_timeout(struct iw_sctp_assoc *a, uint64_t now)
 {
 	const struct iw_sctp_times *t = &a->s->cfg.times;
 
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_timer(a, 0, "init", a->setup_rto);
 	if (a->tries++ >= t->max_init_retransmits) {
 		iw_sctp_down(a, IW_E_TIMEOUT, "sctp: no answer to %s (RFC 9260 5.1.6)",
 			     a->state == IW_SCTP_COOKIE_WAIT ? "INIT" : "COOKIE ECHO");

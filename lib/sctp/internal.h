@@ -2,8 +2,8 @@
 /*
  * Shared by the files of lib/sctp: the data structures, then the functions of each file.
  *
- * The files in layers, the lowest first: siphash, table, cc, addr, params, cookie; lookup, reply,
- * state; outq, path, pmtu; inq, reasm, ack, pace; loss, sack, shutdown; assoc, handshake; input,
+ * The files in layers, the lowest first: siphash, table, cc, addr, params, cookie; tracing; lookup,
+ * reply, state; outq, path, pmtu; inq, reasm, ack, pace; loss, sack, shutdown; assoc, handshake; input,
  * output; endpoint. A file calls only its own layer and lower ones.
  *
  * Each chunk to send has a number from 0, its seq. Its TSN is the initial TSN plus seq. Seqs have
@@ -345,6 +345,21 @@ struct iw_sctp {
 /* The octets of IP, UDP and SCTP headers of packets to that address. */
 uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr);
 
+/* tracing.c: call these only if iw_sctp_tracing(a). */
+static inline bool iw_sctp_tracing(const struct iw_sctp_assoc *a)
+{
+	return iw_tracing(a->s->cfg.tracer);
+}
+/* The chunk was written to a packet: chunk_sent, or chunk_retransmitted. */
+IW_TRACES void iw_sctp_trace_chunk(const struct iw_sctp_assoc *a, uint64_t seq);
+IW_TRACES void iw_sctp_trace_acked(const struct iw_sctp_assoc *a, const struct iw_sctp_sack *s);
+IW_TRACES void iw_sctp_trace_lost(const struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
+IW_TRACES void iw_sctp_trace_window(const struct path *p);
+IW_TRACES void iw_sctp_trace_rtt(const struct path *p, uint64_t rtt);
+IW_TRACES void iw_sctp_trace_path(const struct path *p);
+IW_TRACES void iw_sctp_trace_timer(const struct iw_sctp_assoc *a, unsigned path, const char *name,
+				   uint64_t after);
+
 /* lookup.c */
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
 /*
@@ -504,8 +519,11 @@ static inline uint8_t *state_at(const struct outq *q, uint64_t seq)
 }
 void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c);
 void iw_sctp_tell_room(struct iw_sctp_assoc *a);
-/* Changes the state of a chunk from FLIGHT to LOST. */
-void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq);
+/*
+ * Changes the state of a chunk from FLIGHT to LOST. reason: for the trace; NULL: the chunk is sent
+ * again, but is not considered lost.
+ */
+void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 /* The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
 /* iw_sctp_max_message if every path MTU were proven: such messages are accepted too. */

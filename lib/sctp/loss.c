@@ -23,6 +23,8 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
 		if (!(paths_hit & 1u << i))
 			continue;
 		a->cc->loss(&p->cc);
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_window(p);
 		p->rtx_pass = true; /* 7.2.4, 3: one packet regardless of cwnd */
 	}
 	if (!q->in_recovery) {
@@ -67,7 +69,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 		}
 		hit |= 1u << c->path;
 		a->count.fast_retransmits++;
-		iw_sctp_mark_lost(a, seq);
+		iw_sctp_mark_lost(a, seq, "rack");
 		iw_sctp_pmtu_lost(p, c->sends, now);
 	}
 	for (unsigned i = 0; i < a->npaths; i++)
@@ -75,6 +77,13 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 			a->paths[i].t3_at = IW_TIME_NEVER;
 	if (hit)
 		iw_sctp_begin_recovery(a, hit);
+}
+
+static uint64_t tlp_wait(const struct path *p)
+{
+	uint64_t wait = IW_MAX(2 * p->srtt, TLP_MIN);
+
+	return p->nflight == 1 ? wait + PEER_DELAY : wait;
 }
 
 void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
@@ -88,24 +97,25 @@ void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
 		return;
 	if (q->probe_window) /* RFC 9260 6.1 A: T3 sets the interval of zero window probes */
 		return;
-	wait = IW_MAX(2 * p->srtt, TLP_MIN);
-	if (p->nflight == 1)
-		wait += PEER_DELAY;
+	wait = tlp_wait(p);
 	if (iw_time_add(now, wait) < p->t3_at)
 		q->tlp_at = now + wait;
 }
 
 static void tail_probe(struct iw_sctp_assoc *a)
 {
+	const struct path *p = iw_sctp_data_path(a);
 	struct outq *q = &a->out;
 
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_timer(a, p->index, "tail_probe", tlp_wait(p));
 	for (uint64_t seq = q->next; seq > q->una; seq--) {
 		if (STATE_OF(*state_at(q, seq - 1)) != CHUNK_FLIGHT)
 			continue;
 		q->tlp_seq = seq - 1;
 		q->tlp_out = true;
 		a->count.tail_probes++;
-		iw_sctp_mark_lost(a, seq - 1);
+		iw_sctp_mark_lost(a, seq - 1, NULL);
 		a->paths[chunk_at(q, seq - 1)->path].rtx_pass = true;
 		return;
 	}
@@ -122,6 +132,10 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now)
 		tail_probe(a);
 	}
 	if (q->persist_at <= now) {
+		const struct path *p = iw_sctp_data_path(a);
+
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_timer(a, p->index, "persist", p->rto);
 		q->persist_at = IW_TIME_NEVER;
 		q->probe_window = true;
 	}
@@ -143,6 +157,8 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	 */
 	shut = q->window_answers && a->peer_rwnd < chunk_at(q, q->una)->len;
 	a->count.timeouts++;
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_timer(a, p->index, "t3", p->rto);
 	q->window_answers = false;
 	if (!shut && !iw_sctp_path_failed(p, false))
 		return;
@@ -150,13 +166,15 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 		a->cc->timeout(&p->cc);                       /* E1 */
 	p->rto = IW_MIN(2 * p->rto, a->s->cfg.times.rto_max); /* E2 */
 	p->one_packet = !probing;
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_window(p);
 	to = iw_sctp_rtx_path(a, p);
 	for (uint64_t seq = q->una; seq < q->next; seq++) {
 		struct out_chunk *c = chunk_at(q, seq);
 
 		if (STATE_OF(*state_at(q, seq)) != CHUNK_FLIGHT || c->path != p->index)
 			continue;
-		iw_sctp_mark_lost(a, seq);
+		iw_sctp_mark_lost(a, seq, "t3");
 		c->path = to->index; /* 6.4 */
 	}
 	to->rtx_pass = true; /* E3: one packet at once */

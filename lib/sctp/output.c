@@ -256,6 +256,8 @@ static void after_rest(struct path *p, uint64_t now)
 	rtos = (now - p->last_sent) / p->rto;
 	for (unsigned i = 0; i < IW_MIN(rtos, (uint64_t)16); i++)
 		iw_sctp_cc_idle(&p->cc, i == 0);
+	if (rtos > 0 && iw_sctp_tracing(p->a))
+		iw_sctp_trace_window(p);
 }
 
 static void put_octets(struct packet *k, const void *src, size_t len)
@@ -342,6 +344,8 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 	p->nflight++;
 	q->flight_data += c->len;
 	p->last_sent = now;
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_chunk(a, seq);
 	iw_sctp_pace_spend(p, octets);
 	/* 6.3.2 R1. If the earliest chunk in flight is retransmitted, T3 restarts (6.1). */
 	if (p->t3_at == IW_TIME_NEVER || (again && seq == q->una))

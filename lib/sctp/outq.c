@@ -310,10 +310,12 @@ static void leave_flight(struct iw_sctp_assoc *a, const struct out_chunk *c)
 	a->out.flight_data -= c->len;
 }
 
-void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq)
+void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason)
 {
 	struct outq *q = &a->out;
 
+	if (iw_sctp_tracing(a) && reason)
+		iw_sctp_trace_lost(a, seq, reason);
 	leave_flight(a, chunk_at(q, seq));
 	*state_at(q, seq) = CHUNK_LOST;
 	q->nlost++;

@@ -43,6 +43,8 @@ void iw_sctp_rtt(struct path *p, uint64_t rtt)
 	p->rttvar = IW_MAX(p->rttvar, (uint64_t)1);
 	p->rto = IW_MAX(p->srtt + 4 * p->rttvar, t->rto_min);
 	p->rto = IW_MIN(p->rto, t->rto_max);
+	if (iw_sctp_tracing(p->a))
+		iw_sctp_trace_rtt(p, rtt);
 }
 
 static void set_path_state(struct path *p, enum iw_sctp_path_state state)
@@ -50,6 +52,8 @@ static void set_path_state(struct path *p, enum iw_sctp_path_state state)
 	if (p->state == state)
 		return;
 	p->state = state;
+	if (iw_sctp_tracing(p->a))
+		iw_sctp_trace_path(p);
 	iw_sctp_raise(p->a, IW_SCTP_EV_PATH);
 	iw_sctp_check_max(p->a);
 }
@@ -71,6 +75,8 @@ static void confirm(struct path *p, uint64_t now)
 		return;
 	iw_sctp_set_confirmed(p);
 	p->verify_due = false;
+	if (iw_sctp_tracing(p->a))
+		iw_sctp_trace_path(p);
 	iw_sctp_raise(p->a, IW_SCTP_EV_PATH);
 	iw_sctp_check_max(p->a);
 	iw_sctp_pmtu_start(p, now);
@@ -208,6 +214,8 @@ void iw_sctp_hb_timeout(struct path *p, uint64_t now)
 
 	if (p->hb_out) {
 		p->hb_out = false;
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_timer(a, p->index, "heartbeat", now - p->hb_sent);
 		if (!iw_sctp_path_failed(p, true))
 			return;
 		p->rto = IW_MIN(2 * p->rto, t->rto_max);

@@ -60,6 +60,8 @@ static void set_pmtu(struct path *p, uint32_t mtu)
 {
 	p->pmtu = mtu;
 	p->cc.pmdcs = iw_sctp_payload(p);
+	if (iw_sctp_tracing(p->a))
+		iw_sctp_trace_path(p);
 	iw_sctp_check_max(p->a);
 }
 
@@ -187,7 +189,7 @@ static void send_again(struct path *p)
 
 		if (STATE_OF(*state_at(q, seq)) == CHUNK_FLIGHT && c->path == p->index &&
 		    chunk_octets(c->len) > iw_sctp_payload(p))
-			iw_sctp_mark_lost(a, seq);
+			iw_sctp_mark_lost(a, seq, "mtu");
 	}
 	if (p->nflight == 0)
 		p->t3_at = IW_TIME_NEVER;

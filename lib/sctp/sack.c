@@ -151,7 +151,7 @@ static unsigned count_misses(struct iw_sctp_assoc *a, const struct told *t)
 			continue;
 		hit |= 1u << c->path;
 		a->count.fast_retransmits++;
-		iw_sctp_mark_lost(a, seq);
+		iw_sctp_mark_lost(a, seq, "gap");
 	}
 	return hit;
 }
@@ -192,6 +192,8 @@ static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
 			p->one_packet = false;
 			iw_sctp_path_alive(p, t->now);
 			a->cc->ack(&p->cc, &ack);
+			if (iw_sctp_tracing(a))
+				iw_sctp_trace_window(p);
 		}
 		if (p->nflight == 0)
 			p->t3_at = IW_TIME_NEVER; /* 6.3.2 R2 */
@@ -213,7 +215,7 @@ static void repeat_probe(struct iw_sctp_assoc *a)
 	q->probe_window = false;
 	if (STATE_OF(*state_at(q, q->una)) != CHUNK_FLIGHT)
 		return;
-	iw_sctp_mark_lost(a, q->una);
+	iw_sctp_mark_lost(a, q->una, NULL);
 	a->paths[chunk_at(q, q->una)->path].rtx_pass = true;
 	q->probe_repeated = true;
 }
@@ -261,6 +263,8 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	take_cum(a, end, &t);
 	if (!take_gaps(a, &s, &t))
 		return;
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_acked(a, &s);
 	a->peer_rwnd = s.a_rwnd;
 	a->peer_rwnd_max = IW_MAX(a->peer_rwnd_max, s.a_rwnd);
 	q->window_answers = true;

@@ -47,6 +47,7 @@
 
 #include "util/mem.h"
 #include "util/num.h"
+#include "util/trace.h"
 #include "util/vec.h"
 
 #define IW_SCTP_PATHS_MAX    16  /* addresses of one peer; further ones that it lists are ignored */
@@ -156,6 +157,7 @@ struct iw_sctp_cfg {
 	/* L of RFC 9260 7.2.1. 0: 1. Set it higher if the peer acknowledges batches. */
 	uint32_t abc_l;
 	struct iw_sctp_times times;
+	const struct iw_tracer *tracer; /* borrowed for the life of the endpoint; may be NULL */
 };
 
 /*

@@ -51,6 +51,8 @@ void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now)
 {
 	const struct iw_sctp_times *t = &a->s->cfg.times;
 
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_timer(a, a->from, "shutdown", a->setup_rto);
 	if (a->tries++ >= t->assoc_max_retrans) {
 		iw_sctp_down(a, IW_E_TIMEOUT, "sctp: no answer to %s (RFC 9260 9.2)",
 			     a->state == IW_SCTP_SHUTDOWN_SENT ? "SHUTDOWN" : "SHUTDOWN ACK");

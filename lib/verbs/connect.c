@@ -30,6 +30,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 				       "connect: the other queue pair has no association to share");
 	} else {
 		iw_verbs_port_cfg(&to, at, p, false);
+		to.tracer = &ctx->tracer;
 		err = ops->open(&port, &to, why);
 		if (err)
 			return err;

@@ -329,6 +329,7 @@ static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 			       "listen: listen_fd %u: it needs transport tcp, not %s",
 			       (uint32_t)l->at.listen_fd, l->at.transport);
 	iw_verbs_port_cfg(&cfg, &l->at, &l->protocol, true);
+	cfg.tracer = &l->ctx->tracer;
 	err = ops->open(&port, &cfg, why);
 	if (err)
 		return err;
