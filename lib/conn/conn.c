@@ -78,6 +78,16 @@ enum iw_conn_state iw_conn_state(const struct iw_conn *c)
 	return c->state;
 }
 
+const struct iw_tracer *iw_conn_tracer(const struct iw_conn *c)
+{
+	return c->cfg.tracer;
+}
+
+uint32_t iw_conn_stream(const struct iw_conn *c)
+{
+	return c->rdmap != NULL ? iw_rdmap_stream(c->rdmap) : 0;
+}
+
 size_t iw_conn_mulpdu(const struct iw_conn *c)
 {
 	return c->below->mulpdu(c);

@@ -177,6 +177,12 @@ IW_MUST_CHECK int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cf
 void iw_conn_free(struct iw_conn *c);
 enum iw_conn_state iw_conn_state(const struct iw_conn *c);
 /*
+ * For events of the transport. Return the tracer of cfg, and the number of the queue pair; 0: a
+ * responder that has not accepted.
+ */
+const struct iw_tracer *iw_conn_tracer(const struct iw_conn *c);
+uint32_t iw_conn_stream(const struct iw_conn *c);
+/*
  * Returns what the two ends have agreed on (borrowed). Over SCTP rev is 2 for an enhanced session,
  * crc is set, and there are no markers.
  */

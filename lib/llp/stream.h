@@ -9,6 +9,13 @@
 #include "llp/llp.h"
 #include "util/vec.h"
 
+/* The state of the transport's congestion control. 0: not known. */
+struct iw_stream_sample {
+	uint64_t cwnd, ssthresh, flight; /* octets */
+	uint64_t retransmits;            /* segments so far */
+	uint64_t srtt, rttvar, rto;      /* ns */
+};
+
 struct iw_stream;
 struct iw_stream_ops {
 	const char *name;
@@ -84,6 +91,8 @@ struct iw_stream_ops {
 	int (*set_cc)(struct iw_stream *l, const char *name, struct iw_fault *why);
 	/* Optional. Fills *out. Makes system calls: not for the data path. */
 	void (*facts)(struct iw_stream *l, struct iw_llp_facts *out);
+	/* Optional. Fills *out, by a system call. Returns false if that fails. */
+	bool (*sample)(struct iw_stream *l, struct iw_stream_sample *out);
 	/* Closes the connection and frees l. abort: resets the connection. */
 	void (*close)(struct iw_stream *l, bool abort);
 };

@@ -537,6 +537,28 @@ static void tcp_facts(struct iw_stream *l, struct iw_llp_facts *out)
 	out->acked = taken - IW_MIN(taken, unacked);
 }
 
+static bool tcp_sample(struct iw_stream *l, struct iw_stream_sample *out)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+	uint64_t mss;
+
+	if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
+		return false;
+	mss = info.tcpi_snd_mss;
+	*out = (struct iw_stream_sample){
+		.cwnd = info.tcpi_snd_cwnd * mss,
+		/* The kernel's "arbitrarily high" is 2^31 - 1 segments. */
+		.ssthresh = IW_MIN(info.tcpi_snd_ssthresh * mss, (uint64_t)UINT32_MAX),
+		.flight = info.tcpi_unacked * mss,
+		.retransmits = info.tcpi_total_retrans,
+		.srtt = info.tcpi_rtt * (uint64_t)1000,
+		.rttvar = info.tcpi_rttvar * (uint64_t)1000,
+		.rto = info.tcpi_rto * (uint64_t)1000,
+	};
+	return true;
+}
+
 /*
  * With unread octets, close() sends a reset, and a reset destroys what the peer has not read yet,
  * for example a Terminate. So this drops unread octets first, with a bounded number of calls.
@@ -601,5 +623,6 @@ const struct iw_stream_ops iw_stream_tcp_ops = {
 	.no_answer = tcp_no_answer,
 	.set_cc = tcp_set_cc,
 	.facts = tcp_facts,
+	.sample = tcp_sample,
 	.close = tcp_close,
 };

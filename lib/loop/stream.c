@@ -13,6 +13,7 @@
 #include "loop/internal.h"
 #include "os/os.h"
 #include "util/text.h"
+#include "util/trace.h"
 
 /*
  * What one link may move before the next one has its turn: batches of up to IW_LOOP_SCRATCH in, of
@@ -33,6 +34,9 @@
  */
 #define EMSS_AGE_NS IW_MSEC(1)
 
+/* While traced, the congestion control of the transport is read at most that often. */
+#define SAMPLE_NS IW_MSEC(10)
+
 struct stream_conn {
 	struct iw_loop_conn lc;
 	struct iw_stream *stream; /* owned */
@@ -48,6 +52,8 @@ struct stream_conn {
 	uint64_t rest_until; /* out of memory: no reads and no sends before; 0: not resting */
 	uint64_t emss_at;    /* when the EMSS was last read */
 	uint32_t emss;       /* as conn knows it; 0: not reported yet */
+	const struct iw_tracer *tracer; /* conn's */
+	uint64_t sampled_at;            /* when window and rtt were last traced */
 	struct iw_fault send_why;
 };
 
@@ -115,9 +121,33 @@ static uint64_t own_deadline(const struct stream_conn *k)
 	return k->rest_until ? IW_MIN(at, k->rest_until) : at;
 }
 
+IW_TRACES static void trace_transport(struct stream_conn *k, uint64_t now)
+{
+	struct iw_trace_event window = { .kind = IW_TRACE_window };
+	struct iw_trace_event rtt = { .kind = IW_TRACE_rtt };
+	struct iw_stream_sample s;
+
+	if (k->lc.connecting || over(k) || !k->stream->ops->sample ||
+	    now < iw_time_add(k->sampled_at, SAMPLE_NS) || !k->stream->ops->sample(k->stream, &s))
+		return;
+	k->sampled_at = now;
+	window.stream = rtt.stream = iw_conn_stream(k->lc.conn);
+	window.window.cwnd_octets = s.cwnd;
+	window.window.ssthresh_octets = s.ssthresh;
+	window.window.flight_octets = s.flight;
+	window.window.retransmits = s.retransmits;
+	iw_trace(k->tracer, &window);
+	rtt.rtt.srtt_ns = s.srtt;
+	rtt.rtt.rttvar_ns = s.rttvar;
+	rtt.rtt.rto_ns = s.rto;
+	iw_trace(k->tracer, &rtt);
+}
+
 /* Call it at the end of each function that has served a connection. */
 static void settle(struct stream_conn *k, uint32_t fired, uint64_t now)
 {
+	if (iw_tracing(k->tracer))
+		trace_transport(k, now);
 	watch_anew(k, fired, now);
 	iw_loop_conn_settle(&k->lc, own_deadline(k), now);
 }
@@ -540,6 +570,7 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a connection");
 	}
 	k->stream = stream;
+	k->tracer = iw_conn_tracer(conn);
 	k->attempt_at = IW_TIME_NEVER;
 	k->lc.connecting = connecting;
 	iw_loop_conn_init(&k->lc, &stream_ops, WATCH_STREAM, l, conn, owner);

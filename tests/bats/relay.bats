@@ -214,3 +214,49 @@ did() {
     run_here "$IW_BUILD/tests/relay/relay" left
     assert_status 2
 }
+
+# traced T: a file to the right over a lossy link, traced at the left
+traced() {
+    relay_start --seed 6 --both loss=2%
+    serve_in right ddp-recv -t "$1" -p "$PORT" --bind '*' --once dst
+    run_in left ddp-send -t "$1" -p "$PORT" --trace trace src/f "$RIGHT_IP:"
+    assert_status 0
+    wait_served
+    relay_end
+    assert_equal "$(jq -s -c '.[-1] | [.event, .events, .dropped]' trace)" "[\"trace_end\",$(($(wc -l <trace) - 1)),0]"
+}
+
+# holds FILTER: jq's FILTER is true of the array of all lines of the trace
+holds() {
+    jq -s -e "$1" trace >holds || {
+        echo "not true of the trace: $1"
+        jq -r .event trace | sort | uniq -c
+        return 1
+    }
+}
+
+@test "a trace of SCTP shows losses, retransmissions, windows and round trips" {
+    traced udp
+    holds 'map(select(.event == "lost")) | length > 10 and all(.reason == "gap" or .reason == "rack" or .reason == "t3")'
+    holds 'map(select(.event == "rtt" and .path == 0)) | length > 10 and all(.rtt_ns > 0 and .srtt_ns > 0 and .rto_ns >= .srtt_ns)'
+    holds 'map(select(.event == "window")) | length > 10 and all(.cwnd_octets > 0) and (map(.ssthresh_octets) | min) < 4294967295'
+    # Each TSN that is lost was sent before, and is sent again.
+    holds '(map(select(.event == "chunk_sent").tsn)) as $sent | (map(select(.event == "chunk_retransmitted").tsn)) as $again |
+        (map(select(.event == "lost").tsn) | unique) as $lost | ($lost - $sent == []) and ($lost - $again == [])'
+    holds '(map(select(.event == "window").retransmits) | max) <= (map(select(.event == "chunk_retransmitted")) | length)'
+    holds 'map(select(.event == "path")) | .[0].state == "active" and .[0].primary'
+    # The octets of the file are in the segments, and the segments in the chunks.
+    holds '(map(select(.event == "segment_sent").octets) | add) >= 3 * 1024 * 1024'
+    holds '(map(select(.event == "segment_sent")) | length) as $n | (map(select(.event == "chunk_sent")) | length) >= $n'
+    holds 'map(select(.event == "acked")) | length > 10 and any(.gaps > 0)'
+}
+
+@test "a trace of TCP shows FPDUs, windows and round trips" {
+    traced tcp
+    holds '(map(select(.event == "fpdu_sent").ulpdu_octets) | add) >= 3 * 1024 * 1024'
+    holds 'map(select(.event == "fpdu_sent" and .stream == 1)) | .[1:] as $next | [.[:-1], $next] | transpose |
+        all(.[0].offset_octets + .[0].octets == .[1].offset_octets)'
+    holds 'map(select(.event == "window")) | length > 2 and all(.cwnd_octets > 0) and (map(.retransmits) | max) > 0'
+    holds 'map(select(.event == "rtt")) | length > 2 and (map(.srtt_ns) | max) > 0'
+    holds 'map(.event) | index("chunk_sent") == null'
+}

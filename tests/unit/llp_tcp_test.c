@@ -509,9 +509,28 @@ static void refresh_reads_the_emss_again(void **state)
 	close_pair(&p);
 }
 
+static void sample_has_the_window_and_round_trip_of_the_kernel(void **state)
+{
+	struct iw_stream_sample s;
+	struct iw_fault why = { 0 };
+	char octet = 'x';
+	struct pair p;
+
+	(void)state;
+	open_pair(&p, "127.0.0.1");
+	assert_int_equal(put(p.a, &octet, 1, &why), 1);
+	assert_int_equal(get(p.b, &octet, 1, &why), 1);
+	assert_true(tcp()->sample(p.a, &s));
+	assert_true(s.cwnd >= p.a->emss && s.ssthresh > 0);
+	assert_in_range(s.srtt, 1000, IW_SEC(10));
+	assert_true(s.rto >= s.srtt && s.retransmits == 0);
+	close_pair(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sample_has_the_window_and_round_trip_of_the_kernel),
 		cmocka_unit_test(five_transports_are_listed_and_four_of_them_are_ports),
 		cmocka_unit_test(unknown_transport_is_invalid),
 		cmocka_unit_test(octets_arrive_over_both_families),
