@@ -21,6 +21,9 @@ IW_SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 IW_LIB_A := $(O)/libiwarp.a
 IW_LIB_SO := $(O)/libiwarp.so.$(VERSION)
 
+# The names of its semaphores must stay those in its assembler code.
+$(O)/obj/lib/trace/usdt.o: IW_LTO_CFLAGS :=
+
 lib: $(O)/agree.stamp $(IW_LIB_A) $(O)/libiwarp.so $(O)/libiwarp.pc
 
 # An archive is always created anew, so that it never keeps an object whose source was removed. The

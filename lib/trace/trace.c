@@ -260,10 +260,12 @@ void iw_trace_emit(void *sink, struct iw_trace_event *ev)
 	const struct iw_trace_sink *to = sink;
 	char line[IW_TRACE_LINE];
 
-	ev->now = iw_os_now();
-	ev->wall = iw_os_wall();
+	if (to->probes)
+		iw_trace_probe(ev);
 	if (!to->line)
 		return;
+	ev->now = iw_os_now();
+	ev->wall = iw_os_wall();
 	iw_trace_json(line, sizeof(line), ev);
 	to->line(to->ctx, line);
 }

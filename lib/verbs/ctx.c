@@ -30,10 +30,8 @@ static void take_options(struct iw_ctx *ctx, const struct iw_ctx_attr *a)
 	ctx->setup_ns = a->setup_ns ? a->setup_ns : SETUP_NS;
 	ctx->stall_ns = a->stall_ns ? a->stall_ns : STALL_NS;
 	ctx->spin_ns = a->spin_ns;
-	if (a->trace) {
-		ctx->trace_sink = (struct iw_trace_sink){ a->trace, a->trace_ctx };
-		ctx->tracer = (struct iw_tracer){ iw_trace_emit, &ctx->trace_sink };
-	}
+	ctx->trace_sink = (struct iw_trace_sink){ .line = a->trace, .ctx = a->trace_ctx };
+	iw_verbs_trace_listeners(ctx, iw_trace_probed());
 }
 
 int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const struct iw_mem *mem,

@@ -281,6 +281,8 @@ static inline bool iw_verbs_traced(const struct iw_ctx *ctx)
 {
 	return iw_tracing(&ctx->tracer);
 }
+/* Sets the tracer of the context: for iw_ctx_attr.trace, and for the USDT probes if they are used. */
+void iw_verbs_trace_listeners(struct iw_ctx *ctx, bool probes);
 void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp_ends *ends,
 			      bool initiator);
 void iw_verbs_trace_request(struct iw_ctx *ctx, uint32_t stream, const struct iw_conn_req *req);

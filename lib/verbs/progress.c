@@ -25,9 +25,12 @@ static void take_news(struct iw_ctx *ctx)
 
 int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns, uint64_t *end)
 {
+	bool probed = iw_trace_probed();
 	uint64_t until = 0;
 	int ret;
 
+	if (iw_unlikely(probed != ctx->trace_sink.probes))
+		iw_verbs_trace_listeners(ctx, probed);
 	iw_loop_flush(ctx->loop);
 	take_news(ctx);
 	/*

@@ -2,6 +2,13 @@
 /* The events of connection management, and the tracer of a context. */
 #include "verbs/internal.h"
 
+void iw_verbs_trace_listeners(struct iw_ctx *ctx, bool probes)
+{
+	ctx->trace_sink.probes = probes;
+	ctx->tracer.emit = probes || ctx->trace_sink.line ? iw_trace_emit : NULL;
+	ctx->tracer.ctx = &ctx->trace_sink;
+}
+
 static void emit(const struct iw_ctx *ctx, uint32_t stream, struct iw_trace_event *ev)
 {
 	ev->stream = stream;

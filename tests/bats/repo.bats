@@ -267,7 +267,7 @@ same_options() {
     assert_status 0
     tar -C "$BATS_TEST_TMPDIR" -xzf "$BATS_TEST_TMPDIR/d/$name.tar.gz"
     IW_TIMEOUT=170 run_here make --no-print-directory -C "$top" -j2 lib BUILD=build CFLAGS=-O0 \
-        WITHOUT='isal sctp xdp cbor json xxhash openssl pcap seccomp cmocka'
+        WITHOUT='isal sctp xdp sdt cbor json xxhash openssl pcap seccomp cmocka'
     assert_status 0
     run_here bash -c "ldd '$top/build/libiwarp.so' | grep -vE 'libc\.so|linux-vdso|ld-linux'"
     assert_output_is ''

@@ -175,7 +175,7 @@ static void keep_line(void *ctx, const char *line)
 static void sink_sets_times_and_passes_lines(void **state)
 {
 	char line[IW_TRACE_LINE] = "";
-	struct iw_trace_sink sink = { keep_line, line };
+	struct iw_trace_sink sink = { .line = keep_line, .ctx = line };
 	struct iw_tracer t = { iw_trace_emit, &sink };
 	struct iw_trace_event ev = sample(IW_TRACE_completion, "OK");
 

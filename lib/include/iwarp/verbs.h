@@ -61,8 +61,9 @@ struct iw_ctx_attr {
 	/* iw_cq_wait polls for this long before it sleeps: less latency, more CPU time. 0: none */
 	uint64_t spin_ns;
 	/*
-	 * Receives one line of JSON (no newline) for each protocol event, for plots and labs. NULL:
-	 * no trace. The library calls it inside its own functions; it must not call the library.
+	 * Receives one line of JSON (no newline) for each protocol event, for plots and labs: also
+	 * for each segment, chunk and window, so it should be fast. NULL: no trace. The library
+	 * calls it inside its own functions; it must not call the library.
 	 */
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
