@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A tracer for tests: keeps the events that a room emits. */
-#ifndef IW_TESTS_UNIT_TRACE_LOG_H
-#define IW_TESTS_UNIT_TRACE_LOG_H
+#ifndef TESTS_UNIT_TRACE_LOG_H
+#define TESTS_UNIT_TRACE_LOG_H
 
 #include <stddef.h>
 #include <string.h>
