@@ -400,14 +400,14 @@ int iw_xsk_memory_new(struct iw_xdp_memory **out, const struct iw_xsk_cfg *cfg, 
 		      struct iw_fault *why)
 {
 	struct iw_xdp_memory *m = calloc(1, sizeof(*m));
-	int err = m ? 0 : IW_E_NOMEM;
+	int err;
 
-	if (err)
-		return iw_fail(why, err, "xdp: no memory");
+	if (!m)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	if (len == 0 || len > MEMORY_MOST)
 		err = iw_fail(why, IW_E_INVAL, "xdp: %U octets of memory in the UMEM: 1 to %U",
 			      (uint64_t)len, (uint64_t)MEMORY_MOST);
-	if (!err)
+	else
 		err = dev_get(&m->dev, cfg, len, why);
 	if (err) {
 		free(m);
