@@ -8,7 +8,6 @@
 
 #include "os/os.h"
 
-#define BACKLOG       128
 /* Connections taken from the system's queue a turn. */
 #define ACCEPT_BUDGET 64
 /* What a new connection has for its MPA Request where others wait for its place. */
@@ -383,7 +382,7 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 					     "listen", why);
 	if (err)
 		goto fail;
-	l->backlog = l->at.backlog ? l->at.backlog : BACKLOG;
+	l->backlog = l->at.backlog ? l->at.backlog : IW_BACKLOG_DEFAULT;
 	l->at.backlog = l->backlog;
 	name = iw_verbs_transport(&l->at);
 	port_ops = iw_port_find(name);

@@ -9,6 +9,7 @@ _Static_assert((int)IW_ACCESS_REMOTE_READ == IW_RIGHT_REMOTE_READ &&
 		       (int)IW_ACCESS_REMOTE_WRITE == IW_RIGHT_REMOTE_WRITE &&
 		       (int)IW_ACCESS_READ_SINK == IW_RIGHT_READ_SINK,
 	       "rights");
+_Static_assert(IW_MR_MAX == IW_STAG_MAX, "regions");
 
 int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx)
 {

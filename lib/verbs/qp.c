@@ -7,8 +7,6 @@
 #include "os/os.h"
 #include "util/text.h"
 
-#define DEPTH 64 /* of a queue where nothing is said */
-
 /*
  * Unique among the living, never 0, and not used again soon: a registration may outlive the stream
  * that it names.
@@ -96,8 +94,8 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 	qp->user = a.user;
 	qp->send_cq = a.send_cq;
 	qp->recv_cq = a.recv_cq;
-	qp->sq_depth = a.sq_depth ? a.sq_depth : DEPTH;
-	qp->rq_depth = a.rq_depth ? a.rq_depth : DEPTH;
+	qp->sq_depth = a.sq_depth ? a.sq_depth : IW_DEPTH_DEFAULT;
+	qp->rq_depth = a.rq_depth ? a.rq_depth : IW_DEPTH_DEFAULT;
 	err = iw_rdmap_new(&qp->rdmap,
 			   &(struct iw_rdmap_cfg){
 				   .mem = &qp->mem,
