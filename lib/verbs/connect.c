@@ -46,7 +46,9 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	iw_verbs_conn_cfg(&cfg, ctx, p, true, rev);
 	cfg.assoc = iw_loop_assoc_map(assoc);
 	cfg.rdmap = qp->rdmap;
-	/* To open a carrier may take its time, which is not the peer's: xdp has a program verified. */
+	/*
+	 * To open a carrier may take its time, which is not the peer's: xdp has a program verified.
+	 */
 	now = iw_os_now();
 	cfg.mpa.timeout_ns = end > began ? end - began : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
@@ -148,7 +150,10 @@ static int make_plan(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	plan->protocol = *p;
 	at = plan->text + PEER_ROOM;
 	plan->to.host = plan->text;
-	/* The association may have ended with its last connection: the second attempt opens another one. */
+	/*
+	 * The association may have ended with its last connection: the second attempt opens another
+	 * one.
+	 */
 	plan->to.beside = NULL;
 	plan->to.transport = keep(&at, to->transport);
 	plan->to.bind_addr = keep(&at, to->bind_addr);

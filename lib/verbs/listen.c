@@ -393,7 +393,10 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 	if (l->protocol.private_data_len)
 		memcpy(l->private_data, l->protocol.private_data, l->protocol.private_data_len);
 	l->protocol.private_data = l->private_data;
-	/* Copies of the profile's checks need to know whether it is TCP; the other texts are not kept. */
+	/*
+	 * Copies of the profile's checks need to know whether it is TCP; the other texts are not
+	 * kept.
+	 */
 	l->at = (struct iw_endpoint_attr){ .transport = port_ops ? port_ops->name : "tcp" };
 	iw_list_add_tail(&ctx->listeners, &l->all);
 	*out = l;

@@ -48,7 +48,10 @@ static bool overlaps(const struct iw_region *a, const struct iw_region *b)
 	return a->len > 0 && b->len > 0 && at < bt + b->len && bt < at + a->len;
 }
 
-/* RFC 5042 6.3.6: peers of different domains access the same octets, and one of them may write there. */
+/*
+ * RFC 5042 6.3.6: peers of different domains access the same octets, and one of them may write
+ * there.
+ */
 static bool is_alias(const struct iw_region *a, const struct iw_region *b)
 {
 	const uint8_t places = IW_RIGHT_REMOTE_WRITE | IW_RIGHT_READ_SINK;
