@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Options structs: of whatever version the caller was built with, and turned into what the engine
- * and the transport want.
+ * Attribute structs: copied from the caller's version of them, checked, and converted to the
+ * configurations of the engine and the transports.
  */
 #include "verbs/internal.h"
 
@@ -10,8 +10,8 @@
 #include "wire/sctp.h"
 
 /*
- * The least time for an initiator's sessions to end: a lost Terminate is retransmitted after a
- * second or more (RFC 9260 16).
+ * The least time that the sessions of an initiator have to end: a lost Terminate is retransmitted
+ * after at least a second (RFC 9260 16).
  */
 #define END_NS IW_SEC(10)
 
@@ -138,7 +138,7 @@ static int take_profile(struct iw_protocol_attr *p, const char *transport, struc
 	if (known != &iw_sctpmap_rfc && strcmp(transport, "tcp") == 0)
 		return iw_fail(why, IW_E_INVAL, "profile %s: needs transport sctp, udp, raw or xdp",
 			       p->profile);
-	/* Copies of the attributes outlive the call; the caller's string does not. */
+	/* Copies of the attributes outlive the call, but the caller's string does not. */
 	p->profile = known->name;
 	return known->enhanced ? 0 : take_plain(p, why);
 }
@@ -195,7 +195,7 @@ static uint16_t reads(const struct iw_protocol_attr *p, uint16_t said)
 
 /* clang-format off */
 static const struct iw_conn_nudge nudges[] = {
-	/*                 from          how often   whatever comes */
+	/*                 after         times       also if the peer has sent something */
 	[IW_QUIRK_AUTO] = { IW_MSEC(500), 3,          false },
 	[IW_QUIRK_ON]   = { IW_MSEC(20),  5,          true  },
 	[IW_QUIRK_OFF]  = { 0 },
