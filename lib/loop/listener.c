@@ -21,7 +21,7 @@ struct listener_ops {
 	/* Of a stream listener; else NULL. */
 	void (*rest)(struct iw_loop_listener *g);
 	void (*resume)(struct iw_loop_listener *g);
-	/* Of a listener on a port, else NULL. */
+	/* Of a listener on a port; else NULL. */
 	size_t (*memory)(struct iw_loop_listener *g);
 	void (*limit_unused)(struct iw_loop_listener *g, size_t octets);
 };

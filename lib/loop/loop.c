@@ -387,7 +387,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		if (turn == IW_RING_DONE)
 			return 0;
 		end = turn == IW_RING_WAIT ? iw_loop_wait_end(l, until) : 0;
-		/* Input that arrived before the rings were armed does not end the wait. */
+		/* Input that arrived before the rings were armed would not end the wait. */
 		if (end > 0 && !iw_loop_rest(l))
 			end = 0;
 		now = iw_os_now();

@@ -44,7 +44,7 @@ struct stream_conn {
 	bool watched;             /* the descriptor is in the epoll set */
 	bool direct;              /* not in the epoll set, because the wait is in the socket */
 	bool blocked;             /* the socket is full: wait for EPOLLOUT */
-	bool hung;    /* it hung up while conn wants no input: not watched until conn wants some */
+	bool hung;    /* hung up while conn wants no input: not watched until conn wants some */
 	bool holding; /* the transport holds back segments that are not full */
 	bool tx_dead; /* sending failed (send_why); octets that have arrived are still read */
 	uint64_t unacked;    /* blocked: unacknowledged octets in the socket when last checked */
