@@ -59,11 +59,11 @@ struct iw_loop {
 	uint8_t *scratch;
 	struct loans loans;
 	unsigned conns, listeners;
-	unsigned streams; /* connections with a socket of their own */
-	unsigned knowing; /* ports with a stag operation */
-	unsigned ringed;  /* ports over rings in memory, which have a peek operation */
-	bool awake;       /* the loop polls these rings, and their input does not wake it */
-	uint64_t ring_at; /* when one of them last had input */
+	unsigned streams;    /* connections with a socket of their own */
+	unsigned stag_ports; /* ports with a stag operation */
+	unsigned ring_ports; /* ports over rings in memory, which have a peek operation */
+	bool polls_rings;    /* the loop polls these rings, and their input does not wake it */
+	uint64_t ring_at;    /* when one of them last had input */
 
 	/* The connection or port whose input was all that the last wait found; NULL: none. */
 	struct watch *direct;

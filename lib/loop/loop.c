@@ -376,13 +376,13 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	 */
 	if (l->direct_ends)
 		iw_loop_end_direct(l);
-	if (until == 0 && l->flushed_at && l->ringed == 0 &&
+	if (until == 0 && l->flushed_at && l->ring_ports == 0 &&
 	    !iw_loop_poll_all_due(l, l->flushed_at))
 		return 0;
 	do {
 		enum iw_ring_turn turn = IW_RING_WAIT;
 
-		if (l->ringed > 0)
+		if (l->ring_ports > 0)
 			turn = iw_loop_turn_rings(l, until);
 		if (turn == IW_RING_DONE)
 			return 0;

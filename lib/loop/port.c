@@ -79,9 +79,9 @@ int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l, struct iw_por
 	iw_list_init(&d->touched);
 	l->direct_ends = true;
 	iw_list_add_tail(&l->ports, &d->all);
-	l->knowing += port->ops->stag != NULL;
-	l->ringed += port->ops->peek != NULL;
-	if (port->ops->peek && l->awake)
+	l->stag_ports += port->ops->stag != NULL;
+	l->ring_ports += port->ops->peek != NULL;
+	if (port->ops->peek && l->polls_rings)
 		port->ops->rest(port, false);
 	err = iw_os_random(&unused.secret, sizeof(unused.secret));
 	if (err)
@@ -107,7 +107,7 @@ int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l, struct iw_por
 
 void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream, uint64_t expires)
 {
-	if (l->knowing == 0)
+	if (l->stag_ports == 0)
 		return;
 	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next) {
 		const struct iw_loop_port *d = iw_container_of(n, struct iw_loop_port, all);
@@ -197,8 +197,8 @@ void iw_loop_port_free(struct iw_loop_port *d)
 	uint64_t now;
 	struct iw_list *n;
 
-	d->loop->knowing -= d->llp->ops->stag != NULL;
-	d->loop->ringed -= d->llp->ops->peek != NULL;
+	d->loop->stag_ports -= d->llp->ops->stag != NULL;
+	d->loop->ring_ports -= d->llp->ops->peek != NULL;
 	iw_loop_loans_unreserve(d->loop, d->llp->loans);
 	now = iw_os_now();
 	while ((n = iw_list_first(&d->assocs))) {

@@ -15,7 +15,7 @@
 
 static void rest(struct iw_loop *l, bool on)
 {
-	l->awake = !on;
+	l->polls_rings = !on;
 	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next) {
 		struct iw_loop_port *d = iw_container_of(n, struct iw_loop_port, all);
 
@@ -34,7 +34,7 @@ bool iw_loop_rest(struct iw_loop *l)
 	uint64_t now;
 	bool any = false;
 
-	if (!l->awake)
+	if (!l->polls_rings)
 		return true;
 	now = iw_os_now();
 	rest(l, true);
@@ -59,7 +59,7 @@ static bool serve_rings(struct iw_loop *l, uint64_t now)
 		return false;
 	l->ring_at = now;
 	/* A program with an event loop of its own sleeps in it, so the rings must wake it. */
-	if (!l->awake && l->kick_fd < 0)
+	if (!l->polls_rings && l->kick_fd < 0)
 		rest(l, false);
 	return true;
 }
@@ -75,7 +75,7 @@ enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until)
 		served |= iw_loop_fire_timers(l, now);
 		if (!iw_list_empty(&l->dirty))
 			iw_loop_port_flush_all(l, now);
-		recent = l->awake && now < l->ring_at + RING_NS;
+		recent = l->polls_rings && now < l->ring_at + RING_NS;
 		if (iw_loop_poll_all_due(l, now))
 			return served ? IW_RING_LOOK : recent ? IW_RING_AGAIN : IW_RING_WAIT;
 		if (now >= iw_loop_wait_end(l, until))

@@ -44,10 +44,10 @@ struct stream_conn {
 	bool watched;             /* the descriptor is in the epoll set */
 	bool direct;              /* not in the epoll set, because the wait is in the socket */
 	bool blocked;             /* the socket is full: wait for EPOLLOUT */
-	bool hung;    /* hung up while conn wants no input: not watched until conn wants some */
-	bool holding; /* the transport holds back segments that are not full */
-	bool tx_dead; /* sending failed (send_why); octets that have arrived are still read */
-	uint64_t unacked;    /* blocked: unacknowledged octets in the socket when last checked */
+	bool hung;        /* hung up while conn wants no input: not watched until conn wants some */
+	bool holding;     /* the transport holds back segments that are not full */
+	bool tx_dead;     /* sending failed (send_why); octets that have arrived are still read */
+	uint64_t unacked; /* blocked: unacknowledged octets in the socket when last checked */
 	uint64_t attempt_at; /* connecting: when the attempt at this address is given up */
 	uint64_t rest_until; /* out of memory: no reads and no sends before; 0: not resting */
 	uint64_t emss_at;    /* when the EMSS was last read */
