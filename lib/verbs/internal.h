@@ -172,16 +172,21 @@ struct iw_listener {
  */
 IW_MUST_CHECK int iw_verbs_take(void *to, size_t cap, const void *from, size_t size,
 				const char *what, struct iw_fault *why);
-/* As iw_verbs_take, and check the values. what begins the text of a fault. IW_E_INVAL. */
+/*
+ * As iw_verbs_take, for one struct, and check its values; what begins the text of the fault.
+ * IW_E_INVAL also: an impossible value, or two that exclude each other.
+ */
 IW_MUST_CHECK int iw_verbs_take_endpoint(struct iw_endpoint_attr *out,
 					 const struct iw_endpoint_attr *in, const char *what,
 					 struct iw_fault *why);
 IW_MUST_CHECK int iw_verbs_take_protocol(struct iw_protocol_attr *out,
 					 const struct iw_protocol_attr *in, const char *transport,
 					 const char *what, struct iw_fault *why);
-/* "tcp", ... Never NULL. */
+/* Returns the name of the transport, by default "tcp". Never NULL. */
 const char *iw_verbs_transport(const struct iw_endpoint_attr *e);
-/* The configurations of a connection's parts. Strings and Private Data are borrowed. */
+/*
+ * Set the configuration of a part of a connection. Strings and Private Data are borrowed from e, p.
+ */
 void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 		       const struct iw_protocol_attr *p, bool initiator, int rev);
 void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_endpoint_attr *e, bool listen);
@@ -224,7 +229,7 @@ void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port);
  */
 IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns,
 				uint64_t *end);
-/* Returns the time after timeout_ns; negative: IW_TIME_NEVER. */
+/* Returns the time that is timeout_ns from now. 0: returns 0; negative: returns IW_TIME_NEVER. */
 uint64_t iw_verbs_until(int64_t timeout_ns);
 /* wakeup.c: sets or clears the wake-ups. Call it when events or completions were added or taken. */
 void iw_verbs_sync_wakeups_slowly(struct iw_ctx *ctx);
@@ -234,7 +239,7 @@ static inline void iw_verbs_sync_wakeups(struct iw_ctx *ctx)
 		iw_verbs_sync_wakeups_slowly(ctx);
 }
 
-/* event.c: queues an event of s; drops all pending ones of s */
+/* event.c: queue an event of s; drop all pending events of s. */
 void iw_verbs_event(struct iw_ctx *ctx, struct event_source *s, enum iw_ev_type type);
 void iw_verbs_forget_events(struct iw_ctx *ctx, struct event_source *s);
 
@@ -242,8 +247,8 @@ void iw_verbs_forget_events(struct iw_ctx *ctx, struct event_source *s);
 void iw_verbs_tally(struct iw_tally *out, const struct iw_stag_tally *t);
 
 /*
- * cq.c: makes room in cq for depth more completions, and undoes that; the second also drops the
- * completions of qp. IW_E_LIMIT: too many entries; IW_E_NOMEM.
+ * cq.c: reserve room in cq for depth more completions; release that room, and drop the completions
+ * of qp. IW_E_LIMIT: 2^31 entries or more; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why);
 void iw_verbs_cq_unreserve(struct iw_cq *cq, struct iw_qp *qp, uint32_t depth);
@@ -253,6 +258,7 @@ static inline bool iw_verbs_cq_full(const struct iw_cq *cq)
 }
 /* Moves up to n completions into wc; returns their number. */
 uint32_t iw_verbs_cq_take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n);
+/* Appends a completion of qp. The queue must not be full. */
 void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_completion *c);
 
 /* qp.c */
@@ -273,14 +279,17 @@ bool iw_verbs_fall_back(struct iw_qp *qp);
 void iw_verbs_drop_plan(struct iw_qp *qp);
 
 /* adopt.c */
+/* An adopted connection has received its Request: queues IW_EV_CONNECT_REQUEST. */
 void iw_verbs_adopt_request(struct iw_qp *qp);
+/* As iw_accept and iw_reject, for the adopted connection of qp; chosen: the caller's queue pair. */
 IW_MUST_CHECK int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,
 					const struct iw_protocol_attr *protocol,
 					struct iw_fault *why);
 void iw_verbs_adopt_reject(struct iw_qp *qp, const void *private_data, size_t len);
+/* RDMA is set up: if the connection was adopted, the queue pair owns it from now on. */
 void iw_verbs_adopt_kept(struct iw_qp *qp);
 
-/* listen.c */
+/* listen.c: take the events of a request; accept connections or take sessions of a listener. */
 void iw_verbs_req_news(struct iw_conn_req *req);
 void iw_verbs_listener_news(struct iw_listener *l);
 
