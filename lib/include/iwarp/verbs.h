@@ -668,13 +668,14 @@ IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t 
  * Ends the connection gracefully: sends everything that is posted, then a FIN (over SCTP a session
  * Terminate). No more operations can be posted with iw_post_send. The peer's data is still
  * received. IW_EV_CLOSED follows when both directions are closed; setup_ns limits the wait for the
- * peer. Has no effect after the end. RFC 5044 7.2, RFC 5043 6.
+ * peer. A queue pair that was never connected ends at once, with IW_EV_CLOSED. Has no effect after
+ * the end. RFC 5044 7.2, RFC 5043 6.
  */
 IW_API void iw_disconnect(struct iw_qp *qp);
 /*
  * Ends the connection at once. Everything outstanding completes with IW_E_CANCELED. No RDMAP
  * Terminate is sent. TCP is reset, so octets of completed operations may be lost. IW_EV_CLOSED
- * follows. Has no effect after the end.
+ * follows, also if qp was never connected. Has no effect after the end.
  */
 IW_API void iw_abort(struct iw_qp *qp);
 
@@ -697,7 +698,7 @@ struct iw_qp_info {
 	uint64_t rx_part; /* MPA: octets of an FPDU that is still incomplete, in steps of 512 */
 	/* system calls that moved octets, or tried to; over SCTP of all associations of the port */
 	uint64_t tx_sends, rx_sends;
-	uint64_t retransmits; /* TCP segments sent again */
+	uint64_t retransmits; /* sent again: TCP segments, or DATA chunks of the association */
 	/*
 	 * Octets that the peer's transport has acknowledged, headers included; over SCTP user data
 	 * of the whole association. 0: not known (kernel SCTP).
