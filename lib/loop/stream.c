@@ -93,7 +93,7 @@ static void watch_for(struct stream_conn *k, uint32_t events, uint64_t now)
  * fired: the events that epoll has just reported. Writability stays watched until it is reported
  * and not needed, so that a steady flow does not switch it off and on again.
  */
-static void watch_anew(struct stream_conn *k, uint32_t fired, uint64_t now)
+static void update_watch(struct stream_conn *k, uint32_t fired, uint64_t now)
 {
 	uint32_t events = 0;
 
@@ -148,7 +148,7 @@ static void settle(struct stream_conn *k, uint32_t fired, uint64_t now)
 {
 	if (iw_tracing(k->tracer))
 		trace_transport(k, now);
-	watch_anew(k, fired, now);
+	update_watch(k, fired, now);
 	iw_loop_conn_settle(&k->lc, own_deadline(k), now);
 }
 
@@ -361,7 +361,7 @@ static void hung_up(struct stream_conn *k, uint64_t now)
 /* ---------------------------------------------------------------- connecting */
 
 /* Divides the remaining time among the remaining addresses. */
-static void time_attempt(struct stream_conn *k, uint64_t now)
+static void limit_attempt(struct stream_conn *k, uint64_t now)
 {
 	uint64_t end = iw_conn_deadline(k->lc.conn);
 
@@ -385,7 +385,7 @@ static void attempt_ended(struct stream_conn *k, int err, const struct iw_fault 
 	} else if (err == IW_E_AGAIN) {
 		/* Closing a descriptor removed it from the set; the new one may have its number. */
 		k->watched = false;
-		time_attempt(k, now);
+		limit_attempt(k, now);
 		iw_loop_conn_set_timer(&k->lc, own_deadline(k), now);
 	} else {
 		lost(k, why, now);
@@ -404,7 +404,7 @@ static void connecting_ready(struct stream_conn *k, uint64_t now)
 	attempt_ended(k, err, &why, now);
 }
 
-static void connecting_late(struct stream_conn *k, uint64_t now)
+static void connecting_timeout(struct stream_conn *k, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 	int err;
@@ -505,7 +505,7 @@ static void stream_timer(struct iw_loop_conn *lc, uint64_t now)
 		if (now >= k->rest_until)
 			k->rest_until = 0;
 		if (lc->connecting && now >= IW_MIN(k->attempt_at, iw_conn_deadline(lc->conn)))
-			connecting_late(k, now);
+			connecting_timeout(k, now);
 		else if (!lc->connecting && now >= iw_conn_deadline(lc->conn))
 			check_unacked(k, now);
 		if (!lc->connecting && now >= iw_conn_deadline(lc->conn))
@@ -577,7 +577,7 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 	iw_loop_conn_init(&k->lc, &stream_ops, WATCH_STREAM, l, conn, owner);
 	l->streams++;
 	if (connecting)
-		time_attempt(k, now);
+		limit_attempt(k, now);
 	else
 		transport_up(k, now);
 	err = iw_loop_conn_add_timer(&k->lc, own_deadline(k), now, why);

@@ -186,11 +186,11 @@ _Static_assert(IW_UDP_PORT_DEFAULT == IW_SCTP_UDP_PORT, "RFC 6951");
 _Static_assert(IW_MULPDU_MIN >= IW_MPA_ULPDU_MIN_MAX && IW_MULPDU_MAX == IW_MPA_ULPDU_MAX,
 	       "MULPDU");
 
-static uint16_t reads(const struct iw_protocol_attr *p, uint16_t said)
+static uint16_t reads(const struct iw_protocol_attr *p, uint16_t depth)
 {
 	if (p->no_reads)
 		return 0;
-	return said ? said : IW_READS_DEFAULT;
+	return depth ? depth : IW_READS_DEFAULT;
 }
 
 /* clang-format off */
