@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * An association on a port, with the sessions that it carries: passes the port's messages and events
- * to them, sends session control messages, and queues requested sessions for the listener.
+ * An association on a port, with its sessions: passes the port's messages and events to them, sends
+ * session control messages, and queues requested sessions for the listener.
  */
 #include "loop/loop.h"
 
@@ -138,7 +138,7 @@ void iw_loop_assoc_lost(struct iw_loop_assoc *t, const struct iw_fault *why, uin
 
 		iw_loop_session_report(k, false);
 		iw_conn_lost(k->lc.conn, &gone, now);
-		iw_loop_note(&t->port->loop->news, &k->lc.news);
+		iw_loop_note(&t->port->loop->ready, &k->lc.ready);
 	}
 	if (t->llp)
 		t->port->llp->ops->release(t->llp);
@@ -189,7 +189,7 @@ static void queue_request(struct iw_loop_assoc *t, struct iw_dss *s)
 	iw_list_add_tail(&t->requested, &q->of_assoc);
 	iw_list_add_tail(&g->requested, &q->of_listener);
 	iw_dss_set_owner(s, &requested);
-	iw_loop_note(&l->listener_news, &g->base.news);
+	iw_loop_note(&l->ready_listeners, &g->base.ready);
 }
 
 bool iw_loop_assoc_next_request(struct port_listener *g, struct iw_loop_assoc **assoc,
@@ -204,7 +204,7 @@ bool iw_loop_assoc_next_request(struct port_listener *g, struct iw_loop_assoc **
 	*assoc = q->assoc;
 	*session = q->session;
 	iw_dss_set_owner(q->session, NULL);
-	iw_loop_assoc_touch(q->assoc); /* accepted or not */
+	iw_loop_assoc_touch(q->assoc); /* accepted or refused: check its use again */
 	iw_list_del(&q->of_listener);
 	iw_list_del(&q->of_assoc);
 	iw_mem_free(g->base.loop->mem, q, sizeof(*q));
@@ -233,8 +233,8 @@ static void drop_units(struct iw_dss *s)
 
 /*
  * The peer has begun another session on the stream, so all messages of the former session have
- * arrived. Reports that to its connection, which may then reuse the memory: SCTP copies whatever it
- * may have to retransmit.
+ * arrived. Reports that to the connection of the former session, which may then reuse the memory:
+ * SCTP keeps copies for retransmission.
  */
 static void end_replaced(struct iw_loop_assoc *t, uint64_t now)
 {
@@ -250,7 +250,7 @@ static void end_replaced(struct iw_loop_assoc *t, uint64_t now)
 		ops->give_back(t->llp, k->stream, now);
 	iw_conn_acked(k->lc.conn, now);
 	iw_conn_take_units(k->lc.conn, now);
-	iw_loop_note(&t->port->loop->news, &k->lc.news);
+	iw_loop_note(&t->port->loop->ready, &k->lc.ready);
 	iw_loop_conn_kick(&k->lc);
 }
 
@@ -284,7 +284,7 @@ void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now)
 	}
 	k = owner;
 	iw_loop_session_arrived(k, m, &seg, now);
-	iw_loop_note(&t->port->loop->news, &k->lc.news);
+	iw_loop_note(&t->port->loop->ready, &k->lc.ready);
 	iw_loop_conn_kick(&k->lc);
 }
 
@@ -297,7 +297,7 @@ static void acked(struct iw_loop_assoc *t, const struct iw_assoc_event *ev, uint
 	if (!owner || owner == &requested)
 		return;
 	iw_conn_acked(k->lc.conn, now);
-	iw_loop_note(&t->port->loop->news, &k->lc.news);
+	iw_loop_note(&t->port->loop->ready, &k->lc.ready);
 	if (iw_conn_wants_tx(k->lc.conn))
 		iw_loop_conn_kick(&k->lc);
 }
@@ -334,7 +334,7 @@ static void came_up(struct iw_loop_assoc *t, uint64_t now)
 
 		k->lc.connecting = false;
 		iw_loop_session_report(k, true);
-		iw_loop_note(&t->port->loop->news, &k->lc.news);
+		iw_loop_note(&t->port->loop->ready, &k->lc.ready);
 	}
 	kick_all(t);
 }

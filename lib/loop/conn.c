@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the connections of both transports have in common: deadlines, news, and calls by their kind. */
+/* The common part of connections over both kinds of transport: deadlines, and calls by kind. */
 #include "loop/loop.h"
 
 #include "loop/internal.h"
@@ -14,8 +14,8 @@ void iw_loop_conn_init(struct iw_loop_conn *k, const struct conn_ops *ops, enum 
 	k->conn = conn;
 	k->owner = owner;
 	iw_list_init(&k->kicked);
-	iw_list_init(&k->news);
-	l->hot_ends = true;
+	iw_list_init(&k->ready);
+	l->direct_ends = true;
 	l->conns++;
 }
 
@@ -24,7 +24,7 @@ bool iw_loop_conn_over(const struct iw_loop_conn *k)
 	return iw_conn_state(k->conn) == IW_CONN_CLOSED;
 }
 
-/* Always after now, whatever the engine returns: one timer must not keep the loop busy for ever. */
+/* Always after now, whatever the engine returns: an expired timer would keep the loop busy. */
 static uint64_t deadline(const struct iw_loop_conn *k, uint64_t at, uint64_t now)
 {
 	if (iw_loop_conn_over(k))
@@ -42,13 +42,13 @@ void iw_loop_conn_set_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now)
 	iw_loop_set_timer(k->loop, &k->watch, deadline(k, at, now));
 }
 
-/* For a deadline that has moved away, the timer is not moved: it fires early once. */
+/* If the deadline is later than before, the timer stays and fires early once: that is cheaper. */
 void iw_loop_conn_settle(struct iw_loop_conn *k, uint64_t at, uint64_t now)
 {
 	at = deadline(k, at, now);
 	if (at < k->watch.timer.at)
 		iw_loop_set_timer(k->loop, &k->watch, at);
-	iw_loop_note(&k->loop->news, &k->news);
+	iw_loop_note(&k->loop->ready, &k->ready);
 }
 
 int iw_loop_no_cc(const char *cc, const char *transport, struct iw_fault *why)
@@ -67,9 +67,9 @@ void iw_loop_conn_free(struct iw_loop_conn *k, bool abort)
 	l = k->loop;
 	iw_heap_del(&l->timers, &k->watch.timer);
 	iw_list_del(&k->kicked);
-	iw_list_del(&k->news);
-	if (l->hot == &k->watch)
-		l->hot = NULL;
+	iw_list_del(&k->ready);
+	if (l->direct == &k->watch)
+		l->direct = NULL;
 	l->conns--;
 	k->ops->free(k, abort);
 }

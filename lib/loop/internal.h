@@ -7,6 +7,8 @@
 
 #include <sys/epoll.h>
 
+#include <iwarp/verbs.h>
+
 #include "llp/port.h"
 #include "sctpmap/unused.h"
 #include "util/heap.h"
@@ -50,25 +52,25 @@ struct iw_loop {
 	const struct iw_mem *mem;
 	int epoll;
 	struct iw_heap timers;
-	struct iw_list kicked; /* conns to serve at the next flush */
-	struct iw_list news, listener_news;
-	struct iw_list ports, dirty; /* all ports; those that may have pending output */
+	struct iw_list kicked;                 /* connections that the next flush serves */
+	struct iw_list ready, ready_listeners; /* see iw_loop_next_conn, iw_loop_next_listener */
+	struct iw_list ports, dirty;           /* all ports; those that may have pending output */
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	struct loans loans;
 	unsigned conns, listeners;
-	unsigned streams; /* connections with a socket of their own */
-	unsigned knowing; /* ports with a stag operation */
-	unsigned ringed;  /* ports over rings in memory, which have a peek operation */
-	bool awake;       /* the loop polls these rings, and their input does not wake it */
-	uint64_t ring_at; /* when one of them last had input */
+	unsigned streams;    /* connections with a socket of their own */
+	unsigned stag_ports; /* ports with a stag operation */
+	unsigned ring_ports; /* ports over rings in memory, which have a peek operation */
+	bool polls_rings;    /* the loop polls these rings, and their input does not wake it */
+	uint64_t ring_at;    /* when one of them last had input */
 
-	/* The link or port whose input was all that the last wait found; NULL: none. */
-	struct watch *hot;
-	bool hot_ends;       /* a connection or port was added: the next wait is in epoll */
+	/* The connection or port whose input was all that the last wait found; NULL: none. */
+	struct watch *direct;
+	bool direct_ends;    /* a connection or port was added: the next wait is in epoll */
 	unsigned unwoken;    /* waits with such a result since the wake descriptor was readable */
 	uint64_t polled_at;  /* when epoll_wait last returned */
-	uint64_t flushed_at; /* time of the flush before this wait; 0: no link was kicked */
+	uint64_t flushed_at; /* time of the flush before this wait; 0: it served no connection */
 	uint64_t waits;      /* system calls that waited, or that changed what to wait for */
 
 	int wake_fd; /* -1: none */
@@ -77,8 +79,8 @@ struct iw_loop {
 	int timer_fd;
 	uint64_t timer_at; /* when it fires; IW_TIME_NEVER: not armed */
 	/*
-	 * An eventfd in the epoll set, for the program's own event loop: readable while conns are
-	 * kicked. -1 before the first iw_loop_wakeup_open.
+	 * An eventfd in the epoll set, for the program's own event loop: readable while connections
+	 * are kicked. -1 before the first iw_loop_wakeup_open.
 	 */
 	int kick_fd;
 	bool kick_set; /* kick_fd is readable */
@@ -143,14 +145,14 @@ struct conn_ops {
 	struct iw_loop_assoc *(*assoc)(struct iw_loop_conn *k);
 };
 
-/* A connection in the loop: the part that both kinds have (stream.c, session.c). */
+/* A connection in the loop: the common part of both kinds (stream.c, session.c). */
 struct iw_loop_conn {
 	const struct conn_ops *ops;
-	struct watch watch; /* its deadline; of a stream the socket too */
+	struct watch watch; /* its deadline; over a stream the socket too */
 	struct iw_loop *loop;
 	struct iw_conn *conn; /* borrowed */
 	void *owner;
-	struct iw_list kicked, news;
+	struct iw_list kicked, ready;
 	bool connecting;
 };
 
@@ -164,12 +166,12 @@ struct session_conn {
 };
 
 struct listener_ops;
-/* A listener in the loop: the part that both kinds have. */
+/* A listener in the loop: the common part of both kinds. */
 struct iw_loop_listener {
 	const struct listener_ops *ops;
 	struct iw_loop *loop;
 	void *owner;
-	struct iw_list news;
+	struct iw_list ready;
 };
 
 /* A listener on a port. */
@@ -207,33 +209,36 @@ void iw_loop_set_eventfd(int fd);
 /* conn.c */
 void iw_loop_conn_init(struct iw_loop_conn *k, const struct conn_ops *ops, enum watch_kind kind,
 		       struct iw_loop *l, struct iw_conn *conn, void *owner);
-/* conn is closed. */
+/* True if conn is closed. */
 bool iw_loop_conn_over(const struct iw_loop_conn *k);
-/* The timer of k is for the deadline of conn, or for at if that is earlier; always after now. */
+/* Sets the timer of k to the deadline of conn, or to at if that is earlier; always after now. */
 IW_MUST_CHECK int iw_loop_conn_add_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now,
 					 struct iw_fault *why);
 void iw_loop_conn_set_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now);
-/* After k was served: moves the timer if the deadline is earlier now, and notes that k may have news. */
+/*
+ * Call it after k was served: moves the timer if the deadline is earlier now, and queues k for
+ * iw_loop_next_conn.
+ */
 void iw_loop_conn_settle(struct iw_loop_conn *k, uint64_t at, uint64_t now);
-/* IW_E_NOTSUP: congestion control cannot be chosen. */
+/* Returns IW_E_NOTSUP: this transport has no choice of congestion control. */
 int iw_loop_no_cc(const char *cc, const char *transport, struct iw_fault *why);
 
 /* stream.c */
 void iw_loop_stream_ready(struct iw_loop_conn *lc, uint32_t events, uint64_t now);
 /*
- * Waits for octets in the socket, outside the epoll set, and serves the connection. IW_E_AGAIN: none
- * arrived within some ms; IW_E_CANCELED: a signal ended the wait; else 0.
+ * Waits for octets in the socket, outside the epoll set, and serves the connection. Returns 0.
+ * IW_E_AGAIN: none arrived within some ms; IW_E_CANCELED: a signal ended the wait.
  */
 int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now);
 /* Ends such waits: puts the socket back into the epoll set. */
 void iw_loop_stream_leave(struct iw_loop_conn *lc);
-/* True if it waits only for input, and its transport can wait in the socket. */
+/* True if the connection waits only for input, and its transport can wait in the socket. */
 bool iw_loop_stream_can_wait(struct iw_loop_conn *lc);
 
 /* session.c */
 /*
  * Reports to the port which DDP stream uses the session's SCTP stream, and so which STags are valid
- * there (on); or that none does.
+ * there. on false: reports that no DDP stream uses it.
  */
 void iw_loop_session_report(const struct session_conn *k, bool on);
 /*
@@ -247,7 +252,7 @@ void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m
 IW_MUST_CHECK int iw_loop_assoc_new(struct iw_loop_assoc **out, struct iw_loop_port *d,
 				    const struct iw_sctpmap_cfg *cfg, struct iw_fault *why);
 void iw_loop_assoc_free(struct iw_loop_assoc *t);
-/* It may have something to send, or may have to end: the next flush checks it. */
+/* Makes the next flush check whether the association has pending output, or must end. */
 void iw_loop_assoc_touch(struct iw_loop_assoc *t);
 /* The memory of the association, without its accepted sessions. */
 size_t iw_loop_assoc_memory(const struct iw_loop_assoc *t);
@@ -255,11 +260,11 @@ void iw_loop_assoc_note_facts(struct iw_loop_assoc *t);
 void iw_loop_assoc_ends(const struct iw_loop_assoc *t, struct iw_llp_ends *out);
 void iw_loop_assoc_facts(const struct iw_loop_assoc *t, struct iw_llp_facts *out);
 int iw_loop_assoc_set_cc(struct iw_loop_assoc *t, const char *name, struct iw_fault *why);
-/* The association has ended, or must not be used: reports that to all its connections. */
+/* Reports to all connections of the association that it has ended, or must not be used. */
 void iw_loop_assoc_lost(struct iw_loop_assoc *t, const struct iw_fault *why, uint64_t now);
-/* Shuts it down (RFC 9260 9.2). Sessions that the peer begins later are ignored. */
+/* Shuts down the association (RFC 9260 9.2). Ignores sessions that the peer begins later. */
 void iw_loop_assoc_shut_down(struct iw_loop_assoc *t, uint64_t now);
-/* The port takes messages again: kicks the sessions that have some. */
+/* Call it when the port accepts messages again: kicks the sessions that have some pending. */
 void iw_loop_assoc_kick_waiting(struct iw_loop_assoc *t);
 /* True unless the SCTP stream of k belongs to another connection by now. */
 bool iw_loop_assoc_is_of(const struct iw_loop_assoc *t, const struct session_conn *k);
@@ -274,9 +279,11 @@ void iw_loop_assoc_send_control(struct iw_loop_assoc *t, uint64_t now);
 void iw_loop_assoc_report_held(struct iw_loop_assoc *t);
 
 /* unused.c */
-/* The sessions of t have changed: it gets a deadline, or ends, if none is open. */
+/*
+ * Call it when the sessions of t have changed: if none is open, sets a deadline for t, or ends it.
+ */
 void iw_loop_unused_check(struct iw_loop_assoc *t, uint64_t now);
-/* Ends associations whose deadline has passed; and those above the limit of memory. */
+/* End associations whose deadline has passed, and those above the limit of memory. */
 void iw_loop_unused_expire(struct iw_loop_port *d, uint64_t now);
 void iw_loop_unused_charge(struct iw_loop_port *d, uint64_t now);
 /* As iw_loop_listener_memory, iw_loop_listener_limit_unused. */
@@ -289,10 +296,10 @@ IW_MUST_CHECK int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l,
 				   struct iw_port *port, uint64_t unused_ns, struct iw_fault *why);
 /*
  * Shuts down every association once both ends have sent the last message of each session, and waits
- * up to 3 s in all for the peers to confirm.
+ * at most IW_CTX_FREE_NS_MAX in all for the peers to confirm.
  */
 void iw_loop_ports_shut_down(struct iw_loop *l);
-/* The listener on d is closed: its associations without an open session are shut down. */
+/* Removes the listener on d. The next flush shuts down associations without an open session. */
 void iw_loop_port_close_listener(struct iw_loop_port *d);
 /* Frees d and its associations, which must have no sessions. Aborts those that are still up. */
 void iw_loop_port_free(struct iw_loop_port *d);
@@ -329,23 +336,29 @@ void iw_loop_loans_free(struct iw_loop *l);
 /* ring.c */
 enum iw_ring_turn {
 	IW_RING_DONE,  /* the turn is complete */
-	IW_RING_LOOK,  /* served; check the other descriptors too, without waiting */
+	IW_RING_LOOK,  /* input was served; check the other descriptors too, without waiting */
 	IW_RING_AGAIN, /* no input yet; check the other descriptors, then poll the rings again */
 	IW_RING_WAIT,  /* no input for some time: wait in epoll */
 };
 /*
- * Polls the ports over rings and serves their input. Returns when it has served some, when none
+ * Polls the ports over rings and serves their input. Returns after serving input, when none has
  * arrived for some time, or at until.
  */
 enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until);
-/* Call it before a wait: input of the rings wakes the loop again. False: there is input already. */
+/*
+ * Call it before a wait: from now on input of the rings wakes the loop. Returns false if there is
+ * input already.
+ */
 bool iw_loop_rest(struct iw_loop *l);
 
 /* loop.c */
-/* Ends the waits in one socket (hot): its connection or port returns to the epoll set. */
-void iw_loop_cool_down(struct iw_loop *l);
+/* Ends the waits in one socket (direct): its connection or port returns to the epoll set. */
+void iw_loop_end_direct(struct iw_loop *l);
+/* Returns when a wait must end at the latest. 0: do not wait. */
 uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until);
-bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now);
+/* True if all descriptors must be checked now, because the last check was too long ago. */
+bool iw_loop_poll_all_due(const struct iw_loop *l, uint64_t now);
+/* Serves expired timers. Returns true if there were any. */
 bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now);
 
 /* listener.c: of a stream listener */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Listeners in the loop: of a stream transport, whose connections are accepted one by one; and on a
- * port of the session transport, whose associations carry requested sessions.
+ * Listeners in the loop: of a stream transport, which accept connections one by one; and on a port
+ * of the session transport, whose associations carry requested sessions.
  */
 #include "loop/loop.h"
 
@@ -18,10 +18,10 @@
 struct listener_ops {
 	void (*free)(struct iw_loop_listener *g);
 	void (*ends)(struct iw_loop_listener *g, struct iw_llp_ends *out);
-	/* Of a stream listener, else NULL. */
+	/* Of a stream listener; else NULL. */
 	void (*rest)(struct iw_loop_listener *g);
 	void (*resume)(struct iw_loop_listener *g);
-	/* Of a listener on a port, else NULL. */
+	/* Of a listener on a port; else NULL. */
 	size_t (*memory)(struct iw_loop_listener *g);
 	void (*limit_unused)(struct iw_loop_listener *g, size_t octets);
 };
@@ -32,7 +32,7 @@ static void init(struct iw_loop_listener *g, const struct listener_ops *ops, str
 	g->ops = ops;
 	g->loop = l;
 	g->owner = owner;
-	iw_list_init(&g->news);
+	iw_list_init(&g->ready);
 	l->listeners++;
 }
 
@@ -72,7 +72,7 @@ void iw_loop_listener_ready(struct watch *w)
 {
 	struct stream_listener *s = iw_container_of(w, struct stream_listener, watch);
 
-	iw_loop_note(&s->base.loop->listener_news, &s->base.news);
+	iw_loop_note(&s->base.loop->ready_listeners, &s->base.ready);
 }
 
 void iw_loop_listener_timer(struct watch *w)
@@ -261,7 +261,7 @@ void iw_loop_listener_free(struct iw_loop_listener *g)
 {
 	if (!g)
 		return;
-	iw_list_del(&g->news);
+	iw_list_del(&g->ready);
 	g->loop->listeners--;
 	g->ops->free(g);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Messages that the program reads where they came: each has a slot until it is given back. The slots are made with the
- * ports that lend, for as many as each can have out, and outlive them; a slot's turn tells a loan from those before it.
+ * Loans: messages that the program reads in the memory in which they arrived. Each has a slot until
+ * the program returns it. A port that lends reserves a slot for each message that it can lend; the
+ * slots outlive the port. The turn of a slot distinguishes a loan from former ones in that slot.
  */
 #include "loop/loop.h"
 

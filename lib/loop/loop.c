@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The loop itself: waiting, deadlines, who has work and who has news. */
+/* The loop itself: waiting, deadlines, and which connections to serve and to return. */
 #include "loop/loop.h"
 
 #include <errno.h>
@@ -13,20 +13,17 @@
 #include "util/text.h"
 #include "util/txbuf.h"
 
-/* Ready descriptors served a turn; the rest is still ready at the next one. */
-#define EVENTS        64
-/* Waits below that are timed by the call that waits. */
-#define SHORT_WAIT_NS IW_MSEC(5)
-/*
- * See hot_one_alone(): longer than a receive that waits, and how often everything else is
- * looked at.
- */
-#define HOT_WAIT_NS   IW_MSEC(20)
-#define LOOK_ROUND_NS IW_MSEC(1)
-#define HOT_AFTER     64 /* waits, see hot_one_alone() */
-/* Buffers kept when connections give them back: enough for the few that are busy at once. */
-#define SPARE_TXBUFS  8
-#define SPARE_SPILLS  32
+/* Ready descriptors served in one turn; the others are still ready in the next one. */
+#define EVENTS         64
+/* Shorter waits are timed by the call that waits. */
+#define SHORT_WAIT_NS  IW_MSEC(5)
+/* See can_wait_direct(): longer than a waiting receive; how often all descriptors are checked. */
+#define DIRECT_WAIT_NS IW_MSEC(20)
+#define POLL_ALL_NS    IW_MSEC(1)
+#define DIRECT_AFTER   64 /* waits, see can_wait_direct() */
+/* Buffers kept when connections return them: enough for the few that are busy at once. */
+#define SPARE_TXBUFS   8
+#define SPARE_SPILLS   32
 
 int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault *why)
 {
@@ -42,8 +39,8 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	l->kick.kind = WATCH_KICK;
 	l->timer.kind = WATCH_TIMER;
 	iw_list_init(&l->kicked);
-	iw_list_init(&l->news);
-	iw_list_init(&l->listener_news);
+	iw_list_init(&l->ready);
+	iw_list_init(&l->ready_listeners);
 	iw_list_init(&l->ports);
 	iw_list_init(&l->dirty);
 	iw_heap_init(&l->timers, mem);
@@ -143,8 +140,8 @@ void iw_loop_flush(struct iw_loop *l)
 	}
 	l->flushed_at = iw_os_now();
 	/*
-	 * The conns of this turn: one that is kicked again, because its budget was not enough, has
-	 * its turn after the sockets'.
+	 * The connections of this turn. One that is kicked again, because its budget was too small,
+	 * is served after the sockets.
 	 */
 	batch = l->kicked;
 	batch.next->prev = &batch;
@@ -163,20 +160,19 @@ void iw_loop_flush(struct iw_loop *l)
 	}
 }
 
-/* When the wait must end at the latest: 0 at once. */
 uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until)
 {
 	const struct iw_timer *first = iw_heap_first(&l->timers);
 
-	if (!iw_list_empty(&l->kicked) || !iw_list_empty(&l->news) ||
-	    !iw_list_empty(&l->listener_news) || !iw_list_empty(&l->dirty))
+	if (!iw_list_empty(&l->kicked) || !iw_list_empty(&l->ready) ||
+	    !iw_list_empty(&l->ready_listeners) || !iw_list_empty(&l->dirty))
 		return 0;
 	return first && first->at < until ? first->at : until;
 }
 
 /*
- * epoll_wait at most so long. The finer call came with Linux 5.11 and glibc 2.35; without it times
- * round up to 1 ms.
+ * epoll_wait for at most ns. The finer call needs Linux 5.11 and glibc 2.35; without it times are
+ * rounded up to 1 ms.
  */
 static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns)
 {
@@ -193,9 +189,9 @@ static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns
 }
 
 /*
- * epoll_wait until the given time. A time-out of the call itself costs the kernel a timer that is
- * set and cancelled again each time, a good part of a message's latency. So a longer wait has none,
- * and the loop's own timer ends it.
+ * epoll_wait until the given time. A time-out of the call itself makes the kernel set and cancel a
+ * timer each time, a good part of a message's latency. So a longer wait has no time-out, and the
+ * loop's own timer ends it.
  */
 static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until, uint64_t now)
 {
@@ -223,7 +219,7 @@ bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now)
 	while ((t = iw_heap_first(&l->timers)) && t->at <= now) {
 		struct watch *w = iw_container_of(t, struct watch, timer);
 
-		/* Each moves it beyond now. */
+		/* Each of these moves the timer beyond now. */
 		if (w->kind == WATCH_LISTENER)
 			iw_loop_listener_timer(w);
 		else if (w->kind == WATCH_PORT)
@@ -251,7 +247,7 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 	case WATCH_PORT:
 		iw_loop_port_ready(iw_container_of(w, struct iw_loop_port, watch), now);
 		return 0;
-	case WATCH_SESSION: /* it has a timer only */
+	case WATCH_SESSION: /* has a timer only */
 		return 0;
 	case WATCH_WAKE:
 		l->unwoken = 0;
@@ -261,85 +257,85 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 		l->waits++;
 		l->timer_at = IW_TIME_NEVER;
 		return 0;
-	case WATCH_KICK: /* the next flush stops it */
+	case WATCH_KICK: /* the next flush drains it */
 		return 0;
 	}
 	return 0;
 }
 
-/* What is ready when it is one thing; NULL. */
+/* The watched object if exactly one is ready; else NULL. */
 static struct watch *only_one(const struct epoll_event *ev, int n)
 {
 	return n == 1 ? ev->data.ptr : NULL;
 }
 
-static struct iw_loop_conn *hot_conn(const struct iw_loop *l)
+static struct iw_loop_conn *direct_conn(const struct iw_loop *l)
 {
-	return iw_container_of(l->hot, struct iw_loop_conn, watch);
+	return iw_container_of(l->direct, struct iw_loop_conn, watch);
 }
 
-static struct iw_loop_port *hot_port(const struct iw_loop *l)
+static struct iw_loop_port *direct_port(const struct iw_loop *l)
 {
-	return iw_container_of(l->hot, struct iw_loop_port, watch);
+	return iw_container_of(l->direct, struct iw_loop_port, watch);
 }
 
 /*
- * The way of a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking
- * in epoll and then reading, by a tenth of the whole latency. So where the only link's octets were
- * all that the last wait found, or those of the only port on which all conns are, the next wait is
- * for them. Everything else (a listener, the wake descriptor) is looked at each ms, and when nothing
- * came in the few that such a read waits. A program that is woken often by the wake descriptor
- * (because its threads work for it) would be delayed each time: it gets no waits of this kind.
+ * For a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking in
+ * epoll and then reading, by a tenth of the whole latency. So if input of the only connection, or
+ * of the only port that carries all connections, was all that the last wait found, the next wait
+ * blocks in that socket. All other descriptors (a listener, the wake descriptor) are checked each
+ * ms, and whenever such a read times out after some ms. If the wake descriptor wakes a program
+ * often (because its threads work for it), such a read would delay it each time, so it gets none.
  */
-static bool hot_one_alone(const struct iw_loop *l)
+static bool can_wait_direct(const struct iw_loop *l)
 {
-	if (!l->hot || l->kick_fd >= 0)
+	if (!l->direct || l->kick_fd >= 0)
 		return false;
-	if (l->hot->kind == WATCH_STREAM)
-		return l->conns == 1 && iw_loop_stream_can_wait(hot_conn(l));
+	if (l->direct->kind == WATCH_STREAM)
+		return l->conns == 1 && iw_loop_stream_can_wait(direct_conn(l));
 	return l->streams == 0 && l->ports.next == l->ports.prev &&
-	       iw_loop_port_can_wait(hot_port(l));
+	       iw_loop_port_can_wait(direct_port(l));
 }
 
-bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now)
+bool iw_loop_poll_all_due(const struct iw_loop *l, uint64_t now)
 {
-	return now >= l->polled_at + LOOK_ROUND_NS;
+	return now >= l->polled_at + POLL_ALL_NS;
 }
 
-void iw_loop_cool_down(struct iw_loop *l)
+void iw_loop_end_direct(struct iw_loop *l)
 {
-	struct watch *hot = l->hot;
+	struct watch *w = l->direct;
 
-	l->hot = NULL;
-	l->hot_ends = false;
-	if (hot && hot->kind == WATCH_STREAM)
-		iw_loop_stream_leave(iw_container_of(hot, struct iw_loop_conn, watch));
-	else if (hot)
-		iw_loop_port_leave(iw_container_of(hot, struct iw_loop_port, watch));
+	l->direct = NULL;
+	l->direct_ends = false;
+	if (w && w->kind == WATCH_STREAM)
+		iw_loop_stream_leave(iw_container_of(w, struct iw_loop_conn, watch));
+	else if (w)
+		iw_loop_port_leave(iw_container_of(w, struct iw_loop_port, watch));
 }
 
-static void hot_one_ready(struct iw_loop *l, uint64_t now)
+static void direct_ready(struct iw_loop *l, uint64_t now)
 {
-	if (l->hot->kind == WATCH_STREAM) {
-		iw_loop_stream_ready(hot_conn(l), EPOLLIN, now);
+	if (l->direct->kind == WATCH_STREAM) {
+		iw_loop_stream_ready(direct_conn(l), EPOLLIN, now);
 		return;
 	}
-	iw_loop_port_ready(hot_port(l), now);
+	iw_loop_port_ready(direct_port(l), now);
 	iw_loop_port_flush_all(l, now);
 }
 
-/* Serves the hot link or port alone. True: that was all for this turn, and *ret its result. */
-static bool serve_hot_one(struct iw_loop *l, uint64_t end, uint64_t now, int *ret)
+/* Serves the connection or port of l->direct alone. True: the turn is complete, *ret its result. */
+static bool serve_direct(struct iw_loop *l, uint64_t end, uint64_t now, int *ret)
 {
 	*ret = 0;
 	if (end == 0) {
-		hot_one_ready(l, now);
-		return !iw_loop_look_round_due(l, now);
+		direct_ready(l, now);
+		return !iw_loop_poll_all_due(l, now);
 	}
-	if (iw_loop_look_round_due(l, now) || end < now + HOT_WAIT_NS)
+	if (iw_loop_poll_all_due(l, now) || end < now + DIRECT_WAIT_NS)
 		return false;
-	*ret = l->hot->kind == WATCH_STREAM ? iw_loop_stream_wait(hot_conn(l), now)
-					    : iw_loop_port_wait(hot_port(l));
+	*ret = l->direct->kind == WATCH_STREAM ? iw_loop_stream_wait(direct_conn(l), now)
+					       : iw_loop_port_wait(direct_port(l));
 	if (*ret == IW_E_AGAIN)
 		return false;
 	if (*ret == IW_E_CANCELED)
@@ -347,21 +343,21 @@ static bool serve_hot_one(struct iw_loop *l, uint64_t end, uint64_t now, int *re
 	return true;
 }
 
-/* What is ready by @end. Negative: errno tells. */
-static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
+/* Waits until end for all descriptors. Returns how many are ready; negative: errno is set. */
+static int poll_all(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
 {
 	struct watch *one;
 	int n;
 
 	if (end)
-		iw_loop_cool_down(l);
+		iw_loop_end_direct(l);
 	n = poll_until(l, ev, end, now);
 	if (n > 0) {
-		iw_loop_cool_down(l);
+		iw_loop_end_direct(l);
 		one = only_one(ev, n);
 		if (one && (one->kind == WATCH_STREAM || one->kind == WATCH_PORT) &&
-		    ev->events == EPOLLIN && ++l->unwoken > HOT_AFTER)
-			l->hot = one;
+		    ev->events == EPOLLIN && ++l->unwoken > DIRECT_AFTER)
+			l->direct = one;
 	}
 	return n;
 }
@@ -375,30 +371,30 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	int n, ret;
 
 	/*
-	 * Who posts and polls in turn has just been served; the sockets are looked at when it is
-	 * time, or when there is nothing else to do.
+	 * A program that posts and polls in turn has just been served by the flush. The sockets are
+	 * checked when that is due, or when there is no other work.
 	 */
-	if (l->hot_ends)
-		iw_loop_cool_down(l);
-	if (until == 0 && l->flushed_at && l->ringed == 0 &&
-	    !iw_loop_look_round_due(l, l->flushed_at))
+	if (l->direct_ends)
+		iw_loop_end_direct(l);
+	if (until == 0 && l->flushed_at && l->ring_ports == 0 &&
+	    !iw_loop_poll_all_due(l, l->flushed_at))
 		return 0;
 	do {
 		enum iw_ring_turn turn = IW_RING_WAIT;
 
-		if (l->ringed > 0)
+		if (l->ring_ports > 0)
 			turn = iw_loop_turn_rings(l, until);
 		if (turn == IW_RING_DONE)
 			return 0;
 		end = turn == IW_RING_WAIT ? iw_loop_wait_end(l, until) : 0;
-		/* What came while they were told to wake us is there already. */
+		/* Input that arrived before the rings were armed would not end the wait. */
 		if (end > 0 && !iw_loop_rest(l))
 			end = 0;
 		now = iw_os_now();
-		if (hot_one_alone(l) && serve_hot_one(l, end, now, &ret))
+		if (can_wait_direct(l) && serve_direct(l, end, now, &ret))
 			return ret;
 		ret = 0;
-		n = look_round(l, ev, end, now);
+		n = poll_all(l, ev, end, now);
 		if (n < 0 && errno == EINTR) {
 			ret = IW_LOOP_WOKEN;
 			n = 0;
@@ -406,7 +402,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 			return iw_os_fail(why, errno, "loop: wait for sockets");
 		}
 		now = l->polled_at = iw_os_now();
-		/* The timer was armed for an earlier wait. */
+		/* Only the timer of an earlier wait has fired: wait again. */
 		one = only_one(ev, n);
 		early = (one && one->kind == WATCH_TIMER && now < end) ||
 			(n == 0 && turn == IW_RING_AGAIN);
@@ -414,7 +410,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 			ret |= serve(l, &ev[i], now);
 		if (iw_loop_fire_timers(l, now))
 			early = false;
-		/* What arrived is acknowledged, what waited for room goes. */
+		/* Acknowledges input, and sends output that waited for room. */
 		if (iw_unlikely(!iw_list_empty(&l->dirty)))
 			iw_loop_port_flush_all(l, now);
 	} while (early);
@@ -423,20 +419,20 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 
 struct iw_loop_conn *iw_loop_next_conn(struct iw_loop *l)
 {
-	struct iw_list *n = iw_list_first(&l->news);
+	struct iw_list *n = iw_list_first(&l->ready);
 
 	if (!n)
 		return NULL;
 	iw_list_del(n);
-	return iw_container_of(n, struct iw_loop_conn, news);
+	return iw_container_of(n, struct iw_loop_conn, ready);
 }
 
 struct iw_loop_listener *iw_loop_next_listener(struct iw_loop *l)
 {
-	struct iw_list *n = iw_list_first(&l->listener_news);
+	struct iw_list *n = iw_list_first(&l->ready_listeners);
 
 	if (!n)
 		return NULL;
 	iw_list_del(n);
-	return iw_container_of(n, struct iw_loop_listener, news);
+	return iw_container_of(n, struct iw_loop_listener, ready);
 }

@@ -15,18 +15,18 @@
 #include "util/text.h"
 
 /* How long a port that is out of memory waits before it tries again. */
-#define REST_NS      IW_MSEC(10)
+#define REST_NS          IW_MSEC(10)
 /*
- * How long iw_loop_ports_shut_down waits for peers to confirm the shutdown, and how often it checks. A lost
- * SHUTDOWN is retransmitted after one RTO, at least a second (RFC 9260 16). The peer would take an
- * ABORT instead for a failure.
+ * How long iw_loop_ports_shut_down waits for peers to confirm the shutdown, and how often it
+ * checks. A lost SHUTDOWN is retransmitted after one RTO, at least a second (RFC 9260 16). An ABORT
+ * instead would be a failure for the peer.
  */
-#define PART_NS      IW_SEC(3)
-#define PART_STEP_MS 10
+#define SHUTDOWN_NS      IW_CTX_FREE_NS_MAX
+#define SHUTDOWN_STEP_MS 10
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
-static void look_at_clock(struct iw_loop_port *d, uint64_t now)
+static void update_timer(struct iw_loop_port *d, uint64_t now)
 {
 	uint64_t at = d->llp->ops->deadline(d->llp);
 
@@ -77,11 +77,11 @@ int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l, struct iw_por
 	iw_list_init(&d->assocs);
 	iw_list_init(&d->dirty);
 	iw_list_init(&d->touched);
-	l->hot_ends = true;
+	l->direct_ends = true;
 	iw_list_add_tail(&l->ports, &d->all);
-	l->knowing += port->ops->stag != NULL;
-	l->ringed += port->ops->peek != NULL;
-	if (port->ops->peek && l->awake)
+	l->stag_ports += port->ops->stag != NULL;
+	l->ring_ports += port->ops->peek != NULL;
+	if (port->ops->peek && l->polls_rings)
 		port->ops->rest(port, false);
 	err = iw_os_random(&unused.secret, sizeof(unused.secret));
 	if (err)
@@ -107,7 +107,7 @@ int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l, struct iw_por
 
 void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream, uint64_t expires)
 {
-	if (l->knowing == 0)
+	if (l->stag_ports == 0)
 		return;
 	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next) {
 		const struct iw_loop_port *d = iw_container_of(n, struct iw_loop_port, all);
@@ -121,7 +121,7 @@ void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream
  * Shuts down every association on which both ends have sent the last message of each session.
  * Returns true if there was one.
  */
-static bool part(struct iw_loop_port *d, uint64_t now)
+static bool shut_down(struct iw_loop_port *d, uint64_t now)
 {
 	bool any = false;
 
@@ -137,16 +137,16 @@ static bool part(struct iw_loop_port *d, uint64_t now)
 	return any;
 }
 
-static bool part_all(struct iw_loop *l, uint64_t now)
+static bool shut_down_all(struct iw_loop *l, uint64_t now)
 {
 	bool any = false;
 
 	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next)
-		any |= part(iw_container_of(n, struct iw_loop_port, all), now);
+		any |= shut_down(iw_container_of(n, struct iw_loop_port, all), now);
 	return any;
 }
 
-/* An epoll descriptor, readable while a port is. -1: only the time-out will end the wait. */
+/* Returns an epoll descriptor, readable while a port is. -1: only the time-out ends the wait. */
 static int watch_all(struct iw_loop *l)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -171,7 +171,7 @@ static void turn_all(struct iw_loop *l, uint64_t now)
 /* RFC 9260 9.2. One deadline for all ports: many unreachable peers take no longer than one. */
 void iw_loop_ports_shut_down(struct iw_loop *l)
 {
-	uint64_t now = iw_os_now(), until = now + PART_NS;
+	uint64_t now = iw_os_now(), until = now + SHUTDOWN_NS;
 	struct pollfd ports = { .events = POLLIN };
 
 	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next) {
@@ -180,14 +180,14 @@ void iw_loop_ports_shut_down(struct iw_loop *l)
 		if (p->ops->peek)
 			p->ops->rest(p, true);
 	}
-	if (!part_all(l, now))
+	if (!shut_down_all(l, now))
 		return;
 	ports.fd = watch_all(l);
 	do {
-		(void)poll(&ports, 1, PART_STEP_MS);
+		(void)poll(&ports, 1, SHUTDOWN_STEP_MS);
 		turn_all(l, iw_os_now());
 		now = iw_os_now();
-	} while (now < until && part_all(l, now));
+	} while (now < until && shut_down_all(l, now));
 	if (ports.fd >= 0)
 		close(ports.fd);
 }
@@ -197,8 +197,8 @@ void iw_loop_port_free(struct iw_loop_port *d)
 	uint64_t now;
 	struct iw_list *n;
 
-	d->loop->knowing -= d->llp->ops->stag != NULL;
-	d->loop->ringed -= d->llp->ops->peek != NULL;
+	d->loop->stag_ports -= d->llp->ops->stag != NULL;
+	d->loop->ring_ports -= d->llp->ops->peek != NULL;
 	iw_loop_loans_unreserve(d->loop, d->llp->loans);
 	now = iw_os_now();
 	while ((n = iw_list_first(&d->assocs))) {
@@ -210,8 +210,8 @@ void iw_loop_port_free(struct iw_loop_port *d)
 	}
 	iw_unused_fini(&d->unused);
 	(void)d->llp->ops->output(d->llp, now);
-	if (d->loop->hot == &d->watch)
-		d->loop->hot = NULL;
+	if (d->loop->direct == &d->watch)
+		d->loop->direct = NULL;
 	d->llp->ops->close(d->llp);
 	iw_heap_del(&d->loop->timers, &d->watch.timer);
 	iw_list_del(&d->dirty);
@@ -223,7 +223,7 @@ void iw_loop_port_free(struct iw_loop_port *d)
  * True if the port has no listener and no association. It is freed at the end of the turn, when no
  * event of its descriptor is being served.
  */
-static bool deserted(const struct iw_loop_port *d)
+static bool is_unused(const struct iw_loop_port *d)
 {
 	return !d->listener && iw_list_empty(&d->assocs);
 }
@@ -269,7 +269,7 @@ static void flush_port(struct iw_loop_port *d, uint64_t now)
 		d->rest_until = now + REST_NS;
 	(void)take_events(d, now);
 	watch_for(d, EPOLLIN | (d->blocked ? EPOLLOUT : 0));
-	look_at_clock(d, now);
+	update_timer(d, now);
 }
 
 void iw_loop_port_flush_all(struct iw_loop *l, uint64_t now)
@@ -281,14 +281,14 @@ void iw_loop_port_flush_all(struct iw_loop *l, uint64_t now)
 
 		iw_list_del(n);
 		flush_port(d, now);
-		if (deserted(d))
+		if (is_unused(d))
 			iw_loop_port_free(d);
 	}
 }
 
 /* --- what the loop calls ---------------------------------------------------------------------- */
 
-static void break_all(struct iw_loop_port *d, const struct iw_fault *why, uint64_t now)
+static void lose_all(struct iw_loop_port *d, const struct iw_fault *why, uint64_t now)
 {
 	for (struct iw_list *n = d->assocs.next; n != &d->assocs; n = n->next)
 		iw_loop_assoc_lost(iw_container_of(n, struct iw_loop_assoc, all), why, now);
@@ -307,7 +307,7 @@ static void take_batch(struct iw_loop_port *d, int err, const struct iw_fault *w
 			iw_loop_assoc_take_msg(&m, now);
 	while (take_events(d, now));
 	if (err < 0)
-		break_all(d, why, now);
+		lose_all(d, why, now);
 	iw_loop_port_mark(d);
 }
 
@@ -350,7 +350,7 @@ void iw_loop_port_leave(struct iw_loop_port *d)
 		return;
 	d->direct = false;
 	if (iw_loop_watch(d->loop, d->llp->fd, d->armed, &d->watch, true, &why) != 0)
-		break_all(d, &why, iw_os_now());
+		lose_all(d, &why, iw_os_now());
 }
 
 void iw_loop_port_timer(struct iw_loop_port *d, uint64_t now)
@@ -365,7 +365,7 @@ void iw_loop_port_timer(struct iw_loop_port *d, uint64_t now)
 	iw_loop_unused_expire(d, now);
 	iw_loop_unused_charge(d, now);
 	iw_loop_set_timer(d->loop, &d->watch, FAR_AWAY);
-	look_at_clock(d, now);
+	update_timer(d, now);
 	iw_loop_port_mark(d);
 }
 

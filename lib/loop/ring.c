@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Ports over rings in memory. To be woken for each packet costs whoever sends it, on this machine the kernel's
- * receive path, more than the packet itself. So while packets come the rings are looked at and wake nobody;
- * when none has come for a while they are watched like any other descriptor, and the loop sleeps.
+ * Ports over rings in memory. Waking the process for each packet costs the sender (here the
+ * kernel's receive path) more than the packet itself. So while packets arrive, the loop polls the
+ * rings and their input does not wake it. When none has arrived for RING_NS, the loop watches them
+ * like any other descriptor, and sleeps.
  */
 #include "loop/loop.h"
 
 #include "loop/internal.h"
 #include "os/os.h"
 
-/* Some round trips of a network that is worth rings. */
+/* Some round trips of a fast network, 50 us. */
 #define RING_NS UINT64_C(50000)
 
 static void rest(struct iw_loop *l, bool on)
 {
-	l->awake = !on;
+	l->polls_rings = !on;
 	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next) {
 		struct iw_loop_port *d = iw_container_of(n, struct iw_loop_port, all);
 
@@ -33,7 +34,7 @@ bool iw_loop_rest(struct iw_loop *l)
 	uint64_t now;
 	bool any = false;
 
-	if (!l->awake)
+	if (!l->polls_rings)
 		return true;
 	now = iw_os_now();
 	rest(l, true);
@@ -57,15 +58,15 @@ static bool serve_rings(struct iw_loop *l, uint64_t now)
 	if (!any)
 		return false;
 	l->ring_at = now;
-	/* Who polls our descriptor himself is woken by it. */
-	if (!l->awake && l->kick_fd < 0)
+	/* A program with an event loop of its own sleeps in it, so the rings must wake it. */
+	if (!l->polls_rings && l->kick_fd < 0)
 		rest(l, false);
 	return true;
 }
 
 enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until)
 {
-	bool served, lively;
+	bool served, recent;
 
 	do {
 		uint64_t now = iw_os_now();
@@ -74,11 +75,11 @@ enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until)
 		served |= iw_loop_fire_timers(l, now);
 		if (!iw_list_empty(&l->dirty))
 			iw_loop_port_flush_all(l, now);
-		lively = l->awake && now < l->ring_at + RING_NS;
-		if (iw_loop_look_round_due(l, now))
-			return served ? IW_RING_LOOK : lively ? IW_RING_AGAIN : IW_RING_WAIT;
+		recent = l->polls_rings && now < l->ring_at + RING_NS;
+		if (iw_loop_poll_all_due(l, now))
+			return served ? IW_RING_LOOK : recent ? IW_RING_AGAIN : IW_RING_WAIT;
 		if (now >= iw_loop_wait_end(l, until))
 			served = true;
-	} while (!served && lively);
+	} while (!served && recent);
 	return served ? IW_RING_DONE : IW_RING_WAIT;
 }

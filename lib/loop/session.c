@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A connection over a DDP stream session (RFC 5043) of an association: sends its segments as messages
- * of the session's SCTP stream.
+ * A connection over a DDP stream session (RFC 5043) of an association: sends its segments as
+ * messages of the session's SCTP stream.
  */
 #include "loop/loop.h"
 
@@ -9,10 +9,10 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* Messages that one connection may send before the next one of the association has its turn. */
+/* Messages that a connection may send before the next one is served. */
 #define TX_BUDGET 256
-/* A message with a Send of 512 octets. */
-#define LEND_MIN  (512 + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
+/* A message with a Send of IW_LOAN_MIN octets. */
+#define LEND_MIN  (IW_LOAN_MIN + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
 /* How long a port that is out of memory waits before it tries again. */
 #define REST_NS   IW_MSEC(10)
 
@@ -134,7 +134,7 @@ static void session_free(struct iw_loop_conn *lc, bool abort)
 	/* The stream may belong to another connection by now. */
 	if (iw_loop_assoc_is_of(t, k))
 		iw_loop_session_report(k, false);
-	/* From now on its operations complete, and the program may reuse their memory. */
+	/* Its operations complete now, and the program may reuse their memory. */
 	if (t->llp && ops->give_back)
 		ops->give_back(t->llp, k->stream, iw_os_now());
 	/* The conn may outlive its transport, because the program can still query it. */
@@ -173,7 +173,7 @@ static void session_accepted(struct iw_loop_conn *lc)
 	iw_loop_assoc_touch(t);
 }
 
-/* True if k is the first accepted link of its association. */
+/* True if k is the first accepted connection of its association. */
 static bool is_first_accepted(const struct session_conn *k)
 {
 	struct iw_list *n = k->on_assoc.prev;
@@ -234,7 +234,7 @@ int iw_loop_session_new(struct iw_loop_conn **out, struct iw_loop_assoc *t, stru
 	iw_list_add_tail(&t->sessions, &k->on_assoc);
 	iw_dss_set_owner(s, k);
 	iw_loop_session_report(k, true);
-	/* Takes what the peer has sent meanwhile. */
+	/* Takes the messages that have arrived before. */
 	iw_conn_take_units(conn, now);
 	iw_loop_conn_kick(&k->lc);
 	*out = &k->lc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A connection over a stream transport (TCP): moves octets between its socket and the engine, watches
- * the socket, and keeps its deadlines.
+ * A connection over a stream transport (TCP): moves octets between its socket and the engine,
+ * watches the socket, and keeps its deadlines.
  */
 #include "loop/loop.h"
 
@@ -16,20 +16,20 @@
 #include "util/trace.h"
 
 /*
- * What one link may move before the next one has its turn: batches of up to IW_LOOP_SCRATCH in, of
- * a struct iw_txbuf out.
+ * Budget of a connection before the next one is served: reads of at most IW_LOOP_SCRATCH octets,
+ * and batches of a struct iw_txbuf.
  */
 #define RX_BUDGET   8
 #define TX_BUDGET   4
 /*
- * A batch of more octets may find room for a part of it only, which ends within an FPDU. Sent as a
- * short segment that part would shift all FPDUs behind it against the segments (RFC 5044 5.1).
+ * The socket may have room for a part only of a longer batch, and the part ends within an FPDU.
+ * Sent as a short segment, it would move all following FPDUs out of alignment (RFC 5044 5.1).
  */
 #define CUT_RISK    16384
-/* How long a link that found no memory keeps still. */
+/* How long a connection that is out of memory waits before it tries again. */
 #define REST_NS     IW_MSEC(10)
 /*
- * An EMSS older than that is read again before octets are cut to it. It changes with the path,
+ * An older EMSS is read again before segments are cut to it. It changes only when the path changes,
  * which is rare.
  */
 #define EMSS_AGE_NS IW_MSEC(1)
@@ -44,10 +44,10 @@ struct stream_conn {
 	bool watched;             /* the descriptor is in the epoll set */
 	bool direct;              /* not in the epoll set, because the wait is in the socket */
 	bool blocked;             /* the socket is full: wait for EPOLLOUT */
-	bool deaf;    /* it hung up while conn wants no input: not watched until conn wants some */
-	bool holding; /* the transport holds back segments that are not full */
-	bool tx_dead; /* sending failed (send_why); octets that have arrived are still read */
-	uint64_t unacked;    /* blocked: unacknowledged octets in the socket when last checked */
+	bool hung;        /* hung up while conn wants no input: not watched until conn wants some */
+	bool holding;     /* the transport holds back segments that are not full */
+	bool tx_dead;     /* sending failed (send_why); octets that have arrived are still read */
+	uint64_t unacked; /* blocked: unacknowledged octets in the socket when last checked */
 	uint64_t attempt_at; /* connecting: when the attempt at this address is given up */
 	uint64_t rest_until; /* out of memory: no reads and no sends before; 0: not resting */
 	uint64_t emss_at;    /* when the EMSS was last read */
@@ -67,7 +67,7 @@ static bool over(const struct stream_conn *k)
 	return iw_loop_conn_over(&k->lc);
 }
 
-/* ---------------------------------------------------------------- what is watched for, and when */
+/* ---------------------------------------------------------------- watching the socket */
 
 static void lost(struct stream_conn *k, const struct iw_fault *why, uint64_t now)
 {
@@ -90,10 +90,10 @@ static void watch_for(struct stream_conn *k, uint32_t events, uint64_t now)
 }
 
 /*
- * @fired: what the socket was just found ready for. Writability stays watched until it is found and
- * not needed, so that a steady flow does not switch it off and on again.
+ * fired: the events that epoll has just reported. Writability stays watched until it is reported
+ * and not needed, so that a steady flow does not switch it off and on again.
  */
-static void watch_anew(struct stream_conn *k, uint32_t fired, uint64_t now)
+static void update_watch(struct stream_conn *k, uint32_t fired, uint64_t now)
 {
 	uint32_t events = 0;
 
@@ -103,11 +103,11 @@ static void watch_anew(struct stream_conn *k, uint32_t fired, uint64_t now)
 		events |= EPOLLOUT;
 	if (!k->lc.connecting && iw_conn_wants_rx(k->lc.conn)) {
 		events |= EPOLLIN;
-		k->deaf = false;
+		k->hung = false;
 	}
 	if (k->rest_until)
 		events = 0;
-	if (k->deaf || (k->direct && events == EPOLLIN))
+	if (k->hung || (k->direct && events == EPOLLIN))
 		return;
 	k->direct = false;
 	watch_for(k, events, now);
@@ -148,7 +148,7 @@ static void settle(struct stream_conn *k, uint32_t fired, uint64_t now)
 {
 	if (iw_tracing(k->tracer))
 		trace_transport(k, now);
-	watch_anew(k, fired, now);
+	update_watch(k, fired, now);
 	iw_loop_conn_settle(&k->lc, own_deadline(k), now);
 }
 
@@ -167,7 +167,7 @@ static void report_emss(struct stream_conn *k)
 	iw_conn_set_emss(k->lc.conn, k->emss);
 }
 
-static void know_emss(struct stream_conn *k, uint64_t now)
+static void refresh_emss(struct stream_conn *k, uint64_t now)
 {
 	if (!iw_conn_aligned(k->lc.conn) || now < k->emss_at + EMSS_AGE_NS)
 		return;
@@ -177,8 +177,8 @@ static void know_emss(struct stream_conn *k, uint64_t now)
 }
 
 /*
- * What the peer sent before it went away, a Terminate perhaps, is still to be read: the socket is
- * readable now, and its end tells.
+ * Octets that the peer sent before the failure, perhaps a Terminate, are still to be read. The
+ * socket is readable now, and the end of its input ends the connection.
  */
 static void send_failed(struct stream_conn *k, const struct iw_fault *why, uint64_t now)
 {
@@ -198,23 +198,23 @@ static void shut_down(struct stream_conn *k, uint64_t now)
 		send_failed(k, &why, now);
 }
 
-/* While much is to be sent, segments wait to be full, so that FPDUs stay aligned with them. */
+/* While much output is pending, TCP sends full segments only, so that FPDUs stay aligned. */
 static void hold_short(struct stream_conn *k, bool on)
 {
 	struct iw_fault why;
 
 	if (on == k->holding || !k->stream->ops->hold_short)
 		return;
-	/* Without it some FPDUs are not aligned, which receivers have to live with. */
+	/* After a failure some FPDUs are not aligned, which receivers must accept. */
 	if (k->stream->ops->hold_short(k->stream, on, &why) == 0)
 		k->holding = on;
 }
 
 /*
- * A full socket takes octets again only when a third of its buffer is free. On a slow line that takes longer than the time that the
- * peer has to take some.
+ * A full socket becomes writable only when a third of its buffer is free. On a slow line that takes
+ * longer than the stall time-out, although the peer acknowledges octets.
  */
-static void look_at_unacked(struct stream_conn *k, uint64_t now)
+static void check_unacked(struct stream_conn *k, uint64_t now)
 {
 	uint64_t left;
 
@@ -235,7 +235,7 @@ static void send_out(struct stream_conn *k, uint64_t now)
 	for (budget = TX_BUDGET; budget > 0; budget--) {
 		int64_t n;
 
-		know_emss(k, now);
+		refresh_emss(k, now);
 		if (!iw_conn_send(k->lc.conn, &tx, now))
 			break;
 		if (tx.bytes > CUT_RISK && iw_conn_aligned(k->lc.conn))
@@ -253,10 +253,10 @@ static void send_out(struct stream_conn *k, uint64_t now)
 			iw_conn_sent(k->lc.conn, (size_t)n, now);
 		if (n < 0 || (size_t)n < tx.bytes) {
 			k->blocked = true;
-			look_at_unacked(k, now);
+			check_unacked(k, now);
 			return;
 		}
-		/* As a rule that was all: cheaper to ask than to find out by beginning a batch. */
+		/* Usually nothing else is pending: this check is cheaper than beginning a batch. */
 		if (!iw_conn_wants_tx(k->lc.conn)) {
 			hold_short(k, false);
 			return;
@@ -286,8 +286,9 @@ static void receive_failed(struct stream_conn *k, const struct iw_fault *why, ui
 }
 
 /*
- * One read, which may wait for octets; *now is the time behind it. 1: there may be more; 0: the
- * socket is empty, or nothing more is to be read; IW_E_AGAIN, IW_E_CANCELED.
+ * Reads once; wait: may wait for octets, and sets *now to the time after the read. Returns 1 if
+ * there may be more octets, and 0 if the socket is empty or conn wants no more. IW_E_AGAIN: no
+ * octets; IW_E_CANCELED: a signal ended the wait.
  */
 static int receive_once(struct stream_conn *k, bool wait, uint64_t *now)
 {
@@ -309,7 +310,7 @@ static int receive_once(struct stream_conn *k, bool wait, uint64_t *now)
 	} else {
 		n = k->stream->ops->recv(k->stream, vec, (size_t)nvec, &why);
 	}
-	/* No octets end the read as well: the scratch and a spill buffer go back. */
+	/* Call it after an empty read too: it returns the scratch and a spill buffer. */
 	iw_conn_received(k->lc.conn, n > 0 ? (size_t)n : 0, *now);
 	if (n == IW_E_AGAIN || n == IW_E_CANCELED)
 		return (int)n;
@@ -318,8 +319,8 @@ static int receive_once(struct stream_conn *k, bool wait, uint64_t *now)
 	else if (n == 0)
 		iw_conn_eof(k->lc.conn, *now);
 	/*
-	 * A read that got less than it asked for has emptied the socket; another call would only
-	 * say so.
+	 * A read that returned less than it asked for has emptied the socket: another call would
+	 * return nothing.
 	 */
 	return n > 0 && (size_t)n == asked;
 }
@@ -333,8 +334,8 @@ static void receive(struct stream_conn *k, uint64_t now)
 }
 
 /*
- * The socket failed, or both directions are shut, while nothing is to be read, so no read will
- * tell.
+ * The socket failed, or both directions are shut, while conn wants no input: no read will report
+ * it.
  */
 static void hung_up(struct stream_conn *k, uint64_t now)
 {
@@ -351,16 +352,16 @@ static void hung_up(struct stream_conn *k, uint64_t now)
 		lost(k, &why, now);
 		return;
 	}
-	/* epoll reports it again and again, whatever is watched for. */
+	/* epoll would report it in each wait, whatever events are watched for. */
 	iw_loop_unwatch(k->lc.loop, k->stream->fd);
 	k->watched = false;
-	k->deaf = true;
+	k->hung = true;
 }
 
 /* ---------------------------------------------------------------- connecting */
 
-/* Shares the time that is left among the addresses that are left. */
-static void time_attempt(struct stream_conn *k, uint64_t now)
+/* Divides the remaining time among the remaining addresses. */
+static void limit_attempt(struct stream_conn *k, uint64_t now)
 {
 	uint64_t end = iw_conn_deadline(k->lc.conn);
 
@@ -369,22 +370,22 @@ static void time_attempt(struct stream_conn *k, uint64_t now)
 				: end;
 }
 
-static void transport_stands(struct stream_conn *k, uint64_t now)
+static void transport_up(struct stream_conn *k, uint64_t now)
 {
 	k->lc.connecting = false;
 	k->emss_at = now;
 	report_emss(k);
 }
 
-/* err, why: how the attempt ended, or that another one has begun, on another descriptor perhaps. */
+/* err, why: the result; IW_E_AGAIN: another attempt has begun, perhaps on another socket. */
 static void attempt_ended(struct stream_conn *k, int err, const struct iw_fault *why, uint64_t now)
 {
 	if (err == 0) {
-		transport_stands(k, now);
+		transport_up(k, now);
 	} else if (err == IW_E_AGAIN) {
-		/* Closing a descriptor took it out of the set; its number may be the new one's. */
+		/* Closing a descriptor removed it from the set; the new one may have its number. */
 		k->watched = false;
-		time_attempt(k, now);
+		limit_attempt(k, now);
 		iw_loop_conn_set_timer(&k->lc, own_deadline(k), now);
 	} else {
 		lost(k, why, now);
@@ -403,7 +404,7 @@ static void connecting_ready(struct stream_conn *k, uint64_t now)
 	attempt_ended(k, err, &why, now);
 }
 
-static void connecting_late(struct stream_conn *k, uint64_t now)
+static void connecting_timeout(struct stream_conn *k, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 	int err;
@@ -456,7 +457,7 @@ void iw_loop_stream_leave(struct iw_loop_conn *lc)
 	if (over(k))
 		return;
 	watch_for(k, EPOLLIN, iw_os_now());
-	iw_loop_note(&lc->loop->news, &lc->news);
+	iw_loop_note(&lc->loop->ready, &lc->ready);
 }
 
 bool iw_loop_stream_can_wait(struct iw_loop_conn *lc)
@@ -504,9 +505,9 @@ static void stream_timer(struct iw_loop_conn *lc, uint64_t now)
 		if (now >= k->rest_until)
 			k->rest_until = 0;
 		if (lc->connecting && now >= IW_MIN(k->attempt_at, iw_conn_deadline(lc->conn)))
-			connecting_late(k, now);
+			connecting_timeout(k, now);
 		else if (!lc->connecting && now >= iw_conn_deadline(lc->conn))
-			look_at_unacked(k, now);
+			check_unacked(k, now);
 		if (!lc->connecting && now >= iw_conn_deadline(lc->conn))
 			iw_conn_timeout(lc->conn, now);
 		pump(k, now);
@@ -576,9 +577,9 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 	iw_loop_conn_init(&k->lc, &stream_ops, WATCH_STREAM, l, conn, owner);
 	l->streams++;
 	if (connecting)
-		time_attempt(k, now);
+		limit_attempt(k, now);
 	else
-		transport_stands(k, now);
+		transport_up(k, now);
 	err = iw_loop_conn_add_timer(&k->lc, own_deadline(k), now, why);
 	if (!err)
 		err = iw_loop_watch(l, stream->fd, connecting ? EPOLLOUT : EPOLLIN, &k->lc.watch,
@@ -590,7 +591,7 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 	k->watched = true;
 	k->armed = connecting ? EPOLLOUT : EPOLLIN;
 	if (!connecting)
-		iw_loop_conn_kick(&k->lc); /* an initiator has its Request to send */
+		iw_loop_conn_kick(&k->lc); /* an initiator sends its Request */
 	*out = &k->lc;
 	return 0;
 }

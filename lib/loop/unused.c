@@ -13,6 +13,10 @@
 /* How often the memory of associations without an open session is read. */
 #define CHARGE_NS     IW_SEC(1)
 
+_Static_assert(IW_LISTENER_MEMORY_MAX == IW_UNUSED_MAX_BYTES &&
+		       IW_LISTENER_MEMORY_MIN == IW_UNUSED_LEAST_BYTES,
+	       "limits of iw_listener_limit_memory");
+
 /* Aborts an association without an open session. The ABORT carries the reason. */
 static void abort_unused(struct iw_loop_assoc *t, const char *reason, uint64_t now)
 {

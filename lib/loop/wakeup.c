@@ -2,10 +2,10 @@
 /*
  * Descriptors for the program's own event loop.
  *
- * The loop's epoll descriptor is readable while a socket is ready or its timer has fired. After the
- * first wake-up was opened, that timer is always armed for the nearest deadline, and an eventfd is
- * readable while connections are kicked. A wake-up is an epoll descriptor that watches the loop's and
- * an eventfd of its own.
+ * The loop's epoll descriptor is readable while a socket is ready or the loop's timer has fired.
+ * After the first wake-up was opened, that timer is always armed for the nearest deadline, and an
+ * eventfd is readable while connections are kicked. A wake-up is an epoll descriptor that watches
+ * the loop's epoll descriptor and an eventfd of its own.
  */
 #include "loop/loop.h"
 
@@ -18,8 +18,8 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* The loop's own descriptor begins to stand for all that a wait would return for. */
-static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
+/* From now on the loop's epoll descriptor is readable whenever iw_loop_wait would not wait. */
+static int watch_everything(struct iw_loop *l, struct iw_fault *why)
 {
 	int err;
 
@@ -34,7 +34,7 @@ static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 		l->kick_fd = -1;
 		return err;
 	}
-	iw_loop_cool_down(l);
+	iw_loop_end_direct(l);
 	(void)iw_loop_rest(l);
 	if (!iw_list_empty(&l->kicked))
 		iw_loop_kick_wakeup(l);
@@ -53,7 +53,7 @@ static int nest(int epoll, int fd, struct iw_fault *why)
 
 int iw_loop_wakeup_open(struct iw_loop_wakeup *b, struct iw_loop *l, struct iw_fault *why)
 {
-	int err = stand_for_all(l, why);
+	int err = watch_everything(l, why);
 
 	if (err)
 		return err;

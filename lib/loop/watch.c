@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the loop watches: descriptors, timers, and the wake-up of a program's own event loop. */
+/* Watched descriptors and timers, and the wake-up of a program's own event loop. */
 #include "loop/loop.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "util/text.h"
 
 /*
- * The timer may fire earlier, never later: one that was armed for another wait stays as it is.
- * Firing once for nothing costs less than setting it for each wait.
+ * The timer may fire early, but never late: one that is armed for an earlier time is not changed.
+ * Firing once without need costs less than setting it for each wait.
  */
 void iw_loop_arm_timer_at(struct iw_loop *l, uint64_t at)
 {
@@ -25,9 +25,7 @@ void iw_loop_arm_timer_at(struct iw_loop *l, uint64_t at)
 		return;
 	l->timer_at = at;
 	l->waits++;
-	/*
-	 * It fails for bad numbers only; all-zero would disarm it, but that moment has long passed.
-	 */
+	/* It fails for invalid numbers only. All-zero would disarm it, but now is never 0. */
 	(void)timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &ts, NULL);
 }
 
@@ -49,7 +47,7 @@ int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw
 
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at)
 {
-	/* Moving what is in the heap cannot fail. */
+	/* Moving an entry of the heap cannot fail. */
 	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) == 0)
 		iw_loop_arm_timer(l);
 }

@@ -11,7 +11,7 @@ static int feed(struct iw_conn *conn, const struct iw_adopt *how, struct iw_faul
 {
 	const uint8_t *at = how->octets;
 	size_t left = how->len;
-	uint8_t none[1] = { 0 }; /* start-up never reads into it */
+	uint8_t none[1] = { 0 }; /* the scratch, which start-up does not use */
 
 	while (left > 0) {
 		struct iw_vec vec[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Options structs: of whatever version the caller was built with, and turned into what the engine
- * and the transport want.
+ * Attribute structs: copied from the caller's version of them, checked, and converted to the
+ * configurations of the engine and the transports.
  */
 #include "verbs/internal.h"
 
@@ -9,10 +9,9 @@
 
 #include "wire/sctp.h"
 
-#define READS  16 /* IRD and ORD where nothing is said */
 /*
- * The least time for an initiator's sessions to end: a lost Terminate is retransmitted after a
- * second or more (RFC 9260 16).
+ * The least time that the sessions of an initiator have to end: a lost Terminate is retransmitted
+ * after at least a second (RFC 9260 16).
  */
 #define END_NS IW_SEC(10)
 
@@ -43,6 +42,10 @@ const char *iw_verbs_transport(const struct iw_endpoint_attr *e)
 	return e->transport ? e->transport : "tcp";
 }
 
+#define XDP_WANT_ALL                                                                               \
+	((unsigned)(IW_XDP_WANT_NATIVE | IW_XDP_WANT_GENERIC | IW_XDP_WANT_ZEROCOPY |              \
+		    IW_XDP_WANT_COPY | IW_XDP_WANT_BUSY_POLL | IW_XDP_WANT_SMALL_FRAMES))
+
 static int check_xdp(const char *what, unsigned want, struct iw_fault *why)
 {
 	static const struct {
@@ -54,6 +57,9 @@ static int check_xdp(const char *what, unsigned want, struct iw_fault *why)
 		{ IW_XDP_WANT_ZEROCOPY | IW_XDP_WANT_GENERIC, "zerocopy and generic" },
 	};
 
+	if (want & ~XDP_WANT_ALL)
+		return iw_fail(why, IW_E_INVAL, "%s: xdp: flags %x: expected some of %x", what,
+			       (uint32_t)want, (uint32_t)XDP_WANT_ALL);
 	for (size_t i = 0; i < IW_ARRAY_LEN(pairs); i++)
 		if ((want & pairs[i].both) == pairs[i].both)
 			return iw_fail(why, IW_E_INVAL, "%s: xdp: %s exclude each other", what,
@@ -132,7 +138,7 @@ static int take_profile(struct iw_protocol_attr *p, const char *transport, struc
 	if (known != &iw_sctpmap_rfc && strcmp(transport, "tcp") == 0)
 		return iw_fail(why, IW_E_INVAL, "profile %s: needs transport sctp, udp, raw or xdp",
 			       p->profile);
-	/* Copies of the attributes outlive the call; the caller's string does not. */
+	/* Copies of the attributes outlive the call, but the caller's string does not. */
 	p->profile = known->name;
 	return known->enhanced ? 0 : take_plain(p, why);
 }
@@ -151,6 +157,9 @@ int iw_verbs_take_protocol(struct iw_protocol_attr *out, const struct iw_protoco
 		return iw_fail(why, IW_E_INVAL, "%s: no_reads and %s %u: set one of them", what,
 			       out->ird ? "ird" : "ord",
 			       (uint32_t)(out->ird ? out->ird : out->ord));
+	if ((unsigned)out->crc > IW_CRC_OFF)
+		return iw_fail(why, IW_E_INVAL, "%s: crc: expected a value of enum iw_crc_policy",
+			       what);
 	if ((unsigned)out->siw_first_fpdu > IW_QUIRK_OFF)
 		return iw_fail(why, IW_E_INVAL,
 			       "%s: siw_first_fpdu: expected a value of enum iw_quirk", what);
@@ -170,19 +179,23 @@ int iw_verbs_take_protocol(struct iw_protocol_attr *out, const struct iw_protoco
 _Static_assert(IW_ORD_NO_NEGOTIATION == IW_MPA_IRD_ORD_MAX, "no negotiation");
 _Static_assert(IW_PRIVATE_DATA_MAX == IW_MPA_PD_MAX && IW_PRIVATE_DATA_MAX == IW_SCTP_PD_MAX,
 	       "Private Data");
+_Static_assert(IW_PRIVATE_DATA_ENHANCED == IW_MPA_ENHANCED_LEN &&
+		       IW_PRIVATE_DATA_MULPDU == IW_MPA_BLOCK_LEN,
+	       "Private Data of the library");
+_Static_assert(IW_UDP_PORT_DEFAULT == IW_SCTP_UDP_PORT, "RFC 6951");
 _Static_assert(IW_MULPDU_MIN >= IW_MPA_ULPDU_MIN_MAX && IW_MULPDU_MAX == IW_MPA_ULPDU_MAX,
 	       "MULPDU");
 
-static uint16_t reads(const struct iw_protocol_attr *p, uint16_t said)
+static uint16_t reads(const struct iw_protocol_attr *p, uint16_t depth)
 {
 	if (p->no_reads)
 		return 0;
-	return said ? said : READS;
+	return depth ? depth : IW_READS_DEFAULT;
 }
 
 /* clang-format off */
 static const struct iw_conn_nudge nudges[] = {
-	/*                 from          how often   whatever comes */
+	/*                 after         times       also if the peer has sent something */
 	[IW_QUIRK_AUTO] = { IW_MSEC(500), 3,          false },
 	[IW_QUIRK_ON]   = { IW_MSEC(20),  5,          true  },
 	[IW_QUIRK_OFF]  = { 0 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The initiator: connects, and once more with Rev 1 when the peer seems not to know Rev 2 (RFC 6581
- * 10).
+ * The initiator: connects, and makes a second attempt with Rev 1 if the peer seems not to know Rev
+ * 2 (RFC 6581 10).
  */
 #include "verbs/internal.h"
 
@@ -9,7 +9,7 @@
 
 #include "os/os.h"
 
-/* A session on an association: one of its own, or that of another queue pair. */
+/* Begins a session on a new association, or on that of another queue pair. */
 static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 			 const struct iw_endpoint_attr *at, const struct iw_protocol_attr *p,
 			 int rev, uint64_t end, struct iw_fault *why)
@@ -46,7 +46,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	iw_verbs_conn_cfg(&cfg, ctx, p, true, rev);
 	cfg.assoc = iw_loop_assoc_map(assoc);
 	cfg.rdmap = qp->rdmap;
-	/* To open a carrier may take its time, which is not the peer's: xdp has a program verified. */
+	/* Opening a carrier can take long (xdp: a program is verified): not the peer's time. */
 	now = iw_os_now();
 	cfg.mpa.timeout_ns = end > began ? end - began : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
@@ -59,7 +59,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	return err;
 }
 
-/* A transport on its way to the peer, a conn that waits for it, a link that holds both. */
+/* Begins to connect a transport, with a conn that waits for it, and adds both to the loop. */
 static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
 		 const struct iw_protocol_attr *p, int rev, uint64_t end, struct iw_fault *why)
 {
@@ -79,9 +79,7 @@ static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
 	if (!ops)
 		return iw_llp_available(name, why);
 	iw_verbs_llp_cfg(&to, at, false);
-	/*
-	 * A name may have to be looked up, which takes its time; what is left of it is the conn's.
-	 */
+	/* Resolving a name takes part of the time for set-up: the conn gets the rest. */
 	err = ops->open(&stream, &to, why);
 	if (err)
 		return err;
@@ -126,8 +124,8 @@ static size_t text_size(const char *text)
 }
 
 /*
- * Room for the address of the peer that answered, which takes the host's place: the second attempt
- * goes to the same one.
+ * Room for the address of the peer that answered. It replaces the host: the second attempt connects
+ * to the same address.
  */
 #define PEER_ROOM sizeof(((struct iw_llp_ends *)0)->peer)
 
@@ -148,7 +146,7 @@ static int make_plan(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	plan->protocol = *p;
 	at = plan->text + PEER_ROOM;
 	plan->to.host = plan->text;
-	/* The association may have ended with its last connection: the second attempt opens another one. */
+	/* The association may end with its last connection: the second attempt uses another one. */
 	plan->to.beside = NULL;
 	plan->to.transport = keep(&at, to->transport);
 	plan->to.bind_addr = keep(&at, to->bind_addr);
@@ -180,7 +178,7 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 		return false;
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_retry(qp);
-	/* "192.0.2.1:7471", "[::1]:7471": without what begins with the last colon. */
+	/* "192.0.2.1:7471", "[::1]:7471": remove the port. */
 	iw_loop_conn_ends(qp->loop_conn, &ends);
 	memcpy(plan->text, ends.peer, PEER_ROOM);
 	colon = strrchr(plan->text, ':');
@@ -197,7 +195,7 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 	return true;
 }
 
-/* ---------------------------------------------------------------- the first one */
+/* ---------------------------------------------------------------- the first attempt */
 
 int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	       const struct iw_protocol_attr *protocol, struct iw_fault *why)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completion queues: a ring that has room for everything posted on the queue pairs that use it. A
- * completion that finds no room here keeps its slot in the send or receive queue, so a program that
- * posts without polling finds those queues full.
+ * Completion queues: a ring with room for everything posted on the queue pairs that use it. A
+ * completion that does not fit keeps its slot in the send or receive queue. So a program that posts
+ * without polling fills those queues.
  */
 #include "verbs/internal.h"
 
@@ -55,10 +55,10 @@ int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why)
 			       cq->need);
 	if (cq->need + depth + 1 > cq->cap) {
 		/*
-		 * One more than can be needed: a queue that is full then means that there was too
-		 * little polling, never that all is in it. Half as much again, so that thousands of
-		 * queue pairs do not copy it thousands of times; only what is used is ever touched,
-		 * see take().
+		 * One entry more than the depths need: so a full queue always means that
+		 * completions may be missing in it. At least half as much again, so that thousands
+		 * of queue pairs do not copy the ring thousands of times. Unused entries are never
+		 * touched, see iw_verbs_cq_take().
 		 */
 		cap = IW_MAX(cq->need + depth + 1, cq->cap + cq->cap / 2);
 		ring = iw_mem_array(&cq->ctx->mem, cap, sizeof(*ring));
@@ -139,8 +139,8 @@ uint32_t iw_verbs_cq_take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n)
 	cq->len -= n;
 	cq->ctx->ncompletions -= n;
 	/*
-	 * An empty ring begins at its beginning, so that the memory of a large one stays untouched
-	 * while few entries wait.
+	 * An empty ring restarts at its first entry, so that the memory of a large ring stays
+	 * untouched while few entries are pending.
 	 */
 	if (cq->len == 0)
 		cq->head = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Contexts: made, given their options, freed with all that is in them. */
+/* Contexts: create, apply the attributes, free with all their objects. */
 #include "verbs/internal.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ void iw_ctx_free(struct iw_ctx *ctx)
 		iw_qp_free(iw_container_of(n, struct iw_qp, all));
 	while ((n = iw_list_first(&ctx->mrs)))
 		iw_mr_revoke(iw_container_of(n, struct iw_mr, all));
-	/* Nothing uses them any more, so neither can be busy. */
+	/* Without queue pairs and regions neither can be busy. */
 	while ((n = iw_list_first(&ctx->cqs)))
 		iw_cq_free(iw_container_of(n, struct iw_cq, all));
 	while ((n = iw_list_first(&ctx->pds)))

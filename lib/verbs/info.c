@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a queue pair has to tell about itself. */
+/* Queries of a queue pair: state, counters, association, memory. */
 #include "verbs/internal.h"
 
 #include <string.h>

@@ -2,14 +2,15 @@
 /*
  * verbs: the public API of <iwarp/verbs.h>.
  *
- * Job: contexts and what they own; posting and polling in the users' vocabulary; connection
- * management: who connects, listens, accepts, retries, and what they are told. Neighbours: lib/loop
- * moves the octets, lib/conn and lib/rdmap keep the protocol, lib/ddp the STags.
+ * Job: contexts and their objects; posting work requests and polling completions; connection
+ * management: connect with a second attempt, listen, accept, reject, and asynchronous events.
+ * Neighbours: lib/loop moves the octets, lib/conn and lib/rdmap run the protocol, lib/ddp holds the
+ * STags.
  * Threads: none; a context belongs to one thread at a time. No state outside a context.
  *
- * How news travels: the loop names a link that was served; its owner (a queue pair, or a request
- * not answered yet) takes the conn's events and the rdmap's completions, at once and all of them,
- * so that none waits unseen when the loop sleeps.
+ * Events and completions: the loop returns each connection that it has served. The owner of the
+ * connection (a queue pair, or a request that was not answered yet) then takes all events of the
+ * conn and all completions of the rdmap at once, so that none is pending when the loop sleeps.
  */
 #ifndef IW_VERBS_INTERNAL_H
 #define IW_VERBS_INTERNAL_H
@@ -27,8 +28,8 @@
 #include "util/text.h"
 
 /*
- * A source of asynchronous events: at most one of each type waits, and they happen in the order of
- * enum iw_ev_type, so a set of bits is a queue, and queueing an event needs no memory.
+ * A source of asynchronous events. At most one of each type is pending, and they happen in the
+ * order of enum iw_ev_type. So a set of bits is a queue, and queueing an event needs no memory.
  */
 struct event_source {
 	struct iw_list link; /* in ctx->events while pending is not 0 */
@@ -42,11 +43,11 @@ struct iw_ctx {
 	struct iw_stag_table *stags;
 	struct iw_list pds, mrs, cqs, qps, listeners;
 	struct iw_list events; /* of struct event_source */
-	unsigned nevents;      /* not yet taken */
-	unsigned ncompletions; /* in all queues, not yet polled */
+	unsigned nevents;      /* pending */
+	unsigned ncompletions; /* pending in all completion queues */
 	uint32_t last_pd, last_stream;
 	bool streams_wrapped;
-	bool has_wakeup; /* some wakeup is open */
+	bool has_wakeup; /* at least one wake-up is open */
 	struct iw_loop_wakeup wakeup;
 	struct iw_tracer tracer; /* borrowed by everything in the context */
 	struct iw_trace_sink trace_sink;
@@ -76,23 +77,23 @@ struct iw_cq {
 	struct iw_list all;
 	struct iw_wc *ring;
 	uint32_t cap, head, len;
-	uint32_t need;          /* sum of the depths that use it */
-	unsigned users;         /* queue pairs, twice those that use it for both */
-	struct iw_list starved; /* queue pairs with completions for which there was no room */
+	uint32_t need;  /* sum of the depths that use it */
+	unsigned users; /* queue pairs; one that uses it for sends and receives is counted twice */
+	struct iw_list starved; /* queue pairs with completions that did not fit */
 	struct iw_loop_wakeup wakeup;
 };
 
-/* Who owns a link. */
+/* The owner of a connection in the loop. */
 struct party {
 	enum { PARTY_QP, PARTY_REQ } kind;
 	struct event_source events;
 };
 
-/* What a second attempt to connect needs. */
+/* The settings for a second attempt to connect, with Rev 1. */
 struct connect_plan {
 	struct iw_endpoint_attr to; /* its texts, and the Private Data, follow in text */
 	struct iw_protocol_attr protocol;
-	uint64_t end; /* of the time for set-up */
+	uint64_t end; /* deadline of set-up */
 	size_t size;
 	char text[];
 };
@@ -105,7 +106,7 @@ struct iw_qp {
 	struct iw_cq *send_cq, *recv_cq;
 	uint32_t sq_depth, rq_depth;
 	void *user;
-	struct iw_mem mem; /* the context's, counted in held */
+	struct iw_mem mem; /* the context's allocator; held counts the octets */
 	size_t held;
 	struct iw_rdmap *rdmap;
 	struct iw_conn *conn;           /* from connect or accept to the end of the queue pair */
@@ -113,35 +114,35 @@ struct iw_qp {
 	struct adoption *adoption;      /* NULL: the library opened the connection */
 	struct connect_plan *plan;      /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
-	bool established; /* the connection once was */
+	bool established; /* IW_EV_ESTABLISHED was queued */
 	bool traced_connected;
 	bool used;             /* connect or accept has succeeded, or it was closed before */
-	bool ended;            /* CLOSED is due once every completion is in its queue */
-	bool told;             /* it was told */
+	bool ended;            /* IW_EV_CLOSED is due when every completion is in its queue */
+	bool told;             /* IW_EV_CLOSED was queued */
 	struct iw_fault fault; /* why it ended */
 	enum iw_conn_state traced;
-	/* Of the transport, when it is gone: */
+	/* Copies, for iw_qp_info after the transport was freed: */
 	struct iw_llp_ends ends;
 	struct iw_llp_facts facts;
 };
 
-/* On an adopted connection only adopter, conn and peer are set: the queue pair has the rest. */
+/* On an adopted connection only adopter, conn and peer are set; the queue pair has the rest. */
 struct iw_conn_req {
 	struct party party;
 	struct iw_qp *adopter; /* NULL: the request of a listener */
 	struct iw_listener *listener;
 	struct iw_list all; /* in listener->reqs */
 	struct iw_conn *conn;
-	struct iw_loop_conn *loop_conn; /* NULL: the connection is gone, fault says why */
+	struct iw_loop_conn *loop_conn; /* NULL: the connection has ended, with fault */
 	uint64_t since;                 /* accepted */
 	bool offered;                   /* IW_EV_CONNECT_REQUEST has been queued */
-	bool taken;                     /* and the user has it */
-	bool answered;                  /* rejected: it lives on until its Reply is out */
+	bool taken;                     /* the program has taken that event */
+	bool answered;                  /* rejected: freed after its Reply was sent */
 	char peer[64];
 	struct iw_fault fault;
 };
 
-/* The program's own TCP connection, on which RDMA is set up. */
+/* A TCP connection of the program, on which RDMA is set up. */
 struct adoption {
 	struct iw_stream *stream; /* owned by the loop's connection */
 	struct iw_conn_req req;
@@ -155,32 +156,37 @@ struct iw_listener {
 	struct iw_loop_listener *listener;
 	struct iw_list reqs;
 	unsigned nreqs, backlog;
-	bool sessions;              /* over SCTP: sessions come to the listener, not connections */
-	bool full;                  /* as many requests as the backlog allows: it rests */
-	bool paused;                /* and that, or the lack of descriptors, was traced */
-	struct iw_endpoint_attr at; /* its texts are not kept */
+	bool sessions;              /* over SCTP: takes sessions of associations */
+	bool full;                  /* backlog requests are pending: the loop does not watch it */
+	bool paused;                /* full, or without descriptors, and that was traced */
+	struct iw_endpoint_attr at; /* only transport, which is static */
 	struct iw_protocol_attr protocol;
 	uint8_t private_data[IW_MPA_PD_MAX];
 	struct iw_llp_ends ends;
 };
 
 /*
- * attr.c: copies an options struct of the caller's version (its size is size) into ours, cap
- * octets, zeroed behind. IW_E_INVAL: the size is impossible, or something is set that this version
- * does not know.
+ * attr.c: copies an attribute struct of the caller's version (size octets) into one of this version
+ * (cap octets), and clears the rest. from NULL: clears all. IW_E_INVAL: the size is impossible, or
+ * a member is set that this version does not have.
  */
 IW_MUST_CHECK int iw_verbs_take(void *to, size_t cap, const void *from, size_t size,
 				const char *what, struct iw_fault *why);
-/* As iw_verbs_take, with a check of the values; what begins the text of a fault. */
+/*
+ * As iw_verbs_take, for one struct, and check its values; what begins the text of the fault.
+ * IW_E_INVAL also: an impossible value, or two that exclude each other.
+ */
 IW_MUST_CHECK int iw_verbs_take_endpoint(struct iw_endpoint_attr *out,
 					 const struct iw_endpoint_attr *in, const char *what,
 					 struct iw_fault *why);
 IW_MUST_CHECK int iw_verbs_take_protocol(struct iw_protocol_attr *out,
 					 const struct iw_protocol_attr *in, const char *transport,
 					 const char *what, struct iw_fault *why);
-/* "tcp", ... Never NULL. */
+/* Returns the name of the transport, by default "tcp". Never NULL. */
 const char *iw_verbs_transport(const struct iw_endpoint_attr *e);
-/* The configurations of a connection's parts. Strings and Private Data are borrowed. */
+/*
+ * Set the configuration of a part of a connection. Strings and Private Data are borrowed from e, p.
+ */
 void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 		       const struct iw_protocol_attr *p, bool initiator, int rev);
 void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_endpoint_attr *e, bool listen);
@@ -191,8 +197,8 @@ void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
 		      bool initiator);
 
 /*
- * ctx.c: as iw_ctx_new, with an allocator (copied); its own context is kept as long as the new one
- * lives.
+ * ctx.c: as iw_ctx_new, with an allocator (copied; its ctx is borrowed for the life of the new
+ * context).
  */
 IW_MUST_CHECK int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr,
 				   const struct iw_mem *mem, struct iw_fault *why);
@@ -206,26 +212,26 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
 }
 
 /*
- * wrap.c: what a tool put around the transport, or the same; NULL: that failed, and the transport is
- * closed.
+ * wrap.c: returns the tool's layer around stream, or stream if there is no layer. NULL: the layer
+ * failed and has closed stream.
  */
 struct iw_stream *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_stream *stream, bool initiator);
 
-/* pd_mr.c: what is registered already, to a port that has just been opened. */
+/* pd_mr.c: reports the registered regions to a port that has just been opened. */
 void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port);
 
 /*
- * progress.c: one turn: serves what was posted, waits so long (0: not at all, negative: no limit)
- * unless there is an event to be taken or a completion to be polled from cq (NULL: from any), serves
- * what is ready, takes the news. *end is when the wait must end: 0 before the first turn of several,
- * it is reckoned when it is needed, behind what was posted, which is not to wait for the clock.
- * IW_LOOP_WOKEN, 0 or IW_E_OS.
+ * progress.c: one turn: sends posted work; waits for timeout_ns (0: does not wait; negative: no
+ * limit) unless an event is pending, or a completion in cq (NULL: in any queue); serves the ready
+ * sockets; takes events and completions. *end is when the wait must end. Set it to 0 before the
+ * first of several turns: the turn computes it when it is needed, after sending, so that sending
+ * does not wait for the clock. Returns IW_LOOP_WOKEN or 0. IW_E_OS: waiting failed.
  */
 IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns,
 				uint64_t *end);
-/* The absolute time that is timeout_ns from now. */
+/* Returns the time that is timeout_ns from now. 0: returns 0; negative: returns IW_TIME_NEVER. */
 uint64_t iw_verbs_until(int64_t timeout_ns);
-/* wakeup.c: sets or clears the wake-ups. Call it where what can be polled has changed. */
+/* wakeup.c: sets or clears the wake-ups. Call it when events or completions were added or taken. */
 void iw_verbs_sync_wakeups_slowly(struct iw_ctx *ctx);
 static inline void iw_verbs_sync_wakeups(struct iw_ctx *ctx)
 {
@@ -233,14 +239,17 @@ static inline void iw_verbs_sync_wakeups(struct iw_ctx *ctx)
 		iw_verbs_sync_wakeups_slowly(ctx);
 }
 
-/* event.c */
+/* event.c: queue an event of s; drop all pending events of s. */
 void iw_verbs_event(struct iw_ctx *ctx, struct event_source *s, enum iw_ev_type type);
 void iw_verbs_forget_events(struct iw_ctx *ctx, struct event_source *s);
 
 /* info.c */
 void iw_verbs_tally(struct iw_tally *out, const struct iw_stag_tally *t);
 
-/* cq.c */
+/*
+ * cq.c: reserve room in cq for depth more completions; release that room, and drop the completions
+ * of qp. IW_E_LIMIT: 2^31 entries or more; IW_E_NOMEM.
+ */
 IW_MUST_CHECK int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why);
 void iw_verbs_cq_unreserve(struct iw_cq *cq, struct iw_qp *qp, uint32_t depth);
 static inline bool iw_verbs_cq_full(const struct iw_cq *cq)
@@ -249,30 +258,38 @@ static inline bool iw_verbs_cq_full(const struct iw_cq *cq)
 }
 /* Moves up to n completions into wc; returns their number. */
 uint32_t iw_verbs_cq_take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n);
+/* Appends a completion of qp. The queue must not be full. */
 void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_completion *c);
 
 /* qp.c */
-/* Takes the conn's events and the rdmap's completions. */
+/* Takes all events of the conn, and the completions of the rdmap. */
 void iw_verbs_qp_news(struct iw_qp *qp);
-/* Takes completions as far as the queues have room, then says that it has ended if it has. */
+/* Takes completions while the queues have room; then, if qp has ended, queues IW_EV_CLOSED. */
 void iw_verbs_qp_complete(struct iw_qp *qp);
-/* It is over: why may be NULL. */
+/* Ends qp with the fault why (may be NULL), and frees its transport; abort: resets it. */
 void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort);
 
 /* connect.c */
-/* The peer seems not to know Rev 2: begins anew if that is wanted, and says whether it is so. */
+/*
+ * If the peer seems not to know Rev 2 and the program permits Rev 1, begins a second attempt.
+ * Returns true if so, also if that attempt has failed already. RFC 6581 10.
+ */
 bool iw_verbs_fall_back(struct iw_qp *qp);
+/* There will be no second attempt. */
 void iw_verbs_drop_plan(struct iw_qp *qp);
 
 /* adopt.c */
+/* An adopted connection has received its Request: queues IW_EV_CONNECT_REQUEST. */
 void iw_verbs_adopt_request(struct iw_qp *qp);
+/* As iw_accept and iw_reject, for the adopted connection of qp; chosen: the caller's queue pair. */
 IW_MUST_CHECK int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,
 					const struct iw_protocol_attr *protocol,
 					struct iw_fault *why);
 void iw_verbs_adopt_reject(struct iw_qp *qp, const void *private_data, size_t len);
+/* RDMA is set up: if the connection was adopted, the queue pair owns it from now on. */
 void iw_verbs_adopt_kept(struct iw_qp *qp);
 
-/* listen.c */
+/* listen.c: take the events of a request; accept connections or take sessions of a listener. */
 void iw_verbs_req_news(struct iw_conn_req *req);
 void iw_verbs_listener_news(struct iw_listener *l);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The responder: listeners, and connection requests from the accepted socket to the ULP's answer.
+ * The responder: listeners, and connection requests from the accepted socket to the answer of the
+ * program (the ULP).
  */
 #include "verbs/internal.h"
 
@@ -8,10 +9,9 @@
 
 #include "os/os.h"
 
-#define BACKLOG       128
-/* Connections taken from the system's queue a turn. */
+/* Connections accepted from the system's queue in one turn. */
 #define ACCEPT_BUDGET 64
-/* What a new connection has for its MPA Request where others wait for its place. */
+/* A full listener does not replace a connection that has waited less long for its MPA Request. */
 #define FAIR_NS       IW_SEC(1)
 
 /* ---------------------------------------------------------------- requests */
@@ -48,8 +48,8 @@ static struct iw_conn_req *req_new(struct iw_listener *l)
 }
 
 /*
- * Becomes a request that waits for the peer's MPA Request. Failing, the connection is closed: it
- * was the peer's attempt, and it sees that.
+ * Makes a request of an accepted connection, which waits for the peer's MPA Request. On failure
+ * closes the connection, which reports the failure to the peer.
  */
 static void admit(struct iw_listener *l, struct iw_stream *stream)
 {
@@ -79,7 +79,7 @@ static void admit(struct iw_listener *l, struct iw_stream *stream)
 	}
 }
 
-/* The same for a session that a peer wants on an association; failing, it is refused. */
+/* The same for a session that a peer has requested on an association. On failure refuses it. */
 static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 			  struct iw_dss *session)
 {
@@ -112,8 +112,8 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 }
 
 /*
- * Whoever connects and then says nothing must not keep others out: when the backlog is full, the
- * one that has been silent for longest goes, once it had a fair time.
+ * A peer that connects and sends no MPA Request must not block other peers: when the backlog is
+ * full, aborts the oldest such connection, if it has waited for at least FAIR_NS.
  */
 static bool make_room(struct iw_listener *l)
 {
@@ -176,8 +176,8 @@ void iw_verbs_listener_news(struct iw_listener *l)
 }
 
 /*
- * The connection ended before the ULP has answered. If the ULP holds the request, it stays until
- * then.
+ * The connection ended before the program has answered. If the program has the request, it remains
+ * until the answer.
  */
 static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
 {
@@ -225,9 +225,9 @@ void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
 	};
 }
 
-/* ---------------------------------------------------------------- the answer */
+/* ---------------------------------------------------------------- answers */
 
-/* The connection of the request has ended: why. */
+/* Returns the error with which the connection of the request has ended. */
 static int gone(const struct iw_conn_req *req, struct iw_fault *why)
 {
 	if (!req->fault.err)
@@ -315,7 +315,7 @@ void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 
 /* ---------------------------------------------------------------- listeners */
 
-/* On a port: sessions come, not connections. */
+/* On a port: the listener takes sessions instead of connections. */
 static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 			  struct iw_fault *why)
 {
@@ -348,7 +348,7 @@ static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_f
 	struct iw_stream *stream;
 	int err;
 
-	/* What the engine would refuse for each connection it refuses now. */
+	/* Settings that the engine would refuse for each connection are refused here. */
 	iw_verbs_conn_cfg(&probe, l->ctx, &l->protocol, false, l->protocol.rev);
 	err = iw_conn_new(&tried, &probe, 0, why);
 	if (err)
@@ -383,7 +383,7 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 					     "listen", why);
 	if (err)
 		goto fail;
-	l->backlog = l->at.backlog ? l->at.backlog : BACKLOG;
+	l->backlog = l->at.backlog ? l->at.backlog : IW_BACKLOG_DEFAULT;
 	l->at.backlog = l->backlog;
 	name = iw_verbs_transport(&l->at);
 	port_ops = iw_port_find(name);
@@ -394,7 +394,7 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 	if (l->protocol.private_data_len)
 		memcpy(l->private_data, l->protocol.private_data, l->protocol.private_data_len);
 	l->protocol.private_data = l->private_data;
-	/* Copies of the profile's checks need to know whether it is TCP; the other texts are not kept. */
+	/* iw_accept checks a profile against the transport. The other strings were borrowed. */
 	l->at = (struct iw_endpoint_attr){ .transport = port_ops ? port_ops->name : "tcp" };
 	iw_list_add_tail(&ctx->listeners, &l->all);
 	*out = l;

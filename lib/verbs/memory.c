@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Memory that a transport sends from where it lies. */
+/* Memory from which transport xdp sends without a copy. */
 #include "verbs/internal.h"
 
 #include "verbs/wrap.h"

@@ -9,6 +9,7 @@ _Static_assert((int)IW_ACCESS_REMOTE_READ == IW_RIGHT_REMOTE_READ &&
 		       (int)IW_ACCESS_REMOTE_WRITE == IW_RIGHT_REMOTE_WRITE &&
 		       (int)IW_ACCESS_READ_SINK == IW_RIGHT_READ_SINK,
 	       "rights");
+_Static_assert(IW_MR_MAX == IW_STAG_MAX, "regions");
 
 int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx)
 {
@@ -47,7 +48,7 @@ static bool overlaps(const struct iw_region *a, const struct iw_region *b)
 	return a->len > 0 && b->len > 0 && at < bt + b->len && bt < at + a->len;
 }
 
-/* RFC 5042 6.3.6: peers of different domains access the same octets, and one of them may write there. */
+/* RFC 5042 6.3.6: different peers access the same octets, and one of them may write there. */
 static bool is_alias(const struct iw_region *a, const struct iw_region *b)
 {
 	const uint8_t places = IW_RIGHT_REMOTE_WRITE | IW_RIGHT_READ_SINK;
@@ -136,7 +137,7 @@ uint32_t iw_mr_stag(const struct iw_mr *mr)
 	return mr->stag;
 }
 
-/* The table's entry, NULL when it is gone. The number may be another registration's by now. */
+/* The region in the table. NULL: no longer registered; another region may have the STag by now. */
 static struct iw_region *region_of(const struct iw_mr *mr)
 {
 	struct iw_region *r = iw_stag_get(mr->pd->ctx->stags, mr->stag);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Posting work. */
+/* Posts work requests. */
 #include "verbs/internal.h"
 
 #include "os/os.h"
@@ -22,14 +22,14 @@ static int take_pieces(struct iw_op *op, const struct iw_send_wr *wr, struct iw_
 		if (!wr->sge[i].addr && wr->sge[i].len)
 			return iw_fail(why, IW_E_INVAL, "post: the address of piece %u is NULL",
 				       (uint32_t)i);
-		/* It is only read from; the type is the receiver's, too. */
+		/* The engine only reads it; struct iw_vec serves receiving too. */
 		op->sge[i] = (struct iw_vec){ (void *)(uintptr_t)wr->sge[i].addr, wr->sge[i].len };
 	}
 	op->nsge = wr->nsge;
 	return 0;
 }
 
-/* The table of STags would report the same, except for a region of another context. */
+/* The engine checks the STag again, but cannot detect a region of another context. */
 static int take_sink(struct iw_op *op, const struct iw_qp *qp, const struct iw_send_wr *wr,
 		     struct iw_fault *why)
 {
@@ -57,8 +57,7 @@ static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_sen
 	unsigned flags = FLAGS_OF_ALL;
 	int err;
 
-	/* One by one: of the pieces only nsge count, and all of it is cleared more slowly than
-	 * posted. */
+	/* Member by member: clearing all pieces would take longer than posting. */
 	op->cookie = wr->wr_id;
 	op->flags = wr->flags;
 	op->nsge = 0;
@@ -122,11 +121,11 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr, struct iw_fault 
 	err = make_op(&op, qp, wr, why);
 	if (err)
 		return err;
-	/* The time matters to registrations with a lifetime. */
+	/* Only the sink of a Read has a lifetime to check. */
 	now = op.kind == IW_OPK_READ ? iw_os_now() : 0;
 	err = iw_rdmap_post(qp->rdmap, &op, now);
 	if (err == IW_E_FULL) {
-		/* Unsignaled requests that are done keep their slots until they are looked for. */
+		/* Completed unsignaled requests keep their slots until completions are taken. */
 		iw_verbs_qp_complete(qp);
 		err = iw_rdmap_post(qp->rdmap, &op, now);
 		iw_verbs_sync_wakeups(qp->ctx);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Queue pairs: their life, and what the engine has to say about them. */
+/* Queue pairs: create, free, end; events and completions of the engine. */
 #include "verbs/internal.h"
 
 #include <string.h>
@@ -7,11 +7,9 @@
 #include "os/os.h"
 #include "util/text.h"
 
-#define DEPTH 64 /* of a queue where nothing is said */
-
 /*
- * Unique among the living, never 0, and not used again soon: a registration may outlive the stream
- * that it names.
+ * A number that no other queue pair of the context has, never 0, and not used again soon: a region
+ * may outlive the stream that it names.
  */
 static uint32_t new_stream(struct iw_ctx *ctx)
 {
@@ -96,8 +94,8 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 	qp->user = a.user;
 	qp->send_cq = a.send_cq;
 	qp->recv_cq = a.recv_cq;
-	qp->sq_depth = a.sq_depth ? a.sq_depth : DEPTH;
-	qp->rq_depth = a.rq_depth ? a.rq_depth : DEPTH;
+	qp->sq_depth = a.sq_depth ? a.sq_depth : IW_DEPTH_DEFAULT;
+	qp->rq_depth = a.rq_depth ? a.rq_depth : IW_DEPTH_DEFAULT;
 	err = iw_rdmap_new(&qp->rdmap,
 			   &(struct iw_rdmap_cfg){
 				   .mem = &qp->mem,
@@ -106,8 +104,7 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 				   .stream = new_stream(ctx),
 				   .sq_depth = qp->sq_depth,
 				   .rq_depth = qp->rq_depth,
-				   /* What transport it will have is not known yet; places are
-				    * made when a segment comes early. */
+				   /* allocated when a segment arrives early */
 				   .early_max = IW_SCTPMAP_WINDOW,
 				   .loans = a.loans,
 				   .tracer = &ctx->tracer,
@@ -129,7 +126,7 @@ fail_qp:
 	return err;
 }
 
-/* Of completions for which there was no room in their queue. */
+/* Returns the loans of completions that did not fit their queue. */
 static void return_loans(struct iw_qp *qp)
 {
 	struct iw_completion c;
@@ -167,7 +164,7 @@ void *iw_qp_user(const struct iw_qp *qp)
 	return qp->user;
 }
 
-/* ---------------------------------------------------------------- news */
+/* ---------------------------------------------------------------- events and completions */
 
 void iw_verbs_qp_complete(struct iw_qp *qp)
 {
@@ -195,15 +192,17 @@ void iw_verbs_qp_complete(struct iw_qp *qp)
 	}
 }
 
-/* What iw_qp_info still tells when the transport is gone. */
+/* For iw_qp_info after the transport was freed. */
 static void keep_facts(struct iw_qp *qp)
 {
 	iw_loop_conn_ends(qp->loop_conn, &qp->ends);
 	iw_loop_conn_facts(qp->loop_conn, &qp->facts);
 }
 
-/* Puts the peer before the fault of a connection that this side began and that was never established.
- * The faults of connect() name it already. */
+/*
+ * Adds the peer's address to the fault of an initiator whose connection was never established. The
+ * faults of connect() name it already.
+ */
 static void name_peer(struct iw_qp *qp)
 {
 	struct iw_fault *why = &qp->fault, named;
@@ -230,8 +229,7 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
 	qp->loop_conn = NULL;
 	iw_verbs_drop_plan(qp);
 	/*
-	 * The conn has done so, but before a retry that did not come about, or when there never was
-	 * one.
+	 * Needed without a conn that has flushed it: never connected, or the second attempt failed.
 	 */
 	iw_rdmap_flush(qp->rdmap, qp->fault.err ? qp->fault.err : IW_E_CANCELED);
 	qp->used = qp->ended = true;
@@ -280,7 +278,7 @@ void iw_verbs_qp_news(struct iw_qp *qp)
 {
 	struct iw_event ev;
 
-	/* A retry puts another conn in the place of the one that asked for it. */
+	/* A second attempt replaces qp->conn within this loop. */
 	while (!qp->ended && iw_conn_next_event(qp->conn, &ev))
 		take_event(qp, &ev);
 	if (iw_verbs_traced(qp->ctx))

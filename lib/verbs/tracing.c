@@ -20,7 +20,7 @@ static uint32_t stream_of(const struct iw_qp *qp)
 	return iw_rdmap_stream(qp->rdmap);
 }
 
-/* The ends of the transport, now or as they were last. */
+/* The addresses and counts of the transport; after its end, the last ones. */
 static struct iw_llp_ends ends_of(const struct iw_qp *qp)
 {
 	struct iw_llp_ends ends = qp->ends;

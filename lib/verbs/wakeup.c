@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The descriptors that a program polls: readable while something can be polled from the library. */
+/*
+ * Keeps the descriptors of iw_ctx_fd and iw_cq_fd readable while events or completions are pending.
+ */
 #include "verbs/internal.h"
 
 void iw_verbs_sync_wakeups_slowly(struct iw_ctx *ctx)

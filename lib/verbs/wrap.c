@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A tool's own layer around the stream transport of each connection. */
+/* A layer of a tool around the stream transport of each connection. */
 #include "verbs/wrap.h"
 
 #include "verbs/internal.h"

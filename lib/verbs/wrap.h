@@ -2,11 +2,11 @@
 /*
  * For this project's own tools, not for users of the library:
  *
- * A layer of theirs between the engine and the transport of each connection. It sees and may change
- * every octet, so a program can say in MPA's start-up what the engine never would (mpa-probe's
- * personalities).
+ * A layer between the engine and the transport of each connection. It sees and may change every
+ * octet. So a tool can send, in MPA start-up, frames that the engine never sends (mpa-probe).
  *
- * A count that separates peers that transfer data from peers that only keep a connection busy.
+ * A counter that distinguishes peers that transfer data from peers that only keep a connection
+ * busy.
  */
 #ifndef IW_VERBS_WRAP_H
 #define IW_VERBS_WRAP_H
@@ -19,10 +19,11 @@
 #include "llp/stream.h"
 
 /*
- * wrap is called for each connection that the context begins (initiator; it is still connecting
- * then) or accepts, with its transport. It returns one of its own that from then on owns that, or
- * the same one; NULL: it cannot, and has closed it. Its fields are to be kept as the inner one's
- * are. wrap NULL: none.
+ * Sets a function that the context calls for each connection that it begins (initiator; still
+ * connecting) or accepts. wrap takes ownership of stream, and returns a stream of its own around
+ * it, or stream itself; NULL: it failed, and has closed stream. The outer stream must keep its
+ * public fields equal to those of the inner one. wrap NULL: no layer. wrap_ctx is borrowed for the
+ * life of the context.
  */
 void iw_ctx_wrap_stream(struct iw_ctx *ctx,
 			struct iw_stream *(*wrap)(void *wrap_ctx, struct iw_stream *stream,
@@ -30,9 +31,9 @@ void iw_ctx_wrap_stream(struct iw_ctx *ctx,
 			void *wrap_ctx);
 
 /*
- * Octets of payload that the peer's Sends, RDMA Writes and Read Responses brought so far, counted as
- * their segments are placed. Zero-length operations, Read Requests, Terminates, and FPDUs that are
- * not complete add nothing.
+ * Returns the octets of payload of the peer's Sends, RDMA Writes and Read Responses so far, counted
+ * as their segments are placed. Zero-length operations, Read Requests, Terminates, and incomplete
+ * FPDUs are not counted.
  */
 uint64_t iw_qp_rx_payload(const struct iw_qp *qp);
 

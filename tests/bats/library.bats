@@ -24,7 +24,7 @@ shown() {
 
     for f in "$IW_TOP"/tests/examples/*.c; do
         diff <(shown "tests/examples/${f##*/}") "$f"
-        [ "$(wc -l <"$f")" -lt 140 ]
+        [ "$(wc -l <"$f")" -lt 100 ]
         n=$((n + 1))
     done
     [ $n -eq 3 ]

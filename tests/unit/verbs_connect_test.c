@@ -548,7 +548,12 @@ static void impossible_wishes_are_refused_with_a_reason(void **state)
 		{ .at.size = 1 },
 		{ CONN_PARAM_SIZES, .at.any_udp_port = true, .at.udp_port = 1 },
 		{ CONN_PARAM_SIZES, .at.xdp = IW_XDP_WANT_NATIVE | IW_XDP_WANT_GENERIC },
+		{ CONN_PARAM_SIZES, .at.xdp = 64 },
 		{ CONN_PARAM_SIZES, .protocol.no_reads = true, .protocol.ird = 1 },
+		{ CONN_PARAM_SIZES, .protocol.ord = IW_ORD_NO_NEGOTIATION + 1 },
+		{ CONN_PARAM_SIZES, .protocol.rev = 1, .protocol.peer_to_peer = true },
+		{ CONN_PARAM_SIZES, .protocol.rev = -1, .protocol.crc = IW_CRC_OFF },
+		{ CONN_PARAM_SIZES, .protocol.crc = (enum iw_crc_policy)(IW_CRC_OFF + 1) },
 	};
 	uint16_t port;
 	int fd = raw_socket(&port, 8);

@@ -580,6 +580,26 @@ static void reads_are_refused_where_none_were_agreed_on(void **state)
 
 /* ---------------------------------------------------------------- queues and their depth */
 
+static void queue_deeper_than_the_limit_is_refused(void **state)
+{
+	const uint32_t bad[][2] = { { IW_DEPTH_MAX + 1, 1 }, { 1, IW_DEPTH_MAX + 1 } };
+	struct iw_qp_attr qa = { .size = sizeof(qa), .send_cq = a.cq, .recv_cq = a.cq };
+	struct iw_qp *qp;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		qa.sq_depth = bad[i][0];
+		qa.rq_depth = bad[i][1];
+		assert_int_equal(iw_qp_new(&qp, a.pd, &qa, &a.why), IW_E_INVAL);
+		assert_null(qp);
+		assert_true(a.why.text[0]);
+	}
+	qa.sq_depth = IW_DEPTH_MAX;
+	qa.rq_depth = 1;
+	assert_int_equal(iw_qp_new(&qp, a.pd, &qa, &a.why), 0);
+	iw_qp_free(qp);
+}
+
 static void full_send_queue_takes_more_when_completions_were_polled(void **state)
 {
 	uint64_t id = 0;
@@ -1012,6 +1032,7 @@ int main(void)
 		test(reads_are_refused_where_none_were_agreed_on),
 		test(full_send_queue_takes_more_when_completions_were_polled),
 		test(quiet_work_needs_no_polling),
+		test(queue_deeper_than_the_limit_is_refused),
 		test(completions_that_nobody_polls_are_kept_and_none_is_lost),
 		test(end_is_told_after_completions_that_had_no_room),
 		test(reset_in_the_middle_completes_everything_once),

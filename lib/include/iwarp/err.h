@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Errors: one list makes the enum, the names, the texts and the Terminate codes.
+ * Errors: one list defines the enum, the names, the texts and the Terminate codes.
  *
- * A function of the library returns 0 (or a count) on success and a negative enum iw_err on failure. Where a
- * struct iw_fault is passed as well, it is filled with the whole story: what failed, what was seen, what was
- * expected, the clause of the RFC, and the Terminate triplet if the failure has one.
+ * A function of the library returns 0 (or a count) on success and a negative enum iw_err on
+ * failure. A function with a struct iw_fault parameter also fills it on failure (it may be NULL):
+ * what failed, the value seen, the value expected, the clause of the RFC, and the Terminate triplet
+ * if the failure has one.
  */
 #ifndef IWARP_ERR_H
 #define IWARP_ERR_H
@@ -27,7 +28,7 @@ extern "C" {
 /* clang-format off */
 /*      name            layer etype code  clause               text */
 #define IW_ERR_LIST(X)                                                                                          \
-	/* General: IW_NOTERM, no Terminate belongs to them. */                                                 \
+	/* General: IW_NOTERM, they have no Terminate. */                                                       \
 	X(NOMEM,          IW_NOTERM,         "",                  "out of memory")                              \
 	X(INVAL,          IW_NOTERM,         "",                  "invalid argument")                           \
 	X(STATE,          IW_NOTERM,         "",                  "not possible in this state")                 \
@@ -54,7 +55,7 @@ extern "C" {
 	X(MPA_LOCAL,      IW_TERM(2, 0, 0x05), "RFC 6581 9.3",    "local catastrophic error in MPA set-up")     \
 	X(MPA_IRD,        IW_TERM(2, 0, 0x06), "RFC 6581 9.1",    "insufficient IRD resources")                 \
 	X(MPA_RTR,        IW_TERM(2, 0, 0x07), "RFC 6581 9.2",    "no matching RTR option")                     \
-	/* DDP over SCTP: a stream session's end is told by session control, not by a Terminate. */             \
+	/* DDP over SCTP: session control reports the end of a stream session, not a Terminate. */               \
 	X(DSS_ILLEGAL,    IW_NOTERM,         "RFC 5043 6.1",      "no legal sequence of a DDP stream session")  \
 	X(DSS_NODDP,      IW_NOTERM,         "RFC 5043 11.1",     "the peer's SCTP association is not for DDP") \
 	/* DDP, RFC 5041 section 7.2. */                                                                        \
@@ -103,37 +104,37 @@ enum iw_err {
 #undef IW_X_
 };
 
-/* A Terminate triplet in one number; IW_NOTERM: none belongs to the error. */
+/* A Terminate triplet in one number; IW_NOTERM: the error has no Terminate (RFC 5040 4.8). */
 #define IW_TERM(layer, etype, code) (0x10000u | (layer) << 12 | (etype) << 8 | (code))
 #define IW_NOTERM                   0u
 #define IW_TERM_LAYER(t)            ((uint8_t)((t) >> 12 & 0xf))
 #define IW_TERM_ETYPE(t)            ((uint8_t)((t) >> 8 & 0xf))
 #define IW_TERM_CODE(t)             ((uint8_t)((t)&0xff))
 
-/* The whole story of one failure. Zero-initialised means "no failure". Plain data: copy it
- * freely. */
+/* The details of one failure. All zero: no failure. Plain data, without pointers to free. */
 struct iw_fault {
 	int err;            /* enum iw_err */
 	int os_errno;       /* IW_E_OS and friends: errno, else 0 */
 	uint32_t term;      /* IW_TERM(...) of the Terminate sent or received, or IW_NOTERM */
 	bool from_peer;     /* the Terminate came from the peer */
 	uint64_t offset;    /* stream octet (TCP) of the failing FPDU, or 0 */
-	const char *clause; /* static text, never NULL once err is set: "RFC 5041 7.1" or "" */
+	const char *clause; /* "RFC 5041 7.1" or "" (static); not NULL if err is set */
 	/* "ddp: STag 0x0000beef: TO 0x2000 length 64 ends above the range 0x1000..0x2000" */
 	char text[256];
 };
 
-/* The constant's name without its prefix, "DDP_BOUNDS"; "UNKNOWN" for a number that is none.
- * Never NULL. */
+/*
+ * Returns the name of the constant without its prefix, "DDP_BOUNDS"; "UNKNOWN" if err is not one of
+ * enum iw_err. Static, never NULL.
+ */
 IW_API const char *iw_err_name(int err);
-/* One phrase in lower case, "base or bounds violation". Never NULL. */
+/* Returns a phrase, "base or bounds violation". Static, never NULL. */
 IW_API const char *iw_err_text(int err);
-/* The RFC and section, "RFC 5041 7.1", or "". Never NULL. */
+/* Returns the RFC and section, "RFC 5041 7.1", or "". Static, never NULL. */
 IW_API const char *iw_err_clause(int err);
-/* The Terminate triplet that reports this error to the peer, or IW_NOTERM. */
+/* Returns the Terminate triplet that reports this error to the peer, or IW_NOTERM. */
 IW_API uint32_t iw_err_term(int err);
-/* The error that a received Terminate triplet stands for; IW_E_PEER_TERMINATE when no constant
- * matches. */
+/* Returns the error of a received Terminate triplet; IW_E_PEER_TERMINATE: no constant matches. */
 IW_API int iw_err_from_term(uint32_t term);
 
 #ifdef __cplusplus

@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libiwarp: RDMA verbs in user space over MPA/TCP (RFC 5040, 5041, 5044, 6581).
+ * libiwarp: RDMA verbs in user space over MPA/TCP and SCTP (RFC 5040, 5041, 5043, 5044, 6581).
  *
  *   context -> protection domain -> memory region (STag)
  *           -> completion queue
  *           -> listener -> connection request -> queue pair (one connection, one DDP stream)
  *
- * The program posts work requests and polls their completions. Changes of connections are reported
- * as asynchronous events, which the program polls too. The library has no threads of its own, no
- * signals and no output, and calls back into the program only for a trace (struct iw_ctx_attr).
+ * The program posts work requests and polls their completions. The library reports changes of
+ * connections as asynchronous events, which the program polls too. The library has no threads of
+ * its own, installs no signal handlers and prints nothing. It calls back into the program only for
+ * a trace (struct iw_ctx_attr).
  *
- * Threads: a context and everything made from it belong to one thread at a time. Contexts are
- * independent of each other, except over "xdp": the connections of a process on one interface share
- * its XDP program and UMEM, under locks of the library.
+ * Threads: a context and everything made from it belong to one thread at a time; the library takes
+ * no locks for them. Contexts are independent of each other, except over "xdp": all connections of
+ * the process on one interface share its XDP program and UMEM, under locks of the library. While it
+ * loads an XDP program, the library also replaces the log callbacks of libbpf and libxdp, which are
+ * process-wide.
  * Progress: only iw_progress, iw_cq_poll and iw_cq_wait make progress. A program with an event loop
  * of its own polls iw_ctx_fd or iw_cq_fd: they become readable when such a call has something to
  * do.
  * Deadlines: every wait of the library has one (struct iw_ctx_attr). A connection that makes no
  * progress for stall_ns while something is outstanding ends with IW_E_TIMEOUT.
- * Ownership words: borrowed (until the call returns), kept (leave it untouched until the
- * completion), owned (by the object; do not free it).
- * All times are nanoseconds, all sizes octets.
+ * Units: all times are nanoseconds, all sizes octets.
+ * Ownership: an input is borrowed (until the call returns) unless its comment says kept (the
+ * program leaves it unchanged until the completion). A result that the comment calls owned belongs
+ * to the named object: do not free or close it. Objects belong to the program until it frees them.
+ * Errors: 0 or a count is success; a negative enum iw_err is failure. why may be NULL; else a
+ * failure fills it, with a text that names the cause. A call that takes a struct with a member
+ * size returns IW_E_INVAL if size is impossible, or if an input has a member set that this version
+ * of the library does not have: set size to sizeof, and clear what the library does not support.
  */
 #ifndef IWARP_VERBS_H
 #define IWARP_VERBS_H
@@ -45,38 +53,47 @@ struct iw_conn_req;
 
 /* ---------------------------------------------------------------- context */
 
+#define IW_SETUP_NS_DEFAULT UINT64_C(10000000000) /* setup_ns of struct iw_ctx_attr: 10 s */
+#define IW_STALL_NS_DEFAULT UINT64_C(30000000000) /* stall_ns: 30 s */
+#define IW_CTX_FREE_NS_MAX  UINT64_C(3000000000)  /* iw_ctx_free may block for this long: 3 s */
+
 struct iw_ctx_attr {
 	size_t size; /* sizeof(struct iw_ctx_attr) */
 	/*
 	 * Limits connection and MPA set-up, and, after this end's FIN, the wait for the peer's next
 	 * payload or FIN. Over SCTP also limits how long a listener keeps an association without a
-	 * session. 0: 10 s.
+	 * session. 0: IW_SETUP_NS_DEFAULT.
 	 */
 	uint64_t setup_ns;
 	/*
 	 * Ends a connection that makes no progress for this long while something is outstanding.
-	 * Zero-length RDMA Writes and Reads of the peer are not progress. 0: 30 s.
+	 * Zero-length RDMA Writes and Reads of the peer are not progress. 0: IW_STALL_NS_DEFAULT.
 	 */
 	uint64_t stall_ns;
 	/* iw_cq_wait polls for this long before it sleeps: less latency, more CPU time. 0: none */
 	uint64_t spin_ns;
 	/*
-	 * Receives one line of JSON (no newline) for each protocol event, for plots and labs: also
-	 * for each segment, chunk and window, so it should be fast. NULL: no trace. The library
-	 * calls it inside its own functions; it must not call the library.
+	 * Receives one line of JSON (borrowed, no newline) for each protocol event, for plots and
+	 * labs: also for each segment, chunk and window, so it should be fast. NULL: no trace. The
+	 * library calls it inside its own functions; it must not call the library. trace_ctx is its
+	 * first argument.
 	 */
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 };
 
-/* attr NULL: defaults. IW_E_NOMEM, IW_E_OS: why names the step that failed. */
+/*
+ * Creates a context. attr NULL: defaults.
+ * IW_E_INVAL: attr->size; IW_E_NOMEM; IW_E_LIMIT: the process has no free descriptors;
+ * IW_E_OS: why names the system call that failed.
+ */
 IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr,
 				    struct iw_fault *why);
 /*
  * Frees the context and everything made from it. Aborts connections that are still up (iw_abort).
- * Over SCTP it blocks until the peers have confirmed the shutdown of their associations
- * (RFC 9260 9.2), for at most 3 s for the whole context; then it aborts the remaining associations.
- * NULL does nothing.
+ * Over SCTP it blocks until the peers have confirmed the shutdown of their associations, for at
+ * most IW_CTX_FREE_NS_MAX for the whole context; then it aborts the remaining associations. NULL
+ * does nothing. RFC 9260 9.2.
  */
 IW_API void iw_ctx_free(struct iw_ctx *ctx);
 /*
@@ -84,29 +101,35 @@ IW_API void iw_ctx_free(struct iw_ctx *ctx);
  * timeout_ns (0: does not wait; negative: without this limit). The wait also ends at a deadline of
  * the context, on a signal, and when the descriptor of iw_ctx_wake_fd is readable. Does not wait
  * while events or completions can be polled. Returns the number of events and completions that can
- * be polled, or IW_E_OS if waiting failed.
+ * be polled.
+ * IW_E_OS: the system call that waits failed; free the context.
  */
 IW_API IW_MUST_CHECK int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns);
 /*
- * Returns a descriptor (owned) that is readable while events or completions can be polled, or while
- * iw_progress has something to do. When it is readable, call iw_progress(ctx, 0). IW_E_OS;
- * IW_E_LIMIT: no free descriptors.
+ * Returns a descriptor (owned by ctx) that is readable while events or completions can be polled,
+ * or while iw_progress has something to do. When it is readable, call iw_progress(ctx, 0). Later
+ * calls return the same descriptor.
+ * IW_E_LIMIT: the process has no free descriptors; IW_E_NOMEM; IW_E_OS: why names the system call
+ * that failed. After an error nothing has changed.
  */
 IW_API IW_MUST_CHECK int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why);
 /*
  * Sets a descriptor of the program (a pipe, a signalfd, a control socket) that ends the waits of
- * iw_progress and iw_cq_wait when it is readable. The library does not read it. A context has at
- * most one; fd -1 removes it. The library keeps using it until it is replaced or removed: do that
- * before closing it.
- * IW_E_PERM: fd cannot be polled (a regular file); IW_E_OS: fd is not a descriptor. After an error
- * the previous descriptor remains set.
+ * iw_progress and iw_cq_wait when it is readable. A context has at most one; fd -1 removes it. The
+ * library does not read fd, and uses it until it is replaced or removed: do that before closing it.
+ * IW_E_PERM: fd cannot be polled (a regular file); IW_E_OS: fd is not a descriptor; IW_E_NOMEM.
+ * After an error the previous descriptor remains set.
  */
 IW_API IW_MUST_CHECK int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- protection domain, memory */
 
+/* Creates a protection domain. IW_E_NOMEM. RFC 5041 8.2. */
 IW_API IW_MUST_CHECK int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx);
-/* IW_E_BUSY: it still has a memory region or a queue pair. */
+/*
+ * Frees a protection domain. NULL does nothing.
+ * IW_E_BUSY: it still has a memory region or a queue pair; free these first.
+ */
 IW_API int iw_pd_free(struct iw_pd *pd);
 
 enum iw_access {
@@ -142,20 +165,30 @@ struct iw_mr_attr {
 	bool tally; /* count the operations of peers, for iw_mr_tally and iw_mr_written */
 };
 
+#define IW_MR_MAX (1u << 24) /* valid memory regions of a context */
+
 /*
- * Registers a Tagged Buffer under an unpredictable STag. IW_E_INVAL: no rights, addr NULL although
- * len is not 0, or to + len wraps; IW_E_NOMEM; IW_E_BUSY: see exclusive.
+ * Registers a Tagged Buffer under an unpredictable STag. attr is borrowed, its addr kept.
+ * IW_E_INVAL: no rights or unknown ones, addr NULL although len is not 0, addr + len or to + len
+ * wraps, or qp belongs to another domain; IW_E_BUSY: exclusive is set and another region overlaps,
+ * revoke that one first; IW_E_LIMIT: IW_MR_MAX regions are valid; IW_E_NOMEM; IW_E_OS: the system
+ * has no random number. RFC 5041 8.2.
  */
 IW_API IW_MUST_CHECK int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd,
 				   const struct iw_mr_attr *attr, struct iw_fault *why);
+/* Returns the STag, to be advertised to the peer. It never changes. */
 IW_API uint32_t iw_mr_stag(const struct iw_mr *mr);
 /*
  * Revokes the STag and frees mr. After it returns, no octets are placed in the buffer or read from
- * it (RFC 5042 6.2.2). Operations of the peer that still name the STag end in a Terminate. It may
- * be called at any time, also after the peer's Invalidate.
+ * it, and the buffer belongs to the program again. Operations of the peer that still name the STag
+ * end in a Terminate. May be called at any time, also after the peer's Invalidate. NULL does
+ * nothing. RFC 5042 6.2.2.
  */
 IW_API void iw_mr_revoke(struct iw_mr *mr);
-/* False once the peer has invalidated it, its uses are spent or its lifetime is over. */
+/*
+ * Returns false once the peer has invalidated the STag, its uses are spent or its lifetime is over.
+ * The region must still be freed with iw_mr_revoke.
+ */
 IW_API bool iw_mr_valid(const struct iw_mr *mr);
 
 /*
@@ -173,9 +206,9 @@ struct iw_tally {
 IW_API void iw_mr_tally(const struct iw_mr *mr, struct iw_tally *out);
 /*
  * Returns the number of octets at the start of a memory region that the peers' RDMA Writes have
- * filled without a gap; 0 if it was registered without tally. A complete Write
- * is counted if it begins at or before the end of the octets counted so far and its segments arrive
- * in ascending order. Use it when a peer reports that it has filled a buffer (RFC 5042 6.3.2).
+ * filled without a gap; 0 if it was registered without tally. A complete Write is counted if it
+ * begins at or before the end of the octets counted so far and its segments arrive in ascending
+ * order. Call it when a peer reports that it has filled a buffer (RFC 5042 6.3.2).
  */
 IW_API uint64_t iw_mr_written(const struct iw_mr *mr);
 
@@ -203,42 +236,53 @@ struct iw_wc {
 };
 
 /*
- * The queue never overflows: iw_qp_new allocates room in it for everything that can be posted on
- * the queue pair.
+ * Creates a completion queue. It never overflows: iw_qp_new allocates room in it for everything
+ * that can be posted on the queue pair. IW_E_NOMEM.
  */
 IW_API IW_MUST_CHECK int iw_cq_new(struct iw_cq **out, struct iw_ctx *ctx);
-/* IW_E_BUSY: a queue pair uses it. */
+/*
+ * Frees a completion queue, and closes its descriptor. NULL does nothing.
+ * IW_E_BUSY: a queue pair uses it; free that first.
+ */
 IW_API int iw_cq_free(struct iw_cq *cq);
 /*
- * If the queue is empty, first makes progress without waiting. Then takes up to n completions and
- * returns their number.
+ * If the queue is empty, first makes progress without waiting. Then takes up to n completions into
+ * wc and returns their number. n 0 or less does nothing.
+ * IW_E_OS: as for iw_progress, and no completion was taken.
  */
 IW_API IW_MUST_CHECK int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n);
 /*
  * Makes progress as iw_progress(timeout_ns) does, but waits until this queue holds a completion or
- * the context an event, and then returns 1. Returns 0 when the time is over, on a signal, or when
- * the descriptor of iw_ctx_wake_fd is readable. IW_E_OS.
+ * the context an event, and then returns 1. Returns 0 if neither is pending when the time is over,
+ * on a signal, or when the descriptor of iw_ctx_wake_fd is readable.
+ * IW_E_OS: as for iw_progress.
  */
 IW_API IW_MUST_CHECK int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns);
 /*
- * Returns a descriptor (owned) that is readable while the queue holds completions or iw_cq_poll can
- * make progress. Events do not make it readable: call iw_next_event too after each iw_cq_poll.
- * IW_E_OS; IW_E_LIMIT: no free descriptors.
+ * Returns a descriptor (owned by cq) that is readable while the queue holds completions or
+ * iw_cq_poll can make progress. Events do not make it readable: call iw_next_event too after each
+ * iw_cq_poll. Later calls return the same descriptor. Errors as of iw_ctx_fd.
  */
 IW_API IW_MUST_CHECK int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- queue pair */
 
+#define IW_DEPTH_DEFAULT 64         /* sq_depth, rq_depth of struct iw_qp_attr */
+#define IW_DEPTH_MAX     (1u << 20) /* likewise */
+#define IW_LOAN_MIN      512        /* a shorter Send is copied: see loans of struct iw_qp_attr */
+
 struct iw_qp_attr {
 	size_t size;                     /* sizeof(struct iw_qp_attr) */
-	struct iw_cq *send_cq, *recv_cq; /* required; may be the same */
-	uint32_t sq_depth;               /* work requests posted and not completed; 0: 64 */
-	uint32_t rq_depth;               /* receives posted and not completed; 0: 64 */
-	void *user;                      /* iw_qp_user() returns it */
+	struct iw_cq *send_cq, *recv_cq; /* kept; required; may be the same */
+	/* work requests posted and not completed; 0: IW_DEPTH_DEFAULT; at most IW_DEPTH_MAX */
+	uint32_t sq_depth;
+	uint32_t rq_depth; /* receives posted and not completed; as sq_depth */
+	void *user;        /* iw_qp_user() returns it */
 	/*
 	 * Over "xdp", a received Send may stay in the UMEM frame in which it arrived, instead of
 	 * being copied to the posted buffer (loan of struct iw_wc). This applies to a Send of at
-	 * least 512 octets in one DATA chunk, if its packet fits one frame and it arrived in order.
+	 * least IW_LOAN_MIN octets in one DATA chunk, if its packet fits one frame and it arrived
+	 * in order.
 	 * All other Sends are copied. Sends are also copied while a quarter of the packets that the
 	 * receive ring holds is lent (512 packets of an AF_XDP worker on an interface with one
 	 * queue). In both cases the Send consumes a receive and must fit its buffer (RFC 5041 5.1).
@@ -247,13 +291,20 @@ struct iw_qp_attr {
 	bool loans;
 };
 
+/*
+ * Creates a queue pair for one connection, and allocates its queues.
+ * IW_E_INVAL: a completion queue is missing or of another context, or a depth exceeds IW_DEPTH_MAX;
+ * IW_E_LIMIT: the completion queue would need 2^31 entries or more, use another one; IW_E_NOMEM.
+ */
 IW_API IW_MUST_CHECK int iw_qp_new(struct iw_qp **out, struct iw_pd *pd,
 				   const struct iw_qp_attr *attr, struct iw_fault *why);
 /*
- * Aborts the connection if it is up (iw_abort). Drops its completions that were not polled and its
- * events that were not taken. NULL does nothing.
+ * Frees a queue pair. Aborts its connection if it is up (iw_abort). Drops its completions that were
+ * not polled and its events that were not taken. The buffers of its work requests belong to the
+ * program again. NULL does nothing.
  */
 IW_API void iw_qp_free(struct iw_qp *qp);
+/* Returns user of struct iw_qp_attr. */
 IW_API void *iw_qp_user(const struct iw_qp *qp);
 
 struct iw_sge {
@@ -289,27 +340,32 @@ struct iw_send_wr {
 
 /*
  * Queues one operation. Its octets are sent by the next call that makes progress. Operations
- * complete in the order in which they were posted (RFC 5040 5.5). RDMA Reads above ORD are not
- * refused: they wait.
- * IW_E_STATE: not connected, or shut down; IW_E_FULL: sq_depth reached, poll the completion queue;
- * IW_E_INVAL: wrong pieces, 2^32 octets or more, or a sink without the right or too small;
- * IW_E_LIMIT: a READ while the ORD in force is 0.
+ * complete in the order in which they were posted. RDMA Reads above ORD are not refused: they wait.
+ * wr and its list sge are borrowed; the octets and the sink are kept.
+ * IW_E_STATE: the connection is not up, was shut down by this end, or (READ) by the peer;
+ * IW_E_FULL: sq_depth requests are pending, poll the completion queue and post again;
+ * IW_E_INVAL: an unknown operation, a flag that the operation does not have, more than IW_SGE_MAX
+ * pieces, 2^32 octets or more, an address that is NULL, or a sink that is missing, not valid, too
+ * small, of another domain or without IW_ACCESS_READ_SINK; IW_E_LIMIT: a READ while the ORD in
+ * force is 0. After an error nothing is queued. RFC 5040 5.5.
  */
 IW_API IW_MUST_CHECK int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr,
 				      struct iw_fault *why);
 /*
- * Queues an Untagged Buffer (kept) for one incoming Send. It may be called before the connection is
- * up. IW_E_FULL, IW_E_STATE.
+ * Queues an Untagged Buffer of cap octets (kept) for one incoming Send. It may be called before the
+ * connection is up.
+ * IW_E_STATE: the connection has ended; IW_E_FULL: rq_depth receives are pending, poll the
+ * completion queue; IW_E_INVAL: addr is NULL although cap is not 0. RFC 5041 5.1.
  */
 IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap,
 				      struct iw_fault *why);
 
 /*
- * Gives the octets that a completion lent back to the library; loan is that of its struct iw_wc.
+ * Returns the octets that a completion has lent to the program; loan is that of its struct iw_wc.
  * Until this call, or until the context is freed, the octets do not change, even if the queue pair
- * is closed or freed; and the interface, with its steering program, stays in use. iw_qp_free gives
- * back the loans of completions that were not polled.
- * IW_E_INVAL: the loan was given back before, or is not one of this context.
+ * is closed or freed; and the interface, with its steering program, stays in use. iw_qp_free
+ * returns the loans of completions that were not polled.
+ * IW_E_INVAL: the loan was returned before, or belongs to another context.
  */
 IW_API IW_MUST_CHECK int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struct iw_fault *why);
 
@@ -318,12 +374,18 @@ IW_API IW_MUST_CHECK int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struc
 enum iw_crc_policy { IW_CRC_WANTED = 0, IW_CRC_REQUIRED, IW_CRC_OFF };
 /* Zero-length operations that can be the ready-to-receive frame (RTR, RFC 6581 9.2); a set. */
 enum iw_rtr { IW_RTR_NONE = 0, IW_RTR_SEND = 1, IW_RTR_WRITE = 2, IW_RTR_READ = 4 };
-#define IW_ORD_NO_NEGOTIATION 0x3fff
-#define IW_STREAMS_DEFAULT    1000 /* of an association */
-#define IW_PRIVATE_DATA_MAX   512  /* octets (RFC 5044 7.1.1; over SCTP the same) */
+#define IW_ORD_NO_NEGOTIATION    0x3fff /* ird, ord: this end does not negotiate (RFC 6581 9.1) */
+#define IW_READS_DEFAULT         16     /* ird, ord of struct iw_protocol_attr */
+#define IW_BACKLOG_DEFAULT       128    /* backlog of struct iw_endpoint_attr */
+#define IW_STREAMS_DEFAULT       1000   /* streams of struct iw_endpoint_attr */
+#define IW_UDP_PORT_DEFAULT      9899   /* udp_port of struct iw_endpoint_attr (RFC 6951 5.1) */
+/* Private Data, in octets: RFC 5044 7.1.1, and the same over SCTP. */
+#define IW_PRIVATE_DATA_MAX      512
+#define IW_PRIVATE_DATA_ENHANCED 4 /* of these, used by RFC 6581 9.1 */
+#define IW_PRIVATE_DATA_MULPDU   8 /* and by mulpdu of struct iw_protocol_attr */
 /* Limits of mulpdu in struct iw_protocol_attr. */
-#define IW_MULPDU_MIN         512
-#define IW_MULPDU_MAX         64768 /* RFC 5044 3 */
+#define IW_MULPDU_MIN            512
+#define IW_MULPDU_MAX            64768 /* RFC 5044 3 */
 /* Whether to work around a defect of the peer. AUTO: if the peer seems to have the defect. */
 enum iw_quirk { IW_QUIRK_AUTO = 0, IW_QUIRK_ON, IW_QUIRK_OFF };
 /* Modes of transport "xdp". Without a flag the library uses the best mode that is available. */
@@ -338,25 +400,26 @@ enum iw_xdp_want {
 };
 
 /*
- * Where a connection goes, or where a listener waits: the transport and its settings. Fields that
- * are zero have the defaults. All strings are borrowed.
+ * The endpoint of a connection or a listener: the transport and its settings. Members that are zero
+ * have the defaults. All strings are borrowed.
  */
 struct iw_endpoint_attr {
 	size_t size; /* sizeof(struct iw_endpoint_attr) */
 	/*
 	 * "tcp" (also NULL), "sctp", "udp", "raw" or "xdp". One that was not built fails with
-	 * IW_E_NOTSUP and the reason. Over the last four (SCTP) a queue pair is a DDP stream session
-	 * (RFC 5043), and an association carries many sessions.
+	 * IW_E_NOTSUP and the reason. Over the last four (SCTP) a queue pair is a DDP stream
+	 * session (RFC 5043), and an association carries many sessions.
 	 */
 	const char *transport;
 	/* connect: name or address; listen: NULL is loopback, "*" every address */
 	const char *host;
-	uint16_t port;           /* listen: 0 picks one, see iw_listener_port */
+	uint16_t port;           /* listen: 0: the system chooses, see iw_listener_port */
 	const char *bind_addr;   /* connect: source address; NULL: any */
 	const char *interface;   /* NULL: any */
 	const char *cc;          /* congestion control; NULL: the system's */
 	uint32_t sndbuf, rcvbuf; /* octets of socket buffers; 0: the system's own tuning */
-	uint32_t backlog;        /* listen: connection requests waiting for accept; 0: 128 */
+	/* listen: requests that were not answered yet; 0: IW_BACKLOG_DEFAULT */
+	uint32_t backlog;
 	/*
 	 * listen, over tcp: a listening TCP socket, made by another program such as systemd; host,
 	 * port and bind_addr are then ignored. Borrowed; the listener uses a duplicate. 0: makes
@@ -365,8 +428,8 @@ struct iw_endpoint_attr {
 	int listen_fd;
 	uint16_t streams; /* SCTP: each way; 0: IW_STREAMS_DEFAULT */
 	/*
-	 * SCTP in UDP (RFC 6951); connect: the peer's port; listen: this end's. 0: 9899 for "udp",
-	 * no UDP encapsulation for "xdp".
+	 * SCTP in UDP (RFC 6951); connect: the peer's port; listen: this end's. 0:
+	 * IW_UDP_PORT_DEFAULT for "udp", no UDP encapsulation for "xdp".
 	 */
 	uint16_t udp_port;
 	/*
@@ -374,16 +437,19 @@ struct iw_endpoint_attr {
 	 * (iw_listener_udp_port). IW_E_INVAL with udp_port.
 	 */
 	bool any_udp_port;
-	/* "xdp": set of enum iw_xdp_want. IW_E_INVAL: two that exclude each other. */
+	/* "xdp": set of enum iw_xdp_want. IW_E_INVAL: unknown ones, two that exclude each other. */
 	unsigned xdp;
-	/* connect: share this queue pair's association, begun at this end; NULL: do not share */
+	/*
+	 * connect, over SCTP: share this queue pair's association, begun at this end. IW_E_INVAL:
+	 * it has none. NULL: do not share.
+	 */
 	const struct iw_qp *beside;
 };
 
 /*
- * What the protocols do on a connection. Fields that are zero have the defaults: CRC on, no markers,
- * Rev 2 with fallback to Rev 1, IRD = ORD = 16. Over SCTP crc, markers, mulpdu, rdmac and
- * siw_first_fpdu are ignored.
+ * The settings of the protocols on a connection. Members that are zero have the defaults: CRC on,
+ * no markers, Rev 2 with fallback to Rev 1, IRD = ORD = IW_READS_DEFAULT. Over SCTP crc, markers,
+ * mulpdu, rdmac and siw_first_fpdu are ignored.
  */
 struct iw_protocol_attr {
 	size_t size; /* sizeof(struct iw_protocol_attr) */
@@ -397,8 +463,8 @@ struct iw_protocol_attr {
 	const char *profile;
 	/*
 	 * MPA revision. 0: Rev 2, with fallback to Rev 1; 1 or 2: only that one (listen: the
-	 * highest that is accepted); -1: Rev 0 of the RDMA Consortium. Over SCTP 2 means an enhanced
-	 * session (RFC 6581 7), 1 a session of RFC 5043.
+	 * highest that is accepted); -1: Rev 0 of the RDMA Consortium. Over SCTP 2 means an
+	 * enhanced session (RFC 6581 7), 1 a session of RFC 5043.
 	 */
 	int rev;
 	bool rdmac; /* accept RDMA Consortium peers */
@@ -406,7 +472,10 @@ struct iw_protocol_attr {
 	bool markers;      /* demand markers in received FPDUs */
 	bool peer_to_peer; /* the initiator's first frame is an RTR (RFC 6581 9.2) */
 	unsigned rtr;      /* set of enum iw_rtr; 0: all three */
-	/* concurrent inbound and outbound RDMA Reads; 0: 16; or IW_ORD_NO_NEGOTIATION */
+	/*
+	 * Concurrent inbound and outbound RDMA Reads. 0: IW_READS_DEFAULT; at most
+	 * IW_ORD_NO_NEGOTIATION, which means that this end does not negotiate them.
+	 */
 	uint16_t ird, ord;
 	bool no_reads; /* IRD = ORD = 0; IW_E_INVAL with ird or ord */
 	/*
@@ -415,124 +484,144 @@ struct iw_protocol_attr {
 	 */
 	uint32_t mulpdu;
 	/*
-	 * Borrowed. At most IW_PRIVATE_DATA_MAX octets less those that RFC 6581 (4) and mulpdu (8)
-	 * need. For peers that do not use libiwarp, use at most 244 octets.
+	 * Borrowed. At most IW_PRIVATE_DATA_MAX octets, less IW_PRIVATE_DATA_ENHANCED with Rev 2,
+	 * less IW_PRIVATE_DATA_MULPDU with mulpdu. Peers that do not use libiwarp may accept less:
+	 * use at most 244 octets.
 	 */
 	const void *private_data;
 	size_t private_data_len;
 	/*
 	 * connect: Linux siw as a responder may not notice a first FPDU that arrives soon after its
 	 * Reply, until more octets arrive. AUTO: if the peer has sent nothing 500 ms after the last
-	 * FPDU of this end, sends a zero-length RDMA Write, which no program sees, and again after
-	 * 1 s and 2 s. ON: sends the first one after 20 ms, and five in all, even if the peer has
-	 * sent something: for a siw whose program sends without a request.
+	 * FPDU of this end, the library sends a zero-length RDMA Write, which neither program
+	 * notices, and again after 1 s and 2 s. ON: it sends the first one after 20 ms, and five in
+	 * all, even if the peer has sent something: for a siw whose program sends without a
+	 * request. OFF: it sends none.
 	 */
 	enum iw_quirk siw_first_fpdu;
 };
 
+struct iw_xdp_memory;
 /*
- * Memory from which transport "xdp" sends without a copy. The octets that an RDMA Write or a Send
- * takes from it are sent by a descriptor of their own, after that of the headers (Linux 6.6, and
- * not over UDP). The memory is part of the UMEM of at's interface: allocate it before the first
- * connection on that interface, with the same xdp. The steering program stays attached until
- * the memory is freed. len is at most 1 GiB of locked memory. It is zeroed.
+ * Allocates len octets of zeroed memory from which transport "xdp" sends without a copy. The octets
+ * that an RDMA Write or a Send takes from it are sent by a descriptor of their own, after that of
+ * the headers (Linux 6.6, and not over UDP). The memory is part of the UMEM of at's interface:
+ * allocate it before the first connection on that interface, with the same xdp. The steering
+ * program stays attached until the memory is freed.
  * All connections of this process on the interface, of any context, share the UMEM, so all of them
  * can send from this memory, with any number of regions and work requests in it. A connection on
  * another interface copies the octets. In all other respects it is ordinary memory: it can be
  * registered and received into.
- * IW_E_INVAL: no interface, or an impossible len. IW_E_BUSY: the UMEM cannot grow, and this process
- * already has such memory on the interface (share it among contexts, or allocate one piece for all
- * of them) or connections (close them first). IW_E_LIMIT: the limit of locked memory. Other errors
- * as iw_connect.
+ * IW_E_INVAL: at has no interface, or len is 0 or above 1 GiB; IW_E_BUSY: the UMEM cannot grow, and
+ * this process already has such memory on the interface (share it among contexts, or allocate one
+ * piece for all of them) or connections (close them first); IW_E_LIMIT: the limit of locked memory,
+ * raise RLIMIT_MEMLOCK; IW_E_NOTSUP, IW_E_PERM, IW_E_NOENT, IW_E_NOMEM, IW_E_OS: as for iw_connect.
  */
-struct iw_xdp_memory;
 IW_API IW_MUST_CHECK int iw_xdp_memory_new(struct iw_xdp_memory **out,
 					   const struct iw_endpoint_attr *at, size_t len,
 					   struct iw_fault *why);
-/* Borrowed, page-aligned. */
+/* Returns the address, page-aligned (owned by m). */
 IW_API void *iw_xdp_memory_addr(struct iw_xdp_memory *m);
 /*
- * The program must not use the memory afterwards. Connections that still send from it keep it until
- * they are closed. NULL does nothing.
+ * Frees the memory: the program must not use it afterwards. Connections that still send from it
+ * keep it until they are closed. NULL does nothing.
  */
 IW_API void iw_xdp_memory_free(struct iw_xdp_memory *m);
 
 /*
- * Starts to connect; protocol NULL: the defaults. IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's
- * setup_ns. If the host has several addresses, they are tried in turn. With rev 0, if the peer does
- * not know Rev 2, a second attempt is made with Rev 1, without an event (not with peer_to_peer,
- * which Rev 1 does not have). The call may block to resolve a host name, but not for an address.
- * After an error nothing has begun, and qp is unchanged. IW_E_STATE: qp was used before.
- * IW_E_INVAL, IW_E_NOTSUP, IW_E_PERM, IW_E_NOENT, IW_E_LIMIT, IW_E_NOMEM, IW_E_OS: why names the
- * cause. A connection that the peer's host refuses at once fails in the same way.
+ * Starts to connect. protocol NULL: the defaults. IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED
+ * follows within the context's setup_ns. If the host has several addresses, they are tried in turn.
+ * With rev 0, if the peer does not know Rev 2, a second attempt is made with Rev 1, without an
+ * event (not with peer_to_peer, which Rev 1 does not have). The call may block to resolve a host
+ * name, but not for an address.
+ * IW_E_STATE: qp was used before, create another one; IW_E_INVAL: an impossible setting, or two
+ * that exclude each other; IW_E_NOTSUP: the transport, mode or congestion control is not available
+ * here; IW_E_PERM: the process lacks a capability; IW_E_NOENT: the host name or the interface does
+ * not exist; IW_E_AGAIN: no name server answers, try again later; IW_E_BUSY: another process has
+ * reserved the SCTP port; IW_E_LIMIT: no free descriptors, or each stream of beside's association
+ * has a session; IW_E_NOMEM; IW_E_OS: why names the system call, such as a connection that the
+ * peer's host refuses at once. After an error nothing has begun, and qp is unchanged.
+ * RFC 5044 7.1, RFC 6581 9 and 10, RFC 5043 6.
  */
 IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 				    const struct iw_protocol_attr *protocol, struct iw_fault *why);
 struct iw_adopt {
 	size_t size; /* sizeof(struct iw_adopt) */
-	int fd;      /* a connected TCP socket, borrowed until IW_EV_ESTABLISHED or IW_EV_CLOSED */
-	bool responder;     /* waits for the peer's MPA Request; else sends one */
-	const void *octets; /* responder: octets of that Request already read (borrowed) */
+	/* A connected TCP socket: do not use it before IW_EV_ESTABLISHED or IW_EV_CLOSED. */
+	int fd;
+	bool responder; /* true: wait for the peer's MPA Request; false: send one */
+	/* responder: the len octets of that Request that the program has already read (borrowed) */
+	const void *octets;
 	size_t len;
 };
 /*
  * Sets up RDMA on a TCP connection that already carries octets of the program's own protocol, at an
- * octet on which both programs have agreed (RFC 5044 7.1, RFC 5045 6.9.2): one of them is the
- * initiator, the other one the responder. The program must have read all octets that the peer sent
- * before its MPA frame, and must have no pending output. protocol NULL: the defaults. There is no second attempt with Rev 1, because that needs another connection.
- * A responder gets IW_EV_CONNECT_REQUEST with qp and req, which belongs to qp, and answers it with
+ * octet on which both programs have agreed: one of them is the initiator, the other one the
+ * responder. The program must have read all octets that the peer sent before its MPA frame, and
+ * must have no pending output. protocol NULL: the defaults. There is no second attempt with Rev 1,
+ * because that needs another connection. setup_ns limits each wait.
+ * A responder gets IW_EV_CONNECT_REQUEST with qp and req (owned by qp), and answers it with
  * iw_accept on that qp, or with iw_reject.
  * The library uses a duplicate of fd. After IW_EV_ESTABLISHED the queue pair owns the connection:
  * close fd. After an IW_EV_CLOSED without IW_EV_ESTABLISHED, call iw_adopt_streaming: the
- * connection continues without RDMA if either end rejected it. setup_ns limits each wait.
- * After an error nothing has been sent, and qp and fd are unchanged: IW_E_STATE: qp was used
- * before; IW_E_INVAL: fd, octets or protocol; IW_E_MPA_FRAME: the octets are not an MPA Request;
- * IW_E_NOMEM, IW_E_OS.
+ * connection continues without RDMA if either end rejected it.
+ * IW_E_STATE: qp was used before; IW_E_INVAL: fd is not a connected TCP socket, an initiator has
+ * octets, more octets follow the Request, or an impossible protocol; IW_E_MPA_FRAME: the octets are
+ * not an MPA Request; IW_E_LIMIT: no free descriptors; IW_E_NOMEM; IW_E_OS. After an error nothing
+ * has been sent, and qp and fd are unchanged. RFC 5044 7.1, RFC 5045 6.9.2.
  */
 IW_API IW_MUST_CHECK int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how,
 				  const struct iw_protocol_attr *protocol, struct iw_fault *why);
 /*
- * After IW_EV_CLOSED of an adopted connection. 0: both ends are in streaming mode, and the program
- * continues with fd: either end rejected RDMA (initiator: after IW_EV_REJECTED; responder: after
- * its iw_reject, with IW_E_REJECTED in IW_EV_CLOSED), or a responder got no valid MPA Request and
- * has sent nothing. *octets (owned by qp): the len octets that were read from fd and are not a
- * Request; they come before the octets that are still to be read from fd.
- * IW_E_STATE: RDMA was set up, set-up failed half-way, or a Request was not answered: close fd.
+ * Returns 0 if both ends of an adopted connection are in streaming mode after IW_EV_CLOSED, and the
+ * program may continue with fd: either end rejected RDMA (initiator: after IW_EV_REJECTED;
+ * responder: after its iw_reject, with IW_E_REJECTED in IW_EV_CLOSED), or a responder got no valid
+ * MPA Request and has sent nothing. *octets (owned by qp): the len octets that the library has read
+ * from fd and that are not a Request; they precede the octets that are still to be read from fd.
+ * IW_E_STATE: the connection was not adopted or has not ended, RDMA was set up, set-up failed
+ * half-way, or a Request was not answered: close fd. RFC 5044 7.1.2, rules 2 and 3.
  */
 IW_API IW_MUST_CHECK int iw_adopt_streaming(const struct iw_qp *qp, const void **octets,
 					    size_t *len);
 /*
- * Listens at an address; protocol NULL: the defaults. Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further
- * connections wait in the system's queue.
+ * Listens at an address. protocol NULL: the defaults. Each request is an IW_EV_CONNECT_REQUEST.
+ * While backlog requests wait for the peer or for an answer, further connections wait in the
+ * system's queue.
+ * Errors as of iw_connect, of the local address; IW_E_INVAL also: listen_fd is not a listening TCP
+ * socket, or the transport is not tcp; IW_E_OS also: another process listens there. RFC 5044 7.1.
  */
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
 				   const struct iw_endpoint_attr *at,
 				   const struct iw_protocol_attr *protocol, struct iw_fault *why);
+/* Returns the TCP or SCTP port of a listener. */
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* Returns the UDP port of a listener, or 0 if its SCTP is not in UDP. */
 IW_API uint16_t iw_listener_udp_port(const struct iw_listener *l);
-/* "127.0.0.1:7471", "[::1]:7471" (owned) */
+/* Returns the address: "127.0.0.1:7471", "[::1]:7471" (owned by l). */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
 /*
  * Returns the octets of the library's memory that the SCTP associations of this listener without
- * an open session hold now. Over TCP 0. iw_qp_memory counts the others.
+ * an open session hold now; over TCP 0. iw_qp_memory returns those of the other associations.
  */
 IW_API size_t iw_listener_memory(const struct iw_listener *l);
+#define IW_LISTENER_MEMORY_MAX ((size_t)256 << 20) /* 256 MiB; the default too */
+#define IW_LISTENER_MEMORY_MIN ((size_t)1 << 20)   /* 1 MiB */
 /*
- * Limits that memory. Default and maximum: 256 MiB; minimum: 1 MiB. One peer address may hold a
- * quarter of the limit; an IPv6 /64 network is one address. Above a limit the oldest association
- * that holds at least half the average is aborted. Over TCP it does nothing.
+ * Limits the memory that iw_listener_memory returns, to octets or the nearer one of the limits
+ * IW_LISTENER_MEMORY_MIN and IW_LISTENER_MEMORY_MAX. One peer address may hold a quarter of the
+ * limit; an IPv6 /64 network is one address. Above a limit the oldest association that holds at
+ * least half the average is aborted. Over TCP it does nothing.
  */
 IW_API void iw_listener_limit_memory(struct iw_listener *l, size_t octets);
 /*
- * Drops the requests that were not answered: do not use them afterwards. Accepted connections
- * remain. NULL does nothing.
+ * Frees a listener. Aborts the requests that were not answered: do not use them afterwards.
+ * Accepted connections remain. NULL does nothing.
  */
 IW_API void iw_listener_free(struct iw_listener *l);
 
 /*
- * The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. On an adopted
- * connection it is valid until qp is freed.
+ * The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. It is valid until it is
+ * answered or its listener is freed; on an adopted connection until qp is freed.
  */
 struct iw_req_info {
 	const char *peer;            /* "192.0.2.1:40000" (owned by the request) */
@@ -542,41 +631,51 @@ struct iw_req_info {
 	uint8_t rev;
 	bool crc, markers, peer_to_peer;
 };
+/* Returns what the peer requests. Makes no system call. */
 IW_API void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info);
 /*
- * Consumes req, also when it fails. protocol: ird, ord, no_reads and private_data apply; NULL: those
- * of the listener, or of iw_adopt. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp. Receives
- * should have been posted before: the peer may send at once.
- * After an error the connection is closed and qp is unchanged; on an adopted connection the
- * adopting qp ends with the error, and IW_EV_CLOSED follows. IW_E_CLOSED, IW_E_TIMEOUT and others
- * that connections end with: the peer has closed it, or the answer was too late; IW_E_STATE: qp was
- * used before; IW_E_INVAL: the Private Data is too long, qp is of another context or not the one
- * that adopted the connection.
+ * Accepts a request on qp. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp. Post receives before:
+ * the peer may send at once. protocol: ird, ord, no_reads and private_data apply; NULL: those of
+ * the listener, or of iw_adopt. Consumes req, also when it fails.
+ * IW_E_CLOSED, IW_E_TIMEOUT and other errors with which connections end: the peer has closed it, or
+ * the answer was too late; IW_E_STATE: qp was used before, or (adopted) the request was answered
+ * before; IW_E_INVAL: the Private Data is too long, an impossible protocol, or qp is of another
+ * context or not the one that adopted the connection; IW_E_MPA_IRD, IW_E_MPA_RTR: the two ends
+ * cannot agree on RDMA Reads or an RTR; IW_E_NOMEM. After an error the connection is closed and qp
+ * is unchanged; on an adopted connection the adopting qp ends with the error, and IW_EV_CLOSED
+ * follows. RFC 5044 7.1.2, RFC 6581 9.
  */
 IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp,
 				   const struct iw_protocol_attr *protocol, struct iw_fault *why);
 /*
- * Selects the congestion control of a request's connection, before iw_accept. IW_E_NOTSUP,
- * IW_E_PERM: cc is not available, why lists those that are; IW_E_CLOSED: the connection has ended.
- * After an error nothing has changed, and req is still to be answered.
+ * Selects the congestion control of a request's connection, before iw_accept. Over SCTP it is that
+ * of the whole association.
+ * IW_E_NOTSUP: cc does not exist here, or the transport has no choice; IW_E_PERM: this process may
+ * not choose cc; why lists those that it may choose. IW_E_CLOSED and other errors with which
+ * connections end: the connection has ended. After an error nothing has changed, and req is still
+ * to be answered.
  */
 IW_API IW_MUST_CHECK int iw_req_set_cc(struct iw_conn_req *req, const char *cc,
 				       struct iw_fault *why);
 /*
- * Consumes req. Private Data that is too long closes the connection without a Reply. On an adopted
- * connection IW_EV_CLOSED with IW_E_REJECTED follows.
+ * Rejects a request with a Reply that carries len octets of Private Data (NULL, 0: none). If these
+ * are too many, closes the connection without a Reply. Consumes req. On an adopted connection
+ * IW_EV_CLOSED with IW_E_REJECTED follows. RFC 5044 7.1.2.
  */
 IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len);
 
 /*
- * Ends the connection gracefully: sends everything that is posted, then a FIN. No more operations
- * can be posted with iw_post_send. The peer's data is still received. IW_EV_CLOSED follows when
- * both directions are closed.
+ * Ends the connection gracefully: sends everything that is posted, then a FIN (over SCTP a session
+ * Terminate). No more operations can be posted with iw_post_send. The peer's data is still
+ * received. IW_EV_CLOSED follows when both directions are closed; setup_ns limits the wait for the
+ * peer. A queue pair that was never connected ends at once, with IW_EV_CLOSED. Has no effect after
+ * the end. RFC 5044 7.2, RFC 5043 6.
  */
 IW_API void iw_disconnect(struct iw_qp *qp);
 /*
- * Ends the connection at once. Everything outstanding completes with IW_E_CANCELED. No Terminate is
- * sent. TCP is reset, so octets of completed operations may be lost. IW_EV_CLOSED follows.
+ * Ends the connection at once. Everything outstanding completes with IW_E_CANCELED. No RDMAP
+ * Terminate is sent. TCP is reset, so octets of completed operations may be lost. IW_EV_CLOSED
+ * follows, also if qp was never connected. Has no effect after the end.
  */
 IW_API void iw_abort(struct iw_qp *qp);
 
@@ -594,18 +693,15 @@ struct iw_qp_info {
 	uint32_t emss, mulpdu;         /* current values */
 	uint64_t tx_octets, rx_octets; /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
-	/*
-	 * octets of Sends, RDMA Writes and Read Responses, without headers: given to the LLP;
-	 * placed
-	 */
+	/* payload of Sends, RDMA Writes and Read Responses, octets: passed to the LLP; placed */
 	uint64_t tx_payload, rx_payload;
 	uint64_t rx_part; /* MPA: octets of an FPDU that is still incomplete, in steps of 512 */
 	/* system calls that moved octets, or tried to; over SCTP of all associations of the port */
 	uint64_t tx_sends, rx_sends;
-	uint64_t retransmits; /* TCP segments sent again */
+	uint64_t retransmits; /* sent again: TCP segments, or DATA chunks of the association */
 	/*
-	 * Octets that the peer's transport has acknowledged, headers included; over SCTP user data of the whole
-	 * association. 0: not known (kernel SCTP).
+	 * Octets that the peer's transport has acknowledged, headers included; over SCTP user data
+	 * of the whole association. 0: not known (kernel SCTP).
 	 */
 	uint64_t tx_acked;
 	char cc[16];                 /* congestion control in force; "": not known */
@@ -615,10 +711,13 @@ struct iw_qp_info {
 	/* of the context: system calls that waited, or that changed what to wait for */
 	uint64_t waits;
 };
-/* Over TCP it makes two system calls, for retransmits and cc: not for every turn of a busy loop. */
+/*
+ * Returns the state and the counters, also after the end of the connection. Over TCP it makes two
+ * system calls, for retransmits and cc: do not call it in every turn of a busy loop.
+ */
 IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
 
-#define IW_ASSOC_PATHS 16
+#define IW_ASSOC_PATHS 16 /* addresses of the peer that are reported */
 /* The association under a queue pair over SCTP. */
 struct iw_assoc_info {
 	size_t size;         /* sizeof(struct iw_assoc_info), set by the caller */
@@ -646,14 +745,15 @@ struct iw_assoc_info {
 	 */
 	uint64_t in_place_octets;
 	/*
-	 * "xdp": where the XDP program runs and how frames get to this process: "native, zero-copy", "native, copied" or
-	 * "generic, copied". NULL: another transport. Static.
+	 * "xdp": where the XDP program runs, and how frames reach this process: "native,
+	 * zero-copy", "native, copied" or "generic, copied" (static). NULL: another transport.
 	 */
 	const char *xdp_mode;
 };
 /*
- * Returns the state of the association while it is up. IW_E_STATE: no association is up;
- * IW_E_INVAL: size. Makes system calls if the association is the kernel's.
+ * Returns the state of the association while it is up. Makes system calls if the association is the
+ * kernel's.
+ * IW_E_STATE: no association is up, or the transport is tcp; IW_E_INVAL: info->size.
  */
 IW_API IW_MUST_CHECK int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info,
 				     struct iw_fault *why);
@@ -697,10 +797,13 @@ struct iw_async_event {
 	/* REJECTED, CLOSED: the first failure, local or reported by the peer's Terminate */
 	struct iw_fault fault;
 };
-/* Takes the next event. False: no event is pending. */
+/*
+ * Takes the next event. Returns false if no event is pending. The queue pair, the listener and the
+ * request in it are those of the event's type (enum iw_ev_type), else NULL.
+ */
 IW_API bool iw_next_event(struct iw_ctx *ctx, struct iw_async_event *ev);
 
-/* "0.1.0" */
+/* Returns the version of the library, such as "0.1.0" (static). */
 IW_API const char *iw_version(void);
 
 #ifdef __cplusplus
