@@ -92,7 +92,6 @@ struct iw_port_out {
 	size_t nvec;
 	bool keep;    /* the port may keep vec's memory until the acknowledgement: see send */
 	bool last;    /* with keep: the caller will wait for the acknowledgement */
-	bool at_once; /* do not delay it for bundling */
 	bool ack_now; /* the peer should not delay the acknowledgement (RFC 7053) */
 };
 

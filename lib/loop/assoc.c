@@ -397,7 +397,6 @@ void iw_loop_assoc_send_control(struct iw_loop_assoc *t, uint64_t now)
 			.ppid = c.ppid,
 			.vec = &(struct iw_vec){ (void *)(uintptr_t)c.data, c.len },
 			.nvec = 1,
-			.at_once = true,
 			.ack_now = c.ack_now,
 		};
 

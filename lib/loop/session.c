@@ -66,7 +66,6 @@ static void send_segments(struct session_conn *k, uint64_t now)
 			.nvec = c->nvec,
 			.keep = c->kept,
 			.last = c->last,
-			.at_once = c->untagged,
 		};
 		int err = t->port->llp->ops->send(t->llp, &m, now);
 

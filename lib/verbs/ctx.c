@@ -6,9 +6,6 @@
 
 #include "os/os.h"
 
-#define SETUP_NS IW_SEC(10)
-#define STALL_NS IW_SEC(30)
-
 static void stag_told(void *arg, uint32_t stag, const struct iw_region *r)
 {
 	struct iw_ctx *ctx = arg;
@@ -27,8 +24,8 @@ static int random_octets(void *ctx, void *buf, size_t len)
 
 static void take_options(struct iw_ctx *ctx, const struct iw_ctx_attr *a)
 {
-	ctx->setup_ns = a->setup_ns ? a->setup_ns : SETUP_NS;
-	ctx->stall_ns = a->stall_ns ? a->stall_ns : STALL_NS;
+	ctx->setup_ns = a->setup_ns ? a->setup_ns : IW_SETUP_NS_DEFAULT;
+	ctx->stall_ns = a->stall_ns ? a->stall_ns : IW_STALL_NS_DEFAULT;
 	ctx->spin_ns = a->spin_ns;
 	ctx->trace_sink = (struct iw_trace_sink){ .line = a->trace, .ctx = a->trace_ctx };
 	iw_verbs_trace_listeners(ctx, iw_trace_probed());
