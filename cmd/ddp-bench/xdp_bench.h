@@ -58,8 +58,8 @@ struct iw_xdp_bench {
 struct iw_xdp_bench_cfg {
 	uint64_t window_ns; /* of one run; 0: 200 ms */
 	unsigned pairs;     /* of each figure; 0: IW_XDP_BENCH_PAIRS, which are the most */
-	const char *const
-		*between; /* two interfaces of this machine (ddp-bench/lab.h); NULL: a veth pair */
+	/* Two interfaces of this machine (ddp-bench/lab.h); NULL: a veth pair. */
+	const char *const *between;
 	void *ctx;
 	/*
 	 * Called when the interfaces and namespaces of the first figure are ready; NULL: not

@@ -101,11 +101,8 @@ struct iw_xfer_cfg {
 	const struct iw_mem *mem; /* borrowed for life */
 	enum iw_xfer_role role;
 	bool initiator;
-	uint32_t
-		/*
-		 * Buffers of IW_XFER_CHUNK octets that the machine may use: 1 to IW_XFER_WINDOWS.
-		 */
-		slots;
+	/* Buffers of IW_XFER_CHUNK octets that the machine may use: 1 to IW_XFER_WINDOWS. */
+	uint32_t slots;
 	uint32_t sq_depth; /* at least 4: operations that may be posted and not completed */
 	uint64_t stall_ns; /* the transfer fails after this time without progress */
 	struct iw_hello mine,
@@ -483,12 +480,8 @@ struct iw_xfer_counts {
 	uint64_t octets; /* octets of files that were moved */
 	/* octets that were not moved because they are zeros inside a wanted range */
 	uint64_t zeros;
-	uint64_t
-		/*
-		 * Octets of all announced files of known size, without those of skipped or failed
-		 * files.
-		 */
-		announced;
+	/* Octets of all announced files of known size, without those of skipped or failed files. */
+	uint64_t announced;
 	/* Octets of skipped or failed files. announced + dropped are all announced octets. */
 	uint64_t dropped;
 	/*
