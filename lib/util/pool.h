@@ -19,7 +19,7 @@ struct iw_pool {
 	size_t size;              /* bytes of one buffer */
 	size_t max;               /* most buffers in use; 0: no limit */
 	size_t out, spare;        /* buffers in use; buffers in the free list */
-	size_t spare_max; /* most buffers in the free list; more are freed */
+	size_t spare_max;         /* most buffers in the free list; more are freed */
 	struct iw_pool_buf *free_list;
 };
 

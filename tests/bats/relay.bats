@@ -7,7 +7,8 @@
 # bats file_tags=waits,all
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
-# shellcheck disable=SC2030,SC2031,SC2034
+# The filters of jq have variables of their own.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034
 
 load helpers
 load net
