@@ -38,7 +38,7 @@ probes_of() {
 }
 
 @test "bpftrace reads the events of a running program that has no trace" {
-    local pid i
+    local pid i rc=0
 
     require_root
     require_tool bpftrace
@@ -55,9 +55,10 @@ probes_of() {
     timeout 30 bpftrace -p "$pid" -e "
         usdt:$IW_BUILD/ddp-bench:iwarp:segment_sent /arg2 == 500/ { @segments[str(arg1)] = count(); }
         usdt:$IW_BUILD/ddp-bench:iwarp:rtt { @srtt = max(arg4); }
-        interval:s:2 { exit(); }" >bpf 2>bpf.err 3>&- || true
+        interval:s:2 { exit(); }" >bpf 2>bpf.err 3>&- || fail_with "bpftrace ended with $?: $(cat bpf bpf.err client)"
     kill "$pid"
-    wait "$pid" || true
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 4 ] && grep -q 'stopped by a signal' client || fail_with "ddp-bench ended with $rc: $(cat client)"
     wait_served
     grep -qE '^@segments\[RDMA Write\]: [1-9]' bpf || {
         cat bpf bpf.err client
