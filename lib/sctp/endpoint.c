@@ -192,9 +192,10 @@ static void assoc_timeout(struct iw_sctp_assoc *a, uint64_t now)
 			iw_sctp_shutdown_timeout(a, now);
 	}
 	if (a->linked && a->guard_at <= now)
-		iw_sctp_kill(a, IW_SCTP_CAUSE_USER, NULL, 0, IW_E_TIMEOUT,
-			     "sctp: the shutdown did not complete in time (RFC 9260 9.2)");
+		iw_sctp_guard_timeout(a);
 	if (a->linked && a->in.sack_at <= now) {
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_timer(a, a->from, "sack", a->s->cfg.times.sack_delay);
 		a->in.sack_at = IW_TIME_NEVER;
 		a->tx |= TX_SACK;
 	}

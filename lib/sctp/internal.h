@@ -626,5 +626,6 @@ void iw_sctp_on_shutdown_ack(struct iw_sctp_assoc *a);
 void iw_sctp_on_shutdown_complete(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c);
 void iw_sctp_on_abort(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c);
 void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now);
+void iw_sctp_guard_timeout(struct iw_sctp_assoc *a);
 
 #endif

@@ -39,6 +39,12 @@ static bool sent_before(const struct out_chunk *c, uint64_t seq, const struct pa
 	return c->sent_at < p->rack_sent || (c->sent_at == p->rack_sent && seq < p->rack_seq);
 }
 
+/* RFC 8985 6.2, step 4 */
+static uint64_t reorder_window(const struct path *p)
+{
+	return IW_MAX(p->rtt_min / 4, REORDER_MIN);
+}
+
 void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
@@ -62,7 +68,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 		p = &a->paths[c->path];
 		if (!sent_before(c, seq, p))
 			continue;
-		at = c->sent_at + p->rack_rtt + IW_MAX(p->rtt_min / 4, REORDER_MIN);
+		at = c->sent_at + p->rack_rtt + reorder_window(p);
 		if (at > now) {
 			q->rack_at = IW_MIN(q->rack_at, at);
 			continue;
@@ -125,8 +131,13 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
 
-	if (q->rack_at <= now)
+	if (q->rack_at <= now) {
+		const struct path *p = iw_sctp_data_path(a);
+
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_timer(a, p->index, "rack", reorder_window(p));
 		iw_sctp_find_lost(a, now);
+	}
 	if (q->tlp_at <= now) {
 		q->tlp_at = IW_TIME_NEVER;
 		tail_probe(a);

@@ -150,8 +150,19 @@ static void probe_failed(struct path *p, uint64_t now)
 	search(p, now);
 }
 
+/* The timers of RFC 8899 5.1.1. A probe that still waits to be sent has not timed out. */
+IW_TRACES static void trace_timeout(const struct path *p, uint64_t now)
+{
+	if (p->probe_size == 0)
+		iw_sctp_trace_timer(p->a, p->index, "pmtu_raise", p->a->s->cfg.times.pmtu_raise);
+	else if (!p->probe_due)
+		iw_sctp_trace_timer(p->a, p->index, "pmtu_probe", now - p->probe_sent);
+}
+
 void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 {
+	if (iw_sctp_tracing(p->a))
+		trace_timeout(p, now);
 	if (p->probe_size == 0) { /* pmtu_raise has passed */
 		p->probe_at = IW_TIME_NEVER;
 		iw_sctp_pmtu_start(p, now);

@@ -47,6 +47,15 @@ void iw_sctp_shutdown_progress(struct iw_sctp_assoc *a, uint64_t now)
 	}
 }
 
+void iw_sctp_guard_timeout(struct iw_sctp_assoc *a)
+{
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_timer(a, a->from, "shutdown_guard",
+				    GUARD_RTOS * a->s->cfg.times.rto_max);
+	iw_sctp_kill(a, IW_SCTP_CAUSE_USER, NULL, 0, IW_E_TIMEOUT,
+		     "sctp: the shutdown did not complete in time (RFC 9260 9.2)");
+}
+
 void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now)
 {
 	const struct iw_sctp_times *t = &a->s->cfg.times;

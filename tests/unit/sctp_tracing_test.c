@@ -189,6 +189,87 @@ static void tail_probe_is_a_timer_and_a_retransmission(void **state)
 	hand_close(&h);
 }
 
+static const struct iw_trace_event *timer_named(const char *name)
+{
+	for (size_t i = 0; i < count(IW_TRACE_timer); i++)
+		if (strcmp(event(IW_TRACE_timer, i)->timer.name, name) == 0)
+			return event(IW_TRACE_timer, i);
+	return NULL;
+}
+
+static void delayed_sack_is_a_timer(void **state)
+{
+	const struct iw_trace_event *ev;
+
+	(void)state;
+	open_up();
+	hand_say_data(&h, 7, HAND_TSN, 0, "acknowledged at once");
+	hand_say_data(&h, 7, HAND_TSN + 1, 0, "delayed");
+	net_run(&h.n, h.n.now + IW_MSEC(200) - 1);
+	assert_null(timer_named("sack"));
+	net_run(&h.n, h.n.now + 1);
+	ev = timer_named("sack");
+	assert_non_null(ev);
+	assert_int_equal(ev->timer.after_ns, IW_MSEC(200));
+	hand_close(&h);
+}
+
+/* The second chunk is acknowledged before the first; RFC 8985 6.2: a quarter of the round trip. */
+static void reordering_window_of_rack_is_a_timer(void **state)
+{
+	static const uint16_t second[] = { 2, 2 };
+	const struct iw_trace_event *ev;
+
+	(void)state;
+	open_up();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(hand_post(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(40));
+	acknowledge(h.peer_tsn - 1, second, 1);
+	assert_null(timer_named("rack"));
+	net_run(&h.n, h.n.now + IW_MSEC(10));
+	ev = timer_named("rack");
+	assert_non_null(ev);
+	assert_int_equal(ev->timer.after_ns, IW_MSEC(10));
+	assert_string_equal(event(IW_TRACE_lost, 0)->lost.reason, "rack");
+	hand_close(&h);
+}
+
+/* RFC 9260 9.2: five times RTO.Max, which ends an association whose SHUTDOWN is never answered. */
+static void guard_of_the_shutdown_is_a_timer(void **state)
+{
+	const struct iw_trace_event *ev;
+
+	(void)state;
+	open_up();
+	iw_sctp_shutdown(h.n.b.a, h.n.now);
+	while (iw_sctp_assoc_state(h.n.b.a) != IW_SCTP_CLOSED)
+		assert_true(net_step(&h.n));
+	ev = event(IW_TRACE_timer, count(IW_TRACE_timer) - 1);
+	assert_string_equal(ev->timer.name, "shutdown_guard");
+	assert_int_equal(ev->timer.after_ns, 5 * IW_SEC(60));
+	hand_close(&h);
+}
+
+/* RFC 8899 5.1.1: PROBE_TIMER and PMTU_RAISE_TIMER */
+static void timers_of_the_path_mtu_search_are_emitted(void **state)
+{
+	const struct iw_trace_event *ev;
+
+	(void)state;
+	open_up();
+	net_run(&h.n, h.n.now + IW_MSEC(1500));
+	ev = timer_named("pmtu_probe");
+	assert_non_null(ev);
+	assert_int_equal(ev->timer.after_ns, IW_SEC(1));
+	h.n.b.a->paths[0].probe_size = 0;
+	iw_sctp_pmtu_timeout(&h.n.b.a->paths[0], h.n.now);
+	ev = timer_named("pmtu_raise");
+	assert_non_null(ev);
+	assert_int_equal(ev->timer.after_ns, IW_SEC(600));
+	hand_close(&h);
+}
+
 /* RFC 5952 4 */
 static void addresses_are_written_as_usual(void **state)
 {
@@ -243,6 +324,10 @@ int main(void)
 		cmocka_unit_test(round_trips_and_estimates_are_emitted),
 		cmocka_unit_test(timers_are_emitted_when_they_expire),
 		cmocka_unit_test(tail_probe_is_a_timer_and_a_retransmission),
+		cmocka_unit_test(delayed_sack_is_a_timer),
+		cmocka_unit_test(reordering_window_of_rack_is_a_timer),
+		cmocka_unit_test(guard_of_the_shutdown_is_a_timer),
+		cmocka_unit_test(timers_of_the_path_mtu_search_are_emitted),
 		cmocka_unit_test(addresses_are_written_as_usual),
 		cmocka_unit_test(path_that_fails_becomes_inactive),
 	};
