@@ -23,7 +23,7 @@ struct field {
 	size_t offset;
 };
 
-#define BEGIN(ev, text) static const struct field ev##_fields[] = {
+#define BEGIN(ev) static const struct field ev##_fields[] = {
 #define FIELD(ev, type, field)                                                                     \
 	{ #field, ",\"" #field "\":", sizeof(",\"" #field "\":") - 1, type,                        \
 	  offsetof(struct iw_trace_event, ev.field) },
@@ -36,11 +36,11 @@ struct field {
 #undef END
 
 static const struct {
-	const char *name, *meaning;
+	const char *name;
 	const struct field *fields;
 	size_t n;
 } kinds[] = {
-#define BEGIN(ev, text) [IW_TRACE_##ev] = { #ev, text, ev##_fields, IW_ARRAY_LEN(ev##_fields) },
+#define BEGIN(ev) [IW_TRACE_##ev] = { #ev, ev##_fields, IW_ARRAY_LEN(ev##_fields) },
 #define FIELD(ev, type, field)
 #define END(ev)
 #include "util/events.def"
@@ -48,16 +48,6 @@ static const struct {
 #undef FIELD
 #undef END
 };
-
-const char *iw_trace_name(enum iw_trace_kind kind)
-{
-	return kinds[kind].name;
-}
-
-const char *iw_trace_meaning(enum iw_trace_kind kind)
-{
-	return kinds[kind].meaning;
-}
 
 /*
  * A line that grows by whole pieces; a piece that does not fit changes nothing. tail: octets that

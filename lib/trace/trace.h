@@ -18,10 +18,6 @@
  */
 #define IW_TRACE_LINE 4096
 
-/* The name of a kind of event, such as "connected", and its meaning (static). */
-const char *iw_trace_name(enum iw_trace_kind kind);
-const char *iw_trace_meaning(enum iw_trace_kind kind);
-
 /*
  * Writes {"schema":1,"event":"connected","t_ns":1,"time_ns":"1","stream":1,...} to buf, without a
  * newline, and returns its length. A field that does not fit is left out, so the line is always

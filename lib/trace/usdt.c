@@ -16,7 +16,7 @@
 
 #define ARGS 12 /* the most that <sys/sdt.h> supports */
 
-#define BEGIN(name, text)                                                                          \
+#define BEGIN(name)                                                                                \
 	static volatile unsigned short iwarp_##name##_semaphore                                    \
 		__attribute__((used, section(".probes")));
 #define FIELD(event, type, name)
@@ -30,7 +30,7 @@ bool iw_trace_probed(void)
 {
 	unsigned any = 0;
 
-#define BEGIN(name, text) any |= iwarp_##name##_semaphore;
+#define BEGIN(name) any |= iwarp_##name##_semaphore;
 #define FIELD(event, type, name)
 #define END(name)
 #include "util/events.def"
@@ -52,7 +52,7 @@ void iw_trace_probe(const struct iw_trace_event *ev)
 	unsigned n = 1;
 
 	switch (ev->kind) {
-#define BEGIN(name, text)                                                                          \
+#define BEGIN(name)                                                                                \
 	case IW_TRACE_##name:                                                                      \
 		if (!iwarp_##name##_semaphore)                                                     \
 			return;

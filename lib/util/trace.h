@@ -14,7 +14,7 @@
 #include "util/num.h"
 
 enum iw_trace_kind {
-#define BEGIN(name, text) IW_TRACE_##name,
+#define BEGIN(name) IW_TRACE_##name,
 #define FIELD(event, type, name)
 #define END(name)
 #include "util/events.def"
@@ -30,7 +30,7 @@ typedef uint64_t iw_trace_HEX32;
 typedef bool iw_trace_BOOL;
 typedef const char *iw_trace_STR;
 
-#define BEGIN(name, text)        struct iw_trace_##name {
+#define BEGIN(name)              struct iw_trace_##name {
 #define FIELD(event, type, name) iw_trace_##type name;
 #define END(name)                                                                                  \
 	}                                                                                          \
@@ -46,7 +46,7 @@ struct iw_trace_event {
 	uint64_t wall;   /* ns since 1970 */
 	uint32_t stream; /* number of the DDP stream in its context; 0: none so far */
 	union {
-#define BEGIN(name, text) struct iw_trace_##name name;
+#define BEGIN(name) struct iw_trace_##name name;
 #define FIELD(event, type, name)
 #define END(name)
 #include "util/events.def"

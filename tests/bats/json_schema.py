@@ -279,10 +279,10 @@ def check_sources(page, top):
         found |= written(lists) | set(re.findall(r'"([\w-]+)"', lists)) | set(re.findall(r"\bX\((\w+),", lists))
         faults += [f"{tool}: iwarp-json(5) has {k}, which {' '.join(paths)} do not write"
                    for k in sorted(listed - found - {"schema", "event"})]
-        events = set(re.findall(r'iw_json_begin\([^,]+,\s*"(\w+)"', text)) | set(re.findall(r"\bBEGIN\((\w+), \"", text))
+        events = set(re.findall(r'iw_json_begin\([^,]+,\s*"(\w+)"', text)) | set(re.findall(r"\bBEGIN\((\w+)\)", text))
         faults += [f"{tool}: iwarp-json(5) lacks the event {e}" for e in sorted(events) if not page.candidates(tool, e)]
         faults += [f"{tool}: iwarp-json(5) has the event {e}, which {' '.join(paths)} do not write"
-                   for e in sorted(page.events[tool]) if not re.search(rf'"{e}"|\bBEGIN\({e},|\\"{e}\\"', text + lists)]
+                   for e in sorted(page.events[tool]) if not re.search(rf'"{e}"|\bBEGIN\({e}\)|\\"{e}\\"', text + lists)]
     faults += [f"no event uses the keys of {g}" for g in sorted(set(page.groups) - page.used - {"line"})]
     return faults
 

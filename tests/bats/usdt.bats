@@ -14,7 +14,7 @@ setup() {
 
 # The events of the list
 listed() {
-    sed -n 's/^BEGIN(\([a-z_]*\),.*/\1/p' "$IW_TOP/lib/util/events.def" | sort
+    sed -n 's/^BEGIN(\([a-z_]*\))$/\1/p' "$IW_TOP/lib/util/events.def" | sort
 }
 
 # The probes of provider iwarp in a program, with their number of arguments, and whether they have a semaphore

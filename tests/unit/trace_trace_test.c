@@ -44,7 +44,7 @@ static struct iw_trace_event sample(enum iw_trace_kind kind, const char *text)
 #define HEX32(ev_, name)         ev.ev_.name = UINT32_MAX;
 #define BOOL(ev_, name)          ev.ev_.name = true;
 #define STR(ev_, name)           ev.ev_.name = text;
-#define BEGIN(name, meaning)     case IW_TRACE_##name:
+#define BEGIN(name)              case IW_TRACE_##name:
 #define FIELD(event, type, name) type(event, name)
 #define END(name)                break;
 #include "util/events.def"
@@ -74,8 +74,6 @@ static void every_event_is_one_object_with_all_its_fields(void **state)
 		assert_int_equal(len, strlen(line));
 		assert_int_equal(strncmp(line, "{\"schema\":1,\"event\":\"", 21), 0);
 		o = parse(line);
-		assert_string_equal(json_object_get_string(get(o, "event")),
-				    iw_trace_name(ev.kind));
 		assert_true(json_object_get_int64(get(o, "t_ns")) == 1234567890123);
 		assert_string_equal(json_object_get_string(get(o, "time_ns")),
 				    "1800000000123456789");
@@ -85,9 +83,9 @@ static void every_event_is_one_object_with_all_its_fields(void **state)
 #define HEX32 json_type_string
 #define BOOL  json_type_boolean
 #define STR   json_type_string
-#define BEGIN(name, meaning)                                                                       \
+#define BEGIN(name)                                                                                \
 	if (ev.kind == IW_TRACE_##name) {                                                          \
-		assert_string_equal(iw_trace_meaning(ev.kind), meaning);
+		assert_string_equal(json_object_get_string(get(o, "event")), #name);
 #define FIELD(event, type, name) assert_int_equal(json_object_get_type(get(o, #name)), type);
 #define END(name)                }
 #include "util/events.def"
