@@ -619,6 +619,14 @@ EOF
     assert_jsonl '.[0].runs[0] | [.pairs, .others] | map(map(.ours.cc[]) | unique)' '[["cubic"],["bbr"]]'
 }
 
+@test "scripts/bench holds idle connections and associations" {
+    require_tool jq ss
+    IW_TIMEOUT=60 run_here "$IW_TOP/scripts/bench" --quick --only P12,P12u --out "$BATS_TEST_TMPDIR/bench.json"
+    [ "$status" -le 1 ] || fail_with 'bench does not run'
+    output=$(cat "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.failed, (.runs | map([.id, .idle.held]))]' '[[],[["P12",200],["P12u",2000]]]'
+}
+
 # bats test_tags=all
 @test "scripts/bench draws pictures" {
     require_tool gnuplot chrt
