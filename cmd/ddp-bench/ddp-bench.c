@@ -375,12 +375,18 @@ static bool is_mode(const char *word)
 	return false;
 }
 
+/* True for the name of a test, which stands in the place of HOST and has no MODE. */
+static bool is_test(const char *word)
+{
+	return strcmp(word, "stag") == 0 || strcmp(word, "xdp") == 0;
+}
+
 /* Reports arguments in the wrong order, or one too many. A host may have the name of a mode. */
 static void check_order(const struct argp_state *state, const struct opts *o)
 {
 	if (is_mode(o->mode_name))
 		return;
-	if (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0)
+	if (is_test(o->host))
 		argp_error(state, "\"%s\": the test %s has no host; leave it out", o->mode_name,
 			   o->host);
 	if (is_mode(o->host))
@@ -388,43 +394,33 @@ static void check_order(const struct argp_state *state, const struct opts *o)
 			   o->host, o->host);
 }
 
-static void check_options(const struct argp_state *state, struct opts *o)
+/* Checks the options given with --listen. */
+static void check_listener(const struct argp_state *state, const struct opts *o)
 {
-	if (o->listen) {
-		if (o->host && (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0))
-			argp_error(
-				state,
-				"--listen: does not apply to the test %s, which makes no connection; leave it out",
-				o->host);
-		if (o->host && is_mode(o->host))
-			argp_error(
-				state,
-				"--listen %s: the client chooses the mode; leave it out here, and run ddp-bench HOST %s there",
-				o->host, o->host);
-		if (o->host)
-			argp_error(state,
-				   "--listen takes no argument: \"%s\"; --bind names an address",
-				   o->host);
-		if (o->run_option)
-			argp_error(state,
-				   "--%s: the client chooses what is measured; give this option to"
-				   " the client, not with --listen",
-				   o->run_option);
-		iw_cli_conn_check(state, &o->conn, o->cli.transport);
-		o->task = TASK_LISTEN;
-		return;
-	}
-	if (o->listen_option)
-		argp_error(state, "--%s: only for a server; add --listen", o->listen_option);
-	if (o->host && !o->mode_name &&
-	    (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0)) {
-		o->task = strcmp(o->host, "xdp") == 0 ? TASK_XDP : TASK_STAG;
-		check_test(state, o);
-		return;
-	}
-	if (o->between[0][0])
+	if (o->host && is_test(o->host))
+		argp_error(
+			state,
+			"--listen: does not apply to the test %s, which makes no connection; leave it out",
+			o->host);
+	if (o->host && is_mode(o->host))
+		argp_error(
+			state,
+			"--listen %s: the client chooses the mode; leave it out here, and run ddp-bench HOST %s there",
+			o->host, o->host);
+	if (o->host)
+		argp_error(state, "--listen takes no argument: \"%s\"; --bind names an address",
+			   o->host);
+	if (o->run_option)
 		argp_error(state,
-			   "--between: only for the test xdp: ddp-bench xdp --between IF,IF");
+			   "--%s: the client chooses what is measured; give this option to"
+			   " the client, not with --listen",
+			   o->run_option);
+	iw_cli_conn_check(state, &o->conn, o->cli.transport);
+}
+
+/* Checks HOST and MODE of a client. */
+static void check_operands(const struct argp_state *state, struct opts *o)
+{
 	if (o->host && !o->mode_name && is_mode(o->host))
 		argp_error(state, "%s: a mode without a host; expected ddp-bench HOST %s", o->host,
 			   o->host);
@@ -436,8 +432,11 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			o->host ? "no mode after the host" : "no host");
 	check_order(state, o);
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
-	iw_cli_conn_check(state, &o->conn, o->cli.transport);
-	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);
+}
+
+/* Checks the options that say what a client measures. */
+static void check_measurement(const struct argp_state *state, const struct opts *o)
+{
 	if (o->depth > 1 && o->mode == IW_BENCH_PINGPONG)
 		argp_error(
 			state,
@@ -454,6 +453,11 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			"--plot: a picture of one size has no curve; give at least two, such as --size 64-1M");
 	if (o->count && o->time_ns)
 		argp_error(state, "--count and --time exclude each other; expected one of them");
+}
+
+/* Checks the options of a client's connections and streams. */
+static void check_connections(const struct argp_state *state, const struct opts *o)
+{
 	if (o->cli.port == 0)
 		argp_error(state,
 			   "--port 0: a client needs the server's port; expected 1 to 65535");
@@ -462,21 +466,31 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			state,
 			"--streams %u: -t tcp has no streams; use it with -t sctp, udp, raw or xdp",
 			o->streams);
-	if (o->umem && (strcmp(o->cli.transport, "xdp") != 0 ||
-			(o->mode != IW_BENCH_WRITE && o->mode != IW_BENCH_SEND)))
-		argp_error(state,
-			   "--umem: only for write or send over -t xdp, not for %s over -t %s",
-			   o->mode_name, o->cli.transport);
-	if (o->loan && (strcmp(o->cli.transport, "xdp") != 0 || o->mode == IW_BENCH_WRITE ||
-			o->mode == IW_BENCH_READ))
-		argp_error(
-			state,
-			"--loan: only for send, rate or pingpong over -t xdp, not for %s over -t %s",
-			o->mode_name, o->cli.transport);
 	if (o->connections * o->streams > IW_BENCH_LANES)
 		argp_error(state,
 			   "--connections %u, --streams %u: %u streams in all; expected at most %d",
 			   o->connections, o->streams, o->connections * o->streams, IW_BENCH_LANES);
+}
+
+/* Checks the options that avoid copies over -t xdp. */
+static void check_copies(const struct argp_state *state, const struct opts *o)
+{
+	bool xdp = strcmp(o->cli.transport, "xdp") == 0;
+
+	if (o->umem && (!xdp || (o->mode != IW_BENCH_WRITE && o->mode != IW_BENCH_SEND)))
+		argp_error(state,
+			   "--umem: only for write or send over -t xdp, not for %s over -t %s",
+			   o->mode_name, o->cli.transport);
+	if (o->loan && (!xdp || o->mode == IW_BENCH_WRITE || o->mode == IW_BENCH_READ))
+		argp_error(
+			state,
+			"--loan: only for send, rate or pingpong over -t xdp, not for %s over -t %s",
+			o->mode_name, o->cli.transport);
+}
+
+/* Sets the options of a client that were not given and whose default depends on others. */
+static void set_defaults(struct opts *o)
+{
 	if (!o->nsizes)
 		o->sizes[o->nsizes++] = o->mode == IW_BENCH_PINGPONG || o->mode == IW_BENCH_RATE
 						? SMALL_DEFAULT
@@ -485,6 +499,38 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		o->time_ns = IW_MAX(TIME / o->nsizes, TIME_LEAST);
 	if (o->warmup_ns == UINT64_MAX)
 		o->warmup_ns = o->nsizes > 1 ? WARMUP_EACH : WARMUP;
+}
+
+static void check_client(const struct argp_state *state, struct opts *o)
+{
+	if (o->between[0][0])
+		argp_error(state,
+			   "--between: only for the test xdp: ddp-bench xdp --between IF,IF");
+	check_operands(state, o);
+	iw_cli_conn_check(state, &o->conn, o->cli.transport);
+	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);
+	check_measurement(state, o);
+	check_connections(state, o);
+	check_copies(state, o);
+	set_defaults(o);
+}
+
+/* Finds the task that the options request, and checks the options for it. */
+static void check_options(const struct argp_state *state, struct opts *o)
+{
+	if (o->listen) {
+		o->task = TASK_LISTEN;
+		check_listener(state, o);
+		return;
+	}
+	if (o->listen_option)
+		argp_error(state, "--%s: only for a server; add --listen", o->listen_option);
+	if (o->host && !o->mode_name && is_test(o->host)) {
+		o->task = strcmp(o->host, "xdp") == 0 ? TASK_XDP : TASK_STAG;
+		check_test(state, o);
+		return;
+	}
+	check_client(state, o);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
