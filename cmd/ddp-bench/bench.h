@@ -184,11 +184,8 @@ struct iw_bench_server;
 
 IW_MUST_CHECK int iw_bench_server_new(struct iw_bench_server **out,
 				      const struct iw_bench_server_cfg *cfg, struct iw_fault *why);
-/* Returns "127.0.0.1:7471" (owned). */
-const char *iw_bench_server_addr(const struct iw_bench_server *s);
-uint16_t iw_bench_server_port(const struct iw_bench_server *s);
-/* Returns 0 if SCTP is not in UDP. */
-uint16_t iw_bench_server_udp_port(const struct iw_bench_server *s);
+/* Returns the listener, for its address and ports. Owned by s. */
+const struct iw_listener *iw_bench_server_listener(const struct iw_bench_server *s);
 /*
  * Serves until there is news. Returns 0 and *news, or an error after which the server cannot
  * continue.

@@ -735,19 +735,9 @@ int iw_bench_server_new(struct iw_bench_server **out, const struct iw_bench_serv
 	return 0;
 }
 
-const char *iw_bench_server_addr(const struct iw_bench_server *s)
+const struct iw_listener *iw_bench_server_listener(const struct iw_bench_server *s)
 {
-	return iw_listener_addr(s->listener);
-}
-
-uint16_t iw_bench_server_port(const struct iw_bench_server *s)
-{
-	return iw_listener_port(s->listener);
-}
-
-uint16_t iw_bench_server_udp_port(const struct iw_bench_server *s)
-{
-	return iw_listener_udp_port(s->listener);
+	return s->listener;
 }
 
 void iw_bench_server_free(struct iw_bench_server *s)

@@ -392,21 +392,22 @@ int iw_bench_show_result(const struct iw_bench_show *s, const struct iw_bench_re
 int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench_server *server,
 			    bool reachable)
 {
-	uint16_t udp_port = iw_bench_server_udp_port(server);
+	const struct iw_listener *l = iw_bench_server_listener(server);
+	uint16_t udp_port = iw_listener_udp_port(l);
 	char udp[32] = "";
 
 	if (udp_port)
 		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)udp_port);
 	if (!s->json) {
 		if (!s->quiet || s->any_port)
-			printf("listening on %s%s%s\n", iw_bench_server_addr(server), udp,
+			printf("listening on %s%s%s\n", iw_listener_addr(l), udp,
 			       reachable ? "" : ", for this machine only: --bind ADDR for others");
 		return iw_cli_flush();
 	}
 	iw_json_begin(s->json, "listening");
 	iw_json_str(s->json, "transport", s->transport);
-	iw_json_str(s->json, "address", iw_bench_server_addr(server));
-	iw_json_u64(s->json, "port", iw_bench_server_port(server));
+	iw_json_str(s->json, "address", iw_listener_addr(l));
+	iw_json_u64(s->json, "port", iw_listener_port(l));
 	if (udp_port)
 		iw_json_u64(s->json, "udp_port", udp_port);
 	return iw_json_end(s->json);

@@ -127,11 +127,8 @@ struct iw_ping_server;
 /* Begins to listen. Errors of iw_listen; IW_E_NOMEM. */
 IW_MUST_CHECK int iw_ping_server_new(struct iw_ping_server **out,
 				     const struct iw_ping_server_cfg *cfg, struct iw_fault *why);
-/* Address and port of the listener. Owned by s. */
-const char *iw_ping_server_addr(const struct iw_ping_server *s);
-uint16_t iw_ping_server_port(const struct iw_ping_server *s);
-/* The UDP port; 0: SCTP is not in UDP. */
-uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s);
+/* Returns the listener, for its address and ports. Owned by s. */
+const struct iw_listener *iw_ping_server_listener(const struct iw_ping_server *s);
 /* Runs until the next event. IW_E_OS: waiting failed. */
 IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_server_event *event,
 				      struct iw_fault *why);

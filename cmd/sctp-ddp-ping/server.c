@@ -350,19 +350,9 @@ int iw_ping_server_new(struct iw_ping_server **out, const struct iw_ping_server_
 	return 0;
 }
 
-const char *iw_ping_server_addr(const struct iw_ping_server *s)
+const struct iw_listener *iw_ping_server_listener(const struct iw_ping_server *s)
 {
-	return iw_listener_addr(s->listener);
-}
-
-uint16_t iw_ping_server_port(const struct iw_ping_server *s)
-{
-	return iw_listener_port(s->listener);
-}
-
-uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s)
-{
-	return iw_listener_udp_port(s->listener);
+	return s->listener;
 }
 
 void iw_ping_server_free(struct iw_ping_server *s)
