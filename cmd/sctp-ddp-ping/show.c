@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lines in the form of ping(8), a table of statistics, and the same in JSON. */
+/* Writes lines in the form of ping(8) and a table of statistics, or the same facts as JSON. */
 #include "sctp-ddp-ping/show.h"
 
 #include <inttypes.h>
