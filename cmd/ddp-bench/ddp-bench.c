@@ -29,7 +29,7 @@
 #define SIZES_MAX     64
 #define SIZE_DEFAULT  ((uint64_t)1 << 20)
 #define SMALL_DEFAULT 64
-/* Keeps TCP busy, and needs little more memory than caches have. */
+/* The default of --depth in octets. It keeps TCP busy, and exceeds the caches only a little. */
 #define DEPTH_OCTETS  ((uint64_t)2 << 20)
 #define DEPTH_LEAST   2
 #define DEPTH_MOST    64
@@ -67,8 +67,9 @@ struct opts {
 /* --- options ---------------------------------------------------------------------------------- */
 
 enum {
-	KEY_TIME =
-		0x9001, /* not a character: long options only; distinct from the common options */
+	/* Long options only: no key is a character. All differ from the keys of the common
+	 * options. */
+	KEY_TIME = 0x9001,
 	KEY_DEPTH,
 	KEY_INTERVAL,
 	KEY_SPIN,
@@ -85,7 +86,7 @@ enum {
 /* clang-format off */
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve clients until SIGINT or SIGTERM", 1 },
-	/* as in iperf3 */
+	/* Options of iperf3, rejected with an error that names the right option. */
 	{ NULL, 'c', "HOST", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'P', "COUNT", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'i', "TIME", OPTION_HIDDEN, NULL, 1 },
@@ -323,7 +324,7 @@ static bool is_svg(const char *name)
 	return dot && strcasecmp(dot, ".svg") == 0;
 }
 
-/* Returns the name of a given option that is for connections. Tests without a HOST make none. */
+/* Returns the name of a given option for connections; NULL: none. Tests make no connection. */
 static const char *connection_option(const struct opts *o)
 {
 	return o->cli.transport_given ? "transport"
@@ -358,7 +359,7 @@ static void check_test(const struct argp_state *state, const struct opts *o)
 			   o->count, IW_XDP_BENCH_PAIRS);
 }
 
-/* Checks that there are at least two sizes. The diagram shows 0 as 1. */
+/* True if there are at least two different sizes for the diagram, which shows 0 as 1. */
 static bool has_curve(const struct opts *o)
 {
 	for (size_t i = 1; i < o->nsizes; i++)
@@ -611,7 +612,8 @@ static void keep_point(struct iw_bench_point *p, const struct iw_bench_result *r
 	};
 }
 
-/* Each size uses connections of its own; gnuplot draws the diagram. */
+/* Returns what the confined process must still be able to do: open connections again for each
+ * further size, and run gnuplot. */
 static unsigned confine_how(const struct opts *o)
 {
 	unsigned again = IW_CONFINE_REOPENS | (o->conn.cc ? IW_CONFINE_CC : 0);
@@ -871,7 +873,7 @@ static void doctor_needs(struct iw_doctor *d)
 	iw_doctor_probe(d, "--plot", iw_bench_plot_can, NULL);
 }
 
-/* --doctor is about this machine. */
+/* Warns that --doctor checks only this machine, if a HOST is given. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
 	const struct opts *o = iw_container_of(cli, struct opts, cli);
