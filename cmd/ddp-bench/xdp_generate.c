@@ -341,7 +341,7 @@ static int generate(struct bench *b, struct iw_fault *why)
 		return err;
 	while (!err && s->ns == 0 && s->why.err == 0)
 		err = iw_generate_run(g, TRIES, why);
-	/* What is not placed within 100 ms is lost. */
+	/* A segment not placed within 100 ms is lost. */
 	for (int i = 0; i < 100 && !err; i++) {
 		s->lost = iw_generate_sent(g) - cfg.sent -
 			  (atomic_load(&s->octets) - octets) / payload;
