@@ -59,7 +59,6 @@ struct shared {
 	size_t model_len;
 	uint32_t tsn, stag;
 	uint16_t ssn;
-	uint64_t to;
 };
 
 struct bench {
