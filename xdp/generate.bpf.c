@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Generates frames, to measure receivers without the limits of a sender. When run on live frames
- * (BPF_F_TEST_XDP_LIVE_FRAMES), it turns each frame into the next tagged segment of a DDP stream
- * and sends it through the interface of the run.
+ * The generating program: makes frames faster than a sender could, to measure receivers. When run
+ * on live frames (BPF_F_TEST_XDP_LIVE_FRAMES), it turns each frame into the next tagged segment of
+ * a DDP stream and sends it through the interface of the run.
  *
  * TSN, DDP-SSN and TO increase from segment to segment. The checksum comes from tables, because
- * CRC32c is linear: it is that of the packet with zeroes in these places, plus what each of their
- * octets adds.
+ * CRC32c is linear: it is that of the packet with zeroes in these fields, XORed with what each of
+ * their octets adds.
  */
 #include <linux/bpf.h>
 
@@ -15,8 +15,9 @@
 
 #include "xdp/shared.h"
 
-#define CRC_AT 8 /* in the SCTP common header */
-/* After it the DATA chunk: its header, DDP-SSN, DDP header with control, STag and TO. */
+/* Offsets from the SCTP common header. The DATA chunk follows it: chunk header, DDP-SSN, and the
+ * DDP header with control octets, STag and TO. */
+#define CRC_AT 8
 #define TSN_AT 16
 #define SSN_AT 28
 #define TO_AT  36
@@ -31,12 +32,13 @@ struct {
 	__type(value, __u64);
 } gate SEC(".maps");
 
-/* One CPU at a time runs the program. */
+/* The fields of the next segment, and the segments sent. One CPU at a time runs the program. */
 __u64 sent;
 __u32 tsn;
 __u16 ssn;
 __u64 to, slot;
 
+/* Returns what a field adds to the checksum; its first octet has the table cfg.crc[row]. */
 static __always_inline __u32 adds(__u32 row, __u64 value, int octets)
 {
 	__u32 crc = 0;
@@ -55,7 +57,7 @@ int iw_generate(struct xdp_md *ctx)
 	__u64 at = to, *arrived;
 	__u32 crc, zero = 0;
 
-	/* The receiver has no room: no segment is made, so none is lost. */
+	/* While the receiver has no room, make no segment, so that none is lost. */
 	arrived = bpf_map_lookup_elem(&gate, &zero);
 	if (!arrived || sent - *(volatile __u64 *)arrived >= cfg.ahead ||
 	    (void *)(sctp + TO_AT + 8) > end)

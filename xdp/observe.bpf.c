@@ -4,14 +4,14 @@
  * 5044), and counts the segments that begin with an FPDU. An RNIC prefers these, and only the
  * receiver sees how they arrive. Every packet is passed to the kernel.
  *
- * It sees one direction of a connection, the arriving one, beginning with its start-up frame.
- * Whether it has markers was requested in the other direction, so the program has to find out. The
- * first marker is four zero octets in front of the first FPDU (RFC 5044 4.3), whose length is not
- * zero. Only an FPDU without a ULPDU, which may begin a peer-to-peer connection (RFC 6581), looks
- * the same; its CRC distinguishes it.
+ * It sees the arriving direction of a connection, beginning with the start-up frame. Markers in
+ * this direction were requested in the other one, so the program has to detect them. With markers,
+ * four zero octets are in front of the first FPDU (RFC 5044 4.3); the ULPDU_Length of that FPDU is
+ * not zero. Only an FPDU without a ULPDU, which may begin a peer-to-peer connection (RFC 6581),
+ * also begins with zeroes; its CRC distinguishes it.
  *
- * The program does not accept frames of several buffers, on purpose: for a program that accepts
- * them, the sender's segmentation offload remains on, and the program would not see TCP segments.
+ * The program does not accept frames of several buffers, on purpose. Otherwise the sender's
+ * segmentation offload would remain on, and the program would not see the TCP segments of the wire.
  */
 #include "xdp/parse.h"
 
@@ -62,12 +62,12 @@ struct {
 } mpa SEC(".maps");
 
 struct segment {
-	struct cursor at; /* at.left: payload octets from at.off on */
-	uint32_t seq;     /* of the octet at at.off */
+	struct cursor at; /* the payload: at.left octets at at.off */
+	uint32_t seq;     /* of the first octet of the payload */
 	struct iw_xdp_flow_key key;
 };
 
-/* The keys of a Request and a Reply have the same first word, and the same last word. */
+/* True for a Request or a Reply: their keys differ in the third word only (RFC 5044 7.1.1). */
 static __always_inline bool is_start_up(const struct start_up *s)
 {
 	return s->key[0] == bpf_htonl(0x4d504120) /* "MPA " */ &&
@@ -77,6 +77,7 @@ static __always_inline bool is_start_up(const struct start_up *s)
 	       && s->key[3] == bpf_htonl(0x72616d65); /* "rame" */
 }
 
+/* Returns the octets of an FPDU without markers: ULPDU_Length, ULPDU, padding, CRC (RFC 5044 4). */
 static __always_inline uint32_t fpdu_len(uint32_t ulpdu)
 {
 	return ((MPA_HEAD + ulpdu + 3) & ~3u) + MPA_CRC;
@@ -87,7 +88,7 @@ static __always_inline bool is_marker(const struct iw_xdp_flow *f, uint32_t seq)
 	return f->markers == IW_XDP_MARKERS && (seq - f->start) % MARKER_EVERY == 0;
 }
 
-/* Sets the start of the next FPDU. A marker that is due there belongs to it. */
+/* Sets the start of the next FPDU. A marker that is due there precedes its length. */
 static __always_inline void begins_at(struct iw_xdp_flow *f, uint32_t seq)
 {
 	f->next = seq;
@@ -96,8 +97,9 @@ static __always_inline void begins_at(struct iw_xdp_flow *f, uint32_t seq)
 
 enum taken { FPDU, NOT_YET, NO_LENGTH };
 
-/* Uses the two octets at f->length. NOT_YET: they belong to a marker, and f->length is now after
- * it. */
+/* Interprets ulpdu, the two octets at f->length. FPDU: they are the length of an FPDU, and f is now
+ * at the next one. NOT_YET: they belong to a marker, and f->length is now after it. NO_LENGTH: they
+ * cannot be a length. */
 static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ulpdu)
 {
 	bool first = f->next == f->start, empty = false;
@@ -111,7 +113,8 @@ static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ul
 		}
 	} else if (first && f->markers == IW_XDP_MARKERS) {
 		empty = ulpdu == 0 || ulpdu == EMPTY_CRC;
-		/* Not a marker but an FPDU without a ULPDU; these octets are its CRC. */
+		/* The zeroes were no marker but an FPDU without a ULPDU; these octets are its
+		 * CRC. */
 		if (ulpdu == EMPTY_CRC) {
 			f->markers = IW_XDP_MARKERS_NONE;
 			f->length -= MARKER;
@@ -123,7 +126,7 @@ static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ul
 		return NO_LENGTH;
 	len = fpdu_len(ulpdu);
 	to_marker = MARKER_EVERY - (f->length - f->start) % MARKER_EVERY;
-	/* A marker that is due directly after the FPDU belongs to the next one. */
+	/* Markers within the FPDU. One that is due directly after it belongs to the next FPDU. */
 	if (f->markers == IW_XDP_MARKERS && len > to_marker)
 		len += MARKER * (1 + (len - to_marker - 1) / (MARKER_EVERY - MARKER));
 	begins_at(f, f->length + len);
@@ -137,7 +140,7 @@ struct walk {
 	uint32_t fpdus, bad;
 };
 
-/* Returns 1 to end the iteration. */
+/* Reads the length of one FPDU, for bpf_loop. Returns 1 to end the loop. */
 static long next_fpdu(uint32_t index, void *ctx)
 {
 	struct walk *w = ctx;
@@ -158,7 +161,7 @@ static long next_fpdu(uint32_t index, void *ctx)
 	}
 	taken = take_length(w->f, (uint32_t)len.high << 8 | len.low);
 	w->bad = taken == NO_LENGTH;
-	/* The rest of a marker must be zero. */
+	/* All four octets of the first marker must be zero. */
 	if (taken == NOT_YET && at + MARKER <= w->len &&
 	    (!LOAD(w->ctx, w->off + at + sizeof(len), &len) || len.high || len.low))
 		w->bad = 1;
@@ -166,7 +169,8 @@ static long next_fpdu(uint32_t index, void *ctx)
 	return w->bad;
 }
 
-/* Whether the payload may begin with an FPDU: length, DDP and RDMAP version, reserved bits. */
+/* True if the payload may begin with an FPDU, by its length, its DDP and RDMAP versions and its
+ * reserved bits. */
 static __always_inline bool looks_like_fpdu(const struct segment *s, const struct iw_xdp_flow *f)
 {
 	uint32_t marker = is_marker(f, s->seq) ? MARKER : 0, ulpdu;
@@ -179,6 +183,7 @@ static __always_inline bool looks_like_fpdu(const struct segment *s, const struc
 	       (h.rdmap & 0xf0) == 0x40;
 }
 
+/* From here on, the start of FPDUs in this flow is not known. */
 static __always_inline void lose(struct iw_xdp_flow *f, struct iw_xdp_mpa *n)
 {
 	f->lost = 1;
@@ -238,8 +243,8 @@ static __always_inline void follow(const struct segment *s, struct iw_xdp_flow *
 		f->holes++;
 		n->holes++;
 		f->half = 0;
-		/* After a hole, this segment shows where FPDUs begin if segments are aligned;
-		 * otherwise it is lost. */
+		/* After a hole, a segment that begins with an FPDU shows where FPDUs begin. Any
+		 * other segment does not. */
 		if (!f->lost && !looks_like_fpdu(s, f))
 			lose(f, n);
 		begins_at(f, s->seq);
@@ -258,6 +263,7 @@ static __always_inline void follow(const struct segment *s, struct iw_xdp_flow *
 	walk_fpdus(s, f, n);
 }
 
+/* Begins a flow if the segment begins with a start-up frame. */
 static __always_inline void begin_flow(const struct segment *s, struct iw_xdp_mpa *n)
 {
 	struct iw_xdp_flow new = { .end = s->seq + s->at.left }, *f;
@@ -272,7 +278,7 @@ static __always_inline void begin_flow(const struct segment *s, struct iw_xdp_mp
 	n->flows++;
 	bpf_map_update_elem(&flows, &s->key, &new, BPF_ANY);
 	f = bpf_map_lookup_elem(&flows, &s->key);
-	/* FPDUs in the same segment. */
+	/* FPDUs may follow in the same segment. */
 	if (f)
 		walk_fpdus(s, f, n);
 }
@@ -310,7 +316,7 @@ int iw_observe_1(struct xdp_md *ctx)
 	if (!n || !parse_segment(ctx, &s, &h))
 		return XDP_PASS;
 	n->packets++;
-	/* A new connection with the same ports. */
+	/* A new connection, perhaps with the ports of an earlier one. */
 	if (h.flags & TCP_SYN) {
 		bpf_map_delete_elem(&flows, &s.key);
 		return XDP_PASS;

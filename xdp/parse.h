@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Parsing for the programs, from a frame's first octet to the payload of IP: Ethernet with VLAN
- * tags, IPv4 with options, IPv6 with extension headers. Headers in the first buffer of a frame are
- * read in place; those in a later buffer through bpf_xdp_load_bytes.
+ * Parses a frame from its first octet to the payload of IP: Ethernet with VLAN tags, IPv4 with
+ * options, IPv6 with extension headers. Headers in the first buffer of a frame are read in place;
+ * those in a later buffer through bpf_xdp_load_bytes. The programs include this file.
  */
 #ifndef IW_XDP_PARSE_H
 #define IW_XDP_PARSE_H
@@ -37,8 +37,8 @@ typedef _Bool bool;
 #define PROTO_DSTOPTS  60
 #define PROTO_SCTP     132
 
-/* Headers as on the wire. Fields have the types of the kernel, so that one load reads
- * each of them. */
+/* Headers as on the wire. Each field is aligned and has an integer type, so that one load reads
+ * it. */
 struct ether {
 	uint16_t mac[6], type;
 };
@@ -60,32 +60,33 @@ struct ipv6 {
 };
 struct extension {
 	uint8_t next, len;
-	/* Of a fragment header; of a routing header, its type and segments left. */
+	/* Of a fragment header: offset, reserved bits and M; of a routing header: type and segments
+	 * left. */
 	uint16_t fragment;
 	uint32_t more;
 };
 /* The position in the packet. */
 struct cursor {
 	struct xdp_md *ctx;
-	uint32_t off; /* from the frame's first octet */
-	/* Octets from off on, by the length of the last header that has one. The frame contains
-	 * them. */
+	uint32_t off; /* octets from the frame's first octet */
+	/* Octets from off to the end of the packet, by the last header that has a length. The frame
+	 * contains them all. */
 	uint32_t left;
 };
 
-/* The facts from the IP header. Initially zero. */
+/* What parse_ip() has read from the IP header. Initially zero. */
 struct ip {
 	uint8_t src[16], dst[16]; /* as in struct iw_xdp_endpoint_key */
-	uint32_t off;             /* offset of its header in the frame */
+	uint32_t off;             /* offset of the IP header in the frame */
 	uint8_t protocol;
 	bool v6;
 	uint16_t vlan; /* wire: the VLAN IDs of its tags, or-ed; 0: none has a VLAN ID */
 };
 
-#define OURS (-1) /* for functions that return an enum iw_xdp_pass: no reason to pass the packet */
+#define OURS (-1) /* instead of an enum iw_xdp_pass: no reason to pass the packet to the kernel */
 
-/* Copies the header of that type at off. False: the frame ends before. The sizes of the types are
- * multiples of their alignment, so each copy is a few loads. */
+/* Copies the octets at offset into *header. False: the frame ends before the end of that header.
+ * The type of the header is aligned, so that a copy in place is a few loads. */
 #define LOAD(ctx, offset, header)                                                                  \
 	({                                                                                         \
 		void *start_ = (void *)(long)(ctx)->data, *end_ = (void *)(long)(ctx)->data_end;   \
@@ -104,8 +105,8 @@ struct ip {
 		got_;                                                                              \
 	})
 
-/* Returns n, which is in 1 .. most (a power of two). Written so that every verifier sees this:
- * before Linux 6.6 they learn nothing from a comparison with 0. */
+/* Returns n, which the caller has limited to 1 .. most (a power of two). The arithmetic proves this
+ * to every verifier: before Linux 6.6 a verifier learns nothing from a comparison with 0. */
 static __always_inline uint32_t one_to(uint32_t most, uint32_t n)
 {
 	/* Hides n from the compiler, which would otherwise omit the rest. */
@@ -119,7 +120,7 @@ static __always_inline void skip(struct cursor *c, uint32_t n)
 	c->left -= n;
 }
 
-/* As ::ffff:a.b.c.d. */
+/* Writes an IPv4 address as ::ffff:a.b.c.d (RFC 4291 2.5.5.2). to is zero before. */
 static __always_inline void put_ipv4(uint8_t to[16], uint32_t addr)
 {
 	to[10] = to[11] = 0xff;
@@ -137,7 +138,7 @@ static __always_inline int parse_ipv4(struct cursor *c, struct ip *ip)
 	total = bpf_ntohs(h.total);
 	if (h.version_ihl >> 4 != 4 || len < sizeof(h) || total < len || total > c->left)
 		return IW_XDP_PASS_IP_BAD;
-	/* MF or an offset: a fragment. */
+	/* With MF or an offset it is a fragment. */
 	if (h.fragment & bpf_htons(0x3fff))
 		return IW_XDP_PASS_FRAGMENT;
 	put_ipv4(ip->src, h.src);
@@ -165,11 +166,11 @@ static __always_inline int parse_extensions(struct cursor *c, uint8_t next, uint
 		if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
 			return IW_XDP_PASS_IP_BAD;
 		len = next == PROTO_FRAGMENT ? sizeof(h) : ((uint32_t)h.len + 1) * 8;
-		/* A fragment. Without offset and more fragments it is the whole datagram (RFC
-		 * 6946). */
+		/* With an offset or the M flag it is a fragment; without both, the whole datagram
+		 * (RFC 6946). */
 		if (next == PROTO_FRAGMENT && h.fragment & bpf_htons(0xfff9))
 			return IW_XDP_PASS_FRAGMENT;
-		/* Segments left: another host is the final destination. */
+		/* Segments are left, so another host is the final destination. */
 		if (next == PROTO_ROUTING && h.fragment & bpf_htons(0x00ff))
 			return IW_XDP_PASS_IP_EXTENSION;
 		if (len > c->left)
@@ -187,7 +188,7 @@ static __always_inline int parse_ipv6(struct cursor *c, struct ip *ip)
 
 	if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
 		return IW_XDP_PASS_IP_BAD;
-	/* A payload of 0 octets is that of a jumbogram (RFC 2675), which the kernel handles. */
+	/* A Payload Length of 0 means a jumbogram (RFC 2675), which the kernel handles. */
 	payload = bpf_ntohs(h.payload);
 	if ((bpf_ntohl(h.version) >> 28) != 6 || payload == 0 || payload > c->left - sizeof(h))
 		return IW_XDP_PASS_IP_BAD;
@@ -199,7 +200,8 @@ static __always_inline int parse_ipv6(struct cursor *c, struct ip *ip)
 	return parse_extensions(c, h.next, &ip->protocol);
 }
 
-/* Moves to the payload of IP. OURS, or the enum iw_xdp_pass why the packet goes to the kernel. */
+/* Moves the cursor to the payload of IP and fills *ip. Returns OURS, or the enum iw_xdp_pass why
+ * the kernel gets the packet. */
 static __always_inline int parse_ip(struct cursor *c, struct ip *ip)
 {
 	struct ether e;

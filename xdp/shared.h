@@ -5,8 +5,9 @@
  *
  * All types have a fixed width, and no compiler adds padding. Numbers are in host order; those
  * marked "wire" are in the order of the packet. Each map names its writers and readers:
- *   program   the steering program, for every packet
+ *   program   the steering program (or the named one), for every packet
  *   loader    lib/loader/steer.c, on behalf of a carrier
+ *   carrier   lib/pkt/xdp.c; each has one worker (lib/pkt/xsk.h)
  *   status    ddp-xdp status, which only reads
  */
 #ifndef IW_XDP_SHARED_H
@@ -22,17 +23,18 @@ typedef __u64 uint64_t;
 #include <stdint.h>
 #endif
 
-/* Version of maps, keys and values. A process leaves a resident program of another version
- * alone. */
+/* Version of maps, keys and values. A process does not use an attached program of another
+ * version. */
 #define IW_XDP_VERSION  4
-#define IW_XDP_PROGRAM  "iw_steer_5" /* names in the kernel; they end in the version */
+/* Names of the programs in the kernel. Each ends in the version of the program. */
+#define IW_XDP_PROGRAM  "iw_steer_5"
 #define IW_XDP_OBSERVER "iw_observe_1"
 
 /* Entries of maps, unless struct iw_steer_cfg has others. */
 #define IW_XDP_ENDPOINTS_DEFAULT 1024
 #define IW_XDP_ASSOCS_DEFAULT    65536
 #define IW_XDP_STAGS_DEFAULT     1048576
-/* One event is sampled of so many, unless struct iw_steer_cfg has another number. */
+/* One of this many events is sampled, unless struct iw_steer_cfg has another number. */
 #define IW_XDP_SAMPLE_DEFAULT    256
 
 #define IW_XDP_WORKERS 64 /* on one interface; each has one socket per queue */
@@ -42,9 +44,9 @@ typedef __u64 uint64_t;
 
 /*
  * A registered SCTP port. The program looks it up twice: with the packet's destination address,
- * then with the all-zero address, which matches any. A packet that matches is ours, with any
- * Verification Tag: INITs (tag 0), cookies, ABORTs with a reflected tag. All others go to the
- * kernel.
+ * then with the all-zero address, which stands for any address. A packet that matches is ours,
+ * whatever its Verification Tag: INITs (tag 0), cookies, ABORTs with a reflected tag. The kernel
+ * gets all other packets.
  */
 struct iw_xdp_endpoint_key {
 	uint32_t addr[4];   /* wire: IPv6; IPv4 as ::ffff:a.b.c.d; zero: any of both families */
@@ -53,9 +55,9 @@ struct iw_xdp_endpoint_key {
 };
 struct iw_xdp_endpoint {
 	uint32_t id;     /* never 0, never reused by this program */
-	uint32_t worker; /* gets packets whose tag matches no association */
-	/* Payload protocols of segments and of session control: 16 and 17 (RFC 5043 5.2), or a
-	 * draft's. */
+	uint32_t worker; /* receives packets whose tag matches no association */
+	/* The PPIDs of segments and of session control: 16 and 17 (RFC 5043 5.2), or those of a
+	 * draft. */
 	uint32_t ppid_segment, ppid_control;
 };
 
@@ -76,8 +78,8 @@ struct iw_xdp_stag_key {
 	uint32_t endpoint; /* id */
 	uint32_t stag;
 };
-/* The DDP stream and Protection Domain that an entry belongs to, as the endpoint's owner numbers
- * them. */
+/* The Protection Domain and the DDP stream of an STag or a session. The process that owns the
+ * endpoint chooses the numbers. */
 struct iw_xdp_home {
 	uint32_t pd;
 	uint32_t stream; /* of an STag, 0: all streams of the domain may use it */
@@ -88,15 +90,16 @@ struct iw_xdp_home {
 /* --- map "sessions": hash, struct iw_xdp_stream_key to struct iw_xdp_home. loader writes --- */
 /*
  * The program reads it for tagged segments. An entry is the DDP stream that a pair of SCTP streams
- * of an association carries (RFC 5043 6). An STag is known on it if their domains are equal, and if
- * their streams are equal or the STag's is 0 (RFC 5041 8.2).
+ * of an association carries (RFC 5043 6). An STag is valid on the session if both have the same
+ * Protection Domain, and the same DDP stream unless that of the STag is 0 (RFC 5041 8.2).
  */
 
 /* --- map "xsks": XSKMAP. loader writes; program redirects through it --- */
 
 /*
  * An AF_XDP socket accepts frames of its own queue only, so a worker has one socket for each queue.
- * The kernel removes a closed socket; packets for it then go to the kernel and count as no_socket.
+ * When a socket is closed, the kernel removes its entry. The program passes further packets for it
+ * to the kernel, and counts them under no_socket.
  */
 #define IW_XDP_XSK(queue, worker) ((queue)*IW_XDP_WORKERS + (worker))
 
@@ -112,10 +115,11 @@ enum iw_xdp_sock_flag {
 struct iw_xdp_sock {
 	uint32_t pid; /* 0: no socket */
 	uint32_t flags;
-	uint64_t rx, tx; /* packets */
+	uint64_t rx, tx; /* packets of the worker, in the entry of its first socket */
 	uint64_t live;   /* of tx: those that the program sent */
-	/* XDP_STATISTICS: no descriptor, or too long; ring full; no frame in the fill ring;
-	 * invalid transmit descriptor. */
+	/* XDP_STATISTICS: packets dropped because no frame was free or they were too long; dropped
+	 * because the receive ring was full; times that the fill ring was empty; invalid transmit
+	 * descriptors. */
 	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
 };
 
@@ -124,24 +128,25 @@ struct iw_xdp_sock {
 /*
  * Indexed by worker. Packets that the program itself sends when a worker runs it on live frames
  * (BPF_PROG_RUN). Each run takes the next packet, writes it into its frame and redirects the frame
- * to the interface. Such a frame begins with an order, which names the worker.
+ * to the interface. A live frame begins with an order, which names the worker.
  *
- * The kernel reuses frames within a call, so the order must outlive them: after it there is room
- * for the metadata that a program at the far end puts in front of the packet. That program can read
- * and write the order, so an order contains no secret.
+ * The kernel reuses the frames within one call, so an order must still be intact when its frame is
+ * used again. The packet therefore begins IW_XDP_LIVE_ORDER octets after the order: a program at
+ * the far end writes its metadata between them. That program can read and write the order, so an
+ * order contains no secret.
  *
- * Live frames arrive on IW_XDP_LIVE_INGRESS, and frames from the wire never do, so no other sender
- * can forge an order. An order that names another worker sends nothing unless that worker has a
- * packet pending.
+ * Live frames arrive on IW_XDP_LIVE_INGRESS, and frames from the wire never do, so no peer can
+ * forge an order. An order that names another worker sends nothing unless that worker has a packet
+ * pending.
  */
 /* The loopback interface of every network namespace, as xdp_md::ingress_ifindex of live frames. */
 #define IW_XDP_LIVE_INGRESS 1
-#define IW_XDP_LIVE_ORDER   64     /* octets from the order to the packet */
+#define IW_XDP_LIVE_ORDER   64     /* octets from the beginning of the order to the packet */
 #define IW_XDP_LIVE_TYPE    0xb588 /* wire: an EtherType for local experiments (IEEE 802) */
-/* Octets of a packet's head, which is in front of the packet, at most. */
+/* At most this many octets of headers are in front of the SCTP packet. */
 #define IW_XDP_LIVE_HEAD    128
 #define IW_XDP_LIVE_FRAME   3200 /* octets of a frame, at most: a live frame is part of a page */
-#define IW_XDP_LIVE_BURST   256
+#define IW_XDP_LIVE_BURST   256  /* packets of one call, at most */
 
 struct iw_xdp_order {
 	uint8_t unused[8];
@@ -149,20 +154,21 @@ struct iw_xdp_order {
 	uint16_t type; /* IW_XDP_LIVE_TYPE, where a frame has its EtherType */
 	uint16_t zero;
 };
-/* Entry 0 has no packet, but the fields common to all. The size is an odd number of cache lines. */
+/* Entry 0 has ifindex, last, next and bad for all packets; each other entry is a packet. The size
+ * is an odd number of cache lines. */
 struct iw_xdp_live {
-	uint32_t ifindex; /* that sends the packets */
-	uint32_t last;    /* the packets next .. last are pending */
-	/* The next packet to send; runs that did not send it. */
+	uint32_t ifindex; /* of the interface that sends the packets */
+	uint32_t last;    /* the entries next .. last are pending */
+	/* The entry to send next; the number of runs that sent nothing. */
 	uint32_t next, bad;
-	uint32_t at, len; /* the frame */
+	uint32_t at, len; /* the frame: offset in octets[], and length */
 	uint8_t octets[3368];
 };
 
-/* --- map "counters": per-CPU array of one. program writes; status and the carrier add up --- */
+/* --- map "counters": per-CPU array of one. program writes; status adds up all CPUs --- */
 
 /* clang-format off */
-/* Why a packet went to the kernel.    name            meaning */
+/* Why the program passed a packet to the kernel: name, key in JSON, meaning. */
 #define IW_XDP_PASS_LIST(X)                                                                            \
 	X(ETHER,        "ether",        "neither IPv4 nor IPv6, or too many VLAN tags")                \
 	X(VLAN,         "vlan",         "tag of a VLAN, which has an interface of its own")             \
@@ -175,7 +181,7 @@ struct iw_xdp_live {
 	X(ENDPOINT,     "endpoint",     "no registered endpoint")                                       \
 	X(SOCKET,       "no_socket",    "registered endpoint whose worker has no socket on this queue")
 
-/* Findings in packets that are ours. The worker receives these packets all the same. */
+/* Findings in packets that are ours. The worker receives these packets nevertheless. */
 #define IW_XDP_SEEN_LIST(X)                                                                            \
 	X(NO_ASSOC,     "no_assoc",     "unknown Verification Tag: set-up, or another association")     \
 	X(NO_META,      "no_meta",      "the driver has no room for metadata")                         \
@@ -210,7 +216,7 @@ struct iw_xdp_counters {
 	uint64_t chunks, data;              /* all chunks; DATA chunks of any PPID */
 	/* DATA with the PPID of segments, with that of session control, with any other */
 	uint64_t segments, controls, foreign;
-	uint64_t tl[4];                          /* segments by T and L: 2 * T + L */
+	uint64_t tl[4];                          /* segments by the flags T and L: 2 * T + L */
 	uint64_t opcode[16];                     /* segments by RDMAP opcode */
 	uint64_t tagged_octets, untagged_octets; /* of user data after the DDP headers */
 	uint64_t events_lost;                    /* the ring buffer was full */
@@ -229,16 +235,17 @@ struct iw_xdp_stream {
 
 /* --- map "recent": per-CPU array of one. program writes; status reads --- */
 
-/* A cache: packets arrive in runs of one association, and the program looks up a run once. An entry
- * is valid while the map "generation" has the same number as when the entry was made. */
+/* A cache of the last lookups: packets arrive in runs of one association, and the program looks up
+ * a run once. The entry is valid while the map "generation" has the same number as when it was
+ * made. */
 struct iw_xdp_recent {
 	uint64_t generation;
 	struct iw_xdp_endpoint_key to;
 	uint32_t tag, endpoint, worker;
-	uint32_t known;             /* the tag is that of an association */
-	uint32_t stag, stag_stream; /* an STag that is known on an SCTP stream of it */
-	uint32_t has_stag;
-	uint32_t has_stream, zero;
+	uint32_t known;                      /* 1: the tag is that of an association */
+	uint32_t stag, stag_stream;          /* an STag, and an SCTP stream on which it is valid */
+	uint32_t has_stag;                   /* 1: stag and stag_stream are set */
+	uint32_t has_stream, zero;           /* 1: stream and pending are set */
 	uint32_t ppid_segment, ppid_control; /* of the endpoint */
 	/* Counts not yet added to the entry of this stream in the map "streams". */
 	struct iw_xdp_stream_key stream;
@@ -259,13 +266,13 @@ enum iw_xdp_event_kind {
 struct iw_xdp_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t kind;
-	uint32_t every; /* this event stands for about as many of its kind */
+	uint32_t every; /* one of this many events of the kind is sampled */
 	uint32_t endpoint, tag;
 	uint32_t stag;
 	uint16_t stream;
 	uint16_t len; /* octets of the frame */
-	/* Octets of the frame, beginning with the IP header; for IW_XDP_EV_STAG, with the DATA
-	 * chunk. */
+	/* The first head_len octets of the packet, beginning with the IP header; for
+	 * IW_XDP_EV_STAG, with the DATA chunk. */
 	uint8_t head[IW_XDP_HEAD];
 	uint16_t head_len;
 	uint16_t zero[3];
@@ -275,10 +282,10 @@ struct iw_xdp_event {
 
 /*
  * The positions of headers, so that the carrier need not parse the frame again. The metadata ends
- * where the frame begins. It is present if magic is IW_XDP_META_MAGIC. For this to be true, the
- * owner of the UMEM wipes magic before it puts a frame into the fill ring, because AF_XDP does not
- * report how much metadata a frame has. Offsets count from the frame's first octet; the reader
- * checks that they are within the frame.
+ * where the frame begins. It is present if magic is IW_XDP_META_MAGIC: AF_XDP does not report how
+ * much metadata a frame has. The carrier therefore erases magic before it puts a used frame into
+ * the fill ring again. Offsets are in octets from the frame's first octet; the carrier checks that
+ * they are within the frame.
  */
 #define IW_XDP_META_MAGIC 0x69578d01u
 
@@ -293,17 +300,17 @@ struct iw_xdp_meta {
 	uint32_t magic;
 	uint16_t ip;       /* offset of the IP header */
 	uint16_t sctp;     /* offset of the SCTP common header */
-	uint16_t sctp_len; /* octets from there to the end of the packet, by IP and UDP */
+	uint16_t sctp_len; /* octets of the SCTP packet, by the lengths in IP and UDP */
 	uint16_t flags;    /* enum iw_xdp_meta_flag */
-	uint16_t chunks;   /* examined */
-	uint16_t segments; /* DATA chunks with segments among them */
-	uint16_t first;    /* offset of the first such chunk; 0: none */
+	uint16_t chunks;   /* chunks examined */
+	uint16_t segments; /* of these: DATA chunks with segments */
+	uint16_t first;    /* offset of the first such DATA chunk; 0: none */
 	uint16_t unknown;  /* tagged segments with an unknown STag */
 	uint32_t endpoint; /* id */
 	uint32_t tag;
 };
 
-/* --- of the observing program: map "flows", LRU hash. program writes; status reads --- */
+/* --- map "flows": LRU hash. the observing program writes; status reads --- */
 
 /* One direction of a TCP connection, beginning with its MPA Request or Reply. */
 struct iw_xdp_flow_key {
@@ -313,25 +320,25 @@ struct iw_xdp_flow_key {
 enum iw_xdp_markers { IW_XDP_MARKERS_UNKNOWN, IW_XDP_MARKERS_NONE, IW_XDP_MARKERS };
 struct iw_xdp_flow {
 	/* Sequence numbers: */
-	uint32_t start;  /* of full operation, after the start-up frame */
-	uint32_t next;   /* where the next FPDU begins, with its marker if one is due there */
-	uint32_t length; /* of that FPDU's ULPDU_Length */
+	uint32_t start;  /* first octet of full operation, after the start-up frame */
+	uint32_t next;   /* first octet of the next FPDU, or of the marker before its length */
+	uint32_t length; /* first octet of that FPDU's ULPDU_Length */
 	uint32_t end;    /* after the last octet that was seen */
-	/* The last octet seen is the first one of a length: 256 + that octet; else 0. */
+	/* If the last octet seen is the first of a ULPDU_Length: 256 + that octet; else 0. */
 	uint32_t half;
 	uint32_t lost;    /* 1: the start of the next FPDU is no longer known */
 	uint32_t markers; /* enum iw_xdp_markers */
 	uint32_t zero;
-	/* TCP segments with payload after the start-up frame; their payload. */
+	/* TCP segments with payload after the start-up frame; octets of their payload. */
 	uint64_t segments, octets;
-	uint64_t followed; /* of these segments: the start of FPDUs was known */
-	uint64_t aligned;  /* of followed: segments that begin with an FPDU */
+	uint64_t followed; /* of these segments: those in which the start of FPDUs was known */
+	uint64_t aligned;  /* of followed: those that begin with an FPDU */
 	uint64_t fpdus;
 	uint64_t resent; /* segments without new octets */
 	uint64_t holes;  /* segments after octets that were not seen */
 };
 
-/* --- map "mpa": per-CPU array of one. program writes; status adds up --- */
+/* --- map "mpa": per-CPU array of one. the observing program writes; status adds up --- */
 
 /* clang-format off */
 #define IW_XDP_MPA_LIST(X)                                                                             \
@@ -353,20 +360,20 @@ struct iw_xdp_mpa {
 #undef IW_X_
 };
 
-/* --- the generator: constants, set before it is loaded --- */
+/* --- the generating program: constants, set before it is loaded --- */
 
 /* Offset of SCTP: after Ethernet and IPv4 without options. */
 #define IW_XDP_GENERATE_AT (14 + 20)
 struct iw_xdp_generate {
-	uint64_t to; /* of the first segment, and again after this many segments: */
-	uint64_t slots;
+	uint64_t to;      /* the TO of the first segment */
+	uint64_t slots;   /* after this many segments, the TO is that of the first again */
 	uint64_t payload; /* octets of a segment */
-	/* Segments in flight, at most. Map "gate", array of one uint64_t, has the number of
-	 * segments that arrived; the receiver writes it. */
+	/* At most this many segments are in flight. The receiver writes the number of segments that
+	 * arrived into map "gate", an array of one uint64_t. */
 	uint64_t ahead;
-	uint32_t base; /* CRC32c with zeroes for TSN, DDP-SSN and TO */
+	uint32_t base; /* CRC32c of the packet with zeroes for TSN, DDP-SSN and TO */
 	uint32_t zero;
-	/* What each octet of TSN, DDP-SSN and TO adds, in this order. */
+	/* crc[i][v]: what value v adds to base as octet i of TSN, DDP-SSN and TO, in this order. */
 	uint32_t crc[14][256];
 };
 

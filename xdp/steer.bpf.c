@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The steering program: packets of our SCTP endpoints go to the AF_XDP socket of the worker that
- * owns their association; all others go to the kernel unchanged.
+ * The steering program: redirects packets for our SCTP endpoints to the AF_XDP socket of the worker
+ * that owns their association, and passes all others to the kernel unchanged.
  *
- * It makes no protocol decision and drops nothing: a lost DATA chunk leaves a hole in the TSNs that
- * kills the association, and RFC 5041 7.1 requires that an unknown STag is reported. Errors within
- * our packets are counted, sampled, and left to the engine.
+ * It makes no protocol decision and drops no received packet. If it dropped a DATA chunk, it would
+ * drop each retransmission, too, until the peer aborts the association; and RFC 5041 7.1 requires
+ * that an unknown STag is reported. It only counts and samples errors in our packets; the engine
+ * handles them.
  */
 #include "xdp/parse.h"
 
-/* The loader sets this before it loads the program. */
+/* As struct iw_xdp_event's every; 0: no samples. The loader sets it before it loads the program. */
 const volatile uint32_t sample_every = 256;
 
 #define CHUNKS_MAX 512
@@ -22,7 +23,7 @@ const volatile uint32_t sample_every = 256;
 #define TAGGED_LEN   14
 #define UNTAGGED_LEN 18
 
-/* As in parse.h. */
+/* Headers as on the wire, like those in parse.h. */
 struct udp {
 	uint16_t sport, dport, len, checksum;
 };
@@ -30,7 +31,7 @@ struct sctp {
 	uint16_t sport, dport;
 	uint32_t tag, checksum;
 };
-/* A DATA chunk, up to the octets after the STag. */
+/* The first octets of a DATA chunk with a tagged segment, with its TO. */
 struct chunk {
 	uint8_t type, flags;
 	uint16_t len;
@@ -136,7 +137,7 @@ struct {
 	__uint(max_entries, 256 * 1024);
 } events SEC(".maps");
 
-/* What is known about the packet. */
+/* The endpoint of a packet, and fields of struct iw_xdp_meta. */
 struct found {
 	struct iw_xdp_endpoint_key to;
 	uint32_t ip, sctp, sctp_len, flags;
@@ -144,7 +145,8 @@ struct found {
 
 /* --- from the frame to the SCTP header -------------------------------------------------------- */
 
-/* Moves to the SCTP header. */
+/* Fills *f and copies the SCTP common header to *h. Returns OURS, or the enum iw_xdp_pass why the
+ * kernel gets the packet. */
 static __always_inline int parse_below(struct cursor *c, struct found *f, struct sctp *h)
 {
 	struct ip ip = { .protocol = 0 };
@@ -154,7 +156,8 @@ static __always_inline int parse_below(struct cursor *c, struct found *f, struct
 	f->ip = ip.off;
 	if (pass != OURS)
 		return pass;
-	/* We would reply without the tag, so to no one or into another network. */
+	/* The carrier would reply without the VLAN tag, so the peer would not receive it, and
+	 * another network might. */
 	if (ip.vlan)
 		return IW_XDP_PASS_VLAN;
 	__builtin_memcpy(f->to.addr, ip.dst, sizeof(f->to.addr));
@@ -182,7 +185,7 @@ static __always_inline int parse_below(struct cursor *c, struct found *f, struct
 	return OURS;
 }
 
-/* --- whose it is ------------------------------------------------------------------------------ */
+/* --- the endpoint and the association --------------------------------------------------------- */
 
 static __always_inline struct iw_xdp_endpoint *find_endpoint(const struct iw_xdp_endpoint_key *to)
 {
@@ -198,7 +201,7 @@ static __always_inline bool is_recent(const struct iw_xdp_recent *r,
 {
 	uint64_t differs = r->generation ^ now;
 
-	/* One branch: seven would double the verifier's paths seven times. */
+	/* One branch: a branch for each comparison would double the verifier's paths each time. */
 	differs |= (r->tag ^ tag) | (uint32_t)(r->to.sctp_port ^ to->sctp_port) |
 		   (uint32_t)(r->to.udp_port ^ to->udp_port);
 	for (int i = 0; i < 4; i++)
@@ -207,10 +210,12 @@ static __always_inline bool is_recent(const struct iw_xdp_recent *r,
 }
 
 /*
- * Adds the counts of a stream to its entry. An entry that was evicted begins again at 0. This
- * function and count_stream are not inline, so that the verifier checks them once and not on every
- * path to them. It does not know what kind of memory their pointers refer to, and before Linux 6.2
- * it does not accept such memory as a key or value of a map: so both are copied to the stack.
+ * Adds the pending counts of a stream to its entry in the map "streams". An entry that was evicted
+ * begins again at 0.
+ *
+ * The functions that are not inline are those that the verifier would otherwise check on every path
+ * to them. For it, their pointers refer to memory of an unknown kind. Before Linux 6.2 it does not
+ * accept such memory as key or value of a map, so these are copied to the stack.
  */
 __noinline int flush_stream(struct iw_xdp_recent *r)
 {
@@ -232,7 +237,8 @@ __noinline int flush_stream(struct iw_xdp_recent *r)
 	return 0;
 }
 
-/* Returns 0 if the packet is for no endpoint of ours. */
+/* Looks up the endpoint and the association of a packet, and makes them the recent ones. Returns 0
+ * if the packet is not for an endpoint of ours. */
 __noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key *to, uint32_t tag,
 		       uint64_t now)
 {
@@ -264,13 +270,15 @@ __noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
+/* An event that may be sampled. */
 struct occasion {
 	uint32_t kind, endpoint, tag, stag;
 	uint16_t stream;
 	uint32_t from; /* offset of the first octet to show */
 };
 
-/* count: occurrences of this kind on this CPU, including this one. */
+/* Writes an event into the ring buffer if it is the one to be sampled. count: events of this kind
+ * on this CPU, including this one. */
 static __always_inline void sample(struct xdp_md *ctx, struct iw_xdp_counters *n, uint64_t count,
 				   const struct occasion *o)
 {
@@ -312,6 +320,7 @@ struct walk {
 	uint32_t bad;
 };
 
+/* Counts a segment with that many octets of user data on a stream of the recent association. */
 __noinline int count_stream(struct iw_xdp_recent *r, uint32_t stream, uint32_t octets)
 {
 	static const struct iw_xdp_stream none;
@@ -334,8 +343,8 @@ __noinline int count_stream(struct iw_xdp_recent *r, uint32_t stream, uint32_t o
 	return 0;
 }
 
-/* Returns the finding about an STag on that stream of the association; IW_XDP_SEEN_COUNT: it is
- * known there. */
+/* Checks an STag on an SCTP stream of the recent association (RFC 5041 8.2). Returns
+ * IW_XDP_SEEN_NO_SESSION or IW_XDP_SEEN_STAG_UNKNOWN; IW_XDP_SEEN_COUNT: it is valid there. */
 __noinline int judge_stag(struct iw_xdp_recent *r, uint32_t stream, uint32_t stag)
 {
 	struct iw_xdp_stream_key on = { .stream = stream };
@@ -350,11 +359,10 @@ __noinline int judge_stag(struct iw_xdp_recent *r, uint32_t stream, uint32_t sta
 	if (!session)
 		return IW_XDP_SEEN_NO_SESSION;
 	home = bpf_map_lookup_elem(&stags, &key);
-	/* RFC 5041 8.2 */
 	if (!home || home->pd != session->pd ||
 	    (home->stream != 0 && home->stream != session->stream))
 		return IW_XDP_SEEN_STAG_UNKNOWN;
-	/* Do not remember it: it may expire before the next segment. */
+	/* Not into the cache: the STag may expire before the next segment. */
 	if (home->expires)
 		return bpf_ktime_get_ns() < home->expires ? IW_XDP_SEEN_COUNT
 							  : IW_XDP_SEEN_STAG_UNKNOWN;
@@ -395,7 +403,7 @@ static __always_inline void look_at_segment(struct walk *w, const struct chunk *
 		w->first = w->at.off;
 	if ((c->flags & (DATA_B | DATA_E)) != (DATA_B | DATA_E)) {
 		w->n->seen[IW_XDP_SEEN_DATA_PART]++;
-		/* Only the first fragment has the header. */
+		/* Only the first fragment has the DDP header. */
 		if (!(c->flags & DATA_B))
 			return;
 	}
@@ -437,7 +445,7 @@ static __always_inline void look_at_data(struct walk *w, const struct chunk *c, 
 		w->n->foreign++;
 }
 
-/* Returns 1 to end the iteration. */
+/* Examines one chunk, for bpf_loop. Returns 1 to end the loop. */
 static long next_chunk(uint32_t index, void *ctx)
 {
 	struct walk *w = ctx;
@@ -446,7 +454,7 @@ static long next_chunk(uint32_t index, void *ctx)
 
 	if (left == 0)
 		return 1;
-	/* This may read octets after the end of the packet; len decides which of them are valid. */
+	/* This may read octets after the chunk, or after the packet: len limits their use. */
 	if (left < sizeof(c) || !LOAD(w->at.ctx, w->at.off, &c)) {
 		uint32_t n = left < sizeof(c) ? left : sizeof(c);
 
@@ -468,8 +476,8 @@ static long next_chunk(uint32_t index, void *ctx)
 		look_at_data(w, &c, len);
 	else
 		w->flags |= IW_XDP_META_MIXED;
-	/* The padding of the last chunk may be missing. RFC 9260 3.2 requires it, but the engine
-	 * decides. */
+	/* The last chunk may lack its padding. RFC 9260 3.2 requires it, but the engine decides
+	 * whether to accept the packet. */
 	len = (len + 3) & ~3u;
 	if (len > left)
 		len = left;
@@ -548,8 +556,9 @@ static __always_inline int steer_to(struct xdp_md *ctx, struct iw_xdp_counters *
 	return bpf_redirect_map(&xsks, slot, XDP_PASS);
 }
 
-/* --- out -------------------------------------------------------------------------------------- */
+/* --- live frames: packets to send ------------------------------------------------------------- */
 
+/* True if the frame is a live frame that begins with an order, copied to *o. */
 static __always_inline bool has_order(struct xdp_md *ctx, struct iw_xdp_order *o)
 {
 	struct iw_xdp_order *at = (void *)(long)ctx->data;
@@ -562,6 +571,7 @@ static __always_inline bool has_order(struct xdp_md *ctx, struct iw_xdp_order *o
 	return true;
 }
 
+/* Replaces the live frame, with its order, by the frame of that packet. */
 static __always_inline bool write_frame(struct xdp_md *ctx, const struct iw_xdp_live *p)
 {
 	uint32_t at, len = p->len;
@@ -582,7 +592,8 @@ static __always_inline bool write_frame(struct xdp_md *ctx, const struct iw_xdp_
 	return bpf_xdp_store_bytes(ctx, 0, (void *)(p->octets + at), len) == 0;
 }
 
-/* Sends the next packet of a worker. -1: the frame is not an order. */
+/* Sends the next packet of a worker. Returns the verdict of the program; -1: there is no such
+ * worker, so the frame is treated as a received one. */
 static __always_inline int send_next(struct xdp_md *ctx, const struct iw_xdp_order *o)
 {
 	uint32_t zero = 0, next;

@@ -6,16 +6,17 @@
  * The client connects, requests a run, moves data, and posts MARKs between the data. MARKs are
  * Sends, which are delivered after the data posted before them. The server answers each with a
  * REPORT of its clock, its CPU time and its counts at that moment. All figures are differences
- * between two MARKs. Set-up and warm-up come before the first MARK, verification follows the last.
- * The clock is that of the end that receives the data: the server for write, send and rate, the
- * client for read and pingpong. Over several connections and streams (lane.h) the window begins
- * when the last of them has begun, and gives one result.
+ * between the first and the last MARK; the time between them is the window. Set-up and warm-up
+ * precede the first MARK, verification follows the last. The clock is that of the end that receives
+ * the data: the server for write, send and rate, the client for read and pingpong. Over several
+ * connections and streams (lane.h) the window begins when the last of them has begun, and there is
+ * one result for all.
  *
  * Afterwards digests show whether the receiving memory holds what was sent. Messages of at least
- * eight octets carry their number, so that memory which the last message did not write last is
- * detected.
+ * eight octets contain their number, so that a digest also detects an earlier message in the place
+ * of the last one.
  *
- * It starts no thread. Each wait has a limit, and ends when the process is asked to stop
+ * Threads: none are started. Each wait has a limit, and ends when a signal asks the process to stop
  * (cli/signals.h).
  */
 #ifndef IW_DDP_BENCH_BENCH_H
@@ -51,25 +52,27 @@ extern const char *const iw_bench_mode_names[IW_BENCH_MODES + 1];
 
 struct iw_bench_cfg {
 	enum iw_bench_mode mode;
-	/* private_data is set here; cc is also requested from the server. Strings are kept. */
+	/* For iw_connect. The client sets private_data itself, and requests cc from the server,
+	 * too. Strings are borrowed until iw_bench_client_free. */
 	struct iw_cli_param conn;
 	uint64_t size;        /* octets of an operation */
 	uint32_t depth;       /* operations outstanding on each stream; pingpong: 1 */
-	uint32_t connections; /* or associations; 0: 1 */
+	uint32_t connections; /* connections, over SCTP associations; 0: 1 */
 	uint32_t streams;     /* in each association; 0: 1 */
 	uint64_t count;       /* operations of all streams in the window; 0: time_ns limits it */
 	uint64_t time_ns;     /* length of the window */
 	uint64_t warmup_ns;   /* time before the window */
 	uint64_t interval_ns; /* between intermediate results; 0: no such results */
 	bool verify;
-	bool umem; /* over "xdp": data lie in the UMEM and are sent from there */
+	bool umem; /* over "xdp": the data are in the UMEM and are sent from there */
 	bool loan; /* over "xdp": the server reads Sends in the receive buffers, as loans */
+	/* Limits of the set-up, and of the time without progress; spin_ns of struct iw_ctx_attr. */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };
 
-/* Data moved between two MARKs, by the counts and the clock of the receiver. */
+/* Data moved between two successive MARKs, by the counts and the clock of the receiver. */
 struct iw_bench_interval {
 	uint64_t start_ns, end_ns; /* since the window began */
 	uint64_t octets, messages;
@@ -77,7 +80,7 @@ struct iw_bench_interval {
 
 /* Figures of one end. */
 struct iw_bench_end {
-	struct iw_bench_sample used; /* in the window; at_ns is its length on this end's clock */
+	struct iw_bench_sample used; /* in the window; at_ns: its length on the clock of this end */
 	char cc[16];                 /* congestion control; "": not known */
 	char kernel[65];             /* release of the kernel */
 };
@@ -95,26 +98,23 @@ struct iw_bench_result {
 	uint64_t octets, messages; /* in the window, confirmed by the receiver */
 	uint64_t duration_ns;      /* on the receiver's clock */
 	bool receiver_is_server;
-	/*
-	 * Most connections and streams of the server at the same time: its CPU time is for all of
-	 * them.
-	 */
+	/* The most connections and streams that the server had at the same time. Its CPU time is
+	 * for all of them. */
 	uint64_t server_clients;
 	enum iw_bench_verdict verdict;
-	char mismatch[160]; /* BAD: the difference */
-	/* umem: octets that all connections sent without a copy since they began. */
+	char mismatch[160]; /* IW_BENCH_BAD: the difference */
+	/* cfg.umem, and the octets that all connections sent without a copy since they began. */
 	bool umem;
 	uint64_t in_place;
-	/*
-	 * loan: messages in the window that the server read in receive buffers; the others were
-	 * copied.
-	 */
+	/* cfg.loan, and the messages in the window that the server read in receive buffers; it
+	 * copied the others. */
 	bool loan;
 	uint64_t loans;
 	struct iw_bench_end client, server;
 	/*
-	 * Times in ns; owned by the client object; may be NULL. round_trips: for pingpong.
-	 * completions: for the others, from posting an operation to its completion as seen here.
+	 * Times in ns; owned by the client; NULL for other modes. round_trips: of pingpong.
+	 * completions: of the other modes, from posting an operation to its completion at the
+	 * client.
 	 */
 	struct iw_hist *round_trips, *completions;
 	/* Of the client's first connection at the end of the window; without private_data. */
@@ -128,45 +128,49 @@ struct iw_bench_client;
 enum { IW_BENCH_DONE = 0, IW_BENCH_INTERVAL = 1 };
 
 /*
- * Prepares the memory and begins to connect. cfg is copied, its strings are kept. Returns 0 and
- * *out, or
+ * Prepares the memory and begins to connect. cfg is copied. The caller owns *out and frees it with
+ * iw_bench_client_free. Returns 0, or
  *  - IW_E_INVAL: a value of cfg is not possible;
- *  - IW_E_NOMEM;
- *  - others: of iw_connect().
+ *  - IW_E_NOMEM: less memory than cfg needs;
+ *  - IW_E_CANCELED: a signal asked the process to stop;
+ *  - others: of iw_connect() and iw_xdp_memory_new().
  */
 IW_MUST_CHECK int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg *cfg,
 				      struct iw_fault *why);
 /*
  * Runs until there is a result. Returns IW_BENCH_INTERVAL if *iv is filled (call again), or
  * IW_BENCH_DONE if the run is complete and, with cfg.verify, its data are verified; or
- *  - IW_E_REJECTED: the server refused;
+ *  - IW_E_REJECTED: the server refused the run;
  *  - IW_E_FORMAT: the peer uses another protocol;
- *  - IW_E_TIMEOUT: nothing was moved for timeout_ns;
- *  - IW_E_CANCELED: this process was asked to stop;
+ *  - IW_E_LIMIT: the association has too few streams;
+ *  - IW_E_TIMEOUT: no progress for setup_ns or timeout_ns;
+ *  - IW_E_CANCELED: a signal asked the process to stop;
  *  - others: of the connection.
  */
 IW_MUST_CHECK int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv,
 				       struct iw_fault *why);
 /* Returns the result after IW_BENCH_DONE. Borrowed until iw_bench_client_free(). */
 const struct iw_bench_result *iw_bench_client_result(const struct iw_bench_client *c);
-void iw_bench_client_free(struct iw_bench_client *c);
+void iw_bench_client_free(struct iw_bench_client *c); /* c may be NULL */
 
 /* --- the server --- */
 
 struct iw_bench_server_cfg {
-	struct iw_cli_param conn; /* to listen; private_data is set here */
-	uint64_t memory;          /* octets for all clients; 0: half of the machine's */
-	uint32_t clients;         /* connections and streams at the same time; 0: 1024 */
-	bool once;                /* stop after one client with all its connections */
-	uint64_t setup_ns, timeout_ns, spin_ns;
+	/* For iw_listen. Strings are borrowed until iw_bench_server_free. */
+	struct iw_cli_param conn;
+	uint64_t memory;  /* octets for all clients; 0: half of the machine's memory */
+	uint32_t clients; /* connections and streams at the same time, at most; 0: 1024 */
+	bool once;        /* stop after one client, with all its connections */
+	uint64_t setup_ns, timeout_ns, spin_ns; /* as in struct iw_bench_cfg */
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 };
 
+/* A client, here, is one connection or stream. */
 enum iw_bench_news_kind {
-	IW_BENCH_STOPPED,     /* the process was asked to stop, or `once` is done */
-	IW_BENCH_CAME,        /* a client is set up; mode, size and depth are valid */
-	IW_BENCH_LEFT,        /* a client has left; fault.err is 0 if in order */
+	IW_BENCH_STOPPED,     /* a signal asked the process to stop, or with `once` all is done */
+	IW_BENCH_CAME,        /* a client has begun its run; mode, size and depth are valid */
+	IW_BENCH_LEFT,        /* a client has ended; fault.err is 0 if in order */
 	IW_BENCH_TURNED_AWAY, /* a client was refused, or never began; fault has the reason */
 };
 
@@ -174,27 +178,26 @@ struct iw_bench_news {
 	enum iw_bench_news_kind kind;
 	char peer[64];
 	enum iw_bench_mode mode;
-	uint64_t size;
+	uint64_t size; /* octets of a message */
 	uint32_t depth;
-	uint64_t rx_octets, tx_octets; /* LEFT: octets of the LLP */
+	uint64_t rx_octets, tx_octets; /* IW_BENCH_LEFT: octets of the LLP */
 	struct iw_fault fault;
 };
 
 struct iw_bench_server;
 
+/* Begins to listen. The caller owns *out and frees it with iw_bench_server_free. IW_E_NOMEM;
+ * others: of iw_listen(). */
 IW_MUST_CHECK int iw_bench_server_new(struct iw_bench_server **out,
 				      const struct iw_bench_server_cfg *cfg, struct iw_fault *why);
-/* Returns "127.0.0.1:7471" (owned). */
-const char *iw_bench_server_addr(const struct iw_bench_server *s);
-uint16_t iw_bench_server_port(const struct iw_bench_server *s);
-/* Returns 0 if SCTP is not in UDP. */
-uint16_t iw_bench_server_udp_port(const struct iw_bench_server *s);
+/* Returns the listener, for its address and ports. Owned by s. */
+const struct iw_listener *iw_bench_server_listener(const struct iw_bench_server *s);
 /*
- * Serves until there is news. Returns 0 and *news, or an error after which the server cannot
- * continue.
+ * Serves until there is news, and returns it in *news. Errors: those of iw_cq_wait() and
+ * iw_cq_poll(); the server cannot continue then.
  */
 IW_MUST_CHECK int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news,
 				       struct iw_fault *why);
-void iw_bench_server_free(struct iw_bench_server *s);
+void iw_bench_server_free(struct iw_bench_server *s); /* s may be NULL */
 
 #endif

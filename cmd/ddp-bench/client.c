@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The client of a run: moves its lanes from phase to phase, and makes one result of their MARKs. */
+/* The client of a run: moves its lanes from phase to phase, and calculates one result from their
+ * MARKs. */
 #include "ddp-bench/bench.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static bool leads(const struct lane *l)
 	return (uint32_t)(l - l->client->lanes) % l->client->cfg.streams == 0;
 }
 
-/* One more lane has completed the phase. Returns true for the last one. */
+/* Counts a lane that has completed the phase. Returns true for the last one. */
 static bool all_did(struct iw_bench_client *c)
 {
 	if (++c->steps < c->nlanes)
@@ -46,7 +47,8 @@ static uint64_t time_of(const struct iw_bench_client *c, const struct mark *k)
 	return c->result.receiver_is_server ? k->theirs.sample.at_ns : k->mine.at_ns;
 }
 
-/* The receiver of Writes does not count them, but confirms their octets. */
+/* Returns the messages before a MARK: those that the server counted, or those that were posted. The
+ * receiver of Writes cannot count them, but confirms their octets. */
 static uint64_t messages_of(const struct iw_bench_client *c, const struct mark *k)
 {
 	return operation(&c->cfg) == IW_BENCH_SEND ? k->theirs.messages : k->messages;
@@ -58,8 +60,8 @@ static uint64_t octets_of(const struct iw_bench_client *c, const struct mark *k)
 }
 
 /*
- * Sets what the process used from the first MARK of the last lane to the last MARK of the last
- * lane. The caller adds the counts of the lanes.
+ * Sets what a process used from the latest first MARK to the latest last MARK of all lanes. The
+ * caller adds the counts that each lane has.
  */
 static void span(struct iw_bench_sample *out, const struct iw_bench_sample *first,
 		 const struct iw_bench_sample *last)
@@ -68,7 +70,7 @@ static void span(struct iw_bench_sample *out, const struct iw_bench_sample *firs
 	out->tx_octets = out->rx_octets = out->tx_fpdus = out->rx_fpdus = out->retransmits = 0;
 }
 
-/* Values of an association come from the REPORT of its stream with the latest values. */
+/* Takes the largest values of an association's streams: they only grow, so these are the latest. */
 static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 {
 	to->tx_calls = IW_MAX(to->tx_calls, s->tx_calls);
@@ -76,7 +78,7 @@ static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 	to->retransmits = IW_MAX(to->retransmits, s->retransmits);
 }
 
-/* Values that a connection has, or an association for all its streams. */
+/* Adds the values of a connection, or those that an association has for all its streams. */
 static void add_shared(struct iw_bench_client *c, const struct lane *leader)
 {
 	struct iw_bench_sample first[2] = { 0 }, last[2] = { 0 };
@@ -98,6 +100,7 @@ static void add_shared(struct iw_bench_client *c, const struct lane *leader)
 	}
 }
 
+/* Adds the values that each lane has for itself. */
 static void add_own(struct iw_bench_sample *to, const struct iw_bench_sample *first,
 		    const struct iw_bench_sample *last)
 {
@@ -162,12 +165,13 @@ static void make_result(struct iw_bench_client *c)
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
+/* True if the lane has posted its MARK of that round. */
 static bool has_mark(const struct lane *l, uint64_t round)
 {
 	return l->next_mark > round;
 }
 
-/* True if nothing is outstanding, and nothing is queued. */
+/* True if no MARK is outstanding, and none is to be posted. */
 static bool quiet(const struct iw_bench_client *c)
 {
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
@@ -176,7 +180,8 @@ static bool quiet(const struct iw_bench_client *c)
 	return true;
 }
 
-/* Lanes that have ended are not counted. */
+/* True if the MARKs of all lanes are complete. A lane that posted its last MARK in an earlier round
+ * does not take part. */
 static bool round_complete(const struct iw_bench_client *c)
 {
 	bool any = false;
@@ -204,6 +209,7 @@ static bool last_round(const struct iw_bench_client *c)
 	return true;
 }
 
+/* Handles round 0, which begins the window. */
 static void window_began(struct iw_bench_client *c)
 {
 	uint64_t mine = 0;
@@ -217,12 +223,12 @@ static void window_began(struct iw_bench_client *c)
 	c->next_tick = c->cfg.interval_ns ? mine + c->cfg.interval_ns : 0;
 }
 
-/* Calculates what was moved in a complete round. */
+/* Calculates the interval that a complete round ends. */
 static void add_round(struct iw_bench_client *c)
 {
 	/*
-	 * Intervals are in order and never empty, even if a lane ended before the round of the
-	 * others.
+	 * An interval ends after the previous one, even if its only MARKs are those of a lane that
+	 * ended early.
 	 */
 	uint64_t end = c->reported_end + 1;
 
@@ -283,6 +289,7 @@ static int settle(struct iw_bench_client *c, struct iw_fault *why)
 	return 0;
 }
 
+/* At the end of an interval, requests a MARK of each lane. */
 static void tick(struct iw_bench_client *c)
 {
 	if (c->round == 0 || !c->next_tick || c->now < c->next_tick || !quiet(c))
@@ -442,7 +449,7 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 	return 0;
 }
 
-/* If the peer is a server of ddp-bench, takes its reason. */
+/* Describes a rejection, with the reason that a server of ddp-bench gave. */
 static int rejected(const struct lane *l, const struct iw_fault *fault, struct iw_fault *why)
 {
 	struct iw_bench_msg m;
@@ -458,7 +465,7 @@ static int rejected(const struct lane *l, const struct iw_fault *fault, struct i
 	return fault->err;
 }
 
-/* The other streams follow once the association is established. */
+/* Connects the other streams of an association that is established. */
 static int follow(struct lane *leader, struct iw_fault *why)
 {
 	uint32_t streams = leader->client->cfg.streams;
@@ -495,7 +502,7 @@ static bool over_sctp(const struct iw_bench_client *c)
 	return via && strcmp(via, "tcp") != 0;
 }
 
-/* TCP was connected, but ended before a Reply. */
+/* Describes a connection that ended before a Reply. */
 static int no_reply(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	const struct iw_cli_param *conn = &c->cfg.conn;
@@ -513,6 +520,7 @@ static int no_reply(const struct iw_bench_client *c, struct iw_fault *why)
 		conn->at.host, (uint32_t)conn->at.port);
 }
 
+/* Returns how long the client waits for progress, ns. */
 static uint64_t patience(const struct iw_bench_client *c)
 {
 	return c->phase <= PREPARING ? c->cfg.setup_ns : c->cfg.timeout_ns;
@@ -539,7 +547,7 @@ static int overdue(const struct iw_bench_client *c, struct iw_fault *why)
 		conn->at.host, (uint32_t)conn->at.port, patience(c) / 1000000, doing[c->phase]);
 }
 
-/* The connection of a run was lost, not closed. */
+/* Describes a connection that was lost during the run, not closed. */
 static int cut_off(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	struct iw_fault lost = *why;
@@ -638,7 +646,7 @@ static int turn(struct iw_bench_client *c, struct iw_fault *why)
 	return err;
 }
 
-/* Errors common to all transports cite a clause of MPA, which does not apply over SCTP. */
+/* Removes a clause of MPA from an error over SCTP: errors common to all transports cite it. */
 static int of_transport(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	if (over_sctp(c) && why->clause && strncmp(why->clause, "RFC 5044", 8) == 0)
@@ -695,7 +703,7 @@ static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 	return 0;
 }
 
-/* Checked before allocation, since the kernel may grant more than the machine has. */
+/* Checks before allocation that the machine has the memory, since the kernel may grant more. */
 static int check_memory(const struct iw_bench_cfg *cfg, struct iw_fault *why)
 {
 	uint64_t lanes = (uint64_t)cfg->connections * cfg->streams, each, all;
@@ -716,7 +724,7 @@ static int check_memory(const struct iw_bench_cfg *cfg, struct iw_fault *why)
 		iw_human_size(need, each * lanes), iw_human_size(have, all));
 }
 
-/* The UMEM is allocated once, before the first connection, and all connections share it. */
+/* Allocates the memory of all lanes in the UMEM, which must exist before the first connection. */
 static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *why)
 {
 	uint64_t each = iw_bench_memory_need(c->cfg.size, c->cfg.depth);
@@ -730,7 +738,8 @@ static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *
 	return iw_bench_memory_get_umem(&c->umem, &c->cfg.conn, each * lanes, why);
 }
 
-/* Prepares all memory first, so that no connection waits for that of another one. */
+/* Prepares the memory of all lanes before the first one connects, so that no connection waits for
+ * the memory of another lane. */
 static int open_lanes(struct iw_bench_client *c, struct iw_fault *why)
 {
 	uint64_t n = c->cfg.connections * c->cfg.streams;
@@ -816,7 +825,7 @@ void iw_bench_client_free(struct iw_bench_client *c)
 {
 	if (!c)
 		return;
-	/* Frees all objects made from it first, because they refer to the memory of the lanes. */
+	/* First the context, with all its objects: they refer to the memory of the lanes. */
 	iw_ctx_free(c->ctx);
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		iw_bench_lane_close(l);

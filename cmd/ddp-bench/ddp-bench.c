@@ -29,7 +29,7 @@
 #define SIZES_MAX     64
 #define SIZE_DEFAULT  ((uint64_t)1 << 20)
 #define SMALL_DEFAULT 64
-/* Keeps TCP busy, and needs little more memory than caches have. */
+/* The default of --depth in octets. It keeps TCP busy, and exceeds the caches only a little. */
 #define DEPTH_OCTETS  ((uint64_t)2 << 20)
 #define DEPTH_LEAST   2
 #define DEPTH_MOST    64
@@ -67,8 +67,9 @@ struct opts {
 /* --- options ---------------------------------------------------------------------------------- */
 
 enum {
-	KEY_TIME =
-		0x9001, /* not a character: long options only; distinct from the common options */
+	/* Long options only: no key is a character. All differ from the keys of the common
+	 * options. */
+	KEY_TIME = 0x9001,
 	KEY_DEPTH,
 	KEY_INTERVAL,
 	KEY_SPIN,
@@ -85,7 +86,7 @@ enum {
 /* clang-format off */
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve clients until SIGINT or SIGTERM", 1 },
-	/* as in iperf3 */
+	/* Options of iperf3, rejected with an error that names the right option. */
 	{ NULL, 'c', "HOST", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'P', "COUNT", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'i', "TIME", OPTION_HIDDEN, NULL, 1 },
@@ -323,7 +324,7 @@ static bool is_svg(const char *name)
 	return dot && strcasecmp(dot, ".svg") == 0;
 }
 
-/* Returns the name of a given option that is for connections. Tests without a HOST make none. */
+/* Returns the name of a given option for connections; NULL: none. Tests make no connection. */
 static const char *connection_option(const struct opts *o)
 {
 	return o->cli.transport_given ? "transport"
@@ -358,7 +359,7 @@ static void check_test(const struct argp_state *state, const struct opts *o)
 			   o->count, IW_XDP_BENCH_PAIRS);
 }
 
-/* Checks that there are at least two sizes. The diagram shows 0 as 1. */
+/* True if there are at least two different sizes for the diagram, which shows 0 as 1. */
 static bool has_curve(const struct opts *o)
 {
 	for (size_t i = 1; i < o->nsizes; i++)
@@ -375,12 +376,18 @@ static bool is_mode(const char *word)
 	return false;
 }
 
+/* True for the name of a test, which stands in the place of HOST and has no MODE. */
+static bool is_test(const char *word)
+{
+	return strcmp(word, "stag") == 0 || strcmp(word, "xdp") == 0;
+}
+
 /* Reports arguments in the wrong order, or one too many. A host may have the name of a mode. */
 static void check_order(const struct argp_state *state, const struct opts *o)
 {
 	if (is_mode(o->mode_name))
 		return;
-	if (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0)
+	if (is_test(o->host))
 		argp_error(state, "\"%s\": the test %s has no host; leave it out", o->mode_name,
 			   o->host);
 	if (is_mode(o->host))
@@ -388,43 +395,33 @@ static void check_order(const struct argp_state *state, const struct opts *o)
 			   o->host, o->host);
 }
 
-static void check_options(const struct argp_state *state, struct opts *o)
+/* Checks the options given with --listen. */
+static void check_listener(const struct argp_state *state, const struct opts *o)
 {
-	if (o->listen) {
-		if (o->host && (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0))
-			argp_error(
-				state,
-				"--listen: does not apply to the test %s, which makes no connection; leave it out",
-				o->host);
-		if (o->host && is_mode(o->host))
-			argp_error(
-				state,
-				"--listen %s: the client chooses the mode; leave it out here, and run ddp-bench HOST %s there",
-				o->host, o->host);
-		if (o->host)
-			argp_error(state,
-				   "--listen takes no argument: \"%s\"; --bind names an address",
-				   o->host);
-		if (o->run_option)
-			argp_error(state,
-				   "--%s: the client chooses what is measured; give this option to"
-				   " the client, not with --listen",
-				   o->run_option);
-		iw_cli_conn_check(state, &o->conn, o->cli.transport);
-		o->task = TASK_LISTEN;
-		return;
-	}
-	if (o->listen_option)
-		argp_error(state, "--%s: only for a server; add --listen", o->listen_option);
-	if (o->host && !o->mode_name &&
-	    (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0)) {
-		o->task = strcmp(o->host, "xdp") == 0 ? TASK_XDP : TASK_STAG;
-		check_test(state, o);
-		return;
-	}
-	if (o->between[0][0])
+	if (o->host && is_test(o->host))
+		argp_error(
+			state,
+			"--listen: does not apply to the test %s, which makes no connection; leave it out",
+			o->host);
+	if (o->host && is_mode(o->host))
+		argp_error(
+			state,
+			"--listen %s: the client chooses the mode; leave it out here, and run ddp-bench HOST %s there",
+			o->host, o->host);
+	if (o->host)
+		argp_error(state, "--listen takes no argument: \"%s\"; --bind names an address",
+			   o->host);
+	if (o->run_option)
 		argp_error(state,
-			   "--between: only for the test xdp: ddp-bench xdp --between IF,IF");
+			   "--%s: the client chooses what is measured; give this option to"
+			   " the client, not with --listen",
+			   o->run_option);
+	iw_cli_conn_check(state, &o->conn, o->cli.transport);
+}
+
+/* Checks HOST and MODE of a client. */
+static void check_operands(const struct argp_state *state, struct opts *o)
+{
 	if (o->host && !o->mode_name && is_mode(o->host))
 		argp_error(state, "%s: a mode without a host; expected ddp-bench HOST %s", o->host,
 			   o->host);
@@ -436,8 +433,11 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			o->host ? "no mode after the host" : "no host");
 	check_order(state, o);
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
-	iw_cli_conn_check(state, &o->conn, o->cli.transport);
-	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);
+}
+
+/* Checks the options that say what a client measures. */
+static void check_measurement(const struct argp_state *state, const struct opts *o)
+{
 	if (o->depth > 1 && o->mode == IW_BENCH_PINGPONG)
 		argp_error(
 			state,
@@ -454,6 +454,11 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			"--plot: a picture of one size has no curve; give at least two, such as --size 64-1M");
 	if (o->count && o->time_ns)
 		argp_error(state, "--count and --time exclude each other; expected one of them");
+}
+
+/* Checks the options of a client's connections and streams. */
+static void check_connections(const struct argp_state *state, const struct opts *o)
+{
 	if (o->cli.port == 0)
 		argp_error(state,
 			   "--port 0: a client needs the server's port; expected 1 to 65535");
@@ -462,21 +467,31 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			state,
 			"--streams %u: -t tcp has no streams; use it with -t sctp, udp, raw or xdp",
 			o->streams);
-	if (o->umem && (strcmp(o->cli.transport, "xdp") != 0 ||
-			(o->mode != IW_BENCH_WRITE && o->mode != IW_BENCH_SEND)))
-		argp_error(state,
-			   "--umem: only for write or send over -t xdp, not for %s over -t %s",
-			   o->mode_name, o->cli.transport);
-	if (o->loan && (strcmp(o->cli.transport, "xdp") != 0 || o->mode == IW_BENCH_WRITE ||
-			o->mode == IW_BENCH_READ))
-		argp_error(
-			state,
-			"--loan: only for send, rate or pingpong over -t xdp, not for %s over -t %s",
-			o->mode_name, o->cli.transport);
 	if (o->connections * o->streams > IW_BENCH_LANES)
 		argp_error(state,
 			   "--connections %u, --streams %u: %u streams in all; expected at most %d",
 			   o->connections, o->streams, o->connections * o->streams, IW_BENCH_LANES);
+}
+
+/* Checks the options that avoid copies over -t xdp. */
+static void check_copies(const struct argp_state *state, const struct opts *o)
+{
+	bool xdp = strcmp(o->cli.transport, "xdp") == 0;
+
+	if (o->umem && (!xdp || (o->mode != IW_BENCH_WRITE && o->mode != IW_BENCH_SEND)))
+		argp_error(state,
+			   "--umem: only for write or send over -t xdp, not for %s over -t %s",
+			   o->mode_name, o->cli.transport);
+	if (o->loan && (!xdp || o->mode == IW_BENCH_WRITE || o->mode == IW_BENCH_READ))
+		argp_error(
+			state,
+			"--loan: only for send, rate or pingpong over -t xdp, not for %s over -t %s",
+			o->mode_name, o->cli.transport);
+}
+
+/* Sets the options of a client that were not given and whose default depends on others. */
+static void set_defaults(struct opts *o)
+{
 	if (!o->nsizes)
 		o->sizes[o->nsizes++] = o->mode == IW_BENCH_PINGPONG || o->mode == IW_BENCH_RATE
 						? SMALL_DEFAULT
@@ -485,6 +500,38 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		o->time_ns = IW_MAX(TIME / o->nsizes, TIME_LEAST);
 	if (o->warmup_ns == UINT64_MAX)
 		o->warmup_ns = o->nsizes > 1 ? WARMUP_EACH : WARMUP;
+}
+
+static void check_client(const struct argp_state *state, struct opts *o)
+{
+	if (o->between[0][0])
+		argp_error(state,
+			   "--between: only for the test xdp: ddp-bench xdp --between IF,IF");
+	check_operands(state, o);
+	iw_cli_conn_check(state, &o->conn, o->cli.transport);
+	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);
+	check_measurement(state, o);
+	check_connections(state, o);
+	check_copies(state, o);
+	set_defaults(o);
+}
+
+/* Finds the task that the options request, and checks the options for it. */
+static void check_options(const struct argp_state *state, struct opts *o)
+{
+	if (o->listen) {
+		o->task = TASK_LISTEN;
+		check_listener(state, o);
+		return;
+	}
+	if (o->listen_option)
+		argp_error(state, "--%s: only for a server; add --listen", o->listen_option);
+	if (o->host && !o->mode_name && is_test(o->host)) {
+		o->task = strcmp(o->host, "xdp") == 0 ? TASK_XDP : TASK_STAG;
+		check_test(state, o);
+		return;
+	}
+	check_client(state, o);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -565,7 +612,8 @@ static void keep_point(struct iw_bench_point *p, const struct iw_bench_result *r
 	};
 }
 
-/* Each size uses connections of its own; gnuplot draws the diagram. */
+/* Returns what the confined process must still be able to do: open connections again for each
+ * further size, and run gnuplot. */
 static unsigned confine_how(const struct opts *o)
 {
 	unsigned again = IW_CONFINE_REOPENS | (o->conn.cc ? IW_CONFINE_CC : 0);
@@ -825,7 +873,7 @@ static void doctor_needs(struct iw_doctor *d)
 	iw_doctor_probe(d, "--plot", iw_bench_plot_can, NULL);
 }
 
-/* --doctor is about this machine. */
+/* Warns that --doctor checks only this machine, if a HOST is given. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
 	const struct opts *o = iw_container_of(cli, struct opts, cli);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What both ends of a run use: memory, receives, outgoing messages. */
+/* Memory, receives and outgoing messages, for both ends of a run. */
 #include "ddp-bench/internal.h"
 
 #include <stdio.h>

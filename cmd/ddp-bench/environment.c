@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Properties of the machine and of the interface towards the peer. */
+/* Reads the properties of the machine and of the interface towards the peer. */
 #include "ddp-bench/environment.h"
 
 #include <ifaddrs.h>
@@ -35,7 +35,7 @@ static void first_line(char *out, size_t cap, const char *path)
 	fclose(f);
 }
 
-/* The key depends on the architecture. */
+/* Reads the CPU's model from /proc/cpuinfo, where its key depends on the architecture. */
 static void cpu_model(char *out, size_t cap)
 {
 	static const char *const names[] = { "model name", "Model", "cpu model", "machine" };
@@ -74,7 +74,7 @@ static void the_machine(struct iw_bench_environment *e)
 	iw_bpf_version(e->libbpf, sizeof(e->libbpf));
 }
 
-/* Finds the interface whose address the route to the peer uses. */
+/* Finds the interface that has the source address of the route to the peer. */
 static void by_route(struct iw_bench_environment *e, const char *peer)
 {
 	int fd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Network namespaces, each kept by a child process. */
+/* The lab: network namespaces, each kept by a child process. */
 #include "ddp-bench/lab.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *const veth_name[2] = { "left0", "right0" };
 #define IP_TIME      IW_SEC(10)
 #define CARRIER_TIME IW_SEC(10)
 
-/* First steps of a child, which must not outlive its parent. */
+/* In a child: lets the kernel kill it when its parent ends. */
 static void belong(pid_t parent)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -42,7 +42,8 @@ static void belong(pid_t parent)
 }
 
 /*
- * Uses a separate CPU for each side, if there are two. Otherwise the scheduler may put both on one.
+ * Binds the process to a CPU of its side, if there are two CPUs. Otherwise the scheduler might run
+ * both sides on one.
  */
 static void settle(enum iw_lab_side side)
 {
@@ -74,7 +75,7 @@ static int enter(const struct iw_lab *lab, enum iw_lab_side side)
 	return err;
 }
 
-/* lab NULL: in this namespace. */
+/* As iw_lab_start; lab NULL: in the namespace of this process. */
 static int start(const struct iw_lab *lab, enum iw_lab_side side, pid_t *child, int (*run)(void *),
 		 void *arg, struct iw_fault *why)
 {
@@ -148,7 +149,7 @@ static int ip(const struct iw_lab *lab, enum iw_lab_side side, struct ip_command
 #define IP(side, ...) ip(lab, side, (struct ip_command){ { "ip", __VA_ARGS__, NULL } }, why)
 #define IP_HERE(...)  ip(NULL, 0, (struct ip_command){ { "ip", __VA_ARGS__, NULL } }, why)
 
-/* Starts a process with a network namespace of its own. */
+/* Starts the process that keeps the network namespace of a side. */
 static int hold(struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *why)
 {
 	pid_t parent = getpid(), pid;
@@ -163,7 +164,8 @@ static int hold(struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *why)
 		failed = unshare(CLONE_NEWNET) < 0 ? errno : 0;
 		if (write(up[1], &failed, sizeof(failed)) != sizeof(failed) || failed)
 			_exit(1);
-		/* The child needs nothing of its parent, least of all its output. */
+		/* Close the parent's descriptors: a reader of its output must not wait for this
+		 * process. */
 		for (int fd = 0; fd < 1024; fd++)
 			close(fd);
 		for (;;)
@@ -216,7 +218,8 @@ static int make_veth(struct iw_lab *lab, const char *mtu, struct iw_fault *why)
 
 /* --- interfaces of this machine --------------------------------------------------------------- */
 
-/* Link-local IPv6 addresses come and go with the interface. All others belong to the user. */
+/* Fails if the interface has an address, which it would lose. The kernel adds link-local IPv6
+ * addresses again itself. */
 static int refuse_addresses(const char *name, struct iw_fault *why)
 {
 	struct ifaddrs *all, *i;
@@ -323,7 +326,8 @@ static int wait_for_both(const struct iw_lab *lab, struct iw_fault *why)
 
 static int set_offloads(const struct iw_lab *lab, enum iw_lab_side side, int bits);
 
-/* ip reports its failures itself; the remaining commands are still run. */
+/* Restores an interface and returns it to the namespace of this process. If a command of ip fails,
+ * ip prints the reason, and the remaining ones run nevertheless. */
 static void give_back(struct iw_lab *lab, enum iw_lab_side side)
 {
 	const struct iw_lab_loan *loan = &lab->loan[side];
@@ -434,7 +438,8 @@ static int set_task(void *arg)
 	const struct offload_task *t = arg;
 	bool up = t->bits & 1 << (OFFLOADS - 1);
 
-	/* Checksums are switched off last or on first, since segmentation needs them. */
+	/* Checksums last when switching off, and first when switching on: segmentation needs
+	 * them. */
 	for (int k = 0; k < OFFLOADS; k++) {
 		int i = up ? OFFLOADS - 1 - k : k;
 		struct ethtool_value v = { .cmd = offload_set[i], .data = t->bits >> i & 1 };
@@ -445,7 +450,7 @@ static int set_task(void *arg)
 	return 0;
 }
 
-/* Returns the result of task on that side; negative: it did not return. */
+/* Runs task on that side and returns its result; negative: it did not return. */
 static int offload(const struct iw_lab *lab, enum iw_lab_side side, int (*task)(void *), int bits)
 {
 	struct offload_task t = { lab->interface[side], bits };

@@ -48,8 +48,8 @@ int iw_bench_lane_send_msg(struct lane *l, const struct iw_bench_msg *m, uint64_
 }
 
 /*
- * The first and the last MARK are fenced, so that no Read is pending and both ends count the same
- * Reads. Other MARKs are not, since that would stop the flow for a round trip.
+ * Posts the next MARK. The first and the last MARK are fenced, so that no Read is pending and both
+ * ends count the same Reads. Other MARKs are not: a fence would stop the flow for a round trip.
  */
 static int post_mark(struct lane *l, struct iw_fault *why)
 {
@@ -62,7 +62,7 @@ static int post_mark(struct lane *l, struct iw_fault *why)
 	m.mark.number = number;
 	m.mark.octets = l->posted * l->client->cfg.size;
 	m.mark.last = l->stage == TAIL;
-	/* 0 is for messages that are not MARKs. */
+	/* In the id, 0 stands for messages that are not MARKs. */
 	return send_msg(l, &m, flags, number + 1, why);
 }
 
@@ -73,7 +73,7 @@ static int post_data(struct lane *l, struct iw_fault *why)
 	struct iw_sge sge = { slot_of(l, l->posted), cfg->size };
 	struct iw_send_wr wr = {
 		.wr_id = l->posted,
-		/* A pong shows that the message was sent, so no completion is needed. */
+		/* The answer shows that the message was sent, so no completion is needed. */
 		.flags = cfg->mode == IW_BENCH_PINGPONG ? IW_WR_UNSIGNALED : 0,
 		.remote_stag = l->stag,
 		.remote_to = l->to + slot * cfg->size,
@@ -85,13 +85,13 @@ static int post_data(struct lane *l, struct iw_fault *why)
 		wr.sink = l->mr;
 		wr.sink_to = slot * cfg->size;
 		wr.len = (uint32_t)cfg->size;
-		/* A value that it must not have afterwards. */
+		/* The Read must replace this value. */
 		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, UINT64_MAX);
 	} else {
 		wr.op = cfg->mode == IW_BENCH_WRITE ? IW_WR_WRITE : IW_WR_SEND;
 		wr.sge = &sge;
 		wr.nsge = 1;
-		/* The previous operation of this slot is complete, so its octets can be written. */
+		/* The previous operation of this slot is complete, so the slot may be written. */
 		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, l->posted);
 	}
 	err = iw_post_send(l->qp, &wr, NULL);
@@ -104,6 +104,7 @@ static int post_data(struct lane *l, struct iw_fault *why)
 
 /* --- the flow --------------------------------------------------------------------------------- */
 
+/* True if all data of the window is posted, by its count or its time. */
 static bool window_full(const struct lane *l)
 {
 	const struct iw_bench_client *c = l->client;
@@ -136,12 +137,13 @@ static bool may_post(const struct lane *l)
 
 	if (l->stage == TAIL || l->posted - l->done >= depth || window_full(l))
 		return false;
-	/* Data sent before all ends have begun the window is not measured. */
+	/* Data sent before all lanes have begun the window would not be measured. */
 	if (l->stage == WINDOW && l->client->round == 0)
 		return false;
 	return mode_of(l) != IW_BENCH_SEND || l->posted - l->credited < depth;
 }
 
+/* Keeps as much data in flight as cfg.depth and the server's credit allow. */
 static int stream(struct lane *l, struct iw_fault *why)
 {
 	int err = mark_if_due(l, why);
@@ -154,6 +156,7 @@ static int stream(struct lane *l, struct iw_fault *why)
 	return err;
 }
 
+/* True if a MARK of this lane is in a round that is not complete. */
 static bool marks_pending(const struct lane *l)
 {
 	return l->next_mark > l->client->round;
@@ -186,6 +189,7 @@ int iw_bench_lane_flow(struct lane *l, struct iw_fault *why)
 
 /* --- completions ------------------------------------------------------------------------------ */
 
+/* Sets the verdict of the run, unless another lane has found a mismatch. NULL: no mismatch. */
 static void verdict(struct lane *l, const char *mismatch)
 {
 	struct iw_bench_result *r = &l->client->result;
@@ -197,8 +201,8 @@ static void verdict(struct lane *l, const char *mismatch)
 }
 
 /*
- * A Read is complete: checks its first octets against the server's memory. The rest is checked at
- * the end.
+ * Checks the first octets of a completed Read against what the server's memory holds. The end of
+ * the run checks the rest.
  */
 static void check_read(struct lane *l, uint64_t message)
 {
@@ -264,7 +268,7 @@ int iw_bench_lane_check(struct lane *l, struct iw_fault *why)
 	return send_msg(l, &m, 0, 0, why);
 }
 
-/* Returns the digest that the server's memory must have. */
+/* Calculates the digest that the server's memory must have. False: out of memory. */
 static bool digest_of_slots(const struct lane *l, uint64_t *out)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
@@ -278,7 +282,7 @@ static bool digest_of_slots(const struct lane *l, uint64_t *out)
 	return true;
 }
 
-/* Returns the digest of the messages first to last-1 as they were sent. */
+/* Calculates the digest of the messages first to last-1 as they were sent. False: out of memory. */
 static bool digest_of_messages(const struct lane *l, uint64_t first, uint64_t last, uint64_t *out)
 {
 	uint64_t size = l->client->cfg.size;
@@ -294,6 +298,7 @@ static bool digest_of_messages(const struct lane *l, uint64_t first, uint64_t la
 	return true;
 }
 
+/* Returns the difference between the server's digest and the expected one; NULL: none. */
 static const char *compare(struct lane *l, const struct iw_bench_checked *k, char text[static 160])
 {
 	uint64_t expected;
@@ -335,7 +340,8 @@ void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k)
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
-/* Fills it before the connection begins, so that the server does not wait for it during set-up. */
+/* Allocates and fills the memory before the lane connects, so that the server does not wait for it
+ * during set-up. */
 static int make_memory(struct lane *l, struct iw_fault *why)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;

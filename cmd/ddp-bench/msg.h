@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The messages between the two ends of ddp-bench, documented in ddp-bench(1). RUN is the Private
- * Data of the MPA Request, REFUSED may be that of a rejecting Reply. All others are Sends with
- * Solicited Event, which distinguishes them from data in plain Sends.
+ * Data of the MPA Request or the Session Initiate. REFUSED may be that of the rejection. All others
+ * are Sends with Solicited Event, which distinguishes them from data in plain Sends.
  *
  *     octets 0..2   "iwB"
  *            3      type
- *            4..5   how many numbers follow
- *            6..7   how many octets of text follow those
+ *            4..5   the number of numbers
+ *            6..7   the number of octets of text
  *            8..    the numbers, 64 bits each, then the text
  *
- * All values are big-endian. A reader skips numbers that it does not know, and takes missing ones
- * as 0, so that both ends can be extended.
+ * All values are big-endian. A receiver skips numbers that it does not know, and takes missing ones
+ * as 0, so that later versions can add numbers.
  */
 #ifndef IW_DDP_BENCH_MSG_H
 #define IW_DDP_BENCH_MSG_H
@@ -24,9 +24,9 @@
 #include "ddp-bench/sample.h"
 
 #define IW_BENCH_VERSION 1
-#define IW_BENCH_NUMBERS 24  /* most numbers in a message that we send */
-#define IW_BENCH_TEXT    200 /* most octets of text */
-#define IW_BENCH_MSG_MAX 512 /* least size of a receive for messages */
+#define IW_BENCH_NUMBERS 24  /* numbers in a message that we send, at most */
+#define IW_BENCH_TEXT    200 /* octets of text, at most */
+#define IW_BENCH_MSG_MAX 512 /* octets of a receive for messages, at least */
 
 enum iw_bench_type {
 	IW_BENCH_RUN = 1,     /* client: requests a run; text: congestion control, or empty */
@@ -34,7 +34,7 @@ enum iw_bench_type {
 	IW_BENCH_READY = 3,   /* server: it is prepared; text: its kernel's release */
 	IW_BENCH_MARK = 4,    /* client, after data: requests a REPORT */
 	IW_BENCH_REPORT = 5,  /* server: answers a MARK; text: its congestion control */
-	IW_BENCH_CREDIT = 6,  /* server: number of Sends received and receives posted again */
+	IW_BENCH_CREDIT = 6,  /* server: Sends received whose receives are posted again */
 	IW_BENCH_CHECK = 7,   /* client, after the last MARK: requests a digest of the memory */
 	IW_BENCH_CHECKED = 8, /* server: answers a CHECK */
 	IW_BENCH_REFUSED = 9, /* server: refuses the run; text: the reason */
@@ -97,7 +97,7 @@ struct iw_bench_msg {
 	char text[IW_BENCH_TEXT + 1];
 };
 
-/* Encodes *m into buf. Text above IW_BENCH_TEXT octets is cut. Returns the length. */
+/* Encodes *m into buf, with at most IW_BENCH_TEXT octets of its text. Returns the length. */
 size_t iw_bench_msg_encode(uint8_t buf[static IW_BENCH_MSG_MAX], const struct iw_bench_msg *m);
 /*
  * Decodes a message. m->text is always terminated. Returns 0, or

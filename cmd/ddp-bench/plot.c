@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Writes a script to the standard input of gnuplot, and takes the diagram from its standard output.
+ * Draws the diagram: writes a script to the standard input of gnuplot, whose standard output is the
+ * file.
  */
 #include "ddp-bench/plot.h"
 
@@ -59,7 +60,7 @@ static void script(FILE *f, const char *title, const char *latency, const struct
 	      "set encoding utf8\n"
 	      "$points << END\n",
 	      f);
-	/* A logarithmic axis has no 0. */
+	/* A logarithmic axis cannot show size 0. */
 	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%" PRIu64 " %.9g %.9g %.9g %.9g %.9g\n", p[i].size ? p[i].size : 1,
 			p[i].bits / 1e9, p[i].messages / 1e6, (double)p[i].p50 / 1e3,
@@ -103,7 +104,7 @@ static void script(FILE *f, const char *title, const char *latency, const struct
 	      f);
 }
 
-/* The child: gnuplot with the script as input and the file as output. */
+/* In the child: runs gnuplot with in as standard input and out as standard output. */
 static void become_gnuplot(int in, int out)
 {
 	char *const argv[] = { (char *)(uintptr_t) "gnuplot", NULL };
@@ -144,7 +145,8 @@ static int draw(int out, const char *title, const char *latency, const struct iw
 	return 0;
 }
 
-/* Creates the file that is renamed to path when it is complete. Returns its descriptor. */
+/* Creates the file that is renamed to path when it is complete, and returns its descriptor. Sets
+ * part to its name. */
 static int create(char *part, size_t cap, const char *path, struct iw_fault *why)
 {
 	char reason[80];
@@ -156,8 +158,8 @@ static int create(char *part, size_t cap, const char *path, struct iw_fault *why
 			       "--plot: the file name has %U octets; expected at most %U",
 			       (uint64_t)strlen(path), (uint64_t)cap - sizeof(".part"));
 	/*
-	 * Removes the file of an earlier run, and does not follow a link or reuse a file of another
-	 * user.
+	 * Removes the file of an earlier run. O_EXCL then follows no link and opens no file of
+	 * another user.
 	 */
 	(void)unlink(part);
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

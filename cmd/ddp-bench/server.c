@@ -22,11 +22,11 @@
 #define POLL      64
 #define CLIENTS   1024
 /*
- * News kept until the caller takes them. If more are made in one turn of the loop, the oldest are
- * kept.
+ * News kept until the caller takes them. If one turn of the loop makes more, the latest are lost.
  */
 #define NEWS      64
-/* The clock is not read before an answer, but before the next message, or after this many turns. */
+/* The clock is not read in turns with messages, which are answered at once. It is read in other
+ * turns, and at the latest after this many. */
 #define UNCLOCKED 64
 
 enum session_state {
@@ -39,7 +39,7 @@ enum session_state {
 struct holding {
 	uint64_t message; /* send: number of the message plus 1; 0: no message */
 	const uint8_t *data;
-	uint64_t loan; /* the loan; 0: it is in the inbox */
+	uint64_t loan; /* the id of the loan; 0: the data is in the inbox */
 };
 
 struct session {
@@ -56,18 +56,18 @@ struct session {
 	struct memory data; /* write, read: depth slots of size octets */
 	struct inbox inbox;
 	struct outbox outbox;
-	uint64_t seen; /* time of the last progress */
-	uint64_t seen_octets;
-	uint64_t messages; /* send: messages received */
+	uint64_t seen;        /* time of the last progress, ns */
+	uint64_t seen_octets; /* octets of the LLP at that time */
+	uint64_t messages;    /* send: messages received */
 	uint64_t echoed;   /* pingpong: number of the receive last sent back plus 1; 0: none yet */
-	uint64_t credited;
-	uint64_t wrong;
-	bool ready;            /* GO was received */
-	bool done;             /* the last MARK was received */
-	bool loan;             /* Sends may stay in the receive buffers */
-	uint64_t loans;        /* Sends that stayed there */
+	uint64_t credited; /* send: messages in the last CREDIT */
+	uint64_t wrong;    /* send: messages with a wrong length or stamp */
+	bool ready;        /* GO was received */
+	bool done;         /* the last MARK was received */
+	bool loan;         /* Sends may stay in the receive buffers */
+	uint64_t loans;    /* Sends that stayed there */
 	struct holding *holds; /* by receive */
-	struct iw_fault fault; /* the reason if we ended it */
+	struct iw_fault fault; /* why this end aborted it; err 0: it did not */
 };
 
 struct iw_bench_server {
@@ -113,9 +113,10 @@ static void report(struct iw_bench_server *s, enum iw_bench_news_kind kind, cons
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
+/* Returns the loan of a receive, if it has one. */
 static void put_back(const struct session *k, struct holding *h)
 {
-	/* The message was sent, so this cannot fail. */
+	/* Cannot fail: each loan is one of this context, and is returned once. */
 	if (h->loan)
 		(void)!iw_loan_return(k->server->ctx, h->loan, NULL);
 	h->loan = 0;
@@ -138,7 +139,7 @@ static void session_free(struct session *k)
 	free(k);
 }
 
-/* Ends the session. IW_EV_CLOSED follows, with our reason. */
+/* Aborts the session. IW_EV_CLOSED follows, and reports *why. */
 static void give_up(struct session *k, const struct iw_fault *why)
 {
 	if (k->state == LEAVING)
@@ -176,7 +177,7 @@ static int check_cc(const char *name, const char *transport, struct iw_fault *wh
 	return err;
 }
 
-/* Checks whether the request is acceptable. *k is filled as far as it is known. */
+/* Checks a request and decodes it into *m. Fills *k as far as the request is valid. */
 static int judge(struct session *k, const struct iw_req_info *req, struct iw_bench_msg *m,
 		 struct iw_fault *why)
 {
@@ -226,7 +227,7 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	return check_cc(m->text, s->cfg.conn.at.transport, why);
 }
 
-/* Consumes req. */
+/* Accepts a request. Takes ownership of req, also on failure. */
 static int admit(struct session *k, struct iw_conn_req *req, struct iw_fault *why)
 {
 	const struct iw_protocol_attr protocol = { .size = sizeof(protocol),
@@ -324,7 +325,7 @@ static int prepare_memory(struct session *k, struct iw_bench_msg *ready, struct 
 	err = iw_os_random(&mr.to, sizeof(mr.to));
 	if (err)
 		return iw_fail(why, err, "random numbers: %s", iw_err_text(err));
-	/* Any offset that does not overflow; not 0, which a careless client might assume. */
+	/* Any offset that does not overflow. Not 0, which a faulty client might assume. */
 	mr.to = (mr.to >> 2) + 1;
 	err = iw_mr_reg(&k->mr, k->server->pd, &mr, why);
 	if (err)
@@ -362,7 +363,8 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 	r->clients = k->server->nsessions;
 	k->done = mark->mark.last;
 	if (k->mode == IW_BENCH_WRITE) {
-		/* Writes cause no completion; but all octets before this Send are placed. */
+		/* Writes cause no completion here, but all octets sent before this Send are
+		 * placed. */
 		if (mark->mark.octets > r->sample.rx_octets)
 			return iw_fail(why, IW_E_FORMAT,
 				       "the client reports %U octets as sent; %U were received",
@@ -376,7 +378,7 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 	return answer(k, &m, why);
 }
 
-/* Calculates the digest of the latest messages, which no later one has replaced, in their order. */
+/* Adds the messages that no later one has replaced to the digest, in their order. */
 static void digest_messages(const struct session *k, struct iw_pattern_digest *d,
 			    struct iw_bench_checked *out)
 {
@@ -475,7 +477,8 @@ static int echo(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 }
 
 /*
- * Credits are sent early enough that a client, with depth messages in flight, never waits for them.
+ * Sends a CREDIT after each quarter of depth messages, so that a client with depth messages in
+ * flight never waits for it.
  */
 static int credit_if_due(struct session *k, struct iw_fault *why)
 {
@@ -506,7 +509,7 @@ static int on_data(struct session *k, const struct iw_wc *wc, struct iw_fault *w
 	return err ? err : credit_if_due(k, why);
 }
 
-/* Records the content of a completed receive, which replaces the previous one. */
+/* Records the content of a completed receive, and returns the loan of its previous content. */
 static void hold(struct session *k, const struct iw_wc *wc)
 {
 	struct holding *h = &k->holds[wc->wr_id];
@@ -524,7 +527,7 @@ static void on_completion(struct iw_bench_server *s, const struct iw_wc *wc)
 	struct iw_fault why;
 	int err = 0;
 
-	/* The event that follows reports a failure. */
+	/* After a failed operation, an event with its reason follows. */
 	if (wc->status != IW_OK)
 		return;
 	if (wc->op == IW_WC_RECV)
@@ -602,7 +605,8 @@ static uint64_t session_deadline(const struct session *k)
 	return iw_time_add(k->seen, k->state == EXPECTED ? cfg->setup_ns : cfg->timeout_ns);
 }
 
-/* Writes cause no completion here, so received octets are progress too. */
+/* Aborts a session without progress. Writes cause no completion here, so received octets are
+ * progress, too. */
 static void look_at_clock(struct session *k)
 {
 	struct iw_fault why;
@@ -704,7 +708,7 @@ static int start(struct iw_bench_server *s, struct iw_fault *why)
 		   : iw_listen(&s->listener, s->ctx, &s->cfg.conn.at, &s->cfg.conn.protocol, why);
 }
 
-/* Half of the machine's memory, allocated only when clients request it. */
+/* Returns half of the machine's memory. It is allocated only as clients request it. */
 static uint64_t default_memory(void)
 {
 	uint64_t all = iw_bench_memory_of_machine();
@@ -735,19 +739,9 @@ int iw_bench_server_new(struct iw_bench_server **out, const struct iw_bench_serv
 	return 0;
 }
 
-const char *iw_bench_server_addr(const struct iw_bench_server *s)
+const struct iw_listener *iw_bench_server_listener(const struct iw_bench_server *s)
 {
-	return iw_listener_addr(s->listener);
-}
-
-uint16_t iw_bench_server_port(const struct iw_bench_server *s)
-{
-	return iw_listener_port(s->listener);
-}
-
-uint16_t iw_bench_server_udp_port(const struct iw_bench_server *s)
-{
-	return iw_listener_udp_port(s->listener);
+	return s->listener;
 }
 
 void iw_bench_server_free(struct iw_bench_server *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Shows results of runs, as text and as JSON. */
+/* Writes the results of runs, as text or as JSON. */
 #include "ddp-bench/show.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static double cpu_seconds(const struct iw_bench_end *e)
 	return (double)(e->used.user_ns + e->used.sys_ns) / 1e9;
 }
 
-/* Of both ends; 0 if no octets were transferred. */
+/* Returns the CPU time of both ends for each GiB, in seconds; 0 if no octets were transferred. */
 static double cpu_seconds_per_gib(const struct iw_bench_result *r)
 {
 	if (!r->octets)
@@ -106,7 +106,7 @@ static void end_json(struct iw_json *w, const char *key, const struct iw_bench_e
 	iw_json_close(w);
 }
 
-/* The path that data take. */
+/* Returns the path on which data is sent. */
 static const struct iw_assoc_path_info *primary(const struct iw_assoc_info *a)
 {
 	for (unsigned i = 0; i < IW_MIN(a->npaths, (unsigned)IW_ASSOC_PATHS); i++)
@@ -342,7 +342,7 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 	return err;
 }
 
-/* Columns of fixed width, since each row is printed before the next one is known. */
+/* Columns of fixed width: each row is printed before the next one is known. */
 #define ROW "%10s %11s %12s %9s %9s %9s %9s %8s %9s  %s\n"
 
 void iw_bench_show_head(const struct iw_bench_show *s)
@@ -392,21 +392,22 @@ int iw_bench_show_result(const struct iw_bench_show *s, const struct iw_bench_re
 int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench_server *server,
 			    bool reachable)
 {
-	uint16_t udp_port = iw_bench_server_udp_port(server);
+	const struct iw_listener *l = iw_bench_server_listener(server);
+	uint16_t udp_port = iw_listener_udp_port(l);
 	char udp[32] = "";
 
 	if (udp_port)
 		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)udp_port);
 	if (!s->json) {
 		if (!s->quiet || s->any_port)
-			printf("listening on %s%s%s\n", iw_bench_server_addr(server), udp,
+			printf("listening on %s%s%s\n", iw_listener_addr(l), udp,
 			       reachable ? "" : ", for this machine only: --bind ADDR for others");
 		return iw_cli_flush();
 	}
 	iw_json_begin(s->json, "listening");
 	iw_json_str(s->json, "transport", s->transport);
-	iw_json_str(s->json, "address", iw_bench_server_addr(server));
-	iw_json_u64(s->json, "port", iw_bench_server_port(server));
+	iw_json_str(s->json, "address", iw_listener_addr(l));
+	iw_json_u64(s->json, "port", iw_listener_port(l));
 	if (udp_port)
 		iw_json_u64(s->json, "udp_port", udp_port);
 	return iw_json_end(s->json);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The cost of a tagged segment with few and with many registrations.
+ * Measures the cost of a tagged segment with few and with many registrations.
  *
- * It measures what a receiver does with each FPDU of a batch in its scratch: check the CRC of the
- * FPDU; prefetch the registration that the header of the next FPDU names; decode the header; check
- * and place the segment. So a registration is loaded into the cache while the previous segment is
- * placed and the CRC of its own segment is checked. The STags of a batch are drawn at random before
- * the measured time.
+ * The measured time is that of a receiver with a batch of FPDUs in its buffer, the scratch. For
+ * each FPDU it checks the CRC, prefetches the registration that the header of the next FPDU names,
+ * decodes the header, and checks and places the segment. So the CPU loads a registration into the
+ * cache while the previous segment is placed and the CRC of its own segment is checked. The STags
+ * of a batch are drawn at random before the measured time.
  *
  * Both cases use the same destination memory: DESTS buffers, cfg.dest octets in all. Registration i
  * is for the whole of buffer i mod DESTS, and the TO is drawn at random within it. So only the
  * table differs: 128 KiB for a thousand registrations, 128 MiB for a million. The default of 64 MiB
  * exceeds the caches, as the destination of a real receiver does. With a few MiB the copy would be
- * so cheap that it hides little of a look-up.
+ * too fast to hide the time of a look-up.
  */
 #include "ddp-bench/stag_bench.h"
 
@@ -57,7 +57,7 @@ struct bench {
 	uint64_t rng;
 };
 
-/* xorshift64*: the processor must not predict the next registration. */
+/* xorshift64*. Random numbers, so that the processor cannot predict the next registration. */
 static uint64_t next_random(struct bench *b)
 {
 	b->rng ^= b->rng >> 12;
@@ -105,7 +105,7 @@ static void side_fini(struct side *s)
 	iw_stag_table_free(s->stags);
 }
 
-/* Makes a batch of FPDUs for registrations drawn at random, as a sender would. */
+/* Writes a batch of FPDUs for registrations drawn at random. */
 static int fill(struct bench *b, const struct side *s, struct iw_fault *why)
 {
 	size_t covered = b->fpdu_len - IW_MPA_CRC_LEN;
@@ -133,6 +133,7 @@ static int fill(struct bench *b, const struct side *s, struct iw_fault *why)
 	return 0;
 }
 
+/* Receives a batch: what is measured. */
 static int receive(struct bench *b, const struct side *s, struct iw_fault *why)
 {
 	for (size_t i = 0; i < BATCH; i++) {
@@ -199,7 +200,7 @@ static int run_pairs(struct bench *b, struct iw_stag_bench *out, struct iw_fault
 	double small[PAIRS_MAX], large[PAIRS_MAX], ratio[PAIRS_MAX];
 	size_t pairs = b->cfg.pairs;
 
-	/* One round of each is not measured, to warm up pages and branch predictors. */
+	/* Round 0 only warms up pages and branch predictors: round 1 overwrites its results. */
 	for (size_t i = 0; i <= pairs; i++) {
 		size_t at = i > 0 ? i - 1 : 0;
 		int ret = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Measures the cost of an STag look-up: a tagged segment is checked and placed with a million
+ * Measures the cost of an STag look-up: checks and places a tagged segment with a million
  * registrations, and with a thousand.
  */
 #ifndef IW_DDP_BENCH_STAG_BENCH_H
@@ -28,9 +28,10 @@ struct iw_stag_bench {
 };
 
 /*
- * Runs for about two seconds. Returns 0 and *out, or
- *  - IW_E_INVAL, IW_E_NOMEM, IW_E_LIMIT: why has the reason;
- *  - others: a segment was refused, which is a bug.
+ * Runs the measurement, for about two seconds. Returns 0, or
+ *  - IW_E_INVAL: a value of cfg is not possible;
+ *  - IW_E_NOMEM, IW_E_LIMIT: too little memory, or too many registrations;
+ *  - others: a segment was rejected, which is a bug.
  */
 IW_MUST_CHECK int iw_bench_stag(struct iw_stag_bench *out, const struct iw_stag_bench_cfg *cfg,
 				struct iw_fault *why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Processes without DDP, which do not read what they move: frames over AF_XDP, octets over the
- * kernel's TCP.
+ * Processes without DDP: they send and receive frames over AF_XDP, or octets over the kernel's TCP.
+ * They do not read the received data, unless bench.reads is set.
  */
 #include "ddp-bench/xdp_run.h"
 
@@ -63,7 +63,7 @@ int iw_bench_xdp_bare_receiver(void *arg)
 	p = (struct pollfd){ .fd = fd[0], .events = POLLIN };
 	atomic_store(&s->ready, 1);
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
-		/* As the library polls its rings. */
+		/* As the library does when it polls its rings. */
 		now = iw_os_now();
 		if (!iw_xsk_ripe(x, now)) {
 			if (now - busy_at > SPIN && iw_xsk_waiting(x) == 0)
@@ -87,8 +87,8 @@ int iw_bench_xdp_bare_receiver(void *arg)
 }
 
 /*
- * Sends equal frames, with the addresses of the endpoints. Except for the headers they are in the
- * UMEM already.
+ * Sends frames that are all equal, with the addresses of the endpoints. Only the headers are
+ * written; the payload is whatever the UMEM holds.
  */
 int iw_bench_xdp_bare_sender(void *arg)
 {
@@ -130,7 +130,7 @@ int iw_bench_xdp_bare_sender(void *arg)
 
 /* --- the kernel's TCP ------------------------------------------------------------------------- */
 
-/* Moves as much per call as iperf3, from and into memory of the size that the DDP runs use. */
+/* Octets of one call, as many as iperf3 moves. The memory has the size that the DDP runs use. */
 #define PIECE ((size_t)128 << 10)
 
 static int socket_fail(struct bench *b, int fd, void *memory, const char *step)
@@ -175,7 +175,7 @@ int iw_bench_xdp_socket_receiver(void *arg)
 		atomic_fetch_add(&b->s->octets, (uint64_t)n);
 		(void)iw_bench_xdp_run_window(b, &w);
 	}
-	/* The sender closes at the end with octets in flight. */
+	/* After the window an error is expected: the sender closes with octets in flight. */
 	if (n < 0 && b->s->ns == 0)
 		return socket_fail(b, fd, memory, "receive");
 	close(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Compares the fast path with its baselines: starts the runs, calculates figures from their
+ * Compares -t xdp with its baselines: starts the runs, and calculates the figures from their
  * results.
  */
 #include "ddp-bench/xdp_bench.h"
@@ -21,11 +21,12 @@
 #include "util/text.h"
 
 #define RUN_TIME       IW_SEC(20) /* limit of a run */
-#define LOSSY_RUNS     5          /* limit of repetitions of a lossy run of the generator */
-#define BASELINE_TRIES 4          /* limit of tries of a run in which nothing arrived */
+#define LOSSY_RUNS     5          /* repetitions of a run that lost generated segments, at most */
+#define BASELINE_TRIES 4          /* tries of a run in which nothing arrived, at most */
 
 /* --- processes -------------------------------------------------------------------------------- */
 
+/* Waits for a flag of the processes, at most ns. False: it is not set, or a process has failed. */
 static bool until(const atomic_int *flag, const struct shared *s, uint64_t ns)
 {
 	uint64_t end = iw_os_now() + ns;
@@ -36,8 +37,8 @@ static bool until(const atomic_int *flag, const struct shared *s, uint64_t ns)
 }
 
 /*
- * Runs two processes: first the left one, and when it is ready the right one. The figures of the
- * window are in b->s.
+ * Runs the two processes of a run: the left one first, and the right one when the left one is
+ * ready. The results are then in b->s.
  */
 static int run_pair(struct bench *b, int (*left)(void *), int (*right)(void *),
 		    struct iw_fault *why)
@@ -97,7 +98,7 @@ static int p5_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	if (err)
 		return err;
 	f->environment = b->s->environment;
-	/* For a full frame. The DDP-SSN precedes what the MULPDU counts. */
+	/* Octets of a full frame. The MULPDU includes the DDP header, but not the DDP-SSN. */
 	f->frame = b->frame = HEADER_LEN - 14 + b->s->mulpdu;
 	p->ours = bits(b->s);
 	p->ours_frames = frames(b->s, b->frame - HEADER_LEN);
@@ -131,10 +132,10 @@ static int p5_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 }
 
 /*
- * The generator retransmits nothing, and its frames pass through a queue of the driver, which drops
- * those that do not fit before the receiver sees them. (The receiver's own ring has room for all
- * frames in flight.) A run that lost a segment this way does not measure the receive path: it is
- * repeated, and the repetition is reported.
+ * Runs the generator and a receiver, and repeats a run that lost a segment. The generator
+ * retransmits nothing, and its frames pass through a queue of the driver, which drops those that do
+ * not fit before the receiver sees them. (The receiver's own ring has room for all frames in
+ * flight.) Such a run does not measure the receive path. *repeated counts the repetitions.
  */
 static int run_lossless(struct bench *b, int (*left)(void *), unsigned *repeated,
 			struct iw_fault *why)
@@ -145,7 +146,7 @@ static int run_lossless(struct bench *b, int (*left)(void *), unsigned *repeated
 		if (!b->bare)
 			b->s->model_len = 0;
 		err = run_pair(b, left, iw_bench_xdp_generator, why);
-		/* A missing segment finally ends the stream (RFC 5043 6.1). */
+		/* IW_E_DSS_ILLEGAL: a missing segment has ended the stream (RFC 5043 6.1). */
 		if (tries == 0 || (err && err != IW_E_DSS_ILLEGAL) || (!err && b->s->lost == 0))
 			return err;
 		++*repeated;
@@ -249,8 +250,9 @@ static const struct {
 };
 
 /*
- * They take turns in beginning, so that other load on the machine favours neither. Ours is the
- * first, because it determines the frames.
+ * Runs a pair, and the third run. The order of the pair alternates, so that other load on the
+ * machine favours neither. In the first pair ours is the first, because it determines the size of
+ * the frames.
  */
 static int run_all(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_xdp_pair *p,
 		   struct iw_fault *why)
@@ -292,8 +294,8 @@ static int figure(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_
 }
 
 /*
- * Measures the steering program. The kernel measures each run of it, which slows it down, so this
- * is a run of its own.
+ * Measures the time of the steering program. The kernel's measurement slows the program down, so
+ * this needs a run of its own.
  */
 static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *why)
 {
@@ -317,8 +319,8 @@ static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *
 }
 
 /*
- * On a busy machine a short run may end before the first message arrives: it measures nothing, so
- * it is repeated.
+ * Measures a baseline. On a busy machine a short run may end before the first message arrives; it
+ * is then repeated.
  */
 static int baseline(struct bench *b, const char *name, struct iw_fault *why)
 {
@@ -340,7 +342,7 @@ static int baseline(struct bench *b, const char *name, struct iw_fault *why)
 
 static int baselines(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *why)
 {
-	/* No transport: plain sockets, no DDP. */
+	/* transport NULL: plain sockets without DDP. */
 	static const struct {
 		const char *name, *transport;
 		bool offloads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* RDMA Writes with the library over any transport, each verified. */
+/* Processes that run RDMA Writes with the library over any transport, and verify the data. */
 #include "ddp-bench/xdp_run.h"
 
 #include "ddp-bench/bench.h"

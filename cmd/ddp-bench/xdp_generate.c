@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The generator of segments, and the receiver that checks and places them. */
+/* The processes of P6: the generator of segments, and the receiver that checks and places them. */
 #include "ddp-bench/xdp_run.h"
 
 #include <arpa/inet.h>
@@ -23,7 +23,8 @@
 
 /* Generated frames in flight. With two buffers each they fill three quarters of a receive ring. */
 #define AHEAD 800
-/* Tries in one call of the generator. In most of them the gate is closed. */
+/* Runs of the generating program in one call. Most of them make no segment, because the receiver
+ * has no room. */
 #define TRIES 1000000
 
 /* An end of a connection, and the memory that it registers or writes from. */
@@ -88,7 +89,7 @@ static int establish(struct end *e, struct shared *s, struct iw_fault *why)
 		       "p6: no connection for the generated segments within 5 s");
 }
 
-/* Returns the octets of the first write, before any generated segment. */
+/* Returns an octet of the first RDMA Write, which precedes all generated segments. */
 static uint8_t first_octet(size_t at)
 {
 	return (uint8_t)(at * 2654435761u >> 13);
@@ -103,8 +104,9 @@ static bool is_first(const uint8_t *memory, size_t at, size_t len)
 }
 
 /*
- * Each slot holds the octets of the first write or those of the generated segments, which fill the
- * slots in turn. A short run does not reach all of them, and some segments may be lost.
+ * Checks the placed data. Each slot holds the octets of the first Write or those of a generated
+ * segment; segments fill the slots in turn. A short run does not reach all slots, and some segments
+ * may be lost.
  */
 static int check_memory(const struct end *e, const struct shared *s, uint64_t octets,
 			struct iw_fault *why)
@@ -129,7 +131,8 @@ static int check_memory(const struct end *e, const struct shared *s, uint64_t oc
 		(unsigned)filled, (unsigned)least, (unsigned)slots);
 }
 
-/* Reads how often the program has run, and for how long, since counting began. */
+/* Reads how often the steering program has run, and for how long, since the kernel has measured
+ * it. */
 static int look_at_program(const struct bench *b, struct iw_xdp_attached *a, struct iw_fault *why)
 {
 	return iw_attach_query(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
@@ -201,7 +204,7 @@ int iw_bench_xdp_placer(void *arg)
 	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
-/* Opens a socket that captures what this side sends, as seen on the network. */
+/* Opens a packet socket that captures the frames on the right side's interface. */
 static int open_tap(const struct bench *b, struct iw_fault *why)
 {
 	struct sockaddr_ll a = {
@@ -219,7 +222,8 @@ static int open_tap(const struct bench *b, struct iw_fault *why)
 }
 
 /*
- * The longest tagged segment sent becomes the model. The generated sequence follows the last chunk.
+ * Reads the captured frames. The longest frame with a tagged segment alone becomes the model; the
+ * generated TSNs and DDP-SSNs continue those of the last DATA chunk.
  */
 static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 {
@@ -262,8 +266,8 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 }
 
 /*
- * Opens a connection over raw and captures its packets. Then it is silent, while the generator
- * sends for it.
+ * Opens a connection over raw, sends a Write and captures its packets. After that the connection
+ * sends nothing, and the generator sends in its place.
  */
 static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 {
@@ -298,7 +302,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 		}
 		(void)!iw_cq_wait(e->cq, 10000000);
 	}
-	/* Receives all acknowledgements, so that nothing is retransmitted from here. */
+	/* Receive all acknowledgements, so that this end retransmits nothing. */
 	for (int i = 0; i < 50 && !err; i++)
 		(void)!iw_progress(e->ctx, 1000000);
 	if (!err)
@@ -326,18 +330,18 @@ static int generate(struct bench *b, struct iw_fault *why)
 	int err;
 
 	/*
-	 * A lower priority than all other processes, so that the driver's queue on this processor
-	 * is emptied first.
+	 * Lower the priority, so that the kernel empties the driver's queue on this CPU before the
+	 * generator continues.
 	 */
 	(void)setpriority(PRIO_PROCESS, 0, 5);
-	/* The receiver counts what arrived before in segments of this length, too. */
+	/* The receiver also counts what arrived before, in segments of this length. */
 	cfg.sent = octets / payload;
 	err = iw_generate_open(&g, &cfg, why);
 	if (err)
 		return err;
 	while (!err && s->ns == 0 && s->why.err == 0)
 		err = iw_generate_run(g, TRIES, why);
-	/* Either all of it was placed, or it was lost. */
+	/* A segment not placed within 100 ms is lost. */
 	for (int i = 0; i < 100 && !err; i++) {
 		s->lost = iw_generate_sent(g) - cfg.sent -
 			  (atomic_load(&s->octets) - octets) / payload;
@@ -358,7 +362,7 @@ int iw_bench_xdp_generator(void *arg)
 
 	if (!err)
 		err = generate(b, &why);
-	/* Before the other side notices that this one has ended. */
+	/* Report the fault before the other side notices that this one has ended. */
 	if (err)
 		(void)iw_bench_xdp_run_fail(b, &why);
 	end_free(&e);

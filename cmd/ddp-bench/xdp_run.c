@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What all processes of a run of `ddp-bench xdp` use: the measured window, the first fault, and the
+ * Functions for all processes of `ddp-bench xdp`: the measured window, the first fault, and the
  * parameters of the library's connections.
  */
 #include "ddp-bench/xdp_run.h"

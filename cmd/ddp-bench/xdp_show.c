@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Shows the results of `ddp-bench xdp`, as text and as JSON. */
+/* Writes the results of `ddp-bench xdp`, as text or as JSON. */
 #include "ddp-bench/show.h"
 
 #include <inttypes.h>
@@ -88,7 +88,7 @@ static void figure_json(struct iw_json *w, const struct iw_xdp_figure *f)
 	iw_json_close(w);
 }
 
-/* P6 measures only the receive and placement path. */
+/* Writes a figure of P6, which measures only the receive and placement path. */
 static void placement_json(struct iw_json *w, const struct iw_xdp_figure *f)
 {
 	iw_json_open_object(w, f->buffers);

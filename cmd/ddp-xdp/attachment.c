@@ -48,8 +48,8 @@ static int attach_program(struct iw_attachment *k, const struct iw_attachment_cf
 }
 
 /*
- * The background process. Keeps only the link open, and exits when the program is detached. The
- * program is detached when this process ends.
+ * Runs the background process. It keeps only the link open: the kernel detaches the program when
+ * this process ends, and the process ends when the program was detached otherwise.
  */
 _Noreturn static void hold(int link)
 {
@@ -67,7 +67,8 @@ _Noreturn static void hold(int link)
 	signal(SIGINT, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* The process has no work, so it needs no rights. It runs on if it cannot give them up. */
+	/* The process only waits, so it needs no capabilities. If it cannot drop them, it keeps
+	 * them. */
 	if (iw_os_priv_drop(&why) < 0)
 		errno = 0;
 	while (iw_attach_link_holds(only))

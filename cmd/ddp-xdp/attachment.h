@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ddp-xdp: the suite's XDP programs on the interfaces of this machine.
+ * ddp-xdp: manages the XDP programs of iwarp-tools on the interfaces of this machine.
  *
  * attachment.h attaches a program and passes it to a holder; status.h reports attached programs and
- * their counters; detach.h detaches them. Each has a writer of text on standard output and one of
- * JSON. Neighbours: lib/loader has the programs and their maps, cmd/cli the means of the writers.
+ * their counters; detach.h detaches them. Each writes its result as text to standard output, or as
+ * JSON.
+ * Neighbours: lib/loader has the programs and their maps, cmd/cli the JSON writer and the log.
  * Threads: none.
  */
 #ifndef IW_DDP_XDP_ATTACHMENT_H
@@ -29,32 +30,34 @@ enum iw_attachment_holder {
 };
 extern const char *const iw_attachment_holders[]; /* "holder", "foreground", "pin", "dispatcher" */
 
-/* Strings are borrowed until the call returns. */
+/* A function that takes it borrows the strings until it returns. */
 struct iw_attachment_cfg {
 	const char *interface;
 	enum iw_xdp_mode mode;
 	enum iw_attachment_program program;
 	enum iw_attachment_holder holder;
-	const char *pins;                     /* the directory of pinned links */
-	uint32_t sample, associations, stags; /* as in struct iw_steer_cfg */
+	const char *pins; /* the directory of pinned links */
+	/* As sample, assocs_max and stags_max in struct iw_steer_cfg. */
+	uint32_t sample, associations, stags;
 };
 
 /* An attached program, and what attaching it changed. */
 struct iw_attachment {
-	/* Owned; the one of cfg.program is set. */
+	/* Owned. Only the one of cfg.program is set. */
 	struct iw_steer *steer;
 	struct iw_observe *observe;
 	struct iw_xdp_attached a;
 	unsigned ifindex, queues;
-	unsigned offloads_before, offloads_after; /* enum iw_xdp_offload */
+	unsigned offloads_before, offloads_after; /* sets of enum iw_xdp_offload */
 	int holder_pid;                           /* 0: no process */
 	int link;                                 /* owned by steer or observe; -1: none */
 };
 
 /*
- * Attaches the program and passes it to its holder. Logs a warning about leftovers of other
- * programs on the interface. Call iw_attachment_free(out) in any case. Errors: those of
- * iw_interface_index, iw_steer_open, iw_observe_open and iw_attach_pin; IW_E_OS: the background
+ * Attaches the program and passes it to its holder. Logs warnings: if the interface has leftovers
+ * of former programs, and if no tool can use the program there. The caller frees the contents of
+ * *out with iw_attachment_free, also after an error. Errors: those of iw_interface_index,
+ * iw_steer_open, iw_observe_open, iw_attach_query and iw_attach_pin; IW_E_OS: the background
  * process could not be started.
  */
 IW_MUST_CHECK int iw_attachment_create(struct iw_attachment *out,
@@ -65,12 +68,13 @@ IW_MUST_CHECK int iw_attachment_create(struct iw_attachment *out,
  */
 IW_MUST_CHECK int iw_attachment_wait(const struct iw_attachment *k, const char *interface,
 				     struct iw_fault *why);
-/* Closes this process's references. A program without another holder is detached by this. */
+/* Closes this process's references. The kernel then detaches a program without another holder. */
 void iw_attachment_free(struct iw_attachment *k);
 
-/* Writes the "attached" event. Errors of iw_json_end. */
+/* Writes the "attached" event. Errors: those of iw_json_end. */
 IW_MUST_CHECK int iw_attachment_json(struct iw_json *w, const struct iw_attachment_cfg *cfg,
 				     const struct iw_attachment *k, struct iw_fault *why);
+/* Writes the same facts as text. */
 void iw_attachment_print(const struct iw_attachment_cfg *cfg, const struct iw_attachment *k);
 
 #endif

@@ -44,11 +44,12 @@ static const char *const mode_names[] = { "any", "native", "generic", NULL };
 
 struct opts {
 	struct iw_cli *cli;
-	struct iw_attachment_cfg attach; /* attach; pins: also status */
-	/* status */
-	bool again, samples;
-	uint64_t interval_ns, count;
-	/* detach */
+	/* For `attach`; pins also for `status`. */
+	struct iw_attachment_cfg attach;
+	/* For `status`. */
+	bool again, samples;         /* --interval, --events are given */
+	uint64_t interval_ns, count; /* count 0: until a signal */
+	/* For `detach`. */
 	bool force;
 	const char *pins; /* NULL: not given */
 };
@@ -134,7 +135,7 @@ static const char *directory(const struct argp_state *state, const char *arg)
 	return arg;
 }
 
-/* The first option given that does not apply to --program mpa; NULL: none. */
+/* Returns the name of the first given option that does not apply to --program mpa; NULL: none. */
 static const char *for_steer(const struct opts *o)
 {
 	return o->attach.sample         ? "sample"
@@ -345,7 +346,7 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 	return err;
 }
 
-/* After the common checks: the programs that are attached to interfaces. */
+/* For --doctor: reports the programs that are attached to interfaces, after the common checks. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
 	struct iw_fault why = { 0 };
@@ -360,7 +361,8 @@ static int doctor_also(struct iw_cli *cli, int status)
 }
 
 /*
- * Options that were given to the wrong command. argp tries the options of the command itself first.
+ * The options of all commands. argp tries those of the command itself first, so parse_misplaced
+ * sees the options that were given to the wrong command.
  */
 static const struct argp_option misplaced_options[] = {
 	{ "program", KEY_PROGRAM, "NAME", OPTION_HIDDEN, NULL, 0 },

@@ -9,7 +9,8 @@
 #include "loader/interface.h"
 #include "util/text.h"
 
-/* IW_E_BUSY: the program is in use or not part of iwarp-tools. */
+/* Returns IW_E_BUSY if process pid (0: none) uses the program, or if the program is not part of
+ * iwarp-tools. */
 static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t pid,
 		     struct iw_fault *why)
 {
@@ -27,7 +28,8 @@ static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t
 	return 0;
 }
 
-/* IW_E_NOENT: nothing to detach: no program is attached, or it is not pinned in pins. */
+/* Returns IW_E_NOENT if there is nothing to detach: no program is attached, or (unless pins is
+ * NULL) it is not pinned in pins. */
 static int check_there(const struct iw_detached *d, const char *name, const char *pins,
 		       enum iw_xdp_pinned pinned, unsigned left, struct iw_fault *why)
 {
@@ -48,8 +50,8 @@ static int check_there(const struct iw_detached *d, const char *name, const char
 }
 
 /*
- * IW_E_BUSY: the program is pinned elsewhere, because neither a process nor a pin in dir holds its
- * link.
+ * Returns IW_E_BUSY if the program must be pinned elsewhere, because neither a process nor a pin in
+ * dir holds its link.
  */
 static int check_pin(const char *name, const struct iw_xdp_attached *a, const char *dir,
 		     enum iw_xdp_pinned pinned, struct iw_fault *why)

@@ -7,7 +7,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define EVENTS_MAX 64 /* at most so many are taken at once */
+#define EVENTS_MAX 64 /* taken from the ring at once, at most */
 
 static const char *event_name(uint32_t kind)
 {

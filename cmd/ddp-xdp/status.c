@@ -12,7 +12,7 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* Reads what does not change, and opens the maps of the suite's programs. */
+/* Reads the facts that all reports share, and opens the maps of a program of iwarp-tools. */
 static int open_status(struct iw_status *l, struct iw_fault *why)
 {
 	int err;

@@ -9,7 +9,7 @@
 #include "ddp-xdp/internal.h"
 #include "wire/ddp.h"
 
-#define STREAMS_MAX 64 /* in text; JSON has all */
+#define STREAMS_MAX 64 /* streams or flows in text; JSON has all */
 
 /* clang-format off */
 #define IW_X_(name, key, text) text,
@@ -86,7 +86,7 @@ static int print_stream(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-/* Adds the counters that are not zero. */
+/* Adds a row for each counter that is not zero: its value, where, and its text. */
 static void add_counts(struct iw_table *t, const char *const *texts, const uint64_t *value,
 		       size_t n, const char *where)
 {

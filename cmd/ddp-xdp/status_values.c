@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Values of the maps and counters, as both writers of a status show them. */
+/* Values that both writers of a status show: addresses, ports, rates, counts. */
 #include "ddp-xdp/internal.h"
 
 #include <stdio.h>

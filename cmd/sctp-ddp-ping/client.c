@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The client: an association, a session on each stream, timed messages and their replies. */
+/* The client: opens an association with a session on each stream, sends messages and times their
+ * replies. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <inttypes.h>
@@ -19,29 +20,27 @@
 #define POLL         64
 #define WINDOW_MOST  64
 #define WINDOW_LEAST 4
-/* Maximum of messages without a reply on all streams together, and of their octets. */
+/* Messages without a reply on all streams together, at most, and their octets. */
 #define SLOTS        4096
 #define SLOT_OCTETS  (UINT64_C(64) << 20)
 #define SEED         UINT64_C(0x69775070696e67)
-#define READ_NS      IW_MSEC(100)
-/* How long to wait for the peer to close its sessions. */
-#define CLOSE_NS     IW_SEC(3)
-/* How long to wait for pending replies after a signal. */
-#define LAST_NS      IW_SEC(1)
+#define READ_NS      IW_MSEC(100) /* between two readings of the association's state */
+#define CLOSE_NS     IW_SEC(3)    /* limit of the wait for the peer to close its sessions */
+#define LAST_NS      IW_SEC(1)    /* limit of the wait for pending replies after a signal */
 
 enum phase { CONNECTING, OPENING, FLOWING, OVER };
 
-/* A message until its reply. */
+/* A message without a reply. */
 struct slot {
-	uint64_t at;
-	uint8_t *out, *in; /* of size octets each */
+	uint64_t at;       /* time when it was sent, ns */
+	uint8_t *out, *in; /* the message, and the buffer for its reply; cfg.size octets each */
 };
 
 struct stream {
 	struct iw_qp *qp; /* NULL: no session yet */
 	bool open;
-	uint64_t sends_done;
-	struct slot *slots; /* message n uses slot n % window */
+	uint64_t sends_done; /* Sends completed */
+	struct slot *slots;  /* message n uses slot n % window */
 	struct iw_ping_stat stat;
 };
 
@@ -52,15 +51,17 @@ struct iw_ping {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	enum phase phase;
-	uint32_t asked, open, gone; /* sessions */
+	uint32_t asked, open, gone; /* sessions: requested, established, ended */
+	/* Times in ns. */
 	uint64_t now;
-	uint64_t start, due; /* time of the first message; messages that have been due so far */
-	uint64_t heard;      /* time of the latest reply, or of the first message without one */
-	uint64_t next_read;  /* of the state of the association */
-	uint32_t mtu;
-	uint64_t stop_at; /* the end, after a signal; 0: no signal */
-	bool reported_up;
-	bool failed;
+	/* When the first message is due; the number of the next message, see due_at(). */
+	uint64_t start, due;
+	uint64_t heard;     /* of the latest reply, or of the first message without one */
+	uint64_t next_read; /* when to read the state of the association next */
+	uint32_t mtu;       /* path MTU of the primary address, octets */
+	uint64_t stop_at;   /* after a signal: when to end at the latest; 0: no signal */
+	bool reported_up;   /* IW_PING_UP was reported */
+	bool failed;        /* with fault */
 	struct iw_fault fault;
 	struct iw_assoc_info assoc;
 	struct iw_qp_info session;
@@ -89,9 +90,10 @@ static void fail(struct iw_ping *p, const struct iw_fault *why)
 	p->failed = true;
 }
 
-/* --- what there is to know -------------------------------------------------------------------- */
+/* --- the state of the association ------------------------------------------------------------- */
 
-/* Reads the state of the association while it is up. */
+/* Reads the state of the association, and reports a changed path MTU of the primary address. Keeps
+ * the last state when the association is gone. */
 static void read_association(struct iw_ping *p)
 {
 	struct iw_assoc_info a = { .size = sizeof(a) };
@@ -222,7 +224,7 @@ static void on_rejected(struct iw_ping *p, const struct stream *s, const struct 
 	fail(p, &why);
 }
 
-/* If the association is up, adds the address of the peer and the remedy to the text. */
+/* If the association was established, adds the peer's address and the remedy to the text. */
 static void add_peer(const struct iw_ping *p, struct iw_fault *why, const char *remedy)
 {
 	struct iw_text out;
@@ -279,12 +281,14 @@ static void on_event(struct iw_ping *p, const struct iw_async_event *ev)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
+/* Returns the number of messages without a reply. */
 static uint64_t waiting(const struct stream *s)
 {
 	return s->stat.sent - s->stat.received;
 }
 
-/* The send queue has twice the window, because a reply may arrive before the acknowledgement. */
+/* The send queue has room for 2 * window messages, because the reply to a message may arrive before
+ * SCTP's acknowledgement, which completes the Send. */
 static bool may_send(const struct iw_ping *p, const struct stream *s)
 {
 	return (p->cfg.count == 0 || s->stat.sent < p->cfg.count) && waiting(s) < p->window &&
@@ -313,7 +317,8 @@ static int send_one(struct iw_ping *p, struct stream *s, struct iw_fault *why)
 	return 0;
 }
 
-/* Streams take turns: message m of all streams is on stream m % streams. */
+/* Returns the time when message m of all streams is due. Streams take turns: it is on stream m %
+ * streams. */
 static uint64_t due_at(const struct iw_ping *p, uint64_t m)
 {
 	uint64_t round = m / p->cfg.streams, part = m % p->cfg.streams;
@@ -326,7 +331,8 @@ static bool all_sent(const struct iw_ping *p)
 	return p->stop_at || (p->cfg.count && p->all->sent == p->cfg.count * p->cfg.streams);
 }
 
-/* A message that is due while the window is full is sent when it opens, and then all later ones. */
+/* Sends the messages that are due. One that is due while the window of its stream is full waits for
+ * the window, and all later ones wait with it. */
 static int send_by_clock(struct iw_ping *p, struct iw_fault *why)
 {
 	int err = 0;
@@ -342,6 +348,7 @@ static int send_by_clock(struct iw_ping *p, struct iw_fault *why)
 	return err;
 }
 
+/* For --flood: sends a message on each stream whose last reply has arrived. */
 static int send_at_once(struct iw_ping *p, struct iw_fault *why)
 {
 	int err = 0;
@@ -393,6 +400,7 @@ static int on_completion(struct iw_ping *p, const struct iw_wc *wc, struct iw_fa
 
 /* --- time ------------------------------------------------------------------------------------- */
 
+/* Returns the time when run_timers() must be called next. */
 static uint64_t deadline(const struct iw_ping *p)
 {
 	uint64_t at = p->next_read;
@@ -422,7 +430,8 @@ static void end(struct iw_ping *p)
 	p->phase = OVER;
 }
 
-/* Sends no further message, but waits for pending replies. */
+/* Handles a signal: while messages flow, sends no further one and waits for pending replies; before
+ * that, fails with IW_E_CANCELED. */
 static void stop(struct iw_ping *p)
 {
 	struct iw_fault why;
@@ -436,7 +445,7 @@ static void stop(struct iw_ping *p)
 		end(p);
 	} else if (!p->stop_at) {
 		p->stop_at = p->now + LAST_NS;
-		/* It stays readable once a signal has come. */
+		/* The descriptor of signals remains readable, so it must no longer end waits. */
 		(void)!iw_ctx_wake_fd(p->ctx, -1, NULL);
 	}
 }
@@ -513,7 +522,8 @@ int iw_ping_next(struct iw_ping *p, struct iw_ping_event *event, struct iw_fault
 	return 0;
 }
 
-/* Closes the sessions orderly. After a failure iw_ctx_free sends an ABORT instead. */
+/* Closes the sessions and waits for the peer to close them. Not after a failure: iw_ctx_free then
+ * sends an ABORT. */
 static void close_sessions(struct iw_ping *p)
 {
 	uint64_t until;
@@ -521,7 +531,7 @@ static void close_sessions(struct iw_ping *p)
 	p->phase = OVER;
 	p->now = iw_os_now();
 	until = p->now + CLOSE_NS;
-	/* It stays readable once a signal has come. */
+	/* As in stop(). */
 	(void)!iw_ctx_wake_fd(p->ctx, -1, NULL);
 	for (uint32_t i = 0; i < p->asked; i++)
 		iw_disconnect(p->streams[i].qp);
@@ -538,12 +548,13 @@ static void close_sessions(struct iw_ping *p)
 	}
 }
 
+/* Returns how many messages without a reply each stream may have. */
 static uint32_t window_of(const struct iw_ping_cfg *cfg)
 {
 	uint64_t size = IW_MAX(cfg->size, 1u);
 	uint64_t n = IW_MIN(SLOTS / cfg->streams, SLOT_OCTETS / size / cfg->streams);
 
-	/* The window is smaller than that only for large messages. */
+	/* Below WINDOW_LEAST only if the messages are too large for it. */
 	if (size * cfg->streams * WINDOW_LEAST <= SLOT_OCTETS)
 		n = IW_MAX(n, (uint64_t)WINDOW_LEAST);
 	return (uint32_t)IW_MIN(IW_MAX(n, UINT64_C(1)), (uint64_t)WINDOW_MOST);
@@ -605,7 +616,7 @@ int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cfg, struct iw_f
 	if (!p)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	p->cfg = *cfg;
-	/* Otherwise the default is enough. */
+	/* Fewer streams than the default need no request. */
 	if (cfg->streams > IW_STREAMS_DEFAULT)
 		p->cfg.conn.at.streams = (uint16_t)cfg->streams;
 	p->window = window_of(cfg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Diagnoses the far end with one message and its reply. */
+/* Diagnoses the far end by sending one message. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <string.h>

@@ -17,7 +17,8 @@ const char *iw_far_end_name(enum iw_far_end e)
 }
 
 /*
- * Kernel SCTP reports ABORT and ICMP only by errno. ENETUNREACH means that this host has no route.
+ * Classifies by errno, which is all that kernel SCTP reports of an ABORT or an ICMP error. Any
+ * other errno, such as ENETUNREACH (no route), is a failure of this host.
  */
 static enum iw_far_end by_errno(int e)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The Private Data of an Initiate. */
+/* Encodes and decodes the Private Data of a Session Initiate. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@
 #define COUNT_MAX    UINT64_C(1000000000000)
 #define INTERVAL_MIN UINT64_C(1000) /* ns */
 #define INTERVAL_MAX IW_SEC(24 * 3600)
-#define DOCTOR_NS    IW_SEC(3) /* limit of a diagnosis without --timeout */
+#define DOCTOR_NS    IW_SEC(3) /* limit of the set-up in a diagnosis, without --timeout */
 
 struct opts {
 	struct iw_cli cli;
@@ -34,7 +34,7 @@ struct opts {
 	const char *profile;
 	int rev; /* 0: not given */
 	unsigned xdp;
-	/* The first option that was given of each kind; NULL: none. */
+	/* The first given option that only a client, or only a listener, uses; NULL: none. */
 	const char *client_option, *server_option;
 	bool interval_given;
 };
@@ -45,7 +45,8 @@ static const char *const transports[] = { "sctp", "raw", "udp", "xdp", NULL };
 /* --- options ---------------------------------------------------------------------------------- */
 
 enum {
-	/* No characters: long options only. Distinct from the keys of the common options. */
+	/* Long options only: no key is a character. All differ from the keys of the common
+	 * options. */
 	KEY_PMTU = 0x9001,
 	KEY_ONCE,
 	KEY_MEMORY,
@@ -63,7 +64,7 @@ static const struct argp_option options[] = {
 	{ "count", 'c', "COUNT", 0, "Stop after this many messages on each stream (default 0: no limit)", 1 },
 	{ "interval", 'i', "TIME", 0, "Time between messages of a stream (default 1s)", 1 },
 	{ "flood", 'f', NULL, 0, "Send the next message as soon as the reply is received; print only statistics", 1 },
-	/* Options of ping(8), refused with the right option. */
+	/* Options of ping(8), rejected with an error that names the right option. */
 	{ NULL, 'W', "TIME", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'w', "TIME", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, '4', NULL, OPTION_HIDDEN, NULL, 1 },
@@ -277,7 +278,8 @@ static struct iw_ping_cfg cfg_of(struct opts *o)
 	};
 }
 
-/* A missing reply is a result (status 1), whatever its reason, unless this machine failed. */
+/* Returns the exit status. Without any reply it is IW_EXIT_NO, whatever the reason, unless this
+ * host could not try. */
 static int status_of(const struct iw_fault *why, const struct iw_ping *p)
 {
 	bool associated = iw_ping_assoc(p)->npaths > 0;
@@ -378,7 +380,8 @@ static int run_listener(struct opts *o)
 
 /* --- --doctor HOST ---------------------------------------------------------------------------- */
 
-/* For --doctor HOST, after the report on this host: diagnoses the far end over each transport. */
+/* For --doctor HOST, after the checks of this host: diagnoses the far end over each transport that
+ * this host can use. */
 static int diagnose(struct iw_cli *cli, int status)
 {
 	struct opts *o = iw_container_of(cli, struct opts, cli);
@@ -445,7 +448,8 @@ int main(int argc, char **argv)
 	int status;
 
 	/*
-	 * The default is the same for all users and machines, so that both ends use the same one.
+	 * The default transport does not depend on the user or the machine, so that both ends use
+	 * the same one.
 	 */
 	iw_cli_init(&o.cli, "sctp-ddp-ping", "udp");
 	o.cli.confine = iw_confine_listener;

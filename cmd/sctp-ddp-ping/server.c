@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The server: returns each message. */
+/* The server: returns each message to its client. */
 #include "sctp-ddp-ping/ping.h"
 
 #include <stdio.h>
@@ -17,25 +17,26 @@
 #define POLL 64
 
 /*
- * A client has at most window messages without a reply. So when its message n arrives, it has the
- * reply to message n - window, whose buffer can be posted again, even if acknowledgements of SCTP
- * were lost. There are twice window buffers, of which window are posted.
+ * A client has at most `window` messages without a reply. When its message n arrives, it has
+ * therefore received the reply to message n - window. So the buffer of that reply can be posted
+ * again, even if SCTP's acknowledgements were lost. A session has 2 * window buffers, of which
+ * `window` are posted.
  */
 struct session {
 	struct iw_ping_server *server;
 	struct iw_list all;
 	struct iw_qp *qp; /* owned */
 	struct iw_ping_hello hello;
-	uint64_t memory;
+	uint64_t memory; /* octets of its buffers, within cfg.memory */
 	uint8_t *buf;
 	uint32_t *len;           /* of the message in each buffer */
 	uint64_t received;       /* messages */
 	uint64_t posted, echoed; /* replies: posted, and completed */
 	uint32_t stream;
 	char peer[64];
-	bool up;
+	bool up;               /* it was established */
 	uint8_t rev;           /* of the set-up */
-	struct iw_fault fault; /* why this end aborted it */
+	struct iw_fault fault; /* why this end aborted it; err 0: it did not */
 };
 
 struct iw_ping_server {
@@ -46,7 +47,7 @@ struct iw_ping_server {
 	struct iw_listener *listener;
 	struct iw_list sessions;
 	uint64_t memory;       /* in use */
-	bool served;           /* a session was open */
+	bool served;           /* an established session has ended */
 	struct iw_list events; /* of struct queued */
 };
 
@@ -103,7 +104,7 @@ static uint8_t *buffer(const struct session *v, uint64_t n)
 	return v->buf + n % buffers(v) * v->hello.size;
 }
 
-/* Posts the buffer of message n. Does nothing for a session that has ended. */
+/* Posts the buffer of message n. Returns 0 also if the session has ended. */
 static int post(const struct session *v, uint64_t n, struct iw_fault *why)
 {
 	int err = iw_post_recv(v->qp, n, buffer(v, n), v->hello.size, NULL);
@@ -218,7 +219,7 @@ static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Posts replies. Those for which the queue has no room wait in their buffers. */
+/* Posts the replies for which the send queue has room. The others wait in their buffers. */
 static int reply(struct session *v, struct iw_fault *why)
 {
 	while (v->posted < v->received && v->posted - v->echoed < buffers(v)) {
@@ -254,7 +255,7 @@ static void on_completion(const struct iw_wc *wc)
 	struct iw_fault why;
 	int err = 0;
 
-	/* An event with the failure follows. */
+	/* After a failed operation, an event with its reason follows. */
 	if (wc->status != IW_OK || v->fault.err)
 		return;
 	if (wc->op == IW_WC_RECV)
@@ -350,19 +351,9 @@ int iw_ping_server_new(struct iw_ping_server **out, const struct iw_ping_server_
 	return 0;
 }
 
-const char *iw_ping_server_addr(const struct iw_ping_server *s)
+const struct iw_listener *iw_ping_server_listener(const struct iw_ping_server *s)
 {
-	return iw_listener_addr(s->listener);
-}
-
-uint16_t iw_ping_server_port(const struct iw_ping_server *s)
-{
-	return iw_listener_port(s->listener);
-}
-
-uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s)
-{
-	return iw_listener_udp_port(s->listener);
+	return s->listener;
 }
 
 void iw_ping_server_free(struct iw_ping_server *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lines in the form of ping(8), a table of statistics, and the same in JSON. */
+/* Writes lines in the form of ping(8) and a table of statistics, or the same facts as JSON. */
 #include "sctp-ddp-ping/show.h"
 
 #include <inttypes.h>
@@ -285,14 +285,15 @@ int iw_ping_show_rejected(const struct iw_ping_show *s, const struct iw_fault *w
 int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_server *server,
 			   bool by_default)
 {
-	uint16_t udp_port = iw_ping_server_udp_port(server);
+	const struct iw_listener *l = iw_ping_server_listener(server);
+	uint16_t udp_port = iw_listener_udp_port(l);
 	char udp[32] = "";
 
 	if (s->json) {
 		iw_json_begin(s->json, "listening");
 		iw_json_str(s->json, "transport", s->transport);
-		iw_json_str(s->json, "address", iw_ping_server_addr(server));
-		iw_json_u64(s->json, "port", iw_ping_server_port(server));
+		iw_json_str(s->json, "address", iw_listener_addr(l));
+		iw_json_u64(s->json, "port", iw_listener_port(l));
 		if (udp_port)
 			iw_json_u64(s->json, "udp_port", udp_port);
 		return iw_json_end(s->json);
@@ -300,8 +301,8 @@ int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_se
 	if (udp_port)
 		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)udp_port);
 	if (!s->quiet || s->any_port)
-		printf("listening on %s over %s%s%s\n", iw_ping_server_addr(server), s->transport,
-		       udp, by_default ? ", for this machine only: --bind ADDR for others" : "");
+		printf("listening on %s over %s%s%s\n", iw_listener_addr(l), s->transport, udp,
+		       by_default ? ", for this machine only: --bind ADDR for others" : "");
 	return iw_cli_flush();
 }
 

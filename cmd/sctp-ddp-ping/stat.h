@@ -8,30 +8,30 @@
 #include "cli/hist.h"
 
 struct iw_ping_stat {
-	uint64_t sent, received;
-	uint64_t late; /* segments of replies that arrived after one that was sent later */
-	uint64_t sum;  /* of the round trips, ns */
-	uint64_t last; /* the latest round trip, ns */
-	/*
-	 * Changes between consecutive round trips of a stream: their number, and their sum in ns.
-	 */
+	uint64_t sent, received; /* messages, replies */
+	uint64_t late;           /* segments that arrived after one that was sent later */
+	uint64_t sum;            /* of the round-trip times, ns */
+	uint64_t last;           /* the latest round-trip time, ns; of a single stream */
+	/* Differences between consecutive round-trip times of a stream: number, and sum in ns. */
 	uint64_t changes, changed;
 	struct iw_hist rtt;
 };
 
 /*
- * s must be zeroed memory. Touches little of it: pages of the histogram are used as values arrive.
+ * Initializes s, which must be zeroed memory. Writes little of it, so that pages of the histogram
+ * take no memory before values arrive.
  */
 void iw_ping_stat_init(struct iw_ping_stat *s);
-/* Adds a round trip of rtt ns to its stream and to all streams. */
+/* Adds a round trip of rtt ns to the statistics of its stream and of all streams. */
 void iw_ping_stat_reply(struct iw_ping_stat *stream, struct iw_ping_stat *all, uint64_t rtt);
 
-/* Times in ns; 0: not measured. */
+/* Results. Times in ns; 0: not measured. */
 struct iw_ping_figures {
 	uint64_t sent, received, lost, late;
 	uint64_t min, avg, p50, p99, max;
-	uint64_t jitter; /* mean change between consecutive round trips of a stream */
+	uint64_t jitter; /* mean difference between consecutive round-trip times of a stream */
 };
+/* Calculates the results from the statistics. */
 void iw_ping_figures(struct iw_ping_figures *out, const struct iw_ping_stat *s);
 
 #endif

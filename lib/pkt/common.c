@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the carriers over sockets share: options, packet addresses, network errors. */
+/* Common to the carriers over sockets: options, packet addresses, network errors. */
 #include "pkt/internal.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ static void set_buffer(int fd, int force, int option, int size)
 
 void iw_pkt_set_df(int fd, int family, bool df)
 {
-	/* PROBE: with DF. The engine itself searches for the path MTU (RFC 8899). */
+	/* PROBE sets DF and ignores the kernel's path MTU: the engine itself searches for it (RFC
+	 * 8899). */
 	const int v4 = df ? IP_PMTUDISC_PROBE : IP_PMTUDISC_DONT;
 	const int v6 = df ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT;
 
@@ -114,6 +115,8 @@ static bool has_address(const struct ifaddrs *i, const struct iw_addr *a)
 	       memcmp(&in6->sin6_addr, ip, 16) == 0;
 }
 
+/* Returns the MTU of the interface with that address; for any address, the largest of all
+ * interfaces. */
 static uint32_t mtu_at(const struct iw_addr *a)
 {
 	bool any = a->len == 0 || iw_addr_is_any(a);
@@ -137,9 +140,9 @@ static uint32_t mtu_at(const struct iw_addr *a)
 }
 
 /*
- * Returns 0 without a route, or if it is not known. The MTU of a route comes from a cache of the
- * kernel, which a forged ICMP message can change. It is therefore never taken as less than that of
- * the interface: the engine searches for the path MTU.
+ * Returns the MTU of the route to peer; 0: no route, or its MTU is not known. The kernel caches the
+ * MTU of a route, and a forged ICMP message can change it. The result is therefore at least the MTU
+ * of the interface: the engine searches for the path MTU.
  */
 static uint32_t mtu_to(const struct iw_addr *peer)
 {
@@ -296,9 +299,9 @@ uint32_t iw_pkt_reported_mtu(int fd)
 	uint32_t mtu = 0;
 
 	/*
-	 * ICMP messages in the queue are about other packets and may be forged. Each attempt to
-	 * send the packet has queued an error. None may remain for the next packet, which may have
-	 * another peer.
+	 * ICMP messages in the queue are about other packets and may be forged, so they are
+	 * ignored. Each attempt to send the packet has queued a local error. None of these may
+	 * remain: the next packet may have another peer.
 	 */
 	while (iw_pkt_take_error(fd, false, &e))
 		if (e.local && e.mtu > 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Ethernet, IP (RFC 791, RFC 8200) and UDP (RFC 768, RFC 6951) around SCTP. */
+/* The headers before SCTP: Ethernet, IP (RFC 791, RFC 8200) and UDP (RFC 768, RFC 6951). */
 #include "pkt/frame.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@
 #define TTL        64
 #define EXTENSIONS 8 /* headers between IPv6 and SCTP that are examined, at most */
 
-/* RFC 1071: adds octets to a sum that is not folded yet. An odd number of octets ends the
- * datagram. */
+/* Adds octets to a sum that is not folded yet (RFC 1071). Only the last octets of a datagram may be
+ * of an odd number. */
 static uint64_t add_up(uint64_t sum, const uint8_t *p, size_t len)
 {
 	for (; len >= 8; p += 8, len -= 8)
@@ -34,7 +34,7 @@ static uint16_t fold(uint64_t sum)
 	return (uint16_t)~sum;
 }
 
-/* Returns 0 for a header with a correct checksum. */
+/* Returns the checksum of a header; 0 if the header contains its correct checksum. */
 static uint16_t checksum(const uint8_t *p, size_t len)
 {
 	return fold(add_up(0, p, len));
@@ -54,7 +54,7 @@ static void set_v6(struct iw_addr *a, const uint8_t *ip)
 	a->len = sizeof(a->in6);
 }
 
-/* Parses the payload of IP; the packet ends at octet `end` of the frame. */
+/* Parses the payload of IP: octets at .. end - 1 of the frame. */
 static bool parse_inner(struct iw_frame *f, const uint8_t *data, size_t at, size_t end,
 			uint8_t proto)
 {
@@ -64,7 +64,7 @@ static bool parse_inner(struct iw_frame *f, const uint8_t *data, size_t at, size
 		if (end - at < UDP_LEN)
 			return false;
 		len = iw_get_be16(data + at + 4);
-		/* Port 0 is invalid; here it stands for packets without UDP. */
+		/* Port 0 is invalid in UDP; in struct iw_frame it means that there is no UDP. */
 		if (len < UDP_LEN || len > end - at || iw_get_be16(data + at + 2) == 0)
 			return false;
 		iw_addr_set_port(&f->src, iw_get_be16(data + at));
@@ -88,7 +88,7 @@ static bool parse_v4(struct iw_frame *f, const uint8_t *data, size_t at, size_t 
 		return false;
 	head = (size_t)(ip[0] & 0xf) * 4;
 	total = iw_get_be16(ip + 2);
-	/* MF or an offset: a fragment, which the kernel reassembles. */
+	/* With MF or an offset it is a fragment, which the kernel reassembles. */
 	if (ip[0] >> 4 != 4 || head < IPV4_LEN || total < head || len < total ||
 	    iw_get_be16(ip + 6) & 0x3fff || checksum(ip, head) != 0)
 		return false;
@@ -197,7 +197,8 @@ static size_t put_ip(uint8_t *ip, const struct iw_addr *src, const struct iw_add
 	return IPV4_LEN;
 }
 
-/* The addresses are in front of the UDP header, at the end of the IP header. */
+/* The pseudo-header needs the IP addresses: the `addresses` octets before the UDP header, at the
+ * end of the IP header. */
 static void put_udp(uint8_t *udp, size_t addresses, uint16_t from, uint16_t to, const uint8_t *sctp,
 		    size_t len)
 {

@@ -16,15 +16,15 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define HOPS       1024         /* remembered next hops; those in one slot replace each other */
-#define KEEP_NS    IW_SEC(10)   /* ask the kernel again after this time */
-#define UNKNOWN_NS IW_MSEC(100) /* after this time, if it had no answer */
+#define HOPS       1024         /* slots of the hash table of next hops; each has one entry */
+#define KEEP_NS    IW_SEC(10)   /* an entry is valid for this time */
+#define UNKNOWN_NS IW_MSEC(100) /* one without a known next hop, for this time */
 #define NUDGE_NS   IW_SEC(1)
 #define REPLY_LEN  8192
 #define VALID      (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE)
 
 struct iw_neigh {
-	int ask, told; /* netlink sockets: requests; notifications */
+	int ask, told; /* netlink sockets: for requests; for notifications */
 	unsigned ifindex;
 	char name[IF_NAMESIZE];
 	uint8_t mac[6];
@@ -76,7 +76,7 @@ static const void *address_of(const struct iw_addr *a, size_t *len)
 					  : (const void *)&a->in6.sin6_addr;
 }
 
-/* Returns the reply, in n->reply; NULL: none, and errno has the cause. */
+/* Sends a request and waits for its reply. The reply is in n->reply. NULL: failed, by errno. */
 static struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
 {
 	struct nlmsghdr *h = &n->reply.align;
@@ -102,7 +102,7 @@ static struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
 	return h;
 }
 
-/* Returns the attribute of that type among len octets; NULL: none. */
+/* Returns the attribute of that type among the len octets of attributes; NULL: none. */
 static struct rtattr *find(void *at, size_t len, uint16_t type)
 {
 	struct rtattr *a = at;
@@ -268,7 +268,7 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 		struct nlmsghdr *h = &n->reply.align;
 		size_t left = got > 0 ? (size_t)got : 0;
 
-		/* Notifications were lost: all entries are asked for again. */
+		/* Notifications were lost, so all entries are invalid now. */
 		if (got < 0 && errno == ENOBUFS) {
 			struct iw_fault why;
 
@@ -292,10 +292,10 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 	return n->changes != before ? IW_NEIGH_CHANGED : IW_NEIGH_SAME;
 }
 
-/* --- the way to a peer ------------------------------------------------------------------------ */
+/* --- the next hop to a peer ------------------------------------------------------------------- */
 
-/* Finds the address of the next hop. False: not on this interface, or only the kernel can
- * deliver. */
+/* Sets *next to the address of the next hop, and MTU and source address in h. False: the route
+ * leads through another interface, or is not a unicast route, or is not known. */
 static bool ask_route(struct iw_neigh *n, struct iw_hop *h, struct iw_addr *next)
 {
 	int family = h->peer.sa.sa_family;

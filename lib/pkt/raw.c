@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* SCTP packets directly on IP, through a raw socket for each address family in use. A filter in the
- * kernel accepts packets for our own port only. */
+/* SCTP packets directly on IP, through a raw socket for each address family in use. A socket filter
+ * accepts packets for our own SCTP port only. */
 #include "pkt/pkt.h"
 
 #include <errno.h>
@@ -29,13 +29,14 @@ union control {
 
 struct raw {
 	struct iw_pkt pkt;
-	int sock[2];  /* of IPv4, of IPv6; -1: none */
-	int spare[2]; /* open_spare(); -1: none */
-	bool df[2];
+	/* Index 0: IPv4; 1: IPv6. */
+	int sock[2];     /* -1: none */
+	int spare[2];    /* see open_spare(); -1: none */
+	bool df[2];      /* the socket sets DF */
 	bool waiting[2]; /* for room to send */
-	uint8_t *buf;
-	/* For one receive. Kept here, because on the stack it would have to be cleared
-	 * each time. */
+	uint8_t *buf;    /* IW_PKT_BATCH packets of PACKET_LEN octets */
+	/* Used by one receive at a time. They are too large to be cleared on the stack each
+	 * time. */
 	union control control[IW_PKT_BATCH];
 	struct mmsghdr m[IW_PKT_BATCH];
 	struct iovec iov[IW_PKT_BATCH];
@@ -46,7 +47,7 @@ static struct raw *raw_of(struct iw_pkt *c)
 	return iw_container_of(c, struct raw, pkt);
 }
 
-#define ERRORS_MAX 64 /* errors of a socket, at most, before it is ready */
+#define ERRORS_MAX 64 /* drop_received() gives up after this many errors */
 
 static const int family[2] = { AF_INET, AF_INET6 };
 
@@ -64,8 +65,8 @@ static int check_kernel(const char *transport, struct iw_fault *why)
 		transport);
 }
 
-/* Filters by the destination port of the SCTP header. On IPv4 the packet begins with its IP header,
- * on IPv6 after it. */
+/* Filters by the destination port of the SCTP header. A raw socket's packet begins with the IP
+ * header on IPv4, and with the SCTP header on IPv6. */
 static int set_filter(int fd, int af, uint16_t port)
 {
 	struct sock_filter v4[] = {
@@ -98,20 +99,20 @@ static int refuse_all(int fd)
 }
 
 /*
- * Drops the packets for other ports and addresses that arrived before the filter was attached. The
- * engine would answer them with ABORT.
+ * Drops the packets for other ports and addresses that arrived before the socket had its filter and
+ * its address. The engine would answer them with ABORT.
  */
 static void drop_received(int fd)
 {
 	uint8_t octet;
-	int errors = 0; /* each ICMP message counts as one */
+	int errors = 0; /* recv also returns pending ICMP errors, one at a time */
 
 	while (recv(fd, &octet, sizeof(octet), MSG_DONTWAIT) >= 0 ||
 	       (errno != EAGAIN && ++errors < ERRORS_MAX))
 		continue;
 }
 
-/* Opens a socket whose filter rejects everything. */
+/* Opens a raw socket for SCTP whose filter rejects every packet. */
 static int open_closed(int *fd, int af, struct iw_fault *why)
 {
 	*fd = socket(af, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTO_SCTP);
@@ -139,10 +140,10 @@ static int bind_to(int fd, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 }
 
 /*
- * If the receive buffers of all raw sockets of a protocol are full, Linux answers a packet with
- * ICMP "protocol unreachable" (seen with 6.18), which the peer must treat as an ABORT (RFC 9260
- * section 10, ICMP8). This socket receives nothing, so its buffer is never full: the packet is
- * dropped, and the peer retransmits it.
+ * Opens a second socket that receives nothing. If the receive buffers of all raw sockets of a
+ * protocol are full, Linux answers a packet with ICMP "protocol unreachable" (seen with 6.18), and
+ * the peer must treat this as an ABORT (RFC 9260 section 10, ICMP8). The buffer of this socket is
+ * never full, so Linux drops the packet instead, and the peer retransmits it.
  */
 static int open_spare(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
@@ -266,7 +267,7 @@ static void raw_close(struct iw_pkt *c)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* Removes the IP header, which raw sockets of IPv4 include. False if no packet follows. */
+/* Removes the IP header, which raw sockets of IPv4 (i 0) include. False: no SCTP packet follows. */
 static bool strip(struct iw_pkt_rx *rx, int i)
 {
 	size_t head = i == 0 && rx->len > 0 ? (size_t)(rx->data[0] & 0xf) * 4 : 0;
@@ -318,7 +319,7 @@ static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
 	return kept;
 }
 
-/* The families share the buffers: receives from one of them at a time. */
+/* The sockets share the buffers, so each call receives from one of them. */
 static int raw_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
@@ -404,7 +405,7 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 			if (*mtu > 0)
 				return IW_E_LIMIT;
 		}
-		/* Any other error reports the loss of one packet. */
+		/* After any other error, this packet is lost. */
 		sent += got > 0 ? (unsigned)got : 1;
 		c->refused = 0;
 	}

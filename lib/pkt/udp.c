@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * SCTP packets in UDP (RFC 6951). Where the host has IPv6, one IPv6 socket serves both families. A
- * batch of packets of one size is one system call: with the kernel's segmentation offload, else
- * sendmmsg().
+ * run of packets of one size is sent by one system call: sendmsg() with the kernel's segmentation
+ * offload (GSO), else sendmmsg().
  */
 #include "pkt/pkt.h"
 
@@ -30,8 +30,9 @@
 
 #define SEGS_MAX  64    /* packets of one send (UDP_MAX_SEGMENTS) */
 #define SEND_MAX  65000 /* octets of one send */
-#define GRO_LEN   65536
-/* More would leave the second-level cache before the engine reads it. */
+#define GRO_LEN   65536 /* octets of one received run */
+/* Runs of one receive with GRO. More would leave the second-level cache before the engine reads
+ * them. */
 #define GRO_BATCH 3
 #define WAIT_US   10000 /* how long recv_wait() waits */
 
@@ -39,9 +40,9 @@ struct udp {
 	struct iw_pkt pkt;
 	int family;
 	bool gso, gro;
-	bool runs; /* the last waiting receive returned a run */
-	bool df;
-	uint8_t *buf; /* IW_PKT_BATCH of GRO_LEN */
+	bool runs;    /* the last waiting receive returned several packets of one size */
+	bool df;      /* the socket sets DF */
+	uint8_t *buf; /* IW_PKT_BATCH runs of GRO_LEN octets */
 };
 
 static struct udp *udp_of(struct iw_pkt *c)
@@ -134,7 +135,7 @@ static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fa
 	int err;
 
 	u->family = AF_INET6;
-	/* Blocking: all calls but the waiting receive set MSG_DONTWAIT. */
+	/* The socket is blocking, for udp_recv_wait(); all other calls set MSG_DONTWAIT. */
 	u->pkt.fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (u->pkt.fd < 0 && errno == EAFNOSUPPORT) {
 		u->family = AF_INET;
@@ -149,7 +150,8 @@ static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fa
 		err = bind_to(u, cfg, u->pkt.fd, why);
 	if (err)
 		return err;
-	/* Linux 4.18 and 5.0; without them, each packet is a datagram for the system calls, too. */
+	/* UDP_SEGMENT needs Linux 4.18, UDP_GRO 5.0. Without them, the system calls transfer each
+	 * packet as a message of its own. */
 	u->gso = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_SEGMENT, &seg, sizeof(seg)) == 0;
 	u->gro = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_GRO, &yes, sizeof(yes)) == 0;
 	if (iw_sock_local(u->pkt.fd, &local) == 0)
@@ -203,6 +205,7 @@ union control {
 	uint8_t octets[IW_PKT_CONTROL];
 };
 
+/* Returns the size of the packets that GRO has joined into a run of len octets. */
 static size_t segment_size(struct msghdr *m, size_t len)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
@@ -216,7 +219,8 @@ static size_t segment_size(struct msghdr *m, size_t len)
 	return len;
 }
 
-/* A network error was returned instead of a packet; it is in the error queue. */
+/* True if errnum is a network error about a packet that was sent earlier, not a failure of this
+ * receive. The error is in the error queue, too. */
 static bool passing(int errnum)
 {
 	return errnum != EAGAIN && errnum != EBADF && errnum != ENOTSOCK && errnum != EFAULT &&
@@ -228,7 +232,7 @@ struct slot {
 	struct iovec iov;
 };
 
-/* Sets up the buffers that rx[i] is received into. */
+/* Returns a message header with the buffers for rx[i]. */
 static struct msghdr prepare(struct udp *u, struct slot *s, struct iw_pkt_rx *rx, int i)
 {
 	s->iov = (struct iovec){ u->buf + (size_t)i * GRO_LEN, GRO_LEN };
@@ -253,7 +257,7 @@ static void take(struct iw_pkt_rx *rx, struct msghdr *m, size_t len)
 	rx->seg = segment_size(m, len);
 }
 
-/* Receives up to `room` runs. Returns their number; -1: errno. */
+/* Receives up to `room` runs and returns their number; -1: failed, by errno. */
 static int receive(struct udp *u, struct iw_pkt_rx *rx, int room, int flags)
 {
 	struct slot slots[IW_PKT_BATCH];
@@ -289,7 +293,8 @@ static int udp_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BAT
 	struct udp *u = udp_of(c);
 	int n, room = u->gro ? GRO_BATCH : IW_PKT_BATCH;
 
-	/* A single packet is processed at once; after a run, more may be pending. */
+	/* If the last receive returned a single packet, take one only: looking for a second would
+	 * delay it. After a run, more are likely to be pending. */
 	if (u->gro && !u->runs)
 		room = 1;
 	n = receive(u, rx, room, MSG_WAITFORONE);
@@ -314,6 +319,7 @@ static bool udp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
+/* Sends a run with GSO. Returns 0 or an errno. */
 static int send_offloaded(struct udp *u, struct msghdr *m, size_t seg)
 {
 	uint16_t size = (uint16_t)seg;
@@ -336,6 +342,8 @@ static int send_offloaded(struct udp *u, struct msghdr *m, size_t seg)
 	return n < 0 ? errno : 0;
 }
 
+/* Sends a run with a message for each packet. Returns 0 or an errno; pkt.begun is then the number
+ * of packets already sent. */
 static int send_singly(struct udp *u, const struct msghdr *m, size_t seg)
 {
 	struct mmsghdr many[SEGS_MAX];
@@ -391,7 +399,8 @@ static int send_run(struct udp *u, const struct iw_pkt_tx *tx)
 	if (!u->gso)
 		return send_singly(u, &m, tx->seg);
 	err = send_offloaded(u, &m, tx->seg);
-	/* The path has no offload (a device without checksums, or a kernel with a lower limit). */
+	/* The path does not support GSO for this run: the device computes no checksums, or the
+	 * kernel has a lower limit. */
 	if ((err == EIO || err == EINVAL) && tx->len > tx->seg) {
 		m.msg_control = control.octets;
 		m.msg_controllen = base;
@@ -411,7 +420,8 @@ static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		u->df = !tx->fragment;
 		iw_pkt_set_df(c->fd, u->family, u->df);
 	}
-	/* The call may report an error of an earlier packet, which is also in the error queue. */
+	/* The call may return an error of an earlier packet. That error is also in the error
+	 * queue, so the send is retried. */
 	do
 		err = send_run(u, tx);
 	while (err == EINTR ||
@@ -419,7 +429,7 @@ static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 	if (err == EMSGSIZE) {
 		c->begun = 0;
 		*mtu = iw_pkt_reported_mtu(c->fd);
-		/* A rejected run with segmentation offload leaves no error in the queue. */
+		/* The kernel queues no error when it rejects a run with GSO. */
 		return *mtu > 0 || tx->len > tx->seg ? IW_E_LIMIT : 0;
 	}
 	if (err && iw_pkt_try_again(c, err))

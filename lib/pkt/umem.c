@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Frames for AF_XDP: their memory and their owners. */
+/* The memory of AF_XDP frames, and the owner of each frame. */
 #include "pkt/umem.h"
 
 #include <assert.h>
@@ -15,7 +15,8 @@
 
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
-/* RLIMIT_MEMLOCK does not apply to a process with CAP_IPC_LOCK (xdp_umem_account_pages). */
+/* Returns how many octets this process may lock. RLIMIT_MEMLOCK does not apply with CAP_IPC_LOCK
+ * (xdp_umem_account_pages in Linux). */
 static uint64_t lockable(void)
 {
 	uint64_t soft;

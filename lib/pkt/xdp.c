@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SCTP packets in Ethernet frames through AF_XDP. A raw or UDP carrier on the same endpoint works
- * beside it. It keeps the kernel from answering our peers with ICMP, and receives ICMP errors and
- * reassembled datagrams. It sends packets whose next hop is not known yet (the kernel then resolves
- * the neighbour), packets to be fragmented, and from time to time a packet that lets the kernel
- * check the neighbour.
+ * SCTP packets in Ethernet frames through AF_XDP.
+ *
+ * The carrier also opens a "raw" or "udp" carrier on the same addresses and ports, called the
+ * kernel's carrier here. Its sockets keep the kernel from answering our peers with ICMP, and
+ * receive ICMP errors and datagrams that the kernel has reassembled. It sends packets whose next
+ * hop is not known yet (the kernel then resolves the neighbour), packets to be fragmented, and from
+ * time to time a packet that lets the kernel check the neighbour.
  */
 #include "pkt/pkt.h"
 
@@ -27,25 +29,27 @@
 
 #define ETHER_MAX 18 /* with a VLAN tag */
 
-/* Sources of events of the inner epoll descriptor. */
+/* Sources of events of pkt.fd, an epoll descriptor: the sockets of the rings, of which the first
+ * one also sends; the kernel's carrier; netlink. */
 enum source { FROM_SOCKET, FROM_SENDER, FROM_KERNEL, FROM_NETLINK };
 
 struct xdp {
 	struct iw_pkt pkt;
-	struct iw_pkt *kernel;
+	struct iw_pkt *kernel; /* the kernel's carrier */
 	struct iw_neigh *neigh;
 	struct iw_xsk *xsk;
-	uint32_t endpoint;
-	bool kernel_ready; /* it may have packets or errors */
+	uint32_t endpoint; /* id in the steering program */
+	bool kernel_ready; /* the kernel's carrier may have packets or errors */
 	bool resting;      /* the sockets are in the epoll set */
 	bool waiting;      /* for room to send */
 	bool broken;
 	struct iw_fault why; /* set with broken */
 	uint64_t now;
-	/* The destination of the last packet since the flush and its next hop (NULL: none), and the
-	 * head for packets of head_for octets. */
+	/* The last packet since the flush, and its next hop. NULL: no packet yet, or the kernel
+	 * sent it. */
 	struct iw_pkt_tx to;
 	const struct iw_hop *hop;
+	/* The headers of a frame to `to` with an SCTP packet of head_for octets. */
 	uint8_t head[IW_FRAME_HEAD_MAX];
 	size_t head_len, head_for;
 	char interface[16];
@@ -179,7 +183,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	err = check_mtu(x, &facts, why);
 	if (!err)
 		err = join(x, why);
-	/* The last step: from here on, packets arrive. */
+	/* The last step: with the endpoint, the program begins to redirect packets to us. */
 	if (!err)
 		err = iw_steer_endpoint_add(iw_xsk_steer(x->xsk), &x->endpoint, &cfg->bind,
 					    cfg->sctp_port, x->kernel->udp_port,
@@ -189,8 +193,8 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 		return err;
 	x->pkt.udp_port = x->kernel->udp_port;
 	x->pkt.mtu = IW_MIN(x->kernel->mtu, xc.mtu);
-	/* Half of this becomes the receive window, so that each full packet of 2048 octets finds a
-	 * descriptor. */
+	/* The engine's receive window is half of this. So the packets in the window, of up to 2048
+	 * octets each, find free descriptors. */
 	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
 	x->pkt.loans = facts.loans;
 	x->pkt.xdp_mode = mode_text(&facts);
@@ -226,8 +230,9 @@ static void xdp_close(struct iw_pkt *c)
 {
 	struct xdp *x = xdp_of(c);
 
-	/* In this order: the program forgets the endpoint, the sockets close, and only then the
-	 * kernel may answer packets. */
+	/* In this order: iw_xsk_close removes the endpoint from the program and closes the AF_XDP
+	 * sockets. The kernel's carrier closes after that: without it, the kernel may answer
+	 * packets. */
 	iw_xsk_close(x->xsk);
 	if (x->kernel)
 		x->kernel->ops->close(x->kernel);
@@ -242,7 +247,8 @@ static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
 	struct xdp *x = xdp_of(c);
 	struct iw_steer *s = iw_xsk_steer(x->xsk);
 
-	/* If the map is full, the packets go to the endpoint's worker, which is this one. */
+	/* If the map is full, the program steers the packets to the endpoint's worker, which is
+	 * this one. */
 	if (up)
 		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), NULL);
 	else
@@ -250,7 +256,7 @@ static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
 	iw_xsk_publish(x->xsk);
 }
 
-/* If the map is full, the segments count as unknown, but are received. */
+/* If the map is full, the program counts the segments under stag_unknown, but steers them. */
 static void xdp_stag(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream,
 		     uint64_t expires)
 {
@@ -263,7 +269,7 @@ static void xdp_stag(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stre
 		iw_steer_stag_remove(iw_xsk_steer(x->xsk), x->endpoint, stag);
 }
 
-/* If the map is full, the segments count as segments without a session, but are received. */
+/* If the map is full, the program counts the segments under no_session, but steers them. */
 static void xdp_session(struct iw_pkt *c, uint32_t tag, uint16_t number, uint32_t pd,
 			uint32_t stream)
 {
@@ -294,8 +300,9 @@ static void follow(struct xdp *x)
 }
 
 /*
- * Transmission failed (x->why); the next receive returns the error. No frame may arrive to wake the
- * loop, so it also watches the kernel's socket for EPOLLOUT, which is always ready.
+ * Transmission failed (x->why); the next receive returns the error. Perhaps no frame arrives to
+ * wake the caller's loop, so this also watches the kernel's socket for EPOLLOUT, which is always
+ * ready.
  */
 static void break_down(struct xdp *x)
 {
@@ -320,6 +327,7 @@ static void look_around(struct xdp *x)
 	}
 }
 
+/* Parses a frame. False: it has no SCTP packet for our UDP port (0: without UDP). */
 static bool take_apart(const struct xdp *x, struct iw_frame *f, const struct iw_xsk_rx *got)
 {
 	bool ok = got->meta ? iw_frame_from_meta(f, got->data, got->len, got->meta)
@@ -348,8 +356,8 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 			rx[kept].lendable = got[i].lendable;
 			kept++;
 		}
-		/* The program steers only SCTP packets here. If none was one, more may be
-		 * pending. */
+		/* The caller takes 0 to mean that no packet is pending. So a batch whose packets
+		 * were all rejected is followed by the next one. */
 	} while (n > 0 && kept == 0);
 	return kept;
 }
@@ -363,7 +371,7 @@ static void xdp_rest(struct iw_pkt *c, bool on)
 	if (on == x->resting)
 		return;
 	if (on) {
-		/* If this fails for lack of memory, the timers still work. */
+		/* If this fails for lack of memory, only the caller's timers wake it. */
 		(void)!watch_rings(x, NULL);
 		return;
 	}
@@ -372,7 +380,8 @@ static void xdp_rest(struct iw_pkt *c, bool on)
 	x->resting = false;
 }
 
-/* Receives in batches, because each batch costs an acknowledgement, at both ends. */
+/* While the caller polls, this lets packets gather into a batch (iw_xsk_ripe): each batch costs an
+ * acknowledgement, which both ends must process. */
 static bool xdp_peek(struct iw_pkt *c, uint64_t now)
 {
 	struct xdp *x = xdp_of(c);
@@ -443,7 +452,8 @@ static uint8_t *xdp_room(struct iw_pkt *c, size_t *cap)
 	return room;
 }
 
-/* Finds the next hop; packets to the same address since the flush reuse it. */
+/* Returns the next hop; packets to the same address since the flush reuse it. NULL: the kernel must
+ * send this packet. */
 static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 {
 	struct iw_addr peer = tx->peer, local = tx->local;
@@ -458,7 +468,6 @@ static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 	x->to = *tx;
 	x->head_for = 0;
 	x->hop = iw_neigh_hop(x->neigh, &peer, &local, x->now);
-	/* From time to time the kernel sends a packet, to check the neighbour. */
 	if (!x->hop->direct || iw_neigh_nudge(x->neigh, &peer, x->now))
 		x->hop = NULL;
 	return x->hop;
@@ -466,7 +475,7 @@ static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 
 static int send_by_kernel(struct xdp *x, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
-	/* The memory is our own, so writing to it is allowed. */
+	/* tx->data is the memory that xdp_room() returned, so it may be written. */
 	uint8_t *data = (uint8_t *)(uintptr_t)tx->data;
 
 	if (tx->rest_len > 0)
@@ -477,7 +486,7 @@ static int send_by_kernel(struct xdp *x, const struct iw_pkt_tx *tx, uint32_t *m
 
 static bool xdp_owns(struct iw_pkt *c, const void *p, size_t len)
 {
-	/* UDP's checksum would have to read all octets. */
+	/* With UDP, the checksum would have to read all octets nevertheless. */
 	return c->udp_port == 0 && iw_xsk_owns(xdp_of(c)->xsk, p, len);
 }
 
@@ -504,7 +513,7 @@ static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		*mtu = hop->mtu;
 		return IW_E_LIMIT;
 	}
-	/* With UDP the head contains a checksum of the payload. */
+	/* With UDP the headers contain a checksum of the payload, so each packet needs its own. */
 	if (x->head_for != tx->len || c->udp_port) {
 		struct iw_addr from = hop->local;
 

@@ -38,15 +38,15 @@
 #endif
 
 #define SNDBUF       (8 * 1024 * 1024) /* copy mode: limits the skbs in flight */
-#define TX_BUDGET    256
-#define SETTLE_TIME  IW_SEC(1)
-#define SETTLE_SOON  IW_MSEC(10) /* until then, a working interface accepts packets */
+#define TX_BUDGET    256               /* XDP_MAX_TX_SKB_BUDGET */
+#define SETTLE_TIME  IW_SEC(1)         /* iw_xsk_settle gives up */
+#define SETTLE_SOON  IW_MSEC(10)       /* a working interface has accepted the packets by then */
 /* Packets are dense if the first one arrives at most DENSE_NS after a batch. A batch of dense
  * packets is complete after a pause of PAUSE_NS, or with ENOUGH packets. */
 #define DENSE_NS     10000
 #define PAUSE_NS     4000
 #define ENOUGH       32
-#define EXPECTED     8   /* prefetch the frame this many descriptors ahead */
+#define EXPECTED     8   /* prefetch the frame that is this many descriptors ahead */
 #define BIND_TRIES   100 /* a queue becomes free some time after its last socket was closed */
 #define BIND_WAIT_NS 10000000
 
@@ -54,7 +54,7 @@ struct iw_xsk {
 	struct iw_xsk_dev *dev;
 	struct iw_xsk_loans *loans; /* freed with the last loan */
 	unsigned share;             /* index in dev->worker */
-	uint32_t worker;
+	uint32_t worker;            /* number in the steering program, if steered */
 	bool steered, busy_poll;
 	unsigned nsocks, next; /* next: the queue to read first */
 	struct xsk_socket *sock[IW_XSK_QUEUES_MAX];
@@ -62,28 +62,29 @@ struct iw_xsk {
 	struct xsk_ring_cons rx[IW_XSK_QUEUES_MAX];
 	struct xsk_ring_prod tx; /* on queue tx_queue; its descriptor is fd[0] */
 	unsigned tx_queue;
-	uint32_t room_frames; /* frames that room() needs at once */
-	/* The frame of our share that room() is at; descriptors since the flush. */
+	uint32_t room_frames; /* frames of one packet of the MTU */
+	/* The frame of our share that iw_xsk_room offers next; descriptors since the flush. */
 	uint32_t at, put;
 	struct iw_live *live; /* NULL: all packets use the rings */
-	bool room_live;       /* the last room() is in it */
+	bool room_live;       /* the memory of the last iw_xsk_room belongs to live */
 	bool broken;
-	/* End of the descriptors that were last taken back; the consumer has passed them when it is
-	 * there. */
+	/* Index in the transmit ring after the descriptors that take_back_unread() made invalid.
+	 * voids: the kernel has not read all of them, as far as is known. */
 	uint32_t voided;
-	bool voids; /* it has not passed them, as far as is known */
-	/* iw_xsk_ripe: the descriptors of the batch at the last check, and the time of their last
-	 * increase; the time of the first check after the last batch. */
+	bool voids;
+	/* iw_xsk_ripe: the descriptors pending at the last check; a receive has happened since the
+	 * last check; the pending packets are dense; the time of the first check after the last
+	 * receive; the time when shown last increased. */
 	unsigned shown;
 	bool took, dense;
 	uint64_t took_at, grew_at;
 	/* Frames of the last batch, by queue. */
 	uint64_t *held[IW_XSK_QUEUES_MAX];
 	uint32_t nheld[IW_XSK_QUEUES_MAX];
-	uint8_t *joined; /* copies of IW_XSK_BATCH packets with several frames */
-	size_t joined_len;
+	uint8_t *joined;   /* copies of IW_XSK_BATCH packets with several frames */
+	size_t joined_len; /* octets of one copy */
 	uint64_t nrx, ntx, nlive, in_place;
-	uint64_t *sends, *recvs; /* the caller's counts of system calls */
+	uint64_t *sends, *recvs; /* as in struct iw_xsk_cfg */
 };
 
 /* --- a worker --------------------------------------------------------------------------------- */
@@ -177,7 +178,7 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 		/* The sending socket comes first. */
 		unsigned q = (x->tx_queue + i) % d->queues;
 
-		/* Room for a full ring, and for all frames that are given back. */
+		/* Room for a full ring, and for all returned loans. */
 		x->held[i] = malloc((d->ring_rx + d->ring_rx / IW_XSK_LOANS + IW_XSK_FRAGS) *
 				    sizeof(*x->held[i]));
 		if (!x->held[i])
@@ -205,7 +206,7 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 	if (err)
 		return err;
 	x->steered = true;
-	/* Packets in application memory are sent without a copy, which live frames cannot do. */
+	/* A live frame is always a copy, so with application memory all packets use the rings. */
 	if (d->lent_len == 0)
 		x->live = iw_live_new(d->steer, x->worker, d->name, cfg->mtu);
 	return 0;
@@ -256,8 +257,8 @@ static unsigned sock_of(const struct iw_xsk *x, unsigned q)
 
 /* --- the end of a batch, and of a worker ------------------------------------------------------ */
 
-/* When a batch ends, lent frames are not returned with the others; those that were given back
- * meanwhile are. */
+/* At the end of a batch: removes lent frames from the frames to return, and adds those whose loans
+ * were returned meanwhile. */
 static void part_lent(struct iw_xsk *x)
 {
 	struct iw_xsk_loans *l = x->loans;
@@ -291,7 +292,7 @@ static void return_held(struct iw_xsk *x)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Takes the frames of unread packets out of the receive ring. */
+/* Takes the frames of unread packets out of the receive ring, into held. */
 static void drain(struct iw_xsk *x, unsigned i)
 {
 	struct iw_xsk_dev *d = x->dev;
@@ -305,7 +306,8 @@ static void drain(struct iw_xsk *x, unsigned i)
 	xsk_ring_cons__release(&x->rx[i], n);
 }
 
-/* Sends the packets in the transmit ring. */
+/* Sends the packets in the transmit ring as far as the kernel accepts them, before the socket
+ * closes. */
 static void flush(struct iw_xsk *x)
 {
 	for (int tries = 64;
@@ -314,7 +316,7 @@ static void flush(struct iw_xsk *x)
 		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN &&
 		    errno != EBUSY && errno != ENOBUFS)
 			break;
-	/* The frames that the kernel did not accept remain ours. */
+	/* Releases the frames of the packets that the kernel did not accept. */
 	for (uint32_t at = __atomic_load_n(x->tx.consumer, __ATOMIC_ACQUIRE);
 	     at != x->tx.cached_prod; at++)
 		iw_xsk_dev_sent(x->dev, xsk_ring_prod__tx_desc(&x->tx, at)->addr);
@@ -333,8 +335,9 @@ void iw_xsk_close(struct iw_xsk *x)
 	iw_live_free(x->live);
 	if (x->steered)
 		iw_steer_worker_remove(d->steer, x->worker);
-	/* Packets that were being redirected when the worker left the map reach the ring within one
-	 * poll of their driver. */
+	/* Packets that the program was redirecting when the socket left the map reach the receive
+	 * ring within one poll of their driver. Wait for that, because other users of the interface
+	 * need the frames. */
 	if (d->refs > 1)
 		pause_ns(1000000);
 	return_held(x);
@@ -439,8 +442,8 @@ void iw_xsk_publish(struct iw_xsk *x)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* The program's metadata is in front of the frame. Its magic was wiped before, so an old one is not
- * found. */
+/* Returns the program's metadata in front of the frame; NULL: none. wipe_meta() has erased the
+ * magic of earlier packets in this frame. */
 static const struct iw_xdp_meta *take_meta(const uint8_t *data)
 {
 	const struct iw_xdp_meta *m =
@@ -454,7 +457,7 @@ static void wipe_meta(struct iw_xsk_dev *d, uint64_t addr)
 	memset(iw_umem_at(d->umem, addr) - sizeof(struct iw_xdp_meta), 0, sizeof(uint32_t));
 }
 
-/* Takes one packet, of k descriptors beginning with `at`. */
+/* Fills *out with the packet number slot of the batch, of k descriptors beginning with `at`. */
 static void take_packet(struct iw_xsk *x, unsigned i, uint32_t at, uint32_t k, unsigned slot,
 			struct iw_xsk_rx *out)
 {
@@ -465,7 +468,7 @@ static void take_packet(struct iw_xsk *x, unsigned i, uint32_t at, uint32_t k, u
 	out->data = iw_umem_at(u, first->addr);
 	out->len = first->len;
 	out->meta = take_meta(out->data);
-	/* Each packet of this batch before it may be lent, too. */
+	/* The caller may lend all packets before this one, too. */
 	out->lendable = k == 1 && x->loans->out + slot < x->loans->most;
 	if (iw_likely(k == 1))
 		return;
@@ -487,7 +490,8 @@ static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, u
 {
 	struct xsk_ring_cons *r = &x->rx[i];
 	struct iw_umem *u = x->dev->umem;
-	/* All that are pending: the kernel shows whole packets only, so none is cut. */
+	/* Peek all pending descriptors: the kernel publishes only whole packets, so the last packet
+	 * is complete. */
 	uint32_t at, n = xsk_ring_cons__peek(r, UINT32_MAX, &at), used = 0;
 
 	while (used < n && got < cap) {
@@ -496,7 +500,6 @@ static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, u
 		while (used + k < n &&
 		       xsk_ring_cons__rx_desc(r, at + used + k - 1)->options & XDP_PKT_CONTD)
 			k++;
-		/* The metadata and the heads. */
 		if (used + EXPECTED < n) {
 			const uint8_t *data = iw_umem_at(
 				u, xsk_ring_cons__rx_desc(r, at + used + EXPECTED)->addr);
@@ -521,6 +524,7 @@ static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, u
 	return got;
 }
 
+/* Lets the driver receive: with busy polling, or if it waits for frames in the fill ring. */
 static void wake_fill(struct iw_xsk *x, unsigned i)
 {
 	if (!x->busy_poll && !xsk_ring_prod__needs_wakeup(&x->dev->queue[queue_of(x, i)].fill))
@@ -590,7 +594,7 @@ struct iw_lender *iw_xsk_lend(struct iw_xsk *x, const uint8_t *data)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* True if descriptors that were taken back are in front of those to be sent. */
+/* True if the kernel has yet to skip descriptors that take_back_unread() made invalid. */
 static bool has_voids(struct iw_xsk *x)
 {
 	if (x->voids)
@@ -599,8 +603,9 @@ static bool has_voids(struct iw_xsk *x)
 	return x->voids;
 }
 
-/* In copy mode, the system call sends a limited number of packets, or skips one that was taken
- * back. */
+/* Lets the kernel send. In copy mode, one system call sends a limited number of packets, or skips
+ * one invalid descriptor, so it is repeated. Returns 0, also if the interface is full or down;
+ * IW_E_OS: the socket is broken. */
 static int kick(struct iw_xsk *x, struct iw_fault *why)
 {
 	int tries = IW_XSK_TX / 32 + 2 + (x->voids ? IW_XSK_RING_TX : 0);
@@ -645,10 +650,10 @@ static void reap_own(struct iw_xsk *x)
 	pthread_mutex_unlock(&x->dev->lock);
 }
 
-/* Finds n contiguous frames of our share. False: none are free now. */
+/* Sets x->at to n contiguous free frames of our share. False: none are free now. */
 static bool find_room(struct iw_xsk *x, uint32_t n)
 {
-	/* Also descriptors for them, and for the rest of a packet outside of its own frames. */
+	/* They need descriptors, and so does the rest of a packet, in application memory. */
 	if (xsk_prod_nb_free(&x->tx, n + IW_XSK_FRAGS) < n + IW_XSK_FRAGS)
 		return false;
 	if (x->at + n > IW_XSK_TX)
@@ -658,7 +663,7 @@ static bool find_room(struct iw_xsk *x, uint32_t n)
 	reap_own(x);
 	if (is_free(x, x->at, n))
 		return true;
-	/* Otherwise any free frames. */
+	/* Otherwise use any free frames. */
 	for (uint32_t at = 0; at + n <= IW_XSK_TX; at += n)
 		if (is_free(x, at, n)) {
 			x->at = at;
@@ -672,7 +677,7 @@ static uint64_t addr_at(const struct iw_xsk *x)
 	return (uint64_t)(x->share * IW_XSK_TX + x->at) * x->dev->umem->frame_size;
 }
 
-/* True if the next packet is sent as a live frame. */
+/* True if the next packet is sent as a live frame (loader/live.h). */
 static bool goes_live(struct iw_xsk *x)
 {
 	if (!x->live)
@@ -715,11 +720,12 @@ uint64_t iw_xsk_in_place(const struct iw_xsk *x)
 	return x->in_place;
 }
 
+/* Writes a descriptor into the transmit ring. more: the packet continues in the next one. */
 static void describe(struct iw_xsk *x, uint64_t addr, size_t len, bool more)
 {
 	uint32_t at = 0;
 
-	/* find_room has checked that there is one. */
+	/* Cannot fail: find_room has checked that a descriptor is free. */
 	(void)xsk_ring_prod__reserve(&x->tx, 1, &at);
 	*xsk_ring_prod__tx_desc(&x->tx, at) = (struct xdp_desc){
 		.addr = addr, .len = (uint32_t)len, .options = more ? XDP_PKT_CONTD : 0
@@ -727,7 +733,8 @@ static void describe(struct iw_xsk *x, uint64_t addr, size_t len, bool more)
 	x->put++;
 }
 
-/* Describes a packet in the frames at addr_at, with its head in front. */
+/* Writes the head of a packet in front of its octets in the frames at addr_at, and descriptors for
+ * all of it. */
 static void put_frames(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len,
 		       const uint8_t *rest, size_t rest_len)
 {
@@ -758,10 +765,10 @@ static void put_frames(struct iw_xsk *x, const uint8_t *head, size_t head_len, s
 }
 
 /*
- * Takes back packets that the kernel has not read, because the interface is down or full. In copy
- * mode the kernel reads them in our own system calls only, so not now. It may have seen the
- * producer index, so the descriptors remain, changed into ones that it skips and counts as invalid.
- * Drivers with zero-copy read at any time.
+ * Withdraws packets that the kernel has not read because the interface is down or full. In copy
+ * mode the kernel reads the ring only during our system calls, so not now. It may have seen the
+ * producer index, so the descriptors remain, changed into invalid ones: the kernel skips and counts
+ * these. A driver with zero-copy may read at any time, so nothing can be withdrawn.
  */
 static void take_back_unread(struct iw_xsk *x)
 {
@@ -788,7 +795,8 @@ void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t l
 		put_frames(x, head, head_len, len, rest, rest_len);
 }
 
-/* Moves a packet for a live frame to the transmit ring. Without room it is lost. */
+/* Copies a packet that was meant for a live frame into the transmit ring. Without room there it is
+ * lost. */
 static void put_whole(struct iw_xsk *x, const uint8_t *packet, size_t len)
 {
 	size_t head = IW_MIN(len, (size_t)IW_XSK_HEAD);
@@ -799,6 +807,7 @@ static void put_whole(struct iw_xsk *x, const uint8_t *packet, size_t len)
 	put_frames(x, packet, head, len - head, NULL, 0);
 }
 
+/* Sends the pending live packets. Those too few for a burst, or not accepted, use the ring. */
 static void flush_live(struct iw_xsk *x)
 {
 	unsigned n = iw_live_waiting(x->live), sent = 0;
@@ -827,7 +836,8 @@ int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
 		int err;
 
 		reap_own(x);
-		/* A packet's own frame is completed after all of the packet was read. */
+		/* The kernel completes a packet's frame after it has read the whole packet, with
+		 * its rest. */
 		if (is_free(x, 0, IW_XSK_TX))
 			break;
 		if (now - begun > SETTLE_TIME) {
@@ -865,7 +875,7 @@ int iw_xsk_flush(struct iw_xsk *x, struct iw_fault *why)
 	xsk_ring_prod__submit(&x->tx, x->put);
 	x->put = 0;
 	err = kick(x, why);
-	/* Completed frames are reused first: they are still in the cache. */
+	/* Start again at the first frames: completed ones are still in the cache. */
 	reap_own(x);
 	x->at = 0;
 	return err;

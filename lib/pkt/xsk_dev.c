@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* An interface that AF_XDP workers of this process share: its UMEM, the UMEM's registration, its
- * workers. */
+/* An interface that the AF_XDP workers of this process share: its UMEM with the registrations, and
+ * its workers. */
 #include "pkt/xsk_dev.h"
 
 #include <assert.h>
@@ -13,9 +13,9 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define UMEM_MOST   (24 * 1024 * 1024) /* octets; above it fewer workers, not fewer frames */
-#define RING_RX     2048               /* of all queues of one worker */
-#define RING_RX_MIN 256                /* of one queue */
+#define UMEM_MOST   (24 * 1024 * 1024) /* octets; limits the workers, not the frames of each */
+#define RING_RX     2048               /* descriptors of one worker, on all queues */
+#define RING_RX_MIN 256                /* on one queue */
 #define ETHER_LEN   18                 /* with a VLAN tag */
 #define MEMORY_MOST ((size_t)1 << 30)  /* of application memory */
 
@@ -37,7 +37,8 @@ static uint32_t ring_of(unsigned queues)
 	return n;
 }
 
-/* One frame for each packet if that fits; else pages, so that packets have few frames. */
+/* Returns 2048 if a packet of the MTU fits in such a frame, else a page, so that packets need few
+ * frames. */
 static uint32_t frame_size_for(const struct iw_xsk_cfg *cfg)
 {
 	if (cfg->frame_size)
@@ -101,7 +102,7 @@ int iw_xsk_dev_register(struct iw_xsk_dev *d, unsigned n, struct iw_fault *why)
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
 }
 
-/* Call it after the sockets are closed: the UMEM's own descriptor is that of the first socket. */
+/* Call it after the sockets are closed: the first socket uses the descriptor of the UMEM. */
 static void unregister_umem(struct iw_xsk_dev *d)
 {
 	for (unsigned q = 0; q < d->queues; q++)
@@ -109,13 +110,14 @@ static void unregister_umem(struct iw_xsk_dev *d)
 			(void)xsk_umem__delete(d->queue[q].reg);
 }
 
-/* The number of frames of application memory. */
+/* Returns the number of frames of application memory. */
 static uint32_t memory_frames(const struct iw_xsk_dev *d)
 {
 	return (uint32_t)((d->lent_len + d->umem->frame_size - 1) / d->umem->frame_size);
 }
 
-/* After the last worker has closed, nothing reads a frame, so each is where its owner says. */
+/* After the last worker has closed, no frame is in use. Checks that the frames of each owner are as
+ * many as they must be then. */
 static void check_frames(const struct iw_xsk_dev *d)
 {
 	uint32_t has[IW_FRAME_OWNERS], kernel = 0, apart = d->workers_max * IW_XSK_TX;
@@ -198,7 +200,8 @@ static struct iw_xsk_dev *dev_find(const char *name, const struct stat *ns)
 	return NULL;
 }
 
-/* The size of a UMEM cannot change: the sockets of a queue share one and cannot use another. */
+/* Rejects application memory on an interface that is open: its UMEM cannot grow, and the sockets of
+ * a queue cannot use a second one. */
 static int refuse_memory(const struct iw_xsk_dev *d, size_t len, struct iw_fault *why)
 {
 	if (d->lent_len > 0)
@@ -272,7 +275,7 @@ void iw_xsk_dev_fill(struct iw_xsk_dev *d, unsigned q, const uint64_t *addr, uin
 
 	if (n == 0)
 		return;
-	/* The ring has room for all frames. */
+	/* Cannot fail: the ring has room for all frames. */
 	if (xsk_ring_prod__reserve(r, n, &at) != n) {
 		assert(!"the fill ring has room");
 		return;
@@ -290,7 +293,7 @@ void iw_xsk_dev_sent(struct iw_xsk_dev *d, uint64_t addr)
 {
 	uint32_t frame = iw_umem_frame(d->umem, addr);
 
-	/* Application memory is not tracked. */
+	/* Application memory has no entry in busy[]. */
 	if (frame >= d->workers_max * IW_XSK_TX)
 		return;
 	iw_umem_pass(d->umem, addr, IW_FRAME_TX, IW_FRAME_SENDER);
@@ -351,8 +354,9 @@ bool iw_xsk_dev_bring(struct iw_xsk_dev *d, unsigned q)
 }
 
 /*
- * Resets the queues when the last worker has closed and application memory keeps the interface
- * open. The UMEM is registered again for the next worker, because libxdp no longer has its rings.
+ * Resets the queues when the last worker has closed but application memory, or a loan, keeps the
+ * interface open. libxdp no longer has the rings of the UMEM then, so the next worker registers it
+ * again.
  */
 static void forget_queues(struct iw_xsk_dev *d)
 {
@@ -367,7 +371,7 @@ static void forget_queues(struct iw_xsk_dev *d)
 			iw_umem_pass(u, (uint64_t)f * u->frame_size, IW_FRAME_TX, IW_FRAME_SENDER);
 			d->busy[f] = 0;
 		}
-	/* Frames that are neither reserved nor lent belong to the kernel now; they become free. */
+	/* Frees the frames of the kernel: those that are neither reserved nor lent. */
 	pthread_mutex_lock(&d->lock);
 	while (iw_umem_take(u, addr, IW_ARRAY_LEN(addr), IW_FRAME_KERNEL) > 0)
 		continue;
@@ -394,7 +398,7 @@ void iw_xsk_dev_leave(struct iw_xsk_dev *d, unsigned share)
 	pthread_mutex_unlock(&devs_lock);
 }
 
-/* --- memory of the program's own -------------------------------------------------------------- */
+/* --- application memory ----------------------------------------------------------------------- */
 
 int iw_xsk_memory_new(struct iw_xdp_memory **out, const struct iw_xsk_cfg *cfg, size_t len,
 		      struct iw_fault *why)

@@ -41,7 +41,8 @@ uint32_t iw_xsk_loans_stay(struct iw_xsk_loans *l, unsigned q, uint64_t *addr, u
 	return left;
 }
 
-/* True if the frame is no longer lent and its batch has ended. */
+/* Returns one loan of a frame. True: the frame is no longer lent and its batch has ended, so the
+ * caller must pass it on. */
 static bool is_back(struct iw_xsk_loans *l, uint64_t addr)
 {
 	struct iw_xsk_loan *loan = iw_xsk_loan_at(l->dev, addr);
@@ -64,7 +65,7 @@ static void loans_free(struct iw_xsk_loans *l)
 	free(l);
 }
 
-/* Gives a frame back whose worker has closed, and has subtracted it from its queue. */
+/* Frees a frame whose worker has closed. Its queue no longer counts it (iw_xsk_loans_leave). */
 static void take_back_late(struct iw_xsk_loans *l, uint64_t addr)
 {
 	struct iw_xsk_dev *d = l->dev;

@@ -2,10 +2,10 @@
 /*
  * Inside pkt: the frames that an AF_XDP worker lends.
  *
- * Job: a frame that the application reads in place is kept when its batch ends, and returns to its
- * queue when it is given back. If the worker has closed before, the frame becomes free, and the
- * last one releases the interface.
- * Threads: the worker's thread, also after the worker has closed.
+ * Job: keeps a frame that the application reads in place when the batch of the frame ends. When the
+ * loan is returned, the frame returns to its queue. If the worker has closed before, the frame
+ * becomes free, and the last loan to be returned releases the interface.
+ * Threads: loans are made and returned in the worker's thread, also after the worker has closed.
  */
 #ifndef IW_PKT_XSK_LOAN_H
 #define IW_PKT_XSK_LOAN_H
@@ -15,25 +15,27 @@
 struct iw_xsk_loans {
 	struct iw_lender lender;
 	struct iw_xsk_dev *dev;
-	uint32_t out, most; /* frames that are lent; that can be lent */
-	/* Of those lent: frames whose batch has ended, by queue. */
+	uint32_t out, most; /* frames that are lent; that can be lent at once */
+	/* Lent frames whose batch has ended, by queue. */
 	uint32_t apart[IW_XSK_QUEUES_MAX];
-	/* Of these: frames that were given back. */
+	/* Frames returned after the end of their batch, for the next batch to pass on. */
 	uint64_t *back;
 	uint32_t nback;
 	bool closed;
 };
 
-/* For a worker that uses d; iw_xsk_loans_leave frees it. IW_E_NOMEM. */
+/* Allocates the loans of a worker that uses d. The worker owns *out until iw_xsk_loans_leave, which
+ * frees it, at once or after the last loan. IW_E_NOMEM. */
 IW_MUST_CHECK int iw_xsk_loans_new(struct iw_xsk_loans **out, struct iw_xsk_dev *d,
 				   struct iw_fault *why);
-/* Lends data in a frame that the engine owns, of a batch that has not ended. At most `most` frames
- * can be lent. */
+/* Lends data in a frame that the engine owns, of a batch that has not ended. The caller lends at
+ * most `most` frames at once. */
 struct iw_lender *iw_xsk_loans_add(struct iw_xsk_loans *l, const uint8_t *data);
-/* Ends a batch, whose n frames return to queue q: removes those that are lent from addr. Returns
+/* Ends a batch whose n frames return to queue q: removes from addr those that are lent, and returns
  * how many remain. */
 uint32_t iw_xsk_loans_stay(struct iw_xsk_loans *l, unsigned q, uint64_t *addr, uint32_t n);
-/* The worker closes. False: frames are still lent, and the last of them releases d. */
+/* Call it when the worker closes. True: the caller must release d. False: frames are still lent;
+ * the return of the last one releases d. */
 bool iw_xsk_loans_leave(struct iw_xsk_loans *l);
 
 #endif

@@ -69,7 +69,7 @@ static uint16_t start_server(struct served *t, const struct iw_bench_server_cfg 
 	if (iw_bench_server_new(&t->s, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
 	assert_int_equal(pthread_create(&t->thread, NULL, serve, t), 0);
-	t->port = iw_bench_server_port(t->s);
+	t->port = iw_listener_port(iw_bench_server_listener(t->s));
 	return t->port;
 }
 
