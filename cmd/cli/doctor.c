@@ -66,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void advise(struct iw_check *c, con
 	va_end(ap);
 }
 
-/* The text of the fault without the subject at its begin, which has a column of its own. */
+/* The text of the fault without the subject at its beginning, which has a column of its own. */
 static const char *reason(const struct iw_fault *why, const char *subject)
 {
 	size_t len = strlen(subject);
