@@ -651,10 +651,10 @@ static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 	return o->listen || !o->host ? IW_CONFINE_LISTENS : IW_CONFINE_REOPENS;
 }
 
-/* MPA is spoken over TCP alone. */
+/* MPA runs over TCP only. */
 static const char *const transports[] = { "tcp", NULL };
 
-/* --doctor is about this machine. */
+/* --doctor examines only this machine. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
 	iw_cli_warn_of_host(iw_container_of(cli, struct opts, cli)->host);
