@@ -35,7 +35,7 @@ int iw_manager_default_path(char path[static IW_MANAGER_PATH_MAX], uint16_t port
 	return 0;
 }
 
-/* --- clients that come and go --- */
+/* --- connecting and disconnecting clients --- */
 
 static void watch(struct iw_manager *m, int op, int fd, uint32_t events, void *who)
 {
