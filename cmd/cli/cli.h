@@ -37,8 +37,8 @@
  * standard error (cli/log.h).
  *
  * Other headers:
- *   arguments    option.h, parse.h, value.h, usage.h, command.h (subcommands), endpoint.h (HOST:PATH),
- *                conn.h and param.h (options of connections)
+ *   arguments    option.h, parse.h, value.h, usage.h, command.h (subcommands), endpoint.h
+ *                (HOST:PATH), conn.h and param.h (options of connections)
  *   output       log.h, json.h, table.h, human.h, text.h, term.h, progress.h, trace.h, conn_facts.h
  *   process      signals.h, exit.h, passed.h (socket activation), confine.h with landlock.h and
  *                seccomp.h, doctor.h
