@@ -39,7 +39,7 @@ struct iw_personality {
 	bool echo_flags; /* the Reply has the reserved bits and, in Rev 1, S of the Request */
 	enum iw_personality_crc crc;
 	bool refuses_markers;
-	/* Most IRD and ORD of the Reply. Below that they are those of the Request. */
+	/* Maximum IRD and ORD of the Reply. Below it, IRD is the Request's ORD, and ORD its IRD. */
 	uint16_t depth;
 	enum iw_personality_rtr rtr;
 	uint16_t pd_max;
