@@ -5,8 +5,6 @@
 
 #include <iwarp/verbs.h>
 
-#include "cli/param.h"
-
 struct iw_cli_param {
 	struct iw_endpoint_attr at;
 	struct iw_protocol_attr protocol;
