@@ -12,7 +12,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VERSION := $(shell cat VERSION)
 
-# --- where things go ---------------------------------------------------------------------------------------------------
+# --- folders -----------------------------------------------------------------------------------------------------------
 
 BUILD ?= build
 # A build folder below this one always has the same relative name, however the caller spells it.
@@ -47,8 +47,8 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 
-# Each switch that changes the objects has a build folder of its own, so that objects of different
-# settings never mix.
+# SANITIZE, FUZZ, COVERAGE and CROSS have build folders of their own, so that their objects never
+# mix. After a change of another setting the objects are rebuilt.
 O := $(BUILD)
 ifneq ($(SANITIZE),)
 O := $(O)/san-$(subst $(comma),-,$(SANITIZE))
@@ -82,8 +82,8 @@ AR := ar
 endif
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= $(if $(SANITIZE)$(FUZZ),-O1,$(if $(COVERAGE),-O0,-O2)) -g
-# Link-time optimization of the tools and libiwarp.so. Off for checks: they should test each file as
-# it was written.
+# Link-time optimization of the tools and libiwarp.so. Off with -O0, sanitizers, fuzzing, coverage
+# and for other architectures.
 LTO ?= $(if $(SANITIZE)$(FUZZ)$(COVERAGE)$(CROSS)$(filter -O0,$(CFLAGS)),,1)
 
 IW_WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -123,7 +123,7 @@ endif
 .PHONY: all lib
 all:
 
-# --- what this machine has ---------------------------------------------------------------------------------------------
+# --- configuration -----------------------------------------------------------------------------------------------------
 # config.mk and config.h record which optional libraries were found. They are rebuilt when the
 # compiler, its flags, scripts/configure or VERSION changed, and when a library or program that the
 # script looks for was installed, upgraded or removed. config.h keeps its timestamp if its text is
@@ -184,8 +184,8 @@ ifdef CONFIGURED
 endif
 
 # --- checks ------------------------------------------------------------------------------------------------------------
-# scripts/run-tests builds what it needs itself. So a program that does not build counts as one
-# failure, and the rest still runs.
+# scripts/run-tests itself builds what it runs. So a program that does not build is one failure, and
+# the other programs still run.
 
 .PHONY: check check-all check-abi check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop trace lint \
 	fuzz sim soak bench demo deps format map can-sanitize mutants
@@ -313,7 +313,7 @@ dist:
 deb:
 	$(Q)scripts/deb $(BUILD)
 
-# --- for people --------------------------------------------------------------------------------------------------------
+# --- clean and help ----------------------------------------------------------------------------------------------------
 
 .PHONY: clean help
 clean:

@@ -155,7 +155,7 @@ int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why)
 	const char *text = why->text[0] ? why->text : iw_err_text(why->err);
 	int status = iw_exit_status(why->err);
 
-	/* An interrupted transfer broke no rule. */
+	/* The clause is the rule that was broken. A canceled transfer broke none. */
 	if (why->clause && why->clause[0] && why->err != IW_E_CANCELED)
 		iw_log_error("%s (%s)", text, why->clause);
 	else

@@ -36,9 +36,14 @@
  * no arguments, and ends the tool before ARGP_KEY_END. Results go to standard output, messages to
  * standard error (cli/log.h).
  *
- * Other headers: option.h and parse.h (numbers), usage.h (usage errors), conn.h (options of
- * connections), conn_facts.h, endpoint.h (HOST:PATH), command.h (subcommands), json.h, table.h,
- * human.h, progress.h, trace.h, doctor.h, signals.h, confine.h, exit.h.
+ * Other headers:
+ *   arguments    option.h, parse.h, value.h, usage.h, command.h (subcommands), endpoint.h
+ *                (HOST:PATH), conn.h and param.h (options of connections)
+ *   output       log.h, json.h, table.h, human.h, text.h, term.h, progress.h, trace.h, conn_facts.h
+ *   process      signals.h, exit.h, passed.h (socket activation), confine.h with landlock.h and
+ *                seccomp.h, doctor.h
+ *   connections  context.h, listener.h
+ *   measurement  hist.h, pattern.h
  *
  * Threads: options and the log's settings are set before threads start and only read afterwards.
  */
@@ -57,8 +62,9 @@
 #include "cli/trace.h"
 
 #define IW_CLI_PORT       7471
-#define IW_CLI_PROGRESS_S 30 /* no progress */
-#define IW_CLI_SETUP_S    10 /* setting a connection up */
+/* Default time limits in seconds: without progress, and while a connection is set up. */
+#define IW_CLI_PROGRESS_S 30
+#define IW_CLI_SETUP_S    10
 
 struct iw_doctor;
 
@@ -71,8 +77,8 @@ struct iw_cli {
 	uint16_t port;                  /* 0: the system chooses a listener's port */
 	const char *bind;               /* address, name or "*"; NULL: not given */
 	const char *interface;          /* NULL: not given */
-	uint64_t timeout_ns;            /* without progress, until the tool gives up */
-	uint64_t setup_timeout_ns;      /* the same during set-up */
+	uint64_t timeout_ns;            /* the tool gives up after this time without progress */
+	uint64_t setup_timeout_ns;      /* the same while a connection is set up */
 	bool json;
 	bool quiet;
 	bool doctor;
@@ -138,12 +144,12 @@ bool iw_cli_is_transport(const char *name);
 
 /*
  * Reports a failure on standard error and, with --json, as an "error" event (iwarp-json(5)).
- * Returns the exit status for it.
+ * Returns the exit status for it (cli/exit.h), or IW_EXIT_FAILED if the event could not be written.
  */
 int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why);
 
-/* For --doctor of a tool that examines only this machine: warns that host was not contacted. NULL:
- * no host was given; no warning. */
+/* For --doctor, which examines only this machine: warns that host was not contacted. NULL: no host
+ * was given; does nothing. */
 void iw_cli_warn_of_host(const char *host);
 
 /* Writes only the "error" event. Errors of iw_json_end. */

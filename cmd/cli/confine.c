@@ -72,9 +72,7 @@ static bool uses(const struct iw_confine *c, const char *transport)
 	return strcmp(c->cli->transport, transport) == 0;
 }
 
-/*
- * --- which capabilities ------------------------------------------------------------------------
- */
+/* --- which capabilities --- */
 
 static uint64_t caps_of_transport(const struct iw_confine *c)
 {
@@ -110,9 +108,7 @@ static uint64_t caps_of_files(unsigned how)
 	return 0;
 }
 
-/*
- * --- which files --------------------------------------------------------------------------------
- */
+/* --- which files --- */
 
 static void allow_list(struct iw_confine *c, const char *const *paths, size_t n)
 {
@@ -183,9 +179,7 @@ void iw_confine_allow_path(struct iw_confine *c, const char *path, enum iw_landl
 		(void)!iw_landlock_allow_path(&c->files, path, right, &c->why);
 }
 
-/*
- * --- the steps ----------------------------------------------------------------------------------
- */
+/* --- the steps --- */
 
 static int count_threads(void)
 {
@@ -258,9 +252,7 @@ static int steps(struct iw_confine *c, struct iw_fault *why)
 	return err ? err : filter_calls(c, why);
 }
 
-/*
- * --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it --- */
 
 /* Why this tool keeps its privileges; NULL: it gives them up. */
 static const char *off_because(void)
@@ -324,10 +316,7 @@ int iw_confine_plain(struct iw_cli *cli, unsigned how, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
-/*
- * --- measures in force
- * -----------------------------------------------------------------------------
- */
+/* --- measures in force --- */
 
 static uint64_t field(const char *status, const char *name, int base)
 {

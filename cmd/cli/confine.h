@@ -63,19 +63,22 @@ struct iw_confine_state {
 	char left_out[200];
 };
 
-/* The first step of every tool: gives up new privileges (no_new_privs). IW_E_OS. */
+/*
+ * The first step of every tool: gives up new privileges (no_new_privs), and warns if
+ * IWARP_UNCONFINED has a value other than 1. IW_E_OS: the kernel refused.
+ */
 IW_MUST_CHECK int iw_confine_early(struct iw_fault *why);
 
 /* how: set of enum iw_confine_how. cli is borrowed until iw_confine returns. */
 void iw_confine_init(struct iw_confine *c, struct iw_cli *cli, unsigned how);
 
-/* Allow a part of the file system, as iw_landlock_allow. iw_confine returns their first error. */
+/* Allow a part of the file system, as iw_landlock_allow. iw_confine reports their first error. */
 void iw_confine_allow(struct iw_confine *c, int fd, enum iw_landlock_right right);
 void iw_confine_allow_path(struct iw_confine *c, const char *path, enum iw_landlock_right right);
 
 /*
- * Confines the process; a second call for the same cli does nothing. The tool must exit after an
- * error: IW_E_INVAL: another thread runs; IW_E_PERM; IW_E_OS; IW_E_NOMEM.
+ * Confines the process; a second call for the same cli does nothing. IW_E_PERM: a step failed, or
+ * another thread runs; *why has the reason. Then the tool must exit.
  */
 IW_MUST_CHECK int iw_confine(struct iw_confine *c, struct iw_fault *why);
 
@@ -87,7 +90,8 @@ unsigned iw_confine_listener(struct iw_cli *cli, uint64_t *caps);
 
 /*
  * Confines a child process and reports which measures are in force in it. The child keeps caps in
- * addition to the capabilities that how keeps. Errors of iw_confine.
+ * addition to the capabilities that how keeps. IW_E_PERM: as for iw_confine; IW_E_OS: the child
+ * exited without an answer; IW_E_LIMIT: no free descriptors.
  */
 IW_MUST_CHECK int iw_confine_try(struct iw_confine_state *out, struct iw_cli *cli, unsigned how,
 				 uint64_t caps, struct iw_fault *why);

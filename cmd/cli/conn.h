@@ -29,7 +29,7 @@ extern const struct argp iw_cli_conn_argp;
 
 /*
  * Adds arg, the words of --require or --xdp separated by commas, to want, a set of enum
- * iw_xdp_want. Returns the new set.
+ * iw_xdp_want. Returns the new set. A word that is unknown or contradicts want is a usage error.
  */
 unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const char *arg,
 		    unsigned want);
@@ -52,12 +52,12 @@ void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn 
 /* Returns the first option that was given, without its hyphens, such as "crc". NULL: none. */
 const char *iw_cli_conn_given(const struct iw_cli_conn *o);
 
-/* Call before parsing. */
+/* Sets the defaults. Call it before parsing. */
 void iw_cli_conn_init(struct iw_cli_conn *o);
 
 /*
- * Call after parsing. Fills *p from these and the common options. peer: the host to connect to;
- * NULL: a listener.
+ * Call after parsing. Fills *p from o and the common options. peer: the host to connect to; NULL: a
+ * listener. *p borrows the strings of o and cli, and peer.
  */
 void iw_cli_conn_param(const struct iw_cli_conn *o, const struct iw_cli *cli, const char *peer,
 		       struct iw_cli_param *p);

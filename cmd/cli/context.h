@@ -6,9 +6,10 @@
 #include <iwarp/verbs.h>
 
 /*
- * Makes a context with a protection domain and a completion queue. The context wakes when the
- * process is asked to stop (cli/signals.h). The caller owns all three and frees them with
- * iw_ctx_free(*ctx), also after a failure. Errors of iw_ctx_new.
+ * Creates a context with a protection domain and a completion queue. A signal that stops the
+ * process (cli/signals.h) ends the context's waits. The caller sets *ctx to NULL before the call,
+ * owns all three objects, and frees them with iw_ctx_free(*ctx), also after a failure. Errors of
+ * iw_ctx_new and iw_ctx_wake_fd; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_cli_context(struct iw_ctx **ctx, struct iw_pd **pd, struct iw_cq **cq,
 				 const struct iw_ctx_attr *attr, struct iw_fault *why);

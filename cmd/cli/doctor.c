@@ -66,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void advise(struct iw_check *c, con
 	va_end(ap);
 }
 
-/* The text of the fault without the subject at its begin, which has a column of its own. */
+/* The text of the fault without the subject at its beginning, which has a column of its own. */
 static const char *reason(const struct iw_fault *why, const char *subject)
 {
 	size_t len = strlen(subject);
@@ -210,7 +210,7 @@ static void check_interface(struct iw_doctor *d, const char *name)
 	char subject[32];
 	unsigned ifindex;
 	int err = iw_interface_index(&ifindex, name, &why);
-	bool told, ours;
+	bool reported, ours;
 	unsigned queues;
 
 	snprintf(subject, sizeof(subject), "interface %s", name);
@@ -221,7 +221,7 @@ static void check_interface(struct iw_doctor *d, const char *name)
 		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
 		return;
 	}
-	told = iw_interface_driver(&can, ifindex);
+	reported = iw_interface_driver(&can, ifindex);
 	queues = iw_interface_queues(name);
 	ours = a.program == 0 || a.owner == IW_XDP_STEER || a.inside;
 	c = add(d, subject, !ours ? IW_VERDICT_NO : can.native ? IW_VERDICT_OK : IW_VERDICT_WARN);
@@ -235,7 +235,7 @@ static void check_interface(struct iw_doctor *d, const char *name)
 				       ? " --force-clean"
 				       : "");
 		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
-	} else if (!told) {
+	} else if (!reported) {
 		seen(c,
 		     "%u queue%s; this kernel does not report the XDP features of the driver (Linux 6.3 does)",
 		     queues, queues == 1 ? "" : "s");

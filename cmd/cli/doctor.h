@@ -40,16 +40,17 @@ struct iw_doctor {
 };
 
 /*
- * Checks the machine, each transport in cli->transports, and what cli->doctor_needs adds; with
- * -t xdp also the interface cli->interface, unless it is NULL. Opens sockets but sends nothing;
- * loads and unloads the steering program; tests confinement in a child process. cli->tool and
- * cli->transport are kept.
+ * Checks the machine, each transport in cli->transports (NULL: sets it to all transports), and what
+ * cli->doctor_needs adds. For a tool that can use -t xdp, also loads and unloads the steering
+ * program, and checks the interface cli->interface unless it is NULL. Opens sockets but sends
+ * nothing. Tests confinement in a child process. cli->tool and cli->transport are kept.
  */
 void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli);
 
 /*
- * Adds a check. probe returns 0, or an error with the reason in *why. advice: what to do if the
- * probe returns IW_E_NOTSUP; NULL: the reason already says so. Returns false if the probe failed.
+ * Adds a check. probe returns 0; 1: available, with a remark in *why; or an error with the reason
+ * in *why. advice: what to do if the probe returns IW_E_NOTSUP; NULL: the reason already says so.
+ * Returns false if the probe failed.
  */
 bool iw_doctor_probe(struct iw_doctor *d, const char *subject, int (*probe)(struct iw_fault *why),
 		     const char *advice);

@@ -72,7 +72,8 @@ void iw_json_f64(struct iw_json *w, const char *key, double v); /* shortest text
 void iw_json_hex(struct iw_json *w, const char *key, uint64_t v);     /* "0x" and 16 digits */
 void iw_json_decimal(struct iw_json *w, const char *key, uint64_t v); /* digits in a string */
 void iw_json_bool(struct iw_json *w, const char *key, bool v);
-void iw_json_str(struct iw_json *w, const char *key, const char *s); /* borrowed; NULL: no key */
+void iw_json_str(struct iw_json *w, const char *key, const char *s); /* copied; NULL: no key */
+/* The same for a string of len octets, copied. */
 void iw_json_text(struct iw_json *w, const char *key, const void *s, size_t len);
 
 /* Values go into the new object or array until the matching iw_json_close. */

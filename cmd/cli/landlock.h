@@ -14,7 +14,7 @@
 
 enum iw_landlock_right {
 	IW_LANDLOCK_READ,   /* read files, list directories */
-	IW_LANDLOCK_WRITE,  /* everything except running programs and creating devices */
+	IW_LANDLOCK_WRITE,  /* all except running programs, creating devices, and their ioctls */
 	IW_LANDLOCK_UNLINK, /* remove files */
 };
 
@@ -31,12 +31,16 @@ int iw_landlock_abi(void);
 /*
  * Begins a set of rules. reads: limits reading in addition to writing. net: forbids bind and
  * connect on TCP, and signals and abstract sockets to other processes, as far as this kernel's ABI
- * supports it. Returns 0; 1: no Landlock here, and the other functions do nothing; or IW_E_OS.
+ * supports it. Returns 0; 1: no Landlock here (*why has the reason), and the other functions do
+ * nothing; or the error of iw_os_fail: the kernel refused.
  */
 IW_MUST_CHECK int iw_landlock_begin(struct iw_landlock *l, bool reads, bool net,
 				    struct iw_fault *why);
 
-/* Allows the right on the file or directory fd and on everything below it. IW_E_OS. */
+/*
+ * Allows the right on the file or directory fd and on everything below it. A pipe or socket needs
+ * no rule and is ignored. Error of iw_os_fail: the kernel refused the rule.
+ */
 IW_MUST_CHECK int iw_landlock_allow(struct iw_landlock *l, int fd, enum iw_landlock_right right,
 				    struct iw_fault *why);
 
@@ -44,7 +48,10 @@ IW_MUST_CHECK int iw_landlock_allow(struct iw_landlock *l, int fd, enum iw_landl
 IW_MUST_CHECK int iw_landlock_allow_path(struct iw_landlock *l, const char *path,
 					 enum iw_landlock_right right, struct iw_fault *why);
 
-/* Enforces the rules; no_new_privs must be set. Frees them in any case. IW_E_PERM, IW_E_OS. */
+/*
+ * Enforces the rules, and frees them in any case. IW_E_PERM: no_new_privs is not set; IW_E_OS: the
+ * kernel refused for another reason.
+ */
 IW_MUST_CHECK int iw_landlock_enforce(struct iw_landlock *l, struct iw_fault *why);
 
 #endif

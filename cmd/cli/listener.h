@@ -14,9 +14,9 @@
 const char *iw_cli_listener(const void *private_data, size_t len);
 
 /*
- * If the listener is one of ours but not needed (the command that must run at the peer), replaces
- * the text of why: it names the listener at peer, and the one that is needed. Changes nothing else
- * of why.
+ * needed is the command that must listen at peer. If another listener of iwarp-tools sent the
+ * Private Data, replaces the text of *why with one that names both commands. Otherwise, and in the
+ * other members of *why, changes nothing.
  */
 void iw_cli_wrong_listener(struct iw_fault *why, const void *private_data, size_t len,
 			   const char *peer, const char *needed);

@@ -5,7 +5,7 @@
  *
  *   ddp-bench: --count "12abc": text after the number; expected a number from 1 to 1000000
  *
- * With ARGP_NO_EXIT the message is printed and the least value returned.
+ * With ARGP_NO_EXIT the function prints the message and returns min, or the first name.
  */
 #ifndef IW_CLI_OPTION_H
 #define IW_CLI_OPTION_H
@@ -45,7 +45,7 @@ size_t iw_cli_enum(const struct argp_state *state, const char *option, const cha
 /* True if an unexpected argument looks like a port; then its message mentions -p. */
 bool iw_cli_is_port(const char *arg);
 
-/* Takes the argument of a tool that needs one host. *host must be NULL before the first. */
+/* Sets *host to arg (kept), for a tool that needs one host. *host must be NULL before the first. */
 void iw_cli_host(const struct argp_state *state, const char *arg, const char **host);
 
 #endif

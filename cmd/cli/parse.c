@@ -228,9 +228,7 @@ int iw_parse_enum(size_t *out, const char *text, const char *const *names, size_
 	return fail(IW_E_INVAL, why, "unknown name");
 }
 
-/*
- * Uses the largest unit that divides v, so that the text is exact. The unit "" has no text.
- */
+/* Uses the largest unit that divides v, so that the text is exact. Skips the unit "". */
 static const char *unparse(char buf[static IW_PARSE_TEXT], uint64_t v, const struct unit *units)
 {
 	const struct unit *best = NULL;

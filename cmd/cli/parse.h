@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Parses text that users type into numbers. A parser takes the whole text: it rejects empty text,
- * white space, signs, trailing text, overflow and values outside the range. They print nothing;
- * cli/option.h wraps them for argp.
+ * Parsers of numbers that users type. A parser takes the whole text: it rejects empty text, white
+ * space, signs, trailing text, overflow and values outside the range. It prints nothing;
+ * cli/option.h wraps the parsers for argp.
  *
  * A parser returns 0 and sets *out. Otherwise it leaves *out unchanged, sets *why to the reason
  * (static) and returns
@@ -25,8 +25,8 @@ int iw_parse_u64(uint64_t *out, const char *text, uint64_t min, uint64_t max, co
 int iw_parse_size(uint64_t *out, const char *text, uint64_t min, uint64_t max, const char **why);
 
 /*
- * Nanoseconds: "10s", "500ms", "20us", "100ns", "2m", "1h", or seconds without a unit: "10", "0.5".
- * The result must be a whole number of nanoseconds.
+ * Nanoseconds: "100ns", "20us", "500ms", "10s", "2m", "1h", "7d", or seconds without a unit: "10",
+ * "0.5". The result must be a whole number of nanoseconds.
  */
 int iw_parse_duration(uint64_t *out_ns, const char *text, uint64_t min_ns, uint64_t max_ns,
 		      const char **why);
@@ -43,8 +43,8 @@ int iw_parse_enum(size_t *out, const char *text, const char *const *names, size_
 		  const char **why);
 
 /*
- * Write the shortest text that the parser reads back as exactly v, such as "64K", "1500ms" or
- * "10M". Return buf.
+ * Write v as a whole number of the largest unit that divides it, such as "64K", "1500ms" or "10M":
+ * the parser reads back exactly v. Return buf.
  */
 #define IW_PARSE_TEXT 24
 const char *iw_unparse_size(char buf[static IW_PARSE_TEXT], uint64_t v);

@@ -19,6 +19,7 @@ bool iw_pattern_holds(const void *buf, size_t len, uint64_t seed, uint64_t at);
 #define IW_PATTERN_STAMP 8 /* octets of a stamp; shorter messages have none */
 /* Writes the number into the first octets of the message, if it is long enough. */
 void iw_pattern_stamp(void *msg, size_t len, uint64_t number);
+/* True if the message has this number, or is too short for one. */
 bool iw_pattern_stamped(const void *msg, size_t len, uint64_t number);
 
 /* A digest over pieces of memory. */

@@ -17,7 +17,7 @@
 
 static void put(const struct iw_cli_progress *p, const char *text, size_t len)
 {
-	/* A lost terminal is detected elsewhere. */
+	/* A failure is ignored: only the progress line is lost. */
 	while (write(p->fd, text, len) < 0 && errno == EINTR)
 		;
 }
@@ -120,7 +120,7 @@ void iw_cli_progress_end(struct iw_cli_progress *p)
 	p->on = false;
 }
 
-/* Cuts the begin of a long name, because the ends of names distinguish files. */
+/* Cuts the beginning of a long name, because the ends of names distinguish files. */
 static void fit_name(char *buf, size_t cap, const char *what, size_t room)
 {
 	char clean[LINE_MAX_];

@@ -23,7 +23,7 @@ struct iw_cli_progress {
 	const char *what; /* name of the work, kept; NULL: none */
 	uint64_t total;   /* octets; 0: not known */
 	uint64_t done;
-	uint64_t found;    /* octets of done at the begin, not counted in the rate */
+	uint64_t found;    /* octets that were done at the beginning; not part of the rate */
 	uint64_t drawn_at; /* ns */
 	size_t shown;      /* columns of the line on the terminal; 0: none */
 	/* The rate is that of the last samples, about three seconds. */
@@ -40,8 +40,8 @@ struct iw_cli_progress {
 void iw_cli_progress_begin(struct iw_cli_progress *p, int fd, const char *what, uint64_t done,
 			   uint64_t total, uint64_t now);
 /*
- * Sets the octets that are done, and draws the line if it is time to. Call it also while nothing
- * moves, or the line keeps the old rate.
+ * Sets the octets that are done, and draws the line unless that was less than 100 ms ago. Call it
+ * also while no octets move, or the line keeps the old rate.
  */
 void iw_cli_progress_update(struct iw_cli_progress *p, uint64_t done, uint64_t now);
 /* Bits per second of the last samples. Also works without a terminal. */

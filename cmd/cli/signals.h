@@ -8,8 +8,8 @@
 /*
  * Ignores SIGPIPE: writing to a closed pipe returns an error instead. The first SIGINT or SIGTERM
  * makes iw_signals_fd readable, and it stays so. The second one has its default action and ends the
- * process. Call it once, before threads start. After an error the tool must end: IW_E_LIMIT,
- * IW_E_NOMEM, IW_E_OS.
+ * process. Call it once, before threads start. IW_E_LIMIT: no free descriptors; IW_E_NOMEM;
+ * IW_E_OS: another system call failed. After an error the tool must end.
  */
 IW_MUST_CHECK int iw_signals_init(struct iw_fault *why);
 

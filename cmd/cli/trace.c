@@ -66,9 +66,9 @@ static size_t whole_lines(const char *s, size_t len)
 }
 
 /*
- * Only the first done octets of the buffer were written. A file is cut at the end of a line, and so
- * that trace_end still fits. Returns the octets that remain. What a pipe or a device has taken
- * remains.
+ * Only the first done octets of the buffer were written. Truncates a file after the last whole line
+ * that leaves room for trace_end. A pipe or a device cannot be truncated. Returns how many octets
+ * of whole lines remain written.
  */
 static size_t cut(const struct iw_trace_file *t, size_t done)
 {

@@ -20,9 +20,9 @@ struct iw_trace_file {
 };
 
 /*
- * Creates the file, or empties it. path is borrowed until iw_cli_trace_close. IW_E_NOMEM, or the
- * error of iw_os_fail: the tool cannot run. Lines are buffered for about a second: a
- * process that is killed loses the pending ones.
+ * Creates the file, or empties it. Lines are buffered for about a second: a process that is killed
+ * loses the pending ones. path is borrowed until iw_cli_trace_close. IW_E_NOMEM; or the error of
+ * iw_os_fail: the file cannot be opened. After an error the tool cannot run.
  */
 IW_MUST_CHECK int iw_cli_trace_open(struct iw_trace_file *t, const char *path,
 				    struct iw_fault *why);
@@ -30,6 +30,7 @@ IW_MUST_CHECK int iw_cli_trace_open(struct iw_trace_file *t, const char *path,
 /*
  * Appends a line (borrowed, without its newline). Waits for a slow file. A line that cannot be
  * written is counted as dropped. ctx is a struct iw_trace_file, so that this function is a sink.
+ * Several threads may call it at the same time.
  */
 void iw_cli_trace_line(void *ctx, const char *line);
 

@@ -14,9 +14,10 @@
  *     while ((ev = iw_cap_next(c))) ...    the events of data that was still queued
  *     iw_cap_totals(c)
  *
- * The decoder (all files except source.c, save.c and show.c) makes no system call and prints
- * nothing, so tests and fuzzers can drive it. source.c reads captures through libpcap. show.c
- * (ddp-dump/show.h) writes events for people and as JSON.
+ * The decoder (all files except ddp-dump.c, source.c, save.c and show.c) makes no system call and
+ * prints nothing, so tests and fuzzers can drive it. source.c reads captures through libpcap.
+ * save.c (ddp-dump/save.h) copies frames to a file. show.c (ddp-dump/show.h) writes events for
+ * people and as JSON.
  *
  * There are no locks: one decoder belongs to one thread at a time.
  *
@@ -375,7 +376,7 @@ struct iw_cap_align {
 	uint64_t fpdus;
 	/* [0]: FPDUs at offset 0; [i]: FPDUs at an offset of 2^(i-1) to 2^i - 1 octets. */
 	uint64_t offset[18];
-	/* [i]: FPDUs in i + 1 segments; the last one: in at least as many. */
+	/* [i]: FPDUs in i + 1 segments; the last element: in at least that many. */
 	uint64_t segments[8];
 };
 
@@ -400,37 +401,37 @@ struct iw_cap_event {
 
 /* One list makes the struct, the JSON keys and the lines of the summary. */
 /* clang-format off */
-#define IW_CAP_TOTALS_LIST(X)                                                                   \
-	X(frames,           "frames in the capture")                                            \
-	X(octets,           "octets of frames captured")                                        \
-	X(kernel_dropped,   "frames that the kernel dropped: ddp-dump was too slow for them")   \
-	X(interface_dropped, "frames that the interface dropped")                               \
-	X(tcp_frames,       "frames that carried TCP")                                          \
-	X(sctp_frames,      "frames that carried SCTP, in UDP or not")                          \
-	X(other_frames,     "frames that carried something else")                               \
-	X(fragments,        "IP fragments, which are not reassembled")                         \
-	X(malformed,        "frames with headers that contradict their length")                 \
-	X(cut_frames,       "frames that the snap length cut short")                            \
-	X(flows,            "TCP connections and SCTP associations")                            \
-	X(iwarp_flows,      "of these with iWARP (an MPA Request or Reply, or DDP over SCTP)") \
-	X(sessions,         "DDP Stream Sessions begun over SCTP")                              \
-	X(segments,         "DDP segments decoded")                                             \
-	X(payload_octets,   "octets after the DDP headers of these")                           \
-	X(aligned,          "segments whose FPDU begins a TCP segment")                         \
-	X(crc_good,         "segments with a good CRC")                                          \
-	X(crc_bad,          "segments with a bad CRC")                                           \
-	X(crc_off,          "segments for which no CRC is negotiated or given")                  \
-	X(crc_absent,       "segments whose CRC cannot be checked, since octets were not captured")\
-	X(markers,          "markers seen")                                                     \
-	X(terminates,       "Terminate messages")                                               \
-	X(errors,           "rules broken: the number of error events")                         \
-	X(deviations,       "harmless deviations from the RFCs")                                \
-	X(headless,         "segments whose DDP header was not captured or is cut short")          \
-	X(losses,           "holes in iWARP connections")                                       \
-	X(lost_octets,      "octets in these holes")                                            \
-	X(undecoded_octets, "octets of iWARP connections captured but not decoded")             \
-	X(repeated_octets,  "octets of TCP or of DATA chunks that arrived more than once")                           \
-	X(out_of_order,     "TCP segments and DDP-SSNs that arrived out of order")                       \
+#define IW_CAP_TOTALS_LIST(X)                                                                     \
+	X(frames,           "frames in the capture")                                              \
+	X(octets,           "octets of frames captured")                                          \
+	X(kernel_dropped,   "frames that the kernel dropped: ddp-dump was too slow for them")     \
+	X(interface_dropped, "frames that the interface dropped")                                 \
+	X(tcp_frames,       "frames that carried TCP")                                            \
+	X(sctp_frames,      "frames that carried SCTP, in UDP or not")                            \
+	X(other_frames,     "frames that carried something else")                                 \
+	X(fragments,        "IP fragments, which are not reassembled")                            \
+	X(malformed,        "frames with headers that contradict their length")                   \
+	X(cut_frames,       "frames that the snap length cut short")                              \
+	X(flows,            "TCP connections and SCTP associations")                              \
+	X(iwarp_flows,      "of these with iWARP (an MPA Request or Reply, or DDP over SCTP)")    \
+	X(sessions,         "DDP Stream Sessions begun over SCTP")                                \
+	X(segments,         "DDP segments decoded")                                               \
+	X(payload_octets,   "octets after the DDP headers of these")                              \
+	X(aligned,          "segments whose FPDU begins a TCP segment")                           \
+	X(crc_good,         "segments with a good CRC")                                           \
+	X(crc_bad,          "segments with a bad CRC")                                            \
+	X(crc_off,          "segments for which no CRC is negotiated or given")                   \
+	X(crc_absent,       "segments whose CRC cannot be checked, since octets were not captured") \
+	X(markers,          "markers seen")                                                       \
+	X(terminates,       "Terminate messages")                                                 \
+	X(errors,           "rules broken: the number of error events")                           \
+	X(deviations,       "harmless deviations from the RFCs")                                  \
+	X(headless,         "segments whose DDP header was not captured or is cut short")         \
+	X(losses,           "holes in iWARP connections")                                         \
+	X(lost_octets,      "octets in these holes")                                              \
+	X(undecoded_octets, "octets of iWARP connections captured but not decoded")               \
+	X(repeated_octets,  "octets of TCP or of DATA chunks that arrived more than once")        \
+	X(out_of_order,     "TCP segments and DDP-SSNs that arrived out of order")                \
 	X(forgotten,        "connections dropped because too many were open at once")
 /* clang-format on */
 struct iw_cap_totals {
@@ -530,9 +531,9 @@ size_t iw_cap_transfer_explain(struct iw_cap_field *out, size_t max,
 #define IW_CAP_MESSAGE_MAX    65536
 /*
  * Size of the longest line, with its NUL. 8192 bytes hold the 512 octets of Private Data, as hex
- * digits and as text with at most two bytes for each octet, and all short fields. To these come the
- * payload of a segment in hex digits, and a message of the transfer protocol: fewer than 20 bytes
- * for each of its octets, since a key and its value have at least two octets.
+ * digits and as text with at most two bytes for each octet, and all short fields. The rest is for
+ * the payload of a segment in hex digits, and for a message of the transfer protocol: fewer than 20
+ * bytes for each of its octets, since a key and its value have at least two octets.
  */
 #define IW_CAP_LINE           (8192 + 2 * 65536 + 20 * IW_CAP_MESSAGE_MAX)
 /* The same with all fields explained. */
@@ -585,7 +586,7 @@ bool iw_cap_filter(struct iw_cap_filter *f, const struct iw_cap_event *ev);
 /* One field of a header. */
 struct iw_cap_field {
 	const char *header; /* the header that it is in: "MPA FPDU" */
-	const char *name;   /* as the RFC calls it */
+	const char *name;   /* its name in the RFC */
 	const char *clause; /* the clause that defines it */
 	/* Its octets, counted from the first octet of the FPDU, frame, message or packet, without
 	 * markers; those of a marker are counted with the markers before it. */
@@ -654,16 +655,16 @@ IW_MUST_CHECK int iw_cap_can_read(struct iw_fault *why);
 
 /*
  * Opens a capture; *out is owned by the caller. IW_E_NOTSUP: built without libpcap. IW_E_PERM: the
- * user may not capture. IW_E_OS, IW_E_NOENT: the file or the interface cannot be opened.
- * IW_E_INVAL: the filter is not valid. IW_E_FORMAT: the file is not a capture, or its link type is
- * not in enum iw_cap_link.
+ * user may not capture. IW_E_NOENT: no such interface. IW_E_OS: the file cannot be opened (why->err
+ * is the error of iw_os_fail), or the interface is down. IW_E_INVAL: the filter is not valid.
+ * IW_E_FORMAT: the file is not a capture, or the link type is not in enum iw_cap_link. IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 			      struct iw_fault *why);
 /*
  * Reads the next frame. 1: *f is the frame, borrowed until the next call. 0: end of the file.
  * IW_E_AGAIN: live, and no frame is queued. IW_E_FORMAT: the file is damaged here; the frames
- * before are good. IW_E_OS: the interface is gone.
+ * before are good. IW_E_OS: the live capture failed, for example because the interface was removed.
  */
 IW_MUST_CHECK int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f,
 			      struct iw_fault *why);

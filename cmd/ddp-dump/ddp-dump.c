@@ -111,7 +111,8 @@ static void explain_loss(uint64_t frame, struct iw_fault *why)
 	snprintf(why->text + len, sizeof(why->text) - len, "; %sthe copy is incomplete", stopped);
 }
 
-/* Reads and decodes one frame. 1: decoded; 0: end of the file. */
+/* Reads and decodes one frame, or waits until one is captured. 1: continue; 0: end of the file; or
+ * an error. */
 static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct iw_fault *why)
 {
 	const struct iw_cap_flow *flow;

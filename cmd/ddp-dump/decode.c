@@ -67,7 +67,7 @@ static void flow_free(struct iw_cap *c, struct flow *f)
 
 void iw_cap_finish(struct iw_cap *c)
 {
-	/* By the time of the last frame: the order of appearance would need a sort. */
+	/* In the order of their last frames: the order of appearance would need a sort. */
 	for (int i = 0; i < LRU_COUNT; i++) {
 		struct iw_list *l;
 

@@ -24,7 +24,7 @@ struct list {
 
 /* --- what depends on more than the header --- */
 
-/* Appends the meaning of a field in this event. False: the header's table knows it. */
+/* Appends the meaning of a field in this event. False: the header's table has the meaning. */
 typedef bool print_fn(struct iw_text *t, const struct iw_field *f, const uint8_t *hdr,
 		      const struct iw_cap_event *ev);
 
@@ -120,7 +120,7 @@ static void add_header(struct list *l, const char *name, const struct iw_layout 
 	}
 }
 
-/* Payload, pad or Private Data: captured of len octets are at p. */
+/* Appends payload, pad or Private Data of len octets, whose first captured octets are at p. */
 static void add_octets(struct list *l, const char *name, const char *clause, uint32_t off,
 		       const uint8_t *p, size_t captured, uint64_t len, const char *meaning)
 {

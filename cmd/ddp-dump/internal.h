@@ -193,7 +193,7 @@ struct fpdus {
 
 	/* The current FPDU. */
 	bool begun;
-	uint32_t off, segments; /* as in struct iw_cap_ddp */
+	uint32_t off, segments; /* offset and segments of struct iw_cap_ddp */
 	uint64_t start, start_frame, last_frame;
 	uint64_t head_pos;  /* of its ULPDU_Length */
 	uint32_t got, need; /* octets without markers; need is 0 until ULPDU_Length is known */
@@ -212,7 +212,7 @@ struct fpdus {
 	const uint8_t *body;
 	uint8_t *body_own;
 	size_t body_len, body_size;
-	bool body_asked; /* it is decided whether they are kept */
+	bool body_asked; /* the decision whether to keep them was made */
 	uint8_t head[HEAD_MAX];
 	uint8_t head_len;
 
@@ -547,7 +547,7 @@ void iw_cap_fpdu_start(struct fpdus *w, bool markers, bool markers_known);
 void iw_cap_fpdu_resync(struct flow *f, unsigned d);
 /* Takes octets of the run, at most to the end of one FPDU, and returns their number. */
 size_t iw_cap_fpdu_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
-/* Decodes octets that were kept in fpdus.buf. False: there are none. */
+/* Decodes octets that were kept in fpdus.buf. False: no octets are kept. */
 bool iw_cap_fpdu_replay(struct iw_cap *c, struct flow *f, unsigned d);
 /* The stream has ended: counts the octets that were not decoded. */
 void iw_cap_fpdu_end(struct iw_cap *c, struct flow *f, unsigned d);
@@ -573,11 +573,21 @@ void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const s
  * at p. */
 void iw_cap_segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t have,
 			   size_t len);
-/* Checks the rules that hold for a segment by itself. 0, or the error of the first broken one.
- * rdmac: versions may be 0 (RFC 5044 C). */
+/*
+ * Checks the rules for a segment by itself. rdmac: versions may be 0 (RFC 5044 C). Returns 0, or
+ * the error of the first broken rule, of RFC 5041, 5040 or 7306:
+ *  - IW_E_FORMAT: shorter than a DDP header, or a payload length that the opcode does not allow;
+ *  - IW_E_DDP_VERSION_T, IW_E_DDP_VERSION_U: DV; IW_E_RO_VERSION: RV;
+ *  - IW_E_RO_OPCODE: an opcode or AOpCode that is not assigned, or not in this kind of segment;
+ *  - IW_E_DDP_QN: the wrong queue for the opcode.
+ */
 IW_MUST_CHECK int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e,
 				       bool rdmac);
-/* Checks the order of messages. 0, or the error of the first broken rule. */
+/*
+ * Checks the order of messages. Returns 0, or
+ *  - IW_E_STATE: a segment follows a Terminate (RFC 5040 5.4);
+ *  - IW_E_DDP_MSN, IW_E_DDP_MO: not the next MSN of the queue, or MO of the message (RFC 5041 4.3).
+ */
 IW_MUST_CHECK int iw_cap_order_check(struct iw_fault *why, const struct order *o,
 				     const struct iw_cap_ddp *e);
 /* Continues the order after this segment. */
@@ -597,7 +607,8 @@ size_t iw_cap_segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const s
 /* --- transfer.c --- */
 
 /* Decodes the Private Data of a Request (or Initiate) or of its answer, and so decides whether the
- * stream carries the transfer protocol. 0, or the error of the sender. */
+ * stream carries the transfer protocol. *out borrows from pd. Returns 0, or the error of
+ * iw_hello_decode: the Private Data break the protocol. */
 IW_MUST_CHECK int iw_cap_transfer_hello(struct iw_cap *c, struct transfer *t, bool request,
 					const uint8_t *pd, size_t len, struct iw_cap_transfer *out,
 					struct iw_fault *why);
@@ -605,8 +616,9 @@ IW_MUST_CHECK int iw_cap_transfer_hello(struct iw_cap *c, struct transfer *t, bo
  * segment. */
 bool iw_cap_payload_wanted(const struct iw_cap *c, const struct transfer *t, const uint8_t *segment,
 			   size_t have);
-/* Decodes the transfer protocol in a segment, of whose payload have octets are known. 0, or the
- * error of the sender. */
+/* Decodes the transfer protocol in a segment, of whose payload have octets are known. ev borrows
+ * from payload. Returns 0, or the error of a message that breaks the protocol: IW_E_TRUNC: shorter
+ * than its digest; IW_E_FORMAT: malformed; others of iw_xmsg_decode. */
 IW_MUST_CHECK int iw_cap_transfer_segment(struct iw_cap *c, struct transfer *t, unsigned d,
 					  struct iw_cap_event *ev, const uint8_t *payload,
 					  size_t have, struct iw_fault *why);
@@ -639,7 +651,7 @@ IW_MUST_CHECK int iw_cap_streams_init(struct iw_cap *c);
 void iw_cap_streams_fini(struct iw_cap *c);
 /* Decodes and reports a message of a DDP stream. */
 void iw_cap_session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m);
-/* Checks an early message that is the next in order now. False: there is none. */
+/* Checks an early message that is the next in order now. False: the next one has not arrived. */
 bool iw_cap_session_drain(struct iw_cap *c);
 /* Skips a lost DDP-SSN before an early message of this direction. end: no more messages can arrive,
  * so all missing ones are lost. False: none is lost. */

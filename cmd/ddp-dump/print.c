@@ -200,7 +200,7 @@ static const char *on_off(bool on)
 	return on ? "on" : "off";
 }
 
-/* p: the captured octets; len: octets on the wire. */
+/* The first captured octets of Private Data of len octets are at p. */
 static void print_private_data(struct iw_text *t, const uint8_t *p, size_t captured, size_t len)
 {
 	if (captured) {

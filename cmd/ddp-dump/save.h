@@ -21,13 +21,14 @@ struct iw_cap_save;
 /*
  * Creates the file: pcapng if path ends in .pcapng, otherwise pcap; both with nanoseconds.
  * linktype: from iw_cap_source_linktype(). selective: only wanted frames are written. path is
- * borrowed until *out is closed; *out is owned by the caller. IW_E_OS: the file cannot be opened.
- * IW_E_NOMEM: out of memory.
+ * borrowed until *out is closed; *out is owned by the caller. IW_E_NOMEM: out of memory; else the
+ * error of iw_os_fail: the file cannot be opened.
  */
 IW_MUST_CHECK int iw_cap_save_open(struct iw_cap_save **out, const char *path, int linktype,
 				   bool selective, struct iw_fault *why);
-/* Queues a copy of the frame. flow, from: from iw_cap_frame_flow(); flow may be NULL. IW_E_OS: an
- * earlier frame could not be written. IW_E_NOMEM: out of memory. */
+/* Queues a copy of the frame. flow, from: from iw_cap_frame_flow(); flow may be NULL. wanted: the
+ * frame is written even if no event of it is wanted. IW_E_NOMEM: out of memory; else the error of
+ * iw_os_fail: an earlier frame could not be written. */
 IW_MUST_CHECK int iw_cap_save_frame(struct iw_cap_save *s, const struct iw_cap_frame *f,
 				    const struct iw_cap_flow *flow, unsigned from, bool wanted,
 				    struct iw_fault *why);
@@ -35,7 +36,7 @@ IW_MUST_CHECK int iw_cap_save_frame(struct iw_cap_save *s, const struct iw_cap_f
  * comment of its frame. */
 void iw_cap_save_event(struct iw_cap_save *s, const struct iw_cap_event *ev, bool wanted);
 /* Flushes the file. At the end, and at any time without a selection, also writes the queued frames
- * that are wanted. IW_E_OS: a write failed. */
+ * that are wanted. Error of iw_os_fail: a write failed. */
 IW_MUST_CHECK int iw_cap_save_flush(struct iw_cap_save *s, bool end, struct iw_fault *why);
 /* Returns whether a frame became wanted after it had left the queue, and so is not in the file. */
 bool iw_cap_save_missed(const struct iw_cap_save *s);

@@ -14,7 +14,7 @@
 #include "ddp-dump/capture.h"
 
 struct iw_cap_show {
-	bool json, explain, payload; /* set by the caller, who zeroes the rest */
+	bool json, explain, payload; /* the caller sets these, and zeroes the other members */
 	int lost;                    /* errno of the first line that could not be written */
 	/* The formatted time of the last event, which changes once a second. */
 	time_t hms_of;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MPA Requests in which every bit can be set. Nothing is refused (RFC 5044 7.1.1, RFC 6581 6 and
- * 9). No system call, no state.
+ * Encodes MPA Requests in which every bit can be set, valid or not (RFC 5044 7.1.1, RFC 6581 6 and
+ * 9), and reads known contents of Private Data. No system call, no state.
  */
 #ifndef IW_MPA_PROBE_ASK_H
 #define IW_MPA_PROBE_ASK_H
@@ -36,10 +36,10 @@ struct iw_ask {
  * Data.
  */
 size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a);
-/* Prints "Rev 2 C=1 M=0 peer-to-peer RTR Send Write Read IRD 16 ORD 16": one line, no newline. */
+/* Appends "Rev 2 C=1 M=0 peer-to-peer RTR Send Write Read IRD 16 ORD 16", without a newline. */
 void iw_ask_print(struct iw_text *t, const struct iw_ask *a);
 
-/* Prints a set: "Send Write", or "none". */
+/* Appends the names in a set: "Send Write", or "none". */
 void iw_ask_rtr_print(struct iw_text *t, uint8_t rtr);
 /* Returns "send", "write" or "read" for a set of one form, else "none". */
 const char *iw_ask_rtr_name(uint8_t rtr);
@@ -61,6 +61,7 @@ enum iw_smbd { IW_SMBD_NONE, IW_SMBD_BIG, IW_SMBD_LITTLE };
  * Returns IW_SMBD_NONE if neither order fits, or if len is below 8.
  */
 enum iw_smbd iw_smbd_decode(const uint8_t *pd, size_t len, uint32_t *ird, uint32_t *ord);
+/* Writes the header in big-endian order. */
 void iw_smbd_encode(uint8_t dst[static IW_SMBD_LEN], uint32_t ird, uint32_t ord);
 
 #endif

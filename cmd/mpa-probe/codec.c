@@ -112,7 +112,7 @@ int iw_codec_new(struct iw_codec **out, const struct iw_codec_cfg *cfg, struct i
 		err = agree(c, cfg, why);
 	if (err)
 		goto fail;
-	/* The player decides where TCP segments end. */
+	/* The caller decides where TCP segments end. */
 	iw_mpa_set_emss(c->mpa, 65535);
 	*out = c;
 	return 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Frames ULPDUs for a connection that is played by hand (play.h). It uses the engine of lib/mpa and
- * gives it a start-up that ends in the agreement seen on the wire. Use lib/wire for FPDUs that no
- * engine would send.
+ * Frames ULPDUs for a connection of play.h. It uses the engine of lib/mpa and gives it a start-up
+ * that ends in the agreement seen on the wire. Use lib/wire for FPDUs that no engine would send.
  */
 #ifndef IW_MPA_PROBE_CODEC_H
 #define IW_MPA_PROBE_CODEC_H

@@ -37,7 +37,7 @@ struct iw_serve_show {
 	bool any_port;        /* the kernel chooses the port; it is shown even if quiet */
 	bool rdmac;           /* --profile rdmac was given */
 	const struct iw_personality *personality; /* answers the Requests */
-	int err; /* of iw_json_end() or iw_cli_flush(); the listener stops */
+	int err; /* the first error of iw_json_end() or iw_cli_flush(); then the listener stops */
 };
 
 /* A connection that has ended. */

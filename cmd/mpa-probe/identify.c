@@ -62,8 +62,8 @@ const char *iw_impl_text(enum iw_impl i)
 /* --- the table --- */
 
 /*
- * A fact that is as in `is` adds its weight to the score of the implementation. A fact that is
- * otherwise subtracts the weight, and with `must` rules the implementation out. A fact that many
+ * A fact with the value `is` adds its weight to the score of the implementation. The opposite value
+ * subtracts the weight, and with `must` rules the implementation out. A fact that many
  * implementations share has a small weight.
  */
 struct clue {

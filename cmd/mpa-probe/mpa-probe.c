@@ -24,7 +24,7 @@
 #include "util/num.h"
 
 #define COUNT_DEFAULT 10
-#define SIZE_DEFAULT  64 /* as rping */
+#define SIZE_DEFAULT  64 /* rping's default */
 #define COUNT_MAX     1000000000u
 
 enum app { APP_NONE, APP_RPING };
@@ -84,7 +84,7 @@ static const struct argp_option options[] = {
 
 	{ "app", KEY_APP, "rping", 0, "Run as the client of rping, or with --listen as its server: Sends, RDMA Reads and RDMA Writes, with verified data", 2 },
 	{ "count", 'c', "COUNT", 0, "rping: number of rounds (default 10); 0 is no limit", 2 },
-	{ NULL, 'C', "COUNT", OPTION_HIDDEN, NULL, 2 }, /* of rping */
+	{ NULL, 'C', "COUNT", OPTION_HIDDEN, NULL, 2 }, /* rping's name of --count */
 	{ "size", 's', "SIZE", 0, "rping: octets of a ping, 0 to 65535 (default 64); for a server the largest accepted size (default 65535)", 2 },
 	{ "verify", KEY_VERIFY, NULL, 0, "rping: compare the data (the default)", 2 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0, "rping: do not compare the data", 2 },
@@ -433,7 +433,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct progress {
 	struct opts *o;
 	unsigned number;
-	int err; /* of writing the output */
+	int err; /* the first error of writing JSON */
 };
 
 static void on_attempt(void *ctx, const struct iw_probe_attempt *at)
@@ -503,8 +503,8 @@ static int run_probe(struct opts *o)
 	if (own_request(o, &ask))
 		cfg.only = &ask;
 	/*
-	 * The two common defaults are for transfers. They differ only if no option set the
-	 * time-out.
+	 * The two default limits of all tools suit transfers, and differ. They are equal if
+	 * --timeout set both; otherwise the probe uses defaults of its own.
 	 */
 	if (o->cli.timeout_ns == o->cli.setup_timeout_ns)
 		cfg.timeout_ns = o->cli.timeout_ns;
@@ -651,10 +651,10 @@ static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 	return o->listen || !o->host ? IW_CONFINE_LISTENS : IW_CONFINE_REOPENS;
 }
 
-/* MPA is spoken over TCP alone. */
+/* MPA runs over TCP only. */
 static const char *const transports[] = { "tcp", NULL };
 
-/* --doctor is about this machine. */
+/* --doctor examines only this machine. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
 	iw_cli_warn_of_host(iw_container_of(cli, struct opts, cli)->host);

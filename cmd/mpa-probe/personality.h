@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Personalities: how other implementations answer an MPA Request, as a table. One function takes a
- * row and a Request, and makes the Reply to the peer and the Request that the engine is given. The
- * rows follow the sources that they cite; the devices themselves were not available.
+ * Personalities: how other implementations answer an MPA Request, as a table. From a row and a
+ * Request, iw_personality_answer makes two frames: the Reply to the peer, and a Request for our
+ * engine. The rows follow the sources that they cite; the devices themselves were not available.
  *
  * No system call, no state.
  */
@@ -39,7 +39,7 @@ struct iw_personality {
 	bool echo_flags; /* the Reply has the reserved bits and, in Rev 1, S of the Request */
 	enum iw_personality_crc crc;
 	bool refuses_markers;
-	/* Most IRD and ORD of the Reply. Below that they are those of the Request. */
+	/* Maximum IRD and ORD of the Reply. Below it, IRD is the Request's ORD, and ORD its IRD. */
 	uint16_t depth;
 	enum iw_personality_rtr rtr;
 	uint16_t pd_max;
@@ -69,8 +69,8 @@ struct iw_personality_cfg {
 };
 
 enum iw_personality_verdict {
-	IW_PERSONALITY_MORE,   /* the Request is incomplete: read until there are `need` octets */
-	IW_PERSONALITY_ACCEPT, /* send reply to the peer, give request to the engine */
+	IW_PERSONALITY_MORE,   /* the Request is incomplete: read until it has `need` octets */
+	IW_PERSONALITY_ACCEPT, /* send reply to the peer, pass request to the engine */
 	IW_PERSONALITY_REJECT, /* send reply, then FIN */
 	IW_PERSONALITY_CLOSE,  /* send FIN without a Reply */
 	IW_PERSONALITY_RESET,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One TCP connection played by hand: sends octets, records what the peer does. */
+/* One TCP connection: sends octets, records what the peer does. */
 #include "mpa-probe/play.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One TCP connection played by hand. The caller sends any octets, in pieces and with pauses if it
- * likes. What the peer does is recorded with its time: each read, its FIN, its reset. This layer
- * knows no protocol and judges nothing, so the caller can try anything, valid or not, and examine
- * the record.
+ * One TCP connection below any protocol. The caller sends any octets, optionally in pieces with
+ * pauses between them. Each octet range received, the peer's FIN and its reset are recorded with
+ * their times. This layer knows no protocol and checks nothing, so the caller can send anything,
+ * valid or not, and examine the record.
  *
  * Each step has a time limit, and ends early when the process is asked to stop. It starts no
  * thread. A connection belongs to one thread. Times are nanoseconds of the monotonic clock.
@@ -24,7 +24,7 @@
 
 enum iw_play_kind {
 	IW_PLAY_CONNECTED,
-	IW_PLAY_SENT,     /* off, len: the octets within those sent; the kernel took them */
+	IW_PLAY_SENT,     /* the kernel took octets; off, len: their range in the stream sent */
 	IW_PLAY_RECEIVED, /* one read; off, len: its octets within rx */
 	IW_PLAY_SHUT,     /* our FIN */
 	IW_PLAY_FIN,      /* the peer's FIN */
@@ -96,13 +96,13 @@ static inline bool iw_play_over(const struct iw_play *p)
  */
 IW_MUST_CHECK int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg,
 				  uint64_t limit_ns, struct iw_fault *why);
-/* Closes the connection, waits for nothing, and frees what *p owns. */
+/* Closes the connection without waiting, and frees what *p owns. */
 void iw_play_end(struct iw_play *p);
 
 /*
  * Sends octets (borrowed). With piece above 0 it sends that many at a time, each piece in a segment
  * of its own, and waits gap_ns in between. Returns 0, or
- *  - IW_E_CLOSED: the peer ended the connection; the notes have the way;
+ *  - IW_E_CLOSED: the peer ended the connection; the notes say how;
  *  - IW_E_TIMEOUT: the socket did not take all octets within limit_ns;
  *  - IW_E_CANCELED: the process was asked to stop.
  */
@@ -123,7 +123,7 @@ uint64_t iw_play_now(const struct iw_play *p);
 /* Returns the first note of that kind with an index of at least `from`, or NULL. */
 const struct iw_play_note *iw_play_find(const struct iw_play *p, enum iw_play_kind kind,
 					size_t from);
-/* Asks the kernel, with system calls. */
+/* Fills *out with what the kernel reports. Makes system calls. */
 void iw_play_facts(const struct iw_play *p, struct iw_play_facts *out);
 
 #endif

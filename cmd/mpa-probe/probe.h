@@ -4,9 +4,9 @@
  * port, what this endpoint agrees to, and which implementation it resembles. It can also listen
  * itself, as one of several implementations, and run rping.
  *
- *   play.h         one connection by hand: sends any octets, records what the peer does, and when
+ *   play.h         one TCP connection: sends any octets, records what the peer does, and when
  *   ask.h          Requests with any bit set
- *   codec.h        FPDU framing for a connection by hand
+ *   codec.h        FPDU framing for such a connection
  *   probe.h        one attempt; the probe; the grid
  *   identify.h     fingerprints of implementations
  *   personality.h  the Replies of other implementations, as a table
@@ -14,11 +14,11 @@
  *   sink.h         a responder that discards what it receives
  *   rping.h        the conversation of rping
  *
- * A conformance case would be an attempt of this header, or a sequence of calls of play.h, with a
- * verdict on the record.
+ * A conformance test is an attempt of this header, or a sequence of calls of play.h, followed by
+ * checks of the record.
  *
- * It uses lib/wire and lib/mpa for octets, lib/llp for sockets, and the public API after start-up.
- * It starts no thread. Each wait has a limit, and ends when the process is asked to stop.
+ * mpa-probe uses lib/wire and lib/mpa for octets, lib/llp for sockets, and the public API after
+ * start-up. It starts no thread. Each wait has a limit, and ends when the process is asked to stop.
  *
  * A probe connects only to the one address and port that it is given. It makes one connection after
  * another, not faster than requested, up to a number that is known beforehand, and closes each in
@@ -82,7 +82,7 @@ const char *iw_proof_name(enum iw_proof p);
 #define IW_ATTEMPT_ROUNDS  3 /* timed zero-length RDMA Reads in an attempt */
 
 /*
- * The answer of the peer. What is known about the connection is in it even if there was no Reply.
+ * The answer of the peer. Also without a Reply it holds what is known about the connection.
  */
 struct iw_answer {
 	enum iw_outcome outcome;
@@ -123,7 +123,8 @@ struct iw_answer {
 	uint64_t rtt_ns;  /* of the fastest Read; 0: not measured */
 	bool terminated;
 	struct iw_terminate terminate;
-	bool siw_order; /* it came with layer and type swapped; they are in order here */
+	/* The Terminate arrived with layer and type swapped; terminate has them in order. */
+	bool siw_order;
 };
 
 /*
@@ -169,7 +170,8 @@ struct iw_probe_cfg {
 	const struct iw_ask *only; /* send only this Request; NULL: the usual ones */
 	const uint8_t *pd;         /* Private Data of the usual Requests (borrowed) */
 	size_t pd_len;
-	int stop_fd; /* as in struct iw_play_cfg; the trace also */
+	/* stop_fd, trace and trace_ctx: as in struct iw_play_cfg. */
+	int stop_fd;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
 	/* Called after each connection; NULL: not called. */

@@ -33,7 +33,7 @@ struct session {
 	struct iw_qp *qp;
 	struct iw_rping *ping;
 	bool up, closing, aborted;
-	uint64_t began, seen;  /* seen: last progress, or begin of closing */
+	uint64_t began, seen;  /* seen: time of the last progress, or when closing began */
 	uint64_t payload;      /* octets received at that time */
 	struct iw_fault fault; /* the reason if we ended it; the connection has its own */
 };
@@ -379,8 +379,8 @@ static void on_time(struct session *s, uint64_t now)
 }
 
 /*
- * Applies the time limits of all sessions. Returns how long to wait for the next one; negative: for
- * ever.
+ * Applies the time limits of all sessions. Returns the nanoseconds until the next one; negative: no
+ * limit.
  */
 static int64_t keep_time(struct iw_rping_run *run)
 {

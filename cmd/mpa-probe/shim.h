@@ -5,7 +5,7 @@
  * discards the Reply of the engine. After start-up it passes octets unchanged. It reports the
  * start-up of each connection once.
  *
- * With lose_early_fpdus it plays a fault of Linux siw, whose counterpart is the quirk
+ * With lose_early_fpdus it imitates a fault of Linux siw, against which our initiator has the quirk
  * siw-first-fpdu: siw sends its Reply before it watches for FPDUs. An FPDU that arrives within a
  * millisecond or two stays unnoticed in the socket until more octets arrive.
  */

@@ -277,7 +277,7 @@ int iw_probe_status(const struct iw_probe_result *r)
 {
 	if (r->iwarp)
 		return IW_EXIT_OK;
-	/* A host that does not answer looks like a broken link. */
+	/* A host that does not answer cannot be distinguished from a broken link. */
 	return r->main->answer.outcome == IW_OUTCOME_UNREACHABLE ? IW_EXIT_FAILED : IW_EXIT_NO;
 }
 

@@ -248,7 +248,7 @@ static uint64_t idle_deadline(struct client *c, uint64_t idle, uint64_t now)
 	return IW_TIME_NEVER;
 }
 
-/* Returns how long to wait for the next time limit; negative: for ever. */
+/* Returns the nanoseconds until the next time limit; negative: no limit. */
 static int64_t keep_time(struct iw_probe_sink *s)
 {
 	uint64_t idle = idle_ns(s), now = iw_os_now(), next = s->stop_at;
@@ -264,8 +264,8 @@ static int64_t keep_time(struct iw_probe_sink *s)
 }
 
 /*
- * If asked to stop, disconnects all clients and gives them a moment. Returns true once that is
- * over.
+ * After a request to stop, disconnects all clients and waits for their ends, at most STOP_NS.
+ * Returns true once the sink has stopped.
  */
 static bool stopped(struct iw_probe_sink *s)
 {

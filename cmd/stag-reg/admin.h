@@ -4,8 +4,7 @@
  * connects. Read an answer to its end before the next request. After an error the connection is
  * unusable.
  *
- * Neighbours: stag-reg/control.h below, stag-reg and stag-reg/watch.h above. Threads: one at a
- * time.
+ * stag-reg and stag-reg/watch.h call it; it calls stag-reg/control.h. Threads: one at a time.
  */
 #ifndef IW_STAG_REG_ADMIN_H
 #define IW_STAG_REG_ADMIN_H
@@ -29,16 +28,16 @@ struct iw_manager_admin {
  */
 
 /*
- * Registers a buffer as q says (op ADD, without label). file: its name, which becomes the label; it
- * is opened with the access that q gives to peers. NULL: new memory. *out: the buffer with its key.
+ * Registers a buffer as q says, whose op is ADD. file: its name, which becomes the label; it is
+ * opened with the access that q gives to peers. NULL: new memory. *out: the buffer with its key.
  * Errors also of iw_os_fail: the file could not be opened.
  */
 IW_MUST_CHECK int iw_manager_admin_add(struct iw_manager_admin *a,
 				       const struct iw_manager_request *q, const char *file,
 				       struct iw_manager_buffer *out, struct iw_fault *why);
 /*
- * Requests the state of one buffer, or of all (stag 0), if peers is set each followed by its peers.
- * Read the answer with iw_manager_admin_next.
+ * Requests the state of one buffer, or of all (stag 0). peers: each buffer is followed by its
+ * peers. Read the answer with iw_manager_admin_next.
  */
 IW_MUST_CHECK int iw_manager_admin_list(struct iw_manager_admin *a, uint32_t stag, bool peers,
 					struct iw_fault *why);
@@ -51,6 +50,7 @@ IW_MUST_CHECK int iw_manager_admin_next(struct iw_manager_admin *a, struct iw_ma
 /* Revokes one buffer, or all (stag 0). *revoked: their number. */
 IW_MUST_CHECK int iw_manager_admin_revoke(struct iw_manager_admin *a, uint32_t stag,
 					  uint64_t *revoked, struct iw_fault *why);
+/* Closes the connection, if there is one. */
 void iw_manager_admin_close(struct iw_manager_admin *a);
 
 #endif

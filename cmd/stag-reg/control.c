@@ -35,11 +35,11 @@ int iw_manager_default_path(char path[static IW_MANAGER_PATH_MAX], uint16_t port
 	return 0;
 }
 
-/* --- clients that come and go --- */
+/* --- connecting and disconnecting clients --- */
 
-static void watch(struct iw_manager *m, int op, int fd, uint32_t events, void *who)
+static void watch(struct iw_manager *m, int op, int fd, uint32_t events, void *client)
 {
-	struct epoll_event ev = { .events = events, .data.ptr = who };
+	struct epoll_event ev = { .events = events, .data.ptr = client };
 
 	if (epoll_ctl(m->epoll, op, fd, &ev) < 0)
 		iw_log_warn("control socket: epoll: error %d", errno);
@@ -75,11 +75,11 @@ static void end_client(struct iw_manager *m, struct client *c)
 /* True for the owner and root. The mode of the socket ensures this unless its owner changes it. */
 static bool is_permitted(int fd)
 {
-	struct ucred who;
-	socklen_t len = sizeof(who);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
-	       (who.uid == geteuid() || who.uid == 0);
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
 static void accept_all(struct iw_manager *m)

@@ -43,13 +43,13 @@ struct iw_guesses {
 void iw_guesses_init(struct iw_guesses *g, uint64_t now);
 void iw_guesses_fini(struct iw_guesses *g);
 /*
- * Returns the time in ns for which claims from addr ("192.0.2.1:4791", "[2001:db8::1]:4791") are
- * still rejected, or 0 if the next one is to be checked.
+ * Returns the nanoseconds for which claims from addr ("192.0.2.1:4791", "[2001:db8::1]:4791") are
+ * still rejected; 0: check the next claim. now, here and below: iw_os_now.
  */
 uint64_t iw_guess_wait(struct iw_guesses *g, const char *addr, uint64_t now);
 /*
- * A claim from addr was checked and was wrong. Logs once when an address has to wait for the first
- * time, and once when all addresses have to.
+ * Records that a claim from addr was checked and was wrong. Logs a warning when the address must
+ * wait for the first time, and when the limit of all addresses together is reached.
  */
 void iw_guess_wrong(struct iw_guesses *g, const char *addr, uint64_t now);
 

@@ -110,12 +110,19 @@ struct iw_manager {
 };
 
 /* --- manager.c, for control.c --- */
-/* Registers a buffer; fills *out, with the key. Takes ownership of file (-1: none) in any case. */
+/*
+ * Registers a buffer and fills *out, with the key. file (-1: none) is given, also after an error.
+ * IW_E_LIMIT: too many buffers, or too much new memory; IW_E_NOENT: no connection has the number
+ * r->stream; IW_E_BUSY: a buffer of another domain covers the same octets of the file (RFC 5042
+ * 6.3.6); IW_E_NOMEM; errors of iw_map_file, iw_map_memory and iw_mr_reg.
+ */
 int iw_manager_add(struct iw_manager *m, const struct iw_manager_request *r, int file,
 		   struct iw_manager_buffer *out, struct iw_fault *why);
+/* Returns the buffer with this STag; NULL: not registered. */
 struct buffer *iw_manager_find(struct iw_manager *m, uint32_t stag);
 /* Revokes and frees b. It is revoked when the call returns. why is for the log. */
 void iw_manager_drop(struct iw_manager *m, struct buffer *b, const char *why);
+/* Fill *out with the present state of a buffer, of a peer. */
 void iw_manager_describe_buffer(struct iw_manager *m, struct buffer *b, bool with_key,
 				struct iw_manager_buffer *out);
 void iw_manager_describe_peer(struct iw_manager *m, const struct peer *p,
@@ -124,9 +131,11 @@ void iw_manager_describe_peer(struct iw_manager *m, const struct peer *p,
 void iw_manager_reap(struct iw_manager *m);
 
 /* --- control.c, for manager.c --- */
+/* Drops clients whose time is over, and accepts new ones again after a lack of descriptors. */
 void iw_manager_control_timers(struct iw_manager *m);
+/* Closes all clients and the control socket, and removes its file. */
 void iw_manager_control_close(struct iw_manager *m);
-/* Called before the object is freed: the answers under way skip it. */
+/* Called before the object is freed: unfinished answers skip it. */
 void iw_manager_control_forget_buffer(struct iw_manager *m, const struct buffer *b);
 void iw_manager_control_forget_peer(struct iw_manager *m, const struct peer *p);
 void iw_manager_control_forget_domain(struct iw_manager *m, const struct domain *d);

@@ -19,13 +19,14 @@
 
 /* Time for a peer without a buffer to get its next operation refused, with the reason. */
 #define LEAVE IW_SEC(5)
+/* Interval at which buffers with connected peers are checked. */
 #define BEAT  IW_SEC(1)
 
 _Static_assert((int)IW_CLAIM_READ == IW_ACCESS_REMOTE_READ &&
 		       (int)IW_CLAIM_WRITE == IW_ACCESS_REMOTE_WRITE,
 	       "rights");
 
-/* --- looking things up --- */
+/* --- lookup --- */
 
 /* All bits of an STag are random, so its low bits serve as a hash. */
 static struct iw_list *stag_bucket(struct iw_manager *m, uint32_t stag)
@@ -652,7 +653,7 @@ bool iw_manager_event(struct iw_manager *m, const struct iw_async_event *ev)
 	return true;
 }
 
-/* --- accounts --- */
+/* --- descriptions for the control socket --- */
 
 static uint64_t ms_between(uint64_t from, uint64_t to)
 {
@@ -697,7 +698,7 @@ void iw_manager_describe_peer(struct iw_manager *m, const struct peer *p,
 	memcpy(out->why, p->why, sizeof(out->why));
 }
 
-/* --- turns --- */
+/* --- timers, and calls of the loop --- */
 
 static void drop_leavers(struct iw_manager *m, struct domain *d)
 {
@@ -787,7 +788,7 @@ int iw_manager_fd(const struct iw_manager *m)
 	return m->epoll;
 }
 
-/* --- beginning and end --- */
+/* --- creation --- */
 
 /* Copies the host from "127.0.0.1:7471" or "[::1]:7471", without brackets and port. */
 static void take_host(struct iw_manager *m, const char *addr)

@@ -4,7 +4,7 @@
  * running ddp-recv for other processes to use. It admits peers that name a buffer and its key, and
  * reports what they do.
  *
- * Neighbours: the hub of cmd/transfer owns the context, the listener and the loop. It passes on the
+ * The hub of cmd/transfer owns the context, the listener and the loop. It passes to the manager the
  * connection requests that claim a buffer and the events of the manager's queue pairs, and calls
  * iw_manager_turn. stag-reg sends requests on the control socket (stag-reg/control.h). Threads: as
  * for the context.
@@ -50,7 +50,10 @@ struct iw_manager_cfg {
 	uint64_t peers;  /* limit of connected peers; at most IW_MANAGER_PEERS_MAX */
 };
 
-/* Creates a manager without a control socket. IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
+/*
+ * Creates a manager without a control socket, owned by the caller. IW_E_NOMEM; IW_E_LIMIT: no free
+ * descriptors; IW_E_OS: epoll failed.
+ */
 IW_MUST_CHECK int iw_manager_new(struct iw_manager **out, const struct iw_manager_cfg *cfg,
 				 struct iw_fault *why);
 /* Revokes all buffers, ends their connections at once and frees the manager. m may be NULL. */

@@ -39,11 +39,15 @@ struct iw_map {
 /*
  * Maps len octets of the regular file fd from off; len 0: to its end. fd is given, also after an
  * error. IW_E_INVAL: not a regular file, an empty range, or beyond the end of the file; IW_E_PERM:
- * fd is not open for this access; IW_E_NOMEM, IW_E_OS.
+ * fd is not open for this access; IW_E_LIMIT: more than this machine can map; IW_E_NOMEM; IW_E_OS:
+ * another system call failed.
  */
 IW_MUST_CHECK int iw_map_file(struct iw_map *m, int fd, uint64_t off, uint64_t len, bool writable,
 			      struct iw_fault *why);
-/* Maps new memory. IW_E_INVAL: len is 0, or too large for the address space; IW_E_NOMEM. */
+/*
+ * Maps len octets of new memory. IW_E_INVAL: len is 0, or too large for the address space;
+ * IW_E_NOMEM; IW_E_OS: mmap failed for another reason.
+ */
 IW_MUST_CHECK int iw_map_memory(struct iw_map *m, uint64_t len, struct iw_fault *why);
 /* Unmaps the memory, which must not be used any more, and closes the file. */
 void iw_map_close(struct iw_map *m);

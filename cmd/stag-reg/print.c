@@ -14,7 +14,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* --- words --- */
+/* --- texts --- */
 
 /* The contents of an Advertisement. */
 struct advert {
@@ -331,7 +331,7 @@ int iw_manager_list_end(struct iw_manager_list *l, int failed, struct iw_fault *
 	return write_table(&l->t, why);
 }
 
-/* --- news --- */
+/* --- events of watch --- */
 
 int iw_manager_print_registered(const struct iw_manager_print *p, const struct iw_manager_buffer *b,
 				struct iw_fault *why)

@@ -3,8 +3,7 @@
  * Writes buffers, their Advertisements and their peers to standard output: as text, as assignments
  * for eval, as a URI, and as JSON lines. Text from outside is made harmless for the terminal.
  *
- * Neighbours: cli/json.h and cli/table.h below, stag-reg/watch.h and stag-reg above. Errors of all
- * functions: IW_E_CLOSED: standard output cannot be written; IW_E_NOMEM.
+ * Errors of all functions: IW_E_CLOSED: standard output cannot be written; IW_E_NOMEM.
  */
 #ifndef IW_STAG_REG_PRINT_H
 #define IW_STAG_REG_PRINT_H
@@ -30,10 +29,10 @@ struct iw_manager_print {
 	const char *host;
 };
 
-/* Everything about a buffer, including its key. */
+/* Writes everything about a buffer, including its key. */
 IW_MUST_CHECK int iw_manager_print_advert(const struct iw_manager_print *p,
 					  const struct iw_manager_buffer *b, struct iw_fault *why);
-/* "KEY N", or the JSON event "result" with that key. */
+/* Writes "KEY N", or the JSON event "result" with that key. */
 IW_MUST_CHECK int iw_manager_print_result(const struct iw_manager_print *p, const char *key,
 					  uint64_t n, struct iw_fault *why);
 
@@ -58,6 +57,7 @@ IW_MUST_CHECK int iw_manager_list_end(struct iw_manager_list *l, int failed, str
 
 /* --- events of watch: a line for each --- */
 
+/* The buffer was registered; the buffer with this STag is not registered any more. */
 IW_MUST_CHECK int iw_manager_print_registered(const struct iw_manager_print *p,
 					      const struct iw_manager_buffer *b,
 					      struct iw_fault *why);

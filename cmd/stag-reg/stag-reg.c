@@ -54,7 +54,7 @@ struct opts {
 	struct iw_manager_watch_cfg watch;
 };
 
-/* --- what commands have in common --- */
+/* --- options and parsers of several commands --- */
 
 /* clang-format off */
 static const struct argp_option control_options[] = {
@@ -125,8 +125,8 @@ static const struct argp control_argp = { .options = control_options, .parser = 
 static const struct argp advert_argp = { .options = advert_options, .parser = parse_advert };
 
 /*
- * Options that the command does not have, or that precede it. argp tries the options of the command
- * itself first.
+ * Options that the command does not have, or that precede it: the error says where they belong.
+ * argp tries the options of the command itself first.
  */
 /* clang-format off */
 static const struct argp_option misplaced_options[] = {

@@ -223,8 +223,8 @@ static int finish(struct command *c, bool by_force)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Forwards output of the command. Returns 1 if there was some, 0 if there was none, -1 if the
- * caller has disconnected. */
+/* Forwards pending output of the command. Returns 1: forwarded some; 0: no output is pending; -1:
+ * the caller has disconnected. */
 static int pass_on(struct port *p, int *fd, enum frame_type type)
 {
 	uint8_t octets[FRAME_MAX];
@@ -318,7 +318,7 @@ static void enforce_limit(struct command *c)
 	}
 }
 
-/* Forwards what is left in the pipes of a command that has ended. */
+/* Forwards the pending output of a command that has ended. */
 static int drain(struct port *p, struct command *c)
 {
 	int out, err;
