@@ -399,24 +399,24 @@ s.sendto(struct.pack("!HHI", 7, port, tag) + b"none" + data, (host, 0))' "$LEFT_
     assert_status 0
 }
 
-# told FILTER: prints status of the program on left, filtered by jq
-told() {
+# status_jq FILTER: prints status of the program on left, filtered by jq
+status_jq() {
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     jq -c "select(.event == \"status\") | $1" <<<"$output"
 }
 
 # seen_is UNKNOWN NO_SESSION
 seen_is() {
-    [ "$(told '.seen | [.stag_unknown, .no_session]')" = "[$1,$2]" ]
+    [ "$(status_jq '.seen | [.stag_unknown, .no_session]')" = "[$1,$2]" ]
 }
 
 assert_seen() {
-    wait_until 5 seen_is "$@" || fail_with "the counters stag_unknown and no_session are not $*" "$(told .seen)"
+    wait_until 5 seen_is "$@" || fail_with "the counters stag_unknown and no_session are not $*" "$(status_jq .seen)"
 }
 
 # known SESSIONS STAGS
 known() {
-    [ "$(told '[.sessions, .stags]')" = "[$1,$2]" ]
+    [ "$(status_jq '[.sessions, .stags]')" = "[$1,$2]" ]
 }
 
 # buffer N [OPTION...]: registers STAG[N] in a Protection Domain of its own, and starts a ddp-send
@@ -430,17 +430,17 @@ buffer() {
     # raw and xdp are the same on the wire, and raw does not add an interface to the status.
     uri=${uri/ddp+xdp:/ddp+raw:}
     STAG[$1]=$((16#$(jq -r .stag <<<"$output")))
-    old=$(told '[.streams[] | [.tag, .stream]]')
+    old=$(status_jq '[.streams[] | [.tag, .stream]]')
     mkfifo "fifo$1"
     # Opened for reading and writing, so that ddp-send never sees end of file.
     exec {FIFO}<>"fifo$1"
     IW_STDIN=fifo$1 serve_in right ddp-send --to "$uri" --timeout 30s
     head -c 1000 /dev/zero >&"$FIFO"
     has_stream() {
-        new=$(told "[.streams[] | [.tag, .stream]] - $old")
+        new=$(status_jq "[.streams[] | [.tag, .stream]] - $old")
         [ "$new" != '[]' ]
     }
-    wait_until 5 has_stream || fail_with 'the stream is not in the status' "$(told .)"
+    wait_until 5 has_stream || fail_with 'the stream is not in the status' "$(status_jq .)"
     TAG[$1]=$(jq '.[0][0]' <<<"$new") STREAM[$1]=$(jq '.[0][1]' <<<"$new")
 }
 
@@ -454,7 +454,7 @@ buffer() {
     IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" -b "$LEFT_IP" --control ctl .
     buffer 1
     buffer 2
-    known 2 2 || fail_with 'not two sessions and two STags are known' "$(told .)"
+    known 2 2 || fail_with 'not two sessions and two STags are known' "$(status_jq .)"
     assert_seen 0 0
     # Each stream may use its own STag. The STag of the other stream, in another Protection Domain,
     # is unknown to it.
@@ -473,15 +473,15 @@ buffer() {
     # Revoking the STag ends the session of its writer; the association waits for its peer.
     run_in left stag-reg revoke "$(printf %08x "${STAG[1]}")" --control ctl
     assert_status 0
-    wait_until 20 known 1 1 || fail_with 'not exactly one session with its STag is left' "$(told .)"
+    wait_until 20 known 1 1 || fail_with 'not exactly one session with its STag is left' "$(status_jq .)"
     # The peer of the other association aborts it.
     serve_end 3
-    wait_until 20 known 0 1 || fail_with 'the session outlived its association' "$(told .)"
+    wait_until 20 known 0 1 || fail_with 'the session outlived its association' "$(status_jq .)"
     serve_end 2
     no_association() {
-        [ "$(told .associations)" = 0 ]
+        [ "$(status_jq .associations)" = 0 ]
     }
-    wait_until 20 no_association || fail_with 'ended associations are still listed' "$(told .)"
+    wait_until 20 no_association || fail_with 'ended associations are still listed' "$(status_jq .)"
 }
 
 # The initiator of the association receives the Read Responses, which name an STag of the initiator.
@@ -513,15 +513,15 @@ buffer() {
     buffer 1 --expires 5s
     name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
     assert_seen 0 0
-    pid=$(told '.sockets[0].pid')
+    pid=$(status_jq '.sockets[0].pid')
     kill -STOP "$pid"
     expired() {
         name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
-        [ "$(told '[.stags, .seen.stag_unknown > 0, .seen.no_session]')" = '[1,true,0]' ]
+        [ "$(status_jq '[.stags, .seen.stag_unknown > 0, .seen.no_session]')" = '[1,true,0]' ]
     }
-    wait_until 10 expired || { kill -CONT "$pid"; fail_with 'the STag is still known' "$(told .)"; }
+    wait_until 10 expired || { kill -CONT "$pid"; fail_with 'the STag is still known' "$(status_jq .)"; }
     kill -CONT "$pid"
-    wait_until 20 known 0 0 || fail_with 'it is not removed' "$(told .)"
+    wait_until 20 known 0 0 || fail_with 'it is not removed' "$(status_jq .)"
 }
 
 @test "options that exclude each other, and those that are missing, are usage" {

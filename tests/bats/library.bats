@@ -44,12 +44,12 @@ shown() {
 }
 
 @test "libiwarp.3 describes every traced event with its keys" {
-    local event keys told n=0
+    local event keys described n=0
 
     while read -r event keys; do
-        told=$(sed -n "/^$event|T{\$/,/^T}\$/p" "$PAGE" | sed '1d;$d' | tr '\n' ' ' | sed -E 's/^[^:]*: //; s/,? *$//; s/, */ /g')
-        [ "$told" = "$keys" ] || {
-            echo "$event: the list has '$keys', the page '$told'"
+        described=$(sed -n "/^$event|T{\$/,/^T}\$/p" "$PAGE" | sed '1d;$d' | tr '\n' ' ' | sed -E 's/^[^:]*: //; s/,? *$//; s/, */ /g')
+        [ "$described" = "$keys" ] || {
+            echo "$event: the list has '$keys', the page '$described'"
             return 1
         }
         n=$((n + 1))

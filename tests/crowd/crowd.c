@@ -72,8 +72,7 @@ static int randomness(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-/* --- one association
- * --------------------------------------------------------------------------- */
+/* --- one association -------------------------------------------------------------------------- */
 
 static void give_out(const struct crowd *c, struct member *m, uint64_t now)
 {
@@ -156,8 +155,7 @@ static void take_in(struct crowd *c, const uint8_t *packet, size_t len, uint64_t
 	give_out(c, m, now);
 }
 
-/* --- all associations
- * -------------------------------------------------------------------------- */
+/* --- all associations ------------------------------------------------------------------------- */
 
 static void read_packets(struct crowd *c)
 {

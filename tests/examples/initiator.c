@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 			die("wait", &why);
 		while (iw_cq_poll(qa.send_cq, &wc, 1) > 0) {
 			if (wc.status == IW_OK)
-				iw_disconnect(wc.qp); /* no more to be said */
+				iw_disconnect(wc.qp); /* the Send is complete */
 			else
 				fprintf(stderr, "initiator: send: %s\n", iw_err_text(wc.status));
 		}

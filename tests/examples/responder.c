@@ -5,8 +5,8 @@
 
 #include <iwarp/verbs.h>
 
-static char board[4096]; /* what the peer may write into */
-static char note[64];    /* its Send */
+static char board[4096]; /* the peer may write to it */
+static char note[64];    /* the peer's Send */
 
 static _Noreturn void die(const char *what, const struct iw_fault *why)
 {

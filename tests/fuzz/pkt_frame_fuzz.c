@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arbitrary Ethernet frames: a packet that is found is within the frame, and a head built from the
- * result parses the same. */
+/* Arbitrary Ethernet frames: a packet that is found is within the frame, and a header built from
+ * the result parses the same. */
 #include "pkt/frame.h"
 
 #include "fuzz/property.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * One side of a transfer against a hostile peer, disk and clock. The first octet chooses role,
- * initiator and mode. Then come records: raw messages; messages of small numbers, which get far;
- * data Sends; completions; answers that are late or failures; time.
+ * initiator and mode. Records follow: raw messages; messages of small numbers, which reach deep
+ * code; data Sends; completions; answers that are late or failures; time.
  *
  * For any input: a slot is registered once and revoked before its data are used; a created file is
  * committed or abandoned; each file has one result, and the transfer one end; and no input keeps

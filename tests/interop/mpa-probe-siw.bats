@@ -168,9 +168,9 @@ ping_us() {
     assert_status 0
 }
 
-# told FILTER EXPECTED: ends our server and compares FILTER, applied to its reports of closed
-# connections, with EXPECTED
-told() {
+# assert_reported FILTER EXPECTED: ends our server and compares FILTER, applied to its reports of
+# closed connections, with EXPECTED
+assert_reported() {
     serve_end
     assert_status 0
     assert_jsonl "map(select(.event == \"closed\")) | $1" "$2"
@@ -186,7 +186,7 @@ told() {
             for to in "$HOST_IP" "$HOST_IP6"; do
                 ping_us "$to" 5
             done
-            told "map([.rounds, .rounds_verified, .octets_read, .rev, .crc, .emss_octets < $mtu and .emss_octets > $mtu - 100])" \
+            assert_reported "map([.rounds, .rounds_verified, .octets_read, .rev, .crc, .emss_octets < $mtu and .emss_octets > $mtu - 100])" \
                 "$(printf '[%s,%s]' "[5,5,327675,2,$([ $crc = off ] && echo false || echo true),true]"{,})"
         done
     done
@@ -199,7 +199,7 @@ told() {
     for personality in siw chelsio; do
         serve_rping --personality $personality
         ping_us "$HOST_IP" 5
-        told '.[] | [.personality, .emulated, .rounds_verified]' "[\"$personality\",true,5]"
+        assert_reported '.[] | [.personality, .emulated, .rounds_verified]' "[\"$personality\",true,5]"
         assert_jsonl 'map(select(.event == "request")) | .[] | [.verdict, .reply.rev, .reply.ird]' '["accept",2,1]'
     done
     guest_is_well
@@ -209,7 +209,7 @@ told() {
     IW_TIMEOUT=$((30 + IW_ROUNDS / 5))
     IW_SERVE_TIMEOUT=$((60 + IW_ROUNDS / 5)) serve_rping
     ping_us "$HOST_IP" "$IW_ROUNDS"
-    told '.[] | [.rounds, .rounds_verified, .octets_read, .octets_written]' \
+    assert_reported '.[] | [.rounds, .rounds_verified, .octets_read, .octets_written]' \
         "[$IW_ROUNDS,$IW_ROUNDS,$((IW_ROUNDS * 65535)),$((IW_ROUNDS * 65535))]"
     guest_is_well
 }
@@ -225,37 +225,36 @@ told() {
     for form in write read; do
         serve_rping --rtr $form
         ping_us "$HOST_IP" 5
-        told '.[] | [.rounds_verified, .rev, .rtr]' "[5,2,[\"$form\"]]"
+        assert_reported '.[] | [.rounds_verified, .rev, .rtr]' "[5,2,[\"$form\"]]"
     done
     run_here "$PEER_VM" siw tunable 'mpa_version=1'
     assert_status 0
     serve_rping
     ping_us "$HOST_IP" 5
     ping_us "$HOST_IP6" 5
-    told 'map([.rounds_verified, .rev, .rtr])' '[[5,1,[]],[5,1,[]]]'
+    assert_reported 'map([.rounds_verified, .rev, .rtr])' '[[5,1,[]],[5,1,[]]]'
     for personality in windows plain; do
         serve_rping --personality $personality
         ping_us "$HOST_IP" 5
-        told '.[] | [.personality, .emulated, .rounds_verified]' "[\"$personality\",true,5]"
+        assert_reported '.[] | [.personality, .emulated, .rounds_verified]' "[\"$personality\",true,5]"
         assert_jsonl 'map(select(.event == "request")) | .[] | [.verdict, .request.rev, .reply.rev]' '["accept",1,1]'
     done
     run_here "$PEER_VM" siw tunable 'mpa_crc_required=1'
     assert_status 0
     serve_rping --crc off
     ping_us "$HOST_IP" 5
-    told '.[] | [.rounds_verified, .crc]' '[5,true]'
+    assert_reported '.[] | [.rounds_verified, .crc]' '[5,true]'
     # siw agrees to FPDUs above the MSS with a bit of the flags. The bit is reserved, so we do not
     # send it back.
     run_here "$PEER_VM" siw tunable 'try_gso=1'
     assert_status 0
     serve_rping
     ping_us "$HOST_IP" 5
-    told '.[] | .rounds_verified' 5
+    assert_reported '.[] | .rounds_verified' 5
     guest_is_well
 }
 
-# --- other programs, as far as they work
-# -------------------------------------------------------------------------------------
+# --- other programs, as far as they work -------------------------------------------------------------------------------------
 
 # serve_sink OPTION...: starts a responder on port 7471 that accepts all messages and sends none by
 # itself

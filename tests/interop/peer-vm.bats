@@ -270,21 +270,21 @@ setup() {
 # request_of "PARAM=VALUE...": sets the parameters, lets rping connect to a listener here, and
 # prints octets 16 to 19 of its Request
 request_of() {
-    local p port=7199 told=$BATS_TEST_TMPDIR/told
+    local p port=7199 request=$BATS_TEST_TMPDIR/request
 
     # shellcheck disable=SC2016
     "$PEER_VM" run sh -c 'for p in mpa_crc_required=0 mpa_version=2 try_gso=0 peer_to_peer=0 '"$1"'; do
         echo "${p#*=}" >/sys/module/siw_tunable/parameters/"${p%%=*}" || exit
     done' 3>&- || return
-    rm -f "$told"
-    IW_MAY_END=1 serve_beside socat -u "TCP-LISTEN:$port,bind=$HOST_IP,reuseaddr" "OPEN:$told,creat"
+    rm -f "$request"
+    IW_MAY_END=1 serve_beside socat -u "TCP-LISTEN:$port,bind=$HOST_IP,reuseaddr" "OPEN:$request,creat"
     "$PEER_VM" run -b rping -c -a "$HOST_IP" -p "$port" -C 1 >"$BATS_TEST_TMPDIR/job" 3>&-
-    wait_until 30 has_octets "$told" 20
+    wait_until 30 has_octets "$request" 20
     # A client that is killed while it waits for its Reply continues to wait; a refused client hangs
     # in its own clean-up.
     serve_end >/dev/null 2>&1
     "$PEER_VM" kill "$(cat "$BATS_TEST_TMPDIR/job")" KILL >/dev/null 2>&1 3>&- || true
-    od -A n -t x1 -j 16 -N 4 "$told" | tr -d ' ' | sed 's/..../& /;s/ $//'
+    od -A n -t x1 -j 16 -N 4 "$request" | tr -d ' ' | sed 's/..../& /;s/ $//'
 }
 
 has_octets() {
@@ -328,7 +328,7 @@ has_octets() {
 }
 
 @test "with QEMU's own network a forwarded port leads to siw; a killed supervisor leaves nothing either" {
-    local port name pid keeper state
+    local port name pid supervisor state
 
     port=$(free_port)
     name=forwarded-$$
@@ -347,8 +347,8 @@ has_octets() {
     assert_equal "$(head -c 16 "$OUTPUT_FILE")" 'MPA ID Rep Frame'
     assert_equal "$(tail -c +17 "$OUTPUT_FILE" | od -A n -t x1 | tr -d ' ')" 1002000400010001
 
-    keeper=$(cut -d ' ' -f 1 "$state/supervisor")
-    kill -KILL "$keeper"
+    supervisor=$(cut -d ' ' -f 1 "$state/supervisor")
+    kill -KILL "$supervisor"
     wait_until 30 process_over "$pid"
     run_here "$PEER_VM" list
     assert_output_lacks "$name"

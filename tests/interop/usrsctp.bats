@@ -63,8 +63,7 @@ peer_was_content() {
     assert_status 0
 }
 
-# --- the peer listens
-# --------------------------------------------------------------------------------------------------------
+# --- the peer listens --------------------------------------------------------------------------------------------------------
 
 @test "usrsctp listens: messages of every size return, on IP, in UDP, and without its threads" {
     local t size
@@ -149,8 +148,7 @@ peer_was_content() {
     done
 }
 
-# --- the peer connects
-# -------------------------------------------------------------------------------------------------------
+# --- the peer connects -------------------------------------------------------------------------------------------------------
 
 @test "usrsctp connects: messages of its peer return, on IP, in UDP, and without its threads" {
     local t

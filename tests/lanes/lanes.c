@@ -100,8 +100,7 @@ static struct stream *make_stream(struct ends *e)
 	return s;
 }
 
-/* --- events
- * ------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void delivered(struct ends *e, const struct iw_wc *wc)
 {

@@ -56,7 +56,7 @@ static void integers_take_their_shortest_form(void **state)
 	}
 }
 
-static void what_does_not_fit_is_not_written(void **state)
+static void item_that_does_not_fit_is_not_written(void **state)
 {
 	(void)state;
 	for (size_t cap = 0; cap < 24; cap++) {
@@ -77,7 +77,7 @@ static void what_does_not_fit_is_not_written(void **state)
 	}
 }
 
-static void a_list_gets_its_length_afterwards(void **state)
+static void a_list_gets_its_length_when_it_is_complete(void **state)
 {
 	uint8_t buf[16];
 	struct iw_cbor_out o;
@@ -99,7 +99,7 @@ static void a_list_gets_its_length_afterwards(void **state)
 	assert_true(o.full);
 }
 
-static void skipping_goes_over_what_is_inside(void **state)
+static void skipping_an_item_skips_its_contents(void **state)
 {
 	/* {1: [2, {3: h'04'}], -1: 1.5}, tag 1(null) */
 	static const uint8_t octets[] = { 0xa2, 0x01, 0x82, 0x02, 0xa1, 0x03, 0x41,
@@ -215,9 +215,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers_take_their_shortest_form),
-		cmocka_unit_test(what_does_not_fit_is_not_written),
-		cmocka_unit_test(a_list_gets_its_length_afterwards),
-		cmocka_unit_test(skipping_goes_over_what_is_inside),
+		cmocka_unit_test(item_that_does_not_fit_is_not_written),
+		cmocka_unit_test(a_list_gets_its_length_when_it_is_complete),
+		cmocka_unit_test(skipping_an_item_skips_its_contents),
 		cmocka_unit_test(indefinite_lengths_and_nonsense_are_refused),
 		cmocka_unit_test(lengths_beyond_the_octets_are_refused),
 		cmocka_unit_test(nesting_of_any_depth_needs_no_stack),

@@ -38,7 +38,7 @@ static int fail_with_json(const void *arg)
 	return iw_cli_finish(&cli, iw_cli_fail(&cli, &fault));
 }
 
-static void failure_is_told_with_its_clause(void **state)
+static void failure_is_reported_with_its_clause(void **state)
 {
 	struct capture c;
 	int json = 0;
@@ -80,7 +80,7 @@ static int fail_bare(const void *arg)
 	return iw_cli_finish(&cli, iw_cli_fail(&cli, &why));
 }
 
-static void failure_without_words_gets_those_of_its_error(void **state)
+static void failure_without_a_text_gets_that_of_its_error(void **state)
 {
 	struct capture c;
 
@@ -212,9 +212,9 @@ static void closed_standard_descriptors_are_filled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(failure_is_told_with_its_clause),
+		cmocka_unit_test(failure_is_reported_with_its_clause),
 		cmocka_unit_test(failure_is_an_event_with_json),
-		cmocka_unit_test(failure_without_words_gets_those_of_its_error),
+		cmocka_unit_test(failure_without_a_text_gets_that_of_its_error),
 		cmocka_unit_test(transport_that_cannot_run_ends_with_3_and_a_reason),
 		cmocka_unit_test(start_opens_the_trace_and_finish_keeps_it_honest),
 		cmocka_unit_test(lost_output_turns_success_into_failure),

@@ -61,10 +61,7 @@ static void need_filter(void)
 	skip();
 }
 
-/*
- * --- a child
- * ---------------------------------------------------------------------------------------
- */
+/* --- a child ---------------------------------------------------------------------------------- */
 
 static char top[] = "/tmp/iw-confine-XXXXXX", served[64], outside[64];
 
@@ -153,10 +150,7 @@ static bool is_refused(const char *dir, const char *name, int flags)
 	return !opens(dir, name, flags) && errno == EACCES;
 }
 
-/*
- * --- files
- * -----------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int sink(void)
 {
@@ -236,7 +230,7 @@ static int dial(void)
 	return 0;
 }
 
-static void listener_connects_to_no_one(void **state)
+static void listener_cannot_connect(void **state)
 {
 	(void)state;
 	need_landlock(4);
@@ -256,10 +250,7 @@ static void listener_signals_no_other_process(void **state)
 	all_well(signal_parent);
 }
 
-/*
- * --- privileges
- * ------------------------------------------------------------------------------------
- */
+/* --- privileges ------------------------------------------------------------------------------- */
 
 static int user(void)
 {
@@ -424,10 +415,7 @@ static void environment_variable_disables_confinement(void **state)
 	all_well(off);
 }
 
-/*
- * --- system calls
- * ----------------------------------------------------------------------------------
- */
+/* --- system calls ----------------------------------------------------------------------------- */
 
 static int run_program(void)
 {
@@ -500,10 +488,7 @@ static void other_system_calls_fail(void **state)
 	all_well(xdp_load);
 }
 
-/*
- * --- reports
- * ---------------------------------------------------------------------------------------
- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static void trial_reports_the_measures_in_force(void **state)
 {
@@ -576,7 +561,7 @@ int main(void)
 		cmocka_unit_test(sink_writes_only_in_its_directory),
 		cmocka_unit_test(source_reads_only_in_its_directory),
 		cmocka_unit_test(tool_without_files_writes_nowhere),
-		cmocka_unit_test(listener_connects_to_no_one),
+		cmocka_unit_test(listener_cannot_connect),
 		cmocka_unit_test(listener_signals_no_other_process),
 		cmocka_unit_test(tool_without_files_changes_to_user_nobody),
 		cmocka_unit_test(capabilities_that_are_needed_later_are_kept_and_no_others),

@@ -114,7 +114,7 @@ static int with_few_descriptors(const void *arg)
 	return failed > 0 ? 0 : 1;
 }
 
-static void whatever_is_missing_is_told_and_nothing_leaks(void **state)
+static void missing_resource_is_reported_and_nothing_leaks(void **state)
 {
 	struct capture c;
 
@@ -128,7 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_to_stop_ends_every_wait),
 		cmocka_unit_test(signals_that_do_not_wake_it_are_an_error),
-		cmocka_unit_test(whatever_is_missing_is_told_and_nothing_leaks),
+		cmocka_unit_test(missing_resource_is_reported_and_nothing_leaks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static bool has(const struct iw_doctor *d, const char *subject)
 	return false;
 }
 
-static void a_tool_is_asked_about_what_it_needs(void **state)
+static void the_doctor_checks_what_the_tool_needs(void **state)
 {
 	static const char *const none[] = { NULL }, *const tcp[] = { "tcp", NULL };
 	struct iw_doctor d;
@@ -159,7 +159,7 @@ static int run_json(const void *arg)
 	return iw_cli_finish(&cli, iw_cli_doctor(&cli, stdout));
 }
 
-static void status_says_whether_the_transport_can_run(void **state)
+static void status_reports_whether_the_transport_can_run(void **state)
 {
 	struct capture c;
 
@@ -174,7 +174,7 @@ static void status_says_whether_the_transport_can_run(void **state)
 	}
 }
 
-static void both_forms_tell_the_same(void **state)
+static void text_and_json_have_the_same_facts(void **state)
 {
 	struct capture human, json;
 	struct json_object *o, *v, *seen;
@@ -219,7 +219,7 @@ static int run_to_full(const void *arg)
 	return iw_cli_finish(&cli, iw_cli_doctor(&cli, stdout));
 }
 
-static void answer_that_was_not_written_is_a_failure(void **state)
+static void an_answer_that_cannot_be_written_is_a_failure(void **state)
 {
 	struct capture c;
 
@@ -235,11 +235,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_transport_and_fact_has_a_check),
-		cmocka_unit_test(a_tool_is_asked_about_what_it_needs),
+		cmocka_unit_test(the_doctor_checks_what_the_tool_needs),
 		cmocka_unit_test(chosen_transport_decides),
-		cmocka_unit_test(status_says_whether_the_transport_can_run),
-		cmocka_unit_test(both_forms_tell_the_same),
-		cmocka_unit_test(answer_that_was_not_written_is_a_failure),
+		cmocka_unit_test(status_reports_whether_the_transport_can_run),
+		cmocka_unit_test(text_and_json_have_the_same_facts),
+		cmocka_unit_test(an_answer_that_cannot_be_written_is_a_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void dash_is_standard_input_or_output(void **state)
 	assert_false(e.is_stdio);
 }
 
-static void what_cannot_be_meant_is_refused_with_a_reason(void **state)
+static void ambiguous_endpoint_is_refused_with_a_reason(void **state)
 {
 	static const struct {
 		const char *text, *word;
@@ -121,7 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(colon_before_the_first_slash_means_a_host),
 		cmocka_unit_test(dash_is_standard_input_or_output),
-		cmocka_unit_test(what_cannot_be_meant_is_refused_with_a_reason),
+		cmocka_unit_test(ambiguous_endpoint_is_refused_with_a_reason),
 		cmocka_unit_test(host_has_255_octets_at_most),
 	};
 

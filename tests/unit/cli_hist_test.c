@@ -51,7 +51,7 @@ static void the_median_of_three_is_the_second(void **state)
 	assert_int_equal(iw_hist_at(&h, 500000), 200);
 }
 
-static void any_value_comes_back_at_most_a_256th_too_high(void **state)
+static void any_value_is_reported_at_most_a_256th_too_high(void **state)
 {
 	struct rng rng = { 1 };
 
@@ -92,7 +92,7 @@ int main(void)
 		cmocka_unit_test_setup(an_empty_histogram_has_no_percentiles, setup),
 		cmocka_unit_test_setup(small_values_are_exact, setup),
 		cmocka_unit_test_setup(the_median_of_three_is_the_second, setup),
-		cmocka_unit_test_setup(any_value_comes_back_at_most_a_256th_too_high, setup),
+		cmocka_unit_test_setup(any_value_is_reported_at_most_a_256th_too_high, setup),
 		cmocka_unit_test_setup(the_extremes_of_64_bits_are_counted, setup),
 		cmocka_unit_test_setup(a_percentile_never_exceeds_the_maximum, setup),
 	};

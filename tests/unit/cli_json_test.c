@@ -184,7 +184,7 @@ static int write_not_finite(const void *arg)
 	return err != 0;
 }
 
-static void number_that_is_not_finite_never_gets_out(void **state)
+static void number_that_is_not_finite_is_never_written(void **state)
 {
 	double rows[] = { NAN, INFINITY, -INFINITY };
 
@@ -287,7 +287,7 @@ static void objects_and_arrays_nest(void **state)
 }
 
 /* A datagram socket keeps the boundaries of writes. */
-static void a_line_goes_out_in_one_write(void **state)
+static void a_line_is_written_with_one_system_call(void **state)
 {
 	char buf[4096];
 	struct iw_json w;
@@ -433,11 +433,11 @@ int main(void)
 		cmocka_unit_test(one_object_a_line),
 		cmocka_unit_test(integers_are_exact_and_never_exceed_2_53),
 		cmocka_unit_test(fractions_read_back_and_stay_short),
-		cmocka_unit_test(number_that_is_not_finite_never_gets_out),
+		cmocka_unit_test(number_that_is_not_finite_is_never_written),
 		cmocka_unit_test(valid_utf8_round_trips_whatever_it_holds),
 		cmocka_unit_test(other_octets_come_as_text_and_base64),
 		cmocka_unit_test(objects_and_arrays_nest),
-		cmocka_unit_test(a_line_goes_out_in_one_write),
+		cmocka_unit_test(a_line_is_written_with_one_system_call),
 		cmocka_unit_test(line_longer_than_the_pipe_gets_through_in_pieces),
 		cmocka_unit_test(closed_pipe_is_an_error_that_stays),
 		cmocka_unit_test(full_device_is_an_error),

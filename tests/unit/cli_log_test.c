@@ -94,7 +94,7 @@ static void step_aside(void *ctx)
 	++*calls;
 }
 
-static void hooks_stand_around_each_message_written(void **state)
+static void hooks_run_before_and_after_each_written_message(void **state)
 {
 	int calls = 0;
 
@@ -123,7 +123,7 @@ int main(void)
 		cmocka_unit_test(level_chooses_and_labels),
 		cmocka_unit_test(text_from_outside_stays_on_its_line),
 		cmocka_unit_test(long_message_is_cut_and_still_ends_its_line),
-		cmocka_unit_test(hooks_stand_around_each_message_written),
+		cmocka_unit_test(hooks_run_before_and_after_each_written_message),
 		cmocka_unit_test(errno_is_left_alone),
 	};
 

@@ -64,7 +64,7 @@ static void refuses(parse_fn parse, const struct bad *rows, size_t n)
 #define UNIT       IW_E_INVAL, "unknown unit or text after the number"
 #define NO_DIGIT   IW_E_INVAL, "no digit after the point"
 
-static void whole_numbers(void **state)
+static void whole_numbers_parse_without_sign_or_blanks(void **state)
 {
 	static const struct row good[] = {
 		{ "0", 0 },
@@ -280,7 +280,7 @@ static void names_match_whole_and_exactly(void **state)
 	assert_int_equal(i, 2);
 }
 
-static void what_is_printed_reads_back(void **state)
+static void printed_size_parses_to_the_same_value(void **state)
 {
 	static const uint64_t values[] = {
 		0,
@@ -330,14 +330,14 @@ static void what_is_printed_reads_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_numbers),
+		cmocka_unit_test(whole_numbers_parse_without_sign_or_blanks),
 		cmocka_unit_test(range_ends_belong_to_the_range),
 		cmocka_unit_test(sizes_are_powers_of_1024),
 		cmocka_unit_test(endless_fractions_are_refused_not_wrapped),
 		cmocka_unit_test(durations_come_out_in_nanoseconds),
 		cmocka_unit_test(rates_are_decimal),
 		cmocka_unit_test(names_match_whole_and_exactly),
-		cmocka_unit_test(what_is_printed_reads_back),
+		cmocka_unit_test(printed_size_parses_to_the_same_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

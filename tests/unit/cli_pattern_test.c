@@ -13,7 +13,7 @@
 
 static uint8_t whole[10000], piece[10000];
 
-static void any_piece_is_that_of_the_whole(void **state)
+static void a_part_of_the_pattern_depends_only_on_its_offset(void **state)
 {
 	(void)state;
 	iw_pattern_fill(whole, sizeof(whole), SEED, 0);
@@ -64,7 +64,7 @@ static void words_are_those_of_splitmix64(void **state)
 	assert_memory_equal(piece, expected, sizeof(expected));
 }
 
-static void a_stamp_says_which_message_it_is(void **state)
+static void a_stamp_identifies_its_message(void **state)
 {
 	uint8_t msg[9] = { 0 };
 
@@ -76,7 +76,7 @@ static void a_stamp_says_which_message_it_is(void **state)
 	assert_int_equal(msg[8], 0);
 }
 
-static void a_message_too_short_for_a_stamp_has_none(void **state)
+static void a_message_too_short_for_a_stamp_is_not_stamped(void **state)
 {
 	uint8_t msg[8] = { 9, 9, 9, 9, 9, 9, 9, 9 };
 
@@ -114,12 +114,12 @@ static void a_digest_does_not_depend_on_the_pieces_but_on_every_octet(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_piece_is_that_of_the_whole),
+		cmocka_unit_test(a_part_of_the_pattern_depends_only_on_its_offset),
 		cmocka_unit_test(one_wrong_octet_anywhere_shows),
 		cmocka_unit_test(the_same_octets_elsewhere_or_of_another_seed_are_wrong),
 		cmocka_unit_test(words_are_those_of_splitmix64),
-		cmocka_unit_test(a_stamp_says_which_message_it_is),
-		cmocka_unit_test(a_message_too_short_for_a_stamp_has_none),
+		cmocka_unit_test(a_stamp_identifies_its_message),
+		cmocka_unit_test(a_message_too_short_for_a_stamp_is_not_stamped),
 		cmocka_unit_test(a_digest_does_not_depend_on_the_pieces_but_on_every_octet),
 	};
 

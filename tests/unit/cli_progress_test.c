@@ -55,7 +55,7 @@ static const char *look(const struct terminal *t)
 	return buf;
 }
 
-static void line_tells_share_octets_rate_and_time_left(void **state)
+static void line_has_percentage_octets_rate_and_time_left(void **state)
 {
 	struct iw_cli_progress p;
 	char buf[200];
@@ -70,7 +70,7 @@ static void line_tells_share_octets_rate_and_time_left(void **state)
 	assert_string_equal(buf, "big.img  100%  2.0 GiB of 2.0 GiB  4.3 Gb/s");
 }
 
-static void unknown_total_tells_what_is_known(void **state)
+static void unknown_total_shows_octets_and_rate(void **state)
 {
 	struct iw_cli_progress p;
 	char buf[200];
@@ -117,7 +117,7 @@ static void line_never_wraps(void **state)
 	assert_string_equal(buf, " 25%  512.0 MiB of 2.0 GiB");
 }
 
-static void name_from_outside_cannot_act_on_the_terminal(void **state)
+static void name_from_outside_cannot_control_the_terminal(void **state)
 {
 	struct iw_cli_progress p;
 	char buf[600];
@@ -128,7 +128,7 @@ static void name_from_outside_cannot_act_on_the_terminal(void **state)
 	assert_non_null(strstr(buf, "a\\x1b[2Jb\\x0a"));
 }
 
-static void pipe_sees_nothing(void **state)
+static void no_progress_is_drawn_on_a_pipe(void **state)
 {
 	struct iw_cli_progress p;
 	int ends[2];
@@ -175,7 +175,7 @@ static void terminal_sees_at_most_ten_lines_a_second_and_none_at_the_end(void **
 	close_terminal(&t);
 }
 
-static void drawn_line_keeps_clear_of_the_last_column(void **state)
+static void drawn_line_leaves_the_last_column_empty(void **state)
 {
 	struct iw_cli_progress p;
 	struct terminal t;
@@ -250,14 +250,14 @@ static void message_pushes_the_line_away(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(line_tells_share_octets_rate_and_time_left),
-		cmocka_unit_test(unknown_total_tells_what_is_known),
+		cmocka_unit_test(line_has_percentage_octets_rate_and_time_left),
+		cmocka_unit_test(unknown_total_shows_octets_and_rate),
 		cmocka_unit_test(resumed_octets_do_not_count_into_the_rate),
 		cmocka_unit_test(line_never_wraps),
-		cmocka_unit_test(name_from_outside_cannot_act_on_the_terminal),
-		cmocka_unit_test(pipe_sees_nothing),
+		cmocka_unit_test(name_from_outside_cannot_control_the_terminal),
+		cmocka_unit_test(no_progress_is_drawn_on_a_pipe),
 		cmocka_unit_test(terminal_sees_at_most_ten_lines_a_second_and_none_at_the_end),
-		cmocka_unit_test(drawn_line_keeps_clear_of_the_last_column),
+		cmocka_unit_test(drawn_line_leaves_the_last_column_empty),
 		cmocka_unit_test(shorter_line_covers_the_longer_one_before),
 		cmocka_unit_test(message_pushes_the_line_away),
 	};

@@ -96,7 +96,7 @@ static int write_to_closed_pipe(const void *arg)
 	return 0;
 }
 
-static void closed_pipe_is_an_error_not_a_death(void **state)
+static void closed_pipe_is_an_error_without_sigpipe(void **state)
 {
 	struct capture c;
 
@@ -110,7 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_signal_sets_the_flag_and_wakes_the_loop),
 		cmocka_unit_test(second_signal_of_either_kind_ends_the_process),
-		cmocka_unit_test(closed_pipe_is_an_error_not_a_death),
+		cmocka_unit_test(closed_pipe_is_an_error_without_sigpipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ static void printable_disarms_what_a_terminal_acts_on(void **state)
 	}
 }
 
-static void printable_cuts_between_characters_and_tells_the_need(void **state)
+static void printable_cuts_between_characters_and_returns_the_size_needed(void **state)
 {
 	static const char in[] = "a\xc3\xbc\x01z"; /* needs 1 + 2 + 4 + 1 */
 	static const size_t kept[] = { 0, 0, 1, 1, 3, 3, 3, 3, 7, 8, 8 };
@@ -139,7 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(utf8_takes_shortest_forms_of_scalar_values_only),
 		cmocka_unit_test(printable_disarms_what_a_terminal_acts_on),
-		cmocka_unit_test(printable_cuts_between_characters_and_tells_the_need),
+		cmocka_unit_test(printable_cuts_between_characters_and_returns_the_size_needed),
 		cmocka_unit_test(base64_gives_the_vectors_of_the_rfc),
 	};
 

@@ -94,7 +94,7 @@ static void full_file_ends_with_whole_lines_and_the_number_of_dropped_ones(void 
 	unlink(path);
 }
 
-static void no_trace_takes_lines_and_forgets_them(void **state)
+static void absent_trace_discards_its_lines(void **state)
 {
 	struct iw_trace_file t = { 0 };
 
@@ -146,7 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(file_has_the_lines_and_their_number_after_close),
 		cmocka_unit_test(full_file_ends_with_whole_lines_and_the_number_of_dropped_ones),
-		cmocka_unit_test(no_trace_takes_lines_and_forgets_them),
+		cmocka_unit_test(absent_trace_discards_its_lines),
 		cmocka_unit_test(path_that_cannot_be_opened_is_named),
 		cmocka_unit_test(full_disk_shows_at_close),
 	};

@@ -163,7 +163,7 @@ static void every_split_of_the_stream_gives_the_same_result(void **state)
 
 /* DDP-10, DDP-11, DDP-77, DDP-78, DDP-79, MPA-49: short writes and a window of a few octets; then
  * an orderly end, begun by either side in turn */
-static void transport_that_takes_a_few_octets_at_a_time(void **state)
+static void transport_may_accept_a_few_octets_at_a_time(void **state)
 {
 	static const size_t windows[] = { 1, 5, 100, 2000 };
 	unsigned i;
@@ -215,7 +215,7 @@ static void each_rtr_form_opens_the_responders_way(void **state)
 }
 
 /* ENH-16: a responder without data waits for the RTR and answers it before its FIN */
-static void responder_may_close_before_the_rtr_has_come(void **state)
+static void responder_may_close_before_the_rtr_has_arrived(void **state)
 {
 	unsigned form;
 
@@ -303,7 +303,7 @@ static void bad_first_fpdu_closes_without_a_terminate(void **state)
 
 /* DDP-06, DDP-85, RDMAP-37, MPA-50, MPA-53, DDP-84, DDP-105: a later CRC error causes Terminate
  * 2/0/2, then FIN; octets that the peer had already sent are drained */
-static void crc_error_in_full_operation_is_told_by_a_terminate(void **state)
+static void crc_error_in_full_operation_sends_a_terminate(void **state)
 {
 	struct pair *p = up(fresh());
 	static uint8_t buf[2][64];
@@ -353,7 +353,7 @@ static void terminate_reaches_the_peer_with_its_reason(void **state)
 
 /* RDMAP-37: the input is drained while the Terminate is in flight, so that no reset destroys it,
  * whichever end found the fault */
-static void input_is_drained_behind_a_terminate(void **state)
+static void input_is_drained_after_a_terminate(void **state)
 {
 	static uint8_t octets[300000];
 	unsigned by_mpa;
@@ -408,7 +408,7 @@ static void garbage_instead_of_a_request_closes(void **state)
 }
 
 /* MPA-46 */
-static void two_initiators_find_out(void **state)
+static void two_initiators_detect_each_other(void **state)
 {
 	struct pair *p = fresh();
 
@@ -868,7 +868,7 @@ static void connection_that_cannot_be_made_is_an_error(void **state)
 }
 
 /* Without batch buffers a connection retries soon instead of hanging */
-static void no_batch_buffer_means_later(void **state)
+static void connection_without_a_batch_buffer_retries_later(void **state)
 {
 	struct pair *p = up(fresh());
 	static uint8_t buf[8];
@@ -1067,7 +1067,7 @@ static void queue_pair_kept_for_rev_1_works_as_a_new_one(void **state)
 }
 
 /* ENH-18: the Reply was acceptable, but this end has no memory for its Reads */
-static void initiator_without_memory_says_so(void **state)
+static void initiator_without_memory_fails_with_the_error(void **state)
 {
 	unsigned n;
 
@@ -1123,7 +1123,7 @@ static void pass(struct pair *p, uint64_t ns)
 }
 
 /* DDP-74: everything that was posted is sent before the FIN, in as many batches as necessary */
-static void close_waits_for_what_was_posted(void **state)
+static void close_waits_for_posted_operations(void **state)
 {
 	enum { LEN = 600000 };
 	static uint8_t src[LEN], dst[LEN];
@@ -1173,7 +1173,7 @@ static void long_read_may_outlast_the_close(void **state)
 }
 
 /* DDP-77, DDP-79: octets are accepted as long as they arrive; silence ends the wait */
-static void peer_may_go_on_sending_behind_our_orderly_end(void **state)
+static void peer_may_continue_to_send_after_our_orderly_end(void **state)
 {
 	enum { LEN = 50000 };
 	static uint8_t src[LEN], dst[LEN];
@@ -1296,7 +1296,7 @@ static void peer_cannot_keep_a_failed_connection_by_sending(void **state)
 }
 
 /* SEC-29: nor by reading slowly what was sent before the fault */
-static void peer_cannot_keep_a_failed_connection_by_taking_octets(void **state)
+static void peer_cannot_keep_a_failed_connection_by_receiving(void **state)
 {
 	static uint8_t src[50000], dst[50000];
 	struct pair *p = fresh();
@@ -1345,7 +1345,7 @@ static void garbage_before_the_request_is_out_closes_at_once(void **state)
 
 /* MPA-52, DDP-104, RDMAP-37: octets after a fault are dropped even if MPA could not decode them, so
  * that no reset overtakes the Terminate */
-static void nothing_behind_a_fault_is_looked_at(void **state)
+static void nothing_after_a_fault_is_read(void **state)
 {
 	struct pair *p = up(fresh());
 	static uint8_t octets[100];
@@ -1447,7 +1447,7 @@ static void read_that_crosses_the_fin_is_a_fault(void **state)
 }
 
 /* MPA-44, DDP-83: operations of a responder that may never be sent do not wait for ever */
-static void initiator_that_ends_without_an_fpdu_ends_what_waits_for_it(void **state)
+static void responder_ends_when_the_initiator_closes_without_an_fpdu(void **state)
 {
 	unsigned late;
 
@@ -1473,7 +1473,7 @@ static void initiator_that_ends_without_an_fpdu_ends_what_waits_for_it(void **st
 }
 
 /* MPA-41: the ULP's time to decide is not part of the peer's time */
-static void answer_after_a_long_wait_still_goes_out(void **state)
+static void answer_after_a_long_wait_is_still_sent(void **state)
 {
 	struct pair *p = fresh();
 	struct iw_fault why = { 0 };
@@ -1509,7 +1509,7 @@ static void answer_after_a_long_wait_still_goes_out(void **state)
 }
 
 /* SEC-29 */
-static void time_outs_say_what_did_not_happen(void **state)
+static void time_outs_name_what_did_not_happen(void **state)
 {
 	static uint8_t buf[8];
 	struct pair *p = fresh();
@@ -1617,7 +1617,7 @@ static void terminate_follows_the_batch_that_is_half_out(void **state)
 }
 
 /* RDMAP-38: an operation with octets in the batch completes after the batch was sent, not before */
-static void operation_cut_short_by_a_fault_ends_behind_its_batch(void **state)
+static void operation_interrupted_by_a_fault_ends_after_its_batch(void **state)
 {
 	enum { LEN = 600000 };
 	static uint8_t src[LEN], dst[LEN];
@@ -1656,7 +1656,7 @@ static void assert_tx(const struct iw_tx *tx, size_t bytes, bool eor)
 /* MPA-25: with aligned FPDUs, a batch that the transport accepted in two parts ends at the end of a
  * segment. So does a start-up frame, and an FPDU that does not fill its segment. After whole
  * segments the next batch may follow. Without alignment, no segment end is marked. */
-static void batches_say_where_a_segment_ends(void **state)
+static void batches_mark_the_end_of_each_segment(void **state)
 {
 	static uint8_t src[1428 * 3];
 	unsigned large;
@@ -1733,7 +1733,7 @@ static void terminate_waits_for_a_batch_buffer(void **state)
 }
 
 /* The peer disconnected while the ULP was deciding about its Request */
-static void answers_to_a_request_that_has_gone_are_refused(void **state)
+static void decisions_on_a_request_that_has_ended_are_refused(void **state)
 {
 	struct pair *p = fresh();
 	struct iw_fault why = { 0 };
@@ -1799,7 +1799,7 @@ static void close_during_set_up_is_an_abort(void **state)
 }
 
 /* The transport may ask before it sends: the answer is never "no" while something is pending. */
-static void idle_way_out_says_so(void **state)
+static void wants_tx_is_true_only_with_pending_output(void **state)
 {
 	struct pair *p = fresh();
 	static uint8_t buf[3000];
@@ -1971,7 +1971,7 @@ static void initiator_that_loses_the_connection_may_try_rev_1(void **state)
 }
 
 /* RDMAP-27, RDMAP-38: the peer would only drop it; each operation in it ends at once */
-static void nothing_of_a_batch_goes_out_behind_the_peers_terminate(void **state)
+static void nothing_of_a_batch_is_sent_after_the_peers_terminate(void **state)
 {
 	static uint8_t src[60000];
 	struct pair *p = up(fresh());
@@ -2087,16 +2087,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fpdus_are_traced_alike_at_both_ends),
 		cmocka_unit_test(every_split_of_the_stream_gives_the_same_result),
-		cmocka_unit_test(transport_that_takes_a_few_octets_at_a_time),
+		cmocka_unit_test(transport_may_accept_a_few_octets_at_a_time),
 		cmocka_unit_test(each_rtr_form_opens_the_responders_way),
-		cmocka_unit_test(responder_may_close_before_the_rtr_has_come),
+		cmocka_unit_test(responder_may_close_before_the_rtr_has_arrived),
 		cmocka_unit_test(responder_sends_nothing_before_the_first_fpdu),
 		cmocka_unit_test(bad_first_fpdu_closes_without_a_terminate),
-		cmocka_unit_test(crc_error_in_full_operation_is_told_by_a_terminate),
+		cmocka_unit_test(crc_error_in_full_operation_sends_a_terminate),
 		cmocka_unit_test(terminate_reaches_the_peer_with_its_reason),
-		cmocka_unit_test(input_is_drained_behind_a_terminate),
+		cmocka_unit_test(input_is_drained_after_a_terminate),
 		cmocka_unit_test(garbage_instead_of_a_request_closes),
-		cmocka_unit_test(two_initiators_find_out),
+		cmocka_unit_test(two_initiators_detect_each_other),
 		cmocka_unit_test(silent_peers_time_out_in_every_state),
 		cmocka_unit_test(rejection_carries_private_data_both_ways),
 		cmocka_unit_test(reason_of_a_rejection_is_the_text_at_its_end),
@@ -2111,42 +2111,42 @@ int main(void)
 		cmocka_unit_test(large_fpdus_only_where_both_ends_agree),
 		cmocka_unit_test(ird_and_ord_are_negotiated),
 		cmocka_unit_test(connection_that_cannot_be_made_is_an_error),
-		cmocka_unit_test(no_batch_buffer_means_later),
+		cmocka_unit_test(connection_without_a_batch_buffer_retries_later),
 		cmocka_unit_test(abort_completes_everything),
 		cmocka_unit_test(connection_may_be_freed_with_a_batch_under_way),
 		cmocka_unit_test(states_have_names),
 		cmocka_unit_test(octets_and_fpdus_are_counted),
-		cmocka_unit_test(idle_way_out_says_so),
+		cmocka_unit_test(wants_tx_is_true_only_with_pending_output),
 		cmocka_unit_test(depths_and_times_are_those_configured),
 		cmocka_unit_test(initiator_that_loses_the_connection_may_try_rev_1),
-		cmocka_unit_test(nothing_of_a_batch_goes_out_behind_the_peers_terminate),
+		cmocka_unit_test(nothing_of_a_batch_is_sent_after_the_peers_terminate),
 		cmocka_unit_test(read_source_revoked_midway_ends_the_connection),
 		cmocka_unit_test(
 			operation_in_a_batch_is_not_completed_by_a_fault_found_while_filling_it),
 		cmocka_unit_test(queue_pair_kept_for_rev_1_works_as_a_new_one),
-		cmocka_unit_test(initiator_without_memory_says_so),
+		cmocka_unit_test(initiator_without_memory_fails_with_the_error),
 		cmocka_unit_test(responder_without_memory_closes),
-		cmocka_unit_test(close_waits_for_what_was_posted),
+		cmocka_unit_test(close_waits_for_posted_operations),
 		cmocka_unit_test(long_read_may_outlast_the_close),
-		cmocka_unit_test(peer_may_go_on_sending_behind_our_orderly_end),
+		cmocka_unit_test(peer_may_continue_to_send_after_our_orderly_end),
 		cmocka_unit_test(octets_without_payload_do_not_extend_a_deadline),
 		cmocka_unit_test(peer_cannot_keep_a_failed_connection_by_sending),
-		cmocka_unit_test(peer_cannot_keep_a_failed_connection_by_taking_octets),
+		cmocka_unit_test(peer_cannot_keep_a_failed_connection_by_receiving),
 		cmocka_unit_test(garbage_before_the_request_is_out_closes_at_once),
-		cmocka_unit_test(nothing_behind_a_fault_is_looked_at),
+		cmocka_unit_test(nothing_after_a_fault_is_read),
 		cmocka_unit_test(reads_are_refused_when_the_peer_has_closed_its_side),
 		cmocka_unit_test(fin_before_a_read_was_answered_is_a_fault),
 		cmocka_unit_test(read_that_crosses_the_fin_is_a_fault),
-		cmocka_unit_test(initiator_that_ends_without_an_fpdu_ends_what_waits_for_it),
-		cmocka_unit_test(answer_after_a_long_wait_still_goes_out),
-		cmocka_unit_test(time_outs_say_what_did_not_happen),
+		cmocka_unit_test(responder_ends_when_the_initiator_closes_without_an_fpdu),
+		cmocka_unit_test(answer_after_a_long_wait_is_still_sent),
+		cmocka_unit_test(time_outs_name_what_did_not_happen),
 		cmocka_unit_test(both_ends_may_fail_at_once),
 		cmocka_unit_test(terminate_follows_the_batch_that_is_half_out),
-		cmocka_unit_test(operation_cut_short_by_a_fault_ends_behind_its_batch),
-		cmocka_unit_test(batches_say_where_a_segment_ends),
+		cmocka_unit_test(operation_interrupted_by_a_fault_ends_after_its_batch),
+		cmocka_unit_test(batches_mark_the_end_of_each_segment),
 		cmocka_unit_test(batch_buffer_may_hold_anything),
 		cmocka_unit_test(terminate_waits_for_a_batch_buffer),
-		cmocka_unit_test(answers_to_a_request_that_has_gone_are_refused),
+		cmocka_unit_test(decisions_on_a_request_that_has_ended_are_refused),
 		cmocka_unit_test(close_during_set_up_is_an_abort),
 		cmocka_unit_test(rdmac_peers_are_served_when_permitted),
 		cmocka_unit_test(rev_1_works_without_negotiated_reads),

@@ -101,7 +101,7 @@ static void silence_is_answered_by_empty_writes_ever_more_seldom(void **state)
 	done(p);
 }
 
-static void whoever_answers_is_awake(void **state)
+static void peer_that_answers_is_not_nudged(void **state)
 {
 	struct pair *p = up(silent, IW_RTR_NONE);
 
@@ -116,7 +116,7 @@ static void whoever_answers_is_awake(void **state)
 	done(p);
 }
 
-static void what_came_by_itself_is_no_answer(void **state)
+static void unsolicited_fpdu_is_not_an_answer(void **state)
 {
 	/* A zero-length RDMA Write; siw does not wait for the initiator's first FPDU. */
 	static const uint8_t early[20] = { 0x00, 0x0e, 0xc1, 0x40 };
@@ -161,7 +161,7 @@ static void rtr_that_is_not_answered_is_followed_by_a_nudge(void **state)
 	done(p);
 }
 
-static void every_fpdu_behind_the_first_is_a_nudge_itself(void **state)
+static void no_nudge_follows_a_second_fpdu(void **state)
 {
 	struct pair *p = up(silent, IW_RTR_NONE);
 
@@ -174,7 +174,7 @@ static void every_fpdu_behind_the_first_is_a_nudge_itself(void **state)
 	done(p);
 }
 
-static void only_who_may_need_it_is_nudged(void **state)
+static void only_a_silent_peer_is_nudged(void **state)
 {
 	struct pair *p = up((struct iw_conn_nudge){ 0 }, IW_RTR_NONE);
 
@@ -229,11 +229,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(silence_is_answered_by_empty_writes_ever_more_seldom),
-		cmocka_unit_test(whoever_answers_is_awake),
-		cmocka_unit_test(what_came_by_itself_is_no_answer),
+		cmocka_unit_test(peer_that_answers_is_not_nudged),
+		cmocka_unit_test(unsolicited_fpdu_is_not_an_answer),
 		cmocka_unit_test(rtr_that_is_not_answered_is_followed_by_a_nudge),
-		cmocka_unit_test(every_fpdu_behind_the_first_is_a_nudge_itself),
-		cmocka_unit_test(only_who_may_need_it_is_nudged),
+		cmocka_unit_test(no_nudge_follows_a_second_fpdu),
+		cmocka_unit_test(only_a_silent_peer_is_nudged),
 		cmocka_unit_test(nothing_follows_our_fin),
 	};
 

@@ -92,7 +92,7 @@ static void session_is_set_up_used_and_closed(void **state)
 }
 
 /* SCTP-77: the peer's Terminate is answered after this end has sent all pending output */
-static void other_side_may_go_on_behind_the_peers_terminate(void **state)
+static void other_side_may_continue_after_the_peers_terminate(void **state)
 {
 	struct pair *p = open_pair();
 	uint8_t out[100] = { 7 }, in[100];
@@ -230,7 +230,7 @@ static void refusal_of_a_plain_initiate_is_final(void **state)
 }
 
 /* SCTP-26, SCTP-74: RDMAP's Terminate is a segment; the session's Terminate follows */
-static void fault_is_told_by_a_segment_and_then_the_session_ends(void **state)
+static void fault_sends_a_terminate_segment_and_then_ends_the_session(void **state)
 {
 	struct pair *p = open_pair();
 	uint8_t out[10] = { 0 };
@@ -258,7 +258,7 @@ static void fault_is_told_by_a_segment_and_then_the_session_ends(void **state)
 }
 
 /* SCTP-72, SCTP-73: the association fails: all sessions are notified, and nothing is sent */
-static void lost_association_ends_the_connection_without_a_word(void **state)
+static void lost_association_ends_the_connection_without_sending(void **state)
 {
 	struct pair *p = open_pair();
 	uint8_t out[10] = { 0 };
@@ -330,7 +330,7 @@ static void silence_of_the_association_is_a_stall(void **state)
 
 /* A segment that was built but not accepted is built again the same way, and leaves no gap if it is
  * dropped. */
-static void message_stays_until_it_is_taken(void **state)
+static void message_stays_until_it_is_fetched(void **state)
 {
 	struct pair *p = open_pair();
 	const struct iw_conn_msg *m;
@@ -354,7 +354,7 @@ static void message_stays_until_it_is_taken(void **state)
 }
 
 /* RFC 5040 5.5: memory that a pending message borrows is not returned to its owner. */
-static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(void **state)
+static void operation_of_a_message_in_flight_does_not_fail_before_it_was_taken(void **state)
 {
 	struct iw_dss_segment in;
 	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = 1 };
@@ -443,20 +443,20 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(session_is_set_up_used_and_closed),
-		cmocka_unit_test(other_side_may_go_on_behind_the_peers_terminate),
+		cmocka_unit_test(other_side_may_continue_after_the_peers_terminate),
 		cmocka_unit_test(second_session_of_an_association_sends_on_its_own_stream),
 		cmocka_unit_test(segment_after_the_peers_terminate_ends_the_connection),
 		cmocka_unit_test(rejection_brings_its_private_data),
 		cmocka_unit_test(refusal_of_the_layer_allows_another_try_without_enhancement),
 		cmocka_unit_test(refusal_of_a_plain_initiate_is_final),
-		cmocka_unit_test(fault_is_told_by_a_segment_and_then_the_session_ends),
-		cmocka_unit_test(lost_association_ends_the_connection_without_a_word),
+		cmocka_unit_test(fault_sends_a_terminate_segment_and_then_ends_the_session),
+		cmocka_unit_test(lost_association_ends_the_connection_without_sending),
 		cmocka_unit_test(illegal_message_ends_the_connection),
 		cmocka_unit_test(initiator_waits_ten_seconds_for_an_answer),
 		cmocka_unit_test(silence_of_the_association_is_a_stall),
-		cmocka_unit_test(message_stays_until_it_is_taken),
+		cmocka_unit_test(message_stays_until_it_is_fetched),
 		cmocka_unit_test(
-			operation_of_a_message_under_way_does_not_fail_before_it_was_taken),
+			operation_of_a_message_in_flight_does_not_fail_before_it_was_taken),
 		cmocka_unit_test(operation_whose_memory_is_kept_completes_with_its_acknowledgement),
 		cmocka_unit_test(segments_far_ahead_are_placed_and_wait_for_the_first),
 	};

@@ -12,7 +12,7 @@
 static uint8_t buf[IW_BENCH_MSG_MAX];
 
 /* As documented in ddp-bench(1). */
-static void a_mark_is_laid_out_as_the_page_says(void **state)
+static void a_mark_has_the_layout_of_the_man_page(void **state)
 {
 	static const uint8_t octets[] = {
 		'i', 'w', 'B', 4, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
@@ -28,7 +28,7 @@ static void a_mark_is_laid_out_as_the_page_says(void **state)
 	assert_memory_equal(buf, octets, sizeof(octets));
 }
 
-static void every_type_comes_back_as_it_was(void **state)
+static void every_type_decodes_to_what_was_encoded(void **state)
 {
 	(void)state;
 	for (int t = IW_BENCH_RUN; t <= IW_BENCH_REFUSED; t++) {
@@ -117,8 +117,8 @@ static void long_text_is_cut_and_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_mark_is_laid_out_as_the_page_says),
-		cmocka_unit_test(every_type_comes_back_as_it_was),
+		cmocka_unit_test(a_mark_has_the_layout_of_the_man_page),
+		cmocka_unit_test(every_type_decodes_to_what_was_encoded),
 		cmocka_unit_test(a_message_cut_at_any_octet_is_refused),
 		cmocka_unit_test(another_tag_or_type_is_refused),
 		cmocka_unit_test(numbers_of_a_later_version_are_skipped),

@@ -26,7 +26,7 @@ struct served {
 	struct iw_bench_server *s;
 	pthread_t thread;
 	uint16_t port;
-	struct iw_bench_news left; /* the client that has left */
+	struct iw_bench_news left; /* the client that has disconnected */
 	struct iw_bench_news away; /* the last client that was rejected */
 	unsigned came, turned_away;
 };
@@ -200,7 +200,7 @@ static void a_timed_run_has_warm_up_and_intervals(void **state)
 	assert_true(t.left.rx_octets > r.octets + r.octets / 20);
 }
 
-static void a_client_of_the_server_chooses_its_congestion_control(void **state)
+static void a_client_sets_the_congestion_control_of_the_server(void **state)
 {
 	struct served t;
 	struct iw_bench_cfg cfg = run_of(start_server(&t, &plain_server), IW_BENCH_READ, 1000, 10);
@@ -307,7 +307,7 @@ static void several_streams_of_associations_are_one_result(void **state)
 	lanes_run(IW_BENCH_WRITE, "udp", 2, 3, 0);
 }
 
-static void streams_that_nobody_has_are_refused(void **state)
+static void streams_beyond_the_agreed_number_are_refused(void **state)
 {
 	struct iw_bench_cfg tcp = run_of(1, IW_BENCH_WRITE, 1, 1);
 	struct iw_bench_cfg many = run_of(1, IW_BENCH_WRITE, 1, 1);
@@ -512,7 +512,7 @@ static int raw_run(struct raw *r, uint16_t port, uint64_t version, uint64_t mode
 	return 0;
 }
 
-static void wishes_beyond_every_bound_are_refused_with_a_reason(void **state)
+static void requests_beyond_the_limits_are_refused_with_a_reason(void **state)
 {
 	static const struct {
 		uint64_t version, mode, size, depth;
@@ -615,7 +615,7 @@ static void set_up(struct served *t, struct raw *r, enum iw_bench_mode mode,
 	assert_int_equal(ready->type, IW_BENCH_READY);
 }
 
-static void a_client_that_says_nothing_is_cut_off(void **state)
+static void a_client_that_sends_nothing_is_disconnected(void **state)
 {
 	struct iw_bench_server_cfg hasty = { .setup_ns = IW_MSEC(100), .timeout_ns = IW_MSEC(100) };
 	struct iw_bench_msg m;
@@ -627,7 +627,7 @@ static void a_client_that_says_nothing_is_cut_off(void **state)
 	expect_turned_away(&t, &r, "made no progress");
 }
 
-static void a_client_that_falls_silent_is_cut_off(void **state)
+static void a_client_that_falls_silent_is_disconnected(void **state)
 {
 	struct iw_bench_server_cfg hasty = { .timeout_ns = IW_MSEC(100) };
 	struct iw_bench_msg go = { .type = IW_BENCH_GO }, m;
@@ -653,7 +653,7 @@ static void a_message_out_of_turn_ends_the_run(void **state)
 	expect_turned_away(&t, &r, "first message of the client is MARK");
 }
 
-static void messages_that_only_servers_say_end_the_run(void **state)
+static void messages_that_only_servers_send_end_the_run(void **state)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_REPORT }, ready;
 	struct served t;
@@ -689,7 +689,7 @@ static void a_second_go_ends_the_run(void **state)
 	expect_end(&t, &r, "GO twice");
 }
 
-static void data_where_none_belongs_ends_the_run(void **state)
+static void unexpected_data_message_ends_the_run(void **state)
 {
 	struct iw_bench_msg ready;
 	struct served t;
@@ -701,7 +701,7 @@ static void data_where_none_belongs_ends_the_run(void **state)
 	expect_end(&t, &r, "data that its run does not have");
 }
 
-static void a_claim_of_more_octets_than_came_ends_the_run(void **state)
+static void a_count_of_more_octets_than_arrived_ends_the_run(void **state)
 {
 	struct iw_bench_msg mark = { .type = IW_BENCH_MARK, .mark = { 0, 1000000, 0 } }, ready;
 	struct served t;
@@ -713,7 +713,7 @@ static void a_claim_of_more_octets_than_came_ends_the_run(void **state)
 	expect_end(&t, &r, "1000000 octets");
 }
 
-static void a_check_of_more_than_there_is_ends_the_run(void **state)
+static void a_check_of_more_octets_than_exist_ends_the_run(void **state)
 {
 	struct iw_bench_msg check = { .type = IW_BENCH_CHECK, .check = { 3 } }, ready;
 	struct served t;
@@ -923,7 +923,7 @@ static void wrong_messages_are_a_mismatch(void **state)
 	assert_non_null(strstr(r.mismatch, "1 of them wrong"));
 }
 
-static void servers_that_break_the_protocol_are_found_out(void **state)
+static void servers_that_break_the_protocol_are_detected(void **state)
 {
 	static const struct {
 		enum lie lie;
@@ -1010,31 +1010,31 @@ int main(void)
 		cmocka_unit_test(every_mode_moves_what_it_is_asked_for),
 		cmocka_unit_test(fewer_messages_than_slots_verify),
 		cmocka_unit_test(a_timed_run_has_warm_up_and_intervals),
-		cmocka_unit_test(a_client_of_the_server_chooses_its_congestion_control),
+		cmocka_unit_test(a_client_sets_the_congestion_control_of_the_server),
 		cmocka_unit_test(pingpong_measures_every_round_trip),
 		cmocka_unit_test(several_connections_are_one_result),
 		cmocka_unit_test(several_streams_of_associations_are_one_result),
-		cmocka_unit_test(streams_that_nobody_has_are_refused),
+		cmocka_unit_test(streams_beyond_the_agreed_number_are_refused),
 		cmocka_unit_test(more_memory_than_the_server_gives_is_refused),
 		cmocka_unit_test(a_congestion_control_that_the_server_lacks_is_refused),
 		cmocka_unit_test(impossible_runs_are_refused_before_anything_is_sent),
-		cmocka_unit_test(wishes_beyond_every_bound_are_refused_with_a_reason),
+		cmocka_unit_test(requests_beyond_the_limits_are_refused_with_a_reason),
 		cmocka_unit_test(private_data_of_another_protocol_is_refused),
-		cmocka_unit_test(a_client_that_says_nothing_is_cut_off),
-		cmocka_unit_test(a_client_that_falls_silent_is_cut_off),
+		cmocka_unit_test(a_client_that_sends_nothing_is_disconnected),
+		cmocka_unit_test(a_client_that_falls_silent_is_disconnected),
 		cmocka_unit_test(a_message_out_of_turn_ends_the_run),
-		cmocka_unit_test(messages_that_only_servers_say_end_the_run),
+		cmocka_unit_test(messages_that_only_servers_send_end_the_run),
 		cmocka_unit_test(garbage_instead_of_a_message_ends_the_run),
 		cmocka_unit_test(a_second_go_ends_the_run),
-		cmocka_unit_test(data_where_none_belongs_ends_the_run),
-		cmocka_unit_test(a_claim_of_more_octets_than_came_ends_the_run),
-		cmocka_unit_test(a_check_of_more_than_there_is_ends_the_run),
+		cmocka_unit_test(unexpected_data_message_ends_the_run),
+		cmocka_unit_test(a_count_of_more_octets_than_arrived_ends_the_run),
+		cmocka_unit_test(a_check_of_more_octets_than_exist_ends_the_run),
 		cmocka_unit_test(a_write_beyond_the_memory_is_a_fault_of_ddp),
 		cmocka_unit_test(a_wrong_stamp_or_length_is_counted),
 		cmocka_unit_test(the_same_server_without_a_lie_verifies),
 		cmocka_unit_test(another_digest_is_a_mismatch),
 		cmocka_unit_test(wrong_messages_are_a_mismatch),
-		cmocka_unit_test(servers_that_break_the_protocol_are_found_out),
+		cmocka_unit_test(servers_that_break_the_protocol_are_detected),
 		cmocka_unit_test(clients_at_once_are_all_served),
 	};
 

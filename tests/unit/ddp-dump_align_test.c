@@ -58,7 +58,7 @@ static void fpdus_are_counted_by_offset_and_by_segments(void **state)
 	assert_true(maker_fini(&m));
 }
 
-static void nothing_is_told_unasked(void **state)
+static void alignment_is_reported_only_on_request(void **state)
 {
 	struct iw_cap_cfg cfg = { .seed = 1 };
 	uint8_t p[400];
@@ -96,7 +96,7 @@ static void an_overlap_does_not_move_the_start(void **state)
 	assert_true(maker_fini(&m));
 }
 
-static void the_picture_leaves_out_what_is_zero(void **state)
+static void histogram_omits_empty_rows(void **state)
 {
 	static const char *const want[] = {
 		"         offset       FPDUs",
@@ -132,9 +132,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fpdus_are_counted_by_offset_and_by_segments),
-		cmocka_unit_test(nothing_is_told_unasked),
+		cmocka_unit_test(alignment_is_reported_only_on_request),
 		cmocka_unit_test(an_overlap_does_not_move_the_start),
-		cmocka_unit_test(the_picture_leaves_out_what_is_zero),
+		cmocka_unit_test(histogram_omits_empty_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void an_fpdu_is_explained_from_its_length_to_its_crc(void **state)
 	end(&m);
 }
 
-static void bits_stand_where_they_stand_in_the_octet(void **state)
+static void bits_are_shown_at_their_place_in_the_octet(void **state)
 {
 	uint8_t ulpdu[64];
 	struct maker m;
@@ -247,7 +247,7 @@ static void a_terminate_is_explained_with_what_it_copies(void **state)
 	end(&m);
 }
 
-static void over_sctp_the_packet_comes_first(void **state)
+static void over_sctp_the_packet_is_explained_first(void **state)
 {
 	uint8_t segment[64];
 	struct maker m;
@@ -273,7 +273,7 @@ static void over_sctp_the_packet_comes_first(void **state)
 	end(&m);
 }
 
-static void what_has_no_header_has_no_fields(void **state)
+static void event_without_a_header_has_no_fields(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_TCP };
 
@@ -299,14 +299,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_fpdu_is_explained_from_its_length_to_its_crc),
-		cmocka_unit_test(bits_stand_where_they_stand_in_the_octet),
+		cmocka_unit_test(bits_are_shown_at_their_place_in_the_octet),
 		cmocka_unit_test(markers_are_listed_with_their_place),
 		cmocka_unit_test(the_greatest_fpdu_has_room_for_all_of_its_markers),
 		cmocka_unit_test(set_up_frames_are_explained_with_the_enhanced_data),
 		cmocka_unit_test(atomics_and_immediate_data_are_explained),
 		cmocka_unit_test(a_terminate_is_explained_with_what_it_copies),
-		cmocka_unit_test(over_sctp_the_packet_comes_first),
-		cmocka_unit_test(what_has_no_header_has_no_fields),
+		cmocka_unit_test(over_sctp_the_packet_is_explained_first),
+		cmocka_unit_test(event_without_a_header_has_no_fields),
 		cmocka_unit_test(no_more_fields_than_there_is_room_for),
 	};
 

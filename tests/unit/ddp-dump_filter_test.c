@@ -28,7 +28,7 @@ static bool passes(struct iw_cap_filter f, const struct iw_cap_event *ev)
 	return iw_cap_filter(&f, ev);
 }
 
-static void nothing_asked_for_is_everything(void **state)
+static void empty_filter_passes_every_event(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_TCP, .flow = &tcp };
 
@@ -102,7 +102,7 @@ static void a_stream_is_a_connection_or_one_of_an_association(void **state)
 	assert_false(passes(f, &ev));
 }
 
-static void trouble_is_what_is_wrong_odd_refused_or_missing(void **state)
+static void error_filter_selects_errors_deviations_rejections_and_losses(void **state)
 {
 	static const struct {
 		bool trouble;
@@ -141,7 +141,7 @@ static void trouble_is_what_is_wrong_odd_refused_or_missing(void **state)
 	}
 }
 
-static void an_error_goes_with_the_segment_that_it_is_about(void **state)
+static void an_error_is_reported_with_its_segment(void **state)
 {
 	static const uint32_t stag[] = { 5 };
 	struct iw_cap_filter f = { .stag = stag, .stags = 1 };
@@ -164,11 +164,11 @@ static void an_error_goes_with_the_segment_that_it_is_about(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_asked_for_is_everything),
+		cmocka_unit_test(empty_filter_passes_every_event),
 		cmocka_unit_test(an_stag_is_found_wherever_a_segment_names_it),
 		cmocka_unit_test(a_stream_is_a_connection_or_one_of_an_association),
-		cmocka_unit_test(trouble_is_what_is_wrong_odd_refused_or_missing),
-		cmocka_unit_test(an_error_goes_with_the_segment_that_it_is_about),
+		cmocka_unit_test(error_filter_selects_errors_deviations_rejections_and_losses),
+		cmocka_unit_test(an_error_is_reported_with_its_segment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,7 @@ static void the_figures_of_rfc_5044_have_good_crcs(void **state)
 	end(s);
 }
 
-static void a_marker_due_behind_the_crc_is_not_waited_for(void **state)
+static void a_marker_due_after_the_crc_is_not_awaited(void **state)
 {
 	struct sender *s = begin(true, true);
 
@@ -249,7 +249,7 @@ static void a_corrupt_length_loses_the_boundaries_until_a_good_crc(void **state)
 	end(s);
 }
 
-static void crcs_that_are_all_wrong_are_told_one_by_one(void **state)
+static void crcs_that_are_all_wrong_are_reported_one_by_one(void **state)
 {
 	struct sender *s = begin(false, false);
 
@@ -369,7 +369,7 @@ static void garbage_is_a_few_errors_and_then_silence(void **state)
 
 /* --- holes --- */
 
-static void a_hole_within_the_payload_costs_the_verdict_only(void **state)
+static void a_hole_within_the_payload_prevents_only_the_crc_verdict(void **state)
 {
 	(void)state;
 	for (int markers = 0; markers < 2; markers++) {
@@ -470,7 +470,7 @@ static void without_crc_a_sound_header_and_a_zero_field_are_enough(void **state)
 	end(s);
 }
 
-static void a_guess_that_fails_tells_nothing(void **state)
+static void a_header_guess_that_fails_reports_no_segment(void **state)
 {
 	struct sender *s = begin(false, true);
 	uint8_t segment[400];
@@ -536,7 +536,7 @@ static void boundaries_are_found_again_by_a_marker(void **state)
 	}
 }
 
-static void what_was_never_found_again_is_counted(void **state)
+static void octets_without_boundaries_are_counted_as_undecoded(void **state)
 {
 	struct sender *s = begin(false, true);
 	uint8_t junk[100];
@@ -619,7 +619,7 @@ static void a_good_crc_keeps_the_boundaries_whatever_the_header_says(void **stat
 	end(s);
 }
 
-static void a_sound_header_with_a_bad_crc_is_told_even_behind_nonsense(void **state)
+static void a_valid_header_with_a_bad_crc_is_reported_even_after_garbage(void **state)
 {
 	struct sender *s = begin(false, true);
 
@@ -638,7 +638,7 @@ static void a_sound_header_with_a_bad_crc_is_told_even_behind_nonsense(void **st
 }
 
 /* The CRC of an FPDU begins with the marker before it. */
-static void an_fpdu_right_behind_a_marker_is_found_with_that_marker(void **state)
+static void an_fpdu_directly_after_a_marker_is_found_with_that_marker(void **state)
 {
 	static uint8_t all[20 * 1024];
 	struct sender *s = begin(true, true);
@@ -691,28 +691,28 @@ int main(void)
 		cmocka_unit_test(every_length_is_walked_with_and_without_markers),
 		cmocka_unit_test(an_fpdu_of_the_largest_length_spans_segments),
 		cmocka_unit_test(the_figures_of_rfc_5044_have_good_crcs),
-		cmocka_unit_test(a_marker_due_behind_the_crc_is_not_waited_for),
+		cmocka_unit_test(a_marker_due_after_the_crc_is_not_awaited),
 		cmocka_unit_test(pad_octets_that_are_not_zero_are_a_deviation_that_the_crc_covers),
 		cmocka_unit_test(a_bad_crc_is_an_error_and_the_next_fpdu_is_found),
 		cmocka_unit_test(a_corrupt_length_loses_the_boundaries_until_a_good_crc),
-		cmocka_unit_test(crcs_that_are_all_wrong_are_told_one_by_one),
+		cmocka_unit_test(crcs_that_are_all_wrong_are_reported_one_by_one),
 		cmocka_unit_test(without_crc_the_field_is_not_judged),
 		cmocka_unit_test(a_marker_that_points_elsewhere_is_an_error),
 		cmocka_unit_test(low_bits_of_fpduptr_and_reserved_do_not_matter),
 		cmocka_unit_test(markers_that_were_not_agreed_are_an_error_and_read_all_the_same),
 		cmocka_unit_test(garbage_is_a_few_errors_and_then_silence),
-		cmocka_unit_test(a_hole_within_the_payload_costs_the_verdict_only),
+		cmocka_unit_test(a_hole_within_the_payload_prevents_only_the_crc_verdict),
 		cmocka_unit_test(a_hole_up_to_the_last_octet_of_an_fpdu_keeps_the_boundaries),
 		cmocka_unit_test(a_hole_in_the_header_leaves_lengths_and_no_header),
 		cmocka_unit_test(boundaries_are_found_again_by_the_crc_at_the_start_of_a_segment),
 		cmocka_unit_test(without_crc_a_sound_header_and_a_zero_field_are_enough),
-		cmocka_unit_test(a_guess_that_fails_tells_nothing),
+		cmocka_unit_test(a_header_guess_that_fails_reports_no_segment),
 		cmocka_unit_test(boundaries_are_found_again_by_a_marker),
-		cmocka_unit_test(what_was_never_found_again_is_counted),
+		cmocka_unit_test(octets_without_boundaries_are_counted_as_undecoded),
 		cmocka_unit_test(damage_is_judged_alike_however_the_stream_is_cut),
 		cmocka_unit_test(a_good_crc_keeps_the_boundaries_whatever_the_header_says),
-		cmocka_unit_test(a_sound_header_with_a_bad_crc_is_told_even_behind_nonsense),
-		cmocka_unit_test(an_fpdu_right_behind_a_marker_is_found_with_that_marker),
+		cmocka_unit_test(a_valid_header_with_a_bad_crc_is_reported_even_after_garbage),
+		cmocka_unit_test(an_fpdu_directly_after_a_marker_is_found_with_that_marker),
 		cmocka_unit_test(without_crc_a_header_that_is_not_quite_sound_is_no_boundary),
 	};
 

@@ -72,7 +72,7 @@ static const struct iw_cap_flow flow = {
 	.initiator = 1,
 };
 
-static void what_is_common_comes_with_every_event(void **state)
+static void every_event_has_the_common_keys(void **state)
 {
 	struct iw_cap_event ev = {
 		.kind = IW_CAP_TCP, .flow = &flow, .from = 1, .time_ns = UINT64_MAX, .frame = 9
@@ -167,7 +167,7 @@ static void a_tagged_and_an_untagged_segment_have_their_own_keys(void **state)
 	json_object_put(o);
 }
 
-static void an_error_is_told_with_its_name_and_clause(void **state)
+static void an_error_is_reported_with_its_name_and_clause(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_ERROR, .flow = &flow };
 	struct json_object *o;
@@ -243,10 +243,10 @@ static void every_event_of_random_streams_is_valid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_common_comes_with_every_event),
+		cmocka_unit_test(every_event_has_the_common_keys),
 		cmocka_unit_test(private_data_of_any_octets_stays_valid),
 		cmocka_unit_test(a_tagged_and_an_untagged_segment_have_their_own_keys),
-		cmocka_unit_test(an_error_is_told_with_its_name_and_clause),
+		cmocka_unit_test(an_error_is_reported_with_its_name_and_clause),
 		cmocka_unit_test(totals_have_a_key_for_every_counter),
 		cmocka_unit_test(every_event_of_random_streams_is_valid),
 	};

@@ -85,7 +85,7 @@ static void every_link_type_leads_to_the_segment(void **state)
 	}
 }
 
-static void null_link_reads_the_family_in_either_octet_order(void **state)
+static void null_link_type_reads_the_family_in_either_byte_order(void **state)
 {
 	static const uint32_t families[] = { 2, 10, 23, 24, 28, 30 };
 	struct packet p;
@@ -201,7 +201,7 @@ static void ipv6_extension_headers_are_stepped_over(void **state)
 			 PACKET_OTHER);
 }
 
-static void fragments_are_told_apart(void **state)
+static void fragments_of_different_datagrams_are_distinguished(void **state)
 {
 	struct packet p;
 	uint8_t f[256], more[8] = { 6, 0, 0x00, 0x01 }, later[8] = { 6, 0, 0x00, 0x08 };
@@ -326,12 +326,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_link_type_leads_to_the_segment),
-		cmocka_unit_test(null_link_reads_the_family_in_either_octet_order),
+		cmocka_unit_test(null_link_type_reads_the_family_in_either_byte_order),
 		cmocka_unit_test(vlan_tags_are_stepped_over_however_many),
 		cmocka_unit_test(ethernet_padding_is_no_payload),
 		cmocka_unit_test(ip_and_tcp_options_are_stepped_over),
 		cmocka_unit_test(ipv6_extension_headers_are_stepped_over),
-		cmocka_unit_test(fragments_are_told_apart),
+		cmocka_unit_test(fragments_of_different_datagrams_are_distinguished),
 		cmocka_unit_test(a_length_of_zero_means_the_whole_frame),
 		cmocka_unit_test(other_protocols_are_other),
 		cmocka_unit_test(lengths_that_contradict_are_malformed),

@@ -60,7 +60,7 @@ static void octets_of_a_peer_print_as_ascii_without_controls(void **state)
 		assert_int_equal(buf[i], i >= 0x20 && i < 0x7f ? (char)i : '.');
 }
 
-static void a_request_tells_its_private_data_twice(void **state)
+static void a_request_event_has_its_private_data_as_text_and_base64(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_MPA, .flow = &flow };
 
@@ -81,7 +81,7 @@ static void a_request_tells_its_private_data_twice(void **state)
 		strstr(line(&ev), "Private Data 5 \"a.[2\" 611b5b32, 1 octets of it not captured"));
 }
 
-static void a_reply_tells_what_is_agreed(void **state)
+static void a_reply_event_has_the_agreed_parameters(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_MPA, .flow = &flow };
 
@@ -93,7 +93,7 @@ static void a_reply_tells_what_is_agreed(void **state)
 		"MPA Reply Rev 1 C PD_Length 0: CRC on, markers off to the responder, on to the initiator");
 }
 
-static void a_segment_tells_verdicts_and_departures(void **state)
+static void a_segment_event_has_verdicts_and_deviations(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_DDP, .flow = &flow };
 	struct iw_cap_ddp *e = &ev.ddp;
@@ -124,7 +124,7 @@ static void a_segment_tells_verdicts_and_departures(void **state)
 			    "FPDU with ULPDU_Length 3, crc absent, 9 octets not captured");
 }
 
-static void losses_and_ends_tell_where_they_fall(void **state)
+static void losses_and_ends_report_their_position(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_TCP, .flow = &flow };
 
@@ -150,7 +150,7 @@ static void losses_and_ends_tell_where_they_fall(void **state)
 	assert_non_null(strstr(line(&ev), "no longer followed"));
 }
 
-static void an_error_tells_its_clause(void **state)
+static void an_error_has_its_clause(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_ERROR, .flow = &flow };
 
@@ -197,11 +197,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_print_with_their_ports),
 		cmocka_unit_test(octets_of_a_peer_print_as_ascii_without_controls),
-		cmocka_unit_test(a_request_tells_its_private_data_twice),
-		cmocka_unit_test(a_reply_tells_what_is_agreed),
-		cmocka_unit_test(a_segment_tells_verdicts_and_departures),
-		cmocka_unit_test(losses_and_ends_tell_where_they_fall),
-		cmocka_unit_test(an_error_tells_its_clause),
+		cmocka_unit_test(a_request_event_has_its_private_data_as_text_and_base64),
+		cmocka_unit_test(a_reply_event_has_the_agreed_parameters),
+		cmocka_unit_test(a_segment_event_has_verdicts_and_deviations),
+		cmocka_unit_test(losses_and_ends_report_their_position),
+		cmocka_unit_test(an_error_has_its_clause),
 		cmocka_unit_test(every_value_has_a_name_of_its_own),
 	};
 

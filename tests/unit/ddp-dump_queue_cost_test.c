@@ -116,7 +116,7 @@ static void message_of_thousands_of_fragments_is_put_together(void **state)
 }
 
 /* Each chunk moves the window by one TSN, and the kept fragments are ahead of it. */
-static void losses_do_not_visit_fragments_ahead(void **state)
+static void handling_a_loss_does_not_visit_fragments_ahead(void **state)
 {
 	struct maker m;
 
@@ -136,7 +136,7 @@ static void losses_do_not_visit_fragments_ahead(void **state)
 }
 
 /* Each chunk makes the whole window lost. */
-static void losses_of_whole_windows_cost_a_word_for_64_of_them(void **state)
+static void losses_of_whole_windows_use_a_word_for_64_of_them(void **state)
 {
 	struct maker m;
 
@@ -234,8 +234,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(single_fragments_in_any_order_find_their_places),
 		cmocka_unit_test(message_of_thousands_of_fragments_is_put_together),
-		cmocka_unit_test(losses_do_not_visit_fragments_ahead),
-		cmocka_unit_test(losses_of_whole_windows_cost_a_word_for_64_of_them),
+		cmocka_unit_test(handling_a_loss_does_not_visit_fragments_ahead),
+		cmocka_unit_test(losses_of_whole_windows_use_a_word_for_64_of_them),
 		cmocka_unit_test(early_messages_in_any_order_find_their_places),
 		cmocka_unit_test(fragments_of_many_messages_are_put_together),
 	};

@@ -85,7 +85,7 @@ static void an_association_is_read_from_its_init_on(void **state)
 	end(&m);
 }
 
-static void udp_is_looked_into_on_9899_and_on_the_port_that_was_given(void **state)
+static void udp_is_decoded_on_port_9899_and_on_the_configured_port(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -125,7 +125,7 @@ static void associations_in_udp_differ_by_their_udp_ports(void **state)
 }
 
 /* Segmentation offload at the sender: several packets in one captured frame. */
-static void a_train_of_packets_is_taken_apart(void **state)
+static void an_offloaded_frame_is_split_into_its_packets(void **state)
 {
 	uint8_t segment[64], data[80], chunk[128], p[4096];
 	size_t n = 0, len;
@@ -176,7 +176,7 @@ static void a_packet_that_holds_its_own_header_is_one_packet(void **state)
 	end(&m);
 }
 
-static void a_bad_checksum_is_an_error_and_the_packet_counts_for_nothing(void **state)
+static void a_packet_with_a_bad_checksum_is_an_error_and_is_ignored(void **state)
 {
 	struct maker m;
 
@@ -370,7 +370,7 @@ static void without_an_init_the_edition_is_the_one_that_was_asked_for(void **sta
 	end(&m);
 }
 
-static void other_associations_cost_a_flow_and_say_nothing(void **state)
+static void other_associations_use_a_flow_and_report_nothing(void **state)
 {
 	struct maker m;
 
@@ -449,7 +449,7 @@ static void an_association_begun_before_the_capture_is_read_too(void **state)
 	end(&m);
 }
 
-static void an_init_behind_the_end_begins_another_association(void **state)
+static void an_init_after_the_end_begins_another_association(void **state)
 {
 	struct maker m;
 
@@ -469,7 +469,7 @@ static void an_init_behind_the_end_begins_another_association(void **state)
 	end(&m);
 }
 
-static void an_abort_tells_its_first_cause(void **state)
+static void an_abort_is_reported_with_its_first_cause(void **state)
 {
 	struct maker m;
 
@@ -483,7 +483,7 @@ static void an_abort_tells_its_first_cause(void **state)
 
 /* --- TSNs --- */
 
-static void a_chunk_sent_again_is_told_and_decoded_once(void **state)
+static void a_retransmitted_chunk_is_reported_and_decoded_once(void **state)
 {
 	struct maker m;
 
@@ -528,7 +528,7 @@ static void any_order_of_chunks_is_no_error(void **state)
 	end(&m);
 }
 
-static void a_lost_chunk_is_told_when_the_peer_goes_on_without_it(void **state)
+static void a_lost_chunk_is_reported_when_the_peer_acknowledges_beyond_it(void **state)
 {
 	struct maker m;
 
@@ -569,7 +569,7 @@ static void a_lost_chunk_is_told_when_the_peer_goes_on_without_it(void **state)
 	end(&m);
 }
 
-static void what_the_peer_had_at_the_end_is_lost_too(void **state)
+static void chunks_acknowledged_but_never_captured_are_lost_at_the_end(void **state)
 {
 	struct maker m;
 
@@ -584,7 +584,7 @@ static void what_the_peer_had_at_the_end_is_lost_too(void **state)
 	assert_true(maker_fini(&m));
 }
 
-static void a_jump_beyond_the_window_is_one_loss(void **state)
+static void a_jump_beyond_the_window_is_reported_as_one_loss(void **state)
 {
 	struct maker m;
 
@@ -633,7 +633,7 @@ static void fragments_in_any_order_are_one_segment(void **state)
 	}
 }
 
-static void fragments_whose_rest_is_lost_are_let_go(void **state)
+static void fragments_whose_rest_is_lost_are_dropped(void **state)
 {
 	uint8_t chunk[64];
 	size_t bytes;
@@ -694,7 +694,7 @@ static void ordered_chunks_are_named(void **state)
 
 /* --- limits --- */
 
-static void what_waits_is_bounded(void **state)
+static void queued_octets_are_limited(void **state)
 {
 	static const struct iw_cap_limits limits = {
 		.direction_octets = 32 << 10, .total_octets = 64 << 10, .streams = 100, .flows = 8
@@ -741,11 +741,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_association_is_read_from_its_init_on),
-		cmocka_unit_test(udp_is_looked_into_on_9899_and_on_the_port_that_was_given),
+		cmocka_unit_test(udp_is_decoded_on_port_9899_and_on_the_configured_port),
 		cmocka_unit_test(associations_in_udp_differ_by_their_udp_ports),
-		cmocka_unit_test(a_train_of_packets_is_taken_apart),
+		cmocka_unit_test(an_offloaded_frame_is_split_into_its_packets),
 		cmocka_unit_test(a_packet_that_holds_its_own_header_is_one_packet),
-		cmocka_unit_test(a_bad_checksum_is_an_error_and_the_packet_counts_for_nothing),
+		cmocka_unit_test(a_packet_with_a_bad_checksum_is_an_error_and_is_ignored),
 		cmocka_unit_test(a_checksum_that_hardware_was_to_fill_in_is_not_checked),
 		cmocka_unit_test(a_snap_length_leaves_the_verdict_absent),
 		cmocka_unit_test(chunks_that_do_not_fit_are_an_error),
@@ -754,23 +754,23 @@ int main(void)
 		cmocka_unit_test(the_indication_of_draft_02_gives_its_numbers),
 		cmocka_unit_test(enhanced_sessions_are_an_error_in_draft_02),
 		cmocka_unit_test(without_an_init_the_edition_is_the_one_that_was_asked_for),
-		cmocka_unit_test(other_associations_cost_a_flow_and_say_nothing),
+		cmocka_unit_test(other_associations_use_a_flow_and_report_nothing),
 		cmocka_unit_test(streams_that_differ_are_named),
 		cmocka_unit_test(
 			packets_from_another_address_belong_to_the_association_of_their_tag),
 		cmocka_unit_test(an_association_begun_before_the_capture_is_read_too),
-		cmocka_unit_test(an_init_behind_the_end_begins_another_association),
-		cmocka_unit_test(an_abort_tells_its_first_cause),
-		cmocka_unit_test(a_chunk_sent_again_is_told_and_decoded_once),
+		cmocka_unit_test(an_init_after_the_end_begins_another_association),
+		cmocka_unit_test(an_abort_is_reported_with_its_first_cause),
+		cmocka_unit_test(a_retransmitted_chunk_is_reported_and_decoded_once),
 		cmocka_unit_test(any_order_of_chunks_is_no_error),
-		cmocka_unit_test(a_lost_chunk_is_told_when_the_peer_goes_on_without_it),
-		cmocka_unit_test(what_the_peer_had_at_the_end_is_lost_too),
-		cmocka_unit_test(a_jump_beyond_the_window_is_one_loss),
+		cmocka_unit_test(a_lost_chunk_is_reported_when_the_peer_acknowledges_beyond_it),
+		cmocka_unit_test(chunks_acknowledged_but_never_captured_are_lost_at_the_end),
+		cmocka_unit_test(a_jump_beyond_the_window_is_reported_as_one_loss),
 		cmocka_unit_test(fragments_in_any_order_are_one_segment),
-		cmocka_unit_test(fragments_whose_rest_is_lost_are_let_go),
+		cmocka_unit_test(fragments_whose_rest_is_lost_are_dropped),
 		cmocka_unit_test(nothing_is_joined_across_a_hole),
 		cmocka_unit_test(ordered_chunks_are_named),
-		cmocka_unit_test(what_waits_is_bounded),
+		cmocka_unit_test(queued_octets_are_limited),
 		cmocka_unit_test(running_out_of_memory_anywhere_leaks_nothing),
 	};
 

@@ -94,7 +94,7 @@ static const struct row good[] = {
 	{ IW_OP_ATOMIC_RSP, false, 3, 12 }, { IW_OP_TERM, false, 2, 4 },
 };
 
-static void every_opcode_as_it_should_be_is_no_error(void **state)
+static void a_valid_segment_of_every_opcode_is_not_an_error(void **state)
 {
 	uint32_t msn[4] = { 1, 1, 1, 1 };
 	struct talk t;
@@ -296,7 +296,7 @@ static void messages_of_several_segments_and_wrapping_msns_are_in_order(void **s
 }
 
 /* RFC 5040 5.4 */
-static void what_follows_a_terminate_is_an_error(void **state)
+static void segment_after_a_terminate_is_an_error(void **state)
 {
 	struct iw_ddp h = { .dv = 1, .rv = 1, .opcode = 7, .qn = 2, .msn = 1, .last = true };
 	struct talk t;
@@ -350,7 +350,7 @@ static void say_terminate(struct talk *t, const void *payload, size_t len)
 	assert_non_null(last_ddp(t)->term);
 }
 
-static void a_terminate_as_rfc_5040_has_it_is_read_so(void **state)
+static void a_terminate_in_the_order_of_rfc_5040_is_read_in_that_order(void **state)
 {
 	const struct iw_terminate want = { .layer = 1,
 					   .etype = 1,
@@ -377,7 +377,7 @@ static void a_terminate_as_rfc_5040_has_it_is_read_so(void **state)
 
 /* Linux siw on a little-endian machine: octets of traces/term-badread, term-norecv and
  * term-oobwrite. */
-static void a_terminate_with_its_bits_exchanged_is_named_and_read_both_ways(void **state)
+static void a_terminate_with_exchanged_bits_is_reported_in_both_readings(void **state)
 {
 	static const struct {
 		uint8_t control[4];
@@ -427,7 +427,7 @@ static void a_terminate_with_its_bits_exchanged_is_named_and_read_both_ways(void
 }
 
 /* If both readings are valid, the RFC's applies. */
-static void a_terminate_that_can_be_read_both_ways_is_read_as_the_rfc_has_it(void **state)
+static void an_ambiguous_terminate_is_read_in_the_order_of_the_rfc(void **state)
 {
 	static const uint8_t both[][4] = {
 		{ 0x20, 0x07, 0x00,
@@ -447,7 +447,7 @@ static void a_terminate_that_can_be_read_both_ways_is_read_as_the_rfc_has_it(voi
 	}
 }
 
-static void a_terminate_that_makes_no_sense_either_way_is_not_turned(void **state)
+static void a_terminate_invalid_in_both_orders_is_not_reordered(void **state)
 {
 	static const uint8_t neither[4] = { 0x99, 0x77, 0x1f, 0x01 };
 	struct talk t;
@@ -556,7 +556,7 @@ static void a_send_with_invalidate_of_no_stag_is_named(void **state)
 	end(&t);
 }
 
-static void a_terminate_that_lacks_what_it_announces_is_named(void **state)
+static void a_terminate_without_the_headers_it_announces_is_reported(void **state)
 {
 	static const uint8_t control[][6] = { { 0x11, 0, 0xc0, 0, 0, 22 },
 					      { 0x11, 0, 0x80, 0, 0, 22 } };
@@ -582,23 +582,23 @@ static void a_terminate_that_lacks_what_it_announces_is_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_opcode_as_it_should_be_is_no_error),
+		cmocka_unit_test(a_valid_segment_of_every_opcode_is_not_an_error),
 		cmocka_unit_test(headers_that_break_a_rule_are_errors),
 		cmocka_unit_test(a_segment_shorter_than_its_header_is_an_error),
 		cmocka_unit_test(version_zero_is_right_for_rdmac_peers_only),
 		cmocka_unit_test(reserved_bits_are_a_deviation),
 		cmocka_unit_test(messages_of_several_segments_and_wrapping_msns_are_in_order),
-		cmocka_unit_test(what_follows_a_terminate_is_an_error),
+		cmocka_unit_test(segment_after_a_terminate_is_an_error),
 		cmocka_unit_test(a_read_request_is_decoded),
-		cmocka_unit_test(a_terminate_as_rfc_5040_has_it_is_read_so),
-		cmocka_unit_test(a_terminate_with_its_bits_exchanged_is_named_and_read_both_ways),
-		cmocka_unit_test(a_terminate_that_can_be_read_both_ways_is_read_as_the_rfc_has_it),
-		cmocka_unit_test(a_terminate_that_makes_no_sense_either_way_is_not_turned),
+		cmocka_unit_test(a_terminate_in_the_order_of_rfc_5040_is_read_in_that_order),
+		cmocka_unit_test(a_terminate_with_exchanged_bits_is_reported_in_both_readings),
+		cmocka_unit_test(an_ambiguous_terminate_is_read_in_the_order_of_the_rfc),
+		cmocka_unit_test(a_terminate_invalid_in_both_orders_is_not_reordered),
 		cmocka_unit_test(a_length_that_leaves_out_the_header_is_named),
 		cmocka_unit_test(an_atomic_of_no_operation_is_an_error),
 		cmocka_unit_test(immediate_data_are_eight_octets),
 		cmocka_unit_test(a_send_with_invalidate_of_no_stag_is_named),
-		cmocka_unit_test(a_terminate_that_lacks_what_it_announces_is_named),
+		cmocka_unit_test(a_terminate_without_the_headers_it_announces_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static void sessions_are_judged_by_the_legal_sequences(void **state)
 	}
 }
 
-static void nothing_is_said_of_a_session_that_began_before_the_capture(void **state)
+static void no_error_is_reported_of_a_session_that_began_before_the_capture(void **state)
 {
 	static const struct step steps[] = { { 0, 7, SEGMENT },   { 1, 9, SEGMENT },
 					     { 1, 8, SEGMENT },   { 0, 8, SEGMENT },
@@ -205,7 +205,7 @@ static void streams_do_not_mix(void **state)
 }
 
 /* RFC 6581 7 and 9 */
-static void enhanced_data_stand_in_front_of_the_private_data(void **state)
+static void enhanced_data_precede_the_private_data(void **state)
 {
 	static const uint8_t pd[] = { 0x80, 0x20, 0x40, 0x01, 'h', 'i' };
 	const struct told *t;
@@ -280,10 +280,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sessions_are_judged_by_the_legal_sequences),
-		cmocka_unit_test(nothing_is_said_of_a_session_that_began_before_the_capture),
+		cmocka_unit_test(no_error_is_reported_of_a_session_that_began_before_the_capture),
 		cmocka_unit_test(msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn),
 		cmocka_unit_test(streams_do_not_mix),
-		cmocka_unit_test(enhanced_data_stand_in_front_of_the_private_data),
+		cmocka_unit_test(enhanced_data_precede_the_private_data),
 		cmocka_unit_test(private_data_have_their_bounds),
 		cmocka_unit_test(
 			a_ddp_ssn_that_never_came_is_an_error_of_an_association_seen_whole),

@@ -116,7 +116,7 @@ static void both_octet_orders_and_both_time_units_are_read(void **state)
 }
 
 /* The numbers are LINKTYPE_ values of the file format. */
-static void link_types_are_told_apart(void **state)
+static void link_types_are_distinguished(void **state)
 {
 	static const struct {
 		uint32_t number;
@@ -184,7 +184,7 @@ static void a_file_that_ends_within_a_frame_is_damaged_there(void **state)
 	}
 }
 
-static void what_is_no_capture_is_refused(void **state)
+static void file_that_is_not_a_capture_is_refused(void **state)
 {
 	struct iw_cap_source *s;
 	struct iw_fault why;
@@ -228,10 +228,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef IW_HAVE_PCAP
 		cmocka_unit_test(both_octet_orders_and_both_time_units_are_read),
-		cmocka_unit_test(link_types_are_told_apart),
+		cmocka_unit_test(link_types_are_distinguished),
 		cmocka_unit_test(other_link_types_are_refused_by_name),
 		cmocka_unit_test(a_file_that_ends_within_a_frame_is_damaged_there),
-		cmocka_unit_test(what_is_no_capture_is_refused),
+		cmocka_unit_test(file_that_is_not_a_capture_is_refused),
 #else
 		cmocka_unit_test(without_libpcap_every_file_is_refused_with_the_reason),
 #endif

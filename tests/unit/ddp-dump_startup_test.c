@@ -98,7 +98,7 @@ static void an_rdmac_reply_puts_markers_and_crc_on_both_ways(void **state)
 	end(&m);
 }
 
-static void enhanced_data_and_private_data_are_told_apart(void **state)
+static void enhanced_data_and_private_data_are_distinguished(void **state)
 {
 	static const uint8_t pd[] = { 0xbf, 0xff, 0x40, 0x07, 'h', 'i' };
 	struct maker m;
@@ -258,7 +258,7 @@ static void text_about_mpa_is_not_mpa(void **state)
 	end(&m);
 }
 
-static void the_key_is_looked_for_up_to_a_bound_and_at_segment_starts_anywhere(void **state)
+static void the_key_is_searched_up_to_a_limit_and_at_each_segment_start(void **state)
 {
 	static const struct iw_cap_limits limits = { .search_octets = 10000 };
 	uint8_t junk[1000] = { 0 }, both[1020];
@@ -378,7 +378,7 @@ static void two_initiators_are_an_error_of_the_second(void **state)
 
 /* --- frames out of order or missing --- */
 
-static void a_reply_captured_before_its_request_is_no_riddle(void **state)
+static void a_reply_captured_before_its_request_is_understood(void **state)
 {
 	uint8_t request[20], reply[20];
 	struct maker m;
@@ -506,7 +506,7 @@ static void a_capture_that_begins_with_the_reply_is_followed(void **state)
 	end(&m);
 }
 
-static void private_data_cut_by_a_snap_length_is_told_short(void **state)
+static void private_data_cut_by_a_snap_length_is_reported_as_short(void **state)
 {
 	uint8_t pd[300];
 	struct maker m;
@@ -546,7 +546,7 @@ static void a_frame_header_that_is_not_whole_ends_the_direction(void **state)
 	end(&m);
 }
 
-static void what_waits_for_a_reply_that_never_comes_is_read_at_the_end(void **state)
+static void octets_queued_for_a_missing_reply_are_read_at_the_end(void **state)
 {
 	struct maker m;
 
@@ -562,7 +562,7 @@ static void what_waits_for_a_reply_that_never_comes_is_read_at_the_end(void **st
 	assert_true(maker_fini(&m));
 }
 
-static void what_waits_for_a_reply_is_bounded(void **state)
+static void octets_queued_for_a_reply_are_limited(void **state)
 {
 	static const struct iw_cap_limits limits = { .direction_octets = 16 * 1024 };
 	struct maker m;
@@ -593,7 +593,7 @@ static void a_connection_closed_instead_of_a_reply_is_no_error(void **state)
 	end(&m);
 }
 
-static void what_was_cut_off_behind_a_frame_is_searched_for(void **state)
+static void first_fpdu_after_a_cut_off_frame_is_searched_for(void **state)
 {
 	uint8_t p[1000], pd[100], ulpdu[64];
 	struct maker m;
@@ -661,7 +661,7 @@ static unsigned reply_to(uint8_t request, uint8_t request_rev, const void *pd, s
 	return dev;
 }
 
-static void what_a_reply_makes_of_its_request_is_named(void **state)
+static void deviations_of_a_reply_from_its_request_are_named(void **state)
 {
 	static const uint8_t one[] = { 0, 1, 0, 1 }, two[] = { 0, 1, 0, 2 }, none[4],
 			     max[] = { 0, 1, 0x3f, 0xff };
@@ -695,32 +695,31 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flags_of_both_frames_decide),
 		cmocka_unit_test(an_rdmac_reply_puts_markers_and_crc_on_both_ways),
-		cmocka_unit_test(enhanced_data_and_private_data_are_told_apart),
+		cmocka_unit_test(enhanced_data_and_private_data_are_distinguished),
 		cmocka_unit_test(private_data_of_the_longest_size_is_kept_whole),
 		cmocka_unit_test(streaming_mode_may_come_first),
 		cmocka_unit_test(the_octets_of_set_up_may_be_split_anywhere),
 		cmocka_unit_test(fpdus_in_the_segment_of_the_reply_are_found),
 		cmocka_unit_test(only_the_responders_first_fpdu_can_be_early),
 		cmocka_unit_test(text_about_mpa_is_not_mpa),
-		cmocka_unit_test(
-			the_key_is_looked_for_up_to_a_bound_and_at_segment_starts_anywhere),
+		cmocka_unit_test(the_key_is_searched_up_to_a_limit_and_at_each_segment_start),
 		cmocka_unit_test(a_capture_that_begins_in_mid_connection_finds_a_later_request),
 		cmocka_unit_test(a_reject_leaves_room_for_another_request),
 		cmocka_unit_test(broken_frames_are_errors),
 		cmocka_unit_test(two_initiators_are_an_error_of_the_second),
-		cmocka_unit_test(a_reply_captured_before_its_request_is_no_riddle),
+		cmocka_unit_test(a_reply_captured_before_its_request_is_understood),
 		cmocka_unit_test(fpdus_captured_before_the_reply_wait_for_it),
 		cmocka_unit_test(without_the_reply_markers_and_crc_are_seen_from_the_octets),
 		cmocka_unit_test(without_the_request_its_end_is_known_from_the_replys_ack),
 		cmocka_unit_test(a_capture_that_begins_with_the_reply_is_followed),
-		cmocka_unit_test(private_data_cut_by_a_snap_length_is_told_short),
+		cmocka_unit_test(private_data_cut_by_a_snap_length_is_reported_as_short),
 		cmocka_unit_test(a_frame_header_that_is_not_whole_ends_the_direction),
-		cmocka_unit_test(what_waits_for_a_reply_that_never_comes_is_read_at_the_end),
-		cmocka_unit_test(what_waits_for_a_reply_is_bounded),
+		cmocka_unit_test(octets_queued_for_a_missing_reply_are_read_at_the_end),
+		cmocka_unit_test(octets_queued_for_a_reply_are_limited),
 		cmocka_unit_test(a_connection_closed_instead_of_a_reply_is_no_error),
-		cmocka_unit_test(what_was_cut_off_behind_a_frame_is_searched_for),
+		cmocka_unit_test(first_fpdu_after_a_cut_off_frame_is_searched_for),
 		cmocka_unit_test(the_search_for_a_reply_begins_with_the_request),
-		cmocka_unit_test(what_a_reply_makes_of_its_request_is_named),
+		cmocka_unit_test(deviations_of_a_reply_from_its_request_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void single_octets_in_any_order_find_their_places(void **state)
 	end(&m);
 }
 
-static void segments_over_thousands_of_pieces_cost_as_much_as_others(void **state)
+static void segments_over_thousands_of_pieces_take_as_long_as_others(void **state)
 {
 	struct maker m;
 	struct flow *f;
@@ -162,7 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(single_octets_in_any_order_find_their_places),
-		cmocka_unit_test(segments_over_thousands_of_pieces_cost_as_much_as_others),
+		cmocka_unit_test(segments_over_thousands_of_pieces_take_as_long_as_others),
 		cmocka_unit_test(overlapping_pieces_keep_the_octets_that_arrived_first),
 	};
 

@@ -188,7 +188,7 @@ static void any_order_with_repeats_and_overlaps_gives_the_same_fpdus(void **stat
 	}
 }
 
-static void what_comes_again_is_told_with_what_it_was(void **state)
+static void retransmitted_octets_are_reported_with_their_former_state(void **state)
 {
 	static const struct {
 		size_t at, len;
@@ -229,7 +229,7 @@ static void what_comes_again_is_told_with_what_it_was(void **state)
 	free(s);
 }
 
-static void the_first_of_two_differing_copies_counts(void **state)
+static void the_first_of_two_differing_copies_applies(void **state)
 {
 	struct stream *s = new_stream(false, 3);
 	uint8_t junk[1000];
@@ -296,7 +296,7 @@ static size_t say_all_but(struct maker *m, const struct stream *s, size_t skip)
 	return lost;
 }
 
-static void a_hole_that_was_acknowledged_is_given_up_and_told(void **state)
+static void a_hole_that_was_acknowledged_is_skipped_and_reported(void **state)
 {
 	struct stream *s = new_stream(false, 11);
 	const struct iw_cap_tcp *e;
@@ -316,7 +316,7 @@ static void a_hole_that_was_acknowledged_is_given_up_and_told(void **state)
 	free(s);
 }
 
-static void a_hole_is_not_given_up_before_the_peer_acknowledged_it(void **state)
+static void a_hole_is_not_skipped_before_the_peer_acknowledged_it(void **state)
 {
 	struct stream *s = new_stream(false, 12);
 	struct maker m;
@@ -339,7 +339,7 @@ static void a_hole_is_not_given_up_before_the_peer_acknowledged_it(void **state)
 	free(s);
 }
 
-static void a_segment_behind_its_ack_is_in_time_still(void **state)
+static void a_segment_captured_after_its_ack_is_still_used(void **state)
 {
 	struct stream *s = new_stream(false, 13);
 	struct maker m;
@@ -359,7 +359,7 @@ static void a_segment_behind_its_ack_is_in_time_still(void **state)
 	free(s);
 }
 
-static void a_hole_at_the_end_of_the_capture_is_told(void **state)
+static void a_hole_at_the_end_of_the_capture_is_reported(void **state)
 {
 	struct stream *s = new_stream(false, 14);
 	struct maker m;
@@ -377,7 +377,7 @@ static void a_hole_at_the_end_of_the_capture_is_told(void **state)
 	free(s);
 }
 
-static void octets_acknowledged_but_never_seen_are_told_at_the_end(void **state)
+static void octets_acknowledged_but_never_captured_are_reported_at_the_end(void **state)
 {
 	struct stream *s = new_stream(false, 15);
 	struct maker m;
@@ -410,7 +410,7 @@ static void the_fin_that_was_not_captured_is_no_loss(void **state)
 
 /* --- limits --- */
 
-static void what_waits_is_bounded_per_direction(void **state)
+static void queued_octets_are_limited_per_direction(void **state)
 {
 	static const struct iw_cap_limits limits = { .direction_octets = 64 * 1024 };
 	uint8_t octets[1000] = { 0 };
@@ -429,7 +429,7 @@ static void what_waits_is_bounded_per_direction(void **state)
 	end(&m);
 }
 
-static void what_waits_is_bounded_for_all(void **state)
+static void queued_octets_are_limited_for_all_connections(void **state)
 {
 	static const struct iw_cap_limits limits = { .total_octets = 256 * 1024 };
 	uint8_t octets[1000] = { 0 };
@@ -452,7 +452,7 @@ static void what_waits_is_bounded_for_all(void **state)
 	end(&m);
 }
 
-static void connections_are_bounded_and_the_forgotten_told(void **state)
+static void connections_are_limited_and_each_dropped_one_is_reported(void **state)
 {
 	static const struct iw_cap_limits limits = { .flows = 100 };
 	struct maker m;
@@ -514,7 +514,7 @@ static void nothing_is_allocated_for_what_arrives_in_order(void **state)
 	free(s);
 }
 
-static void blocks_are_used_again(void **state)
+static void freed_blocks_are_reused(void **state)
 {
 	struct stream *s = new_stream(false, 22);
 	struct maker m;
@@ -571,7 +571,7 @@ static void running_out_of_memory_anywhere_leaks_and_crashes_nowhere(void **stat
 
 /* --- FIN and RST --- */
 
-static void fin_is_told_once_behind_all_octets(void **state)
+static void fin_is_reported_once_after_all_octets(void **state)
 {
 	struct stream *s = new_stream(false, 31);
 	struct maker m;
@@ -612,7 +612,7 @@ static void fin_within_an_fpdu_is_an_error(void **state)
 	free(s);
 }
 
-static void reset_is_told_with_what_was_waiting(void **state)
+static void reset_is_reported_after_the_loss_of_queued_octets(void **state)
 {
 	struct stream *s = new_stream(false, 33);
 	struct maker m;
@@ -793,7 +793,7 @@ static void finish_reports_the_events_that_were_not_fetched(void **state)
 }
 
 /* One in three segments is missing, and the peer acknowledges all: at most a window is queued. */
-static void many_holes_are_given_up_together(void **state)
+static void many_holes_are_skipped_together(void **state)
 {
 	struct stream *s = new_stream(false, 25);
 	size_t before, holes = 0;
@@ -823,7 +823,7 @@ static void many_holes_are_given_up_together(void **state)
 	free(s);
 }
 
-static void what_is_sent_again_while_it_waits_is_kept_once(void **state)
+static void octets_retransmitted_while_queued_are_kept_once(void **state)
 {
 	static const struct iw_cap_limits limits = { .direction_octets = 16 * 1024 };
 	struct stream *s = new_stream(false, 24);
@@ -845,7 +845,7 @@ static void what_is_sent_again_while_it_waits_is_kept_once(void **state)
 }
 
 /* A reset may be forged or late: decoding continues at the same octet. */
-static void octets_behind_a_reset_are_read_on(void **state)
+static void octets_after_a_reset_are_still_read(void **state)
 {
 	struct stream *s = new_stream(true, 36);
 	uint8_t frame[40];
@@ -883,26 +883,26 @@ int main(void)
 		cmocka_unit_test(any_size_of_segments_gives_the_same_fpdus),
 		cmocka_unit_test(ipv6_is_decoded_like_ipv4),
 		cmocka_unit_test(any_order_with_repeats_and_overlaps_gives_the_same_fpdus),
-		cmocka_unit_test(what_comes_again_is_told_with_what_it_was),
-		cmocka_unit_test(the_first_of_two_differing_copies_counts),
+		cmocka_unit_test(retransmitted_octets_are_reported_with_their_former_state),
+		cmocka_unit_test(the_first_of_two_differing_copies_applies),
 		cmocka_unit_test(alignment_is_that_of_the_segment_that_brought_the_first_octet),
-		cmocka_unit_test(a_hole_that_was_acknowledged_is_given_up_and_told),
-		cmocka_unit_test(a_hole_is_not_given_up_before_the_peer_acknowledged_it),
-		cmocka_unit_test(a_segment_behind_its_ack_is_in_time_still),
-		cmocka_unit_test(a_hole_at_the_end_of_the_capture_is_told),
-		cmocka_unit_test(octets_acknowledged_but_never_seen_are_told_at_the_end),
+		cmocka_unit_test(a_hole_that_was_acknowledged_is_skipped_and_reported),
+		cmocka_unit_test(a_hole_is_not_skipped_before_the_peer_acknowledged_it),
+		cmocka_unit_test(a_segment_captured_after_its_ack_is_still_used),
+		cmocka_unit_test(a_hole_at_the_end_of_the_capture_is_reported),
+		cmocka_unit_test(octets_acknowledged_but_never_captured_are_reported_at_the_end),
 		cmocka_unit_test(the_fin_that_was_not_captured_is_no_loss),
-		cmocka_unit_test(what_waits_is_bounded_per_direction),
-		cmocka_unit_test(what_waits_is_bounded_for_all),
-		cmocka_unit_test(connections_are_bounded_and_the_forgotten_told),
+		cmocka_unit_test(queued_octets_are_limited_per_direction),
+		cmocka_unit_test(queued_octets_are_limited_for_all_connections),
+		cmocka_unit_test(connections_are_limited_and_each_dropped_one_is_reported),
 		cmocka_unit_test(closed_connections_are_forgotten_first),
 		cmocka_unit_test(nothing_is_allocated_for_what_arrives_in_order),
-		cmocka_unit_test(blocks_are_used_again),
+		cmocka_unit_test(freed_blocks_are_reused),
 		cmocka_unit_test(running_out_of_memory_anywhere_leaks_and_crashes_nowhere),
-		cmocka_unit_test(fin_is_told_once_behind_all_octets),
+		cmocka_unit_test(fin_is_reported_once_after_all_octets),
 		cmocka_unit_test(fin_within_an_fpdu_is_an_error),
-		cmocka_unit_test(reset_is_told_with_what_was_waiting),
-		cmocka_unit_test(octets_behind_a_reset_are_read_on),
+		cmocka_unit_test(reset_is_reported_after_the_loss_of_queued_octets),
+		cmocka_unit_test(octets_after_a_reset_are_still_read),
 		cmocka_unit_test(the_same_ports_used_again_are_another_connection),
 		cmocka_unit_test(keep_alives_and_window_probes_do_no_harm),
 		cmocka_unit_test(payload_cut_by_a_snap_length_keeps_the_stream_readable),
@@ -910,8 +910,8 @@ int main(void)
 		cmocka_unit_test(a_frame_cut_in_its_tcp_header_loses_the_payload_only),
 		cmocka_unit_test(the_order_of_calls_is_kept),
 		cmocka_unit_test(finish_reports_the_events_that_were_not_fetched),
-		cmocka_unit_test(many_holes_are_given_up_together),
-		cmocka_unit_test(what_is_sent_again_while_it_waits_is_kept_once),
+		cmocka_unit_test(many_holes_are_skipped_together),
+		cmocka_unit_test(octets_retransmitted_while_queued_are_kept_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

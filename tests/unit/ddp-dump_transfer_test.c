@@ -248,7 +248,7 @@ static void segments_of_a_message_over_sctp_are_put_together_in_any_order(void *
 	end(&m);
 }
 
-static void octets_that_come_twice_do_not_complete_a_message(void **state)
+static void duplicate_octets_do_not_complete_a_message(void **state)
 {
 	uint8_t msg[5000], p[2000];
 	struct maker m;
@@ -267,7 +267,7 @@ static void octets_that_come_twice_do_not_complete_a_message(void **state)
 	end(&m);
 }
 
-static void data_messages_are_told_by_their_first_octet(void **state)
+static void data_messages_are_recognized_by_their_first_octet(void **state)
 {
 	uint8_t msg[4000] = { 0 }, p[2000];
 	struct maker m;
@@ -360,8 +360,8 @@ int main(void)
 		cmocka_unit_test(message_over_tcp_is_named_with_its_entries),
 		cmocka_unit_test(keys_are_explained_with_name_value_and_section),
 		cmocka_unit_test(segments_of_a_message_over_sctp_are_put_together_in_any_order),
-		cmocka_unit_test(octets_that_come_twice_do_not_complete_a_message),
-		cmocka_unit_test(data_messages_are_told_by_their_first_octet),
+		cmocka_unit_test(duplicate_octets_do_not_complete_a_message),
+		cmocka_unit_test(data_messages_are_recognized_by_their_first_octet),
 		cmocka_unit_test(malformed_message_is_an_error_and_is_not_decoded),
 		cmocka_unit_test(digest_after_a_message_is_no_part_of_its_map),
 		cmocka_unit_test(sends_of_another_protocol_are_not_decoded),

@@ -95,7 +95,7 @@ static bool pin_is_there(void)
 static int set_up(void **state)
 {
 	(void)state;
-	snprintf(pins, sizeof(pins), "/tmp/iw-keeper-XXXXXX");
+	snprintf(pins, sizeof(pins), "/tmp/iw-pins-XXXXXX");
 	return mkdtemp(pins) ? 0 : -1;
 }
 
@@ -106,9 +106,7 @@ static int tear_down(void **state)
 	return rmdir(pins);
 }
 
-/*
- * --- detach ------------------------------------------------------------------------------------
- */
+/* --- detach ----------------------------------------------------------------------------------- */
 
 /* Returns 0: detached; 10: not detached; else the error, made positive. */
 static int detach(const char *interface, bool force)
@@ -149,7 +147,7 @@ static int detach_none(void)
 	return detach("no-such-if", true);
 }
 
-static void where_nothing_is_attached_nothing_is_detached(void **state)
+static void detach_without_an_attached_program_does_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(there(detach_none, false), -IW_E_NOENT);
@@ -160,7 +158,7 @@ static void where_nothing_is_attached_nothing_is_detached(void **state)
 	}
 }
 
-static void a_pin_that_is_left_goes_by_force_alone(void **state)
+static void a_pin_without_a_program_is_removed_only_by_force(void **state)
 {
 	(void)state;
 	pin(true);
@@ -176,7 +174,7 @@ static void a_pin_that_is_left_goes_by_force_alone(void **state)
 }
 
 /* Leftovers of another interface are not counted. */
-static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
+static void leftovers_of_a_dispatcher_are_reported_and_removed_only_by_force(void **state)
 {
 	(void)state;
 	assert_int_equal(there(detach_lo, true), 10);
@@ -186,9 +184,7 @@ static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
 	assert_non_null(strstr(c.out, "dispatchers (1)"));
 }
 
-/*
- * --- status -------------------------------------------------------------------------------------
- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 static int status(const char *interface, size_t expected)
 {
@@ -301,7 +297,7 @@ static void status_reports_the_holder(void **state)
 	assert_null(strstr(c.out, ", pinned in"));
 }
 
-static void status_of_a_program_that_may_not_be_looked_at_claims_nothing(void **state)
+static void status_of_a_program_that_may_not_be_queried_is_unknown(void **state)
 {
 	(void)state;
 	shown = (struct iw_status){ .name = "eth9",
@@ -337,9 +333,7 @@ static void addresses_ports_and_rates_read_as_people_write_them(void **state)
 	assert_true(iw_status_aligned(&(struct iw_xdp_mpa){ .aligned = 3, .followed = 4 }) == 0.75);
 }
 
-/*
- * --- attach -------------------------------------------------------------------------------------
- */
+/* --- attach ----------------------------------------------------------------------------------- */
 
 static int attach_none(void)
 {
@@ -355,7 +349,7 @@ static int attach_none(void)
 	return -err;
 }
 
-static void an_interface_that_is_not_there_is_named(void **state)
+static void a_missing_interface_is_named(void **state)
 {
 	(void)state;
 	assert_int_equal(there(attach_none, false), -IW_E_NOENT);
@@ -388,7 +382,7 @@ static int wait_until_asked(const void *arg)
 	return -iw_attachment_wait(&k, "eth9", &why);
 }
 
-static void staying_ends_with_the_program_or_when_asked(void **state)
+static void foreground_wait_ends_with_the_program_or_on_a_stop_request(void **state)
 {
 	(void)state;
 	capture_run(&c, wait_without_a_link, NULL);
@@ -456,15 +450,15 @@ static void an_attachment_reports_its_holder_and_lost_offloads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(where_nothing_is_attached_nothing_is_detached),
-		cmocka_unit_test(a_pin_that_is_left_goes_by_force_alone),
-		cmocka_unit_test(what_a_dispatcher_left_is_told_and_goes_by_force_alone),
+		cmocka_unit_test(detach_without_an_attached_program_does_nothing),
+		cmocka_unit_test(a_pin_without_a_program_is_removed_only_by_force),
+		cmocka_unit_test(leftovers_of_a_dispatcher_are_reported_and_removed_only_by_force),
 		cmocka_unit_test(status_finds_the_named_interface_or_all_with_a_program),
 		cmocka_unit_test(status_reports_the_holder),
-		cmocka_unit_test(status_of_a_program_that_may_not_be_looked_at_claims_nothing),
+		cmocka_unit_test(status_of_a_program_that_may_not_be_queried_is_unknown),
 		cmocka_unit_test(addresses_ports_and_rates_read_as_people_write_them),
-		cmocka_unit_test(an_interface_that_is_not_there_is_named),
-		cmocka_unit_test(staying_ends_with_the_program_or_when_asked),
+		cmocka_unit_test(a_missing_interface_is_named),
+		cmocka_unit_test(foreground_wait_ends_with_the_program_or_on_a_stop_request),
 		cmocka_unit_test(an_attachment_reports_its_holder_and_lost_offloads),
 	};
 

@@ -118,7 +118,7 @@ static void segments_cover_the_message_once_in_order_and_agree(void **state)
 }
 
 /* DDP-16, DDP-55 */
-static void message_of_no_octets_is_one_segment(void **state)
+static void zero_length_message_is_one_segment(void **state)
 {
 	struct fixture f;
 
@@ -247,7 +247,7 @@ int main(void)
 		cmocka_unit_test(example_of_the_rfc_untagged),
 		cmocka_unit_test(example_of_the_rfc_tagged),
 		cmocka_unit_test(segments_cover_the_message_once_in_order_and_agree),
-		cmocka_unit_test(message_of_no_octets_is_one_segment),
+		cmocka_unit_test(zero_length_message_is_one_segment),
 		cmocka_unit_test(message_that_fills_its_segments_ends_with_the_last_full_one),
 		cmocka_unit_test(longest_message_is_cut_to_its_end),
 		cmocka_unit_test(msn_counts_messages_of_its_queue_from_1_and_wraps_to_0),

@@ -151,7 +151,7 @@ static void rsvdulp_of_an_untagged_message_is_its_last_segments(void **state)
 }
 
 /* DDP-55, DDP-56, DDP-68 */
-static void messages_of_no_octets_are_delivered(void **state)
+static void zero_length_messages_are_delivered(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_msg m;
@@ -350,7 +350,7 @@ static void whole_message_waits_for_all_before_it(void **state)
 	fixture_fini(&f);
 }
 
-static void early_segments_are_kept_as_far_ahead_as_was_set(void **state)
+static void early_segments_are_kept_up_to_the_configured_distance(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_msg m;
@@ -379,7 +379,7 @@ static void early_segments_are_kept_as_far_ahead_as_was_set(void **state)
 }
 
 /* DDP-63, DDP-66: early segments are kept and removed many times. */
-static void early_segments_are_kept_again_and_again(void **state)
+static void early_segments_are_kept_repeatedly(void **state)
 {
 	(void)state;
 	for (uint32_t early_max = 1; early_max <= 9; early_max++) {
@@ -478,7 +478,7 @@ static void early_segments_with_equal_low_bits_are_kept_apart(void **state)
 	fixture_fini(&f);
 }
 
-static void without_memory_for_early_segments_the_stream_goes_on(void **state)
+static void without_memory_for_early_segments_the_stream_continues(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_msg m;
@@ -525,7 +525,7 @@ static void order_that_is_kept_allocates_nothing(void **state)
 }
 
 /* DDP-65 */
-static void segment_that_comes_twice_counts_once(void **state)
+static void segment_received_twice_is_counted_once(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_msg m;
@@ -553,7 +553,7 @@ static void segment_that_comes_twice_counts_once(void **state)
 }
 
 /* DDP-65 */
-static void early_segment_that_comes_again_at_its_turn_counts_once(void **state)
+static void early_segment_repeated_at_its_turn_is_counted_once(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_msg m;
@@ -787,7 +787,7 @@ static void rules_fixture(struct fixture *f, uint32_t early_max, uint32_t stag[2
  * DDP-16, DDP-17, DDP-19, DDP-28, DDP-32, DDP-37, DDP-39, DDP-40, DDP-43, DDP-44, DDP-50, DDP-52,
  * DDP-59, DDP-101, DDP-102
  */
-static void broken_order_is_a_fault_and_nothing_of_it_is_placed(void **state)
+static void segments_out_of_order_are_a_fault_and_are_not_placed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rules); i++) {
@@ -818,7 +818,7 @@ static void broken_order_is_a_fault_and_nothing_of_it_is_placed(void **state)
 }
 
 /* DDP-67, DDP-103: the same rules for early segments; delivery names the segment at fault. */
-static void early_segment_that_breaks_the_order_is_told_at_its_turn(void **state)
+static void early_segment_that_breaks_the_order_is_reported_at_its_turn(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rules); i++) {
@@ -856,7 +856,7 @@ static void early_segment_that_breaks_the_order_is_told_at_its_turn(void **state
 }
 
 /* DDP-24, DDP-87: version and QN of a segment are checked before its order. */
-static void order_is_looked_at_behind_version_and_queue(void **state)
+static void order_is_checked_after_version_and_queue(void **state)
 {
 	struct fixture f;
 	struct iw_ddp h = untagged(77, 77, 77, true);
@@ -907,7 +907,7 @@ static void terminate_may_cut_off_the_message_before_it(void **state)
 }
 
 /* DDP-67, DDP-104 */
-static void what_was_whole_before_a_fault_is_delivered_and_nothing_behind_it(void **state)
+static void messages_complete_before_a_fault_are_delivered_and_none_after_it(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_msg m;
@@ -926,7 +926,7 @@ static void what_was_whole_before_a_fault_is_delivered_and_nothing_behind_it(voi
 }
 
 /* DDP-65, SEC-06: the caller owns the buffer again, and nothing is placed in it. */
-static void delivered_buffer_is_out_of_reach(void **state)
+static void delivered_buffer_is_no_longer_written(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_msg m;
@@ -949,27 +949,27 @@ int main(void)
 		cmocka_unit_test(untagged_message_is_delivered_with_length_rsvdulp_and_buffer),
 		cmocka_unit_test(tagged_message_is_delivered_with_stag_and_rsvdulp),
 		cmocka_unit_test(rsvdulp_of_an_untagged_message_is_its_last_segments),
-		cmocka_unit_test(messages_of_no_octets_are_delivered),
+		cmocka_unit_test(zero_length_messages_are_delivered),
 		cmocka_unit_test(segments_without_payload_add_nothing_to_a_message),
 		cmocka_unit_test(any_order_of_arrival_gives_the_senders_order_once),
 		cmocka_unit_test(whole_message_waits_for_all_before_it),
-		cmocka_unit_test(early_segments_are_kept_as_far_ahead_as_was_set),
-		cmocka_unit_test(early_segments_are_kept_again_and_again),
+		cmocka_unit_test(early_segments_are_kept_up_to_the_configured_distance),
+		cmocka_unit_test(early_segments_are_kept_repeatedly),
 		cmocka_unit_test(early_segments_use_memory_for_those_held_not_for_the_gap),
 		cmocka_unit_test(early_segments_with_equal_low_bits_are_kept_apart),
-		cmocka_unit_test(without_memory_for_early_segments_the_stream_goes_on),
+		cmocka_unit_test(without_memory_for_early_segments_the_stream_continues),
 		cmocka_unit_test(order_that_is_kept_allocates_nothing),
-		cmocka_unit_test(segment_that_comes_twice_counts_once),
-		cmocka_unit_test(early_segment_that_comes_again_at_its_turn_counts_once),
+		cmocka_unit_test(segment_received_twice_is_counted_once),
+		cmocka_unit_test(early_segment_repeated_at_its_turn_is_counted_once),
 		cmocka_unit_test(kept_order_wants_each_message_delivered_before_the_next),
 		cmocka_unit_test(segments_of_a_message_may_be_sent_in_any_order_before_the_last),
 		cmocka_unit_test(message_with_a_gap_under_an_overlap_is_scattered),
-		cmocka_unit_test(broken_order_is_a_fault_and_nothing_of_it_is_placed),
-		cmocka_unit_test(early_segment_that_breaks_the_order_is_told_at_its_turn),
-		cmocka_unit_test(order_is_looked_at_behind_version_and_queue),
+		cmocka_unit_test(segments_out_of_order_are_a_fault_and_are_not_placed),
+		cmocka_unit_test(early_segment_that_breaks_the_order_is_reported_at_its_turn),
+		cmocka_unit_test(order_is_checked_after_version_and_queue),
 		cmocka_unit_test(terminate_may_cut_off_the_message_before_it),
-		cmocka_unit_test(what_was_whole_before_a_fault_is_delivered_and_nothing_behind_it),
-		cmocka_unit_test(delivered_buffer_is_out_of_reach),
+		cmocka_unit_test(messages_complete_before_a_fault_are_delivered_and_none_after_it),
+		cmocka_unit_test(delivered_buffer_is_no_longer_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void zero_length_untagged_segment_needs_a_buffer(void **state)
 	fixture_fini(&f);
 }
 
-static void check_alone_says_where_and_moves_nothing(void **state)
+static void check_returns_the_destination_and_copies_nothing(void **state)
 {
 	struct fixture f;
 	struct iw_ddp h;
@@ -274,7 +274,7 @@ static void msn_must_have_a_buffer(void **state)
 }
 
 /* DDP-88: a Read Request above IRD, and a Send without a posted buffer. */
-static void empty_queue_is_no_buffer(void **state)
+static void message_without_a_posted_buffer_is_an_error(void **state)
 {
 	(void)state;
 	for (uint32_t qn = 0; qn < 3; qn++) {
@@ -464,7 +464,7 @@ static void expiry_and_lost_rights_take_effect_within_a_message(void **state)
 }
 
 /* DDP-84, DDP-101, DDP-104, DDP-105 */
-static void after_a_fault_all_is_dropped_silently_and_one_message_may_go_out(void **state)
+static void after_a_fault_input_is_dropped_and_one_message_may_be_sent(void **state)
 {
 	struct fixture f;
 	struct iw_ddp good;
@@ -543,19 +543,19 @@ int main(void)
 		cmocka_unit_test(segments_are_placed_in_any_order_and_more_than_once),
 		cmocka_unit_test(zero_length_tagged_segment_is_not_checked),
 		cmocka_unit_test(zero_length_untagged_segment_needs_a_buffer),
-		cmocka_unit_test(check_alone_says_where_and_moves_nothing),
+		cmocka_unit_test(check_returns_the_destination_and_copies_nothing),
 		cmocka_unit_test(version_must_be_the_streams),
 		cmocka_unit_test(reserved_bits_are_not_checked),
 		cmocka_unit_test(queue_must_be_one_of_the_streams),
 		cmocka_unit_test(msn_must_have_a_buffer),
-		cmocka_unit_test(empty_queue_is_no_buffer),
+		cmocka_unit_test(message_without_a_posted_buffer_is_an_error),
 		cmocka_unit_test(mo_and_length_must_lie_in_the_buffer),
 		cmocka_unit_test(tagged_segment_must_be_allowed_to_the_octet),
 		cmocka_unit_test(each_stream_uses_its_own_stags_and_its_domains),
 		cmocka_unit_test(revocation_takes_effect_within_a_message),
 		cmocka_unit_test(expiry_and_lost_rights_take_effect_within_a_message),
 		cmocka_unit_test(placement_is_traced_with_its_place),
-		cmocka_unit_test(after_a_fault_all_is_dropped_silently_and_one_message_may_go_out),
+		cmocka_unit_test(after_a_fault_input_is_dropped_and_one_message_may_be_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void queue_takes_its_depth_and_no_more(void **state)
 }
 
 /* DDP-40, DDP-42 */
-static void msn_goes_on_with_0_behind_ffffffff(void **state)
+static void msn_wraps_from_ffffffff_to_0(void **state)
 {
 	struct fixture f;
 
@@ -90,7 +90,7 @@ static void msn_goes_on_with_0_behind_ffffffff(void **state)
 	fixture_fini(&f);
 }
 
-static void depth_grows_around_what_is_posted(void **state)
+static void queue_grows_without_losing_posted_entries(void **state)
 {
 	struct fixture f;
 	uint64_t next = 0, posted = 0;
@@ -155,7 +155,7 @@ static void depth_need_not_be_a_power_of_two(void **state)
 	fixture_fini(&f);
 }
 
-static void skipped_msn_leaves_the_buffers_to_those_behind_it(void **state)
+static void skipped_msn_leaves_the_buffers_to_later_messages(void **state)
 {
 	struct fixture f;
 
@@ -172,7 +172,7 @@ static void skipped_msn_leaves_the_buffers_to_those_behind_it(void **state)
 	fixture_fini(&f);
 }
 
-static void buffers_are_taken_back_oldest_first_and_then_nothing_comes_in(void **state)
+static void buffers_are_withdrawn_oldest_first_and_then_sends_are_rejected(void **state)
 {
 	struct fixture f;
 	struct iw_ddp h = untagged(0, 2, 0, true);
@@ -204,12 +204,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buffers_serve_msns_from_1_on_in_the_order_of_posting),
 		cmocka_unit_test(queue_takes_its_depth_and_no_more),
-		cmocka_unit_test(msn_goes_on_with_0_behind_ffffffff),
-		cmocka_unit_test(depth_grows_around_what_is_posted),
+		cmocka_unit_test(msn_wraps_from_ffffffff_to_0),
+		cmocka_unit_test(queue_grows_without_losing_posted_entries),
 		cmocka_unit_test(depth_makes_a_queue_valid),
 		cmocka_unit_test(depth_need_not_be_a_power_of_two),
-		cmocka_unit_test(skipped_msn_leaves_the_buffers_to_those_behind_it),
-		cmocka_unit_test(buffers_are_taken_back_oldest_first_and_then_nothing_comes_in),
+		cmocka_unit_test(skipped_msn_leaves_the_buffers_to_later_messages),
+		cmocka_unit_test(buffers_are_withdrawn_oldest_first_and_then_sends_are_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

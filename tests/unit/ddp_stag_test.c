@@ -63,7 +63,7 @@ static void hear(void *ctx, uint32_t stag, const struct iw_region *r)
 	h->stream = r->stream;
 }
 
-static void who_watches_is_told_of_every_stag_that_comes_and_goes(void **state)
+static void observer_is_notified_of_every_added_and_removed_stag(void **state)
 {
 	struct heard h = { 0 };
 	struct iw_region r;
@@ -131,7 +131,7 @@ static void table_grows_and_every_registration_is_still_found(void **state)
 	fixture_fini(&f);
 }
 
-static void without_memory_nothing_changes(void **state)
+static void failed_allocation_leaves_the_stag_table_unchanged(void **state)
 {
 	struct fixture f;
 	struct iw_stag_table *t;
@@ -168,7 +168,7 @@ static void without_memory_nothing_changes(void **state)
 	iw_stag_table_free(NULL);
 }
 
-static void listing_meets_each_registration_once(void **state)
+static void listing_returns_each_registration_once(void **state)
 {
 	enum { N = 1000 };
 	struct fixture f;
@@ -229,7 +229,7 @@ static void script_table(struct fixture *f, struct script *s)
 }
 
 /* SEC-09 */
-static void stags_are_what_the_random_source_says(void **state)
+static void stags_come_from_the_random_source(void **state)
 {
 	static const uint32_t say[] = { 0xdeadbeef, 7, 0x70000001, 0x00000001, 0xffffffff };
 	struct script s = { .say = say, .n = IW_ARRAY_LEN(say) };
@@ -247,7 +247,7 @@ static void stags_are_what_the_random_source_says(void **state)
 }
 
 /* SEC-09 */
-static void stag_is_never_zero_and_never_one_in_use(void **state)
+static void stag_is_never_zero_and_never_in_use(void **state)
 {
 	static const uint32_t say[] = { 0, 0x12345678, 0x12345678, 0, 0x87654321 };
 	struct script s = { .say = say, .n = IW_ARRAY_LEN(say) };
@@ -261,7 +261,7 @@ static void stag_is_never_zero_and_never_one_in_use(void **state)
 }
 
 /* SEC-09 */
-static void revoked_stag_is_not_given_out_again_soon(void **state)
+static void revoked_stag_is_not_reused_soon(void **state)
 {
 	static const uint32_t say[] = { 0x12345678, 0x12345678,
 					0x12345679, /* the first value is not used twice */
@@ -330,7 +330,7 @@ static void stags_are_sparse_and_follow_no_order(void **state)
 	fixture_fini(&f);
 }
 
-static void random_source_is_asked_for_many_at_once(void **state)
+static void random_source_is_read_for_many_stags_at_once(void **state)
 {
 	struct script s = { .rng = { 5 } };
 	struct fixture f;
@@ -490,7 +490,7 @@ static void access_must_lie_in_the_registered_octets(void **state)
 	fixture_fini(&f);
 }
 
-static void registration_of_no_octets_needs_no_memory(void **state)
+static void zero_length_registration_needs_no_memory(void **state)
 {
 	struct fixture f;
 	struct iw_region r;
@@ -565,7 +565,7 @@ static void each_right_allows_its_own_access_only(void **state)
 }
 
 /* DDP-96, DDP-100: of several errors, the first in this order is reported. */
-static void checks_come_in_their_order(void **state)
+static void errors_are_reported_in_a_fixed_order(void **state)
 {
 	struct fixture f;
 	struct iw_region r;
@@ -692,7 +692,7 @@ static void last_use_revokes(void **state)
 	fixture_fini(&f);
 }
 
-static void what_has_begun_may_end_when_no_use_is_left(void **state)
+static void operation_that_has_begun_may_end_when_no_use_is_left(void **state)
 {
 	struct fixture f;
 	struct iw_region r;
@@ -841,26 +841,26 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registration_is_found_until_it_is_revoked),
-		cmocka_unit_test(who_watches_is_told_of_every_stag_that_comes_and_goes),
+		cmocka_unit_test(observer_is_notified_of_every_added_and_removed_stag),
 		cmocka_unit_test(table_grows_and_every_registration_is_still_found),
-		cmocka_unit_test(without_memory_nothing_changes),
-		cmocka_unit_test(listing_meets_each_registration_once),
-		cmocka_unit_test(stags_are_what_the_random_source_says),
-		cmocka_unit_test(stag_is_never_zero_and_never_one_in_use),
-		cmocka_unit_test(revoked_stag_is_not_given_out_again_soon),
+		cmocka_unit_test(failed_allocation_leaves_the_stag_table_unchanged),
+		cmocka_unit_test(listing_returns_each_registration_once),
+		cmocka_unit_test(stags_come_from_the_random_source),
+		cmocka_unit_test(stag_is_never_zero_and_never_in_use),
+		cmocka_unit_test(revoked_stag_is_not_reused_soon),
 		cmocka_unit_test(stags_are_sparse_and_follow_no_order),
-		cmocka_unit_test(random_source_is_asked_for_many_at_once),
+		cmocka_unit_test(random_source_is_read_for_many_stags_at_once),
 		cmocka_unit_test(random_source_that_fails_or_repeats_gives_no_stag),
 		cmocka_unit_test(impossible_registrations_are_refused),
 		cmocka_unit_test(access_must_lie_in_the_registered_octets),
-		cmocka_unit_test(registration_of_no_octets_needs_no_memory),
+		cmocka_unit_test(zero_length_registration_needs_no_memory),
 		cmocka_unit_test(stag_serves_its_protection_domain_or_its_one_stream),
 		cmocka_unit_test(each_right_allows_its_own_access_only),
-		cmocka_unit_test(checks_come_in_their_order),
+		cmocka_unit_test(errors_are_reported_in_a_fixed_order),
 		cmocka_unit_test(registration_expires_at_its_time),
 		cmocka_unit_test(covered_octets_have_no_gap),
 		cmocka_unit_test(last_use_revokes),
-		cmocka_unit_test(what_has_begun_may_end_when_no_use_is_left),
+		cmocka_unit_test(operation_that_has_begun_may_end_when_no_use_is_left),
 		cmocka_unit_test(each_verdict_has_its_error),
 		cmocka_unit_test(texts_name_the_object_what_was_seen_and_what_was_expected),
 		cmocka_unit_test(prefetch_takes_any_value),

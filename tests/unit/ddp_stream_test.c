@@ -29,7 +29,7 @@ static void impossible_settings_are_refused(void **state)
 	fixture_fini(&f);
 }
 
-static void without_memory_there_is_no_stream(void **state)
+static void stream_cannot_be_created_without_memory(void **state)
 {
 	struct fixture f;
 	struct iw_ddp_stream *d = NULL;
@@ -54,7 +54,7 @@ static void without_memory_there_is_no_stream(void **state)
 	fixture_fini(&f);
 }
 
-static void idle_stream_holds_little(void **state)
+static void idle_stream_uses_little_memory(void **state)
 {
 	struct fixture f;
 	size_t before;
@@ -75,8 +75,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(impossible_settings_are_refused),
-		cmocka_unit_test(without_memory_there_is_no_stream),
-		cmocka_unit_test(idle_stream_holds_little),
+		cmocka_unit_test(stream_cannot_be_created_without_memory),
+		cmocka_unit_test(idle_stream_uses_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

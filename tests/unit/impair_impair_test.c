@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A bad link in one direction: fates from the seed, delays, order, rate and queue, what it holds. */
+/* One direction of a bad link: faults from the seed, delay, order, rate, queue, memory limit. */
 #include "impair/impair.h"
 
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static void push(struct iw_impair *im, uint32_t k, size_t len, uint64_t now)
 	iw_impair_push(im, frame, len, now);
 }
 
-/* The number of the next frame, or UINT32_MAX: none now. */
+/* The number of the next frame; UINT32_MAX if none is due. */
 static uint32_t pop(struct iw_impair *im, uint64_t now)
 {
 	struct iw_impair_frame *f = iw_impair_pop(im, now);
@@ -88,7 +88,7 @@ static void without_settings_everything_passes_at_once_and_in_order(void **state
 	end_of(im);
 }
 
-static void a_seed_has_the_same_fates_whatever_else_is_set(void **state)
+static void a_seed_gives_each_fault_the_same_frames_whatever_else_is_set(void **state)
 {
 	static bool one[MANY], same[MANY], other[MANY], more[MANY];
 	unsigned lost = 0, differ = 0;
@@ -132,7 +132,7 @@ static void the_nth_frame_of_some_length_is_lost_and_no_other(void **state)
 	end_of(im);
 }
 
-static void short_and_long_frames_are_spared(void **state)
+static void frames_outside_the_length_range_are_never_lost(void **state)
 {
 	struct iw_impair *im = link_of((struct iw_impair_cfg){
 		.seed = 1, .loss = IW_IMPAIR_ALL, .min_len = 101, .max_len = 200 });
@@ -175,7 +175,7 @@ static void delay_is_exact_and_jitter_keeps_the_order(void **state)
 	assert_in_range(latest, IW_MSEC(12) - IW_MSEC(1) / 10, IW_MSEC(12));
 	end_of(im);
 
-	/* In a burst a later frame never gets a shorter way than the one before it. */
+	/* Jitter never lets a frame of a burst overtake an earlier one. */
 	im = link_of(cfg);
 	for (uint32_t i = 0; i < 1000; i++)
 		push(im, i, LEN, i);
@@ -206,7 +206,7 @@ static void only_late_frames_are_overtaken(void **state)
 	end_of(im);
 }
 
-static void a_copy_is_like_the_frame_and_right_behind_it(void **state)
+static void a_duplicate_equals_the_frame_and_follows_it_at_once(void **state)
 {
 	struct iw_impair *im =
 		link_of((struct iw_impair_cfg){ .seed = 1, .duplicate = IW_IMPAIR_ALL });
@@ -221,7 +221,7 @@ static void a_copy_is_like_the_frame_and_right_behind_it(void **state)
 		assert_int_equal(iw_get_be32(a->data), k);
 		assert_int_equal(a->len, b->len);
 		assert_memory_equal(a->data, b->data, LEN);
-		/* given back in any order */
+		/* returned in any order */
 		iw_impair_put(im, b);
 		iw_impair_put(im, a);
 	}
@@ -238,7 +238,7 @@ static unsigned bits_between(const uint8_t *a, const uint8_t *b, size_t len)
 	return n;
 }
 
-static void corruption_turns_one_bit_behind_the_ethernet_header(void **state)
+static void corruption_inverts_one_bit_after_the_ethernet_header(void **state)
 {
 	struct iw_impair *im =
 		link_of((struct iw_impair_cfg){ .seed = 1, .corrupt = IW_IMPAIR_ALL });
@@ -257,10 +257,10 @@ static void corruption_turns_one_bit_behind_the_ethernet_header(void **state)
 			places[at] |= f->data[at] ^ frame[at];
 		iw_impair_put(im, f);
 	}
-	/* Everywhere in the frame. */
+	/* The inverted bits are distributed over the whole frame. */
 	for (size_t at = 14; at < LEN; at++)
 		assert_true(places[at] != 0);
-	/* A frame of nothing but the header stays as it is. */
+	/* A frame that has only a header is unchanged. */
 	iw_impair_push(im, frame, 14, IW_SEC(1));
 	f = iw_impair_pop(im, IW_SEC(2));
 	assert_memory_equal(f->data, frame, 14);
@@ -291,7 +291,7 @@ static void swapped_words_leave_the_internet_checksum_right(void **state)
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		rng_fill(&r, frame, sizeof(frame));
-		/* Few words that differ, at times. */
+		/* Sometimes only a few words differ. */
 		if (i % 2)
 			memset(frame + 70, 0x11, LEN - 80);
 		iw_impair_push(im, frame, LEN, 0);
@@ -303,7 +303,7 @@ static void swapped_words_leave_the_internet_checksum_right(void **state)
 		iw_impair_put(im, f);
 	}
 	assert_int_equal(iw_impair_stat(im)->swapped, 1000);
-	/* Nothing to swap: equal words, or none. */
+	/* Nothing to swap: all words are equal, or the frame has no payload. */
 	memset(frame, 0, sizeof(frame));
 	iw_impair_push(im, frame, LEN, 0);
 	iw_impair_push(im, frame, 65, 0);
@@ -326,14 +326,14 @@ static void a_rate_spaces_frames_and_its_queue_is_finite(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 20; i++)
 		push(im, i, 1000, 0);
-	/* One on the wire, ten in the queue behind it. */
+	/* One frame is being transmitted, and ten are queued. */
 	assert_int_equal(iw_impair_stat(im)->queue_full, 9);
 	for (uint32_t i = 0; i < 11; i++) {
 		at = iw_impair_deadline(im);
 		assert_true(at == (i + 1) * 80000 + IW_MSEC(1));
 		assert_int_equal(pop(im, at), i);
 	}
-	/* A link that was idle for long sends no faster then. */
+	/* After a long idle time the rate is the same. */
 	push(im, 30, 1000, IW_SEC(1));
 	push(im, 31, 1000, IW_SEC(1));
 	assert_true(iw_impair_deadline(im) == IW_SEC(1) + 80000 + IW_MSEC(1));
@@ -342,7 +342,7 @@ static void a_rate_spaces_frames_and_its_queue_is_finite(void **state)
 	end_of(im);
 }
 
-static void what_it_holds_is_bounded_and_counted(void **state)
+static void held_frames_are_limited_and_drops_are_counted(void **state)
 {
 	struct iw_impair *im =
 		link_of((struct iw_impair_cfg){ .seed = 1, .hold_bytes = 3 * LEN, .delay_ns = 10 });
@@ -398,16 +398,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_settings_everything_passes_at_once_and_in_order),
-		cmocka_unit_test(a_seed_has_the_same_fates_whatever_else_is_set),
+		cmocka_unit_test(a_seed_gives_each_fault_the_same_frames_whatever_else_is_set),
 		cmocka_unit_test(the_nth_frame_of_some_length_is_lost_and_no_other),
-		cmocka_unit_test(short_and_long_frames_are_spared),
+		cmocka_unit_test(frames_outside_the_length_range_are_never_lost),
 		cmocka_unit_test(delay_is_exact_and_jitter_keeps_the_order),
 		cmocka_unit_test(only_late_frames_are_overtaken),
-		cmocka_unit_test(a_copy_is_like_the_frame_and_right_behind_it),
-		cmocka_unit_test(corruption_turns_one_bit_behind_the_ethernet_header),
+		cmocka_unit_test(a_duplicate_equals_the_frame_and_follows_it_at_once),
+		cmocka_unit_test(corruption_inverts_one_bit_after_the_ethernet_header),
 		cmocka_unit_test(swapped_words_leave_the_internet_checksum_right),
 		cmocka_unit_test(a_rate_spaces_frames_and_its_queue_is_finite),
-		cmocka_unit_test(what_it_holds_is_bounded_and_counted),
+		cmocka_unit_test(held_frames_are_limited_and_drops_are_counted),
 		cmocka_unit_test(without_memory_frames_are_dropped_and_counted),
 		cmocka_unit_test(chances_above_one_are_refused),
 	};

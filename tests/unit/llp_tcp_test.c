@@ -62,20 +62,20 @@ static int finish(struct iw_stream *l, struct iw_fault *why)
 }
 
 struct pair {
-	struct iw_stream *gate, *a, *b; /* a connects, b is accepted */
+	struct iw_stream *listener, *a, *b; /* a connects, b is accepted */
 };
 
 static void open_pair_with(struct pair *p, const char *host, struct iw_llp_cfg cfg)
 {
 	struct iw_fault why = { 0 };
 
-	p->gate = listen_on(host, 0, cfg.sndbuf);
+	p->listener = listen_on(host, 0, cfg.sndbuf);
 	cfg.host = host;
-	cfg.port = p->gate->local_port;
+	cfg.port = p->listener->local_port;
 	if (tcp()->open(&p->a, &cfg, &why) != 0 || finish(p->a, &why) != 0)
 		fail_msg("%s", why.text);
-	assert_true(ready(p->gate->fd, POLLIN, 5000));
-	assert_int_equal(tcp()->accept(p->gate, &p->b, &why), 0);
+	assert_true(ready(p->listener->fd, POLLIN, 5000));
+	assert_int_equal(tcp()->accept(p->listener, &p->b, &why), 0);
 }
 
 static void open_pair(struct pair *p, const char *host)
@@ -89,7 +89,7 @@ static void close_pair(struct pair *p)
 		tcp()->close(p->a, true);
 	if (p->b)
 		tcp()->close(p->b, true);
-	tcp()->close(p->gate, false);
+	tcp()->close(p->listener, false);
 }
 
 static int64_t put(struct iw_stream *l, const void *octets, size_t len, struct iw_fault *why)
@@ -227,7 +227,7 @@ static void segment_that_is_not_full_waits_while_it_is_held(void **state)
 	close_pair(&p);
 }
 
-static void empty_socket_says_again(void **state)
+static void empty_socket_returns_again(void **state)
 {
 	char c;
 	struct iw_vec v = { &c, 1 };
@@ -236,11 +236,11 @@ static void empty_socket_says_again(void **state)
 	(void)state;
 	open_pair(&p, "127.0.0.1");
 	assert_int_equal(tcp()->recv(p.b, &v, 1, NULL), IW_E_AGAIN);
-	assert_int_equal(tcp()->accept(p.gate, &p.b, NULL), IW_E_AGAIN);
+	assert_int_equal(tcp()->accept(p.listener, &p.b, NULL), IW_E_AGAIN);
 	close_pair(&p);
 }
 
-static void small_send_buffer_takes_less_then_says_again(void **state)
+static void small_send_buffer_accepts_less_and_then_returns_again(void **state)
 {
 	enum { LEN = 1 << 20 };
 	char *octets = calloc(1, LEN);
@@ -255,7 +255,7 @@ static void small_send_buffer_takes_less_then_says_again(void **state)
 		sum += n;
 	}
 	assert_int_equal(n, IW_E_AGAIN);
-	/* All of it arrives. */
+	/* All octets arrive. */
 	while (sum > 0) {
 		n = get(p.b, octets, LEN, NULL);
 		assert_true(n > 0);
@@ -298,7 +298,7 @@ static void orderly_close_with_unread_input_loses_nothing_sent(void **state)
 	close_pair(&p);
 }
 
-static void abort_resets_and_the_peer_reads_why(void **state)
+static void abort_resets_and_the_peer_can_read_the_reason(void **state)
 {
 	struct iw_fault why;
 	struct pair p;
@@ -355,28 +355,28 @@ static void next_address_is_tried_when_one_is_refused(void **state)
 {
 	struct iw_llp_cfg cfg = { 0 };
 	struct iw_fault why = { 0 };
-	struct iw_stream *gate, *a;
+	struct iw_stream *listener, *a;
 
 	(void)state;
 	if (access("/proc/net/if_inet6", F_OK) != 0) {
 		print_message("# needs ipv6: this kernel has none\n");
 		skip();
 	}
-	gate = listen_on("::1", 0, 0);
-	cfg.port = gate->local_port;
+	listener = listen_on("::1", 0, 0);
+	cfg.port = listener->local_port;
 	assert_int_equal(tcp()->open(&a, &cfg, &why), 0);
 	assert_int_equal(finish(a, &why), 0);
 	assert_int_equal(strncmp(a->peer, "[::1]:", 6), 0);
 	assert_int_equal(a->untried, 0);
 	tcp()->close(a, true);
-	tcp()->close(gate, true);
+	tcp()->close(listener, true);
 }
 
-static void attempt_can_be_given_up_for_the_next_address(void **state)
+static void an_attempt_can_be_abandoned_for_the_next_address(void **state)
 {
 	struct iw_llp_cfg cfg = { 0 };
 	struct iw_fault why = { 0 };
-	struct iw_stream *gate, *a;
+	struct iw_stream *listener, *a;
 	int fill[8];
 	struct iw_addr at;
 
@@ -393,7 +393,7 @@ static void attempt_can_be_given_up_for_the_next_address(void **state)
 		assert_int_equal(iw_tcp_connect(&fill[i], &at, &(struct iw_sock_cfg){ 0 }, &why),
 				 0);
 	cfg.port = iw_addr_port(&at);
-	gate = listen_on("::1", cfg.port, 0);
+	listener = listen_on("::1", cfg.port, 0);
 
 	assert_int_equal(tcp()->open(&a, &cfg, &why), 0);
 	assert_int_equal(a->untried, 1);
@@ -403,15 +403,15 @@ static void attempt_can_be_given_up_for_the_next_address(void **state)
 	assert_int_equal(finish(a, &why), 0);
 	assert_int_equal(strncmp(a->peer, "[::1]:", 6), 0);
 	tcp()->close(a, true);
-	tcp()->close(gate, true);
+	tcp()->close(listener, true);
 	for (int i = 0; i < 8; i++)
 		close(fill[i]);
 }
 
-static void last_attempt_given_up_is_a_time_out(void **state)
+static void last_abandoned_attempt_is_a_time_out(void **state)
 {
-	struct iw_stream *gate = listen_on("127.0.0.1", 0, 0);
-	struct iw_llp_cfg cfg = { .host = "127.0.0.1", .port = gate->local_port };
+	struct iw_stream *listener = listen_on("127.0.0.1", 0, 0);
+	struct iw_llp_cfg cfg = { .host = "127.0.0.1", .port = listener->local_port };
 	struct iw_fault why = { 0 };
 	struct iw_stream *a;
 
@@ -420,7 +420,7 @@ static void last_attempt_given_up_is_a_time_out(void **state)
 	assert_int_equal(tcp()->try_next(a, &why), IW_E_TIMEOUT);
 	assert_non_null(strstr(why.text, "no answer"));
 	tcp()->close(a, true);
-	tcp()->close(gate, true);
+	tcp()->close(listener, true);
 }
 
 static void source_address_is_the_one_asked_for(void **state)
@@ -464,9 +464,9 @@ static void unknown_interface_and_congestion_control_are_named(void **state)
 
 static void busy_port_cannot_be_listened_on(void **state)
 {
-	struct iw_stream *gate = listen_on("127.0.0.1", 0, 0);
+	struct iw_stream *listener = listen_on("127.0.0.1", 0, 0);
 	struct iw_llp_cfg cfg = {
-		.host = "127.0.0.1", .port = gate->local_port, .backlog = 1, .listen = true
+		.host = "127.0.0.1", .port = listener->local_port, .backlog = 1, .listen = true
 	};
 	struct iw_fault why = { 0 };
 	struct iw_stream *l;
@@ -474,14 +474,14 @@ static void busy_port_cannot_be_listened_on(void **state)
 	(void)state;
 	assert_true(tcp()->open(&l, &cfg, &why) < 0);
 	assert_int_equal(why.os_errno, EADDRINUSE);
-	tcp()->close(gate, true);
+	tcp()->close(listener, true);
 }
 
 /* An empty host means 127.0.0.1 and ::1: if 127.0.0.1 is in use, ::1 must not be used instead. */
 static void busy_port_is_not_listened_on_at_another_address(void **state)
 {
-	struct iw_stream *gate = listen_on("127.0.0.1", 0, 0);
-	struct iw_llp_cfg cfg = { .port = gate->local_port, .backlog = 1, .listen = true };
+	struct iw_stream *listener = listen_on("127.0.0.1", 0, 0);
+	struct iw_llp_cfg cfg = { .port = listener->local_port, .backlog = 1, .listen = true };
 	struct iw_fault why = { 0 };
 	struct iw_stream *l = NULL;
 
@@ -490,7 +490,7 @@ static void busy_port_is_not_listened_on_at_another_address(void **state)
 	assert_int_equal(why.os_errno, EADDRINUSE);
 	assert_non_null(strstr(why.text, "127.0.0.1"));
 	assert_null(l);
-	gate->ops->close(gate, true);
+	listener->ops->close(listener, true);
 }
 
 /* MPA-25 */
@@ -537,15 +537,15 @@ int main(void)
 		cmocka_unit_test(batch_of_pieces_is_one_send),
 		cmocka_unit_test(received_octets_fill_two_pieces),
 		cmocka_unit_test(segment_that_is_not_full_waits_while_it_is_held),
-		cmocka_unit_test(empty_socket_says_again),
-		cmocka_unit_test(small_send_buffer_takes_less_then_says_again),
+		cmocka_unit_test(empty_socket_returns_again),
+		cmocka_unit_test(small_send_buffer_accepts_less_and_then_returns_again),
 		cmocka_unit_test(shutdown_ends_one_direction),
 		cmocka_unit_test(orderly_close_with_unread_input_loses_nothing_sent),
-		cmocka_unit_test(abort_resets_and_the_peer_reads_why),
+		cmocka_unit_test(abort_resets_and_the_peer_can_read_the_reason),
 		cmocka_unit_test(refused_connect_names_the_peer),
 		cmocka_unit_test(next_address_is_tried_when_one_is_refused),
-		cmocka_unit_test(attempt_can_be_given_up_for_the_next_address),
-		cmocka_unit_test(last_attempt_given_up_is_a_time_out),
+		cmocka_unit_test(an_attempt_can_be_abandoned_for_the_next_address),
+		cmocka_unit_test(last_abandoned_attempt_is_a_time_out),
 		cmocka_unit_test(source_address_is_the_one_asked_for),
 		cmocka_unit_test(source_address_of_another_family_is_refused),
 		cmocka_unit_test(unknown_interface_and_congestion_control_are_named),

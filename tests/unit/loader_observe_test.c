@@ -224,7 +224,7 @@ static void markers_are_found_and_any_cut_finds_the_same_fpdus(void **state)
 	}
 }
 
-static void hole_in_front_of_a_marker_is_passed_over(void **state)
+static void hole_before_a_marker_is_skipped(void **state)
 {
 	struct iw_xdp_mpa d;
 	size_t a, b;
@@ -236,7 +236,7 @@ static void hole_in_front_of_a_marker_is_passed_over(void **state)
 	segment(0, stream_len);
 	put_marked_fpdu(502);
 	a = stream_len;
-	/* There is a marker in front of this FPDU, and another one follows it. */
+	/* A marker precedes this FPDU, and another one follows it. */
 	assert_int_equal((a - full_from) % 512, 0);
 	put_marked_fpdu(200);
 	b = stream_len;
@@ -297,7 +297,7 @@ static void start_up_and_first_fpdu_in_one_segment(void **state)
 	assert_int_equal(d.aligned, 1);
 }
 
-static void segment_again_counts_once(void **state)
+static void repeated_segment_is_counted_once(void **state)
 {
 	struct iw_xdp_mpa d;
 	size_t at;
@@ -315,7 +315,7 @@ static void segment_again_counts_once(void **state)
 	assert_int_equal(d.segments, 1);
 }
 
-static void hole_is_passed_over_where_segments_are_aligned(void **state)
+static void hole_is_skipped_where_segments_are_aligned(void **state)
 {
 	struct iw_xdp_mpa d;
 	size_t a, b, c;
@@ -382,7 +382,7 @@ static void impossible_length_loses_the_flow(void **state)
 	}
 }
 
-static void other_tcp_is_no_flow(void **state)
+static void other_tcp_uses_no_flow(void **state)
 {
 	struct iw_xdp_mpa d;
 
@@ -404,14 +404,14 @@ int main(void)
 		cmocka_unit_test(segments_that_begin_with_an_fpdu_are_aligned),
 		cmocka_unit_test(any_cut_finds_the_same_fpdus),
 		cmocka_unit_test(markers_are_found_and_any_cut_finds_the_same_fpdus),
-		cmocka_unit_test(hole_in_front_of_a_marker_is_passed_over),
+		cmocka_unit_test(hole_before_a_marker_is_skipped),
 		cmocka_unit_test(connection_between_equals_begins_with_an_empty_fpdu),
 		cmocka_unit_test(start_up_and_first_fpdu_in_one_segment),
-		cmocka_unit_test(segment_again_counts_once),
-		cmocka_unit_test(hole_is_passed_over_where_segments_are_aligned),
+		cmocka_unit_test(repeated_segment_is_counted_once),
+		cmocka_unit_test(hole_is_skipped_where_segments_are_aligned),
 		cmocka_unit_test(hole_before_the_middle_of_an_fpdu_loses_the_flow),
 		cmocka_unit_test(impossible_length_loses_the_flow),
-		cmocka_unit_test(other_tcp_is_no_flow),
+		cmocka_unit_test(other_tcp_uses_no_flow),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

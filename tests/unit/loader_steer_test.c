@@ -71,7 +71,7 @@ static void segment_frame(uint8_t family, unsigned vlans, unsigned options, bool
 	steer_finish(&f);
 }
 
-static void segment_is_found_behind_tags_options_and_udp(void **state)
+static void segment_is_found_after_tags_options_and_udp(void **state)
 {
 	(void)state;
 	NEEDS_XDP();
@@ -86,7 +86,7 @@ static void segment_is_found_behind_tags_options_and_udp(void **state)
 }
 
 /* IEEE 802.1Q, 802.1ad: whichever of the tags has the VLAN ID. */
-static void what_is_tagged_for_a_vlan_is_the_kernels(void **state)
+static void frame_with_a_vlan_id_is_passed_to_the_kernel(void **state)
 {
 	(void)state;
 	NEEDS_XDP();
@@ -100,7 +100,7 @@ static void what_is_tagged_for_a_vlan_is_the_kernels(void **state)
 			}
 }
 
-/* An order for a worker without packets is treated like any frame of other senders. */
+/* A transmit order for a worker without packets is treated like any frame of other senders. */
 static void an_order_for_a_worker_without_packets_passes_to_the_kernel(void **state)
 {
 	const uint32_t workers[] = { rig.worker, rig.worker + 1, IW_XDP_WORKERS, UINT32_MAX };
@@ -118,7 +118,7 @@ static void an_order_for_a_worker_without_packets_passes_to_the_kernel(void **st
 		}
 }
 
-static void one_tag_or_extension_too_many_is_the_kernels(void **state)
+static void frame_with_too_many_tags_or_extensions_is_passed_to_the_kernel(void **state)
 {
 	(void)state;
 	NEEDS_XDP();
@@ -128,7 +128,7 @@ static void one_tag_or_extension_too_many_is_the_kernels(void **state)
 	ADDS(passed[IW_XDP_PASS_IP_EXTENSION], 1);
 }
 
-static void every_cut_of_a_frame_is_told_the_same(void **state)
+static void every_cut_of_a_frame_is_classified_alike(void **state)
 {
 	(void)state;
 	NEEDS_XDP();
@@ -141,7 +141,7 @@ static void every_cut_of_a_frame_is_told_the_same(void **state)
 }
 
 /* The frame ends before or after the end that its headers give. */
-static void every_length_field_may_lie(void **state)
+static void every_length_field_may_be_wrong(void **state)
 {
 	(void)state;
 	NEEDS_XDP();
@@ -167,7 +167,7 @@ static void every_length_field_may_lie(void **state)
 	}
 }
 
-static void fragments_are_the_kernels(void **state)
+static void fragments_are_passed_to_the_kernel(void **state)
 {
 	static const uint16_t bits[] = { 0x2000, 0x0001, 0x1fff };
 
@@ -193,7 +193,7 @@ static void fragments_are_the_kernels(void **state)
 	ADDS(passed[IW_XDP_PASS_FRAGMENT], 1);
 }
 
-static void route_that_goes_on_is_the_kernels(void **state)
+static void packet_with_segments_left_in_a_route_is_passed_to_the_kernel(void **state)
 {
 	(void)state;
 	NEEDS_XDP();
@@ -222,7 +222,7 @@ static void any_tag_reaches_the_endpoint(void **state)
 	ADDS(packets, 1);
 }
 
-static void other_ports_and_addresses_are_the_kernels(void **state)
+static void packets_to_other_ports_and_addresses_are_passed_to_the_kernel(void **state)
 {
 	(void)state;
 	NEEDS_XDP();
@@ -317,7 +317,7 @@ static uint64_t count_of(enum iw_steer_what what)
 }
 
 /* A full map drops no packet, and unknown entries are counted. */
-static void full_maps_cost_knowledge_and_no_packet(void **state)
+static void full_maps_lose_statistics_but_no_packet(void **state)
 {
 	const struct iw_steer_cfg cfg = {
 		.interface = "lo", .load_only = true, .assocs_max = 2, .stags_max = 2
@@ -463,7 +463,7 @@ static void spoil(struct rng *r)
 		f.len = 14 + rng_below(r, f.len - 13);
 }
 
-static void random_frames_are_told_the_same_by_both(void **state)
+static void random_frames_are_classified_alike_by_both(void **state)
 {
 	const char *wanted = getenv("IW_STEER_INPUTS");
 	size_t n = wanted ? strtoul(wanted, NULL, 10) : 20000, ours = 0;
@@ -485,7 +485,7 @@ static void random_frames_are_told_the_same_by_both(void **state)
 }
 
 /* The program remembers the last packet's association, but not after a change. */
-static void changes_hold_for_the_next_packet(void **state)
+static void changed_maps_apply_to_the_next_packet(void **state)
 {
 	static const struct iw_xdp_home home = { .pd = 1 }, other = { .pd = 2, .stream = 1 };
 	struct iw_xdp_home until = home;
@@ -598,7 +598,7 @@ static void streams_add_up(void **state)
 	}
 }
 
-static void events_tell_one_of_so_many(void **state)
+static void sampled_events_have_the_sampling_rate(void **state)
 {
 	struct iw_xdp_event e[4];
 	size_t unknown = 0;
@@ -765,7 +765,7 @@ static void endpoint_is_added_once(void **state)
 	iw_steer_endpoint_remove(rig.steer, again);
 }
 
-static void what_cannot_be_opened_says_why(void **state)
+static void interface_that_cannot_be_opened_is_an_error_with_the_reason(void **state)
 {
 	struct iw_steer_cfg cfg = { .interface = "no-such-if0" };
 	struct iw_steer *s = NULL;
@@ -785,31 +785,31 @@ static void what_cannot_be_opened_says_why(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(segment_is_found_behind_tags_options_and_udp),
-		cmocka_unit_test(what_is_tagged_for_a_vlan_is_the_kernels),
+		cmocka_unit_test(segment_is_found_after_tags_options_and_udp),
+		cmocka_unit_test(frame_with_a_vlan_id_is_passed_to_the_kernel),
 		cmocka_unit_test(an_order_for_a_worker_without_packets_passes_to_the_kernel),
-		cmocka_unit_test(one_tag_or_extension_too_many_is_the_kernels),
-		cmocka_unit_test(every_cut_of_a_frame_is_told_the_same),
-		cmocka_unit_test(every_length_field_may_lie),
-		cmocka_unit_test(fragments_are_the_kernels),
-		cmocka_unit_test(route_that_goes_on_is_the_kernels),
+		cmocka_unit_test(frame_with_too_many_tags_or_extensions_is_passed_to_the_kernel),
+		cmocka_unit_test(every_cut_of_a_frame_is_classified_alike),
+		cmocka_unit_test(every_length_field_may_be_wrong),
+		cmocka_unit_test(fragments_are_passed_to_the_kernel),
+		cmocka_unit_test(packet_with_segments_left_in_a_route_is_passed_to_the_kernel),
 		cmocka_unit_test(any_tag_reaches_the_endpoint),
-		cmocka_unit_test(other_ports_and_addresses_are_the_kernels),
+		cmocka_unit_test(packets_to_other_ports_and_addresses_are_passed_to_the_kernel),
 		cmocka_unit_test(unknown_stags_are_counted_and_reach_us),
 		cmocka_unit_test(stag_of_one_association_is_unknown_on_another),
-		cmocka_unit_test(full_maps_cost_knowledge_and_no_packet),
+		cmocka_unit_test(full_maps_lose_statistics_but_no_packet),
 		cmocka_unit_test(bundles_are_walked_to_their_end_and_no_further),
 		cmocka_unit_test(fragments_of_messages_count_once),
 		cmocka_unit_test(chunks_in_further_buffers_are_found),
-		cmocka_unit_test(random_frames_are_told_the_same_by_both),
-		cmocka_unit_test(changes_hold_for_the_next_packet),
+		cmocka_unit_test(random_frames_are_classified_alike_by_both),
+		cmocka_unit_test(changed_maps_apply_to_the_next_packet),
 		cmocka_unit_test(streams_add_up),
-		cmocka_unit_test(events_tell_one_of_so_many),
+		cmocka_unit_test(sampled_events_have_the_sampling_rate),
 		cmocka_unit_test(worker_without_a_socket_leaves_packets_to_the_kernel),
 		cmocka_unit_test(every_worker_gets_a_number_until_there_are_none),
 		cmocka_unit_test(endpoint_is_added_once),
 		cmocka_unit_test(segments_are_found_by_the_payload_protocols_of_their_endpoint),
-		cmocka_unit_test(what_cannot_be_opened_says_why),
+		cmocka_unit_test(interface_that_cannot_be_opened_is_an_error_with_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

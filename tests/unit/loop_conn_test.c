@@ -396,7 +396,7 @@ static void write_to(struct side *s, uint32_t stag, const void *p, size_t len)
 
 /* ---------------------------------------------------------------- tests */
 
-static void transport_that_takes_little_gets_it_all_in_the_end(void **state)
+static void transport_that_accepts_little_gets_everything(void **state)
 {
 	const size_t len = 100000;
 	unsigned char *src = malloc(len), *dst = calloc(1, len);
@@ -417,7 +417,7 @@ static void transport_that_takes_little_gets_it_all_in_the_end(void **state)
 }
 
 /* MPA-25: FPDUs that are cut off for lack of space must not become a short segment */
-static void short_segments_are_held_while_much_is_to_be_sent(void **state)
+static void short_segments_are_held_while_much_output_is_queued(void **state)
 {
 	const size_t len = 1000000;
 	unsigned char *src = calloc(1, len), *dst = malloc(len);
@@ -439,7 +439,7 @@ static void short_segments_are_held_while_much_is_to_be_sent(void **state)
 	free(dst);
 }
 
-static void transport_without_memory_is_left_alone_for_a_while(void **state)
+static void transport_without_memory_is_retried_later(void **state)
 {
 	unsigned char dst[4] = { 0 };
 	uint64_t begun;
@@ -479,7 +479,7 @@ static void full_socket_whose_octets_are_acknowledged_has_not_stalled(void **sta
 }
 
 /* RDMAP-39, RDMAP-37: the reported reason is the peer's Terminate, not the failure of the socket */
-static void terminate_that_lies_in_a_broken_socket_is_read(void **state)
+static void terminate_received_before_a_socket_broke_is_read(void **state)
 {
 	(void)state;
 	establish();
@@ -494,7 +494,7 @@ static void terminate_that_lies_in_a_broken_socket_is_read(void **state)
 	assert_int_equal(a.fault.err, IW_E_PEER_TERMINATE);
 }
 
-static void broken_socket_with_nothing_to_read_says_how_it_broke(void **state)
+static void broken_socket_without_input_reports_its_error(void **state)
 {
 	(void)state;
 	establish();
@@ -513,7 +513,7 @@ static void broken_socket_with_nothing_to_read_says_how_it_broke(void **state)
  * A hang-up is reported whatever events are requested. While nothing may be read, it must not cause
  * a busy loop.
  */
-static void hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop(void **state)
+static void hang_up_without_input_causes_no_busy_loop(void **state)
 {
 	struct iw_event ev;
 	struct iw_loop_conn *k;
@@ -588,7 +588,7 @@ static void no_address_that_answers_is_a_time_out(void **state)
 }
 
 /* A connection with endless input has a budget; the others get their turn. */
-static void flooded_link_does_not_hold_the_others(void **state)
+static void flooded_connection_does_not_delay_the_others(void **state)
 {
 	struct side c = { 0 }, d = { 0 };
 	unsigned char dst[4] = { 0 };
@@ -621,7 +621,7 @@ static void flooded_link_does_not_hold_the_others(void **state)
 	side_free(&d);
 }
 
-static void transport_is_closed_with_its_link_as_asked(void **state)
+static void transport_is_closed_or_aborted_with_its_connection(void **state)
 {
 	(void)state;
 	for (int abort = 0; abort < 2; abort++) {
@@ -640,7 +640,7 @@ static void transport_is_closed_with_its_link_as_asked(void **state)
 	}
 }
 
-static void lack_of_memory_leaves_nothing_behind(void **state)
+static void lack_of_memory_leaks_nothing(void **state)
 {
 	struct iw_conn_cfg cfg = { .mem = &mem.mem,
 				   .mpa = { .initiator = true,
@@ -703,18 +703,18 @@ static void lack_of_memory_leaves_nothing_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(transport_that_takes_little_gets_it_all_in_the_end),
-		test(short_segments_are_held_while_much_is_to_be_sent),
-		test(transport_without_memory_is_left_alone_for_a_while),
+		test(transport_that_accepts_little_gets_everything),
+		test(short_segments_are_held_while_much_output_is_queued),
+		test(transport_without_memory_is_retried_later),
 		test(full_socket_whose_octets_are_acknowledged_has_not_stalled),
-		test(terminate_that_lies_in_a_broken_socket_is_read),
-		test(broken_socket_with_nothing_to_read_says_how_it_broke),
-		test(hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop),
+		test(terminate_received_before_a_socket_broke_is_read),
+		test(broken_socket_without_input_reports_its_error),
+		test(hang_up_without_input_causes_no_busy_loop),
 		test(address_that_does_not_answer_shares_its_time_with_the_next),
 		test(no_address_that_answers_is_a_time_out),
-		test(flooded_link_does_not_hold_the_others),
-		test(transport_is_closed_with_its_link_as_asked),
-		test(lack_of_memory_leaves_nothing_behind),
+		test(flooded_connection_does_not_delay_the_others),
+		test(transport_is_closed_or_aborted_with_its_connection),
+		test(lack_of_memory_leaks_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static int tear_down(void **state)
 	return mem.blocks == 0 && mem.wrong_size == 0 ? 0 : -1;
 }
 
-static void a_loan_is_given_back_once(void **state)
+static void a_loan_is_returned_once(void **state)
 {
 	struct iw_fault why = { 0 };
 	uint64_t first, second;
@@ -73,7 +73,7 @@ static void a_loan_is_given_back_once(void **state)
 	assert_int_equal(returned[1], 1);
 }
 
-static void what_is_no_loan_is_refused(void **state)
+static void pointer_that_is_not_a_loan_is_refused(void **state)
 {
 	struct iw_fault why = { 0 };
 	uint64_t loan;
@@ -118,8 +118,9 @@ static void loans_outlive_their_port_and_end_with_the_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_loan_is_given_back_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_no_loan_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_loan_is_returned_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pointer_that_is_not_a_loan_is_refused, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(loans_outlive_their_port_and_end_with_the_loop,
 						set_up, tear_down),
 	};

@@ -340,7 +340,7 @@ static int tear_down(void **state)
 	return mem.blocks == 0 && mem.wrong_size == 0 ? 0 : -1;
 }
 
-static void the_only_port_is_waited_for_in_itself_and_answers_at_once(void **state)
+static void a_sole_port_is_waited_for_directly_and_answers_at_once(void **state)
 {
 	struct fake f;
 	struct iw_loop_listener *g = listen_on(&f);
@@ -353,7 +353,7 @@ static void the_only_port_is_waited_for_in_itself_and_answers_at_once(void **sta
 	stop(&f, g);
 }
 
-static void a_port_that_is_full_is_waited_for_in_epoll(void **state)
+static void a_full_port_is_polled_with_epoll(void **state)
 {
 	struct fake f;
 	struct iw_loop_listener *g = listen_on(&f);
@@ -372,7 +372,7 @@ static void a_port_that_is_full_is_waited_for_in_epoll(void **state)
 	stop(&f, g);
 }
 
-static void with_two_ports_none_keeps_the_other_waiting(void **state)
+static void with_two_ports_neither_delays_the_other(void **state)
 {
 	struct fake one, two;
 	struct iw_loop_listener *g = listen_on(&one), *h;
@@ -411,7 +411,7 @@ static void a_signal_ends_the_wait_in_a_port(void **state)
 	stop(&f, g);
 }
 
-static void nothing_arriving_ends_the_wait_when_it_should_end(void **state)
+static void wait_without_input_ends_at_its_deadline(void **state)
 {
 	struct fake f;
 	struct iw_loop_listener *g = listen_on(&f);
@@ -868,16 +868,15 @@ int main(void)
 			octets_held_for_unaccepted_sessions_are_reported_to_the_port, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
-			the_only_port_is_waited_for_in_itself_and_answers_at_once, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(a_port_that_is_full_is_waited_for_in_epoll, set_up,
+			a_sole_port_is_waited_for_directly_and_answers_at_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_port_is_polled_with_epoll, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(with_two_ports_none_keeps_the_other_waiting, set_up,
+		cmocka_unit_test_setup_teardown(with_two_ports_neither_delays_the_other, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_in_a_port, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(nothing_arriving_ends_the_wait_when_it_should_end,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(wait_without_input_ends_at_its_deadline, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_program_that_is_woken_often_does_not_wait_in_a_port, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_end_of_all_associations_begins_at_once, set_up,

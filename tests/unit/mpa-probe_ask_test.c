@@ -50,7 +50,7 @@ static void request_of_rev_2_has_its_flags_ird_ord_and_forms(void **state)
 		   "MPA ID Req Frame\x97\x02\x00\x04\xc0\x01\xbf\xff", 24);
 }
 
-static void what_no_engine_sends_is_encoded(void **state)
+static void requests_that_no_engine_sends_are_encoded(void **state)
 {
 	(void)state;
 	/* An undefined revision; S in revision 0. */
@@ -59,14 +59,14 @@ static void what_no_engine_sends_is_encoded(void **state)
 		   "MPA ID Req Frame\x1f\x00\x00\x04\x00\x00\x00\x00", 24);
 }
 
-static void reserved_takes_no_other_bits(void **state)
+static void reserved_sets_only_reserved_bits(void **state)
 {
 	(void)state;
 	encodes_to(&(struct iw_ask){ .rev = 1, .reserved = 0xff },
 		   "MPA ID Req Frame\x0f\x01\x00\x00", 20);
 }
 
-static void block_stands_between_enhanced_data_and_private_data(void **state)
+static void block_is_between_enhanced_data_and_private_data(void **state)
 {
 	const uint8_t pd[] = { 'x', 'y' };
 	uint8_t out[IW_ASK_MAX];
@@ -96,7 +96,7 @@ static void private_data_that_does_not_fit_is_cut(void **state)
 	assert_memory_equal(out + 18, "\x02\x00", 2);
 }
 
-static void smb_directs_header_is_told_in_both_orders(void **state)
+static void header_of_smb_direct_is_reported_in_both_orders(void **state)
 {
 	uint8_t pd[IW_SMBD_LEN];
 	uint32_t ird = 0, ord = 0;
@@ -114,7 +114,7 @@ static void smb_directs_header_is_told_in_both_orders(void **state)
 	assert_int_equal(ord, 2);
 }
 
-static void other_private_data_is_no_such_header(void **state)
+static void other_private_data_is_not_this_header(void **state)
 {
 	uint32_t ird, ord;
 
@@ -129,7 +129,7 @@ static void other_private_data_is_no_such_header(void **state)
 			 IW_SMBD_NONE);
 }
 
-static void line_names_what_was_asked(void **state)
+static void line_names_the_request(void **state)
 {
 	char line[200];
 	struct iw_text t;
@@ -154,13 +154,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(request_of_rev_1_is_20_octets),
 		cmocka_unit_test(request_of_rev_2_has_its_flags_ird_ord_and_forms),
-		cmocka_unit_test(what_no_engine_sends_is_encoded),
-		cmocka_unit_test(reserved_takes_no_other_bits),
-		cmocka_unit_test(block_stands_between_enhanced_data_and_private_data),
+		cmocka_unit_test(requests_that_no_engine_sends_are_encoded),
+		cmocka_unit_test(reserved_sets_only_reserved_bits),
+		cmocka_unit_test(block_is_between_enhanced_data_and_private_data),
 		cmocka_unit_test(private_data_that_does_not_fit_is_cut),
-		cmocka_unit_test(smb_directs_header_is_told_in_both_orders),
-		cmocka_unit_test(other_private_data_is_no_such_header),
-		cmocka_unit_test(line_names_what_was_asked),
+		cmocka_unit_test(header_of_smb_direct_is_reported_in_both_orders),
+		cmocka_unit_test(other_private_data_is_not_this_header),
+		cmocka_unit_test(line_names_the_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void attempt(const struct script *s, const struct iw_ask *ask)
 
 /* --- no Reply --- */
 
-static void silence_is_silence(void **state)
+static void silent_peer_is_reported_as_silent(void **state)
 {
 	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s = SCRIPT(steps);
@@ -72,7 +72,7 @@ static void silence_is_silence(void **state)
 	assert_true(a.connect_ns > 0 && a.facts.mss > 0);
 }
 
-static void fin_and_reset_are_told_apart(void **state)
+static void fin_and_reset_are_distinguished(void **state)
 {
 	static const struct step fin[] = {
 		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
@@ -95,7 +95,7 @@ static void fin_and_reset_are_told_apart(void **state)
 	assert_int_equal(a.ending, IW_ENDING_RESET);
 }
 
-static void closed_port_is_told(void **state)
+static void closed_port_is_reported(void **state)
 {
 	struct iw_attempt_cfg cfg;
 
@@ -108,7 +108,7 @@ static void closed_port_is_told(void **state)
 	assert_int_equal(a.why.os_errno, ECONNREFUSED);
 }
 
-static void error_of_this_machine_is_no_answer(void **state)
+static void error_of_this_machine_is_not_an_answer_of_the_peer(void **state)
 {
 	struct iw_attempt_cfg cfg = config(7471);
 
@@ -140,7 +140,7 @@ static void other_protocols_are_named(void **state)
 	assert_non_null(strstr(a.text, "as an initiator"));
 }
 
-static void who_speaks_first_is_named_at_once(void **state)
+static void server_that_sends_first_is_named_at_once(void **state)
 {
 	static const struct step ssh[] = {
 		{ .kind = STEP_SEND, .octets = "SSH-2.0-x\r\n", .len = 11, .for_ns = PEER_LIMIT },
@@ -173,7 +173,7 @@ static void server_that_answers_only_our_fin_is_still_named(void **state)
 	assert_string_equal(a.text, "HTTP (\"HTTP/1.0 400\")");
 }
 
-static void replies_that_are_none(void **state)
+static void incomplete_replies_are_not_mpa(void **state)
 {
 	static const struct step cut[] = {
 		{ .kind = STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
@@ -350,7 +350,7 @@ static void reads_prove_that_a_connection_works(void **state)
 	assert_int_equal(a.ending, IW_ENDING_OPEN);
 }
 
-static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
+static void unanswered_first_fpdu_is_followed_by_a_nudge(void **state)
 {
 	/* The peer answers only after a Write has followed the first Read. */
 	static const struct step steps[] = {
@@ -376,7 +376,7 @@ static void first_fpdu_that_goes_unnoticed_is_nudged(void **state)
 	assert_int_equal(a.reads, 1);
 }
 
-static void reads_that_are_never_answered_are_silence(void **state)
+static void reads_that_are_never_answered_count_as_silence(void **state)
 {
 	SAYS(s, REP "\x40\x01\0\0");
 
@@ -387,7 +387,7 @@ static void reads_that_are_never_answered_are_silence(void **state)
 	assert_false(a.nudged);
 }
 
-static void peer_that_takes_no_reads_is_sent_none(void **state)
+static void peer_that_accepts_no_reads_is_sent_none(void **state)
 {
 	SAYS(s, REP "\x50\x02\0\4\0\0\0\0");
 	static const struct iw_ask cs = {
@@ -400,7 +400,7 @@ static void peer_that_takes_no_reads_is_sent_none(void **state)
 	assert_int_equal(a.reads, 0);
 }
 
-static void wrong_crc_and_a_closed_connection_are_told(void **state)
+static void wrong_crc_and_a_closed_connection_are_reported(void **state)
 {
 	static uint8_t bad[20];
 	static const struct step wrong[] = {
@@ -437,7 +437,7 @@ static void wrong_crc_and_a_closed_connection_are_told(void **state)
 	assert_int_equal(a.ending, IW_ENDING_FIN);
 }
 
-static void who_sends_fpdus_first_is_told(void **state)
+static void a_responder_that_sends_fpdus_first_is_reported(void **state)
 {
 	static uint8_t both[20 + 20];
 	static const struct step steps[] = {
@@ -533,7 +533,7 @@ static void rev_0_is_not_spoken(void **state)
 	assert_int_equal(a.proof, IW_PROOF_NONE);
 }
 
-static void block_of_this_library_is_no_private_data(void **state)
+static void block_of_this_library_is_removed_from_private_data(void **state)
 {
 	SAYS(s, REP "\x50\x02\0\x0e\0\1\0\1iwL\x01\0\0\xfd\0hi");
 	struct iw_ask ask = {
@@ -551,7 +551,7 @@ static void block_of_this_library_is_no_private_data(void **state)
 	assert_int_equal(a.pd_len, 10);
 }
 
-static void asked_to_stop_it_stops(void **state)
+static void a_stop_request_ends_the_run(void **state)
 {
 	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s = SCRIPT(steps);
@@ -580,28 +580,28 @@ static int prepare(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(silence_is_silence),
-		cmocka_unit_test(fin_and_reset_are_told_apart),
-		cmocka_unit_test(closed_port_is_told),
-		cmocka_unit_test(error_of_this_machine_is_no_answer),
+		cmocka_unit_test(silent_peer_is_reported_as_silent),
+		cmocka_unit_test(fin_and_reset_are_distinguished),
+		cmocka_unit_test(closed_port_is_reported),
+		cmocka_unit_test(error_of_this_machine_is_not_an_answer_of_the_peer),
 		cmocka_unit_test(other_protocols_are_named),
-		cmocka_unit_test(who_speaks_first_is_named_at_once),
+		cmocka_unit_test(server_that_sends_first_is_named_at_once),
 		cmocka_unit_test(server_that_answers_only_our_fin_is_still_named),
-		cmocka_unit_test(replies_that_are_none),
+		cmocka_unit_test(incomplete_replies_are_not_mpa),
 		cmocka_unit_test(malformed_reply_is_not_accepted_when_it_is_complete),
 		cmocka_unit_test(reply_of_single_octets_is_a_reply),
 		cmocka_unit_test(refusal_has_its_private_data_and_what_follows),
 		cmocka_unit_test(reads_prove_that_a_connection_works),
-		cmocka_unit_test(first_fpdu_that_goes_unnoticed_is_nudged),
-		cmocka_unit_test(reads_that_are_never_answered_are_silence),
-		cmocka_unit_test(peer_that_takes_no_reads_is_sent_none),
-		cmocka_unit_test(wrong_crc_and_a_closed_connection_are_told),
-		cmocka_unit_test(who_sends_fpdus_first_is_told),
+		cmocka_unit_test(unanswered_first_fpdu_is_followed_by_a_nudge),
+		cmocka_unit_test(reads_that_are_never_answered_count_as_silence),
+		cmocka_unit_test(peer_that_accepts_no_reads_is_sent_none),
+		cmocka_unit_test(wrong_crc_and_a_closed_connection_are_reported),
+		cmocka_unit_test(a_responder_that_sends_fpdus_first_is_reported),
 		cmocka_unit_test(terminates_are_read_in_both_orders),
 		cmocka_unit_test(form_that_the_reply_names_unasked_is_sent),
 		cmocka_unit_test(rev_0_is_not_spoken),
-		cmocka_unit_test(block_of_this_library_is_no_private_data),
-		cmocka_unit_test(asked_to_stop_it_stops),
+		cmocka_unit_test(block_of_this_library_is_removed_from_private_data),
+		cmocka_unit_test(a_stop_request_ends_the_run),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -93,7 +93,7 @@ static void any_split_with_and_without_crc_and_markers(void **state)
 	}
 }
 
-static void wrong_crc_is_told_and_ends_it(void **state)
+static void wrong_crc_is_reported_and_ends_the_connection(void **state)
 {
 	struct iw_codec *c = codec(true, false, false);
 	struct iw_codec_ulpdu u;
@@ -112,7 +112,7 @@ static void wrong_crc_is_told_and_ends_it(void **state)
 	iw_codec_free(c);
 }
 
-static void without_crc_the_field_is_not_looked_at(void **state)
+static void without_crc_the_field_is_ignored(void **state)
 {
 	struct iw_codec *c = codec(false, false, false);
 	struct iw_codec_ulpdu u;
@@ -127,7 +127,7 @@ static void without_crc_the_field_is_not_looked_at(void **state)
 	iw_codec_free(c);
 }
 
-static void missing_markers_are_found_out(void **state)
+static void missing_markers_are_detected(void **state)
 {
 	struct iw_codec *c = codec(true, false, true);
 	struct iw_fault why = { 0 };
@@ -144,9 +144,9 @@ int main(void)
 		cmocka_unit_test(fpdu_is_the_vectors),
 		cmocka_unit_test(first_fpdu_with_markers_begins_with_one),
 		cmocka_unit_test(any_split_with_and_without_crc_and_markers),
-		cmocka_unit_test(wrong_crc_is_told_and_ends_it),
-		cmocka_unit_test(without_crc_the_field_is_not_looked_at),
-		cmocka_unit_test(missing_markers_are_found_out),
+		cmocka_unit_test(wrong_crc_is_reported_and_ends_the_connection),
+		cmocka_unit_test(without_crc_the_field_is_ignored),
+		cmocka_unit_test(missing_markers_are_detected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

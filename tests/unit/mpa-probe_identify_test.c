@@ -57,14 +57,14 @@ static void like_us(void)
 	is(IW_FACT_C_ALWAYS);
 }
 
-static void nothing_known_is_unknown(void **state)
+static void no_facts_identify_no_implementation(void **state)
 {
 	(void)state;
 	looks_like(IW_IMPL_UNKNOWN);
 	assert_int_equal(v.npro, 0);
 }
 
-static void siw_is_known_by_its_habits(void **state)
+static void siw_is_identified_by_its_habits(void **state)
 {
 	(void)state;
 	like_siw();
@@ -82,7 +82,7 @@ static void one_habit_that_siw_cannot_have_rules_it_out(void **state)
 	assert_int_not_equal(v.impl, IW_IMPL_SIW);
 }
 
-static void habit_that_siw_may_lack_speaks_against_it_and_is_told(void **state)
+static void missing_optional_habit_lowers_the_score_of_siw_and_is_reported(void **state)
 {
 	unsigned whole;
 
@@ -105,7 +105,7 @@ static void our_block_is_enough(void **state)
 	looks_like(IW_IMPL_LIBIWARP);
 }
 
-static void our_tools_are_known_by_their_private_data(void **state)
+static void our_tools_are_identified_by_their_private_data(void **state)
 {
 	(void)state;
 	is(IW_FACT_OWN_TOOL);
@@ -138,7 +138,7 @@ static void chelsio_and_intel_differ_in_the_model_they_need(void **state)
 	looks_like(IW_IMPL_INTEL);
 }
 
-static void windows_is_known_by_its_header_and_plain_by_its_lack(void **state)
+static void windows_is_identified_by_its_header_and_plain_by_its_absence(void **state)
 {
 	(void)state;
 	is(IW_FACT_REV1_ONLY);
@@ -151,7 +151,7 @@ static void windows_is_known_by_its_header_and_plain_by_its_lack(void **state)
 	looks_like(IW_IMPL_PLAIN);
 }
 
-static void rdmac_is_known_by_the_revision_of_its_reply(void **state)
+static void rdmac_is_identified_by_the_revision_of_its_reply(void **state)
 {
 	(void)state;
 	is(IW_FACT_REV1_ONLY);
@@ -166,7 +166,7 @@ static void rdmac_is_known_by_the_revision_of_its_reply(void **state)
 	looks_like(IW_IMPL_LIBIWARP);
 }
 
-static void unknown_tells_what_was_found(void **state)
+static void unknown_implementation_lists_the_facts_found(void **state)
 {
 	(void)state;
 	is(IW_FACT_MARKERS_WANTED);
@@ -193,18 +193,19 @@ static void every_fact_and_implementation_has_its_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(nothing_known_is_unknown, fresh),
-		cmocka_unit_test_setup(siw_is_known_by_its_habits, fresh),
+		cmocka_unit_test_setup(no_facts_identify_no_implementation, fresh),
+		cmocka_unit_test_setup(siw_is_identified_by_its_habits, fresh),
 		cmocka_unit_test_setup(one_habit_that_siw_cannot_have_rules_it_out, fresh),
-		cmocka_unit_test_setup(habit_that_siw_may_lack_speaks_against_it_and_is_told,
-				       fresh),
+		cmocka_unit_test_setup(
+			missing_optional_habit_lowers_the_score_of_siw_and_is_reported, fresh),
 		cmocka_unit_test_setup(our_block_is_enough, fresh),
-		cmocka_unit_test_setup(our_tools_are_known_by_their_private_data, fresh),
+		cmocka_unit_test_setup(our_tools_are_identified_by_their_private_data, fresh),
 		cmocka_unit_test_setup(without_our_block_the_sum_of_our_habits_decides, fresh),
 		cmocka_unit_test_setup(chelsio_and_intel_differ_in_the_model_they_need, fresh),
-		cmocka_unit_test_setup(windows_is_known_by_its_header_and_plain_by_its_lack, fresh),
-		cmocka_unit_test_setup(rdmac_is_known_by_the_revision_of_its_reply, fresh),
-		cmocka_unit_test_setup(unknown_tells_what_was_found, fresh),
+		cmocka_unit_test_setup(windows_is_identified_by_its_header_and_plain_by_its_absence,
+				       fresh),
+		cmocka_unit_test_setup(rdmac_is_identified_by_the_revision_of_its_reply, fresh),
+		cmocka_unit_test_setup(unknown_implementation_lists_the_facts_found, fresh),
 		cmocka_unit_test_setup(every_fact_and_implementation_has_its_words, fresh),
 	};
 

@@ -91,12 +91,12 @@ static inline int peer_step(struct iw_play *p, const struct step *s)
 	return 0;
 }
 
-static inline void peer_play(struct iw_stream *gate, const struct script *s)
+static inline void peer_play(struct iw_stream *listener, const struct script *s)
 {
 	struct iw_play p = { .stop_fd = -1 };
 	int err, ret = 1;
 
-	while ((err = gate->ops->accept(gate, &p.llp, NULL)) == IW_E_AGAIN)
+	while ((err = listener->ops->accept(listener, &p.llp, NULL)) == IW_E_AGAIN)
 		usleep(200);
 	if (err)
 		_exit(2);
@@ -111,22 +111,22 @@ static inline void peer_play(struct iw_stream *gate, const struct script *s)
 static inline void peer_start(struct peer *p, const struct script *scripts, size_t n)
 {
 	const struct iw_llp_cfg cfg = { .listen = true, .host = "127.0.0.1", .backlog = 8 };
-	struct iw_stream *gate = NULL;
+	struct iw_stream *listener = NULL;
 	struct iw_fault why = { 0 };
 	pid_t parent = getpid();
 
-	if (iw_stream_find("tcp")->open(&gate, &cfg, &why) != 0)
+	if (iw_stream_find("tcp")->open(&listener, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
-	p->port = gate->local_port;
+	p->port = listener->local_port;
 	p->pid = fork();
 	assert_true(p->pid >= 0);
 	if (p->pid == 0) {
 		peer_ends_with_us(parent);
 		for (size_t i = 0; i < n; i++)
-			peer_play(gate, &scripts[i]);
+			peer_play(listener, &scripts[i]);
 		_exit(0);
 	}
-	gate->ops->close(gate, false);
+	listener->ops->close(listener, false);
 }
 
 /*

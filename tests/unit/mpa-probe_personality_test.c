@@ -171,7 +171,7 @@ static void windows_puts_ird_and_ord_into_its_private_data(void **state)
 	ENDS(IW_PERSONALITY_CLOSE);
 }
 
-static void plain_knows_rev_1_alone_and_asks_for_nothing(void **state)
+static void plain_supports_rev_1_only_and_requests_nothing(void **state)
 {
 	(void)state;
 	be("plain");
@@ -191,7 +191,7 @@ static void plain_knows_rev_1_alone_and_asks_for_nothing(void **state)
 
 /* --- settings of the user --- */
 
-static void options_take_the_place_of_habits(void **state)
+static void options_override_habits(void **state)
 {
 	(void)state;
 	be("siw");
@@ -217,7 +217,7 @@ static void options_take_the_place_of_habits(void **state)
 
 /* --- the engine's side --- */
 
-static void engine_is_told_the_same_agreement(void **state)
+static void engine_gets_the_agreement_of_the_personality(void **state)
 {
 	struct iw_mpa_enhanced e;
 	struct iw_mpa_frame f;
@@ -251,7 +251,7 @@ static void engine_is_told_the_same_agreement(void **state)
 	assert_true(answer.crc);
 }
 
-static void incomplete_request_says_how_much_is_missing(void **state)
+static void incomplete_request_reports_how_much_is_missing(void **state)
 {
 	static const char whole[] = REQ "\x10\x02\0\6\0\1\0\1hi";
 
@@ -266,7 +266,7 @@ static void incomplete_request_says_how_much_is_missing(void **state)
 	assert_int_equal(answer.verdict, IW_PERSONALITY_ACCEPT);
 }
 
-static void engine_behind_a_personality_can_follow_it(void **state)
+static void engine_can_continue_after_a_personalitys_reply(void **state)
 {
 	struct iw_cli_param param = { .protocol.crc = IW_CRC_WANTED };
 
@@ -303,11 +303,11 @@ int main(void)
 		cmocka_unit_test(siw_answers_as_its_source_says),
 		cmocka_unit_test(chelsio_has_crc_always_one_form_and_resets),
 		cmocka_unit_test(windows_puts_ird_and_ord_into_its_private_data),
-		cmocka_unit_test(plain_knows_rev_1_alone_and_asks_for_nothing),
-		cmocka_unit_test(options_take_the_place_of_habits),
-		cmocka_unit_test(engine_is_told_the_same_agreement),
-		cmocka_unit_test(incomplete_request_says_how_much_is_missing),
-		cmocka_unit_test(engine_behind_a_personality_can_follow_it),
+		cmocka_unit_test(plain_supports_rev_1_only_and_requests_nothing),
+		cmocka_unit_test(options_override_habits),
+		cmocka_unit_test(engine_gets_the_agreement_of_the_personality),
+		cmocka_unit_test(incomplete_request_reports_how_much_is_missing),
+		cmocka_unit_test(engine_can_continue_after_a_personalitys_reply),
 		cmocka_unit_test(names_and_rows_agree),
 	};
 

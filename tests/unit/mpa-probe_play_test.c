@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A connection played by hand, at both ends: what is sent, what is recorded, how it ends. */
+/* Connections driven octet by octet, at both ends: sent and recorded octets, and their end. */
 #include "mpa-probe/play.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static unsigned count(enum iw_play_kind kind)
 	return n;
 }
 
-static void octets_go_there_and_back(void **state)
+static void octets_arrive_in_both_directions(void **state)
 {
 	static const struct step echo[] = {
 		{ .kind = STEP_WAIT, .want = 5, .for_ns = PEER_LIMIT },
@@ -64,7 +64,7 @@ static void octets_go_there_and_back(void **state)
 	leave();
 }
 
-static void each_read_is_noted_with_its_place(void **state)
+static void each_read_is_traced_with_its_place(void **state)
 {
 	static const struct step drip[] = {
 		{ .kind = STEP_SEND,
@@ -89,7 +89,7 @@ static void each_read_is_noted_with_its_place(void **state)
 	leave();
 }
 
-static void pieces_go_out_apart(void **state)
+static void pieces_are_sent_apart(void **state)
 {
 	static const struct step listen[] = {
 		{ .kind = STEP_WAIT, .want = 4, .for_ns = PEER_LIMIT },
@@ -110,7 +110,7 @@ static void pieces_go_out_apart(void **state)
 	leave();
 }
 
-static void reset_is_told_from_fin(void **state)
+static void reset_is_distinguished_from_fin(void **state)
 {
 	static const struct step reset[] = {
 		{ .kind = STEP_WAIT, .want = 1, .for_ns = PEER_LIMIT },
@@ -145,7 +145,7 @@ static void time_runs_out(void **state)
 	leave();
 }
 
-static void peer_that_takes_nothing_costs_no_more_than_the_limit(void **state)
+static void peer_that_reads_nothing_uses_no_more_than_the_limit(void **state)
 {
 	static const struct step deaf[] = {
 		/* Nothing is read, but the connection stays open during the test. */
@@ -167,7 +167,7 @@ static void peer_that_takes_nothing_costs_no_more_than_the_limit(void **state)
 	peer_end(&peer);
 }
 
-static void what_exceeds_the_bound_is_counted_and_not_kept(void **state)
+static void octets_beyond_the_limit_are_counted_and_not_kept(void **state)
 {
 	static uint8_t much[2 * IW_PLAY_RX_MAX];
 	static const struct step flood[] = {
@@ -206,7 +206,7 @@ static void our_fin_leaves_the_other_direction_open(void **state)
 	leave();
 }
 
-static void port_where_nobody_listens_is_refused(void **state)
+static void port_without_a_listener_is_refused(void **state)
 {
 	struct iw_play_cfg cfg = here;
 
@@ -221,7 +221,7 @@ static void port_where_nobody_listens_is_refused(void **state)
 	iw_play_end(&play);
 }
 
-static void asked_to_stop_it_stops(void **state)
+static void a_stop_request_ends_the_run(void **state)
 {
 	static const struct step silent[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s = SCRIPT(silent);
@@ -299,16 +299,16 @@ static void facts_name_the_ends_and_the_segment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(octets_go_there_and_back),
-		cmocka_unit_test(each_read_is_noted_with_its_place),
-		cmocka_unit_test(pieces_go_out_apart),
-		cmocka_unit_test(reset_is_told_from_fin),
+		cmocka_unit_test(octets_arrive_in_both_directions),
+		cmocka_unit_test(each_read_is_traced_with_its_place),
+		cmocka_unit_test(pieces_are_sent_apart),
+		cmocka_unit_test(reset_is_distinguished_from_fin),
 		cmocka_unit_test(time_runs_out),
-		cmocka_unit_test(peer_that_takes_nothing_costs_no_more_than_the_limit),
-		cmocka_unit_test(what_exceeds_the_bound_is_counted_and_not_kept),
+		cmocka_unit_test(peer_that_reads_nothing_uses_no_more_than_the_limit),
+		cmocka_unit_test(octets_beyond_the_limit_are_counted_and_not_kept),
 		cmocka_unit_test(our_fin_leaves_the_other_direction_open),
-		cmocka_unit_test(port_where_nobody_listens_is_refused),
-		cmocka_unit_test(asked_to_stop_it_stops),
+		cmocka_unit_test(port_without_a_listener_is_refused),
+		cmocka_unit_test(a_stop_request_ends_the_run),
 		cmocka_unit_test(trace_has_a_line_for_each_note),
 		cmocka_unit_test(facts_name_the_ends_and_the_segment),
 	};

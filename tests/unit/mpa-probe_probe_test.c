@@ -42,7 +42,7 @@ static bool says(const struct iw_verdict *v, enum iw_fact fact, bool is)
 
 /* --- personalities --- */
 
-static void each_personality_is_told_by_its_answers(void **state)
+static void each_personality_is_identified_by_its_answers(void **state)
 {
 	static const struct {
 		const char *personality;
@@ -89,7 +89,7 @@ static unsigned count(enum iw_outcome o, uint8_t rev)
 	return n;
 }
 
-static void grid_says_what_is_accepted_and_how_the_rest_ends(void **state)
+static void grid_shows_what_is_accepted_and_how_the_rest_ends(void **state)
 {
 	/* Rev 2 is tried in five forms with each C and M, the other revisions in one. */
 	static const struct {
@@ -167,7 +167,7 @@ static void one_connection_when_one_is_asked_for(void **state)
 	peer_end(&peer);
 }
 
-static void private_data_goes_with_every_usual_request(void **state)
+static void private_data_is_sent_with_every_usual_request(void **state)
 {
 	static const uint8_t pd[] = { 'h', 'i', 0 };
 	struct iw_shim shim = shim_of("siw");
@@ -231,7 +231,7 @@ static void refusal_to_all_is_no_endpoint(void **state)
 	peer_end(&peer);
 }
 
-static void silence_is_asked_once(void **state)
+static void silent_peer_is_nudged_once(void **state)
 {
 	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s[] = { SCRIPT(steps) };
@@ -251,8 +251,8 @@ static void silence_is_asked_once(void **state)
 	peer_end(&peer);
 }
 
-/* The listener answers four connections correctly, and is gone then. */
-static void listener_that_goes_away_ends_the_grid(void **state)
+/* The listener answers four connections correctly, then it closes. */
+static void listener_that_closes_ends_the_grid(void **state)
 {
 	static const struct step steps[] = {
 		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
@@ -326,7 +326,7 @@ static void other_requests_follow_when_the_first_is_not_understood(void **state)
 	peer_end(&peer);
 }
 
-static void nobody_by_that_name_is_an_error(void **state)
+static void unknown_host_name_is_an_error(void **state)
 {
 	struct iw_probe_cfg cfg = config(7471);
 
@@ -338,7 +338,7 @@ static void nobody_by_that_name_is_an_error(void **state)
 	iw_probe_free(&r);
 }
 
-static void being_asked_to_stop_ends_it(void **state)
+static void a_stop_request_ends_the_client(void **state)
 {
 	static const struct step steps[] = { { .kind = STEP_QUIET, .for_ns = PEER_LIMIT } };
 	static const struct script s[] = { SCRIPT(steps) };
@@ -363,17 +363,17 @@ static void being_asked_to_stop_ends_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_personality_is_told_by_its_answers),
-		cmocka_unit_test(grid_says_what_is_accepted_and_how_the_rest_ends),
+		cmocka_unit_test(each_personality_is_identified_by_its_answers),
+		cmocka_unit_test(grid_shows_what_is_accepted_and_how_the_rest_ends),
 		cmocka_unit_test(one_connection_when_one_is_asked_for),
-		cmocka_unit_test(private_data_goes_with_every_usual_request),
+		cmocka_unit_test(private_data_is_sent_with_every_usual_request),
 		cmocka_unit_test(connections_keep_to_the_rate),
 		cmocka_unit_test(refusal_to_all_is_no_endpoint),
-		cmocka_unit_test(silence_is_asked_once),
-		cmocka_unit_test(listener_that_goes_away_ends_the_grid),
+		cmocka_unit_test(silent_peer_is_nudged_once),
+		cmocka_unit_test(listener_that_closes_ends_the_grid),
 		cmocka_unit_test(other_requests_follow_when_the_first_is_not_understood),
-		cmocka_unit_test(nobody_by_that_name_is_an_error),
-		cmocka_unit_test(being_asked_to_stop_ends_it),
+		cmocka_unit_test(unknown_host_name_is_an_error),
+		cmocka_unit_test(a_stop_request_ends_the_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

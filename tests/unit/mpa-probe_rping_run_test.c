@@ -125,7 +125,7 @@ static void client_and_server_agree_on_every_round(void **state)
 	assert_int_equal(s.last.result.read, 5000 * ROUNDS);
 }
 
-static void nobody_there_is_told(void **state)
+static void closed_port_is_reported_as_refused(void **state)
 {
 	struct iw_rping_run_cfg cfg;
 	struct iw_rping_run_news left;
@@ -146,7 +146,7 @@ static void nobody_there_is_told(void **state)
 	assert_non_null(strstr(left.fault.text, "refused"));
 }
 
-static void server_that_says_nothing_is_given_up(void **state)
+static void server_that_sends_nothing_is_a_time_out(void **state)
 {
 	struct iw_rping_run_cfg cfg;
 	struct served s = { 0 };
@@ -176,7 +176,7 @@ static void join_server(struct end *e, const struct served *s)
 	end_until(e, NULL, e->seen[IW_EV_ESTABLISHED]);
 }
 
-static void client_that_never_begins_a_round_is_given_up(void **state)
+static void client_that_never_begins_a_round_is_disconnected(void **state)
 {
 	struct served s;
 	struct end e;
@@ -219,7 +219,7 @@ static void zero_length_writes_of_a_client_are_not_progress(void **state)
 }
 
 /* After an invalid message the server closes its side, and the peer never does. */
-static void client_that_does_not_end_its_side_is_given_up(void **state)
+static void client_that_does_not_close_its_side_is_disconnected(void **state)
 {
 	struct served s;
 	struct end e;
@@ -234,7 +234,7 @@ static void client_that_does_not_end_its_side_is_given_up(void **state)
 	end_close(&e);
 }
 
-static void client_that_stops_in_a_round_is_given_up(void **state)
+static void client_that_stops_in_a_round_is_disconnected(void **state)
 {
 	uint8_t advert[16] = { 0 }, source[8] = "ping", room[64];
 	struct served s;
@@ -258,7 +258,7 @@ static void client_that_stops_in_a_round_is_given_up(void **state)
 	end_close(&e);
 }
 
-static void client_that_leaves_in_a_round_is_told(void **state)
+static void client_that_disconnects_in_a_round_is_reported(void **state)
 {
 	struct served s;
 	struct end e;
@@ -284,7 +284,7 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 /*
  * Limit 1, and an idle client connected. This is the last test, since it asks the process to stop.
  */
-static void silent_client_yields_its_place_to_a_new_one(void **state)
+static void silent_client_is_closed_for_a_new_one(void **state)
 {
 	const struct iw_rping_run_cfg cfg = {
 		.clients = 1, .setup_ns = MS(5000), .timeout_ns = MS(20000), .yield_ns = MS(1000)
@@ -320,14 +320,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(client_and_server_agree_on_every_round),
-		cmocka_unit_test(nobody_there_is_told),
-		cmocka_unit_test(server_that_says_nothing_is_given_up),
-		cmocka_unit_test(client_that_never_begins_a_round_is_given_up),
+		cmocka_unit_test(closed_port_is_reported_as_refused),
+		cmocka_unit_test(server_that_sends_nothing_is_a_time_out),
+		cmocka_unit_test(client_that_never_begins_a_round_is_disconnected),
 		cmocka_unit_test(zero_length_writes_of_a_client_are_not_progress),
-		cmocka_unit_test(client_that_does_not_end_its_side_is_given_up),
-		cmocka_unit_test(client_that_stops_in_a_round_is_given_up),
-		cmocka_unit_test(client_that_leaves_in_a_round_is_told),
-		cmocka_unit_test(silent_client_yields_its_place_to_a_new_one),
+		cmocka_unit_test(client_that_does_not_close_its_side_is_disconnected),
+		cmocka_unit_test(client_that_stops_in_a_round_is_disconnected),
+		cmocka_unit_test(client_that_disconnects_in_a_round_is_reported),
+		cmocka_unit_test(silent_client_is_closed_for_a_new_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

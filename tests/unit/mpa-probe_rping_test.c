@@ -127,7 +127,7 @@ static void converse(uint32_t size, uint64_t count)
 	side_close(&server);
 }
 
-static void every_octet_goes_there_and_back(void **state)
+static void every_octet_is_decoded_as_it_was_encoded(void **state)
 {
 	(void)state;
 	converse(64, 130);
@@ -182,7 +182,7 @@ static void next_read_waits_for_the_writes_completion(void **state)
 	side_close(&server);
 }
 
-static void server_takes_no_more_than_it_is_told(void **state)
+static void server_accepts_sizes_up_to_its_limit(void **state)
 {
 	struct iw_rping_cfg c = { .client = true, .size = 101, .count = 1 }, s = { .size = 100 };
 
@@ -274,7 +274,7 @@ static void message_of_another_length_is_not_rping(void **state)
 }
 
 /* With an RTR before it, a responder may send first (RFC 6581 9.2); rping's does not. */
-static void server_that_speaks_out_of_turn_is_told(void **state)
+static void server_that_sends_out_of_turn_is_reported(void **state)
 {
 	struct iw_rping_cfg c = { .client = true, .size = 64 };
 
@@ -327,14 +327,14 @@ static void sizes_above_rpings_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_octet_goes_there_and_back),
+		cmocka_unit_test(every_octet_is_decoded_as_it_was_encoded),
 		cmocka_unit_test(text_is_that_of_rping),
 		cmocka_unit_test(next_read_waits_for_the_writes_completion),
-		cmocka_unit_test(server_takes_no_more_than_it_is_told),
+		cmocka_unit_test(server_accepts_sizes_up_to_its_limit),
 		cmocka_unit_test(client_finds_the_octet_that_differs),
 		cmocka_unit_test(client_finds_that_less_was_written),
 		cmocka_unit_test(message_of_another_length_is_not_rping),
-		cmocka_unit_test(server_that_speaks_out_of_turn_is_told),
+		cmocka_unit_test(server_that_sends_out_of_turn_is_reported),
 		cmocka_unit_test(client_that_is_stopped_ends_its_round),
 		cmocka_unit_test(sizes_above_rpings_are_refused),
 	};

@@ -108,7 +108,7 @@ static void leave(void)
 #define SAY(s)  say(s, sizeof(s) - 1, 0)
 #define HEAR(s) hear(s, sizeof(s) - 1)
 
-static void refusal_goes_out_and_then_fin(void **state)
+static void refusal_is_sent_and_then_fin(void **state)
 {
 	(void)state;
 	be("siw");
@@ -129,7 +129,7 @@ static void refusal_goes_out_and_then_fin(void **state)
 	assert_string_equal(told[0].r.personality->name, "siw");
 }
 
-static void turning_away_without_a_reply(void **state)
+static void rejection_without_a_reply_resets_or_closes(void **state)
 {
 	(void)state;
 	be("chelsio");
@@ -151,7 +151,7 @@ static void turning_away_without_a_reply(void **state)
 }
 
 /* Every bit of the Reply is the personality's; after it the engine is in full operation. */
-static void accepted_connection_works_behind_it(void **state)
+static void accepted_connection_carries_fpdus_after_the_personalitys_reply(void **state)
 {
 	static const uint8_t send[] = { 0x41, 0x43, 0, 0, 0, 0, 0, 0,   0,   0,   0,
 					0,    0,    1, 0, 0, 0, 0, 'p', 'i', 'n', 'g' };
@@ -185,7 +185,7 @@ static void accepted_connection_works_behind_it(void **state)
 	assert_memory_equal(told[0].reply, REP "\x17\x02\0\x04\0\x02\0\x01", 24);
 }
 
-static void peer_that_leaves_in_its_request_is_told(void **state)
+static void peer_that_closes_within_its_request_is_reported(void **state)
 {
 	(void)state;
 	be("siw");
@@ -199,7 +199,7 @@ static void peer_that_leaves_in_its_request_is_told(void **state)
 	assert_non_null(strstr(told[0].text, "before its Request"));
 }
 
-static void own_answers_pass_and_are_told(void **state)
+static void answers_of_the_engine_pass_and_are_reported(void **state)
 {
 	(void)state;
 	be("rfc");
@@ -252,7 +252,7 @@ static void write_to_stag_0(const char *name, bool fatal)
 	leave();
 }
 
-static void stag_0_ends_the_connection_of_one_that_minds(void **state)
+static void stag_0_ends_the_connection_of_a_peer_that_rejects_it(void **state)
 {
 	(void)state;
 	write_to_stag_0("chelsio", true);
@@ -312,7 +312,7 @@ static struct iw_rping_run_news ping(enum iw_quirk quirk)
 /*
  * The quirk is detected because nothing arrives, or is configured. Without it the connection hangs.
  */
-static void lost_first_fpdu_is_noticed_behind_a_nudge(void **state)
+static void lost_first_fpdu_is_detected_after_a_nudge(void **state)
 {
 	struct iw_rping_run_news last;
 
@@ -341,13 +341,13 @@ static void lost_first_fpdu_is_noticed_behind_a_nudge(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refusal_goes_out_and_then_fin),
-		cmocka_unit_test(turning_away_without_a_reply),
-		cmocka_unit_test(accepted_connection_works_behind_it),
-		cmocka_unit_test(peer_that_leaves_in_its_request_is_told),
-		cmocka_unit_test(own_answers_pass_and_are_told),
-		cmocka_unit_test(stag_0_ends_the_connection_of_one_that_minds),
-		cmocka_unit_test(lost_first_fpdu_is_noticed_behind_a_nudge),
+		cmocka_unit_test(refusal_is_sent_and_then_fin),
+		cmocka_unit_test(rejection_without_a_reply_resets_or_closes),
+		cmocka_unit_test(accepted_connection_carries_fpdus_after_the_personalitys_reply),
+		cmocka_unit_test(peer_that_closes_within_its_request_is_reported),
+		cmocka_unit_test(answers_of_the_engine_pass_and_are_reported),
+		cmocka_unit_test(stag_0_ends_the_connection_of_a_peer_that_rejects_it),
+		cmocka_unit_test(lost_first_fpdu_is_detected_after_a_nudge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,7 +164,7 @@ static void report_of_an_endpoint(void **state)
 	assert_null(strchr(text, '\x1b'));
 }
 
-static void report_of_what_is_none(void **state)
+static void report_of_an_endpoint_that_is_not_iwarp(void **state)
 {
 	(void)state;
 	make_failure(IW_OUTCOME_NOT_MPA, "whatever", "HTTP (\"HTTP/1.1 400\")");
@@ -274,7 +274,7 @@ static void json_of_an_attempt(void **state)
 	LACKS("\"agreed\"");
 }
 
-static void json_of_what_is_none(void **state)
+static void json_of_an_endpoint_that_is_not_iwarp(void **state)
 {
 	(void)state;
 	make_failure(IW_OUTCOME_NOT_MPA, "16 octets are no MPA key", "SSH");
@@ -325,13 +325,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(report_of_an_endpoint),
-		cmocka_unit_test(report_of_what_is_none),
+		cmocka_unit_test(report_of_an_endpoint_that_is_not_iwarp),
 		cmocka_unit_test(no_verdict_without_an_answer_or_after_one_request),
 		cmocka_unit_test(report_of_a_refusal),
 		cmocka_unit_test(grid_has_a_row_for_each_connection),
 		cmocka_unit_test(json_of_an_endpoint),
 		cmocka_unit_test(json_of_an_attempt),
-		cmocka_unit_test(json_of_what_is_none),
+		cmocka_unit_test(json_of_an_endpoint_that_is_not_iwarp),
 		cmocka_unit_test(frames_in_a_line),
 	};
 

@@ -84,7 +84,7 @@ static void sends_are_counted_and_forgotten(void **state)
 	assert_int_equal(left[0].octets, 100 * sizeof(data));
 }
 
-static void longer_send_than_it_takes_ends_that_connection(void **state)
+static void send_longer_than_its_buffer_ends_that_connection(void **state)
 {
 	const struct iw_probe_sink_cfg cfg = { .once = true };
 	static uint8_t data[65537];
@@ -106,7 +106,7 @@ static void longer_send_than_it_takes_ends_that_connection(void **state)
 	assert_int_not_equal(left[0].fault.err, 0);
 }
 
-static void who_says_nothing_has_to_go(void **state)
+static void silent_client_is_disconnected(void **state)
 {
 	const struct iw_probe_sink_cfg cfg = { .once = true, .idle_ns = MS(100) };
 	struct iw_cli_param p;
@@ -178,7 +178,7 @@ static void sends_with_payload_keep_a_connection(void **state)
 	assert_string_equal(left[0].fault.text, "");
 }
 
-static void once_is_one_at_a_time_as_well(void **state)
+static void once_accepts_one_connection_at_a_time(void **state)
 {
 	const struct iw_probe_sink_cfg cfg = { .once = true };
 	struct iw_cli_param p;
@@ -220,7 +220,7 @@ static bool is_let_in(struct end *e)
  * Of two clients one sends payload: the idle one is ended for a new client. This is the last test,
  * since it asks the process to stop.
  */
-static void guest_above_the_limit_is_refused_until_an_idle_one_yields(void **state)
+static void client_above_the_limit_is_refused_until_an_idle_one_is_closed(void **state)
 {
 	const struct iw_probe_sink_cfg cfg = { .clients = 2,
 					       .setup_ns = MS(200),
@@ -263,12 +263,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_are_counted_and_forgotten),
-		cmocka_unit_test(longer_send_than_it_takes_ends_that_connection),
-		cmocka_unit_test(who_says_nothing_has_to_go),
+		cmocka_unit_test(send_longer_than_its_buffer_ends_that_connection),
+		cmocka_unit_test(silent_client_is_disconnected),
 		cmocka_unit_test(zero_length_operations_are_not_progress),
 		cmocka_unit_test(sends_with_payload_keep_a_connection),
-		cmocka_unit_test(once_is_one_at_a_time_as_well),
-		cmocka_unit_test(guest_above_the_limit_is_refused_until_an_idle_one_yields),
+		cmocka_unit_test(once_accepts_one_connection_at_a_time),
+		cmocka_unit_test(client_above_the_limit_is_refused_until_an_idle_one_is_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static uint8_t *pattern(size_t len)
  * MPA-04, MPA-06, MPA-16, MPA-21, MPA-22, MPA-26, MPA-28: each vector at every split, and octet by
  * octet.
  */
-static void vectors_come_up_at_every_split(void **state)
+static void vectors_are_delivered_at_every_split(void **state)
 {
 	(void)state;
 	for (size_t v = 0; v < VECTOR_COUNT(fpdu_vectors); v++) {
@@ -67,7 +67,7 @@ static void vectors_come_up_at_every_split(void **state)
 }
 
 /* MPA-09, MPA-11, MPA-15, MPA-16, MPA-21, MPA-45: figure 5. */
-static void figure_5_comes_up(void **state)
+static void figure_5_is_delivered(void **state)
 {
 	(void)state;
 	for (size_t split = 0; split <= sizeof(figure5); split++) {
@@ -81,7 +81,7 @@ static void figure_5_comes_up(void **state)
 }
 
 /* MPA-12, MPA-16, MPA-21: figure 6, after a first FPDU of 492 octets. */
-static void figure_6_comes_up(void **state)
+static void figure_6_is_delivered(void **state)
 {
 	uint8_t *first = pattern(482);
 
@@ -125,7 +125,7 @@ static void marked_vector(struct octets *out, size_t v)
  * MPA-11..13, MPA-15, MPA-21: the reference produces the computed vectors, and they are received at
  * every split.
  */
-static void marked_vectors_come_up_at_every_split(void **state)
+static void marked_vectors_are_delivered_at_every_split(void **state)
 {
 	(void)state;
 	for (size_t v = 0; v < IW_ARRAY_LEN(marked_vectors); v++) {
@@ -154,7 +154,7 @@ static void marked_vectors_come_up_at_every_split(void **state)
  * MPA-15, MPA-28: a marker due after a CRC belongs to the next FPDU, and this one does not wait for
  * it.
  */
-static void a_marker_behind_the_crc_is_not_waited_for(void **state)
+static void a_marker_after_the_crc_is_not_awaited(void **state)
 {
 	struct octets stream = { 0 };
 	struct mpa_end e;
@@ -177,7 +177,7 @@ static void a_marker_behind_the_crc_is_not_waited_for(void **state)
 }
 
 /* MPA-55 */
-static void an_rdmac_fpdu_comes_up(void **state)
+static void an_rdmac_fpdu_is_delivered(void **state)
 {
 	static const uint8_t reply[] = { KEY_REP, 0xc0, 0, 0, 0 };
 	struct mpa_end e;
@@ -299,7 +299,7 @@ static void crc_stays_on(void **state)
 }
 
 /* MPA-52, MPA-28: FPDUs before the fault are delivered, those after it are not, even if valid. */
-static void nothing_comes_up_behind_a_fault(void **state)
+static void nothing_is_delivered_after_a_fault(void **state)
 {
 	struct octets stream = { 0 };
 	struct iw_mpa_unit u;
@@ -366,7 +366,7 @@ static void a_marker_that_points_elsewhere_is_error_3(void **state)
 }
 
 /* MPA-50: error 3 is for FPDUs with a valid CRC (RFC 5044 8). */
-static void a_bad_crc_goes_before_a_bad_marker(void **state)
+static void a_bad_crc_is_reported_before_a_bad_marker(void **state)
 {
 	struct ref_odd odd = { .bad_marker = 1 };
 	uint8_t *ulpdu = pattern(100);
@@ -409,7 +409,7 @@ static void reserved_parts_of_markers_are_ignored(void **state)
  * MPA-14, MPA-11: a stream beyond 2^32 octets, with FPDUs and markers before, across and after that
  * position.
  */
-static void markers_go_on_across_the_wrap_of_the_sequence_space(void **state)
+static void markers_continue_across_the_wrap_of_the_sequence_space(void **state)
 {
 	const uint64_t wrap = (uint64_t)1 << 32;
 	struct rng r = { 1 };
@@ -479,7 +479,7 @@ static void too_short_a_ulpdu_is_a_fault(void **state)
 }
 
 /* MPA-22: a short length with a wrong CRC is a CRC error, since the length cannot be trusted. */
-static void a_bad_crc_goes_before_a_short_length(void **state)
+static void a_bad_crc_is_reported_before_a_short_length(void **state)
 {
 	static const uint8_t fpdu[8];
 	struct mpa_end e;
@@ -524,7 +524,7 @@ static void too_long_a_ulpdu_is_refused_at_once(void **state)
  * MPA-02, MPA-26: any valid length is accepted, whatever our EMSS or agreed size, at splits along
  * it.
  */
-static void the_longest_ulpdu_comes_up(void **state)
+static void the_longest_ulpdu_is_delivered(void **state)
 {
 	uint8_t *ulpdu = pattern(IW_MPA_ULPDU_MAX);
 
@@ -552,7 +552,7 @@ static void the_longest_ulpdu_comes_up(void **state)
 /* --- any split -------------------------------------------------------------------------------- */
 
 /* MPA-26, MPA-27, MPA-04, MPA-01: random FPDUs in random pieces through scratch of random size. */
-static void random_streams_come_up_whatever_the_pieces(void **state)
+static void random_streams_are_delivered_whatever_the_pieces(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -736,7 +736,7 @@ static void a_caller_that_stops_early_gets_nothing_more(void **state)
 }
 
 /* The octets that follow are shown for prefetching, as far as they are received. */
-static void the_octets_ahead_are_shown(void **state)
+static void the_first_octets_are_shown(void **state)
 {
 	static uint8_t scratch[4096];
 	struct iw_vec vec[2];
@@ -801,31 +801,31 @@ static void the_end_of_the_stream_inside_an_fpdu_is_a_loss(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(vectors_come_up_at_every_split),
-		cmocka_unit_test(figure_5_comes_up),
-		cmocka_unit_test(figure_6_comes_up),
-		cmocka_unit_test(marked_vectors_come_up_at_every_split),
-		cmocka_unit_test(a_marker_behind_the_crc_is_not_waited_for),
-		cmocka_unit_test(an_rdmac_fpdu_comes_up),
+		cmocka_unit_test(vectors_are_delivered_at_every_split),
+		cmocka_unit_test(figure_5_is_delivered),
+		cmocka_unit_test(figure_6_is_delivered),
+		cmocka_unit_test(marked_vectors_are_delivered_at_every_split),
+		cmocka_unit_test(a_marker_after_the_crc_is_not_awaited),
+		cmocka_unit_test(an_rdmac_fpdu_is_delivered),
 		cmocka_unit_test(any_wrong_octet_is_a_crc_error),
 		cmocka_unit_test(a_wrong_octet_of_a_marker_is_a_crc_error),
 		cmocka_unit_test(pad_octets_count_for_the_crc_only),
 		cmocka_unit_test(without_crc_the_field_is_not_checked),
 		cmocka_unit_test(crc_stays_on),
-		cmocka_unit_test(nothing_comes_up_behind_a_fault),
+		cmocka_unit_test(nothing_is_delivered_after_a_fault),
 		cmocka_unit_test(a_marker_that_points_elsewhere_is_error_3),
-		cmocka_unit_test(a_bad_crc_goes_before_a_bad_marker),
+		cmocka_unit_test(a_bad_crc_is_reported_before_a_bad_marker),
 		cmocka_unit_test(reserved_parts_of_markers_are_ignored),
-		cmocka_unit_test(markers_go_on_across_the_wrap_of_the_sequence_space),
+		cmocka_unit_test(markers_continue_across_the_wrap_of_the_sequence_space),
 		cmocka_unit_test(too_short_a_ulpdu_is_a_fault),
-		cmocka_unit_test(a_bad_crc_goes_before_a_short_length),
+		cmocka_unit_test(a_bad_crc_is_reported_before_a_short_length),
 		cmocka_unit_test(too_long_a_ulpdu_is_refused_at_once),
-		cmocka_unit_test(the_longest_ulpdu_comes_up),
-		cmocka_unit_test(random_streams_come_up_whatever_the_pieces),
+		cmocka_unit_test(the_longest_ulpdu_is_delivered),
+		cmocka_unit_test(random_streams_are_delivered_whatever_the_pieces),
 		cmocka_unit_test(a_split_fpdu_is_completed_in_the_spill_buffer),
 		cmocka_unit_test(reading_waits_while_there_is_no_spill_buffer),
 		cmocka_unit_test(a_caller_that_stops_early_gets_nothing_more),
-		cmocka_unit_test(the_octets_ahead_are_shown),
+		cmocka_unit_test(the_first_octets_are_shown),
 		cmocka_unit_test(the_end_of_the_stream_inside_an_fpdu_is_a_loss),
 	};
 

@@ -146,7 +146,7 @@ static void marked_vectors_are_what_is_sent(void **state)
 /* --- against the reference -------------------------------------------------------------------- */
 
 /* MPA-01, MPA-06, MPA-07, MPA-10..13, MPA-15, MPA-19: any length in any pieces, copied or not. */
-static void whatever_is_wrapped_equals_the_reference(void **state)
+static void framed_stream_equals_the_reference(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 400; seed++) {
@@ -207,7 +207,7 @@ static void the_longest_ulpdu_is_sent(void **state)
 }
 
 /* MPA-14, MPA-11 */
-static void markers_go_on_across_the_wrap_of_the_sequence_space(void **state)
+static void markers_continue_across_the_wrap_of_the_sequence_space(void **state)
 {
 	const uint64_t wrap_at = (uint64_t)1 << 32;
 	uint8_t *ulpdu = random_ulpdu(1400, 2);
@@ -266,7 +266,7 @@ static void an_rdmac_end_sends_markers_and_crc(void **state)
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* MPA-22: a copied payload is sent as it was summed, even if its owner changes it. */
-static void copied_payload_may_change_behind_our_back(void **state)
+static void copied_payload_may_change_after_the_copy(void **state)
 {
 	static const size_t lengths[] = { 100, 1442, 4096, 4200, 30000 };
 
@@ -451,7 +451,7 @@ static void nothing_follows_a_short_fpdu_in_its_segment(void **state)
  * MPA-25, MPA-24: an FPDU above the EMSS (if that is below 136 octets, or has just shrunk) is sent
  * alone, from boundary to boundary.
  */
-static void an_fpdu_above_the_emss_goes_alone(void **state)
+static void an_fpdu_above_the_emss_is_sent_alone(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 7);
 	struct mpa_end e;
@@ -492,7 +492,7 @@ static void long_fpdus_are_not_aligned(void **state)
  * MPA-25, MPA-23: each segment of a stream cut by iw_mpa_room() begins with an FPDU and contains
  * all of it.
  */
-static void what_room_promises_wrap_takes_and_segments_hold(void **state)
+static void fpdus_of_the_size_of_room_fit_their_segments(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(9000, 10);
 
@@ -556,21 +556,21 @@ int main(void)
 		cmocka_unit_test(vectors_are_what_is_sent),
 		cmocka_unit_test(figures_5_and_6_are_what_is_sent),
 		cmocka_unit_test(marked_vectors_are_what_is_sent),
-		cmocka_unit_test(whatever_is_wrapped_equals_the_reference),
+		cmocka_unit_test(framed_stream_equals_the_reference),
 		cmocka_unit_test(the_longest_ulpdu_is_sent),
-		cmocka_unit_test(markers_go_on_across_the_wrap_of_the_sequence_space),
+		cmocka_unit_test(markers_continue_across_the_wrap_of_the_sequence_space),
 		cmocka_unit_test(without_crc_the_field_is_sent_as_zero),
 		cmocka_unit_test(an_rdmac_end_sends_markers_and_crc),
-		cmocka_unit_test(copied_payload_may_change_behind_our_back),
+		cmocka_unit_test(copied_payload_may_change_after_the_copy),
 		cmocka_unit_test(long_payload_is_referred_to_where_it_is),
 		cmocka_unit_test(a_full_batch_appends_nothing),
 		cmocka_unit_test(mulpdu_follows_the_emss),
 		cmocka_unit_test(an_fpdu_of_the_mulpdu_fits_a_segment),
 		cmocka_unit_test(a_batch_that_ends_within_a_segment_ends_a_record),
 		cmocka_unit_test(nothing_follows_a_short_fpdu_in_its_segment),
-		cmocka_unit_test(an_fpdu_above_the_emss_goes_alone),
+		cmocka_unit_test(an_fpdu_above_the_emss_is_sent_alone),
 		cmocka_unit_test(long_fpdus_are_not_aligned),
-		cmocka_unit_test(what_room_promises_wrap_takes_and_segments_hold),
+		cmocka_unit_test(fpdus_of_the_size_of_room_fit_their_segments),
 		cmocka_unit_test(markers_are_sent_only_when_the_peer_asked),
 	};
 

@@ -120,7 +120,7 @@ static void reserved_bits_are_not_checked(void **state)
 }
 
 /* ENH-01: in Rev 1, S is a reserved bit and ignored. */
-static void s_is_not_looked_at_in_rev_1(void **state)
+static void s_is_ignored_in_rev_1(void **state)
 {
 	static const uint8_t request[] = { KEY_REQ, IW_MPA_C | IW_MPA_S, 1, 0, 2, 0xab, 0xcd };
 	static const uint8_t reply[] = { KEY_REP, IW_MPA_C | IW_MPA_S, 1, 0, 2, 0xab, 0xcd };
@@ -432,7 +432,7 @@ static struct iw_mpa_cfg kind_cfg(const struct kind *k, bool initiator)
 }
 
 /* MPA-55, MPA-36, MPA-05: figures 15, 16 and 17 of RFC 5044, every cell. */
-static void rdmac_and_ietf_peers_meet_as_appendix_c_says(void **state)
+static void rdmac_and_ietf_peers_interoperate_as_appendix_c_says(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(kinds); i++) {
@@ -822,7 +822,7 @@ static void responder_raises_its_ird_for_a_read_rtr(void **state)
 }
 
 /* ENH-16, ENH-17, ENH-14: the forms that both support, or 2/0/7. */
-static void initiator_finds_a_common_rtr_or_says_so(void **state)
+static void initiator_finds_a_common_rtr_or_fails_with_the_reason(void **state)
 {
 	static const struct {
 		uint8_t own, answered;
@@ -904,7 +904,7 @@ static void open_with(struct mpa_end *e, bool initiator, uint32_t max_ulpdu, con
 }
 
 /* MPA-02: only between two ends that support it. The ULPs see only their own Private Data. */
-static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
+static void long_ulpdus_are_agreed_if_both_ends_support_them(void **state)
 {
 	static const struct {
 		uint32_t i, r;
@@ -971,7 +971,7 @@ static void an_agreed_size_stays_within_mpas_bounds(void **state)
 }
 
 /* MPA-37: Private Data that begins like the block, but is not one, belongs to the ULP. */
-static void a_block_is_taken_only_whole_and_only_when_asked_for(void **state)
+static void our_private_data_block_is_read_only_if_complete_and_configured(void **state)
 {
 	static const uint8_t request_short[] = { KEY_REQ, 0x40, 1,    0, 7, 'i',
 						 'w',     'L',  0x01, 0, 1, 2 };
@@ -1101,7 +1101,7 @@ int main(void)
 		cmocka_unit_test(request_is_the_vector),
 		cmocka_unit_test(reply_is_the_vector),
 		cmocka_unit_test(reserved_bits_are_not_checked),
-		cmocka_unit_test(s_is_not_looked_at_in_rev_1),
+		cmocka_unit_test(s_is_ignored_in_rev_1),
 		cmocka_unit_test(enhanced_frames_with_less_than_four_octets_are_malformed),
 		cmocka_unit_test(enhanced_format_is_used_only_when_something_of_it_is_wanted),
 		cmocka_unit_test(an_unenhanced_request_gets_an_unenhanced_reply),
@@ -1113,7 +1113,7 @@ int main(void)
 		cmocka_unit_test(a_reply_without_c_to_a_request_with_it),
 		cmocka_unit_test(a_responder_with_crc_off_answers_c_with_c),
 		cmocka_unit_test(markers_are_negotiated_for_each_direction),
-		cmocka_unit_test(rdmac_and_ietf_peers_meet_as_appendix_c_says),
+		cmocka_unit_test(rdmac_and_ietf_peers_interoperate_as_appendix_c_says),
 		cmocka_unit_test(a_rev_0_reply_turns_a_permissive_initiator_into_rdmac),
 		cmocka_unit_test(rev_0_without_markers_or_crc_is_refused),
 		cmocka_unit_test(a_refused_rev_0_request_is_answered_by_rev_1),
@@ -1124,11 +1124,11 @@ int main(void)
 		cmocka_unit_test(initiator_offers_the_rtr_it_supports),
 		cmocka_unit_test(responder_answers_every_rtr_offer),
 		cmocka_unit_test(responder_raises_its_ird_for_a_read_rtr),
-		cmocka_unit_test(initiator_finds_a_common_rtr_or_says_so),
+		cmocka_unit_test(initiator_finds_a_common_rtr_or_fails_with_the_reason),
 		cmocka_unit_test(initiator_checks_that_a_is_mirrored),
-		cmocka_unit_test(long_ulpdus_are_agreed_between_two_that_know_how),
+		cmocka_unit_test(long_ulpdus_are_agreed_if_both_ends_support_them),
 		cmocka_unit_test(an_agreed_size_stays_within_mpas_bounds),
-		cmocka_unit_test(a_block_is_taken_only_whole_and_only_when_asked_for),
+		cmocka_unit_test(our_private_data_block_is_read_only_if_complete_and_configured),
 		cmocka_unit_test(private_data_must_fit_beside_what_the_library_adds),
 		cmocka_unit_test(impossible_configurations_are_refused_with_a_reason),
 	};

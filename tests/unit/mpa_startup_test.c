@@ -62,7 +62,7 @@ static void request_can_be_taken_octet_by_octet(void **state)
 }
 
 /* MPA-39, MPA-31, MPA-42, MPA-34 */
-static void responder_says_nothing_before_a_request(void **state)
+static void responder_sends_nothing_before_a_request(void **state)
 {
 	struct mpa_end e;
 	uint8_t request[sizeof(request_rev1)];
@@ -85,7 +85,7 @@ static void responder_says_nothing_before_a_request(void **state)
 }
 
 /* MPA-29, MPA-30: octets after a Request stay in TCP until the decision, and are FPDUs after it. */
-static void octets_behind_a_request_wait_for_the_decision(void **state)
+static void octets_after_a_request_wait_for_the_decision(void **state)
 {
 	struct octets stream = { 0 };
 
@@ -116,7 +116,7 @@ static void octets_behind_a_request_wait_for_the_decision(void **state)
  * MPA-29, MPA-43: FPDUs of a responder that sends first (Linux siw does) are accepted, in the same
  * read and at any split.
  */
-static void octets_behind_a_reply_are_fpdus(void **state)
+static void octets_after_a_reply_are_fpdus(void **state)
 {
 	struct octets stream = { 0 };
 
@@ -189,7 +189,7 @@ static void a_wrong_octet_of_the_key_is_found_at_once(void **state)
 }
 
 /* MPA-31, MPA-50 */
-static void another_protocol_is_not_waited_for(void **state)
+static void another_protocol_is_reported_at_once(void **state)
 {
 	(void)state;
 	expect_fault(
@@ -213,7 +213,7 @@ static void another_protocol_is_not_waited_for(void **state)
 }
 
 /* MPA-46 */
-static void two_initiators_are_told_by_the_key(void **state)
+static void two_initiators_are_detected_by_the_key(void **state)
 {
 	(void)state;
 	expect_fault(
@@ -364,7 +364,7 @@ static void a_rejecting_reply_ends_mpa_and_leaves_tcp_open(void **state)
 }
 
 /* MPA-41 */
-static void a_responder_that_rejects_says_so_with_private_data(void **state)
+static void a_rejecting_responder_sends_private_data(void **state)
 {
 	struct mpa_end e;
 
@@ -381,7 +381,7 @@ static void a_responder_that_rejects_says_so_with_private_data(void **state)
 }
 
 /* MPA-42 */
-static void decisions_are_taken_once_and_only_when_asked_for(void **state)
+static void accept_and_reject_are_valid_once_and_only_after_a_request(void **state)
 {
 	struct iw_fault why;
 	struct mpa_end e;
@@ -404,7 +404,7 @@ static void decisions_are_taken_once_and_only_when_asked_for(void **state)
 }
 
 /* MPA-44: nothing may be sent before the first valid FPDU, nor after an invalid first one. */
-static void a_responder_may_send_only_behind_a_valid_fpdu(void **state)
+static void a_responder_sends_only_after_a_valid_fpdu(void **state)
 {
 	uint8_t bad[sizeof(fpdu_send_hello)];
 	struct mpa_end e;
@@ -600,7 +600,7 @@ static void rev_1_is_tried_when_a_rev_2_request_is_answered_by_closing(void **st
 }
 
 /* MPA-52, MPA-51 */
-static void nothing_is_taken_up_after_a_bad_frame(void **state)
+static void nothing_is_read_after_a_bad_frame(void **state)
 {
 	struct iw_fault why;
 	struct mpa_end e;
@@ -615,7 +615,7 @@ static void nothing_is_taken_up_after_a_bad_frame(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-29: it asks for the octets of the frame, and not for more. */
+/* MPA-29: the engine requests only the octets of the frame from TCP. */
 static void reading_never_goes_beyond_the_frame(void **state)
 {
 	uint8_t scratch[4096];
@@ -643,28 +643,28 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(initiator_sends_its_request_first_and_once),
 		cmocka_unit_test(request_can_be_taken_octet_by_octet),
-		cmocka_unit_test(responder_says_nothing_before_a_request),
-		cmocka_unit_test(octets_behind_a_request_wait_for_the_decision),
-		cmocka_unit_test(octets_behind_a_reply_are_fpdus),
+		cmocka_unit_test(responder_sends_nothing_before_a_request),
+		cmocka_unit_test(octets_after_a_request_wait_for_the_decision),
+		cmocka_unit_test(octets_after_a_reply_are_fpdus),
 		cmocka_unit_test(a_wrong_octet_of_the_key_is_found_at_once),
-		cmocka_unit_test(another_protocol_is_not_waited_for),
-		cmocka_unit_test(two_initiators_are_told_by_the_key),
+		cmocka_unit_test(another_protocol_is_reported_at_once),
+		cmocka_unit_test(two_initiators_are_detected_by_the_key),
 		cmocka_unit_test(private_data_above_512_octets_is_refused_by_its_length),
 		cmocka_unit_test(private_data_up_to_512_octets_is_passed_on),
 		cmocka_unit_test(a_revision_that_is_not_known_is_refused),
 		cmocka_unit_test(a_responder_takes_revisions_up_to_its_own),
 		cmocka_unit_test(revision_in_force_is_reported),
 		cmocka_unit_test(a_rejecting_reply_ends_mpa_and_leaves_tcp_open),
-		cmocka_unit_test(a_responder_that_rejects_says_so_with_private_data),
-		cmocka_unit_test(decisions_are_taken_once_and_only_when_asked_for),
-		cmocka_unit_test(a_responder_may_send_only_behind_a_valid_fpdu),
+		cmocka_unit_test(a_rejecting_responder_sends_private_data),
+		cmocka_unit_test(accept_and_reject_are_valid_once_and_only_after_a_request),
+		cmocka_unit_test(a_responder_sends_only_after_a_valid_fpdu),
 		cmocka_unit_test(fpdus_wait_for_the_start_up_octets),
 		cmocka_unit_test(each_wait_of_start_up_has_a_time_out),
 		cmocka_unit_test(there_is_no_deadline_outside_the_waits),
 		cmocka_unit_test(the_end_of_the_stream_in_start_up_is_a_loss),
 		cmocka_unit_test(the_end_of_the_stream_before_the_decision_is_a_loss),
 		cmocka_unit_test(rev_1_is_tried_when_a_rev_2_request_is_answered_by_closing),
-		cmocka_unit_test(nothing_is_taken_up_after_a_bad_frame),
+		cmocka_unit_test(nothing_is_read_after_a_bad_frame),
 		cmocka_unit_test(reading_never_goes_beyond_the_frame),
 	};
 

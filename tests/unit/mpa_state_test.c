@@ -26,7 +26,7 @@ static void every_state_has_a_name_of_its_own(void **state)
 	assert_string_equal(iw_mpa_state_name((enum iw_mpa_state)99), "unknown");
 }
 
-/* MPA-38: before the start nothing is sent, and no octets are asked for. */
+/* MPA-38: before the start nothing is sent, and no octets are requested. */
 static void an_idle_end_neither_sends_nor_reads(void **state)
 {
 	uint8_t scratch[64];
@@ -62,7 +62,7 @@ static void an_idle_connection_holds_no_buffer(void **state)
 	mpa_end_close(&e);
 }
 
-static void the_spill_buffer_is_given_back_when_the_object_goes(void **state)
+static void the_spill_buffer_is_returned_when_the_object_is_freed(void **state)
 {
 	struct mpa_end e;
 
@@ -74,7 +74,7 @@ static void the_spill_buffer_is_given_back_when_the_object_goes(void **state)
 }
 
 /* The caller may examine a fault later, or not at all. */
-static void faults_need_no_place_to_be_told(void **state)
+static void faults_may_have_no_destination(void **state)
 {
 	struct iw_vec vec[2];
 	struct iw_mpa_unit u;
@@ -100,8 +100,8 @@ int main(void)
 		cmocka_unit_test(every_state_has_a_name_of_its_own),
 		cmocka_unit_test(an_idle_end_neither_sends_nor_reads),
 		cmocka_unit_test(an_idle_connection_holds_no_buffer),
-		cmocka_unit_test(the_spill_buffer_is_given_back_when_the_object_goes),
-		cmocka_unit_test(faults_need_no_place_to_be_told),
+		cmocka_unit_test(the_spill_buffer_is_returned_when_the_object_is_freed),
+		cmocka_unit_test(faults_may_have_no_destination),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

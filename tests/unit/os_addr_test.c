@@ -62,7 +62,7 @@ static void longest_address_fits_its_buffer(void **state)
 			    "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295]:65535");
 }
 
-static void other_text_is_no_address(void **state)
+static void other_text_is_not_an_address(void **state)
 {
 	static const char *const rows[] = {
 		"",
@@ -209,7 +209,7 @@ int main(void)
 		cmocka_unit_test(numeric_text_prints_back_with_its_port),
 		cmocka_unit_test(mapped_ipv4_is_printed_as_ipv4),
 		cmocka_unit_test(longest_address_fits_its_buffer),
-		cmocka_unit_test(other_text_is_no_address),
+		cmocka_unit_test(other_text_is_not_an_address),
 		cmocka_unit_test(no_host_is_loopback_of_both_families),
 		cmocka_unit_test(star_is_every_address_of_both_families),
 		cmocka_unit_test(localhost_resolves_to_loopback),

@@ -87,7 +87,7 @@ static void sctp_probe_agrees_with_a_socket_call(void **state)
 }
 
 /* tests/interop/sctp-kernel.bats has a module that is not loaded. */
-static void looking_at_sctp_agrees_with_the_probe_and_loads_nothing(void **state)
+static void check_of_sctp_agrees_with_the_probe_and_loads_no_module(void **state)
 {
 	bool before = access("/proc/net/sctp", F_OK) == 0;
 	struct iw_fault why = { 0 };
@@ -177,7 +177,7 @@ int main(void)
 		cmocka_unit_test(capability_bits_are_those_of_proc),
 		cmocka_unit_test(raw_sockets_need_the_capability_that_is_named),
 		cmocka_unit_test(sctp_probe_agrees_with_a_socket_call),
-		cmocka_unit_test(looking_at_sctp_agrees_with_the_probe_and_loads_nothing),
+		cmocka_unit_test(check_of_sctp_agrees_with_the_probe_and_loads_no_module),
 		cmocka_unit_test(probes_leave_no_descriptor_open),
 		cmocka_unit_test(limits_are_those_of_the_process),
 		cmocka_unit_test(sysctls_read_as_text_and_number),

@@ -61,7 +61,7 @@ static void fills_a_large_buffer(void **state)
 	fills_every_octet(0, 0);
 }
 
-static void goes_on_after_short_answers_and_interruptions(void **state)
+static void reading_continues_after_short_results_and_interruptions(void **state)
 {
 	(void)state;
 	fills_every_octet(7, 3);
@@ -78,7 +78,7 @@ static void failure_is_reported(void **state)
 	kernel.failure = 0;
 }
 
-static void nothing_asked_touches_nothing(void **state)
+static void zero_length_request_writes_nothing(void **state)
 {
 	uint8_t guard = 0xa5;
 
@@ -91,9 +91,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fills_a_large_buffer),
-		cmocka_unit_test(goes_on_after_short_answers_and_interruptions),
+		cmocka_unit_test(reading_continues_after_short_results_and_interruptions),
 		cmocka_unit_test(failure_is_reported),
-		cmocka_unit_test(nothing_asked_touches_nothing),
+		cmocka_unit_test(zero_length_request_writes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

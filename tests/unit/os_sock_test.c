@@ -83,7 +83,7 @@ static void a_listener_of_another_program_is_duplicated(void **state)
 	close(fd);
 }
 
-static void what_does_not_listen_is_no_listener(void **state)
+static void socket_that_does_not_listen_is_refused_as_a_listener(void **state)
 {
 	int unbound = socket(AF_INET, SOCK_STREAM, 0), udp = socket(AF_INET, SOCK_DGRAM, 0);
 	int file = open("/dev/null", O_RDONLY);
@@ -190,7 +190,7 @@ static void every_socket_is_nonblocking_and_closes_on_exec(void **state)
 	close_pair(&p);
 }
 
-static void accept_without_a_connection_says_again(void **state)
+static void accept_without_a_connection_returns_again(void **state)
 {
 	struct iw_addr at;
 	int fd, l;
@@ -201,7 +201,7 @@ static void accept_without_a_connection_says_again(void **state)
 	close(l);
 }
 
-static void accept_without_descriptors_says_limit(void **state)
+static void accept_without_descriptors_returns_limit(void **state)
 {
 	struct rlimit before, low;
 	struct iw_fault why;
@@ -304,7 +304,7 @@ static void source_address_is_the_one_asked_for(void **state)
 	close_pair(&p);
 }
 
-static void foreign_source_address_is_named(void **state)
+static void a_source_address_of_another_host_is_named(void **state)
 {
 	struct iw_addr source = addr("192.0.2.77", 0), at = addr("127.0.0.1", 9);
 	struct iw_sock_cfg cfg = { .bind = &source };
@@ -558,18 +558,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_listener_of_another_program_is_duplicated),
-		cmocka_unit_test(what_does_not_listen_is_no_listener),
+		cmocka_unit_test(socket_that_does_not_listen_is_refused_as_a_listener),
 		cmocka_unit_test(connects_over_ipv4),
 		cmocka_unit_test(connects_over_ipv6),
 		cmocka_unit_test(every_socket_is_nonblocking_and_closes_on_exec),
-		cmocka_unit_test(accept_without_a_connection_says_again),
-		cmocka_unit_test(accept_without_descriptors_says_limit),
+		cmocka_unit_test(accept_without_a_connection_returns_again),
+		cmocka_unit_test(accept_without_descriptors_returns_limit),
 		cmocka_unit_test(refusal_names_address_and_port),
 		cmocka_unit_test(port_zero_cannot_be_reached),
 		cmocka_unit_test(unconnected_socket_is_still_under_way),
 		cmocka_unit_test(socket_joined_to_itself_is_refused),
 		cmocka_unit_test(source_address_is_the_one_asked_for),
-		cmocka_unit_test(foreign_source_address_is_named),
+		cmocka_unit_test(a_source_address_of_another_host_is_named),
 		cmocka_unit_test(route_is_checked_without_sending),
 		cmocka_unit_test(interface_loopback_connects_and_unknown_is_named),
 		cmocka_unit_test(link_local_address_needs_an_interface),

@@ -21,7 +21,7 @@
 enum { V4 = SO_EE_ORIGIN_ICMP, V6 = SO_EE_ORIGIN_ICMP6, HERE = SO_EE_ORIGIN_LOCAL };
 
 /* ICMP1 to ICMP4, ICMP7 to ICMP9: type and code decide; errno is the same for several. */
-static void each_icmp_message_has_its_meaning(void **state)
+static void each_icmp_message_is_mapped_to_its_kind_of_error(void **state)
 {
 	static const struct {
 		int err;
@@ -151,7 +151,7 @@ static void a_rejected_packet_has_the_mtu_that_this_host_reports(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_icmp_message_has_its_meaning),
+		cmocka_unit_test(each_icmp_message_is_mapped_to_its_kind_of_error),
 		cmocka_unit_test(port_unreachable_quotes_the_packet),
 		cmocka_unit_test(a_rejected_packet_has_the_mtu_that_this_host_reports),
 	};

@@ -28,7 +28,7 @@ static size_t frame_of(uint8_t frame[static 128], struct iw_addr *src, struct iw
 	return n + 20;
 }
 
-static void what_is_built_is_taken_apart(void **state)
+static void built_frame_parses_to_its_parts(void **state)
 {
 	static const char *const pair[][2] = { { "10.0.0.1", "10.0.0.2" },
 					       { "fd00::1", "fd00::2" } };
@@ -55,7 +55,7 @@ static void what_is_built_is_taken_apart(void **state)
 }
 
 /* RFC 791 3.1: the checksum, DF and no fragment, calculated by hand. */
-static void an_ipv4_head_is_right_to_the_octet(void **state)
+static void an_ipv4_header_is_correct_in_every_octet(void **state)
 {
 	static const uint8_t ip[20] = { 0x45, 0,    0,  40, 0x00, 0, 0x40, 0, 64, 132,
 					0x26, 0x50, 10, 0,  0,    1, 10,   0, 0,  2 };
@@ -89,7 +89,7 @@ static void vlan_tags_are_skipped_up_to_two(void **state)
 	}
 }
 
-static void headers_that_lie_are_refused(void **state)
+static void malformed_headers_are_refused(void **state)
 {
 	static const struct {
 		size_t at;
@@ -220,10 +220,10 @@ static void notes_that_do_not_fit_the_frame_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_built_is_taken_apart),
-		cmocka_unit_test(an_ipv4_head_is_right_to_the_octet),
+		cmocka_unit_test(built_frame_parses_to_its_parts),
+		cmocka_unit_test(an_ipv4_header_is_correct_in_every_octet),
 		cmocka_unit_test(vlan_tags_are_skipped_up_to_two),
-		cmocka_unit_test(headers_that_lie_are_refused),
+		cmocka_unit_test(malformed_headers_are_refused),
 		cmocka_unit_test(ipv6_extension_headers_are_walked_within_bounds),
 		cmocka_unit_test(in_udp_ports_lengths_and_the_checksum_are_right),
 		cmocka_unit_test(notes_that_do_not_fit_the_frame_are_refused),

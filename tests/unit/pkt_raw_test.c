@@ -31,7 +31,7 @@ static bool lo_up(void)
 	return ok;
 }
 
-/* SCTP headers for another port, without a pause. */
+/* Sends SCTP headers for another port without a pause. */
 static void flood(void)
 {
 	uint8_t packet[IW_SCTP_HDR_LEN + 4] = { 0 };

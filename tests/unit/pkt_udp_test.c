@@ -51,7 +51,7 @@ static int wait_for(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 	return n;
 }
 
-static void waiting_brings_a_packet_with_its_sender(void **state)
+static void waiting_returns_a_packet_with_its_sender(void **state)
 {
 	static const uint8_t data[] = "a packet";
 	struct iw_pkt *a = open_one(), *b = open_one();
@@ -69,7 +69,7 @@ static void waiting_brings_a_packet_with_its_sender(void **state)
 	b->ops->close(b);
 }
 
-static void waiting_takes_all_of_a_run(void **state)
+static void waiting_reads_all_segments_of_a_gro_packet(void **state)
 {
 	uint8_t data[10 * SEG + 7];
 	struct iw_pkt *a = open_one(), *b = open_one();
@@ -97,7 +97,7 @@ static void waiting_takes_all_of_a_run(void **state)
 }
 
 /* All packets are pending before the wait begins, and none is lost. */
-static void what_waits_behind_a_run_comes_with_it(void **state)
+static void packets_after_a_gro_packet_are_read_with_it(void **state)
 {
 	static const uint8_t run[3 * SEG], alone[SEG / 2];
 	struct iw_pkt *a = open_one(), *b = open_one();
@@ -135,9 +135,9 @@ static void waiting_for_nothing_ends_and_reading_never_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(waiting_brings_a_packet_with_its_sender),
-		cmocka_unit_test(waiting_takes_all_of_a_run),
-		cmocka_unit_test(what_waits_behind_a_run_comes_with_it),
+		cmocka_unit_test(waiting_returns_a_packet_with_its_sender),
+		cmocka_unit_test(waiting_reads_all_segments_of_a_gro_packet),
+		cmocka_unit_test(packets_after_a_gro_packet_are_read_with_it),
 		cmocka_unit_test(waiting_for_nothing_ends_and_reading_never_waits),
 	};
 

@@ -28,7 +28,7 @@ static int new (struct iw_umem **u, uint32_t frames, uint32_t share, uint32_t si
 	return iw_umem_new(u, &cfg, why);
 }
 
-static void every_frame_is_taken_once_and_comes_back(void **state)
+static void every_frame_is_allocated_once_and_returned(void **state)
 {
 	uint32_t census[IW_FRAME_OWNERS];
 	uint64_t addr[64];
@@ -56,7 +56,7 @@ static void every_frame_is_taken_once_and_comes_back(void **state)
 	iw_umem_free(u);
 }
 
-static void frames_become_fewer_shares_where_they_do_not_fit(void **state)
+static void frames_that_do_not_fit_give_fewer_shares(void **state)
 {
 	struct iw_umem *u;
 
@@ -67,7 +67,7 @@ static void frames_become_fewer_shares_where_they_do_not_fit(void **state)
 }
 
 /* The limit applies to a process, so a child gets it. */
-static void a_low_memlock_limit_means_fewer_shares_or_a_clear_refusal(void **state)
+static void a_low_memlock_limit_gives_fewer_shares_or_an_error_with_the_reason(void **state)
 {
 	pid_t child;
 	int status;
@@ -104,7 +104,7 @@ static void a_low_memlock_limit_means_fewer_shares_or_a_clear_refusal(void **sta
 }
 
 #ifndef NDEBUG
-static void a_frame_given_twice_is_caught(void **state)
+static void a_frame_freed_twice_is_detected(void **state)
 {
 	pid_t child = fork();
 	int status;
@@ -134,11 +134,12 @@ static void a_frame_given_twice_is_caught(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_frame_is_taken_once_and_comes_back),
-		cmocka_unit_test(frames_become_fewer_shares_where_they_do_not_fit),
-		cmocka_unit_test(a_low_memlock_limit_means_fewer_shares_or_a_clear_refusal),
+		cmocka_unit_test(every_frame_is_allocated_once_and_returned),
+		cmocka_unit_test(frames_that_do_not_fit_give_fewer_shares),
+		cmocka_unit_test(
+			a_low_memlock_limit_gives_fewer_shares_or_an_error_with_the_reason),
 #ifndef NDEBUG
-		cmocka_unit_test(a_frame_given_twice_is_caught),
+		cmocka_unit_test(a_frame_freed_twice_is_detected),
 #endif
 	};
 

@@ -89,7 +89,7 @@ static int ask(struct said *said, int (*what)(struct iw_fault *), uint32_t nr, u
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
-static void a_kernel_without_af_xdp_is_told(void **state)
+static void a_kernel_without_af_xdp_is_reported(void **state)
 {
 	struct iw_fault why;
 	struct said said;
@@ -109,7 +109,7 @@ static void a_kernel_without_af_xdp_is_told(void **state)
 	assert_int_equal(iw_os_probe_xdp(&why), 0);
 }
 
-static void a_kernel_without_bpf_is_told(void **state)
+static void a_kernel_without_bpf_is_reported(void **state)
 {
 	struct iw_fault why;
 	struct said said;
@@ -129,7 +129,7 @@ static void a_kernel_without_bpf_is_told(void **state)
 
 /* A verifier that rejects the program: EINVAL if it lacks a function, EACCES if it cannot prove an
  * access valid. */
-static void a_kernel_that_does_not_take_the_program_is_told(void **state)
+static void a_kernel_that_rejects_the_program_is_reported(void **state)
 {
 	static const int says[] = { EINVAL, EACCES, E2BIG };
 	struct iw_fault why;
@@ -154,9 +154,9 @@ static void a_kernel_that_does_not_take_the_program_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_kernel_without_af_xdp_is_told),
-		cmocka_unit_test(a_kernel_without_bpf_is_told),
-		cmocka_unit_test(a_kernel_that_does_not_take_the_program_is_told),
+		cmocka_unit_test(a_kernel_without_af_xdp_is_reported),
+		cmocka_unit_test(a_kernel_without_bpf_is_reported),
+		cmocka_unit_test(a_kernel_that_rejects_the_program_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void *receive(void *arg)
 	return NULL;
 }
 
-static void each_worker_gets_what_is_its_own_from_either_queue(void **state)
+static void each_worker_gets_its_own_packets_from_either_queue(void **state)
 {
 	static struct got g[WORKERS];
 	uint64_t end = iw_os_now() + TIME;
@@ -223,9 +223,9 @@ static uint32_t take(struct iw_xsk *x, uint32_t tag, uint32_t want)
 	return got;
 }
 
-/* Only its own share of the frames is stuck. Packets for it are dropped and counted, and afterwards
- * it receives as before. */
-static void a_worker_that_reads_nothing_starves_no_other(void **state)
+/* Only its own share of the frames is blocked. Packets for it are dropped and counted. When it
+ * reads again, it receives as before. */
+static void a_worker_that_does_not_read_takes_no_frames_from_others(void **state)
 {
 	uint64_t end = iw_os_now() + TIME;
 	struct iw_xsk_facts f;
@@ -255,7 +255,7 @@ static void a_worker_that_reads_nothing_starves_no_other(void **state)
 
 /* The other worker continues, and so does the one that takes the free place. Neither loses frames
  * because of unread packets and frames in flight. */
-static void a_worker_that_closes_takes_nothing_with_it(void **state)
+static void a_worker_that_closes_does_not_affect_others(void **state)
 {
 	enum { TIMES = 20 };
 	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
@@ -331,7 +331,7 @@ static void bursts_are_sent_by_the_program_whole_and_once(void **state)
 
 /* A frame from the wire makes the program send nothing, although a packet is pending; the kernel
  * gets the frame. */
-static void an_order_from_the_wire_is_none(void **state)
+static void a_transmit_order_from_the_wire_is_ignored(void **state)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET };
 	struct iw_xdp_order order[4] = { { .worker = 0 } };
@@ -407,8 +407,8 @@ static void take_whole(int fd, uint8_t buf[static IW_XDP_LIVE_ORDER + SCTP_AT + 
 	} while (n != IW_XDP_LIVE_ORDER + SCTP_AT + LEN);
 }
 
-/* The far end's own program reads the memory before a frame. Sent back, these octets are not an
- * order. */
+/* The program at the far end reads the memory before a frame. Sent back, these octets are not a
+ * transmit order. */
 static void octets_read_by_the_far_end_do_not_make_an_order(void **state)
 {
 	enum { MANY = 32, BACK = 8 };
@@ -450,9 +450,8 @@ static void octets_read_by_the_far_end_do_not_make_an_order(void **state)
 	close(fd);
 }
 
-/* A thread that has moved to another network namespace means another interface by the
- * same index. */
-static void a_burst_from_elsewhere_does_not_go_astray(void **state)
+/* In another network namespace, the same interface index names another interface. */
+static void a_burst_from_another_network_namespace_is_not_sent(void **state)
 {
 	enum { MANY = 64 };
 	struct iw_xsk_facts facts;
@@ -601,8 +600,8 @@ static void send_from(struct net *n, const uint8_t *memory, size_t len)
 	assert_int_equal(iw_xsk_flush(n->out[0], &refused), 0);
 }
 
-/* Within a short time, and permanently: packets put while the interface is down are not sent later,
- * and those put after are sent, however often this alternates. */
+/* Packets queued while the interface is down are never sent. Packets queued after it is up again
+ * are sent, however often and quickly the state changes. */
 static void an_interface_that_is_down_keeps_no_memory(void **state)
 {
 	enum { MEMORY = 8192, PACKETS = 40 };
@@ -649,7 +648,7 @@ static void an_interface_that_is_down_keeps_no_memory(void **state)
 }
 
 /* The error says whether the memory or the interface is in use, and the remedy. */
-static void memory_is_one_piece_and_had_first(void **state)
+static void umem_memory_is_allocated_once_and_before_the_interface_opens(void **state)
 {
 	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
 	struct iw_xdp_memory *m, *again;
@@ -672,7 +671,7 @@ static void memory_is_one_piece_and_had_first(void **state)
 	iw_xsk_memory_free(m);
 }
 
-/* What a loan must contain until it is given back. */
+/* The octets that a loan must contain until it is returned. */
 struct lent {
 	struct iw_lender *from;
 	const uint8_t *data;
@@ -732,9 +731,9 @@ static void an_interface_that_is_held_takes_workers_again(void **state)
 	iw_xsk_memory_free(m);
 }
 
-/* While the worker continues to receive, through all of its frames. Frames given back are used
- * again. */
-static void what_is_lent_stays_as_it_is(void **state)
+/* Meanwhile the worker receives so much that all of its frames are used. Returned frames are
+ * reused. */
+static void lent_frame_is_not_reused_until_it_is_returned(void **state)
 {
 	struct iw_xsk_facts f;
 	struct lent l[5];
@@ -745,10 +744,10 @@ static void what_is_lent_stays_as_it_is(void **state)
 	open_net(&n);
 	iw_xsk_facts(n.in[0], &f);
 	assert_int_equal(lend(&n, 0, 0, 4, l, 4), 4);
-	/* Lent twice: the frame returns after it was given back twice. */
+	/* Lent twice: the frame is free again after two returns. */
 	l[4] = l[3];
 	assert_ptr_equal(iw_xsk_lend(n.in[0], l[4].data), l[3].from);
-	/* Before its batch has ended. */
+	/* The loan is returned before its batch has ended. */
 	give_back(&l[4]);
 	assert_int_equal(lend(&n, 0, 4, WORKERS * 2 * f.ring_rx, NULL, 0), 0);
 	for (int i = 0; i < 4; i++)
@@ -758,7 +757,7 @@ static void what_is_lent_stays_as_it_is(void **state)
 }
 
 /* At most a quarter of a ring; the other frames continue to receive packets. */
-static void who_hoards_loans_gets_no_more_and_starves_nobody(void **state)
+static void worker_with_too_many_loans_gets_no_more_and_others_continue(void **state)
 {
 	static struct lent l[1024];
 	struct iw_xsk_facts f;
@@ -773,7 +772,7 @@ static void who_hoards_loans_gets_no_more_and_starves_nobody(void **state)
 	assert_true(most < IW_ARRAY_LEN(l));
 	assert_int_equal(lend(&n, 0, 0, most + 10, l, IW_ARRAY_LEN(l)), most);
 	assert_int_equal(lend(&n, 0, 5000, WORKERS * 2 * f.ring_rx, l, IW_ARRAY_LEN(l)), 0);
-	/* Each frame given back can be lent again; one was given back before its batch ended. */
+	/* Each returned frame can be lent again, also the one returned before its batch ended. */
 	give_back(&l[0]);
 	assert_int_equal(lend(&n, 0, 9000, 2, l, 2), 1);
 	for (uint32_t i = 0; i < most; i++)
@@ -781,7 +780,7 @@ static void who_hoards_loans_gets_no_more_and_starves_nobody(void **state)
 	close_net(&n);
 }
 
-/* The loan remains readable, and its frame returns to the others when it is given back. */
+/* The loan stays readable. When it is returned, its frame is free for all workers. */
 static void loans_outlive_their_worker(void **state)
 {
 	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
@@ -810,7 +809,7 @@ static void loans_outlive_their_worker(void **state)
 
 /* The worker that takes its place has a whole share; debug builds count the frames of both when the
  * interface is closed. */
-static void the_place_of_a_worker_with_loans_is_whole(void **state)
+static void a_worker_that_replaces_one_with_loans_gets_a_whole_share(void **state)
 {
 	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
 	struct lent l[3];
@@ -839,7 +838,7 @@ static void gather(struct net *n, unsigned many)
 }
 
 /* The test passes the times as arguments, and does not wait. */
-static void packets_that_come_closely_are_left_until_they_are_some(void **state)
+static void packets_close_together_are_read_in_batches(void **state)
 {
 	enum { MANY = 64 };
 	struct iw_xsk_rx rx[IW_XSK_BATCH];
@@ -851,12 +850,12 @@ static void packets_that_come_closely_are_left_until_they_are_some(void **state)
 	NEEDS_XDP();
 	open_net(&n);
 	x = n.in[0];
-	/* Some time after the last batch: receive at once. */
+	/* Long after the last batch, the worker receives at once. */
 	assert_false(iw_xsk_ripe(x, t));
 	gather(&n, 1);
 	assert_true(iw_xsk_ripe(x, t + IW_MSEC(1)));
 	assert_int_equal(iw_xsk_recv(x, rx, IW_XSK_BATCH), 1);
-	/* Shortly after a batch: receive after a pause. */
+	/* Shortly after a batch, it receives after a pause, */
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2)));
 	gather(&n, 1);
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2) + 1000));
@@ -865,7 +864,7 @@ static void packets_that_come_closely_are_left_until_they_are_some(void **state)
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2) + 6000));
 	assert_true(iw_xsk_ripe(x, t + IW_MSEC(3)));
 	assert_int_equal(iw_xsk_recv(x, rx, IW_XSK_BATCH), 2);
-	/* Or when there are enough packets. */
+	/* or as soon as enough packets are pending. */
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(4)));
 	gather(&n, MANY);
 	assert_true(iw_xsk_ripe(x, t + IW_MSEC(4) + 1000));
@@ -879,23 +878,23 @@ static void packets_that_come_closely_are_left_until_they_are_some(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_NET(each_worker_gets_what_is_its_own_from_either_queue),
-		IN_NET(a_worker_that_reads_nothing_starves_no_other),
-		IN_NET(a_worker_that_closes_takes_nothing_with_it),
+		IN_NET(each_worker_gets_its_own_packets_from_either_queue),
+		IN_NET(a_worker_that_does_not_read_takes_no_frames_from_others),
+		IN_NET(a_worker_that_closes_does_not_affect_others),
 		IN_NET(bursts_are_sent_by_the_program_whole_and_once),
-		IN_NET(an_order_from_the_wire_is_none),
+		IN_NET(a_transmit_order_from_the_wire_is_ignored),
 		IN_NET(octets_read_by_the_far_end_do_not_make_an_order),
-		IN_NET(a_burst_from_elsewhere_does_not_go_astray),
+		IN_NET(a_burst_from_another_network_namespace_is_not_sent),
 		IN_NET(a_burst_may_have_packets_of_any_length),
 		IN_NET(octets_in_the_umem_are_sent_from_there),
 		IN_NET(an_interface_that_is_down_keeps_no_memory),
-		IN_NET(memory_is_one_piece_and_had_first),
-		IN_NET(packets_that_come_closely_are_left_until_they_are_some),
+		IN_NET(umem_memory_is_allocated_once_and_before_the_interface_opens),
+		IN_NET(packets_close_together_are_read_in_batches),
 		IN_NET(an_interface_that_is_held_takes_workers_again),
-		IN_NET(what_is_lent_stays_as_it_is),
-		IN_NET(who_hoards_loans_gets_no_more_and_starves_nobody),
+		IN_NET(lent_frame_is_not_reused_until_it_is_returned),
+		IN_NET(worker_with_too_many_loans_gets_no_more_and_others_continue),
 		IN_NET(loans_outlive_their_worker),
-		IN_NET(the_place_of_a_worker_with_loans_is_whole),
+		IN_NET(a_worker_that_replaces_one_with_loans_gets_a_whole_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

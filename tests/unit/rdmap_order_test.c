@@ -165,7 +165,7 @@ static int64_t next(struct fixture *f)
 }
 
 /* RDMAP-30, DDP-70 */
-static void nothing_completes_before_the_llp_has_taken_it(void **state)
+static void nothing_completes_before_the_llp_has_accepted_it(void **state)
 {
 	struct fixture *f = started(2);
 	struct iw_segment seg;
@@ -212,7 +212,7 @@ static void operations_complete_in_the_order_of_posting(void **state)
  * RDMAP-31, RDMAP-33, RDMAP-19: slot numbers wrap at 2^32 in each queue without loss, also for the
  * Read of slot 2^32 - 1. The depths are not powers of two.
  */
-static void queues_go_on_where_their_numbers_wrap(void **state)
+static void queues_continue_where_their_numbers_wrap(void **state)
 {
 	struct fixture *f =
 		with((struct iw_rdmap_params){ .dv = 1, .ird = 3, .ord = 3 }, UINT32_MAX - 4);
@@ -239,7 +239,7 @@ static void queues_go_on_where_their_numbers_wrap(void **state)
 }
 
 /* RDMAP-29, DDP-60 */
-static void messages_go_out_in_the_order_of_posting_never_interleaved(void **state)
+static void messages_are_sent_in_the_order_of_posting_never_interleaved(void **state)
 {
 	struct fixture *f = started(2);
 
@@ -257,7 +257,7 @@ static void messages_go_out_in_the_order_of_posting_never_interleaved(void **sta
 }
 
 /* RDMAP-36, SEC-12 */
-static void reads_above_ord_wait_and_hold_back_what_is_behind_them(void **state)
+static void reads_above_ord_wait_and_hold_back_what_follows(void **state)
 {
 	struct fixture *f = started(2);
 
@@ -299,7 +299,7 @@ static void fenced_operation_waits_for_earlier_reads(void **state)
 	done(f);
 }
 
-static void quiet_operations_complete_without_a_word_unless_they_fail(void **state)
+static void unsignaled_operations_report_only_failures(void **state)
 {
 	struct fixture *f = started(2);
 
@@ -424,7 +424,7 @@ static void read_slot_is_free_when_the_llp_has_taken_its_response(void **state)
 }
 
 /* DDP-77: a Read queued when the peer closes its sending side never gets its Response */
-static void reads_without_their_response_are_told_when_the_peer_has_closed(void **state)
+static void reads_without_a_response_are_reported_when_the_peer_has_closed(void **state)
 {
 	struct fixture *f = started(1);
 
@@ -506,7 +506,7 @@ static void flush_completes_everything_once(void **state)
 }
 
 /* SEC-24: a zero-length Read names a source, but does not use it */
-static void read_of_no_octets_counts_nowhere(void **state)
+static void zero_length_read_uses_no_read_slot(void **state)
 {
 	struct fixture *f = started(2);
 
@@ -527,7 +527,7 @@ static void read_of_no_octets_counts_nowhere(void **state)
 }
 
 /* RDMAP-39, DDP-83: after a first fault, a second one has no effect */
-static void first_of_two_ends_counts(void **state)
+static void first_of_two_ends_applies(void **state)
 {
 	struct fixture *f = started(2);
 	struct iw_fault why = { 0 };
@@ -568,7 +568,7 @@ static void first_of_two_ends_counts(void **state)
 }
 
 /* DDP-105, RDMAP-37: due from the fault until the LLP has taken it; not every fault has one */
-static void terminate_is_due_until_the_llp_has_it(void **state)
+static void terminate_is_due_until_the_llp_has_accepted_it(void **state)
 {
 	struct fixture *f = started(2);
 	struct iw_fault why = { 0 };
@@ -617,7 +617,7 @@ static void read_source_with_one_use_serves_one_read(void **state)
 }
 
 /* SEC-24: a Read that will not be answered no longer keeps its registration busy */
-static void reads_never_answered_let_go_of_their_sources(void **state)
+static void reads_never_answered_release_their_sources(void **state)
 {
 	enum { FLUSH, FAULT, FREE, WAYS } way;
 
@@ -724,7 +724,7 @@ static void write_names_its_sink_in_every_segment(void **state)
 }
 
 /* RDMAP-04, RDMAP-05: the four Sends, on QN 0, with MSN 1, 2, 3, 4 */
-static void sends_say_what_kind_they_are(void **state)
+static void sends_have_their_opcode(void **state)
 {
 	static const uint8_t opcodes[] = { IW_OP_SEND, IW_OP_SEND_SE, IW_OP_SEND_INV,
 					   IW_OP_SEND_SE_INV };
@@ -748,7 +748,7 @@ static void sends_say_what_kind_they_are(void **state)
 }
 
 /* RDMAP-06, RDMAP-13, RDMAP-18: one segment on QN 1, also for a zero-length Read */
-static void read_says_from_where_to_where(void **state)
+static void read_request_names_source_and_sink(void **state)
 {
 	struct fixture *f = started(2);
 	struct iw_op op = { .kind = IW_OPK_READ,
@@ -797,31 +797,31 @@ static void changed_mulpdu_applies_to_the_next_segment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_completes_before_the_llp_has_taken_it),
+		cmocka_unit_test(nothing_completes_before_the_llp_has_accepted_it),
 		cmocka_unit_test(operations_complete_in_the_order_of_posting),
-		cmocka_unit_test(queues_go_on_where_their_numbers_wrap),
-		cmocka_unit_test(messages_go_out_in_the_order_of_posting_never_interleaved),
-		cmocka_unit_test(reads_above_ord_wait_and_hold_back_what_is_behind_them),
+		cmocka_unit_test(queues_continue_where_their_numbers_wrap),
+		cmocka_unit_test(messages_are_sent_in_the_order_of_posting_never_interleaved),
+		cmocka_unit_test(reads_above_ord_wait_and_hold_back_what_follows),
 		cmocka_unit_test(read_with_ord_zero_is_refused_at_once),
 		cmocka_unit_test(fenced_operation_waits_for_earlier_reads),
-		cmocka_unit_test(quiet_operations_complete_without_a_word_unless_they_fail),
+		cmocka_unit_test(unsignaled_operations_report_only_failures),
 		cmocka_unit_test(impossible_operations_are_refused),
-		cmocka_unit_test(reads_without_their_response_are_told_when_the_peer_has_closed),
+		cmocka_unit_test(reads_without_a_response_are_reported_when_the_peer_has_closed),
 		cmocka_unit_test(close_drains_and_refuses),
 		cmocka_unit_test(flush_completes_everything_once),
 		cmocka_unit_test(read_source_with_one_use_serves_one_read),
-		cmocka_unit_test(reads_never_answered_let_go_of_their_sources),
+		cmocka_unit_test(reads_never_answered_release_their_sources),
 		cmocka_unit_test(pieces_are_gathered_into_segments),
 		cmocka_unit_test(changed_mulpdu_applies_to_the_next_segment),
 		cmocka_unit_test(message_of_2_to_the_32_octets_is_refused),
 		cmocka_unit_test(receives_are_refused_when_their_queue_is_full),
 		cmocka_unit_test(read_slot_is_free_when_the_llp_has_taken_its_response),
-		cmocka_unit_test(read_of_no_octets_counts_nowhere),
-		cmocka_unit_test(first_of_two_ends_counts),
-		cmocka_unit_test(terminate_is_due_until_the_llp_has_it),
+		cmocka_unit_test(zero_length_read_uses_no_read_slot),
+		cmocka_unit_test(first_of_two_ends_applies),
+		cmocka_unit_test(terminate_is_due_until_the_llp_has_accepted_it),
 		cmocka_unit_test(write_names_its_sink_in_every_segment),
-		cmocka_unit_test(sends_say_what_kind_they_are),
-		cmocka_unit_test(read_says_from_where_to_where),
+		cmocka_unit_test(sends_have_their_opcode),
+		cmocka_unit_test(read_request_names_source_and_sink),
 	};
 
 	return cmocka_run_group_tests_name("rdmap_order", tests, NULL, NULL);

@@ -245,7 +245,7 @@ static void sends_are_delivered_in_order_each_with_one_buffer(void **state)
 }
 
 /* RDMAP-25, DDP-36 */
-static void solicited_event_is_told(void **state)
+static void solicited_event_is_reported(void **state)
 {
 	struct fixture *f = started();
 	struct iw_ddp h;
@@ -515,7 +515,7 @@ static void write_inside_a_send_terminates(void **state)
 }
 
 /* DDP-96..100, DDP-101, DDP-108, DDP-109, DDP-116, SEC-01, SEC-02, SEC-03 */
-static void writes_outside_what_was_granted_terminate(void **state)
+static void writes_outside_the_grant_send_a_terminate(void **state)
 {
 	static const struct {
 		uint8_t rights;
@@ -556,7 +556,7 @@ static void writes_outside_what_was_granted_terminate(void **state)
 }
 
 /* DDP-104, DDP-105, RDMAP-38: silently dropped; posted operations complete in error, once */
-static void behind_an_error_everything_is_dropped_and_flushed(void **state)
+static void after_an_error_everything_is_dropped_and_flushed(void **state)
 {
 	struct fixture *f = started();
 	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0);
@@ -626,7 +626,7 @@ static void zero_length_read_is_answered_without_looking_at_the_source(void **st
 }
 
 /* RDMAP-16, RDMAP-42, RDMAP-43, SEC-05, SEC-25: the Terminate includes the request */
-static void reads_of_what_was_not_granted_terminate(void **state)
+static void reads_outside_the_grant_send_a_terminate(void **state)
 {
 	static const struct {
 		uint8_t rights;
@@ -739,7 +739,7 @@ static void expired_read_source_terminates(void **state)
 }
 
 /* A Read Request after our graceful close cannot be answered, not even with a Terminate. */
-static void read_request_behind_our_end_is_a_fault(void **state)
+static void read_request_after_our_end_is_a_fault(void **state)
 {
 	struct fixture *f = started();
 	struct iw_segment seg;
@@ -1118,7 +1118,7 @@ static void terminate_of_three_octets_ends_the_stream_too(void **state)
 }
 
 /* ENH-18: without memory for the Reads, a Terminate can still be sent */
-static void start_without_memory_can_be_told(void **state)
+static void start_without_memory_can_still_send_a_terminate(void **state)
 {
 	struct iw_rdmap_params p = { .initiator = true, .dv = 1, .ird = 5, .ord = 5, .rtr = 1 };
 	size_t n;
@@ -1582,7 +1582,7 @@ static void must_come(struct fixture *f, unsigned i, const char *payload, const 
 }
 
 /* DDP-68: the Send consumes its buffer nevertheless; an early Send is copied */
-static void a_send_in_its_turn_can_stay_where_it_came(void **state)
+static void a_send_received_in_order_can_stay_in_the_umem(void **state)
 {
 	struct fixture *f = lending(true);
 	struct lendable l[4];
@@ -1648,7 +1648,7 @@ static void only_whole_sends_stay_and_only_where_that_is_wanted(void **state)
 }
 
 /* DDP-87 ff.: checked first, like a segment that is copied */
-static void what_is_at_fault_does_not_stay(void **state)
+static void faulty_send_does_not_stay_in_the_umem(void **state)
 {
 	struct fixture *f = lending(true);
 	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
@@ -1924,7 +1924,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_are_delivered_in_order_each_with_one_buffer),
-		cmocka_unit_test(solicited_event_is_told),
+		cmocka_unit_test(solicited_event_is_reported),
 		cmocka_unit_test(write_is_placed_and_not_delivered),
 		cmocka_unit_test(zero_length_write_checks_neither_stag_nor_to),
 		cmocka_unit_test(send_with_invalidate_revokes_a_stag_of_this_stream),
@@ -1935,11 +1935,11 @@ int main(void)
 		cmocka_unit_test(opcode_in_the_wrong_model_or_queue_terminates),
 		cmocka_unit_test(unknown_queue_terminates),
 		cmocka_unit_test(sends_that_fit_no_buffer_terminate),
-		cmocka_unit_test(writes_outside_what_was_granted_terminate),
-		cmocka_unit_test(behind_an_error_everything_is_dropped_and_flushed),
+		cmocka_unit_test(writes_outside_the_grant_send_a_terminate),
+		cmocka_unit_test(after_an_error_everything_is_dropped_and_flushed),
 		cmocka_unit_test(reads_are_answered_in_order_with_the_sinks_stag),
 		cmocka_unit_test(zero_length_read_is_answered_without_looking_at_the_source),
-		cmocka_unit_test(reads_of_what_was_not_granted_terminate),
+		cmocka_unit_test(reads_outside_the_grant_send_a_terminate),
 		cmocka_unit_test(foreign_stag_and_unknown_stag_get_the_same_terminate),
 		cmocka_unit_test(more_reads_than_ird_find_no_buffer),
 		cmocka_unit_test(read_request_with_ird_zero_finds_no_buffer),
@@ -1959,16 +1959,16 @@ int main(void)
 		cmocka_unit_test(first_frame_that_is_no_rtr_terminates),
 		cmocka_unit_test(rtr_is_sent_before_everything_else),
 		cmocka_unit_test(early_segments_are_placed_and_wait_for_their_turn),
-		cmocka_unit_test(a_send_in_its_turn_can_stay_where_it_came),
+		cmocka_unit_test(a_send_received_in_order_can_stay_in_the_umem),
 		cmocka_unit_test(only_whole_sends_stay_and_only_where_that_is_wanted),
-		cmocka_unit_test(what_is_at_fault_does_not_stay),
+		cmocka_unit_test(faulty_send_does_not_stay_in_the_umem),
 		cmocka_unit_test(responses_may_interleave_on_an_unordered_llp),
 		cmocka_unit_test(response_with_a_gap_under_an_overlap_terminates),
 		cmocka_unit_test(repeated_response_segments_are_harmless),
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
 		cmocka_unit_test(response_beyond_every_read_is_refused_on_an_unordered_llp),
 		cmocka_unit_test(early_segment_that_breaks_the_order_terminates_at_its_turn),
-		cmocka_unit_test(start_without_memory_can_be_told),
+		cmocka_unit_test(start_without_memory_can_still_send_a_terminate),
 		cmocka_unit_test(queue_pair_is_what_was_asked_for_or_an_error),
 		cmocka_unit_test(depths_of_one_are_enough),
 		cmocka_unit_test(reserved_bits_are_ignored),
@@ -1977,7 +1977,7 @@ int main(void)
 		cmocka_unit_test(terminate_without_a_segment_has_no_headers),
 		cmocka_unit_test(fault_before_the_start_ends_the_queue_pair_in_silence),
 		cmocka_unit_test(expired_read_source_terminates),
-		cmocka_unit_test(read_request_behind_our_end_is_a_fault),
+		cmocka_unit_test(read_request_after_our_end_is_a_fault),
 		cmocka_unit_test(terminate_may_take_the_place_of_the_rtr),
 		cmocka_unit_test(write_inside_a_send_terminates),
 		cmocka_unit_test(second_response_to_a_read_terminates),

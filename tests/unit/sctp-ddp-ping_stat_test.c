@@ -33,7 +33,7 @@ static void send_and_reply(struct iw_ping_stat *s, uint64_t rtt)
 	iw_ping_stat_reply(s, &all, rtt);
 }
 
-static void nothing_sent_has_no_figures(void **state)
+static void result_without_packets_has_no_statistics(void **state)
 {
 	static const struct iw_ping_figures none;
 
@@ -42,7 +42,7 @@ static void nothing_sent_has_no_figures(void **state)
 	assert_memory_equal(&f, &none, sizeof(f));
 }
 
-static void what_has_no_reply_is_lost(void **state)
+static void message_without_a_reply_is_counted_as_lost(void **state)
 {
 	(void)state;
 	one.sent = 3;
@@ -101,7 +101,7 @@ static void streams_together_jitter_by_their_own_changes(void **state)
 	assert_int_equal(f.avg, 4550);
 }
 
-static void a_hello_comes_back(void **state)
+static void a_hello_decodes_to_what_was_encoded(void **state)
 {
 	struct iw_ping_hello in = { .size = IW_PING_SIZE_MAX, .window = 0xabcd }, out = { 0 };
 	uint8_t buf[IW_PING_HELLO_LEN + 1] = { 0 };
@@ -115,7 +115,7 @@ static void a_hello_comes_back(void **state)
 	assert_true(iw_ping_hello_decode(&out, buf, sizeof(buf)));
 }
 
-static void what_is_no_hello_is_refused(void **state)
+static void octets_that_are_not_a_hello_are_refused(void **state)
 {
 	struct iw_ping_hello h;
 	uint8_t buf[IW_PING_HELLO_LEN];
@@ -134,7 +134,7 @@ static void what_is_no_hello_is_refused(void **state)
 }
 
 /* Each kind of the list in sctp-ddp-ping(1). */
-static void failures_name_what_answers(void **state)
+static void failures_name_the_state_of_the_far_end(void **state)
 {
 	static const struct {
 		struct iw_fault why;
@@ -164,14 +164,14 @@ static void failures_name_what_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(nothing_sent_has_no_figures, setup),
-		cmocka_unit_test_setup(what_has_no_reply_is_lost, setup),
+		cmocka_unit_test_setup(result_without_packets_has_no_statistics, setup),
+		cmocka_unit_test_setup(message_without_a_reply_is_counted_as_lost, setup),
 		cmocka_unit_test_setup(figures_of_one_stream, setup),
 		cmocka_unit_test_setup(jitter_is_the_mean_change, setup),
 		cmocka_unit_test_setup(streams_together_jitter_by_their_own_changes, setup),
-		cmocka_unit_test(a_hello_comes_back),
-		cmocka_unit_test(what_is_no_hello_is_refused),
-		cmocka_unit_test(failures_name_what_answers),
+		cmocka_unit_test(a_hello_decodes_to_what_was_encoded),
+		cmocka_unit_test(octets_that_are_not_a_hello_are_refused),
+		cmocka_unit_test(failures_name_the_state_of_the_far_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

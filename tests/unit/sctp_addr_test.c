@@ -116,7 +116,7 @@ static void listed_ipv4_address_out_of_scope_is_ignored(void **state)
 	hand_close(&h);
 }
 
-static void address_is_in_scope_if_its_peer_sends_from_such_a_one(void **state)
+static void address_is_in_scope_if_the_peers_source_address_has_that_scope(void **state)
 {
 	struct list l;
 
@@ -534,7 +534,7 @@ static void unreachable_addresses_do_not_end_an_association_whose_data_path_answ
 		assert_int_equal(iw_sctp_path(h.n.b.a, i, &p), 0);
 		assert_int_equal(p.state, IW_SCTP_PATH_INACTIVE);
 	}
-	/* Then the data path is silent as well. */
+	/* Then the data path stops answering too. */
 	for (unsigned s = 0; s < 1800; s++)
 		net_run(&h.n, h.n.now + IW_SEC(1));
 	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_CLOSED);
@@ -601,13 +601,13 @@ static void association_follows_a_changed_udp_port(void **state)
 	assert_int_equal(iw_sctp_path(before, 0, &p), 0);
 	assert_int_equal(p.addr.udp_port, 50000);
 	assert_int_equal(h.n.b.s->addrs.count, 1);
-	/* The old port is another host's now. */
+	/* The NAT has assigned the old port to another host. */
 	h.src.udp_port = 40000;
 	h.tag = 0x22222222;
 	hand_up(&h);
 	assert_ptr_not_equal(h.n.b.a, before);
 	assert_int_equal(iw_sctp_assoc_state(before), IW_SCTP_ESTABLISHED);
-	/* And the new one is that of the association: its peer restarts there. */
+	/* The association uses the new port: its peer restarts there. */
 	h.src.udp_port = 50000;
 	h.tag = 0x33333333;
 	hand_up(&h);
@@ -619,7 +619,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(listed_ipv4_address_out_of_scope_is_ignored),
-		cmocka_unit_test(address_is_in_scope_if_its_peer_sends_from_such_a_one),
+		cmocka_unit_test(address_is_in_scope_if_the_peers_source_address_has_that_scope),
 		cmocka_unit_test(listed_ipv6_address_out_of_scope_is_ignored),
 		cmocka_unit_test(further_listed_addresses_are_ignored),
 		cmocka_unit_test(cookie_ack_is_sent_from_the_address_of_the_cookie_echo),

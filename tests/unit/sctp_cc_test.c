@@ -118,7 +118,7 @@ static void a_loss_halves_the_window_and_a_timeout_leaves_one_chunk(void **state
 }
 
 /* SX-21: RFC 9260 7.2.1, an idle path. */
-static void an_idle_path_gives_back_half_its_window_but_four_chunks(void **state)
+static void an_idle_path_halves_its_window_down_to_four_chunks(void **state)
 {
 	struct iw_sctp_cc c = with(40000, 50000);
 
@@ -137,7 +137,7 @@ static void an_idle_path_gives_back_half_its_window_but_four_chunks(void **state
 }
 
 /* RFC 9438: after a loss the window reaches w_max after K, is flat there, and grows beyond. */
-static void cubic_comes_back_to_its_window_after_k_and_goes_on(void **state)
+static void cubic_reaches_its_former_window_after_k_and_continues_to_grow(void **state)
 {
 	struct iw_sctp_cc c = with(1000 * PMDCS, 10);
 	struct iw_sctp_cc_ack ack = { .octets = 10 * PMDCS,
@@ -232,8 +232,8 @@ int main(void)
 		cmocka_unit_test(slow_start_grows_by_the_octets_acknowledged_up_to_l_chunks),
 		cmocka_unit_test(congestion_avoidance_grows_by_a_chunk_a_window),
 		cmocka_unit_test(a_loss_halves_the_window_and_a_timeout_leaves_one_chunk),
-		cmocka_unit_test(an_idle_path_gives_back_half_its_window_but_four_chunks),
-		cmocka_unit_test(cubic_comes_back_to_its_window_after_k_and_goes_on),
+		cmocka_unit_test(an_idle_path_halves_its_window_down_to_four_chunks),
+		cmocka_unit_test(cubic_reaches_its_former_window_after_k_and_continues_to_grow),
 		cmocka_unit_test(cubic_grows_by_half_a_window_a_round_trip_at_most),
 		cmocka_unit_test(cubic_is_no_slower_than_reno_on_short_paths),
 		cmocka_unit_test(cubic_falls_to_seven_tenths_and_remembers_less_when_losing_twice),

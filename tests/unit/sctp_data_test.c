@@ -71,7 +71,7 @@ static void remember(struct net_end *e, const struct iw_sctp_recv *m)
  * SX-06, SCTP-56, DDP-13: each message is delivered when it arrives, once, whatever is missing
  * before it.
  */
-static void messages_come_up_as_they_arrive_and_once(void **state)
+static void messages_are_delivered_as_they_arrive_and_once(void **state)
 {
 	struct iw_sctp_sack s;
 
@@ -129,7 +129,7 @@ static void ordered_data_ends_the_association(void **state)
  * SX-13: DATA on a stream that was not negotiated is acknowledged and reported, but not delivered
  * (RFC 9260 6.5).
  */
-static void data_on_a_stream_that_is_not_there_is_reported(void **state)
+static void data_on_a_stream_beyond_the_agreed_number_is_reported(void **state)
 {
 	struct iw_sctp_chunk c;
 	struct iw_sctp_sack s;
@@ -147,7 +147,7 @@ static void data_on_a_stream_that_is_not_there_is_reported(void **state)
 }
 
 /* SX-12: the first DATA is acknowledged at once. SX-16: then every second packet, or at 200 ms. */
-static void sacks_come_at_once_for_the_first_then_every_second_packet(void **state)
+static void sacks_are_sent_for_the_first_then_every_second_packet(void **state)
 {
 	struct iw_sctp_sack s;
 	uint64_t sent;
@@ -377,7 +377,7 @@ static void fragments_are_kept_within_a_bound(void **state)
  * SX-36, RFC 9260 6.2: a closed window is reported as soon as a packet fits. Otherwise the sender
  * would have to probe.
  */
-static void a_window_that_was_closed_is_reported_when_it_takes_a_packet(void **state)
+static void a_closed_window_is_reported_when_it_has_room_for_a_packet(void **state)
 {
 	struct iw_sctp_sack s;
 
@@ -427,7 +427,7 @@ static uint32_t descending(uint32_t i)
 	return TINY - 1 - i;
 }
 
-/* From both ends to the middle. */
+/* Yields TSNs from both ends to the middle. */
 static uint32_t alternating(uint32_t i)
 {
 	return i & 1 ? TINY - 1 - i / 2 : i / 2;
@@ -603,7 +603,7 @@ static void consecutive_fragments_that_do_not_fit_end_the_association(void **sta
  * SX-22, RFC 9260 6.2: after a fragment far above the others was dropped, the highest TSN is
  * correct again.
  */
-static void a_fragment_far_above_the_others_gives_way(void **state)
+static void a_fragment_far_above_the_others_is_dropped_first(void **state)
 {
 	static const uint32_t far[] = { 70, 127, 128, 129, 300, 5000, 60000 };
 
@@ -637,7 +637,7 @@ static void a_fragment_far_above_the_others_gives_way(void **state)
  * SX-36, for the receiver: while its window is closed, it drops new DATA and sends a SACK at once.
  * It reports when the window opens.
  */
-static void a_shut_window_drops_and_tells_when_it_opens(void **state)
+static void a_closed_receive_window_drops_data_and_reports_its_opening(void **state)
 {
 	struct iw_sctp_sack s;
 
@@ -670,7 +670,7 @@ static void a_shut_window_drops_and_tells_when_it_opens(void **state)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static void what_cannot_be_sent_is_refused(void **state)
+static void messages_that_cannot_be_sent_are_refused(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"x", .hdr_len = 1 };
 	static uint8_t big[60];
@@ -697,7 +697,7 @@ static void what_cannot_be_sent_is_refused(void **state)
 /*
  * Unsent output is limited to whole sends of a carrier: a few more packets would cost another send.
  */
-static void what_waits_makes_whole_batches_at_any_mtu(void **state)
+static void unsent_output_is_limited_to_whole_batches_at_any_mtu(void **state)
 {
 	static const uint32_t mtus[] = { 1280, 1500, 9000 };
 
@@ -784,7 +784,7 @@ static void windows_hold_data_back(void **state)
 }
 
 /* SX-19: RFC 9260 6.2.1: if the window shrinks below the data in flight, nothing more is sent. */
-static void a_window_that_shrinks_takes_nothing_more(void **state)
+static void a_window_that_shrinks_accepts_no_data(void **state)
 {
 	uint32_t t[64] = { 0 }, cum;
 	unsigned n;
@@ -816,7 +816,7 @@ static void a_window_that_shrinks_takes_nothing_more(void **state)
  * SX-19: at most cwnd + PMDCS - 1 octets are in flight. With exactly cwnd in flight no packet is
  * sent.
  */
-static void a_window_that_is_exactly_full_takes_nothing_more(void **state)
+static void a_window_that_is_exactly_full_accepts_no_data(void **state)
 {
 	struct iw_sctp_path p;
 	uint32_t t[8];
@@ -864,7 +864,7 @@ static void a_closed_window_is_not_probed_while_data_is_in_flight(void **state)
  * SX-36: a closed window is probed after an RTO, then at growing intervals. That is no failure
  * while the peer answers.
  */
-static void a_shut_window_is_probed_for_ever(void **state)
+static void a_zero_window_is_probed_without_limit(void **state)
 {
 	uint32_t t[64];
 	struct iw_sctp_facts f;
@@ -1151,7 +1151,7 @@ static void round_trips_are_smoothed(void **state)
  * RFC 9260 6.2.1 D iii: a chunk that one SACK acknowledges in a gap block, and the next one does
  * not, is sent again.
  */
-static void what_the_peer_takes_back_is_sent_again(void **state)
+static void chunk_that_a_later_sack_reneges_is_retransmitted(void **state)
 {
 	static const uint16_t both[] = { 2, 3 };
 	uint32_t t[64];
@@ -1244,7 +1244,7 @@ static void timeouts_back_off_and_end_the_association(void **state)
  * iw_sctp_give_back copies the unacknowledged messages of the stream: a retransmission reads the
  * copy. SX-21, SX-23: see a_retransmitted_chunk_measures_no_round_trip.
  */
-static void memory_that_was_given_back_is_not_read_again(void **state)
+static void memory_that_was_released_is_not_read_again(void **state)
 {
 	uint8_t text[2][8] = { "theirs", "others" };
 	struct iw_vec v[2] = { { text[0], 7 }, { text[1], 7 } };
@@ -1344,7 +1344,7 @@ static void open_wide(void)
  * SX-21: RFC 9260 7.2.1, 7.2.3: after a timeout only one packet is in flight, until something is
  * acknowledged.
  */
-static void one_packet_goes_out_after_a_timeout(void **state)
+static void one_packet_is_sent_after_a_timeout(void **state)
 {
 	uint32_t t[64];
 
@@ -1389,7 +1389,7 @@ static void the_timer_begins_anew_with_the_next_chunk(void **state)
  * SCTP-58 needs it: a caller that takes no completions gets IW_E_AGAIN, and IW_SCTP_EV_ROOM when
  * there is room again.
  */
-static void room_is_told_also_when_completions_were_what_filled_it(void **state)
+static void room_is_reported_also_when_completions_had_filled_the_queue(void **state)
 {
 	struct iw_sctp_done d;
 	struct net n;
@@ -1423,7 +1423,7 @@ static void room_is_told_also_when_completions_were_what_filled_it(void **state)
 }
 
 /* SX-21: RFC 9260 7.2.1: the window of an idle path is reduced. */
-static void a_rest_takes_the_window_back(void **state)
+static void the_window_of_an_idle_path_is_halved(void **state)
 {
 	struct iw_sctp_path p;
 	uint32_t cwnd;
@@ -1635,7 +1635,7 @@ static void icmp_too_big_is_believed_for_our_own_packets_only(void **state)
  * A message that was cut before its sender learned of the smaller MTU must be sent. Otherwise it
  * would wait for ever.
  */
-static void what_was_cut_for_a_larger_mtu_is_taken_and_goes(void **state)
+static void message_cut_for_a_larger_mtu_is_accepted_and_sent(void **state)
 {
 	uint8_t head[8];
 	uint32_t t[8];
@@ -1804,7 +1804,7 @@ static void a_chunk_lost_three_times_needs_no_timeout(void **state)
 	net_free(&n);
 }
 
-/* SX-35: after a SACK, one burst of that size is sent at once. The rest is paced. */
+/* SX-35: after a SACK, one burst of Max.Burst packets is sent at once. The rest is paced. */
 static void a_burst_is_limited_and_the_rest_is_paced(void **state)
 {
 	uint32_t t[256];
@@ -1837,7 +1837,7 @@ static void a_burst_is_limited_and_the_rest_is_paced(void **state)
 }
 
 /* SX-37: a chunk above a reduced path MTU is sent with IP fragmentation. New chunks fit. */
-static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
+static void chunks_larger_than_the_path_mtu_are_sent_in_ip_fragments(void **state)
 {
 	struct net n;
 
@@ -2049,7 +2049,7 @@ static void a_path_mtu_below_the_base_is_found_by_probes(void **state)
  * RFC 8899 4.3: timeouts while nothing passes lower the path MTU, but prove nothing. Soon after the
  * outage the path MTU is as before.
  */
-static void an_outage_does_not_cost_the_path_mtu(void **state)
+static void an_outage_does_not_lower_the_path_mtu(void **state)
 {
 	static const uint64_t outages[] = { IW_SEC(3), IW_SEC(8), IW_SEC(40) };
 
@@ -2157,7 +2157,7 @@ static void a_router_that_reports_too_much_does_not_stop_the_search(void **state
  * SCTP-77, SCTP-37: it is known exactly when all chunks are acknowledged for good. An idle
  * association holds little memory.
  */
-static void an_idle_association_holds_little(void **state)
+static void an_idle_association_uses_little_memory(void **state)
 {
 	struct iw_sctp_facts f;
 	struct iw_sctp_done d;
@@ -2371,7 +2371,7 @@ static void octets_that_cannot_end_a_packet_are_copied(void **state)
 }
 
 /* RFC 5042 6.2.2: memory that was given back is not read again, not even for a retransmission. */
-static void octets_given_back_are_not_read_again(void **state)
+static void octets_released_are_not_read_again(void **state)
 {
 	struct iw_sctp_packet out;
 	uint64_t end;
@@ -2397,33 +2397,33 @@ static void octets_given_back_are_not_read_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_come_up_as_they_arrive_and_once),
+		cmocka_unit_test(messages_are_delivered_as_they_arrive_and_once),
 		cmocka_unit_test(data_without_data_ends_the_association),
 		cmocka_unit_test(ordered_data_ends_the_association),
-		cmocka_unit_test(data_on_a_stream_that_is_not_there_is_reported),
-		cmocka_unit_test(sacks_come_at_once_for_the_first_then_every_second_packet),
+		cmocka_unit_test(data_on_a_stream_beyond_the_agreed_number_is_reported),
+		cmocka_unit_test(sacks_are_sent_for_the_first_then_every_second_packet),
 		cmocka_unit_test(a_batch_of_packets_gets_one_sack),
 		cmocka_unit_test(gaps_and_duplicates_are_reported_at_once),
 		cmocka_unit_test(tsns_wrap),
 		cmocka_unit_test(fragments_are_put_together),
 		cmocka_unit_test(fragments_of_two_streams_end_the_association),
 		cmocka_unit_test(fragments_are_kept_within_a_bound),
-		cmocka_unit_test(a_window_that_was_closed_is_reported_when_it_takes_a_packet),
+		cmocka_unit_test(a_closed_window_is_reported_when_it_has_room_for_a_packet),
 		cmocka_unit_test(tiny_fragments_are_charged_what_they_cost),
 		cmocka_unit_test(the_number_of_fragments_is_bounded),
 		cmocka_unit_test(fragments_take_half_of_the_window_at_most),
 		cmocka_unit_test(many_fragments_make_their_messages_in_any_order),
 		cmocka_unit_test(consecutive_fragments_that_do_not_fit_end_the_association),
-		cmocka_unit_test(a_fragment_far_above_the_others_gives_way),
-		cmocka_unit_test(a_shut_window_drops_and_tells_when_it_opens),
-		cmocka_unit_test(what_cannot_be_sent_is_refused),
-		cmocka_unit_test(what_waits_makes_whole_batches_at_any_mtu),
+		cmocka_unit_test(a_fragment_far_above_the_others_is_dropped_first),
+		cmocka_unit_test(a_closed_receive_window_drops_data_and_reports_its_opening),
+		cmocka_unit_test(messages_that_cannot_be_sent_are_refused),
+		cmocka_unit_test(unsent_output_is_limited_to_whole_batches_at_any_mtu),
 		cmocka_unit_test(every_chunk_is_unordered_and_whole),
 		cmocka_unit_test(windows_hold_data_back),
-		cmocka_unit_test(a_window_that_shrinks_takes_nothing_more),
-		cmocka_unit_test(a_window_that_is_exactly_full_takes_nothing_more),
+		cmocka_unit_test(a_window_that_shrinks_accepts_no_data),
+		cmocka_unit_test(a_window_that_is_exactly_full_accepts_no_data),
 		cmocka_unit_test(a_closed_window_is_not_probed_while_data_is_in_flight),
-		cmocka_unit_test(a_shut_window_is_probed_for_ever),
+		cmocka_unit_test(a_zero_window_is_probed_without_limit),
 		cmocka_unit_test(dropped_probe_is_repeated_when_the_window_opens),
 		cmocka_unit_test(chunk_larger_than_an_open_window_is_sent_at_once),
 		cmocka_unit_test(chunk_larger_than_a_nearly_closed_window_waits),
@@ -2434,46 +2434,46 @@ int main(void)
 		cmocka_unit_test(a_fast_retransmission_does_not_wait_for_the_window),
 		cmocka_unit_test(messages_that_are_not_acknowledged_are_not_reported),
 		cmocka_unit_test(three_misses_bring_a_fast_retransmission),
-		cmocka_unit_test(what_the_peer_takes_back_is_sent_again),
+		cmocka_unit_test(chunk_that_a_later_sack_reneges_is_retransmitted),
 		cmocka_unit_test(a_sack_for_data_never_sent_ends_the_association),
 		cmocka_unit_test(timeouts_back_off_and_end_the_association),
-		cmocka_unit_test(memory_that_was_given_back_is_not_read_again),
+		cmocka_unit_test(memory_that_was_released_is_not_read_again),
 		cmocka_unit_test(copies_of_short_messages_are_short),
 		cmocka_unit_test(a_retransmitted_chunk_measures_no_round_trip),
-		cmocka_unit_test(one_packet_goes_out_after_a_timeout),
+		cmocka_unit_test(one_packet_is_sent_after_a_timeout),
 		cmocka_unit_test(the_timer_begins_anew_with_the_next_chunk),
-		cmocka_unit_test(room_is_told_also_when_completions_were_what_filled_it),
-		cmocka_unit_test(a_rest_takes_the_window_back),
+		cmocka_unit_test(room_is_reported_also_when_completions_had_filled_the_queue),
+		cmocka_unit_test(the_window_of_an_idle_path_is_halved),
 		cmocka_unit_test(a_path_with_data_in_flight_is_not_idle),
 		cmocka_unit_test(only_chunks_sent_before_count_as_lost),
 		cmocka_unit_test(one_tail_loss_probe_is_sent_for_a_tail),
 		cmocka_unit_test(a_tail_loss_probe_that_repaired_a_loss_halves_the_window),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
-		cmocka_unit_test(what_was_cut_for_a_larger_mtu_is_taken_and_goes),
+		cmocka_unit_test(message_cut_for_a_larger_mtu_is_accepted_and_sent),
 		cmocka_unit_test(the_search_ends_below_an_mtu_that_no_chunks_fill),
 		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
 		cmocka_unit_test(an_answered_probe_clears_the_error_count),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
 		cmocka_unit_test(a_burst_is_limited_and_the_rest_is_paced),
-		cmocka_unit_test(chunks_that_outgrew_the_path_go_in_ip_fragments),
+		cmocka_unit_test(chunks_larger_than_the_path_mtu_are_sent_in_ip_fragments),
 		cmocka_unit_test(a_black_hole_is_found_though_small_packets_get_through),
 		cmocka_unit_test(the_path_mtu_is_found_by_probing),
 		cmocka_unit_test(a_path_mtu_below_the_base_is_found_by_data),
 		cmocka_unit_test(a_path_mtu_below_the_base_is_found_by_probes),
 		cmocka_unit_test(first_messages_pass_a_black_hole),
 		cmocka_unit_test(larger_messages_follow_the_first_probe_that_is_answered),
-		cmocka_unit_test(an_outage_does_not_cost_the_path_mtu),
+		cmocka_unit_test(an_outage_does_not_lower_the_path_mtu),
 		cmocka_unit_test(path_mtu_returns_with_the_first_acknowledgement_after_an_outage),
 		cmocka_unit_test(a_carrier_with_small_packets_works),
 		cmocka_unit_test(a_router_that_reports_too_much_does_not_stop_the_search),
-		cmocka_unit_test(an_idle_association_holds_little),
+		cmocka_unit_test(an_idle_association_uses_little_memory),
 		cmocka_unit_test(memory_of_copied_messages_is_counted),
 		cmocka_unit_test(messages_acknowledged_in_a_row_on_a_stream_are_reported_at_once),
 		cmocka_unit_test(octets_in_place_are_summed_and_not_copied),
 		cmocka_unit_test(octets_that_cannot_end_a_packet_are_copied),
-		cmocka_unit_test(octets_given_back_are_not_read_again),
+		cmocka_unit_test(octets_released_are_not_read_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

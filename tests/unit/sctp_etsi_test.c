@@ -49,7 +49,7 @@ static void post(size_t len)
 
 static const uint8_t heartbeat[] = { 0, 1, 0, 12, 1, 2, 3, 4, 5, 6, 7, 8 };
 
-/* The association is alive and has its tags: it answers a HEARTBEAT. */
+/* Asserts that the association is up with its tags: it answers a HEARTBEAT. */
 static void lives(uint32_t my_tag, uint32_t peer_tag)
 {
 	struct iw_sctp_chunk c;
@@ -61,7 +61,8 @@ static void lives(uint32_t my_tag, uint32_t peer_tag)
 	assert_memory_equal(c.value, heartbeat, sizeof(heartbeat));
 }
 
-/* The association is gone: a HEARTBEAT is out of the blue, and the user has been notified. */
+/* Asserts that the association has ended: the user was notified, and a HEARTBEAT gets an answer as
+ * out of the blue. */
 static void is_gone(int err)
 {
 	assert_int_equal(state_now(), IW_SCTP_CLOSED);
@@ -72,7 +73,7 @@ static void is_gone(int err)
 	assert_int_equal(hand_expect(&h, IW_SCTP_ABORT, h.peer_tag).flags, IW_SCTP_T);
 }
 
-/* How long it takes until a packet with such a chunk is sent. */
+/* Returns the time until a packet with such a chunk is sent. */
 static uint64_t next_after(uint8_t type)
 {
 	uint64_t began = h.n.now;
@@ -186,7 +187,7 @@ static void unanswered_cookie_echo_is_repeated_unchanged(void **state)
 }
 
 /* ETSI AS-I-1-4; RFC 9260 5.1 B; SX-09: with room for one more association. */
-static void inits_without_cookie_echo_take_no_room(void **state)
+static void inits_without_cookie_echo_use_no_memory(void **state)
 {
 	struct iw_sctp_addr to = net_addr(80);
 	struct iw_sctp_assoc *a;
@@ -578,7 +579,7 @@ static void init_that_adds_an_address_to_an_association_gets_abort(void **state)
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* The peer has one address, the source of its packets, and all goes there. */
+/* The peer has one address, the source of its packets. All packets are sent to it. */
 static void one_address(const struct caught *p)
 {
 	struct iw_sctp_facts f;
@@ -662,7 +663,7 @@ static void addresses_of_an_init_ack_are_confirmed_and_used(void **state)
 	hand_close(&h);
 }
 
-/* ETSI AS-V-1-12-1; RFC 9260 5.1.2 B, 3.3.2.1.4. RFC 4960 wanted the name resolved. */
+/* ETSI AS-V-1-12-1; RFC 9260 5.1.2 B, 3.3.2.1.4. RFC 4960 required the name to be resolved. */
 static void init_with_a_host_name_gets_abort(void **state)
 {
 	static const uint8_t params[] = {
@@ -690,7 +691,7 @@ static void init_ack_lists_no_address_of_another_type(void **state)
 }
 
 /*
- * ETSI AS-I-1-13-2; RFC 9260 5.1.2 (end): the family that the INIT came by is taken as supported.
+ * ETSI AS-I-1-13-2; RFC 9260 5.1.2 (end): the address family of the INIT is always supported.
  */
 static void init_over_ipv4_that_supports_only_ipv6_is_accepted(void **state)
 {
@@ -890,7 +891,7 @@ static void refuses_messages(uint8_t type)
 }
 
 /* ETSI AT-I-2-7-1; RFC 9260 9.2, 6; SX-27 */
-static void shutdown_sent_takes_no_message(void **state)
+static void shutdown_sent_accepts_no_message(void **state)
 {
 	(void)state;
 	open_shutdown_sent();
@@ -899,7 +900,7 @@ static void shutdown_sent_takes_no_message(void **state)
 }
 
 /* ETSI AT-I-2-7-2; RFC 9260 9.2, 4 (5); SX-27 */
-static void shutdown_received_takes_no_message(void **state)
+static void shutdown_received_accepts_no_message(void **state)
 {
 	uint32_t t[8];
 	unsigned n;
@@ -916,7 +917,7 @@ static void shutdown_received_takes_no_message(void **state)
 }
 
 /* ETSI AT-I-2-7-3; RFC 9260 9.2; SX-27 */
-static void shutdown_pending_takes_no_message(void **state)
+static void shutdown_pending_accepts_no_message(void **state)
 {
 	uint32_t t[8];
 
@@ -934,7 +935,7 @@ static void shutdown_pending_takes_no_message(void **state)
 }
 
 /* ETSI AT-I-2-7-4; RFC 9260 9.2, 4 (7); SX-27 */
-static void shutdown_ack_sent_takes_no_message(void **state)
+static void shutdown_ack_sent_accepts_no_message(void **state)
 {
 	(void)state;
 	open_shutdown_ack_sent();
@@ -942,7 +943,7 @@ static void shutdown_ack_sent_takes_no_message(void **state)
 	hand_close(&h);
 }
 
-/* ETSI AT-I-2-8; RFC 9260 9.2; SX-27. RFC 2960 wanted a SACK too. */
+/* ETSI AT-I-2-8; RFC 9260 9.2; SX-27. RFC 2960 required a SACK too. */
 static void data_in_shutdown_sent_is_delivered_and_answered_by_shutdown(void **state)
 {
 	(void)state;
@@ -958,7 +959,7 @@ static void data_in_shutdown_sent_is_delivered_and_answered_by_shutdown(void **s
 		assert_int_equal(iw_get_be32(c.value), HAND_TSN + n);
 		hand_expect_nothing(&h);
 	}
-	/* T2 has begun anew with the second one. */
+	/* The second SHUTDOWN has restarted T2. */
 	assert_in_range(next_after(IW_SCTP_SHUTDOWN), IW_MSEC(999), IW_MSEC(1001));
 	assert_int_equal(state_now(), IW_SCTP_SHUTDOWN_SENT);
 	hand_close(&h);
@@ -1223,7 +1224,7 @@ static void init_in_cookie_wait_from_another_address_gets_no_init_ack(void **sta
 	hand_close(&h);
 }
 
-/* ETSI DM-O-4-2-1; RFC 9260 5.2.2; SX-33: as a delayed duplicate arrives. */
+/* ETSI DM-O-4-2-1; RFC 9260 5.2.2; SX-33: a delayed duplicate. */
 static void first_init_again_changes_nothing(void **state)
 {
 	struct iw_sctp_facts before, after;
@@ -1667,8 +1668,8 @@ static void data_with_a_cookie_ack_is_delivered_and_acknowledged(void **state)
 }
 
 /*
- * ETSI BDC-V-7-6; RFC 9260 9.2, 6.10; SX-27: with nothing outstanding, and with what the SACK
- * acknowledges.
+ * ETSI BDC-V-7-6; RFC 9260 9.2, 6.10; SX-27: with nothing outstanding, and with outstanding DATA
+ * that the SACK acknowledges.
  */
 static void sack_with_a_shutdown_is_processed(void **state)
 {
@@ -1783,7 +1784,7 @@ static void large_message_in_fragments_is_delivered_whole(void **state)
 
 /* --- DATA: zero window ------------------------------------------------------------------------ */
 
-/* The peer's window is shut, nothing is in flight, and the RTO is known to be a second. */
+/* The peer's window is closed, nothing is in flight, and the RTO is one second. */
 static void open_shut_window(void)
 {
 	struct iw_sctp_path p;
@@ -1798,7 +1799,7 @@ static void open_shut_window(void)
 	assert_int_equal(p.flight, 0);
 }
 
-/* After a pause of so many seconds one chunk is sent, with this TSN. */
+/* Asserts that one chunk, with this TSN, is sent after that many seconds. */
 static void probe_after(uint64_t seconds, uint32_t tsn)
 {
 	uint64_t began = h.n.now;
@@ -1817,7 +1818,7 @@ static void probe_after(uint64_t seconds, uint32_t tsn)
 }
 
 /* ETSI D-O-8-7; RFC 9260 6.1 A; SX-19, SX-36. Before RFC 9260 the first probe was sent at once. */
-static void shut_window_is_probed_with_one_chunk_at_doubling_intervals(void **state)
+static void zero_window_is_probed_with_one_chunk_at_doubling_intervals(void **state)
 {
 	/* An RTO until the first probe; then T3 repeats it. */
 	static const uint64_t seconds[] = { 1, 1, 2, 4, 8 };
@@ -1838,8 +1839,8 @@ static void shut_window_is_probed_with_one_chunk_at_doubling_intervals(void **st
 }
 
 /*
- * ETSI D-O-8-7; RFC 9260 6.1 A; SX-19, SX-36: the peer takes each probe, and its window stays shut:
- * the next waits as well, but not longer.
+ * ETSI D-O-8-7; RFC 9260 6.1 A; SX-19, SX-36: the peer acknowledges each probe, and its window
+ * stays closed: the next probe waits as long as the first, not longer.
  */
 static void acknowledged_probe_does_not_open_the_window(void **state)
 {
@@ -1856,7 +1857,7 @@ static void acknowledged_probe_does_not_open_the_window(void **state)
 	}
 	hand_acknowledge(&h, h.peer_tsn + 3, 65536, NULL, 0);
 	assert_int_equal(hand_tsns(&h, t, 8), 2);
-	/* The next time the window is shut, the first probe waits for one RTO again. */
+	/* When the window closes again, the first probe waits for one RTO again. */
 	hand_acknowledge(&h, h.peer_tsn + 5, 0, NULL, 0);
 	post(100);
 	probe_after(1, h.peer_tsn + 6);
@@ -1881,7 +1882,7 @@ static void take_probes(void)
 	}
 }
 
-/* Twenty minutes in which the peer answers each packet, takes nothing and keeps its window shut. */
+/* For twenty minutes the peer answers each packet, accepts no DATA and keeps its window closed. */
 static void answered_and_not_taken(uint32_t rwnd)
 {
 	struct iw_sctp_path p;
@@ -1917,10 +1918,10 @@ static void unacknowledged_probes_are_no_errors_while_sacks_arrive(void **state)
 }
 
 /*
- * ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38: the window was shut, or made smaller than a chunk,
- * when the chunk was in flight.
+ * ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38: the window closes, or becomes smaller than a chunk,
+ * while the chunk is in flight.
  */
-static void chunk_in_flight_when_the_window_shuts_is_no_error(void **state)
+static void chunk_in_flight_when_the_window_closes_is_not_an_error(void **state)
 {
 	(void)state;
 	for (uint32_t rwnd = 0; rwnd < 1000; rwnd += 999) {
@@ -1933,7 +1934,7 @@ static void chunk_in_flight_when_the_window_shuts_is_no_error(void **state)
 	}
 }
 
-/* ETSI D-O-8-8; RFC 9260 6.1 A, 8.1; SX-38: without SACKs it is. */
+/* ETSI D-O-8-8; RFC 9260 6.1 A, 8.1; SX-38: without SACKs, unanswered probes are errors. */
 static void probes_without_an_answer_end_the_association(void **state)
 {
 	(void)state;
@@ -1992,7 +1993,7 @@ static void sack_below_the_cumulative_tsn_is_dropped(void **state)
 
 /* --- DATA: two addresses ---------------------------------------------------------------------- */
 
-/* The peer has .9, which DATA goes to, and .50, which has been confirmed: its RTO is 1.8 s. */
+/* The peer has .9, to which DATA is sent, and .50, which is confirmed: its RTO is 1.8 s. */
 static void open_confirmed(void)
 {
 	struct iw_sctp_addr other = net_addr(50);
@@ -2019,7 +2020,7 @@ static void open_confirmed(void)
 	hand_forget(&h);
 }
 
-/* The first chunk is sent to .host, so many milliseconds from now. */
+/* Asserts that the first chunk is sent again to .host, ms milliseconds from now. */
 static void repeated_to(unsigned host, uint64_t ms)
 {
 	struct iw_sctp_addr to = net_addr(host);
@@ -2075,7 +2076,7 @@ static void each_address_doubles_its_own_rto(void **state)
 }
 
 /* ETSI RT-I-11-3; RFC 9260 6.3.3 E4, 6.4; SX-23, SX-38 */
-static void repeat_goes_to_the_other_address_and_waits_its_rto(void **state)
+static void repeat_is_sent_to_the_other_address_with_its_rto(void **state)
 {
 	struct iw_sctp_path p;
 
@@ -2125,7 +2126,7 @@ int main(void)
 		cmocka_unit_test(initiator_returns_the_cookie_unchanged),
 		cmocka_unit_test(unanswered_init_is_repeated_unchanged),
 		cmocka_unit_test(unanswered_cookie_echo_is_repeated_unchanged),
-		cmocka_unit_test(inits_without_cookie_echo_take_no_room),
+		cmocka_unit_test(inits_without_cookie_echo_use_no_memory),
 		cmocka_unit_test(each_init_has_a_random_tag),
 		cmocka_unit_test(each_init_ack_has_a_random_tag),
 		cmocka_unit_test(init_with_all_defined_parameters_is_accepted),
@@ -2153,10 +2154,10 @@ int main(void)
 		cmocka_unit_test(repeated_shutdown_has_the_current_tsn),
 		cmocka_unit_test(unanswered_shutdown_is_repeated_association_max_retrans_times),
 		cmocka_unit_test(shutdown_ack_in_shutdown_sent_completes),
-		cmocka_unit_test(shutdown_sent_takes_no_message),
-		cmocka_unit_test(shutdown_received_takes_no_message),
-		cmocka_unit_test(shutdown_pending_takes_no_message),
-		cmocka_unit_test(shutdown_ack_sent_takes_no_message),
+		cmocka_unit_test(shutdown_sent_accepts_no_message),
+		cmocka_unit_test(shutdown_received_accepts_no_message),
+		cmocka_unit_test(shutdown_pending_accepts_no_message),
+		cmocka_unit_test(shutdown_ack_sent_accepts_no_message),
 		cmocka_unit_test(data_in_shutdown_sent_is_delivered_and_answered_by_shutdown),
 		cmocka_unit_test(gap_and_duplicate_in_shutdown_sent_get_a_sack_too),
 		cmocka_unit_test(data_in_shutdown_received_is_dropped),
@@ -2199,16 +2200,16 @@ int main(void)
 		cmocka_unit_test(data_after_a_shutdown_ack_is_dropped),
 		cmocka_unit_test(largest_message_is_sent_in_one_chunk),
 		cmocka_unit_test(large_message_in_fragments_is_delivered_whole),
-		cmocka_unit_test(shut_window_is_probed_with_one_chunk_at_doubling_intervals),
+		cmocka_unit_test(zero_window_is_probed_with_one_chunk_at_doubling_intervals),
 		cmocka_unit_test(acknowledged_probe_does_not_open_the_window),
 		cmocka_unit_test(unacknowledged_probes_are_no_errors_while_sacks_arrive),
-		cmocka_unit_test(chunk_in_flight_when_the_window_shuts_is_no_error),
+		cmocka_unit_test(chunk_in_flight_when_the_window_closes_is_not_an_error),
 		cmocka_unit_test(probes_without_an_answer_end_the_association),
 		cmocka_unit_test(lost_tsn_is_sent_before_queued_data),
 		cmocka_unit_test(sack_below_the_cumulative_tsn_is_dropped),
 		cmocka_unit_test(sack_from_the_other_address_is_accepted),
 		cmocka_unit_test(each_address_doubles_its_own_rto),
-		cmocka_unit_test(repeat_goes_to_the_other_address_and_waits_its_rto),
+		cmocka_unit_test(repeat_is_sent_to_the_other_address_with_its_rto),
 		cmocka_unit_test(three_chunks_in_one_packet_get_one_sack),
 	};
 

@@ -57,7 +57,7 @@ static void an_init_is_answered_and_forgotten(void **state)
 }
 
 /* SX-09: a flood fills the ring of answers, not the memory. Each packet gets at most one answer. */
-static void a_flood_of_inits_is_answered_as_far_as_the_ring_goes(void **state)
+static void a_flood_of_inits_is_answered_up_to_the_size_of_the_ring(void **state)
 {
 	struct iw_sctp_init i;
 	struct iw_sctp_packet p;
@@ -109,7 +109,7 @@ static void an_init_that_offers_nothing_is_refused(void **state)
  * SX-08, SX-10: an INIT with Initiate Tag 0, one bundled with another chunk, and one with a
  * Verification Tag: no answer, or ABORT.
  */
-static void an_init_comes_alone_with_tag_0(void **state)
+static void an_init_is_sent_alone_with_tag_0(void **state)
 {
 	struct iw_sctp_init i;
 
@@ -230,7 +230,7 @@ static void a_stale_cookie_is_reported(void **state)
 	echo(iw_get_be32(copy + 25), copy, len); /* of the previous key: authentic, but stale */
 	hand_expect(&h, IW_SCTP_ERROR, HAND_TAG);
 	h.n.now += IW_SEC(3600);
-	send_init(hand_init(&h)); /* a second new key: that of the cookie is gone */
+	send_init(hand_init(&h)); /* another new key: that of the cookie is now invalid */
 	hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
 	echo(iw_get_be32(copy + 25), copy, len);
 	hand_expect_nothing(&h);
@@ -241,7 +241,7 @@ static void a_stale_cookie_is_reported(void **state)
  * SX-10: COOKIE ACK is the first chunk, and DATA bundled with the COOKIE ECHO is accepted. SX-12:
  * it is acknowledged at once.
  */
-static void data_behind_the_cookie_is_taken_and_acknowledged_at_once(void **state)
+static void data_after_the_cookie_is_accepted_and_acknowledged_at_once(void **state)
 {
 	struct iw_sctp_chunk c;
 	struct iw_sctp_param cookie;
@@ -271,7 +271,7 @@ static void data_behind_the_cookie_is_taken_and_acknowledged_at_once(void **stat
 }
 
 /* SX-13, SCTP-48: the smaller request of both, in both directions. */
-static void streams_are_the_lesser_of_both_wishes(void **state)
+static void streams_are_the_lesser_of_both_requests(void **state)
 {
 	struct iw_sctp_init i;
 	struct iw_sctp_facts f;
@@ -333,7 +333,7 @@ static void both_directions_get_the_same_number_of_streams(void **state)
 }
 
 /* SX-24: INIT is sent nine times at growing intervals, then the failure is reported. */
-static void an_init_without_answer_is_given_up_after_eight_repeats(void **state)
+static void an_init_without_answer_fails_after_eight_repeats(void **state)
 {
 	struct net n;
 	uint64_t began;
@@ -440,7 +440,7 @@ static void an_adaptation_that_is_not_ours_is_refused(void **state)
  * SX-04: the top two bits of unknown parameters. SX-28: an indication of the wrong length is not
  * accepted.
  */
-static void unknown_parameters_do_what_their_top_bits_say(void **state)
+static void unknown_parameters_are_handled_by_their_top_bits(void **state)
 {
 	static const struct {
 		uint8_t params[24];
@@ -589,7 +589,7 @@ static void unknown_parameters_of_an_init_ack_are_reported_with_the_cookie(void 
 }
 
 /* RFC 9260 5.2.6, SX-24: the number of new attempts is limited. */
-static void a_peer_to_whom_every_cookie_is_stale_is_given_up(void **state)
+static void a_peer_that_finds_every_cookie_stale_ends_the_set_up(void **state)
 {
 	static const uint8_t params[] = {
 		0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 7, 0, 8, 'c', 'o', 'o', 'k'
@@ -1032,7 +1032,7 @@ static void a_restart_with_new_addresses_is_refused(void **state)
 }
 
 /* RFC 9260 5.1: an endpoint that does not listen. */
-static void who_does_not_listen_refuses(void **state)
+static void missing_listener_is_reported_as_refused(void **state)
 {
 	(void)state;
 	hand_open(&h);
@@ -1138,7 +1138,7 @@ static void icmp_unreachable_ends_an_association_whose_tag_it_quotes(void **stat
 }
 
 /* Whichever allocation of a set-up fails, nothing leaks, and a later attempt succeeds. */
-static void a_set_up_survives_every_failure_of_memory(void **state)
+static void a_set_up_survives_each_failed_allocation(void **state)
 {
 	(void)state;
 	for (size_t fail = 1; fail < 12; fail++) {
@@ -1190,29 +1190,29 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_init_is_answered_and_forgotten),
-		cmocka_unit_test(a_flood_of_inits_is_answered_as_far_as_the_ring_goes),
+		cmocka_unit_test(a_flood_of_inits_is_answered_up_to_the_size_of_the_ring),
 		cmocka_unit_test(an_init_that_offers_nothing_is_refused),
-		cmocka_unit_test(an_init_comes_alone_with_tag_0),
+		cmocka_unit_test(an_init_is_sent_alone_with_tag_0),
 		cmocka_unit_test(a_bad_checksum_and_port_0_are_dropped_in_silence),
 		cmocka_unit_test(a_cookie_that_is_not_ours_is_dropped_in_silence),
 		cmocka_unit_test(a_stale_cookie_is_reported),
 		cmocka_unit_test(a_cookie_sealed_with_the_key_before_the_first_is_dropped),
-		cmocka_unit_test(data_behind_the_cookie_is_taken_and_acknowledged_at_once),
-		cmocka_unit_test(streams_are_the_lesser_of_both_wishes),
+		cmocka_unit_test(data_after_the_cookie_is_accepted_and_acknowledged_at_once),
+		cmocka_unit_test(streams_are_the_lesser_of_both_requests),
 		cmocka_unit_test(both_directions_get_the_same_number_of_streams),
 		cmocka_unit_test(the_initiator_keeps_to_the_streams_of_the_init_ack),
 		cmocka_unit_test(
 			a_cookie_with_the_old_tag_of_the_peer_and_a_new_one_of_ours_is_dropped),
 		cmocka_unit_test(a_late_cookie_without_tie_tags_is_dropped),
 		cmocka_unit_test(a_cookie_with_our_tag_sets_the_peers_new_one),
-		cmocka_unit_test(an_init_without_answer_is_given_up_after_eight_repeats),
+		cmocka_unit_test(an_init_without_answer_fails_after_eight_repeats),
 		cmocka_unit_test(a_cookie_echo_without_answer_is_repeated_too),
 		cmocka_unit_test(both_see_the_adaptation_indication),
 		cmocka_unit_test(an_adaptation_that_is_not_ours_is_refused),
-		cmocka_unit_test(unknown_parameters_do_what_their_top_bits_say),
+		cmocka_unit_test(unknown_parameters_are_handled_by_their_top_bits),
 		cmocka_unit_test(the_inits_of_other_stacks_are_answered),
 		cmocka_unit_test(unknown_parameters_of_an_init_ack_are_reported_with_the_cookie),
-		cmocka_unit_test(a_peer_to_whom_every_cookie_is_stale_is_given_up),
+		cmocka_unit_test(a_peer_that_finds_every_cookie_stale_ends_the_set_up),
 		cmocka_unit_test(an_init_ack_that_makes_no_sense_ends_the_attempt),
 		cmocka_unit_test(two_that_call_each_other_meet_in_one_association),
 		cmocka_unit_test(a_repeated_cookie_echo_gets_another_cookie_ack),
@@ -1222,11 +1222,11 @@ int main(void)
 		cmocka_unit_test(an_init_alone_leaves_the_association_as_it_is),
 		cmocka_unit_test(a_cookie_with_our_tag_frees_what_received_no_data),
 		cmocka_unit_test(a_restart_with_new_addresses_is_refused),
-		cmocka_unit_test(who_does_not_listen_refuses),
+		cmocka_unit_test(missing_listener_is_reported_as_refused),
 		cmocka_unit_test(more_associations_than_allowed_are_refused_for_lack_of_resources),
 		cmocka_unit_test(icmp_unreachable_ends_a_set_up_when_it_quotes_our_init),
 		cmocka_unit_test(icmp_unreachable_ends_an_association_whose_tag_it_quotes),
-		cmocka_unit_test(a_set_up_survives_every_failure_of_memory),
+		cmocka_unit_test(a_set_up_survives_each_failed_allocation),
 		cmocka_unit_test(shutdown_reaches_the_address_that_lives),
 	};
 

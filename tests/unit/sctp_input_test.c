@@ -109,7 +109,7 @@ static void init_to(uint16_t port, bool alone)
 }
 
 /* SX-15: RFC 9260 8.4 (3): ABORT with the Initiate Tag, without T bit; SX-14: an INIT is alone. */
-static void an_init_to_a_port_where_nobody_listens_gets_abort(void **state)
+static void an_init_to_a_port_without_a_listener_gets_abort(void **state)
 {
 	size_t before;
 
@@ -134,7 +134,7 @@ static void an_init_to_a_port_where_nobody_listens_gets_abort(void **state)
 }
 
 /* A scan of all ports gets a burst of answers, then one in each millisecond. */
-static void strangers_are_answered_at_a_bounded_rate(void **state)
+static void packets_out_of_the_blue_are_answered_at_a_limited_rate(void **state)
 {
 	unsigned answers;
 
@@ -186,7 +186,7 @@ static void a_wrong_tag_is_dropped_in_silence(void **state)
 }
 
 /* SX-26: an ABORT is not answered, and the peer's reason is reported. */
-static void an_abort_ends_it_with_the_reason_of_the_peer(void **state)
+static void an_abort_ends_the_association_with_the_reason_of_the_peer(void **state)
 {
 	static const uint8_t cause[] = { 0, 12, 0, 9, 't', 'i', 'r', 'e', 'd' };
 
@@ -201,7 +201,7 @@ static void an_abort_ends_it_with_the_reason_of_the_peer(void **state)
 }
 
 /* SX-26: our ABORT: cause 12 with the reason, the peer's tag, no DATA; the association is gone. */
-static void aborting_tells_the_peer_why(void **state)
+static void aborting_sends_the_reason_to_the_peer(void **state)
 {
 	struct iw_sctp_chunk c;
 
@@ -222,7 +222,7 @@ static void aborting_tells_the_peer_why(void **state)
 }
 
 /* SX-04: unknown chunks. */
-static void unknown_chunks_do_what_their_top_bits_say(void **state)
+static void unknown_chunks_are_handled_by_their_top_bits(void **state)
 {
 	static const struct {
 		uint8_t type;
@@ -336,7 +336,7 @@ static void a_heartbeat_is_echoed(void **state)
 }
 
 /* Truncated and malformed chunks are ignored or end the association, and never crash. */
-static void malformed_chunks_are_passed_over(void **state)
+static void malformed_chunks_are_skipped(void **state)
 {
 	(void)state;
 	open_up();
@@ -407,7 +407,7 @@ static void listed_addresses_are_recorded_and_taken(void **state)
 }
 
 /* SX-34: an address listed in an INIT never blocks its real owner (RFC 5062 3, address camping). */
-static void a_listed_address_keeps_its_owner_not_out(void **state)
+static void an_unverified_listed_address_does_not_block_its_owner(void **state)
 {
 	struct iw_sctp_assoc *camper;
 
@@ -490,7 +490,7 @@ static void a_listed_address_is_verified_before_it_is_used(void **state)
  * SX-38: if a path does not answer, another one is used (RFC 9260 6.4). SCTP-46: for that reason
  * only, not to share the load.
  */
-static void data_goes_by_another_path_when_one_fails(void **state)
+static void data_is_sent_on_another_path_when_one_fails(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
 	struct iw_sctp_path p;
@@ -584,7 +584,7 @@ static void the_udp_port_follows_the_peer(void **state)
  * SX-30, APP-11: the SCTP checksum is checked over UDP too, whatever the UDP checksum is. A value
  * of 0 does not disable the check.
  */
-static void the_checksum_counts_under_udp_too(void **state)
+static void the_sctp_checksum_is_checked_under_udp_too(void **state)
 {
 	struct iw_sctp_recv m;
 
@@ -674,7 +674,7 @@ static void an_idle_association_with_a_dead_peer_ends(void **state)
  * SX-27, SX-10: SHUTDOWN only after all DATA is acknowledged, SHUTDOWN ACK, SHUTDOWN COMPLETE alone
  * in its packet with T clear.
  */
-static void shutdown_waits_for_the_data_and_goes_its_three_steps(void **state)
+static void shutdown_waits_for_the_data_and_has_three_steps(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
 	struct iw_sctp_sack s = { .a_rwnd = 65536 };
@@ -751,8 +751,8 @@ static void a_shutdown_of_the_peer_is_acknowledged_until_complete(void **state)
 	hand_close(&h);
 }
 
-/* SX-27: T2 has a limit of its own. */
-static void a_shutdown_is_repeated_so_often_and_no_more(void **state)
+/* SX-27: Association.Max.Retrans limits the repeats of SHUTDOWN. */
+static void repeats_of_shutdown_are_limited(void **state)
 {
 	(void)state;
 	hand_open(&h);
@@ -768,7 +768,7 @@ static void a_shutdown_is_repeated_so_often_and_no_more(void **state)
 }
 
 /* SX-27: T5 and the limit of T2: an association with a dead peer ends. */
-static void a_shutdown_that_nobody_answers_ends_too(void **state)
+static void a_shutdown_without_an_answer_ends_the_association(void **state)
 {
 	(void)state;
 	open_up();
@@ -823,7 +823,7 @@ static uint64_t end_with_loss(struct net *n, uint8_t type, unsigned lost)
  * SX-27: SHUTDOWN, SHUTDOWN ACK or SHUTDOWN COMPLETE is lost a few times: T2 repeats it, and the
  * end is orderly on both sides.
  */
-static void each_step_of_the_end_may_be_lost_and_lost_again(void **state)
+static void each_step_of_the_shutdown_may_be_lost_twice(void **state)
 {
 	static const uint8_t steps[] = { IW_SCTP_SHUTDOWN, IW_SCTP_SHUTDOWN_ACK,
 					 IW_SCTP_SHUTDOWN_COMPLETE };
@@ -846,7 +846,7 @@ static void each_step_of_the_end_may_be_lost_and_lost_again(void **state)
  * SX-27: the same chunk is always lost: T5, five times RTO.Max, ends both sides. For the side that
  * has received the last chunk it needs, the end is orderly.
  */
-static void a_step_of_the_end_that_never_arrives_ends_both_sides_after_t5(void **state)
+static void a_shutdown_step_that_never_arrives_ends_both_sides_after_t5(void **state)
 {
 	static const struct {
 		uint8_t step;
@@ -870,8 +870,8 @@ static void a_step_of_the_end_that_never_arrives_ends_both_sides_after_t5(void *
 	}
 }
 
-/* SX-27: DATA restarts T2 repeatedly, but not T5. The peer gets an ABORT. */
-static void a_peer_that_sends_on_and_on_does_not_keep_the_end_from_coming(void **state)
+/* SX-27: DATA of the peer restarts T2, but not T5, which ends the association with an ABORT. */
+static void a_peer_that_continues_to_send_does_not_prevent_the_end(void **state)
 {
 	uint32_t tsn = HAND_TSN;
 	struct iw_sctp_chunk c;
@@ -897,7 +897,7 @@ static void a_peer_that_sends_on_and_on_does_not_keep_the_end_from_coming(void *
  * RFC 9260 8.1, 9.2: with data outstanding, the shutdown lasts until the limit of unanswered
  * retransmissions, whichever end began it.
  */
-static void an_end_that_waits_for_a_peer_that_is_gone_is_over_with_its_retransmissions(void **state)
+static void shutdown_to_a_vanished_peer_ends_with_its_retransmissions(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
 	uint8_t cum[4];
@@ -989,34 +989,33 @@ int main(void)
 		cmocka_unit_test(nonsense_costs_its_sender_more_than_us),
 		cmocka_unit_test(packets_out_of_the_blue_get_what_the_rfc_says),
 		cmocka_unit_test(a_packet_to_another_port_is_out_of_the_blue),
-		cmocka_unit_test(an_init_to_a_port_where_nobody_listens_gets_abort),
-		cmocka_unit_test(strangers_are_answered_at_a_bounded_rate),
+		cmocka_unit_test(an_init_to_a_port_without_a_listener_gets_abort),
+		cmocka_unit_test(packets_out_of_the_blue_are_answered_at_a_limited_rate),
 		cmocka_unit_test(a_wrong_tag_is_dropped_in_silence),
-		cmocka_unit_test(an_abort_ends_it_with_the_reason_of_the_peer),
-		cmocka_unit_test(aborting_tells_the_peer_why),
-		cmocka_unit_test(unknown_chunks_do_what_their_top_bits_say),
+		cmocka_unit_test(an_abort_ends_the_association_with_the_reason_of_the_peer),
+		cmocka_unit_test(aborting_sends_the_reason_to_the_peer),
+		cmocka_unit_test(unknown_chunks_are_handled_by_their_top_bits),
 		cmocka_unit_test(unknown_chunk_longer_than_the_mtu_is_reported),
 		cmocka_unit_test(heartbeat_ack_larger_than_the_mtu_may_be_fragmented),
 		cmocka_unit_test(a_heartbeat_is_echoed),
-		cmocka_unit_test(malformed_chunks_are_passed_over),
+		cmocka_unit_test(malformed_chunks_are_skipped),
 		cmocka_unit_test(listed_addresses_are_recorded_and_taken),
-		cmocka_unit_test(a_listed_address_keeps_its_owner_not_out),
+		cmocka_unit_test(an_unverified_listed_address_does_not_block_its_owner),
 		cmocka_unit_test(a_packet_full_of_unknown_chunks_gets_one_error),
 		cmocka_unit_test(a_listed_address_is_verified_before_it_is_used),
-		cmocka_unit_test(data_goes_by_another_path_when_one_fails),
+		cmocka_unit_test(data_is_sent_on_another_path_when_one_fails),
 		cmocka_unit_test(the_udp_port_follows_the_peer),
-		cmocka_unit_test(the_checksum_counts_under_udp_too),
+		cmocka_unit_test(the_sctp_checksum_is_checked_under_udp_too),
 		cmocka_unit_test(no_address_is_listed_in_either_direction),
 		cmocka_unit_test(an_idle_association_with_a_dead_peer_ends),
-		cmocka_unit_test(shutdown_waits_for_the_data_and_goes_its_three_steps),
+		cmocka_unit_test(shutdown_waits_for_the_data_and_has_three_steps),
 		cmocka_unit_test(a_shutdown_of_the_peer_is_acknowledged_until_complete),
-		cmocka_unit_test(a_shutdown_is_repeated_so_often_and_no_more),
-		cmocka_unit_test(a_shutdown_that_nobody_answers_ends_too),
-		cmocka_unit_test(each_step_of_the_end_may_be_lost_and_lost_again),
-		cmocka_unit_test(a_step_of_the_end_that_never_arrives_ends_both_sides_after_t5),
-		cmocka_unit_test(a_peer_that_sends_on_and_on_does_not_keep_the_end_from_coming),
-		cmocka_unit_test(
-			an_end_that_waits_for_a_peer_that_is_gone_is_over_with_its_retransmissions),
+		cmocka_unit_test(repeats_of_shutdown_are_limited),
+		cmocka_unit_test(a_shutdown_without_an_answer_ends_the_association),
+		cmocka_unit_test(each_step_of_the_shutdown_may_be_lost_twice),
+		cmocka_unit_test(a_shutdown_step_that_never_arrives_ends_both_sides_after_t5),
+		cmocka_unit_test(a_peer_that_continues_to_send_does_not_prevent_the_end),
+		cmocka_unit_test(shutdown_to_a_vanished_peer_ends_with_its_retransmissions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

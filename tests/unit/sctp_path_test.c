@@ -109,7 +109,7 @@ static struct iw_sctp_path path(unsigned i)
 
 /* --- verification ----------------------------------------------------------------------------- */
 
-/* SX-34: not even if the other address fails. */
+/* SX-34: not even if the verified address fails. */
 static void unverified_address_gets_heartbeats_and_nothing_else(void **state)
 {
 	const struct iw_sctp_times t = { .path_max_retrans = 1 };
@@ -130,7 +130,7 @@ static void unverified_address_gets_heartbeats_and_nothing_else(void **state)
 }
 
 /*
- * SX-34: it does not block the real owner of the address, however many HEARTBEATs were not answered
+ * SX-34: a listed address does not block its real owner, however many HEARTBEATs were not answered
  * (RFC 5062 3, address camping).
  */
 static void address_that_never_answers_does_not_block_its_owner(void **state)
@@ -144,7 +144,7 @@ static void address_that_never_answers_does_not_block_its_owner(void **state)
 	pass(IW_SEC(30), 1);
 	assert_true(path(1).errors > 1);
 	assert_false(path(1).confirmed);
-	/* And it gets no more HEARTBEATs than others (RFC 9260 5.4). */
+	/* The address gets no more HEARTBEATs than others (RFC 9260 5.4). */
 	memset(&went, 0, sizeof(went));
 	pass(IW_SEC(60), 1);
 	assert_in_range(went.heartbeats[1], 1, 3);
@@ -217,7 +217,7 @@ static void each_heartbeat_has_a_nonce_of_its_own(void **state)
 }
 
 /* RFC 9260 8.3: a duplicate HEARTBEAT ACK gives no measurement. */
-static void heartbeat_ack_counts_once(void **state)
+static void heartbeat_ack_is_used_once(void **state)
 {
 	const struct caught *p;
 	struct caught copy = { .len = 0 };
@@ -279,10 +279,9 @@ static void cookie_echo_confirms_only_the_source_of_the_init(void **state)
 }
 
 /*
- * SX-34: whatever arrives from an unconfirmed address, and however often, is acknowledged
- * elsewhere.
+ * SX-34: packets from an unconfirmed source address are always acknowledged to a confirmed address.
  */
-static void sack_goes_to_a_confirmed_address_only(void **state)
+static void sack_is_sent_to_a_confirmed_address_only(void **state)
 {
 	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };
 	struct iw_sctp_addr source;
@@ -485,9 +484,9 @@ int main(void)
 		cmocka_unit_test(unverified_address_gets_no_sack_and_no_shutdown),
 		cmocka_unit_test(shutdown_sent_sends_no_heartbeat),
 		cmocka_unit_test(each_heartbeat_has_a_nonce_of_its_own),
-		cmocka_unit_test(heartbeat_ack_counts_once),
+		cmocka_unit_test(heartbeat_ack_is_used_once),
 		cmocka_unit_test(cookie_echo_confirms_only_the_source_of_the_init),
-		cmocka_unit_test(sack_goes_to_a_confirmed_address_only),
+		cmocka_unit_test(sack_is_sent_to_a_confirmed_address_only),
 		cmocka_unit_test(udp_port_is_kept_for_each_address),
 		cmocka_unit_test(inactive_path_gets_no_data),
 		cmocka_unit_test(lost_data_leaves_a_path_that_fails),

@@ -56,7 +56,7 @@ static void profiles_are_found_by_name(void **state)
 
 /* SCTP-47, SCTP-48, SCTP-49: a session uses streams with the same number in both directions, so the
  * smaller number of streams applies */
-static void of_unequal_numbers_of_streams_the_smaller_counts(void **state)
+static void of_unequal_numbers_of_streams_the_smaller_applies(void **state)
 {
 	struct iw_dss *s[3];
 	struct iw_dss_unit u;
@@ -89,7 +89,7 @@ static void of_unequal_numbers_of_streams_the_smaller_counts(void **state)
 }
 
 /* SCTP-50, SCTP-51: the space in a chunk, less the DDP-SSN, and never below 516 */
-static void ddp_is_told_the_largest_segment(void **state)
+static void ddp_gets_the_largest_segment_size(void **state)
 {
 	(void)state;
 	map_end_init(&act, true, 1, 0, NULL);
@@ -106,7 +106,7 @@ static void ddp_is_told_the_largest_segment(void **state)
 }
 
 /* SCTP-47: sessions on their own streams, side by side; a thousand on one association */
-static void a_thousand_sessions_go_side_by_side(void **state)
+static void a_thousand_sessions_run_at_the_same_time(void **state)
 {
 	enum { N = 1000 };
 	struct iw_dss **a = calloc(N, sizeof(struct iw_dss *));
@@ -181,9 +181,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ddp_is_spoken_only_where_the_peer_indicates_it),
 		cmocka_unit_test(profiles_are_found_by_name),
-		cmocka_unit_test(of_unequal_numbers_of_streams_the_smaller_counts),
-		cmocka_unit_test(ddp_is_told_the_largest_segment),
-		cmocka_unit_test(a_thousand_sessions_go_side_by_side),
+		cmocka_unit_test(of_unequal_numbers_of_streams_the_smaller_applies),
+		cmocka_unit_test(ddp_gets_the_largest_segment_size),
+		cmocka_unit_test(a_thousand_sessions_run_at_the_same_time),
 		cmocka_unit_test(impossible_associations_are_refused),
 		cmocka_unit_test(states_have_names),
 	};

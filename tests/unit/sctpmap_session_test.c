@@ -243,7 +243,7 @@ static void initiate_beyond_the_backlog_is_answered_with_terminate(void **state)
 }
 
 /* SCTP-09, SCTP-10 */
-static void private_data_is_none_to_512_octets(void **state)
+static void private_data_is_zero_to_512_octets(void **state)
 {
 	static const uint8_t pd[513];
 	struct iw_offer o = { .pd = pd, .pd_len = 513 };
@@ -359,7 +359,7 @@ static void segment_that_overtakes_the_accept_waits_for_it(void **state)
 }
 
 /* SCTP-76: RFC 5043 6.6, while the ULP decides */
-static void segments_wait_for_the_decision_and_go_with_a_reject(void **state)
+static void segments_wait_for_the_decision_and_are_dropped_by_a_reject(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
 	size_t idle;
@@ -389,7 +389,7 @@ static void segments_wait_for_the_decision_and_go_with_a_reject(void **state)
 }
 
 /* SCTP-76, SCTP-61: storage is limited */
-static void more_segments_than_can_be_held_end_the_session(void **state)
+static void segments_above_the_reordering_limit_end_the_session(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
 	size_t idle = act.mem.bytes + SEEN_PAGE;
@@ -405,7 +405,7 @@ static void more_segments_than_can_be_held_end_the_session(void **state)
 }
 
 /* SCTP-21, SCTP-56, SCTP-57: its DDP-SSN determines its position */
-static void terminate_that_overtakes_segments_counts_behind_them(void **state)
+static void terminate_that_overtakes_segments_takes_effect_after_them(void **state)
 {
 	struct iw_dss *a, *p;
 
@@ -546,7 +546,7 @@ static void terminate_waits_until_our_first_message_has_arrived(void **state)
 }
 
 /* SCTP-18: an Initiate that SCTP has not accepted leaves nothing allocated */
-static void session_given_up_before_its_initiate_went_is_gone(void **state)
+static void session_released_before_its_initiate_was_sent_is_removed(void **state)
 {
 	struct iw_dss *s;
 
@@ -592,7 +592,7 @@ static void stream_is_free_when_nothing_of_the_session_is_outstanding(void **sta
 }
 
 /* SCTP-37: the stream does not wait until the former session is released */
-static void stream_of_a_session_that_is_over_takes_another(void **state)
+static void stream_of_a_session_that_has_ended_is_reused(void **state)
 {
 	struct iw_dss *a, *p, *b;
 
@@ -924,7 +924,7 @@ static void initiate_waits_for_the_last_acknowledgement_on_its_stream(void **sta
 }
 
 /* SCTP-37: a session that is not released keeps its stream */
-static void initiate_waits_for_no_session_that_is_held(void **state)
+static void initiate_does_not_wait_for_a_session_in_use(void **state)
 {
 	struct iw_dss *a, *p, *b;
 
@@ -1060,7 +1060,7 @@ static void initiate_while_messages_are_missing_is_a_fault_of_the_former_session
 }
 
 /* SCTP-37: a session that is released while it waits leaves nothing allocated */
-static void session_given_up_while_it_waits_for_its_stream_is_gone(void **state)
+static void session_released_while_it_waits_for_its_stream_is_removed(void **state)
 {
 	struct iw_dss *a, *p, *b;
 
@@ -1293,7 +1293,7 @@ static void initiator_does_not_use_a_stream_that_it_refuses(void **state)
 }
 
 /* SCTP-77: the association answers for a released session */
-static void terminate_of_the_peer_is_answered_though_nobody_holds_the_session(void **state)
+static void terminate_of_the_peer_is_answered_after_the_session_is_released(void **state)
 {
 	struct iw_dss *a, *p;
 
@@ -1402,7 +1402,7 @@ static void messages_of_a_few_octets_end_the_session(void **state)
 }
 
 /* SCTP-22, SCTP-16, DDP-13: a number occurs twice; DDP-76: a message follows the last one */
-static void numbers_twice_and_messages_behind_the_terminate_end_the_session(void **state)
+static void duplicate_numbers_and_messages_after_the_terminate_end_the_session(void **state)
 {
 	struct iw_dss *a, *p;
 
@@ -1480,7 +1480,7 @@ static void stray_messages_are_answered_with_terminate(void **state)
 }
 
 /* SCTP-11: Terminate has no Private Data; what a peer sends there is ignored */
-static void private_data_of_a_terminate_is_nobodys(void **state)
+static void private_data_of_a_terminate_is_ignored(void **state)
 {
 	struct iw_dss *a, *p;
 
@@ -1548,7 +1548,7 @@ static void ready_to_receive_is_a_write_or_a_read(void **state)
 
 /* The depths in the answer may be unusable. The session is open nevertheless, so that RDMAP can
  * send a Terminate. */
-static void accept_that_this_end_cannot_live_with_is_told_so(void **state)
+static void unacceptable_accept_is_answered_with_the_reason(void **state)
 {
 	struct iw_offer o = { .enhanced = true, .ird = 1, .ord = 1 };
 	struct iw_dss *a = initiate(&o);
@@ -1602,7 +1602,7 @@ static void answers_of_the_wrong_kind_end_the_session(void **state)
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* SCTP-61: nothing is allocated for an impossible number */
-static void wrong_numbers_take_no_memory(void **state)
+static void wrong_numbers_use_no_memory(void **state)
 {
 	struct iw_dss *a, *p;
 	size_t calls;
@@ -1637,7 +1637,7 @@ static void numbers_after_the_terminate_use_no_memory(void **state)
 	iw_dss_release(p);
 }
 
-static void without_memory_for_what_comes_early_the_session_ends(void **state)
+static void session_ends_without_memory_for_early_segments(void **state)
 {
 	struct iw_dss *a, *p;
 
@@ -1864,21 +1864,21 @@ int main(void)
 		TEST(accepted_session_runs_from_initiate_to_both_terminates),
 		TEST(rejected_session_ends_with_the_reject),
 		TEST(initiate_beyond_the_backlog_is_answered_with_terminate),
-		TEST(private_data_is_none_to_512_octets),
+		TEST(private_data_is_zero_to_512_octets),
 		TEST(initiate_with_too_much_private_data_is_refused),
 		TEST(segment_that_overtakes_the_accept_waits_for_it),
-		TEST(segments_wait_for_the_decision_and_go_with_a_reject),
-		TEST(more_segments_than_can_be_held_end_the_session),
-		TEST(terminate_that_overtakes_segments_counts_behind_them),
+		TEST(segments_wait_for_the_decision_and_are_dropped_by_a_reject),
+		TEST(segments_above_the_reordering_limit_end_the_session),
+		TEST(terminate_that_overtakes_segments_takes_effect_after_them),
 		TEST(numbers_wrap_and_every_segment_keeps_its_place),
 		TEST(no_more_than_32767_messages_are_unacknowledged),
 		TEST(active_side_sends_no_segment_before_the_accept),
 		TEST(passive_side_waits_until_the_accept_has_arrived),
 		TEST(terminate_waits_until_our_first_message_has_arrived),
-		TEST(session_given_up_before_its_initiate_went_is_gone),
+		TEST(session_released_before_its_initiate_was_sent_is_removed),
 		TEST(stream_is_free_when_nothing_of_the_session_is_outstanding),
 		TEST(stream_is_not_free_before_all_is_acknowledged),
-		TEST(stream_of_a_session_that_is_over_takes_another),
+		TEST(stream_of_a_session_that_has_ended_is_reused),
 		TEST(initiate_proves_that_the_terminate_has_arrived),
 		TEST(late_acknowledgements_are_those_of_the_former_session),
 		TEST(acknowledgement_of_two_sessions_is_divided),
@@ -1887,12 +1887,12 @@ int main(void)
 		TEST(initiate_in_a_session_is_illegal_and_answered),
 		TEST(all_acknowledged_is_that_of_both_sessions),
 		TEST(initiate_waits_for_the_last_acknowledgement_on_its_stream),
-		TEST(initiate_waits_for_no_session_that_is_held),
+		TEST(initiate_does_not_wait_for_a_session_in_use),
 		TEST(messages_of_former_sessions_have_a_limit),
 		TEST(terminates_without_a_session_have_a_limit),
 		TEST(initiate_gets_a_terminate_where_single_messages_are_not_acknowledged),
 		TEST(initiate_while_messages_are_missing_is_a_fault_of_the_former_session),
-		TEST(session_given_up_while_it_waits_for_its_stream_is_gone),
+		TEST(session_released_while_it_waits_for_its_stream_is_removed),
 		TEST(sessions_pause_so_that_all_is_acknowledged),
 		TEST(stream_without_the_peers_terminate_is_not_used_again),
 		TEST(terminate_follows_an_accept_that_was_answered),
@@ -1901,21 +1901,21 @@ int main(void)
 		TEST(every_initiate_is_answered),
 		TEST(one_refusal_answers_what_the_peer_sent_before_it),
 		TEST(initiator_does_not_use_a_stream_that_it_refuses),
-		TEST(terminate_of_the_peer_is_answered_though_nobody_holds_the_session),
+		TEST(terminate_of_the_peer_is_answered_after_the_session_is_released),
 		TEST(terminate_without_a_session_is_not_answered),
 		TEST(on_a_dead_association_nothing_is_sent),
 		TEST(message_that_fits_no_sequence_ends_the_session),
 		TEST(messages_of_a_few_octets_end_the_session),
-		TEST(numbers_twice_and_messages_behind_the_terminate_end_the_session),
+		TEST(duplicate_numbers_and_messages_after_the_terminate_end_the_session),
 		TEST(before_the_accept_other_messages_are_illegal),
 		TEST(initiate_to_the_end_that_initiates_is_refused),
 		TEST(stray_messages_are_answered_with_terminate),
-		TEST(private_data_of_a_terminate_is_nobodys),
+		TEST(private_data_of_a_terminate_is_ignored),
 		TEST(enhanced_session_agrees_on_read_depths),
 		TEST(ready_to_receive_is_a_write_or_a_read),
-		TEST(accept_that_this_end_cannot_live_with_is_told_so),
+		TEST(unacceptable_accept_is_answered_with_the_reason),
 		TEST(answers_of_the_wrong_kind_end_the_session),
-		TEST(wrong_numbers_take_no_memory),
+		TEST(wrong_numbers_use_no_memory),
 		TEST(numbers_after_the_terminate_use_no_memory),
 		TEST(memory_of_sessions_not_accepted_is_bounded),
 		TEST(sessions_not_accepted_fit_the_receive_window),
@@ -1923,7 +1923,7 @@ int main(void)
 		TEST(a_rejected_session_keeps_no_segments),
 		TEST(accepted_sessions_leave_the_limit),
 		TEST(memory_of_sessions_is_counted),
-		TEST(without_memory_for_what_comes_early_the_session_ends),
+		TEST(session_ends_without_memory_for_early_segments),
 		TEST(profile_of_the_draft_counts_from_one),
 		TEST(the_draft_has_no_enhanced_sessions),
 		TEST(a_plain_responder_terminates_enhanced_initiates),

@@ -112,7 +112,7 @@ static void new_memory_takes_no_file_along(void **state)
 	assert_string_equal(q.label, "");
 }
 
-static void a_file_that_cannot_be_opened_is_asked_of_nobody(void **state)
+static void a_file_that_cannot_be_opened_is_an_error_without_a_request(void **state)
 {
 	struct iw_manager_request q = { .op = IW_MANAGER_ADD, .access = IW_CLAIM_READ };
 	struct iw_manager_buffer b;
@@ -134,7 +134,7 @@ static void an_answer_without_the_buffer_is_malformed(void **state)
 	assert_int_equal(iw_manager_admin_add(&admin, &q, file, &b, &why), IW_E_FORMAT);
 }
 
-static void a_refusal_is_the_managers_own_error_and_text(void **state)
+static void a_refusal_has_the_error_and_text_of_the_manager(void **state)
 {
 	struct iw_manager_request q = { .op = IW_MANAGER_ADD, .access = IW_CLAIM_READ };
 	struct iw_manager_buffer b;
@@ -146,7 +146,7 @@ static void a_refusal_is_the_managers_own_error_and_text(void **state)
 	assert_non_null(strstr(why.text, "the house is full"));
 }
 
-static void a_list_is_told_to_its_end(void **state)
+static void a_list_is_sent_to_its_end(void **state)
 {
 	struct iw_manager_request q;
 	struct iw_manager_reply r;
@@ -170,7 +170,7 @@ static void a_list_is_told_to_its_end(void **state)
 	assert_int_equal(r.count, 1);
 }
 
-static void revoking_tells_how_many_there_were(void **state)
+static void revoking_returns_the_number_of_registrations(void **state)
 {
 	struct iw_manager_request q;
 	uint64_t revoked;
@@ -199,7 +199,7 @@ static void silence_and_a_closed_socket_are_errors(void **state)
 	assert_int_equal(revoked, 0);
 }
 
-static void nobody_at_the_path_is_told_by_the_first_call(void **state)
+static void socket_without_a_server_is_an_error_of_the_first_call(void **state)
 {
 	struct iw_manager_admin none = { .path = "/nowhere/ctl", .fd = -1 };
 
@@ -236,13 +236,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_opened_for_the_rights_that_peers_get),
 		TEST(new_memory_takes_no_file_along),
-		TEST(a_file_that_cannot_be_opened_is_asked_of_nobody),
+		TEST(a_file_that_cannot_be_opened_is_an_error_without_a_request),
 		TEST(an_answer_without_the_buffer_is_malformed),
-		TEST(a_refusal_is_the_managers_own_error_and_text),
-		TEST(a_list_is_told_to_its_end),
-		TEST(revoking_tells_how_many_there_were),
+		TEST(a_refusal_has_the_error_and_text_of_the_manager),
+		TEST(a_list_is_sent_to_its_end),
+		TEST(revoking_returns_the_number_of_registrations),
 		TEST(silence_and_a_closed_socket_are_errors),
-		TEST(nobody_at_the_path_is_told_by_the_first_call),
+		TEST(socket_without_a_server_is_an_error_of_the_first_call),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

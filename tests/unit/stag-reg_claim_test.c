@@ -39,7 +39,7 @@ static bool is_reply(const struct iw_claim *c)
 }
 
 /* APP-01, APP-06 */
-static void what_is_claimed_is_what_is_read(void **state)
+static void claim_decodes_to_what_was_encoded(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(samples); i++) {
@@ -67,7 +67,7 @@ static void what_is_claimed_is_what_is_read(void **state)
 }
 
 /* The Private Data of a transfer, or of another program, is not a claim. */
-static void other_private_data_is_no_claim(void **state)
+static void other_private_data_is_not_a_claim(void **state)
 {
 	struct iw_hello h = { .major_max = 1,
 			      .major_min = 1,
@@ -186,8 +186,8 @@ static void a_long_reason_is_cut_between_characters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_claimed_is_what_is_read),
-		cmocka_unit_test(other_private_data_is_no_claim),
+		cmocka_unit_test(claim_decodes_to_what_was_encoded),
+		cmocka_unit_test(other_private_data_is_not_a_claim),
 		cmocka_unit_test(claims_against_the_rules_are_refused),
 		cmocka_unit_test(only_the_key_itself_fits),
 		cmocka_unit_test(a_long_reason_is_cut_between_characters),

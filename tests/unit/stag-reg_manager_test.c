@@ -191,7 +191,7 @@ static size_t open_descriptors(void)
 /* --- access --- */
 
 /* SEC-01, SEC-21: the peer cannot use the other buffer even though it knows its STag. */
-static void who_is_let_in_for_one_buffer_can_use_no_other(void **state)
+static void peer_admitted_for_one_buffer_cannot_use_another(void **state)
 {
 	struct iw_manager_buffer mine = add_named(""), other = add_named("");
 
@@ -224,7 +224,7 @@ static void buffers_of_one_name_are_for_the_same_peers(void **state)
 }
 
 /* SEC-02 */
-static void a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it(void **state)
+static void a_buffer_of_one_connection_is_unknown_to_others_and_ends_with_it(void **state)
 {
 	struct iw_manager_buffer shared = add_named(""), own;
 
@@ -249,7 +249,7 @@ static void a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it(void **s
 }
 
 /* SEC-09: the answers do not reveal which STags exist. */
-static void who_has_no_key_learns_nothing(void **state)
+static void peer_without_a_key_learns_nothing(void **state)
 {
 	struct iw_manager_buffer b = add_named("");
 	struct iw_claim wrong[] = {
@@ -393,7 +393,7 @@ static void an_operation_that_is_under_way_is_not_cut_off_as_spent(void **state)
 }
 
 /* The next operation of the peer is refused. A peer without another operation is disconnected. */
-static void who_has_no_buffer_left_is_dropped_a_little_later(void **state)
+static void peer_without_a_buffer_is_dropped_after_a_delay(void **state)
 {
 	struct iw_manager_buffer b = add_named("");
 
@@ -411,7 +411,7 @@ static void who_has_no_buffer_left_is_dropped_a_little_later(void **state)
 	until(iw_list_empty(&m->domains));
 }
 
-static void lives_end_in_time_whoever_is_connected(void **state)
+static void registrations_with_a_lifetime_expire_while_a_peer_is_connected(void **state)
 {
 	struct iw_manager_buffer b =
 		add((struct iw_manager_request){ .len = 1, .lifetime_ms = 100 });
@@ -428,7 +428,7 @@ static void lives_end_in_time_whoever_is_connected(void **state)
 }
 
 /* Only the last IW_MANAGER_ENDED_MAX ended peers are remembered. */
-static void peers_that_have_gone_are_remembered_up_to_a_number(void **state)
+static void former_peers_are_remembered_up_to_a_limit(void **state)
 {
 	struct iw_manager_buffer b = add_named("");
 	struct domain *d = iw_manager_find(m, b.stag)->domain;
@@ -477,7 +477,7 @@ static int answer(int fd, struct iw_manager_reply *r, struct iw_fault *why)
 	return err;
 }
 
-static void a_file_is_the_askers_and_its_descriptor_does_not_leak(void **state)
+static void a_registered_file_is_that_of_the_client_and_its_descriptor_is_closed(void **state)
 {
 	struct iw_manager_request q = { .op = IW_MANAGER_ADD,
 					.access = IW_CLAIM_READ,
@@ -529,7 +529,7 @@ static struct client *first_client(void)
 }
 
 /* While the peers of a domain are reported, all of them end, and the domain with them. */
-static void an_answer_forgets_what_is_gone(void **state)
+static void a_list_in_progress_drops_references_to_what_is_removed(void **state)
 {
 	struct iw_manager_buffer b = add_named("");
 	struct domain *d = iw_manager_find(m, b.stag)->domain;
@@ -570,7 +570,7 @@ static void an_answer_forgets_what_is_gone(void **state)
  * The client does not read its list while buffers in it are revoked: no message is wrong, and each
  * buffer that remains is reported once.
  */
-static void a_slow_reader_of_a_long_list_holds_up_nobody_and_is_told_the_truth(void **state)
+static void a_slow_reader_of_a_long_list_delays_no_other_and_gets_current_values(void **state)
 {
 	static uint32_t stags[MANY];
 	static unsigned told[MANY];
@@ -618,7 +618,7 @@ static void a_slow_reader_of_a_long_list_holds_up_nobody_and_is_told_the_truth(v
 	close(other);
 }
 
-static void who_takes_no_answer_is_dropped(void **state)
+static void client_that_reads_no_answer_is_dropped(void **state)
 {
 	int fd = asker();
 
@@ -658,7 +658,7 @@ static void garbage_is_answered_with_an_error_and_the_end(void **state)
 }
 
 /* One client more than the limit: it is served when another client disconnects. */
-static void more_askers_than_there_is_room_for_wait(void **state)
+static void more_clients_than_allowed_wait(void **state)
 {
 	int fd[IW_MANAGER_CLIENTS_MAX + 1];
 	struct iw_manager_reply r;
@@ -808,23 +808,23 @@ static void memory_of_the_peers_associations_is_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(who_is_let_in_for_one_buffer_can_use_no_other),
+		test(peer_admitted_for_one_buffer_cannot_use_another),
 		test(buffers_of_one_name_are_for_the_same_peers),
-		test(a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it),
-		test(who_has_no_key_learns_nothing),
+		test(a_buffer_of_one_connection_is_unknown_to_others_and_ends_with_it),
+		test(peer_without_a_key_learns_nothing),
 		test(wrong_claims_are_limited_and_the_right_key_is_not),
 		test(peers_of_two_domains_cannot_write_to_the_same_octets),
 		test(peers_of_one_domain_cannot_read_what_those_of_another_write),
 		test(an_operation_that_is_under_way_is_not_cut_off_as_spent),
-		test(who_has_no_buffer_left_is_dropped_a_little_later),
-		test(lives_end_in_time_whoever_is_connected),
-		test(peers_that_have_gone_are_remembered_up_to_a_number),
-		test(a_file_is_the_askers_and_its_descriptor_does_not_leak),
-		test(a_slow_reader_of_a_long_list_holds_up_nobody_and_is_told_the_truth),
-		test(an_answer_forgets_what_is_gone),
-		test(who_takes_no_answer_is_dropped),
+		test(peer_without_a_buffer_is_dropped_after_a_delay),
+		test(registrations_with_a_lifetime_expire_while_a_peer_is_connected),
+		test(former_peers_are_remembered_up_to_a_limit),
+		test(a_registered_file_is_that_of_the_client_and_its_descriptor_is_closed),
+		test(a_slow_reader_of_a_long_list_delays_no_other_and_gets_current_values),
+		test(a_list_in_progress_drops_references_to_what_is_removed),
+		test(client_that_reads_no_answer_is_dropped),
 		test(garbage_is_answered_with_an_error_and_the_end),
-		test(more_askers_than_there_is_room_for_wait),
+		test(more_clients_than_allowed_wait),
 		test(there_are_not_more_buffers_than_the_limit),
 		test(new_memory_is_limited),
 		test(rights_beyond_those_of_the_descriptor_get_no_stag),

@@ -52,7 +52,7 @@ static void a_mapping_is_the_file_at_any_offset(void **state)
 }
 
 /* SEC-16 */
-static void what_cannot_be_mapped_is_refused_and_its_descriptor_closed(void **state)
+static void file_that_cannot_be_mapped_is_refused_and_its_descriptor_closed(void **state)
 {
 	const uint64_t ranges[][2] = {
 		{ 101, 0 }, { 100, 0 }, { 0, 101 }, { 50, 51 }, { INT64_MAX, 1 }
@@ -81,7 +81,7 @@ static void what_cannot_be_mapped_is_refused_and_its_descriptor_closed(void **st
 	assert_int_not_equal(iw_map_memory(&m, UINT64_MAX / 2, &why), 0);
 }
 
-static void a_truncated_file_is_zeros_from_there_on_and_known_to_be_lost(void **state)
+static void a_truncated_file_reads_as_zeros_and_is_reported_as_lost(void **state)
 {
 	const size_t len = 4 * page_size();
 	int fd = make("f", len), keep = dup(fd);
@@ -149,7 +149,7 @@ static void a_removed_file_stays(void **state)
 }
 
 /* A fault outside of the mappings has its default action: it ends the process. */
-static void a_fault_elsewhere_ends_the_process(void **state)
+static void a_fault_outside_a_mapping_ends_the_process(void **state)
 {
 	pid_t child = fork();
 	int status;
@@ -193,11 +193,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(a_mapping_is_the_file_at_any_offset),
-		test(what_cannot_be_mapped_is_refused_and_its_descriptor_closed),
-		test(a_truncated_file_is_zeros_from_there_on_and_known_to_be_lost),
+		test(file_that_cannot_be_mapped_is_refused_and_its_descriptor_closed),
+		test(a_truncated_file_reads_as_zeros_and_is_reported_as_lost),
 		test(an_end_within_the_last_page_is_seen),
 		test(a_removed_file_stays),
-		test(a_fault_elsewhere_ends_the_process),
+		test(a_fault_outside_a_mapping_ends_the_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

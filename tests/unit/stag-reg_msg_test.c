@@ -30,7 +30,7 @@ static uint8_t *exact(const uint8_t *msg, size_t len)
 	return p;
 }
 
-static void a_request_comes_back_and_no_part_of_it_does(void **state)
+static void a_request_decodes_when_complete_and_no_part_of_it_does(void **state)
 {
 	struct iw_manager_request q[] = {
 		{ .op = IW_MANAGER_ADD, .memory = true, .len = 1, .access = 3, .open = true },
@@ -72,7 +72,7 @@ static void a_request_comes_back_and_no_part_of_it_does(void **state)
 	}
 }
 
-static void an_answer_comes_back_and_no_part_of_it_does(void **state)
+static void an_answer_decodes_when_complete_and_no_part_of_it_does(void **state)
 {
 	struct iw_manager_reply r[] = {
 		{ .kind = IW_MANAGER_END, .count = UINT64_MAX },
@@ -187,7 +187,7 @@ static void requests_against_the_rules_are_refused(void **state)
 }
 
 /* The host is printed between quotes of a shell and in a URI. */
-static void a_host_that_could_leave_its_quotes_is_refused(void **state)
+static void a_host_that_could_end_its_quotes_is_refused(void **state)
 {
 	static const char *const bad[] = { "a'b", "a b", "a/b", "a\"b", "a\nb", "a@b", "[::1]" };
 
@@ -216,7 +216,7 @@ static void a_host_that_could_leave_its_quotes_is_refused(void **state)
 }
 
 /* A request with stream and domain; an answer with an error of a newer version. */
-static void what_contradicts_itself_is_refused_and_what_is_new_is_not(void **state)
+static void contradictory_messages_are_refused_but_unknown_errors_are_not(void **state)
 {
 	struct iw_manager_request q = {
 		.op = IW_MANAGER_ADD, .access = 1, .stream = 1, .domain = "a"
@@ -245,11 +245,11 @@ static void what_contradicts_itself_is_refused_and_what_is_new_is_not(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_comes_back_and_no_part_of_it_does),
-		cmocka_unit_test(an_answer_comes_back_and_no_part_of_it_does),
+		cmocka_unit_test(a_request_decodes_when_complete_and_no_part_of_it_does),
+		cmocka_unit_test(an_answer_decodes_when_complete_and_no_part_of_it_does),
 		cmocka_unit_test(requests_against_the_rules_are_refused),
-		cmocka_unit_test(a_host_that_could_leave_its_quotes_is_refused),
-		cmocka_unit_test(what_contradicts_itself_is_refused_and_what_is_new_is_not),
+		cmocka_unit_test(a_host_that_could_end_its_quotes_is_refused),
+		cmocka_unit_test(contradictory_messages_are_refused_but_unknown_errors_are_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static void the_host_is_one_that_others_can_connect_to(void **state)
 	assert_string_equal(c.out, URI("board.example") "\n");
 }
 
-static void a_list_is_without_keys(void **state)
+static void elements_of_a_list_have_no_keys(void **state)
 {
 	struct job job = { .list = true, .r = { buffer("192.0.2.1"), buffer("192.0.2.1") } };
 
@@ -142,7 +142,7 @@ static void a_list_is_without_keys(void **state)
 	assert_non_null(strstr(c.out, "\"key\":\"" KEY "\",\"uri\":\"" URI("192.0.2.1") "\""));
 }
 
-static void peers_stand_behind_an_empty_line(void **state)
+static void peers_follow_an_empty_line(void **state)
 {
 	struct job job = { .list = true };
 
@@ -160,7 +160,7 @@ static void peers_stand_behind_an_empty_line(void **state)
 		       "     3  192.0.2.1:5       0      0 B      2  2.0 KiB  ended: went away\n");
 }
 
-static void a_list_of_nothing_and_one_that_failed_print_nothing(void **state)
+static void an_empty_list_and_one_that_failed_print_nothing(void **state)
 {
 	struct job job = { .list = true };
 
@@ -180,9 +180,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_forms_of_an_advertisement),
 		cmocka_unit_test(the_host_is_one_that_others_can_connect_to),
-		cmocka_unit_test(a_list_is_without_keys),
-		cmocka_unit_test(peers_stand_behind_an_empty_line),
-		cmocka_unit_test(a_list_of_nothing_and_one_that_failed_print_nothing),
+		cmocka_unit_test(elements_of_a_list_have_no_keys),
+		cmocka_unit_test(peers_follow_an_empty_line),
+		cmocka_unit_test(an_empty_list_and_one_that_failed_print_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 #include "util/num.h"
 
-static void what_is_written_reads_the_same(void **state)
+static void written_uri_parses_to_the_same_fields(void **state)
 {
 	static const struct {
 		const char *text;
@@ -76,7 +76,7 @@ static void order_and_unknown_parts_do_not_matter(void **state)
 	assert_false(u.key.set);
 }
 
-static void what_is_no_such_uri_is_refused_with_a_reason(void **state)
+static void text_that_is_not_a_uri_is_refused_with_a_reason(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -151,9 +151,9 @@ static void what_is_no_such_uri_is_refused_with_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_reads_the_same),
+		cmocka_unit_test(written_uri_parses_to_the_same_fields),
 		cmocka_unit_test(order_and_unknown_parts_do_not_matter),
-		cmocka_unit_test(what_is_no_such_uri_is_refused_with_a_reason),
+		cmocka_unit_test(text_that_is_not_a_uri_is_refused_with_a_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

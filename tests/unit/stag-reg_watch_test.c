@@ -75,7 +75,7 @@ static int watch(const void *arg)
 	return err ? 8 : found ? 0 : 9;
 }
 
-static void only_news_is_told(void **state)
+static void watch_reports_only_changes(void **state)
 {
 	const struct job job = { .cfg = { .interval_ns = 1, .count = 4 } };
 
@@ -112,7 +112,7 @@ static void only_news_is_told(void **state)
 	assert_string_equal(strstr(c.out, "  ended\n"), "  ended\n0000000a  gone\n");
 }
 
-static void json_tells_what_is_new_of_all(void **state)
+static void json_has_totals_and_what_is_new(void **state)
 {
 	const struct job job = { .cfg = { .interval_ns = 1, .count = 2, .stag = 0xa },
 				 .json = true };
@@ -135,7 +135,7 @@ static void json_tells_what_is_new_of_all(void **state)
 			       "\"new_write_octets\":2048,\"new_read_octets\":0,"));
 }
 
-static void the_end_of_the_one_buffer_is_the_end(void **state)
+static void watch_of_one_buffer_ends_with_that_buffer(void **state)
 {
 	const struct job job = { .cfg = { .interval_ns = 1, .stag = 0xa } };
 
@@ -148,7 +148,7 @@ static void the_end_of_the_one_buffer_is_the_end(void **state)
 	assert_string_equal(c.out, "0000000a  registered: rw, 2.0 KiB of board\n0000000a  gone\n");
 }
 
-static void one_that_was_never_there_is_not_found(void **state)
+static void buffer_that_never_existed_is_not_found(void **state)
 {
 	const struct job job = { .cfg = { .interval_ns = 1, .stag = 0xa } };
 
@@ -159,7 +159,7 @@ static void one_that_was_never_there_is_not_found(void **state)
 	assert_string_equal(c.out, "");
 }
 
-static void no_buffer_at_all_is_waited_for(void **state)
+static void watch_waits_for_the_first_buffer(void **state)
 {
 	const struct job job = { .cfg = { .interval_ns = 1, .count = 2 } };
 
@@ -172,7 +172,7 @@ static void no_buffer_at_all_is_waited_for(void **state)
 	assert_string_equal(c.out, "0000000a  registered: rw, 2.0 KiB of board\n");
 }
 
-static void a_manager_that_goes_away_is_an_error(void **state)
+static void a_manager_that_closes_the_socket_is_an_error(void **state)
 {
 	const struct job job = { .cfg = { .interval_ns = 1 } };
 
@@ -190,12 +190,12 @@ static void a_manager_that_goes_away_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(only_news_is_told),
-		TEST(json_tells_what_is_new_of_all),
-		TEST(the_end_of_the_one_buffer_is_the_end),
-		TEST(one_that_was_never_there_is_not_found),
-		TEST(no_buffer_at_all_is_waited_for),
-		TEST(a_manager_that_goes_away_is_an_error),
+		TEST(watch_reports_only_changes),
+		TEST(json_has_totals_and_what_is_new),
+		TEST(watch_of_one_buffer_ends_with_that_buffer),
+		TEST(buffer_that_never_existed_is_not_found),
+		TEST(watch_waits_for_the_first_buffer),
+		TEST(a_manager_that_closes_the_socket_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Charges count for the transfer and for the process; temporaries stay charged until they are
+ * Charges apply to the transfer and to the process; temporaries stay charged until they are
  * removed.
  */
 #include "transfer/files/account.h"

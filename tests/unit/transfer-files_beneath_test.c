@@ -44,7 +44,7 @@ static int in_fd(void)
 	return fd;
 }
 
-static void nothing_leads_out(void **state)
+static void no_path_leads_out_of_the_directory(void **state)
 {
 	static const char *const paths[] = { "..",
 					     "../out/secret",
@@ -74,7 +74,7 @@ static void nothing_leads_out(void **state)
 	close(in);
 }
 
-static void what_is_inside_opens(void **state)
+static void paths_inside_the_directory_open(void **state)
 {
 	static const char *const paths[] = { "",     ".",    "file", "sub/file", "./sub//file",
 					     "sub/", "sub/." };
@@ -161,8 +161,8 @@ static void no_link_is_followed_for_names_of_a_peer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_leads_out, make, unmake),
-		cmocka_unit_test_setup_teardown(what_is_inside_opens, make, unmake),
+		cmocka_unit_test_setup_teardown(no_path_leads_out_of_the_directory, make, unmake),
+		cmocka_unit_test_setup_teardown(paths_inside_the_directory_open, make, unmake),
 		cmocka_unit_test_setup_teardown(the_parent_and_the_leaf, make, unmake),
 		cmocka_unit_test_setup_teardown(no_link_is_followed_for_names_of_a_peer, make,
 						unmake),

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 /* SEC-16 */
-static void an_address_has_a_quarter_and_more_while_half_is_free(void **state)
+static void an_address_may_use_a_quarter_and_more_while_half_is_free(void **state)
 {
 	struct iw_budget a;
 	struct iw_holder *p, *q;
@@ -72,7 +72,7 @@ static void ports_and_the_lower_half_of_ipv6_make_no_other_address(void **state)
 }
 
 /* SEC-16 */
-static void an_address_has_three_quarters_of_the_connections(void **state)
+static void an_address_may_use_three_quarters_of_the_connections(void **state)
 {
 	struct iw_holder h = { .conns = 3 };
 
@@ -90,10 +90,10 @@ static void an_address_has_three_quarters_of_the_connections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_address_has_a_quarter_and_more_while_half_is_free),
+		cmocka_unit_test(an_address_may_use_a_quarter_and_more_while_half_is_free),
 		cmocka_unit_test(without_a_limit_all_may_be_held),
 		cmocka_unit_test(ports_and_the_lower_half_of_ipv6_make_no_other_address),
-		cmocka_unit_test(an_address_has_three_quarters_of_the_connections),
+		cmocka_unit_test(an_address_may_use_three_quarters_of_the_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static struct iw_xdigest chunk(struct iw_hasher *h, const void *p, size_t len)
 	return d;
 }
 
-static void known_values(void **state)
+static void digests_match_published_values(void **state)
 {
 	/* FIPS 180-2 appendix B.1; the value of xxHash for an empty input. */
 	static const uint8_t sha_abc[] = { 0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
@@ -121,7 +121,7 @@ static void chunks_in_any_order_make_the_same_file(void **state)
 }
 
 /* As in man/ddp-transfer.7: number and digest of each chunk, then the size. */
-static void a_file_digest_is_what_the_page_says(void **state)
+static void a_file_digest_is_as_the_man_page_defines(void **state)
 {
 	uint8_t rows[8 + 16 + 8] = { 0 };
 	struct iw_chunk_list l = { .n = 0 };
@@ -143,7 +143,7 @@ static void a_file_digest_is_what_the_page_says(void **state)
 	iw_hasher_fini(&h);
 }
 
-static void zeros_are_seen(void **state)
+static void zeros_are_recognized(void **state)
 {
 	static uint8_t octets[5000];
 
@@ -164,11 +164,11 @@ static void zeros_are_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_values),
+		cmocka_unit_test(digests_match_published_values),
 		cmocka_unit_test(pieces_make_the_same_digest),
 		cmocka_unit_test(chunks_in_any_order_make_the_same_file),
-		cmocka_unit_test(a_file_digest_is_what_the_page_says),
-		cmocka_unit_test(zeros_are_seen),
+		cmocka_unit_test(a_file_digest_is_as_the_man_page_defines),
+		cmocka_unit_test(zeros_are_recognized),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void slashes_bind_a_pattern_to_places(void **state)
 	assert_false(iw_filter_excludes(&filter, "t/a", true));
 }
 
-static void what_lies_in_an_excluded_directory_is_excluded(void **state)
+static void names_below_an_excluded_directory_are_excluded(void **state)
 {
 	(void)state;
 	assert_true(iw_filter_add(&filter, "x", false));
@@ -101,7 +101,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_slash_in_front_binds_a_pattern_to_the_root, unmake),
 		cmocka_unit_test_teardown(one_star_stops_at_a_slash_also_beside_two, unmake),
 		cmocka_unit_test(faulty_patterns_are_found),
-		cmocka_unit_test_teardown(what_lies_in_an_excluded_directory_is_excluded, unmake),
+		cmocka_unit_test_teardown(names_below_an_excluded_directory_are_excluded, unmake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void note(unsigned from, unsigned to)
 	iw_chunk_list_free(&l);
 }
 
-static void what_was_noted_is_found_again(void **state)
+static void journalled_chunks_are_found_again(void **state)
 {
 	const struct iw_xmeta m = meta();
 
@@ -167,7 +167,7 @@ static void another_users_journal_is_not_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_was_noted_is_found_again, make, unmake),
+		cmocka_unit_test_setup_teardown(journalled_chunks_are_found_again, make, unmake),
 		cmocka_unit_test_setup_teardown(another_state_of_the_source_begins_anew, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(a_record_that_is_not_whole_ends_the_journal, make,

@@ -95,7 +95,7 @@ static void a_chunk_is_read_hashed_and_remembered(void **state)
 	iw_src_close(&s);
 }
 
-static void what_changes_meanwhile_is_noticed(void **state)
+static void file_changed_while_it_is_read_is_an_error(void **state)
 {
 	static const char *const texts[] = { "became shorter", "became longer", "was written to",
 					     "became shorter" };
@@ -133,7 +133,7 @@ static void what_changes_meanwhile_is_noticed(void **state)
 }
 
 /* Some files in /proc have size 0 and contents. */
-static void more_than_the_size_says_is_noticed(void **state)
+static void content_longer_than_the_announced_size_is_an_error(void **state)
 {
 	struct iw_file_fault why;
 	struct iw_xdigest d;
@@ -150,7 +150,7 @@ static void more_than_the_size_says_is_noticed(void **state)
 	iw_src_close(&s);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void names_that_are_not_regular_files_are_refused(void **state)
 {
 	struct iw_file_fault why;
 	struct iw_src s;
@@ -165,7 +165,7 @@ static void what_is_no_file_is_refused(void **state)
 	assert_int_equal(why.code, IW_XC_KIND);
 }
 
-static void a_stream_is_not_waited_for(void **state)
+static void a_source_that_is_a_stream_is_not_awaited(void **state)
 {
 	struct iw_file_fault why;
 	struct iw_xloaded l;
@@ -199,10 +199,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(data_are_found_between_holes, make, unmake),
 		cmocka_unit_test_setup_teardown(a_chunk_is_read_hashed_and_remembered, make,
 						unmake),
-		cmocka_unit_test_setup_teardown(what_changes_meanwhile_is_noticed, make, unmake),
-		cmocka_unit_test_setup_teardown(more_than_the_size_says_is_noticed, make, unmake),
-		cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, make, unmake),
-		cmocka_unit_test_setup_teardown(a_stream_is_not_waited_for, make, unmake),
+		cmocka_unit_test_setup_teardown(file_changed_while_it_is_read_is_an_error, make,
+						unmake),
+		cmocka_unit_test_setup_teardown(content_longer_than_the_announced_size_is_an_error,
+						make, unmake),
+		cmocka_unit_test_setup_teardown(names_that_are_not_regular_files_are_refused, make,
+						unmake),
+		cmocka_unit_test_setup_teardown(a_source_that_is_a_stream_is_not_awaited, make,
+						unmake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

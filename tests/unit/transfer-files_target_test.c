@@ -91,7 +91,7 @@ static unsigned parts_in(const char *dir)
 	return n;
 }
 
-static void a_file_appears_when_it_is_whole(void **state)
+static void a_file_appears_only_when_it_is_complete(void **state)
 {
 	struct iw_place p = place("", false);
 	struct iw_xmeta m = meta("f", 6);
@@ -273,7 +273,7 @@ static void a_link_in_place_of_the_file_is_replaced(void **state)
 	iw_place_close(&p);
 }
 
-static void what_is_no_file_stays(void **state)
+static void names_that_are_not_regular_files_stay(void **state)
 {
 	static const struct {
 		const char *name, *text;
@@ -374,7 +374,7 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 	assert_int_equal(why.code, IW_XC_NOENT);
 }
 
-static void a_file_that_cannot_grow_fails_and_is_gone(void **state)
+static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
 {
 	struct iw_place p = place("", false);
 	struct iw_xmeta m = meta("f", MIB);
@@ -566,7 +566,7 @@ static void a_temporary_that_others_could_write_is_created_again(void **state)
 	assert_int_equal(resumed(), 0);
 }
 
-static void a_second_name_of_a_temporary_does_not_get_the_file(void **state)
+static void a_second_hard_link_of_a_temporary_does_not_get_the_file(void **state)
 {
 	(void)state;
 	leave_one_behind();
@@ -756,7 +756,8 @@ static void the_sweep_keeps_files_of_another_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_file_appears_when_it_is_whole, make, unmake),
+		cmocka_unit_test_setup_teardown(a_file_appears_only_when_it_is_complete, make,
+						unmake),
 		cmocka_unit_test_setup_teardown(one_file_in_two_temporaries_leaves_neither, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(wrong_digests_are_refused, make, unmake),
@@ -764,11 +765,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_outside_the_base_is_touched, make, unmake),
 		cmocka_unit_test_setup_teardown(a_link_in_place_of_the_file_is_replaced, make,
 						unmake),
-		cmocka_unit_test_setup_teardown(what_is_no_file_stays, make, unmake),
+		cmocka_unit_test_setup_teardown(names_that_are_not_regular_files_stay, make,
+						unmake),
 		cmocka_unit_test_setup_teardown(scp_rules_of_the_target, make, unmake),
 		cmocka_unit_test_setup_teardown(the_local_users_target_may_lie_anywhere, make,
 						unmake),
-		cmocka_unit_test_setup_teardown(a_file_that_cannot_grow_fails_and_is_gone, make,
+		cmocka_unit_test_setup_teardown(a_file_that_cannot_grow_fails_and_is_removed, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(a_temporary_of_this_user_is_resumed, make, unmake),
 		cmocka_unit_test_setup_teardown(temporary_that_is_released_meanwhile_is_resumed,
@@ -777,8 +779,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(another_users_journal_is_not_trusted, make, unmake),
 		cmocka_unit_test_setup_teardown(
 			a_temporary_that_others_could_write_is_created_again, make, unmake),
-		cmocka_unit_test_setup_teardown(a_second_name_of_a_temporary_does_not_get_the_file,
-						make, unmake),
+		cmocka_unit_test_setup_teardown(
+			a_second_hard_link_of_a_temporary_does_not_get_the_file, make, unmake),
 		cmocka_unit_test_setup_teardown(links_and_fifos_under_its_name_are_ignored, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(a_journal_applies_to_one_file, make, unmake),

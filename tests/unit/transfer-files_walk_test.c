@@ -136,7 +136,7 @@ static void local_operands_lie_anywhere(void **state)
 }
 
 /* At the target, one of two files of the same name would be lost. */
-static void a_name_is_given_once(void **state)
+static void a_second_file_with_the_same_name_is_refused(void **state)
 {
 	struct iw_walk w;
 
@@ -244,7 +244,8 @@ int main(void)
 						unmake),
 		cmocka_unit_test_setup_teardown(a_peers_paths_do_not_leave, make, unmake),
 		cmocka_unit_test_setup_teardown(local_operands_lie_anywhere, make, unmake),
-		cmocka_unit_test_setup_teardown(a_name_is_given_once, make, unmake),
+		cmocka_unit_test_setup_teardown(a_second_file_with_the_same_name_is_refused, make,
+						unmake),
 		cmocka_unit_test_setup_teardown(a_name_that_was_not_sent_is_free, make, unmake),
 		cmocka_unit_test_setup_teardown(depth_has_a_limit, make, unmake),
 	};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Lanes: order within a lane, none between lanes; the descriptor that reports finished tasks; the
- * end.
+ * Lanes: tasks of one lane run in order, those of different lanes in any order; the descriptor that
+ * reports finished tasks; the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +77,7 @@ static void block(struct iw_task *t)
 	sem_wait(b->go);
 }
 
-static void a_lane_that_waits_for_storage_delays_no_other(void **state)
+static void a_lane_that_waits_for_storage_does_not_delay_others(void **state)
 {
 	struct blocked b[LANES];
 	struct number x[TASKS], behind = { .task.run = note, .n = 1 };
@@ -172,7 +172,7 @@ static void the_descriptor_is_readable_until_all_are_taken(void **state)
 	iw_worker_fini(&w);
 }
 
-static void the_end_runs_what_was_given(void **state)
+static void closing_a_worker_runs_its_queued_tasks(void **state)
 {
 	struct number x[TASKS];
 	struct iw_lane lane[LANES];
@@ -213,10 +213,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tasks_of_a_lane_return_done_and_in_order),
-		cmocka_unit_test(a_lane_that_waits_for_storage_delays_no_other),
+		cmocka_unit_test(a_lane_that_waits_for_storage_does_not_delay_others),
 		cmocka_unit_test(more_lanes_than_threads_all_finish),
 		cmocka_unit_test(the_descriptor_is_readable_until_all_are_taken),
-		cmocka_unit_test(the_end_runs_what_was_given),
+		cmocka_unit_test(closing_a_worker_runs_its_queued_tasks),
 		cmocka_unit_test(without_a_thread_tasks_are_run_at_once),
 	};
 

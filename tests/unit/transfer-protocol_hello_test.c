@@ -34,7 +34,7 @@ static struct iw_hello request(void)
 }
 
 /* APP-01, APP-02, APP-06 */
-static void what_is_said_is_what_is_read(void **state)
+static void request_and_reply_decode_to_what_was_encoded(void **state)
 {
 	struct iw_hello h = request(), back;
 	uint8_t pd[IW_XFER_PD_MAX];
@@ -52,7 +52,7 @@ static void what_is_said_is_what_is_read(void **state)
 		assert_true(iw_hello_decode(&back, pd, cut, &why) < 0);
 }
 
-static void a_rejection_tells_its_reason_cut_between_characters(void **state)
+static void a_rejection_carries_its_reason_cut_between_characters(void **state)
 {
 	char text[300];
 	struct iw_hello h, back;
@@ -97,7 +97,7 @@ static void the_answer_repeats_what_was_agreed(void **state)
 	assert_int_equal(iw_hello_check(&answer, &h, &why), 0);
 }
 
-static void what_cannot_be_agreed_is_rejected_with_the_reason(void **state)
+static void parameters_that_cannot_be_agreed_are_rejected_with_the_reason(void **state)
 {
 	struct iw_hello h, answer;
 	struct iw_fault why;
@@ -160,7 +160,7 @@ static void a_reply_that_does_not_fit_the_request_is_refused(void **state)
 	}
 }
 
-static void strangers_are_recognised(void **state)
+static void private_data_of_other_protocols_is_rejected(void **state)
 {
 	static const char other[] = "\xa1\x00\x6c"
 				    "ddp-transfes";
@@ -220,12 +220,12 @@ static void another_version_is_read_as_far_as_its_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_said_is_what_is_read),
-		cmocka_unit_test(a_rejection_tells_its_reason_cut_between_characters),
+		cmocka_unit_test(request_and_reply_decode_to_what_was_encoded),
+		cmocka_unit_test(a_rejection_carries_its_reason_cut_between_characters),
 		cmocka_unit_test(the_answer_repeats_what_was_agreed),
-		cmocka_unit_test(what_cannot_be_agreed_is_rejected_with_the_reason),
+		cmocka_unit_test(parameters_that_cannot_be_agreed_are_rejected_with_the_reason),
 		cmocka_unit_test(a_reply_that_does_not_fit_the_request_is_refused),
-		cmocka_unit_test(strangers_are_recognised),
+		cmocka_unit_test(private_data_of_other_protocols_is_rejected),
 		cmocka_unit_test(numbers_out_of_range_are_refused),
 		cmocka_unit_test(another_version_is_read_as_far_as_its_version),
 	};

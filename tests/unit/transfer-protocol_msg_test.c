@@ -54,7 +54,7 @@ static struct iw_xentry full_entry(void)
 	return e;
 }
 
-static void every_field_there_and_back(void **state)
+static void every_field_decodes_to_what_was_encoded(void **state)
 {
 	struct iw_xentry e = full_entry(), back;
 	uint8_t buf[512];
@@ -163,7 +163,7 @@ static void fields_have_limits(void **state)
 	}
 }
 
-static void a_data_header_is_no_map(void **state)
+static void the_header_of_a_data_message_is_not_a_cbor_map(void **state)
 {
 	uint8_t hdr[IW_XFER_DATA_HDR + 1] = { 0 };
 	uint32_t id;
@@ -196,10 +196,10 @@ static void names_of_messages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_there_and_back),
+		cmocka_unit_test(every_field_decodes_to_what_was_encoded),
 		cmocka_unit_test(each_message_demands_its_fields),
 		cmocka_unit_test(fields_have_limits),
-		cmocka_unit_test(a_data_header_is_no_map),
+		cmocka_unit_test(the_header_of_a_data_message_is_not_a_cbor_map),
 		cmocka_unit_test(names_of_messages),
 	};
 

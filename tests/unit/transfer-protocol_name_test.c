@@ -13,7 +13,7 @@
 #include "transfer/protocol/hello.h"
 #include "util/num.h"
 
-static void odd_names_are_names(void **state)
+static void unusual_names_are_accepted(void **state)
 {
 	static const char *const names[] = { "a",
 					     "a/b/c",
@@ -38,7 +38,7 @@ static void odd_names_are_names(void **state)
 		assert_null(iw_xfer_name_fault(names[i], strlen(names[i])));
 }
 
-static void names_that_could_leave_are_refused(void **state)
+static void names_that_could_leave_the_directory_are_refused(void **state)
 {
 	static const char *const names[] = { "",      "/",     "/a",     ".",
 					     "..",    "../a",  "a/..",   "a/../b",
@@ -110,8 +110,8 @@ static void paths_of_users_may_be_untidy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(odd_names_are_names),
-		cmocka_unit_test(names_that_could_leave_are_refused),
+		cmocka_unit_test(unusual_names_are_accepted),
+		cmocka_unit_test(names_that_could_leave_the_directory_are_refused),
 		cmocka_unit_test(links_that_leave_their_tree_are_detected),
 		cmocka_unit_test(lengths_have_limits),
 		cmocka_unit_test(paths_of_users_may_be_untidy),

@@ -208,7 +208,7 @@ static void assert_refused(uint32_t opts, bool to_source, const char *name, size
 	xpair_fini(&pair);
 }
 
-static void names_that_break_the_rules(void **state)
+static void invalid_names_end_the_transfer(void **state)
 {
 	uint32_t opts = IW_XOPT_DELETE | IW_XOPT_LISTED;
 
@@ -230,7 +230,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_name_too_long_for_the_protocol_is_left_out, setup,
 						teardown),
-		cmocka_unit_test(names_that_break_the_rules),
+		cmocka_unit_test(invalid_names_end_the_transfer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void a_pack_is_full_at_its_limits(void **state)
 	assert_true(n > 0 && iw_xpack_check(list, iw_xpack_end(&out), &n, &why) == 0);
 }
 
-static void what_no_pack_holds_is_refused(void **state)
+static void entries_that_do_not_belong_in_a_pack_are_refused(void **state)
 {
 	struct iw_xmeta bad[] = { file(IW_XFER_CHUNK), file(IW_XFER_CHUNK / 2), file(1), file(1),
 				  file(INT64_MAX) /* the sum of two wraps */ };
@@ -116,7 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_arrive_as_they_were_added),
 		cmocka_unit_test(a_pack_is_full_at_its_limits),
-		cmocka_unit_test(what_no_pack_holds_is_refused),
+		cmocka_unit_test(entries_that_do_not_belong_in_a_pack_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,7 +346,7 @@ static void do_load(struct xpair *p, const struct iw_xact *a)
 	iw_xfer_loaded(p->source.x, a->slot, &l, p->now);
 }
 
-/* Chunks that are the same here count for the digest as if they were moved. */
+/* Chunks that the sink already has are part of the digest, as if they were moved. */
 static void do_have(struct xpair *p, const struct iw_xact *a)
 {
 	struct xpair_file *f = a->file;

@@ -18,7 +18,7 @@
 #define XPAIR_RECVS 128
 #define XPAIR_OPS   256
 
-/* What goes wrong with a file. */
+/* The failure of a file that the test injects. */
 enum mishap {
 	FINE,
 	CANNOT_OPEN,   /* source: the file does not exist */
@@ -38,14 +38,13 @@ struct xpair_file {
 	uint64_t data_every;
 	bool zeros;          /* data that are all zeros */
 	uint64_t source_had; /* chunks that HAVE reported to the source */
-	uint64_t had;        /* so many chunks at the start exist at the sink */
-	uint64_t differs; /* if not 0: the number of the one of them that differs at the source */
-	bool range_late;  /* the test answers NEXT_RANGE itself */
-	uint8_t list[64]; /* of a pack */
+	uint64_t had;        /* the sink already has this many chunks from the start */
+	uint64_t differs;    /* if not 0: number of the one of these that differs at the source */
+	bool range_late;     /* the test answers NEXT_RANGE itself */
+	uint8_t list[64];    /* of a pack */
 	size_t list_len;
-	uint8_t want,
-		/* members of a pack, a bit each: as sent by the sink, as received by the source */
-		wanted;
+	/* Members of a pack, one bit each: as sent by the sink, as received by the source. */
+	uint8_t want, wanted;
 	enum mishap mishap;
 	/* The result: */
 	bool source_done, sink_done;
@@ -102,7 +101,7 @@ struct xpair {
 	bool opened;
 	char path[64];
 	unsigned paths;
-	unsigned hold_store; /* sink: STORE is answered so many steps late */
+	unsigned hold_store; /* sink: STORE is answered this many steps late */
 	struct iw_xact held;
 	unsigned held_for;
 	unsigned hold_load;
@@ -115,8 +114,8 @@ struct xpair {
 	bool more_later; /* source: NEXT_FILE is not answered after the last file */
 	bool spoil;      /* source: an octet of each buffer changes after it was hashed */
 	/*
-	 * What would cause a Terminate, or a wrong digest, ends the connection or the file, not the
-	 * test.
+	 * A violation that would cause a Terminate ends the connection, and a wrong digest fails
+	 * the file; neither fails the test.
 	 */
 	bool tolerant;
 	/*

@@ -139,7 +139,7 @@ static void fill_streams(void)
 	xpair_add(&pair, IW_XFER_STREAM, "zeros", 2 * MIB + 5)->zeros = true;
 }
 
-static void streams_of_unknown_length_end_where_they_end(void **state)
+static void streams_of_unknown_length_end_at_end_of_file(void **state)
 {
 	(void)state;
 	each_way(fill_streams, assert_all_well);
@@ -245,14 +245,14 @@ static void fill_slow_load(void)
 }
 
 /* The sink waits for its disk, or the source for its pipe. */
-static void slow_files_hold_the_transfer_not_break_it(void **state)
+static void slow_files_delay_the_transfer_without_failing_it(void **state)
 {
 	(void)state;
 	each_way(fill_slow_store, assert_all_well);
 	each_way(fill_slow_load, assert_all_well);
 }
 
-/* Works without digests, and with one slot. */
+/* Transfers work without digests, and with one slot. */
 static void one_slot_and_no_digest(void **state)
 {
 	(void)state;
@@ -426,7 +426,7 @@ static void check_packs(void)
 	assert_int_equal(iw_xfer_counts(pair.sink.x)->files_done, 300);
 }
 
-static void packs_move_what_is_wanted_of_them(void **state)
+static void packs_send_only_the_requested_members(void **state)
 {
 	(void)state;
 	each_way(fill_packs, check_packs);
@@ -435,7 +435,7 @@ static void packs_move_what_is_wanted_of_them(void **state)
 /* --- time --- */
 
 /* SEC-29 */
-static void a_peer_that_says_nothing_is_given_up(void **state)
+static void a_peer_that_sends_nothing_is_disconnected(void **state)
 {
 	const struct iw_fault none = { .err = IW_OK };
 	struct iw_xact a;
@@ -472,8 +472,8 @@ static void octets_do_not_extend_the_time_for_open(void **state)
 	xpair_fini(&pair);
 }
 
-/* A source that waits for its pipe says so, and the sink waits with it for minutes. */
-static void who_waits_for_its_own_files_is_not_given_up(void **state)
+/* A source that waits for its pipe sends NOPs, so the sink waits for minutes too. */
+static void peer_that_waits_for_its_own_files_is_not_disconnected(void **state)
 {
 	(void)state;
 	for (unsigned pull = 0; pull < 2; pull++) {
@@ -496,7 +496,7 @@ static bool swallow_all_but_open(struct xpair *p, bool from_source, uint8_t *msg
 	return !from_source || p->source.sends <= 1;
 }
 
-static void a_peer_that_stops_is_given_up_after_the_stall_time(void **state)
+static void a_peer_that_stops_is_disconnected_after_the_stall_time(void **state)
 {
 	(void)state;
 	start(false, IW_XFER_WRITE, 9);
@@ -514,7 +514,7 @@ static void a_peer_that_stops_is_given_up_after_the_stall_time(void **state)
 /* --- cut off --- */
 
 /* At any moment: each file has a result, and files that are not committed are abandoned. */
-static void a_lost_connection_leaves_no_file_half_made(void **state)
+static void a_lost_connection_leaves_no_incomplete_file(void **state)
 {
 	const struct iw_fault lost = { .err = IW_E_MPA_LOST, .clause = "", .text = "reset" };
 
@@ -543,7 +543,7 @@ static void a_lost_connection_leaves_no_file_half_made(void **state)
 	}
 }
 
-static void giving_up_is_told_to_the_peer_with_its_reason(void **state)
+static void giving_up_sends_the_reason_to_the_peer(void **state)
 {
 	const struct iw_fault why = { .err = IW_E_INVAL,
 				      .clause = "",
@@ -564,7 +564,7 @@ static void giving_up_is_told_to_the_peer_with_its_reason(void **state)
 	xpair_fini(&pair);
 }
 
-/* --- peers that lie --- */
+/* --- peers that break the rules --- */
 
 /* Makes a message as a peer could; LIST has nlist entries, ENDS nends. */
 static size_t make(uint8_t *buf, uint32_t type, const struct iw_xentry *list, size_t nlist,
@@ -698,7 +698,7 @@ static void add_victim_file(const char *name, uint64_t size)
 	send_to(&pair.sink, IW_XMSG_FILES, &e, 1, NULL, 0);
 }
 
-static void octets_that_are_no_message(void **state)
+static void octets_that_are_not_a_message_end_the_transfer(void **state)
 {
 	static const struct {
 		const char *octets;
@@ -736,7 +736,7 @@ static void octets_that_are_no_message(void **state)
 	}
 }
 
-static void strangers_in_a_message_are_passed_over(void **state)
+static void unknown_keys_and_messages_are_ignored(void **state)
 {
 	/* NOP with keys 9 (an array in a map), -1 and "k", and a message of type 200. */
 	static const uint8_t nop[] = { 0xa5, 0x00, 0x00, 0x01, 0x19, 0x03, 0xe8, 0x09, 0xa1,
@@ -804,7 +804,7 @@ static void names_that_are_refused(void **state)
 	}
 }
 
-static void announcements_that_break_the_rules(void **state)
+static void invalid_announcements_end_the_transfer(void **state)
 {
 	struct iw_xentry e[130];
 
@@ -841,7 +841,7 @@ static void announcements_that_break_the_rules(void **state)
 	assert_breach("FILES entry: key 10 is missing");
 }
 
-static void ranges_that_break_the_rules(void **state)
+static void invalid_ranges_end_the_transfer(void **state)
 {
 	static const struct {
 		uint64_t off, len;
@@ -930,7 +930,7 @@ static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
 	}
 }
 
-static void dones_that_break_the_rules(void **state)
+static void invalid_dones_end_the_transfer(void **state)
 {
 	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
 
@@ -980,7 +980,7 @@ static void dones_that_break_the_rules(void **state)
 	}
 }
 
-static void ends_that_break_the_rules(void **state)
+static void invalid_ends_end_the_transfer(void **state)
 {
 	struct iw_xentry end = { .has = ID | IW_XBIT(IW_XF_SIZE) | IW_XBIT(IW_XF_DIGEST),
 				 .id = 1,
@@ -1082,7 +1082,7 @@ static void codes_that_only_a_sink_can_determine_are_rejected(void **state)
 }
 
 /* HAVE is accepted within the file, once, and before GO. */
-static void haves_that_break_the_rules(void **state)
+static void invalid_haves_end_the_transfer(void **state)
 {
 	const unsigned has = RANGE | IW_XBIT(IW_XF_CHUNKS);
 	static const uint8_t octets[4 * IW_XFER_DIGEST_MAX];
@@ -1115,7 +1115,7 @@ static void haves_that_break_the_rules(void **state)
 }
 
 /* Attributes before an announcement belong to the next file, come in pieces, and are limited. */
-static void attributes_that_break_the_rules(void **state)
+static void invalid_attributes_end_the_transfer(void **state)
 {
 	static const uint8_t octets[IW_XFER_XATTR_PIECE];
 	struct iw_xentry e = { .has = ID | IW_XBIT(IW_XF_XATTR), .id = 2, .xattr = octets };
@@ -1141,7 +1141,7 @@ static void attributes_that_break_the_rules(void **state)
 	assert_breach("ATTRS: 294912 octets");
 }
 
-static void parts_and_packs_that_break_the_rules(void **state)
+static void invalid_parts_and_packs_end_the_transfer(void **state)
 {
 	static const uint64_t offs[] = { 1, 0, MIB, 9 * MIB }, lens[] = { MIB, 0, MIB + 1, MIB };
 	struct iw_xentry e, go = { .has = ID | IW_XBIT(IW_XF_WANTED), .id = 1 };
@@ -1179,7 +1179,7 @@ static void parts_and_packs_that_break_the_rules(void **state)
 	assert_breach("RESULT of 1 members");
 }
 
-static void farewells_that_break_the_rules(void **state)
+static void invalid_byes_end_the_transfer(void **state)
 {
 	uint8_t buf[64];
 	struct iw_cbor_out o;
@@ -1230,7 +1230,7 @@ static void farewells_that_break_the_rules(void **state)
 	assert_breach("BYE from the sink before the source's BYE");
 }
 
-static void sends_that_break_the_rules(void **state)
+static void invalid_sends_end_the_transfer(void **state)
 {
 	static uint8_t piece[IW_XFER_PIECE + IW_XFER_DATA_HDR];
 	struct iw_xentry d = done_entry(1, 0, 2 * IW_XFER_PIECE);
@@ -1323,8 +1323,8 @@ static uint32_t open_windows(void)
 }
 
 /*
- * SEC-29: as with pieces; an empty window stays open, because the source may still be loading its
- * octets.
+ * SEC-29: only octets of the window are progress, not messages. An empty window stays open, because
+ * the source may still be loading its octets.
  */
 static void a_window_that_is_begun_is_completed_within_the_stall_time(void **state)
 {
@@ -1409,7 +1409,7 @@ static void sides_that_wait_for_each_other_end(void **state)
 /*
  * Octets that the transport accepted may be far from the sink: only the sink's report is progress.
  */
-static void a_sink_to_which_octets_arrive_slowly_is_not_given_up(void **state)
+static void a_sink_that_receives_slowly_is_not_disconnected(void **state)
 {
 	(void)state;
 	open_source(IW_XFER_WRITE, 8 * MIB);
@@ -1453,7 +1453,7 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 }
 
 /* The transport of a peer may acknowledge octets after the peer has stopped. */
-static void acknowledged_octets_are_no_sign_of_life(void **state)
+static void acknowledged_octets_are_not_a_sign_of_life(void **state)
 {
 	(void)state;
 	open_source(IW_XFER_WRITE, 8 * MIB);
@@ -1469,7 +1469,7 @@ static void acknowledged_octets_are_no_sign_of_life(void **state)
 }
 
 /* Without credit for messages, zero-length RDMA Writes are the signs of life. */
-static void signs_of_life_need_no_credit(void **state)
+static void nops_need_no_credit(void **state)
 {
 	(void)state;
 	open_sink(IW_XFER_WRITE);
@@ -1543,7 +1543,7 @@ static void a_silent_peer_is_lost_though_this_side_has_work(void **state)
 }
 
 /* Each side sends something every quarter of the peer's patience, even while it only waits. */
-static void who_waits_sends_signs_of_life(void **state)
+static void waiting_peer_sends_nops(void **state)
 {
 	uint64_t before;
 
@@ -1631,7 +1631,7 @@ static void messages_keep_a_peer_without_a_partial_chunk_connected(void **state)
 	xpair_fini(&pair);
 }
 
-static void offers_that_break_the_rules(void **state)
+static void invalid_offers_end_the_transfer(void **state)
 {
 	struct iw_xentry o = { .has = RANGE | IW_XBIT(IW_XF_STAG) | IW_XBIT(IW_XF_DIGEST),
 			       .id = 1,
@@ -1662,7 +1662,7 @@ static void offers_that_break_the_rules(void **state)
 	assert_breach("OFFER in mode write");
 }
 
-static void a_lying_sink_does_not_get_at_more_than_was_asked(void **state)
+static void grants_that_were_not_requested_end_the_transfer(void **state)
 {
 	struct iw_xentry g = { .has = RANGE | IW_XBIT(IW_XF_STAG), .id = 1, .len = MIB, .stag = 7 },
 			 go = { .has = ID, .id = 1 };
@@ -1746,55 +1746,55 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_size_arrives_in_every_mode_and_direction),
 		cmocka_unit_test(holes_and_zeros_are_not_moved),
-		cmocka_unit_test(streams_of_unknown_length_end_where_they_end),
+		cmocka_unit_test(streams_of_unknown_length_end_at_end_of_file),
 		cmocka_unit_test(more_files_than_may_be_open_at_once),
 		cmocka_unit_test(no_file_at_all_is_a_transfer_too),
 		cmocka_unit_test(one_failure_does_not_stop_the_others),
-		cmocka_unit_test(slow_files_hold_the_transfer_not_break_it),
+		cmocka_unit_test(slow_files_delay_the_transfer_without_failing_it),
 		cmocka_unit_test(one_slot_and_no_digest),
 		cmocka_unit_test(a_digest_that_differs_fails_the_file),
 		cmocka_unit_test(what_the_sink_has_is_not_moved_again),
-		cmocka_unit_test(packs_move_what_is_wanted_of_them),
+		cmocka_unit_test(packs_send_only_the_requested_members),
 		cmocka_unit_test(open_carries_path_and_flags),
-		cmocka_unit_test(a_peer_that_says_nothing_is_given_up),
+		cmocka_unit_test(a_peer_that_sends_nothing_is_disconnected),
 		cmocka_unit_test(octets_do_not_extend_the_time_for_open),
-		cmocka_unit_test(who_waits_for_its_own_files_is_not_given_up),
-		cmocka_unit_test(a_peer_that_stops_is_given_up_after_the_stall_time),
-		cmocka_unit_test(a_lost_connection_leaves_no_file_half_made),
-		cmocka_unit_test(giving_up_is_told_to_the_peer_with_its_reason),
-		cmocka_unit_test(octets_that_are_no_message),
-		cmocka_unit_test(strangers_in_a_message_are_passed_over),
+		cmocka_unit_test(peer_that_waits_for_its_own_files_is_not_disconnected),
+		cmocka_unit_test(a_peer_that_stops_is_disconnected_after_the_stall_time),
+		cmocka_unit_test(a_lost_connection_leaves_no_incomplete_file),
+		cmocka_unit_test(giving_up_sends_the_reason_to_the_peer),
+		cmocka_unit_test(octets_that_are_not_a_message_end_the_transfer),
+		cmocka_unit_test(unknown_keys_and_messages_are_ignored),
 		cmocka_unit_test(the_first_message_is_open),
 		cmocka_unit_test(names_that_are_refused),
-		cmocka_unit_test(announcements_that_break_the_rules),
-		cmocka_unit_test(ranges_that_break_the_rules),
+		cmocka_unit_test(invalid_announcements_end_the_transfer),
+		cmocka_unit_test(invalid_ranges_end_the_transfer),
 		cmocka_unit_test(codes_that_only_a_sink_can_determine_are_rejected),
 		cmocka_unit_test(done_of_a_window_that_was_not_written_is_a_breach),
-		cmocka_unit_test(dones_that_break_the_rules),
-		cmocka_unit_test(ends_that_break_the_rules),
+		cmocka_unit_test(invalid_dones_end_the_transfer),
+		cmocka_unit_test(invalid_ends_end_the_transfer),
 		cmocka_unit_test(chunks_that_differ_at_the_sink_are_moved),
 		cmocka_unit_test(a_range_may_be_answered_later),
-		cmocka_unit_test(haves_that_break_the_rules),
-		cmocka_unit_test(attributes_that_break_the_rules),
-		cmocka_unit_test(parts_and_packs_that_break_the_rules),
-		cmocka_unit_test(farewells_that_break_the_rules),
-		cmocka_unit_test(sends_that_break_the_rules),
+		cmocka_unit_test(invalid_haves_end_the_transfer),
+		cmocka_unit_test(invalid_attributes_end_the_transfer),
+		cmocka_unit_test(invalid_parts_and_packs_end_the_transfer),
+		cmocka_unit_test(invalid_byes_end_the_transfer),
+		cmocka_unit_test(invalid_sends_end_the_transfer),
 		cmocka_unit_test(a_chunk_that_is_begun_is_completed_within_the_stall_time),
 		cmocka_unit_test(a_window_that_is_begun_is_completed_within_the_stall_time),
 		cmocka_unit_test(writes_that_leave_a_gap_in_a_window_are_a_breach),
 		cmocka_unit_test(messages_keep_a_peer_without_a_partial_chunk_connected),
 		cmocka_unit_test(sides_that_wait_for_each_other_end),
-		cmocka_unit_test(a_sink_to_which_octets_arrive_slowly_is_not_given_up),
+		cmocka_unit_test(a_sink_that_receives_slowly_is_not_disconnected),
 		cmocka_unit_test(waiting_for_more_files_hides_no_stall),
 		cmocka_unit_test(octets_that_arrive_slowly_are_progress),
 		cmocka_unit_test(octets_that_are_acknowledged_slowly_are_progress),
-		cmocka_unit_test(acknowledged_octets_are_no_sign_of_life),
-		cmocka_unit_test(signs_of_life_need_no_credit),
+		cmocka_unit_test(acknowledged_octets_are_not_a_sign_of_life),
+		cmocka_unit_test(nops_need_no_credit),
 		cmocka_unit_test(a_silent_peer_is_lost_though_this_side_has_work),
-		cmocka_unit_test(who_waits_sends_signs_of_life),
+		cmocka_unit_test(waiting_peer_sends_nops),
 		cmocka_unit_test(a_changed_control_message_ends_the_connection),
-		cmocka_unit_test(offers_that_break_the_rules),
-		cmocka_unit_test(a_lying_sink_does_not_get_at_more_than_was_asked),
+		cmocka_unit_test(invalid_offers_end_the_transfer),
+		cmocka_unit_test(grants_that_were_not_requested_end_the_transfer),
 		cmocka_unit_test(spoilt_messages_never_commit_a_wrong_file),
 	};
 

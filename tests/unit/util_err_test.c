@@ -29,7 +29,7 @@ static void each_error_has_its_own_name_and_a_text(void **state)
 	assert_string_equal(iw_err_name(-((int)IW_ERR_COUNT_ - 1)), "RO_UNSPEC");
 }
 
-static void number_that_is_no_error_is_unknown(void **state)
+static void number_that_is_not_an_error_is_unknown(void **state)
 {
 	static const int none[] = { 1, 2, INT_MAX, INT_MIN, -(int)IW_ERR_COUNT_, -1000 };
 
@@ -87,7 +87,7 @@ static void triplets_are_those_of_the_rfcs(void **state)
 	assert_int_equal(with_term, n);
 }
 
-static void triplet_of_nobody_is_the_peers_terminate(void **state)
+static void unknown_triplet_is_a_terminate_of_the_peer(void **state)
 {
 	(void)state;
 	assert_int_equal(iw_err_from_term(IW_NOTERM), IW_E_PEER_TERMINATE);
@@ -108,9 +108,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_error_has_its_own_name_and_a_text),
-		cmocka_unit_test(number_that_is_no_error_is_unknown),
+		cmocka_unit_test(number_that_is_not_an_error_is_unknown),
 		cmocka_unit_test(triplets_are_those_of_the_rfcs),
-		cmocka_unit_test(triplet_of_nobody_is_the_peers_terminate),
+		cmocka_unit_test(unknown_triplet_is_a_terminate_of_the_peer),
 		cmocka_unit_test(rdmap_local_error_has_any_code),
 	};
 

@@ -24,7 +24,7 @@ static void assert_ordered(const struct iw_heap *h)
 	}
 }
 
-static void first_is_the_nearest_whatever_happens(void **state)
+static void first_timer_is_always_the_nearest(void **state)
 {
 	struct iw_timer timers[TIMERS];
 	struct rng r = { 1 };
@@ -76,7 +76,7 @@ static void first_is_the_nearest_whatever_happens(void **state)
 	assert_int_equal(m.wrong_size, 0);
 }
 
-static void timers_come_out_in_order(void **state)
+static void timers_are_removed_in_order_of_time(void **state)
 {
 	struct iw_timer timers[TIMERS];
 	struct rng r = { 2 };
@@ -158,8 +158,8 @@ static void removing_a_timer_that_is_not_in_does_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_is_the_nearest_whatever_happens),
-		cmocka_unit_test(timers_come_out_in_order),
+		cmocka_unit_test(first_timer_is_always_the_nearest),
+		cmocka_unit_test(timers_are_removed_in_order_of_time),
 		cmocka_unit_test(without_memory_a_new_timer_is_refused_and_old_ones_still_move),
 		cmocka_unit_test(removing_a_timer_that_is_not_in_does_nothing),
 	};

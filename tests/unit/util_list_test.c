@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static void items_leave_in_the_order_they_came(void **state)
+static void items_are_removed_in_the_order_of_insertion(void **state)
 {
 	struct iw_list head, a, b, c;
 
@@ -50,7 +50,7 @@ static void removing_twice_does_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items_leave_in_the_order_they_came),
+		cmocka_unit_test(items_are_removed_in_the_order_of_insertion),
 		cmocka_unit_test(removing_twice_does_nothing),
 	};
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static void numbers_lie_in_octet_order(void **state)
+static void numbers_are_stored_in_network_byte_order(void **state)
 {
 	static const uint8_t o[] = { 0xf1, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0xf8 };
 	uint8_t w[8];
@@ -29,7 +29,7 @@ static void numbers_lie_in_octet_order(void **state)
 	assert_memory_equal(w, o + 4, 4);
 }
 
-static void sum_past_64_bits_is_seen(void **state)
+static void sum_beyond_64_bits_is_detected(void **state)
 {
 	uint64_t sum;
 
@@ -78,8 +78,8 @@ static void container_of_undoes_a_member(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_lie_in_octet_order),
-		cmocka_unit_test(sum_past_64_bits_is_seen),
+		cmocka_unit_test(numbers_are_stored_in_network_byte_order),
+		cmocka_unit_test(sum_beyond_64_bits_is_detected),
 		cmocka_unit_test(deadline_past_the_end_of_time_is_never),
 		cmocka_unit_test(serial_numbers_compare_across_their_wrap),
 		cmocka_unit_test(container_of_undoes_a_member),

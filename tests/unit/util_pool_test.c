@@ -60,7 +60,7 @@ static void steady_use_allocates_nothing(void **state)
 	assert_int_equal(m.blocks, 0);
 }
 
-static void what_is_above_spare_max_goes_back(void **state)
+static void blocks_above_spare_max_are_freed(void **state)
 {
 	struct counting_mem m;
 	struct iw_pool p;
@@ -81,7 +81,7 @@ static void what_is_above_spare_max_goes_back(void **state)
 	assert_int_equal(m.wrong_size, 0);
 }
 
-static void spare_none_keeps_none(void **state)
+static void pool_with_spare_max_zero_keeps_no_block(void **state)
 {
 	struct counting_mem m;
 	struct iw_pool p;
@@ -144,8 +144,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_more_buffers_out_than_max),
 		cmocka_unit_test(steady_use_allocates_nothing),
-		cmocka_unit_test(what_is_above_spare_max_goes_back),
-		cmocka_unit_test(spare_none_keeps_none),
+		cmocka_unit_test(blocks_above_spare_max_are_freed),
+		cmocka_unit_test(pool_with_spare_max_zero_keeps_no_block),
 		cmocka_unit_test(buffer_smaller_than_a_pointer_is_whole),
 		cmocka_unit_test(no_memory_leaves_the_pool_as_it_was),
 	};

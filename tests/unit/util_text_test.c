@@ -89,7 +89,7 @@ static void format_knows_its_letters_and_copies_the_rest(void **state)
 
 /* For every capacity: the text is a prefix of the whole text, terminated, and not a byte is written
  * after it. */
-static void what_does_not_fit_is_cut(void **state)
+static void text_that_does_not_fit_is_cut(void **state)
 {
 	static const char whole[] = "queue 18446744073709551615 at 0x00001234 ffee end";
 	static const uint8_t o[] = { 0xff, 0xee };
@@ -112,7 +112,7 @@ static void what_does_not_fit_is_cut(void **state)
 	}
 }
 
-static void fault_tells_the_whole_story(void **state)
+static void fault_has_error_errno_triplet_and_text(void **state)
 {
 	struct iw_fault why;
 
@@ -130,7 +130,7 @@ static void fault_tells_the_whole_story(void **state)
 	assert_string_equal(why.text, "ddp: QN 9: expected 0..2");
 }
 
-static void fault_nobody_asks_for_is_the_error_alone(void **state)
+static void fault_pointer_may_be_null(void **state)
 {
 	(void)state;
 	assert_int_equal(iw_fail(NULL, IW_E_LIMIT, "too many %s", "queues"), IW_E_LIMIT);
@@ -155,9 +155,9 @@ int main(void)
 		cmocka_unit_test(hex_has_at_least_the_digits_asked_for),
 		cmocka_unit_test(octets_print_without_separators),
 		cmocka_unit_test(format_knows_its_letters_and_copies_the_rest),
-		cmocka_unit_test(what_does_not_fit_is_cut),
-		cmocka_unit_test(fault_tells_the_whole_story),
-		cmocka_unit_test(fault_nobody_asks_for_is_the_error_alone),
+		cmocka_unit_test(text_that_does_not_fit_is_cut),
+		cmocka_unit_test(fault_has_error_errno_triplet_and_text),
+		cmocka_unit_test(fault_pointer_may_be_null),
 		cmocka_unit_test(long_fault_is_cut),
 	};
 

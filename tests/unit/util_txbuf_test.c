@@ -152,7 +152,7 @@ static void short_writes_lose_and_repeat_nothing(void **state)
 	}
 }
 
-static void one_write_may_take_several_vecs(void **state)
+static void one_write_may_use_several_vecs(void **state)
 {
 	struct iw_txbuf *t = make();
 
@@ -178,7 +178,7 @@ int main(void)
 		cmocka_unit_test(a_full_arena_and_full_vecs_append_nothing),
 		cmocka_unit_test(the_last_vec_still_grows_when_all_are_used),
 		cmocka_unit_test(short_writes_lose_and_repeat_nothing),
-		cmocka_unit_test(one_write_may_take_several_vecs),
+		cmocka_unit_test(one_write_may_use_several_vecs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,7 +236,7 @@ static void rejected_connection_can_be_adopted_again(void **state)
 }
 
 /* The octets belong to the program, even if the initiator sent them before the Reply. */
-static void octets_behind_a_rejected_request_stay_to_be_read(void **state)
+static void octets_after_a_rejected_request_remain_unread(void **state)
 {
 	static const char request[] = "MPA ID Req Frame\x40\x01\0\0plain text";
 	char got[11] = "";
@@ -344,7 +344,7 @@ static void responder_without_octets_continues_streaming_after_the_deadline(void
 }
 
 /* The initiator's Request is in the stream, so it cannot return to streaming mode. */
-static void initiator_without_a_reply_cannot_go_back(void **state)
+static void initiator_without_a_reply_cannot_return_to_streaming(void **state)
 {
 	const void *octets;
 	size_t len;
@@ -409,13 +409,13 @@ int main(void)
 		test(rejected_initiator_continues_streaming),
 		test(rejecting_leaves_both_ends_in_streaming_mode),
 		test(rejected_connection_can_be_adopted_again),
-		test(octets_behind_a_rejected_request_stay_to_be_read),
+		test(octets_after_a_rejected_request_remain_unread),
 		test(request_without_an_answer_ends_the_connection),
 		test(answer_that_cannot_be_given_ends_the_connection),
 		test(accepted_request_is_not_answered_again),
 		test(responder_without_a_request_continues_streaming),
 		test(responder_without_octets_continues_streaming_after_the_deadline),
-		test(initiator_without_a_reply_cannot_go_back),
+		test(initiator_without_a_reply_cannot_return_to_streaming),
 		test(octets_read_by_the_program_are_passed_to_the_library),
 		test(connection_that_cannot_be_adopted_is_refused_and_unchanged),
 	};

@@ -91,7 +91,7 @@ static void profile_must_match_transport_revision_and_crc(void **state)
 }
 
 /* APP-01, APP-02, MPA-36, ENH-07 */
-static void both_ends_learn_private_data_and_what_is_in_force(void **state)
+static void both_ends_report_private_data_and_the_agreed_parameters(void **state)
 {
 	struct conn_param p = { .protocol.private_data = "from a",
 				.protocol.private_data_len = 6,
@@ -130,7 +130,7 @@ static void both_ends_learn_private_data_and_what_is_in_force(void **state)
 	assert_true(ia.tx_sends > 0 && ia.rx_sends > 0);
 }
 
-static void request_tells_what_the_peer_wants(void **state)
+static void request_reports_what_the_peer_wants(void **state)
 {
 	struct conn_param p = { .protocol.private_data = "hello",
 				.protocol.private_data_len = 5,
@@ -289,7 +289,7 @@ static void refused_connection_ends_with_the_reason(void **state)
 }
 
 /* MPA-47, SEC-29 */
-static void listener_that_takes_no_connection_is_a_time_out(void **state)
+static void listener_that_accepts_no_connection_is_a_time_out(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(150) };
 	int fd[8];
@@ -432,7 +432,7 @@ static void rejection_carries_private_data_and_ends_the_queue_pair(void **state)
 }
 
 /* SEC-29 */
-static void request_that_nobody_answers_ends_and_accepting_it_then_says_so(void **state)
+static void request_without_a_decision_expires_and_accept_then_fails(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(100) };
 
@@ -474,7 +474,7 @@ static void request_that_died_unseen_is_not_offered(void **state)
 	assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 0);
 }
 
-static void backlog_limits_those_in_set_up_and_the_others_wait(void **state)
+static void backlog_limits_connections_in_set_up_and_queues_the_others(void **state)
 {
 	struct iw_qp *qp[4];
 	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
@@ -532,7 +532,7 @@ static void queue_pair_is_used_once(void **state)
 	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_STATE);
 }
 
-static void impossible_wishes_are_refused_with_a_reason(void **state)
+static void impossible_parameters_are_refused_with_a_reason(void **state)
 {
 	static const struct conn_param bad[] = {
 		{ CONN_PARAM_SIZES, .protocol.rev = 3 },
@@ -600,7 +600,7 @@ static void struct_of_a_newer_version_is_refused_when_it_asks_for_more(void **st
 }
 
 /* AF_XDP does not work on a loopback interface, and without libxdp on none. */
-static void a_transport_that_cannot_run_says_so(void **state)
+static void a_transport_that_cannot_run_gives_a_reason(void **state)
 {
 	struct conn_param p = { CONN_PARAM_SIZES, .at.transport = "xdp", .at.host = "127.0.0.1",
 				.at.interface = "lo", .at.port = 1 };
@@ -893,7 +893,7 @@ static void listener_rests_while_there_are_no_descriptors(void **state)
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 }
 
-static void trace_tells_a_connections_life_in_lines_of_json(void **state)
+static void trace_reports_a_connection_in_lines_of_json(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .trace = remember };
 	static char in[8];
@@ -929,30 +929,30 @@ static void trace_tells_a_connections_life_in_lines_of_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(both_ends_learn_private_data_and_what_is_in_force),
+		test(both_ends_report_private_data_and_the_agreed_parameters),
 		test(profile_rdmac_is_revision_0_with_markers_and_crc),
 		test(profile_must_match_transport_revision_and_crc),
-		test(request_tells_what_the_peer_wants),
+		test(request_reports_what_the_peer_wants),
 		test(connects_over_ipv6),
 		test(connects_to_the_address_that_answers),
 		test(connects_by_name),
 		test(listener_on_every_address_takes_both_families),
 		test(source_address_is_the_one_asked_for),
 		test(refused_connection_ends_with_the_reason),
-		test(listener_that_takes_no_connection_is_a_time_out),
+		test(listener_that_accepts_no_connection_is_a_time_out),
 		test(listener_that_never_answers_is_a_time_out),
 		test(connection_without_a_request_is_closed),
 		test(garbage_instead_of_a_request_is_closed_at_once),
 		test(peer_that_vanishes_before_its_request_is_whole_leaves_no_trace),
 		test(rejection_carries_private_data_and_ends_the_queue_pair),
-		test(request_that_nobody_answers_ends_and_accepting_it_then_says_so),
+		test(request_without_a_decision_expires_and_accept_then_fails),
 		test(request_that_died_unseen_is_not_offered),
-		test(backlog_limits_those_in_set_up_and_the_others_wait),
+		test(backlog_limits_connections_in_set_up_and_queues_the_others),
 		test(silent_connections_do_not_keep_others_out),
 		test(queue_pair_is_used_once),
-		test(impossible_wishes_are_refused_with_a_reason),
+		test(impossible_parameters_are_refused_with_a_reason),
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
-		test(a_transport_that_cannot_run_says_so),
+		test(a_transport_that_cannot_run_gives_a_reason),
 		test(a_passed_listener_needs_tcp),
 		test(each_rtr_form_is_agreed_on),
 		test(large_fpdus_are_agreed_on_between_two_of_us),
@@ -962,7 +962,7 @@ int main(void)
 		test(rev_2_alone_and_peer_to_peer_are_not_tried_with_rev_1),
 		test(second_attempt_that_is_refused_ends_with_a_reason),
 		test(listener_rests_while_there_are_no_descriptors),
-		test(trace_tells_a_connections_life_in_lines_of_json),
+		test(trace_reports_a_connection_in_lines_of_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void *octets(size_t len, unsigned seed)
 /* ---------------------------------------------------------------- the three operations */
 
 /* RDMAP-22, DDP-68 */
-static void send_fills_a_posted_buffer_and_says_its_length(void **state)
+static void send_fills_a_posted_buffer_and_reports_its_length(void **state)
 {
 	char got[64];
 
@@ -346,7 +346,7 @@ static void payload_is_counted_without_zero_length_operations(void **state)
 
 /* Complete operations are counted for each region, octets as they move for each peer; zero-length
  * operations are not counted. */
-static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
+static void octets_of_a_peer_are_counted_by_region_and_by_peer(void **state)
 {
 	const size_t len = 3000001;
 	unsigned char *src = octets(len, 1), *board = octets(len, 0);
@@ -600,7 +600,7 @@ static void queue_deeper_than_the_limit_is_refused(void **state)
 	iw_qp_free(qp);
 }
 
-static void full_send_queue_takes_more_when_completions_were_polled(void **state)
+static void full_send_queue_has_room_after_completions_are_polled(void **state)
 {
 	uint64_t id = 0;
 
@@ -618,7 +618,7 @@ static void full_send_queue_takes_more_when_completions_were_polled(void **state
 	end_until(&a, &b, a.nwc == 5);
 }
 
-static void quiet_work_needs_no_polling(void **state)
+static void unsignaled_work_needs_no_polling(void **state)
 {
 	unsigned board = 0, numbers[100];
 	struct iw_mr *mr;
@@ -647,7 +647,7 @@ static void quiet_work_needs_no_polling(void **state)
  * SEC-11, SEC-17, SEC-20: completions that the program does not poll stall their own queue pair and
  * nothing else
  */
-static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state)
+static void completions_that_are_not_polled_are_kept(void **state)
 {
 	enum { DEPTH = 4 };
 	struct iw_qp *second, *peer;
@@ -697,7 +697,7 @@ static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state
 		assert_int_equal(a.wc[i].wr_id, i);
 }
 
-static void end_is_told_after_completions_that_had_no_room(void **state)
+static void end_is_reported_after_completions_that_had_no_room(void **state)
 {
 	enum { DEPTH = 4 };
 	struct iw_qp_attr qa = { .size = sizeof(qa), .sq_depth = DEPTH, .rq_depth = 16 };
@@ -841,7 +841,7 @@ static void queue_pair_that_never_connected_can_be_ended(void **state)
 	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), IW_E_STATE);
 }
 
-static void freed_queue_pair_takes_its_events_and_completions_along(void **state)
+static void freed_queue_pair_drops_its_events_and_completions(void **state)
 {
 	struct iw_async_event ev;
 
@@ -966,7 +966,7 @@ static void peer_that_answers_no_read_is_a_time_out(void **state)
 }
 
 /* SEC-29 */
-static void peer_that_takes_no_octets_is_a_time_out(void **state)
+static void peer_that_reads_no_octets_is_a_time_out(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .stall_ns = MS(150) };
 	const size_t len = 32 << 20;
@@ -1013,7 +1013,7 @@ static void terminate_reaches_a_peer_that_is_busy_sending(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(send_fills_a_posted_buffer_and_says_its_length),
+		test(send_fills_a_posted_buffer_and_reports_its_length),
 		test(pieces_of_memory_become_one_message),
 		test(writes_and_reads_of_every_size_arrive_unchanged),
 		test(more_reads_than_ord_wait_their_turn_and_complete_in_order),
@@ -1023,26 +1023,26 @@ int main(void)
 		test(region_with_a_lifetime_or_a_number_of_uses_ends),
 		test(octets_written_without_a_gap_are_counted_from_the_first_on),
 		test(payload_is_counted_without_zero_length_operations),
-		test(what_a_peer_did_is_tallied_by_region_and_by_peer),
+		test(octets_of_a_peer_are_counted_by_region_and_by_peer),
 		test(revocation_in_mid_operation_is_final),
 		test(impossible_regions_are_refused),
 		test(exclusive_region_refuses_aliases_of_other_peers),
 		test(exclusive_region_belongs_to_one_connection),
 		test(impossible_work_is_refused),
 		test(reads_are_refused_where_none_were_agreed_on),
-		test(full_send_queue_takes_more_when_completions_were_polled),
-		test(quiet_work_needs_no_polling),
+		test(full_send_queue_has_room_after_completions_are_polled),
+		test(unsignaled_work_needs_no_polling),
 		test(queue_deeper_than_the_limit_is_refused),
-		test(completions_that_nobody_polls_are_kept_and_none_is_lost),
-		test(end_is_told_after_completions_that_had_no_room),
+		test(completions_that_are_not_polled_are_kept),
+		test(end_is_reported_after_completions_that_had_no_room),
 		test(reset_in_the_middle_completes_everything_once),
 		test(abort_completes_everything_once_without_a_terminate),
 		test(queue_pair_that_never_connected_can_be_ended),
-		test(freed_queue_pair_takes_its_events_and_completions_along),
+		test(freed_queue_pair_drops_its_events_and_completions),
 		test(half_closed_connection_still_carries_the_other_direction),
 		test(send_buffer_of_one_octet_changes_nothing_but_the_pace),
 		test(peer_that_answers_no_read_is_a_time_out),
-		test(peer_that_takes_no_octets_is_a_time_out),
+		test(peer_that_reads_no_octets_is_a_time_out),
 		test(terminate_reaches_a_peer_that_is_busy_sending),
 	};
 

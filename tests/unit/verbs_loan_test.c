@@ -141,7 +141,7 @@ static void give_back(struct end *b, uint64_t i)
 	assert_int_equal(iw_loan_return(b->ctx, receive_of(b, i)->loan, &b->why), 0);
 }
 
-static void sends_are_lent_and_given_back(void **state)
+static void sends_are_lent_and_returned(void **state)
 {
 	struct end a, b;
 
@@ -179,8 +179,8 @@ static void short_sends_and_those_of_others_are_copied(void **state)
 	end_close(&b);
 }
 
-/* Above the limit messages are copied; none of the outstanding loans has changed meanwhile. */
-static void who_hoards_is_given_copies(void **state)
+/* Above the limit messages are copied. The outstanding loans stay unchanged. */
+static void receiver_with_too_many_loans_gets_copies(void **state)
 {
 	enum { MOST = 512 };
 	struct end a, b;
@@ -231,7 +231,7 @@ static void loans_outlive_their_connection(void **state)
 }
 
 /* The program never polled these loans, so freeing their queue pair returns them. */
-static void loans_that_were_not_polled_come_back_with_their_queue_pair(void **state)
+static void loans_that_were_not_polled_are_returned_with_their_queue_pair(void **state)
 {
 	struct conn_param p = {
 		CONN_PARAM_SIZES, .at.transport = "xdp",      .at.interface = "left",
@@ -268,11 +268,11 @@ static void loans_that_were_not_polled_come_back_with_their_queue_pair(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_are_lent_and_given_back),
+		cmocka_unit_test(sends_are_lent_and_returned),
 		cmocka_unit_test(short_sends_and_those_of_others_are_copied),
-		cmocka_unit_test(who_hoards_is_given_copies),
+		cmocka_unit_test(receiver_with_too_many_loans_gets_copies),
 		cmocka_unit_test(loans_outlive_their_connection),
-		cmocka_unit_test(loans_that_were_not_polled_come_back_with_their_queue_pair),
+		cmocka_unit_test(loans_that_were_not_polled_are_returned_with_their_queue_pair),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -176,7 +176,7 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 	end_close(&b);
 }
 
-static void every_one_of_them_ends_in_good_order(void **state)
+static void every_connection_ends_in_order(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(60000) };
 	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
@@ -208,7 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thousands_of_connections_live_in_one_thread),
-		cmocka_unit_test(every_one_of_them_ends_in_good_order),
+		cmocka_unit_test(every_connection_ends_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static bool life(struct end *b)
 	return whole;
 }
 
-static void lack_of_memory_is_told_and_leaves_nothing_behind(void **state)
+static void lack_of_memory_is_reported_and_leaks_nothing(void **state)
 {
 	bool whole = false;
 	size_t n;
@@ -93,7 +93,7 @@ static void lack_of_memory_is_told_and_leaves_nothing_behind(void **state)
 }
 
 /* A responder without memory closes connections that it cannot keep, and continues to listen. */
-static void listener_without_memory_goes_on_when_there_is_some(void **state)
+static void listener_without_memory_resumes_when_memory_is_free(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(300) };
 	struct conn_param p = { CONN_PARAM_SIZES };
@@ -162,7 +162,7 @@ static void steady_state_allocates_nothing(void **state)
 }
 
 /* A second attempt and a listener copy the caller's parameters. */
-static void nothing_refers_to_the_callers_parameters_later(void **state)
+static void parameters_of_the_caller_are_copied(void **state)
 {
 	char profile[] = "rfc", host[] = "127.0.0.1", data[] = "pd";
 	struct conn_param p = { CONN_PARAM_SIZES,
@@ -199,9 +199,9 @@ static void nothing_refers_to_the_callers_parameters_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_refers_to_the_callers_parameters_later),
-		cmocka_unit_test(lack_of_memory_is_told_and_leaves_nothing_behind),
-		cmocka_unit_test(listener_without_memory_goes_on_when_there_is_some),
+		cmocka_unit_test(parameters_of_the_caller_are_copied),
+		cmocka_unit_test(lack_of_memory_is_reported_and_leaks_nothing),
+		cmocka_unit_test(listener_without_memory_resumes_when_memory_is_free),
 		cmocka_unit_test(steady_state_allocates_nothing),
 	};
 

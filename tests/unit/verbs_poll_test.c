@@ -135,7 +135,7 @@ static void connection_lives_on_poll_alone(void **state)
 	free(dst);
 }
 
-static void descriptor_is_quiet_when_nothing_is_to_be_done(void **state)
+static void descriptor_is_not_readable_without_work(void **state)
 {
 	int cq, ctx;
 
@@ -167,7 +167,7 @@ static void descriptor_is_quiet_when_nothing_is_to_be_done(void **state)
 	assert_false(readable(cq, 0));
 }
 
-static void completions_of_one_queue_do_not_ring_anothers_descriptor(void **state)
+static void completions_of_one_queue_do_not_signal_the_descriptor_of_another(void **state)
 {
 	struct iw_cq *other;
 	int fd;
@@ -185,7 +185,7 @@ static void completions_of_one_queue_do_not_ring_anothers_descriptor(void **stat
 	assert_true(readable(iw_cq_fd(b.cq, &b.why), 0));
 }
 
-static void events_ring_until_they_are_taken(void **state)
+static void descriptor_is_readable_until_the_events_are_fetched(void **state)
 {
 	struct iw_async_event ev;
 	int fd;
@@ -222,7 +222,7 @@ static void deadlines_make_the_descriptor_readable(void **state)
 	end_close(&silent);
 }
 
-static void descriptors_asked_for_late_know_what_is_there(void **state)
+static void descriptors_created_late_are_readable_for_pending_events(void **state)
 {
 	(void)state;
 	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
@@ -238,7 +238,7 @@ static void descriptors_asked_for_late_know_what_is_there(void **state)
 
 /* ---------------------------------------------------------------- being woken */
 
-static void descriptor_of_the_programs_own_ends_the_wait_and_is_not_read(void **state)
+static void descriptor_of_the_program_ends_the_wait_and_is_not_read(void **state)
 {
 	int p[2];
 	double t;
@@ -516,12 +516,12 @@ int main(void)
 		test(wait_ends_with_a_completion_and_is_not_disturbed_by_another_queues),
 		test(spinning_wait_gets_its_completion_too),
 		test(connection_lives_on_poll_alone),
-		test(descriptor_is_quiet_when_nothing_is_to_be_done),
-		test(completions_of_one_queue_do_not_ring_anothers_descriptor),
-		test(events_ring_until_they_are_taken),
+		test(descriptor_is_not_readable_without_work),
+		test(completions_of_one_queue_do_not_signal_the_descriptor_of_another),
+		test(descriptor_is_readable_until_the_events_are_fetched),
 		test(deadlines_make_the_descriptor_readable),
-		test(descriptors_asked_for_late_know_what_is_there),
-		test(descriptor_of_the_programs_own_ends_the_wait_and_is_not_read),
+		test(descriptors_created_late_are_readable_for_pending_events),
+		test(descriptor_of_the_program_ends_the_wait_and_is_not_read),
 		test(descriptor_that_cannot_be_polled_is_refused),
 		test(signal_ends_the_wait),
 		test(eager_wait_still_sees_new_connections),

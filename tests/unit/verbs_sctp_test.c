@@ -256,7 +256,7 @@ static void association_ends_with_its_last_stream(void **state)
 }
 
 /* SCTP-13, SCTP-28 */
-static void rejection_reaches_who_asked_with_its_private_data(void **state)
+static void rejection_reaches_the_initiator_with_its_private_data(void **state)
 {
 	struct iw_qp_info info;
 
@@ -459,7 +459,7 @@ static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **stat
 }
 
 /* SCTP-73: all queue pairs on an association are notified that the peer is gone */
-static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
+static void end_of_the_peer_is_reported_to_all_queue_pairs(void **state)
 {
 	struct conn_param p;
 	struct iw_qp *second;
@@ -482,7 +482,7 @@ static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
  * SCTP-02: iw_qp_assoc returns the peer's indication, the negotiated streams and the paths, but
  * only while the association is up.
  */
-static void an_association_is_told_of_while_it_is_up(void **state)
+static void an_association_is_reported_while_it_is_up(void **state)
 {
 	struct iw_assoc_info i = { .size = sizeof(i) }, theirs = { .size = sizeof(theirs) };
 	struct conn_param p;
@@ -526,7 +526,7 @@ static void an_association_is_told_of_while_it_is_up(void **state)
 }
 
 /* No socket has the UDP port open: ICMP reports that at once. */
-static void nobody_listens(void **state)
+static void closed_port_is_refused(void **state)
 {
 	double since = end_clock();
 
@@ -730,7 +730,7 @@ static void ipv6_works_too(void **state)
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
-static void editions_that_nobody_knows_are_refused(void **state)
+static void unknown_editions_are_refused(void **state)
 {
 	struct conn_param p = { CONN_PARAM_SIZES, .at.transport = "udp",
 				.protocol.profile = "sctp-draft-99" };
@@ -883,7 +883,7 @@ static void without_negotiation_the_initiate_is_plain(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(editions_that_nobody_knows_are_refused),
+		TEST(unknown_editions_are_refused),
 		TEST(an_earlier_edition_moves_the_same_octets),
 		TEST(an_earlier_edition_begins_with_its_own_initiate),
 		TEST(an_edition_belongs_to_the_association),
@@ -892,14 +892,14 @@ int main(void)
 		TEST(without_negotiation_the_initiate_is_plain),
 		TEST(data_move_both_ways_and_the_end_is_orderly),
 		TEST(association_ends_with_its_last_stream),
-		TEST(rejection_reaches_who_asked_with_its_private_data),
+		TEST(rejection_reaches_the_initiator_with_its_private_data),
 		TEST(queue_pairs_share_an_association_and_end_alone),
 		TEST(memory_of_an_association_is_counted_with_its_first_accepted_session),
 		TEST(limit_of_memory_does_not_cut_off_the_end_of_the_last_session),
 		TEST(memory_is_the_posters_again_when_a_queue_pair_is_aborted),
-		TEST(end_of_the_peer_is_told_to_all_queue_pairs),
-		TEST(an_association_is_told_of_while_it_is_up),
-		TEST(nobody_listens),
+		TEST(end_of_the_peer_is_reported_to_all_queue_pairs),
+		TEST(an_association_is_reported_while_it_is_up),
+		TEST(closed_port_is_refused),
 		TEST(beside_needs_an_association),
 		TEST(queue_pair_ends_when_the_peer_begins_the_next_session),
 		TEST(initiate_in_the_middle_costs_no_stream),

@@ -71,7 +71,7 @@ static const char *text_of(const struct iw_atomic_req *r)
 	return line;
 }
 
-static void a_line_calls_data_and_mask_as_the_operation_does(void **state)
+static void a_line_names_data_and_mask_as_the_operation_does(void **state)
 {
 	struct iw_atomic_req r = { .id = 7, .stag = 1, .to = 16, .data = 5, .compare_mask = ~0ull };
 
@@ -95,7 +95,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_has_its_fields_where_the_rfc_draws_them),
 		cmocka_unit_test(a_response_has_its_fields_where_the_rfc_draws_them),
-		cmocka_unit_test(a_line_calls_data_and_mask_as_the_operation_does),
+		cmocka_unit_test(a_line_names_data_and_mask_as_the_operation_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

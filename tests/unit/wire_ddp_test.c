@@ -117,7 +117,7 @@ static void control_octets_are_where_the_rfcs_have_them(void **state)
 }
 
 /* Excess high bits of a field do not change other fields. */
-static void fields_do_not_spill_over(void **state)
+static void fields_do_not_change_their_neighbours(void **state)
 {
 	struct iw_ddp h = { .rsvd_ddp = 0xf0, .dv = 0xfc, .rv = 0xfc, .rsvd_rdmap = 0xfc };
 	uint8_t out[IW_DDP_HDR_MAX];
@@ -231,7 +231,7 @@ static void header_cut_anywhere_needs_more(void **state)
 	}
 }
 
-static void headers_come_back_as_they_went(void **state)
+static void headers_decode_to_what_was_encoded(void **state)
 {
 	uint8_t in[IW_DDP_HDR_MAX], out[IW_DDP_HDR_MAX];
 	struct rng r = { 20 };
@@ -338,7 +338,7 @@ static void read_request_is_28_octets(void **state)
 				 "Data Source STag 0x31323334 TO 0x4142434445464748");
 }
 
-static void read_requests_come_back_as_they_went(void **state)
+static void read_requests_decode_to_what_was_encoded(void **state)
 {
 	uint8_t in[IW_RDMAP_RREQ_LEN], out[IW_RDMAP_RREQ_LEN];
 	struct rng r = { 21 };
@@ -519,7 +519,7 @@ static void terminate_cut_anywhere_gives_its_whole_parts(void **state)
 		}
 }
 
-static void terminates_come_back_as_they_went(void **state)
+static void terminates_decode_to_what_was_encoded(void **state)
 {
 	uint8_t in[64], out[IW_RDMAP_TERM_MAX];
 	struct rng r = { 22 };
@@ -629,21 +629,21 @@ int main(void)
 		cmocka_unit_test(tagged_header_is_14_octets),
 		cmocka_unit_test(untagged_header_is_18_octets),
 		cmocka_unit_test(control_octets_are_where_the_rfcs_have_them),
-		cmocka_unit_test(fields_do_not_spill_over),
+		cmocka_unit_test(fields_do_not_change_their_neighbours),
 		cmocka_unit_test(control_octets_of_each_message_are_those_of_figure_4),
 		cmocka_unit_test(each_opcode_has_its_model_queue_and_length),
 		cmocka_unit_test(header_cut_anywhere_needs_more),
-		cmocka_unit_test(headers_come_back_as_they_went),
+		cmocka_unit_test(headers_decode_to_what_was_encoded),
 		cmocka_unit_test(headers_print_in_rfc_words),
 		cmocka_unit_test(read_request_is_28_octets),
-		cmocka_unit_test(read_requests_come_back_as_they_went),
+		cmocka_unit_test(read_requests_decode_to_what_was_encoded),
 		cmocka_unit_test(terminate_control_is_where_the_rfc_has_it),
 		cmocka_unit_test(terminate_carries_what_its_bits_announce),
 		cmocka_unit_test(
 			terminate_in_the_order_of_siw_is_distinguished_from_that_of_the_rfc),
 		cmocka_unit_test(headers_announced_but_missing_are_absent),
 		cmocka_unit_test(terminate_cut_anywhere_gives_its_whole_parts),
-		cmocka_unit_test(terminates_come_back_as_they_went),
+		cmocka_unit_test(terminates_decode_to_what_was_encoded),
 		cmocka_unit_test(terminate_with_an_impossible_header_length_is_refused),
 		cmocka_unit_test(terminates_print_in_rfc_words),
 		cmocka_unit_test(triplets_print_layer_type_and_error),

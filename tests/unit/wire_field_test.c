@@ -662,7 +662,7 @@ static const char *meaning(const struct iw_layout *l, const char *name, const ui
 	return NULL;
 }
 
-static void meaning_comes_from_the_value(void **state)
+static void meaning_depends_on_the_value(void **state)
 {
 	static const uint8_t request[] = IW_MPA_REQUEST_KEY "\x80\x01\x00";
 	static const uint8_t reply[] = IW_MPA_REPLY_KEY "\x00\x03\x00";
@@ -705,7 +705,7 @@ static void meaning_comes_from_the_value(void **state)
 			    "not assigned");
 }
 
-static void meaning_that_the_header_does_not_hold_is_left_to_the_caller(void **state)
+static void meaning_not_in_the_header_is_left_to_the_caller(void **state)
 {
 	static const uint8_t hdr[IW_SCTP_DATA_HDR_LEN];
 
@@ -733,8 +733,8 @@ int main(void)
 		cmocka_unit_test(sctp_init_chunk_codec_and_table_agree),
 		cmocka_unit_test(ddp_over_sctp_codec_and_table_agree),
 		cmocka_unit_test(each_bit_of_a_header_is_in_one_field),
-		cmocka_unit_test(meaning_comes_from_the_value),
-		cmocka_unit_test(meaning_that_the_header_does_not_hold_is_left_to_the_caller),
+		cmocka_unit_test(meaning_depends_on_the_value),
+		cmocka_unit_test(meaning_not_in_the_header_is_left_to_the_caller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

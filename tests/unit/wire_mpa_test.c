@@ -27,7 +27,7 @@ static const char *frame_text(char buf[TEXT], const struct iw_mpa_frame *f)
 /* --- start-up frames --- */
 
 /* MPA-31 */
-static void keys_tell_request_from_reply(void **state)
+static void keys_distinguish_request_and_reply(void **state)
 {
 	struct iw_mpa_frame f;
 	uint8_t other[IW_MPA_FRAME_LEN];
@@ -155,7 +155,7 @@ static void frame_without_its_private_data_encodes_as_it_came(void **state)
 	assert_memory_equal(out, request_siw, IW_MPA_FRAME_LEN);
 }
 
-static void frames_come_back_as_they_went(void **state)
+static void frames_decode_to_what_was_encoded(void **state)
 {
 	uint8_t in[IW_MPA_FRAME_LEN + 600], out[sizeof(in)];
 	struct rng r = { 10 };
@@ -250,7 +250,7 @@ static void enhanced_data_are_where_the_rfc_has_them(void **state)
 }
 
 /* ENH-03: all 32 bits are decoded and encoded, and too large a number does not change a flag. */
-static void enhanced_data_come_back_as_they_went(void **state)
+static void enhanced_data_decode_to_what_was_encoded(void **state)
 {
 	struct iw_mpa_enhanced e = { .ird = 0xffff, .ord = 0xffff };
 	uint8_t in[4], out[4];
@@ -295,7 +295,7 @@ static void enhanced_data_print_on_one_line(void **state)
 /* --- markers --- */
 
 /* MPA-09: RESERVED, then FPDUPTR, 16 bits each. */
-static void markers_come_back_as_they_went(void **state)
+static void markers_decode_to_what_was_encoded(void **state)
 {
 	struct iw_mpa_marker m;
 	uint8_t in[4], out[4];
@@ -481,18 +481,18 @@ static void fpdu_of_a_mulpdu_fits_the_emss(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_tell_request_from_reply),
+		cmocka_unit_test(keys_distinguish_request_and_reply),
 		cmocka_unit_test(frames_encode_with_the_key_of_their_kind),
 		cmocka_unit_test(flags_are_where_the_rfc_has_them),
 		cmocka_unit_test(frame_needs_its_private_data),
 		cmocka_unit_test(private_data_of_any_length_decodes),
 		cmocka_unit_test(frame_without_its_private_data_encodes_as_it_came),
-		cmocka_unit_test(frames_come_back_as_they_went),
+		cmocka_unit_test(frames_decode_to_what_was_encoded),
 		cmocka_unit_test(frames_print_on_one_line),
 		cmocka_unit_test(enhanced_data_are_where_the_rfc_has_them),
-		cmocka_unit_test(enhanced_data_come_back_as_they_went),
+		cmocka_unit_test(enhanced_data_decode_to_what_was_encoded),
 		cmocka_unit_test(enhanced_data_print_on_one_line),
-		cmocka_unit_test(markers_come_back_as_they_went),
+		cmocka_unit_test(markers_decode_to_what_was_encoded),
 		cmocka_unit_test(fpdu_is_head_ulpdu_pad_and_crc),
 		cmocka_unit_test(markers_lengthen_an_fpdu_as_the_vectors_do),
 		cmocka_unit_test(markers_are_counted_from_every_position),

@@ -115,7 +115,7 @@ static void chunks_are_padded_with_zeros_that_the_length_does_not_count(void **s
 }
 
 /* SCTP-02, SCTP-03: the indication in INIT; SX-28: its form, RFC 5061 4.2.6. */
-static void init_and_its_adaptation_parameter_come_back(void **state)
+static void init_and_its_adaptation_parameter_decode_to_what_was_encoded(void **state)
 {
 	struct iw_sctp_chunk c = only_chunk(sctp_init, sizeof(sctp_init));
 	struct iw_sctp_init i;
@@ -200,7 +200,7 @@ static void sack_has_gap_blocks_and_duplicates(void **state)
 }
 
 /* SX-04: the meaning of the high two bits of types of chunks and parameters. */
-static void unknown_types_say_by_their_top_bits_what_to_do(void **state)
+static void unknown_types_are_handled_by_their_top_bits(void **state)
 {
 	(void)state;
 	assert_false(IW_SCTP_UNKNOWN_SKIPS(0x3f, 7));
@@ -248,10 +248,10 @@ int main(void)
 		cmocka_unit_test(common_header_has_ports_tag_and_checksum),
 		cmocka_unit_test(checksum_covers_the_packet_with_its_field_as_zero),
 		cmocka_unit_test(chunks_are_padded_with_zeros_that_the_length_does_not_count),
-		cmocka_unit_test(init_and_its_adaptation_parameter_come_back),
+		cmocka_unit_test(init_and_its_adaptation_parameter_decode_to_what_was_encoded),
 		cmocka_unit_test(data_chunk_has_tsn_stream_and_ppid),
 		cmocka_unit_test(sack_has_gap_blocks_and_duplicates),
-		cmocka_unit_test(unknown_types_say_by_their_top_bits_what_to_do),
+		cmocka_unit_test(unknown_types_are_handled_by_their_top_bits),
 		cmocka_unit_test(each_chunk_prints_one_line),
 	};
 

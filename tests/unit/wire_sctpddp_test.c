@@ -83,7 +83,7 @@ static void segment_is_ssn_and_ddp_segment(void **state)
 	assert_int_equal(ssn, 0xfffe);
 }
 
-static void control_messages_come_back_as_they_went(void **state)
+static void control_messages_decode_to_what_was_encoded(void **state)
 {
 	uint8_t in[600], out[600];
 	struct rng r = { 30 };
@@ -157,7 +157,7 @@ int main(void)
 		cmocka_unit_test(function_codes_have_the_names_of_the_rfcs),
 		cmocka_unit_test(control_message_is_ssn_function_code_and_private_data),
 		cmocka_unit_test(segment_is_ssn_and_ddp_segment),
-		cmocka_unit_test(control_messages_come_back_as_they_went),
+		cmocka_unit_test(control_messages_decode_to_what_was_encoded),
 		cmocka_unit_test(control_message_above_int_max_is_refused),
 		cmocka_unit_test(control_messages_print_on_one_line),
 	};

@@ -236,15 +236,15 @@ bool inside_over(const struct inside *in)
 	return in->ended && in->speaker && speaker_finished(in->speaker);
 }
 
-bool inside_waits(const struct inside *in, uint64_t said)
+bool inside_waits(const struct inside *in, uint64_t accepted)
 {
 	uint32_t chunks = in->tsn_next - in->tsn_first;
 	struct iw_sctp_facts sctp;
-	struct speaker_facts heard;
+	struct speaker_facts facts;
 
 	if (!in->a || !in->speaker)
 		return false;
 	iw_sctp_facts(in->a, &sctp);
-	speaker_facts(in->speaker, &heard);
-	return said > chunks && heard.heard == chunks && sctp.acked == sctp.sent;
+	speaker_facts(in->speaker, &facts);
+	return accepted > chunks && facts.received == chunks && sctp.acked == sctp.sent;
 }

@@ -64,7 +64,7 @@ struct peer {
 	struct inside *inside;
 	uint64_t virtual;            /* inside: the simulated time */
 	int udp;                     /* conn: the socket */
-	int bell;                    /* raw, udp: an eventfd that usrsctp's threads write to */
+	int wake_fd;                 /* raw, udp: an eventfd that usrsctp's threads write to */
 	struct sockaddr_storage far; /* conn: destination of packets */
 	socklen_t far_len;
 	uint32_t adaptation;
@@ -171,7 +171,7 @@ static void ring(struct socket *so, void *arg, int flags)
 
 	(void)so;
 	(void)flags;
-	(void)!write(p->bell, &one, sizeof(one));
+	(void)!write(p->wake_fd, &one, sizeof(one));
 }
 
 static uint64_t time_of(const struct peer *p)
@@ -182,8 +182,8 @@ static uint64_t time_of(const struct peer *p)
 static void wait_for(struct peer *p)
 {
 	bool conn = p->o->carrier == CONN;
-	struct pollfd fd = { .fd = conn ? p->udp : p->bell, .events = POLLIN };
-	uint64_t began = iw_os_now(), rung;
+	struct pollfd fd = { .fd = conn ? p->udp : p->wake_fd, .events = POLLIN };
+	uint64_t began = iw_os_now(), count;
 
 	if (p->inside) {
 		p->virtual += IW_MSEC(1);
@@ -197,7 +197,7 @@ static void wait_for(struct peer *p)
 		packets_in(p);
 		usrsctp_handle_timers((uint32_t)((iw_os_now() - began + 999999) / 1000000));
 	} else if (fd.revents) {
-		(void)!read(p->bell, &rung, sizeof(rung));
+		(void)!read(p->wake_fd, &count, sizeof(count));
 	}
 }
 
@@ -649,7 +649,7 @@ static void one(struct peer *p)
 	if (!is_over(p) && p->part != UINT64_MAX) {
 		lose(p, "no SHUTDOWN COMPLETE");
 	} else if (!is_over(p)) {
-		p->stalled = p->inside && inside_waits(p->inside, f.said);
+		p->stalled = p->inside && inside_waits(p->inside, f.sent);
 		fail(p, p->stalled ? "usrsctp keeps back what it was given" : "time ran out");
 	}
 	if (!p->speaker)
@@ -690,7 +690,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	o.speaker.buffer = calloc(1, o.speaker.size + 1);
 	p.o = &o;
-	p.bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	p.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	start(&o);
 	begin(&p);
 	for (uint64_t i = 0; i < o.associations && !p.failed; i++)

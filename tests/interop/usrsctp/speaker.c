@@ -644,7 +644,7 @@ bool speaker_message(struct speaker *s, uint16_t stream, uint32_t ppid, bool uno
 		return wrong(s, "stream %u: an ordered message (RFC 5043 10)", stream);
 	if ((ppid != PPID_SEGMENT && ppid != PPID_CONTROL) || len < 4)
 		return wrong(s, "stream %u: payload protocol %u", stream, ppid);
-	s->facts.heard++;
+	s->facts.received++;
 	d = &s->session[stream];
 	m = message_of(stream, ppid, len);
 	memcpy(m->data, data, len);
@@ -674,7 +674,7 @@ void speaker_taken(struct speaker *s)
 {
 	struct message *m = s->out;
 
-	s->facts.said++;
+	s->facts.sent++;
 	s->out = m->next;
 	if (!s->out)
 		s->out_end = &s->out;

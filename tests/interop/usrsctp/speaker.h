@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A second implementation of DDP over SCTP (RFC 5043), with Sends, RDMA Writes and RDMA Reads of
- * RDMAP. It was written from the RFCs, and uses only the layouts of lib/wire. A message that violates
- * the RFCs ends the program, with a line on standard error.
+ * RDMAP. It was written from the RFCs, and uses only the layouts of lib/wire. A received message
+ * that violates the RFCs is reported on standard error.
  *
  * No I/O: the caller carries its messages over SCTP. One association.
  */
@@ -26,19 +26,19 @@ struct speaker_cfg {
 	uint32_t count;   /* JOB_PING: messages of each */
 	uint32_t size;    /* octets of a message, or of the buffer */
 	uint32_t stag;    /* of the buffer */
-	uint8_t *buffer;  /* JOB_SERVE: kept; size octets */
+	uint8_t *buffer;  /* JOB_SERVE: size octets, borrowed until speaker_free() */
 	bool has_key;     /* JOB_BUFFER */
 	uint8_t key[16];
-	size_t mulpdu; /* octets of the longest segment it sends; 60,000 at most */
+	size_t mulpdu; /* the longest segment to send, in octets; at most 60,000 */
 };
 
 struct speaker;
 
-/* Ends the program if there is no memory. streams: as SCTP agreed on. */
+/* streams: the number that SCTP agreed on. The program exits if no memory is available. */
 struct speaker *speaker_new(const struct speaker_cfg *cfg, uint16_t streams);
 void speaker_free(struct speaker *s);
 
-/* A message came. false: it, or one before it, is against the RFCs. */
+/* Processes a received message. Returns false if it, or an earlier one, violates the RFCs. */
 bool speaker_message(struct speaker *s, uint16_t stream, uint32_t ppid, bool unordered,
 		     const uint8_t *data, size_t len);
 
@@ -48,18 +48,24 @@ struct speaker_out {
 	const uint8_t *data;
 	size_t len;
 };
-/* The next message to send, unordered; false: none now. */
+/*
+ * Returns the next message to send, unordered; false if none is pending. *out borrows it until
+ * speaker_taken(), which removes it from the queue.
+ */
 bool speaker_next(struct speaker *s, struct speaker_out *out);
 void speaker_taken(struct speaker *s);
 
-/* All is said, also by the other side. */
+/* True if all sessions are closed or rejected, and no output is pending. */
 bool speaker_finished(const struct speaker *s);
-/* What was done, for a line of text. */
 struct speaker_facts {
-	unsigned sessions, rejected, refused; /* refused: enhanced Initiates, by a plain speaker */
-	uint64_t messages, octets;            /* that came, of Sends, Writes and Read Responses */
-	uint64_t early;                       /* messages that came before one of a lower DDP-SSN */
-	uint64_t said, heard;                 /* chunks' worth of messages, to SCTP and from it */
+	/* refused: enhanced Initiates that a plain speaker answered with Terminate */
+	unsigned sessions, rejected, refused;
+	/* Received Sends, Writes and Read Responses. */
+	uint64_t messages, octets;
+	/* Messages that arrived before one with a lower DDP-SSN. */
+	uint64_t early;
+	/* Messages passed to SCTP, and messages received from it. */
+	uint64_t sent, received;
 };
 void speaker_facts(const struct speaker *s, struct speaker_facts *out);
 
