@@ -6,12 +6,15 @@
 
 #include "os/os.h"
 
-/* Passes the octets that the program has already read to conn, as if they arrived now. */
+/*
+ * Passes the octets that the program has already read to conn, as if they arrived now.
+ * IW_E_INVAL: more octets follow the Request; IW_E_MPA_FRAME: they are not a Request; IW_E_NOMEM.
+ */
 static int feed(struct iw_conn *conn, const struct iw_adopt *how, struct iw_fault *why)
 {
 	const uint8_t *at = how->octets;
 	size_t left = how->len;
-	uint8_t none[1] = { 0 }; /* the scratch, which start-up does not use */
+	uint8_t none[1] = { 0 }; /* scratch memory; conn does not use it in start-up */
 
 	while (left > 0) {
 		struct iw_vec vec[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The responder: listeners, and connection requests from the accepted socket to the answer of the
- * program (the ULP).
+ * The responder: listeners, and connection requests, from the accepted socket or requested session
+ * to the program's answer.
  */
 #include "verbs/internal.h"
 
@@ -11,7 +11,7 @@
 
 /* Connections accepted from the system's queue in one turn. */
 #define ACCEPT_BUDGET 64
-/* A full listener does not replace a connection that has waited less long for its MPA Request. */
+/* How long an accepted connection may wait for its MPA Request before a full listener drops it. */
 #define FAIR_NS       IW_SEC(1)
 
 /* ---------------------------------------------------------------- requests */
@@ -48,8 +48,8 @@ static struct iw_conn_req *req_new(struct iw_listener *l)
 }
 
 /*
- * Makes a request of an accepted connection, which waits for the peer's MPA Request. On failure
- * closes the connection, which reports the failure to the peer.
+ * Creates a request for an accepted connection, which waits for the peer's MPA Request. On failure
+ * resets the connection, so that the peer does not wait for a Reply.
  */
 static void admit(struct iw_listener *l, struct iw_stream *stream)
 {
@@ -79,7 +79,10 @@ static void admit(struct iw_listener *l, struct iw_stream *stream)
 	}
 }
 
-/* The same for a session that a peer has requested on an association. On failure refuses it. */
+/*
+ * Creates a request for a session that a peer has requested on an association. On failure refuses
+ * the session.
+ */
 static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 			  struct iw_dss *session)
 {
@@ -176,8 +179,8 @@ void iw_verbs_listener_news(struct iw_listener *l)
 }
 
 /*
- * The connection ended before the program has answered. If the program has the request, it remains
- * until the answer.
+ * The connection has ended before its request was accepted. A request that the program has taken
+ * remains until the program answers it.
  */
 static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
 {
@@ -315,7 +318,7 @@ void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 
 /* ---------------------------------------------------------------- listeners */
 
-/* On a port: the listener takes sessions instead of connections. */
+/* Over SCTP: the listener takes sessions of associations instead of connections. */
 static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 			  struct iw_fault *why)
 {
@@ -348,7 +351,7 @@ static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_f
 	struct iw_stream *stream;
 	int err;
 
-	/* Settings that the engine would refuse for each connection are refused here. */
+	/* Refuse settings now that the engine would refuse for each connection. */
 	iw_verbs_conn_cfg(&probe, l->ctx, &l->protocol, false, l->protocol.rev);
 	err = iw_conn_new(&tried, &probe, 0, why);
 	if (err)
@@ -394,7 +397,7 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 	if (l->protocol.private_data_len)
 		memcpy(l->private_data, l->protocol.private_data, l->protocol.private_data_len);
 	l->protocol.private_data = l->private_data;
-	/* iw_accept checks a profile against the transport. The other strings were borrowed. */
+	/* Keep only the transport, which iw_accept needs: the other strings were borrowed. */
 	l->at = (struct iw_endpoint_attr){ .transport = port_ops ? port_ops->name : "tcp" };
 	iw_list_add_tail(&ctx->listeners, &l->all);
 	*out = l;

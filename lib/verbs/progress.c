@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Progress: turns of the loop, and the events and completions that each turn brings. */
+/* Progress: runs turns of the loop, and collects the events and completions of each turn. */
 #include "verbs/internal.h"
 
 #include <limits.h>
@@ -34,8 +34,8 @@ int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns
 	iw_loop_flush(ctx->loop);
 	take_news(ctx);
 	/*
-	 * Posted work may have completed already. The sockets are checked in any case, so that a
-	 * steady flow in one direction does not block the other direction.
+	 * Posted work may have completed already: then do not wait. The loop checks the sockets in
+	 * any case, so that a steady flow in one direction does not block the other direction.
 	 */
 	if (!ctx->nevents && !(cq ? cq->len : ctx->ncompletions) && timeout_ns) {
 		if (!*end)
@@ -65,7 +65,7 @@ int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns)
 	return (int)IW_MIN(ctx->nevents + ctx->ncompletions, (unsigned)INT_MAX);
 }
 
-/* The queue has room again: takes completions of the queue pairs that wait for it, in turn. */
+/* Moves completions of the queue pairs that wait for room in cq, in turn, until it is full. */
 static void feed_starved(struct iw_cq *cq)
 {
 	struct iw_list *n;

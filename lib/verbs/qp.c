@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Queue pairs: create, free, end; events and completions of the engine. */
+/* Queue pairs: create, free and end them; process the events and completions of the engine. */
 #include "verbs/internal.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "util/text.h"
 
 /*
- * A number that no other queue pair of the context has, never 0, and not used again soon: a region
- * may outlive the stream that it names.
+ * Returns a stream number that no other queue pair of the context has, never 0. Numbers are not
+ * reused soon, because a region may outlive the stream for which it was registered.
  */
 static uint32_t new_stream(struct iw_ctx *ctx)
 {
@@ -126,7 +126,7 @@ fail_qp:
 	return err;
 }
 
-/* Returns the loans of completions that did not fit their queue. */
+/* Returns the loans of completions that are still in the rdmap, because their queue was full. */
 static void return_loans(struct iw_qp *qp)
 {
 	struct iw_completion c;
@@ -192,7 +192,7 @@ void iw_verbs_qp_complete(struct iw_qp *qp)
 	}
 }
 
-/* For iw_qp_info after the transport was freed. */
+/* Copies what iw_qp_info reports of the transport, before the transport is freed. */
 static void keep_facts(struct iw_qp *qp)
 {
 	iw_loop_conn_ends(qp->loop_conn, &qp->ends);
@@ -200,8 +200,8 @@ static void keep_facts(struct iw_qp *qp)
 }
 
 /*
- * Adds the peer's address to the fault of an initiator whose connection was never established. The
- * faults of connect() name it already.
+ * Adds the peer's address to the fault of an initiator whose connection was never established,
+ * unless the text names it already ("connect to ...").
  */
 static void name_peer(struct iw_qp *qp)
 {
@@ -229,7 +229,8 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
 	qp->loop_conn = NULL;
 	iw_verbs_drop_plan(qp);
 	/*
-	 * Needed without a conn that has flushed it: never connected, or the second attempt failed.
+	 * A conn that has ended has flushed the rdmap. Without one (never connected, or the second
+	 * attempt failed), this call does.
 	 */
 	iw_rdmap_flush(qp->rdmap, qp->fault.err ? qp->fault.err : IW_E_CANCELED);
 	qp->used = qp->ended = true;
