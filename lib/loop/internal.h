@@ -34,7 +34,7 @@ struct watch {
 	struct iw_timer timer;
 };
 
-/* loan.c. The first slot has number 1. */
+/* loan.c: a loan, and all loans of a loop. The first slot has number 1. */
 struct loan {
 	struct iw_lender *from; /* NULL: the slot is free */
 	const uint8_t *data;
@@ -45,7 +45,7 @@ struct loans {
 	struct loan *slot;
 	uint32_t cap, free;
 	uint32_t out;      /* slots in use */
-	uint32_t reserved; /* for open ports */
+	uint32_t reserved; /* slots for the messages that open ports can lend */
 };
 
 struct iw_loop {
@@ -63,12 +63,15 @@ struct iw_loop {
 	unsigned stag_ports; /* ports with a stag operation */
 	unsigned ring_ports; /* ports over rings in memory, which have a peek operation */
 	bool polls_rings;    /* the loop polls these rings, and their input does not wake it */
-	uint64_t ring_at;    /* when one of them last had input */
+	uint64_t ring_at;    /* when one of the rings last had input */
 
-	/* The connection or port whose input was all that the last wait found; NULL: none. */
+	/*
+	 * The connection or port whose input was all that the last wait found: the next wait may
+	 * block in its socket (can_wait_direct). NULL: none.
+	 */
 	struct watch *direct;
 	bool direct_ends;    /* a connection or port was added: the next wait is in epoll */
-	unsigned unwoken;    /* waits with such a result since the wake descriptor was readable */
+	unsigned unwoken;    /* such waits since the wake descriptor was last readable */
 	uint64_t polled_at;  /* when epoll_wait last returned */
 	uint64_t flushed_at; /* time of the flush before this wait; 0: it served no connection */
 	uint64_t waits;      /* system calls that waited, or that changed what to wait for */
@@ -95,7 +98,7 @@ struct iw_loop_port {
 	struct iw_list all, dirty, assocs;
 	struct iw_list touched;  /* associations that changed since the last flush */
 	struct iw_unused unused; /* associations without an open session */
-	uint64_t charge_at;      /* the next reading of their memory, or IW_TIME_NEVER */
+	uint64_t charge_at;      /* when to read the memory of these next, or IW_TIME_NEVER */
 	uint32_t armed;          /* epoll events watched for */
 	bool direct;             /* not in the epoll set, because the wait is in the socket */
 	bool blocked;            /* the socket is full */
@@ -112,10 +115,11 @@ struct iw_loop_assoc {
 	struct iw_list requested; /* sessions that iw_loop_listener_next_session has not returned */
 	struct iw_list waiting;   /* sessions with pending messages that the port did not take */
 	struct iw_unused_entry unused;
-	uint64_t charge_from; /* while it is in unused: its memory is not charged before */
-	uint32_t open;        /* sessions that this end has accepted */
-	bool served;          /* such a session existed */
-	bool active, blocked;
+	uint64_t charge_from;    /* while it is in unused: its memory counts from this time */
+	uint32_t open;           /* sessions that this end has accepted */
+	bool served;             /* such a session has existed */
+	bool active;             /* this end has begun the association */
+	bool blocked;            /* the port takes no more messages for now */
 	bool leaving;            /* its shutdown has begun */
 	size_t held;             /* octets, as last reported to the port */
 	struct iw_llp_ends ends; /* also after it has ended */
@@ -139,7 +143,7 @@ struct conn_ops {
 	void (*ends)(struct iw_loop_conn *k, struct iw_llp_ends *out);
 	void (*facts)(struct iw_loop_conn *k, struct iw_llp_facts *out);
 	int (*set_cc)(struct iw_loop_conn *k, const char *name, struct iw_fault *why);
-	/* Of a session, else NULL. As iw_loop_conn_accepted, _memory, _assoc. */
+	/* NULL over a stream. As iw_loop_conn_accepted, _memory, _assoc. */
 	void (*accepted)(struct iw_loop_conn *k);
 	size_t (*memory)(struct iw_loop_conn *k);
 	struct iw_loop_assoc *(*assoc)(struct iw_loop_conn *k);
@@ -191,7 +195,7 @@ struct port_listener {
 IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at,
 				    struct iw_fault *why);
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
-/* Arms the timer for the nearest deadline if a wake-up has been opened. */
+/* If a wake-up has been opened, makes the timer descriptor fire at the nearest deadline. */
 void iw_loop_arm_timer(struct iw_loop *l);
 void iw_loop_arm_timer_at(struct iw_loop *l, uint64_t at);
 /* Appends n to the list unless n is in it. */
@@ -200,9 +204,9 @@ void iw_loop_note(struct iw_list *head, struct iw_list *n);
 IW_MUST_CHECK int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w,
 				bool add, struct iw_fault *why);
 void iw_loop_unwatch(struct iw_loop *l, int fd);
-/* The wake-ups of the program become readable, until the next flush. */
+/* Makes the wake-ups of the program readable until the next flush. */
 void iw_loop_kick_wakeup(struct iw_loop *l);
-/* Reads an eventfd or timerfd, so that it is not readable; sets an eventfd, so that it is. */
+/* Make an eventfd or timerfd unreadable, by reading it; make an eventfd readable. */
 void iw_loop_drain(int fd);
 void iw_loop_set_eventfd(int fd);
 
@@ -260,7 +264,10 @@ void iw_loop_assoc_note_facts(struct iw_loop_assoc *t);
 void iw_loop_assoc_ends(const struct iw_loop_assoc *t, struct iw_llp_ends *out);
 void iw_loop_assoc_facts(const struct iw_loop_assoc *t, struct iw_llp_facts *out);
 int iw_loop_assoc_set_cc(struct iw_loop_assoc *t, const char *name, struct iw_fault *why);
-/* Reports to all connections of the association that it has ended, or must not be used. */
+/*
+ * Ends all connections of the association with the fault why, because the association has ended or
+ * must not be used. why->err 0: the peer has shut it down.
+ */
 void iw_loop_assoc_lost(struct iw_loop_assoc *t, const struct iw_fault *why, uint64_t now);
 /* Shuts down the association (RFC 9260 9.2). Ignores sessions that the peer begins later. */
 void iw_loop_assoc_shut_down(struct iw_loop_assoc *t, uint64_t now);
@@ -283,7 +290,7 @@ void iw_loop_assoc_report_held(struct iw_loop_assoc *t);
  * Call it when the sessions of t have changed: if none is open, sets a deadline for t, or ends it.
  */
 void iw_loop_unused_check(struct iw_loop_assoc *t, uint64_t now);
-/* End associations whose deadline has passed, and those above the limit of memory. */
+/* Abort or shut down associations whose deadline has passed; abort those above the memory limit. */
 void iw_loop_unused_expire(struct iw_loop_port *d, uint64_t now);
 void iw_loop_unused_charge(struct iw_loop_port *d, uint64_t now);
 /* As iw_loop_listener_memory, iw_loop_listener_limit_unused. */
@@ -291,7 +298,10 @@ size_t iw_loop_port_memory(const struct iw_loop_port *d);
 void iw_loop_port_limit_unused(struct iw_loop_port *d, size_t octets);
 
 /* port.c */
-/* unused_ns: as in struct iw_sctpmap_cfg. */
+/*
+ * Adds a port to the loop, which takes ownership of it (on failure too). unused_ns as in struct
+ * iw_sctpmap_cfg. IW_E_NOMEM; IW_E_OS: no random number, or the port cannot be watched.
+ */
 IW_MUST_CHECK int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l,
 				   struct iw_port *port, uint64_t unused_ns, struct iw_fault *why);
 /*

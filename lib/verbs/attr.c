@@ -138,7 +138,7 @@ static int take_profile(struct iw_protocol_attr *p, const char *transport, struc
 	if (known != &iw_sctpmap_rfc && strcmp(transport, "tcp") == 0)
 		return iw_fail(why, IW_E_INVAL, "profile %s: needs transport sctp, udp, raw or xdp",
 			       p->profile);
-	/* The static name: copies of the struct outlive the call, but the caller's string does not. */
+	/* Copies of the struct outlive the call, but the caller's string does not. */
 	p->profile = known->name;
 	return known->enhanced ? 0 : take_plain(p, why);
 }

@@ -117,7 +117,7 @@ struct iw_qp {
 	bool initiator;
 	bool established; /* IW_EV_ESTABLISHED was queued */
 	bool traced_connected; /* the event "connected" was emitted */
-	bool used;             /* connected, accepted, adopted or closed once: cannot be used again */
+	bool used;             /* connected, accepted, adopted or closed once: not again */
 	bool ended;            /* IW_EV_CLOSED is due when every completion is in its queue */
 	bool told;             /* IW_EV_CLOSED was queued */
 	struct iw_fault fault; /* why it ended */
