@@ -3,7 +3,7 @@
  * Helpers of the files that load XDP programs: messages of libbpf and libxdp, programs, and maps in
  * the kernel.
  *
- * Inside loader, except iw_bpf_version, which is also in builds without libxdp.
+ * Private to this room, except iw_bpf_version, which builds without libxdp have too.
  */
 #ifndef IW_LOADER_BPF_H
 #define IW_LOADER_BPF_H
@@ -18,14 +18,15 @@ struct bpf_object;
 struct bpf_prog_info;
 
 /*
- * Between these two calls, what libbpf and libxdp would print is kept, and iw_bpf_fail quotes the
- * first message. Both libraries have one print function for the whole process; iw_bpf_end restores
- * the previous one. The calls nest. Other threads wait in iw_bpf_begin.
+ * Between these two calls, libbpf and libxdp do not print; iw_bpf_fail quotes their first message.
+ * Both libraries have one print function for the whole process, which iw_bpf_end restores. The
+ * calls nest. Other threads wait in iw_bpf_begin.
  */
 void iw_bpf_begin(void);
 void iw_bpf_end(void);
-/* As iw_os_fail, with the kept message, and for EPERM with what is missing. errnum may be
- * negative. */
+/*
+ * As iw_os_fail, with the kept message, and for EPERM with what is missing. errnum may be negative.
+ */
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -45,15 +46,19 @@ struct iw_bpf_shape {
  */
 IW_MUST_CHECK int iw_bpf_join(int prog, int *fd, const struct iw_bpf_shape *shape, unsigned n,
 			      const char *interface, struct iw_fault *why);
-/* Adds up the per-CPU values of a key as 64-bit numbers. size: octets of a value, a multiple of 8.
- * 0, IW_E_NOMEM or IW_E_OS. */
+/*
+ * Adds up the per-CPU values of a key as 64-bit numbers. size: octets of a value, a multiple of 8.
+ * 0, IW_E_NOMEM or IW_E_OS.
+ */
 IW_MUST_CHECK int iw_bpf_sum(void *out, size_t size, int map, const void *key);
-/* Fills in the kernel's information about a program, and the ids of up to *nmaps maps (maps may be
- * NULL). 0, or -1 and errno. */
+/*
+ * Fills in the kernel's information about a program, and the ids of up to *nmaps maps (maps may be
+ * NULL). 0, or -1 and errno.
+ */
 int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t *nmaps);
-/* Returns the id of a link; 0: the kernel did not report it. */
+/* Returns the id of a link (borrowed); 0: the kernel did not report it. */
 uint32_t iw_bpf_link_id(int link);
-/* Writes the version of libbpf, such as "1.1"; "" in a build without it. */
+/* Writes the version of libbpf into out, such as "1.1"; "" in a build without it. */
 void iw_bpf_version(char *out, size_t cap);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Interfaces: index, queues and offloads through ethtool; XDP features of the driver through
- * netlink. */
+/*
+ * Interfaces: index, queues and offloads through ethtool; XDP features of the driver through
+ * netlink.
+ */
 #include "loader/interface.h"
 
 #include <linux/ethtool.h>
@@ -92,7 +94,7 @@ const char *iw_interface_offload_name(enum iw_xdp_offload offload)
 
 /* --- XDP features of the driver, through generic netlink (Linux 6.3) --- */
 
-/* linux/netdev.h; older headers lack them. */
+/* From linux/netdev.h; older headers lack them. */
 #define NETDEV_CMD_DEV_GET        1
 #define NETDEV_A_DEV_IFINDEX      1
 #define NETDEV_A_DEV_XDP_FEATURES 3
@@ -139,7 +141,7 @@ static bool ask(int fd, union answer *out, uint16_t family, uint8_t cmd, uint16_
 	       out->h.nlmsg_len >= NLMSG_LENGTH(GENL_HDRLEN);
 }
 
-/* Copies the first @len octets of the attribute of that type; zeroes: it is missing. */
+/* Copies the first len octets of the attribute of that type; zeroes: it is missing. */
 static void find(void *value, size_t len, const union answer *from, uint16_t type)
 {
 	size_t at = NLMSG_LENGTH(GENL_HDRLEN), end = IW_MIN(from->h.nlmsg_len, sizeof(*from));
