@@ -167,15 +167,15 @@ bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex)
 	uint16_t family = 0;
 	uint64_t can = 0;
 	union answer a;
-	bool told;
+	bool reported;
 
-	told = fd >= 0 && ask(fd, &a, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
-			      netdev, sizeof(netdev));
-	if (told)
+	reported = fd >= 0 && ask(fd, &a, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+				  netdev, sizeof(netdev));
+	if (reported)
 		find(&family, sizeof(family), &a, CTRL_ATTR_FAMILY_ID);
-	told = told &&
-	       ask(fd, &a, family, NETDEV_CMD_DEV_GET, NETDEV_A_DEV_IFINDEX, &index, sizeof(index));
-	if (told)
+	reported = reported && ask(fd, &a, family, NETDEV_CMD_DEV_GET, NETDEV_A_DEV_IFINDEX, &index,
+				   sizeof(index));
+	if (reported)
 		find(&can, sizeof(can), &a, NETDEV_A_DEV_XDP_FEATURES);
 	if (fd >= 0)
 		close(fd);
@@ -185,5 +185,5 @@ bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex)
 		.zerocopy = (can & NETDEV_XDP_ACT_ZEROCOPY) != 0,
 		.multi_buffer = (can & NETDEV_XDP_ACT_RX_SG) != 0,
 	};
-	return told;
+	return reported;
 }

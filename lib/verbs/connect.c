@@ -34,7 +34,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 		err = ops->open(&port, &to, why);
 		if (err)
 			return err;
-		iw_verbs_tell_stags(ctx, port);
+		iw_verbs_report_stags(ctx, port);
 		iw_verbs_map_cfg(&map, ctx, at, p, true);
 		err = iw_loop_assoc_connect(&assoc, ctx->loop, port, &map, why);
 		if (err)
@@ -54,7 +54,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	cfg.mpa.timeout_ns = end > began ? end - began : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
 	if (!err)
-		err = iw_loop_session_new(&qp->loop_conn, assoc, qp->conn, &qp->party, why);
+		err = iw_loop_session_new(&qp->loop_conn, assoc, qp->conn, &qp->owner, why);
 	if (err) {
 		iw_conn_free(qp->conn);
 		qp->conn = NULL;
@@ -98,7 +98,7 @@ static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
 		stream->ops->close(stream, true);
 		return err;
 	}
-	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->party, true,
+	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->owner, true,
 				 why);
 	if (err) {
 		iw_conn_free(qp->conn);

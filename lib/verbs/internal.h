@@ -84,9 +84,9 @@ struct iw_cq {
 	struct iw_loop_wakeup wakeup;
 };
 
-/* The owner of a connection in the loop. */
-struct party {
-	enum { PARTY_QP, PARTY_REQ } kind;
+/* The owner of a connection in the loop: part of a queue pair, or of a request of a listener. */
+struct conn_owner {
+	enum { OWNER_QP, OWNER_REQ } kind;
 	struct event_source events;
 };
 
@@ -100,7 +100,7 @@ struct connect_plan {
 };
 
 struct iw_qp {
-	struct party party;
+	struct conn_owner owner;
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
 	struct iw_list all, starved;
@@ -115,12 +115,12 @@ struct iw_qp {
 	struct adoption *adoption;      /* NULL: the library opened the connection */
 	struct connect_plan *plan;      /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
-	bool established; /* IW_EV_ESTABLISHED was queued */
-	bool traced_connected; /* the event "connected" was emitted */
-	bool used;             /* connected, accepted, adopted or closed once: not again */
-	bool ended;            /* IW_EV_CLOSED is due when every completion is in its queue */
-	bool told;             /* IW_EV_CLOSED was queued */
-	struct iw_fault fault; /* why it ended */
+	bool established;          /* IW_EV_ESTABLISHED was queued */
+	bool traced_connected;     /* the event "connected" was emitted */
+	bool used;                 /* connected, accepted, adopted or closed once: not again */
+	bool ended;                /* IW_EV_CLOSED is due when every completion is in its queue */
+	bool closed_queued;        /* IW_EV_CLOSED was queued */
+	struct iw_fault fault;     /* why it ended */
 	enum iw_conn_state traced; /* the state in the last event "state" */
 	/* Copies, for iw_qp_info after the transport was freed: */
 	struct iw_llp_ends ends;
@@ -129,7 +129,7 @@ struct iw_qp {
 
 /* On an adopted connection only adopter, conn and peer are set; the queue pair has the rest. */
 struct iw_conn_req {
-	struct party party;
+	struct conn_owner owner;
 	struct iw_qp *adopter; /* NULL: the request of a listener */
 	struct iw_listener *listener;
 	struct iw_list all; /* in listener->reqs */
@@ -157,9 +157,9 @@ struct iw_listener {
 	struct iw_loop_listener *listener;
 	struct iw_list reqs;
 	unsigned nreqs, backlog;
-	bool sessions;              /* over SCTP: takes sessions of associations */
-	bool full;   /* backlog requests are pending: the loop does not watch it */
-	bool paused; /* full, or without descriptors, and "accept_paused" was emitted */
+	bool sessions; /* over SCTP: takes sessions of associations */
+	bool full;     /* backlog requests are pending: the loop does not watch it */
+	bool paused;   /* full, or without descriptors, and "accept_paused" was emitted */
 	struct iw_endpoint_attr at; /* only transport, which is static */
 	struct iw_protocol_attr protocol;
 	uint8_t private_data[IW_MPA_PD_MAX];
@@ -223,7 +223,7 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
 struct iw_stream *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_stream *stream, bool initiator);
 
 /* pd_mr.c: reports the registered regions to a port that has just been opened. */
-void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port);
+void iw_verbs_report_stags(struct iw_ctx *ctx, struct iw_port *port);
 
 /*
  * progress.c: one turn: sends posted work; waits at most timeout_ns (0: does not wait; negative: no
@@ -271,7 +271,7 @@ void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_comple
 
 /* qp.c */
 /* Processes all events of qp's conn, then its completions as iw_verbs_qp_complete. */
-void iw_verbs_qp_news(struct iw_qp *qp);
+void iw_verbs_qp_collect(struct iw_qp *qp);
 /*
  * Moves completions from qp's rdmap to its completion queues while these have room. When none is
  * left and qp has ended, queues IW_EV_CLOSED.
@@ -304,8 +304,8 @@ void iw_verbs_adopt_kept(struct iw_qp *qp);
  * listen.c: processes the events of a request's conn; accepts the pending connections of a
  * listener, or takes its requested sessions.
  */
-void iw_verbs_req_news(struct iw_conn_req *req);
-void iw_verbs_listener_news(struct iw_listener *l);
+void iw_verbs_req_collect(struct iw_conn_req *req);
+void iw_verbs_listener_accept(struct iw_listener *l);
 
 /* tracing.c: call its functions only if this returns true. */
 static inline bool iw_verbs_traced(const struct iw_ctx *ctx)

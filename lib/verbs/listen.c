@@ -22,7 +22,7 @@ static void req_free(struct iw_conn_req *req, bool abort)
 
 	iw_loop_conn_free(req->loop_conn, abort);
 	iw_conn_free(req->conn);
-	iw_verbs_forget_events(l->ctx, &req->party.events);
+	iw_verbs_forget_events(l->ctx, &req->owner.events);
 	iw_list_del(&req->all);
 	iw_verbs_free(l->ctx, req, sizeof(*req));
 	l->nreqs--;
@@ -38,8 +38,8 @@ static struct iw_conn_req *req_new(struct iw_listener *l)
 
 	if (!req)
 		return NULL;
-	req->party.kind = PARTY_REQ;
-	iw_list_init(&req->party.events.link);
+	req->owner.kind = OWNER_REQ;
+	iw_list_init(&req->owner.events.link);
 	req->listener = l;
 	req->since = iw_os_now();
 	iw_list_add_tail(&l->reqs, &req->all);
@@ -72,7 +72,7 @@ static void admit(struct iw_listener *l, struct iw_stream *stream)
 		req_free(req, true);
 		return;
 	}
-	if (iw_loop_stream_new(&req->loop_conn, ctx->loop, stream, req->conn, &req->party, false,
+	if (iw_loop_stream_new(&req->loop_conn, ctx->loop, stream, req->conn, &req->owner, false,
 			       NULL) != 0) {
 		req->loop_conn = NULL;
 		req_free(req, true);
@@ -102,7 +102,7 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 		req_free(req, true);
 		return;
 	}
-	if (iw_loop_session_new(&req->loop_conn, assoc, req->conn, &req->party, NULL) != 0) {
+	if (iw_loop_session_new(&req->loop_conn, assoc, req->conn, &req->owner, NULL) != 0) {
 		req->loop_conn = NULL;
 		req_free(req, true);
 		return;
@@ -111,7 +111,7 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 	memcpy(req->peer, ends.peer, sizeof(req->peer));
 	if (iw_verbs_traced(ctx))
 		iw_verbs_trace_connected(ctx, 0, &ends, false);
-	iw_verbs_req_news(req);
+	iw_verbs_req_collect(req);
 }
 
 /*
@@ -142,7 +142,7 @@ static void pause_listener(struct iw_listener *l, const char *text)
 	l->paused = true;
 }
 
-void iw_verbs_listener_news(struct iw_listener *l)
+void iw_verbs_listener_accept(struct iw_listener *l)
 {
 	struct iw_dss *session;
 	struct iw_loop_assoc *assoc;
@@ -182,7 +182,7 @@ void iw_verbs_listener_news(struct iw_listener *l)
  * The connection has ended before its request was accepted. A request that the program has taken
  * remains until the program answers it.
  */
-static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
+static void req_ended(struct iw_conn_req *req, const struct iw_event *ev)
 {
 	req->fault = ev->fault;
 	if (!req->taken || req->answered) {
@@ -193,19 +193,19 @@ static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
 	req->loop_conn = NULL;
 }
 
-void iw_verbs_req_news(struct iw_conn_req *req)
+void iw_verbs_req_collect(struct iw_conn_req *req)
 {
 	struct iw_event ev;
 
 	while (iw_conn_next_event(req->conn, &ev)) {
 		if (ev.type == IW_EVENT_REQUEST) {
 			req->offered = true;
-			iw_verbs_event(req->listener->ctx, &req->party.events,
+			iw_verbs_event(req->listener->ctx, &req->owner.events,
 				       IW_EV_CONNECT_REQUEST);
 			if (iw_verbs_traced(req->listener->ctx))
 				iw_verbs_trace_request(req->listener->ctx, 0, req);
 		} else if (ev.type == IW_EVENT_CLOSED) {
-			req_over(req, &ev);
+			req_ended(req, &ev);
 			return;
 		}
 	}
@@ -231,7 +231,7 @@ void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
 /* ---------------------------------------------------------------- answers */
 
 /* Returns the error with which the connection of the request has ended. */
-static int gone(const struct iw_conn_req *req, struct iw_fault *why)
+static int conn_error(const struct iw_conn_req *req, struct iw_fault *why)
 {
 	if (!req->fault.err)
 		return iw_fail(why, IW_E_CLOSED, "accept: the peer has closed the connection");
@@ -247,7 +247,7 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	int err;
 
 	if (!req->loop_conn)
-		return gone(req, why);
+		return conn_error(req, why);
 	if (qp->ctx != req->listener->ctx)
 		return iw_fail(why, IW_E_INVAL,
 			       "accept: the queue pair belongs to another context");
@@ -263,7 +263,7 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	qp->used = true;
 	req->conn = NULL;
 	req->loop_conn = NULL;
-	iw_loop_conn_set_owner(qp->loop_conn, &qp->party);
+	iw_loop_conn_set_owner(qp->loop_conn, &qp->owner);
 	iw_loop_conn_accepted(qp->loop_conn);
 	iw_loop_conn_kick(qp->loop_conn);
 	return 0;
@@ -273,7 +273,7 @@ int iw_req_set_cc(struct iw_conn_req *req, const char *cc, struct iw_fault *why)
 {
 	struct iw_loop_conn *k = req->adopter ? req->adopter->loop_conn : req->loop_conn;
 
-	return k ? iw_loop_conn_set_cc(k, cc, why) : gone(req, why);
+	return k ? iw_loop_conn_set_cc(k, cc, why) : conn_error(req, why);
 }
 
 int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_protocol_attr *protocol,
@@ -336,7 +336,7 @@ static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 	err = ops->open(&port, &cfg, why);
 	if (err)
 		return err;
-	iw_verbs_tell_stags(l->ctx, port);
+	iw_verbs_report_stags(l->ctx, port);
 	iw_verbs_map_cfg(&map, l->ctx, &l->at, &l->protocol, false);
 	l->sessions = true;
 	return iw_loop_listener_new_port(&l->listener, l->ctx->loop, port, &map, l, why);

@@ -121,7 +121,7 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 	return 0;
 }
 
-void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port)
+void iw_verbs_report_stags(struct iw_ctx *ctx, struct iw_port *port)
 {
 	const struct iw_region *r;
 	size_t pos = 0;

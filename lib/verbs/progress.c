@@ -6,21 +6,22 @@
 
 #include "os/os.h"
 
-static void take_news(struct iw_ctx *ctx)
+/* Processes the events and completions of all connections and listeners that were served. */
+static void collect(struct iw_ctx *ctx)
 {
 	struct iw_loop_conn *k;
 	struct iw_loop_listener *g;
 
 	while ((k = iw_loop_next_conn(ctx->loop))) {
-		struct party *p = iw_loop_conn_owner(k);
+		struct conn_owner *owner = iw_loop_conn_owner(k);
 
-		if (p->kind == PARTY_QP)
-			iw_verbs_qp_news(iw_container_of(p, struct iw_qp, party));
+		if (owner->kind == OWNER_QP)
+			iw_verbs_qp_collect(iw_container_of(owner, struct iw_qp, owner));
 		else
-			iw_verbs_req_news(iw_container_of(p, struct iw_conn_req, party));
+			iw_verbs_req_collect(iw_container_of(owner, struct iw_conn_req, owner));
 	}
 	while ((g = iw_loop_next_listener(ctx->loop)))
-		iw_verbs_listener_news(iw_loop_listener_owner(g));
+		iw_verbs_listener_accept(iw_loop_listener_owner(g));
 }
 
 int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns, uint64_t *end)
@@ -32,7 +33,7 @@ int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns
 	if (iw_unlikely(probed != ctx->trace_sink.probes))
 		iw_verbs_trace_listeners(ctx, probed);
 	iw_loop_flush(ctx->loop);
-	take_news(ctx);
+	collect(ctx);
 	/*
 	 * Posted work may have completed already: then do not wait. The loop checks the sockets in
 	 * any case, so that a steady flow in one direction does not block the other direction.
@@ -43,7 +44,7 @@ int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns
 		until = *end;
 	}
 	ret = iw_loop_wait(ctx->loop, until, NULL);
-	take_news(ctx);
+	collect(ctx);
 	return ret;
 }
 
@@ -72,7 +73,7 @@ static void feed_starved(struct iw_cq *cq)
 
 	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
 		iw_list_del(n);
-		iw_verbs_qp_news(iw_container_of(n, struct iw_qp, starved));
+		iw_verbs_qp_collect(iw_container_of(n, struct iw_qp, starved));
 	}
 }
 

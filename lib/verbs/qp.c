@@ -85,8 +85,8 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 	qp = iw_verbs_alloc(ctx, sizeof(*qp));
 	if (!qp)
 		return iw_fail(why, IW_E_NOMEM, "queue pair: no memory");
-	qp->party.kind = PARTY_QP;
-	iw_list_init(&qp->party.events.link);
+	qp->owner.kind = OWNER_QP;
+	iw_list_init(&qp->owner.events.link);
 	iw_list_init(&qp->starved);
 	qp->ctx = ctx;
 	qp->mem = (struct iw_mem){ counted_alloc, counted_free, qp };
@@ -150,7 +150,7 @@ void iw_qp_free(struct iw_qp *qp)
 	iw_verbs_drop_plan(qp);
 	if (qp->adoption)
 		iw_verbs_free(ctx, qp->adoption, sizeof(*qp->adoption));
-	iw_verbs_forget_events(ctx, &qp->party.events);
+	iw_verbs_forget_events(ctx, &qp->owner.events);
 	iw_list_del(&qp->starved);
 	unreserve(qp);
 	iw_list_del(&qp->all);
@@ -186,9 +186,9 @@ void iw_verbs_qp_complete(struct iw_qp *qp)
 		if (iw_verbs_traced(qp->ctx))
 			iw_verbs_trace_completion(qp, &c);
 	}
-	if (iw_unlikely(qp->ended && !qp->told)) {
-		qp->told = true;
-		iw_verbs_event(qp->ctx, &qp->party.events, IW_EV_CLOSED);
+	if (iw_unlikely(qp->ended && !qp->closed_queued)) {
+		qp->closed_queued = true;
+		iw_verbs_event(qp->ctx, &qp->owner.events, IW_EV_CLOSED);
 	}
 }
 
@@ -250,7 +250,7 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 		qp->established = true;
 		iw_verbs_adopt_kept(qp);
 		iw_verbs_drop_plan(qp);
-		iw_verbs_event(ctx, &qp->party.events, IW_EV_ESTABLISHED);
+		iw_verbs_event(ctx, &qp->owner.events, IW_EV_ESTABLISHED);
 		if (iw_verbs_traced(ctx))
 			iw_verbs_trace_established(qp);
 		break;
@@ -261,12 +261,12 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 		if (qp->loop_conn)
 			keep_facts(qp);
 		name_peer(qp);
-		iw_verbs_event(ctx, &qp->party.events, IW_EV_REJECTED);
+		iw_verbs_event(ctx, &qp->owner.events, IW_EV_REJECTED);
 		if (iw_verbs_traced(ctx))
 			iw_verbs_trace_rejected(qp);
 		break;
 	case IW_EVENT_PEER_CLOSED:
-		iw_verbs_event(ctx, &qp->party.events, IW_EV_PEER_CLOSED);
+		iw_verbs_event(ctx, &qp->owner.events, IW_EV_PEER_CLOSED);
 		break;
 	case IW_EVENT_CLOSED:
 		if (!iw_verbs_fall_back(qp))
@@ -275,7 +275,7 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 	}
 }
 
-void iw_verbs_qp_news(struct iw_qp *qp)
+void iw_verbs_qp_collect(struct iw_qp *qp)
 {
 	struct iw_event ev;
 
