@@ -153,6 +153,11 @@ int iw_verbs_take_protocol(struct iw_protocol_attr *out, const struct iw_protoco
 		return err;
 	if (out->rev < -1 || out->rev > 2)
 		return iw_fail(why, IW_E_INVAL, "%s: rev: expected -1, 0, 1 or 2", what);
+	if (out->rev < 0 && strcmp(transport, "tcp") != 0)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"%s: rev -1: MPA Rev 0 needs transport tcp, not %s; use rev 0, 1 or 2",
+			what, transport);
 	if (out->no_reads && (out->ird || out->ord))
 		return iw_fail(why, IW_E_INVAL, "%s: no_reads and %s %u: set one of them", what,
 			       out->ird ? "ird" : "ord",

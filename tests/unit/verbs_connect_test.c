@@ -73,6 +73,8 @@ static void profile_must_match_transport_revision_and_crc(void **state)
 		    .protocol.peer_to_peer = true },
 		  "leave out peer-to-peer, or use profile rfc" },
 		{ { .protocol.profile = "rdma" }, "use rfc, rdmac or sctp-draft-02" },
+		{ { .protocol.rev = -1, .at.transport = "udp" },
+		  "rev -1: MPA Rev 0 needs transport tcp, not udp; use rev 0, 1 or 2" },
 	};
 
 	(void)state;

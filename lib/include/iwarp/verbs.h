@@ -470,7 +470,7 @@ struct iw_protocol_attr {
 	/*
 	 * MPA revision. 0: Rev 2, with fallback to Rev 1; 1 or 2: only that one (listen: the
 	 * highest that is accepted); -1: Rev 0 of the RDMA Consortium. Over SCTP 2 means an
-	 * enhanced session (RFC 6581 7), 1 a session of RFC 5043.
+	 * enhanced session (RFC 6581 7), 1 a session of RFC 5043, and -1 is IW_E_INVAL.
 	 */
 	int rev;
 	bool rdmac; /* accept RDMA Consortium peers */
