@@ -203,6 +203,19 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 
 /* ---------------------------------------------------------------- the first attempt */
 
+/* Refuses a setting that iw_connect would ignore, although the program expects an effect. */
+static int check(const struct iw_endpoint_attr *e, struct iw_fault *why)
+{
+	bool negative = e->listen_fd < 0;
+
+	if (e->listen_fd)
+		return iw_fail(why, IW_E_INVAL,
+			       "connect: listen_fd %s%u: only iw_listen uses it; set it to 0",
+			       negative ? "-" : "",
+			       negative ? 0u - (uint32_t)e->listen_fd : (uint32_t)e->listen_fd);
+	return 0;
+}
+
 int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	       const struct iw_protocol_attr *protocol, struct iw_fault *why)
 {
@@ -214,6 +227,8 @@ int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	if (qp->used)
 		return iw_fail(why, IW_E_STATE, "connect: the queue pair was used before");
 	err = iw_verbs_take_endpoint(&e, to, "connect", why);
+	if (!err)
+		err = check(&e, why);
 	if (!err)
 		err = iw_verbs_take_protocol(&p, protocol, iw_verbs_transport(&e), "connect", why);
 	if (err)

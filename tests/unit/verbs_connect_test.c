@@ -625,6 +625,22 @@ static void a_passed_listener_needs_tcp(void **state)
 	assert_non_null(strstr(a.why.text, "needs transport tcp, not udp"));
 }
 
+static void connect_refuses_a_listening_socket(void **state)
+{
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.port = 1 };
+
+	(void)state;
+	p.at.listen_fd = 3;
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_string_equal(a.why.text,
+			    "connect: listen_fd 3: only iw_listen uses it; set it to 0");
+	p.at.listen_fd = -1;
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "listen_fd -1:"));
+	/* The failures have not used the queue pair. */
+	end_join(&a, &b);
+}
+
 /* ENH-13, ENH-14, ENH-16 */
 static void each_rtr_form_is_agreed_on(void **state)
 {
@@ -956,6 +972,7 @@ int main(void)
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
 		test(a_transport_that_cannot_run_says_so),
 		test(a_passed_listener_needs_tcp),
+		test(connect_refuses_a_listening_socket),
 		test(each_rtr_form_is_agreed_on),
 		test(large_fpdus_are_agreed_on_between_two_of_us),
 		test(large_fpdus_are_not_used_when_one_side_does_not_want_them),

@@ -429,7 +429,7 @@ struct iw_endpoint_attr {
 	/*
 	 * listen, over tcp: a listening TCP socket, made by another program such as systemd; host,
 	 * port and bind_addr are then ignored. Borrowed; the listener uses a duplicate. 0: makes
-	 * a socket.
+	 * a socket. connect: IW_E_INVAL unless 0.
 	 */
 	int listen_fd;
 	uint16_t streams; /* SCTP: in each direction; 0: IW_STREAMS_DEFAULT */
