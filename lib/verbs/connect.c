@@ -213,6 +213,10 @@ static int check(const struct iw_endpoint_attr *e, struct iw_fault *why)
 			       "connect: listen_fd %s%u: only iw_listen uses it; set it to 0",
 			       negative ? "-" : "",
 			       negative ? 0u - (uint32_t)e->listen_fd : (uint32_t)e->listen_fd);
+	if (e->beside && strcmp(iw_verbs_transport(e), "tcp") == 0)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"connect: beside: needs transport sctp, udp, raw or xdp, not tcp; set it to NULL");
 	return 0;
 }
 

@@ -381,6 +381,9 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 	l->ctx = ctx;
 	iw_list_init(&l->reqs);
 	err = iw_verbs_take_endpoint(&l->at, at, "listen", why);
+	if (!err && l->at.beside)
+		err = iw_fail(why, IW_E_INVAL,
+			      "listen: beside: only iw_connect uses it; set it to NULL");
 	if (!err)
 		err = iw_verbs_take_protocol(&l->protocol, protocol, iw_verbs_transport(&l->at),
 					     "listen", why);

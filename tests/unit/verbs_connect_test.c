@@ -641,6 +641,24 @@ static void connect_refuses_a_listening_socket(void **state)
 	end_join(&a, &b);
 }
 
+static void sharing_an_association_needs_connect_over_sctp(void **state)
+{
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.port = 1 };
+	struct iw_listener *l;
+
+	(void)state;
+	p.at.beside = a.qp;
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_string_equal(
+		a.why.text,
+		"connect: beside: needs transport sctp, udp, raw or xdp, not tcp; set it to NULL");
+	p.at.transport = "udp";
+	assert_int_equal(iw_listen(&l, a.ctx, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_string_equal(a.why.text, "listen: beside: only iw_connect uses it; set it to NULL");
+	/* The failure has not used the queue pair. */
+	end_join(&a, &b);
+}
+
 /* ENH-13, ENH-14, ENH-16 */
 static void each_rtr_form_is_agreed_on(void **state)
 {
@@ -973,6 +991,7 @@ int main(void)
 		test(a_transport_that_cannot_run_says_so),
 		test(a_passed_listener_needs_tcp),
 		test(connect_refuses_a_listening_socket),
+		test(sharing_an_association_needs_connect_over_sctp),
 		test(each_rtr_form_is_agreed_on),
 		test(large_fpdus_are_agreed_on_between_two_of_us),
 		test(large_fpdus_are_not_used_when_one_side_does_not_want_them),

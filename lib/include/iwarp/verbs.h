@@ -447,7 +447,8 @@ struct iw_endpoint_attr {
 	unsigned xdp;
 	/*
 	 * connect, over SCTP: a queue pair (borrowed) whose association carries the new connection
-	 * too. This end must have begun the association. NULL: begin an association.
+	 * too. This end must have begun the association. NULL: begin an association. listen, and
+	 * over tcp: IW_E_INVAL unless NULL.
 	 */
 	const struct iw_qp *beside;
 };
