@@ -25,13 +25,15 @@ struct bpf_prog_info;
 void iw_bpf_begin(void);
 void iw_bpf_end(void);
 /*
- * As iw_os_fail, with the kept message, and for EPERM with what is missing. errnum may be negative.
+ * As iw_os_fail, followed by that first message; for EPERM names the missing capability instead.
+ * errnum may be negative.
  */
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Loads an opened object; what is its name in error texts. Call it between begin and end.
+ * Loads an opened object into the kernel; what is its name in error texts. Call it between
+ * iw_bpf_begin and iw_bpf_end.
  * IW_E_NOTSUP: the kernel has no BPF, or rejects the program; IW_E_PERM; others as iw_bpf_fail.
  */
 IW_MUST_CHECK int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why);
@@ -41,8 +43,9 @@ struct iw_bpf_shape {
 };
 /*
  * Opens the maps of a program in the kernel, by name and shape, into fd[n]. The caller sets each fd
- * to -1 before and owns those that are open after, also after an error. IW_E_BUSY: a map of that
- * name and shape is missing, so the program is of another version; IW_E_PERM, IW_E_OS.
+ * to -1 before the call, and owns those that are not -1 afterwards, also after an error. IW_E_BUSY:
+ * a map of that name and shape is missing, so the program is of another version; IW_E_PERM,
+ * IW_E_OS.
  */
 IW_MUST_CHECK int iw_bpf_join(int prog, int *fd, const struct iw_bpf_shape *shape, unsigned n,
 			      const char *interface, struct iw_fault *why);

@@ -286,7 +286,7 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort);
  * Returns true if so, also if that attempt has failed already. RFC 6581 10.
  */
 bool iw_verbs_fall_back(struct iw_qp *qp);
-/* Frees the settings of the second attempt, so that there will be none. */
+/* Cancels the second attempt, and frees its settings. */
 void iw_verbs_drop_plan(struct iw_qp *qp);
 
 /* adopt.c */
