@@ -201,10 +201,12 @@ static int want_paths(struct session *s, struct iw_fault *why)
 
 /*
  * Over SCTP all connections of a transfer are streams of one association. Returns a queue pair on
- * it; NULL: there is no other connection yet.
+ * it; NULL: there is no other connection yet, or the transport is tcp.
  */
 static const struct iw_qp *companion(const struct session *s)
 {
+	if (strcmp(s->hub->cli->transport, "tcp") == 0)
+		return NULL;
 	for (struct iw_list *n = s->hub->sessions.next; n != &s->hub->sessions; n = n->next) {
 		const struct session *other = iw_container_of(n, struct session, all);
 

@@ -44,8 +44,10 @@ static enum iw_xdp_owner owner_of(const char *name)
 	return strcmp(name, "xdp_dispatcher") == 0 ? IW_XDP_DISPATCHER : IW_XDP_FOREIGN;
 }
 
-/* Returns a descriptor of the link that holds a program; -1: none. Looks for the program, because
- * interfaces in different namespaces may have the same index. */
+/*
+ * Returns a descriptor of the link that holds a program; -1: none. Looks for the program, because
+ * interfaces in different namespaces may have the same index.
+ */
 static int link_of(uint32_t program)
 {
 	uint32_t id = 0;
@@ -152,7 +154,7 @@ static int try_attach(int prog, unsigned ifindex, uint32_t flags)
 	return bpf_link_create(prog, (int)ifindex, BPF_XDP, &opts);
 }
 
-/* The requested program is attached already, so there may be nothing to do. */
+/* Explains that the requested program is attached already, so that there may be nothing to do. */
 static int busy_alike(const char *interface, const struct iw_xdp_attached *a, struct iw_fault *why)
 {
 	const uint32_t user = a->owner == IW_XDP_STEER ? iw_steer_used_by(interface) : 0;
@@ -173,8 +175,10 @@ static int busy_alike(const char *interface, const struct iw_xdp_attached *a, st
 		interface, a->name, a->program, kept, interface);
 }
 
-/* EEXIST without a program on the interface: Linux does not attach one while an interface stacked
- * on it (VLAN, bridge, bond, macvlan) has a program. */
+/*
+ * EEXIST without a program on the interface: Linux does not attach one while an interface stacked
+ * on it (VLAN, bridge, bond, macvlan) has a program.
+ */
 static int busy_above(const char *interface, struct iw_fault *why)
 {
 	char path[sizeof("/sys/class/net/") + IF_NAMESIZE], above[IF_NAMESIZE];
@@ -189,8 +193,10 @@ static int busy_above(const char *interface, struct iw_fault *why)
 	while (d && !found && (e = readdir(d))) {
 		if (sscanf(e->d_name, "upper_%15s", above) != 1)
 			continue;
-		/* sysfs may show another network namespace: this one may have no interface of that
-		 * name. */
+		/*
+		 * sysfs may show another network namespace: this one may have no interface of that
+		 * name.
+		 */
 		ifindex = if_nametoindex(above);
 		found = ifindex && iw_attach_query(&a, ifindex, NULL) == 0 && a.program;
 	}
@@ -358,7 +364,7 @@ static int make_dir(const char *dir, struct iw_fault *why)
 		return iw_os_fail(why, errno, "xdp: create the directory %s", dir);
 	if (statfs(dir, &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
 		return 0;
-	/* The directory above does not exist. */
+	/* Find the lowest directory above it that exists. */
 	snprintf(above, sizeof(above), "%s", dir);
 	while (statfs(above, &fs) < 0 && errno == ENOENT && strchr(above + 1, '/'))
 		*strrchr(above, '/') = '\0';
@@ -434,7 +440,7 @@ int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why
 
 int iw_attach_check_dispatcher(struct iw_fault *why)
 {
-	/* return 0 */
+	/* A program that only returns 0. */
 	static const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
 						   { .code = BPF_JMP | BPF_EXIT } };
 	struct statfs fs;
@@ -442,7 +448,7 @@ int iw_attach_check_dispatcher(struct iw_fault *why)
 
 	if (fd >= 0)
 		close(fd);
-	/* EINVAL: the kernel has examined the program, and misses the function to replace. */
+	/* EINVAL: the kernel permits such programs, but this one names no function to replace. */
 	if (fd >= 0 || errno != EPERM)
 		return statfs("/sys/fs/bpf", &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_
 			       ? 0

@@ -3,9 +3,10 @@
  * XDP programs on an interface: attaching, finding and detaching them, and the links that hold
  * them.
  *
- * Job: loads nothing; it is for the loaders of this room, for `ddp-xdp`, and for error texts.
- * Neighbours: steer.h and observe.h have the programs, interface.h the interfaces. In a build
- * without libxdp each function that can fail returns IW_E_NOTSUP.
+ * Job: the loaders of this room attach their programs with it; `ddp-xdp` and error texts query what
+ * is attached. It loads no program.
+ * Neighbours: steer.h and observe.h load the programs, interface.h describes the interfaces. In a
+ * build without libxdp each function that can fail returns IW_E_NOTSUP, and nothing is attached.
  * Threads: no state.
  */
 #ifndef IW_LOADER_ATTACH_H
@@ -26,12 +27,12 @@ enum iw_xdp_owner {
 	IW_XDP_NONE,
 	IW_XDP_STEER,         /* the steering program */
 	IW_XDP_OBSERVE,       /* the program that follows MPA */
-	IW_XDP_OTHER_VERSION, /* ours, of a version that this library does not know */
+	IW_XDP_OTHER_VERSION, /* one of these two, of another version of iwarp-tools */
 	IW_XDP_DISPATCHER,    /* libxdp's, which calls several programs */
 	IW_XDP_FOREIGN,
 	IW_XDP_UNKNOWN, /* this user may not look at the program */
 };
-/* "none", "steer", "dispatcher", ... Static. */
+/* Returns "none", "steer", "dispatcher", ... Static. */
 const char *iw_attach_owner_name(enum iw_xdp_owner owner);
 
 struct iw_xdp_attached {
@@ -46,34 +47,44 @@ struct iw_xdp_attached {
 	uint32_t insns;        /* instructions that the verifier processed */
 };
 
-/* True if the program is not part of iwarp-tools. A dispatcher that calls none of our programs is
- * foreign, too. */
+/*
+ * True if the program is not part of iwarp-tools. A dispatcher that calls none of our programs is
+ * foreign, too.
+ */
 static inline bool iw_xdp_foreign(const struct iw_xdp_attached *a)
 {
 	return a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside);
 }
 
-/* Returns 0, with out->program 0 if no program is attached; IW_E_NOENT: no such interface;
- * IW_E_PERM, IW_E_OS. */
+/*
+ * Describes the program that is attached to an interface; out->program 0: none. IW_E_NOENT: no such
+ * interface; IW_E_PERM, IW_E_OS: the kernel refused the query.
+ */
 IW_MUST_CHECK int iw_attach_query(struct iw_xdp_attached *out, unsigned ifindex,
 				  struct iw_fault *why);
 
-/* Returns a process that has the link open, and its name; 0: none that this user may look at. */
+/*
+ * Returns the id of a process that has the link open, and its name; 0: no process that this user
+ * may look at has it.
+ */
 int iw_attach_holder(uint32_t link, char name[static 16]);
-/* Whether a link still holds a program on an interface: false after the program was detached. */
+/* True while the link (borrowed) holds a program on an interface, until the program is detached. */
 bool iw_attach_link_holds(int link);
 
 /*
- * Attaches a program by a link. The caller owns the descriptor *link; closing it detaches the
- * program. IW_E_NOTSUP: the driver has no native mode; remedy completes this text, and that of
- * IW_E_LIMIT; IW_E_LIMIT: the driver rejects the program, perhaps because of the MTU, queues or
- * offloads; others as iw_attach_busy and iw_bpf_fail.
+ * Attaches the program prog (borrowed) by a link. *native: it is in native mode. The caller owns
+ * the descriptor *link; closing it detaches the program. remedy ends the texts of IW_E_NOTSUP and
+ * IW_E_LIMIT: what else to do. IW_E_NOTSUP: the driver has no native mode; IW_E_LIMIT: the driver
+ * rejects the program, perhaps because of the MTU, queues or offloads; others as iw_attach_busy and
+ * iw_bpf_fail.
  */
 IW_MUST_CHECK int iw_attach_program(int *link, bool *native, int prog, const char *interface,
 				    unsigned ifindex, enum iw_xdp_mode mode, const char *remedy,
 				    struct iw_fault *why);
-/* Explains why attaching prog failed with errnum, EBUSY or EEXIST: *why names the program that is
- * in the way, and the remedy. Returns the error of *why, mostly IW_E_BUSY. */
+/*
+ * Explains why attaching prog failed with errnum, EBUSY or EEXIST: *why names the program that is
+ * in the way, and the remedy. Returns the error of *why, mostly IW_E_BUSY.
+ */
 IW_MUST_CHECK int iw_attach_busy(const char *interface, unsigned ifindex, int prog, int errnum,
 				 struct iw_fault *why);
 /*
@@ -95,21 +106,27 @@ IW_MUST_CHECK int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifi
  */
 IW_MUST_CHECK int iw_attach_pin(int link, const char *dir, const char *interface,
 				struct iw_fault *why);
-enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE }; /* stale: of an empty link */
+enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE };
+/* Returns whether dir/interface is a pin; STALE: its link holds no program any more. */
 enum iw_xdp_pinned iw_attach_pinned(const char *dir, const char *interface);
-/* Removes the pin of that name, whatever it holds. 0: no such pin is left; IW_E_PERM, IW_E_OS. */
+/* Removes that pin, whatever it holds, if it exists. IW_E_PERM, IW_E_OS: it remains. */
 IW_MUST_CHECK int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why);
 
 /* --- the dispatcher of libxdp, which calls several programs --- */
 
-/* Returns 0 if a dispatcher can be used here; IW_E_NOTSUP, IW_E_PERM: *why names what is
- * missing. */
+/*
+ * Returns 0 if a dispatcher can be used here; IW_E_NOTSUP, IW_E_PERM: *why names what is missing.
+ */
 IW_MUST_CHECK int iw_attach_check_dispatcher(struct iw_fault *why);
-/* Counts the dispatchers that left pins on the BPF file system and are no longer on the interface.
- * program: id of its current dispatcher; 0: none. */
+/*
+ * Counts the dispatchers that left pins on the BPF file system and are no longer on the interface.
+ * program: id of its current dispatcher; 0: none.
+ */
 unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program);
-/* Removes what such dispatchers left. Returns 0 also if there is nothing to remove; IW_E_PERM,
- * IW_E_OS. */
+/*
+ * Removes what such dispatchers left. Returns 0 also if there is nothing to remove; IW_E_PERM,
+ * IW_E_OS.
+ */
 IW_MUST_CHECK int iw_attach_clean_dispatchers(unsigned ifindex, struct iw_fault *why);
 
 #endif

@@ -112,8 +112,10 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 	/* Without CAP_PERFMON the verifier is stricter. */
 	if (err == -EACCES && !may_load())
 		return iw_bpf_fail(why, EPERM, "xdp: load the program %s", what);
-	/* EINVAL: the kernel lacks a function that the program uses. EACCES: its verifier cannot
-	 * prove that an access is valid. E2BIG: the verifier gave up. */
+	/*
+	 * EINVAL: the kernel lacks a function that the program uses. EACCES: its verifier cannot
+	 * prove that an access is valid. E2BIG: the verifier gave up.
+	 */
 	if (err == -EINVAL || err == -ENOTSUP || err == -EACCES || err == -E2BIG)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: this kernel rejects the program %s, which needs Linux 6.1 or "
@@ -142,8 +144,9 @@ int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t
 	return 0;
 }
 
-/* Keeps the descriptor of the map if it is one of those. The kernel truncates names to 15
- * octets. */
+/*
+ * Keeps the descriptor of the map if it is one of those. The kernel truncates names to 15 octets.
+ */
 static int take_map(uint32_t id, int *fd, const struct iw_bpf_shape *shape, unsigned n)
 {
 	struct bpf_map_info info = { 0 };

@@ -66,7 +66,10 @@ void iw_generate_gate_close(struct iw_generate_gate *g)
 	*g = (struct iw_generate_gate){ .map = -1 };
 }
 
-/* Offsets of the octets that change, from the start of SCTP. */
+/*
+ * Returns the offset, from the start of SCTP, of an octet that changes: rows 0 to 3 are the TSN, 4
+ * and 5 the DDP-SSN, 6 to 13 the Tagged Offset.
+ */
 static size_t place(unsigned row)
 {
 	return row < 4 ? 16 + row : row < 6 ? 28 + (row - 4) : 36 + (row - 6);
@@ -112,7 +115,7 @@ static int load(struct iw_generate *g, const struct iw_generate_cfg *cfg, struct
 	g->skel = generate_bpf__open();
 	if (!g->skel)
 		return iw_bpf_fail(why, errno, "xdp: open the generator");
-	/* The program's constants: writable here only, until the program is loaded. */
+	/* The program's constants can be written until it is loaded. */
 	ro = (struct iw_xdp_generate *)(uintptr_t)&g->skel->rodata->cfg;
 	ro->to = cfg->to;
 	ro->slots = cfg->slots;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Interfaces: index, queues and offloads through ethtool; XDP features of the driver through
- * netlink. */
+/*
+ * Interfaces: index, queues and offloads through ethtool; XDP features of the driver through
+ * netlink.
+ */
 #include "loader/interface.h"
 
 #include <linux/ethtool.h>
@@ -92,7 +94,7 @@ const char *iw_interface_offload_name(enum iw_xdp_offload offload)
 
 /* --- XDP features of the driver, through generic netlink (Linux 6.3) --- */
 
-/* linux/netdev.h; older headers lack them. */
+/* From linux/netdev.h; older headers lack them. */
 #define NETDEV_CMD_DEV_GET        1
 #define NETDEV_A_DEV_IFINDEX      1
 #define NETDEV_A_DEV_XDP_FEATURES 3
@@ -139,7 +141,7 @@ static bool ask(int fd, union answer *out, uint16_t family, uint8_t cmd, uint16_
 	       out->h.nlmsg_len >= NLMSG_LENGTH(GENL_HDRLEN);
 }
 
-/* Copies the first @len octets of the attribute of that type; zeroes: it is missing. */
+/* Copies the first len octets of the attribute of that type; zeroes: it is missing. */
 static void find(void *value, size_t len, const union answer *from, uint16_t type)
 {
 	size_t at = NLMSG_LENGTH(GENL_HDRLEN), end = IW_MIN(from->h.nlmsg_len, sizeof(*from));
@@ -165,15 +167,15 @@ bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex)
 	uint16_t family = 0;
 	uint64_t can = 0;
 	union answer a;
-	bool told;
+	bool reported;
 
-	told = fd >= 0 && ask(fd, &a, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
-			      netdev, sizeof(netdev));
-	if (told)
+	reported = fd >= 0 && ask(fd, &a, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+				  netdev, sizeof(netdev));
+	if (reported)
 		find(&family, sizeof(family), &a, CTRL_ATTR_FAMILY_ID);
-	told = told &&
-	       ask(fd, &a, family, NETDEV_CMD_DEV_GET, NETDEV_A_DEV_IFINDEX, &index, sizeof(index));
-	if (told)
+	reported = reported && ask(fd, &a, family, NETDEV_CMD_DEV_GET, NETDEV_A_DEV_IFINDEX, &index,
+				   sizeof(index));
+	if (reported)
 		find(&can, sizeof(can), &a, NETDEV_A_DEV_XDP_FEATURES);
 	if (fd >= 0)
 		close(fd);
@@ -183,5 +185,5 @@ bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex)
 		.zerocopy = (can & NETDEV_XDP_ACT_ZEROCOPY) != 0,
 		.multi_buffer = (can & NETDEV_XDP_ACT_RX_SG) != 0,
 	};
-	return told;
+	return reported;
 }

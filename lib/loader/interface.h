@@ -23,18 +23,20 @@ enum iw_xdp_offload {
 };
 /* Returns the offloads that are on, as a set of bits. */
 unsigned iw_interface_offloads(const char *interface);
-/* The name of one: "tso", ... Static. */
+/* Returns the name of one of them: "tso", ... Static. */
 const char *iw_interface_offload_name(enum iw_xdp_offload offload);
 
 /* The XDP features that a driver reports. */
 struct iw_xdp_driver {
 	bool native; /* native mode and redirect */
-	/* It sends frames that programs redirect to it. A veth reports this only while its far end
-	 * accepts such frames. */
+	/*
+	 * It sends frames that programs redirect to it. A veth reports this only while its far end
+	 * accepts such frames.
+	 */
 	bool transmit;
 	bool zerocopy, multi_buffer;
 };
-/* False: the kernel does not report features (Linux before 6.3). */
+/* Reads these features. Returns false if the kernel does not report them (Linux before 6.3). */
 bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex);
 
 /* Looks up the index of an interface. IW_E_NOENT: no interface has that name. */

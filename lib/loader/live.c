@@ -25,7 +25,7 @@
 #define BPF_F_TEST_XDP_LIVE_FRAMES (1u << 1)
 #endif
 
-#define BATCH   32        /* frames made before the far end gets them: its queue holds 256 */
+#define BATCH   32        /* frames made before the far end receives them: its queue holds 256 */
 #define ASK_NS  IW_SEC(1) /* how long the driver's report is used */
 #define OWN_NS  "/proc/thread-self/ns/net"
 #define PACKETS (1 + IW_XDP_LIVE_BURST)
@@ -52,7 +52,7 @@ _Static_assert(sizeof(struct iw_xdp_order) + sizeof(struct iw_xdp_meta) <= IW_XD
 	       "our own program at the far end leaves the order");
 _Static_assert(sizeof(struct iw_xdp_live) % 128 == 64, "packets do not meet in one set of a cache");
 
-/* A run without packets sends nothing. Fails on Linux before 5.18, which has no live frames. */
+/* Runs the program without packets. That fails on Linux before 5.18, which has no live frames. */
 static bool can_run(struct iw_live *l)
 {
 	return iw_live_send(l) == 0 && !l->failed;
@@ -110,7 +110,10 @@ void iw_live_free(struct iw_live *l)
 	free(l);
 }
 
-/* BPF_PROG_RUN looks up the interface index in the caller's namespace. A socket works in any. */
+/*
+ * True if the thread is in the network namespace of the interface: BPF_PROG_RUN looks up the index
+ * there. An AF_XDP socket works in any namespace.
+ */
 static bool is_at_home(const struct iw_live *l)
 {
 	struct stat ns;
@@ -155,7 +158,7 @@ const uint8_t *iw_live_packet(const struct iw_live *l, unsigned i, size_t *len)
 	return l->packet[i + 1].octets + l->packet[i + 1].at;
 }
 
-/* Runs the program for the packets from `next` on. 0 or a negative errno. */
+/* Runs the program n times, for the packets from number `next`. Returns 0 or a negative errno. */
 static int run(struct iw_live *l, uint32_t next, unsigned n)
 {
 	/* The most common length in a burst; the program shortens or extends other frames. */

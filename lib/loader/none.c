@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The functions of this room in a build without libxdp and libbpf: nothing is attached, and nothing
- * can be loaded. */
+/*
+ * The functions of this room in a build without libxdp and libbpf: nothing is attached, and nothing
+ * can be loaded.
+ */
 #include <string.h>
 
 #include "loader/attach.h"

@@ -3,9 +3,9 @@
  * The program that observes MPA over TCP on an interface: whether TCP segments begin with FPDUs. It
  * changes nothing and passes every packet on.
  *
- * It needs native mode: in generic mode the stack has merged segments before. On a veth pair, its
- * presence makes the other end send without segmentation offload. In a build without libxdp each
- * function that can fail returns IW_E_NOTSUP.
+ * It needs native mode: in generic mode the stack has already merged segments. While it is attached
+ * to one end of a veth pair, the other end sends without segmentation offload. In a build without
+ * libxdp each function that can fail returns IW_E_NOTSUP.
  * Threads: one at a time.
  */
 #ifndef IW_LOADER_OBSERVE_H
@@ -29,14 +29,17 @@ IW_MUST_CHECK int iw_observe_look(struct iw_observe **out, const char *interface
 				  struct iw_fault *why);
 /* Detaches what iw_observe_open attached. o may be NULL. */
 void iw_observe_close(struct iw_observe *o);
-/* The descriptor of our link; borrowed. -1: another process holds the program. */
+/* Returns the descriptor of our link (owned by o). -1: another process holds the program. */
 int iw_observe_link_fd(const struct iw_observe *o);
-/* The descriptor of the program, for BPF_PROG_RUN in tests; borrowed. */
+/* Returns the descriptor of the program, for BPF_PROG_RUN in tests (owned by o). */
 int iw_observe_prog_fd(const struct iw_observe *o);
 
 /* Reads the sum over all CPUs. 0, IW_E_NOMEM or IW_E_OS. */
 IW_MUST_CHECK int iw_observe_counters(const struct iw_observe *o, struct iw_xdp_mpa *out);
-/* Calls each for every remembered flow until it returns non-zero; returns what it returned last. */
+/*
+ * Calls each for every flow in the program's map, until it returns non-zero. Returns what it
+ * returned last.
+ */
 int iw_observe_each(const struct iw_observe *o,
 		    int (*each)(void *ctx, const struct iw_xdp_flow_key *key,
 				const struct iw_xdp_flow *flow),

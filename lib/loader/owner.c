@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The owner of an attached program, and the process that holds its link. */
+/* Names the owner of an attached program, and finds the process that holds its link. */
 #include "loader/attach.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ const char *iw_attach_owner_name(enum iw_xdp_owner owner)
 	return "unknown";
 }
 
-/* The kernel's description of a descriptor has the line "link_id:\t7" for a link. */
+/* True if path, the fdinfo of a descriptor, has the line "link_id:\t7" for link 7. */
 static bool fd_is_link(const char *path, uint32_t link)
 {
 	FILE *f = fopen(path, "re");

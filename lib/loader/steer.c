@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Loads the steering program, and changes and reads its maps. All its state is in the maps.
- * Therefore a process can join a resident program, and finds what a killed process left in it. */
+/*
+ * Loads the steering program, and changes and reads its maps. All its state is in the maps.
+ * Therefore a process can join a resident program, and finds what a killed process left in it.
+ */
 #include "loader/steer.h"
 
 #include <errno.h>
@@ -56,7 +58,7 @@ static const struct iw_bpf_shape shape[MAPS] = {
 	[EVENTS] = { "events", 0, 0 },
 };
 
-/* Where take_event() stores events. */
+/* The array in which take_event() stores events. */
 struct basket {
 	struct iw_xdp_event *out;
 	size_t n, cap;
@@ -109,7 +111,7 @@ static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 	s->prog = bpf_program__fd(s->skel->progs.iw_steer_5);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
-	/* The program does not use this map. Bind it, so that processes that join find it. */
+	/* The program does not use this map. Binding it lets processes that join find it. */
 	return bpf_prog_bind_map(s->prog, s->map[SOCKETS], NULL) < 0
 		       ? iw_os_fail(why, errno, "xdp: bind the map of sockets")
 		       : 0;
@@ -135,8 +137,10 @@ static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_f
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-/* libxdp changes the type of our program, so it must load it. If it cannot use a dispatcher, it
- * silently attaches our program alone, which was not requested. */
+/*
+ * libxdp changes the type of our program, so it must load it. If it cannot use a dispatcher, it
+ * silently attaches our program alone, which was not requested.
+ */
 static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
 {
 	static const enum xdp_attach_mode mode[] = { [IW_XDP_ANY] = XDP_MODE_UNSPEC,
@@ -301,8 +305,10 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 	return s->prog;
 }
 
-/* Invalidates what the program remembers of its last packet. The number is random, so that two
- * processes that do this at the same time do not restore an earlier number. */
+/*
+ * Invalidates what the program remembers of its last packet. The number is random, so that two
+ * processes that do this at the same time do not restore an earlier number.
+ */
 static void forget_recent(struct iw_steer *s)
 {
 	uint32_t zero = 0;
@@ -655,7 +661,7 @@ int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
 	return iw_bpf_sum(out, sizeof(*out), s->map[COUNTERS], &zero);
 }
 
-/* --- for those who look ----------------------------------------------------------------------- */
+/* --- for ddp-xdp ------------------------------------------------------------------------------ */
 
 int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why)
 {
@@ -676,7 +682,7 @@ int iw_steer_link_fd(const struct iw_steer *s)
 	return s->link;
 }
 
-/* Adds what the CPUs have not yet added to a stream's entry. */
+/* Reads a stream's entry, and adds what the CPUs have not yet added to it. */
 static bool sum_stream(const struct iw_steer *s, void *out, const void *key)
 {
 	struct iw_xdp_stream sum;
@@ -743,7 +749,7 @@ static int take_event(void *ctx, void *data, size_t size)
 
 	if (size >= sizeof(*b->out))
 		memcpy(&b->out[b->n++], data, sizeof(*b->out));
-	/* Stops; this event is taken, too. */
+	/* -1 ends the calls when the array is full; this event is consumed too. */
 	return b->n == b->cap ? -1 : 0;
 }
 

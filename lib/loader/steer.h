@@ -3,8 +3,8 @@
  * The steering program of one interface: loads and attaches it, and registers endpoints,
  * associations, sessions and STags with it.
  *
- * Job: packets of our SCTP endpoints go to the AF_XDP socket of the worker that owns their
- * association; all others go to the kernel. xdp/shared.h describes the maps.
+ * Job: the program passes packets of our SCTP endpoints to the AF_XDP socket of the worker that
+ * owns their association, and all others to the kernel. xdp/shared.h describes the maps.
  * Neighbours: lib/pkt/xdp.c, the carrier; ddp-xdp. In a build without libxdp each function that can
  * fail returns IW_E_NOTSUP.
  * Threads: after iw_steer_open, functions of different workers may run at the same time. A change
@@ -37,10 +37,12 @@ struct iw_steer_cfg {
 	 */
 	uint32_t assocs_max, stags_max, endpoints_max;
 	uint32_t sample; /* one event for this many occurrences; 0: IW_XDP_SAMPLE_DEFAULT */
-	/* Fail if a program of ours is resident on the interface, instead of joining it. */
+	/* Fail with IW_E_BUSY if a program of ours is attached, instead of joining it. */
 	bool alone;
-	/* Attach through libxdp's dispatcher, beside other programs. It remains until it is
-	 * detached. */
+	/*
+	 * Attach through libxdp's dispatcher, beside other programs. It remains until it is
+	 * detached.
+	 */
 	bool dispatcher;
 	/* Load the program without attaching it: for tests, or to attach it by other means. */
 	bool load_only;
@@ -70,10 +72,12 @@ IW_MUST_CHECK int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg
 				struct iw_fault *why);
 /* Detaches the program unless it is resident. s may be NULL. */
 void iw_steer_close(struct iw_steer *s);
-/* Borrowed, valid as long as s. */
+/* Returns what was found when the program was attached or joined. Owned by s. */
 const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s);
-/* Checks that this kernel accepts the program: loads it, attaches it to nothing, and unloads it.
- * *insns: instructions that the verifier processed. Errors as iw_steer_open. */
+/*
+ * Checks that this kernel accepts the program: loads it, attaches it to nothing, and unloads it.
+ * *insns: instructions that the verifier processed. Errors as iw_steer_open.
+ */
 IW_MUST_CHECK int iw_steer_try(uint32_t *insns, struct iw_fault *why);
 
 /*
@@ -91,8 +95,10 @@ IW_MUST_CHECK int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, cons
  */
 IW_MUST_CHECK int iw_steer_live_add(struct iw_steer *s, uint32_t worker, int packets);
 void iw_steer_live_remove(struct iw_steer *s, uint32_t worker);
-/* Removes a worker with its endpoints and associations. Packets on the way into its rings may still
- * arrive there. */
+/*
+ * Removes a worker with its endpoints and associations. Packets on the way into its rings may still
+ * arrive there.
+ */
 void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker);
 /* Publishes the state of a socket for `ddp-xdp status`. 0, IW_E_INVAL or IW_E_OS. */
 IW_MUST_CHECK int iw_steer_publish_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
@@ -146,7 +152,7 @@ void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag
 /* Reads the sum over all CPUs since the program was loaded. 0, IW_E_NOMEM or IW_E_OS. */
 IW_MUST_CHECK int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out);
 
-/* The descriptor of the program, for BPF_PROG_RUN; borrowed. */
+/* Returns the descriptor of the program, for BPF_PROG_RUN (owned by s). */
 int iw_steer_prog_fd(const struct iw_steer *s);
 
 /* --- for ddp-xdp --- */
@@ -155,7 +161,7 @@ int iw_steer_prog_fd(const struct iw_steer *s);
 IW_MUST_CHECK int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why);
 /* Returns a process that receives through the program on that interface; 0: none. */
 uint32_t iw_steer_used_by(const char *interface);
-/* The descriptor of our link; borrowed. -1: another process holds the program. */
+/* Returns the descriptor of our link (owned by s). -1: another process holds the program. */
 int iw_steer_link_fd(const struct iw_steer *s);
 
 enum iw_steer_what {
@@ -166,12 +172,16 @@ enum iw_steer_what {
 	IW_STEER_SESSIONS,
 	IW_STEER_STAGS,
 };
-/* Calls each for every entry, in no order, until it returns non-zero; returns what it returned
- * last. */
+/*
+ * Calls each for every entry, in no order, until it returns non-zero; returns what it returned
+ * last.
+ */
 int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 		  int (*each)(void *ctx, const void *key, const void *value), void *ctx);
-/* Takes up to cap events out of the ring; no other process gets these. Returns their number, or
- * IW_E_OS. */
+/*
+ * Takes up to cap events out of the ring; no other process gets these. Returns their number, or
+ * IW_E_OS.
+ */
 int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap);
 
 #endif

@@ -10,7 +10,7 @@
 #include "loop/internal.h"
 #include "util/text.h"
 
-/* The owner of a session that iw_loop_listener_next_session has not returned yet. */
+/* Marks, as its owner, a session that iw_loop_listener_next_session has not returned yet. */
 static char requested;
 
 void iw_loop_assoc_touch(struct iw_loop_assoc *t)
@@ -204,14 +204,15 @@ bool iw_loop_assoc_next_request(struct port_listener *g, struct iw_loop_assoc **
 	*assoc = q->assoc;
 	*session = q->session;
 	iw_dss_set_owner(q->session, NULL);
-	iw_loop_assoc_touch(q->assoc); /* accepted or refused: check its use again */
+	/* The caller accepts or refuses it: check again whether the association is in use. */
+	iw_loop_assoc_touch(q->assoc);
 	iw_list_del(&q->of_listener);
 	iw_list_del(&q->of_assoc);
 	iw_mem_free(g->base.loop->mem, q, sizeof(*q));
 	return true;
 }
 
-/* The stream may belong to another connection: the peer has begun another session on it. */
+/* Another connection has the stream if the peer has begun another session on it. */
 bool iw_loop_assoc_is_of(const struct iw_loop_assoc *t, const struct session_conn *k)
 {
 	const struct iw_dss *now = iw_sctpmap_session(t->map, k->stream);
@@ -233,8 +234,8 @@ static void drop_units(struct iw_dss *s)
 
 /*
  * The peer has begun another session on the stream, so all messages of the former session have
- * arrived. Reports that to the connection of the former session, which may then reuse the memory:
- * SCTP keeps copies for retransmission.
+ * arrived. Reports them as acknowledged to the connection of the former session, whose operations
+ * then complete. So the port first copies what it may still retransmit.
  */
 static void end_replaced(struct iw_loop_assoc *t, uint64_t now)
 {
@@ -267,12 +268,12 @@ void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now)
 	iw_loop_assoc_touch(t);
 	s = iw_sctpmap_receive(t->map, m->stream, m->ppid, m->data, m->len, &seg);
 	owner = s ? iw_dss_owner(s) : NULL;
-	/* A session that has just begun has no owner. */
+	/* No owner: the session may have begun with this message and replaced another one. */
 	if (iw_unlikely(!owner))
 		end_replaced(t, now);
 	if (!s)
 		return;
-	/* The session keeps its messages until the listener takes it. */
+	/* The session keeps its messages until a connection takes them. */
 	if (iw_unlikely(owner == &requested))
 		return;
 	if (iw_unlikely(!owner)) {
@@ -324,7 +325,7 @@ static void came_up(struct iw_loop_assoc *t, uint64_t now)
 
 	iw_loop_assoc_note_facts(t);
 	if (iw_sctpmap_up(t->map, &peer, &why) < 0) {
-		/* RFC 5043 7.1 */
+		/* The peer's association is not for DDP (RFC 5043 7.1). */
 		t->port->llp->ops->abort(a, NULL, now);
 		iw_loop_assoc_lost(t, &why, now);
 		return;

@@ -24,7 +24,7 @@ bool iw_loop_conn_over(const struct iw_loop_conn *k)
 	return iw_conn_state(k->conn) == IW_CONN_CLOSED;
 }
 
-/* Always after now, whatever the engine returns: an expired timer would keep the loop busy. */
+/* Returns a time after now, whatever the engine returns: an expired timer would not let it wait. */
 static uint64_t deadline(const struct iw_loop_conn *k, uint64_t at, uint64_t now)
 {
 	if (iw_loop_conn_over(k))
@@ -42,7 +42,7 @@ void iw_loop_conn_set_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now)
 	iw_loop_set_timer(k->loop, &k->watch, deadline(k, at, now));
 }
 
-/* If the deadline is later than before, the timer stays and fires early once: that is cheaper. */
+/* A timer that is set for an earlier time stays, and fires once too early: that is cheaper. */
 void iw_loop_conn_settle(struct iw_loop_conn *k, uint64_t at, uint64_t now)
 {
 	at = deadline(k, at, now);

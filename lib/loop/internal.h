@@ -34,7 +34,7 @@ struct watch {
 	struct iw_timer timer;
 };
 
-/* loan.c. The first slot has number 1. */
+/* loan.c: a loan, and all loans of a loop. The first slot has number 1. */
 struct loan {
 	struct iw_lender *from; /* NULL: the slot is free */
 	const uint8_t *data;
@@ -45,7 +45,7 @@ struct loans {
 	struct loan *slot;
 	uint32_t cap, free;
 	uint32_t out;      /* slots in use */
-	uint32_t reserved; /* for open ports */
+	uint32_t reserved; /* slots for the messages that open ports can lend */
 };
 
 struct iw_loop {
@@ -63,12 +63,15 @@ struct iw_loop {
 	unsigned stag_ports; /* ports with a stag operation */
 	unsigned ring_ports; /* ports over rings in memory, which have a peek operation */
 	bool polls_rings;    /* the loop polls these rings, and their input does not wake it */
-	uint64_t ring_at;    /* when one of them last had input */
+	uint64_t ring_at;    /* when one of the rings last had input */
 
-	/* The connection or port whose input was all that the last wait found; NULL: none. */
+	/*
+	 * The connection or port whose input was all that the last wait found: the next wait may
+	 * block in its socket (can_wait_direct). NULL: none.
+	 */
 	struct watch *direct;
 	bool direct_ends;    /* a connection or port was added: the next wait is in epoll */
-	unsigned unwoken;    /* waits with such a result since the wake descriptor was readable */
+	unsigned unwoken;    /* such waits since the wake descriptor was last readable */
 	uint64_t polled_at;  /* when epoll_wait last returned */
 	uint64_t flushed_at; /* time of the flush before this wait; 0: it served no connection */
 	uint64_t waits;      /* system calls that waited, or that changed what to wait for */
@@ -95,7 +98,7 @@ struct iw_loop_port {
 	struct iw_list all, dirty, assocs;
 	struct iw_list touched;  /* associations that changed since the last flush */
 	struct iw_unused unused; /* associations without an open session */
-	uint64_t charge_at;      /* the next reading of their memory, or IW_TIME_NEVER */
+	uint64_t charge_at;      /* when to read the memory of these next, or IW_TIME_NEVER */
 	uint32_t armed;          /* epoll events watched for */
 	bool direct;             /* not in the epoll set, because the wait is in the socket */
 	bool blocked;            /* the socket is full */
@@ -112,10 +115,11 @@ struct iw_loop_assoc {
 	struct iw_list requested; /* sessions that iw_loop_listener_next_session has not returned */
 	struct iw_list waiting;   /* sessions with pending messages that the port did not take */
 	struct iw_unused_entry unused;
-	uint64_t charge_from; /* while it is in unused: its memory is not charged before */
-	uint32_t open;        /* sessions that this end has accepted */
-	bool served;          /* such a session existed */
-	bool active, blocked;
+	uint64_t charge_from;    /* while it is in unused: its memory counts from this time */
+	uint32_t open;           /* sessions that this end has accepted */
+	bool served;             /* such a session has existed */
+	bool active;             /* this end has begun the association */
+	bool blocked;            /* the port takes no more messages for now */
 	bool leaving;            /* its shutdown has begun */
 	size_t held;             /* octets, as last reported to the port */
 	struct iw_llp_ends ends; /* also after it has ended */
@@ -139,7 +143,7 @@ struct conn_ops {
 	void (*ends)(struct iw_loop_conn *k, struct iw_llp_ends *out);
 	void (*facts)(struct iw_loop_conn *k, struct iw_llp_facts *out);
 	int (*set_cc)(struct iw_loop_conn *k, const char *name, struct iw_fault *why);
-	/* Of a session, else NULL. As iw_loop_conn_accepted, _memory, _assoc. */
+	/* NULL over a stream. As iw_loop_conn_accepted, _memory, _assoc. */
 	void (*accepted)(struct iw_loop_conn *k);
 	size_t (*memory)(struct iw_loop_conn *k);
 	struct iw_loop_assoc *(*assoc)(struct iw_loop_conn *k);
@@ -188,30 +192,40 @@ struct port_listener {
  * cannot fail.
  */
 #define FAR_AWAY (IW_TIME_NEVER - 1)
+/* Add the timer of w to the heap; move it. at: when it fires (monotonic ns). IW_E_NOMEM. */
 IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at,
 				    struct iw_fault *why);
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
-/* Arms the timer for the nearest deadline if a wake-up has been opened. */
+/* If a wake-up has been opened, makes the timer descriptor fire at the nearest deadline. */
 void iw_loop_arm_timer(struct iw_loop *l);
+/* Makes the timer descriptor fire at that time or earlier. */
 void iw_loop_arm_timer_at(struct iw_loop *l, uint64_t at);
 /* Appends n to the list unless n is in it. */
 void iw_loop_note(struct iw_list *head, struct iw_list *n);
-/* Adds fd to the epoll set (add), or changes the events that it is watched for. IW_E_OS. */
+/*
+ * Adds fd to the epoll set (add), or changes the events for which it is watched; epoll then reports
+ * w (borrowed). IW_E_PERM: fd cannot be polled; IW_E_NOMEM; IW_E_OS.
+ */
 IW_MUST_CHECK int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w,
 				bool add, struct iw_fault *why);
+/* Removes fd from the epoll set, if it is in it. */
 void iw_loop_unwatch(struct iw_loop *l, int fd);
-/* The wake-ups of the program become readable, until the next flush. */
+/* Makes the wake-ups of the program readable until the next flush. */
 void iw_loop_kick_wakeup(struct iw_loop *l);
-/* Reads an eventfd or timerfd, so that it is not readable; sets an eventfd, so that it is. */
+/* Make an eventfd or timerfd unreadable, by reading it; make an eventfd readable. */
 void iw_loop_drain(int fd);
 void iw_loop_set_eventfd(int fd);
 
 /* conn.c */
+/* Sets the common members of k, and counts it as a connection of l. */
 void iw_loop_conn_init(struct iw_loop_conn *k, const struct conn_ops *ops, enum watch_kind kind,
 		       struct iw_loop *l, struct iw_conn *conn, void *owner);
 /* True if conn is closed. */
 bool iw_loop_conn_over(const struct iw_loop_conn *k);
-/* Sets the timer of k to the deadline of conn, or to at if that is earlier; always after now. */
+/*
+ * Add, and set, the timer of k: the deadline of conn, or at if that is earlier, but always after
+ * now. IW_E_NOMEM.
+ */
 IW_MUST_CHECK int iw_loop_conn_add_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now,
 					 struct iw_fault *why);
 void iw_loop_conn_set_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now);
@@ -220,10 +234,11 @@ void iw_loop_conn_set_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now);
  * iw_loop_next_conn.
  */
 void iw_loop_conn_settle(struct iw_loop_conn *k, uint64_t at, uint64_t now);
-/* Returns IW_E_NOTSUP: this transport has no choice of congestion control. */
+/* Returns IW_E_NOTSUP with the text that this transport has no choice of congestion control. */
 int iw_loop_no_cc(const char *cc, const char *transport, struct iw_fault *why);
 
 /* stream.c */
+/* Serves the connection. events: what epoll has reported for its socket. */
 void iw_loop_stream_ready(struct iw_loop_conn *lc, uint32_t events, uint64_t now);
 /*
  * Waits for octets in the socket, outside the epoll set, and serves the connection. Returns 0.
@@ -249,18 +264,25 @@ void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m
 			     const struct iw_dss_segment *seg, uint64_t now);
 
 /* assoc.c */
+/* Creates an association of d, without an llp. cfg is copied. IW_E_NOMEM; as iw_sctpmap_new. */
 IW_MUST_CHECK int iw_loop_assoc_new(struct iw_loop_assoc **out, struct iw_loop_port *d,
 				    const struct iw_sctpmap_cfg *cfg, struct iw_fault *why);
+/* Frees an association, which must have no connections. Refuses its requested sessions. */
 void iw_loop_assoc_free(struct iw_loop_assoc *t);
 /* Makes the next flush check whether the association has pending output, or must end. */
 void iw_loop_assoc_touch(struct iw_loop_assoc *t);
 /* The memory of the association, without its accepted sessions. */
 size_t iw_loop_assoc_memory(const struct iw_loop_assoc *t);
+/* Copies the addresses and the message size of the llp, which may have changed. */
 void iw_loop_assoc_note_facts(struct iw_loop_assoc *t);
+/* As iw_loop_conn_ends, iw_loop_conn_facts, iw_loop_conn_set_cc, for all its connections. */
 void iw_loop_assoc_ends(const struct iw_loop_assoc *t, struct iw_llp_ends *out);
 void iw_loop_assoc_facts(const struct iw_loop_assoc *t, struct iw_llp_facts *out);
 int iw_loop_assoc_set_cc(struct iw_loop_assoc *t, const char *name, struct iw_fault *why);
-/* Reports to all connections of the association that it has ended, or must not be used. */
+/*
+ * Ends all connections of the association with the fault why, because the association has ended or
+ * must not be used. why->err 0: the peer has shut it down.
+ */
 void iw_loop_assoc_lost(struct iw_loop_assoc *t, const struct iw_fault *why, uint64_t now);
 /* Shuts down the association (RFC 9260 9.2). Ignores sessions that the peer begins later. */
 void iw_loop_assoc_shut_down(struct iw_loop_assoc *t, uint64_t now);
@@ -271,11 +293,16 @@ bool iw_loop_assoc_is_of(const struct iw_loop_assoc *t, const struct session_con
 /* As iw_loop_listener_next_session. */
 bool iw_loop_assoc_next_request(struct port_listener *g, struct iw_loop_assoc **assoc,
 				struct iw_dss **session);
+/* Process a message, and an event, of the port. */
 void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now);
 void iw_loop_assoc_take_event(struct iw_loop_port *d, const struct iw_assoc_event *ev,
 			      uint64_t now);
+/* Sends pending session control messages, until the port takes no more. */
 void iw_loop_assoc_send_control(struct iw_loop_assoc *t, uint64_t now);
-/* Call it before output, so that the next SACK advertises the right window. */
+/*
+ * Reports to the port how many octets of received messages the sessions hold. Call it before
+ * output, so that the next SACK advertises the right window.
+ */
 void iw_loop_assoc_report_held(struct iw_loop_assoc *t);
 
 /* unused.c */
@@ -283,7 +310,7 @@ void iw_loop_assoc_report_held(struct iw_loop_assoc *t);
  * Call it when the sessions of t have changed: if none is open, sets a deadline for t, or ends it.
  */
 void iw_loop_unused_check(struct iw_loop_assoc *t, uint64_t now);
-/* End associations whose deadline has passed, and those above the limit of memory. */
+/* Abort or shut down associations whose deadline has passed; abort those above the memory limit. */
 void iw_loop_unused_expire(struct iw_loop_port *d, uint64_t now);
 void iw_loop_unused_charge(struct iw_loop_port *d, uint64_t now);
 /* As iw_loop_listener_memory, iw_loop_listener_limit_unused. */
@@ -291,7 +318,10 @@ size_t iw_loop_port_memory(const struct iw_loop_port *d);
 void iw_loop_port_limit_unused(struct iw_loop_port *d, size_t octets);
 
 /* port.c */
-/* unused_ns: as in struct iw_sctpmap_cfg. */
+/*
+ * Adds a port to the loop, which takes ownership of it (on failure too). unused_ns as in struct
+ * iw_sctpmap_cfg. IW_E_NOMEM; IW_E_OS: no random number, or the port cannot be watched.
+ */
 IW_MUST_CHECK int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l,
 				   struct iw_port *port, uint64_t unused_ns, struct iw_fault *why);
 /*
@@ -303,11 +333,13 @@ void iw_loop_ports_shut_down(struct iw_loop *l);
 void iw_loop_port_close_listener(struct iw_loop_port *d);
 /* Frees d and its associations, which must have no sessions. Aborts those that are still up. */
 void iw_loop_port_free(struct iw_loop_port *d);
+/* Reads and processes one batch of input. */
 void iw_loop_port_ready(struct iw_loop_port *d, uint64_t now);
 /* As iw_loop_stream_wait, iw_loop_stream_leave, iw_loop_stream_can_wait. */
 int iw_loop_port_wait(struct iw_loop_port *d);
 void iw_loop_port_leave(struct iw_loop_port *d);
 bool iw_loop_port_can_wait(const struct iw_loop_port *d);
+/* The timer has fired: serves expired deadlines and sets it anew. */
 void iw_loop_port_timer(struct iw_loop_port *d, uint64_t now);
 /*
  * Sends the pending output of all marked ports, then frees those without a listener and without
@@ -331,6 +363,7 @@ static inline void iw_loop_loans_unreserve(struct iw_loop *l, unsigned n)
 uint64_t iw_loop_next_loan(const struct iw_loop *l);
 /* Makes the loan with that id. A slot must be free. */
 void iw_loop_lend(struct iw_loop *l, struct iw_lender *from, const uint8_t *data);
+/* Returns all loans to their lenders. */
 void iw_loop_loans_free(struct iw_loop *l);
 
 /* ring.c */
@@ -361,7 +394,7 @@ bool iw_loop_poll_all_due(const struct iw_loop *l, uint64_t now);
 /* Serves expired timers. Returns true if there were any. */
 bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now);
 
-/* listener.c: of a stream listener */
+/* listener.c, of a stream listener: queues it for iw_loop_next_listener; ends its rest. */
 void iw_loop_listener_ready(struct watch *w);
 void iw_loop_listener_timer(struct watch *w);
 

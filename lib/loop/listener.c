@@ -12,16 +12,16 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* A listener from which nothing can be accepted stays readable: it is not watched for this long. */
+/* A listener from which nothing can be accepted stays readable: do not watch it for this long. */
 #define REST_NS IW_MSEC(100)
 
 struct listener_ops {
 	void (*free)(struct iw_loop_listener *g);
 	void (*ends)(struct iw_loop_listener *g, struct iw_llp_ends *out);
-	/* Of a stream listener; else NULL. */
+	/* NULL on a port. */
 	void (*rest)(struct iw_loop_listener *g);
 	void (*resume)(struct iw_loop_listener *g);
-	/* Of a listener on a port; else NULL. */
+	/* NULL over a stream. */
 	size_t (*memory)(struct iw_loop_listener *g);
 	void (*limit_unused)(struct iw_loop_listener *g, size_t octets);
 };
@@ -63,7 +63,7 @@ static void set_watched(struct stream_listener *s, bool on)
 	} else if (iw_loop_watch(l, s->stream->fd, EPOLLIN, &s->watch, true, &why) == 0) {
 		s->watched = true;
 	} else {
-		/* The kernel has no memory for it: try again later. */
+		/* The kernel has no memory to watch it: try again later. */
 		iw_loop_set_timer(l, &s->watch, iw_os_now() + REST_NS);
 	}
 }

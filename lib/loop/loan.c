@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Loans: messages that the program reads in the memory in which they arrived. Each has a slot until
- * the program returns it. A port that lends reserves a slot for each message that it can lend; the
- * slots outlive the port. The turn of a slot distinguishes a loan from former ones in that slot.
+ * Loans: messages that the program reads in the memory in which they arrived. A loan has a slot
+ * until the program returns it. A port reserves a slot for each message that it can lend; loans
+ * outlive the port. The id of a loan contains the turn of its slot, so that the id of a former loan
+ * of the slot is detected.
  */
 #include "loop/loop.h"
 

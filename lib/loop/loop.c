@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The loop itself: waiting, deadlines, and which connections to serve and to return. */
+/* The loop: waits, fires timers, serves what is ready, and queues connections for the caller. */
 #include "loop/loop.h"
 
 #include <errno.h>
@@ -13,15 +13,18 @@
 #include "util/text.h"
 #include "util/txbuf.h"
 
-/* Ready descriptors served in one turn; the others are still ready in the next one. */
+/* The most descriptors served in one turn; the others are still ready in the next one. */
 #define EVENTS         64
-/* Shorter waits are timed by the call that waits. */
+/* A wait up to this long uses the time-out of the system call, not the timer descriptor. */
 #define SHORT_WAIT_NS  IW_MSEC(5)
-/* See can_wait_direct(): longer than a waiting receive; how often all descriptors are checked. */
+/*
+ * For can_wait_direct: the next deadline must be at least this far away, longer than a receive in
+ * the socket waits; how often all descriptors are checked; waits before the first one in a socket.
+ */
 #define DIRECT_WAIT_NS IW_MSEC(20)
 #define POLL_ALL_NS    IW_MSEC(1)
-#define DIRECT_AFTER   64 /* waits, see can_wait_direct() */
-/* Buffers kept when connections return them: enough for the few that are busy at once. */
+#define DIRECT_AFTER   64
+/* Free buffers that a pool keeps: enough for the few connections that are busy at once. */
 #define SPARE_TXBUFS   8
 #define SPARE_SPILLS   32
 
@@ -140,8 +143,8 @@ void iw_loop_flush(struct iw_loop *l)
 	}
 	l->flushed_at = iw_os_now();
 	/*
-	 * The connections of this turn. One that is kicked again, because its budget was too small,
-	 * is served after the sockets.
+	 * Only the connections that are kicked now. One that is kicked again, because its budget
+	 * was used up, is served in the next turn, after the sockets.
 	 */
 	batch = l->kicked;
 	batch.next->prev = &batch;
@@ -171,8 +174,8 @@ uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until)
 }
 
 /*
- * epoll_wait for at most ns. The finer call needs Linux 5.11 and glibc 2.35; without it times are
- * rounded up to 1 ms.
+ * epoll_wait for at most ns. epoll_pwait2 needs Linux 5.11 and glibc 2.35; without it the time is
+ * rounded up to a multiple of 1 ms.
  */
 static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns)
 {
@@ -189,9 +192,9 @@ static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns
 }
 
 /*
- * epoll_wait until the given time. A time-out of the call itself makes the kernel set and cancel a
- * timer each time, a good part of a message's latency. So a longer wait has no time-out, and the
- * loop's own timer ends it.
+ * epoll_wait until the given time (0: does not wait). With a time-out the kernel sets and cancels a
+ * timer in each call, a good part of a message's latency. So a longer wait has no time-out, and the
+ * loop's timer descriptor ends it.
  */
 static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until, uint64_t now)
 {
@@ -263,7 +266,7 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 	return 0;
 }
 
-/* The watched object if exactly one is ready; else NULL. */
+/* Returns the watched object if exactly one is ready; else NULL. */
 static struct watch *only_one(const struct epoll_event *ev, int n)
 {
 	return n == 1 ? ev->data.ptr : NULL;
@@ -280,12 +283,13 @@ static struct iw_loop_port *direct_port(const struct iw_loop *l)
 }
 
 /*
- * For a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking in
- * epoll and then reading, by a tenth of the whole latency. So if input of the only connection, or
- * of the only port that carries all connections, was all that the last wait found, the next wait
- * blocks in that socket. All other descriptors (a listener, the wake descriptor) are checked each
- * ms, and whenever such a read times out after some ms. If the wake descriptor wakes a program
- * often (because its threads work for it), such a read would delay it each time, so it gets none.
+ * For a ping-pong over one connection: a process that blocks in the socket wakes up sooner than one
+ * that blocks in epoll and then reads, by a tenth of the whole latency. So if input of the only
+ * connection, or of the only port that carries all connections, was all that the last wait found,
+ * the next wait blocks in that socket. The loop checks all other descriptors (a listener, the wake
+ * descriptor) once in POLL_ALL_NS, and whenever such a read times out after some ms. The first such
+ * read follows DIRECT_AFTER waits without the wake descriptor, because a read in the socket delays
+ * a program that is often woken by it (by its threads).
  */
 static bool can_wait_direct(const struct iw_loop *l)
 {
@@ -324,7 +328,10 @@ static void direct_ready(struct iw_loop *l, uint64_t now)
 	iw_loop_port_flush_all(l, now);
 }
 
-/* Serves the connection or port of l->direct alone. True: the turn is complete, *ret its result. */
+/*
+ * Serves the connection or port of l->direct alone. Returns true if the turn is complete, with its
+ * result in *ret.
+ */
 static bool serve_direct(struct iw_loop *l, uint64_t end, uint64_t now, int *ret)
 {
 	*ret = 0;
@@ -343,7 +350,7 @@ static bool serve_direct(struct iw_loop *l, uint64_t end, uint64_t now, int *ret
 	return true;
 }
 
-/* Waits until end for all descriptors. Returns how many are ready; negative: errno is set. */
+/* Waits until end for all descriptors. Returns how many are ready, or -1 and errno. */
 static int poll_all(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
 {
 	struct watch *one;
@@ -371,8 +378,8 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	int n, ret;
 
 	/*
-	 * A program that posts and polls in turn has just been served by the flush. The sockets are
-	 * checked when that is due, or when there is no other work.
+	 * The flush has just served a program that posts and polls in turn. Check the sockets only
+	 * when that is due (POLL_ALL_NS), or if the flush had no work.
 	 */
 	if (l->direct_ends)
 		iw_loop_end_direct(l);
@@ -387,7 +394,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		if (turn == IW_RING_DONE)
 			return 0;
 		end = turn == IW_RING_WAIT ? iw_loop_wait_end(l, until) : 0;
-		/* Input that arrived before the rings were armed would not end the wait. */
+		/* The wait would not notice input that arrived before the rings were armed. */
 		if (end > 0 && !iw_loop_rest(l))
 			end = 0;
 		now = iw_os_now();
@@ -402,7 +409,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 			return iw_os_fail(why, errno, "loop: wait for sockets");
 		}
 		now = l->polled_at = iw_os_now();
-		/* Only the timer of an earlier wait has fired: wait again. */
+		/* If only the timer of an earlier wait has fired, wait again. */
 		one = only_one(ev, n);
 		early = (one && one->kind == WATCH_TIMER && now < end) ||
 			(n == 0 && turn == IW_RING_AGAIN);

@@ -14,12 +14,12 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* How long a port that is out of memory waits before it tries again. */
+/* How long a port that is out of memory rests before the loop tries it again. */
 #define REST_NS          IW_MSEC(10)
 /*
  * How long iw_loop_ports_shut_down waits for peers to confirm the shutdown, and how often it
- * checks. A lost SHUTDOWN is retransmitted after one RTO, at least a second (RFC 9260 16). An ABORT
- * instead would be a failure for the peer.
+ * checks. SCTP retransmits a lost SHUTDOWN after one RTO, at least a second (RFC 9260 16). A peer
+ * would report an ABORT as a failure.
  */
 #define SHUTDOWN_NS      IW_CTX_FREE_NS_MAX
 #define SHUTDOWN_STEP_MS 10
@@ -118,8 +118,8 @@ void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream
 }
 
 /*
- * Shuts down every association on which both ends have sent the last message of each session.
- * Returns true if there was one.
+ * Shuts down each association of the port on which both ends have sent the last message of every
+ * session. Returns true while there is one.
  */
 static bool shut_down(struct iw_loop_port *d, uint64_t now)
 {
@@ -146,7 +146,10 @@ static bool shut_down_all(struct iw_loop *l, uint64_t now)
 	return any;
 }
 
-/* Returns an epoll descriptor, readable while a port is. -1: only the time-out ends the wait. */
+/*
+ * Returns an epoll descriptor, which is readable while the descriptor of a port is. -1: there is
+ * none; poll() ignores it, so that only the time-out ends the wait.
+ */
 static int watch_all(struct iw_loop *l)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -295,8 +298,8 @@ static void lose_all(struct iw_loop_port *d, const struct iw_fault *why, uint64_
 }
 
 /*
- * Processes one batch of input; err, why: the result of reading it. A turn reads one batch only:
- * the flush acknowledges it while the peer sends the next one. The rest is read in the next turn.
+ * Processes one batch of input; err and why are the result of reading it. A turn reads only one
+ * batch, so that the flush acknowledges it while the peer sends the next one.
  */
 static void take_batch(struct iw_loop_port *d, int err, const struct iw_fault *why, uint64_t now)
 {
@@ -330,7 +333,7 @@ int iw_loop_port_wait(struct iw_loop_port *d)
 	uint64_t now;
 	int err;
 
-	/* In the epoll set, the kernel would have to notify the set of each arrival as well. */
+	/* Out of the epoll set: the kernel would notify the set of each arrival as well. */
 	if (!d->direct)
 		iw_loop_unwatch(d->loop, d->llp->fd);
 	d->direct = true;

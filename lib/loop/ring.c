@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Ports over rings in memory. Waking the process for each packet costs the sender (here the
- * kernel's receive path) more than the packet itself. So while packets arrive, the loop polls the
- * rings and their input does not wake it. When none has arrived for RING_NS, the loop watches them
- * like any other descriptor, and sleeps.
+ * Ports over rings in memory (AF_XDP). Waking the process for each packet costs the kernel's
+ * receive path more than the packet itself. So while packets arrive, the loop polls the rings, and
+ * their input does not wake the process. When no packet has arrived for RING_NS, the loop watches
+ * the rings like any other descriptor, and sleeps.
  */
 #include "loop/loop.h"
 

@@ -13,7 +13,7 @@
 #define TX_BUDGET 256
 /* A message with a Send of IW_LOAN_MIN octets. */
 #define LEND_MIN  (IW_LOAN_MIN + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
-/* How long a port that is out of memory waits before it tries again. */
+/* How long the loop waits before it offers messages again to a port that is out of memory. */
 #define REST_NS   IW_MSEC(10)
 
 static struct session_conn *session_of(struct iw_loop_conn *lc)
@@ -28,8 +28,8 @@ void iw_loop_session_report(const struct session_conn *k, bool on)
 	const struct iw_port_ops *ops = k->assoc->port->llp->ops;
 
 	/*
-	 * Before it is accepted, a responder's session has no DDP stream. Before UP, the
-	 * association has no streams.
+	 * A responder's session has no DDP stream before it is accepted (r is NULL). An association
+	 * has no streams before it is up.
 	 */
 	if (!ops->session || !a || !r || (on && !a->up))
 		return;
@@ -85,7 +85,7 @@ static void send_segments(struct session_conn *k, uint64_t now)
 		iw_loop_note(&t->waiting, &k->waiting);
 }
 
-/* --- the operations of its kind --------------------------------------------------------------- */
+/* --- the operations of a session -------------------------------------------------------------- */
 
 static void session_serve(struct iw_loop_conn *lc, uint64_t now)
 {
@@ -130,13 +130,13 @@ static void session_free(struct iw_loop_conn *lc, bool abort)
 	const struct iw_port_ops *ops = t->port->llp->ops;
 
 	(void)abort; /* the association outlives the session */
-	/* The stream may belong to another connection by now. */
+	/* Another session may use the SCTP stream by now. */
 	if (iw_loop_assoc_is_of(t, k))
 		iw_loop_session_report(k, false);
-	/* Its operations complete now, and the program may reuse their memory. */
+	/* The operations of the connection complete now, so the program may reuse their memory. */
 	if (t->llp && ops->give_back)
 		ops->give_back(t->llp, k->stream, iw_os_now());
-	/* The conn may outlive its transport, because the program can still query it. */
+	/* The conn and its session may outlive k, because the program can still query them. */
 	if (s)
 		iw_dss_set_owner(s, NULL);
 	iw_list_del(&k->on_assoc);
@@ -233,7 +233,7 @@ int iw_loop_session_new(struct iw_loop_conn **out, struct iw_loop_assoc *t, stru
 	iw_list_add_tail(&t->sessions, &k->on_assoc);
 	iw_dss_set_owner(s, k);
 	iw_loop_session_report(k, true);
-	/* Takes the messages that have arrived before. */
+	/* Process the messages that arrived before the session had a connection. */
 	iw_conn_take_units(conn, now);
 	iw_loop_conn_kick(&k->lc);
 	*out = &k->lc;

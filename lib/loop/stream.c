@@ -22,19 +22,20 @@
 #define RX_BUDGET   8
 #define TX_BUDGET   4
 /*
- * The socket may have room for a part only of a longer batch, and the part ends within an FPDU.
- * Sent as a short segment, it would move all following FPDUs out of alignment (RFC 5044 5.1).
+ * Octets of a batch. The socket may take only a part of a longer one, and the part may end within
+ * an FPDU. Sent as a short segment, it would move all following FPDUs out of alignment (RFC 5044
+ * 5.1).
  */
 #define CUT_RISK    16384
 /* How long a connection that is out of memory waits before it tries again. */
 #define REST_NS     IW_MSEC(10)
 /*
- * An older EMSS is read again before segments are cut to it. It changes only when the path changes,
- * which is rare.
+ * An EMSS older than this is read again before segments are cut to it. It changes only when the
+ * path changes, which is rare.
  */
 #define EMSS_AGE_NS IW_MSEC(1)
 
-/* While traced, the congestion control of the transport is read at most that often. */
+/* With a trace, how often the congestion control of the transport is read at most. */
 #define SAMPLE_NS IW_MSEC(10)
 
 struct stream_conn {
@@ -44,7 +45,7 @@ struct stream_conn {
 	bool watched;             /* the descriptor is in the epoll set */
 	bool direct;              /* not in the epoll set, because the wait is in the socket */
 	bool blocked;             /* the socket is full: wait for EPOLLOUT */
-	bool hung;        /* hung up while conn wants no input: not watched until conn wants some */
+	bool hung;        /* HUP while conn wants no input: not watched until conn wants some */
 	bool holding;     /* the transport holds back segments that are not full */
 	bool tx_dead;     /* sending failed (send_why); octets that have arrived are still read */
 	uint64_t unacked; /* blocked: unacknowledged octets in the socket when last checked */
@@ -113,7 +114,7 @@ static void update_watch(struct stream_conn *k, uint32_t fired, uint64_t now)
 	watch_for(k, events, now);
 }
 
-/* The deadlines of the transport, in addition to those of conn. */
+/* Returns the nearest deadline of the transport; conn has its own. */
 static uint64_t own_deadline(const struct stream_conn *k)
 {
 	uint64_t at = k->lc.connecting ? k->attempt_at : IW_TIME_NEVER;
@@ -177,8 +178,9 @@ static void refresh_emss(struct stream_conn *k, uint64_t now)
 }
 
 /*
- * Octets that the peer sent before the failure, perhaps a Terminate, are still to be read. The
- * socket is readable now, and the end of its input ends the connection.
+ * Sending has failed. While conn wants input, the connection stays up to read what the peer sent
+ * before the failure, perhaps a Terminate. The socket is readable now, and the end of its input
+ * ends the connection.
  */
 static void send_failed(struct stream_conn *k, const struct iw_fault *why, uint64_t now)
 {
@@ -211,8 +213,9 @@ static void hold_short(struct stream_conn *k, bool on)
 }
 
 /*
- * A full socket becomes writable only when a third of its buffer is free. On a slow line that takes
- * longer than the stall time-out, although the peer acknowledges octets.
+ * Reports to conn that the peer has acknowledged octets of a full socket. The socket becomes
+ * writable only when a third of its buffer is free, which on a slow line can take longer than the
+ * stall time-out.
  */
 static void check_unacked(struct stream_conn *k, uint64_t now)
 {
@@ -286,9 +289,9 @@ static void receive_failed(struct stream_conn *k, const struct iw_fault *why, ui
 }
 
 /*
- * Reads once; wait: may wait for octets, and sets *now to the time after the read. Returns 1 if
- * there may be more octets, and 0 if the socket is empty or conn wants no more. IW_E_AGAIN: no
- * octets; IW_E_CANCELED: a signal ended the wait.
+ * Reads once. wait: may wait for octets, and sets *now to the time after the read. Returns 1 if
+ * there may be more octets, and 0 if the socket is empty, reading failed or conn wants no more.
+ * IW_E_AGAIN: no octets; IW_E_CANCELED: a signal ended the wait.
  */
 static int receive_once(struct stream_conn *k, bool wait, uint64_t *now)
 {
@@ -310,7 +313,7 @@ static int receive_once(struct stream_conn *k, bool wait, uint64_t *now)
 	} else {
 		n = k->stream->ops->recv(k->stream, vec, (size_t)nvec, &why);
 	}
-	/* Call it after an empty read too: it returns the scratch and a spill buffer. */
+	/* After an empty read too: it returns the scratch memory and a spill buffer. */
 	iw_conn_received(k->lc.conn, n > 0 ? (size_t)n : 0, *now);
 	if (n == IW_E_AGAIN || n == IW_E_CANCELED)
 		return (int)n;
@@ -334,8 +337,8 @@ static void receive(struct stream_conn *k, uint64_t now)
 }
 
 /*
- * The socket failed, or both directions are shut, while conn wants no input: no read will report
- * it.
+ * The socket has failed, or both directions are shut down, while conn wants no input, so that no
+ * read reports it.
  */
 static void hung_up(struct stream_conn *k, uint64_t now)
 {
@@ -360,7 +363,7 @@ static void hung_up(struct stream_conn *k, uint64_t now)
 
 /* ---------------------------------------------------------------- connecting */
 
-/* Divides the remaining time among the remaining addresses. */
+/* Gives this attempt an equal share of the remaining time; untried addresses get the others. */
 static void limit_attempt(struct stream_conn *k, uint64_t now)
 {
 	uint64_t end = iw_conn_deadline(k->lc.conn);
@@ -377,7 +380,10 @@ static void transport_up(struct stream_conn *k, uint64_t now)
 	report_emss(k);
 }
 
-/* err, why: the result; IW_E_AGAIN: another attempt has begun, perhaps on another socket. */
+/*
+ * err and why are the result of an attempt to connect. IW_E_AGAIN: it has failed, and another one
+ * has begun, perhaps on another socket.
+ */
 static void attempt_ended(struct stream_conn *k, int err, const struct iw_fault *why, uint64_t now)
 {
 	if (err == 0) {
@@ -473,7 +479,7 @@ int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now)
 	struct stream_conn *k = stream_of(lc);
 	int ret;
 
-	/* In the epoll set, the kernel would have to notify the set of each arrival as well. */
+	/* Out of the epoll set: the kernel would notify the set of each arrival as well. */
 	if (k->watched)
 		iw_loop_unwatch(lc->loop, k->stream->fd);
 	k->watched = false;
@@ -486,7 +492,7 @@ int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- the operations of its kind */
+/* ---------------------------------------------------------------- the operations of a stream */
 
 static void stream_serve(struct iw_loop_conn *lc, uint64_t now)
 {
@@ -521,7 +527,7 @@ static void stream_free(struct iw_loop_conn *lc, bool abort)
 	struct stream_conn *k = stream_of(lc);
 	struct iw_loop *l = lc->loop;
 
-	/* Closing the descriptor does not do that if the socket has another descriptor. */
+	/* Closing the descriptor does not remove a socket that has another descriptor. */
 	if (k->watched)
 		iw_loop_unwatch(l, k->stream->fd);
 	k->stream->ops->close(k->stream, abort);

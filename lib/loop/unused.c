@@ -8,7 +8,7 @@
 #include "loop/internal.h"
 #include "util/text.h"
 
-/* Expired associations that are aborted in one turn, at most: each costs a packet. */
+/* The most expired associations that one turn aborts: each costs a packet. */
 #define EXPIRE_BUDGET 64
 /* How often the memory of associations without an open session is read. */
 #define CHARGE_NS     IW_SEC(1)
@@ -27,7 +27,7 @@ static void abort_unused(struct iw_loop_assoc *t, const char *reason, uint64_t n
 	iw_loop_assoc_lost(t, &why, now);
 }
 
-/* Peers can begin associations faster than the old ones expire. */
+/* Aborts the oldest association when a peer begins more of them than are permitted. */
 static void evict(struct iw_loop_assoc *t, uint64_t now)
 {
 	char reason[128];
@@ -61,7 +61,7 @@ static void charge(struct iw_loop_assoc *t, uint64_t now)
 	}
 }
 
-/* Fragments of a message fill memory without an event of the port. */
+/* Reads the memory once in CHARGE_NS, because fragments of a message fill it without an event. */
 void iw_loop_unused_charge(struct iw_loop_port *d, uint64_t now)
 {
 	if (now < d->charge_at)
@@ -73,8 +73,9 @@ void iw_loop_unused_charge(struct iw_loop_port *d, uint64_t now)
 }
 
 /*
- * A listener's association has a deadline (sctpmap/unused.h) while this end has no accepted session
- * on it. An initiator's has one when all its connections are gone but a session is not over.
+ * Sets or removes the deadline of an association (sctpmap/unused.h). One that the peer began has a
+ * deadline while this end has no accepted session on it. One that this end began has a deadline
+ * when all its connections were freed but a session has not ended.
  */
 static void watch_use(struct iw_loop_assoc *t, uint64_t now)
 {
@@ -99,20 +100,20 @@ static void watch_use(struct iw_loop_assoc *t, uint64_t now)
 		iw_unused_answered(u, &t->unused);
 	if (out)
 		evict(iw_container_of(out, struct iw_loop_assoc, unused), now);
-	/* The Terminate of the last session may be in the queue: an ABORT must not replace it. */
+	/* The Terminate of the last session may still be queued: do not abort before it is sent. */
 	if (added)
 		t->charge_from = t->served ? iw_time_add(now, CHARGE_NS) : now;
 	charge(t, now);
 	t->port->charge_at = IW_MIN(t->port->charge_at, iw_time_add(now, CHARGE_NS));
 }
 
-/* The deadline of an association without an open session has passed. */
+/* Ends an association without an open session whose deadline has passed. */
 static void expire(struct iw_loop_assoc *t, uint64_t now)
 {
 	char reason[128];
 	struct iw_text text;
 
-	/* An association that was used is shut down first; the shutdown has the same time limit. */
+	/* Shut down an association that was used; the shutdown gets the same time limit. */
 	if (t->served && !t->active && !t->leaving && iw_sctpmap_all_said(t->map)) {
 		iw_loop_assoc_shut_down(t, now);
 		iw_unused_extend(&t->port->unused, &t->unused, now);
@@ -137,14 +138,17 @@ void iw_loop_unused_expire(struct iw_loop_port *d, uint64_t now)
 		expire(iw_container_of(e, struct iw_loop_assoc, unused), now);
 }
 
-/* After the listener is closed, peers cannot begin sessions on its port. */
+/*
+ * True if the association has no session, and none can begin: this end initiates its sessions, or
+ * the listener on its port is closed.
+ */
 static bool is_last_session(const struct iw_loop_assoc *t)
 {
 	return (t->active || !t->port->listener) && iw_list_empty(&t->requested) &&
 	       iw_sctpmap_sessions(t->map) == 0;
 }
 
-/* The initiator ends an association when no session is left on it; so does a closed listener. */
+/* An association ends when no session is left, if this end began it or its listener is closed. */
 void iw_loop_unused_check(struct iw_loop_assoc *t, uint64_t now)
 {
 	watch_use(t, now);

@@ -18,7 +18,7 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* From now on the loop's epoll descriptor is readable whenever iw_loop_wait would not wait. */
+/* Makes the loop's epoll descriptor readable, from now on, whenever iw_loop_wait would not wait. */
 static int watch_everything(struct iw_loop *l, struct iw_fault *why)
 {
 	int err;
@@ -42,6 +42,7 @@ static int watch_everything(struct iw_loop *l, struct iw_fault *why)
 	return 0;
 }
 
+/* Adds an epoll descriptor or eventfd to another epoll set. */
 static int nest(int epoll, int fd, struct iw_fault *why)
 {
 	struct epoll_event ev = { .events = EPOLLIN };

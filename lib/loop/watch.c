@@ -13,8 +13,8 @@
 #include "util/text.h"
 
 /*
- * The timer may fire early, but never late: one that is armed for an earlier time is not changed.
- * Firing once without need costs less than setting it for each wait.
+ * The timer may fire early, but never late: a timer that is armed for an earlier time stays. Firing
+ * once without need costs less than setting the timer for each wait.
  */
 void iw_loop_arm_timer_at(struct iw_loop *l, uint64_t at)
 {
@@ -25,7 +25,7 @@ void iw_loop_arm_timer_at(struct iw_loop *l, uint64_t at)
 		return;
 	l->timer_at = at;
 	l->waits++;
-	/* It fails for invalid numbers only. All-zero would disarm it, but now is never 0. */
+	/* It fails for invalid numbers only. A time of 0 would disarm it, but at is never 0. */
 	(void)timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &ts, NULL);
 }
 
@@ -77,7 +77,7 @@ void iw_loop_unwatch(struct iw_loop *l, int fd)
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, &ignored);
 }
 
-/* eventfd and timerfd: one read of 8 octets makes them unreadable. */
+/* One read of 8 octets makes an eventfd or timerfd unreadable. */
 void iw_loop_drain(int fd)
 {
 	uint64_t count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Addresses: numeric text is parsed; only names need the resolver. */
+/* Addresses: parse and print them, resolve names. */
 #include "os/addr.h"
 
 #include <arpa/inet.h>
@@ -105,7 +105,7 @@ static int resolver_error(struct iw_fault *why, const char *host, int code)
 	}
 }
 
-/* "300.1.1.1": no host has such a name, so a look-up would only take time. */
+/* True for text such as "300.1.1.1": no host has such a name, so a look-up would only take time. */
 static bool is_bad_ipv4(const char *host)
 {
 	struct in_addr ip;
@@ -113,7 +113,10 @@ static bool is_bad_ipv4(const char *host)
 	return *host && host[strspn(host, "0123456789.")] == '\0' && inet_aton(host, &ip) == 0;
 }
 
-/* "localhost:7471": no name contains a colon, and an IPv6 address contains at least two. */
+/*
+ * Returns the port in text such as "localhost:7471", or NULL. No name contains a colon, and an IPv6
+ * address contains at least two.
+ */
 static const char *port_of(const char *host)
 {
 	const char *colon = strchr(host, ':');

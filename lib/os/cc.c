@@ -16,8 +16,10 @@
 
 const char *iw_tcp_cc_list(char *buf, size_t cap)
 {
-	/* With CAP_NET_ADMIN a process may choose all that are available, else those that are
-	 * allowed. */
+	/*
+	 * With CAP_NET_ADMIN a process may choose all that are available, else those that are
+	 * allowed.
+	 */
 	const char *name = iw_os_has_cap(CAP_NET_ADMIN)
 				   ? "net/ipv4/tcp_available_congestion_control"
 				   : "net/ipv4/tcp_allowed_congestion_control";

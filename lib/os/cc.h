@@ -9,15 +9,20 @@
 
 #define IW_CC_NAME 16 /* the kernel's TCP_CA_NAME_MAX, NUL included */
 
-/* Sets the congestion control of @fd. IW_E_NOTSUP: the kernel has none of that name; IW_E_PERM:
- * ordinary users may not choose it; IW_E_OS. *why (may be NULL) lists those that can be chosen. */
+/*
+ * Sets the congestion control of the TCP socket fd. name is borrowed. IW_E_NOTSUP: the kernel has
+ * none of that name; IW_E_PERM: it needs CAP_NET_ADMIN; IW_E_OS. *why (may be NULL) lists those
+ * that this process can choose.
+ */
 IW_MUST_CHECK int iw_tcp_set_cc(int fd, const char *name, struct iw_fault *why);
 
-/* Reads the name of the active one. 0 or IW_E_OS. */
+/* Reads the name of the congestion control in use. IW_E_OS: the system does not report it. */
 IW_MUST_CHECK int iw_tcp_cc(int fd, char name[static IW_CC_NAME]);
 
-/* Writes the names that this process can choose into @buf, separated by blanks; "unknown" if /proc
- * does not list them. Returns @buf. */
+/*
+ * Writes the names that this process can choose into buf, separated by blanks; "unknown" if /proc
+ * does not list them. Returns buf.
+ */
 const char *iw_tcp_cc_list(char *buf, size_t cap);
 
 #endif

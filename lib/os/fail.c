@@ -49,8 +49,10 @@ const char *iw_os_strerror(char *buf, size_t cap, int errnum)
 		snprintf(buf, cap, "error %d", errnum);
 	else
 		snprintf(buf, cap, "%s", text);
-	/* "Connection refused" becomes lower case within a sentence; "RPC struct is bad" keeps its
-	 * acronym. */
+	/*
+	 * "Connection refused" becomes lower case within a sentence; "RPC struct is bad" keeps its
+	 * acronym.
+	 */
 	if (cap > 1 && !isupper((unsigned char)buf[1]))
 		buf[0] = (char)tolower((unsigned char)buf[0]);
 	return buf;

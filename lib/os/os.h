@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * os: the border between the library and the system. Clock and randomness are here; os/addr.h has
- * addresses, os/sock.h sockets, os/cc.h congestion control, os/probe.h the privileges of this
- * process and the features of this kernel.
+ * addresses, os/sock.h sockets, os/cc.h congestion control, os/priv.h the dropping of privileges,
+ * os/probe.h what this process may do and the features of this kernel.
  *
- * Neighbours: verbs, loop, llp, pkt and the tools call it; it uses libc, util/text.h and util/mem.h
- * only.
+ * Neighbours: verbs, loop, llp, pkt, loader and the tools call it; it uses only libc and util.
  * Threads: no state of its own, so every function may be called from any thread.
  * Errors: iw_os_err() turns the errno of a failed system call into a negative enum iw_err.
  * iw_fault.os_errno keeps the number, and the text names the step and the object: "connect to
@@ -21,34 +20,42 @@
 
 #include "util/mem.h"
 
-/* Returns CLOCK_MONOTONIC in nanoseconds, the unit of every `now` and every deadline in the
- * library. Cannot fail. */
+/*
+ * Returns CLOCK_MONOTONIC in nanoseconds, the unit of every `now` and every deadline in the
+ * library. Cannot fail.
+ */
 uint64_t iw_os_now(void);
-/* Returns CLOCK_REALTIME in nanoseconds since 1970, for logs and traces that are compared with
- * those of other hosts. */
+/*
+ * Returns CLOCK_REALTIME in nanoseconds since 1970, for logs and traces that are compared with
+ * those of other hosts.
+ */
 uint64_t iw_os_wall(void);
 
 /*
- * Fills @len octets at @buf from the kernel's random source. Blocks only until the source is seeded
- * at boot. Returns 0, or IW_E_OS: do not use @buf then, because an STag or key made of it could be
+ * Fills len octets at buf from the kernel's random source. Blocks only until the source is seeded
+ * at boot. Returns 0, or IW_E_OS: do not use buf then, because an STag or key made of it could be
  * guessed.
  */
 IW_MUST_CHECK int iw_os_random(void *buf, size_t len);
 
-/* The C library's heap, for any thread. */
+/* The allocator of the C library's heap, for any thread. Memory from it is zeroed. */
 extern const struct iw_mem iw_os_heap;
 
-/* Returns the enum iw_err for an errno: IW_E_PERM, IW_E_NOMEM, IW_E_NOTSUP, IW_E_AGAIN,
- * IW_E_TIMEOUT, IW_E_NOENT, IW_E_LIMIT (no descriptors left), else IW_E_OS. */
+/*
+ * Returns the enum iw_err for an errno: IW_E_PERM, IW_E_NOMEM, IW_E_NOTSUP, IW_E_AGAIN,
+ * IW_E_TIMEOUT, IW_E_NOENT, IW_E_LIMIT (no free descriptors), else IW_E_OS.
+ */
 int iw_os_err(int errnum);
 
-/* Writes a phrase for an errno into @buf and returns @buf: lower case, never translated, such as
- * "connection refused". */
+/*
+ * Writes a phrase for an errno into buf and returns buf: lower case, never translated, such as
+ * "connection refused".
+ */
 const char *iw_os_strerror(char *buf, size_t cap, int errnum);
 
 /*
- * Fills *why (may be NULL) with iw_os_err(errnum), the number, and a text: @fmt, ": " and the
- * phrase of @errnum. Returns the error, so that a failing line reads `return iw_os_fail(why, errno,
+ * Fills *why (may be NULL) with iw_os_err(errnum), the number, and a text: fmt, ": " and the
+ * phrase of errnum. Returns the error, so that a failing line reads `return iw_os_fail(why, errno,
  * "bind to %s", text);`
  */
 int iw_os_fail(struct iw_fault *why, int errnum, const char *fmt, ...)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Drops privileges. capset is called directly: libc has no function for it, and libcap would be a
- * library for two calls whose structures are part of the kernel's ABI. */
+/*
+ * Drops privileges. Calls capget and capset directly: libc has no function for them, and libcap
+ * would be one more library for two calls whose structures are part of the kernel's ABI.
+ */
 #include "os/priv.h"
 
 #include <errno.h>
@@ -60,7 +62,7 @@ static int not_here(struct iw_fault *why, const char *step, unsigned id)
 
 int iw_os_priv_become(uid_t uid, gid_t gid, struct iw_fault *why)
 {
-	/* Without this, setresuid from uid 0 drops all capabilities. */
+	/* Without this option, setresuid from uid 0 drops all capabilities. */
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 		return iw_os_fail(why, errno, "keep capabilities");
 	if (setgroups(0, NULL) < 0)

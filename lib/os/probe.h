@@ -12,7 +12,7 @@
 
 #include <iwarp/err.h>
 
-/* Whether the effective set has @cap, one of <linux/capability.h>. */
+/* True if the effective set of this thread has cap, one of <linux/capability.h>. */
 bool iw_os_has_cap(int cap);
 
 /*
@@ -46,15 +46,18 @@ void iw_os_memlock(uint64_t *soft, uint64_t *hard);
 void iw_os_nofile(uint64_t *soft, uint64_t *hard);
 
 /*
- * Reads /proc/sys/@name ("net/core/rmem_max") into @buf, without the newline, with blanks for tabs,
- * cut at @cap. 0, or IW_E_NOENT, IW_E_PERM, IW_E_OS.
+ * Reads /proc/sys/name ("net/core/rmem_max") into buf, without the newline, with blanks for tabs,
+ * cut at cap. 0, or IW_E_NOENT, IW_E_PERM, IW_E_OS.
  */
 IW_MUST_CHECK int iw_os_sysctl(char *buf, size_t cap, const char *name, struct iw_fault *why);
 
-/* As iw_os_sysctl, for any absolute path: the first line of the file. */
+/* Reads the first line of the file at path, else as iw_os_sysctl. */
 IW_MUST_CHECK int iw_os_read_line(char *buf, size_t cap, const char *path, struct iw_fault *why);
 
-/* Reads a sysctl that is one number. Errors as iw_os_sysctl, and IW_E_FORMAT. */
+/*
+ * Reads a sysctl that is one number. Errors as iw_os_sysctl; IW_E_FORMAT: it is not a number, or
+ * does not fit 64 bits.
+ */
 IW_MUST_CHECK int iw_os_sysctl_u64(uint64_t *out, const char *name, struct iw_fault *why);
 
 #endif

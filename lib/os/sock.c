@@ -93,7 +93,7 @@ int iw_sock_local(int fd, struct iw_addr *out)
 	return getsockname(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
 }
 
-/* A link-local address needs an interface. */
+/* True for a link-local address without an interface. */
 static bool lacks_scope(const struct iw_addr *a)
 {
 	return a->sa.sa_family == AF_INET6 && a->in6.sin6_scope_id == 0 &&
@@ -139,8 +139,10 @@ static int bind_device(int fd, const char *interface, struct iw_fault *why)
 	return IW_E_NOENT;
 }
 
-/* Sets @cfg on @fd. Buffers come first: the receive buffer determines the window scale that TCP
- * offers. */
+/*
+ * Sets cfg on fd. Buffers come first: the receive buffer determines the window scale that TCP
+ * offers.
+ */
 static int set_options(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *why)
 {
 	if (iw_sock_set_buffers(fd, cfg->sndbuf, cfg->rcvbuf) != 0)
@@ -197,8 +199,10 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 	err = complete_scope(&local, cfg->interface, why);
 	if (err)
 		return err;
-	/* The port is then chosen when the peer is known, so that one port can serve several peers.
-	 * An old kernel without the option only runs out of ports earlier. */
+	/*
+	 * The port is then chosen when the peer is known, so that one port can serve several peers.
+	 * An old kernel without the option only runs out of ports earlier.
+	 */
 	if (iw_addr_port(&local) == 0)
 		(void)set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (bind(fd, &local.sa, local.len) == 0)
@@ -222,7 +226,7 @@ static const uint8_t *octets_of(const struct sockaddr *a, size_t *len)
 		       : (const void *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
 }
 
-/* True if @peer is in the network of the address @i. */
+/* True if peer is in the network of the address i. */
 static bool is_on_link(const struct ifaddrs *i, const struct iw_addr *peer)
 {
 	const uint8_t *ip, *own, *mask;
@@ -240,7 +244,7 @@ static bool is_on_link(const struct ifaddrs *i, const struct iw_addr *peer)
 	return true;
 }
 
-/* Finds an interface on the path to @peer (or @interface, if not NULL) that is down. */
+/* Finds an interface on the path to peer (or interface, if not NULL) that is down. */
 static bool find_down(char name[static IF_NAMESIZE], const struct iw_addr *peer,
 		      const char *interface)
 {
@@ -349,7 +353,7 @@ void iw_sock_connect_hint(struct iw_fault *why, int errnum, const struct iw_addr
 	iw_sock_add_hint(why, hint);
 }
 
-/* @cfg: what the socket was bound to; NULL: not known. */
+/* cfg: what the socket was bound to; NULL: not known. */
 static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr *peer,
 			  const struct iw_sock_cfg *cfg)
 {
@@ -374,7 +378,7 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 	return err;
 }
 
-/* Finds the interface that has the address @local, and its flags. */
+/* Finds the interface that has the address local, and its flags. */
 static bool interface_of(char name[static IF_NAMESIZE], unsigned *flags,
 			 const struct iw_addr *local)
 {
@@ -575,7 +579,7 @@ fail:
 	return err;
 }
 
-/* Returns NULL for a listening TCP socket, else what fd is. */
+/* Returns NULL for a listening TCP socket, else what fd is instead. Static. */
 static const char *not_listening(int fd)
 {
 	int family, type, protocol, listens;
@@ -615,7 +619,7 @@ int iw_tcp_listen_on(int *out, int given, const struct iw_sock_cfg *cfg, struct 
 	return err;
 }
 
-/* accept(2): errors of the pending connection, not of the listener. */
+/* True for an error of the pending connection, not of the listener (accept(2)). */
 static bool died_in_queue(int errnum)
 {
 	switch (errnum) {

@@ -6,12 +6,15 @@
 
 #include "os/os.h"
 
-/* Passes the octets that the program has already read to conn, as if they arrived now. */
+/*
+ * Passes the octets that the program has already read to conn, as if they arrived now.
+ * IW_E_INVAL: more octets follow the Request; IW_E_MPA_FRAME: they are not a Request; IW_E_NOMEM.
+ */
 static int feed(struct iw_conn *conn, const struct iw_adopt *how, struct iw_fault *why)
 {
 	const uint8_t *at = how->octets;
 	size_t left = how->len;
-	uint8_t none[1] = { 0 }; /* the scratch, which start-up does not use */
+	uint8_t none[1] = { 0 }; /* scratch memory; conn does not use it in start-up */
 
 	while (left > 0) {
 		struct iw_vec vec[2];
@@ -57,7 +60,7 @@ static int begin(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_p
 		goto fail;
 	}
 	qp->adoption->stream = stream;
-	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->party, false,
+	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->owner, false,
 				 why);
 	if (!err)
 		return 0;
@@ -124,7 +127,7 @@ void iw_verbs_adopt_request(struct iw_qp *qp)
 	a->req.adopter = qp;
 	a->req.conn = qp->conn;
 	memcpy(a->req.peer, a->stream->peer, sizeof(a->req.peer));
-	iw_verbs_event(qp->ctx, &qp->party.events, IW_EV_CONNECT_REQUEST);
+	iw_verbs_event(qp->ctx, &qp->owner.events, IW_EV_CONNECT_REQUEST);
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_request(qp->ctx, iw_rdmap_stream(qp->rdmap), &a->req);
 }

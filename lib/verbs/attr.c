@@ -10,8 +10,8 @@
 #include "wire/sctp.h"
 
 /*
- * The least time that the sessions of an initiator have to end: a lost Terminate is retransmitted
- * after at least a second (RFC 9260 16).
+ * The sessions of an initiator have at least this time to end, whatever setup_ns is: SCTP
+ * retransmits a lost Terminate after at least a second (RFC 9260 16).
  */
 #define END_NS IW_SEC(10)
 
@@ -83,7 +83,7 @@ int iw_verbs_take_endpoint(struct iw_endpoint_attr *out, const struct iw_endpoin
 
 /* --- the protocols ---------------------------------------------------------------------------- */
 
-/* RFC 5044 appendix C: Rev 0 with its markers and CRC, and versions 0 of DDP and RDMAP. */
+/* RFC 5044 appendix C: Rev 0, with markers and CRC, and version 0 of DDP and RDMAP. */
 static int take_rdmac(struct iw_protocol_attr *p, const char *transport, struct iw_fault *why)
 {
 	if (strcmp(transport, "tcp") != 0)
@@ -138,7 +138,7 @@ static int take_profile(struct iw_protocol_attr *p, const char *transport, struc
 	if (known != &iw_sctpmap_rfc && strcmp(transport, "tcp") == 0)
 		return iw_fail(why, IW_E_INVAL, "profile %s: needs transport sctp, udp, raw or xdp",
 			       p->profile);
-	/* Copies of the attributes outlive the call, but the caller's string does not. */
+	/* Copies of the struct outlive the call, but the caller's string does not. */
 	p->profile = known->name;
 	return known->enhanced ? 0 : take_plain(p, why);
 }
@@ -153,6 +153,11 @@ int iw_verbs_take_protocol(struct iw_protocol_attr *out, const struct iw_protoco
 		return err;
 	if (out->rev < -1 || out->rev > 2)
 		return iw_fail(why, IW_E_INVAL, "%s: rev: expected -1, 0, 1 or 2", what);
+	if (out->rev < 0 && strcmp(transport, "tcp") != 0)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"%s: rev -1: MPA Rev 0 needs transport tcp, not %s; use rev 0, 1 or 2",
+			what, transport);
 	if (out->no_reads && (out->ird || out->ord))
 		return iw_fail(why, IW_E_INVAL, "%s: no_reads and %s %u: set one of them", what,
 			       out->ird ? "ird" : "ord",

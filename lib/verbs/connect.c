@@ -34,24 +34,27 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 		err = ops->open(&port, &to, why);
 		if (err)
 			return err;
-		iw_verbs_tell_stags(ctx, port);
+		iw_verbs_report_stags(ctx, port);
 		iw_verbs_map_cfg(&map, ctx, at, p, true);
 		err = iw_loop_assoc_connect(&assoc, ctx->loop, port, &map, why);
 		if (err)
 			return err;
 	}
-	/* A shared association may have another profile than this connection. */
+	/* The profile of a shared association may lack enhanced sessions: use a plain one. */
 	if (rev == 0 && !iw_sctpmap_enhanced(iw_loop_assoc_map(assoc)))
 		rev = 1;
 	iw_verbs_conn_cfg(&cfg, ctx, p, true, rev);
 	cfg.assoc = iw_loop_assoc_map(assoc);
 	cfg.rdmap = qp->rdmap;
-	/* Opening a carrier can take long (xdp: a program is verified): not the peer's time. */
+	/*
+	 * The peer gets the whole time from before the port was opened: opening can take long (xdp:
+	 * the kernel verifies a program).
+	 */
 	now = iw_os_now();
 	cfg.mpa.timeout_ns = end > began ? end - began : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
 	if (!err)
-		err = iw_loop_session_new(&qp->loop_conn, assoc, qp->conn, &qp->party, why);
+		err = iw_loop_session_new(&qp->loop_conn, assoc, qp->conn, &qp->owner, why);
 	if (err) {
 		iw_conn_free(qp->conn);
 		qp->conn = NULL;
@@ -79,7 +82,7 @@ static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
 	if (!ops)
 		return iw_llp_available(name, why);
 	iw_verbs_llp_cfg(&to, at, false);
-	/* Resolving a name takes part of the time for set-up: the conn gets the rest. */
+	/* Resolving a host name uses part of the time for set-up; the conn gets the rest. */
 	err = ops->open(&stream, &to, why);
 	if (err)
 		return err;
@@ -95,7 +98,7 @@ static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
 		stream->ops->close(stream, true);
 		return err;
 	}
-	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->party, true,
+	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->owner, true,
 				 why);
 	if (err) {
 		iw_conn_free(qp->conn);
@@ -124,8 +127,8 @@ static size_t text_size(const char *text)
 }
 
 /*
- * Room for the address of the peer that answered. It replaces the host: the second attempt connects
- * to the same address.
+ * Octets for the address of the peer that answered. The second attempt connects to this address
+ * instead of the host.
  */
 #define PEER_ROOM sizeof(((struct iw_llp_ends *)0)->peer)
 
@@ -146,7 +149,10 @@ static int make_plan(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	plan->protocol = *p;
 	at = plan->text + PEER_ROOM;
 	plan->to.host = plan->text;
-	/* The association may end with its last connection: the second attempt uses another one. */
+	/*
+	 * The second attempt begins an association of its own: the shared one may end with its last
+	 * connection.
+	 */
 	plan->to.beside = NULL;
 	plan->to.transport = keep(&at, to->transport);
 	plan->to.bind_addr = keep(&at, to->bind_addr);
@@ -178,7 +184,7 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 		return false;
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_retry(qp);
-	/* "192.0.2.1:7471", "[::1]:7471": remove the port. */
+	/* Remove the port of "192.0.2.1:7471" or "[::1]:7471". */
 	iw_loop_conn_ends(qp->loop_conn, &ends);
 	memcpy(plan->text, ends.peer, PEER_ROOM);
 	colon = strrchr(plan->text, ':');
@@ -197,6 +203,23 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 
 /* ---------------------------------------------------------------- the first attempt */
 
+/* Refuses a setting that iw_connect would ignore, although the program expects an effect. */
+static int check(const struct iw_endpoint_attr *e, struct iw_fault *why)
+{
+	bool negative = e->listen_fd < 0;
+
+	if (e->listen_fd)
+		return iw_fail(why, IW_E_INVAL,
+			       "connect: listen_fd %s%u: only iw_listen uses it; set it to 0",
+			       negative ? "-" : "",
+			       negative ? 0u - (uint32_t)e->listen_fd : (uint32_t)e->listen_fd);
+	if (e->beside && strcmp(iw_verbs_transport(e), "tcp") == 0)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"connect: beside: needs transport sctp, udp, raw or xdp, not tcp; set it to NULL");
+	return 0;
+}
+
 int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	       const struct iw_protocol_attr *protocol, struct iw_fault *why)
 {
@@ -209,10 +232,12 @@ int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 		return iw_fail(why, IW_E_STATE, "connect: the queue pair was used before");
 	err = iw_verbs_take_endpoint(&e, to, "connect", why);
 	if (!err)
+		err = check(&e, why);
+	if (!err)
 		err = iw_verbs_take_protocol(&p, protocol, iw_verbs_transport(&e), "connect", why);
 	if (err)
 		return err;
-	/* Rev 1 has no RTR: a program that requests one must not lose it without an error. */
+	/* Rev 1 has no RTR: with peer_to_peer, an error is better than a connection without RTR. */
 	if (p.rev == 0 && !p.peer_to_peer) {
 		err = make_plan(qp, &e, &p, end, why);
 		if (err)

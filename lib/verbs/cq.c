@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completion queues: a ring with room for everything posted on the queue pairs that use it. A
- * completion that does not fit keeps its slot in the send or receive queue. So a program that posts
- * without polling fills those queues.
+ * Completion queues: a ring with room for everything that can be posted on the queue pairs that use
+ * it. A completion for which there is no room stays in the send or receive queue of its queue pair
+ * and uses up a slot there. So a program that posts without polling fills those queues.
  */
 #include "verbs/internal.h"
 
@@ -55,10 +55,10 @@ int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why)
 			       cq->need);
 	if (cq->need + depth + 1 > cq->cap) {
 		/*
-		 * One entry more than the depths need: so a full queue always means that
-		 * completions may be missing in it. At least half as much again, so that thousands
-		 * of queue pairs do not copy the ring thousands of times. Unused entries are never
-		 * touched, see iw_verbs_cq_take().
+		 * One entry more than the depths need: a ring that holds all completions is not
+		 * full, and a full one may lack some. At least half as much again as before, so
+		 * that thousands of queue pairs do not copy the ring thousands of times. Unused
+		 * entries are not touched (iw_verbs_cq_take), so they take no pages.
 		 */
 		cap = IW_MAX(cq->need + depth + 1, cq->cap + cq->cap / 2);
 		ring = iw_mem_array(&cq->ctx->mem, cap, sizeof(*ring));
@@ -139,8 +139,8 @@ uint32_t iw_verbs_cq_take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n)
 	cq->len -= n;
 	cq->ctx->ncompletions -= n;
 	/*
-	 * An empty ring restarts at its first entry, so that the memory of a large ring stays
-	 * untouched while few entries are pending.
+	 * An empty ring restarts at its first entry, so that most pages of a large ring are never
+	 * touched while few entries are pending.
 	 */
 	if (cq->len == 0)
 		cq->head = 0;

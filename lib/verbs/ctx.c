@@ -6,7 +6,8 @@
 
 #include "os/os.h"
 
-static void stag_told(void *arg, uint32_t stag, const struct iw_region *r)
+/* Reports an STag that was registered, or (r NULL) is no longer registered, to all ports. */
+static void report_stag(void *arg, uint32_t stag, const struct iw_region *r)
 {
 	struct iw_ctx *ctx = arg;
 
@@ -61,7 +62,7 @@ int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const 
 		iw_fail(why, err, "context: create the table of STags: %s", iw_err_text(err));
 		goto fail_loop;
 	}
-	iw_stag_watch(ctx->stags, stag_told, ctx);
+	iw_stag_watch(ctx->stags, report_stag, ctx);
 	*out = ctx;
 	return 0;
 fail_loop:

@@ -32,21 +32,21 @@ bool iw_next_event(struct iw_ctx *ctx, struct iw_async_event *ev)
 {
 	struct iw_list *n = iw_list_first(&ctx->events);
 	struct event_source *s;
-	struct party *p;
+	struct conn_owner *owner;
 
 	if (!n)
 		return false;
 	s = iw_container_of(n, struct event_source, link);
-	p = iw_container_of(s, struct party, events);
+	owner = iw_container_of(s, struct conn_owner, events);
 	*ev = (struct iw_async_event){ .type = take_first(ctx, s) };
-	if (p->kind == PARTY_QP) {
-		ev->qp = iw_container_of(p, struct iw_qp, party);
+	if (owner->kind == OWNER_QP) {
+		ev->qp = iw_container_of(owner, struct iw_qp, owner);
 		if (ev->type == IW_EV_REJECTED || ev->type == IW_EV_CLOSED)
 			ev->fault = ev->qp->fault;
 		else if (ev->type == IW_EV_CONNECT_REQUEST)
 			ev->req = &ev->qp->adoption->req;
 	} else {
-		ev->req = iw_container_of(p, struct iw_conn_req, party);
+		ev->req = iw_container_of(owner, struct iw_conn_req, owner);
 		ev->req->taken = true;
 		ev->listener = ev->req->listener;
 	}

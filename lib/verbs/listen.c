@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The responder: listeners, and connection requests from the accepted socket to the answer of the
- * program (the ULP).
+ * The responder: listeners, and connection requests, from the accepted socket or requested session
+ * to the program's answer.
  */
 #include "verbs/internal.h"
 
@@ -11,7 +11,7 @@
 
 /* Connections accepted from the system's queue in one turn. */
 #define ACCEPT_BUDGET 64
-/* A full listener does not replace a connection that has waited less long for its MPA Request. */
+/* How long an accepted connection may wait for its MPA Request before a full listener drops it. */
 #define FAIR_NS       IW_SEC(1)
 
 /* ---------------------------------------------------------------- requests */
@@ -22,7 +22,7 @@ static void req_free(struct iw_conn_req *req, bool abort)
 
 	iw_loop_conn_free(req->loop_conn, abort);
 	iw_conn_free(req->conn);
-	iw_verbs_forget_events(l->ctx, &req->party.events);
+	iw_verbs_forget_events(l->ctx, &req->owner.events);
 	iw_list_del(&req->all);
 	iw_verbs_free(l->ctx, req, sizeof(*req));
 	l->nreqs--;
@@ -38,8 +38,8 @@ static struct iw_conn_req *req_new(struct iw_listener *l)
 
 	if (!req)
 		return NULL;
-	req->party.kind = PARTY_REQ;
-	iw_list_init(&req->party.events.link);
+	req->owner.kind = OWNER_REQ;
+	iw_list_init(&req->owner.events.link);
 	req->listener = l;
 	req->since = iw_os_now();
 	iw_list_add_tail(&l->reqs, &req->all);
@@ -48,8 +48,8 @@ static struct iw_conn_req *req_new(struct iw_listener *l)
 }
 
 /*
- * Makes a request of an accepted connection, which waits for the peer's MPA Request. On failure
- * closes the connection, which reports the failure to the peer.
+ * Creates a request for an accepted connection, which waits for the peer's MPA Request. On failure
+ * resets the connection, so that the peer does not wait for a Reply.
  */
 static void admit(struct iw_listener *l, struct iw_stream *stream)
 {
@@ -72,14 +72,17 @@ static void admit(struct iw_listener *l, struct iw_stream *stream)
 		req_free(req, true);
 		return;
 	}
-	if (iw_loop_stream_new(&req->loop_conn, ctx->loop, stream, req->conn, &req->party, false,
+	if (iw_loop_stream_new(&req->loop_conn, ctx->loop, stream, req->conn, &req->owner, false,
 			       NULL) != 0) {
 		req->loop_conn = NULL;
 		req_free(req, true);
 	}
 }
 
-/* The same for a session that a peer has requested on an association. On failure refuses it. */
+/*
+ * Creates a request for a session that a peer has requested on an association. On failure refuses
+ * the session.
+ */
 static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 			  struct iw_dss *session)
 {
@@ -99,7 +102,7 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 		req_free(req, true);
 		return;
 	}
-	if (iw_loop_session_new(&req->loop_conn, assoc, req->conn, &req->party, NULL) != 0) {
+	if (iw_loop_session_new(&req->loop_conn, assoc, req->conn, &req->owner, NULL) != 0) {
 		req->loop_conn = NULL;
 		req_free(req, true);
 		return;
@@ -108,7 +111,7 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 	memcpy(req->peer, ends.peer, sizeof(req->peer));
 	if (iw_verbs_traced(ctx))
 		iw_verbs_trace_connected(ctx, 0, &ends, false);
-	iw_verbs_req_news(req);
+	iw_verbs_req_collect(req);
 }
 
 /*
@@ -139,7 +142,7 @@ static void pause_listener(struct iw_listener *l, const char *text)
 	l->paused = true;
 }
 
-void iw_verbs_listener_news(struct iw_listener *l)
+void iw_verbs_listener_accept(struct iw_listener *l)
 {
 	struct iw_dss *session;
 	struct iw_loop_assoc *assoc;
@@ -176,10 +179,10 @@ void iw_verbs_listener_news(struct iw_listener *l)
 }
 
 /*
- * The connection ended before the program has answered. If the program has the request, it remains
- * until the answer.
+ * The connection has ended before its request was accepted. A request that the program has taken
+ * remains until the program answers it.
  */
-static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
+static void req_ended(struct iw_conn_req *req, const struct iw_event *ev)
 {
 	req->fault = ev->fault;
 	if (!req->taken || req->answered) {
@@ -190,19 +193,19 @@ static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
 	req->loop_conn = NULL;
 }
 
-void iw_verbs_req_news(struct iw_conn_req *req)
+void iw_verbs_req_collect(struct iw_conn_req *req)
 {
 	struct iw_event ev;
 
 	while (iw_conn_next_event(req->conn, &ev)) {
 		if (ev.type == IW_EVENT_REQUEST) {
 			req->offered = true;
-			iw_verbs_event(req->listener->ctx, &req->party.events,
+			iw_verbs_event(req->listener->ctx, &req->owner.events,
 				       IW_EV_CONNECT_REQUEST);
 			if (iw_verbs_traced(req->listener->ctx))
 				iw_verbs_trace_request(req->listener->ctx, 0, req);
 		} else if (ev.type == IW_EVENT_CLOSED) {
-			req_over(req, &ev);
+			req_ended(req, &ev);
 			return;
 		}
 	}
@@ -228,7 +231,7 @@ void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
 /* ---------------------------------------------------------------- answers */
 
 /* Returns the error with which the connection of the request has ended. */
-static int gone(const struct iw_conn_req *req, struct iw_fault *why)
+static int conn_error(const struct iw_conn_req *req, struct iw_fault *why)
 {
 	if (!req->fault.err)
 		return iw_fail(why, IW_E_CLOSED, "accept: the peer has closed the connection");
@@ -244,7 +247,7 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	int err;
 
 	if (!req->loop_conn)
-		return gone(req, why);
+		return conn_error(req, why);
 	if (qp->ctx != req->listener->ctx)
 		return iw_fail(why, IW_E_INVAL,
 			       "accept: the queue pair belongs to another context");
@@ -260,7 +263,7 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	qp->used = true;
 	req->conn = NULL;
 	req->loop_conn = NULL;
-	iw_loop_conn_set_owner(qp->loop_conn, &qp->party);
+	iw_loop_conn_set_owner(qp->loop_conn, &qp->owner);
 	iw_loop_conn_accepted(qp->loop_conn);
 	iw_loop_conn_kick(qp->loop_conn);
 	return 0;
@@ -270,7 +273,7 @@ int iw_req_set_cc(struct iw_conn_req *req, const char *cc, struct iw_fault *why)
 {
 	struct iw_loop_conn *k = req->adopter ? req->adopter->loop_conn : req->loop_conn;
 
-	return k ? iw_loop_conn_set_cc(k, cc, why) : gone(req, why);
+	return k ? iw_loop_conn_set_cc(k, cc, why) : conn_error(req, why);
 }
 
 int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_protocol_attr *protocol,
@@ -315,7 +318,7 @@ void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 
 /* ---------------------------------------------------------------- listeners */
 
-/* On a port: the listener takes sessions instead of connections. */
+/* Over SCTP: the listener takes sessions of associations instead of connections. */
 static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 			  struct iw_fault *why)
 {
@@ -333,7 +336,7 @@ static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 	err = ops->open(&port, &cfg, why);
 	if (err)
 		return err;
-	iw_verbs_tell_stags(l->ctx, port);
+	iw_verbs_report_stags(l->ctx, port);
 	iw_verbs_map_cfg(&map, l->ctx, &l->at, &l->protocol, false);
 	l->sessions = true;
 	return iw_loop_listener_new_port(&l->listener, l->ctx->loop, port, &map, l, why);
@@ -348,7 +351,7 @@ static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_f
 	struct iw_stream *stream;
 	int err;
 
-	/* Settings that the engine would refuse for each connection are refused here. */
+	/* Refuse settings now that the engine would refuse for each connection. */
 	iw_verbs_conn_cfg(&probe, l->ctx, &l->protocol, false, l->protocol.rev);
 	err = iw_conn_new(&tried, &probe, 0, why);
 	if (err)
@@ -378,6 +381,9 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 	l->ctx = ctx;
 	iw_list_init(&l->reqs);
 	err = iw_verbs_take_endpoint(&l->at, at, "listen", why);
+	if (!err && l->at.beside)
+		err = iw_fail(why, IW_E_INVAL,
+			      "listen: beside: only iw_connect uses it; set it to NULL");
 	if (!err)
 		err = iw_verbs_take_protocol(&l->protocol, protocol, iw_verbs_transport(&l->at),
 					     "listen", why);
@@ -394,7 +400,7 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endp
 	if (l->protocol.private_data_len)
 		memcpy(l->private_data, l->protocol.private_data, l->protocol.private_data_len);
 	l->protocol.private_data = l->private_data;
-	/* iw_accept checks a profile against the transport. The other strings were borrowed. */
+	/* Keep only the transport, which iw_accept needs: the other strings were borrowed. */
 	l->at = (struct iw_endpoint_attr){ .transport = port_ops ? port_ops->name : "tcp" };
 	iw_list_add_tail(&ctx->listeners, &l->all);
 	*out = l;

@@ -48,7 +48,7 @@ static bool overlaps(const struct iw_region *a, const struct iw_region *b)
 	return a->len > 0 && b->len > 0 && at < bt + b->len && bt < at + a->len;
 }
 
-/* RFC 5042 6.3.6: different peers access the same octets, and one of them may write there. */
+/* True if different peers may access the same octets, and one may write (RFC 5042 6.3.6). */
 static bool is_alias(const struct iw_region *a, const struct iw_region *b)
 {
 	const uint8_t places = IW_RIGHT_REMOTE_WRITE | IW_RIGHT_READ_SINK;
@@ -121,7 +121,7 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 	return 0;
 }
 
-void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port)
+void iw_verbs_report_stags(struct iw_ctx *ctx, struct iw_port *port)
 {
 	const struct iw_region *r;
 	size_t pos = 0;
@@ -137,7 +137,10 @@ uint32_t iw_mr_stag(const struct iw_mr *mr)
 	return mr->stag;
 }
 
-/* The region in the table. NULL: no longer registered; another region may have the STag by now. */
+/*
+ * Returns the region in the table. NULL: it is no longer registered; another region may have its
+ * STag by now.
+ */
 static struct iw_region *region_of(const struct iw_mr *mr)
 {
 	struct iw_region *r = iw_stag_get(mr->pd->ctx->stags, mr->stag);

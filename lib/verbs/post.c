@@ -22,7 +22,7 @@ static int take_pieces(struct iw_op *op, const struct iw_send_wr *wr, struct iw_
 		if (!wr->sge[i].addr && wr->sge[i].len)
 			return iw_fail(why, IW_E_INVAL, "post: the address of piece %u is NULL",
 				       (uint32_t)i);
-		/* The engine only reads it; struct iw_vec serves receiving too. */
+		/* The engine only reads these octets: struct iw_vec is shared with receiving. */
 		op->sge[i] = (struct iw_vec){ (void *)(uintptr_t)wr->sge[i].addr, wr->sge[i].len };
 	}
 	op->nsge = wr->nsge;
@@ -57,7 +57,7 @@ static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_sen
 	unsigned flags = FLAGS_OF_ALL;
 	int err;
 
-	/* Member by member: clearing all pieces would take longer than posting. */
+	/* Member by member: clearing the whole struct, with its pieces, would take longer. */
 	op->cookie = wr->wr_id;
 	op->flags = wr->flags;
 	op->nsge = 0;
@@ -92,7 +92,10 @@ static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_sen
 	return err;
 }
 
-/* The engine returns only a number, because a program may post until it is refused. */
+/*
+ * Explains an error of the engine. The engine returns only a number, because a program may post
+ * until IW_E_FULL, and a text would cost time each time.
+ */
 static int refused(const struct iw_qp *qp, int err, struct iw_fault *why)
 {
 	switch (err) {
@@ -121,7 +124,7 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr, struct iw_fault 
 	err = make_op(&op, qp, wr, why);
 	if (err)
 		return err;
-	/* Only the sink of a Read has a lifetime to check. */
+	/* Only a Read needs the time: its sink may have a lifetime. */
 	now = op.kind == IW_OPK_READ ? iw_os_now() : 0;
 	err = iw_rdmap_post(qp->rdmap, &op, now);
 	if (err == IW_E_FULL) {

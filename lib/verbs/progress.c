@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Progress: turns of the loop, and the events and completions that each turn brings. */
+/* Progress: runs turns of the loop, and collects the events and completions of each turn. */
 #include "verbs/internal.h"
 
 #include <limits.h>
 
 #include "os/os.h"
 
-static void take_news(struct iw_ctx *ctx)
+/* Processes the events and completions of all connections and listeners that were served. */
+static void collect(struct iw_ctx *ctx)
 {
 	struct iw_loop_conn *k;
 	struct iw_loop_listener *g;
 
 	while ((k = iw_loop_next_conn(ctx->loop))) {
-		struct party *p = iw_loop_conn_owner(k);
+		struct conn_owner *owner = iw_loop_conn_owner(k);
 
-		if (p->kind == PARTY_QP)
-			iw_verbs_qp_news(iw_container_of(p, struct iw_qp, party));
+		if (owner->kind == OWNER_QP)
+			iw_verbs_qp_collect(iw_container_of(owner, struct iw_qp, owner));
 		else
-			iw_verbs_req_news(iw_container_of(p, struct iw_conn_req, party));
+			iw_verbs_req_collect(iw_container_of(owner, struct iw_conn_req, owner));
 	}
 	while ((g = iw_loop_next_listener(ctx->loop)))
-		iw_verbs_listener_news(iw_loop_listener_owner(g));
+		iw_verbs_listener_accept(iw_loop_listener_owner(g));
 }
 
 int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns, uint64_t *end)
@@ -32,10 +33,10 @@ int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns
 	if (iw_unlikely(probed != ctx->trace_sink.probes))
 		iw_verbs_trace_listeners(ctx, probed);
 	iw_loop_flush(ctx->loop);
-	take_news(ctx);
+	collect(ctx);
 	/*
-	 * Posted work may have completed already. The sockets are checked in any case, so that a
-	 * steady flow in one direction does not block the other direction.
+	 * Posted work may have completed already: then do not wait. The loop checks the sockets in
+	 * any case, so that a steady flow in one direction does not block the other direction.
 	 */
 	if (!ctx->nevents && !(cq ? cq->len : ctx->ncompletions) && timeout_ns) {
 		if (!*end)
@@ -43,7 +44,7 @@ int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns
 		until = *end;
 	}
 	ret = iw_loop_wait(ctx->loop, until, NULL);
-	take_news(ctx);
+	collect(ctx);
 	return ret;
 }
 
@@ -65,14 +66,14 @@ int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns)
 	return (int)IW_MIN(ctx->nevents + ctx->ncompletions, (unsigned)INT_MAX);
 }
 
-/* The queue has room again: takes completions of the queue pairs that wait for it, in turn. */
+/* Moves completions of the queue pairs that wait for room in cq, in turn, until it is full. */
 static void feed_starved(struct iw_cq *cq)
 {
 	struct iw_list *n;
 
 	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
 		iw_list_del(n);
-		iw_verbs_qp_news(iw_container_of(n, struct iw_qp, starved));
+		iw_verbs_qp_collect(iw_container_of(n, struct iw_qp, starved));
 	}
 }
 

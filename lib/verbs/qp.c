@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Queue pairs: create, free, end; events and completions of the engine. */
+/* Queue pairs: create, free and end them; process the events and completions of the engine. */
 #include "verbs/internal.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "util/text.h"
 
 /*
- * A number that no other queue pair of the context has, never 0, and not used again soon: a region
- * may outlive the stream that it names.
+ * Returns a stream number that no other queue pair of the context has, never 0. Numbers are not
+ * reused soon, because a region may outlive the stream for which it was registered.
  */
 static uint32_t new_stream(struct iw_ctx *ctx)
 {
@@ -85,8 +85,8 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 	qp = iw_verbs_alloc(ctx, sizeof(*qp));
 	if (!qp)
 		return iw_fail(why, IW_E_NOMEM, "queue pair: no memory");
-	qp->party.kind = PARTY_QP;
-	iw_list_init(&qp->party.events.link);
+	qp->owner.kind = OWNER_QP;
+	iw_list_init(&qp->owner.events.link);
 	iw_list_init(&qp->starved);
 	qp->ctx = ctx;
 	qp->mem = (struct iw_mem){ counted_alloc, counted_free, qp };
@@ -126,7 +126,7 @@ fail_qp:
 	return err;
 }
 
-/* Returns the loans of completions that did not fit their queue. */
+/* Returns the loans of completions that are still in the rdmap, because their queue was full. */
 static void return_loans(struct iw_qp *qp)
 {
 	struct iw_completion c;
@@ -150,7 +150,7 @@ void iw_qp_free(struct iw_qp *qp)
 	iw_verbs_drop_plan(qp);
 	if (qp->adoption)
 		iw_verbs_free(ctx, qp->adoption, sizeof(*qp->adoption));
-	iw_verbs_forget_events(ctx, &qp->party.events);
+	iw_verbs_forget_events(ctx, &qp->owner.events);
 	iw_list_del(&qp->starved);
 	unreserve(qp);
 	iw_list_del(&qp->all);
@@ -186,13 +186,13 @@ void iw_verbs_qp_complete(struct iw_qp *qp)
 		if (iw_verbs_traced(qp->ctx))
 			iw_verbs_trace_completion(qp, &c);
 	}
-	if (iw_unlikely(qp->ended && !qp->told)) {
-		qp->told = true;
-		iw_verbs_event(qp->ctx, &qp->party.events, IW_EV_CLOSED);
+	if (iw_unlikely(qp->ended && !qp->closed_queued)) {
+		qp->closed_queued = true;
+		iw_verbs_event(qp->ctx, &qp->owner.events, IW_EV_CLOSED);
 	}
 }
 
-/* For iw_qp_info after the transport was freed. */
+/* Copies what iw_qp_info reports of the transport, before the transport is freed. */
 static void keep_facts(struct iw_qp *qp)
 {
 	iw_loop_conn_ends(qp->loop_conn, &qp->ends);
@@ -200,8 +200,8 @@ static void keep_facts(struct iw_qp *qp)
 }
 
 /*
- * Adds the peer's address to the fault of an initiator whose connection was never established. The
- * faults of connect() name it already.
+ * Adds the peer's address to the fault of an initiator whose connection was never established,
+ * unless the text names it already ("connect to ...").
  */
 static void name_peer(struct iw_qp *qp)
 {
@@ -229,7 +229,8 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
 	qp->loop_conn = NULL;
 	iw_verbs_drop_plan(qp);
 	/*
-	 * Needed without a conn that has flushed it: never connected, or the second attempt failed.
+	 * A conn that has ended has flushed the rdmap. Without one (never connected, or the second
+	 * attempt failed), this call does.
 	 */
 	iw_rdmap_flush(qp->rdmap, qp->fault.err ? qp->fault.err : IW_E_CANCELED);
 	qp->used = qp->ended = true;
@@ -249,7 +250,7 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 		qp->established = true;
 		iw_verbs_adopt_kept(qp);
 		iw_verbs_drop_plan(qp);
-		iw_verbs_event(ctx, &qp->party.events, IW_EV_ESTABLISHED);
+		iw_verbs_event(ctx, &qp->owner.events, IW_EV_ESTABLISHED);
 		if (iw_verbs_traced(ctx))
 			iw_verbs_trace_established(qp);
 		break;
@@ -260,12 +261,12 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 		if (qp->loop_conn)
 			keep_facts(qp);
 		name_peer(qp);
-		iw_verbs_event(ctx, &qp->party.events, IW_EV_REJECTED);
+		iw_verbs_event(ctx, &qp->owner.events, IW_EV_REJECTED);
 		if (iw_verbs_traced(ctx))
 			iw_verbs_trace_rejected(qp);
 		break;
 	case IW_EVENT_PEER_CLOSED:
-		iw_verbs_event(ctx, &qp->party.events, IW_EV_PEER_CLOSED);
+		iw_verbs_event(ctx, &qp->owner.events, IW_EV_PEER_CLOSED);
 		break;
 	case IW_EVENT_CLOSED:
 		if (!iw_verbs_fall_back(qp))
@@ -274,7 +275,7 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 	}
 }
 
-void iw_verbs_qp_news(struct iw_qp *qp)
+void iw_verbs_qp_collect(struct iw_qp *qp)
 {
 	struct iw_event ev;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The events of connection management, and the tracer of a context. */
+/* Emits the traced events of connection management and of work requests; sets the tracer. */
 #include "verbs/internal.h"
 
 void iw_verbs_trace_listeners(struct iw_ctx *ctx, bool probes)
@@ -20,7 +20,7 @@ static uint32_t stream_of(const struct iw_qp *qp)
 	return iw_rdmap_stream(qp->rdmap);
 }
 
-/* The addresses and counts of the transport; after its end, the last ones. */
+/* Returns the addresses and counts of the transport, or the copies made before it was freed. */
 static struct iw_llp_ends ends_of(const struct iw_qp *qp)
 {
 	struct iw_llp_ends ends = qp->ends;

@@ -3,10 +3,10 @@
  * For this project's own tools, not for users of the library:
  *
  * A layer between the engine and the transport of each connection. It sees and may change every
- * octet. So a tool can send, in MPA start-up, frames that the engine never sends (mpa-probe).
+ * octet. With it mpa-probe sends, in MPA start-up, frames that the engine never sends.
  *
- * A counter that distinguishes peers that transfer data from peers that only keep a connection
- * busy.
+ * A count of received payload. It distinguishes a peer that transfers data from one that only keeps
+ * a connection busy.
  */
 #ifndef IW_VERBS_WRAP_H
 #define IW_VERBS_WRAP_H
@@ -19,11 +19,11 @@
 #include "llp/stream.h"
 
 /*
- * Sets a function that the context calls for each connection that it begins (initiator; still
- * connecting) or accepts. wrap takes ownership of stream, and returns a stream of its own around
- * it, or stream itself; NULL: it failed, and has closed stream. The outer stream must keep its
- * public fields equal to those of the inner one. wrap NULL: no layer. wrap_ctx is borrowed for the
- * life of the context.
+ * Sets a function that the context calls for each TCP connection that it begins (initiator true;
+ * still connecting) or accepts. wrap NULL: no layer. wrap_ctx is borrowed for the life of the
+ * context. The function takes ownership of stream, and returns a stream of its own around it, or
+ * stream itself; NULL: it failed, and has closed stream. The outer stream must keep its public
+ * fields equal to those of the inner one.
  */
 void iw_ctx_wrap_stream(struct iw_ctx *ctx,
 			struct iw_stream *(*wrap)(void *wrap_ctx, struct iw_stream *stream,

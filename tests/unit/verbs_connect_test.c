@@ -73,6 +73,8 @@ static void profile_must_match_transport_revision_and_crc(void **state)
 		    .protocol.peer_to_peer = true },
 		  "leave out peer-to-peer, or use profile rfc" },
 		{ { .protocol.profile = "rdma" }, "use rfc, rdmac or sctp-draft-02" },
+		{ { .protocol.rev = -1, .at.transport = "udp" },
+		  "rev -1: MPA Rev 0 needs transport tcp, not udp; use rev 0, 1 or 2" },
 	};
 
 	(void)state;
@@ -623,6 +625,40 @@ static void a_passed_listener_needs_tcp(void **state)
 	assert_non_null(strstr(a.why.text, "needs transport tcp, not udp"));
 }
 
+static void connect_refuses_a_listening_socket(void **state)
+{
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.port = 1 };
+
+	(void)state;
+	p.at.listen_fd = 3;
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_string_equal(a.why.text,
+			    "connect: listen_fd 3: only iw_listen uses it; set it to 0");
+	p.at.listen_fd = -1;
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "listen_fd -1:"));
+	/* The failures have not used the queue pair. */
+	end_join(&a, &b);
+}
+
+static void sharing_an_association_needs_connect_over_sctp(void **state)
+{
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.port = 1 };
+	struct iw_listener *l;
+
+	(void)state;
+	p.at.beside = a.qp;
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_string_equal(
+		a.why.text,
+		"connect: beside: needs transport sctp, udp, raw or xdp, not tcp; set it to NULL");
+	p.at.transport = "udp";
+	assert_int_equal(iw_listen(&l, a.ctx, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	assert_string_equal(a.why.text, "listen: beside: only iw_connect uses it; set it to NULL");
+	/* The failure has not used the queue pair. */
+	end_join(&a, &b);
+}
+
 /* ENH-13, ENH-14, ENH-16 */
 static void each_rtr_form_is_agreed_on(void **state)
 {
@@ -954,6 +990,8 @@ int main(void)
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
 		test(a_transport_that_cannot_run_gives_a_reason),
 		test(a_passed_listener_needs_tcp),
+		test(connect_refuses_a_listening_socket),
+		test(sharing_an_association_needs_connect_over_sctp),
 		test(each_rtr_form_is_agreed_on),
 		test(large_fpdus_are_agreed_on_between_two_of_us),
 		test(large_fpdus_are_not_used_when_one_side_does_not_want_them),

@@ -176,7 +176,6 @@ static void parameters_of_the_caller_are_copied(void **state)
 
 	(void)state;
 	end_open(&a);
-	p.at.beside = a.qp;
 	assert_int_equal(iw_listen(&l, a.ctx, &p.at, &p.protocol, &a.why), 0);
 	p.at.port = iw_listener_port(l);
 	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), 0);
@@ -187,12 +186,29 @@ static void parameters_of_the_caller_are_copied(void **state)
 	assert_string_equal(a.qp->plan->protocol.profile, "rfc");
 	assert_string_equal(a.qp->plan->to.bind_addr, "127.0.0.1");
 	assert_memory_equal(a.qp->plan->protocol.private_data, "pd", 2);
-	assert_null(a.qp->plan->to.beside);
 	assert_string_equal(l->protocol.profile, "rfc");
 	assert_memory_equal(l->protocol.private_data, "pd", 2);
-	assert_null(l->at.beside);
 	assert_null(l->at.host);
 	assert_null(l->at.bind_addr);
+	end_close(&a);
+}
+
+/* The shared association may end before the second attempt. */
+static void second_attempt_does_not_share_the_association(void **state)
+{
+	struct conn_param p = { CONN_PARAM_SIZES, .at.transport = "udp", .at.host = "127.0.0.1",
+				.at.port = 1, .at.udp_port = 9 };
+	struct iw_qp *second;
+	struct end a;
+
+	(void)state;
+	end_open(&a);
+	second = end_add_qp(&a, 4, 4);
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), 0);
+	p.at.beside = a.qp;
+	assert_int_equal(iw_connect(second, &p.at, &p.protocol, &a.why), 0);
+	assert_non_null(second->plan);
+	assert_null(second->plan->to.beside);
 	end_close(&a);
 }
 
@@ -200,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parameters_of_the_caller_are_copied),
+		cmocka_unit_test(second_attempt_does_not_share_the_association),
 		cmocka_unit_test(lack_of_memory_is_reported_and_leaks_nothing),
 		cmocka_unit_test(listener_without_memory_resumes_when_memory_is_free),
 		cmocka_unit_test(steady_state_allocates_nothing),

@@ -114,10 +114,10 @@ enum iw_err {
 /* The details of one failure. All zero: no failure. Plain data, without pointers to free. */
 struct iw_fault {
 	int err;            /* enum iw_err */
-	int os_errno;       /* IW_E_OS and friends: errno, else 0 */
+	int os_errno;       /* errno of the system call that failed, or 0 */
 	uint32_t term;      /* IW_TERM(...) of the Terminate sent or received, or IW_NOTERM */
 	bool from_peer;     /* the Terminate came from the peer */
-	uint64_t offset;    /* stream octet (TCP) of the failing FPDU, or 0 */
+	uint64_t offset;    /* TCP: octets of the stream before the failing FPDU, or 0 */
 	const char *clause; /* "RFC 5041 7.1" or "" (static); not NULL if err is set */
 	/* "ddp: STag 0x0000beef: TO 0x2000 length 64 ends above the range 0x1000..0x2000" */
 	char text[256];

@@ -19,7 +19,7 @@
  * Progress: only iw_progress, iw_cq_poll and iw_cq_wait make progress. A program with an event loop
  * of its own polls iw_ctx_fd or iw_cq_fd: they become readable when such a call has something to
  * do.
- * Deadlines: every wait of the library has one (struct iw_ctx_attr). A connection that makes no
+ * Deadlines: every wait for a peer has one (struct iw_ctx_attr). A connection that makes no
  * progress for stall_ns while something is outstanding ends with IW_E_TIMEOUT.
  * Units: all times are nanoseconds, all sizes octets.
  * Ownership: an input is borrowed (until the call returns) unless its comment says kept (the
@@ -84,15 +84,15 @@ struct iw_ctx_attr {
 
 /*
  * Creates a context. attr NULL: defaults.
- * IW_E_INVAL: attr->size; IW_E_NOMEM; IW_E_LIMIT: the process has no free descriptors;
- * IW_E_OS: why names the system call that failed.
+ * IW_E_INVAL: attr->size is impossible; IW_E_NOMEM; IW_E_LIMIT: the process has no free
+ * descriptors; IW_E_OS: why names the step that failed.
  */
 IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr,
 				    struct iw_fault *why);
 /*
  * Frees the context and everything made from it. Aborts connections that are still up (iw_abort).
- * Over SCTP it blocks until the peers have confirmed the shutdown of their associations, for at
- * most IW_CTX_FREE_NS_MAX for the whole context; then it aborts the remaining associations. NULL
+ * Over SCTP the call blocks until the peers have confirmed the shutdown of their associations, but
+ * at most IW_CTX_FREE_NS_MAX for the whole context; then it aborts the remaining associations. NULL
  * does nothing. RFC 9260 9.2.
  */
 IW_API void iw_ctx_free(struct iw_ctx *ctx);
@@ -152,14 +152,14 @@ struct iw_mr_attr {
 	/* the only stream on which it is valid; NULL: every stream of the domain (RFC 5041 8.2) */
 	struct iw_qp *qp;
 	uint64_t lifetime_ns; /* no longer valid after this time; 0: no limit */
-	uint32_t uses;        /* revoked after this many operations; 0: no limit */
+	uint32_t uses;        /* no longer valid after this many operations; 0: no limit */
 	/*
 	 * Refuse (IW_E_BUSY) if a valid region of another protection domain or queue pair overlaps
-	 * this one and peers may write to either of them: peers that do not trust each other must
-	 * not share a buffer (RFC 5042 6.3.6). The check is made only in this call, against all
-	 * regions of the context, in time proportional to their number: set it in every
-	 * registration for such peers. It compares addresses: two mappings of one file are not
-	 * detected.
+	 * this one and either of them has IW_ACCESS_REMOTE_WRITE or IW_ACCESS_READ_SINK: peers that
+	 * do not trust each other must not share a buffer (RFC 5042 6.3.6). Only this call makes
+	 * the check, against all regions of the context, in time proportional to their number: set
+	 * exclusive in every registration for such peers. The check compares addresses: it does not
+	 * detect two mappings of one file.
 	 */
 	bool exclusive;
 	bool tally; /* count the operations of peers, for iw_mr_tally and iw_mr_written */
@@ -208,7 +208,8 @@ IW_API void iw_mr_tally(const struct iw_mr *mr, struct iw_tally *out);
  * Returns the number of octets at the start of a memory region that the peers' RDMA Writes have
  * filled without a gap; 0 if it was registered without tally. A complete Write is counted if it
  * begins at or before the end of the octets counted so far and its segments arrive in ascending
- * order. Call it when a peer reports that it has filled a buffer (RFC 5042 6.3.2).
+ * order. Call it when a peer reports that it has filled a buffer: the octets beyond this number are
+ * still what the buffer held before (RFC 5042 6.3.2).
  */
 IW_API uint64_t iw_mr_written(const struct iw_mr *mr);
 
@@ -220,7 +221,7 @@ struct iw_wc {
 	uint64_t wr_id;
 	struct iw_qp *qp;
 	enum iw_wc_op op;
-	/* IW_OK, or why it failed; after the first failure of a connection, IW_E_CANCELED */
+	/* IW_OK, or why it failed; IW_E_CANCELED after the first failure of the connection */
 	int status;
 	uint32_t len;     /* received or read octets */
 	bool solicited;   /* RECV: Send with Solicited Event */
@@ -253,15 +254,15 @@ IW_API int iw_cq_free(struct iw_cq *cq);
 IW_API IW_MUST_CHECK int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n);
 /*
  * Makes progress as iw_progress(timeout_ns) does, but waits until this queue holds a completion or
- * the context an event, and then returns 1. Returns 0 if neither is pending when the time is over,
- * on a signal, or when the descriptor of iw_ctx_wake_fd is readable.
+ * the context an event, and then returns 1. Returns 0 if neither is pending when the time has run
+ * out, on a signal, or when the descriptor of iw_ctx_wake_fd is readable.
  * IW_E_OS: as for iw_progress.
  */
 IW_API IW_MUST_CHECK int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns);
 /*
  * Returns a descriptor (owned by cq) that is readable while the queue holds completions or
  * iw_cq_poll can make progress. Events do not make it readable: call iw_next_event too after each
- * iw_cq_poll. Later calls return the same descriptor. Errors as of iw_ctx_fd.
+ * iw_cq_poll. Later calls return the same descriptor. Errors as iw_ctx_fd.
  */
 IW_API IW_MUST_CHECK int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why);
 
@@ -371,6 +372,11 @@ IW_API IW_MUST_CHECK int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struc
 
 /* ---------------------------------------------------------------- connections */
 
+/*
+ * Whether this end requests the CRC of MPA. The CRC is used if either end requests it (RFC 5044
+ * 4.4). WANTED: requests it. REQUIRED: also refuses a Reply that does not request it
+ * (IW_E_MPA_LOCAL). OFF: does not request it.
+ */
 enum iw_crc_policy { IW_CRC_WANTED = 0, IW_CRC_REQUIRED, IW_CRC_OFF };
 /* Zero-length operations that can be the ready-to-receive frame (RTR, RFC 6581 9.2); a set. */
 enum iw_rtr { IW_RTR_NONE = 0, IW_RTR_SEND = 1, IW_RTR_WRITE = 2, IW_RTR_READ = 4 };
@@ -423,10 +429,10 @@ struct iw_endpoint_attr {
 	/*
 	 * listen, over tcp: a listening TCP socket, made by another program such as systemd; host,
 	 * port and bind_addr are then ignored. Borrowed; the listener uses a duplicate. 0: makes
-	 * a socket.
+	 * a socket. connect: IW_E_INVAL unless 0.
 	 */
 	int listen_fd;
-	uint16_t streams; /* SCTP: each way; 0: IW_STREAMS_DEFAULT */
+	uint16_t streams; /* SCTP: in each direction; 0: IW_STREAMS_DEFAULT */
 	/*
 	 * SCTP in UDP (RFC 6951); connect: the peer's port; listen: this end's. 0:
 	 * IW_UDP_PORT_DEFAULT for "udp", no UDP encapsulation for "xdp".
@@ -440,8 +446,9 @@ struct iw_endpoint_attr {
 	/* "xdp": set of enum iw_xdp_want. IW_E_INVAL: unknown ones, two that exclude each other. */
 	unsigned xdp;
 	/*
-	 * connect, over SCTP: share this queue pair's association, begun at this end. IW_E_INVAL:
-	 * it has none. NULL: do not share.
+	 * connect, over SCTP: a queue pair (borrowed) whose association carries the new connection
+	 * too. This end must have begun the association. NULL: begin an association. listen, and
+	 * over tcp: IW_E_INVAL unless NULL.
 	 */
 	const struct iw_qp *beside;
 };
@@ -464,12 +471,12 @@ struct iw_protocol_attr {
 	/*
 	 * MPA revision. 0: Rev 2, with fallback to Rev 1; 1 or 2: only that one (listen: the
 	 * highest that is accepted); -1: Rev 0 of the RDMA Consortium. Over SCTP 2 means an
-	 * enhanced session (RFC 6581 7), 1 a session of RFC 5043.
+	 * enhanced session (RFC 6581 7), 1 a session of RFC 5043, and -1 is IW_E_INVAL.
 	 */
 	int rev;
 	bool rdmac; /* accept RDMA Consortium peers */
 	enum iw_crc_policy crc;
-	bool markers;      /* demand markers in received FPDUs */
+	bool markers;      /* require markers in received FPDUs (RFC 5044 4.3) */
 	bool peer_to_peer; /* the initiator's first frame is an RTR (RFC 6581 9.2) */
 	unsigned rtr;      /* set of enum iw_rtr; 0: all three */
 	/*
@@ -531,16 +538,17 @@ IW_API void iw_xdp_memory_free(struct iw_xdp_memory *m);
 /*
  * Starts to connect. protocol NULL: the defaults. IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED
  * follows within the context's setup_ns. If the host has several addresses, they are tried in turn.
- * With rev 0, if the peer does not know Rev 2, a second attempt is made with Rev 1, without an
- * event (not with peer_to_peer, which Rev 1 does not have). The call may block to resolve a host
- * name, but not for an address.
- * IW_E_STATE: qp was used before, create another one; IW_E_INVAL: an impossible setting, or two
- * that exclude each other; IW_E_NOTSUP: the transport, mode or congestion control is not available
- * here; IW_E_PERM: the process lacks a capability; IW_E_NOENT: the host name or the interface does
- * not exist; IW_E_AGAIN: no name server answers, try again later; IW_E_BUSY: another process has
+ * With rev 0, if the peer does not know Rev 2, the library makes a second attempt with Rev 1,
+ * without an event (not with peer_to_peer, which Rev 1 does not have). The call may block to
+ * resolve a host name, but not for an address.
+ * IW_E_STATE: qp was used before, create another one; or the peer began the association of beside,
+ * or it is ending; IW_E_INVAL: an impossible setting, two that exclude each other, or beside has no
+ * association; IW_E_NOTSUP: the transport, mode or congestion control is not available here;
+ * IW_E_PERM: the process lacks a capability; IW_E_NOENT: the host name or the interface does not
+ * exist; IW_E_AGAIN: no name server answers, try again later; IW_E_BUSY: another process has
  * reserved the SCTP port; IW_E_LIMIT: no free descriptors, or each stream of beside's association
- * has a session; IW_E_NOMEM; IW_E_OS: why names the system call, such as a connection that the
- * peer's host refuses at once. After an error nothing has begun, and qp is unchanged.
+ * has a session; IW_E_NOMEM; IW_E_OS: why names the system call that failed, or the host that
+ * refused the connection at once. After an error nothing has begun, and qp is unchanged.
  * RFC 5044 7.1, RFC 6581 9 and 10, RFC 5043 6.
  */
 IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
@@ -585,9 +593,9 @@ IW_API IW_MUST_CHECK int iw_adopt_streaming(const struct iw_qp *qp, const void *
 					    size_t *len);
 /*
  * Listens at an address. protocol NULL: the defaults. Each request is an IW_EV_CONNECT_REQUEST.
- * While backlog requests wait for the peer or for an answer, further connections wait in the
- * system's queue.
- * Errors as of iw_connect, of the local address; IW_E_INVAL also: listen_fd is not a listening TCP
+ * While backlog requests wait for the peer or for an answer, further TCP connections wait in the
+ * system's queue; over SCTP further sessions of an association are refused (RFC 5043 6.4).
+ * Errors as iw_connect, for the local address; IW_E_INVAL also: listen_fd is not a listening TCP
  * socket, or the transport is not tcp; IW_E_OS also: another process listens there. RFC 5044 7.1.
  */
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
@@ -600,17 +608,18 @@ IW_API uint16_t iw_listener_udp_port(const struct iw_listener *l);
 /* Returns the address: "127.0.0.1:7471", "[::1]:7471" (owned by l). */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
 /*
- * Returns the octets of the library's memory that the SCTP associations of this listener without
- * an open session hold now; over TCP 0. iw_qp_memory returns those of the other associations.
+ * Returns the octets of the library's memory that those SCTP associations of this listener hold
+ * which have no open session; over TCP 0. iw_qp_memory counts the other associations.
  */
 IW_API size_t iw_listener_memory(const struct iw_listener *l);
 #define IW_LISTENER_MEMORY_MAX ((size_t)256 << 20) /* 256 MiB; the default too */
 #define IW_LISTENER_MEMORY_MIN ((size_t)1 << 20)   /* 1 MiB */
 /*
- * Limits the memory that iw_listener_memory returns, to octets or the nearer one of the limits
- * IW_LISTENER_MEMORY_MIN and IW_LISTENER_MEMORY_MAX. One peer address may hold a quarter of the
- * limit; an IPv6 /64 network is one address. Above a limit the oldest association that holds at
- * least half the average is aborted. Over TCP it does nothing.
+ * Limits the memory that iw_listener_memory returns. A number of octets below
+ * IW_LISTENER_MEMORY_MIN or above IW_LISTENER_MEMORY_MAX sets that limit instead. One peer address
+ * may hold a quarter of the limit; an IPv6 /64 network is one address. Above either limit the
+ * library aborts the oldest association that holds at least half the average. Over TCP the call
+ * does nothing.
  */
 IW_API void iw_listener_limit_memory(struct iw_listener *l, size_t octets);
 /*
@@ -666,10 +675,10 @@ IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t 
 
 /*
  * Ends the connection gracefully: sends everything that is posted, then a FIN (over SCTP a session
- * Terminate). No more operations can be posted with iw_post_send. The peer's data is still
- * received. IW_EV_CLOSED follows when both directions are closed; setup_ns limits the wait for the
- * peer. A queue pair that was never connected ends at once, with IW_EV_CLOSED. Has no effect after
- * the end. RFC 5044 7.2, RFC 5043 6.
+ * Terminate). No more operations can be posted with iw_post_send. This end still receives the
+ * peer's data. IW_EV_CLOSED follows when both directions are closed; setup_ns limits the wait for
+ * the peer. A queue pair that was never connected ends at once, with IW_EV_CLOSED. Has no effect
+ * after the end. RFC 5044 7.2, RFC 5043 6.
  */
 IW_API void iw_disconnect(struct iw_qp *qp);
 /*
@@ -686,11 +695,11 @@ struct iw_qp_info {
 	char local[64], peer[64]; /* addresses */
 	uint8_t rev;
 	bool crc, tx_markers, rx_markers, large_fpdus;
-	uint16_t ird, ord; /* in force */
+	uint16_t ird, ord; /* of this end, in force */
 	uint16_t peer_ird, peer_ord;
 	/* enum iw_rtr; initiator: the form sent; responder: the set agreed on; 0: none */
 	uint8_t rtr;
-	uint32_t emss, mulpdu;         /* current values */
+	uint32_t emss, mulpdu;         /* octets, as they are now */
 	uint64_t tx_octets, rx_octets; /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
 	/* payload of Sends, RDMA Writes and Read Responses, octets: passed to the LLP; placed */
@@ -751,8 +760,7 @@ struct iw_assoc_info {
 	const char *xdp_mode;
 };
 /*
- * Returns the state of the association while it is up. Makes system calls if the association is the
- * kernel's.
+ * Returns the state of the association while it is up. Over kernel SCTP it makes system calls.
  * IW_E_STATE: no association is up, or the transport is tcp; IW_E_INVAL: info->size.
  */
 IW_API IW_MUST_CHECK int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info,
