@@ -172,7 +172,7 @@ struct iw_port_ops {
 	 * copied, and the caller owns the memory again. If there is no memory for the copies, the
 	 * association ends. NULL: the port never keeps memory.
 	 */
-	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
+	void (*release_memory)(struct iw_assoc *a, uint16_t stream, uint64_t now);
 	/*
 	 * For a carrier that checks segments before this process reads them; NULL: the carrier does
 	 * not. The STag is registered for this Protection Domain and DDP stream (stream 0: for all

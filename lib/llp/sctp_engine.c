@@ -932,14 +932,14 @@ static void user_held(struct iw_assoc *a, size_t octets)
 		iw_sctp_set_held(assoc_of(a)->a, (uint32_t)IW_MIN(octets, (size_t)UINT32_MAX));
 }
 
-static void user_give_back(struct iw_assoc *a, uint16_t stream, uint64_t now)
+static void user_release_memory(struct iw_assoc *a, uint16_t stream, uint64_t now)
 {
 	struct iw_sctp_assoc *engine = assoc_of(a)->a;
 
 	struct iw_pkt *c = port_of(a->port)->pkt;
 
 	/* Without memory for copies, the ABORT ends retransmissions from the caller's memory. */
-	if (engine && iw_sctp_give_back(engine, stream) < 0)
+	if (engine && iw_sctp_release_memory(engine, stream) < 0)
 		iw_sctp_abort(engine, "out of memory", now);
 	if (c->ops->settle)
 		c->ops->settle(c);
@@ -1154,7 +1154,7 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 		.lend = user_lend,                                                                 \
 		.next_event = user_next_event,                                                     \
 		.send = user_send,                                                                 \
-		.give_back = user_give_back,                                                       \
+		.release_memory = user_release_memory,                                             \
 		.held = user_held,                                                                 \
 		.peek = on_peek,                                                                   \
 		.rest = on_rest,                                                                   \

@@ -224,7 +224,7 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	return 0;
 }
 
-int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream)
+int iw_sctp_release_memory(struct iw_sctp_assoc *a, uint16_t stream)
 {
 	struct outq *q = &a->out;
 

@@ -420,7 +420,7 @@ IW_MUST_CHECK int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_sen
  * memory that they refer to again. IW_E_NOMEM: some could not be copied; the association must end
  * before the caller may use the memory.
  */
-IW_MUST_CHECK int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream);
+IW_MUST_CHECK int iw_sctp_release_memory(struct iw_sctp_assoc *a, uint16_t stream);
 
 struct iw_sctp_done {
 	uint64_t seq, cookie;

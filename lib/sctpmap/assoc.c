@@ -89,7 +89,7 @@ uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a)
 	return a->sessions;
 }
 
-bool iw_sctpmap_all_said(const struct iw_sctpmap *a)
+bool iw_sctpmap_sessions_ended(const struct iw_sctpmap *a)
 {
 	for (struct iw_list *n = a->all.next; n != &a->all; n = n->next) {
 		const struct iw_dss *s = iw_container_of(n, struct iw_dss, all);

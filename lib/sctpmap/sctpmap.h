@@ -147,7 +147,7 @@ uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a);
  * True if both ends have sent the last message of every session, and no Terminate without a session
  * is pending. Acknowledgements may be missing.
  */
-bool iw_sctpmap_all_said(const struct iw_sctpmap *a);
+bool iw_sctpmap_sessions_ended(const struct iw_sctpmap *a);
 
 /*
  * Sets the most octets of user data of one chunk that fits a packet of the path. Call it whenever

@@ -1241,8 +1241,8 @@ static void timeouts_back_off_and_end_the_association(void **state)
 }
 
 /*
- * iw_sctp_give_back copies the unacknowledged messages of the stream: a retransmission reads the
- * copy. SX-21, SX-23: see a_retransmitted_chunk_measures_no_round_trip.
+ * iw_sctp_release_memory copies the unacknowledged messages of the stream: a retransmission reads
+ * the copy. SX-21, SX-23: see a_retransmitted_chunk_measures_no_round_trip.
  */
 static void memory_that_was_given_back_is_not_read_again(void **state)
 {
@@ -1260,7 +1260,7 @@ static void memory_that_was_given_back_is_not_read_again(void **state)
 	}
 	net_run(&h.n, h.n.now);
 	hand_forget(&h);
-	assert_int_equal(iw_sctp_give_back(h.n.b.a, 0), 0);
+	assert_int_equal(iw_sctp_release_memory(h.n.b.a, 0), 0);
 	memset(text, '-', sizeof(text));
 	/* Nothing is acknowledged, so the message is sent again. */
 	assert_true(hand_wait(&h, IW_SCTP_DATA, IW_SEC(2), &c));
@@ -2382,7 +2382,7 @@ static void octets_given_back_are_not_read_again(void **state)
 	end = net.now + IW_SEC(100);
 	(void)output(&out, KEPT);
 	assert_ptr_equal(out.rest, kept);
-	assert_int_equal(iw_sctp_give_back(net.a.a, 0), 0);
+	assert_int_equal(iw_sctp_release_memory(net.a.a, 0), 0);
 	memset(kept, 0x5a, KEPT);
 	while ((n = output(&out, 0)) < KEPT) {
 		net.now = iw_sctp_deadline(net.a.s);
