@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +14,14 @@
 #include <unistd.h>
 
 #include "llp/internal.h"
-#include "os/addr.h"
+#include "llp/sctp_engine.h"
 #include "os/os.h"
 #include "os/sock.h"
-#include "pkt/pkt.h"
 #include "sctp/cc.h"
-#include "sctp/sctp.h"
 #include "util/num.h"
 #include "util/text.h"
 #include "wire/sctp.h"
 
-#define ADDR_MAX   8     /* addresses of one host that are tried */
 #define ASSOCS_MAX 65536 /* associations of one listener */
 #define RWND_MIN   65536
 #define RWND_MAX   (4 * 1024 * 1024)
@@ -37,63 +33,12 @@
 #define ABC_L      8
 /* Octets. Copying a shorter message is cheaper than completing only after the acknowledgement. */
 #define KEEP_MIN   512
-#define OUT_LEN    (2 * IW_PKT_MAX)
 #define OUT_MAX    65000 /* octets of one batch */
 #define FETCH_MAX  2048  /* octets of a packet that are prefetched */
 
-struct user_assoc {
-	struct iw_assoc assoc;
-	struct iw_sctp_assoc *a;
-	uint32_t tag; /* after UP: the local Verification Tag; still needed when a is gone */
-	bool connecting;
-};
-
-struct user_port {
-	struct iw_port port;
-	struct iw_pkt *pkt;
-	struct iw_sctp *sctp;
-	int reserved; /* reserves the SCTP port; -1: the UDP port does */
-	int place;    /* reserves the SCTP port of a listener's address; -1: none */
-	/* Initiator: */
-	struct iw_addr target[ADDR_MAX];
-	size_t ntargets, next_target;
-	uint16_t udp_port;
-	uint32_t adaptation;
-	struct iw_addr bind; /* len 0: any */
-	char interface[IF_NAMESIZE];
-	struct user_assoc *first;
-	/* The received batch. */
-	struct iw_pkt_rx rx[IW_PKT_BATCH];
-	int nrx, irx;
-	size_t at; /* octets of rx[irx] that the engine has processed */
-	struct iw_sctp_packet in;
-	bool in_packet, lendable;
-	/* A message of an association whose UP event the caller has not taken yet. */
-	bool stashed;
-	struct iw_sctp_recv stash;
-	struct user_assoc *done; /* the association whose acknowledgements are being reported */
-	/* The batch to send: packets of one size to one peer. */
-	struct iw_pkt_tx tx;
-	size_t npackets;
-	struct iw_sctp_packet to; /* the addresses of the batch, in the engine's form */
-	bool stuck;               /* the carrier has not accepted the batch */
-	uint64_t now;
-	uint8_t out[OUT_LEN];
-};
-
-static struct user_port *port_of(struct iw_port *p)
-{
-	return iw_container_of(p, struct user_port, port);
-}
-
-static struct user_assoc *assoc_of(struct iw_assoc *a)
-{
-	return iw_container_of(a, struct user_assoc, assoc);
-}
-
 /* --- addresses -------------------------------------------------------------------------------- */
 
-static void to_engine(struct iw_sctp_addr *out, const struct iw_addr *a, bool with_port)
+void iw_port_to_engine(struct iw_sctp_addr *out, const struct iw_addr *a, bool with_port)
 {
 	memset(out, 0, sizeof(*out));
 	if (a->len == 0)
@@ -110,7 +55,7 @@ static void to_engine(struct iw_sctp_addr *out, const struct iw_addr *a, bool wi
 		out->udp_port = iw_addr_port(a);
 }
 
-static void from_engine(struct iw_addr *out, const struct iw_sctp_addr *a, uint16_t port)
+void iw_port_from_engine(struct iw_addr *out, const struct iw_sctp_addr *a, uint16_t port)
 {
 	static const struct iw_sctp_addr none;
 
@@ -181,7 +126,7 @@ static int reserve_port(struct user_port *u, uint16_t *port, const struct iw_pkt
 	return err;
 }
 
-static int pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct iw_fault *why)
+int iw_port_pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct iw_fault *why)
 {
 	*out = name ? iw_sctp_cc_find(name) : NULL;
 	if (name && !*out)
@@ -212,7 +157,7 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 		.abc_l = ABC_L,
 		.tracer = cfg->tracer,
 	};
-	int err = pick_cc(&sc.cc, cfg->llp.cc, why);
+	int err = iw_port_pick_cc(&sc.cc, cfg->llp.cc, why);
 
 	u->port.window = sc.rwnd;
 	return err ? err : iw_sctp_new(&u->sctp, &sc, why);
@@ -349,7 +294,7 @@ static struct user_assoc *assoc_new(struct user_port *u)
 }
 
 /* Without a route to @t, the INIT would be lost without an error. */
-static int check_route(const struct user_port *u, const struct iw_addr *t, struct iw_fault *why)
+int iw_port_check_route(const struct user_port *u, const struct iw_addr *t, struct iw_fault *why)
 {
 	const struct iw_sock_cfg way = {
 		.bind = u->bind.len > 0 && !iw_addr_is_any(&u->bind) ? &u->bind : NULL,
@@ -370,11 +315,11 @@ static int connect_next(struct user_port *u, struct user_assoc *x, uint64_t now,
 		struct iw_sctp_addr peer;
 		char text[IW_ADDR_TEXT];
 
-		to_engine(&peer, t, false);
+		iw_port_to_engine(&peer, t, false);
 		if (u->pkt->udp_port)
 			peer.udp_port = u->udp_port;
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
-		err = check_route(u, t, why);
+		err = iw_port_check_route(u, t, why);
 		if (err)
 			continue;
 		err = iw_sctp_connect(u->sctp, &x->a, &peer, iw_addr_port(t), x, now);
@@ -385,8 +330,8 @@ static int connect_next(struct user_port *u, struct user_assoc *x, uint64_t now,
 	return err;
 }
 
-static int user_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
-			struct iw_fault *why)
+int iw_port_user_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
+			 struct iw_fault *why)
 {
 	struct user_port *u = port_of(p);
 	struct user_assoc *x = assoc_new(u);
@@ -405,7 +350,7 @@ static int user_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
 	return 0;
 }
 
-static void user_release(struct iw_assoc *a)
+void iw_port_user_release(struct iw_assoc *a)
 {
 	struct user_assoc *x = assoc_of(a);
 	struct user_port *u = port_of(a->port);
@@ -419,13 +364,13 @@ static void user_release(struct iw_assoc *a)
 	free(x);
 }
 
-static void user_shutdown(struct iw_assoc *a, uint64_t now)
+void iw_port_user_shutdown(struct iw_assoc *a, uint64_t now)
 {
 	if (assoc_of(a)->a)
 		iw_sctp_shutdown(assoc_of(a)->a, now);
 }
 
-static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
+void iw_port_user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
 {
 	struct iw_sctp_facts f;
 
@@ -440,17 +385,17 @@ static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
 	snprintf(out->cc, sizeof(out->cc), "%s", f.cc);
 }
 
-static int user_set_cc(struct iw_assoc *a, const char *name, struct iw_fault *why)
+int iw_port_user_set_cc(struct iw_assoc *a, const char *name, struct iw_fault *why)
 {
 	const struct iw_sctp_cc_ops *cc;
-	int err = pick_cc(&cc, name, why);
+	int err = iw_port_pick_cc(&cc, name, why);
 
 	if (!err && assoc_of(a)->a)
 		iw_sctp_set_cc(assoc_of(a)->a, cc);
 	return err;
 }
 
-static unsigned user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
+unsigned iw_port_user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
 {
 	struct user_assoc *x = assoc_of(a);
 	struct iw_sctp_facts f;
@@ -469,7 +414,7 @@ static unsigned user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsign
 			.mtu = p.mtu,
 			.srtt_ns = p.srtt,
 		};
-		from_engine(&addr, &p.addr, f.peer_port);
+		iw_port_from_engine(&addr, &p.addr, f.peer_port);
 		if (addr.len)
 			snprintf(out[n].addr, sizeof(out[n].addr), "%s",
 				 iw_addr_format(text, &addr));
@@ -487,7 +432,7 @@ static void take_errors(struct user_port *u, uint64_t now)
 	while (u->pkt->ops->next_error(u->pkt, &e)) {
 		struct iw_sctp_addr peer;
 
-		to_engine(&peer, &e.peer, u->pkt->udp_port != 0);
+		iw_port_to_engine(&peer, &e.peer, u->pkt->udp_port != 0);
 		switch (e.kind) {
 		case IW_PKT_TOO_BIG:
 			iw_sctp_too_big(u->sctp, &peer, e.head, e.len, e.mtu, now);
@@ -516,14 +461,14 @@ static int begin_batch(struct user_port *u, int n, uint64_t now)
 	return IW_MIN(n, 1);
 }
 
-static int user_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
+int iw_port_user_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 {
 	struct user_port *u = port_of(p);
 
 	return begin_batch(u, u->pkt->ops->recv(u->pkt, u->rx, why), now);
 }
 
-static int user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *why)
+int iw_port_user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *why)
 {
 	struct user_port *u = port_of(p);
 	int n = u->pkt->ops->recv_wait(u->pkt, u->rx, why);
@@ -532,14 +477,14 @@ static int user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *wh
 	return begin_batch(u, n, *now);
 }
 
-static bool user_peek(struct iw_port *p, uint64_t now)
+bool iw_port_user_peek(struct iw_port *p, uint64_t now)
 {
 	struct iw_pkt *c = port_of(p)->pkt;
 
 	return c->ops->peek(c, now);
 }
 
-static void user_rest(struct iw_port *p, bool on)
+void iw_port_user_rest(struct iw_port *p, bool on)
 {
 	struct iw_pkt *c = port_of(p)->pkt;
 
@@ -577,8 +522,8 @@ static bool next_packet(struct user_port *u)
 		return false;
 	r = &u->rx[u->irx];
 	if (u->at == 0) {
-		to_engine(&p->peer, &r->peer, u->pkt->udp_port != 0);
-		to_engine(&p->local, &r->local, false);
+		iw_port_to_engine(&p->peer, &r->peer, u->pkt->udp_port != 0);
+		iw_port_to_engine(&p->local, &r->local, false);
 	}
 	p->data = r->data + u->at;
 	p->len = IW_MIN(r->seg, r->len - u->at);
@@ -613,7 +558,7 @@ static bool fill_msg(const struct user_port *u, const struct iw_sctp_recv *m,
 	return true;
 }
 
-static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
+bool iw_port_user_next_msg(struct iw_port *p, struct iw_port_msg *out)
 {
 	struct user_port *u = port_of(p);
 
@@ -638,7 +583,7 @@ static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
 	}
 }
 
-static struct iw_lender *user_lend(struct iw_port *p, const uint8_t *data)
+struct iw_lender *iw_port_user_lend(struct iw_port *p, const uint8_t *data)
 {
 	struct iw_pkt *c = port_of(p)->pkt;
 
@@ -662,7 +607,7 @@ static void note_peer(struct user_assoc *x)
 	x->assoc.max_message = iw_sctp_max_message(x->a);
 	if (iw_sctp_path(x->a, f.primary, &path) == 0) {
 		memcpy(x->assoc.peer_ip, path.addr.ip, sizeof(x->assoc.peer_ip));
-		from_engine(&a, &path.addr, f.peer_port);
+		iw_port_from_engine(&a, &path.addr, f.peer_port);
 		if (a.len)
 			snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s",
 				 iw_addr_format(text, &a));
@@ -759,7 +704,7 @@ static void name_silence(struct iw_fault *named, const struct user_port *u,
 	struct iw_fault route = { 0 };
 
 	udp_text(udp, u);
-	if (check_route(u, t, &route) != 0)
+	if (iw_port_check_route(u, t, &route) != 0)
 		iw_fail(named, IW_E_TIMEOUT, "%s", route.text);
 	else if (iw_sock_why_silent(hint, t, u->interface[0] ? u->interface : NULL))
 		iw_fail(named, IW_E_TIMEOUT, "connect to %s%s: %s; %s", x->assoc.peer, udp, what,
@@ -771,7 +716,7 @@ static void name_silence(struct iw_fault *named, const struct user_port *u,
 			iw_sock_bind_hint(t), u->pkt->udp_port ? "UDP" : "SCTP");
 }
 
-static void user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why)
+void iw_port_user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why)
 {
 	struct iw_text text;
 	char what[64];
@@ -782,7 +727,7 @@ static void user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault 
 }
 
 /* After a failed set-up: adds the peer to the fault, and what to check there. */
-static void name_peer(const struct user_port *u, struct user_assoc *x)
+void iw_port_name_peer(const struct user_port *u, struct user_assoc *x)
 {
 	struct iw_fault *why = &x->assoc.why;
 	struct iw_fault named = { 0 };
@@ -808,7 +753,7 @@ static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc
 	struct iw_sctp_done d;
 
 	x->assoc.why = *iw_sctp_why(x->a);
-	name_peer(u, x);
+	iw_port_name_peer(u, x);
 	while (iw_sctp_next_done(x->a, &d))
 		continue;
 	if (try_next(u, x))
@@ -820,7 +765,7 @@ static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc
 	*ev = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN, .assoc = &x->assoc };
 	/* The caller does not know the association. */
 	if (!x->assoc.user) {
-		user_release(&x->assoc);
+		iw_port_user_release(&x->assoc);
 		return false;
 	}
 	return true;
@@ -873,7 +818,7 @@ static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct
 	return false;
 }
 
-static bool user_next_event(struct iw_port *p, struct iw_assoc_event *out)
+bool iw_port_user_next_event(struct iw_port *p, struct iw_assoc_event *out)
 {
 	struct user_port *u = port_of(p);
 	struct iw_sctp_event e;
@@ -896,7 +841,7 @@ static bool can_stay(struct iw_pkt *c, const struct iw_sctp_send *s)
 	return c->ops->owns && s->nvec > 0 && c->ops->owns(c, last->base, last->len);
 }
 
-static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
+int iw_port_user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
 {
 	struct iw_sctp_send s = {
 		.stream = m->stream,
@@ -926,13 +871,13 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 	return err || s.copy ? err : IW_PORT_KEPT;
 }
 
-static void user_held(struct iw_assoc *a, size_t octets)
+void iw_port_user_held(struct iw_assoc *a, size_t octets)
 {
 	if (assoc_of(a)->a)
 		iw_sctp_set_held(assoc_of(a)->a, (uint32_t)IW_MIN(octets, (size_t)UINT32_MAX));
 }
 
-static void user_release_memory(struct iw_assoc *a, uint16_t stream, uint64_t now)
+void iw_port_user_release_memory(struct iw_assoc *a, uint16_t stream, uint64_t now)
 {
 	struct iw_sctp_assoc *engine = assoc_of(a)->a;
 
@@ -957,7 +902,7 @@ static bool send_batch(struct user_port *u)
 	err = u->pkt->ops->send(u->pkt, &u->tx, &mtu);
 	u->stuck = err == IW_E_AGAIN;
 	if (err == IW_E_LIMIT) {
-		to_engine(&peer, &u->tx.peer, u->pkt->udp_port != 0);
+		iw_port_to_engine(&peer, &u->tx.peer, u->pkt->udp_port != 0);
 		iw_sctp_too_big(u->sctp, &peer, u->out, u->tx.seg, mtu, u->now);
 	}
 	u->port.sends = u->pkt->sends;
@@ -1004,8 +949,8 @@ static bool add_packet(struct user_port *u, uint64_t now)
 	}
 	u->to = p;
 	u->tx = (struct iw_pkt_tx){ .len = len, .seg = len, .fragment = p.fragment };
-	from_engine(&u->tx.peer, &p.peer, p.peer.udp_port);
-	from_engine(&u->tx.local, &p.local, 0);
+	iw_port_from_engine(&u->tx.peer, &p.peer, p.peer.udp_port);
+	iw_port_from_engine(&u->tx.local, &p.local, 0);
 	u->npackets = 1;
 	return true;
 }
@@ -1017,8 +962,8 @@ static void set_addresses(struct user_port *u, const struct iw_sctp_packet *p)
 	    memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0)
 		return;
 	u->to = *p;
-	from_engine(&u->tx.peer, &p->peer, p->peer.udp_port);
-	from_engine(&u->tx.local, &p->local, 0);
+	iw_port_from_engine(&u->tx.peer, &p->peer, p->peer.udp_port);
+	iw_port_from_engine(&u->tx.local, &p->local, 0);
 }
 
 /* The engine writes each packet into the memory from which the carrier sends it. */
@@ -1050,7 +995,7 @@ static int output_in_place(struct user_port *u, uint64_t now)
 	return to ? 0 : IW_E_AGAIN;
 }
 
-static int user_output(struct iw_port *p, uint64_t now)
+int iw_port_user_output(struct iw_port *p, uint64_t now)
 {
 	struct user_port *u = port_of(p);
 
@@ -1068,21 +1013,21 @@ static int user_output(struct iw_port *p, uint64_t now)
 	return u->stuck ? IW_E_AGAIN : 0;
 }
 
-static void user_abort(struct iw_assoc *a, const char *reason, uint64_t now)
+void iw_port_user_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
 	if (!assoc_of(a)->a)
 		return;
 	iw_sctp_abort(assoc_of(a)->a, reason, now);
 	/* The caller may release the association next: send the ABORT now. */
-	(void)user_output(a->port, now);
+	(void)iw_port_user_output(a->port, now);
 }
 
-static uint64_t user_deadline(struct iw_port *p)
+uint64_t iw_port_user_deadline(struct iw_port *p)
 {
 	return iw_sctp_deadline(port_of(p)->sctp);
 }
 
-static void user_timeout(struct iw_port *p, uint64_t now)
+void iw_port_user_timeout(struct iw_port *p, uint64_t now)
 {
 	port_of(p)->now = now;
 	iw_sctp_timeout(port_of(p)->sctp, now);
@@ -1146,32 +1091,32 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 		.name = #carrier,                                                                  \
 		.available = carrier##_available,                                                  \
 		.open = carrier##_open,                                                            \
-		.connect = user_connect,                                                           \
-		.no_answer = user_no_answer,                                                       \
-		.input = user_input,                                                               \
-		.input_wait = user_input_wait,                                                     \
-		.next_msg = user_next_msg,                                                         \
-		.lend = user_lend,                                                                 \
-		.next_event = user_next_event,                                                     \
-		.send = user_send,                                                                 \
-		.release_memory = user_release_memory,                                             \
-		.held = user_held,                                                                 \
+		.connect = iw_port_user_connect,                                                   \
+		.no_answer = iw_port_user_no_answer,                                               \
+		.input = iw_port_user_input,                                                       \
+		.input_wait = iw_port_user_input_wait,                                             \
+		.next_msg = iw_port_user_next_msg,                                                 \
+		.lend = iw_port_user_lend,                                                         \
+		.next_event = iw_port_user_next_event,                                             \
+		.send = iw_port_user_send,                                                         \
+		.release_memory = iw_port_user_release_memory,                                     \
+		.held = iw_port_user_held,                                                         \
 		.peek = on_peek,                                                                   \
 		.rest = on_rest,                                                                   \
 		.stag = on_stag,                                                                   \
 		.session = on_session,                                                             \
-		.output = user_output,                                                             \
-		.deadline = user_deadline,                                                         \
-		.timeout = user_timeout,                                                           \
-		.shutdown = user_shutdown,                                                         \
-		.abort = user_abort,                                                               \
-		.release = user_release,                                                           \
-		.facts = user_facts,                                                               \
-		.set_cc = user_set_cc,                                                             \
-		.paths = user_paths,                                                               \
+		.output = iw_port_user_output,                                                     \
+		.deadline = iw_port_user_deadline,                                                 \
+		.timeout = iw_port_user_timeout,                                                   \
+		.shutdown = iw_port_user_shutdown,                                                 \
+		.abort = iw_port_user_abort,                                                       \
+		.release = iw_port_user_release,                                                   \
+		.facts = iw_port_user_facts,                                                       \
+		.set_cc = iw_port_user_set_cc,                                                     \
+		.paths = iw_port_user_paths,                                                       \
 		.close = user_close,                                                               \
 	}
 
 USER_PORT(udp, NULL, NULL, NULL, NULL);
 USER_PORT(raw, NULL, NULL, NULL, NULL);
-USER_PORT(xdp, user_stag, user_session, user_peek, user_rest);
+USER_PORT(xdp, user_stag, user_session, iw_port_user_peek, iw_port_user_rest);
