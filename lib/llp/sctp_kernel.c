@@ -6,38 +6,9 @@
  */
 #include "llp/port.h"
 
-#include "llp/internal.h"
-#include "os/os.h"
-#include "os/probe.h"
-#include "util/text.h"
-
-#ifndef IW_HAVE_SCTP
-
-static int kernel_available(struct iw_fault *why)
-{
-	return iw_fail(why, IW_E_NOTSUP, "transport sctp: built without libsctp");
-}
-
-static int kernel_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return kernel_available(why);
-}
-
-const struct iw_port_ops iw_port_sctp_ops = {
-	.name = "sctp",
-	.available = kernel_available,
-	.open = kernel_open,
-};
-
-#else
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <netinet/in.h>
-#include <netinet/sctp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,16 +16,15 @@ const struct iw_port_ops iw_port_sctp_ops = {
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "os/addr.h"
+#include "llp/internal.h"
+#include "llp/sctp_kernel.h"
+#include "os/os.h"
+#include "os/probe.h"
 #include "os/sock.h"
-#include "util/list.h"
 #include "util/num.h"
+#include "util/text.h"
 
-#define ADDR_MAX   8            /* addresses of one host that are tried */
-#define BUF_LEN    (128 * 1024) /* longest message: twice the longest DDP segment */
-#define NOTE_LEN   sizeof(union sctp_notification)
 #define BUFFERS    (2 * 1024 * 1024)
-#define READY_MAX  64
 #define PEER_ADDRS 64  /* addresses of one peer that are reported */
 #define READ_MAX   256 /* messages of one association per turn */
 /* An initiator reuses a stream only after acknowledgements, so their delay must be short. */
@@ -62,52 +32,7 @@ const struct iw_port_ops iw_port_sctp_ops = {
 /* Room for a SACK beside a chunk (RFC 5043 9). */
 #define SACK_ROOM  16
 
-enum { EVENT_UP = 1, EVENT_MTU = 2, EVENT_ROOM = 4, EVENT_ALL_ACKED = 8, EVENT_DOWN = 16 };
-
-struct kassoc {
-	struct iw_assoc assoc;
-	struct iw_list all, ready, events;
-	int fd;
-	/*
-	 * The part of an incomplete message or notification that has arrived. The stack delivers a
-	 * long message in parts when its memory is short (partial delivery, RFC 6458 6.1.7).
-	 * Messages of other associations and notifications can arrive in between.
-	 */
-	uint8_t *part; /* of a message; owned */
-	size_t part_len, part_cap;
-	uint8_t note[NOTE_LEN]; /* a notification; truncated if longer */
-	size_t note_len;
-	bool connecting, reported_up, comm_up, full;
-	unsigned pending; /* set of EVENT_* */
-	unsigned budget;
-	uint32_t armed;
-};
-
-struct kport {
-	struct iw_port port;
-	struct iw_port_cfg cfg; /* without its texts, which are borrowed */
-	int listener;           /* -1: none */
-	struct iw_addr target[ADDR_MAX], bind;
-	size_t ntargets, next_target;
-	char interface[32];
-	struct iw_list assocs, ready, events;
-	struct kassoc *last; /* the association of the last message, and of the stash */
-	bool stashed;        /* stash is held until the caller has taken UP */
-	struct iw_port_msg stash;
-	uint8_t *buf; /* BUF_LEN octets: the last receive */
-};
-
-static struct kport *port_of(struct iw_port *p)
-{
-	return iw_container_of(p, struct kport, port);
-}
-
-static struct kassoc *assoc_of(struct iw_assoc *a)
-{
-	return iw_container_of(a, struct kassoc, assoc);
-}
-
-static void queue_event(struct kport *k, struct kassoc *x, unsigned what)
+void iw_port_kernel_queue_event(struct kport *k, struct kassoc *x, unsigned what)
 {
 	x->pending |= what;
 	if (iw_list_empty(&x->events))
@@ -116,8 +41,8 @@ static void queue_event(struct kport *k, struct kassoc *x, unsigned what)
 
 /* --- sockets ---------------------------------------------------------------------------------- */
 
-static int set(int fd, int option, const void *value, socklen_t len, const char *name,
-	       struct iw_fault *why)
+int iw_port_kernel_set(int fd, int option, const void *value, socklen_t len, const char *name,
+		       struct iw_fault *why)
 {
 	if (setsockopt(fd, IPPROTO_SCTP, option, value, len) == 0)
 		return 0;
@@ -128,7 +53,7 @@ static int subscribe(int fd, uint16_t type, struct iw_fault *why)
 {
 	struct sctp_event e = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = type, .se_on = 1 };
 
-	return set(fd, SCTP_EVENT, &e, sizeof(e), "SCTP_EVENT", why);
+	return iw_port_kernel_set(fd, SCTP_EVENT, &e, sizeof(e), "SCTP_EVENT", why);
 }
 
 /* The system caps the sizes: a larger value is not an error. */
@@ -138,7 +63,7 @@ static void set_buffers(int fd, const struct iw_llp_cfg *cfg)
 				   cfg->rcvbuf ? cfg->rcvbuf : BUFFERS);
 }
 
-static int prepare(int fd, const struct iw_port_cfg *cfg, struct iw_fault *why)
+int iw_port_kernel_prepare(int fd, const struct iw_port_cfg *cfg, struct iw_fault *why)
 {
 	static const uint16_t events[] = { SCTP_ASSOC_CHANGE, SCTP_ADAPTATION_INDICATION,
 					   SCTP_SENDER_DRY_EVENT, SCTP_PARTIAL_DELIVERY_EVENT };
@@ -153,25 +78,27 @@ static int prepare(int fd, const struct iw_port_cfg *cfg, struct iw_fault *why)
 	int err;
 
 	set_buffers(fd, &cfg->llp);
-	err = set(fd, SCTP_INITMSG, &init, sizeof(init), "SCTP_INITMSG", why);
+	err = iw_port_kernel_set(fd, SCTP_INITMSG, &init, sizeof(init), "SCTP_INITMSG", why);
 	if (!err)
-		err = set(fd, SCTP_ADAPTATION_LAYER, &ind, sizeof(ind), "SCTP_ADAPTATION_LAYER",
-			  why);
+		err = iw_port_kernel_set(fd, SCTP_ADAPTATION_LAYER, &ind, sizeof(ind),
+					 "SCTP_ADAPTATION_LAYER", why);
 	if (!err)
-		err = set(fd, SCTP_NODELAY, &on, sizeof(on), "SCTP_NODELAY", why);
+		err = iw_port_kernel_set(fd, SCTP_NODELAY, &on, sizeof(on), "SCTP_NODELAY", why);
 	if (!err)
-		err = set(fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on), "SCTP_DISABLE_FRAGMENTS",
-			  why);
+		err = iw_port_kernel_set(fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on),
+					 "SCTP_DISABLE_FRAGMENTS", why);
 	if (!err)
-		err = set(fd, SCTP_DELAYED_SACK, &sack, sizeof(sack), "SCTP_DELAYED_SACK", why);
+		err = iw_port_kernel_set(fd, SCTP_DELAYED_SACK, &sack, sizeof(sack),
+					 "SCTP_DELAYED_SACK", why);
 	if (!err)
-		err = set(fd, SCTP_RECVRCVINFO, &on, sizeof(on), "SCTP_RECVRCVINFO", why);
+		err = iw_port_kernel_set(fd, SCTP_RECVRCVINFO, &on, sizeof(on), "SCTP_RECVRCVINFO",
+					 why);
 	for (size_t i = 0; i < IW_ARRAY_LEN(events) && !err; i++)
 		err = subscribe(fd, events[i], why);
 	return err;
 }
 
-static int new_socket(int *fd, struct kport *k, int family, struct iw_fault *why)
+int iw_port_kernel_new_socket(int *fd, struct kport *k, int family, struct iw_fault *why)
 {
 	size_t sndbuf, rcvbuf;
 	int err;
@@ -179,7 +106,7 @@ static int new_socket(int *fd, struct kport *k, int family, struct iw_fault *why
 	*fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_SCTP);
 	if (*fd < 0)
 		return iw_os_fail(why, errno, "sctp: open a socket");
-	err = prepare(*fd, &k->cfg, why);
+	err = iw_port_kernel_prepare(*fd, &k->cfg, why);
 	if (iw_sock_buffers(*fd, &sndbuf, &rcvbuf) == 0)
 		k->port.window = (uint32_t)IW_MIN(rcvbuf, (size_t)UINT32_MAX);
 	if (!err && k->interface[0] &&
@@ -197,18 +124,19 @@ static int new_socket(int *fd, struct kport *k, int family, struct iw_fault *why
 	return err;
 }
 
-static int watch(struct kport *k, int fd, void *owner, uint32_t events, bool add)
+int iw_port_kernel_watch(struct kport *k, int fd, void *owner, uint32_t events, bool add)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = owner };
 
 	return epoll_ctl(k->port.fd, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &ev);
 }
 
-static void watch_assoc(struct kport *k, struct kassoc *x)
+void iw_port_kernel_watch_assoc(struct kport *k, struct kassoc *x)
 {
 	uint32_t events = EPOLLIN | (x->full || x->connecting ? EPOLLOUT : 0);
 
-	if (x->fd >= 0 && events != x->armed && watch(k, x->fd, x, events, false) == 0)
+	if (x->fd >= 0 && events != x->armed &&
+	    iw_port_kernel_watch(k, x->fd, x, events, false) == 0)
 		x->armed = events;
 }
 
@@ -244,7 +172,7 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 	err = iw_addr_resolve(addr, ADDR_MAX, &n, cfg->bind_addr ? cfg->bind_addr : cfg->host,
 			      cfg->port, why);
 	if (!err)
-		err = new_socket(&k->listener, k, addr[0].sa.sa_family, why);
+		err = iw_port_kernel_new_socket(&k->listener, k, addr[0].sa.sa_family, why);
 	if (!err)
 		err = iw_sock_check_interface(&addr[0], cfg->interface, why);
 	if (err)
@@ -262,7 +190,7 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 		return iw_os_fail(why, errno, "sctp: read the listener's address");
 	k->port.local_port = iw_addr_port(&local);
 	snprintf(k->port.local, sizeof(k->port.local), "%s", iw_addr_format(text, &local));
-	if (watch(k, k->listener, NULL, EPOLLIN, true) < 0)
+	if (iw_port_kernel_watch(k, k->listener, NULL, EPOLLIN, true) < 0)
 		return iw_os_fail(why, errno, "sctp: watch the listener");
 	iw_os_nofile(&nofile, NULL);
 	k->port.unused_max = (uint32_t)IW_MIN(IW_MAX(nofile / 8 * 3, 1), UINT32_MAX);
@@ -347,7 +275,7 @@ static void shut_socket(struct kassoc *x)
 	x->armed = 0;
 }
 
-static void kernel_release(struct iw_assoc *a)
+void iw_port_kernel_release(struct iw_assoc *a)
 {
 	struct kassoc *x = assoc_of(a);
 	struct kport *k = port_of(a->port);
@@ -369,7 +297,7 @@ static void kernel_close(struct iw_port *p)
 	struct kport *k = port_of(p);
 
 	while (iw_list_first(&k->assocs))
-		kernel_release(
+		iw_port_kernel_release(
 			&iw_container_of(iw_list_first(&k->assocs), struct kassoc, all)->assoc);
 	if (k->listener >= 0)
 		close(k->listener);
@@ -379,8 +307,8 @@ static void kernel_close(struct iw_port *p)
 	free(k);
 }
 
-static int fail_connect(const struct kport *k, int errnum, const struct iw_addr *peer,
-			struct iw_fault *why)
+int iw_port_kernel_fail_connect(const struct kport *k, int errnum, const struct iw_addr *peer,
+				struct iw_fault *why)
 {
 	char text[IW_ADDR_TEXT];
 	int err = iw_os_fail(why, errnum, "connect to %s (-t sctp)", iw_addr_format(text, peer));
@@ -400,16 +328,16 @@ static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
 		char text[IW_ADDR_TEXT];
 
 		shut_socket(x);
-		err = new_socket(&x->fd, k, t->sa.sa_family, why);
+		err = iw_port_kernel_new_socket(&x->fd, k, t->sa.sa_family, why);
 		if (err)
 			continue;
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
 		if ((k->bind.len > 0 && bind(x->fd, &k->bind.sa, k->bind.len) < 0) ||
 		    (connect(x->fd, &t->sa, t->len) < 0 && errno != EINPROGRESS)) {
-			err = fail_connect(k, errno, t, why);
+			err = iw_port_kernel_fail_connect(k, errno, t, why);
 			continue;
 		}
-		if (watch(k, x->fd, x, EPOLLIN | EPOLLOUT, true) < 0) {
+		if (iw_port_kernel_watch(k, x->fd, x, EPOLLIN | EPOLLOUT, true) < 0) {
 			err = iw_os_fail(why, errno, "sctp: watch a socket");
 			continue;
 		}
@@ -420,8 +348,8 @@ static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
 	return err;
 }
 
-static int kernel_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
-			  struct iw_fault *why)
+int iw_port_kernel_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
+			   struct iw_fault *why)
 {
 	struct kport *k = port_of(p);
 	struct kassoc *x = assoc_new(k, -1);
@@ -433,14 +361,14 @@ static int kernel_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now
 	x->connecting = true;
 	err = connect_next(k, x, why);
 	if (err) {
-		kernel_release(&x->assoc);
+		iw_port_kernel_release(&x->assoc);
 		return err;
 	}
 	*out = &x->assoc;
 	return 0;
 }
 
-static void went_down(struct kport *k, struct kassoc *x, const struct iw_fault *why)
+void iw_port_kernel_went_down(struct kport *k, struct kassoc *x, const struct iw_fault *why)
 {
 	struct iw_fault next;
 
@@ -452,7 +380,7 @@ static void went_down(struct kport *k, struct kassoc *x, const struct iw_fault *
 	x->assoc.up = false;
 	iw_list_del(&x->ready);
 	shut_socket(x);
-	queue_event(k, x, EVENT_DOWN);
+	iw_port_kernel_queue_event(k, x, EVENT_DOWN);
 }
 
 /*
@@ -467,20 +395,20 @@ static void abort_when_closed(struct kassoc *x)
 }
 
 /* The peer violated the protocol: the association ends with an ABORT. */
-static void violated(struct kport *k, struct kassoc *x, const struct iw_fault *why)
+void iw_port_kernel_violated(struct kport *k, struct kassoc *x, const struct iw_fault *why)
 {
 	abort_when_closed(x);
-	went_down(k, x, why);
+	iw_port_kernel_went_down(k, x, why);
 }
 
-static void broken(struct kport *k, struct kassoc *x, const char *step, int errnum)
+void iw_port_kernel_broken(struct kport *k, struct kassoc *x, const char *step, int errnum)
 {
 	struct iw_fault why = { 0 };
 
 	iw_os_fail(&why, errnum, "sctp: %s %s", step, x->assoc.peer);
 	if (errnum == ECONNRESET || errnum == EPIPE)
 		why.err = IW_E_CLOSED;
-	went_down(k, x, &why);
+	iw_port_kernel_went_down(k, x, &why);
 }
 
 static void note_ip(struct kassoc *x, const struct iw_addr *peer)
@@ -493,7 +421,7 @@ static void note_ip(struct kassoc *x, const struct iw_addr *peer)
 	}
 }
 
-static void accept_all(struct kport *k)
+void iw_port_kernel_accept_all(struct kport *k)
 {
 	for (int budget = READY_MAX; budget > 0; budget--) {
 		struct iw_addr peer = { .len = sizeof(peer.in6) };
@@ -503,7 +431,7 @@ static void accept_all(struct kport *k)
 
 		if (fd < 0)
 			return;
-		x = prepare(fd, &k->cfg, NULL) == 0 ? assoc_new(k, fd) : NULL;
+		x = iw_port_kernel_prepare(fd, &k->cfg, NULL) == 0 ? assoc_new(k, fd) : NULL;
 		if (!x) {
 			close(fd);
 			continue;
@@ -511,14 +439,14 @@ static void accept_all(struct kport *k)
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, &peer));
 		note_ip(x, &peer);
 		x->armed = EPOLLIN;
-		if (watch(k, fd, x, EPOLLIN, true) < 0)
-			kernel_release(&x->assoc);
+		if (iw_port_kernel_watch(k, fd, x, EPOLLIN, true) < 0)
+			iw_port_kernel_release(&x->assoc);
 	}
 }
 
 /* --- notifications ---------------------------------------------------------------------------- */
 
-static void note_size(struct kassoc *x)
+void iw_port_kernel_note_size(struct kassoc *x)
 {
 	struct sctp_status s = { 0 };
 	socklen_t len = sizeof(s);
@@ -547,30 +475,31 @@ static void association_changed(struct kport *k, struct kassoc *x,
 		if (iw_sock_local(x->fd, &local) == 0)
 			snprintf(x->assoc.local, sizeof(x->assoc.local), "%s",
 				 iw_addr_format(text, &local));
-		note_size(x);
+		iw_port_kernel_note_size(x);
 		/* The sessions of the old association are lost with it (RFC 9260 5.2). */
 		if (c->sac_state == SCTP_RESTART) {
 			iw_fail(&why, IW_E_CLOSED, "sctp: %s has restarted", x->assoc.peer);
-			went_down(k, x, &why);
+			iw_port_kernel_went_down(k, x, &why);
 		}
 		break;
 	case SCTP_SHUTDOWN_COMP:
-		went_down(k, x, &why);
+		iw_port_kernel_went_down(k, x, &why);
 		break;
 	case SCTP_COMM_LOST:
 		iw_fail(&why, IW_E_CLOSED, "sctp: association with %s lost (cause %u)",
 			x->assoc.peer, (uint32_t)ntohs(c->sac_error));
-		went_down(k, x, &why);
+		iw_port_kernel_went_down(k, x, &why);
 		break;
 	case SCTP_CANT_STR_ASSOC:
 		/* The socket's error shows the cause: an ABORT, ICMP, or no answer. */
 		if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) == 0 && errnum != 0 &&
 		    k->next_target > 0)
-			fail_connect(k, errnum, &k->target[k->next_target - 1], &why);
+			iw_port_kernel_fail_connect(k, errnum, &k->target[k->next_target - 1],
+						    &why);
 		else
 			iw_fail(&why, IW_E_CLOSED, "sctp: connect to %s: no association (cause %u)",
 				x->assoc.peer, (uint32_t)ntohs(c->sac_error));
-		went_down(k, x, &why);
+		iw_port_kernel_went_down(k, x, &why);
 		break;
 	default:
 		break;
@@ -605,7 +534,7 @@ static void notified(struct kport *k, struct kassoc *x, const uint8_t *data, siz
 		break;
 	case SCTP_SENDER_DRY_EVENT:
 		if (all_acked(x->fd))
-			queue_event(k, x, EVENT_ALL_ACKED);
+			iw_port_kernel_queue_event(k, x, EVENT_ALL_ACKED);
 		break;
 	case SCTP_PARTIAL_DELIVERY_EVENT:
 		/* Its only meaning: the rest of the message will not arrive. */
@@ -625,13 +554,13 @@ static void settle_up(struct kport *k, struct kassoc *x)
 	if (!x->comm_up || x->reported_up || x->pending & EVENT_DOWN)
 		return;
 	x->reported_up = x->assoc.up = true;
-	queue_event(k, x, EVENT_UP);
-	watch_assoc(k, x);
+	iw_port_kernel_queue_event(k, x, EVENT_UP);
+	iw_port_kernel_watch_assoc(k, x);
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-static int kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
+int iw_port_kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 {
 	struct kport *k = port_of(p);
 	struct epoll_event ev[READY_MAX];
@@ -644,13 +573,13 @@ static int kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 		struct kassoc *x = ev[i].data.ptr;
 
 		if (!x) {
-			accept_all(k);
+			iw_port_kernel_accept_all(k);
 			continue;
 		}
 		if (ev[i].events & EPOLLOUT && x->full) {
 			x->full = false;
-			queue_event(k, x, EVENT_ROOM);
-			watch_assoc(k, x);
+			iw_port_kernel_queue_event(k, x, EVENT_ROOM);
+			iw_port_kernel_watch_assoc(k, x);
 		}
 		if (ev[i].events & ~(uint32_t)EPOLLOUT || x->connecting) {
 			x->budget = READ_MAX;
@@ -676,7 +605,7 @@ static void ordered(struct kport *k, struct kassoc *x)
 	struct iw_fault why = { 0 };
 
 	iw_fail(&why, IW_E_DSS_ILLEGAL, "sctp: %s sent ordered data (RFC 5043 10)", x->assoc.peer);
-	violated(k, x, &why);
+	iw_port_kernel_violated(k, x, &why);
 }
 
 enum got { GOT_NONE, GOT_MORE, GOT_MSG };
@@ -722,7 +651,7 @@ static enum got take_data(struct kport *k, struct kassoc *x, size_t len, struct 
 	struct iw_fault why = { 0 };
 
 	if (!whole && keep_part(k, x, len, &why) != 0) {
-		violated(k, x, &why);
+		iw_port_kernel_violated(k, x, &why);
 		return GOT_NONE;
 	}
 	if (!end)
@@ -765,11 +694,11 @@ static enum got read_one(struct kport *k, struct kassoc *x)
 		return GOT_MORE;
 	if (n < 0) {
 		if (errno != EAGAIN && errno != ENOTCONN)
-			broken(k, x, "receive from", errno);
+			iw_port_kernel_broken(k, x, "receive from", errno);
 		return GOT_NONE;
 	}
 	if (n == 0) {
-		went_down(k, x, &none);
+		iw_port_kernel_went_down(k, x, &none);
 		return GOT_NONE;
 	}
 	k->port.recvs++;
@@ -778,7 +707,7 @@ static enum got read_one(struct kport *k, struct kassoc *x)
 	return take_data(k, x, (size_t)n, &m);
 }
 
-static bool kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
+bool iw_port_kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
 {
 	struct kport *k = port_of(p);
 	struct iw_list *n;
@@ -811,7 +740,7 @@ static bool kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
 	return false;
 }
 
-static bool kernel_next_event(struct iw_port *p, struct iw_assoc_event *out)
+bool iw_port_kernel_next_event(struct iw_port *p, struct iw_assoc_event *out)
 {
 	static const struct {
 		unsigned bit;
@@ -839,8 +768,8 @@ static bool kernel_next_event(struct iw_port *p, struct iw_assoc_event *out)
 		*out = (struct iw_assoc_event){ .what = order[i].what, .assoc = &x->assoc };
 		/* The caller does not know the association, and needs no event. */
 		if (out->what == IW_ASSOC_DOWN && !x->assoc.user) {
-			kernel_release(&x->assoc);
-			return kernel_next_event(p, out);
+			iw_port_kernel_release(&x->assoc);
+			return iw_port_kernel_next_event(p, out);
 		}
 		return true;
 	}
@@ -890,16 +819,17 @@ static ssize_t send_fragmented(struct kport *k, struct kassoc *x, const struct i
 	const int off = 0, on = 1;
 	ssize_t n = -1;
 
-	if (set(x->fd, SCTP_DISABLE_FRAGMENTS, &off, sizeof(off), "SCTP_DISABLE_FRAGMENTS", NULL) ==
-	    0)
+	if (iw_port_kernel_set(x->fd, SCTP_DISABLE_FRAGMENTS, &off, sizeof(off),
+			       "SCTP_DISABLE_FRAGMENTS", NULL) == 0)
 		n = send_msg(x, m);
-	(void)!set(x->fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on), "SCTP_DISABLE_FRAGMENTS", NULL);
-	note_size(x);
-	queue_event(k, x, EVENT_MTU);
+	(void)!iw_port_kernel_set(x->fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on),
+				  "SCTP_DISABLE_FRAGMENTS", NULL);
+	iw_port_kernel_note_size(x);
+	iw_port_kernel_queue_event(k, x, EVENT_MTU);
 	return n;
 }
 
-static int kernel_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
+int iw_port_kernel_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
 {
 	struct kassoc *x = assoc_of(a);
 	struct kport *k = port_of(a->port);
@@ -917,11 +847,11 @@ static int kernel_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t
 	if (n >= 0)
 		return 0;
 	if (errno != EAGAIN && errno != ENOMEM) {
-		broken(k, x, "send to", errno);
+		iw_port_kernel_broken(k, x, "send to", errno);
 		return IW_E_CLOSED;
 	}
 	x->full = true;
-	watch_assoc(k, x);
+	iw_port_kernel_watch_assoc(k, x);
 	return IW_E_AGAIN;
 }
 
@@ -945,7 +875,7 @@ static void kernel_timeout(struct iw_port *p, uint64_t now)
 	(void)now;
 }
 
-static void kernel_shutdown(struct iw_assoc *a, uint64_t now)
+void iw_port_kernel_shutdown(struct iw_assoc *a, uint64_t now)
 {
 	(void)now;
 	if (assoc_of(a)->fd >= 0)
@@ -953,7 +883,7 @@ static void kernel_shutdown(struct iw_assoc *a, uint64_t now)
 }
 
 /* Linux rejects SCTP_ABORT (RFC 6458 5.3.4) on one-to-one sockets, so the reason is lost. */
-static void kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
+void iw_port_kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 	struct kassoc *x = assoc_of(a);
@@ -965,7 +895,7 @@ static void kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 	abort_when_closed(x);
 	x->connecting = false;
 	iw_fail(&why, IW_E_CANCELED, "sctp: aborted by this end");
-	went_down(port_of(a->port), x, &why);
+	iw_port_kernel_went_down(port_of(a->port), x, &why);
 }
 
 /* Fills out with what the kernel knows of one address. */
@@ -992,7 +922,7 @@ static socklen_t sockaddr_len(const struct sockaddr *sa)
 }
 
 /* Calls the kernel directly: libsctp's function makes the same call, and a copy. */
-static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
+unsigned iw_port_kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
 {
 	union {
 		struct sctp_getaddrs head;
@@ -1032,19 +962,17 @@ const struct iw_port_ops iw_port_sctp_ops = {
 	.available = kernel_available,
 	.look = kernel_look,
 	.open = kernel_open,
-	.paths = kernel_paths,
-	.connect = kernel_connect,
-	.input = kernel_input,
-	.next_msg = kernel_next_msg,
-	.next_event = kernel_next_event,
-	.send = kernel_send,
+	.paths = iw_port_kernel_paths,
+	.connect = iw_port_kernel_connect,
+	.input = iw_port_kernel_input,
+	.next_msg = iw_port_kernel_next_msg,
+	.next_event = iw_port_kernel_next_event,
+	.send = iw_port_kernel_send,
 	.output = kernel_output,
 	.deadline = kernel_deadline,
 	.timeout = kernel_timeout,
-	.shutdown = kernel_shutdown,
-	.abort = kernel_abort,
-	.release = kernel_release,
+	.shutdown = iw_port_kernel_shutdown,
+	.abort = iw_port_kernel_abort,
+	.release = iw_port_kernel_release,
 	.close = kernel_close,
 };
-
-#endif
