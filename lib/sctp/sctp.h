@@ -399,14 +399,10 @@ void iw_sctp_send_long_hdr(struct iw_sctp_send *m, struct iw_vec *all);
  */
 size_t iw_sctp_max_message(const struct iw_sctp_assoc *a);
 /*
- * True if iw_sctp_send would accept a message. Only about one batch is queued while the windows are
- * closed, so a changed MTU and the caller's priorities take effect soon.
- */
-bool iw_sctp_writable(const struct iw_sctp_assoc *a);
-/*
  * Queues a message as one chunk. iw_sctp_output sends it when the peer's window, congestion control
  * and pacing permit. *seq (may be NULL): the message's number, counted from 0 on this association.
- * IW_E_AGAIN: the queue is full, retry after ROOM.
+ * IW_E_AGAIN: the queue is full, retry after ROOM. It holds at most a few batches of unsent
+ * messages, so that a changed MTU and the caller's priorities take effect soon.
  * IW_E_INVAL: the message is empty, stream is not below facts.streams_out, or hdr_len is too long.
  * IW_E_LIMIT: larger than iw_sctp_max_message was at any time. A message that no longer fits
  * because the MTU has become smaller is accepted and sent with IP fragmentation.
