@@ -5,8 +5,6 @@
  */
 #include "llp/port.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +15,8 @@
 #include "llp/sctp_engine.h"
 #include "os/os.h"
 #include "os/sock.h"
-#include "sctp/cc.h"
 #include "util/num.h"
 #include "util/text.h"
-#include "wire/sctp.h"
 
 #define ASSOCS_MAX 65536 /* associations of one listener */
 #define RWND_MIN   65536

@@ -38,7 +38,6 @@ struct user_port {
 	uint32_t adaptation;
 	struct iw_addr bind; /* len 0: any */
 	char interface[IF_NAMESIZE];
-	struct user_assoc *first;
 	/* The received batch. */
 	struct iw_pkt_rx rx[IW_PKT_BATCH];
 	int nrx, irx;

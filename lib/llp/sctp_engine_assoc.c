@@ -90,7 +90,6 @@ int iw_port_user_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
 		free(x);
 		return err;
 	}
-	u->first = x;
 	*out = &x->assoc;
 	return 0;
 }
@@ -102,8 +101,6 @@ void iw_port_user_release(struct iw_assoc *a)
 
 	if (u->done == x)
 		u->done = NULL;
-	if (u->first == x)
-		u->first = NULL;
 	if (x->a)
 		free_engines(u, x->a);
 	free(x);

@@ -6,12 +6,9 @@
  */
 #include "llp/port.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/sock_diag.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
