@@ -242,7 +242,6 @@ int iw_sctp_release_memory(struct iw_sctp_assoc *a, uint16_t stream)
 	return 0;
 }
 
-/* Raises IW_SCTP_EV_ROOM when at most half of unsent_max is queued: once for each batch. */
 void iw_sctp_tell_room(struct iw_sctp_assoc *a)
 {
 	struct outq *q = &a->out;
