@@ -19,11 +19,11 @@
 #include "util/text.h"
 
 #define ASSOCS_MAX 65536 /* associations of one listener */
-#define RWND_MIN   65536
+#define RWND_MIN   65536 /* octets: limits of the receive window */
 #define RWND_MAX   (4 * 1024 * 1024)
 /*
- * Packets of one call with segmentation offload. The peer acknowledges all of them at once, and L
- * lets the congestion window grow for each (RFC 9260 7.2.1).
+ * BURST: packets that one call sends with segmentation offload. The peer acknowledges all of them
+ * at once, so L lets cwnd grow by more than one PMDCS for that SACK (RFC 9260 7.2.1).
  */
 #define BURST      44
 #define ABC_L      8
@@ -36,7 +36,7 @@ static int engine_random(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-/* The addresses on which a listener on @bind receives: one, all, or all of an interface. */
+/* Prints the addresses on which a listener receives: one, all ("*"), or all of an interface. */
 static void place_of(struct iw_text *out, const struct iw_addr *bind, const char *interface)
 {
 	char text[IW_ADDR_TEXT];
@@ -50,9 +50,9 @@ static void place_of(struct iw_text *out, const struct iw_addr *bind, const char
 }
 
 /*
- * Reserves an SCTP port for a carrier on IP, since the kernel assigns none there. Initiators of one
- * machine thus never share a port. Listeners on different addresses may share one. On the same
- * address, each would abort the associations of the other one (RFC 9260 8.4).
+ * Reserves an SCTP port for a carrier on IP, where the kernel assigns none. Sets *port if it is 0.
+ * Initiators of one machine thus never share a port. Listeners on different addresses may share
+ * one. On the same address, each would abort the associations of the other one (RFC 9260 8.4).
  */
 static int reserve_port(struct user_port *u, uint16_t *port, const struct iw_pkt_cfg *pc,
 			struct iw_fault *why)
@@ -106,7 +106,9 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 	return err ? err : iw_sctp_new(&u->sctp, &sc, why);
 }
 
-/* The address to bind to: the listener's own, or the initiator's source. */
+/*
+ * Sets *out to the address to bind to: the listener's own, or the initiator's source. len 0: any.
+ */
 static int bind_address(struct iw_addr *out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	const char *host = cfg->bind_addr ? cfg->bind_addr : cfg->host;
@@ -167,7 +169,9 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		err = carrier->open(&u->pkt, &pc, why);
 	if (!err && cfg->llp.listen)
 		err = iw_sock_check_interface(&pc.bind, cfg->llp.interface, why);
-	/* The kernel assigns UDP ports, so no other initiator of this machine has that number. */
+	/*
+	 * In UDP: the kernel assigns UDP ports, so no other initiator of this machine has this one.
+	 */
 	if (!err && port == 0)
 		port = u->pkt->udp_port;
 	if (!err)

@@ -21,8 +21,8 @@
 struct user_assoc {
 	struct iw_assoc assoc;
 	struct iw_sctp_assoc *a;
-	uint32_t tag; /* after UP: the local Verification Tag; still needed when a is gone */
-	bool connecting;
+	uint32_t tag;    /* after UP: the local Verification Tag; still needed when a is gone */
+	bool connecting; /* of connect: not established yet; another address may be tried */
 };
 
 struct user_port {
@@ -32,18 +32,19 @@ struct user_port {
 	int reserved; /* reserves the SCTP port; -1: the UDP port does */
 	int place;    /* reserves the SCTP port of a listener's address; -1: none */
 	/* Initiator: */
-	struct iw_addr target[ADDR_MAX];
+	struct iw_addr target[ADDR_MAX]; /* the addresses of the host */
 	size_t ntargets, next_target;
-	uint16_t udp_port;
-	uint32_t adaptation;
+	uint16_t udp_port;   /* of the listener; 0: not in UDP */
+	uint32_t adaptation; /* the Adaptation Layer Indication of this end */
 	struct iw_addr bind; /* len 0: any */
 	char interface[IF_NAMESIZE];
 	/* The received batch. */
 	struct iw_pkt_rx rx[IW_PKT_BATCH];
-	int nrx, irx;
-	size_t at; /* octets of rx[irx] that the engine has processed */
-	struct iw_sctp_packet in;
-	bool in_packet, lendable;
+	int nrx, irx;             /* packets in rx; the current one */
+	size_t at;                /* octets of rx[irx] that the engine has processed */
+	struct iw_sctp_packet in; /* the packet in the engine */
+	bool in_packet;           /* the engine may have further messages of it */
+	bool lendable;            /* the carrier can lend it */
 	/* A message of an association whose UP event the caller has not taken yet. */
 	bool stashed;
 	struct iw_sctp_recv stash;

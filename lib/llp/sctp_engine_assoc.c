@@ -20,7 +20,10 @@ int iw_port_pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct 
 	return 0;
 }
 
-/* Reports the association to a carrier that checks packets before this process reads them. */
+/*
+ * Reports the association to a carrier that checks packets before this process reads them. Returns
+ * the local Verification Tag.
+ */
 static uint32_t notify_carrier(struct user_port *u, const struct iw_sctp_assoc *a, bool up)
 {
 	struct iw_sctp_facts f;
@@ -165,6 +168,7 @@ unsigned iw_port_user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsig
 	return n;
 }
 
+/* After UP: copies what is known of the peer and the association into x->assoc. */
 static void note_peer(struct user_assoc *x)
 {
 	struct iw_sctp_facts f;
@@ -188,6 +192,7 @@ static void note_peer(struct user_assoc *x)
 	snprintf(x->assoc.local, sizeof(x->assoc.local), "%s", x->assoc.port->local);
 }
 
+/* Takes the next acknowledgements of the association u->done. False: there are no more. */
 static bool next_acked(struct user_port *u, struct iw_assoc_event *ev)
 {
 	struct user_assoc *x = u->done;
@@ -201,7 +206,7 @@ static bool next_acked(struct user_port *u, struct iw_assoc_event *ev)
 	return n > 0;
 }
 
-/* Returns true if there is another address and it is being tried. */
+/* Tries the next address of the host. False: x was established before, or no address is left. */
 static bool try_next(struct user_port *u, struct user_assoc *x)
 {
 	struct iw_fault why;
@@ -213,6 +218,10 @@ static bool try_next(struct user_port *u, struct user_assoc *x)
 	return connect_next(u, x, u->now, &why) == 0;
 }
 
+/*
+ * The engine's association has ended. False: another address is tried, or the caller does not know
+ * x.
+ */
 static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc_event *ev)
 {
 	struct iw_sctp_done d;
@@ -236,7 +245,7 @@ static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc
 	return true;
 }
 
-/* False: the event is not for the caller. */
+/* Makes *ev of an event of the engine. False: the event is not for the caller. */
 static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct iw_assoc_event *ev)
 {
 	struct user_assoc *x = iw_sctp_user(e->assoc);

@@ -12,7 +12,6 @@
 #include "util/text.h"
 #include "wire/sctp.h"
 
-/* Without a route to @t, the INIT would be lost without an error. */
 int iw_port_check_route(const struct user_port *u, const struct iw_addr *t, struct iw_fault *why)
 {
 	const struct iw_sock_cfg way = {
@@ -23,13 +22,16 @@ int iw_port_check_route(const struct user_port *u, const struct iw_addr *t, stru
 	return iw_sock_check_route(t, &way, why);
 }
 
-/* RFC 9260 8.4: an ABORT without a cause answers an INIT to a port where nothing listens. */
+/*
+ * True if no text names the cause: ICMP answered, or an ABORT without a cause, as RFC 9260 8.4
+ * prescribes for an INIT to a port where nothing listens.
+ */
 static bool is_silent(const struct iw_fault *why)
 {
 	return !why->from_peer || !strstr(why->text, "association:");
 }
 
-/* ", UDP port 9899", or empty. */
+/* Returns ", UDP port 9899" with the port of u, or "" if it is not in UDP. */
 static const char *udp_text(char buf[static 32], const struct user_port *u)
 {
 	buf[0] = '\0';
@@ -38,7 +40,7 @@ static const char *udp_text(char buf[static 32], const struct user_port *u)
 	return buf;
 }
 
-/* Names the cause when a bare ABORT or ICMP answered the set-up. */
+/* Names the cause if an ABORT without a cause, or ICMP, has answered the set-up. */
 static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, const char *peer,
 			    const struct user_port *u)
 {
@@ -61,7 +63,10 @@ static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, 
 			u->udp_port == IW_SCTP_UDP_PORT ? " (the default)" : "");
 }
 
-/* Names the cause when the peer aborted the set-up. Its INIT ACK may have shown it before. */
+/*
+ * Names the cause if the peer has aborted the set-up. If its INIT ACK had another Adaptation Layer
+ * Indication, that is the cause.
+ */
 static void name_abort(struct iw_fault *named, const struct iw_fault *why,
 		       const struct user_port *u, const struct user_assoc *x)
 {
@@ -78,7 +83,7 @@ static void name_abort(struct iw_fault *named, const struct iw_fault *why,
 			why->text);
 }
 
-/* Names what to check when @x got no answer. @what: the missing answer, and the time waited. */
+/* Names what to check if x got no answer. what: the missing answer, and the time waited. */
 static void name_silence(struct iw_fault *named, const struct user_port *u,
 			 const struct user_assoc *x, const char *what)
 {
@@ -109,7 +114,6 @@ void iw_port_user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault
 	name_silence(why, port_of(a->port), assoc_of(a), what);
 }
 
-/* After a failed set-up: adds the peer to the fault, and what to check there. */
 void iw_port_name_peer(const struct user_port *u, struct user_assoc *x)
 {
 	struct iw_fault *why = &x->assoc.why;

@@ -7,6 +7,7 @@
 
 #define FETCH_MAX 2048 /* octets of a packet that are prefetched */
 
+/* Passes the ICMP errors that the carrier has received to the engine. */
 static void take_errors(struct user_port *u, uint64_t now)
 {
 	struct iw_pkt_error e;
@@ -30,7 +31,10 @@ static void take_errors(struct user_port *u, uint64_t now)
 	}
 }
 
-/* Begins to process the n runs that the carrier has read into rx; negative: it has failed. */
+/*
+ * Begins to process the n runs of packets that the carrier has read into rx. n negative: the
+ * carrier has failed. Returns what input returns.
+ */
 static int begin_batch(struct user_port *u, int n, uint64_t now)
 {
 	u->now = now;
@@ -122,6 +126,7 @@ static bool is_in_packet(const struct iw_sctp_packet *p, const uint8_t *data)
 	return data >= p->data && data < p->data + p->len;
 }
 
+/* Fills *out. False: the caller has not taken UP of the association yet. */
 static bool fill_msg(const struct user_port *u, const struct iw_sctp_recv *m,
 		     struct iw_port_msg *out)
 {
@@ -147,7 +152,8 @@ bool iw_port_user_next_msg(struct iw_port *p, struct iw_port_msg *out)
 	if (iw_unlikely(u->stashed)) {
 		u->stashed = false;
 		/*
-		 * The caller has taken UP by now: without a user it does not want the association.
+		 * The caller has taken UP by now. If it has not set assoc.user, it does not want
+		 * the association, and the message is dropped.
 		 */
 		if (fill_msg(u, &u->stash, out))
 			return true;

@@ -62,6 +62,7 @@ void iw_port_user_release_memory(struct iw_assoc *a, uint16_t stream, uint64_t n
 		c->ops->settle(c);
 }
 
+/* Sends the batch. False: the carrier is full, and the batch is kept. */
 static bool send_batch(struct user_port *u)
 {
 	struct iw_sctp_addr peer;
@@ -85,7 +86,9 @@ static bool send_batch(struct user_port *u)
 	return true;
 }
 
-/* The batch takes a packet of its own size, or a shorter one as its last. */
+/*
+ * True if a packet of len octets fits the batch: of the size of the others, or shorter as its last.
+ */
 static bool fits(const struct user_port *u, const struct iw_sctp_packet *p, size_t len)
 {
 	const struct iw_pkt_tx *t = &u->tx;
@@ -127,7 +130,7 @@ static bool add_packet(struct user_port *u, uint64_t now)
 	return true;
 }
 
-/* Sets the addresses of the next packet, unless they are those of the last one. */
+/* Sets the addresses of the next packet. Converts them only if they have changed. */
 static void set_addresses(struct user_port *u, const struct iw_sctp_packet *p)
 {
 	if (u->tx.peer.len > 0 && memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
@@ -138,7 +141,7 @@ static void set_addresses(struct user_port *u, const struct iw_sctp_packet *p)
 	iw_port_from_engine(&u->tx.local, &p->local, 0);
 }
 
-/* The engine writes each packet into the memory from which the carrier sends it. */
+/* output for a carrier from whose memory the engine's packets are sent: makes no batches. */
 static int output_in_place(struct user_port *u, uint64_t now)
 {
 	const struct iw_pkt_ops *ops = u->pkt->ops;

@@ -73,11 +73,13 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 	snprintf(k->port.local, sizeof(k->port.local), "%s", iw_addr_format(text, &local));
 	if (iw_port_kernel_watch(k, k->listener, NULL, EPOLLIN, true) < 0)
 		return iw_os_fail(why, errno, "sctp: watch the listener");
+	/* Three eighths of the descriptors: the rest is for sessions and the program. */
 	iw_os_nofile(&nofile, NULL);
 	k->port.unused_max = (uint32_t)IW_MIN(IW_MAX(nofile / 8 * 3, 1), UINT32_MAX);
 	return 0;
 }
 
+/* Resolves the addresses to connect to, and the source. */
 static int plan(struct kport *k, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_addr bind[ADDR_MAX];

@@ -20,12 +20,13 @@
 #define NOTE_LEN  sizeof(union sctp_notification)
 #define READY_MAX 64 /* sockets, or connections to accept, that one call of input handles */
 
+/* Events of an association, a set of bits. */
 enum { EVENT_UP = 1, EVENT_MTU = 2, EVENT_ROOM = 4, EVENT_ALL_ACKED = 8, EVENT_DOWN = 16 };
 
 struct kassoc {
 	struct iw_assoc assoc;
-	struct iw_list all, ready, events;
-	int fd;
+	struct iw_list all, ready, events; /* in the lists of the port */
+	int fd;                            /* -1: closed */
 	/*
 	 * The part of an incomplete message or notification that has arrived. The stack delivers a
 	 * long message in parts when its memory is short (partial delivery, RFC 6458 6.1.7).
@@ -35,19 +36,23 @@ struct kassoc {
 	size_t part_len, part_cap;
 	uint8_t note[NOTE_LEN]; /* a notification; truncated if longer */
 	size_t note_len;
-	bool connecting, reported_up, comm_up, full;
+	bool connecting;  /* of connect: not established yet; another address may be tried */
+	bool comm_up;     /* the stack has reported COMM_UP */
+	bool reported_up; /* UP is queued, or was taken */
+	bool full;        /* the socket has refused a message: ROOM follows */
 	unsigned pending; /* set of EVENT_* */
-	unsigned budget;
-	uint32_t armed;
+	unsigned budget;  /* messages that may still be read in this turn */
+	uint32_t armed;   /* epoll events that are watched for */
 };
 
 struct kport {
 	struct iw_port port;
-	struct iw_port_cfg cfg; /* without its texts, which are borrowed */
-	int listener;           /* -1: none */
-	struct iw_addr target[ADDR_MAX], bind;
+	struct iw_port_cfg cfg;                /* without its texts, which are borrowed */
+	int listener;                          /* -1: none */
+	struct iw_addr target[ADDR_MAX], bind; /* the addresses of the host; bind.len 0: any */
 	size_t ntargets, next_target;
 	char interface[32];
+	/* Associations: all; those with something to read; those with events. */
 	struct iw_list assocs, ready, events;
 	struct kassoc *last; /* the association of the last message, and of the stash */
 	bool stashed;        /* stash is held until the caller has taken UP */

@@ -76,7 +76,10 @@ int iw_port_kernel_fail_connect(const struct kport *k, int errnum, const struct 
 	return err;
 }
 
-/* Starts to connect to the next address for which that is possible. */
+/*
+ * Starts to connect to the next address for which that is possible. Returns 0, or the error of the
+ * last address.
+ */
 static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
 {
 	int err = iw_fail(why, IW_E_NOENT, "connect: no address");
@@ -152,7 +155,6 @@ static void abort_when_closed(struct kassoc *x)
 	(void)setsockopt(x->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
-/* The peer violated the protocol: the association ends with an ABORT. */
 void iw_port_kernel_violated(struct kport *k, struct kassoc *x, const struct iw_fault *why)
 {
 	abort_when_closed(x);
@@ -235,7 +237,7 @@ void iw_port_kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 	iw_port_kernel_went_down(port_of(a->port), x, &why);
 }
 
-/* Fills out with what the kernel knows of one address. */
+/* Fills *out with what the kernel knows of one address of the peer. */
 static void note_path(int fd, struct sockaddr *sa, socklen_t salen, struct iw_assoc_path *out)
 {
 	struct sctp_paddrinfo info = { 0 };
@@ -258,7 +260,7 @@ static socklen_t sockaddr_len(const struct sockaddr *sa)
 	return sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
-/* Calls the kernel directly: libsctp's function makes the same call, and a copy. */
+/* Reads the addresses by getsockopt: sctp_getpaddrs of libsctp does the same, and copies them. */
 unsigned iw_port_kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
 {
 	union {

@@ -68,7 +68,10 @@ static void association_changed(struct kport *k, struct kassoc *x,
 	}
 }
 
-/* True if nothing is outstanding now: more may have been sent after the sender dry event. */
+/*
+ * True if nothing is outstanding now. The sender dry event does not prove that: further messages
+ * may have been sent since.
+ */
 static bool all_acked(int fd)
 {
 	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
@@ -99,7 +102,7 @@ static void notified(struct kport *k, struct kassoc *x, const uint8_t *data, siz
 			iw_port_kernel_queue_event(k, x, EVENT_ALL_ACKED);
 		break;
 	case SCTP_PARTIAL_DELIVERY_EVENT:
-		/* Its only meaning: the rest of the message will not arrive. */
+		/* SCTP_PARTIAL_DELIVERY_ABORTED: the rest of the message will not arrive. */
 		x->part_len = 0;
 		break;
 	default:
@@ -168,6 +171,7 @@ static void ordered(struct kport *k, struct kassoc *x)
 	iw_port_kernel_violated(k, x, &why);
 }
 
+/* The result of a receive: nothing left, or the end; continue reading; a message is in k->stash. */
 enum got { GOT_NONE, GOT_MORE, GOT_MSG };
 
 static enum got take_notification(struct kport *k, struct kassoc *x, size_t len, bool end)
@@ -181,7 +185,10 @@ static enum got take_notification(struct kport *k, struct kassoc *x, size_t len,
 	return GOT_MORE;
 }
 
-/* Appends buf to the incomplete message of x. */
+/*
+ * Appends the len octets in buf to the incomplete message of x. IW_E_DSS_ILLEGAL: it exceeds
+ * BUF_LEN. IW_E_NOMEM: no memory.
+ */
 static int keep_part(struct kport *k, struct kassoc *x, size_t len, struct iw_fault *why)
 {
 	size_t need = x->part_len + len, cap = IW_MIN(need * 2, (size_t)BUF_LEN);
@@ -233,7 +240,7 @@ static enum got take_data(struct kport *k, struct kassoc *x, size_t len, struct 
 	return GOT_MSG;
 }
 
-/* Handles a message, a part of one, or a notification of x. */
+/* Reads and handles a message, a part of one, or a notification of x. */
 static enum got read_one(struct kport *k, struct kassoc *x)
 {
 	union {
@@ -326,7 +333,7 @@ bool iw_port_kernel_next_event(struct iw_port *p, struct iw_assoc_event *out)
 		if (!x->pending)
 			iw_list_del(&x->events);
 		*out = (struct iw_assoc_event){ .what = order[i].what, .assoc = &x->assoc };
-		/* The caller does not know the association, and needs no event. */
+		/* The caller has no pointer to the association, so it needs no event. */
 		if (out->what == IW_ASSOC_DOWN && !x->assoc.user) {
 			iw_port_kernel_release(&x->assoc);
 			return iw_port_kernel_next_event(p, out);

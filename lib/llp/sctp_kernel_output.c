@@ -42,7 +42,8 @@ static ssize_t send_msg(struct kassoc *x, const struct iw_port_out *m)
 }
 
 /*
- * The path MTU is now below the segment: sends it in fragments; the next segment will be smaller.
+ * Sends a segment that the path MTU has become too small for: in fragments. MTU is reported, so
+ * that the following segments are smaller.
  */
 static ssize_t send_fragmented(struct kport *k, struct kassoc *x, const struct iw_port_out *m)
 {

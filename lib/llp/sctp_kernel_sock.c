@@ -13,8 +13,11 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define BUFFERS (2 * 1024 * 1024)
-/* An initiator reuses a stream only after acknowledgements, so their delay must be short. */
+#define BUFFERS (2 * 1024 * 1024) /* octets: the default of send and receive buffer */
+/*
+ * Our delay of a SACK. The initiator at the other end reuses a stream only after acknowledgements,
+ * so the delay must be short.
+ */
 #define SACK_MS 10
 
 int iw_port_kernel_set(int fd, int option, const void *value, socklen_t len, const char *name,
