@@ -219,8 +219,8 @@ static bool try_next(struct user_port *u, struct user_assoc *x)
 }
 
 /*
- * The engine's association has ended. False: another address is tried, or the caller does not know
- * x.
+ * The engine's association has ended. Returns false if another address is tried, or if the caller
+ * has no pointer to x.
  */
 static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc_event *ev)
 {

@@ -18,10 +18,10 @@
 enum iw_dss_state {
 	IW_DSS_INITIATING, /* active: the Initiate was sent, or waits for the association */
 	IW_DSS_DECIDING,   /* passive: the request waits for the ULP's answer */
-	IW_DSS_OPEN,       /* accepted */
+	IW_DSS_OPEN,       /* accepted; also after iw_dss_terminate */
 	/*
-	 * Our last message is sent or pending. Received segments are dropped; only the peer's last
-	 * message is still expected.
+	 * Rejected, failed or released: our last message is sent or pending. Received segments are
+	 * dropped; only the peer's last message is still expected.
 	 */
 	IW_DSS_ENDING,
 };
