@@ -483,8 +483,9 @@ size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *
 void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
 			 uint32_t vtag, uint8_t type, uint8_t flags, uint16_t cause,
 			 const void *info, size_t len);
-/* Queue a chunk, or an ERROR with one cause, to the path of the last packet of the association. */
+/* Queues a packet of one chunk for the confirmed path from which the peer sent last. */
 void iw_sctp_assoc_reply(struct iw_sctp_assoc *a, uint8_t type, const void *value, size_t len);
+/* The same with an ERROR of one cause, at most one for each received packet. */
 void iw_sctp_assoc_error(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t len);
 /* Answers a packet that belongs to no association (RFC 9260 8.4). */
 void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt,

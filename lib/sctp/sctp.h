@@ -406,9 +406,9 @@ void iw_sctp_send_long_hdr(struct iw_sctp_send *m, struct iw_vec *all);
  */
 size_t iw_sctp_max_message(const struct iw_sctp_assoc *a);
 /*
- * Queues a message as one chunk. hdr is copied; vec is kept until the message is done, or copied
- * (m->copy). iw_sctp_output sends it when the peer's window, congestion control
+ * Queues a message as one chunk. iw_sctp_output sends it when the peer's window, congestion control
  * and pacing permit. *seq (may be NULL): the message's number, counted from 0 on this association.
+ * m->hdr is copied. The octets of m->vec are kept until the message is done, or copied (m->copy).
  * IW_E_AGAIN: the queue is full, retry after ROOM. It holds at most a few batches of unsent
  * messages, so that a changed MTU and the caller's priorities take effect soon.
  * IW_E_INVAL: the message is empty, stream is not below facts.streams_out, or hdr_len is too long.
