@@ -11,8 +11,12 @@ IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt loader os loop trace
 IW_XDP_SRCS := $(patsubst %,lib/loader/%.c,attach bpf generate live observe steer) \
 	$(patsubst %,lib/pkt/%.c,xdp xsk xsk_dev xsk_loan)
 IW_NO_XDP_SRCS := lib/loader/none.c lib/pkt/none.c
+# The same for libsctp.
+IW_SCTP_SRCS := $(wildcard lib/llp/sctp_kernel*.c)
+IW_NO_SCTP_SRCS := lib/llp/sctp_none.c
 
-IW_LIB_SRCS := $(filter-out $(if $(IW_HAVE_XDP),$(IW_NO_XDP_SRCS),$(IW_XDP_SRCS)), \
+IW_LIB_SRCS := $(filter-out $(if $(IW_HAVE_XDP),$(IW_NO_XDP_SRCS),$(IW_XDP_SRCS)) \
+	$(if $(IW_HAVE_SCTP),$(IW_NO_SCTP_SRCS),$(IW_SCTP_SRCS)), \
 	$(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c))))
 IW_LIB_OBJS := $(call objs,$(IW_LIB_SRCS))
 IW_ALL_OBJS := $(IW_LIB_OBJS)

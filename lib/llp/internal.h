@@ -5,6 +5,7 @@
 
 #include "llp/port.h"
 
+/* The transports of iw_port_find. One that was not built has only available and open. */
 extern const struct iw_port_ops iw_port_sctp_ops, iw_port_udp_ops, iw_port_raw_ops, iw_port_xdp_ops;
 
 #endif

@@ -19,17 +19,22 @@
 
 /* All texts are borrowed during the call. */
 struct iw_llp_cfg {
-	const char
-		*host; /* connect: the target; listen: NULL for loopback, "*" for all addresses */
-	uint16_t port;
-	/* bind_addr: source address of a connection; of a listener, its address instead of host */
-	const char *bind_addr, *interface, *cc;
+	/* Connect: the target. Listen: NULL for loopback, "*" for all addresses. */
+	const char *host;
+	uint16_t port; /* of TCP or SCTP; listen: 0: the system chooses */
+	/*
+	 * The source address of a connection; the address of a listener instead of host; or NULL.
+	 */
+	const char *bind_addr;
+	const char *interface;   /* NULL: any */
+	const char *cc;          /* name of the congestion control; NULL: the default */
 	uint32_t sndbuf, rcvbuf; /* octets; 0: the default of the transport */
-	uint32_t backlog;
+	uint32_t backlog;        /* listen: connections that wait to be accepted */
 	bool listen;
 	int listen_fd; /* "tcp", listen: a listening socket (borrowed); 0: open one */
 	/* Session transports: */
-	uint16_t streams, udp_port;
+	uint16_t streams;  /* in each direction */
+	uint16_t udp_port; /* RFC 6951: the UDP port of the listener; 0: SCTP directly on IP */
 	bool any_udp_port; /* listen: in UDP, on a port that the system chooses */
 	unsigned xdp;      /* set of enum iw_xdp_want */
 };
@@ -43,7 +48,7 @@ struct iw_llp_facts {
 	 * association; 0: not known.
 	 */
 	uint64_t acked;
-	const char *xdp_mode; /* as in struct iw_pkt */
+	const char *xdp_mode; /* as in struct iw_pkt; static */
 	/* "xdp": octets that the port has sent without a copy from the program's memory. */
 	uint64_t in_place;
 	size_t memory; /* bytes that an association holds in this process; 0: not known */
@@ -61,7 +66,7 @@ struct iw_llp_ends {
 
 /*
  * Checks whether the transport can run on this machine. For "sctp" this may load the kernel's
- * module. *why (may be NULL) is filled with the reason and a remedy. Returns 0 if it can run.
+ * module. Returns 0 if it can run; otherwise *why (may be NULL) has the reason and a remedy.
  * IW_E_NOTSUP: not built, or not supported by the kernel. IW_E_PERM: a capability is missing.
  * IW_E_INVAL: no transport has this name. IW_E_LIMIT, IW_E_NOMEM, IW_E_OS: the test socket could
  * not be opened.

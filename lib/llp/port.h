@@ -41,8 +41,11 @@ struct iw_assoc {
 	void *user; /* the caller's; NULL on a new association of a listener */
 	char local[64], peer[64];
 	uint8_t peer_ip[16]; /* after UP: an address of the peer, IPv4 as ::ffff:0:0/96 */
-	/* After UP: what the peer indicated (RFC 5061 4.2.6), and the agreed numbers of streams. */
-	bool up, indicated;
+	/*
+	 * After UP: the indication of the peer (RFC 5061 4.2.6), and the agreed numbers of streams.
+	 */
+	bool up;
+	bool indicated; /* INIT or INIT ACK had an Adaptation Layer Indication */
 	uint32_t adaptation;
 	uint16_t in, out;
 	size_t max_message;  /* octets; longer messages would be fragmented. Changes with the MTU */
@@ -130,14 +133,14 @@ struct iw_port_ops {
 	 */
 	int (*input)(struct iw_port *p, uint64_t now, struct iw_fault *why);
 	/*
-	 * Only for a port on rings in memory, else NULL. Returns true if input would find a packet.
-	 * Makes no system call, and is cheap enough to call in a loop.
+	 * NULL: the port has no rings in memory. Returns true if input would find a packet. Makes
+	 * no system call, and is cheap enough to call in a loop.
 	 */
 	bool (*peek)(struct iw_port *p, uint64_t now);
 	/*
-	 * With peek. on (the state after open): fd becomes readable when a packet arrives, so the
-	 * caller can sleep on it. Call peek once more before sleeping. off: fd reports nothing
-	 * about the rings, and an arriving packet wakes no sleeper.
+	 * NULL: as for peek. on (the state after open): fd becomes readable when a packet arrives,
+	 * so the caller can sleep on it. Call peek once more before sleeping. off: fd reports
+	 * nothing about the rings, and an arriving packet wakes no sleeper.
 	 */
 	void (*rest)(struct iw_port *p, bool on);
 	/*
@@ -168,11 +171,11 @@ struct iw_port_ops {
 	 */
 	void (*held)(struct iw_assoc *a, size_t octets);
 	/*
-	 * Ends every use of vec's memory by messages of that stream: unacknowledged octets are
-	 * copied, and the caller owns the memory again. If there is no memory for the copies, the
-	 * association ends. NULL: the port never keeps memory.
+	 * NULL: the port never keeps memory. Ends every use of the memory that messages of that
+	 * stream have kept (IW_PORT_KEPT): unacknowledged octets are copied, and the caller owns
+	 * the memory again. If there is no memory for the copies, the association is aborted.
 	 */
-	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
+	void (*release_memory)(struct iw_assoc *a, uint16_t stream, uint64_t now);
 	/*
 	 * For a carrier that checks segments before this process reads them; NULL: the carrier does
 	 * not. The STag is registered for this Protection Domain and DDP stream (stream 0: for all
@@ -193,9 +196,12 @@ struct iw_port_ops {
 	int (*output)(struct iw_port *p, uint64_t now);
 	/* Returns the next deadline in ns; IW_TIME_NEVER: none. */
 	uint64_t (*deadline)(struct iw_port *p);
-	/* Handles the deadlines that have passed. */
+	/* Handles the deadlines that have passed. Then take events, and call output. */
 	void (*timeout)(struct iw_port *p, uint64_t now);
-	/* Starts an orderly end: DOWN follows when both ends' messages are acknowledged. */
+	/*
+	 * Starts an orderly end (RFC 9260 9.2): DOWN follows when the messages of both ends are
+	 * acknowledged. Has no effect after the end.
+	 */
 	void (*shutdown)(struct iw_assoc *a, uint64_t now);
 	/*
 	 * Ends the association at once. Sends an ABORT with the reason (RFC 9260 3.3.10.12; NULL:
@@ -203,7 +209,10 @@ struct iw_port_ops {
 	 * first.
 	 */
 	void (*abort)(struct iw_assoc *a, const char *reason, uint64_t now);
-	/* Frees the association, in any state. */
+	/*
+	 * Frees the association, in any state. Sends the peer nothing, except that kernel SCTP
+	 * shuts an established association down.
+	 */
 	void (*release)(struct iw_assoc *a);
 	/* Optional. Sets the fields of *out that the transport knows. */
 	void (*facts)(struct iw_assoc *a, struct iw_llp_facts *out);
@@ -223,7 +232,7 @@ struct iw_port_ops {
 
 struct iw_port {
 	const struct iw_port_ops *ops;
-	int fd;         /* to be polled */
+	int fd;         /* to be polled; owned by the port */
 	bool waits;     /* input_wait may be called */
 	char local[64]; /* of a listener */
 	uint16_t local_port;

@@ -5,9 +5,6 @@
  */
 #include "llp/port.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,120 +12,21 @@
 #include <unistd.h>
 
 #include "llp/internal.h"
-#include "os/addr.h"
+#include "llp/sctp_engine.h"
 #include "os/os.h"
 #include "os/sock.h"
-#include "pkt/pkt.h"
-#include "sctp/cc.h"
-#include "sctp/sctp.h"
 #include "util/num.h"
 #include "util/text.h"
-#include "wire/sctp.h"
 
-#define ADDR_MAX   8     /* addresses of one host that are tried */
 #define ASSOCS_MAX 65536 /* associations of one listener */
-#define RWND_MIN   65536
+#define RWND_MIN   65536 /* octets: limits of the receive window */
 #define RWND_MAX   (4 * 1024 * 1024)
 /*
- * Packets of one call with segmentation offload. The peer acknowledges all of them at once, and L
- * lets the congestion window grow for each (RFC 9260 7.2.1).
+ * BURST: packets that one call sends with segmentation offload. The peer acknowledges all of them
+ * at once, so L lets cwnd grow by more than one PMDCS for that SACK (RFC 9260 7.2.1).
  */
 #define BURST      44
 #define ABC_L      8
-/* Octets. Copying a shorter message is cheaper than completing only after the acknowledgement. */
-#define KEEP_MIN   512
-#define OUT_LEN    (2 * IW_PKT_MAX)
-#define OUT_MAX    65000 /* octets of one batch */
-#define FETCH_MAX  2048  /* octets of a packet that are prefetched */
-
-struct user_assoc {
-	struct iw_assoc assoc;
-	struct iw_sctp_assoc *a;
-	uint32_t tag; /* after UP: the local Verification Tag; still needed when a is gone */
-	bool connecting;
-};
-
-struct user_port {
-	struct iw_port port;
-	struct iw_pkt *pkt;
-	struct iw_sctp *sctp;
-	int reserved; /* reserves the SCTP port; -1: the UDP port does */
-	int place;    /* reserves the SCTP port of a listener's address; -1: none */
-	/* Initiator: */
-	struct iw_addr target[ADDR_MAX];
-	size_t ntargets, next_target;
-	uint16_t udp_port;
-	uint32_t adaptation;
-	struct iw_addr bind; /* len 0: any */
-	char interface[IF_NAMESIZE];
-	struct user_assoc *first;
-	/* The received batch. */
-	struct iw_pkt_rx rx[IW_PKT_BATCH];
-	int nrx, irx;
-	size_t at; /* octets of rx[irx] that the engine has processed */
-	struct iw_sctp_packet in;
-	bool in_packet, lendable;
-	/* A message of an association whose UP event the caller has not taken yet. */
-	bool stashed;
-	struct iw_sctp_recv stash;
-	struct user_assoc *done; /* the association whose acknowledgements are being reported */
-	/* The batch to send: packets of one size to one peer. */
-	struct iw_pkt_tx tx;
-	size_t npackets;
-	struct iw_sctp_packet to; /* the addresses of the batch, in the engine's form */
-	bool stuck;               /* the carrier has not accepted the batch */
-	uint64_t now;
-	uint8_t out[OUT_LEN];
-};
-
-static struct user_port *port_of(struct iw_port *p)
-{
-	return iw_container_of(p, struct user_port, port);
-}
-
-static struct user_assoc *assoc_of(struct iw_assoc *a)
-{
-	return iw_container_of(a, struct user_assoc, assoc);
-}
-
-/* --- addresses -------------------------------------------------------------------------------- */
-
-static void to_engine(struct iw_sctp_addr *out, const struct iw_addr *a, bool with_port)
-{
-	memset(out, 0, sizeof(*out));
-	if (a->len == 0)
-		return;
-	if (a->sa.sa_family == AF_INET) {
-		out->ip[10] = out->ip[11] = 0xff;
-		memcpy(out->ip + 12, &a->in.sin_addr, 4);
-	} else {
-		memcpy(out->ip, &a->in6.sin6_addr, 16);
-		if (IN6_IS_ADDR_LINKLOCAL(&a->in6.sin6_addr))
-			out->scope = a->in6.sin6_scope_id;
-	}
-	if (with_port)
-		out->udp_port = iw_addr_port(a);
-}
-
-static void from_engine(struct iw_addr *out, const struct iw_sctp_addr *a, uint16_t port)
-{
-	static const struct iw_sctp_addr none;
-
-	memset(out, 0, sizeof(*out));
-	if (memcmp(a, &none, sizeof(none)) == 0)
-		return;
-	if (iw_sctp_addr_is_ipv4(a)) {
-		out->in.sin_family = AF_INET;
-		memcpy(&out->in.sin_addr, a->ip + 12, 4);
-		out->len = sizeof(out->in);
-	} else {
-		out->in6.sin6_family = AF_INET6;
-		memcpy(&out->in6.sin6_addr, a->ip, 16);
-		out->in6.sin6_scope_id = a->scope;
-		out->len = sizeof(out->in6);
-	}
-	iw_addr_set_port(out, port);
-}
 
 /* --- open ------------------------------------------------------------------------------------- */
 
@@ -138,7 +36,7 @@ static int engine_random(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-/* The addresses on which a listener on @bind receives: one, all, or all of an interface. */
+/* Prints the addresses on which a listener receives: one, all ("*"), or all of an interface. */
 static void place_of(struct iw_text *out, const struct iw_addr *bind, const char *interface)
 {
 	char text[IW_ADDR_TEXT];
@@ -152,9 +50,9 @@ static void place_of(struct iw_text *out, const struct iw_addr *bind, const char
 }
 
 /*
- * Reserves an SCTP port for a carrier on IP, since the kernel assigns none there. Initiators of one
- * machine thus never share a port. Listeners on different addresses may share one. On the same
- * address, each would abort the associations of the other one (RFC 9260 8.4).
+ * Reserves an SCTP port for a carrier on IP, where the kernel assigns none. Sets *port if it is 0.
+ * Initiators of one machine thus never share a port. Listeners on different addresses may share
+ * one. On the same address, each would abort the associations of the other one (RFC 9260 8.4).
  */
 static int reserve_port(struct user_port *u, uint16_t *port, const struct iw_pkt_cfg *pc,
 			struct iw_fault *why)
@@ -181,16 +79,6 @@ static int reserve_port(struct user_port *u, uint16_t *port, const struct iw_pkt
 	return err;
 }
 
-static int pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct iw_fault *why)
-{
-	*out = name ? iw_sctp_cc_find(name) : NULL;
-	if (name && !*out)
-		return iw_fail(why, IW_E_NOTSUP,
-			       "congestion control %s: expected rfc9260 or cubic for this SCTP",
-			       name);
-	return 0;
-}
-
 static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint16_t port,
 		       struct iw_fault *why)
 {
@@ -212,13 +100,15 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 		.abc_l = ABC_L,
 		.tracer = cfg->tracer,
 	};
-	int err = pick_cc(&sc.cc, cfg->llp.cc, why);
+	int err = iw_port_pick_cc(&sc.cc, cfg->llp.cc, why);
 
 	u->port.window = sc.rwnd;
 	return err ? err : iw_sctp_new(&u->sctp, &sc, why);
 }
 
-/* The address to bind to: the listener's own, or the initiator's source. */
+/*
+ * Sets *out to the address to bind to: the listener's own, or the initiator's source. len 0: any.
+ */
 static int bind_address(struct iw_addr *out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	const char *host = cfg->bind_addr ? cfg->bind_addr : cfg->host;
@@ -279,7 +169,9 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		err = carrier->open(&u->pkt, &pc, why);
 	if (!err && cfg->llp.listen)
 		err = iw_sock_check_interface(&pc.bind, cfg->llp.interface, why);
-	/* The kernel assigns UDP ports, so no other initiator of this machine has that number. */
+	/*
+	 * In UDP: the kernel assigns UDP ports, so no other initiator of this machine has this one.
+	 */
 	if (!err && port == 0)
 		port = u->pkt->udp_port;
 	if (!err)
@@ -315,777 +207,6 @@ static void user_close(struct iw_port *p)
 	if (u->place >= 0)
 		close(u->place);
 	free(u);
-}
-
-/* --- associations ----------------------------------------------------------------------------- */
-
-/* Reports the association to a carrier that checks packets before this process reads them. */
-static uint32_t notify_carrier(struct user_port *u, const struct iw_sctp_assoc *a, bool up)
-{
-	struct iw_sctp_facts f;
-
-	iw_sctp_facts(a, &f);
-	if (u->pkt->ops->assoc)
-		u->pkt->ops->assoc(u->pkt, f.tag, up);
-	return f.tag;
-}
-
-/* Frees the engine's association. Nothing more is reported about it. */
-static void free_engines(struct user_port *u, struct iw_sctp_assoc *a)
-{
-	if (u->stashed && u->stash.assoc == a)
-		u->stashed = false;
-	(void)notify_carrier(u, a, false);
-	iw_sctp_assoc_free(a);
-}
-
-static struct user_assoc *assoc_new(struct user_port *u)
-{
-	struct user_assoc *x = calloc(1, sizeof(*x));
-
-	if (x)
-		x->assoc.port = &u->port;
-	return x;
-}
-
-/* Without a route to @t, the INIT would be lost without an error. */
-static int check_route(const struct user_port *u, const struct iw_addr *t, struct iw_fault *why)
-{
-	const struct iw_sock_cfg way = {
-		.bind = u->bind.len > 0 && !iw_addr_is_any(&u->bind) ? &u->bind : NULL,
-		.interface = u->interface[0] ? u->interface : NULL,
-	};
-
-	return iw_sock_check_route(t, &way, why);
-}
-
-/* Sends an INIT to the next address of the host that has a route. */
-static int connect_next(struct user_port *u, struct user_assoc *x, uint64_t now,
-			struct iw_fault *why)
-{
-	int err = iw_fail(why, IW_E_NOENT, "connect: no address");
-
-	while (u->next_target < u->ntargets) {
-		const struct iw_addr *t = &u->target[u->next_target++];
-		struct iw_sctp_addr peer;
-		char text[IW_ADDR_TEXT];
-
-		to_engine(&peer, t, false);
-		if (u->pkt->udp_port)
-			peer.udp_port = u->udp_port;
-		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
-		err = check_route(u, t, why);
-		if (err)
-			continue;
-		err = iw_sctp_connect(u->sctp, &x->a, &peer, iw_addr_port(t), x, now);
-		if (err == 0)
-			return 0;
-		iw_fail(why, err, "connect to %s: %s", text, iw_err_text(err));
-	}
-	return err;
-}
-
-static int user_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
-			struct iw_fault *why)
-{
-	struct user_port *u = port_of(p);
-	struct user_assoc *x = assoc_new(u);
-	int err;
-
-	if (!x)
-		return iw_fail(why, IW_E_NOMEM, "%s: no memory", p->ops->name);
-	x->connecting = true;
-	err = connect_next(u, x, now, why);
-	if (err) {
-		free(x);
-		return err;
-	}
-	u->first = x;
-	*out = &x->assoc;
-	return 0;
-}
-
-static void user_release(struct iw_assoc *a)
-{
-	struct user_assoc *x = assoc_of(a);
-	struct user_port *u = port_of(a->port);
-
-	if (u->done == x)
-		u->done = NULL;
-	if (u->first == x)
-		u->first = NULL;
-	if (x->a)
-		free_engines(u, x->a);
-	free(x);
-}
-
-static void user_shutdown(struct iw_assoc *a, uint64_t now)
-{
-	if (assoc_of(a)->a)
-		iw_sctp_shutdown(assoc_of(a)->a, now);
-}
-
-static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
-{
-	struct iw_sctp_facts f;
-
-	if (!assoc_of(a)->a)
-		return;
-	iw_sctp_facts(assoc_of(a)->a, &f);
-	out->retransmits = f.resent;
-	out->acked = f.acked_octets;
-	out->xdp_mode = port_of(a->port)->pkt->xdp_mode;
-	out->in_place = port_of(a->port)->pkt->in_place;
-	out->memory = f.memory;
-	snprintf(out->cc, sizeof(out->cc), "%s", f.cc);
-}
-
-static int user_set_cc(struct iw_assoc *a, const char *name, struct iw_fault *why)
-{
-	const struct iw_sctp_cc_ops *cc;
-	int err = pick_cc(&cc, name, why);
-
-	if (!err && assoc_of(a)->a)
-		iw_sctp_set_cc(assoc_of(a)->a, cc);
-	return err;
-}
-
-static unsigned user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
-{
-	struct user_assoc *x = assoc_of(a);
-	struct iw_sctp_facts f;
-	struct iw_sctp_path p;
-	struct iw_addr addr;
-	char text[IW_ADDR_TEXT];
-	unsigned n = 0;
-
-	if (!x->a)
-		return 0;
-	iw_sctp_facts(x->a, &f);
-	while (n < f.paths && n < cap && iw_sctp_path(x->a, n, &p) == 0) {
-		out[n] = (struct iw_assoc_path){
-			.active = p.confirmed && p.state == IW_SCTP_PATH_ACTIVE,
-			.primary = n == f.primary,
-			.mtu = p.mtu,
-			.srtt_ns = p.srtt,
-		};
-		from_engine(&addr, &p.addr, f.peer_port);
-		if (addr.len)
-			snprintf(out[n].addr, sizeof(out[n].addr), "%s",
-				 iw_addr_format(text, &addr));
-		n++;
-	}
-	return n;
-}
-
-/* --- in --------------------------------------------------------------------------------------- */
-
-static void take_errors(struct user_port *u, uint64_t now)
-{
-	struct iw_pkt_error e;
-
-	while (u->pkt->ops->next_error(u->pkt, &e)) {
-		struct iw_sctp_addr peer;
-
-		to_engine(&peer, &e.peer, u->pkt->udp_port != 0);
-		switch (e.kind) {
-		case IW_PKT_TOO_BIG:
-			iw_sctp_too_big(u->sctp, &peer, e.head, e.len, e.mtu, now);
-			break;
-		case IW_PKT_NO_PROTOCOL:
-			iw_sctp_unreachable(u->sctp, &peer, e.head, e.len, now);
-			break;
-		/* Ignored (RFC 9260 10, ICMP9): the error counters detect a failed path. */
-		case IW_PKT_UNREACHABLE:
-		case IW_PKT_ERROR_OTHER:
-			break;
-		}
-	}
-}
-
-/* Begins to process the n runs that the carrier has read into rx; negative: it has failed. */
-static int begin_batch(struct user_port *u, int n, uint64_t now)
-{
-	u->now = now;
-	u->nrx = IW_MAX(n, 0);
-	u->irx = 0;
-	u->at = 0;
-	u->port.recvs = u->pkt->recvs;
-	if (n == 0)
-		take_errors(u, now);
-	return IW_MIN(n, 1);
-}
-
-static int user_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
-{
-	struct user_port *u = port_of(p);
-
-	return begin_batch(u, u->pkt->ops->recv(u->pkt, u->rx, why), now);
-}
-
-static int user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *why)
-{
-	struct user_port *u = port_of(p);
-	int n = u->pkt->ops->recv_wait(u->pkt, u->rx, why);
-
-	*now = iw_os_now();
-	return begin_batch(u, n, *now);
-}
-
-static bool user_peek(struct iw_port *p, uint64_t now)
-{
-	struct iw_pkt *c = port_of(p)->pkt;
-
-	return c->ops->peek(c, now);
-}
-
-static void user_rest(struct iw_port *p, bool on)
-{
-	struct iw_pkt *c = port_of(p)->pkt;
-
-	c->ops->rest(c, on);
-}
-
-/*
- * Prefetches the packet after the next one, because another processor has written the octets of the
- * ring. For a long packet the hardware prefetcher loads the rest. Must be inlined: gcc removes a
- * call of a function that only prefetches, as one without effect.
- */
-__attribute__((always_inline)) static inline void expect_packets(const struct user_port *u)
-{
-	if (!u->pkt->ops->peek)
-		return;
-	for (int i = u->irx == 0 ? 1 : u->irx + 2; i <= u->irx + 2 && i < u->nrx; i++) {
-		const struct iw_pkt_rx *r = &u->rx[i];
-
-		for (size_t at = 0; at < IW_MIN(r->len, (size_t)FETCH_MAX); at += 64)
-			__builtin_prefetch(r->data + at);
-	}
-}
-
-/* Passes the next packet of the batch to the engine. False: the batch is finished. */
-static bool next_packet(struct user_port *u)
-{
-	struct iw_sctp_packet *p = &u->in;
-	struct iw_pkt_rx *r;
-
-	while (u->irx < u->nrx && u->at >= u->rx[u->irx].len) {
-		u->irx++;
-		u->at = 0;
-	}
-	if (u->irx == u->nrx)
-		return false;
-	r = &u->rx[u->irx];
-	if (u->at == 0) {
-		to_engine(&p->peer, &r->peer, u->pkt->udp_port != 0);
-		to_engine(&p->local, &r->local, false);
-	}
-	p->data = r->data + u->at;
-	p->len = IW_MIN(r->seg, r->len - u->at);
-	u->at += p->len;
-	u->lendable = r->lendable;
-	expect_packets(u);
-	iw_sctp_input(u->sctp, p, u->now);
-	return true;
-}
-
-/* True if data is in the packet itself, false if the engine has reassembled it from fragments. */
-static bool is_in_packet(const struct iw_sctp_packet *p, const uint8_t *data)
-{
-	return data >= p->data && data < p->data + p->len;
-}
-
-static bool fill_msg(const struct user_port *u, const struct iw_sctp_recv *m,
-		     struct iw_port_msg *out)
-{
-	struct user_assoc *x = iw_sctp_user(m->assoc);
-
-	if (!x || !x->assoc.user)
-		return false;
-	*out = (struct iw_port_msg){
-		.assoc = &x->assoc,
-		.stream = m->stream,
-		.ppid = m->ppid,
-		.data = m->data,
-		.len = m->len,
-		.lendable = u->lendable && is_in_packet(&u->in, m->data),
-	};
-	return true;
-}
-
-static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
-{
-	struct user_port *u = port_of(p);
-
-	if (iw_unlikely(u->stashed)) {
-		u->stashed = false;
-		/*
-		 * The caller has taken UP by now: without a user it does not want the association.
-		 */
-		if (fill_msg(u, &u->stash, out))
-			return true;
-	}
-	for (;;) {
-		while (u->in_packet && iw_sctp_next(u->sctp, &u->stash)) {
-			if (iw_likely(fill_msg(u, &u->stash, out)))
-				return true;
-			u->stashed = true;
-			return false;
-		}
-		u->in_packet = next_packet(u);
-		if (!u->in_packet)
-			return false;
-	}
-}
-
-static struct iw_lender *user_lend(struct iw_port *p, const uint8_t *data)
-{
-	struct iw_pkt *c = port_of(p)->pkt;
-
-	return c->ops->lend(c, data);
-}
-
-/* --- events ----------------------------------------------------------------------------------- */
-
-static void note_peer(struct user_assoc *x)
-{
-	struct iw_sctp_facts f;
-	struct iw_sctp_path path;
-	struct iw_addr a;
-	char text[IW_ADDR_TEXT];
-
-	iw_sctp_facts(x->a, &f);
-	x->assoc.indicated = f.peer_has_adaptation;
-	x->assoc.adaptation = f.peer_adaptation;
-	x->assoc.in = f.streams_in;
-	x->assoc.out = f.streams_out;
-	x->assoc.max_message = iw_sctp_max_message(x->a);
-	if (iw_sctp_path(x->a, f.primary, &path) == 0) {
-		memcpy(x->assoc.peer_ip, path.addr.ip, sizeof(x->assoc.peer_ip));
-		from_engine(&a, &path.addr, f.peer_port);
-		if (a.len)
-			snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s",
-				 iw_addr_format(text, &a));
-	}
-	snprintf(x->assoc.local, sizeof(x->assoc.local), "%s", x->assoc.port->local);
-}
-
-static bool next_acked(struct user_port *u, struct iw_assoc_event *ev)
-{
-	struct user_assoc *x = u->done;
-	uint16_t stream = 0;
-	uint32_t n = x && x->a ? iw_sctp_next_acked(x->a, &stream) : 0;
-
-	if (n == 0)
-		u->done = NULL;
-	else
-		*ev = (struct iw_assoc_event){ IW_ASSOC_ACKED, &x->assoc, stream, n };
-	return n > 0;
-}
-
-/* Returns true if there is another address and it is being tried. */
-static bool try_next(struct user_port *u, struct user_assoc *x)
-{
-	struct iw_fault why;
-
-	if (!x->connecting || u->next_target == u->ntargets)
-		return false;
-	free_engines(u, x->a);
-	x->a = NULL;
-	return connect_next(u, x, u->now, &why) == 0;
-}
-
-/* RFC 9260 8.4: an ABORT without a cause answers an INIT to a port where nothing listens. */
-static bool is_silent(const struct iw_fault *why)
-{
-	return !why->from_peer || !strstr(why->text, "association:");
-}
-
-/* ", UDP port 9899", or empty. */
-static const char *udp_text(char buf[static 32], const struct user_port *u)
-{
-	buf[0] = '\0';
-	if (u->pkt->udp_port)
-		snprintf(buf, 32, ", UDP port %u", (unsigned)u->udp_port);
-	return buf;
-}
-
-/* Names the cause when a bare ABORT or ICMP answered the set-up. */
-static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, const char *peer,
-			    const struct user_port *u)
-{
-	const struct iw_addr *t = &u->target[u->next_target - 1];
-	const char *colon = strrchr(peer, ':');
-	char udp[32];
-
-	if (why->from_peer)
-		iw_fail(named, why->err,
-			"connect to %s%s: SCTP answers there, but nothing listens on SCTP port %s: give the listener's port with -p",
-			peer, udp_text(udp, u), colon ? colon + 1 : "");
-	else if (!u->pkt->udp_port)
-		iw_fail(named, why->err,
-			"connect to %s: %s; is a listener with -t sctp, raw or xdp%s running there?",
-			peer, why->text, iw_sock_bind_hint(t));
-	else
-		iw_fail(named, why->err,
-			"connect to %s%s: unreachable; is a listener with -t udp%s running there, and does it have --udp-port %u%s?",
-			peer, udp_text(udp, u), iw_sock_bind_hint(t), (uint32_t)u->udp_port,
-			u->udp_port == IW_SCTP_UDP_PORT ? " (the default)" : "");
-}
-
-/* Names the cause when the peer aborted the set-up. Its INIT ACK may have shown it before. */
-static void name_abort(struct iw_fault *named, const struct iw_fault *why,
-		       const struct user_port *u, const struct user_assoc *x)
-{
-	struct iw_sctp_facts f;
-	char udp[32];
-
-	iw_sctp_facts(x->a, &f);
-	if (f.peer_has_adaptation && f.peer_adaptation != u->adaptation)
-		iw_fail(named, IW_E_DSS_NODDP,
-			"connect to %s%s: the peer aborted the association: its adaptation indication is %x, this end has %x; use the same --profile at both ends",
-			x->assoc.peer, udp_text(udp, u), f.peer_adaptation, u->adaptation);
-	else
-		iw_fail(named, why->err, "connect to %s%s: %s", x->assoc.peer, udp_text(udp, u),
-			why->text);
-}
-
-/* Names what to check when @x got no answer. @what: the missing answer, and the time waited. */
-static void name_silence(struct iw_fault *named, const struct user_port *u,
-			 const struct user_assoc *x, const char *what)
-{
-	const struct iw_addr *t = &u->target[u->next_target - 1];
-	char udp[32], hint[IW_SOCK_HINT];
-	struct iw_fault route = { 0 };
-
-	udp_text(udp, u);
-	if (check_route(u, t, &route) != 0)
-		iw_fail(named, IW_E_TIMEOUT, "%s", route.text);
-	else if (iw_sock_why_silent(hint, t, u->interface[0] ? u->interface : NULL))
-		iw_fail(named, IW_E_TIMEOUT, "connect to %s%s: %s; %s", x->assoc.peer, udp, what,
-			hint);
-	else
-		iw_fail(named, IW_E_TIMEOUT,
-			"connect to %s%s: %s; is the address right, is a listener with -t %s%s there, and does a firewall let %s through?",
-			x->assoc.peer, udp, what, u->pkt->udp_port ? "udp" : "sctp, raw or xdp",
-			iw_sock_bind_hint(t), u->pkt->udp_port ? "UDP" : "SCTP");
-}
-
-static void user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why)
-{
-	struct iw_text text;
-	char what[64];
-
-	iw_text_init(&text, what, sizeof(what));
-	iw_text_fmt(&text, "no answer to the INIT within %t (-t %s)", waited, a->port->ops->name);
-	name_silence(why, port_of(a->port), assoc_of(a), what);
-}
-
-/* After a failed set-up: adds the peer to the fault, and what to check there. */
-static void name_peer(const struct user_port *u, struct user_assoc *x)
-{
-	struct iw_fault *why = &x->assoc.why;
-	struct iw_fault named = { 0 };
-
-	if (x->assoc.up || !x->assoc.peer[0] || u->next_target == 0 ||
-	    (why->err != IW_E_TIMEOUT && why->err != IW_E_CLOSED))
-		return;
-	if (why->err == IW_E_TIMEOUT)
-		name_silence(&named, u, x, why->text);
-	else if (is_silent(why))
-		name_wrong_port(&named, why, x->assoc.peer, u);
-	else
-		name_abort(&named, why, u, x);
-	if (named.err != why->err) {
-		why->err = named.err;
-		why->clause = named.clause;
-	}
-	memcpy(why->text, named.text, sizeof(why->text));
-}
-
-static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc_event *ev)
-{
-	struct iw_sctp_done d;
-
-	x->assoc.why = *iw_sctp_why(x->a);
-	name_peer(u, x);
-	while (iw_sctp_next_done(x->a, &d))
-		continue;
-	if (try_next(u, x))
-		return false;
-	if (x->a)
-		free_engines(u, x->a);
-	x->a = NULL;
-	x->assoc.up = false;
-	*ev = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN, .assoc = &x->assoc };
-	/* The caller does not know the association. */
-	if (!x->assoc.user) {
-		user_release(&x->assoc);
-		return false;
-	}
-	return true;
-}
-
-/* False: the event is not for the caller. */
-static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct iw_assoc_event *ev)
-{
-	struct user_assoc *x = iw_sctp_user(e->assoc);
-
-	if (!x && e->kind == IW_SCTP_EV_UP) {
-		x = assoc_new(u);
-		if (!x) {
-			iw_sctp_abort(e->assoc, "out of memory", u->now);
-			return false;
-		}
-		x->a = e->assoc;
-		iw_sctp_set_user(e->assoc, x);
-	}
-	if (!x) {
-		if (e->kind == IW_SCTP_EV_DOWN)
-			free_engines(u, e->assoc);
-		return false;
-	}
-	*ev = (struct iw_assoc_event){ .assoc = &x->assoc };
-	switch (e->kind) {
-	case IW_SCTP_EV_UP:
-		x->connecting = false;
-		x->assoc.up = true;
-		note_peer(x);
-		x->tag = notify_carrier(u, x->a, true);
-		ev->what = IW_ASSOC_UP;
-		return true;
-	case IW_SCTP_EV_MTU:
-		x->assoc.max_message = iw_sctp_max_message(x->a);
-		ev->what = IW_ASSOC_MTU;
-		return true;
-	case IW_SCTP_EV_ROOM:
-		ev->what = IW_ASSOC_ROOM;
-		return true;
-	case IW_SCTP_EV_DONE:
-		u->done = x;
-		return next_acked(u, ev);
-	case IW_SCTP_EV_DOWN:
-		return went_down(u, x, ev);
-	case IW_SCTP_EV_PATH:
-	case IW_SCTP_EV_ENDING: /* DOWN follows */
-		return false;
-	}
-	return false;
-}
-
-static bool user_next_event(struct iw_port *p, struct iw_assoc_event *out)
-{
-	struct user_port *u = port_of(p);
-	struct iw_sctp_event e;
-
-	if (u->done && next_acked(u, out))
-		return true;
-	while (iw_sctp_next_event(u->sctp, &e))
-		if (translate(u, &e, out))
-			return true;
-	return false;
-}
-
-/* --- out -------------------------------------------------------------------------------------- */
-
-/* True if the carrier can send the last octets of the message without a copy. */
-static bool can_stay(struct iw_pkt *c, const struct iw_sctp_send *s)
-{
-	const struct iw_vec *last = s->vec + s->nvec - 1;
-
-	return c->ops->owns && s->nvec > 0 && c->ops->owns(c, last->base, last->len);
-}
-
-static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
-{
-	struct iw_sctp_send s = {
-		.stream = m->stream,
-		.ppid = m->ppid,
-		.hdr = m->hdr,
-		.hdr_len = m->hdr_len,
-		.vec = m->vec,
-		.nvec = m->nvec,
-	};
-	struct iw_vec all[8];
-	size_t len = 0;
-	int err;
-
-	(void)now;
-	if (!assoc_of(a)->a)
-		return IW_E_STATE;
-	if (iw_unlikely(m->hdr_len > IW_SCTP_SEND_HDR_MAX)) {
-		assert(m->nvec < IW_ARRAY_LEN(all));
-		iw_sctp_send_long_hdr(&s, all);
-	}
-	for (size_t i = 0; i < s.nvec; i++)
-		len += s.vec[i].len;
-	s.copy = !m->keep || len < KEEP_MIN || s.nvec > IW_SCTP_SEND_VECS;
-	s.sack_now = m->ack_now || (!s.copy && m->last);
-	s.in_place = !s.copy && can_stay(port_of(a->port)->pkt, &s);
-	err = iw_sctp_send(assoc_of(a)->a, &s, NULL);
-	return err || s.copy ? err : IW_PORT_KEPT;
-}
-
-static void user_held(struct iw_assoc *a, size_t octets)
-{
-	if (assoc_of(a)->a)
-		iw_sctp_set_held(assoc_of(a)->a, (uint32_t)IW_MIN(octets, (size_t)UINT32_MAX));
-}
-
-static void user_give_back(struct iw_assoc *a, uint16_t stream, uint64_t now)
-{
-	struct iw_sctp_assoc *engine = assoc_of(a)->a;
-
-	struct iw_pkt *c = port_of(a->port)->pkt;
-
-	/* Without memory for copies, the ABORT ends retransmissions from the caller's memory. */
-	if (engine && iw_sctp_give_back(engine, stream) < 0)
-		iw_sctp_abort(engine, "out of memory", now);
-	if (c->ops->settle)
-		c->ops->settle(c);
-}
-
-static bool send_batch(struct user_port *u)
-{
-	struct iw_sctp_addr peer;
-	uint32_t mtu = 0;
-	int err;
-
-	if (u->tx.len == 0)
-		return true;
-	u->tx.data = u->out;
-	err = u->pkt->ops->send(u->pkt, &u->tx, &mtu);
-	u->stuck = err == IW_E_AGAIN;
-	if (err == IW_E_LIMIT) {
-		to_engine(&peer, &u->tx.peer, u->pkt->udp_port != 0);
-		iw_sctp_too_big(u->sctp, &peer, u->out, u->tx.seg, mtu, u->now);
-	}
-	u->port.sends = u->pkt->sends;
-	if (u->stuck)
-		return false;
-	u->tx.len = 0;
-	u->npackets = 0;
-	return true;
-}
-
-/* The batch takes a packet of its own size, or a shorter one as its last. */
-static bool fits(const struct user_port *u, const struct iw_sctp_packet *p, size_t len)
-{
-	const struct iw_pkt_tx *t = &u->tx;
-
-	return len <= t->seg && t->len % t->seg == 0 && u->npackets < u->pkt->seg_max &&
-	       t->len + len <= OUT_MAX && !t->fragment && !p->fragment &&
-	       memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
-	       memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0;
-}
-
-/*
- * Adds the engine's next packet to the batch. If it does not fit, sends the batch and begins the
- * next one with it. False: no packet is due, or the carrier is full.
- */
-static bool add_packet(struct user_port *u, uint64_t now)
-{
-	struct iw_sctp_packet p;
-	size_t at = u->tx.len;
-	size_t len = iw_sctp_output(u->sctp, u->out + at, OUT_LEN - at, &p, now);
-
-	if (len == 0)
-		return false;
-	if (at > 0 && fits(u, &p, len)) {
-		u->tx.len += len;
-		u->npackets++;
-		return true;
-	}
-	if (at > 0) {
-		/* The full carrier keeps the batch, and this one packet is lost. */
-		if (!send_batch(u))
-			return false;
-		memmove(u->out, u->out + at, len);
-	}
-	u->to = p;
-	u->tx = (struct iw_pkt_tx){ .len = len, .seg = len, .fragment = p.fragment };
-	from_engine(&u->tx.peer, &p.peer, p.peer.udp_port);
-	from_engine(&u->tx.local, &p.local, 0);
-	u->npackets = 1;
-	return true;
-}
-
-/* Sets the addresses of the next packet, unless they are those of the last one. */
-static void set_addresses(struct user_port *u, const struct iw_sctp_packet *p)
-{
-	if (u->tx.peer.len > 0 && memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
-	    memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0)
-		return;
-	u->to = *p;
-	from_engine(&u->tx.peer, &p->peer, p->peer.udp_port);
-	from_engine(&u->tx.local, &p->local, 0);
-}
-
-/* The engine writes each packet into the memory from which the carrier sends it. */
-static int output_in_place(struct user_port *u, uint64_t now)
-{
-	const struct iw_pkt_ops *ops = u->pkt->ops;
-	struct iw_sctp_packet p;
-	uint32_t mtu;
-	uint8_t *to;
-	size_t cap;
-
-	while ((to = ops->room(u->pkt, &cap)) != NULL) {
-		size_t len = iw_sctp_output(u->sctp, to, cap, &p, now);
-
-		if (len == 0)
-			break;
-		set_addresses(u, &p);
-		u->tx.data = to;
-		u->tx.len = u->tx.seg = len + p.rest_len;
-		u->tx.rest = p.rest;
-		u->tx.rest_len = p.rest_len;
-		u->tx.fragment = p.fragment;
-		mtu = 0;
-		if (ops->send(u->pkt, &u->tx, &mtu) == IW_E_LIMIT)
-			iw_sctp_too_big(u->sctp, &p.peer, to, len, mtu, now);
-	}
-	ops->flush(u->pkt);
-	u->port.sends = u->pkt->sends;
-	return to ? 0 : IW_E_AGAIN;
-}
-
-static int user_output(struct iw_port *p, uint64_t now)
-{
-	struct user_port *u = port_of(p);
-
-	u->now = now;
-	if (u->pkt->ops->room)
-		return output_in_place(u, now);
-	if (u->stuck && !send_batch(u))
-		return IW_E_AGAIN;
-	for (;;) {
-		if (!add_packet(u, now))
-			break;
-	}
-	if (!u->stuck)
-		(void)send_batch(u);
-	return u->stuck ? IW_E_AGAIN : 0;
-}
-
-static void user_abort(struct iw_assoc *a, const char *reason, uint64_t now)
-{
-	if (!assoc_of(a)->a)
-		return;
-	iw_sctp_abort(assoc_of(a)->a, reason, now);
-	/* The caller may release the association next: send the ABORT now. */
-	(void)user_output(a->port, now);
-}
-
-static uint64_t user_deadline(struct iw_port *p)
-{
-	return iw_sctp_deadline(port_of(p)->sctp);
-}
-
-static void user_timeout(struct iw_port *p, uint64_t now)
-{
-	port_of(p)->now = now;
-	iw_sctp_timeout(port_of(p)->sctp, now);
 }
 
 /* --- memory that is sent without a copy ------------------------------------------------------- */
@@ -1146,32 +267,32 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 		.name = #carrier,                                                                  \
 		.available = carrier##_available,                                                  \
 		.open = carrier##_open,                                                            \
-		.connect = user_connect,                                                           \
-		.no_answer = user_no_answer,                                                       \
-		.input = user_input,                                                               \
-		.input_wait = user_input_wait,                                                     \
-		.next_msg = user_next_msg,                                                         \
-		.lend = user_lend,                                                                 \
-		.next_event = user_next_event,                                                     \
-		.send = user_send,                                                                 \
-		.give_back = user_give_back,                                                       \
-		.held = user_held,                                                                 \
+		.connect = iw_port_user_connect,                                                   \
+		.no_answer = iw_port_user_no_answer,                                               \
+		.input = iw_port_user_input,                                                       \
+		.input_wait = iw_port_user_input_wait,                                             \
+		.next_msg = iw_port_user_next_msg,                                                 \
+		.lend = iw_port_user_lend,                                                         \
+		.next_event = iw_port_user_next_event,                                             \
+		.send = iw_port_user_send,                                                         \
+		.release_memory = iw_port_user_release_memory,                                     \
+		.held = iw_port_user_held,                                                         \
 		.peek = on_peek,                                                                   \
 		.rest = on_rest,                                                                   \
 		.stag = on_stag,                                                                   \
 		.session = on_session,                                                             \
-		.output = user_output,                                                             \
-		.deadline = user_deadline,                                                         \
-		.timeout = user_timeout,                                                           \
-		.shutdown = user_shutdown,                                                         \
-		.abort = user_abort,                                                               \
-		.release = user_release,                                                           \
-		.facts = user_facts,                                                               \
-		.set_cc = user_set_cc,                                                             \
-		.paths = user_paths,                                                               \
+		.output = iw_port_user_output,                                                     \
+		.deadline = iw_port_user_deadline,                                                 \
+		.timeout = iw_port_user_timeout,                                                   \
+		.shutdown = iw_port_user_shutdown,                                                 \
+		.abort = iw_port_user_abort,                                                       \
+		.release = iw_port_user_release,                                                   \
+		.facts = iw_port_user_facts,                                                       \
+		.set_cc = iw_port_user_set_cc,                                                     \
+		.paths = iw_port_user_paths,                                                       \
 		.close = user_close,                                                               \
 	}
 
 USER_PORT(udp, NULL, NULL, NULL, NULL);
 USER_PORT(raw, NULL, NULL, NULL, NULL);
-USER_PORT(xdp, user_stag, user_session, user_peek, user_rest);
+USER_PORT(xdp, user_stag, user_session, iw_port_user_peek, iw_port_user_rest);

@@ -65,7 +65,7 @@ struct iw_stream_ops {
 	 * the peer has reset the connection; IW_E_OS: the socket failed.
 	 */
 	int (*shutdown)(struct iw_stream *l, struct iw_fault *why);
-	/* Reads the EMSS again (a system call). */
+	/* Reads emss again, by a system call. If that fails, emss is unchanged. */
 	void (*refresh)(struct iw_stream *l);
 	/*
 	 * Call it when the socket of a pending connect is writable. Returns 0: connected;
@@ -74,7 +74,7 @@ struct iw_stream_ops {
 	 */
 	int (*connected)(struct iw_stream *l, struct iw_fault *why);
 	/*
-	 * Abandons the pending attempt and tries the next address. Returns as connected;
+	 * Abandons the pending attempt and tries the next address. Returns what connected returns;
 	 * IW_E_TIMEOUT: there is no further address.
 	 */
 	int (*try_next)(struct iw_stream *l, struct iw_fault *why);
@@ -99,7 +99,7 @@ struct iw_stream_ops {
 
 struct iw_stream {
 	const struct iw_stream_ops *ops;
-	int fd;                   /* to be polled */
+	int fd;                   /* to be polled; owned by the stream */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
 	uint32_t emss;         /* octets, as last read */

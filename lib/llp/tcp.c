@@ -46,6 +46,7 @@ struct attempts {
 	struct iw_sock_cfg sock;
 };
 
+/* A connection or a listener. */
 struct tcp {
 	struct iw_stream s;
 	struct iw_addr peer;
@@ -118,7 +119,7 @@ static void connected(struct tcp *t)
 	tcp_refresh(&t->s);
 }
 
-/* ---------------------------------------------------------------- connecting */
+/* --- connecting ------------------------------------------------------------------------------- */
 
 /* Sets *out to the source address of the peer's family; NULL: any source. */
 static int pick_source(const struct iw_addr **out, const struct attempts *a,
@@ -210,6 +211,7 @@ static void copy_sock(struct iw_sock_cfg *out, const struct iw_llp_cfg *cfg)
 	};
 }
 
+/* Copies a name; NULL becomes "". IW_E_INVAL: it is too long. */
 static int keep_name(char *dst, size_t cap, const char *name, const char *what,
 		     struct iw_fault *why)
 {
@@ -219,6 +221,7 @@ static int keep_name(char *dst, size_t cap, const char *name, const char *what,
 	return 0;
 }
 
+/* Resolves the target and the source, and copies the names in cfg. Errors: as open. */
 static int plan_attempts(struct attempts *a, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	int err = iw_addr_resolve(a->addr, ADDR_MAX, &a->n, cfg->host, cfg->port, why);
@@ -269,7 +272,7 @@ fail:
 	return err;
 }
 
-/* ---------------------------------------------------------------- listening */
+/* --- listening -------------------------------------------------------------------------------- */
 
 /*
  * A name may have addresses that are not this host's: the listener then uses the next one. If an
@@ -367,7 +370,7 @@ static int tcp_accept(struct iw_stream *l, struct iw_stream **out, struct iw_fau
 	return 0;
 }
 
-/* ---------------------------------------------------------------- adopting */
+/* --- adopting --------------------------------------------------------------------------------- */
 
 static int sock_option(int fd, int level, int name)
 {
@@ -377,7 +380,10 @@ static int sock_option(int fd, int level, int name)
 	return getsockopt(fd, level, name, &value, &len) == 0 ? value : -1;
 }
 
-/* MSG_DONTWAIT is set per call, because the flags of the socket are shared with the program. */
+/*
+ * Makes t a stream of the program's connection. Errors: as iw_stream_adopt_tcp. The flags of the
+ * socket are shared with the program, so each call sets MSG_DONTWAIT instead.
+ */
 static int adopt(struct tcp *t, int fd, struct iw_fault *why)
 {
 	t->peer.len = sizeof(t->peer.in6);
@@ -419,9 +425,9 @@ void iw_stream_keep_tcp(struct iw_stream *l)
 	tcp_of(l)->lent = false;
 }
 
-/* ---------------------------------------------------------------- octets */
+/* --- octets ----------------------------------------------------------------------------------- */
 
-/* recv or send failed with errnum, which is not EAGAIN. */
+/* Returns the error for a recv, send or shutdown that failed with errnum, which is not EAGAIN. */
 static int broken(const struct iw_stream *l, const char *step, int errnum, struct iw_fault *why)
 {
 	int err = iw_os_fail(why, errnum, "%s %s", step, l->peer);

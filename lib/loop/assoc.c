@@ -247,8 +247,8 @@ static void end_replaced(struct iw_loop_assoc *t, uint64_t now)
 	if (!owner || owner == &requested)
 		return;
 	iw_loop_session_report(k, false);
-	if (ops->give_back)
-		ops->give_back(t->llp, k->stream, now);
+	if (ops->release_memory)
+		ops->release_memory(t->llp, k->stream, now);
 	iw_conn_acked(k->lc.conn, now);
 	iw_conn_take_units(k->lc.conn, now);
 	iw_loop_note(&t->port->loop->ready, &k->lc.ready);

@@ -128,7 +128,7 @@ static bool shut_down(struct iw_loop_port *d, uint64_t now)
 	for (struct iw_list *n = d->assocs.next; n != &d->assocs; n = n->next) {
 		struct iw_loop_assoc *t = iw_container_of(n, struct iw_loop_assoc, all);
 
-		if (!t->llp || !t->llp->up || !iw_sctpmap_all_said(t->map))
+		if (!t->llp || !t->llp->up || !iw_sctpmap_sessions_ended(t->map))
 			continue;
 		d->llp->ops->shutdown(t->llp, now);
 		any = true;

@@ -134,8 +134,8 @@ static void session_free(struct iw_loop_conn *lc, bool abort)
 	if (iw_loop_assoc_is_of(t, k))
 		iw_loop_session_report(k, false);
 	/* The operations of the connection complete now, so the program may reuse their memory. */
-	if (t->llp && ops->give_back)
-		ops->give_back(t->llp, k->stream, iw_os_now());
+	if (t->llp && ops->release_memory)
+		ops->release_memory(t->llp, k->stream, iw_os_now());
 	/* The conn and its session may outlive k, because the program can still query them. */
 	if (s)
 		iw_dss_set_owner(s, NULL);

@@ -114,7 +114,7 @@ static void expire(struct iw_loop_assoc *t, uint64_t now)
 	struct iw_text text;
 
 	/* Shut down an association that was used; the shutdown gets the same time limit. */
-	if (t->served && !t->active && !t->leaving && iw_sctpmap_all_said(t->map)) {
+	if (t->served && !t->active && !t->leaving && iw_sctpmap_sessions_ended(t->map)) {
 		iw_loop_assoc_shut_down(t, now);
 		iw_unused_extend(&t->port->unused, &t->unused, now);
 		iw_loop_assoc_touch(t);

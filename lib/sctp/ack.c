@@ -4,7 +4,7 @@
 
 #define SACK_CHUNK_LEN (IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN)
 
-/* The first TSN from tsn to high whose bit in the map equals set; high + 1: not found. */
+/* Returns the first TSN from tsn to high whose bit in the map equals set; high + 1: not found. */
 static uint32_t seek(const struct inq *q, uint32_t tsn, bool set)
 {
 	while (!iw_seq32_before(q->high, tsn)) {
@@ -22,6 +22,7 @@ static uint32_t seek(const struct inq *q, uint32_t tsn, bool set)
 	return iw_seq32_before(q->high, tsn) ? q->high + 1 : tsn;
 }
 
+/* Writes at most max gap blocks, as offsets from cum. Returns their number. */
 static unsigned put_gaps(const struct inq *q, uint8_t *dst, size_t max)
 {
 	uint32_t tsn = q->cum + 1;

@@ -31,7 +31,7 @@ static uint32_t grown(uint32_t cwnd, uint32_t by)
 	return by > UINT32_MAX - cwnd ? UINT32_MAX : cwnd + by;
 }
 
-/* Returns true in slow start, after it has increased cwnd if the window was fully used. */
+/* In slow start, increases cwnd if the window was fully used, and returns true. */
 static bool slow_start(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 {
 	uint32_t most = ack->l > UINT32_MAX / c->pmdcs ? UINT32_MAX : ack->l * c->pmdcs;
@@ -140,8 +140,8 @@ static void cubic_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 	if (c->epoch == 0)
 		begin_epoch(c, ack->now);
 	/*
-	 * 4.3: Reno's window after the same losses. It grows by 3 (1 - beta) / (1 + beta) segments
-	 * in each round trip, and by a whole segment once it has reached w_max.
+	 * RFC 9438 4.3: Reno's window after the same losses. It grows by 3 (1 - beta) / (1 + beta)
+	 * segments in each round trip, and by a whole segment once it has reached w_max.
 	 */
 	reno = (uint64_t)ack->octets * c->pmdcs / c->cwnd;
 	if (c->w_est < c->w_max)
@@ -158,8 +158,8 @@ static void cubic_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 static void cubic_loss(struct iw_sctp_cc *c)
 {
 	/*
-	 * 4.7, fast convergence: a window smaller than the last one releases bandwidth to other
-	 * flows.
+	 * RFC 9438 4.7, fast convergence: a window smaller than the last one releases bandwidth to
+	 * other flows.
 	 */
 	c->w_max = c->cwnd < c->w_max ? (uint32_t)((uint64_t)c->cwnd * 17 / 20) : c->cwnd;
 	c->ssthresh = IW_MAX(BETA(c->cwnd), 4 * c->pmdcs);

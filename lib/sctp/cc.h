@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Congestion control of one path. A controller is a table of functions. Its input are arguments,
- * its output are cwnd and ssthresh.
+ * Congestion control of one path. A controller is a table of functions that update struct
+ * iw_sctp_cc and nothing else. The time is an argument.
  */
 #ifndef IW_SCTP_CC_H
 #define IW_SCTP_CC_H
@@ -12,11 +12,11 @@
 struct iw_sctp_cc {
 	uint32_t cwnd, ssthresh; /* octets */
 	uint32_t pmdcs; /* largest DATA chunk that fits into one packet, with its header, octets */
-	uint32_t pba;   /* partial_bytes_acked (RFC 9260 7.2.2) */
+	uint32_t pba;   /* partial_bytes_acked (RFC 9260 7.2.2), octets */
 	/* CUBIC only (RFC 9438): */
 	uint32_t w_max; /* octets */
 	uint32_t w_est; /* the window that Reno would have now, octets */
-	uint64_t epoch; /* ns; when the current growth began; 0: not yet */
+	uint64_t epoch; /* ns; when the current growth began; 0: it has not begun */
 	uint64_t k;     /* ns from epoch to w_max */
 };
 
@@ -26,9 +26,9 @@ struct iw_sctp_cc_ack {
 	uint32_t flight_before; /* in flight before the SACK, octets */
 	bool in_recovery;       /* fast recovery: the window does not grow */
 	bool all_acked;         /* nothing is outstanding after the SACK */
-	uint32_t l;             /* RFC 9260 7.2.1 */
+	uint32_t l;             /* slow start adds at most l times pmdcs (RFC 9260 7.2.1) */
 	uint64_t srtt;          /* ns */
-	uint64_t now;
+	uint64_t now;           /* ns */
 };
 
 struct iw_sctp_cc_ops {

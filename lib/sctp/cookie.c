@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* A cursor. Seal and open must process the same fields in the same order. */
+/* Write position in a cookie. Seal and open must process the same fields in the same order. */
 struct octets {
 	uint8_t *p;
 };
@@ -24,6 +24,7 @@ static void put32(struct octets *o, uint32_t v)
 	o->p += 4;
 }
 
+/* Read position in a cookie. */
 struct reader {
 	const uint8_t *p;
 };

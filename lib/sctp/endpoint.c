@@ -7,7 +7,7 @@
 #define MTU_MAX    65535
 #define TURN       64 /* packets that one association sends before the next one may send */
 #define COPIES_LEN (4 * 1024 * 1024) /* octets of spare buffers that are kept: about a window */
-#define COPIES_MIN 64u
+#define COPIES_MIN 64u               /* but at least this many spare buffers */
 
 static uint64_t or_default(uint64_t value, uint64_t otherwise)
 {
@@ -124,7 +124,7 @@ bool iw_sctp_next_event(struct iw_sctp *s, struct iw_sctp_event *out)
 	a->events &= a->events - 1;
 	if (a->events == 0)
 		iw_list_del(&a->pending);
-	/* Not earlier: a function of the input queue may have ended the association. */
+	/* iw_sctp_down must not free it: functions of the input queue call iw_sctp_down. */
 	if (out->kind == IW_SCTP_EV_DOWN)
 		iw_sctp_inq_fini(a);
 	return true;

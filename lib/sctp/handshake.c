@@ -130,7 +130,10 @@ void iw_sctp_setup_timeout(struct iw_sctp_assoc *a, uint64_t now)
 	a->setup_at = iw_time_add(now, a->setup_rto);
 }
 
-/* The address that the caller named stays the first; the addresses that the peer lists follow. */
+/*
+ * Sets the paths after the INIT ACK: the address that the caller named stays the first, and those
+ * that the peer lists follow. Returns 0 or IW_E_NOMEM.
+ */
 static int learn_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *said, unsigned nsaid)
 {
 	struct iw_sctp_addr peer[IW_SCTP_PATHS_MAX];
@@ -516,7 +519,7 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 /* RFC 9260 5.2.4, action A: reports the old association as ended; a listener opens a new one. */
 static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct cookie *c)
 {
-	/* Otherwise the old association would end, and no new one would be opened. */
+	/* open_association would refuse it, after the old association had ended. */
 	if (!is_from_listed(c, s->cur.pkt))
 		return false;
 	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) {
@@ -530,7 +533,7 @@ static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct c
 	return open_association(s, c);
 }
 
-/* No DATA was received, and no message was ever queued. */
+/* True if no DATA was received, and no message was ever queued. */
 static bool is_unused(const struct iw_sctp_assoc *a)
 {
 	return a->count.received == 0 && !a->in.map && a->out.end == 0 && a->in.nfragments == 0;

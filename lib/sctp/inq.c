@@ -52,7 +52,9 @@ void iw_sctp_inq_forget(struct inq *q, uint32_t tsn)
 	if (!q->map || !iw_seq32_before(q->cum, tsn))
 		return;
 	*word_of(q, tsn) &= ~bit_of(tsn);
-	/* By words: the next received TSN may be far below. No bit at or below cum is set. */
+	/*
+	 * Searches word by word: the next received TSN may be far below. No bit up to cum is set.
+	 */
 	while (q->high != q->cum) {
 		uint64_t upto = *word_of(q, q->high) << (63 - (q->high & 63));
 
@@ -64,7 +66,10 @@ void iw_sctp_inq_forget(struct inq *q, uint32_t tsn)
 	}
 }
 
-/* Makes the map large enough for a TSN that is `ahead` above cum. */
+/*
+ * Makes the map large enough for a TSN that is `ahead` above cum. Returns false if the TSN is too
+ * far ahead, or there is no memory.
+ */
 static bool reach(struct iw_sctp_assoc *a, uint32_t ahead)
 {
 	struct inq *q = &a->in;
@@ -121,7 +126,10 @@ static uint32_t window_of(const struct iw_sctp_assoc *a)
 	return used < rwnd ? rwnd - (uint32_t)used : 0;
 }
 
-/* 6.2: reports a window below a full packet as 0, or the peer would fill it with small packets. */
+/*
+ * 6.2, RFC 1122 4.2.3.3: reports a window below a full packet as 0. Otherwise the peer would fill
+ * it with small packets (silly window syndrome).
+ */
 uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a)
 {
 	uint32_t window = window_of(a), least = IW_MIN(a->s->cfg.rwnd / 4, a->s->cfg.mtu);
@@ -207,7 +215,7 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		note_duplicate(a, d.tsn);
 		return false;
 	}
-	/* Outside the window: dropped, and a SACK is sent at once (6.2). */
+	/* The map or the window has no room: drops the chunk and sends a SACK at once (6.2). */
 	if (!reach(a, d.tsn - q->cum) || (window_of(a) == 0 && iw_seq32_before(q->high, d.tsn))) {
 		q->sack_now = true;
 		return false;
@@ -260,8 +268,8 @@ void iw_sctp_inq_packet_done(struct iw_sctp_assoc *a, uint64_t now)
 			return;
 	}
 	/*
-	 * 6.4: only duplicates: our SACKs may be lost on the way to their source, so every second
-	 * SACK is sent to another address.
+	 * 6.4: the packet had only duplicates. Our SACKs may be lost on the path to their source,
+	 * so every second SACK is sent to another address of the peer.
 	 */
 	if (!q->new_seen) {
 		q->detour = !q->detour;

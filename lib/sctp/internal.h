@@ -3,8 +3,8 @@
  * Shared by the files of lib/sctp: the data structures, then the functions of each file.
  *
  * The files in layers, the lowest first: siphash, table, cc, addr, params, cookie; tracing; lookup,
- * reply, state; outq, path, pmtu; inq, reasm, ack, pace; loss, sack, shutdown; assoc, handshake; input,
- * output; endpoint. A file calls only its own layer and lower ones.
+ * reply, state; outq, path, pmtu; inq, reasm, ack, pace; loss, sack, shutdown; assoc, handshake;
+ * input, output; endpoint. A file calls only its own layer and lower ones.
  *
  * Each chunk to send has a number from 0, its seq. Its TSN is the initial TSN plus seq. Seqs have
  * 64 bits and never wrap, so output code compares them as plain numbers; sack.c converts the TSNs
@@ -33,13 +33,16 @@ struct table {
 	size_t size, count; /* size: a power of two */
 };
 
+/* Makes an empty table. mem is borrowed until iw_sctp_table_fini. IW_E_NOMEM: no memory. */
 int iw_sctp_table_init(struct table *t, const struct iw_mem *mem);
+/* Frees the buckets. The links belong to their objects. */
 void iw_sctp_table_fini(struct table *t);
-/* Never fails: without memory for more buckets, the chains grow longer. */
+/* Adds l, which the table keeps. Cannot fail: without memory, chains grow longer. */
 void iw_sctp_table_add(struct table *t, struct link *l, uint64_t hash);
 void iw_sctp_table_del(struct table *t, struct link *l);
-/* Returns the first link with that hash, or the next one after l; NULL: not found. */
+/* Returns the first link with that hash; NULL: not found. */
 struct link *iw_sctp_table_find(const struct table *t, uint64_t hash);
+/* Returns the next link with the hash of l; NULL: none. */
 struct link *iw_sctp_table_next(const struct link *l);
 
 /* --- SipHash-2-4, 128 bits out (siphash.c) ---------------------------------------------------- */
@@ -103,7 +106,7 @@ struct inq {
 	unsigned ndups;
 	unsigned packets; /* packets with DATA since the last SACK */
 	bool any;         /* DATA was received before: only the first is acknowledged at once */
-	bool sack_now;
+	bool sack_now;    /* the SACK is due after the current packet */
 	/* The last SACK for duplicates was sent to another address than their source. */
 	bool detour;
 	bool data_seen, new_seen;   /* in the current packet: DATA; new DATA */
@@ -258,12 +261,13 @@ struct iw_sctp_assoc {
 	struct iw_sctp *s;
 	struct link by_tag;
 	struct iw_timer timer;
-	struct iw_list all, ready, pending;
+	struct iw_list all, ready, pending; /* in the lists of the endpoint */
 	void *user;
 	enum iw_sctp_state state;
-	bool initiator, linked;
+	bool initiator;
+	bool linked;     /* in the tables of the endpoint: not ended */
 	unsigned events; /* bits of enum iw_sctp_event_kind */
-	unsigned tx;
+	unsigned tx;     /* bits of enum tx */
 	uint16_t peer_port;
 	uint16_t streams_out, streams_in;
 	uint32_t my_tag, peer_tag, tie_local, tie_peer;
@@ -272,8 +276,8 @@ struct iw_sctp_assoc {
 	uint32_t peer_rwnd_max; /* the largest advertised */
 	bool peer_has_adaptation;
 	uint32_t peer_adaptation;
-	struct iw_sctp_addr local;
-	struct path *paths; /* the first is the primary path and always confirmed */
+	struct iw_sctp_addr local; /* our address that the peer uses; all zero: not known */
+	struct path *paths;        /* the first is the primary path and always confirmed */
 	unsigned npaths;
 	/* The confirmed path of the peer's last packet: answers are sent there. */
 	unsigned from;
@@ -286,13 +290,13 @@ struct iw_sctp_assoc {
 	uint8_t *report;
 	size_t report_len;
 	uint64_t setup_at, guard_at; /* T1 or T2; T5 */
-	unsigned tries;
+	unsigned tries;              /* retransmissions of T1 or T2 so far */
 	unsigned alternate; /* the last path, except the data path, that a retransmission used */
 	unsigned shutdown_path; /* the path of the last SHUTDOWN or SHUTDOWN ACK */
 	unsigned stale;         /* cookies that the peer has then reported as stale */
-	uint64_t setup_rto;
-	uint32_t errors;
-	uint32_t told_max;  /* iw_sctp_max_message as of the last UP or MTU event */
+	uint64_t setup_rto;     /* of T1 or T2, ns; doubled by each timeout */
+	uint32_t errors;        /* consecutive unanswered transmissions (RFC 9260 8.1) */
+	uint32_t told_max;      /* iw_sctp_max_message as of the last UP or MTU event */
 	uint32_t most_told; /* the largest told_max so far, at least iw_sctp_max_unproven at UP */
 	struct inq in;
 	struct outq out;
@@ -308,12 +312,13 @@ struct reply {
 };
 #define REPLIES_MAX 64
 
+/* The received packet that is being processed. */
 struct cursor {
 	const struct iw_sctp_packet *pkt; /* borrowed from the caller of iw_sctp_input */
 	struct iw_sctp_hdr hdr;
-	size_t pos; /* of the next chunk; pkt.len: done */
-	struct iw_sctp_assoc *a;
-	struct path *path;
+	size_t pos;              /* of the next chunk; pkt.len: done */
+	struct iw_sctp_assoc *a; /* NULL: it belongs to no association */
+	struct path *path;       /* from which it arrived */
 	uint64_t now;
 	bool open;       /* a packet is being processed */
 	bool complained; /* the packet was already answered with an ERROR */
@@ -324,6 +329,7 @@ struct iw_sctp {
 	struct iw_sctp_cfg cfg;
 	struct table tags, addrs;
 	struct iw_heap timers;
+	/* Associations: all; those that may have output or a new deadline; those with events. */
 	struct iw_list all, ready, pending;
 	unsigned count; /* associations in the tables */
 	struct cookie_keys keys;
@@ -361,28 +367,32 @@ IW_TRACES void iw_sctp_trace_timer(const struct iw_sctp_assoc *a, unsigned path,
 				   uint64_t after);
 
 /* lookup.c */
+/* Returns the association with that local Verification Tag; NULL: not found. */
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
 /*
- * Finds a path by IP address, UDP port and SCTP port. Confirmed paths only: an unconfirmed address
- * never blocks the real owner of that address (RFC 5062 3).
+ * Returns the path with that IP address, UDP port and SCTP port; NULL: not found. Confirmed paths
+ * only: an unconfirmed address never blocks the real owner of that address (RFC 5062 3).
  */
 struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr *addr,
 			     uint16_t port);
+/* Returns the path of a to that IP address, confirmed or not; NULL: none. */
 struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr);
 /* Marks the path as confirmed. iw_sctp_by_addr finds it then. */
 void iw_sctp_set_confirmed(struct path *p);
 /* Sets the UDP port from which the peer's packets arrive now (RFC 6951 5.4). */
 void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port);
-/*
- * Adds the association to the tables; removes it from them, and its timer and output from the
- * endpoint's.
- */
+/* Adds the association to the tables of the endpoint. */
 void iw_sctp_link_in(struct iw_sctp_assoc *a);
+/*
+ * Removes the association from the tables, the timers and the list of ready associations, and stops
+ * the processing of its packet. Does nothing if it is not linked.
+ */
 void iw_sctp_link_out(struct iw_sctp_assoc *a);
 /* Removes the paths from the address table, before they are freed. */
 void iw_sctp_unlist_paths(struct iw_sctp_assoc *a);
 
 /* state.c */
+/* Changes the state, along an edge of RFC 9260 4 (asserted). */
 void iw_sctp_set_state(struct iw_sctp_assoc *a, enum iw_sctp_state to);
 /* Marks the association as ready: it may have output or a new deadline. */
 void iw_sctp_touch(struct iw_sctp_assoc *a);
@@ -401,16 +411,25 @@ void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, siz
 		  int err, const char *fmt, ...);
 
 /* assoc.c */
+/*
+ * Makes an association and adds it to the tables. peer (copied) has npeers addresses, the primary
+ * path first. *out is owned by the endpoint. IW_E_NOMEM: no memory.
+ */
 int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my_tag,
 		      uint32_t my_tsn, const struct iw_sctp_addr *peer, unsigned npeers,
 		      uint16_t peer_port);
+/* The set-up is complete: raises UP, and starts heartbeats and the path MTU search. */
 void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now);
-/* Replaces the paths. The first is confirmed, the others are not. */
+/*
+ * Replaces the paths. The first is confirmed, the others are not. peer is copied. IW_E_NOMEM: no
+ * memory, the paths are unchanged.
+ */
 int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n);
 /* Frees the queues and maps of the association that are empty. */
 void iw_sctp_slim(struct iw_sctp_assoc *a);
 
 /* cookie.c */
+/* Makes the first key. Returns 0, or the error of the random source. */
 int iw_sctp_cookie_keys_init(struct iw_sctp *s);
 /*
  * Writes a cookie with a MAC of the current key, which is replaced first if it is old. Returns the
@@ -425,7 +444,9 @@ bool iw_sctp_cookie_open(const struct iw_sctp *s, struct cookie *c, const uint8_
 struct init_params {
 	struct iw_sctp_addr peer[IW_SCTP_PATHS_MAX]; /* the packet's source first */
 	unsigned npeers;
-	bool has_adaptation, host_name, malformed;
+	bool has_adaptation;
+	bool host_name; /* a Host Name Address, which must be refused (RFC 9260 3.3.2.1.4) */
+	bool malformed;
 	uint32_t adaptation;
 	const uint8_t *cookie;
 	size_t cookie_len;
@@ -433,6 +454,10 @@ struct init_params {
 	uint8_t report[512];
 	size_t report_len;
 };
+/*
+ * Reads the parameters of an INIT or INIT ACK of the packet. out->cookie points into the packet. An
+ * error is only recorded: host_name, malformed.
+ */
 void iw_sctp_params_read(struct init_params *out, const struct iw_sctp_init *in,
 			 const struct iw_sctp_packet *pkt);
 
@@ -443,6 +468,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c);
 bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *c);
 void iw_sctp_on_cookie_ack(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_on_stale_cookie(struct iw_sctp_assoc *a);
+/* T1 has expired: repeats INIT or COOKIE ECHO, or ends the association. */
 void iw_sctp_setup_timeout(struct iw_sctp_assoc *a, uint64_t now);
 /* Writes the INIT chunk. Returns its octets, or an error. */
 int iw_sctp_put_init(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap);
@@ -457,13 +483,16 @@ size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *
 void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
 			 uint32_t vtag, uint8_t type, uint8_t flags, uint16_t cause,
 			 const void *info, size_t len);
+/* Queues a packet of one chunk for the confirmed path from which the peer sent last. */
 void iw_sctp_assoc_reply(struct iw_sctp_assoc *a, uint8_t type, const void *value, size_t len);
+/* The same with an ERROR of one cause, at most one for each received packet. */
 void iw_sctp_assoc_error(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t len);
 /* Answers a packet that belongs to no association (RFC 9260 8.4). */
 void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
 			     const struct iw_sctp_hdr *h);
 /* 8.4 (3): answers an INIT to a port without a listener. It is alone in the packet of s->cur. */
 void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init);
+/* Writes the next queued packet. Returns its octets; 0: it does not fit cap. */
 size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out);
 /* A rate limiter: permits a burst of 100, then one every 1 ms. *at is its state, initially 0. */
 bool iw_sctp_within_rate(uint64_t *at, uint64_t now);
@@ -472,14 +501,20 @@ void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p,
 		     struct iw_sctp_packet *to);
 
 /* inq.c */
+/* peer_tsn: the initial TSN of the peer. */
 void iw_sctp_inq_init(struct inq *q, uint32_t peer_tsn);
+/* Frees the map, the fragments and the reassembled message. */
 void iw_sctp_inq_fini(struct iw_sctp_assoc *a);
-/* Returns true if *out is a message for the user. */
+/*
+ * Processes a DATA chunk. Returns true if *out is a message for the user. A chunk that violates the
+ * protocol ends the association.
+ */
 bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		     struct iw_sctp_recv *out);
 /* All chunks of the packet were processed: decides when the SACK is due. */
 void iw_sctp_inq_packet_done(struct iw_sctp_assoc *a, uint64_t now);
-void iw_sctp_inq_forget(struct inq *q, uint32_t tsn); /* a TSN above cum is reneged */
+/* This end reneges on a TSN above cum: a SACK reports it as missing again (RFC 9260 6.2). */
+void iw_sctp_inq_forget(struct inq *q, uint32_t tsn);
 /* The window that a SACK reports, octets. */
 uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a);
 
@@ -502,10 +537,14 @@ void iw_sctp_fragments_slim(struct iw_sctp_assoc *a);
 size_t iw_sctp_put_sack(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap);
 
 /* outq.c */
+/* tsn: our initial TSN. */
 void iw_sctp_outq_init(struct outq *q, uint32_t tsn);
+/* Frees the ring with the copies of all chunks. */
 void iw_sctp_outq_fini(struct iw_sctp_assoc *a);
+/* Frees the ring if it is empty. */
 void iw_sctp_outq_slim(struct iw_sctp_assoc *a);
-static inline uint32_t chunk_octets(uint32_t len) /* header, user data, padding */
+/* The octets of a DATA chunk with len octets of user data: header, data, padding. */
+static inline uint32_t chunk_octets(uint32_t len)
 {
 	return IW_SCTP_DATA_HDR_LEN + ((len + 3) & ~3u);
 }
@@ -517,7 +556,12 @@ static inline uint8_t *state_at(const struct outq *q, uint64_t seq)
 {
 	return &q->state[seq & (q->size - 1)];
 }
+/* Frees the copy of a chunk, if it has one. */
 void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c);
+/*
+ * Raises IW_SCTP_EV_ROOM if the user waits for it and at most half of unsent_max is queued: once
+ * for each batch.
+ */
 void iw_sctp_tell_room(struct iw_sctp_assoc *a);
 /*
  * Changes the state of a chunk from FLIGHT to LOST. reason: for the trace; NULL: the chunk is sent
@@ -526,7 +570,7 @@ void iw_sctp_tell_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 /* The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
-/* iw_sctp_max_message if every path MTU were proven: such messages are accepted too. */
+/* Returns iw_sctp_max_message as if every path MTU were proven: such messages are accepted too. */
 uint32_t iw_sctp_max_unproven(const struct iw_sctp_assoc *a);
 /* Records max as the iw_sctp_max_message that the user knows. */
 void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max);
@@ -537,6 +581,7 @@ void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max);
 void iw_sctp_check_max(struct iw_sctp_assoc *a);
 
 /* sack.c */
+/* Processes a SACK. One for a chunk that was never sent ends the association. */
 void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now);
 /* A SHUTDOWN acknowledges everything up to tsn. Returns false if the association has ended. */
 bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now);
@@ -547,31 +592,46 @@ bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now);
  * marked as lost.
  */
 void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
+/*
+ * Begins fast recovery (RFC 9260 7.2.4), and reduces cwnd of the paths in the set paths_hit, unless
+ * a recovery is in progress.
+ */
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit);
+/* Sets the timer of the tail-loss probe, or stops it if no probe is needed. */
 void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now);
+/* Handles the timers of RACK, tail-loss probe and zero window probe that have expired. */
 void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now);
+/* T3-rtx of the path has expired (RFC 9260 6.3.3). May end the association. */
 void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now);
 
 /* path.c */
+/* Makes path number index of the association: unconfirmed, active, with the initial RTO and MTU. */
 void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr,
 		       unsigned index);
+/* Updates SRTT, RTTVAR and RTO with a measured round trip in ns (RFC 9260 6.3.1). */
 void iw_sctp_rtt(struct path *p, uint64_t rtt);
+/* The peer has answered on the path: clears the error counters and makes it active. */
 void iw_sctp_path_alive(struct path *p, uint64_t now);
-/* DATA or a HEARTBEAT was not answered. Returns false if the association has ended. */
+/*
+ * DATA, or a HEARTBEAT if heartbeat is true, was not answered: counts an error of the path and of
+ * the association. Returns false if the association has ended (RFC 9260 8.1, 8.2).
+ */
 bool iw_sctp_path_failed(struct path *p, bool heartbeat);
+/* Starts the HEARTBEATs of the path. */
 void iw_sctp_hb_start(struct path *p, uint64_t now);
 /* Sends the next HEARTBEAT to an unconfirmed address if it is time, else sets the timer. */
 void iw_sctp_verify_next(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now);
 /* The HEARTBEAT timer has expired: the next HEARTBEAT is due, or the last got no answer. */
 void iw_sctp_hb_timeout(struct path *p, uint64_t now);
-/* The path for new data. */
+/* Returns the path for new DATA: the primary one, or another if that is inactive. */
 struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a);
-/* Another usable path; p if no other is usable. */
+/* Returns another usable path; p if no other is usable. */
 struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p);
 /*
- * 6.4.1: the path for a retransmission after p has timed out. The data path gets every second one,
- * so unreachable addresses cannot end an association whose data path works.
+ * Returns the path for a retransmission after p has timed out (RFC 9260 6.4.1). Every second
+ * retransmission uses the data path, so unreachable addresses cannot end an association whose data
+ * path works.
  */
 struct path *iw_sctp_rtx_path(struct iw_sctp_assoc *a, struct path *p);
 /*
@@ -580,32 +640,41 @@ struct path *iw_sctp_rtx_path(struct iw_sctp_assoc *a, struct path *p);
  */
 unsigned iw_sctp_turn_path(struct iw_sctp_assoc *a, unsigned from);
 /*
- * Writes a HEARTBEAT; probe: that of a path MTU probe, to which the caller adds the PAD. Returns
- * its octets; 0: failed.
+ * Writes a HEARTBEAT; probe: that of a path MTU probe, to which the caller adds the PAD chunk.
+ * Returns its octets; 0: it does not fit cap, or the random source failed.
  */
 size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool probe, uint64_t now);
 
 /* pace.c */
+/* Returns true if pacing permits a packet now. Otherwise sets p->pace_at. */
 bool iw_sctp_pace_allows(struct path *p, uint64_t now);
+/* DATA chunks of that many octets were sent. */
 void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 
 /* pmtu.c */
-/* The octets of IP, UDP and SCTP headers of packets on that path. */
+/* Returns the octets of IP, UDP and SCTP headers of packets on that path. */
 uint32_t iw_sctp_overhead(const struct path *p);
-/* The octets of chunks that fit into a packet, a multiple of four. */
+/* Returns the octets of chunks that fit into a packet of the path MTU, a multiple of four. */
 uint32_t iw_sctp_payload(const struct path *p);
 /*
- * The payload for messages, which cannot be split again after the first transmission: that of the
- * path MTU if a probe has shown that it passes, else that of the smallest path MTU.
+ * Returns the payload for messages, which cannot be split again after the first transmission: that
+ * of the path MTU if a probe has shown that it passes, else that of the smallest path MTU.
  */
 uint32_t iw_sctp_proven_payload(const struct path *p);
 /* True if packets on that path are sent without DF. */
 bool iw_sctp_pmtu_fragments(const struct path *p);
+/* Begins the search for a larger path MTU, also after pmtu_raise (RFC 8899). */
 void iw_sctp_pmtu_start(struct path *p, uint64_t now);
+/* The probe was acknowledged: its size passes. */
 void iw_sctp_pmtu_answered(struct path *p, uint64_t now);
-/* The peer answers again after errors of the path: repeats the probe at once. */
+/*
+ * The peer answers again after errors of the path: repeats the probe at once. No probe passed
+ * during the outage, and the next one would wait for an RTO, which has been backed off.
+ */
 void iw_sctp_pmtu_retry(struct path *p, uint64_t now);
+/* The probe timer has expired: the probe was lost, or pmtu_raise has passed. */
 void iw_sctp_pmtu_timeout(struct path *p, uint64_t now);
+/* ICMP or the carrier reports the largest packet that passes, in octets; 0: not reported. */
 void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now);
 /*
  * Black hole detection (RFC 8899 4.3): after a T3 timeout of the path, and after the loss of a
@@ -615,6 +684,7 @@ void iw_sctp_pmtu_timed_out(struct path *p, uint64_t now);
 void iw_sctp_pmtu_lost(struct path *p, unsigned sends, uint64_t now);
 
 /* output.c */
+/* Writes the next packet of the association, as iw_sctp_output. 0: nothing to send now. */
 size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 			    struct iw_sctp_packet *out, uint64_t now);
 
@@ -625,6 +695,7 @@ void iw_sctp_on_shutdown(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 void iw_sctp_on_shutdown_ack(struct iw_sctp_assoc *a);
 void iw_sctp_on_shutdown_complete(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c);
 void iw_sctp_on_abort(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c);
+/* T2 has expired: repeats SHUTDOWN or SHUTDOWN ACK, or ends the association. */
 void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_guard_timeout(struct iw_sctp_assoc *a);
 

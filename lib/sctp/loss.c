@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Loss detection by T3 (RFC 9260 6.3.3), and earlier by RFC 8985, applied to chunks instead of
- * segments. RTO.Min is one second and a chunk is fast retransmitted only once, so a lost tail, or a
- * chunk lost twice, would cost that second each time. RACK: a chunk is lost if a chunk sent later
- * is acknowledged and more than a round trip and a margin have passed. Tail-loss probe: if nothing
- * is acknowledged for two round trips, the last chunk is sent again, so that a SACK shows what is
- * missing.
+ * Loss detection by T3 (RFC 9260 6.3.3), and before T3 expires by RACK and the tail-loss probe of
+ * RFC 8985, applied to chunks instead of segments. RTO.Min is one second and a chunk is fast
+ * retransmitted only once, so without RFC 8985 a lost tail, or a chunk lost twice, would cost that
+ * second each time. RACK: a chunk is lost if a chunk sent later is acknowledged and more than a
+ * round trip and a margin have passed. Tail-loss probe: if nothing is acknowledged for two round
+ * trips, the last chunk is sent again, so that a SACK shows which chunks are missing.
  */
 #include "sctp/internal.h"
 
-#define REORDER_MIN IW_MSEC(1)
-#define TLP_MIN     IW_MSEC(10)
+#define REORDER_MIN IW_MSEC(1)   /* least margin of RACK for reordered packets */
+#define TLP_MIN     IW_MSEC(10)  /* least wait before a tail-loss probe */
 #define PEER_DELAY  IW_MSEC(200) /* by which a peer may delay the SACK for a single packet */
 
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
@@ -34,6 +34,7 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
 	q->tlp_at = IW_TIME_NEVER;
 }
 
+/* True if c, with number seq, was sent before the acknowledged chunk that was sent last. */
 static bool sent_before(const struct out_chunk *c, uint64_t seq, const struct path *p)
 {
 	return c->sent_at < p->rack_sent || (c->sent_at == p->rack_sent && seq < p->rack_seq);
@@ -163,8 +164,8 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	if (p->nflight == 0)
 		return;
 	/*
-	 * 6.1 A: while SACKs arrive, a chunk that the window has no room for is no error: a probe,
-	 * or a chunk that was in flight when the window closed.
+	 * 6.1 A: while SACKs arrive, a chunk that does not fit the window does not count as a path
+	 * error: it is a probe, or it was in flight when the window closed.
 	 */
 	shut = q->window_answers && a->peer_rwnd < chunk_at(q, q->una)->len;
 	a->count.timeouts++;

@@ -25,6 +25,7 @@ struct packet {
 	size_t limit; /* limit of len */
 };
 
+/* Begins a packet on path p with the common header. cap: octets of buf. */
 static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uint8_t *buf,
 		  size_t cap, uint32_t vtag)
 {
@@ -37,12 +38,14 @@ static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uin
 	k->len = IW_SCTP_HDR_LEN;
 }
 
+/* Adds the octets written since the last call to the checksum. */
 static void sum_up(struct packet *k)
 {
 	k->crc = iw_crc32c(k->crc, k->buf + k->summed, k->len - k->summed);
 	k->summed = k->len;
 }
 
+/* Completes the packet: checksum, addresses, IP fragmentation. Returns the octets in buf. */
 static size_t finish(struct packet *k, const struct iw_sctp_assoc *a, struct iw_sctp_packet *out)
 {
 	sum_up(k);
@@ -140,6 +143,7 @@ static size_t heartbeat_packet(struct path *p, uint8_t *buf, size_t cap, struct 
 	return size;
 }
 
+/* Appends a SHUTDOWN, which carries the cumulative TSN (9.2). */
 static void put_cum(struct packet *k, struct iw_sctp_assoc *a)
 {
 	uint8_t cum[4];
@@ -260,6 +264,7 @@ static void after_rest(struct path *p, uint64_t now)
 		iw_sctp_trace_window(p);
 }
 
+/* Appends octets. Copies and sums long pieces in one pass. */
 static void put_octets(struct packet *k, const void *src, size_t len)
 {
 	if (len < COPY_MIN) {
@@ -290,6 +295,7 @@ static bool wants_sack(const struct iw_sctp_assoc *a, const struct path *p,
 	       c->sends > 0 || p->flight + chunk_octets(c->len) >= p->cc.cwnd;
 }
 
+/* Appends the DATA chunk with number seq. The caller has checked that it fits into buf. */
 static void put_chunk(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq)
 {
 	const struct out_chunk *c = chunk_at(&a->out, seq);

@@ -123,7 +123,7 @@ void iw_sctp_check_max(struct iw_sctp_assoc *a)
 	iw_sctp_raise(a, IW_SCTP_EV_MTU);
 }
 
-bool iw_sctp_writable(const struct iw_sctp_assoc *a)
+static bool is_writable(const struct iw_sctp_assoc *a)
 {
 	const struct outq *q = &a->out;
 
@@ -185,7 +185,7 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	 */
 	if (len > a->most_told && len > iw_sctp_max_message(a))
 		return IW_E_LIMIT;
-	if (!iw_sctp_writable(a)) {
+	if (!is_writable(a)) {
 		q->wanted = true;
 		return IW_E_AGAIN;
 	}
@@ -224,7 +224,7 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	return 0;
 }
 
-int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream)
+int iw_sctp_release_memory(struct iw_sctp_assoc *a, uint16_t stream)
 {
 	struct outq *q = &a->out;
 
@@ -242,12 +242,11 @@ int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream)
 	return 0;
 }
 
-/* Raises IW_SCTP_EV_ROOM when at most half of unsent_max is queued: once for each batch. */
 void iw_sctp_tell_room(struct iw_sctp_assoc *a)
 {
 	struct outq *q = &a->out;
 
-	if (!q->wanted || q->unsent_octets > q->unsent_max / 2 || !iw_sctp_writable(a))
+	if (!q->wanted || q->unsent_octets > q->unsent_max / 2 || !is_writable(a))
 		return;
 	q->wanted = false;
 	iw_sctp_raise(a, IW_SCTP_EV_ROOM);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Pacing, instead of Max.Burst (RFC 9260 6.1 D): a token bucket that fills with 1.25 cwnd in a
- * round trip, 2 cwnd in slow start. After a SACK, one burst is sent at most; the rest follows as
- * the bucket fills. A burst is cfg.burst packets, or the octets of one millisecond if that is more:
- * timers are no finer than that. On a network with shorter round trips, pacing would only delay the
- * sender.
+ * round trip, 2 cwnd in slow start. After a SACK, at most one burst is sent; the rest follows as
+ * the bucket fills. A burst is cfg.burst packets, or the octets of one millisecond if that is more.
+ * Timers have no finer resolution, so with round trips below a millisecond pacing would only delay
+ * the sender.
  */
 #include "sctp/internal.h"
 

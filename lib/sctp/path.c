@@ -86,7 +86,10 @@ bool iw_sctp_path_failed(struct path *p, bool heartbeat)
 {
 	struct iw_sctp_assoc *a = p->a;
 	const struct iw_sctp_times *t = &a->s->cfg.times;
-	/* 8.1: else idle unreachable addresses would end an association whose data path works. */
+	/*
+	 * 8.1: unanswered HEARTBEATs of other paths do not count: idle unreachable addresses would
+	 * end an association whose data path works.
+	 */
 	bool counts = !heartbeat || p == iw_sctp_data_path(a);
 
 	if (++p->errors > t->path_max_retrans)
@@ -110,7 +113,10 @@ struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p)
 	return p;
 }
 
-/* The next path after the last alternate one: not p; active, unless inactive ones are allowed. */
+/*
+ * Returns the next confirmed path after the last alternate one, except p; inactive ones only if
+ * inactive is true. Returns p if there is no other.
+ */
 static struct path *next_alternate(struct iw_sctp_assoc *a, struct path *p, bool inactive)
 {
 	for (unsigned i = 1; i <= a->npaths; i++) {
@@ -153,12 +159,17 @@ static uint32_t jitter(struct iw_sctp *s)
 	return s->jitter >> 16;
 }
 
-/* 8.3: the RTO of the path and HB.interval, with half an RTO of jitter either way. */
+/*
+ * Returns the wait for the next HEARTBEAT, 8.3: HB.interval and an RTO, up to half an RTO less or
+ * more.
+ */
 static uint64_t hb_pause(struct path *p)
 {
 	uint64_t extra = p->rto * (jitter(p->a->s) & 0xff) / 256;
 
-	/* 5.4: an RTO, in which the answer is due, until the address is confirmed or inactive. */
+	/*
+	 * 5.4: an unconfirmed address gets one about every RTO until it is confirmed or inactive.
+	 */
 	if (!p->confirmed && p->state == IW_SCTP_PATH_ACTIVE)
 		return p->rto + extra / 2;
 	return p->a->s->cfg.times.hb_interval + p->rto / 2 + extra;
@@ -277,7 +288,8 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 	p = &a->paths[index];
 	if (iw_get_be16(param.value + 2)) {
 		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
-			iw_sctp_path_alive(p, now); /* 8.1: any HEARTBEAT ACK proves that */
+			/* 8.1: any HEARTBEAT ACK proves that the path is alive. */
+			iw_sctp_path_alive(p, now);
 			iw_sctp_pmtu_answered(p, now);
 		}
 		return;

@@ -27,12 +27,14 @@ uint32_t iw_sctp_payload(const struct path *p)
 	return (p->pmtu - iw_sctp_overhead(p)) & ~3u;
 }
 
+/* Returns the size with which the search begins (BASE_PLPMTU of RFC 8899 5.1.2). */
 static uint32_t base_of(const struct path *p)
 {
 	return IW_MIN(iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_BASE : IW_SCTP_MTU_MIN6,
 		      p->a->s->cfg.mtu);
 }
 
+/* Returns the smallest path MTU of the address family that the search falls to. */
 static uint32_t least_of(const struct path *p)
 {
 	return iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_MIN : base_of(p);
@@ -81,7 +83,10 @@ static void probe_next(struct path *p, uint32_t size, uint64_t now)
 	p->probe_at = iw_time_add(now, p->rto);
 }
 
-/* Continues the search between pmtu and probe_fails, or ends it until pmtu_raise has passed. */
+/*
+ * Sends the next probe, of a size between pmtu and probe_fails. If that range is small enough, the
+ * search pauses for pmtu_raise.
+ */
 static void search(struct path *p, uint64_t now)
 {
 	uint32_t most = p->a->s->cfg.mtu;
@@ -124,9 +129,6 @@ void iw_sctp_pmtu_answered(struct path *p, uint64_t now)
 	search(p, now);
 }
 
-/*
- * No probe passed during the outage. The next one would wait for an RTO, which has been backed off.
- */
 void iw_sctp_pmtu_retry(struct path *p, uint64_t now)
 {
 	if (p->probe_size == 0)

@@ -22,7 +22,8 @@ static uint32_t cost_of(size_t len)
 }
 
 /*
- * At most half of rwnd: if fragments closed the window, the rest of the message could not arrive.
+ * Returns the most octets that fragments may use: at most half of rwnd, because the rest of a
+ * message could not arrive if its fragments closed the window.
  */
 static uint32_t bound(const struct iw_sctp_assoc *a)
 {
@@ -65,7 +66,7 @@ void iw_sctp_fragments_fini(struct iw_sctp_assoc *a)
 	a->in.whole_len = 0;
 }
 
-/* The index for tsn: after all fragments with lower TSNs. */
+/* Returns the index at which to insert tsn: after all fragments with lower TSNs. */
 static uint32_t place_of(const struct inq *q, uint32_t tsn)
 {
 	uint32_t from = 0, to = q->nfragments;
@@ -150,6 +151,7 @@ static bool keep(struct iw_sctp_assoc *a, uint32_t at, const struct iw_sctp_chun
 	return true;
 }
 
+/* True if fragment `at` has the TSN that follows that of the fragment before it. */
 static bool follows(const struct inq *q, uint32_t at)
 {
 	return at > 0 && at < q->nfragments && q->fragment[at - 1]->tsn + 1 == q->fragment[at]->tsn;
@@ -166,6 +168,7 @@ static bool fit(const struct fragment *a, const struct fragment *b)
 	return ends == begins && (ends || (a->stream == b->stream && a->ppid == b->ppid));
 }
 
+/* True if fragment `at` fits its neighbours, as far as their TSNs are consecutive. */
 static bool fits(const struct inq *q, uint32_t at)
 {
 	if (follows(q, at) && !fit(q->fragment[at - 1], q->fragment[at]))
@@ -195,6 +198,10 @@ static bool complete(const struct inq *q, uint32_t at, uint32_t *first, uint32_t
 	return true;
 }
 
+/*
+ * Makes the message of n fragments from first in q->whole, and frees them. Returns false if there
+ * is no memory.
+ */
 static bool put_together(struct iw_sctp_assoc *a, uint32_t first, uint32_t n,
 			 struct iw_sctp_recv *out)
 {

@@ -105,7 +105,7 @@ size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw
 	return r->len;
 }
 
-/* Which chunks a packet has, as far as RFC 9260 8.4 depends on them. */
+/* The chunks of a packet on which the answer depends (RFC 9260 8.4). */
 struct contents {
 	bool abort, shutdown_ack, ignore;
 };
@@ -140,7 +140,10 @@ bool iw_sctp_within_rate(uint64_t *at, uint64_t now)
 	return true;
 }
 
-/* Answers from the port to which the packet was sent, whether or not that is ours. */
+/*
+ * Answers a packet that belongs to no association, from the port to which it was sent, even if that
+ * port is not ours.
+ */
 static void answer_stranger(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
 			    const struct iw_sctp_hdr *h, uint32_t vtag, uint8_t type, uint8_t flags)
 {

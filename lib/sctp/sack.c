@@ -6,10 +6,14 @@
  */
 #include "sctp/internal.h"
 
-/* What the current SACK has reported so far. */
+/* What the SACK being processed has reported so far. */
 struct told {
 	uint64_t now;
 	uint64_t htna_end; /* one above the highest seq newly acknowledged */
+	/*
+	 * The cumulative TSN has advanced; any chunk, or the tail-loss probe, is newly
+	 * acknowledged.
+	 */
 	bool cum_moved, any, probe;
 };
 

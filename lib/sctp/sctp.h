@@ -76,7 +76,7 @@ struct iw_sctp_addr {
 bool iw_sctp_addr_same_ip(const struct iw_sctp_addr *a, const struct iw_sctp_addr *b);
 /* True for an IPv6 link-local address, which is valid only together with its interface. */
 bool iw_sctp_addr_has_scope(const struct iw_sctp_addr *a);
-/* False for multicast, broadcast, reserved and unspecified addresses. */
+/* False for multicast, broadcast, reserved and unspecified addresses (RFC 9260 8.4). */
 bool iw_sctp_addr_is_unicast(const struct iw_sctp_addr *a);
 /* True for an IPv4-mapped address. */
 bool iw_sctp_addr_is_ipv4(const struct iw_sctp_addr *a);
@@ -122,7 +122,7 @@ struct iw_sctp_cfg {
 	 */
 	int (*random)(void *ctx, void *buf, size_t len);
 	void *random_ctx;
-	uint16_t port; /* our SCTP port; never 0 */
+	uint16_t port; /* our SCTP port; 1 to 65535 */
 	bool listen;   /* accept associations; otherwise an INIT is answered with ABORT */
 	/*
 	 * Streams requested and the most accepted, the same in both directions (RFC 5043 8);
@@ -271,7 +271,7 @@ enum iw_sctp_state {
 	IW_SCTP_SHUTDOWN_RECEIVED,
 	IW_SCTP_SHUTDOWN_ACK_SENT,
 };
-/* Returns the name of the state in RFC 9260 4, such as "COOKIE-WAIT". Never NULL. */
+/* Returns the name of the state in RFC 9260 4, such as "COOKIE-WAIT". Never NULL. For tests. */
 const char *iw_sctp_state_name(enum iw_sctp_state state);
 
 /*
@@ -310,11 +310,18 @@ void iw_sctp_abort(struct iw_sctp_assoc *a, const char *reason, uint64_t now);
  */
 void iw_sctp_assoc_free(struct iw_sctp_assoc *a);
 
-/* The caller's own pointer. NULL for a new association of a listener until the caller sets it. */
+/*
+ * Returns the caller's own pointer. NULL for a new association of a listener until the caller sets
+ * it.
+ */
 void *iw_sctp_user(const struct iw_sctp_assoc *a);
 void iw_sctp_set_user(struct iw_sctp_assoc *a, void *user);
+/* For tests: product code follows the events UP, ENDING and DOWN. */
 enum iw_sctp_state iw_sctp_assoc_state(const struct iw_sctp_assoc *a);
-/* Why the association ended; err is 0 after an orderly shutdown. Borrowed, valid while a is. */
+/*
+ * Returns why the association ended; err is 0 after an orderly shutdown. Borrowed until
+ * iw_sctp_assoc_free.
+ */
 const struct iw_fault *iw_sctp_why(const struct iw_sctp_assoc *a);
 
 struct iw_sctp_facts {
@@ -399,14 +406,11 @@ void iw_sctp_send_long_hdr(struct iw_sctp_send *m, struct iw_vec *all);
  */
 size_t iw_sctp_max_message(const struct iw_sctp_assoc *a);
 /*
- * True if iw_sctp_send would accept a message. Only about one batch is queued while the windows are
- * closed, so a changed MTU and the caller's priorities take effect soon.
- */
-bool iw_sctp_writable(const struct iw_sctp_assoc *a);
-/*
  * Queues a message as one chunk. iw_sctp_output sends it when the peer's window, congestion control
  * and pacing permit. *seq (may be NULL): the message's number, counted from 0 on this association.
- * IW_E_AGAIN: the queue is full, retry after ROOM.
+ * m->hdr is copied. The octets of m->vec are kept until the message is done, or copied (m->copy).
+ * IW_E_AGAIN: the queue is full, retry after ROOM. It holds at most a few batches of unsent
+ * messages, so that a changed MTU and the caller's priorities take effect soon.
  * IW_E_INVAL: the message is empty, stream is not below facts.streams_out, or hdr_len is too long.
  * IW_E_LIMIT: larger than iw_sctp_max_message was at any time. A message that no longer fits
  * because the MTU has become smaller is accepted and sent with IP fragmentation.
@@ -420,7 +424,7 @@ IW_MUST_CHECK int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_sen
  * memory that they refer to again. IW_E_NOMEM: some could not be copied; the association must end
  * before the caller may use the memory.
  */
-IW_MUST_CHECK int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream);
+IW_MUST_CHECK int iw_sctp_release_memory(struct iw_sctp_assoc *a, uint16_t stream);
 
 struct iw_sctp_done {
 	uint64_t seq, cookie;

@@ -16,6 +16,7 @@ void iw_sctp_shutdown(struct iw_sctp_assoc *a, uint64_t now)
 	iw_sctp_touch(a);
 }
 
+/* Starts T2 for a SHUTDOWN or SHUTDOWN ACK, and T5 with the first one (9.2). */
 static void start_t2(struct iw_sctp_assoc *a, uint64_t now)
 {
 	a->tries = 0;
@@ -69,7 +70,8 @@ void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now)
 	}
 	a->tx |= a->state == IW_SCTP_SHUTDOWN_SENT ? TX_SHUTDOWN : TX_SHUTDOWN_ACK;
 	/*
-	 * 6.4: another address than the last time, even if the peer has sent from that one since.
+	 * 6.4: uses another address than the last time, even if a packet of the peer has arrived
+	 * from the last one since.
 	 */
 	a->shutdown_path = iw_sctp_turn_path(a, a->shutdown_path);
 	a->from = a->shutdown_path;

@@ -27,7 +27,10 @@ static void put_group(struct iw_text *t, uint16_t group)
 	iw_text_str(t, text);
 }
 
-/* RFC 5952 4.2: the first of the longest runs of zero groups, of at least two, is shortened. */
+/*
+ * RFC 5952 4.2: returns the first of the longest runs of zero groups, and its length in *len. Only
+ * a run of at least two is shortened; otherwise returns 8.
+ */
 static unsigned longest_zeros(const uint8_t *ip, unsigned *len)
 {
 	unsigned best = 8, run = 0;

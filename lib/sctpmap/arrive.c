@@ -37,7 +37,7 @@ static bool seen(const struct iw_dss *s, uint64_t number)
 	return page && page[bit / 64] >> bit % 64 & 1;
 }
 
-/* need_page() has allocated its page. */
+/* Inverts the bit of the number. need_page has allocated its page. */
 static void flip(struct iw_dss *s, uint64_t number)
 {
 	uint64_t bit = number % PAGE_BITS;
@@ -52,6 +52,10 @@ static int no_memory(struct iw_dss *s)
 		       (uint32_t)s->stream);
 }
 
+/*
+ * Allocates the page of the number. IW_E_LIMIT: early messages of sessions that are not accepted
+ * yet use the whole window. IW_E_NOMEM: no memory.
+ */
 static int need_page(struct iw_dss *s, uint64_t number)
 {
 	size_t head = SEEN_PAGES * sizeof(*s->seen), size = PAGE_WORDS * sizeof(**s->seen);
@@ -81,9 +85,10 @@ static int fail_number(struct iw_dss *s, uint16_t ssn, const char *what)
 }
 
 /*
- * Returns the number of the message in *number. A sender has at most 32,767 unacknowledged messages
+ * Sets *number to the number of the message. A sender has at most 32,767 unacknowledged messages
  * of a stream (RFC 5043 10), and the lowest missing one is among them. So a number further ahead is
  * illegal, or belongs to a message that was received before. Allocates only after these checks.
+ * IW_E_DSS_ILLEGAL: the number is illegal; other errors: as need_page.
  */
 static int number_of(struct iw_dss *s, uint16_t ssn, uint64_t *number)
 {
@@ -151,6 +156,7 @@ static bool grow_held(struct iw_dss *s, size_t n)
 	return true;
 }
 
+/* Copies a segment that arrived before the session is open. IW_E_LIMIT: no room. */
 static int hold(struct iw_dss *s, uint64_t seq, const uint8_t *data, size_t len)
 {
 	struct held h = { seq, len };
@@ -257,7 +263,7 @@ static int take_answer(struct iw_dss *s, const struct iw_sctp_control *c)
 	switch ((enum iw_sctp_fn)c->fn) {
 	case IW_SCTP_FN_ACCEPT:
 	case IW_SCTP_FN_ENH_ACCEPT:
-		/* Otherwise this end has ended the session, and its Terminate answers. */
+		/* In another state this end has ended the session: its Terminate answers. */
 		if (s->state == IW_DSS_INITIATING)
 			err = take_accept(s, c);
 		break;
@@ -344,7 +350,7 @@ static bool next_held(struct iw_dss *s, struct iw_dss_unit *u)
 	return true;
 }
 
-/* True if the peer has ended the session and the holder does not know it yet. */
+/* True if the peer has ended the session and iw_dss_next has not reported it yet. */
 static bool end_unreported(const struct iw_dss *s)
 {
 	return s->rx_done && !s->end_reported &&

@@ -89,7 +89,7 @@ uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a)
 	return a->sessions;
 }
 
-bool iw_sctpmap_all_said(const struct iw_sctpmap *a)
+bool iw_sctpmap_sessions_ended(const struct iw_sctpmap *a)
 {
 	for (struct iw_list *n = a->all.next; n != &a->all; n = n->next) {
 		const struct iw_dss *s = iw_container_of(n, struct iw_dss, all);
@@ -198,7 +198,7 @@ static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct 
 {
 	struct iw_dss *s;
 
-	/* The pending Terminate refuses this session too: the peer takes it as the answer. */
+	/* A Terminate is pending on the stream: the peer will take it as the answer. */
 	if (iw_sctpmap_refuses(a, stream))
 		return NULL;
 	/* RFC 5043 6.4: the number of sessions that wait for the ULP is limited. */
@@ -262,6 +262,7 @@ static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
 	return begin(a, stream, c);
 }
 
+/* Returns the session of the control message; NULL: no caller holds one. */
 static struct iw_dss *take_control(struct iw_sctpmap *a, struct iw_dss *s, const uint8_t *data,
 				   size_t len)
 {
@@ -373,7 +374,7 @@ void iw_sctpmap_all_acked(struct iw_sctpmap *a)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* The lowest stream on which a refusal is pending. */
+/* Returns the lowest stream on which a refusal is pending; nrefused is above 0. */
 static uint16_t first_refused(const struct iw_sctpmap *a)
 {
 	size_t i = 0;
@@ -383,6 +384,7 @@ static uint16_t first_refused(const struct iw_sctpmap *a)
 	return (uint16_t)(i * 64 + (unsigned)__builtin_ctzll(a->refused[i]));
 }
 
+/* Fills *m with a Terminate for the lowest stream on which a refusal is pending. */
 static void refusal(struct iw_sctpmap *a, struct iw_sctpmap_msg *m)
 {
 	struct iw_sctp_control c = { a->profile->first_ssn, IW_SCTP_FN_TERMINATE, NULL, 0 };

@@ -43,15 +43,16 @@ struct iw_sctpmap {
 	uint8_t terminate[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* that Terminate, encoded */
 	uint16_t lowest;         /* streams below it are not free */
 	struct iw_dss *replaced; /* see iw_sctpmap_replaced */
-	uint32_t sessions, deciding;
-	size_t bytes;   /* allocated, this object included */
-	size_t pending; /* of bytes: held for the peer by sessions that are not accepted */
-	size_t objects; /* of pending: those sessions; at most IW_SCTPMAP_PENDING_MAX */
+	uint32_t sessions;       /* streams with a session */
+	uint32_t deciding;       /* sessions in the state IW_DSS_DECIDING; at most cfg.backlog */
+	size_t bytes;            /* allocated, this object included */
+	size_t pending;          /* of bytes: held for the peer by sessions that are not accepted */
+	size_t objects;          /* of pending: those sessions; at most IW_SCTPMAP_PENDING_MAX */
 	/* Receive window of the association, octets: the limit of pending without objects. */
 	size_t window;
 	size_t held;    /* bytes of buffers for segments that arrived before the session was open */
 	uint32_t early; /* messages of all sessions that arrived before one with a lower number */
-	struct iw_list all;
+	struct iw_list all; /* sessions */
 	struct iw_list due; /* sessions with a control message that may be sent */
 };
 
@@ -73,17 +74,20 @@ struct iw_dss {
 	void *owner;
 	uint16_t stream;
 	enum iw_dss_state state;
-	bool active, accepted, released;
+	bool active;   /* this end has initiated it */
+	bool accepted; /* it was open */
+	bool released; /* no caller holds it */
 	struct setup *setup;
 	size_t bytes;   /* allocated for the session, this object included */
 	size_t pending; /* part of a->pending */
 	size_t object;  /* part of a->objects */
 
 	/* Out. */
-	uint64_t tx_next, tx_acked;
-	bool ending;   /* our last message is a Terminate that SCTP has not accepted yet */
-	bool tx_last;  /* SCTP has accepted our last message */
-	bool answered; /* active: the peer has answered the Initiate */
+	uint64_t tx_next;  /* number of our next message */
+	uint64_t tx_acked; /* our messages below it are acknowledged */
+	bool ending;       /* our last message is a Terminate that SCTP has not accepted yet */
+	bool tx_last;      /* SCTP has accepted our last message */
+	bool answered;     /* active: the peer has answered the Initiate */
 	uint8_t terminate[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* our Terminate */
 	/*
 	 * Octets in setup->out: an Initiate or an answer that SCTP has not accepted yet; 0: none.
@@ -99,9 +103,10 @@ struct iw_dss {
 	uint32_t early;   /* messages above rx_next that have arrived */
 	uint64_t **seen;  /* SEEN_PAGES; NULL: no message arrived early so far */
 	uint8_t *held;    /* segments that arrived before the session was open; NULL: none */
-	size_t held_size, held_len, held_at;
+	size_t held_size, held_len; /* bytes allocated, used */
+	size_t held_at;             /* where iw_dss_next continues */
 
-	/* Units for the holder of the session. */
+	/* Units for the caller that holds the session. */
 	bool report_due, end_reported;
 	enum iw_dss_unit_kind report_kind;
 	struct iw_fault fault;
@@ -142,6 +147,7 @@ void iw_dss_dealloc(struct iw_dss *s, void *p, size_t n);
 void iw_dss_drop_held(struct iw_dss *s);
 /* Frees the session at once, even if messages are outstanding. */
 void iw_dss_free(struct iw_dss *s);
+/* Changes the state to one of its successors (asserted). The held segments end with ENDING. */
 void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to);
 /*
  * Call it after a change that a control message or the end of the session may wait for. Frees the
@@ -149,7 +155,7 @@ void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to);
  * freed.
  */
 bool iw_dss_update(struct iw_dss *s);
-/* Queues a unit for the holder. Replaces one that iw_dss_next has not returned yet. */
+/* Queues a unit for the caller. Replaces one that iw_dss_next has not returned yet. */
 void iw_dss_report(struct iw_dss *s, enum iw_dss_unit_kind kind);
 /* Ends the session with s->fault. Our Terminate follows, if it may be sent. */
 void iw_dss_fail(struct iw_dss *s);
@@ -157,10 +163,17 @@ void iw_dss_fail(struct iw_dss *s);
 void iw_dss_rejected(struct iw_dss *s);
 /* Fills *m with the control message that may be sent now. False: none. */
 bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m);
+/* SCTP has accepted the control message of iw_dss_control. */
 void iw_dss_control_taken(struct iw_dss *s);
 
 /* arrive.c */
+/* Processes a control message (data is borrowed). An illegal one ends the session with a fault. */
 void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len);
+/*
+ * Processes a message with a segment (data is borrowed). Fills *seg if the caller may pass it to
+ * DDP now; keeps a copy if the session is not open yet. An illegal one ends the session with a
+ * fault.
+ */
 void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len,
 			    struct iw_dss_segment *seg);
 /* True if iw_dss_next has a unit. */
@@ -169,17 +182,27 @@ bool iw_dss_has_unit(const struct iw_dss *s);
 /* agree.c */
 /* Encodes the header of our next control message. Returns its length in octets. */
 size_t iw_dss_encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum iw_sctp_fn fn);
+/* Checks o for an Initiate (active) or an Accept. IW_E_INVAL: it is impossible over SCTP. */
 IW_MUST_CHECK int iw_dss_check_offer(const struct iw_offer *o, bool active, struct iw_fault *why);
+/* Puts an Initiate with the offer (copied) into s->setup->out. */
 void iw_dss_build_initiate(struct iw_dss *s, const struct iw_offer *o);
+/* Copies what the peer's Initiate offers into s->setup->agreed. */
 void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c);
-/* IW_E_INVAL: too much Private Data; the request is still pending. Also of iw_dss_build_reject. */
+/*
+ * Put the answer into s->setup->out: an Accept with the values agreed on, or a Reject.
+ * IW_E_INVAL: too much Private Data; the request is still pending.
+ */
 IW_MUST_CHECK int iw_dss_build_accept(struct iw_dss *s, const struct iw_offer *o,
 				      struct iw_fault *why);
 IW_MUST_CHECK int iw_dss_build_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
 				      struct iw_fault *why);
-/* IW_E_MPA_IRD, IW_E_MPA_RTR: this end cannot accept what the peer's Accept has (RFC 6581 9). */
+/*
+ * Copies the values of the peer's Accept. IW_E_MPA_IRD, IW_E_MPA_RTR: this end cannot accept them
+ * (RFC 6581 9).
+ */
 IW_MUST_CHECK int iw_dss_take_accept(struct iw_dss *s, const struct iw_sctp_control *c,
 				     struct iw_fault *why);
+/* Copies the Private Data of the peer's Reject. */
 void iw_dss_take_reject(struct iw_dss *s, const struct iw_sctp_control *c);
 
 #endif

@@ -95,7 +95,10 @@ struct iw_sctpmap_cfg {
 	 * answered with Terminate (RFC 5043 6.1: it fits no legal sequence).
 	 */
 	bool plain;
-	/* For lib/loop: time-out of an association without an open session (unused.h); 0: none. */
+	/*
+	 * Time-out of an association without an open session, ns; 0: none. Only lib/loop uses it,
+	 * for unused.h.
+	 */
 	uint64_t unused_ns;
 };
 
@@ -107,6 +110,7 @@ IW_MUST_CHECK int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpma
 				 struct iw_fault *why);
 /* Frees a with all its sessions, released or not. a may be NULL. */
 void iw_sctpmap_free(struct iw_sctpmap *a);
+/* Returns the profile of the association. Static. */
 const struct iw_sctpmap_profile *iw_sctpmap_profile(const struct iw_sctpmap *a);
 /* True if the enhanced forms of Initiate, Accept and Reject are used on the association. */
 bool iw_sctpmap_enhanced(const struct iw_sctpmap *a);
@@ -119,19 +123,22 @@ struct iw_sctpmap_peer {
 	uint32_t window;  /* receive window of this end, octets; 0: IW_SCTPMAP_PENDING_MAX */
 };
 /*
- * The association is established: pending Initiates may be sent. If the two ends have different
- * numbers of streams, the smaller applies (RFC 5043 8), and sessions on higher streams end with
- * IW_E_LIMIT. IW_E_DSS_NODDP: the peer indicated nothing, or another value: DDP must not be used,
- * abort the association (RFC 5043 11.1).
+ * Records that the association is established: pending Initiates may be sent. peer is copied. If
+ * the two ends have different numbers of streams, the smaller applies (RFC 5043 8), and sessions on
+ * higher streams end with IW_E_LIMIT. IW_E_DSS_NODDP: the peer indicated nothing, or another value:
+ * DDP must not be used, abort the association (RFC 5043 11.1).
  */
 IW_MUST_CHECK int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer,
 				struct iw_fault *why);
 /*
- * The association is ending or has ended. No message is sent or expected any more. Frees the
- * released sessions. The others do not change until they are released.
+ * Records that the SCTP association is ending or has ended: no message is sent or expected any
+ * more. Frees the released sessions. The others do not change until they are released.
  */
 void iw_sctpmap_down(struct iw_sctpmap *a);
-/* Returns the number of usable streams: before iw_sctpmap_up the wanted, then the agreed number. */
+/*
+ * Returns the number of usable streams: before iw_sctpmap_up the wanted, then the agreed number.
+ * For tests: product code learns of the limit by IW_E_LIMIT.
+ */
 uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a);
 /* Returns the bytes allocated for the association and its sessions. */
 size_t iw_sctpmap_memory(const struct iw_sctpmap *a);
@@ -147,7 +154,7 @@ uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a);
  * True if both ends have sent the last message of every session, and no Terminate without a session
  * is pending. Acknowledgements may be missing.
  */
-bool iw_sctpmap_all_said(const struct iw_sctpmap *a);
+bool iw_sctpmap_sessions_ended(const struct iw_sctpmap *a);
 
 /*
  * Sets the most octets of user data of one chunk that fits a packet of the path. Call it whenever
@@ -212,7 +219,7 @@ struct iw_sctpmap_msg {
 };
 /* Fills *m with the next control message that may be sent. False: none now. */
 bool iw_sctpmap_control(struct iw_sctpmap *a, struct iw_sctpmap_msg *m);
-/* SCTP has accepted the control message on this stream. */
+/* Records that SCTP has accepted the control message on this stream. */
 void iw_sctpmap_control_taken(struct iw_sctpmap *a, uint16_t stream);
 
 #endif

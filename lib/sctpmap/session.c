@@ -61,6 +61,7 @@ static void charge_pending(struct iw_dss *s, size_t n)
 	s->a->pending += n;
 }
 
+/* The session is accepted or ends: its memory is no longer charged to the peer. */
 static void settle_pending(struct iw_dss *s)
 {
 	s->a->pending -= s->pending;
@@ -132,6 +133,7 @@ void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to)
 	s->state = to;
 }
 
+/* True if one more session of the peer stays within IW_SCTPMAP_PENDING_MAX. */
 static bool peer_may_begin(const struct iw_sctpmap *a)
 {
 	return a->objects + sizeof(struct iw_dss) + sizeof(struct setup) <= IW_SCTPMAP_PENDING_MAX;
@@ -307,7 +309,7 @@ static int take_stream(struct iw_sctpmap *a, uint16_t *out)
 	return IW_E_LIMIT;
 }
 
-/* The number of sessions that have sent their last message and wait for the peer's. */
+/* Returns how many sessions have sent their last message and wait for that of the peer. */
 static uint32_t half_ended(const struct iw_sctpmap *a)
 {
 	uint32_t n = 0;
@@ -393,6 +395,7 @@ static void skip_session(struct iw_dss *s)
 	s->tx_last = s->rx_done = true;
 }
 
+/* Queues our last message, or does nothing if it is queued or sent already. */
 static void end(struct iw_dss *s)
 {
 	bool rejecting = !s->active && s->state == IW_DSS_ENDING && s->out_len > 0;
@@ -499,7 +502,7 @@ static bool first_arrived(const struct iw_dss *s)
 	return s->tx_acked > 0 || (s->active ? s->answered : segments);
 }
 
-/* RFC 5043 6.6: Terminate must not arrive before another control message of ours. */
+/* RFC 5043 6.6: our Terminate must not arrive before our Initiate or our answer. */
 static bool may_terminate(const struct iw_dss *s)
 {
 	return s->tx_next == 0 || first_arrived(s);

@@ -18,17 +18,17 @@
 enum iw_dss_state {
 	IW_DSS_INITIATING, /* active: the Initiate was sent, or waits for the association */
 	IW_DSS_DECIDING,   /* passive: the request waits for the ULP's answer */
-	IW_DSS_OPEN,       /* accepted */
+	IW_DSS_OPEN,       /* accepted; also after iw_dss_terminate */
 	/*
-	 * Our last message is sent or pending. Segments are dropped; the peer's last message is
-	 * noted.
+	 * Rejected, failed or released: our last message is sent or pending. Received segments are
+	 * dropped; only the peer's last message is still expected.
 	 */
 	IW_DSS_ENDING,
 };
 /* Returns the name, "initiating" for example. Never NULL. */
 const char *iw_dss_state_name(enum iw_dss_state s);
 
-/* Octets before the Private Data in the enhanced messages. */
+/* Octets of IRD and ORD before the Private Data in the enhanced messages (RFC 6581 9). */
 #define IW_DSS_ENHANCED_LEN 4
 
 /*
@@ -36,10 +36,10 @@ const char *iw_dss_state_name(enum iw_dss_state s);
  * where only acknowledgements are missing. The Initiate is sent when the association is up and the
  * stream is free (RFC 5043 6.6).
  *
- * o is copied. *out is held by the caller until iw_dss_release. Private Data: at most 512 octets, 4
- * less if enhanced. The peer_to_peer model needs an enhanced session. A Send as RTR is never agreed
- * on: segments of a session can overtake each other, and a Send that overtakes the RTR would be
- * placed by the MSN that the RTR uses up.
+ * Private Data: at most 512 octets, 508 in an enhanced session. The peer_to_peer model needs an
+ * enhanced session. A Send as RTR is never agreed on: segments of a session can overtake each
+ * other, and a Send that overtakes the RTR would be placed by the MSN that the RTR uses up. o is
+ * copied. *out is held by the caller until iw_dss_release.
  *
  * IW_E_STATE: the association is down, or the peer initiates. IW_E_LIMIT: all streams have sessions
  * that have not ended. IW_E_INVAL: the offer is impossible, or the profile has no enhanced
@@ -48,8 +48,8 @@ const char *iw_dss_state_name(enum iw_dss_state s);
 IW_MUST_CHECK int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a,
 				  const struct iw_offer *o, struct iw_fault *why);
 /*
- * Gives the session back to its association, which terminates it if it has not ended, and frees it
- * with its stream when it is over. NULL does nothing.
+ * Releases the session. Its association terminates it if it has not ended, and frees it and its
+ * stream when it is over. s may be NULL.
  */
 void iw_dss_release(struct iw_dss *s);
 
@@ -60,10 +60,12 @@ struct iw_sctpmap *iw_dss_assoc(const struct iw_dss *s);
 bool iw_dss_waits_for_stream(const struct iw_dss *s);
 uint16_t iw_dss_stream(const struct iw_dss *s);
 enum iw_dss_state iw_dss_state(const struct iw_dss *s);
-/* Returns what the two ends have agreed on; complete when the session is open. Borrowed until the
- * release. */
+/*
+ * Returns what the two ends have agreed on; complete when the session is open. Borrowed until the
+ * release.
+ */
 const struct iw_agreed *iw_dss_agreed(const struct iw_dss *s);
-/* A pointer for the holder of the session, which this room does not use. NULL after the release. */
+/* The owner is a pointer of the caller, which lib/sctpmap does not use. NULL after the release. */
 void iw_dss_set_owner(struct iw_dss *s, void *owner);
 void *iw_dss_owner(const struct iw_dss *s);
 
@@ -80,9 +82,9 @@ IW_MUST_CHECK int iw_dss_accept(struct iw_dss *s, const struct iw_offer *o, stru
 IW_MUST_CHECK int iw_dss_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
 				struct iw_fault *why);
 /*
- * Queues Terminate as our last message: no segment may be sent any more. It is sent as soon as it
- * cannot overtake another control message of ours (RFC 5043 6.6). An open session receives until
- * the peer's Terminate.
+ * Queues a Terminate as our last message; no segment may follow it. It is sent as soon as it cannot
+ * overtake another control message of ours (RFC 5043 6.6). An open session still receives segments
+ * until the peer's Terminate. Does nothing if our last message is queued or sent already.
  */
 void iw_dss_terminate(struct iw_dss *s);
 
@@ -116,7 +118,10 @@ bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u);
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Returns how many segments may be passed to SCTP now. */
+/*
+ * Returns how many segments may be passed to SCTP now: at most 32,767 unacknowledged messages of a
+ * stream are allowed (RFC 5043 10).
+ */
 uint32_t iw_dss_room(const struct iw_dss *s);
 /*
  * Returns how many messages arrived after one that was sent later: reordered on the path, or lost
@@ -129,12 +134,11 @@ uint16_t iw_dss_ssn(const struct iw_dss *s);
 void iw_dss_taken(struct iw_dss *s);
 /* True if a control message of ours is pending: the Initiate, the answer, or the Terminate. */
 bool iw_dss_control_due(const struct iw_dss *s);
-/*
- * Returns how many segments SCTP has accepted, and how many of them are acknowledged cumulatively.
- */
+/* Returns how many segments SCTP has accepted. */
 uint64_t iw_dss_sent(const struct iw_dss *s);
+/* Returns how many of them are acknowledged cumulatively. */
 uint64_t iw_dss_acked(const struct iw_dss *s);
-/* True if messages of ours of any kind are unacknowledged. */
+/* True if any message of ours, segment or control message, is unacknowledged. */
 bool iw_dss_outstanding(const struct iw_dss *s);
 /*
  * True if both ends have sent their last message and all of ours have arrived: the stream is free

@@ -151,7 +151,7 @@ static void set_timer(struct iw_unused *u, struct iw_unused_entry *e, uint64_t a
 	(void)!iw_heap_set(&u->timers, &e->timer, at);
 }
 
-/* The entry that has to end because the last addition has exceeded a limit; NULL: none. */
+/* Returns the entry that has to end because the last addition has exceeded a limit, or NULL. */
 static struct iw_unused_entry *too_many(struct iw_unused *u, const struct iw_unused_addr *a)
 {
 	struct iw_unused_entry *e = NULL;
@@ -224,9 +224,9 @@ void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t n
 }
 
 /*
- * The oldest entry that holds at least half the average. If it had to hold the average itself, one
- * association with a few octets more than all others would be the only large one, and would end
- * before older ones.
+ * Returns the oldest entry that holds at least half the average. If it had to hold the average
+ * itself, one association with a few octets more than all others would be the only large one, and
+ * would end before older ones.
  */
 static struct iw_unused_entry *oldest_large_of(const struct iw_unused_addr *a)
 {

@@ -5,8 +5,8 @@
  *
  * A peer can open an association with two packets, and needs no memory for it. RFC 5043 sets no
  * limit for an association without a session. This object sets one, as the time-out for the MPA
- * Request does for a TCP connection. It sends and frees nothing: it returns the association that
- * has to end. Threads: none, no locks.
+ * Request does for a TCP connection. It neither sends nor frees: it returns the association that
+ * has to end, and the caller ends it. Threads: none, no locks.
  *
  *   UP, or the last session ended:  iw_unused_add(u, e, addr, now, &evicted)
  *   Initiate arrived:               iw_unused_asked(u, e)
@@ -46,10 +46,10 @@
 #define IW_UNUSED_LEAST_BYTES    ((size_t)1 << 20)
 
 struct iw_unused_cfg {
-	const struct iw_mem *mem; /* borrowed until iw_unused_fini */
-	uint64_t timeout_ns;      /* of each association; 0: no deadline */
-	uint32_t per_addr, max;   /* associations; at least 1 each */
-	size_t per_addr_bytes, max_bytes;
+	const struct iw_mem *mem;         /* borrowed until iw_unused_fini */
+	uint64_t timeout_ns;              /* of each association; 0: no deadline */
+	uint32_t per_addr, max;           /* associations; at least 1 each */
+	size_t per_addr_bytes, max_bytes; /* bytes that these associations hold */
 	uint64_t secret; /* random, so that no peer can choose addresses that share a bucket */
 };
 
@@ -108,10 +108,10 @@ void iw_unused_answered(struct iw_unused *u, struct iw_unused_entry *e);
 void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t now);
 
 /*
- * Records how many bytes the association of e holds. If the associations of its address, or all
- * together, then exceed their limit, returns the oldest of them that holds at least half their
- * average: it has to end. The caller has to remove it, and to call again unless it was e. Returns
- * NULL if no limit is exceeded.
+ * Records how many bytes the association of e, which is added, holds. If the associations of its
+ * address, or all together, then exceed their limit, returns the oldest of them that holds at least
+ * half their average: it has to end. The caller has to remove it, and to call again unless it was
+ * e. Returns NULL if no limit is exceeded.
  */
 IW_MUST_CHECK struct iw_unused_entry *iw_unused_charge(struct iw_unused *u,
 						       struct iw_unused_entry *e, size_t bytes);
@@ -123,8 +123,9 @@ uint64_t iw_unused_deadline(const struct iw_unused *u);
 /* Returns the entry with that deadline if it has passed, else NULL. Remove or extend it. */
 struct iw_unused_entry *iw_unused_expired(const struct iw_unused *u, uint64_t now);
 
-/* Return the number of entries: of all, and of those with that IP address or /64 network. */
+/* Returns the number of entries. */
 uint32_t iw_unused_count(const struct iw_unused *u);
+/* Returns how many of them have that IP address, or its /64 network. For tests. */
 uint32_t iw_unused_count_of(const struct iw_unused *u, const uint8_t addr[16]);
 
 #endif

@@ -120,8 +120,7 @@ static void post(struct host *h, struct iw_sctp_assoc *a)
 	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1, .copy = true };
 
 	/* Only while the association is established. */
-	if (iw_sctp_assoc_state(a) == IW_SCTP_ESTABLISHED && iw_sctp_writable(a) &&
-	    iw_sctp_send(a, &m, NULL) == 0)
+	if (iw_sctp_assoc_state(a) == IW_SCTP_ESTABLISHED && iw_sctp_send(a, &m, NULL) == 0)
 		h->dirty = true;
 }
 

@@ -476,7 +476,7 @@ static void give_back(struct end *e)
 {
 	e->lent = false;
 	if (e->carrier->a)
-		CHECK(iw_sctp_give_back(e->carrier->a, e->stream) == 0);
+		CHECK(iw_sctp_release_memory(e->carrier->a, e->stream) == 0);
 }
 
 void pair_start(struct pair *p)

@@ -169,16 +169,16 @@ static void accepted_session_runs_from_initiate_to_both_terminates(void **state)
 	expect_told(&pas, 3, IW_DSS_TERMINATED, 0, 0);
 	assert_false(iw_dss_over(p));
 	/* One session has not sent its last message. */
-	assert_false(iw_sctpmap_all_said(act.a));
-	assert_false(iw_sctpmap_all_said(pas.a));
+	assert_false(iw_sctpmap_sessions_ended(act.a));
+	assert_false(iw_sctpmap_sessions_ended(pas.a));
 	iw_dss_terminate(p);
 	map_end_flush(&pas);
-	assert_true(iw_sctpmap_all_said(pas.a));
-	assert_false(iw_sctpmap_all_said(act.a));
+	assert_true(iw_sctpmap_sessions_ended(pas.a));
+	assert_false(iw_sctpmap_sessions_ended(act.a));
 	expect_control(&pas.line[0], 2, IW_SCTP_FN_TERMINATE, "");
 	line_all(&act, &pas);
 	expect_told(&act, 2, IW_DSS_TERMINATED, 0, 0);
-	assert_true(iw_sctpmap_all_said(act.a));
+	assert_true(iw_sctpmap_sessions_ended(act.a));
 	assert_true(iw_dss_over(a));
 	assert_true(iw_dss_over(p));
 	iw_dss_release(a);
@@ -1244,17 +1244,17 @@ static void every_initiate_is_answered(void **state)
 static void one_refusal_answers_what_the_peer_sent_before_it(void **state)
 {
 	(void)state;
-	assert_true(iw_sctpmap_all_said(pas.a));
+	assert_true(iw_sctpmap_sessions_ended(pas.a));
 	for (uint16_t ssn = 1; ssn < 10; ssn++)
 		map_end_gets(&pas, 2, IW_SCTP_PPID_SEGMENT, (const uint8_t[]){ 0, (uint8_t)ssn, 1 },
 			     3);
 	/* Not sent yet: this Terminate also answers an Initiate. */
 	map_end_gets(&pas, 2, IW_SCTP_PPID_CONTROL, "\0\0\0\1", 4);
 	assert_int_equal(pas.ntold, 0);
-	assert_false(iw_sctpmap_all_said(pas.a));
+	assert_false(iw_sctpmap_sessions_ended(pas.a));
 	map_end_flush(&pas);
 	assert_int_equal(pas.nline, 1);
-	assert_true(iw_sctpmap_all_said(pas.a));
+	assert_true(iw_sctpmap_sessions_ended(pas.a));
 	segment_to(&pas, 2, 10, 'x', 1);
 	assert_int_equal(pas.nline, 1);
 	map_end_acked(&pas, 2, 1);
