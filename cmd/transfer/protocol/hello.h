@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The names, numbers and limits of the transfer protocol, and its Private Data. With these both
- * sides introduce themselves in the MPA Request and Reply, before any segment (man/ddp-transfer.7).
+ * The names, numbers and limits of the transfer protocol, and its Private Data: the parameters that
+ * both sides send in the MPA Request and Reply, before any segment (man/ddp-transfer.7).
  */
 #ifndef IW_TRANSFER_PROTOCOL_HELLO_H
 #define IW_TRANSFER_PROTOCOL_HELLO_H
@@ -15,8 +15,8 @@
 #define IW_XFER_MAGIC     "ddp-transfer"
 #define IW_XFER_MAJOR     3 /* the highest version of this side */
 #define IW_XFER_MAJOR_MIN 3 /* the lowest version of this side */
-#define IW_XFER_PD_MAX                                                                             \
-	200 /* octets of Private Data; with those of RFC 6581 and of the library at most 252 */
+/* octets of Private Data; with those of RFC 6581 and of the library at most 252 */
+#define IW_XFER_PD_MAX    200
 
 #define IW_XFER_CHUNK        (1u << 20)   /* octets of a chunk, and of the largest window */
 #define IW_XFER_PIECE        (256u << 10) /* octets of a file in one data Send */
@@ -43,7 +43,7 @@
 #define IW_XFER_FILES        64u    /* files announced and not finished that this side accepts */
 #define IW_XFER_RANGES       128u   /* ranges requested and not granted that this side accepts */
 #define IW_XFER_FILES_MAX    65536u /* larger values of a peer are reduced to this */
-#define IW_XFER_KEEPALIVE_NS 5000000000u /* each side sends a message at least this often */
+#define IW_XFER_KEEPALIVE_NS 5000000000u /* each side sends something at least this often */
 #define IW_XFER_PATIENCE_MS  30000u      /* of a peer that does not report it */
 
 enum iw_xfer_role { IW_XFER_SOURCE = 1, IW_XFER_SINK = 2 };
@@ -87,16 +87,16 @@ enum iw_xcode {
 #undef IW_X_
 };
 
-/* "SAME", and its text. For numbers of newer peers "UNKNOWN", and a text that says so. */
+/* The name in capitals, such as "SAME"; "UNKNOWN" for a number of a newer peer. */
 const char *iw_xcode_name(uint32_t code);
-/* Its text for people. */
+/* The text for people; for a number of a newer peer a text that says so. */
 const char *iw_xcode_text(uint32_t code);
-/* Not a failure: the file exists already, or is kept as it is. */
+/* True if the file was left out, or exists already and is kept: not a failure. */
 static inline bool iw_xcode_is_skip(uint32_t code)
 {
 	return code == IW_XC_SAME || (code >= IW_XC_EXISTS && code <= IW_XC_EXCLUDED);
 }
-/* Not a failure: done, skipped, or would have been done. */
+/* True if the file is done, was skipped or would have been sent: not a failure. */
 static inline bool iw_xcode_is_fine(uint32_t code)
 {
 	return code == IW_XC_OK || code == IW_XC_WOULD || iw_xcode_is_skip(code);
@@ -131,19 +131,17 @@ struct iw_xdigest {
 	uint8_t octets[IW_XFER_DIGEST_MAX];
 };
 
+/* The contents of the Private Data. */
 struct iw_hello {
 	uint32_t major_max, major_min; /* in a Reply both are the chosen version */
 	enum iw_xfer_role role;        /* of the side that sends this */
 	enum iw_xfer_mode mode;
 	enum iw_xfer_digest digest;
-	/*
-	 * The number of the transfer, chosen at random by the initiator. All connections of a
-	 * transfer have the same.
-	 */
+	/* Identifies the transfer on all its connections; chosen at random by the initiator. */
 	uint8_t id[IW_XFER_ID_LEN];
 	uint32_t recvs, recv_size; /* receives posted before the first message; octets of each */
 	uint32_t files, ranges;    /* limits of a sink */
-	uint32_t patience_ms;      /* the sender gives up after this time without a sign of life */
+	uint32_t patience_ms;      /* the sender ends the connection after this time of silence */
 	/*
 	 * In a Request: the number of the connection in the transfer, from 1 (0: not given); and
 	 * whether it replaces a lost one, so that the responder must know the transfer.
@@ -161,16 +159,18 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 /* True if pd is Private Data of this protocol, of any version. */
 bool iw_hello_is_ours(const uint8_t *pd, size_t len);
 /*
- * IW_E_FORMAT: not Private Data of this protocol, or malformed; IW_E_LIMIT: a number out of range.
- * Of a Request of another version only the versions are decoded; iw_hello_answer rejects it.
+ * Decodes a Request or a Reply. Of a Request of another version only the versions are decoded;
+ * iw_hello_answer rejects it. IW_E_FORMAT: not Private Data of this protocol, or malformed.
+ * IW_E_LIMIT: a number or string out of range.
  */
 IW_MUST_CHECK int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len,
 				  struct iw_fault *why);
 
 /*
  * The responder's decision about a Request. role: its own; digests: the kinds that it supports, a
- * set of 1 << enum iw_xfer_digest. 0: *answer is set except recvs, recv_size, files and ranges.
- * IW_E_REJECTED: *answer is the rejection to encode, *why has the same reason.
+ * set of 1 << enum iw_xfer_digest. 0: *answer is an acceptance, in which the caller sets its own
+ * recvs, recv_size, files, ranges and patience_ms. IW_E_REJECTED: *answer is the rejection to
+ * encode; *why has the same reason.
  */
 IW_MUST_CHECK int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request,
 				  enum iw_xfer_role role, unsigned digests, struct iw_fault *why);
@@ -181,10 +181,15 @@ IW_MUST_CHECK int iw_hello_answer(struct iw_hello *answer, const struct iw_hello
  */
 int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...);
 
-/* Makes *answer a rejection with this reason. */
+/*
+ * Makes *answer a rejection with this reason. text is copied, and cut at IW_XFER_TEXT_MAX octets.
+ */
 void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text);
 
-/* The initiator checks a Reply that accepted. IW_E_FORMAT: it does not match the Request. */
+/*
+ * The initiator's check of a Reply. IW_E_REJECTED: the Reply rejects the Request. IW_E_FORMAT: it
+ * does not match the Request.
+ */
 IW_MUST_CHECK int iw_hello_check(const struct iw_hello *reply, const struct iw_hello *request,
 				 struct iw_fault *why);
 

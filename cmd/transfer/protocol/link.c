@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Credits, and control messages. A side may send as many messages as the peer has said that it has
- * receives for. The last credit is kept for a NOP, so that a side can always send new credit.
+ * Credits, and control messages. The peer's credit is the number of messages that a side may send
+ * in total. The last one is kept for NOP and ABORT, so that a side can always send new credit.
  */
 #include <string.h>
 
@@ -49,10 +49,10 @@ uint32_t iw_xfer_link_size(const struct iw_xfer *x)
 	return x->link.tx_count + 1 >= x->link.tx_from ? x->link.tx_size_next : x->link.tx_size;
 }
 
-/* Returns a free buffer for a message, or OUT_BUFS. With reserve the last one is kept. */
+/* Returns a free buffer, or OUT_BUFS. With reserve the first one is kept for NOP and ABORT. */
 static uint32_t free_out(struct iw_xfer *x, bool reserve)
 {
-	bool none = true; /* no buffer is in use that will become free */
+	bool none = true; /* no buffer is in flight, so none will become free */
 
 	for (uint32_t i = reserve ? 1 : 0; i < OUT_BUFS; i++) {
 		struct outmsg *m = &x->link.out[i];
@@ -83,7 +83,7 @@ static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 
 	if (len == 0)
 		return;
-	/* The peer fails the message without its digest; this side fails too. */
+	/* The peer refuses a message without its digest, so the transfer fails. */
 	if (!x->cfg.digest(x->cfg.digest_ctx, o->buf, o->len, &own))
 		x->lacks = "the digest of a message";
 	memcpy(o->buf + o->len, own.octets, len);

@@ -140,7 +140,7 @@ static int get_size(struct iw_xmsg *m, struct iw_fault *why)
 	return err ? err : iw_cbor_get_uint(&m->rec, IW_XKEY_FROM, UINT64_MAX, &m->from, why);
 }
 
-/* Reads the peer's report of its progress. A source sends no first two keys. */
+/* Reads what the peer reports. Only a sink sends ARRIVED and KEPT. */
 static int get_report(struct iw_xmsg *m, struct iw_fault *why)
 {
 	int err = 0;
@@ -246,7 +246,7 @@ int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *wh
 	if (r <= 0)
 		return r < 0 ? r : iw_fail(why, IW_E_TRUNC, "%s: the list ends early", row->name);
 	for (unsigned f = 0; f < IW_XF_COUNT; f++) {
-		/* A mandatory field that is missing fails in its reader. */
+		/* get_field reports a mandatory field that is missing. */
 		if (!iw_cbor_has(&rec, f) && !(need & IW_XBIT(f)))
 			continue;
 		r = get_field(out, &rec, f, &fields[f], why);

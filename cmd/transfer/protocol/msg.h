@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Control messages: a CBOR map in an RDMAP Send (man/ddp-transfer.7). Two tables say which messages
- * there are, which side may send them, and what their entries contain. Encoder and decoder use both
- * tables.
+ * Control messages: a CBOR map in an RDMAP Send (man/ddp-transfer.7). One table lists the messages
+ * and the mandatory fields of their entries. The other lists the fields, their types and limits;
+ * encoder and decoder both use it.
  */
 #ifndef IW_TRANSFER_PROTOCOL_MSG_H
 #define IW_TRANSFER_PROTOCOL_MSG_H
@@ -32,12 +32,8 @@ enum iw_xmsg_type {
 	IW_XMSG_BYE = 11,    /* source: no more files; sink: confirms */
 	IW_XMSG_ABORT = 12,  /* either side ends the transfer early */
 	IW_XMSG_HAVE = 13,   /* sink, before GO: chunks that it has from an earlier transfer */
-	IW_XMSG_ATTRS =
-		/*
-		 * source: extended attributes of the file announced next, if they are too long for
-		 * FILES
-		 */
-	14,
+	/* source: extended attributes of the file announced next, if they are too long for FILES */
+	IW_XMSG_ATTRS = 14,
 	IW_XMSG_GONE = 15,   /* sink, before BYE: names that were or would be removed */
 	IW_XMSG_REMOVE = 16, /* source, before BYE: the names that may be removed */
 	IW_XMSG_COUNT
@@ -49,7 +45,8 @@ const char *iw_xmsg_name(uint32_t type);
 /* Keys of every message. */
 #define IW_XKEY_TYPE    0
 #define IW_XKEY_CREDIT  1 /* messages that the peer may have sent in total */
-#define IW_XKEY_SIZE    2 /* octets of the receives for message FROM, counted from 1, and later ones */
+/* Octets of the receives for message number FROM (counted from 1) and all later ones. */
+#define IW_XKEY_SIZE    2
 #define IW_XKEY_FROM    3
 /* From a sink: octets of files that have arrived on this connection. */
 #define IW_XKEY_ARRIVED 7
@@ -57,8 +54,8 @@ const char *iw_xmsg_name(uint32_t type);
 #define IW_XKEY_KEPT    8
 #define IW_XKEY_BUSY    4  /* NOP: the peer waits for work of the sender */
 #define IW_XKEY_ANSWER  5  /* NOP: the peer must send a message at once */
-#define IW_XKEY_TOTAL   6  /* NOP of a source: octets of all files that GET has requested so far */
-#define IW_XKEY_PATHS   9  /* NOP of a source: number of paths that TOTAL covers */
+#define IW_XKEY_TOTAL   6  /* NOP of a source: octets of the files under the first PATHS paths */
+#define IW_XKEY_PATHS   9  /* NOP of a source: number of paths of GET that TOTAL covers */
 #define IW_XKEY_LIST    4  /* most messages: the entries */
 #define IW_XKEY_ENDS    5  /* DONE: entries of ended files */
 #define IW_XKEY_PATH    4  /* OPEN */
@@ -68,7 +65,7 @@ const char *iw_xmsg_name(uint32_t type);
 #define IW_XKEY_FILES   4  /* BYE: files with a result */
 #define IW_XKEY_FAILED  5  /* BYE: of these, failed ones */
 #define IW_XKEY_GONE    6  /* BYE of a sink: names that were or would be removed */
-#define IW_XKEY_MADE    10 /* BYE of a sink: directories that did not exist before */
+#define IW_XKEY_MADE    10 /* BYE of a sink: directories and links that did not exist before */
 #define IW_XKEY_STAYED  9  /* BYE of a sink: names not removed because REMOVE did not list them */
 #define IW_XKEY_CODE    4  /* ABORT */
 #define IW_XKEY_TEXT    5  /* ABORT */
@@ -94,7 +91,7 @@ enum iw_xfield {
 	IW_XF_UID = 16,
 	IW_XF_GID = 17,
 	IW_XF_XATTR = 18,
-	IW_XF_IDENT = 19,  /* two files of one name are different if this is */
+	IW_XF_IDENT = 19,  /* changes with the source file's contents and metadata */
 	IW_XF_LIST = 20,   /* list of a pack */
 	IW_XF_WANTED = 21, /* members of a pack: bit 7 of octet 0 is for the first */
 	IW_XF_CODES = 22,  /* members of a pack: one octet each */
@@ -105,6 +102,7 @@ enum iw_xfield {
 };
 #define IW_XBIT(f) (1u << (f))
 
+/* A decoded entry. Pointers are slices of the message (borrowed). */
 struct iw_xentry {
 	unsigned has; /* set of IW_XBIT(field) */
 	uint32_t id;
@@ -131,9 +129,10 @@ struct iw_xentry {
 	uint64_t data;
 };
 
-/* Appends the fields that e->has names. */
+/* Appends a map of the fields that e->has names. If it does not fit, o->full is set. */
 void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e);
 
+/* The keys that every message has; rec holds the others. */
 struct iw_xmsg {
 	uint32_t type;
 	uint64_t credit;
@@ -147,8 +146,9 @@ struct iw_xmsg {
 };
 
 /*
- * The result points into msg. IW_E_FORMAT, IW_E_TRUNC, IW_E_LIMIT: *why has the cause, also octets
- * after the map.
+ * Decodes len octets without their digest. *out points into msg, which is borrowed. IW_E_FORMAT:
+ * not one CBOR map, octets after it, or a key that is missing, occurs twice or is of another kind.
+ * IW_E_TRUNC: the message ends within the map. IW_E_LIMIT: a number above its limit.
  */
 IW_MUST_CHECK int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len,
 				 struct iw_fault *why);
@@ -160,20 +160,27 @@ struct iw_xlist {
 	uint32_t type;
 	bool ends;
 };
-/* An absent list is treated as empty. */
+/*
+ * Opens the list under key; an absent list is treated as empty. *l points into the message.
+ * IW_E_FORMAT: not an array.
+ */
 IW_MUST_CHECK int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key,
 				struct iw_fault *why);
 /*
- * 1: *out; 0: no more entries; negative: *why. Mandatory fields of the message are present; unknown
- * ones are ignored.
+ * Decodes the next entry. Returns 1 with *out, which has the mandatory fields of the message; 0: no
+ * more entries. Unknown fields are ignored. IW_E_FORMAT: not a map, or a field that is missing or
+ * of another kind. IW_E_TRUNC: the list ends early. IW_E_LIMIT: a number or string above its limit.
  */
 IW_MUST_CHECK int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *why);
 
-/* The header of a data Send (mode send). Octet 0 is 0, so it cannot be a CBOR map. */
+/*
+ * Encodes the header of a data Send (mode send): four zero octets, the file's number, the offset in
+ * octets. No CBOR map begins with a zero octet.
+ */
 void iw_xdata_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off);
 /*
- * True if msg is a data Send; the file's octets follow the header. IW_E_FORMAT in *err: it is
- * malformed.
+ * True if msg is a data Send; the file's octets follow the header. *err: 0, or IW_E_FORMAT if the
+ * header is malformed or no octets follow it.
  */
 bool iw_xdata_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err);
 

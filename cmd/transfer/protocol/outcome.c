@@ -55,7 +55,7 @@ static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind
 	return !iw_xcode_is_fine(code);
 }
 
-/* In a pack, a code octet that is not file data precedes the contents of each member. */
+/* In a pack, a code octet precedes the contents of each member; it was counted with them. */
 static void discount_code(struct iw_xfer_counts *c)
 {
 	c->octets -= IW_MIN(c->octets, UINT64_C(1));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The sink: decides which files it wants, provides space for their chunks (mode write: windows;
- * read: buffers for its RDMA Reads; send: receives), has them stored, and reports the result of
- * each file.
+ * The sink: accepts files, provides memory for their chunks (mode write: windows; read: buffers for
+ * its RDMA Reads; send: receives), has the driver store them, and reports the result of each file.
  *
  * States of a file: QUEUED -(CREATE answered)-> OPEN -(its END, and all is stored)-> COMMITTING
  * -(answered)-> SETTLED. A failure leads to SETTLED from any state. The file is forgotten when its

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: provides space for chunks, and has arrived chunks stored. */
+/* The sink: provides memory for chunks, and has the driver store those that have arrived. */
 #include "transfer/protocol/sink.h"
 
 #include <assert.h>
@@ -131,7 +131,7 @@ bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
 		r = range_at(s, 0);
 		f = find(s, r->id);
 		if (f->state != OPEN)
-			return false; /* CREATE has no answer yet */
+			return false; /* its CREATE has no answer yet */
 		if (!iw_xfer_slot_get(x, &i))
 			return false;
 		end = IW_MIN((r->next / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, r->end);
@@ -293,7 +293,7 @@ bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-/* Only the first job waits for this; dropped windows are ignored. */
+/* Only the first job waits for this answer. Answers for dropped windows are ignored. */
 void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
 {
 	struct sink *s = x->snk;
@@ -334,7 +334,7 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 		}
 		sum += w[i].octets;
 	}
-	/* The time limit starts with the first octet, and again when a window is complete. */
+	/* The timer starts with the first octet, and restarts when a window is complete. */
 	if (sum == 0 || s->in_windows == 0 || sum < s->in_windows)
 		x->windows_at = now;
 	s->in_windows = sum;

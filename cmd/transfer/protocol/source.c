@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The source: announces files, loads their chunks, moves them (mode write: into granted windows;
- * read: offers them; send: within the credit), and reports the end of each file.
+ * The source: announces files, loads their chunks, moves them (mode write: RDMA Writes into granted
+ * windows; read: offers; send: Sends, as far as credit allows), and reports the end of each file.
  *
  * States of a file: NEW -(FILES)-> ASKED -(GO)-> GOING -(all loaded)-> CHECKING -(FINISH
  * answered)-> ENDING -(DONE)-> ENDED. The file is forgotten when its RESULT has arrived and none of
@@ -277,7 +277,10 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 			s->scan_id += id == s->scan_id;
 			continue;
 		}
-		/* The sink may have a part of a large file: worth a round trip. */
+		/*
+		 * The sink may have stored a part of a large file: waiting for its HAVE is worth
+		 * it.
+		 */
 		if (f->asking || (may_be_had(&f->meta) && f->state != GOING))
 			continue;
 		if (s->nranges + s->nasking >= cap ||

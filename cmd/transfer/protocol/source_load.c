@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The source: loads chunks, and moves them by Write, Read or Send. */
+/* The source: loads chunks, and posts RDMA Writes, registrations or Sends for them. */
 #include "transfer/protocol/source.h"
 
 #include <string.h>
 
 /* --- loading --- */
 
-/* The next chunk to load: the first grant, or the start of the first range. */
+/* Takes the next chunk to load: the first grant (mode write), or the start of the first range. */
 static bool next_chunk(struct iw_xfer *x, struct slot *out)
 {
 	struct source *s = x->src;
@@ -42,7 +42,9 @@ static bool next_chunk(struct iw_xfer *x, struct slot *out)
 	return true;
 }
 
-/* Limits chunks that were offered or need a DONE, so that the rings cannot overflow. */
+/*
+ * False while a LOAD is unanswered, or while a further chunk might not fit into the ring of DONEs.
+ */
 static bool may_load(const struct source *s)
 {
 	return s->loading == IW_XFER_WINDOWS && s->ndone + s->loaded.n < DONES;

@@ -169,9 +169,7 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	iw_xfer_fault(&why, IW_E_REJECTED, "the peer ended the transfer: %s%s%s",
 		      iw_xcode_text(code), len > 0 ? ": " : "", buf);
 	why.from_peer = true;
-	/*
-	 * The peer saw no progress on this connection. On another connection there may be progress.
-	 */
+	/* The peer saw no progress on this connection; on another one the transfer may advance. */
 	x->lost |= code == IW_XC_TIMEOUT;
 	iw_xfer_give_up(x, &why, false);
 	/* The peer closes as well: this side can close in order. */
@@ -335,7 +333,7 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return x->state != ST_FAILING && send_nop(x, act, now);
 }
 
-/* Without messages the transfer cannot continue, and no ABORT can be sent. */
+/* Without memory for messages the transfer cannot continue, and no ABORT can be sent. */
 static void fail_lacking(struct iw_xfer *x)
 {
 	struct iw_fault why;
@@ -546,7 +544,7 @@ uint64_t iw_xfer_own_octets(const struct iw_xfer *x)
 	return c->control_sent + MSG_OVERHEAD * (c->msgs_sent + x->link.beats);
 }
 
-/* Only octets of files count: an acknowledged message does not show progress. */
+/* An acknowledged message does not show progress; acknowledged octets of files do. */
 static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
 {
 	uint64_t own = iw_xfer_own_octets(x), files = acked - IW_MIN(acked, own);
@@ -562,7 +560,7 @@ void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
 	bool heard = l->received > x->received, moved = l->arrived > x->arrived;
 
 	x->received = l->received;
-	/* Octets of an incomplete message are no longer counted when it is complete. */
+	/* May be less than before: octets of a message are not counted once it is complete. */
 	x->arrived = l->arrived;
 	moved = has_moved_out(x, l->acked) || moved;
 	if (waits_for_open(x))
@@ -610,10 +608,7 @@ static uint64_t chunk_deadline(const struct iw_xfer *x)
 	return iw_xfer_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
 }
 
-/*
- * While the peer waits for this side there is no deadline. Otherwise one side must do something for
- * the other.
- */
+/* While the peer waits for work of this side there is no deadline. */
 static uint64_t progress_deadline(const struct iw_xfer *x)
 {
 	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->progress_at);
