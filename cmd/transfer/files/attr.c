@@ -20,8 +20,8 @@ static bool travels(const char *name, bool acls)
 }
 
 /*
- * Returns the names of the attributes of fd, each terminated by NUL, owned by the caller. *len 0:
- * there are none.
+ * Reads the names of the attributes of fd into *names, owned by the caller: *len octets, each name
+ * terminated by NUL.
  */
 static int list_names(int fd, char **names, ssize_t *len, struct iw_file_fault *why)
 {
@@ -91,7 +91,7 @@ int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len, struct iw_file_f
 		*len = 0;
 		return err;
 	}
-	/* Usually the list is short: return the rest of the memory. */
+	/* Usually the attributes are short: free the rest of the buffer. */
 	*out = malloc(*len);
 	if (!*out) {
 		*out = buf;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Digests of chunks and of files (man/ddp-transfer.7). The digest of a file is that of a list: for
- * each chunk that is not all zeros, in ascending order, its number (64 bits, big-endian) and its
- * digest; then the size of the file (64 bits, big-endian). So chunks are hashed once, in any order,
- * while they move; holes need no hashing, and a hole equals zeros.
+ * each chunk that is not all zeros, or that was moved although HAVE had named it, in ascending
+ * order, its number (64 bits, big-endian) and its digest; then the size of the file (64 bits,
+ * big-endian). So chunks are hashed once, in any order, while they move; holes need no hashing, and
+ * a hole equals zeros.
  */
 #ifndef IW_TRANSFER_FILES_DIGEST_H
 #define IW_TRANSFER_FILES_DIGEST_H
@@ -26,13 +27,16 @@ struct iw_hasher {
 	void *state;    /* xxh3 of several pieces */
 };
 
-/* IW_E_NOTSUP: this build lacks the digest; IW_E_NOMEM. */
+/*
+ * Prepares *h for digests of that kind. IW_E_NOTSUP: this build, or OpenSSL, lacks the digest.
+ * IW_E_NOMEM: no memory.
+ */
 IW_MUST_CHECK int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest kind,
 				 struct iw_fault *why);
 void iw_hasher_fini(struct iw_hasher *h);
 /*
- * Computes the digest of all pieces of iov. With kind none it is empty. IW_E_NOMEM; IW_E_OS: the
- * library failed.
+ * Computes the digest of all n pieces of iov. With kind none it has length 0. IW_E_OS: the library
+ * of the digest failed.
  */
 IW_MUST_CHECK int iw_hasher_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
 				  struct iw_xdigest *out);
@@ -46,10 +50,13 @@ struct iw_chunk_list {
 	uint64_t last;
 };
 
-/* Adds the chunk at octet off. Chunks of zeros are not added. IW_E_NOMEM. */
+/*
+ * Adds the chunk at octet off. A digest of length 0 is ignored. IW_E_NOMEM: no memory. IW_E_INVAL:
+ * the first digest had another length.
+ */
 IW_MUST_CHECK int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off,
 				    const struct iw_xdigest *d);
-/* Computes the digest of the file. */
+/* Sorts the list, and computes the digest of the file of size octets. Errors as iw_hasher_chunk. */
 IW_MUST_CHECK int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
 				       struct iw_xdigest *out);
 /* Sorts the list by offset. */

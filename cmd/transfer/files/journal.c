@@ -13,7 +13,7 @@
 
 /*
  * magic, digest, length of ident, 6 octets unused, size, time, nanoseconds, 4 octets unused, ident,
- * boot, file, checksum
+ * boot, 16 octets unused, file, checksum
  */
 #define HEAD   104
 #define MAGIC  "iw-jrnl3"
@@ -30,7 +30,7 @@ static void boot_id(uint8_t out[static 16])
 	if (fd >= 0) {
 		ssize_t n = read(fd, text, sizeof(text));
 
-		(void)n; /* without it all boots are equal */
+		(void)n; /* without a boot id all boots are treated as one */
 		close(fd);
 	}
 	XXH128_canonicalFromHash(&c, XXH3_128bits(text, sizeof(text)));
@@ -88,7 +88,7 @@ static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t 
 	return 0;
 }
 
-/* size, time and ident */
+/* True if the head has the size, time and ident of m. */
 static bool is_of(const uint8_t *head, const struct iw_xmeta *m)
 {
 	return iw_get_be64(head + 16) == m->size &&

@@ -40,8 +40,8 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
 		    const struct iw_xmeta *m, enum iw_xfer_digest digest,
 		    struct iw_chunk_list *chunks);
 /*
- * The chunk at off is written. If the record cannot be written, a later transfer sends the chunk
- * again.
+ * Records that the chunk at octet off is written. If the record cannot be written, a later transfer
+ * sends the chunk again.
  */
 void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xdigest *d);
 /* True if name in dir is the journal of a file other than m, or of another version of m. */

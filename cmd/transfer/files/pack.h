@@ -25,7 +25,8 @@ struct iw_dir_ref {
 	int fd;
 	unsigned refs;
 };
-void iw_dir_put(struct iw_dir_ref *d); /* d may be NULL */
+/* Releases a reference; the last one closes the directory. d may be NULL. */
+void iw_dir_put(struct iw_dir_ref *d);
 
 struct iw_packer {
 	uint8_t *list;
@@ -43,20 +44,21 @@ struct iw_packer {
 		int64_t mtime_s;
 		uint32_t mtime_ns;
 		uint64_t ino;
-		struct iw_file_fault why; /* code: why it could not be read */
+		struct iw_file_fault why; /* why it could not be read; code IW_XC_OK: it was */
 	} member[IW_XFER_MEMBERS];
 };
 
-/* NULL: no memory. */
+/* Returns an empty pack, owned by the caller. NULL: no memory. */
 struct iw_packer *iw_packer_new(void);
 void iw_packer_free(struct iw_packer *p);
 /*
- * Adds m. It is opened at path (copied) below root; st: its current attributes. False: the pack is
- * full, or there is no memory: send the pack as it is.
+ * Adds m (copied). A file is opened later, at path (copied) below root, of which the pack takes a
+ * reference; st: its current attributes. False: the pack is full, or there is no memory: send the
+ * pack as it is.
  */
 bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
 		   const char *path, const struct stat *st);
-/* Sets *m to the announcement of the pack. It points into the pack. */
+/* Sets *m to the announcement of the pack. It points into the pack (borrowed). */
 void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m);
 /* Sets the members that the sink wants. False: len does not match the number of members. */
 bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len);
@@ -88,10 +90,7 @@ struct iw_pack_sink {
 	 * the first text.
 	 */
 	char *text[IW_XFER_MEMBERS];
-	/*
-	 * one of these has the code of the first, so the first text is not valid for all failures
-	 * with that code
-	 */
+	/* One of these has the code of the first, so failures of that code have several texts. */
 	bool differ;
 	/* Directories of the wanted members, while these are written. */
 	struct iw_dir_ref *parent[IW_XFER_MEMBERS];

@@ -42,7 +42,7 @@ static bool has_bit(const uint8_t *bits, uint32_t i)
 	return bits[i / 8] & 0x80u >> i % 8;
 }
 
-/* Fails the requested members from index from on that have not failed yet. */
+/* Fails the wanted members from index from on that have not failed yet. Returns -1. */
 static int all_failed(struct iw_pack_sink *p, uint32_t from, const struct iw_file_fault *why)
 {
 	for (uint32_t i = from; i < p->n; i++)
@@ -139,7 +139,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 
 /* --- writing --- */
 
-/* A member that is being created, and has no final name yet. */
+/* A member that is written, and has no final name yet. */
 struct new_member {
 	uint32_t i;
 	int fd;
@@ -154,16 +154,16 @@ struct batch {
 	struct new_member added[IW_XFER_MEMBERS];
 	uint32_t n, most;
 	/*
-	 * The directory of the last member, which is of; the batch has one reference. NULL: none is
-	 * open.
+	 * The directory of the member of, the last one; the batch has one reference. NULL: no
+	 * directory is open.
 	 */
 	struct iw_dir_ref *last;
 	const struct iw_xmeta *of;
 };
 
 /*
- * Such a file has its old time, so its temporary name would look abandoned: the lock keeps a sweep
- * from removing it.
+ * A new member already has the time of the source's file, so a sweep might take its temporary name
+ * for an abandoned one. The lock keeps the sweep from removing it.
  */
 static void lock_new_member(const struct new_member *b)
 {
@@ -345,7 +345,7 @@ static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
 }
 
 /*
- * The source says why it does not send a member, but only the sink can decide that it is not
+ * Takes the source's reason for not sending a member. Only the sink can decide that a member is not
  * needed.
  */
 static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)

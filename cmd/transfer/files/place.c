@@ -133,7 +133,7 @@ static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 	} while (*end);
 }
 
-/* The parent directory of the target path cannot be opened. root: see name_obstacle. */
+/* Sets *why: the parent directory of the target path cannot be opened. root: see name_obstacle. */
 static int no_parent(struct iw_file_fault *why, int errnum, int root, const char *path)
 {
 	if (errnum == ENOENT)
@@ -312,7 +312,7 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 	return check_base(p, opts, true, why);
 }
 
-/* --- what is taken --- */
+/* --- which names are accepted --- */
 
 static int make_base(struct iw_place *p, struct iw_file_fault *why);
 
@@ -500,7 +500,7 @@ static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_f
 	return 0;
 }
 
-/* Copies the name of m below the base. */
+/* Copies the name that m has below the base. -1: it is too long. */
 static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
 		     struct iw_file_fault *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The target of a transfer: the base directory, what is known about it, and the limits that apply.
- * Creates directories and links. At the end it sets the attributes of directories and removes names
- * that were not announced.
+ * The target of a transfer: its base directory, the options and limits that apply, the announced
+ * names and directories. Creates directories and links. At the end it sets the attributes of
+ * directories, and with --delete removes names that were not announced.
  *
  * Names and links of the peer never lead outside the base directory.
  */
@@ -47,8 +47,7 @@ struct iw_place_sweep {
 };
 
 /*
- * Threads: a place belongs to one thread at a time. Only its account has a lock: see
- * iw_place_charge.
+ * Threads: a place belongs to one thread at a time. Only its account has a lock (account.h).
  */
 struct iw_place {
 	int base; /* the directory where names start; -1: not open */
@@ -61,7 +60,7 @@ struct iw_place {
 	const char *typed;
 	bool to_stdout; /* one file, to standard output */
 	bool listens;   /* to_stdout: for a listener, not for a fetch */
-	bool used_up;   /* as, or standard output, is taken by a file */
+	bool used_up;   /* a file has the name as, or is written to standard output */
 	bool settled;   /* the first name has decided what the target is; renamed is valid */
 	/*
 	 * The target replaces the name of the one directory that is sent: names lose their first
@@ -145,7 +144,7 @@ IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t 
  * stored; NULL: it is not.
  */
 const char *iw_place_of_kernel(const struct stat *st);
-/* The target is standard output. listens: for a listener, not for a fetch. */
+/* Makes standard output the target. listens: for a listener, not for a fetch. */
 void iw_place_stdout(struct iw_place *p, bool listens);
 /*
  * Sets *why: no temporary can be created in the directory sub, of len bytes, below the base.
@@ -189,11 +188,11 @@ IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m,
 void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why);
 /* Returns the charge of m, which is not stored; code, an enum iw_xcode, is the reason. */
 void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code);
-/* An admitted file will be announced again: permits its name again. */
+/* Permits the name of an admitted file again, because the file will be announced again. */
 void iw_place_return(struct iw_place *p, const struct iw_xmeta *m);
 /* True if the announced object exists: a file of that size and time, a directory, a link. */
 bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m);
-/* m was announced, whether it is stored or not: --delete keeps its name. */
+/* Notes that m was announced, whether it is stored or not: --delete keeps its name. */
 void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m);
 /*
  * Returns the directory of name, created if it does not exist, and sets *leaf to the last

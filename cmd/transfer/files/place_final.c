@@ -142,7 +142,7 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
 
 	*gone = *failed = 0;
-	/* Must precede setting the times of directories. */
+	/* Before the times of directories are set, because this changes one. */
 	if (p->complete && p->renamed)
 		(void)unlinkat(p->base, p->mark, 0);
 	if (p->opts & IW_XOPT_DELETE && !p->unsure)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Files that exist at the target: may an announced file replace one, or are they the same? And the
- * attributes of files.
+ * Files that exist at the target: whether one is the announced file already, or the announced file
+ * may replace it. Sets the attributes of files.
  */
 #include "transfer/files/place.h"
 
@@ -95,7 +95,7 @@ static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const
 	return right;
 }
 
-/* True if the contents of leaf have the announced digest. A file that cannot be read has not. */
+/* True if the contents of leaf have the announced digest. False if leaf cannot be read. */
 static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
 		       const struct iw_xmeta *m)
 {
@@ -167,7 +167,7 @@ static int not_regular(const struct iw_place *p, bool link, const struct stat *s
 
 /*
  * True if leaf is a link to a device, a pipe or a socket; *st describes that. Links to other
- * objects are replaced. The peer may have made the link, so it does not learn what other links
+ * objects are replaced. The peer may have created the link, and must not learn what such links
  * point to.
  */
 static bool leads_to_special(int parent, const char *leaf, struct stat *st)

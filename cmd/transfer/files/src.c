@@ -232,7 +232,7 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 	return 0;
 }
 
-/* Reads all of it; fails if the file has become shorter. */
+/* Reads len octets; fails if the file has become shorter. */
 static int read_file(struct iw_src *s, uint64_t off, uint32_t len, uint8_t *buf,
 		     struct iw_file_fault *why)
 {

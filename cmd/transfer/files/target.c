@@ -184,7 +184,7 @@ struct drop {
 	char leaf[];
 };
 
-/* With --no-keep-partial. False: it must be removed now. */
+/* Notes the temporary for removal at the end of the transfer. False: remove it now. */
 static bool drop_later(struct iw_place *p, const struct iw_part *t)
 {
 	size_t len = strlen(t->leaf) + 1;
@@ -376,7 +376,7 @@ static int keep_announced(struct iw_part *t, const struct iw_xmeta *m, struct iw
 	return 0;
 }
 
-/* Further parts of a failed file may arrive. */
+/* True if a part of that file has failed: further parts may still arrive. */
 static bool has_failed(const struct iw_place *p, uint32_t share)
 {
 	for (size_t i = 0; share && i < IW_ARRAY_LEN(p->failed); i++)
@@ -726,8 +726,8 @@ static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, 
 }
 
 /*
- * Verifies some chunks. 1: there are more. Drops them from the page cache first, so that they are
- * read from storage.
+ * Verifies some chunks. 1: more are left. The first call drops the file from the page cache, so
+ * that its chunks are read from storage.
  */
 static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		  struct iw_file_fault *why)
@@ -752,7 +752,7 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 	return r == 0 && t->verify_at < t->chunks.n ? 1 : r;
 }
 
-/* The part of t is complete. *all: all parts are. */
+/* Notes that the part of t is complete. *all: all parts of the file are. */
 static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;

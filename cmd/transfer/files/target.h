@@ -51,9 +51,9 @@ struct iw_part {
 	size_t ndone;
 	uint64_t done_octets;
 	bool reported; /* its failure is reported already, or will be */
-	/* some parts are complete, and no part is being received: counted in account */
+	/* Some parts are complete, and no part is being received: see iw_account_rest. */
 	bool resting;
-	bool useless;           /* it failed for a reason that a resume would meet again */
+	bool useless;           /* it failed for a reason that a resume would not change */
 	bool named;             /* it has its final name */
 	bool lost;              /* its connection was lost; another one may complete it */
 	struct iw_place *place; /* borrowed */
@@ -135,8 +135,8 @@ void iw_target_abandon(struct iw_target *t, uint32_t code);
 void iw_target_forget(struct iw_place *p);
 /*
  * Call it when the source has no more files. Adds to missing the files that have some parts but not
- * all, and whose failure was not reported. *begun: the number of those that have their first part,
- * and so were counted as done. False: no memory for one of them.
+ * all, and whose failure was not reported. Adds to *begun the number of those that have their first
+ * part, and so were counted as done. False: no memory for one of them.
  */
 bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun);
 /* The number of files with some parts but not all. */

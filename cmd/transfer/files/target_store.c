@@ -217,7 +217,7 @@ static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
 	return iw_target_clear(part->fd, off, IW_MIN(end, part->high), why);
 }
 
-/* Records the chunk. */
+/* Records the written chunk in the lists and in the journal. */
 static int wrote(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
 		 struct iw_file_fault *why)
 {

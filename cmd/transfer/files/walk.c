@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Walks operands and what is below them. */
+/* Walks operands and the trees below them. */
 #include "transfer/files/walk.h"
 
 #include <dirent.h>
@@ -242,7 +242,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 			w->name[at] = '\0';
 			e->name_len = at;
 			failed(e, errno, "read the directory");
-			/* Reported once. */
+			/* The directory is closed, so that this is reported once. */
 			closedir(d->dir);
 			w->depth--;
 			return true;

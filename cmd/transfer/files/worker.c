@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Removing a tree recurses once per directory level. */
+/* Bytes. Removing a tree recurses once per directory level. */
 #define STACK (1u << 20)
 
 int iw_worker_init(struct iw_worker *w)
@@ -48,7 +48,7 @@ static void silence(const struct iw_worker *w)
 {
 	uint64_t count;
 
-	/* It is ignored whether the counter was 0. */
+	/* Fails only if the counter is 0 already. */
 	if (read(w->fd, &count, sizeof(count)) < 0)
 		return;
 }
