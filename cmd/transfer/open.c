@@ -264,7 +264,7 @@ static int confine_initiator(struct hub *h, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
-/* The directory to serve, or to store files in, cannot be opened. */
+/* Sets *why: the directory to serve, or to store files in, cannot be opened. */
 static int no_directory(const struct hub *h, int errnum, struct iw_fault *why)
 {
 	bool source = h->cfg->role == IW_XFER_SOURCE;

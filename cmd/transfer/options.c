@@ -375,6 +375,7 @@ static const struct argp_child kids[] = { { &iw_cli_conn_argp, 0, "The connectio
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
 
+/* Options of the transfer that do not set o->choice. */
 static const struct {
 	uint32_t opt;
 	const char *name;
@@ -715,7 +716,7 @@ static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
 	return 0;
 }
 
-/* Options that follow from the operands. */
+/* Returns the options of the transfer that follow from the operands. */
 static uint32_t operand_opts(const struct iw_transfer_cfg *cfg)
 {
 	uint32_t opts = cfg->npaths > 1 ? IW_XOPT_MANY : 0;

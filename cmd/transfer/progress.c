@@ -7,10 +7,10 @@
 
 #include "transfer/internal.h"
 
-/* octets of files between two checks that count as progress inside a chunk */
+/* Octets of files that must move between two checks to count as progress inside a chunk. */
 #define PAYLOAD_STEP 4096
 
-/* Octets that the peer wrote into a window, or read from an offer, more than once. */
+/* Octets, at least, that the peer wrote into windows, or read from offers, more than once. */
 static uint64_t repeated(const struct session *s)
 {
 	struct iw_tally tally;

@@ -34,9 +34,8 @@ struct remote {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_qp *qp;
-	int epoll,
-		/* signals, and standard input or output while it is waited for; -1: neither */
-		watched;
+	/* signals, and watched: standard input or output while it is waited for; -1: neither */
+	int epoll, watched;
 	enum phase phase;
 	struct iw_fault fault; /* the first failure */
 	uint64_t began_at;
@@ -145,7 +144,9 @@ static void post_flush(struct remote *m)
 	post(m, &wr);
 }
 
-/* 1: octets were read, or the end of input; 0: none are available now. */
+/*
+ * Returns 1 with *got octets, or at the end of input; 0: none are available now, or m has failed.
+ */
 static int read_input(struct remote *m, void *p, size_t len, size_t *got)
 {
 	struct iw_fault why;
@@ -166,7 +167,7 @@ static int read_input(struct remote *m, void *p, size_t len, size_t *got)
 	return 1;
 }
 
-/* The buffer is full: checks whether the input has ended too. What fits is written in any case. */
+/* Checks, when the buffer is full, that the input ends too. What fits is written in any case. */
 static void expect_end(struct remote *m)
 {
 	size_t got;
@@ -448,7 +449,7 @@ static void take_completions(struct remote *m)
 		if (m->cfg->from) {
 			m->done++;
 		} else {
-			/* Slot tail is filled only while it is not one of these. */
+			/* fill() uses slot tail only while fewer than SLOTS are in flight. */
 			m->head++;
 		}
 	}

@@ -16,9 +16,10 @@
 #include "util/num.h"
 #include "util/text.h"
 
+/* The time between updates of the progress line, and between "progress" events. */
 #define BEAT      IW_MSEC(100)
 #define JSON_BEAT IW_SEC(1)
-#define KEPT_TEXT 192 /* of count_kept */
+#define KEPT_TEXT 192 /* octets of a text of count_kept */
 
 void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout)
 {
@@ -135,7 +136,7 @@ static const char *outcome_word(uint32_t code)
 	return code == IW_XC_OK ? "done" : "failed";
 }
 
-/* Of a missing file there is no size: a source reports 0, a sink IW_XFER_SIZE_UNKNOWN. */
+/* A missing file has no size: a source reports 0, a sink IW_XFER_SIZE_UNKNOWN. */
 static bool has_size(const struct iw_file_report *f)
 {
 	return f->meta->kind == IW_XFER_FILE && f->meta->size != IW_XFER_SIZE_UNKNOWN &&
@@ -489,7 +490,7 @@ static void count_files(char *buf, size_t cap, const struct iw_transfer_report *
 		snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " FAILED", failed);
 }
 
-/* The target was as requested before. */
+/* True if the target already was as requested. */
 static bool changed_nothing(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;
@@ -498,7 +499,7 @@ static bool changed_nothing(const struct iw_transfer_report *t)
 	       c->made == 0 && c->octets == 0 && !t->dry_run && c->files_same > 0;
 }
 
-/* The patterns excluded every file. */
+/* True if the patterns excluded every file. */
 static bool left_out_all(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;

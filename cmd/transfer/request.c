@@ -46,7 +46,8 @@ static int find_place(struct hub *h, const struct iw_hello *request, struct iw_f
 }
 
 /*
- * Sets s->holder. IW_E_LIMIT: too many connections from that address, or no memory for another one.
+ * Sets s->holder. IW_E_LIMIT: too many connections from that address, or --max-memory is too small
+ * or used up. IW_E_NOMEM: no memory.
  */
 static int find_share(struct hub *h, struct session *s, const char *peer, struct iw_fault *why)
 {
@@ -87,7 +88,7 @@ static void make_way(struct hub *h, const struct group *g, uint32_t conn)
 	}
 }
 
-/* The awaited connection is here: ends the sessions that waited for it. */
+/* Ends the sessions of g that waited for a new connection, which has arrived. */
 static void end_wait(struct hub *h, const struct group *g)
 {
 	for (struct iw_list *l = h->sessions.next, *next; h->nwaiting > 0 && l != &h->sessions;
@@ -100,7 +101,7 @@ static void end_wait(struct hub *h, const struct group *g)
 	}
 }
 
-/* A request that replaces a lost connection: its transfer must be known. */
+/* Checks a request that replaces a lost connection: its transfer must be known. */
 static int find_again(struct hub *h, const struct iw_hello *request, struct iw_fault *why)
 {
 	const struct group *g = iw_group_find(h, request->id, false);

@@ -40,6 +40,10 @@ void iw_group_free_shares(struct group *g)
 	}
 }
 
+/*
+ * Notes the result of a part of a file. True if it is to be reported: the arrival of the first
+ * part, or the first failure of a part.
+ */
 static bool note_part(struct group *g, const struct iw_xmeta *m, uint32_t code)
 {
 	bool fine = iw_xcode_is_fine(code), before;

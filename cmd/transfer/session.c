@@ -16,7 +16,8 @@
 
 #define RECVS_FIRST 2u /* for a responder: few, because some peers only connect */
 #define RECVS_MORE  16u
-#define RECVS_DATA  64u
+#define RECVS_DATA  64u /* instead of RECVS_MORE, for a sink in mode send */
+/* Depths of the send queue. */
 #define SQ_SINK     32u
 #define SQ_SOURCE   64u
 
@@ -73,7 +74,7 @@ int iw_session_new(struct session **out, struct hub *h, struct group *g, bool in
 	return 0;
 }
 
-/* The digest of a control message. */
+/* Computes the digest of a control message. False: it failed. */
 static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = len };
@@ -444,7 +445,7 @@ void iw_session_closed(struct session *s)
 	iw_session_make_ready(s);
 }
 
-/* --- what the machine wants --- */
+/* --- the actions of the machine --- */
 
 static void post(struct session *s, const struct iw_send_wr *wr)
 {
@@ -717,7 +718,7 @@ bool iw_session_run(struct session *s)
 	if (!s->x)
 		return false;
 	cost = retry_waiting(s);
-	/* From OPEN on the machine has the state of its role, and actions need s->work. */
+	/* iw_source_act and iw_sink_act allocate s->work before any action that needs it. */
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
 		if (a.type == IW_XACT_STORE && !(s->work && s->work->store_waits))
@@ -734,7 +735,7 @@ bool iw_session_run(struct session *s)
 
 /* --- time --- */
 
-/* The time for setting a lost connection up again is over. The time for set-up may be longer. */
+/* Ends the attempt to set a lost connection up again. The time limit of set-up may be longer. */
 static void give_redial_up(struct session *s)
 {
 	s->leave_by = IW_TIME_NEVER;

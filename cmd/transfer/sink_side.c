@@ -298,7 +298,7 @@ static void report_created(struct session *s, struct file *f)
 /* Ends a file that failed or was returned, once the worker has no more tasks of it. */
 static void end_file(struct file *f);
 
-/* Exceeds a limit, but files that are being closed may return their charges. */
+/* True if f exceeds a limit, but files that are being closed may return their charges. */
 static bool may_fit_later(const struct file *f)
 {
 	return f->made == IW_CREATE_FAILED && f->why.code == IW_XC_LIMIT && !f->packed &&
@@ -434,7 +434,7 @@ static void end_file(struct file *f)
 	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
-/* f will not be complete. Its temporary stays open until end_now. */
+/* Notes that f will not be complete. Its temporary stays open until end_now. */
 static void give_up(struct file *f, uint32_t code)
 {
 	f->dropped = true;
@@ -728,7 +728,7 @@ static void commit_back(struct iw_task *t)
 		else if (f->r == 0)
 			iw_xfer_committed(s->x, f->id, g->hub->now);
 		else
-			queue_commit(f); /* verifies the next part */
+			queue_commit(f); /* verifies further chunks */
 		iw_xfer_touch(s->x, g->hub->now);
 		iw_session_make_ready(s);
 	}
@@ -746,7 +746,7 @@ static void queue_commit(struct file *f)
 	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
-/* Standard output may block. */
+/* Not in the worker: standard output is written without blocking, and retried when writable. */
 static void commit_stdout(struct session *s)
 {
 	const struct iw_xact *a = &s->work->commit;
@@ -833,7 +833,7 @@ static void seen(struct group *g, const struct iw_xmeta *m)
 	iw_group_queue(g, &g->names, &e->task);
 }
 
-/* The source permits that name to be removed. */
+/* Adds a name to those that the source permits to be removed. */
 static void permit(struct session *s, const struct iw_xact *a)
 {
 	struct group *g = s->group;

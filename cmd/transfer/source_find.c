@@ -269,7 +269,7 @@ static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_f
 	return 0;
 }
 
-/* A further hard link waits until the first one is settled. True: f is such a link. */
+/* True if f is a further hard link, which waits until the first one is settled. */
 static bool is_other_name(struct found *o, struct file *f, const struct iw_entry *e)
 {
 	struct group *g = o->e.group;
@@ -292,7 +292,7 @@ static bool is_other_name(struct found *o, struct file *f, const struct iw_entry
 	return true;
 }
 
-/* The sink compares this digest with that of its own file. */
+/* Computes the digest of the whole file, which the sink compares with that of its own file. */
 static int add_digest(struct file *f, struct iw_file_fault *why)
 {
 	struct iw_fault fault;
@@ -331,7 +331,7 @@ static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 		e->what = IW_WALKED_FAILED;
 }
 
-/* Large enough to be sent in parts. */
+/* True if f is large enough to be sent in parts. */
 static bool splits(const struct group *g, const struct file *f)
 {
 	return g->conns > 1 && f->meta.kind == IW_XFER_FILE && f->meta.size >= 2u * PART;

@@ -45,7 +45,7 @@ static void finish_now(struct iw_task *t)
 		f->r = iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
 }
 
-/* The connection of f was lost: another connection sends it. */
+/* Queues f, whose connection was lost, for another connection. */
 static void send_again(struct group *g, struct file *f)
 {
 	f->again = false;
@@ -57,7 +57,7 @@ static void send_again(struct group *g, struct file *f)
 	iw_group_wake(g);
 }
 
-/* f ended while the worker read it. */
+/* Frees f, which ended while the worker read it, or queues it again. */
 static void free_read_file(struct file *f)
 {
 	if (f->tasks > 0)

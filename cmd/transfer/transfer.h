@@ -85,7 +85,7 @@ struct iw_transfer_cfg {
 	 * socket can be created there.
 	 */
 	const char *control;
-	/* octets of memory for peers and stag-reg together; 0: no limit */
+	/* Octets of memory for peers and stag-reg together; 0: no limit. */
 	uint64_t memory;
 };
 
