@@ -21,7 +21,7 @@ enum state {
 	ST_COUNT
 };
 
-/* A queue of slot numbers. */
+/* A queue of slot numbers, in a ring. */
 struct fifo {
 	uint8_t item[IW_XFER_WINDOWS];
 	uint8_t head, n;

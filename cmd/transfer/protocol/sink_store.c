@@ -112,6 +112,7 @@ void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored
 	s->storing = false;
 }
 
+/* For the next window (mode write), or the next offer (mode read). */
 bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct sink *s = x->snk;
@@ -255,6 +256,7 @@ static void repost_act(struct iw_xact *act, const struct job *j)
 	act->nparts = j->nparts;
 }
 
+/* Revokes the slot of the first job, then stores the job, or drops it if its file has failed. */
 bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct sink *s = x->snk;

@@ -68,7 +68,7 @@ int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct 
 	return 0;
 }
 
-/* Skips notes about files that have ended. */
+/* Passes the next HAVE or WANTED to the driver. Skips those about files that have ended. */
 static bool show_note(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
@@ -265,6 +265,7 @@ static bool may_be_had(const struct iw_xmeta *m)
 	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
 }
 
+/* Issues NEXT_RANGE for the first file whose data are not all found. */
 static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
@@ -330,6 +331,7 @@ static bool show_path(struct iw_xfer *x, struct iw_xact *act)
 
 /* --- the end of files --- */
 
+/* Issues the FINISH of a file of which all data are loaded. */
 static bool check(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
@@ -387,6 +389,7 @@ static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *
 	s->nfiles--;
 }
 
+/* Issues the RESULT of a file that has ended on both sides. */
 static bool result(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
