@@ -58,6 +58,7 @@ static uint64_t check_of(const struct iw_journal *j, const uint8_t *record)
 	return XXH3_64bits_withSeed(record, RECORD - 8, j->seed);
 }
 
+/* True if the record is complete, and about a chunk of m. */
 static bool whole(const struct iw_journal *j, const uint8_t *record, const struct iw_xmeta *m)
 {
 	uint64_t n = iw_get_be64(record);

@@ -33,6 +33,7 @@ static void name_part(struct iw_part *t, uint64_t number)
 		 (unsigned long long)number);
 }
 
+/* Sets the names that all transfers of this user use for the temporary of this file. */
 static void name_again(struct iw_part *t)
 {
 	name_part(t, XXH3_64bits_withSeed(t->leaf, strlen(t->leaf), geteuid()));
@@ -226,6 +227,7 @@ static bool stays(struct iw_part *t)
 	return !t->place->drop_partial || (t->lost && !t->named && drop_later(t->place, t));
 }
 
+/* Keeps the temporary for a resume or removes it, settles its charge, and frees t. */
 static void end_part(struct iw_part *t)
 {
 	bool keep = stays(t);

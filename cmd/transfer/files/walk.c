@@ -159,7 +159,7 @@ static void wrong_kind(struct iw_entry *e, const char *operand, bool local)
 		 iw_file_kind(e->st.st_mode), how);
 }
 
-/* Fills e according to e->st. */
+/* Sets e->what according to e->st. */
 static void look(const struct iw_walk *w, struct iw_entry *e, const char *operand)
 {
 	if (S_ISREG(e->st.st_mode)) {

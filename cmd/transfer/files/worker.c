@@ -35,6 +35,7 @@ void iw_lane_init(struct iw_lane *l)
 	iw_list_init(&l->todo);
 }
 
+/* Makes the descriptor readable. */
 static void ring(const struct iw_worker *w)
 {
 	static const uint64_t one = 1;
@@ -44,6 +45,7 @@ static void ring(const struct iw_worker *w)
 		return;
 }
 
+/* Makes the descriptor unreadable. */
 static void silence(const struct iw_worker *w)
 {
 	uint64_t count;
