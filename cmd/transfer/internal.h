@@ -308,17 +308,20 @@ struct work {
 	bool next_waits;  /* source: the machine waits for a file, and none is available yet */
 };
 
+/* A receive buffer, in one of the session's slabs. */
 struct recv {
 	uint8_t *p;
 	uint32_t size, used; /* its octets; those that are charged */
 };
 
+/* A mapping that holds receive buffers. */
 struct slab {
 	struct slab *next;
 	size_t len;
 	void *p;
 };
 
+/* One connection of a transfer. */
 struct session {
 	struct hub *hub;
 	struct group *group;

@@ -32,7 +32,7 @@ static void note_final(void *ctx, const char *name, const struct iw_file_fault *
 	e->len += len;
 }
 
-/* Reports one note. Returns its length. */
+/* Reports one note of note_final. Returns its length. */
 static size_t report_final(struct group *g, const char *peer, const char *note)
 {
 	const struct iw_transfer_cfg *cfg = g->hub->cfg;
@@ -208,7 +208,7 @@ static void give_gone(struct session *s, struct group_task *e)
 		     e->first ? e->group->place.made : 0);
 }
 
-/* All names have been reported. */
+/* Answers FINAL, after all names have been reported. */
 static void finish(struct group_task *e)
 {
 	struct group *g = e->group;

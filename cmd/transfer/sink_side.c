@@ -388,6 +388,7 @@ static void end_now(struct iw_task *t)
 		iw_place_return(p, &f->meta);
 }
 
+/* Frees f. After the last failed file of its transfer, sessions that waited for that continue. */
 static void ended(struct file *f)
 {
 	struct group *g = f->group;

@@ -607,6 +607,7 @@ static void wait_for_file(struct session *s)
 	s->group->waiting++;
 }
 
+/* Announces the next file, starts the search for one, or waits until there is one. */
 static void next(struct session *s)
 {
 	struct group *g = s->group;
@@ -633,7 +634,7 @@ static void next(struct session *s)
 		announce_later(s);
 		return;
 	}
-	/* None now. Other connections may return files, and the peer may request further paths. */
+	/* Other connections may return files, and the peer may request further paths. */
 	if (!g->walked || !iw_list_empty(&g->later) || (g->conns > 1 && g->out > 0)) {
 		wait_for_file(s);
 		return;

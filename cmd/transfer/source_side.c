@@ -90,6 +90,7 @@ static bool give_slot_back(struct hub *h, struct session *s, struct file *f)
 	return awaited;
 }
 
+/* Counts a task of f as done. */
 static void came_back(struct file *f)
 {
 	if (--f->tasks == 0)
