@@ -120,7 +120,7 @@ static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 static void print_members(struct iw_text *t, const struct iw_xentry *pack)
 {
 	struct iw_cbor_in in = { .p = pack->list, .len = pack->list_len };
-	struct iw_xlist l = { .type = IW_XMSG_FILES, .ends = true };
+	struct iw_xlist l = { .type = IW_XFER_MSG_FILES, .ends = true };
 	struct iw_cbor_item head;
 	struct iw_xentry e;
 
@@ -178,7 +178,8 @@ static void print_entry(struct iw_text *t, const struct iw_xentry *e)
 #undef PUT
 }
 
-static void print_list(struct iw_text *t, const struct iw_xmsg *m, unsigned key, const char *before)
+static void print_list(struct iw_text *t, const struct iw_xfer_msg *m, unsigned key,
+		       const char *before)
 {
 	struct iw_xentry e;
 	struct iw_xlist l;
@@ -193,14 +194,14 @@ static void print_list(struct iw_text *t, const struct iw_xmsg *m, unsigned key,
 		iw_text_fmt(t, "; and %U more", (uint64_t)l.left);
 }
 
-static void print_names(struct iw_text *t, const struct iw_xmsg *m)
+static void print_names(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	struct iw_cbor_in in;
 	struct iw_cbor_item item;
 	size_t left;
 
-	if (!iw_cbor_has(&m->rec, IW_XKEY_LIST) ||
-	    iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &left, NULL) < 0)
+	if (!iw_cbor_has(&m->rec, IW_XFER_KEY_LIST) ||
+	    iw_cbor_get_array(&m->rec, IW_XFER_KEY_LIST, &in, &left, NULL) < 0)
 		return;
 	for (unsigned i = 0;
 	     i < SHOWN && left && iw_cbor_next(&in, &item) > 0 && item.kind == IW_CBOR_BYTES;
@@ -212,19 +213,19 @@ static void print_names(struct iw_text *t, const struct iw_xmsg *m)
 		iw_text_fmt(t, ", and %U more", (uint64_t)left);
 }
 
-static void print_open(struct iw_text *t, const struct iw_xmsg *m)
+static void print_open(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	const uint8_t *p;
 	uint64_t v;
 	size_t len;
 
-	if (get_octets(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, &p, &len)) {
+	if (get_octets(&m->rec, IW_XFER_KEY_PATH, IW_CBOR_BYTES, &p, &len)) {
 		iw_text_str(t, ", path ");
 		quote(t, p, len);
 	}
-	if (get_number(&m->rec, IW_XKEY_CONNS, &v))
+	if (get_number(&m->rec, IW_XFER_KEY_CONNS, &v))
 		iw_text_fmt(t, ", connections %U", v);
-	if (!get_number(&m->rec, IW_XKEY_OPTS, &v))
+	if (!get_number(&m->rec, IW_XFER_KEY_OPTS, &v))
 		return;
 	iw_text_fmt(t, ", options %U", v);
 	for (size_t i = 0, n = 0; i < IW_ARRAY_LEN(options); i++)
@@ -232,16 +233,16 @@ static void print_open(struct iw_text *t, const struct iw_xmsg *m)
 			iw_text_fmt(t, n++ ? ", %s" : ": %s", options[i].name);
 }
 
-static void print_counts(struct iw_text *t, const struct iw_xmsg *m)
+static void print_counts(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	static const struct {
 		unsigned key;
 		const char *text;
-	} rows[] = { { IW_XKEY_FILES, ", %U files" },
-		     { IW_XKEY_FAILED, ", %U failed" },
-		     { IW_XKEY_GONE, ", %U removed" },
-		     { IW_XKEY_STAYED, ", %U kept" },
-		     { IW_XKEY_MADE, ", %U directories created" } };
+	} rows[] = { { IW_XFER_KEY_FILES, ", %U files" },
+		     { IW_XFER_KEY_FAILED, ", %U failed" },
+		     { IW_XFER_KEY_GONE, ", %U removed" },
+		     { IW_XFER_KEY_STAYED, ", %U kept" },
+		     { IW_XFER_KEY_MADE, ", %U directories created" } };
 	uint64_t v;
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++)
@@ -249,17 +250,17 @@ static void print_counts(struct iw_text *t, const struct iw_xmsg *m)
 			iw_text_fmt(t, rows[i].text, v);
 }
 
-static void print_abort(struct iw_text *t, const struct iw_xmsg *m)
+static void print_abort(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	const uint8_t *p;
 	uint64_t code;
 	size_t len;
 
-	if (get_number(&m->rec, IW_XKEY_CODE, &code)) {
+	if (get_number(&m->rec, IW_XFER_KEY_CODE, &code)) {
 		iw_text_str(t, ": ");
 		print_code(t, (uint32_t)IW_MIN(code, (uint64_t)UINT32_MAX));
 	}
-	if (get_octets(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, &p, &len)) {
+	if (get_octets(&m->rec, IW_XFER_KEY_TEXT, IW_CBOR_TEXT, &p, &len)) {
 		iw_text_str(t, " ");
 		quote(t, p, len);
 	}
@@ -267,12 +268,12 @@ static void print_abort(struct iw_text *t, const struct iw_xmsg *m)
 
 static void print_message(struct iw_text *t, const struct iw_cap_transfer *x)
 {
-	struct iw_xmsg m;
+	struct iw_xfer_msg m;
 
-	if (iw_xmsg_decode(&m, x->p, x->len, NULL) < 0)
+	if (iw_xfer_msg_decode(&m, x->p, x->len, NULL) < 0)
 		return;
-	if (m.type < IW_XMSG_COUNT)
-		iw_text_fmt(t, " %s", iw_xmsg_name(m.type));
+	if (m.type < IW_XFER_MSG_COUNT)
+		iw_text_fmt(t, " %s", iw_xfer_msg_name(m.type));
 	else
 		iw_text_fmt(t, " type %u", m.type);
 	iw_text_fmt(t, " credit %U", m.credit);
@@ -287,25 +288,25 @@ static void print_message(struct iw_text *t, const struct iw_cap_transfer *x)
 	if (m.paths > 0)
 		iw_text_fmt(t, ", total %U in paths 1 to %U", m.total, m.paths);
 	if (iw_cap_transfer_has_entries(m.type))
-		print_list(t, &m, IW_XKEY_LIST, ": ");
+		print_list(t, &m, IW_XFER_KEY_LIST, ": ");
 	switch (m.type) {
-	case IW_XMSG_OPEN:
+	case IW_XFER_MSG_OPEN:
 		print_open(t, &m);
 		break;
-	case IW_XMSG_GET:
-	case IW_XMSG_GONE:
-	case IW_XMSG_REMOVE:
+	case IW_XFER_MSG_GET:
+	case IW_XFER_MSG_GONE:
+	case IW_XFER_MSG_REMOVE:
 		print_names(t, &m);
-		if (m.type == IW_XMSG_GET && get_flag(&m.rec, IW_XKEY_LAST))
+		if (m.type == IW_XFER_MSG_GET && get_flag(&m.rec, IW_XFER_KEY_LAST))
 			iw_text_str(t, ", the last ones");
 		break;
-	case IW_XMSG_DONE:
-		print_list(t, &m, IW_XKEY_ENDS, ", ended: ");
+	case IW_XFER_MSG_DONE:
+		print_list(t, &m, IW_XFER_KEY_ENDS, ", ended: ");
 		break;
-	case IW_XMSG_BYE:
+	case IW_XFER_MSG_BYE:
 		print_counts(t, &m);
 		break;
-	case IW_XMSG_ABORT:
+	case IW_XFER_MSG_ABORT:
 		print_abort(t, &m);
 		break;
 	default:
@@ -432,7 +433,7 @@ static void put_members(struct iw_text *t, const struct iw_xentry *e)
 {
 	struct iw_cbor_in in = { .p = e->list, .len = e->list_len };
 	struct iw_cbor_item head;
-	struct iw_xlist l = { .type = IW_XMSG_FILES, .ends = true };
+	struct iw_xlist l = { .type = IW_XFER_MSG_FILES, .ends = true };
 
 	if (iw_cbor_next(&in, &head) <= 0 || head.kind != IW_CBOR_ARRAY)
 		return;
@@ -492,7 +493,7 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 
 static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key)
 {
-	bool member = l->type == IW_XMSG_FILES && l->ends;
+	bool member = l->type == IW_XFER_MSG_FILES && l->ends;
 	struct iw_xentry e;
 
 	iw_text_str(t, key);
@@ -505,7 +506,8 @@ static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key)
 	iw_text_str(t, "]");
 }
 
-static void put_entries(struct iw_text *t, const struct iw_xmsg *m, unsigned from, const char *key)
+static void put_entries(struct iw_text *t, const struct iw_xfer_msg *m, unsigned from,
+			const char *key)
 {
 	struct iw_xlist l;
 
@@ -513,14 +515,14 @@ static void put_entries(struct iw_text *t, const struct iw_xmsg *m, unsigned fro
 		put_list(t, &l, key);
 }
 
-static void put_names(struct iw_text *t, const struct iw_xmsg *m)
+static void put_names(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	struct iw_cbor_in in;
 	struct iw_cbor_item item;
 	size_t left;
 
-	if (!iw_cbor_has(&m->rec, IW_XKEY_LIST) ||
-	    iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &left, NULL) < 0)
+	if (!iw_cbor_has(&m->rec, IW_XFER_KEY_LIST) ||
+	    iw_cbor_get_array(&m->rec, IW_XFER_KEY_LIST, &in, &left, NULL) < 0)
 		return;
 	iw_text_str(t, KEY("names") "[");
 	for (bool more = false; left && iw_cbor_next(&in, &item) > 0 && item.kind == IW_CBOR_BYTES;
@@ -529,20 +531,20 @@ static void put_names(struct iw_text *t, const struct iw_xmsg *m)
 	iw_text_str(t, "]");
 }
 
-static void put_numbers(struct iw_text *t, const struct iw_xmsg *m)
+static void put_numbers(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	static const struct {
 		uint32_t type;
 		unsigned key;
 		const char *name;
 	} rows[] = {
-		{ IW_XMSG_OPEN, IW_XKEY_OPTS, KEY("options") },
-		{ IW_XMSG_OPEN, IW_XKEY_CONNS, KEY("connections") },
-		{ IW_XMSG_BYE, IW_XKEY_FILES, KEY("files") },
-		{ IW_XMSG_BYE, IW_XKEY_FAILED, KEY("failed") },
-		{ IW_XMSG_BYE, IW_XKEY_GONE, KEY("removed") },
-		{ IW_XMSG_BYE, IW_XKEY_STAYED, KEY("kept") },
-		{ IW_XMSG_BYE, IW_XKEY_MADE, KEY("directories_created") },
+		{ IW_XFER_MSG_OPEN, IW_XFER_KEY_OPTS, KEY("options") },
+		{ IW_XFER_MSG_OPEN, IW_XFER_KEY_CONNS, KEY("connections") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_FILES, KEY("files") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_FAILED, KEY("failed") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_GONE, KEY("removed") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_STAYED, KEY("kept") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_MADE, KEY("directories_created") },
 	};
 	uint64_t v;
 
@@ -551,55 +553,56 @@ static void put_numbers(struct iw_text *t, const struct iw_xmsg *m)
 			put_number(t, rows[i].name, v);
 }
 
-static void put_strings(struct iw_text *t, const struct iw_xmsg *m)
+static void put_strings(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	const uint8_t *p;
 	uint64_t code;
 	size_t len;
 
-	if (m->type == IW_XMSG_OPEN && get_octets(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, &p, &len))
+	if (m->type == IW_XFER_MSG_OPEN &&
+	    get_octets(&m->rec, IW_XFER_KEY_PATH, IW_CBOR_BYTES, &p, &len))
 		put_string(t, KEY("path"), p, len);
-	if (m->type != IW_XMSG_ABORT)
+	if (m->type != IW_XFER_MSG_ABORT)
 		return;
-	if (get_number(&m->rec, IW_XKEY_CODE, &code))
+	if (get_number(&m->rec, IW_XFER_KEY_CODE, &code))
 		put_code(t, (uint32_t)IW_MIN(code, (uint64_t)UINT32_MAX));
-	if (get_octets(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, &p, &len))
+	if (get_octets(&m->rec, IW_XFER_KEY_TEXT, IW_CBOR_TEXT, &p, &len))
 		put_string(t, KEY("reason"), p, len);
 }
 
 static void put_message(struct iw_text *t, const struct iw_cap_transfer *x)
 {
-	struct iw_xmsg m;
+	struct iw_xfer_msg m;
 
-	if (iw_xmsg_decode(&m, x->p, x->len, NULL) < 0)
+	if (iw_xfer_msg_decode(&m, x->p, x->len, NULL) < 0)
 		return;
-	put_name(t, KEY("message"), iw_xmsg_name(m.type));
+	put_name(t, KEY("message"), iw_xfer_msg_name(m.type));
 	put_number(t, KEY("type"), m.type);
 	put_number(t, KEY("credit"), m.credit);
 	if (m.resized) {
 		put_number(t, KEY("receive_octets"), m.size);
 		put_number(t, KEY("receives_from"), m.from);
 	}
-	if (iw_cbor_has(&m.rec, IW_XKEY_ARRIVED))
+	if (iw_cbor_has(&m.rec, IW_XFER_KEY_ARRIVED))
 		put_number(t, KEY("arrived_octets"), m.arrived);
-	if (iw_cbor_has(&m.rec, IW_XKEY_KEPT))
+	if (iw_cbor_has(&m.rec, IW_XFER_KEY_KEPT))
 		put_number(t, KEY("stored_octets"), m.kept);
-	if (m.type == IW_XMSG_NOP && iw_cbor_has(&m.rec, IW_XKEY_BUSY))
+	if (m.type == IW_XFER_MSG_NOP && iw_cbor_has(&m.rec, IW_XFER_KEY_BUSY))
 		put_flag(t, KEY("busy"), m.busy);
-	if (m.type == IW_XMSG_NOP && iw_cbor_has(&m.rec, IW_XKEY_ANSWER))
+	if (m.type == IW_XFER_MSG_NOP && iw_cbor_has(&m.rec, IW_XFER_KEY_ANSWER))
 		put_flag(t, KEY("answer"), m.answer);
 	if (m.paths > 0) {
 		put_number(t, KEY("total_octets"), m.total);
 		put_number(t, KEY("total_paths"), m.paths);
 	}
 	if (iw_cap_transfer_has_entries(m.type))
-		put_entries(t, &m, IW_XKEY_LIST, KEY("entries"));
-	if (m.type == IW_XMSG_DONE)
-		put_entries(t, &m, IW_XKEY_ENDS, KEY("ended"));
-	if (m.type == IW_XMSG_GET || m.type == IW_XMSG_GONE || m.type == IW_XMSG_REMOVE)
+		put_entries(t, &m, IW_XFER_KEY_LIST, KEY("entries"));
+	if (m.type == IW_XFER_MSG_DONE)
+		put_entries(t, &m, IW_XFER_KEY_ENDS, KEY("ended"));
+	if (m.type == IW_XFER_MSG_GET || m.type == IW_XFER_MSG_GONE || m.type == IW_XFER_MSG_REMOVE)
 		put_names(t, &m);
-	if (m.type == IW_XMSG_GET)
-		put_flag(t, KEY("last"), get_flag(&m.rec, IW_XKEY_LAST));
+	if (m.type == IW_XFER_MSG_GET)
+		put_flag(t, KEY("last"), get_flag(&m.rec, IW_XFER_KEY_LAST));
 	put_numbers(t, &m);
 	put_strings(t, &m);
 }
@@ -685,32 +688,32 @@ static const struct key entry_keys[IW_XF_COUNT] = {
 
 /* Keys that have the same meaning in every message. */
 static const struct key common_keys[] = {
-	[IW_XKEY_TYPE] = { "0 type", NULL },
-	[IW_XKEY_CREDIT] = { "1 credit", "messages that the peer may have sent in total" },
-	[IW_XKEY_SIZE] = { "2 receive octets", "octets of the receives from then on" },
-	[IW_XKEY_FROM] = { "3 from message", "the first message with these receives" },
-	[IW_XKEY_ARRIVED] = { "7 arrived", "octets of files on this connection" },
-	[IW_XKEY_KEPT] = { "8 stored", "octets that need not be moved again" },
+	[IW_XFER_KEY_TYPE] = { "0 type", NULL },
+	[IW_XFER_KEY_CREDIT] = { "1 credit", "messages that the peer may have sent in total" },
+	[IW_XFER_KEY_SIZE] = { "2 receive octets", "octets of the receives from then on" },
+	[IW_XFER_KEY_FROM] = { "3 from message", "the first message with these receives" },
+	[IW_XFER_KEY_ARRIVED] = { "7 arrived", "octets of files on this connection" },
+	[IW_XFER_KEY_KEPT] = { "8 stored", "octets that need not be moved again" },
 };
 
 static const struct { uint32_t type; unsigned number; struct key key; } own_keys[] = {
-	{ IW_XMSG_NOP, 4, { "4 busy", "this side has work to do" } },
-	{ IW_XMSG_NOP, 5, { "5 answer", "the peer must send a message at once" } },
-	{ IW_XMSG_OPEN, 4, { "4 path", "" } },
-	{ IW_XMSG_OPEN, 5, { "5 options", "a sum of options" } },
-	{ IW_XMSG_OPEN, 6, { "6 connections", "of the transfer" } },
-	{ IW_XMSG_GET, 4, { "4 paths", "" } },
-	{ IW_XMSG_GET, 5, { "5 last", "no more paths follow" } },
-	{ IW_XMSG_DONE, 5, { "5 ended", "" } },
-	{ IW_XMSG_BYE, 4, { "4 files", "files that have had a RESULT" } },
-	{ IW_XMSG_BYE, 5, { "5 failed", "files that failed" } },
-	{ IW_XMSG_BYE, 6, { "6 removed", "files that were removed" } },
-	{ IW_XMSG_BYE, 9, { "9 kept", "names that no REMOVE had" } },
-	{ IW_XMSG_BYE, 10, { "10 created", "directories" } },
-	{ IW_XMSG_ABORT, 4, { "4 code", NULL } },
-	{ IW_XMSG_ABORT, 5, { "5 reason", "" } },
-	{ IW_XMSG_GONE, 4, { "4 names", "" } },
-	{ IW_XMSG_REMOVE, 4, { "4 names", "" } },
+	{ IW_XFER_MSG_NOP, 4, { "4 busy", "this side has work to do" } },
+	{ IW_XFER_MSG_NOP, 5, { "5 answer", "the peer must send a message at once" } },
+	{ IW_XFER_MSG_OPEN, 4, { "4 path", "" } },
+	{ IW_XFER_MSG_OPEN, 5, { "5 options", "a sum of options" } },
+	{ IW_XFER_MSG_OPEN, 6, { "6 connections", "of the transfer" } },
+	{ IW_XFER_MSG_GET, 4, { "4 paths", "" } },
+	{ IW_XFER_MSG_GET, 5, { "5 last", "no more paths follow" } },
+	{ IW_XFER_MSG_DONE, 5, { "5 ended", "" } },
+	{ IW_XFER_MSG_BYE, 4, { "4 files", "files that have had a RESULT" } },
+	{ IW_XFER_MSG_BYE, 5, { "5 failed", "files that failed" } },
+	{ IW_XFER_MSG_BYE, 6, { "6 removed", "files that were removed" } },
+	{ IW_XFER_MSG_BYE, 9, { "9 kept", "names that no REMOVE had" } },
+	{ IW_XFER_MSG_BYE, 10, { "10 created", "directories" } },
+	{ IW_XFER_MSG_ABORT, 4, { "4 code", NULL } },
+	{ IW_XFER_MSG_ABORT, 5, { "5 reason", "" } },
+	{ IW_XFER_MSG_GONE, 4, { "4 names", "" } },
+	{ IW_XFER_MSG_REMOVE, 4, { "4 names", "" } },
 };
 /* clang-format on */
 
@@ -723,7 +726,7 @@ static const struct key *own_key(uint32_t type, uint64_t number)
 	for (size_t i = 0; i < IW_ARRAY_LEN(own_keys); i++)
 		if (own_keys[i].type == type && own_keys[i].number == number)
 			return &own_keys[i].key;
-	return number == IW_XKEY_LIST && iw_cap_transfer_has_entries(type) ? &entries : NULL;
+	return number == IW_XFER_KEY_LIST && iw_cap_transfer_has_entries(type) ? &entries : NULL;
 }
 
 /* The message to explain, and the fields written so far. */
@@ -759,8 +762,8 @@ static void print_number(struct iw_text *t, const struct key_list *w, const stru
 {
 	uint32_t v = (uint32_t)IW_MIN(value, (uint64_t)UINT32_MAX);
 
-	if (k == &common_keys[IW_XKEY_TYPE])
-		iw_text_str(t, iw_xmsg_name(v));
+	if (k == &common_keys[IW_XFER_KEY_TYPE])
+		iw_text_str(t, iw_xfer_msg_name(v));
 	else if (k == &entry_keys[IW_XF_STAG])
 		iw_text_fmt(t, "%x, Tagged Offset is the offset in the file", v);
 	else if (k == &entry_keys[IW_XF_KIND])
@@ -831,7 +834,8 @@ static const struct key *key_of(const struct key_list *w, bool entry,
 		*clause = TYPES;
 		k = own_key(w->type, n);
 		if (!k && n < IW_ARRAY_LEN(common_keys)) {
-			*clause = n == IW_XKEY_CREDIT || n == IW_XKEY_SIZE || n == IW_XKEY_FROM
+			*clause = n == IW_XFER_KEY_CREDIT || n == IW_XFER_KEY_SIZE ||
+						  n == IW_XFER_KEY_FROM
 					  ? CREDIT
 					  : MESSAGES;
 			k = &common_keys[n];
@@ -920,14 +924,14 @@ size_t iw_cap_transfer_explain(struct iw_cap_field *out, size_t max,
 			      .header = "ddp-transfer",
 			      .hello = m->kind == IW_CAP_TRANSFER_HELLO };
 	struct iw_cap_field *f;
-	struct iw_xmsg x;
+	struct iw_xfer_msg x;
 	struct iw_text t;
 
 	if (m->malformed ||
 	    (m->kind != IW_CAP_TRANSFER_HELLO && m->kind != IW_CAP_TRANSFER_MESSAGE))
 		return 0;
 	if (!w.hello) {
-		if (iw_xmsg_decode(&x, m->p, m->len, NULL) < 0)
+		if (iw_xfer_msg_decode(&x, m->p, m->len, NULL) < 0)
 			return 0;
 		w.type = x.type;
 	}

@@ -43,7 +43,7 @@ static void size_recvs(struct session *s)
 	bool data = s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_SEND;
 
 	s->mine.recvs = !s->initiator ? RECVS_FIRST : data ? RECVS_DATA : RECVS_MORE;
-	s->mine.recv_size = !s->initiator ? IW_XFER_MSG_FIRST
+	s->mine.recv_size = !s->initiator ? IW_XFER_FIRST_RECV
 			    : data        ? IW_XFER_PIECE + IW_XFER_DATA_HDR
 					  : IW_XFER_MSG_MAX;
 }

@@ -401,44 +401,44 @@ static void made_message(struct run *r)
 	uint8_t buf[4096];
 	struct iw_cbor_out o;
 
-	type %= IW_XMSG_COUNT + 1;
+	type %= IW_XFER_MSG_COUNT + 1;
 	iw_cbor_out_init(&o, buf, sizeof(buf));
-	iw_cbor_map(&o, type == IW_XMSG_OPEN ? 5 : 4);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_map(&o, type == IW_XFER_MSG_OPEN ? 5 : 4);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&o, type);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 5000 + r->next_recv);
-	if (type == IW_XMSG_OPEN) {
-		iw_cbor_uint(&o, IW_XKEY_PATH);
+	if (type == IW_XFER_MSG_OPEN) {
+		iw_cbor_uint(&o, IW_XFER_KEY_PATH);
 		iw_cbor_bytes(&o, "p", 1);
-		iw_cbor_uint(&o, IW_XKEY_OPTS);
+		iw_cbor_uint(&o, IW_XFER_KEY_OPTS);
 		iw_cbor_uint(&o, n);
-		iw_cbor_uint(&o, IW_XKEY_CONNS);
+		iw_cbor_uint(&o, IW_XFER_KEY_CONNS);
 		iw_cbor_uint(&o, 1);
-	} else if (type == IW_XMSG_BYE || type == IW_XMSG_ABORT) {
+	} else if (type == IW_XFER_MSG_BYE || type == IW_XFER_MSG_ABORT) {
 		iw_cbor_uint(&o, 4);
 		iw_cbor_uint(&o, n);
 		iw_cbor_uint(&o, 5);
-		if (type == IW_XMSG_BYE)
+		if (type == IW_XFER_MSG_BYE)
 			iw_cbor_uint(&o, n);
 		else
 			iw_cbor_text(&o, "why", 3);
-	} else if (type == IW_XMSG_GET) {
-		iw_cbor_uint(&o, IW_XKEY_LIST);
+	} else if (type == IW_XFER_MSG_GET) {
+		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, n);
 		for (; n > 0; n--)
 			iw_cbor_bytes(&o, "path", 4);
-		iw_cbor_uint(&o, IW_XKEY_LAST);
+		iw_cbor_uint(&o, IW_XFER_KEY_LAST);
 		iw_cbor_bool(&o, ends & 1);
 	} else {
-		iw_cbor_uint(&o, IW_XKEY_LIST);
+		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, n);
 		for (; n > 0; n--) {
 			const struct iw_xentry e = some_entry(r);
 
 			iw_xentry_put(&o, &e);
 		}
-		iw_cbor_uint(&o, IW_XKEY_ENDS);
+		iw_cbor_uint(&o, IW_XFER_KEY_ENDS);
 		iw_cbor_array(&o, ends);
 		for (; ends > 0; ends--) {
 			const struct iw_xentry e = some_entry(r);

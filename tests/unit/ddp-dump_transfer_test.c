@@ -141,11 +141,11 @@ static size_t files(uint8_t *p, size_t cap, size_t name_len)
 	name[0] = '\x1b';
 	iw_cbor_out_init(&o, p, cap);
 	iw_cbor_map(&o, 3);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
-	iw_cbor_uint(&o, IW_XMSG_FILES);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_MSG_FILES);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 20);
-	iw_cbor_uint(&o, IW_XKEY_LIST);
+	iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 	iw_cbor_array(&o, 1);
 	iw_xentry_put(&o, &e);
 	assert_false(o.full);

@@ -18,12 +18,12 @@ static size_t message(uint8_t *buf, size_t cap, uint32_t type, const struct iw_x
 
 	iw_cbor_out_init(&o, buf, cap);
 	iw_cbor_map(&o, 3);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&o, type);
 	iw_cbor_uint(&o, key);
 	iw_cbor_array(&o, 1);
 	iw_xentry_put(&o, e);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 9);
 	assert_false(o.full);
 	return o.len;
@@ -58,17 +58,17 @@ static void every_field_decodes_to_what_was_encoded(void **state)
 {
 	struct iw_xentry e = full_entry(), back;
 	uint8_t buf[512];
-	struct iw_xmsg m;
+	struct iw_xfer_msg m;
 	struct iw_xlist l;
 	struct iw_fault why;
-	size_t len = message(buf, sizeof(buf), IW_XMSG_FILES, &e, IW_XKEY_LIST);
+	size_t len = message(buf, sizeof(buf), IW_XFER_MSG_FILES, &e, IW_XFER_KEY_LIST);
 
 	(void)state;
-	assert_int_equal(iw_xmsg_decode(&m, buf, len, &why), 0);
-	assert_int_equal(m.type, IW_XMSG_FILES);
+	assert_int_equal(iw_xfer_msg_decode(&m, buf, len, &why), 0);
+	assert_int_equal(m.type, IW_XFER_MSG_FILES);
 	assert_int_equal(m.credit, 9);
 	assert_false(m.resized);
-	assert_int_equal(iw_xlist_open(&l, &m, IW_XKEY_LIST, &why), 0);
+	assert_int_equal(iw_xlist_open(&l, &m, IW_XFER_KEY_LIST, &why), 0);
 	assert_int_equal(iw_xlist_next(&l, &back, &why), 1);
 	assert_int_equal(back.has, e.has);
 	assert_memory_equal(back.name, e.name, e.name_len);
@@ -84,7 +84,7 @@ static void every_field_decodes_to_what_was_encoded(void **state)
 	assert_int_equal(iw_xlist_next(&l, &back, &why), 0);
 	/* A message that is cut anywhere is refused. */
 	for (size_t cut = 0; cut < len; cut++)
-		assert_true(iw_xmsg_decode(&m, buf, cut, &why) < 0);
+		assert_true(iw_xfer_msg_decode(&m, buf, cut, &why) < 0);
 }
 
 static void each_message_demands_its_fields(void **state)
@@ -93,18 +93,20 @@ static void each_message_demands_its_fields(void **state)
 		uint32_t type;
 		unsigned key, need;
 	} rows[] = {
-		{ IW_XMSG_FILES, IW_XKEY_LIST,
+		{ IW_XFER_MSG_FILES, IW_XFER_KEY_LIST,
 		  1u << IW_XF_ID | 1u << IW_XF_NAME | 1u << IW_XF_KIND },
-		{ IW_XMSG_GO, IW_XKEY_LIST, 1u << IW_XF_ID },
-		{ IW_XMSG_WANT, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN },
-		{ IW_XMSG_GRANT, IW_XKEY_LIST,
+		{ IW_XFER_MSG_GO, IW_XFER_KEY_LIST, 1u << IW_XF_ID },
+		{ IW_XFER_MSG_WANT, IW_XFER_KEY_LIST,
+		  1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN },
+		{ IW_XFER_MSG_GRANT, IW_XFER_KEY_LIST,
 		  1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN | 1u << IW_XF_STAG },
-		{ IW_XMSG_DONE, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN },
-		{ IW_XMSG_DONE, IW_XKEY_ENDS, 1u << IW_XF_ID },
-		{ IW_XMSG_OFFER, IW_XKEY_LIST,
+		{ IW_XFER_MSG_DONE, IW_XFER_KEY_LIST,
+		  1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN },
+		{ IW_XFER_MSG_DONE, IW_XFER_KEY_ENDS, 1u << IW_XF_ID },
+		{ IW_XFER_MSG_OFFER, IW_XFER_KEY_LIST,
 		  1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN | 1u << IW_XF_STAG },
-		{ IW_XMSG_RELEASE, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_OFF },
-		{ IW_XMSG_RESULT, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_CODE },
+		{ IW_XFER_MSG_RELEASE, IW_XFER_KEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_OFF },
+		{ IW_XFER_MSG_RESULT, IW_XFER_KEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_CODE },
 	};
 
 	(void)state;
@@ -112,7 +114,7 @@ static void each_message_demands_its_fields(void **state)
 		for (unsigned f = 0; f <= IW_XF_COUNT; f++) {
 			struct iw_xentry e = full_entry(), back;
 			uint8_t buf[512];
-			struct iw_xmsg m;
+			struct iw_xfer_msg m;
 			struct iw_xlist l;
 			struct iw_fault why;
 			bool demanded = rows[i].need >> f & 1;
@@ -120,7 +122,7 @@ static void each_message_demands_its_fields(void **state)
 
 			e.has = rows[i].need & ~(f < IW_XF_COUNT ? 1u << f : 0);
 			len = message(buf, sizeof(buf), rows[i].type, &e, rows[i].key);
-			assert_int_equal(iw_xmsg_decode(&m, buf, len, &why), 0);
+			assert_int_equal(iw_xfer_msg_decode(&m, buf, len, &why), 0);
 			assert_int_equal(iw_xlist_open(&l, &m, rows[i].key, &why), 0);
 			assert_int_equal(iw_xlist_next(&l, &back, &why),
 					 demanded ? IW_E_FORMAT : 1);
@@ -138,7 +140,7 @@ static void fields_have_limits(void **state)
 		struct iw_xentry e = full_entry(), back;
 		static char text[IW_XFER_TEXT_MAX + 2];
 		uint8_t buf[1024];
-		struct iw_xmsg m;
+		struct iw_xfer_msg m;
 		struct iw_xlist l;
 		struct iw_fault why;
 		size_t len;
@@ -156,9 +158,9 @@ static void fields_have_limits(void **state)
 			e.text = text;
 			e.text_len = IW_XFER_TEXT_MAX + 1;
 		}
-		len = message(buf, sizeof(buf), IW_XMSG_FILES, &e, IW_XKEY_LIST);
-		assert_int_equal(iw_xmsg_decode(&m, buf, len, &why), 0);
-		assert_int_equal(iw_xlist_open(&l, &m, IW_XKEY_LIST, &why), 0);
+		len = message(buf, sizeof(buf), IW_XFER_MSG_FILES, &e, IW_XFER_KEY_LIST);
+		assert_int_equal(iw_xfer_msg_decode(&m, buf, len, &why), 0);
+		assert_int_equal(iw_xlist_open(&l, &m, IW_XFER_KEY_LIST, &why), 0);
 		assert_int_equal(iw_xlist_next(&l, &back, &why), IW_E_LIMIT);
 	}
 }
@@ -188,9 +190,9 @@ static void the_header_of_a_data_message_is_not_a_cbor_map(void **state)
 static void names_of_messages(void **state)
 {
 	(void)state;
-	assert_string_equal(iw_xmsg_name(IW_XMSG_NOP), "NOP");
-	assert_string_equal(iw_xmsg_name(IW_XMSG_ABORT), "ABORT");
-	assert_string_equal(iw_xmsg_name(4711), "unknown");
+	assert_string_equal(iw_xfer_msg_name(IW_XFER_MSG_NOP), "NOP");
+	assert_string_equal(iw_xfer_msg_name(IW_XFER_MSG_ABORT), "ABORT");
+	assert_string_equal(iw_xfer_msg_name(4711), "unknown");
 }
 
 int main(void)

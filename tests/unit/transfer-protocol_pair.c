@@ -138,7 +138,7 @@ static struct iw_hello make_hello(const struct xpair_opts *o, enum iw_xfer_role 
 			      .digest = o->digest };
 
 	h.recvs = !initiator ? 2 : big ? 64 : 16;
-	h.recv_size = !initiator ? IW_XFER_MSG_FIRST
+	h.recv_size = !initiator ? IW_XFER_FIRST_RECV
 		      : big      ? IW_XFER_PIECE + IW_XFER_DATA_HDR
 				 : IW_XFER_MSG_MAX;
 	h.files = IW_XFER_FILES;

@@ -573,23 +573,23 @@ static size_t make(uint8_t *buf, uint32_t type, const struct iw_xentry *list, si
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, buf, IW_XFER_MSG_MAX);
-	iw_cbor_map(&o, 2 + (list != NULL) + (ends != NULL) + (type == IW_XMSG_NOP));
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_map(&o, 2 + (list != NULL) + (ends != NULL) + (type == IW_XFER_MSG_NOP));
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&o, type);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
-	if (type == IW_XMSG_NOP) {
-		iw_cbor_uint(&o, IW_XKEY_BUSY);
+	if (type == IW_XFER_MSG_NOP) {
+		iw_cbor_uint(&o, IW_XFER_KEY_BUSY);
 		iw_cbor_bool(&o, true);
 	}
 	if (list) {
-		iw_cbor_uint(&o, IW_XKEY_LIST);
+		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, nlist);
 		for (size_t i = 0; i < nlist; i++)
 			iw_xentry_put(&o, &list[i]);
 	}
 	if (ends) {
-		iw_cbor_uint(&o, IW_XKEY_ENDS);
+		iw_cbor_uint(&o, IW_XFER_KEY_ENDS);
 		iw_cbor_array(&o, nends);
 		for (size_t i = 0; i < nends; i++)
 			iw_xentry_put(&o, &ends[i]);
@@ -631,15 +631,15 @@ static void open_sink_with(enum iw_xfer_mode mode, uint32_t opts)
 	victim = &pair.sink;
 	iw_cbor_out_init(&o, buf, sizeof(buf));
 	iw_cbor_map(&o, 5);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
-	iw_cbor_uint(&o, IW_XMSG_OPEN);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_MSG_OPEN);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
-	iw_cbor_uint(&o, IW_XKEY_PATH);
+	iw_cbor_uint(&o, IW_XFER_KEY_PATH);
 	iw_cbor_bytes(&o, "x", 1);
-	iw_cbor_uint(&o, IW_XKEY_OPTS);
+	iw_cbor_uint(&o, IW_XFER_KEY_OPTS);
 	iw_cbor_uint(&o, opts);
-	iw_cbor_uint(&o, IW_XKEY_CONNS);
+	iw_cbor_uint(&o, IW_XFER_KEY_CONNS);
 	iw_cbor_uint(&o, 1);
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
@@ -661,7 +661,7 @@ static void open_source_with(enum iw_xfer_mode mode, uint64_t size, bool more_la
 	xpair_add(&pair, IW_XFER_FILE, "f", size);
 	let(victim);
 	/* OPEN used one of two credits; FILES and WANT need more. */
-	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 }
 
 static void open_source(enum iw_xfer_mode mode, uint64_t size)
@@ -695,7 +695,7 @@ static void add_victim_file(const char *name, uint64_t size)
 
 	xpair_add(&pair, IW_XFER_FILE, name, size);
 	pair.any_meta = true;
-	send_to(&pair.sink, IW_XMSG_FILES, &e, 1, NULL, 0);
+	send_to(&pair.sink, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 }
 
 static void octets_that_are_not_a_message_end_the_transfer(void **state)
@@ -762,7 +762,7 @@ static void the_first_message_is_open(void **state)
 	start(false, IW_XFER_WRITE, 1);
 	pair.lone = true;
 	victim = &pair.sink;
-	xpair_inject(&pair, victim, buf, make(buf, IW_XMSG_FILES, &e, 1, NULL, 0));
+	xpair_inject(&pair, victim, buf, make(buf, IW_XFER_MSG_FILES, &e, 1, NULL, 0));
 	let(victim);
 	assert_breach("its first message is FILES, expected OPEN");
 }
@@ -794,7 +794,7 @@ static void names_that_are_refused(void **state)
 		open_sink(IW_XFER_WRITE);
 		e.name = rows[i].name;
 		e.name_len = rows[i].len;
-		send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 		/* The file fails, the transfer continues, nothing was created. */
 		assert_false(victim->ended);
 		assert_int_equal(pair.creates, 0);
@@ -811,13 +811,13 @@ static void invalid_announcements_end_the_transfer(void **state)
 	(void)state;
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(2, "f", 1);
-	send_to(victim, IW_XMSG_FILES, e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 1, NULL, 0);
 	assert_breach("file 2, expected 1");
 
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", 1);
 	e[1] = file_entry(1, "g", 1);
-	send_to(victim, IW_XMSG_FILES, e, 2, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 2, NULL, 0);
 	assert_breach("file 1, expected 2");
 
 	open_sink(IW_XFER_WRITE);
@@ -825,19 +825,19 @@ static void invalid_announcements_end_the_transfer(void **state)
 	xpair_add(&pair, IW_XFER_FILE, "f", 1);
 	for (uint32_t i = 0; i < 130; i++)
 		e[i] = file_entry(i + 1, "f", 1);
-	send_to(victim, IW_XMSG_FILES, e, 130, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 130, NULL, 0);
 	assert_breach("more than 64 at once");
 
 	/* 2^63 octets: the limit is 2^63 - 1. */
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", UINT64_C(1) << 63);
-	send_to(victim, IW_XMSG_FILES, e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 1, NULL, 0);
 	assert_breach("more than 9223372036854775807");
 
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", 1);
 	e[0].has &= ~IW_XBIT(IW_XF_KIND);
-	send_to(victim, IW_XMSG_FILES, e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 1, NULL, 0);
 	assert_breach("FILES entry: key 10 is missing");
 }
 
@@ -864,13 +864,13 @@ static void invalid_ranges_end_the_transfer(void **state)
 
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
-		send_to(victim, IW_XMSG_WANT, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &e, 1, NULL, 0);
 		assert_breach("WANT of");
 	}
 	/* The same range twice, and too many ranges. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_WANT,
+	send_to(victim, IW_XFER_MSG_WANT,
 		(const struct iw_xentry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB },
 					    { .has = RANGE, .id = 1, .off = 0, .len = MIB } },
 		2, NULL, 0);
@@ -881,13 +881,13 @@ static void invalid_ranges_end_the_transfer(void **state)
 	for (uint64_t n = 0; n < 200 && !victim->ended; n++) {
 		struct iw_xentry e = { .has = RANGE, .id = 1, .off = 2 * n * MIB, .len = MIB };
 
-		send_to(victim, IW_XMSG_WANT, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &e, 1, NULL, 0);
 	}
 	assert_true(victim->most_regs <= 8);
 	assert_breach("more than 128 ranges");
 
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_WANT,
+	send_to(victim, IW_XFER_MSG_WANT,
 		(const struct iw_xentry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB } }, 1,
 		NULL, 0);
 	assert_breach("which is not announced");
@@ -915,11 +915,11 @@ static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
-		send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
 		for (unsigned k = 0; k < IW_XFER_WINDOWS; k++)
 			victim->reg[k].written = written[i];
 		d = done_entry(1, 0, MIB);
-		send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_DONE, &d, 1, NULL, 0);
 		if (i < 3) {
 			assert_int_equal(pair.file[0].stores, 0);
 			assert_breach("of them were written");
@@ -939,7 +939,7 @@ static void invalid_dones_end_the_transfer(void **state)
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	d = done_entry(1, 0, MIB);
-	send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_DONE, &d, 1, NULL, 0);
 	assert_breach("no such window is open");
 
 	/* Longer than the window; shorter; without a digest; the same twice; for no file. */
@@ -953,7 +953,7 @@ static void invalid_dones_end_the_transfer(void **state)
 
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
-		send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
 		assert_int_equal(victim->most_regs, 1);
 		both[0] = both[1] = done_entry(1, 0, i == 0 ? MIB + 1 : i == 1 ? MIB - 1 : MIB);
 		if (i == 2)
@@ -961,7 +961,7 @@ static void invalid_dones_end_the_transfer(void **state)
 		if (i == 4)
 			both[0].id = 2;
 		if (i == 5)
-			send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+			send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 		else
 			end.has = 0;
 		if (i == 5) {
@@ -969,13 +969,13 @@ static void invalid_dones_end_the_transfer(void **state)
 			 * RESULT was sent and END has arrived: the file is forgotten, and later
 			 * messages about it are ignored.
 			 */
-			send_to(victim, IW_XMSG_DONE, both, 1, NULL, 0);
+			send_to(victim, IW_XFER_MSG_DONE, both, 1, NULL, 0);
 			assert_false(victim->ended);
 			assert_int_equal(iw_xfer_counts(victim->x)->files_failed, 1);
 			xpair_fini(&pair);
 			continue;
 		}
-		send_to(victim, IW_XMSG_DONE, both, i == 3 ? 2 : 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_DONE, both, i == 3 ? 2 : 1, NULL, 0);
 		assert_breach(texts[i]);
 	}
 }
@@ -991,19 +991,20 @@ static void invalid_ends_end_the_transfer(void **state)
 	(void)state;
 	/* For a file that is not announced. */
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_breach("which is not announced");
 
 	/* Twice in one message. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, (const struct iw_xentry[]){ end, end }, 2);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, (const struct iw_xentry[]){ end, end }, 2);
 	assert_breach("has ended");
 
 	/* Without its size, although it did not fail. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &(const struct iw_xentry){ .has = ID, .id = 1 }, 1);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &(const struct iw_xentry){ .has = ID, .id = 1 },
+		1);
 	assert_breach("without its size");
 
 	/*
@@ -1012,8 +1013,8 @@ static void invalid_ends_end_the_transfer(void **state)
 	 */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+	send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_false(victim->ended);
 	assert_int_equal(pair.file[0].sink_code, IW_XC_PROTOCOL);
 	assert_true(pair.file[0].abandoned);
@@ -1025,7 +1026,7 @@ static void invalid_ends_end_the_transfer(void **state)
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	end.size = 6 * MIB;
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_int_equal(pair.file[0].sink_code, IW_XC_CHANGED);
 	xpair_fini(&pair);
 }
@@ -1049,9 +1050,9 @@ static uint32_t settled_code(uint32_t opts, uint32_t code, bool at_end, bool top
 		e.has |= IW_XBIT(IW_XF_CODE);
 		e.code = code;
 	}
-	send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 	if (at_end)
-		send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+		send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_false(victim->ended);
 	got = pair.file[0].sink_code;
 	xpair_fini(&pair);
@@ -1100,7 +1101,7 @@ static void invalid_haves_end_the_transfer(void **state)
 		e.chunks_len = (size_t)((lens[i] + MIB - 1) / MIB) * digest;
 		/* The last one is correct except for its digests. */
 		e.chunks_len += i == 5;
-		send_to(victim, IW_XMSG_HAVE, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_HAVE, &e, 1, NULL, 0);
 		assert_breach("HAVE of");
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -1109,7 +1110,7 @@ static void invalid_haves_end_the_transfer(void **state)
 		open_source(IW_XFER_WRITE, 3 * MIB);
 		e.chunks = octets;
 		e.chunks_len = 2 * iw_xfer_digest_len(pair.source_cfg.mine.digest);
-		send_to(victim, IW_XMSG_HAVE, (const struct iw_xentry[]){ e, e }, 2, NULL, 0);
+		send_to(victim, IW_XFER_MSG_HAVE, (const struct iw_xentry[]){ e, e }, 2, NULL, 0);
 		assert_breach(i == 0 ? "HAVE of more octets than" : "not announced");
 	}
 }
@@ -1123,21 +1124,21 @@ static void invalid_attributes_end_the_transfer(void **state)
 	(void)state;
 	e.xattr_len = 1;
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: file 2, expected 1");
 	e.id = 1;
 	e.xattr_len = 0;
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: 0 octets");
 	e.xattr_len = sizeof(octets);
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0); /* uses the last small receive */
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0); /* uses the last small receive */
 	for (unsigned i = 0; i < IW_XFER_XATTR_MAX / IW_XFER_XATTR_PIECE; i++) {
-		send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 		assert_false(victim->ended);
 	}
-	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: 294912 octets");
 }
 
@@ -1154,7 +1155,7 @@ static void invalid_parts_and_packs_end_the_transfer(void **state)
 		e.share = 1;
 		e.off = offs[i];
 		e.len = lens[i];
-		send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 		assert_breach("FILES: part of");
 	}
 	open_sink(IW_XFER_WRITE);
@@ -1163,19 +1164,19 @@ static void invalid_parts_and_packs_end_the_transfer(void **state)
 	e.has |= IW_XBIT(IW_XF_LIST);
 	e.list = (const uint8_t *)"\x80";
 	e.list_len = 1;
-	send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 	assert_breach("FILES: pack 1: its list");
 	go.wanted = (const uint8_t *)"\xff";
 	go.wanted_len = 1;
 	open_source(IW_XFER_WRITE, 1);
-	send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
 	assert_breach("GO for file 1 with the members");
 	open_source(IW_XFER_WRITE, 1);
 	go.has = ID | IW_XBIT(IW_XF_CODE) | IW_XBIT(IW_XF_CODES);
 	go.code = IW_XC_PERM;
 	go.codes = go.wanted;
 	go.codes_len = 1;
-	send_to(victim, IW_XMSG_RESULT, &go, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_RESULT, &go, 1, NULL, 0);
 	assert_breach("RESULT of 1 members");
 }
 
@@ -1188,9 +1189,9 @@ static void invalid_byes_end_the_transfer(void **state)
 	iw_cbor_out_init(&o, buf, sizeof(buf));
 	iw_cbor_map(&o, 4);
 	for (unsigned k = 0; k < 4; k++) {
-		static const unsigned keys[] = { IW_XKEY_TYPE, IW_XKEY_CREDIT, IW_XKEY_FILES,
-						 IW_XKEY_FAILED };
-		static const unsigned values[] = { IW_XMSG_BYE, 1000, 0, 0 };
+		static const unsigned keys[] = { IW_XFER_KEY_TYPE, IW_XFER_KEY_CREDIT,
+						 IW_XFER_KEY_FILES, IW_XFER_KEY_FAILED };
+		static const unsigned values[] = { IW_XFER_MSG_BYE, 1000, 0, 0 };
 
 		iw_cbor_uint(&o, keys[k]);
 		iw_cbor_uint(&o, values[k]);
@@ -1203,8 +1204,9 @@ static void invalid_byes_end_the_transfer(void **state)
 
 	/* After BYE a source may send only NOP and ABORT. */
 	for (unsigned i = 0; i < 6; i++) {
-		static const uint32_t types[] = { IW_XMSG_FILES, IW_XMSG_ATTRS, IW_XMSG_WANT,
-						  IW_XMSG_DONE, IW_XMSG_BYE };
+		static const uint32_t types[] = { IW_XFER_MSG_FILES, IW_XFER_MSG_ATTRS,
+						  IW_XFER_MSG_WANT, IW_XFER_MSG_DONE,
+						  IW_XFER_MSG_BYE };
 		static const char *const texts[] = {
 			"FILES after BYE", "ATTRS after BYE", "WANT after BYE",
 			"DONE after BYE",  "BYE after BYE",   "data of file 1 after BYE"
@@ -1213,7 +1215,7 @@ static void invalid_byes_end_the_transfer(void **state)
 
 		open_sink(IW_XFER_SEND);
 		xpair_inject(&pair, victim, buf, o.len);
-		xpair_inject(&pair, victim, piece, make(piece, IW_XMSG_NOP, NULL, 0, NULL, 0));
+		xpair_inject(&pair, victim, piece, make(piece, IW_XFER_MSG_NOP, NULL, 0, NULL, 0));
 		if (i < IW_ARRAY_LEN(types)) {
 			xpair_inject(&pair, victim, piece, make(piece, types[i], NULL, 0, NULL, 0));
 		} else {
@@ -1246,7 +1248,7 @@ static void invalid_sends_end_the_transfer(void **state)
 		if (i > 0)
 			add_victim_file("f", 5 * MIB);
 		/* The first receives are small: use them up. */
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 		iw_xdata_encode(piece, 1, offs[i]);
 		xpair_inject(&pair, victim, piece, sizeof(piece));
 		let(victim);
@@ -1255,7 +1257,7 @@ static void invalid_sends_end_the_transfer(void **state)
 			xpair_inject(&pair, victim, piece, sizeof(piece));
 		}
 		if (i == 3)
-			send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
+			send_to(victim, IW_XFER_MSG_DONE, &d, 1, NULL, 0);
 		let(victim);
 		assert_breach(texts[i]);
 	}
@@ -1270,7 +1272,7 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
 	(void)state;
 	open_sink(IW_XFER_SEND);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 	iw_xdata_encode(piece, 1, 0);
 	xpair_inject(&pair, victim, piece, sizeof(piece));
 	let(victim);
@@ -1281,7 +1283,7 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
 			begun = pair.now;
 			iw_xfer_moved(victim->x, pair.now);
 		}
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 	}
 	assert_false(victim->ended);
 	assert_true(iw_xfer_deadline(victim->x) <= begun + IW_SEC(30));
@@ -1313,7 +1315,7 @@ static uint32_t open_windows(void)
 
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 8 * MIB);
-	send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
 	let(victim);
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++)
 		if (victim->reg[i].live)
@@ -1337,14 +1339,14 @@ static void a_window_that_is_begun_is_completed_within_the_stall_time(void **sta
 		pair.now += IW_SEC(10);
 		report_window(slot, 0, 0);
 		iw_xfer_timeout(victim->x, pair.now);
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 	}
 	assert_false(victim->ended);
 	begun = pair.now;
 	for (unsigned i = 0; i < 3; i++) {
 		report_window(slot, 1 + i, 1 + i);
 		iw_xfer_timeout(victim->x, pair.now);
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 		pair.now += IW_SEC(10);
 	}
 	assert_false(victim->ended);
@@ -1366,13 +1368,13 @@ static void send_nop(struct xpair_side *s, bool busy, uint64_t arrived)
 
 	iw_cbor_out_init(&o, buf, sizeof(buf));
 	iw_cbor_map(&o, 4);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
-	iw_cbor_uint(&o, IW_XMSG_NOP);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_MSG_NOP);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
-	iw_cbor_uint(&o, IW_XKEY_BUSY);
+	iw_cbor_uint(&o, IW_XFER_KEY_BUSY);
 	iw_cbor_bool(&o, busy);
-	iw_cbor_uint(&o, IW_XKEY_ARRIVED);
+	iw_cbor_uint(&o, IW_XFER_KEY_ARRIVED);
 	iw_cbor_uint(&o, arrived);
 	xpair_inject(&pair, s, buf, o.len);
 	let(s);
@@ -1625,7 +1627,7 @@ static void messages_keep_a_peer_without_a_partial_chunk_connected(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		pair.now += IW_SEC(20);
 		iw_xfer_timeout(victim->x, pair.now);
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 	}
 	assert_false(victim->ended);
 	xpair_fini(&pair);
@@ -1641,12 +1643,12 @@ static void invalid_offers_end_the_transfer(void **state)
 
 	(void)state;
 	open_sink(IW_XFER_READ);
-	send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	assert_breach("which is not going");
 	open_sink(IW_XFER_READ);
 	add_victim_file("f", 5 * MIB);
 	o.len = 2 * MIB;
-	send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	assert_breach("OFFER: 2097152 octets at 0");
 	/* More than permitted at once; none completes. */
 	open_sink(IW_XFER_READ);
@@ -1654,11 +1656,11 @@ static void invalid_offers_end_the_transfer(void **state)
 	o.len = MIB;
 	for (uint64_t n = 0; n < 100 && !victim->ended; n++) {
 		o.off = n * MIB;
-		send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	}
 	assert_breach("more than 64 offers");
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	assert_breach("OFFER in mode write");
 }
 
@@ -1670,46 +1672,46 @@ static void grants_that_were_not_requested_end_the_transfer(void **state)
 	(void)state;
 	/* Before GO; for a range that was not requested; twice. */
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_GRANT, &g, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GRANT, &g, 1, NULL, 0);
 	assert_breach("before GO");
 	for (unsigned i = 0; i < 5; i++) {
 		static const uint64_t offs[] = { MIB, 0, 0, 3 * MIB, 0 },
 				      lens[] = { MIB, 2 * MIB, 0, MIB, 5 };
 
 		open_source(IW_XFER_WRITE, 3 * MIB);
-		send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
 		g.off = offs[i];
 		g.len = lens[i];
-		send_to(victim, IW_XMSG_GRANT, &g, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_GRANT, &g, 1, NULL, 0);
 		assert_breach("not the next range of WANT");
 	}
 	g.off = 0;
 	g.len = MIB;
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_GO, (const struct iw_xentry[]){ go, go }, 2, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GO, (const struct iw_xentry[]){ go, go }, 2, NULL, 0);
 	assert_breach("GO for file 1 comes twice");
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	go.id = 2;
-	send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
 	assert_breach("which is not announced");
 	/* DONE although nothing was sent; settled twice. */
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_RESULT,
+	send_to(victim, IW_XFER_MSG_RESULT,
 		&(const struct iw_xentry){ .has = ID | IW_XBIT(IW_XF_CODE), .id = 1 }, 1, NULL, 0);
 	assert_breach("before it has ended");
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_RESULT,
+	send_to(victim, IW_XFER_MSG_RESULT,
 		&(const struct iw_xentry){ .has = ID | IW_XBIT(IW_XF_CODE), .id = 9 }, 1, NULL, 0);
 	assert_breach("not announced");
 	open_source(IW_XFER_READ, 3 * MIB);
-	send_to(victim, IW_XMSG_RELEASE, &(const struct iw_xentry){ .has = RANGE, .id = 1 }, 1,
+	send_to(victim, IW_XFER_MSG_RELEASE, &(const struct iw_xentry){ .has = RANGE, .id = 1 }, 1,
 		NULL, 0);
 	assert_breach("which is not offered");
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_GET, NULL, 0, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GET, NULL, 0, NULL, 0);
 	assert_breach("GET to a source that pushes");
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_FILES, NULL, 0, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, NULL, 0, NULL, 0);
 	assert_breach("message FILES (3) from a sink");
 }
 

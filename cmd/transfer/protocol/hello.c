@@ -170,7 +170,7 @@ static int decode_terms(struct iw_hello *out, const struct iw_cbor_rec *rec, str
 		return iw_fail(why, IW_E_FORMAT,
 			       "Private Data: transfer id of %u octets, expected 16",
 			       (uint32_t)len);
-	if (out->recvs < 2 || out->recv_size < IW_XFER_MSG_FIRST || out->files < 1 ||
+	if (out->recvs < 2 || out->recv_size < IW_XFER_FIRST_RECV || out->files < 1 ||
 	    out->ranges < 1)
 		return iw_fail(
 			why, IW_E_LIMIT,

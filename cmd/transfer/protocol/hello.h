@@ -22,11 +22,11 @@
 #define IW_XFER_PIECE        (256u << 10) /* octets of a file in one data Send */
 #define IW_XFER_DATA_HDR     16           /* octets of the header before the piece */
 /* first receives of a responder: small, so that an idle connection costs little */
-#define IW_XFER_MSG_FIRST    4096u
+#define IW_XFER_FIRST_RECV   4096u
 /* the largest control message that this side sends or accepts */
 #define IW_XFER_MSG_MAX      65536u
 #define IW_XFER_NAME_MAX     4095u /* octets of a name */
-#define IW_XFER_PATH_MAX     4000u /* octets of a path in OPEN, which must fit IW_XFER_MSG_FIRST */
+#define IW_XFER_PATH_MAX     4000u /* octets of a path in OPEN, which must fit IW_XFER_FIRST_RECV */
 #define IW_XFER_TEXT_MAX     200u  /* octets of a reason */
 #define IW_XFER_DIGEST_MAX   32u   /* octets of the longest digest */
 /* octets of the identifier that distinguishes versions of a source file */
@@ -122,7 +122,8 @@ enum iw_xopt {
 	 */
 	IW_XOPT_CONTENTS = 4096,
 	IW_XOPT_CHECKSUM = 8192, /* compare files of the same size by digest, not by time */
-	IW_XOPT_TOTAL = 16384,   /* pull: the source reports the size of all files, IW_XKEY_TOTAL */
+	IW_XOPT_TOTAL =
+		16384, /* pull: the source reports the size of all files, IW_XFER_KEY_TOTAL */
 	IW_XOPT_ALL = 32767
 };
 

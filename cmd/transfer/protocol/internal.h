@@ -187,7 +187,7 @@ void iw_xfer_path_free(struct iw_xfer *x, struct path *p); /* p may be NULL */
  * Calls fn for each entry under key of m, until it returns an error, which is returned.
  * IW_E_FORMAT: a malformed list or entry, which is a breach.
  */
-int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xfer_msg *m, unsigned key,
 		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
 /*
  * Returns a copy, owned by the caller, from the machine's allocator. NULL: len is 0, or no memory.
@@ -231,13 +231,13 @@ void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file, const stru
  * Makes act a message of that type with the next names. False: no names are left, or no message can
  * be sent now.
  */
-bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type,
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xfer_msg_type type,
 			uint64_t now);
 /*
  * Queues copies of the names in m for the driver. IW_E_FORMAT: a breach. IW_E_NOMEM: no memory.
  * Both have failed the transfer.
  */
-int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
+int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xfer_msg *m);
 /* Makes act the GONE or REMOVE of the next queued name. False: no name is queued. */
 bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act);
 void iw_xfer_names_fini(struct iw_xfer *x);
@@ -271,8 +271,8 @@ struct draft {
  * says. reserve: as in iw_xfer_link_ready. False: no credit, no buffer or no room in the send
  * queue.
  */
-bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-			 bool reserve);
+bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xfer_msg_type type,
+			 size_t pairs, bool reserve);
 /* Makes act the SEND of d. */
 void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
 /* Discards d. */
@@ -297,7 +297,7 @@ int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
  * Takes the peer's credit, the size of its receives and its reports of progress from a received
  * message. IW_E_FORMAT: a breach, which has failed the transfer.
  */
-int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
 /*
  * Call it after a message was consumed. Returns REPOST, and counts the receive as new credit; or
  * RETIRE, for one of a responder's first receives.
@@ -318,7 +318,7 @@ bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
  * Processes a received message. IW_E_FORMAT: a breach. IW_E_NOMEM: no memory. Both have failed the
  * transfer.
  */
-int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
 /* A posted operation of a slot has completed. piece: slot is slot * IW_XPARTS + piece instead. */
 void iw_xfer_source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
 void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
@@ -338,9 +338,9 @@ void iw_xfer_sink_free(struct iw_xfer *x);
 /* The next action of the sink. False: none now. */
 bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 /* Processes a received message. Errors as in iw_xfer_source_message. */
-int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
 /* Takes the total size from a NOP, if it covers all requested paths. */
-void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m);
+void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xfer_msg *m);
 /*
  * Processes a data Send of len octets; *verdict: what to do with the receive. IW_E_FORMAT: a
  * breach, which has failed the transfer.

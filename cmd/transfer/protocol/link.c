@@ -108,8 +108,8 @@ int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
 	return 0;
 }
 
-bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-			 bool reserve)
+bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xfer_msg_type type,
+			 size_t pairs, bool reserve)
 {
 	struct link *l = &x->link;
 	bool sink = x->cfg.role == IW_XFER_SINK;
@@ -123,20 +123,20 @@ bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type t
 	cap -= IW_MIN(cap, digest_len(x));
 	iw_cbor_out_init(&d->o, l->out[d->buf].buf, cap);
 	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + (sink ? 2 : 0) + pairs);
-	iw_cbor_uint(&d->o, IW_XKEY_TYPE);
+	iw_cbor_uint(&d->o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&d->o, type);
-	iw_cbor_uint(&d->o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&d->o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&d->o, l->rx_limit);
 	if (l->size_due) {
-		iw_cbor_uint(&d->o, IW_XKEY_SIZE);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_SIZE);
 		iw_cbor_uint(&d->o, l->rx_size);
-		iw_cbor_uint(&d->o, IW_XKEY_FROM);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_FROM);
 		iw_cbor_uint(&d->o, l->rx_first + 1);
 	}
 	if (sink) {
-		iw_cbor_uint(&d->o, IW_XKEY_ARRIVED);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_ARRIVED);
 		iw_cbor_uint(&d->o, x->arrived);
-		iw_cbor_uint(&d->o, IW_XKEY_KEPT);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_KEPT);
 		iw_cbor_uint(&d->o, x->counts.kept);
 	}
 	l->out[d->buf].busy = true;
@@ -191,9 +191,9 @@ void iw_xfer_link_data_sent(struct iw_xfer *x, uint64_t now)
 /*
  * A NOP alone is not progress: otherwise two sides that wait for each other would never time out.
  */
-static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+static void note_report(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
-	bool advances = m->type != IW_XMSG_NOP || m->busy || m->arrived > x->peer_arrived ||
+	bool advances = m->type != IW_XFER_MSG_NOP || m->busy || m->arrived > x->peer_arrived ||
 			m->kept > x->counts.kept;
 
 	if (x->cfg.role == IW_XFER_SOURCE) {
@@ -204,7 +204,7 @@ static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now
 		iw_xfer_note_progress(x, now);
 }
 
-int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
 	struct link *l = &x->link;
 

@@ -16,25 +16,25 @@ struct msg_row {
 };
 
 /* clang-format off */
-static const struct msg_row rows[IW_XMSG_COUNT] = {
+static const struct msg_row rows[IW_XFER_MSG_COUNT] = {
 	/* name       entry            end           need need_end */
-	[IW_XMSG_NOP]     = { "NOP",     NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_OPEN]    = { "OPEN",    NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_GET]     = { "GET",     NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_FILES]   = { "FILES",   "FILES entry",   "pack member", B(ID) | B(NAME) | B(KIND),           B(NAME) | B(KIND) },
-	[IW_XMSG_GO]      = { "GO",      "GO entry",      NULL,         B(ID),                                0 },
-	[IW_XMSG_WANT]    = { "WANT",    "WANT entry",    NULL,         B(ID) | B(OFF) | B(LEN),              0 },
-	[IW_XMSG_GRANT]   = { "GRANT",   "GRANT entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
-	[IW_XMSG_DONE]    = { "DONE",    "DONE entry",    "DONE end",   B(ID) | B(OFF) | B(LEN),              B(ID) },
-	[IW_XMSG_OFFER]   = { "OFFER",   "OFFER entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
-	[IW_XMSG_RELEASE] = { "RELEASE", "RELEASE entry", NULL,         B(ID) | B(OFF),                       0 },
-	[IW_XMSG_RESULT]  = { "RESULT",  "RESULT entry",  NULL,         B(ID) | B(CODE),                      0 },
-	[IW_XMSG_BYE]     = { "BYE",     NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_ABORT]   = { "ABORT",   NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_HAVE]    = { "HAVE",    "HAVE entry",    NULL,         B(ID) | B(OFF) | B(CHUNKS),           0 },
-	[IW_XMSG_ATTRS]   = { "ATTRS",   "ATTRS entry",   NULL,         B(ID) | B(XATTR),                     0 },
-	[IW_XMSG_GONE]    = { "GONE",    NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_REMOVE]  = { "REMOVE",  NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_NOP]     = { "NOP",     NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_OPEN]    = { "OPEN",    NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_GET]     = { "GET",     NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_FILES]   = { "FILES",   "FILES entry",   "pack member", B(ID) | B(NAME) | B(KIND),           B(NAME) | B(KIND) },
+	[IW_XFER_MSG_GO]      = { "GO",      "GO entry",      NULL,         B(ID),                                0 },
+	[IW_XFER_MSG_WANT]    = { "WANT",    "WANT entry",    NULL,         B(ID) | B(OFF) | B(LEN),              0 },
+	[IW_XFER_MSG_GRANT]   = { "GRANT",   "GRANT entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
+	[IW_XFER_MSG_DONE]    = { "DONE",    "DONE entry",    "DONE end",   B(ID) | B(OFF) | B(LEN),              B(ID) },
+	[IW_XFER_MSG_OFFER]   = { "OFFER",   "OFFER entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
+	[IW_XFER_MSG_RELEASE] = { "RELEASE", "RELEASE entry", NULL,         B(ID) | B(OFF),                       0 },
+	[IW_XFER_MSG_RESULT]  = { "RESULT",  "RESULT entry",  NULL,         B(ID) | B(CODE),                      0 },
+	[IW_XFER_MSG_BYE]     = { "BYE",     NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_ABORT]   = { "ABORT",   NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_HAVE]    = { "HAVE",    "HAVE entry",    NULL,         B(ID) | B(OFF) | B(CHUNKS),           0 },
+	[IW_XFER_MSG_ATTRS]   = { "ATTRS",   "ATTRS entry",   NULL,         B(ID) | B(XATTR),                     0 },
+	[IW_XFER_MSG_GONE]    = { "GONE",    NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_REMOVE]  = { "REMOVE",  NULL,            NULL,         0,                                    0 },
 };
 
 enum field_type { U32, U64, I64, FLAG, BYTES, TEXT, DIGEST };
@@ -77,9 +77,9 @@ static const struct field_row fields[IW_XF_COUNT] = {
 };
 /* clang-format on */
 
-const char *iw_xmsg_name(uint32_t type)
+const char *iw_xfer_msg_name(uint32_t type)
 {
-	return type < IW_XMSG_COUNT ? rows[type].name : "unknown";
+	return type < IW_XFER_MSG_COUNT ? rows[type].name : "unknown";
 }
 
 static const void *in_entry(const struct iw_xentry *e, size_t at)
@@ -132,36 +132,39 @@ void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e)
 	}
 }
 
-static int get_size(struct iw_xmsg *m, struct iw_fault *why)
+static int get_size(struct iw_xfer_msg *m, struct iw_fault *why)
 {
-	int err = iw_cbor_get_u32(&m->rec, IW_XKEY_SIZE, UINT32_MAX, &m->size, why);
+	int err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_SIZE, UINT32_MAX, &m->size, why);
 
 	m->resized = true;
-	return err ? err : iw_cbor_get_uint(&m->rec, IW_XKEY_FROM, UINT64_MAX, &m->from, why);
+	return err ? err : iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FROM, UINT64_MAX, &m->from, why);
 }
 
 /* Reads what the peer reports. Only a sink sends ARRIVED and KEPT. */
-static int get_report(struct iw_xmsg *m, struct iw_fault *why)
+static int get_report(struct iw_xfer_msg *m, struct iw_fault *why)
 {
 	int err = 0;
 
-	if (iw_cbor_has(&m->rec, IW_XKEY_ARRIVED))
-		err = iw_cbor_get_uint(&m->rec, IW_XKEY_ARRIVED, UINT64_MAX, &m->arrived, why);
-	if (!err && iw_cbor_has(&m->rec, IW_XKEY_KEPT))
-		err = iw_cbor_get_uint(&m->rec, IW_XKEY_KEPT, UINT64_MAX, &m->kept, why);
-	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_BUSY))
-		err = iw_cbor_get_bool(&m->rec, IW_XKEY_BUSY, &m->busy, why);
-	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_ANSWER))
-		err = iw_cbor_get_bool(&m->rec, IW_XKEY_ANSWER, &m->answer, why);
-	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_TOTAL)) {
-		err = iw_cbor_get_uint(&m->rec, IW_XKEY_TOTAL, IW_XFER_SIZE_MAX, &m->total, why);
+	if (iw_cbor_has(&m->rec, IW_XFER_KEY_ARRIVED))
+		err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_ARRIVED, UINT64_MAX, &m->arrived, why);
+	if (!err && iw_cbor_has(&m->rec, IW_XFER_KEY_KEPT))
+		err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_KEPT, UINT64_MAX, &m->kept, why);
+	if (!err && m->type == IW_XFER_MSG_NOP && iw_cbor_has(&m->rec, IW_XFER_KEY_BUSY))
+		err = iw_cbor_get_bool(&m->rec, IW_XFER_KEY_BUSY, &m->busy, why);
+	if (!err && m->type == IW_XFER_MSG_NOP && iw_cbor_has(&m->rec, IW_XFER_KEY_ANSWER))
+		err = iw_cbor_get_bool(&m->rec, IW_XFER_KEY_ANSWER, &m->answer, why);
+	if (!err && m->type == IW_XFER_MSG_NOP && iw_cbor_has(&m->rec, IW_XFER_KEY_TOTAL)) {
+		err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_TOTAL, IW_XFER_SIZE_MAX, &m->total,
+				       why);
 		if (!err)
-			err = iw_cbor_get_uint(&m->rec, IW_XKEY_PATHS, UINT32_MAX, &m->paths, why);
+			err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_PATHS, UINT32_MAX, &m->paths,
+					       why);
 	}
 	return err;
 }
 
-int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct iw_fault *why)
+int iw_xfer_msg_decode(struct iw_xfer_msg *out, const uint8_t *msg, size_t len,
+		       struct iw_fault *why)
 {
 	struct iw_cbor_in in = { .p = msg, .len = len };
 	int r, err;
@@ -173,21 +176,22 @@ int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct i
 	if (in.pos != in.len)
 		return iw_fail(why, IW_E_FORMAT, "%U octets after a message",
 			       (uint64_t)(in.len - in.pos));
-	err = iw_cbor_get_u32(&out->rec, IW_XKEY_TYPE, UINT32_MAX, &out->type, why);
+	err = iw_cbor_get_u32(&out->rec, IW_XFER_KEY_TYPE, UINT32_MAX, &out->type, why);
 	if (err)
 		return err;
-	if (out->type < IW_XMSG_COUNT)
+	if (out->type < IW_XFER_MSG_COUNT)
 		out->rec.what = rows[out->type].name;
-	err = iw_cbor_get_uint(&out->rec, IW_XKEY_CREDIT, UINT64_MAX, &out->credit, why);
-	if (!err && iw_cbor_has(&out->rec, IW_XKEY_SIZE))
+	err = iw_cbor_get_uint(&out->rec, IW_XFER_KEY_CREDIT, UINT64_MAX, &out->credit, why);
+	if (!err && iw_cbor_has(&out->rec, IW_XFER_KEY_SIZE))
 		err = get_size(out, why);
 	return err ? err : get_report(out, why);
 }
 
-int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key, struct iw_fault *why)
+int iw_xlist_open(struct iw_xlist *l, const struct iw_xfer_msg *m, unsigned key,
+		  struct iw_fault *why)
 {
 	*l = (struct iw_xlist){ .type = m->type,
-				.ends = m->type == IW_XMSG_DONE && key == IW_XKEY_ENDS };
+				.ends = m->type == IW_XFER_MSG_DONE && key == IW_XFER_KEY_ENDS };
 	if (!iw_cbor_has(&m->rec, key))
 		return 0;
 	return iw_cbor_get_array(&m->rec, key, &l->in, &l->left, why);

@@ -17,58 +17,58 @@
 #include "transfer/protocol/hello.h"
 
 /* Unknown numbers below 128 are a protocol error; from 128 on they are ignored. */
-enum iw_xmsg_type {
-	IW_XMSG_NOP = 0,     /* credit, a sign of life, and how much has arrived */
-	IW_XMSG_OPEN = 1,    /* the initiator's first message: what it requests */
-	IW_XMSG_GET = 2,     /* sink: requested paths (pull) */
-	IW_XMSG_FILES = 3,   /* source: announces files */
-	IW_XMSG_GO = 4,      /* sink: the files that it wants */
-	IW_XMSG_WANT = 5,    /* source, mode write: requests windows for these ranges */
-	IW_XMSG_GRANT = 6,   /* sink, mode write: windows */
-	IW_XMSG_DONE = 7,    /* source: complete chunks; files that have ended */
-	IW_XMSG_OFFER = 8,   /* source, mode read: chunks that can be read */
-	IW_XMSG_RELEASE = 9, /* sink, mode read: offers that it no longer needs */
-	IW_XMSG_RESULT = 10, /* sink: the results of files */
-	IW_XMSG_BYE = 11,    /* source: no more files; sink: confirms */
-	IW_XMSG_ABORT = 12,  /* either side ends the transfer early */
-	IW_XMSG_HAVE = 13,   /* sink, before GO: chunks that it has from an earlier transfer */
+enum iw_xfer_msg_type {
+	IW_XFER_MSG_NOP = 0,     /* credit, a sign of life, and how much has arrived */
+	IW_XFER_MSG_OPEN = 1,    /* the initiator's first message: what it requests */
+	IW_XFER_MSG_GET = 2,     /* sink: requested paths (pull) */
+	IW_XFER_MSG_FILES = 3,   /* source: announces files */
+	IW_XFER_MSG_GO = 4,      /* sink: the files that it wants */
+	IW_XFER_MSG_WANT = 5,    /* source, mode write: requests windows for these ranges */
+	IW_XFER_MSG_GRANT = 6,   /* sink, mode write: windows */
+	IW_XFER_MSG_DONE = 7,    /* source: complete chunks; files that have ended */
+	IW_XFER_MSG_OFFER = 8,   /* source, mode read: chunks that can be read */
+	IW_XFER_MSG_RELEASE = 9, /* sink, mode read: offers that it no longer needs */
+	IW_XFER_MSG_RESULT = 10, /* sink: the results of files */
+	IW_XFER_MSG_BYE = 11,    /* source: no more files; sink: confirms */
+	IW_XFER_MSG_ABORT = 12,  /* either side ends the transfer early */
+	IW_XFER_MSG_HAVE = 13,   /* sink, before GO: chunks that it has from an earlier transfer */
 	/* source: extended attributes of the file announced next, if they are too long for FILES */
-	IW_XMSG_ATTRS = 14,
-	IW_XMSG_GONE = 15,   /* sink, before BYE: names that were or would be removed */
-	IW_XMSG_REMOVE = 16, /* source, before BYE: the names that may be removed */
-	IW_XMSG_COUNT
+	IW_XFER_MSG_ATTRS = 14,
+	IW_XFER_MSG_GONE = 15,   /* sink, before BYE: names that were or would be removed */
+	IW_XFER_MSG_REMOVE = 16, /* source, before BYE: the names that may be removed */
+	IW_XFER_MSG_COUNT
 };
-#define IW_XMSG_OPTIONAL 128u
+#define IW_XFER_MSG_OPTIONAL 128u
 /* The name in capitals, for messages; "unknown" for other numbers. */
-const char *iw_xmsg_name(uint32_t type);
+const char *iw_xfer_msg_name(uint32_t type);
 
 /* Keys of every message. */
-#define IW_XKEY_TYPE    0
-#define IW_XKEY_CREDIT  1 /* messages that the peer may have sent in total */
+#define IW_XFER_KEY_TYPE    0
+#define IW_XFER_KEY_CREDIT  1 /* messages that the peer may have sent in total */
 /* Octets of the receives for message number FROM (counted from 1) and all later ones. */
-#define IW_XKEY_SIZE    2
-#define IW_XKEY_FROM    3
+#define IW_XFER_KEY_SIZE    2
+#define IW_XFER_KEY_FROM    3
 /* From a sink: octets of files that have arrived on this connection. */
-#define IW_XKEY_ARRIVED 7
+#define IW_XFER_KEY_ARRIVED 7
 /* From a sink: octets stored on this connection that no later one need move again. */
-#define IW_XKEY_KEPT    8
-#define IW_XKEY_BUSY    4  /* NOP: the peer waits for work of the sender */
-#define IW_XKEY_ANSWER  5  /* NOP: the peer must send a message at once */
-#define IW_XKEY_TOTAL   6  /* NOP of a source: octets of the files under the first PATHS paths */
-#define IW_XKEY_PATHS   9  /* NOP of a source: number of paths of GET that TOTAL covers */
-#define IW_XKEY_LIST    4  /* most messages: the entries */
-#define IW_XKEY_ENDS    5  /* DONE: entries of ended files */
-#define IW_XKEY_PATH    4  /* OPEN */
-#define IW_XKEY_OPTS    5  /* OPEN: set of enum iw_xopt */
-#define IW_XKEY_CONNS   6  /* OPEN: connections of the transfer */
-#define IW_XKEY_LAST    5  /* GET: no more paths follow */
-#define IW_XKEY_FILES   4  /* BYE: files with a result */
-#define IW_XKEY_FAILED  5  /* BYE: of these, failed ones */
-#define IW_XKEY_GONE    6  /* BYE of a sink: names that were or would be removed */
-#define IW_XKEY_MADE    10 /* BYE of a sink: directories and links that did not exist before */
-#define IW_XKEY_STAYED  9  /* BYE of a sink: names not removed because REMOVE did not list them */
-#define IW_XKEY_CODE    4  /* ABORT */
-#define IW_XKEY_TEXT    5  /* ABORT */
+#define IW_XFER_KEY_KEPT    8
+#define IW_XFER_KEY_BUSY    4 /* NOP: the peer waits for work of the sender */
+#define IW_XFER_KEY_ANSWER  5 /* NOP: the peer must send a message at once */
+#define IW_XFER_KEY_TOTAL   6 /* NOP of a source: octets of the files under the first PATHS paths */
+#define IW_XFER_KEY_PATHS   9 /* NOP of a source: number of paths of GET that TOTAL covers */
+#define IW_XFER_KEY_LIST    4 /* most messages: the entries */
+#define IW_XFER_KEY_ENDS    5 /* DONE: entries of ended files */
+#define IW_XFER_KEY_PATH    4 /* OPEN */
+#define IW_XFER_KEY_OPTS    5 /* OPEN: set of enum iw_xopt */
+#define IW_XFER_KEY_CONNS   6 /* OPEN: connections of the transfer */
+#define IW_XFER_KEY_LAST    5 /* GET: no more paths follow */
+#define IW_XFER_KEY_FILES   4 /* BYE: files with a result */
+#define IW_XFER_KEY_FAILED  5 /* BYE: of these, failed ones */
+#define IW_XFER_KEY_GONE    6 /* BYE of a sink: names that were or would be removed */
+#define IW_XFER_KEY_MADE    10 /* BYE of a sink: directories and links that did not exist before */
+#define IW_XFER_KEY_STAYED  9 /* BYE of a sink: names kept because REMOVE did not list them */
+#define IW_XFER_KEY_CODE    4 /* ABORT */
+#define IW_XFER_KEY_TEXT    5 /* ABORT */
 
 /* Keys of an entry. A key has the same meaning in all messages. */
 enum iw_xfield {
@@ -133,7 +133,7 @@ struct iw_xentry {
 void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e);
 
 /* The keys that every message has; rec holds the others. */
-struct iw_xmsg {
+struct iw_xfer_msg {
 	uint32_t type;
 	uint64_t credit;
 	bool resized; /* size and from are present */
@@ -141,7 +141,7 @@ struct iw_xmsg {
 	uint64_t from;
 	uint64_t arrived, kept; /* from a sink; 0 if absent */
 	bool busy, answer;      /* NOP */
-	uint64_t total, paths;  /* NOP of a source: see IW_XKEY_TOTAL; paths 0: absent */
+	uint64_t total, paths;  /* NOP of a source: see IW_XFER_KEY_TOTAL; paths 0: absent */
 	struct iw_cbor_rec rec;
 };
 
@@ -150,8 +150,8 @@ struct iw_xmsg {
  * not one CBOR map, octets after it, or a key that is missing, occurs twice or is of another kind.
  * IW_E_TRUNC: the message ends within the map. IW_E_LIMIT: a number above its limit.
  */
-IW_MUST_CHECK int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len,
-				 struct iw_fault *why);
+IW_MUST_CHECK int iw_xfer_msg_decode(struct iw_xfer_msg *out, const uint8_t *msg, size_t len,
+				     struct iw_fault *why);
 
 /* The entries under key (LIST or ENDS), read one by one. */
 struct iw_xlist {
@@ -164,7 +164,7 @@ struct iw_xlist {
  * Opens the list under key; an absent list is treated as empty. *l points into the message.
  * IW_E_FORMAT: not an array.
  */
-IW_MUST_CHECK int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key,
+IW_MUST_CHECK int iw_xlist_open(struct iw_xlist *l, const struct iw_xfer_msg *m, unsigned key,
 				struct iw_fault *why);
 /*
  * Decodes the next entry. Returns 1 with *out, which has the mandatory fields of the message; 0: no

@@ -113,7 +113,7 @@ int iw_xpack_open(struct iw_xlist *l, const uint8_t *list, size_t len, struct iw
 	struct iw_cbor_item head;
 
 	*l = (struct iw_xlist){ .in = { .p = list, .len = len },
-				.type = IW_XMSG_FILES,
+				.type = IW_XFER_MSG_FILES,
 				.ends = true };
 	if (iw_cbor_next(&l->in, &head) != 1 || head.kind != IW_CBOR_ARRAY || head.u == 0 ||
 	    head.u > IW_XFER_MEMBERS)

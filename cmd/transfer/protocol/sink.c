@@ -79,7 +79,7 @@ void iw_xfer_want_end(struct iw_xfer *x)
 		x->snk->paths_end = true;
 }
 
-void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m)
+void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	if (m->paths == x->snk->npaths)
 		x->counts.total = m->total;
@@ -408,7 +408,7 @@ bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	       next_commit(x, act) || next_abandon(x, act) || next_result(x, act) ||
 	       iw_xfer_sink_send_results(x, act, now) || iw_xfer_sink_send_get(x, act, now) ||
 	       next_final(x, act) ||
-	       (x->snk->bye == BYE_DUE && iw_xfer_send_names(x, act, IW_XMSG_GONE, now)) ||
+	       (x->snk->bye == BYE_DUE && iw_xfer_send_names(x, act, IW_XFER_MSG_GONE, now)) ||
 	       iw_xfer_sink_send_bye(x, act, now);
 }
 

@@ -471,7 +471,7 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	struct sink *s = x->snk;
 	struct iw_fault why;
@@ -481,46 +481,46 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 		if (s->file[i].state != FREE &&
 		    (!s->file[i].sent || (s->file[i].went && !s->file[i].ended)))
 			return iw_xfer_breach(x, "BYE before file %u is settled", s->file[i].id);
-	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
-	    0)
+	if (iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FAILED, UINT64_MAX, &x->counts.peer_failed,
+			     &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
 	s->bye = BYE_HEARD;
 	iw_xfer_set_state(x, ST_BYE);
 	return 0;
 }
 
-static int on_remove(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_remove(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_LISTED))
 		return iw_xfer_breach(x, "REMOVE without the option for it");
 	return iw_xfer_take_names(x, m);
 }
 
-int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
 	int err;
 
 	(void)now;
 	if (x->state != ST_RUN)
-		return iw_xfer_breach(x, "%s after BYE", iw_xmsg_name(m->type));
+		return iw_xfer_breach(x, "%s after BYE", iw_xfer_msg_name(m->type));
 	switch (m->type) {
-	case IW_XMSG_FILES:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, take_file);
-	case IW_XMSG_ATTRS:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, take_attrs);
-	case IW_XMSG_WANT:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_want);
-	case IW_XMSG_OFFER:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_offer);
-	case IW_XMSG_DONE:
-		err = iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_done);
-		return err ? err : iw_xfer_each_entry(x, m, IW_XKEY_ENDS, on_end);
-	case IW_XMSG_REMOVE:
+	case IW_XFER_MSG_FILES:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, take_file);
+	case IW_XFER_MSG_ATTRS:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, take_attrs);
+	case IW_XFER_MSG_WANT:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_want);
+	case IW_XFER_MSG_OFFER:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_offer);
+	case IW_XFER_MSG_DONE:
+		err = iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_done);
+		return err ? err : iw_xfer_each_entry(x, m, IW_XFER_KEY_ENDS, on_end);
+	case IW_XFER_MSG_REMOVE:
 		return on_remove(x, m);
-	case IW_XMSG_BYE:
+	case IW_XFER_MSG_BYE:
 		return on_bye(x, m);
 	default:
-		return iw_xfer_breach(x, "message %s (%u) from a source", iw_xmsg_name(m->type),
+		return iw_xfer_breach(x, "message %s (%u) from a source", iw_xfer_msg_name(m->type),
 				      m->type);
 	}
 }

@@ -14,9 +14,9 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t place, n = 0;
 
 	if (!x->cfg.initiator || !s->paths_end || s->paths_sent ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_GET, 2, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_GET, 2, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	while ((l = iw_list_first(&s->paths)) != NULL) {
 		struct path *p = iw_container_of(l, struct path, link);
@@ -34,7 +34,7 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_cbor_uint(&d.o, IW_XKEY_LAST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LAST);
 	iw_cbor_bool(&d.o, iw_list_empty(&s->paths));
 	if (n == 0 && !iw_list_empty(&s->paths)) {
 		/* The path is too long for the peer's first, small receives. */
@@ -85,9 +85,9 @@ bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t no
 
 		if (f->state == FREE || !f->go_due || iw_list_empty(&f->haves))
 			continue;
-		if (!iw_xfer_draft_begin(x, &d, IW_XMSG_HAVE, 1, true))
+		if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_HAVE, 1, true))
 			return false;
-		iw_cbor_uint(&d.o, IW_XKEY_LIST);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 		place = iw_cbor_array_begin(&d.o);
 		while ((l = iw_list_first(&f->haves)) != NULL) {
 			struct have *h = iw_container_of(l, struct have, link);
@@ -116,9 +116,9 @@ bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
 		due = s->file[i].go_due && iw_list_empty(&s->file[i].haves);
-	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_GO, 1, true))
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_GO, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct file *f = &s->file[i];
@@ -148,7 +148,7 @@ bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 	size_t place, n = 0;
 	struct fifo order = { .n = 0 };
 
-	if (s->ngrants == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_GRANT, 1, true))
+	if (s->ngrants == 0 || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_GRANT, 1, true))
 		return false;
 	/* In the order of the ranges: by file, then by offset. */
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
@@ -167,7 +167,7 @@ bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 		order.item[at] = (uint8_t)i;
 		order.n++;
 	}
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; n < order.n; n++) {
 		struct slot *sl = &s->slot[order.item[n]];
@@ -194,9 +194,9 @@ bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->nreleases == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_RELEASE, 1, true))
+	if (s->nreleases == 0 || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_RELEASE, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; n < s->nreleases; n++) {
 		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF),
@@ -222,9 +222,9 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
 		due = s->file[i].state == SETTLED && !s->file[i].sent;
-	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_RESULT, 1, true))
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_RESULT, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct file *f = &s->file[i];
@@ -256,21 +256,21 @@ bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t pairs = 3u + (x->counts.stayed > 0) + (x->counts.made > 0);
 
 	if (s->bye != BYE_DUE || x->names_left > 0 ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, pairs, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_BYE, pairs, true))
 		return false;
 	s->bye = BYE_SAID;
-	iw_cbor_uint(&d.o, IW_XKEY_FILES);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FILES);
 	iw_cbor_uint(&d.o, s->next_id - 1);
-	iw_cbor_uint(&d.o, IW_XKEY_FAILED);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FAILED);
 	iw_cbor_uint(&d.o, x->counts.files_failed);
-	iw_cbor_uint(&d.o, IW_XKEY_GONE);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_GONE);
 	iw_cbor_uint(&d.o, x->counts.gone);
 	if (x->counts.made > 0) {
-		iw_cbor_uint(&d.o, IW_XKEY_MADE);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_MADE);
 		iw_cbor_uint(&d.o, x->counts.made);
 	}
 	if (x->counts.stayed > 0) {
-		iw_cbor_uint(&d.o, IW_XKEY_STAYED);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_STAYED);
 		iw_cbor_uint(&d.o, x->counts.stayed);
 	}
 	iw_xfer_draft_send(x, &d, act, now);

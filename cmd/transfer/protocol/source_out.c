@@ -101,9 +101,9 @@ bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	if (!f)
 		return false;
 	ahead = has_attrs_ahead(f);
-	if (!iw_xfer_draft_begin(x, &d, ahead ? IW_XMSG_ATTRS : IW_XMSG_FILES, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, ahead ? IW_XFER_MSG_ATTRS : IW_XFER_MSG_FILES, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	if (ahead)
 		n = put_attrs(&d, f);
@@ -137,9 +137,9 @@ bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	if (find(s, range_at(s, s->nranges - s->unsent)->id) &&
 	    find(s, range_at(s, s->nranges - s->unsent)->id)->state == NEW)
 		return false;
-	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_WANT, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_WANT, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; s->unsent > 0; s->unsent--) {
 		const struct range *r = range_at(s, s->nranges - s->unsent);
@@ -247,13 +247,14 @@ bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 	struct draft d;
 	size_t place, n, ends = 0;
 
-	if ((s->ndone == 0 && !has_ending(s)) || !iw_xfer_draft_begin(x, &d, IW_XMSG_DONE, 2, true))
+	if ((s->ndone == 0 && !has_ending(s)) ||
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_DONE, 2, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	n = put_dones(x, &d);
 	iw_cbor_array_end(&d.o, place, n);
-	iw_cbor_uint(&d.o, IW_XKEY_ENDS);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_ENDS);
 	place = iw_cbor_array_begin(&d.o);
 	if (!d.o.full && s->ndone == 0)
 		ends = put_ends(x, &d);
@@ -272,9 +273,9 @@ bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->offers.n == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_OFFER, 1, true))
+	if (s->offers.n == 0 || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_OFFER, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; s->offers.n > 0; n++) {
 		struct slot *sl = &s->slot[fifo_first(&s->offers)];
@@ -302,7 +303,7 @@ bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_
 	const struct source *s = x->src;
 
 	return s->no_more && s->nfiles == 0 && !s->bye_sent &&
-	       iw_xfer_send_names(x, act, IW_XMSG_REMOVE, now);
+	       iw_xfer_send_names(x, act, IW_XFER_MSG_REMOVE, now);
 }
 
 bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
@@ -311,12 +312,12 @@ bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t no
 	struct draft d;
 
 	if (!s->no_more || s->nfiles > 0 || s->bye_sent || x->names_left > 0 ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, 2, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_BYE, 2, true))
 		return false;
 	s->bye_sent = true;
-	iw_cbor_uint(&d.o, IW_XKEY_FILES);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FILES);
 	iw_cbor_uint(&d.o, s->bye_files);
-	iw_cbor_uint(&d.o, IW_XKEY_FAILED);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FAILED);
 	iw_cbor_uint(&d.o, s->bye_failed);
 	iw_xfer_draft_send(x, &d, act, now);
 	iw_xfer_set_state(x, ST_BYE);

@@ -76,7 +76,7 @@ void iw_xfer_path_free(struct iw_xfer *x, struct path *p)
 		iw_mem_free(x->mem, p, sizeof(*p) + p->len);
 }
 
-int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xfer_msg *m, unsigned key,
 		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
 {
 	struct iw_xlist list;

@@ -150,7 +150,7 @@ bool iw_xfer_was_lost(const struct iw_xfer *x)
 	return x->lost;
 }
 
-static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_abort(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	const uint8_t *text = NULL;
 	struct iw_fault why;
@@ -158,10 +158,10 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	uint32_t code;
 	size_t len = 0;
 
-	if (iw_cbor_get_u32(&m->rec, IW_XKEY_CODE, UINT32_MAX, &code, &why) != 0 ||
-	    (iw_cbor_has(&m->rec, IW_XKEY_TEXT) &&
-	     iw_cbor_get_string(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len,
-				&why) != 0))
+	if (iw_cbor_get_u32(&m->rec, IW_XFER_KEY_CODE, UINT32_MAX, &code, &why) != 0 ||
+	    (iw_cbor_has(&m->rec, IW_XFER_KEY_TEXT) &&
+	     iw_cbor_get_string(&m->rec, IW_XFER_KEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text,
+				&len, &why) != 0))
 		return iw_xfer_breach(x, "%s", why.text);
 	if (len > 0)
 		memcpy(buf, text, len);
@@ -208,15 +208,15 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t len = strlen(x->fault.text);
 
 	x->abort_due = false;
-	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_ABORT, 2, false))
+	if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_ABORT, 2, false))
 		return false;
 	/* Faults are ASCII, except for what they quote. */
 	for (size_t i = 0; i < len; i++)
 		if ((uint8_t)x->fault.text[i] >= 0x80)
 			x->fault.text[i] = '?';
-	iw_cbor_uint(&d.o, IW_XKEY_CODE);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_CODE);
 	iw_cbor_uint(&d.o, fault_code(&x->fault));
-	iw_cbor_uint(&d.o, IW_XKEY_TEXT);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_TEXT);
 	iw_cbor_text(&d.o, x->fault.text, IW_MIN(len, (size_t)IW_XFER_TEXT_MAX));
 	iw_xfer_draft_send(x, &d, act, now);
 	x->aborted = true;
@@ -253,15 +253,15 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	bool push = x->cfg.role == IW_XFER_SOURCE;
 	struct draft d;
 
-	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 2, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_OPEN, push ? 3 : 2, true))
 		return false;
 	if (push) {
-		iw_cbor_uint(&d.o, IW_XKEY_PATH);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_PATH);
 		iw_cbor_bytes(&d.o, x->path, x->path_len);
 	}
-	iw_cbor_uint(&d.o, IW_XKEY_OPTS);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_OPTS);
 	iw_cbor_uint(&d.o, x->cfg.opts);
-	iw_cbor_uint(&d.o, IW_XKEY_CONNS);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_CONNS);
 	iw_cbor_uint(&d.o, iw_xfer_conns(x));
 	iw_xfer_draft_send(x, &d, act, now);
 	iw_xfer_set_state(x, ST_RUN);
@@ -301,17 +301,17 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	if (x->link.beat_due && x->link.sq_used < x->cfg.sq_depth)
 		return send_beat(x, act, now);
 	if (!iw_xfer_link_wants_nop(x) ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_NOP, x->link.total_due ? 4 : 2, false))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_NOP, x->link.total_due ? 4 : 2, false))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_BUSY);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_BUSY);
 	iw_cbor_bool(&d.o, iw_xfer_busy_here(x));
-	iw_cbor_uint(&d.o, IW_XKEY_ANSWER);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_ANSWER);
 	iw_cbor_bool(&d.o, x->link.ask_due);
 	x->link.ask_due = false;
 	if (x->link.total_due) {
-		iw_cbor_uint(&d.o, IW_XKEY_TOTAL);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_TOTAL);
 		iw_cbor_uint(&d.o, x->total);
-		iw_cbor_uint(&d.o, IW_XKEY_PATHS);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_PATHS);
 		iw_cbor_uint(&d.o, x->total_paths);
 	}
 	x->link.total_due = false;
@@ -383,7 +383,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 /* --- in --- */
 
-static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_open(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	const uint8_t *path = NULL;
 	struct iw_fault why;
@@ -394,14 +394,14 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 		return iw_xfer_breach(x, "OPEN %s",
 				      x->open_seen ? "comes twice" : "from a responder");
 	if (x->cfg.role == IW_XFER_SINK) {
-		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
+		err = iw_cbor_get_string(&m->rec, IW_XFER_KEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
 					 &path, &len, &why);
 	}
 	/* Unknown options are refused, because the peer relies on them. */
 	if (!err)
-		err = iw_cbor_get_u32(&m->rec, IW_XKEY_OPTS, IW_XOPT_ALL, &x->cfg.opts, &why);
+		err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_OPTS, IW_XOPT_ALL, &x->cfg.opts, &why);
 	if (!err)
-		err = iw_cbor_get_u32(&m->rec, IW_XKEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
+		err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
 				      &why);
 	if (err)
 		return iw_xfer_breach(x, "%s", why.text);
@@ -416,19 +416,19 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	return make_role(x);
 }
 
-static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+static int dispatch(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
-	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XMSG_OPEN)
+	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XFER_MSG_OPEN)
 		return iw_xfer_breach(x, "its first message is %s, expected OPEN",
-				      iw_xmsg_name(m->type));
+				      iw_xfer_msg_name(m->type));
 	x->link.nop_due |= m->answer;
 	if (m->paths > 0 && x->snk)
 		iw_xfer_sink_total(x, m);
-	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
+	if (m->type == IW_XFER_MSG_NOP || m->type >= IW_XFER_MSG_OPTIONAL)
 		return 0;
-	if (m->type == IW_XMSG_OPEN)
+	if (m->type == IW_XFER_MSG_OPEN)
 		return on_open(x, m);
-	if (m->type == IW_XMSG_ABORT)
+	if (m->type == IW_XFER_MSG_ABORT)
 		return on_abort(x, m);
 	if (x->cfg.role == IW_XFER_SOURCE)
 		return iw_xfer_source_message(x, m, now);
@@ -438,11 +438,11 @@ static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, uint64_t now)
 {
 	struct iw_fault why;
-	struct iw_xmsg m;
+	struct iw_xfer_msg m;
 
 	if (iw_xfer_link_check(x, msg, &len) != 0)
 		return;
-	if (iw_xmsg_decode(&m, msg, len, &why) != 0) {
+	if (iw_xfer_msg_decode(&m, msg, len, &why) != 0) {
 		iw_xfer_breach(x, "%s", why.text);
 		return;
 	}
