@@ -100,11 +100,11 @@ bool iw_cap_payload_wanted(const struct iw_cap *c, const struct transfer *t, con
 /* Decodes the entries under one of the keys that hold them. */
 static int check_list(const struct iw_xfer_msg *m, unsigned key, struct iw_fault *why)
 {
-	struct iw_xentry e;
-	struct iw_xlist l;
-	int r = iw_xlist_open(&l, m, key, why);
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
+	int r = iw_xfer_entries_open(&l, m, key, why);
 
-	while (r >= 0 && (r = iw_xlist_next(&l, &e, why)) > 0)
+	while (r >= 0 && (r = iw_xfer_entries_next(&l, &e, why)) > 0)
 		;
 	return r;
 }

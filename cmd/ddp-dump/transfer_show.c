@@ -117,19 +117,19 @@ static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 }
 
 /* The members of a pack. */
-static void print_members(struct iw_text *t, const struct iw_xentry *pack)
+static void print_members(struct iw_text *t, const struct iw_xfer_entry *pack)
 {
 	struct iw_cbor_in in = { .p = pack->list, .len = pack->list_len };
-	struct iw_xlist l = { .type = IW_XFER_MSG_FILES, .ends = true };
+	struct iw_xfer_entries l = { .type = IW_XFER_MSG_FILES, .ends = true };
 	struct iw_cbor_item head;
-	struct iw_xentry e;
+	struct iw_xfer_entry e;
 
 	if (iw_cbor_next(&in, &head) <= 0 || head.kind != IW_CBOR_ARRAY)
 		return;
 	l.in = in;
 	l.left = (size_t)IW_MIN(head.u, (uint64_t)IW_XFER_MEMBERS);
 	iw_text_fmt(t, " of %U members:", (uint64_t)l.left);
-	for (unsigned i = 0; i < SHOWN && iw_xlist_next(&l, &e, NULL) > 0; i++) {
+	for (unsigned i = 0; i < SHOWN && iw_xfer_entries_next(&l, &e, NULL) > 0; i++) {
 		iw_text_str(t, i ? ", " : " ");
 		quote(t, e.name, e.name_len);
 	}
@@ -137,13 +137,13 @@ static void print_members(struct iw_text *t, const struct iw_xentry *pack)
 		iw_text_fmt(t, " and %U more", (uint64_t)l.left);
 }
 
-static void print_entry(struct iw_text *t, const struct iw_xentry *e)
+static void print_entry(struct iw_text *t, const struct iw_xfer_entry *e)
 {
 	const char *sep = "";
 
 #define PUT(field, ...)                                                                            \
 	do {                                                                                       \
-		if (e->has & IW_XBIT(IW_XF_##field)) {                                             \
+		if (e->has & IW_XFER_HAS(field)) {                                                 \
 			iw_text_fmt(t, "%s", sep);                                                 \
 			iw_text_fmt(t, __VA_ARGS__);                                               \
 			sep = " ";                                                                 \
@@ -151,14 +151,14 @@ static void print_entry(struct iw_text *t, const struct iw_xentry *e)
 	} while (0)
 	PUT(ID, "file %u", e->id);
 	PUT(KIND, "%s", kind_name(e->kind));
-	if (e->has & IW_XBIT(IW_XF_LIST))
+	if (e->has & IW_XFER_HAS(LIST))
 		print_members(t, e);
-	if (e->has & IW_XBIT(IW_XF_NAME) && !(e->has & IW_XBIT(IW_XF_LIST))) {
+	if (e->has & IW_XFER_HAS(NAME) && !(e->has & IW_XFER_HAS(LIST))) {
 		PUT(NAME, "%s", "");
 		quote(t, e->name, e->name_len);
 	}
 	PUT(TARGET, "-> ");
-	if (e->has & IW_XBIT(IW_XF_TARGET))
+	if (e->has & IW_XFER_HAS(TARGET))
 		quote(t, e->target, e->target_len);
 	PUT(SIZE, "size %U", e->size);
 	PUT(OFF, "offset %U", e->off);
@@ -166,14 +166,14 @@ static void print_entry(struct iw_text *t, const struct iw_xentry *e)
 	PUT(STAG, "STag %x", e->stag);
 	PUT(ZERO, "zeros");
 	PUT(DIGEST, "digest ");
-	if (e->has & IW_XBIT(IW_XF_DIGEST))
+	if (e->has & IW_XFER_HAS(DIGEST))
 		iw_text_octets(t, e->digest.octets, e->digest.len);
 	PUT(CHUNKS, "digests of chunks, %U octets", (uint64_t)e->chunks_len);
 	PUT(XATTR, "extended attributes, %U octets", (uint64_t)e->xattr_len);
 	PUT(SHARE, "part of %u", e->share);
 	PUT(CODE, "%s", iw_xcode_name(e->code));
 	PUT(TEXT, "%s", "");
-	if (e->has & IW_XBIT(IW_XF_TEXT))
+	if (e->has & IW_XFER_HAS(TEXT))
 		quote(t, e->text, e->text_len);
 #undef PUT
 }
@@ -181,12 +181,12 @@ static void print_entry(struct iw_text *t, const struct iw_xentry *e)
 static void print_list(struct iw_text *t, const struct iw_xfer_msg *m, unsigned key,
 		       const char *before)
 {
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 
-	if (iw_xlist_open(&l, m, key, NULL) < 0)
+	if (iw_xfer_entries_open(&l, m, key, NULL) < 0)
 		return;
-	for (unsigned i = 0; i < SHOWN && iw_xlist_next(&l, &e, NULL) > 0; i++) {
+	for (unsigned i = 0; i < SHOWN && iw_xfer_entries_next(&l, &e, NULL) > 0; i++) {
 		iw_text_str(t, i ? "; " : before);
 		print_entry(t, &e);
 	}
@@ -426,14 +426,14 @@ static void put_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 		put_flag(t, KEY("again"), true);
 }
 
-static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key);
+static void put_list(struct iw_text *t, struct iw_xfer_entries *l, const char *key);
 
 /* The members of a pack have no list themselves. */
-static void put_members(struct iw_text *t, const struct iw_xentry *e)
+static void put_members(struct iw_text *t, const struct iw_xfer_entry *e)
 {
 	struct iw_cbor_in in = { .p = e->list, .len = e->list_len };
 	struct iw_cbor_item head;
-	struct iw_xlist l = { .type = IW_XFER_MSG_FILES, .ends = true };
+	struct iw_xfer_entries l = { .type = IW_XFER_MSG_FILES, .ends = true };
 
 	if (iw_cbor_next(&in, &head) <= 0 || head.kind != IW_CBOR_ARRAY)
 		return;
@@ -442,13 +442,13 @@ static void put_members(struct iw_text *t, const struct iw_xentry *e)
 	put_list(t, &l, KEY("members"));
 }
 
-static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
+static void put_entry(struct iw_text *t, const struct iw_xfer_entry *e, bool member)
 {
 	size_t begin = t->len;
 
 #define PUT(field, fn, ...)                                                                        \
 	do {                                                                                       \
-		if (e->has & IW_XBIT(IW_XF_##field))                                               \
+		if (e->has & IW_XFER_HAS(field))                                                   \
 			fn(t, __VA_ARGS__);                                                        \
 	} while (0)
 	PUT(ID, put_number, KEY("file"), e->id);
@@ -457,14 +457,14 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 	PUT(SIZE, put_number, KEY("size_octets"), e->size);
 	PUT(OFF, put_number, KEY("offset_octets"), e->off);
 	PUT(LEN, put_number, KEY("length_octets"), e->len);
-	if (e->has & IW_XBIT(IW_XF_STAG)) {
+	if (e->has & IW_XFER_HAS(STAG)) {
 		iw_text_str(t, KEY("stag") "\"");
 		iw_text_hex(t, e->stag, 8);
 		iw_text_str(t, "\"");
 	}
 	PUT(DIGEST, put_octets, KEY("digest"), e->digest.octets, e->digest.len);
 	PUT(ZERO, put_flag, KEY("zero"), e->zero);
-	if (e->has & IW_XBIT(IW_XF_CODE))
+	if (e->has & IW_XFER_HAS(CODE))
 		put_code(t, e->code);
 	PUT(TEXT, put_string, KEY("reason"), e->text, e->text_len);
 	PUT(MODE, put_number, KEY("permissions"), e->mode);
@@ -481,7 +481,7 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 	PUT(SHARE, put_number, KEY("part_of"), e->share);
 	PUT(CHUNKS, put_octets, KEY("digests"), e->chunks, e->chunks_len);
 #undef PUT
-	if (e->has & IW_XBIT(IW_XF_LIST) && !member)
+	if (e->has & IW_XFER_HAS(LIST) && !member)
 		put_members(t, e);
 	/* There is no comma before the first key of an object. */
 	if (t->len > begin)
@@ -491,14 +491,14 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 	iw_text_str(t, "}");
 }
 
-static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key)
+static void put_list(struct iw_text *t, struct iw_xfer_entries *l, const char *key)
 {
 	bool member = l->type == IW_XFER_MSG_FILES && l->ends;
-	struct iw_xentry e;
+	struct iw_xfer_entry e;
 
 	iw_text_str(t, key);
 	iw_text_str(t, "[");
-	for (bool more = false; iw_xlist_next(l, &e, NULL) > 0; more = true) {
+	for (bool more = false; iw_xfer_entries_next(l, &e, NULL) > 0; more = true) {
 		if (more)
 			iw_text_str(t, ",");
 		put_entry(t, &e, member);
@@ -509,9 +509,9 @@ static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key)
 static void put_entries(struct iw_text *t, const struct iw_xfer_msg *m, unsigned from,
 			const char *key)
 {
-	struct iw_xlist l;
+	struct iw_xfer_entries l;
 
-	if (iw_cbor_has(&m->rec, from) && iw_xlist_open(&l, m, from, NULL) == 0)
+	if (iw_cbor_has(&m->rec, from) && iw_xfer_entries_open(&l, m, from, NULL) == 0)
 		put_list(t, &l, key);
 }
 
@@ -658,32 +658,32 @@ static const struct key private_keys[] = {
 	[15] = { "15 reason", "" },
 };
 
-static const struct key entry_keys[IW_XF_COUNT] = {
-	[IW_XF_ID] = { "0 file", "number of the file" },
-	[IW_XF_OFF] = { "1 offset", "in octets" },
-	[IW_XF_LEN] = { "2 length", "in octets" },
-	[IW_XF_STAG] = { "3 STag", NULL },
-	[IW_XF_DIGEST] = { "4 digest", "" },
-	[IW_XF_ZERO] = { "5 zero", "the octets are zero and were not moved" },
-	[IW_XF_SIZE] = { "6 size", "octets of the file" },
-	[IW_XF_CODE] = { "7 code", NULL },
-	[IW_XF_TEXT] = { "8 reason", "" },
-	[IW_XF_NAME] = { "9 name", "" },
-	[IW_XF_KIND] = { "10 kind", NULL },
-	[IW_XF_MODE] = { "11 mode", "permission, set-id and sticky bits" },
-	[IW_XF_MTIME] = { "12 mtime", "seconds since 1970" },
-	[IW_XF_MTIME_NS] = { "13 mtime ns", "nanoseconds" },
-	[IW_XF_TOP] = { "14 named", "named by the user" },
-	[IW_XF_TARGET] = { "15 target", "" },
-	[IW_XF_UID] = { "16 owner", "by number" },
-	[IW_XF_GID] = { "17 group", "by number" },
-	[IW_XF_XATTR] = { "18 attributes", "" },
-	[IW_XF_IDENT] = { "19 ident", "" },
-	[IW_XF_LIST] = { "20 pack list", "" },
-	[IW_XF_WANTED] = { "21 wanted", "a bit for each member" },
-	[IW_XF_CODES] = { "22 codes", "an octet for each member" },
-	[IW_XF_SHARE] = { "23 part of", "the same for all parts of a file" },
-	[IW_XF_CHUNKS] = { "24 digests", "of consecutive chunks" },
+static const struct key entry_keys[IW_XFER_FIELD_COUNT] = {
+	[IW_XFER_FIELD_ID] = { "0 file", "number of the file" },
+	[IW_XFER_FIELD_OFF] = { "1 offset", "in octets" },
+	[IW_XFER_FIELD_LEN] = { "2 length", "in octets" },
+	[IW_XFER_FIELD_STAG] = { "3 STag", NULL },
+	[IW_XFER_FIELD_DIGEST] = { "4 digest", "" },
+	[IW_XFER_FIELD_ZERO] = { "5 zero", "the octets are zero and were not moved" },
+	[IW_XFER_FIELD_SIZE] = { "6 size", "octets of the file" },
+	[IW_XFER_FIELD_CODE] = { "7 code", NULL },
+	[IW_XFER_FIELD_TEXT] = { "8 reason", "" },
+	[IW_XFER_FIELD_NAME] = { "9 name", "" },
+	[IW_XFER_FIELD_KIND] = { "10 kind", NULL },
+	[IW_XFER_FIELD_MODE] = { "11 mode", "permission, set-id and sticky bits" },
+	[IW_XFER_FIELD_MTIME] = { "12 mtime", "seconds since 1970" },
+	[IW_XFER_FIELD_MTIME_NS] = { "13 mtime ns", "nanoseconds" },
+	[IW_XFER_FIELD_TOP] = { "14 named", "named by the user" },
+	[IW_XFER_FIELD_TARGET] = { "15 target", "" },
+	[IW_XFER_FIELD_UID] = { "16 owner", "by number" },
+	[IW_XFER_FIELD_GID] = { "17 group", "by number" },
+	[IW_XFER_FIELD_XATTR] = { "18 attributes", "" },
+	[IW_XFER_FIELD_IDENT] = { "19 ident", "" },
+	[IW_XFER_FIELD_LIST] = { "20 pack list", "" },
+	[IW_XFER_FIELD_WANTED] = { "21 wanted", "a bit for each member" },
+	[IW_XFER_FIELD_CODES] = { "22 codes", "an octet for each member" },
+	[IW_XFER_FIELD_SHARE] = { "23 part of", "the same for all parts of a file" },
+	[IW_XFER_FIELD_CHUNKS] = { "24 digests", "of consecutive chunks" },
 };
 
 /* Keys that have the same meaning in every message. */
@@ -764,9 +764,9 @@ static void print_number(struct iw_text *t, const struct key_list *w, const stru
 
 	if (k == &common_keys[IW_XFER_KEY_TYPE])
 		iw_text_str(t, iw_xfer_msg_name(v));
-	else if (k == &entry_keys[IW_XF_STAG])
+	else if (k == &entry_keys[IW_XFER_FIELD_STAG])
 		iw_text_fmt(t, "%x, Tagged Offset is the offset in the file", v);
-	else if (k == &entry_keys[IW_XF_KIND])
+	else if (k == &entry_keys[IW_XFER_FIELD_KIND])
 		iw_text_str(t, kind_name(v));
 	else if (w->hello && k == &private_keys[3])
 		iw_text_str(t, iw_xfer_role_name((enum iw_xfer_role)v));

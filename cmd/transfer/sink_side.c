@@ -872,8 +872,8 @@ static void each_member(struct session *s, const struct iw_xmeta *m,
 			void (*each)(struct session *s, const struct iw_xmeta *m))
 {
 	struct iw_fault why;
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 	struct iw_xmeta member;
 
 	if (m->kind != IW_XFER_PACK) {
@@ -882,7 +882,7 @@ static void each_member(struct session *s, const struct iw_xmeta *m,
 	}
 	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
 		return;
-	while (iw_xlist_next(&l, &e, &why) == 1) {
+	while (iw_xfer_entries_next(&l, &e, &why) == 1) {
 		iw_xpack_meta(&member, &e);
 		each(s, &member);
 	}

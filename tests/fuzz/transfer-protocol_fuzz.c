@@ -354,11 +354,11 @@ static uint64_t some_offset(struct run *r)
 	return (uint64_t)(v >> 2) * IW_XFER_PIECE + (v & 3 ? (uint64_t)(v & 3) - 2 : 0);
 }
 
-static struct iw_xentry some_entry(struct run *r)
+static struct iw_xfer_entry some_entry(struct run *r)
 {
 	static const char name[] = "a/b/c/..";
 	static const uint8_t list[] = "\x81\xa3\x06\x01\x09\x41z\x0a\x00", octets[64];
-	struct iw_xentry e = { .has = 0x7fff };
+	struct iw_xfer_entry e = { .has = 0x7fff };
 	uint8_t how = take(r), more = take(r);
 
 	e.id = take(r) % 16;
@@ -369,9 +369,9 @@ static struct iw_xentry some_entry(struct run *r)
 	e.digest.len = 16;
 	e.kind = (how >> 6) + (more & 1 ? 3 : 0);
 	/* The second half of the fields, one bit each. */
-	for (unsigned f = IW_XF_TARGET; f < IW_XF_COUNT; f++)
+	for (unsigned f = IW_XFER_FIELD_TARGET; f < IW_XFER_FIELD_COUNT; f++)
 		if (more >> (f % 8) & 1)
-			e.has |= IW_XBIT(f);
+			e.has |= 1u << f;
 	e.target = name;
 	e.target_len = 3;
 	e.list = list;
@@ -387,9 +387,9 @@ static struct iw_xentry some_entry(struct run *r)
 	e.text = "t";
 	e.text_len = 1;
 	if (how & 8)
-		e.has &= ~(IW_XBIT(IW_XF_CODE) | IW_XBIT(IW_XF_TEXT));
+		e.has &= ~(IW_XFER_HAS(CODE) | IW_XFER_HAS(TEXT));
 	if (how & 16)
-		e.has &= ~IW_XBIT(IW_XF_ZERO);
+		e.has &= ~IW_XFER_HAS(ZERO);
 	e.zero = how & 32;
 	e.code = how & 32 ? 3 : 0;
 	return e;
@@ -434,16 +434,16 @@ static void made_message(struct run *r)
 		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, n);
 		for (; n > 0; n--) {
-			const struct iw_xentry e = some_entry(r);
+			const struct iw_xfer_entry e = some_entry(r);
 
-			iw_xentry_put(&o, &e);
+			iw_xfer_entry_put(&o, &e);
 		}
 		iw_cbor_uint(&o, IW_XFER_KEY_ENDS);
 		iw_cbor_array(&o, ends);
 		for (; ends > 0; ends--) {
-			const struct iw_xentry e = some_entry(r);
+			const struct iw_xfer_entry e = some_entry(r);
 
-			iw_xentry_put(&o, &e);
+			iw_xfer_entry_put(&o, &e);
 		}
 	}
 	must(!o.full);

@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static uint8_t again[IW_XFER_LIST_MAX * 2];
 	struct iw_xpack_out out;
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 	struct iw_fault why;
 	uint32_t n, m = 0;
 	uint64_t sum = 0;
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	must(n >= 1 && n <= IW_XFER_MEMBERS);
 	must(iw_xpack_open(&l, data, len, &why) == 0);
 	iw_xpack_begin(&out, again, sizeof(again));
-	while (iw_xlist_next(&l, &e, &why) == 1) {
+	while (iw_xfer_entries_next(&l, &e, &why) == 1) {
 		struct iw_xmeta meta;
 
 		iw_xpack_meta(&meta, &e);

@@ -129,12 +129,12 @@ static void say_message(struct maker *m, uint32_t msn, const uint8_t *msg, size_
 static size_t files(uint8_t *p, size_t cap, size_t name_len)
 {
 	static char name[IW_XFER_NAME_MAX];
-	struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_NAME) |
-				      IW_XBIT(IW_XF_KIND) | IW_XBIT(IW_XF_SIZE),
-			       .id = 7,
-			       .name = name,
-			       .name_len = name_len,
-			       .size = 1234567 };
+	struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) |
+					  IW_XFER_HAS(SIZE),
+				   .id = 7,
+				   .name = name,
+				   .name_len = name_len,
+				   .size = 1234567 };
 	struct iw_cbor_out o;
 
 	memset(name, 'n', sizeof(name));
@@ -147,7 +147,7 @@ static size_t files(uint8_t *p, size_t cap, size_t name_len)
 	iw_cbor_uint(&o, 20);
 	iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 	iw_cbor_array(&o, 1);
-	iw_xentry_put(&o, &e);
+	iw_xfer_entry_put(&o, &e);
 	assert_false(o.full);
 	return o.len;
 }

@@ -34,8 +34,8 @@ static void members_arrive_as_they_were_added(void **state)
 	};
 	struct iw_xmeta m = file(99), got;
 	struct iw_xpack_out out;
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 	struct iw_fault why;
 	uint32_t n;
 	size_t len;
@@ -48,15 +48,15 @@ static void members_arrive_as_they_were_added(void **state)
 	assert_int_equal(iw_xpack_check(list, len, &n, &why), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(iw_xpack_open(&l, list, len, &why), 0);
-	assert_int_equal(iw_xlist_next(&l, &e, &why), 1);
+	assert_int_equal(iw_xfer_entries_next(&l, &e, &why), 1);
 	iw_xpack_meta(&got, &e);
 	assert_true(got.kind == IW_XFER_FILE && got.size == 99 && got.mode == 04755 &&
 		    got.mtime_s == -3 && got.mtime_ns == 9 && got.owned && got.uid == 7 &&
 		    got.gid == 8 && got.name_len == 3 && memcmp(got.name, "a/b", 3) == 0);
-	assert_int_equal(iw_xlist_next(&l, &e, &why), 1);
+	assert_int_equal(iw_xfer_entries_next(&l, &e, &why), 1);
 	iw_xpack_meta(&got, &e);
 	assert_true(got.kind == IW_XFER_SYMLINK && got.target_len == 2 && !got.owned);
-	assert_int_equal(iw_xlist_next(&l, &e, &why), 0);
+	assert_int_equal(iw_xfer_entries_next(&l, &e, &why), 0);
 	/* A list that is cut anywhere is refused. */
 	for (size_t i = 0; i < len; i++)
 		assert_true(iw_xpack_check(list, i, &n, &why) < 0);

@@ -567,8 +567,8 @@ static void giving_up_sends_the_reason_to_the_peer(void **state)
 /* --- peers that break the rules --- */
 
 /* Makes a message as a peer could; LIST has nlist entries, ENDS nends. */
-static size_t make(uint8_t *buf, uint32_t type, const struct iw_xentry *list, size_t nlist,
-		   const struct iw_xentry *ends, size_t nends)
+static size_t make(uint8_t *buf, uint32_t type, const struct iw_xfer_entry *list, size_t nlist,
+		   const struct iw_xfer_entry *ends, size_t nends)
 {
 	struct iw_cbor_out o;
 
@@ -586,23 +586,23 @@ static size_t make(uint8_t *buf, uint32_t type, const struct iw_xentry *list, si
 		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, nlist);
 		for (size_t i = 0; i < nlist; i++)
-			iw_xentry_put(&o, &list[i]);
+			iw_xfer_entry_put(&o, &list[i]);
 	}
 	if (ends) {
 		iw_cbor_uint(&o, IW_XFER_KEY_ENDS);
 		iw_cbor_array(&o, nends);
 		for (size_t i = 0; i < nends; i++)
-			iw_xentry_put(&o, &ends[i]);
+			iw_xfer_entry_put(&o, &ends[i]);
 	}
 	assert_false(o.full);
 	return o.len;
 }
 
-#define ID    IW_XBIT(IW_XF_ID)
-#define RANGE (IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN))
+#define ID    IW_XFER_HAS(ID)
+#define RANGE (IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) | IW_XFER_HAS(LEN))
 #define FILE_                                                                                      \
-	(IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_NAME) | IW_XBIT(IW_XF_KIND) | IW_XBIT(IW_XF_SIZE) |     \
-	 IW_XBIT(IW_XF_MODE))
+	(IW_XFER_HAS(ID) | IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) | IW_XFER_HAS(SIZE) |             \
+	 IW_XFER_HAS(MODE))
 
 static struct xpair_side *victim;
 
@@ -611,8 +611,8 @@ static void let(struct xpair_side *s)
 	xpair_act_all(&pair, s);
 }
 
-static void send_to(struct xpair_side *s, uint32_t type, const struct iw_xentry *list, size_t nlist,
-		    const struct iw_xentry *ends, size_t nends)
+static void send_to(struct xpair_side *s, uint32_t type, const struct iw_xfer_entry *list,
+		    size_t nlist, const struct iw_xfer_entry *ends, size_t nends)
 {
 	uint8_t buf[IW_XFER_MSG_MAX];
 
@@ -679,19 +679,19 @@ static void assert_breach(const char *text)
 	xpair_fini(&pair);
 }
 
-static struct iw_xentry file_entry(uint32_t id, const char *name, uint64_t size)
+static struct iw_xfer_entry file_entry(uint32_t id, const char *name, uint64_t size)
 {
-	return (struct iw_xentry){ .has = FILE_,
-				   .id = id,
-				   .name = name,
-				   .name_len = strlen(name),
-				   .size = size,
-				   .mode = 0644 };
+	return (struct iw_xfer_entry){ .has = FILE_,
+				       .id = id,
+				       .name = name,
+				       .name_len = strlen(name),
+				       .size = size,
+				       .mode = 0644 };
 }
 
 static void add_victim_file(const char *name, uint64_t size)
 {
-	struct iw_xentry e = file_entry(pair.nfiles + 1, name, size);
+	struct iw_xfer_entry e = file_entry(pair.nfiles + 1, name, size);
 
 	xpair_add(&pair, IW_XFER_FILE, name, size);
 	pair.any_meta = true;
@@ -755,7 +755,7 @@ static void unknown_keys_and_messages_are_ignored(void **state)
 
 static void the_first_message_is_open(void **state)
 {
-	struct iw_xentry e = file_entry(1, "f", 5);
+	struct iw_xfer_entry e = file_entry(1, "f", 5);
 	uint8_t buf[128];
 
 	(void)state;
@@ -789,7 +789,7 @@ static void names_that_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		struct iw_xentry e = file_entry(1, "", 5);
+		struct iw_xfer_entry e = file_entry(1, "", 5);
 
 		open_sink(IW_XFER_WRITE);
 		e.name = rows[i].name;
@@ -806,7 +806,7 @@ static void names_that_are_refused(void **state)
 
 static void invalid_announcements_end_the_transfer(void **state)
 {
-	struct iw_xentry e[130];
+	struct iw_xfer_entry e[130];
 
 	(void)state;
 	open_sink(IW_XFER_WRITE);
@@ -836,7 +836,7 @@ static void invalid_announcements_end_the_transfer(void **state)
 
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", 1);
-	e[0].has &= ~IW_XBIT(IW_XF_KIND);
+	e[0].has &= ~IW_XFER_HAS(KIND);
 	send_to(victim, IW_XFER_MSG_FILES, e, 1, NULL, 0);
 	assert_breach("FILES entry: key 10 is missing");
 }
@@ -858,7 +858,7 @@ static void invalid_ranges_end_the_transfer(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		struct iw_xentry e = {
+		struct iw_xfer_entry e = {
 			.has = RANGE, .id = 1, .off = rows[i].off, .len = rows[i].len
 		};
 
@@ -871,15 +871,15 @@ static void invalid_ranges_end_the_transfer(void **state)
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	send_to(victim, IW_XFER_MSG_WANT,
-		(const struct iw_xentry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB },
-					    { .has = RANGE, .id = 1, .off = 0, .len = MIB } },
+		(const struct iw_xfer_entry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB },
+						{ .has = RANGE, .id = 1, .off = 0, .len = MIB } },
 		2, NULL, 0);
 	assert_breach("WANT of");
 
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 1000 * MIB);
 	for (uint64_t n = 0; n < 200 && !victim->ended; n++) {
-		struct iw_xentry e = { .has = RANGE, .id = 1, .off = 2 * n * MIB, .len = MIB };
+		struct iw_xfer_entry e = { .has = RANGE, .id = 1, .off = 2 * n * MIB, .len = MIB };
 
 		send_to(victim, IW_XFER_MSG_WANT, &e, 1, NULL, 0);
 	}
@@ -888,18 +888,18 @@ static void invalid_ranges_end_the_transfer(void **state)
 
 	open_sink(IW_XFER_WRITE);
 	send_to(victim, IW_XFER_MSG_WANT,
-		(const struct iw_xentry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB } }, 1,
-		NULL, 0);
+		(const struct iw_xfer_entry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB } },
+		1, NULL, 0);
 	assert_breach("which is not announced");
 }
 
-static struct iw_xentry done_entry(uint32_t id, uint64_t off, uint64_t len)
+static struct iw_xfer_entry done_entry(uint32_t id, uint64_t off, uint64_t len)
 {
-	return (struct iw_xentry){ .has = RANGE | IW_XBIT(IW_XF_DIGEST),
-				   .id = id,
-				   .off = off,
-				   .len = len,
-				   .digest = { .len = 16 } };
+	return (struct iw_xfer_entry){ .has = RANGE | IW_XFER_HAS(DIGEST),
+				       .id = id,
+				       .off = off,
+				       .len = len,
+				       .digest = { .len = 16 } };
 }
 
 /*
@@ -909,7 +909,7 @@ static struct iw_xentry done_entry(uint32_t id, uint64_t off, uint64_t len)
 static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
 {
 	static const uint64_t written[] = { 0, 1, MIB - 1, MIB };
-	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
@@ -932,7 +932,7 @@ static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
 
 static void invalid_dones_end_the_transfer(void **state)
 {
-	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
 
 	(void)state;
 	/* A window that was never granted. */
@@ -948,8 +948,8 @@ static void invalid_dones_end_the_transfer(void **state)
 			"the window has 1048576", "the window has 1048576", "a digest of 0 octets",
 			"no such window is open", "which is not going",     "at its end"
 		};
-		struct iw_xentry both[2],
-			end = { .has = ID | IW_XBIT(IW_XF_CODE), .id = 1, .code = IW_XC_IO };
+		struct iw_xfer_entry both[2],
+			end = { .has = ID | IW_XFER_HAS(CODE), .id = 1, .code = IW_XC_IO };
 
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
@@ -957,7 +957,7 @@ static void invalid_dones_end_the_transfer(void **state)
 		assert_int_equal(victim->most_regs, 1);
 		both[0] = both[1] = done_entry(1, 0, i == 0 ? MIB + 1 : i == 1 ? MIB - 1 : MIB);
 		if (i == 2)
-			both[0].has &= ~IW_XBIT(IW_XF_DIGEST);
+			both[0].has &= ~IW_XFER_HAS(DIGEST);
 		if (i == 4)
 			both[0].id = 2;
 		if (i == 5)
@@ -982,11 +982,11 @@ static void invalid_dones_end_the_transfer(void **state)
 
 static void invalid_ends_end_the_transfer(void **state)
 {
-	struct iw_xentry end = { .has = ID | IW_XBIT(IW_XF_SIZE) | IW_XBIT(IW_XF_DIGEST),
-				 .id = 1,
-				 .size = 5 * MIB,
-				 .digest = { .len = 16 } };
-	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB };
+	struct iw_xfer_entry end = { .has = ID | IW_XFER_HAS(SIZE) | IW_XFER_HAS(DIGEST),
+				     .id = 1,
+				     .size = 5 * MIB,
+				     .digest = { .len = 16 } };
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB };
 
 	(void)state;
 	/* For a file that is not announced. */
@@ -997,14 +997,14 @@ static void invalid_ends_end_the_transfer(void **state)
 	/* Twice in one message. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, (const struct iw_xentry[]){ end, end }, 2);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, (const struct iw_xfer_entry[]){ end, end }, 2);
 	assert_breach("has ended");
 
 	/* Without its size, although it did not fail. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &(const struct iw_xentry){ .has = ID, .id = 1 },
-		1);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0,
+		&(const struct iw_xfer_entry){ .has = ID, .id = 1 }, 1);
 	assert_breach("without its size");
 
 	/*
@@ -1037,17 +1037,17 @@ static void invalid_ends_end_the_transfer(void **state)
  */
 static uint32_t settled_code(uint32_t opts, uint32_t code, bool at_end, bool top)
 {
-	struct iw_xentry e = file_entry(1, "f", MIB);
-	const struct iw_xentry end = { .has = ID | IW_XBIT(IW_XF_CODE), .id = 1, .code = code };
+	struct iw_xfer_entry e = file_entry(1, "f", MIB);
+	const struct iw_xfer_entry end = { .has = ID | IW_XFER_HAS(CODE), .id = 1, .code = code };
 	uint32_t got;
 
 	open_sink_with(IW_XFER_WRITE, opts);
 	pair.any_meta = pair.tolerant = true;
 	xpair_add(&pair, IW_XFER_FILE, "f", MIB);
-	e.has |= IW_XBIT(IW_XF_TOP);
+	e.has |= IW_XFER_HAS(TOP);
 	e.top = top;
 	if (!at_end) {
-		e.has |= IW_XBIT(IW_XF_CODE);
+		e.has |= IW_XFER_HAS(CODE);
 		e.code = code;
 	}
 	send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
@@ -1085,7 +1085,7 @@ static void codes_that_only_a_sink_can_determine_are_rejected(void **state)
 /* HAVE is accepted within the file, once, and before GO. */
 static void invalid_haves_end_the_transfer(void **state)
 {
-	const unsigned has = RANGE | IW_XBIT(IW_XF_CHUNKS);
+	const unsigned has = RANGE | IW_XFER_HAS(CHUNKS);
 	static const uint8_t octets[4 * IW_XFER_DIGEST_MAX];
 	static const uint64_t offs[] = { 1, 0, MIB, 4 * MIB, 0, 0 },
 			      lens[] = { MIB, 4 * MIB, MIB + 1, MIB, 0, MIB };
@@ -1093,7 +1093,7 @@ static void invalid_haves_end_the_transfer(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		size_t digest;
-		struct iw_xentry e = { .has = has, .id = 1, .off = offs[i], .len = lens[i] };
+		struct iw_xfer_entry e = { .has = has, .id = 1, .off = offs[i], .len = lens[i] };
 
 		open_source(IW_XFER_WRITE, 3 * MIB);
 		digest = iw_xfer_digest_len(pair.source_cfg.mine.digest);
@@ -1105,12 +1105,13 @@ static void invalid_haves_end_the_transfer(void **state)
 		assert_breach("HAVE of");
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		struct iw_xentry e = { .has = has, .id = 1 + i, .len = 2 * MIB };
+		struct iw_xfer_entry e = { .has = has, .id = 1 + i, .len = 2 * MIB };
 
 		open_source(IW_XFER_WRITE, 3 * MIB);
 		e.chunks = octets;
 		e.chunks_len = 2 * iw_xfer_digest_len(pair.source_cfg.mine.digest);
-		send_to(victim, IW_XFER_MSG_HAVE, (const struct iw_xentry[]){ e, e }, 2, NULL, 0);
+		send_to(victim, IW_XFER_MSG_HAVE, (const struct iw_xfer_entry[]){ e, e }, 2, NULL,
+			0);
 		assert_breach(i == 0 ? "HAVE of more octets than" : "not announced");
 	}
 }
@@ -1119,7 +1120,7 @@ static void invalid_haves_end_the_transfer(void **state)
 static void invalid_attributes_end_the_transfer(void **state)
 {
 	static const uint8_t octets[IW_XFER_XATTR_PIECE];
-	struct iw_xentry e = { .has = ID | IW_XBIT(IW_XF_XATTR), .id = 2, .xattr = octets };
+	struct iw_xfer_entry e = { .has = ID | IW_XFER_HAS(XATTR), .id = 2, .xattr = octets };
 
 	(void)state;
 	e.xattr_len = 1;
@@ -1145,13 +1146,13 @@ static void invalid_attributes_end_the_transfer(void **state)
 static void invalid_parts_and_packs_end_the_transfer(void **state)
 {
 	static const uint64_t offs[] = { 1, 0, MIB, 9 * MIB }, lens[] = { MIB, 0, MIB + 1, MIB };
-	struct iw_xentry e, go = { .has = ID | IW_XBIT(IW_XF_WANTED), .id = 1 };
+	struct iw_xfer_entry e, go = { .has = ID | IW_XFER_HAS(WANTED), .id = 1 };
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		open_sink(IW_XFER_WRITE);
 		e = file_entry(1, "f", 5 * MIB);
-		e.has |= RANGE | IW_XBIT(IW_XF_SHARE);
+		e.has |= RANGE | IW_XFER_HAS(SHARE);
 		e.share = 1;
 		e.off = offs[i];
 		e.len = lens[i];
@@ -1161,7 +1162,7 @@ static void invalid_parts_and_packs_end_the_transfer(void **state)
 	open_sink(IW_XFER_WRITE);
 	e = file_entry(1, "p", 0);
 	e.kind = IW_XFER_PACK;
-	e.has |= IW_XBIT(IW_XF_LIST);
+	e.has |= IW_XFER_HAS(LIST);
 	e.list = (const uint8_t *)"\x80";
 	e.list_len = 1;
 	send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
@@ -1172,7 +1173,7 @@ static void invalid_parts_and_packs_end_the_transfer(void **state)
 	send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
 	assert_breach("GO for file 1 with the members");
 	open_source(IW_XFER_WRITE, 1);
-	go.has = ID | IW_XBIT(IW_XF_CODE) | IW_XBIT(IW_XF_CODES);
+	go.has = ID | IW_XFER_HAS(CODE) | IW_XFER_HAS(CODES);
 	go.code = IW_XC_PERM;
 	go.codes = go.wanted;
 	go.codes_len = 1;
@@ -1235,7 +1236,7 @@ static void invalid_byes_end_the_transfer(void **state)
 static void invalid_sends_end_the_transfer(void **state)
 {
 	static uint8_t piece[IW_XFER_PIECE + IW_XFER_DATA_HDR];
-	struct iw_xentry d = done_entry(1, 0, 2 * IW_XFER_PIECE);
+	struct iw_xfer_entry d = done_entry(1, 0, 2 * IW_XFER_PIECE);
 
 	(void)state;
 	/* Data for a file that was not requested; not at the start of a chunk; out of order. */
@@ -1311,7 +1312,7 @@ static void report_window(uint32_t i, uint64_t n, uint64_t whole)
 /* Opens a sink that has granted windows over 8 MiB; returns the slot of one. */
 static uint32_t open_windows(void)
 {
-	struct iw_xentry want = { .has = RANGE, .id = 1, .len = 8 * MIB };
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .len = 8 * MIB };
 
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 8 * MIB);
@@ -1635,11 +1636,11 @@ static void messages_keep_a_peer_without_a_partial_chunk_connected(void **state)
 
 static void invalid_offers_end_the_transfer(void **state)
 {
-	struct iw_xentry o = { .has = RANGE | IW_XBIT(IW_XF_STAG) | IW_XBIT(IW_XF_DIGEST),
-			       .id = 1,
-			       .len = MIB,
-			       .stag = 7,
-			       .digest = { .len = 16 } };
+	struct iw_xfer_entry o = { .has = RANGE | IW_XFER_HAS(STAG) | IW_XFER_HAS(DIGEST),
+				   .id = 1,
+				   .len = MIB,
+				   .stag = 7,
+				   .digest = { .len = 16 } };
 
 	(void)state;
 	open_sink(IW_XFER_READ);
@@ -1666,8 +1667,11 @@ static void invalid_offers_end_the_transfer(void **state)
 
 static void grants_that_were_not_requested_end_the_transfer(void **state)
 {
-	struct iw_xentry g = { .has = RANGE | IW_XBIT(IW_XF_STAG), .id = 1, .len = MIB, .stag = 7 },
-			 go = { .has = ID, .id = 1 };
+	struct iw_xfer_entry g = { .has = RANGE | IW_XFER_HAS(STAG),
+				   .id = 1,
+				   .len = MIB,
+				   .stag = 7 },
+			     go = { .has = ID, .id = 1 };
 
 	(void)state;
 	/* Before GO; for a range that was not requested; twice. */
@@ -1688,7 +1692,7 @@ static void grants_that_were_not_requested_end_the_transfer(void **state)
 	g.off = 0;
 	g.len = MIB;
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XFER_MSG_GO, (const struct iw_xentry[]){ go, go }, 2, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GO, (const struct iw_xfer_entry[]){ go, go }, 2, NULL, 0);
 	assert_breach("GO for file 1 comes twice");
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	go.id = 2;
@@ -1697,15 +1701,17 @@ static void grants_that_were_not_requested_end_the_transfer(void **state)
 	/* DONE although nothing was sent; settled twice. */
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	send_to(victim, IW_XFER_MSG_RESULT,
-		&(const struct iw_xentry){ .has = ID | IW_XBIT(IW_XF_CODE), .id = 1 }, 1, NULL, 0);
+		&(const struct iw_xfer_entry){ .has = ID | IW_XFER_HAS(CODE), .id = 1 }, 1, NULL,
+		0);
 	assert_breach("before it has ended");
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	send_to(victim, IW_XFER_MSG_RESULT,
-		&(const struct iw_xentry){ .has = ID | IW_XBIT(IW_XF_CODE), .id = 9 }, 1, NULL, 0);
+		&(const struct iw_xfer_entry){ .has = ID | IW_XFER_HAS(CODE), .id = 9 }, 1, NULL,
+		0);
 	assert_breach("not announced");
 	open_source(IW_XFER_READ, 3 * MIB);
-	send_to(victim, IW_XFER_MSG_RELEASE, &(const struct iw_xentry){ .has = RANGE, .id = 1 }, 1,
-		NULL, 0);
+	send_to(victim, IW_XFER_MSG_RELEASE, &(const struct iw_xfer_entry){ .has = RANGE, .id = 1 },
+		1, NULL, 0);
 	assert_breach("which is not offered");
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	send_to(victim, IW_XFER_MSG_GET, NULL, 0, NULL, 0);

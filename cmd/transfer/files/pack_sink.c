@@ -104,8 +104,8 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 		      struct iw_file_fault *why)
 {
 	struct iw_file_fault one;
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 	struct iw_fault f;
 	int r;
 
@@ -116,7 +116,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 		return iw_file_fail(why, IW_XC_TARGET,
 				    place->listens ? iw_file_no_dir_there : iw_file_no_dir);
 	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
-	while (r >= 0 && (r = iw_xlist_next(&l, &e, &f)) > 0) {
+	while (r >= 0 && (r = iw_xfer_entries_next(&l, &e, &f)) > 0) {
 		uint32_t i = p->n++;
 		bool wanted;
 

@@ -188,7 +188,7 @@ void iw_xfer_path_free(struct iw_xfer *x, struct path *p); /* p may be NULL */
  * IW_E_FORMAT: a malformed list or entry, which is a breach.
  */
 int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xfer_msg *m, unsigned key,
-		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
+		       int (*fn)(struct iw_xfer *x, const struct iw_xfer_entry *e));
 /*
  * Returns a copy, owned by the caller, from the machine's allocator. NULL: len is 0, or no memory.
  */
@@ -215,7 +215,7 @@ static inline uint64_t iw_xfer_meta_size(const struct iw_xmeta *m)
 void iw_xfer_set_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
 			 bool by_peer);
 /* Copies code and text of o into *e. */
-void iw_xfer_outcome_entry(struct iw_xentry *e, const struct outcome *o);
+void iw_xfer_outcome_entry(struct iw_xfer_entry *e, const struct outcome *o);
 /*
  * Counts the result; returns the number of failed files. settled: octets of the file that were
  * counted as settled. codes: those of a pack's members, or NULL.
@@ -278,7 +278,7 @@ void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act,
 /* Discards d. */
 void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d);
 /* Appends an entry under LIST. False: it does not fit, and d is unchanged. */
-bool iw_xfer_draft_entry(struct draft *d, const struct iw_xentry *e);
+bool iw_xfer_draft_entry(struct draft *d, const struct iw_xfer_entry *e);
 
 /* Counts a posted operation. */
 static inline void iw_xfer_link_posted(struct iw_xfer *x)

@@ -170,11 +170,11 @@ void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d)
 	x->link.out[d->buf].busy = false;
 }
 
-bool iw_xfer_draft_entry(struct draft *d, const struct iw_xentry *e)
+bool iw_xfer_draft_entry(struct draft *d, const struct iw_xfer_entry *e)
 {
 	size_t before = d->o.len;
 
-	iw_xentry_put(&d->o, e);
+	iw_xfer_entry_put(&d->o, e);
 	if (!d->o.full)
 		return true;
 	d->o.full = false;

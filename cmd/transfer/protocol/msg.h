@@ -66,45 +66,45 @@ const char *iw_xfer_msg_name(uint32_t type);
 #define IW_XFER_KEY_FAILED  5 /* BYE: of these, failed ones */
 #define IW_XFER_KEY_GONE    6 /* BYE of a sink: names that were or would be removed */
 #define IW_XFER_KEY_MADE    10 /* BYE of a sink: directories and links that did not exist before */
-#define IW_XFER_KEY_STAYED  9 /* BYE of a sink: names kept because REMOVE did not list them */
-#define IW_XFER_KEY_CODE    4 /* ABORT */
-#define IW_XFER_KEY_TEXT    5 /* ABORT */
+#define IW_XFER_KEY_STAYED  9  /* BYE of a sink: names kept because REMOVE did not list them */
+#define IW_XFER_KEY_CODE    4  /* ABORT */
+#define IW_XFER_KEY_TEXT    5  /* ABORT */
 
 /* Keys of an entry. A key has the same meaning in all messages. */
-enum iw_xfield {
-	IW_XF_ID = 0,  /* the file's number: 1, 2, 3 ... in the order of announcement */
-	IW_XF_OFF = 1, /* offset in the file, in octets */
-	IW_XF_LEN = 2,
-	IW_XF_STAG = 3, /* the Tagged Offset is the offset in the file */
-	IW_XF_DIGEST = 4,
-	IW_XF_ZERO = 5, /* all octets are zero and were not moved */
-	IW_XF_SIZE = 6,
-	IW_XF_CODE = 7, /* enum iw_xcode */
-	IW_XF_TEXT = 8,
-	IW_XF_NAME = 9,
-	IW_XF_KIND = 10,
-	IW_XF_MODE = 11,
-	IW_XF_MTIME = 12, /* seconds */
-	IW_XF_MTIME_NS = 13,
-	IW_XF_TOP = 14,
-	IW_XF_TARGET = 15, /* of a link */
-	IW_XF_UID = 16,
-	IW_XF_GID = 17,
-	IW_XF_XATTR = 18,
-	IW_XF_IDENT = 19,  /* changes with the source file's contents and metadata */
-	IW_XF_LIST = 20,   /* list of a pack */
-	IW_XF_WANTED = 21, /* members of a pack: bit 7 of octet 0 is for the first */
-	IW_XF_CODES = 22,  /* members of a pack: one octet each */
-	IW_XF_SHARE = 23,  /* common to the parts of a file on several connections */
-	IW_XF_CHUNKS = 24, /* digests of consecutive chunks */
-	IW_XF_DATA = 25,   /* at least so many octets of a file are outside holes */
-	IW_XF_COUNT
+enum iw_xfer_field {
+	IW_XFER_FIELD_ID = 0,  /* the file's number: 1, 2, 3 ... in the order of announcement */
+	IW_XFER_FIELD_OFF = 1, /* offset in the file, in octets */
+	IW_XFER_FIELD_LEN = 2,
+	IW_XFER_FIELD_STAG = 3, /* the Tagged Offset is the offset in the file */
+	IW_XFER_FIELD_DIGEST = 4,
+	IW_XFER_FIELD_ZERO = 5, /* all octets are zero and were not moved */
+	IW_XFER_FIELD_SIZE = 6,
+	IW_XFER_FIELD_CODE = 7, /* enum iw_xcode */
+	IW_XFER_FIELD_TEXT = 8,
+	IW_XFER_FIELD_NAME = 9,
+	IW_XFER_FIELD_KIND = 10,
+	IW_XFER_FIELD_MODE = 11,
+	IW_XFER_FIELD_MTIME = 12, /* seconds */
+	IW_XFER_FIELD_MTIME_NS = 13,
+	IW_XFER_FIELD_TOP = 14,
+	IW_XFER_FIELD_TARGET = 15, /* of a link */
+	IW_XFER_FIELD_UID = 16,
+	IW_XFER_FIELD_GID = 17,
+	IW_XFER_FIELD_XATTR = 18,
+	IW_XFER_FIELD_IDENT = 19,  /* changes with the source file's contents and metadata */
+	IW_XFER_FIELD_LIST = 20,   /* list of a pack */
+	IW_XFER_FIELD_WANTED = 21, /* members of a pack: bit 7 of octet 0 is for the first */
+	IW_XFER_FIELD_CODES = 22,  /* members of a pack: one octet each */
+	IW_XFER_FIELD_SHARE = 23,  /* common to the parts of a file on several connections */
+	IW_XFER_FIELD_CHUNKS = 24, /* digests of consecutive chunks */
+	IW_XFER_FIELD_DATA = 25,   /* at least so many octets of a file are outside holes */
+	IW_XFER_FIELD_COUNT
 };
-#define IW_XBIT(f) (1u << (f))
+#define IW_XFER_HAS(field) (1u << IW_XFER_FIELD_##field)
 
 /* A decoded entry. Pointers are slices of the message (borrowed). */
-struct iw_xentry {
-	unsigned has; /* set of IW_XBIT(field) */
+struct iw_xfer_entry {
+	unsigned has; /* set of IW_XFER_HAS(field) */
 	uint32_t id;
 	uint64_t off, len;
 	uint32_t stag;
@@ -130,7 +130,7 @@ struct iw_xentry {
 };
 
 /* Appends a map of the fields that e->has names. If it does not fit, o->full is set. */
-void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e);
+void iw_xfer_entry_put(struct iw_cbor_out *o, const struct iw_xfer_entry *e);
 
 /* The keys that every message has; rec holds the others. */
 struct iw_xfer_msg {
@@ -154,7 +154,7 @@ IW_MUST_CHECK int iw_xfer_msg_decode(struct iw_xfer_msg *out, const uint8_t *msg
 				     struct iw_fault *why);
 
 /* The entries under key (LIST or ENDS), read one by one. */
-struct iw_xlist {
+struct iw_xfer_entries {
 	struct iw_cbor_in in;
 	size_t left;
 	uint32_t type;
@@ -164,14 +164,15 @@ struct iw_xlist {
  * Opens the list under key; an absent list is treated as empty. *l points into the message.
  * IW_E_FORMAT: not an array.
  */
-IW_MUST_CHECK int iw_xlist_open(struct iw_xlist *l, const struct iw_xfer_msg *m, unsigned key,
-				struct iw_fault *why);
+IW_MUST_CHECK int iw_xfer_entries_open(struct iw_xfer_entries *l, const struct iw_xfer_msg *m,
+				       unsigned key, struct iw_fault *why);
 /*
  * Decodes the next entry. Returns 1 with *out, which has the mandatory fields of the message; 0: no
  * more entries. Unknown fields are ignored. IW_E_FORMAT: not a map, or a field that is missing or
  * of another kind. IW_E_TRUNC: the list ends early. IW_E_LIMIT: a number or string above its limit.
  */
-IW_MUST_CHECK int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *why);
+IW_MUST_CHECK int iw_xfer_entries_next(struct iw_xfer_entries *l, struct iw_xfer_entry *out,
+				       struct iw_fault *why);
 
 /*
  * Encodes the header of a data Send (mode send): four zero octets, the file's number, the offset in

@@ -25,13 +25,13 @@ void iw_xfer_set_outcome(struct outcome *o, uint32_t code, const char *text, siz
 	o->text[text_len] = '\0';
 }
 
-void iw_xfer_outcome_entry(struct iw_xentry *e, const struct outcome *o)
+void iw_xfer_outcome_entry(struct iw_xfer_entry *e, const struct outcome *o)
 {
-	e->has |= IW_XBIT(IW_XF_CODE);
+	e->has |= IW_XFER_HAS(CODE);
 	e->code = o->code;
 	if (o->text[0] == '\0')
 		return;
-	e->has |= IW_XBIT(IW_XF_TEXT);
+	e->has |= IW_XFER_HAS(TEXT);
 	e->text = o->text;
 	e->text_len = strlen(o->text);
 }
@@ -67,15 +67,15 @@ static void discount_code(struct iw_xfer_counts *c)
 static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 			   const struct iw_xmeta *m, const uint8_t *codes, size_t ncodes)
 {
-	struct iw_xlist l = { .left = 0 };
-	struct iw_xentry e;
+	struct iw_xfer_entries l = { .left = 0 };
+	struct iw_xfer_entry e;
 	struct iw_fault why;
 	uint64_t failed = 0;
 
 	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
 		l.left = 0;
 	for (uint32_t i = 0; i < m->members; i++) {
-		bool known = iw_xlist_next(&l, &e, &why) == 1;
+		bool known = iw_xfer_entries_next(&l, &e, &why) == 1;
 		uint32_t code = i < ncodes ? codes[i] : o->code;
 
 		failed += count_one(c, code, known ? e.kind : IW_XFER_FILE);

@@ -15,9 +15,9 @@
 #include "transfer/protocol/xfer.h"
 
 /* Sets name, kind and the fields of that kind in *e. *e points to what m points to. */
-void iw_xpack_entry(struct iw_xentry *e, const struct iw_xmeta *m);
+void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xmeta *m);
 /* The reverse. Not converted: the file's number, part, list, digest and ident. */
-void iw_xpack_meta(struct iw_xmeta *m, const struct iw_xentry *e);
+void iw_xpack_meta(struct iw_xmeta *m, const struct iw_xfer_entry *e);
 
 /*
  * Writes a list into buf (borrowed), which has cap octets. iw_xpack_add returns false if m does not
@@ -33,10 +33,10 @@ bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xmeta *m);
 size_t iw_xpack_end(struct iw_xpack_out *p);
 
 /*
- * Opens a list (borrowed) for iw_xlist_next. IW_E_FORMAT: not an array of 1 to IW_XFER_MEMBERS
- * members. The members themselves are checked by iw_xpack_check only.
+ * Opens a list (borrowed) for iw_xfer_entries_next. IW_E_FORMAT: not an array of 1 to
+ * IW_XFER_MEMBERS members. The members themselves are checked by iw_xpack_check only.
  */
-IW_MUST_CHECK int iw_xpack_open(struct iw_xlist *l, const uint8_t *list, size_t len,
+IW_MUST_CHECK int iw_xpack_open(struct iw_xfer_entries *l, const uint8_t *list, size_t len,
 				struct iw_fault *why);
 /*
  * Checks a list; *n: its number of members. IW_E_FORMAT: not a list, a malformed member, or a

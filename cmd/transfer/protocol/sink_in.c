@@ -10,7 +10,7 @@
 
 /* --- messages in --- */
 
-#define OWNER (IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID))
+#define OWNER (IW_XFER_HAS(UID) | IW_XFER_HAS(GID))
 
 /* Attributes are kept only if this transfer sets them. */
 static bool takes_xattr(const struct iw_xfer *x)
@@ -19,7 +19,7 @@ static bool takes_xattr(const struct iw_xfer *x)
 }
 
 /* Copies name, target (or list) and extended attributes into one piece of memory. */
-static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	bool pack = e->kind == IW_XFER_PACK, attrs = takes_xattr(x);
 	const void *target = pack ? (const void *)e->list : e->target;
@@ -39,7 +39,7 @@ static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry 
 	f->meta.target_len = target_len;
 	if (target_len > 0)
 		memcpy(f->text + e->name_len, target, target_len);
-	if (!attrs || !(e->has & IW_XBIT(IW_XF_XATTR)))
+	if (!attrs || !(e->has & IW_XFER_HAS(XATTR)))
 		return true;
 	xattr = (uint8_t *)f->text + e->name_len + target_len;
 	f->meta.xattr = xattr;
@@ -59,7 +59,7 @@ static void forget_attrs(struct iw_xfer *x)
 }
 
 /* Extended attributes that precede the announcement of their file. */
-static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
+static int take_attrs(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	size_t len = s->attrs_announced + e->xattr_len;
@@ -90,7 +90,7 @@ static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 }
 
 /* Checks a part of a file: whole chunks, except at the end of the file. */
-static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	uint64_t size = f->meta.size;
 
@@ -121,7 +121,7 @@ static int take_list(struct iw_xfer *x, struct file *f)
  * exists or is kept. A source announces an excluded file only if the sink deletes files that are
  * not announced, and never one that the user named.
  */
-static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool announced)
+static bool may_say(const struct iw_xfer *x, const struct iw_xfer_entry *e, bool announced)
 {
 	if (!iw_xcode_is_fine(e->code))
 		return true;
@@ -129,7 +129,7 @@ static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool ann
 }
 
 /* The source said why it does not send the file. */
-static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xentry *e,
+static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e,
 			    bool announced)
 {
 	char buf[80];
@@ -145,7 +145,7 @@ static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_x
 	iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, buf);
 }
 
-static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
+static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = &s->file[s->next_id % TABLE];
@@ -160,8 +160,8 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 	*f = (struct file){ .state = QUEUED, .id = e->id };
 	f->meta = (struct iw_xmeta){ .kind = (enum iw_xfer_kind)e->kind,
 				     .top = e->top,
-				     .size = e->has & IW_XBIT(IW_XF_SIZE) ? e->size
-									  : IW_XFER_SIZE_UNKNOWN,
+				     .size = e->has & IW_XFER_HAS(SIZE) ? e->size
+									: IW_XFER_SIZE_UNKNOWN,
 				     .mode = e->mode & 07777,
 				     .mtime_s = e->mtime_s,
 				     .mtime_ns = e->mtime_ns,
@@ -169,7 +169,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 				     .uid = e->uid,
 				     .gid = e->gid,
 				     .ident_len = (uint8_t)e->ident_len };
-	if (e->has & IW_XBIT(IW_XF_DIGEST) && x->cfg.opts & IW_XOPT_CHECKSUM)
+	if (e->has & IW_XFER_HAS(DIGEST) && x->cfg.opts & IW_XOPT_CHECKSUM)
 		f->meta.digest = e->digest;
 	iw_list_init(&f->haves);
 	if (e->ident_len > 0)
@@ -191,11 +191,11 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 				       : 0;
 	if (e->kind == IW_XFER_FILE)
 		f->meta.data = IW_MIN(e->data, f->meta.size);
-	if (e->has & IW_XBIT(IW_XF_SHARE) && take_part(x, f, e) != 0)
+	if (e->has & IW_XFER_HAS(SHARE) && take_part(x, f, e) != 0)
 		return IW_E_FORMAT;
 	if (e->kind == IW_XFER_PACK && take_list(x, f) != 0)
 		return IW_E_FORMAT;
-	if (e->has & IW_XBIT(IW_XF_CODE)) {
+	if (e->has & IW_XFER_HAS(CODE)) {
 		settle_reported(x, f, e, true);
 		return 0;
 	}
@@ -216,7 +216,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		iw_xfer_sink_settle(x, f, IW_XC_NAME, buf);
 	} else if (e->kind >= IW_XFER_KINDS) {
 		iw_xfer_sink_settle(x, f, IW_XC_KIND, NULL);
-	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XBIT(IW_XF_SIZE))) {
+	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XFER_HAS(SIZE))) {
 		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, "a file without a size");
 	}
 	return 0;
@@ -228,7 +228,7 @@ static uint64_t limit_of(const struct file *f)
 	return f->meta.kind == IW_XFER_PACK ? IW_XFER_CHUNK : iw_xfer_meta_end(&f->meta);
 }
 
-static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_want(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -273,7 +273,7 @@ static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t 
 	return 0;
 }
 
-static int check_digest(struct iw_xfer *x, const struct iw_xentry *e)
+static int check_digest(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	if (!e->zero && e->digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
 		return iw_xfer_breach(x, "octet %U of file %u: a digest of %u octets, expected %u",
@@ -282,7 +282,7 @@ static int check_digest(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_offer(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_offer(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -355,7 +355,7 @@ static void take_zeros(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t
 }
 
 /* Mode send: DONE for a chunk whose pieces have arrived. */
-static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 
@@ -377,7 +377,7 @@ static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry
 }
 
 /* Mode write: DONE for a window. */
-static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct job j = { .id = e->id,
@@ -414,7 +414,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry
 			      e->id);
 }
 
-static int on_done(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_done(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -439,7 +439,7 @@ static int on_done(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_end(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -459,11 +459,11 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 	iw_xfer_sink_drop_windows(s, f, true);
 	if (f->state == SETTLED)
 		return 0;
-	if (e->has & IW_XBIT(IW_XF_CODE)) {
+	if (e->has & IW_XFER_HAS(CODE)) {
 		settle_reported(x, f, e, false);
 		return 0;
 	}
-	if (!f->went || !(e->has & IW_XBIT(IW_XF_SIZE)))
+	if (!f->went || !(e->has & IW_XFER_HAS(SIZE)))
 		return iw_xfer_breach(x, "end of file %u %s", e->id,
 				      f->went ? "without its size" : "before GO");
 	f->end_size = e->size;

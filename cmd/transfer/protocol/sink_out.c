@@ -54,11 +54,11 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->sent;
 	uint64_t off = (uint64_t)h->sent * IW_XFER_CHUNK;
 	size_t room = d->o.cap - d->o.len;
-	struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN) |
-				      IW_XBIT(IW_XF_CHUNKS),
-			       .id = id,
-			       .off = h->off + off,
-			       .chunks = h->octets + h->sent * digest };
+	struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) | IW_XFER_HAS(LEN) |
+					  IW_XFER_HAS(CHUNKS),
+				   .id = id,
+				   .off = h->off + off,
+				   .chunks = h->octets + h->sent * digest };
 
 	/* The rest of an entry takes less than 48 octets. */
 	if (digest > 0)
@@ -122,12 +122,12 @@ bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	place = iw_cbor_array_begin(&d.o);
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct file *f = &s->file[i];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID), .id = f->id };
 
 		if (!f->go_due || !iw_list_empty(&f->haves))
 			continue;
 		if (f->meta.kind == IW_XFER_PACK) {
-			e.has |= IW_XBIT(IW_XF_WANTED);
+			e.has |= IW_XFER_HAS(WANTED);
 			e.wanted = f->wanted;
 			e.wanted_len = f->nwanted;
 		}
@@ -171,12 +171,12 @@ bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 	place = iw_cbor_array_begin(&d.o);
 	for (; n < order.n; n++) {
 		struct slot *sl = &s->slot[order.item[n]];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN) | IW_XBIT(IW_XF_STAG),
-				       .id = sl->id,
-				       .off = sl->off,
-				       .len = sl->len,
-				       .stag = sl->stag };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN) | IW_XFER_HAS(STAG),
+					   .id = sl->id,
+					   .off = sl->off,
+					   .len = sl->len,
+					   .stag = sl->stag };
 
 		if (!iw_xfer_draft_entry(&d, &e))
 			break;
@@ -199,9 +199,9 @@ bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t
 	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; n < s->nreleases; n++) {
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF),
-				       .id = s->release[n].id,
-				       .off = s->release[n].off };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF),
+					   .id = s->release[n].id,
+					   .off = s->release[n].off };
 
 		if (!iw_xfer_draft_entry(&d, &e))
 			break;
@@ -228,13 +228,13 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	place = iw_cbor_array_begin(&d.o);
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct file *f = &s->file[i];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID), .id = f->id };
 
 		if (f->state != SETTLED || f->sent)
 			continue;
 		iw_xfer_outcome_entry(&e, &f->outcome);
 		if (f->ncodes > 0) {
-			e.has |= IW_XBIT(IW_XF_CODES);
+			e.has |= IW_XFER_HAS(CODES);
 			e.codes = f->codes;
 			e.codes_len = f->ncodes;
 		}

@@ -46,7 +46,7 @@ static void free_note(struct iw_xfer *x, struct note *n)
 		iw_mem_free(x->mem, n, sizeof(*n) + n->len);
 }
 
-int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xfer_entry *e,
 			const uint8_t *octets, size_t len)
 {
 	struct note *n = iw_mem_alloc(x->mem, sizeof(*n) + len);

@@ -156,7 +156,7 @@ void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode co
  * Queues a HAVE or WANTED about the file of e for the driver, with a copy of len octets.
  * IW_E_NOMEM: no memory; the transfer has failed.
  */
-int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xfer_entry *e,
 			const uint8_t *octets, size_t len);
 
 /* --- source_load.c: steps of iw_xfer_source_next, which return true with the next action --- */

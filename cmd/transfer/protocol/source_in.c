@@ -37,13 +37,13 @@ static int on_get(struct iw_xfer *x, const struct iw_xfer_msg *m)
 	return 0;
 }
 
-static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_go(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct file *f = find(x->src, e->id);
 
 	if (!f || f->state == NEW)
 		return iw_xfer_breach(x, "GO for file %u, which is not announced", e->id);
-	if ((f->meta.kind == IW_XFER_PACK) != ((e->has & IW_XBIT(IW_XF_WANTED)) != 0))
+	if ((f->meta.kind == IW_XFER_PACK) != ((e->has & IW_XFER_HAS(WANTED)) != 0))
 		return iw_xfer_breach(x, "GO for file %u %s the members that are wanted", e->id,
 				      f->meta.kind == IW_XFER_PACK ? "without" : "with");
 	if (e->wanted_len > 0 &&
@@ -57,7 +57,7 @@ static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_have(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct file *f = find(x->src, e->id);
 	uint64_t n = (e->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK;
@@ -93,7 +93,7 @@ static struct range *first_sent(struct source *s, uint32_t id)
 	return NULL;
 }
 
-static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_grant(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct source *s = x->src;
 	struct file *f = find(s, e->id);
@@ -130,7 +130,7 @@ static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_release(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_release(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct source *s = x->src;
 
@@ -148,7 +148,7 @@ static int on_release(struct iw_xfer *x, const struct iw_xentry *e)
 			      e->id);
 }
 
-static int on_result(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_result(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct source *s = x->src;
 	struct file *f = find(s, e->id);

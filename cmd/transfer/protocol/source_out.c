@@ -8,20 +8,19 @@
 
 /* --- messages out --- */
 
-static void put_digest(struct iw_xentry *e, const struct iw_xdigest *d)
+static void put_digest(struct iw_xfer_entry *e, const struct iw_xdigest *d)
 {
 	if (d->len == 0)
 		return;
-	e->has |= IW_XBIT(IW_XF_DIGEST);
+	e->has |= IW_XFER_HAS(DIGEST);
 	e->digest = *d;
 }
 
 static bool put_file(struct draft *d, struct file *f)
 {
 	const struct iw_xmeta *m = &f->meta;
-	struct iw_xentry e = {
-		.has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_NAME) | IW_XBIT(IW_XF_KIND) |
-		       IW_XBIT(IW_XF_TOP),
+	struct iw_xfer_entry e = {
+		.has = IW_XFER_HAS(ID) | IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) | IW_XFER_HAS(TOP),
 		.id = f->id,
 		.name = m->name,
 		.name_len = m->name_len,
@@ -38,18 +37,18 @@ static bool put_file(struct draft *d, struct file *f)
 		e.xattr += f->attrs_sent;
 		e.xattr_len -= f->attrs_sent;
 	}
-	e.has |= IW_XBIT(IW_XF_ID);
+	e.has |= IW_XFER_HAS(ID);
 	e.id = f->id;
 	if (m->top) {
-		e.has |= IW_XBIT(IW_XF_TOP);
+		e.has |= IW_XFER_HAS(TOP);
 		e.top = true;
 	}
 	if (m->data) {
-		e.has |= IW_XBIT(IW_XF_DATA);
+		e.has |= IW_XFER_HAS(DATA);
 		e.data = m->data;
 	}
 	if (m->share) {
-		e.has |= IW_XBIT(IW_XF_SHARE) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN);
+		e.has |= IW_XFER_HAS(SHARE) | IW_XFER_HAS(OFF) | IW_XFER_HAS(LEN);
 		e.share = m->share;
 		e.off = m->part_off;
 		e.len = m->part_len;
@@ -65,10 +64,10 @@ static bool has_attrs_ahead(const struct file *f)
 
 static bool put_attrs(struct draft *d, struct file *f)
 {
-	const struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_XATTR),
-				     .id = f->id,
-				     .xattr = f->meta.xattr + f->attrs_sent,
-				     .xattr_len = IW_XFER_XATTR_PIECE };
+	const struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(XATTR),
+					 .id = f->id,
+					 .xattr = f->meta.xattr + f->attrs_sent,
+					 .xattr_len = IW_XFER_XATTR_PIECE };
 
 	if (!iw_xfer_draft_entry(d, &e))
 		return false;
@@ -144,11 +143,11 @@ bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	for (; s->unsent > 0; s->unsent--) {
 		const struct range *r = range_at(s, s->nranges - s->unsent);
 		const struct file *f = find(s, r->id);
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN),
-				       .id = r->id,
-				       .off = r->next,
-				       .len = r->end - r->next };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN),
+					   .id = r->id,
+					   .off = r->next,
+					   .len = r->end - r->next };
 
 		if (!f)
 			continue;
@@ -194,14 +193,14 @@ static size_t put_ends(struct iw_xfer *x, struct draft *d)
 
 	for (uint32_t i = 0; i < FILES; i++) {
 		struct file *f = &s->file[i];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID), .id = f->id };
 
 		if (!may_end(s, f))
 			continue;
 		if (f->mine.known) {
 			iw_xfer_outcome_entry(&e, &f->mine);
 		} else {
-			e.has |= IW_XBIT(IW_XF_SIZE);
+			e.has |= IW_XFER_HAS(SIZE);
 			e.size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
 			put_digest(&e, &f->digest);
 		}
@@ -220,15 +219,15 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 
 	for (; s->ndone > 0; s->ndone--, s->done_head = (s->done_head + 1) % DONES) {
 		const struct done *p = &s->done[s->done_head];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN),
-				       .id = p->id,
-				       .off = p->off,
-				       .len = p->len };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN),
+					   .id = p->id,
+					   .off = p->off,
+					   .len = p->len };
 
 		/* In mode read OFFER has reported the chunk already; only zeros are new. */
 		if (p->zero) {
-			e.has |= IW_XBIT(IW_XF_ZERO);
+			e.has |= IW_XFER_HAS(ZERO);
 			e.zero = true;
 		} else {
 			put_digest(&e, &p->digest);
@@ -279,12 +278,12 @@ bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t
 	place = iw_cbor_array_begin(&d.o);
 	for (; s->offers.n > 0; n++) {
 		struct slot *sl = &s->slot[fifo_first(&s->offers)];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN) | IW_XBIT(IW_XF_STAG),
-				       .id = sl->id,
-				       .off = sl->off,
-				       .len = sl->len,
-				       .stag = sl->stag };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN) | IW_XFER_HAS(STAG),
+					   .id = sl->id,
+					   .off = sl->off,
+					   .len = sl->len,
+					   .stag = sl->stag };
 
 		put_digest(&e, &sl->digest);
 		if (!iw_xfer_draft_entry(&d, &e))
