@@ -382,8 +382,8 @@ struct file {
 	char *name; /* owned */
 	/* (*) Octets moved now or stored earlier; the whole size, or 0 if it is not known. */
 	uint64_t done, size;
-	bool share;           /* one of several parts of a file */
-	struct iw_xmeta meta; /* its pointers refer to memory owned here */
+	bool share;               /* one of several parts of a file */
+	struct iw_xfer_meta meta; /* its pointers refer to memory owned here */
 	/* source: */
 	struct iw_src src;
 	bool has_src;
@@ -663,7 +663,7 @@ void iw_session_report(struct session *s, const struct iw_xact *a);
  * The path of the file m as the local user gave it, or, at a listening source, as the peer did; f:
  * the source's own. NULL: not known.
  */
-const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+const char *iw_session_typed(const struct session *s, const struct iw_xfer_meta *m,
 			     const struct file *f);
 void iw_group_free_shares(struct group *g);
 

@@ -43,7 +43,7 @@ struct iw_report_progress {
 /* The result of a file. */
 struct iw_file_report {
 	const char *peer;
-	const struct iw_xmeta *meta;
+	const struct iw_xfer_meta *meta;
 	/* The path of the local user, shown if the file failed. NULL: meta has the name. */
 	const char *typed;
 	uint32_t code;

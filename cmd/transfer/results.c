@@ -44,7 +44,7 @@ void iw_group_free_shares(struct group *g)
  * Notes the result of a part of a file. True if it is to be reported: the arrival of the first
  * part, or the first failure of a part.
  */
-static bool note_part(struct group *g, const struct iw_xmeta *m, uint32_t code)
+static bool note_part(struct group *g, const struct iw_xfer_meta *m, uint32_t code)
 {
 	bool fine = iw_xcode_is_fine(code), before;
 	struct share *s;
@@ -83,7 +83,7 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 	uint32_t first = first_failure(a);
 
 	for (uint32_t i = 0; i < a->meta->members; i++) {
-		struct iw_xmeta m = { .kind = IW_XFER_FILE };
+		struct iw_xfer_meta m = { .kind = IW_XFER_FILE };
 		struct iw_file_report f = { .peer = s->peer_text,
 					    .meta = &m,
 					    .code = i < a->ncodes ? a->codes[i] : a->code,
@@ -95,10 +95,10 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 		if (file->pack) {
 			const struct iw_pack_member *p = &file->pack->member[i];
 
-			m = (struct iw_xmeta){ .kind = p->kind,
-					       .name = p->name,
-					       .name_len = strlen(p->name),
-					       .size = p->size };
+			m = (struct iw_xfer_meta){ .kind = p->kind,
+						   .name = p->name,
+						   .name_len = strlen(p->name),
+						   .size = p->size };
 			/* While the worker reads the file, it owns the members. */
 			if (file->tasks == 0 && p->why.code != IW_XC_OK && p->why.code == f.code) {
 				f.text = p->why.text;
@@ -121,7 +121,7 @@ static void report_pack(struct session *s, const struct iw_xact *a)
  * The only requested path with that last component, or, if the name is empty, for contents. NULL:
  * none, or several.
  */
-static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xmeta *m)
+static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xfer_meta *m)
 {
 	const char *found = NULL;
 
@@ -139,7 +139,7 @@ static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_
 	return found && found[0] == '\0' ? "the served directory" : found;
 }
 
-const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+const char *iw_session_typed(const struct session *s, const struct iw_xfer_meta *m,
 			     const struct file *f)
 {
 	if (!m->top)

@@ -40,9 +40,9 @@ static size_t report_final(struct group *g, const char *peer, const char *note)
 
 	if (note[0] != IW_XC_OK) {
 		/* A directory, or a name of any kind that could not be removed. */
-		const struct iw_xmeta m = { .kind = IW_XFER_KINDS,
-					    .name = name,
-					    .name_len = strlen(name) };
+		const struct iw_xfer_meta m = { .kind = IW_XFER_KINDS,
+						.name = name,
+						.name_len = strlen(name) };
 		const struct iw_file_report f = {
 			.peer = peer,
 			.meta = &m,
@@ -161,9 +161,9 @@ static uint64_t report_missing(struct session *s)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++) {
-		const struct iw_xmeta m = { .name = a->row[i].p,
-					    .name_len = a->row[i].len,
-					    .top = true };
+		const struct iw_xfer_meta m = { .name = a->row[i].p,
+						.name_len = a->row[i].len,
+						.top = true };
 		const struct iw_file_report f = { .peer = s->peer_text,
 						  .meta = &m,
 						  .typed = iw_session_typed(s, &m, NULL),

@@ -183,7 +183,7 @@ static void report_had(struct session *s, const struct file *f)
 }
 
 /* The worker may need the data of the file after its RESULT, when the machine has freed its own. */
-static bool copy_meta(struct file *f, const struct iw_xmeta *m)
+static bool copy_meta(struct file *f, const struct iw_xfer_meta *m)
 {
 	size_t len = m->name_len + m->target_len + m->xattr_len;
 	char *to = malloc(len + 1);
@@ -799,7 +799,7 @@ static void seen_now(struct iw_task *t)
 {
 	struct group_task *e = iw_container_of(t, struct group_task, task);
 
-	const struct iw_xmeta m = { .kind = e->kind, .name = e->text, .name_len = e->len };
+	const struct iw_xfer_meta m = { .kind = e->kind, .name = e->text, .name_len = e->len };
 
 	iw_place_seen(&e->group->place, &m);
 }
@@ -814,7 +814,7 @@ static void seen_back(struct iw_task *t)
 }
 
 /* Keeps --delete from removing a file of that name. */
-static void seen(struct group *g, const struct iw_xmeta *m)
+static void seen(struct group *g, const struct iw_xfer_meta *m)
 {
 	struct group_task *e;
 
@@ -847,7 +847,7 @@ static void permit(struct session *s, const struct iw_xact *a)
 	iw_group_charge(g, s, (g->listed.cap - cap) * sizeof(*g->listed.rows));
 }
 
-static void note_returned(struct session *s, const struct iw_xmeta *m)
+static void note_returned(struct session *s, const struct iw_xfer_meta *m)
 {
 	struct group *g = s->group;
 	bool lost = false;
@@ -859,7 +859,7 @@ static void note_returned(struct session *s, const struct iw_xmeta *m)
 		iw_log_error("no memory for the names of files that must be sent again");
 }
 
-static void drop_returned(struct session *s, const struct iw_xmeta *m)
+static void drop_returned(struct session *s, const struct iw_xfer_meta *m)
 {
 	struct group *g = s->group;
 	size_t bytes = iw_missing_drop(&g->returned, m->name, m->name_len);
@@ -868,13 +868,13 @@ static void drop_returned(struct session *s, const struct iw_xmeta *m)
 		iw_group_credit(g, bytes);
 }
 
-static void each_member(struct session *s, const struct iw_xmeta *m,
-			void (*each)(struct session *s, const struct iw_xmeta *m))
+static void each_member(struct session *s, const struct iw_xfer_meta *m,
+			void (*each)(struct session *s, const struct iw_xfer_meta *m))
 {
 	struct iw_fault why;
 	struct iw_xfer_entry e;
 	struct iw_xfer_entries l;
-	struct iw_xmeta member;
+	struct iw_xfer_meta member;
 
 	if (m->kind != IW_XFER_PACK) {
 		each(s, m);

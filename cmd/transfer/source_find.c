@@ -181,13 +181,13 @@ static uint32_t mode_of(const struct group *g, mode_t mode)
 }
 
 /* Converts an entry of the walk, except its name and what is owned. */
-static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_xmeta *m)
+static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_xfer_meta *m)
 {
 	static const enum iw_xfer_kind kinds[] = { [IW_WALKED_FILE] = IW_XFER_FILE,
 						   [IW_WALKED_DIR] = IW_XFER_DIR,
 						   [IW_WALKED_LINK] = IW_XFER_SYMLINK };
 
-	*m = (struct iw_xmeta){ .name = e->name, .name_len = e->name_len, .top = e->top };
+	*m = (struct iw_xfer_meta){ .name = e->name, .name_len = e->name_len, .top = e->top };
 	if (e->what == IW_WALKED_STREAM)
 		m->kind = IW_XFER_STREAM;
 	if ((size_t)e->what >= IW_ARRAY_LEN(kinds) || e->what == IW_WALKED_STREAM)
@@ -309,7 +309,7 @@ static int add_digest(struct file *f, struct iw_file_fault *why)
 static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 {
 	int fd = iw_walk_open(e, &e->why);
-	struct iw_xmeta m = f->meta;
+	struct iw_xfer_meta m = f->meta;
 
 	if (fd < 0) {
 		e->what = IW_WALKED_FAILED;
@@ -438,7 +438,7 @@ static void take_entry(struct found *o, struct iw_entry *e)
 static void pack_entry(struct found *o, struct iw_entry *e)
 {
 	struct group *g = o->e.group;
-	struct iw_xmeta m;
+	struct iw_xfer_meta m;
 
 	meta_of(g, e, &m);
 	for (int tries = 0; tries < 2; tries++) {

@@ -81,7 +81,7 @@ static struct fake_file *new_file(struct run *r)
 static void next_file(struct run *r)
 {
 	uint8_t how = take(r);
-	struct iw_xmeta m = { .kind = (enum iw_xfer_kind)(how % 3), .top = true, .mode = 0600 };
+	struct iw_xfer_meta m = { .kind = (enum iw_xfer_kind)(how % 3), .top = true, .mode = 0600 };
 
 	if (how >= 240 || r->nfiles > FILES - 10) {
 		iw_xfer_no_more(r->x, r->now);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	must(iw_xpack_open(&l, data, len, &why) == 0);
 	iw_xpack_begin(&out, again, sizeof(again));
 	while (iw_xfer_entries_next(&l, &e, &why) == 1) {
-		struct iw_xmeta meta;
+		struct iw_xfer_meta meta;
 
 		iw_xpack_meta(&meta, &e);
 		must(iw_xfer_has_data(meta.kind) == (meta.kind == IW_XFER_FILE));

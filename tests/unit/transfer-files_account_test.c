@@ -171,15 +171,15 @@ static void open_place(void)
 	p.account.all = &everything;
 }
 
-static struct iw_xmeta meta(enum iw_xfer_kind kind, const char *name, uint64_t size)
+static struct iw_xfer_meta meta(enum iw_xfer_kind kind, const char *name, uint64_t size)
 {
-	return (struct iw_xmeta){ .kind = kind,
-				  .name = name,
-				  .name_len = strlen(name),
-				  .top = true,
-				  .size = size,
-				  .mode = 0640,
-				  .mtime_s = 1234567890 };
+	return (struct iw_xfer_meta){ .kind = kind,
+				      .name = name,
+				      .name_len = strlen(name),
+				      .top = true,
+				      .size = size,
+				      .mode = 0640,
+				      .mtime_s = 1234567890 };
 }
 
 static int store(struct iw_target *t, uint64_t off)
@@ -227,7 +227,7 @@ static int end(void **state)
  */
 static void parts_of_a_file_are_charged_once_and_as_a_whole(void **state)
 {
-	struct iw_xmeta one = meta(IW_XFER_FILE, "f", 4 * MIB), two, m;
+	struct iw_xfer_meta one = meta(IW_XFER_FILE, "f", 4 * MIB), two, m;
 	struct iw_target t[2], bad;
 
 	(void)state;
@@ -258,8 +258,8 @@ static void parts_of_a_file_are_charged_once_and_as_a_whole(void **state)
 
 static void charges_of_failed_files_are_returned_except_for_temporaries(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_FILE, "f", 4 * MIB),
-			big = meta(IW_XFER_FILE, "g", 4 * MIB);
+	struct iw_xfer_meta m = meta(IW_XFER_FILE, "f", 4 * MIB),
+			    big = meta(IW_XFER_FILE, "g", 4 * MIB);
 	struct iw_target t, other;
 	uint64_t left;
 
@@ -303,7 +303,7 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 /* Zeros that were not moved are charged like moved octets. */
 static void streams_are_charged_as_they_grow(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_STREAM, "s", IW_XFER_SIZE_UNKNOWN);
+	struct iw_xfer_meta m = meta(IW_XFER_STREAM, "s", IW_XFER_SIZE_UNKNOWN);
 	struct iw_target t;
 
 	(void)state;
@@ -340,7 +340,7 @@ static void streams_are_charged_as_they_grow(void **state)
 
 static void standard_output_has_the_limits_of_a_file(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_FILE, "f", 4 * MIB + 1);
+	struct iw_xfer_meta m = meta(IW_XFER_FILE, "f", 4 * MIB + 1);
 	struct iw_target t;
 
 	(void)state;
@@ -365,8 +365,9 @@ static void standard_output_has_the_limits_of_a_file(void **state)
 static void directories_links_and_attributes_are_charged(void **state)
 {
 	static const uint8_t xattr[100] = { 6, 0, 91, 'u', 's', 'e', 'r', '.', 'a' };
-	struct iw_xmeta deep = meta(IW_XFER_FILE, "a/b/c/d/f", 2 * MIB);
-	struct iw_xmeta dir = meta(IW_XFER_DIR, "dir", 0), link = meta(IW_XFER_SYMLINK, "link", 0);
+	struct iw_xfer_meta deep = meta(IW_XFER_FILE, "a/b/c/d/f", 2 * MIB);
+	struct iw_xfer_meta dir = meta(IW_XFER_DIR, "dir", 0),
+			    link = meta(IW_XFER_SYMLINK, "link", 0);
 	struct iw_target t;
 
 	(void)state;
@@ -402,7 +403,7 @@ static void directories_links_and_attributes_are_charged(void **state)
  */
 static void dry_runs_charge_nothing_afterwards(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_FILE, "f", 4 * MIB);
+	struct iw_xfer_meta m = meta(IW_XFER_FILE, "f", 4 * MIB);
 	struct iw_target t;
 
 	(void)state;

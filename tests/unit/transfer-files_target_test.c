@@ -35,15 +35,15 @@ static int unmake(void **state)
 	return 0;
 }
 
-static struct iw_xmeta meta(const char *name, uint64_t size)
+static struct iw_xfer_meta meta(const char *name, uint64_t size)
 {
-	return (struct iw_xmeta){ .name = name,
-				  .name_len = strlen(name),
-				  .top = true,
-				  .size = size,
-				  .mode = 0640,
-				  .mtime_s = 1234567890,
-				  .mtime_ns = 987654321 };
+	return (struct iw_xfer_meta){ .name = name,
+				      .name_len = strlen(name),
+				      .top = true,
+				      .size = size,
+				      .mode = 0640,
+				      .mtime_s = 1234567890,
+				      .mtime_ns = 987654321 };
 }
 
 static struct iw_place place(const char *path, bool many)
@@ -94,7 +94,7 @@ static unsigned parts_in(const char *dir)
 static void a_file_appears_only_when_it_is_complete(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = meta("f", 6);
+	struct iw_xfer_meta m = meta("f", 6);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct stat st;
@@ -125,7 +125,7 @@ static void a_file_appears_only_when_it_is_complete(void **state)
 	iw_place_close(&p);
 }
 
-static void create_and_begin(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m)
+static void create_and_begin(struct iw_target *t, struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 
@@ -139,7 +139,7 @@ static void create_and_begin(struct iw_target *t, struct iw_place *p, const stru
  */
 static void one_file_in_two_temporaries_leaves_neither(void **state)
 {
-	struct iw_xmeta m = meta("f", MIB + 1);
+	struct iw_xfer_meta m = meta("f", MIB + 1);
 	struct iw_file_fault why;
 
 	(void)state;
@@ -168,7 +168,7 @@ static void wrong_digests_are_refused(void **state)
 {
 	struct iw_place p = place("", false);
 	struct iovec iov = { .iov_base = buf, .iov_len = 10 };
-	struct iw_xmeta m = meta("f", 10);
+	struct iw_xfer_meta m = meta("f", 10);
 	struct iw_xdigest d;
 	struct iw_file_fault why;
 	struct iw_target t;
@@ -194,7 +194,7 @@ static void wrong_digests_are_refused(void **state)
 static void zeros_become_holes(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = meta("f", 3 * MIB);
+	struct iw_xfer_meta m = meta("f", 3 * MIB);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct stat st;
@@ -233,7 +233,7 @@ static void nothing_outside_the_base_is_touched(void **state)
 	put_link("../../out", "in/deep/up");
 	p = place("", false);
 	for (size_t i = 0; i < IW_ARRAY_LEN(names); i++) {
-		struct iw_xmeta m = meta(names[i], 1);
+		struct iw_xfer_meta m = meta(names[i], 1);
 
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
@@ -256,7 +256,7 @@ static void nothing_outside_the_base_is_touched(void **state)
 static void a_link_in_place_of_the_file_is_replaced(void **state)
 {
 	struct iw_place p;
-	struct iw_xmeta m = meta("link", 3);
+	struct iw_xfer_meta m = meta("link", 3);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct stat st;
@@ -287,7 +287,7 @@ static void names_that_are_not_regular_files_stay(void **state)
 	assert_int_equal(mkfifoat(tmp_fd, "in/fifo", 0600), 0);
 	p = place("", false);
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		struct iw_xmeta m = meta(rows[i].name, 3);
+		struct iw_xfer_meta m = meta(rows[i].name, 3);
 
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
@@ -300,8 +300,8 @@ static void names_that_are_not_regular_files_stay(void **state)
 
 static void scp_rules_of_the_target(void **state)
 {
-	struct iw_xmeta m = meta("name", 1), dir = meta("tree", 0), below = meta("tree/x", 1),
-			stream = meta("stdin", 0);
+	struct iw_xfer_meta m = meta("name", 1), dir = meta("tree", 0), below = meta("tree/x", 1),
+			    stream = meta("stdin", 0);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct iw_place p;
@@ -349,7 +349,7 @@ static void scp_rules_of_the_target(void **state)
 
 static void the_local_users_target_may_lie_anywhere(void **state)
 {
-	struct iw_xmeta m = meta("name", 1);
+	struct iw_xfer_meta m = meta("name", 1);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct iw_place p;
@@ -377,7 +377,7 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = meta("f", MIB);
+	struct iw_xfer_meta m = meta("f", MIB);
 	struct iw_file_fault why;
 	struct rlimit old, small;
 	struct iw_target t;
@@ -405,15 +405,15 @@ static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
 static struct iw_target big; /* of "big", two chunks */
 static char part_name[100], journal_name[100];
 
-static struct iw_xmeta big_meta(void)
+static struct iw_xfer_meta big_meta(void)
 {
-	struct iw_xmeta m = meta("big", 2 * MIB);
+	struct iw_xfer_meta m = meta("big", 2 * MIB);
 
 	m.ident_len = 16;
 	return m;
 }
 
-static void begin_big(struct iw_place *p, const struct iw_xmeta *m)
+static void begin_big(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 
@@ -432,7 +432,7 @@ static void store_big(uint64_t off, int octet)
 static void leave_one_behind(void)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 
 	begin_big(&p, &m);
 	snprintf(part_name, sizeof(part_name), "in/%s", big.part->name);
@@ -451,7 +451,7 @@ static void leave_one_behind(void)
 static size_t resumed(void)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 	struct iw_file_fault why;
 	struct stat st;
 	size_t had, len;
@@ -505,7 +505,7 @@ static void release_it(void *ctx, const char *temp)
 static void temporary_that_is_released_meanwhile_is_resumed(void **state)
 {
 	struct iw_place first = place("", false), second = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 	bool released = false;
 
 	(void)state;
@@ -616,7 +616,7 @@ static void a_journal_applies_to_one_file(void **state)
 static void a_temporary_that_was_replaced_does_not_become_the_file(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 	struct iw_file_fault why;
 	char name[100];
 
@@ -643,7 +643,7 @@ static void a_peer_cannot_name_a_temporary(void **state)
 	static const uint8_t kinds[] = { IW_XFER_FILE, IW_XFER_DIR, IW_XFER_SYMLINK,
 					 IW_XFER_HARDLINK };
 	struct iw_file_fault why;
-	struct iw_xmeta m;
+	struct iw_xfer_meta m;
 	struct iw_place p;
 
 	(void)state;
@@ -729,7 +729,7 @@ static void the_sweep_keeps_files_of_another_user(void **state)
 	const struct iw_limits limits = { .max_age_ns = IW_SEC(60) };
 	static const char ours[] = "in/.iw-0123456789abcdef.part",
 			  theirs[] = "in/.iw-fedcba9876543210.part";
-	struct iw_xmeta m = meta("f", 1);
+	struct iw_xfer_meta m = meta("f", 1);
 	struct iw_file_fault why;
 	struct iw_place p;
 

@@ -13,26 +13,26 @@
 
 static uint8_t list[IW_XFER_LIST_MAX];
 
-static struct iw_xmeta file(uint64_t size)
+static struct iw_xfer_meta file(uint64_t size)
 {
-	return (struct iw_xmeta){ .kind = IW_XFER_FILE,
-				  .name = "a/b",
-				  .name_len = 3,
-				  .size = size,
-				  .mode = 04755,
-				  .mtime_s = -3,
-				  .mtime_ns = 9,
-				  .owned = true,
-				  .uid = 7,
-				  .gid = 8 };
+	return (struct iw_xfer_meta){ .kind = IW_XFER_FILE,
+				      .name = "a/b",
+				      .name_len = 3,
+				      .size = size,
+				      .mode = 04755,
+				      .mtime_s = -3,
+				      .mtime_ns = 9,
+				      .owned = true,
+				      .uid = 7,
+				      .gid = 8 };
 }
 
 static void members_arrive_as_they_were_added(void **state)
 {
-	const struct iw_xmeta link = {
+	const struct iw_xfer_meta link = {
 		.kind = IW_XFER_SYMLINK, .name = "l", .name_len = 1, .target = "to", .target_len = 2
 	};
-	struct iw_xmeta m = file(99), got;
+	struct iw_xfer_meta m = file(99), got;
 	struct iw_xpack_out out;
 	struct iw_xfer_entry e;
 	struct iw_xfer_entries l;
@@ -64,7 +64,7 @@ static void members_arrive_as_they_were_added(void **state)
 
 static void a_pack_is_full_at_its_limits(void **state)
 {
-	struct iw_xmeta m = file(1);
+	struct iw_xfer_meta m = file(1);
 	struct iw_xpack_out out;
 	struct iw_fault why;
 	uint32_t n;
@@ -91,8 +91,8 @@ static void a_pack_is_full_at_its_limits(void **state)
 
 static void entries_that_do_not_belong_in_a_pack_are_refused(void **state)
 {
-	struct iw_xmeta bad[] = { file(IW_XFER_CHUNK), file(IW_XFER_CHUNK / 2), file(1), file(1),
-				  file(INT64_MAX) /* the sum of two wraps */ };
+	struct iw_xfer_meta bad[] = { file(IW_XFER_CHUNK), file(IW_XFER_CHUNK / 2), file(1),
+				      file(1), file(INT64_MAX) /* the sum of two wraps */ };
 	struct iw_fault why;
 	uint32_t n;
 

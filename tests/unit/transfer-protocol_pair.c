@@ -252,7 +252,7 @@ static uint8_t *slot_mem(struct xpair_side *s, uint32_t i)
 static void next_file(struct xpair *p)
 {
 	struct xpair_file *f = &p->file[p->next];
-	struct iw_xmeta m;
+	struct iw_xfer_meta m;
 
 	if (p->next == p->nfiles && p->more_later)
 		return;
@@ -261,14 +261,14 @@ static void next_file(struct xpair *p)
 		return;
 	}
 	p->next++;
-	m = (struct iw_xmeta){ .kind = f->kind,
-			       .name = f->name,
-			       .name_len = strlen(f->name),
-			       .top = true,
-			       .mode = 0644,
-			       .size = f->kind == IW_XFER_FILE ? f->size : 0,
-			       .mtime_s = -5,
-			       .mtime_ns = 7 };
+	m = (struct iw_xfer_meta){ .kind = f->kind,
+				   .name = f->name,
+				   .name_len = strlen(f->name),
+				   .top = true,
+				   .mode = 0644,
+				   .size = f->kind == IW_XFER_FILE ? f->size : 0,
+				   .mtime_s = -5,
+				   .mtime_ns = 7 };
 	if (f->kind == IW_XFER_PACK) {
 		m.target = (const char *)f->list;
 		m.target_len = f->list_len;

@@ -400,7 +400,7 @@ static void fill_packs(void)
 		char name[16];
 		struct xpair_file *f;
 		struct iw_xpack_out o;
-		struct iw_xmeta m = {
+		struct iw_xfer_meta m = {
 			.kind = IW_XFER_FILE, .name = "m", .name_len = 1, .size = 99
 		};
 

@@ -44,8 +44,8 @@ void iw_asked_fini(struct iw_asked *a);
  * of a hard link, which is checked too. An entry with m->top must have a requested name and must
  * not be a link: a source follows links that are requested by name.
  */
-const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xmeta *m);
+const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xfer_meta *m);
 /* Notes that the source has announced m, whether it was accepted or not. */
-void iw_asked_announced(struct iw_asked *a, const struct iw_xmeta *m);
+void iw_asked_announced(struct iw_asked *a, const struct iw_xfer_meta *m);
 
 #endif

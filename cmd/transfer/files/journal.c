@@ -37,7 +37,7 @@ static void boot_id(uint8_t out[static 16])
 	memcpy(out, c.digest, 16);
 }
 
-static void make_head(uint8_t head[static HEAD], uint64_t file, const struct iw_xmeta *m,
+static void make_head(uint8_t head[static HEAD], uint64_t file, const struct iw_xfer_meta *m,
 		      enum iw_xfer_digest digest)
 {
 	memset(head, 0, HEAD);
@@ -59,7 +59,7 @@ static uint64_t check_of(const struct iw_journal *j, const uint8_t *record)
 }
 
 /* True if the record is complete, and about a chunk of m. */
-static bool whole(const struct iw_journal *j, const uint8_t *record, const struct iw_xmeta *m)
+static bool whole(const struct iw_journal *j, const uint8_t *record, const struct iw_xfer_meta *m)
 {
 	uint64_t n = iw_get_be64(record);
 
@@ -68,7 +68,7 @@ static bool whole(const struct iw_journal *j, const uint8_t *record, const struc
 }
 
 /* Reads up to the first incomplete record, which was never finished. */
-static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t digest_len,
+static int read_records(struct iw_journal *j, const struct iw_xfer_meta *m, uint8_t digest_len,
 			struct iw_chunk_list *chunks)
 {
 	uint8_t buf[BATCH * RECORD];
@@ -90,7 +90,7 @@ static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t 
 }
 
 /* True if the head has the size, time and ident of m. */
-static bool is_of(const uint8_t *head, const struct iw_xmeta *m)
+static bool is_of(const uint8_t *head, const struct iw_xfer_meta *m)
 {
 	return iw_get_be64(head + 16) == m->size &&
 	       iw_get_be64(head + 24) == (uint64_t)m->mtime_s &&
@@ -98,7 +98,7 @@ static bool is_of(const uint8_t *head, const struct iw_xmeta *m)
 	       memcmp(head + 40, m->ident, m->ident_len) == 0;
 }
 
-bool iw_journal_is_other(int dir, const char *name, const struct iw_xmeta *m)
+bool iw_journal_is_other(int dir, const char *name, const struct iw_xfer_meta *m)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	uint8_t head[HEAD];
@@ -113,7 +113,7 @@ bool iw_journal_is_other(int dir, const char *name, const struct iw_xmeta *m)
 }
 
 int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
-		    const struct iw_xmeta *m, enum iw_xfer_digest digest,
+		    const struct iw_xfer_meta *m, enum iw_xfer_digest digest,
 		    struct iw_chunk_list *chunks)
 {
 	uint8_t want[HEAD], head[HEAD];

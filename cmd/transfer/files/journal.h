@@ -37,7 +37,7 @@ struct iw_journal {
  * the transfer continues without one.
  */
 int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
-		    const struct iw_xmeta *m, enum iw_xfer_digest digest,
+		    const struct iw_xfer_meta *m, enum iw_xfer_digest digest,
 		    struct iw_chunk_list *chunks);
 /*
  * Records that the chunk at octet off is written. If the record cannot be written, a later transfer
@@ -45,7 +45,7 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
  */
 void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xdigest *d);
 /* True if name in dir is the journal of a file other than m, or of another version of m. */
-bool iw_journal_is_other(int dir, const char *name, const struct iw_xmeta *m);
+bool iw_journal_is_other(int dir, const char *name, const struct iw_xfer_meta *m);
 void iw_journal_close(struct iw_journal *j);
 
 #endif

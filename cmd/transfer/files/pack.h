@@ -56,10 +56,10 @@ void iw_packer_free(struct iw_packer *p);
  * reference; st: its current attributes. False: the pack is full, or there is no memory: send the
  * pack as it is.
  */
-bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
+bool iw_packer_add(struct iw_packer *p, const struct iw_xfer_meta *m, struct iw_dir_ref *root,
 		   const char *path, const struct stat *st);
 /* Sets *m to the announcement of the pack. It points into the pack (borrowed). */
-void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m);
+void iw_packer_meta(struct iw_packer *p, struct iw_xfer_meta *m);
 /* Sets the members that the sink wants. False: len does not match the number of members. */
 bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len);
 /* Returns the octets of the contents that the sink wants. */
@@ -73,7 +73,7 @@ struct iw_pack_sink {
 	struct iw_place *place; /* borrowed */
 	int base; /* duplicate of the place's descriptor: the names of members start there */
 	uint32_t n;
-	struct iw_xmeta member[IW_XFER_MEMBERS]; /* point into the announcement */
+	struct iw_xfer_meta member[IW_XFER_MEMBERS]; /* point into the announcement */
 	uint8_t codes[IW_XFER_MEMBERS];
 	uint8_t wanted[IW_XFER_MEMBERS / 8];
 	uint32_t nwanted; /* wanted members that are files */
@@ -98,7 +98,7 @@ struct iw_pack_sink {
 
 /* Processes the members of m: creates directories and links, sets codes and wanted. -1: *why. */
 IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place,
-				    const struct iw_xmeta *m, struct iw_file_fault *why);
+				    const struct iw_xfer_meta *m, struct iw_file_fault *why);
 /*
  * Writes the contents. Another thread may use the place at the same time: only its options are read
  * here. codes has the failures of single members. -1: *why; all members failed, and codes has the

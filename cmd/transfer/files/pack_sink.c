@@ -71,7 +71,7 @@ static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_
 /* Decides about a member: wanted, created, or failed. */
 static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[i];
+	const struct iw_xfer_meta *m = &p->member[i];
 	const char *fault = iw_xfer_name_fault(m->name, m->name_len), *leaf;
 	char name[PATH_MAX];
 	bool there;
@@ -100,7 +100,7 @@ static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct
 	return 0;
 }
 
-int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const struct iw_xmeta *m,
+int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const struct iw_xfer_meta *m,
 		      struct iw_file_fault *why)
 {
 	struct iw_file_fault one;
@@ -158,7 +158,7 @@ struct batch {
 	 * directory is open.
 	 */
 	struct iw_dir_ref *last;
-	const struct iw_xmeta *of;
+	const struct iw_xfer_meta *of;
 };
 
 /*
@@ -170,7 +170,7 @@ static void lock_new_member(const struct new_member *b)
 	(void)flock(b->fd, LOCK_EX | LOCK_NB);
 }
 
-static size_t dir_len(const struct iw_xmeta *m)
+static size_t dir_len(const struct iw_xfer_meta *m)
 {
 	const char *slash = memrchr(m->name, '/', m->name_len);
 
@@ -184,7 +184,7 @@ static size_t dir_len(const struct iw_xmeta *m)
 static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, int parent,
 			   struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[b->i];
+	const struct iw_xfer_meta *m = &p->member[b->i];
 	uint64_t number;
 
 	b->temp[0] = '\0';
@@ -246,7 +246,7 @@ static int name_new_member(struct new_member *b, int parent, const char *leaf,
 	return -1;
 }
 
-static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xmeta *m,
+static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xfer_meta *m,
 				      struct iw_file_fault *why)
 {
 	struct iw_dir_ref *d = malloc(sizeof(*d));
@@ -271,7 +271,7 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 static int find_parent(struct iw_pack_sink *p, struct batch *b, uint32_t i,
 		       struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[i];
+	const struct iw_xfer_meta *m = &p->member[i];
 
 	if (!b->last || dir_len(m) != dir_len(b->of) ||
 	    memcmp(m->name, b->of->name, dir_len(m)) != 0) {
@@ -295,7 +295,7 @@ static void let_parents_go(struct iw_pack_sink *p)
 }
 
 /* Copies the last component of the member's name. */
-static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX + 1])
+static const char *leaf_of(const struct iw_xfer_meta *m, char leaf[static NAME_MAX + 1])
 {
 	size_t dir = dir_len(m), from = dir > 0 ? dir + 1 : 0, len = m->name_len - from;
 
@@ -307,7 +307,7 @@ static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX +
 static int write_member(struct iw_pack_sink *p, struct new_member *b, const uint8_t *octets,
 			struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[b->i];
+	const struct iw_xfer_meta *m = &p->member[b->i];
 	int parent = p->parent[b->i]->fd, err;
 	uint64_t high = 0;
 

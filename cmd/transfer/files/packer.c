@@ -48,7 +48,7 @@ void iw_packer_free(struct iw_packer *p)
 	free(p);
 }
 
-bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
+bool iw_packer_add(struct iw_packer *p, const struct iw_xfer_meta *m, struct iw_dir_ref *root,
 		   const char *path, const struct stat *st)
 {
 	uint64_t cost = m->kind == IW_XFER_FILE ? m->size + 1 : 0;
@@ -76,15 +76,15 @@ bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_
 	return true;
 }
 
-void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m)
+void iw_packer_meta(struct iw_packer *p, struct iw_xfer_meta *m)
 {
 	p->list_len = iw_xpack_end(&p->out);
-	*m = (struct iw_xmeta){ .kind = IW_XFER_PACK,
-				.name = "",
-				.size = IW_XFER_SIZE_UNKNOWN,
-				.target = (const char *)p->list,
-				.target_len = p->list_len,
-				.members = p->n };
+	*m = (struct iw_xfer_meta){ .kind = IW_XFER_PACK,
+				    .name = "",
+				    .size = IW_XFER_SIZE_UNKNOWN,
+				    .target = (const char *)p->list,
+				    .target_len = p->list_len,
+				    .members = p->n };
 }
 
 bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len)

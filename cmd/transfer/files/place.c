@@ -346,7 +346,7 @@ int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault 
 	return 0;
 }
 
-uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m)
+uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	uint64_t octets = m->kind == IW_XFER_FILE      ? m->size
 			  : m->kind == IW_XFER_SYMLINK ? m->target_len
@@ -356,12 +356,12 @@ uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m)
 	return octets + (p->opts & IW_XOPT_XATTR ? m->xattr_len : 0);
 }
 
-int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+int iw_place_charge(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
 	return iw_account_take(&p->account, iw_place_cost(p, m), 1, why);
 }
 
-void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+void iw_place_would(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
 	if (why->code == IW_XC_WOULD && iw_place_charge(p, m, why) == 0) {
 		iw_account_would(&p->account, iw_place_cost(p, m), 1);
@@ -369,7 +369,7 @@ void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file
 	}
 }
 
-void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code)
+void iw_place_uncharge(struct iw_place *p, const struct iw_xfer_meta *m, uint32_t code)
 {
 	if (code == IW_XC_WOULD)
 		iw_account_would(&p->account, iw_place_cost(p, m), 1);
@@ -377,7 +377,7 @@ void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t co
 		iw_account_return(&p->account, iw_place_cost(p, m), 1);
 }
 
-static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char *name,
+static int check_limits(struct iw_place *p, const struct iw_xfer_meta *m, const char *name,
 			struct iw_file_fault *why)
 {
 	const struct iw_limits *l = p->limits;
@@ -400,14 +400,15 @@ static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char
 	return iw_place_size(p, size, why);
 }
 
-int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+int iw_place_accept(const struct iw_place *p, const struct iw_xfer_meta *m,
+		    struct iw_file_fault *why)
 {
 	const char *fault = p->asked ? iw_asked_fault(p->asked, m) : NULL;
 
 	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
 }
 
-const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len)
+const char *iw_place_name(const struct iw_place *p, const struct iw_xfer_meta *m, size_t *len)
 {
 	*len = m->name_len;
 	return iw_place_own_name(p, m->name, len, m->kind == IW_XFER_DIR);
@@ -419,7 +420,7 @@ static void note_seen(struct iw_place *p, const char *name, size_t len)
 		p->unsure = true;
 }
 
-void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
+void iw_place_seen(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	size_t len;
 	const char *name = iw_place_name(p, m, &len);
@@ -428,7 +429,7 @@ void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
 }
 
 /* Call it before anything is created, because a directory gets its attributes only at the end. */
-static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
+static int check_attrs(const struct iw_place *p, const struct iw_xfer_meta *m,
 		       struct iw_file_fault *why)
 {
 	/*
@@ -447,7 +448,7 @@ static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
  * the same command, run again after an interruption, would find a directory and store a second copy
  * below it.
  */
-static void name_mark(struct iw_place *p, const struct iw_xmeta *m)
+static void name_mark(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	const char *slash = memchr(m->name, '/', m->name_len);
 	size_t len = slash ? (size_t)(slash - m->name) : m->name_len;
@@ -476,7 +477,7 @@ static void set_mark(const struct iw_place *p)
  * The first name shows what the target is. A path that does not exist becomes the directory for
  * contents, or replaces the name of the one directory that is sent.
  */
-static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int settle(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
 	bool contents = p->opts & IW_XOPT_CONTENTS;
 
@@ -501,7 +502,7 @@ static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_f
 }
 
 /* Copies the name that m has below the base. -1: it is too long. */
-static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+static int find_name(const struct iw_place *p, const struct iw_xfer_meta *m, char *name, size_t cap,
 		     struct iw_file_fault *why)
 {
 	size_t len;
@@ -518,7 +519,7 @@ static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *n
 	return 0;
 }
 
-static bool is_excluded(const struct iw_place *p, const struct iw_xmeta *m)
+static bool is_excluded(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	char name[PATH_MAX];
 
@@ -530,7 +531,7 @@ static bool is_excluded(const struct iw_place *p, const struct iw_xmeta *m)
 				       p->opts & IW_XOPT_CONTENTS);
 }
 
-int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+int iw_place_admit(struct iw_place *p, const struct iw_xfer_meta *m, char *name, size_t cap,
 		   struct iw_file_fault *why)
 {
 	bool excluded = is_excluded(p, m);
@@ -555,7 +556,7 @@ int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, siz
 	return 0;
 }
 
-void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
+void iw_place_return(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	if (p->as && m->top)
 		p->used_up = false;
@@ -763,10 +764,10 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
  * Records the attributes, which are set when everything in the directory is stored. Attributes that
  * this transfer does not set are not recorded.
  */
-static int keep_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+static int keep_dir(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 		    struct iw_file_fault *why)
 {
-	struct iw_xmeta kept = *m;
+	struct iw_xfer_meta kept = *m;
 
 	if (!(p->opts & IW_XOPT_XATTR))
 		kept.xattr = NULL;
@@ -775,7 +776,7 @@ static int keep_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	return 0;
 }
 
-static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+static int make_dir(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 		    struct iw_file_fault *why)
 {
 	bool dry = p->opts & IW_XOPT_DRY_RUN;
@@ -807,7 +808,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	return keep_dir(p, name, m, why);
 }
 
-bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
+bool iw_place_has(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 	char name[PATH_MAX];
@@ -835,10 +836,10 @@ bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
 	       iw_place_same_time(m, &st);
 }
 
-int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+int iw_place_make(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 		  struct iw_file_fault *why)
 {
-	struct iw_xmeta any = *m;
+	struct iw_xfer_meta any = *m;
 	const char *leaf;
 	int parent;
 	bool there;

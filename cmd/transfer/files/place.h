@@ -160,40 +160,40 @@ void iw_place_reset(struct iw_place *p);
 void iw_place_close(struct iw_place *p);
 
 /* Checks whether the name of m was requested. Call it before any other check. -1: *why. */
-IW_MUST_CHECK int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_accept(const struct iw_place *p, const struct iw_xfer_meta *m,
 				  struct iw_file_fault *why);
 /*
  * Call it for every announced file before anything else is done with it. Checks the limits and the
  * patterns. name, of cap bytes, receives the name below the base, "" for the target directory
  * itself. -1: *why.
  */
-IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name,
+IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xfer_meta *m, char *name,
 				 size_t cap, struct iw_file_fault *why);
 /* Checks the size of a file against the limits. -1: *why. */
 IW_MUST_CHECK int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why);
 /* The octets that are charged when m is admitted. Those of a stream are charged later. */
-uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m);
+uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xfer_meta *m);
 /*
  * The name of m below the base, *len octets, after iw_place_admit has accepted any name. Points
  * into m->name.
  */
-const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len);
+const char *iw_place_name(const struct iw_place *p, const struct iw_xfer_meta *m, size_t *len);
 /* Charges m. Call it before any of m is written. -1: m exceeds a limit: *why. */
-IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xfer_meta *m,
 				  struct iw_file_fault *why);
 /*
  * A dry run stopped at m with *why. If m would be stored, charges it, so that limits apply to all
  * files together; *why may become that of a limit.
  */
-void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why);
+void iw_place_would(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why);
 /* Returns the charge of m, which is not stored; code, an enum iw_xcode, is the reason. */
-void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code);
+void iw_place_uncharge(struct iw_place *p, const struct iw_xfer_meta *m, uint32_t code);
 /* Permits the name of an admitted file again, because the file will be announced again. */
-void iw_place_return(struct iw_place *p, const struct iw_xmeta *m);
+void iw_place_return(struct iw_place *p, const struct iw_xfer_meta *m);
 /* True if the announced object exists: a file of that size and time, a directory, a link. */
-bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m);
+bool iw_place_has(const struct iw_place *p, const struct iw_xfer_meta *m);
 /* Notes that m was announced, whether it is stored or not: --delete keeps its name. */
-void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m);
+void iw_place_seen(struct iw_place *p, const struct iw_xfer_meta *m);
 /*
  * Returns the directory of name, created if it does not exist, and sets *leaf to the last
  * component. The descriptor is borrowed until the next call. -1: *why; code IW_XC_WOULD: it would
@@ -218,18 +218,18 @@ void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_
  * is skipped.
  */
 IW_MUST_CHECK int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
-				     const struct iw_xmeta *m, bool *there,
+				     const struct iw_xfer_meta *m, bool *there,
 				     struct iw_file_fault *why);
 /* Creates the directory or link m at name. -1: *why, also if m is skipped. */
-IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 				struct iw_file_fault *why);
 /* Parts of iw_place_make: leaf in the directory parent becomes the link m. -1: as there. */
 IW_MUST_CHECK int iw_place_symlink(struct iw_place *p, int parent, const char *leaf,
-				   const struct iw_xmeta *m, struct iw_file_fault *why);
+				   const struct iw_xfer_meta *m, struct iw_file_fault *why);
 IW_MUST_CHECK int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
-				    const struct iw_xmeta *m, struct iw_file_fault *why);
+				    const struct iw_xfer_meta *m, struct iw_file_fault *why);
 /* Sets mode, owner, extended attributes and time of an open file. -1: *why. */
-IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_meta *m,
 				     struct iw_file_fault *why);
 /* Called with a name that was removed, or, if why is not NULL, with one that failed. */
 typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_fault *why);
@@ -242,13 +242,13 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 		    uint64_t *failed);
 
 /* True if the file of m gets the owner that the peer announced. */
-static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
+static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	return m->owned && p->opts & IW_XOPT_OWNER;
 }
 
 /* True if st has the time of m, to the nanosecond. */
-static inline bool iw_place_same_time(const struct iw_xmeta *m, const struct stat *st)
+static inline bool iw_place_same_time(const struct iw_xfer_meta *m, const struct stat *st)
 {
 	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
 }

@@ -121,7 +121,7 @@ static void remove_unannounced(struct final *f, const char *dir_name)
 
 static void set_dir_attrs(struct final *f, size_t i)
 {
-	const struct iw_xmeta meta = iw_dirs_meta(&f->p->dirs, i);
+	const struct iw_xfer_meta meta = iw_dirs_meta(&f->p->dirs, i);
 	const char *name = iw_dirs_name(&f->p->dirs, i);
 	int fd = iw_beneath_dir(f->p->base, name);
 	struct iw_file_fault why;

@@ -33,7 +33,7 @@ static int take_name(int parent, const char *temp, const char *leaf, struct iw_f
 	return -1;
 }
 
-int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
+int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xfer_meta *m,
 		     struct iw_file_fault *why)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
@@ -81,8 +81,8 @@ int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const str
 	return take_name(parent, temp, leaf, why);
 }
 
-int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-		      struct iw_file_fault *why)
+int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
+		      const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
 	char temp[IW_TEMP_NAME], to[PATH_MAX];
 	size_t len = m->target_len;

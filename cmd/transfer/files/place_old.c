@@ -20,7 +20,7 @@
  * rights of the owner, so they apply only if the owner is set too, and if requested. A directory
  * keeps the bits that a peer may not set: a set-group-ID bit passes on the group of the directory.
  */
-static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode_t old)
+static uint32_t mode_of(const struct iw_place *p, const struct iw_xfer_meta *m, mode_t old)
 {
 	uint32_t bits = 0777, mode;
 
@@ -30,7 +30,7 @@ static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode
 	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
 }
 
-int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_meta *m,
 		       struct iw_file_fault *why)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
@@ -56,7 +56,7 @@ int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *
 
 /* True if the file fd has the attributes of m. */
 static bool has_attrs(const struct iw_place *p, int fd, const struct stat *st,
-		      const struct iw_xmeta *m)
+		      const struct iw_xfer_meta *m)
 {
 	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode) || !iw_place_same_time(m, st))
 		return false;
@@ -72,7 +72,7 @@ static bool has_attrs(const struct iw_place *p, int fd, const struct stat *st,
  * must not change: replace it.
  */
 static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
-			 const struct iw_xmeta *m)
+			 const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 	bool right = true;
@@ -97,7 +97,7 @@ static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const
 
 /* True if the contents of leaf have the announced digest. False if leaf cannot be read. */
 static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
-		       const struct iw_xmeta *m)
+		       const struct iw_xfer_meta *m)
 {
 	int fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct iw_file_fault why;
@@ -124,7 +124,7 @@ static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
  * same size and digest.
  */
 static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
-		    const struct iw_xmeta *m)
+		    const struct iw_xfer_meta *m)
 {
 	if (!S_ISREG(st->st_mode) || m->kind != IW_XFER_FILE || (uint64_t)st->st_size != m->size)
 		return false;
@@ -142,7 +142,7 @@ static bool is_same(struct iw_place *p, int parent, const char *leaf, const stru
 	return p->same;
 }
 
-static bool is_older(const struct iw_xmeta *m, const struct stat *st)
+static bool is_older(const struct iw_xfer_meta *m, const struct stat *st)
 {
 	return m->mtime_s < st->st_mtim.tv_sec ||
 	       (m->mtime_s == st->st_mtim.tv_sec && m->mtime_ns < (uint32_t)st->st_mtim.tv_nsec);
@@ -187,8 +187,8 @@ static int directory_in_way(const char *leaf, struct iw_file_fault *why)
 	return -1;
 }
 
-int iw_place_check_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-		       bool *there, struct iw_file_fault *why)
+int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
+		       const struct iw_xfer_meta *m, bool *there, struct iw_file_fault *why)
 {
 	struct stat st, end;
 

@@ -137,7 +137,7 @@ bool iw_src_differs(const struct iw_src *s, uint64_t off)
 }
 
 /* Changes whenever the file is written, replaced by a rename, or created again. */
-static void make_ident(const struct stat *st, struct iw_xmeta *m)
+static void make_ident(const struct stat *st, struct iw_xfer_meta *m)
 {
 	const uint64_t what[] = { st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
 				  (uint64_t)st->st_ctim.tv_nsec };
@@ -148,7 +148,7 @@ static void make_ident(const struct stat *st, struct iw_xmeta *m)
 	m->ident_len = sizeof(c.digest);
 }
 
-void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m)
+void iw_src_meta(const struct iw_src *s, struct iw_xfer_meta *m)
 {
 	if (s->stream) {
 		m->kind = IW_XFER_STREAM;

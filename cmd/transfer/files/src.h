@@ -74,7 +74,7 @@ bool iw_src_differs(const struct iw_src *s, uint64_t off);
 void iw_src_again(struct iw_src *s);
 
 /* Sets kind, size and mode of *m, and for a file also time and ident. */
-void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m);
+void iw_src_meta(const struct iw_src *s, struct iw_xfer_meta *m);
 
 /*
  * Finds the next run of data at or after off, in whole chunks: *at and *len (0: none; a stream

@@ -51,7 +51,7 @@ static void remove_part(struct iw_part *t)
  * another user has created a file of its name (transfer/files/temp.h); then the caller uses a
  * random name, and nothing is resumed. Users who share a directory get different names.
  */
-static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xmeta *m,
+static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xfer_meta *m,
 		       enum iw_xfer_digest digest)
 {
 	struct stat st;
@@ -90,7 +90,7 @@ none:
 }
 
 /* Streams, packs and files of less than a chunk are sent again as a whole. */
-static bool is_resumable(const struct iw_xmeta *m)
+static bool is_resumable(const struct iw_xfer_meta *m)
 {
 	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
 }
@@ -111,7 +111,8 @@ static void remove_left(struct iw_place *p, struct iw_part *old)
  * Removes the temporary that an earlier transfer left: of m, which is complete under its name; or,
  * if m is NULL, of any version.
  */
-static void remove_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m)
+static void remove_old(struct iw_place *p, int parent, const char *leaf,
+		       const struct iw_xfer_meta *m)
 {
 	struct iw_part old = { .parent = parent };
 
@@ -304,10 +305,10 @@ bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t 
 
 	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next) {
 		struct iw_part *t = iw_container_of(l, struct iw_part, link);
-		const struct iw_xmeta m = { .kind = IW_XFER_FILE,
-					    .name = t->announced,
-					    .name_len = t->announced_len,
-					    .size = t->size };
+		const struct iw_xfer_meta m = { .kind = IW_XFER_FILE,
+						.name = t->announced,
+						.name_len = t->announced_len,
+						.size = t->size };
 
 		if (!is_unfinished(t))
 			continue;
@@ -338,7 +339,8 @@ static struct iw_part *find_part(struct iw_place *p, uint32_t share)
 }
 
 /* The first announcement was admitted only for its own name and size. */
-static int check_part(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int check_part(const struct iw_part *t, const struct iw_xfer_meta *m,
+		      struct iw_file_fault *why)
 {
 	if (t->size == m->size && t->announced_len == m->name_len &&
 	    memcmp(t->announced, m->name, m->name_len) == 0)
@@ -347,7 +349,7 @@ static int check_part(const struct iw_part *t, const struct iw_xmeta *m, struct 
 			    "a part of a file that differs from the others in name or size");
 }
 
-static bool find_done(const struct iw_part *t, const struct iw_xmeta *m)
+static bool find_done(const struct iw_part *t, const struct iw_xfer_meta *m)
 {
 	for (size_t i = 0; i < t->ndone; i++)
 		if (t->done[i].off == m->part_off && t->done[i].len == m->part_len)
@@ -356,7 +358,7 @@ static bool find_done(const struct iw_part *t, const struct iw_xmeta *m)
 }
 
 /* Overlapping parts would be counted twice, and hide missing octets. */
-static int check_overlap(const struct iw_part *t, const struct iw_xmeta *m,
+static int check_overlap(const struct iw_part *t, const struct iw_xfer_meta *m,
 			 struct iw_file_fault *why)
 {
 	for (size_t i = 0; i < t->ndone; i++)
@@ -367,7 +369,8 @@ static int check_overlap(const struct iw_part *t, const struct iw_xmeta *m,
 	return 0;
 }
 
-static int keep_announced(struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int keep_announced(struct iw_part *t, const struct iw_xfer_meta *m,
+			  struct iw_file_fault *why)
 {
 	t->size = m->size;
 	t->announced = malloc(m->name_len + 1);
@@ -397,7 +400,8 @@ static void note_failed(struct iw_place *p, uint32_t share)
  * Chunks of an earlier transfer need no further space. A file that is replaced occupies its space
  * until then.
  */
-static int check_space(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int check_space(const struct iw_part *t, const struct iw_xfer_meta *m,
+		       struct iw_file_fault *why)
 {
 	struct stat st;
 	uint64_t held = fstat(t->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : m->data;
@@ -405,7 +409,7 @@ static int check_space(const struct iw_part *t, const struct iw_xmeta *m, struct
 	return iw_space_check(t->fd, m->data - IW_MIN(m->data, held), why);
 }
 
-static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 				enum iw_xfer_digest digest, struct iw_file_fault *why)
 {
 	struct iw_part *t;
@@ -514,7 +518,7 @@ static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t
 
 static int take_chunks(struct iw_target *t, struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = t->meta;
+	const struct iw_xfer_meta *m = t->meta;
 	uint64_t begin = m->share ? m->part_off : 0,
 		 end = begin + (m->share ? m->part_len : m->size);
 	struct stat st;
@@ -540,7 +544,8 @@ static void target_close(struct iw_target *t)
 }
 
 /* Octets written to standard output stay charged even if the file fails. */
-static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int create_stdout(struct iw_place *p, const struct iw_xfer_meta *m,
+			 struct iw_file_fault *why)
 {
 	if (p->used_up)
 		return iw_file_fail(
@@ -564,7 +569,7 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 }
 
 /* Creates a directory or link. */
-static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 			    struct iw_file_fault *why)
 {
 	/* The target itself existed, or was charged when it was created. */
@@ -579,8 +584,9 @@ static enum iw_created make(struct iw_place *p, const char *name, const struct i
 	return IW_CREATE_FAILED;
 }
 
-enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m,
-				 enum iw_xfer_digest digest, struct iw_file_fault *why)
+enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
+				 const struct iw_xfer_meta *m, enum iw_xfer_digest digest,
+				 struct iw_file_fault *why)
 {
 	char name[PATH_MAX];
 
@@ -677,7 +683,7 @@ static int take_name(struct iw_part *part, struct iw_file_fault *why)
 static int give_name(struct iw_target *t, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;
-	struct iw_xmeta m = *t->meta;
+	struct iw_xfer_meta m = *t->meta;
 
 	/* A stream has no mode: it gets that of a new file. */
 	if (m.kind == IW_XFER_STREAM)

@@ -74,9 +74,10 @@ struct iw_part {
 };
 
 struct iw_target {
-	struct iw_place *place;      /* borrowed */
-	struct iw_part *part;        /* NULL: standard output */
-	const struct iw_xmeta *meta; /* borrowed: the machine keeps it until the file's RESULT */
+	struct iw_place *place; /* borrowed */
+	struct iw_part *part;   /* NULL: standard output */
+	const struct iw_xfer_meta
+		*meta; /* borrowed: the machine keeps it until the file's RESULT */
 	bool to_stdout;
 	struct iw_chunk_list chunks; /* of this target */
 	size_t had;                  /* of these, the chunks of an earlier transfer */
@@ -95,7 +96,8 @@ enum iw_created { IW_CREATED, IW_MADE, IW_CREATE_FAILED };
  * link exists now. IW_CREATE_FAILED: *why, also if m is skipped.
  */
 IW_MUST_CHECK enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
-					       const struct iw_xmeta *m, enum iw_xfer_digest digest,
+					       const struct iw_xfer_meta *m,
+					       enum iw_xfer_digest digest,
 					       struct iw_file_fault *why);
 
 /*

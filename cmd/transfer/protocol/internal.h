@@ -197,13 +197,13 @@ uint8_t *iw_xfer_copy(struct iw_xfer *x, const void *p, size_t len);
  * The offset of the end of the file, or of the part, that m announces, and its length, in octets.
  * For a stream: IW_XFER_SIZE_MAX and 0.
  */
-static inline uint64_t iw_xfer_meta_end(const struct iw_xmeta *m)
+static inline uint64_t iw_xfer_meta_end(const struct iw_xfer_meta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return IW_XFER_SIZE_MAX;
 	return m->share ? m->part_off + m->part_len : m->size;
 }
-static inline uint64_t iw_xfer_meta_size(const struct iw_xmeta *m)
+static inline uint64_t iw_xfer_meta_size(const struct iw_xfer_meta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return 0;
@@ -220,11 +220,12 @@ void iw_xfer_outcome_entry(struct iw_xfer_entry *e, const struct outcome *o);
  * Counts the result; returns the number of failed files. settled: octets of the file that were
  * counted as settled. codes: those of a pack's members, or NULL.
  */
-uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			      uint64_t settled, const uint8_t *codes, size_t ncodes);
+uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o,
+			      const struct iw_xfer_meta *m, uint64_t settled, const uint8_t *codes,
+			      size_t ncodes);
 /* Makes act the RESULT of a file. */
-void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-			const struct outcome *o);
+void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file,
+			const struct iw_xfer_meta *meta, const struct outcome *o);
 
 /* --- names.c --- */
 /*

@@ -65,7 +65,7 @@ static void discount_code(struct iw_xfer_counts *c)
 
 /* The list has the kinds of the members. */
 static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
-			   const struct iw_xmeta *m, const uint8_t *codes, size_t ncodes)
+			   const struct iw_xfer_meta *m, const uint8_t *codes, size_t ncodes)
 {
 	struct iw_xfer_entries l = { .left = 0 };
 	struct iw_xfer_entry e;
@@ -89,8 +89,9 @@ static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 	return failed;
 }
 
-uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			      uint64_t settled, const uint8_t *codes, size_t ncodes)
+uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o,
+			      const struct iw_xfer_meta *m, uint64_t settled, const uint8_t *codes,
+			      size_t ncodes)
 {
 	struct iw_xfer_counts *c = &x->counts;
 	uint64_t size = iw_xfer_meta_size(m), failed = 0;
@@ -110,8 +111,8 @@ uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const 
 	return failed;
 }
 
-void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-			const struct outcome *o)
+void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file,
+			const struct iw_xfer_meta *meta, const struct outcome *o)
 {
 	act->type = IW_XACT_RESULT;
 	act->id = id;

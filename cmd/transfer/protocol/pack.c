@@ -7,7 +7,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xmeta *m)
+void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xfer_meta *m)
 {
 	*e = (struct iw_xfer_entry){ .has = IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) |
 					    IW_XFER_HAS(MODE),
@@ -55,22 +55,22 @@ void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xmeta *m)
 	}
 }
 
-void iw_xpack_meta(struct iw_xmeta *m, const struct iw_xfer_entry *e)
+void iw_xpack_meta(struct iw_xfer_meta *m, const struct iw_xfer_entry *e)
 {
 	const unsigned owner = IW_XFER_HAS(UID) | IW_XFER_HAS(GID);
 
-	*m = (struct iw_xmeta){ .kind = (enum iw_xfer_kind)e->kind,
-				.name = e->name,
-				.name_len = e->name_len,
-				.size = e->size,
-				.mode = e->mode & 07777,
-				.mtime_s = e->mtime_s,
-				.mtime_ns = e->mtime_ns,
-				.target = e->target,
-				.target_len = e->target_len,
-				.owned = (e->has & owner) == owner,
-				.uid = e->uid,
-				.gid = e->gid };
+	*m = (struct iw_xfer_meta){ .kind = (enum iw_xfer_kind)e->kind,
+				    .name = e->name,
+				    .name_len = e->name_len,
+				    .size = e->size,
+				    .mode = e->mode & 07777,
+				    .mtime_s = e->mtime_s,
+				    .mtime_ns = e->mtime_ns,
+				    .target = e->target,
+				    .target_len = e->target_len,
+				    .owned = (e->has & owner) == owner,
+				    .uid = e->uid,
+				    .gid = e->gid };
 	if (e->has & IW_XFER_HAS(XATTR)) {
 		m->xattr = e->xattr;
 		m->xattr_len = e->xattr_len;
@@ -84,7 +84,7 @@ void iw_xpack_begin(struct iw_xpack_out *p, uint8_t *buf, size_t cap)
 	(void)iw_cbor_array_begin(&p->o);
 }
 
-bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xmeta *m)
+bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xfer_meta *m)
 {
 	struct iw_xfer_entry e;
 	size_t before = p->o.len;

@@ -15,9 +15,9 @@
 #include "transfer/protocol/xfer.h"
 
 /* Sets name, kind and the fields of that kind in *e. *e points to what m points to. */
-void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xmeta *m);
+void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xfer_meta *m);
 /* The reverse. Not converted: the file's number, part, list, digest and ident. */
-void iw_xpack_meta(struct iw_xmeta *m, const struct iw_xfer_entry *e);
+void iw_xpack_meta(struct iw_xfer_meta *m, const struct iw_xfer_entry *e);
 
 /*
  * Writes a list into buf (borrowed), which has cap octets. iw_xpack_add returns false if m does not
@@ -28,7 +28,7 @@ struct iw_xpack_out {
 	uint32_t n;
 };
 void iw_xpack_begin(struct iw_xpack_out *p, uint8_t *buf, size_t cap);
-bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xmeta *m);
+bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xfer_meta *m);
 /* Returns the length of the list in octets. */
 size_t iw_xpack_end(struct iw_xpack_out *p);
 

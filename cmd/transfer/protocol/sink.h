@@ -22,7 +22,7 @@ struct file {
 	uint32_t id;
 	void *user;
 	bool has_user; /* CREATE was answered with a file: COMMIT or ABANDON follows */
-	struct iw_xmeta meta;
+	struct iw_xfer_meta meta;
 	char *text; /* owned: the octets that meta points to */
 	size_t text_len;
 	struct iw_list haves;

@@ -158,17 +158,17 @@ static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 			x, "FILES: file %u before file %u is settled: more than %u at once", e->id,
 			f->id, IW_XFER_FILES);
 	*f = (struct file){ .state = QUEUED, .id = e->id };
-	f->meta = (struct iw_xmeta){ .kind = (enum iw_xfer_kind)e->kind,
-				     .top = e->top,
-				     .size = e->has & IW_XFER_HAS(SIZE) ? e->size
-									: IW_XFER_SIZE_UNKNOWN,
-				     .mode = e->mode & 07777,
-				     .mtime_s = e->mtime_s,
-				     .mtime_ns = e->mtime_ns,
-				     .owned = (e->has & OWNER) == OWNER,
-				     .uid = e->uid,
-				     .gid = e->gid,
-				     .ident_len = (uint8_t)e->ident_len };
+	f->meta = (struct iw_xfer_meta){ .kind = (enum iw_xfer_kind)e->kind,
+					 .top = e->top,
+					 .size = e->has & IW_XFER_HAS(SIZE) ? e->size
+									    : IW_XFER_SIZE_UNKNOWN,
+					 .mode = e->mode & 07777,
+					 .mtime_s = e->mtime_s,
+					 .mtime_ns = e->mtime_ns,
+					 .owned = (e->has & OWNER) == OWNER,
+					 .uid = e->uid,
+					 .gid = e->gid,
+					 .ident_len = (uint8_t)e->ident_len };
 	if (e->has & IW_XFER_HAS(DIGEST) && x->cfg.opts & IW_XOPT_CHECKSUM)
 		f->meta.digest = e->digest;
 	iw_list_init(&f->haves);

@@ -172,7 +172,7 @@ void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode co
 		iw_xfer_source_end_file(x, f, code, text);
 }
 
-static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, void *user)
+static struct file *new_file(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user)
 {
 	struct source *s = x->src;
 	struct file *f = &s->file[s->next_id % FILES];
@@ -192,14 +192,14 @@ static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, voi
 	return f;
 }
 
-void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *user, uint64_t now)
+void iw_xfer_add(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user, uint64_t now)
 {
 	iw_xfer_note_progress(x, now);
 	if (x->src)
 		(void)new_file(x, meta, user);
 }
 
-void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *user,
+void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user,
 			enum iw_xcode code, const char *text, uint64_t now)
 {
 	struct file *f;
@@ -260,7 +260,7 @@ void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now)
 	x->counts.had += len;
 }
 
-static bool may_be_had(const struct iw_xmeta *m)
+static bool may_be_had(const struct iw_xfer_meta *m)
 {
 	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
 }

@@ -16,7 +16,7 @@ struct file {
 	enum file_state state;
 	uint32_t id;
 	void *user;
-	struct iw_xmeta meta;
+	struct iw_xfer_meta meta;
 	bool scanned;     /* the search found no data after cursor */
 	bool asked_check; /* FINISH was issued */
 	bool asking;      /* NEXT_RANGE has no answer yet */
@@ -105,7 +105,7 @@ struct source {
 	struct iw_list notes;
 	struct note *noted; /* the one that was passed last */
 	bool paths_end;
-	struct iw_xmeta gone; /* of the file of the last RESULT */
+	struct iw_xfer_meta gone; /* of the file of the last RESULT */
 	struct outcome gone_outcome;
 	uint8_t *gone_codes;
 	size_t gone_ncodes;

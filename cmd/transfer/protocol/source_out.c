@@ -18,7 +18,7 @@ static void put_digest(struct iw_xfer_entry *e, const struct iw_xdigest *d)
 
 static bool put_file(struct draft *d, struct file *f)
 {
-	const struct iw_xmeta *m = &f->meta;
+	const struct iw_xfer_meta *m = &f->meta;
 	struct iw_xfer_entry e = {
 		.has = IW_XFER_HAS(ID) | IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) | IW_XFER_HAS(TOP),
 		.id = f->id,

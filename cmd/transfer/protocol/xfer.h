@@ -61,7 +61,7 @@ static inline bool iw_xfer_is_stream(enum iw_xfer_kind k)
 }
 
 /* What a source announces about a file. */
-struct iw_xmeta {
+struct iw_xfer_meta {
 	enum iw_xfer_kind kind;
 	const char *name; /* relative, any octets except NUL; not terminated */
 	size_t name_len;
@@ -282,9 +282,9 @@ struct iw_xact {
 	uint32_t id;            /* the file's number */
 	void *file;             /* the driver's pointer for it */
 	/* CREATE, RESULT; owned by the machine, valid until the next action after RESULT */
-	const struct iw_xmeta *meta;
+	const struct iw_xfer_meta *meta;
 	uint64_t off, len; /* in octets */
-	uint64_t size; /* FINISH, COMMIT */
+	uint64_t size;     /* FINISH, COMMIT */
 	struct iw_xdigest digest;
 	struct iw_xpart part[IW_XPARTS];
 	size_t nparts;
@@ -419,12 +419,12 @@ IW_MUST_CHECK int iw_xfer_want_path(struct iw_xfer *x, const char *path, size_t 
 void iw_xfer_want_end(struct iw_xfer *x);
 
 /* Answer to NEXT_FILE. What meta points to must stay valid until the file's RESULT. */
-void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *file, uint64_t now);
+void iw_xfer_add(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *file, uint64_t now);
 /*
  * The same for a file that cannot be sent: the peer is informed, and it counts as failed. file may
  * be NULL.
  */
-void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *file,
+void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *file,
 			enum iw_xcode code, const char *text, uint64_t now);
 /* Answer to NEXT_FILE: there are no more files. */
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now);
