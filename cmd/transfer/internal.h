@@ -299,7 +299,7 @@ struct work {
 	struct iw_mr *mr[IW_XFER_WINDOWS];
 	uint32_t paced[IW_XFER_WINDOWS]; /* sink: octets of its window that --bwlimit has counted */
 	uint32_t nslots;                 /* slots with memory */
-	struct iw_xact load, store, reg, create, commit; /* the actions that wait */
+	struct iw_xfer_act load, store, reg, create, commit; /* the actions that wait */
 	bool load_waits, store_waits, reg_waits, create_waits, final_waits;
 	bool commit_waits;    /* only of the file on standard output */
 	struct file *loading; /* source: the file from which the worker reads a chunk */
@@ -438,7 +438,7 @@ struct file {
 	bool ending;       /* (*) counted in group->ending */
 	bool open;         /* (*) counted in hub->open_files */
 	bool commit_waits; /* (*) the commit waits until all its chunks are stored */
-	struct iw_xact commit;
+	struct iw_xfer_act commit;
 	int r; /* result of task */
 	struct iw_file_fault why;
 };
@@ -554,17 +554,17 @@ void iw_session_timeout(struct session *s);
 
 /* --- source_side.c, source_find.c: the actions of a source's machine on files --- */
 /* Performs the action *a. Returns the octets of file input that it took. */
-uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_source_act(struct session *s, const struct iw_xfer_act *a);
 /* Performs a LOAD, the first time or again. Returns the same. */
-uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
+uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a);
 /* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
-bool iw_source_result(struct session *s, const struct iw_xact *a);
+bool iw_source_result(struct session *s, const struct iw_xfer_act *a);
 /* Call it when s ends: the files that the worker still reads no longer report to it. */
 void iw_source_leave(struct session *s);
 /* Adds a path that the local user has given. IW_E_NOMEM: no memory. */
 int iw_source_path(struct session *s, const char *path);
 /* Adds a path that the peer requests. */
-void iw_source_take_path(struct session *s, const struct iw_xact *a);
+void iw_source_take_path(struct session *s, const struct iw_xfer_act *a);
 /* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
 void iw_source_next(struct session *s);
 /* Fails s: no memory for what. */
@@ -579,11 +579,11 @@ void iw_source_measure(struct group *g, const char *path, size_t len);
 
 /* --- sink_side.c: the actions of a sink's machine on files --- */
 /* Performs the action *a. Returns the octets of file output that it took. */
-uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_act(struct session *s, const struct iw_xfer_act *a);
 /* Performs a STORE, the first time or again. Returns the same. */
-uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a);
 /* As iw_source_result. */
-bool iw_sink_result(struct session *s, const struct iw_xact *a);
+bool iw_sink_result(struct session *s, const struct iw_xfer_act *a);
 /* Resumes the actions that had to wait. */
 void iw_sink_retry(struct session *s);
 /* Call it when s ends: abandons its files; its tasks no longer report to it. */
@@ -658,7 +658,7 @@ void iw_session_windows(struct session *s);
  * Reports the RESULT a to the user: of a file once, also if it has parts; of a pack for each
  * member.
  */
-void iw_session_report(struct session *s, const struct iw_xact *a);
+void iw_session_report(struct session *s, const struct iw_xfer_act *a);
 /*
  * The path of the file m as the local user gave it, or, at a listening source, as the peer did; f:
  * the source's own. NULL: not known.
@@ -700,7 +700,7 @@ void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
  */
 IW_MUST_CHECK int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size);
 /* Posts the receives of a again: their octets are no longer needed. */
-void iw_session_repost(struct session *s, const struct iw_xact *a);
+void iw_session_repost(struct session *s, const struct iw_xfer_act *a);
 /* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */
 struct work *iw_session_work(struct session *s);
 /* True if s has its struct work. If it could not be allocated, the transfer has failed. */

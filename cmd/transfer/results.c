@@ -68,7 +68,7 @@ static bool note_part(struct group *g, const struct iw_xfer_meta *m, uint32_t co
 /* --- results --- */
 
 /* The code to which the text of a pack's RESULT belongs; IW_XC_OK: no member failed. */
-static uint32_t first_failure(const struct iw_xact *a)
+static uint32_t first_failure(const struct iw_xfer_act *a)
 {
 	for (size_t i = 0; i < a->ncodes; i++)
 		if (!iw_xcode_is_fine(a->codes[i]))
@@ -77,7 +77,7 @@ static uint32_t first_failure(const struct iw_xact *a)
 }
 
 /* Reports each member of a pack, with the text of the side that knows the reason. */
-static void report_pack(struct session *s, const struct iw_xact *a)
+static void report_pack(struct session *s, const struct iw_xfer_act *a)
 {
 	const struct file *file = a->file;
 	uint32_t first = first_failure(a);
@@ -149,7 +149,7 @@ const char *iw_session_typed(const struct session *s, const struct iw_xfer_meta 
 	return s->group->initiator ? requested(s->hub->cfg, m) : NULL;
 }
 
-void iw_session_report(struct session *s, const struct iw_xact *a)
+void iw_session_report(struct session *s, const struct iw_xfer_act *a)
 {
 	const struct file *file = a->file;
 	const struct iw_file_report f = { .peer = s->peer_text,

@@ -460,12 +460,12 @@ static void post(struct session *s, const struct iw_send_wr *wr)
 	}
 }
 
-static void post_send(struct session *s, const struct iw_xact *a)
+static void post_send(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_sge sge[2] = { { a->msg, a->msg_len } };
 	struct iw_send_wr wr = { .wr_id = a->cookie, .op = IW_WR_SEND, .sge = sge, .nsge = 1 };
 
-	if (a->type == IW_XACT_DATA) {
+	if (a->type == IW_XFER_ACT_DATA) {
 		sge[1] = (struct iw_sge){ (const uint8_t *)s->work->slot[a->slot] + a->slot_off,
 					  (size_t)a->len };
 		wr.nsge = 2;
@@ -473,7 +473,7 @@ static void post_send(struct session *s, const struct iw_xact *a)
 	post(s, &wr);
 }
 
-static void post_write(struct session *s, const struct iw_xact *a)
+static void post_write(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_sge sge = { s->work->slot[a->slot], (size_t)a->len };
 	struct iw_send_wr wr = { .wr_id = a->cookie,
@@ -486,7 +486,7 @@ static void post_write(struct session *s, const struct iw_xact *a)
 	post(s, &wr);
 }
 
-static void post_read(struct session *s, const struct iw_xact *a)
+static void post_read(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_send_wr wr = { .wr_id = a->cookie,
 				 .op = IW_WR_READ,
@@ -499,7 +499,7 @@ static void post_read(struct session *s, const struct iw_xact *a)
 	post(s, &wr);
 }
 
-static void register_slot(struct session *s, const struct iw_xact *a)
+static void register_slot(struct session *s, const struct iw_xfer_act *a)
 {
 	static const unsigned rights[] = { [IW_XRIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
 					   [IW_XRIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
@@ -551,7 +551,7 @@ static void revoke_slot(struct session *s, uint32_t i)
 	iw_xfer_written(s->x, i, octets);
 }
 
-static void take_result(struct session *s, const struct iw_xact *a)
+static void take_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *file = a->file;
 	struct work *w = s->work;
@@ -599,7 +599,7 @@ static void leave(struct session *s)
 		iw_disconnect(s->qp);
 }
 
-static void post_recvs(struct session *s, const struct iw_xact *a)
+static void post_recvs(struct session *s, const struct iw_xfer_act *a)
 {
 	int err = iw_session_add_recvs(s, a->count, a->size32);
 	struct iw_fault why;
@@ -615,63 +615,63 @@ static void post_recvs(struct session *s, const struct iw_xact *a)
 }
 
 /* Performs *a. Returns the octets of file input and output that it took. */
-static uint64_t perform(struct session *s, const struct iw_xact *a)
+static uint64_t perform(struct session *s, const struct iw_xfer_act *a)
 {
 	switch (a->type) {
-	case IW_XACT_POST_RECVS:
+	case IW_XFER_ACT_POST_RECVS:
 		post_recvs(s, a);
 		return 0;
-	case IW_XACT_REPOST:
+	case IW_XFER_ACT_REPOST:
 		iw_session_repost(s, a);
 		return 0;
-	case IW_XACT_SEND:
-	case IW_XACT_DATA:
+	case IW_XFER_ACT_SEND:
+	case IW_XFER_ACT_DATA:
 		post_send(s, a);
 		return 0;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		post(s, &(struct iw_send_wr){ .wr_id = a->cookie, .op = IW_WR_WRITE });
 		return 0;
-	case IW_XACT_WRITE:
+	case IW_XFER_ACT_WRITE:
 		post_write(s, a);
 		return 0;
-	case IW_XACT_READ:
+	case IW_XFER_ACT_READ:
 		post_read(s, a);
 		return 0;
-	case IW_XACT_REGISTER:
+	case IW_XFER_ACT_REGISTER:
 		register_slot(s, a);
 		return 0;
-	case IW_XACT_REVOKE:
+	case IW_XFER_ACT_REVOKE:
 		revoke_slot(s, a->slot);
 		return 0;
-	case IW_XACT_CLOSE:
+	case IW_XFER_ACT_CLOSE:
 		leave(s);
 		return 0;
-	case IW_XACT_DROP:
+	case IW_XFER_ACT_DROP:
 		s->phase = PH_GONE;
 		return 0;
-	case IW_XACT_RESULT:
+	case IW_XFER_ACT_RESULT:
 		take_result(s, a);
 		return 0;
-	case IW_XACT_END:
+	case IW_XFER_ACT_END:
 		s->ended = true;
 		s->fault = a->fault;
 		return 0;
-	case IW_XACT_PATH:
-	case IW_XACT_NEXT_FILE:
-	case IW_XACT_HAVE:
-	case IW_XACT_WANTED:
-	case IW_XACT_GONE:
-	case IW_XACT_NEXT_RANGE:
-	case IW_XACT_LOAD:
-	case IW_XACT_FINISH:
+	case IW_XFER_ACT_PATH:
+	case IW_XFER_ACT_NEXT_FILE:
+	case IW_XFER_ACT_HAVE:
+	case IW_XFER_ACT_WANTED:
+	case IW_XFER_ACT_GONE:
+	case IW_XFER_ACT_NEXT_RANGE:
+	case IW_XFER_ACT_LOAD:
+	case IW_XFER_ACT_FINISH:
 		return iw_source_act(s, a);
-	case IW_XACT_OPENED:
-	case IW_XACT_CREATE:
-	case IW_XACT_STORE:
-	case IW_XACT_COMMIT:
-	case IW_XACT_ABANDON:
-	case IW_XACT_REMOVE:
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_OPENED:
+	case IW_XFER_ACT_CREATE:
+	case IW_XFER_ACT_STORE:
+	case IW_XFER_ACT_COMMIT:
+	case IW_XFER_ACT_ABANDON:
+	case IW_XFER_ACT_REMOVE:
+	case IW_XFER_ACT_FINAL:
 		return iw_sink_act(s, a);
 	}
 	return 0;
@@ -686,19 +686,19 @@ static uint64_t retry_waiting(struct session *s)
 	if (!w || s->ended)
 		return 0;
 	if (w->reg_waits) {
-		const struct iw_xact a = w->reg;
+		const struct iw_xfer_act a = w->reg;
 
 		register_slot(s, &a);
 	}
 	if (w->next_waits)
 		iw_source_next(s);
 	if (w->load_waits) {
-		const struct iw_xact a = w->load;
+		const struct iw_xfer_act a = w->load;
 
 		cost += iw_source_load(s, &a);
 	}
 	if (w->store_waits) {
-		const struct iw_xact a = w->store;
+		const struct iw_xfer_act a = w->store;
 
 		cost += iw_sink_store(s, &a);
 		if (!w->store_waits)
@@ -713,7 +713,7 @@ bool iw_session_run(struct session *s)
 {
 	struct hub *h = s->hub;
 	uint64_t cost;
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	if (!s->x)
 		return false;
@@ -721,7 +721,7 @@ bool iw_session_run(struct session *s)
 	/* iw_source_act and iw_sink_act allocate s->work before any action that needs it. */
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
-		if (a.type == IW_XACT_STORE && !(s->work && s->work->store_waits))
+		if (a.type == IW_XFER_ACT_STORE && !(s->work && s->work->store_waits))
 			iw_session_repost(s, &a);
 		if (cost > 0)
 			h->now = iw_os_now();

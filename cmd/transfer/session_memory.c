@@ -50,7 +50,7 @@ int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size)
 	return 0;
 }
 
-void iw_session_repost(struct session *s, const struct iw_xact *a)
+void iw_session_repost(struct session *s, const struct iw_xfer_act *a)
 {
 	for (size_t i = 0; i < a->nparts; i++) {
 		struct recv *r = &s->recv[a->part[i].recv];

@@ -94,7 +94,7 @@ static const char *not_permitted(uint32_t opts)
 	return "attributes: start it with --xattr";
 }
 
-static int find_place(struct session *s, const struct iw_xact *a, struct iw_fault *f)
+static int find_place(struct session *s, const struct iw_xfer_act *a, struct iw_fault *f)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
 	const char *fault = iw_xfer_path_fault(a->name, a->name_len);
@@ -131,7 +131,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 	return 0;
 }
 
-static void opened(struct session *s, const struct iw_xact *a)
+static void opened(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct iw_fault f;
@@ -334,7 +334,7 @@ static void create_back(struct iw_task *t)
 	iw_group_task_done(g);
 }
 
-static void create(struct session *s, const struct iw_xact *a)
+static void create(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct work *w = s->work;
@@ -511,7 +511,7 @@ static struct iovec piece_of(const struct session *s, const struct iw_xpart *p)
 	return (struct iovec){ .iov_base = at, .iov_len = p->len };
 }
 
-static uint64_t store_stdout(struct session *s, const struct iw_xact *a)
+static uint64_t store_stdout(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -546,7 +546,7 @@ static void store_now(struct iw_task *task)
 }
 
 /* Returns the chunk in one piece: the buffer of its slot, which the slot loses, or a copy. */
-static void *take_chunk(struct session *s, const struct iw_xact *a)
+static void *take_chunk(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	uint8_t *buf, *at;
@@ -584,7 +584,7 @@ static void store_back(struct iw_task *t);
  * Gives the chunk to the worker and reports it as stored. If writing fails, the file fails later:
  * the peer is sent no result before COMMIT, which waits for the worker.
  */
-uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
+uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a)
 {
 	struct hub *h = s->hub;
 	struct work *w = s->work;
@@ -704,7 +704,7 @@ static const char returned_text[] = "its connection was lost, and it was not ann
 static void commit_now(struct iw_task *t)
 {
 	struct file *f = iw_container_of(t, struct file, task);
-	const struct iw_xact *a = &f->commit;
+	const struct iw_xfer_act *a = &f->commit;
 
 	f->r = f->packed ? iw_pack_sink_commit(f->packed, &f->hasher, a->size, &a->digest, &f->why)
 			 : iw_target_commit(&f->target, &f->hasher, a->size, &a->digest, &f->why);
@@ -750,7 +750,7 @@ static void queue_commit(struct file *f)
 /* Not in the worker: standard output is written without blocking, and retried when writable. */
 static void commit_stdout(struct session *s)
 {
-	const struct iw_xact *a = &s->work->commit;
+	const struct iw_xfer_act *a = &s->work->commit;
 	struct file *f = a->file;
 	struct iw_file_fault why;
 	int r = iw_target_commit(&f->target, &f->hasher, a->size, &a->digest, &why);
@@ -763,7 +763,7 @@ static void commit_stdout(struct session *s)
 		iw_xfer_committed(s->x, a->id, s->hub->now);
 }
 
-static void commit(struct session *s, const struct iw_xact *a)
+static void commit(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 
@@ -783,7 +783,7 @@ void iw_sink_retry(struct session *s)
 	struct work *w = s->work;
 
 	if (w->create_waits) {
-		const struct iw_xact a = w->create;
+		const struct iw_xfer_act a = w->create;
 
 		create(s, &a);
 	}
@@ -835,7 +835,7 @@ static void seen(struct group *g, const struct iw_xfer_meta *m)
 }
 
 /* Adds a name to those that the source permits to be removed. */
-static void permit(struct session *s, const struct iw_xact *a)
+static void permit(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	size_t cap = g->listed.cap;
@@ -889,7 +889,7 @@ static void each_member(struct session *s, const struct iw_xfer_meta *m,
 }
 
 /* A file in transit when the connection is lost will be announced again on another one. */
-bool iw_sink_result(struct session *s, const struct iw_xact *a)
+bool iw_sink_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct file *f = a->file;
@@ -911,33 +911,33 @@ bool iw_sink_result(struct session *s, const struct iw_xact *a)
 	return again;
 }
 
-uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
+uint64_t iw_sink_act(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 
 	if (!iw_session_may_act(s))
 		return 0;
 	switch (a->type) {
-	case IW_XACT_OPENED:
+	case IW_XFER_ACT_OPENED:
 		opened(s, a);
 		return 0;
-	case IW_XACT_CREATE:
+	case IW_XFER_ACT_CREATE:
 		if (iw_group_begin(s))
 			create(s, a);
 		return 0;
-	case IW_XACT_STORE:
+	case IW_XFER_ACT_STORE:
 		return iw_sink_store(s, a);
-	case IW_XACT_COMMIT:
+	case IW_XFER_ACT_COMMIT:
 		commit(s, a);
 		return 0;
-	case IW_XACT_ABANDON:
+	case IW_XFER_ACT_ABANDON:
 		/* Its RESULT follows, and says whether the peer will announce it again. */
 		give_up(f, a->code);
 		return 0;
-	case IW_XACT_REMOVE:
+	case IW_XFER_ACT_REMOVE:
 		permit(s, a);
 		return 0;
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_FINAL:
 		iw_sink_final(s);
 		return 0;
 	default:

@@ -80,7 +80,7 @@ static void add_path_back(struct iw_task *t)
 	iw_group_task_done(g);
 }
 
-static void add_path(struct session *s, const struct iw_xact *a)
+static void add_path(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group_task *e = iw_group_task_new(s->group, s);
 
@@ -96,7 +96,7 @@ static void add_path(struct session *s, const struct iw_xact *a)
 	iw_group_queue(s->group, &s->group->names, &e->task);
 }
 
-void iw_source_take_path(struct session *s, const struct iw_xact *a)
+void iw_source_take_path(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_walk *w = walk_of(s);
 	struct iw_fault why;

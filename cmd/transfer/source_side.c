@@ -233,7 +233,7 @@ static void search(struct session *s, struct file *f, uint32_t id, uint64_t off)
 	(void)queue_task(s, f, id, &f->search.task);
 }
 
-static void next_range(struct session *s, const struct iw_xact *a)
+static void next_range(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 	struct iw_file_fault why;
@@ -261,7 +261,7 @@ void iw_source_leave(struct session *s)
 }
 
 /* Reads a stream only while it is readable, because its writer may pause: never blocks. */
-static uint64_t load_stream(struct session *s, const struct iw_xact *a)
+static uint64_t load_stream(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -281,7 +281,7 @@ static uint64_t load_stream(struct session *s, const struct iw_xact *a)
 	return r == 1 ? 0 : IW_MAX(a->len, (uint64_t)1);
 }
 
-uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
+uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -314,7 +314,7 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 	return 0;
 }
 
-static void finish(struct session *s, const struct iw_xact *a)
+static void finish(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 
@@ -323,7 +323,7 @@ static void finish(struct session *s, const struct iw_xact *a)
 	(void)queue_task(s, f, a->id, &f->task);
 }
 
-static void take_have(struct session *s, const struct iw_xact *a)
+static void take_have(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
@@ -336,7 +336,7 @@ static void take_have(struct session *s, const struct iw_xact *a)
 		iw_source_no_memory(s, "what the sink has");
 }
 
-static void take_wanted(struct session *s, const struct iw_xact *a)
+static void take_wanted(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 	struct iw_fault why;
@@ -350,7 +350,7 @@ static void take_wanted(struct session *s, const struct iw_xact *a)
 
 /* --- the end of a file --- */
 
-bool iw_source_result(struct session *s, const struct iw_xact *a)
+bool iw_source_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct file *f = a->file;
@@ -398,7 +398,7 @@ static bool is_spared(struct group *g, const char *name)
 }
 
 /* --delete: reports a name that the sink removed or would remove. */
-static void report_gone(struct session *s, const struct iw_xact *a)
+static void report_gone(struct session *s, const struct iw_xfer_act *a)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
 	char *name = iw_name_terminated(a->name, a->name_len);
@@ -418,33 +418,33 @@ static void report_gone(struct session *s, const struct iw_xact *a)
 	free(name);
 }
 
-uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
+uint64_t iw_source_act(struct session *s, const struct iw_xfer_act *a)
 {
 	if (!iw_session_may_act(s))
 		return 0;
 	switch (a->type) {
-	case IW_XACT_PATH:
+	case IW_XFER_ACT_PATH:
 		iw_source_take_path(s, a);
 		return 0;
-	case IW_XACT_NEXT_FILE:
+	case IW_XFER_ACT_NEXT_FILE:
 		iw_source_next(s);
 		return 0;
-	case IW_XACT_HAVE:
+	case IW_XFER_ACT_HAVE:
 		take_have(s, a);
 		return 0;
-	case IW_XACT_GONE:
+	case IW_XFER_ACT_GONE:
 		report_gone(s, a);
 		return 0;
-	case IW_XACT_WANTED:
+	case IW_XFER_ACT_WANTED:
 		take_wanted(s, a);
 		return 0;
-	case IW_XACT_NEXT_RANGE:
+	case IW_XFER_ACT_NEXT_RANGE:
 		if (iw_group_begin(s))
 			next_range(s, a);
 		return 0;
-	case IW_XACT_LOAD:
+	case IW_XFER_ACT_LOAD:
 		return iw_group_begin(s) ? iw_source_load(s, a) : 0;
-	case IW_XACT_FINISH:
+	case IW_XFER_ACT_FINISH:
 		if (iw_group_begin(s))
 			finish(s, a);
 		return 0;

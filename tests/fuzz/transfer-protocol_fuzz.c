@@ -36,7 +36,7 @@ struct run {
 	unsigned nops;
 	uint32_t next_recv;
 	bool storing, loading, ended, closed;
-	struct iw_xact store, load;
+	struct iw_xfer_act store, load;
 	uint64_t now;
 	char names[FILES][8];
 	size_t live;
@@ -112,7 +112,7 @@ static void answer_load(struct run *r)
 		iw_xfer_loaded(r->x, r->load.slot, &l, r->now);
 }
 
-static void give_back(struct run *r, const struct iw_xact *a)
+static void give_back(struct run *r, const struct iw_xfer_act *a)
 {
 	for (size_t i = 0; i < a->nparts; i++) {
 		if (!a->part[i].in_recv)
@@ -124,7 +124,7 @@ static void give_back(struct run *r, const struct iw_xact *a)
 
 static void answer_store(struct run *r)
 {
-	const struct iw_xact a = r->store;
+	const struct iw_xfer_act a = r->store;
 
 	r->storing = false;
 	if ((take(r) & 0xf0) == 0xf0)
@@ -134,7 +134,7 @@ static void answer_store(struct run *r)
 	give_back(r, &a);
 }
 
-static void do_create(struct run *r, const struct iw_xact *a)
+static void do_create(struct run *r, const struct iw_xfer_act *a)
 {
 	uint8_t how = take(r);
 	struct fake_file *f;
@@ -163,7 +163,7 @@ static void do_create(struct run *r, const struct iw_xact *a)
 	}
 }
 
-static void check_result(const struct iw_xact *a)
+static void check_result(const struct iw_xfer_act *a)
 {
 	struct fake_file *f = a->file;
 
@@ -176,69 +176,69 @@ static void check_result(const struct iw_xact *a)
 	f->result = true;
 }
 
-static void act(struct run *r, const struct iw_xact *a)
+static void act(struct run *r, const struct iw_xfer_act *a)
 {
 	struct fake_file *f = a->file;
 
 	must(!r->closed);
 	must(a->slot < r->cfg.slots);
 	switch (a->type) {
-	case IW_XACT_POST_RECVS:
+	case IW_XFER_ACT_POST_RECVS:
 		break;
-	case IW_XACT_REPOST:
+	case IW_XFER_ACT_REPOST:
 		give_back(r, a);
 		break;
-	case IW_XACT_SEND:
+	case IW_XFER_ACT_SEND:
 		must(a->msg_len > 0 && a->msg_len <= IW_XFER_MSG_MAX && a->msg[0] != 0);
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_DATA:
+	case IW_XFER_ACT_DATA:
 		must(a->msg_len == IW_XFER_DATA_HDR && a->len > 0 &&
 		     a->slot_off + a->len <= IW_XFER_CHUNK);
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_WRITE:
-	case IW_XACT_READ:
+	case IW_XFER_ACT_WRITE:
+	case IW_XFER_ACT_READ:
 		must(a->len > 0 && a->len <= IW_XFER_CHUNK);
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_REGISTER:
+	case IW_XFER_ACT_REGISTER:
 		must(!r->registered[a->slot] && a->len > 0 && a->len <= IW_XFER_CHUNK);
 		r->registered[a->slot] = true;
 		iw_xfer_registered(r->x, a->slot, 0x100 + a->slot);
 		break;
-	case IW_XACT_REVOKE:
+	case IW_XFER_ACT_REVOKE:
 		must(r->registered[a->slot]);
 		r->registered[a->slot] = false;
 		/* Every second time less was written than DONE said, which is a breach. */
 		iw_xfer_written(r->x, a->slot, a->slot % 2 == 0 ? IW_XFER_CHUNK : 1);
 		break;
-	case IW_XACT_CLOSE:
-	case IW_XACT_DROP:
+	case IW_XFER_ACT_CLOSE:
+	case IW_XFER_ACT_DROP:
 		must(r->ended);
 		r->closed = true;
 		break;
-	case IW_XACT_PATH:
+	case IW_XFER_ACT_PATH:
 		must(a->name_len <= IW_XFER_NAME_MAX);
 		break;
-	case IW_XACT_NEXT_FILE:
+	case IW_XFER_ACT_NEXT_FILE:
 		next_file(r);
 		break;
-	case IW_XACT_NEXT_RANGE: {
+	case IW_XFER_ACT_NEXT_RANGE: {
 		uint8_t how = take(r);
 		uint64_t off = a->off + (uint64_t)(how & 3) * IW_XFER_CHUNK;
 
 		iw_xfer_range(r->x, a->id, off, (how >> 2 & 3) * (uint64_t)IW_XFER_CHUNK, how & 16);
 		break;
 	}
-	case IW_XACT_LOAD:
+	case IW_XFER_ACT_LOAD:
 		/* Only a LOAD whose file has ended is replaced. */
 		must(!r->loading || a->file != r->load.file);
 		must(f->used && !r->registered[a->slot]);
@@ -247,7 +247,7 @@ static void act(struct run *r, const struct iw_xact *a)
 		if (take(r) < 200)
 			answer_load(r);
 		break;
-	case IW_XACT_FINISH: {
+	case IW_XFER_ACT_FINISH: {
 		const struct iw_xdigest d = { .len = 16 };
 
 		if (take(r) < 0xe0)
@@ -256,25 +256,25 @@ static void act(struct run *r, const struct iw_xact *a)
 			iw_xfer_file_failed(r->x, a->id, IW_XC_CHANGED, "touched", r->now);
 		break;
 	}
-	case IW_XACT_OPENED:
-	case IW_XACT_WANTED:
+	case IW_XFER_ACT_OPENED:
+	case IW_XFER_ACT_WANTED:
 		break;
-	case IW_XACT_HAVE:
+	case IW_XFER_ACT_HAVE:
 		must(a->len > 0 && a->name_len % 16 == 0);
 		break;
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_FINAL:
 		iw_xfer_gone(r->x, "a\0b/c", 6, 1, 1);
 		iw_xfer_final(r->x, 0, 0, r->now);
 		break;
-	case IW_XACT_GONE:
-	case IW_XACT_REMOVE:
+	case IW_XFER_ACT_GONE:
+	case IW_XFER_ACT_REMOVE:
 		must(a->name_len > 0 && a->name_len <= IW_XFER_NAME_MAX &&
 		     !memchr(a->name, '\0', a->name_len));
 		break;
-	case IW_XACT_CREATE:
+	case IW_XFER_ACT_CREATE:
 		do_create(r, a);
 		break;
-	case IW_XACT_STORE:
+	case IW_XFER_ACT_STORE:
 		must(!r->storing && f->created && !f->committed && !f->abandoned && a->nparts > 0 &&
 		     a->nparts <= IW_XPARTS);
 		for (size_t i = 0; i < a->nparts; i++)
@@ -285,7 +285,7 @@ static void act(struct run *r, const struct iw_xact *a)
 		if (take(r) < 200)
 			answer_store(r);
 		break;
-	case IW_XACT_COMMIT:
+	case IW_XFER_ACT_COMMIT:
 		must(f->created && !f->committed && !f->abandoned);
 		if (take(r) < 0xe0) {
 			f->committed = true;
@@ -294,14 +294,14 @@ static void act(struct run *r, const struct iw_xact *a)
 			iw_xfer_file_failed(r->x, a->id, IW_XC_IO, "rename", r->now);
 		}
 		break;
-	case IW_XACT_ABANDON:
+	case IW_XFER_ACT_ABANDON:
 		must(f->created && !f->committed && !f->abandoned);
 		f->abandoned = true;
 		break;
-	case IW_XACT_RESULT:
+	case IW_XFER_ACT_RESULT:
 		check_result(a);
 		break;
-	case IW_XACT_END:
+	case IW_XFER_ACT_END:
 		must(!r->ended);
 		r->ended = true;
 		break;
@@ -310,7 +310,7 @@ static void act(struct run *r, const struct iw_xact *a)
 
 static void act_all(struct run *r)
 {
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	for (unsigned n = 0; iw_xfer_next(r->x, &a, r->now); n++) {
 		must(n < STEPS);

@@ -283,7 +283,7 @@ static void next_file(struct xpair *p)
 		iw_xfer_add(p->source.x, &m, f, p->now);
 }
 
-static void next_range(struct xpair *p, const struct iw_xact *a)
+static void next_range(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	uint64_t chunk = a->off / IW_XFER_CHUNK, end;
@@ -319,7 +319,7 @@ static void next_range(struct xpair *p, const struct iw_xact *a)
 		      false);
 }
 
-static void do_load(struct xpair *p, const struct iw_xact *a)
+static void do_load(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	struct iw_xloaded l = { .len = (uint32_t)a->len };
@@ -347,7 +347,7 @@ static void do_load(struct xpair *p, const struct iw_xact *a)
 }
 
 /* Chunks that the sink already has are part of the digest, as if they were moved. */
-static void do_have(struct xpair *p, const struct iw_xact *a)
+static void do_have(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
@@ -376,7 +376,7 @@ static void have(struct xpair *p, struct xpair_file *f, uint32_t id)
 			f->sink_fold = fold(f->sink_fold, i * IW_XFER_CHUNK, 77 + i);
 }
 
-static void do_store(struct xpair *p, const struct iw_xact *a)
+static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	uint64_t h = 1;
@@ -412,7 +412,7 @@ static void do_store(struct xpair *p, const struct iw_xact *a)
 			repost(&p->sink, a->part[i].recv);
 }
 
-static void do_create(struct xpair *p, const struct iw_xact *a)
+static void do_create(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = NULL;
 
@@ -448,7 +448,7 @@ static void do_create(struct xpair *p, const struct iw_xact *a)
 	}
 }
 
-static void do_commit(struct xpair *p, const struct iw_xact *a)
+static void do_commit(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	struct iw_xdigest d = digest_of(p, f->sink_fold);
@@ -469,7 +469,7 @@ static void do_commit(struct xpair *p, const struct iw_xact *a)
 	iw_xfer_committed(p->sink.x, a->id, p->now);
 }
 
-static void do_result(struct xpair *p, bool source, const struct iw_xact *a)
+static void do_result(struct xpair *p, bool source, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 
@@ -494,14 +494,14 @@ static void do_result(struct xpair *p, bool source, const struct iw_xact *a)
 	}
 }
 
-static void push_op(struct xpair_side *s, const struct iw_xact *a)
+static void push_op(struct xpair_side *s, const struct iw_xfer_act *a)
 {
 	assert_true(s->nops < s->sq_depth);
 	s->op[(s->op_head + s->nops++) % XPAIR_OPS].act = *a;
 	s->most_ops = IW_MAX(s->most_ops, s->nops);
 }
 
-static void do_register(struct xpair *p, struct xpair_side *s, const struct iw_xact *a)
+static void do_register(struct xpair *p, struct xpair_side *s, const struct iw_xfer_act *a)
 {
 	uint64_t live = 0;
 
@@ -519,53 +519,53 @@ static void do_register(struct xpair *p, struct xpair_side *s, const struct iw_x
 	iw_xfer_registered(s->x, a->slot, s->reg[a->slot].stag);
 }
 
-static void act(struct xpair *p, bool source, const struct iw_xact *a)
+static void act(struct xpair *p, bool source, const struct iw_xfer_act *a)
 {
 	struct xpair_side *s = source ? &p->source : &p->sink;
 
 	switch (a->type) {
-	case IW_XACT_POST_RECVS:
+	case IW_XFER_ACT_POST_RECVS:
 		add_recvs(s, a->count, a->size32);
 		break;
-	case IW_XACT_REPOST:
+	case IW_XFER_ACT_REPOST:
 		for (size_t i = 0; i < a->nparts; i++)
 			repost(s, a->part[i].recv);
 		break;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		s->beats++;
 		push_op(s, a);
 		break;
-	case IW_XACT_SEND:
-	case IW_XACT_DATA:
-	case IW_XACT_WRITE:
-	case IW_XACT_READ:
+	case IW_XFER_ACT_SEND:
+	case IW_XFER_ACT_DATA:
+	case IW_XFER_ACT_WRITE:
+	case IW_XFER_ACT_READ:
 		push_op(s, a);
 		break;
-	case IW_XACT_REGISTER:
+	case IW_XFER_ACT_REGISTER:
 		do_register(p, s, a);
 		break;
-	case IW_XACT_REVOKE:
+	case IW_XFER_ACT_REVOKE:
 		assert_true(s->reg[a->slot].live);
 		s->reg[a->slot].live = false;
 		iw_xfer_written(s->x, a->slot, s->reg[a->slot].written);
 		break;
-	case IW_XACT_CLOSE:
+	case IW_XFER_ACT_CLOSE:
 		s->closed = true;
 		break;
-	case IW_XACT_DROP:
+	case IW_XFER_ACT_DROP:
 		s->dropped = true;
 		break;
-	case IW_XACT_PATH:
+	case IW_XFER_ACT_PATH:
 		assert_true(p->paths == 0 ? a->name_len == 10 : a->name_len == 0);
 		p->paths++;
 		break;
-	case IW_XACT_NEXT_FILE:
+	case IW_XFER_ACT_NEXT_FILE:
 		next_file(p);
 		break;
-	case IW_XACT_NEXT_RANGE:
+	case IW_XFER_ACT_NEXT_RANGE:
 		next_range(p, a);
 		break;
-	case IW_XACT_LOAD:
+	case IW_XFER_ACT_LOAD:
 		if (p->hold_load > 0) {
 			assert_int_equal(p->held_load_for, 0);
 			p->held_load = *a;
@@ -574,7 +574,7 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 			do_load(p, a);
 		}
 		break;
-	case IW_XACT_FINISH: {
+	case IW_XFER_ACT_FINISH: {
 		struct xpair_file *f = a->file;
 		struct iw_xdigest d = digest_of(p, f->source_fold);
 
@@ -585,36 +585,36 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 			iw_xfer_finished(p->source.x, a->id, &d, p->now);
 		break;
 	}
-	case IW_XACT_HAVE:
+	case IW_XFER_ACT_HAVE:
 		do_have(p, a);
 		break;
-	case IW_XACT_WANTED: {
+	case IW_XFER_ACT_WANTED: {
 		struct xpair_file *f = a->file;
 
 		assert_int_equal(a->name_len, 1);
 		f->wanted = (uint8_t)a->name[0];
 		break;
 	}
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_FINAL:
 		p->finals++;
 		iw_xfer_gone(p->sink.x, p->gone, p->gone_len, 0, 0);
 		iw_xfer_final(p->sink.x, 3, 0, p->now);
 		break;
-	case IW_XACT_GONE:
-	case IW_XACT_REMOVE:
+	case IW_XFER_ACT_GONE:
+	case IW_XFER_ACT_REMOVE:
 		assert_non_null(p->on_name);
 		p->on_name(p, source, a->name, a->name_len);
 		break;
-	case IW_XACT_OPENED:
+	case IW_XFER_ACT_OPENED:
 		assert_false(p->opened);
 		p->opts = a->opts;
 		p->opened = true;
 		memcpy(p->path, a->name, a->name_len);
 		break;
-	case IW_XACT_CREATE:
+	case IW_XFER_ACT_CREATE:
 		do_create(p, a);
 		break;
-	case IW_XACT_STORE:
+	case IW_XFER_ACT_STORE:
 		if (p->hold_store > 0) {
 			assert_int_equal(p->held_for, 0);
 			p->held = *a;
@@ -623,20 +623,20 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 			do_store(p, a);
 		}
 		break;
-	case IW_XACT_COMMIT:
+	case IW_XFER_ACT_COMMIT:
 		do_commit(p, a);
 		break;
-	case IW_XACT_ABANDON: {
+	case IW_XFER_ACT_ABANDON: {
 		struct xpair_file *f = a->file;
 
 		assert_false(f->committed || f->abandoned);
 		f->abandoned = true;
 		break;
 	}
-	case IW_XACT_RESULT:
+	case IW_XFER_ACT_RESULT:
 		do_result(p, source, a);
 		break;
-	case IW_XACT_END:
+	case IW_XFER_ACT_END:
 		assert_false(s->ended);
 		s->ended = true;
 		s->fault = a->fault;
@@ -668,7 +668,7 @@ static void terminate(struct xpair *p)
 	iw_xfer_lost(p->sink.x, &why);
 }
 
-static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xact *a)
+static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xfer_act *a)
 {
 	struct xpair_side *to = from == &p->source ? &p->sink : &p->source;
 	uint32_t i;
@@ -676,7 +676,7 @@ static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xa
 	uint8_t *buf;
 
 	from->sends++;
-	len = a->msg_len + (size_t)(a->type == IW_XACT_DATA ? a->len : 0);
+	len = a->msg_len + (size_t)(a->type == IW_XFER_ACT_DATA ? a->len : 0);
 	if (p->tolerant && (to->nqueue == 0 || len > to->recv[to->queue[to->queue_head]].size)) {
 		terminate(p);
 		return;
@@ -686,7 +686,7 @@ static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xa
 	assert_true(len <= to->recv[i].size);
 	buf = to->recv[i].buf;
 	memcpy(buf, a->msg, a->msg_len);
-	if (a->type == IW_XACT_DATA)
+	if (a->type == IW_XFER_ACT_DATA)
 		memcpy(buf + a->msg_len, slot_mem(from, a->slot) + a->slot_off, (size_t)a->len);
 	if (p->meddle && !p->meddle(p, from == &p->source, buf, &len, to->recv[i].size))
 		return;
@@ -716,17 +716,17 @@ void xpair_inject(struct xpair *p, struct xpair_side *to, const uint8_t *msg, si
 static bool move_op(struct xpair *p, struct xpair_side *from)
 {
 	struct xpair_side *to = from == &p->source ? &p->sink : &p->source;
-	const struct iw_xact a = from->op[from->op_head].act;
+	const struct iw_xfer_act a = from->op[from->op_head].act;
 	struct xpair_reg *r;
 	uint32_t slot = 0;
 
 	if (from->nops == 0)
 		return false;
-	if (p->tolerant && (a.type == IW_XACT_WRITE || a.type == IW_XACT_READ)) {
+	if (p->tolerant && (a.type == IW_XFER_ACT_WRITE || a.type == IW_XFER_ACT_READ)) {
 		r = find_reg(to, a.stag, &slot);
 		if (!r ||
-		    r->right != (a.type == IW_XACT_WRITE ? IW_XRIGHT_REMOTE_WRITE
-							 : IW_XRIGHT_REMOTE_READ) ||
+		    r->right != (a.type == IW_XFER_ACT_WRITE ? IW_XRIGHT_REMOTE_WRITE
+							     : IW_XRIGHT_REMOTE_READ) ||
 		    a.to < r->to || a.to + a.len > r->to + r->len)
 			terminate(p);
 	}
@@ -738,13 +738,13 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 		return true;
 	}
 	switch (a.type) {
-	case IW_XACT_SEND:
-	case IW_XACT_DATA:
+	case IW_XFER_ACT_SEND:
+	case IW_XFER_ACT_DATA:
 		deliver(p, from, &a);
 		break;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		break;
-	case IW_XACT_WRITE:
+	case IW_XFER_ACT_WRITE:
 		r = find_reg(to, a.stag, &slot);
 		if (!r && p->tolerant)
 			return true;
@@ -758,7 +758,7 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 		if (a.to == r->to)
 			r->written = IW_MAX(r->written, a.len);
 		break;
-	case IW_XACT_READ:
+	case IW_XFER_ACT_READ:
 		r = find_reg(to, a.stag, &slot);
 		if (!r && p->tolerant)
 			return true;
@@ -783,7 +783,7 @@ static bool take_actions(struct xpair *p, bool source)
 {
 	struct xpair_side *s = source ? &p->source : &p->sink;
 	unsigned n = 1 + (unsigned)(xpair_rand(p) % 4);
-	struct iw_xact a;
+	struct iw_xfer_act a;
 	bool any = false;
 
 	while (n-- > 0 && iw_xfer_next(s->x, &a, p->now)) {
@@ -831,14 +831,14 @@ static bool pass_time(struct xpair *p)
 
 void xpair_act_all(struct xpair *p, struct xpair_side *s)
 {
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	for (;;) {
 		while (p->lone && s->nops > 0) {
-			const struct iw_xact *op = &s->op[s->op_head].act;
+			const struct iw_xfer_act *op = &s->op[s->op_head].act;
 
-			if (op->type != IW_XACT_SEND && op->type != IW_XACT_DATA &&
-			    op->type != IW_XACT_BEAT)
+			if (op->type != IW_XFER_ACT_SEND && op->type != IW_XFER_ACT_DATA &&
+			    op->type != IW_XFER_ACT_BEAT)
 				break;
 			iw_xfer_completed(s->x, op->cookie, 0, p->now);
 			s->op_head = (s->op_head + 1) % XPAIR_OPS;

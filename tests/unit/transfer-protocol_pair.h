@@ -63,7 +63,7 @@ struct xpair_recv {
 };
 
 struct xpair_op {
-	struct iw_xact act;
+	struct iw_xfer_act act;
 };
 
 struct xpair_reg {
@@ -102,10 +102,10 @@ struct xpair {
 	char path[64];
 	unsigned paths;
 	unsigned hold_store; /* sink: STORE is answered this many steps late */
-	struct iw_xact held;
+	struct iw_xfer_act held;
 	unsigned held_for;
 	unsigned hold_load;
-	struct iw_xact held_load;
+	struct iw_xfer_act held_load;
 	unsigned held_load_for;
 	/* Changes a message in transit, or NULL. Returns false to drop it. */
 	bool (*meddle)(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, size_t cap);

@@ -438,7 +438,7 @@ static void packs_send_only_the_requested_members(void **state)
 static void a_peer_that_sends_nothing_is_disconnected(void **state)
 {
 	const struct iw_fault none = { .err = IW_OK };
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	(void)state;
 	start(false, IW_XFER_WRITE, 1);
@@ -448,10 +448,10 @@ static void a_peer_that_sends_nothing_is_disconnected(void **state)
 	assert_false(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
 	iw_xfer_timeout(pair.sink.x, IW_SEC(1030));
 	assert_true(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
-	assert_int_equal(a.type, IW_XACT_END);
+	assert_int_equal(a.type, IW_XFER_ACT_END);
 	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
 	assert_true(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
-	assert_int_equal(a.type, IW_XACT_DROP);
+	assert_int_equal(a.type, IW_XFER_ACT_DROP);
 	assert_false(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
 	assert_true(iw_xfer_is_over(pair.sink.x));
 	iw_xfer_lost(pair.sink.x, &none);
@@ -520,7 +520,7 @@ static void a_lost_connection_leaves_no_incomplete_file(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed < MANY_SEEDS; seed++) {
-		struct iw_xact a;
+		struct iw_xfer_act a;
 
 		start(seed & 1, modes[seed % 3], seed);
 		fill_sizes();

@@ -224,7 +224,7 @@ uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o,
 			      const struct iw_xfer_meta *m, uint64_t settled, const uint8_t *codes,
 			      size_t ncodes);
 /* Makes act the RESULT of a file. */
-void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file,
+void iw_xfer_result_act(struct iw_xfer_act *act, uint32_t id, void *file,
 			const struct iw_xfer_meta *meta, const struct outcome *o);
 
 /* --- names.c --- */
@@ -232,7 +232,7 @@ void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file,
  * Makes act a message of that type with the next names. False: no names are left, or no message can
  * be sent now.
  */
-bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xfer_msg_type type,
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xfer_act *act, enum iw_xfer_msg_type type,
 			uint64_t now);
 /*
  * Queues copies of the names in m for the driver. IW_E_FORMAT: a breach. IW_E_NOMEM: no memory.
@@ -240,7 +240,7 @@ bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xfer_msg
  */
 int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xfer_msg *m);
 /* Makes act the GONE or REMOVE of the next queued name. False: no name is queued. */
-bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xfer_act *act);
 void iw_xfer_names_fini(struct iw_xfer *x);
 
 /* --- link.c --- */
@@ -275,7 +275,7 @@ struct draft {
 bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xfer_msg_type type,
 			 size_t pairs, bool reserve);
 /* Makes act the SEND of d. */
-void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
+void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xfer_act *act, uint64_t now);
 /* Discards d. */
 void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d);
 /* Appends an entry under LIST. False: it does not fit, and d is unchanged. */
@@ -314,7 +314,7 @@ bool iw_xfer_link_wants_nop(const struct iw_xfer *x);
 int iw_xfer_source_new(struct iw_xfer *x);
 void iw_xfer_source_free(struct iw_xfer *x);
 /* The next action of the source. False: none now. */
-bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 /*
  * Processes a received message. IW_E_FORMAT: a breach. IW_E_NOMEM: no memory. Both have failed the
  * transfer.
@@ -326,7 +326,7 @@ void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
 				const char *text);
 /* While failing: issues the next result. False: no more files. */
-bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xfer_act *act);
 /* True if the transfer waits for files of this side. */
 bool iw_xfer_source_busy_here(const struct iw_xfer *x);
 /* True if no file is open and no requested path is pending. */
@@ -337,7 +337,7 @@ bool iw_xfer_source_idle(const struct iw_xfer *x);
 int iw_xfer_sink_new(struct iw_xfer *x);
 void iw_xfer_sink_free(struct iw_xfer *x);
 /* The next action of the sink. False: none now. */
-bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 /* Processes a received message. Errors as in iw_xfer_source_message. */
 int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
 /* Takes the total size from a NOP, if it covers all requested paths. */
@@ -352,7 +352,7 @@ void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
 void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
 /* While failing: issues the next ABANDON or RESULT. False: no more files. */
-bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xfer_act *act);
 /* True if the transfer waits for work of this side. */
 bool iw_xfer_sink_busy_here(const struct iw_xfer *x);
 /* True if a chunk was received in part, and only the peer can complete it. */

@@ -150,10 +150,10 @@ static void count_sent(struct iw_xfer *x, uint64_t now)
 	x->link.sent_at = now;
 }
 
-void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
+void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xfer_act *act, uint64_t now)
 {
 	put_digest(x, &d->o);
-	act->type = IW_XACT_SEND;
+	act->type = IW_XFER_ACT_SEND;
 	act->cookie = cookie(CK_MSG, d->buf);
 	act->msg = d->o.buf;
 	act->msg_len = d->o.len;

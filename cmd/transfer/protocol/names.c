@@ -40,7 +40,7 @@ static size_t put_names(struct iw_xfer *x, struct draft *d)
 	return n;
 }
 
-bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xfer_msg_type type,
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xfer_act *act, enum iw_xfer_msg_type type,
 			uint64_t now)
 {
 	struct draft d;
@@ -93,13 +93,13 @@ int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xfer_msg *m)
 	return 0;
 }
 
-bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	iw_xfer_path_free(x, x->name_shown);
 	x->name_shown = iw_xfer_path_take(&x->names);
 	if (!x->name_shown)
 		return false;
-	act->type = x->cfg.role == IW_XFER_SINK ? IW_XACT_REMOVE : IW_XACT_GONE;
+	act->type = x->cfg.role == IW_XFER_SINK ? IW_XFER_ACT_REMOVE : IW_XFER_ACT_GONE;
 	act->name = x->name_shown->octets;
 	act->name_len = x->name_shown->len;
 	return true;

@@ -111,10 +111,10 @@ uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o,
 	return failed;
 }
 
-void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file,
+void iw_xfer_result_act(struct iw_xfer_act *act, uint32_t id, void *file,
 			const struct iw_xfer_meta *meta, const struct outcome *o)
 {
-	act->type = IW_XACT_RESULT;
+	act->type = IW_XFER_ACT_RESULT;
 	act->id = id;
 	act->file = file;
 	act->meta = meta;

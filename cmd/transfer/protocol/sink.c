@@ -133,7 +133,7 @@ void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code
 	iw_xfer_sink_settle(x, f, code, text);
 }
 
-static bool next_create(struct iw_xfer *x, struct iw_xact *act)
+static bool next_create(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -147,7 +147,7 @@ static bool next_create(struct iw_xfer *x, struct iw_xact *act)
 		if (f->creating || s->nopen >= OPEN_MAX)
 			return false;
 		f->creating = true;
-		act->type = IW_XACT_CREATE;
+		act->type = IW_XFER_ACT_CREATE;
 		act->id = f->id;
 		act->meta = &f->meta;
 		return true;
@@ -269,7 +269,7 @@ static void check_end(struct iw_xfer *x, struct file *f)
 		f->commit_due = true;
 }
 
-static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
+static bool next_commit(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -283,7 +283,7 @@ static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
 			continue;
 		f->state = COMMITTING;
 		f->commit_due = false;
-		act->type = IW_XACT_COMMIT;
+		act->type = IW_XFER_ACT_COMMIT;
 		act->id = f->id;
 		act->file = f->user;
 		act->size = f->end_size;
@@ -293,7 +293,7 @@ static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
+static bool next_abandon(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -304,7 +304,7 @@ static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
 		    (s->storing && job_at(s, 0)->id == f->id))
 			continue;
 		f->has_user = false;
-		act->type = IW_XACT_ABANDON;
+		act->type = IW_XFER_ACT_ABANDON;
 		act->id = f->id;
 		act->file = f->user;
 		act->code = f->outcome.code;
@@ -314,7 +314,7 @@ static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
 }
 
 /* Passes the RESULT of f to the driver. */
-static void show_result(struct iw_xfer *x, struct file *f, struct iw_xact *act)
+static void show_result(struct iw_xfer *x, struct file *f, struct iw_xfer_act *act)
 {
 	f->shown = true;
 	(void)iw_xfer_count_result(x, &f->outcome, &f->meta, f->settled + f->had, f->codes,
@@ -324,7 +324,7 @@ static void show_result(struct iw_xfer *x, struct file *f, struct iw_xact *act)
 	act->ncodes = f->ncodes;
 }
 
-static bool next_result(struct iw_xfer *x, struct iw_xact *act)
+static bool next_result(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -350,12 +350,12 @@ static bool next_result(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-static bool next_opened(struct iw_xfer *x, struct iw_xact *act)
+static bool next_opened(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	if (!x->snk->opened_due)
 		return false;
 	x->snk->opened_due = false;
-	act->type = IW_XACT_OPENED;
+	act->type = IW_XFER_ACT_OPENED;
 	act->name = x->path ? x->path : "";
 	act->name_len = x->path_len;
 	act->opts = x->cfg.opts;
@@ -363,12 +363,12 @@ static bool next_opened(struct iw_xfer *x, struct iw_xact *act)
 }
 
 /* The source has no more files, and all of its files are settled. */
-static bool next_final(struct iw_xfer *x, struct iw_xact *act)
+static bool next_final(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	if (x->snk->bye != BYE_HEARD || x->snk->nfiles > 0)
 		return false;
 	x->snk->bye = FINAL_ASKED;
-	act->type = IW_XACT_FINAL;
+	act->type = IW_XFER_ACT_FINAL;
 	return true;
 }
 
@@ -392,7 +392,7 @@ void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t n
 	x->snk->bye = BYE_DUE;
 }
 
-bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 
@@ -414,7 +414,7 @@ bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 /* --- the end --- */
 
-bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 

@@ -198,18 +198,18 @@ void iw_xfer_sink_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint6
  * driver posts again, as new credit. stored: counts its octets.
  */
 void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
-bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xfer_act *act);
 
 /* --- sink_out.c: steps of iw_xfer_sink_next; the action is a SEND --- */
-bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* --- messages out --- */
 
-bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct iw_list *l;
@@ -72,7 +72,7 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 }
 
 /* HAVE for a file must precede its GO. */
-bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	size_t digest = iw_xfer_digest_len(x->cfg.mine.digest);
@@ -107,7 +107,7 @@ bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t no
 	return false;
 }
 
-bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -141,7 +141,7 @@ bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -188,7 +188,7 @@ bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 	return true;
 }
 
-bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -213,7 +213,7 @@ bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t
 	return true;
 }
 
-bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -248,7 +248,7 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	return true;
 }
 
-bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;

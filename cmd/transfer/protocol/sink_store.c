@@ -113,7 +113,7 @@ void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored
 }
 
 /* For the next window (mode write), or the next offer (mode read). */
-bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 	struct slot chunk = { .state = S_REGISTERING };
@@ -170,7 +170,7 @@ bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
 	s->slot[i] = chunk;
 	s->registering = i;
 	find(s, chunk.id)->slots++;
-	act->type = IW_XACT_REGISTER;
+	act->type = IW_XFER_ACT_REGISTER;
 	act->slot = i;
 	act->to = chunk.off;
 	act->len = chunk.len;
@@ -205,7 +205,7 @@ void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 	s->ngrants++;
 }
 
-bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 	struct slot *sl;
@@ -217,7 +217,7 @@ bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act)
 	sl = &s->slot[i];
 	sl->state = S_READING;
 	s->nreading++;
-	act->type = IW_XACT_READ;
+	act->type = IW_XFER_ACT_READ;
 	act->cookie = cookie(CK_SLOT, i);
 	act->slot = i;
 	act->stag = sl->stag;
@@ -249,15 +249,15 @@ void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t i, uint64_t now)
 	iw_xfer_sink_push_job(s, find(s, sl->id), &j);
 }
 
-static void repost_act(struct iw_xact *act, const struct job *j)
+static void repost_act(struct iw_xfer_act *act, const struct job *j)
 {
-	act->type = IW_XACT_REPOST;
+	act->type = IW_XFER_ACT_REPOST;
 	memcpy(act->part, j->part, sizeof(act->part));
 	act->nparts = j->nparts;
 }
 
 /* Revokes the slot of the first job, then stores the job, or drops it if its file has failed. */
-bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -267,7 +267,7 @@ bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
 
 		if (j->registered) {
 			j->registered = false;
-			act->type = IW_XACT_REVOKE;
+			act->type = IW_XFER_ACT_REVOKE;
 			act->slot = j->part[0].recv;
 			return true;
 		}
@@ -282,7 +282,7 @@ bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
 		}
 		assert(j->written || mode(x) != IW_XFER_WRITE);
 		s->storing = true;
-		act->type = IW_XACT_STORE;
+		act->type = IW_XFER_ACT_STORE;
 		act->id = f->id;
 		act->file = f->user;
 		act->off = j->off;
@@ -353,13 +353,13 @@ void iw_xfer_stored(struct iw_xfer *x, bool kept, uint64_t now)
 	}
 }
 
-bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
 	if (s->revoking.n == 0)
 		return false;
-	act->type = IW_XACT_REVOKE;
+	act->type = IW_XFER_ACT_REVOKE;
 	act->slot = fifo_take(&s->revoking);
 	free_slot(x, act->slot);
 	return true;

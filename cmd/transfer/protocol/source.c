@@ -46,8 +46,8 @@ static void free_note(struct iw_xfer *x, struct note *n)
 		iw_mem_free(x->mem, n, sizeof(*n) + n->len);
 }
 
-int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xfer_entry *e,
-			const uint8_t *octets, size_t len)
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xfer_act_type type,
+			const struct iw_xfer_entry *e, const uint8_t *octets, size_t len)
 {
 	struct note *n = iw_mem_alloc(x->mem, sizeof(*n) + len);
 	struct iw_fault why;
@@ -69,7 +69,7 @@ int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct 
 }
 
 /* Passes the next HAVE or WANTED to the driver. Skips those about files that have ended. */
-static bool show_note(struct iw_xfer *x, struct iw_xact *act)
+static bool show_note(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	struct file *f;
@@ -266,7 +266,7 @@ static bool may_be_had(const struct iw_xfer_meta *m)
 }
 
 /* Issues NEXT_RANGE for the first file whose data are not all found. */
-static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
+static bool ask_range(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	uint32_t cap = mode(x) == IW_XFER_WRITE ? IW_MIN(x->cfg.peer.ranges, RANGES) : RANGES;
@@ -289,7 +289,7 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 			return false;
 		f->asking = true;
 		s->nasking++;
-		act->type = IW_XACT_NEXT_RANGE;
+		act->type = IW_XFER_ACT_NEXT_RANGE;
 		act->id = f->id;
 		act->file = f->user;
 		act->off = f->cursor;
@@ -298,7 +298,7 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-static bool ask_file(struct iw_xfer *x, struct iw_xact *act)
+static bool ask_file(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -311,11 +311,11 @@ static bool ask_file(struct iw_xfer *x, struct iw_xact *act)
 	    s->next_id - s->oldest_id >= IW_MIN(x->cfg.peer.files, FILES))
 		return false;
 	s->next_asked = true;
-	act->type = IW_XACT_NEXT_FILE;
+	act->type = IW_XFER_ACT_NEXT_FILE;
 	return true;
 }
 
-static bool show_path(struct iw_xfer *x, struct iw_xact *act)
+static bool show_path(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -323,7 +323,7 @@ static bool show_path(struct iw_xfer *x, struct iw_xact *act)
 	s->shown = iw_xfer_path_take(&s->paths);
 	if (!s->shown)
 		return false;
-	act->type = IW_XACT_PATH;
+	act->type = IW_XFER_ACT_PATH;
 	act->name = s->shown->octets;
 	act->name_len = s->shown->len;
 	return true;
@@ -332,7 +332,7 @@ static bool show_path(struct iw_xfer *x, struct iw_xact *act)
 /* --- the end of files --- */
 
 /* Issues the FINISH of a file of which all data are loaded. */
-static bool check(struct iw_xfer *x, struct iw_xact *act)
+static bool check(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -345,7 +345,7 @@ static bool check(struct iw_xfer *x, struct iw_xact *act)
 		if (f->state != CHECKING || f->asked_check)
 			continue;
 		f->asked_check = true;
-		act->type = IW_XACT_FINISH;
+		act->type = IW_XFER_ACT_FINISH;
 		act->id = f->id;
 		act->file = f->user;
 		act->size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
@@ -367,7 +367,7 @@ void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *d
 
 /* Forgets f, and makes act its RESULT. */
 static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *o,
-		       struct iw_xact *act)
+		       struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -390,7 +390,7 @@ static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *
 }
 
 /* Issues the RESULT of a file that has ended on both sides. */
-static bool result(struct iw_xfer *x, struct iw_xact *act)
+static bool result(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -408,7 +408,7 @@ static bool result(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 
@@ -426,7 +426,7 @@ bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 /* --- the end --- */
 
-bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	struct outcome o = { .known = false };

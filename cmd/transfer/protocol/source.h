@@ -70,7 +70,7 @@ struct done {
 /* A HAVE, or the wanted members of a GO, that the driver has not been given yet. */
 struct note {
 	struct iw_list link;
-	enum iw_xact_type type; /* HAVE, WANTED */
+	enum iw_xfer_act_type type; /* HAVE, WANTED */
 	uint32_t id;
 	uint64_t off, chunks_len;
 	size_t len;
@@ -156,20 +156,20 @@ void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode co
  * Queues a HAVE or WANTED about the file of e for the driver, with a copy of len octets.
  * IW_E_NOMEM: no memory; the transfer has failed.
  */
-int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xfer_entry *e,
-			const uint8_t *octets, size_t len);
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xfer_act_type type,
+			const struct iw_xfer_entry *e, const uint8_t *octets, size_t len);
 
 /* --- source_load.c: steps of iw_xfer_source_next, which return true with the next action --- */
-bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xfer_act *act);
 
 /* --- source_out.c: likewise; the action is a SEND --- */
-bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 
 #endif

@@ -47,7 +47,7 @@ static int on_go(struct iw_xfer *x, const struct iw_xfer_entry *e)
 		return iw_xfer_breach(x, "GO for file %u %s the members that are wanted", e->id,
 				      f->meta.kind == IW_XFER_PACK ? "without" : "with");
 	if (e->wanted_len > 0 &&
-	    iw_xfer_source_note(x, IW_XACT_WANTED, e, e->wanted, e->wanted_len) != 0)
+	    iw_xfer_source_note(x, IW_XFER_ACT_WANTED, e, e->wanted, e->wanted_len) != 0)
 		return IW_E_NOMEM;
 	/* If the file failed meanwhile, its END will be sent. */
 	if (f->state == ASKED)
@@ -78,7 +78,7 @@ static int on_have(struct iw_xfer *x, const struct iw_xfer_entry *e)
 	if (e->len > iw_xfer_meta_size(&f->meta) - f->had)
 		return iw_xfer_breach(x, "HAVE of more octets than file %u", e->id);
 	f->had += e->len;
-	return iw_xfer_source_note(x, IW_XACT_HAVE, e, e->chunks, e->chunks_len);
+	return iw_xfer_source_note(x, IW_XFER_ACT_HAVE, e, e->chunks, e->chunks_len);
 }
 
 /*

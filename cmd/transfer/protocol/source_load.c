@@ -50,7 +50,7 @@ static bool may_load(const struct source *s)
 	return s->loading == IW_XFER_WINDOWS && s->ndone + s->loaded.n < DONES;
 }
 
-bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	struct slot chunk;
@@ -68,7 +68,7 @@ bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act)
 	s->slot[i].state = S_LOADING;
 	s->loading = i;
 	find(s, chunk.id)->slots++;
-	act->type = IW_XACT_LOAD;
+	act->type = IW_XFER_ACT_LOAD;
 	act->id = chunk.id;
 	act->file = find(s, chunk.id)->user;
 	act->slot = i;
@@ -135,7 +135,7 @@ static void moved(struct source *s, const struct slot *sl)
 	iw_xfer_source_push_done(s, &d);
 }
 
-static bool post_write(struct iw_xfer *x, struct iw_xact *act)
+static bool post_write(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	uint32_t i = fifo_first(&s->loaded);
@@ -145,7 +145,7 @@ static bool post_write(struct iw_xfer *x, struct iw_xact *act)
 		return false;
 	(void)fifo_take(&s->loaded);
 	sl->state = S_POSTED;
-	act->type = IW_XACT_WRITE;
+	act->type = IW_XFER_ACT_WRITE;
 	act->cookie = cookie(CK_SLOT, i);
 	act->slot = i;
 	act->stag = sl->stag;
@@ -156,7 +156,7 @@ static bool post_write(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool post_piece(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	uint32_t i = fifo_first(&s->loaded), at, n;
@@ -176,7 +176,7 @@ static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	n = sl->next_piece++;
 	at = n * IW_XFER_PIECE;
 	iw_xdata_encode(sl->hdr[n], sl->id, sl->off + at);
-	act->type = IW_XACT_DATA;
+	act->type = IW_XFER_ACT_DATA;
 	act->cookie = cookie(CK_PIECE, i * IW_XPARTS + n);
 	act->msg = sl->hdr[n];
 	act->msg_len = IW_XFER_DATA_HDR;
@@ -193,14 +193,14 @@ static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-static bool register_offer(struct iw_xfer *x, struct iw_xact *act)
+static bool register_offer(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	uint32_t i = fifo_take(&s->loaded);
 	struct slot *sl = &s->slot[i];
 
 	sl->state = S_REGISTERING;
-	act->type = IW_XACT_REGISTER;
+	act->type = IW_XFER_ACT_REGISTER;
 	act->slot = i;
 	act->to = sl->off;
 	act->len = sl->len;
@@ -208,7 +208,7 @@ static bool register_offer(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	if (x->src->loaded.n == 0)
 		return false;
@@ -223,13 +223,13 @@ bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return false;
 }
 
-bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
 	if (s->revoke.n == 0)
 		return false;
-	act->type = IW_XACT_REVOKE;
+	act->type = IW_XFER_ACT_REVOKE;
 	act->slot = fifo_take(&s->revoke);
 	iw_xfer_source_free_slot(x, act->slot);
 	return true;

@@ -89,7 +89,7 @@ static struct file *first_new(struct source *s)
 	return best;
 }
 
-bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct file *f = first_new(s);
@@ -124,7 +124,7 @@ bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	return false;
 }
 
-bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
@@ -240,7 +240,7 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 	return n;
 }
 
-bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
@@ -266,7 +266,7 @@ bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 	return true;
 }
 
-bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
@@ -297,7 +297,7 @@ bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t
 }
 
 /* Must precede BYE. */
-bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	const struct source *s = x->src;
 
@@ -305,7 +305,7 @@ bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_
 	       iw_xfer_send_names(x, act, IW_XFER_MSG_REMOVE, now);
 }
 
-bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;

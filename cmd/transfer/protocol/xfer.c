@@ -202,7 +202,7 @@ static enum iw_xcode fault_code(const struct iw_fault *f)
 	}
 }
 
-static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_abort(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct draft d;
 	size_t len = strlen(x->fault.text);
@@ -223,15 +223,15 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-static bool end_act(struct iw_xfer *x, struct iw_xact *act)
+static bool end_act(struct iw_xfer *x, struct iw_xfer_act *act)
 {
-	act->type = IW_XACT_END;
+	act->type = IW_XFER_ACT_END;
 	act->fault = x->fault;
 	x->end_given = true;
 	return true;
 }
 
-static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool next_failing(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	if (x->abort_due && send_abort(x, act, now))
 		return true;
@@ -241,14 +241,14 @@ static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		return true;
 	if (!x->end_given)
 		return end_act(x, act);
-	act->type = x->aborted ? IW_XACT_CLOSE : IW_XACT_DROP;
+	act->type = x->aborted ? IW_XFER_ACT_CLOSE : IW_XFER_ACT_DROP;
 	iw_xfer_set_state(x, ST_OVER);
 	return true;
 }
 
 /* --- out --- */
 
-static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_open(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	bool push = x->cfg.role == IW_XFER_SOURCE;
 	struct draft d;
@@ -268,7 +268,7 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-static bool post_recvs(struct iw_xfer *x, struct iw_xact *act)
+static bool post_recvs(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct link *l = &x->link;
 
@@ -277,24 +277,24 @@ static bool post_recvs(struct iw_xfer *x, struct iw_xact *act)
 	l->post_due = false;
 	l->size_due = true;
 	l->rx_limit += l->rx_more;
-	act->type = IW_XACT_POST_RECVS;
+	act->type = IW_XFER_ACT_POST_RECVS;
 	act->count = l->rx_more;
 	act->size32 = l->rx_size;
 	return true;
 }
 
-static bool send_beat(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_beat(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	x->link.beat_due = false;
 	x->link.beats++;
 	x->link.sent_at = now;
 	iw_xfer_link_posted(x);
-	act->type = IW_XACT_BEAT;
+	act->type = IW_XFER_ACT_BEAT;
 	act->cookie = cookie(CK_MSG, OUT_BUFS);
 	return true;
 }
 
-static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_nop(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct draft d;
 
@@ -319,13 +319,13 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool next_running(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	if (post_recvs(x, act))
 		return true;
 	if (x->cfg.role == IW_XFER_SOURCE ? iw_xfer_source_next(x, act, now)
 					  : iw_xfer_sink_next(x, act, now)) {
-		if (act->type == IW_XACT_READ)
+		if (act->type == IW_XFER_ACT_READ)
 			x->payload_at = now; /* the peer's time to answer starts now */
 		return true;
 	}
@@ -342,7 +342,7 @@ static void fail_lacking(struct iw_xfer *x)
 	iw_xfer_give_up(x, &why, false);
 }
 
-bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	memset(act, 0, sizeof(*act));
 	if (x->lacks)
@@ -370,7 +370,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	case ST_CLOSING:
 		if (!x->end_given)
 			return end_act(x, act);
-		act->type = IW_XACT_CLOSE;
+		act->type = IW_XFER_ACT_CLOSE;
 		iw_xfer_set_state(x, ST_OVER);
 		return true;
 	case ST_FAILING:

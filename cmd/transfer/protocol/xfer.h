@@ -22,7 +22,7 @@
  *
  * Files: the driver passes its own pointer for a file (borrowed) in iw_xfer_add,
  * iw_xfer_add_failed, iw_xfer_created or iw_xfer_made. Each later action about the file repeats it;
- * IW_XACT_RESULT is the last one.
+ * IW_XFER_ACT_RESULT is the last one.
  */
 #ifndef IW_TRANSFER_PROTOCOL_XFER_H
 #define IW_TRANSFER_PROTOCOL_XFER_H
@@ -148,111 +148,111 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 
 /* ---------------------------------------------------------------- actions */
 
-enum iw_xact_type {
+enum iw_xfer_act_type {
 	/* Of the queue pair: */
-	IW_XACT_POST_RECVS, /* post count more receives of size32 octets */
-	IW_XACT_REPOST,     /* post the held receives of part[0..nparts) again */
-	IW_XACT_SEND,       /* post msg as a Send */
-	IW_XACT_DATA,       /* post a Send of msg followed by len octets of slot at slot_off */
+	IW_XFER_ACT_POST_RECVS, /* post count more receives of size32 octets */
+	IW_XFER_ACT_REPOST,     /* post the held receives of part[0..nparts) again */
+	IW_XFER_ACT_SEND,       /* post msg as a Send */
+	IW_XFER_ACT_DATA,       /* post a Send of msg followed by len octets of slot at slot_off */
 	/*
 	 * Post a zero-length RDMA Write to STag 0 (RFC 5041 5.2): it shows that this side is alive,
 	 * and uses no receive of the peer.
 	 */
-	IW_XACT_BEAT,
+	IW_XFER_ACT_BEAT,
 	/* post an RDMA Write of the first len octets of slot to Tagged Offset to of stag */
-	IW_XACT_WRITE,
+	IW_XFER_ACT_WRITE,
 	/*
 	 * Post an RDMA Read of len octets from Tagged Offset to of stag into slot, at the same
 	 * offset there.
 	 */
-	IW_XACT_READ,
+	IW_XFER_ACT_READ,
 	/*
 	 * Register the first len octets of slot with base Tagged Offset to and with right. Answer
 	 * iw_xfer_registered, now or when there is memory for the slot.
 	 */
-	IW_XACT_REGISTER,
+	IW_XFER_ACT_REGISTER,
 	/*
 	 * Revoke the registration of slot: afterwards the peer can neither place nor read octets
 	 * (RFC 5042 6.2.2). A sink in mode write answers iw_xfer_written at once.
 	 */
-	IW_XACT_REVOKE,
-	IW_XACT_CLOSE, /* disconnect in order; the last action */
-	IW_XACT_DROP,  /* failure: end the connection at once; the last action */
+	IW_XFER_ACT_REVOKE,
+	IW_XFER_ACT_CLOSE, /* disconnect in order; the last action */
+	IW_XFER_ACT_DROP,  /* failure: end the connection at once; the last action */
 	/* Of a source's files: */
-	IW_XACT_PATH, /* pull: the peer requests name, name_len (valid until the next action) */
+	IW_XFER_ACT_PATH, /* pull: the peer requests name, name_len (valid until the next action) */
 	/*
 	 * Name the next file to announce: answer iw_xfer_add, iw_xfer_add_failed or
 	 * iw_xfer_no_more, now or later.
 	 */
-	IW_XACT_NEXT_FILE,
+	IW_XFER_ACT_NEXT_FILE,
 	/*
 	 * The sink reports that it has len octets of file at off, in whole chunks except at the end
 	 * of the file, with the digests name, name_len (valid until the next action). Compare these
 	 * with file: iw_xfer_had, before the answer to the next NEXT_RANGE.
 	 */
-	IW_XACT_HAVE,
+	IW_XFER_ACT_HAVE,
 	/*
 	 * The members of a pack that the sink wants: name, name_len, one bit each, the first is bit
 	 * 7 of octet 0 (valid until the next action).
 	 */
-	IW_XACT_WANTED,
+	IW_XFER_ACT_WANTED,
 	/*
 	 * Find data of file at or after off that the sink lacks. Answer iw_xfer_range or
 	 * iw_xfer_file_failed, now or later.
 	 */
-	IW_XACT_NEXT_RANGE,
+	IW_XFER_ACT_NEXT_RANGE,
 	/*
 	 * Read len octets of file at off into slot. Answer iw_xfer_loaded or iw_xfer_file_failed,
 	 * now or later. One LOAD at a time: if the file of the last one has ended, a new LOAD
 	 * replaces it, and the last one is not answered.
 	 */
-	IW_XACT_LOAD,
+	IW_XFER_ACT_LOAD,
 	/*
 	 * All size octets of file were read: check that it is unchanged. Answer iw_xfer_finished or
 	 * iw_xfer_file_failed, now or later.
 	 */
-	IW_XACT_FINISH,
+	IW_XFER_ACT_FINISH,
 	/* the sink removed, or would remove, name, name_len (valid until the next action) */
-	IW_XACT_GONE,
+	IW_XFER_ACT_GONE,
 	/* Of a sink's files: */
 	/*
 	 * The peer's OPEN: name, name_len (the path of the target), opts. No answer; iw_xfer_fail
 	 * if the target cannot be used.
 	 */
-	IW_XACT_OPENED,
+	IW_XFER_ACT_OPENED,
 	/*
 	 * Create the file meta. Answer iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (with
 	 * IW_XC_SAME too), now or later. One CREATE at a time. A RESULT of that id without a file
 	 * means that the answer is no longer needed, or was too late.
 	 */
-	IW_XACT_CREATE,
+	IW_XFER_ACT_CREATE,
 	/*
 	 * Store part[0..nparts), len octets of file at off, if they have that digest. Answer
 	 * iw_xfer_stored or iw_xfer_file_failed, now or later. With the answer, post the receives
 	 * that hold the parts again.
 	 */
-	IW_XACT_STORE,
+	IW_XFER_ACT_STORE,
 	/*
 	 * file is complete: it has size octets, and digest. Answer iw_xfer_committed or
 	 * iw_xfer_file_failed, now or later.
 	 */
-	IW_XACT_COMMIT,
-	IW_XACT_ABANDON, /* file will not be complete; code is the reason. Remove what is useless */
+	IW_XFER_ACT_COMMIT,
+	IW_XFER_ACT_ABANDON, /* file will not be complete; code is the reason. Remove what is useless */
 	/* IW_XOPT_LISTED: name, name_len may be removed (valid until the next action) */
-	IW_XACT_REMOVE,
+	IW_XFER_ACT_REMOVE,
 	/*
 	 * The source has no more files: set times of directories, remove names. Answer
 	 * iw_xfer_final, now or later.
 	 */
-	IW_XACT_FINAL,
+	IW_XFER_ACT_FINAL,
 	/* Of both: */
 	/* the result of file (may be NULL), id, meta: code, text. The machine forgets the file */
-	IW_XACT_RESULT,
+	IW_XFER_ACT_RESULT,
 	/*
 	 * The result of the transfer: fault.err is IW_OK if it is complete. Issued once, before
 	 * CLOSE or DROP.
 	 */
-	IW_XACT_END,
+	IW_XFER_ACT_END,
 };
 
 enum iw_xright { IW_XRIGHT_REMOTE_READ, IW_XRIGHT_REMOTE_WRITE, IW_XRIGHT_READ_SINK };
@@ -269,8 +269,8 @@ struct iw_xpart {
 };
 #define IW_XPARTS (IW_XFER_CHUNK / IW_XFER_PIECE)
 
-struct iw_xact {
-	enum iw_xact_type type;
+struct iw_xfer_act {
+	enum iw_xfer_act_type type;
 	uint64_t cookie;    /* SEND, DATA, BEAT, WRITE, READ: pass it to iw_xfer_completed */
 	const uint8_t *msg; /* valid until completed */
 	size_t msg_len;
@@ -304,7 +304,7 @@ struct iw_xact {
  * Returns true with the next action in *act, which the driver performs before the next call. Call
  * it after each input until it returns false.
  */
-bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 
 /* ---------------------------------------------------------------- the queue pair's side */
 
