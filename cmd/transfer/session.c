@@ -501,9 +501,9 @@ static void post_read(struct session *s, const struct iw_xfer_act *a)
 
 static void register_slot(struct session *s, const struct iw_xfer_act *a)
 {
-	static const unsigned rights[] = { [IW_XRIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
-					   [IW_XRIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
-					   [IW_XRIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
+	static const unsigned rights[] = { [IW_XFER_RIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
+					   [IW_XFER_RIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
+					   [IW_XFER_RIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
 	struct work *w = iw_session_work(s);
 	struct iw_mr_attr attr = {
 		.len = (size_t)a->len,
@@ -533,7 +533,7 @@ static void register_slot(struct session *s, const struct iw_xfer_act *a)
 		iw_xfer_fail(s->x, &why);
 		return;
 	}
-	if (a->right != IW_XRIGHT_READ_SINK)
+	if (a->right != IW_XFER_RIGHT_READ_SINK)
 		s->lent_octets += a->len;
 	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));
 }

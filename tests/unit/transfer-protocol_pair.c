@@ -725,8 +725,8 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 	if (p->tolerant && (a.type == IW_XFER_ACT_WRITE || a.type == IW_XFER_ACT_READ)) {
 		r = find_reg(to, a.stag, &slot);
 		if (!r ||
-		    r->right != (a.type == IW_XFER_ACT_WRITE ? IW_XRIGHT_REMOTE_WRITE
-							     : IW_XRIGHT_REMOTE_READ) ||
+		    r->right != (a.type == IW_XFER_ACT_WRITE ? IW_XFER_RIGHT_REMOTE_WRITE
+							     : IW_XFER_RIGHT_REMOTE_READ) ||
 		    a.to < r->to || a.to + a.len > r->to + r->len)
 			terminate(p);
 	}
@@ -750,9 +750,9 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 			return true;
 		assert_non_null(r);
 		if (p->tolerant && (a.to < r->to || a.to + a.len > r->to + r->len ||
-				    r->right != IW_XRIGHT_REMOTE_WRITE))
+				    r->right != IW_XFER_RIGHT_REMOTE_WRITE))
 			return true;
-		assert_true(r->right == IW_XRIGHT_REMOTE_WRITE && a.to >= r->to &&
+		assert_true(r->right == IW_XFER_RIGHT_REMOTE_WRITE && a.to >= r->to &&
 			    a.to + a.len <= r->to + r->len);
 		memcpy(slot_mem(to, slot) + (a.to - r->to), slot_mem(from, a.slot), (size_t)a.len);
 		if (a.to == r->to)
@@ -764,12 +764,12 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 			return true;
 		assert_non_null(r);
 		if (p->tolerant && (a.to < r->to || a.to + a.len > r->to + r->len ||
-				    r->right != IW_XRIGHT_REMOTE_READ))
+				    r->right != IW_XFER_RIGHT_REMOTE_READ))
 			return true;
-		assert_true(r->right == IW_XRIGHT_REMOTE_READ && a.to >= r->to &&
+		assert_true(r->right == IW_XFER_RIGHT_REMOTE_READ && a.to >= r->to &&
 			    a.to + a.len <= r->to + r->len);
 		assert_true(from->reg[a.slot].live &&
-			    from->reg[a.slot].right == IW_XRIGHT_READ_SINK);
+			    from->reg[a.slot].right == IW_XFER_RIGHT_READ_SINK);
 		memcpy(slot_mem(from, a.slot), slot_mem(to, slot) + (a.to - r->to), (size_t)a.len);
 		break;
 	default:

@@ -71,7 +71,7 @@ struct xpair_reg {
 	uint32_t stag;
 	uint64_t to;
 	uint32_t len;
-	enum iw_xright right;
+	enum iw_xfer_right right;
 	uint64_t written; /* octets written from the start */
 };
 

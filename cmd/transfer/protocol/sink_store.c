@@ -174,7 +174,8 @@ bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xfer_act *act)
 	act->slot = i;
 	act->to = chunk.off;
 	act->len = chunk.len;
-	act->right = mode(x) == IW_XFER_WRITE ? IW_XRIGHT_REMOTE_WRITE : IW_XRIGHT_READ_SINK;
+	act->right = mode(x) == IW_XFER_WRITE ? IW_XFER_RIGHT_REMOTE_WRITE
+					      : IW_XFER_RIGHT_READ_SINK;
 	return true;
 }
 

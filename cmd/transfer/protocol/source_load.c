@@ -204,7 +204,7 @@ static bool register_offer(struct iw_xfer *x, struct iw_xfer_act *act)
 	act->slot = i;
 	act->to = sl->off;
 	act->len = sl->len;
-	act->right = IW_XRIGHT_REMOTE_READ;
+	act->right = IW_XFER_RIGHT_REMOTE_READ;
 	return true;
 }
 

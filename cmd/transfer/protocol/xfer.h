@@ -255,7 +255,11 @@ enum iw_xfer_act_type {
 	IW_XFER_ACT_END,
 };
 
-enum iw_xright { IW_XRIGHT_REMOTE_READ, IW_XRIGHT_REMOTE_WRITE, IW_XRIGHT_READ_SINK };
+enum iw_xfer_right {
+	IW_XFER_RIGHT_REMOTE_READ,
+	IW_XFER_RIGHT_REMOTE_WRITE,
+	IW_XFER_RIGHT_READ_SINK
+};
 
 /* A piece of a chunk, in the buffer where it arrived. */
 struct iw_xpart {
@@ -277,7 +281,7 @@ struct iw_xfer_act {
 	uint32_t slot, slot_off;
 	uint32_t stag;
 	uint64_t to;
-	enum iw_xright right;
+	enum iw_xfer_right right;
 	uint32_t count, size32; /* POST_RECVS */
 	uint32_t id;            /* the file's number */
 	void *file;             /* the driver's pointer for it */
