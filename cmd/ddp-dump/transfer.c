@@ -69,7 +69,7 @@ int iw_cap_transfer_hello(struct iw_cap *c, struct transfer *t, bool request, co
 		why->clause = CLAUSE_PRIVATE;
 		return err;
 	}
-	t->on = hello.code == IW_XC_OK;
+	t->on = hello.code == IW_XFER_CODE_OK;
 	t->digest_len = (uint8_t)iw_xfer_digest_len(hello.digest);
 	return 0;
 }

@@ -86,7 +86,7 @@ static void quote(struct iw_text *t, const void *p, size_t len)
 
 static void print_code(struct iw_text *t, uint32_t code)
 {
-	iw_text_fmt(t, "%s (%s)", iw_xcode_name(code), iw_xcode_text(code));
+	iw_text_fmt(t, "%s (%s)", iw_xfer_code_name(code), iw_xfer_code_text(code));
 }
 
 static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
@@ -99,7 +99,7 @@ static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 		    h.major_min);
 	if (h.major_min != h.major_max)
 		iw_text_u64(t, h.major_max);
-	if (h.code != IW_XC_OK) {
+	if (h.code != IW_XFER_CODE_OK) {
 		iw_text_str(t, ", rejected: ");
 		print_code(t, h.code);
 		iw_text_str(t, " ");
@@ -171,7 +171,7 @@ static void print_entry(struct iw_text *t, const struct iw_xfer_entry *e)
 	PUT(CHUNKS, "digests of chunks, %U octets", (uint64_t)e->chunks_len);
 	PUT(XATTR, "extended attributes, %U octets", (uint64_t)e->xattr_len);
 	PUT(SHARE, "part of %u", e->share);
-	PUT(CODE, "%s", iw_xcode_name(e->code));
+	PUT(CODE, "%s", iw_xfer_code_name(e->code));
 	PUT(TEXT, "%s", "");
 	if (e->has & IW_XFER_HAS(TEXT))
 		quote(t, e->text, e->text_len);
@@ -393,7 +393,7 @@ static void put_flag(struct iw_text *t, const char *key, bool v)
 static void put_code(struct iw_text *t, uint32_t code)
 {
 	put_number(t, KEY("code"), code);
-	put_name(t, KEY("code_name"), iw_xcode_name(code));
+	put_name(t, KEY("code_name"), iw_xfer_code_name(code));
 }
 
 static void put_hello(struct iw_text *t, const struct iw_cap_transfer *m)
@@ -404,7 +404,7 @@ static void put_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 		return;
 	put_number(t, KEY("version_max"), h.major_max);
 	put_number(t, KEY("version_min"), h.major_min);
-	if (h.code != IW_XC_OK) {
+	if (h.code != IW_XFER_CODE_OK) {
 		put_code(t, h.code);
 		put_name(t, KEY("reason"), h.text);
 		return;

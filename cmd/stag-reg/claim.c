@@ -57,7 +57,7 @@ bool iw_claim_key_fits(const struct iw_claim_key *lock, const struct iw_claim_ke
 	return differ == 0;
 }
 
-void iw_claim_reject(struct iw_claim *c, enum iw_xcode code, const char *text)
+void iw_claim_reject(struct iw_claim *c, enum iw_xfer_code code, const char *text)
 {
 	size_t len = iw_cbor_cut(text, IW_XFER_TEXT_MAX);
 

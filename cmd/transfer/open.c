@@ -367,8 +367,8 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	else if (cfg->role == IW_XFER_SINK &&
 		 iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0) {
 		iw_printable(path, sizeof(path), cfg->path, strlen(cfg->path), true);
-		return iw_fail(why, fault.code == IW_XC_PERM ? IW_E_PERM : IW_E_NOENT, "%s: %s",
-			       path, fault.text);
+		return iw_fail(why, fault.code == IW_XFER_CODE_PERM ? IW_E_PERM : IW_E_NOENT,
+			       "%s: %s", path, fault.text);
 	}
 	err = iw_os_random(id, sizeof(id));
 	if (err)

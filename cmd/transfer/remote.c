@@ -327,17 +327,17 @@ static void on_rejected(struct remote *m, const struct iw_fault *said)
 	ours = info.private_data_len > 0 &&
 	       iw_claim_decode(&c, true, info.private_data, info.private_data_len, NULL) == 0 &&
 	       c.form == IW_CLAIM_REJECT;
-	if (ours && c.code == IW_XC_REFUSED && !m->cfg->uri.key.set)
+	if (ours && c.code == IW_XFER_CODE_REFUSED && !m->cfg->uri.key.set)
 		iw_xfer_fault(
 			&why, IW_E_REJECTED,
 			"STag %x: rejected, and the URI has no key=; quote the whole URI in the shell, as stag-reg show STAG --uri prints it",
 			m->cfg->uri.stag);
-	else if (ours && c.code == IW_XC_REFUSED)
+	else if (ours && c.code == IW_XFER_CODE_REFUSED)
 		iw_xfer_fault(&why, IW_E_REJECTED, "%s: the peer rejected STag %x: %s", info.peer,
-			      m->cfg->uri.stag, c.text[0] ? c.text : iw_xcode_text(c.code));
+			      m->cfg->uri.stag, c.text[0] ? c.text : iw_xfer_code_text(c.code));
 	else if (ours)
 		iw_xfer_fault(&why, IW_E_REJECTED, "%s: the peer rejected the connection: %s",
-			      info.peer, c.text[0] ? c.text : iw_xcode_text(c.code));
+			      info.peer, c.text[0] ? c.text : iw_xfer_code_text(c.code));
 	else if (info.private_data_len > 0)
 		iw_xfer_fault(
 			&why, IW_E_REJECTED,

@@ -129,18 +129,18 @@ void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_f
 
 static const char *outcome_word(uint32_t code)
 {
-	if (iw_xcode_is_skip(code))
-		return code == IW_XC_SAME ? "same" : "skipped";
-	if (code == IW_XC_WOULD)
+	if (iw_xfer_code_is_skip(code))
+		return code == IW_XFER_CODE_SAME ? "same" : "skipped";
+	if (code == IW_XFER_CODE_WOULD)
 		return "would";
-	return code == IW_XC_OK ? "done" : "failed";
+	return code == IW_XFER_CODE_OK ? "done" : "failed";
 }
 
 /* A missing file has no size: a source reports 0, a sink IW_XFER_SIZE_UNKNOWN. */
 static bool has_size(const struct iw_file_report *f)
 {
 	return f->meta->kind == IW_XFER_FILE && f->meta->size != IW_XFER_SIZE_UNKNOWN &&
-	       f->code != IW_XC_NOENT;
+	       f->code != IW_XFER_CODE_NOENT;
 }
 
 static void file_json(struct iw_report *r, const struct iw_file_report *f)
@@ -155,9 +155,9 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	if (has_size(f))
 		iw_json_u64(w, "size_octets", f->meta->size);
 	iw_json_str(w, "outcome", outcome_word(f->code));
-	if (f->code != IW_XC_OK && f->code != IW_XC_SAME) {
-		iw_json_str(w, "code", iw_xcode_name(f->code));
-		iw_json_str(w, "text", f->text[0] ? f->text : iw_xcode_text(f->code));
+	if (f->code != IW_XFER_CODE_OK && f->code != IW_XFER_CODE_SAME) {
+		iw_json_str(w, "code", iw_xfer_code_name(f->code));
+		iw_json_str(w, "text", f->text[0] ? f->text : iw_xfer_code_text(f->code));
 		iw_json_bool(w, "told_by_peer", f->told_by_peer);
 	}
 	if (f->dry_run)
@@ -176,15 +176,16 @@ static bool is_no_dir(const char *text)
  */
 static bool can_repeat(const struct iw_file_report *f)
 {
-	return f->code == IW_XC_LIMIT || f->code == IW_XC_TARGET || f->code == IW_XC_SPACE;
+	return f->code == IW_XFER_CODE_LIMIT || f->code == IW_XFER_CODE_TARGET ||
+	       f->code == IW_XFER_CODE_SPACE;
 }
 
 /* True if the same reason was logged for another name. */
 static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 {
-	const char *text = f->text[0] ? f->text : iw_xcode_text(f->code);
+	const char *text = f->text[0] ? f->text : iw_xfer_code_text(f->code);
 	/* Nothing below the directory can be stored: one message is enough. */
-	bool whole = f->code == IW_XC_TARGET && is_no_dir(f->text);
+	bool whole = f->code == IW_XFER_CODE_TARGET && is_no_dir(f->text);
 	bool again = strcmp(text, r->cause) == 0;
 
 	if (!can_repeat(f))
@@ -200,12 +201,13 @@ static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 /* True if the text repeats what the code says. */
 static bool repeats_code(const struct iw_file_report *f)
 {
-	return (f->code == IW_XC_NOENT && strstr(f->text, "no such file or directory")) ||
-	       (f->code == IW_XC_CHANGED && strstr(f->text, "while it was being sent")) ||
-	       (f->code == IW_XC_TARGET && is_no_dir(f->text)) ||
-	       (f->code == IW_XC_KIND && strstr(f->text, "cannot be sent")) ||
-	       ((f->code == IW_XC_PERM || f->code == IW_XC_SPACE || f->code == IW_XC_IO) &&
-		strstr(f->text, iw_xcode_text(f->code)));
+	return (f->code == IW_XFER_CODE_NOENT && strstr(f->text, "no such file or directory")) ||
+	       (f->code == IW_XFER_CODE_CHANGED && strstr(f->text, "while it was being sent")) ||
+	       (f->code == IW_XFER_CODE_TARGET && is_no_dir(f->text)) ||
+	       (f->code == IW_XFER_CODE_KIND && strstr(f->text, "cannot be sent")) ||
+	       ((f->code == IW_XFER_CODE_PERM || f->code == IW_XFER_CODE_SPACE ||
+		 f->code == IW_XFER_CODE_IO) &&
+		strstr(f->text, iw_xfer_code_text(f->code)));
 }
 
 /* The name for an error message: the path as the user gave it, if it is known. */
@@ -226,7 +228,7 @@ static void name_failed(char *name, size_t cap, const struct iw_file_report *f)
 
 static void log_failed(struct iw_report *r, const struct iw_file_report *f, const char *name)
 {
-	const char *code = repeats_code(f) ? "" : iw_xcode_text(f->code);
+	const char *code = repeats_code(f) ? "" : iw_xfer_code_text(f->code);
 	enum iw_log_level level = is_repeated(r, f) ? IW_LOG_INFO : IW_LOG_ERROR;
 
 	iw_log(level, "%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "", code,
@@ -235,7 +237,7 @@ static void log_failed(struct iw_report *r, const struct iw_file_report *f, cons
 
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 {
-	bool failed = !iw_xcode_is_fine(f->code) && f->code != IW_XC_CANCELED;
+	bool failed = !iw_xfer_code_is_fine(f->code) && f->code != IW_XFER_CODE_CANCELED;
 	char name[4096];
 
 	if (r->silent)
@@ -245,12 +247,12 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 	else
 		iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
 	/* CANCELED only repeats the result of the whole transfer, which is reported separately. */
-	if (f->code == IW_XC_WOULD && human(r))
-		printf("%s: %s\n", name, iw_xcode_text(f->code));
-	else if (iw_xcode_is_skip(f->code) && f->text[0])
-		iw_log_warn("%s: %s: %s", name, iw_xcode_text(f->code), f->text);
+	if (f->code == IW_XFER_CODE_WOULD && human(r))
+		printf("%s: %s\n", name, iw_xfer_code_text(f->code));
+	else if (iw_xfer_code_is_skip(f->code) && f->text[0])
+		iw_log_warn("%s: %s: %s", name, iw_xfer_code_text(f->code), f->text);
 	else if (!failed)
-		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
+		iw_log_info("%s: %s", name, iw_xfer_code_text(f->code));
 	else
 		log_failed(r, f, name);
 	if (r->cli->json)

@@ -7,7 +7,7 @@
 #include "transfer/internal.h"
 #include "util/text.h"
 
-static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enum iw_xcode code,
+static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enum iw_xfer_code code,
 		   const struct iw_fault *why)
 {
 	struct iw_hello answer;
@@ -133,24 +133,24 @@ void iw_hub_request(struct hub *h, struct iw_conn_req *req)
 		return;
 	}
 	if (iw_hello_decode(&request, info.private_data, info.private_data_len, &why) != 0) {
-		reject(h, req, peer, IW_XC_PROTOCOL, &why);
+		reject(h, req, peer, IW_XFER_CODE_PROTOCOL, &why);
 		return;
 	}
 	if (iw_hello_answer(&answer, &request, h->cfg->role, iw_digests_built(), &why) != 0) {
-		reject(h, req, peer, (enum iw_xcode)answer.code, &why);
+		reject(h, req, peer, (enum iw_xfer_code)answer.code, &why);
 		return;
 	}
 	if ((request.again && find_again(h, &request, &why) != 0) ||
 	    find_place(h, &request, &why) != 0) {
-		reject(h, req, peer, IW_XC_REFUSED, &why);
+		reject(h, req, peer, IW_XFER_CODE_REFUSED, &why);
 		return;
 	}
 	if (iw_session_new(&s, h, iw_group_get(h, request.id, false), false, &why) != 0) {
-		reject(h, req, peer, IW_XC_LIMIT, &why);
+		reject(h, req, peer, IW_XFER_CODE_LIMIT, &why);
 		return;
 	}
 	if (find_share(h, s, peer, &why) != 0) {
-		reject(h, req, peer, IW_XC_LIMIT, &why);
+		reject(h, req, peer, IW_XFER_CODE_LIMIT, &why);
 		iw_group_remove(s);
 		return;
 	}

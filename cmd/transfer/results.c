@@ -46,7 +46,7 @@ void iw_group_free_shares(struct group *g)
  */
 static bool note_part(struct group *g, const struct iw_xfer_meta *m, uint32_t code)
 {
-	bool fine = iw_xcode_is_fine(code), before;
+	bool fine = iw_xfer_code_is_fine(code), before;
 	struct share *s;
 
 	if (!m->share)
@@ -67,13 +67,13 @@ static bool note_part(struct group *g, const struct iw_xfer_meta *m, uint32_t co
 
 /* --- results --- */
 
-/* The code to which the text of a pack's RESULT belongs; IW_XC_OK: no member failed. */
+/* The code to which the text of a pack's RESULT belongs; IW_XFER_CODE_OK: no member failed. */
 static uint32_t first_failure(const struct iw_xfer_act *a)
 {
 	for (size_t i = 0; i < a->ncodes; i++)
-		if (!iw_xcode_is_fine(a->codes[i]))
+		if (!iw_xfer_code_is_fine(a->codes[i]))
 			return a->codes[i];
-	return IW_XC_OK;
+	return IW_XFER_CODE_OK;
 }
 
 /* Reports each member of a pack, with the text of the side that knows the reason. */
@@ -100,7 +100,8 @@ static void report_pack(struct session *s, const struct iw_xfer_act *a)
 						   .name_len = strlen(p->name),
 						   .size = p->size };
 			/* While the worker reads the file, it owns the members. */
-			if (file->tasks == 0 && p->why.code != IW_XC_OK && p->why.code == f.code) {
+			if (file->tasks == 0 && p->why.code != IW_XFER_CODE_OK &&
+			    p->why.code == f.code) {
 				f.text = p->why.text;
 				f.told_by_peer = false;
 			}

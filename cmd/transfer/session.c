@@ -271,7 +271,7 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	memcpy(s->mine.id, request->id, sizeof(s->mine.id));
 	err = set_up(s, why);
 	if (err) {
-		iw_hello_reject(&answer, IW_XC_LIMIT, why->text);
+		iw_hello_reject(&answer, IW_XFER_CODE_LIMIT, why->text);
 		iw_reject(req, pd, iw_hello_encode(pd, &answer));
 		return err;
 	}

@@ -26,7 +26,7 @@ static void note_final(void *ctx, const char *name, const struct iw_file_fault *
 		e->text = text;
 		e->cap = cap;
 	}
-	e->text[e->len] = (char)(why ? why->code : IW_XC_OK);
+	e->text[e->len] = (char)(why ? why->code : IW_XFER_CODE_OK);
 	memcpy(e->text + e->len + 1, name, name_len);
 	memcpy(e->text + e->len + 1 + name_len, reason, text_len);
 	e->len += len;
@@ -38,7 +38,7 @@ static size_t report_final(struct group *g, const char *peer, const char *note)
 	const struct iw_transfer_cfg *cfg = g->hub->cfg;
 	const char *name = note + 1, *text = name + strlen(name) + 1;
 
-	if (note[0] != IW_XC_OK) {
+	if (note[0] != IW_XFER_CODE_OK) {
 		/* A directory, or a name of any kind that could not be removed. */
 		const struct iw_xfer_meta m = { .kind = IW_XFER_KINDS,
 						.name = name,
@@ -87,9 +87,10 @@ static uint64_t report_failed(struct group *g, const char *peer, const struct iw
 
 	for (struct iw_list *l = missing->next; l != missing; l = l->next, n++) {
 		const struct iw_missing *m = iw_container_of(l, struct iw_missing, link);
-		const struct iw_file_report f = {
-			.peer = peer, .meta = &m->meta, .code = IW_XC_PROTOCOL, .text = m->why
-		};
+		const struct iw_file_report f = { .peer = peer,
+						  .meta = &m->meta,
+						  .code = IW_XFER_CODE_PROTOCOL,
+						  .text = m->why };
 
 		iw_report_file(&g->hub->report, &f);
 	}
@@ -167,7 +168,7 @@ static uint64_t report_missing(struct session *s)
 		const struct iw_file_report f = { .peer = s->peer_text,
 						  .meta = &m,
 						  .typed = iw_session_typed(s, &m, NULL),
-						  .code = IW_XC_NOENT,
+						  .code = IW_XFER_CODE_NOENT,
 						  .text = "the peer did not announce it" };
 
 		if (a->row[i].announced)
@@ -245,7 +246,7 @@ static void report_gone(struct group_task *e)
 	const char *note = e->text + e->reported;
 
 	e->reported += report_final(g, e->s ? e->s->peer_text : g->peer, note);
-	if (note[0] != IW_XC_OK)
+	if (note[0] != IW_XFER_CODE_OK)
 		return;
 	/* Keeps the name for the peer. */
 	memmove(e->text + e->kept, note + 1, strlen(note + 1) + 1);

@@ -69,9 +69,9 @@ static void open_back(struct iw_task *t)
 
 	if (e->r != 0) {
 		iw_fail(&g->place_fault,
-			e->why.code == IW_XC_NOENT  ? IW_E_NOENT
-			: e->why.code == IW_XC_PERM ? IW_E_PERM
-						    : IW_E_INVAL,
+			e->why.code == IW_XFER_CODE_NOENT  ? IW_E_NOENT
+			: e->why.code == IW_XFER_CODE_PERM ? IW_E_PERM
+							   : IW_E_INVAL,
 			"%s", e->why.text);
 		if (e->s) {
 			iw_xfer_fail(e->s->x, &g->place_fault);
@@ -211,7 +211,7 @@ static void create_pack(struct file *f)
 	f->packed = malloc(sizeof(*f->packed));
 	f->made = IW_CREATE_FAILED;
 	if (!f->packed)
-		iw_file_fail(&f->why, IW_XC_LIMIT, "no memory");
+		iw_file_fail(&f->why, IW_XFER_CODE_LIMIT, "no memory");
 	else if (iw_pack_sink_open(f->packed, &f->group->place, &f->meta, &f->why) == 0)
 		f->made = f->packed->nwanted > 0 ? IW_CREATED : IW_MADE;
 }
@@ -233,7 +233,7 @@ static void create_file(struct file *f)
 		return;
 	/* When the other transfer has closed it, this one can resume it. */
 	memcpy(f->wanted, g->wanted, sizeof(f->wanted));
-	iw_target_abandon(&f->target, IW_XC_NAME);
+	iw_target_abandon(&f->target, IW_XFER_CODE_NAME);
 	iw_place_return(&g->place, &f->meta);
 	f->has_target = false;
 }
@@ -247,9 +247,9 @@ static void create_now(struct iw_task *t)
 
 	f->made = IW_CREATE_FAILED;
 	if (!p->to_stdout && p->base < 0)
-		iw_file_fail(&f->why, IW_XC_TARGET, "the target cannot be opened");
+		iw_file_fail(&f->why, IW_XFER_CODE_TARGET, "the target cannot be opened");
 	else if (!f->has_hasher && iw_hasher_init(&f->hasher, f->digest, &why) != 0)
-		iw_file_fail(&f->why, IW_XC_LIMIT, "no memory for digests");
+		iw_file_fail(&f->why, IW_XFER_CODE_LIMIT, "no memory for digests");
 	else
 		f->has_hasher = true;
 	if (!f->has_hasher)
@@ -267,7 +267,7 @@ static void report_codes(const struct file *f)
 	const struct iw_pack_sink *p = f->packed;
 
 	iw_xfer_codes(f->s->x, f->id, p->codes, p->n,
-		      p->why.code == IW_XC_OK || p->differ ? "" : p->why.text);
+		      p->why.code == IW_XFER_CODE_OK || p->differ ? "" : p->why.text);
 }
 
 static void report_created(struct session *s, struct file *f)
@@ -301,7 +301,7 @@ static void end_file(struct file *f);
 /* True if f exceeds a limit, but files that are being closed may return their charges. */
 static bool may_fit_later(const struct file *f)
 {
-	return f->made == IW_CREATE_FAILED && f->why.code == IW_XC_LIMIT && !f->packed &&
+	return f->made == IW_CREATE_FAILED && f->why.code == IW_XFER_CODE_LIMIT && !f->packed &&
 	       f->tries > 0 && f->group->hub->closing > 0;
 }
 
@@ -355,7 +355,7 @@ static void create(struct session *s, const struct iw_xfer_act *a)
 	}
 	if (!f || !f->name || !copy_meta(f, a->meta)) {
 		iw_session_file_free(f);
-		iw_xfer_file_failed(s->x, a->id, IW_XC_LIMIT, "no memory", s->hub->now);
+		iw_xfer_file_failed(s->x, a->id, IW_XFER_CODE_LIMIT, "no memory", s->hub->now);
 		return;
 	}
 	f->group = g;
@@ -472,7 +472,7 @@ static void forget_creation(struct session *s, uint32_t id, bool returns)
 	if (!f)
 		return;
 	f->returns = returns;
-	give_up(f, IW_XC_CANCELED);
+	give_up(f, IW_XFER_CODE_CANCELED);
 	iw_list_del(&f->link); /* it may be in held or wanting */
 	iw_sink_forget(f);
 }
@@ -488,7 +488,7 @@ void iw_sink_leave(struct session *s)
 	while ((l = iw_list_first(&s->files)) != NULL) {
 		struct file *f = iw_container_of(l, struct file, of);
 
-		give_up(f, IW_XC_CANCELED);
+		give_up(f, IW_XFER_CODE_CANCELED);
 		iw_list_del(&f->link);
 		iw_sink_forget(f);
 	}
@@ -636,7 +636,7 @@ static void name_kept(const struct file *f, struct iw_file_fault *why)
 	size_t len = strlen(why->text);
 	int dir = slash ? (int)(slash + 1 - f->name) : 0;
 
-	if (why->code != IW_XC_SPACE)
+	if (why->code != IW_XFER_CODE_SPACE)
 		return;
 	if (f->packed || !iw_target_is_kept(&f->target) || dir > 60) {
 		snprintf(why->text + len, sizeof(why->text) - len,
@@ -893,7 +893,7 @@ bool iw_sink_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct file *f = a->file;
-	bool again = a->code == IW_XC_CANCELED && !a->told_by_peer;
+	bool again = a->code == IW_XFER_CODE_CANCELED && !a->told_by_peer;
 
 	seen(g, a->meta);
 	iw_asked_announced(&s->hub->asked, a->meta);

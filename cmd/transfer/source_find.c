@@ -162,10 +162,10 @@ static void announce(struct session *s, struct file *f)
 	f->done = 0;
 	f->size = f->meta.kind == IW_XFER_FILE ? f->meta.size : 0;
 	f->share = f->meta.share != 0;
-	if (why->code != IW_XC_OK)
+	if (why->code != IW_XFER_CODE_OK)
 		iw_xfer_add_failed(s->x, &f->meta, f, why->code, why->text, s->hub->now);
 	else if (fault)
-		iw_xfer_add_failed(s->x, &f->meta, f, IW_XC_NAME, fault, s->hub->now);
+		iw_xfer_add_failed(s->x, &f->meta, f, IW_XFER_CODE_NAME, fault, s->hub->now);
 	else
 		iw_xfer_add(s->x, &f->meta, f, s->hub->now);
 }
@@ -298,7 +298,7 @@ static int add_digest(struct file *f, struct iw_file_fault *why)
 	struct iw_fault fault;
 
 	if (iw_hasher_init(&f->hasher, f->digest, &fault) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for digests");
 	f->has_hasher = true;
 	return iw_src_digest(&f->src, &f->hasher, &f->meta.digest, why);
 }
@@ -471,14 +471,14 @@ static void find_now(struct iw_task *t)
 		o->end = e.what == IW_WALKED_END;
 		if (o->end)
 			break;
-		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED;
+		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XFER_CODE_EXCLUDED;
 		/*
 		 * A directory whose contents are sent has no name. Without IW_XOPT_CONTENTS the
 		 * sink expects only the contents. Excluded entries are reported only with --delete,
 		 * because they must not be removed.
 		 */
 		if ((e.what == IW_WALKED_DIR && e.name_len == 0 && !(g->opts & IW_XOPT_CONTENTS)) ||
-		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED &&
+		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XFER_CODE_EXCLUDED &&
 		     !(g->opts & IW_XOPT_DELETE)))
 			continue;
 		if (packs(g, &e))
@@ -494,7 +494,7 @@ static void announce_found(struct session *s, struct file *f)
 {
 	struct group *g = s->group;
 
-	if (f->why.code != IW_XC_OK || !splits(g, f)) {
+	if (f->why.code != IW_XFER_CODE_OK || !splits(g, f)) {
 		announce(s, f);
 		return;
 	}
@@ -575,7 +575,7 @@ static void announce_later(struct session *s)
 
 	iw_list_del(l);
 	if (f->linked->failed)
-		iw_file_fail(&f->why, IW_XC_NOENT,
+		iw_file_fail(&f->why, IW_XFER_CODE_NOENT,
 			     "it is a hard link to a file that did not arrive");
 	announce(s, f);
 }

@@ -16,9 +16,9 @@ static int load_pack(struct file *f)
 
 	*l = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
 	if (iw_hasher_chunk(&f->hasher, &iov, 1, &l->digest) != 0)
-		return iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(&f->why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (l->len > 0 && iw_chunk_list_add(&f->src.chunks, 0, &l->digest) != 0)
-		return iw_file_fail(&f->why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(&f->why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -42,14 +42,14 @@ static void finish_now(struct iw_task *t)
 	else if (iw_chunk_list_digest(&f->src.chunks, &f->hasher, f->len, &f->whole) == 0)
 		f->r = 0;
 	else
-		f->r = iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
+		f->r = iw_file_fail(&f->why, IW_XFER_CODE_IO, "its digest could not be computed");
 }
 
 /* Queues f, whose connection was lost, for another connection. */
 static void send_again(struct group *g, struct file *f)
 {
 	f->again = false;
-	f->why.code = IW_XC_OK;
+	f->why.code = IW_XFER_CODE_OK;
 	g->out--;
 	iw_hub_count_closed(f);
 	iw_src_again(&f->src);
@@ -161,7 +161,8 @@ static bool has_hasher(struct session *s, struct file *f)
 static bool queue_task(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
 {
 	if (!has_hasher(s, f)) {
-		iw_xfer_file_failed(s->x, id, IW_XC_LIMIT, "no memory for digests", s->hub->now);
+		iw_xfer_file_failed(s->x, id, IW_XFER_CODE_LIMIT, "no memory for digests",
+				    s->hub->now);
 		return false;
 	}
 	f->s = s;
@@ -354,18 +355,19 @@ bool iw_source_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct file *f = a->file;
-	bool lost = a->code == IW_XC_CANCELED && !a->told_by_peer && iw_session_hands_on(s) &&
-		    !(f->has_src && f->src.stream);
+	bool lost = a->code == IW_XFER_CODE_CANCELED && !a->told_by_peer &&
+		    iw_session_hands_on(s) && !(f->has_src && f->src.stream);
 
 	if (lost) {
 		s->requeued += f->pack ? f->pack->n
 				       : !f->meta.share || f->meta.part_off == 0 ||
-						 !iw_xcode_is_fine(a->code);
+						 !iw_xfer_code_is_fine(a->code);
 		/* If the worker still reads f, f is sent again when that task is done. */
 		f->again = f->tasks > 0;
 		if (!f->again)
 			send_again(g, f);
-	} else if (f->linked && f->meta.kind != IW_XFER_HARDLINK && !iw_xcode_is_fine(a->code)) {
+	} else if (f->linked && f->meta.kind != IW_XFER_HARDLINK &&
+		   !iw_xfer_code_is_fine(a->code)) {
 		f->linked->failed = true;
 	}
 	if (!lost)

@@ -92,7 +92,7 @@ static void next_file(struct run *r)
 	m.size = m.kind == IW_XFER_FILE ? (uint64_t)take(r) * 100003 : 0;
 	memset(r->names[r->nfiles], 'n', m.name_len);
 	if (how & 32)
-		iw_xfer_add_failed(r->x, &m, new_file(r), IW_XC_NOENT, "gone", r->now);
+		iw_xfer_add_failed(r->x, &m, new_file(r), IW_XFER_CODE_NOENT, "gone", r->now);
 	else
 		iw_xfer_add(r->x, &m, new_file(r), r->now);
 }
@@ -107,7 +107,7 @@ static void answer_load(struct run *r)
 		l.len = how & 4 ? 0 : l.len / 2;
 	l.digest.len = 16;
 	if ((how & 0xf0) == 0xf0)
-		iw_xfer_file_failed(r->x, r->load.id, IW_XC_CHANGED, "shrank", r->now);
+		iw_xfer_file_failed(r->x, r->load.id, IW_XFER_CODE_CHANGED, "shrank", r->now);
 	else
 		iw_xfer_loaded(r->x, r->load.slot, &l, r->now);
 }
@@ -128,7 +128,7 @@ static void answer_store(struct run *r)
 
 	r->storing = false;
 	if ((take(r) & 0xf0) == 0xf0)
-		iw_xfer_file_failed(r->x, a.id, IW_XC_SPACE, "full", r->now);
+		iw_xfer_file_failed(r->x, a.id, IW_XFER_CODE_SPACE, "full", r->now);
 	else
 		iw_xfer_stored(r->x, true, r->now);
 	give_back(r, &a);
@@ -146,7 +146,8 @@ static void do_create(struct run *r, const struct iw_xfer_act *a)
 		must(a->meta->name[0] != '/');
 	}
 	if (how >= 0xe0 || r->nfiles > FILES - 10) {
-		iw_xfer_file_failed(r->x, a->id, how & 1 ? IW_XC_SAME : IW_XC_PERM, NULL, r->now);
+		iw_xfer_file_failed(r->x, a->id, how & 1 ? IW_XFER_CODE_SAME : IW_XFER_CODE_PERM,
+				    NULL, r->now);
 	} else if (!iw_xfer_has_data(a->meta->kind)) {
 		iw_xfer_made(r->x, a->id, NULL, r->now);
 	} else {
@@ -172,7 +173,7 @@ static void check_result(const struct iw_xfer_act *a)
 		return;
 	must(!f->result);
 	must(!f->created || f->committed || f->abandoned);
-	must(!f->committed || a->code == IW_XC_OK);
+	must(!f->committed || a->code == IW_XFER_CODE_OK);
 	f->result = true;
 }
 
@@ -253,7 +254,7 @@ static void act(struct run *r, const struct iw_xfer_act *a)
 		if (take(r) < 0xe0)
 			iw_xfer_finished(r->x, a->id, &d, r->now);
 		else
-			iw_xfer_file_failed(r->x, a->id, IW_XC_CHANGED, "touched", r->now);
+			iw_xfer_file_failed(r->x, a->id, IW_XFER_CODE_CHANGED, "touched", r->now);
 		break;
 	}
 	case IW_XFER_ACT_OPENED:
@@ -291,7 +292,7 @@ static void act(struct run *r, const struct iw_xfer_act *a)
 			f->committed = true;
 			iw_xfer_committed(r->x, a->id, r->now);
 		} else {
-			iw_xfer_file_failed(r->x, a->id, IW_XC_IO, "rename", r->now);
+			iw_xfer_file_failed(r->x, a->id, IW_XFER_CODE_IO, "rename", r->now);
 		}
 		break;
 	case IW_XFER_ACT_ABANDON:

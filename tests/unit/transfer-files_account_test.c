@@ -24,7 +24,7 @@ static void charges_apply_to_the_transfer_and_to_all_transfers(void **state)
 	(void)state;
 	assert_int_equal(iw_account_take(&a, 60, 1, &why), 0);
 	assert_int_equal(iw_account_take(&a, 1, 1, &why), -1);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_string_equal(why.text,
 			    "1 more octet, 60 used so far: above the receiver's --max-transfer 60");
 	assert_int_equal(iw_account_take(&b, 41, 1, &why), -1);
@@ -55,7 +55,7 @@ static void sums_do_not_wrap(void **state)
 	assert_int_equal(iw_account_take(&a, huge, 1, &why), 0);
 	assert_int_equal(iw_account_take(&a, huge, 1, &why), 0);
 	assert_int_equal(iw_account_take(&a, huge, 1, &why), -1);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_int_equal(all.files, 2);
 	assert_int_equal(iw_account_take(&bound, UINT64_MAX, 1, &why), 0);
 	assert_int_equal(iw_account_take(&bound, 1, 1, &why), -1);
@@ -245,13 +245,13 @@ static void parts_of_a_file_are_charged_once_and_as_a_whole(void **state)
 	m.size = 1024 * MIB;
 	m.part_len = 1022 * MIB;
 	assert_int_equal(iw_target_create(&bad, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_PROTOCOL);
+	assert_int_equal(why.code, IW_XFER_CODE_PROTOCOL);
 	m = two;
 	m.name = "g";
 	assert_int_equal(iw_target_create(&bad, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_PROTOCOL);
-	iw_target_abandon(&t[0], IW_XC_DIGEST);
-	iw_target_abandon(&t[1], IW_XC_DIGEST);
+	assert_int_equal(why.code, IW_XFER_CODE_PROTOCOL);
+	iw_target_abandon(&t[0], IW_XFER_CODE_DIGEST);
+	iw_target_abandon(&t[1], IW_XFER_CODE_DIGEST);
 	assert_int_equal(everything.octets + everything.files, 0);
 	iw_place_close(&p);
 }
@@ -269,7 +269,7 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(store(&t, 0), 0);
 	assert_int_equal(store(&t, MIB), 0);
-	iw_target_abandon(&t, IW_XC_CANCELED);
+	iw_target_abandon(&t, IW_XFER_CODE_CANCELED);
 	left = everything.octets;
 	assert_true(left >= 2 * MIB && left < 2 * MIB + 4096); /* and its journal */
 	assert_int_equal(everything.files, 1);
@@ -277,8 +277,8 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	assert_int_equal(iw_target_create(&other, &p, &big, IW_XFER_XXH3, &why), IW_CREATED);
 	big.name = "h";
 	assert_int_equal(iw_target_create(&t, &p, &big, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
-	iw_target_abandon(&other, IW_XC_CANCELED);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
+	iw_target_abandon(&other, IW_XFER_CODE_CANCELED);
 	assert_int_equal(everything.octets, left);
 	/*
 	 * A resumed temporary is not charged twice: 2 of 5 MiB are temporaries, and 4 fit. A file
@@ -286,7 +286,7 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	 */
 	everything.max_octets = 3 * MIB;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_int_equal(everything.octets, left);
 	assert_int_equal(everything.files, 1);
 	everything.max_octets = 5 * MIB;
@@ -295,7 +295,7 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	assert_int_equal(t.had, 2);
 	assert_int_equal(everything.octets, 4 * MIB);
 	assert_int_equal(everything.files, 1);
-	iw_target_abandon(&t, IW_XC_DIGEST);
+	iw_target_abandon(&t, IW_XFER_CODE_DIGEST);
 	assert_int_equal(everything.octets + everything.files, 0);
 	iw_place_close(&p);
 }
@@ -320,17 +320,17 @@ static void streams_are_charged_as_they_grow(void **state)
 		assert_int_equal(iw_target_reach(&t, MIB, &why), 0);
 		assert_int_equal(everything.octets, MIB);
 		assert_int_equal(store(&t, 4 * MIB), -1);
-		assert_int_equal(why.code, IW_XC_LIMIT);
+		assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 		assert_int_equal(iw_chunk_list_digest(&none, &hasher, 1024 * MIB, &d), 0);
 		assert_int_equal(iw_target_commit(&t, &hasher, 1024 * MIB, &d, &why), -1);
-		assert_int_equal(why.code, IW_XC_LIMIT);
+		assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 		assert_int_equal(everything.octets, MIB);
 		/* This target takes only one file. */
 		if (to_stdout)
 			assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 					 IW_CREATE_FAILED);
 		else
-			iw_target_abandon(&t, IW_XC_LIMIT);
+			iw_target_abandon(&t, IW_XFER_CODE_LIMIT);
 		assert_int_equal(everything.octets,
 				 /* octets written to standard output stay charged */
 				 to_stdout ? MIB : 0);
@@ -347,11 +347,11 @@ static void standard_output_has_the_limits_of_a_file(void **state)
 	open_place();
 	p.to_stdout = true;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	limits.size = 0;
 	m.size = 8 * MIB + 1;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	m.size = 8 * MIB;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(everything.octets, 8 * MIB);
@@ -374,7 +374,7 @@ static void directories_links_and_attributes_are_charged(void **state)
 	open_place();
 	p.opts = IW_XOPT_XATTR;
 	assert_int_equal(iw_target_create(&t, &p, &deep, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_int_equal(everything.files, 4); /* a, b, c, d exist; f would be one more */
 	assert_int_equal(parts_here(), 0);
 	everything.max_files = 7;
@@ -387,7 +387,7 @@ static void directories_links_and_attributes_are_charged(void **state)
 	assert_int_equal(everything.files, 6);
 	assert_int_equal(everything.octets, 103);
 	assert_int_equal(iw_target_create(&t, &p, &link, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_SAME);
+	assert_int_equal(why.code, IW_XFER_CODE_SAME);
 	assert_int_equal(everything.files, 6);
 	link.name = "dir";
 	link.name_len = 3;
@@ -412,7 +412,7 @@ static void dry_runs_charge_nothing_afterwards(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
-		assert_int_equal(why.code, i < 2 ? IW_XC_WOULD : IW_XC_LIMIT);
+		assert_int_equal(why.code, i < 2 ? IW_XFER_CODE_WOULD : IW_XFER_CODE_LIMIT);
 	}
 	iw_place_close(&p);
 	assert_int_equal(everything.octets + everything.files, 0);

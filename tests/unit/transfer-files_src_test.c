@@ -126,7 +126,7 @@ static void file_changed_while_it_is_read_is_an_error(void **state)
 		else
 			r = iw_src_finish(&s, &hasher, 10, &d, &why);
 		assert_int_equal(r, -1);
-		assert_int_equal(why.code, IW_XC_CHANGED);
+		assert_int_equal(why.code, IW_XFER_CODE_CHANGED);
 		assert_non_null(strstr(why.text, texts[i]));
 		iw_src_close(&s);
 	}
@@ -146,7 +146,7 @@ static void content_longer_than_the_announced_size_is_an_error(void **state)
 	assert_int_equal(iw_src_open(&s, fd, &why), 0);
 	assert_int_equal(s.at_open.st_size, 0);
 	assert_int_equal(iw_src_finish(&s, &hasher, 0, &d, &why), -1);
-	assert_int_equal(why.code, IW_XC_CHANGED);
+	assert_int_equal(why.code, IW_XFER_CODE_CHANGED);
 	iw_src_close(&s);
 }
 
@@ -160,9 +160,9 @@ static void names_that_are_not_regular_files_are_refused(void **state)
 	assert_int_equal(iw_src_open(&s, openat(tmp_fd, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC),
 				     &why),
 			 -1);
-	assert_int_equal(why.code, IW_XC_KIND);
+	assert_int_equal(why.code, IW_XFER_CODE_KIND);
 	assert_int_equal(iw_src_open(&s, openat(tmp_fd, ".", O_RDONLY | O_CLOEXEC), &why), -1);
-	assert_int_equal(why.code, IW_XC_KIND);
+	assert_int_equal(why.code, IW_XFER_CODE_KIND);
 }
 
 static void a_source_that_is_a_stream_is_not_awaited(void **state)

@@ -116,10 +116,10 @@ static void a_file_appears_only_when_it_is_complete(void **state)
 	assert_int_equal(st.st_mtim.tv_nsec, 987654321);
 	/* The same file again is skipped, except with IW_XOPT_FORCE. */
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_SAME);
+	assert_int_equal(why.code, IW_XFER_CODE_SAME);
 	p.opts |= IW_XOPT_FORCE;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
-	iw_target_abandon(&t, IW_XC_DIGEST);
+	iw_target_abandon(&t, IW_XFER_CODE_DIGEST);
 	assert_file_is("in/f", "octets");
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
@@ -153,11 +153,11 @@ static void one_file_in_two_temporaries_leaves_neither(void **state)
 		create_and_begin(&other, &p, &m);
 		assert_int_equal(parts_in("in"), 2);
 		if (!late)
-			iw_target_abandon(&lost, IW_XC_CANCELED);
+			iw_target_abandon(&lost, IW_XFER_CODE_CANCELED);
 		assert_int_equal(store(&other, MIB, "x", 1, &why), 0);
 		assert_int_equal(commit(&other, m.size, &why), 0);
 		if (late)
-			iw_target_abandon(&lost, IW_XC_CANCELED);
+			iw_target_abandon(&lost, IW_XFER_CODE_CANCELED);
 		assert_int_equal(parts_in("in"), 0);
 		assert_int_equal(unlinkat(tmp_fd, "in/f", 0), 0);
 		iw_place_close(&p);
@@ -179,13 +179,13 @@ static void wrong_digests_are_refused(void **state)
 	assert_int_equal(iw_hasher_chunk(&hasher, &iov, 1, &d), 0);
 	buf[3] ^= 1;
 	assert_int_equal(iw_target_store(&t, &hasher, 0, &iov, 1, &d, &why), -1);
-	assert_int_equal(why.code, IW_XC_DIGEST);
+	assert_int_equal(why.code, IW_XFER_CODE_DIGEST);
 	buf[3] ^= 1;
 	assert_int_equal(iw_target_store(&t, &hasher, 0, &iov, 1, &d, &why), 0);
 	/* The digest of the file is not that of its only chunk. */
 	assert_int_equal(iw_target_commit(&t, &hasher, 10, &d, &why), -1);
-	assert_int_equal(why.code, IW_XC_DIGEST);
-	iw_target_abandon(&t, IW_XC_DIGEST);
+	assert_int_equal(why.code, IW_XFER_CODE_DIGEST);
+	iw_target_abandon(&t, IW_XFER_CODE_DIGEST);
 	assert_false(is_there("in/f"));
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
@@ -237,7 +237,7 @@ static void nothing_outside_the_base_is_touched(void **state)
 
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
-		assert_true(why.code == IW_XC_TARGET || why.code == IW_XC_NAME);
+		assert_true(why.code == IW_XFER_CODE_TARGET || why.code == IW_XFER_CODE_NAME);
 		m.kind = IW_XFER_DIR;
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
@@ -291,7 +291,7 @@ static void names_that_are_not_regular_files_stay(void **state)
 
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
-		assert_int_equal(why.code, IW_XC_TARGET);
+		assert_int_equal(why.code, IW_XFER_CODE_TARGET);
 		assert_non_null(strstr(why.text, rows[i].text));
 	}
 	assert_int_equal(parts_in("in"), 0);
@@ -324,16 +324,16 @@ static void scp_rules_of_the_target(void **state)
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("in/sub/other"));
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_TARGET);
+	assert_int_equal(why.code, IW_XFER_CODE_TARGET);
 	iw_place_close(&p);
 	/* Several files need a directory; the parent of the target must exist. */
 	assert_int_equal(iw_place_beneath(&p, root, "file", IW_XOPT_MANY, &why), -1);
-	assert_int_equal(why.code, IW_XC_TARGET);
+	assert_int_equal(why.code, IW_XFER_CODE_TARGET);
 	assert_int_equal(iw_place_beneath(&p, root, "none", IW_XOPT_MANY, &why), -1);
-	assert_int_equal(why.code, IW_XC_NOENT);
+	assert_int_equal(why.code, IW_XFER_CODE_NOENT);
 	assert_int_equal(iw_place_beneath(&p, root, "none/", 0, &why), -1);
 	assert_int_equal(iw_place_beneath(&p, root, "none/x", 0, &why), -1);
-	assert_int_equal(why.code, IW_XC_NOENT);
+	assert_int_equal(why.code, IW_XFER_CODE_NOENT);
 	/* A directory gets the name of the target. */
 	p = place("made", false);
 	dir.kind = IW_XFER_DIR;
@@ -371,7 +371,7 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 	assert_int_equal(iw_place_local(&p, path, IW_XOPT_MANY, &why), -1);
 	snprintf(path, sizeof(path), "%s/none/x", tmp_name);
 	assert_int_equal(iw_place_local(&p, path, 0, &why), -1);
-	assert_int_equal(why.code, IW_XC_NOENT);
+	assert_int_equal(why.code, IW_XFER_CODE_NOENT);
 }
 
 static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
@@ -392,8 +392,8 @@ static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	assert_int_equal(store(&t, 0, buf, sizeof(buf), &why), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-	assert_int_equal(why.code, IW_XC_LIMIT);
-	iw_target_abandon(&t, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
+	iw_target_abandon(&t, IW_XFER_CODE_LIMIT);
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
 }
@@ -438,7 +438,7 @@ static void leave_one_behind(void)
 	snprintf(part_name, sizeof(part_name), "in/%s", big.part->name);
 	snprintf(journal_name, sizeof(journal_name), "in/%s", big.part->journal_name);
 	store_big(0, 1);
-	iw_target_abandon(&big, IW_XC_CANCELED);
+	iw_target_abandon(&big, IW_XFER_CODE_CANCELED);
 	iw_place_close(&p);
 	assert_true(is_there(part_name));
 	assert_true(is_there(journal_name));
@@ -497,7 +497,7 @@ static struct iw_target holder;
 static void release_it(void *ctx, const char *temp)
 {
 	(void)temp;
-	iw_target_abandon(&holder, IW_XC_CANCELED);
+	iw_target_abandon(&holder, IW_XFER_CODE_CANCELED);
 	*(bool *)ctx = true;
 }
 
@@ -516,7 +516,7 @@ static void temporary_that_is_released_meanwhile_is_resumed(void **state)
 	second.on_locked_ctx = &released;
 	begin_big(&second, &m);
 	assert_true(released);
-	iw_target_abandon(&big, IW_XC_NAME);
+	iw_target_abandon(&big, IW_XFER_CODE_NAME);
 	iw_place_close(&second);
 	iw_place_close(&first);
 	assert_int_equal(resumed(), 1);
@@ -658,7 +658,7 @@ static void a_peer_cannot_name_a_temporary(void **state)
 			m.target_len = 5;
 			assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
 					 IW_CREATE_FAILED);
-			assert_int_equal(why.code, IW_XC_NAME);
+			assert_int_equal(why.code, IW_XFER_CODE_NAME);
 		}
 	/* A hard link must not give a second name to an unfinished file. */
 	leave_one_behind();
@@ -667,14 +667,14 @@ static void a_peer_cannot_name_a_temporary(void **state)
 	m.target = part_name + strlen("in/");
 	m.target_len = strlen(m.target);
 	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_NAME);
+	assert_int_equal(why.code, IW_XFER_CODE_NAME);
 	assert_false(is_there("in/spy"));
 	iw_place_close(&p);
 	/* Nor may the target have such a name. */
 	p = place(".iw-0123456789abcdef.part", false);
 	m = meta("f", 1);
 	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_NAME);
+	assert_int_equal(why.code, IW_XFER_CODE_NAME);
 	iw_place_close(&p);
 }
 
@@ -746,7 +746,7 @@ static void the_sweep_keeps_files_of_another_user(void **state)
 	p = place("", false);
 	p.limits = &limits;
 	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
-	iw_target_abandon(&big, IW_XC_DIGEST);
+	iw_target_abandon(&big, IW_XFER_CODE_DIGEST);
 	assert_int_equal(sweep(&p), 1);
 	iw_place_close(&p);
 	assert_false(is_there(ours));

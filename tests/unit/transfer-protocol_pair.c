@@ -278,7 +278,7 @@ static void next_file(struct xpair *p)
 		m.target_len = 2;
 	}
 	if (f->mishap == CANNOT_OPEN)
-		iw_xfer_add_failed(p->source.x, &m, f, IW_XC_NOENT, "gone", p->now);
+		iw_xfer_add_failed(p->source.x, &m, f, IW_XFER_CODE_NOENT, "gone", p->now);
 	else
 		iw_xfer_add(p->source.x, &m, f, p->now);
 }
@@ -328,7 +328,7 @@ static void do_load(struct xpair *p, const struct iw_xfer_act *a)
 
 	assert_true(a->len <= IW_XFER_CHUNK);
 	if (f->mishap == SHRINKS) {
-		iw_xfer_file_failed(p->source.x, a->id, IW_XC_CHANGED, "shrank", p->now);
+		iw_xfer_file_failed(p->source.x, a->id, IW_XFER_CODE_CHANGED, "shrank", p->now);
 		return;
 	}
 	if (iw_xfer_is_stream(f->kind))
@@ -399,9 +399,9 @@ static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 	d = digest_of(p, h);
 	f->stores++;
 	if (f->mishap == DISK_FULL && f->stores == 2) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_SPACE, "disk full", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_SPACE, "disk full", p->now);
 	} else if (memcmp(d.octets, a->digest.octets, d.len) != 0) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_DIGEST, "chunk", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_DIGEST, "chunk", p->now);
 	} else {
 		f->sink_fold = fold(f->sink_fold, a->off, h);
 		f->high = IW_MAX(f->high, a->off + len);
@@ -423,7 +423,7 @@ static void do_create(struct xpair *p, const struct iw_xfer_act *a)
 	p->creates++;
 	if (p->tolerant &&
 	    (!f || f->created || (f->kind == IW_XFER_FILE && f->size != a->meta->size))) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_NAME, "unheard of", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_NAME, "unheard of", p->now);
 		return;
 	}
 	assert_non_null(f);
@@ -433,9 +433,9 @@ static void do_create(struct xpair *p, const struct iw_xfer_act *a)
 		assert_true(a->meta->mtime_s == -5 && a->meta->mtime_ns == 7);
 	}
 	if (f->mishap == EXISTS)
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_SAME, NULL, p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_SAME, NULL, p->now);
 	else if (f->mishap == CANNOT_CREATE)
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_PERM, "no", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_PERM, "no", p->now);
 	else if (!iw_xfer_has_data(f->kind))
 		iw_xfer_made(p->sink.x, a->id, NULL, p->now);
 	else {
@@ -455,11 +455,11 @@ static void do_commit(struct xpair *p, const struct iw_xfer_act *a)
 
 	assert_false(f->committed || f->abandoned);
 	if (f->mishap == CANNOT_COMMIT) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_IO, "rename", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_IO, "rename", p->now);
 		return;
 	}
 	if (p->tolerant && (a->size != f->size || memcmp(d.octets, a->digest.octets, d.len) != 0)) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_DIGEST, "file", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_DIGEST, "file", p->now);
 		return;
 	}
 	assert_int_equal(a->size, f->size);
@@ -580,7 +580,8 @@ static void act(struct xpair *p, bool source, const struct iw_xfer_act *a)
 
 		assert_int_equal(a->size, f->size);
 		if (f->mishap == CHANGES)
-			iw_xfer_file_failed(p->source.x, a->id, IW_XC_CHANGED, "touched", p->now);
+			iw_xfer_file_failed(p->source.x, a->id, IW_XFER_CODE_CHANGED, "touched",
+					    p->now);
 		else
 			iw_xfer_finished(p->source.x, a->id, &d, p->now);
 		break;

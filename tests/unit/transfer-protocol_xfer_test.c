@@ -56,8 +56,8 @@ static void assert_all_well(void)
 		if (f->mishap == FINE && iw_xfer_has_data(f->kind))
 			assert_true(f->committed);
 		if (f->mishap == FINE) {
-			assert_int_equal(f->source_code, IW_XC_OK);
-			assert_int_equal(f->sink_code, IW_XC_OK);
+			assert_int_equal(f->source_code, IW_XFER_CODE_OK);
+			assert_int_equal(f->sink_code, IW_XFER_CODE_OK);
 		}
 	}
 	for (size_t i = 0; i < IW_XFER_WINDOWS; i++)
@@ -191,10 +191,10 @@ static void check_mishaps(void)
 {
 	/* The result at each side; 0: it depends on the size. */
 	static const uint32_t codes[] = {
-		[FINE] = IW_XC_OK,         [CANNOT_OPEN] = IW_XC_NOENT,
-		[SHRINKS] = IW_XC_CHANGED, [CHANGES] = IW_XC_CHANGED,
-		[EXISTS] = IW_XC_SAME,     [CANNOT_CREATE] = IW_XC_PERM,
-		[DISK_FULL] = IW_XC_SPACE, [CANNOT_COMMIT] = IW_XC_IO,
+		[FINE] = IW_XFER_CODE_OK,         [CANNOT_OPEN] = IW_XFER_CODE_NOENT,
+		[SHRINKS] = IW_XFER_CODE_CHANGED, [CHANGES] = IW_XFER_CODE_CHANGED,
+		[EXISTS] = IW_XFER_CODE_SAME,     [CANNOT_CREATE] = IW_XFER_CODE_PERM,
+		[DISK_FULL] = IW_XFER_CODE_SPACE, [CANNOT_COMMIT] = IW_XFER_CODE_IO,
 	};
 	unsigned failed = 0;
 
@@ -202,15 +202,15 @@ static void check_mishaps(void)
 		const struct xpair_file *f = &pair.file[i];
 		bool harmless = (f->mishap == DISK_FULL && f->size <= MIB) ||
 				(f->mishap == SHRINKS && f->size == 0 && f->kind == IW_XFER_FILE);
-		uint32_t want = harmless ? IW_XC_OK : codes[f->mishap];
+		uint32_t want = harmless ? IW_XFER_CODE_OK : codes[f->mishap];
 
 		assert_true(f->source_done && f->sink_done);
 		assert_int_equal(f->sink_code, want);
 		if (f->source_code != want)
 			fail_msg("file %u: mishap %d, size %lu, kind %d", i, f->mishap,
 				 (unsigned long)f->size, f->kind);
-		assert_int_equal(f->committed, want == IW_XC_OK);
-		failed += want != IW_XC_OK && want != IW_XC_SAME;
+		assert_int_equal(f->committed, want == IW_XFER_CODE_OK);
+		failed += want != IW_XFER_CODE_OK && want != IW_XFER_CODE_SAME;
 	}
 	assert_int_equal(pair.source.fault.err, IW_OK);
 	assert_int_equal(pair.sink.fault.err, IW_OK);
@@ -286,8 +286,8 @@ static void a_digest_that_differs_fails_the_file(void **state)
 		pair.spoil = true;
 		xpair_run(&pair);
 		assert_int_equal(pair.sink.fault.err, IW_OK);
-		assert_int_equal(pair.file[0].source_code, IW_XC_DIGEST);
-		assert_int_equal(pair.file[1].sink_code, IW_XC_DIGEST);
+		assert_int_equal(pair.file[0].source_code, IW_XFER_CODE_DIGEST);
+		assert_int_equal(pair.file[1].sink_code, IW_XFER_CODE_DIGEST);
 		assert_true(pair.file[0].abandoned && pair.file[1].abandoned &&
 			    pair.file[2].committed);
 		xpair_fini(&pair);
@@ -534,7 +534,8 @@ static void a_lost_connection_leaves_no_incomplete_file(void **state)
 			const struct xpair_file *f = &pair.file[i];
 
 			assert_false(f->committed && f->abandoned);
-			assert_true(!f->sink_done || f->committed == (f->sink_code == IW_XC_OK));
+			assert_true(!f->sink_done ||
+				    f->committed == (f->sink_code == IW_XFER_CODE_OK));
 			assert_true(f->created == (f->committed || f->abandoned));
 		}
 		assert_true(pair.sink.ended && pair.source.ended);
@@ -949,7 +950,7 @@ static void invalid_dones_end_the_transfer(void **state)
 			"no such window is open", "which is not going",     "at its end"
 		};
 		struct iw_xfer_entry both[2],
-			end = { .has = ID | IW_XFER_HAS(CODE), .id = 1, .code = IW_XC_IO };
+			end = { .has = ID | IW_XFER_HAS(CODE), .id = 1, .code = IW_XFER_CODE_IO };
 
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
@@ -1016,7 +1017,7 @@ static void invalid_ends_end_the_transfer(void **state)
 	send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
 	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_false(victim->ended);
-	assert_int_equal(pair.file[0].sink_code, IW_XC_PROTOCOL);
+	assert_int_equal(pair.file[0].sink_code, IW_XFER_CODE_PROTOCOL);
 	assert_true(pair.file[0].abandoned);
 	for (size_t i = 0; i < IW_XFER_WINDOWS; i++)
 		assert_false(victim->reg[i].live);
@@ -1027,7 +1028,7 @@ static void invalid_ends_end_the_transfer(void **state)
 	add_victim_file("f", 5 * MIB);
 	end.size = 6 * MIB;
 	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
-	assert_int_equal(pair.file[0].sink_code, IW_XC_CHANGED);
+	assert_int_equal(pair.file[0].sink_code, IW_XFER_CODE_CHANGED);
 	xpair_fini(&pair);
 }
 
@@ -1061,24 +1062,26 @@ static uint32_t settled_code(uint32_t opts, uint32_t code, bool at_end, bool top
 
 static void codes_that_only_a_sink_can_determine_are_rejected(void **state)
 {
-	static const uint32_t sinks[] = { IW_XC_OK,     IW_XC_SAME,  IW_XC_WOULD,
-					  IW_XC_EXISTS, IW_XC_NEWER, IW_XC_EXCLUDED };
+	static const uint32_t sinks[] = { IW_XFER_CODE_OK,    IW_XFER_CODE_SAME,
+					  IW_XFER_CODE_WOULD, IW_XFER_CODE_EXISTS,
+					  IW_XFER_CODE_NEWER, IW_XFER_CODE_EXCLUDED };
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(sinks); i++) {
-		assert_int_equal(settled_code(0, sinks[i], false, false), IW_XC_PROTOCOL);
+		assert_int_equal(settled_code(0, sinks[i], false, false), IW_XFER_CODE_PROTOCOL);
 		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], false, true),
-				 IW_XC_PROTOCOL);
-		assert_int_equal(settled_code(0, sinks[i], true, false), IW_XC_PROTOCOL);
+				 IW_XFER_CODE_PROTOCOL);
+		assert_int_equal(settled_code(0, sinks[i], true, false), IW_XFER_CODE_PROTOCOL);
 		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], true, false),
-				 IW_XC_PROTOCOL);
+				 IW_XFER_CODE_PROTOCOL);
 	}
 	/* An excluded file must not be removed. */
-	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_EXCLUDED, false, false),
-			 IW_XC_EXCLUDED);
-	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_SAME, false, false), IW_XC_PROTOCOL);
+	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XFER_CODE_EXCLUDED, false, false),
+			 IW_XFER_CODE_EXCLUDED);
+	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XFER_CODE_SAME, false, false),
+			 IW_XFER_CODE_PROTOCOL);
 	/* A source may send failures, also those of newer versions. */
-	assert_int_equal(settled_code(0, IW_XC_PERM, false, true), IW_XC_PERM);
+	assert_int_equal(settled_code(0, IW_XFER_CODE_PERM, false, true), IW_XFER_CODE_PERM);
 	assert_int_equal(settled_code(0, 99, true, true), 99);
 }
 
@@ -1174,7 +1177,7 @@ static void invalid_parts_and_packs_end_the_transfer(void **state)
 	assert_breach("GO for file 1 with the members");
 	open_source(IW_XFER_WRITE, 1);
 	go.has = ID | IW_XFER_HAS(CODE) | IW_XFER_HAS(CODES);
-	go.code = IW_XC_PERM;
+	go.code = IW_XFER_CODE_PERM;
 	go.codes = go.wanted;
 	go.codes_len = 1;
 	send_to(victim, IW_XFER_MSG_RESULT, &go, 1, NULL, 0);

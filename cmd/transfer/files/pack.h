@@ -44,7 +44,8 @@ struct iw_packer {
 		int64_t mtime_s;
 		uint32_t mtime_ns;
 		uint64_t ino;
-		struct iw_file_fault why; /* why it could not be read; code IW_XC_OK: it was */
+		struct iw_file_fault
+			why; /* why it could not be read; code IW_XFER_CODE_OK: it was */
 	} member[IW_XFER_MEMBERS];
 };
 

@@ -120,7 +120,7 @@ static int read_member(struct iw_pack_member *m, uint8_t *buf, struct iw_file_fa
 	if (!err && (have < m->size || !S_ISREG(st.st_mode) || st.st_ino != m->ino ||
 		     (uint64_t)st.st_size != m->size || st.st_mtim.tv_sec != m->mtime_s ||
 		     (uint32_t)st.st_mtim.tv_nsec != m->mtime_ns))
-		err = iw_file_fail(why, IW_XC_CHANGED, "it changed after it was found");
+		err = iw_file_fail(why, IW_XFER_CODE_CHANGED, "it changed after it was found");
 	close(fd);
 	return err;
 }
@@ -144,8 +144,8 @@ uint32_t iw_packer_load(struct iw_packer *p, uint8_t *buf)
 
 		if (m->kind != IW_XFER_FILE || !(p->wanted[i / 8] & 0x80u >> i % 8))
 			continue;
-		m->why.code = IW_XC_OK;
-		buf[at] = IW_XC_OK;
+		m->why.code = IW_XFER_CODE_OK;
+		buf[at] = IW_XFER_CODE_OK;
 		if (read_member(m, buf + at + 1, &m->why) == 0) {
 			at += 1 + (uint32_t)m->size;
 			continue;

@@ -94,7 +94,7 @@ static int not_there(struct iw_file_fault *why, const char *what, const char *pa
 	char name[100];
 
 	iw_printable(name, sizeof(name), path, strlen(path), true);
-	why->code = IW_XC_NOENT;
+	why->code = IW_XFER_CODE_NOENT;
 	snprintf(why->text, sizeof(why->text), "%s \"%s\" does not exist; create it first", what,
 		 name);
 	return -1;
@@ -202,7 +202,7 @@ static int refuse_kernel_dir(const struct stat *st, bool local, struct iw_file_f
 
 	if (!dir)
 		return 0;
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text),
 		 "no files are stored in %s, which the kernel provides; name another target%s", dir,
 		 local ? ", or - for standard output" : "");
@@ -217,14 +217,14 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 	if (fstat(p->base, &st) < 0)
 		iw_file_errno(why, errno, "get the attributes of the target directory");
 	else if (st.st_nlink == 0)
-		iw_file_fail(why, IW_XC_NOENT,
+		iw_file_fail(why, IW_XFER_CODE_NOENT,
 			     "the target directory has been removed; name one that exists");
 	else if (refuse_kernel_dir(&st, local, why) != 0)
 		; /* *why is set */
 	else if (!(opts & IW_XOPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
 		 errno == EROFS)
 		iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			"the target directory is on a read-only file system; name another target");
 	else
 		return 0;
@@ -241,7 +241,7 @@ static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t 
 	if (errnum == ENOENT && dir && !(opts & IW_XOPT_CONTENTS))
 		return not_there(why, "the target directory", path);
 	if (errnum == ENOTDIR && dir) {
-		(void)iw_file_fail(why, IW_XC_TARGET,
+		(void)iw_file_fail(why, IW_XFER_CODE_TARGET,
 				   "the target is not a directory; name another one");
 		name_obstacle(why, root, path);
 		return -1;
@@ -250,7 +250,7 @@ static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t 
 		return iw_file_errno(why, errnum, "open the target directory");
 	p->as = without_slashes(path);
 	if (!p->as)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory");
 	return 0;
 }
 
@@ -323,7 +323,7 @@ static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, 
 
 	snprintf(text, sizeof(text), "%llu %s: above the receiver's %s %llu", (unsigned long long)n,
 		 what, option, (unsigned long long)limit);
-	return iw_file_fail(why, IW_XC_LIMIT, text);
+	return iw_file_fail(why, IW_XFER_CODE_LIMIT, text);
 }
 
 /*
@@ -336,7 +336,7 @@ static int too_deep(struct iw_file_fault *why, uint64_t limit)
 
 	snprintf(text, sizeof(text), "more components than the receiver's --max-depth %llu",
 		 (unsigned long long)limit);
-	return iw_file_fail(why, IW_XC_LIMIT, text);
+	return iw_file_fail(why, IW_XFER_CODE_LIMIT, text);
 }
 
 int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why)
@@ -363,15 +363,15 @@ int iw_place_charge(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_
 
 void iw_place_would(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
-	if (why->code == IW_XC_WOULD && iw_place_charge(p, m, why) == 0) {
+	if (why->code == IW_XFER_CODE_WOULD && iw_place_charge(p, m, why) == 0) {
 		iw_account_would(&p->account, iw_place_cost(p, m), 1);
-		(void)iw_file_fail(why, IW_XC_WOULD, "");
+		(void)iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	}
 }
 
 void iw_place_uncharge(struct iw_place *p, const struct iw_xfer_meta *m, uint32_t code)
 {
-	if (code == IW_XC_WOULD)
+	if (code == IW_XFER_CODE_WOULD)
 		iw_account_would(&p->account, iw_place_cost(p, m), 1);
 	else
 		iw_account_return(&p->account, iw_place_cost(p, m), 1);
@@ -405,7 +405,7 @@ int iw_place_accept(const struct iw_place *p, const struct iw_xfer_meta *m,
 {
 	const char *fault = p->asked ? iw_asked_fault(p->asked, m) : NULL;
 
-	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
+	return fault ? iw_file_fail(why, IW_XFER_CODE_NAME, fault) : 0;
 }
 
 const char *iw_place_name(const struct iw_place *p, const struct iw_xfer_meta *m, size_t *len)
@@ -436,7 +436,7 @@ static int check_attrs(const struct iw_place *p, const struct iw_xfer_meta *m,
 	 * For chown(2) this number means no change: the file would keep the owner of this process.
 	 */
 	if (iw_place_gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
-		return iw_file_fail(why, IW_XC_PROTOCOL,
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 				    "4294967295 is not the number of an owner or group");
 	if (m->xattr && p->opts & IW_XOPT_XATTR)
 		return iw_attr_check(p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len, why);
@@ -484,7 +484,7 @@ static int settle(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_fi
 	if (p->as && m->top && m->kind != IW_XFER_DIR && !contents)
 		return 0; /* a single file */
 	if (p->as && p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	if (!p->as && p->settled)
 		return 0;
 	p->settled = true;
@@ -513,7 +513,7 @@ static int find_name(const struct iw_place *p, const struct iw_xfer_meta *m, cha
 		len = strlen(p->as);
 	}
 	if (len >= cap)
-		return iw_file_fail(why, IW_XC_NAME, "the name is too long");
+		return iw_file_fail(why, IW_XFER_CODE_NAME, "the name is too long");
 	memcpy(name, from, len);
 	name[len] = '\0';
 	return 0;
@@ -542,15 +542,15 @@ int iw_place_admit(struct iw_place *p, const struct iw_xfer_meta *m, char *name,
 		return -1;
 	/* Otherwise a peer could make another transfer resume from its file. */
 	if (iw_temp_in_path(name))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "names of this form are reserved for temporary files");
 	note_seen(p, name, strlen(name));
 	if (excluded)
-		return iw_file_fail(why, IW_XC_EXCLUDED, "");
+		return iw_file_fail(why, IW_XFER_CODE_EXCLUDED, "");
 	if ((p->limits && check_limits(p, m, name, why) != 0) || check_attrs(p, m, why) != 0)
 		return -1;
 	if (p->as && p->used_up)
-		return iw_file_fail(why, IW_XC_TARGET, "the target accepts only one file");
+		return iw_file_fail(why, IW_XFER_CODE_TARGET, "the target accepts only one file");
 	if (p->as)
 		p->used_up = m->share == 0;
 	return 0;
@@ -643,7 +643,7 @@ static int not_a_directory_text(const char *name, size_t len, mode_t mode,
 	char text[100];
 
 	iw_printable(text, sizeof(text), name, len, true);
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text),
 		 "at the target, \"%s\" is %s, not a directory; remove it, or name another target",
 		 text, iw_file_kind(mode));
@@ -693,7 +693,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	forget_parent(p);
 	path = strndup(name, len);
 	if (!path)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory");
 	/* The user gave the name of a single file: links in it are followed as usual. */
 	fd = p->as ? iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0)
 		   : iw_beneath_dir(p->base, path);
@@ -701,7 +701,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		/* The directory is announced on another connection, or was omitted. */
 		if (p->opts & IW_XOPT_DRY_RUN) {
 			free(path);
-			return iw_file_fail(why, IW_XC_WOULD, "");
+			return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 		}
 		if (make_parents(p, path, why) != 0) {
 			free(path);
@@ -772,7 +772,7 @@ static int keep_dir(struct iw_place *p, const char *name, const struct iw_xfer_m
 	if (!(p->opts & IW_XOPT_XATTR))
 		kept.xattr = NULL;
 	if (!iw_dirs_keep(&p->dirs, name, &kept))
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a directory");
 	return 0;
 }
 
@@ -791,7 +791,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xfer_m
 		return -1;
 	if (dry) {
 		if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return iw_file_fail(why, IW_XC_WOULD, "");
+			return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	} else if (mkdirat(parent, leaf, (m->mode & 0777) | 0700) == 0) {
 		p->made++;
 		return keep_dir(p, name, m, why);
@@ -849,7 +849,8 @@ int iw_place_make(struct iw_place *p, const char *name, const struct iw_xfer_met
 	parent = iw_place_parent(p, name, &leaf, why);
 	if (parent < 0)
 		return -1;
-	if (iw_place_check_old(p, parent, leaf, &any, &there, why) != 0 && why->code != IW_XC_WOULD)
+	if (iw_place_check_old(p, parent, leaf, &any, &there, why) != 0 &&
+	    why->code != IW_XFER_CODE_WOULD)
 		return -1;
 	if (m->kind == IW_XFER_SYMLINK)
 		return iw_place_symlink(p, parent, leaf, m, why);

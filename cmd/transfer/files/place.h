@@ -186,7 +186,7 @@ IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xfer_meta 
  * files together; *why may become that of a limit.
  */
 void iw_place_would(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why);
-/* Returns the charge of m, which is not stored; code, an enum iw_xcode, is the reason. */
+/* Returns the charge of m, which is not stored; code, an enum iw_xfer_code, is the reason. */
 void iw_place_uncharge(struct iw_place *p, const struct iw_xfer_meta *m, uint32_t code);
 /* Permits the name of an admitted file again, because the file will be announced again. */
 void iw_place_return(struct iw_place *p, const struct iw_xfer_meta *m);
@@ -196,8 +196,8 @@ bool iw_place_has(const struct iw_place *p, const struct iw_xfer_meta *m);
 void iw_place_seen(struct iw_place *p, const struct iw_xfer_meta *m);
 /*
  * Returns the directory of name, created if it does not exist, and sets *leaf to the last
- * component. The descriptor is borrowed until the next call. -1: *why; code IW_XC_WOULD: it would
- * be created, but this is a dry run.
+ * component. The descriptor is borrowed until the next call. -1: *why; code IW_XFER_CODE_WOULD: it
+ * would be created, but this is a dry run.
  */
 IW_MUST_CHECK int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 				  struct iw_file_fault *why);

@@ -18,7 +18,7 @@ static int temp_name(char name[static IW_TEMP_NAME], struct iw_file_fault *why)
 	uint64_t number;
 
 	if (iw_os_random(&number, sizeof(number)) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no random number for a temporary name");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "no random number for a temporary name");
 	snprintf(name, IW_TEMP_NAME, ".iw-%016llx.part", (unsigned long long)number);
 	return 0;
 }
@@ -45,11 +45,11 @@ int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const str
 
 	if (m->target_len == 0 || m->target_len >= sizeof(to) ||
 	    memchr(m->target, '\0', m->target_len))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "the target of the link is empty, too long or contains NUL");
 	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
 						 p->opts & IW_XOPT_CONTENTS ? 0 : 1))
-		return iw_file_fail(why, IW_XC_EXCLUDED,
+		return iw_file_fail(why, IW_XFER_CODE_EXCLUDED,
 				    "the link points outside the transferred directory");
 	memcpy(to, m->target, m->target_len);
 	to[m->target_len] = '\0';
@@ -63,10 +63,10 @@ int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const str
 		if (!(p->opts & IW_XOPT_DRY_RUN) &&
 		    fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1)
 			(void)utimensat(parent, leaf, times, AT_SYMLINK_NOFOLLOW);
-		return iw_file_fail(why, IW_XC_SAME, "");
+		return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
 	if (p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	if (temp_name(temp, why) != 0)
 		return -1;
 	if (symlinkat(to, parent, temp) < 0)
@@ -91,13 +91,13 @@ int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
 	int first, err;
 
 	if (len >= sizeof(to))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "the name of the file that it is hard-linked to is too long");
 	memcpy(to, target, len);
 	to[len] = '\0';
 	/* A link to a temporary would expose an unfinished file of another transfer. */
 	if (iw_temp_in_path(to))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "names of this form are reserved for temporary files");
 	first = iw_beneath_dir_of(p->base, to, &first_leaf);
 	if (first < 0)
@@ -114,11 +114,11 @@ int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
 	if (fstatat(parent, leaf, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == st.st_dev &&
 	    old.st_ino == st.st_ino) {
 		close(first);
-		return iw_file_fail(why, IW_XC_SAME, "");
+		return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
 	if (p->opts & IW_XOPT_DRY_RUN) {
 		close(first);
-		return iw_file_fail(why, IW_XC_WOULD, "");
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	}
 	if (temp_name(temp, why) != 0) {
 		close(first);

@@ -158,7 +158,7 @@ static int not_regular(const struct iw_place *p, bool link, const struct stat *s
 
 	if (one)
 		iw_printable(name, sizeof(name), p->typed, strlen(p->typed), false);
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text), "the target is %s%s, not a regular file%s%s",
 		 link ? "a symbolic link to " : "", iw_file_kind(st->st_mode),
 		 one ? "; to write there, use - as TARGET, and >" : "", one ? name : "");
@@ -180,7 +180,7 @@ static int directory_in_way(const char *leaf, struct iw_file_fault *why)
 	char name[100];
 
 	iw_printable(name, sizeof(name), leaf, strlen(leaf), true);
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text),
 		 "at the target, %s is a directory, not a file; remove it, or name another target",
 		 name);
@@ -204,14 +204,14 @@ int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
 		    leads_to_special(parent, leaf, &end))
 			return not_regular(p, true, &end, why);
 		if (p->opts & IW_XOPT_NO_CLOBBER)
-			return iw_file_fail(why, IW_XC_EXISTS, "");
+			return iw_file_fail(why, IW_XFER_CODE_EXISTS, "");
 		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
-			return iw_file_fail(why, IW_XC_NEWER, "");
+			return iw_file_fail(why, IW_XFER_CODE_NEWER, "");
 		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
 		    update_attrs(p, parent, leaf, &st, m))
-			return iw_file_fail(why, IW_XC_SAME, "");
+			return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
 	if (p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	return 0;
 }

@@ -23,7 +23,7 @@ static int changed(struct iw_file_fault *why, const char *what)
 
 	snprintf(text, sizeof(text),
 		 "it %s while it was being sent; send it again when no program writes to it", what);
-	return iw_file_fail(why, IW_XC_CHANGED, text);
+	return iw_file_fail(why, IW_XFER_CODE_CHANGED, text);
 }
 
 int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
@@ -35,7 +35,7 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 		return -1;
 	}
 	if (!S_ISREG(s->at_open.st_mode)) {
-		why->code = IW_XC_KIND;
+		why->code = IW_XFER_CODE_KIND;
 		snprintf(why->text, sizeof(why->text), "%s cannot be sent as a file",
 			 iw_file_kind(s->at_open.st_mode));
 		iw_src_close(s);
@@ -294,9 +294,9 @@ int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t le
 	if (out->zero)
 		return 0;
 	if (iw_hasher_chunk(h, &iov, 1, &out->digest) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (iw_chunk_list_add(&s->chunks, off, &out->digest) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -310,16 +310,16 @@ int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t
 
 	*same = false;
 	if (!buf)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory to compare it");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to compare it");
 	r = read_file(s, off, len, buf, why);
 	if (r == 0 && iw_hasher_chunk(h, &iov, 1, &own) != 0)
-		r = iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		r = iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	free(buf);
 	if (r != 0)
 		return r;
 	*same = own.len == s->digest_len && memcmp(own.octets, row_of(s, off) + 1, own.len) == 0;
 	if (*same && iw_chunk_list_add(&s->chunks, off, &own) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -347,9 +347,9 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 									       : "was written to");
 	}
 	if (!s->stream && has_more(s))
-		return iw_file_fail(why, IW_XC_CHANGED, "it has more data than its size");
+		return iw_file_fail(why, IW_XFER_CODE_CHANGED, "it has more data than its size");
 	if (iw_chunk_list_digest(&s->chunks, h, size, out) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	return 0;
 }
 
@@ -362,7 +362,7 @@ static int hash_run(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint64_
 
 	for (; off < end; off = next) {
 		if (iw_signals_stop())
-			return iw_file_fail(why, IW_XC_CANCELED, "interrupted");
+			return iw_file_fail(why, IW_XFER_CODE_CANCELED, "interrupted");
 		next = IW_MIN(chunk_end(s, off), end);
 		if (iw_src_load(s, h, off, (uint32_t)(next - off), buf, &loaded, why) != 0)
 			return -1;
@@ -379,7 +379,7 @@ int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
 	int r = 0;
 
 	if (!buf)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory to compare it");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to compare it");
 	while (r == 0 && !last) {
 		r = iw_src_next_data(s, off, &at, &len, &last, why);
 		off = at + len;

@@ -132,7 +132,7 @@ static int open_part(struct iw_part *t, struct iw_file_fault *why)
 		uint64_t number;
 
 		if (iw_os_random(&number, sizeof(number)) != 0)
-			return iw_file_fail(why, IW_XC_IO,
+			return iw_file_fail(why, IW_XFER_CODE_IO,
 					    "no random number for the temporary file");
 		name_part(t, number);
 		t->fd = openat(t->parent, t->name,
@@ -345,7 +345,7 @@ static int check_part(const struct iw_part *t, const struct iw_xfer_meta *m,
 	if (t->size == m->size && t->announced_len == m->name_len &&
 	    memcmp(t->announced, m->name, m->name_len) == 0)
 		return 0;
-	return iw_file_fail(why, IW_XC_PROTOCOL,
+	return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 			    "a part of a file that differs from the others in name or size");
 }
 
@@ -364,7 +364,7 @@ static int check_overlap(const struct iw_part *t, const struct iw_xfer_meta *m,
 	for (size_t i = 0; i < t->ndone; i++)
 		if (t->done[i].off < m->part_off + m->part_len &&
 		    m->part_off < t->done[i].off + t->done[i].len)
-			return iw_file_fail(why, IW_XC_PROTOCOL,
+			return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 					    "a part of a file that overlaps another part");
 	return 0;
 }
@@ -375,7 +375,7 @@ static int keep_announced(struct iw_part *t, const struct iw_xfer_meta *m,
 	t->size = m->size;
 	t->announced = malloc(m->name_len + 1);
 	if (!t->announced)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a file");
 	memcpy(t->announced, m->name, m->name_len);
 	t->announced_len = m->name_len;
 	return 0;
@@ -422,13 +422,13 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	if (m->share && iw_account_may_rest(&p->account, why) != 0)
 		return NULL;
 	if (iw_place_check_old(p, parent, leaf, m, &there, why) != 0) {
-		if (again && why->code == IW_XC_SAME && !(p->opts & IW_XOPT_DRY_RUN))
+		if (again && why->code == IW_XFER_CODE_SAME && !(p->opts & IW_XOPT_DRY_RUN))
 			remove_old(p, parent, leaf, m);
 		return NULL;
 	}
 	t = calloc(1, sizeof(*t));
 	if (!t) {
-		iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+		iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a file");
 		return NULL;
 	}
 	iw_list_init(&t->link);
@@ -508,7 +508,7 @@ static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t
 		if (off < begin || off >= end || d.len == 0)
 			continue;
 		if (iw_chunk_list_add(&t->chunks, off, &d) != 0)
-			return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+			return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 		if (iw_target_clear(t->part->fd, to, IW_MIN(off, size), why) != 0)
 			return -1;
 		to = off + IW_XFER_CHUNK;
@@ -549,17 +549,17 @@ static int create_stdout(struct iw_place *p, const struct iw_xfer_meta *m,
 {
 	if (p->used_up)
 		return iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			p->listens
 				? iw_file_no_dir_there
 				: "standard output accepts only one file; give a directory as TARGET");
 	/* A file below a directory must not be mistaken for the requested one. */
 	if (!m->top || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
-		return iw_file_fail(why, IW_XC_TARGET,
+		return iw_file_fail(why, IW_XFER_CODE_TARGET,
 				    p->listens ? iw_file_no_dir_there : iw_file_no_dir);
 	if (m->share)
 		return iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			"standard output does not accept the parts of a file; use --jobs 1, or give a directory as TARGET");
 	if ((m->kind == IW_XFER_FILE && iw_place_size(p, m->size, why) != 0) ||
 	    iw_account_take(&p->account, iw_place_cost(p, m), 1, why) != 0)
@@ -597,7 +597,7 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
 		return create_stdout(p, m, why) == 0 ? IW_CREATED : IW_CREATE_FAILED;
 	if (m->kind == IW_XFER_STREAM && !p->as) {
 		iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			"the target is a directory: a stream needs the name of a file, such as HOST:NAME");
 		return IW_CREATE_FAILED;
 	}
@@ -614,7 +614,7 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
 		/* The part is complete: its first RESULT was lost with the connection. */
 		if (find_done(t->part, m)) {
 			target_close(t);
-			iw_file_fail(why, IW_XC_SAME, "");
+			iw_file_fail(why, IW_XFER_CODE_SAME, "");
 			return IW_CREATE_FAILED;
 		}
 		if (check_overlap(t->part, m, why) != 0) {
@@ -670,13 +670,14 @@ static int take_name(struct iw_part *part, struct iw_file_fault *why)
 {
 	if (!iw_temp_is_named(part->fd, part->parent, part->name))
 		return iw_file_fail(
-			why, IW_XC_IO,
+			why, IW_XFER_CODE_IO,
 			"its temporary file was removed or replaced during the transfer");
 	if (renameat(part->parent, part->name, part->parent, part->leaf) < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	part->named = true;
 	if (!iw_temp_is_named(part->fd, part->parent, part->leaf))
-		return iw_file_fail(why, IW_XC_IO, "another user replaced it when it was renamed");
+		return iw_file_fail(why, IW_XFER_CODE_IO,
+				    "another user replaced it when it was renamed");
 	return 0;
 }
 
@@ -726,9 +727,9 @@ static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, 
 		have += (size_t)n;
 	}
 	if (iw_hasher_chunk(h, &iov, 1, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (!iw_xdigest_equal(&own, want))
-		return iw_file_fail(why, IW_XC_DIGEST,
+		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "the data read back from storage differ from the data written");
 	return 0;
 }
@@ -746,7 +747,7 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 	int r = 0;
 
 	if (!buf)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory to verify it");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to verify it");
 	if (t->verify_at == 0) {
 		if (fsync(t->part->fd) < 0)
 			r = iw_file_errno(why, errno, "write it to storage");
@@ -777,7 +778,7 @@ static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_fi
 		return 0;
 	done = reallocarray(part->done, part->ndone + 1, sizeof(*done));
 	if (!done)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a part");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a part");
 	part->done = done;
 	part->done[part->ndone++] =
 		(struct iw_range){ .off = t->meta->part_off, .len = t->meta->part_len };
@@ -794,9 +795,10 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 
 	if (t->verify_at == 0) {
 		if (iw_chunk_list_digest(&t->chunks, h, size, &own) != 0)
-			return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+			return iw_file_fail(why, IW_XFER_CODE_IO,
+					    "its digest could not be computed");
 		if (!iw_xdigest_equal(&own, digest))
-			return iw_file_fail(why, IW_XC_DIGEST,
+			return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 					    "its digest differs from the source's");
 	}
 	if (iw_target_reach(t, size, why) != 0)
@@ -827,8 +829,8 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 /* False: a resume would fail in the same way, or use octets that cannot be trusted. */
 static bool resume_helps(uint32_t code)
 {
-	return code == IW_XC_CANCELED || code == IW_XC_SPACE || code == IW_XC_IO ||
-	       code == IW_XC_TIMEOUT || code == IW_XC_PERM;
+	return code == IW_XFER_CODE_CANCELED || code == IW_XFER_CODE_SPACE ||
+	       code == IW_XFER_CODE_IO || code == IW_XFER_CODE_TIMEOUT || code == IW_XFER_CODE_PERM;
 }
 
 bool iw_target_is_kept(const struct iw_target *t)
@@ -841,9 +843,9 @@ void iw_target_abandon(struct iw_target *t, uint32_t code)
 	if (t->part && !resume_helps(code))
 		t->part->useless = true;
 	if (t->part)
-		t->part->lost = code == IW_XC_CANCELED;
+		t->part->lost = code == IW_XFER_CODE_CANCELED;
 	/* The connection of a canceled file was lost, so the file may be announced again. */
-	if (t->part && code != IW_XC_CANCELED) {
+	if (t->part && code != IW_XFER_CODE_CANCELED) {
 		t->part->reported = true;
 		note_failed(t->place, t->part->share);
 	}

@@ -125,7 +125,7 @@ IW_MUST_CHECK int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uin
 /* True if stored chunks of t are recorded, so that a later transfer can resume. */
 bool iw_target_is_kept(const struct iw_target *t);
 /*
- * Gives the file up for the reason code, an enum iw_xcode. The temporary is kept if a later
+ * Gives the file up for the reason code, an enum iw_xfer_code. The temporary is kept if a later
  * transfer could resume it, and removed otherwise.
  */
 void iw_target_abandon(struct iw_target *t, uint32_t code);

@@ -111,9 +111,9 @@ static int check(struct iw_hasher *h, const struct iovec *iov, size_t n,
 	struct iw_xdigest own;
 
 	if (iw_hasher_chunk(h, iov, n, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST,
+		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "the digest of a chunk differs from the source's");
 	return 0;
 }
@@ -122,7 +122,7 @@ static int keep(struct iw_target *t, uint64_t off, const struct iw_xdigest *dige
 		struct iw_file_fault *why)
 {
 	if (iw_chunk_list_add(&t->chunks, off, digest) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *i
 	int r;
 
 	if (skip == 0 && off < t->pos)
-		return iw_file_fail(why, IW_XC_PROTOCOL,
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 				    "standard output needs the octets in order");
 	if (t->pos < off) {
 		r = iw_target_fill(t, off, why);

@@ -63,25 +63,25 @@ size_t iw_xfer_digest_len(enum iw_xfer_digest d)
 	return d < IW_ARRAY_LEN(digest_lens) ? digest_lens[d] : 0;
 }
 
-const char *iw_xcode_name(uint32_t code)
+const char *iw_xfer_code_name(uint32_t code)
 {
 	switch (code) {
 #define IW_X_(name, number, text)                                                                  \
 	case number:                                                                               \
 		return #name;
-		IW_XCODE_LIST(IW_X_)
+		IW_XFER_CODE_LIST(IW_X_)
 #undef IW_X_
 	}
 	return "UNKNOWN";
 }
 
-const char *iw_xcode_text(uint32_t code)
+const char *iw_xfer_code_text(uint32_t code)
 {
 	switch (code) {
 #define IW_X_(name, number, text)                                                                  \
 	case number:                                                                               \
 		return text;
-		IW_XCODE_LIST(IW_X_)
+		IW_XFER_CODE_LIST(IW_X_)
 #undef IW_X_
 	}
 	return "unknown reason code (a newer version?)";
@@ -92,14 +92,14 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, pd, IW_XFER_PD_MAX);
-	iw_cbor_map(&o, h->code != IW_XC_OK ? 5 : 12 + (h->conn > 0) + h->again);
+	iw_cbor_map(&o, h->code != IW_XFER_CODE_OK ? 5 : 12 + (h->conn > 0) + h->again);
 	iw_cbor_uint(&o, KEY_MAGIC);
 	iw_cbor_text(&o, IW_XFER_MAGIC, strlen(IW_XFER_MAGIC));
 	iw_cbor_uint(&o, KEY_MAJOR_MAX);
 	iw_cbor_uint(&o, h->major_max);
 	iw_cbor_uint(&o, KEY_MAJOR_MIN);
 	iw_cbor_uint(&o, h->major_min);
-	if (h->code != IW_XC_OK) {
+	if (h->code != IW_XFER_CODE_OK) {
 		iw_xreject_encode(&o, h->code, h->text);
 		return o.len;
 	}
@@ -248,7 +248,7 @@ int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...)
 	return err;
 }
 
-void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text)
+void iw_hello_reject(struct iw_hello *answer, enum iw_xfer_code code, const char *text)
 {
 	size_t len = iw_cbor_cut(text, IW_XFER_TEXT_MAX);
 
@@ -276,37 +276,37 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 		    unsigned digests, struct iw_fault *why)
 {
 	char buf[IW_XFER_TEXT_MAX + 1];
-	enum iw_xcode code = IW_XC_OK;
+	enum iw_xfer_code code = IW_XFER_CODE_OK;
 	struct iw_text t;
 
 	iw_text_init(&t, buf, sizeof(buf));
 	if (!speaks(request)) {
-		code = IW_XC_VERSION;
+		code = IW_XFER_CODE_VERSION;
 		iw_text_fmt(&t, "protocol versions %u to %u, this side has %u to %u",
 			    request->major_min, request->major_max, (uint32_t)IW_XFER_MAJOR_MIN,
 			    (uint32_t)IW_XFER_MAJOR);
-	} else if (request->code != IW_XC_OK) {
-		code = IW_XC_PROTOCOL;
+	} else if (request->code != IW_XFER_CODE_OK) {
+		code = IW_XFER_CODE_PROTOCOL;
 		iw_text_str(&t, "a Request cannot reject");
 	} else if (request->role == role) {
-		code = IW_XC_REFUSED;
+		code = IW_XFER_CODE_REFUSED;
 		iw_text_str(
 			&t,
 			role == IW_XFER_SINK
 				? "the listener is a ddp-recv, which receives files; to fetch files from its host, start `ddp-send --listen DIR` there"
 				: "the listener is a ddp-send, which sends files; to store files on its host, start `ddp-recv DIR` there");
 	} else if (request->mode < IW_XFER_WRITE || request->mode > IW_XFER_SEND) {
-		code = IW_XC_REFUSED;
+		code = IW_XFER_CODE_REFUSED;
 		iw_text_fmt(&t, "unknown transfer mode %u; expected write, read or send",
 			    (uint32_t)request->mode);
 	} else if (request->digest >= IW_ARRAY_LEN(digest_names) ||
 		   !(digests & 1u << request->digest)) {
-		code = IW_XC_REFUSED;
+		code = IW_XFER_CODE_REFUSED;
 		iw_text_fmt(&t, "digest %s is not available here; choose one of ",
 			    iw_xfer_digest_name(request->digest));
 		list_digests(&t, digests);
 	}
-	if (code != IW_XC_OK) {
+	if (code != IW_XFER_CODE_OK) {
 		iw_hello_reject(answer, code, buf);
 		return iw_xfer_fault(why, IW_E_REJECTED, "%s", buf);
 	}
@@ -319,9 +319,9 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 int iw_hello_check(const struct iw_hello *reply, const struct iw_hello *request,
 		   struct iw_fault *why)
 {
-	if (reply->code != IW_XC_OK)
+	if (reply->code != IW_XFER_CODE_OK)
 		return iw_xfer_fault(why, IW_E_REJECTED, "the peer rejected the connection: %s",
-				     reply->text[0] ? reply->text : iw_xcode_text(reply->code));
+				     reply->text[0] ? reply->text : iw_xfer_code_text(reply->code));
 	if (reply->major_max != reply->major_min || reply->major_max < request->major_min ||
 	    reply->major_max > request->major_max)
 		return iw_fail(why, IW_E_FORMAT, "the peer chose version %u to %u of %u to %u",

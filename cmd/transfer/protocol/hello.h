@@ -57,7 +57,7 @@ size_t iw_xfer_digest_len(enum iw_xfer_digest d);
 
 /* Why a file, or the whole transfer, failed or was skipped. The numbers are those on the wire. */
 /* clang-format off */
-#define IW_XCODE_LIST(X)                                                  \
+#define IW_XFER_CODE_LIST(X)                                                  \
 	X(OK,       0,  "done")                                           \
 	X(SAME,     1,  "skipped: same size and time")                    \
 	X(NAME,     2,  "name refused")                                   \
@@ -81,25 +81,26 @@ size_t iw_xfer_digest_len(enum iw_xfer_digest d);
 	X(EXCLUDED, 20, "skipped: excluded")
 /* clang-format on */
 
-enum iw_xcode {
-#define IW_X_(name, number, text) IW_XC_##name = number,
-	IW_XCODE_LIST(IW_X_)
+enum iw_xfer_code {
+#define IW_X_(name, number, text) IW_XFER_CODE_##name = number,
+	IW_XFER_CODE_LIST(IW_X_)
 #undef IW_X_
 };
 
 /* The name in capitals, such as "SAME"; "UNKNOWN" for a number of a newer peer. */
-const char *iw_xcode_name(uint32_t code);
+const char *iw_xfer_code_name(uint32_t code);
 /* The text for people; for a number of a newer peer a text that says so. */
-const char *iw_xcode_text(uint32_t code);
+const char *iw_xfer_code_text(uint32_t code);
 /* True if the file was left out, or exists already and is kept: not a failure. */
-static inline bool iw_xcode_is_skip(uint32_t code)
+static inline bool iw_xfer_code_is_skip(uint32_t code)
 {
-	return code == IW_XC_SAME || (code >= IW_XC_EXISTS && code <= IW_XC_EXCLUDED);
+	return code == IW_XFER_CODE_SAME ||
+	       (code >= IW_XFER_CODE_EXISTS && code <= IW_XFER_CODE_EXCLUDED);
 }
 /* True if the file is done, was skipped or would have been sent: not a failure. */
-static inline bool iw_xcode_is_fine(uint32_t code)
+static inline bool iw_xfer_code_is_fine(uint32_t code)
 {
-	return code == IW_XC_OK || code == IW_XC_WOULD || iw_xcode_is_skip(code);
+	return code == IW_XFER_CODE_OK || code == IW_XFER_CODE_WOULD || iw_xfer_code_is_skip(code);
 }
 
 /* The options of a transfer, chosen by the initiator: a set, in OPEN. */
@@ -150,7 +151,7 @@ struct iw_hello {
 	uint32_t conn;
 	bool again;
 	/* Only in a Reply that rejects: */
-	uint32_t code; /* enum iw_xcode; IW_XC_OK: no rejection */
+	uint32_t code; /* enum iw_xfer_code; IW_XFER_CODE_OK: no rejection */
 	char text[IW_XFER_TEXT_MAX + 1];
 };
 
@@ -185,7 +186,7 @@ int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...);
 /*
  * Makes *answer a rejection with this reason. text is copied, and cut at IW_XFER_TEXT_MAX octets.
  */
-void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text);
+void iw_hello_reject(struct iw_hello *answer, enum iw_xfer_code code, const char *text);
 
 /*
  * The initiator's check of a Reply. IW_E_REJECTED: the Reply rejects the Request. IW_E_FORMAT: it

@@ -323,7 +323,7 @@ int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint6
 /* A posted operation of a slot has completed. piece: slot is slot * IW_XPARTS + piece instead. */
 void iw_xfer_source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
 void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
 				const char *text);
 /* While failing: issues the next result. False: no more files. */
 bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xfer_act *act);
@@ -350,7 +350,8 @@ int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t of
 		      enum iw_xverdict *verdict);
 void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
 void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
+			      const char *text);
 /* While failing: issues the next ABANDON or RESULT. False: no more files. */
 bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xfer_act *act);
 /* True if the transfer waits for work of this side. */

@@ -79,7 +79,7 @@ enum iw_xfer_field {
 	IW_XFER_FIELD_DIGEST = 4,
 	IW_XFER_FIELD_ZERO = 5, /* all octets are zero and were not moved */
 	IW_XFER_FIELD_SIZE = 6,
-	IW_XFER_FIELD_CODE = 7, /* enum iw_xcode */
+	IW_XFER_FIELD_CODE = 7, /* enum iw_xfer_code */
 	IW_XFER_FIELD_TEXT = 8,
 	IW_XFER_FIELD_NAME = 9,
 	IW_XFER_FIELD_KIND = 10,

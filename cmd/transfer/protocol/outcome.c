@@ -38,21 +38,21 @@ void iw_xfer_outcome_entry(struct iw_xfer_entry *e, const struct outcome *o)
 
 static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind)
 {
-	if (kind == IW_XFER_DIR && iw_xcode_is_fine(code) && code != IW_XC_EXCLUDED) {
+	if (kind == IW_XFER_DIR && iw_xfer_code_is_fine(code) && code != IW_XFER_CODE_EXCLUDED) {
 		c->dirs++;
-	} else if (code == IW_XC_EXCLUDED) {
+	} else if (code == IW_XFER_CODE_EXCLUDED) {
 		c->files_excluded++;
-	} else if (iw_xcode_is_skip(code)) {
+	} else if (iw_xfer_code_is_skip(code)) {
 		c->files_same++;
-		c->exist += code == IW_XC_EXISTS;
-		c->newer += code == IW_XC_NEWER;
-	} else if (iw_xcode_is_fine(code)) {
+		c->exist += code == IW_XFER_CODE_EXISTS;
+		c->newer += code == IW_XFER_CODE_NEWER;
+	} else if (iw_xfer_code_is_fine(code)) {
 		c->files_done++;
 		c->links += kind == IW_XFER_SYMLINK || kind == IW_XFER_HARDLINK;
 	} else {
 		c->files_failed++;
 	}
-	return !iw_xcode_is_fine(code);
+	return !iw_xfer_code_is_fine(code);
 }
 
 /* In a pack, a code octet precedes the contents of each member; it was counted with them. */
@@ -81,7 +81,7 @@ static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 		failed += count_one(c, code, known ? e.kind : IW_XFER_FILE);
 		if (!known || e.kind != IW_XFER_FILE)
 			continue;
-		if (code == IW_XC_OK)
+		if (code == IW_XFER_CODE_OK)
 			discount_code(c);
 		else
 			c->dropped += e.size;
@@ -99,9 +99,9 @@ uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o,
 	if (m->kind == IW_XFER_PACK)
 		failed = count_pack(c, o, m, codes, ncodes);
 	/* A file in parts is counted with its first part. */
-	else if (!m->share || m->part_off == 0 || !iw_xcode_is_fine(o->code))
+	else if (!m->share || m->part_off == 0 || !iw_xfer_code_is_fine(o->code))
 		failed = count_one(c, o->code, m->kind);
-	if (o->code == IW_XC_OK) {
+	if (o->code == IW_XFER_CODE_OK) {
 		c->settled += size - IW_MIN(size, settled); /* its holes */
 		return failed;
 	}

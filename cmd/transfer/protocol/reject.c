@@ -24,7 +24,7 @@ int iw_xreject_decode(const struct iw_cbor_rec *rec, uint32_t *code,
 
 	if (err)
 		return err;
-	if (*code == IW_XC_OK)
+	if (*code == IW_XFER_CODE_OK)
 		return iw_fail(why, IW_E_FORMAT, "Private Data: a rejection with code 0");
 	if (!iw_cbor_has(rec, IW_XREJECT_TEXT))
 		return 0;

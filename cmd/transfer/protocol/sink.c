@@ -117,7 +117,8 @@ static void forget(struct iw_xfer *x, struct file *f)
 	x->snk->nfiles--;
 }
 
-void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text)
+void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
+			      const char *text)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, id);
@@ -226,7 +227,7 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 /* A pack is complete when its members are settled, even if some failed. */
 static void settle_ok(struct iw_xfer *x, struct file *f)
 {
-	iw_xfer_sink_settle_len(x, f, IW_XC_OK, f->why, f->why_len, false);
+	iw_xfer_sink_settle_len(x, f, IW_XFER_CODE_OK, f->why, f->why_len, false);
 }
 
 void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
@@ -256,14 +257,14 @@ void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now)
 static void check_end(struct iw_xfer *x, struct file *f)
 {
 	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->end_size != f->meta.size)
-		iw_xfer_sink_settle(x, f, IW_XC_CHANGED,
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_CHANGED,
 				    "it ended with another size than announced");
 	else if (iw_xfer_is_stream(f->meta.kind) ? f->settled != f->end_size
 						 : f->settled != f->asked || f->high > f->end_size)
-		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL,
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL,
 				    "it ended before all of its data arrived");
 	else if (f->end_digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
-		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL,
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL,
 				    "its digest is of another kind than agreed");
 	else
 		f->commit_due = true;
@@ -421,7 +422,7 @@ bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xfer_act *act)
 	s->storing = false;
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE && s->file[i].state != SETTLED)
-			iw_xfer_sink_settle(x, &s->file[i], IW_XC_CANCELED, NULL);
+			iw_xfer_sink_settle(x, &s->file[i], IW_XFER_CODE_CANCELED, NULL);
 	if (next_abandon(x, act))
 		return true;
 	for (uint32_t i = 0; i < TABLE; i++) {

@@ -123,9 +123,10 @@ static int take_list(struct iw_xfer *x, struct file *f)
  */
 static bool may_say(const struct iw_xfer *x, const struct iw_xfer_entry *e, bool announced)
 {
-	if (!iw_xcode_is_fine(e->code))
+	if (!iw_xfer_code_is_fine(e->code))
 		return true;
-	return e->code == IW_XC_EXCLUDED && announced && !e->top && x->cfg.opts & IW_XOPT_DELETE;
+	return e->code == IW_XFER_CODE_EXCLUDED && announced && !e->top &&
+	       x->cfg.opts & IW_XOPT_DELETE;
 }
 
 /* The source said why it does not send the file. */
@@ -141,8 +142,8 @@ static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_x
 	}
 	iw_text_init(&t, buf, sizeof(buf));
 	iw_text_fmt(&t, "the source reported %s for it, which only a sink can determine",
-		    iw_xcode_name(e->code));
-	iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, buf);
+		    iw_xfer_code_name(e->code));
+	iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL, buf);
 }
 
 static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
@@ -213,11 +214,11 @@ static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 
 		iw_text_init(&t, buf, sizeof(buf));
 		iw_text_fmt(&t, "the name %s", fault);
-		iw_xfer_sink_settle(x, f, IW_XC_NAME, buf);
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_NAME, buf);
 	} else if (e->kind >= IW_XFER_KINDS) {
-		iw_xfer_sink_settle(x, f, IW_XC_KIND, NULL);
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_KIND, NULL);
 	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XFER_HAS(SIZE))) {
-		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, "a file without a size");
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL, "a file without a size");
 	}
 	return 0;
 }

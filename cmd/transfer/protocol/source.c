@@ -146,7 +146,7 @@ void iw_xfer_source_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_
 
 /* --- files --- */
 
-void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xfer_code code,
 			     const char *text)
 {
 	struct source *s = x->src;
@@ -162,7 +162,7 @@ void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode co
 		f->state = ENDING;
 }
 
-void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
 				const char *text)
 {
 	struct source *s = x->src;
@@ -200,7 +200,7 @@ void iw_xfer_add(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user,
 }
 
 void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user,
-			enum iw_xcode code, const char *text, uint64_t now)
+			enum iw_xfer_code code, const char *text, uint64_t now)
 {
 	struct file *f;
 
@@ -401,7 +401,8 @@ static bool result(struct iw_xfer *x, struct iw_xfer_act *act)
 			continue;
 		/* The reason on this side is more useful than the sink's report of the failure. */
 		close_file(x, f,
-			   f->mine.known && f->mine.code != IW_XC_CANCELED ? &f->mine : &f->result,
+			   f->mine.known && f->mine.code != IW_XFER_CODE_CANCELED ? &f->mine
+										  : &f->result,
 			   act);
 		return true;
 	}
@@ -436,12 +437,12 @@ bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xfer_act *act)
 
 		if (f->state == FREE)
 			continue;
-		if (f->mine.known && f->mine.code != IW_XC_CANCELED)
+		if (f->mine.known && f->mine.code != IW_XFER_CODE_CANCELED)
 			o = f->mine;
 		else if (f->result.known)
 			o = f->result;
 		else
-			iw_xfer_set_outcome(&o, IW_XC_CANCELED, NULL, 0, false);
+			iw_xfer_set_outcome(&o, IW_XFER_CODE_CANCELED, NULL, 0, false);
 		close_file(x, f, &o, act);
 		return true;
 	}

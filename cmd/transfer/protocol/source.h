@@ -150,7 +150,7 @@ void iw_xfer_source_free_slot(struct iw_xfer *x, uint32_t i);
 
 /* --- source.c --- */
 /* Ends f with this code; DONE reports it to the sink. text may be NULL. */
-void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xfer_code code,
 			     const char *text);
 /*
  * Queues a HAVE or WANTED about the file of e for the driver, with a copy of len octets.

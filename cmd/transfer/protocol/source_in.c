@@ -156,8 +156,8 @@ static int on_result(struct iw_xfer *x, const struct iw_xfer_entry *e)
 	if (!f || f->state == NEW || f->result.known)
 		return iw_xfer_breach(x, "RESULT for file %u, which is %s", e->id,
 				      f && f->result.known ? "settled" : "not announced");
-	if (e->code == IW_XC_OK && f->meta.kind != IW_XFER_PACK && iw_xfer_has_data(f->meta.kind) &&
-	    f->state != ENDED)
+	if (e->code == IW_XFER_CODE_OK && f->meta.kind != IW_XFER_PACK &&
+	    iw_xfer_has_data(f->meta.kind) && f->state != ENDED)
 		return iw_xfer_breach(x, "RESULT: file %u is done, before it has ended", e->id);
 	if (e->codes_len > 0) {
 		if (f->meta.kind != IW_XFER_PACK || e->codes_len != f->meta.members || f->codes)
@@ -173,7 +173,7 @@ static int on_result(struct iw_xfer *x, const struct iw_xfer_entry *e)
 		f->state = ENDED;
 	} else if (f->state != ENDED) {
 		/* It may have failed on this side too; then its END is due already. */
-		iw_xfer_source_end_file(x, f, IW_XC_CANCELED, NULL);
+		iw_xfer_source_end_file(x, f, IW_XFER_CODE_CANCELED, NULL);
 	}
 	return 0;
 }

@@ -167,10 +167,10 @@ static int on_abort(struct iw_xfer *x, const struct iw_xfer_msg *m)
 		memcpy(buf, text, len);
 	buf[len] = '\0';
 	iw_xfer_fault(&why, IW_E_REJECTED, "the peer ended the transfer: %s%s%s",
-		      iw_xcode_text(code), len > 0 ? ": " : "", buf);
+		      iw_xfer_code_text(code), len > 0 ? ": " : "", buf);
 	why.from_peer = true;
 	/* The peer saw no progress on this connection; on another one the transfer may advance. */
-	x->lost |= code == IW_XC_TIMEOUT;
+	x->lost |= code == IW_XFER_CODE_TIMEOUT;
 	iw_xfer_give_up(x, &why, false);
 	/* The peer closes as well: this side can close in order. */
 	x->aborted = true;
@@ -178,27 +178,27 @@ static int on_abort(struct iw_xfer *x, const struct iw_xfer_msg *m)
 }
 
 /* The code for the peer that corresponds to the fault. */
-static enum iw_xcode fault_code(const struct iw_fault *f)
+static enum iw_xfer_code fault_code(const struct iw_fault *f)
 {
 	switch (f->err) {
 	case IW_E_FORMAT:
 	case IW_E_TRUNC:
-		return IW_XC_PROTOCOL;
+		return IW_XFER_CODE_PROTOCOL;
 	case IW_E_TIMEOUT:
-		return IW_XC_TIMEOUT;
+		return IW_XFER_CODE_TIMEOUT;
 	case IW_E_PERM:
-		return IW_XC_PERM;
+		return IW_XFER_CODE_PERM;
 	case IW_E_NOENT:
-		return IW_XC_NOENT;
+		return IW_XFER_CODE_NOENT;
 	case IW_E_LIMIT:
 	case IW_E_NOMEM:
-		return IW_XC_LIMIT;
+		return IW_XFER_CODE_LIMIT;
 	case IW_E_OS:
-		return IW_XC_IO;
+		return IW_XFER_CODE_IO;
 	case IW_E_INVAL:
-		return IW_XC_TARGET;
+		return IW_XFER_CODE_TARGET;
 	default:
-		return IW_XC_CANCELED;
+		return IW_XFER_CODE_CANCELED;
 	}
 }
 
@@ -513,7 +513,7 @@ void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag)
 		iw_xfer_sink_registered(x, slot, stag);
 }
 
-void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
+void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code, const char *text,
 			 uint64_t now)
 {
 	iw_xfer_note_progress(x, now);

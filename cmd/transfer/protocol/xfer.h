@@ -222,8 +222,8 @@ enum iw_xfer_act_type {
 	IW_XFER_ACT_OPENED,
 	/*
 	 * Create the file meta. Answer iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (with
-	 * IW_XC_SAME too), now or later. One CREATE at a time. A RESULT of that id without a file
-	 * means that the answer is no longer needed, or was too late.
+	 * IW_XFER_CODE_SAME too), now or later. One CREATE at a time. A RESULT of that id without a
+	 * file means that the answer is no longer needed, or was too late.
 	 */
 	IW_XFER_ACT_CREATE,
 	/*
@@ -298,7 +298,7 @@ struct iw_xfer_act {
 	uint32_t opts;        /* OPENED */
 	const uint8_t *codes; /* RESULT of a pack: the codes of its members; NULL: all have code */
 	size_t ncodes;
-	uint32_t code;         /* RESULT, ABANDON: enum iw_xcode, or a number of a newer peer */
+	uint32_t code;         /* RESULT, ABANDON: enum iw_xfer_code, or a number of a newer peer */
 	const char *text;      /* RESULT: details, or "" */
 	bool told_by_peer;     /* RESULT: code and text come from the peer */
 	struct iw_fault fault; /* END */
@@ -429,7 +429,7 @@ void iw_xfer_add(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *file,
  * be NULL.
  */
 void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *file,
-			enum iw_xcode code, const char *text, uint64_t now);
+			enum iw_xfer_code code, const char *text, uint64_t now);
 /* Answer to NEXT_FILE: there are no more files. */
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now);
 /*
@@ -487,7 +487,7 @@ void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now);
  * The file fails. Answers CREATE, LOAD, FINISH, STORE, NEXT_RANGE or COMMIT, or is called at any
  * time. text is copied, and cut at IW_XFER_TEXT_MAX.
  */
-void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
+void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code, const char *text,
 			 uint64_t now);
 
 struct iw_xfer_counts {
