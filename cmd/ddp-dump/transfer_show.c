@@ -38,21 +38,21 @@ static const struct {
 	uint32_t bit;
 	const char *name;
 } options[] = {
-	{ IW_XOPT_FORCE, "force" },
-	{ IW_XOPT_MANY, "more than one source" },
-	{ IW_XOPT_NO_CLOBBER, "keep existing files" },
-	{ IW_XOPT_UPDATE, "keep newer files" },
-	{ IW_XOPT_DRY_RUN, "change nothing" },
-	{ IW_XOPT_DELETE, "remove files that are not sent" },
-	{ IW_XOPT_OWNER, "owners" },
-	{ IW_XOPT_XATTR, "extended attributes" },
-	{ IW_XOPT_VERIFY, "verify" },
-	{ IW_XOPT_SETID, "set-id bits" },
-	{ IW_XOPT_NAMES, "report removed names" },
-	{ IW_XOPT_LISTED, "remove only listed names" },
-	{ IW_XOPT_CONTENTS, "contents of a directory" },
-	{ IW_XOPT_CHECKSUM, "compare by digest" },
-	{ IW_XOPT_TOTAL, "report the total" },
+	{ IW_XFER_OPT_FORCE, "force" },
+	{ IW_XFER_OPT_MANY, "more than one source" },
+	{ IW_XFER_OPT_NO_CLOBBER, "keep existing files" },
+	{ IW_XFER_OPT_UPDATE, "keep newer files" },
+	{ IW_XFER_OPT_DRY_RUN, "change nothing" },
+	{ IW_XFER_OPT_DELETE, "remove files that are not sent" },
+	{ IW_XFER_OPT_OWNER, "owners" },
+	{ IW_XFER_OPT_XATTR, "extended attributes" },
+	{ IW_XFER_OPT_VERIFY, "verify" },
+	{ IW_XFER_OPT_SETID, "set-id bits" },
+	{ IW_XFER_OPT_NAMES, "report removed names" },
+	{ IW_XFER_OPT_LISTED, "remove only listed names" },
+	{ IW_XFER_OPT_CONTENTS, "contents of a directory" },
+	{ IW_XFER_OPT_CHECKSUM, "compare by digest" },
+	{ IW_XFER_OPT_TOTAL, "report the total" },
 };
 
 /* A number or a string under a key; false: the key is absent or has another type. */

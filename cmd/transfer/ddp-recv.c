@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
 /* As root it could set any owner that a peer names, and peers are not authenticated. */
 static void check_owner(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	bool owner = o->cfg.opts & IW_XOPT_OWNER;
+	bool owner = o->cfg.opts & IW_XFER_OPT_OWNER;
 
 	if (o->owner_from_anyone && !owner)
 		argp_error(state, "--owner-from-anyone: only with --owner");

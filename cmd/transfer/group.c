@@ -160,7 +160,7 @@ static void report_end(struct group *g)
 	t->connections = g->connections;
 	t->info.tx_octets = g->tx_octets;
 	t->info.rx_octets = g->rx_octets;
-	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
+	t->dry_run = g->opts & IW_XFER_OPT_DRY_RUN;
 	t->opts = h->cfg->opts;
 	t->excluded = g->initiator && (g->excluded || t->counts.files_excluded > 0);
 	t->filter = &h->cfg->filter;
@@ -192,7 +192,7 @@ static void report_end(struct group *g)
 	 * Only now does a sink know what kinds of files the source has. A failed one may have been
 	 * a directory.
 	 */
-	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 &&
+	else if (g->initiator && g->opts & IW_XFER_OPT_DELETE && t->counts.dirs == 0 &&
 		 iw_report_status(t) == IW_EXIT_OK && !h->cfg->would_remove)
 		iw_log_warn("--delete had no effect: no directory was transferred; leave it out");
 	if (h->cfg->would_remove && t->fault.err == IW_OK)

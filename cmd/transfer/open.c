@@ -193,8 +193,8 @@ static bool is_local(const struct hub *h)
 
 static uint64_t caps_of_owners(uint32_t opts)
 {
-	return (opts & IW_XOPT_OWNER ? IW_OS_CAP(CAP_CHOWN) : 0) |
-	       (opts & IW_XOPT_SETID ? IW_OS_CAP(CAP_FSETID) : 0);
+	return (opts & IW_XFER_OPT_OWNER ? IW_OS_CAP(CAP_CHOWN) : 0) |
+	       (opts & IW_XFER_OPT_SETID ? IW_OS_CAP(CAP_FSETID) : 0);
 }
 
 unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps)

@@ -275,22 +275,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->choice = "--digest";
 		return 0;
 	case KEY_FORCE:
-		cfg->opts |= IW_XOPT_FORCE;
+		cfg->opts |= IW_XFER_OPT_FORCE;
 		return 0;
 	case 'c':
-		cfg->opts |= IW_XOPT_CHECKSUM;
+		cfg->opts |= IW_XFER_OPT_CHECKSUM;
 		o->choice = "--checksum";
 		return 0;
 	case 'n':
-		cfg->opts |= IW_XOPT_DRY_RUN;
+		cfg->opts |= IW_XFER_OPT_DRY_RUN;
 		o->choice = "--dry-run";
 		return 0;
 	case 'u':
-		cfg->opts |= IW_XOPT_UPDATE;
+		cfg->opts |= IW_XFER_OPT_UPDATE;
 		o->choice = "--update";
 		return 0;
 	case KEY_NO_CLOBBER:
-		cfg->opts |= IW_XOPT_NO_CLOBBER;
+		cfg->opts |= IW_XFER_OPT_NO_CLOBBER;
 		return 0;
 	case KEY_INCLUDE:
 	case KEY_EXCLUDE:
@@ -299,22 +299,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for a pattern");
 		return 0;
 	case KEY_DELETE:
-		cfg->opts |= IW_XOPT_DELETE;
+		cfg->opts |= IW_XFER_OPT_DELETE;
 		return 0;
 	case KEY_YES:
 		o->yes = true;
 		return 0;
 	case KEY_OWNER:
-		cfg->opts |= IW_XOPT_OWNER;
+		cfg->opts |= IW_XFER_OPT_OWNER;
 		return 0;
 	case KEY_SETID:
-		cfg->opts |= IW_XOPT_SETID;
+		cfg->opts |= IW_XFER_OPT_SETID;
 		return 0;
 	case KEY_XATTR:
-		cfg->opts |= IW_XOPT_XATTR;
+		cfg->opts |= IW_XFER_OPT_XATTR;
 		return 0;
 	case KEY_VERIFY:
-		cfg->opts |= IW_XOPT_VERIFY;
+		cfg->opts |= IW_XFER_OPT_VERIFY;
 		return 0;
 	case 'j':
 		cfg->jobs = (unsigned)iw_cli_u64(state, "--jobs", arg, 1, IW_XFER_CONNS_MAX);
@@ -380,10 +380,10 @@ static const struct {
 	uint32_t opt;
 	const char *name;
 } named[] = {
-	{ IW_XOPT_FORCE, "--force" },   { IW_XOPT_NO_CLOBBER, "--no-clobber" },
-	{ IW_XOPT_DELETE, "--delete" }, { IW_XOPT_OWNER, "--owner" },
-	{ IW_XOPT_SETID, "--setid" },   { IW_XOPT_XATTR, "--xattr" },
-	{ IW_XOPT_VERIFY, "--verify" },
+	{ IW_XFER_OPT_FORCE, "--force" },   { IW_XFER_OPT_NO_CLOBBER, "--no-clobber" },
+	{ IW_XFER_OPT_DELETE, "--delete" }, { IW_XFER_OPT_OWNER, "--owner" },
+	{ IW_XFER_OPT_SETID, "--setid" },   { IW_XFER_OPT_XATTR, "--xattr" },
+	{ IW_XFER_OPT_VERIFY, "--verify" },
 };
 
 /* Returns a given option that has no meaning with --to or --from. NULL: none. */
@@ -475,10 +475,10 @@ static void check_initiator(const struct iw_transfer_opts *o, const struct argp_
 /* Rejects options that have no effect on a stream, if a stream is the only operand. */
 static void check_stream(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	const char *option = o->cfg.opts & IW_XOPT_DELETE     ? "--delete"
-			     : o->cfg.opts & IW_XOPT_CHECKSUM ? "--checksum"
-			     : o->redials_given               ? "--redial"
-							      : NULL;
+	const char *option = o->cfg.opts & IW_XFER_OPT_DELETE     ? "--delete"
+			     : o->cfg.opts & IW_XFER_OPT_CHECKSUM ? "--checksum"
+			     : o->redials_given                   ? "--redial"
+								  : NULL;
 
 	if (option)
 		argp_error(state, "-: %s has no effect on a stream: leave it out", option);
@@ -489,23 +489,23 @@ static void check_pairs(const struct iw_transfer_opts *o, const struct argp_stat
 {
 	uint32_t opts = o->cfg.opts;
 
-	if (opts & IW_XOPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
+	if (opts & IW_XFER_OPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
 		argp_error(state, "--checksum needs a digest: remove --digest none");
-	if (opts & IW_XOPT_VERIFY && o->cfg.digest == IW_XFER_NONE)
+	if (opts & IW_XFER_OPT_VERIFY && o->cfg.digest == IW_XFER_NONE)
 		argp_error(state, "--verify needs a digest: remove --digest none");
-	if (opts & IW_XOPT_FORCE && opts & IW_XOPT_NO_CLOBBER)
+	if (opts & IW_XFER_OPT_FORCE && opts & IW_XFER_OPT_NO_CLOBBER)
 		argp_error(
 			state,
 			"--force replaces what exists, and --no-clobber keeps it: remove one of them");
-	if (opts & IW_XOPT_FORCE && opts & IW_XOPT_CHECKSUM)
+	if (opts & IW_XFER_OPT_FORCE && opts & IW_XFER_OPT_CHECKSUM)
 		argp_error(
 			state,
 			"--force sends every file, so --checksum has no effect: remove one of them");
-	if ((opts & (IW_XOPT_OWNER | IW_XOPT_SETID)) == IW_XOPT_SETID)
+	if ((opts & (IW_XFER_OPT_OWNER | IW_XFER_OPT_SETID)) == IW_XFER_OPT_SETID)
 		argp_error(
 			state,
 			"--setid needs --owner: otherwise set-id programs would run with the rights of the receiving user");
-	if (o->yes && !(opts & IW_XOPT_DELETE))
+	if (o->yes && !(opts & IW_XFER_OPT_DELETE))
 		argp_error(state, "--yes has no effect without --delete: leave it out");
 }
 
@@ -540,12 +540,12 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 	if (o->is_stream || o->cfg.to_stdout)
 		check_stream(o, state);
 	check_includes(&o->cfg.filter, state);
-	if (o->cfg.opts & IW_XOPT_DELETE && !o->cfg.listen && !o->yes &&
-	    !(o->cfg.opts & IW_XOPT_DRY_RUN) && !isatty(STDIN_FILENO))
+	if (o->cfg.opts & IW_XFER_OPT_DELETE && !o->cfg.listen && !o->yes &&
+	    !(o->cfg.opts & IW_XFER_OPT_DRY_RUN) && !isatty(STDIN_FILENO))
 		argp_error(
 			state,
 			"--delete asks for confirmation, and standard input is not a terminal: add --yes");
-	if (o->cfg.to_stdout && o->cfg.opts & IW_XOPT_DRY_RUN)
+	if (o->cfg.to_stdout && o->cfg.opts & IW_XFER_OPT_DRY_RUN)
 		argp_error(
 			state,
 			"--dry-run: not possible when the data go to standard output, which has nothing to compare with");
@@ -632,7 +632,8 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 
 	cfg.spared = r->spared;
 	if (r->n == 0)
-		cfg.opts &= ~(uint32_t)(IW_XOPT_DELETE | IW_XOPT_NAMES); /* nothing was confirmed */
+		cfg.opts &= ~(uint32_t)(IW_XFER_OPT_DELETE |
+					IW_XFER_OPT_NAMES); /* nothing was confirmed */
 	if (r->n > 0 && cfg.role == IW_XFER_SOURCE) {
 		text = iw_removals_join(r, &cfg.listed_len);
 		if (!text) {
@@ -640,7 +641,7 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 			return IW_EXIT_FAILED;
 		}
 		cfg.listed = text;
-		cfg.opts |= IW_XOPT_LISTED;
+		cfg.opts |= IW_XFER_OPT_LISTED;
 		cfg.removals = NULL;
 	}
 	status = iw_transfer_run(&cfg);
@@ -658,7 +659,7 @@ static int run_asking(struct iw_transfer_opts *o)
 	uint64_t gone = NOT_ENDED;
 	int status;
 
-	dry.opts |= IW_XOPT_DRY_RUN;
+	dry.opts |= IW_XFER_OPT_DRY_RUN;
 	dry.would_remove = &gone;
 	dry.removals = o->cfg.removals = &removals;
 	status = iw_transfer_run(&dry);
@@ -719,11 +720,11 @@ static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
 /* Returns the options of the transfer that follow from the operands. */
 static uint32_t operand_opts(const struct iw_transfer_cfg *cfg)
 {
-	uint32_t opts = cfg->npaths > 1 ? IW_XOPT_MANY : 0;
+	uint32_t opts = cfg->npaths > 1 ? IW_XFER_OPT_MANY : 0;
 
 	for (size_t i = 0; i < cfg->npaths; i++)
 		if (iw_walk_is_contents(cfg->paths[i]))
-			opts |= IW_XOPT_CONTENTS;
+			opts |= IW_XFER_OPT_CONTENTS;
 	return opts;
 }
 
@@ -754,9 +755,9 @@ static int run(struct iw_transfer_opts *o)
 		return iw_cli_fail(&o->cli, &why);
 	/* As many peers may connect at the same moment. */
 	o->cfg.conn.at.backlog = 1024;
-	if (o->cfg.opts & IW_XOPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
-		o->cfg.opts |= IW_XOPT_NAMES;
-	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !(o->cfg.opts & IW_XOPT_DRY_RUN) &&
+	if (o->cfg.opts & IW_XFER_OPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
+		o->cfg.opts |= IW_XFER_OPT_NAMES;
+	if (o->cfg.opts & IW_XFER_OPT_DELETE && !listen && !(o->cfg.opts & IW_XFER_OPT_DRY_RUN) &&
 	    (!o->yes || knows_patterns(o)))
 		return run_asking(o);
 	return iw_transfer_run(&o->cfg);

@@ -461,12 +461,12 @@ static int count_kept(char *buf, size_t cap, const struct iw_transfer_report *t,
 		n += snprintf(buf, cap,
 			      "%s%" PRIu64 "%s%s kept: exist%s at the target (--no-clobber%s)",
 			      before, c->exist, unit, unit[0] && c->exist > 1 ? "s" : "",
-			      c->exist == 1 ? "s" : "", whose(t, IW_XOPT_NO_CLOBBER));
+			      c->exist == 1 ? "s" : "", whose(t, IW_XFER_OPT_NO_CLOBBER));
 	if (c->newer > 0)
 		n += snprintf(buf + n, cap - (size_t)n,
 			      "%s%" PRIu64 "%s%s kept: newer at the target (--update%s)",
 			      n > 0 ? ", " : before, c->newer, unit,
-			      unit[0] && c->newer > 1 ? "s" : "", whose(t, IW_XOPT_UPDATE));
+			      unit[0] && c->newer > 1 ? "s" : "", whose(t, IW_XFER_OPT_UPDATE));
 	return n;
 }
 

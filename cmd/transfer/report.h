@@ -63,7 +63,7 @@ struct iw_transfer_report {
 	uint64_t redials;     /* how often a connection was set up again */
 	uint64_t connections; /* established in total */
 	bool dry_run;
-	uint32_t opts; /* of this side: set of enum iw_xopt */
+	uint32_t opts; /* of this side: set of enum iw_xfer_opt */
 	/* The patterns excluded at least one entry. */
 	bool excluded;
 	const struct iw_filter *filter;

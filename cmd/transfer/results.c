@@ -90,7 +90,7 @@ static void report_pack(struct session *s, const struct iw_xfer_act *a)
 					    .text = i < a->ncodes && a->codes[i] != first ? ""
 											  : a->text,
 					    .told_by_peer = a->told_by_peer,
-					    .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
+					    .dry_run = s->group->opts & IW_XFER_OPT_DRY_RUN };
 
 		if (file->pack) {
 			const struct iw_pack_member *p = &file->pack->member[i];
@@ -159,7 +159,7 @@ void iw_session_report(struct session *s, const struct iw_xfer_act *a)
 					  .code = a->code,
 					  .text = a->text,
 					  .told_by_peer = a->told_by_peer,
-					  .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
+					  .dry_run = s->group->opts & IW_XFER_OPT_DRY_RUN };
 
 	if (file && (file->pack || file->packed))
 		report_pack(s, a);

@@ -109,7 +109,7 @@ static int set_up(struct session *s, struct iw_fault *why)
 	int err;
 
 	if (sink && h->shows_progress)
-		cfg.opts |= IW_XOPT_TOTAL;
+		cfg.opts |= IW_XFER_OPT_TOTAL;
 	size_recvs(s);
 	cfg.mine = s->mine;
 	cfg.peer = s->peer;

@@ -49,12 +49,12 @@ static size_t report_final(struct group *g, const char *peer, const char *note)
 			.typed = g->initiator && name[0] == '\0' ? cfg->path : NULL,
 			.code = (uint8_t)note[0],
 			.text = text,
-			.dry_run = g->opts & IW_XOPT_DRY_RUN,
+			.dry_run = g->opts & IW_XFER_OPT_DRY_RUN,
 		};
 
 		iw_report_file(&g->hub->report, &f);
 	} else {
-		iw_report_gone(&g->hub->report, peer, name, g->opts & IW_XOPT_DRY_RUN);
+		iw_report_gone(&g->hub->report, peer, name, g->opts & IW_XFER_OPT_DRY_RUN);
 		if (cfg->would_remove && cfg->removals && !iw_removals_add(cfg->removals, name))
 			iw_log_error("no memory for the names that would be removed");
 	}
@@ -150,7 +150,7 @@ static void final_now(struct iw_task *t)
 	find_missing(e);
 	p->unsure |= e->unsure;
 	p->complete = e->complete && iw_list_empty(&e->missing) && !e->failed_unnamed;
-	p->listed = e->group->opts & IW_XOPT_LISTED ? &e->group->listed : NULL;
+	p->listed = e->group->opts & IW_XFER_OPT_LISTED ? &e->group->listed : NULL;
 	if (e->first && !p->to_stdout && p->base >= 0)
 		iw_place_final(p, note_final, e, &e->gone, &e->failed);
 }

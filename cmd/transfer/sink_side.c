@@ -17,7 +17,7 @@
 #define CREATE_TRIES 8 /* while other transfers close temporaries that the file may need */
 
 /* Options that a peer may only choose if the listener has them too. */
-#define BY_LEAVE (IW_XOPT_OWNER | IW_XOPT_SETID | IW_XOPT_XATTR | IW_XOPT_DELETE)
+#define BY_LEAVE (IW_XFER_OPT_OWNER | IW_XFER_OPT_SETID | IW_XFER_OPT_XATTR | IW_XFER_OPT_DELETE)
 
 /*
  * For each file with missing parts, an honest source is sending a part, or is still announcing
@@ -85,11 +85,11 @@ static void open_back(struct iw_task *t)
 /* The requested option that this side does not permit, as text for the peer. */
 static const char *not_permitted(uint32_t opts)
 {
-	if (opts & IW_XOPT_DELETE)
+	if (opts & IW_XFER_OPT_DELETE)
 		return "removals: start it with --delete";
-	if (opts & IW_XOPT_OWNER)
+	if (opts & IW_XFER_OPT_OWNER)
 		return "owners: start it with --owner";
-	if (opts & IW_XOPT_SETID)
+	if (opts & IW_XFER_OPT_SETID)
 		return "set-id bits: start it with --setid";
 	return "attributes: start it with --xattr";
 }
@@ -818,7 +818,7 @@ static void seen(struct group *g, const struct iw_xfer_meta *m)
 {
 	struct group_task *e;
 
-	if (!(g->opts & IW_XOPT_DELETE) || m->name_len == 0)
+	if (!(g->opts & IW_XFER_OPT_DELETE) || m->name_len == 0)
 		return;
 	e = iw_group_task_new(g, NULL);
 	if (e)

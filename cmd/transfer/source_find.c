@@ -112,7 +112,7 @@ void iw_source_take_path(struct session *s, const struct iw_xfer_act *a)
 		iw_xfer_fail(s->x, &why);
 	} else if (w) {
 		add_path(s, a);
-		if (s->group->opts & IW_XOPT_TOTAL && s->group->paths < MEASURED_MOST)
+		if (s->group->opts & IW_XFER_OPT_TOTAL && s->group->paths < MEASURED_MOST)
 			iw_source_measure(s->group, a->name, a->name_len);
 	}
 	s->group->paths++;
@@ -175,8 +175,8 @@ static uint32_t mode_of(const struct group *g, mode_t mode)
 {
 	uint32_t bits = 0777;
 
-	if (g->opts & IW_XOPT_OWNER)
-		bits |= g->opts & IW_XOPT_SETID ? 07000 : 01000;
+	if (g->opts & IW_XFER_OPT_OWNER)
+		bits |= g->opts & IW_XFER_OPT_SETID ? 07000 : 01000;
 	return mode & bits;
 }
 
@@ -199,7 +199,7 @@ static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_x
 	m->mtime_ns = (uint32_t)e->st.st_mtim.tv_nsec;
 	m->target = e->target;
 	m->target_len = e->target ? strlen(e->target) : 0;
-	if (g->opts & IW_XOPT_OWNER) {
+	if (g->opts & IW_XFER_OPT_OWNER) {
 		m->owned = true;
 		m->uid = e->st.st_uid;
 		m->gid = e->st.st_gid;
@@ -209,12 +209,12 @@ static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_x
 /* True if the entry may be in a pack: small, with one name, and without attributes to read. */
 static bool packs(const struct group *g, const struct iw_entry *e)
 {
-	if (e->top || g->opts & IW_XOPT_XATTR)
+	if (e->top || g->opts & IW_XFER_OPT_XATTR)
 		return false;
 	if (iw_xfer_name_fault(e->name, e->name_len))
 		return false;
 	return e->what == IW_WALKED_DIR || e->what == IW_WALKED_LINK ||
-	       (e->what == IW_WALKED_FILE && !(g->opts & IW_XOPT_CHECKSUM) &&
+	       (e->what == IW_WALKED_FILE && !(g->opts & IW_XFER_OPT_CHECKSUM) &&
 		e->st.st_size <= IW_PACK_FILE_MAX && e->st.st_nlink == 1);
 }
 
@@ -260,9 +260,9 @@ static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_f
 {
 	size_t len;
 
-	if (!(g->opts & IW_XOPT_XATTR))
+	if (!(g->opts & IW_XFER_OPT_XATTR))
 		return 0;
-	if (iw_attr_read(fd, g->opts & IW_XOPT_OWNER, &f->xattr, &len, why) != 0)
+	if (iw_attr_read(fd, g->opts & IW_XFER_OPT_OWNER, &f->xattr, &len, why) != 0)
 		return -1;
 	f->meta.xattr = f->xattr ? f->xattr : (const uint8_t *)"";
 	f->meta.xattr_len = len;
@@ -327,7 +327,7 @@ static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 	f->meta.mode = mode_of(g, f->meta.mode);
 	if (f->meta.size > IW_XFER_CHUNK)
 		f->meta.data = iw_space_data(fd, f->meta.size);
-	if (g->opts & IW_XOPT_CHECKSUM && add_digest(f, &e->why) != 0)
+	if (g->opts & IW_XFER_OPT_CHECKSUM && add_digest(f, &e->why) != 0)
 		e->what = IW_WALKED_FAILED;
 }
 
@@ -473,13 +473,14 @@ static void find_now(struct iw_task *t)
 			break;
 		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XFER_CODE_EXCLUDED;
 		/*
-		 * A directory whose contents are sent has no name. Without IW_XOPT_CONTENTS the
+		 * A directory whose contents are sent has no name. Without IW_XFER_OPT_CONTENTS the
 		 * sink expects only the contents. Excluded entries are reported only with --delete,
 		 * because they must not be removed.
 		 */
-		if ((e.what == IW_WALKED_DIR && e.name_len == 0 && !(g->opts & IW_XOPT_CONTENTS)) ||
+		if ((e.what == IW_WALKED_DIR && e.name_len == 0 &&
+		     !(g->opts & IW_XFER_OPT_CONTENTS)) ||
 		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XFER_CODE_EXCLUDED &&
-		     !(g->opts & IW_XOPT_DELETE)))
+		     !(g->opts & IW_XFER_OPT_DELETE)))
 			continue;
 		if (packs(g, &e))
 			pack_entry(o, &e);

@@ -385,11 +385,11 @@ bool iw_source_result(struct session *s, const struct iw_xfer_act *a)
 static bool is_spared(struct group *g, const char *name)
 {
 	const struct iw_filter *filter = &g->hub->cfg->filter;
-	bool contents = g->opts & IW_XOPT_CONTENTS;
+	bool contents = g->opts & IW_XFER_OPT_CONTENTS;
 	const char *slash = strrchr(name, '/');
 
 	/* The sink does not report whether it is a directory. */
-	if (!(g->opts & IW_XOPT_DRY_RUN) ||
+	if (!(g->opts & IW_XFER_OPT_DRY_RUN) ||
 	    (!iw_filter_excludes_deep(filter, name, true, contents) &&
 	     !iw_filter_excludes_deep(filter, name, false, contents) &&
 	     !iw_names_has(&g->kept, name, strlen(name))))
@@ -416,7 +416,7 @@ static void report_gone(struct session *s, const struct iw_xfer_act *a)
 		iw_log_error("no memory for the names that would be removed");
 	if (name)
 		iw_report_gone(&s->hub->report, s->peer_text, name,
-			       s->group->opts & IW_XOPT_DRY_RUN);
+			       s->group->opts & IW_XFER_OPT_DRY_RUN);
 	free(name);
 }
 

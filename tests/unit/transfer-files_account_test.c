@@ -165,7 +165,7 @@ static struct iw_place p;
 
 static void open_place(void)
 {
-	if (iw_place_local(&p, tmp_name, IW_XOPT_MANY, &why) != 0)
+	if (iw_place_local(&p, tmp_name, IW_XFER_OPT_MANY, &why) != 0)
 		fail_msg("%s", why.text);
 	p.limits = &limits;
 	p.account.all = &everything;
@@ -372,7 +372,7 @@ static void directories_links_and_attributes_are_charged(void **state)
 
 	(void)state;
 	open_place();
-	p.opts = IW_XOPT_XATTR;
+	p.opts = IW_XFER_OPT_XATTR;
 	assert_int_equal(iw_target_create(&t, &p, &deep, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_int_equal(everything.files, 4); /* a, b, c, d exist; f would be one more */
@@ -408,7 +408,7 @@ static void dry_runs_charge_nothing_afterwards(void **state)
 
 	(void)state;
 	open_place();
-	p.opts = IW_XOPT_DRY_RUN;
+	p.opts = IW_XFER_OPT_DRY_RUN;
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);

@@ -52,7 +52,7 @@ static struct iw_place place(const char *path, bool many)
 	struct iw_place p;
 	int root = openat(tmp_fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (iw_place_beneath(&p, root, path, many ? IW_XOPT_MANY : 0, &why) != 0)
+	if (iw_place_beneath(&p, root, path, many ? IW_XFER_OPT_MANY : 0, &why) != 0)
 		fail_msg("%s", why.text);
 	close(root);
 	return p;
@@ -114,10 +114,10 @@ static void a_file_appears_only_when_it_is_complete(void **state)
 	assert_int_equal(st.st_mode & 07777, 0640);
 	assert_int_equal(st.st_mtim.tv_sec, 1234567890);
 	assert_int_equal(st.st_mtim.tv_nsec, 987654321);
-	/* The same file again is skipped, except with IW_XOPT_FORCE. */
+	/* The same file again is skipped, except with IW_XFER_OPT_FORCE. */
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XFER_CODE_SAME);
-	p.opts |= IW_XOPT_FORCE;
+	p.opts |= IW_XFER_OPT_FORCE;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	iw_target_abandon(&t, IW_XFER_CODE_DIGEST);
 	assert_file_is("in/f", "octets");
@@ -327,9 +327,9 @@ static void scp_rules_of_the_target(void **state)
 	assert_int_equal(why.code, IW_XFER_CODE_TARGET);
 	iw_place_close(&p);
 	/* Several files need a directory; the parent of the target must exist. */
-	assert_int_equal(iw_place_beneath(&p, root, "file", IW_XOPT_MANY, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "file", IW_XFER_OPT_MANY, &why), -1);
 	assert_int_equal(why.code, IW_XFER_CODE_TARGET);
-	assert_int_equal(iw_place_beneath(&p, root, "none", IW_XOPT_MANY, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "none", IW_XFER_OPT_MANY, &why), -1);
 	assert_int_equal(why.code, IW_XFER_CODE_NOENT);
 	assert_int_equal(iw_place_beneath(&p, root, "none/", 0, &why), -1);
 	assert_int_equal(iw_place_beneath(&p, root, "none/x", 0, &why), -1);
@@ -357,7 +357,7 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/in/../out", tmp_name);
-	assert_int_equal(iw_place_local(&p, path, IW_XOPT_MANY, &why), 0);
+	assert_int_equal(iw_place_local(&p, path, IW_XFER_OPT_MANY, &why), 0);
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/name"));
@@ -368,7 +368,7 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/other"));
 	iw_place_close(&p);
-	assert_int_equal(iw_place_local(&p, path, IW_XOPT_MANY, &why), -1);
+	assert_int_equal(iw_place_local(&p, path, IW_XFER_OPT_MANY, &why), -1);
 	snprintf(path, sizeof(path), "%s/none/x", tmp_name);
 	assert_int_equal(iw_place_local(&p, path, 0, &why), -1);
 	assert_int_equal(why.code, IW_XFER_CODE_NOENT);

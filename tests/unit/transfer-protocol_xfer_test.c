@@ -1069,16 +1069,16 @@ static void codes_that_only_a_sink_can_determine_are_rejected(void **state)
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(sinks); i++) {
 		assert_int_equal(settled_code(0, sinks[i], false, false), IW_XFER_CODE_PROTOCOL);
-		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], false, true),
+		assert_int_equal(settled_code(IW_XFER_OPT_DELETE, sinks[i], false, true),
 				 IW_XFER_CODE_PROTOCOL);
 		assert_int_equal(settled_code(0, sinks[i], true, false), IW_XFER_CODE_PROTOCOL);
-		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], true, false),
+		assert_int_equal(settled_code(IW_XFER_OPT_DELETE, sinks[i], true, false),
 				 IW_XFER_CODE_PROTOCOL);
 	}
 	/* An excluded file must not be removed. */
-	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XFER_CODE_EXCLUDED, false, false),
+	assert_int_equal(settled_code(IW_XFER_OPT_DELETE, IW_XFER_CODE_EXCLUDED, false, false),
 			 IW_XFER_CODE_EXCLUDED);
-	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XFER_CODE_SAME, false, false),
+	assert_int_equal(settled_code(IW_XFER_OPT_DELETE, IW_XFER_CODE_SAME, false, false),
 			 IW_XFER_CODE_PROTOCOL);
 	/* A source may send failures, also those of newer versions. */
 	assert_int_equal(settled_code(0, IW_XFER_CODE_PERM, false, true), IW_XFER_CODE_PERM);

@@ -221,7 +221,7 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 			     "the target directory has been removed; name one that exists");
 	else if (refuse_kernel_dir(&st, local, why) != 0)
 		; /* *why is set */
-	else if (!(opts & IW_XOPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
+	else if (!(opts & IW_XFER_OPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
 		 errno == EROFS)
 		iw_file_fail(
 			why, IW_XFER_CODE_TARGET,
@@ -236,9 +236,9 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
 {
-	bool dir = opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS) || ends_in_slash(path);
+	bool dir = opts & (IW_XFER_OPT_MANY | IW_XFER_OPT_CONTENTS) || ends_in_slash(path);
 
-	if (errnum == ENOENT && dir && !(opts & IW_XOPT_CONTENTS))
+	if (errnum == ENOENT && dir && !(opts & IW_XFER_OPT_CONTENTS))
 		return not_there(why, "the target directory", path);
 	if (errnum == ENOTDIR && dir) {
 		(void)iw_file_fail(why, IW_XFER_CODE_TARGET,
@@ -353,7 +353,7 @@ uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xfer_meta *m)
 						       : 0;
 
 	/* No overflow: sizes are below 2^63. */
-	return octets + (p->opts & IW_XOPT_XATTR ? m->xattr_len : 0);
+	return octets + (p->opts & IW_XFER_OPT_XATTR ? m->xattr_len : 0);
 }
 
 int iw_place_charge(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
@@ -416,7 +416,7 @@ const char *iw_place_name(const struct iw_place *p, const struct iw_xfer_meta *m
 
 static void note_seen(struct iw_place *p, const char *name, size_t len)
 {
-	if (p->opts & IW_XOPT_DELETE && len > 0 && !iw_names_add(&p->seen, name, len))
+	if (p->opts & IW_XFER_OPT_DELETE && len > 0 && !iw_names_add(&p->seen, name, len))
 		p->unsure = true;
 }
 
@@ -438,8 +438,8 @@ static int check_attrs(const struct iw_place *p, const struct iw_xfer_meta *m,
 	if (iw_place_gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
 		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 				    "4294967295 is not the number of an owner or group");
-	if (m->xattr && p->opts & IW_XOPT_XATTR)
-		return iw_attr_check(p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len, why);
+	if (m->xattr && p->opts & IW_XFER_OPT_XATTR)
+		return iw_attr_check(p->opts & IW_XFER_OPT_OWNER, m->xattr, m->xattr_len, why);
 	return 0;
 }
 
@@ -479,18 +479,18 @@ static void set_mark(const struct iw_place *p)
  */
 static int settle(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
-	bool contents = p->opts & IW_XOPT_CONTENTS;
+	bool contents = p->opts & IW_XFER_OPT_CONTENTS;
 
 	if (p->as && m->top && m->kind != IW_XFER_DIR && !contents)
 		return 0; /* a single file */
-	if (p->as && p->opts & IW_XOPT_DRY_RUN)
+	if (p->as && p->opts & IW_XFER_OPT_DRY_RUN)
 		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	if (!p->as && p->settled)
 		return 0;
 	p->settled = true;
 	name_mark(p, m);
 	if (!p->as) {
-		p->renamed = !(p->opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS)) && has_mark(p);
+		p->renamed = !(p->opts & (IW_XFER_OPT_MANY | IW_XFER_OPT_CONTENTS)) && has_mark(p);
 		return 0;
 	}
 	if (make_base(p, why) != 0)
@@ -528,7 +528,7 @@ static bool is_excluded(const struct iw_place *p, const struct iw_xfer_meta *m)
 	memcpy(name, m->name, m->name_len);
 	name[m->name_len] = '\0';
 	return iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR,
-				       p->opts & IW_XOPT_CONTENTS);
+				       p->opts & IW_XFER_OPT_CONTENTS);
 }
 
 int iw_place_admit(struct iw_place *p, const struct iw_xfer_meta *m, char *name, size_t cap,
@@ -699,7 +699,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		   : iw_beneath_dir(p->base, path);
 	if (fd < 0 && errno == ENOENT && !p->as) {
 		/* The directory is announced on another connection, or was omitted. */
-		if (p->opts & IW_XOPT_DRY_RUN) {
+		if (p->opts & IW_XFER_OPT_DRY_RUN) {
 			free(path);
 			return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 		}
@@ -722,7 +722,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		free(path);
 		return -1;
 	}
-	if (p->limits && p->limits->max_age_ns && !(p->opts & IW_XOPT_DRY_RUN))
+	if (p->limits && p->limits->max_age_ns && !(p->opts & IW_XFER_OPT_DRY_RUN))
 		note_sweep(p, fd);
 	p->parent = fd;
 	p->parent_name = path;
@@ -769,7 +769,7 @@ static int keep_dir(struct iw_place *p, const char *name, const struct iw_xfer_m
 {
 	struct iw_xfer_meta kept = *m;
 
-	if (!(p->opts & IW_XOPT_XATTR))
+	if (!(p->opts & IW_XFER_OPT_XATTR))
 		kept.xattr = NULL;
 	if (!iw_dirs_keep(&p->dirs, name, &kept))
 		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a directory");
@@ -779,7 +779,7 @@ static int keep_dir(struct iw_place *p, const char *name, const struct iw_xfer_m
 static int make_dir(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 		    struct iw_file_fault *why)
 {
-	bool dry = p->opts & IW_XOPT_DRY_RUN;
+	bool dry = p->opts & IW_XFER_OPT_DRY_RUN;
 	const char *leaf;
 	struct stat st;
 	int parent;

@@ -71,12 +71,12 @@ struct iw_place {
 	char mark[IW_TEMP_NAME];
 	/* Set it before iw_place_final: nothing failed, so a renamed directory is complete. */
 	bool complete;
-	uint32_t opts; /* set of enum iw_xopt */
+	uint32_t opts; /* set of enum iw_xfer_opt */
 	/*
 	 * Bits removed from the modes that peers send, except for files that also get their owner.
 	 */
 	uint32_t umask;
-	enum iw_xfer_digest digest; /* the kind that the transfer uses; for IW_XOPT_CHECKSUM */
+	enum iw_xfer_digest digest; /* the kind that the transfer uses; for IW_XFER_OPT_CHECKSUM */
 	uint32_t compared; /* the share of the file in parts that was compared last; 0: none */
 	bool same;         /* the result of that comparison */
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
@@ -128,11 +128,11 @@ struct iw_place {
 };
 
 /*
- * Opens the target for path, which a peer gives, below root. opts is a set of enum iw_xopt. With
- * MANY path must be an existing directory. With CONTENTS it must be a directory, which is created
- * if it does not exist. Otherwise it is an existing directory, the name of a single file, or the
- * name of a new directory for a single one. root is borrowed; the base is a new descriptor. -1:
- * *why.
+ * Opens the target for path, which a peer gives, below root. opts is a set of enum iw_xfer_opt.
+ * With MANY path must be an existing directory. With CONTENTS it must be a directory, which is
+ * created if it does not exist. Otherwise it is an existing directory, the name of a single file,
+ * or the name of a new directory for a single one. root is borrowed; the base is a new descriptor.
+ * -1: *why.
  */
 IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t opts,
 				   struct iw_file_fault *why);
@@ -244,7 +244,7 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 /* True if the file of m gets the owner that the peer announced. */
 static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
-	return m->owned && p->opts & IW_XOPT_OWNER;
+	return m->owned && p->opts & IW_XFER_OPT_OWNER;
 }
 
 /* True if st has the time of m, to the nanosecond. */

@@ -48,30 +48,30 @@ int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const str
 		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "the target of the link is empty, too long or contains NUL");
 	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
-						 p->opts & IW_XOPT_CONTENTS ? 0 : 1))
+						 p->opts & IW_XFER_OPT_CONTENTS ? 0 : 1))
 		return iw_file_fail(why, IW_XFER_CODE_EXCLUDED,
 				    "the link points outside the transferred directory");
 	memcpy(to, m->target, m->target_len);
 	to[m->target_len] = '\0';
 	n = readlinkat(parent, leaf, old, sizeof(old));
 	if (n >= 0 && (size_t)n == m->target_len && memcmp(old, to, (size_t)n) == 0 &&
-	    !(p->opts & IW_XOPT_FORCE)) {
+	    !(p->opts & IW_XFER_OPT_FORCE)) {
 		/*
 		 * A different time is ignored if the link has other names, which would get the time
 		 * too.
 		 */
-		if (!(p->opts & IW_XOPT_DRY_RUN) &&
+		if (!(p->opts & IW_XFER_OPT_DRY_RUN) &&
 		    fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1)
 			(void)utimensat(parent, leaf, times, AT_SYMLINK_NOFOLLOW);
 		return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
-	if (p->opts & IW_XOPT_DRY_RUN)
+	if (p->opts & IW_XFER_OPT_DRY_RUN)
 		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	if (temp_name(temp, why) != 0)
 		return -1;
 	if (symlinkat(to, parent, temp) < 0)
 		return iw_file_errno(why, errno, "create the link");
-	if ((m->owned && p->opts & IW_XOPT_OWNER &&
+	if ((m->owned && p->opts & IW_XFER_OPT_OWNER &&
 	     fchownat(parent, temp, m->uid, m->gid, AT_SYMLINK_NOFOLLOW) < 0) ||
 	    utimensat(parent, temp, times, AT_SYMLINK_NOFOLLOW) < 0) {
 		iw_file_errno(why, errno, "set the link's owner and time");
@@ -116,7 +116,7 @@ int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
 		close(first);
 		return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
-	if (p->opts & IW_XOPT_DRY_RUN) {
+	if (p->opts & IW_XFER_OPT_DRY_RUN) {
 		close(first);
 		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	}

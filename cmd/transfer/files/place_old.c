@@ -25,7 +25,7 @@ static uint32_t mode_of(const struct iw_place *p, const struct iw_xfer_meta *m, 
 	uint32_t bits = 0777, mode;
 
 	if (iw_place_gets_owner(p, m))
-		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XOPT_SETID ? 06000 : 0);
+		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XFER_OPT_SETID ? 06000 : 0);
 	mode = m->mode & bits & (iw_place_gets_owner(p, m) ? 07777 : ~p->umask);
 	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
 }
@@ -36,7 +36,7 @@ int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_me
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 					   { .tv_sec = (time_t)m->mtime_s,
 					     .tv_nsec = (long)m->mtime_ns } };
-	bool acls = p->opts & IW_XOPT_OWNER;
+	bool acls = p->opts & IW_XFER_OPT_OWNER;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -44,7 +44,7 @@ int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_me
 	/* The owner comes first: chown(2) clears set-id bits, and an ACL changes the mode. */
 	if (iw_place_gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
 		return iw_file_errno(why, errno, "set its owner");
-	if (m->xattr && p->opts & IW_XOPT_XATTR &&
+	if (m->xattr && p->opts & IW_XFER_OPT_XATTR &&
 	    iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
 		return -1;
 	if (fchmod(fd, mode_of(p, m, st.st_mode)) < 0)
@@ -62,8 +62,8 @@ static bool has_attrs(const struct iw_place *p, int fd, const struct stat *st,
 		return false;
 	if (iw_place_gets_owner(p, m) && (st->st_uid != m->uid || st->st_gid != m->gid))
 		return false;
-	return !m->xattr || !(p->opts & IW_XOPT_XATTR) ||
-	       iw_attr_same(fd, p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len);
+	return !m->xattr || !(p->opts & IW_XFER_OPT_XATTR) ||
+	       iw_attr_same(fd, p->opts & IW_XFER_OPT_OWNER, m->xattr, m->xattr_len);
 }
 
 /*
@@ -80,14 +80,14 @@ static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const
 	int fd;
 
 	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) &&
-	    iw_place_same_time(m, seen) && !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
+	    iw_place_same_time(m, seen) && !(p->opts & (IW_XFER_OPT_OWNER | IW_XFER_OPT_XATTR)))
 		return true;
 	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return true;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !has_attrs(p, fd, &st, m)) {
 		right = st.st_nlink == 1;
-		if (right && !(p->opts & IW_XOPT_DRY_RUN) &&
+		if (right && !(p->opts & IW_XFER_OPT_DRY_RUN) &&
 		    iw_place_set_attrs(p, fd, m, &why) != 0)
 			(void)why;
 	}
@@ -120,15 +120,15 @@ static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
 }
 
 /*
- * True if leaf is the announced file: it has the same size and time, or with IW_XOPT_CHECKSUM the
- * same size and digest.
+ * True if leaf is the announced file: it has the same size and time, or with IW_XFER_OPT_CHECKSUM
+ * the same size and digest.
  */
 static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
 		    const struct iw_xfer_meta *m)
 {
 	if (!S_ISREG(st->st_mode) || m->kind != IW_XFER_FILE || (uint64_t)st->st_size != m->size)
 		return false;
-	if (!(p->opts & IW_XOPT_CHECKSUM))
+	if (!(p->opts & IW_XFER_OPT_CHECKSUM))
 		return iw_place_same_time(m, st);
 	if (m->digest.len == 0)
 		return false;
@@ -203,15 +203,15 @@ int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
 		if (S_ISLNK(st.st_mode) && m->kind != IW_XFER_SYMLINK &&
 		    leads_to_special(parent, leaf, &end))
 			return not_regular(p, true, &end, why);
-		if (p->opts & IW_XOPT_NO_CLOBBER)
+		if (p->opts & IW_XFER_OPT_NO_CLOBBER)
 			return iw_file_fail(why, IW_XFER_CODE_EXISTS, "");
-		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
+		if (p->opts & IW_XFER_OPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
 			return iw_file_fail(why, IW_XFER_CODE_NEWER, "");
-		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
+		if (!(p->opts & IW_XFER_OPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
 		    update_attrs(p, parent, leaf, &st, m))
 			return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
-	if (p->opts & IW_XOPT_DRY_RUN)
+	if (p->opts & IW_XFER_OPT_DRY_RUN)
 		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	return 0;
 }

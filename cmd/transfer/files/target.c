@@ -422,7 +422,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	if (m->share && iw_account_may_rest(&p->account, why) != 0)
 		return NULL;
 	if (iw_place_check_old(p, parent, leaf, m, &there, why) != 0) {
-		if (again && why->code == IW_XFER_CODE_SAME && !(p->opts & IW_XOPT_DRY_RUN))
+		if (again && why->code == IW_XFER_CODE_SAME && !(p->opts & IW_XFER_OPT_DRY_RUN))
 			remove_old(p, parent, leaf, m);
 		return NULL;
 	}
@@ -809,7 +809,7 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 			target_close(t);
 		return r;
 	}
-	if (t->place->opts & IW_XOPT_VERIFY) {
+	if (t->place->opts & IW_XFER_OPT_VERIFY) {
 		r = verify(t, h, size, why);
 		if (r != 0)
 			return r;

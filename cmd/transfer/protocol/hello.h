@@ -104,28 +104,28 @@ static inline bool iw_xfer_code_is_fine(uint32_t code)
 }
 
 /* The options of a transfer, chosen by the initiator: a set, in OPEN. */
-enum iw_xopt {
-	IW_XOPT_FORCE = 1,      /* send files that exist with the same size and time too */
-	IW_XOPT_MANY = 2,       /* push: several operands: the target must be a directory */
-	IW_XOPT_NO_CLOBBER = 4, /* keep files that exist */
-	IW_XOPT_UPDATE = 8,     /* keep files that are newer at the target */
-	IW_XOPT_DRY_RUN = 16,   /* change nothing, only report */
-	IW_XOPT_DELETE = 32,    /* remove names in directories that were not sent */
-	IW_XOPT_OWNER = 64,     /* set owners and groups, by number */
-	IW_XOPT_XATTR = 128,    /* set extended attributes */
-	IW_XOPT_VERIFY = 256,   /* read files back from storage */
-	IW_XOPT_SETID = 512,    /* with OWNER: set-user-ID and set-group-ID bits */
-	IW_XOPT_NAMES = 1024,   /* with DELETE: the sink reports the removed names */
-	IW_XOPT_LISTED = 2048,  /* with DELETE: only names are removed that the source lists */
+enum iw_xfer_opt {
+	IW_XFER_OPT_FORCE = 1,      /* send files that exist with the same size and time too */
+	IW_XFER_OPT_MANY = 2,       /* push: several operands: the target must be a directory */
+	IW_XFER_OPT_NO_CLOBBER = 4, /* keep files that exist */
+	IW_XFER_OPT_UPDATE = 8,     /* keep files that are newer at the target */
+	IW_XFER_OPT_DRY_RUN = 16,   /* change nothing, only report */
+	IW_XFER_OPT_DELETE = 32,    /* remove names in directories that were not sent */
+	IW_XFER_OPT_OWNER = 64,     /* set owners and groups, by number */
+	IW_XFER_OPT_XATTR = 128,    /* set extended attributes */
+	IW_XFER_OPT_VERIFY = 256,   /* read files back from storage */
+	IW_XFER_OPT_SETID = 512,    /* with OWNER: set-user-ID and set-group-ID bits */
+	IW_XFER_OPT_NAMES = 1024,   /* with DELETE: the sink reports the removed names */
+	IW_XFER_OPT_LISTED = 2048,  /* with DELETE: only names are removed that the source lists */
 	/*
 	 * Contents of a directory are sent: the target is a directory, created if it does not
 	 * exist.
 	 */
-	IW_XOPT_CONTENTS = 4096,
-	IW_XOPT_CHECKSUM = 8192, /* compare files of the same size by digest, not by time */
-	IW_XOPT_TOTAL =
+	IW_XFER_OPT_CONTENTS = 4096,
+	IW_XFER_OPT_CHECKSUM = 8192, /* compare files of the same size by digest, not by time */
+	IW_XFER_OPT_TOTAL =
 		16384, /* pull: the source reports the size of all files, IW_XFER_KEY_TOTAL */
-	IW_XOPT_ALL = 32767
+	IW_XFER_OPT_ALL = 32767
 };
 
 struct iw_xdigest {

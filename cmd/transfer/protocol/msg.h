@@ -59,7 +59,7 @@ const char *iw_xfer_msg_name(uint32_t type);
 #define IW_XFER_KEY_LIST    4 /* most messages: the entries */
 #define IW_XFER_KEY_ENDS    5 /* DONE: entries of ended files */
 #define IW_XFER_KEY_PATH    4 /* OPEN */
-#define IW_XFER_KEY_OPTS    5 /* OPEN: set of enum iw_xopt */
+#define IW_XFER_KEY_OPTS    5 /* OPEN: set of enum iw_xfer_opt */
 #define IW_XFER_KEY_CONNS   6 /* OPEN: connections of the transfer */
 #define IW_XFER_KEY_LAST    5 /* GET: no more paths follow */
 #define IW_XFER_KEY_FILES   4 /* BYE: files with a result */

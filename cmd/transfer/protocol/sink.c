@@ -377,7 +377,7 @@ void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t sta
 {
 	x->counts.made = made;
 	x->counts.stayed = stayed;
-	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_NAMES))
+	if (x->cfg.initiator || !(x->cfg.opts & IW_XFER_OPT_NAMES))
 		return;
 	x->names_at = names;
 	x->names_left = len;

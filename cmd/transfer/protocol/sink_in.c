@@ -15,7 +15,7 @@
 /* Attributes are kept only if this transfer sets them. */
 static bool takes_xattr(const struct iw_xfer *x)
 {
-	return x->cfg.opts & IW_XOPT_XATTR;
+	return x->cfg.opts & IW_XFER_OPT_XATTR;
 }
 
 /* Copies name, target (or list) and extended attributes into one piece of memory. */
@@ -126,7 +126,7 @@ static bool may_say(const struct iw_xfer *x, const struct iw_xfer_entry *e, bool
 	if (!iw_xfer_code_is_fine(e->code))
 		return true;
 	return e->code == IW_XFER_CODE_EXCLUDED && announced && !e->top &&
-	       x->cfg.opts & IW_XOPT_DELETE;
+	       x->cfg.opts & IW_XFER_OPT_DELETE;
 }
 
 /* The source said why it does not send the file. */
@@ -170,7 +170,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 					 .uid = e->uid,
 					 .gid = e->gid,
 					 .ident_len = (uint8_t)e->ident_len };
-	if (e->has & IW_XFER_HAS(DIGEST) && x->cfg.opts & IW_XOPT_CHECKSUM)
+	if (e->has & IW_XFER_HAS(DIGEST) && x->cfg.opts & IW_XFER_OPT_CHECKSUM)
 		f->meta.digest = e->digest;
 	iw_list_init(&f->haves);
 	if (e->ident_len > 0)
@@ -492,7 +492,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 
 static int on_remove(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
-	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_LISTED))
+	if (x->cfg.initiator || !(x->cfg.opts & IW_XFER_OPT_LISTED))
 		return iw_xfer_breach(x, "REMOVE without the option for it");
 	return iw_xfer_take_names(x, m);
 }

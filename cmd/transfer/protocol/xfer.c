@@ -47,7 +47,7 @@ int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_f
 	}
 	iw_xfer_link_init(x);
 	iw_list_init(&x->names);
-	if (cfg->initiator && cfg->role == IW_XFER_SOURCE && cfg->opts & IW_XOPT_LISTED) {
+	if (cfg->initiator && cfg->role == IW_XFER_SOURCE && cfg->opts & IW_XFER_OPT_LISTED) {
 		x->names_at = cfg->listed;
 		x->names_left = cfg->listed_len;
 	}
@@ -111,7 +111,7 @@ void iw_xfer_ask(struct iw_xfer *x)
 
 void iw_xfer_total(struct iw_xfer *x, uint64_t octets, uint64_t paths)
 {
-	if (x->cfg.role != IW_XFER_SOURCE || !(x->cfg.opts & IW_XOPT_TOTAL))
+	if (x->cfg.role != IW_XFER_SOURCE || !(x->cfg.opts & IW_XFER_OPT_TOTAL))
 		return;
 	x->total = IW_MIN(octets, IW_XFER_SIZE_MAX);
 	x->total_paths = paths;
@@ -399,7 +399,8 @@ static int on_open(struct iw_xfer *x, const struct iw_xfer_msg *m)
 	}
 	/* Unknown options are refused, because the peer relies on them. */
 	if (!err)
-		err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_OPTS, IW_XOPT_ALL, &x->cfg.opts, &why);
+		err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_OPTS, IW_XFER_OPT_ALL, &x->cfg.opts,
+				      &why);
 	if (!err)
 		err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
 				      &why);

@@ -88,7 +88,7 @@ struct iw_xfer_meta {
 	/* FILE: changes with the source file's contents and metadata; ident_len 0: not known */
 	uint8_t ident[IW_XFER_IDENT_MAX];
 	uint8_t ident_len;
-	/* FILE, with IW_XOPT_CHECKSUM: digest of the whole file; len 0: not known */
+	/* FILE, with IW_XFER_OPT_CHECKSUM: digest of the whole file; len 0: not known */
 	struct iw_xdigest digest;
 	/*
 	 * If share is not 0: a part of a file, part_len octets at part_off. Other parts with the
@@ -118,11 +118,11 @@ struct iw_xfer_cfg {
 	bool (*digest)(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out);
 	void *digest_ctx;
 	/* Contents of the initiator's OPEN: */
-	uint32_t opts;  /* set of enum iw_xopt */
+	uint32_t opts;  /* set of enum iw_xfer_opt */
 	uint32_t conns; /* connections of the transfer, this one included; 0 means 1 */
 	/*
-	 * Push with IW_XOPT_LISTED: the names that may be removed, each terminated by NUL; NULL:
-	 * none. Borrowed until iw_xfer_free.
+	 * Push with IW_XFER_OPT_LISTED: the names that may be removed, each terminated by NUL;
+	 * NULL: none. Borrowed until iw_xfer_free.
 	 */
 	const char *listed;
 	size_t listed_len;
@@ -238,7 +238,7 @@ enum iw_xfer_act_type {
 	 */
 	IW_XFER_ACT_COMMIT,
 	IW_XFER_ACT_ABANDON, /* file will not be complete; code is the reason. Remove what is useless */
-	/* IW_XOPT_LISTED: name, name_len may be removed (valid until the next action) */
+	/* IW_XFER_OPT_LISTED: name, name_len may be removed (valid until the next action) */
 	IW_XFER_ACT_REMOVE,
 	/*
 	 * The source has no more files: set times of directories, remove names. Answer
@@ -369,7 +369,7 @@ uint64_t iw_xfer_own_octets(const struct iw_xfer *x);
 void iw_xfer_ask(struct iw_xfer *x);
 /*
  * Pull, source: sets the total size, in octets, of the files of the first paths requested paths. It
- * is sent if the sink set IW_XOPT_TOTAL.
+ * is sent if the sink set IW_XFER_OPT_TOTAL.
  */
 void iw_xfer_total(struct iw_xfer *x, uint64_t octets, uint64_t paths);
 /* The time when octets of the peer last arrived, as far as the machine was informed. */
@@ -467,8 +467,8 @@ void iw_xfer_wanted(struct iw_xfer *x, uint32_t id, const uint8_t *bits, size_t 
 void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n, const char *why);
 /*
  * Before iw_xfer_final: the names that were or would be removed, each terminated by NUL (borrowed
- * until iw_xfer_free). They are sent if the peer set IW_XOPT_NAMES. stayed: names that were kept
- * because REMOVE did not list them. made: directories and links that did not exist before.
+ * until iw_xfer_free). They are sent if the peer set IW_XFER_OPT_NAMES. stayed: names that were
+ * kept because REMOVE did not list them. made: directories and links that did not exist before.
  */
 void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed, uint64_t made);
 /* Answer to FINAL. gone: names removed; failed: failures beside those of files with a RESULT. */
@@ -523,8 +523,8 @@ struct iw_xfer_counts {
 	uint64_t stayed;      /* not removed, because they were not listed */
 };
 /*
- * The options of the initiator, a set of enum iw_xopt. A responder knows them from its first action
- * on.
+ * The options of the initiator, a set of enum iw_xfer_opt. A responder knows them from its first
+ * action on.
  */
 uint32_t iw_xfer_opts(const struct iw_xfer *x);
 /* The number of connections of the transfer, at least 1. */
