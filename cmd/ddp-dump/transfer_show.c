@@ -773,7 +773,7 @@ static void print_number(struct iw_text *t, const struct key_list *w, const stru
 	else if (w->hello && k == &private_keys[4])
 		iw_text_str(t, iw_xfer_mode_name((enum iw_xfer_mode)v));
 	else if (w->hello && k == &private_keys[5])
-		iw_text_str(t, iw_xfer_digest_name((enum iw_xfer_digest)v));
+		iw_text_str(t, iw_xfer_digest_name((enum iw_xfer_digest_kind)v));
 	else
 		print_code(t, v);
 }

@@ -67,7 +67,7 @@ struct store {
 	uint32_t len;
 	uint64_t off;
 	void *buf; /* from the hub's slots */
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	int r; /* the result of the task */
 	struct iw_file_fault why;
 };
@@ -407,7 +407,7 @@ struct file {
 		int r;
 		struct iw_file_fault why;
 	} search;
-	struct iw_xdigest whole;
+	struct iw_xfer_digest whole;
 	/* sink: */
 	struct iw_list of;   /* (*) in the session's list */
 	struct session *s;   /* (*) NULL: freed, or it has sent the RESULT */
@@ -426,7 +426,7 @@ struct file {
 	unsigned conns;       /* (*) group->most at the time of its CREATE */
 	size_t unfinished;    /* for group->unfinished, as the task counted them */
 	enum iw_created made; /* result of the creation */
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	bool busy;    /* result of the creation: another transfer holds the temporary wanted */
 	bool limited; /* it exceeded a limit, and is created again */
 	char wanted[IW_TEMP_NAME];

@@ -271,7 +271,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->choice = "--mode";
 		return 0;
 	case KEY_DIGEST:
-		cfg->digest = (enum iw_xfer_digest)iw_cli_enum(state, "--digest", arg, digests);
+		cfg->digest =
+			(enum iw_xfer_digest_kind)iw_cli_enum(state, "--digest", arg, digests);
 		o->choice = "--digest";
 		return 0;
 	case KEY_FORCE:

@@ -57,7 +57,7 @@ struct iw_transfer_report {
 	const char *peer;
 	enum iw_xfer_role role;
 	enum iw_xfer_mode mode;
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	struct iw_xfer_counts counts;
 	uint64_t duration_ns;
 	uint64_t redials;     /* how often a connection was set up again */

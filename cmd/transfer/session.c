@@ -75,7 +75,7 @@ int iw_session_new(struct session **out, struct hub *h, struct group *g, bool in
 }
 
 /* Computes the digest of a control message. False: it failed. */
-static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
+static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xfer_digest *out)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = len };
 	struct session *s = ctx;

@@ -164,7 +164,7 @@ static void report_had(struct session *s, const struct file *f)
 	size_t digest = iw_xfer_digest_len(s->mine.digest), n = 0;
 	uint8_t *run = t->had > 0 ? malloc(t->had * digest) : NULL;
 	uint64_t begin = 0, off;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	for (size_t i = 0; run && i < t->had; i++) {
 		iw_chunk_list_row(&t->chunks, i, &off, &d);

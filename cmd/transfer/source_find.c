@@ -229,7 +229,7 @@ struct found {
 	bool excluded;        /* the patterns excluded an entry */
 	bool end;             /* all paths were walked */
 	size_t paths;         /* number of paths at the start */
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 };
 
 static void take(struct found *o, struct file *f)

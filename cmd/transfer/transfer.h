@@ -68,7 +68,7 @@ struct iw_transfer_cfg {
 	struct iw_limits limits;
 	struct iw_cli_param conn; /* except the Private Data */
 	enum iw_xfer_mode mode;   /* chosen by the initiator, as is digest */
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	/*
 	 * Listening sink: reject transfers without digests. IW_DIGEST_BY_ADDRESS: only if it does
 	 * not listen on a loopback address.

@@ -249,7 +249,7 @@ static void act(struct run *r, const struct iw_xfer_act *a)
 			answer_load(r);
 		break;
 	case IW_XFER_ACT_FINISH: {
-		const struct iw_xdigest d = { .len = 16 };
+		const struct iw_xfer_digest d = { .len = 16 };
 
 		if (take(r) < 0xe0)
 			iw_xfer_finished(r->x, a->id, &d, r->now);

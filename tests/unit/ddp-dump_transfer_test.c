@@ -45,7 +45,7 @@ static void look_at(const struct iw_cap_event *ev)
 	malformed |= m->malformed;
 }
 
-static size_t hello(uint8_t *pd, enum iw_xfer_digest digest)
+static size_t hello(uint8_t *pd, enum iw_xfer_digest_kind digest)
 {
 	struct iw_hello h = { .major_max = 3,
 			      .major_min = 3,
@@ -70,7 +70,7 @@ static void begin(struct maker *m)
 	malformed = false;
 }
 
-static void begin_tcp(struct maker *m, enum iw_xfer_digest digest)
+static void begin_tcp(struct maker *m, enum iw_xfer_digest_kind digest)
 {
 	uint8_t pd[IW_XFER_PD_MAX];
 	size_t n = hello(pd, digest);

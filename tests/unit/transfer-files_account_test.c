@@ -185,7 +185,7 @@ static struct iw_xfer_meta meta(enum iw_xfer_kind kind, const char *name, uint64
 static int store(struct iw_target *t, uint64_t off)
 {
 	struct iovec iov = { .iov_base = chunk, .iov_len = sizeof(chunk) };
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	memset(chunk, 1, sizeof(chunk));
 	assert_int_equal(iw_hasher_chunk(&hasher, &iov, 1, &d), 0);
@@ -309,7 +309,7 @@ static void streams_are_charged_as_they_grow(void **state)
 	(void)state;
 	for (unsigned to_stdout = 0; to_stdout < 2; to_stdout++) {
 		struct iw_chunk_list none = { .n = 0 };
-		struct iw_xdigest d;
+		struct iw_xfer_digest d;
 
 		open_place();
 		p.to_stdout = to_stdout;

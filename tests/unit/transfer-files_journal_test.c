@@ -28,7 +28,7 @@ static struct iw_xfer_meta meta(void)
 }
 
 /* The number of chunks that a new reader finds. */
-static size_t found(const struct iw_xfer_meta *m, enum iw_xfer_digest digest)
+static size_t found(const struct iw_xfer_meta *m, enum iw_xfer_digest_kind digest)
 {
 	struct iw_chunk_list l = { .n = 0 };
 	struct iw_journal j;
@@ -37,7 +37,7 @@ static size_t found(const struct iw_xfer_meta *m, enum iw_xfer_digest digest)
 	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", tmp_fd, m, digest, &l), 0);
 	n = l.n;
 	for (size_t i = 0; i < n; i++) {
-		struct iw_xdigest d;
+		struct iw_xfer_digest d;
 		uint64_t off;
 
 		iw_chunk_list_row(&l, i, &off, &d);
@@ -56,7 +56,7 @@ static void note(unsigned from, unsigned to)
 
 	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", tmp_fd, &m, IW_XFER_XXH3, &l), 0);
 	for (unsigned i = from; i < to; i++) {
-		struct iw_xdigest d = { .len = 16, .octets = { (uint8_t)i } };
+		struct iw_xfer_digest d = { .len = 16, .octets = { (uint8_t)i } };
 
 		iw_journal_note(&j, (uint64_t)i * IW_XFER_CHUNK, &d);
 	}

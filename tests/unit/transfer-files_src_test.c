@@ -74,7 +74,7 @@ static void a_chunk_is_read_hashed_and_remembered(void **state)
 {
 	struct iw_file_fault why;
 	struct iw_xloaded l;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	struct iw_src s;
 
 	(void)state;
@@ -105,7 +105,7 @@ static void file_changed_while_it_is_read_is_an_error(void **state)
 		const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
 		struct iw_file_fault why;
 		struct iw_xloaded l;
-		struct iw_xdigest d;
+		struct iw_xfer_digest d;
 		struct iw_src s;
 		int fd, r;
 
@@ -136,7 +136,7 @@ static void file_changed_while_it_is_read_is_an_error(void **state)
 static void content_longer_than_the_announced_size_is_an_error(void **state)
 {
 	struct iw_file_fault why;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	struct iw_src s;
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 

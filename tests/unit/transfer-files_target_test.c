@@ -62,7 +62,7 @@ static int store(struct iw_target *t, uint64_t off, const void *octets, size_t l
 		 struct iw_file_fault *why)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)octets, .iov_len = len };
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	assert_int_equal(iw_hasher_chunk(&hasher, &iov, 1, &d), 0);
 	return iw_target_store(t, &hasher, off, &iov, 1, &d, why);
@@ -71,7 +71,7 @@ static int store(struct iw_target *t, uint64_t off, const void *octets, size_t l
 static int commit(struct iw_target *t, uint64_t size, struct iw_file_fault *why)
 {
 	struct iw_chunk_list copy = t->chunks;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	assert_int_equal(iw_chunk_list_digest(&copy, &hasher, size, &d), 0);
 	return iw_target_commit(t, &hasher, size, &d, why);
@@ -169,7 +169,7 @@ static void wrong_digests_are_refused(void **state)
 	struct iw_place p = place("", false);
 	struct iovec iov = { .iov_base = buf, .iov_len = 10 };
 	struct iw_xfer_meta m = meta("f", 10);
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	struct iw_file_fault why;
 	struct iw_target t;
 

@@ -92,9 +92,9 @@ static uint64_t hash(uint64_t h, const uint8_t *p, size_t len)
 	return h;
 }
 
-static struct iw_xdigest digest_of(const struct xpair *p, uint64_t h)
+static struct iw_xfer_digest digest_of(const struct xpair *p, uint64_t h)
 {
-	struct iw_xdigest d = { .len = (uint8_t)iw_xfer_digest_len(p->source_cfg.mine.digest) };
+	struct iw_xfer_digest d = { .len = (uint8_t)iw_xfer_digest_len(p->source_cfg.mine.digest) };
 
 	for (unsigned i = 0; i < d.len; i++)
 		d.octets[i] = (uint8_t)(h >> (i % 8 * 8));
@@ -188,7 +188,7 @@ void xpair_init(struct xpair *p, const struct xpair_opts *o)
 	iw_xfer_start(p->sink.x, p->sink_cfg.initiator ? &p->sink_cfg.peer : NULL, p->now);
 }
 
-static bool digest_message(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
+static bool digest_message(void *ctx, const uint8_t *msg, size_t len, struct iw_xfer_digest *out)
 {
 	*out = digest_of(ctx, hash(2, msg, len));
 	return true;
@@ -381,7 +381,7 @@ static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 	struct xpair_file *f = a->file;
 	uint64_t h = 1;
 	uint32_t len = 0;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	assert_true(a->nparts > 0);
 	for (size_t i = 0; i < a->nparts; i++) {
@@ -451,7 +451,7 @@ static void do_create(struct xpair *p, const struct iw_xfer_act *a)
 static void do_commit(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
-	struct iw_xdigest d = digest_of(p, f->sink_fold);
+	struct iw_xfer_digest d = digest_of(p, f->sink_fold);
 
 	assert_false(f->committed || f->abandoned);
 	if (f->mishap == CANNOT_COMMIT) {
@@ -576,7 +576,7 @@ static void act(struct xpair *p, bool source, const struct iw_xfer_act *a)
 		break;
 	case IW_XFER_ACT_FINISH: {
 		struct xpair_file *f = a->file;
-		struct iw_xdigest d = digest_of(p, f->source_fold);
+		struct iw_xfer_digest d = digest_of(p, f->source_fold);
 
 		assert_int_equal(a->size, f->size);
 		if (f->mishap == CHANGES)

@@ -137,7 +137,7 @@ struct xpair {
 struct xpair_opts {
 	bool pull;
 	enum iw_xfer_mode mode;
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	uint32_t source_slots, sink_slots;
 	uint64_t seed;
 	uint32_t opts;      /* of OPEN */

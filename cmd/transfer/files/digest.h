@@ -18,11 +18,11 @@
 
 #include "transfer/protocol/hello.h"
 
-/* The set of digests that this build has, as 1 << enum iw_xfer_digest. */
+/* The set of digests that this build has, as 1 << enum iw_xfer_digest_kind. */
 unsigned iw_digests_built(void);
 
 struct iw_hasher {
-	enum iw_xfer_digest kind;
+	enum iw_xfer_digest_kind kind;
 	void *md, *ctx; /* sha256: OpenSSL's objects, created once */
 	void *state;    /* xxh3 of several pieces */
 };
@@ -31,7 +31,7 @@ struct iw_hasher {
  * Prepares *h for digests of that kind. IW_E_NOTSUP: this build, or OpenSSL, lacks the digest.
  * IW_E_NOMEM: no memory.
  */
-IW_MUST_CHECK int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest kind,
+IW_MUST_CHECK int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest_kind kind,
 				 struct iw_fault *why);
 void iw_hasher_fini(struct iw_hasher *h);
 /*
@@ -39,7 +39,7 @@ void iw_hasher_fini(struct iw_hasher *h);
  * of the digest failed.
  */
 IW_MUST_CHECK int iw_hasher_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
-				  struct iw_xdigest *out);
+				  struct iw_xfer_digest *out);
 
 /* The chunks of one file. An empty list is all zero. */
 struct iw_chunk_list {
@@ -55,25 +55,26 @@ struct iw_chunk_list {
  * the first digest had another length.
  */
 IW_MUST_CHECK int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off,
-				    const struct iw_xdigest *d);
+				    const struct iw_xfer_digest *d);
 /* Sorts the list, and computes the digest of the file of size octets. Errors as iw_hasher_chunk. */
 IW_MUST_CHECK int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
-				       struct iw_xdigest *out);
+				       struct iw_xfer_digest *out);
 /* Sorts the list by offset. */
 void iw_chunk_list_sort(struct iw_chunk_list *l);
 /* Returns row i. */
 void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off,
-		       struct iw_xdigest *d);
+		       struct iw_xfer_digest *d);
 /*
  * Sets the digest of the chunk at off if it is in the first n rows, which are sorted. False: it is
  * not.
  */
 bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
-			   const struct iw_xdigest *d);
+			   const struct iw_xfer_digest *d);
 void iw_chunk_list_free(struct iw_chunk_list *l);
 
 /* True if length and octets are equal. */
-static inline bool iw_xdigest_equal(const struct iw_xdigest *a, const struct iw_xdigest *b)
+static inline bool iw_xfer_digest_equal(const struct iw_xfer_digest *a,
+					const struct iw_xfer_digest *b)
 {
 	if (a->len != b->len)
 		return false;

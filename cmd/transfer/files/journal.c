@@ -38,7 +38,7 @@ static void boot_id(uint8_t out[static 16])
 }
 
 static void make_head(uint8_t head[static HEAD], uint64_t file, const struct iw_xfer_meta *m,
-		      enum iw_xfer_digest digest)
+		      enum iw_xfer_digest_kind digest)
 {
 	memset(head, 0, HEAD);
 	memcpy(head, MAGIC, 8);
@@ -76,7 +76,7 @@ static int read_records(struct iw_journal *j, const struct iw_xfer_meta *m, uint
 
 	while ((n = pread(j->fd, buf, sizeof(buf), (off_t)j->len)) >= RECORD) {
 		for (ssize_t at = 0; at + RECORD <= n; at += RECORD, j->len += RECORD) {
-			struct iw_xdigest d = { .len = digest_len };
+			struct iw_xfer_digest d = { .len = digest_len };
 
 			if (!whole(j, buf + at, m))
 				return 0;
@@ -113,7 +113,7 @@ bool iw_journal_is_other(int dir, const char *name, const struct iw_xfer_meta *m
 }
 
 int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
-		    const struct iw_xfer_meta *m, enum iw_xfer_digest digest,
+		    const struct iw_xfer_meta *m, enum iw_xfer_digest_kind digest,
 		    struct iw_chunk_list *chunks)
 {
 	uint8_t want[HEAD], head[HEAD];
@@ -135,7 +135,7 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
 	return -1;
 }
 
-void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xdigest *d)
+void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xfer_digest *d)
 {
 	uint8_t record[RECORD] = { 0 };
 

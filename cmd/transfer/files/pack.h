@@ -107,13 +107,15 @@ IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *pla
  */
 IW_MUST_CHECK int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
 				     const struct iovec *iov, size_t n,
-				     const struct iw_xdigest *digest, struct iw_file_fault *why);
+				     const struct iw_xfer_digest *digest,
+				     struct iw_file_fault *why);
 /*
  * Checks the digest of the pack, and that all its contents were stored. -1: *why, and all members
  * failed.
  */
 IW_MUST_CHECK int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
-				      const struct iw_xdigest *digest, struct iw_file_fault *why);
+				      const struct iw_xfer_digest *digest,
+				      struct iw_file_fault *why);
 /* Releases everything in p, and returns the charges of members that are not stored. */
 void iw_pack_sink_close(struct iw_pack_sink *p);
 

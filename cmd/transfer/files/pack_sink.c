@@ -470,9 +470,9 @@ static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
 }
 
 static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
-		 size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+		 size_t n, const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	uint8_t *copy = NULL;
 	const uint8_t *content;
 	size_t len = 0;
@@ -481,7 +481,7 @@ static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, cons
 		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL, "a pack of more than a chunk");
 	if (iw_hasher_chunk(h, iov, n, &own) != 0)
 		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, digest))
+	if (!iw_xfer_digest_equal(&own, digest))
 		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "the digest of a chunk differs from the source's");
 	if (iw_chunk_list_add(&p->chunks, off, &own) != 0)
@@ -510,20 +510,20 @@ static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, cons
 }
 
 int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
-		       const struct iovec *iov, size_t n, const struct iw_xdigest *digest,
+		       const struct iovec *iov, size_t n, const struct iw_xfer_digest *digest,
 		       struct iw_file_fault *why)
 {
 	return store(p, h, off, iov, n, digest, why) == 0 ? 0 : all_failed(p, 0, why);
 }
 
 static int commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
-		  const struct iw_xdigest *digest, struct iw_file_fault *why)
+		  const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 
 	if (iw_chunk_list_digest(&p->chunks, h, size, &own) != 0)
 		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, digest))
+	if (!iw_xfer_digest_equal(&own, digest))
 		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "its digest differs from the source's");
 	if (p->nwanted > 0 && !p->stored)
@@ -532,7 +532,7 @@ static int commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
 }
 
 int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
-			const struct iw_xdigest *digest, struct iw_file_fault *why)
+			const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
 	return commit(p, h, size, digest, why) == 0 ? 0 : all_failed(p, 0, why);
 }

@@ -76,7 +76,8 @@ struct iw_place {
 	 * Bits removed from the modes that peers send, except for files that also get their owner.
 	 */
 	uint32_t umask;
-	enum iw_xfer_digest digest; /* the kind that the transfer uses; for IW_XFER_OPT_CHECKSUM */
+	enum iw_xfer_digest_kind
+		digest;    /* the kind that the transfer uses; for IW_XFER_OPT_CHECKSUM */
 	uint32_t compared; /* the share of the file in parts that was compared last; 0: none */
 	bool same;         /* the result of that comparison */
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */

@@ -101,7 +101,7 @@ static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
 {
 	int fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct iw_file_fault why;
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	struct iw_hasher h;
 	struct iw_fault f;
 	struct iw_src src;
@@ -113,7 +113,7 @@ static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
 		iw_src_close(&src);
 		return false;
 	}
-	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xdigest_equal(&own, &m->digest);
+	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xfer_digest_equal(&own, &m->digest);
 	iw_hasher_fini(&h);
 	iw_src_close(&src);
 	return same;

@@ -305,7 +305,7 @@ int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t
 {
 	uint8_t *buf = malloc(len);
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	int r;
 
 	*same = false;
@@ -331,7 +331,7 @@ static bool has_more(const struct iw_src *s)
 	return pread(s->fd, &c, 1, s->at_open.st_size) > 0;
 }
 
-int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct iw_xdigest *out,
+int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct iw_xfer_digest *out,
 		  struct iw_file_fault *why)
 {
 	struct stat now;
@@ -370,7 +370,7 @@ static int hash_run(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint64_
 	return 0;
 }
 
-int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
+int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xfer_digest *out,
 		  struct iw_file_fault *why)
 {
 	uint8_t *buf = malloc(IW_XFER_CHUNK);

@@ -98,13 +98,13 @@ IW_MUST_CHECK int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t of
  * opened, and computes its digest. -1: *why.
  */
 IW_MUST_CHECK int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size,
-				struct iw_xdigest *out, struct iw_file_fault *why);
+				struct iw_xfer_digest *out, struct iw_file_fault *why);
 
 /*
  * Reads the whole file, and returns its digest as iw_src_finish does. s is then as before. Ends
  * early if the process must stop. -1: *why.
  */
-IW_MUST_CHECK int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
+IW_MUST_CHECK int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xfer_digest *out,
 				struct iw_file_fault *why);
 
 #endif

@@ -52,7 +52,7 @@ static void remove_part(struct iw_part *t)
  * random name, and nothing is resumed. Users who share a directory get different names.
  */
 static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xfer_meta *m,
-		       enum iw_xfer_digest digest)
+		       enum iw_xfer_digest_kind digest)
 {
 	struct stat st;
 
@@ -410,7 +410,7 @@ static int check_space(const struct iw_part *t, const struct iw_xfer_meta *m,
 }
 
 static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
-				enum iw_xfer_digest digest, struct iw_file_fault *why)
+				enum iw_xfer_digest_kind digest, struct iw_file_fault *why)
 {
 	struct iw_part *t;
 	const char *leaf;
@@ -474,9 +474,9 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
  * differ, because the chunk was replaced.
  */
 static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off,
-			  struct iw_xdigest *d)
+			  struct iw_xfer_digest *d)
 {
-	struct iw_xdigest other;
+	struct iw_xfer_digest other;
 	uint64_t at;
 	size_t n = 1;
 
@@ -485,7 +485,7 @@ static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off
 		iw_chunk_list_row(l, i + n, &at, &other);
 		if (at != *off)
 			break;
-		if (!iw_xdigest_equal(&other, d))
+		if (!iw_xfer_digest_equal(&other, d))
 			d->len = 0;
 	}
 	return n;
@@ -499,7 +499,7 @@ static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t
 		     struct iw_file_fault *why)
 {
 	struct iw_chunk_list *l = &t->part->chunks;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	uint64_t off, to = begin;
 
 	iw_chunk_list_sort(l);
@@ -585,7 +585,7 @@ static enum iw_created make(struct iw_place *p, const char *name, const struct i
 }
 
 enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
-				 const struct iw_xfer_meta *m, enum iw_xfer_digest digest,
+				 const struct iw_xfer_meta *m, enum iw_xfer_digest_kind digest,
 				 struct iw_file_fault *why)
 {
 	char name[PATH_MAX];
@@ -711,11 +711,11 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 
 /* Reads a chunk back and compares its digest. */
 static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, uint8_t *buf,
-			const struct iw_xdigest *want, uint64_t size, struct iw_file_fault *why)
+			const struct iw_xfer_digest *want, uint64_t size, struct iw_file_fault *why)
 {
 	size_t len = (size_t)IW_MIN((uint64_t)IW_XFER_CHUNK, size - off), have = 0;
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 
 	while (have < len) {
 		ssize_t n = pread(t->part->fd, buf + have, len - have, (off_t)(off + have));
@@ -728,7 +728,7 @@ static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, 
 	}
 	if (iw_hasher_chunk(h, &iov, 1, &own) != 0)
 		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, want))
+	if (!iw_xfer_digest_equal(&own, want))
 		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "the data read back from storage differ from the data written");
 	return 0;
@@ -742,7 +742,7 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		  struct iw_file_fault *why)
 {
 	uint8_t *buf = malloc(IW_XFER_CHUNK);
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	uint64_t off;
 	int r = 0;
 
@@ -787,9 +787,9 @@ static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_fi
 }
 
 int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
-		     const struct iw_xdigest *digest, struct iw_file_fault *why)
+		     const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	bool all;
 	int r;
 
@@ -797,7 +797,7 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		if (iw_chunk_list_digest(&t->chunks, h, size, &own) != 0)
 			return iw_file_fail(why, IW_XFER_CODE_IO,
 					    "its digest could not be computed");
-		if (!iw_xdigest_equal(&own, digest))
+		if (!iw_xfer_digest_equal(&own, digest))
 			return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 					    "its digest differs from the source's");
 	}

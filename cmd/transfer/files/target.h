@@ -97,7 +97,7 @@ enum iw_created { IW_CREATED, IW_MADE, IW_CREATE_FAILED };
  */
 IW_MUST_CHECK enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
 					       const struct iw_xfer_meta *m,
-					       enum iw_xfer_digest digest,
+					       enum iw_xfer_digest_kind digest,
 					       struct iw_file_fault *why);
 
 /*
@@ -107,7 +107,7 @@ IW_MUST_CHECK enum iw_created iw_target_create(struct iw_target *t, struct iw_pl
  */
 IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
-				  const struct iw_xdigest *digest, struct iw_file_fault *why);
+				  const struct iw_xfer_digest *digest, struct iw_file_fault *why);
 
 /*
  * The same for files only. Another thread may create or commit other targets of the same place
@@ -115,13 +115,13 @@ IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint
  */
 IW_MUST_CHECK int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
-				  const struct iw_xdigest *digest, struct iw_file_fault *why);
+				  const struct iw_xfer_digest *digest, struct iw_file_fault *why);
 /*
  * Completes the file. 0: it has its name, or it was a part and other parts are missing. 1: as in
  * iw_target_store, or there is more to verify: call it again. -1: *why; call iw_target_abandon.
  */
 IW_MUST_CHECK int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
-				   const struct iw_xdigest *digest, struct iw_file_fault *why);
+				   const struct iw_xfer_digest *digest, struct iw_file_fault *why);
 /* True if stored chunks of t are recorded, so that a later transfer can resume. */
 bool iw_target_is_kept(const struct iw_target *t);
 /*

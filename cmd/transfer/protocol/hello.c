@@ -53,12 +53,12 @@ const char *iw_xfer_mode_name(enum iw_xfer_mode m)
 	return row(mode_names, IW_ARRAY_LEN(mode_names), m);
 }
 
-const char *iw_xfer_digest_name(enum iw_xfer_digest d)
+const char *iw_xfer_digest_name(enum iw_xfer_digest_kind d)
 {
 	return row(digest_names, IW_ARRAY_LEN(digest_names), d);
 }
 
-size_t iw_xfer_digest_len(enum iw_xfer_digest d)
+size_t iw_xfer_digest_len(enum iw_xfer_digest_kind d)
 {
 	return d < IW_ARRAY_LEN(digest_lens) ? digest_lens[d] : 0;
 }
@@ -178,7 +178,7 @@ static int decode_terms(struct iw_hello *out, const struct iw_cbor_rec *rec, str
 			out->recvs, out->recv_size, out->files, out->ranges);
 	out->role = (enum iw_xfer_role)role;
 	out->mode = (enum iw_xfer_mode)mode;
-	out->digest = (enum iw_xfer_digest)digest;
+	out->digest = (enum iw_xfer_digest_kind)digest;
 	memcpy(out->id, id, IW_XFER_ID_LEN);
 	return 0;
 }

@@ -48,12 +48,12 @@
 
 enum iw_xfer_role { IW_XFER_SOURCE = 1, IW_XFER_SINK = 2 };
 enum iw_xfer_mode { IW_XFER_WRITE = 1, IW_XFER_READ = 2, IW_XFER_SEND = 3 };
-enum iw_xfer_digest { IW_XFER_NONE = 0, IW_XFER_XXH3 = 1, IW_XFER_SHA256 = 2 };
-const char *iw_xfer_role_name(enum iw_xfer_role r);     /* "source", "sink" */
-const char *iw_xfer_mode_name(enum iw_xfer_mode m);     /* "write", "read", "send" */
-const char *iw_xfer_digest_name(enum iw_xfer_digest d); /* "none", "xxh3", "sha256" */
+enum iw_xfer_digest_kind { IW_XFER_NONE = 0, IW_XFER_XXH3 = 1, IW_XFER_SHA256 = 2 };
+const char *iw_xfer_role_name(enum iw_xfer_role r);          /* "source", "sink" */
+const char *iw_xfer_mode_name(enum iw_xfer_mode m);          /* "write", "read", "send" */
+const char *iw_xfer_digest_name(enum iw_xfer_digest_kind d); /* "none", "xxh3", "sha256" */
 /* The octets of such a digest: 0, 16 or 32. */
-size_t iw_xfer_digest_len(enum iw_xfer_digest d);
+size_t iw_xfer_digest_len(enum iw_xfer_digest_kind d);
 
 /* Why a file, or the whole transfer, failed or was skipped. The numbers are those on the wire. */
 /* clang-format off */
@@ -128,7 +128,7 @@ enum iw_xfer_opt {
 	IW_XFER_OPT_ALL = 32767
 };
 
-struct iw_xdigest {
+struct iw_xfer_digest {
 	uint8_t len; /* 0: no digest */
 	uint8_t octets[IW_XFER_DIGEST_MAX];
 };
@@ -138,7 +138,7 @@ struct iw_hello {
 	uint32_t major_max, major_min; /* in a Reply both are the chosen version */
 	enum iw_xfer_role role;        /* of the side that sends this */
 	enum iw_xfer_mode mode;
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	/* Identifies the transfer on all its connections; chosen at random by the initiator. */
 	uint8_t id[IW_XFER_ID_LEN];
 	uint32_t recvs, recv_size; /* receives posted before the first message; octets of each */
@@ -170,8 +170,8 @@ IW_MUST_CHECK int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_
 
 /*
  * The responder's decision about a Request. role: its own; digests: the kinds that it supports, a
- * set of 1 << enum iw_xfer_digest. 0: *answer is an acceptance, in which the caller sets its own
- * recvs, recv_size, files, ranges and patience_ms. IW_E_REJECTED: *answer is the rejection to
+ * set of 1 << enum iw_xfer_digest_kind. 0: *answer is an acceptance, in which the caller sets its
+ * own recvs, recv_size, files, ranges and patience_ms. IW_E_REJECTED: *answer is the rejection to
  * encode; *why has the same reason.
  */
 IW_MUST_CHECK int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request,

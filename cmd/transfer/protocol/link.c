@@ -78,7 +78,7 @@ static size_t digest_len(const struct iw_xfer *x)
 /* Appends the digest of a control message. */
 static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 {
-	struct iw_xdigest own = { .len = 0 };
+	struct iw_xfer_digest own = { .len = 0 };
 	size_t len = digest_len(x);
 
 	if (len == 0)
@@ -92,7 +92,7 @@ static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 
 int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
 {
-	struct iw_xdigest own = { .len = 0 };
+	struct iw_xfer_digest own = { .len = 0 };
 	size_t n = digest_len(x);
 
 	if (n == 0)

@@ -108,7 +108,7 @@ struct iw_xfer_entry {
 	uint32_t id;
 	uint64_t off, len;
 	uint32_t stag;
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	bool zero;
 	uint64_t size;
 	uint32_t code;

@@ -43,7 +43,7 @@ struct file {
 	uint64_t high;     /* end of the last chunk */
 	uint32_t slots, jobs, offers; /* in use for this file */
 	uint64_t end_size;
-	struct iw_xdigest end_digest;
+	struct iw_xfer_digest end_digest;
 	struct outcome outcome;
 };
 
@@ -78,7 +78,7 @@ struct slot {
 	uint32_t len;
 	uint32_t stag; /* mode write: of this side; mode read: of the peer */
 	bool grant_due;
-	struct iw_xdigest digest; /* mode read */
+	struct iw_xfer_digest digest; /* mode read */
 };
 
 /* mode read: an offer of the source. */
@@ -86,7 +86,7 @@ struct offer {
 	uint32_t id;
 	uint64_t off;
 	uint32_t len, stag;
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 };
 
 /* A chunk that has arrived and must be stored. */
@@ -98,7 +98,7 @@ struct job {
 	/* its slot must be revoked before the data are examined (RFC 5042 6.2.2) */
 	bool registered;
 	bool written; /* mode write: the peer has written all of it (RFC 5042 6.3.2) */
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	struct iw_xpart part[IW_XPARTS];
 	uint32_t nparts;
 };

@@ -354,7 +354,8 @@ static bool check(struct iw_xfer *x, struct iw_xfer_act *act)
 	return false;
 }
 
-void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *digest, uint64_t now)
+void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xfer_digest *digest,
+		      uint64_t now)
 {
 	struct file *f = x->src ? find(x->src, id) : NULL;
 

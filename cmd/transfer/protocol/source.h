@@ -25,7 +25,7 @@ struct file {
 	uint64_t settled; /* octets that were moved, are zero, or are the same at the sink */
 	uint64_t had;     /* octets that the sink reported in HAVE */
 	uint32_t ranges, grants, slots; /* of this file: entries of the rings; slots in use */
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	struct outcome mine, result; /* failure on this side; result from the sink */
 	size_t attrs_sent; /* octets of its extended attributes sent before the announcement */
 	uint8_t *codes;    /* codes of a pack's members; owned */
@@ -54,7 +54,7 @@ struct slot {
 	uint32_t stag; /* of the grant; mode read: of this side */
 	/* mode send: the next piece to post; pieces posted and not completed */
 	uint32_t next_piece, pieces;
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	uint8_t hdr[IW_XPARTS][IW_XFER_DATA_HDR];
 };
 
@@ -64,7 +64,7 @@ struct done {
 	uint64_t off;
 	uint32_t len;
 	bool zero;
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 };
 
 /* A HAVE, or the wanted members of a GO, that the driver has not been given yet. */

@@ -8,7 +8,7 @@
 
 /* --- messages out --- */
 
-static void put_digest(struct iw_xfer_entry *e, const struct iw_xdigest *d)
+static void put_digest(struct iw_xfer_entry *e, const struct iw_xfer_digest *d)
 {
 	if (d->len == 0)
 		return;

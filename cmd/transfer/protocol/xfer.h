@@ -89,7 +89,7 @@ struct iw_xfer_meta {
 	uint8_t ident[IW_XFER_IDENT_MAX];
 	uint8_t ident_len;
 	/* FILE, with IW_XFER_OPT_CHECKSUM: digest of the whole file; len 0: not known */
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	/*
 	 * If share is not 0: a part of a file, part_len octets at part_off. Other parts with the
 	 * same share move on other connections.
@@ -115,7 +115,7 @@ struct iw_xfer_cfg {
 	 * sent or received. False: it failed, and so does the transfer. NULL: control messages have
 	 * no digest.
 	 */
-	bool (*digest)(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out);
+	bool (*digest)(void *ctx, const uint8_t *msg, size_t len, struct iw_xfer_digest *out);
 	void *digest_ctx;
 	/* Contents of the initiator's OPEN: */
 	uint32_t opts;  /* set of enum iw_xfer_opt */
@@ -289,7 +289,7 @@ struct iw_xfer_act {
 	const struct iw_xfer_meta *meta;
 	uint64_t off, len; /* in octets */
 	uint64_t size;     /* FINISH, COMMIT */
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	struct iw_xpart part[IW_XPARTS];
 	size_t nparts;
 	/* Not terminated; owned by the machine, valid until the next action. */
@@ -444,12 +444,12 @@ void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now);
 struct iw_xloaded {
 	uint32_t len;
 	bool zero; /* all octets are zero: nothing need be sent */
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 };
 /* Answer to LOAD. */
 void iw_xfer_loaded(struct iw_xfer *x, uint32_t slot, const struct iw_xloaded *l, uint64_t now);
 /* Answer to FINISH. */
-void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *digest,
+void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xfer_digest *digest,
 		      uint64_t now);
 
 /*
