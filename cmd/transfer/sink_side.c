@@ -880,10 +880,10 @@ static void each_member(struct session *s, const struct iw_xfer_meta *m,
 		each(s, m);
 		return;
 	}
-	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
+	if (iw_xfer_pack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
 		return;
 	while (iw_xfer_entries_next(&l, &e, &why) == 1) {
-		iw_xpack_meta(&member, &e);
+		iw_xfer_pack_meta(&member, &e);
 		each(s, &member);
 	}
 }

@@ -399,17 +399,17 @@ static void fill_packs(void)
 	for (unsigned i = 0; i < 100; i++) {
 		char name[16];
 		struct xpair_file *f;
-		struct iw_xpack_out o;
+		struct iw_xfer_pack_out o;
 		struct iw_xfer_meta m = {
 			.kind = IW_XFER_FILE, .name = "m", .name_len = 1, .size = 99
 		};
 
 		snprintf(name, sizeof(name), "p%u", i);
 		f = xpair_add(&pair, IW_XFER_PACK, name, 1 + i * 1000);
-		iw_xpack_begin(&o, f->list, sizeof(f->list));
+		iw_xfer_pack_begin(&o, f->list, sizeof(f->list));
 		for (int n = 0; n < 3; n++)
-			assert_true(iw_xpack_add(&o, &m));
-		f->list_len = iw_xpack_end(&o);
+			assert_true(iw_xfer_pack_add(&o, &m));
+		f->list_len = iw_xfer_pack_end(&o);
 		f->want = (uint8_t)(i << 5);
 	}
 }

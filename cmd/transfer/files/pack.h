@@ -32,7 +32,7 @@ struct iw_packer {
 	uint8_t *list;
 	size_t list_len;
 	uint32_t n;
-	struct iw_xpack_out out;
+	struct iw_xfer_pack_out out;
 	uint64_t octets; /* of the contents, if all members are wanted */
 	uint8_t wanted[IW_XFER_MEMBERS / 8];
 	struct iw_pack_member {

@@ -115,12 +115,12 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 	if (place->to_stdout)
 		return iw_file_fail(why, IW_XFER_CODE_TARGET,
 				    place->listens ? iw_file_no_dir_there : iw_file_no_dir);
-	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
+	r = iw_xfer_pack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
 	while (r >= 0 && (r = iw_xfer_entries_next(&l, &e, &f)) > 0) {
 		uint32_t i = p->n++;
 		bool wanted;
 
-		iw_xpack_meta(&p->member[i], &e);
+		iw_xfer_pack_meta(&p->member[i], &e);
 		if (check_member(p, i, &wanted, &one) != 0) {
 			member_failed(p, i, &one);
 		} else if (wanted) {

@@ -31,7 +31,7 @@ struct iw_packer *iw_packer_new(void)
 		free(p);
 		return NULL;
 	}
-	iw_xpack_begin(&p->out, p->list, IW_XFER_LIST_MAX);
+	iw_xfer_pack_begin(&p->out, p->list, IW_XFER_LIST_MAX);
 	return p;
 }
 
@@ -62,7 +62,7 @@ bool iw_packer_add(struct iw_packer *p, const struct iw_xfer_meta *m, struct iw_
 		return false;
 	one.name = iw_name_terminated(m->name, m->name_len);
 	one.path = m->kind == IW_XFER_FILE ? strdup(path) : NULL;
-	if (!one.name || (m->kind == IW_XFER_FILE && !one.path) || !iw_xpack_add(&p->out, m)) {
+	if (!one.name || (m->kind == IW_XFER_FILE && !one.path) || !iw_xfer_pack_add(&p->out, m)) {
 		free(one.name);
 		free(one.path);
 		return false;
@@ -78,7 +78,7 @@ bool iw_packer_add(struct iw_packer *p, const struct iw_xfer_meta *m, struct iw_
 
 void iw_packer_meta(struct iw_packer *p, struct iw_xfer_meta *m)
 {
-	p->list_len = iw_xpack_end(&p->out);
+	p->list_len = iw_xfer_pack_end(&p->out);
 	*m = (struct iw_xfer_meta){ .kind = IW_XFER_PACK,
 				    .name = "",
 				    .size = IW_XFER_SIZE_UNKNOWN,

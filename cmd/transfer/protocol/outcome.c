@@ -72,7 +72,7 @@ static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 	struct iw_fault why;
 	uint64_t failed = 0;
 
-	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
+	if (iw_xfer_pack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
 		l.left = 0;
 	for (uint32_t i = 0; i < m->members; i++) {
 		bool known = iw_xfer_entries_next(&l, &e, &why) == 1;

@@ -7,7 +7,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xfer_meta *m)
+void iw_xfer_pack_entry(struct iw_xfer_entry *e, const struct iw_xfer_meta *m)
 {
 	*e = (struct iw_xfer_entry){ .has = IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) |
 					    IW_XFER_HAS(MODE),
@@ -55,7 +55,7 @@ void iw_xpack_entry(struct iw_xfer_entry *e, const struct iw_xfer_meta *m)
 	}
 }
 
-void iw_xpack_meta(struct iw_xfer_meta *m, const struct iw_xfer_entry *e)
+void iw_xfer_pack_meta(struct iw_xfer_meta *m, const struct iw_xfer_entry *e)
 {
 	const unsigned owner = IW_XFER_HAS(UID) | IW_XFER_HAS(GID);
 
@@ -77,21 +77,21 @@ void iw_xpack_meta(struct iw_xfer_meta *m, const struct iw_xfer_entry *e)
 	}
 }
 
-void iw_xpack_begin(struct iw_xpack_out *p, uint8_t *buf, size_t cap)
+void iw_xfer_pack_begin(struct iw_xfer_pack_out *p, uint8_t *buf, size_t cap)
 {
 	iw_cbor_out_init(&p->o, buf, cap);
 	p->n = 0;
 	(void)iw_cbor_array_begin(&p->o);
 }
 
-bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xfer_meta *m)
+bool iw_xfer_pack_add(struct iw_xfer_pack_out *p, const struct iw_xfer_meta *m)
 {
 	struct iw_xfer_entry e;
 	size_t before = p->o.len;
 
 	if (p->n == IW_XFER_MEMBERS)
 		return false;
-	iw_xpack_entry(&e, m);
+	iw_xfer_pack_entry(&e, m);
 	iw_xfer_entry_put(&p->o, &e);
 	if (p->o.full) {
 		p->o.full = false;
@@ -102,13 +102,14 @@ bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xfer_meta *m)
 	return true;
 }
 
-size_t iw_xpack_end(struct iw_xpack_out *p)
+size_t iw_xfer_pack_end(struct iw_xfer_pack_out *p)
 {
 	iw_cbor_array_end(&p->o, 0, p->n);
 	return p->o.len;
 }
 
-int iw_xpack_open(struct iw_xfer_entries *l, const uint8_t *list, size_t len, struct iw_fault *why)
+int iw_xfer_pack_open(struct iw_xfer_entries *l, const uint8_t *list, size_t len,
+		      struct iw_fault *why)
 {
 	struct iw_cbor_item head;
 
@@ -123,12 +124,12 @@ int iw_xpack_open(struct iw_xfer_entries *l, const uint8_t *list, size_t len, st
 	return 0;
 }
 
-int iw_xpack_check(const uint8_t *list, size_t len, uint32_t *n, struct iw_fault *why)
+int iw_xfer_pack_check(const uint8_t *list, size_t len, uint32_t *n, struct iw_fault *why)
 {
 	struct iw_xfer_entry e;
 	struct iw_xfer_entries l;
 	uint64_t sum = 0;
-	int r = iw_xpack_open(&l, list, len, why);
+	int r = iw_xfer_pack_open(&l, list, len, why);
 
 	if (r < 0)
 		return r;

@@ -110,8 +110,8 @@ static int take_list(struct iw_xfer *x, struct file *f)
 {
 	struct iw_fault why;
 
-	if (iw_xpack_check((const uint8_t *)f->meta.target, f->meta.target_len, &f->meta.members,
-			   &why) != 0)
+	if (iw_xfer_pack_check((const uint8_t *)f->meta.target, f->meta.target_len,
+			       &f->meta.members, &why) != 0)
 		return iw_xfer_breach(x, "FILES: pack %u: %s", f->id, why.text);
 	return 0;
 }

@@ -32,7 +32,7 @@ static bool put_file(struct draft *d, struct file *f)
 		iw_xfer_outcome_entry(&e, &f->mine);
 		return iw_xfer_draft_entry(d, &e);
 	}
-	iw_xpack_entry(&e, m);
+	iw_xfer_pack_entry(&e, m);
 	if (f->attrs_sent > 0) {
 		e.xattr += f->attrs_sent;
 		e.xattr_len -= f->attrs_sent;
