@@ -163,7 +163,7 @@ static int on_data(struct iw_cap_transfer *out, const uint8_t *p, size_t len, st
 	out->kind = IW_CAP_TRANSFER_DATA;
 	out->p = p;
 	out->len = len;
-	if (iw_xdata_decode(p, len, &out->file, &out->offset, &err) && err == 0)
+	if (iw_xfer_data_decode(p, len, &out->file, &out->offset, &err) && err == 0)
 		return 0;
 	out->malformed = true;
 	iw_fail(why, IW_E_FORMAT, "the header of a data message is malformed");

@@ -457,7 +457,7 @@ static void data_send(struct run *r)
 	uint8_t how = take(r);
 	size_t len = how & 1 ? IW_XFER_PIECE : how;
 
-	iw_xdata_encode(piece, how >> 4, some_offset(r));
+	iw_xfer_data_encode(piece, how >> 4, some_offset(r));
 	receive(r, piece, IW_XFER_DATA_HDR + len);
 }
 

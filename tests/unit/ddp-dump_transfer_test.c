@@ -274,7 +274,7 @@ static void data_messages_are_recognized_by_their_first_octet(void **state)
 
 	(void)state;
 	begin_sctp(&m);
-	iw_xdata_encode(msg, 9, 262144);
+	iw_xfer_data_encode(msg, 9, 262144);
 	for (unsigned i = 0; i < 4; i++)
 		say_segment(&m, 0, 0, (uint16_t)(1 + i), p,
 			    segment(p, 1, msg, sizeof(msg), i * 1000u, 1000));

@@ -177,18 +177,18 @@ static void the_header_of_a_data_message_is_not_a_cbor_map(void **state)
 	int err;
 
 	(void)state;
-	iw_xdata_encode(hdr, 0x01020304, UINT64_C(0x1122334455667788));
+	iw_xfer_data_encode(hdr, 0x01020304, UINT64_C(0x1122334455667788));
 	assert_memory_equal(hdr, "\0\0\0\0\x01\x02\x03\x04\x11\x22\x33\x44\x55\x66\x77\x88", 16);
-	assert_true(iw_xdata_decode(hdr, sizeof(hdr), &id, &off, &err));
+	assert_true(iw_xfer_data_decode(hdr, sizeof(hdr), &id, &off, &err));
 	assert_int_equal(err, 0);
 	assert_int_equal(id, 0x01020304);
 	assert_int_equal(off, UINT64_C(0x1122334455667788));
 	/* no octets of data */
-	assert_true(iw_xdata_decode(hdr, IW_XFER_DATA_HDR, &id, &off, &err));
+	assert_true(iw_xfer_data_decode(hdr, IW_XFER_DATA_HDR, &id, &off, &err));
 	assert_int_equal(err, IW_E_FORMAT);
 	hdr[0] = 0xa1;
-	assert_false(iw_xdata_decode(hdr, sizeof(hdr), &id, &off, &err));
-	assert_false(iw_xdata_decode(hdr, 0, &id, &off, &err));
+	assert_false(iw_xfer_data_decode(hdr, sizeof(hdr), &id, &off, &err));
+	assert_false(iw_xfer_data_decode(hdr, 0, &id, &off, &err));
 }
 
 static void names_of_messages(void **state)

@@ -1223,7 +1223,7 @@ static void invalid_byes_end_the_transfer(void **state)
 		if (i < IW_ARRAY_LEN(types)) {
 			xpair_inject(&pair, victim, piece, make(piece, types[i], NULL, 0, NULL, 0));
 		} else {
-			iw_xdata_encode(piece, 1, 0);
+			iw_xfer_data_encode(piece, 1, 0);
 			xpair_inject(&pair, victim, piece, 100);
 		}
 		let(victim);
@@ -1253,11 +1253,11 @@ static void invalid_sends_end_the_transfer(void **state)
 			add_victim_file("f", 5 * MIB);
 		/* The first receives are small: use them up. */
 		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
-		iw_xdata_encode(piece, 1, offs[i]);
+		iw_xfer_data_encode(piece, 1, offs[i]);
 		xpair_inject(&pair, victim, piece, sizeof(piece));
 		let(victim);
 		if (i == 2) {
-			iw_xdata_encode(piece, 1, 2 * IW_XFER_PIECE);
+			iw_xfer_data_encode(piece, 1, 2 * IW_XFER_PIECE);
 			xpair_inject(&pair, victim, piece, sizeof(piece));
 		}
 		if (i == 3)
@@ -1277,7 +1277,7 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
 	open_sink(IW_XFER_SEND);
 	add_victim_file("f", 5 * MIB);
 	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
-	iw_xdata_encode(piece, 1, 0);
+	iw_xfer_data_encode(piece, 1, 0);
 	xpair_inject(&pair, victim, piece, sizeof(piece));
 	let(victim);
 	for (unsigned i = 1; i < 5; i++) {

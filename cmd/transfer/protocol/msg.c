@@ -263,14 +263,14 @@ int iw_xfer_entries_next(struct iw_xfer_entries *l, struct iw_xfer_entry *out, s
 	return 1;
 }
 
-void iw_xdata_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off)
+void iw_xfer_data_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off)
 {
 	memset(hdr, 0, 4);
 	iw_put_be32(hdr + 4, id);
 	iw_put_be64(hdr + 8, off);
 }
 
-bool iw_xdata_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err)
+bool iw_xfer_data_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err)
 {
 	if (len < 1 || msg[0] != 0)
 		return false;

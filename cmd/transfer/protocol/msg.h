@@ -178,11 +178,11 @@ IW_MUST_CHECK int iw_xfer_entries_next(struct iw_xfer_entries *l, struct iw_xfer
  * Encodes the header of a data Send (mode send): four zero octets, the file's number, the offset in
  * octets. No CBOR map begins with a zero octet.
  */
-void iw_xdata_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off);
+void iw_xfer_data_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off);
 /*
  * True if msg is a data Send; the file's octets follow the header. *err: 0, or IW_E_FORMAT if the
  * header is malformed or no octets follow it.
  */
-bool iw_xdata_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err);
+bool iw_xfer_data_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err);
 
 #endif

@@ -175,7 +175,7 @@ static bool post_piece(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 		return false;
 	n = sl->next_piece++;
 	at = n * IW_XFER_PIECE;
-	iw_xdata_encode(sl->hdr[n], sl->id, sl->off + at);
+	iw_xfer_data_encode(sl->hdr[n], sl->id, sl->off + at);
 	act->type = IW_XFER_ACT_DATA;
 	act->cookie = cookie(CK_PIECE, i * IW_XPARTS + n);
 	act->msg = sl->hdr[n];

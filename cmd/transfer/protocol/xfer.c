@@ -465,7 +465,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 	x->link.rx_count++;
 	x->counts.msgs_received++;
 	x->heard_at = now;
-	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
+	if (iw_xfer_data_decode(msg, len, &id, &off, &err)) {
 		iw_xfer_note_moved(x, now);
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
 			iw_xfer_breach(x, "a data Send of %U octets %s", (uint64_t)len,
