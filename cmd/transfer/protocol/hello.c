@@ -24,7 +24,7 @@ enum {
 	KEY_RANGES = 10,
 	KEY_PATIENCE = 11,
 	KEY_CONN = 12,
-	KEY_AGAIN = 13, /* followed by IW_XREJECT_CODE */
+	KEY_AGAIN = 13, /* followed by IW_REJECTION_CODE */
 };
 
 static const char *const role_names[] = { [IW_XFER_SOURCE] = "source", [IW_XFER_SINK] = "sink" };
@@ -100,7 +100,7 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	iw_cbor_uint(&o, KEY_MAJOR_MIN);
 	iw_cbor_uint(&o, h->major_min);
 	if (h->code != IW_XFER_CODE_OK) {
-		iw_xreject_encode(&o, h->code, h->text);
+		iw_rejection_encode(&o, h->code, h->text);
 		return o.len;
 	}
 	iw_cbor_uint(&o, KEY_ROLE);
@@ -227,8 +227,8 @@ int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len, struct 
 	if (out->major_min > out->major_max)
 		return iw_fail(why, IW_E_FORMAT, "Private Data: versions %u to %u", out->major_min,
 			       out->major_max);
-	if (iw_cbor_has(&rec, IW_XREJECT_CODE))
-		return iw_xreject_decode(&rec, &out->code, out->text, why);
+	if (iw_cbor_has(&rec, IW_REJECTION_CODE))
+		return iw_rejection_decode(&rec, &out->code, out->text, why);
 	return speaks(out) ? decode_terms(out, &rec, why) : 0;
 }
 
