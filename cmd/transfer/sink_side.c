@@ -504,7 +504,7 @@ static void wait_for_output(struct session *s, bool waits)
 
 /* --- chunks --- */
 
-static struct iovec piece_of(const struct session *s, const struct iw_xpart *p)
+static struct iovec piece_of(const struct session *s, const struct iw_xfer_piece *p)
 {
 	uint8_t *at = p->in_recv ? s->recv[p->recv].p + IW_XFER_DATA_HDR : s->work->slot[p->recv];
 
@@ -516,12 +516,12 @@ static uint64_t store_stdout(struct session *s, const struct iw_xfer_act *a)
 	struct work *w = s->work;
 	struct file *f = a->file;
 	struct iw_file_fault why;
-	struct iovec iov[IW_XPARTS];
+	struct iovec iov[IW_XFER_PIECES];
 	int r;
 
-	for (size_t i = 0; i < a->nparts; i++)
-		iov[i] = piece_of(s, &a->part[i]);
-	r = iw_target_store(&f->target, &f->hasher, a->off, iov, a->nparts, &a->digest, &why);
+	for (size_t i = 0; i < a->npieces; i++)
+		iov[i] = piece_of(s, &a->piece[i]);
+	r = iw_target_store(&f->target, &f->hasher, a->off, iov, a->npieces, &a->digest, &why);
 	w->store_waits = r == 1;
 	w->store_paced = w->store_paced && w->store_waits;
 	wait_for_output(s, r == 1);
@@ -551,16 +551,16 @@ static void *take_chunk(struct session *s, const struct iw_xfer_act *a)
 	struct work *w = s->work;
 	uint8_t *buf, *at;
 
-	if (!a->part[0].in_recv) {
-		buf = w->slot[a->part[0].recv];
-		w->slot[a->part[0].recv] = NULL;
+	if (!a->piece[0].in_recv) {
+		buf = w->slot[a->piece[0].recv];
+		w->slot[a->piece[0].recv] = NULL;
 		w->nslots--;
 		iw_session_credit(s, IW_XFER_CHUNK);
 		return buf;
 	}
 	at = buf = iw_session_chunk(s);
-	for (size_t i = 0; buf && i < a->nparts; i++) {
-		const struct iovec piece = piece_of(s, &a->part[i]);
+	for (size_t i = 0; buf && i < a->npieces; i++) {
+		const struct iovec piece = piece_of(s, &a->piece[i]);
 
 		memcpy(at, piece.iov_base, piece.iov_len);
 		at += piece.iov_len;
@@ -597,7 +597,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a)
 	/*
 	 * The chunk of a Send has arrived already. Delaying it delays the credit for the next one.
 	 */
-	if (a->nparts > 0 && a->part[0].in_recv && !w->store_paced) {
+	if (a->npieces > 0 && a->piece[0].in_recv && !w->store_paced) {
 		w->store_paced = iw_hub_pace(h, s, a->len);
 		w->store_waits = !w->store_paced;
 		if (w->store_waits)

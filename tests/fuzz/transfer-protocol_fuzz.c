@@ -114,11 +114,11 @@ static void answer_load(struct run *r)
 
 static void give_back(struct run *r, const struct iw_xfer_act *a)
 {
-	for (size_t i = 0; i < a->nparts; i++) {
-		if (!a->part[i].in_recv)
+	for (size_t i = 0; i < a->npieces; i++) {
+		if (!a->piece[i].in_recv)
 			continue;
-		must(r->held[a->part[i].recv]);
-		r->held[a->part[i].recv] = false;
+		must(r->held[a->piece[i].recv]);
+		r->held[a->piece[i].recv] = false;
 	}
 }
 
@@ -276,11 +276,11 @@ static void act(struct run *r, const struct iw_xfer_act *a)
 		do_create(r, a);
 		break;
 	case IW_XFER_ACT_STORE:
-		must(!r->storing && f->created && !f->committed && !f->abandoned && a->nparts > 0 &&
-		     a->nparts <= IW_XPARTS);
-		for (size_t i = 0; i < a->nparts; i++)
-			must(a->part[i].in_recv ? r->held[a->part[i].recv]
-						: !r->registered[a->part[i].recv]);
+		must(!r->storing && f->created && !f->committed && !f->abandoned &&
+		     a->npieces > 0 && a->npieces <= IW_XFER_PIECES);
+		for (size_t i = 0; i < a->npieces; i++)
+			must(a->piece[i].in_recv ? r->held[a->piece[i].recv]
+						 : !r->registered[a->piece[i].recv]);
 		r->store = *a;
 		r->storing = true;
 		if (take(r) < 200)

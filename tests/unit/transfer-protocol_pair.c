@@ -383,9 +383,9 @@ static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 	uint32_t len = 0;
 	struct iw_xfer_digest d;
 
-	assert_true(a->nparts > 0);
-	for (size_t i = 0; i < a->nparts; i++) {
-		const struct iw_xpart *part = &a->part[i];
+	assert_true(a->npieces > 0);
+	for (size_t i = 0; i < a->npieces; i++) {
+		const struct iw_xfer_piece *piece = &a->piece[i];
 
 		if (!part->in_recv)
 			assert_false(p->sink.reg[part->recv].live); /* RFC 5042 6.2.2 */
@@ -407,9 +407,9 @@ static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 		f->high = IW_MAX(f->high, a->off + len);
 		iw_xfer_stored(p->sink.x, true, p->now);
 	}
-	for (size_t i = 0; i < a->nparts; i++)
-		if (a->part[i].in_recv)
-			repost(&p->sink, a->part[i].recv);
+	for (size_t i = 0; i < a->npieces; i++)
+		if (a->piece[i].in_recv)
+			repost(&p->sink, a->piece[i].recv);
 }
 
 static void do_create(struct xpair *p, const struct iw_xfer_act *a)
@@ -528,8 +528,8 @@ static void act(struct xpair *p, bool source, const struct iw_xfer_act *a)
 		add_recvs(s, a->count, a->size32);
 		break;
 	case IW_XFER_ACT_REPOST:
-		for (size_t i = 0; i < a->nparts; i++)
-			repost(s, a->part[i].recv);
+		for (size_t i = 0; i < a->npieces; i++)
+			repost(s, a->piece[i].recv);
 		break;
 	case IW_XFER_ACT_BEAT:
 		s->beats++;

@@ -101,9 +101,9 @@ IW_MUST_CHECK enum iw_created iw_target_create(struct iw_target *t, struct iw_pl
 					       struct iw_file_fault *why);
 
 /*
- * Checks the digest of iov, n pieces (at most IW_XPARTS), and writes them at off. Blocks of zeros
- * become holes. 0; 1: standard output is full: call it again with the same arguments when it is
- * writable; -1: *why.
+ * Checks the digest of iov, n pieces (at most IW_XFER_PIECES), and writes them at off. Blocks of
+ * zeros become holes. 0; 1: standard output is full: call it again with the same arguments when it
+ * is writable; -1: *why.
  */
 IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,

@@ -320,7 +320,9 @@ bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t no
  * transfer.
  */
 int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
-/* A posted operation of a slot has completed. piece: slot is slot * IW_XPARTS + piece instead. */
+/*
+ * A posted operation of a slot has completed. piece: slot is slot * IW_XFER_PIECES + piece instead.
+ */
 void iw_xfer_source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
 void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,

@@ -99,8 +99,8 @@ struct job {
 	bool registered;
 	bool written; /* mode write: the peer has written all of it (RFC 5042 6.3.2) */
 	struct iw_xfer_digest digest;
-	struct iw_xpart part[IW_XPARTS];
-	uint32_t nparts;
+	struct iw_xfer_piece piece[IW_XFER_PIECES];
+	uint32_t npieces;
 };
 
 struct release {

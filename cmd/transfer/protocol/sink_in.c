@@ -342,7 +342,8 @@ int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t of
 		   p->len % IW_XFER_PIECE != 0) {
 		return iw_xfer_breach(x, "data at octet %U of file %u: out of order", off, id);
 	}
-	p->part[p->nparts++] = (struct iw_xpart){ .in_recv = true, .recv = recv, .len = len };
+	p->piece[p->npieces++] =
+		(struct iw_xfer_piece){ .in_recv = true, .recv = recv, .len = len };
 	p->len += len;
 	*verdict = IW_XRECV_HOLD;
 	return 0;
@@ -386,7 +387,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xfer_e
 			 .len = (uint32_t)e->len,
 			 .digest = e->digest,
 			 .registered = true,
-			 .nparts = 1 };
+			 .npieces = 1 };
 
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
 		struct slot *sl = &s->slot[i];
@@ -407,7 +408,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xfer_e
 			return 0;
 		}
 		sl->state = S_STORING;
-		j.part[0] = (struct iw_xpart){ .recv = i, .len = j.len };
+		j.piece[0] = (struct iw_xfer_piece){ .recv = i, .len = j.len };
 		iw_xfer_sink_push_job(s, f, &j);
 		return 0;
 	}

@@ -100,12 +100,12 @@ void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored
 			x->counts.announced += j->len;
 		x->counts.octets += j->len;
 	}
-	if (!j->part[0].in_recv) {
+	if (!j->piece[0].in_recv) {
 		if (mode(x) == IW_XFER_READ)
 			put_release(s, j->id, j->off);
-		free_slot(x, j->part[0].recv);
+		free_slot(x, j->piece[0].recv);
 	} else {
-		iw_xfer_link_reposted(x, j->nparts);
+		iw_xfer_link_reposted(x, j->npieces);
 	}
 	s->job_head = (s->job_head + 1) % JOBS;
 	s->njobs--;
@@ -245,16 +245,16 @@ void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t i, uint64_t now)
 			  .len = sl->len,
 			  .registered = true,
 			  .digest = sl->digest,
-			  .nparts = 1 };
-	j.part[0] = (struct iw_xpart){ .recv = i, .len = sl->len };
+			  .npieces = 1 };
+	j.piece[0] = (struct iw_xfer_piece){ .recv = i, .len = sl->len };
 	iw_xfer_sink_push_job(s, find(s, sl->id), &j);
 }
 
 static void repost_act(struct iw_xfer_act *act, const struct job *j)
 {
 	act->type = IW_XFER_ACT_REPOST;
-	memcpy(act->part, j->part, sizeof(act->part));
-	act->nparts = j->nparts;
+	memcpy(act->piece, j->piece, sizeof(act->piece));
+	act->npieces = j->npieces;
 }
 
 /* Revokes the slot of the first job, then stores the job, or drops it if its file has failed. */
@@ -269,14 +269,14 @@ bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xfer_act *act)
 		if (j->registered) {
 			j->registered = false;
 			act->type = IW_XFER_ACT_REVOKE;
-			act->slot = j->part[0].recv;
+			act->slot = j->piece[0].recv;
 			return true;
 		}
 		if (f->state != OPEN) {
 			const struct job dead = *j;
 
 			iw_xfer_sink_finish_job(x, &dead, false);
-			if (!dead.part[0].in_recv)
+			if (!dead.piece[0].in_recv)
 				continue;
 			repost_act(act, &dead);
 			return true;
@@ -289,8 +289,8 @@ bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xfer_act *act)
 		act->off = j->off;
 		act->len = j->len;
 		act->digest = j->digest;
-		memcpy(act->part, j->part, sizeof(act->part));
-		act->nparts = j->nparts;
+		memcpy(act->piece, j->piece, sizeof(act->piece));
+		act->npieces = j->npieces;
 		return true;
 	}
 	return false;
@@ -303,7 +303,7 @@ void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
 	struct job *j = s && s->njobs > 0 ? job_at(s, 0) : NULL;
 
 	if (mode(x) != IW_XFER_WRITE || !j || s->storing || j->registered ||
-	    j->part[0].recv != slot)
+	    j->piece[0].recv != slot)
 		return;
 	if (octets < j->len)
 		(void)iw_xfer_breach(x,

@@ -131,7 +131,7 @@ void iw_xfer_source_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_
 
 	(void)now;
 	if (piece)
-		i /= IW_XPARTS;
+		i /= IW_XFER_PIECES;
 	if (i >= IW_XFER_WINDOWS)
 		return;
 	sl = &x->src->slot[i];

@@ -55,7 +55,7 @@ struct slot {
 	/* mode send: the next piece to post; pieces posted and not completed */
 	uint32_t next_piece, pieces;
 	struct iw_xfer_digest digest;
-	uint8_t hdr[IW_XPARTS][IW_XFER_DATA_HDR];
+	uint8_t hdr[IW_XFER_PIECES][IW_XFER_DATA_HDR];
 };
 
 /* A loaded chunk that DONE must report to the sink. */

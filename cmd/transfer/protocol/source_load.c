@@ -177,7 +177,7 @@ static bool post_piece(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 	at = n * IW_XFER_PIECE;
 	iw_xfer_data_encode(sl->hdr[n], sl->id, sl->off + at);
 	act->type = IW_XFER_ACT_DATA;
-	act->cookie = cookie(CK_PIECE, i * IW_XPARTS + n);
+	act->cookie = cookie(CK_PIECE, i * IW_XFER_PIECES + n);
 	act->msg = sl->hdr[n];
 	act->msg_len = IW_XFER_DATA_HDR;
 	act->slot = i;

@@ -151,7 +151,7 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 enum iw_xfer_act_type {
 	/* Of the queue pair: */
 	IW_XFER_ACT_POST_RECVS, /* post count more receives of size32 octets */
-	IW_XFER_ACT_REPOST,     /* post the held receives of part[0..nparts) again */
+	IW_XFER_ACT_REPOST,     /* post the held receives of piece[0..npieces) again */
 	IW_XFER_ACT_SEND,       /* post msg as a Send */
 	IW_XFER_ACT_DATA,       /* post a Send of msg followed by len octets of slot at slot_off */
 	/*
@@ -227,9 +227,9 @@ enum iw_xfer_act_type {
 	 */
 	IW_XFER_ACT_CREATE,
 	/*
-	 * Store part[0..nparts), len octets of file at off, if they have that digest. Answer
+	 * Store piece[0..npieces), len octets of file at off, if they have that digest. Answer
 	 * iw_xfer_stored or iw_xfer_file_failed, now or later. With the answer, post the receives
-	 * that hold the parts again.
+	 * that hold the pieces again.
 	 */
 	IW_XFER_ACT_STORE,
 	/*
@@ -262,7 +262,7 @@ enum iw_xfer_right {
 };
 
 /* A piece of a chunk, in the buffer where it arrived. */
-struct iw_xpart {
+struct iw_xfer_piece {
 	/*
 	 * in_recv: in the receive buffer recv, after IW_XFER_DATA_HDR octets. Otherwise at the
 	 * start of the slot recv.
@@ -271,7 +271,7 @@ struct iw_xpart {
 	uint32_t recv;
 	uint32_t len;
 };
-#define IW_XPARTS (IW_XFER_CHUNK / IW_XFER_PIECE)
+#define IW_XFER_PIECES (IW_XFER_CHUNK / IW_XFER_PIECE)
 
 struct iw_xfer_act {
 	enum iw_xfer_act_type type;
@@ -290,8 +290,8 @@ struct iw_xfer_act {
 	uint64_t off, len; /* in octets */
 	uint64_t size;     /* FINISH, COMMIT */
 	struct iw_xfer_digest digest;
-	struct iw_xpart part[IW_XPARTS];
-	size_t nparts;
+	struct iw_xfer_piece piece[IW_XFER_PIECES];
+	size_t npieces;
 	/* Not terminated; owned by the machine, valid until the next action. */
 	const char *name;
 	size_t name_len;
