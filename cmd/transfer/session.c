@@ -430,7 +430,7 @@ void iw_session_completion(struct session *s, const struct iw_wc *wc)
 		iw_session_used(s, r, wc->len);
 		/* A message may be taken before the event of the established connection. */
 		iw_session_up(s);
-		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
+		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XFER_RECV_REPOST &&
 		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size, NULL) != 0)
 			s->stuck = true;
 	} else {

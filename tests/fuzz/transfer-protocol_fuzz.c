@@ -329,7 +329,7 @@ static void receive(struct run *r, const uint8_t *msg, size_t len)
 			return;
 		recv = r->next_recv++ % 256;
 	}
-	if (iw_xfer_received(r->x, recv, msg, len, r->now) == IW_XRECV_HOLD)
+	if (iw_xfer_received(r->x, recv, msg, len, r->now) == IW_XFER_RECV_HOLD)
 		r->held[recv] = true;
 }
 

@@ -694,7 +694,7 @@ static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xf
 	to->queue_head = (to->queue_head + 1) % XPAIR_RECVS;
 	to->nqueue--;
 	to->recv[i].posted = false;
-	if (iw_xfer_received(to->x, i, buf, len, p->now) == IW_XRECV_REPOST)
+	if (iw_xfer_received(to->x, i, buf, len, p->now) == IW_XFER_RECV_REPOST)
 		repost(to, i);
 }
 
@@ -709,7 +709,7 @@ void xpair_inject(struct xpair *p, struct xpair_side *to, const uint8_t *msg, si
 	to->queue_head = (to->queue_head + 1) % XPAIR_RECVS;
 	to->nqueue--;
 	to->recv[i].posted = false;
-	if (iw_xfer_received(to->x, i, to->recv[i].buf, len, p->now) == IW_XRECV_REPOST)
+	if (iw_xfer_received(to->x, i, to->recv[i].buf, len, p->now) == IW_XFER_RECV_REPOST)
 		repost(to, i);
 }
 

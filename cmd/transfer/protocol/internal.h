@@ -303,7 +303,7 @@ int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64
  * Call it after a message was consumed. Returns REPOST, and counts the receive as new credit; or
  * RETIRE, for one of a responder's first receives.
  */
-enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x);
+enum iw_xfer_verdict iw_xfer_link_consumed(struct iw_xfer *x);
 /* n held receives were posted again: counts them as new credit for the peer. */
 void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n);
 /* True if a NOP must be sent for credit alone, or as a sign of life. */
@@ -349,7 +349,7 @@ void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xfer_msg *m);
  * breach, which has failed the transfer.
  */
 int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-		      enum iw_xverdict *verdict);
+		      enum iw_xfer_verdict *verdict);
 void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
 void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,

@@ -224,14 +224,14 @@ int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64
 	return 0;
 }
 
-enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x)
+enum iw_xfer_verdict iw_xfer_link_consumed(struct iw_xfer *x)
 {
 	struct link *l = &x->link;
 
 	if (l->rx_count <= l->rx_first)
-		return IW_XRECV_RETIRE;
+		return IW_XFER_RECV_RETIRE;
 	l->rx_limit++;
-	return IW_XRECV_REPOST;
+	return IW_XFER_RECV_REPOST;
 }
 
 void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n)

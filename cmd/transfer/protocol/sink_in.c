@@ -314,13 +314,13 @@ static int on_offer(struct iw_xfer *x, const struct iw_xfer_entry *e)
 }
 
 int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-		      enum iw_xverdict *verdict)
+		      enum iw_xfer_verdict *verdict)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, id);
 	struct job *p = s->njobs > 0 ? job_at(s, s->njobs - 1) : NULL;
 
-	*verdict = IW_XRECV_REPOST;
+	*verdict = IW_XFER_RECV_REPOST;
 	if (x->state != ST_RUN)
 		return iw_xfer_breach(x, "data of file %u after BYE", id);
 	if (!f && is_past(s, id))
@@ -345,7 +345,7 @@ int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t of
 	p->piece[p->npieces++] =
 		(struct iw_xfer_piece){ .in_recv = true, .recv = recv, .len = len };
 	p->len += len;
-	*verdict = IW_XRECV_HOLD;
+	*verdict = IW_XFER_RECV_HOLD;
 	return 0;
 }
 

@@ -452,16 +452,16 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 	(void)dispatch(x, &m, now); /* a breach has failed the transfer already */
 }
 
-enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
-				  uint64_t now)
+enum iw_xfer_verdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg,
+				      size_t len, uint64_t now)
 {
-	enum iw_xverdict verdict = IW_XRECV_REPOST;
+	enum iw_xfer_verdict verdict = IW_XFER_RECV_REPOST;
 	uint64_t off = 0;
 	uint32_t id = 0;
 	int err;
 
 	if (x->state == ST_NEW || x->state == ST_FAILING || x->state == ST_OVER)
-		return IW_XRECV_RETIRE;
+		return IW_XFER_RECV_RETIRE;
 	x->link.rx_count++;
 	x->counts.msgs_received++;
 	x->heard_at = now;
@@ -477,7 +477,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 		x->counts.control_received += len;
 		receive_message(x, msg, len, now);
 	}
-	return verdict == IW_XRECV_HOLD ? verdict : iw_xfer_link_consumed(x);
+	return verdict == IW_XFER_RECV_HOLD ? verdict : iw_xfer_link_consumed(x);
 }
 
 void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)

@@ -312,10 +312,10 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 
 /* ---------------------------------------------------------------- the queue pair's side */
 
-enum iw_xverdict {
-	IW_XRECV_REPOST, /* post the receive again at once */
-	IW_XRECV_HOLD,   /* it holds a piece of a chunk; a later STORE or REPOST names it */
-	IW_XRECV_RETIRE, /* do not post it again */
+enum iw_xfer_verdict {
+	IW_XFER_RECV_REPOST, /* post the receive again at once */
+	IW_XFER_RECV_HOLD,   /* it holds a piece of a chunk; a later STORE or REPOST names it */
+	IW_XFER_RECV_RETIRE, /* do not post it again */
 };
 
 /*
@@ -323,8 +323,8 @@ enum iw_xverdict {
  * call returns. With HOLD the driver keeps them until STORE or REPOST names the receive. A breach
  * of the protocol fails the transfer.
  */
-enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
-				  uint64_t now);
+enum iw_xfer_verdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg,
+				      size_t len, uint64_t now);
 /* Reports that a posted operation has completed; status is as in struct iw_wc. */
 void iw_xfer_completed(struct iw_xfer *x, uint64_t cookie, int status, uint64_t now);
 /* Answer to REGISTER: the STag. */
