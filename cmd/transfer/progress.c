@@ -70,7 +70,7 @@ void iw_session_sample(struct session *s)
 
 void iw_session_windows(struct session *s)
 {
-	struct iw_xwindow windows[IW_XFER_WINDOWS] = { 0 };
+	struct iw_xfer_window windows[IW_XFER_WINDOWS] = { 0 };
 	struct work *w = s->work;
 	struct iw_tally tally;
 

@@ -1306,9 +1306,9 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
  */
 static void report_window(uint32_t i, uint64_t n, uint64_t whole)
 {
-	struct iw_xwindow w[IW_XFER_WINDOWS] = { 0 };
+	struct iw_xfer_window w[IW_XFER_WINDOWS] = { 0 };
 
-	w[i] = (struct iw_xwindow){ n, whole };
+	w[i] = (struct iw_xfer_window){ n, whole };
 	iw_xfer_windows(victim->x, w, pair.now);
 }
 

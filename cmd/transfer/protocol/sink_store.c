@@ -316,7 +316,7 @@ void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
  * A gap is an error: octets are written in ascending order, so it would never be filled. A peer
  * that writes single octets all over a window would make this side hold pages for few octets.
  */
-void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now)
+void iw_xfer_windows(struct iw_xfer *x, const struct iw_xfer_window *w, uint64_t now)
 {
 	struct sink *s = x->snk;
 	uint64_t sum = 0;

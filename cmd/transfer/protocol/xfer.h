@@ -337,7 +337,7 @@ void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets);
 /* True if the peer waits for work of this side. */
 bool iw_xfer_busy_here(const struct iw_xfer *x);
 /* The octets that completed RDMA Writes have placed in the window of a slot. */
-struct iw_xwindow {
+struct iw_xfer_window {
 	uint64_t octets; /* in all */
 	uint64_t whole;  /* from its start without a gap */
 };
@@ -346,7 +346,7 @@ struct iw_xwindow {
  * per slot; entries of slots without a window are ignored. A gap in a window is a breach. Call it
  * about once a second, and before iw_xfer_timeout.
  */
-void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now);
+void iw_xfer_windows(struct iw_xfer *x, const struct iw_xfer_window *w, uint64_t now);
 /* What the connection has moved so far. */
 struct iw_xline {
 	uint64_t received; /* octets of any kind that arrived */
