@@ -50,14 +50,15 @@ void iw_session_sample(struct session *s)
 	const struct iw_xfer_counts *c = iw_xfer_counts(s->x);
 	uint64_t again = repeated(s), payload;
 	struct iw_qp_info info;
-	struct iw_xline line;
+	struct iw_xfer_traffic line;
 
 	iw_qp_info(s->qp, &info);
-	line = (struct iw_xline){ .received = info.rx_octets,
-				  .arrived = less(info.rx_payload, c->control_received + again) +
-					     info.rx_part,
-				  .acked = acked_of(s, &info) };
-	iw_xfer_line(s->x, &line, s->hub->now);
+	line = (struct iw_xfer_traffic){
+		.received = info.rx_octets,
+		.arrived = less(info.rx_payload, c->control_received + again) + info.rx_part,
+		.acked = acked_of(s, &info)
+	};
+	iw_xfer_traffic(s->x, &line, s->hub->now);
 	payload = less(info.rx_payload + info.tx_payload,
 		       c->control_received + c->control_sent + again) +
 		  info.rx_part;

@@ -1439,8 +1439,9 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 	for (unsigned i = 1; i < 100; i++) {
 		pair.now += IW_SEC(20);
 		acked += 512;
-		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .acked = acked },
-			     pair.now);
+		iw_xfer_traffic(victim->x,
+				&(struct iw_xfer_traffic){ .received = i, .acked = acked },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1448,8 +1449,9 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 	for (unsigned i = 100; i < 110 && !victim->ended; i++) {
 		pair.now += IW_SEC(5);
 		acked += 24;
-		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .acked = acked },
-			     pair.now);
+		iw_xfer_traffic(victim->x,
+				&(struct iw_xfer_traffic){ .received = i, .acked = acked },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1465,7 +1467,8 @@ static void acknowledged_octets_are_not_a_sign_of_life(void **state)
 	open_source(IW_XFER_WRITE, 8 * MIB);
 	for (unsigned i = 1; i < 10 && !victim->ended; i++) {
 		pair.now += IW_SEC(10);
-		iw_xfer_line(victim->x, &(struct iw_xline){ .acked = i * 100000 }, pair.now);
+		iw_xfer_traffic(victim->x, &(struct iw_xfer_traffic){ .acked = i * 100000 },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1482,8 +1485,8 @@ static void nops_need_no_credit(void **state)
 	victim->beats = 0;
 	for (unsigned i = 1; i < 1100; i++) {
 		pair.now += IW_SEC(5);
-		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .arrived = i },
-			     pair.now);
+		iw_xfer_traffic(victim->x, &(struct iw_xfer_traffic){ .received = i, .arrived = i },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1510,15 +1513,16 @@ static void octets_that_arrive_slowly_are_progress(void **state)
 	add_victim_file("f", 5 * MIB);
 	for (unsigned i = 1; i < 100; i++) {
 		pair.now += IW_SEC(20);
-		iw_xfer_line(victim->x,
-			     &(struct iw_xline){ .received = i * 512, .arrived = i * 512 },
-			     pair.now);
+		iw_xfer_traffic(victim->x,
+				&(struct iw_xfer_traffic){ .received = i * 512,
+							   .arrived = i * 512 },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 	}
 	let(victim);
 	assert_false(victim->ended);
 	pair.now += IW_SEC(30);
-	iw_xfer_line(victim->x, &(struct iw_xline){ .arrived = 99 * 512 }, pair.now);
+	iw_xfer_traffic(victim->x, &(struct iw_xfer_traffic){ .arrived = 99 * 512 }, pair.now);
 	iw_xfer_timeout(victim->x, pair.now);
 	let(victim);
 	assert_true(victim->ended);

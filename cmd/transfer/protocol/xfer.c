@@ -556,7 +556,7 @@ static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
 	return x->cfg.role == IW_XFER_SOURCE;
 }
 
-void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
+void iw_xfer_traffic(struct iw_xfer *x, const struct iw_xfer_traffic *l, uint64_t now)
 {
 	bool heard = l->received > x->received, moved = l->arrived > x->arrived;
 

@@ -348,7 +348,7 @@ struct iw_xfer_window {
  */
 void iw_xfer_windows(struct iw_xfer *x, const struct iw_xfer_window *w, uint64_t now);
 /* What the connection has moved so far. */
-struct iw_xline {
+struct iw_xfer_traffic {
 	uint64_t received; /* octets of any kind that arrived */
 	uint64_t arrived;  /* received octets of files and of incomplete messages */
 	/* octets of this connection that the peer's transport has acknowledged; 0: not known */
@@ -359,7 +359,7 @@ struct iw_xline {
  * peer is alive. More octets of files, received or at a source acknowledged, show that the transfer
  * advances. Ignored before OPEN.
  */
-void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now);
+void iw_xfer_traffic(struct iw_xfer *x, const struct iw_xfer_traffic *l, uint64_t now);
 /*
  * An upper bound of the octets that the control messages and BEATs of this side took on the
  * connection, headers included.
