@@ -397,7 +397,7 @@ struct file {
 	uint32_t slot; /* (*) for the chunk at octet off that is read into buf */
 	uint64_t off, len;
 	void *buf; /* from the hub's slots */
-	struct iw_xloaded loaded;
+	struct iw_xfer_chunk loaded;
 	struct search {
 		struct iw_task task; /* finds the next data to send, from off */
 		uint64_t off;

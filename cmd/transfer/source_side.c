@@ -12,9 +12,9 @@
 static int load_pack(struct file *f)
 {
 	struct iovec iov = { .iov_base = f->buf, .iov_len = iw_packer_load(f->pack, f->buf) };
-	struct iw_xloaded *l = &f->loaded;
+	struct iw_xfer_chunk *l = &f->loaded;
 
-	*l = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
+	*l = (struct iw_xfer_chunk){ .len = (uint32_t)iov.iov_len };
 	if (iw_hasher_chunk(&f->hasher, &iov, 1, &l->digest) != 0)
 		return iw_file_fail(&f->why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (l->len > 0 && iw_chunk_list_add(&f->src.chunks, 0, &l->digest) != 0)
@@ -267,7 +267,7 @@ static uint64_t load_stream(struct session *s, const struct iw_xfer_act *a)
 	struct work *w = s->work;
 	struct file *f = a->file;
 	struct iw_file_fault why;
-	struct iw_xloaded l;
+	struct iw_xfer_chunk l;
 	int r = iw_src_load(&f->src, &w->hasher, a->off, (uint32_t)a->len, w->slot[a->slot], &l,
 			    &why);
 

@@ -100,7 +100,7 @@ static void next_file(struct run *r)
 static void answer_load(struct run *r)
 {
 	uint8_t how = take(r);
-	struct iw_xloaded l = { .len = (uint32_t)r->load.len, .zero = how & 1 };
+	struct iw_xfer_chunk l = { .len = (uint32_t)r->load.len, .zero = how & 1 };
 
 	r->loading = false;
 	if (how & 2)

@@ -73,7 +73,7 @@ static void data_are_found_between_holes(void **state)
 static void a_chunk_is_read_hashed_and_remembered(void **state)
 {
 	struct iw_file_fault why;
-	struct iw_xloaded l;
+	struct iw_xfer_chunk l;
 	struct iw_xfer_digest d;
 	struct iw_src s;
 
@@ -104,7 +104,7 @@ static void file_changed_while_it_is_read_is_an_error(void **state)
 	for (int i = 0; i < 4; i++) {
 		const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
 		struct iw_file_fault why;
-		struct iw_xloaded l;
+		struct iw_xfer_chunk l;
 		struct iw_xfer_digest d;
 		struct iw_src s;
 		int fd, r;
@@ -168,7 +168,7 @@ static void names_that_are_not_regular_files_are_refused(void **state)
 static void a_source_that_is_a_stream_is_not_awaited(void **state)
 {
 	struct iw_file_fault why;
-	struct iw_xloaded l;
+	struct iw_xfer_chunk l;
 	struct iw_src s;
 	int fds[2];
 

@@ -322,7 +322,7 @@ static void next_range(struct xpair *p, const struct iw_xfer_act *a)
 static void do_load(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
-	struct iw_xloaded l = { .len = (uint32_t)a->len };
+	struct iw_xfer_chunk l = { .len = (uint32_t)a->len };
 	uint8_t *buf = slot_mem(&p->source, a->slot);
 	uint64_t h;
 

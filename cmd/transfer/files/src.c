@@ -275,7 +275,7 @@ static int read_stream(struct iw_src *s, uint32_t len, uint8_t *buf, struct iw_f
 }
 
 int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len, void *buf,
-		struct iw_xloaded *out, struct iw_file_fault *why)
+		struct iw_xfer_chunk *out, struct iw_file_fault *why)
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	int r;
@@ -287,7 +287,7 @@ int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t le
 		iov.iov_len = s->have;
 		s->have = 0;
 	}
-	*out = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
+	*out = (struct iw_xfer_chunk){ .len = (uint32_t)iov.iov_len };
 	if (out->len == 0)
 		return 0;
 	out->zero = !s->keeps_zeros && iw_is_zero(buf, out->len);
@@ -357,7 +357,7 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 static int hash_run(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint64_t end, uint8_t *buf,
 		    struct iw_file_fault *why)
 {
-	struct iw_xloaded loaded;
+	struct iw_xfer_chunk loaded;
 	uint64_t next;
 
 	for (; off < end; off = next) {

@@ -91,7 +91,7 @@ IW_MUST_CHECK int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at,
  * same arguments; -1: *why.
  */
 IW_MUST_CHECK int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len,
-			      void *buf, struct iw_xloaded *out, struct iw_file_fault *why);
+			      void *buf, struct iw_xfer_chunk *out, struct iw_file_fault *why);
 
 /*
  * Call it when all of size octets are read. Checks that the file has not changed since it was

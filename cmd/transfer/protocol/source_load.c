@@ -77,7 +77,7 @@ bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xfer_act *act)
 	return true;
 }
 
-void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xloaded *l, uint64_t now)
+void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xfer_chunk *l, uint64_t now)
 {
 	struct source *s = x->src;
 	struct slot *sl;

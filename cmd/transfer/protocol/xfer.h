@@ -441,13 +441,13 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now);
 
 /* Answer to LOAD: len octets were read; fewer than requested only at the end of a stream. */
-struct iw_xloaded {
+struct iw_xfer_chunk {
 	uint32_t len;
 	bool zero; /* all octets are zero: nothing need be sent */
 	struct iw_xfer_digest digest;
 };
 /* Answer to LOAD. */
-void iw_xfer_loaded(struct iw_xfer *x, uint32_t slot, const struct iw_xloaded *l, uint64_t now);
+void iw_xfer_loaded(struct iw_xfer *x, uint32_t slot, const struct iw_xfer_chunk *l, uint64_t now);
 /* Answer to FINISH. */
 void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xfer_digest *digest,
 		      uint64_t now);
