@@ -387,13 +387,13 @@ static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 	for (size_t i = 0; i < a->npieces; i++) {
 		const struct iw_xfer_piece *piece = &a->piece[i];
 
-		if (!part->in_recv)
-			assert_false(p->sink.reg[part->recv].live); /* RFC 5042 6.2.2 */
+		if (!piece->in_recv)
+			assert_false(p->sink.reg[piece->recv].live); /* RFC 5042 6.2.2 */
 		h = hash(h,
-			 part->in_recv ? p->sink.recv[part->recv].buf + IW_XFER_DATA_HDR
-				       : slot_mem(&p->sink, part->recv),
-			 part->len);
-		len += part->len;
+			 piece->in_recv ? p->sink.recv[piece->recv].buf + IW_XFER_DATA_HDR
+				       : slot_mem(&p->sink, piece->recv),
+			 piece->len);
+		len += piece->len;
 	}
 	assert_int_equal(len, a->len);
 	d = digest_of(p, h);

@@ -52,7 +52,7 @@ enum iw_walked {
 	IW_WALKED_DIR,    /* fd is open until the next call; owned by the walk */
 	IW_WALKED_STREAM, /* standard input */
 	IW_WALKED_LINK,
-	IW_WALKED_FAILED, /* it is not sent: why; code IW_XFER_CODE_EXCLUDED if patterns exclude it */
+	IW_WALKED_FAILED, /* it is not sent: why, perhaps because a pattern excludes it */
 	IW_WALKED_END,    /* no operands are left; more may be added */
 };
 

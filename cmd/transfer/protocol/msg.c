@@ -41,7 +41,7 @@ enum field_type { U32, U64, I64, FLAG, BYTES, TEXT, DIGEST };
 
 struct field_row {
 	enum field_type type;
-	size_t at, at_len; /* offsets in struct iw_xfer_entry, of the value and of a string's length */
+	size_t at, at_len; /* offsets in struct iw_xfer_entry: of the value, of a string's length */
 	uint64_t max; /* of the value, or of the octets of a string */
 };
 

@@ -237,7 +237,7 @@ enum iw_xfer_act_type {
 	 * iw_xfer_file_failed, now or later.
 	 */
 	IW_XFER_ACT_COMMIT,
-	IW_XFER_ACT_ABANDON, /* file will not be complete; code is the reason. Remove what is useless */
+	IW_XFER_ACT_ABANDON, /* file will not be complete, because of code. Remove what is useless */
 	/* IW_XFER_OPT_LISTED: name, name_len may be removed (valid until the next action) */
 	IW_XFER_ACT_REMOVE,
 	/*
