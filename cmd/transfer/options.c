@@ -3,6 +3,7 @@
 #include "transfer/options.h"
 
 #include <net/if.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,15 +178,20 @@ static const struct habit {
 	{ KEY_IGNORE_EXISTING, "--ignore-existing", "use --no-clobber", false },
 };
 
-static void refuse_habit(int key, enum iw_xfer_role role, const struct argp_state *state)
+/* Returns true if key is an option of rsync or scp, which it rejects. */
+static bool refuse_habit(int key, enum iw_xfer_role role, const struct argp_state *state)
 {
 	const char *listener = role == IW_XFER_SOURCE ? "ddp-recv DIR" : "ddp-send --listen DIR";
 
-	for (size_t i = 0; i < IW_ARRAY_LEN(habits); i++)
-		if (habits[i].key == key)
-			argp_error(state, "%s: %s%s%s", habits[i].name, habits[i].why,
-				   habits[i].remote ? "; start a listener there: " : "",
-				   habits[i].remote ? listener : "");
+	for (size_t i = 0; i < IW_ARRAY_LEN(habits); i++) {
+		if (habits[i].key != key)
+			continue;
+		argp_error(state, "%s: %s%s%s", habits[i].name, habits[i].why,
+			   habits[i].remote ? "; start a listener there: " : "",
+			   habits[i].remote ? listener : "");
+		return true;
+	}
+	return false;
 }
 
 static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, char *arg)
@@ -202,43 +208,40 @@ static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, 
 	o->args[o->nargs++] = arg;
 }
 
+/* clang-format off */
+static const struct limit {
+	int key;
+	const char *option;
+	size_t at; /* offset in struct iw_limits */
+	uint64_t (*read)(const struct argp_state *state, const char *option, const char *arg,
+			 uint64_t min, uint64_t max);
+	uint64_t min;
+} limits[] = {
+	{ KEY_QUOTA,        "--quota",        offsetof(struct iw_limits, quota),      iw_cli_size,     1 },
+	{ KEY_MAX_TRANSFER, "--max-transfer", offsetof(struct iw_limits, transfer),   iw_cli_size,     1 },
+	{ KEY_MAX_SIZE,     "--max-size",     offsetof(struct iw_limits, size),       iw_cli_size,     1 },
+	{ KEY_MAX_FILES,    "--max-files",    offsetof(struct iw_limits, files),      iw_cli_u64,      1 },
+	{ KEY_MAX_DEPTH,    "--max-depth",    offsetof(struct iw_limits, depth),      iw_cli_u64,      1 },
+	{ KEY_MAX_NAME,     "--max-name",     offsetof(struct iw_limits, name),       iw_cli_u64,      1 },
+	{ KEY_MAX_AGE,      "--max-age",      offsetof(struct iw_limits, max_age_ns), iw_cli_duration, 0 },
+};
+/* clang-format on */
+
 static error_t parse_limit(int key, char *arg, struct argp_state *state)
 {
 	struct iw_transfer_opts *o = state->input;
-	struct iw_limits *l = &o->cfg.limits;
 
-	switch (key) {
-	case KEY_QUOTA:
-		l->quota = iw_cli_size(state, "--quota", arg, 1, UINT64_MAX);
-		o->limit = "--quota";
+	for (size_t i = 0; i < IW_ARRAY_LEN(limits); i++) {
+		const struct limit *l = &limits[i];
+
+		if (l->key != key)
+			continue;
+		*(uint64_t *)((char *)&o->cfg.limits + l->at) =
+			l->read(state, l->option, arg, l->min, UINT64_MAX);
+		o->limit = l->option;
 		return 0;
-	case KEY_MAX_TRANSFER:
-		l->transfer = iw_cli_size(state, "--max-transfer", arg, 1, UINT64_MAX);
-		o->limit = "--max-transfer";
-		return 0;
-	case KEY_MAX_SIZE:
-		l->size = iw_cli_size(state, "--max-size", arg, 1, UINT64_MAX);
-		o->limit = "--max-size";
-		return 0;
-	case KEY_MAX_FILES:
-		l->files = iw_cli_u64(state, "--max-files", arg, 1, UINT64_MAX);
-		o->limit = "--max-files";
-		return 0;
-	case KEY_MAX_DEPTH:
-		l->depth = iw_cli_u64(state, "--max-depth", arg, 1, UINT64_MAX);
-		o->limit = "--max-depth";
-		return 0;
-	case KEY_MAX_NAME:
-		l->name = iw_cli_u64(state, "--max-name", arg, 1, UINT64_MAX);
-		o->limit = "--max-name";
-		return 0;
-	case KEY_MAX_AGE:
-		l->max_age_ns = iw_cli_duration(state, "--max-age", arg, 0, UINT64_MAX);
-		o->limit = "--max-age";
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 const struct argp iw_transfer_limit_argp = { .options = limit_options, .parser = parse_limit };
@@ -249,6 +252,38 @@ static void check_pattern(const char *pattern, const char *option, const struct 
 
 	if (fault)
 		argp_error(state, "%s \"%s\": %s", option, pattern, fault);
+}
+
+/* Options that only set an option of the transfer. */
+static const struct flag {
+	int key;
+	uint32_t opt;
+	const char *choice; /* its name, if only the connecting side can choose it */
+} flags[] = {
+	{ KEY_FORCE, IW_XFER_OPT_FORCE, NULL },
+	{ 'c', IW_XFER_OPT_CHECKSUM, "--checksum" },
+	{ 'n', IW_XFER_OPT_DRY_RUN, "--dry-run" },
+	{ 'u', IW_XFER_OPT_UPDATE, "--update" },
+	{ KEY_NO_CLOBBER, IW_XFER_OPT_NO_CLOBBER, NULL },
+	{ KEY_DELETE, IW_XFER_OPT_DELETE, NULL },
+	{ KEY_OWNER, IW_XFER_OPT_OWNER, NULL },
+	{ KEY_SETID, IW_XFER_OPT_SETID, NULL },
+	{ KEY_XATTR, IW_XFER_OPT_XATTR, NULL },
+	{ KEY_VERIFY, IW_XFER_OPT_VERIFY, NULL },
+};
+
+/* Returns true if key is one of flags. */
+static bool set_flag(struct iw_transfer_opts *o, int key)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(flags); i++) {
+		if (flags[i].key != key)
+			continue;
+		o->cfg.opts |= flags[i].opt;
+		if (flags[i].choice)
+			o->choice = flags[i].choice;
+		return true;
+	}
+	return false;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -275,47 +310,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			(enum iw_xfer_digest_kind)iw_cli_enum(state, "--digest", arg, digests);
 		o->choice = "--digest";
 		return 0;
-	case KEY_FORCE:
-		cfg->opts |= IW_XFER_OPT_FORCE;
-		return 0;
-	case 'c':
-		cfg->opts |= IW_XFER_OPT_CHECKSUM;
-		o->choice = "--checksum";
-		return 0;
-	case 'n':
-		cfg->opts |= IW_XFER_OPT_DRY_RUN;
-		o->choice = "--dry-run";
-		return 0;
-	case 'u':
-		cfg->opts |= IW_XFER_OPT_UPDATE;
-		o->choice = "--update";
-		return 0;
-	case KEY_NO_CLOBBER:
-		cfg->opts |= IW_XFER_OPT_NO_CLOBBER;
-		return 0;
 	case KEY_INCLUDE:
 	case KEY_EXCLUDE:
 		check_pattern(arg, key == KEY_INCLUDE ? "--include" : "--exclude", state);
 		if (!iw_filter_add(&cfg->filter, arg, key == KEY_INCLUDE))
 			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for a pattern");
 		return 0;
-	case KEY_DELETE:
-		cfg->opts |= IW_XFER_OPT_DELETE;
-		return 0;
 	case KEY_YES:
 		o->yes = true;
-		return 0;
-	case KEY_OWNER:
-		cfg->opts |= IW_XFER_OPT_OWNER;
-		return 0;
-	case KEY_SETID:
-		cfg->opts |= IW_XFER_OPT_SETID;
-		return 0;
-	case KEY_XATTR:
-		cfg->opts |= IW_XFER_OPT_XATTR;
-		return 0;
-	case KEY_VERIFY:
-		cfg->opts |= IW_XFER_OPT_VERIFY;
 		return 0;
 	case 'j':
 		cfg->jobs = (unsigned)iw_cli_u64(state, "--jobs", arg, 1, IW_XFER_CONNS_MAX);
@@ -351,22 +353,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PARTIAL:
 	case KEY_PROGRESS:
 		return 0;
-	case 'z':
-	case 'C':
-	case 'e':
-	case 'i':
-	case 'o':
-	case 'L':
-	case 'A':
-	case 'X':
-	case 'H':
-	case KEY_EXCLUDE_FROM:
-	case KEY_DELETE_WHEN:
-	case KEY_SIZE_ONLY:
-	case KEY_IGNORE_EXISTING:
-		refuse_habit(key, cfg->role, state);
-		return 0;
 	default:
+		if (set_flag(o, key) || refuse_habit(key, cfg->role, state))
+			return 0;
 		return ARGP_ERR_UNKNOWN;
 	}
 }
