@@ -391,7 +391,7 @@ static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 			assert_false(p->sink.reg[piece->recv].live); /* RFC 5042 6.2.2 */
 		h = hash(h,
 			 piece->in_recv ? p->sink.recv[piece->recv].buf + IW_XFER_DATA_HDR
-				       : slot_mem(&p->sink, piece->recv),
+					: slot_mem(&p->sink, piece->recv),
 			 piece->len);
 		len += piece->len;
 	}
