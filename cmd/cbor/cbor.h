@@ -17,7 +17,8 @@
 #include <iwarp/err.h>
 
 /*
- * Writes to buf (borrowed). An item that does not fit sets full, which stays; then len is invalid.
+ * Writes to buf (borrowed), of cap octets, of which len are in use. An item that does not fit sets
+ * full; from then on nothing is written, and len may include a part of that item.
  */
 struct iw_cbor_out {
 	uint8_t *buf;
@@ -25,22 +26,23 @@ struct iw_cbor_out {
 	bool full;
 };
 
+/* Prepares *o. The functions below append one item each. */
 void iw_cbor_out_init(struct iw_cbor_out *o, uint8_t *buf, size_t cap);
 void iw_cbor_uint(struct iw_cbor_out *o, uint64_t v);
 void iw_cbor_int(struct iw_cbor_out *o, int64_t v);
 void iw_cbor_bool(struct iw_cbor_out *o, bool v);
 void iw_cbor_bytes(struct iw_cbor_out *o, const void *p, size_t len);
-/* The caller makes sure that p is UTF-8. */
+/* The caller guarantees that p is UTF-8. */
 void iw_cbor_text(struct iw_cbor_out *o, const char *p, size_t len);
 /* Returns how many octets of text (ends with NUL) fit into max without cutting a character. */
 size_t iw_cbor_cut(const char *text, size_t max);
-/* Begin an array of n items or a map of n pairs. The caller writes these next. */
+/* Append the head of an array of n items or of a map of n pairs. The caller appends these next. */
 void iw_cbor_array(struct iw_cbor_out *o, size_t n);
 void iw_cbor_map(struct iw_cbor_out *o, size_t n);
 
 /*
  * An array whose length is known only after its items: begin reserves room for the length and
- * returns its place, which the caller passes to end. n is at most 65535.
+ * returns its place, which the caller passes to end. n above 65535 sets full.
  */
 size_t iw_cbor_array_begin(struct iw_cbor_out *o);
 void iw_cbor_array_end(struct iw_cbor_out *o, size_t place, size_t n);
@@ -64,7 +66,7 @@ struct iw_cbor_item {
 	size_t len;
 };
 
-/* Reads from p (borrowed). */
+/* Reads len octets at p (borrowed). pos: where the next item begins. */
 struct iw_cbor_in {
 	const uint8_t *p;
 	size_t len, pos;
@@ -105,11 +107,12 @@ struct iw_cbor_rec {
 IW_MUST_CHECK int iw_cbor_rec_next(struct iw_cbor_rec *rec, struct iw_cbor_in *in, const char *what,
 				   struct iw_fault *why);
 
+/* True if the map has that key, which is below IW_CBOR_KEYS. */
 bool iw_cbor_has(const struct iw_cbor_rec *rec, unsigned key);
 
 /*
- * Read a value. IW_E_FORMAT: the key is absent, or the value is of another kind; IW_E_LIMIT: it is
- * above max.
+ * Read the value of key. IW_E_FORMAT: the key is absent, or the value is of another kind.
+ * IW_E_LIMIT: the value is above max, or does not fit *out.
  */
 IW_MUST_CHECK int iw_cbor_get_uint(const struct iw_cbor_rec *rec, unsigned key, uint64_t max,
 				   uint64_t *out, struct iw_fault *why);
@@ -119,7 +122,10 @@ IW_MUST_CHECK int iw_cbor_get_int(const struct iw_cbor_rec *rec, unsigned key, i
 				  struct iw_fault *why);
 IW_MUST_CHECK int iw_cbor_get_bool(const struct iw_cbor_rec *rec, unsigned key, bool *out,
 				   struct iw_fault *why);
-/* kind: IW_CBOR_BYTES or IW_CBOR_TEXT. */
+/*
+ * kind: IW_CBOR_BYTES or IW_CBOR_TEXT; max: octets. *p is a slice of the input (borrowed), of *len
+ * octets.
+ */
 IW_MUST_CHECK int iw_cbor_get_string(const struct iw_cbor_rec *rec, unsigned key,
 				     enum iw_cbor_kind kind, size_t max, const uint8_t **p,
 				     size_t *len, struct iw_fault *why);

@@ -618,7 +618,7 @@ bool iw_cap_payload_wanted(const struct iw_cap *c, const struct transfer *t, con
 			   size_t have);
 /* Decodes the transfer protocol in a segment, of whose payload have octets are known. ev borrows
  * from payload. Returns 0, or the error of a message that breaks the protocol: IW_E_TRUNC: shorter
- * than its digest; IW_E_FORMAT: malformed; others of iw_xmsg_decode. */
+ * than its digest; IW_E_FORMAT: malformed; others of iw_xfer_msg_decode. */
 IW_MUST_CHECK int iw_cap_transfer_segment(struct iw_cap *c, struct transfer *t, unsigned d,
 					  struct iw_cap_event *ev, const uint8_t *payload,
 					  size_t have, struct iw_fault *why);

@@ -69,7 +69,7 @@ int iw_cap_transfer_hello(struct iw_cap *c, struct transfer *t, bool request, co
 		why->clause = CLAUSE_PRIVATE;
 		return err;
 	}
-	t->on = hello.code == IW_XC_OK;
+	t->on = hello.code == IW_XFER_CODE_OK;
 	t->digest_len = (uint8_t)iw_xfer_digest_len(hello.digest);
 	return 0;
 }
@@ -98,36 +98,36 @@ bool iw_cap_payload_wanted(const struct iw_cap *c, const struct transfer *t, con
 }
 
 /* Decodes the entries under one of the keys that hold them. */
-static int check_list(const struct iw_xmsg *m, unsigned key, struct iw_fault *why)
+static int check_list(const struct iw_xfer_msg *m, unsigned key, struct iw_fault *why)
 {
-	struct iw_xentry e;
-	struct iw_xlist l;
-	int r = iw_xlist_open(&l, m, key, why);
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
+	int r = iw_xfer_entries_open(&l, m, key, why);
 
-	while (r >= 0 && (r = iw_xlist_next(&l, &e, why)) > 0)
+	while (r >= 0 && (r = iw_xfer_entries_next(&l, &e, why)) > 0)
 		;
 	return r;
 }
 
 bool iw_cap_transfer_has_entries(uint32_t type)
 {
-	return (type >= IW_XMSG_FILES && type <= IW_XMSG_RESULT) || type == IW_XMSG_HAVE ||
-	       type == IW_XMSG_ATTRS;
+	return (type >= IW_XFER_MSG_FILES && type <= IW_XFER_MSG_RESULT) ||
+	       type == IW_XFER_MSG_HAVE || type == IW_XFER_MSG_ATTRS;
 }
 
 static int check_message(const uint8_t *p, size_t len, struct iw_fault *why)
 {
-	struct iw_xmsg m;
-	int err = iw_xmsg_decode(&m, p, len, why);
+	struct iw_xfer_msg m;
+	int err = iw_xfer_msg_decode(&m, p, len, why);
 
 	if (err < 0)
 		return err;
-	if (m.type >= IW_XMSG_COUNT && m.type < IW_XMSG_OPTIONAL)
+	if (m.type >= IW_XFER_MSG_COUNT && m.type < IW_XFER_MSG_OPTIONAL)
 		return iw_fail(why, IW_E_FORMAT, "message type %u is not assigned", m.type);
 	if (iw_cap_transfer_has_entries(m.type))
-		err = check_list(&m, IW_XKEY_LIST, why);
-	if (err == 0 && m.type == IW_XMSG_DONE)
-		err = check_list(&m, IW_XKEY_ENDS, why);
+		err = check_list(&m, IW_XFER_KEY_LIST, why);
+	if (err == 0 && m.type == IW_XFER_MSG_DONE)
+		err = check_list(&m, IW_XFER_KEY_ENDS, why);
 	return err;
 }
 
@@ -163,7 +163,7 @@ static int on_data(struct iw_cap_transfer *out, const uint8_t *p, size_t len, st
 	out->kind = IW_CAP_TRANSFER_DATA;
 	out->p = p;
 	out->len = len;
-	if (iw_xdata_decode(p, len, &out->file, &out->offset, &err) && err == 0)
+	if (iw_xfer_data_decode(p, len, &out->file, &out->offset, &err) && err == 0)
 		return 0;
 	out->malformed = true;
 	iw_fail(why, IW_E_FORMAT, "the header of a data message is malformed");

@@ -38,21 +38,21 @@ static const struct {
 	uint32_t bit;
 	const char *name;
 } options[] = {
-	{ IW_XOPT_FORCE, "force" },
-	{ IW_XOPT_MANY, "more than one source" },
-	{ IW_XOPT_NO_CLOBBER, "keep existing files" },
-	{ IW_XOPT_UPDATE, "keep newer files" },
-	{ IW_XOPT_DRY_RUN, "change nothing" },
-	{ IW_XOPT_DELETE, "remove files that are not sent" },
-	{ IW_XOPT_OWNER, "owners" },
-	{ IW_XOPT_XATTR, "extended attributes" },
-	{ IW_XOPT_VERIFY, "verify" },
-	{ IW_XOPT_SETID, "set-id bits" },
-	{ IW_XOPT_NAMES, "report removed names" },
-	{ IW_XOPT_LISTED, "remove only listed names" },
-	{ IW_XOPT_CONTENTS, "contents of a directory" },
-	{ IW_XOPT_CHECKSUM, "compare by digest" },
-	{ IW_XOPT_TOTAL, "report the total" },
+	{ IW_XFER_OPT_FORCE, "force" },
+	{ IW_XFER_OPT_MANY, "more than one source" },
+	{ IW_XFER_OPT_NO_CLOBBER, "keep existing files" },
+	{ IW_XFER_OPT_UPDATE, "keep newer files" },
+	{ IW_XFER_OPT_DRY_RUN, "change nothing" },
+	{ IW_XFER_OPT_DELETE, "remove files that are not sent" },
+	{ IW_XFER_OPT_OWNER, "owners" },
+	{ IW_XFER_OPT_XATTR, "extended attributes" },
+	{ IW_XFER_OPT_VERIFY, "verify" },
+	{ IW_XFER_OPT_SETID, "set-id bits" },
+	{ IW_XFER_OPT_NAMES, "report removed names" },
+	{ IW_XFER_OPT_LISTED, "remove only listed names" },
+	{ IW_XFER_OPT_CONTENTS, "contents of a directory" },
+	{ IW_XFER_OPT_CHECKSUM, "compare by digest" },
+	{ IW_XFER_OPT_TOTAL, "report the total" },
 };
 
 /* A number or a string under a key; false: the key is absent or has another type. */
@@ -86,7 +86,7 @@ static void quote(struct iw_text *t, const void *p, size_t len)
 
 static void print_code(struct iw_text *t, uint32_t code)
 {
-	iw_text_fmt(t, "%s (%s)", iw_xcode_name(code), iw_xcode_text(code));
+	iw_text_fmt(t, "%s (%s)", iw_xfer_code_name(code), iw_xfer_code_text(code));
 }
 
 static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
@@ -99,7 +99,7 @@ static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 		    h.major_min);
 	if (h.major_min != h.major_max)
 		iw_text_u64(t, h.major_max);
-	if (h.code != IW_XC_OK) {
+	if (h.code != IW_XFER_CODE_OK) {
 		iw_text_str(t, ", rejected: ");
 		print_code(t, h.code);
 		iw_text_str(t, " ");
@@ -117,19 +117,19 @@ static void print_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 }
 
 /* The members of a pack. */
-static void print_members(struct iw_text *t, const struct iw_xentry *pack)
+static void print_members(struct iw_text *t, const struct iw_xfer_entry *pack)
 {
 	struct iw_cbor_in in = { .p = pack->list, .len = pack->list_len };
-	struct iw_xlist l = { .type = IW_XMSG_FILES, .ends = true };
+	struct iw_xfer_entries l = { .type = IW_XFER_MSG_FILES, .ends = true };
 	struct iw_cbor_item head;
-	struct iw_xentry e;
+	struct iw_xfer_entry e;
 
 	if (iw_cbor_next(&in, &head) <= 0 || head.kind != IW_CBOR_ARRAY)
 		return;
 	l.in = in;
 	l.left = (size_t)IW_MIN(head.u, (uint64_t)IW_XFER_MEMBERS);
 	iw_text_fmt(t, " of %U members:", (uint64_t)l.left);
-	for (unsigned i = 0; i < SHOWN && iw_xlist_next(&l, &e, NULL) > 0; i++) {
+	for (unsigned i = 0; i < SHOWN && iw_xfer_entries_next(&l, &e, NULL) > 0; i++) {
 		iw_text_str(t, i ? ", " : " ");
 		quote(t, e.name, e.name_len);
 	}
@@ -137,13 +137,13 @@ static void print_members(struct iw_text *t, const struct iw_xentry *pack)
 		iw_text_fmt(t, " and %U more", (uint64_t)l.left);
 }
 
-static void print_entry(struct iw_text *t, const struct iw_xentry *e)
+static void print_entry(struct iw_text *t, const struct iw_xfer_entry *e)
 {
 	const char *sep = "";
 
 #define PUT(field, ...)                                                                            \
 	do {                                                                                       \
-		if (e->has & IW_XBIT(IW_XF_##field)) {                                             \
+		if (e->has & IW_XFER_HAS(field)) {                                                 \
 			iw_text_fmt(t, "%s", sep);                                                 \
 			iw_text_fmt(t, __VA_ARGS__);                                               \
 			sep = " ";                                                                 \
@@ -151,14 +151,14 @@ static void print_entry(struct iw_text *t, const struct iw_xentry *e)
 	} while (0)
 	PUT(ID, "file %u", e->id);
 	PUT(KIND, "%s", kind_name(e->kind));
-	if (e->has & IW_XBIT(IW_XF_LIST))
+	if (e->has & IW_XFER_HAS(LIST))
 		print_members(t, e);
-	if (e->has & IW_XBIT(IW_XF_NAME) && !(e->has & IW_XBIT(IW_XF_LIST))) {
+	if (e->has & IW_XFER_HAS(NAME) && !(e->has & IW_XFER_HAS(LIST))) {
 		PUT(NAME, "%s", "");
 		quote(t, e->name, e->name_len);
 	}
 	PUT(TARGET, "-> ");
-	if (e->has & IW_XBIT(IW_XF_TARGET))
+	if (e->has & IW_XFER_HAS(TARGET))
 		quote(t, e->target, e->target_len);
 	PUT(SIZE, "size %U", e->size);
 	PUT(OFF, "offset %U", e->off);
@@ -166,26 +166,27 @@ static void print_entry(struct iw_text *t, const struct iw_xentry *e)
 	PUT(STAG, "STag %x", e->stag);
 	PUT(ZERO, "zeros");
 	PUT(DIGEST, "digest ");
-	if (e->has & IW_XBIT(IW_XF_DIGEST))
+	if (e->has & IW_XFER_HAS(DIGEST))
 		iw_text_octets(t, e->digest.octets, e->digest.len);
 	PUT(CHUNKS, "digests of chunks, %U octets", (uint64_t)e->chunks_len);
 	PUT(XATTR, "extended attributes, %U octets", (uint64_t)e->xattr_len);
 	PUT(SHARE, "part of %u", e->share);
-	PUT(CODE, "%s", iw_xcode_name(e->code));
+	PUT(CODE, "%s", iw_xfer_code_name(e->code));
 	PUT(TEXT, "%s", "");
-	if (e->has & IW_XBIT(IW_XF_TEXT))
+	if (e->has & IW_XFER_HAS(TEXT))
 		quote(t, e->text, e->text_len);
 #undef PUT
 }
 
-static void print_list(struct iw_text *t, const struct iw_xmsg *m, unsigned key, const char *before)
+static void print_list(struct iw_text *t, const struct iw_xfer_msg *m, unsigned key,
+		       const char *before)
 {
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 
-	if (iw_xlist_open(&l, m, key, NULL) < 0)
+	if (iw_xfer_entries_open(&l, m, key, NULL) < 0)
 		return;
-	for (unsigned i = 0; i < SHOWN && iw_xlist_next(&l, &e, NULL) > 0; i++) {
+	for (unsigned i = 0; i < SHOWN && iw_xfer_entries_next(&l, &e, NULL) > 0; i++) {
 		iw_text_str(t, i ? "; " : before);
 		print_entry(t, &e);
 	}
@@ -193,14 +194,14 @@ static void print_list(struct iw_text *t, const struct iw_xmsg *m, unsigned key,
 		iw_text_fmt(t, "; and %U more", (uint64_t)l.left);
 }
 
-static void print_names(struct iw_text *t, const struct iw_xmsg *m)
+static void print_names(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	struct iw_cbor_in in;
 	struct iw_cbor_item item;
 	size_t left;
 
-	if (!iw_cbor_has(&m->rec, IW_XKEY_LIST) ||
-	    iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &left, NULL) < 0)
+	if (!iw_cbor_has(&m->rec, IW_XFER_KEY_LIST) ||
+	    iw_cbor_get_array(&m->rec, IW_XFER_KEY_LIST, &in, &left, NULL) < 0)
 		return;
 	for (unsigned i = 0;
 	     i < SHOWN && left && iw_cbor_next(&in, &item) > 0 && item.kind == IW_CBOR_BYTES;
@@ -212,19 +213,19 @@ static void print_names(struct iw_text *t, const struct iw_xmsg *m)
 		iw_text_fmt(t, ", and %U more", (uint64_t)left);
 }
 
-static void print_open(struct iw_text *t, const struct iw_xmsg *m)
+static void print_open(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	const uint8_t *p;
 	uint64_t v;
 	size_t len;
 
-	if (get_octets(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, &p, &len)) {
+	if (get_octets(&m->rec, IW_XFER_KEY_PATH, IW_CBOR_BYTES, &p, &len)) {
 		iw_text_str(t, ", path ");
 		quote(t, p, len);
 	}
-	if (get_number(&m->rec, IW_XKEY_CONNS, &v))
+	if (get_number(&m->rec, IW_XFER_KEY_CONNS, &v))
 		iw_text_fmt(t, ", connections %U", v);
-	if (!get_number(&m->rec, IW_XKEY_OPTS, &v))
+	if (!get_number(&m->rec, IW_XFER_KEY_OPTS, &v))
 		return;
 	iw_text_fmt(t, ", options %U", v);
 	for (size_t i = 0, n = 0; i < IW_ARRAY_LEN(options); i++)
@@ -232,16 +233,16 @@ static void print_open(struct iw_text *t, const struct iw_xmsg *m)
 			iw_text_fmt(t, n++ ? ", %s" : ": %s", options[i].name);
 }
 
-static void print_counts(struct iw_text *t, const struct iw_xmsg *m)
+static void print_counts(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	static const struct {
 		unsigned key;
 		const char *text;
-	} rows[] = { { IW_XKEY_FILES, ", %U files" },
-		     { IW_XKEY_FAILED, ", %U failed" },
-		     { IW_XKEY_GONE, ", %U removed" },
-		     { IW_XKEY_STAYED, ", %U kept" },
-		     { IW_XKEY_MADE, ", %U directories created" } };
+	} rows[] = { { IW_XFER_KEY_FILES, ", %U files" },
+		     { IW_XFER_KEY_FAILED, ", %U failed" },
+		     { IW_XFER_KEY_GONE, ", %U removed" },
+		     { IW_XFER_KEY_STAYED, ", %U kept" },
+		     { IW_XFER_KEY_MADE, ", %U directories created" } };
 	uint64_t v;
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++)
@@ -249,17 +250,17 @@ static void print_counts(struct iw_text *t, const struct iw_xmsg *m)
 			iw_text_fmt(t, rows[i].text, v);
 }
 
-static void print_abort(struct iw_text *t, const struct iw_xmsg *m)
+static void print_abort(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	const uint8_t *p;
 	uint64_t code;
 	size_t len;
 
-	if (get_number(&m->rec, IW_XKEY_CODE, &code)) {
+	if (get_number(&m->rec, IW_XFER_KEY_CODE, &code)) {
 		iw_text_str(t, ": ");
 		print_code(t, (uint32_t)IW_MIN(code, (uint64_t)UINT32_MAX));
 	}
-	if (get_octets(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, &p, &len)) {
+	if (get_octets(&m->rec, IW_XFER_KEY_TEXT, IW_CBOR_TEXT, &p, &len)) {
 		iw_text_str(t, " ");
 		quote(t, p, len);
 	}
@@ -267,12 +268,12 @@ static void print_abort(struct iw_text *t, const struct iw_xmsg *m)
 
 static void print_message(struct iw_text *t, const struct iw_cap_transfer *x)
 {
-	struct iw_xmsg m;
+	struct iw_xfer_msg m;
 
-	if (iw_xmsg_decode(&m, x->p, x->len, NULL) < 0)
+	if (iw_xfer_msg_decode(&m, x->p, x->len, NULL) < 0)
 		return;
-	if (m.type < IW_XMSG_COUNT)
-		iw_text_fmt(t, " %s", iw_xmsg_name(m.type));
+	if (m.type < IW_XFER_MSG_COUNT)
+		iw_text_fmt(t, " %s", iw_xfer_msg_name(m.type));
 	else
 		iw_text_fmt(t, " type %u", m.type);
 	iw_text_fmt(t, " credit %U", m.credit);
@@ -287,25 +288,25 @@ static void print_message(struct iw_text *t, const struct iw_cap_transfer *x)
 	if (m.paths > 0)
 		iw_text_fmt(t, ", total %U in paths 1 to %U", m.total, m.paths);
 	if (iw_cap_transfer_has_entries(m.type))
-		print_list(t, &m, IW_XKEY_LIST, ": ");
+		print_list(t, &m, IW_XFER_KEY_LIST, ": ");
 	switch (m.type) {
-	case IW_XMSG_OPEN:
+	case IW_XFER_MSG_OPEN:
 		print_open(t, &m);
 		break;
-	case IW_XMSG_GET:
-	case IW_XMSG_GONE:
-	case IW_XMSG_REMOVE:
+	case IW_XFER_MSG_GET:
+	case IW_XFER_MSG_GONE:
+	case IW_XFER_MSG_REMOVE:
 		print_names(t, &m);
-		if (m.type == IW_XMSG_GET && get_flag(&m.rec, IW_XKEY_LAST))
+		if (m.type == IW_XFER_MSG_GET && get_flag(&m.rec, IW_XFER_KEY_LAST))
 			iw_text_str(t, ", the last ones");
 		break;
-	case IW_XMSG_DONE:
-		print_list(t, &m, IW_XKEY_ENDS, ", ended: ");
+	case IW_XFER_MSG_DONE:
+		print_list(t, &m, IW_XFER_KEY_ENDS, ", ended: ");
 		break;
-	case IW_XMSG_BYE:
+	case IW_XFER_MSG_BYE:
 		print_counts(t, &m);
 		break;
-	case IW_XMSG_ABORT:
+	case IW_XFER_MSG_ABORT:
 		print_abort(t, &m);
 		break;
 	default:
@@ -392,7 +393,7 @@ static void put_flag(struct iw_text *t, const char *key, bool v)
 static void put_code(struct iw_text *t, uint32_t code)
 {
 	put_number(t, KEY("code"), code);
-	put_name(t, KEY("code_name"), iw_xcode_name(code));
+	put_name(t, KEY("code_name"), iw_xfer_code_name(code));
 }
 
 static void put_hello(struct iw_text *t, const struct iw_cap_transfer *m)
@@ -403,7 +404,7 @@ static void put_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 		return;
 	put_number(t, KEY("version_max"), h.major_max);
 	put_number(t, KEY("version_min"), h.major_min);
-	if (h.code != IW_XC_OK) {
+	if (h.code != IW_XFER_CODE_OK) {
 		put_code(t, h.code);
 		put_name(t, KEY("reason"), h.text);
 		return;
@@ -425,14 +426,14 @@ static void put_hello(struct iw_text *t, const struct iw_cap_transfer *m)
 		put_flag(t, KEY("again"), true);
 }
 
-static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key);
+static void put_list(struct iw_text *t, struct iw_xfer_entries *l, const char *key);
 
 /* The members of a pack have no list themselves. */
-static void put_members(struct iw_text *t, const struct iw_xentry *e)
+static void put_members(struct iw_text *t, const struct iw_xfer_entry *e)
 {
 	struct iw_cbor_in in = { .p = e->list, .len = e->list_len };
 	struct iw_cbor_item head;
-	struct iw_xlist l = { .type = IW_XMSG_FILES, .ends = true };
+	struct iw_xfer_entries l = { .type = IW_XFER_MSG_FILES, .ends = true };
 
 	if (iw_cbor_next(&in, &head) <= 0 || head.kind != IW_CBOR_ARRAY)
 		return;
@@ -441,13 +442,13 @@ static void put_members(struct iw_text *t, const struct iw_xentry *e)
 	put_list(t, &l, KEY("members"));
 }
 
-static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
+static void put_entry(struct iw_text *t, const struct iw_xfer_entry *e, bool member)
 {
 	size_t begin = t->len;
 
 #define PUT(field, fn, ...)                                                                        \
 	do {                                                                                       \
-		if (e->has & IW_XBIT(IW_XF_##field))                                               \
+		if (e->has & IW_XFER_HAS(field))                                                   \
 			fn(t, __VA_ARGS__);                                                        \
 	} while (0)
 	PUT(ID, put_number, KEY("file"), e->id);
@@ -456,14 +457,14 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 	PUT(SIZE, put_number, KEY("size_octets"), e->size);
 	PUT(OFF, put_number, KEY("offset_octets"), e->off);
 	PUT(LEN, put_number, KEY("length_octets"), e->len);
-	if (e->has & IW_XBIT(IW_XF_STAG)) {
+	if (e->has & IW_XFER_HAS(STAG)) {
 		iw_text_str(t, KEY("stag") "\"");
 		iw_text_hex(t, e->stag, 8);
 		iw_text_str(t, "\"");
 	}
 	PUT(DIGEST, put_octets, KEY("digest"), e->digest.octets, e->digest.len);
 	PUT(ZERO, put_flag, KEY("zero"), e->zero);
-	if (e->has & IW_XBIT(IW_XF_CODE))
+	if (e->has & IW_XFER_HAS(CODE))
 		put_code(t, e->code);
 	PUT(TEXT, put_string, KEY("reason"), e->text, e->text_len);
 	PUT(MODE, put_number, KEY("permissions"), e->mode);
@@ -480,7 +481,7 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 	PUT(SHARE, put_number, KEY("part_of"), e->share);
 	PUT(CHUNKS, put_octets, KEY("digests"), e->chunks, e->chunks_len);
 #undef PUT
-	if (e->has & IW_XBIT(IW_XF_LIST) && !member)
+	if (e->has & IW_XFER_HAS(LIST) && !member)
 		put_members(t, e);
 	/* There is no comma before the first key of an object. */
 	if (t->len > begin)
@@ -490,14 +491,14 @@ static void put_entry(struct iw_text *t, const struct iw_xentry *e, bool member)
 	iw_text_str(t, "}");
 }
 
-static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key)
+static void put_list(struct iw_text *t, struct iw_xfer_entries *l, const char *key)
 {
-	bool member = l->type == IW_XMSG_FILES && l->ends;
-	struct iw_xentry e;
+	bool member = l->type == IW_XFER_MSG_FILES && l->ends;
+	struct iw_xfer_entry e;
 
 	iw_text_str(t, key);
 	iw_text_str(t, "[");
-	for (bool more = false; iw_xlist_next(l, &e, NULL) > 0; more = true) {
+	for (bool more = false; iw_xfer_entries_next(l, &e, NULL) > 0; more = true) {
 		if (more)
 			iw_text_str(t, ",");
 		put_entry(t, &e, member);
@@ -505,22 +506,23 @@ static void put_list(struct iw_text *t, struct iw_xlist *l, const char *key)
 	iw_text_str(t, "]");
 }
 
-static void put_entries(struct iw_text *t, const struct iw_xmsg *m, unsigned from, const char *key)
+static void put_entries(struct iw_text *t, const struct iw_xfer_msg *m, unsigned from,
+			const char *key)
 {
-	struct iw_xlist l;
+	struct iw_xfer_entries l;
 
-	if (iw_cbor_has(&m->rec, from) && iw_xlist_open(&l, m, from, NULL) == 0)
+	if (iw_cbor_has(&m->rec, from) && iw_xfer_entries_open(&l, m, from, NULL) == 0)
 		put_list(t, &l, key);
 }
 
-static void put_names(struct iw_text *t, const struct iw_xmsg *m)
+static void put_names(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	struct iw_cbor_in in;
 	struct iw_cbor_item item;
 	size_t left;
 
-	if (!iw_cbor_has(&m->rec, IW_XKEY_LIST) ||
-	    iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &left, NULL) < 0)
+	if (!iw_cbor_has(&m->rec, IW_XFER_KEY_LIST) ||
+	    iw_cbor_get_array(&m->rec, IW_XFER_KEY_LIST, &in, &left, NULL) < 0)
 		return;
 	iw_text_str(t, KEY("names") "[");
 	for (bool more = false; left && iw_cbor_next(&in, &item) > 0 && item.kind == IW_CBOR_BYTES;
@@ -529,20 +531,20 @@ static void put_names(struct iw_text *t, const struct iw_xmsg *m)
 	iw_text_str(t, "]");
 }
 
-static void put_numbers(struct iw_text *t, const struct iw_xmsg *m)
+static void put_numbers(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	static const struct {
 		uint32_t type;
 		unsigned key;
 		const char *name;
 	} rows[] = {
-		{ IW_XMSG_OPEN, IW_XKEY_OPTS, KEY("options") },
-		{ IW_XMSG_OPEN, IW_XKEY_CONNS, KEY("connections") },
-		{ IW_XMSG_BYE, IW_XKEY_FILES, KEY("files") },
-		{ IW_XMSG_BYE, IW_XKEY_FAILED, KEY("failed") },
-		{ IW_XMSG_BYE, IW_XKEY_GONE, KEY("removed") },
-		{ IW_XMSG_BYE, IW_XKEY_STAYED, KEY("kept") },
-		{ IW_XMSG_BYE, IW_XKEY_MADE, KEY("directories_created") },
+		{ IW_XFER_MSG_OPEN, IW_XFER_KEY_OPTS, KEY("options") },
+		{ IW_XFER_MSG_OPEN, IW_XFER_KEY_CONNS, KEY("connections") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_FILES, KEY("files") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_FAILED, KEY("failed") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_GONE, KEY("removed") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_STAYED, KEY("kept") },
+		{ IW_XFER_MSG_BYE, IW_XFER_KEY_MADE, KEY("directories_created") },
 	};
 	uint64_t v;
 
@@ -551,55 +553,56 @@ static void put_numbers(struct iw_text *t, const struct iw_xmsg *m)
 			put_number(t, rows[i].name, v);
 }
 
-static void put_strings(struct iw_text *t, const struct iw_xmsg *m)
+static void put_strings(struct iw_text *t, const struct iw_xfer_msg *m)
 {
 	const uint8_t *p;
 	uint64_t code;
 	size_t len;
 
-	if (m->type == IW_XMSG_OPEN && get_octets(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, &p, &len))
+	if (m->type == IW_XFER_MSG_OPEN &&
+	    get_octets(&m->rec, IW_XFER_KEY_PATH, IW_CBOR_BYTES, &p, &len))
 		put_string(t, KEY("path"), p, len);
-	if (m->type != IW_XMSG_ABORT)
+	if (m->type != IW_XFER_MSG_ABORT)
 		return;
-	if (get_number(&m->rec, IW_XKEY_CODE, &code))
+	if (get_number(&m->rec, IW_XFER_KEY_CODE, &code))
 		put_code(t, (uint32_t)IW_MIN(code, (uint64_t)UINT32_MAX));
-	if (get_octets(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, &p, &len))
+	if (get_octets(&m->rec, IW_XFER_KEY_TEXT, IW_CBOR_TEXT, &p, &len))
 		put_string(t, KEY("reason"), p, len);
 }
 
 static void put_message(struct iw_text *t, const struct iw_cap_transfer *x)
 {
-	struct iw_xmsg m;
+	struct iw_xfer_msg m;
 
-	if (iw_xmsg_decode(&m, x->p, x->len, NULL) < 0)
+	if (iw_xfer_msg_decode(&m, x->p, x->len, NULL) < 0)
 		return;
-	put_name(t, KEY("message"), iw_xmsg_name(m.type));
+	put_name(t, KEY("message"), iw_xfer_msg_name(m.type));
 	put_number(t, KEY("type"), m.type);
 	put_number(t, KEY("credit"), m.credit);
 	if (m.resized) {
 		put_number(t, KEY("receive_octets"), m.size);
 		put_number(t, KEY("receives_from"), m.from);
 	}
-	if (iw_cbor_has(&m.rec, IW_XKEY_ARRIVED))
+	if (iw_cbor_has(&m.rec, IW_XFER_KEY_ARRIVED))
 		put_number(t, KEY("arrived_octets"), m.arrived);
-	if (iw_cbor_has(&m.rec, IW_XKEY_KEPT))
+	if (iw_cbor_has(&m.rec, IW_XFER_KEY_KEPT))
 		put_number(t, KEY("stored_octets"), m.kept);
-	if (m.type == IW_XMSG_NOP && iw_cbor_has(&m.rec, IW_XKEY_BUSY))
+	if (m.type == IW_XFER_MSG_NOP && iw_cbor_has(&m.rec, IW_XFER_KEY_BUSY))
 		put_flag(t, KEY("busy"), m.busy);
-	if (m.type == IW_XMSG_NOP && iw_cbor_has(&m.rec, IW_XKEY_ANSWER))
+	if (m.type == IW_XFER_MSG_NOP && iw_cbor_has(&m.rec, IW_XFER_KEY_ANSWER))
 		put_flag(t, KEY("answer"), m.answer);
 	if (m.paths > 0) {
 		put_number(t, KEY("total_octets"), m.total);
 		put_number(t, KEY("total_paths"), m.paths);
 	}
 	if (iw_cap_transfer_has_entries(m.type))
-		put_entries(t, &m, IW_XKEY_LIST, KEY("entries"));
-	if (m.type == IW_XMSG_DONE)
-		put_entries(t, &m, IW_XKEY_ENDS, KEY("ended"));
-	if (m.type == IW_XMSG_GET || m.type == IW_XMSG_GONE || m.type == IW_XMSG_REMOVE)
+		put_entries(t, &m, IW_XFER_KEY_LIST, KEY("entries"));
+	if (m.type == IW_XFER_MSG_DONE)
+		put_entries(t, &m, IW_XFER_KEY_ENDS, KEY("ended"));
+	if (m.type == IW_XFER_MSG_GET || m.type == IW_XFER_MSG_GONE || m.type == IW_XFER_MSG_REMOVE)
 		put_names(t, &m);
-	if (m.type == IW_XMSG_GET)
-		put_flag(t, KEY("last"), get_flag(&m.rec, IW_XKEY_LAST));
+	if (m.type == IW_XFER_MSG_GET)
+		put_flag(t, KEY("last"), get_flag(&m.rec, IW_XFER_KEY_LAST));
 	put_numbers(t, &m);
 	put_strings(t, &m);
 }
@@ -655,62 +658,62 @@ static const struct key private_keys[] = {
 	[15] = { "15 reason", "" },
 };
 
-static const struct key entry_keys[IW_XF_COUNT] = {
-	[IW_XF_ID] = { "0 file", "number of the file" },
-	[IW_XF_OFF] = { "1 offset", "in octets" },
-	[IW_XF_LEN] = { "2 length", "in octets" },
-	[IW_XF_STAG] = { "3 STag", NULL },
-	[IW_XF_DIGEST] = { "4 digest", "" },
-	[IW_XF_ZERO] = { "5 zero", "the octets are zero and were not moved" },
-	[IW_XF_SIZE] = { "6 size", "octets of the file" },
-	[IW_XF_CODE] = { "7 code", NULL },
-	[IW_XF_TEXT] = { "8 reason", "" },
-	[IW_XF_NAME] = { "9 name", "" },
-	[IW_XF_KIND] = { "10 kind", NULL },
-	[IW_XF_MODE] = { "11 mode", "permission, set-id and sticky bits" },
-	[IW_XF_MTIME] = { "12 mtime", "seconds since 1970" },
-	[IW_XF_MTIME_NS] = { "13 mtime ns", "nanoseconds" },
-	[IW_XF_TOP] = { "14 named", "named by the user" },
-	[IW_XF_TARGET] = { "15 target", "" },
-	[IW_XF_UID] = { "16 owner", "by number" },
-	[IW_XF_GID] = { "17 group", "by number" },
-	[IW_XF_XATTR] = { "18 attributes", "" },
-	[IW_XF_IDENT] = { "19 ident", "" },
-	[IW_XF_LIST] = { "20 pack list", "" },
-	[IW_XF_WANTED] = { "21 wanted", "a bit for each member" },
-	[IW_XF_CODES] = { "22 codes", "an octet for each member" },
-	[IW_XF_SHARE] = { "23 part of", "the same for all parts of a file" },
-	[IW_XF_CHUNKS] = { "24 digests", "of consecutive chunks" },
+static const struct key entry_keys[IW_XFER_FIELD_COUNT] = {
+	[IW_XFER_FIELD_ID] = { "0 file", "number of the file" },
+	[IW_XFER_FIELD_OFF] = { "1 offset", "in octets" },
+	[IW_XFER_FIELD_LEN] = { "2 length", "in octets" },
+	[IW_XFER_FIELD_STAG] = { "3 STag", NULL },
+	[IW_XFER_FIELD_DIGEST] = { "4 digest", "" },
+	[IW_XFER_FIELD_ZERO] = { "5 zero", "the octets are zero and were not moved" },
+	[IW_XFER_FIELD_SIZE] = { "6 size", "octets of the file" },
+	[IW_XFER_FIELD_CODE] = { "7 code", NULL },
+	[IW_XFER_FIELD_TEXT] = { "8 reason", "" },
+	[IW_XFER_FIELD_NAME] = { "9 name", "" },
+	[IW_XFER_FIELD_KIND] = { "10 kind", NULL },
+	[IW_XFER_FIELD_MODE] = { "11 mode", "permission, set-id and sticky bits" },
+	[IW_XFER_FIELD_MTIME] = { "12 mtime", "seconds since 1970" },
+	[IW_XFER_FIELD_MTIME_NS] = { "13 mtime ns", "nanoseconds" },
+	[IW_XFER_FIELD_TOP] = { "14 named", "named by the user" },
+	[IW_XFER_FIELD_TARGET] = { "15 target", "" },
+	[IW_XFER_FIELD_UID] = { "16 owner", "by number" },
+	[IW_XFER_FIELD_GID] = { "17 group", "by number" },
+	[IW_XFER_FIELD_XATTR] = { "18 attributes", "" },
+	[IW_XFER_FIELD_IDENT] = { "19 ident", "" },
+	[IW_XFER_FIELD_LIST] = { "20 pack list", "" },
+	[IW_XFER_FIELD_WANTED] = { "21 wanted", "a bit for each member" },
+	[IW_XFER_FIELD_CODES] = { "22 codes", "an octet for each member" },
+	[IW_XFER_FIELD_SHARE] = { "23 part of", "the same for all parts of a file" },
+	[IW_XFER_FIELD_CHUNKS] = { "24 digests", "of consecutive chunks" },
 };
 
 /* Keys that have the same meaning in every message. */
 static const struct key common_keys[] = {
-	[IW_XKEY_TYPE] = { "0 type", NULL },
-	[IW_XKEY_CREDIT] = { "1 credit", "messages that the peer may have sent in total" },
-	[IW_XKEY_SIZE] = { "2 receive octets", "octets of the receives from then on" },
-	[IW_XKEY_FROM] = { "3 from message", "the first message with these receives" },
-	[IW_XKEY_ARRIVED] = { "7 arrived", "octets of files on this connection" },
-	[IW_XKEY_KEPT] = { "8 stored", "octets that need not be moved again" },
+	[IW_XFER_KEY_TYPE] = { "0 type", NULL },
+	[IW_XFER_KEY_CREDIT] = { "1 credit", "messages that the peer may have sent in total" },
+	[IW_XFER_KEY_SIZE] = { "2 receive octets", "octets of the receives from then on" },
+	[IW_XFER_KEY_FROM] = { "3 from message", "the first message with these receives" },
+	[IW_XFER_KEY_ARRIVED] = { "7 arrived", "octets of files on this connection" },
+	[IW_XFER_KEY_KEPT] = { "8 stored", "octets that need not be moved again" },
 };
 
 static const struct { uint32_t type; unsigned number; struct key key; } own_keys[] = {
-	{ IW_XMSG_NOP, 4, { "4 busy", "this side has work to do" } },
-	{ IW_XMSG_NOP, 5, { "5 answer", "the peer must send a message at once" } },
-	{ IW_XMSG_OPEN, 4, { "4 path", "" } },
-	{ IW_XMSG_OPEN, 5, { "5 options", "a sum of options" } },
-	{ IW_XMSG_OPEN, 6, { "6 connections", "of the transfer" } },
-	{ IW_XMSG_GET, 4, { "4 paths", "" } },
-	{ IW_XMSG_GET, 5, { "5 last", "no more paths follow" } },
-	{ IW_XMSG_DONE, 5, { "5 ended", "" } },
-	{ IW_XMSG_BYE, 4, { "4 files", "files that have had a RESULT" } },
-	{ IW_XMSG_BYE, 5, { "5 failed", "files that failed" } },
-	{ IW_XMSG_BYE, 6, { "6 removed", "files that were removed" } },
-	{ IW_XMSG_BYE, 9, { "9 kept", "names that no REMOVE had" } },
-	{ IW_XMSG_BYE, 10, { "10 created", "directories" } },
-	{ IW_XMSG_ABORT, 4, { "4 code", NULL } },
-	{ IW_XMSG_ABORT, 5, { "5 reason", "" } },
-	{ IW_XMSG_GONE, 4, { "4 names", "" } },
-	{ IW_XMSG_REMOVE, 4, { "4 names", "" } },
+	{ IW_XFER_MSG_NOP, 4, { "4 busy", "this side has work to do" } },
+	{ IW_XFER_MSG_NOP, 5, { "5 answer", "the peer must send a message at once" } },
+	{ IW_XFER_MSG_OPEN, 4, { "4 path", "" } },
+	{ IW_XFER_MSG_OPEN, 5, { "5 options", "a sum of options" } },
+	{ IW_XFER_MSG_OPEN, 6, { "6 connections", "of the transfer" } },
+	{ IW_XFER_MSG_GET, 4, { "4 paths", "" } },
+	{ IW_XFER_MSG_GET, 5, { "5 last", "no more paths follow" } },
+	{ IW_XFER_MSG_DONE, 5, { "5 ended", "" } },
+	{ IW_XFER_MSG_BYE, 4, { "4 files", "files that have had a RESULT" } },
+	{ IW_XFER_MSG_BYE, 5, { "5 failed", "files that failed" } },
+	{ IW_XFER_MSG_BYE, 6, { "6 removed", "files that were removed" } },
+	{ IW_XFER_MSG_BYE, 9, { "9 kept", "names that no REMOVE had" } },
+	{ IW_XFER_MSG_BYE, 10, { "10 created", "directories" } },
+	{ IW_XFER_MSG_ABORT, 4, { "4 code", NULL } },
+	{ IW_XFER_MSG_ABORT, 5, { "5 reason", "" } },
+	{ IW_XFER_MSG_GONE, 4, { "4 names", "" } },
+	{ IW_XFER_MSG_REMOVE, 4, { "4 names", "" } },
 };
 /* clang-format on */
 
@@ -723,7 +726,7 @@ static const struct key *own_key(uint32_t type, uint64_t number)
 	for (size_t i = 0; i < IW_ARRAY_LEN(own_keys); i++)
 		if (own_keys[i].type == type && own_keys[i].number == number)
 			return &own_keys[i].key;
-	return number == IW_XKEY_LIST && iw_cap_transfer_has_entries(type) ? &entries : NULL;
+	return number == IW_XFER_KEY_LIST && iw_cap_transfer_has_entries(type) ? &entries : NULL;
 }
 
 /* The message to explain, and the fields written so far. */
@@ -759,18 +762,18 @@ static void print_number(struct iw_text *t, const struct key_list *w, const stru
 {
 	uint32_t v = (uint32_t)IW_MIN(value, (uint64_t)UINT32_MAX);
 
-	if (k == &common_keys[IW_XKEY_TYPE])
-		iw_text_str(t, iw_xmsg_name(v));
-	else if (k == &entry_keys[IW_XF_STAG])
+	if (k == &common_keys[IW_XFER_KEY_TYPE])
+		iw_text_str(t, iw_xfer_msg_name(v));
+	else if (k == &entry_keys[IW_XFER_FIELD_STAG])
 		iw_text_fmt(t, "%x, Tagged Offset is the offset in the file", v);
-	else if (k == &entry_keys[IW_XF_KIND])
+	else if (k == &entry_keys[IW_XFER_FIELD_KIND])
 		iw_text_str(t, kind_name(v));
 	else if (w->hello && k == &private_keys[3])
 		iw_text_str(t, iw_xfer_role_name((enum iw_xfer_role)v));
 	else if (w->hello && k == &private_keys[4])
 		iw_text_str(t, iw_xfer_mode_name((enum iw_xfer_mode)v));
 	else if (w->hello && k == &private_keys[5])
-		iw_text_str(t, iw_xfer_digest_name((enum iw_xfer_digest)v));
+		iw_text_str(t, iw_xfer_digest_name((enum iw_xfer_digest_kind)v));
 	else
 		print_code(t, v);
 }
@@ -831,7 +834,8 @@ static const struct key *key_of(const struct key_list *w, bool entry,
 		*clause = TYPES;
 		k = own_key(w->type, n);
 		if (!k && n < IW_ARRAY_LEN(common_keys)) {
-			*clause = n == IW_XKEY_CREDIT || n == IW_XKEY_SIZE || n == IW_XKEY_FROM
+			*clause = n == IW_XFER_KEY_CREDIT || n == IW_XFER_KEY_SIZE ||
+						  n == IW_XFER_KEY_FROM
 					  ? CREDIT
 					  : MESSAGES;
 			k = &common_keys[n];
@@ -920,14 +924,14 @@ size_t iw_cap_transfer_explain(struct iw_cap_field *out, size_t max,
 			      .header = "ddp-transfer",
 			      .hello = m->kind == IW_CAP_TRANSFER_HELLO };
 	struct iw_cap_field *f;
-	struct iw_xmsg x;
+	struct iw_xfer_msg x;
 	struct iw_text t;
 
 	if (m->malformed ||
 	    (m->kind != IW_CAP_TRANSFER_HELLO && m->kind != IW_CAP_TRANSFER_MESSAGE))
 		return 0;
 	if (!w.hello) {
-		if (iw_xmsg_decode(&x, m->p, m->len, NULL) < 0)
+		if (iw_xfer_msg_decode(&x, m->p, m->len, NULL) < 0)
 			return 0;
 		w.type = x.type;
 	}

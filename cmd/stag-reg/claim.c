@@ -57,7 +57,7 @@ bool iw_claim_key_fits(const struct iw_claim_key *lock, const struct iw_claim_ke
 	return differ == 0;
 }
 
-void iw_claim_reject(struct iw_claim *c, enum iw_xcode code, const char *text)
+void iw_claim_reject(struct iw_claim *c, enum iw_xfer_code code, const char *text)
 {
 	size_t len = iw_cbor_cut(text, IW_XFER_TEXT_MAX);
 
@@ -103,7 +103,7 @@ size_t iw_claim_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_claim 
 		put_uint(&o, KEY_RIGHTS, c->rights);
 		break;
 	case IW_CLAIM_REJECT:
-		iw_xreject_encode(&o, c->code, c->text);
+		iw_rejection_encode(&o, c->code, c->text);
 		break;
 	}
 	return o.len;
@@ -173,9 +173,9 @@ int iw_claim_decode(struct iw_claim *out, bool reply, const uint8_t *pd, size_t 
 		out->form = IW_CLAIM_REQUEST;
 		return iw_claim_speaks(out) ? decode_request(out, &rec, why) : 0;
 	}
-	out->form = iw_cbor_has(&rec, IW_XREJECT_CODE) ? IW_CLAIM_REJECT : IW_CLAIM_ACCEPT;
+	out->form = iw_cbor_has(&rec, IW_REJECTION_CODE) ? IW_CLAIM_REJECT : IW_CLAIM_ACCEPT;
 	if (out->form == IW_CLAIM_REJECT)
-		return iw_xreject_decode(&rec, &out->code, out->text, why);
+		return iw_rejection_decode(&rec, &out->code, out->text, why);
 	if (!iw_claim_speaks(out))
 		return iw_fail(why, IW_E_FORMAT, "Private Data: the peer chose version %u to %u",
 			       out->version_min, out->version_max);

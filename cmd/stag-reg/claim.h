@@ -41,7 +41,7 @@ struct iw_claim {
 	uint64_t to, len; /* to + len does not wrap */
 	unsigned rights;  /* set of enum iw_claim_right, not empty */
 	/* Reject */
-	uint32_t code; /* enum iw_xcode, or a newer peer's number; not IW_XC_OK */
+	uint32_t code; /* enum iw_xfer_code, or a newer peer's number; not IW_XFER_CODE_OK */
 	char text[IW_XFER_TEXT_MAX + 1];
 };
 
@@ -69,6 +69,6 @@ bool iw_claim_speaks(const struct iw_claim *c);
 bool iw_claim_key_fits(const struct iw_claim_key *lock, const struct iw_claim_key *key);
 
 /* Makes *c a rejection with this reason. */
-void iw_claim_reject(struct iw_claim *c, enum iw_xcode code, const char *text);
+void iw_claim_reject(struct iw_claim *c, enum iw_xfer_code code, const char *text);
 
 #endif

@@ -444,7 +444,7 @@ void iw_manager_reap(struct iw_manager *m)
 
 /* --- peers --- */
 
-static int reject(struct iw_conn_req *req, struct iw_fault *why, enum iw_xcode code,
+static int reject(struct iw_conn_req *req, struct iw_fault *why, enum iw_xfer_code code,
 		  const char *text)
 {
 	struct iw_claim answer;
@@ -488,7 +488,7 @@ static int admit_peer(struct iw_manager *m, struct iw_conn_req *req, const struc
 
 	if (err) {
 		free(p);
-		return reject(req, why, IW_XC_LIMIT, "no room for another connection");
+		return reject(req, why, IW_XFER_CODE_LIMIT, "no room for another connection");
 	}
 	protocol.private_data_len = iw_claim_encode(pd, &answer);
 	err = iw_accept(req, p->qp, &protocol, why);
@@ -524,7 +524,7 @@ static int reject_unchecked(struct iw_conn_req *req, uint64_t wait, struct iw_fa
 
 	snprintf(text, sizeof(text), "too many wrong claims: try again in %llu s",
 		 (unsigned long long)((wait + IW_SEC(1) - 1) / IW_SEC(1)));
-	(void)reject(req, why, IW_XC_LIMIT, text);
+	(void)reject(req, why, IW_XFER_CODE_LIMIT, text);
 	return iw_xfer_fault(why, IW_E_LIMIT, "%s", text);
 }
 
@@ -543,10 +543,11 @@ int iw_manager_claim(struct iw_manager *m, struct iw_conn_req *req, struct iw_fa
 		char text[sizeof(why->text)];
 
 		memcpy(text, why->text, sizeof(text));
-		return reject(req, why, IW_XC_PROTOCOL, text);
+		return reject(req, why, IW_XFER_CODE_PROTOCOL, text);
 	}
 	if (!iw_claim_speaks(&claim))
-		return reject(req, why, IW_XC_VERSION, "no common version of claims on buffers");
+		return reject(req, why, IW_XFER_CODE_VERSION,
+			      "no common version of claims on buffers");
 	b = iw_manager_find(m, claim.stag);
 	if (!has_right_key(b, &claim))
 		wait = iw_guess_wait(&m->guesses, addr, m->now);
@@ -558,11 +559,12 @@ int iw_manager_claim(struct iw_manager *m, struct iw_conn_req *req, struct iw_fa
 	if (!b || b->peer || !iw_claim_key_fits(&b->key, &claim.key)) {
 		iw_guess_wrong(&m->guesses, addr, m->now);
 		return reject(
-			req, why, IW_XC_REFUSED,
+			req, why, IW_XFER_CODE_REFUSED,
 			"not registered with this key, revoked, expired or used up; get a new URI with stag-reg add");
 	}
 	if (m->npeers >= m->peers_max)
-		return reject(req, why, IW_XC_LIMIT, "too many connections to registered buffers");
+		return reject(req, why, IW_XFER_CODE_LIMIT,
+			      "too many connections to registered buffers");
 	return admit_peer(m, req, b, addr, why);
 }
 

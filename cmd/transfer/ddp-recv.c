@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
 /* As root it could set any owner that a peer names, and peers are not authenticated. */
 static void check_owner(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	bool owner = o->cfg.opts & IW_XOPT_OWNER;
+	bool owner = o->cfg.opts & IW_XFER_OPT_OWNER;
 
 	if (o->owner_from_anyone && !owner)
 		argp_error(state, "--owner-from-anyone: only with --owner");
@@ -150,9 +150,9 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 		refuse_pattern(o, state);
 	if (cfg->to_stdout && cfg->npaths > 1)
 		argp_error(state, "-: standard output accepts only one file");
-	/* Standard output takes one stream: a second one would be mixed with it. */
 	iw_transfer_opts_check(o, state);
 	check_owner(o, state);
+	/* Standard output takes one stream: a second one would be mixed with it. */
 	cfg->once = cfg->once || (cfg->listen && cfg->to_stdout);
 }
 

@@ -149,7 +149,7 @@ static void check_directories(const struct iw_transfer_opts *o, const struct arg
 		if (!is_stream && (stat(o->args[i], &st) < 0 || S_ISDIR(st.st_mode)))
 			return;
 	}
-	if (o->cfg.opts & IW_XOPT_DELETE)
+	if (o->cfg.opts & IW_XFER_OPT_DELETE)
 		argp_error(
 			state,
 			"--delete needs a directory as source: \"%s\" is not a directory; leave --delete out",

@@ -57,7 +57,7 @@ struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN
 
 /* --- the end --- */
 
-/* Chunks were sent, but the sink has not reported yet that any is stored. */
+/* True if chunks were sent, and the sink had no time to report whether it has stored them. */
 static bool was_cut_short(const struct iw_transfer_report *t)
 {
 	return t->role == IW_XFER_SOURCE && t->counts.octets >= IW_XFER_CHUNK &&
@@ -120,7 +120,7 @@ static void name_target(const struct group *g, struct iw_fault *why)
 		put_in_front(why, text);
 }
 
-/* Faults of this side do not name the peer. */
+/* Adds the peer's name, which faults of this side lack. */
 static void name_peer(const struct group *g, struct iw_fault *why)
 {
 	if (g->initiator && (g->established || why->err == IW_E_REJECTED) && why->text[0] &&
@@ -140,7 +140,7 @@ static void add_unanswered(const struct group *g, struct iw_transfer_report *t)
 			 can_resume(g, t) ? "" : ": start it again, and repeat the command");
 }
 
-/* The last connection has ended: reports the result. */
+/* Reports the result, after the last connection has ended. */
 static void report_end(struct group *g)
 {
 	struct hub *h = g->hub;
@@ -160,7 +160,7 @@ static void report_end(struct group *g)
 	t->connections = g->connections;
 	t->info.tx_octets = g->tx_octets;
 	t->info.rx_octets = g->rx_octets;
-	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
+	t->dry_run = g->opts & IW_XFER_OPT_DRY_RUN;
 	t->opts = h->cfg->opts;
 	t->excluded = g->initiator && (g->excluded || t->counts.files_excluded > 0);
 	t->filter = &h->cfg->filter;
@@ -192,7 +192,7 @@ static void report_end(struct group *g)
 	 * Only now does a sink know what kinds of files the source has. A failed one may have been
 	 * a directory.
 	 */
-	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 &&
+	else if (g->initiator && g->opts & IW_XFER_OPT_DELETE && t->counts.dirs == 0 &&
 		 iw_report_status(t) == IW_EXIT_OK && !h->cfg->would_remove)
 		iw_log_warn("--delete had no effect: no directory was transferred; leave it out");
 	if (h->cfg->would_remove && t->fault.err == IW_OK)
@@ -243,7 +243,7 @@ static bool equal_but_numbers(const char *a, const char *b)
 	}
 }
 
-/* A reason that several connections or attempts share is logged once. */
+/* Returns the level for a reason that several connections or attempts may share: warned of once. */
 static enum iw_log_level loss_level(struct group *g, const char *why)
 {
 	if (equal_but_numbers(g->last_loss, why))
@@ -267,7 +267,7 @@ static void report_loss(struct group *g, const struct session *s)
 		       "%s: %s: the other connections continue", s->peer_text, why);
 }
 
-/* The transfer is complete: ends connections that are being set up again. */
+/* Ends connections that are being set up again, because the transfer is complete. */
 static void stop_redials(struct group *g)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {

@@ -66,7 +66,7 @@ static void poll_descriptors(struct hub *h)
 	}
 }
 
-/* --- sessions that come and go --- */
+/* --- events --- */
 
 static void on_event(struct hub *h, struct iw_async_event *ev)
 {

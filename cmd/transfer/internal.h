@@ -67,7 +67,7 @@ struct store {
 	uint32_t len;
 	uint64_t off;
 	void *buf; /* from the hub's slots */
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	int r; /* the result of the task */
 	struct iw_file_fault why;
 };
@@ -299,7 +299,7 @@ struct work {
 	struct iw_mr *mr[IW_XFER_WINDOWS];
 	uint32_t paced[IW_XFER_WINDOWS]; /* sink: octets of its window that --bwlimit has counted */
 	uint32_t nslots;                 /* slots with memory */
-	struct iw_xact load, store, reg, create, commit; /* the actions that wait */
+	struct iw_xfer_act load, store, reg, create, commit; /* the actions that wait */
 	bool load_waits, store_waits, reg_waits, create_waits, final_waits;
 	bool commit_waits;    /* only of the file on standard output */
 	struct file *loading; /* source: the file from which the worker reads a chunk */
@@ -308,17 +308,20 @@ struct work {
 	bool next_waits;  /* source: the machine waits for a file, and none is available yet */
 };
 
+/* A receive buffer, in one of the session's slabs. */
 struct recv {
 	uint8_t *p;
 	uint32_t size, used; /* its octets; those that are charged */
 };
 
+/* A mapping that holds receive buffers. */
 struct slab {
 	struct slab *next;
 	size_t len;
 	void *p;
 };
 
+/* One connection of a transfer. */
 struct session {
 	struct hub *hub;
 	struct group *group;
@@ -379,8 +382,8 @@ struct file {
 	char *name; /* owned */
 	/* (*) Octets moved now or stored earlier; the whole size, or 0 if it is not known. */
 	uint64_t done, size;
-	bool share;           /* one of several parts of a file */
-	struct iw_xmeta meta; /* its pointers refer to memory owned here */
+	bool share;               /* one of several parts of a file */
+	struct iw_xfer_meta meta; /* its pointers refer to memory owned here */
 	/* source: */
 	struct iw_src src;
 	bool has_src;
@@ -394,7 +397,7 @@ struct file {
 	uint32_t slot; /* (*) for the chunk at octet off that is read into buf */
 	uint64_t off, len;
 	void *buf; /* from the hub's slots */
-	struct iw_xloaded loaded;
+	struct iw_xfer_chunk loaded;
 	struct search {
 		struct iw_task task; /* finds the next data to send, from off */
 		uint64_t off;
@@ -404,7 +407,7 @@ struct file {
 		int r;
 		struct iw_file_fault why;
 	} search;
-	struct iw_xdigest whole;
+	struct iw_xfer_digest whole;
 	/* sink: */
 	struct iw_list of;   /* (*) in the session's list */
 	struct session *s;   /* (*) NULL: freed, or it has sent the RESULT */
@@ -423,7 +426,7 @@ struct file {
 	unsigned conns;       /* (*) group->most at the time of its CREATE */
 	size_t unfinished;    /* for group->unfinished, as the task counted them */
 	enum iw_created made; /* result of the creation */
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	bool busy;    /* result of the creation: another transfer holds the temporary wanted */
 	bool limited; /* it exceeded a limit, and is created again */
 	char wanted[IW_TEMP_NAME];
@@ -435,7 +438,7 @@ struct file {
 	bool ending;       /* (*) counted in group->ending */
 	bool open;         /* (*) counted in hub->open_files */
 	bool commit_waits; /* (*) the commit waits until all its chunks are stored */
-	struct iw_xact commit;
+	struct iw_xfer_act commit;
 	int r; /* result of task */
 	struct iw_file_fault why;
 };
@@ -453,7 +456,7 @@ struct file {
  */
 
 /* --- open.c --- */
-/* A new hub that borrows cfg. NULL: no memory. */
+/* Returns a new hub, owned by the caller, that borrows cfg. NULL: no memory. */
 struct hub *iw_hub_new(const struct iw_transfer_cfg *cfg);
 /*
  * Opens the listener, or the connections of the initiator, and confines the process. 0, or a
@@ -516,23 +519,33 @@ struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LE
 void iw_group_remove(struct session *s);
 
 /* --- session.c --- */
-/* IW_E_NOMEM, also if g is NULL; then the session is no longer counted in g. */
+/*
+ * Creates a session of g, which iw_group_get has counted already. The hub owns *out. IW_E_NOMEM: g
+ * is NULL, or no memory; then g counts one session less.
+ */
 int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
 		   struct iw_fault *why);
-/* first: a source takes the paths of the transfer. */
+/*
+ * Creates queue pair and machine, and begins to connect. first: the first connection of the
+ * transfer; a source then takes its paths. IW_E_NOMEM: no memory. Also errors of iw_qp_new,
+ * iw_xfer_want_path and iw_connect.
+ */
 int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
-/* Consumes req, also when it fails. */
+/*
+ * Accepts req with the parameters of *request. Consumes req, also when it fails. Errors as
+ * iw_session_connect, and of iw_accept.
+ */
 int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
 		      struct iw_fault *why);
-/* Called by iw_group_remove only. */
+/* Frees s, which has left its transfer. Called by iw_group_remove only. */
 void iw_session_free(struct session *s);
-/* The connection is established, or its first message has arrived. */
+/* Call it when the connection is established, or its first message has arrived. */
 void iw_session_up(struct session *s);
-/* The peer rejected the connection: *why has the reason of the transport. */
+/* Call it when the peer has rejected the connection: *why has the reason of the transport. */
 void iw_session_rejected(struct session *s, const struct iw_fault *why);
 /* Passes a completion of s to its machine. */
 void iw_session_completion(struct session *s, const struct iw_wc *wc);
-/* The connection has ended, and all its completions were taken. */
+/* Call it when the connection has ended, and all its completions were taken. */
 void iw_session_closed(struct session *s);
 /* Does the pending work of s, at most that of one turn. True: there is more. */
 bool iw_session_run(struct session *s);
@@ -541,20 +554,20 @@ void iw_session_timeout(struct session *s);
 
 /* --- source_side.c, source_find.c: the actions of a source's machine on files --- */
 /* Performs the action *a. Returns the octets of file input that it took. */
-uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_source_act(struct session *s, const struct iw_xfer_act *a);
 /* Performs a LOAD, the first time or again. Returns the same. */
-uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
+uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a);
 /* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
-bool iw_source_result(struct session *s, const struct iw_xact *a);
-/* s ends: the files that the worker still reads no longer report to it. */
+bool iw_source_result(struct session *s, const struct iw_xfer_act *a);
+/* Call it when s ends: the files that the worker still reads no longer report to it. */
 void iw_source_leave(struct session *s);
-/* Adds a path that the local user has given. IW_E_NOMEM. */
+/* Adds a path that the local user has given. IW_E_NOMEM: no memory. */
 int iw_source_path(struct session *s, const char *path);
 /* Adds a path that the peer requests. */
-void iw_source_take_path(struct session *s, const struct iw_xact *a);
+void iw_source_take_path(struct session *s, const struct iw_xfer_act *a);
 /* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
 void iw_source_next(struct session *s);
-/* s fails: no memory for what. */
+/* Fails s: no memory for what. */
 void iw_source_no_memory(struct session *s, const char *what);
 
 /* --- measure.c --- */
@@ -566,16 +579,16 @@ void iw_source_measure(struct group *g, const char *path, size_t len);
 
 /* --- sink_side.c: the actions of a sink's machine on files --- */
 /* Performs the action *a. Returns the octets of file output that it took. */
-uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_act(struct session *s, const struct iw_xfer_act *a);
 /* Performs a STORE, the first time or again. Returns the same. */
-uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a);
 /* As iw_source_result. */
-bool iw_sink_result(struct session *s, const struct iw_xact *a);
+bool iw_sink_result(struct session *s, const struct iw_xfer_act *a);
 /* Resumes the actions that had to wait. */
 void iw_sink_retry(struct session *s);
-/* s ends: abandons its files, and its tasks no longer report to it. */
+/* Call it when s ends: abandons its files; its tasks no longer report to it. */
 void iw_sink_leave(struct session *s);
-/* The RESULT of f has been sent: f is freed when the worker has no more tasks for it. */
+/* Call it after the RESULT of f: f is freed when the worker has no more tasks for it. */
 void iw_sink_forget(struct file *f);
 /* Sets the options of the place that an initiator has opened. */
 void iw_sink_place(struct session *s);
@@ -596,13 +609,14 @@ uint64_t iw_sink_count_missing(struct group *g);
 
 /* --- once.c: --once, and ddp-recv - --- */
 /*
- * Files of the transfer of s are about to move, so the listener serves this transfer only.
- * The connections of other transfers end. False: another transfer was first, and s has failed.
+ * Call it before files of the transfer of s move. From then on the listener serves this transfer
+ * only; the connections of other transfers end. False: another transfer was first, and s has
+ * failed.
  */
 bool iw_group_begin(struct session *s);
 /*
- * Octets and files that another connection need not move again. This number never decreases, and it
- * is bounded.
+ * True if no octets of the files of g have moved for --timeout, and this side had no work to do for
+ * it meanwhile. Makes system calls.
  */
 bool iw_group_is_stalled(struct group *g);
 /*
@@ -619,8 +633,8 @@ void iw_group_add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts 
 /* The sum of the counts of all its sessions, including those that have ended. */
 struct iw_xfer_counts iw_group_counts(const struct group *g);
 /*
- * Octets and files that another connection need not move again: this number only grows, and not for
- * ever.
+ * Returns the octets and files that another connection need not move again. The number never
+ * decreases, and it is bounded.
  */
 uint64_t iw_group_moved(const struct group *g);
 /* True if g has advanced since the connection with the number of s was lost for the first time. */
@@ -644,63 +658,66 @@ void iw_session_windows(struct session *s);
  * Reports the RESULT a to the user: of a file once, also if it has parts; of a pack for each
  * member.
  */
-void iw_session_report(struct session *s, const struct iw_xact *a);
+void iw_session_report(struct session *s, const struct iw_xfer_act *a);
 /*
  * The path of the file m as the local user gave it, or, at a listening source, as the peer did; f:
  * the source's own. NULL: not known.
  */
-const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+const char *iw_session_typed(const struct session *s, const struct iw_xfer_meta *m,
 			     const struct file *f);
 void iw_group_free_shares(struct group *g);
 
 /* --- tasks.c --- */
 /* Queues t in a lane of g. Its back function must call iw_group_task_done at its end. */
 void iw_group_queue(struct group *g, struct iw_lane *lane, struct iw_task *t);
-/* A task is done. May free g. */
+/* Counts a task as done. May free g. */
 void iw_group_task_done(struct group *g);
 /*
- * The last connection has ended, and the worker has no task of g: its last task closes and frees g.
+ * Call it when the last connection has ended and the worker has no task of g: the last task closes
+ * and frees g.
  */
 void iw_group_close(struct group *g);
-/* The peer of g has answered, or cannot any more. */
+/* Ends the question to the peer of g, which has answered, or whose connections have ended. */
 void iw_group_end_question(struct group *g);
-/* A new task of s, or, if s is NULL, of no session. NULL: no memory. */
+/*
+ * Returns a new task of s, or, if s is NULL, of no session; owned by the caller. NULL: no memory.
+ */
 struct group_task *iw_group_task_new(struct group *g, struct session *s);
 void iw_group_task_free(struct group_task *e);
 /* Frees f, closes what it has open, and stops counting it as open. f may be NULL. */
 void iw_session_file_free(struct file *f);
-/* A file or transfer that is counted in h->closing has closed its temporaries. */
+/* Call it when a file or transfer counted in h->closing has closed its temporaries. */
 void iw_hub_closed(struct hub *h);
 /* Queues another attempt to create f. */
 void iw_hub_create_again(struct file *f);
-/* Takes ownership of the list. Abandoned temporaries in those directories are removed later. */
+/* Queues the removal of abandoned temporaries in those directories. Takes ownership of list. */
 void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
 
 /* --- session_memory.c --- */
 /*
- * Posts n more receives of that size. IW_E_NOMEM; IW_E_LIMIT: above --max-memory; or an error of
- * iw_post_recv.
+ * Posts n more receives of size octets each. IW_E_NOMEM: no memory. IW_E_LIMIT: above --max-memory.
+ * Also errors of iw_post_recv.
  */
 IW_MUST_CHECK int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size);
 /* Posts the receives of a again: their octets are no longer needed. */
-void iw_session_repost(struct session *s, const struct iw_xact *a);
+void iw_session_repost(struct session *s, const struct iw_xfer_act *a);
 /* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */
 struct work *iw_session_work(struct session *s);
 /* True if s has its struct work. If it could not be allocated, the transfer has failed. */
 bool iw_session_may_act(struct session *s);
 /*
- * Memory for a chunk of g, from h->slots. NULL: used up. Zeroed if another transfer used it before
- * (RFC 5042 6.3.2).
+ * Returns memory for a chunk of g, from h->slots; the caller returns it with iw_pool_put. It is
+ * zeroed if another transfer used it before (RFC 5042 6.3.2). NULL: no memory.
  */
 void *iw_hub_chunk_get(struct hub *h, const struct group *g);
 /* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
 bool iw_session_slot(struct session *s, uint32_t i);
 /*
- * Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if
- * no chunk is in use.
+ * The same for s, if necessary with the memory of free slots of any session. NULL: no memory now; s
+ * fails if no chunk is in use.
  */
 void *iw_session_chunk(struct session *s);
-/* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
+/* Fails s because the machine has no memory for a chunk, unless chunks in use will become free. */
 void iw_session_lacks_chunk(struct session *s);
 /* Returns the memory of the free slots of s. False: they had none. */
 bool iw_session_return_slots(struct session *s);
@@ -725,12 +742,13 @@ void iw_session_used(struct session *s, struct recv *r, size_t len);
 void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
 /* Returns n octets that were charged. */
 void iw_group_credit(struct group *g, uint64_t n);
-/* Charges g for the octets that its place needs now. Above the limit, s fails. */
+/* Charges g for the bytes that its place needs now. Above the limit, s fails. */
 void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
+/* Credits all charges of g. */
 void iw_group_settle(struct group *g);
 
 /* --- sched.c --- */
-/* s gets a turn as soon as possible. */
+/* Queues s for a turn as soon as possible. */
 void iw_session_make_ready(struct session *s);
 /* Sets the timer of s to its next deadline. Call it after a deadline has changed. */
 void iw_session_set_timer(struct session *s);
@@ -738,7 +756,7 @@ void iw_session_set_timer(struct session *s);
 void iw_session_stop(struct session *s, const char *text);
 /* Call it when a file is settled or returned: sessions with next_waits try again. */
 void iw_group_wake(struct group *g);
-/* Every session gets a turn. */
+/* Queues every session for a turn. */
 void iw_hub_wake_all(struct hub *h);
 /* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
 void iw_hub_watch_in(struct hub *h, int fd);
@@ -747,10 +765,10 @@ void iw_hub_watch_out(struct hub *h, int fd);
 void iw_hub_slot_freed(struct hub *h);
 /* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
 bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
-/* n octets that iw_hub_pace counted have not moved. */
+/* Uncounts n octets that iw_hub_pace has counted, and that have not moved. */
 void iw_hub_unpace(struct hub *h, uint64_t n);
 /*
- * f, whose group is set, counts as open until iw_hub_count_closed, which iw_session_file_free
+ * Counts f, whose group is set, as open until iw_hub_count_closed, which iw_session_file_free
  * calls. Not for the worker.
  */
 void iw_hub_count_open(struct hub *h, struct file *f);

@@ -9,7 +9,7 @@
 
 #include "transfer/internal.h"
 
-/* One path. Owned by the worker until its task is done. */
+/* The task for one path. Owned by the worker until it is done. */
 struct step {
 	struct group_task e;
 	uint64_t octets; /* of this path and the ones before it */

@@ -193,8 +193,8 @@ static bool is_local(const struct hub *h)
 
 static uint64_t caps_of_owners(uint32_t opts)
 {
-	return (opts & IW_XOPT_OWNER ? IW_OS_CAP(CAP_CHOWN) : 0) |
-	       (opts & IW_XOPT_SETID ? IW_OS_CAP(CAP_FSETID) : 0);
+	return (opts & IW_XFER_OPT_OWNER ? IW_OS_CAP(CAP_CHOWN) : 0) |
+	       (opts & IW_XFER_OPT_SETID ? IW_OS_CAP(CAP_FSETID) : 0);
 }
 
 unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps)
@@ -264,7 +264,7 @@ static int confine_initiator(struct hub *h, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
-/* The directory to serve, or to store files in, cannot be opened. */
+/* Sets *why: the directory to serve, or to store files in, cannot be opened. */
 static int no_directory(const struct hub *h, int errnum, struct iw_fault *why)
 {
 	bool source = h->cfg->role == IW_XFER_SOURCE;
@@ -367,8 +367,8 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	else if (cfg->role == IW_XFER_SINK &&
 		 iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0) {
 		iw_printable(path, sizeof(path), cfg->path, strlen(cfg->path), true);
-		return iw_fail(why, fault.code == IW_XC_PERM ? IW_E_PERM : IW_E_NOENT, "%s: %s",
-			       path, fault.text);
+		return iw_fail(why, fault.code == IW_XFER_CODE_PERM ? IW_E_PERM : IW_E_NOENT,
+			       "%s: %s", path, fault.text);
 	}
 	err = iw_os_random(id, sizeof(id));
 	if (err)

@@ -3,6 +3,7 @@
 #include "transfer/options.h"
 
 #include <net/if.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,15 +178,20 @@ static const struct habit {
 	{ KEY_IGNORE_EXISTING, "--ignore-existing", "use --no-clobber", false },
 };
 
-static void refuse_habit(int key, enum iw_xfer_role role, const struct argp_state *state)
+/* Returns true if key is an option of rsync or scp, which it rejects. */
+static bool refuse_habit(int key, enum iw_xfer_role role, const struct argp_state *state)
 {
 	const char *listener = role == IW_XFER_SOURCE ? "ddp-recv DIR" : "ddp-send --listen DIR";
 
-	for (size_t i = 0; i < IW_ARRAY_LEN(habits); i++)
-		if (habits[i].key == key)
-			argp_error(state, "%s: %s%s%s", habits[i].name, habits[i].why,
-				   habits[i].remote ? "; start a listener there: " : "",
-				   habits[i].remote ? listener : "");
+	for (size_t i = 0; i < IW_ARRAY_LEN(habits); i++) {
+		if (habits[i].key != key)
+			continue;
+		argp_error(state, "%s: %s%s%s", habits[i].name, habits[i].why,
+			   habits[i].remote ? "; start a listener there: " : "",
+			   habits[i].remote ? listener : "");
+		return true;
+	}
+	return false;
 }
 
 static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, char *arg)
@@ -202,43 +208,40 @@ static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, 
 	o->args[o->nargs++] = arg;
 }
 
+/* clang-format off */
+static const struct limit {
+	int key;
+	const char *option;
+	size_t at; /* offset in struct iw_limits */
+	uint64_t (*read)(const struct argp_state *state, const char *option, const char *arg,
+			 uint64_t min, uint64_t max);
+	uint64_t min;
+} limits[] = {
+	{ KEY_QUOTA,        "--quota",        offsetof(struct iw_limits, quota),      iw_cli_size,     1 },
+	{ KEY_MAX_TRANSFER, "--max-transfer", offsetof(struct iw_limits, transfer),   iw_cli_size,     1 },
+	{ KEY_MAX_SIZE,     "--max-size",     offsetof(struct iw_limits, size),       iw_cli_size,     1 },
+	{ KEY_MAX_FILES,    "--max-files",    offsetof(struct iw_limits, files),      iw_cli_u64,      1 },
+	{ KEY_MAX_DEPTH,    "--max-depth",    offsetof(struct iw_limits, depth),      iw_cli_u64,      1 },
+	{ KEY_MAX_NAME,     "--max-name",     offsetof(struct iw_limits, name),       iw_cli_u64,      1 },
+	{ KEY_MAX_AGE,      "--max-age",      offsetof(struct iw_limits, max_age_ns), iw_cli_duration, 0 },
+};
+/* clang-format on */
+
 static error_t parse_limit(int key, char *arg, struct argp_state *state)
 {
 	struct iw_transfer_opts *o = state->input;
-	struct iw_limits *l = &o->cfg.limits;
 
-	switch (key) {
-	case KEY_QUOTA:
-		l->quota = iw_cli_size(state, "--quota", arg, 1, UINT64_MAX);
-		o->limit = "--quota";
+	for (size_t i = 0; i < IW_ARRAY_LEN(limits); i++) {
+		const struct limit *l = &limits[i];
+
+		if (l->key != key)
+			continue;
+		*(uint64_t *)((char *)&o->cfg.limits + l->at) =
+			l->read(state, l->option, arg, l->min, UINT64_MAX);
+		o->limit = l->option;
 		return 0;
-	case KEY_MAX_TRANSFER:
-		l->transfer = iw_cli_size(state, "--max-transfer", arg, 1, UINT64_MAX);
-		o->limit = "--max-transfer";
-		return 0;
-	case KEY_MAX_SIZE:
-		l->size = iw_cli_size(state, "--max-size", arg, 1, UINT64_MAX);
-		o->limit = "--max-size";
-		return 0;
-	case KEY_MAX_FILES:
-		l->files = iw_cli_u64(state, "--max-files", arg, 1, UINT64_MAX);
-		o->limit = "--max-files";
-		return 0;
-	case KEY_MAX_DEPTH:
-		l->depth = iw_cli_u64(state, "--max-depth", arg, 1, UINT64_MAX);
-		o->limit = "--max-depth";
-		return 0;
-	case KEY_MAX_NAME:
-		l->name = iw_cli_u64(state, "--max-name", arg, 1, UINT64_MAX);
-		o->limit = "--max-name";
-		return 0;
-	case KEY_MAX_AGE:
-		l->max_age_ns = iw_cli_duration(state, "--max-age", arg, 0, UINT64_MAX);
-		o->limit = "--max-age";
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 const struct argp iw_transfer_limit_argp = { .options = limit_options, .parser = parse_limit };
@@ -249,6 +252,38 @@ static void check_pattern(const char *pattern, const char *option, const struct 
 
 	if (fault)
 		argp_error(state, "%s \"%s\": %s", option, pattern, fault);
+}
+
+/* Options that only set an option of the transfer. */
+static const struct flag {
+	int key;
+	uint32_t opt;
+	const char *choice; /* its name, if only the connecting side can choose it */
+} flags[] = {
+	{ KEY_FORCE, IW_XFER_OPT_FORCE, NULL },
+	{ 'c', IW_XFER_OPT_CHECKSUM, "--checksum" },
+	{ 'n', IW_XFER_OPT_DRY_RUN, "--dry-run" },
+	{ 'u', IW_XFER_OPT_UPDATE, "--update" },
+	{ KEY_NO_CLOBBER, IW_XFER_OPT_NO_CLOBBER, NULL },
+	{ KEY_DELETE, IW_XFER_OPT_DELETE, NULL },
+	{ KEY_OWNER, IW_XFER_OPT_OWNER, NULL },
+	{ KEY_SETID, IW_XFER_OPT_SETID, NULL },
+	{ KEY_XATTR, IW_XFER_OPT_XATTR, NULL },
+	{ KEY_VERIFY, IW_XFER_OPT_VERIFY, NULL },
+};
+
+/* Returns true if key is one of flags. */
+static bool set_flag(struct iw_transfer_opts *o, int key)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(flags); i++) {
+		if (flags[i].key != key)
+			continue;
+		o->cfg.opts |= flags[i].opt;
+		if (flags[i].choice)
+			o->choice = flags[i].choice;
+		return true;
+	}
+	return false;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -271,26 +306,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->choice = "--mode";
 		return 0;
 	case KEY_DIGEST:
-		cfg->digest = (enum iw_xfer_digest)iw_cli_enum(state, "--digest", arg, digests);
+		cfg->digest =
+			(enum iw_xfer_digest_kind)iw_cli_enum(state, "--digest", arg, digests);
 		o->choice = "--digest";
-		return 0;
-	case KEY_FORCE:
-		cfg->opts |= IW_XOPT_FORCE;
-		return 0;
-	case 'c':
-		cfg->opts |= IW_XOPT_CHECKSUM;
-		o->choice = "--checksum";
-		return 0;
-	case 'n':
-		cfg->opts |= IW_XOPT_DRY_RUN;
-		o->choice = "--dry-run";
-		return 0;
-	case 'u':
-		cfg->opts |= IW_XOPT_UPDATE;
-		o->choice = "--update";
-		return 0;
-	case KEY_NO_CLOBBER:
-		cfg->opts |= IW_XOPT_NO_CLOBBER;
 		return 0;
 	case KEY_INCLUDE:
 	case KEY_EXCLUDE:
@@ -298,23 +316,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!iw_filter_add(&cfg->filter, arg, key == KEY_INCLUDE))
 			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for a pattern");
 		return 0;
-	case KEY_DELETE:
-		cfg->opts |= IW_XOPT_DELETE;
-		return 0;
 	case KEY_YES:
 		o->yes = true;
-		return 0;
-	case KEY_OWNER:
-		cfg->opts |= IW_XOPT_OWNER;
-		return 0;
-	case KEY_SETID:
-		cfg->opts |= IW_XOPT_SETID;
-		return 0;
-	case KEY_XATTR:
-		cfg->opts |= IW_XOPT_XATTR;
-		return 0;
-	case KEY_VERIFY:
-		cfg->opts |= IW_XOPT_VERIFY;
 		return 0;
 	case 'j':
 		cfg->jobs = (unsigned)iw_cli_u64(state, "--jobs", arg, 1, IW_XFER_CONNS_MAX);
@@ -350,22 +353,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PARTIAL:
 	case KEY_PROGRESS:
 		return 0;
-	case 'z':
-	case 'C':
-	case 'e':
-	case 'i':
-	case 'o':
-	case 'L':
-	case 'A':
-	case 'X':
-	case 'H':
-	case KEY_EXCLUDE_FROM:
-	case KEY_DELETE_WHEN:
-	case KEY_SIZE_ONLY:
-	case KEY_IGNORE_EXISTING:
-		refuse_habit(key, cfg->role, state);
-		return 0;
 	default:
+		if (set_flag(o, key) || refuse_habit(key, cfg->role, state))
+			return 0;
 		return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -375,14 +365,15 @@ static const struct argp_child kids[] = { { &iw_cli_conn_argp, 0, "The connectio
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
 
+/* Options of the transfer that do not set o->choice. */
 static const struct {
 	uint32_t opt;
 	const char *name;
 } named[] = {
-	{ IW_XOPT_FORCE, "--force" },   { IW_XOPT_NO_CLOBBER, "--no-clobber" },
-	{ IW_XOPT_DELETE, "--delete" }, { IW_XOPT_OWNER, "--owner" },
-	{ IW_XOPT_SETID, "--setid" },   { IW_XOPT_XATTR, "--xattr" },
-	{ IW_XOPT_VERIFY, "--verify" },
+	{ IW_XFER_OPT_FORCE, "--force" },   { IW_XFER_OPT_NO_CLOBBER, "--no-clobber" },
+	{ IW_XFER_OPT_DELETE, "--delete" }, { IW_XFER_OPT_OWNER, "--owner" },
+	{ IW_XFER_OPT_SETID, "--setid" },   { IW_XFER_OPT_XATTR, "--xattr" },
+	{ IW_XFER_OPT_VERIFY, "--verify" },
 };
 
 /* Returns a given option that has no meaning with --to or --from. NULL: none. */
@@ -474,10 +465,10 @@ static void check_initiator(const struct iw_transfer_opts *o, const struct argp_
 /* Rejects options that have no effect on a stream, if a stream is the only operand. */
 static void check_stream(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	const char *option = o->cfg.opts & IW_XOPT_DELETE     ? "--delete"
-			     : o->cfg.opts & IW_XOPT_CHECKSUM ? "--checksum"
-			     : o->redials_given               ? "--redial"
-							      : NULL;
+	const char *option = o->cfg.opts & IW_XFER_OPT_DELETE     ? "--delete"
+			     : o->cfg.opts & IW_XFER_OPT_CHECKSUM ? "--checksum"
+			     : o->redials_given                   ? "--redial"
+								  : NULL;
 
 	if (option)
 		argp_error(state, "-: %s has no effect on a stream: leave it out", option);
@@ -488,23 +479,23 @@ static void check_pairs(const struct iw_transfer_opts *o, const struct argp_stat
 {
 	uint32_t opts = o->cfg.opts;
 
-	if (opts & IW_XOPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
+	if (opts & IW_XFER_OPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
 		argp_error(state, "--checksum needs a digest: remove --digest none");
-	if (opts & IW_XOPT_VERIFY && o->cfg.digest == IW_XFER_NONE)
+	if (opts & IW_XFER_OPT_VERIFY && o->cfg.digest == IW_XFER_NONE)
 		argp_error(state, "--verify needs a digest: remove --digest none");
-	if (opts & IW_XOPT_FORCE && opts & IW_XOPT_NO_CLOBBER)
+	if (opts & IW_XFER_OPT_FORCE && opts & IW_XFER_OPT_NO_CLOBBER)
 		argp_error(
 			state,
 			"--force replaces what exists, and --no-clobber keeps it: remove one of them");
-	if (opts & IW_XOPT_FORCE && opts & IW_XOPT_CHECKSUM)
+	if (opts & IW_XFER_OPT_FORCE && opts & IW_XFER_OPT_CHECKSUM)
 		argp_error(
 			state,
 			"--force sends every file, so --checksum has no effect: remove one of them");
-	if ((opts & (IW_XOPT_OWNER | IW_XOPT_SETID)) == IW_XOPT_SETID)
+	if ((opts & (IW_XFER_OPT_OWNER | IW_XFER_OPT_SETID)) == IW_XFER_OPT_SETID)
 		argp_error(
 			state,
 			"--setid needs --owner: otherwise set-id programs would run with the rights of the receiving user");
-	if (o->yes && !(opts & IW_XOPT_DELETE))
+	if (o->yes && !(opts & IW_XFER_OPT_DELETE))
 		argp_error(state, "--yes has no effect without --delete: leave it out");
 }
 
@@ -539,12 +530,12 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 	if (o->is_stream || o->cfg.to_stdout)
 		check_stream(o, state);
 	check_includes(&o->cfg.filter, state);
-	if (o->cfg.opts & IW_XOPT_DELETE && !o->cfg.listen && !o->yes &&
-	    !(o->cfg.opts & IW_XOPT_DRY_RUN) && !isatty(STDIN_FILENO))
+	if (o->cfg.opts & IW_XFER_OPT_DELETE && !o->cfg.listen && !o->yes &&
+	    !(o->cfg.opts & IW_XFER_OPT_DRY_RUN) && !isatty(STDIN_FILENO))
 		argp_error(
 			state,
 			"--delete asks for confirmation, and standard input is not a terminal: add --yes");
-	if (o->cfg.to_stdout && o->cfg.opts & IW_XOPT_DRY_RUN)
+	if (o->cfg.to_stdout && o->cfg.opts & IW_XFER_OPT_DRY_RUN)
 		argp_error(
 			state,
 			"--dry-run: not possible when the data go to standard output, which has nothing to compare with");
@@ -631,7 +622,8 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 
 	cfg.spared = r->spared;
 	if (r->n == 0)
-		cfg.opts &= ~(uint32_t)(IW_XOPT_DELETE | IW_XOPT_NAMES); /* nothing was confirmed */
+		cfg.opts &= ~(uint32_t)(IW_XFER_OPT_DELETE |
+					IW_XFER_OPT_NAMES); /* nothing was confirmed */
 	if (r->n > 0 && cfg.role == IW_XFER_SOURCE) {
 		text = iw_removals_join(r, &cfg.listed_len);
 		if (!text) {
@@ -639,7 +631,7 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 			return IW_EXIT_FAILED;
 		}
 		cfg.listed = text;
-		cfg.opts |= IW_XOPT_LISTED;
+		cfg.opts |= IW_XFER_OPT_LISTED;
 		cfg.removals = NULL;
 	}
 	status = iw_transfer_run(&cfg);
@@ -657,7 +649,7 @@ static int run_asking(struct iw_transfer_opts *o)
 	uint64_t gone = NOT_ENDED;
 	int status;
 
-	dry.opts |= IW_XOPT_DRY_RUN;
+	dry.opts |= IW_XFER_OPT_DRY_RUN;
 	dry.would_remove = &gone;
 	dry.removals = o->cfg.removals = &removals;
 	status = iw_transfer_run(&dry);
@@ -715,14 +707,14 @@ static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
 	return 0;
 }
 
-/* Options that follow from the operands. */
+/* Returns the options of the transfer that follow from the operands. */
 static uint32_t operand_opts(const struct iw_transfer_cfg *cfg)
 {
-	uint32_t opts = cfg->npaths > 1 ? IW_XOPT_MANY : 0;
+	uint32_t opts = cfg->npaths > 1 ? IW_XFER_OPT_MANY : 0;
 
 	for (size_t i = 0; i < cfg->npaths; i++)
 		if (iw_walk_is_contents(cfg->paths[i]))
-			opts |= IW_XOPT_CONTENTS;
+			opts |= IW_XFER_OPT_CONTENTS;
 	return opts;
 }
 
@@ -753,9 +745,9 @@ static int run(struct iw_transfer_opts *o)
 		return iw_cli_fail(&o->cli, &why);
 	/* As many peers may connect at the same moment. */
 	o->cfg.conn.at.backlog = 1024;
-	if (o->cfg.opts & IW_XOPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
-		o->cfg.opts |= IW_XOPT_NAMES;
-	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !(o->cfg.opts & IW_XOPT_DRY_RUN) &&
+	if (o->cfg.opts & IW_XFER_OPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
+		o->cfg.opts |= IW_XFER_OPT_NAMES;
+	if (o->cfg.opts & IW_XFER_OPT_DELETE && !listen && !(o->cfg.opts & IW_XFER_OPT_DRY_RUN) &&
 	    (!o->yes || knows_patterns(o)))
 		return run_asking(o);
 	return iw_transfer_run(&o->cfg);

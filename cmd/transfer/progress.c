@@ -7,10 +7,10 @@
 
 #include "transfer/internal.h"
 
-/* octets of files between two checks that count as progress inside a chunk */
+/* Octets of files that must move between two checks to count as progress inside a chunk. */
 #define PAYLOAD_STEP 4096
 
-/* Octets that the peer wrote into a window, or read from an offer, more than once. */
+/* Octets, at least, that the peer wrote into windows, or read from offers, more than once. */
 static uint64_t repeated(const struct session *s)
 {
 	struct iw_tally tally;
@@ -50,14 +50,15 @@ void iw_session_sample(struct session *s)
 	const struct iw_xfer_counts *c = iw_xfer_counts(s->x);
 	uint64_t again = repeated(s), payload;
 	struct iw_qp_info info;
-	struct iw_xline line;
+	struct iw_xfer_traffic line;
 
 	iw_qp_info(s->qp, &info);
-	line = (struct iw_xline){ .received = info.rx_octets,
-				  .arrived = less(info.rx_payload, c->control_received + again) +
-					     info.rx_part,
-				  .acked = acked_of(s, &info) };
-	iw_xfer_line(s->x, &line, s->hub->now);
+	line = (struct iw_xfer_traffic){
+		.received = info.rx_octets,
+		.arrived = less(info.rx_payload, c->control_received + again) + info.rx_part,
+		.acked = acked_of(s, &info)
+	};
+	iw_xfer_traffic(s->x, &line, s->hub->now);
 	payload = less(info.rx_payload + info.tx_payload,
 		       c->control_received + c->control_sent + again) +
 		  info.rx_part;
@@ -70,7 +71,7 @@ void iw_session_sample(struct session *s)
 
 void iw_session_windows(struct session *s)
 {
-	struct iw_xwindow windows[IW_XFER_WINDOWS] = { 0 };
+	struct iw_xfer_window windows[IW_XFER_WINDOWS] = { 0 };
 	struct work *w = s->work;
 	struct iw_tally tally;
 

@@ -7,6 +7,7 @@
 
 #include "transfer/internal.h"
 
+/* Creates the session that replaces s: it connects again, or waits for the peer to do so. */
 static void replace(struct group *g, struct session *s)
 {
 	struct hub *h = g->hub;
@@ -162,8 +163,8 @@ static struct session *one_up(const struct group *g)
 }
 
 /*
- * Ends its connections as lost. The end of the last one frees the transfer, or leaves a session
- * that waits.
+ * Ends the connections of g as lost. The end of the last one frees g, or leaves a session that
+ * waits for its peer.
  */
 static void drop_silent(struct group *g)
 {

@@ -34,9 +34,8 @@ struct remote {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_qp *qp;
-	int epoll,
-		/* signals, and standard input or output while it is waited for; -1: neither */
-		watched;
+	/* signals, and watched: standard input or output while it is waited for; -1: neither */
+	int epoll, watched;
 	enum phase phase;
 	struct iw_fault fault; /* the first failure */
 	uint64_t began_at;
@@ -145,7 +144,9 @@ static void post_flush(struct remote *m)
 	post(m, &wr);
 }
 
-/* 1: octets were read, or the end of input; 0: none are available now. */
+/*
+ * Returns 1 with *got octets, or at the end of input; 0: none are available now, or m has failed.
+ */
 static int read_input(struct remote *m, void *p, size_t len, size_t *got)
 {
 	struct iw_fault why;
@@ -166,7 +167,7 @@ static int read_input(struct remote *m, void *p, size_t len, size_t *got)
 	return 1;
 }
 
-/* The buffer is full: checks whether the input has ended too. What fits is written in any case. */
+/* Checks, when the buffer is full, that the input ends too. What fits is written in any case. */
 static void expect_end(struct remote *m)
 {
 	size_t got;
@@ -326,17 +327,17 @@ static void on_rejected(struct remote *m, const struct iw_fault *said)
 	ours = info.private_data_len > 0 &&
 	       iw_claim_decode(&c, true, info.private_data, info.private_data_len, NULL) == 0 &&
 	       c.form == IW_CLAIM_REJECT;
-	if (ours && c.code == IW_XC_REFUSED && !m->cfg->uri.key.set)
+	if (ours && c.code == IW_XFER_CODE_REFUSED && !m->cfg->uri.key.set)
 		iw_xfer_fault(
 			&why, IW_E_REJECTED,
 			"STag %x: rejected, and the URI has no key=; quote the whole URI in the shell, as stag-reg show STAG --uri prints it",
 			m->cfg->uri.stag);
-	else if (ours && c.code == IW_XC_REFUSED)
+	else if (ours && c.code == IW_XFER_CODE_REFUSED)
 		iw_xfer_fault(&why, IW_E_REJECTED, "%s: the peer rejected STag %x: %s", info.peer,
-			      m->cfg->uri.stag, c.text[0] ? c.text : iw_xcode_text(c.code));
+			      m->cfg->uri.stag, c.text[0] ? c.text : iw_xfer_code_text(c.code));
 	else if (ours)
 		iw_xfer_fault(&why, IW_E_REJECTED, "%s: the peer rejected the connection: %s",
-			      info.peer, c.text[0] ? c.text : iw_xcode_text(c.code));
+			      info.peer, c.text[0] ? c.text : iw_xfer_code_text(c.code));
 	else if (info.private_data_len > 0)
 		iw_xfer_fault(
 			&why, IW_E_REJECTED,
@@ -448,7 +449,7 @@ static void take_completions(struct remote *m)
 		if (m->cfg->from) {
 			m->done++;
 		} else {
-			/* Slot tail is filled only while it is not one of these. */
+			/* fill() uses slot tail only while fewer than SLOTS are in flight. */
 			m->head++;
 		}
 	}

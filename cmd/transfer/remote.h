@@ -4,8 +4,8 @@
  * buffer to standard output (ddp-recv --from). Uses one connection and one buffer, and only RDMA
  * Writes or RDMA Reads.
  *
- * Written data count as placed when a zero-length Read after all Writes was answered (RFC 5040
- * 5.5), and the peer has closed in order.
+ * Written data are placed when a zero-length Read after all Writes was answered (RFC 5040 5.5), and
+ * the peer has closed in order.
  */
 #ifndef IW_TRANSFER_REMOTE_H
 #define IW_TRANSFER_REMOTE_H

@@ -16,9 +16,10 @@
 #include "util/num.h"
 #include "util/text.h"
 
+/* The time between updates of the progress line, and between "progress" events. */
 #define BEAT      IW_MSEC(100)
 #define JSON_BEAT IW_SEC(1)
-#define KEPT_TEXT 192 /* of count_kept */
+#define KEPT_TEXT 192 /* octets of a text of count_kept */
 
 void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout)
 {
@@ -128,18 +129,18 @@ void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_f
 
 static const char *outcome_word(uint32_t code)
 {
-	if (iw_xcode_is_skip(code))
-		return code == IW_XC_SAME ? "same" : "skipped";
-	if (code == IW_XC_WOULD)
+	if (iw_xfer_code_is_skip(code))
+		return code == IW_XFER_CODE_SAME ? "same" : "skipped";
+	if (code == IW_XFER_CODE_WOULD)
 		return "would";
-	return code == IW_XC_OK ? "done" : "failed";
+	return code == IW_XFER_CODE_OK ? "done" : "failed";
 }
 
-/* Of a missing file there is no size: a source reports 0, a sink IW_XFER_SIZE_UNKNOWN. */
+/* A missing file has no size: a source reports 0, a sink IW_XFER_SIZE_UNKNOWN. */
 static bool has_size(const struct iw_file_report *f)
 {
 	return f->meta->kind == IW_XFER_FILE && f->meta->size != IW_XFER_SIZE_UNKNOWN &&
-	       f->code != IW_XC_NOENT;
+	       f->code != IW_XFER_CODE_NOENT;
 }
 
 static void file_json(struct iw_report *r, const struct iw_file_report *f)
@@ -154,9 +155,9 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	if (has_size(f))
 		iw_json_u64(w, "size_octets", f->meta->size);
 	iw_json_str(w, "outcome", outcome_word(f->code));
-	if (f->code != IW_XC_OK && f->code != IW_XC_SAME) {
-		iw_json_str(w, "code", iw_xcode_name(f->code));
-		iw_json_str(w, "text", f->text[0] ? f->text : iw_xcode_text(f->code));
+	if (f->code != IW_XFER_CODE_OK && f->code != IW_XFER_CODE_SAME) {
+		iw_json_str(w, "code", iw_xfer_code_name(f->code));
+		iw_json_str(w, "text", f->text[0] ? f->text : iw_xfer_code_text(f->code));
 		iw_json_bool(w, "told_by_peer", f->told_by_peer);
 	}
 	if (f->dry_run)
@@ -175,15 +176,16 @@ static bool is_no_dir(const char *text)
  */
 static bool can_repeat(const struct iw_file_report *f)
 {
-	return f->code == IW_XC_LIMIT || f->code == IW_XC_TARGET || f->code == IW_XC_SPACE;
+	return f->code == IW_XFER_CODE_LIMIT || f->code == IW_XFER_CODE_TARGET ||
+	       f->code == IW_XFER_CODE_SPACE;
 }
 
 /* True if the same reason was logged for another name. */
 static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 {
-	const char *text = f->text[0] ? f->text : iw_xcode_text(f->code);
+	const char *text = f->text[0] ? f->text : iw_xfer_code_text(f->code);
 	/* Nothing below the directory can be stored: one message is enough. */
-	bool whole = f->code == IW_XC_TARGET && is_no_dir(f->text);
+	bool whole = f->code == IW_XFER_CODE_TARGET && is_no_dir(f->text);
 	bool again = strcmp(text, r->cause) == 0;
 
 	if (!can_repeat(f))
@@ -199,12 +201,13 @@ static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 /* True if the text repeats what the code says. */
 static bool repeats_code(const struct iw_file_report *f)
 {
-	return (f->code == IW_XC_NOENT && strstr(f->text, "no such file or directory")) ||
-	       (f->code == IW_XC_CHANGED && strstr(f->text, "while it was being sent")) ||
-	       (f->code == IW_XC_TARGET && is_no_dir(f->text)) ||
-	       (f->code == IW_XC_KIND && strstr(f->text, "cannot be sent")) ||
-	       ((f->code == IW_XC_PERM || f->code == IW_XC_SPACE || f->code == IW_XC_IO) &&
-		strstr(f->text, iw_xcode_text(f->code)));
+	return (f->code == IW_XFER_CODE_NOENT && strstr(f->text, "no such file or directory")) ||
+	       (f->code == IW_XFER_CODE_CHANGED && strstr(f->text, "while it was being sent")) ||
+	       (f->code == IW_XFER_CODE_TARGET && is_no_dir(f->text)) ||
+	       (f->code == IW_XFER_CODE_KIND && strstr(f->text, "cannot be sent")) ||
+	       ((f->code == IW_XFER_CODE_PERM || f->code == IW_XFER_CODE_SPACE ||
+		 f->code == IW_XFER_CODE_IO) &&
+		strstr(f->text, iw_xfer_code_text(f->code)));
 }
 
 /* The name for an error message: the path as the user gave it, if it is known. */
@@ -225,7 +228,7 @@ static void name_failed(char *name, size_t cap, const struct iw_file_report *f)
 
 static void log_failed(struct iw_report *r, const struct iw_file_report *f, const char *name)
 {
-	const char *code = repeats_code(f) ? "" : iw_xcode_text(f->code);
+	const char *code = repeats_code(f) ? "" : iw_xfer_code_text(f->code);
 	enum iw_log_level level = is_repeated(r, f) ? IW_LOG_INFO : IW_LOG_ERROR;
 
 	iw_log(level, "%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "", code,
@@ -234,7 +237,7 @@ static void log_failed(struct iw_report *r, const struct iw_file_report *f, cons
 
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 {
-	bool failed = !iw_xcode_is_fine(f->code) && f->code != IW_XC_CANCELED;
+	bool failed = !iw_xfer_code_is_fine(f->code) && f->code != IW_XFER_CODE_CANCELED;
 	char name[4096];
 
 	if (r->silent)
@@ -244,12 +247,12 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 	else
 		iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
 	/* CANCELED only repeats the result of the whole transfer, which is reported separately. */
-	if (f->code == IW_XC_WOULD && human(r))
-		printf("%s: %s\n", name, iw_xcode_text(f->code));
-	else if (iw_xcode_is_skip(f->code) && f->text[0])
-		iw_log_warn("%s: %s: %s", name, iw_xcode_text(f->code), f->text);
+	if (f->code == IW_XFER_CODE_WOULD && human(r))
+		printf("%s: %s\n", name, iw_xfer_code_text(f->code));
+	else if (iw_xfer_code_is_skip(f->code) && f->text[0])
+		iw_log_warn("%s: %s: %s", name, iw_xfer_code_text(f->code), f->text);
 	else if (!failed)
-		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
+		iw_log_info("%s: %s", name, iw_xfer_code_text(f->code));
 	else
 		log_failed(r, f, name);
 	if (r->cli->json)
@@ -458,12 +461,12 @@ static int count_kept(char *buf, size_t cap, const struct iw_transfer_report *t,
 		n += snprintf(buf, cap,
 			      "%s%" PRIu64 "%s%s kept: exist%s at the target (--no-clobber%s)",
 			      before, c->exist, unit, unit[0] && c->exist > 1 ? "s" : "",
-			      c->exist == 1 ? "s" : "", whose(t, IW_XOPT_NO_CLOBBER));
+			      c->exist == 1 ? "s" : "", whose(t, IW_XFER_OPT_NO_CLOBBER));
 	if (c->newer > 0)
 		n += snprintf(buf + n, cap - (size_t)n,
 			      "%s%" PRIu64 "%s%s kept: newer at the target (--update%s)",
 			      n > 0 ? ", " : before, c->newer, unit,
-			      unit[0] && c->newer > 1 ? "s" : "", whose(t, IW_XOPT_UPDATE));
+			      unit[0] && c->newer > 1 ? "s" : "", whose(t, IW_XFER_OPT_UPDATE));
 	return n;
 }
 
@@ -489,7 +492,7 @@ static void count_files(char *buf, size_t cap, const struct iw_transfer_report *
 		snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " FAILED", failed);
 }
 
-/* The target was as requested before. */
+/* True if the target already was as requested. */
 static bool changed_nothing(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;
@@ -498,7 +501,7 @@ static bool changed_nothing(const struct iw_transfer_report *t)
 	       c->made == 0 && c->octets == 0 && !t->dry_run && c->files_same > 0;
 }
 
-/* The patterns excluded every file. */
+/* True if the patterns excluded every file. */
 static bool left_out_all(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;

@@ -43,10 +43,9 @@ struct iw_report_progress {
 /* The result of a file. */
 struct iw_file_report {
 	const char *peer;
-	const struct iw_xmeta *meta;
-	const char *
-		/* The path of the local user, shown if the file failed. NULL: meta has the name. */
-		typed;
+	const struct iw_xfer_meta *meta;
+	/* The path of the local user, shown if the file failed. NULL: meta has the name. */
+	const char *typed;
 	uint32_t code;
 	const char *text;
 	bool told_by_peer;
@@ -58,13 +57,13 @@ struct iw_transfer_report {
 	const char *peer;
 	enum iw_xfer_role role;
 	enum iw_xfer_mode mode;
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	struct iw_xfer_counts counts;
 	uint64_t duration_ns;
 	uint64_t redials;     /* how often a connection was set up again */
 	uint64_t connections; /* established in total */
 	bool dry_run;
-	uint32_t opts; /* of this side: set of enum iw_xopt */
+	uint32_t opts; /* of this side: set of enum iw_xfer_opt */
 	/* The patterns excluded at least one entry. */
 	bool excluded;
 	const struct iw_filter *filter;
@@ -72,15 +71,16 @@ struct iw_transfer_report {
 	struct iw_fault fault;
 };
 
-/* cli is borrowed for life. */
+/* cli is borrowed until iw_report_fini. */
 void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout);
 void iw_report_fini(struct iw_report *r);
 /* True if iw_report_progress shows anything. */
 bool iw_report_shows_progress(const struct iw_report *r);
 
 /*
- * udp_port: 0 if SCTP is not in UDP. any_port: the system chose the port; then the line is printed
- * with --quiet too, because the user has no other source for the port.
+ * Reports the address of the listener. udp_port: 0 if SCTP is not in UDP. any_port: the system
+ * chose the port; then the line is printed with --quiet too, because the user has no other source
+ * for the port. by_default: without --bind; the line says that only this machine can connect.
  */
 void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, uint16_t udp_port,
 			 bool any_port, bool by_default);
@@ -92,14 +92,14 @@ void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_f
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
 /* --delete: name was or would be removed at the target. */
 void iw_report_gone(struct iw_report *r, const char *peer, const char *name, bool would);
-/* Cheap until the line must be redrawn. */
+/* Updates the progress line, or writes the next "progress" event if its time has come. */
 void iw_report_progress(struct iw_report *r, const struct iw_report_progress *p, uint64_t now);
 /* When to call iw_report_progress next; IW_TIME_NEVER: never. */
 uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now);
 /* Reports the result of a transfer, and the totals with stats. */
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t);
 
-/* The exit status for such a result. */
+/* Returns the exit status for such a result. */
 int iw_report_status(const struct iw_transfer_report *t);
 
 #endif

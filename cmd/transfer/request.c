@@ -7,7 +7,7 @@
 #include "transfer/internal.h"
 #include "util/text.h"
 
-static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enum iw_xcode code,
+static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enum iw_xfer_code code,
 		   const struct iw_fault *why)
 {
 	struct iw_hello answer;
@@ -46,7 +46,8 @@ static int find_place(struct hub *h, const struct iw_hello *request, struct iw_f
 }
 
 /*
- * Sets s->holder. IW_E_LIMIT: too many connections from that address, or no memory for another one.
+ * Sets s->holder. IW_E_LIMIT: too many connections from that address, or --max-memory is too small
+ * or used up. IW_E_NOMEM: no memory.
  */
 static int find_share(struct hub *h, struct session *s, const char *peer, struct iw_fault *why)
 {
@@ -87,7 +88,7 @@ static void make_way(struct hub *h, const struct group *g, uint32_t conn)
 	}
 }
 
-/* The awaited connection is here: ends the sessions that waited for it. */
+/* Ends the sessions of g that waited for a new connection, which has arrived. */
 static void end_wait(struct hub *h, const struct group *g)
 {
 	for (struct iw_list *l = h->sessions.next, *next; h->nwaiting > 0 && l != &h->sessions;
@@ -100,7 +101,7 @@ static void end_wait(struct hub *h, const struct group *g)
 	}
 }
 
-/* A request that replaces a lost connection: its transfer must be known. */
+/* Checks a request that replaces a lost connection: its transfer must be known. */
 static int find_again(struct hub *h, const struct iw_hello *request, struct iw_fault *why)
 {
 	const struct group *g = iw_group_find(h, request->id, false);
@@ -132,24 +133,24 @@ void iw_hub_request(struct hub *h, struct iw_conn_req *req)
 		return;
 	}
 	if (iw_hello_decode(&request, info.private_data, info.private_data_len, &why) != 0) {
-		reject(h, req, peer, IW_XC_PROTOCOL, &why);
+		reject(h, req, peer, IW_XFER_CODE_PROTOCOL, &why);
 		return;
 	}
 	if (iw_hello_answer(&answer, &request, h->cfg->role, iw_digests_built(), &why) != 0) {
-		reject(h, req, peer, (enum iw_xcode)answer.code, &why);
+		reject(h, req, peer, (enum iw_xfer_code)answer.code, &why);
 		return;
 	}
 	if ((request.again && find_again(h, &request, &why) != 0) ||
 	    find_place(h, &request, &why) != 0) {
-		reject(h, req, peer, IW_XC_REFUSED, &why);
+		reject(h, req, peer, IW_XFER_CODE_REFUSED, &why);
 		return;
 	}
 	if (iw_session_new(&s, h, iw_group_get(h, request.id, false), false, &why) != 0) {
-		reject(h, req, peer, IW_XC_LIMIT, &why);
+		reject(h, req, peer, IW_XFER_CODE_LIMIT, &why);
 		return;
 	}
 	if (find_share(h, s, peer, &why) != 0) {
-		reject(h, req, peer, IW_XC_LIMIT, &why);
+		reject(h, req, peer, IW_XFER_CODE_LIMIT, &why);
 		iw_group_remove(s);
 		return;
 	}

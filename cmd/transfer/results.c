@@ -40,9 +40,13 @@ void iw_group_free_shares(struct group *g)
 	}
 }
 
-static bool note_part(struct group *g, const struct iw_xmeta *m, uint32_t code)
+/*
+ * Notes the result of a part of a file. True if it is to be reported: the arrival of the first
+ * part, or the first failure of a part.
+ */
+static bool note_part(struct group *g, const struct iw_xfer_meta *m, uint32_t code)
 {
-	bool fine = iw_xcode_is_fine(code), before;
+	bool fine = iw_xfer_code_is_fine(code), before;
 	struct share *s;
 
 	if (!m->share)
@@ -63,40 +67,41 @@ static bool note_part(struct group *g, const struct iw_xmeta *m, uint32_t code)
 
 /* --- results --- */
 
-/* The code to which the text of a pack's RESULT belongs; IW_XC_OK: no member failed. */
-static uint32_t first_failure(const struct iw_xact *a)
+/* The code to which the text of a pack's RESULT belongs; IW_XFER_CODE_OK: no member failed. */
+static uint32_t first_failure(const struct iw_xfer_act *a)
 {
 	for (size_t i = 0; i < a->ncodes; i++)
-		if (!iw_xcode_is_fine(a->codes[i]))
+		if (!iw_xfer_code_is_fine(a->codes[i]))
 			return a->codes[i];
-	return IW_XC_OK;
+	return IW_XFER_CODE_OK;
 }
 
 /* Reports each member of a pack, with the text of the side that knows the reason. */
-static void report_pack(struct session *s, const struct iw_xact *a)
+static void report_pack(struct session *s, const struct iw_xfer_act *a)
 {
 	const struct file *file = a->file;
 	uint32_t first = first_failure(a);
 
 	for (uint32_t i = 0; i < a->meta->members; i++) {
-		struct iw_xmeta m = { .kind = IW_XFER_FILE };
+		struct iw_xfer_meta m = { .kind = IW_XFER_FILE };
 		struct iw_file_report f = { .peer = s->peer_text,
 					    .meta = &m,
 					    .code = i < a->ncodes ? a->codes[i] : a->code,
 					    .text = i < a->ncodes && a->codes[i] != first ? ""
 											  : a->text,
 					    .told_by_peer = a->told_by_peer,
-					    .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
+					    .dry_run = s->group->opts & IW_XFER_OPT_DRY_RUN };
 
 		if (file->pack) {
 			const struct iw_pack_member *p = &file->pack->member[i];
 
-			m = (struct iw_xmeta){ .kind = p->kind,
-					       .name = p->name,
-					       .name_len = strlen(p->name),
-					       .size = p->size };
+			m = (struct iw_xfer_meta){ .kind = p->kind,
+						   .name = p->name,
+						   .name_len = strlen(p->name),
+						   .size = p->size };
 			/* While the worker reads the file, it owns the members. */
-			if (file->tasks == 0 && p->why.code != IW_XC_OK && p->why.code == f.code) {
+			if (file->tasks == 0 && p->why.code != IW_XFER_CODE_OK &&
+			    p->why.code == f.code) {
 				f.text = p->why.text;
 				f.told_by_peer = false;
 			}
@@ -117,7 +122,7 @@ static void report_pack(struct session *s, const struct iw_xact *a)
  * The only requested path with that last component, or, if the name is empty, for contents. NULL:
  * none, or several.
  */
-static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xmeta *m)
+static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xfer_meta *m)
 {
 	const char *found = NULL;
 
@@ -135,7 +140,7 @@ static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_
 	return found && found[0] == '\0' ? "the served directory" : found;
 }
 
-const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+const char *iw_session_typed(const struct session *s, const struct iw_xfer_meta *m,
 			     const struct file *f)
 {
 	if (!m->top)
@@ -145,7 +150,7 @@ const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
 	return s->group->initiator ? requested(s->hub->cfg, m) : NULL;
 }
 
-void iw_session_report(struct session *s, const struct iw_xact *a)
+void iw_session_report(struct session *s, const struct iw_xfer_act *a)
 {
 	const struct file *file = a->file;
 	const struct iw_file_report f = { .peer = s->peer_text,
@@ -154,7 +159,7 @@ void iw_session_report(struct session *s, const struct iw_xact *a)
 					  .code = a->code,
 					  .text = a->text,
 					  .told_by_peer = a->told_by_peer,
-					  .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
+					  .dry_run = s->group->opts & IW_XFER_OPT_DRY_RUN };
 
 	if (file && (file->pack || file->packed))
 		report_pack(s, a);

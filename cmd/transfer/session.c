@@ -16,7 +16,8 @@
 
 #define RECVS_FIRST 2u /* for a responder: few, because some peers only connect */
 #define RECVS_MORE  16u
-#define RECVS_DATA  64u
+#define RECVS_DATA  64u /* instead of RECVS_MORE, for a sink in mode send */
+/* Depths of the send queue. */
 #define SQ_SINK     32u
 #define SQ_SOURCE   64u
 
@@ -42,7 +43,7 @@ static void size_recvs(struct session *s)
 	bool data = s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_SEND;
 
 	s->mine.recvs = !s->initiator ? RECVS_FIRST : data ? RECVS_DATA : RECVS_MORE;
-	s->mine.recv_size = !s->initiator ? IW_XFER_MSG_FIRST
+	s->mine.recv_size = !s->initiator ? IW_XFER_FIRST_RECV
 			    : data        ? IW_XFER_PIECE + IW_XFER_DATA_HDR
 					  : IW_XFER_MSG_MAX;
 }
@@ -73,8 +74,8 @@ int iw_session_new(struct session **out, struct hub *h, struct group *g, bool in
 	return 0;
 }
 
-/* The digest of a control message. */
-static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
+/* Computes the digest of a control message. False: it failed. */
+static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xfer_digest *out)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = len };
 	struct session *s = ctx;
@@ -108,7 +109,7 @@ static int set_up(struct session *s, struct iw_fault *why)
 	int err;
 
 	if (sink && h->shows_progress)
-		cfg.opts |= IW_XOPT_TOTAL;
+		cfg.opts |= IW_XFER_OPT_TOTAL;
 	size_recvs(s);
 	cfg.mine = s->mine;
 	cfg.peer = s->peer;
@@ -272,7 +273,7 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	memcpy(s->mine.id, request->id, sizeof(s->mine.id));
 	err = set_up(s, why);
 	if (err) {
-		iw_hello_reject(&answer, IW_XC_LIMIT, why->text);
+		iw_hello_reject(&answer, IW_XFER_CODE_LIMIT, why->text);
 		iw_reject(req, pd, iw_hello_encode(pd, &answer));
 		return err;
 	}
@@ -431,7 +432,7 @@ void iw_session_completion(struct session *s, const struct iw_wc *wc)
 		iw_session_used(s, r, wc->len);
 		/* A message may be taken before the event of the established connection. */
 		iw_session_up(s);
-		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
+		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XFER_RECV_REPOST &&
 		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size, NULL) != 0)
 			s->stuck = true;
 	} else {
@@ -446,7 +447,7 @@ void iw_session_closed(struct session *s)
 	iw_session_make_ready(s);
 }
 
-/* --- what the machine wants --- */
+/* --- the actions of the machine --- */
 
 static void post(struct session *s, const struct iw_send_wr *wr)
 {
@@ -461,12 +462,12 @@ static void post(struct session *s, const struct iw_send_wr *wr)
 	}
 }
 
-static void post_send(struct session *s, const struct iw_xact *a)
+static void post_send(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_sge sge[2] = { { a->msg, a->msg_len } };
 	struct iw_send_wr wr = { .wr_id = a->cookie, .op = IW_WR_SEND, .sge = sge, .nsge = 1 };
 
-	if (a->type == IW_XACT_DATA) {
+	if (a->type == IW_XFER_ACT_DATA) {
 		sge[1] = (struct iw_sge){ (const uint8_t *)s->work->slot[a->slot] + a->slot_off,
 					  (size_t)a->len };
 		wr.nsge = 2;
@@ -474,7 +475,7 @@ static void post_send(struct session *s, const struct iw_xact *a)
 	post(s, &wr);
 }
 
-static void post_write(struct session *s, const struct iw_xact *a)
+static void post_write(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_sge sge = { s->work->slot[a->slot], (size_t)a->len };
 	struct iw_send_wr wr = { .wr_id = a->cookie,
@@ -487,7 +488,7 @@ static void post_write(struct session *s, const struct iw_xact *a)
 	post(s, &wr);
 }
 
-static void post_read(struct session *s, const struct iw_xact *a)
+static void post_read(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_send_wr wr = { .wr_id = a->cookie,
 				 .op = IW_WR_READ,
@@ -500,11 +501,11 @@ static void post_read(struct session *s, const struct iw_xact *a)
 	post(s, &wr);
 }
 
-static void register_slot(struct session *s, const struct iw_xact *a)
+static void register_slot(struct session *s, const struct iw_xfer_act *a)
 {
-	static const unsigned rights[] = { [IW_XRIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
-					   [IW_XRIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
-					   [IW_XRIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
+	static const unsigned rights[] = { [IW_XFER_RIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
+					   [IW_XFER_RIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
+					   [IW_XFER_RIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
 	struct work *w = iw_session_work(s);
 	struct iw_mr_attr attr = {
 		.len = (size_t)a->len,
@@ -534,7 +535,7 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 		iw_xfer_fail(s->x, &why);
 		return;
 	}
-	if (a->right != IW_XRIGHT_READ_SINK)
+	if (a->right != IW_XFER_RIGHT_READ_SINK)
 		s->lent_octets += a->len;
 	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));
 }
@@ -552,7 +553,7 @@ static void revoke_slot(struct session *s, uint32_t i)
 	iw_xfer_written(s->x, i, octets);
 }
 
-static void take_result(struct session *s, const struct iw_xact *a)
+static void take_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *file = a->file;
 	struct work *w = s->work;
@@ -600,7 +601,7 @@ static void leave(struct session *s)
 		iw_disconnect(s->qp);
 }
 
-static void post_recvs(struct session *s, const struct iw_xact *a)
+static void post_recvs(struct session *s, const struct iw_xfer_act *a)
 {
 	int err = iw_session_add_recvs(s, a->count, a->size32);
 	struct iw_fault why;
@@ -616,63 +617,63 @@ static void post_recvs(struct session *s, const struct iw_xact *a)
 }
 
 /* Performs *a. Returns the octets of file input and output that it took. */
-static uint64_t perform(struct session *s, const struct iw_xact *a)
+static uint64_t perform(struct session *s, const struct iw_xfer_act *a)
 {
 	switch (a->type) {
-	case IW_XACT_POST_RECVS:
+	case IW_XFER_ACT_POST_RECVS:
 		post_recvs(s, a);
 		return 0;
-	case IW_XACT_REPOST:
+	case IW_XFER_ACT_REPOST:
 		iw_session_repost(s, a);
 		return 0;
-	case IW_XACT_SEND:
-	case IW_XACT_DATA:
+	case IW_XFER_ACT_SEND:
+	case IW_XFER_ACT_DATA:
 		post_send(s, a);
 		return 0;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		post(s, &(struct iw_send_wr){ .wr_id = a->cookie, .op = IW_WR_WRITE });
 		return 0;
-	case IW_XACT_WRITE:
+	case IW_XFER_ACT_WRITE:
 		post_write(s, a);
 		return 0;
-	case IW_XACT_READ:
+	case IW_XFER_ACT_READ:
 		post_read(s, a);
 		return 0;
-	case IW_XACT_REGISTER:
+	case IW_XFER_ACT_REGISTER:
 		register_slot(s, a);
 		return 0;
-	case IW_XACT_REVOKE:
+	case IW_XFER_ACT_REVOKE:
 		revoke_slot(s, a->slot);
 		return 0;
-	case IW_XACT_CLOSE:
+	case IW_XFER_ACT_CLOSE:
 		leave(s);
 		return 0;
-	case IW_XACT_DROP:
+	case IW_XFER_ACT_DROP:
 		s->phase = PH_GONE;
 		return 0;
-	case IW_XACT_RESULT:
+	case IW_XFER_ACT_RESULT:
 		take_result(s, a);
 		return 0;
-	case IW_XACT_END:
+	case IW_XFER_ACT_END:
 		s->ended = true;
 		s->fault = a->fault;
 		return 0;
-	case IW_XACT_PATH:
-	case IW_XACT_NEXT_FILE:
-	case IW_XACT_HAVE:
-	case IW_XACT_WANTED:
-	case IW_XACT_GONE:
-	case IW_XACT_NEXT_RANGE:
-	case IW_XACT_LOAD:
-	case IW_XACT_FINISH:
+	case IW_XFER_ACT_PATH:
+	case IW_XFER_ACT_NEXT_FILE:
+	case IW_XFER_ACT_HAVE:
+	case IW_XFER_ACT_WANTED:
+	case IW_XFER_ACT_GONE:
+	case IW_XFER_ACT_NEXT_RANGE:
+	case IW_XFER_ACT_LOAD:
+	case IW_XFER_ACT_FINISH:
 		return iw_source_act(s, a);
-	case IW_XACT_OPENED:
-	case IW_XACT_CREATE:
-	case IW_XACT_STORE:
-	case IW_XACT_COMMIT:
-	case IW_XACT_ABANDON:
-	case IW_XACT_REMOVE:
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_OPENED:
+	case IW_XFER_ACT_CREATE:
+	case IW_XFER_ACT_STORE:
+	case IW_XFER_ACT_COMMIT:
+	case IW_XFER_ACT_ABANDON:
+	case IW_XFER_ACT_REMOVE:
+	case IW_XFER_ACT_FINAL:
 		return iw_sink_act(s, a);
 	}
 	return 0;
@@ -687,19 +688,19 @@ static uint64_t retry_waiting(struct session *s)
 	if (!w || s->ended)
 		return 0;
 	if (w->reg_waits) {
-		const struct iw_xact a = w->reg;
+		const struct iw_xfer_act a = w->reg;
 
 		register_slot(s, &a);
 	}
 	if (w->next_waits)
 		iw_source_next(s);
 	if (w->load_waits) {
-		const struct iw_xact a = w->load;
+		const struct iw_xfer_act a = w->load;
 
 		cost += iw_source_load(s, &a);
 	}
 	if (w->store_waits) {
-		const struct iw_xact a = w->store;
+		const struct iw_xfer_act a = w->store;
 
 		cost += iw_sink_store(s, &a);
 		if (!w->store_waits)
@@ -714,15 +715,15 @@ bool iw_session_run(struct session *s)
 {
 	struct hub *h = s->hub;
 	uint64_t cost;
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	if (!s->x)
 		return false;
 	cost = retry_waiting(s);
-	/* From OPEN on the machine has the state of its role, and actions need s->work. */
+	/* iw_source_act and iw_sink_act allocate s->work before any action that needs it. */
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
-		if (a.type == IW_XACT_STORE && !(s->work && s->work->store_waits))
+		if (a.type == IW_XFER_ACT_STORE && !(s->work && s->work->store_waits))
 			iw_session_repost(s, &a);
 		if (cost > 0)
 			h->now = iw_os_now();
@@ -736,7 +737,7 @@ bool iw_session_run(struct session *s)
 
 /* --- time --- */
 
-/* The time for setting a lost connection up again is over. The time for set-up may be longer. */
+/* Ends the attempt to set a lost connection up again. The time limit of set-up may be longer. */
 static void give_redial_up(struct session *s)
 {
 	s->leave_by = IW_TIME_NEVER;

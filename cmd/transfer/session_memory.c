@@ -50,13 +50,13 @@ int iw_session_add_recvs(struct session *s, uint32_t n, uint32_t size)
 	return 0;
 }
 
-void iw_session_repost(struct session *s, const struct iw_xact *a)
+void iw_session_repost(struct session *s, const struct iw_xfer_act *a)
 {
-	for (size_t i = 0; i < a->nparts; i++) {
-		struct recv *r = &s->recv[a->part[i].recv];
+	for (size_t i = 0; i < a->npieces; i++) {
+		struct recv *r = &s->recv[a->piece[i].recv];
 
-		if (a->part[i].in_recv &&
-		    iw_post_recv(s->qp, RECV_BIT | a->part[i].recv, r->p, r->size, NULL) != 0)
+		if (a->piece[i].in_recv &&
+		    iw_post_recv(s->qp, RECV_BIT | a->piece[i].recv, r->p, r->size, NULL) != 0)
 			s->stuck = true;
 	}
 }

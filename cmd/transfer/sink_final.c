@@ -26,35 +26,35 @@ static void note_final(void *ctx, const char *name, const struct iw_file_fault *
 		e->text = text;
 		e->cap = cap;
 	}
-	e->text[e->len] = (char)(why ? why->code : IW_XC_OK);
+	e->text[e->len] = (char)(why ? why->code : IW_XFER_CODE_OK);
 	memcpy(e->text + e->len + 1, name, name_len);
 	memcpy(e->text + e->len + 1 + name_len, reason, text_len);
 	e->len += len;
 }
 
-/* Reports one note. Returns its length. */
+/* Reports one note of note_final. Returns its length. */
 static size_t report_final(struct group *g, const char *peer, const char *note)
 {
 	const struct iw_transfer_cfg *cfg = g->hub->cfg;
 	const char *name = note + 1, *text = name + strlen(name) + 1;
 
-	if (note[0] != IW_XC_OK) {
+	if (note[0] != IW_XFER_CODE_OK) {
 		/* A directory, or a name of any kind that could not be removed. */
-		const struct iw_xmeta m = { .kind = IW_XFER_KINDS,
-					    .name = name,
-					    .name_len = strlen(name) };
+		const struct iw_xfer_meta m = { .kind = IW_XFER_KINDS,
+						.name = name,
+						.name_len = strlen(name) };
 		const struct iw_file_report f = {
 			.peer = peer,
 			.meta = &m,
 			.typed = g->initiator && name[0] == '\0' ? cfg->path : NULL,
 			.code = (uint8_t)note[0],
 			.text = text,
-			.dry_run = g->opts & IW_XOPT_DRY_RUN,
+			.dry_run = g->opts & IW_XFER_OPT_DRY_RUN,
 		};
 
 		iw_report_file(&g->hub->report, &f);
 	} else {
-		iw_report_gone(&g->hub->report, peer, name, g->opts & IW_XOPT_DRY_RUN);
+		iw_report_gone(&g->hub->report, peer, name, g->opts & IW_XFER_OPT_DRY_RUN);
 		if (cfg->would_remove && cfg->removals && !iw_removals_add(cfg->removals, name))
 			iw_log_error("no memory for the names that would be removed");
 	}
@@ -87,9 +87,10 @@ static uint64_t report_failed(struct group *g, const char *peer, const struct iw
 
 	for (struct iw_list *l = missing->next; l != missing; l = l->next, n++) {
 		const struct iw_missing *m = iw_container_of(l, struct iw_missing, link);
-		const struct iw_file_report f = {
-			.peer = peer, .meta = &m->meta, .code = IW_XC_PROTOCOL, .text = m->why
-		};
+		const struct iw_file_report f = { .peer = peer,
+						  .meta = &m->meta,
+						  .code = IW_XFER_CODE_PROTOCOL,
+						  .text = m->why };
 
 		iw_report_file(&g->hub->report, &f);
 	}
@@ -149,7 +150,7 @@ static void final_now(struct iw_task *t)
 	find_missing(e);
 	p->unsure |= e->unsure;
 	p->complete = e->complete && iw_list_empty(&e->missing) && !e->failed_unnamed;
-	p->listed = e->group->opts & IW_XOPT_LISTED ? &e->group->listed : NULL;
+	p->listed = e->group->opts & IW_XFER_OPT_LISTED ? &e->group->listed : NULL;
 	if (e->first && !p->to_stdout && p->base >= 0)
 		iw_place_final(p, note_final, e, &e->gone, &e->failed);
 }
@@ -161,13 +162,13 @@ static uint64_t report_missing(struct session *s)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++) {
-		const struct iw_xmeta m = { .name = a->row[i].p,
-					    .name_len = a->row[i].len,
-					    .top = true };
+		const struct iw_xfer_meta m = { .name = a->row[i].p,
+						.name_len = a->row[i].len,
+						.top = true };
 		const struct iw_file_report f = { .peer = s->peer_text,
 						  .meta = &m,
 						  .typed = iw_session_typed(s, &m, NULL),
-						  .code = IW_XC_NOENT,
+						  .code = IW_XFER_CODE_NOENT,
 						  .text = "the peer did not announce it" };
 
 		if (a->row[i].announced)
@@ -208,7 +209,7 @@ static void give_gone(struct session *s, struct group_task *e)
 		     e->first ? e->group->place.made : 0);
 }
 
-/* All names have been reported. */
+/* Answers FINAL, after all names have been reported. */
 static void finish(struct group_task *e)
 {
 	struct group *g = e->group;
@@ -245,7 +246,7 @@ static void report_gone(struct group_task *e)
 	const char *note = e->text + e->reported;
 
 	e->reported += report_final(g, e->s ? e->s->peer_text : g->peer, note);
-	if (note[0] != IW_XC_OK)
+	if (note[0] != IW_XFER_CODE_OK)
 		return;
 	/* Keeps the name for the peer. */
 	memmove(e->text + e->kept, note + 1, strlen(note + 1) + 1);

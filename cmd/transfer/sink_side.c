@@ -17,7 +17,7 @@
 #define CREATE_TRIES 8 /* while other transfers close temporaries that the file may need */
 
 /* Options that a peer may only choose if the listener has them too. */
-#define BY_LEAVE (IW_XOPT_OWNER | IW_XOPT_SETID | IW_XOPT_XATTR | IW_XOPT_DELETE)
+#define BY_LEAVE (IW_XFER_OPT_OWNER | IW_XFER_OPT_SETID | IW_XFER_OPT_XATTR | IW_XFER_OPT_DELETE)
 
 /*
  * For each file with missing parts, an honest source is sending a part, or is still announcing
@@ -69,9 +69,9 @@ static void open_back(struct iw_task *t)
 
 	if (e->r != 0) {
 		iw_fail(&g->place_fault,
-			e->why.code == IW_XC_NOENT  ? IW_E_NOENT
-			: e->why.code == IW_XC_PERM ? IW_E_PERM
-						    : IW_E_INVAL,
+			e->why.code == IW_XFER_CODE_NOENT  ? IW_E_NOENT
+			: e->why.code == IW_XFER_CODE_PERM ? IW_E_PERM
+							   : IW_E_INVAL,
 			"%s", e->why.text);
 		if (e->s) {
 			iw_xfer_fail(e->s->x, &g->place_fault);
@@ -85,16 +85,16 @@ static void open_back(struct iw_task *t)
 /* The requested option that this side does not permit, as text for the peer. */
 static const char *not_permitted(uint32_t opts)
 {
-	if (opts & IW_XOPT_DELETE)
+	if (opts & IW_XFER_OPT_DELETE)
 		return "removals: start it with --delete";
-	if (opts & IW_XOPT_OWNER)
+	if (opts & IW_XFER_OPT_OWNER)
 		return "owners: start it with --owner";
-	if (opts & IW_XOPT_SETID)
+	if (opts & IW_XFER_OPT_SETID)
 		return "set-id bits: start it with --setid";
 	return "attributes: start it with --xattr";
 }
 
-static int find_place(struct session *s, const struct iw_xact *a, struct iw_fault *f)
+static int find_place(struct session *s, const struct iw_xfer_act *a, struct iw_fault *f)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
 	const char *fault = iw_xfer_path_fault(a->name, a->name_len);
@@ -131,7 +131,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 	return 0;
 }
 
-static void opened(struct session *s, const struct iw_xact *a)
+static void opened(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct iw_fault f;
@@ -164,7 +164,7 @@ static void report_had(struct session *s, const struct file *f)
 	size_t digest = iw_xfer_digest_len(s->mine.digest), n = 0;
 	uint8_t *run = t->had > 0 ? malloc(t->had * digest) : NULL;
 	uint64_t begin = 0, off;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	for (size_t i = 0; run && i < t->had; i++) {
 		iw_chunk_list_row(&t->chunks, i, &off, &d);
@@ -183,7 +183,7 @@ static void report_had(struct session *s, const struct file *f)
 }
 
 /* The worker may need the data of the file after its RESULT, when the machine has freed its own. */
-static bool copy_meta(struct file *f, const struct iw_xmeta *m)
+static bool copy_meta(struct file *f, const struct iw_xfer_meta *m)
 {
 	size_t len = m->name_len + m->target_len + m->xattr_len;
 	char *to = malloc(len + 1);
@@ -211,7 +211,7 @@ static void create_pack(struct file *f)
 	f->packed = malloc(sizeof(*f->packed));
 	f->made = IW_CREATE_FAILED;
 	if (!f->packed)
-		iw_file_fail(&f->why, IW_XC_LIMIT, "no memory");
+		iw_file_fail(&f->why, IW_XFER_CODE_LIMIT, "no memory");
 	else if (iw_pack_sink_open(f->packed, &f->group->place, &f->meta, &f->why) == 0)
 		f->made = f->packed->nwanted > 0 ? IW_CREATED : IW_MADE;
 }
@@ -233,7 +233,7 @@ static void create_file(struct file *f)
 		return;
 	/* When the other transfer has closed it, this one can resume it. */
 	memcpy(f->wanted, g->wanted, sizeof(f->wanted));
-	iw_target_abandon(&f->target, IW_XC_NAME);
+	iw_target_abandon(&f->target, IW_XFER_CODE_NAME);
 	iw_place_return(&g->place, &f->meta);
 	f->has_target = false;
 }
@@ -247,9 +247,9 @@ static void create_now(struct iw_task *t)
 
 	f->made = IW_CREATE_FAILED;
 	if (!p->to_stdout && p->base < 0)
-		iw_file_fail(&f->why, IW_XC_TARGET, "the target cannot be opened");
+		iw_file_fail(&f->why, IW_XFER_CODE_TARGET, "the target cannot be opened");
 	else if (!f->has_hasher && iw_hasher_init(&f->hasher, f->digest, &why) != 0)
-		iw_file_fail(&f->why, IW_XC_LIMIT, "no memory for digests");
+		iw_file_fail(&f->why, IW_XFER_CODE_LIMIT, "no memory for digests");
 	else
 		f->has_hasher = true;
 	if (!f->has_hasher)
@@ -267,7 +267,7 @@ static void report_codes(const struct file *f)
 	const struct iw_pack_sink *p = f->packed;
 
 	iw_xfer_codes(f->s->x, f->id, p->codes, p->n,
-		      p->why.code == IW_XC_OK || p->differ ? "" : p->why.text);
+		      p->why.code == IW_XFER_CODE_OK || p->differ ? "" : p->why.text);
 }
 
 static void report_created(struct session *s, struct file *f)
@@ -298,10 +298,10 @@ static void report_created(struct session *s, struct file *f)
 /* Ends a file that failed or was returned, once the worker has no more tasks of it. */
 static void end_file(struct file *f);
 
-/* Exceeds a limit, but files that are being closed may return their charges. */
+/* True if f exceeds a limit, but files that are being closed may return their charges. */
 static bool may_fit_later(const struct file *f)
 {
-	return f->made == IW_CREATE_FAILED && f->why.code == IW_XC_LIMIT && !f->packed &&
+	return f->made == IW_CREATE_FAILED && f->why.code == IW_XFER_CODE_LIMIT && !f->packed &&
 	       f->tries > 0 && f->group->hub->closing > 0;
 }
 
@@ -334,7 +334,7 @@ static void create_back(struct iw_task *t)
 	iw_group_task_done(g);
 }
 
-static void create(struct session *s, const struct iw_xact *a)
+static void create(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct work *w = s->work;
@@ -355,7 +355,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	}
 	if (!f || !f->name || !copy_meta(f, a->meta)) {
 		iw_session_file_free(f);
-		iw_xfer_file_failed(s->x, a->id, IW_XC_LIMIT, "no memory", s->hub->now);
+		iw_xfer_file_failed(s->x, a->id, IW_XFER_CODE_LIMIT, "no memory", s->hub->now);
 		return;
 	}
 	f->group = g;
@@ -388,6 +388,7 @@ static void end_now(struct iw_task *t)
 		iw_place_return(p, &f->meta);
 }
 
+/* Frees f. After the last failed file of its transfer, sessions that waited for that continue. */
 static void ended(struct file *f)
 {
 	struct group *g = f->group;
@@ -434,7 +435,7 @@ static void end_file(struct file *f)
 	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
-/* f will not be complete. Its temporary stays open until end_now. */
+/* Notes that f will not be complete. Its temporary stays open until end_now. */
 static void give_up(struct file *f, uint32_t code)
 {
 	f->dropped = true;
@@ -471,7 +472,7 @@ static void forget_creation(struct session *s, uint32_t id, bool returns)
 	if (!f)
 		return;
 	f->returns = returns;
-	give_up(f, IW_XC_CANCELED);
+	give_up(f, IW_XFER_CODE_CANCELED);
 	iw_list_del(&f->link); /* it may be in held or wanting */
 	iw_sink_forget(f);
 }
@@ -487,7 +488,7 @@ void iw_sink_leave(struct session *s)
 	while ((l = iw_list_first(&s->files)) != NULL) {
 		struct file *f = iw_container_of(l, struct file, of);
 
-		give_up(f, IW_XC_CANCELED);
+		give_up(f, IW_XFER_CODE_CANCELED);
 		iw_list_del(&f->link);
 		iw_sink_forget(f);
 	}
@@ -503,24 +504,24 @@ static void wait_for_output(struct session *s, bool waits)
 
 /* --- chunks --- */
 
-static struct iovec piece_of(const struct session *s, const struct iw_xpart *p)
+static struct iovec piece_of(const struct session *s, const struct iw_xfer_piece *p)
 {
 	uint8_t *at = p->in_recv ? s->recv[p->recv].p + IW_XFER_DATA_HDR : s->work->slot[p->recv];
 
 	return (struct iovec){ .iov_base = at, .iov_len = p->len };
 }
 
-static uint64_t store_stdout(struct session *s, const struct iw_xact *a)
+static uint64_t store_stdout(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
 	struct iw_file_fault why;
-	struct iovec iov[IW_XPARTS];
+	struct iovec iov[IW_XFER_PIECES];
 	int r;
 
-	for (size_t i = 0; i < a->nparts; i++)
-		iov[i] = piece_of(s, &a->part[i]);
-	r = iw_target_store(&f->target, &f->hasher, a->off, iov, a->nparts, &a->digest, &why);
+	for (size_t i = 0; i < a->npieces; i++)
+		iov[i] = piece_of(s, &a->piece[i]);
+	r = iw_target_store(&f->target, &f->hasher, a->off, iov, a->npieces, &a->digest, &why);
 	w->store_waits = r == 1;
 	w->store_paced = w->store_paced && w->store_waits;
 	wait_for_output(s, r == 1);
@@ -545,21 +546,21 @@ static void store_now(struct iw_task *task)
 }
 
 /* Returns the chunk in one piece: the buffer of its slot, which the slot loses, or a copy. */
-static void *take_chunk(struct session *s, const struct iw_xact *a)
+static void *take_chunk(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	uint8_t *buf, *at;
 
-	if (!a->part[0].in_recv) {
-		buf = w->slot[a->part[0].recv];
-		w->slot[a->part[0].recv] = NULL;
+	if (!a->piece[0].in_recv) {
+		buf = w->slot[a->piece[0].recv];
+		w->slot[a->piece[0].recv] = NULL;
 		w->nslots--;
 		iw_session_credit(s, IW_XFER_CHUNK);
 		return buf;
 	}
 	at = buf = iw_session_chunk(s);
-	for (size_t i = 0; buf && i < a->nparts; i++) {
-		const struct iovec piece = piece_of(s, &a->part[i]);
+	for (size_t i = 0; buf && i < a->npieces; i++) {
+		const struct iovec piece = piece_of(s, &a->piece[i]);
 
 		memcpy(at, piece.iov_base, piece.iov_len);
 		at += piece.iov_len;
@@ -583,7 +584,7 @@ static void store_back(struct iw_task *t);
  * Gives the chunk to the worker and reports it as stored. If writing fails, the file fails later:
  * the peer is sent no result before COMMIT, which waits for the worker.
  */
-uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
+uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a)
 {
 	struct hub *h = s->hub;
 	struct work *w = s->work;
@@ -596,7 +597,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	/*
 	 * The chunk of a Send has arrived already. Delaying it delays the credit for the next one.
 	 */
-	if (a->nparts > 0 && a->part[0].in_recv && !w->store_paced) {
+	if (a->npieces > 0 && a->piece[0].in_recv && !w->store_paced) {
 		w->store_paced = iw_hub_pace(h, s, a->len);
 		w->store_waits = !w->store_paced;
 		if (w->store_waits)
@@ -635,7 +636,7 @@ static void name_kept(const struct file *f, struct iw_file_fault *why)
 	size_t len = strlen(why->text);
 	int dir = slash ? (int)(slash + 1 - f->name) : 0;
 
-	if (why->code != IW_XC_SPACE)
+	if (why->code != IW_XFER_CODE_SPACE)
 		return;
 	if (f->packed || !iw_target_is_kept(&f->target) || dir > 60) {
 		snprintf(why->text + len, sizeof(why->text) - len,
@@ -703,7 +704,7 @@ static const char returned_text[] = "its connection was lost, and it was not ann
 static void commit_now(struct iw_task *t)
 {
 	struct file *f = iw_container_of(t, struct file, task);
-	const struct iw_xact *a = &f->commit;
+	const struct iw_xfer_act *a = &f->commit;
 
 	f->r = f->packed ? iw_pack_sink_commit(f->packed, &f->hasher, a->size, &a->digest, &f->why)
 			 : iw_target_commit(&f->target, &f->hasher, a->size, &a->digest, &f->why);
@@ -728,7 +729,7 @@ static void commit_back(struct iw_task *t)
 		else if (f->r == 0)
 			iw_xfer_committed(s->x, f->id, g->hub->now);
 		else
-			queue_commit(f); /* verifies the next part */
+			queue_commit(f); /* verifies further chunks */
 		iw_xfer_touch(s->x, g->hub->now);
 		iw_session_make_ready(s);
 	}
@@ -746,10 +747,10 @@ static void queue_commit(struct file *f)
 	iw_group_queue(f->group, &f->group->names, &f->task);
 }
 
-/* Standard output may block. */
+/* Not in the worker: standard output is written without blocking, and retried when writable. */
 static void commit_stdout(struct session *s)
 {
-	const struct iw_xact *a = &s->work->commit;
+	const struct iw_xfer_act *a = &s->work->commit;
 	struct file *f = a->file;
 	struct iw_file_fault why;
 	int r = iw_target_commit(&f->target, &f->hasher, a->size, &a->digest, &why);
@@ -762,7 +763,7 @@ static void commit_stdout(struct session *s)
 		iw_xfer_committed(s->x, a->id, s->hub->now);
 }
 
-static void commit(struct session *s, const struct iw_xact *a)
+static void commit(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 
@@ -782,7 +783,7 @@ void iw_sink_retry(struct session *s)
 	struct work *w = s->work;
 
 	if (w->create_waits) {
-		const struct iw_xact a = w->create;
+		const struct iw_xfer_act a = w->create;
 
 		create(s, &a);
 	}
@@ -798,7 +799,7 @@ static void seen_now(struct iw_task *t)
 {
 	struct group_task *e = iw_container_of(t, struct group_task, task);
 
-	const struct iw_xmeta m = { .kind = e->kind, .name = e->text, .name_len = e->len };
+	const struct iw_xfer_meta m = { .kind = e->kind, .name = e->text, .name_len = e->len };
 
 	iw_place_seen(&e->group->place, &m);
 }
@@ -813,11 +814,11 @@ static void seen_back(struct iw_task *t)
 }
 
 /* Keeps --delete from removing a file of that name. */
-static void seen(struct group *g, const struct iw_xmeta *m)
+static void seen(struct group *g, const struct iw_xfer_meta *m)
 {
 	struct group_task *e;
 
-	if (!(g->opts & IW_XOPT_DELETE) || m->name_len == 0)
+	if (!(g->opts & IW_XFER_OPT_DELETE) || m->name_len == 0)
 		return;
 	e = iw_group_task_new(g, NULL);
 	if (e)
@@ -833,8 +834,8 @@ static void seen(struct group *g, const struct iw_xmeta *m)
 	iw_group_queue(g, &g->names, &e->task);
 }
 
-/* The source permits that name to be removed. */
-static void permit(struct session *s, const struct iw_xact *a)
+/* Adds a name to those that the source permits to be removed. */
+static void permit(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	size_t cap = g->listed.cap;
@@ -846,7 +847,7 @@ static void permit(struct session *s, const struct iw_xact *a)
 	iw_group_charge(g, s, (g->listed.cap - cap) * sizeof(*g->listed.rows));
 }
 
-static void note_returned(struct session *s, const struct iw_xmeta *m)
+static void note_returned(struct session *s, const struct iw_xfer_meta *m)
 {
 	struct group *g = s->group;
 	bool lost = false;
@@ -858,7 +859,7 @@ static void note_returned(struct session *s, const struct iw_xmeta *m)
 		iw_log_error("no memory for the names of files that must be sent again");
 }
 
-static void drop_returned(struct session *s, const struct iw_xmeta *m)
+static void drop_returned(struct session *s, const struct iw_xfer_meta *m)
 {
 	struct group *g = s->group;
 	size_t bytes = iw_missing_drop(&g->returned, m->name, m->name_len);
@@ -867,32 +868,32 @@ static void drop_returned(struct session *s, const struct iw_xmeta *m)
 		iw_group_credit(g, bytes);
 }
 
-static void each_member(struct session *s, const struct iw_xmeta *m,
-			void (*each)(struct session *s, const struct iw_xmeta *m))
+static void each_member(struct session *s, const struct iw_xfer_meta *m,
+			void (*each)(struct session *s, const struct iw_xfer_meta *m))
 {
 	struct iw_fault why;
-	struct iw_xentry e;
-	struct iw_xlist l;
-	struct iw_xmeta member;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
+	struct iw_xfer_meta member;
 
 	if (m->kind != IW_XFER_PACK) {
 		each(s, m);
 		return;
 	}
-	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
+	if (iw_xfer_pack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
 		return;
-	while (iw_xlist_next(&l, &e, &why) == 1) {
-		iw_xpack_meta(&member, &e);
+	while (iw_xfer_entries_next(&l, &e, &why) == 1) {
+		iw_xfer_pack_meta(&member, &e);
 		each(s, &member);
 	}
 }
 
 /* A file in transit when the connection is lost will be announced again on another one. */
-bool iw_sink_result(struct session *s, const struct iw_xact *a)
+bool iw_sink_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct file *f = a->file;
-	bool again = a->code == IW_XC_CANCELED && !a->told_by_peer;
+	bool again = a->code == IW_XFER_CODE_CANCELED && !a->told_by_peer;
 
 	seen(g, a->meta);
 	iw_asked_announced(&s->hub->asked, a->meta);
@@ -910,33 +911,33 @@ bool iw_sink_result(struct session *s, const struct iw_xact *a)
 	return again;
 }
 
-uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
+uint64_t iw_sink_act(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 
 	if (!iw_session_may_act(s))
 		return 0;
 	switch (a->type) {
-	case IW_XACT_OPENED:
+	case IW_XFER_ACT_OPENED:
 		opened(s, a);
 		return 0;
-	case IW_XACT_CREATE:
+	case IW_XFER_ACT_CREATE:
 		if (iw_group_begin(s))
 			create(s, a);
 		return 0;
-	case IW_XACT_STORE:
+	case IW_XFER_ACT_STORE:
 		return iw_sink_store(s, a);
-	case IW_XACT_COMMIT:
+	case IW_XFER_ACT_COMMIT:
 		commit(s, a);
 		return 0;
-	case IW_XACT_ABANDON:
+	case IW_XFER_ACT_ABANDON:
 		/* Its RESULT follows, and says whether the peer will announce it again. */
 		give_up(f, a->code);
 		return 0;
-	case IW_XACT_REMOVE:
+	case IW_XFER_ACT_REMOVE:
 		permit(s, a);
 		return 0;
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_FINAL:
 		iw_sink_final(s);
 		return 0;
 	default:

@@ -80,7 +80,7 @@ static void add_path_back(struct iw_task *t)
 	iw_group_task_done(g);
 }
 
-static void add_path(struct session *s, const struct iw_xact *a)
+static void add_path(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group_task *e = iw_group_task_new(s->group, s);
 
@@ -96,7 +96,7 @@ static void add_path(struct session *s, const struct iw_xact *a)
 	iw_group_queue(s->group, &s->group->names, &e->task);
 }
 
-void iw_source_take_path(struct session *s, const struct iw_xact *a)
+void iw_source_take_path(struct session *s, const struct iw_xfer_act *a)
 {
 	struct iw_walk *w = walk_of(s);
 	struct iw_fault why;
@@ -112,7 +112,7 @@ void iw_source_take_path(struct session *s, const struct iw_xact *a)
 		iw_xfer_fail(s->x, &why);
 	} else if (w) {
 		add_path(s, a);
-		if (s->group->opts & IW_XOPT_TOTAL && s->group->paths < MEASURED_MOST)
+		if (s->group->opts & IW_XFER_OPT_TOTAL && s->group->paths < MEASURED_MOST)
 			iw_source_measure(s->group, a->name, a->name_len);
 	}
 	s->group->paths++;
@@ -162,10 +162,10 @@ static void announce(struct session *s, struct file *f)
 	f->done = 0;
 	f->size = f->meta.kind == IW_XFER_FILE ? f->meta.size : 0;
 	f->share = f->meta.share != 0;
-	if (why->code != IW_XC_OK)
+	if (why->code != IW_XFER_CODE_OK)
 		iw_xfer_add_failed(s->x, &f->meta, f, why->code, why->text, s->hub->now);
 	else if (fault)
-		iw_xfer_add_failed(s->x, &f->meta, f, IW_XC_NAME, fault, s->hub->now);
+		iw_xfer_add_failed(s->x, &f->meta, f, IW_XFER_CODE_NAME, fault, s->hub->now);
 	else
 		iw_xfer_add(s->x, &f->meta, f, s->hub->now);
 }
@@ -175,19 +175,19 @@ static uint32_t mode_of(const struct group *g, mode_t mode)
 {
 	uint32_t bits = 0777;
 
-	if (g->opts & IW_XOPT_OWNER)
-		bits |= g->opts & IW_XOPT_SETID ? 07000 : 01000;
+	if (g->opts & IW_XFER_OPT_OWNER)
+		bits |= g->opts & IW_XFER_OPT_SETID ? 07000 : 01000;
 	return mode & bits;
 }
 
 /* Converts an entry of the walk, except its name and what is owned. */
-static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_xmeta *m)
+static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_xfer_meta *m)
 {
 	static const enum iw_xfer_kind kinds[] = { [IW_WALKED_FILE] = IW_XFER_FILE,
 						   [IW_WALKED_DIR] = IW_XFER_DIR,
 						   [IW_WALKED_LINK] = IW_XFER_SYMLINK };
 
-	*m = (struct iw_xmeta){ .name = e->name, .name_len = e->name_len, .top = e->top };
+	*m = (struct iw_xfer_meta){ .name = e->name, .name_len = e->name_len, .top = e->top };
 	if (e->what == IW_WALKED_STREAM)
 		m->kind = IW_XFER_STREAM;
 	if ((size_t)e->what >= IW_ARRAY_LEN(kinds) || e->what == IW_WALKED_STREAM)
@@ -199,7 +199,7 @@ static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_x
 	m->mtime_ns = (uint32_t)e->st.st_mtim.tv_nsec;
 	m->target = e->target;
 	m->target_len = e->target ? strlen(e->target) : 0;
-	if (g->opts & IW_XOPT_OWNER) {
+	if (g->opts & IW_XFER_OPT_OWNER) {
 		m->owned = true;
 		m->uid = e->st.st_uid;
 		m->gid = e->st.st_gid;
@@ -209,12 +209,12 @@ static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_x
 /* True if the entry may be in a pack: small, with one name, and without attributes to read. */
 static bool packs(const struct group *g, const struct iw_entry *e)
 {
-	if (e->top || g->opts & IW_XOPT_XATTR)
+	if (e->top || g->opts & IW_XFER_OPT_XATTR)
 		return false;
 	if (iw_xfer_name_fault(e->name, e->name_len))
 		return false;
 	return e->what == IW_WALKED_DIR || e->what == IW_WALKED_LINK ||
-	       (e->what == IW_WALKED_FILE && !(g->opts & IW_XOPT_CHECKSUM) &&
+	       (e->what == IW_WALKED_FILE && !(g->opts & IW_XFER_OPT_CHECKSUM) &&
 		e->st.st_size <= IW_PACK_FILE_MAX && e->st.st_nlink == 1);
 }
 
@@ -229,7 +229,7 @@ struct found {
 	bool excluded;        /* the patterns excluded an entry */
 	bool end;             /* all paths were walked */
 	size_t paths;         /* number of paths at the start */
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 };
 
 static void take(struct found *o, struct file *f)
@@ -260,16 +260,16 @@ static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_f
 {
 	size_t len;
 
-	if (!(g->opts & IW_XOPT_XATTR))
+	if (!(g->opts & IW_XFER_OPT_XATTR))
 		return 0;
-	if (iw_attr_read(fd, g->opts & IW_XOPT_OWNER, &f->xattr, &len, why) != 0)
+	if (iw_attr_read(fd, g->opts & IW_XFER_OPT_OWNER, &f->xattr, &len, why) != 0)
 		return -1;
 	f->meta.xattr = f->xattr ? f->xattr : (const uint8_t *)"";
 	f->meta.xattr_len = len;
 	return 0;
 }
 
-/* A further hard link waits until the first one is settled. True: f is such a link. */
+/* True if f is a further hard link, which waits until the first one is settled. */
 static bool is_other_name(struct found *o, struct file *f, const struct iw_entry *e)
 {
 	struct group *g = o->e.group;
@@ -292,13 +292,13 @@ static bool is_other_name(struct found *o, struct file *f, const struct iw_entry
 	return true;
 }
 
-/* The sink compares this digest with that of its own file. */
+/* Computes the digest of the whole file, which the sink compares with that of its own file. */
 static int add_digest(struct file *f, struct iw_file_fault *why)
 {
 	struct iw_fault fault;
 
 	if (iw_hasher_init(&f->hasher, f->digest, &fault) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for digests");
 	f->has_hasher = true;
 	return iw_src_digest(&f->src, &f->hasher, &f->meta.digest, why);
 }
@@ -309,7 +309,7 @@ static int add_digest(struct file *f, struct iw_file_fault *why)
 static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 {
 	int fd = iw_walk_open(e, &e->why);
-	struct iw_xmeta m = f->meta;
+	struct iw_xfer_meta m = f->meta;
 
 	if (fd < 0) {
 		e->what = IW_WALKED_FAILED;
@@ -327,11 +327,11 @@ static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 	f->meta.mode = mode_of(g, f->meta.mode);
 	if (f->meta.size > IW_XFER_CHUNK)
 		f->meta.data = iw_space_data(fd, f->meta.size);
-	if (g->opts & IW_XOPT_CHECKSUM && add_digest(f, &e->why) != 0)
+	if (g->opts & IW_XFER_OPT_CHECKSUM && add_digest(f, &e->why) != 0)
 		e->what = IW_WALKED_FAILED;
 }
 
-/* Large enough to be sent in parts. */
+/* True if f is large enough to be sent in parts. */
 static bool splits(const struct group *g, const struct file *f)
 {
 	return g->conns > 1 && f->meta.kind == IW_XFER_FILE && f->meta.size >= 2u * PART;
@@ -438,7 +438,7 @@ static void take_entry(struct found *o, struct iw_entry *e)
 static void pack_entry(struct found *o, struct iw_entry *e)
 {
 	struct group *g = o->e.group;
-	struct iw_xmeta m;
+	struct iw_xfer_meta m;
 
 	meta_of(g, e, &m);
 	for (int tries = 0; tries < 2; tries++) {
@@ -471,15 +471,16 @@ static void find_now(struct iw_task *t)
 		o->end = e.what == IW_WALKED_END;
 		if (o->end)
 			break;
-		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED;
+		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XFER_CODE_EXCLUDED;
 		/*
-		 * A directory whose contents are sent has no name. Without IW_XOPT_CONTENTS the
+		 * A directory whose contents are sent has no name. Without IW_XFER_OPT_CONTENTS the
 		 * sink expects only the contents. Excluded entries are reported only with --delete,
 		 * because they must not be removed.
 		 */
-		if ((e.what == IW_WALKED_DIR && e.name_len == 0 && !(g->opts & IW_XOPT_CONTENTS)) ||
-		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED &&
-		     !(g->opts & IW_XOPT_DELETE)))
+		if ((e.what == IW_WALKED_DIR && e.name_len == 0 &&
+		     !(g->opts & IW_XFER_OPT_CONTENTS)) ||
+		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XFER_CODE_EXCLUDED &&
+		     !(g->opts & IW_XFER_OPT_DELETE)))
 			continue;
 		if (packs(g, &e))
 			pack_entry(o, &e);
@@ -494,7 +495,7 @@ static void announce_found(struct session *s, struct file *f)
 {
 	struct group *g = s->group;
 
-	if (f->why.code != IW_XC_OK || !splits(g, f)) {
+	if (f->why.code != IW_XFER_CODE_OK || !splits(g, f)) {
 		announce(s, f);
 		return;
 	}
@@ -575,7 +576,7 @@ static void announce_later(struct session *s)
 
 	iw_list_del(l);
 	if (f->linked->failed)
-		iw_file_fail(&f->why, IW_XC_NOENT,
+		iw_file_fail(&f->why, IW_XFER_CODE_NOENT,
 			     "it is a hard link to a file that did not arrive");
 	announce(s, f);
 }
@@ -607,6 +608,7 @@ static void wait_for_file(struct session *s)
 	s->group->waiting++;
 }
 
+/* Announces the next file, starts the search for one, or waits until there is one. */
 static void next(struct session *s)
 {
 	struct group *g = s->group;
@@ -633,7 +635,7 @@ static void next(struct session *s)
 		announce_later(s);
 		return;
 	}
-	/* None now. Other connections may return files, and the peer may request further paths. */
+	/* Other connections may return files, and the peer may request further paths. */
 	if (!g->walked || !iw_list_empty(&g->later) || (g->conns > 1 && g->out > 0)) {
 		wait_for_file(s);
 		return;

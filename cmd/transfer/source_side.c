@@ -12,13 +12,13 @@
 static int load_pack(struct file *f)
 {
 	struct iovec iov = { .iov_base = f->buf, .iov_len = iw_packer_load(f->pack, f->buf) };
-	struct iw_xloaded *l = &f->loaded;
+	struct iw_xfer_chunk *l = &f->loaded;
 
-	*l = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
+	*l = (struct iw_xfer_chunk){ .len = (uint32_t)iov.iov_len };
 	if (iw_hasher_chunk(&f->hasher, &iov, 1, &l->digest) != 0)
-		return iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(&f->why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (l->len > 0 && iw_chunk_list_add(&f->src.chunks, 0, &l->digest) != 0)
-		return iw_file_fail(&f->why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(&f->why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -42,14 +42,14 @@ static void finish_now(struct iw_task *t)
 	else if (iw_chunk_list_digest(&f->src.chunks, &f->hasher, f->len, &f->whole) == 0)
 		f->r = 0;
 	else
-		f->r = iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
+		f->r = iw_file_fail(&f->why, IW_XFER_CODE_IO, "its digest could not be computed");
 }
 
-/* The connection of f was lost: another connection sends it. */
+/* Queues f, whose connection was lost, for another connection. */
 static void send_again(struct group *g, struct file *f)
 {
 	f->again = false;
-	f->why.code = IW_XC_OK;
+	f->why.code = IW_XFER_CODE_OK;
 	g->out--;
 	iw_hub_count_closed(f);
 	iw_src_again(&f->src);
@@ -57,7 +57,7 @@ static void send_again(struct group *g, struct file *f)
 	iw_group_wake(g);
 }
 
-/* f ended while the worker read it. */
+/* Frees f, which ended while the worker read it, or queues it again. */
 static void free_read_file(struct file *f)
 {
 	if (f->tasks > 0)
@@ -90,6 +90,7 @@ static bool give_slot_back(struct hub *h, struct session *s, struct file *f)
 	return awaited;
 }
 
+/* Counts a task of f as done. */
 static void came_back(struct file *f)
 {
 	if (--f->tasks == 0)
@@ -160,7 +161,8 @@ static bool has_hasher(struct session *s, struct file *f)
 static bool queue_task(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
 {
 	if (!has_hasher(s, f)) {
-		iw_xfer_file_failed(s->x, id, IW_XC_LIMIT, "no memory for digests", s->hub->now);
+		iw_xfer_file_failed(s->x, id, IW_XFER_CODE_LIMIT, "no memory for digests",
+				    s->hub->now);
 		return false;
 	}
 	f->s = s;
@@ -232,7 +234,7 @@ static void search(struct session *s, struct file *f, uint32_t id, uint64_t off)
 	(void)queue_task(s, f, id, &f->search.task);
 }
 
-static void next_range(struct session *s, const struct iw_xact *a)
+static void next_range(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 	struct iw_file_fault why;
@@ -260,12 +262,12 @@ void iw_source_leave(struct session *s)
 }
 
 /* Reads a stream only while it is readable, because its writer may pause: never blocks. */
-static uint64_t load_stream(struct session *s, const struct iw_xact *a)
+static uint64_t load_stream(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
 	struct iw_file_fault why;
-	struct iw_xloaded l;
+	struct iw_xfer_chunk l;
 	int r = iw_src_load(&f->src, &w->hasher, a->off, (uint32_t)a->len, w->slot[a->slot], &l,
 			    &why);
 
@@ -280,7 +282,7 @@ static uint64_t load_stream(struct session *s, const struct iw_xact *a)
 	return r == 1 ? 0 : IW_MAX(a->len, (uint64_t)1);
 }
 
-uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
+uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -313,7 +315,7 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 	return 0;
 }
 
-static void finish(struct session *s, const struct iw_xact *a)
+static void finish(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 
@@ -322,7 +324,7 @@ static void finish(struct session *s, const struct iw_xact *a)
 	(void)queue_task(s, f, a->id, &f->task);
 }
 
-static void take_have(struct session *s, const struct iw_xact *a)
+static void take_have(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
@@ -335,7 +337,7 @@ static void take_have(struct session *s, const struct iw_xact *a)
 		iw_source_no_memory(s, "what the sink has");
 }
 
-static void take_wanted(struct session *s, const struct iw_xact *a)
+static void take_wanted(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *f = a->file;
 	struct iw_fault why;
@@ -349,22 +351,23 @@ static void take_wanted(struct session *s, const struct iw_xact *a)
 
 /* --- the end of a file --- */
 
-bool iw_source_result(struct session *s, const struct iw_xact *a)
+bool iw_source_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct group *g = s->group;
 	struct file *f = a->file;
-	bool lost = a->code == IW_XC_CANCELED && !a->told_by_peer && iw_session_hands_on(s) &&
-		    !(f->has_src && f->src.stream);
+	bool lost = a->code == IW_XFER_CODE_CANCELED && !a->told_by_peer &&
+		    iw_session_hands_on(s) && !(f->has_src && f->src.stream);
 
 	if (lost) {
 		s->requeued += f->pack ? f->pack->n
 				       : !f->meta.share || f->meta.part_off == 0 ||
-						 !iw_xcode_is_fine(a->code);
+						 !iw_xfer_code_is_fine(a->code);
 		/* If the worker still reads f, f is sent again when that task is done. */
 		f->again = f->tasks > 0;
 		if (!f->again)
 			send_again(g, f);
-	} else if (f->linked && f->meta.kind != IW_XFER_HARDLINK && !iw_xcode_is_fine(a->code)) {
+	} else if (f->linked && f->meta.kind != IW_XFER_HARDLINK &&
+		   !iw_xfer_code_is_fine(a->code)) {
 		f->linked->failed = true;
 	}
 	if (!lost)
@@ -382,11 +385,11 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 static bool is_spared(struct group *g, const char *name)
 {
 	const struct iw_filter *filter = &g->hub->cfg->filter;
-	bool contents = g->opts & IW_XOPT_CONTENTS;
+	bool contents = g->opts & IW_XFER_OPT_CONTENTS;
 	const char *slash = strrchr(name, '/');
 
 	/* The sink does not report whether it is a directory. */
-	if (!(g->opts & IW_XOPT_DRY_RUN) ||
+	if (!(g->opts & IW_XFER_OPT_DRY_RUN) ||
 	    (!iw_filter_excludes_deep(filter, name, true, contents) &&
 	     !iw_filter_excludes_deep(filter, name, false, contents) &&
 	     !iw_names_has(&g->kept, name, strlen(name))))
@@ -397,7 +400,7 @@ static bool is_spared(struct group *g, const char *name)
 }
 
 /* --delete: reports a name that the sink removed or would remove. */
-static void report_gone(struct session *s, const struct iw_xact *a)
+static void report_gone(struct session *s, const struct iw_xfer_act *a)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
 	char *name = iw_name_terminated(a->name, a->name_len);
@@ -413,37 +416,37 @@ static void report_gone(struct session *s, const struct iw_xact *a)
 		iw_log_error("no memory for the names that would be removed");
 	if (name)
 		iw_report_gone(&s->hub->report, s->peer_text, name,
-			       s->group->opts & IW_XOPT_DRY_RUN);
+			       s->group->opts & IW_XFER_OPT_DRY_RUN);
 	free(name);
 }
 
-uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
+uint64_t iw_source_act(struct session *s, const struct iw_xfer_act *a)
 {
 	if (!iw_session_may_act(s))
 		return 0;
 	switch (a->type) {
-	case IW_XACT_PATH:
+	case IW_XFER_ACT_PATH:
 		iw_source_take_path(s, a);
 		return 0;
-	case IW_XACT_NEXT_FILE:
+	case IW_XFER_ACT_NEXT_FILE:
 		iw_source_next(s);
 		return 0;
-	case IW_XACT_HAVE:
+	case IW_XFER_ACT_HAVE:
 		take_have(s, a);
 		return 0;
-	case IW_XACT_GONE:
+	case IW_XFER_ACT_GONE:
 		report_gone(s, a);
 		return 0;
-	case IW_XACT_WANTED:
+	case IW_XFER_ACT_WANTED:
 		take_wanted(s, a);
 		return 0;
-	case IW_XACT_NEXT_RANGE:
+	case IW_XFER_ACT_NEXT_RANGE:
 		if (iw_group_begin(s))
 			next_range(s, a);
 		return 0;
-	case IW_XACT_LOAD:
+	case IW_XFER_ACT_LOAD:
 		return iw_group_begin(s) ? iw_source_load(s, a) : 0;
-	case IW_XACT_FINISH:
+	case IW_XFER_ACT_FINISH:
 		if (iw_group_begin(s))
 			finish(s, a);
 		return 0;

@@ -5,8 +5,8 @@
 
 #include "transfer/internal.h"
 
-#define SWEEP       IW_SEC(2) /* for one directory */
-#define SWEEPS_MOST 256       /* directories queued for it: each is an open descriptor */
+#define SWEEP       IW_SEC(2) /* the time for one directory */
+#define SWEEPS_MOST 256       /* queued directories: each is an open descriptor */
 
 void iw_session_file_free(struct file *f)
 {

@@ -33,8 +33,8 @@ struct iw_transfer_cfg {
 	bool stats; /* print totals at the end */
 	bool once;  /* listener: end after one transfer */
 	/*
-	 * A set of enum iw_xopt. A listener: the options for owners, attributes and removal that
-	 * peers may request.
+	 * A set of enum iw_xfer_opt. A listener: the options for owners, attributes and removal
+	 * that peers may request.
 	 */
 	uint32_t opts;
 	unsigned jobs; /* connections */
@@ -45,8 +45,8 @@ struct iw_transfer_cfg {
 	unsigned redials;
 	uint64_t rate; /* at most this many bits per second; 0: no limit */
 	/*
-	 * With IW_XOPT_DRY_RUN: prints nothing except the reason of a failure. If the transfer ends
-	 * in order, *would_remove is the number of names that would be removed. NULL: not
+	 * With IW_XFER_OPT_DRY_RUN: prints nothing except the reason of a failure. If the transfer
+	 * ends in order, *would_remove is the number of names that would be removed. NULL: not
 	 * requested.
 	 */
 	uint64_t *would_remove;
@@ -56,8 +56,8 @@ struct iw_transfer_cfg {
 	 */
 	struct iw_removals *removals;
 	/*
-	 * Source, with IW_XOPT_LISTED: the only names that may be removed, each terminated by NUL.
-	 * Borrowed.
+	 * Source, with IW_XFER_OPT_LISTED: the only names that may be removed, each terminated by
+	 * NUL. Borrowed.
 	 */
 	const char *listed;
 	size_t listed_len;
@@ -68,7 +68,7 @@ struct iw_transfer_cfg {
 	struct iw_limits limits;
 	struct iw_cli_param conn; /* except the Private Data */
 	enum iw_xfer_mode mode;   /* chosen by the initiator, as is digest */
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	/*
 	 * Listening sink: reject transfers without digests. IW_DIGEST_BY_ADDRESS: only if it does
 	 * not listen on a loopback address.
@@ -85,7 +85,7 @@ struct iw_transfer_cfg {
 	 * socket can be created there.
 	 */
 	const char *control;
-	/* octets of memory for peers and stag-reg together; 0: no limit */
+	/* Octets of memory for peers and stag-reg together; 0: no limit. */
 	uint64_t memory;
 };
 

@@ -125,7 +125,7 @@ static size_t transfer_pd(uint8_t *pd, struct input *in)
 			      .major_min = 3,
 			      .role = IW_XFER_SOURCE,
 			      .mode = IW_XFER_SEND,
-			      .digest = (enum iw_xfer_digest)(u8(in) % 3),
+			      .digest = (enum iw_xfer_digest_kind)(u8(in) % 3),
 			      .recvs = 16,
 			      .recv_size = 65536,
 			      .files = 1,

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fd = memfd_create("attr", MFD_CLOEXEC);
 	must(fd >= 0);
 	if (iw_attr_write(fd, true, data, len, &why) != 0)
-		must(why.code != IW_XC_OK && why.text[0]);
+		must(why.code != IW_XFER_CODE_OK && why.text[0]);
 	n = flistxattr(fd, names, sizeof(names));
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(names + i) + 1)
 		must(strncmp(names + i, "user.", 5) == 0 ||

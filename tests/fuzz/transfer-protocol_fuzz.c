@@ -36,7 +36,7 @@ struct run {
 	unsigned nops;
 	uint32_t next_recv;
 	bool storing, loading, ended, closed;
-	struct iw_xact store, load;
+	struct iw_xfer_act store, load;
 	uint64_t now;
 	char names[FILES][8];
 	size_t live;
@@ -81,7 +81,7 @@ static struct fake_file *new_file(struct run *r)
 static void next_file(struct run *r)
 {
 	uint8_t how = take(r);
-	struct iw_xmeta m = { .kind = (enum iw_xfer_kind)(how % 3), .top = true, .mode = 0600 };
+	struct iw_xfer_meta m = { .kind = (enum iw_xfer_kind)(how % 3), .top = true, .mode = 0600 };
 
 	if (how >= 240 || r->nfiles > FILES - 10) {
 		iw_xfer_no_more(r->x, r->now);
@@ -92,7 +92,7 @@ static void next_file(struct run *r)
 	m.size = m.kind == IW_XFER_FILE ? (uint64_t)take(r) * 100003 : 0;
 	memset(r->names[r->nfiles], 'n', m.name_len);
 	if (how & 32)
-		iw_xfer_add_failed(r->x, &m, new_file(r), IW_XC_NOENT, "gone", r->now);
+		iw_xfer_add_failed(r->x, &m, new_file(r), IW_XFER_CODE_NOENT, "gone", r->now);
 	else
 		iw_xfer_add(r->x, &m, new_file(r), r->now);
 }
@@ -100,41 +100,41 @@ static void next_file(struct run *r)
 static void answer_load(struct run *r)
 {
 	uint8_t how = take(r);
-	struct iw_xloaded l = { .len = (uint32_t)r->load.len, .zero = how & 1 };
+	struct iw_xfer_chunk l = { .len = (uint32_t)r->load.len, .zero = how & 1 };
 
 	r->loading = false;
 	if (how & 2)
 		l.len = how & 4 ? 0 : l.len / 2;
 	l.digest.len = 16;
 	if ((how & 0xf0) == 0xf0)
-		iw_xfer_file_failed(r->x, r->load.id, IW_XC_CHANGED, "shrank", r->now);
+		iw_xfer_file_failed(r->x, r->load.id, IW_XFER_CODE_CHANGED, "shrank", r->now);
 	else
 		iw_xfer_loaded(r->x, r->load.slot, &l, r->now);
 }
 
-static void give_back(struct run *r, const struct iw_xact *a)
+static void give_back(struct run *r, const struct iw_xfer_act *a)
 {
-	for (size_t i = 0; i < a->nparts; i++) {
-		if (!a->part[i].in_recv)
+	for (size_t i = 0; i < a->npieces; i++) {
+		if (!a->piece[i].in_recv)
 			continue;
-		must(r->held[a->part[i].recv]);
-		r->held[a->part[i].recv] = false;
+		must(r->held[a->piece[i].recv]);
+		r->held[a->piece[i].recv] = false;
 	}
 }
 
 static void answer_store(struct run *r)
 {
-	const struct iw_xact a = r->store;
+	const struct iw_xfer_act a = r->store;
 
 	r->storing = false;
 	if ((take(r) & 0xf0) == 0xf0)
-		iw_xfer_file_failed(r->x, a.id, IW_XC_SPACE, "full", r->now);
+		iw_xfer_file_failed(r->x, a.id, IW_XFER_CODE_SPACE, "full", r->now);
 	else
 		iw_xfer_stored(r->x, true, r->now);
 	give_back(r, &a);
 }
 
-static void do_create(struct run *r, const struct iw_xact *a)
+static void do_create(struct run *r, const struct iw_xfer_act *a)
 {
 	uint8_t how = take(r);
 	struct fake_file *f;
@@ -146,7 +146,8 @@ static void do_create(struct run *r, const struct iw_xact *a)
 		must(a->meta->name[0] != '/');
 	}
 	if (how >= 0xe0 || r->nfiles > FILES - 10) {
-		iw_xfer_file_failed(r->x, a->id, how & 1 ? IW_XC_SAME : IW_XC_PERM, NULL, r->now);
+		iw_xfer_file_failed(r->x, a->id, how & 1 ? IW_XFER_CODE_SAME : IW_XFER_CODE_PERM,
+				    NULL, r->now);
 	} else if (!iw_xfer_has_data(a->meta->kind)) {
 		iw_xfer_made(r->x, a->id, NULL, r->now);
 	} else {
@@ -163,7 +164,7 @@ static void do_create(struct run *r, const struct iw_xact *a)
 	}
 }
 
-static void check_result(const struct iw_xact *a)
+static void check_result(const struct iw_xfer_act *a)
 {
 	struct fake_file *f = a->file;
 
@@ -172,73 +173,73 @@ static void check_result(const struct iw_xact *a)
 		return;
 	must(!f->result);
 	must(!f->created || f->committed || f->abandoned);
-	must(!f->committed || a->code == IW_XC_OK);
+	must(!f->committed || a->code == IW_XFER_CODE_OK);
 	f->result = true;
 }
 
-static void act(struct run *r, const struct iw_xact *a)
+static void act(struct run *r, const struct iw_xfer_act *a)
 {
 	struct fake_file *f = a->file;
 
 	must(!r->closed);
 	must(a->slot < r->cfg.slots);
 	switch (a->type) {
-	case IW_XACT_POST_RECVS:
+	case IW_XFER_ACT_POST_RECVS:
 		break;
-	case IW_XACT_REPOST:
+	case IW_XFER_ACT_REPOST:
 		give_back(r, a);
 		break;
-	case IW_XACT_SEND:
+	case IW_XFER_ACT_SEND:
 		must(a->msg_len > 0 && a->msg_len <= IW_XFER_MSG_MAX && a->msg[0] != 0);
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_DATA:
+	case IW_XFER_ACT_DATA:
 		must(a->msg_len == IW_XFER_DATA_HDR && a->len > 0 &&
 		     a->slot_off + a->len <= IW_XFER_CHUNK);
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_WRITE:
-	case IW_XACT_READ:
+	case IW_XFER_ACT_WRITE:
+	case IW_XFER_ACT_READ:
 		must(a->len > 0 && a->len <= IW_XFER_CHUNK);
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
-	case IW_XACT_REGISTER:
+	case IW_XFER_ACT_REGISTER:
 		must(!r->registered[a->slot] && a->len > 0 && a->len <= IW_XFER_CHUNK);
 		r->registered[a->slot] = true;
 		iw_xfer_registered(r->x, a->slot, 0x100 + a->slot);
 		break;
-	case IW_XACT_REVOKE:
+	case IW_XFER_ACT_REVOKE:
 		must(r->registered[a->slot]);
 		r->registered[a->slot] = false;
 		/* Every second time less was written than DONE said, which is a breach. */
 		iw_xfer_written(r->x, a->slot, a->slot % 2 == 0 ? IW_XFER_CHUNK : 1);
 		break;
-	case IW_XACT_CLOSE:
-	case IW_XACT_DROP:
+	case IW_XFER_ACT_CLOSE:
+	case IW_XFER_ACT_DROP:
 		must(r->ended);
 		r->closed = true;
 		break;
-	case IW_XACT_PATH:
+	case IW_XFER_ACT_PATH:
 		must(a->name_len <= IW_XFER_NAME_MAX);
 		break;
-	case IW_XACT_NEXT_FILE:
+	case IW_XFER_ACT_NEXT_FILE:
 		next_file(r);
 		break;
-	case IW_XACT_NEXT_RANGE: {
+	case IW_XFER_ACT_NEXT_RANGE: {
 		uint8_t how = take(r);
 		uint64_t off = a->off + (uint64_t)(how & 3) * IW_XFER_CHUNK;
 
 		iw_xfer_range(r->x, a->id, off, (how >> 2 & 3) * (uint64_t)IW_XFER_CHUNK, how & 16);
 		break;
 	}
-	case IW_XACT_LOAD:
+	case IW_XFER_ACT_LOAD:
 		/* Only a LOAD whose file has ended is replaced. */
 		must(!r->loading || a->file != r->load.file);
 		must(f->used && !r->registered[a->slot]);
@@ -247,61 +248,61 @@ static void act(struct run *r, const struct iw_xact *a)
 		if (take(r) < 200)
 			answer_load(r);
 		break;
-	case IW_XACT_FINISH: {
-		const struct iw_xdigest d = { .len = 16 };
+	case IW_XFER_ACT_FINISH: {
+		const struct iw_xfer_digest d = { .len = 16 };
 
 		if (take(r) < 0xe0)
 			iw_xfer_finished(r->x, a->id, &d, r->now);
 		else
-			iw_xfer_file_failed(r->x, a->id, IW_XC_CHANGED, "touched", r->now);
+			iw_xfer_file_failed(r->x, a->id, IW_XFER_CODE_CHANGED, "touched", r->now);
 		break;
 	}
-	case IW_XACT_OPENED:
-	case IW_XACT_WANTED:
+	case IW_XFER_ACT_OPENED:
+	case IW_XFER_ACT_WANTED:
 		break;
-	case IW_XACT_HAVE:
+	case IW_XFER_ACT_HAVE:
 		must(a->len > 0 && a->name_len % 16 == 0);
 		break;
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_FINAL:
 		iw_xfer_gone(r->x, "a\0b/c", 6, 1, 1);
 		iw_xfer_final(r->x, 0, 0, r->now);
 		break;
-	case IW_XACT_GONE:
-	case IW_XACT_REMOVE:
+	case IW_XFER_ACT_GONE:
+	case IW_XFER_ACT_REMOVE:
 		must(a->name_len > 0 && a->name_len <= IW_XFER_NAME_MAX &&
 		     !memchr(a->name, '\0', a->name_len));
 		break;
-	case IW_XACT_CREATE:
+	case IW_XFER_ACT_CREATE:
 		do_create(r, a);
 		break;
-	case IW_XACT_STORE:
-		must(!r->storing && f->created && !f->committed && !f->abandoned && a->nparts > 0 &&
-		     a->nparts <= IW_XPARTS);
-		for (size_t i = 0; i < a->nparts; i++)
-			must(a->part[i].in_recv ? r->held[a->part[i].recv]
-						: !r->registered[a->part[i].recv]);
+	case IW_XFER_ACT_STORE:
+		must(!r->storing && f->created && !f->committed && !f->abandoned &&
+		     a->npieces > 0 && a->npieces <= IW_XFER_PIECES);
+		for (size_t i = 0; i < a->npieces; i++)
+			must(a->piece[i].in_recv ? r->held[a->piece[i].recv]
+						 : !r->registered[a->piece[i].recv]);
 		r->store = *a;
 		r->storing = true;
 		if (take(r) < 200)
 			answer_store(r);
 		break;
-	case IW_XACT_COMMIT:
+	case IW_XFER_ACT_COMMIT:
 		must(f->created && !f->committed && !f->abandoned);
 		if (take(r) < 0xe0) {
 			f->committed = true;
 			iw_xfer_committed(r->x, a->id, r->now);
 		} else {
-			iw_xfer_file_failed(r->x, a->id, IW_XC_IO, "rename", r->now);
+			iw_xfer_file_failed(r->x, a->id, IW_XFER_CODE_IO, "rename", r->now);
 		}
 		break;
-	case IW_XACT_ABANDON:
+	case IW_XFER_ACT_ABANDON:
 		must(f->created && !f->committed && !f->abandoned);
 		f->abandoned = true;
 		break;
-	case IW_XACT_RESULT:
+	case IW_XFER_ACT_RESULT:
 		check_result(a);
 		break;
-	case IW_XACT_END:
+	case IW_XFER_ACT_END:
 		must(!r->ended);
 		r->ended = true;
 		break;
@@ -310,7 +311,7 @@ static void act(struct run *r, const struct iw_xact *a)
 
 static void act_all(struct run *r)
 {
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	for (unsigned n = 0; iw_xfer_next(r->x, &a, r->now); n++) {
 		must(n < STEPS);
@@ -328,7 +329,7 @@ static void receive(struct run *r, const uint8_t *msg, size_t len)
 			return;
 		recv = r->next_recv++ % 256;
 	}
-	if (iw_xfer_received(r->x, recv, msg, len, r->now) == IW_XRECV_HOLD)
+	if (iw_xfer_received(r->x, recv, msg, len, r->now) == IW_XFER_RECV_HOLD)
 		r->held[recv] = true;
 }
 
@@ -354,11 +355,11 @@ static uint64_t some_offset(struct run *r)
 	return (uint64_t)(v >> 2) * IW_XFER_PIECE + (v & 3 ? (uint64_t)(v & 3) - 2 : 0);
 }
 
-static struct iw_xentry some_entry(struct run *r)
+static struct iw_xfer_entry some_entry(struct run *r)
 {
 	static const char name[] = "a/b/c/..";
 	static const uint8_t list[] = "\x81\xa3\x06\x01\x09\x41z\x0a\x00", octets[64];
-	struct iw_xentry e = { .has = 0x7fff };
+	struct iw_xfer_entry e = { .has = 0x7fff };
 	uint8_t how = take(r), more = take(r);
 
 	e.id = take(r) % 16;
@@ -369,9 +370,9 @@ static struct iw_xentry some_entry(struct run *r)
 	e.digest.len = 16;
 	e.kind = (how >> 6) + (more & 1 ? 3 : 0);
 	/* The second half of the fields, one bit each. */
-	for (unsigned f = IW_XF_TARGET; f < IW_XF_COUNT; f++)
+	for (unsigned f = IW_XFER_FIELD_TARGET; f < IW_XFER_FIELD_COUNT; f++)
 		if (more >> (f % 8) & 1)
-			e.has |= IW_XBIT(f);
+			e.has |= 1u << f;
 	e.target = name;
 	e.target_len = 3;
 	e.list = list;
@@ -387,9 +388,9 @@ static struct iw_xentry some_entry(struct run *r)
 	e.text = "t";
 	e.text_len = 1;
 	if (how & 8)
-		e.has &= ~(IW_XBIT(IW_XF_CODE) | IW_XBIT(IW_XF_TEXT));
+		e.has &= ~(IW_XFER_HAS(CODE) | IW_XFER_HAS(TEXT));
 	if (how & 16)
-		e.has &= ~IW_XBIT(IW_XF_ZERO);
+		e.has &= ~IW_XFER_HAS(ZERO);
 	e.zero = how & 32;
 	e.code = how & 32 ? 3 : 0;
 	return e;
@@ -401,49 +402,49 @@ static void made_message(struct run *r)
 	uint8_t buf[4096];
 	struct iw_cbor_out o;
 
-	type %= IW_XMSG_COUNT + 1;
+	type %= IW_XFER_MSG_COUNT + 1;
 	iw_cbor_out_init(&o, buf, sizeof(buf));
-	iw_cbor_map(&o, type == IW_XMSG_OPEN ? 5 : 4);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_map(&o, type == IW_XFER_MSG_OPEN ? 5 : 4);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&o, type);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 5000 + r->next_recv);
-	if (type == IW_XMSG_OPEN) {
-		iw_cbor_uint(&o, IW_XKEY_PATH);
+	if (type == IW_XFER_MSG_OPEN) {
+		iw_cbor_uint(&o, IW_XFER_KEY_PATH);
 		iw_cbor_bytes(&o, "p", 1);
-		iw_cbor_uint(&o, IW_XKEY_OPTS);
+		iw_cbor_uint(&o, IW_XFER_KEY_OPTS);
 		iw_cbor_uint(&o, n);
-		iw_cbor_uint(&o, IW_XKEY_CONNS);
+		iw_cbor_uint(&o, IW_XFER_KEY_CONNS);
 		iw_cbor_uint(&o, 1);
-	} else if (type == IW_XMSG_BYE || type == IW_XMSG_ABORT) {
+	} else if (type == IW_XFER_MSG_BYE || type == IW_XFER_MSG_ABORT) {
 		iw_cbor_uint(&o, 4);
 		iw_cbor_uint(&o, n);
 		iw_cbor_uint(&o, 5);
-		if (type == IW_XMSG_BYE)
+		if (type == IW_XFER_MSG_BYE)
 			iw_cbor_uint(&o, n);
 		else
 			iw_cbor_text(&o, "why", 3);
-	} else if (type == IW_XMSG_GET) {
-		iw_cbor_uint(&o, IW_XKEY_LIST);
+	} else if (type == IW_XFER_MSG_GET) {
+		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, n);
 		for (; n > 0; n--)
 			iw_cbor_bytes(&o, "path", 4);
-		iw_cbor_uint(&o, IW_XKEY_LAST);
+		iw_cbor_uint(&o, IW_XFER_KEY_LAST);
 		iw_cbor_bool(&o, ends & 1);
 	} else {
-		iw_cbor_uint(&o, IW_XKEY_LIST);
+		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, n);
 		for (; n > 0; n--) {
-			const struct iw_xentry e = some_entry(r);
+			const struct iw_xfer_entry e = some_entry(r);
 
-			iw_xentry_put(&o, &e);
+			iw_xfer_entry_put(&o, &e);
 		}
-		iw_cbor_uint(&o, IW_XKEY_ENDS);
+		iw_cbor_uint(&o, IW_XFER_KEY_ENDS);
 		iw_cbor_array(&o, ends);
 		for (; ends > 0; ends--) {
-			const struct iw_xentry e = some_entry(r);
+			const struct iw_xfer_entry e = some_entry(r);
 
-			iw_xentry_put(&o, &e);
+			iw_xfer_entry_put(&o, &e);
 		}
 	}
 	must(!o.full);
@@ -456,7 +457,7 @@ static void data_send(struct run *r)
 	uint8_t how = take(r);
 	size_t len = how & 1 ? IW_XFER_PIECE : how;
 
-	iw_xdata_encode(piece, how >> 4, some_offset(r));
+	iw_xfer_data_encode(piece, how >> 4, some_offset(r));
 	receive(r, piece, IW_XFER_DATA_HDR + len);
 }
 

@@ -45,7 +45,7 @@ static void look_at(const struct iw_cap_event *ev)
 	malformed |= m->malformed;
 }
 
-static size_t hello(uint8_t *pd, enum iw_xfer_digest digest)
+static size_t hello(uint8_t *pd, enum iw_xfer_digest_kind digest)
 {
 	struct iw_hello h = { .major_max = 3,
 			      .major_min = 3,
@@ -70,7 +70,7 @@ static void begin(struct maker *m)
 	malformed = false;
 }
 
-static void begin_tcp(struct maker *m, enum iw_xfer_digest digest)
+static void begin_tcp(struct maker *m, enum iw_xfer_digest_kind digest)
 {
 	uint8_t pd[IW_XFER_PD_MAX];
 	size_t n = hello(pd, digest);
@@ -129,25 +129,25 @@ static void say_message(struct maker *m, uint32_t msn, const uint8_t *msg, size_
 static size_t files(uint8_t *p, size_t cap, size_t name_len)
 {
 	static char name[IW_XFER_NAME_MAX];
-	struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_NAME) |
-				      IW_XBIT(IW_XF_KIND) | IW_XBIT(IW_XF_SIZE),
-			       .id = 7,
-			       .name = name,
-			       .name_len = name_len,
-			       .size = 1234567 };
+	struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) |
+					  IW_XFER_HAS(SIZE),
+				   .id = 7,
+				   .name = name,
+				   .name_len = name_len,
+				   .size = 1234567 };
 	struct iw_cbor_out o;
 
 	memset(name, 'n', sizeof(name));
 	name[0] = '\x1b';
 	iw_cbor_out_init(&o, p, cap);
 	iw_cbor_map(&o, 3);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
-	iw_cbor_uint(&o, IW_XMSG_FILES);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_MSG_FILES);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 20);
-	iw_cbor_uint(&o, IW_XKEY_LIST);
+	iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 	iw_cbor_array(&o, 1);
-	iw_xentry_put(&o, &e);
+	iw_xfer_entry_put(&o, &e);
 	assert_false(o.full);
 	return o.len;
 }
@@ -274,7 +274,7 @@ static void data_messages_are_recognized_by_their_first_octet(void **state)
 
 	(void)state;
 	begin_sctp(&m);
-	iw_xdata_encode(msg, 9, 262144);
+	iw_xfer_data_encode(msg, 9, 262144);
 	for (unsigned i = 0; i < 4; i++)
 		say_segment(&m, 0, 0, (uint16_t)(1 + i), p,
 			    segment(p, 1, msg, sizeof(msg), i * 1000u, 1000));

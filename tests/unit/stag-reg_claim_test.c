@@ -29,7 +29,7 @@ static const struct iw_claim samples[] = {
 	{ .form = IW_CLAIM_REJECT,
 	  .version_max = 1,
 	  .version_min = 1,
-	  .code = IW_XC_REFUSED,
+	  .code = IW_XFER_CODE_REFUSED,
 	  .text = "no" },
 };
 
@@ -175,7 +175,7 @@ static void a_long_reason_is_cut_between_characters(void **state)
 	for (size_t i = 0; i + 2 < sizeof(text); i += 2)
 		memcpy(text + i, "\xc3\xa4", 2); /* a umlaut */
 	text[sizeof(text) - 2] = '\0';
-	iw_claim_reject(&c, IW_XC_REFUSED, text);
+	iw_claim_reject(&c, IW_XFER_CODE_REFUSED, text);
 	len = iw_claim_encode(pd, &c);
 	assert_true(len <= IW_XFER_PD_MAX);
 	assert_int_equal(iw_claim_decode(&back, true, pd, len, &why), 0);

@@ -24,7 +24,7 @@ static void charges_apply_to_the_transfer_and_to_all_transfers(void **state)
 	(void)state;
 	assert_int_equal(iw_account_take(&a, 60, 1, &why), 0);
 	assert_int_equal(iw_account_take(&a, 1, 1, &why), -1);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_string_equal(why.text,
 			    "1 more octet, 60 used so far: above the receiver's --max-transfer 60");
 	assert_int_equal(iw_account_take(&b, 41, 1, &why), -1);
@@ -55,7 +55,7 @@ static void sums_do_not_wrap(void **state)
 	assert_int_equal(iw_account_take(&a, huge, 1, &why), 0);
 	assert_int_equal(iw_account_take(&a, huge, 1, &why), 0);
 	assert_int_equal(iw_account_take(&a, huge, 1, &why), -1);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_int_equal(all.files, 2);
 	assert_int_equal(iw_account_take(&bound, UINT64_MAX, 1, &why), 0);
 	assert_int_equal(iw_account_take(&bound, 1, 1, &why), -1);
@@ -165,27 +165,27 @@ static struct iw_place p;
 
 static void open_place(void)
 {
-	if (iw_place_local(&p, tmp_name, IW_XOPT_MANY, &why) != 0)
+	if (iw_place_local(&p, tmp_name, IW_XFER_OPT_MANY, &why) != 0)
 		fail_msg("%s", why.text);
 	p.limits = &limits;
 	p.account.all = &everything;
 }
 
-static struct iw_xmeta meta(enum iw_xfer_kind kind, const char *name, uint64_t size)
+static struct iw_xfer_meta meta(enum iw_xfer_kind kind, const char *name, uint64_t size)
 {
-	return (struct iw_xmeta){ .kind = kind,
-				  .name = name,
-				  .name_len = strlen(name),
-				  .top = true,
-				  .size = size,
-				  .mode = 0640,
-				  .mtime_s = 1234567890 };
+	return (struct iw_xfer_meta){ .kind = kind,
+				      .name = name,
+				      .name_len = strlen(name),
+				      .top = true,
+				      .size = size,
+				      .mode = 0640,
+				      .mtime_s = 1234567890 };
 }
 
 static int store(struct iw_target *t, uint64_t off)
 {
 	struct iovec iov = { .iov_base = chunk, .iov_len = sizeof(chunk) };
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	memset(chunk, 1, sizeof(chunk));
 	assert_int_equal(iw_hasher_chunk(&hasher, &iov, 1, &d), 0);
@@ -227,7 +227,7 @@ static int end(void **state)
  */
 static void parts_of_a_file_are_charged_once_and_as_a_whole(void **state)
 {
-	struct iw_xmeta one = meta(IW_XFER_FILE, "f", 4 * MIB), two, m;
+	struct iw_xfer_meta one = meta(IW_XFER_FILE, "f", 4 * MIB), two, m;
 	struct iw_target t[2], bad;
 
 	(void)state;
@@ -245,21 +245,21 @@ static void parts_of_a_file_are_charged_once_and_as_a_whole(void **state)
 	m.size = 1024 * MIB;
 	m.part_len = 1022 * MIB;
 	assert_int_equal(iw_target_create(&bad, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_PROTOCOL);
+	assert_int_equal(why.code, IW_XFER_CODE_PROTOCOL);
 	m = two;
 	m.name = "g";
 	assert_int_equal(iw_target_create(&bad, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_PROTOCOL);
-	iw_target_abandon(&t[0], IW_XC_DIGEST);
-	iw_target_abandon(&t[1], IW_XC_DIGEST);
+	assert_int_equal(why.code, IW_XFER_CODE_PROTOCOL);
+	iw_target_abandon(&t[0], IW_XFER_CODE_DIGEST);
+	iw_target_abandon(&t[1], IW_XFER_CODE_DIGEST);
 	assert_int_equal(everything.octets + everything.files, 0);
 	iw_place_close(&p);
 }
 
 static void charges_of_failed_files_are_returned_except_for_temporaries(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_FILE, "f", 4 * MIB),
-			big = meta(IW_XFER_FILE, "g", 4 * MIB);
+	struct iw_xfer_meta m = meta(IW_XFER_FILE, "f", 4 * MIB),
+			    big = meta(IW_XFER_FILE, "g", 4 * MIB);
 	struct iw_target t, other;
 	uint64_t left;
 
@@ -269,7 +269,7 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(store(&t, 0), 0);
 	assert_int_equal(store(&t, MIB), 0);
-	iw_target_abandon(&t, IW_XC_CANCELED);
+	iw_target_abandon(&t, IW_XFER_CODE_CANCELED);
 	left = everything.octets;
 	assert_true(left >= 2 * MIB && left < 2 * MIB + 4096); /* and its journal */
 	assert_int_equal(everything.files, 1);
@@ -277,8 +277,8 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	assert_int_equal(iw_target_create(&other, &p, &big, IW_XFER_XXH3, &why), IW_CREATED);
 	big.name = "h";
 	assert_int_equal(iw_target_create(&t, &p, &big, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
-	iw_target_abandon(&other, IW_XC_CANCELED);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
+	iw_target_abandon(&other, IW_XFER_CODE_CANCELED);
 	assert_int_equal(everything.octets, left);
 	/*
 	 * A resumed temporary is not charged twice: 2 of 5 MiB are temporaries, and 4 fit. A file
@@ -286,7 +286,7 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	 */
 	everything.max_octets = 3 * MIB;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_int_equal(everything.octets, left);
 	assert_int_equal(everything.files, 1);
 	everything.max_octets = 5 * MIB;
@@ -295,7 +295,7 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 	assert_int_equal(t.had, 2);
 	assert_int_equal(everything.octets, 4 * MIB);
 	assert_int_equal(everything.files, 1);
-	iw_target_abandon(&t, IW_XC_DIGEST);
+	iw_target_abandon(&t, IW_XFER_CODE_DIGEST);
 	assert_int_equal(everything.octets + everything.files, 0);
 	iw_place_close(&p);
 }
@@ -303,13 +303,13 @@ static void charges_of_failed_files_are_returned_except_for_temporaries(void **s
 /* Zeros that were not moved are charged like moved octets. */
 static void streams_are_charged_as_they_grow(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_STREAM, "s", IW_XFER_SIZE_UNKNOWN);
+	struct iw_xfer_meta m = meta(IW_XFER_STREAM, "s", IW_XFER_SIZE_UNKNOWN);
 	struct iw_target t;
 
 	(void)state;
 	for (unsigned to_stdout = 0; to_stdout < 2; to_stdout++) {
 		struct iw_chunk_list none = { .n = 0 };
-		struct iw_xdigest d;
+		struct iw_xfer_digest d;
 
 		open_place();
 		p.to_stdout = to_stdout;
@@ -320,17 +320,17 @@ static void streams_are_charged_as_they_grow(void **state)
 		assert_int_equal(iw_target_reach(&t, MIB, &why), 0);
 		assert_int_equal(everything.octets, MIB);
 		assert_int_equal(store(&t, 4 * MIB), -1);
-		assert_int_equal(why.code, IW_XC_LIMIT);
+		assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 		assert_int_equal(iw_chunk_list_digest(&none, &hasher, 1024 * MIB, &d), 0);
 		assert_int_equal(iw_target_commit(&t, &hasher, 1024 * MIB, &d, &why), -1);
-		assert_int_equal(why.code, IW_XC_LIMIT);
+		assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 		assert_int_equal(everything.octets, MIB);
 		/* This target takes only one file. */
 		if (to_stdout)
 			assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 					 IW_CREATE_FAILED);
 		else
-			iw_target_abandon(&t, IW_XC_LIMIT);
+			iw_target_abandon(&t, IW_XFER_CODE_LIMIT);
 		assert_int_equal(everything.octets,
 				 /* octets written to standard output stay charged */
 				 to_stdout ? MIB : 0);
@@ -340,18 +340,18 @@ static void streams_are_charged_as_they_grow(void **state)
 
 static void standard_output_has_the_limits_of_a_file(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_FILE, "f", 4 * MIB + 1);
+	struct iw_xfer_meta m = meta(IW_XFER_FILE, "f", 4 * MIB + 1);
 	struct iw_target t;
 
 	(void)state;
 	open_place();
 	p.to_stdout = true;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	limits.size = 0;
 	m.size = 8 * MIB + 1;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	m.size = 8 * MIB;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(everything.octets, 8 * MIB);
@@ -365,15 +365,16 @@ static void standard_output_has_the_limits_of_a_file(void **state)
 static void directories_links_and_attributes_are_charged(void **state)
 {
 	static const uint8_t xattr[100] = { 6, 0, 91, 'u', 's', 'e', 'r', '.', 'a' };
-	struct iw_xmeta deep = meta(IW_XFER_FILE, "a/b/c/d/f", 2 * MIB);
-	struct iw_xmeta dir = meta(IW_XFER_DIR, "dir", 0), link = meta(IW_XFER_SYMLINK, "link", 0);
+	struct iw_xfer_meta deep = meta(IW_XFER_FILE, "a/b/c/d/f", 2 * MIB);
+	struct iw_xfer_meta dir = meta(IW_XFER_DIR, "dir", 0),
+			    link = meta(IW_XFER_SYMLINK, "link", 0);
 	struct iw_target t;
 
 	(void)state;
 	open_place();
-	p.opts = IW_XOPT_XATTR;
+	p.opts = IW_XFER_OPT_XATTR;
 	assert_int_equal(iw_target_create(&t, &p, &deep, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
 	assert_int_equal(everything.files, 4); /* a, b, c, d exist; f would be one more */
 	assert_int_equal(parts_here(), 0);
 	everything.max_files = 7;
@@ -386,7 +387,7 @@ static void directories_links_and_attributes_are_charged(void **state)
 	assert_int_equal(everything.files, 6);
 	assert_int_equal(everything.octets, 103);
 	assert_int_equal(iw_target_create(&t, &p, &link, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_SAME);
+	assert_int_equal(why.code, IW_XFER_CODE_SAME);
 	assert_int_equal(everything.files, 6);
 	link.name = "dir";
 	link.name_len = 3;
@@ -402,16 +403,16 @@ static void directories_links_and_attributes_are_charged(void **state)
  */
 static void dry_runs_charge_nothing_afterwards(void **state)
 {
-	struct iw_xmeta m = meta(IW_XFER_FILE, "f", 4 * MIB);
+	struct iw_xfer_meta m = meta(IW_XFER_FILE, "f", 4 * MIB);
 	struct iw_target t;
 
 	(void)state;
 	open_place();
-	p.opts = IW_XOPT_DRY_RUN;
+	p.opts = IW_XFER_OPT_DRY_RUN;
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
-		assert_int_equal(why.code, i < 2 ? IW_XC_WOULD : IW_XC_LIMIT);
+		assert_int_equal(why.code, i < 2 ? IW_XFER_CODE_WOULD : IW_XFER_CODE_LIMIT);
 	}
 	iw_place_close(&p);
 	assert_int_equal(everything.octets + everything.files, 0);

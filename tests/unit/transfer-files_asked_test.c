@@ -24,7 +24,7 @@ static struct iw_asked ask(const char *first, const char *second)
 
 static bool accepts(const struct iw_asked *a, const char *name, bool top)
 {
-	const struct iw_xmeta m = { .name = name, .name_len = strlen(name), .top = top };
+	const struct iw_xfer_meta m = { .name = name, .name_len = strlen(name), .top = top };
 
 	return iw_asked_fault(a, &m) == NULL;
 }
@@ -32,12 +32,12 @@ static bool accepts(const struct iw_asked *a, const char *name, bool top)
 static bool accepts_link(const struct iw_asked *a, enum iw_xfer_kind kind, const char *name,
 			 bool top, const char *target)
 {
-	const struct iw_xmeta m = { .kind = kind,
-				    .name = name,
-				    .name_len = strlen(name),
-				    .top = top,
-				    .target = target,
-				    .target_len = strlen(target) };
+	const struct iw_xfer_meta m = { .kind = kind,
+					.name = name,
+					.name_len = strlen(name),
+					.top = top,
+					.target = target,
+					.target_len = strlen(target) };
 
 	return iw_asked_fault(a, &m) == NULL;
 }
@@ -145,8 +145,8 @@ static void links_stay_below_requested_names(void **state)
 
 static void announced_names_are_recorded(void **state)
 {
-	const struct iw_xmeta below = { .name = "a/x", .name_len = 3 },
-			      top = { .name = "b", .name_len = 1, .top = true };
+	const struct iw_xfer_meta below = { .name = "a/x", .name_len = 3 },
+				  top = { .name = "b", .name_len = 1, .top = true };
 	struct iw_asked a = ask("b", "a");
 
 	(void)state;

@@ -81,7 +81,7 @@ static void acls_are_sent_only_where_permitted(void **state)
 	assert_false(iw_attr_same(a, false, octets, len));
 	assert_false(iw_attr_same(b, true, octets, len));
 	assert_int_equal(iw_attr_write(b, false, octets, len, &why), -1);
-	assert_int_equal(why.code, IW_XC_PROTOCOL);
+	assert_int_equal(why.code, IW_XFER_CODE_PROTOCOL);
 	assert_int_equal(iw_attr_write(b, true, octets, len, &why), 0);
 	assert_true(iw_attr_same(b, true, octets, len));
 	/* A peer that may not set ACLs does not change an existing one. */
@@ -131,7 +131,7 @@ static void malformed_or_privileged_ones_are_refused(void **state)
 	for (size_t i = 0; i < 6; i++) {
 		assert_int_equal(iw_attr_write(a, true, (const uint8_t *)bad[i], lens[i], &why),
 				 -1);
-		assert_int_equal(why.code, IW_XC_PROTOCOL);
+		assert_int_equal(why.code, IW_XFER_CODE_PROTOCOL);
 	}
 	close(a);
 }

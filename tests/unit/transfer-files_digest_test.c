@@ -15,10 +15,10 @@
 #include "transfer/files/fault.h"
 #include "util/num.h"
 
-static struct iw_xdigest chunk(struct iw_hasher *h, const void *p, size_t len)
+static struct iw_xfer_digest chunk(struct iw_hasher *h, const void *p, size_t len)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)p, .iov_len = len };
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	assert_int_equal(iw_hasher_chunk(h, &iov, 1, &d), 0);
 	return d;
@@ -35,7 +35,7 @@ static void digests_match_published_values(void **state)
 					     0x60, 0x01, 0xc3, 0x24, 0x46, 0x8d, 0x49, 0x7f };
 	struct iw_hasher h;
 	struct iw_fault why;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	(void)state;
 	assert_int_equal(iw_hasher_init(&h, IW_XFER_XXH3, &why), 0);
@@ -65,20 +65,20 @@ static void pieces_make_the_same_digest(void **state)
 	for (size_t i = 0; i < sizeof(octets); i++)
 		octets[i] = (uint8_t)(i * 7 + i / 256);
 	for (int kind = IW_XFER_XXH3; kind <= IW_XFER_SHA256; kind++) {
-		struct iw_xdigest whole, cut;
+		struct iw_xfer_digest whole, cut;
 		struct iw_hasher h;
 		struct iw_fault why;
 
 		if (!(iw_digests_built() & 1u << kind))
 			continue;
-		assert_int_equal(iw_hasher_init(&h, (enum iw_xfer_digest)kind, &why), 0);
+		assert_int_equal(iw_hasher_init(&h, (enum iw_xfer_digest_kind)kind, &why), 0);
 		whole = chunk(&h, octets, sizeof(octets));
 		for (size_t at = 0; at <= sizeof(octets); at += 9973) {
 			struct iovec iov[2] = { { octets, at },
 						{ octets + at, sizeof(octets) - at } };
 
 			assert_int_equal(iw_hasher_chunk(&h, iov, 2, &cut), 0);
-			assert_true(iw_xdigest_equal(&whole, &cut));
+			assert_true(iw_xfer_digest_equal(&whole, &cut));
 		}
 		iw_hasher_fini(&h);
 	}
@@ -87,14 +87,14 @@ static void pieces_make_the_same_digest(void **state)
 static void chunks_in_any_order_make_the_same_file(void **state)
 {
 	struct iw_chunk_list up = { .n = 0 }, down = { .n = 0 }, other = { .n = 0 };
-	struct iw_xdigest a, b, c;
+	struct iw_xfer_digest a, b, c;
 	struct iw_hasher h;
 	struct iw_fault why;
 
 	(void)state;
 	assert_int_equal(iw_hasher_init(&h, IW_XFER_XXH3, &why), 0);
 	for (uint64_t i = 0; i < 300; i++) {
-		struct iw_xdigest d1 = chunk(&h, &i, sizeof(i)), d2;
+		struct iw_xfer_digest d1 = chunk(&h, &i, sizeof(i)), d2;
 		uint64_t j = 299 - i;
 
 		d2 = chunk(&h, &j, sizeof(j));
@@ -105,18 +105,18 @@ static void chunks_in_any_order_make_the_same_file(void **state)
 	}
 	assert_int_equal(iw_chunk_list_digest(&up, &h, 1000, &a), 0);
 	assert_int_equal(iw_chunk_list_digest(&down, &h, 1000, &b), 0);
-	assert_true(iw_xdigest_equal(&a, &b));
+	assert_true(iw_xfer_digest_equal(&a, &b));
 	assert_int_equal(iw_chunk_list_digest(&other, &h, 1000, &c), 0);
-	assert_false(iw_xdigest_equal(&a, &c));
+	assert_false(iw_xfer_digest_equal(&a, &c));
 	/* The size counts, even for files of zeros. */
 	assert_int_equal(iw_chunk_list_digest(&up, &h, 1001, &c), 0);
-	assert_false(iw_xdigest_equal(&a, &c));
+	assert_false(iw_xfer_digest_equal(&a, &c));
 	iw_chunk_list_free(&up);
 	iw_chunk_list_free(&down);
 	iw_chunk_list_free(&other);
 	assert_int_equal(iw_chunk_list_digest(&up, &h, 5, &a), 0);
 	assert_int_equal(iw_chunk_list_digest(&up, &h, 6, &b), 0);
-	assert_false(iw_xdigest_equal(&a, &b));
+	assert_false(iw_xfer_digest_equal(&a, &b));
 	iw_hasher_fini(&h);
 }
 
@@ -125,7 +125,7 @@ static void a_file_digest_is_as_the_man_page_defines(void **state)
 {
 	uint8_t rows[8 + 16 + 8] = { 0 };
 	struct iw_chunk_list l = { .n = 0 };
-	struct iw_xdigest d, file, own;
+	struct iw_xfer_digest d, file, own;
 	struct iw_hasher h;
 	struct iw_fault why;
 
@@ -138,7 +138,7 @@ static void a_file_digest_is_as_the_man_page_defines(void **state)
 	memcpy(rows + 8, d.octets, 16);
 	iw_put_be64(rows + 24, 3 * IW_XFER_CHUNK + 3);
 	own = chunk(&h, rows, sizeof(rows));
-	assert_true(iw_xdigest_equal(&file, &own));
+	assert_true(iw_xfer_digest_equal(&file, &own));
 	iw_chunk_list_free(&l);
 	iw_hasher_fini(&h);
 }

@@ -10,24 +10,24 @@
 
 #include <cmocka.h>
 
-static struct iw_xmeta meta(uint32_t mode, const void *xattr, size_t len)
+static struct iw_xfer_meta meta(uint32_t mode, const void *xattr, size_t len)
 {
-	return (struct iw_xmeta){ .kind = IW_XFER_DIR,
-				  .mode = mode,
-				  .mtime_s = -5,
-				  .mtime_ns = 7,
-				  .owned = true,
-				  .uid = 8,
-				  .gid = 9,
-				  .xattr = xattr,
-				  .xattr_len = len };
+	return (struct iw_xfer_meta){ .kind = IW_XFER_DIR,
+				      .mode = mode,
+				      .mtime_s = -5,
+				      .mtime_ns = 7,
+				      .owned = true,
+				      .uid = 8,
+				      .gid = 9,
+				      .xattr = xattr,
+				      .xattr_len = len };
 }
 
 static void a_name_announced_again_uses_no_more_memory(void **state)
 {
 	static const uint8_t attrs[30000] = { 1 };
 	struct iw_dirs d = { 0 };
-	struct iw_xmeta m = meta(0700, attrs, sizeof(attrs));
+	struct iw_xfer_meta m = meta(0700, attrs, sizeof(attrs));
 	size_t bytes;
 
 	(void)state;
@@ -56,14 +56,14 @@ static void all_names_are_kept_in_order_with_their_attributes(void **state)
 	(void)state;
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 3000; i++) {
-			const struct iw_xmeta m = meta(i & 07777, (const uint8_t *)"x", 1);
+			const struct iw_xfer_meta m = meta(i & 07777, (const uint8_t *)"x", 1);
 
 			snprintf(name, sizeof(name), "dir/%u", (unsigned)i);
 			assert_true(iw_dirs_keep(&d, name, &m));
 		}
 	assert_int_equal(d.n, 3000);
 	for (uint32_t i = 0; i < 3000; i++) {
-		const struct iw_xmeta m = iw_dirs_meta(&d, i);
+		const struct iw_xfer_meta m = iw_dirs_meta(&d, i);
 
 		snprintf(name, sizeof(name), "dir/%u", (unsigned)i);
 		assert_string_equal(iw_dirs_name(&d, i), name);

@@ -18,17 +18,17 @@ static int unmake(void **state)
 	return 0;
 }
 
-static struct iw_xmeta meta(void)
+static struct iw_xfer_meta meta(void)
 {
-	return (struct iw_xmeta){ .size = 10u << 20,
-				  .mtime_s = 5,
-				  .mtime_ns = 6,
-				  .ident = { 1, 2, 3 },
-				  .ident_len = 16 };
+	return (struct iw_xfer_meta){ .size = 10u << 20,
+				      .mtime_s = 5,
+				      .mtime_ns = 6,
+				      .ident = { 1, 2, 3 },
+				      .ident_len = 16 };
 }
 
 /* The number of chunks that a new reader finds. */
-static size_t found(const struct iw_xmeta *m, enum iw_xfer_digest digest)
+static size_t found(const struct iw_xfer_meta *m, enum iw_xfer_digest_kind digest)
 {
 	struct iw_chunk_list l = { .n = 0 };
 	struct iw_journal j;
@@ -37,7 +37,7 @@ static size_t found(const struct iw_xmeta *m, enum iw_xfer_digest digest)
 	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", tmp_fd, m, digest, &l), 0);
 	n = l.n;
 	for (size_t i = 0; i < n; i++) {
-		struct iw_xdigest d;
+		struct iw_xfer_digest d;
 		uint64_t off;
 
 		iw_chunk_list_row(&l, i, &off, &d);
@@ -51,12 +51,12 @@ static size_t found(const struct iw_xmeta *m, enum iw_xfer_digest digest)
 static void note(unsigned from, unsigned to)
 {
 	struct iw_chunk_list l = { .n = 0 };
-	struct iw_xmeta m = meta();
+	struct iw_xfer_meta m = meta();
 	struct iw_journal j;
 
 	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", tmp_fd, &m, IW_XFER_XXH3, &l), 0);
 	for (unsigned i = from; i < to; i++) {
-		struct iw_xdigest d = { .len = 16, .octets = { (uint8_t)i } };
+		struct iw_xfer_digest d = { .len = 16, .octets = { (uint8_t)i } };
 
 		iw_journal_note(&j, (uint64_t)i * IW_XFER_CHUNK, &d);
 	}
@@ -66,7 +66,7 @@ static void note(unsigned from, unsigned to)
 
 static void journalled_chunks_are_found_again(void **state)
 {
-	const struct iw_xmeta m = meta();
+	const struct iw_xfer_meta m = meta();
 
 	(void)state;
 	assert_int_equal(found(&m, IW_XFER_XXH3), 0);
@@ -77,8 +77,8 @@ static void journalled_chunks_are_found_again(void **state)
 
 static void another_state_of_the_source_begins_anew(void **state)
 {
-	struct iw_xmeta other[4] = { meta(), meta(), meta(), meta() };
-	const struct iw_xmeta m = meta();
+	struct iw_xfer_meta other[4] = { meta(), meta(), meta(), meta() };
+	const struct iw_xfer_meta m = meta();
 
 	(void)state;
 	other[0].size++;
@@ -96,7 +96,7 @@ static void another_state_of_the_source_begins_anew(void **state)
 
 static void a_record_that_is_not_whole_ends_the_journal(void **state)
 {
-	const struct iw_xmeta m = meta();
+	const struct iw_xfer_meta m = meta();
 	struct stat st;
 	int fd;
 
@@ -117,7 +117,7 @@ static void a_record_that_is_not_whole_ends_the_journal(void **state)
 static void a_journal_of_another_file_is_not_trusted(void **state)
 {
 	struct iw_chunk_list l = { .n = 0 };
-	const struct iw_xmeta m = meta();
+	const struct iw_xfer_meta m = meta();
 	struct iw_journal j;
 	int fd;
 
@@ -133,7 +133,7 @@ static void a_journal_of_another_file_is_not_trusted(void **state)
 
 static void a_journal_that_others_could_write_is_created_again(void **state)
 {
-	const struct iw_xmeta m = meta();
+	const struct iw_xfer_meta m = meta();
 
 	(void)state;
 	note(0, 4);
@@ -149,7 +149,7 @@ static void a_journal_that_others_could_write_is_created_again(void **state)
 static void another_users_journal_is_not_used(void **state)
 {
 	struct iw_chunk_list l = { .n = 0 };
-	const struct iw_xmeta m = meta();
+	const struct iw_xfer_meta m = meta();
 	struct iw_journal j;
 
 	(void)state;

@@ -73,8 +73,8 @@ static void data_are_found_between_holes(void **state)
 static void a_chunk_is_read_hashed_and_remembered(void **state)
 {
 	struct iw_file_fault why;
-	struct iw_xloaded l;
-	struct iw_xdigest d;
+	struct iw_xfer_chunk l;
+	struct iw_xfer_digest d;
 	struct iw_src s;
 
 	(void)state;
@@ -104,8 +104,8 @@ static void file_changed_while_it_is_read_is_an_error(void **state)
 	for (int i = 0; i < 4; i++) {
 		const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
 		struct iw_file_fault why;
-		struct iw_xloaded l;
-		struct iw_xdigest d;
+		struct iw_xfer_chunk l;
+		struct iw_xfer_digest d;
 		struct iw_src s;
 		int fd, r;
 
@@ -126,7 +126,7 @@ static void file_changed_while_it_is_read_is_an_error(void **state)
 		else
 			r = iw_src_finish(&s, &hasher, 10, &d, &why);
 		assert_int_equal(r, -1);
-		assert_int_equal(why.code, IW_XC_CHANGED);
+		assert_int_equal(why.code, IW_XFER_CODE_CHANGED);
 		assert_non_null(strstr(why.text, texts[i]));
 		iw_src_close(&s);
 	}
@@ -136,7 +136,7 @@ static void file_changed_while_it_is_read_is_an_error(void **state)
 static void content_longer_than_the_announced_size_is_an_error(void **state)
 {
 	struct iw_file_fault why;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	struct iw_src s;
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 
@@ -146,7 +146,7 @@ static void content_longer_than_the_announced_size_is_an_error(void **state)
 	assert_int_equal(iw_src_open(&s, fd, &why), 0);
 	assert_int_equal(s.at_open.st_size, 0);
 	assert_int_equal(iw_src_finish(&s, &hasher, 0, &d, &why), -1);
-	assert_int_equal(why.code, IW_XC_CHANGED);
+	assert_int_equal(why.code, IW_XFER_CODE_CHANGED);
 	iw_src_close(&s);
 }
 
@@ -160,15 +160,15 @@ static void names_that_are_not_regular_files_are_refused(void **state)
 	assert_int_equal(iw_src_open(&s, openat(tmp_fd, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC),
 				     &why),
 			 -1);
-	assert_int_equal(why.code, IW_XC_KIND);
+	assert_int_equal(why.code, IW_XFER_CODE_KIND);
 	assert_int_equal(iw_src_open(&s, openat(tmp_fd, ".", O_RDONLY | O_CLOEXEC), &why), -1);
-	assert_int_equal(why.code, IW_XC_KIND);
+	assert_int_equal(why.code, IW_XFER_CODE_KIND);
 }
 
 static void a_source_that_is_a_stream_is_not_awaited(void **state)
 {
 	struct iw_file_fault why;
-	struct iw_xloaded l;
+	struct iw_xfer_chunk l;
 	struct iw_src s;
 	int fds[2];
 

@@ -35,15 +35,15 @@ static int unmake(void **state)
 	return 0;
 }
 
-static struct iw_xmeta meta(const char *name, uint64_t size)
+static struct iw_xfer_meta meta(const char *name, uint64_t size)
 {
-	return (struct iw_xmeta){ .name = name,
-				  .name_len = strlen(name),
-				  .top = true,
-				  .size = size,
-				  .mode = 0640,
-				  .mtime_s = 1234567890,
-				  .mtime_ns = 987654321 };
+	return (struct iw_xfer_meta){ .name = name,
+				      .name_len = strlen(name),
+				      .top = true,
+				      .size = size,
+				      .mode = 0640,
+				      .mtime_s = 1234567890,
+				      .mtime_ns = 987654321 };
 }
 
 static struct iw_place place(const char *path, bool many)
@@ -52,7 +52,7 @@ static struct iw_place place(const char *path, bool many)
 	struct iw_place p;
 	int root = openat(tmp_fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (iw_place_beneath(&p, root, path, many ? IW_XOPT_MANY : 0, &why) != 0)
+	if (iw_place_beneath(&p, root, path, many ? IW_XFER_OPT_MANY : 0, &why) != 0)
 		fail_msg("%s", why.text);
 	close(root);
 	return p;
@@ -62,7 +62,7 @@ static int store(struct iw_target *t, uint64_t off, const void *octets, size_t l
 		 struct iw_file_fault *why)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)octets, .iov_len = len };
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	assert_int_equal(iw_hasher_chunk(&hasher, &iov, 1, &d), 0);
 	return iw_target_store(t, &hasher, off, &iov, 1, &d, why);
@@ -71,7 +71,7 @@ static int store(struct iw_target *t, uint64_t off, const void *octets, size_t l
 static int commit(struct iw_target *t, uint64_t size, struct iw_file_fault *why)
 {
 	struct iw_chunk_list copy = t->chunks;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
 	assert_int_equal(iw_chunk_list_digest(&copy, &hasher, size, &d), 0);
 	return iw_target_commit(t, &hasher, size, &d, why);
@@ -94,7 +94,7 @@ static unsigned parts_in(const char *dir)
 static void a_file_appears_only_when_it_is_complete(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = meta("f", 6);
+	struct iw_xfer_meta m = meta("f", 6);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct stat st;
@@ -114,18 +114,18 @@ static void a_file_appears_only_when_it_is_complete(void **state)
 	assert_int_equal(st.st_mode & 07777, 0640);
 	assert_int_equal(st.st_mtim.tv_sec, 1234567890);
 	assert_int_equal(st.st_mtim.tv_nsec, 987654321);
-	/* The same file again is skipped, except with IW_XOPT_FORCE. */
+	/* The same file again is skipped, except with IW_XFER_OPT_FORCE. */
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_SAME);
-	p.opts |= IW_XOPT_FORCE;
+	assert_int_equal(why.code, IW_XFER_CODE_SAME);
+	p.opts |= IW_XFER_OPT_FORCE;
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
-	iw_target_abandon(&t, IW_XC_DIGEST);
+	iw_target_abandon(&t, IW_XFER_CODE_DIGEST);
 	assert_file_is("in/f", "octets");
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
 }
 
-static void create_and_begin(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m)
+static void create_and_begin(struct iw_target *t, struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 
@@ -139,7 +139,7 @@ static void create_and_begin(struct iw_target *t, struct iw_place *p, const stru
  */
 static void one_file_in_two_temporaries_leaves_neither(void **state)
 {
-	struct iw_xmeta m = meta("f", MIB + 1);
+	struct iw_xfer_meta m = meta("f", MIB + 1);
 	struct iw_file_fault why;
 
 	(void)state;
@@ -153,11 +153,11 @@ static void one_file_in_two_temporaries_leaves_neither(void **state)
 		create_and_begin(&other, &p, &m);
 		assert_int_equal(parts_in("in"), 2);
 		if (!late)
-			iw_target_abandon(&lost, IW_XC_CANCELED);
+			iw_target_abandon(&lost, IW_XFER_CODE_CANCELED);
 		assert_int_equal(store(&other, MIB, "x", 1, &why), 0);
 		assert_int_equal(commit(&other, m.size, &why), 0);
 		if (late)
-			iw_target_abandon(&lost, IW_XC_CANCELED);
+			iw_target_abandon(&lost, IW_XFER_CODE_CANCELED);
 		assert_int_equal(parts_in("in"), 0);
 		assert_int_equal(unlinkat(tmp_fd, "in/f", 0), 0);
 		iw_place_close(&p);
@@ -168,8 +168,8 @@ static void wrong_digests_are_refused(void **state)
 {
 	struct iw_place p = place("", false);
 	struct iovec iov = { .iov_base = buf, .iov_len = 10 };
-	struct iw_xmeta m = meta("f", 10);
-	struct iw_xdigest d;
+	struct iw_xfer_meta m = meta("f", 10);
+	struct iw_xfer_digest d;
 	struct iw_file_fault why;
 	struct iw_target t;
 
@@ -179,13 +179,13 @@ static void wrong_digests_are_refused(void **state)
 	assert_int_equal(iw_hasher_chunk(&hasher, &iov, 1, &d), 0);
 	buf[3] ^= 1;
 	assert_int_equal(iw_target_store(&t, &hasher, 0, &iov, 1, &d, &why), -1);
-	assert_int_equal(why.code, IW_XC_DIGEST);
+	assert_int_equal(why.code, IW_XFER_CODE_DIGEST);
 	buf[3] ^= 1;
 	assert_int_equal(iw_target_store(&t, &hasher, 0, &iov, 1, &d, &why), 0);
 	/* The digest of the file is not that of its only chunk. */
 	assert_int_equal(iw_target_commit(&t, &hasher, 10, &d, &why), -1);
-	assert_int_equal(why.code, IW_XC_DIGEST);
-	iw_target_abandon(&t, IW_XC_DIGEST);
+	assert_int_equal(why.code, IW_XFER_CODE_DIGEST);
+	iw_target_abandon(&t, IW_XFER_CODE_DIGEST);
 	assert_false(is_there("in/f"));
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
@@ -194,7 +194,7 @@ static void wrong_digests_are_refused(void **state)
 static void zeros_become_holes(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = meta("f", 3 * MIB);
+	struct iw_xfer_meta m = meta("f", 3 * MIB);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct stat st;
@@ -233,11 +233,11 @@ static void nothing_outside_the_base_is_touched(void **state)
 	put_link("../../out", "in/deep/up");
 	p = place("", false);
 	for (size_t i = 0; i < IW_ARRAY_LEN(names); i++) {
-		struct iw_xmeta m = meta(names[i], 1);
+		struct iw_xfer_meta m = meta(names[i], 1);
 
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
-		assert_true(why.code == IW_XC_TARGET || why.code == IW_XC_NAME);
+		assert_true(why.code == IW_XFER_CODE_TARGET || why.code == IW_XFER_CODE_NAME);
 		m.kind = IW_XFER_DIR;
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
@@ -256,7 +256,7 @@ static void nothing_outside_the_base_is_touched(void **state)
 static void a_link_in_place_of_the_file_is_replaced(void **state)
 {
 	struct iw_place p;
-	struct iw_xmeta m = meta("link", 3);
+	struct iw_xfer_meta m = meta("link", 3);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct stat st;
@@ -287,11 +287,11 @@ static void names_that_are_not_regular_files_stay(void **state)
 	assert_int_equal(mkfifoat(tmp_fd, "in/fifo", 0600), 0);
 	p = place("", false);
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		struct iw_xmeta m = meta(rows[i].name, 3);
+		struct iw_xfer_meta m = meta(rows[i].name, 3);
 
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
-		assert_int_equal(why.code, IW_XC_TARGET);
+		assert_int_equal(why.code, IW_XFER_CODE_TARGET);
 		assert_non_null(strstr(why.text, rows[i].text));
 	}
 	assert_int_equal(parts_in("in"), 0);
@@ -300,8 +300,8 @@ static void names_that_are_not_regular_files_stay(void **state)
 
 static void scp_rules_of_the_target(void **state)
 {
-	struct iw_xmeta m = meta("name", 1), dir = meta("tree", 0), below = meta("tree/x", 1),
-			stream = meta("stdin", 0);
+	struct iw_xfer_meta m = meta("name", 1), dir = meta("tree", 0), below = meta("tree/x", 1),
+			    stream = meta("stdin", 0);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct iw_place p;
@@ -324,16 +324,16 @@ static void scp_rules_of_the_target(void **state)
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("in/sub/other"));
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_TARGET);
+	assert_int_equal(why.code, IW_XFER_CODE_TARGET);
 	iw_place_close(&p);
 	/* Several files need a directory; the parent of the target must exist. */
-	assert_int_equal(iw_place_beneath(&p, root, "file", IW_XOPT_MANY, &why), -1);
-	assert_int_equal(why.code, IW_XC_TARGET);
-	assert_int_equal(iw_place_beneath(&p, root, "none", IW_XOPT_MANY, &why), -1);
-	assert_int_equal(why.code, IW_XC_NOENT);
+	assert_int_equal(iw_place_beneath(&p, root, "file", IW_XFER_OPT_MANY, &why), -1);
+	assert_int_equal(why.code, IW_XFER_CODE_TARGET);
+	assert_int_equal(iw_place_beneath(&p, root, "none", IW_XFER_OPT_MANY, &why), -1);
+	assert_int_equal(why.code, IW_XFER_CODE_NOENT);
 	assert_int_equal(iw_place_beneath(&p, root, "none/", 0, &why), -1);
 	assert_int_equal(iw_place_beneath(&p, root, "none/x", 0, &why), -1);
-	assert_int_equal(why.code, IW_XC_NOENT);
+	assert_int_equal(why.code, IW_XFER_CODE_NOENT);
 	/* A directory gets the name of the target. */
 	p = place("made", false);
 	dir.kind = IW_XFER_DIR;
@@ -349,7 +349,7 @@ static void scp_rules_of_the_target(void **state)
 
 static void the_local_users_target_may_lie_anywhere(void **state)
 {
-	struct iw_xmeta m = meta("name", 1);
+	struct iw_xfer_meta m = meta("name", 1);
 	struct iw_file_fault why;
 	struct iw_target t;
 	struct iw_place p;
@@ -357,7 +357,7 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/in/../out", tmp_name);
-	assert_int_equal(iw_place_local(&p, path, IW_XOPT_MANY, &why), 0);
+	assert_int_equal(iw_place_local(&p, path, IW_XFER_OPT_MANY, &why), 0);
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/name"));
@@ -368,16 +368,16 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/other"));
 	iw_place_close(&p);
-	assert_int_equal(iw_place_local(&p, path, IW_XOPT_MANY, &why), -1);
+	assert_int_equal(iw_place_local(&p, path, IW_XFER_OPT_MANY, &why), -1);
 	snprintf(path, sizeof(path), "%s/none/x", tmp_name);
 	assert_int_equal(iw_place_local(&p, path, 0, &why), -1);
-	assert_int_equal(why.code, IW_XC_NOENT);
+	assert_int_equal(why.code, IW_XFER_CODE_NOENT);
 }
 
 static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = meta("f", MIB);
+	struct iw_xfer_meta m = meta("f", MIB);
 	struct iw_file_fault why;
 	struct rlimit old, small;
 	struct iw_target t;
@@ -392,8 +392,8 @@ static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	assert_int_equal(store(&t, 0, buf, sizeof(buf), &why), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-	assert_int_equal(why.code, IW_XC_LIMIT);
-	iw_target_abandon(&t, IW_XC_LIMIT);
+	assert_int_equal(why.code, IW_XFER_CODE_LIMIT);
+	iw_target_abandon(&t, IW_XFER_CODE_LIMIT);
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
 }
@@ -405,15 +405,15 @@ static void a_file_that_cannot_grow_fails_and_is_removed(void **state)
 static struct iw_target big; /* of "big", two chunks */
 static char part_name[100], journal_name[100];
 
-static struct iw_xmeta big_meta(void)
+static struct iw_xfer_meta big_meta(void)
 {
-	struct iw_xmeta m = meta("big", 2 * MIB);
+	struct iw_xfer_meta m = meta("big", 2 * MIB);
 
 	m.ident_len = 16;
 	return m;
 }
 
-static void begin_big(struct iw_place *p, const struct iw_xmeta *m)
+static void begin_big(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 
@@ -432,13 +432,13 @@ static void store_big(uint64_t off, int octet)
 static void leave_one_behind(void)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 
 	begin_big(&p, &m);
 	snprintf(part_name, sizeof(part_name), "in/%s", big.part->name);
 	snprintf(journal_name, sizeof(journal_name), "in/%s", big.part->journal_name);
 	store_big(0, 1);
-	iw_target_abandon(&big, IW_XC_CANCELED);
+	iw_target_abandon(&big, IW_XFER_CODE_CANCELED);
 	iw_place_close(&p);
 	assert_true(is_there(part_name));
 	assert_true(is_there(journal_name));
@@ -451,7 +451,7 @@ static void leave_one_behind(void)
 static size_t resumed(void)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 	struct iw_file_fault why;
 	struct stat st;
 	size_t had, len;
@@ -497,7 +497,7 @@ static struct iw_target holder;
 static void release_it(void *ctx, const char *temp)
 {
 	(void)temp;
-	iw_target_abandon(&holder, IW_XC_CANCELED);
+	iw_target_abandon(&holder, IW_XFER_CODE_CANCELED);
 	*(bool *)ctx = true;
 }
 
@@ -505,7 +505,7 @@ static void release_it(void *ctx, const char *temp)
 static void temporary_that_is_released_meanwhile_is_resumed(void **state)
 {
 	struct iw_place first = place("", false), second = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 	bool released = false;
 
 	(void)state;
@@ -516,7 +516,7 @@ static void temporary_that_is_released_meanwhile_is_resumed(void **state)
 	second.on_locked_ctx = &released;
 	begin_big(&second, &m);
 	assert_true(released);
-	iw_target_abandon(&big, IW_XC_NAME);
+	iw_target_abandon(&big, IW_XFER_CODE_NAME);
 	iw_place_close(&second);
 	iw_place_close(&first);
 	assert_int_equal(resumed(), 1);
@@ -616,7 +616,7 @@ static void a_journal_applies_to_one_file(void **state)
 static void a_temporary_that_was_replaced_does_not_become_the_file(void **state)
 {
 	struct iw_place p = place("", false);
-	struct iw_xmeta m = big_meta();
+	struct iw_xfer_meta m = big_meta();
 	struct iw_file_fault why;
 	char name[100];
 
@@ -643,7 +643,7 @@ static void a_peer_cannot_name_a_temporary(void **state)
 	static const uint8_t kinds[] = { IW_XFER_FILE, IW_XFER_DIR, IW_XFER_SYMLINK,
 					 IW_XFER_HARDLINK };
 	struct iw_file_fault why;
-	struct iw_xmeta m;
+	struct iw_xfer_meta m;
 	struct iw_place p;
 
 	(void)state;
@@ -658,7 +658,7 @@ static void a_peer_cannot_name_a_temporary(void **state)
 			m.target_len = 5;
 			assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
 					 IW_CREATE_FAILED);
-			assert_int_equal(why.code, IW_XC_NAME);
+			assert_int_equal(why.code, IW_XFER_CODE_NAME);
 		}
 	/* A hard link must not give a second name to an unfinished file. */
 	leave_one_behind();
@@ -667,14 +667,14 @@ static void a_peer_cannot_name_a_temporary(void **state)
 	m.target = part_name + strlen("in/");
 	m.target_len = strlen(m.target);
 	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_NAME);
+	assert_int_equal(why.code, IW_XFER_CODE_NAME);
 	assert_false(is_there("in/spy"));
 	iw_place_close(&p);
 	/* Nor may the target have such a name. */
 	p = place(".iw-0123456789abcdef.part", false);
 	m = meta("f", 1);
 	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XC_NAME);
+	assert_int_equal(why.code, IW_XFER_CODE_NAME);
 	iw_place_close(&p);
 }
 
@@ -729,7 +729,7 @@ static void the_sweep_keeps_files_of_another_user(void **state)
 	const struct iw_limits limits = { .max_age_ns = IW_SEC(60) };
 	static const char ours[] = "in/.iw-0123456789abcdef.part",
 			  theirs[] = "in/.iw-fedcba9876543210.part";
-	struct iw_xmeta m = meta("f", 1);
+	struct iw_xfer_meta m = meta("f", 1);
 	struct iw_file_fault why;
 	struct iw_place p;
 
@@ -746,7 +746,7 @@ static void the_sweep_keeps_files_of_another_user(void **state)
 	p = place("", false);
 	p.limits = &limits;
 	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
-	iw_target_abandon(&big, IW_XC_DIGEST);
+	iw_target_abandon(&big, IW_XFER_CODE_DIGEST);
 	assert_int_equal(sweep(&p), 1);
 	iw_place_close(&p);
 	assert_false(is_there(ours));

@@ -65,18 +65,18 @@ static void a_rejection_carries_its_reason_cut_between_characters(void **state)
 		memcpy(text + i, "\xc3\xa4", 2); /* an a with umlaut */
 	text[sizeof(text) - 2] = '\0';
 	for (size_t skip = 0; skip < 2; skip++) {
-		iw_hello_reject(&h, IW_XC_REFUSED, text + skip * 2);
+		iw_hello_reject(&h, IW_XFER_CODE_REFUSED, text + skip * 2);
 		h.text[0] = 'x'; /* now the characters start at odd offsets, or at even ones */
 		if (skip)
 			memmove(h.text, h.text + 1, strlen(h.text));
 		len = iw_hello_encode(pd, &h);
 		assert_true(len <= IW_XFER_PD_MAX);
 		assert_int_equal(iw_hello_decode(&back, pd, len, &why), 0);
-		assert_int_equal(back.code, IW_XC_REFUSED);
+		assert_int_equal(back.code, IW_XFER_CODE_REFUSED);
 		assert_int_equal((uint8_t)back.text[strlen(back.text) - 1], 0xa4);
 		assert_int_equal(iw_hello_check(&back, &h, &why), IW_E_REJECTED);
 	}
-	iw_hello_reject(&h, IW_XC_REFUSED, "");
+	iw_hello_reject(&h, IW_XFER_CODE_REFUSED, "");
 	len = iw_hello_encode(pd, &h);
 	assert_int_equal(iw_hello_decode(&back, pd, len, &why), 0);
 	assert_int_equal(iw_hello_check(&back, &h, &why), IW_E_REJECTED);
@@ -107,8 +107,9 @@ static void parameters_that_cannot_be_agreed_are_rejected_with_the_reason(void *
 		static const char *const texts[] = { "protocol versions 4 to 5", "to fetch files",
 						     "transfer mode 9",          "digest sha256",
 						     "digest unknown",           "cannot reject" };
-		static const uint32_t codes[] = { IW_XC_VERSION, IW_XC_REFUSED, IW_XC_REFUSED,
-						  IW_XC_REFUSED, IW_XC_REFUSED, IW_XC_PROTOCOL };
+		static const uint32_t codes[] = { IW_XFER_CODE_VERSION, IW_XFER_CODE_REFUSED,
+						  IW_XFER_CODE_REFUSED, IW_XFER_CODE_REFUSED,
+						  IW_XFER_CODE_REFUSED, IW_XFER_CODE_PROTOCOL };
 		uint8_t pd[IW_XFER_PD_MAX];
 
 		h = request();
@@ -125,7 +126,7 @@ static void parameters_that_cannot_be_agreed_are_rejected_with_the_reason(void *
 		if (i == 4)
 			h.digest = 77;
 		if (i == 5)
-			h.code = IW_XC_IO;
+			h.code = IW_XFER_CODE_IO;
 		assert_int_equal(iw_hello_answer(&answer, &h, IW_XFER_SINK,
 						 1u << IW_XFER_NONE | 1u << IW_XFER_XXH3, &why),
 				 IW_E_REJECTED);
@@ -214,7 +215,7 @@ static void another_version_is_read_as_far_as_its_version(void **state)
 	assert_int_equal(h.major_max, 5);
 	assert_int_equal(iw_hello_answer(&answer, &h, IW_XFER_SINK, ALL_DIGESTS, &why),
 			 IW_E_REJECTED);
-	assert_int_equal(answer.code, IW_XC_VERSION);
+	assert_int_equal(answer.code, IW_XFER_CODE_VERSION);
 }
 
 int main(void)

@@ -98,7 +98,7 @@ static void listed_names_arrive_before_the_end(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		got_len[0] = got_len[1] = 0;
-		run(IW_XOPT_DELETE | IW_XOPT_LISTED, seed);
+		run(IW_XFER_OPT_DELETE | IW_XFER_OPT_LISTED, seed);
 		assert_int_equal(got_len[0], 0);
 		assert_int_equal(got_len[1], listed_len);
 		assert_memory_equal(got[1], listed, listed_len);
@@ -110,7 +110,7 @@ static void removed_names_reach_the_source(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		got_len[0] = got_len[1] = 0;
-		run(IW_XOPT_DELETE | IW_XOPT_NAMES, seed);
+		run(IW_XFER_OPT_DELETE | IW_XFER_OPT_NAMES, seed);
 		assert_int_equal(got_len[1], 0);
 		assert_int_equal(got_len[0], listed_len);
 		assert_memory_equal(got[0], listed, listed_len);
@@ -120,7 +120,7 @@ static void removed_names_reach_the_source(void **state)
 static void without_the_options_no_names_are_sent(void **state)
 {
 	(void)state;
-	run(IW_XOPT_DELETE, 1);
+	run(IW_XFER_OPT_DELETE, 1);
 	assert_int_equal(got_len[0] + got_len[1], 0);
 }
 
@@ -136,7 +136,7 @@ static void a_name_too_long_for_the_protocol_is_left_out(void **state)
 	put(name);
 	put("after");
 	put(name);
-	run(IW_XOPT_DELETE | IW_XOPT_NAMES, 1);
+	run(IW_XFER_OPT_DELETE | IW_XFER_OPT_NAMES, 1);
 	assert_int_equal(got_len[0], sizeof("before") + sizeof("after"));
 	assert_string_equal(got[0], "before");
 	assert_string_equal(got[0] + sizeof("before"), "after");
@@ -144,18 +144,19 @@ static void a_name_too_long_for_the_protocol_is_left_out(void **state)
 
 /* --- messages that break the rules --- */
 
-static size_t make(uint8_t *buf, size_t cap, enum iw_xmsg_type type, const char *name, size_t len)
+static size_t make(uint8_t *buf, size_t cap, enum iw_xfer_msg_type type, const char *name,
+		   size_t len)
 {
 	struct iw_cbor_out o;
 	size_t place;
 
 	iw_cbor_out_init(&o, buf, cap);
 	iw_cbor_map(&o, 3);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&o, type);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
-	iw_cbor_uint(&o, IW_XKEY_LIST);
+	iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&o);
 	if (name)
 		iw_cbor_bytes(&o, name, len);
@@ -166,10 +167,10 @@ static size_t make(uint8_t *buf, size_t cap, enum iw_xmsg_type type, const char 
 
 static size_t make_open(uint8_t *buf, size_t cap, uint32_t opts)
 {
-	const unsigned pairs[][2] = { { IW_XKEY_TYPE, IW_XMSG_OPEN },
-				      { IW_XKEY_CREDIT, 1000 },
-				      { IW_XKEY_OPTS, opts },
-				      { IW_XKEY_CONNS, 1 } };
+	const unsigned pairs[][2] = { { IW_XFER_KEY_TYPE, IW_XFER_MSG_OPEN },
+				      { IW_XFER_KEY_CREDIT, 1000 },
+				      { IW_XFER_KEY_OPTS, opts },
+				      { IW_XFER_KEY_CONNS, 1 } };
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, buf, cap);
@@ -178,7 +179,7 @@ static size_t make_open(uint8_t *buf, size_t cap, uint32_t opts)
 		iw_cbor_uint(&o, pairs[i][0]);
 		iw_cbor_uint(&o, pairs[i][1]);
 	}
-	iw_cbor_uint(&o, IW_XKEY_PATH);
+	iw_cbor_uint(&o, IW_XFER_KEY_PATH);
 	iw_cbor_bytes(&o, "x", 1);
 	return o.len;
 }
@@ -200,7 +201,8 @@ static void assert_refused(uint32_t opts, bool to_source, const char *name, size
 		xpair_inject(&pair, victim, msg, make_open(msg, sizeof(msg), opts));
 	xpair_act_all(&pair, victim);
 	xpair_inject(&pair, victim, msg,
-		     make(msg, sizeof(msg), to_source ? IW_XMSG_GONE : IW_XMSG_REMOVE, name, len));
+		     make(msg, sizeof(msg), to_source ? IW_XFER_MSG_GONE : IW_XFER_MSG_REMOVE, name,
+			  len));
 	xpair_act_all(&pair, victim);
 	assert_true(victim->ended);
 	if (!strstr(victim->fault.text, why))
@@ -210,14 +212,14 @@ static void assert_refused(uint32_t opts, bool to_source, const char *name, size
 
 static void invalid_names_end_the_transfer(void **state)
 {
-	uint32_t opts = IW_XOPT_DELETE | IW_XOPT_LISTED;
+	uint32_t opts = IW_XFER_OPT_DELETE | IW_XFER_OPT_LISTED;
 
 	(void)state;
-	assert_refused(IW_XOPT_DELETE, false, "a", 1, "REMOVE without the option");
+	assert_refused(IW_XFER_OPT_DELETE, false, "a", 1, "REMOVE without the option");
 	assert_refused(opts, false, NULL, 0, "REMOVE without names");
 	assert_refused(opts, false, "", 0, "a name of 0 octets");
 	assert_refused(opts, false, "a\0b", 3, "NUL octet");
-	assert_refused(opts | IW_XOPT_NAMES, true, "a", 1, "GONE that was not requested");
+	assert_refused(opts | IW_XFER_OPT_NAMES, true, "a", 1, "GONE that was not requested");
 }
 
 int main(void)

@@ -92,9 +92,9 @@ static uint64_t hash(uint64_t h, const uint8_t *p, size_t len)
 	return h;
 }
 
-static struct iw_xdigest digest_of(const struct xpair *p, uint64_t h)
+static struct iw_xfer_digest digest_of(const struct xpair *p, uint64_t h)
 {
-	struct iw_xdigest d = { .len = (uint8_t)iw_xfer_digest_len(p->source_cfg.mine.digest) };
+	struct iw_xfer_digest d = { .len = (uint8_t)iw_xfer_digest_len(p->source_cfg.mine.digest) };
 
 	for (unsigned i = 0; i < d.len; i++)
 		d.octets[i] = (uint8_t)(h >> (i % 8 * 8));
@@ -138,7 +138,7 @@ static struct iw_hello make_hello(const struct xpair_opts *o, enum iw_xfer_role 
 			      .digest = o->digest };
 
 	h.recvs = !initiator ? 2 : big ? 64 : 16;
-	h.recv_size = !initiator ? IW_XFER_MSG_FIRST
+	h.recv_size = !initiator ? IW_XFER_FIRST_RECV
 		      : big      ? IW_XFER_PIECE + IW_XFER_DATA_HDR
 				 : IW_XFER_MSG_MAX;
 	h.files = IW_XFER_FILES;
@@ -188,7 +188,7 @@ void xpair_init(struct xpair *p, const struct xpair_opts *o)
 	iw_xfer_start(p->sink.x, p->sink_cfg.initiator ? &p->sink_cfg.peer : NULL, p->now);
 }
 
-static bool digest_message(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
+static bool digest_message(void *ctx, const uint8_t *msg, size_t len, struct iw_xfer_digest *out)
 {
 	*out = digest_of(ctx, hash(2, msg, len));
 	return true;
@@ -252,7 +252,7 @@ static uint8_t *slot_mem(struct xpair_side *s, uint32_t i)
 static void next_file(struct xpair *p)
 {
 	struct xpair_file *f = &p->file[p->next];
-	struct iw_xmeta m;
+	struct iw_xfer_meta m;
 
 	if (p->next == p->nfiles && p->more_later)
 		return;
@@ -261,14 +261,14 @@ static void next_file(struct xpair *p)
 		return;
 	}
 	p->next++;
-	m = (struct iw_xmeta){ .kind = f->kind,
-			       .name = f->name,
-			       .name_len = strlen(f->name),
-			       .top = true,
-			       .mode = 0644,
-			       .size = f->kind == IW_XFER_FILE ? f->size : 0,
-			       .mtime_s = -5,
-			       .mtime_ns = 7 };
+	m = (struct iw_xfer_meta){ .kind = f->kind,
+				   .name = f->name,
+				   .name_len = strlen(f->name),
+				   .top = true,
+				   .mode = 0644,
+				   .size = f->kind == IW_XFER_FILE ? f->size : 0,
+				   .mtime_s = -5,
+				   .mtime_ns = 7 };
 	if (f->kind == IW_XFER_PACK) {
 		m.target = (const char *)f->list;
 		m.target_len = f->list_len;
@@ -278,12 +278,12 @@ static void next_file(struct xpair *p)
 		m.target_len = 2;
 	}
 	if (f->mishap == CANNOT_OPEN)
-		iw_xfer_add_failed(p->source.x, &m, f, IW_XC_NOENT, "gone", p->now);
+		iw_xfer_add_failed(p->source.x, &m, f, IW_XFER_CODE_NOENT, "gone", p->now);
 	else
 		iw_xfer_add(p->source.x, &m, f, p->now);
 }
 
-static void next_range(struct xpair *p, const struct iw_xact *a)
+static void next_range(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	uint64_t chunk = a->off / IW_XFER_CHUNK, end;
@@ -319,16 +319,16 @@ static void next_range(struct xpair *p, const struct iw_xact *a)
 		      false);
 }
 
-static void do_load(struct xpair *p, const struct iw_xact *a)
+static void do_load(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
-	struct iw_xloaded l = { .len = (uint32_t)a->len };
+	struct iw_xfer_chunk l = { .len = (uint32_t)a->len };
 	uint8_t *buf = slot_mem(&p->source, a->slot);
 	uint64_t h;
 
 	assert_true(a->len <= IW_XFER_CHUNK);
 	if (f->mishap == SHRINKS) {
-		iw_xfer_file_failed(p->source.x, a->id, IW_XC_CHANGED, "shrank", p->now);
+		iw_xfer_file_failed(p->source.x, a->id, IW_XFER_CODE_CHANGED, "shrank", p->now);
 		return;
 	}
 	if (iw_xfer_is_stream(f->kind))
@@ -347,7 +347,7 @@ static void do_load(struct xpair *p, const struct iw_xact *a)
 }
 
 /* Chunks that the sink already has are part of the digest, as if they were moved. */
-static void do_have(struct xpair *p, const struct iw_xact *a)
+static void do_have(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
@@ -376,43 +376,43 @@ static void have(struct xpair *p, struct xpair_file *f, uint32_t id)
 			f->sink_fold = fold(f->sink_fold, i * IW_XFER_CHUNK, 77 + i);
 }
 
-static void do_store(struct xpair *p, const struct iw_xact *a)
+static void do_store(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 	uint64_t h = 1;
 	uint32_t len = 0;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 
-	assert_true(a->nparts > 0);
-	for (size_t i = 0; i < a->nparts; i++) {
-		const struct iw_xpart *part = &a->part[i];
+	assert_true(a->npieces > 0);
+	for (size_t i = 0; i < a->npieces; i++) {
+		const struct iw_xfer_piece *piece = &a->piece[i];
 
-		if (!part->in_recv)
-			assert_false(p->sink.reg[part->recv].live); /* RFC 5042 6.2.2 */
+		if (!piece->in_recv)
+			assert_false(p->sink.reg[piece->recv].live); /* RFC 5042 6.2.2 */
 		h = hash(h,
-			 part->in_recv ? p->sink.recv[part->recv].buf + IW_XFER_DATA_HDR
-				       : slot_mem(&p->sink, part->recv),
-			 part->len);
-		len += part->len;
+			 piece->in_recv ? p->sink.recv[piece->recv].buf + IW_XFER_DATA_HDR
+					: slot_mem(&p->sink, piece->recv),
+			 piece->len);
+		len += piece->len;
 	}
 	assert_int_equal(len, a->len);
 	d = digest_of(p, h);
 	f->stores++;
 	if (f->mishap == DISK_FULL && f->stores == 2) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_SPACE, "disk full", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_SPACE, "disk full", p->now);
 	} else if (memcmp(d.octets, a->digest.octets, d.len) != 0) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_DIGEST, "chunk", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_DIGEST, "chunk", p->now);
 	} else {
 		f->sink_fold = fold(f->sink_fold, a->off, h);
 		f->high = IW_MAX(f->high, a->off + len);
 		iw_xfer_stored(p->sink.x, true, p->now);
 	}
-	for (size_t i = 0; i < a->nparts; i++)
-		if (a->part[i].in_recv)
-			repost(&p->sink, a->part[i].recv);
+	for (size_t i = 0; i < a->npieces; i++)
+		if (a->piece[i].in_recv)
+			repost(&p->sink, a->piece[i].recv);
 }
 
-static void do_create(struct xpair *p, const struct iw_xact *a)
+static void do_create(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = NULL;
 
@@ -423,7 +423,7 @@ static void do_create(struct xpair *p, const struct iw_xact *a)
 	p->creates++;
 	if (p->tolerant &&
 	    (!f || f->created || (f->kind == IW_XFER_FILE && f->size != a->meta->size))) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_NAME, "unheard of", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_NAME, "unheard of", p->now);
 		return;
 	}
 	assert_non_null(f);
@@ -433,9 +433,9 @@ static void do_create(struct xpair *p, const struct iw_xact *a)
 		assert_true(a->meta->mtime_s == -5 && a->meta->mtime_ns == 7);
 	}
 	if (f->mishap == EXISTS)
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_SAME, NULL, p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_SAME, NULL, p->now);
 	else if (f->mishap == CANNOT_CREATE)
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_PERM, "no", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_PERM, "no", p->now);
 	else if (!iw_xfer_has_data(f->kind))
 		iw_xfer_made(p->sink.x, a->id, NULL, p->now);
 	else {
@@ -448,18 +448,18 @@ static void do_create(struct xpair *p, const struct iw_xact *a)
 	}
 }
 
-static void do_commit(struct xpair *p, const struct iw_xact *a)
+static void do_commit(struct xpair *p, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
-	struct iw_xdigest d = digest_of(p, f->sink_fold);
+	struct iw_xfer_digest d = digest_of(p, f->sink_fold);
 
 	assert_false(f->committed || f->abandoned);
 	if (f->mishap == CANNOT_COMMIT) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_IO, "rename", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_IO, "rename", p->now);
 		return;
 	}
 	if (p->tolerant && (a->size != f->size || memcmp(d.octets, a->digest.octets, d.len) != 0)) {
-		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_DIGEST, "file", p->now);
+		iw_xfer_file_failed(p->sink.x, a->id, IW_XFER_CODE_DIGEST, "file", p->now);
 		return;
 	}
 	assert_int_equal(a->size, f->size);
@@ -469,7 +469,7 @@ static void do_commit(struct xpair *p, const struct iw_xact *a)
 	iw_xfer_committed(p->sink.x, a->id, p->now);
 }
 
-static void do_result(struct xpair *p, bool source, const struct iw_xact *a)
+static void do_result(struct xpair *p, bool source, const struct iw_xfer_act *a)
 {
 	struct xpair_file *f = a->file;
 
@@ -494,14 +494,14 @@ static void do_result(struct xpair *p, bool source, const struct iw_xact *a)
 	}
 }
 
-static void push_op(struct xpair_side *s, const struct iw_xact *a)
+static void push_op(struct xpair_side *s, const struct iw_xfer_act *a)
 {
 	assert_true(s->nops < s->sq_depth);
 	s->op[(s->op_head + s->nops++) % XPAIR_OPS].act = *a;
 	s->most_ops = IW_MAX(s->most_ops, s->nops);
 }
 
-static void do_register(struct xpair *p, struct xpair_side *s, const struct iw_xact *a)
+static void do_register(struct xpair *p, struct xpair_side *s, const struct iw_xfer_act *a)
 {
 	uint64_t live = 0;
 
@@ -519,53 +519,53 @@ static void do_register(struct xpair *p, struct xpair_side *s, const struct iw_x
 	iw_xfer_registered(s->x, a->slot, s->reg[a->slot].stag);
 }
 
-static void act(struct xpair *p, bool source, const struct iw_xact *a)
+static void act(struct xpair *p, bool source, const struct iw_xfer_act *a)
 {
 	struct xpair_side *s = source ? &p->source : &p->sink;
 
 	switch (a->type) {
-	case IW_XACT_POST_RECVS:
+	case IW_XFER_ACT_POST_RECVS:
 		add_recvs(s, a->count, a->size32);
 		break;
-	case IW_XACT_REPOST:
-		for (size_t i = 0; i < a->nparts; i++)
-			repost(s, a->part[i].recv);
+	case IW_XFER_ACT_REPOST:
+		for (size_t i = 0; i < a->npieces; i++)
+			repost(s, a->piece[i].recv);
 		break;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		s->beats++;
 		push_op(s, a);
 		break;
-	case IW_XACT_SEND:
-	case IW_XACT_DATA:
-	case IW_XACT_WRITE:
-	case IW_XACT_READ:
+	case IW_XFER_ACT_SEND:
+	case IW_XFER_ACT_DATA:
+	case IW_XFER_ACT_WRITE:
+	case IW_XFER_ACT_READ:
 		push_op(s, a);
 		break;
-	case IW_XACT_REGISTER:
+	case IW_XFER_ACT_REGISTER:
 		do_register(p, s, a);
 		break;
-	case IW_XACT_REVOKE:
+	case IW_XFER_ACT_REVOKE:
 		assert_true(s->reg[a->slot].live);
 		s->reg[a->slot].live = false;
 		iw_xfer_written(s->x, a->slot, s->reg[a->slot].written);
 		break;
-	case IW_XACT_CLOSE:
+	case IW_XFER_ACT_CLOSE:
 		s->closed = true;
 		break;
-	case IW_XACT_DROP:
+	case IW_XFER_ACT_DROP:
 		s->dropped = true;
 		break;
-	case IW_XACT_PATH:
+	case IW_XFER_ACT_PATH:
 		assert_true(p->paths == 0 ? a->name_len == 10 : a->name_len == 0);
 		p->paths++;
 		break;
-	case IW_XACT_NEXT_FILE:
+	case IW_XFER_ACT_NEXT_FILE:
 		next_file(p);
 		break;
-	case IW_XACT_NEXT_RANGE:
+	case IW_XFER_ACT_NEXT_RANGE:
 		next_range(p, a);
 		break;
-	case IW_XACT_LOAD:
+	case IW_XFER_ACT_LOAD:
 		if (p->hold_load > 0) {
 			assert_int_equal(p->held_load_for, 0);
 			p->held_load = *a;
@@ -574,47 +574,48 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 			do_load(p, a);
 		}
 		break;
-	case IW_XACT_FINISH: {
+	case IW_XFER_ACT_FINISH: {
 		struct xpair_file *f = a->file;
-		struct iw_xdigest d = digest_of(p, f->source_fold);
+		struct iw_xfer_digest d = digest_of(p, f->source_fold);
 
 		assert_int_equal(a->size, f->size);
 		if (f->mishap == CHANGES)
-			iw_xfer_file_failed(p->source.x, a->id, IW_XC_CHANGED, "touched", p->now);
+			iw_xfer_file_failed(p->source.x, a->id, IW_XFER_CODE_CHANGED, "touched",
+					    p->now);
 		else
 			iw_xfer_finished(p->source.x, a->id, &d, p->now);
 		break;
 	}
-	case IW_XACT_HAVE:
+	case IW_XFER_ACT_HAVE:
 		do_have(p, a);
 		break;
-	case IW_XACT_WANTED: {
+	case IW_XFER_ACT_WANTED: {
 		struct xpair_file *f = a->file;
 
 		assert_int_equal(a->name_len, 1);
 		f->wanted = (uint8_t)a->name[0];
 		break;
 	}
-	case IW_XACT_FINAL:
+	case IW_XFER_ACT_FINAL:
 		p->finals++;
 		iw_xfer_gone(p->sink.x, p->gone, p->gone_len, 0, 0);
 		iw_xfer_final(p->sink.x, 3, 0, p->now);
 		break;
-	case IW_XACT_GONE:
-	case IW_XACT_REMOVE:
+	case IW_XFER_ACT_GONE:
+	case IW_XFER_ACT_REMOVE:
 		assert_non_null(p->on_name);
 		p->on_name(p, source, a->name, a->name_len);
 		break;
-	case IW_XACT_OPENED:
+	case IW_XFER_ACT_OPENED:
 		assert_false(p->opened);
 		p->opts = a->opts;
 		p->opened = true;
 		memcpy(p->path, a->name, a->name_len);
 		break;
-	case IW_XACT_CREATE:
+	case IW_XFER_ACT_CREATE:
 		do_create(p, a);
 		break;
-	case IW_XACT_STORE:
+	case IW_XFER_ACT_STORE:
 		if (p->hold_store > 0) {
 			assert_int_equal(p->held_for, 0);
 			p->held = *a;
@@ -623,20 +624,20 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 			do_store(p, a);
 		}
 		break;
-	case IW_XACT_COMMIT:
+	case IW_XFER_ACT_COMMIT:
 		do_commit(p, a);
 		break;
-	case IW_XACT_ABANDON: {
+	case IW_XFER_ACT_ABANDON: {
 		struct xpair_file *f = a->file;
 
 		assert_false(f->committed || f->abandoned);
 		f->abandoned = true;
 		break;
 	}
-	case IW_XACT_RESULT:
+	case IW_XFER_ACT_RESULT:
 		do_result(p, source, a);
 		break;
-	case IW_XACT_END:
+	case IW_XFER_ACT_END:
 		assert_false(s->ended);
 		s->ended = true;
 		s->fault = a->fault;
@@ -668,7 +669,7 @@ static void terminate(struct xpair *p)
 	iw_xfer_lost(p->sink.x, &why);
 }
 
-static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xact *a)
+static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xfer_act *a)
 {
 	struct xpair_side *to = from == &p->source ? &p->sink : &p->source;
 	uint32_t i;
@@ -676,7 +677,7 @@ static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xa
 	uint8_t *buf;
 
 	from->sends++;
-	len = a->msg_len + (size_t)(a->type == IW_XACT_DATA ? a->len : 0);
+	len = a->msg_len + (size_t)(a->type == IW_XFER_ACT_DATA ? a->len : 0);
 	if (p->tolerant && (to->nqueue == 0 || len > to->recv[to->queue[to->queue_head]].size)) {
 		terminate(p);
 		return;
@@ -686,14 +687,14 @@ static void deliver(struct xpair *p, struct xpair_side *from, const struct iw_xa
 	assert_true(len <= to->recv[i].size);
 	buf = to->recv[i].buf;
 	memcpy(buf, a->msg, a->msg_len);
-	if (a->type == IW_XACT_DATA)
+	if (a->type == IW_XFER_ACT_DATA)
 		memcpy(buf + a->msg_len, slot_mem(from, a->slot) + a->slot_off, (size_t)a->len);
 	if (p->meddle && !p->meddle(p, from == &p->source, buf, &len, to->recv[i].size))
 		return;
 	to->queue_head = (to->queue_head + 1) % XPAIR_RECVS;
 	to->nqueue--;
 	to->recv[i].posted = false;
-	if (iw_xfer_received(to->x, i, buf, len, p->now) == IW_XRECV_REPOST)
+	if (iw_xfer_received(to->x, i, buf, len, p->now) == IW_XFER_RECV_REPOST)
 		repost(to, i);
 }
 
@@ -708,7 +709,7 @@ void xpair_inject(struct xpair *p, struct xpair_side *to, const uint8_t *msg, si
 	to->queue_head = (to->queue_head + 1) % XPAIR_RECVS;
 	to->nqueue--;
 	to->recv[i].posted = false;
-	if (iw_xfer_received(to->x, i, to->recv[i].buf, len, p->now) == IW_XRECV_REPOST)
+	if (iw_xfer_received(to->x, i, to->recv[i].buf, len, p->now) == IW_XFER_RECV_REPOST)
 		repost(to, i);
 }
 
@@ -716,17 +717,17 @@ void xpair_inject(struct xpair *p, struct xpair_side *to, const uint8_t *msg, si
 static bool move_op(struct xpair *p, struct xpair_side *from)
 {
 	struct xpair_side *to = from == &p->source ? &p->sink : &p->source;
-	const struct iw_xact a = from->op[from->op_head].act;
+	const struct iw_xfer_act a = from->op[from->op_head].act;
 	struct xpair_reg *r;
 	uint32_t slot = 0;
 
 	if (from->nops == 0)
 		return false;
-	if (p->tolerant && (a.type == IW_XACT_WRITE || a.type == IW_XACT_READ)) {
+	if (p->tolerant && (a.type == IW_XFER_ACT_WRITE || a.type == IW_XFER_ACT_READ)) {
 		r = find_reg(to, a.stag, &slot);
 		if (!r ||
-		    r->right != (a.type == IW_XACT_WRITE ? IW_XRIGHT_REMOTE_WRITE
-							 : IW_XRIGHT_REMOTE_READ) ||
+		    r->right != (a.type == IW_XFER_ACT_WRITE ? IW_XFER_RIGHT_REMOTE_WRITE
+							     : IW_XFER_RIGHT_REMOTE_READ) ||
 		    a.to < r->to || a.to + a.len > r->to + r->len)
 			terminate(p);
 	}
@@ -738,38 +739,38 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 		return true;
 	}
 	switch (a.type) {
-	case IW_XACT_SEND:
-	case IW_XACT_DATA:
+	case IW_XFER_ACT_SEND:
+	case IW_XFER_ACT_DATA:
 		deliver(p, from, &a);
 		break;
-	case IW_XACT_BEAT:
+	case IW_XFER_ACT_BEAT:
 		break;
-	case IW_XACT_WRITE:
+	case IW_XFER_ACT_WRITE:
 		r = find_reg(to, a.stag, &slot);
 		if (!r && p->tolerant)
 			return true;
 		assert_non_null(r);
 		if (p->tolerant && (a.to < r->to || a.to + a.len > r->to + r->len ||
-				    r->right != IW_XRIGHT_REMOTE_WRITE))
+				    r->right != IW_XFER_RIGHT_REMOTE_WRITE))
 			return true;
-		assert_true(r->right == IW_XRIGHT_REMOTE_WRITE && a.to >= r->to &&
+		assert_true(r->right == IW_XFER_RIGHT_REMOTE_WRITE && a.to >= r->to &&
 			    a.to + a.len <= r->to + r->len);
 		memcpy(slot_mem(to, slot) + (a.to - r->to), slot_mem(from, a.slot), (size_t)a.len);
 		if (a.to == r->to)
 			r->written = IW_MAX(r->written, a.len);
 		break;
-	case IW_XACT_READ:
+	case IW_XFER_ACT_READ:
 		r = find_reg(to, a.stag, &slot);
 		if (!r && p->tolerant)
 			return true;
 		assert_non_null(r);
 		if (p->tolerant && (a.to < r->to || a.to + a.len > r->to + r->len ||
-				    r->right != IW_XRIGHT_REMOTE_READ))
+				    r->right != IW_XFER_RIGHT_REMOTE_READ))
 			return true;
-		assert_true(r->right == IW_XRIGHT_REMOTE_READ && a.to >= r->to &&
+		assert_true(r->right == IW_XFER_RIGHT_REMOTE_READ && a.to >= r->to &&
 			    a.to + a.len <= r->to + r->len);
 		assert_true(from->reg[a.slot].live &&
-			    from->reg[a.slot].right == IW_XRIGHT_READ_SINK);
+			    from->reg[a.slot].right == IW_XFER_RIGHT_READ_SINK);
 		memcpy(slot_mem(from, a.slot), slot_mem(to, slot) + (a.to - r->to), (size_t)a.len);
 		break;
 	default:
@@ -783,7 +784,7 @@ static bool take_actions(struct xpair *p, bool source)
 {
 	struct xpair_side *s = source ? &p->source : &p->sink;
 	unsigned n = 1 + (unsigned)(xpair_rand(p) % 4);
-	struct iw_xact a;
+	struct iw_xfer_act a;
 	bool any = false;
 
 	while (n-- > 0 && iw_xfer_next(s->x, &a, p->now)) {
@@ -831,14 +832,14 @@ static bool pass_time(struct xpair *p)
 
 void xpair_act_all(struct xpair *p, struct xpair_side *s)
 {
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	for (;;) {
 		while (p->lone && s->nops > 0) {
-			const struct iw_xact *op = &s->op[s->op_head].act;
+			const struct iw_xfer_act *op = &s->op[s->op_head].act;
 
-			if (op->type != IW_XACT_SEND && op->type != IW_XACT_DATA &&
-			    op->type != IW_XACT_BEAT)
+			if (op->type != IW_XFER_ACT_SEND && op->type != IW_XFER_ACT_DATA &&
+			    op->type != IW_XFER_ACT_BEAT)
 				break;
 			iw_xfer_completed(s->x, op->cookie, 0, p->now);
 			s->op_head = (s->op_head + 1) % XPAIR_OPS;

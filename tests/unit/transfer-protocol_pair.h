@@ -63,7 +63,7 @@ struct xpair_recv {
 };
 
 struct xpair_op {
-	struct iw_xact act;
+	struct iw_xfer_act act;
 };
 
 struct xpair_reg {
@@ -71,7 +71,7 @@ struct xpair_reg {
 	uint32_t stag;
 	uint64_t to;
 	uint32_t len;
-	enum iw_xright right;
+	enum iw_xfer_right right;
 	uint64_t written; /* octets written from the start */
 };
 
@@ -102,10 +102,10 @@ struct xpair {
 	char path[64];
 	unsigned paths;
 	unsigned hold_store; /* sink: STORE is answered this many steps late */
-	struct iw_xact held;
+	struct iw_xfer_act held;
 	unsigned held_for;
 	unsigned hold_load;
-	struct iw_xact held_load;
+	struct iw_xfer_act held_load;
 	unsigned held_load_for;
 	/* Changes a message in transit, or NULL. Returns false to drop it. */
 	bool (*meddle)(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, size_t cap);
@@ -137,7 +137,7 @@ struct xpair {
 struct xpair_opts {
 	bool pull;
 	enum iw_xfer_mode mode;
-	enum iw_xfer_digest digest;
+	enum iw_xfer_digest_kind digest;
 	uint32_t source_slots, sink_slots;
 	uint64_t seed;
 	uint32_t opts;      /* of OPEN */

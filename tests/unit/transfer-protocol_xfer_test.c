@@ -56,8 +56,8 @@ static void assert_all_well(void)
 		if (f->mishap == FINE && iw_xfer_has_data(f->kind))
 			assert_true(f->committed);
 		if (f->mishap == FINE) {
-			assert_int_equal(f->source_code, IW_XC_OK);
-			assert_int_equal(f->sink_code, IW_XC_OK);
+			assert_int_equal(f->source_code, IW_XFER_CODE_OK);
+			assert_int_equal(f->sink_code, IW_XFER_CODE_OK);
 		}
 	}
 	for (size_t i = 0; i < IW_XFER_WINDOWS; i++)
@@ -191,10 +191,10 @@ static void check_mishaps(void)
 {
 	/* The result at each side; 0: it depends on the size. */
 	static const uint32_t codes[] = {
-		[FINE] = IW_XC_OK,         [CANNOT_OPEN] = IW_XC_NOENT,
-		[SHRINKS] = IW_XC_CHANGED, [CHANGES] = IW_XC_CHANGED,
-		[EXISTS] = IW_XC_SAME,     [CANNOT_CREATE] = IW_XC_PERM,
-		[DISK_FULL] = IW_XC_SPACE, [CANNOT_COMMIT] = IW_XC_IO,
+		[FINE] = IW_XFER_CODE_OK,         [CANNOT_OPEN] = IW_XFER_CODE_NOENT,
+		[SHRINKS] = IW_XFER_CODE_CHANGED, [CHANGES] = IW_XFER_CODE_CHANGED,
+		[EXISTS] = IW_XFER_CODE_SAME,     [CANNOT_CREATE] = IW_XFER_CODE_PERM,
+		[DISK_FULL] = IW_XFER_CODE_SPACE, [CANNOT_COMMIT] = IW_XFER_CODE_IO,
 	};
 	unsigned failed = 0;
 
@@ -202,15 +202,15 @@ static void check_mishaps(void)
 		const struct xpair_file *f = &pair.file[i];
 		bool harmless = (f->mishap == DISK_FULL && f->size <= MIB) ||
 				(f->mishap == SHRINKS && f->size == 0 && f->kind == IW_XFER_FILE);
-		uint32_t want = harmless ? IW_XC_OK : codes[f->mishap];
+		uint32_t want = harmless ? IW_XFER_CODE_OK : codes[f->mishap];
 
 		assert_true(f->source_done && f->sink_done);
 		assert_int_equal(f->sink_code, want);
 		if (f->source_code != want)
 			fail_msg("file %u: mishap %d, size %lu, kind %d", i, f->mishap,
 				 (unsigned long)f->size, f->kind);
-		assert_int_equal(f->committed, want == IW_XC_OK);
-		failed += want != IW_XC_OK && want != IW_XC_SAME;
+		assert_int_equal(f->committed, want == IW_XFER_CODE_OK);
+		failed += want != IW_XFER_CODE_OK && want != IW_XFER_CODE_SAME;
 	}
 	assert_int_equal(pair.source.fault.err, IW_OK);
 	assert_int_equal(pair.sink.fault.err, IW_OK);
@@ -286,8 +286,8 @@ static void a_digest_that_differs_fails_the_file(void **state)
 		pair.spoil = true;
 		xpair_run(&pair);
 		assert_int_equal(pair.sink.fault.err, IW_OK);
-		assert_int_equal(pair.file[0].source_code, IW_XC_DIGEST);
-		assert_int_equal(pair.file[1].sink_code, IW_XC_DIGEST);
+		assert_int_equal(pair.file[0].source_code, IW_XFER_CODE_DIGEST);
+		assert_int_equal(pair.file[1].sink_code, IW_XFER_CODE_DIGEST);
 		assert_true(pair.file[0].abandoned && pair.file[1].abandoned &&
 			    pair.file[2].committed);
 		xpair_fini(&pair);
@@ -399,17 +399,17 @@ static void fill_packs(void)
 	for (unsigned i = 0; i < 100; i++) {
 		char name[16];
 		struct xpair_file *f;
-		struct iw_xpack_out o;
-		struct iw_xmeta m = {
+		struct iw_xfer_pack_out o;
+		struct iw_xfer_meta m = {
 			.kind = IW_XFER_FILE, .name = "m", .name_len = 1, .size = 99
 		};
 
 		snprintf(name, sizeof(name), "p%u", i);
 		f = xpair_add(&pair, IW_XFER_PACK, name, 1 + i * 1000);
-		iw_xpack_begin(&o, f->list, sizeof(f->list));
+		iw_xfer_pack_begin(&o, f->list, sizeof(f->list));
 		for (int n = 0; n < 3; n++)
-			assert_true(iw_xpack_add(&o, &m));
-		f->list_len = iw_xpack_end(&o);
+			assert_true(iw_xfer_pack_add(&o, &m));
+		f->list_len = iw_xfer_pack_end(&o);
 		f->want = (uint8_t)(i << 5);
 	}
 }
@@ -438,7 +438,7 @@ static void packs_send_only_the_requested_members(void **state)
 static void a_peer_that_sends_nothing_is_disconnected(void **state)
 {
 	const struct iw_fault none = { .err = IW_OK };
-	struct iw_xact a;
+	struct iw_xfer_act a;
 
 	(void)state;
 	start(false, IW_XFER_WRITE, 1);
@@ -448,10 +448,10 @@ static void a_peer_that_sends_nothing_is_disconnected(void **state)
 	assert_false(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
 	iw_xfer_timeout(pair.sink.x, IW_SEC(1030));
 	assert_true(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
-	assert_int_equal(a.type, IW_XACT_END);
+	assert_int_equal(a.type, IW_XFER_ACT_END);
 	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
 	assert_true(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
-	assert_int_equal(a.type, IW_XACT_DROP);
+	assert_int_equal(a.type, IW_XFER_ACT_DROP);
 	assert_false(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
 	assert_true(iw_xfer_is_over(pair.sink.x));
 	iw_xfer_lost(pair.sink.x, &none);
@@ -520,7 +520,7 @@ static void a_lost_connection_leaves_no_incomplete_file(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed < MANY_SEEDS; seed++) {
-		struct iw_xact a;
+		struct iw_xfer_act a;
 
 		start(seed & 1, modes[seed % 3], seed);
 		fill_sizes();
@@ -534,7 +534,8 @@ static void a_lost_connection_leaves_no_incomplete_file(void **state)
 			const struct xpair_file *f = &pair.file[i];
 
 			assert_false(f->committed && f->abandoned);
-			assert_true(!f->sink_done || f->committed == (f->sink_code == IW_XC_OK));
+			assert_true(!f->sink_done ||
+				    f->committed == (f->sink_code == IW_XFER_CODE_OK));
 			assert_true(f->created == (f->committed || f->abandoned));
 		}
 		assert_true(pair.sink.ended && pair.source.ended);
@@ -567,42 +568,42 @@ static void giving_up_sends_the_reason_to_the_peer(void **state)
 /* --- peers that break the rules --- */
 
 /* Makes a message as a peer could; LIST has nlist entries, ENDS nends. */
-static size_t make(uint8_t *buf, uint32_t type, const struct iw_xentry *list, size_t nlist,
-		   const struct iw_xentry *ends, size_t nends)
+static size_t make(uint8_t *buf, uint32_t type, const struct iw_xfer_entry *list, size_t nlist,
+		   const struct iw_xfer_entry *ends, size_t nends)
 {
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, buf, IW_XFER_MSG_MAX);
-	iw_cbor_map(&o, 2 + (list != NULL) + (ends != NULL) + (type == IW_XMSG_NOP));
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_map(&o, 2 + (list != NULL) + (ends != NULL) + (type == IW_XFER_MSG_NOP));
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&o, type);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
-	if (type == IW_XMSG_NOP) {
-		iw_cbor_uint(&o, IW_XKEY_BUSY);
+	if (type == IW_XFER_MSG_NOP) {
+		iw_cbor_uint(&o, IW_XFER_KEY_BUSY);
 		iw_cbor_bool(&o, true);
 	}
 	if (list) {
-		iw_cbor_uint(&o, IW_XKEY_LIST);
+		iw_cbor_uint(&o, IW_XFER_KEY_LIST);
 		iw_cbor_array(&o, nlist);
 		for (size_t i = 0; i < nlist; i++)
-			iw_xentry_put(&o, &list[i]);
+			iw_xfer_entry_put(&o, &list[i]);
 	}
 	if (ends) {
-		iw_cbor_uint(&o, IW_XKEY_ENDS);
+		iw_cbor_uint(&o, IW_XFER_KEY_ENDS);
 		iw_cbor_array(&o, nends);
 		for (size_t i = 0; i < nends; i++)
-			iw_xentry_put(&o, &ends[i]);
+			iw_xfer_entry_put(&o, &ends[i]);
 	}
 	assert_false(o.full);
 	return o.len;
 }
 
-#define ID    IW_XBIT(IW_XF_ID)
-#define RANGE (IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN))
+#define ID    IW_XFER_HAS(ID)
+#define RANGE (IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) | IW_XFER_HAS(LEN))
 #define FILE_                                                                                      \
-	(IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_NAME) | IW_XBIT(IW_XF_KIND) | IW_XBIT(IW_XF_SIZE) |     \
-	 IW_XBIT(IW_XF_MODE))
+	(IW_XFER_HAS(ID) | IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) | IW_XFER_HAS(SIZE) |             \
+	 IW_XFER_HAS(MODE))
 
 static struct xpair_side *victim;
 
@@ -611,8 +612,8 @@ static void let(struct xpair_side *s)
 	xpair_act_all(&pair, s);
 }
 
-static void send_to(struct xpair_side *s, uint32_t type, const struct iw_xentry *list, size_t nlist,
-		    const struct iw_xentry *ends, size_t nends)
+static void send_to(struct xpair_side *s, uint32_t type, const struct iw_xfer_entry *list,
+		    size_t nlist, const struct iw_xfer_entry *ends, size_t nends)
 {
 	uint8_t buf[IW_XFER_MSG_MAX];
 
@@ -631,15 +632,15 @@ static void open_sink_with(enum iw_xfer_mode mode, uint32_t opts)
 	victim = &pair.sink;
 	iw_cbor_out_init(&o, buf, sizeof(buf));
 	iw_cbor_map(&o, 5);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
-	iw_cbor_uint(&o, IW_XMSG_OPEN);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_MSG_OPEN);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
-	iw_cbor_uint(&o, IW_XKEY_PATH);
+	iw_cbor_uint(&o, IW_XFER_KEY_PATH);
 	iw_cbor_bytes(&o, "x", 1);
-	iw_cbor_uint(&o, IW_XKEY_OPTS);
+	iw_cbor_uint(&o, IW_XFER_KEY_OPTS);
 	iw_cbor_uint(&o, opts);
-	iw_cbor_uint(&o, IW_XKEY_CONNS);
+	iw_cbor_uint(&o, IW_XFER_KEY_CONNS);
 	iw_cbor_uint(&o, 1);
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
@@ -661,7 +662,7 @@ static void open_source_with(enum iw_xfer_mode mode, uint64_t size, bool more_la
 	xpair_add(&pair, IW_XFER_FILE, "f", size);
 	let(victim);
 	/* OPEN used one of two credits; FILES and WANT need more. */
-	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 }
 
 static void open_source(enum iw_xfer_mode mode, uint64_t size)
@@ -679,23 +680,23 @@ static void assert_breach(const char *text)
 	xpair_fini(&pair);
 }
 
-static struct iw_xentry file_entry(uint32_t id, const char *name, uint64_t size)
+static struct iw_xfer_entry file_entry(uint32_t id, const char *name, uint64_t size)
 {
-	return (struct iw_xentry){ .has = FILE_,
-				   .id = id,
-				   .name = name,
-				   .name_len = strlen(name),
-				   .size = size,
-				   .mode = 0644 };
+	return (struct iw_xfer_entry){ .has = FILE_,
+				       .id = id,
+				       .name = name,
+				       .name_len = strlen(name),
+				       .size = size,
+				       .mode = 0644 };
 }
 
 static void add_victim_file(const char *name, uint64_t size)
 {
-	struct iw_xentry e = file_entry(pair.nfiles + 1, name, size);
+	struct iw_xfer_entry e = file_entry(pair.nfiles + 1, name, size);
 
 	xpair_add(&pair, IW_XFER_FILE, name, size);
 	pair.any_meta = true;
-	send_to(&pair.sink, IW_XMSG_FILES, &e, 1, NULL, 0);
+	send_to(&pair.sink, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 }
 
 static void octets_that_are_not_a_message_end_the_transfer(void **state)
@@ -755,14 +756,14 @@ static void unknown_keys_and_messages_are_ignored(void **state)
 
 static void the_first_message_is_open(void **state)
 {
-	struct iw_xentry e = file_entry(1, "f", 5);
+	struct iw_xfer_entry e = file_entry(1, "f", 5);
 	uint8_t buf[128];
 
 	(void)state;
 	start(false, IW_XFER_WRITE, 1);
 	pair.lone = true;
 	victim = &pair.sink;
-	xpair_inject(&pair, victim, buf, make(buf, IW_XMSG_FILES, &e, 1, NULL, 0));
+	xpair_inject(&pair, victim, buf, make(buf, IW_XFER_MSG_FILES, &e, 1, NULL, 0));
 	let(victim);
 	assert_breach("its first message is FILES, expected OPEN");
 }
@@ -789,12 +790,12 @@ static void names_that_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		struct iw_xentry e = file_entry(1, "", 5);
+		struct iw_xfer_entry e = file_entry(1, "", 5);
 
 		open_sink(IW_XFER_WRITE);
 		e.name = rows[i].name;
 		e.name_len = rows[i].len;
-		send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 		/* The file fails, the transfer continues, nothing was created. */
 		assert_false(victim->ended);
 		assert_int_equal(pair.creates, 0);
@@ -806,18 +807,18 @@ static void names_that_are_refused(void **state)
 
 static void invalid_announcements_end_the_transfer(void **state)
 {
-	struct iw_xentry e[130];
+	struct iw_xfer_entry e[130];
 
 	(void)state;
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(2, "f", 1);
-	send_to(victim, IW_XMSG_FILES, e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 1, NULL, 0);
 	assert_breach("file 2, expected 1");
 
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", 1);
 	e[1] = file_entry(1, "g", 1);
-	send_to(victim, IW_XMSG_FILES, e, 2, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 2, NULL, 0);
 	assert_breach("file 1, expected 2");
 
 	open_sink(IW_XFER_WRITE);
@@ -825,19 +826,19 @@ static void invalid_announcements_end_the_transfer(void **state)
 	xpair_add(&pair, IW_XFER_FILE, "f", 1);
 	for (uint32_t i = 0; i < 130; i++)
 		e[i] = file_entry(i + 1, "f", 1);
-	send_to(victim, IW_XMSG_FILES, e, 130, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 130, NULL, 0);
 	assert_breach("more than 64 at once");
 
 	/* 2^63 octets: the limit is 2^63 - 1. */
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", UINT64_C(1) << 63);
-	send_to(victim, IW_XMSG_FILES, e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, e, 1, NULL, 0);
 	assert_breach("more than 9223372036854775807");
 
 	open_sink(IW_XFER_WRITE);
 	e[0] = file_entry(1, "f", 1);
-	e[0].has &= ~IW_XBIT(IW_XF_KIND);
-	send_to(victim, IW_XMSG_FILES, e, 1, NULL, 0);
+	e[0].has &= ~IW_XFER_HAS(KIND);
+	send_to(victim, IW_XFER_MSG_FILES, e, 1, NULL, 0);
 	assert_breach("FILES entry: key 10 is missing");
 }
 
@@ -858,48 +859,48 @@ static void invalid_ranges_end_the_transfer(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		struct iw_xentry e = {
+		struct iw_xfer_entry e = {
 			.has = RANGE, .id = 1, .off = rows[i].off, .len = rows[i].len
 		};
 
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
-		send_to(victim, IW_XMSG_WANT, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &e, 1, NULL, 0);
 		assert_breach("WANT of");
 	}
 	/* The same range twice, and too many ranges. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_WANT,
-		(const struct iw_xentry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB },
-					    { .has = RANGE, .id = 1, .off = 0, .len = MIB } },
+	send_to(victim, IW_XFER_MSG_WANT,
+		(const struct iw_xfer_entry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB },
+						{ .has = RANGE, .id = 1, .off = 0, .len = MIB } },
 		2, NULL, 0);
 	assert_breach("WANT of");
 
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 1000 * MIB);
 	for (uint64_t n = 0; n < 200 && !victim->ended; n++) {
-		struct iw_xentry e = { .has = RANGE, .id = 1, .off = 2 * n * MIB, .len = MIB };
+		struct iw_xfer_entry e = { .has = RANGE, .id = 1, .off = 2 * n * MIB, .len = MIB };
 
-		send_to(victim, IW_XMSG_WANT, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &e, 1, NULL, 0);
 	}
 	assert_true(victim->most_regs <= 8);
 	assert_breach("more than 128 ranges");
 
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_WANT,
-		(const struct iw_xentry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB } }, 1,
-		NULL, 0);
+	send_to(victim, IW_XFER_MSG_WANT,
+		(const struct iw_xfer_entry[]){ { .has = RANGE, .id = 1, .off = 0, .len = MIB } },
+		1, NULL, 0);
 	assert_breach("which is not announced");
 }
 
-static struct iw_xentry done_entry(uint32_t id, uint64_t off, uint64_t len)
+static struct iw_xfer_entry done_entry(uint32_t id, uint64_t off, uint64_t len)
 {
-	return (struct iw_xentry){ .has = RANGE | IW_XBIT(IW_XF_DIGEST),
-				   .id = id,
-				   .off = off,
-				   .len = len,
-				   .digest = { .len = 16 } };
+	return (struct iw_xfer_entry){ .has = RANGE | IW_XFER_HAS(DIGEST),
+				       .id = id,
+				       .off = off,
+				       .len = len,
+				       .digest = { .len = 16 } };
 }
 
 /*
@@ -909,17 +910,17 @@ static struct iw_xentry done_entry(uint32_t id, uint64_t off, uint64_t len)
 static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
 {
 	static const uint64_t written[] = { 0, 1, MIB - 1, MIB };
-	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
-		send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
 		for (unsigned k = 0; k < IW_XFER_WINDOWS; k++)
 			victim->reg[k].written = written[i];
 		d = done_entry(1, 0, MIB);
-		send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_DONE, &d, 1, NULL, 0);
 		if (i < 3) {
 			assert_int_equal(pair.file[0].stores, 0);
 			assert_breach("of them were written");
@@ -932,14 +933,14 @@ static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
 
 static void invalid_dones_end_the_transfer(void **state)
 {
-	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
 
 	(void)state;
 	/* A window that was never granted. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	d = done_entry(1, 0, MIB);
-	send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_DONE, &d, 1, NULL, 0);
 	assert_breach("no such window is open");
 
 	/* Longer than the window; shorter; without a digest; the same twice; for no file. */
@@ -948,20 +949,20 @@ static void invalid_dones_end_the_transfer(void **state)
 			"the window has 1048576", "the window has 1048576", "a digest of 0 octets",
 			"no such window is open", "which is not going",     "at its end"
 		};
-		struct iw_xentry both[2],
-			end = { .has = ID | IW_XBIT(IW_XF_CODE), .id = 1, .code = IW_XC_IO };
+		struct iw_xfer_entry both[2],
+			end = { .has = ID | IW_XFER_HAS(CODE), .id = 1, .code = IW_XFER_CODE_IO };
 
 		open_sink(IW_XFER_WRITE);
 		add_victim_file("f", 5 * MIB);
-		send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
 		assert_int_equal(victim->most_regs, 1);
 		both[0] = both[1] = done_entry(1, 0, i == 0 ? MIB + 1 : i == 1 ? MIB - 1 : MIB);
 		if (i == 2)
-			both[0].has &= ~IW_XBIT(IW_XF_DIGEST);
+			both[0].has &= ~IW_XFER_HAS(DIGEST);
 		if (i == 4)
 			both[0].id = 2;
 		if (i == 5)
-			send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+			send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 		else
 			end.has = 0;
 		if (i == 5) {
@@ -969,41 +970,42 @@ static void invalid_dones_end_the_transfer(void **state)
 			 * RESULT was sent and END has arrived: the file is forgotten, and later
 			 * messages about it are ignored.
 			 */
-			send_to(victim, IW_XMSG_DONE, both, 1, NULL, 0);
+			send_to(victim, IW_XFER_MSG_DONE, both, 1, NULL, 0);
 			assert_false(victim->ended);
 			assert_int_equal(iw_xfer_counts(victim->x)->files_failed, 1);
 			xpair_fini(&pair);
 			continue;
 		}
-		send_to(victim, IW_XMSG_DONE, both, i == 3 ? 2 : 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_DONE, both, i == 3 ? 2 : 1, NULL, 0);
 		assert_breach(texts[i]);
 	}
 }
 
 static void invalid_ends_end_the_transfer(void **state)
 {
-	struct iw_xentry end = { .has = ID | IW_XBIT(IW_XF_SIZE) | IW_XBIT(IW_XF_DIGEST),
-				 .id = 1,
-				 .size = 5 * MIB,
-				 .digest = { .len = 16 } };
-	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB };
+	struct iw_xfer_entry end = { .has = ID | IW_XFER_HAS(SIZE) | IW_XFER_HAS(DIGEST),
+				     .id = 1,
+				     .size = 5 * MIB,
+				     .digest = { .len = 16 } };
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB };
 
 	(void)state;
 	/* For a file that is not announced. */
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_breach("which is not announced");
 
 	/* Twice in one message. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, (const struct iw_xentry[]){ end, end }, 2);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, (const struct iw_xfer_entry[]){ end, end }, 2);
 	assert_breach("has ended");
 
 	/* Without its size, although it did not fail. */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &(const struct iw_xentry){ .has = ID, .id = 1 }, 1);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0,
+		&(const struct iw_xfer_entry){ .has = ID, .id = 1 }, 1);
 	assert_breach("without its size");
 
 	/*
@@ -1012,10 +1014,10 @@ static void invalid_ends_end_the_transfer(void **state)
 	 */
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+	send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_false(victim->ended);
-	assert_int_equal(pair.file[0].sink_code, IW_XC_PROTOCOL);
+	assert_int_equal(pair.file[0].sink_code, IW_XFER_CODE_PROTOCOL);
 	assert_true(pair.file[0].abandoned);
 	for (size_t i = 0; i < IW_XFER_WINDOWS; i++)
 		assert_false(victim->reg[i].live);
@@ -1025,8 +1027,8 @@ static void invalid_ends_end_the_transfer(void **state)
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 5 * MIB);
 	end.size = 6 * MIB;
-	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
-	assert_int_equal(pair.file[0].sink_code, IW_XC_CHANGED);
+	send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
+	assert_int_equal(pair.file[0].sink_code, IW_XFER_CODE_CHANGED);
 	xpair_fini(&pair);
 }
 
@@ -1036,22 +1038,22 @@ static void invalid_ends_end_the_transfer(void **state)
  */
 static uint32_t settled_code(uint32_t opts, uint32_t code, bool at_end, bool top)
 {
-	struct iw_xentry e = file_entry(1, "f", MIB);
-	const struct iw_xentry end = { .has = ID | IW_XBIT(IW_XF_CODE), .id = 1, .code = code };
+	struct iw_xfer_entry e = file_entry(1, "f", MIB);
+	const struct iw_xfer_entry end = { .has = ID | IW_XFER_HAS(CODE), .id = 1, .code = code };
 	uint32_t got;
 
 	open_sink_with(IW_XFER_WRITE, opts);
 	pair.any_meta = pair.tolerant = true;
 	xpair_add(&pair, IW_XFER_FILE, "f", MIB);
-	e.has |= IW_XBIT(IW_XF_TOP);
+	e.has |= IW_XFER_HAS(TOP);
 	e.top = top;
 	if (!at_end) {
-		e.has |= IW_XBIT(IW_XF_CODE);
+		e.has |= IW_XFER_HAS(CODE);
 		e.code = code;
 	}
-	send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 	if (at_end)
-		send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+		send_to(victim, IW_XFER_MSG_DONE, NULL, 0, &end, 1);
 	assert_false(victim->ended);
 	got = pair.file[0].sink_code;
 	xpair_fini(&pair);
@@ -1060,31 +1062,33 @@ static uint32_t settled_code(uint32_t opts, uint32_t code, bool at_end, bool top
 
 static void codes_that_only_a_sink_can_determine_are_rejected(void **state)
 {
-	static const uint32_t sinks[] = { IW_XC_OK,     IW_XC_SAME,  IW_XC_WOULD,
-					  IW_XC_EXISTS, IW_XC_NEWER, IW_XC_EXCLUDED };
+	static const uint32_t sinks[] = { IW_XFER_CODE_OK,    IW_XFER_CODE_SAME,
+					  IW_XFER_CODE_WOULD, IW_XFER_CODE_EXISTS,
+					  IW_XFER_CODE_NEWER, IW_XFER_CODE_EXCLUDED };
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(sinks); i++) {
-		assert_int_equal(settled_code(0, sinks[i], false, false), IW_XC_PROTOCOL);
-		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], false, true),
-				 IW_XC_PROTOCOL);
-		assert_int_equal(settled_code(0, sinks[i], true, false), IW_XC_PROTOCOL);
-		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], true, false),
-				 IW_XC_PROTOCOL);
+		assert_int_equal(settled_code(0, sinks[i], false, false), IW_XFER_CODE_PROTOCOL);
+		assert_int_equal(settled_code(IW_XFER_OPT_DELETE, sinks[i], false, true),
+				 IW_XFER_CODE_PROTOCOL);
+		assert_int_equal(settled_code(0, sinks[i], true, false), IW_XFER_CODE_PROTOCOL);
+		assert_int_equal(settled_code(IW_XFER_OPT_DELETE, sinks[i], true, false),
+				 IW_XFER_CODE_PROTOCOL);
 	}
 	/* An excluded file must not be removed. */
-	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_EXCLUDED, false, false),
-			 IW_XC_EXCLUDED);
-	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_SAME, false, false), IW_XC_PROTOCOL);
+	assert_int_equal(settled_code(IW_XFER_OPT_DELETE, IW_XFER_CODE_EXCLUDED, false, false),
+			 IW_XFER_CODE_EXCLUDED);
+	assert_int_equal(settled_code(IW_XFER_OPT_DELETE, IW_XFER_CODE_SAME, false, false),
+			 IW_XFER_CODE_PROTOCOL);
 	/* A source may send failures, also those of newer versions. */
-	assert_int_equal(settled_code(0, IW_XC_PERM, false, true), IW_XC_PERM);
+	assert_int_equal(settled_code(0, IW_XFER_CODE_PERM, false, true), IW_XFER_CODE_PERM);
 	assert_int_equal(settled_code(0, 99, true, true), 99);
 }
 
 /* HAVE is accepted within the file, once, and before GO. */
 static void invalid_haves_end_the_transfer(void **state)
 {
-	const unsigned has = RANGE | IW_XBIT(IW_XF_CHUNKS);
+	const unsigned has = RANGE | IW_XFER_HAS(CHUNKS);
 	static const uint8_t octets[4 * IW_XFER_DIGEST_MAX];
 	static const uint64_t offs[] = { 1, 0, MIB, 4 * MIB, 0, 0 },
 			      lens[] = { MIB, 4 * MIB, MIB + 1, MIB, 0, MIB };
@@ -1092,7 +1096,7 @@ static void invalid_haves_end_the_transfer(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		size_t digest;
-		struct iw_xentry e = { .has = has, .id = 1, .off = offs[i], .len = lens[i] };
+		struct iw_xfer_entry e = { .has = has, .id = 1, .off = offs[i], .len = lens[i] };
 
 		open_source(IW_XFER_WRITE, 3 * MIB);
 		digest = iw_xfer_digest_len(pair.source_cfg.mine.digest);
@@ -1100,16 +1104,17 @@ static void invalid_haves_end_the_transfer(void **state)
 		e.chunks_len = (size_t)((lens[i] + MIB - 1) / MIB) * digest;
 		/* The last one is correct except for its digests. */
 		e.chunks_len += i == 5;
-		send_to(victim, IW_XMSG_HAVE, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_HAVE, &e, 1, NULL, 0);
 		assert_breach("HAVE of");
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		struct iw_xentry e = { .has = has, .id = 1 + i, .len = 2 * MIB };
+		struct iw_xfer_entry e = { .has = has, .id = 1 + i, .len = 2 * MIB };
 
 		open_source(IW_XFER_WRITE, 3 * MIB);
 		e.chunks = octets;
 		e.chunks_len = 2 * iw_xfer_digest_len(pair.source_cfg.mine.digest);
-		send_to(victim, IW_XMSG_HAVE, (const struct iw_xentry[]){ e, e }, 2, NULL, 0);
+		send_to(victim, IW_XFER_MSG_HAVE, (const struct iw_xfer_entry[]){ e, e }, 2, NULL,
+			0);
 		assert_breach(i == 0 ? "HAVE of more octets than" : "not announced");
 	}
 }
@@ -1118,64 +1123,64 @@ static void invalid_haves_end_the_transfer(void **state)
 static void invalid_attributes_end_the_transfer(void **state)
 {
 	static const uint8_t octets[IW_XFER_XATTR_PIECE];
-	struct iw_xentry e = { .has = ID | IW_XBIT(IW_XF_XATTR), .id = 2, .xattr = octets };
+	struct iw_xfer_entry e = { .has = ID | IW_XFER_HAS(XATTR), .id = 2, .xattr = octets };
 
 	(void)state;
 	e.xattr_len = 1;
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: file 2, expected 1");
 	e.id = 1;
 	e.xattr_len = 0;
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: 0 octets");
 	e.xattr_len = sizeof(octets);
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0); /* uses the last small receive */
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0); /* uses the last small receive */
 	for (unsigned i = 0; i < IW_XFER_XATTR_MAX / IW_XFER_XATTR_PIECE; i++) {
-		send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 		assert_false(victim->ended);
 	}
-	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: 294912 octets");
 }
 
 static void invalid_parts_and_packs_end_the_transfer(void **state)
 {
 	static const uint64_t offs[] = { 1, 0, MIB, 9 * MIB }, lens[] = { MIB, 0, MIB + 1, MIB };
-	struct iw_xentry e, go = { .has = ID | IW_XBIT(IW_XF_WANTED), .id = 1 };
+	struct iw_xfer_entry e, go = { .has = ID | IW_XFER_HAS(WANTED), .id = 1 };
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		open_sink(IW_XFER_WRITE);
 		e = file_entry(1, "f", 5 * MIB);
-		e.has |= RANGE | IW_XBIT(IW_XF_SHARE);
+		e.has |= RANGE | IW_XFER_HAS(SHARE);
 		e.share = 1;
 		e.off = offs[i];
 		e.len = lens[i];
-		send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 		assert_breach("FILES: part of");
 	}
 	open_sink(IW_XFER_WRITE);
 	e = file_entry(1, "p", 0);
 	e.kind = IW_XFER_PACK;
-	e.has |= IW_XBIT(IW_XF_LIST);
+	e.has |= IW_XFER_HAS(LIST);
 	e.list = (const uint8_t *)"\x80";
 	e.list_len = 1;
-	send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, &e, 1, NULL, 0);
 	assert_breach("FILES: pack 1: its list");
 	go.wanted = (const uint8_t *)"\xff";
 	go.wanted_len = 1;
 	open_source(IW_XFER_WRITE, 1);
-	send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
 	assert_breach("GO for file 1 with the members");
 	open_source(IW_XFER_WRITE, 1);
-	go.has = ID | IW_XBIT(IW_XF_CODE) | IW_XBIT(IW_XF_CODES);
-	go.code = IW_XC_PERM;
+	go.has = ID | IW_XFER_HAS(CODE) | IW_XFER_HAS(CODES);
+	go.code = IW_XFER_CODE_PERM;
 	go.codes = go.wanted;
 	go.codes_len = 1;
-	send_to(victim, IW_XMSG_RESULT, &go, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_RESULT, &go, 1, NULL, 0);
 	assert_breach("RESULT of 1 members");
 }
 
@@ -1188,9 +1193,9 @@ static void invalid_byes_end_the_transfer(void **state)
 	iw_cbor_out_init(&o, buf, sizeof(buf));
 	iw_cbor_map(&o, 4);
 	for (unsigned k = 0; k < 4; k++) {
-		static const unsigned keys[] = { IW_XKEY_TYPE, IW_XKEY_CREDIT, IW_XKEY_FILES,
-						 IW_XKEY_FAILED };
-		static const unsigned values[] = { IW_XMSG_BYE, 1000, 0, 0 };
+		static const unsigned keys[] = { IW_XFER_KEY_TYPE, IW_XFER_KEY_CREDIT,
+						 IW_XFER_KEY_FILES, IW_XFER_KEY_FAILED };
+		static const unsigned values[] = { IW_XFER_MSG_BYE, 1000, 0, 0 };
 
 		iw_cbor_uint(&o, keys[k]);
 		iw_cbor_uint(&o, values[k]);
@@ -1203,8 +1208,9 @@ static void invalid_byes_end_the_transfer(void **state)
 
 	/* After BYE a source may send only NOP and ABORT. */
 	for (unsigned i = 0; i < 6; i++) {
-		static const uint32_t types[] = { IW_XMSG_FILES, IW_XMSG_ATTRS, IW_XMSG_WANT,
-						  IW_XMSG_DONE, IW_XMSG_BYE };
+		static const uint32_t types[] = { IW_XFER_MSG_FILES, IW_XFER_MSG_ATTRS,
+						  IW_XFER_MSG_WANT, IW_XFER_MSG_DONE,
+						  IW_XFER_MSG_BYE };
 		static const char *const texts[] = {
 			"FILES after BYE", "ATTRS after BYE", "WANT after BYE",
 			"DONE after BYE",  "BYE after BYE",   "data of file 1 after BYE"
@@ -1213,11 +1219,11 @@ static void invalid_byes_end_the_transfer(void **state)
 
 		open_sink(IW_XFER_SEND);
 		xpair_inject(&pair, victim, buf, o.len);
-		xpair_inject(&pair, victim, piece, make(piece, IW_XMSG_NOP, NULL, 0, NULL, 0));
+		xpair_inject(&pair, victim, piece, make(piece, IW_XFER_MSG_NOP, NULL, 0, NULL, 0));
 		if (i < IW_ARRAY_LEN(types)) {
 			xpair_inject(&pair, victim, piece, make(piece, types[i], NULL, 0, NULL, 0));
 		} else {
-			iw_xdata_encode(piece, 1, 0);
+			iw_xfer_data_encode(piece, 1, 0);
 			xpair_inject(&pair, victim, piece, 100);
 		}
 		let(victim);
@@ -1233,7 +1239,7 @@ static void invalid_byes_end_the_transfer(void **state)
 static void invalid_sends_end_the_transfer(void **state)
 {
 	static uint8_t piece[IW_XFER_PIECE + IW_XFER_DATA_HDR];
-	struct iw_xentry d = done_entry(1, 0, 2 * IW_XFER_PIECE);
+	struct iw_xfer_entry d = done_entry(1, 0, 2 * IW_XFER_PIECE);
 
 	(void)state;
 	/* Data for a file that was not requested; not at the start of a chunk; out of order. */
@@ -1246,16 +1252,16 @@ static void invalid_sends_end_the_transfer(void **state)
 		if (i > 0)
 			add_victim_file("f", 5 * MIB);
 		/* The first receives are small: use them up. */
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
-		iw_xdata_encode(piece, 1, offs[i]);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
+		iw_xfer_data_encode(piece, 1, offs[i]);
 		xpair_inject(&pair, victim, piece, sizeof(piece));
 		let(victim);
 		if (i == 2) {
-			iw_xdata_encode(piece, 1, 2 * IW_XFER_PIECE);
+			iw_xfer_data_encode(piece, 1, 2 * IW_XFER_PIECE);
 			xpair_inject(&pair, victim, piece, sizeof(piece));
 		}
 		if (i == 3)
-			send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
+			send_to(victim, IW_XFER_MSG_DONE, &d, 1, NULL, 0);
 		let(victim);
 		assert_breach(texts[i]);
 	}
@@ -1270,8 +1276,8 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
 	(void)state;
 	open_sink(IW_XFER_SEND);
 	add_victim_file("f", 5 * MIB);
-	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
-	iw_xdata_encode(piece, 1, 0);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
+	iw_xfer_data_encode(piece, 1, 0);
 	xpair_inject(&pair, victim, piece, sizeof(piece));
 	let(victim);
 	for (unsigned i = 1; i < 5; i++) {
@@ -1281,7 +1287,7 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
 			begun = pair.now;
 			iw_xfer_moved(victim->x, pair.now);
 		}
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 	}
 	assert_false(victim->ended);
 	assert_true(iw_xfer_deadline(victim->x) <= begun + IW_SEC(30));
@@ -1300,20 +1306,20 @@ static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **stat
  */
 static void report_window(uint32_t i, uint64_t n, uint64_t whole)
 {
-	struct iw_xwindow w[IW_XFER_WINDOWS] = { 0 };
+	struct iw_xfer_window w[IW_XFER_WINDOWS] = { 0 };
 
-	w[i] = (struct iw_xwindow){ n, whole };
+	w[i] = (struct iw_xfer_window){ n, whole };
 	iw_xfer_windows(victim->x, w, pair.now);
 }
 
 /* Opens a sink that has granted windows over 8 MiB; returns the slot of one. */
 static uint32_t open_windows(void)
 {
-	struct iw_xentry want = { .has = RANGE, .id = 1, .len = 8 * MIB };
+	struct iw_xfer_entry want = { .has = RANGE, .id = 1, .len = 8 * MIB };
 
 	open_sink(IW_XFER_WRITE);
 	add_victim_file("f", 8 * MIB);
-	send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_WANT, &want, 1, NULL, 0);
 	let(victim);
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++)
 		if (victim->reg[i].live)
@@ -1337,14 +1343,14 @@ static void a_window_that_is_begun_is_completed_within_the_stall_time(void **sta
 		pair.now += IW_SEC(10);
 		report_window(slot, 0, 0);
 		iw_xfer_timeout(victim->x, pair.now);
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 	}
 	assert_false(victim->ended);
 	begun = pair.now;
 	for (unsigned i = 0; i < 3; i++) {
 		report_window(slot, 1 + i, 1 + i);
 		iw_xfer_timeout(victim->x, pair.now);
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 		pair.now += IW_SEC(10);
 	}
 	assert_false(victim->ended);
@@ -1366,13 +1372,13 @@ static void send_nop(struct xpair_side *s, bool busy, uint64_t arrived)
 
 	iw_cbor_out_init(&o, buf, sizeof(buf));
 	iw_cbor_map(&o, 4);
-	iw_cbor_uint(&o, IW_XKEY_TYPE);
-	iw_cbor_uint(&o, IW_XMSG_NOP);
-	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
+	iw_cbor_uint(&o, IW_XFER_MSG_NOP);
+	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
-	iw_cbor_uint(&o, IW_XKEY_BUSY);
+	iw_cbor_uint(&o, IW_XFER_KEY_BUSY);
 	iw_cbor_bool(&o, busy);
-	iw_cbor_uint(&o, IW_XKEY_ARRIVED);
+	iw_cbor_uint(&o, IW_XFER_KEY_ARRIVED);
 	iw_cbor_uint(&o, arrived);
 	xpair_inject(&pair, s, buf, o.len);
 	let(s);
@@ -1433,8 +1439,9 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 	for (unsigned i = 1; i < 100; i++) {
 		pair.now += IW_SEC(20);
 		acked += 512;
-		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .acked = acked },
-			     pair.now);
+		iw_xfer_traffic(victim->x,
+				&(struct iw_xfer_traffic){ .received = i, .acked = acked },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1442,8 +1449,9 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 	for (unsigned i = 100; i < 110 && !victim->ended; i++) {
 		pair.now += IW_SEC(5);
 		acked += 24;
-		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .acked = acked },
-			     pair.now);
+		iw_xfer_traffic(victim->x,
+				&(struct iw_xfer_traffic){ .received = i, .acked = acked },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1459,7 +1467,8 @@ static void acknowledged_octets_are_not_a_sign_of_life(void **state)
 	open_source(IW_XFER_WRITE, 8 * MIB);
 	for (unsigned i = 1; i < 10 && !victim->ended; i++) {
 		pair.now += IW_SEC(10);
-		iw_xfer_line(victim->x, &(struct iw_xline){ .acked = i * 100000 }, pair.now);
+		iw_xfer_traffic(victim->x, &(struct iw_xfer_traffic){ .acked = i * 100000 },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1476,8 +1485,8 @@ static void nops_need_no_credit(void **state)
 	victim->beats = 0;
 	for (unsigned i = 1; i < 1100; i++) {
 		pair.now += IW_SEC(5);
-		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .arrived = i },
-			     pair.now);
+		iw_xfer_traffic(victim->x, &(struct iw_xfer_traffic){ .received = i, .arrived = i },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 		let(victim);
 	}
@@ -1504,15 +1513,16 @@ static void octets_that_arrive_slowly_are_progress(void **state)
 	add_victim_file("f", 5 * MIB);
 	for (unsigned i = 1; i < 100; i++) {
 		pair.now += IW_SEC(20);
-		iw_xfer_line(victim->x,
-			     &(struct iw_xline){ .received = i * 512, .arrived = i * 512 },
-			     pair.now);
+		iw_xfer_traffic(victim->x,
+				&(struct iw_xfer_traffic){ .received = i * 512,
+							   .arrived = i * 512 },
+				pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 	}
 	let(victim);
 	assert_false(victim->ended);
 	pair.now += IW_SEC(30);
-	iw_xfer_line(victim->x, &(struct iw_xline){ .arrived = 99 * 512 }, pair.now);
+	iw_xfer_traffic(victim->x, &(struct iw_xfer_traffic){ .arrived = 99 * 512 }, pair.now);
 	iw_xfer_timeout(victim->x, pair.now);
 	let(victim);
 	assert_true(victim->ended);
@@ -1625,7 +1635,7 @@ static void messages_keep_a_peer_without_a_partial_chunk_connected(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		pair.now += IW_SEC(20);
 		iw_xfer_timeout(victim->x, pair.now);
-		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
 	}
 	assert_false(victim->ended);
 	xpair_fini(&pair);
@@ -1633,20 +1643,20 @@ static void messages_keep_a_peer_without_a_partial_chunk_connected(void **state)
 
 static void invalid_offers_end_the_transfer(void **state)
 {
-	struct iw_xentry o = { .has = RANGE | IW_XBIT(IW_XF_STAG) | IW_XBIT(IW_XF_DIGEST),
-			       .id = 1,
-			       .len = MIB,
-			       .stag = 7,
-			       .digest = { .len = 16 } };
+	struct iw_xfer_entry o = { .has = RANGE | IW_XFER_HAS(STAG) | IW_XFER_HAS(DIGEST),
+				   .id = 1,
+				   .len = MIB,
+				   .stag = 7,
+				   .digest = { .len = 16 } };
 
 	(void)state;
 	open_sink(IW_XFER_READ);
-	send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	assert_breach("which is not going");
 	open_sink(IW_XFER_READ);
 	add_victim_file("f", 5 * MIB);
 	o.len = 2 * MIB;
-	send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	assert_breach("OFFER: 2097152 octets at 0");
 	/* More than permitted at once; none completes. */
 	open_sink(IW_XFER_READ);
@@ -1654,62 +1664,67 @@ static void invalid_offers_end_the_transfer(void **state)
 	o.len = MIB;
 	for (uint64_t n = 0; n < 100 && !victim->ended; n++) {
 		o.off = n * MIB;
-		send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	}
 	assert_breach("more than 64 offers");
 	open_sink(IW_XFER_WRITE);
-	send_to(victim, IW_XMSG_OFFER, &o, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_OFFER, &o, 1, NULL, 0);
 	assert_breach("OFFER in mode write");
 }
 
 static void grants_that_were_not_requested_end_the_transfer(void **state)
 {
-	struct iw_xentry g = { .has = RANGE | IW_XBIT(IW_XF_STAG), .id = 1, .len = MIB, .stag = 7 },
-			 go = { .has = ID, .id = 1 };
+	struct iw_xfer_entry g = { .has = RANGE | IW_XFER_HAS(STAG),
+				   .id = 1,
+				   .len = MIB,
+				   .stag = 7 },
+			     go = { .has = ID, .id = 1 };
 
 	(void)state;
 	/* Before GO; for a range that was not requested; twice. */
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_GRANT, &g, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GRANT, &g, 1, NULL, 0);
 	assert_breach("before GO");
 	for (unsigned i = 0; i < 5; i++) {
 		static const uint64_t offs[] = { MIB, 0, 0, 3 * MIB, 0 },
 				      lens[] = { MIB, 2 * MIB, 0, MIB, 5 };
 
 		open_source(IW_XFER_WRITE, 3 * MIB);
-		send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
 		g.off = offs[i];
 		g.len = lens[i];
-		send_to(victim, IW_XMSG_GRANT, &g, 1, NULL, 0);
+		send_to(victim, IW_XFER_MSG_GRANT, &g, 1, NULL, 0);
 		assert_breach("not the next range of WANT");
 	}
 	g.off = 0;
 	g.len = MIB;
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_GO, (const struct iw_xentry[]){ go, go }, 2, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GO, (const struct iw_xfer_entry[]){ go, go }, 2, NULL, 0);
 	assert_breach("GO for file 1 comes twice");
 	open_source(IW_XFER_WRITE, 3 * MIB);
 	go.id = 2;
-	send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
 	assert_breach("which is not announced");
 	/* DONE although nothing was sent; settled twice. */
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_RESULT,
-		&(const struct iw_xentry){ .has = ID | IW_XBIT(IW_XF_CODE), .id = 1 }, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_RESULT,
+		&(const struct iw_xfer_entry){ .has = ID | IW_XFER_HAS(CODE), .id = 1 }, 1, NULL,
+		0);
 	assert_breach("before it has ended");
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_RESULT,
-		&(const struct iw_xentry){ .has = ID | IW_XBIT(IW_XF_CODE), .id = 9 }, 1, NULL, 0);
+	send_to(victim, IW_XFER_MSG_RESULT,
+		&(const struct iw_xfer_entry){ .has = ID | IW_XFER_HAS(CODE), .id = 9 }, 1, NULL,
+		0);
 	assert_breach("not announced");
 	open_source(IW_XFER_READ, 3 * MIB);
-	send_to(victim, IW_XMSG_RELEASE, &(const struct iw_xentry){ .has = RANGE, .id = 1 }, 1,
-		NULL, 0);
+	send_to(victim, IW_XFER_MSG_RELEASE, &(const struct iw_xfer_entry){ .has = RANGE, .id = 1 },
+		1, NULL, 0);
 	assert_breach("which is not offered");
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_GET, NULL, 0, NULL, 0);
+	send_to(victim, IW_XFER_MSG_GET, NULL, 0, NULL, 0);
 	assert_breach("GET to a source that pushes");
 	open_source(IW_XFER_WRITE, 3 * MIB);
-	send_to(victim, IW_XMSG_FILES, NULL, 0, NULL, 0);
+	send_to(victim, IW_XFER_MSG_FILES, NULL, 0, NULL, 0);
 	assert_breach("message FILES (3) from a sink");
 }
 

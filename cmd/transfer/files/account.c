@@ -41,7 +41,7 @@ static int above(struct iw_file_fault *why, const char *what, uint64_t used, uin
 		 "%llu more %s%s, %llu used so far: above the receiver's %s %llu",
 		 (unsigned long long)more, what, more == 1 ? "" : "s", (unsigned long long)used,
 		 limit, (unsigned long long)max);
-	return iw_file_fail(why, IW_XC_LIMIT, text);
+	return iw_file_fail(why, IW_XFER_CODE_LIMIT, text);
 }
 
 static int take(struct iw_account *a, uint64_t octets, uint64_t files, struct iw_file_fault *why)
@@ -99,7 +99,7 @@ static int may_rest(const struct iw_account *a, struct iw_file_fault *why)
 			 "%llu files wait for missing parts: the limit is %llu%s",
 			 (unsigned long long)a->resting, (unsigned long long)a->max_resting,
 			 a->all ? " for one transfer" : " because of the limit on open files");
-		return iw_file_fail(why, IW_XC_LIMIT, text);
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, text);
 	}
 	return 0;
 }

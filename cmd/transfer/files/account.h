@@ -36,9 +36,12 @@ struct iw_account {
 	size_t nleft, cap;
 };
 
-/* Returns what a dry run charged to the account of the process. */
+/* Frees a, and returns to the account of the process what a dry run charged. */
 void iw_account_fini(struct iw_account *a);
-/* Charges a and the account of the process. -1: over a limit: *why, and nothing is charged. */
+/*
+ * Charges a and the account of the process. -1: a limit would be exceeded: *why, and nothing is
+ * charged.
+ */
 IW_MUST_CHECK int iw_account_take(struct iw_account *a, uint64_t octets, uint64_t files,
 				  struct iw_file_fault *why);
 /* Returns that part of the charge, because the file is not stored. */

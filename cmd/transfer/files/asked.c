@@ -78,7 +78,7 @@ static bool lies_below(const struct iw_asked *a, const char *name, size_t len)
 	return a->contents || (slash && find(a, name, (size_t)(slash - name)));
 }
 
-const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xmeta *m)
+const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xfer_meta *m)
 {
 	bool link = m->kind == IW_XFER_SYMLINK || m->kind == IW_XFER_HARDLINK;
 
@@ -96,7 +96,7 @@ const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xmeta *m)
 	return NULL;
 }
 
-void iw_asked_announced(struct iw_asked *a, const struct iw_xmeta *m)
+void iw_asked_announced(struct iw_asked *a, const struct iw_xfer_meta *m)
 {
 	struct iw_asked_name *row = m->top ? find(a, m->name, m->name_len) : NULL;
 

@@ -33,7 +33,10 @@ struct iw_asked {
  * can.
  */
 const char *iw_asked_path_fault(const char *path);
-/* Borrows paths until iw_asked_fini; each has passed iw_asked_path_fault. IW_E_NOMEM. */
+/*
+ * Takes the names from n paths, borrowed until iw_asked_fini, that have passed iw_asked_path_fault.
+ * IW_E_NOMEM: no memory.
+ */
 IW_MUST_CHECK int iw_asked_init(struct iw_asked *a, char *const *paths, size_t n);
 void iw_asked_fini(struct iw_asked *a);
 /*
@@ -41,8 +44,8 @@ void iw_asked_fini(struct iw_asked *a);
  * of a hard link, which is checked too. An entry with m->top must have a requested name and must
  * not be a link: a source follows links that are requested by name.
  */
-const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xmeta *m);
-/* The source has announced m, whether it was accepted or not. */
-void iw_asked_announced(struct iw_asked *a, const struct iw_xmeta *m);
+const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xfer_meta *m);
+/* Notes that the source has announced m, whether it was accepted or not. */
+void iw_asked_announced(struct iw_asked *a, const struct iw_xfer_meta *m);
 
 #endif

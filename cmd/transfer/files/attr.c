@@ -20,14 +20,14 @@ static bool travels(const char *name, bool acls)
 }
 
 /*
- * Returns the names of the attributes of fd, each terminated by NUL, owned by the caller. *len 0:
- * there are none.
+ * Reads the names of the attributes of fd into *names, owned by the caller: *len octets, each name
+ * terminated by NUL.
  */
 static int list_names(int fd, char **names, ssize_t *len, struct iw_file_fault *why)
 {
 	*names = malloc(NAMES_MAX);
 	if (!*names)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for extended attributes");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for extended attributes");
 	*len = flistxattr(fd, *names, NAMES_MAX);
 	if (*len >= 0)
 		return 0;
@@ -46,15 +46,17 @@ static int add(int fd, const char *name, uint8_t *buf, size_t *at, struct iw_fil
 	ssize_t v;
 
 	if (room < HEAD + n)
-		return iw_file_fail(why, IW_XC_LIMIT, "its extended attributes exceed 256 KiB");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT,
+				    "its extended attributes exceed 256 KiB");
 	v = fgetxattr(fd, name, buf + *at + HEAD + n, room - HEAD - n);
 	if (v < 0 && errno == ENODATA)
 		return 0;
 	if (v > UINT16_MAX || (v < 0 && errno == ERANGE && room - HEAD - n > UINT16_MAX))
-		return iw_file_fail(why, IW_XC_LIMIT,
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT,
 				    "one of its extended attributes has 64 KiB or more");
 	if (v < 0 && errno == ERANGE)
-		return iw_file_fail(why, IW_XC_LIMIT, "its extended attributes exceed 256 KiB");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT,
+				    "its extended attributes exceed 256 KiB");
 	if (v < 0)
 		return iw_file_errno(why, errno, "read an extended attribute");
 	buf[*at] = (uint8_t)n;
@@ -81,7 +83,8 @@ int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len, struct iw_file_f
 		if (!buf)
 			buf = malloc(IW_XFER_XATTR_MAX);
 		if (!buf)
-			err = iw_file_fail(why, IW_XC_LIMIT, "no memory for extended attributes");
+			err = iw_file_fail(why, IW_XFER_CODE_LIMIT,
+					   "no memory for extended attributes");
 		else
 			err = add(fd, names + i, buf, len, why);
 	}
@@ -91,7 +94,7 @@ int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len, struct iw_file_f
 		*len = 0;
 		return err;
 	}
-	/* Usually the list is short: return the rest of the memory. */
+	/* Usually the attributes are short: free the rest of the buffer. */
 	*out = malloc(*len);
 	if (!*out) {
 		*out = buf;
@@ -179,10 +182,10 @@ int iw_attr_check(bool acls, const uint8_t *p, size_t len, struct iw_file_fault 
 
 	while (len > 0) {
 		if (!next(&p, &len, name, &value, &vlen))
-			return iw_file_fail(why, IW_XC_PROTOCOL,
+			return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 					    "its extended attributes are malformed");
 		if (!travels(name, acls))
-			return iw_file_fail(why, IW_XC_PROTOCOL,
+			return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 					    "an extended attribute that is never transferred");
 	}
 	return 0;

@@ -17,8 +17,8 @@
 #include "transfer/files/fault.h"
 
 /*
- * Reads the attributes of fd into *out, owned by the caller; NULL: there are none, or the file
- * system does not support them. -1: *why.
+ * Reads the attributes of fd into *out, *len octets, owned by the caller. *out NULL: fd has no such
+ * attributes, or its file system does not support them. -1: *why.
  */
 IW_MUST_CHECK int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len,
 			       struct iw_file_fault *why);
@@ -28,8 +28,8 @@ IW_MUST_CHECK int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len,
  */
 IW_MUST_CHECK int iw_attr_check(bool acls, const uint8_t *p, size_t len, struct iw_file_fault *why);
 /*
- * Sets the attributes, and removes others of the same kinds. The octets come from a peer. -1: *why,
- * also if they are malformed.
+ * Sets the attributes, and removes others of the same kinds; one that cannot be removed stays. The
+ * octets come from a peer. -1: *why, also if they are malformed.
  */
 IW_MUST_CHECK int iw_attr_write(int fd, bool acls, const uint8_t *p, size_t len,
 				struct iw_file_fault *why);

@@ -42,13 +42,13 @@ void iw_budget_init(struct iw_budget *a, uint64_t limit);
  * "[::1]:7471". Each call needs an iw_budget_leave. NULL: no memory.
  */
 struct iw_holder *iw_budget_join(struct iw_budget *a, const char *peer);
-/* The caller has credited all that h held. h may be NULL. */
+/* Releases h, after the caller has credited all that it held. h may be NULL. */
 void iw_budget_leave(struct iw_holder *h);
 /* True if n more octets may be held. Here and below, h NULL means no particular peer. */
 bool iw_budget_may(const struct iw_budget *a, const struct iw_holder *h, uint64_t n);
 /* Counts n octets for h; above the limit too. */
 void iw_budget_charge(struct iw_budget *a, struct iw_holder *h, uint64_t n);
-/* Returns n octets that were charged. */
+/* Returns n octets that were charged for h. */
 void iw_budget_credit(struct iw_budget *a, struct iw_holder *h, uint64_t n);
 /*
  * True if h has more than three quarters of most connections. A loopback address may have all of

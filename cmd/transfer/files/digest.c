@@ -38,7 +38,7 @@ static int sha256_init(struct iw_hasher *h, struct iw_fault *why)
 }
 
 static int sha256_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
-			struct iw_xdigest *out)
+			struct iw_xfer_digest *out)
 {
 	unsigned len = 0;
 	int ok = EVP_DigestInit_ex2(h->ctx, h->md, NULL);
@@ -64,7 +64,7 @@ static int sha256_init(struct iw_hasher *h, struct iw_fault *why)
 }
 
 static int sha256_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
-			struct iw_xdigest *out)
+			struct iw_xfer_digest *out)
 {
 	(void)h;
 	(void)iov;
@@ -80,7 +80,7 @@ static void sha256_fini(struct iw_hasher *h)
 #endif
 
 static int xxh3_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
-		      struct iw_xdigest *out)
+		      struct iw_xfer_digest *out)
 {
 	XXH128_canonical_t canonical;
 	XXH128_hash_t hash;
@@ -102,7 +102,7 @@ static int xxh3_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
 	return 0;
 }
 
-int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest kind, struct iw_fault *why)
+int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest_kind kind, struct iw_fault *why)
 {
 	int err = 0;
 
@@ -132,7 +132,8 @@ void iw_hasher_fini(struct iw_hasher *h)
 	*h = (struct iw_hasher){ .kind = IW_XFER_NONE };
 }
 
-int iw_hasher_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n, struct iw_xdigest *out)
+int iw_hasher_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
+		    struct iw_xfer_digest *out)
 {
 	memset(out, 0, sizeof(*out));
 	switch (h->kind) {
@@ -153,7 +154,7 @@ static size_t row_len(const struct iw_chunk_list *l)
 	return 8u + l->digest_len;
 }
 
-int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off, const struct iw_xdigest *d)
+int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off, const struct iw_xfer_digest *d)
 {
 	uint64_t number = off / IW_XFER_CHUNK;
 	uint8_t *row;
@@ -195,17 +196,18 @@ void iw_chunk_list_sort(struct iw_chunk_list *l)
 	l->disorder = false;
 }
 
-void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off, struct iw_xdigest *d)
+void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off,
+		       struct iw_xfer_digest *d)
 {
 	const uint8_t *row = l->rows + i * row_len(l);
 
 	*off = iw_get_be64(row) * IW_XFER_CHUNK;
-	*d = (struct iw_xdigest){ .len = l->digest_len };
+	*d = (struct iw_xfer_digest){ .len = l->digest_len };
 	memcpy(d->octets, row + 8, d->len);
 }
 
 bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
-			   const struct iw_xdigest *d)
+			   const struct iw_xfer_digest *d)
 {
 	uint8_t key[8], *row;
 
@@ -218,7 +220,7 @@ bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
 }
 
 int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
-			 struct iw_xdigest *out)
+			 struct iw_xfer_digest *out)
 {
 	uint8_t tail[8];
 	struct iovec iov[2] = { { .iov_base = l->rows, .iov_len = l->n * row_len(l) },

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Digests of chunks and of files (man/ddp-transfer.7). The digest of a file is that of a list: for
- * each chunk that is not all zeros, in ascending order, its number (64 bits, big-endian) and its
- * digest; then the size of the file (64 bits, big-endian). So chunks are hashed once, in any order,
- * while they move; holes need no hashing, and a hole equals zeros.
+ * each chunk that is not all zeros, or that was moved although HAVE had named it, in ascending
+ * order, its number (64 bits, big-endian) and its digest; then the size of the file (64 bits,
+ * big-endian). So chunks are hashed once, in any order, while they move; holes need no hashing, and
+ * a hole equals zeros.
  */
 #ifndef IW_TRANSFER_FILES_DIGEST_H
 #define IW_TRANSFER_FILES_DIGEST_H
@@ -17,25 +18,28 @@
 
 #include "transfer/protocol/hello.h"
 
-/* The set of digests that this build has, as 1 << enum iw_xfer_digest. */
+/* The set of digests that this build has, as 1 << enum iw_xfer_digest_kind. */
 unsigned iw_digests_built(void);
 
 struct iw_hasher {
-	enum iw_xfer_digest kind;
+	enum iw_xfer_digest_kind kind;
 	void *md, *ctx; /* sha256: OpenSSL's objects, created once */
 	void *state;    /* xxh3 of several pieces */
 };
 
-/* IW_E_NOTSUP: this build lacks the digest; IW_E_NOMEM. */
-IW_MUST_CHECK int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest kind,
+/*
+ * Prepares *h for digests of that kind. IW_E_NOTSUP: this build, or OpenSSL, lacks the digest.
+ * IW_E_NOMEM: no memory.
+ */
+IW_MUST_CHECK int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest_kind kind,
 				 struct iw_fault *why);
 void iw_hasher_fini(struct iw_hasher *h);
 /*
- * Computes the digest of all pieces of iov. With kind none it is empty. IW_E_NOMEM; IW_E_OS: the
- * library failed.
+ * Computes the digest of all n pieces of iov. With kind none it has length 0. IW_E_OS: the library
+ * of the digest failed.
  */
 IW_MUST_CHECK int iw_hasher_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
-				  struct iw_xdigest *out);
+				  struct iw_xfer_digest *out);
 
 /* The chunks of one file. An empty list is all zero. */
 struct iw_chunk_list {
@@ -46,27 +50,31 @@ struct iw_chunk_list {
 	uint64_t last;
 };
 
-/* Adds the chunk at octet off. Chunks of zeros are not added. IW_E_NOMEM. */
+/*
+ * Adds the chunk at octet off. A digest of length 0 is ignored. IW_E_NOMEM: no memory. IW_E_INVAL:
+ * the first digest had another length.
+ */
 IW_MUST_CHECK int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off,
-				    const struct iw_xdigest *d);
-/* Computes the digest of the file. */
+				    const struct iw_xfer_digest *d);
+/* Sorts the list, and computes the digest of the file of size octets. Errors as iw_hasher_chunk. */
 IW_MUST_CHECK int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
-				       struct iw_xdigest *out);
+				       struct iw_xfer_digest *out);
 /* Sorts the list by offset. */
 void iw_chunk_list_sort(struct iw_chunk_list *l);
 /* Returns row i. */
 void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off,
-		       struct iw_xdigest *d);
+		       struct iw_xfer_digest *d);
 /*
  * Sets the digest of the chunk at off if it is in the first n rows, which are sorted. False: it is
  * not.
  */
 bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
-			   const struct iw_xdigest *d);
+			   const struct iw_xfer_digest *d);
 void iw_chunk_list_free(struct iw_chunk_list *l);
 
 /* True if length and octets are equal. */
-static inline bool iw_xdigest_equal(const struct iw_xdigest *a, const struct iw_xdigest *b)
+static inline bool iw_xfer_digest_equal(const struct iw_xfer_digest *a,
+					const struct iw_xfer_digest *b)
 {
 	if (a->len != b->len)
 		return false;

@@ -68,7 +68,7 @@ static bool grow_index(struct iw_dirs *d)
 	return true;
 }
 
-static bool set_attrs(struct iw_dirs *d, struct iw_dir *dir, const struct iw_xmeta *m)
+static bool set_attrs(struct iw_dirs *d, struct iw_dir *dir, const struct iw_xfer_meta *m)
 {
 	size_t len = m->xattr ? m->xattr_len : 0;
 	uint8_t *xattr = m->xattr ? malloc(len + 1) : NULL;
@@ -90,7 +90,7 @@ static bool set_attrs(struct iw_dirs *d, struct iw_dir *dir, const struct iw_xme
 	return true;
 }
 
-bool iw_dirs_keep(struct iw_dirs *d, const char *name, const struct iw_xmeta *m)
+bool iw_dirs_keep(struct iw_dirs *d, const char *name, const struct iw_xfer_meta *m)
 {
 	size_t len = strlen(name);
 	uint32_t *at = d->n > 0 ? place_of(d, name, len) : NULL;
@@ -120,19 +120,19 @@ const char *iw_dirs_name(const struct iw_dirs *d, size_t i)
 	return d->row[i]->name;
 }
 
-struct iw_xmeta iw_dirs_meta(const struct iw_dirs *d, size_t i)
+struct iw_xfer_meta iw_dirs_meta(const struct iw_dirs *d, size_t i)
 {
 	const struct iw_dir *dir = d->row[i];
 
-	return (struct iw_xmeta){ .kind = IW_XFER_DIR,
-				  .mode = dir->mode,
-				  .mtime_s = dir->mtime_s,
-				  .mtime_ns = dir->mtime_ns,
-				  .owned = dir->owned,
-				  .uid = dir->uid,
-				  .gid = dir->gid,
-				  .xattr = dir->xattr,
-				  .xattr_len = dir->xattr_len };
+	return (struct iw_xfer_meta){ .kind = IW_XFER_DIR,
+				      .mode = dir->mode,
+				      .mtime_s = dir->mtime_s,
+				      .mtime_ns = dir->mtime_ns,
+				      .owned = dir->owned,
+				      .uid = dir->uid,
+				      .gid = dir->gid,
+				      .xattr = dir->xattr,
+				      .xattr_len = dir->xattr_len };
 }
 
 void iw_dirs_fini(struct iw_dirs *d)

@@ -27,11 +27,11 @@ struct iw_dirs {
  * Adds a directory. A name that is announced again gets the attributes of the last announcement.
  * Extended attributes are copied if m has them. False: no memory; the directory is not added.
  */
-IW_MUST_CHECK bool iw_dirs_keep(struct iw_dirs *d, const char *name, const struct iw_xmeta *m);
-/* i is below d->n. Owned by d. */
+IW_MUST_CHECK bool iw_dirs_keep(struct iw_dirs *d, const char *name, const struct iw_xfer_meta *m);
+/* Returns the name of directory i, which is below d->n; owned by d. */
 const char *iw_dirs_name(const struct iw_dirs *d, size_t i);
 /* Returns kind, mode, time, owner and extended attributes; the last are owned by d. */
-struct iw_xmeta iw_dirs_meta(const struct iw_dirs *d, size_t i);
+struct iw_xfer_meta iw_dirs_meta(const struct iw_dirs *d, size_t i);
 /* d may be all zero. */
 void iw_dirs_fini(struct iw_dirs *d);
 

@@ -11,35 +11,35 @@
 
 #include "os/os.h"
 
-static enum iw_xcode code_of(int errnum)
+static enum iw_xfer_code code_of(int errnum)
 {
 	switch (errnum) {
 	case ENOENT:
-		return IW_XC_NOENT;
+		return IW_XFER_CODE_NOENT;
 	case EACCES:
 	case EPERM:
-		return IW_XC_PERM;
+		return IW_XFER_CODE_PERM;
 	case ENOSPC:
 	case EDQUOT:
-		return IW_XC_SPACE;
+		return IW_XFER_CODE_SPACE;
 	case ENAMETOOLONG:
 	case EILSEQ:
 	case EXDEV:
-		return IW_XC_NAME;
+		return IW_XFER_CODE_NAME;
 	case EROFS:
 	case EISDIR:
 	case ENOTDIR:
 	case ENOTEMPTY:
 	case ELOOP:
 	case EEXIST:
-		return IW_XC_TARGET;
+		return IW_XFER_CODE_TARGET;
 	case EMFILE:
 	case ENFILE:
 	case ENOMEM:
 	case EFBIG: /* it cannot fit later either, so no partial file is kept */
-		return IW_XC_LIMIT;
+		return IW_XFER_CODE_LIMIT;
 	default:
-		return IW_XC_IO;
+		return IW_XFER_CODE_IO;
 	}
 }
 
@@ -80,7 +80,7 @@ int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
 	return -1;
 }
 
-int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text)
+int iw_file_fail(struct iw_file_fault *f, enum iw_xfer_code code, const char *text)
 {
 	f->code = code;
 	snprintf(f->text, sizeof(f->text), "%s", text);

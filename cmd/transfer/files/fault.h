@@ -10,7 +10,7 @@
 #include "transfer/protocol/hello.h"
 
 struct iw_file_fault {
-	enum iw_xcode code;
+	enum iw_xfer_code code;
 	char text[IW_XFER_TEXT_MAX + 1];
 };
 
@@ -20,7 +20,7 @@ struct iw_file_fault {
  */
 int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step);
 /* The same with a given code and text. */
-int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text);
+int iw_file_fail(struct iw_file_fault *f, enum iw_xfer_code code, const char *text);
 
 /* Why a directory cannot be written to standard output: for a fetch, and for a listener. */
 extern const char iw_file_no_dir[], iw_file_no_dir_there[];

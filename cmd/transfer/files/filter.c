@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Returns the closing bracket after '['; NULL: there is none. An initial ']' is a member of the
- * set.
+ * Returns the closing bracket of the set whose text begins at at; NULL: it is missing. An initial
+ * ']' is a member of the set.
  */
 static const char *closing(const char *at)
 {

@@ -16,7 +16,7 @@
 
 struct iw_filter {
 	struct iw_filter_rule {
-		const char *pattern; /* borrowed for life */
+		const char *pattern; /* borrowed until iw_filter_fini */
 		bool include;
 	} * rules;
 	size_t n, cap;

@@ -13,7 +13,7 @@
 
 /*
  * magic, digest, length of ident, 6 octets unused, size, time, nanoseconds, 4 octets unused, ident,
- * boot, file, checksum
+ * boot, 16 octets unused, file, checksum
  */
 #define HEAD   104
 #define MAGIC  "iw-jrnl3"
@@ -30,15 +30,15 @@ static void boot_id(uint8_t out[static 16])
 	if (fd >= 0) {
 		ssize_t n = read(fd, text, sizeof(text));
 
-		(void)n; /* without it all boots are equal */
+		(void)n; /* without a boot id all boots are treated as one */
 		close(fd);
 	}
 	XXH128_canonicalFromHash(&c, XXH3_128bits(text, sizeof(text)));
 	memcpy(out, c.digest, 16);
 }
 
-static void make_head(uint8_t head[static HEAD], uint64_t file, const struct iw_xmeta *m,
-		      enum iw_xfer_digest digest)
+static void make_head(uint8_t head[static HEAD], uint64_t file, const struct iw_xfer_meta *m,
+		      enum iw_xfer_digest_kind digest)
 {
 	memset(head, 0, HEAD);
 	memcpy(head, MAGIC, 8);
@@ -58,7 +58,8 @@ static uint64_t check_of(const struct iw_journal *j, const uint8_t *record)
 	return XXH3_64bits_withSeed(record, RECORD - 8, j->seed);
 }
 
-static bool whole(const struct iw_journal *j, const uint8_t *record, const struct iw_xmeta *m)
+/* True if the record is complete, and about a chunk of m. */
+static bool whole(const struct iw_journal *j, const uint8_t *record, const struct iw_xfer_meta *m)
 {
 	uint64_t n = iw_get_be64(record);
 
@@ -67,7 +68,7 @@ static bool whole(const struct iw_journal *j, const uint8_t *record, const struc
 }
 
 /* Reads up to the first incomplete record, which was never finished. */
-static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t digest_len,
+static int read_records(struct iw_journal *j, const struct iw_xfer_meta *m, uint8_t digest_len,
 			struct iw_chunk_list *chunks)
 {
 	uint8_t buf[BATCH * RECORD];
@@ -75,7 +76,7 @@ static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t 
 
 	while ((n = pread(j->fd, buf, sizeof(buf), (off_t)j->len)) >= RECORD) {
 		for (ssize_t at = 0; at + RECORD <= n; at += RECORD, j->len += RECORD) {
-			struct iw_xdigest d = { .len = digest_len };
+			struct iw_xfer_digest d = { .len = digest_len };
 
 			if (!whole(j, buf + at, m))
 				return 0;
@@ -88,8 +89,8 @@ static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t 
 	return 0;
 }
 
-/* size, time and ident */
-static bool is_of(const uint8_t *head, const struct iw_xmeta *m)
+/* True if the head has the size, time and ident of m. */
+static bool is_of(const uint8_t *head, const struct iw_xfer_meta *m)
 {
 	return iw_get_be64(head + 16) == m->size &&
 	       iw_get_be64(head + 24) == (uint64_t)m->mtime_s &&
@@ -97,7 +98,7 @@ static bool is_of(const uint8_t *head, const struct iw_xmeta *m)
 	       memcmp(head + 40, m->ident, m->ident_len) == 0;
 }
 
-bool iw_journal_is_other(int dir, const char *name, const struct iw_xmeta *m)
+bool iw_journal_is_other(int dir, const char *name, const struct iw_xfer_meta *m)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	uint8_t head[HEAD];
@@ -112,7 +113,7 @@ bool iw_journal_is_other(int dir, const char *name, const struct iw_xmeta *m)
 }
 
 int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
-		    const struct iw_xmeta *m, enum iw_xfer_digest digest,
+		    const struct iw_xfer_meta *m, enum iw_xfer_digest_kind digest,
 		    struct iw_chunk_list *chunks)
 {
 	uint8_t want[HEAD], head[HEAD];
@@ -134,7 +135,7 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
 	return -1;
 }
 
-void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xdigest *d)
+void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xfer_digest *d)
 {
 	uint8_t record[RECORD] = { 0 };
 

@@ -18,7 +18,7 @@ static struct iw_missing *find(const struct iw_list *in, const char *name, size_
 	return NULL;
 }
 
-size_t iw_missing_add(struct iw_list *to, const struct iw_xmeta *m, const char *why, bool *lost)
+size_t iw_missing_add(struct iw_list *to, const struct iw_xfer_meta *m, const char *why, bool *lost)
 {
 	size_t bytes = sizeof(struct iw_missing) + m->name_len + 1;
 	struct iw_missing *e;
@@ -33,13 +33,13 @@ size_t iw_missing_add(struct iw_list *to, const struct iw_xmeta *m, const char *
 	}
 	name = (char *)(e + 1);
 	memcpy(name, m->name, m->name_len);
-	e->meta = (struct iw_xmeta){ .kind = m->kind,
-				     .name = name,
-				     .name_len = m->name_len,
-				     .top = m->top,
-				     .size = m->size,
-				     .mtime_s = m->mtime_s,
-				     .mtime_ns = m->mtime_ns };
+	e->meta = (struct iw_xfer_meta){ .kind = m->kind,
+					 .name = name,
+					 .name_len = m->name_len,
+					 .top = m->top,
+					 .size = m->size,
+					 .mtime_s = m->mtime_s,
+					 .mtime_ns = m->mtime_ns };
 	e->why = why;
 	e->bytes = bytes;
 	iw_list_init(&e->link);

@@ -15,16 +15,17 @@
 
 struct iw_missing {
 	struct iw_list link;
-	struct iw_xmeta meta; /* kind, name, size, time; the name is owned */
-	const char *why;      /* static text */
-	size_t bytes;         /* memory of the entry */
+	struct iw_xfer_meta meta; /* kind, name, size, time; the name is owned */
+	const char *why;          /* static text */
+	size_t bytes;             /* memory of the entry */
 };
 
 /*
  * Adds m unless the list has its name. Returns the bytes of memory of the entry. 0: the list has
  * the name; or there is no memory, and *lost is set.
  */
-size_t iw_missing_add(struct iw_list *to, const struct iw_xmeta *m, const char *why, bool *lost);
+size_t iw_missing_add(struct iw_list *to, const struct iw_xfer_meta *m, const char *why,
+		      bool *lost);
 /* Removes the name. Returns the bytes of memory of its entry. */
 size_t iw_missing_drop(struct iw_list *from, const char *name, size_t len);
 void iw_missing_free(struct iw_missing *m);

@@ -13,13 +13,13 @@
 
 struct iw_names {
 	struct iw_names_key {
-		uint64_t high, low; /* both 0: free */
+		uint64_t high, low; /* low 0: free */
 	} * rows;
 	size_t n, cap;
 	uint64_t seed;
 };
 
-/* False: no memory. */
+/* Adds the len octets of name. False: no memory, or no random seed. */
 bool iw_names_add(struct iw_names *s, const char *name, size_t len);
 /* True if the set has the name. */
 bool iw_names_has(const struct iw_names *s, const char *name, size_t len);

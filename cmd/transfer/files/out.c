@@ -20,11 +20,11 @@
 static struct {
 	int fd;
 	enum {
-		PLAIN, /* a file: never blocks */
+		PLAIN, /* a file, which never blocks */
 		/* a pipe, opened a second time, so that only this descriptor is non-blocking */
 		FRESH,
 		SOCKET,
-		POLLED,
+		POLLED, /* written to only after poll(2), SMALL octets at a time */
 	} way;
 } out = { .fd = STDOUT_FILENO };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Standard output as a target, without blocking: its reader may pause for an hour, and the
- * connection must be kept alive meanwhile. This is state of the process, because standard output
- * is. The open file description, which other processes share, is not changed.
+ * connection must be kept alive meanwhile. The state is global, as standard output is. The open
+ * file description, which other processes share, is not changed.
  */
 #ifndef IW_TRANSFER_FILES_OUT_H
 #define IW_TRANSFER_FILES_OUT_H
@@ -24,7 +24,7 @@ int iw_out_fd(void);
 
 /* 0: *wrote octets were written, at least one; 1: it is full (*wrote is 0); -1: *why. */
 IW_MUST_CHECK int iw_out_write(const void *p, size_t len, size_t *wrote, struct iw_file_fault *why);
-/* Writes up to len zeros, and adds their number to *pos. */
+/* Writes up to len zeros, and adds their number to *pos. Returns as iw_out_write. */
 IW_MUST_CHECK int iw_out_zeros(uint64_t len, uint64_t *pos, struct iw_file_fault *why);
 
 #endif

@@ -25,13 +25,14 @@ struct iw_dir_ref {
 	int fd;
 	unsigned refs;
 };
-void iw_dir_put(struct iw_dir_ref *d); /* d may be NULL */
+/* Releases a reference; the last one closes the directory. d may be NULL. */
+void iw_dir_put(struct iw_dir_ref *d);
 
 struct iw_packer {
 	uint8_t *list;
 	size_t list_len;
 	uint32_t n;
-	struct iw_xpack_out out;
+	struct iw_xfer_pack_out out;
 	uint64_t octets; /* of the contents, if all members are wanted */
 	uint8_t wanted[IW_XFER_MEMBERS / 8];
 	struct iw_pack_member {
@@ -43,21 +44,23 @@ struct iw_packer {
 		int64_t mtime_s;
 		uint32_t mtime_ns;
 		uint64_t ino;
-		struct iw_file_fault why; /* code: why it could not be read */
+		struct iw_file_fault
+			why; /* why it could not be read; code IW_XFER_CODE_OK: it was */
 	} member[IW_XFER_MEMBERS];
 };
 
-/* NULL: no memory. */
+/* Returns an empty pack, owned by the caller. NULL: no memory. */
 struct iw_packer *iw_packer_new(void);
 void iw_packer_free(struct iw_packer *p);
 /*
- * Adds m. It is opened at path (copied) below root; st: its current attributes. False: the pack is
- * full, or there is no memory: send the pack as it is.
+ * Adds m (copied). A file is opened later, at path (copied) below root, of which the pack takes a
+ * reference; st: its current attributes. False: the pack is full, or there is no memory: send the
+ * pack as it is.
  */
-bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
+bool iw_packer_add(struct iw_packer *p, const struct iw_xfer_meta *m, struct iw_dir_ref *root,
 		   const char *path, const struct stat *st);
-/* Sets *m to the announcement of the pack. It points into the pack. */
-void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m);
+/* Sets *m to the announcement of the pack. It points into the pack (borrowed). */
+void iw_packer_meta(struct iw_packer *p, struct iw_xfer_meta *m);
 /* Sets the members that the sink wants. False: len does not match the number of members. */
 bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len);
 /* Returns the octets of the contents that the sink wants. */
@@ -71,7 +74,7 @@ struct iw_pack_sink {
 	struct iw_place *place; /* borrowed */
 	int base; /* duplicate of the place's descriptor: the names of members start there */
 	uint32_t n;
-	struct iw_xmeta member[IW_XFER_MEMBERS]; /* point into the announcement */
+	struct iw_xfer_meta member[IW_XFER_MEMBERS]; /* point into the announcement */
 	uint8_t codes[IW_XFER_MEMBERS];
 	uint8_t wanted[IW_XFER_MEMBERS / 8];
 	uint32_t nwanted; /* wanted members that are files */
@@ -88,10 +91,7 @@ struct iw_pack_sink {
 	 * the first text.
 	 */
 	char *text[IW_XFER_MEMBERS];
-	/*
-	 * one of these has the code of the first, so the first text is not valid for all failures
-	 * with that code
-	 */
+	/* One of these has the code of the first, so failures of that code have several texts. */
 	bool differ;
 	/* Directories of the wanted members, while these are written. */
 	struct iw_dir_ref *parent[IW_XFER_MEMBERS];
@@ -99,7 +99,7 @@ struct iw_pack_sink {
 
 /* Processes the members of m: creates directories and links, sets codes and wanted. -1: *why. */
 IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place,
-				    const struct iw_xmeta *m, struct iw_file_fault *why);
+				    const struct iw_xfer_meta *m, struct iw_file_fault *why);
 /*
  * Writes the contents. Another thread may use the place at the same time: only its options are read
  * here. codes has the failures of single members. -1: *why; all members failed, and codes has the
@@ -107,13 +107,15 @@ IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *pla
  */
 IW_MUST_CHECK int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
 				     const struct iovec *iov, size_t n,
-				     const struct iw_xdigest *digest, struct iw_file_fault *why);
+				     const struct iw_xfer_digest *digest,
+				     struct iw_file_fault *why);
 /*
  * Checks the digest of the pack, and that all its contents were stored. -1: *why, and all members
  * failed.
  */
 IW_MUST_CHECK int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
-				      const struct iw_xdigest *digest, struct iw_file_fault *why);
+				      const struct iw_xfer_digest *digest,
+				      struct iw_file_fault *why);
 /* Releases everything in p, and returns the charges of members that are not stored. */
 void iw_pack_sink_close(struct iw_pack_sink *p);
 

@@ -21,9 +21,9 @@
 static void member_failed(struct iw_pack_sink *p, uint32_t i, const struct iw_file_fault *why)
 {
 	p->codes[i] = (uint8_t)why->code;
-	if (iw_xcode_is_fine(why->code))
+	if (iw_xfer_code_is_fine(why->code))
 		return;
-	if (p->why.code == IW_XC_OK) {
+	if (p->why.code == IW_XFER_CODE_OK) {
 		p->why = *why;
 	} else if (strcmp(why->text, p->why.text) != 0) {
 		free(p->text[i]);
@@ -42,11 +42,11 @@ static bool has_bit(const uint8_t *bits, uint32_t i)
 	return bits[i / 8] & 0x80u >> i % 8;
 }
 
-/* Fails the requested members from index from on that have not failed yet. */
+/* Fails the wanted members from index from on that have not failed yet. Returns -1. */
 static int all_failed(struct iw_pack_sink *p, uint32_t from, const struct iw_file_fault *why)
 {
 	for (uint32_t i = from; i < p->n; i++)
-		if (has_bit(p->wanted, i) && p->codes[i] == IW_XC_OK)
+		if (has_bit(p->wanted, i) && p->codes[i] == IW_XFER_CODE_OK)
 			member_failed(p, i, why);
 	return -1;
 }
@@ -71,7 +71,7 @@ static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_
 /* Decides about a member: wanted, created, or failed. */
 static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[i];
+	const struct iw_xfer_meta *m = &p->member[i];
 	const char *fault = iw_xfer_name_fault(m->name, m->name_len), *leaf;
 	char name[PATH_MAX];
 	bool there;
@@ -81,7 +81,7 @@ static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct
 	if (!fault && m->kind == IW_XFER_HARDLINK)
 		fault = iw_xfer_name_fault(m->target, m->target_len);
 	if (fault)
-		return iw_file_fail(why, IW_XC_NAME, fault);
+		return iw_file_fail(why, IW_XFER_CODE_NAME, fault);
 	if (iw_place_accept(p->place, m, why) != 0)
 		return -1;
 	if (iw_place_admit(p->place, m, name, sizeof(name), why) != 0)
@@ -100,12 +100,12 @@ static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct
 	return 0;
 }
 
-int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const struct iw_xmeta *m,
+int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const struct iw_xfer_meta *m,
 		      struct iw_file_fault *why)
 {
 	struct iw_file_fault one;
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 	struct iw_fault f;
 	int r;
 
@@ -113,14 +113,14 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 	p->place = place;
 	p->base = -1;
 	if (place->to_stdout)
-		return iw_file_fail(why, IW_XC_TARGET,
+		return iw_file_fail(why, IW_XFER_CODE_TARGET,
 				    place->listens ? iw_file_no_dir_there : iw_file_no_dir);
-	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
-	while (r >= 0 && (r = iw_xlist_next(&l, &e, &f)) > 0) {
+	r = iw_xfer_pack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
+	while (r >= 0 && (r = iw_xfer_entries_next(&l, &e, &f)) > 0) {
 		uint32_t i = p->n++;
 		bool wanted;
 
-		iw_xpack_meta(&p->member[i], &e);
+		iw_xfer_pack_meta(&p->member[i], &e);
 		if (check_member(p, i, &wanted, &one) != 0) {
 			member_failed(p, i, &one);
 		} else if (wanted) {
@@ -129,7 +129,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 		}
 	}
 	if (r < 0)
-		return iw_file_fail(why, IW_XC_PROTOCOL, f.text);
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL, f.text);
 	if (p->nwanted > 0)
 		p->base = fcntl(place->base, F_DUPFD_CLOEXEC, 3);
 	return p->nwanted > 0 && p->base < 0
@@ -139,7 +139,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 
 /* --- writing --- */
 
-/* A member that is being created, and has no final name yet. */
+/* A member that is written, and has no final name yet. */
 struct new_member {
 	uint32_t i;
 	int fd;
@@ -154,23 +154,23 @@ struct batch {
 	struct new_member added[IW_XFER_MEMBERS];
 	uint32_t n, most;
 	/*
-	 * The directory of the last member, which is of; the batch has one reference. NULL: none is
-	 * open.
+	 * The directory of the member of, the last one; the batch has one reference. NULL: no
+	 * directory is open.
 	 */
 	struct iw_dir_ref *last;
-	const struct iw_xmeta *of;
+	const struct iw_xfer_meta *of;
 };
 
 /*
- * Such a file has its old time, so its temporary name would look abandoned: the lock keeps a sweep
- * from removing it.
+ * A new member already has the time of the source's file, so a sweep might take its temporary name
+ * for an abandoned one. The lock keeps the sweep from removing it.
  */
 static void lock_new_member(const struct new_member *b)
 {
 	(void)flock(b->fd, LOCK_EX | LOCK_NB);
 }
 
-static size_t dir_len(const struct iw_xmeta *m)
+static size_t dir_len(const struct iw_xfer_meta *m)
 {
 	const char *slash = memrchr(m->name, '/', m->name_len);
 
@@ -184,7 +184,7 @@ static size_t dir_len(const struct iw_xmeta *m)
 static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, int parent,
 			   struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[b->i];
+	const struct iw_xfer_meta *m = &p->member[b->i];
 	uint64_t number;
 
 	b->temp[0] = '\0';
@@ -192,7 +192,8 @@ static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, i
 	if (b->fd >= 0)
 		return 0;
 	if (iw_os_random(&number, sizeof(number)) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no random number for the temporary file");
+		return iw_file_fail(why, IW_XFER_CODE_IO,
+				    "no random number for the temporary file");
 	snprintf(b->temp, sizeof(b->temp), ".iw-%016llx.part", (unsigned long long)number);
 	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (b->fd < 0)
@@ -246,14 +247,14 @@ static int name_new_member(struct new_member *b, int parent, const char *leaf,
 	return -1;
 }
 
-static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xmeta *m,
+static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xfer_meta *m,
 				      struct iw_file_fault *why)
 {
 	struct iw_dir_ref *d = malloc(sizeof(*d));
 	char name[PATH_MAX];
 
 	if (!d) {
-		iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
+		iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a directory");
 		return NULL;
 	}
 	memcpy(name, m->name, dir_len(m));
@@ -271,7 +272,7 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 static int find_parent(struct iw_pack_sink *p, struct batch *b, uint32_t i,
 		       struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[i];
+	const struct iw_xfer_meta *m = &p->member[i];
 
 	if (!b->last || dir_len(m) != dir_len(b->of) ||
 	    memcmp(m->name, b->of->name, dir_len(m)) != 0) {
@@ -295,7 +296,7 @@ static void let_parents_go(struct iw_pack_sink *p)
 }
 
 /* Copies the last component of the member's name. */
-static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX + 1])
+static const char *leaf_of(const struct iw_xfer_meta *m, char leaf[static NAME_MAX + 1])
 {
 	size_t dir = dir_len(m), from = dir > 0 ? dir + 1 : 0, len = m->name_len - from;
 
@@ -307,7 +308,7 @@ static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX +
 static int write_member(struct iw_pack_sink *p, struct new_member *b, const uint8_t *octets,
 			struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = &p->member[b->i];
+	const struct iw_xfer_meta *m = &p->member[b->i];
 	int parent = p->parent[b->i]->fd, err;
 	uint64_t high = 0;
 
@@ -334,7 +335,7 @@ static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
 
 		if (!has_bit(p->wanted, i))
 			continue;
-		if (len > 0 && *c == IW_XC_OK)
+		if (len > 0 && *c == IW_XFER_CODE_OK)
 			need += (size_t)p->member[i].size;
 		if (len < need)
 			return false;
@@ -345,20 +346,20 @@ static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
 }
 
 /*
- * The source says why it does not send a member, but only the sink can decide that it is not
+ * Takes the source's reason for not sending a member. Only the sink can decide that a member is not
  * needed.
  */
 static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
 {
-	struct iw_file_fault why = { .code = IW_XC_PROTOCOL };
+	struct iw_file_fault why = { .code = IW_XFER_CODE_PROTOCOL };
 
-	if (!iw_xcode_is_fine(code)) {
+	if (!iw_xfer_code_is_fine(code)) {
 		p->codes[i] = code;
 		return;
 	}
 	snprintf(why.text, sizeof(why.text),
 		 "the source reported %s for it, which only a sink can determine",
-		 iw_xcode_name(code));
+		 iw_xfer_code_name(code));
 	member_failed(p, i, &why);
 }
 
@@ -379,10 +380,10 @@ static void name_all(struct iw_pack_sink *p, struct new_member *added, uint32_t 
 		uint32_t i = added[k].i;
 		int parent = p->parent[i]->fd;
 
-		if (p->codes[i] == IW_XC_OK &&
+		if (p->codes[i] == IW_XFER_CODE_OK &&
 		    name_new_member(&added[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
 			member_failed(p, i, &why);
-		else if (p->codes[i] == IW_XC_OK)
+		else if (p->codes[i] == IW_XFER_CODE_OK)
 			set_bit(p->there, i);
 		else if (added[k].temp[0])
 			(void)unlinkat(parent, added[k].temp, 0);
@@ -429,7 +430,7 @@ static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const
 		}
 		iw_dir_put(p->parent[i]);
 		p->parent[i] = NULL;
-		if (why->code != IW_XC_LIMIT || b->n == 0)
+		if (why->code != IW_XFER_CODE_LIMIT || b->n == 0)
 			return -1;
 		end_batch(p, b);
 	}
@@ -449,13 +450,14 @@ static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
 
 		if (!has_bit(p->wanted, i))
 			continue;
-		if (len == 0 || (*c == IW_XC_OK && len - 1 < size)) {
-			iw_file_fail(&one, IW_XC_PROTOCOL, "the pack ended before this file");
+		if (len == 0 || (*c == IW_XFER_CODE_OK && len - 1 < size)) {
+			iw_file_fail(&one, IW_XFER_CODE_PROTOCOL,
+				     "the pack ended before this file");
 			all_failed(p, i, &one);
 			break;
 		}
 		len--;
-		if (*c++ != IW_XC_OK) {
+		if (*c++ != IW_XFER_CODE_OK) {
 			take_code(p, i, c[-1]);
 			continue;
 		}
@@ -468,22 +470,22 @@ static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
 }
 
 static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
-		 size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+		 size_t n, const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	uint8_t *copy = NULL;
 	const uint8_t *content;
 	size_t len = 0;
 
 	if (p->stored || off != 0)
-		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack of more than a chunk");
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL, "a pack of more than a chunk");
 	if (iw_hasher_chunk(h, iov, n, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST,
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
+	if (!iw_xfer_digest_equal(&own, digest))
+		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "the digest of a chunk differs from the source's");
 	if (iw_chunk_list_add(&p->chunks, off, &own) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	p->stored = true;
 	for (size_t i = 0; i < n; i++)
 		len += iov[i].iov_len;
@@ -492,14 +494,15 @@ static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, cons
 
 		copy = malloc(len);
 		if (!copy)
-			return iw_file_fail(why, IW_XC_LIMIT, "no memory for a pack");
+			return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a pack");
 		for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
 			memcpy(copy + at, iov[i].iov_base, iov[i].iov_len);
 	}
 	content = copy ? copy : iov[0].iov_base;
 	if (has_more(p, content, len)) {
 		free(copy);
-		return iw_file_fail(why, IW_XC_PROTOCOL, "the pack continues after its last file");
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
+				    "the pack continues after its last file");
 	}
 	write_all(p, content, len);
 	free(copy);
@@ -507,28 +510,29 @@ static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, cons
 }
 
 int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
-		       const struct iovec *iov, size_t n, const struct iw_xdigest *digest,
+		       const struct iovec *iov, size_t n, const struct iw_xfer_digest *digest,
 		       struct iw_file_fault *why)
 {
 	return store(p, h, off, iov, n, digest, why) == 0 ? 0 : all_failed(p, 0, why);
 }
 
 static int commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
-		  const struct iw_xdigest *digest, struct iw_file_fault *why)
+		  const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 
 	if (iw_chunk_list_digest(&p->chunks, h, size, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST, "its digest differs from the source's");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
+	if (!iw_xfer_digest_equal(&own, digest))
+		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
+				    "its digest differs from the source's");
 	if (p->nwanted > 0 && !p->stored)
-		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack without content");
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL, "a pack without content");
 	return 0;
 }
 
 int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
-			const struct iw_xdigest *digest, struct iw_file_fault *why)
+			const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
 	return commit(p, h, size, digest, why) == 0 ? 0 : all_failed(p, 0, why);
 }

@@ -31,7 +31,7 @@ struct iw_packer *iw_packer_new(void)
 		free(p);
 		return NULL;
 	}
-	iw_xpack_begin(&p->out, p->list, IW_XFER_LIST_MAX);
+	iw_xfer_pack_begin(&p->out, p->list, IW_XFER_LIST_MAX);
 	return p;
 }
 
@@ -48,7 +48,7 @@ void iw_packer_free(struct iw_packer *p)
 	free(p);
 }
 
-bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
+bool iw_packer_add(struct iw_packer *p, const struct iw_xfer_meta *m, struct iw_dir_ref *root,
 		   const char *path, const struct stat *st)
 {
 	uint64_t cost = m->kind == IW_XFER_FILE ? m->size + 1 : 0;
@@ -62,7 +62,7 @@ bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_
 		return false;
 	one.name = iw_name_terminated(m->name, m->name_len);
 	one.path = m->kind == IW_XFER_FILE ? strdup(path) : NULL;
-	if (!one.name || (m->kind == IW_XFER_FILE && !one.path) || !iw_xpack_add(&p->out, m)) {
+	if (!one.name || (m->kind == IW_XFER_FILE && !one.path) || !iw_xfer_pack_add(&p->out, m)) {
 		free(one.name);
 		free(one.path);
 		return false;
@@ -76,15 +76,15 @@ bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_
 	return true;
 }
 
-void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m)
+void iw_packer_meta(struct iw_packer *p, struct iw_xfer_meta *m)
 {
-	p->list_len = iw_xpack_end(&p->out);
-	*m = (struct iw_xmeta){ .kind = IW_XFER_PACK,
-				.name = "",
-				.size = IW_XFER_SIZE_UNKNOWN,
-				.target = (const char *)p->list,
-				.target_len = p->list_len,
-				.members = p->n };
+	p->list_len = iw_xfer_pack_end(&p->out);
+	*m = (struct iw_xfer_meta){ .kind = IW_XFER_PACK,
+				    .name = "",
+				    .size = IW_XFER_SIZE_UNKNOWN,
+				    .target = (const char *)p->list,
+				    .target_len = p->list_len,
+				    .members = p->n };
 }
 
 bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len)
@@ -120,7 +120,7 @@ static int read_member(struct iw_pack_member *m, uint8_t *buf, struct iw_file_fa
 	if (!err && (have < m->size || !S_ISREG(st.st_mode) || st.st_ino != m->ino ||
 		     (uint64_t)st.st_size != m->size || st.st_mtim.tv_sec != m->mtime_s ||
 		     (uint32_t)st.st_mtim.tv_nsec != m->mtime_ns))
-		err = iw_file_fail(why, IW_XC_CHANGED, "it changed after it was found");
+		err = iw_file_fail(why, IW_XFER_CODE_CHANGED, "it changed after it was found");
 	close(fd);
 	return err;
 }
@@ -144,8 +144,8 @@ uint32_t iw_packer_load(struct iw_packer *p, uint8_t *buf)
 
 		if (m->kind != IW_XFER_FILE || !(p->wanted[i / 8] & 0x80u >> i % 8))
 			continue;
-		m->why.code = IW_XC_OK;
-		buf[at] = IW_XC_OK;
+		m->why.code = IW_XFER_CODE_OK;
+		buf[at] = IW_XFER_CODE_OK;
 		if (read_member(m, buf + at + 1, &m->why) == 0) {
 			at += 1 + (uint32_t)m->size;
 			continue;

@@ -94,7 +94,7 @@ static int not_there(struct iw_file_fault *why, const char *what, const char *pa
 	char name[100];
 
 	iw_printable(name, sizeof(name), path, strlen(path), true);
-	why->code = IW_XC_NOENT;
+	why->code = IW_XFER_CODE_NOENT;
 	snprintf(why->text, sizeof(why->text), "%s \"%s\" does not exist; create it first", what,
 		 name);
 	return -1;
@@ -133,7 +133,7 @@ static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 	} while (*end);
 }
 
-/* The parent directory of the target path cannot be opened. root: see name_obstacle. */
+/* Sets *why: the parent directory of the target path cannot be opened. root: see name_obstacle. */
 static int no_parent(struct iw_file_fault *why, int errnum, int root, const char *path)
 {
 	if (errnum == ENOENT)
@@ -202,7 +202,7 @@ static int refuse_kernel_dir(const struct stat *st, bool local, struct iw_file_f
 
 	if (!dir)
 		return 0;
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text),
 		 "no files are stored in %s, which the kernel provides; name another target%s", dir,
 		 local ? ", or - for standard output" : "");
@@ -217,14 +217,14 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 	if (fstat(p->base, &st) < 0)
 		iw_file_errno(why, errno, "get the attributes of the target directory");
 	else if (st.st_nlink == 0)
-		iw_file_fail(why, IW_XC_NOENT,
+		iw_file_fail(why, IW_XFER_CODE_NOENT,
 			     "the target directory has been removed; name one that exists");
 	else if (refuse_kernel_dir(&st, local, why) != 0)
 		; /* *why is set */
-	else if (!(opts & IW_XOPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
+	else if (!(opts & IW_XFER_OPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
 		 errno == EROFS)
 		iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			"the target directory is on a read-only file system; name another target");
 	else
 		return 0;
@@ -236,12 +236,12 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
 {
-	bool dir = opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS) || ends_in_slash(path);
+	bool dir = opts & (IW_XFER_OPT_MANY | IW_XFER_OPT_CONTENTS) || ends_in_slash(path);
 
-	if (errnum == ENOENT && dir && !(opts & IW_XOPT_CONTENTS))
+	if (errnum == ENOENT && dir && !(opts & IW_XFER_OPT_CONTENTS))
 		return not_there(why, "the target directory", path);
 	if (errnum == ENOTDIR && dir) {
-		(void)iw_file_fail(why, IW_XC_TARGET,
+		(void)iw_file_fail(why, IW_XFER_CODE_TARGET,
 				   "the target is not a directory; name another one");
 		name_obstacle(why, root, path);
 		return -1;
@@ -250,7 +250,7 @@ static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t 
 		return iw_file_errno(why, errnum, "open the target directory");
 	p->as = without_slashes(path);
 	if (!p->as)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory");
 	return 0;
 }
 
@@ -312,7 +312,7 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 	return check_base(p, opts, true, why);
 }
 
-/* --- what is taken --- */
+/* --- which names are accepted --- */
 
 static int make_base(struct iw_place *p, struct iw_file_fault *why);
 
@@ -323,7 +323,7 @@ static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, 
 
 	snprintf(text, sizeof(text), "%llu %s: above the receiver's %s %llu", (unsigned long long)n,
 		 what, option, (unsigned long long)limit);
-	return iw_file_fail(why, IW_XC_LIMIT, text);
+	return iw_file_fail(why, IW_XFER_CODE_LIMIT, text);
 }
 
 /*
@@ -336,7 +336,7 @@ static int too_deep(struct iw_file_fault *why, uint64_t limit)
 
 	snprintf(text, sizeof(text), "more components than the receiver's --max-depth %llu",
 		 (unsigned long long)limit);
-	return iw_file_fail(why, IW_XC_LIMIT, text);
+	return iw_file_fail(why, IW_XFER_CODE_LIMIT, text);
 }
 
 int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why)
@@ -346,38 +346,38 @@ int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault 
 	return 0;
 }
 
-uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m)
+uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	uint64_t octets = m->kind == IW_XFER_FILE      ? m->size
 			  : m->kind == IW_XFER_SYMLINK ? m->target_len
 						       : 0;
 
 	/* No overflow: sizes are below 2^63. */
-	return octets + (p->opts & IW_XOPT_XATTR ? m->xattr_len : 0);
+	return octets + (p->opts & IW_XFER_OPT_XATTR ? m->xattr_len : 0);
 }
 
-int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+int iw_place_charge(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
 	return iw_account_take(&p->account, iw_place_cost(p, m), 1, why);
 }
 
-void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+void iw_place_would(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
-	if (why->code == IW_XC_WOULD && iw_place_charge(p, m, why) == 0) {
+	if (why->code == IW_XFER_CODE_WOULD && iw_place_charge(p, m, why) == 0) {
 		iw_account_would(&p->account, iw_place_cost(p, m), 1);
-		(void)iw_file_fail(why, IW_XC_WOULD, "");
+		(void)iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	}
 }
 
-void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code)
+void iw_place_uncharge(struct iw_place *p, const struct iw_xfer_meta *m, uint32_t code)
 {
-	if (code == IW_XC_WOULD)
+	if (code == IW_XFER_CODE_WOULD)
 		iw_account_would(&p->account, iw_place_cost(p, m), 1);
 	else
 		iw_account_return(&p->account, iw_place_cost(p, m), 1);
 }
 
-static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char *name,
+static int check_limits(struct iw_place *p, const struct iw_xfer_meta *m, const char *name,
 			struct iw_file_fault *why)
 {
 	const struct iw_limits *l = p->limits;
@@ -400,14 +400,15 @@ static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char
 	return iw_place_size(p, size, why);
 }
 
-int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+int iw_place_accept(const struct iw_place *p, const struct iw_xfer_meta *m,
+		    struct iw_file_fault *why)
 {
 	const char *fault = p->asked ? iw_asked_fault(p->asked, m) : NULL;
 
-	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
+	return fault ? iw_file_fail(why, IW_XFER_CODE_NAME, fault) : 0;
 }
 
-const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len)
+const char *iw_place_name(const struct iw_place *p, const struct iw_xfer_meta *m, size_t *len)
 {
 	*len = m->name_len;
 	return iw_place_own_name(p, m->name, len, m->kind == IW_XFER_DIR);
@@ -415,11 +416,11 @@ const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, si
 
 static void note_seen(struct iw_place *p, const char *name, size_t len)
 {
-	if (p->opts & IW_XOPT_DELETE && len > 0 && !iw_names_add(&p->seen, name, len))
+	if (p->opts & IW_XFER_OPT_DELETE && len > 0 && !iw_names_add(&p->seen, name, len))
 		p->unsure = true;
 }
 
-void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
+void iw_place_seen(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	size_t len;
 	const char *name = iw_place_name(p, m, &len);
@@ -428,17 +429,17 @@ void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
 }
 
 /* Call it before anything is created, because a directory gets its attributes only at the end. */
-static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
+static int check_attrs(const struct iw_place *p, const struct iw_xfer_meta *m,
 		       struct iw_file_fault *why)
 {
 	/*
 	 * For chown(2) this number means no change: the file would keep the owner of this process.
 	 */
 	if (iw_place_gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
-		return iw_file_fail(why, IW_XC_PROTOCOL,
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 				    "4294967295 is not the number of an owner or group");
-	if (m->xattr && p->opts & IW_XOPT_XATTR)
-		return iw_attr_check(p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len, why);
+	if (m->xattr && p->opts & IW_XFER_OPT_XATTR)
+		return iw_attr_check(p->opts & IW_XFER_OPT_OWNER, m->xattr, m->xattr_len, why);
 	return 0;
 }
 
@@ -447,7 +448,7 @@ static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
  * the same command, run again after an interruption, would find a directory and store a second copy
  * below it.
  */
-static void name_mark(struct iw_place *p, const struct iw_xmeta *m)
+static void name_mark(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	const char *slash = memchr(m->name, '/', m->name_len);
 	size_t len = slash ? (size_t)(slash - m->name) : m->name_len;
@@ -476,20 +477,20 @@ static void set_mark(const struct iw_place *p)
  * The first name shows what the target is. A path that does not exist becomes the directory for
  * contents, or replaces the name of the one directory that is sent.
  */
-static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int settle(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
-	bool contents = p->opts & IW_XOPT_CONTENTS;
+	bool contents = p->opts & IW_XFER_OPT_CONTENTS;
 
 	if (p->as && m->top && m->kind != IW_XFER_DIR && !contents)
 		return 0; /* a single file */
-	if (p->as && p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
+	if (p->as && p->opts & IW_XFER_OPT_DRY_RUN)
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	if (!p->as && p->settled)
 		return 0;
 	p->settled = true;
 	name_mark(p, m);
 	if (!p->as) {
-		p->renamed = !(p->opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS)) && has_mark(p);
+		p->renamed = !(p->opts & (IW_XFER_OPT_MANY | IW_XFER_OPT_CONTENTS)) && has_mark(p);
 		return 0;
 	}
 	if (make_base(p, why) != 0)
@@ -500,8 +501,8 @@ static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_f
 	return 0;
 }
 
-/* Copies the name of m below the base. */
-static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+/* Copies the name that m has below the base. -1: it is too long. */
+static int find_name(const struct iw_place *p, const struct iw_xfer_meta *m, char *name, size_t cap,
 		     struct iw_file_fault *why)
 {
 	size_t len;
@@ -512,13 +513,13 @@ static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *n
 		len = strlen(p->as);
 	}
 	if (len >= cap)
-		return iw_file_fail(why, IW_XC_NAME, "the name is too long");
+		return iw_file_fail(why, IW_XFER_CODE_NAME, "the name is too long");
 	memcpy(name, from, len);
 	name[len] = '\0';
 	return 0;
 }
 
-static bool is_excluded(const struct iw_place *p, const struct iw_xmeta *m)
+static bool is_excluded(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	char name[PATH_MAX];
 
@@ -527,10 +528,10 @@ static bool is_excluded(const struct iw_place *p, const struct iw_xmeta *m)
 	memcpy(name, m->name, m->name_len);
 	name[m->name_len] = '\0';
 	return iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR,
-				       p->opts & IW_XOPT_CONTENTS);
+				       p->opts & IW_XFER_OPT_CONTENTS);
 }
 
-int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+int iw_place_admit(struct iw_place *p, const struct iw_xfer_meta *m, char *name, size_t cap,
 		   struct iw_file_fault *why)
 {
 	bool excluded = is_excluded(p, m);
@@ -541,21 +542,21 @@ int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, siz
 		return -1;
 	/* Otherwise a peer could make another transfer resume from its file. */
 	if (iw_temp_in_path(name))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "names of this form are reserved for temporary files");
 	note_seen(p, name, strlen(name));
 	if (excluded)
-		return iw_file_fail(why, IW_XC_EXCLUDED, "");
+		return iw_file_fail(why, IW_XFER_CODE_EXCLUDED, "");
 	if ((p->limits && check_limits(p, m, name, why) != 0) || check_attrs(p, m, why) != 0)
 		return -1;
 	if (p->as && p->used_up)
-		return iw_file_fail(why, IW_XC_TARGET, "the target accepts only one file");
+		return iw_file_fail(why, IW_XFER_CODE_TARGET, "the target accepts only one file");
 	if (p->as)
 		p->used_up = m->share == 0;
 	return 0;
 }
 
-void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
+void iw_place_return(struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	if (p->as && m->top)
 		p->used_up = false;
@@ -642,7 +643,7 @@ static int not_a_directory_text(const char *name, size_t len, mode_t mode,
 	char text[100];
 
 	iw_printable(text, sizeof(text), name, len, true);
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text),
 		 "at the target, \"%s\" is %s, not a directory; remove it, or name another target",
 		 text, iw_file_kind(mode));
@@ -692,15 +693,15 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	forget_parent(p);
 	path = strndup(name, len);
 	if (!path)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory");
 	/* The user gave the name of a single file: links in it are followed as usual. */
 	fd = p->as ? iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0)
 		   : iw_beneath_dir(p->base, path);
 	if (fd < 0 && errno == ENOENT && !p->as) {
 		/* The directory is announced on another connection, or was omitted. */
-		if (p->opts & IW_XOPT_DRY_RUN) {
+		if (p->opts & IW_XFER_OPT_DRY_RUN) {
 			free(path);
-			return iw_file_fail(why, IW_XC_WOULD, "");
+			return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 		}
 		if (make_parents(p, path, why) != 0) {
 			free(path);
@@ -721,7 +722,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		free(path);
 		return -1;
 	}
-	if (p->limits && p->limits->max_age_ns && !(p->opts & IW_XOPT_DRY_RUN))
+	if (p->limits && p->limits->max_age_ns && !(p->opts & IW_XFER_OPT_DRY_RUN))
 		note_sweep(p, fd);
 	p->parent = fd;
 	p->parent_name = path;
@@ -763,22 +764,22 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
  * Records the attributes, which are set when everything in the directory is stored. Attributes that
  * this transfer does not set are not recorded.
  */
-static int keep_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+static int keep_dir(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 		    struct iw_file_fault *why)
 {
-	struct iw_xmeta kept = *m;
+	struct iw_xfer_meta kept = *m;
 
-	if (!(p->opts & IW_XOPT_XATTR))
+	if (!(p->opts & IW_XFER_OPT_XATTR))
 		kept.xattr = NULL;
 	if (!iw_dirs_keep(&p->dirs, name, &kept))
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a directory");
 	return 0;
 }
 
-static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+static int make_dir(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 		    struct iw_file_fault *why)
 {
-	bool dry = p->opts & IW_XOPT_DRY_RUN;
+	bool dry = p->opts & IW_XFER_OPT_DRY_RUN;
 	const char *leaf;
 	struct stat st;
 	int parent;
@@ -790,7 +791,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 		return -1;
 	if (dry) {
 		if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return iw_file_fail(why, IW_XC_WOULD, "");
+			return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	} else if (mkdirat(parent, leaf, (m->mode & 0777) | 0700) == 0) {
 		p->made++;
 		return keep_dir(p, name, m, why);
@@ -807,7 +808,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	return keep_dir(p, name, m, why);
 }
 
-bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
+bool iw_place_has(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 	char name[PATH_MAX];
@@ -835,10 +836,10 @@ bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
 	       iw_place_same_time(m, &st);
 }
 
-int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+int iw_place_make(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 		  struct iw_file_fault *why)
 {
-	struct iw_xmeta any = *m;
+	struct iw_xfer_meta any = *m;
 	const char *leaf;
 	int parent;
 	bool there;
@@ -848,7 +849,8 @@ int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m
 	parent = iw_place_parent(p, name, &leaf, why);
 	if (parent < 0)
 		return -1;
-	if (iw_place_check_old(p, parent, leaf, &any, &there, why) != 0 && why->code != IW_XC_WOULD)
+	if (iw_place_check_old(p, parent, leaf, &any, &there, why) != 0 &&
+	    why->code != IW_XFER_CODE_WOULD)
 		return -1;
 	if (m->kind == IW_XFER_SYMLINK)
 		return iw_place_symlink(p, parent, leaf, m, why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The target of a transfer: the base directory, what is known about it, and the limits that apply.
- * Creates directories and links. At the end it sets the attributes of directories and removes names
- * that were not announced.
+ * The target of a transfer: its base directory, the options and limits that apply, the announced
+ * names and directories. Creates directories and links. At the end it sets the attributes of
+ * directories, and with --delete removes names that were not announced.
  *
  * Names and links of the peer never lead outside the base directory.
  */
@@ -47,8 +47,7 @@ struct iw_place_sweep {
 };
 
 /*
- * Threads: a place belongs to one thread at a time. Only its account has a lock: see
- * iw_place_charge.
+ * Threads: a place belongs to one thread at a time. Only its account has a lock (account.h).
  */
 struct iw_place {
 	int base; /* the directory where names start; -1: not open */
@@ -61,7 +60,7 @@ struct iw_place {
 	const char *typed;
 	bool to_stdout; /* one file, to standard output */
 	bool listens;   /* to_stdout: for a listener, not for a fetch */
-	bool used_up;   /* as, or standard output, is taken by a file */
+	bool used_up;   /* a file has the name as, or is written to standard output */
 	bool settled;   /* the first name has decided what the target is; renamed is valid */
 	/*
 	 * The target replaces the name of the one directory that is sent: names lose their first
@@ -72,12 +71,13 @@ struct iw_place {
 	char mark[IW_TEMP_NAME];
 	/* Set it before iw_place_final: nothing failed, so a renamed directory is complete. */
 	bool complete;
-	uint32_t opts; /* set of enum iw_xopt */
+	uint32_t opts; /* set of enum iw_xfer_opt */
 	/*
 	 * Bits removed from the modes that peers send, except for files that also get their owner.
 	 */
 	uint32_t umask;
-	enum iw_xfer_digest digest; /* the kind that the transfer uses; for IW_XOPT_CHECKSUM */
+	enum iw_xfer_digest_kind
+		digest;    /* the kind that the transfer uses; for IW_XFER_OPT_CHECKSUM */
 	uint32_t compared; /* the share of the file in parts that was compared last; 0: none */
 	bool same;         /* the result of that comparison */
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
@@ -129,11 +129,11 @@ struct iw_place {
 };
 
 /*
- * Opens the target for path, which a peer gives, below root. opts is a set of enum iw_xopt. With
- * MANY path must be an existing directory. With CONTENTS it must be a directory, which is created
- * if it does not exist. Otherwise it is an existing directory, the name of a single file, or the
- * name of a new directory for a single one. root is borrowed; the base is a new descriptor. -1:
- * *why.
+ * Opens the target for path, which a peer gives, below root. opts is a set of enum iw_xfer_opt.
+ * With MANY path must be an existing directory. With CONTENTS it must be a directory, which is
+ * created if it does not exist. Otherwise it is an existing directory, the name of a single file,
+ * or the name of a new directory for a single one. root is borrowed; the base is a new descriptor.
+ * -1: *why.
  */
 IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t opts,
 				   struct iw_file_fault *why);
@@ -145,7 +145,7 @@ IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t 
  * stored; NULL: it is not.
  */
 const char *iw_place_of_kernel(const struct stat *st);
-/* The target is standard output. listens: for a listener, not for a fetch. */
+/* Makes standard output the target. listens: for a listener, not for a fetch. */
 void iw_place_stdout(struct iw_place *p, bool listens);
 /*
  * Sets *why: no temporary can be created in the directory sub, of len bytes, below the base.
@@ -161,44 +161,44 @@ void iw_place_reset(struct iw_place *p);
 void iw_place_close(struct iw_place *p);
 
 /* Checks whether the name of m was requested. Call it before any other check. -1: *why. */
-IW_MUST_CHECK int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_accept(const struct iw_place *p, const struct iw_xfer_meta *m,
 				  struct iw_file_fault *why);
 /*
  * Call it for every announced file before anything else is done with it. Checks the limits and the
  * patterns. name, of cap bytes, receives the name below the base, "" for the target directory
  * itself. -1: *why.
  */
-IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name,
+IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xfer_meta *m, char *name,
 				 size_t cap, struct iw_file_fault *why);
 /* Checks the size of a file against the limits. -1: *why. */
 IW_MUST_CHECK int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why);
 /* The octets that are charged when m is admitted. Those of a stream are charged later. */
-uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m);
+uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xfer_meta *m);
 /*
  * The name of m below the base, *len octets, after iw_place_admit has accepted any name. Points
  * into m->name.
  */
-const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len);
+const char *iw_place_name(const struct iw_place *p, const struct iw_xfer_meta *m, size_t *len);
 /* Charges m. Call it before any of m is written. -1: m exceeds a limit: *why. */
-IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xfer_meta *m,
 				  struct iw_file_fault *why);
 /*
  * A dry run stopped at m with *why. If m would be stored, charges it, so that limits apply to all
  * files together; *why may become that of a limit.
  */
-void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why);
-/* Returns the charge of m, which is not stored; code, an enum iw_xcode, is the reason. */
-void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code);
-/* An admitted file will be announced again: permits its name again. */
-void iw_place_return(struct iw_place *p, const struct iw_xmeta *m);
+void iw_place_would(struct iw_place *p, const struct iw_xfer_meta *m, struct iw_file_fault *why);
+/* Returns the charge of m, which is not stored; code, an enum iw_xfer_code, is the reason. */
+void iw_place_uncharge(struct iw_place *p, const struct iw_xfer_meta *m, uint32_t code);
+/* Permits the name of an admitted file again, because the file will be announced again. */
+void iw_place_return(struct iw_place *p, const struct iw_xfer_meta *m);
 /* True if the announced object exists: a file of that size and time, a directory, a link. */
-bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m);
-/* m was announced, whether it is stored or not: --delete keeps its name. */
-void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m);
+bool iw_place_has(const struct iw_place *p, const struct iw_xfer_meta *m);
+/* Notes that m was announced, whether it is stored or not: --delete keeps its name. */
+void iw_place_seen(struct iw_place *p, const struct iw_xfer_meta *m);
 /*
  * Returns the directory of name, created if it does not exist, and sets *leaf to the last
- * component. The descriptor is borrowed until the next call. -1: *why; code IW_XC_WOULD: it would
- * be created, but this is a dry run.
+ * component. The descriptor is borrowed until the next call. -1: *why; code IW_XFER_CODE_WOULD: it
+ * would be created, but this is a dry run.
  */
 IW_MUST_CHECK int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 				  struct iw_file_fault *why);
@@ -219,18 +219,18 @@ void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_
  * is skipped.
  */
 IW_MUST_CHECK int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
-				     const struct iw_xmeta *m, bool *there,
+				     const struct iw_xfer_meta *m, bool *there,
 				     struct iw_file_fault *why);
 /* Creates the directory or link m at name. -1: *why, also if m is skipped. */
-IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 				struct iw_file_fault *why);
 /* Parts of iw_place_make: leaf in the directory parent becomes the link m. -1: as there. */
 IW_MUST_CHECK int iw_place_symlink(struct iw_place *p, int parent, const char *leaf,
-				   const struct iw_xmeta *m, struct iw_file_fault *why);
+				   const struct iw_xfer_meta *m, struct iw_file_fault *why);
 IW_MUST_CHECK int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
-				    const struct iw_xmeta *m, struct iw_file_fault *why);
+				    const struct iw_xfer_meta *m, struct iw_file_fault *why);
 /* Sets mode, owner, extended attributes and time of an open file. -1: *why. */
-IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_meta *m,
 				     struct iw_file_fault *why);
 /* Called with a name that was removed, or, if why is not NULL, with one that failed. */
 typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_fault *why);
@@ -243,13 +243,13 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 		    uint64_t *failed);
 
 /* True if the file of m gets the owner that the peer announced. */
-static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
+static inline bool iw_place_gets_owner(const struct iw_place *p, const struct iw_xfer_meta *m)
 {
-	return m->owned && p->opts & IW_XOPT_OWNER;
+	return m->owned && p->opts & IW_XFER_OPT_OWNER;
 }
 
 /* True if st has the time of m, to the nanosecond. */
-static inline bool iw_place_same_time(const struct iw_xmeta *m, const struct stat *st)
+static inline bool iw_place_same_time(const struct iw_xfer_meta *m, const struct stat *st)
 {
 	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
 }

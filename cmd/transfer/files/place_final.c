@@ -42,7 +42,7 @@ static void final_errno(struct final *f, const char *name, int errnum, const cha
 static bool may_remove(struct iw_place *p, const char *name, bool is_dir)
 {
 	if (p->filter &&
-	    iw_filter_excludes_deep(p->filter, name, is_dir, p->opts & IW_XOPT_CONTENTS))
+	    iw_filter_excludes_deep(p->filter, name, is_dir, p->opts & IW_XFER_OPT_CONTENTS))
 		return false;
 	if ((!p->confirmed || iw_removals_has(p->confirmed, name)) &&
 	    (!p->listed || iw_names_has(p->listed, name, strlen(name))))
@@ -59,7 +59,7 @@ static bool remove_all(struct final *f, int dirfd, const char *leaf, const char 
 {
 	int fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	bool dry = f->p->opts & IW_XOPT_DRY_RUN, empty = may_remove(f->p, name, dir != NULL);
+	bool dry = f->p->opts & IW_XFER_OPT_DRY_RUN, empty = may_remove(f->p, name, dir != NULL);
 	struct dirent *de;
 
 	if (fd >= 0 && !dir)
@@ -121,7 +121,7 @@ static void remove_unannounced(struct final *f, const char *dir_name)
 
 static void set_dir_attrs(struct final *f, size_t i)
 {
-	const struct iw_xmeta meta = iw_dirs_meta(&f->p->dirs, i);
+	const struct iw_xfer_meta meta = iw_dirs_meta(&f->p->dirs, i);
 	const char *name = iw_dirs_name(&f->p->dirs, i);
 	int fd = iw_beneath_dir(f->p->base, name);
 	struct iw_file_fault why;
@@ -142,17 +142,17 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
 
 	*gone = *failed = 0;
-	/* Must precede setting the times of directories. */
+	/* Before the times of directories are set, because this changes one. */
 	if (p->complete && p->renamed)
 		(void)unlinkat(p->base, p->mark, 0);
-	if (p->opts & IW_XOPT_DELETE && !p->unsure)
+	if (p->opts & IW_XFER_OPT_DELETE && !p->unsure)
 		for (size_t i = 0; i < p->dirs.n; i++)
 			remove_unannounced(&f, iw_dirs_name(&p->dirs, i));
 	/*
 	 * Nested directories follow their parents in the list, so the time of a parent is set after
 	 * its children's.
 	 */
-	if (!(p->opts & IW_XOPT_DRY_RUN))
+	if (!(p->opts & IW_XFER_OPT_DRY_RUN))
 		for (size_t i = p->dirs.n; i > 0; i--)
 			set_dir_attrs(&f, i - 1);
 }

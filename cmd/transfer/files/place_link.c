@@ -18,7 +18,7 @@ static int temp_name(char name[static IW_TEMP_NAME], struct iw_file_fault *why)
 	uint64_t number;
 
 	if (iw_os_random(&number, sizeof(number)) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no random number for a temporary name");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "no random number for a temporary name");
 	snprintf(name, IW_TEMP_NAME, ".iw-%016llx.part", (unsigned long long)number);
 	return 0;
 }
@@ -33,7 +33,7 @@ static int take_name(int parent, const char *temp, const char *leaf, struct iw_f
 	return -1;
 }
 
-int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
+int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xfer_meta *m,
 		     struct iw_file_fault *why)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
@@ -45,33 +45,33 @@ int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const str
 
 	if (m->target_len == 0 || m->target_len >= sizeof(to) ||
 	    memchr(m->target, '\0', m->target_len))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "the target of the link is empty, too long or contains NUL");
 	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
-						 p->opts & IW_XOPT_CONTENTS ? 0 : 1))
-		return iw_file_fail(why, IW_XC_EXCLUDED,
+						 p->opts & IW_XFER_OPT_CONTENTS ? 0 : 1))
+		return iw_file_fail(why, IW_XFER_CODE_EXCLUDED,
 				    "the link points outside the transferred directory");
 	memcpy(to, m->target, m->target_len);
 	to[m->target_len] = '\0';
 	n = readlinkat(parent, leaf, old, sizeof(old));
 	if (n >= 0 && (size_t)n == m->target_len && memcmp(old, to, (size_t)n) == 0 &&
-	    !(p->opts & IW_XOPT_FORCE)) {
+	    !(p->opts & IW_XFER_OPT_FORCE)) {
 		/*
 		 * A different time is ignored if the link has other names, which would get the time
 		 * too.
 		 */
-		if (!(p->opts & IW_XOPT_DRY_RUN) &&
+		if (!(p->opts & IW_XFER_OPT_DRY_RUN) &&
 		    fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1)
 			(void)utimensat(parent, leaf, times, AT_SYMLINK_NOFOLLOW);
-		return iw_file_fail(why, IW_XC_SAME, "");
+		return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
-	if (p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
+	if (p->opts & IW_XFER_OPT_DRY_RUN)
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	if (temp_name(temp, why) != 0)
 		return -1;
 	if (symlinkat(to, parent, temp) < 0)
 		return iw_file_errno(why, errno, "create the link");
-	if ((m->owned && p->opts & IW_XOPT_OWNER &&
+	if ((m->owned && p->opts & IW_XFER_OPT_OWNER &&
 	     fchownat(parent, temp, m->uid, m->gid, AT_SYMLINK_NOFOLLOW) < 0) ||
 	    utimensat(parent, temp, times, AT_SYMLINK_NOFOLLOW) < 0) {
 		iw_file_errno(why, errno, "set the link's owner and time");
@@ -81,8 +81,8 @@ int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const str
 	return take_name(parent, temp, leaf, why);
 }
 
-int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-		      struct iw_file_fault *why)
+int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
+		      const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
 	char temp[IW_TEMP_NAME], to[PATH_MAX];
 	size_t len = m->target_len;
@@ -91,13 +91,13 @@ int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf, const st
 	int first, err;
 
 	if (len >= sizeof(to))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "the name of the file that it is hard-linked to is too long");
 	memcpy(to, target, len);
 	to[len] = '\0';
 	/* A link to a temporary would expose an unfinished file of another transfer. */
 	if (iw_temp_in_path(to))
-		return iw_file_fail(why, IW_XC_NAME,
+		return iw_file_fail(why, IW_XFER_CODE_NAME,
 				    "names of this form are reserved for temporary files");
 	first = iw_beneath_dir_of(p->base, to, &first_leaf);
 	if (first < 0)
@@ -114,11 +114,11 @@ int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf, const st
 	if (fstatat(parent, leaf, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == st.st_dev &&
 	    old.st_ino == st.st_ino) {
 		close(first);
-		return iw_file_fail(why, IW_XC_SAME, "");
+		return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
-	if (p->opts & IW_XOPT_DRY_RUN) {
+	if (p->opts & IW_XFER_OPT_DRY_RUN) {
 		close(first);
-		return iw_file_fail(why, IW_XC_WOULD, "");
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	}
 	if (temp_name(temp, why) != 0) {
 		close(first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Files that exist at the target: may an announced file replace one, or are they the same? And the
- * attributes of files.
+ * Files that exist at the target: whether one is the announced file already, or the announced file
+ * may replace it. Sets the attributes of files.
  */
 #include "transfer/files/place.h"
 
@@ -20,23 +20,23 @@
  * rights of the owner, so they apply only if the owner is set too, and if requested. A directory
  * keeps the bits that a peer may not set: a set-group-ID bit passes on the group of the directory.
  */
-static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode_t old)
+static uint32_t mode_of(const struct iw_place *p, const struct iw_xfer_meta *m, mode_t old)
 {
 	uint32_t bits = 0777, mode;
 
 	if (iw_place_gets_owner(p, m))
-		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XOPT_SETID ? 06000 : 0);
+		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XFER_OPT_SETID ? 06000 : 0);
 	mode = m->mode & bits & (iw_place_gets_owner(p, m) ? 07777 : ~p->umask);
 	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
 }
 
-int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_meta *m,
 		       struct iw_file_fault *why)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 					   { .tv_sec = (time_t)m->mtime_s,
 					     .tv_nsec = (long)m->mtime_ns } };
-	bool acls = p->opts & IW_XOPT_OWNER;
+	bool acls = p->opts & IW_XFER_OPT_OWNER;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -44,7 +44,7 @@ int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *
 	/* The owner comes first: chown(2) clears set-id bits, and an ACL changes the mode. */
 	if (iw_place_gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
 		return iw_file_errno(why, errno, "set its owner");
-	if (m->xattr && p->opts & IW_XOPT_XATTR &&
+	if (m->xattr && p->opts & IW_XFER_OPT_XATTR &&
 	    iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
 		return -1;
 	if (fchmod(fd, mode_of(p, m, st.st_mode)) < 0)
@@ -56,14 +56,14 @@ int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xmeta *
 
 /* True if the file fd has the attributes of m. */
 static bool has_attrs(const struct iw_place *p, int fd, const struct stat *st,
-		      const struct iw_xmeta *m)
+		      const struct iw_xfer_meta *m)
 {
 	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode) || !iw_place_same_time(m, st))
 		return false;
 	if (iw_place_gets_owner(p, m) && (st->st_uid != m->uid || st->st_gid != m->gid))
 		return false;
-	return !m->xattr || !(p->opts & IW_XOPT_XATTR) ||
-	       iw_attr_same(fd, p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len);
+	return !m->xattr || !(p->opts & IW_XFER_OPT_XATTR) ||
+	       iw_attr_same(fd, p->opts & IW_XFER_OPT_OWNER, m->xattr, m->xattr_len);
 }
 
 /*
@@ -72,7 +72,7 @@ static bool has_attrs(const struct iw_place *p, int fd, const struct stat *st,
  * must not change: replace it.
  */
 static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
-			 const struct iw_xmeta *m)
+			 const struct iw_xfer_meta *m)
 {
 	struct iw_file_fault why;
 	bool right = true;
@@ -80,14 +80,14 @@ static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const
 	int fd;
 
 	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) &&
-	    iw_place_same_time(m, seen) && !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
+	    iw_place_same_time(m, seen) && !(p->opts & (IW_XFER_OPT_OWNER | IW_XFER_OPT_XATTR)))
 		return true;
 	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return true;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !has_attrs(p, fd, &st, m)) {
 		right = st.st_nlink == 1;
-		if (right && !(p->opts & IW_XOPT_DRY_RUN) &&
+		if (right && !(p->opts & IW_XFER_OPT_DRY_RUN) &&
 		    iw_place_set_attrs(p, fd, m, &why) != 0)
 			(void)why;
 	}
@@ -95,13 +95,13 @@ static bool update_attrs(struct iw_place *p, int parent, const char *leaf, const
 	return right;
 }
 
-/* True if the contents of leaf have the announced digest. A file that cannot be read has not. */
+/* True if the contents of leaf have the announced digest. False if leaf cannot be read. */
 static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
-		       const struct iw_xmeta *m)
+		       const struct iw_xfer_meta *m)
 {
 	int fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct iw_file_fault why;
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	struct iw_hasher h;
 	struct iw_fault f;
 	struct iw_src src;
@@ -113,22 +113,22 @@ static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
 		iw_src_close(&src);
 		return false;
 	}
-	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xdigest_equal(&own, &m->digest);
+	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xfer_digest_equal(&own, &m->digest);
 	iw_hasher_fini(&h);
 	iw_src_close(&src);
 	return same;
 }
 
 /*
- * True if leaf is the announced file: it has the same size and time, or with IW_XOPT_CHECKSUM the
- * same size and digest.
+ * True if leaf is the announced file: it has the same size and time, or with IW_XFER_OPT_CHECKSUM
+ * the same size and digest.
  */
 static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
-		    const struct iw_xmeta *m)
+		    const struct iw_xfer_meta *m)
 {
 	if (!S_ISREG(st->st_mode) || m->kind != IW_XFER_FILE || (uint64_t)st->st_size != m->size)
 		return false;
-	if (!(p->opts & IW_XOPT_CHECKSUM))
+	if (!(p->opts & IW_XFER_OPT_CHECKSUM))
 		return iw_place_same_time(m, st);
 	if (m->digest.len == 0)
 		return false;
@@ -142,7 +142,7 @@ static bool is_same(struct iw_place *p, int parent, const char *leaf, const stru
 	return p->same;
 }
 
-static bool is_older(const struct iw_xmeta *m, const struct stat *st)
+static bool is_older(const struct iw_xfer_meta *m, const struct stat *st)
 {
 	return m->mtime_s < st->st_mtim.tv_sec ||
 	       (m->mtime_s == st->st_mtim.tv_sec && m->mtime_ns < (uint32_t)st->st_mtim.tv_nsec);
@@ -158,7 +158,7 @@ static int not_regular(const struct iw_place *p, bool link, const struct stat *s
 
 	if (one)
 		iw_printable(name, sizeof(name), p->typed, strlen(p->typed), false);
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text), "the target is %s%s, not a regular file%s%s",
 		 link ? "a symbolic link to " : "", iw_file_kind(st->st_mode),
 		 one ? "; to write there, use - as TARGET, and >" : "", one ? name : "");
@@ -167,7 +167,7 @@ static int not_regular(const struct iw_place *p, bool link, const struct stat *s
 
 /*
  * True if leaf is a link to a device, a pipe or a socket; *st describes that. Links to other
- * objects are replaced. The peer may have made the link, so it does not learn what other links
+ * objects are replaced. The peer may have created the link, and must not learn what such links
  * point to.
  */
 static bool leads_to_special(int parent, const char *leaf, struct stat *st)
@@ -180,15 +180,15 @@ static int directory_in_way(const char *leaf, struct iw_file_fault *why)
 	char name[100];
 
 	iw_printable(name, sizeof(name), leaf, strlen(leaf), true);
-	why->code = IW_XC_TARGET;
+	why->code = IW_XFER_CODE_TARGET;
 	snprintf(why->text, sizeof(why->text),
 		 "at the target, %s is a directory, not a file; remove it, or name another target",
 		 name);
 	return -1;
 }
 
-int iw_place_check_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
-		       bool *there, struct iw_file_fault *why)
+int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
+		       const struct iw_xfer_meta *m, bool *there, struct iw_file_fault *why)
 {
 	struct stat st, end;
 
@@ -203,15 +203,15 @@ int iw_place_check_old(struct iw_place *p, int parent, const char *leaf, const s
 		if (S_ISLNK(st.st_mode) && m->kind != IW_XFER_SYMLINK &&
 		    leads_to_special(parent, leaf, &end))
 			return not_regular(p, true, &end, why);
-		if (p->opts & IW_XOPT_NO_CLOBBER)
-			return iw_file_fail(why, IW_XC_EXISTS, "");
-		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
-			return iw_file_fail(why, IW_XC_NEWER, "");
-		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
+		if (p->opts & IW_XFER_OPT_NO_CLOBBER)
+			return iw_file_fail(why, IW_XFER_CODE_EXISTS, "");
+		if (p->opts & IW_XFER_OPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
+			return iw_file_fail(why, IW_XFER_CODE_NEWER, "");
+		if (!(p->opts & IW_XFER_OPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
 		    update_attrs(p, parent, leaf, &st, m))
-			return iw_file_fail(why, IW_XC_SAME, "");
+			return iw_file_fail(why, IW_XFER_CODE_SAME, "");
 	}
-	if (p->opts & IW_XOPT_DRY_RUN)
-		return iw_file_fail(why, IW_XC_WOULD, "");
+	if (p->opts & IW_XFER_OPT_DRY_RUN)
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	return 0;
 }

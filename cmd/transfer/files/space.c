@@ -57,7 +57,7 @@ int iw_space_check(int fd, uint64_t octets, struct iw_file_fault *why)
 	left = (geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * (uint64_t)fs.f_bsize;
 	if (octets <= left)
 		return 0;
-	why->code = IW_XC_SPACE;
+	why->code = IW_XFER_CODE_SPACE;
 	snprintf(why->text, sizeof(why->text), "needs %s, the file system has %s free",
 		 iw_human_size(needs, octets), iw_human_size(has, left));
 	return -1;

@@ -23,7 +23,7 @@ static int changed(struct iw_file_fault *why, const char *what)
 
 	snprintf(text, sizeof(text),
 		 "it %s while it was being sent; send it again when no program writes to it", what);
-	return iw_file_fail(why, IW_XC_CHANGED, text);
+	return iw_file_fail(why, IW_XFER_CODE_CHANGED, text);
 }
 
 int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
@@ -35,7 +35,7 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 		return -1;
 	}
 	if (!S_ISREG(s->at_open.st_mode)) {
-		why->code = IW_XC_KIND;
+		why->code = IW_XFER_CODE_KIND;
 		snprintf(why->text, sizeof(why->text), "%s cannot be sent as a file",
 			 iw_file_kind(s->at_open.st_mode));
 		iw_src_close(s);
@@ -137,7 +137,7 @@ bool iw_src_differs(const struct iw_src *s, uint64_t off)
 }
 
 /* Changes whenever the file is written, replaced by a rename, or created again. */
-static void make_ident(const struct stat *st, struct iw_xmeta *m)
+static void make_ident(const struct stat *st, struct iw_xfer_meta *m)
 {
 	const uint64_t what[] = { st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
 				  (uint64_t)st->st_ctim.tv_nsec };
@@ -148,7 +148,7 @@ static void make_ident(const struct stat *st, struct iw_xmeta *m)
 	m->ident_len = sizeof(c.digest);
 }
 
-void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m)
+void iw_src_meta(const struct iw_src *s, struct iw_xfer_meta *m)
 {
 	if (s->stream) {
 		m->kind = IW_XFER_STREAM;
@@ -232,7 +232,7 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 	return 0;
 }
 
-/* Reads all of it; fails if the file has become shorter. */
+/* Reads len octets; fails if the file has become shorter. */
 static int read_file(struct iw_src *s, uint64_t off, uint32_t len, uint8_t *buf,
 		     struct iw_file_fault *why)
 {
@@ -275,7 +275,7 @@ static int read_stream(struct iw_src *s, uint32_t len, uint8_t *buf, struct iw_f
 }
 
 int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len, void *buf,
-		struct iw_xloaded *out, struct iw_file_fault *why)
+		struct iw_xfer_chunk *out, struct iw_file_fault *why)
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	int r;
@@ -287,16 +287,16 @@ int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t le
 		iov.iov_len = s->have;
 		s->have = 0;
 	}
-	*out = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
+	*out = (struct iw_xfer_chunk){ .len = (uint32_t)iov.iov_len };
 	if (out->len == 0)
 		return 0;
 	out->zero = !s->keeps_zeros && iw_is_zero(buf, out->len);
 	if (out->zero)
 		return 0;
 	if (iw_hasher_chunk(h, &iov, 1, &out->digest) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (iw_chunk_list_add(&s->chunks, off, &out->digest) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -305,21 +305,21 @@ int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t
 {
 	uint8_t *buf = malloc(len);
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	int r;
 
 	*same = false;
 	if (!buf)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory to compare it");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to compare it");
 	r = read_file(s, off, len, buf, why);
 	if (r == 0 && iw_hasher_chunk(h, &iov, 1, &own) != 0)
-		r = iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		r = iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	free(buf);
 	if (r != 0)
 		return r;
 	*same = own.len == s->digest_len && memcmp(own.octets, row_of(s, off) + 1, own.len) == 0;
 	if (*same && iw_chunk_list_add(&s->chunks, off, &own) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -331,7 +331,7 @@ static bool has_more(const struct iw_src *s)
 	return pread(s->fd, &c, 1, s->at_open.st_size) > 0;
 }
 
-int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct iw_xdigest *out,
+int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct iw_xfer_digest *out,
 		  struct iw_file_fault *why)
 {
 	struct stat now;
@@ -347,9 +347,9 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 									       : "was written to");
 	}
 	if (!s->stream && has_more(s))
-		return iw_file_fail(why, IW_XC_CHANGED, "it has more data than its size");
+		return iw_file_fail(why, IW_XFER_CODE_CHANGED, "it has more data than its size");
 	if (iw_chunk_list_digest(&s->chunks, h, size, out) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	return 0;
 }
 
@@ -357,12 +357,12 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 static int hash_run(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint64_t end, uint8_t *buf,
 		    struct iw_file_fault *why)
 {
-	struct iw_xloaded loaded;
+	struct iw_xfer_chunk loaded;
 	uint64_t next;
 
 	for (; off < end; off = next) {
 		if (iw_signals_stop())
-			return iw_file_fail(why, IW_XC_CANCELED, "interrupted");
+			return iw_file_fail(why, IW_XFER_CODE_CANCELED, "interrupted");
 		next = IW_MIN(chunk_end(s, off), end);
 		if (iw_src_load(s, h, off, (uint32_t)(next - off), buf, &loaded, why) != 0)
 			return -1;
@@ -370,7 +370,7 @@ static int hash_run(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint64_
 	return 0;
 }
 
-int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
+int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xfer_digest *out,
 		  struct iw_file_fault *why)
 {
 	uint8_t *buf = malloc(IW_XFER_CHUNK);
@@ -379,7 +379,7 @@ int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
 	int r = 0;
 
 	if (!buf)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory to compare it");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to compare it");
 	while (r == 0 && !last) {
 		r = iw_src_next_data(s, off, &at, &len, &last, why);
 		off = at + len;

@@ -40,7 +40,7 @@ struct iw_src {
 
 /* Takes ownership of fd, an open regular file, also on failure. -1: *why. */
 IW_MUST_CHECK int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why);
-/* fd is borrowed: standard input. */
+/* Reads a stream from fd, which is borrowed: standard input. */
 void iw_src_open_stream(struct iw_src *s, int fd);
 /* Closes the file, unless it is a stream, and frees its state. */
 void iw_src_close(struct iw_src *s);
@@ -49,7 +49,7 @@ void iw_src_close(struct iw_src *s);
 void iw_src_part(struct iw_src *s, uint64_t off, uint64_t len);
 /*
  * The sink has reported n chunks from off on, in the range to send. digests: n digests of
- * digest_len octets; if digest_len is 0, the report is ignored. IW_E_NOMEM.
+ * digest_len octets (copied); if digest_len is 0, the report is ignored. IW_E_NOMEM: no memory.
  */
 IW_MUST_CHECK int iw_src_have(struct iw_src *s, uint64_t off, const uint8_t *digests,
 			      size_t digest_len, size_t n);
@@ -70,11 +70,11 @@ void iw_src_compared(struct iw_src *s, uint64_t off, bool same);
  * otherwise the sink would keep its own.
  */
 bool iw_src_differs(const struct iw_src *s, uint64_t off);
-/* Another connection will read all of it once more. */
+/* Forgets digests and the sink's report: another connection will read the whole range again. */
 void iw_src_again(struct iw_src *s);
 
-/* Sets kind, size, mode, time and ident of *m. */
-void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m);
+/* Sets kind, size and mode of *m, and for a file also time and ident. */
+void iw_src_meta(const struct iw_src *s, struct iw_xfer_meta *m);
 
 /*
  * Finds the next run of data at or after off, in whole chunks: *at and *len (0: none; a stream
@@ -91,20 +91,20 @@ IW_MUST_CHECK int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at,
  * same arguments; -1: *why.
  */
 IW_MUST_CHECK int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len,
-			      void *buf, struct iw_xloaded *out, struct iw_file_fault *why);
+			      void *buf, struct iw_xfer_chunk *out, struct iw_file_fault *why);
 
 /*
- * All of it is read: checks that it has not changed since it was opened. *out: digest of the file.
- * -1: *why.
+ * Call it when all of size octets are read. Checks that the file has not changed since it was
+ * opened, and computes its digest. -1: *why.
  */
 IW_MUST_CHECK int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size,
-				struct iw_xdigest *out, struct iw_file_fault *why);
+				struct iw_xfer_digest *out, struct iw_file_fault *why);
 
 /*
  * Reads the whole file, and returns its digest as iw_src_finish does. s is then as before. Ends
  * early if the process must stop. -1: *why.
  */
-IW_MUST_CHECK int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
+IW_MUST_CHECK int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xfer_digest *out,
 				struct iw_file_fault *why);
 
 #endif

@@ -33,6 +33,7 @@ static void name_part(struct iw_part *t, uint64_t number)
 		 (unsigned long long)number);
 }
 
+/* Sets the names that all transfers of this user use for the temporary of this file. */
 static void name_again(struct iw_part *t)
 {
 	name_part(t, XXH3_64bits_withSeed(t->leaf, strlen(t->leaf), geteuid()));
@@ -50,8 +51,8 @@ static void remove_part(struct iw_part *t)
  * another user has created a file of its name (transfer/files/temp.h); then the caller uses a
  * random name, and nothing is resumed. Users who share a directory get different names.
  */
-static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xmeta *m,
-		       enum iw_xfer_digest digest)
+static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xfer_meta *m,
+		       enum iw_xfer_digest_kind digest)
 {
 	struct stat st;
 
@@ -89,7 +90,7 @@ none:
 }
 
 /* Streams, packs and files of less than a chunk are sent again as a whole. */
-static bool is_resumable(const struct iw_xmeta *m)
+static bool is_resumable(const struct iw_xfer_meta *m)
 {
 	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
 }
@@ -110,7 +111,8 @@ static void remove_left(struct iw_place *p, struct iw_part *old)
  * Removes the temporary that an earlier transfer left: of m, which is complete under its name; or,
  * if m is NULL, of any version.
  */
-static void remove_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m)
+static void remove_old(struct iw_place *p, int parent, const char *leaf,
+		       const struct iw_xfer_meta *m)
 {
 	struct iw_part old = { .parent = parent };
 
@@ -130,7 +132,7 @@ static int open_part(struct iw_part *t, struct iw_file_fault *why)
 		uint64_t number;
 
 		if (iw_os_random(&number, sizeof(number)) != 0)
-			return iw_file_fail(why, IW_XC_IO,
+			return iw_file_fail(why, IW_XFER_CODE_IO,
 					    "no random number for the temporary file");
 		name_part(t, number);
 		t->fd = openat(t->parent, t->name,
@@ -184,7 +186,7 @@ struct drop {
 	char leaf[];
 };
 
-/* With --no-keep-partial. False: it must be removed now. */
+/* Notes the temporary for removal at the end of the transfer. False: remove it now. */
 static bool drop_later(struct iw_place *p, const struct iw_part *t)
 {
 	size_t len = strlen(t->leaf) + 1;
@@ -226,6 +228,7 @@ static bool stays(struct iw_part *t)
 	return !t->place->drop_partial || (t->lost && !t->named && drop_later(t->place, t));
 }
 
+/* Keeps the temporary for a resume or removes it, settles its charge, and frees t. */
 static void end_part(struct iw_part *t)
 {
 	bool keep = stays(t);
@@ -302,10 +305,10 @@ bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t 
 
 	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next) {
 		struct iw_part *t = iw_container_of(l, struct iw_part, link);
-		const struct iw_xmeta m = { .kind = IW_XFER_FILE,
-					    .name = t->announced,
-					    .name_len = t->announced_len,
-					    .size = t->size };
+		const struct iw_xfer_meta m = { .kind = IW_XFER_FILE,
+						.name = t->announced,
+						.name_len = t->announced_len,
+						.size = t->size };
 
 		if (!is_unfinished(t))
 			continue;
@@ -336,16 +339,17 @@ static struct iw_part *find_part(struct iw_place *p, uint32_t share)
 }
 
 /* The first announcement was admitted only for its own name and size. */
-static int check_part(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int check_part(const struct iw_part *t, const struct iw_xfer_meta *m,
+		      struct iw_file_fault *why)
 {
 	if (t->size == m->size && t->announced_len == m->name_len &&
 	    memcmp(t->announced, m->name, m->name_len) == 0)
 		return 0;
-	return iw_file_fail(why, IW_XC_PROTOCOL,
+	return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 			    "a part of a file that differs from the others in name or size");
 }
 
-static bool find_done(const struct iw_part *t, const struct iw_xmeta *m)
+static bool find_done(const struct iw_part *t, const struct iw_xfer_meta *m)
 {
 	for (size_t i = 0; i < t->ndone; i++)
 		if (t->done[i].off == m->part_off && t->done[i].len == m->part_len)
@@ -354,29 +358,30 @@ static bool find_done(const struct iw_part *t, const struct iw_xmeta *m)
 }
 
 /* Overlapping parts would be counted twice, and hide missing octets. */
-static int check_overlap(const struct iw_part *t, const struct iw_xmeta *m,
+static int check_overlap(const struct iw_part *t, const struct iw_xfer_meta *m,
 			 struct iw_file_fault *why)
 {
 	for (size_t i = 0; i < t->ndone; i++)
 		if (t->done[i].off < m->part_off + m->part_len &&
 		    m->part_off < t->done[i].off + t->done[i].len)
-			return iw_file_fail(why, IW_XC_PROTOCOL,
+			return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 					    "a part of a file that overlaps another part");
 	return 0;
 }
 
-static int keep_announced(struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int keep_announced(struct iw_part *t, const struct iw_xfer_meta *m,
+			  struct iw_file_fault *why)
 {
 	t->size = m->size;
 	t->announced = malloc(m->name_len + 1);
 	if (!t->announced)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a file");
 	memcpy(t->announced, m->name, m->name_len);
 	t->announced_len = m->name_len;
 	return 0;
 }
 
-/* Further parts of a failed file may arrive. */
+/* True if a part of that file has failed: further parts may still arrive. */
 static bool has_failed(const struct iw_place *p, uint32_t share)
 {
 	for (size_t i = 0; share && i < IW_ARRAY_LEN(p->failed); i++)
@@ -395,7 +400,8 @@ static void note_failed(struct iw_place *p, uint32_t share)
  * Chunks of an earlier transfer need no further space. A file that is replaced occupies its space
  * until then.
  */
-static int check_space(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int check_space(const struct iw_part *t, const struct iw_xfer_meta *m,
+		       struct iw_file_fault *why)
 {
 	struct stat st;
 	uint64_t held = fstat(t->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : m->data;
@@ -403,8 +409,8 @@ static int check_space(const struct iw_part *t, const struct iw_xmeta *m, struct
 	return iw_space_check(t->fd, m->data - IW_MIN(m->data, held), why);
 }
 
-static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xmeta *m,
-				enum iw_xfer_digest digest, struct iw_file_fault *why)
+static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
+				enum iw_xfer_digest_kind digest, struct iw_file_fault *why)
 {
 	struct iw_part *t;
 	const char *leaf;
@@ -416,13 +422,13 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	if (m->share && iw_account_may_rest(&p->account, why) != 0)
 		return NULL;
 	if (iw_place_check_old(p, parent, leaf, m, &there, why) != 0) {
-		if (again && why->code == IW_XC_SAME && !(p->opts & IW_XOPT_DRY_RUN))
+		if (again && why->code == IW_XFER_CODE_SAME && !(p->opts & IW_XFER_OPT_DRY_RUN))
 			remove_old(p, parent, leaf, m);
 		return NULL;
 	}
 	t = calloc(1, sizeof(*t));
 	if (!t) {
-		iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+		iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a file");
 		return NULL;
 	}
 	iw_list_init(&t->link);
@@ -468,9 +474,9 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
  * differ, because the chunk was replaced.
  */
 static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off,
-			  struct iw_xdigest *d)
+			  struct iw_xfer_digest *d)
 {
-	struct iw_xdigest other;
+	struct iw_xfer_digest other;
 	uint64_t at;
 	size_t n = 1;
 
@@ -479,7 +485,7 @@ static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off
 		iw_chunk_list_row(l, i + n, &at, &other);
 		if (at != *off)
 			break;
-		if (!iw_xdigest_equal(&other, d))
+		if (!iw_xfer_digest_equal(&other, d))
 			d->len = 0;
 	}
 	return n;
@@ -493,7 +499,7 @@ static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t
 		     struct iw_file_fault *why)
 {
 	struct iw_chunk_list *l = &t->part->chunks;
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	uint64_t off, to = begin;
 
 	iw_chunk_list_sort(l);
@@ -502,7 +508,7 @@ static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t
 		if (off < begin || off >= end || d.len == 0)
 			continue;
 		if (iw_chunk_list_add(&t->chunks, off, &d) != 0)
-			return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+			return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 		if (iw_target_clear(t->part->fd, to, IW_MIN(off, size), why) != 0)
 			return -1;
 		to = off + IW_XFER_CHUNK;
@@ -512,7 +518,7 @@ static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t
 
 static int take_chunks(struct iw_target *t, struct iw_file_fault *why)
 {
-	const struct iw_xmeta *m = t->meta;
+	const struct iw_xfer_meta *m = t->meta;
 	uint64_t begin = m->share ? m->part_off : 0,
 		 end = begin + (m->share ? m->part_len : m->size);
 	struct stat st;
@@ -538,21 +544,22 @@ static void target_close(struct iw_target *t)
 }
 
 /* Octets written to standard output stay charged even if the file fails. */
-static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+static int create_stdout(struct iw_place *p, const struct iw_xfer_meta *m,
+			 struct iw_file_fault *why)
 {
 	if (p->used_up)
 		return iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			p->listens
 				? iw_file_no_dir_there
 				: "standard output accepts only one file; give a directory as TARGET");
 	/* A file below a directory must not be mistaken for the requested one. */
 	if (!m->top || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
-		return iw_file_fail(why, IW_XC_TARGET,
+		return iw_file_fail(why, IW_XFER_CODE_TARGET,
 				    p->listens ? iw_file_no_dir_there : iw_file_no_dir);
 	if (m->share)
 		return iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			"standard output does not accept the parts of a file; use --jobs 1, or give a directory as TARGET");
 	if ((m->kind == IW_XFER_FILE && iw_place_size(p, m->size, why) != 0) ||
 	    iw_account_take(&p->account, iw_place_cost(p, m), 1, why) != 0)
@@ -562,7 +569,7 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 }
 
 /* Creates a directory or link. */
-static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xfer_meta *m,
 			    struct iw_file_fault *why)
 {
 	/* The target itself existed, or was charged when it was created. */
@@ -577,8 +584,9 @@ static enum iw_created make(struct iw_place *p, const char *name, const struct i
 	return IW_CREATE_FAILED;
 }
 
-enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m,
-				 enum iw_xfer_digest digest, struct iw_file_fault *why)
+enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
+				 const struct iw_xfer_meta *m, enum iw_xfer_digest_kind digest,
+				 struct iw_file_fault *why)
 {
 	char name[PATH_MAX];
 
@@ -589,7 +597,7 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const 
 		return create_stdout(p, m, why) == 0 ? IW_CREATED : IW_CREATE_FAILED;
 	if (m->kind == IW_XFER_STREAM && !p->as) {
 		iw_file_fail(
-			why, IW_XC_TARGET,
+			why, IW_XFER_CODE_TARGET,
 			"the target is a directory: a stream needs the name of a file, such as HOST:NAME");
 		return IW_CREATE_FAILED;
 	}
@@ -606,7 +614,7 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const 
 		/* The part is complete: its first RESULT was lost with the connection. */
 		if (find_done(t->part, m)) {
 			target_close(t);
-			iw_file_fail(why, IW_XC_SAME, "");
+			iw_file_fail(why, IW_XFER_CODE_SAME, "");
 			return IW_CREATE_FAILED;
 		}
 		if (check_overlap(t->part, m, why) != 0) {
@@ -662,20 +670,21 @@ static int take_name(struct iw_part *part, struct iw_file_fault *why)
 {
 	if (!iw_temp_is_named(part->fd, part->parent, part->name))
 		return iw_file_fail(
-			why, IW_XC_IO,
+			why, IW_XFER_CODE_IO,
 			"its temporary file was removed or replaced during the transfer");
 	if (renameat(part->parent, part->name, part->parent, part->leaf) < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	part->named = true;
 	if (!iw_temp_is_named(part->fd, part->parent, part->leaf))
-		return iw_file_fail(why, IW_XC_IO, "another user replaced it when it was renamed");
+		return iw_file_fail(why, IW_XFER_CODE_IO,
+				    "another user replaced it when it was renamed");
 	return 0;
 }
 
 static int give_name(struct iw_target *t, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;
-	struct iw_xmeta m = *t->meta;
+	struct iw_xfer_meta m = *t->meta;
 
 	/* A stream has no mode: it gets that of a new file. */
 	if (m.kind == IW_XFER_STREAM)
@@ -702,11 +711,11 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 
 /* Reads a chunk back and compares its digest. */
 static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, uint8_t *buf,
-			const struct iw_xdigest *want, uint64_t size, struct iw_file_fault *why)
+			const struct iw_xfer_digest *want, uint64_t size, struct iw_file_fault *why)
 {
 	size_t len = (size_t)IW_MIN((uint64_t)IW_XFER_CHUNK, size - off), have = 0;
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 
 	while (have < len) {
 		ssize_t n = pread(t->part->fd, buf + have, len - have, (off_t)(off + have));
@@ -718,27 +727,27 @@ static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, 
 		have += (size_t)n;
 	}
 	if (iw_hasher_chunk(h, &iov, 1, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, want))
-		return iw_file_fail(why, IW_XC_DIGEST,
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
+	if (!iw_xfer_digest_equal(&own, want))
+		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "the data read back from storage differ from the data written");
 	return 0;
 }
 
 /*
- * Verifies some chunks. 1: there are more. Drops them from the page cache first, so that they are
- * read from storage.
+ * Verifies some chunks. 1: more are left. The first call drops the file from the page cache, so
+ * that its chunks are read from storage.
  */
 static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		  struct iw_file_fault *why)
 {
 	uint8_t *buf = malloc(IW_XFER_CHUNK);
-	struct iw_xdigest d;
+	struct iw_xfer_digest d;
 	uint64_t off;
 	int r = 0;
 
 	if (!buf)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory to verify it");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to verify it");
 	if (t->verify_at == 0) {
 		if (fsync(t->part->fd) < 0)
 			r = iw_file_errno(why, errno, "write it to storage");
@@ -752,7 +761,7 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 	return r == 0 && t->verify_at < t->chunks.n ? 1 : r;
 }
 
-/* The part of t is complete. *all: all parts are. */
+/* Notes that the part of t is complete. *all: all parts of the file are. */
 static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;
@@ -769,7 +778,7 @@ static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_fi
 		return 0;
 	done = reallocarray(part->done, part->ndone + 1, sizeof(*done));
 	if (!done)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a part");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a part");
 	part->done = done;
 	part->done[part->ndone++] =
 		(struct iw_range){ .off = t->meta->part_off, .len = t->meta->part_len };
@@ -778,17 +787,18 @@ static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_fi
 }
 
 int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
-		     const struct iw_xdigest *digest, struct iw_file_fault *why)
+		     const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 	bool all;
 	int r;
 
 	if (t->verify_at == 0) {
 		if (iw_chunk_list_digest(&t->chunks, h, size, &own) != 0)
-			return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
-		if (!iw_xdigest_equal(&own, digest))
-			return iw_file_fail(why, IW_XC_DIGEST,
+			return iw_file_fail(why, IW_XFER_CODE_IO,
+					    "its digest could not be computed");
+		if (!iw_xfer_digest_equal(&own, digest))
+			return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 					    "its digest differs from the source's");
 	}
 	if (iw_target_reach(t, size, why) != 0)
@@ -799,7 +809,7 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 			target_close(t);
 		return r;
 	}
-	if (t->place->opts & IW_XOPT_VERIFY) {
+	if (t->place->opts & IW_XFER_OPT_VERIFY) {
 		r = verify(t, h, size, why);
 		if (r != 0)
 			return r;
@@ -819,8 +829,8 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 /* False: a resume would fail in the same way, or use octets that cannot be trusted. */
 static bool resume_helps(uint32_t code)
 {
-	return code == IW_XC_CANCELED || code == IW_XC_SPACE || code == IW_XC_IO ||
-	       code == IW_XC_TIMEOUT || code == IW_XC_PERM;
+	return code == IW_XFER_CODE_CANCELED || code == IW_XFER_CODE_SPACE ||
+	       code == IW_XFER_CODE_IO || code == IW_XFER_CODE_TIMEOUT || code == IW_XFER_CODE_PERM;
 }
 
 bool iw_target_is_kept(const struct iw_target *t)
@@ -833,9 +843,9 @@ void iw_target_abandon(struct iw_target *t, uint32_t code)
 	if (t->part && !resume_helps(code))
 		t->part->useless = true;
 	if (t->part)
-		t->part->lost = code == IW_XC_CANCELED;
+		t->part->lost = code == IW_XFER_CODE_CANCELED;
 	/* The connection of a canceled file was lost, so the file may be announced again. */
-	if (t->part && code != IW_XC_CANCELED) {
+	if (t->part && code != IW_XFER_CODE_CANCELED) {
 		t->part->reported = true;
 		note_failed(t->place, t->part->share);
 	}

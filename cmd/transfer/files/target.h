@@ -51,9 +51,9 @@ struct iw_part {
 	size_t ndone;
 	uint64_t done_octets;
 	bool reported; /* its failure is reported already, or will be */
-	/* some parts are complete, and no part is being received: counted in account */
+	/* Some parts are complete, and no part is being received: see iw_account_rest. */
 	bool resting;
-	bool useless;           /* it failed for a reason that a resume would meet again */
+	bool useless;           /* it failed for a reason that a resume would not change */
 	bool named;             /* it has its final name */
 	bool lost;              /* its connection was lost; another one may complete it */
 	struct iw_place *place; /* borrowed */
@@ -74,9 +74,10 @@ struct iw_part {
 };
 
 struct iw_target {
-	struct iw_place *place;      /* borrowed */
-	struct iw_part *part;        /* NULL: standard output */
-	const struct iw_xmeta *meta; /* borrowed: the machine keeps it until the file's RESULT */
+	struct iw_place *place; /* borrowed */
+	struct iw_part *part;   /* NULL: standard output */
+	const struct iw_xfer_meta
+		*meta; /* borrowed: the machine keeps it until the file's RESULT */
 	bool to_stdout;
 	struct iw_chunk_list chunks; /* of this target */
 	size_t had;                  /* of these, the chunks of an earlier transfer */
@@ -95,17 +96,18 @@ enum iw_created { IW_CREATED, IW_MADE, IW_CREATE_FAILED };
  * link exists now. IW_CREATE_FAILED: *why, also if m is skipped.
  */
 IW_MUST_CHECK enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p,
-					       const struct iw_xmeta *m, enum iw_xfer_digest digest,
+					       const struct iw_xfer_meta *m,
+					       enum iw_xfer_digest_kind digest,
 					       struct iw_file_fault *why);
 
 /*
- * Checks the digest of iov, n pieces (at most IW_XPARTS), and writes them at off. Blocks of zeros
- * become holes. 0; 1: standard output is full: call it again with the same arguments when it is
- * writable; -1: *why.
+ * Checks the digest of iov, n pieces (at most IW_XFER_PIECES), and writes them at off. Blocks of
+ * zeros become holes. 0; 1: standard output is full: call it again with the same arguments when it
+ * is writable; -1: *why.
  */
 IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
-				  const struct iw_xdigest *digest, struct iw_file_fault *why);
+				  const struct iw_xfer_digest *digest, struct iw_file_fault *why);
 
 /*
  * The same for files only. Another thread may create or commit other targets of the same place
@@ -113,17 +115,17 @@ IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint
  */
 IW_MUST_CHECK int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
-				  const struct iw_xdigest *digest, struct iw_file_fault *why);
+				  const struct iw_xfer_digest *digest, struct iw_file_fault *why);
 /*
  * Completes the file. 0: it has its name, or it was a part and other parts are missing. 1: as in
  * iw_target_store, or there is more to verify: call it again. -1: *why; call iw_target_abandon.
  */
 IW_MUST_CHECK int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
-				   const struct iw_xdigest *digest, struct iw_file_fault *why);
+				   const struct iw_xfer_digest *digest, struct iw_file_fault *why);
 /* True if stored chunks of t are recorded, so that a later transfer can resume. */
 bool iw_target_is_kept(const struct iw_target *t);
 /*
- * Gives the file up for the reason code, an enum iw_xcode. The temporary is kept if a later
+ * Gives the file up for the reason code, an enum iw_xfer_code. The temporary is kept if a later
  * transfer could resume it, and removed otherwise.
  */
 void iw_target_abandon(struct iw_target *t, uint32_t code);
@@ -135,8 +137,8 @@ void iw_target_abandon(struct iw_target *t, uint32_t code);
 void iw_target_forget(struct iw_place *p);
 /*
  * Call it when the source has no more files. Adds to missing the files that have some parts but not
- * all, and whose failure was not reported. *begun: the number of those that have their first part,
- * and so were counted as done. False: no memory for one of them.
+ * all, and whose failure was not reported. Adds to *begun the number of those that have their first
+ * part, and so were counted as done. False: no memory for one of them.
  */
 bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun);
 /* The number of files with some parts but not all. */

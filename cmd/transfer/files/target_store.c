@@ -106,23 +106,23 @@ static void flush_behind(struct iw_part *t)
 }
 
 static int check(struct iw_hasher *h, const struct iovec *iov, size_t n,
-		 const struct iw_xdigest *digest, struct iw_file_fault *why)
+		 const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	struct iw_xdigest own;
+	struct iw_xfer_digest own;
 
 	if (iw_hasher_chunk(h, iov, n, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
-	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST,
+		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
+	if (!iw_xfer_digest_equal(&own, digest))
+		return iw_file_fail(why, IW_XFER_CODE_DIGEST,
 				    "the digest of a chunk differs from the source's");
 	return 0;
 }
 
-static int keep(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
+static int keep(struct iw_target *t, uint64_t off, const struct iw_xfer_digest *digest,
 		struct iw_file_fault *why)
 {
 	if (iw_chunk_list_add(&t->chunks, off, digest) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for its digests");
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *i
 	int r;
 
 	if (skip == 0 && off < t->pos)
-		return iw_file_fail(why, IW_XC_PROTOCOL,
+		return iw_file_fail(why, IW_XFER_CODE_PROTOCOL,
 				    "standard output needs the octets in order");
 	if (t->pos < off) {
 		r = iw_target_fill(t, off, why);
@@ -185,7 +185,7 @@ int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why
 	return 0;
 }
 
-static void note(struct iw_part *part, uint64_t off, const struct iw_xdigest *digest)
+static void note(struct iw_part *part, uint64_t off, const struct iw_xfer_digest *digest)
 {
 	pthread_mutex_lock(&part->lock);
 	if (part->journal.fd >= 0 && iw_chunk_list_add(&part->chunks, off, digest) == 0)
@@ -205,9 +205,9 @@ static bool has_data(int fd, uint64_t off, uint64_t end)
  * written. The journal gets a second digest for the chunk, which makes both invalid.
  */
 static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
-		    const struct iw_xdigest *digest, struct iw_file_fault *why)
+		    const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
-	const struct iw_xdigest none = { .len = digest->len };
+	const struct iw_xfer_digest none = { .len = digest->len };
 	struct iw_part *part = t->part;
 
 	if (!iw_chunk_list_replace(&t->chunks, t->had, off, &none) &&
@@ -217,8 +217,8 @@ static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
 	return iw_target_clear(part->fd, off, IW_MIN(end, part->high), why);
 }
 
-/* Records the chunk. */
-static int wrote(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
+/* Records the written chunk in the lists and in the journal. */
+static int wrote(struct iw_target *t, uint64_t off, const struct iw_xfer_digest *digest,
 		 struct iw_file_fault *why)
 {
 	if (!iw_chunk_list_replace(&t->chunks, t->had, off, digest) &&
@@ -238,7 +238,7 @@ static size_t len_of(const struct iovec *iov, size_t n)
 }
 
 int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
-		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+		    size_t n, const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;
 	uint64_t at = off;
@@ -256,7 +256,7 @@ int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off, cons
 }
 
 int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
-		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+		    size_t n, const struct iw_xfer_digest *digest, struct iw_file_fault *why)
 {
 	int r;
 

@@ -119,7 +119,7 @@ uint64_t iw_temp_id(int fd)
 		return 0;
 	id[0] = makedev(x.stx_dev_major, x.stx_dev_minor);
 	id[1] = x.stx_ino;
-	/* Some file systems have no birth time: then only the inode number counts. */
+	/* Without birth times in the file system, only device and inode number are compared. */
 	id[2] = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec : 0;
 	id[3] = x.stx_mask & STATX_BTIME ? x.stx_btime.tv_nsec : 0;
 	return XXH3_64bits(id, sizeof(id));

@@ -31,8 +31,8 @@
  */
 bool iw_temp_is_name(const char *name);
 /*
- * True if a component of path is the name of a temporary. All of them count, because directories
- * may be created for them.
+ * True if a component of path is the name of a temporary. Every component is checked, because the
+ * sink creates missing directories.
  */
 bool iw_temp_in_path(const char *path);
 

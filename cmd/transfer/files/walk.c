@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Walks operands and what is below them. */
+/* Walks operands and the trees below them. */
 #include "transfer/files/walk.h"
 
 #include <dirent.h>
@@ -154,12 +154,12 @@ static void wrong_kind(struct iw_entry *e, const char *operand, bool local)
 		snprintf(how, sizeof(how), "; --exclude leaves it out");
 	}
 	e->what = IW_WALKED_FAILED;
-	e->why.code = IW_XC_KIND;
+	e->why.code = IW_XFER_CODE_KIND;
 	snprintf(e->why.text, sizeof(e->why.text), "%s cannot be sent as a file%s",
 		 iw_file_kind(e->st.st_mode), how);
 }
 
-/* Fills e according to e->st. */
+/* Sets e->what according to e->st. */
 static void look(const struct iw_walk *w, struct iw_entry *e, const char *operand)
 {
 	if (S_ISREG(e->st.st_mode)) {
@@ -186,7 +186,7 @@ static void descend(struct iw_walk *w, struct iw_entry *e, size_t name_len)
 		failed(e, errno, "read the directory");
 	} else {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_LIMIT, "it is more than 1024 directories deep");
+		iw_file_fail(&e->why, IW_XFER_CODE_LIMIT, "it is more than 1024 directories deep");
 	}
 	close(e->fd);
 	e->fd = -1;
@@ -212,7 +212,7 @@ static void read_link(struct iw_walk *w, struct iw_entry *e)
 		failed(e, errno, "read the link");
 	} else if ((size_t)n == sizeof(w->target)) {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_NAME, "the target of the link is too long");
+		iw_file_fail(&e->why, IW_XFER_CODE_NAME, "the target of the link is too long");
 	} else {
 		w->target[n] = '\0';
 		e->target = w->target;
@@ -242,7 +242,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 			w->name[at] = '\0';
 			e->name_len = at;
 			failed(e, errno, "read the directory");
-			/* Reported once. */
+			/* The directory is closed, so that this is reported once. */
 			closedir(d->dir);
 			w->depth--;
 			return true;
@@ -255,7 +255,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 	if (at + 1 + len > IW_XFER_NAME_MAX) {
 		e->name_len = at;
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_NAME, "a name below it is too long");
+		iw_file_fail(&e->why, IW_XFER_CODE_NAME, "a name below it is too long");
 		return true;
 	}
 	if (at > 0)
@@ -273,7 +273,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 	look(w, e, NULL);
 	if (w->filter && iw_filter_excludes(w->filter, w->name, e->what == IW_WALKED_DIR)) {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_EXCLUDED, "");
+		iw_file_fail(&e->why, IW_XFER_CODE_EXCLUDED, "");
 	} else if (e->what == IW_WALKED_LINK) {
 		read_link(w, e);
 	} else if (e->what == IW_WALKED_DIR) {
@@ -349,15 +349,15 @@ static void explain_path(const char *path, int errnum, struct iw_file_fault *why
 {
 	if (errnum == EXDEV && path[0] == '/')
 		(void)iw_file_fail(
-			why, IW_XC_NAME,
+			why, IW_XFER_CODE_NAME,
 			"the path is absolute; paths are relative to the served directory");
 	else if (errnum == EXDEV && has_parent(path))
 		(void)iw_file_fail(
-			why, IW_XC_NAME,
+			why, IW_XFER_CODE_NAME,
 			"the path leads out of the served directory by \"..\"; paths are relative to it");
 	else if (errnum == ENOTDIR)
 		(void)iw_file_fail(
-			why, IW_XC_NAME,
+			why, IW_XFER_CODE_NAME,
 			"a component before a slash is a file; end the path with the file's name");
 }
 
@@ -386,9 +386,9 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 
 		failed(e, err, "open it");
 		explain_path(path, err, &e->why);
-		if (e->why.code == IW_XC_NOENT && strpbrk(path, "*?["))
+		if (e->why.code == IW_XFER_CODE_NOENT && strpbrk(path, "*?["))
 			explain_pattern(w, &e->why);
-		else if (e->why.code == IW_XC_NOENT && w->local)
+		else if (e->why.code == IW_XFER_CODE_NOENT && w->local)
 			explain_link(path, &e->why);
 		return;
 	}
@@ -463,7 +463,7 @@ static void refuse_name(struct iw_entry *e, const char *path, const char *earlie
 		close(e->fd);
 	e->fd = -1;
 	e->what = IW_WALKED_FAILED;
-	e->why.code = IW_XC_NAME;
+	e->why.code = IW_XFER_CODE_NAME;
 	snprintf(e->why.text, sizeof(e->why.text),
 		 "%s and %s would have one name at the target; use two target directories", one,
 		 other);

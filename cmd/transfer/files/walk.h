@@ -28,7 +28,7 @@ struct iw_walk {
 	int root; /* operands are opened below this directory; AT_FDCWD: they may be anywhere */
 	bool local;
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
-	/* borrowed for life: the path of standard input at the target; NULL: none */
+	/* The path of standard input at the target; borrowed until iw_walk_fini. NULL: none. */
 	const char *stream;
 	struct iw_list operands;
 	struct iw_list begun; /* the operands so far, the current one included */
@@ -52,7 +52,7 @@ enum iw_walked {
 	IW_WALKED_DIR,    /* fd is open until the next call; owned by the walk */
 	IW_WALKED_STREAM, /* standard input */
 	IW_WALKED_LINK,
-	IW_WALKED_FAILED, /* it cannot be sent: why, perhaps because it is excluded */
+	IW_WALKED_FAILED, /* it is not sent: why, perhaps because a pattern excludes it */
 	IW_WALKED_END,    /* no operands are left; more may be added */
 };
 
@@ -79,8 +79,8 @@ struct iw_entry {
 };
 
 /*
- * Operands are opened below root, which is borrowed for life. AT_FDCWD: they are the local user's,
- * and may be anywhere.
+ * Operands are opened below root, which is borrowed until iw_walk_fini. AT_FDCWD: the local user
+ * gives them, and they may be anywhere.
  */
 void iw_walk_init(struct iw_walk *w, int root);
 void iw_walk_fini(struct iw_walk *w);
@@ -95,7 +95,7 @@ const char *iw_walk_name(const char *path, size_t *len);
  * contain its name.
  */
 bool iw_walk_is_contents(const char *path);
-/* Adds an operand; path is copied. IW_E_NOMEM. */
+/* Adds an operand: len octets of path, copied. IW_E_NOMEM: no memory. */
 IW_MUST_CHECK int iw_walk_add(struct iw_walk *w, const char *path, size_t len);
 /* Sets *e to the next entry. What it points to is valid until the next call. */
 void iw_walk_next(struct iw_walk *w, struct iw_entry *e);

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Removing a tree recurses once per directory level. */
+/* Bytes. Removing a tree recurses once per directory level. */
 #define STACK (1u << 20)
 
 int iw_worker_init(struct iw_worker *w)
@@ -35,6 +35,7 @@ void iw_lane_init(struct iw_lane *l)
 	iw_list_init(&l->todo);
 }
 
+/* Makes the descriptor readable. */
 static void ring(const struct iw_worker *w)
 {
 	static const uint64_t one = 1;
@@ -44,11 +45,12 @@ static void ring(const struct iw_worker *w)
 		return;
 }
 
+/* Makes the descriptor unreadable. */
 static void silence(const struct iw_worker *w)
 {
 	uint64_t count;
 
-	/* It is ignored whether the counter was 0. */
+	/* Fails only if the counter is 0 already. */
 	if (read(w->fd, &count, sizeof(count)) < 0)
 		return;
 }

@@ -52,14 +52,14 @@ struct iw_worker {
 	int fd; /* readable while done is not empty */
 };
 
-/* -1: no descriptor; errno is set. Does not start a thread. */
+/* Prepares *w without starting a thread. -1: no descriptor; errno is set. */
 int iw_worker_init(struct iw_worker *w);
 /*
  * Runs all queued tasks, then ends the threads. Does nothing if iw_worker_init failed, or w->fd is
  * -1.
  */
 void iw_worker_fini(struct iw_worker *w);
-/* The descriptor is readable while a task can be taken. */
+/* Returns a descriptor, owned by w, that is readable while a task can be taken. */
 static inline int iw_worker_fd(const struct iw_worker *w)
 {
 	return w->fd;

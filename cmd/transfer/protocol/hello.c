@@ -24,7 +24,7 @@ enum {
 	KEY_RANGES = 10,
 	KEY_PATIENCE = 11,
 	KEY_CONN = 12,
-	KEY_AGAIN = 13, /* followed by IW_XREJECT_CODE */
+	KEY_AGAIN = 13, /* followed by IW_REJECTION_CODE */
 };
 
 static const char *const role_names[] = { [IW_XFER_SOURCE] = "source", [IW_XFER_SINK] = "sink" };
@@ -53,35 +53,35 @@ const char *iw_xfer_mode_name(enum iw_xfer_mode m)
 	return row(mode_names, IW_ARRAY_LEN(mode_names), m);
 }
 
-const char *iw_xfer_digest_name(enum iw_xfer_digest d)
+const char *iw_xfer_digest_name(enum iw_xfer_digest_kind d)
 {
 	return row(digest_names, IW_ARRAY_LEN(digest_names), d);
 }
 
-size_t iw_xfer_digest_len(enum iw_xfer_digest d)
+size_t iw_xfer_digest_len(enum iw_xfer_digest_kind d)
 {
 	return d < IW_ARRAY_LEN(digest_lens) ? digest_lens[d] : 0;
 }
 
-const char *iw_xcode_name(uint32_t code)
+const char *iw_xfer_code_name(uint32_t code)
 {
 	switch (code) {
 #define IW_X_(name, number, text)                                                                  \
 	case number:                                                                               \
 		return #name;
-		IW_XCODE_LIST(IW_X_)
+		IW_XFER_CODE_LIST(IW_X_)
 #undef IW_X_
 	}
 	return "UNKNOWN";
 }
 
-const char *iw_xcode_text(uint32_t code)
+const char *iw_xfer_code_text(uint32_t code)
 {
 	switch (code) {
 #define IW_X_(name, number, text)                                                                  \
 	case number:                                                                               \
 		return text;
-		IW_XCODE_LIST(IW_X_)
+		IW_XFER_CODE_LIST(IW_X_)
 #undef IW_X_
 	}
 	return "unknown reason code (a newer version?)";
@@ -92,15 +92,15 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, pd, IW_XFER_PD_MAX);
-	iw_cbor_map(&o, h->code != IW_XC_OK ? 5 : 12 + (h->conn > 0) + h->again);
+	iw_cbor_map(&o, h->code != IW_XFER_CODE_OK ? 5 : 12 + (h->conn > 0) + h->again);
 	iw_cbor_uint(&o, KEY_MAGIC);
 	iw_cbor_text(&o, IW_XFER_MAGIC, strlen(IW_XFER_MAGIC));
 	iw_cbor_uint(&o, KEY_MAJOR_MAX);
 	iw_cbor_uint(&o, h->major_max);
 	iw_cbor_uint(&o, KEY_MAJOR_MIN);
 	iw_cbor_uint(&o, h->major_min);
-	if (h->code != IW_XC_OK) {
-		iw_xreject_encode(&o, h->code, h->text);
+	if (h->code != IW_XFER_CODE_OK) {
+		iw_rejection_encode(&o, h->code, h->text);
 		return o.len;
 	}
 	iw_cbor_uint(&o, KEY_ROLE);
@@ -170,7 +170,7 @@ static int decode_terms(struct iw_hello *out, const struct iw_cbor_rec *rec, str
 		return iw_fail(why, IW_E_FORMAT,
 			       "Private Data: transfer id of %u octets, expected 16",
 			       (uint32_t)len);
-	if (out->recvs < 2 || out->recv_size < IW_XFER_MSG_FIRST || out->files < 1 ||
+	if (out->recvs < 2 || out->recv_size < IW_XFER_FIRST_RECV || out->files < 1 ||
 	    out->ranges < 1)
 		return iw_fail(
 			why, IW_E_LIMIT,
@@ -178,7 +178,7 @@ static int decode_terms(struct iw_hello *out, const struct iw_cbor_rec *rec, str
 			out->recvs, out->recv_size, out->files, out->ranges);
 	out->role = (enum iw_xfer_role)role;
 	out->mode = (enum iw_xfer_mode)mode;
-	out->digest = (enum iw_xfer_digest)digest;
+	out->digest = (enum iw_xfer_digest_kind)digest;
 	memcpy(out->id, id, IW_XFER_ID_LEN);
 	return 0;
 }
@@ -227,8 +227,8 @@ int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len, struct 
 	if (out->major_min > out->major_max)
 		return iw_fail(why, IW_E_FORMAT, "Private Data: versions %u to %u", out->major_min,
 			       out->major_max);
-	if (iw_cbor_has(&rec, IW_XREJECT_CODE))
-		return iw_xreject_decode(&rec, &out->code, out->text, why);
+	if (iw_cbor_has(&rec, IW_REJECTION_CODE))
+		return iw_rejection_decode(&rec, &out->code, out->text, why);
 	return speaks(out) ? decode_terms(out, &rec, why) : 0;
 }
 
@@ -248,7 +248,7 @@ int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...)
 	return err;
 }
 
-void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text)
+void iw_hello_reject(struct iw_hello *answer, enum iw_xfer_code code, const char *text)
 {
 	size_t len = iw_cbor_cut(text, IW_XFER_TEXT_MAX);
 
@@ -276,37 +276,37 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 		    unsigned digests, struct iw_fault *why)
 {
 	char buf[IW_XFER_TEXT_MAX + 1];
-	enum iw_xcode code = IW_XC_OK;
+	enum iw_xfer_code code = IW_XFER_CODE_OK;
 	struct iw_text t;
 
 	iw_text_init(&t, buf, sizeof(buf));
 	if (!speaks(request)) {
-		code = IW_XC_VERSION;
+		code = IW_XFER_CODE_VERSION;
 		iw_text_fmt(&t, "protocol versions %u to %u, this side has %u to %u",
 			    request->major_min, request->major_max, (uint32_t)IW_XFER_MAJOR_MIN,
 			    (uint32_t)IW_XFER_MAJOR);
-	} else if (request->code != IW_XC_OK) {
-		code = IW_XC_PROTOCOL;
+	} else if (request->code != IW_XFER_CODE_OK) {
+		code = IW_XFER_CODE_PROTOCOL;
 		iw_text_str(&t, "a Request cannot reject");
 	} else if (request->role == role) {
-		code = IW_XC_REFUSED;
+		code = IW_XFER_CODE_REFUSED;
 		iw_text_str(
 			&t,
 			role == IW_XFER_SINK
 				? "the listener is a ddp-recv, which receives files; to fetch files from its host, start `ddp-send --listen DIR` there"
 				: "the listener is a ddp-send, which sends files; to store files on its host, start `ddp-recv DIR` there");
 	} else if (request->mode < IW_XFER_WRITE || request->mode > IW_XFER_SEND) {
-		code = IW_XC_REFUSED;
+		code = IW_XFER_CODE_REFUSED;
 		iw_text_fmt(&t, "unknown transfer mode %u; expected write, read or send",
 			    (uint32_t)request->mode);
 	} else if (request->digest >= IW_ARRAY_LEN(digest_names) ||
 		   !(digests & 1u << request->digest)) {
-		code = IW_XC_REFUSED;
+		code = IW_XFER_CODE_REFUSED;
 		iw_text_fmt(&t, "digest %s is not available here; choose one of ",
 			    iw_xfer_digest_name(request->digest));
 		list_digests(&t, digests);
 	}
-	if (code != IW_XC_OK) {
+	if (code != IW_XFER_CODE_OK) {
 		iw_hello_reject(answer, code, buf);
 		return iw_xfer_fault(why, IW_E_REJECTED, "%s", buf);
 	}
@@ -319,9 +319,9 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 int iw_hello_check(const struct iw_hello *reply, const struct iw_hello *request,
 		   struct iw_fault *why)
 {
-	if (reply->code != IW_XC_OK)
+	if (reply->code != IW_XFER_CODE_OK)
 		return iw_xfer_fault(why, IW_E_REJECTED, "the peer rejected the connection: %s",
-				     reply->text[0] ? reply->text : iw_xcode_text(reply->code));
+				     reply->text[0] ? reply->text : iw_xfer_code_text(reply->code));
 	if (reply->major_max != reply->major_min || reply->major_max < request->major_min ||
 	    reply->major_max > request->major_max)
 		return iw_fail(why, IW_E_FORMAT, "the peer chose version %u to %u of %u to %u",

@@ -12,7 +12,7 @@
 
 enum state {
 	ST_NEW,     /* the connection is not established */
-	ST_OPENING, /* the initiator's OPEN is due */
+	ST_OPENING, /* initiator: OPEN is due; responder: OPEN has not arrived */
 	ST_RUN,
 	ST_BYE,     /* source: BYE is due or sent; sink: BYE was received */
 	ST_CLOSING, /* END and CLOSE are due */
@@ -21,7 +21,7 @@ enum state {
 	ST_COUNT
 };
 
-/* A queue of slot numbers. */
+/* A queue of slot numbers, in a ring. */
 struct fifo {
 	uint8_t item[IW_XFER_WINDOWS];
 	uint8_t head, n;
@@ -46,26 +46,27 @@ static inline uint32_t fifo_take(struct fifo *f)
 	return v;
 }
 
+/* The buffer of a control message. */
 struct outmsg {
 	uint8_t *buf; /* NULL until first used */
 	bool busy;
 };
 
-/* Messages and receives of one side. Messages are counted from 1. */
+/* Credit, receives and messages. Messages are counted from 1. */
 struct link {
 	uint64_t tx_count, tx_limit; /* sent; allowed */
 	uint32_t tx_size;            /* octets of the peer's receives for messages before tx_from */
 	uint32_t tx_size_next;       /* for tx_from and later ones */
 	uint64_t tx_from;            /* UINT64_MAX: no change was announced */
 	uint64_t rx_count, rx_limit; /* received; receives posted */
-	uint64_t rx_advertised;      /* the limit that the peer was sent */
+	uint64_t rx_advertised;      /* the credit that the peer was sent */
 	uint32_t rx_first;     /* receives that are posted only once: the responder's first ones */
 	uint32_t rx_more;      /* further receives */
 	uint32_t rx_size;      /* octets of each of them */
 	bool post_due;         /* POST_RECVS is due */
 	bool size_due;         /* the next message must report rx_size */
 	bool nop_due, ask_due; /* a NOP is due; it must ask for an answer */
-	bool total_due;        /* a NOP is due, with the total of the files */
+	bool total_due;        /* a NOP is due, with the total size of the files */
 	bool beat_due;
 	uint64_t beats; /* BEATs so far */
 	struct outmsg out[OUT_BUFS];
@@ -113,12 +114,11 @@ struct iw_xfer {
 	/* Sink, mode write: when windows began to fill, or last had no partial chunk. */
 	uint64_t windows_at;
 	bool open_seen; /* responder: OPEN was received */
-	const char *
-		/*
-		 * Static text: there is no memory for this, and without it no message can be sent.
-		 * NULL: no lack.
-		 */
-		lacks;
+	/*
+	 * Static text: there is no memory for this, and without it no message can be sent. The next
+	 * action fails the transfer. NULL: nothing is lacking.
+	 */
+	const char *lacks;
 	bool abort_due; /* FAILING: an ABORT must be sent */
 	bool aborted;   /* an ABORT was sent or received: close in order */
 	/* Names to be sent, each terminated by NUL. Borrowed from the driver. */
@@ -137,7 +137,7 @@ struct iw_xfer {
 };
 
 /* --- state.c --- */
-/* Only the transitions in state.c are permitted. */
+/* Changes the state. The table in state.c has all permitted transitions. */
 void iw_xfer_set_state(struct iw_xfer *x, enum state to);
 /*
  * Fails the transfer with *why. with_abort: sends an ABORT if this side may send. Ignored if the
@@ -168,8 +168,9 @@ static inline void iw_xfer_note_moved(struct iw_xfer *x, uint64_t now)
 }
 /* Takes a free slot. False: all are in use. */
 bool iw_xfer_slot_get(struct iw_xfer *x, uint32_t *slot);
+/* Returns it. */
 void iw_xfer_slot_put(struct iw_xfer *x, uint32_t slot);
-/* A path that a sink requests. */
+/* A path that a sink requests, or a name of GONE or REMOVE. */
 struct path {
 	struct iw_list link;
 	size_t len;
@@ -182,22 +183,27 @@ bool iw_xfer_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets,
 struct path *iw_xfer_path_take(struct iw_list *from);
 void iw_xfer_path_free(struct iw_xfer *x, struct path *p); /* p may be NULL */
 
-/* Calls fn for each entry under key of m. A malformed entry is a breach. */
-int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
-/* A copy, from the machine's allocator. NULL: len is 0, or no memory. */
+/*
+ * Calls fn for each entry under key of m, until it returns an error, which is returned.
+ * IW_E_FORMAT: a malformed list or entry, which is a breach.
+ */
+int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xfer_msg *m, unsigned key,
+		       int (*fn)(struct iw_xfer *x, const struct iw_xfer_entry *e));
+/*
+ * Returns a copy, owned by the caller, from the machine's allocator. NULL: len is 0, or no memory.
+ */
 uint8_t *iw_xfer_copy(struct iw_xfer *x, const void *p, size_t len);
 /*
- * The end of the file, or of the part that m announces, and its length. Of a stream:
- * IW_XFER_SIZE_MAX and 0.
+ * The offset of the end of the file, or of the part, that m announces, and its length, in octets.
+ * For a stream: IW_XFER_SIZE_MAX and 0.
  */
-static inline uint64_t iw_xfer_meta_end(const struct iw_xmeta *m)
+static inline uint64_t iw_xfer_meta_end(const struct iw_xfer_meta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return IW_XFER_SIZE_MAX;
 	return m->share ? m->part_off + m->part_len : m->size;
 }
-static inline uint64_t iw_xfer_meta_size(const struct iw_xmeta *m)
+static inline uint64_t iw_xfer_meta_size(const struct iw_xfer_meta *m)
 {
 	if (m->size == IW_XFER_SIZE_UNKNOWN)
 		return 0;
@@ -209,34 +215,39 @@ static inline uint64_t iw_xfer_meta_size(const struct iw_xmeta *m)
 void iw_xfer_set_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
 			 bool by_peer);
 /* Copies code and text of o into *e. */
-void iw_xfer_outcome_entry(struct iw_xentry *e, const struct outcome *o);
+void iw_xfer_outcome_entry(struct iw_xfer_entry *e, const struct outcome *o);
 /*
- * Counts the result; returns the number of failed files. codes: those of a pack's members, or NULL.
+ * Counts the result; returns the number of failed files. settled: octets of the file that were
+ * counted as settled. codes: those of a pack's members, or NULL.
  */
-uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
-			      uint64_t settled, const uint8_t *codes, size_t ncodes);
-/* act becomes RESULT. */
-void iw_xfer_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-			const struct outcome *o);
+uint64_t iw_xfer_count_result(struct iw_xfer *x, const struct outcome *o,
+			      const struct iw_xfer_meta *m, uint64_t settled, const uint8_t *codes,
+			      size_t ncodes);
+/* Makes act the RESULT of a file. */
+void iw_xfer_result_act(struct iw_xfer_act *act, uint32_t id, void *file,
+			const struct iw_xfer_meta *meta, const struct outcome *o);
 
 /* --- names.c --- */
 /*
  * Makes act a message of that type with the next names. False: no names are left, or no message can
  * be sent now.
  */
-bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type,
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xfer_act *act, enum iw_xfer_msg_type type,
 			uint64_t now);
-/* Queues the names in m for the driver. */
-int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
-/* Makes act GONE or REMOVE for the next queued name. */
-bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act);
+/*
+ * Queues copies of the names in m for the driver. IW_E_FORMAT: a breach. IW_E_NOMEM: no memory.
+ * Both have failed the transfer.
+ */
+int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xfer_msg *m);
+/* Makes act the GONE or REMOVE of the next queued name. False: no name is queued. */
+bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xfer_act *act);
 void iw_xfer_names_fini(struct iw_xfer *x);
 
 /* --- link.c --- */
-/* x->cfg is set; the peer's part may be missing. */
+/* Call it when x->cfg is set; cfg.peer may be missing. */
 void iw_xfer_link_init(struct iw_xfer *x);
 void iw_xfer_link_fini(struct iw_xfer *x);
-/* x->cfg.peer is set now: takes the first credit from it. */
+/* Call it when x->cfg.peer is set: takes the first credit from it. */
 void iw_xfer_link_peer(struct iw_xfer *x);
 /*
  * True if a Send may be posted now. With reserve the last credit and the last place in the send
@@ -257,17 +268,18 @@ struct draft {
 	uint32_t buf;
 };
 /*
- * False: no credit, no buffer or no room in the send queue. pairs: in addition to the pairs of
- * every message.
+ * Begins a message with the pairs that every message has; the caller appends as many more as pairs
+ * says. reserve: as in iw_xfer_link_ready. False: no credit, no buffer or no room in the send
+ * queue.
  */
-bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-			 bool reserve);
+bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xfer_msg_type type,
+			 size_t pairs, bool reserve);
 /* Makes act the SEND of d. */
-void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
+void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xfer_act *act, uint64_t now);
 /* Discards d. */
 void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d);
 /* Appends an entry under LIST. False: it does not fit, and d is unchanged. */
-bool iw_xfer_draft_entry(struct draft *d, const struct iw_xentry *e);
+bool iw_xfer_draft_entry(struct draft *d, const struct iw_xfer_entry *e);
 
 /* Counts a posted operation. */
 static inline void iw_xfer_link_posted(struct iw_xfer *x)
@@ -277,60 +289,73 @@ static inline void iw_xfer_link_posted(struct iw_xfer *x)
 /* Counts a data Send. */
 void iw_xfer_link_data_sent(struct iw_xfer *x, uint64_t now);
 /*
- * Verifies the digest at the end of a control message and subtracts its length from *len. A wrong
- * digest fails the transfer.
+ * Verifies the digest at the end of a control message and subtracts its length from *len.
+ * IW_E_FORMAT: it is wrong, and the connection counts as lost. IW_E_NOMEM: it cannot be computed.
+ * Both fail the transfer.
  */
 int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
-/* Counts a received message, and takes the peer's credit and reports from it. */
-int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-/* Call it after a message was consumed. */
-enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x);
+/*
+ * Takes the peer's credit, the size of its receives and its reports of progress from a received
+ * message. IW_E_FORMAT: a breach, which has failed the transfer.
+ */
+int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
+/*
+ * Call it after a message was consumed. Returns REPOST, and counts the receive as new credit; or
+ * RETIRE, for one of a responder's first receives.
+ */
+enum iw_xfer_verdict iw_xfer_link_consumed(struct iw_xfer *x);
 /* n held receives were posted again: counts them as new credit for the peer. */
 void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n);
 /* True if a NOP must be sent for credit alone, or as a sign of life. */
 bool iw_xfer_link_wants_nop(const struct iw_xfer *x);
 
 /* --- source.c --- */
-/* IW_E_NOMEM. */
+/* Creates x->src. IW_E_NOMEM: no memory. */
 int iw_xfer_source_new(struct iw_xfer *x);
 void iw_xfer_source_free(struct iw_xfer *x);
 /* The next action of the source. False: none now. */
-bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 /*
- * A received message for the source. IW_E_FORMAT: a breach, IW_E_NOMEM: no memory; the transfer has
- * failed.
+ * Processes a received message. IW_E_FORMAT: a breach. IW_E_NOMEM: no memory. Both have failed the
+ * transfer.
  */
-int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-/* A posted operation of the slot has completed. piece: slot is the number of a piece. */
+int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
+/*
+ * A posted operation of a slot has completed. piece: slot is slot * IW_XFER_PIECES + piece instead.
+ */
 void iw_xfer_source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
 void iw_xfer_source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
 				const char *text);
 /* While failing: issues the next result. False: no more files. */
-bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xfer_act *act);
 /* True if the transfer waits for files of this side. */
 bool iw_xfer_source_busy_here(const struct iw_xfer *x);
 /* True if no file is open and no requested path is pending. */
 bool iw_xfer_source_idle(const struct iw_xfer *x);
 
 /* --- sink.c --- */
-/* IW_E_NOMEM. */
+/* Creates x->snk. IW_E_NOMEM: no memory. */
 int iw_xfer_sink_new(struct iw_xfer *x);
 void iw_xfer_sink_free(struct iw_xfer *x);
 /* The next action of the sink. False: none now. */
-bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-/* A received message for the sink. Errors as in iw_xfer_source_message. */
-int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-/* A NOP with the total size of some paths: kept if it covers all paths. */
-void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m);
-/* A data Send; *verdict: what to do with the receive. */
+bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+/* Processes a received message. Errors as in iw_xfer_source_message. */
+int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now);
+/* Takes the total size from a NOP, if it covers all requested paths. */
+void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xfer_msg *m);
+/*
+ * Processes a data Send of len octets; *verdict: what to do with the receive. IW_E_FORMAT: a
+ * breach, which has failed the transfer.
+ */
 int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-		      enum iw_xverdict *verdict);
+		      enum iw_xfer_verdict *verdict);
 void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
 void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
+			      const char *text);
 /* While failing: issues the next ABANDON or RESULT. False: no more files. */
-bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xfer_act *act);
 /* True if the transfer waits for work of this side. */
 bool iw_xfer_sink_busy_here(const struct iw_xfer *x);
 /* True if a chunk was received in part, and only the peer can complete it. */

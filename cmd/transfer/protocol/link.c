@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Credits, and control messages. A side may send as many messages as the peer has said that it has
- * receives for. The last credit is kept for a NOP, so that a side can always send new credit.
+ * Credits, and control messages. The peer's credit is the number of messages that a side may send
+ * in total. The last one is kept for NOP and ABORT, so that a side can always send new credit.
  */
 #include <string.h>
 
@@ -49,10 +49,10 @@ uint32_t iw_xfer_link_size(const struct iw_xfer *x)
 	return x->link.tx_count + 1 >= x->link.tx_from ? x->link.tx_size_next : x->link.tx_size;
 }
 
-/* Returns a free buffer for a message, or OUT_BUFS. With reserve the last one is kept. */
+/* Returns a free buffer, or OUT_BUFS. With reserve the first one is kept for NOP and ABORT. */
 static uint32_t free_out(struct iw_xfer *x, bool reserve)
 {
-	bool none = true; /* no buffer is in use that will become free */
+	bool none = true; /* no buffer is in flight, so none will become free */
 
 	for (uint32_t i = reserve ? 1 : 0; i < OUT_BUFS; i++) {
 		struct outmsg *m = &x->link.out[i];
@@ -78,12 +78,12 @@ static size_t digest_len(const struct iw_xfer *x)
 /* Appends the digest of a control message. */
 static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 {
-	struct iw_xdigest own = { .len = 0 };
+	struct iw_xfer_digest own = { .len = 0 };
 	size_t len = digest_len(x);
 
 	if (len == 0)
 		return;
-	/* The peer fails the message without its digest; this side fails too. */
+	/* The peer refuses a message without its digest, so the transfer fails. */
 	if (!x->cfg.digest(x->cfg.digest_ctx, o->buf, o->len, &own))
 		x->lacks = "the digest of a message";
 	memcpy(o->buf + o->len, own.octets, len);
@@ -92,7 +92,7 @@ static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 
 int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
 {
-	struct iw_xdigest own = { .len = 0 };
+	struct iw_xfer_digest own = { .len = 0 };
 	size_t n = digest_len(x);
 
 	if (n == 0)
@@ -108,8 +108,8 @@ int iw_xfer_link_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
 	return 0;
 }
 
-bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-			 bool reserve)
+bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xfer_msg_type type,
+			 size_t pairs, bool reserve)
 {
 	struct link *l = &x->link;
 	bool sink = x->cfg.role == IW_XFER_SINK;
@@ -123,20 +123,20 @@ bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type t
 	cap -= IW_MIN(cap, digest_len(x));
 	iw_cbor_out_init(&d->o, l->out[d->buf].buf, cap);
 	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + (sink ? 2 : 0) + pairs);
-	iw_cbor_uint(&d->o, IW_XKEY_TYPE);
+	iw_cbor_uint(&d->o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&d->o, type);
-	iw_cbor_uint(&d->o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&d->o, IW_XFER_KEY_CREDIT);
 	iw_cbor_uint(&d->o, l->rx_limit);
 	if (l->size_due) {
-		iw_cbor_uint(&d->o, IW_XKEY_SIZE);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_SIZE);
 		iw_cbor_uint(&d->o, l->rx_size);
-		iw_cbor_uint(&d->o, IW_XKEY_FROM);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_FROM);
 		iw_cbor_uint(&d->o, l->rx_first + 1);
 	}
 	if (sink) {
-		iw_cbor_uint(&d->o, IW_XKEY_ARRIVED);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_ARRIVED);
 		iw_cbor_uint(&d->o, x->arrived);
-		iw_cbor_uint(&d->o, IW_XKEY_KEPT);
+		iw_cbor_uint(&d->o, IW_XFER_KEY_KEPT);
 		iw_cbor_uint(&d->o, x->counts.kept);
 	}
 	l->out[d->buf].busy = true;
@@ -150,10 +150,10 @@ static void count_sent(struct iw_xfer *x, uint64_t now)
 	x->link.sent_at = now;
 }
 
-void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
+void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xfer_act *act, uint64_t now)
 {
 	put_digest(x, &d->o);
-	act->type = IW_XACT_SEND;
+	act->type = IW_XFER_ACT_SEND;
 	act->cookie = cookie(CK_MSG, d->buf);
 	act->msg = d->o.buf;
 	act->msg_len = d->o.len;
@@ -170,11 +170,11 @@ void iw_xfer_draft_drop(struct iw_xfer *x, struct draft *d)
 	x->link.out[d->buf].busy = false;
 }
 
-bool iw_xfer_draft_entry(struct draft *d, const struct iw_xentry *e)
+bool iw_xfer_draft_entry(struct draft *d, const struct iw_xfer_entry *e)
 {
 	size_t before = d->o.len;
 
-	iw_xentry_put(&d->o, e);
+	iw_xfer_entry_put(&d->o, e);
 	if (!d->o.full)
 		return true;
 	d->o.full = false;
@@ -191,9 +191,9 @@ void iw_xfer_link_data_sent(struct iw_xfer *x, uint64_t now)
 /*
  * A NOP alone is not progress: otherwise two sides that wait for each other would never time out.
  */
-static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+static void note_report(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
-	bool advances = m->type != IW_XMSG_NOP || m->busy || m->arrived > x->peer_arrived ||
+	bool advances = m->type != IW_XFER_MSG_NOP || m->busy || m->arrived > x->peer_arrived ||
 			m->kept > x->counts.kept;
 
 	if (x->cfg.role == IW_XFER_SOURCE) {
@@ -204,7 +204,7 @@ static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now
 		iw_xfer_note_progress(x, now);
 }
 
-int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
 	struct link *l = &x->link;
 
@@ -224,14 +224,14 @@ int iw_xfer_link_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t n
 	return 0;
 }
 
-enum iw_xverdict iw_xfer_link_consumed(struct iw_xfer *x)
+enum iw_xfer_verdict iw_xfer_link_consumed(struct iw_xfer *x)
 {
 	struct link *l = &x->link;
 
 	if (l->rx_count <= l->rx_first)
-		return IW_XRECV_RETIRE;
+		return IW_XFER_RECV_RETIRE;
 	l->rx_limit++;
-	return IW_XRECV_REPOST;
+	return IW_XFER_RECV_REPOST;
 }
 
 void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n)

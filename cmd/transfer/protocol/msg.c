@@ -7,7 +7,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define B(f) IW_XBIT(IW_XF_##f)
+#define B(f) IW_XFER_HAS(f)
 
 struct msg_row {
 	const char *name;
@@ -16,83 +16,84 @@ struct msg_row {
 };
 
 /* clang-format off */
-static const struct msg_row rows[IW_XMSG_COUNT] = {
+static const struct msg_row rows[IW_XFER_MSG_COUNT] = {
 	/* name       entry            end           need need_end */
-	[IW_XMSG_NOP]     = { "NOP",     NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_OPEN]    = { "OPEN",    NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_GET]     = { "GET",     NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_FILES]   = { "FILES",   "FILES entry",   "pack member", B(ID) | B(NAME) | B(KIND),           B(NAME) | B(KIND) },
-	[IW_XMSG_GO]      = { "GO",      "GO entry",      NULL,         B(ID),                                0 },
-	[IW_XMSG_WANT]    = { "WANT",    "WANT entry",    NULL,         B(ID) | B(OFF) | B(LEN),              0 },
-	[IW_XMSG_GRANT]   = { "GRANT",   "GRANT entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
-	[IW_XMSG_DONE]    = { "DONE",    "DONE entry",    "DONE end",   B(ID) | B(OFF) | B(LEN),              B(ID) },
-	[IW_XMSG_OFFER]   = { "OFFER",   "OFFER entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
-	[IW_XMSG_RELEASE] = { "RELEASE", "RELEASE entry", NULL,         B(ID) | B(OFF),                       0 },
-	[IW_XMSG_RESULT]  = { "RESULT",  "RESULT entry",  NULL,         B(ID) | B(CODE),                      0 },
-	[IW_XMSG_BYE]     = { "BYE",     NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_ABORT]   = { "ABORT",   NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_HAVE]    = { "HAVE",    "HAVE entry",    NULL,         B(ID) | B(OFF) | B(CHUNKS),           0 },
-	[IW_XMSG_ATTRS]   = { "ATTRS",   "ATTRS entry",   NULL,         B(ID) | B(XATTR),                     0 },
-	[IW_XMSG_GONE]    = { "GONE",    NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_REMOVE]  = { "REMOVE",  NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_NOP]     = { "NOP",     NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_OPEN]    = { "OPEN",    NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_GET]     = { "GET",     NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_FILES]   = { "FILES",   "FILES entry",   "pack member", B(ID) | B(NAME) | B(KIND),           B(NAME) | B(KIND) },
+	[IW_XFER_MSG_GO]      = { "GO",      "GO entry",      NULL,         B(ID),                                0 },
+	[IW_XFER_MSG_WANT]    = { "WANT",    "WANT entry",    NULL,         B(ID) | B(OFF) | B(LEN),              0 },
+	[IW_XFER_MSG_GRANT]   = { "GRANT",   "GRANT entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
+	[IW_XFER_MSG_DONE]    = { "DONE",    "DONE entry",    "DONE end",   B(ID) | B(OFF) | B(LEN),              B(ID) },
+	[IW_XFER_MSG_OFFER]   = { "OFFER",   "OFFER entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
+	[IW_XFER_MSG_RELEASE] = { "RELEASE", "RELEASE entry", NULL,         B(ID) | B(OFF),                       0 },
+	[IW_XFER_MSG_RESULT]  = { "RESULT",  "RESULT entry",  NULL,         B(ID) | B(CODE),                      0 },
+	[IW_XFER_MSG_BYE]     = { "BYE",     NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_ABORT]   = { "ABORT",   NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_HAVE]    = { "HAVE",    "HAVE entry",    NULL,         B(ID) | B(OFF) | B(CHUNKS),           0 },
+	[IW_XFER_MSG_ATTRS]   = { "ATTRS",   "ATTRS entry",   NULL,         B(ID) | B(XATTR),                     0 },
+	[IW_XFER_MSG_GONE]    = { "GONE",    NULL,            NULL,         0,                                    0 },
+	[IW_XFER_MSG_REMOVE]  = { "REMOVE",  NULL,            NULL,         0,                                    0 },
 };
 
 enum field_type { U32, U64, I64, FLAG, BYTES, TEXT, DIGEST };
 
 struct field_row {
 	enum field_type type;
-	size_t at, at_len; /* offsets in struct iw_xentry, of the value and of a string's length */
+	size_t at, at_len; /* offsets in struct iw_xfer_entry: of the value, of a string's length */
 	uint64_t max; /* of the value, or of the octets of a string */
 };
 
-#define AT(m) offsetof(struct iw_xentry, m)
-static const struct field_row fields[IW_XF_COUNT] = {
+#define AT(m) offsetof(struct iw_xfer_entry, m)
+static const struct field_row fields[IW_XFER_FIELD_COUNT] = {
 	/*                   type    at            at_len        max */
-	[IW_XF_ID]       = { U32,    AT(id),       0,            UINT32_MAX },
-	[IW_XF_OFF]      = { U64,    AT(off),      0,            IW_XFER_SIZE_MAX },
-	[IW_XF_LEN]      = { U64,    AT(len),      0,            IW_XFER_SIZE_MAX },
-	[IW_XF_STAG]     = { U32,    AT(stag),     0,            UINT32_MAX },
-	[IW_XF_DIGEST]   = { DIGEST, AT(digest),   0,            IW_XFER_DIGEST_MAX },
-	[IW_XF_ZERO]     = { FLAG,   AT(zero),     0,            1 },
-	[IW_XF_SIZE]     = { U64,    AT(size),     0,            IW_XFER_SIZE_MAX },
-	[IW_XF_CODE]     = { U32,    AT(code),     0,            UINT32_MAX },
-	[IW_XF_TEXT]     = { TEXT,   AT(text),     AT(text_len), IW_XFER_TEXT_MAX },
-	[IW_XF_NAME]     = { BYTES,  AT(name),     AT(name_len), IW_XFER_MSG_MAX },
-	[IW_XF_KIND]     = { U32,    AT(kind),     0,            UINT32_MAX },
-	[IW_XF_MODE]     = { U32,    AT(mode),     0,            UINT32_MAX },
-	[IW_XF_MTIME]    = { I64,    AT(mtime_s),  0,            0 },
-	[IW_XF_MTIME_NS] = { U32,    AT(mtime_ns), 0,            999999999 },
-	[IW_XF_TOP]      = { FLAG,   AT(top),      0,            1 },
-	[IW_XF_TARGET]   = { BYTES,  AT(target),   AT(target_len), IW_XFER_NAME_MAX },
-	[IW_XF_UID]      = { U32,    AT(uid),      0,            UINT32_MAX },
-	[IW_XF_GID]      = { U32,    AT(gid),      0,            UINT32_MAX },
-	[IW_XF_XATTR]    = { BYTES,  AT(xattr),    AT(xattr_len), IW_XFER_XATTR_PIECE },
-	[IW_XF_IDENT]    = { BYTES,  AT(ident),    AT(ident_len), IW_XFER_IDENT_MAX },
-	[IW_XF_LIST]     = { BYTES,  AT(list),     AT(list_len), IW_XFER_LIST_MAX },
-	[IW_XF_WANTED]   = { BYTES,  AT(wanted),   AT(wanted_len), IW_XFER_MEMBERS / 8 },
-	[IW_XF_CODES]    = { BYTES,  AT(codes),    AT(codes_len), IW_XFER_MEMBERS },
-	[IW_XF_SHARE]    = { U32,    AT(share),    0,            UINT32_MAX },
-	[IW_XF_CHUNKS]   = { BYTES,  AT(chunks),   AT(chunks_len), IW_XFER_MSG_MAX },
-	[IW_XF_DATA]     = { U64,    AT(data),     0,            IW_XFER_SIZE_MAX },
+	[IW_XFER_FIELD_ID]       = { U32,    AT(id),       0,            UINT32_MAX },
+	[IW_XFER_FIELD_OFF]      = { U64,    AT(off),      0,            IW_XFER_SIZE_MAX },
+	[IW_XFER_FIELD_LEN]      = { U64,    AT(len),      0,            IW_XFER_SIZE_MAX },
+	[IW_XFER_FIELD_STAG]     = { U32,    AT(stag),     0,            UINT32_MAX },
+	[IW_XFER_FIELD_DIGEST]   = { DIGEST, AT(digest),   0,            IW_XFER_DIGEST_MAX },
+	[IW_XFER_FIELD_ZERO]     = { FLAG,   AT(zero),     0,            1 },
+	[IW_XFER_FIELD_SIZE]     = { U64,    AT(size),     0,            IW_XFER_SIZE_MAX },
+	[IW_XFER_FIELD_CODE]     = { U32,    AT(code),     0,            UINT32_MAX },
+	[IW_XFER_FIELD_TEXT]     = { TEXT,   AT(text),     AT(text_len), IW_XFER_TEXT_MAX },
+	[IW_XFER_FIELD_NAME]     = { BYTES,  AT(name),     AT(name_len), IW_XFER_MSG_MAX },
+	[IW_XFER_FIELD_KIND]     = { U32,    AT(kind),     0,            UINT32_MAX },
+	[IW_XFER_FIELD_MODE]     = { U32,    AT(mode),     0,            UINT32_MAX },
+	[IW_XFER_FIELD_MTIME]    = { I64,    AT(mtime_s),  0,            0 },
+	[IW_XFER_FIELD_MTIME_NS] = { U32,    AT(mtime_ns), 0,            999999999 },
+	[IW_XFER_FIELD_TOP]      = { FLAG,   AT(top),      0,            1 },
+	[IW_XFER_FIELD_TARGET]   = { BYTES,  AT(target),   AT(target_len), IW_XFER_NAME_MAX },
+	[IW_XFER_FIELD_UID]      = { U32,    AT(uid),      0,            UINT32_MAX },
+	[IW_XFER_FIELD_GID]      = { U32,    AT(gid),      0,            UINT32_MAX },
+	[IW_XFER_FIELD_XATTR]    = { BYTES,  AT(xattr),    AT(xattr_len), IW_XFER_XATTR_PIECE },
+	[IW_XFER_FIELD_IDENT]    = { BYTES,  AT(ident),    AT(ident_len), IW_XFER_IDENT_MAX },
+	[IW_XFER_FIELD_LIST]     = { BYTES,  AT(list),     AT(list_len), IW_XFER_LIST_MAX },
+	[IW_XFER_FIELD_WANTED]   = { BYTES,  AT(wanted),   AT(wanted_len), IW_XFER_MEMBERS / 8 },
+	[IW_XFER_FIELD_CODES]    = { BYTES,  AT(codes),    AT(codes_len), IW_XFER_MEMBERS },
+	[IW_XFER_FIELD_SHARE]    = { U32,    AT(share),    0,            UINT32_MAX },
+	[IW_XFER_FIELD_CHUNKS]   = { BYTES,  AT(chunks),   AT(chunks_len), IW_XFER_MSG_MAX },
+	[IW_XFER_FIELD_DATA]     = { U64,    AT(data),     0,            IW_XFER_SIZE_MAX },
 };
 /* clang-format on */
 
-const char *iw_xmsg_name(uint32_t type)
+const char *iw_xfer_msg_name(uint32_t type)
 {
-	return type < IW_XMSG_COUNT ? rows[type].name : "unknown";
+	return type < IW_XFER_MSG_COUNT ? rows[type].name : "unknown";
 }
 
-static const void *in_entry(const struct iw_xentry *e, size_t at)
+static const void *in_entry(const struct iw_xfer_entry *e, size_t at)
 {
 	return (const char *)e + at;
 }
 
-static void *out_entry(struct iw_xentry *e, size_t at)
+static void *out_entry(struct iw_xfer_entry *e, size_t at)
 {
 	return (char *)e + at;
 }
 
-static void put_field(struct iw_cbor_out *o, const struct iw_xentry *e, const struct field_row *f)
+static void put_field(struct iw_cbor_out *o, const struct iw_xfer_entry *e,
+		      const struct field_row *f)
 {
 	const void *p = in_entry(e, f->at);
 
@@ -121,47 +122,50 @@ static void put_field(struct iw_cbor_out *o, const struct iw_xentry *e, const st
 	}
 }
 
-void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e)
+void iw_xfer_entry_put(struct iw_cbor_out *o, const struct iw_xfer_entry *e)
 {
 	iw_cbor_map(o, (size_t)__builtin_popcount(e->has));
-	for (unsigned f = 0; f < IW_XF_COUNT; f++) {
-		if (!(e->has & IW_XBIT(f)))
+	for (unsigned f = 0; f < IW_XFER_FIELD_COUNT; f++) {
+		if (!(e->has & (1u << f)))
 			continue;
 		iw_cbor_uint(o, f);
 		put_field(o, e, &fields[f]);
 	}
 }
 
-static int get_size(struct iw_xmsg *m, struct iw_fault *why)
+static int get_size(struct iw_xfer_msg *m, struct iw_fault *why)
 {
-	int err = iw_cbor_get_u32(&m->rec, IW_XKEY_SIZE, UINT32_MAX, &m->size, why);
+	int err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_SIZE, UINT32_MAX, &m->size, why);
 
 	m->resized = true;
-	return err ? err : iw_cbor_get_uint(&m->rec, IW_XKEY_FROM, UINT64_MAX, &m->from, why);
+	return err ? err : iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FROM, UINT64_MAX, &m->from, why);
 }
 
-/* Reads the peer's report of its progress. A source sends no first two keys. */
-static int get_report(struct iw_xmsg *m, struct iw_fault *why)
+/* Reads what the peer reports. Only a sink sends ARRIVED and KEPT. */
+static int get_report(struct iw_xfer_msg *m, struct iw_fault *why)
 {
 	int err = 0;
 
-	if (iw_cbor_has(&m->rec, IW_XKEY_ARRIVED))
-		err = iw_cbor_get_uint(&m->rec, IW_XKEY_ARRIVED, UINT64_MAX, &m->arrived, why);
-	if (!err && iw_cbor_has(&m->rec, IW_XKEY_KEPT))
-		err = iw_cbor_get_uint(&m->rec, IW_XKEY_KEPT, UINT64_MAX, &m->kept, why);
-	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_BUSY))
-		err = iw_cbor_get_bool(&m->rec, IW_XKEY_BUSY, &m->busy, why);
-	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_ANSWER))
-		err = iw_cbor_get_bool(&m->rec, IW_XKEY_ANSWER, &m->answer, why);
-	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_TOTAL)) {
-		err = iw_cbor_get_uint(&m->rec, IW_XKEY_TOTAL, IW_XFER_SIZE_MAX, &m->total, why);
+	if (iw_cbor_has(&m->rec, IW_XFER_KEY_ARRIVED))
+		err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_ARRIVED, UINT64_MAX, &m->arrived, why);
+	if (!err && iw_cbor_has(&m->rec, IW_XFER_KEY_KEPT))
+		err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_KEPT, UINT64_MAX, &m->kept, why);
+	if (!err && m->type == IW_XFER_MSG_NOP && iw_cbor_has(&m->rec, IW_XFER_KEY_BUSY))
+		err = iw_cbor_get_bool(&m->rec, IW_XFER_KEY_BUSY, &m->busy, why);
+	if (!err && m->type == IW_XFER_MSG_NOP && iw_cbor_has(&m->rec, IW_XFER_KEY_ANSWER))
+		err = iw_cbor_get_bool(&m->rec, IW_XFER_KEY_ANSWER, &m->answer, why);
+	if (!err && m->type == IW_XFER_MSG_NOP && iw_cbor_has(&m->rec, IW_XFER_KEY_TOTAL)) {
+		err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_TOTAL, IW_XFER_SIZE_MAX, &m->total,
+				       why);
 		if (!err)
-			err = iw_cbor_get_uint(&m->rec, IW_XKEY_PATHS, UINT32_MAX, &m->paths, why);
+			err = iw_cbor_get_uint(&m->rec, IW_XFER_KEY_PATHS, UINT32_MAX, &m->paths,
+					       why);
 	}
 	return err;
 }
 
-int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct iw_fault *why)
+int iw_xfer_msg_decode(struct iw_xfer_msg *out, const uint8_t *msg, size_t len,
+		       struct iw_fault *why)
 {
 	struct iw_cbor_in in = { .p = msg, .len = len };
 	int r, err;
@@ -173,27 +177,29 @@ int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct i
 	if (in.pos != in.len)
 		return iw_fail(why, IW_E_FORMAT, "%U octets after a message",
 			       (uint64_t)(in.len - in.pos));
-	err = iw_cbor_get_u32(&out->rec, IW_XKEY_TYPE, UINT32_MAX, &out->type, why);
+	err = iw_cbor_get_u32(&out->rec, IW_XFER_KEY_TYPE, UINT32_MAX, &out->type, why);
 	if (err)
 		return err;
-	if (out->type < IW_XMSG_COUNT)
+	if (out->type < IW_XFER_MSG_COUNT)
 		out->rec.what = rows[out->type].name;
-	err = iw_cbor_get_uint(&out->rec, IW_XKEY_CREDIT, UINT64_MAX, &out->credit, why);
-	if (!err && iw_cbor_has(&out->rec, IW_XKEY_SIZE))
+	err = iw_cbor_get_uint(&out->rec, IW_XFER_KEY_CREDIT, UINT64_MAX, &out->credit, why);
+	if (!err && iw_cbor_has(&out->rec, IW_XFER_KEY_SIZE))
 		err = get_size(out, why);
 	return err ? err : get_report(out, why);
 }
 
-int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key, struct iw_fault *why)
+int iw_xfer_entries_open(struct iw_xfer_entries *l, const struct iw_xfer_msg *m, unsigned key,
+			 struct iw_fault *why)
 {
-	*l = (struct iw_xlist){ .type = m->type,
-				.ends = m->type == IW_XMSG_DONE && key == IW_XKEY_ENDS };
+	*l = (struct iw_xfer_entries){
+		.type = m->type, .ends = m->type == IW_XFER_MSG_DONE && key == IW_XFER_KEY_ENDS
+	};
 	if (!iw_cbor_has(&m->rec, key))
 		return 0;
 	return iw_cbor_get_array(&m->rec, key, &l->in, &l->left, why);
 }
 
-static int get_field(struct iw_xentry *e, const struct iw_cbor_rec *rec, unsigned key,
+static int get_field(struct iw_xfer_entry *e, const struct iw_cbor_rec *rec, unsigned key,
 		     const struct field_row *f, struct iw_fault *why)
 {
 	void *p = out_entry(e, f->at);
@@ -231,7 +237,7 @@ static int get_field(struct iw_xentry *e, const struct iw_cbor_rec *rec, unsigne
 	return err;
 }
 
-int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *why)
+int iw_xfer_entries_next(struct iw_xfer_entries *l, struct iw_xfer_entry *out, struct iw_fault *why)
 {
 	const struct msg_row *row = &rows[l->type];
 	unsigned need = l->ends ? row->need_end : row->need;
@@ -245,26 +251,26 @@ int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *wh
 	r = iw_cbor_rec_next(&rec, &l->in, l->ends ? row->end : row->entry, why);
 	if (r <= 0)
 		return r < 0 ? r : iw_fail(why, IW_E_TRUNC, "%s: the list ends early", row->name);
-	for (unsigned f = 0; f < IW_XF_COUNT; f++) {
-		/* A mandatory field that is missing fails in its reader. */
-		if (!iw_cbor_has(&rec, f) && !(need & IW_XBIT(f)))
+	for (unsigned f = 0; f < IW_XFER_FIELD_COUNT; f++) {
+		/* get_field reports a mandatory field that is missing. */
+		if (!iw_cbor_has(&rec, f) && !(need & (1u << f)))
 			continue;
 		r = get_field(out, &rec, f, &fields[f], why);
 		if (r < 0)
 			return r;
-		out->has |= IW_XBIT(f);
+		out->has |= 1u << f;
 	}
 	return 1;
 }
 
-void iw_xdata_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off)
+void iw_xfer_data_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off)
 {
 	memset(hdr, 0, 4);
 	iw_put_be32(hdr + 4, id);
 	iw_put_be64(hdr + 8, off);
 }
 
-bool iw_xdata_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err)
+bool iw_xfer_data_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err)
 {
 	if (len < 1 || msg[0] != 0)
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Control messages: a CBOR map in an RDMAP Send (man/ddp-transfer.7). Two tables say which messages
- * there are, which side may send them, and what their entries contain. Encoder and decoder use both
- * tables.
+ * Control messages: a CBOR map in an RDMAP Send (man/ddp-transfer.7). One table lists the messages
+ * and the mandatory fields of their entries. The other lists the fields, their types and limits;
+ * encoder and decoder both use it.
  */
 #ifndef IW_TRANSFER_PROTOCOL_MSG_H
 #define IW_TRANSFER_PROTOCOL_MSG_H
@@ -17,100 +17,98 @@
 #include "transfer/protocol/hello.h"
 
 /* Unknown numbers below 128 are a protocol error; from 128 on they are ignored. */
-enum iw_xmsg_type {
-	IW_XMSG_NOP = 0,     /* credit, a sign of life, and how much has arrived */
-	IW_XMSG_OPEN = 1,    /* the initiator's first message: what it requests */
-	IW_XMSG_GET = 2,     /* sink: requested paths (pull) */
-	IW_XMSG_FILES = 3,   /* source: announces files */
-	IW_XMSG_GO = 4,      /* sink: the files that it wants */
-	IW_XMSG_WANT = 5,    /* source, mode write: requests windows for these ranges */
-	IW_XMSG_GRANT = 6,   /* sink, mode write: windows */
-	IW_XMSG_DONE = 7,    /* source: complete chunks; files that have ended */
-	IW_XMSG_OFFER = 8,   /* source, mode read: chunks that can be read */
-	IW_XMSG_RELEASE = 9, /* sink, mode read: offers that it no longer needs */
-	IW_XMSG_RESULT = 10, /* sink: the results of files */
-	IW_XMSG_BYE = 11,    /* source: no more files; sink: confirms */
-	IW_XMSG_ABORT = 12,  /* either side ends the transfer early */
-	IW_XMSG_HAVE = 13,   /* sink, before GO: chunks that it has from an earlier transfer */
-	IW_XMSG_ATTRS =
-		/*
-		 * source: extended attributes of the file announced next, if they are too long for
-		 * FILES
-		 */
-	14,
-	IW_XMSG_GONE = 15,   /* sink, before BYE: names that were or would be removed */
-	IW_XMSG_REMOVE = 16, /* source, before BYE: the names that may be removed */
-	IW_XMSG_COUNT
+enum iw_xfer_msg_type {
+	IW_XFER_MSG_NOP = 0,     /* credit, a sign of life, and how much has arrived */
+	IW_XFER_MSG_OPEN = 1,    /* the initiator's first message: what it requests */
+	IW_XFER_MSG_GET = 2,     /* sink: requested paths (pull) */
+	IW_XFER_MSG_FILES = 3,   /* source: announces files */
+	IW_XFER_MSG_GO = 4,      /* sink: the files that it wants */
+	IW_XFER_MSG_WANT = 5,    /* source, mode write: requests windows for these ranges */
+	IW_XFER_MSG_GRANT = 6,   /* sink, mode write: windows */
+	IW_XFER_MSG_DONE = 7,    /* source: complete chunks; files that have ended */
+	IW_XFER_MSG_OFFER = 8,   /* source, mode read: chunks that can be read */
+	IW_XFER_MSG_RELEASE = 9, /* sink, mode read: offers that it no longer needs */
+	IW_XFER_MSG_RESULT = 10, /* sink: the results of files */
+	IW_XFER_MSG_BYE = 11,    /* source: no more files; sink: confirms */
+	IW_XFER_MSG_ABORT = 12,  /* either side ends the transfer early */
+	IW_XFER_MSG_HAVE = 13,   /* sink, before GO: chunks that it has from an earlier transfer */
+	/* source: extended attributes of the file announced next, if they are too long for FILES */
+	IW_XFER_MSG_ATTRS = 14,
+	IW_XFER_MSG_GONE = 15,   /* sink, before BYE: names that were or would be removed */
+	IW_XFER_MSG_REMOVE = 16, /* source, before BYE: the names that may be removed */
+	IW_XFER_MSG_COUNT
 };
-#define IW_XMSG_OPTIONAL 128u
+#define IW_XFER_MSG_OPTIONAL 128u
 /* The name in capitals, for messages; "unknown" for other numbers. */
-const char *iw_xmsg_name(uint32_t type);
+const char *iw_xfer_msg_name(uint32_t type);
 
 /* Keys of every message. */
-#define IW_XKEY_TYPE    0
-#define IW_XKEY_CREDIT  1 /* messages that the peer may have sent in total */
-#define IW_XKEY_SIZE    2 /* octets of the receives for message FROM, counted from 1, and later ones */
-#define IW_XKEY_FROM    3
+#define IW_XFER_KEY_TYPE    0
+#define IW_XFER_KEY_CREDIT  1 /* messages that the peer may have sent in total */
+/* Octets of the receives for message number FROM (counted from 1) and all later ones. */
+#define IW_XFER_KEY_SIZE    2
+#define IW_XFER_KEY_FROM    3
 /* From a sink: octets of files that have arrived on this connection. */
-#define IW_XKEY_ARRIVED 7
+#define IW_XFER_KEY_ARRIVED 7
 /* From a sink: octets stored on this connection that no later one need move again. */
-#define IW_XKEY_KEPT    8
-#define IW_XKEY_BUSY    4  /* NOP: the peer waits for work of the sender */
-#define IW_XKEY_ANSWER  5  /* NOP: the peer must send a message at once */
-#define IW_XKEY_TOTAL   6  /* NOP of a source: octets of all files that GET has requested so far */
-#define IW_XKEY_PATHS   9  /* NOP of a source: number of paths that TOTAL covers */
-#define IW_XKEY_LIST    4  /* most messages: the entries */
-#define IW_XKEY_ENDS    5  /* DONE: entries of ended files */
-#define IW_XKEY_PATH    4  /* OPEN */
-#define IW_XKEY_OPTS    5  /* OPEN: set of enum iw_xopt */
-#define IW_XKEY_CONNS   6  /* OPEN: connections of the transfer */
-#define IW_XKEY_LAST    5  /* GET: no more paths follow */
-#define IW_XKEY_FILES   4  /* BYE: files with a result */
-#define IW_XKEY_FAILED  5  /* BYE: of these, failed ones */
-#define IW_XKEY_GONE    6  /* BYE of a sink: names that were or would be removed */
-#define IW_XKEY_MADE    10 /* BYE of a sink: directories that did not exist before */
-#define IW_XKEY_STAYED  9  /* BYE of a sink: names not removed because REMOVE did not list them */
-#define IW_XKEY_CODE    4  /* ABORT */
-#define IW_XKEY_TEXT    5  /* ABORT */
+#define IW_XFER_KEY_KEPT    8
+#define IW_XFER_KEY_BUSY    4 /* NOP: the peer waits for work of the sender */
+#define IW_XFER_KEY_ANSWER  5 /* NOP: the peer must send a message at once */
+#define IW_XFER_KEY_TOTAL   6 /* NOP of a source: octets of the files under the first PATHS paths */
+#define IW_XFER_KEY_PATHS   9 /* NOP of a source: number of paths of GET that TOTAL covers */
+#define IW_XFER_KEY_LIST    4 /* most messages: the entries */
+#define IW_XFER_KEY_ENDS    5 /* DONE: entries of ended files */
+#define IW_XFER_KEY_PATH    4 /* OPEN */
+#define IW_XFER_KEY_OPTS    5 /* OPEN: set of enum iw_xfer_opt */
+#define IW_XFER_KEY_CONNS   6 /* OPEN: connections of the transfer */
+#define IW_XFER_KEY_LAST    5 /* GET: no more paths follow */
+#define IW_XFER_KEY_FILES   4 /* BYE: files with a result */
+#define IW_XFER_KEY_FAILED  5 /* BYE: of these, failed ones */
+#define IW_XFER_KEY_GONE    6 /* BYE of a sink: names that were or would be removed */
+#define IW_XFER_KEY_MADE    10 /* BYE of a sink: directories and links that did not exist before */
+#define IW_XFER_KEY_STAYED  9  /* BYE of a sink: names kept because REMOVE did not list them */
+#define IW_XFER_KEY_CODE    4  /* ABORT */
+#define IW_XFER_KEY_TEXT    5  /* ABORT */
 
 /* Keys of an entry. A key has the same meaning in all messages. */
-enum iw_xfield {
-	IW_XF_ID = 0,  /* the file's number: 1, 2, 3 ... in the order of announcement */
-	IW_XF_OFF = 1, /* offset in the file, in octets */
-	IW_XF_LEN = 2,
-	IW_XF_STAG = 3, /* the Tagged Offset is the offset in the file */
-	IW_XF_DIGEST = 4,
-	IW_XF_ZERO = 5, /* all octets are zero and were not moved */
-	IW_XF_SIZE = 6,
-	IW_XF_CODE = 7, /* enum iw_xcode */
-	IW_XF_TEXT = 8,
-	IW_XF_NAME = 9,
-	IW_XF_KIND = 10,
-	IW_XF_MODE = 11,
-	IW_XF_MTIME = 12, /* seconds */
-	IW_XF_MTIME_NS = 13,
-	IW_XF_TOP = 14,
-	IW_XF_TARGET = 15, /* of a link */
-	IW_XF_UID = 16,
-	IW_XF_GID = 17,
-	IW_XF_XATTR = 18,
-	IW_XF_IDENT = 19,  /* two files of one name are different if this is */
-	IW_XF_LIST = 20,   /* list of a pack */
-	IW_XF_WANTED = 21, /* members of a pack: bit 7 of octet 0 is for the first */
-	IW_XF_CODES = 22,  /* members of a pack: one octet each */
-	IW_XF_SHARE = 23,  /* common to the parts of a file on several connections */
-	IW_XF_CHUNKS = 24, /* digests of consecutive chunks */
-	IW_XF_DATA = 25,   /* at least so many octets of a file are outside holes */
-	IW_XF_COUNT
+enum iw_xfer_field {
+	IW_XFER_FIELD_ID = 0,  /* the file's number: 1, 2, 3 ... in the order of announcement */
+	IW_XFER_FIELD_OFF = 1, /* offset in the file, in octets */
+	IW_XFER_FIELD_LEN = 2,
+	IW_XFER_FIELD_STAG = 3, /* the Tagged Offset is the offset in the file */
+	IW_XFER_FIELD_DIGEST = 4,
+	IW_XFER_FIELD_ZERO = 5, /* all octets are zero and were not moved */
+	IW_XFER_FIELD_SIZE = 6,
+	IW_XFER_FIELD_CODE = 7, /* enum iw_xfer_code */
+	IW_XFER_FIELD_TEXT = 8,
+	IW_XFER_FIELD_NAME = 9,
+	IW_XFER_FIELD_KIND = 10,
+	IW_XFER_FIELD_MODE = 11,
+	IW_XFER_FIELD_MTIME = 12, /* seconds */
+	IW_XFER_FIELD_MTIME_NS = 13,
+	IW_XFER_FIELD_TOP = 14,
+	IW_XFER_FIELD_TARGET = 15, /* of a link */
+	IW_XFER_FIELD_UID = 16,
+	IW_XFER_FIELD_GID = 17,
+	IW_XFER_FIELD_XATTR = 18,
+	IW_XFER_FIELD_IDENT = 19,  /* changes with the source file's contents and metadata */
+	IW_XFER_FIELD_LIST = 20,   /* list of a pack */
+	IW_XFER_FIELD_WANTED = 21, /* members of a pack: bit 7 of octet 0 is for the first */
+	IW_XFER_FIELD_CODES = 22,  /* members of a pack: one octet each */
+	IW_XFER_FIELD_SHARE = 23,  /* common to the parts of a file on several connections */
+	IW_XFER_FIELD_CHUNKS = 24, /* digests of consecutive chunks */
+	IW_XFER_FIELD_DATA = 25,   /* at least so many octets of a file are outside holes */
+	IW_XFER_FIELD_COUNT
 };
-#define IW_XBIT(f) (1u << (f))
+#define IW_XFER_HAS(field) (1u << IW_XFER_FIELD_##field)
 
-struct iw_xentry {
-	unsigned has; /* set of IW_XBIT(field) */
+/* A decoded entry. Pointers are slices of the message (borrowed). */
+struct iw_xfer_entry {
+	unsigned has; /* set of IW_XFER_HAS(field) */
 	uint32_t id;
 	uint64_t off, len;
 	uint32_t stag;
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 	bool zero;
 	uint64_t size;
 	uint32_t code;
@@ -131,10 +129,11 @@ struct iw_xentry {
 	uint64_t data;
 };
 
-/* Appends the fields that e->has names. */
-void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e);
+/* Appends a map of the fields that e->has names. If it does not fit, o->full is set. */
+void iw_xfer_entry_put(struct iw_cbor_out *o, const struct iw_xfer_entry *e);
 
-struct iw_xmsg {
+/* The keys that every message has; rec holds the others. */
+struct iw_xfer_msg {
 	uint32_t type;
 	uint64_t credit;
 	bool resized; /* size and from are present */
@@ -142,39 +141,48 @@ struct iw_xmsg {
 	uint64_t from;
 	uint64_t arrived, kept; /* from a sink; 0 if absent */
 	bool busy, answer;      /* NOP */
-	uint64_t total, paths;  /* NOP of a source: see IW_XKEY_TOTAL; paths 0: absent */
+	uint64_t total, paths;  /* NOP of a source: see IW_XFER_KEY_TOTAL; paths 0: absent */
 	struct iw_cbor_rec rec;
 };
 
 /*
- * The result points into msg. IW_E_FORMAT, IW_E_TRUNC, IW_E_LIMIT: *why has the cause, also octets
- * after the map.
+ * Decodes len octets without their digest. *out points into msg, which is borrowed. IW_E_FORMAT:
+ * not one CBOR map, octets after it, or a key that is missing, occurs twice or is of another kind.
+ * IW_E_TRUNC: the message ends within the map. IW_E_LIMIT: a number above its limit.
  */
-IW_MUST_CHECK int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len,
-				 struct iw_fault *why);
+IW_MUST_CHECK int iw_xfer_msg_decode(struct iw_xfer_msg *out, const uint8_t *msg, size_t len,
+				     struct iw_fault *why);
 
 /* The entries under key (LIST or ENDS), read one by one. */
-struct iw_xlist {
+struct iw_xfer_entries {
 	struct iw_cbor_in in;
 	size_t left;
 	uint32_t type;
 	bool ends;
 };
-/* An absent list is treated as empty. */
-IW_MUST_CHECK int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key,
-				struct iw_fault *why);
 /*
- * 1: *out; 0: no more entries; negative: *why. Mandatory fields of the message are present; unknown
- * ones are ignored.
+ * Opens the list under key; an absent list is treated as empty. *l points into the message.
+ * IW_E_FORMAT: not an array.
  */
-IW_MUST_CHECK int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *why);
+IW_MUST_CHECK int iw_xfer_entries_open(struct iw_xfer_entries *l, const struct iw_xfer_msg *m,
+				       unsigned key, struct iw_fault *why);
+/*
+ * Decodes the next entry. Returns 1 with *out, which has the mandatory fields of the message; 0: no
+ * more entries. Unknown fields are ignored. IW_E_FORMAT: not a map, or a field that is missing or
+ * of another kind. IW_E_TRUNC: the list ends early. IW_E_LIMIT: a number or string above its limit.
+ */
+IW_MUST_CHECK int iw_xfer_entries_next(struct iw_xfer_entries *l, struct iw_xfer_entry *out,
+				       struct iw_fault *why);
 
-/* The header of a data Send (mode send). Octet 0 is 0, so it cannot be a CBOR map. */
-void iw_xdata_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off);
 /*
- * True if msg is a data Send; the file's octets follow the header. IW_E_FORMAT in *err: it is
- * malformed.
+ * Encodes the header of a data Send (mode send): four zero octets, the file's number, the offset in
+ * octets. No CBOR map begins with a zero octet.
  */
-bool iw_xdata_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err);
+void iw_xfer_data_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off);
+/*
+ * True if msg is a data Send; the file's octets follow the header. *err: 0, or IW_E_FORMAT if the
+ * header is malformed or no octets follow it.
+ */
+bool iw_xfer_data_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err);
 
 #endif

@@ -61,7 +61,7 @@ const char *iw_xfer_name_fault(const char *name, size_t len)
 
 const char *iw_xfer_entry_fault(const char *name, size_t len, bool dir, bool top, uint32_t opts)
 {
-	if (len == 0 && dir && top && opts & IW_XOPT_CONTENTS)
+	if (len == 0 && dir && top && opts & IW_XFER_OPT_CONTENTS)
 		return NULL;
 	return iw_xfer_name_fault(name, len);
 }

@@ -16,8 +16,8 @@
 const char *iw_xfer_name_fault(const char *name, size_t len);
 
 /*
- * The same for the name of an entry. With IW_XOPT_CONTENTS in opts, a directory that the user named
- * (top) may have an empty name: it is the target itself.
+ * The same for the name of an entry. With IW_XFER_OPT_CONTENTS in opts, a directory that the user
+ * named (top) may have an empty name: it is the target itself.
  */
 const char *iw_xfer_entry_fault(const char *name, size_t len, bool dir, bool top, uint32_t opts);
 

@@ -40,7 +40,7 @@ static size_t put_names(struct iw_xfer *x, struct draft *d)
 	return n;
 }
 
-bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type,
+bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xfer_act *act, enum iw_xfer_msg_type type,
 			uint64_t now)
 {
 	struct draft d;
@@ -48,7 +48,7 @@ bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_typ
 
 	if (x->names_left == 0 || !iw_xfer_draft_begin(x, &d, type, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	n = put_names(x, &d);
 	iw_cbor_array_end(&d.o, place, n);
@@ -66,15 +66,15 @@ bool iw_xfer_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_typ
 
 /* --- in --- */
 
-int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xmsg *m)
+int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
-	const char *what = iw_xmsg_name(m->type);
+	const char *what = iw_xfer_msg_name(m->type);
 	struct iw_cbor_in in;
 	struct iw_cbor_item item;
 	struct iw_fault why;
 	size_t n;
 
-	if (iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &n, &why) != 0)
+	if (iw_cbor_get_array(&m->rec, IW_XFER_KEY_LIST, &in, &n, &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
 	if (n == 0)
 		return iw_xfer_breach(x, "%s without names", what);
@@ -93,13 +93,13 @@ int iw_xfer_take_names(struct iw_xfer *x, const struct iw_xmsg *m)
 	return 0;
 }
 
-bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_show_name(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	iw_xfer_path_free(x, x->name_shown);
 	x->name_shown = iw_xfer_path_take(&x->names);
 	if (!x->name_shown)
 		return false;
-	act->type = x->cfg.role == IW_XFER_SINK ? IW_XACT_REMOVE : IW_XACT_GONE;
+	act->type = x->cfg.role == IW_XFER_SINK ? IW_XFER_ACT_REMOVE : IW_XFER_ACT_GONE;
 	act->name = x->name_shown->octets;
 	act->name_len = x->name_shown->len;
 	return true;

@@ -7,92 +7,92 @@
 #include "util/num.h"
 #include "util/text.h"
 
-void iw_xpack_entry(struct iw_xentry *e, const struct iw_xmeta *m)
+void iw_xfer_pack_entry(struct iw_xfer_entry *e, const struct iw_xfer_meta *m)
 {
-	*e = (struct iw_xentry){ .has = IW_XBIT(IW_XF_NAME) | IW_XBIT(IW_XF_KIND) |
-					IW_XBIT(IW_XF_MODE),
-				 .name = m->name,
-				 .name_len = m->name_len,
-				 .kind = m->kind,
-				 .mode = m->mode };
+	*e = (struct iw_xfer_entry){ .has = IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) |
+					    IW_XFER_HAS(MODE),
+				     .name = m->name,
+				     .name_len = m->name_len,
+				     .kind = m->kind,
+				     .mode = m->mode };
 	if (m->kind == IW_XFER_FILE) {
-		e->has |= IW_XBIT(IW_XF_SIZE);
+		e->has |= IW_XFER_HAS(SIZE);
 		e->size = m->size;
 	}
 	if (!iw_xfer_is_stream(m->kind)) {
-		e->has |= IW_XBIT(IW_XF_MTIME) | IW_XBIT(IW_XF_MTIME_NS);
+		e->has |= IW_XFER_HAS(MTIME) | IW_XFER_HAS(MTIME_NS);
 		e->mtime_s = m->mtime_s;
 		e->mtime_ns = m->mtime_ns;
 	}
 	if (m->kind == IW_XFER_SYMLINK || m->kind == IW_XFER_HARDLINK) {
-		e->has |= IW_XBIT(IW_XF_TARGET);
+		e->has |= IW_XFER_HAS(TARGET);
 		e->target = m->target;
 		e->target_len = m->target_len;
 	}
 	if (m->kind == IW_XFER_PACK) {
-		e->has |= IW_XBIT(IW_XF_LIST);
+		e->has |= IW_XFER_HAS(LIST);
 		e->list = (const uint8_t *)m->target;
 		e->list_len = m->target_len;
 	}
 	if (m->owned) {
-		e->has |= IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID);
+		e->has |= IW_XFER_HAS(UID) | IW_XFER_HAS(GID);
 		e->uid = m->uid;
 		e->gid = m->gid;
 	}
 	if (m->xattr) {
-		e->has |= IW_XBIT(IW_XF_XATTR);
+		e->has |= IW_XFER_HAS(XATTR);
 		e->xattr = m->xattr;
 		e->xattr_len = m->xattr_len;
 	}
 	if (m->digest.len > 0) {
-		e->has |= IW_XBIT(IW_XF_DIGEST);
+		e->has |= IW_XFER_HAS(DIGEST);
 		e->digest = m->digest;
 	}
 	if (m->ident_len > 0) {
-		e->has |= IW_XBIT(IW_XF_IDENT);
+		e->has |= IW_XFER_HAS(IDENT);
 		e->ident = m->ident;
 		e->ident_len = m->ident_len;
 	}
 }
 
-void iw_xpack_meta(struct iw_xmeta *m, const struct iw_xentry *e)
+void iw_xfer_pack_meta(struct iw_xfer_meta *m, const struct iw_xfer_entry *e)
 {
-	const unsigned owner = IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID);
+	const unsigned owner = IW_XFER_HAS(UID) | IW_XFER_HAS(GID);
 
-	*m = (struct iw_xmeta){ .kind = (enum iw_xfer_kind)e->kind,
-				.name = e->name,
-				.name_len = e->name_len,
-				.size = e->size,
-				.mode = e->mode & 07777,
-				.mtime_s = e->mtime_s,
-				.mtime_ns = e->mtime_ns,
-				.target = e->target,
-				.target_len = e->target_len,
-				.owned = (e->has & owner) == owner,
-				.uid = e->uid,
-				.gid = e->gid };
-	if (e->has & IW_XBIT(IW_XF_XATTR)) {
+	*m = (struct iw_xfer_meta){ .kind = (enum iw_xfer_kind)e->kind,
+				    .name = e->name,
+				    .name_len = e->name_len,
+				    .size = e->size,
+				    .mode = e->mode & 07777,
+				    .mtime_s = e->mtime_s,
+				    .mtime_ns = e->mtime_ns,
+				    .target = e->target,
+				    .target_len = e->target_len,
+				    .owned = (e->has & owner) == owner,
+				    .uid = e->uid,
+				    .gid = e->gid };
+	if (e->has & IW_XFER_HAS(XATTR)) {
 		m->xattr = e->xattr;
 		m->xattr_len = e->xattr_len;
 	}
 }
 
-void iw_xpack_begin(struct iw_xpack_out *p, uint8_t *buf, size_t cap)
+void iw_xfer_pack_begin(struct iw_xfer_pack_out *p, uint8_t *buf, size_t cap)
 {
 	iw_cbor_out_init(&p->o, buf, cap);
 	p->n = 0;
 	(void)iw_cbor_array_begin(&p->o);
 }
 
-bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xmeta *m)
+bool iw_xfer_pack_add(struct iw_xfer_pack_out *p, const struct iw_xfer_meta *m)
 {
-	struct iw_xentry e;
+	struct iw_xfer_entry e;
 	size_t before = p->o.len;
 
 	if (p->n == IW_XFER_MEMBERS)
 		return false;
-	iw_xpack_entry(&e, m);
-	iw_xentry_put(&p->o, &e);
+	iw_xfer_pack_entry(&e, m);
+	iw_xfer_entry_put(&p->o, &e);
 	if (p->o.full) {
 		p->o.full = false;
 		p->o.len = before;
@@ -102,19 +102,20 @@ bool iw_xpack_add(struct iw_xpack_out *p, const struct iw_xmeta *m)
 	return true;
 }
 
-size_t iw_xpack_end(struct iw_xpack_out *p)
+size_t iw_xfer_pack_end(struct iw_xfer_pack_out *p)
 {
 	iw_cbor_array_end(&p->o, 0, p->n);
 	return p->o.len;
 }
 
-int iw_xpack_open(struct iw_xlist *l, const uint8_t *list, size_t len, struct iw_fault *why)
+int iw_xfer_pack_open(struct iw_xfer_entries *l, const uint8_t *list, size_t len,
+		      struct iw_fault *why)
 {
 	struct iw_cbor_item head;
 
-	*l = (struct iw_xlist){ .in = { .p = list, .len = len },
-				.type = IW_XMSG_FILES,
-				.ends = true };
+	*l = (struct iw_xfer_entries){ .in = { .p = list, .len = len },
+				       .type = IW_XFER_MSG_FILES,
+				       .ends = true };
 	if (iw_cbor_next(&l->in, &head) != 1 || head.kind != IW_CBOR_ARRAY || head.u == 0 ||
 	    head.u > IW_XFER_MEMBERS)
 		return iw_fail(why, IW_E_FORMAT, "its list is not an array of 1 to %u members",
@@ -123,22 +124,22 @@ int iw_xpack_open(struct iw_xlist *l, const uint8_t *list, size_t len, struct iw
 	return 0;
 }
 
-int iw_xpack_check(const uint8_t *list, size_t len, uint32_t *n, struct iw_fault *why)
+int iw_xfer_pack_check(const uint8_t *list, size_t len, uint32_t *n, struct iw_fault *why)
 {
-	struct iw_xentry e;
-	struct iw_xlist l;
+	struct iw_xfer_entry e;
+	struct iw_xfer_entries l;
 	uint64_t sum = 0;
-	int r = iw_xpack_open(&l, list, len, why);
+	int r = iw_xfer_pack_open(&l, list, len, why);
 
 	if (r < 0)
 		return r;
 	*n = (uint32_t)l.left;
-	while ((r = iw_xlist_next(&l, &e, why)) > 0) {
+	while ((r = iw_xfer_entries_next(&l, &e, why)) > 0) {
 		if (e.kind == IW_XFER_STREAM || e.kind >= IW_XFER_PACK)
 			return iw_fail(why, IW_E_FORMAT, "a member of kind %u", e.kind);
 		if (e.kind != IW_XFER_FILE)
 			continue;
-		if (!(e.has & IW_XBIT(IW_XF_SIZE)) || e.size >= IW_XFER_CHUNK)
+		if (!(e.has & IW_XFER_HAS(SIZE)) || e.size >= IW_XFER_CHUNK)
 			return iw_fail(why, IW_E_LIMIT, "a member of %U octets", e.size);
 		sum += e.size + 1;
 	}

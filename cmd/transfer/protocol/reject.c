@@ -6,30 +6,30 @@
 
 #include "util/text.h"
 
-void iw_xreject_encode(struct iw_cbor_out *o, uint32_t code, const char *text)
+void iw_rejection_encode(struct iw_cbor_out *o, uint32_t code, const char *text)
 {
-	iw_cbor_uint(o, IW_XREJECT_CODE);
+	iw_cbor_uint(o, IW_REJECTION_CODE);
 	iw_cbor_uint(o, code);
-	iw_cbor_uint(o, IW_XREJECT_TEXT);
+	iw_cbor_uint(o, IW_REJECTION_TEXT);
 	/* The head of a text of this length takes two octets. */
 	iw_cbor_text(o, text, iw_cbor_cut(text, IW_XFER_PD_MAX - o->len - 2));
 }
 
-int iw_xreject_decode(const struct iw_cbor_rec *rec, uint32_t *code,
-		      char text[static IW_XFER_TEXT_MAX + 1], struct iw_fault *why)
+int iw_rejection_decode(const struct iw_cbor_rec *rec, uint32_t *code,
+			char text[static IW_XFER_TEXT_MAX + 1], struct iw_fault *why)
 {
 	const uint8_t *said;
 	size_t len;
-	int err = iw_cbor_get_u32(rec, IW_XREJECT_CODE, UINT32_MAX, code, why);
+	int err = iw_cbor_get_u32(rec, IW_REJECTION_CODE, UINT32_MAX, code, why);
 
 	if (err)
 		return err;
-	if (*code == IW_XC_OK)
+	if (*code == IW_XFER_CODE_OK)
 		return iw_fail(why, IW_E_FORMAT, "Private Data: a rejection with code 0");
-	if (!iw_cbor_has(rec, IW_XREJECT_TEXT))
+	if (!iw_cbor_has(rec, IW_REJECTION_TEXT))
 		return 0;
-	err = iw_cbor_get_string(rec, IW_XREJECT_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &said, &len,
-				 why);
+	err = iw_cbor_get_string(rec, IW_REJECTION_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &said,
+				 &len, why);
 	if (err)
 		return err;
 	memcpy(text, said, len);

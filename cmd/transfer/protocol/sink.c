@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The sink: decides which files it wants, provides space for their chunks (mode write: windows;
- * read: buffers for its RDMA Reads; send: receives), has them stored, and reports the result of
- * each file.
+ * The sink: accepts files, provides memory for their chunks (mode write: windows; read: buffers for
+ * its RDMA Reads; send: receives), has the driver store them, and reports the result of each file.
  *
  * States of a file: QUEUED -(CREATE answered)-> OPEN -(its END, and all is stored)-> COMMITTING
  * -(answered)-> SETTLED. A failure leads to SETTLED from any state. The file is forgotten when its
@@ -80,7 +79,7 @@ void iw_xfer_want_end(struct iw_xfer *x)
 		x->snk->paths_end = true;
 }
 
-void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xmsg *m)
+void iw_xfer_sink_total(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	if (m->paths == x->snk->npaths)
 		x->counts.total = m->total;
@@ -118,7 +117,8 @@ static void forget(struct iw_xfer *x, struct file *f)
 	x->snk->nfiles--;
 }
 
-void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text)
+void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
+			      const char *text)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, id);
@@ -134,7 +134,7 @@ void iw_xfer_sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code
 	iw_xfer_sink_settle(x, f, code, text);
 }
 
-static bool next_create(struct iw_xfer *x, struct iw_xact *act)
+static bool next_create(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -148,7 +148,7 @@ static bool next_create(struct iw_xfer *x, struct iw_xact *act)
 		if (f->creating || s->nopen >= OPEN_MAX)
 			return false;
 		f->creating = true;
-		act->type = IW_XACT_CREATE;
+		act->type = IW_XFER_ACT_CREATE;
 		act->id = f->id;
 		act->meta = &f->meta;
 		return true;
@@ -227,7 +227,7 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 /* A pack is complete when its members are settled, even if some failed. */
 static void settle_ok(struct iw_xfer *x, struct file *f)
 {
-	iw_xfer_sink_settle_len(x, f, IW_XC_OK, f->why, f->why_len, false);
+	iw_xfer_sink_settle_len(x, f, IW_XFER_CODE_OK, f->why, f->why_len, false);
 }
 
 void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
@@ -257,20 +257,20 @@ void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now)
 static void check_end(struct iw_xfer *x, struct file *f)
 {
 	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->end_size != f->meta.size)
-		iw_xfer_sink_settle(x, f, IW_XC_CHANGED,
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_CHANGED,
 				    "it ended with another size than announced");
 	else if (iw_xfer_is_stream(f->meta.kind) ? f->settled != f->end_size
 						 : f->settled != f->asked || f->high > f->end_size)
-		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL,
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL,
 				    "it ended before all of its data arrived");
 	else if (f->end_digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
-		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL,
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL,
 				    "its digest is of another kind than agreed");
 	else
 		f->commit_due = true;
 }
 
-static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
+static bool next_commit(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -284,7 +284,7 @@ static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
 			continue;
 		f->state = COMMITTING;
 		f->commit_due = false;
-		act->type = IW_XACT_COMMIT;
+		act->type = IW_XFER_ACT_COMMIT;
 		act->id = f->id;
 		act->file = f->user;
 		act->size = f->end_size;
@@ -294,7 +294,7 @@ static bool next_commit(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
+static bool next_abandon(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -305,7 +305,7 @@ static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
 		    (s->storing && job_at(s, 0)->id == f->id))
 			continue;
 		f->has_user = false;
-		act->type = IW_XACT_ABANDON;
+		act->type = IW_XFER_ACT_ABANDON;
 		act->id = f->id;
 		act->file = f->user;
 		act->code = f->outcome.code;
@@ -315,7 +315,7 @@ static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
 }
 
 /* Passes the RESULT of f to the driver. */
-static void show_result(struct iw_xfer *x, struct file *f, struct iw_xact *act)
+static void show_result(struct iw_xfer *x, struct file *f, struct iw_xfer_act *act)
 {
 	f->shown = true;
 	(void)iw_xfer_count_result(x, &f->outcome, &f->meta, f->settled + f->had, f->codes,
@@ -325,7 +325,7 @@ static void show_result(struct iw_xfer *x, struct file *f, struct iw_xact *act)
 	act->ncodes = f->ncodes;
 }
 
-static bool next_result(struct iw_xfer *x, struct iw_xact *act)
+static bool next_result(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -351,12 +351,12 @@ static bool next_result(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-static bool next_opened(struct iw_xfer *x, struct iw_xact *act)
+static bool next_opened(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	if (!x->snk->opened_due)
 		return false;
 	x->snk->opened_due = false;
-	act->type = IW_XACT_OPENED;
+	act->type = IW_XFER_ACT_OPENED;
 	act->name = x->path ? x->path : "";
 	act->name_len = x->path_len;
 	act->opts = x->cfg.opts;
@@ -364,12 +364,12 @@ static bool next_opened(struct iw_xfer *x, struct iw_xact *act)
 }
 
 /* The source has no more files, and all of its files are settled. */
-static bool next_final(struct iw_xfer *x, struct iw_xact *act)
+static bool next_final(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	if (x->snk->bye != BYE_HEARD || x->snk->nfiles > 0)
 		return false;
 	x->snk->bye = FINAL_ASKED;
-	act->type = IW_XACT_FINAL;
+	act->type = IW_XFER_ACT_FINAL;
 	return true;
 }
 
@@ -377,7 +377,7 @@ void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t sta
 {
 	x->counts.made = made;
 	x->counts.stayed = stayed;
-	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_NAMES))
+	if (x->cfg.initiator || !(x->cfg.opts & IW_XFER_OPT_NAMES))
 		return;
 	x->names_at = names;
 	x->names_left = len;
@@ -393,7 +393,7 @@ void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t n
 	x->snk->bye = BYE_DUE;
 }
 
-bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 
@@ -409,20 +409,20 @@ bool iw_xfer_sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	       next_commit(x, act) || next_abandon(x, act) || next_result(x, act) ||
 	       iw_xfer_sink_send_results(x, act, now) || iw_xfer_sink_send_get(x, act, now) ||
 	       next_final(x, act) ||
-	       (x->snk->bye == BYE_DUE && iw_xfer_send_names(x, act, IW_XMSG_GONE, now)) ||
+	       (x->snk->bye == BYE_DUE && iw_xfer_send_names(x, act, IW_XFER_MSG_GONE, now)) ||
 	       iw_xfer_sink_send_bye(x, act, now);
 }
 
 /* --- the end --- */
 
-bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_cleanup(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
 	s->storing = false;
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE && s->file[i].state != SETTLED)
-			iw_xfer_sink_settle(x, &s->file[i], IW_XC_CANCELED, NULL);
+			iw_xfer_sink_settle(x, &s->file[i], IW_XFER_CODE_CANCELED, NULL);
 	if (next_abandon(x, act))
 		return true;
 	for (uint32_t i = 0; i < TABLE; i++) {

@@ -6,8 +6,9 @@
 #include "transfer/protocol/internal.h"
 
 /*
- * Twice what a source may have open at once. It may announce a new file as soon as the RESULT of an
- * old one is on its way. The sink forgets the old file one turn later.
+ * Twice what a source may have open at once. When it has received the RESULT of an old file it may
+ * announce a new one, while the sink still waits for a message about the old one, or has not
+ * forgotten it yet.
  */
 #define TABLE    (2 * IW_XFER_FILES)
 #define RANGES   IW_XFER_RANGES
@@ -21,7 +22,7 @@ struct file {
 	uint32_t id;
 	void *user;
 	bool has_user; /* CREATE was answered with a file: COMMIT or ABANDON follows */
-	struct iw_xmeta meta;
+	struct iw_xfer_meta meta;
 	char *text; /* owned: the octets that meta points to */
 	size_t text_len;
 	struct iw_list haves;
@@ -32,8 +33,8 @@ struct file {
 	char *why; /* the reason of the first failed member of a pack; owned. NULL: none failed */
 	size_t why_len;
 	bool creating, went, go_due; /* CREATE has no answer; GO was decided; GO must be sent */
-	bool ended;                  /* its END was received, or is not needed */
-	bool sent, shown;            /* RESULT was sent to the peer; was passed to the driver */
+	bool ended;                  /* its end was received in DONE */
+	bool sent, shown;            /* RESULT was sent to the peer; passed to the driver */
 	bool commit_due;
 	uint64_t asked_to; /* end of the last requested range; ranges are in ascending order */
 	uint64_t asked;    /* octets in all ranges */
@@ -42,7 +43,7 @@ struct file {
 	uint64_t high;     /* end of the last chunk */
 	uint32_t slots, jobs, offers; /* in use for this file */
 	uint64_t end_size;
-	struct iw_xdigest end_digest;
+	struct iw_xfer_digest end_digest;
 	struct outcome outcome;
 };
 
@@ -77,7 +78,7 @@ struct slot {
 	uint32_t len;
 	uint32_t stag; /* mode write: of this side; mode read: of the peer */
 	bool grant_due;
-	struct iw_xdigest digest; /* mode read */
+	struct iw_xfer_digest digest; /* mode read */
 };
 
 /* mode read: an offer of the source. */
@@ -85,7 +86,7 @@ struct offer {
 	uint32_t id;
 	uint64_t off;
 	uint32_t len, stag;
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 };
 
 /* A chunk that has arrived and must be stored. */
@@ -97,9 +98,9 @@ struct job {
 	/* its slot must be revoked before the data are examined (RFC 5042 6.2.2) */
 	bool registered;
 	bool written; /* mode write: the peer has written all of it (RFC 5042 6.3.2) */
-	struct iw_xdigest digest;
-	struct iw_xpart part[IW_XPARTS];
-	uint32_t nparts;
+	struct iw_xfer_digest digest;
+	struct iw_xfer_piece piece[IW_XFER_PIECES];
+	uint32_t npieces;
 };
 
 struct release {
@@ -127,9 +128,8 @@ struct sink {
 	uint32_t job_head, njobs;
 	bool storing;   /* STORE of the first job has no answer yet */
 	uint8_t *attrs; /* received for file next_id; owned */
-	size_t attrs_len,
-		/* Octets kept; octets announced, which are more if they are not accepted. */
-		attrs_announced;
+	/* Octets kept; octets announced, which are more if they are not accepted. */
+	size_t attrs_len, attrs_announced;
 	bool opened_due;
 	enum { NO_BYE, BYE_HEARD, FINAL_ASKED, BYE_DUE, BYE_SAID } bye;
 	struct iw_list paths; /* pull: paths to request */
@@ -144,7 +144,10 @@ static inline struct file *find(struct sink *s, uint32_t id)
 	return id != 0 && f->state != FREE && f->id == id ? f : NULL;
 }
 
-/* The file was forgotten; messages about it may still arrive. */
+/*
+ * True if a file with this number was announced. If find returns NULL, it was forgotten; messages
+ * about it may still arrive.
+ */
 static inline bool is_past(const struct sink *s, uint32_t id)
 {
 	return id != 0 && id < s->next_id;
@@ -166,12 +169,16 @@ static inline struct job *job_at(struct sink *s, uint32_t i)
 }
 
 /* --- sink.c --- */
-/* Settles f with this code and text, drops its ranges and its windows. Ignored if f is settled. */
+/*
+ * Settle f with this code and text, and drop its ranges and those windows that no DONE will end.
+ * Ignored if f is settled.
+ */
 void iw_xfer_sink_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
 			     size_t text_len, bool by_peer);
 void iw_xfer_sink_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char *text);
 
 /* --- sink_store.c; those that take an action are steps of iw_xfer_sink_next --- */
+/* Removes dropped ranges from the head of the ring. */
 void iw_xfer_sink_trim_ranges(struct sink *s);
 /* Removes the ranges of a file from the ring. */
 void iw_xfer_sink_drop_ranges(struct sink *s, uint32_t id);
@@ -179,27 +186,30 @@ void iw_xfer_sink_drop_ranges(struct sink *s, uint32_t id);
 void iw_xfer_sink_drop_window(struct sink *s, uint32_t i);
 /* Drops the windows of f whose GRANT was not sent yet; with all, every window of f. */
 void iw_xfer_sink_drop_windows(struct sink *s, const struct file *f, bool all);
-/* Queues a chunk that has arrived. There is always room: see JOBS. */
+/*
+ * Queues a chunk that has arrived. There is room: in modes write and read each job has a slot, and
+ * iw_xfer_sink_data limits the jobs of mode send.
+ */
 void iw_xfer_sink_push_job(struct sink *s, struct file *f, const struct job *j);
-/* len octets at off are stored, or are zeros. */
+/* Counts len octets at off, which are stored or are zeros. */
 void iw_xfer_sink_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
 /*
- * The first job is done: frees its slot, or has its receives posted again. stored: counts its
- * octets.
+ * Removes the first job, of which *j is a copy: frees its slot, or counts its receives, which the
+ * driver posts again, as new credit. stored: counts its octets.
  */
 void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
-bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xfer_act *act);
 
-/* --- sink_out.c: *act becomes a message when there is one to be sent --- */
-bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+/* --- sink_out.c: steps of iw_xfer_sink_next; the action is a SEND --- */
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 
 #endif

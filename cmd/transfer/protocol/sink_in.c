@@ -10,16 +10,16 @@
 
 /* --- messages in --- */
 
-#define OWNER (IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID))
+#define OWNER (IW_XFER_HAS(UID) | IW_XFER_HAS(GID))
 
 /* Attributes are kept only if this transfer sets them. */
 static bool takes_xattr(const struct iw_xfer *x)
 {
-	return x->cfg.opts & IW_XOPT_XATTR;
+	return x->cfg.opts & IW_XFER_OPT_XATTR;
 }
 
 /* Copies name, target (or list) and extended attributes into one piece of memory. */
-static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	bool pack = e->kind == IW_XFER_PACK, attrs = takes_xattr(x);
 	const void *target = pack ? (const void *)e->list : e->target;
@@ -39,7 +39,7 @@ static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry 
 	f->meta.target_len = target_len;
 	if (target_len > 0)
 		memcpy(f->text + e->name_len, target, target_len);
-	if (!attrs || !(e->has & IW_XBIT(IW_XF_XATTR)))
+	if (!attrs || !(e->has & IW_XFER_HAS(XATTR)))
 		return true;
 	xattr = (uint8_t *)f->text + e->name_len + target_len;
 	f->meta.xattr = xattr;
@@ -59,7 +59,7 @@ static void forget_attrs(struct iw_xfer *x)
 }
 
 /* Extended attributes that precede the announcement of their file. */
-static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
+static int take_attrs(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	size_t len = s->attrs_announced + e->xattr_len;
@@ -90,7 +90,7 @@ static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 }
 
 /* Checks a part of a file: whole chunks, except at the end of the file. */
-static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	uint64_t size = f->meta.size;
 
@@ -110,8 +110,8 @@ static int take_list(struct iw_xfer *x, struct file *f)
 {
 	struct iw_fault why;
 
-	if (iw_xpack_check((const uint8_t *)f->meta.target, f->meta.target_len, &f->meta.members,
-			   &why) != 0)
+	if (iw_xfer_pack_check((const uint8_t *)f->meta.target, f->meta.target_len,
+			       &f->meta.members, &why) != 0)
 		return iw_xfer_breach(x, "FILES: pack %u: %s", f->id, why.text);
 	return 0;
 }
@@ -121,15 +121,16 @@ static int take_list(struct iw_xfer *x, struct file *f)
  * exists or is kept. A source announces an excluded file only if the sink deletes files that are
  * not announced, and never one that the user named.
  */
-static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool announced)
+static bool may_say(const struct iw_xfer *x, const struct iw_xfer_entry *e, bool announced)
 {
-	if (!iw_xcode_is_fine(e->code))
+	if (!iw_xfer_code_is_fine(e->code))
 		return true;
-	return e->code == IW_XC_EXCLUDED && announced && !e->top && x->cfg.opts & IW_XOPT_DELETE;
+	return e->code == IW_XFER_CODE_EXCLUDED && announced && !e->top &&
+	       x->cfg.opts & IW_XFER_OPT_DELETE;
 }
 
 /* The source said why it does not send the file. */
-static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xentry *e,
+static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e,
 			    bool announced)
 {
 	char buf[80];
@@ -141,11 +142,11 @@ static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_x
 	}
 	iw_text_init(&t, buf, sizeof(buf));
 	iw_text_fmt(&t, "the source reported %s for it, which only a sink can determine",
-		    iw_xcode_name(e->code));
-	iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, buf);
+		    iw_xfer_code_name(e->code));
+	iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL, buf);
 }
 
-static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
+static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = &s->file[s->next_id % TABLE];
@@ -158,18 +159,18 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 			x, "FILES: file %u before file %u is settled: more than %u at once", e->id,
 			f->id, IW_XFER_FILES);
 	*f = (struct file){ .state = QUEUED, .id = e->id };
-	f->meta = (struct iw_xmeta){ .kind = (enum iw_xfer_kind)e->kind,
-				     .top = e->top,
-				     .size = e->has & IW_XBIT(IW_XF_SIZE) ? e->size
-									  : IW_XFER_SIZE_UNKNOWN,
-				     .mode = e->mode & 07777,
-				     .mtime_s = e->mtime_s,
-				     .mtime_ns = e->mtime_ns,
-				     .owned = (e->has & OWNER) == OWNER,
-				     .uid = e->uid,
-				     .gid = e->gid,
-				     .ident_len = (uint8_t)e->ident_len };
-	if (e->has & IW_XBIT(IW_XF_DIGEST) && x->cfg.opts & IW_XOPT_CHECKSUM)
+	f->meta = (struct iw_xfer_meta){ .kind = (enum iw_xfer_kind)e->kind,
+					 .top = e->top,
+					 .size = e->has & IW_XFER_HAS(SIZE) ? e->size
+									    : IW_XFER_SIZE_UNKNOWN,
+					 .mode = e->mode & 07777,
+					 .mtime_s = e->mtime_s,
+					 .mtime_ns = e->mtime_ns,
+					 .owned = (e->has & OWNER) == OWNER,
+					 .uid = e->uid,
+					 .gid = e->gid,
+					 .ident_len = (uint8_t)e->ident_len };
+	if (e->has & IW_XFER_HAS(DIGEST) && x->cfg.opts & IW_XFER_OPT_CHECKSUM)
 		f->meta.digest = e->digest;
 	iw_list_init(&f->haves);
 	if (e->ident_len > 0)
@@ -191,11 +192,11 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 				       : 0;
 	if (e->kind == IW_XFER_FILE)
 		f->meta.data = IW_MIN(e->data, f->meta.size);
-	if (e->has & IW_XBIT(IW_XF_SHARE) && take_part(x, f, e) != 0)
+	if (e->has & IW_XFER_HAS(SHARE) && take_part(x, f, e) != 0)
 		return IW_E_FORMAT;
 	if (e->kind == IW_XFER_PACK && take_list(x, f) != 0)
 		return IW_E_FORMAT;
-	if (e->has & IW_XBIT(IW_XF_CODE)) {
+	if (e->has & IW_XFER_HAS(CODE)) {
 		settle_reported(x, f, e, true);
 		return 0;
 	}
@@ -213,11 +214,11 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 
 		iw_text_init(&t, buf, sizeof(buf));
 		iw_text_fmt(&t, "the name %s", fault);
-		iw_xfer_sink_settle(x, f, IW_XC_NAME, buf);
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_NAME, buf);
 	} else if (e->kind >= IW_XFER_KINDS) {
-		iw_xfer_sink_settle(x, f, IW_XC_KIND, NULL);
-	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XBIT(IW_XF_SIZE))) {
-		iw_xfer_sink_settle(x, f, IW_XC_PROTOCOL, "a file without a size");
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_KIND, NULL);
+	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XFER_HAS(SIZE))) {
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL, "a file without a size");
 	}
 	return 0;
 }
@@ -228,7 +229,7 @@ static uint64_t limit_of(const struct file *f)
 	return f->meta.kind == IW_XFER_PACK ? IW_XFER_CHUNK : iw_xfer_meta_end(&f->meta);
 }
 
-static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_want(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -273,7 +274,7 @@ static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t 
 	return 0;
 }
 
-static int check_digest(struct iw_xfer *x, const struct iw_xentry *e)
+static int check_digest(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	if (!e->zero && e->digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
 		return iw_xfer_breach(x, "octet %U of file %u: a digest of %u octets, expected %u",
@@ -282,7 +283,7 @@ static int check_digest(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_offer(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_offer(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -313,13 +314,13 @@ static int on_offer(struct iw_xfer *x, const struct iw_xentry *e)
 }
 
 int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-		      enum iw_xverdict *verdict)
+		      enum iw_xfer_verdict *verdict)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, id);
 	struct job *p = s->njobs > 0 ? job_at(s, s->njobs - 1) : NULL;
 
-	*verdict = IW_XRECV_REPOST;
+	*verdict = IW_XFER_RECV_REPOST;
 	if (x->state != ST_RUN)
 		return iw_xfer_breach(x, "data of file %u after BYE", id);
 	if (!f && is_past(s, id))
@@ -341,9 +342,10 @@ int iw_xfer_sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t of
 		   p->len % IW_XFER_PIECE != 0) {
 		return iw_xfer_breach(x, "data at octet %U of file %u: out of order", off, id);
 	}
-	p->part[p->nparts++] = (struct iw_xpart){ .in_recv = true, .recv = recv, .len = len };
+	p->piece[p->npieces++] =
+		(struct iw_xfer_piece){ .in_recv = true, .recv = recv, .len = len };
 	p->len += len;
-	*verdict = IW_XRECV_HOLD;
+	*verdict = IW_XFER_RECV_HOLD;
 	return 0;
 }
 
@@ -355,7 +357,7 @@ static void take_zeros(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t
 }
 
 /* Mode send: DONE for a chunk whose pieces have arrived. */
-static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 
@@ -377,7 +379,7 @@ static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry
 }
 
 /* Mode write: DONE for a window. */
-static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct job j = { .id = e->id,
@@ -385,7 +387,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry
 			 .len = (uint32_t)e->len,
 			 .digest = e->digest,
 			 .registered = true,
-			 .nparts = 1 };
+			 .npieces = 1 };
 
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
 		struct slot *sl = &s->slot[i];
@@ -406,7 +408,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry
 			return 0;
 		}
 		sl->state = S_STORING;
-		j.part[0] = (struct iw_xpart){ .recv = i, .len = j.len };
+		j.piece[0] = (struct iw_xfer_piece){ .recv = i, .len = j.len };
 		iw_xfer_sink_push_job(s, f, &j);
 		return 0;
 	}
@@ -414,7 +416,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry
 			      e->id);
 }
 
-static int on_done(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_done(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -439,7 +441,7 @@ static int on_done(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_end(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = find(s, e->id);
@@ -459,11 +461,11 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 	iw_xfer_sink_drop_windows(s, f, true);
 	if (f->state == SETTLED)
 		return 0;
-	if (e->has & IW_XBIT(IW_XF_CODE)) {
+	if (e->has & IW_XFER_HAS(CODE)) {
 		settle_reported(x, f, e, false);
 		return 0;
 	}
-	if (!f->went || !(e->has & IW_XBIT(IW_XF_SIZE)))
+	if (!f->went || !(e->has & IW_XFER_HAS(SIZE)))
 		return iw_xfer_breach(x, "end of file %u %s", e->id,
 				      f->went ? "without its size" : "before GO");
 	f->end_size = e->size;
@@ -471,7 +473,7 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	struct sink *s = x->snk;
 	struct iw_fault why;
@@ -481,46 +483,46 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 		if (s->file[i].state != FREE &&
 		    (!s->file[i].sent || (s->file[i].went && !s->file[i].ended)))
 			return iw_xfer_breach(x, "BYE before file %u is settled", s->file[i].id);
-	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
-	    0)
+	if (iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FAILED, UINT64_MAX, &x->counts.peer_failed,
+			     &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
 	s->bye = BYE_HEARD;
 	iw_xfer_set_state(x, ST_BYE);
 	return 0;
 }
 
-static int on_remove(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_remove(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
-	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_LISTED))
+	if (x->cfg.initiator || !(x->cfg.opts & IW_XFER_OPT_LISTED))
 		return iw_xfer_breach(x, "REMOVE without the option for it");
 	return iw_xfer_take_names(x, m);
 }
 
-int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+int iw_xfer_sink_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
 	int err;
 
 	(void)now;
 	if (x->state != ST_RUN)
-		return iw_xfer_breach(x, "%s after BYE", iw_xmsg_name(m->type));
+		return iw_xfer_breach(x, "%s after BYE", iw_xfer_msg_name(m->type));
 	switch (m->type) {
-	case IW_XMSG_FILES:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, take_file);
-	case IW_XMSG_ATTRS:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, take_attrs);
-	case IW_XMSG_WANT:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_want);
-	case IW_XMSG_OFFER:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_offer);
-	case IW_XMSG_DONE:
-		err = iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_done);
-		return err ? err : iw_xfer_each_entry(x, m, IW_XKEY_ENDS, on_end);
-	case IW_XMSG_REMOVE:
+	case IW_XFER_MSG_FILES:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, take_file);
+	case IW_XFER_MSG_ATTRS:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, take_attrs);
+	case IW_XFER_MSG_WANT:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_want);
+	case IW_XFER_MSG_OFFER:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_offer);
+	case IW_XFER_MSG_DONE:
+		err = iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_done);
+		return err ? err : iw_xfer_each_entry(x, m, IW_XFER_KEY_ENDS, on_end);
+	case IW_XFER_MSG_REMOVE:
 		return on_remove(x, m);
-	case IW_XMSG_BYE:
+	case IW_XFER_MSG_BYE:
 		return on_bye(x, m);
 	default:
-		return iw_xfer_breach(x, "message %s (%u) from a source", iw_xmsg_name(m->type),
+		return iw_xfer_breach(x, "message %s (%u) from a source", iw_xfer_msg_name(m->type),
 				      m->type);
 	}
 }

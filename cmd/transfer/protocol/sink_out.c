@@ -6,7 +6,7 @@
 
 /* --- messages out --- */
 
-bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct iw_list *l;
@@ -14,9 +14,9 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t place, n = 0;
 
 	if (!x->cfg.initiator || !s->paths_end || s->paths_sent ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_GET, 2, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_GET, 2, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	while ((l = iw_list_first(&s->paths)) != NULL) {
 		struct path *p = iw_container_of(l, struct path, link);
@@ -34,7 +34,7 @@ bool iw_xfer_sink_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		n++;
 	}
 	iw_cbor_array_end(&d.o, place, n);
-	iw_cbor_uint(&d.o, IW_XKEY_LAST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LAST);
 	iw_cbor_bool(&d.o, iw_list_empty(&s->paths));
 	if (n == 0 && !iw_list_empty(&s->paths)) {
 		/* The path is too long for the peer's first, small receives. */
@@ -54,11 +54,11 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->sent;
 	uint64_t off = (uint64_t)h->sent * IW_XFER_CHUNK;
 	size_t room = d->o.cap - d->o.len;
-	struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN) |
-				      IW_XBIT(IW_XF_CHUNKS),
-			       .id = id,
-			       .off = h->off + off,
-			       .chunks = h->octets + h->sent * digest };
+	struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) | IW_XFER_HAS(LEN) |
+					  IW_XFER_HAS(CHUNKS),
+				   .id = id,
+				   .off = h->off + off,
+				   .chunks = h->octets + h->sent * digest };
 
 	/* The rest of an entry takes less than 48 octets. */
 	if (digest > 0)
@@ -72,7 +72,7 @@ static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest
 }
 
 /* HAVE for a file must precede its GO. */
-bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	size_t digest = iw_xfer_digest_len(x->cfg.mine.digest);
@@ -85,9 +85,9 @@ bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t no
 
 		if (f->state == FREE || !f->go_due || iw_list_empty(&f->haves))
 			continue;
-		if (!iw_xfer_draft_begin(x, &d, IW_XMSG_HAVE, 1, true))
+		if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_HAVE, 1, true))
 			return false;
-		iw_cbor_uint(&d.o, IW_XKEY_LIST);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 		place = iw_cbor_array_begin(&d.o);
 		while ((l = iw_list_first(&f->haves)) != NULL) {
 			struct have *h = iw_container_of(l, struct have, link);
@@ -107,7 +107,7 @@ bool iw_xfer_sink_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t no
 	return false;
 }
 
-bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -116,18 +116,18 @@ bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
 		due = s->file[i].go_due && iw_list_empty(&s->file[i].haves);
-	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_GO, 1, true))
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_GO, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct file *f = &s->file[i];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID), .id = f->id };
 
 		if (!f->go_due || !iw_list_empty(&f->haves))
 			continue;
 		if (f->meta.kind == IW_XFER_PACK) {
-			e.has |= IW_XBIT(IW_XF_WANTED);
+			e.has |= IW_XFER_HAS(WANTED);
 			e.wanted = f->wanted;
 			e.wanted_len = f->nwanted;
 		}
@@ -141,14 +141,14 @@ bool iw_xfer_sink_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
 	size_t place, n = 0;
 	struct fifo order = { .n = 0 };
 
-	if (s->ngrants == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_GRANT, 1, true))
+	if (s->ngrants == 0 || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_GRANT, 1, true))
 		return false;
 	/* In the order of the ranges: by file, then by offset. */
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
@@ -167,16 +167,16 @@ bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 		order.item[at] = (uint8_t)i;
 		order.n++;
 	}
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; n < order.n; n++) {
 		struct slot *sl = &s->slot[order.item[n]];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN) | IW_XBIT(IW_XF_STAG),
-				       .id = sl->id,
-				       .off = sl->off,
-				       .len = sl->len,
-				       .stag = sl->stag };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN) | IW_XFER_HAS(STAG),
+					   .id = sl->id,
+					   .off = sl->off,
+					   .len = sl->len,
+					   .stag = sl->stag };
 
 		if (!iw_xfer_draft_entry(&d, &e))
 			break;
@@ -188,20 +188,20 @@ bool iw_xfer_sink_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 	return true;
 }
 
-bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->nreleases == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_RELEASE, 1, true))
+	if (s->nreleases == 0 || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_RELEASE, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; n < s->nreleases; n++) {
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF),
-				       .id = s->release[n].id,
-				       .off = s->release[n].off };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF),
+					   .id = s->release[n].id,
+					   .off = s->release[n].off };
 
 		if (!iw_xfer_draft_entry(&d, &e))
 			break;
@@ -213,7 +213,7 @@ bool iw_xfer_sink_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t
 	return true;
 }
 
-bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -222,19 +222,19 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
 		due = s->file[i].state == SETTLED && !s->file[i].sent;
-	if (!due || !iw_xfer_draft_begin(x, &d, IW_XMSG_RESULT, 1, true))
+	if (!due || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_RESULT, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct file *f = &s->file[i];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID), .id = f->id };
 
 		if (f->state != SETTLED || f->sent)
 			continue;
 		iw_xfer_outcome_entry(&e, &f->outcome);
 		if (f->ncodes > 0) {
-			e.has |= IW_XBIT(IW_XF_CODES);
+			e.has |= IW_XFER_HAS(CODES);
 			e.codes = f->codes;
 			e.codes_len = f->ncodes;
 		}
@@ -248,7 +248,7 @@ bool iw_xfer_sink_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	return true;
 }
 
-bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 	struct draft d;
@@ -256,21 +256,21 @@ bool iw_xfer_sink_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t pairs = 3u + (x->counts.stayed > 0) + (x->counts.made > 0);
 
 	if (s->bye != BYE_DUE || x->names_left > 0 ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, pairs, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_BYE, pairs, true))
 		return false;
 	s->bye = BYE_SAID;
-	iw_cbor_uint(&d.o, IW_XKEY_FILES);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FILES);
 	iw_cbor_uint(&d.o, s->next_id - 1);
-	iw_cbor_uint(&d.o, IW_XKEY_FAILED);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FAILED);
 	iw_cbor_uint(&d.o, x->counts.files_failed);
-	iw_cbor_uint(&d.o, IW_XKEY_GONE);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_GONE);
 	iw_cbor_uint(&d.o, x->counts.gone);
 	if (x->counts.made > 0) {
-		iw_cbor_uint(&d.o, IW_XKEY_MADE);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_MADE);
 		iw_cbor_uint(&d.o, x->counts.made);
 	}
 	if (x->counts.stayed > 0) {
-		iw_cbor_uint(&d.o, IW_XKEY_STAYED);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_STAYED);
 		iw_cbor_uint(&d.o, x->counts.stayed);
 	}
 	iw_xfer_draft_send(x, &d, act, now);

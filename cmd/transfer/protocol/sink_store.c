@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: provides space for chunks, and has arrived chunks stored. */
+/* The sink: provides memory for chunks, and has the driver store those that have arrived. */
 #include "transfer/protocol/sink.h"
 
 #include <assert.h>
@@ -100,19 +100,20 @@ void iw_xfer_sink_finish_job(struct iw_xfer *x, const struct job *j, bool stored
 			x->counts.announced += j->len;
 		x->counts.octets += j->len;
 	}
-	if (!j->part[0].in_recv) {
+	if (!j->piece[0].in_recv) {
 		if (mode(x) == IW_XFER_READ)
 			put_release(s, j->id, j->off);
-		free_slot(x, j->part[0].recv);
+		free_slot(x, j->piece[0].recv);
 	} else {
-		iw_xfer_link_reposted(x, j->nparts);
+		iw_xfer_link_reposted(x, j->npieces);
 	}
 	s->job_head = (s->job_head + 1) % JOBS;
 	s->njobs--;
 	s->storing = false;
 }
 
-bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
+/* For the next window (mode write), or the next offer (mode read). */
+bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 	struct slot chunk = { .state = S_REGISTERING };
@@ -131,7 +132,7 @@ bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
 		r = range_at(s, 0);
 		f = find(s, r->id);
 		if (f->state != OPEN)
-			return false; /* CREATE has no answer yet */
+			return false; /* its CREATE has no answer yet */
 		if (!iw_xfer_slot_get(x, &i))
 			return false;
 		end = IW_MIN((r->next / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, r->end);
@@ -169,11 +170,12 @@ bool iw_xfer_sink_next_register(struct iw_xfer *x, struct iw_xact *act)
 	s->slot[i] = chunk;
 	s->registering = i;
 	find(s, chunk.id)->slots++;
-	act->type = IW_XACT_REGISTER;
+	act->type = IW_XFER_ACT_REGISTER;
 	act->slot = i;
 	act->to = chunk.off;
 	act->len = chunk.len;
-	act->right = mode(x) == IW_XFER_WRITE ? IW_XRIGHT_REMOTE_WRITE : IW_XRIGHT_READ_SINK;
+	act->right = mode(x) == IW_XFER_WRITE ? IW_XFER_RIGHT_REMOTE_WRITE
+					      : IW_XFER_RIGHT_READ_SINK;
 	return true;
 }
 
@@ -204,7 +206,7 @@ void iw_xfer_sink_registered(struct iw_xfer *x, uint32_t i, uint32_t stag)
 	s->ngrants++;
 }
 
-bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 	struct slot *sl;
@@ -216,7 +218,7 @@ bool iw_xfer_sink_next_read(struct iw_xfer *x, struct iw_xact *act)
 	sl = &s->slot[i];
 	sl->state = S_READING;
 	s->nreading++;
-	act->type = IW_XACT_READ;
+	act->type = IW_XFER_ACT_READ;
 	act->cookie = cookie(CK_SLOT, i);
 	act->slot = i;
 	act->stag = sl->stag;
@@ -243,19 +245,20 @@ void iw_xfer_sink_completed(struct iw_xfer *x, uint32_t i, uint64_t now)
 			  .len = sl->len,
 			  .registered = true,
 			  .digest = sl->digest,
-			  .nparts = 1 };
-	j.part[0] = (struct iw_xpart){ .recv = i, .len = sl->len };
+			  .npieces = 1 };
+	j.piece[0] = (struct iw_xfer_piece){ .recv = i, .len = sl->len };
 	iw_xfer_sink_push_job(s, find(s, sl->id), &j);
 }
 
-static void repost_act(struct iw_xact *act, const struct job *j)
+static void repost_act(struct iw_xfer_act *act, const struct job *j)
 {
-	act->type = IW_XACT_REPOST;
-	memcpy(act->part, j->part, sizeof(act->part));
-	act->nparts = j->nparts;
+	act->type = IW_XFER_ACT_REPOST;
+	memcpy(act->piece, j->piece, sizeof(act->piece));
+	act->npieces = j->npieces;
 }
 
-bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
+/* Revokes the slot of the first job, then stores the job, or drops it if its file has failed. */
+bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
@@ -265,42 +268,42 @@ bool iw_xfer_sink_next_job(struct iw_xfer *x, struct iw_xact *act)
 
 		if (j->registered) {
 			j->registered = false;
-			act->type = IW_XACT_REVOKE;
-			act->slot = j->part[0].recv;
+			act->type = IW_XFER_ACT_REVOKE;
+			act->slot = j->piece[0].recv;
 			return true;
 		}
 		if (f->state != OPEN) {
 			const struct job dead = *j;
 
 			iw_xfer_sink_finish_job(x, &dead, false);
-			if (!dead.part[0].in_recv)
+			if (!dead.piece[0].in_recv)
 				continue;
 			repost_act(act, &dead);
 			return true;
 		}
 		assert(j->written || mode(x) != IW_XFER_WRITE);
 		s->storing = true;
-		act->type = IW_XACT_STORE;
+		act->type = IW_XFER_ACT_STORE;
 		act->id = f->id;
 		act->file = f->user;
 		act->off = j->off;
 		act->len = j->len;
 		act->digest = j->digest;
-		memcpy(act->part, j->part, sizeof(act->part));
-		act->nparts = j->nparts;
+		memcpy(act->piece, j->piece, sizeof(act->piece));
+		act->npieces = j->npieces;
 		return true;
 	}
 	return false;
 }
 
-/* Only the first job waits for this; dropped windows are ignored. */
+/* Only the first job waits for this answer. Answers for dropped windows are ignored. */
 void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
 {
 	struct sink *s = x->snk;
 	struct job *j = s && s->njobs > 0 ? job_at(s, 0) : NULL;
 
 	if (mode(x) != IW_XFER_WRITE || !j || s->storing || j->registered ||
-	    j->part[0].recv != slot)
+	    j->piece[0].recv != slot)
 		return;
 	if (octets < j->len)
 		(void)iw_xfer_breach(x,
@@ -313,7 +316,7 @@ void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
  * A gap is an error: octets are written in ascending order, so it would never be filled. A peer
  * that writes single octets all over a window would make this side hold pages for few octets.
  */
-void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now)
+void iw_xfer_windows(struct iw_xfer *x, const struct iw_xfer_window *w, uint64_t now)
 {
 	struct sink *s = x->snk;
 	uint64_t sum = 0;
@@ -334,7 +337,7 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 		}
 		sum += w[i].octets;
 	}
-	/* The time limit starts with the first octet, and again when a window is complete. */
+	/* The timer starts with the first octet, and restarts when a window is complete. */
 	if (sum == 0 || s->in_windows == 0 || sum < s->in_windows)
 		x->windows_at = now;
 	s->in_windows = sum;
@@ -351,13 +354,13 @@ void iw_xfer_stored(struct iw_xfer *x, bool kept, uint64_t now)
 	}
 }
 
-bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_sink_next_revoke(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct sink *s = x->snk;
 
 	if (s->revoking.n == 0)
 		return false;
-	act->type = IW_XACT_REVOKE;
+	act->type = IW_XFER_ACT_REVOKE;
 	act->slot = fifo_take(&s->revoking);
 	free_slot(x, act->slot);
 	return true;

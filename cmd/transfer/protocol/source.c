@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The source: announces files, loads their chunks, moves them (mode write: into granted windows;
- * read: offers them; send: within the credit), and reports the end of each file.
+ * The source: announces files, loads their chunks, moves them (mode write: RDMA Writes into granted
+ * windows; read: offers; send: Sends, as far as credit allows), and reports the end of each file.
  *
  * States of a file: NEW -(FILES)-> ASKED -(GO)-> GOING -(all loaded)-> CHECKING -(FINISH
  * answered)-> ENDING -(DONE)-> ENDED. The file is forgotten when its RESULT has arrived and none of
@@ -46,8 +46,8 @@ static void free_note(struct iw_xfer *x, struct note *n)
 		iw_mem_free(x->mem, n, sizeof(*n) + n->len);
 }
 
-int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
-			const uint8_t *octets, size_t len)
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xfer_act_type type,
+			const struct iw_xfer_entry *e, const uint8_t *octets, size_t len)
 {
 	struct note *n = iw_mem_alloc(x->mem, sizeof(*n) + len);
 	struct iw_fault why;
@@ -68,8 +68,8 @@ int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct 
 	return 0;
 }
 
-/* Skips notes about files that have ended. */
-static bool show_note(struct iw_xfer *x, struct iw_xact *act)
+/* Passes the next HAVE or WANTED to the driver. Skips those about files that have ended. */
+static bool show_note(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	struct file *f;
@@ -131,7 +131,7 @@ void iw_xfer_source_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_
 
 	(void)now;
 	if (piece)
-		i /= IW_XPARTS;
+		i /= IW_XFER_PIECES;
 	if (i >= IW_XFER_WINDOWS)
 		return;
 	sl = &x->src->slot[i];
@@ -146,7 +146,7 @@ void iw_xfer_source_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_
 
 /* --- files --- */
 
-void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xfer_code code,
 			     const char *text)
 {
 	struct source *s = x->src;
@@ -162,7 +162,7 @@ void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode co
 		f->state = ENDING;
 }
 
-void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code,
+void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code,
 				const char *text)
 {
 	struct source *s = x->src;
@@ -172,7 +172,7 @@ void iw_xfer_source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode co
 		iw_xfer_source_end_file(x, f, code, text);
 }
 
-static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, void *user)
+static struct file *new_file(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user)
 {
 	struct source *s = x->src;
 	struct file *f = &s->file[s->next_id % FILES];
@@ -192,15 +192,15 @@ static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, voi
 	return f;
 }
 
-void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *user, uint64_t now)
+void iw_xfer_add(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user, uint64_t now)
 {
 	iw_xfer_note_progress(x, now);
 	if (x->src)
 		(void)new_file(x, meta, user);
 }
 
-void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *user,
-			enum iw_xcode code, const char *text, uint64_t now)
+void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xfer_meta *meta, void *user,
+			enum iw_xfer_code code, const char *text, uint64_t now)
 {
 	struct file *f;
 
@@ -260,12 +260,13 @@ void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now)
 	x->counts.had += len;
 }
 
-static bool may_be_had(const struct iw_xmeta *m)
+static bool may_be_had(const struct iw_xfer_meta *m)
 {
 	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
 }
 
-static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
+/* Issues NEXT_RANGE for the first file whose data are not all found. */
+static bool ask_range(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	uint32_t cap = mode(x) == IW_XFER_WRITE ? IW_MIN(x->cfg.peer.ranges, RANGES) : RANGES;
@@ -277,7 +278,10 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 			s->scan_id += id == s->scan_id;
 			continue;
 		}
-		/* The sink may have a part of a large file: worth a round trip. */
+		/*
+		 * The sink may have stored a part of a large file: waiting for its HAVE is worth
+		 * it.
+		 */
 		if (f->asking || (may_be_had(&f->meta) && f->state != GOING))
 			continue;
 		if (s->nranges + s->nasking >= cap ||
@@ -285,7 +289,7 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 			return false;
 		f->asking = true;
 		s->nasking++;
-		act->type = IW_XACT_NEXT_RANGE;
+		act->type = IW_XFER_ACT_NEXT_RANGE;
 		act->id = f->id;
 		act->file = f->user;
 		act->off = f->cursor;
@@ -294,7 +298,7 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-static bool ask_file(struct iw_xfer *x, struct iw_xact *act)
+static bool ask_file(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -307,11 +311,11 @@ static bool ask_file(struct iw_xfer *x, struct iw_xact *act)
 	    s->next_id - s->oldest_id >= IW_MIN(x->cfg.peer.files, FILES))
 		return false;
 	s->next_asked = true;
-	act->type = IW_XACT_NEXT_FILE;
+	act->type = IW_XFER_ACT_NEXT_FILE;
 	return true;
 }
 
-static bool show_path(struct iw_xfer *x, struct iw_xact *act)
+static bool show_path(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -319,7 +323,7 @@ static bool show_path(struct iw_xfer *x, struct iw_xact *act)
 	s->shown = iw_xfer_path_take(&s->paths);
 	if (!s->shown)
 		return false;
-	act->type = IW_XACT_PATH;
+	act->type = IW_XFER_ACT_PATH;
 	act->name = s->shown->octets;
 	act->name_len = s->shown->len;
 	return true;
@@ -327,7 +331,8 @@ static bool show_path(struct iw_xfer *x, struct iw_xact *act)
 
 /* --- the end of files --- */
 
-static bool check(struct iw_xfer *x, struct iw_xact *act)
+/* Issues the FINISH of a file of which all data are loaded. */
+static bool check(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -340,7 +345,7 @@ static bool check(struct iw_xfer *x, struct iw_xact *act)
 		if (f->state != CHECKING || f->asked_check)
 			continue;
 		f->asked_check = true;
-		act->type = IW_XACT_FINISH;
+		act->type = IW_XFER_ACT_FINISH;
 		act->id = f->id;
 		act->file = f->user;
 		act->size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
@@ -349,7 +354,8 @@ static bool check(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
-void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *digest, uint64_t now)
+void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xfer_digest *digest,
+		      uint64_t now)
 {
 	struct file *f = x->src ? find(x->src, id) : NULL;
 
@@ -362,7 +368,7 @@ void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *d
 
 /* Forgets f, and makes act its RESULT. */
 static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *o,
-		       struct iw_xact *act)
+		       struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -384,7 +390,8 @@ static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *
 	s->nfiles--;
 }
 
-static bool result(struct iw_xfer *x, struct iw_xact *act)
+/* Issues the RESULT of a file that has ended on both sides. */
+static bool result(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
@@ -395,14 +402,15 @@ static bool result(struct iw_xfer *x, struct iw_xact *act)
 			continue;
 		/* The reason on this side is more useful than the sink's report of the failure. */
 		close_file(x, f,
-			   f->mine.known && f->mine.code != IW_XC_CANCELED ? &f->mine : &f->result,
+			   f->mine.known && f->mine.code != IW_XFER_CODE_CANCELED ? &f->mine
+										  : &f->result,
 			   act);
 		return true;
 	}
 	return false;
 }
 
-bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 
@@ -420,7 +428,7 @@ bool iw_xfer_source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 /* --- the end --- */
 
-bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	struct outcome o = { .known = false };
@@ -430,12 +438,12 @@ bool iw_xfer_source_cleanup(struct iw_xfer *x, struct iw_xact *act)
 
 		if (f->state == FREE)
 			continue;
-		if (f->mine.known && f->mine.code != IW_XC_CANCELED)
+		if (f->mine.known && f->mine.code != IW_XFER_CODE_CANCELED)
 			o = f->mine;
 		else if (f->result.known)
 			o = f->result;
 		else
-			iw_xfer_set_outcome(&o, IW_XC_CANCELED, NULL, 0, false);
+			iw_xfer_set_outcome(&o, IW_XFER_CODE_CANCELED, NULL, 0, false);
 		close_file(x, f, &o, act);
 		return true;
 	}

@@ -16,16 +16,16 @@ struct file {
 	enum file_state state;
 	uint32_t id;
 	void *user;
-	struct iw_xmeta meta;
-	bool scanned;     /* no data after cursor */
+	struct iw_xfer_meta meta;
+	bool scanned;     /* the search found no data after cursor */
 	bool asked_check; /* FINISH was issued */
 	bool asking;      /* NEXT_RANGE has no answer yet */
-	uint64_t cursor;  /* data after this offset were not searched for yet */
+	uint64_t cursor;  /* the offset where the search for data continues */
 	uint64_t size;    /* of a stream: octets loaded so far */
 	uint64_t settled; /* octets that were moved, are zero, or are the same at the sink */
 	uint64_t had;     /* octets that the sink reported in HAVE */
-	uint32_t ranges, grants, slots; /* of this file: in the rings, and slots in use */
-	struct iw_xdigest digest;
+	uint32_t ranges, grants, slots; /* of this file: entries of the rings; slots in use */
+	struct iw_xfer_digest digest;
 	struct outcome mine, result; /* failure on this side; result from the sink */
 	size_t attrs_sent; /* octets of its extended attributes sent before the announcement */
 	uint8_t *codes;    /* codes of a pack's members; owned */
@@ -54,8 +54,8 @@ struct slot {
 	uint32_t stag; /* of the grant; mode read: of this side */
 	/* mode send: the next piece to post; pieces posted and not completed */
 	uint32_t next_piece, pieces;
-	struct iw_xdigest digest;
-	uint8_t hdr[IW_XPARTS][IW_XFER_DATA_HDR];
+	struct iw_xfer_digest digest;
+	uint8_t hdr[IW_XFER_PIECES][IW_XFER_DATA_HDR];
 };
 
 /* A loaded chunk that DONE must report to the sink. */
@@ -64,13 +64,13 @@ struct done {
 	uint64_t off;
 	uint32_t len;
 	bool zero;
-	struct iw_xdigest digest;
+	struct iw_xfer_digest digest;
 };
 
-/* A HAVE or the wanted members of a GO, until the driver gets them. */
+/* A HAVE, or the wanted members of a GO, that the driver has not been given yet. */
 struct note {
 	struct iw_list link;
-	enum iw_xact_type type; /* HAVE, WANTED */
+	enum iw_xfer_act_type type; /* HAVE, WANTED */
 	uint32_t id;
 	uint64_t off, chunks_len;
 	size_t len;
@@ -87,7 +87,7 @@ struct source {
 
 	struct range range[RANGES];
 	uint32_t range_head, nranges, unsent; /* unsent: at the tail, not sent in a WANT yet */
-	uint32_t nasking;                     /* files with asking */
+	uint32_t nasking;                     /* files whose NEXT_RANGE has no answer yet */
 	struct grant grant[IW_XFER_WINDOWS];
 	uint32_t grant_head, ngrants;
 	struct slot slot[IW_XFER_WINDOWS];
@@ -105,7 +105,7 @@ struct source {
 	struct iw_list notes;
 	struct note *noted; /* the one that was passed last */
 	bool paths_end;
-	struct iw_xmeta gone; /* of the file of the last RESULT */
+	struct iw_xfer_meta gone; /* of the file of the last RESULT */
 	struct outcome gone_outcome;
 	uint8_t *gone_codes;
 	size_t gone_ncodes;
@@ -134,14 +134,14 @@ static inline struct grant *grant_at(struct source *s, uint32_t i)
 }
 
 /* --- source_queue.c --- */
-/* Removes the first range. */
+/* Removes the first range from the ring. */
 void iw_xfer_source_pop_range(struct source *s);
+/* Remove dropped ranges, or grants, from the head of the ring. */
 void iw_xfer_source_trim_ranges(struct source *s);
-/* Removes dropped grants from the head of the ring. */
 void iw_xfer_source_trim_grants(struct source *s);
-/* The search for the next range of f has ended. */
+/* Notes that the NEXT_RANGE of f is answered, or needs no answer any more. */
 void iw_xfer_source_stop_asking(struct source *s, struct file *f);
-/* No more of f is requested or loaded. */
+/* Drops the ranges and grants of f, and ends the search for more data. */
 void iw_xfer_source_drop_rest(struct source *s, struct file *f);
 /* Queues a chunk for DONE. There is always room: see may_load. */
 void iw_xfer_source_push_done(struct source *s, const struct done *d);
@@ -150,23 +150,26 @@ void iw_xfer_source_free_slot(struct iw_xfer *x, uint32_t i);
 
 /* --- source.c --- */
 /* Ends f with this code; DONE reports it to the sink. text may be NULL. */
-void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code,
+void iw_xfer_source_end_file(struct iw_xfer *x, struct file *f, enum iw_xfer_code code,
 			     const char *text);
-/* Queues a note of len octets about the file of e. IW_E_NOMEM: the transfer has failed. */
-int iw_xfer_source_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
-			const uint8_t *octets, size_t len);
+/*
+ * Queues a HAVE or WANTED about the file of e for the driver, with a copy of len octets.
+ * IW_E_NOMEM: no memory; the transfer has failed.
+ */
+int iw_xfer_source_note(struct iw_xfer *x, enum iw_xfer_act_type type,
+			const struct iw_xfer_entry *e, const uint8_t *octets, size_t len);
 
-/* --- source_load.c: steps of iw_xfer_source_next --- */
-bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act);
-bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xact *act);
+/* --- source_load.c: steps of iw_xfer_source_next, which return true with the next action --- */
+bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xfer_act *act);
+bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xfer_act *act);
 
-/* --- source_out.c: likewise; *act becomes a message when there is one to be sent --- */
-bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+/* --- source_out.c: likewise; the action is a SEND --- */
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* --- messages in --- */
 
-static int on_get(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_get(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	struct source *s = x->src;
 	struct iw_cbor_in in;
@@ -18,8 +18,8 @@ static int on_get(struct iw_xfer *x, const struct iw_xmsg *m)
 		return iw_xfer_breach(x, "GET %s",
 				      s->paths_end ? "after the last one"
 						   : "to a source that pushes");
-	if (iw_cbor_get_bool(&m->rec, IW_XKEY_LAST, &s->paths_end, &why) != 0 ||
-	    iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &n, &why) != 0)
+	if (iw_cbor_get_bool(&m->rec, IW_XFER_KEY_LAST, &s->paths_end, &why) != 0 ||
+	    iw_cbor_get_array(&m->rec, IW_XFER_KEY_LIST, &in, &n, &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
 	for (; n > 0; n--) {
 		if (iw_cbor_next(&in, &item) != 1 || item.kind != IW_CBOR_BYTES)
@@ -37,17 +37,17 @@ static int on_get(struct iw_xfer *x, const struct iw_xmsg *m)
 	return 0;
 }
 
-static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_go(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct file *f = find(x->src, e->id);
 
 	if (!f || f->state == NEW)
 		return iw_xfer_breach(x, "GO for file %u, which is not announced", e->id);
-	if ((f->meta.kind == IW_XFER_PACK) != ((e->has & IW_XBIT(IW_XF_WANTED)) != 0))
+	if ((f->meta.kind == IW_XFER_PACK) != ((e->has & IW_XFER_HAS(WANTED)) != 0))
 		return iw_xfer_breach(x, "GO for file %u %s the members that are wanted", e->id,
 				      f->meta.kind == IW_XFER_PACK ? "without" : "with");
 	if (e->wanted_len > 0 &&
-	    iw_xfer_source_note(x, IW_XACT_WANTED, e, e->wanted, e->wanted_len) != 0)
+	    iw_xfer_source_note(x, IW_XFER_ACT_WANTED, e, e->wanted, e->wanted_len) != 0)
 		return IW_E_NOMEM;
 	/* If the file failed meanwhile, its END will be sent. */
 	if (f->state == ASKED)
@@ -57,7 +57,7 @@ static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_have(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct file *f = find(x->src, e->id);
 	uint64_t n = (e->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK;
@@ -78,7 +78,7 @@ static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
 	if (e->len > iw_xfer_meta_size(&f->meta) - f->had)
 		return iw_xfer_breach(x, "HAVE of more octets than file %u", e->id);
 	f->had += e->len;
-	return iw_xfer_source_note(x, IW_XACT_HAVE, e, e->chunks, e->chunks_len);
+	return iw_xfer_source_note(x, IW_XFER_ACT_HAVE, e, e->chunks, e->chunks_len);
 }
 
 /*
@@ -93,7 +93,7 @@ static struct range *first_sent(struct source *s, uint32_t id)
 	return NULL;
 }
 
-static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_grant(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct source *s = x->src;
 	struct file *f = find(s, e->id);
@@ -130,7 +130,7 @@ static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-static int on_release(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_release(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct source *s = x->src;
 
@@ -148,7 +148,7 @@ static int on_release(struct iw_xfer *x, const struct iw_xentry *e)
 			      e->id);
 }
 
-static int on_result(struct iw_xfer *x, const struct iw_xentry *e)
+static int on_result(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct source *s = x->src;
 	struct file *f = find(s, e->id);
@@ -156,8 +156,8 @@ static int on_result(struct iw_xfer *x, const struct iw_xentry *e)
 	if (!f || f->state == NEW || f->result.known)
 		return iw_xfer_breach(x, "RESULT for file %u, which is %s", e->id,
 				      f && f->result.known ? "settled" : "not announced");
-	if (e->code == IW_XC_OK && f->meta.kind != IW_XFER_PACK && iw_xfer_has_data(f->meta.kind) &&
-	    f->state != ENDED)
+	if (e->code == IW_XFER_CODE_OK && f->meta.kind != IW_XFER_PACK &&
+	    iw_xfer_has_data(f->meta.kind) && f->state != ENDED)
 		return iw_xfer_breach(x, "RESULT: file %u is done, before it has ended", e->id);
 	if (e->codes_len > 0) {
 		if (f->meta.kind != IW_XFER_PACK || e->codes_len != f->meta.members || f->codes)
@@ -173,63 +173,63 @@ static int on_result(struct iw_xfer *x, const struct iw_xentry *e)
 		f->state = ENDED;
 	} else if (f->state != ENDED) {
 		/* It may have failed on this side too; then its END is due already. */
-		iw_xfer_source_end_file(x, f, IW_XC_CANCELED, NULL);
+		iw_xfer_source_end_file(x, f, IW_XFER_CODE_CANCELED, NULL);
 	}
 	return 0;
 }
 
-static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	struct iw_fault why;
 
 	if (!x->src->bye_sent)
 		return iw_xfer_breach(x, "BYE from the sink before the source's BYE");
-	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
-	    0)
+	if (iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FAILED, UINT64_MAX, &x->counts.peer_failed,
+			     &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
-	if (iw_cbor_has(&m->rec, IW_XKEY_GONE) &&
-	    iw_cbor_get_uint(&m->rec, IW_XKEY_GONE, UINT64_MAX, &x->counts.gone, &why) != 0)
+	if (iw_cbor_has(&m->rec, IW_XFER_KEY_GONE) &&
+	    iw_cbor_get_uint(&m->rec, IW_XFER_KEY_GONE, UINT64_MAX, &x->counts.gone, &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
-	if (iw_cbor_has(&m->rec, IW_XKEY_MADE) &&
-	    iw_cbor_get_uint(&m->rec, IW_XKEY_MADE, UINT64_MAX, &x->counts.made, &why) != 0)
+	if (iw_cbor_has(&m->rec, IW_XFER_KEY_MADE) &&
+	    iw_cbor_get_uint(&m->rec, IW_XFER_KEY_MADE, UINT64_MAX, &x->counts.made, &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
-	if (iw_cbor_has(&m->rec, IW_XKEY_STAYED) &&
-	    iw_cbor_get_uint(&m->rec, IW_XKEY_STAYED, UINT64_MAX, &x->counts.stayed, &why) != 0)
+	if (iw_cbor_has(&m->rec, IW_XFER_KEY_STAYED) &&
+	    iw_cbor_get_uint(&m->rec, IW_XFER_KEY_STAYED, UINT64_MAX, &x->counts.stayed, &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
 	iw_xfer_set_state(x, ST_CLOSING);
 	return 0;
 }
 
 /* GONE arrives after the BYE of the source, and before the BYE of the sink. */
-static int on_gone(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_gone(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
-	if (!x->src->bye_sent || !x->cfg.initiator || !(x->cfg.opts & IW_XOPT_NAMES))
+	if (!x->src->bye_sent || !x->cfg.initiator || !(x->cfg.opts & IW_XFER_OPT_NAMES))
 		return iw_xfer_breach(x, "GONE that was not requested");
 	return iw_xfer_take_names(x, m);
 }
 
-int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+int iw_xfer_source_message(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
 	(void)now;
 	switch (m->type) {
-	case IW_XMSG_GET:
+	case IW_XFER_MSG_GET:
 		return on_get(x, m);
-	case IW_XMSG_GO:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_go);
-	case IW_XMSG_HAVE:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_have);
-	case IW_XMSG_GRANT:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_grant);
-	case IW_XMSG_RELEASE:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_release);
-	case IW_XMSG_RESULT:
-		return iw_xfer_each_entry(x, m, IW_XKEY_LIST, on_result);
-	case IW_XMSG_GONE:
+	case IW_XFER_MSG_GO:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_go);
+	case IW_XFER_MSG_HAVE:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_have);
+	case IW_XFER_MSG_GRANT:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_grant);
+	case IW_XFER_MSG_RELEASE:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_release);
+	case IW_XFER_MSG_RESULT:
+		return iw_xfer_each_entry(x, m, IW_XFER_KEY_LIST, on_result);
+	case IW_XFER_MSG_GONE:
 		return on_gone(x, m);
-	case IW_XMSG_BYE:
+	case IW_XFER_MSG_BYE:
 		return on_bye(x, m);
 	default:
-		return iw_xfer_breach(x, "message %s (%u) from a sink", iw_xmsg_name(m->type),
+		return iw_xfer_breach(x, "message %s (%u) from a sink", iw_xfer_msg_name(m->type),
 				      m->type);
 	}
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The source: loads chunks, and moves them by Write, Read or Send. */
+/* The source: loads chunks, and posts RDMA Writes, registrations or Sends for them. */
 #include "transfer/protocol/source.h"
 
 #include <string.h>
 
 /* --- loading --- */
 
-/* The next chunk to load: the first grant, or the start of the first range. */
+/* Takes the next chunk to load: the first grant (mode write), or the start of the first range. */
 static bool next_chunk(struct iw_xfer *x, struct slot *out)
 {
 	struct source *s = x->src;
@@ -42,13 +42,15 @@ static bool next_chunk(struct iw_xfer *x, struct slot *out)
 	return true;
 }
 
-/* Limits chunks that were offered or need a DONE, so that the rings cannot overflow. */
+/*
+ * False while a LOAD is unanswered, or while a further chunk might not fit into the ring of DONEs.
+ */
 static bool may_load(const struct source *s)
 {
 	return s->loading == IW_XFER_WINDOWS && s->ndone + s->loaded.n < DONES;
 }
 
-bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	struct slot chunk;
@@ -66,7 +68,7 @@ bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act)
 	s->slot[i].state = S_LOADING;
 	s->loading = i;
 	find(s, chunk.id)->slots++;
-	act->type = IW_XACT_LOAD;
+	act->type = IW_XFER_ACT_LOAD;
 	act->id = chunk.id;
 	act->file = find(s, chunk.id)->user;
 	act->slot = i;
@@ -75,7 +77,7 @@ bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xloaded *l, uint64_t now)
+void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xfer_chunk *l, uint64_t now)
 {
 	struct source *s = x->src;
 	struct slot *sl;
@@ -133,7 +135,7 @@ static void moved(struct source *s, const struct slot *sl)
 	iw_xfer_source_push_done(s, &d);
 }
 
-static bool post_write(struct iw_xfer *x, struct iw_xact *act)
+static bool post_write(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	uint32_t i = fifo_first(&s->loaded);
@@ -143,7 +145,7 @@ static bool post_write(struct iw_xfer *x, struct iw_xact *act)
 		return false;
 	(void)fifo_take(&s->loaded);
 	sl->state = S_POSTED;
-	act->type = IW_XACT_WRITE;
+	act->type = IW_XFER_ACT_WRITE;
 	act->cookie = cookie(CK_SLOT, i);
 	act->slot = i;
 	act->stag = sl->stag;
@@ -154,7 +156,7 @@ static bool post_write(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool post_piece(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	uint32_t i = fifo_first(&s->loaded), at, n;
@@ -173,9 +175,9 @@ static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		return false;
 	n = sl->next_piece++;
 	at = n * IW_XFER_PIECE;
-	iw_xdata_encode(sl->hdr[n], sl->id, sl->off + at);
-	act->type = IW_XACT_DATA;
-	act->cookie = cookie(CK_PIECE, i * IW_XPARTS + n);
+	iw_xfer_data_encode(sl->hdr[n], sl->id, sl->off + at);
+	act->type = IW_XFER_ACT_DATA;
+	act->cookie = cookie(CK_PIECE, i * IW_XFER_PIECES + n);
 	act->msg = sl->hdr[n];
 	act->msg_len = IW_XFER_DATA_HDR;
 	act->slot = i;
@@ -191,22 +193,22 @@ static bool post_piece(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-static bool register_offer(struct iw_xfer *x, struct iw_xact *act)
+static bool register_offer(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 	uint32_t i = fifo_take(&s->loaded);
 	struct slot *sl = &s->slot[i];
 
 	sl->state = S_REGISTERING;
-	act->type = IW_XACT_REGISTER;
+	act->type = IW_XFER_ACT_REGISTER;
 	act->slot = i;
 	act->to = sl->off;
 	act->len = sl->len;
-	act->right = IW_XRIGHT_REMOTE_READ;
+	act->right = IW_XFER_RIGHT_REMOTE_READ;
 	return true;
 }
 
-bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	if (x->src->loaded.n == 0)
 		return false;
@@ -221,13 +223,13 @@ bool iw_xfer_source_move(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return false;
 }
 
-bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xact *act)
+bool iw_xfer_source_revoke(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct source *s = x->src;
 
 	if (s->revoke.n == 0)
 		return false;
-	act->type = IW_XACT_REVOKE;
+	act->type = IW_XFER_ACT_REVOKE;
 	act->slot = fifo_take(&s->revoke);
 	iw_xfer_source_free_slot(x, act->slot);
 	return true;

@@ -8,20 +8,19 @@
 
 /* --- messages out --- */
 
-static void put_digest(struct iw_xentry *e, const struct iw_xdigest *d)
+static void put_digest(struct iw_xfer_entry *e, const struct iw_xfer_digest *d)
 {
 	if (d->len == 0)
 		return;
-	e->has |= IW_XBIT(IW_XF_DIGEST);
+	e->has |= IW_XFER_HAS(DIGEST);
 	e->digest = *d;
 }
 
 static bool put_file(struct draft *d, struct file *f)
 {
-	const struct iw_xmeta *m = &f->meta;
-	struct iw_xentry e = {
-		.has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_NAME) | IW_XBIT(IW_XF_KIND) |
-		       IW_XBIT(IW_XF_TOP),
+	const struct iw_xfer_meta *m = &f->meta;
+	struct iw_xfer_entry e = {
+		.has = IW_XFER_HAS(ID) | IW_XFER_HAS(NAME) | IW_XFER_HAS(KIND) | IW_XFER_HAS(TOP),
 		.id = f->id,
 		.name = m->name,
 		.name_len = m->name_len,
@@ -33,23 +32,23 @@ static bool put_file(struct draft *d, struct file *f)
 		iw_xfer_outcome_entry(&e, &f->mine);
 		return iw_xfer_draft_entry(d, &e);
 	}
-	iw_xpack_entry(&e, m);
+	iw_xfer_pack_entry(&e, m);
 	if (f->attrs_sent > 0) {
 		e.xattr += f->attrs_sent;
 		e.xattr_len -= f->attrs_sent;
 	}
-	e.has |= IW_XBIT(IW_XF_ID);
+	e.has |= IW_XFER_HAS(ID);
 	e.id = f->id;
 	if (m->top) {
-		e.has |= IW_XBIT(IW_XF_TOP);
+		e.has |= IW_XFER_HAS(TOP);
 		e.top = true;
 	}
 	if (m->data) {
-		e.has |= IW_XBIT(IW_XF_DATA);
+		e.has |= IW_XFER_HAS(DATA);
 		e.data = m->data;
 	}
 	if (m->share) {
-		e.has |= IW_XBIT(IW_XF_SHARE) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN);
+		e.has |= IW_XFER_HAS(SHARE) | IW_XFER_HAS(OFF) | IW_XFER_HAS(LEN);
 		e.share = m->share;
 		e.off = m->part_off;
 		e.len = m->part_len;
@@ -65,10 +64,10 @@ static bool has_attrs_ahead(const struct file *f)
 
 static bool put_attrs(struct draft *d, struct file *f)
 {
-	const struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_XATTR),
-				     .id = f->id,
-				     .xattr = f->meta.xattr + f->attrs_sent,
-				     .xattr_len = IW_XFER_XATTR_PIECE };
+	const struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(XATTR),
+					 .id = f->id,
+					 .xattr = f->meta.xattr + f->attrs_sent,
+					 .xattr_len = IW_XFER_XATTR_PIECE };
 
 	if (!iw_xfer_draft_entry(d, &e))
 		return false;
@@ -90,7 +89,7 @@ static struct file *first_new(struct source *s)
 	return best;
 }
 
-bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct file *f = first_new(s);
@@ -101,9 +100,9 @@ bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	if (!f)
 		return false;
 	ahead = has_attrs_ahead(f);
-	if (!iw_xfer_draft_begin(x, &d, ahead ? IW_XMSG_ATTRS : IW_XMSG_FILES, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, ahead ? IW_XFER_MSG_ATTRS : IW_XFER_MSG_FILES, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	if (ahead)
 		n = put_attrs(&d, f);
@@ -125,7 +124,7 @@ bool iw_xfer_source_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	return false;
 }
 
-bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
@@ -137,18 +136,18 @@ bool iw_xfer_source_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t 
 	if (find(s, range_at(s, s->nranges - s->unsent)->id) &&
 	    find(s, range_at(s, s->nranges - s->unsent)->id)->state == NEW)
 		return false;
-	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_WANT, 1, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_WANT, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; s->unsent > 0; s->unsent--) {
 		const struct range *r = range_at(s, s->nranges - s->unsent);
 		const struct file *f = find(s, r->id);
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN),
-				       .id = r->id,
-				       .off = r->next,
-				       .len = r->end - r->next };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN),
+					   .id = r->id,
+					   .off = r->next,
+					   .len = r->end - r->next };
 
 		if (!f)
 			continue;
@@ -194,14 +193,14 @@ static size_t put_ends(struct iw_xfer *x, struct draft *d)
 
 	for (uint32_t i = 0; i < FILES; i++) {
 		struct file *f = &s->file[i];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID), .id = f->id };
 
 		if (!may_end(s, f))
 			continue;
 		if (f->mine.known) {
 			iw_xfer_outcome_entry(&e, &f->mine);
 		} else {
-			e.has |= IW_XBIT(IW_XF_SIZE);
+			e.has |= IW_XFER_HAS(SIZE);
 			e.size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
 			put_digest(&e, &f->digest);
 		}
@@ -220,15 +219,15 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 
 	for (; s->ndone > 0; s->ndone--, s->done_head = (s->done_head + 1) % DONES) {
 		const struct done *p = &s->done[s->done_head];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN),
-				       .id = p->id,
-				       .off = p->off,
-				       .len = p->len };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN),
+					   .id = p->id,
+					   .off = p->off,
+					   .len = p->len };
 
 		/* In mode read OFFER has reported the chunk already; only zeros are new. */
 		if (p->zero) {
-			e.has |= IW_XBIT(IW_XF_ZERO);
+			e.has |= IW_XFER_HAS(ZERO);
 			e.zero = true;
 		} else {
 			put_digest(&e, &p->digest);
@@ -241,19 +240,20 @@ static size_t put_dones(struct iw_xfer *x, struct draft *d)
 	return n;
 }
 
-bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 	size_t place, n, ends = 0;
 
-	if ((s->ndone == 0 && !has_ending(s)) || !iw_xfer_draft_begin(x, &d, IW_XMSG_DONE, 2, true))
+	if ((s->ndone == 0 && !has_ending(s)) ||
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_DONE, 2, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	n = put_dones(x, &d);
 	iw_cbor_array_end(&d.o, place, n);
-	iw_cbor_uint(&d.o, IW_XKEY_ENDS);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_ENDS);
 	place = iw_cbor_array_begin(&d.o);
 	if (!d.o.full && s->ndone == 0)
 		ends = put_ends(x, &d);
@@ -266,24 +266,24 @@ bool iw_xfer_source_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t n
 	return true;
 }
 
-bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 	size_t place, n = 0;
 
-	if (s->offers.n == 0 || !iw_xfer_draft_begin(x, &d, IW_XMSG_OFFER, 1, true))
+	if (s->offers.n == 0 || !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_OFFER, 1, true))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
 	for (; s->offers.n > 0; n++) {
 		struct slot *sl = &s->slot[fifo_first(&s->offers)];
-		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) |
-					      IW_XBIT(IW_XF_LEN) | IW_XBIT(IW_XF_STAG),
-				       .id = sl->id,
-				       .off = sl->off,
-				       .len = sl->len,
-				       .stag = sl->stag };
+		struct iw_xfer_entry e = { .has = IW_XFER_HAS(ID) | IW_XFER_HAS(OFF) |
+						  IW_XFER_HAS(LEN) | IW_XFER_HAS(STAG),
+					   .id = sl->id,
+					   .off = sl->off,
+					   .len = sl->len,
+					   .stag = sl->stag };
 
 		put_digest(&e, &sl->digest);
 		if (!iw_xfer_draft_entry(&d, &e))
@@ -297,26 +297,26 @@ bool iw_xfer_source_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t
 }
 
 /* Must precede BYE. */
-bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_removes(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	const struct source *s = x->src;
 
 	return s->no_more && s->nfiles == 0 && !s->bye_sent &&
-	       iw_xfer_send_names(x, act, IW_XMSG_REMOVE, now);
+	       iw_xfer_send_names(x, act, IW_XFER_MSG_REMOVE, now);
 }
 
-bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_source_send_bye(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 
 	if (!s->no_more || s->nfiles > 0 || s->bye_sent || x->names_left > 0 ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_BYE, 2, true))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_BYE, 2, true))
 		return false;
 	s->bye_sent = true;
-	iw_cbor_uint(&d.o, IW_XKEY_FILES);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FILES);
 	iw_cbor_uint(&d.o, s->bye_files);
-	iw_cbor_uint(&d.o, IW_XKEY_FAILED);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_FAILED);
 	iw_cbor_uint(&d.o, s->bye_failed);
 	iw_xfer_draft_send(x, &d, act, now);
 	iw_xfer_set_state(x, ST_BYE);

@@ -15,7 +15,6 @@ void iw_xfer_source_pop_range(struct source *s)
 	s->unsent = IW_MIN(s->unsent, s->nranges);
 }
 
-/* Removes dropped ranges from the head of the ring. */
 void iw_xfer_source_trim_ranges(struct source *s)
 {
 	while (s->nranges > 0 && range_at(s, 0)->id == 0)

@@ -76,17 +76,17 @@ void iw_xfer_path_free(struct iw_xfer *x, struct path *p)
 		iw_mem_free(x->mem, p, sizeof(*p) + p->len);
 }
 
-int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-		       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
+int iw_xfer_each_entry(struct iw_xfer *x, const struct iw_xfer_msg *m, unsigned key,
+		       int (*fn)(struct iw_xfer *x, const struct iw_xfer_entry *e))
 {
-	struct iw_xlist list;
-	struct iw_xentry e;
+	struct iw_xfer_entries list;
+	struct iw_xfer_entry e;
 	struct iw_fault why;
-	int r = iw_xlist_open(&list, m, key, &why);
+	int r = iw_xfer_entries_open(&list, m, key, &why);
 
 	if (r < 0)
 		return iw_xfer_breach(x, "%s", why.text);
-	while ((r = iw_xlist_next(&list, &e, &why)) > 0) {
+	while ((r = iw_xfer_entries_next(&list, &e, &why)) > 0) {
 		r = fn(x, &e);
 		if (r < 0)
 			return r;

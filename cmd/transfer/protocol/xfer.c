@@ -47,7 +47,7 @@ int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_f
 	}
 	iw_xfer_link_init(x);
 	iw_list_init(&x->names);
-	if (cfg->initiator && cfg->role == IW_XFER_SOURCE && cfg->opts & IW_XOPT_LISTED) {
+	if (cfg->initiator && cfg->role == IW_XFER_SOURCE && cfg->opts & IW_XFER_OPT_LISTED) {
 		x->names_at = cfg->listed;
 		x->names_left = cfg->listed_len;
 	}
@@ -111,7 +111,7 @@ void iw_xfer_ask(struct iw_xfer *x)
 
 void iw_xfer_total(struct iw_xfer *x, uint64_t octets, uint64_t paths)
 {
-	if (x->cfg.role != IW_XFER_SOURCE || !(x->cfg.opts & IW_XOPT_TOTAL))
+	if (x->cfg.role != IW_XFER_SOURCE || !(x->cfg.opts & IW_XFER_OPT_TOTAL))
 		return;
 	x->total = IW_MIN(octets, IW_XFER_SIZE_MAX);
 	x->total_paths = paths;
@@ -150,7 +150,7 @@ bool iw_xfer_was_lost(const struct iw_xfer *x)
 	return x->lost;
 }
 
-static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_abort(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	const uint8_t *text = NULL;
 	struct iw_fault why;
@@ -158,21 +158,19 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	uint32_t code;
 	size_t len = 0;
 
-	if (iw_cbor_get_u32(&m->rec, IW_XKEY_CODE, UINT32_MAX, &code, &why) != 0 ||
-	    (iw_cbor_has(&m->rec, IW_XKEY_TEXT) &&
-	     iw_cbor_get_string(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len,
-				&why) != 0))
+	if (iw_cbor_get_u32(&m->rec, IW_XFER_KEY_CODE, UINT32_MAX, &code, &why) != 0 ||
+	    (iw_cbor_has(&m->rec, IW_XFER_KEY_TEXT) &&
+	     iw_cbor_get_string(&m->rec, IW_XFER_KEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text,
+				&len, &why) != 0))
 		return iw_xfer_breach(x, "%s", why.text);
 	if (len > 0)
 		memcpy(buf, text, len);
 	buf[len] = '\0';
 	iw_xfer_fault(&why, IW_E_REJECTED, "the peer ended the transfer: %s%s%s",
-		      iw_xcode_text(code), len > 0 ? ": " : "", buf);
+		      iw_xfer_code_text(code), len > 0 ? ": " : "", buf);
 	why.from_peer = true;
-	/*
-	 * The peer saw no progress on this connection. On another connection there may be progress.
-	 */
-	x->lost |= code == IW_XC_TIMEOUT;
+	/* The peer saw no progress on this connection; on another one the transfer may advance. */
+	x->lost |= code == IW_XFER_CODE_TIMEOUT;
 	iw_xfer_give_up(x, &why, false);
 	/* The peer closes as well: this side can close in order. */
 	x->aborted = true;
@@ -180,60 +178,60 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 }
 
 /* The code for the peer that corresponds to the fault. */
-static enum iw_xcode fault_code(const struct iw_fault *f)
+static enum iw_xfer_code fault_code(const struct iw_fault *f)
 {
 	switch (f->err) {
 	case IW_E_FORMAT:
 	case IW_E_TRUNC:
-		return IW_XC_PROTOCOL;
+		return IW_XFER_CODE_PROTOCOL;
 	case IW_E_TIMEOUT:
-		return IW_XC_TIMEOUT;
+		return IW_XFER_CODE_TIMEOUT;
 	case IW_E_PERM:
-		return IW_XC_PERM;
+		return IW_XFER_CODE_PERM;
 	case IW_E_NOENT:
-		return IW_XC_NOENT;
+		return IW_XFER_CODE_NOENT;
 	case IW_E_LIMIT:
 	case IW_E_NOMEM:
-		return IW_XC_LIMIT;
+		return IW_XFER_CODE_LIMIT;
 	case IW_E_OS:
-		return IW_XC_IO;
+		return IW_XFER_CODE_IO;
 	case IW_E_INVAL:
-		return IW_XC_TARGET;
+		return IW_XFER_CODE_TARGET;
 	default:
-		return IW_XC_CANCELED;
+		return IW_XFER_CODE_CANCELED;
 	}
 }
 
-static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_abort(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct draft d;
 	size_t len = strlen(x->fault.text);
 
 	x->abort_due = false;
-	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_ABORT, 2, false))
+	if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_ABORT, 2, false))
 		return false;
 	/* Faults are ASCII, except for what they quote. */
 	for (size_t i = 0; i < len; i++)
 		if ((uint8_t)x->fault.text[i] >= 0x80)
 			x->fault.text[i] = '?';
-	iw_cbor_uint(&d.o, IW_XKEY_CODE);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_CODE);
 	iw_cbor_uint(&d.o, fault_code(&x->fault));
-	iw_cbor_uint(&d.o, IW_XKEY_TEXT);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_TEXT);
 	iw_cbor_text(&d.o, x->fault.text, IW_MIN(len, (size_t)IW_XFER_TEXT_MAX));
 	iw_xfer_draft_send(x, &d, act, now);
 	x->aborted = true;
 	return true;
 }
 
-static bool end_act(struct iw_xfer *x, struct iw_xact *act)
+static bool end_act(struct iw_xfer *x, struct iw_xfer_act *act)
 {
-	act->type = IW_XACT_END;
+	act->type = IW_XFER_ACT_END;
 	act->fault = x->fault;
 	x->end_given = true;
 	return true;
 }
 
-static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool next_failing(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	if (x->abort_due && send_abort(x, act, now))
 		return true;
@@ -243,34 +241,34 @@ static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		return true;
 	if (!x->end_given)
 		return end_act(x, act);
-	act->type = x->aborted ? IW_XACT_CLOSE : IW_XACT_DROP;
+	act->type = x->aborted ? IW_XFER_ACT_CLOSE : IW_XFER_ACT_DROP;
 	iw_xfer_set_state(x, ST_OVER);
 	return true;
 }
 
 /* --- out --- */
 
-static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_open(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	bool push = x->cfg.role == IW_XFER_SOURCE;
 	struct draft d;
 
-	if (!iw_xfer_draft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 2, true))
+	if (!iw_xfer_draft_begin(x, &d, IW_XFER_MSG_OPEN, push ? 3 : 2, true))
 		return false;
 	if (push) {
-		iw_cbor_uint(&d.o, IW_XKEY_PATH);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_PATH);
 		iw_cbor_bytes(&d.o, x->path, x->path_len);
 	}
-	iw_cbor_uint(&d.o, IW_XKEY_OPTS);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_OPTS);
 	iw_cbor_uint(&d.o, x->cfg.opts);
-	iw_cbor_uint(&d.o, IW_XKEY_CONNS);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_CONNS);
 	iw_cbor_uint(&d.o, iw_xfer_conns(x));
 	iw_xfer_draft_send(x, &d, act, now);
 	iw_xfer_set_state(x, ST_RUN);
 	return true;
 }
 
-static bool post_recvs(struct iw_xfer *x, struct iw_xact *act)
+static bool post_recvs(struct iw_xfer *x, struct iw_xfer_act *act)
 {
 	struct link *l = &x->link;
 
@@ -279,41 +277,41 @@ static bool post_recvs(struct iw_xfer *x, struct iw_xact *act)
 	l->post_due = false;
 	l->size_due = true;
 	l->rx_limit += l->rx_more;
-	act->type = IW_XACT_POST_RECVS;
+	act->type = IW_XFER_ACT_POST_RECVS;
 	act->count = l->rx_more;
 	act->size32 = l->rx_size;
 	return true;
 }
 
-static bool send_beat(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_beat(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	x->link.beat_due = false;
 	x->link.beats++;
 	x->link.sent_at = now;
 	iw_xfer_link_posted(x);
-	act->type = IW_XACT_BEAT;
+	act->type = IW_XFER_ACT_BEAT;
 	act->cookie = cookie(CK_MSG, OUT_BUFS);
 	return true;
 }
 
-static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool send_nop(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	struct draft d;
 
 	if (x->link.beat_due && x->link.sq_used < x->cfg.sq_depth)
 		return send_beat(x, act, now);
 	if (!iw_xfer_link_wants_nop(x) ||
-	    !iw_xfer_draft_begin(x, &d, IW_XMSG_NOP, x->link.total_due ? 4 : 2, false))
+	    !iw_xfer_draft_begin(x, &d, IW_XFER_MSG_NOP, x->link.total_due ? 4 : 2, false))
 		return false;
-	iw_cbor_uint(&d.o, IW_XKEY_BUSY);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_BUSY);
 	iw_cbor_bool(&d.o, iw_xfer_busy_here(x));
-	iw_cbor_uint(&d.o, IW_XKEY_ANSWER);
+	iw_cbor_uint(&d.o, IW_XFER_KEY_ANSWER);
 	iw_cbor_bool(&d.o, x->link.ask_due);
 	x->link.ask_due = false;
 	if (x->link.total_due) {
-		iw_cbor_uint(&d.o, IW_XKEY_TOTAL);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_TOTAL);
 		iw_cbor_uint(&d.o, x->total);
-		iw_cbor_uint(&d.o, IW_XKEY_PATHS);
+		iw_cbor_uint(&d.o, IW_XFER_KEY_PATHS);
 		iw_cbor_uint(&d.o, x->total_paths);
 	}
 	x->link.total_due = false;
@@ -321,13 +319,13 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
-static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+static bool next_running(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	if (post_recvs(x, act))
 		return true;
 	if (x->cfg.role == IW_XFER_SOURCE ? iw_xfer_source_next(x, act, now)
 					  : iw_xfer_sink_next(x, act, now)) {
-		if (act->type == IW_XACT_READ)
+		if (act->type == IW_XFER_ACT_READ)
 			x->payload_at = now; /* the peer's time to answer starts now */
 		return true;
 	}
@@ -335,7 +333,7 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return x->state != ST_FAILING && send_nop(x, act, now);
 }
 
-/* Without messages the transfer cannot continue, and no ABORT can be sent. */
+/* Without memory for messages the transfer cannot continue, and no ABORT can be sent. */
 static void fail_lacking(struct iw_xfer *x)
 {
 	struct iw_fault why;
@@ -344,7 +342,7 @@ static void fail_lacking(struct iw_xfer *x)
 	iw_xfer_give_up(x, &why, false);
 }
 
-bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+bool iw_xfer_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now)
 {
 	memset(act, 0, sizeof(*act));
 	if (x->lacks)
@@ -372,7 +370,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	case ST_CLOSING:
 		if (!x->end_given)
 			return end_act(x, act);
-		act->type = IW_XACT_CLOSE;
+		act->type = IW_XFER_ACT_CLOSE;
 		iw_xfer_set_state(x, ST_OVER);
 		return true;
 	case ST_FAILING:
@@ -385,7 +383,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 /* --- in --- */
 
-static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
+static int on_open(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	const uint8_t *path = NULL;
 	struct iw_fault why;
@@ -396,14 +394,15 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 		return iw_xfer_breach(x, "OPEN %s",
 				      x->open_seen ? "comes twice" : "from a responder");
 	if (x->cfg.role == IW_XFER_SINK) {
-		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
+		err = iw_cbor_get_string(&m->rec, IW_XFER_KEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
 					 &path, &len, &why);
 	}
 	/* Unknown options are refused, because the peer relies on them. */
 	if (!err)
-		err = iw_cbor_get_u32(&m->rec, IW_XKEY_OPTS, IW_XOPT_ALL, &x->cfg.opts, &why);
+		err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_OPTS, IW_XFER_OPT_ALL, &x->cfg.opts,
+				      &why);
 	if (!err)
-		err = iw_cbor_get_u32(&m->rec, IW_XKEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
+		err = iw_cbor_get_u32(&m->rec, IW_XFER_KEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
 				      &why);
 	if (err)
 		return iw_xfer_breach(x, "%s", why.text);
@@ -418,19 +417,19 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	return make_role(x);
 }
 
-static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+static int dispatch(struct iw_xfer *x, const struct iw_xfer_msg *m, uint64_t now)
 {
-	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XMSG_OPEN)
+	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XFER_MSG_OPEN)
 		return iw_xfer_breach(x, "its first message is %s, expected OPEN",
-				      iw_xmsg_name(m->type));
+				      iw_xfer_msg_name(m->type));
 	x->link.nop_due |= m->answer;
 	if (m->paths > 0 && x->snk)
 		iw_xfer_sink_total(x, m);
-	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
+	if (m->type == IW_XFER_MSG_NOP || m->type >= IW_XFER_MSG_OPTIONAL)
 		return 0;
-	if (m->type == IW_XMSG_OPEN)
+	if (m->type == IW_XFER_MSG_OPEN)
 		return on_open(x, m);
-	if (m->type == IW_XMSG_ABORT)
+	if (m->type == IW_XFER_MSG_ABORT)
 		return on_abort(x, m);
 	if (x->cfg.role == IW_XFER_SOURCE)
 		return iw_xfer_source_message(x, m, now);
@@ -440,11 +439,11 @@ static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, uint64_t now)
 {
 	struct iw_fault why;
-	struct iw_xmsg m;
+	struct iw_xfer_msg m;
 
 	if (iw_xfer_link_check(x, msg, &len) != 0)
 		return;
-	if (iw_xmsg_decode(&m, msg, len, &why) != 0) {
+	if (iw_xfer_msg_decode(&m, msg, len, &why) != 0) {
 		iw_xfer_breach(x, "%s", why.text);
 		return;
 	}
@@ -453,20 +452,20 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 	(void)dispatch(x, &m, now); /* a breach has failed the transfer already */
 }
 
-enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
-				  uint64_t now)
+enum iw_xfer_verdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg,
+				      size_t len, uint64_t now)
 {
-	enum iw_xverdict verdict = IW_XRECV_REPOST;
+	enum iw_xfer_verdict verdict = IW_XFER_RECV_REPOST;
 	uint64_t off = 0;
 	uint32_t id = 0;
 	int err;
 
 	if (x->state == ST_NEW || x->state == ST_FAILING || x->state == ST_OVER)
-		return IW_XRECV_RETIRE;
+		return IW_XFER_RECV_RETIRE;
 	x->link.rx_count++;
 	x->counts.msgs_received++;
 	x->heard_at = now;
-	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
+	if (iw_xfer_data_decode(msg, len, &id, &off, &err)) {
 		iw_xfer_note_moved(x, now);
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
 			iw_xfer_breach(x, "a data Send of %U octets %s", (uint64_t)len,
@@ -478,7 +477,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 		x->counts.control_received += len;
 		receive_message(x, msg, len, now);
 	}
-	return verdict == IW_XRECV_HOLD ? verdict : iw_xfer_link_consumed(x);
+	return verdict == IW_XFER_RECV_HOLD ? verdict : iw_xfer_link_consumed(x);
 }
 
 void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
@@ -515,7 +514,7 @@ void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag)
 		iw_xfer_sink_registered(x, slot, stag);
 }
 
-void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
+void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xfer_code code, const char *text,
 			 uint64_t now)
 {
 	iw_xfer_note_progress(x, now);
@@ -546,7 +545,7 @@ uint64_t iw_xfer_own_octets(const struct iw_xfer *x)
 	return c->control_sent + MSG_OVERHEAD * (c->msgs_sent + x->link.beats);
 }
 
-/* Only octets of files count: an acknowledged message does not show progress. */
+/* An acknowledged message does not show progress; acknowledged octets of files do. */
 static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
 {
 	uint64_t own = iw_xfer_own_octets(x), files = acked - IW_MIN(acked, own);
@@ -557,12 +556,12 @@ static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
 	return x->cfg.role == IW_XFER_SOURCE;
 }
 
-void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
+void iw_xfer_traffic(struct iw_xfer *x, const struct iw_xfer_traffic *l, uint64_t now)
 {
 	bool heard = l->received > x->received, moved = l->arrived > x->arrived;
 
 	x->received = l->received;
-	/* Octets of an incomplete message are no longer counted when it is complete. */
+	/* May be less than before: octets of a message are not counted once it is complete. */
 	x->arrived = l->arrived;
 	moved = has_moved_out(x, l->acked) || moved;
 	if (waits_for_open(x))
@@ -610,10 +609,7 @@ static uint64_t chunk_deadline(const struct iw_xfer *x)
 	return iw_xfer_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
 }
 
-/*
- * While the peer waits for this side there is no deadline. Otherwise one side must do something for
- * the other.
- */
+/* While the peer waits for work of this side there is no deadline. */
 static uint64_t progress_deadline(const struct iw_xfer *x)
 {
 	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xfer_stall_at(x, x->progress_at);
