@@ -184,8 +184,10 @@ size_t iw_wire_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 	size_t before = (0 - pos) % IW_MPA_MARKER_SPACING;
 	size_t len = iw_mpa_fpdu_len(ulpdu_len);
 
-	/* A marker right after the CRC belongs to the next FPDU; one at pos belongs to this
-	 * FPDU. */
+	/*
+	 * A marker directly after the CRC belongs to the next FPDU. A marker at pos belongs to this
+	 * one.
+	 */
 	if (len <= before)
 		return len;
 	return len + (len - before + run - 1) / run * IW_MPA_MARKER_LEN;

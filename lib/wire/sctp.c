@@ -119,7 +119,7 @@ uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len)
 
 /* --- chunks, parameters, causes --------------------------------------------------------------- */
 
-/* Reads the length field of a chunk or parameter at src. Returns the result of its decoder. */
+/* Reads the length field of a chunk or parameter. Returns what its decoder must return. */
 static int whole_length(const uint8_t *src, size_t len, uint16_t *field)
 {
 	size_t padded;
@@ -135,8 +135,10 @@ static int whole_length(const uint8_t *src, size_t len, uint16_t *field)
 	return (int)IW_MIN(padded, len);
 }
 
-/* Writes length field, value and padding, but not the first two octets, in which chunks and
- * parameters differ. */
+/*
+ * Writes length field, value and padding, but not the first two octets, which differ between chunks
+ * and parameters.
+ */
 static int encode_rest(uint8_t *dst, size_t cap, const uint8_t *value, size_t value_len)
 {
 	size_t len = IW_SCTP_CHUNK_HDR_LEN + value_len, pad;
