@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Receiving: checks a segment against the row of its opcode, lets DDP check and place it, and
- * handles the message when DDP delivers it.
+ * Receiving: checks the opcode of a segment, lets DDP check and place it, and handles the message
+ * when DDP delivers it.
  */
 #include "rdmap/rdmap.h"
 
@@ -48,8 +48,9 @@ static bool is_solicited(uint8_t opcode)
 
 /*
  * RFC 5040 5.3 and 8.1.1 (7): invalidates the STag only if it is valid on this stream alone. An
- * STag of the whole protection domain stays valid. An unknown STag and one of another stream get
- * the same code: with both codes of figure 9 a peer could find out which STags exist.
+ * STag of the whole protection domain stays valid. For an unknown STag and for one of another
+ * stream the peer gets the same code: with the two codes of figure 9 it could find out which STags
+ * exist.
  */
 static int invalidate(struct iw_rdmap *r, uint32_t stag, struct iw_fault *why)
 {
@@ -386,7 +387,7 @@ static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const s
 {
 	int err = judge(r, h, len, now, why);
 
-	/* If the LLP does not keep order, the first frame is the first one sent. */
+	/* If the LLP does not keep order, the first frame is the one with number 0. */
 	if (err == 0 && iw_unlikely(r->rtr_expected) && (in_order || seq == 0))
 		err = first_frame(r, h, payload, len, why);
 	if (err == 0 && h->opcode == IW_OP_RRESP)
@@ -411,7 +412,7 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 	int hdr, err;
 
 	if (!in_operation(r))
-		return 0; /* RFC 5041 7.1: after an error all segments are silently dropped */
+		return 0; /* RFC 5041 7.1: after a fault, segments are dropped silently */
 	hdr = iw_wire_ddp_decode(&h, ulpdu, len);
 	if (hdr <= 0) {
 		err = iw_fail(why, IW_E_DDP_LOCAL,
