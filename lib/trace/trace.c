@@ -8,8 +8,8 @@
 #include "util/num.h"
 
 /*
- * The largest integer, 2^53 - 1, that a program which keeps numbers as doubles reads exactly (RFC
- * 8259 6). The monotonic clock exceeds it after 104 days and is written modulo 2^53.
+ * 2^53 - 1, the largest integer that programs read exactly if they store numbers as doubles
+ * (RFC 8259 6). The monotonic clock exceeds it after 104 days, and is written modulo 2^53.
  */
 #define NUMBER_MAX UINT64_C(9007199254740991)
 
@@ -50,8 +50,8 @@ static const struct {
 };
 
 /*
- * A line that grows by whole pieces; a piece that does not fit changes nothing. tail: octets that
- * stay free for the end of the line.
+ * A line to which whole pieces are appended; a piece that does not fit changes nothing. tail: bytes
+ * that are reserved for the end of the line.
  */
 struct line {
 	char *buf;
@@ -72,7 +72,7 @@ static bool put_str(struct line *l, const char *s)
 	return put_octets(l, s, strlen(s));
 }
 
-/* Numbers are most of a trace, and printf takes several times as long for them. */
+/* Not by printf, which is several times slower: most of a trace is numbers. */
 static bool put_number(struct line *l, uint64_t v)
 {
 	char text[20];
@@ -99,8 +99,8 @@ static bool is_plain(unsigned char c)
 }
 
 /*
- * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. An octet that is
- * not ASCII is escaped too, so that the line is valid whatever the text contains.
+ * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. Octets that are
+ * not ASCII are escaped too, so that the line is valid even if the text is not UTF-8.
  */
 static bool put_quoted(struct line *l, const char *s)
 {
