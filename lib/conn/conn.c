@@ -7,12 +7,12 @@
 
 #include "conn/internal.h"
 
-/* IRD and ORD if the peers do not negotiate them: the value of most implementations. */
+/* IRD and ORD if they are not negotiated: the limit of most implementations. */
 #define UNNEGOTIATED_READS 16
 #define DECIDE_NS          IW_SEC(10)
 #define STALL_NS           IW_SEC(30)
 #define LINGER_NS          IW_SEC(10)
-/* The wait before a retry if no batch buffer was free. */
+/* If no buffer for a batch is free: the time until the next attempt. */
 #define RETRY_NS           IW_MSEC(5)
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -126,12 +126,12 @@ void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	struct iw_fault end = { 0 }, named = *why;
 
 	(void)now;
-	/* The adaptation notes whether a retry with Rev 1 is possible. */
+	/* The adaptation finds out whether a retry with Rev 1 is possible. */
 	if (c->state == IW_CONN_SETUP)
 		(void)!c->below->peer_ended(c, &end);
 	/*
-	 * A reset instead of the MPA Reply: MPA's text is more useful, as it names the awaited
-	 * frame.
+	 * The peer reset the connection instead of sending its MPA Reply: MPA's text is more
+	 * useful, because it names the missing frame.
 	 */
 	if (end.err != 0 && why->err == IW_E_CLOSED && c->mpa != NULL && c->cfg.mpa.initiator)
 		memcpy(named.text, end.text, sizeof(named.text));
@@ -202,7 +202,7 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 	c->decide_at = IW_TIME_NEVER;
 	c->last_tx = now;
 	/*
-	 * Our FIN follows the Reply, unless the ULP continues to use TCP (RFC 5044 7.1.2 rule 2).
+	 * Our FIN follows the Reply, unless the ULP keeps the TCP stream (RFC 5044 7.1.2 rule 2).
 	 */
 	iw_conn_terminating(c, now);
 }
@@ -228,7 +228,7 @@ void iw_conn_payload(const struct iw_conn *c, struct iw_conn_payload *out)
 		out->tx -= c->tx_payload - IW_MIN(c->tx_payload, taken);
 }
 
-/* The deadline for progress of what is outstanding; IW_TIME_NEVER: nothing is. */
+/* The stall limit of outstanding output, Reads or an orderly end; IW_TIME_NEVER: none of these. */
 static uint64_t stall_deadline(const struct iw_conn *c)
 {
 	if (c->below->sending(c))
@@ -272,7 +272,7 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 	return IW_MIN(at, stall_deadline(c));
 }
 
-/* Returns an error if a deadline has passed. */
+/* Returns IW_E_TIMEOUT if a deadline has passed. */
 static int too_late(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 {
 	int err = c->below->timeout(c, now, why);

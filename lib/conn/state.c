@@ -69,7 +69,8 @@ uint64_t iw_conn_setup_ns(const struct iw_conn *c)
 }
 
 /*
- * The last step: stops the adaptation, completes everything outstanding, and reports CLOSED once.
+ * The last step: stops the adaptation, completes all outstanding operations, and reports CLOSED
+ * once.
  */
 void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 {
@@ -78,7 +79,7 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 	if (c->fault.err == 0 && why != NULL)
 		c->fault = *why;
 	c->below->closed(c);
-	/* Before a retry the queue pair keeps its posted operations. */
+	/* If a retry is possible, the queue pair keeps its posted operations for it. */
 	if (c->rdmap != NULL && !c->below->retry_rev1(c))
 		iw_rdmap_flush(c->rdmap, c->fault.err);
 	iw_conn_set_state(c, IW_CONN_CLOSED);
@@ -92,8 +93,9 @@ void iw_conn_terminating(struct iw_conn *c, uint64_t now)
 }
 
 /*
- * If a Terminate may be sent, it is sent before the FIN. Input is drained, so that no reset
- * destroys the Terminate in flight (RFC 5040 6.2.1). Otherwise the transport is closed at once.
+ * If this end may still send, its Terminate precedes the FIN, and input is drained: unread input
+ * would make TCP reset the connection and lose the Terminate in flight (RFC 5040 6.2.1). Otherwise
+ * the transport is closed at once.
  */
 void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
@@ -110,7 +112,7 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	}
 	iw_rdmap_fail(c->rdmap, why); /* no effect if the rdmap has reported this fault */
 	if (iw_rdmap_state(c->rdmap) == IW_RDMAP_TERMINATED)
-		c->below->drop_batch(c); /* the peer accepts no segment any more */
+		c->below->drop_batch(c); /* after its Terminate the peer accepts no segment */
 	iw_rdmap_hold(c->rdmap, c->below->has_batch(c));
 	iw_conn_terminating(c, now);
 }
@@ -150,7 +152,7 @@ void iw_conn_peer_ended(struct iw_conn *c, uint64_t now)
 		(void)!c->below->peer_ended(c, &why);
 		iw_conn_closed(c, &why, false);
 		break;
-	case IW_CONN_TERMINATING: /* the Terminate still goes out */
+	case IW_CONN_TERMINATING: /* the Terminate is still sent */
 	case IW_CONN_CLOSED:
 		break;
 	}
@@ -181,7 +183,7 @@ bool iw_conn_all_out(const struct iw_conn *c)
 
 void iw_conn_shut(struct iw_conn *c, uint64_t now)
 {
-	/* In TERMINATING the rdmap has failed, or was not started and may retry with Rev 1. */
+	/* In TERMINATING the rdmap has failed, or it was not started and is left for a retry. */
 	if (c->state == IW_CONN_CLOSING)
 		iw_rdmap_tx_shut(c->rdmap);
 	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));
