@@ -19,7 +19,7 @@
  * returns 0 or true, or a negative error with *why set. Sending and receiving are not among them:
  * the interfaces for octets and for messages differ (see conn.h).
  */
-struct below {
+struct adaptation_ops {
 	/* Creates the adaptation's object in space, and starts the set-up at now. */
 	int (*init)(struct iw_conn *c, uint64_t now, struct iw_fault *why);
 	/* Releases what the adaptation owns. */
@@ -60,13 +60,13 @@ struct below {
 	 */
 	const char *(*stalled)(const struct iw_conn *c);
 };
-extern const struct below iw_conn_over_tcp, iw_conn_over_sctp;
+extern const struct adaptation_ops iw_conn_tcp_ops, iw_conn_sctp_ops;
 
 struct over_sctp;
 
 struct iw_conn {
 	struct iw_conn_cfg cfg;
-	const struct below *below;
+	const struct adaptation_ops *ops;
 	enum iw_conn_state state;
 	struct iw_mpa *mpa;     /* over TCP; in space */
 	struct over_sctp *sctp; /* over SCTP; in space */
@@ -83,16 +83,16 @@ struct iw_conn {
 	bool starved;              /* no batch buffer was free */
 	uint64_t starved_at;
 
-	uint64_t last_tx;  /* when the transport last took octets */
-	uint64_t moved_at; /* time of the last progress: see iw_conn_moved */
+	uint64_t last_tx;                /* when the transport last took octets */
+	uint64_t moved_at;               /* time of the last progress: see iw_conn_moved */
 	uint64_t seen_steps, seen_fpdus; /* their values at the last iw_conn_moved */
-	uint64_t part_from;  /* rx_octets where the incomplete FPDU began, or later */
-	uint64_t part;       /* octets after that, in whole IW_CONN_PART */
-	bool tx_moves;       /* when the transport takes the batch, that is progress */
-	size_t tx_bytes;     /* octets of the whole batch */
-	uint64_t tx_payload; /* octets of payload in it */
-	uint64_t decide_at, linger_at; /* deadlines: the ULP's answer; the peer's FIN */
-	uint64_t nudge_at, nudge_ns; /* time of the next nudge; wait for the one after it */
+	uint64_t part_from;              /* rx_octets where the incomplete FPDU began, or later */
+	uint64_t part;                   /* octets after that, in whole IW_CONN_PART */
+	bool tx_moves;                   /* when the transport takes the batch, that is progress */
+	size_t tx_bytes;                 /* octets of the whole batch */
+	uint64_t tx_payload;             /* octets of payload in it */
+	uint64_t decide_at, linger_at;   /* deadlines: the ULP's answer; the peer's FIN */
+	uint64_t nudge_at, nudge_ns;     /* time of the next nudge; wait for the one after it */
 	unsigned nudges_left;
 
 	struct iw_event events[IW_EVENT_CLOSED + 1]; /* each type occurs at most once */

@@ -205,7 +205,7 @@ static const char *stalled(const struct iw_conn *c)
 	return "the association accepts no messages";
 }
 
-const struct below iw_conn_over_sctp = {
+const struct adaptation_ops iw_conn_sctp_ops = {
 	.init = init,
 	.fini = fini,
 	.size = size,

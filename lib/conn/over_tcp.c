@@ -97,7 +97,7 @@ static const char *stalled(const struct iw_conn *c)
 		       : "the initiator sent no FPDU, and a responder must not send first";
 }
 
-const struct below iw_conn_over_tcp = {
+const struct adaptation_ops iw_conn_tcp_ops = {
 	.init = init,
 	.fini = fini,
 	.size = iw_mpa_size,

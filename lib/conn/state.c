@@ -60,7 +60,7 @@ void iw_conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_f
 
 const struct iw_agreed *iw_conn_agreed(const struct iw_conn *c)
 {
-	return c->below->agreed(c);
+	return c->ops->agreed(c);
 }
 
 uint64_t iw_conn_setup_ns(const struct iw_conn *c)
@@ -78,9 +78,9 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 		return;
 	if (c->fault.err == 0 && why != NULL)
 		c->fault = *why;
-	c->below->closed(c);
+	c->ops->closed(c);
 	/* If a retry is possible, the queue pair keeps its posted operations for it. */
-	if (c->rdmap != NULL && !c->below->retry_rev1(c))
+	if (c->rdmap != NULL && !c->ops->retry_rev1(c))
 		iw_rdmap_flush(c->rdmap, c->fault.err);
 	iw_conn_set_state(c, IW_CONN_CLOSED);
 	iw_conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);
@@ -102,18 +102,18 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_TERMINATING)
 		return;
 	c->fault = *why;
-	if (c->below->final_reply(c)) {
+	if (c->ops->final_reply(c)) {
 		iw_conn_terminating(c, now);
 		return;
 	}
-	if (c->state == IW_CONN_FIN_SENT || !c->below->may_send(c)) {
+	if (c->state == IW_CONN_FIN_SENT || !c->ops->may_send(c)) {
 		iw_conn_closed(c, NULL, true);
 		return;
 	}
 	iw_rdmap_fail(c->rdmap, why); /* no effect if the rdmap has reported this fault */
 	if (iw_rdmap_state(c->rdmap) == IW_RDMAP_TERMINATED)
-		c->below->drop_batch(c); /* after its Terminate the peer accepts no segment */
-	iw_rdmap_hold(c->rdmap, c->below->has_batch(c));
+		c->ops->drop_batch(c); /* after its Terminate the peer accepts no segment */
+	iw_rdmap_hold(c->rdmap, c->ops->has_batch(c));
 	iw_conn_terminating(c, now);
 }
 
@@ -121,7 +121,7 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 static void half_closed(struct iw_conn *c)
 {
 	struct iw_fault why = { 0 };
-	int err = c->below->peer_ended(c, &why);
+	int err = c->ops->peer_ended(c, &why);
 
 	if (err == 0 && !iw_rdmap_rx_shut(c->rdmap))
 		err = iw_fail(
@@ -141,7 +141,7 @@ void iw_conn_peer_ended(struct iw_conn *c, uint64_t now)
 	c->peer_fin = true;
 	switch (c->state) {
 	case IW_CONN_SETUP:
-		(void)!c->below->peer_ended(c, &why);
+		(void)!c->ops->peer_ended(c, &why);
 		iw_conn_closed(c, &why, true);
 		break;
 	case IW_CONN_OPEN:
@@ -149,7 +149,7 @@ void iw_conn_peer_ended(struct iw_conn *c, uint64_t now)
 		half_closed(c);
 		break;
 	case IW_CONN_FIN_SENT:
-		(void)!c->below->peer_ended(c, &why);
+		(void)!c->ops->peer_ended(c, &why);
 		iw_conn_closed(c, &why, false);
 		break;
 	case IW_CONN_TERMINATING: /* the Terminate is still sent */
