@@ -36,11 +36,6 @@ void iw_mpa_set_emss(struct iw_mpa *m, size_t emss)
 	m->tx.emss = emss;
 }
 
-size_t iw_mpa_emss(const struct iw_mpa *m)
-{
-	return m->tx.emss;
-}
-
 /* True if both ends have sent a block, so ULPDUs may exceed the MSS. */
 static bool large_agreed(const struct iw_mpa *m)
 {

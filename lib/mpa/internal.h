@@ -63,13 +63,12 @@ int iw_mpa_startup_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault
 int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why);
 void iw_mpa_build_request(struct iw_mpa *m, const uint8_t *pd, size_t pd_len);
 /*
- * Encode the Reply. ord NULL: the rejecting Reply has the ORD with which this end would accept.
- * Return 0, or IW_E_INVAL: pd is too long, or a depth is above 0x3fff; nothing has changed.
+ * Encode the accepting or the rejecting Reply. Return 0, or IW_E_INVAL: pd is too long, or a depth
+ * is above 0x3fff; nothing has changed.
  */
 int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd,
 			size_t pd_len, struct iw_fault *why);
-int iw_mpa_build_reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
-			struct iw_fault *why);
+int iw_mpa_build_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
 /*
  * Checks flags, Rev and PD_Length of the peer's frame, whose Private Data may be incomplete.
  * Returns 0 or IW_E_MPA_FRAME.

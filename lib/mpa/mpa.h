@@ -209,12 +209,6 @@ IW_MUST_CHECK int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, co
 				size_t pd_len, struct iw_fault *why);
 IW_MUST_CHECK int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len,
 				struct iw_fault *why);
-/*
- * Rejects because the initiator's IRD is too small. The Reply has the ORD that this end needs
- * (RFC 6581 9.1). For an unenhanced peer it is iw_mpa_reject().
- */
-IW_MUST_CHECK int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd,
-				    size_t pd_len, struct iw_fault *why);
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
@@ -237,7 +231,6 @@ struct iw_vec iw_mpa_startup_in(const struct iw_mpa *m);
 bool iw_mpa_may_send(const struct iw_mpa *m);
 /* Sets TCP's effective maximum segment size, octets. Call it after each change. Default: 536. */
 void iw_mpa_set_emss(struct iw_mpa *m, size_t emss);
-size_t iw_mpa_emss(const struct iw_mpa *m);
 /*
  * Returns the MULPDU, the largest ULPDU for DDP, 128 to 64768 octets: that of the EMSS (RFC 5044
  * 4.5), or a larger one that both ends have agreed on with the library's blocks.

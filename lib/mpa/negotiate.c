@@ -155,17 +155,12 @@ int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint
 	return 0;
 }
 
-int iw_mpa_build_reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
-			struct iw_fault *why)
+int iw_mpa_build_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
 {
 	const struct iw_agreed *p = &m->agreed;
 	struct iw_mpa_enhanced e = iw_agreed_reject(p, m->cfg.offer.ird, m->cfg.offer.ord);
 	int ret = check_pd(pd_len, p->enhanced, false, why);
 
-	if (ret == 0 && ord) {
-		ret = iw_offer_check_depth("mpa", "ORD", *ord, why);
-		e.ord = *ord;
-	}
 	if (ret < 0)
 		return ret;
 	build_reply(m, IW_MPA_R, &e, false, pd, pd_len);

@@ -190,27 +190,15 @@ int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *p
 	return ret;
 }
 
-static int reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
-		  struct iw_fault *why)
+int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
 {
 	int ret = undecided(m, why);
 
 	if (ret == 0)
-		ret = iw_mpa_build_reject(m, ord, pd, pd_len, why);
+		ret = iw_mpa_build_reject(m, pd, pd_len, why);
 	if (ret == 0)
 		iw_mpa_set_state(m, IW_MPA_STREAMING);
 	return ret;
-}
-
-int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
-{
-	return reject(m, NULL, pd, pd_len, why);
-}
-
-int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd, size_t pd_len,
-		      struct iw_fault *why)
-{
-	return reject(m, &ord, pd, pd_len, why);
 }
 
 struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m)
