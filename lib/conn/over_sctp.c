@@ -362,7 +362,7 @@ static bool next_segment(struct iw_conn *c, uint64_t now)
 	if (o->pending) {
 		m->stream = iw_dss_stream(o->session);
 		m->ppid = iw_sctpmap_profile(o->assoc)->ppid_segment;
-		iw_put_be16(m->hdr, iw_dss_ssn(o->session));
+		iw_wire_sctp_segment_encode(m->hdr, sizeof(m->hdr), iw_dss_ssn(o->session));
 		memcpy(m->hdr + IW_SCTP_SSN_LEN, seg.hdr, seg.hdr_len);
 		m->hdr_len = IW_SCTP_SSN_LEN + seg.hdr_len;
 		m->untagged = !(seg.hdr[0] & DDP_T);
