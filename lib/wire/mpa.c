@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Decodes, encodes and prints MPA start-up frames, enhanced data and markers. */
+/* Decodes and encodes MPA start-up frames, enhanced data and markers; prints the first two. */
 #include "wire/mpa.h"
 
 #include <string.h>
@@ -165,16 +165,6 @@ int iw_wire_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_mark
 	iw_put_be16(dst, in->reserved);
 	iw_put_be16(dst + 2, in->fpduptr);
 	return IW_MPA_MARKER_LEN;
-}
-
-void iw_wire_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m)
-{
-	iw_text_str(t, "Marker FPDUPTR ");
-	iw_text_hex(t, m->fpduptr, 4);
-	if (m->reserved) {
-		iw_text_str(t, " RESERVED ");
-		iw_text_hex(t, m->reserved, 4);
-	}
 }
 
 size_t iw_wire_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)

@@ -87,8 +87,6 @@ struct iw_mpa_marker {
 int iw_wire_mpa_marker_decode(struct iw_mpa_marker *out, const uint8_t *src, size_t len);
 /* Returns the length, 4. IW_E_INVAL: cap is too small. */
 int iw_wire_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_marker *in);
-/* Appends "Marker FPDUPTR 0x0014". */
-void iw_wire_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m);
 
 /* Returns the octets of PAD: 2 + ulpdu_len + PAD is a multiple of 4 (RFC 5044 4.1). */
 static inline size_t iw_mpa_pad(size_t ulpdu_len)

@@ -4,7 +4,7 @@
  *
  * Chunks, parameters and causes have one form: a type; a length, which includes the four octets of
  * type and length; a value; padding to a multiple of four. Decoders do not check types, flags and
- * values: lib/sctp does. Printers append to one line, without a newline.
+ * values: lib/sctp does.
  */
 #ifndef IW_WIRE_SCTP_H
 #define IW_WIRE_SCTP_H
@@ -99,7 +99,6 @@ struct iw_sctp_hdr {
 int iw_wire_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len);
 /* Returns the length, 12. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in);
-void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h);
 /*
  * Returns the checksum of a packet of len octets (at least 12), computed as if its checksum field
  * were 0 (RFC 9260 6.8).
@@ -127,8 +126,6 @@ int iw_wire_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, siz
  * four. IW_E_INVAL: cap is too small, or the value is too long for the length field.
  */
 int iw_wire_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in);
-/* Appends the chunk with its main fields. */
-void iw_wire_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c);
 
 /* A parameter or an error cause. The codec has the contract of that of chunks. */
 struct iw_sctp_param {
@@ -138,7 +135,7 @@ struct iw_sctp_param {
 };
 int iw_wire_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t len);
 int iw_wire_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *in);
-void iw_wire_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p);
+/* Appends "cause 12 user-initiated abort" to one line, without a newline. */
 void iw_wire_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p);
 
 /* --- values of chunks ------------------------------------------------------------------------- */

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "util/text.h"
-
 #define IW_SCTP_PPID_SEGMENT           16
 #define IW_SCTP_PPID_CONTROL           17
 #define IW_SCTP_ADAPTATION_DDP         1
@@ -47,8 +45,6 @@ struct iw_sctp_control {
 int iw_wire_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len);
 /* Returns the length. IW_E_INVAL: cap is too small, or pd_len is close to INT_MAX. */
 int iw_wire_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in);
-/* Appends "DDP Stream Session Initiate DDP-SSN 0 Private Data 3", without a newline. */
-void iw_wire_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c);
 
 /*
  * Decodes the DDP-SSN before a DDP segment, PPID 16. Returns its length, 2. 0: more octets are
