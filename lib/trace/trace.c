@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines: two writers, which use one table made from the list of events. */
+/* Events as lines of JSON, by tables that are generated from the list of events. */
 #include "trace/trace.h"
 
 #include <string.h>
@@ -182,65 +182,6 @@ size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev)
 	}
 	l.tail = 0;
 	put_str(&l, "}");
-	buf[l.len] = '\0';
-	return l.len;
-}
-
-static bool is_word(const char *s)
-{
-	for (; *s; s++)
-		if (*s <= ' ' || *s == '"' || *s >= 0x7f)
-			return false;
-	return true;
-}
-
-static bool text_value(struct line *l, const struct iw_trace_event *ev, const struct field *f)
-{
-	const char *s;
-
-	if (f->type == STR && text_at(ev, f)[0] == '\0')
-		return true;
-	if (!put_str(l, " ") || !put_str(l, f->name) || !put_str(l, "="))
-		return false;
-	switch (f->type) {
-	case U64:
-		return put_number(l, number_at(ev, f));
-	case HEX:
-	case HEX32:
-		return put_str(l, "0x") && put_hex(l, number_at(ev, f), f->type == HEX ? 16 : 8);
-	case BOOL:
-		return put_str(l, bool_at(ev, f) ? "yes" : "no");
-	case STR:
-		s = text_at(ev, f);
-		return is_word(s) ? put_str(l, s) : put_quoted(l, s);
-	}
-	return false;
-}
-
-size_t iw_trace_text(char *buf, size_t cap, const struct iw_trace_event *ev)
-{
-	struct line l = { .buf = buf, .cap = cap };
-	uint64_t us = ev->now / 1000;
-	char point[8];
-
-	for (int i = 6; i > 0; i--, us /= 10)
-		point[i] = (char)('0' + us % 10);
-	point[0] = '.';
-	point[7] = ' ';
-	if (!put_number(&l, us) || !put_octets(&l, point, sizeof(point)))
-		l.len = 0;
-	if (l.len > 0 && ev->stream)
-		(void)(put_str(&l, "stream ") && put_number(&l, ev->stream) && put_str(&l, " "));
-	if (l.len == 0 || !put_str(&l, kinds[ev->kind].name)) {
-		buf[0] = '\0';
-		return 0;
-	}
-	for (size_t i = 0; i < kinds[ev->kind].n; i++) {
-		size_t before = l.len;
-
-		if (!text_value(&l, ev, &kinds[ev->kind].fields[i]))
-			l.len = before;
-	}
 	buf[l.len] = '\0';
 	return l.len;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sinks of traced events: lines of JSON for programs, lines of text for people, and USDT probes.
+ * Sinks of traced events: lines of JSON, and USDT probes.
  *
  * Neighbours: verbs selects the sink of a context; the tools write the lines. Threads: no threads;
  * no state but the caller's.
@@ -24,8 +24,6 @@
  * not fit is omitted, so the line is always valid. 0: not even the fields above fit.
  */
 size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev);
-/* Writes "12.345678 stream 1 connected initiator=yes local=..." in the same way. */
-size_t iw_trace_text(char *buf, size_t cap, const struct iw_trace_event *ev);
 
 /*
  * The sink of a context. Set emit of a struct iw_tracer to iw_trace_emit and its ctx to a sink,
