@@ -34,9 +34,9 @@ struct iw_atomic_req {
 /* Returns the length, 52. 0: more octets are needed. */
 int iw_atomic_req_decode(struct iw_atomic_req *out, const uint8_t *src, size_t len);
 /*
- * Returns the length, 52. Excess high bits of a field are ignored. IW_E_INVAL: cap is too small. The
- * tests need the two encoders, although no tool sends Atomics: they prove that decoding loses no
- * bit, and build the segments that ddp-dump and wire/field.h explain.
+ * Returns the length, 52. Excess high bits of a field are ignored. IW_E_INVAL: cap is too small.
+ * The tests need the two encoders, although no tool sends Atomics: they prove that decoding loses
+ * no bit, and build the segments that ddp-dump and wire/field.h explain.
  */
 int iw_atomic_req_encode(uint8_t *dst, size_t cap, const struct iw_atomic_req *in);
 /* Appends "FetchAdd Request Identifier 1 Remote STag 0x00000001 TO 0x0 ...". */
