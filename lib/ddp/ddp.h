@@ -182,9 +182,9 @@ struct iw_ddp_msg {
 	 * RFC 5041 5.3 permits. Such segments may overlap and leave gaps in the len octets from to.
 	 */
 	bool scattered;
-	uint32_t qn, msn; /* untagged */
-	void *base;       /* untagged: the posted buffer, which the caller owns again */
-	uint64_t cookie;  /* untagged: as posted */
+	uint32_t qn, msn;   /* untagged */
+	void *base;         /* untagged: the posted buffer, which the caller owns again */
+	uint64_t cookie;    /* untagged: as posted */
 	struct iw_ddp last; /* header of the last segment, for a Terminate */
 	size_t last_len;    /* its payload octets */
 };

@@ -55,7 +55,7 @@ struct early {
 struct early_set {
 	/* size entries, then size chain heads, in one allocation; NULL: nothing was early yet */
 	struct early *entry;
-	uint32_t size; /* 0, or a power of two */
+	uint32_t size;  /* 0, or a power of two */
 	uint32_t held;  /* entries in use */
 	uint32_t spare; /* chain of the free entries */
 };

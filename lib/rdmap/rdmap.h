@@ -37,10 +37,10 @@ struct iw_rdmap;
 struct iw_rdmap_cfg {
 	const struct iw_mem *mem; /* borrowed for the life of the stream, as is stags */
 	struct iw_stag_table *stags;
-	uint32_t pd, stream;         /* stream: the queue pair's own number, never 0 */
-	uint32_t sq_depth, rq_depth; /* 1..2^20 */
-	uint32_t early_max;          /* see struct iw_ddp_cfg */
-	bool loans;                  /* the ULP accepts Sends that stay in the LLP's memory */
+	uint32_t pd, stream;            /* stream: the queue pair's own number, never 0 */
+	uint32_t sq_depth, rq_depth;    /* 1..2^20 */
+	uint32_t early_max;             /* see struct iw_ddp_cfg */
+	bool loans;                     /* the ULP accepts Sends that stay in the LLP's memory */
 	const struct iw_tracer *tracer; /* borrowed for the life of the stream; may be NULL */
 };
 
