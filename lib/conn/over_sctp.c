@@ -348,7 +348,7 @@ void iw_conn_acked(struct iw_conn *c, uint64_t now)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Pulls the next segment from RDMAP into o->msg. False: there is none now. */
+/* Pulls the next segment from RDMAP into o->msg. False: RDMAP has no segment now. */
 static bool next_segment(struct iw_conn *c, uint64_t now)
 {
 	struct over_sctp *o = c->sctp;

@@ -251,7 +251,7 @@ bool iw_rdmap_wants_tx(const struct iw_rdmap *r)
 	return r->state == IW_RDMAP_TERMINATING && r->term_pending && !r->term_pulled;
 }
 
-/* Cuts the next segment of the current message; if there is none, begins the next message. */
+/* Cuts the next segment of the current message, or of the next one. False: nothing to send. */
 static bool pull_message(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now)
 {
 	if (r->cur == TX_NONE)

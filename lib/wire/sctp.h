@@ -44,8 +44,8 @@ enum iw_sctp_chunk_type {
 const char *iw_wire_sctp_chunk_name(uint8_t type);
 
 /*
- * The two high bits of an unknown type of chunk or parameter tell its receiver whether to skip it
- * and whether to report it (RFC 9260 3.2, 3.2.1). top: the highest bit of the type, 7 or 15.
+ * The two high bits of an unknown type of chunk or parameter determine whether its receiver skips
+ * it and whether it reports it (RFC 9260 3.2, 3.2.1). top: the highest bit of the type, 7 or 15.
  */
 #define IW_SCTP_UNKNOWN_SKIPS(type, top)   ((type)&1u << (top))
 #define IW_SCTP_UNKNOWN_REPORTS(type, top) ((type)&1u << ((top)-1))
