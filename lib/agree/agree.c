@@ -82,7 +82,7 @@ uint8_t iw_agreed_rtr(uint8_t requested, uint8_t ours)
 
 /* --- the responder ---------------------------------------------------------------------------- */
 
-/* RFC 6581 9.1: the answer to a depth that is not negotiated has the same value. */
+/* RFC 6581 9.1: 0x3fff (not negotiated) in the Request is answered with 0x3fff. */
 static uint16_t mirrored(uint16_t requested, uint16_t ours)
 {
 	return requested == IW_MPA_IRD_ORD_MAX ? IW_MPA_IRD_ORD_MAX : ours;
@@ -143,7 +143,7 @@ static const char *model(bool peer_to_peer)
 	return peer_to_peer ? "peer-to-peer" : "client-server";
 }
 
-/* RFC 6581 9.2. */
+/* RFC 6581 9.2: the Reply has the requested model, and a form of RTR that this end can send. */
 static int fit_rtr(struct iw_agreed *a, const struct iw_offer *o, const struct iw_mpa_enhanced *e,
 		   const struct iw_agree_words *w, struct iw_fault *why)
 {
@@ -156,7 +156,8 @@ static int fit_rtr(struct iw_agreed *a, const struct iw_offer *o, const struct i
 		return 0;
 	a->rtr = iw_agree_get_rtr(e) & o->rtr;
 	/*
-	 * A Read needs an IRD of at least 1 at the responder, and ORD at this end (RFC 6581 9.1).
+	 * A Read as RTR needs an IRD of at least 1 at the responder, and an ORD of at least 1 here
+	 * (RFC 6581 9.1).
 	 */
 	if (e->ird == 0)
 		a->rtr &= (uint8_t)~IW_RTR_READ;

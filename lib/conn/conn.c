@@ -7,12 +7,12 @@
 
 #include "conn/internal.h"
 
-/* IRD and ORD if the peers do not negotiate them: the value of most implementations. */
+/* IRD and ORD if they are not negotiated: the limit of most implementations. */
 #define UNNEGOTIATED_READS 16
 #define DECIDE_NS          IW_SEC(10)
 #define STALL_NS           IW_SEC(30)
 #define LINGER_NS          IW_SEC(10)
-/* The wait before a retry if no batch buffer was free. */
+/* If no buffer for a batch is free: the time until the next attempt. */
 #define RETRY_NS           IW_MSEC(5)
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -30,9 +30,9 @@ bool iw_conn_next_event(struct iw_conn *c, struct iw_event *ev)
 int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t now,
 		struct iw_fault *why)
 {
-	const struct below *below = cfg->assoc || cfg->session ? &iw_conn_over_sctp
-							       : &iw_conn_over_tcp;
-	size_t size = sizeof(struct iw_conn) + below->size();
+	const struct adaptation_ops *ops = cfg->assoc || cfg->session ? &iw_conn_sctp_ops
+								      : &iw_conn_tcp_ops;
+	size_t size = sizeof(struct iw_conn) + ops->size();
 	struct iw_conn *c;
 	int err;
 
@@ -41,7 +41,7 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 	if (c == NULL)
 		return iw_fail(why, IW_E_NOMEM, "conn: no memory for a connection");
 	c->cfg = *cfg;
-	c->below = below;
+	c->ops = ops;
 	c->rdmap = cfg->rdmap;
 	if (c->cfg.unnegotiated_reads == 0)
 		c->cfg.unnegotiated_reads = UNNEGOTIATED_READS;
@@ -53,7 +53,7 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 		c->cfg.linger_ns = LINGER_NS;
 	c->decide_at = c->linger_at = c->nudge_at = IW_TIME_NEVER;
 	c->moved_at = c->last_tx = now;
-	err = below->init(c, now, why);
+	err = ops->init(c, now, why);
 	c->cfg.mpa.offer.pd = NULL; /* borrowed only during this call */
 	if (err < 0) {
 		iw_mem_free(cfg->mem, c, size);
@@ -69,8 +69,8 @@ void iw_conn_free(struct iw_conn *c)
 		return;
 	if (c->tx != NULL)
 		iw_pool_put(c->cfg.txbufs, c->tx);
-	c->below->fini(c);
-	iw_mem_free(c->cfg.mem, c, sizeof(*c) + c->below->size());
+	c->ops->fini(c);
+	iw_mem_free(c->cfg.mem, c, sizeof(*c) + c->ops->size());
 }
 
 enum iw_conn_state iw_conn_state(const struct iw_conn *c)
@@ -88,9 +88,14 @@ uint32_t iw_conn_stream(const struct iw_conn *c)
 	return c->rdmap != NULL ? iw_rdmap_stream(c->rdmap) : 0;
 }
 
+const struct iw_rdmap *iw_conn_rdmap(const struct iw_conn *c)
+{
+	return c->rdmap;
+}
+
 size_t iw_conn_mulpdu(const struct iw_conn *c)
 {
-	return c->below->mulpdu(c);
+	return c->ops->mulpdu(c);
 }
 
 void iw_conn_set_emss(struct iw_conn *c, size_t emss)
@@ -111,7 +116,7 @@ uint64_t iw_conn_whole_setup_ns(const struct iw_conn *c)
 
 bool iw_conn_retry_rev1(const struct iw_conn *c)
 {
-	return c->below->retry_rev1(c);
+	return c->ops->retry_rev1(c);
 }
 
 const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c)
@@ -126,12 +131,12 @@ void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	struct iw_fault end = { 0 }, named = *why;
 
 	(void)now;
-	/* The adaptation notes whether a retry with Rev 1 is possible. */
+	/* The adaptation finds out whether a retry with Rev 1 is possible. */
 	if (c->state == IW_CONN_SETUP)
-		(void)!c->below->peer_ended(c, &end);
+		(void)!c->ops->peer_ended(c, &end);
 	/*
-	 * A reset instead of the MPA Reply: MPA's text is more useful, as it names the awaited
-	 * frame.
+	 * The peer reset the connection instead of sending its MPA Reply: MPA's text is more
+	 * useful, because it names the missing frame.
 	 */
 	if (end.err != 0 && why->err == IW_E_CLOSED && c->mpa != NULL && c->cfg.mpa.initiator)
 		memcpy(named.text, end.text, sizeof(named.text));
@@ -163,13 +168,6 @@ void iw_conn_eof(struct iw_conn *c, uint64_t now)
 	iw_conn_peer_ended(c, now);
 }
 
-/* --- our side's end --------------------------------------------------------------------------- */
-
-const struct iw_rdmap *iw_conn_rdmap(const struct iw_conn *c)
-{
-	return c->rdmap;
-}
-
 /* --- the responder's answer ------------------------------------------------------------------- */
 
 int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint16_t ord,
@@ -179,7 +177,7 @@ int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint
 
 	if (c->state != IW_CONN_SETUP)
 		return iw_fail(why, IW_E_STATE, "conn: no Request is pending");
-	err = c->below->accept(c, ird, ord, pd, pd_len, why);
+	err = c->ops->accept(c, ird, ord, pd, pd_len, why);
 	if (err < 0)
 		return err;
 	c->rdmap = rdmap;
@@ -194,7 +192,7 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 
 	if (c->state != IW_CONN_SETUP)
 		return;
-	if (c->below->reject(c, pd, pd_len, &why) < 0) {
+	if (c->ops->reject(c, pd, pd_len, &why) < 0) {
 		iw_conn_closed(c, &why, true);
 		return;
 	}
@@ -202,7 +200,7 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 	c->decide_at = IW_TIME_NEVER;
 	c->last_tx = now;
 	/*
-	 * Our FIN follows the Reply, unless the ULP continues to use TCP (RFC 5044 7.1.2 rule 2).
+	 * Our FIN follows the Reply, unless the ULP keeps the TCP stream (RFC 5044 7.1.2 rule 2).
 	 */
 	iw_conn_terminating(c, now);
 }
@@ -228,10 +226,10 @@ void iw_conn_payload(const struct iw_conn *c, struct iw_conn_payload *out)
 		out->tx -= c->tx_payload - IW_MIN(c->tx_payload, taken);
 }
 
-/* The deadline for progress of what is outstanding; IW_TIME_NEVER: nothing is. */
+/* The stall limit of outstanding output, Reads or an orderly end; IW_TIME_NEVER: none of these. */
 static uint64_t stall_deadline(const struct iw_conn *c)
 {
-	if (c->below->sending(c))
+	if (c->ops->sending(c))
 		return iw_time_add(c->last_tx, c->cfg.stall_ns);
 	if (reading(c) || c->state == IW_CONN_CLOSING)
 		return iw_time_add(c->moved_at, c->cfg.stall_ns);
@@ -240,11 +238,11 @@ static uint64_t stall_deadline(const struct iw_conn *c)
 
 static const char *stalled(const struct iw_conn *c)
 {
-	if (c->below->sending(c))
+	if (c->ops->sending(c))
 		return "the peer accepts no data";
 	if (reading(c))
 		return "the peer does not answer an RDMA Read";
-	return c->below->stalled(c);
+	return c->ops->stalled(c);
 }
 
 /*
@@ -264,7 +262,7 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 
 	if (c->state == IW_CONN_CLOSED)
 		return IW_TIME_NEVER;
-	at = IW_MIN(c->below->deadline(c), c->decide_at);
+	at = IW_MIN(c->ops->deadline(c), c->decide_at);
 	at = IW_MIN(at, linger_deadline(c));
 	at = IW_MIN(at, c->nudge_at);
 	if (c->starved)
@@ -272,10 +270,10 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 	return IW_MIN(at, stall_deadline(c));
 }
 
-/* Returns an error if a deadline has passed. */
+/* Returns IW_E_TIMEOUT if a deadline has passed. */
 static int too_late(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 {
-	int err = c->below->timeout(c, now, why);
+	int err = c->ops->timeout(c, now, why);
 
 	if (err < 0)
 		return err;
@@ -304,5 +302,5 @@ void iw_conn_timeout(struct iw_conn *c, uint64_t now)
 
 bool iw_conn_wants_tx(const struct iw_conn *c)
 {
-	return c->below->wants_tx(c);
+	return c->ops->wants_tx(c);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One connection: joins rdmap and ddp to an LLP adaptation: mpa over a stream of octets (TCP), or a
- * session of sctpmap over messages (SCTP). The caller passes in octets or messages, the time and
- * calls, and gets octets or messages, a deadline and events. The same code runs on a socket, in the
- * simulator and under a fuzzer.
+ * session of sctpmap over messages (SCTP). The caller passes received octets or messages and the
+ * time, and gets octets or messages to send, a deadline and events. So the same code runs on a
+ * socket, in the simulator and under a fuzzer.
  *
  * Threads: none, no locks; a connection belongs to one thread at a time.
  *
@@ -12,7 +12,7 @@
  *                                               -> iw_conn_received(c, bytes, now)
  *         or, at the end of the stream,            iw_conn_eof(c, now)
  *   out:  iw_conn_send(c, &tx, now)             -> send tx -> iw_conn_sent(c, bytes, now)
- *         iw_conn_fin_due(c, now)               -> shut the transport's sending side
+ *         iw_conn_fin_due(c, now)               -> shut down the transport's sending side
  * Over messages, where many connections share an association. The caller drives the association
  * (struct iw_sctpmap) and sends its control messages:
  *   in:   s = iw_sctpmap_receive(..., &seg)     -> iw_conn_arrived(the conn of s, &seg, ..., now)
@@ -51,7 +51,7 @@
 enum iw_conn_state {
 	IW_CONN_SETUP,   /* start-up of MPA or of the session */
 	IW_CONN_OPEN,    /* full operation */
-	IW_CONN_CLOSING, /* orderly end: sends what is posted, then the FIN */
+	IW_CONN_CLOSING, /* orderly end: completes the posted operations, then sends the FIN */
 	/*
 	 * After a fault or a rejection: sends its Terminate or Reply, if it may, then the FIN.
 	 * Input is dropped.
@@ -64,7 +64,7 @@ enum iw_conn_state {
 const char *iw_conn_state_name(enum iw_conn_state s);
 
 struct iw_conn_cfg {
-	const struct iw_mem *mem; /* borrowed for the life of the connection, as are the pools */
+	const struct iw_mem *mem; /* borrowed for the life of the connection, as are all pools */
 	struct iw_pool *txbufs;   /* buffers of sizeof(struct iw_txbuf); over TCP */
 	/*
 	 * mpa.spill: buffers of IW_MPA_SPILL_LEN. Over SCTP only initiator, peer_to_peer, rtr, ird,
@@ -82,7 +82,7 @@ struct iw_conn_cfg {
 	 * connection's use of it.
 	 */
 	struct iw_rdmap *rdmap;
-	/* IRD and ORD where they are not negotiated (0x3fff); 0: 16 */
+	/* IRD and ORD if they are not negotiated (0x3fff, RFC 6581 9.1); 0: 16. */
 	uint16_t unnegotiated_reads;
 	/*
 	 * Initiator: the set-up limit shown in messages, ns: mpa.timeout_ns plus the time of the
@@ -110,10 +110,12 @@ struct iw_conn_cfg {
 	} nudge;
 	/*
 	 * The limit for the peer's FIN, ns; 0: 10 s. After an orderly end it begins with our FIN,
-	 * and again with each progress; after a fault or a rejection it begins there.
+	 * and restarts with each progress. After a fault or a rejection it begins at that event.
 	 */
 	uint64_t linger_ns;
-	/* Over TCP: no FIN if set-up ends without RDMA: the ULP continues to use the stream. */
+	/*
+	 * Over TCP: if set-up ends without RDMA, send no FIN: the ULP continues to use the stream.
+	 */
 	bool keep_stream;
 	/* Borrowed for life; may be NULL. */
 	const struct iw_tracer *tracer;
@@ -132,17 +134,17 @@ enum iw_event_type {
 struct iw_event {
 	enum iw_event_type type;
 	struct iw_fault fault; /* REJECTED, CLOSED */
-	bool abort;            /* CLOSED: reset the transport, lingering has no use */
+	bool abort;            /* CLOSED: reset the transport instead of lingering */
 };
 
-/* A batch for the stream. */
+/* Octets to send on the stream. */
 struct iw_tx {
 	struct iw_vec *vec; /* borrowed until iw_conn_sent; at most IW_TXBUF_VECS */
 	size_t nvec, bytes;
-	bool eor; /* the octets after it must begin a new TCP segment */
+	bool eor; /* octets sent later must begin a new TCP segment (MSG_EOR) */
 };
 
-/* The longest header of a message: DDP-SSN, DDP header, and a whole Terminate. */
+/* Bytes of the longest header of a message: DDP-SSN, DDP header, and a whole Terminate. */
 #define IW_CONN_MSG_HDR (IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX)
 
 /* A message for the association: user data of one DATA chunk. */
@@ -158,7 +160,7 @@ struct iw_conn_msg {
 	 * the message is taken, so the transport must copy it.
 	 */
 	bool kept;
-	bool last; /* of its operation, which may complete only after the acknowledgement */
+	bool last; /* of its operation; if kept, that completes after the acknowledgement */
 	struct iw_vec vec[IW_RDMAP_SGE_MAX];
 	size_t nvec;
 	size_t bytes; /* of hdr and vec */
@@ -177,14 +179,14 @@ IW_MUST_CHECK int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cf
 void iw_conn_free(struct iw_conn *c);
 enum iw_conn_state iw_conn_state(const struct iw_conn *c);
 /*
- * For events of the transport. Return the tracer of cfg, and the number of the queue pair; 0: a
- * responder that has not accepted.
+ * Return the tracer of cfg, and the number of the queue pair (0: a responder that has not
+ * accepted), for the events that the transport traces.
  */
 const struct iw_tracer *iw_conn_tracer(const struct iw_conn *c);
 uint32_t iw_conn_stream(const struct iw_conn *c);
 /*
- * Returns what the two ends have agreed on (borrowed). Over SCTP rev is 2 for an enhanced session,
- * crc is set, and there are no markers.
+ * Returns the agreed parameters (borrowed). Over SCTP rev is 2 for an enhanced session, crc is set,
+ * and there are no markers.
  */
 const struct iw_agreed *iw_conn_agreed(const struct iw_conn *c);
 /*
@@ -192,9 +194,9 @@ const struct iw_agreed *iw_conn_agreed(const struct iw_conn *c);
  * connection is closed.
  */
 struct iw_dss *iw_conn_session(const struct iw_conn *c);
-/* Returns the rdmap. NULL: a responder that has not accepted. */
+/* Returns the rdmap (borrowed). NULL: a responder that has not accepted. */
 const struct iw_rdmap *iw_conn_rdmap(const struct iw_conn *c);
-/* Returns the MULPDU in octets. */
+/* Returns the MULPDU, octets (RFC 5044 4.5); over SCTP that of the association. */
 size_t iw_conn_mulpdu(const struct iw_conn *c);
 /*
  * Initiator: returns the form of RTR that it sends first, one of enum iw_rtr. Responder: the agreed
@@ -203,12 +205,13 @@ size_t iw_conn_mulpdu(const struct iw_conn *c);
 uint8_t iw_conn_rtr(const struct iw_conn *c);
 /* Over TCP: sets the EMSS, in octets. */
 void iw_conn_set_emss(struct iw_conn *c, size_t emss);
-/* True if FPDUs are aligned with segments: refresh the EMSS of the transport before each batch. */
+/* True if each FPDU begins a TCP segment: call iw_conn_set_emss before each batch. */
 bool iw_conn_aligned(const struct iw_conn *c);
 /* Initiator: returns the time limit of the set-up, ns. */
 uint64_t iw_conn_setup_ns(const struct iw_conn *c);
 /*
- * Returns the set-up limit that the user gave, with the time of the name look-up, ns. For messages.
+ * Returns the set-up limit that error messages show, ns: whole_setup_ns of cfg, or
+ * iw_conn_setup_ns.
  */
 uint64_t iw_conn_whole_setup_ns(const struct iw_conn *c);
 /*
@@ -222,8 +225,8 @@ bool iw_conn_retry_rev1(const struct iw_conn *c);
 
 /*
  * Over TCP: fills vec with the memory for the next octets, and returns the number of elements. 0:
- * reading pauses, because the ULP's answer is pending or the connection is closed. scratch is lent
- * as in iw_mpa_rx_vec. IW_E_NOMEM: no spill buffer is free, retry later.
+ * reading pauses, because the ULP's answer is pending or nothing more can be received. scratch is
+ * lent as in iw_mpa_rx_vec. IW_E_NOMEM: no spill buffer is free, retry later.
  */
 IW_MUST_CHECK int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2]);
 /*
@@ -251,17 +254,17 @@ void iw_conn_take_units(struct iw_conn *c, uint64_t now);
 
 /*
  * False if neither iw_conn_send nor iw_conn_fin_due (over SCTP: iw_conn_next_msg) has output. A
- * cheap check after a receive; true may be wrong.
+ * cheap check after a receive; after true, these may still have none.
  */
 bool iw_conn_wants_tx(const struct iw_conn *c);
 /*
- * Over TCP: returns true and a batch in *tx. Repeat after iw_conn_sent until false or until the
- * transport is full.
+ * Over TCP: returns true and the pending octets in *tx, the same until iw_conn_sent. False: none
+ * now. Repeat it after iw_conn_sent, until it returns false or the transport is full.
  */
 bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now);
 /* The transport has taken the first bytes octets of the last batch. */
 void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now);
-/* True once, when all output is sent: shut the transport's sending side. */
+/* Returns true once, when all output is sent: then shut down the transport's sending side. */
 bool iw_conn_fin_due(struct iw_conn *c, uint64_t now);
 
 /*

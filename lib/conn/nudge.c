@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The quirk siw-first-fpdu. Linux siw sends its MPA Reply before it listens for FPDUs. A first FPDU
- * that arrives within a millisecond or two stays in siw's socket until more octets arrive. Waiting
- * before the first FPDU is not reliable, because the scheduler of the responder determines the time
- * needed. So if the peer does not answer, a zero-length RDMA Write follows. It places nothing,
- * needs no STag and belongs to no operation.
+ * The quirk siw-first-fpdu. Linux siw sends its MPA Reply before it handles received FPDUs. A first
+ * FPDU that arrives within a millisecond or two stays in siw's socket until more octets arrive. A
+ * delay before the first FPDU is not reliable, because the necessary time depends on the
+ * responder's scheduler. So if the peer does not answer, this end sends a zero-length RDMA Write,
+ * the nudge. It places nothing, needs no STag and belongs to no operation.
  */
 #include "conn/conn.h"
 
@@ -20,7 +20,7 @@ void iw_conn_nudge_begin(struct iw_conn *c)
 	c->nudge_ns = c->cfg.nudge.wait_ns;
 }
 
-/* Every further FPDU has the effect of a nudge: the wait restarts with each. */
+/* Every FPDU of this end has the effect of a nudge, so each restarts the wait. */
 void iw_conn_nudge_sent(struct iw_conn *c, uint64_t now)
 {
 	if (c->nudges_left > 0)
@@ -41,7 +41,7 @@ void iw_conn_nudge_timeout(struct iw_conn *c, uint64_t now)
 	if (now < c->nudge_at)
 		return;
 	c->nudge_at = IW_TIME_NEVER;
-	/* In the other states our FIN has the same effect. */
+	/* In the later states our FIN wakes siw too. */
 	if (c->state != IW_CONN_OPEN && c->state != IW_CONN_CLOSING)
 		return;
 	c->nudges_left--;

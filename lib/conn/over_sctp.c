@@ -22,9 +22,10 @@ struct over_sctp {
 	uint64_t setup_at;       /* initiator: the deadline of the peer's answer */
 	bool refused;            /* the peer's layer refused the session */
 	bool pending;            /* msg is a segment that the association has not taken yet */
-	uint64_t moves; /* number of segments up to the last one that is progress: iw_conn_moved */
-	uint64_t acked; /* acknowledged segments at the last check for progress */
-	uint64_t kept;  /* number of segments up to the last one with kept memory */
+	/* Counts of segments of the session, up to and including the last one that ... */
+	uint64_t moves; /* is progress: see iw_conn_moved */
+	uint64_t acked; /* was acknowledged when progress was last checked */
+	uint64_t kept;  /* has memory that the transport keeps */
 	struct iw_conn_msg msg;
 };
 
@@ -83,7 +84,7 @@ static bool sending(const struct iw_conn *c)
 	return o->pending || iw_dss_outstanding(o->session) || iw_dss_control_due(o->session);
 }
 
-/* The association sends control messages even after the connection has ended. */
+/* Not necessary: the association sends control messages even after the connection has ended. */
 static bool final_reply(const struct iw_conn *c)
 {
 	(void)c;
@@ -161,7 +162,6 @@ static size_t mulpdu(const struct iw_conn *c)
 	return o->mulpdu;
 }
 
-/* True if the association refers, or will refer, to memory of operations. */
 static bool has_batch(const struct iw_conn *c)
 {
 	const struct over_sctp *o = c->sctp;
@@ -177,8 +177,8 @@ static void drop_batch(struct iw_conn *c)
 }
 
 /*
- * Releases the session: the association ends it. The association may be freed before the
- * connection.
+ * Releases the session: the association then ends it. What the connection needs later is copied,
+ * because the association may be freed first.
  */
 static void closed(struct iw_conn *c)
 {
@@ -205,7 +205,7 @@ static const char *stalled(const struct iw_conn *c)
 	return "the association accepts no messages";
 }
 
-const struct below iw_conn_over_sctp = {
+const struct adaptation_ops iw_conn_sctp_ops = {
 	.init = init,
 	.fini = fini,
 	.size = size,
@@ -348,7 +348,7 @@ void iw_conn_acked(struct iw_conn *c, uint64_t now)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Pulls the next segment from RDMAP into o->msg. False: none now. */
+/* Pulls the next segment from RDMAP into o->msg. False: RDMAP has no segment now. */
 static bool next_segment(struct iw_conn *c, uint64_t now)
 {
 	struct over_sctp *o = c->sctp;
@@ -362,7 +362,7 @@ static bool next_segment(struct iw_conn *c, uint64_t now)
 	if (o->pending) {
 		m->stream = iw_dss_stream(o->session);
 		m->ppid = iw_sctpmap_profile(o->assoc)->ppid_segment;
-		iw_put_be16(m->hdr, iw_dss_ssn(o->session));
+		iw_wire_sctp_segment_encode(m->hdr, sizeof(m->hdr), iw_dss_ssn(o->session));
 		memcpy(m->hdr + IW_SCTP_SSN_LEN, seg.hdr, seg.hdr_len);
 		m->hdr_len = IW_SCTP_SSN_LEN + seg.hdr_len;
 		m->untagged = !(seg.hdr[0] & DDP_T);
@@ -392,7 +392,7 @@ static void shut(struct iw_conn *c, uint64_t now)
 	if (!rejected)
 		iw_dss_terminate(s);
 	iw_conn_shut(c, now);
-	/* A rejection ends the session: nothing more is expected from the peer. */
+	/* After a rejection the session has ended: do not wait for the peer. */
 	if (rejected)
 		iw_conn_closed(c, NULL, false);
 }
@@ -422,7 +422,10 @@ void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now)
 	iw_dss_taken(o->session);
 	if (kept)
 		o->kept = iw_dss_sent(o->session);
-	/* Before its last segment, an operation with kept memory cannot complete. */
+	/*
+	 * An operation with kept memory cannot complete before its last segment: report that one
+	 * only.
+	 */
 	if (kept && !o->msg.last)
 		iw_rdmap_hold(c->rdmap, true);
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Over TCP: the operations of the adaptation, by MPA. */
+/* Over TCP: the operations of the adaptation MPA. */
 #include "conn/conn.h"
 
 #include "conn/internal.h"
@@ -30,7 +30,7 @@ static bool sending(const struct iw_conn *c)
 	return c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0;
 }
 
-/* MPA refused the Request, and its Reply reports that (RFC 5044 C.2.1). */
+/* MPA has refused the Request, and its Reply is not sent yet (RFC 5044 C.2.1). */
 static bool final_reply(const struct iw_conn *c)
 {
 	return !c->cfg.mpa.initiator && iw_mpa_state(c->mpa) == IW_MPA_FAILED &&
@@ -97,7 +97,7 @@ static const char *stalled(const struct iw_conn *c)
 		       : "the initiator sent no FPDU, and a responder must not send first";
 }
 
-const struct below iw_conn_over_tcp = {
+const struct adaptation_ops iw_conn_tcp_ops = {
 	.init = init,
 	.fini = fini,
 	.size = iw_mpa_size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Receiving over a stream: passes octets to MPA, and its units to the ULP or to RDMAP. */
+/* Receiving over a stream: passes octets to MPA, and MPA's units to the ULP or to RDMAP. */
 #include "conn/conn.h"
 
 #include "conn/internal.h"

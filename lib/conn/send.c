@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sending over a stream: pulls segments from RDMAP, and MPA frames them into a batch. */
+/* Sending over a stream: pulls segments from RDMAP, and lets MPA frame them into a batch. */
 #include "conn/conn.h"
 
 #include <assert.h>
@@ -114,8 +114,8 @@ bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
 		.nvec = c->tx->nvec - c->tx->first,
 		.bytes = c->tx->bytes,
 		/*
-		 * TCP may have sent a short segment in the middle of an FPDU: begin the next batch
-		 * on a segment of its own.
+		 * TCP took a part of the batch and may have ended a segment inside an FPDU. MSG_EOR
+		 * restores the alignment: the next batch begins a segment.
 		 */
 		.eor = c->tx->eor || (c->tx_cut_short && iw_mpa_aligned(c->mpa)),
 	};

@@ -49,8 +49,8 @@ void iw_conn_established(struct iw_conn *c, uint64_t now)
 }
 
 /*
- * Starts the rdmap only for its Terminate (RFC 6581 9.1, 9.2). The ULP never sees the connection
- * established.
+ * Starts the rdmap only to send its Terminate (RFC 6581 9.1, 9.2). The ULP gets no
+ * IW_EVENT_ESTABLISHED.
  */
 void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
@@ -72,7 +72,9 @@ static size_t reason_at(const struct iw_agreed *p)
 
 	while (at > 0 && p->pd[at - 1] >= ' ' && p->pd[at - 1] <= '~')
 		at--;
-	/* The length before the text may look like text, as in a CBOR string (RFC 8949 3.1). */
+	/*
+	 * Skips the length before a text, as of a CBOR string (RFC 8949 3.1), if it is printable.
+	 */
 	for (size_t k = at; at > 0 && k < at + 2 && k < p->pd_len; k++)
 		if (p->pd[k] == p->pd_len - k - 1) {
 			at = k + 1;

@@ -60,7 +60,7 @@ void iw_conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_f
 
 const struct iw_agreed *iw_conn_agreed(const struct iw_conn *c)
 {
-	return c->below->agreed(c);
+	return c->ops->agreed(c);
 }
 
 uint64_t iw_conn_setup_ns(const struct iw_conn *c)
@@ -69,7 +69,8 @@ uint64_t iw_conn_setup_ns(const struct iw_conn *c)
 }
 
 /*
- * The last step: stops the adaptation, completes everything outstanding, and reports CLOSED once.
+ * The last step: stops the adaptation, completes all outstanding operations, and reports CLOSED
+ * once.
  */
 void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 {
@@ -77,9 +78,9 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 		return;
 	if (c->fault.err == 0 && why != NULL)
 		c->fault = *why;
-	c->below->closed(c);
-	/* Before a retry the queue pair keeps its posted operations. */
-	if (c->rdmap != NULL && !c->below->retry_rev1(c))
+	c->ops->closed(c);
+	/* If a retry is possible, the queue pair keeps its posted operations for it. */
+	if (c->rdmap != NULL && !c->ops->retry_rev1(c))
 		iw_rdmap_flush(c->rdmap, c->fault.err);
 	iw_conn_set_state(c, IW_CONN_CLOSED);
 	iw_conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);
@@ -92,26 +93,27 @@ void iw_conn_terminating(struct iw_conn *c, uint64_t now)
 }
 
 /*
- * If a Terminate may be sent, it is sent before the FIN. Input is drained, so that no reset
- * destroys the Terminate in flight (RFC 5040 6.2.1). Otherwise the transport is closed at once.
+ * If this end may still send, its Terminate precedes the FIN, and input is drained: unread input
+ * would make TCP reset the connection and lose the Terminate in flight (RFC 5040 6.2.1). Otherwise
+ * the transport is closed at once.
  */
 void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_TERMINATING)
 		return;
 	c->fault = *why;
-	if (c->below->final_reply(c)) {
+	if (c->ops->final_reply(c)) {
 		iw_conn_terminating(c, now);
 		return;
 	}
-	if (c->state == IW_CONN_FIN_SENT || !c->below->may_send(c)) {
+	if (c->state == IW_CONN_FIN_SENT || !c->ops->may_send(c)) {
 		iw_conn_closed(c, NULL, true);
 		return;
 	}
 	iw_rdmap_fail(c->rdmap, why); /* no effect if the rdmap has reported this fault */
 	if (iw_rdmap_state(c->rdmap) == IW_RDMAP_TERMINATED)
-		c->below->drop_batch(c); /* the peer accepts no segment any more */
-	iw_rdmap_hold(c->rdmap, c->below->has_batch(c));
+		c->ops->drop_batch(c); /* after its Terminate the peer accepts no segment */
+	iw_rdmap_hold(c->rdmap, c->ops->has_batch(c));
 	iw_conn_terminating(c, now);
 }
 
@@ -119,7 +121,7 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 static void half_closed(struct iw_conn *c)
 {
 	struct iw_fault why = { 0 };
-	int err = c->below->peer_ended(c, &why);
+	int err = c->ops->peer_ended(c, &why);
 
 	if (err == 0 && !iw_rdmap_rx_shut(c->rdmap))
 		err = iw_fail(
@@ -139,7 +141,7 @@ void iw_conn_peer_ended(struct iw_conn *c, uint64_t now)
 	c->peer_fin = true;
 	switch (c->state) {
 	case IW_CONN_SETUP:
-		(void)!c->below->peer_ended(c, &why);
+		(void)!c->ops->peer_ended(c, &why);
 		iw_conn_closed(c, &why, true);
 		break;
 	case IW_CONN_OPEN:
@@ -147,10 +149,10 @@ void iw_conn_peer_ended(struct iw_conn *c, uint64_t now)
 		half_closed(c);
 		break;
 	case IW_CONN_FIN_SENT:
-		(void)!c->below->peer_ended(c, &why);
+		(void)!c->ops->peer_ended(c, &why);
 		iw_conn_closed(c, &why, false);
 		break;
-	case IW_CONN_TERMINATING: /* the Terminate still goes out */
+	case IW_CONN_TERMINATING: /* the Terminate is still sent */
 	case IW_CONN_CLOSED:
 		break;
 	}
@@ -181,7 +183,7 @@ bool iw_conn_all_out(const struct iw_conn *c)
 
 void iw_conn_shut(struct iw_conn *c, uint64_t now)
 {
-	/* In TERMINATING the rdmap has failed, or was not started and may retry with Rev 1. */
+	/* In TERMINATING the rdmap has failed, or it was not started and is left for a retry. */
 	if (c->state == IW_CONN_CLOSING)
 		iw_rdmap_tx_shut(c->rdmap);
 	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));

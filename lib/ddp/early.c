@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Early segments, found by their number. Memory grows with the number of segments held, not with
- * the distance of the farthest one, which a peer can make large with a single segment.
+ * Early segments, found by their number. The memory grows with the number of stored segments, not
+ * with the distance of the farthest one, which a peer can make large with a single segment.
  *
- * A hash table with chains. The low bits of a number select the chain. All numbers are within a
- * window of W, so a chain of a table of N entries has at most W / N of them, whatever numbers the
- * peer chooses.
+ * It is a hash table with chains: the low bits of the number select the chain. All numbers are in a
+ * window of early_max. So in a table of N entries a chain has at most early_max / N segments,
+ * whatever numbers the peer selects.
  */
 #include "ddp/internal.h"
 
@@ -13,14 +13,14 @@
 
 #include "util/num.h"
 
-#define FIRST 16u /* entries of the first table, which stays allocated when it is empty */
+#define FIRST 16u /* entries of the first table, which is not freed when it becomes empty */
 
 static size_t table_size(uint32_t n)
 {
 	return n * (sizeof(struct early) + sizeof(uint32_t));
 }
 
-/* Chain heads follow the entries in the same allocation; 0 ends a chain, n means entry n - 1. */
+/* The chain heads follow the entries. In a head or next, 0 ends the chain; n is entry n - 1. */
 static uint32_t *head_of(const struct early_set *s, uint64_t seq)
 {
 	uint32_t *heads = (uint32_t *)(void *)(s->entry + s->size);

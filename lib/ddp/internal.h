@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by the files of lib/ddp: the stream, its queues and the order of its segments. */
+/* Private to lib/ddp: the stream, its queues, and the order of its segments. */
 #ifndef IW_DDP_INTERNAL_H
 #define IW_DDP_INTERNAL_H
 
@@ -12,9 +12,9 @@ struct untagged_buf {
 };
 
 /*
- * The Untagged Buffers of one QN: a ring of those posted and not yet delivered. The oldest one
- * serves MSN first, the next one first + 1, and so on modulo 2^32. So one subtraction and one
- * comparison find out whether an MSN has a buffer, also where MSNs wrap.
+ * The Untagged Buffers of one QN: a ring of those that are posted and not yet delivered. The oldest
+ * one serves MSN `first`, the next one first + 1, and so on modulo 2^32. So one subtraction and one
+ * comparison show whether an MSN has a buffer, even if MSNs wrap.
  */
 struct queue {
 	struct untagged_buf *ring; /* size places, a power of two; NULL if the QN is not valid */
@@ -26,7 +26,10 @@ struct queue {
 	uint32_t next_out; /* MSN of the next message sent */
 };
 
-/* How far the MSN is ahead of the next one to be delivered. Delivered MSNs are far ahead. */
+/*
+ * Returns the distance of the MSN from the next one to be delivered, modulo 2^32: an MSN that was
+ * delivered before is far ahead.
+ */
 static inline uint32_t queue_ahead(const struct queue *q, uint32_t msn)
 {
 	return msn - q->first;
@@ -40,25 +43,25 @@ static inline struct untagged_buf *queue_buf(const struct queue *q, uint32_t ahe
 /* Removes the oldest buffer. The next one, posted or not, serves the next MSN. */
 struct untagged_buf iw_ddp_take_buf(struct queue *q);
 
-/* An early segment. The encoded header is the most compact form. */
+/* An early segment. Its header is stored encoded, because that is smaller than a struct iw_ddp. */
 struct early {
-	uint32_t seq; /* the low 32 bits of its number, which are unique within early_max */
-	uint32_t next;
-	uint32_t len;
+	uint32_t seq;  /* the low 32 bits of its number, which are unique within early_max */
+	uint32_t next; /* in its chain: see early.c */
+	uint32_t len;  /* octets of payload */
 	uint8_t hdr[IW_DDP_HDR_MAX];
 };
 
 /* early.c: all early segments. */
 struct early_set {
-	/* size entries, then size chain heads; NULL until the first early segment */
+	/* size entries, then size chain heads, in one allocation; NULL: nothing was early yet */
 	struct early *entry;
-	uint32_t size; /* 0, or a power of two */
-	uint32_t held;
+	uint32_t size;  /* 0, or a power of two */
+	uint32_t held;  /* entries in use */
 	uint32_t spare; /* chain of the free entries */
 };
-/* Returns NULL if the segment is not held. */
+/* Returns the early segment with that number (owned by s). NULL: it is not held. */
 struct early *iw_ddp_early_find(const struct early_set *s, uint64_t seq);
-/* Adds a segment that is not held. The caller fills in hdr and len. NULL: no memory. */
+/* Adds a segment that is not held yet. The caller fills in hdr and len. NULL: no memory. */
 struct early *iw_ddp_early_add(struct early_set *s, const struct iw_mem *mem, uint64_t seq);
 /* Removes a segment that is held. */
 void iw_ddp_early_remove(struct early_set *s, const struct iw_mem *mem, uint64_t seq);
@@ -72,7 +75,7 @@ struct under_way {
 	uint32_t stag;   /* tagged: of the segments with payload so far */
 	uint32_t qn;     /* untagged; its MSN is the queue's first */
 	uint64_t octets; /* payload so far */
-	uint64_t low;    /* lowest TO of payload; 0 for untagged messages */
+	uint64_t low;    /* tagged: lowest TO of payload */
 	uint64_t high;   /* highest end of payload: TO or MO + length */
 	bool scattered;  /* tagged: a payload did not begin where the previous one ended */
 };
@@ -82,9 +85,9 @@ struct iw_ddp_stream {
 	bool failed; /* reception has stopped */
 	struct queue queues[IW_DDP_QUEUES];
 
-	uint64_t next_seq; /* number of the first segment in the sender's order not yet taken */
+	uint64_t next_seq; /* number of the next segment in the sender's order */
 	struct under_way msg;
-	bool complete; /* iw_ddp_deliver has a message to return: msg, with the L segment last */
+	bool complete; /* msg is complete and not delivered; its L segment is `last` */
 	struct iw_ddp last;
 	size_t last_len;
 
@@ -108,8 +111,8 @@ static inline uint32_t power_of_two(uint32_t n)
 }
 
 /*
- * Checks that do not depend on order: used by iw_ddp_check and, for LLPs that keep order, before
- * the rules of order.
+ * The checks and faults that do not depend on order, for iw_ddp_check and iw_ddp_in_order.
+ * iw_ddp_fault_qn sets the fault of a segment whose QN the stream does not have.
  */
 int iw_ddp_check_version(const struct iw_ddp_stream *d, const struct iw_ddp *h,
 			 struct iw_fault *why);

@@ -58,7 +58,7 @@ static int check_tagged(const struct iw_ddp_stream *d, const struct iw_ddp *h, s
 	uint64_t low, high, octets;
 
 	if (!m)
-		/* The first segment may have any TO, and a single segment has no gap. */
+		/* The first segment may have any TO, and cannot leave a gap. */
 		return 0;
 	if (!m->tagged)
 		return iw_fail(why, IW_E_DDP_STAG,
@@ -115,7 +115,7 @@ static void add_to_message(struct iw_ddp_stream *d, const struct iw_ddp *h, size
 	m->octets += len;
 }
 
-/* The segment is the next in order. */
+/* Processes the segment that is next in order. */
 static int take(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len, struct iw_fault *why)
 {
 	int ret = check_rules(d, h, len, why);
@@ -165,10 +165,7 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	struct early *e;
 	int written;
 
-	/*
-	 * Early segments are not kept, and this one is early only because of an undelivered
-	 * message.
-	 */
+	/* The next segment of an LLP that keeps order: the message before was not delivered. */
 	if (ahead == 0 && d->cfg.early_max == 0)
 		return iw_fail(why, IW_E_STATE, "ddp: a complete message is not delivered yet");
 	if (ahead > d->cfg.early_max)

@@ -64,7 +64,7 @@ int iw_ddp_fault_qn(const struct iw_ddp_stream *d, const struct iw_ddp *h, struc
  * The MSN has no buffer. Two checks of RFC 5041 7.1 detect this: 2, "QN and MSN have an associated
  * buffer", and 5, "the MSN falls in the range of the buffers available". We report 2 (no buffer) if
  * a buffer may still be posted for the MSN: our ULP was too slow, or the peer exceeded its credits.
- * We report 5 (range) if none can be posted now: the peer's MSN is wrong.
+ * We report 5 (range) if the queue's depth excludes a buffer for it: the peer's MSN is wrong.
  */
 static int fault_msn(const struct queue *q, const struct iw_ddp *h, struct iw_fault *why)
 {

@@ -72,7 +72,7 @@ bool iw_ddp_unpost(struct iw_ddp_stream *d, uint32_t qn, uint64_t *cookie)
 {
 	struct queue *q = queue_of(d, qn);
 
-	/* The current message may be in the removed buffer. */
+	/* The current message may use the removed buffer, so reception must stop. */
 	d->failed = true;
 	d->complete = false;
 	if (!q || q->posted == 0)

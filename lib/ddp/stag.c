@@ -14,7 +14,7 @@
 #define BATCH      256  /* STags fetched from the random source at once: 1 KiB, one system call */
 #define TRIES      1024 /* each finds a free slot with a probability of at least one half */
 
-/* Every attack with an STag begins with a look-up, so that is one cache line, without a chain. */
+/* Peers can force a look-up with any STag, so each costs one cache line: there are no chains. */
 _Static_assert(sizeof(void *) != 8 || sizeof(struct iw_region) == CACHE_LINE,
 	       "a registration is one cache line");
 _Static_assert(IW_STAG_MAX <= 1u << (STAG_BITS - 2), "slots leave an STag some bits of its own");
@@ -30,7 +30,7 @@ struct iw_stag_table {
 	void *random_ctx;
 	uint32_t drawn[BATCH]; /* random values; the first `left` of them are unused */
 	size_t left;
-	void (*told)(void *ctx, uint32_t stag, const struct iw_region *r); /* may be NULL */
+	void (*told)(void *ctx, uint32_t stag, const struct iw_region *r); /* NULL: no watcher */
 	void *told_ctx;
 };
 
@@ -122,8 +122,8 @@ struct iw_region *iw_stag_each(struct iw_stag_table *t, size_t *pos)
 /* --- registration ----------------------------------------------------------------------------- */
 
 /*
- * Doubles the slots. One more bit of the STag selects the slot, so STags with different slots still
- * have different ones. The STags that free slots remember are moved too.
+ * Doubles the number of slots. One more bit of the STag selects the slot, so no two STags get the
+ * same one. Free slots move too, because they remember the last STag that was revoked there.
  */
 static int grow(struct iw_stag_table *t)
 {
@@ -162,9 +162,8 @@ static int random_u32(struct iw_stag_table *t, uint32_t *v)
 }
 
 /*
- * Draws an STag whose slot is free. RFC 5042 6.1.1: STags must be hard to predict, so only the
- * random source selects them; and they must not be reused soon, so the last STag of the slot is
- * rejected.
+ * Selects an STag whose slot is free. RFC 5042 6.1.1: STags must be hard to predict, so they are
+ * random values; and they must not be reused soon, so the last STag of the slot is not used again.
  */
 static int draw(struct iw_stag_table *t, uint32_t *stag, struct iw_fault *why)
 {
@@ -240,7 +239,7 @@ int iw_stag_add(struct iw_stag_table *t, const struct iw_region *r, uint32_t *st
 	return 0;
 }
 
-/* The slot keeps the STag, which is not drawn again before another one has used the slot. */
+/* The slot keeps the STag, so that draw() does not select it before another STag used the slot. */
 static void revoke(struct iw_stag_table *t, struct iw_region *r)
 {
 	*r = (struct iw_region){ .stag = r->stag };

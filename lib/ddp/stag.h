@@ -2,11 +2,13 @@
 /*
  * The STag table: Tagged Buffers and the access rights to them (RFC 5041 8, RFC 5042 6).
  *
- * One table serves all streams of a context. The table draws the STags at random, such that each
- * has a slot of its own: a look-up costs exactly one cache line with any number of registrations.
+ * One table serves all streams of a context. The table selects STags at random, such that each has
+ * a slot of its own: a look-up loads exactly one cache line, with any number of registrations.
  * iw_stag_prefetch lets the receiver load that line while it checks the CRC. A revocation is
  * effective when iw_stag_del returns. The table doubles when half of its slots are in use. It never
  * shrinks.
+ *
+ * Threads: no locks; the table belongs to one thread at a time.
  */
 #ifndef IW_DDP_STAG_H
 #define IW_DDP_STAG_H
@@ -19,7 +21,10 @@
 
 #include "util/mem.h"
 
-/* Most registrations of one table. At most one STag in 256 is valid: sparse (RFC 5042 6.1.1). */
+/*
+ * The most registrations of one table. At most one STag in 256 is valid, so that a guessed one is
+ * seldom valid (RFC 5042 6.1.1).
+ */
 #define IW_STAG_MAX (1u << 24)
 
 enum iw_right {
@@ -39,7 +44,7 @@ struct iw_region {
 	bool tallied;   /* owner points to a struct iw_stag_tally */
 	uint8_t reserved;
 	uint32_t pd;      /* protection domain: always checked */
-	uint32_t stream;  /* 0: every stream of pd; else only this stream (RFC 5041 8.2: both) */
+	uint32_t stream;  /* 0: all streams of pd; otherwise this one alone (RFC 5041 8.2) */
 	uint8_t *base;    /* kept by the owner until revoked; may be NULL when len is 0 */
 	uint64_t len;     /* octets */
 	uint64_t to;      /* Tagged Offset of base[0]; to + len is below 2^64 */
@@ -59,8 +64,9 @@ struct iw_stag_tally {
 struct iw_stag_table;
 /*
  * Creates an empty table. random fills buf with len octets that peers cannot predict, and returns 0
- * or a negative error. It is called for many STags at a time, and not before the first add. mem and
- * random_ctx are borrowed for the life of the table. IW_E_NOMEM.
+ * or a negative error. It is called once for many STags, and not before the first add. mem and
+ * random_ctx are borrowed for the life of the table. *out is owned by the caller until
+ * iw_stag_table_free. IW_E_NOMEM: no memory.
  */
 IW_MUST_CHECK int iw_stag_table_new(struct iw_stag_table **out, const struct iw_mem *mem,
 				    int (*random)(void *ctx, void *buf, size_t len),
@@ -68,9 +74,9 @@ IW_MUST_CHECK int iw_stag_table_new(struct iw_stag_table **out, const struct iw_
 /* Frees the table. The registered memory belongs to its owners. t may be NULL. */
 void iw_stag_table_free(struct iw_stag_table *t);
 /*
- * Sets a function that the table calls for each STag that is registered from now on, with its
- * registration (borrowed), and with NULL for each STag that is no longer valid because it was
- * revoked or its uses are spent. ctx is borrowed. told NULL: no function is called.
+ * Sets a function that the table calls after each registration, with r (borrowed), and after each
+ * revocation, with r NULL. An STag is also revoked when its uses are spent. ctx is borrowed until
+ * told is replaced. told NULL: no function is called.
  */
 void iw_stag_watch(struct iw_stag_table *t,
 		   void (*told)(void *ctx, uint32_t stag, const struct iw_region *r), void *ctx);
@@ -82,8 +88,9 @@ void iw_stag_watch(struct iw_stag_table *t,
  * IW_E_INVAL: no right or an unknown one, no uses, no memory, memory that ends above the address
  * space, or to + len is 2^64 or more. (So no buffer can contain TO 2^64 - 1: the sum that must not
  * wrap, RFC 5041 7.1, would.)
- * IW_E_LIMIT: there are IW_STAG_MAX registrations, or the random source repeats itself. This error,
- * IW_E_NOMEM and an error of the random source change nothing: retry later.
+ * IW_E_LIMIT: there are IW_STAG_MAX registrations, or the random source repeats itself. IW_E_NOMEM:
+ * no memory for a larger table. After these two, or an error of the random source, nothing has
+ * changed: retry later.
  */
 IW_MUST_CHECK int iw_stag_add(struct iw_stag_table *t, const struct iw_region *r, uint32_t *stag,
 			      struct iw_fault *why);
@@ -96,7 +103,10 @@ int iw_stag_del(struct iw_stag_table *t, uint32_t stag);
  * iw_stag_add, iw_stag_del, iw_stag_used or iw_stag_end.
  */
 struct iw_region *iw_stag_get(struct iw_stag_table *t, uint32_t stag);
-/* Hints that stag will be looked up soon. It need not be registered. */
+/*
+ * Loads the slot of stag into the cache, for a look-up that follows soon. It need not be
+ * registered.
+ */
 void iw_stag_prefetch(const struct iw_stag_table *t, uint32_t stag);
 /*
  * Returns the registrations one by one, in no particular order; NULL after the last one. Set *pos
@@ -109,7 +119,7 @@ struct iw_region *iw_stag_each(struct iw_stag_table *t, size_t *pos);
 struct iw_stag_use {
 	uint32_t pd, stream; /* of the stream that asks for it */
 	uint8_t right;       /* one enum iw_right */
-	bool begun;          /* part of an operation that iw_stag_begin has counted */
+	bool begun;          /* belongs to an operation after iw_stag_begin: see there */
 	uint64_t to, len;    /* TO, octets */
 	uint64_t now;
 };
@@ -124,7 +134,8 @@ enum iw_stag_verdict {
 /*
  * Checks an access before any octet is moved (RFC 5041 7.1, RFC 5040 7.2), in the order of enum
  * iw_stag_verdict. Only IW_STAG_OK sets *where, the address for u->to. Both RFCs exempt zero-length
- * accesses from the check. Here they are checked like others; both ends of the range are valid.
+ * accesses; the callers skip the check for these. If called, it checks them like others, and both
+ * ends of the range are valid.
  */
 enum iw_stag_verdict iw_stag_check(struct iw_stag_table *t, uint32_t stag,
 				   const struct iw_stag_use *u, uint8_t **where);
@@ -140,12 +151,11 @@ int iw_stag_rdmap_error(struct iw_stag_table *t, enum iw_stag_verdict v, uint32_
 			const struct iw_stag_use *u, struct iw_fault *why);
 
 /*
- * Count an operation against the uses of its registration. iw_stag_used counts one that is
- * complete: a delivered RDMA Write. iw_stag_begin counts one that lasts, a Read Response, at its
- * beginning; iw_stag_end ends it. In between, the registration stays valid for checks with
- * use.begun set even if its uses are spent. When no use is left and no operation is in progress,
- * the registration is revoked and iw_stag_used or iw_stag_end returns true. STags that are not
- * registered are ignored.
+ * Take one of the uses of a registration: iw_stag_used for a complete operation, a delivered RDMA
+ * Write; iw_stag_begin at the beginning of a Read Response, which ends with iw_stag_end. In
+ * between, the registration stays valid for checks with begun set, even if its uses are spent. When
+ * no use is left and no operation is in progress, the registration is revoked, and iw_stag_used or
+ * iw_stag_end returns true. STags that are not registered are ignored.
  */
 bool iw_stag_used(struct iw_stag_table *t, uint32_t stag);
 void iw_stag_begin(struct iw_stag_table *t, uint32_t stag);

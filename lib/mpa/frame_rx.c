@@ -15,7 +15,7 @@
 
 #include "wire/crc32c.h"
 
-/* Up to this size, moving a split FPDU costs less than asking for whole FPDUs saves. */
+/* Octets. Up to this size, moving a split FPDU costs less than shortening the read would. */
 #define SMALL_FPDU 4096
 
 static bool full_operation(const struct iw_mpa *m)
@@ -23,10 +23,7 @@ static bool full_operation(const struct iw_mpa *m)
 	return m->state == IW_MPA_FULL || m->state == IW_MPA_FULL_RX;
 }
 
-/*
- * Offsets of the FPDU at rx.pos from its first octet, which is that of a marker if one is due
- * there.
- */
+/* Offsets in the FPDU at rx.pos, which begins with a marker if one is due there. */
 struct extent {
 	size_t head;  /* ULPDU_Length */
 	size_t ulpdu; /* the value of ULPDU_Length */
@@ -41,8 +38,8 @@ static size_t head_offset(const struct iw_mpa *m)
 }
 
 /*
- * Returns false if the have octets at p do not contain ULPDU_Length; x->head is always set. FPDUs
- * are multiples of four octets, so that a marker never lies within ULPDU_Length or the CRC.
+ * Returns false if the have octets at p do not contain ULPDU_Length; x->head is always set. The
+ * length of an FPDU is a multiple of four, so no marker splits ULPDU_Length or the CRC.
  */
 static bool measure(const struct iw_mpa *m, const uint8_t *p, size_t have, struct extent *x)
 {
@@ -58,8 +55,8 @@ static bool measure(const struct iw_mpa *m, const uint8_t *p, size_t have, struc
 /* --- where received octets go ----------------------------------------------------------------- */
 
 /*
- * Octets that the FPDU in the spill buffer lacks. If its ULPDU_Length is incomplete: that this
- * lacks.
+ * Returns the octets that complete the FPDU in the spill buffer or, as long as its ULPDU_Length is
+ * incomplete, those that complete ULPDU_Length.
  */
 static size_t spill_lacks(const struct iw_mpa *m)
 {
@@ -71,8 +68,8 @@ static size_t spill_lacks(const struct iw_mpa *m)
 }
 
 /*
- * Returns a whole number of long FPDUs, so that the read ends with an FPDU if all are as long as
- * the last one.
+ * Returns cap, rounded down to a multiple of the last FPDU's length if that is long. The read then
+ * ends with the end of an FPDU if all have the same length.
  */
 static size_t whole_fpdus(const struct mpa_rx *rx, size_t cap)
 {
@@ -123,8 +120,8 @@ void iw_mpa_received(struct iw_mpa *m, size_t bytes)
 }
 
 /*
- * Returns true if iw_mpa_next() would have returned a unit or a fault for the left octets in
- * scratch.
+ * Returns true if the caller stopped too early: for the `left` octets in scratch, iw_mpa_next()
+ * would have returned a unit or a fault.
  */
 static bool stopped_early(const struct iw_mpa *m, size_t left)
 {
@@ -147,8 +144,8 @@ void iw_mpa_rx_end(struct iw_mpa *m)
 		left = 0;
 	}
 	/*
-	 * A part of one FPDU, whose ULPDU_Length is incomplete or within bounds: it fits the
-	 * buffer.
+	 * The rest is a part of one FPDU. Its ULPDU_Length is incomplete or valid, so the FPDU fits
+	 * the spill buffer.
 	 */
 	if (left > 0) {
 		memcpy(rx->spill, rx->cur, left);
@@ -163,7 +160,7 @@ void iw_mpa_rx_end(struct iw_mpa *m)
 
 /* --- one FPDU --------------------------------------------------------------------------------- */
 
-/* RFC 5044 3. Rejected as soon as ULPDU_Length is known, since the octets may never arrive. */
+/* RFC 5044 3. Reported as soon as ULPDU_Length is known, since the octets may never arrive. */
 static int too_long(const struct extent *x, struct iw_fault *why)
 {
 	int ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: ULPDU_Length %u: expected at most %u",
@@ -201,7 +198,7 @@ static void top_up(struct mpa_rx *rx, size_t want)
 	rx->cur += n;
 }
 
-/* Finds the next FPDU, in one piece, at *at. Returns 1 if it is complete, 0 if not, or a fault. */
+/* Sets *at to the next FPDU, contiguous. Returns 1 if it is complete, 0 if not, or a fault. */
 static int locate(struct iw_mpa *m, uint8_t **at, struct extent *x, struct iw_fault *why)
 {
 	struct mpa_rx *rx = &m->rx;
@@ -315,7 +312,7 @@ static int next_fpdu(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *w
 		.pos = rx->pos,
 		.fpdu_len = x.total,
 	};
-	/* The octets stay in place until the read ends. */
+	/* u->data stays valid until the read ends: neither buffer is overwritten before. */
 	if (rx->spilled > 0)
 		rx->spilled = 0;
 	else

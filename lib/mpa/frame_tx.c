@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The sending half: ULPDUs in, FPDUs appended to a batch (RFC 5044 4); and the limit of the next
- * ULPDU.
- */
+/* The sending half: appends FPDUs with their ULPDUs to a batch (RFC 5044 4); the MULPDU. */
 #include "mpa/mpa.h"
 
 #include <assert.h>
@@ -39,12 +36,7 @@ void iw_mpa_set_emss(struct iw_mpa *m, size_t emss)
 	m->tx.emss = emss;
 }
 
-size_t iw_mpa_emss(const struct iw_mpa *m)
-{
-	return m->tx.emss;
-}
-
-/* True if both ends sent their limit for ULPDUs beyond the MSS. */
+/* True if both ends have sent a block, so ULPDUs may exceed the MSS. */
 static bool large_agreed(const struct iw_mpa *m)
 {
 	return m->cfg.max_ulpdu > 0 && m->agreed.peer_max_ulpdu > 0;
@@ -61,11 +53,14 @@ size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
 
 	if (!large_agreed(m))
 		return by_emss;
-	/* Our limit was checked against that of MPA; the peer's may have any value. */
+	/*
+	 * iw_mpa_check_cfg() has checked our limit. The peer's may have any value, even one below
+	 * 128.
+	 */
 	return IW_MAX(by_emss, (size_t)IW_MIN(m->cfg.max_ulpdu, m->agreed.peer_max_ulpdu));
 }
 
-/* Returns the length of the next FPDU in the stream, with that ULPDU. */
+/* Returns the octets of the next FPDU in the stream, if its ULPDU has that many octets. */
 static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 {
 	return m->agreed.tx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu)
@@ -93,7 +88,7 @@ size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t)
 	return iw_txbuf_has_room(t, fpdu_len(m, max), IW_MPA_PAYLOAD_VECS + 2) ? max : 0;
 }
 
-/* --- laying out one FPDU ---------------------------------------------------------------------- */
+/* --- one FPDU --------------------------------------------------------------------------------- */
 
 struct ulpdu {
 	const uint8_t *hdr;
@@ -116,7 +111,7 @@ static uint8_t *put_head(uint8_t *p, const struct ulpdu *d)
 	return put(p + IW_MPA_HEAD_LEN, d->hdr, d->hdr_len);
 }
 
-/* Refers to the payload; only the rest of the FPDU is in the arena. */
+/* Appends an FPDU that refers to the payload. Only the rest of it is in the arena. */
 static void lay_referring(struct iw_mpa *m, struct iw_txbuf *t, const struct ulpdu *d)
 {
 	size_t pad = iw_mpa_pad(d->len);
@@ -138,7 +133,7 @@ static void lay_referring(struct iw_mpa *m, struct iw_txbuf *t, const struct ulp
 	iw_put_le32(p + pad, crc);
 }
 
-/* Puts the whole FPDU at start. */
+/* Writes the whole FPDU, with a copy of the payload, to start. */
 static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
 {
 	bool copy_first = !m->agreed.crc || d->payload_len <= COPY_FIRST_MAX;
@@ -165,8 +160,8 @@ static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
 }
 
 /*
- * An FPDU with markers at p: off counts from its first octet, which is a marker or, at head,
- * ULPDU_Length.
+ * An FPDU with markers that is being written to p. pos: its position in the stream; off: octets
+ * written so far; head: offset of ULPDU_Length, 4 after a marker and otherwise 0.
  */
 struct marked {
 	uint8_t *p;

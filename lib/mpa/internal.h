@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What the files of lib/mpa share: the object, the function that changes its state, the function
- * that sets a fault.
- */
+/* Private to lib/mpa: the object, and the functions that its files share. */
 #ifndef IW_MPA_INTERNAL_H
 #define IW_MPA_INTERNAL_H
 
@@ -17,9 +14,9 @@
 struct mpa_rx {
 	uint64_t pos;       /* position of the FPDU being received: stream octets since SeqStart */
 	uint8_t *cur, *end; /* the rest of this read in scratch; equal between reads */
-	uint8_t *spill;     /* owned during a read, and between reads while spilled > 0 */
+	uint8_t *spill;     /* from the pool: during a read, and between reads if spilled > 0 */
 	size_t spilled;     /* octets in spill: the beginning of the FPDU at pos */
-	size_t to_spill;    /* how many of the first octets of this read go to spill */
+	size_t to_spill;    /* octets at the beginning of this read that go to spill */
 	size_t asked;       /* octets asked for by iw_mpa_rx_vec */
 	size_t last_fpdu;   /* length of the previous FPDU in the stream */
 };
@@ -34,7 +31,7 @@ struct mpa_tx {
 struct iw_mpa {
 	struct iw_mpa_cfg cfg; /* without Private Data: the Request is encoded at once */
 	enum iw_mpa_state state;
-	int err; /* FAILED: the error */
+	int err; /* in state FAILED: the error */
 	uint64_t deadline;
 	bool saw_block; /* responder: the Request has the library's block */
 	bool retry_rev1;
@@ -52,8 +49,8 @@ struct iw_mpa {
 /* state.c */
 void iw_mpa_set_state(struct iw_mpa *m, enum iw_mpa_state to);
 /*
- * Sets state FAILED. The caller has filled why (iw_fail(), which returned err); its offset is set
- * here. Returns err.
+ * Sets state FAILED and returns err. why (may be NULL): filled by the caller, with iw_fail(); its
+ * offset is set here.
  */
 int iw_mpa_failed(struct iw_mpa *m, int err, struct iw_fault *why);
 
@@ -66,13 +63,12 @@ int iw_mpa_startup_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault
 int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why);
 void iw_mpa_build_request(struct iw_mpa *m, const uint8_t *pd, size_t pd_len);
 /*
- * Return 0, or IW_E_INVAL: pd is too long, or a depth is above 0x3fff; nothing has changed. ord
- * NULL: the ORD with which this end would accept.
+ * Encode the accepting or the rejecting Reply. Return 0, or IW_E_INVAL: pd is too long, or a depth
+ * is above 0x3fff; nothing has changed.
  */
 int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd,
 			size_t pd_len, struct iw_fault *why);
-int iw_mpa_build_reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
-			struct iw_fault *why);
+int iw_mpa_build_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
 /*
  * Checks flags, Rev and PD_Length of the peer's frame, whose Private Data may be incomplete.
  * Returns 0 or IW_E_MPA_FRAME.
@@ -82,8 +78,9 @@ int iw_mpa_check_head(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_
 void iw_mpa_take_request(struct iw_mpa *m, const struct iw_mpa_frame *f);
 void iw_mpa_take_reject(struct iw_mpa *m, const struct iw_mpa_frame *f);
 /*
- * The same for a Reply. Returns 0, or IW_E_MPA_IRD, IW_E_MPA_RTR, IW_E_MPA_LOCAL: the two ends do
- * not match; `agreed` is filled as far as a Terminate needs it.
+ * The same for an accepting Reply. Returns 0, or the cause why this end cannot continue: errors of
+ * iw_agreed_take_reply(), or IW_E_MPA_LOCAL (the Reply has C = 0, and this end requires CRC). After
+ * an error, `agreed` has what the Terminate needs.
  */
 int iw_mpa_take_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_fault *why);
 

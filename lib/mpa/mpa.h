@@ -2,25 +2,23 @@
 /*
  * MPA: ULPDUs over a TCP stream (RFC 5044), with enhanced set-up (RFC 6581).
  *
- * It has the start-up exchange of both roles with all that it negotiates, and FPDUs, markers and
- * CRC in both directions. lib/conn drives it, lib/wire encodes and decodes. Of DDP it knows only
- * the least header length.
+ * Job: the start-up exchange of initiator and responder with all that it negotiates; FPDUs, markers
+ * and CRC in both directions. Neighbours: lib/conn drives it, lib/wire encodes and decodes. Of DDP
+ * this room knows only the shortest header. Threads: no locks; a struct iw_mpa belongs to one
+ * thread at a time.
  *
- * It makes no system call, reads no clock and takes no lock: a struct iw_mpa belongs to one thread
- * at a time.
- *
- * To receive:   n = iw_mpa_rx_vec(m, scratch, vec);     where to put the next octets of the stream
- *               iw_mpa_received(m, bytes);              bytes of them were put there
+ * To receive:   n = iw_mpa_rx_vec(m, scratch, vec);     memory for the next octets of the stream
+ *               iw_mpa_received(m, bytes);              the caller has read bytes octets into vec
  *               while (iw_mpa_next(m, &u, why) > 0) ... start-up events, then checked ULPDUs
  *               iw_mpa_rx_end(m)                        an incomplete FPDU moves out of scratch
  *
- * Any split of the stream gives the same units. During start-up it asks for exactly the octets of
- * the frame. What follows a Request stays in TCP until the ULP has decided, and what follows a
- * rejecting Reply stays there for the ULP.
+ * However TCP splits the stream, the units are the same. During start-up iw_mpa_rx_vec() asks for
+ * no octet after the frame. So octets after a Request stay in TCP until the ULP has decided, and
+ * those after a rejecting Reply stay there for the ULP.
  *
  * To send:      while ((max = iw_mpa_room(m, t)) > 0) ... cut a segment of at most max octets;
  *               iw_mpa_wrap() appends its FPDU to the batch t;
- *               start-up frames come from iw_mpa_tx_startup()
+ *               iw_mpa_tx_startup() returns the start-up frame
  */
 #ifndef IW_MPA_MPA_H
 #define IW_MPA_MPA_H
@@ -37,7 +35,7 @@
 #include "util/vec.h"
 #include "wire/mpa.h"
 
-/* Size of a spill buffer (cfg.spill->size): one FPDU of the largest size with all its markers. */
+/* Bytes of a spill buffer (cfg.spill->size): the largest FPDU with all its markers. */
 #define IW_MPA_SPILL_LEN    (66 * 1024)
 /* Most runs of octets in the payload of one FPDU. */
 #define IW_MPA_PAYLOAD_VECS 16
@@ -54,14 +52,15 @@ enum iw_mpa_state {
 	IW_MPA_STREAMING,    /* rejected: MPA is over, TCP stays open for the ULP */
 	IW_MPA_FAILED,       /* after a fault: nothing more is delivered */
 };
+/* Returns the name, "wait-reply" for example. Never NULL. */
 const char *iw_mpa_state_name(enum iw_mpa_state s);
 
 struct iw_mpa_cfg {
 	struct iw_pool *spill; /* borrowed until iw_mpa_fini(); buffers of IW_MPA_SPILL_LEN */
 	bool initiator;
 	/*
-	 * 1 or 2; 0, with rdmac: an RDMAC peer. Initiator: offered. Responder: the highest
-	 * accepted.
+	 * The MPA revision: 1 or 2; 0 (only with rdmac): that of the RDMA Consortium. Initiator:
+	 * the Rev of its Request. Responder: the highest Rev that it accepts.
 	 */
 	uint8_t rev;
 	/*
@@ -78,23 +77,24 @@ struct iw_mpa_cfg {
 	bool markers; /* M = 1: the peer must send markers */
 	/*
 	 * peer_to_peer needs Rev 2. A Rev 2 Request for which iw_offer_is_enhanced() is false is
-	 * sent unenhanced (RFC 6581 10). Initiator: iw_mpa_init() copies pd, which has at most
-	 * 512 octets minus enhanced data minus block.
+	 * sent unenhanced (RFC 6581 10). Initiator: iw_mpa_init() copies pd. Its limit is 512
+	 * octets minus the enhanced data (4, if any) minus the block (8, if max_ulpdu is set).
 	 */
 	struct iw_offer offer;
 	/*
-	 * Above 0: offers and accepts ULPDUs up to this size, beyond the MSS, with the block of the
-	 * library (IW_MPA_BLOCK_LEN octets) before the ULP's Private Data. 0: FPDUs fit the EMSS.
+	 * Above 0: the largest ULPDU, in octets, that this end accepts, even if its FPDU exceeds
+	 * the MSS. It is offered in the library's block (see IW_MPA_BLOCK_LEN). 0: FPDUs fit the
+	 * EMSS.
 	 */
 	uint32_t max_ulpdu;
-	/* Limit for the peer's frame; 0: 10 s for a Reply, 5 s for a Request. */
+	/* The limit for the peer's frame, ns; 0: 10 s for a Reply, 5 s for a Request. */
 	uint64_t timeout_ns;
 };
 
 /*
- * The library's block, before the ULP's Private Data: 'i' 'w' 'L' 0x01, then the largest ULPDU that
- * this end accepts, 32 bits big-endian. An initiator sends it if max_ulpdu is set. A responder
- * sends its own only in answer to one, and never in a rejecting Reply.
+ * The library's block (octets), before the ULP's Private Data: 'i' 'w' 'L' 0x01, then the largest
+ * ULPDU that its sender accepts, 32 bits big-endian. An initiator sends it if max_ulpdu is set. A
+ * responder sends one only if the Request had one, and never in a rejecting Reply.
  */
 #define IW_MPA_BLOCK_LEN 8
 
@@ -109,12 +109,13 @@ struct iw_mpa_unit {
 	enum iw_mpa_unit_kind kind;
 	const uint8_t *data; /* borrowed until the next call of any iw_mpa_ function */
 	size_t len;
-	/* Position of the FPDU's first octet; 0 is the first octet of full operation. */
+	/* Position of the FPDU's first octet in the stream; 0: the first one of full operation. */
 	uint64_t pos;
 	size_t fpdu_len; /* ULPDU: octets of its FPDU, markers included */
 	/*
-	 * The first octets of the next ULPDU in the same read, unchecked: only to prefetch (its
-	 * STag). ahead_len 0: not received yet, or there may be markers.
+	 * The first octets of the next ULPDU, if the same read contains them. They are unchecked:
+	 * use them only to prefetch the registration of their STag. ahead_len 0: not received yet,
+	 * or markers may be among them.
 	 */
 	const uint8_t *ahead;
 	size_t ahead_len;
@@ -124,17 +125,21 @@ struct iw_mpa;
 /* Returns the size of the object, so that conn can allocate it within its own. */
 size_t iw_mpa_size(void);
 /*
- * Initializes *m. cfg is copied. Returns 0, or
+ * Initializes *m, which has iw_mpa_size() bytes. cfg is copied. Returns 0, or
  *  - IW_E_INVAL: a value of cfg is not possible; why has the value and the limits.
  */
 IW_MUST_CHECK int iw_mpa_init(struct iw_mpa *m, const struct iw_mpa_cfg *cfg, struct iw_fault *why);
 /* Returns the spill buffer to its pool. */
 void iw_mpa_fini(struct iw_mpa *m);
 /*
- * To be called when TCP is established: the initiator's Request can be sent, the time limit begins.
+ * Call it when TCP is established: the initiator's Request is then pending, and the time limit for
+ * the peer's frame begins (RFC 5044 7.1.2).
  */
 void iw_mpa_start(struct iw_mpa *m, uint64_t now);
-/* Returns the deadline of start-up; IW_TIME_NEVER outside start-up, and while the ULP decides. */
+/*
+ * Returns the deadline of start-up, ns; IW_TIME_NEVER before and after it, and while the ULP
+ * decides.
+ */
 uint64_t iw_mpa_deadline(const struct iw_mpa *m);
 /*
  * Checks the deadline. Returns 0, or
@@ -144,29 +149,29 @@ int iw_mpa_timeout(struct iw_mpa *m, uint64_t now, struct iw_fault *why);
 
 enum iw_mpa_state iw_mpa_state(const struct iw_mpa *m);
 /*
- * Returns the agreement. It is filled when a Request or Reply is received, and final in states
- * FULL_RX and FULL.
+ * Returns the agreed parameters (borrowed). They are filled when a Request or Reply is received,
+ * and final in the states FULL_RX and FULL.
  */
 const struct iw_agreed *iw_mpa_agreed(const struct iw_mpa *m);
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
 /*
- * Returns in vec where to put the next octets. Returns the number of elements: 0 if reading pauses
- * (IDLE, DECIDING, STREAMING, FAILED), 1 or 2; or
+ * Fills vec with the memory for the next octets. Returns the number of elements: 1 or 2; 0 if
+ * reading pauses (IDLE, DECIDING, STREAMING, FAILED); or
  *  - IW_E_NOMEM: no spill buffer is free; nothing has changed, read later.
  *
- * All connections of a thread share scratch (at least one octet). It is lent until iw_mpa_rx_end(),
- * which must follow each call that returned more than 0, even if nothing was received. In full
- * operation it asks for a whole number of FPDUs of the last size, so that reads seldom split a
- * steady stream.
+ * scratch has at least one octet. All connections of a thread may share it: it is lent only until
+ * iw_mpa_rx_end(), which must follow each call that returned more than 0, even if nothing was
+ * received. In full operation vec has room for a whole number of FPDUs as long as the last one, so
+ * that a read seldom ends inside an FPDU of a steady stream.
  */
 IW_MUST_CHECK int iw_mpa_rx_vec(struct iw_mpa *m, struct iw_vec scratch, struct iw_vec vec[2]);
-/* Takes the octets put into vec: at most as many as asked for. */
+/* The caller has read bytes octets into vec, at most the sum of its lengths (asserted). */
 void iw_mpa_received(struct iw_mpa *m, size_t bytes);
 /*
- * Returns 1 and the next unit in *u, 0 if it needs more octets, or a fault. After a fault the state
- * is FAILED, and nothing more is delivered (RFC 5044 8).
+ * Returns 1 and the next unit in *u; 0 if more octets are needed; or a fault. After a fault the
+ * state is FAILED, and nothing more is delivered (RFC 5044 8).
  *  - IW_E_MPA_FRAME: the start-up frame is invalid: close TCP at once. A refused Rev 0 Request
  *    leaves a Reply in iw_mpa_tx_startup() (RFC 5044 C.2.1): send it if TCP takes it, then close.
  *  - IW_E_MPA_IRD, IW_E_MPA_RTR, IW_E_MPA_LOCAL at an initiator's Reply, and IW_E_MPA_CRC,
@@ -175,14 +180,14 @@ void iw_mpa_received(struct iw_mpa *m, size_t bytes);
  */
 IW_MUST_CHECK int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why);
 /*
- * Ends a read: scratch belongs to the caller again. If the caller stopped calling iw_mpa_next()
- * while units were left, they are dropped, and the receiving half fails with IW_E_CANCELED.
+ * Ends a read: scratch belongs to the caller again. If iw_mpa_next() has not returned all complete
+ * units of the read, the rest is dropped, and the receiving half fails with IW_E_CANCELED.
  */
 void iw_mpa_rx_end(struct iw_mpa *m);
 /*
- * Takes the end of the stream, FIN or reset, after the last iw_mpa_rx_end(). Returns 0 at the end
- * of an FPDU and in STREAMING, the earlier error if the state is FAILED, or
- *  - IW_E_MPA_LOST: it ended within an FPDU or during start-up; the state is FAILED.
+ * The peer's stream has ended, by FIN or reset. Call it after the last iw_mpa_rx_end(). Returns 0
+ * at the end of an FPDU and in STREAMING, the earlier error if the state is FAILED, or
+ *  - IW_E_MPA_LOST: the stream ended inside an FPDU or during start-up; the state is FAILED.
  */
 IW_MUST_CHECK int iw_mpa_rx_eof(struct iw_mpa *m, struct iw_fault *why);
 /*
@@ -194,8 +199,9 @@ IW_MUST_CHECK int iw_mpa_rx_eof(struct iw_mpa *m, struct iw_fault *why);
 bool iw_mpa_should_retry_rev1(const struct iw_mpa *m);
 
 /*
- * The responder's decision. ird and ord are those of this end; the Reply follows RFC 6581 9.1 (ORD
- * at most the peer's IRD; IRD at least 1 for a Read RTR). pd is copied. Returns 0, or
+ * The responder accepts or rejects the Request. ird and ord are those of this end; the Reply adapts
+ * them (RFC 6581 9.1: ORD at most the peer's IRD; IRD at least 1 for a Read as RTR). pd is copied.
+ * Returns 0, or
  *  - IW_E_STATE: no Request is pending;
  *  - IW_E_INVAL: pd is too long, or a depth is above 0x3fff; nothing has changed.
  */
@@ -203,22 +209,17 @@ IW_MUST_CHECK int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, co
 				size_t pd_len, struct iw_fault *why);
 IW_MUST_CHECK int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len,
 				struct iw_fault *why);
-/*
- * Rejects because the initiator's IRD is too small. The Reply has the ORD that this end needs
- * (RFC 6581 9.1). For an unenhanced peer it is iw_mpa_reject().
- */
-IW_MUST_CHECK int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd,
-				    size_t pd_len, struct iw_fault *why);
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
 /*
- * Returns the pending start-up octets, borrowed until iw_mpa_tx_startup_sent(); len 0: no octets
- * are pending.
+ * Returns the pending octets of the start-up frame, borrowed until iw_mpa_tx_startup_sent(). len 0:
+ * nothing is pending.
  */
 struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m);
+/* TCP has taken the first bytes of them. */
 void iw_mpa_tx_startup_sent(struct iw_mpa *m, size_t bytes);
-/* Returns true if no start-up octet was queued: the peer still sees streaming mode. */
+/* Returns true if this end has queued no start-up frame, so its TCP stream is still untouched. */
 bool iw_mpa_is_mute(const struct iw_mpa *m);
 /* Returns the raw octets received during start-up (borrowed). */
 struct iw_vec iw_mpa_startup_in(const struct iw_mpa *m);
@@ -228,35 +229,31 @@ struct iw_vec iw_mpa_startup_in(const struct iw_mpa *m);
  * receiving half, for the ULP's last message (RFC 5044 8).
  */
 bool iw_mpa_may_send(const struct iw_mpa *m);
-/* Sets TCP's effective maximum segment size. Call it after each change; the default is 536. */
+/* Sets TCP's effective maximum segment size, octets. Call it after each change. Default: 536. */
 void iw_mpa_set_emss(struct iw_mpa *m, size_t emss);
-size_t iw_mpa_emss(const struct iw_mpa *m);
 /*
- * Returns the largest ULPDU for a segment, 128 to 64768: from the EMSS (RFC 5044 4.5), or as agreed
- * with the library's blocks.
+ * Returns the MULPDU, the largest ULPDU for DDP, 128 to 64768 octets: that of the EMSS (RFC 5044
+ * 4.5), or a larger one that both ends have agreed on with the library's blocks.
  */
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m);
-/*
- * Returns the largest ULPDU that iw_mpa_wrap() is sure to take into t now, iw_mpa_mulpdu_now(). 0:
- * send the batch first.
- */
+/* Returns iw_mpa_mulpdu_now() if t has room for an FPDU of that size. 0: send the batch first. */
 size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t);
 /*
- * Returns true if each FPDU must begin a TCP segment. t->eor is then set if the batch must be sent
- * with MSG_EOR, because its last FPDU does not fill a segment.
+ * Returns true if each FPDU must begin a TCP segment (RFC 5044 5.1). iw_mpa_wrap() then sets t->eor
+ * if the batch must be sent with MSG_EOR, because its last FPDU does not fill a segment.
  */
 bool iw_mpa_aligned(const struct iw_mpa *m);
 /*
  * Appends one FPDU to t: hdr (copied), payload, pad and CRC, with markers where they are due. Sets
- * t->eor (see iw_mpa_aligned()). Returns the length of the FPDU in the stream, or 0 if t has no
- * room (nothing is appended).
+ * t->eor (see iw_mpa_aligned()). Returns the length of the FPDU in the stream, octets, or 0 if t
+ * has no room (nothing is appended).
  *
- * With copy, payload is copied and the CRC is calculated over the copy, for memory that may change
- * meanwhile. Otherwise t may refer to payload, which its owner keeps until the octets are sent;
- * short payload is copied nevertheless.
+ * copy: the memory of payload may change meanwhile, so payload is copied and the CRC is that of the
+ * copy. Otherwise t may refer to payload, which is kept until the octets are sent; short payload is
+ * copied nevertheless.
  *
- * hdr and payload together have 14 to 64768 octets, payload at most IW_MPA_PAYLOAD_VECS runs, and
- * iw_mpa_may_send() is true. Anything else is an error of the caller (assert).
+ * The caller ensures (asserted): hdr and payload together have 14 to 64768 octets, payload has at
+ * most IW_MPA_PAYLOAD_VECS runs, and iw_mpa_may_send() is true.
  */
 IW_MUST_CHECK size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr,
 				 size_t hdr_len, const struct iw_vec *payload, size_t npayload,

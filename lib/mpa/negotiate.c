@@ -65,8 +65,8 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 /* --- frames sent ------------------------------------------------------------------------------ */
 
 /*
- * Encodes a frame with the flags, Rev and kind of f: enhanced data (e may be NULL), block, the
- * ULP's Private Data. The caller has checked the lengths.
+ * Encodes the start-up frame with the kind, flags and Rev of f, and its Private Data: enhanced data
+ * (e NULL: none), the library's block, the ULP's part. The caller has checked the lengths.
  */
 static void build(struct iw_mpa *m, struct iw_mpa_frame f, const struct iw_mpa_enhanced *e,
 		  bool block, const uint8_t *pd, size_t pd_len)
@@ -95,7 +95,7 @@ static uint8_t own_flags(const struct iw_mpa_cfg *cfg)
 {
 	uint8_t flags = 0;
 
-	/* RFC 5044 C.2.4: an RDMAC peer always uses markers and CRC. */
+	/* RFC 5044 C.2.4: revision 0 always uses markers and CRC. */
 	if (cfg->markers || cfg->rev == 0)
 		flags |= IW_MPA_M;
 	if (cfg->crc != IW_CRC_OFF)
@@ -121,8 +121,8 @@ static void build_reply(struct iw_mpa *m, uint8_t flags, const struct iw_mpa_enh
 
 	flags |= own_flags(&m->cfg);
 	/*
-	 * If only the peer wants CRC, it is in use, and the Reply has C = 1: some initiators refuse
-	 * a Reply without it.
+	 * CRC is in use even if only the peer wants it. The Reply then has C = 1, because some
+	 * initiators refuse one with C = 0.
 	 */
 	if (p->crc)
 		flags |= IW_MPA_C;
@@ -155,17 +155,12 @@ int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint
 	return 0;
 }
 
-int iw_mpa_build_reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
-			struct iw_fault *why)
+int iw_mpa_build_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
 {
 	const struct iw_agreed *p = &m->agreed;
 	struct iw_mpa_enhanced e = iw_agreed_reject(p, m->cfg.offer.ird, m->cfg.offer.ord);
 	int ret = check_pd(pd_len, p->enhanced, false, why);
 
-	if (ret == 0 && ord) {
-		ret = iw_offer_check_depth("mpa", "ORD", *ord, why);
-		e.ord = *ord;
-	}
 	if (ret < 0)
 		return ret;
 	build_reply(m, IW_MPA_R, &e, false, pd, pd_len);
@@ -196,15 +191,15 @@ static int check_request_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, str
 	if (f->rev == 0 && cfg->rdmac)
 		return check_rdmac(f, why);
 	/*
-	 * RFC 5044 C.2.2 and C.2.5: an RDMAC responder answers Rev 1 with Rev 0. The initiator
-	 * decides whether to continue.
+	 * RFC 5044 C.2.2 and C.2.5: a responder with revision 0 answers Rev 1 with Rev 0. The
+	 * initiator decides whether to continue.
 	 */
 	if (f->rev == 1 && cfg->rev == 0)
 		return 0;
 	if (f->rev == 0) {
 		/*
-		 * RFC 5044 C.2.1: a responder without Rev 0 answers with its own revision, then
-		 * closes.
+		 * RFC 5044 C.2.1: a responder without support for Rev 0 sends a Reply with Rev 1,
+		 * then closes.
 		 */
 		build(m,
 		      (struct iw_mpa_frame){
@@ -285,8 +280,8 @@ int iw_mpa_check_head(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_
 }
 
 /*
- * Takes the Private Data after the enhanced data: the library's block, if allowed here, and the
- * ULP's part. Returns true if there was a block.
+ * Evaluates the Private Data after the enhanced data: the library's block, if the frame may have
+ * one, and the ULP's part. Returns true if there was a block.
  */
 static bool take_pd(struct iw_mpa *m, const struct iw_mpa_frame *f, bool may_have_block)
 {
@@ -312,7 +307,8 @@ static bool take_pd(struct iw_mpa *m, const struct iw_mpa_frame *f, bool may_hav
 }
 
 /*
- * Takes what Request and Reply have in common. Returns the enhanced data, or zeros if not enhanced.
+ * Evaluates the fields that Request and Reply have in common. Returns the enhanced data; all zero
+ * if the frame is not enhanced.
  */
 static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_frame *f)
 {

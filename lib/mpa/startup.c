@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Start-up of both roles (RFC 5044 7.1.2): receives and sends Request and Reply, and changes the
- * state accordingly. It asks for octets up to the end of the frame and not beyond, so that later
- * ones stay in TCP.
+ * Start-up of initiator and responder (RFC 5044 7.1.2): receives and sends Request and Reply. It
+ * asks for no octet after the frame, so that later octets stay in TCP.
  */
 #include "mpa/mpa.h"
 
@@ -12,8 +11,8 @@
 #include "mpa/internal.h"
 
 /*
- * Returns how many octets of the frame can be asked for. Its length is known once its first
- * 20 octets are received and checked.
+ * Returns the octets of the frame that are known to follow: the first 20 and, once these are
+ * received and checked, PD_Length more.
  */
 static size_t frame_need(const struct iw_mpa *m)
 {
@@ -34,8 +33,8 @@ int iw_mpa_startup_rx_vec(struct iw_mpa *m, struct iw_vec vec[2])
 }
 
 /*
- * Name the protocol that begins with this octet. Only one octet, so that the text does not depend
- * on how much TCP has delivered.
+ * Name the protocol whose server or client sends this octet first; "": unknown. They look at one
+ * octet only, so that the text does not depend on how much TCP has delivered.
  */
 static const char *who_answers(uint8_t first)
 {
@@ -89,8 +88,8 @@ static int not_the_key(const struct iw_mpa *m, size_t i, uint8_t want, struct iw
 }
 
 /*
- * The first wrong octet of the key decides: a peer of another protocol may never send sixteen
- * (RFC 5044 7.1.1, 7.1.2 rules 5 and 8).
+ * Fails at the first wrong octet of the key, because a peer of another protocol may never send
+ * sixteen (RFC 5044 7.1.1, 7.1.2 rules 5 and 8).
  */
 static int check_key(const struct iw_mpa *m, struct iw_fault *why)
 {
@@ -191,27 +190,15 @@ int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *p
 	return ret;
 }
 
-static int reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
-		  struct iw_fault *why)
+int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
 {
 	int ret = undecided(m, why);
 
 	if (ret == 0)
-		ret = iw_mpa_build_reject(m, ord, pd, pd_len, why);
+		ret = iw_mpa_build_reject(m, pd, pd_len, why);
 	if (ret == 0)
 		iw_mpa_set_state(m, IW_MPA_STREAMING);
 	return ret;
-}
-
-int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
-{
-	return reject(m, NULL, pd, pd_len, why);
-}
-
-int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd, size_t pd_len,
-		      struct iw_fault *why)
-{
-	return reject(m, &ord, pd, pd_len, why);
 }
 
 struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m)
@@ -219,7 +206,7 @@ struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m)
 	union {
 		const uint8_t *in;
 		void *out;
-	} p = { .in = m->out + m->out_sent }; /* senders only read what an iw_vec points to */
+	} p = { .in = m->out + m->out_sent }; /* iw_vec has no const; the caller only reads */
 
 	/* An initiator's Request waits for iw_mpa_start. */
 	if (m->state == IW_MPA_IDLE || m->out_sent == m->out_len)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Creates, starts, times out and fails the object; defines which state may follow which. */
+/* The object: creation, start, time-out, failure; and the permitted changes of its state. */
 #include "mpa/mpa.h"
 
 #include <assert.h>
@@ -46,7 +46,7 @@ static const unsigned next_states[] = {
 };
 /* clang-format on */
 
-/* Changes the state. A change that is not in the table is a bug in this folder. */
+/* A change that is not in the table is a bug in lib/mpa. */
 void iw_mpa_set_state(struct iw_mpa *m, enum iw_mpa_state to)
 {
 	assert(next_states[m->state] & 1u << to);

@@ -23,7 +23,7 @@ static bool total_length(const struct iw_op *op, uint32_t *len)
 	return sum <= UINT32_MAX; /* RFC 5041 5.2: a message has less than 2^32 octets */
 }
 
-/* Checks the sink now, so that the Response cannot fail for a reason that is known already. */
+/* Checks the sink at the post, so that the ULP gets the error now and not with the Response. */
 static bool sink_usable(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 {
 	struct iw_stag_use use = {
@@ -108,7 +108,7 @@ static bool succeeded(const struct sq_slot *s)
 	return s->taken && (s->op.kind != IW_OPK_READ || s->answered);
 }
 
-/* While held, the LLP may refer to the octets of operations that have begun and are not taken. */
+/* While held, the LLP may refer to the memory of operations that have begun and are not taken. */
 static bool may_fail(const struct iw_rdmap *r, const struct sq_slot *s)
 {
 	return r->flushing && !(r->held && s->out.begun && !s->taken);

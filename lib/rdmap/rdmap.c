@@ -7,12 +7,14 @@
 
 #include "rdmap/internal.h"
 
-/* Far below 2^32, where slot numbers wrap: the difference of two numbers is a length. */
+/*
+ * Slot numbers wrap at 2^32, so a difference of two is a length only if depths are far below that.
+ */
 #define DEPTH_MAX (1u << 20)
 
 #define TO(s) (1u << IW_RDMAP_##s)
 
-/* RFC 5040 6: full operation ends gracefully, by a Terminate of either side, or with the LLP. */
+/* RFC 5040 6: full operation ends by a graceful close, a Terminate, or the loss of the LLP. */
 /* clang-format off */
 static const unsigned next_states[] = {
 	[IW_RDMAP_IDLE]        = TO(RTS) | TO(TERMINATING) | TO(CLOSED),
@@ -41,7 +43,7 @@ static uint32_t pow2_at_least(uint32_t n)
 	return p;
 }
 
-/* Posts a buffer of the stream itself. The queue is known to have room. */
+/* Posts a buffer of the stream itself, for which the queue always has room. */
 static void post_own(struct iw_rdmap *r, uint32_t qn, void *buf, uint32_t len, uint64_t cookie)
 {
 	int err = iw_ddp_post(r->ddp, qn, buf, len, cookie);

@@ -5,14 +5,14 @@
  * Job: Send (with Invalidate, with Solicited Event), RDMA Write, RDMA Read and Terminate over one
  * DDP stream. It has the send queue and receive queue of a queue pair, and the queues of inbound
  * and outbound Reads (IRD, ORD). Each operation completes exactly once, in order.
- * Neighbours: lib/conn passes checked ULPDUs and pulls segments. lib/ddp places and delivers. The
- * room is the same over MPA and SCTP.
+ * Neighbours: lib/conn passes received segments and pulls segments to send. lib/ddp places and
+ * delivers. The room is the same over MPA and SCTP.
  * Threads: no threads, no locks. A stream belongs to one thread at a time.
  *
  *     ULP:  iw_rdmap_post(), iw_rdmap_post_recv(); iw_rdmap_next_completion() until it is false
- *     in:   iw_rdmap_receive() a ULPDU
- *     out:  iw_rdmap_pull() a segment, iw_rdmap_pulled() where it ends in the LLP's stream,
- *           iw_rdmap_sent() how much the LLP has taken
+ *     in:   iw_rdmap_receive() or iw_rdmap_receive_seq() for each ULPDU
+ *     out:  iw_rdmap_pull() returns a segment; iw_rdmap_pulled() reports its end position in the
+ *           LLP's stream; iw_rdmap_sent() reports the position up to which the LLP has taken octets
  */
 #ifndef IW_RDMAP_RDMAP_H
 #define IW_RDMAP_RDMAP_H
@@ -37,10 +37,10 @@ struct iw_rdmap;
 struct iw_rdmap_cfg {
 	const struct iw_mem *mem; /* borrowed for the life of the stream, as is stags */
 	struct iw_stag_table *stags;
-	uint32_t pd, stream;         /* stream: the queue pair's own number, never 0 */
-	uint32_t sq_depth, rq_depth; /* 1..2^20 */
-	uint32_t early_max;          /* see struct iw_ddp_cfg */
-	bool loans;                  /* leave received Sends in the LLP's memory if it lends it */
+	uint32_t pd, stream;            /* stream: the queue pair's own number, never 0 */
+	uint32_t sq_depth, rq_depth;    /* 1..2^20 */
+	uint32_t early_max;             /* see struct iw_ddp_cfg */
+	bool loans;                     /* the ULP accepts Sends that stay in the LLP's memory */
 	const struct iw_tracer *tracer; /* borrowed for the life of the stream; may be NULL */
 };
 
@@ -103,22 +103,22 @@ enum iw_rdmap_state {
 };
 
 /*
- * Creates a stream. cfg is copied. IW_E_INVAL: a depth is out of range, or the stream number is 0;
- * IW_E_NOMEM.
+ * Creates a stream. cfg is copied. *out is owned by the caller until iw_rdmap_free. IW_E_INVAL: a
+ * depth is out of range, or the stream number is 0; IW_E_NOMEM: no memory.
  */
 IW_MUST_CHECK int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg,
 			       struct iw_fault *why);
 /*
- * Frees the stream. Operations that have not completed are forgotten: the caller owns their memory
+ * Frees the stream. Operations that have not completed never complete: the caller owns their memory
  * again. r may be NULL.
  */
 void iw_rdmap_free(struct iw_rdmap *r);
-/* State, and the stream and protection domain of the configuration. */
+/* Return the state, and the stream number and protection domain of the configuration. */
 enum iw_rdmap_state iw_rdmap_state(const struct iw_rdmap *r);
 uint32_t iw_rdmap_stream(const struct iw_rdmap *r);
 uint32_t iw_rdmap_pd(const struct iw_rdmap *r);
 
-/* The agreement of start-up. */
+/* The parameters that start-up has agreed on. */
 struct iw_rdmap_params {
 	bool initiator;
 	uint8_t dv; /* DDP and RDMAP version of every segment */
@@ -130,8 +130,9 @@ struct iw_rdmap_params {
 	uint8_t rtr;
 };
 /*
- * Begins full operation. Call it once, in state IDLE. IW_E_NOMEM: only iw_rdmap_fail with its
- * Terminate, iw_rdmap_flush and iw_rdmap_free are then possible.
+ * Begins full operation. Call it once, in state IDLE. *p is copied. IW_E_NOMEM: no memory for IRD
+ * and ORD; after that, only iw_rdmap_fail with its Terminate, iw_rdmap_flush and iw_rdmap_free are
+ * possible.
  */
 IW_MUST_CHECK int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p,
 				 struct iw_fault *why);
@@ -158,8 +159,8 @@ IW_MUST_CHECK int iw_rdmap_post_recv(struct iw_rdmap *r, uint64_t cookie, void *
  */
 bool iw_rdmap_next_completion(struct iw_rdmap *r, struct iw_completion *out);
 /*
- * Begins a graceful close: iw_rdmap_post refuses further operations. The LLP may be shut down when
- * iw_rdmap_drained returns true.
+ * Begins a graceful close: iw_rdmap_post refuses further operations. Shut down the LLP's sending
+ * side when iw_rdmap_drained returns true.
  */
 void iw_rdmap_close(struct iw_rdmap *r);
 /*
@@ -182,13 +183,13 @@ IW_MUST_CHECK int iw_rdmap_receive(struct iw_rdmap *r, const uint8_t *ulpdu, siz
 				   uint64_t now, struct iw_fault *why);
 /*
  * Like iw_rdmap_receive, for an LLP that does not keep order. seq: the segment's number in the
- * sender's order. lend (borrowed; may be NULL): the LLP lends the octets. lend->taken is set if a
- * completion refers to them, so that they must stay where they are.
+ * sender's order. lend (borrowed; may be NULL): the LLP offers to lend the octets. lend->taken is
+ * set if a completion refers to them; they then stay unchanged until the ULP returns the loan.
  */
 IW_MUST_CHECK int iw_rdmap_receive_seq(struct iw_rdmap *r, uint64_t seq, const uint8_t *ulpdu,
 				       size_t len, struct iw_lend *lend, uint64_t now,
 				       struct iw_fault *why);
-/* Hints that the ULPDU will be received soon: prefetches the registration of its STag. */
+/* Loads the registration of the ULPDU's STag into the cache, because the ULPDU follows soon. */
 void iw_rdmap_prefetch(const struct iw_rdmap *r, const uint8_t *ulpdu, size_t len);
 
 /*
@@ -203,14 +204,15 @@ void iw_rdmap_fail(struct iw_rdmap *r, const struct iw_fault *why);
  */
 void iw_rdmap_nudge(struct iw_rdmap *r);
 /*
- * The LLP is gone: all operations complete, the oldest one with err, the others with IW_E_CANCELED.
- * IW_OK: the oldest one with IW_E_CANCELED too. Sends no Terminate.
+ * The LLP is closed: all operations complete, the oldest one with err, the others with
+ * IW_E_CANCELED. If err is IW_OK, the oldest one completes with IW_E_CANCELED too. Sends no
+ * Terminate.
  */
 void iw_rdmap_flush(struct iw_rdmap *r, int err);
 
 /*
- * The LLP's sending side is closed. A Read Request that still arrives is a fault, because it cannot
- * be answered.
+ * This end has closed the LLP's sending side. A Read Request that arrives later is a fault, because
+ * it cannot be answered.
  */
 void iw_rdmap_tx_shut(struct iw_rdmap *r);
 /*
@@ -221,7 +223,7 @@ IW_MUST_CHECK bool iw_rdmap_rx_shut(struct iw_rdmap *r);
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* True if there may be a segment to pull. A quick check: iw_rdmap_pull may still return 0. */
+/* False if there is no segment to pull. A cheap check: after true, iw_rdmap_pull may return 0. */
 bool iw_rdmap_wants_tx(const struct iw_rdmap *r);
 /*
  * Cuts the next segment, of at most mulpdu octets (at least 128). Returns 1: *seg is the segment;
@@ -231,18 +233,18 @@ bool iw_rdmap_wants_tx(const struct iw_rdmap *r);
  */
 int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now);
 /*
- * The last pulled segment ends at position end_pos of the LLP's outgoing stream. Call it once for
- * each segment.
+ * The last pulled segment ends at position end_pos of the LLP's outgoing stream: octets over TCP,
+ * messages over SCTP. Call it once for each segment.
  */
 void iw_rdmap_pulled(struct iw_rdmap *r, uint64_t end_pos);
 /*
- * The LLP has taken all octets before position pos: the IRD slots of their Read Responses are free.
- * It no longer needs the memory of operations that end before done: these complete.
+ * The LLP has taken everything before position pos: the IRD slots of these Read Responses are free.
+ * It no longer needs the memory of operations that end at or before position done: these complete.
  */
 void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos, uint64_t done);
 /*
- * While held is true, unsent or unacknowledged data of the LLP refers to the memory of operations.
- * Their completions in error are delayed until held is false, or until iw_rdmap_flush.
+ * held: unsent or unacknowledged output of the LLP refers to the memory of operations. Their
+ * completions in error are then delayed until held is false, or until iw_rdmap_flush.
  */
 void iw_rdmap_hold(struct iw_rdmap *r, bool held);
 /* True if a Terminate is queued and the LLP has not taken it. */
@@ -250,20 +252,20 @@ bool iw_rdmap_terminate_due(const struct iw_rdmap *r);
 /* Returns the first fault, valid until the next call; NULL: there was no fault. */
 const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r);
 /*
- * The peer's accesses to memory of this side. Octets are counted when they are placed or sent,
- * operations when they end.
+ * Returns the counters of the peer's RDMA Writes and Reads (borrowed). Octets are counted when they
+ * are placed or pulled, operations when they end.
  */
 const struct iw_stag_tally *iw_rdmap_tally(const struct iw_rdmap *r);
 struct iw_rdmap_moved {
 	/* Octets of Sends, RDMA Writes and Read Responses, without headers. */
 	uint64_t rx_payload, tx_payload;
 	/*
-	 * Increases with all payload and with all operations of this side. Zero-length RDMA Writes
-	 * and Reads of the peer do not count, because it may send any number of them.
+	 * Increases with all payload and with all operations of this end. Zero-length RDMA Writes
+	 * and Reads of the peer do not increase it, because a peer may send any number of them.
 	 */
 	uint64_t steps;
 };
-/* Received segments are counted when they are placed, sent ones when they are pulled. */
+/* Returns these counters (borrowed): received segments when placed, sent ones when pulled. */
 const struct iw_rdmap_moved *iw_rdmap_moved(const struct iw_rdmap *r);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Receiving: checks a segment against the row of its opcode, lets DDP check and place it, and
- * handles the message when DDP delivers it.
+ * Receiving: checks the opcode of a segment, lets DDP check and place it, and handles the message
+ * when DDP delivers it.
  */
 #include "rdmap/rdmap.h"
 
@@ -13,31 +13,26 @@ typedef int handler(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, stru
 static handler on_send, on_write, on_rreq, on_rresp, on_term;
 
 struct rdmap_row {
-	bool supported, tagged;
-	uint8_t qn;    /* untagged */
-	uint8_t right; /* tagged: what the STag must allow */
-	handler *deliver;
+	handler *deliver; /* NULL: the opcode is not supported */
+	uint8_t right;    /* tagged: the right (enum iw_right) that the STag needs */
 };
 
-/* RFC 5040 figure 4. A missing row is zero: not supported. An opcode has four bits. */
+/*
+ * The opcodes of RFC 5040. What the RFC requires of their segments is in iw_opcode_info(), which
+ * also has those of RFC 7306. An opcode has four bits.
+ */
 /* clang-format off */
 static const struct rdmap_row rows[16] = {
-	/*                      sup.  tagged  queue         right                  delivered */
-	[IW_OP_WRITE]       = { true, true,   0,            IW_RIGHT_REMOTE_WRITE, on_write },
-	[IW_OP_RREQ]        = { true, false,  IW_QN_RREQ,   0,                     on_rreq  },
-	[IW_OP_RRESP]       = { true, true,   0,            IW_RIGHT_READ_SINK,    on_rresp },
-	[IW_OP_SEND]        = { true, false,  IW_QN_SEND,   0,                     on_send  },
-	[IW_OP_SEND_INV]    = { true, false,  IW_QN_SEND,   0,                     on_send  },
-	[IW_OP_SEND_SE]     = { true, false,  IW_QN_SEND,   0,                     on_send  },
-	[IW_OP_SEND_SE_INV] = { true, false,  IW_QN_SEND,   0,                     on_send  },
-	[IW_OP_TERM]        = { true, false,  IW_QN_TERM,   0,                     on_term  },
+	[IW_OP_WRITE]       = { on_write, IW_RIGHT_REMOTE_WRITE },
+	[IW_OP_RREQ]        = { on_rreq,  0 },
+	[IW_OP_RRESP]       = { on_rresp, IW_RIGHT_READ_SINK },
+	[IW_OP_SEND]        = { on_send,  0 },
+	[IW_OP_SEND_INV]    = { on_send,  0 },
+	[IW_OP_SEND_SE]     = { on_send,  0 },
+	[IW_OP_SEND_SE_INV] = { on_send,  0 },
+	[IW_OP_TERM]        = { on_term,  0 },
 };
 /* clang-format on */
-
-static bool is_invalidate(uint8_t opcode)
-{
-	return opcode == IW_OP_SEND_INV || opcode == IW_OP_SEND_SE_INV;
-}
 
 static bool is_solicited(uint8_t opcode)
 {
@@ -48,8 +43,9 @@ static bool is_solicited(uint8_t opcode)
 
 /*
  * RFC 5040 5.3 and 8.1.1 (7): invalidates the STag only if it is valid on this stream alone. An
- * STag of the whole protection domain stays valid. An unknown STag and one of another stream get
- * the same code: with both codes of figure 9 a peer could find out which STags exist.
+ * STag of the whole protection domain stays valid. For an unknown STag and for one of another
+ * stream the peer gets the same code: with the two codes of figure 9 it could find out which STags
+ * exist.
  */
 static int invalidate(struct iw_rdmap *r, uint32_t stag, struct iw_fault *why)
 {
@@ -80,7 +76,7 @@ static int on_send(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 		.solicited = is_solicited(m->opcode),
 	};
 	r->done_len++;
-	if (is_invalidate(m->opcode)) {
+	if (iw_opcode_info(m->opcode)->invalidates) {
 		c->inval_stag = m->inval_stag;
 		c->status = invalidate(r, m->inval_stag, why);
 		c->invalidated = c->status == 0;
@@ -230,7 +226,7 @@ static int deliver_all(struct iw_rdmap *r, uint64_t now, struct iw_fault *why)
 static int judge(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, uint64_t now,
 		 struct iw_fault *why)
 {
-	const struct rdmap_row *row = &rows[h->opcode];
+	const struct iw_opcode_info *op = iw_opcode_info(h->opcode);
 	uint8_t *where;
 
 	if (h->dv != r->params.dv || (!h->tagged && h->qn > IW_QN_TERM))
@@ -238,16 +234,16 @@ static int judge(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, uint64_
 	if (h->rv != r->params.dv)
 		return iw_fail(why, IW_E_RO_VERSION, "rdmap: version %u: expected %u",
 			       (uint32_t)h->rv, (uint32_t)r->params.dv);
-	if (!row->supported)
+	if (!rows[h->opcode].deliver)
 		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: OpCode %b: not defined by RFC 5040",
 			       (uint32_t)h->opcode);
-	if (row->tagged != h->tagged)
+	if (op->tagged != h->tagged)
 		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: %s in %s segment: expected %s",
-			       iw_opcode_name(h->opcode), h->tagged ? "a tagged" : "an untagged",
-			       row->tagged ? "a tagged one" : "an untagged one");
-	if (!h->tagged && row->qn != h->qn)
-		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: %s on QN %u: expected QN %u",
-			       iw_opcode_name(h->opcode), h->qn, (uint32_t)row->qn);
+			       op->name, h->tagged ? "a tagged" : "an untagged",
+			       op->tagged ? "a tagged one" : "an untagged one");
+	if (!h->tagged && op->qn != h->qn)
+		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: %s on QN %u: expected QN %u", op->name,
+			       h->qn, (uint32_t)op->qn);
 	return 0;
 }
 
@@ -386,7 +382,7 @@ static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const s
 {
 	int err = judge(r, h, len, now, why);
 
-	/* If the LLP does not keep order, the first frame is the first one sent. */
+	/* If the LLP does not keep order, the first frame is the one with number 0. */
 	if (err == 0 && iw_unlikely(r->rtr_expected) && (in_order || seq == 0))
 		err = first_frame(r, h, payload, len, why);
 	if (err == 0 && h->opcode == IW_OP_RRESP)
@@ -411,7 +407,7 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 	int hdr, err;
 
 	if (!in_operation(r))
-		return 0; /* RFC 5041 7.1: after an error all segments are silently dropped */
+		return 0; /* RFC 5041 7.1: after a fault, segments are dropped silently */
 	hdr = iw_wire_ddp_decode(&h, ulpdu, len);
 	if (hdr <= 0) {
 		err = iw_fail(why, IW_E_DDP_LOCAL,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sending: selects the next message, and cuts its segments one by one when the LLP pulls them. */
+/* Sending: selects the next message, and cuts one segment of it for each iw_rdmap_pull. */
 #include "rdmap/rdmap.h"
 
 #include <assert.h>
@@ -150,7 +150,7 @@ static void append_rreq(struct iw_segment *seg, const struct iw_rreq *q)
 
 static void pull_rtr(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg)
 {
-	/* STag 1, as in prepare_rtr. The size is 0, so neither STag is validated. */
+	/* STag 1, as in prepare_rtr. The size is 0, so the peer validates neither STag. */
 	static const struct iw_rreq zero = { .sink_stag = 1, .src_stag = 1 };
 	uint32_t off, len;
 
@@ -251,7 +251,7 @@ bool iw_rdmap_wants_tx(const struct iw_rdmap *r)
 	return r->state == IW_RDMAP_TERMINATING && r->term_pending && !r->term_pulled;
 }
 
-/* Returns true if *seg is a segment of the current message, or of the next one. */
+/* Cuts the next segment of the current message, or of the next one. False: nothing to send. */
 static bool pull_message(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now)
 {
 	if (r->cur == TX_NONE)
@@ -278,7 +278,7 @@ static bool pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint
 	seg->copy = false;
 	if (in_operation(r) && pull_message(r, mulpdu, seg, now))
 		return true;
-	/* No longer in operation, perhaps because the source was revoked just now. */
+	/* A revoked source has perhaps just ended full operation: its Terminate is next. */
 	if (r->state != IW_RDMAP_TERMINATING || !r->term_pending || r->term_pulled)
 		return false;
 	pull_terminate(r, mulpdu, seg);

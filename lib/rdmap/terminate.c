@@ -82,7 +82,7 @@ bool iw_rdmap_terminate_due(const struct iw_rdmap *r)
 	return r->state == IW_RDMAP_TERMINATING && r->term_pending && !r->term_sent;
 }
 
-/* RFC 5040 5.4: a Terminate needs no answer; we send nothing after it. */
+/* RFC 5040 5.4: a Terminate is not answered, and nothing is sent after it. */
 void iw_rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why)
 {
 	struct iw_terminate t, meant;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The events of segments and messages. */
+/* Traced events: segments sent and received, messages delivered. */
 #include "rdmap/internal.h"
 
 #include "util/trace.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines: two writers, which use one table made from the list of events. */
+/* Events as lines of JSON, by tables that are generated from the list of events. */
 #include "trace/trace.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "util/num.h"
 
 /*
- * The largest integer, 2^53 - 1, that a program which keeps numbers as doubles reads exactly (RFC
- * 8259 6). The monotonic clock exceeds it after 104 days and is written modulo 2^53.
+ * 2^53 - 1, the largest integer that programs read exactly if they store numbers as doubles
+ * (RFC 8259 6). The monotonic clock exceeds it after 104 days, and is written modulo 2^53.
  */
 #define NUMBER_MAX UINT64_C(9007199254740991)
 
@@ -50,8 +50,8 @@ static const struct {
 };
 
 /*
- * A line that grows by whole pieces; a piece that does not fit changes nothing. tail: octets that
- * stay free for the end of the line.
+ * A line to which whole pieces are appended; a piece that does not fit changes nothing. tail: bytes
+ * that are reserved for the end of the line.
  */
 struct line {
 	char *buf;
@@ -72,7 +72,7 @@ static bool put_str(struct line *l, const char *s)
 	return put_octets(l, s, strlen(s));
 }
 
-/* Numbers are most of a trace, and printf takes several times as long for them. */
+/* Not by printf, which is several times slower: most of a trace is numbers. */
 static bool put_number(struct line *l, uint64_t v)
 {
 	char text[20];
@@ -99,8 +99,8 @@ static bool is_plain(unsigned char c)
 }
 
 /*
- * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. An octet that is
- * not ASCII is escaped too, so that the line is valid whatever the text contains.
+ * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. Octets that are
+ * not ASCII are escaped too, so that the line is valid even if the text is not UTF-8.
  */
 static bool put_quoted(struct line *l, const char *s)
 {
@@ -182,65 +182,6 @@ size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev)
 	}
 	l.tail = 0;
 	put_str(&l, "}");
-	buf[l.len] = '\0';
-	return l.len;
-}
-
-static bool is_word(const char *s)
-{
-	for (; *s; s++)
-		if (*s <= ' ' || *s == '"' || *s >= 0x7f)
-			return false;
-	return true;
-}
-
-static bool text_value(struct line *l, const struct iw_trace_event *ev, const struct field *f)
-{
-	const char *s;
-
-	if (f->type == STR && text_at(ev, f)[0] == '\0')
-		return true;
-	if (!put_str(l, " ") || !put_str(l, f->name) || !put_str(l, "="))
-		return false;
-	switch (f->type) {
-	case U64:
-		return put_number(l, number_at(ev, f));
-	case HEX:
-	case HEX32:
-		return put_str(l, "0x") && put_hex(l, number_at(ev, f), f->type == HEX ? 16 : 8);
-	case BOOL:
-		return put_str(l, bool_at(ev, f) ? "yes" : "no");
-	case STR:
-		s = text_at(ev, f);
-		return is_word(s) ? put_str(l, s) : put_quoted(l, s);
-	}
-	return false;
-}
-
-size_t iw_trace_text(char *buf, size_t cap, const struct iw_trace_event *ev)
-{
-	struct line l = { .buf = buf, .cap = cap };
-	uint64_t us = ev->now / 1000;
-	char point[8];
-
-	for (int i = 6; i > 0; i--, us /= 10)
-		point[i] = (char)('0' + us % 10);
-	point[0] = '.';
-	point[7] = ' ';
-	if (!put_number(&l, us) || !put_octets(&l, point, sizeof(point)))
-		l.len = 0;
-	if (l.len > 0 && ev->stream)
-		(void)(put_str(&l, "stream ") && put_number(&l, ev->stream) && put_str(&l, " "));
-	if (l.len == 0 || !put_str(&l, kinds[ev->kind].name)) {
-		buf[0] = '\0';
-		return 0;
-	}
-	for (size_t i = 0; i < kinds[ev->kind].n; i++) {
-		size_t before = l.len;
-
-		if (!text_value(&l, ev, &kinds[ev->kind].fields[i]))
-			l.len = before;
-	}
 	buf[l.len] = '\0';
 	return l.len;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sinks of traced events: lines of JSON for programs, lines of text for people, and USDT probes.
+ * Sinks of traced events: lines of JSON, and USDT probes.
  *
  * Neighbours: verbs selects the sink of a context; the tools write the lines. Threads: no threads;
  * no state but the caller's.
@@ -13,39 +13,37 @@
 #include "util/trace.h"
 
 /*
- * The longest line with its NUL: the names and numbers of fields, and texts, of which each octet
- * may need six.
+ * Bytes of the longest line with its NUL: names and numbers of fields, and texts, each octet of
+ * which may need six bytes.
  */
 #define IW_TRACE_LINE 4096
 
 /*
  * Writes {"schema":1,"event":"connected","t_ns":1,"time_ns":"1","stream":1,...} to buf, without a
- * newline, and returns its length. A field that does not fit is left out, so the line is always
- * valid.
+ * newline, and returns its length without the NUL. cap: bytes of buf, at least 1. A field that does
+ * not fit is omitted, so the line is always valid. 0: not even the fields above fit.
  */
 size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev);
-/* Writes "12.345678 stream 1 connected initiator=yes local=..." in the same way. */
-size_t iw_trace_text(char *buf, size_t cap, const struct iw_trace_event *ev);
 
 /*
- * The sink of a context. Point a struct iw_tracer at iw_trace_emit and at one of these, which is
- * borrowed. iw_trace_emit sets the times of the event, so the lines of a sink are in the order of
- * time.
+ * The sink of a context. Set emit of a struct iw_tracer to iw_trace_emit and its ctx to a sink,
+ * which is borrowed. iw_trace_emit sets the times of the event, so the lines of a sink are in the
+ * order of time.
  */
 struct iw_trace_sink {
-	/* Gets each event as a line of JSON, without a newline; borrowed. NULL: no lines. */
+	/* Gets each event as a line of JSON (borrowed), without a newline. NULL: no lines. */
 	void (*line)(void *ctx, const char *line);
 	void *ctx;
-	bool probes; /* iw_trace_probed(), as last asked: the USDT probes get the events too */
+	bool probes; /* also fire the USDT probes: the last result of iw_trace_probed() */
 };
 void iw_trace_emit(void *sink, struct iw_trace_event *ev);
 
 /*
- * usdt.c: true while another process listens to a USDT probe of this one. Costs a few loads. Always
- * false in a build without <sys/sdt.h>.
+ * Returns true if another process listens to a USDT probe of this one. Costs one load for each kind
+ * of event. Always false in a build without <sys/sdt.h>.
  */
 bool iw_trace_probed(void);
-/* Fires the probe of the event. */
+/* Fires the USDT probe of the event, if a process listens to it. */
 void iw_trace_probe(const struct iw_trace_event *ev);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * USDT probes: one of provider iwarp for each event of the list, with its name. The first argument
- * is the stream; the fields follow in the order of the list, up to eleven. A text is a pointer.
+ * USDT probes of the provider iwarp: one for each event of the list, with the event's name. The
+ * first argument is the stream. The first eleven fields of the event follow, in the order of the
+ * list. A text is passed as a pointer.
  *
- * A debugger or bpftrace that attaches to a probe increments its semaphore in this process. The
- * names of the semaphores are fixed by <sys/sdt.h>, and the assembler must find them in this object:
- * it is compiled without link-time optimization.
+ * A debugger or bpftrace that attaches to a probe increments its semaphore in this process.
+ * <sys/sdt.h> fixes the names of the semaphores, and the assembler must find them in this object.
+ * So this file is compiled without link-time optimization.
  */
 #include "trace/trace.h"
 

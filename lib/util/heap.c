@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A binary heap of timers, each with its index. */
+/* A binary heap of timers. Each timer knows its index, so it is moved without a search. */
 #include "util/heap.h"
 
 #include <string.h>

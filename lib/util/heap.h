@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An intrusive binary heap of deadlines: the nearest of n deadlines in O(1), a change in O(log n).
+ * An intrusive binary heap of deadlines: finds the earliest of n deadlines in O(1), and changes one
+ * in O(log n).
  */
 #ifndef IW_UTIL_HEAP_H
 #define IW_UTIL_HEAP_H
@@ -25,17 +26,17 @@ struct iw_heap {
 
 /* Makes an empty heap, without allocating. mem is borrowed until iw_heap_fini(). */
 void iw_heap_init(struct iw_heap *h, const struct iw_mem *mem);
-/* Frees the heap's memory. Timers in it are not changed. */
+/* Frees the heap's memory. Does not change the timers in it; their owners keep them. */
 void iw_heap_fini(struct iw_heap *h);
 /*
- * Sets the deadline of t: adds, moves or (at == IW_TIME_NEVER) removes t, which is borrowed while
- * it is in the heap. IW_E_NOMEM: t could not be added and is unchanged. Moving and removing never
- * fail.
+ * Sets the deadline of t to at, in ns: adds or moves t, or removes it if at is IW_TIME_NEVER. t is
+ * borrowed while it is in the heap. IW_E_NOMEM: t could not be added and is unchanged. Moving and
+ * removing never fail.
  */
 IW_MUST_CHECK int iw_heap_set(struct iw_heap *h, struct iw_timer *t, uint64_t at);
 /* Removes t, if it is in the heap, and sets its deadline to IW_TIME_NEVER. */
 void iw_heap_del(struct iw_heap *h, struct iw_timer *t);
-/* Returns the timer with the nearest deadline, or NULL. */
+/* Returns the timer with the earliest deadline (borrowed). NULL: the heap is empty. */
 struct iw_timer *iw_heap_first(const struct iw_heap *h);
 
 #endif

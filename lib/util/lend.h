@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Loans of received octets: a packet stays in the transport's memory until its reader returns it. A
- * lender lives until all of its loans are returned, even if its transport has ended before.
+ * Loans of received octets: a packet stays in the transport's memory until the ULP returns it. A
+ * lender lives until all of its loans are returned, even if its transport was closed before.
  */
 #ifndef IW_UTIL_LEND_H
 #define IW_UTIL_LEND_H
@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The offer to keep a received buffer on loan. The receiver sets taken to accept it. */
+/* The transport offers to lend a received buffer. The receiver accepts by setting taken. */
 struct iw_lend {
 	uint64_t loan; /* the id of the loan, above 0 */
 	bool taken;
 };
 
 struct iw_lender {
-	/* Returns a loan; called once for each loan, with its data. It may free the lender. */
+	/* Ends the loan of data. Called exactly once for each loan. It may free the lender. */
 	void (*take_back)(struct iw_lender *l, const uint8_t *data);
 };
 

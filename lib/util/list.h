@@ -31,7 +31,7 @@ static inline void iw_list_add_tail(struct iw_list *head, struct iw_list *n)
 	head->prev = n;
 }
 
-/* Does nothing to a link that is in no list. */
+/* Removes n from its list. Has no effect on a link that is in no list. */
 static inline void iw_list_del(struct iw_list *n)
 {
 	n->prev->next = n->next;

@@ -6,7 +6,7 @@
 
 #include "util/num.h"
 
-/* vec and arena need no values: nvec and used are their lengths. */
+/* vec and arena are not cleared (288 KiB): nvec and used say how much of them is valid. */
 void iw_txbuf_init(struct iw_txbuf *t)
 {
 	t->first = t->nvec = t->used = t->bytes = 0;
@@ -27,7 +27,7 @@ uint8_t *iw_txbuf_grow(struct iw_txbuf *t, size_t len)
 		return NULL;
 	if (len == 0)
 		return run;
-	/* No other memory can be adjacent to the run: such a vec is one of the arena too. */
+	/* Only an earlier run of the arena can end where this one begins: extend its vec. */
 	if (last && (uint8_t *)last->base + last->len == run) {
 		last->len += len;
 	} else {
@@ -45,7 +45,7 @@ bool iw_txbuf_refer(struct iw_txbuf *t, const void *base, size_t len)
 	union {
 		const void *in;
 		void *out;
-	} p = { .in = base }; /* struct iovec has no const; senders only read */
+	} p = { .in = base }; /* struct iovec has no const; the kernel only reads when it sends */
 
 	if (len == 0)
 		return true;

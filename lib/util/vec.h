@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One run of octets. It has the layout of struct iovec, so that transports pass arrays of it to the
+ * One run of octets. It has the layout of struct iovec, so transports pass arrays of it to the
  * kernel unchanged.
  */
 #ifndef IW_UTIL_VEC_H

@@ -69,7 +69,9 @@ void iw_atomic_req_print(struct iw_text *t, const struct iw_atomic_req *r)
 	put(t, "TO", r->to);
 	put(t, swap ? "Swap Data" : "Add Data", r->data);
 	put(t, swap ? "Swap Mask" : "Add Mask", r->mask);
-	/* Unused in a FetchAdd, which sends 0 and all ones. */
+	/*
+	 * RFC 7306 5.2.1: a FetchAdd sends 0 and all ones in these, and its receiver ignores them.
+	 */
 	if (swap || r->compare)
 		put(t, "Compare Data", r->compare);
 	if (swap || r->compare_mask != UINT64_MAX)

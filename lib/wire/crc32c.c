@@ -27,9 +27,8 @@
 /* --- tables, eight octets at a time ----------------------------------------------------------- */
 
 /*
- * Entry i of table k is the contribution of octet i to the register k + 1 octets later. The map is
- * linear: the entries of 1, 2, 4 .. 128 give all others by exclusive or, which the compiler
- * computes.
+ * Entry i of table k is what an octet with value i adds to the register k + 1 octets later. The map
+ * is linear, so the compiler can compute each entry by exclusive or from those of 1, 2, 4 .. 128.
  */
 #define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                                   \
 	(((i)&1 ? (b0) : 0) ^ ((i)&2 ? (b1) : 0) ^ ((i)&4 ? (b2) : 0) ^ ((i)&8 ? (b3) : 0) ^       \
@@ -186,8 +185,10 @@ SSE42_PCLMUL static uint32_t run_sse42x3(uint32_t crc, const void *data, size_t 
 		}
 		a = _mm_crc32_u64(a, load64(p));
 		b = _mm_crc32_u64(b, load64(pb));
-		/* The products of the first two lanes are added to the last word of the third: one
-		 * reduction for all. */
+		/*
+		 * The products of the first two lanes are added to the last word of the third lane,
+		 * so one instruction reduces all three.
+		 */
 		a = _mm_crc32_u64(c, load64(pc) ^ multiply((uint32_t)a, two) ^
 					     multiply((uint32_t)b, one));
 		p = pc + 8;
@@ -219,15 +220,12 @@ static uint32_t run_armv8(uint32_t crc, const void *data, size_t len)
 /* --- isa-l ------------------------------------------------------------------------------------ */
 
 #if defined(IW_HAVE_ISAL)
-/*
- * crc32_iscsi() has a length of type int, takes and returns the register, and has a pointer that is
- * not const.
- */
+/* crc32_iscsi() takes and returns the register. Its length is an int, its pointer is not const. */
 #define ISAL_CHUNK ((size_t)1 << 30)
 
 /*
- * If it uses vectors of 256 or 512 bits, it leaves the upper halves of the registers in use. Then
- * the instructions for 128 bits in all other code are slow until the halves are cleared.
+ * isa-l may use vectors of 256 or 512 bits, and then leaves data in the upper halves of the vector
+ * registers. Until these are cleared, SSE instructions (128 bits) run slowly in the whole program.
  */
 #if defined(__x86_64__)
 __attribute__((target("avx"))) static void zero_upper(void)
@@ -269,9 +267,9 @@ static uint32_t run_isal(uint32_t crc, const void *data, size_t len)
 /* --- choosing --------------------------------------------------------------------------------- */
 
 /*
- * isa-l has a higher start-up cost, and processes the octets after its last block word by word; the
- * three lanes have neither cost. GB/s in cache, measured on a Zen 4; "both": isa-l for whole blocks
- * of 256 octets, lanes for the rest:
+ * isa-l costs more per call than the three lanes, and it processes the octets after its last block
+ * of 256 one word at a time. So it gets only whole blocks of long runs. GB/s in cache, measured on
+ * a Zen 4; "both": isa-l for whole blocks, lanes for the rest:
  *
  *     octets       16    64   256   512   640   768  1024  1442  4096  64K
  *     lanes       5.9   9.1    17    22    23    25    25    26    28   28
@@ -308,16 +306,16 @@ uint32_t iw_crc32c(uint32_t crc, const void *data, size_t len)
 #endif
 	return run_instruction(crc, data, len);
 #else
-	/* Without assembly, isa-l uses one table, octet by octet: eight tables are faster. */
+	/* Without assembly, isa-l uses one table, octet by octet: our eight tables are faster. */
 	return run_table(crc, data, len);
 #endif
 }
 
 /*
- * The octets are still in the first-level cache when their CRC is computed. Measured with sources
- * that are not in the cache: blocks of at least 4 KiB are equally fast. Blocks of 1 and 2 KiB are
- * half as fast, and so is one loop that loads, stores and computes, because the processor then
- * prefetches less far ahead.
+ * Bytes copied before their CRC is computed, while they are in the first-level cache. Measured with
+ * sources that are not in the cache: all blocks of at least 4 KiB are equally fast. Blocks of 1 and
+ * 2 KiB are half as fast, and so is a single loop that loads, stores and computes, because the CPU
+ * then prefetches less far ahead.
  */
 #define COPY_BLOCK 4096
 
@@ -351,7 +349,7 @@ uint32_t iw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len)
 #define X86_ENGINES 3
 #endif
 
-/* One constant list for each kind of CPU. */
+/* A list for each set of CPU features. The lists are constant, so threads need no lock. */
 size_t iw_crc32c_engines(const struct iw_crc32c_engine **out)
 {
 #if defined(HAVE_SSE42)

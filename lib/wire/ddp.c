@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Decodes, encodes and prints DDP headers with the RDMAP control octet, Read Request and
- * Terminate. */
+/*
+ * Decodes, encodes and prints DDP headers with the RDMAP control octet, Read Request and Terminate.
+ */
 #include "wire/ddp.h"
 
 #include <string.h>
@@ -128,7 +129,7 @@ int iw_wire_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 	return IW_DDP_UNTAGGED_LEN;
 }
 
-/* Values that the RFCs require are not printed: versions 1, reserved bits 0, the opcode's queue. */
+/* Omits the values that the RFCs require: version 1, reserved bits 0, the queue of the opcode. */
 void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 {
 	const struct iw_opcode_info *op = iw_opcode_info(h->opcode);
@@ -243,7 +244,7 @@ int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len
 	return (int)used;
 }
 
-/* The reserved bits are 0, and an RFC defines the error. */
+/* True if the reserved bits are 0 and an RFC defines the error. */
 static bool is_sensible(const struct iw_terminate *t)
 {
 	uint32_t term = IW_TERM((uint32_t)t->layer, (uint32_t)t->etype, (uint32_t)t->code);
@@ -257,7 +258,9 @@ static void exchange(uint8_t *control)
 	uint8_t flags = control[2];
 
 	control[0] = (uint8_t)(control[0] << 4 | control[0] >> 4);
-	/* M, D, R move from 0x01, 0x02, 0x04 to 0x80, 0x40, 0x20. The other bits stay reserved. */
+	/*
+	 * M, D and R move from 0x01, 0x02, 0x04 to 0x80, 0x40, 0x20; the rest to the reserved bits.
+	 */
 	control[2] = (uint8_t)((flags & 1) << 7 | (flags & 2) << 5 | (flags & 4) << 3 |
 			       (flags >> 3 & 0x1f));
 }
@@ -338,8 +341,10 @@ const char *iw_wire_layer_name(uint8_t layer)
 	return layer < IW_ARRAY_LEN(names) ? names[layer] : "not assigned";
 }
 
-/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8: the error types of a layer. NULL: a local catastrophic
- * error, whose text names the layer. */
+/*
+ * The error types of a layer (RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8). NULL: a local
+ * catastrophic error, whose text names the layer.
+ */
 static const char *etype_name(uint8_t layer, uint8_t etype)
 {
 	switch (layer) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * DDP headers (RFC 5041 4), which include the RDMAP control octet (RFC 5040 4.1), and the RDMAP
- * headers after them. Neither decoders nor encoders check values: that is the task of ddp and
- * rdmap. Printers append to one line, without a newline.
+ * headers after them. Neither decoders nor encoders check values: lib/ddp and lib/rdmap do.
+ * Printers append to one line, without a newline.
  */
 #ifndef IW_WIRE_DDP_H
 #define IW_WIRE_DDP_H
@@ -45,13 +45,16 @@ struct iw_opcode_info {
 	const char *name; /* as iw_opcode_name() */
 	bool assigned, tagged;
 	bool invalidates; /* uses the Invalidate STag */
-	uint8_t qn;       /* of an untagged one */
+	uint8_t qn;       /* untagged: the queue of its messages */
 	/* Octets after the DDP header, at least and at most; IW_OP_ANY_LEN: no limit. */
 	uint8_t payload_min, payload_max;
-	const char *clause; /* of the length */
+	const char *clause; /* the clause that defines the length */
 };
 #define IW_OP_ANY_LEN 255
-/* Never NULL: the opcodes 12 to 15 are not assigned. */
+/*
+ * Returns the row of the opcode (static). Never NULL: that of an unassigned opcode, 12 and above,
+ * has the name "unassigned" and assigned false.
+ */
 const struct iw_opcode_info *iw_opcode_info(uint8_t opcode);
 
 /* A DDP header, with all reserved bits. */
@@ -106,23 +109,23 @@ struct iw_terminate {
 	uint8_t rsvd;                /* octet 3 */
 	uint16_t ddp_len;            /* DDP Segment Length; valid with m */
 	uint8_t ddp[IW_DDP_HDR_MAX]; /* with d: the copied header */
-	uint8_t ddp_hdr_len;         /* 14 or 18; 0: without d, or not all of it is there */
-	bool has_rreq;               /* with r: all 28 octets are there */
+	uint8_t ddp_hdr_len;         /* 14 or 18; 0: without d, or the header is incomplete */
+	bool has_rreq;               /* with r: all 28 octets are present */
 	struct iw_rreq rreq;
 	bool len_absent; /* with m or d: there is no DDP Segment Length, and encode writes none */
 };
 /*
- * Returns the number of decoded octets. 0: fewer than the 4 octets of the control field. Headers
- * that it announces may be missing (siw sends such): then ddp_hdr_len is 0, has_rreq is false, and
- * they are not counted.
+ * Returns the number of decoded octets. 0: fewer than the 4 octets of the control field. Linux siw
+ * sends Terminates without the headers that M, D and R announce: then ddp_hdr_len is 0, has_rreq is
+ * false, and the return value does not include these headers.
  */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len);
 /*
  * Quirk siw-terminate: on a little-endian machine, Linux siw fills the control field from the low
- * bits: layer in the low half of octet 0; M, D and R in the low bits of octet 2. True: the len
- * octets of src, which iw_terminate_decode() decoded to *as_is, have that form, and *out is the
- * corrected decoding. This applies only if *as_is is invalid (reserved bits, or an error that no
- * RFC defines) and the other reading is valid. If both are valid, RFC 5040 4.8 applies.
+ * bits: layer in the low half of octet 0; M, D and R in the low bits of octet 2. *as_is is what
+ * iw_terminate_decode() made of the len octets at src. Returns true and the corrected decoding in
+ * *out if *as_is is invalid (reserved bits are set, or no RFC defines the error) and siw's bit
+ * order gives a valid Terminate. If both are valid, RFC 5040 4.8 applies, and it returns false.
  */
 bool iw_terminate_decode_siw(struct iw_terminate *out, const struct iw_terminate *as_is,
 			     const uint8_t *src, size_t len);

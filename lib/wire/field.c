@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The tables of header fields, and what values mean. */
+/* The tables of header fields, and the meanings of their values. */
 #include "wire/field.h"
 
 #include <string.h>
@@ -97,8 +97,10 @@ static void print_fn_code(struct iw_text *t, uint64_t v, const uint8_t *hdr)
 
 /* --- tables --- */
 
-/* What a value means: the same text for every value; one for 0 and one for all others; a function
- * of the header; or more than the header says. */
+/*
+ * The columns zero, other and print of struct iw_field: one text for every value; one for 0 and one
+ * for all others; a function; or no meaning in the header alone.
+ */
 #define TEXT(text)         text, NULL, NULL
 #define TEXTS(zero, other) zero, other, NULL
 #define RESERVED           TEXTS("reserved, zero", "reserved, should be zero")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Decodes, encodes and prints MPA start-up frames, enhanced data and markers. */
+/* Decodes and encodes MPA start-up frames, enhanced data and markers; prints the first two. */
 #include "wire/mpa.h"
 
 #include <string.h>
@@ -167,16 +167,6 @@ int iw_wire_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_mark
 	return IW_MPA_MARKER_LEN;
 }
 
-void iw_wire_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m)
-{
-	iw_text_str(t, "Marker FPDUPTR ");
-	iw_text_hex(t, m->fpduptr, 4);
-	if (m->reserved) {
-		iw_text_str(t, " RESERVED ");
-		iw_text_hex(t, m->reserved, 4);
-	}
-}
-
 size_t iw_wire_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 {
 	/* Octets between two markers, and from pos to the first marker. */
@@ -184,8 +174,10 @@ size_t iw_wire_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 	size_t before = (0 - pos) % IW_MPA_MARKER_SPACING;
 	size_t len = iw_mpa_fpdu_len(ulpdu_len);
 
-	/* A marker right after the CRC belongs to the next FPDU; one at pos belongs to this
-	 * FPDU. */
+	/*
+	 * A marker directly after the CRC belongs to the next FPDU. A marker at pos belongs to this
+	 * one.
+	 */
 	if (len <= before)
 		return len;
 	return len + (len - before + run - 1) / run * IW_MPA_MARKER_LEN;

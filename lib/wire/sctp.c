@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Decodes, encodes and prints SCTP packets. */
+/* Decodes and encodes SCTP packets. */
 #include "wire/sctp.h"
 
 #include <string.h>
@@ -103,11 +103,6 @@ int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *
 	return IW_SCTP_HDR_LEN;
 }
 
-void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h)
-{
-	iw_text_fmt(t, "SCTP %u > %u tag %x", (uint32_t)h->sport, (uint32_t)h->dport, h->vtag);
-}
-
 uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len)
 {
 	static const uint8_t zero[4];
@@ -119,7 +114,7 @@ uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len)
 
 /* --- chunks, parameters, causes --------------------------------------------------------------- */
 
-/* Reads the length field of a chunk or parameter at src. Returns the result of its decoder. */
+/* Reads the length field of a chunk or parameter. Returns what its decoder must return. */
 static int whole_length(const uint8_t *src, size_t len, uint16_t *field)
 {
 	size_t padded;
@@ -135,8 +130,10 @@ static int whole_length(const uint8_t *src, size_t len, uint16_t *field)
 	return (int)IW_MIN(padded, len);
 }
 
-/* Writes length field, value and padding, but not the first two octets, in which chunks and
- * parameters differ. */
+/*
+ * Writes length field, value and padding, but not the first two octets, which differ between chunks
+ * and parameters.
+ */
 static int encode_rest(uint8_t *dst, size_t cap, const uint8_t *value, size_t value_len)
 {
 	size_t len = IW_SCTP_CHUNK_HDR_LEN + value_len, pad;
@@ -301,164 +298,7 @@ int iw_wire_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static void print_type(struct iw_text *t, const char *what, uint16_t type, unsigned digits)
-{
-	iw_text_fmt(t, "%s ", what);
-	iw_text_hex(t, type, digits);
-}
-
-static void print_address(struct iw_text *t, const struct iw_sctp_param *p)
-{
-	if (p->type == IW_SCTP_PARAM_IPV4 && p->value_len == 4) {
-		iw_text_fmt(t, "IPv4 %u.%u.%u.%u", (uint32_t)p->value[0], (uint32_t)p->value[1],
-			    (uint32_t)p->value[2], (uint32_t)p->value[3]);
-		return;
-	}
-	iw_text_str(t, p->type == IW_SCTP_PARAM_IPV4 ? "IPv4 " : "IPv6 ");
-	iw_text_octets(t, p->value, IW_MIN(p->value_len, (size_t)16));
-}
-
-void iw_wire_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p)
-{
-	switch ((enum iw_sctp_param_type)p->type) {
-	case IW_SCTP_PARAM_HEARTBEAT_INFO:
-		iw_text_fmt(t, "Heartbeat Info %U", (uint64_t)p->value_len);
-		return;
-	case IW_SCTP_PARAM_IPV4:
-	case IW_SCTP_PARAM_IPV6:
-		print_address(t, p);
-		return;
-	case IW_SCTP_PARAM_COOKIE:
-		iw_text_fmt(t, "State Cookie %U", (uint64_t)p->value_len);
-		return;
-	case IW_SCTP_PARAM_UNRECOGNIZED:
-		iw_text_str(t, "Unrecognized Parameter");
-		if (p->value_len >= 2)
-			print_type(t, "", iw_get_be16(p->value), 4);
-		return;
-	case IW_SCTP_PARAM_COOKIE_PRESERVATIVE:
-		iw_text_str(t, "Cookie Preservative");
-		return;
-	case IW_SCTP_PARAM_HOST_NAME:
-		iw_text_str(t, "Host Name Address");
-		return;
-	case IW_SCTP_PARAM_ADDRESS_TYPES:
-		iw_text_str(t, "Supported Address Types");
-		return;
-	case IW_SCTP_PARAM_ECN:
-		iw_text_str(t, "ECN Capable");
-		return;
-	case IW_SCTP_PARAM_ADAPTATION:
-		iw_text_str(t, "Adaptation Layer Indication");
-		if (p->value_len == 4)
-			iw_text_fmt(t, " %x", iw_get_be32(p->value));
-		return;
-	}
-	print_type(t, "parameter", p->type, 4);
-}
-
 void iw_wire_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p)
 {
 	iw_text_fmt(t, "cause %u %s", (uint32_t)p->type, iw_wire_sctp_cause_name(p->type));
-}
-
-/* Prints the parameters or causes in a value, up to a malformed one. */
-static void print_list(struct iw_text *t, const uint8_t *p, size_t len,
-		       void (*print)(struct iw_text *t, const struct iw_sctp_param *p))
-{
-	struct iw_sctp_param one;
-	int n;
-
-	while (len && (n = iw_wire_sctp_param_decode(&one, p, len)) > 0) {
-		iw_text_str(t, "; ");
-		print(t, &one);
-		p += n;
-		len -= (size_t)n;
-	}
-	if (len)
-		iw_text_str(t, "; malformed");
-}
-
-static void print_data(struct iw_text *t, const struct iw_sctp_chunk *c)
-{
-	struct iw_sctp_data d;
-
-	if (iw_wire_sctp_data_decode(&d, c->value, c->value_len) == 0)
-		return;
-	iw_text_str(t, " ");
-	iw_text_str(t, c->flags & IW_SCTP_DATA_I ? "I" : "");
-	iw_text_str(t, c->flags & IW_SCTP_DATA_U ? "U" : "");
-	iw_text_str(t, c->flags & IW_SCTP_DATA_B ? "B" : "");
-	iw_text_str(t, c->flags & IW_SCTP_DATA_E ? "E" : "");
-	iw_text_fmt(t, " TSN %u stream %u SSN %u PPID %u octets %U", d.tsn, (uint32_t)d.stream,
-		    (uint32_t)d.ssn, d.ppid, (uint64_t)d.len);
-}
-
-static void print_init(struct iw_text *t, const struct iw_sctp_chunk *c)
-{
-	struct iw_sctp_init i;
-
-	if (iw_wire_sctp_init_decode(&i, c->value, c->value_len) == 0)
-		return;
-	iw_text_fmt(t, " tag %x a_rwnd %u OS %u MIS %u TSN %u", i.tag, i.a_rwnd, (uint32_t)i.os,
-		    (uint32_t)i.mis, i.tsn);
-	print_list(t, i.params, i.params_len, iw_wire_sctp_param_print);
-}
-
-static void print_sack(struct iw_text *t, const struct iw_sctp_chunk *c)
-{
-	struct iw_sctp_sack s;
-
-	if (iw_wire_sctp_sack_decode(&s, c->value, c->value_len) == 0)
-		return;
-	iw_text_fmt(t, " cum %u a_rwnd %u", s.cum, s.a_rwnd);
-	for (size_t i = 0; i < s.ngaps; i++)
-		iw_text_fmt(t, " gap %u-%u", (uint32_t)iw_sctp_gap_start(&s, i),
-			    (uint32_t)iw_sctp_gap_end(&s, i));
-	if (s.ndups)
-		iw_text_fmt(t, " duplicates %u", (uint32_t)s.ndups);
-}
-
-void iw_wire_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c)
-{
-	iw_text_str(t, iw_wire_sctp_chunk_name(c->type));
-	switch ((enum iw_sctp_chunk_type)c->type) {
-	case IW_SCTP_DATA:
-		print_data(t, c);
-		return;
-	case IW_SCTP_INIT:
-	case IW_SCTP_INIT_ACK:
-		print_init(t, c);
-		return;
-	case IW_SCTP_SACK:
-		print_sack(t, c);
-		return;
-	case IW_SCTP_HEARTBEAT:
-	case IW_SCTP_HEARTBEAT_ACK:
-		print_list(t, c->value, c->value_len, iw_wire_sctp_param_print);
-		return;
-	case IW_SCTP_ABORT:
-		iw_text_str(t, c->flags & IW_SCTP_T ? " T" : "");
-		print_list(t, c->value, c->value_len, iw_wire_sctp_cause_print);
-		return;
-	case IW_SCTP_ERROR:
-		print_list(t, c->value, c->value_len, iw_wire_sctp_cause_print);
-		return;
-	case IW_SCTP_SHUTDOWN:
-		if (c->value_len >= 4)
-			iw_text_fmt(t, " cum %u", iw_get_be32(c->value));
-		return;
-	case IW_SCTP_SHUTDOWN_COMPLETE:
-		iw_text_str(t, c->flags & IW_SCTP_T ? " T" : "");
-		return;
-	case IW_SCTP_SHUTDOWN_ACK:
-	case IW_SCTP_COOKIE_ACK:
-		return;
-	case IW_SCTP_COOKIE_ECHO:
-	case IW_SCTP_PAD:
-		iw_text_fmt(t, " octets %U", (uint64_t)c->value_len);
-		return;
-	}
-	iw_text_str(t, " type ");
-	iw_text_hex(t, c->type, 2);
 }

@@ -4,7 +4,7 @@
  *
  * Chunks, parameters and causes have one form: a type; a length, which includes the four octets of
  * type and length; a value; padding to a multiple of four. Decoders do not check types, flags and
- * values: that is the task of the engine. Printers append to one line, without a newline.
+ * values: lib/sctp does.
  */
 #ifndef IW_WIRE_SCTP_H
 #define IW_WIRE_SCTP_H
@@ -43,8 +43,10 @@ enum iw_sctp_chunk_type {
 /* Returns "DATA", "INIT ACK", ..., or "chunk" for an unknown type. */
 const char *iw_wire_sctp_chunk_name(uint8_t type);
 
-/* The two high bits of an unknown type of chunk or parameter say what its receiver does (RFC 9260
- * 3.2, 3.2.1). top: the number of the highest bit. */
+/*
+ * The two high bits of an unknown type of chunk or parameter determine whether its receiver skips
+ * it and whether it reports it (RFC 9260 3.2, 3.2.1). top: the highest bit of the type, 7 or 15.
+ */
 #define IW_SCTP_UNKNOWN_SKIPS(type, top)   ((type)&1u << (top))
 #define IW_SCTP_UNKNOWN_REPORTS(type, top) ((type)&1u << ((top)-1))
 
@@ -97,8 +99,10 @@ struct iw_sctp_hdr {
 int iw_wire_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len);
 /* Returns the length, 12. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in);
-void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h);
-/* RFC 9260 6.8: the checksum of a packet, computed as if its field were 0. len is at least 12. */
+/*
+ * Returns the checksum of a packet of len octets (at least 12), computed as if its checksum field
+ * were 0 (RFC 9260 6.8).
+ */
 uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len);
 
 /* --- chunks, parameters, causes --------------------------------------------------------------- */
@@ -110,29 +114,28 @@ struct iw_sctp_chunk {
 	size_t value_len;
 };
 /*
- * Returns the octets to the next chunk: the length, rounded up to a multiple of four, or all octets
- * if the last padding is missing. 0: the chunk is longer than len (RFC 9260 6.10: a chunk is not
- * divided between packets). IW_E_FORMAT: the length field is below 4.
+ * Returns the distance to the next chunk, octets: the length field rounded up to a multiple of
+ * four, or len if the padding of the last chunk is missing. 0: the chunk is longer than len, so the
+ * packet is truncated (RFC 9260 6.10: a packet has no partial chunk). IW_E_FORMAT: the length field
+ * is below 4.
  */
 int iw_wire_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t len);
 /*
  * Writes the header, with the length value_len + 4 (in->len is ignored), the value and zero
- * padding. value NULL: the caller fills the octets of the value. Returns the octets written, a
- * multiple of four. IW_E_INVAL: cap or the length field is too small.
+ * padding. value NULL: the caller fills in the value. Returns the octets written, a multiple of
+ * four. IW_E_INVAL: cap is too small, or the value is too long for the length field.
  */
 int iw_wire_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in);
-/* Appends the chunk with its main fields. */
-void iw_wire_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c);
 
-/* A parameter or an error cause; decoded and encoded as a chunk. value is borrowed. */
+/* A parameter or an error cause. The codec has the contract of that of chunks. */
 struct iw_sctp_param {
 	uint16_t type, len;
-	const uint8_t *value;
+	const uint8_t *value; /* borrowed from the decoded octets */
 	size_t value_len;
 };
 int iw_wire_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t len);
 int iw_wire_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *in);
-void iw_wire_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p);
+/* Appends "cause 12 user-initiated abort" to one line, without a newline. */
 void iw_wire_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p);
 
 /* --- values of chunks ------------------------------------------------------------------------- */
@@ -145,11 +148,15 @@ struct iw_sctp_data {
 	const uint8_t *data; /* borrowed */
 	size_t len;
 };
-/* Decodes the value of the chunk and returns len. 0: fewer than 12 octets, or more than a chunk can
- * have. */
+/*
+ * Decodes the value of the chunk, and returns len. 0: fewer than 12 octets, or more than a chunk
+ * can have.
+ */
 int iw_wire_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len);
-/* Writes the chunk header and the DATA header of in->len octets of user data, but not the user
- * data. Returns the length, 16. IW_E_INVAL: cap is too small, or in->len too large. */
+/*
+ * Writes the chunk header and the DATA header for in->len octets of user data, which the caller
+ * adds. Returns the length, 16. IW_E_INVAL: cap is too small, or in->len is too long for a chunk.
+ */
 int iw_wire_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags,
 			     const struct iw_sctp_data *in);
 
@@ -161,11 +168,15 @@ struct iw_sctp_init {
 	const uint8_t *params; /* borrowed */
 	size_t params_len;
 };
-/* Decodes the value of the chunk and returns len. 0: fewer than 16 octets, or more than a chunk can
- * have. */
+/*
+ * Decodes the value of the chunk, and returns len. 0: fewer than 16 octets, or more than a chunk
+ * can have.
+ */
 int iw_wire_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len);
-/* Writes the value: 16 octets and the parameters (params NULL: none). Returns its length.
- * IW_E_INVAL: cap is too small, or the parameters are too long. */
+/*
+ * Writes the value: 16 octets and the parameters (params NULL: no parameters). Returns its length.
+ * IW_E_INVAL: cap is too small, or the parameters are too long for a chunk.
+ */
 int iw_wire_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in);
 
 /* SACK (RFC 9260 3.3.4). */
@@ -175,12 +186,14 @@ struct iw_sctp_sack {
 	const uint8_t *gaps; /* 4 * ngaps octets, borrowed */
 	const uint8_t *dups; /* 4 * ndups octets, borrowed */
 };
-/* Decodes the value of the chunk and returns its length. 0: fewer octets than the two counts
- * need. */
+/*
+ * Decodes the value of the chunk, and returns its length. 0: fewer octets than ngaps and ndups
+ * require.
+ */
 int iw_wire_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t len);
 /* Writes the value and returns its length. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack *in);
-/* The ends of gap block i, as offsets from cum (RFC 9260 3.3.4). */
+/* Return the first and last TSN of gap block i, as offsets from cum (RFC 9260 3.3.4). */
 static inline uint16_t iw_sctp_gap_start(const struct iw_sctp_sack *s, size_t i)
 {
 	return iw_get_be16(s->gaps + 4 * i);
@@ -190,7 +203,7 @@ static inline uint16_t iw_sctp_gap_end(const struct iw_sctp_sack *s, size_t i)
 	return iw_get_be16(s->gaps + 4 * i + 2);
 }
 
-/* Octets of padding after len octets. */
+/* Returns the octets of padding after len octets: up to a multiple of four. */
 static inline size_t iw_sctp_pad(size_t len)
 {
 	return -len & 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Decodes, encodes and prints the user data of DATA chunks that carry DDP. */
+/* Decodes and encodes the user data of DATA chunks that carry DDP. */
 #include "wire/sctpddp.h"
 
 #include <limits.h>
@@ -54,16 +54,6 @@ int iw_wire_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_c
 	if (in->pd_len)
 		memcpy(dst + IW_SCTP_CONTROL_LEN, in->pd, in->pd_len);
 	return (int)(IW_SCTP_CONTROL_LEN + in->pd_len);
-}
-
-void iw_wire_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c)
-{
-	iw_text_fmt(t, "DDP Stream Session %s", iw_wire_sctp_fn_name(c->fn));
-	if (c->fn < IW_SCTP_FN_INITIATE || c->fn > IW_SCTP_FN_ENH_REJECT) {
-		iw_text_str(t, " ");
-		iw_text_hex(t, c->fn, 4);
-	}
-	iw_text_fmt(t, " DDP-SSN %u Private Data %U", (uint32_t)c->ssn, (uint64_t)c->pd_len);
 }
 
 int iw_wire_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len)

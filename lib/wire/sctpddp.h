@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * User data of DATA chunks that carry DDP (RFC 5043 5.2): DDP-SSN and segment, or DDP-SSN, Function
- * Code and Private Data.
+ * Code and Private Data. Neither decoders nor encoders check values: lib/sctpmap does.
  */
 #ifndef IW_WIRE_SCTPDDP_H
 #define IW_WIRE_SCTPDDP_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "util/text.h"
 
 #define IW_SCTP_PPID_SEGMENT           16
 #define IW_SCTP_PPID_CONTROL           17
@@ -40,19 +38,20 @@ struct iw_sctp_control {
 	size_t pd_len;
 };
 /*
- * Decodes a whole message and returns len. 0: fewer than the 4 octets of DDP-SSN and Function Code.
- * IW_E_INVAL: len is above INT_MAX. More than 512 octets of Private Data are no error.
+ * Decodes a whole message, and returns len. 0: fewer than the 4 octets of DDP-SSN and Function
+ * Code. IW_E_INVAL: len is above INT_MAX. More than 512 octets of Private Data are not an error
+ * here.
  */
 int iw_wire_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len);
-/* Returns the length. IW_E_INVAL: cap is too small. */
+/* Returns the length. IW_E_INVAL: cap is too small, or pd_len is close to INT_MAX. */
 int iw_wire_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in);
-/* Appends "DDP Stream Session Initiate DDP-SSN 0 Private Data 3", without a newline. */
-void iw_wire_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c);
 
-/* Decodes the DDP-SSN before a DDP segment, PPID 16. Returns its length, 2. 0: more octets are
- * needed. */
+/*
+ * Decodes the DDP-SSN before a DDP segment, PPID 16. Returns its length, 2. 0: more octets are
+ * needed.
+ */
 int iw_wire_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len);
-/* Returns the length, 2. IW_E_INVAL: cap is too small. */
+/* Encodes that DDP-SSN. Returns its length, 2. IW_E_INVAL: cap is too small. */
 int iw_wire_sctp_segment_encode(uint8_t *dst, size_t cap, uint16_t ssn);
 
 #endif

@@ -31,20 +31,28 @@ static inline void must_be_one_line(const struct iw_text *t)
 
 /*
  * decode has decoded n octets of data as *x. encode must restore them in a block of exactly that
- * size, and refuse a smaller one. The print function writes one line, and a prefix of it if the
- * buffer is too small.
+ * size, and refuse a smaller one.
  */
-#define MUST_COME_BACK(x, n, encode, print)                                                        \
+#define MUST_ENCODE_BACK(x, n, encode)                                                             \
 	do {                                                                                       \
 		uint8_t *out_ = malloc((n) ? (size_t)(n) : 1);                                     \
-		char whole_[2048], cut_[40];                                                       \
-		struct iw_text t_;                                                                 \
                                                                                                    \
 		must(out_);                                                                        \
 		must(encode(out_, (size_t)(n), (x)) == (int)(n));                                  \
 		must((n) == 0 || memcmp(out_, data, (size_t)(n)) == 0);                            \
 		must((n) == 0 || encode(out_, (size_t)(n)-1, (x)) == IW_E_INVAL);                  \
 		free(out_);                                                                        \
+	} while (0)
+
+/*
+ * The same, and the print function writes one line, and a prefix of it if the buffer is too small.
+ */
+#define MUST_COME_BACK(x, n, encode, print)                                                        \
+	do {                                                                                       \
+		char whole_[2048], cut_[40];                                                       \
+		struct iw_text t_;                                                                 \
+                                                                                                   \
+		MUST_ENCODE_BACK(x, n, encode);                                                    \
 		iw_text_init(&t_, whole_, sizeof(whole_));                                         \
 		print(&t_, (x));                                                                   \
 		must_be_one_line(&t_);                                                             \

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	must(n == (len < IW_MPA_MARKER_LEN ? 0 : IW_MPA_MARKER_LEN));
 	if (n)
-		MUST_COME_BACK(&m, n, iw_wire_mpa_marker_encode, iw_wire_mpa_marker_print);
+		MUST_ENCODE_BACK(&m, n, iw_wire_mpa_marker_encode);
 	if (len >= 6) {
 		uint32_t pos = iw_get_be32(data);
 		size_t ulpdu = iw_get_be16(data + 4), emss = pos % 70000;

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	must((size_t)n == (len < 4 ? 0 : len));
 	if (n) {
 		must(c.pd == data + 4 && c.pd_len == len - 4 && c.ssn == ssn);
-		MUST_COME_BACK(&c, n, iw_wire_sctp_control_encode, iw_wire_sctp_control_print);
+		MUST_ENCODE_BACK(&c, n, iw_wire_sctp_control_encode);
 	}
 	return 0;
 }

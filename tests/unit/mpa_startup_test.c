@@ -399,7 +399,7 @@ static void accept_and_reject_are_valid_once_and_only_after_a_request(void **sta
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_DECIDING);
 	assert_int_equal(iw_mpa_accept(e.m, 0, 0, NULL, 0, &why), 0);
 	assert_int_equal(iw_mpa_accept(e.m, 0, 0, NULL, 0, &why), IW_E_STATE);
-	assert_int_equal(iw_mpa_reject_ord(e.m, 1, NULL, 0, &why), IW_E_STATE);
+	assert_int_equal(iw_mpa_reject(e.m, NULL, 0, &why), IW_E_STATE);
 	mpa_end_close(&e);
 }
 

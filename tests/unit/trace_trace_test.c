@@ -117,9 +117,6 @@ static void texts_are_escaped(void **state)
 				 "a \"quoted\" \\ back\nline\ttab \x01 ", 29),
 			 0);
 	json_object_put(o);
-	iw_trace_text(line, sizeof(line), &ev);
-	for (const char *p = line; *p; p++)
-		assert_in_range((unsigned char)*p, 0x20, 0x7e);
 }
 
 static void short_buffer_drops_whole_fields(void **state)
@@ -139,30 +136,8 @@ static void short_buffer_drops_whole_fields(void **state)
 		assert_int_equal(line[cap], '#');
 		json_object_put(parse(line));
 		last = len;
-		memset(line, '#', sizeof(line));
-		len = iw_trace_text(line, cap, &ev);
-		assert_true(len < cap);
-		assert_int_equal(line[len], '\0');
-		assert_int_equal(line[cap], '#');
 	}
 	assert_int_equal(last, whole);
-}
-
-static void text_names_time_stream_event_and_fields(void **state)
-{
-	struct iw_trace_event ev = { .kind = IW_TRACE_state,
-				     .now = 12345678901,
-				     .stream = 3,
-				     .state = { .from = "setup", .to = "open now" } };
-	char line[IW_TRACE_LINE];
-
-	(void)state;
-	iw_trace_text(line, sizeof(line), &ev);
-	assert_string_equal(line, "12.345678 stream 3 state from=setup to=\"open now\"");
-	ev.stream = 0;
-	ev.state.to = "";
-	iw_trace_text(line, sizeof(line), &ev);
-	assert_string_equal(line, "12.345678 state from=setup");
 }
 
 static void keep_line(void *ctx, const char *line)
@@ -193,7 +168,6 @@ int main(void)
 		cmocka_unit_test(every_event_is_one_object_with_all_its_fields),
 		cmocka_unit_test(texts_are_escaped),
 		cmocka_unit_test(short_buffer_drops_whole_fields),
-		cmocka_unit_test(text_names_time_stream_event_and_fields),
 		cmocka_unit_test(sink_sets_times_and_passes_lines),
 	};
 

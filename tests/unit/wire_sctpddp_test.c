@@ -126,31 +126,6 @@ static void control_message_above_int_max_is_refused(void **state)
 	assert_int_equal(iw_wire_sctp_control_encode(octets, SIZE_MAX, &c), IW_E_INVAL);
 }
 
-static void control_messages_print_on_one_line(void **state)
-{
-	static const struct {
-		struct iw_sctp_control c;
-		const char *text;
-	} rows[] = {
-		{ { .ssn = 0, .fn = 1, .pd_len = 3 },
-		  "DDP Stream Session Initiate DDP-SSN 0 Private Data 3" },
-		{ { .ssn = 65535, .fn = 6, .pd_len = 512 },
-		  "DDP Stream Session Enhanced Accept DDP-SSN 65535 Private Data 512" },
-		{ { .ssn = 1, .fn = 0xffff },
-		  "DDP Stream Session unassigned 0xffff DDP-SSN 1 Private Data 0" },
-		{ { .fn = 0 }, "DDP Stream Session unassigned 0x0000 DDP-SSN 0 Private Data 0" },
-	};
-	struct iw_text t;
-	char buf[200];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		iw_text_init(&t, buf, sizeof(buf));
-		iw_wire_sctp_control_print(&t, &rows[i].c);
-		assert_string_equal(buf, rows[i].text);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,7 +134,6 @@ int main(void)
 		cmocka_unit_test(segment_is_ssn_and_ddp_segment),
 		cmocka_unit_test(control_messages_decode_to_what_was_encoded),
 		cmocka_unit_test(control_message_above_int_max_is_refused),
-		cmocka_unit_test(control_messages_print_on_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
