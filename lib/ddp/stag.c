@@ -30,8 +30,9 @@ struct iw_stag_table {
 	void *random_ctx;
 	uint32_t drawn[BATCH]; /* random values; the first `left` of them are unused */
 	size_t left;
-	void (*told)(void *ctx, uint32_t stag, const struct iw_region *r); /* NULL: no watcher */
-	void *told_ctx;
+	void (*on_change)(void *ctx, uint32_t stag,
+			  const struct iw_region *r); /* NULL: no watcher */
+	void *on_change_ctx;
 };
 
 static size_t slots_of(unsigned bits)
@@ -90,10 +91,11 @@ void iw_stag_table_free(struct iw_stag_table *t)
 }
 
 void iw_stag_watch(struct iw_stag_table *t,
-		   void (*told)(void *ctx, uint32_t stag, const struct iw_region *r), void *ctx)
+		   void (*on_change)(void *ctx, uint32_t stag, const struct iw_region *r),
+		   void *ctx)
 {
-	t->told = told;
-	t->told_ctx = ctx;
+	t->on_change = on_change;
+	t->on_change_ctx = ctx;
 }
 
 struct iw_region *iw_stag_get(struct iw_stag_table *t, uint32_t stag)
@@ -234,8 +236,8 @@ int iw_stag_add(struct iw_stag_table *t, const struct iw_region *r, uint32_t *st
 	slot->live = true;
 	slot->busy = 0;
 	t->count++;
-	if (t->told)
-		t->told(t->told_ctx, *stag, slot);
+	if (t->on_change)
+		t->on_change(t->on_change_ctx, *stag, slot);
 	return 0;
 }
 
@@ -244,8 +246,8 @@ static void revoke(struct iw_stag_table *t, struct iw_region *r)
 {
 	*r = (struct iw_region){ .stag = r->stag };
 	t->count--;
-	if (t->told)
-		t->told(t->told_ctx, r->stag, NULL);
+	if (t->on_change)
+		t->on_change(t->on_change_ctx, r->stag, NULL);
 }
 
 int iw_stag_del(struct iw_stag_table *t, uint32_t stag)

@@ -76,10 +76,11 @@ void iw_stag_table_free(struct iw_stag_table *t);
 /*
  * Sets a function that the table calls after each registration, with r (borrowed), and after each
  * revocation, with r NULL. An STag is also revoked when its uses are spent. ctx is borrowed until
- * told is replaced. told NULL: no function is called.
+ * on_change is replaced. on_change NULL: no function is called.
  */
 void iw_stag_watch(struct iw_stag_table *t,
-		   void (*told)(void *ctx, uint32_t stag, const struct iw_region *r), void *ctx);
+		   void (*on_change)(void *ctx, uint32_t stag, const struct iw_region *r),
+		   void *ctx);
 
 /*
  * Registers *r under a random STag: never 0, not in use, and not the last one revoked in the same

@@ -26,14 +26,14 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unsigned depth;
 static libbpf_print_fn_t libbpf_before;
 static libxdp_print_fn_t libxdp_before;
-static char complaint[120];
+static char message[120];
 
 __attribute__((format(printf, 1, 0))) static void keep(const char *fmt, va_list ap)
 {
-	if (complaint[0])
+	if (message[0])
 		return;
-	vsnprintf(complaint, sizeof(complaint), fmt, ap);
-	complaint[strcspn(complaint, "\n")] = '\0';
+	vsnprintf(message, sizeof(message), fmt, ap);
+	message[strcspn(message, "\n")] = '\0';
 }
 
 __attribute__((format(printf, 2, 0))) static int keep_libbpf(enum libbpf_print_level level,
@@ -57,7 +57,7 @@ void iw_bpf_begin(void)
 	pthread_mutex_lock(&lock);
 	if (depth++ > 0)
 		return;
-	complaint[0] = '\0';
+	message[0] = '\0';
 	libbpf_before = libbpf_set_print(keep_libbpf);
 	libxdp_before = libxdp_set_print(keep_libxdp);
 }
@@ -95,8 +95,8 @@ int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	va_end(ap);
 	if (errnum == EPERM)
 		return iw_fail(why, IW_E_PERM, "%s: not permitted: %s", text, missing());
-	if (complaint[0])
-		return iw_os_fail(why, errnum, "%s (%s)", text, complaint);
+	if (message[0])
+		return iw_os_fail(why, errnum, "%s (%s)", text, message);
 	return iw_os_fail(why, errnum, "%s", text);
 }
 
@@ -120,7 +120,7 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: this kernel rejects the program %s, which needs Linux 6.1 or "
 			       "later (%s)",
-			       what, complaint);
+			       what, message);
 	if (err == -EPERM && may_load())
 		return iw_fail(
 			why, IW_E_PERM,

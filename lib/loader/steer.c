@@ -59,7 +59,7 @@ static const struct iw_bpf_shape shape[MAPS] = {
 };
 
 /* The array in which take_event() stores events. */
-struct basket {
+struct batch {
 	struct iw_xdp_event *out;
 	size_t n, cap;
 };
@@ -71,7 +71,7 @@ struct iw_steer {
 	char interface[16];
 	struct iw_steer_facts facts;
 	struct ring_buffer *ring; /* NULL: events were not requested */
-	struct basket basket;
+	struct batch batch;
 };
 
 /* --- a program of our own --------------------------------------------------------------------- */
@@ -745,7 +745,7 @@ int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 
 static int take_event(void *ctx, void *data, size_t size)
 {
-	struct basket *b = ctx;
+	struct batch *b = ctx;
 
 	if (size >= sizeof(*b->out))
 		memcpy(&b->out[b->n++], data, sizeof(*b->out));
@@ -755,15 +755,15 @@ static int take_event(void *ctx, void *data, size_t size)
 
 int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 {
-	struct basket b = { out, 0, cap };
+	struct batch b = { out, 0, cap };
 
 	if (!s->ring)
-		s->ring = ring_buffer__new(s->map[EVENTS], take_event, &s->basket, NULL);
+		s->ring = ring_buffer__new(s->map[EVENTS], take_event, &s->batch, NULL);
 	if (!s->ring)
 		return IW_E_OS;
-	s->basket = b;
+	s->batch = b;
 	(void)ring_buffer__consume(s->ring);
-	return (int)s->basket.n;
+	return (int)s->batch.n;
 }
 
 /* Finds a process that is alive and has a socket. */

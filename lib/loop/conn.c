@@ -28,7 +28,7 @@ bool iw_loop_conn_over(const struct iw_loop_conn *k)
 static uint64_t deadline(const struct iw_loop_conn *k, uint64_t at, uint64_t now)
 {
 	if (iw_loop_conn_over(k))
-		return FAR_AWAY;
+		return NO_DEADLINE;
 	return IW_MAX(IW_MIN(at, iw_conn_deadline(k->conn)), now + 1);
 }
 

@@ -191,7 +191,7 @@ struct port_listener {
  * "Never", for a timer. A timer stays in the heap for the life of its object, so that moving it
  * cannot fail.
  */
-#define FAR_AWAY (IW_TIME_NEVER - 1)
+#define NO_DEADLINE (IW_TIME_NEVER - 1)
 /* Add the timer of w to the heap; move it. at: when it fires (monotonic ns). IW_E_NOMEM. */
 IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at,
 				    struct iw_fault *why);

@@ -79,7 +79,7 @@ void iw_loop_listener_timer(struct watch *w)
 {
 	struct stream_listener *s = iw_container_of(w, struct stream_listener, watch);
 
-	iw_loop_set_timer(s->base.loop, w, FAR_AWAY);
+	iw_loop_set_timer(s->base.loop, w, NO_DEADLINE);
 	set_watched(s, true);
 }
 
@@ -130,7 +130,7 @@ int iw_loop_listener_new(struct iw_loop_listener **out, struct iw_loop *l, struc
 	init(&s->base, &stream_ops, l, owner);
 	s->watch.kind = WATCH_LISTENER;
 	s->stream = stream;
-	err = iw_loop_add_timer(l, &s->watch, FAR_AWAY, why);
+	err = iw_loop_add_timer(l, &s->watch, NO_DEADLINE, why);
 	if (!err)
 		err = iw_loop_watch(l, stream->fd, EPOLLIN, &s->watch, true, why);
 	if (err) {

@@ -201,7 +201,7 @@ static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until,
 	l->waits++;
 	if (until == 0)
 		return epoll_wait(l->epoll, ev, EVENTS, 0);
-	if (until < FAR_AWAY) {
+	if (until < NO_DEADLINE) {
 		if (until <= now + SHORT_WAIT_NS)
 			return poll_for(l, ev, until > now ? until - now : 0);
 		iw_loop_arm_timer_at(l, until);

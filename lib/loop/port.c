@@ -89,7 +89,7 @@ int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l, struct iw_por
 	iw_unused_init(&d->unused, &unused);
 	d->charge_at = IW_TIME_NEVER;
 	if (!err)
-		err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
+		err = iw_loop_add_timer(l, &d->watch, NO_DEADLINE, why);
 	if (!err)
 		err = iw_loop_loans_reserve(l, port->loans, why);
 	if (err)
@@ -367,7 +367,7 @@ void iw_loop_port_timer(struct iw_loop_port *d, uint64_t now)
 	(void)take_events(d, now);
 	iw_loop_unused_expire(d, now);
 	iw_loop_unused_charge(d, now);
-	iw_loop_set_timer(d->loop, &d->watch, FAR_AWAY);
+	iw_loop_set_timer(d->loop, &d->watch, NO_DEADLINE);
 	update_timer(d, now);
 	iw_loop_port_mark(d);
 }

@@ -33,13 +33,13 @@ void iw_loop_arm_timer(struct iw_loop *l)
 {
 	const struct iw_timer *first = iw_heap_first(&l->timers);
 
-	if (l->kick_fd >= 0 && first && first->at < FAR_AWAY)
+	if (l->kick_fd >= 0 && first && first->at < NO_DEADLINE)
 		iw_loop_arm_timer_at(l, first->at);
 }
 
 int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why)
 {
-	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) != 0)
+	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, NO_DEADLINE)) != 0)
 		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a timer");
 	iw_loop_arm_timer(l);
 	return 0;
@@ -48,7 +48,7 @@ int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at)
 {
 	/* Moving an entry of the heap cannot fail. */
-	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) == 0)
+	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, NO_DEADLINE)) == 0)
 		iw_loop_arm_timer(l);
 }
 

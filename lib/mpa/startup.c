@@ -36,7 +36,7 @@ int iw_mpa_startup_rx_vec(struct iw_mpa *m, struct iw_vec vec[2])
  * Name the protocol whose server or client sends this octet first; "": unknown. They look at one
  * octet only, so that the text does not depend on how much TCP has delivered.
  */
-static const char *who_answers(uint8_t first)
+static const char *guess_responder(uint8_t first)
 {
 	switch (first) {
 	case 'H':
@@ -52,7 +52,7 @@ static const char *who_answers(uint8_t first)
 	return "";
 }
 
-static const char *who_asks(uint8_t first)
+static const char *guess_initiator(uint8_t first)
 {
 	switch (first) {
 	case 'G':
@@ -72,7 +72,7 @@ static int not_the_key(const struct iw_mpa *m, size_t i, uint8_t want, struct iw
 	const char *hint = "";
 
 	if (i == 0)
-		hint = m->cfg.initiator ? who_answers(m->in[0]) : who_asks(m->in[0]);
+		hint = m->cfg.initiator ? guess_responder(m->in[0]) : guess_initiator(m->in[0]);
 	if (!*hint)
 		return iw_fail(why, IW_E_MPA_FRAME,
 			       "mpa: not an MPA %s: octet %u of the key is %b, expected %b%s",

@@ -24,7 +24,7 @@
 #define VALID      (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE)
 
 struct iw_neigh {
-	int ask, told; /* netlink sockets: for requests; for notifications */
+	int request, notify; /* netlink sockets: for requests; for notifications */
 	unsigned ifindex;
 	char name[IF_NAMESIZE];
 	uint8_t mac[6];
@@ -77,17 +77,17 @@ static const void *address_of(const struct iw_addr *a, size_t *len)
 }
 
 /* Sends a request and waits for its reply. The reply is in n->reply. NULL: failed, by errno. */
-static struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
+static struct nlmsghdr *request(struct iw_neigh *n, struct request *r)
 {
 	struct nlmsghdr *h = &n->reply.align;
 	ssize_t got;
 
 	r->h.nlmsg_seq = ++n->seq;
-	if (send(n->ask, r, r->h.nlmsg_len, 0) < 0)
+	if (send(n->request, r, r->h.nlmsg_len, 0) < 0)
 		return NULL;
 	do {
 		do
-			got = recv(n->ask, n->reply.octets, sizeof(n->reply), 0);
+			got = recv(n->request, n->reply.octets, sizeof(n->reply), 0);
 		while (got < 0 && errno == EINTR);
 		if (got < 0)
 			return NULL;
@@ -167,7 +167,7 @@ static int look_at_link(struct iw_neigh *n, struct iw_fault *why)
 
 	begin(&r, RTM_GETLINK, sizeof(r.link));
 	r.link.ifi_index = (int)n->ifindex;
-	h = ask(n, &r);
+	h = request(n, &r);
 	if (!h)
 		return iw_os_fail(why, errno, "xdp: query interface %s", n->name);
 	i = NLMSG_DATA(h);
@@ -197,7 +197,7 @@ int iw_neigh_open(struct iw_neigh **out, const char *interface, struct iw_fault 
 
 	if (!n)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
-	n->ask = n->told = -1;
+	n->request = n->notify = -1;
 	n->changes = 1;
 	strncpy(n->name, interface, sizeof(n->name) - 1);
 	n->ifindex = if_nametoindex(interface);
@@ -205,9 +205,9 @@ int iw_neigh_open(struct iw_neigh **out, const char *interface, struct iw_fault 
 		err = iw_fail(why, IW_E_NOENT,
 			      "interface %s: no such interface; `ip link` lists them", interface);
 	if (!err)
-		err = open_netlink(&n->ask, 0, 0, why);
+		err = open_netlink(&n->request, 0, 0, why);
 	if (!err)
-		err = open_netlink(&n->told,
+		err = open_netlink(&n->notify,
 				   RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_ROUTE |
 					   RTMGRP_IPV6_ROUTE | RTMGRP_IPV4_IFADDR |
 					   RTMGRP_IPV6_IFADDR,
@@ -226,16 +226,16 @@ void iw_neigh_close(struct iw_neigh *n)
 {
 	if (!n)
 		return;
-	if (n->ask >= 0)
-		close(n->ask);
-	if (n->told >= 0)
-		close(n->told);
+	if (n->request >= 0)
+		close(n->request);
+	if (n->notify >= 0)
+		close(n->notify);
 	free(n);
 }
 
 int iw_neigh_fd(const struct iw_neigh *n)
 {
-	return n->told;
+	return n->notify;
 }
 
 uint32_t iw_neigh_mtu(const struct iw_neigh *n)
@@ -264,7 +264,7 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 	uint64_t before = n->changes;
 
 	while (!n->gone) {
-		ssize_t got = recv(n->told, n->reply.octets, sizeof(n->reply), MSG_DONTWAIT);
+		ssize_t got = recv(n->notify, n->reply.octets, sizeof(n->reply), MSG_DONTWAIT);
 		struct nlmsghdr *h = &n->reply.align;
 		size_t left = got > 0 ? (size_t)got : 0;
 
@@ -318,7 +318,7 @@ static bool ask_route(struct iw_neigh *n, struct iw_hop *h, struct iw_addr *next
 		add(&r, RTA_SRC, ip, len);
 	}
 	add(&r, RTA_OIF, &oif, sizeof(oif));
-	m = ask(n, &r);
+	m = request(n, &r);
 	if (!m || m->nlmsg_type != RTM_NEWROUTE || m->nlmsg_len < NLMSG_LENGTH(sizeof(*route)))
 		return false;
 	route = NLMSG_DATA(m);
@@ -367,7 +367,7 @@ bool iw_neigh_is_own(struct iw_neigh *n, const struct iw_addr *peer)
 	r.route.rtm_dst_len = (unsigned char)(len * 8);
 	add(&r, RTA_DST, ip, len);
 	add(&r, RTA_OIF, &n->ifindex, sizeof(n->ifindex));
-	m = ask(n, &r);
+	m = request(n, &r);
 	if (!m || m->nlmsg_type != RTM_NEWROUTE || m->nlmsg_len < NLMSG_LENGTH(sizeof(*route)))
 		return false;
 	route = NLMSG_DATA(m);
@@ -388,7 +388,7 @@ static bool ask_neighbour(struct iw_neigh *n, struct iw_hop *h, const struct iw_
 	r.neigh.ndm_ifindex = (int)n->ifindex;
 	ip = address_of(next, &len);
 	add(&r, NDA_DST, ip, len);
-	m = ask(n, &r);
+	m = request(n, &r);
 	if (!m || m->nlmsg_type != RTM_NEWNEIGH || m->nlmsg_len < NLMSG_LENGTH(sizeof(*d)))
 		return false;
 	d = NLMSG_DATA(m);

@@ -86,7 +86,7 @@ void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now)
 	a->tx &= ~(unsigned)(TX_INIT | TX_COOKIE_ECHO);
 	iw_sctp_forget_setup(a);
 	iw_sctp_know_max(a, (uint32_t)iw_sctp_max_message(a));
-	a->most_told = iw_sctp_max_unproven(a);
+	a->most_reported = iw_sctp_max_unproven(a);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		struct path *p = &a->paths[i];
 

@@ -420,7 +420,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	}
 	a = find_by_any(s, p.peer, p.npeers);
 	if (!a && !s->cfg.listen) {
-		iw_sctp_nobody_listens(s, chunk);
+		iw_sctp_no_listener(s, chunk);
 		return;
 	}
 	if (!adaptation_fits(s, &p)) {
@@ -457,7 +457,7 @@ static bool is_stale(const struct iw_sctp *s, const struct cookie *c)
 	return s->cur.now - c->made > s->cfg.times.cookie_life;
 }
 
-static void say_stale(struct iw_sctp *s, const struct cookie *c)
+static void answer_stale(struct iw_sctp *s, const struct cookie *c)
 {
 	uint64_t us = (s->cur.now - c->made - s->cfg.times.cookie_life) / 1000;
 	uint8_t info[4];
@@ -557,7 +557,7 @@ static bool cookie_for(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct 
 	bool setting_up = a->state == IW_SCTP_COOKIE_WAIT || a->state == IW_SCTP_COOKIE_ECHOED;
 
 	if (!(local && peer) && is_stale(s, c)) {
-		say_stale(s, c);
+		answer_stale(s, c);
 		return false;
 	}
 	if (local && peer) { /* D */
@@ -607,7 +607,7 @@ bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *chunk
 	if (a)
 		return cookie_for(s, a, &c);
 	if (is_stale(s, &c)) {
-		say_stale(s, &c);
+		answer_stale(s, &c);
 		return false;
 	}
 	return open_association(s, &c);

@@ -117,7 +117,7 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	else if (cur->hdr.vtag != 0)
 		iw_sctp_out_of_the_blue(s, p, &cur->hdr);
 	else if (first.type == IW_SCTP_INIT && alone)
-		iw_sctp_nobody_listens(s, &first);
+		iw_sctp_no_listener(s, &first);
 }
 
 /* --- chunks ----------------------------------------------------------------------------------- */

@@ -165,7 +165,7 @@ static void note_duplicate(struct iw_sctp_assoc *a, uint32_t tsn)
 		q->dups[q->ndups++] = tsn;
 }
 
-static void say_invalid_stream(struct iw_sctp_assoc *a, uint16_t stream)
+static void report_invalid_stream(struct iw_sctp_assoc *a, uint16_t stream)
 {
 	uint8_t info[4] = { 0 };
 
@@ -224,7 +224,7 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		.assoc = a, .stream = d.stream, .ppid = d.ppid, .data = d.data, .len = d.len
 	};
 	if (d.stream >= a->streams_in) {
-		say_invalid_stream(a, d.stream);
+		report_invalid_stream(a, d.stream);
 		message = false;
 	} else if ((c->flags & one_chunk) != one_chunk) {
 		int got = iw_sctp_fragment(a, c, &d, out);

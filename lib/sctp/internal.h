@@ -296,8 +296,9 @@ struct iw_sctp_assoc {
 	unsigned stale;         /* cookies that the peer has then reported as stale */
 	uint64_t setup_rto;     /* of T1 or T2, ns; doubled by each timeout */
 	uint32_t errors;        /* consecutive unanswered transmissions (RFC 9260 8.1) */
-	uint32_t told_max;      /* iw_sctp_max_message as of the last UP or MTU event */
-	uint32_t most_told; /* the largest told_max so far, at least iw_sctp_max_unproven at UP */
+	uint32_t reported_max;  /* iw_sctp_max_message as of the last UP or MTU event */
+	uint32_t
+		most_reported; /* the largest reported_max so far, at least iw_sctp_max_unproven at UP */
 	struct inq in;
 	struct outq out;
 	const struct iw_sctp_cc_ops *cc;
@@ -491,7 +492,7 @@ void iw_sctp_assoc_error(struct iw_sctp_assoc *a, uint16_t cause, const void *in
 void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
 			     const struct iw_sctp_hdr *h);
 /* 8.4 (3): answers an INIT to a port without a listener. It is alone in the packet of s->cur. */
-void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init);
+void iw_sctp_no_listener(struct iw_sctp *s, const struct iw_sctp_chunk *init);
 /* Writes the next queued packet. Returns its octets; 0: it does not fit cap. */
 size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out);
 /* A rate limiter: permits a burst of 100, then one every 1 ms. *at is its state, initially 0. */
@@ -562,7 +563,7 @@ void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c);
  * Raises IW_SCTP_EV_ROOM if the user waits for it and at most half of unsent_max is queued: once
  * for each batch.
  */
-void iw_sctp_tell_room(struct iw_sctp_assoc *a);
+void iw_sctp_report_room(struct iw_sctp_assoc *a);
 /*
  * Changes the state of a chunk from FLIGHT to LOST. reason: for the trace; NULL: the chunk is sent
  * again, but is not considered lost.

@@ -439,7 +439,7 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 	begin(&k, a, a->tx ? from : data, buf, cap, a->peer_tag);
 	put_control(&k, a);
 	if (data == k.path && put_data(&k, a, seq, now))
-		iw_sctp_tell_room(a);
+		iw_sctp_report_room(a);
 	if (is_empty(&k))
 		return 0;
 	return finish(&k, a, out);

@@ -107,7 +107,7 @@ void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max)
 {
 	uint32_t chunk = chunk_octets(max), packets = SEND_MAX / (IW_SCTP_HDR_LEN + chunk);
 
-	a->told_max = max;
+	a->reported_max = max;
 	/* A multiple of whole sends: a few more packets would cost the carrier another send. */
 	a->out.unsent_max = SENDS_MAX * IW_MAX(packets, 1u) * chunk;
 }
@@ -116,10 +116,10 @@ void iw_sctp_check_max(struct iw_sctp_assoc *a)
 {
 	uint32_t max = (uint32_t)iw_sctp_max_message(a);
 
-	if (a->state < IW_SCTP_ESTABLISHED || max == a->told_max)
+	if (a->state < IW_SCTP_ESTABLISHED || max == a->reported_max)
 		return;
 	iw_sctp_know_max(a, max);
-	a->most_told = IW_MAX(a->most_told, max);
+	a->most_reported = IW_MAX(a->most_reported, max);
 	iw_sctp_raise(a, IW_SCTP_EV_MTU);
 }
 
@@ -183,7 +183,7 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	 * The caller may have cut the message before it learned of a smaller MTU: such a message is
 	 * accepted and sent with IP fragmentation.
 	 */
-	if (len > a->most_told && len > iw_sctp_max_message(a))
+	if (len > a->most_reported && len > iw_sctp_max_message(a))
 		return IW_E_LIMIT;
 	if (!is_writable(a)) {
 		q->wanted = true;
@@ -242,7 +242,7 @@ int iw_sctp_release_memory(struct iw_sctp_assoc *a, uint16_t stream)
 	return 0;
 }
 
-void iw_sctp_tell_room(struct iw_sctp_assoc *a)
+void iw_sctp_report_room(struct iw_sctp_assoc *a)
 {
 	struct outq *q = &a->out;
 
@@ -270,7 +270,7 @@ bool iw_sctp_next_done(struct iw_sctp_assoc *a, struct iw_sctp_done *out)
 	};
 	iw_sctp_release(a, c);
 	q->first++;
-	iw_sctp_tell_room(a); /* a full ring has room now */
+	iw_sctp_report_room(a); /* a full ring has room now */
 	return true;
 }
 
@@ -285,7 +285,7 @@ uint32_t iw_sctp_next_acked(struct iw_sctp_assoc *a, uint16_t *stream)
 	/* take_cum has released their copies. */
 	while (q->first < q->una && chunk_at(q, q->first)->stream == *stream)
 		q->first++;
-	iw_sctp_tell_room(a);
+	iw_sctp_report_room(a);
 	return (uint32_t)(q->first - from);
 }
 

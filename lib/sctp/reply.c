@@ -168,7 +168,7 @@ void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt
 		answer_stranger(s, pkt, h, h->vtag, IW_SCTP_ABORT, IW_SCTP_T);
 }
 
-void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init)
+void iw_sctp_no_listener(struct iw_sctp *s, const struct iw_sctp_chunk *init)
 {
 	struct iw_sctp_init i;
 

@@ -7,7 +7,7 @@
 #include "sctp/internal.h"
 
 /* What the SACK being processed has reported so far. */
-struct told {
+struct acked {
 	uint64_t now;
 	uint64_t htna_end; /* one above the highest seq newly acknowledged */
 	/*
@@ -37,7 +37,7 @@ static bool cum_end(struct iw_sctp_assoc *a, uint32_t cum, uint64_t *end)
 }
 
 /* A chunk is newly acknowledged. Its round trip is measured only if it was sent once (Karn). */
-static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct told *t)
+static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct acked *t)
 {
 	struct out_chunk *c = chunk_at(&a->out, seq);
 	struct path *p = &a->paths[c->path];
@@ -60,7 +60,7 @@ static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct told *t)
 	}
 }
 
-static void take_cum(struct iw_sctp_assoc *a, uint64_t end, struct told *t)
+static void take_cum(struct iw_sctp_assoc *a, uint64_t end, struct acked *t)
 {
 	struct outq *q = &a->out;
 
@@ -104,7 +104,7 @@ static void taken_back(struct iw_sctp_assoc *a, uint64_t from, uint64_t to)
  * Ignores blocks that are empty, out of order or overlap. Returns false if a block acknowledges a
  * chunk that was never sent: the association has ended.
  */
-static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, struct told *t)
+static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, struct acked *t)
 {
 	struct outq *q = &a->out;
 	uint64_t done = q->una;
@@ -135,7 +135,7 @@ static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, str
 }
 
 /* 7.2.4: counts miss indications by the HTNA rule. Returns the set of paths that lost a chunk. */
-static unsigned count_misses(struct iw_sctp_assoc *a, const struct told *t)
+static unsigned count_misses(struct iw_sctp_assoc *a, const struct acked *t)
 {
 	struct outq *q = &a->out;
 	uint64_t end = q->in_recovery && t->cum_moved ? q->gap_end
@@ -172,7 +172,7 @@ static void begin_ack(struct iw_sctp_assoc *a)
 }
 
 /* Updates the round-trip times, windows and T3 of the paths on which chunks were acknowledged. */
-static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
+static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 {
 	struct outq *q = &a->out;
 
@@ -224,7 +224,7 @@ static void repeat_probe(struct iw_sctp_assoc *a)
 	q->probe_repeated = true;
 }
 
-static void after_ack(struct iw_sctp_assoc *a, const struct told *t)
+static void after_ack(struct iw_sctp_assoc *a, const struct acked *t)
 {
 	struct outq *q = &a->out;
 
@@ -241,7 +241,7 @@ static void after_ack(struct iw_sctp_assoc *a, const struct told *t)
 
 bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now)
 {
-	struct told t = { .now = now };
+	struct acked t = { .now = now };
 	uint64_t end;
 
 	if (!cum_end(a, tsn, &end))
@@ -255,7 +255,7 @@ bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now)
 
 void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now)
 {
-	struct told t = { .now = now };
+	struct acked t = { .now = now };
 	struct outq *q = &a->out;
 	struct iw_sctp_sack s;
 	unsigned hit;

@@ -6,12 +6,12 @@
 
 #include "util/num.h"
 
-#define FIRST_SIZE 16
+#define FIRST_SIZE  16
 /*
  * The deadline if no time-out is configured. The entry is in the heap even then, so that later
  * changes of its deadline cannot fail.
  */
-#define FAR_AWAY   (IW_TIME_NEVER - 1)
+#define NO_DEADLINE (IW_TIME_NEVER - 1)
 
 struct iw_unused_addr {
 	struct iw_unused_addr *next; /* in the same bucket */
@@ -140,9 +140,9 @@ static void free_if_empty(struct iw_unused *u, struct iw_unused_addr *a)
 
 static uint64_t time_out_after(const struct iw_unused *u, uint64_t now)
 {
-	uint64_t at = u->cfg.timeout_ns ? iw_time_add(now, u->cfg.timeout_ns) : FAR_AWAY;
+	uint64_t at = u->cfg.timeout_ns ? iw_time_add(now, u->cfg.timeout_ns) : NO_DEADLINE;
 
-	return IW_MIN(at, FAR_AWAY);
+	return IW_MIN(at, NO_DEADLINE);
 }
 
 /* Cannot fail: the entry is in the heap already. */
@@ -269,14 +269,14 @@ uint64_t iw_unused_deadline(const struct iw_unused *u)
 {
 	const struct iw_timer *t = iw_heap_first(&u->timers);
 
-	return t && t->at != FAR_AWAY ? t->at : IW_TIME_NEVER;
+	return t && t->at != NO_DEADLINE ? t->at : IW_TIME_NEVER;
 }
 
 struct iw_unused_entry *iw_unused_expired(const struct iw_unused *u, uint64_t now)
 {
 	struct iw_timer *t = iw_heap_first(&u->timers);
 
-	return t && t->at <= IW_MIN(now, FAR_AWAY - 1)
+	return t && t->at <= IW_MIN(now, NO_DEADLINE - 1)
 		       ? iw_container_of(t, struct iw_unused_entry, timer)
 		       : NULL;
 }
