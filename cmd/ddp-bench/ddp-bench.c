@@ -590,7 +590,7 @@ static uint32_t default_depth(size_t mode, uint64_t size)
 	return (uint32_t)IW_MAX((uint64_t)DEPTH_LEAST, IW_MIN(n, most));
 }
 
-static int tell_result(const struct iw_bench_show *show, const struct iw_bench_result *r)
+static int print_result(const struct iw_bench_show *show, const struct iw_bench_result *r)
 {
 	if (iw_bench_show_result(show, r) != 0)
 		return IW_EXIT_FAILED;
@@ -668,7 +668,7 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 	} else if (err) {
 		status = iw_cli_fail(&o->cli, &why);
 	} else {
-		status = tell_result(show, iw_bench_client_result(c));
+		status = print_result(show, iw_bench_client_result(c));
 		keep_point(point, iw_bench_client_result(c));
 	}
 	iw_bench_client_free(c);
@@ -788,17 +788,17 @@ static int run_stag(struct opts *o)
 
 /* --- the fast path and its baselines ---------------------------------------------------------- */
 
-static void tell_pair(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p)
+static void print_pair(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p)
 {
 	iw_bench_show_pair(ctx, f, p);
 }
 
-static void tell_baseline(void *ctx, const struct iw_xdp_baseline *b)
+static void print_baseline(void *ctx, const struct iw_xdp_baseline *b)
 {
 	iw_bench_show_baseline(ctx, b);
 }
 
-static void tell_begin(void *ctx)
+static void print_begin(void *ctx)
 {
 	iw_bench_show_xdp_head(ctx);
 }
@@ -811,9 +811,9 @@ static int run_xdp(struct opts *o)
 		.window_ns = o->time_ns,
 		.pairs = (unsigned)o->count,
 		.ctx = &show,
-		.on_begin = tell_begin,
-		.on_pair = tell_pair,
-		.on_baseline = tell_baseline,
+		.on_begin = print_begin,
+		.on_pair = print_pair,
+		.on_baseline = print_baseline,
 		.between = o->between[0][0] ? between : NULL,
 	};
 	struct iw_xdp_bench r;

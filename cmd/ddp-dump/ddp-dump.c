@@ -179,7 +179,7 @@ static int status_of(const struct result *r)
 	return r->totals.iwarp_flows && !r->totals.errors ? IW_EXIT_OK : IW_EXIT_NO;
 }
 
-static void say_no_iwarp(const struct opts *o, const struct iw_cap_totals *t)
+static void report_no_iwarp(const struct opts *o, const struct iw_cap_totals *t)
 {
 	const uint64_t n = t->frames;
 
@@ -201,7 +201,7 @@ static void say_no_iwarp(const struct opts *o, const struct iw_cap_totals *t)
 }
 
 /* Explains why no line was shown. */
-static void say_nothing(const struct opts *o, const struct result *r)
+static void report_nothing(const struct opts *o, const struct result *r)
 {
 	const struct iw_cap_totals *t = &r->totals;
 	const struct iw_cap_filter *f = &o->filter;
@@ -222,7 +222,7 @@ static void say_nothing(const struct opts *o, const struct result *r)
 	else if (!t->frames)
 		fprintf(stderr, "%s has no frames\n", text);
 	else if (!t->iwarp_flows)
-		say_no_iwarp(o, t);
+		report_no_iwarp(o, t);
 	else if (f->errors && !f->streams && !f->stags)
 		fprintf(stderr, "no error in %llu frames: --errors shows nothing else\n",
 			(unsigned long long)t->frames);
@@ -259,7 +259,7 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 	}
 	iw_cap_show_totals(&o->show, &r->totals, !o->source.file, r->complete, status);
 	if (err == 0)
-		say_nothing(o, r);
+		report_nothing(o, r);
 	return status;
 }
 

@@ -401,7 +401,7 @@ static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 		struct iw_fault *why = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
 		iw_fail(why, IW_E_MPA_MARKER, "mpa: %s",
-			marker ? "the stream begins with a marker that nobody asked for"
+			marker ? "the stream begins with a marker that was not negotiated"
 			       : "the receiver asked for markers, but none is in front");
 		why->clause = "RFC 5044 7.1.1";
 	}

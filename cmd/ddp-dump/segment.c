@@ -160,7 +160,7 @@ int iw_cap_order_check(struct iw_fault *why, const struct order *o, const struct
 	const struct iw_ddp *h = &e->hdr;
 
 	if (o->terminated) {
-		int err = iw_fail(why, IW_E_STATE, "rdmap: %s behind a Terminate",
+		int err = iw_fail(why, IW_E_STATE, "rdmap: %s after a Terminate",
 				  iw_opcode_name(h->opcode));
 
 		why->clause = "RFC 5040 5.4";

@@ -191,8 +191,7 @@ static int take_segment(struct iw_fault *why, struct stream *st, unsigned d,
 	int err = 0;
 
 	if (side->ended)
-		return illegal(why, "a segment behind the Terminate of its session",
-			       "RFC 5043 6.2");
+		return illegal(why, "a segment after the Terminate of its session", "RFC 5043 6.2");
 	switch (st->state) {
 	case SESSION_NONE:
 	case SESSION_CLOSED:

@@ -681,7 +681,7 @@ static void ask_cells(struct iw_table *t, const struct iw_probe_attempt *at)
 	iw_table_add(t, forms_text);
 }
 
-static void say_reply(struct iw_text *t, const struct iw_answer *a)
+static void print_reply(struct iw_text *t, const struct iw_answer *a)
 {
 	iw_text_fmt(t, "Rev %u C=%u M=%u", (uint32_t)a->rev, (uint32_t) !!(a->flags & IW_MPA_C),
 		    (uint32_t) !!(a->flags & IW_MPA_M));
@@ -704,7 +704,7 @@ static void answer_cell(struct iw_table *table, const struct iw_answer *a)
 
 	iw_text_init(&t, line, sizeof(line));
 	if (has_reply(a))
-		say_reply(&t, a);
+		print_reply(&t, a);
 	else
 		iw_text_str(&t, a->why.text);
 	if (a->outcome == IW_OUTCOME_REFUSED)

@@ -557,7 +557,7 @@ static int begin(struct remote *m, struct iw_fault *why)
 	return err ? err : iw_confine_plain(m->cfg->cli, 0, why);
 }
 
-static int tell(const struct remote *m)
+static int print_outcome(const struct remote *m)
 {
 	const struct iw_remote_cfg *cfg = m->cfg;
 	uint64_t ns = iw_os_now() - m->began_at, rate = iw_bits_per_second(m->moved, ns);
@@ -596,7 +596,7 @@ int iw_remote_run(const struct iw_remote_cfg *cfg)
 		m.fault = why;
 	else
 		loop(&m);
-	status = m.fault.err ? iw_cli_fail(cfg->cli, &m.fault) : tell(&m);
+	status = m.fault.err ? iw_cli_fail(cfg->cli, &m.fault) : print_outcome(&m);
 	iw_ctx_free(m.ctx);
 	free(m.mem);
 	if (m.epoll >= 0)

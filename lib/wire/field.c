@@ -52,7 +52,7 @@ static void print_inval(struct iw_text *t, uint64_t v, const uint8_t *hdr)
 	(void)v;
 	iw_text_str(t, iw_opcode_info(hdr[1] & 0xf)->invalidates
 			       ? "the receiver invalidates it when it delivers the message"
-			       : "of no meaning in this message: zero");
+			       : "no meaning in this message; zero");
 }
 
 static void print_qn(struct iw_text *t, uint64_t v, const uint8_t *hdr)
@@ -128,12 +128,12 @@ static const struct iw_field mpa_enhanced[] = {
 	{ "A",    0,  2,  0,  1, "RFC 6581 9.2", TEXTS("client-server model",
 	                                               "peer-to-peer model: the initiator sends an RTR frame") },
 	{ "B",    0,  2,  1,  1, "RFC 6581 9.2", TEXTS("no RTR by Send",
-	                                               "RTR by a Send of no length") },
+	                                               "RTR by a zero-length Send") },
 	{ "IRD",  0,  2,  2, 14, "RFC 6581 9.1", PRINT(print_depth) },
 	{ "C",    2,  2,  0,  1, "RFC 6581 9.2", TEXTS("no RTR by RDMA Write",
-	                                               "RTR by an RDMA Write of no length") },
+	                                               "RTR by a zero-length RDMA Write") },
 	{ "D",    2,  2,  1,  1, "RFC 6581 9.2", TEXTS("no RTR by RDMA Read",
-	                                               "RTR by an RDMA Read of no length") },
+	                                               "RTR by a zero-length RDMA Read") },
 	{ "ORD",  2,  2,  2, 14, "RFC 6581 9.1", PRINT(print_depth) },
 };
 
@@ -216,7 +216,7 @@ static const struct iw_field atomic_req[] = {
 
 static const struct iw_field atomic_rsp[] = {
 	{ "Original Request Identifier",  0,  4,  0,  0, "RFC 7306 5.2.2", TEXT("that of the Atomic Request") },
-	{ "Original Remote Data Value",   4,  8,  0,  0, "RFC 7306 5.2.2", TEXT("what was there before") },
+	{ "Original Remote Data Value",   4,  8,  0,  0, "RFC 7306 5.2.2", TEXT("the value before the operation") },
 };
 
 static const struct iw_field immediate[] = {

@@ -694,7 +694,7 @@ static void meaning_depends_on_the_value(void **state)
 	assert_string_equal(meaning(&iw_wire_layout_ddp_untagged, "Invalidate STag", invalidate),
 			    "the receiver invalidates it when it delivers the message");
 	assert_string_equal(meaning(&iw_wire_layout_ddp_untagged, "Invalidate STag", send),
-			    "of no meaning in this message: zero");
+			    "no meaning in this message; zero");
 	assert_string_equal(meaning(&iw_wire_layout_ddp_untagged, "QN", invalidate),
 			    "Sends and Immediate Data");
 	assert_string_equal(meaning(&iw_wire_layout_ddp_untagged, "QN", send), "not assigned");
