@@ -65,7 +65,7 @@ const char *iw_xfer_msg_name(uint32_t type);
 #define IW_XFER_KEY_FILES   4 /* BYE: files with a result */
 #define IW_XFER_KEY_FAILED  5 /* BYE: of these, failed ones */
 #define IW_XFER_KEY_GONE    6 /* BYE of a sink: names that were or would be removed */
-#define IW_XFER_KEY_MADE    10 /* BYE of a sink: directories and links that did not exist before */
+#define IW_XFER_KEY_MADE    10 /* BYE of a sink: directories that did not exist before */
 #define IW_XFER_KEY_STAYED  9  /* BYE of a sink: names kept because REMOVE did not list them */
 #define IW_XFER_KEY_CODE    4  /* ABORT */
 #define IW_XFER_KEY_TEXT    5  /* ABORT */

@@ -468,7 +468,7 @@ void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t 
 /*
  * Before iw_xfer_final: the names that were or would be removed, each terminated by NUL (borrowed
  * until iw_xfer_free). They are sent if the peer set IW_XFER_OPT_NAMES. stayed: names that were
- * kept because REMOVE did not list them. made: directories and links that did not exist before.
+ * kept because REMOVE did not list them. made: directories that did not exist before.
  */
 void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed, uint64_t made);
 /* Answer to FINAL. gone: names removed; failed: failures beside those of files with a RESULT. */
@@ -495,7 +495,7 @@ struct iw_xfer_counts {
 	uint64_t exist, newer; /* of files_same: kept because of --no-clobber or --update */
 	uint64_t dirs;   /* directories at the target, created or not; they are not in files_done */
 	uint64_t links;  /* symbolic and hard links in files_done */
-	uint64_t made;   /* of dirs and links, those that the sink created */
+	uint64_t made;   /* of dirs, those that the sink created */
 	uint64_t octets; /* octets of files that were moved */
 	/* octets that were not moved because they are zeros inside a wanted range */
 	uint64_t zeros;
