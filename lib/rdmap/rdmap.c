@@ -7,11 +7,6 @@
 
 #include "rdmap/internal.h"
 
-/*
- * Slot numbers wrap at 2^32, so a difference of two is a length only if depths are far below that.
- */
-#define DEPTH_MAX (1u << 20)
-
 #define TO(s) (1u << IW_RDMAP_##s)
 
 /* RFC 5040 6: full operation ends by a graceful close, a Terminate, or the loss of the LLP. */
@@ -91,10 +86,10 @@ int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct i
 	int err;
 
 	*out = NULL;
-	if (cfg->sq_depth == 0 || cfg->rq_depth == 0 || cfg->sq_depth > DEPTH_MAX ||
-	    cfg->rq_depth > DEPTH_MAX)
+	if (cfg->sq_depth == 0 || cfg->rq_depth == 0 || cfg->sq_depth > IW_RDMAP_DEPTH_MAX ||
+	    cfg->rq_depth > IW_RDMAP_DEPTH_MAX)
 		return iw_fail(why, IW_E_INVAL, "rdmap: queue depths %u and %u: each must be 1..%u",
-			       cfg->sq_depth, cfg->rq_depth, DEPTH_MAX);
+			       cfg->sq_depth, cfg->rq_depth, IW_RDMAP_DEPTH_MAX);
 	r = iw_mem_alloc(cfg->mem, sizeof(*r));
 	if (r == NULL)
 		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for a queue pair");

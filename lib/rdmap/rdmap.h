@@ -30,7 +30,12 @@
 #include "util/trace.h"
 #include "util/vec.h"
 
-#define IW_RDMAP_SGE_MAX 4
+#define IW_RDMAP_SGE_MAX   4
+/*
+ * The largest depth of a queue. Slot numbers wrap at 2^32, so a difference of two is a length only
+ * if depths are far below that.
+ */
+#define IW_RDMAP_DEPTH_MAX (1u << 20)
 
 struct iw_rdmap;
 
@@ -38,7 +43,7 @@ struct iw_rdmap_cfg {
 	const struct iw_mem *mem; /* borrowed for the life of the stream, as is stags */
 	struct iw_stag_table *stags;
 	uint32_t pd, stream;            /* stream: the queue pair's own number, never 0 */
-	uint32_t sq_depth, rq_depth;    /* 1..2^20 */
+	uint32_t sq_depth, rq_depth;    /* 1..IW_RDMAP_DEPTH_MAX */
 	uint32_t early_max;             /* see struct iw_ddp_cfg */
 	bool loans;                     /* the ULP accepts Sends that stay in the LLP's memory */
 	const struct iw_tracer *tracer; /* borrowed for the life of the stream; may be NULL */

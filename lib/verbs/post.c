@@ -5,6 +5,7 @@
 #include "os/os.h"
 
 _Static_assert(IW_SGE_MAX == IW_RDMAP_SGE_MAX, "pieces of an operation");
+_Static_assert(IW_DEPTH_MAX == IW_RDMAP_DEPTH_MAX, "operations of a queue");
 _Static_assert((int)IW_WR_SOLICITED == IW_OPF_SOLICITED &&
 		       (int)IW_WR_INVALIDATE == IW_OPF_INVALIDATE &&
 		       (int)IW_WR_FENCE == IW_OPF_FENCE &&
