@@ -43,6 +43,9 @@ struct kassoc {
 	unsigned pending; /* set of EVENT_* */
 	unsigned budget;  /* messages that may still be read in this turn */
 	uint32_t armed;   /* epoll events that are watched for */
+	/* When the kernel was last asked for traced events, and its answer about the primary address. */
+	uint64_t sampled_at;
+	struct sctp_paddrinfo traced;
 };
 
 struct kport {
@@ -124,6 +127,13 @@ unsigned iw_port_kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, uns
 int iw_port_kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why);
 bool iw_port_kernel_next_msg(struct iw_port *p, struct iw_port_msg *out);
 bool iw_port_kernel_next_event(struct iw_port *p, struct iw_assoc_event *out);
+
+/* sctp_kernel_trace.c */
+/*
+ * Traces the path, congestion window and round-trip time of the primary address, at most every 10
+ * ms. Call it only while the tracer of k has a listener.
+ */
+IW_TRACES void iw_port_kernel_sample(const struct kport *k, struct kassoc *x, uint64_t now);
 
 /* sctp_kernel_output.c */
 int iw_port_kernel_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);

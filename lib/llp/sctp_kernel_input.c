@@ -129,7 +129,6 @@ int iw_port_kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 	struct epoll_event ev[READY_MAX];
 	int n = epoll_wait(p->fd, ev, READY_MAX, 0);
 
-	(void)now;
 	if (n < 0)
 		return errno == EINTR ? 0 : iw_os_fail(why, errno, "sctp: wait for sockets");
 	for (int i = 0; i < n; i++) {
@@ -148,6 +147,8 @@ int iw_port_kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 			x->budget = READ_MAX;
 			if (iw_list_empty(&x->ready))
 				iw_list_add_tail(&k->ready, &x->ready);
+			if (iw_tracing(k->cfg.tracer))
+				iw_port_kernel_sample(k, x, now);
 		}
 	}
 	return n > 0;

@@ -66,9 +66,10 @@ int iw_port_kernel_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_
 	struct kport *k = port_of(a->port);
 	ssize_t n;
 
-	(void)now;
 	if (x->fd < 0)
 		return IW_E_STATE;
+	if (iw_tracing(k->cfg.tracer))
+		iw_port_kernel_sample(k, x, now);
 	do
 		n = send_msg(x, m);
 	while (n < 0 && errno == EINTR);

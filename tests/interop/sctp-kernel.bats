@@ -112,6 +112,18 @@ require_xdp() {
     every_mode run_guest 127.0.0.1 -t sctp -p 7471
 }
 
+@test "a trace over kernel SCTP shows the path, its congestion window and its round-trip time" {
+    run_guest ddp-bench 127.0.0.1 -t sctp -p 7471 write --time 300ms -w 0 --interval 0 --trace /tmp/events
+    assert_status 0
+    run_guest grep -E '"event":"(path|window|rtt)"' /tmp/events
+    assert_status 0
+    assert_jsonl 'map(.event) | unique' '["path","rtt","window"]'
+    assert_jsonl 'map(select(.event == "path")) | length' 1
+    assert_jsonl '.[0] | [.event, .address, .state, .primary, .mtu_octets > 1000]' '["path","127.0.0.1","active",true,true]'
+    assert_jsonl 'map(select(.event == "window")) | [length > 3, all(.cwnd_octets > 0)]' '[true,true]'
+    assert_jsonl 'map(select(.event == "rtt") | .rto_ns > 0) | all' true
+}
+
 # serve_in_udp PORT DESCRIPTORS: starts a listener in the guest that answers SCTP in UDP
 serve_in_udp() {
     "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
