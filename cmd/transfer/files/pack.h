@@ -7,6 +7,7 @@
 #ifndef IW_TRANSFER_FILES_PACK_H
 #define IW_TRANSFER_FILES_PACK_H
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include <iwarp/err.h>
@@ -20,11 +21,18 @@
 
 /* --- source --- */
 
-/* An open directory that several members share. */
+/*
+ * An open directory that several members share. Several threads hold references: the worker that
+ * reads the tree, and the owner of each pack.
+ */
 struct iw_dir_ref {
 	int fd;
-	unsigned refs;
+	atomic_uint refs;
 };
+/* Returns a directory with one reference, which owns fd. NULL: no memory; fd is closed. */
+struct iw_dir_ref *iw_dir_new(int fd);
+/* Adds a reference to d, and returns d. */
+struct iw_dir_ref *iw_dir_get(struct iw_dir_ref *d);
 /* Releases a reference; the last one closes the directory. d may be NULL. */
 void iw_dir_put(struct iw_dir_ref *d);
 

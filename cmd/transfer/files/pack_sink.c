@@ -250,22 +250,22 @@ static int name_new_member(struct new_member *b, int parent, const char *leaf,
 static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xfer_meta *m,
 				      struct iw_file_fault *why)
 {
-	struct iw_dir_ref *d = malloc(sizeof(*d));
+	struct iw_dir_ref *d;
 	char name[PATH_MAX];
+	int fd;
 
-	if (!d) {
-		iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a directory");
-		return NULL;
-	}
 	memcpy(name, m->name, dir_len(m));
 	name[dir_len(m)] = '\0';
 	/* The directory was created when the pack was opened. */
-	*d = (struct iw_dir_ref){ .fd = iw_beneath_dir(p->base, name), .refs = 1 };
-	if (d->fd >= 0)
-		return d;
-	iw_file_errno(why, errno, "open its directory");
-	free(d);
-	return NULL;
+	fd = iw_beneath_dir(p->base, name);
+	if (fd < 0) {
+		iw_file_errno(why, errno, "open its directory");
+		return NULL;
+	}
+	d = iw_dir_new(fd);
+	if (!d)
+		iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory for a directory");
+	return d;
 }
 
 /* Consecutive members of one directory share its descriptor. */
@@ -282,8 +282,7 @@ static int find_parent(struct iw_pack_sink *p, struct batch *b, uint32_t i,
 	}
 	if (!b->last)
 		return -1;
-	b->last->refs++;
-	p->parent[i] = b->last;
+	p->parent[i] = iw_dir_get(b->last);
 	return 0;
 }
 

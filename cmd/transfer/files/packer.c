@@ -12,9 +12,28 @@
 #include "transfer/files/names.h"
 #include "util/num.h"
 
+struct iw_dir_ref *iw_dir_new(int fd)
+{
+	struct iw_dir_ref *d = malloc(sizeof(*d));
+
+	if (!d) {
+		close(fd);
+		return NULL;
+	}
+	d->fd = fd;
+	atomic_init(&d->refs, 1);
+	return d;
+}
+
+struct iw_dir_ref *iw_dir_get(struct iw_dir_ref *d)
+{
+	atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
+	return d;
+}
+
 void iw_dir_put(struct iw_dir_ref *d)
 {
-	if (!d || --d->refs > 0)
+	if (!d || atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	close(d->fd);
 	free(d);
@@ -67,10 +86,8 @@ bool iw_packer_add(struct iw_packer *p, const struct iw_xfer_meta *m, struct iw_
 		free(one.path);
 		return false;
 	}
-	if (one.path) {
-		one.root = root;
-		root->refs++;
-	}
+	if (one.path)
+		one.root = iw_dir_get(root);
 	p->member[p->n++] = one;
 	p->octets += cost;
 	return true;

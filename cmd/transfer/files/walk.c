@@ -299,9 +299,7 @@ static void name_stream(const struct iw_walk *w, struct iw_entry *e)
 static void begin_tree(struct iw_walk *w, struct iw_entry *e)
 {
 	iw_dir_put(w->top);
-	w->top = malloc(sizeof(*w->top));
-	if (w->top)
-		*w->top = (struct iw_dir_ref){ .fd = fcntl(e->fd, F_DUPFD_CLOEXEC, 3), .refs = 1 };
+	w->top = iw_dir_new(fcntl(e->fd, F_DUPFD_CLOEXEC, 3));
 	w->top_len = e->name_len;
 	if (w->top && w->top->fd >= 0) {
 		descend(w, e, e->name_len);
