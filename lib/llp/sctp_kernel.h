@@ -94,7 +94,7 @@ IW_MUST_CHECK int iw_port_kernel_new_socket(int *fd, struct kport *k, int family
 /* Adds fd to the epoll set, or changes its events. owner: its association; NULL: the listener. */
 IW_MUST_CHECK int iw_port_kernel_watch(struct kport *k, int fd, void *owner, uint32_t events,
 				       bool add);
-/* Watches for the events that x waits for now. */
+/* Watches for the events that x waits for. */
 void iw_port_kernel_watch_assoc(struct kport *k, struct kassoc *x);
 
 /* sctp_kernel_assoc.c */

@@ -119,7 +119,7 @@ struct iw_loop_assoc {
 	uint32_t open;           /* sessions that this end has accepted */
 	bool served;             /* such a session has existed */
 	bool active;             /* this end has begun the association */
-	bool blocked;            /* the port takes no more messages for now */
+	bool blocked;            /* the port takes no message until ROOM */
 	bool leaving;            /* its shutdown has begun */
 	size_t held;             /* octets, as last reported to the port */
 	struct iw_llp_ends ends; /* also after it has ended */
