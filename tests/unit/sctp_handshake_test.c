@@ -1157,6 +1157,29 @@ static void a_set_up_survives_each_failed_allocation(void **state)
 	}
 }
 
+/* Whichever allocation of an endpoint fails, it is not created, and nothing leaks. */
+static void an_endpoint_without_memory_is_not_created(void **state)
+{
+	size_t fail = 0;
+	int err;
+
+	(void)state;
+	do {
+		struct iw_fault why = { 0 };
+		struct iw_sctp *s;
+		struct net n;
+
+		net_init(&n, 4);
+		n.a.mem.fail_from = ++fail;
+		err = iw_sctp_new(&s, &n.a.cfg, &why);
+		assert_int_equal(why.err, err);
+		iw_sctp_free(s);
+		assert_int_equal(n.a.mem.blocks, 0);
+	} while (err == IW_E_NOMEM);
+	assert_int_equal(err, 0);
+	assert_true(fail > 4);
+}
+
 /*
  * RFC 9260 6.4, 9.2: SHUTDOWN is sent to the addresses in turn, even if the peer sends from one of
  * them all the time.
@@ -1226,6 +1249,7 @@ int main(void)
 		cmocka_unit_test(more_associations_than_allowed_are_refused_for_lack_of_resources),
 		cmocka_unit_test(icmp_unreachable_ends_a_set_up_when_it_quotes_our_init),
 		cmocka_unit_test(icmp_unreachable_ends_an_association_whose_tag_it_quotes),
+		cmocka_unit_test(an_endpoint_without_memory_is_not_created),
 		cmocka_unit_test(a_set_up_survives_each_failed_allocation),
 		cmocka_unit_test(shutdown_reaches_the_address_that_lives),
 	};
