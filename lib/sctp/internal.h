@@ -653,6 +653,8 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now);
 void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 
 /* pmtu.c */
+/* Sets the path MTU of a new path. No size has failed yet. */
+void iw_sctp_pmtu_init(struct path *p);
 /* Returns the octets of IP, UDP and SCTP headers of packets on that path. */
 uint32_t iw_sctp_overhead(const struct path *p);
 /* Returns the octets of chunks that fit into a packet of the path MTU, a multiple of four. */

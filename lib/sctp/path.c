@@ -21,8 +21,7 @@ void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_
 		.hb_at = IW_TIME_NEVER,
 		.probe_at = IW_TIME_NEVER,
 	};
-	p->pmtu = iw_sctp_addr_is_ipv4(addr) ? IW_SCTP_MTU_BASE : IW_SCTP_MTU_MIN6;
-	p->pmtu = IW_MIN(p->pmtu, a->s->cfg.mtu);
+	iw_sctp_pmtu_init(p);
 	iw_sctp_cc_init(&p->cc, iw_sctp_payload(p), iw_sctp_addr_is_ipv4(addr));
 }
 

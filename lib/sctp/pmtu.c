@@ -52,6 +52,12 @@ uint32_t iw_sctp_proven_payload(const struct path *p)
 	return (mtu - iw_sctp_overhead(p)) & ~3u;
 }
 
+void iw_sctp_pmtu_init(struct path *p)
+{
+	p->pmtu = base_of(p);
+	p->probe_fails = p->a->s->cfg.mtu + 1;
+}
+
 static void prove(struct path *p)
 {
 	p->pmtu_proven = true;

@@ -2126,6 +2126,31 @@ static void a_carrier_with_small_packets_works(void **state)
 	}
 }
 
+/*
+ * A report of a router during the set-up makes no probe that exceeds the packets of the carrier,
+ * even if its path MTU cannot be raised.
+ */
+static void a_report_during_the_set_up_makes_no_larger_probe(void **state)
+{
+	uint8_t head[20] = { NET_PORT_A >> 8, NET_PORT_A & 0xff, NET_PORT_B >> 8,
+			     NET_PORT_B & 0xff, [12] = IW_SCTP_INIT };
+	struct iw_sctp_facts f;
+	struct net n;
+
+	(void)state;
+	net_init(&n, 6);
+	n.a.cfg.mtu = IW_SCTP_MTU_MIN;
+	net_start(&n);
+	net_connect(&n);
+	iw_sctp_facts(n.a.a, &f);
+	iw_put_be32(head + 16, f.tag);
+	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, sizeof(head), IW_SCTP_MTU_MIN, n.now);
+	net_run(&n, n.now + IW_SEC(2));
+	assert_true(net_has_event(&n.a, IW_SCTP_EV_UP));
+	assert_int_equal(pmtu_of(&n.a), IW_SCTP_MTU_MIN);
+	net_free(&n);
+}
+
 /* RFC 8899 4.3: a smaller limit than a router reported is found by the search. */
 static void a_router_that_reports_too_much_does_not_stop_the_search(void **state)
 {
@@ -2468,6 +2493,7 @@ int main(void)
 		cmocka_unit_test(an_outage_does_not_lower_the_path_mtu),
 		cmocka_unit_test(path_mtu_returns_with_the_first_acknowledgement_after_an_outage),
 		cmocka_unit_test(a_carrier_with_small_packets_works),
+		cmocka_unit_test(a_report_during_the_set_up_makes_no_larger_probe),
 		cmocka_unit_test(a_router_that_reports_too_much_does_not_stop_the_search),
 		cmocka_unit_test(an_idle_association_uses_little_memory),
 		cmocka_unit_test(memory_of_copied_messages_is_counted),
