@@ -235,6 +235,7 @@ struct path {
 	unsigned probe_tries;
 	bool probe_due;
 	bool pmtu_proven; /* a probe has shown that packets of size pmtu pass */
+	/* The timer; when a probe of probe_size was sent last, 0: none was. */
 	uint64_t probe_at, probe_sent;
 	uint8_t probe_nonce[8];
 };

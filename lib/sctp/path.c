@@ -286,7 +286,9 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 		return;
 	p = &a->paths[index];
 	if (iw_get_be16(param.value + 2)) {
-		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
+		/* The nonce is that of an earlier size until a probe of this size is sent. */
+		if (p->probe_size && p->probe_sent &&
+		    memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
 			/* 8.1: any HEARTBEAT ACK proves that the path is alive. */
 			iw_sctp_path_alive(p, now);
 			iw_sctp_pmtu_answered(p, now);

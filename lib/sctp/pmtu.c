@@ -86,6 +86,7 @@ static void probe_next(struct path *p, uint32_t size, uint64_t now)
 	p->probe_size = whole(p, size);
 	p->probe_tries = 0;
 	p->probe_due = true;
+	p->probe_sent = 0;
 	p->probe_at = iw_time_add(now, p->rto);
 }
 

@@ -1694,6 +1694,26 @@ static void a_forged_probe_answer_proves_nothing(void **state)
 	hand_close(&h);
 }
 
+/* The network may duplicate an answer. The second copy does not prove the next larger size. */
+static void a_repeated_probe_answer_proves_no_other_size(void **state)
+{
+	struct iw_sctp_path p;
+	struct iw_sctp_chunk c;
+	uint8_t copy[64];
+
+	(void)state;
+	open_up();
+	assert_true(hand_wait(&h, IW_SCTP_HEARTBEAT, IW_MSEC(1010), &c));
+	memcpy(copy, c.value, c.value_len);
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+	for (int n = 0; n < 2; n++) /* in one batch: before the next probe is sent */
+		net_inject(&h.n, h.e, &h.src, h.out, h.len);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, IW_SCTP_MTU_BASE);
+	hand_close(&h);
+}
+
 /*
  * SX-38: the answer to a path MTU probe is a HEARTBEAT ACK as any other, so the peer is alive
  * (RFC 9260 8.1).
@@ -2479,6 +2499,7 @@ int main(void)
 		cmocka_unit_test(message_cut_for_a_larger_mtu_is_accepted_and_sent),
 		cmocka_unit_test(the_search_ends_below_an_mtu_that_no_chunks_fill),
 		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
+		cmocka_unit_test(a_repeated_probe_answer_proves_no_other_size),
 		cmocka_unit_test(an_answered_probe_clears_the_error_count),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
