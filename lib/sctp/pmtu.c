@@ -177,8 +177,11 @@ void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 		iw_sctp_pmtu_start(p, now);
 		return;
 	}
-	/* Packets of every size are lost now, so a lost probe proves nothing. */
-	if (p->errors > 0) {
+	/*
+	 * A probe that waits to be sent has not failed. After errors of the path, packets of every
+	 * size are lost, so a lost probe proves nothing.
+	 */
+	if (p->probe_due || p->errors > 0) {
 		p->probe_at = iw_time_add(now, p->rto);
 		return;
 	}

@@ -1714,6 +1714,24 @@ static void a_repeated_probe_answer_proves_no_other_size(void **state)
 	hand_close(&h);
 }
 
+/* A carrier that takes no packets for a while does not lower the path MTU. */
+static void a_probe_that_was_not_sent_has_not_failed(void **state)
+{
+	struct iw_sctp_path p;
+	uint64_t end;
+
+	(void)state;
+	open_up();
+	end = h.n.now + IW_SEC(10);
+	while (iw_sctp_deadline(h.n.b.s) < end) {
+		h.n.now = iw_sctp_deadline(h.n.b.s);
+		iw_sctp_timeout(h.n.b.s, h.n.now);
+	}
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, IW_SCTP_MTU_BASE);
+	hand_close(&h);
+}
+
 /*
  * SX-38: the answer to a path MTU probe is a HEARTBEAT ACK as any other, so the peer is alive
  * (RFC 9260 8.1).
@@ -2500,6 +2518,7 @@ int main(void)
 		cmocka_unit_test(the_search_ends_below_an_mtu_that_no_chunks_fill),
 		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
 		cmocka_unit_test(a_repeated_probe_answer_proves_no_other_size),
+		cmocka_unit_test(a_probe_that_was_not_sent_has_not_failed),
 		cmocka_unit_test(an_answered_probe_clears_the_error_count),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
