@@ -1532,6 +1532,35 @@ static void a_tail_loss_probe_that_repaired_a_loss_halves_the_window(void **stat
 	hand_close(&h);
 }
 
+/*
+ * An acknowledgement that arrives before the probe was sent is for the original chunk: nothing was
+ * lost.
+ */
+static void a_tail_loss_probe_that_was_not_sent_yet_repairs_nothing(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t cwnd, last;
+
+	(void)state;
+	open_wide();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	cwnd = p.cwnd;
+	iw_sctp_facts(h.n.b.a, &f);
+	last = h.peer_tsn + (uint32_t)f.sent - 1;
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	while (f.tail_probes == 0) {
+		h.n.now = iw_sctp_deadline(h.n.b.s);
+		iw_sctp_timeout(h.n.b.s, h.n.now);
+		iw_sctp_facts(h.n.b.a, &f);
+	}
+	acknowledge(last + 1, 1 << 20, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd);
+	hand_close(&h);
+}
+
 /* SX-21: RFC 9260 7.2.3, 7.2.4: a loss halves the window, once in each recovery. */
 static void each_recovery_halves_the_window_once(void **state)
 {
@@ -2512,6 +2541,7 @@ int main(void)
 		cmocka_unit_test(only_chunks_sent_before_count_as_lost),
 		cmocka_unit_test(one_tail_loss_probe_is_sent_for_a_tail),
 		cmocka_unit_test(a_tail_loss_probe_that_repaired_a_loss_halves_the_window),
+		cmocka_unit_test(a_tail_loss_probe_that_was_not_sent_yet_repairs_nothing),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
 		cmocka_unit_test(message_cut_for_a_larger_mtu_is_accepted_and_sent),
