@@ -298,8 +298,8 @@ struct iw_sctp_assoc {
 	uint64_t setup_rto;     /* of T1 or T2, ns; doubled by each timeout */
 	uint32_t errors;        /* consecutive unanswered transmissions (RFC 9260 8.1) */
 	uint32_t reported_max;  /* iw_sctp_max_message as of the last UP or MTU event */
-	uint32_t
-		most_reported; /* the largest reported_max so far, at least iw_sctp_max_unproven at UP */
+	/* The largest reported_max so far, at least iw_sctp_max_unproven at UP. */
+	uint32_t most_reported;
 	struct inq in;
 	struct outq out;
 	const struct iw_sctp_cc_ops *cc;
@@ -346,8 +346,6 @@ struct iw_sctp {
 	struct cursor cur;
 	unsigned turn; /* packets that the first ready association has sent in a row */
 };
-
-#define container(l, type, member) iw_container_of(l, type, member)
 
 /* addr.c */
 /* The octets of IP, UDP and SCTP headers of packets to that address. */
