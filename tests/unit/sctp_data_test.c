@@ -97,7 +97,7 @@ static void messages_are_delivered_as_they_arrive_and_once(void **state)
 }
 
 /* SX-05: a DATA chunk without user data is answered with an ABORT with cause 9 and the TSN. */
-static void data_without_data_ends_the_association(void **state)
+static void data_without_user_data_ends_the_association(void **state)
 {
 	struct iw_sctp_chunk c;
 
@@ -301,7 +301,7 @@ static void remember_text(struct net_end *e, const struct iw_sctp_recv *m)
 }
 
 /* SX-22: fragments are reassembled in any order, also those of two messages. */
-static void fragments_are_put_together(void **state)
+static void fragments_are_reassembled(void **state)
 {
 	struct iw_sctp_facts f;
 
@@ -747,7 +747,7 @@ static void every_chunk_is_unordered_and_whole(void **state)
 }
 
 /* SX-19: at most cwnd and the rest of one packet are sent, and nothing beyond the peer's window. */
-static void windows_hold_data_back(void **state)
+static void cwnd_and_the_peers_window_limit_data(void **state)
 {
 	uint32_t t[64];
 	struct iw_sctp_path p;
@@ -2491,14 +2491,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_are_delivered_as_they_arrive_and_once),
-		cmocka_unit_test(data_without_data_ends_the_association),
+		cmocka_unit_test(data_without_user_data_ends_the_association),
 		cmocka_unit_test(ordered_data_ends_the_association),
 		cmocka_unit_test(data_on_a_stream_beyond_the_agreed_number_is_reported),
 		cmocka_unit_test(sacks_are_sent_for_the_first_then_every_second_packet),
 		cmocka_unit_test(a_batch_of_packets_gets_one_sack),
 		cmocka_unit_test(gaps_and_duplicates_are_reported_at_once),
 		cmocka_unit_test(tsns_wrap),
-		cmocka_unit_test(fragments_are_put_together),
+		cmocka_unit_test(fragments_are_reassembled),
 		cmocka_unit_test(fragments_of_two_streams_end_the_association),
 		cmocka_unit_test(fragments_are_kept_within_a_bound),
 		cmocka_unit_test(a_closed_window_is_reported_when_it_has_room_for_a_packet),
@@ -2512,7 +2512,7 @@ int main(void)
 		cmocka_unit_test(messages_that_cannot_be_sent_are_refused),
 		cmocka_unit_test(unsent_output_is_limited_to_whole_batches_at_any_mtu),
 		cmocka_unit_test(every_chunk_is_unordered_and_whole),
-		cmocka_unit_test(windows_hold_data_back),
+		cmocka_unit_test(cwnd_and_the_peers_window_limit_data),
 		cmocka_unit_test(a_window_that_shrinks_accepts_no_data),
 		cmocka_unit_test(a_window_that_is_exactly_full_accepts_no_data),
 		cmocka_unit_test(a_closed_window_is_not_probed_while_data_is_in_flight),
