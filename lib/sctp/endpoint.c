@@ -98,7 +98,7 @@ void iw_sctp_free(struct iw_sctp *s)
 	if (!s)
 		return;
 	while ((l = iw_list_first(&s->all)))
-		iw_sctp_assoc_free(container(l, struct iw_sctp_assoc, all));
+		iw_sctp_assoc_free(iw_container_of(l, struct iw_sctp_assoc, all));
 	iw_heap_fini(&s->timers);
 	iw_pool_fini(&s->copies);
 	iw_pool_fini(&s->shorts);
@@ -118,7 +118,7 @@ bool iw_sctp_next_event(struct iw_sctp *s, struct iw_sctp_event *out)
 
 	if (!l)
 		return false;
-	a = container(l, struct iw_sctp_assoc, pending);
+	a = iw_container_of(l, struct iw_sctp_assoc, pending);
 	out->assoc = a;
 	out->kind = (enum iw_sctp_event_kind)__builtin_ctz(a->events);
 	a->events &= a->events - 1;
@@ -216,7 +216,7 @@ void iw_sctp_timeout(struct iw_sctp *s, uint64_t now)
 	struct iw_timer *t;
 
 	while ((t = iw_heap_first(&s->timers)) && t->at <= now)
-		assoc_timeout(container(t, struct iw_sctp_assoc, timer), now);
+		assoc_timeout(iw_container_of(t, struct iw_sctp_assoc, timer), now);
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -232,7 +232,7 @@ size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sct
 	if (s->replies > 0)
 		return iw_sctp_take_reply(s, buf, cap, out);
 	while ((l = iw_list_first(&s->ready))) {
-		struct iw_sctp_assoc *a = container(l, struct iw_sctp_assoc, ready);
+		struct iw_sctp_assoc *a = iw_container_of(l, struct iw_sctp_assoc, ready);
 		size_t n = iw_sctp_assoc_output(a, buf, cap, out, now);
 
 		if (n == 0) {

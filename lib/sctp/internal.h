@@ -35,7 +35,7 @@ struct table {
 
 /* Makes an empty table. mem is borrowed until iw_sctp_table_fini. IW_E_NOMEM: no memory. */
 int iw_sctp_table_init(struct table *t, const struct iw_mem *mem);
-/* Frees the buckets. The links belong to their objects. */
+/* Frees the buckets of t, which may be zeroed instead. The links belong to their objects. */
 void iw_sctp_table_fini(struct table *t);
 /* Adds l, which the table keeps. Cannot fail: without memory, chains grow longer. */
 void iw_sctp_table_add(struct table *t, struct link *l, uint64_t hash);
@@ -235,6 +235,7 @@ struct path {
 	unsigned probe_tries;
 	bool probe_due;
 	bool pmtu_proven; /* a probe has shown that packets of size pmtu pass */
+	/* The timer; when a probe of probe_size was sent last, 0: none was. */
 	uint64_t probe_at, probe_sent;
 	uint8_t probe_nonce[8];
 };
@@ -297,8 +298,8 @@ struct iw_sctp_assoc {
 	uint64_t setup_rto;     /* of T1 or T2, ns; doubled by each timeout */
 	uint32_t errors;        /* consecutive unanswered transmissions (RFC 9260 8.1) */
 	uint32_t reported_max;  /* iw_sctp_max_message as of the last UP or MTU event */
-	uint32_t
-		most_reported; /* the largest reported_max so far, at least iw_sctp_max_unproven at UP */
+	/* The largest reported_max so far, at least iw_sctp_max_unproven at UP. */
+	uint32_t most_reported;
 	struct inq in;
 	struct outq out;
 	const struct iw_sctp_cc_ops *cc;
@@ -345,8 +346,6 @@ struct iw_sctp {
 	struct cursor cur;
 	unsigned turn; /* packets that the first ready association has sent in a row */
 };
-
-#define container(l, type, member) iw_container_of(l, type, member)
 
 /* addr.c */
 /* The octets of IP, UDP and SCTP headers of packets to that address. */
@@ -653,6 +652,8 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now);
 void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 
 /* pmtu.c */
+/* Sets the path MTU of a new path. No size has failed yet. */
+void iw_sctp_pmtu_init(struct path *p);
 /* Returns the octets of IP, UDP and SCTP headers of packets on that path. */
 uint32_t iw_sctp_overhead(const struct path *p);
 /* Returns the octets of chunks that fit into a packet of the path MTU, a multiple of four. */

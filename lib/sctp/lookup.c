@@ -19,7 +19,7 @@ struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag)
 {
 	struct link *l = iw_sctp_table_find(&s->tags, tag);
 
-	return l ? container(l, struct iw_sctp_assoc, by_tag) : NULL;
+	return l ? iw_container_of(l, struct iw_sctp_assoc, by_tag) : NULL;
 }
 
 struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr *addr,
@@ -28,7 +28,7 @@ struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr 
 	struct link *l = iw_sctp_table_find(&s->addrs, addr_hash(s, addr, port));
 
 	for (; l; l = iw_sctp_table_next(l)) {
-		struct path *p = container(l, struct path, by_addr);
+		struct path *p = iw_container_of(l, struct path, by_addr);
 
 		if (p->a->peer_port == port && p->addr.udp_port == addr->udp_port &&
 		    memcmp(p->addr.ip, addr->ip, 16) == 0)

@@ -10,8 +10,7 @@
 
 #include "wire/crc32c.h"
 
-#define CHECKSUM_POS 8
-#define COPY_MIN     256 /* shorter pieces are summed together with the octets around them */
+#define COPY_MIN 256 /* shorter pieces are summed together with the octets around them */
 
 struct packet {
 	uint8_t *buf;
@@ -49,7 +48,7 @@ static void sum_up(struct packet *k)
 static size_t finish(struct packet *k, const struct iw_sctp_assoc *a, struct iw_sctp_packet *out)
 {
 	sum_up(k);
-	iw_put_le32(k->buf + CHECKSUM_POS, k->crc);
+	iw_put_le32(k->buf + IW_SCTP_CHECKSUM_POS, k->crc);
 	iw_sctp_address(a, k->path, out);
 	out->rest = k->rest;
 	out->rest_len = k->rest_len;

@@ -21,8 +21,7 @@ void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_
 		.hb_at = IW_TIME_NEVER,
 		.probe_at = IW_TIME_NEVER,
 	};
-	p->pmtu = iw_sctp_addr_is_ipv4(addr) ? IW_SCTP_MTU_BASE : IW_SCTP_MTU_MIN6;
-	p->pmtu = IW_MIN(p->pmtu, a->s->cfg.mtu);
+	iw_sctp_pmtu_init(p);
 	iw_sctp_cc_init(&p->cc, iw_sctp_payload(p), iw_sctp_addr_is_ipv4(addr));
 }
 
@@ -287,7 +286,9 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 		return;
 	p = &a->paths[index];
 	if (iw_get_be16(param.value + 2)) {
-		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
+		/* The nonce is that of an earlier size until a probe of this size is sent. */
+		if (p->probe_size && p->probe_sent &&
+		    memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
 			/* 8.1: any HEARTBEAT ACK proves that the path is alive. */
 			iw_sctp_path_alive(p, now);
 			iw_sctp_pmtu_answered(p, now);

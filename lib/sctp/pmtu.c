@@ -52,6 +52,12 @@ uint32_t iw_sctp_proven_payload(const struct path *p)
 	return (mtu - iw_sctp_overhead(p)) & ~3u;
 }
 
+void iw_sctp_pmtu_init(struct path *p)
+{
+	p->pmtu = base_of(p);
+	p->probe_fails = p->a->s->cfg.mtu + 1;
+}
+
 static void prove(struct path *p)
 {
 	p->pmtu_proven = true;
@@ -80,6 +86,7 @@ static void probe_next(struct path *p, uint32_t size, uint64_t now)
 	p->probe_size = whole(p, size);
 	p->probe_tries = 0;
 	p->probe_due = true;
+	p->probe_sent = 0;
 	p->probe_at = iw_time_add(now, p->rto);
 }
 
@@ -170,8 +177,11 @@ void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 		iw_sctp_pmtu_start(p, now);
 		return;
 	}
-	/* Packets of every size are lost now, so a lost probe proves nothing. */
-	if (p->errors > 0) {
+	/*
+	 * A probe that waits to be sent has not failed. After errors of the path, packets of every
+	 * size are lost, so a lost probe proves nothing.
+	 */
+	if (p->probe_due || p->errors > 0) {
 		p->probe_at = iw_time_add(now, p->rto);
 		return;
 	}

@@ -41,7 +41,7 @@ static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, const struct
 	if (n < 0)
 		return;
 	n += IW_SCTP_HDR_LEN;
-	iw_put_le32(p + 8, iw_wire_sctp_checksum(p, (size_t)n));
+	iw_put_le32(p + IW_SCTP_CHECKSUM_POS, iw_wire_sctp_checksum(p, (size_t)n));
 	s->reply[at] =
 		(struct reply){ .to = { .peer = to->peer, .local = to->local }, .len = (size_t)n };
 	s->reply[at].to.fragment = c->value_len > iw_sctp_reply_room(s, to);

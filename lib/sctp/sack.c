@@ -11,8 +11,8 @@ struct acked {
 	uint64_t now;
 	uint64_t htna_end; /* one above the highest seq newly acknowledged */
 	/*
-	 * The cumulative TSN has advanced; any chunk, or the tail-loss probe, is newly
-	 * acknowledged.
+	 * The cumulative TSN has advanced; any chunk, or the tail-loss probe that was sent, is
+	 * newly acknowledged.
 	 */
 	bool cum_moved, any, probe;
 };
@@ -47,7 +47,9 @@ static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct acked *t)
 	p->newly += chunk_octets(c->len);
 	t->any = true;
 	t->htna_end = IW_MAX(t->htna_end, seq + 1);
-	t->probe |= a->out.tlp_out && seq == a->out.tlp_seq;
+	/* A probe that is still LOST waits to be sent: this acknowledges the original chunk. */
+	t->probe |= a->out.tlp_out && seq == a->out.tlp_seq &&
+		    STATE_OF(*state_at(&a->out, seq)) == CHUNK_FLIGHT;
 	if (c->sends == 1 && seq >= p->rtt_seq)
 		p->sample = IW_MAX(took, (uint64_t)1);
 	/* An answer faster than any before is for the earlier transmission (RFC 8985 6.2). */

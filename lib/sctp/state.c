@@ -73,10 +73,15 @@ void iw_sctp_forget_setup(struct iw_sctp_assoc *a)
 	a->cookie_len = a->report_len = 0;
 }
 
-static void went_down(struct iw_sctp_assoc *a)
+/* Ends an association that is not closed yet, and records why. */
+static void went_down(struct iw_sctp_assoc *a, int err, const char *fmt, va_list ap)
 {
-	if (a->state == IW_SCTP_CLOSED)
-		return;
+	struct iw_text t;
+
+	iw_text_init(&t, a->why.text, sizeof(a->why.text));
+	iw_text_vfmt(&t, fmt, ap);
+	a->why.err = err;
+	a->why.clause = "RFC 9260";
 	iw_sctp_set_state(a, IW_SCTP_CLOSED);
 	iw_sctp_link_out(a);
 	iw_sctp_forget_setup(a);
@@ -87,25 +92,19 @@ static void went_down(struct iw_sctp_assoc *a)
 
 void iw_sctp_down(struct iw_sctp_assoc *a, int err, const char *fmt, ...)
 {
-	struct iw_text t;
 	va_list ap;
 
 	if (a->state == IW_SCTP_CLOSED)
 		return;
 	va_start(ap, fmt);
-	iw_text_init(&t, a->why.text, sizeof(a->why.text));
-	iw_text_vfmt(&t, fmt, ap);
+	went_down(a, err, fmt, ap);
 	va_end(ap);
-	a->why.err = err;
-	a->why.clause = "RFC 9260";
-	went_down(a);
 }
 
 void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t info_len,
 		  int err, const char *fmt, ...)
 {
 	struct iw_sctp_packet to;
-	struct iw_text t;
 	va_list ap;
 
 	if (a->state == IW_SCTP_CLOSED)
@@ -116,12 +115,8 @@ void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, siz
 				    info, info_len);
 	}
 	va_start(ap, fmt);
-	iw_text_init(&t, a->why.text, sizeof(a->why.text));
-	iw_text_vfmt(&t, fmt, ap);
+	went_down(a, err, fmt, ap);
 	va_end(ap);
-	a->why.err = err;
-	a->why.clause = "RFC 9260";
-	went_down(a);
 }
 
 void iw_sctp_abort(struct iw_sctp_assoc *a, const char *reason, uint64_t now)

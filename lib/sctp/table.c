@@ -13,7 +13,8 @@ int iw_sctp_table_init(struct table *t, const struct iw_mem *mem)
 
 void iw_sctp_table_fini(struct table *t)
 {
-	iw_mem_free(t->mem, t->bucket, t->size * sizeof(struct link *));
+	if (t->bucket)
+		iw_mem_free(t->mem, t->bucket, t->size * sizeof(struct link *));
 	t->bucket = NULL;
 }
 

@@ -134,7 +134,10 @@ uint16_t iw_dss_ssn(const struct iw_dss *s);
 void iw_dss_taken(struct iw_dss *s);
 /* True if a control message of ours is pending: the Initiate, the answer, or the Terminate. */
 bool iw_dss_control_due(const struct iw_dss *s);
-/* Returns how many segments SCTP has accepted. */
+/*
+ * Returns how many messages after the Initiate or the Accept SCTP has accepted: the segments, and
+ * finally our Terminate.
+ */
 uint64_t iw_dss_sent(const struct iw_dss *s);
 /* Returns how many of them are acknowledged cumulatively. */
 uint64_t iw_dss_acked(const struct iw_dss *s);

@@ -8,7 +8,9 @@
 
 #include "wire/crc32c.h"
 
-#define DATA_LEN (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN)
+#define DATA_LEN  (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN)
+/* Octets of the longest value of a chunk or parameter: the length field includes its header. */
+#define VALUE_MAX (UINT16_MAX - IW_SCTP_CHUNK_HDR_LEN)
 
 const char *iw_wire_sctp_chunk_name(uint8_t type)
 {
@@ -138,7 +140,7 @@ static int encode_rest(uint8_t *dst, size_t cap, const uint8_t *value, size_t va
 {
 	size_t len = IW_SCTP_CHUNK_HDR_LEN + value_len, pad;
 
-	if (value_len > UINT16_MAX - IW_SCTP_CHUNK_HDR_LEN)
+	if (value_len > VALUE_MAX)
 		return IW_E_INVAL;
 	pad = iw_sctp_pad(len);
 	if (cap < len + pad)
@@ -204,7 +206,7 @@ int iw_wire_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_par
 int iw_wire_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len)
 {
 	*out = (struct iw_sctp_data){ 0 };
-	if (len < DATA_LEN || len > UINT16_MAX)
+	if (len < DATA_LEN || len > VALUE_MAX)
 		return 0;
 	out->tsn = iw_get_be32(value);
 	out->stream = iw_get_be16(value + 4);
@@ -217,7 +219,7 @@ int iw_wire_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, siz
 
 int iw_wire_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags, const struct iw_sctp_data *in)
 {
-	if (cap < IW_SCTP_DATA_HDR_LEN || in->len > UINT16_MAX - IW_SCTP_DATA_HDR_LEN)
+	if (cap < IW_SCTP_DATA_HDR_LEN || in->len > VALUE_MAX - DATA_LEN)
 		return IW_E_INVAL;
 	dst[0] = IW_SCTP_DATA;
 	dst[1] = flags;
@@ -232,7 +234,7 @@ int iw_wire_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags, const stru
 int iw_wire_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len)
 {
 	*out = (struct iw_sctp_init){ 0 };
-	if (len < IW_SCTP_INIT_LEN || len > UINT16_MAX)
+	if (len < IW_SCTP_INIT_LEN || len > VALUE_MAX)
 		return 0;
 	out->tag = iw_get_be32(value);
 	out->a_rwnd = iw_get_be32(value + 4);
@@ -248,7 +250,7 @@ int iw_wire_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init
 {
 	size_t params_len = in->params ? in->params_len : 0;
 
-	if (params_len > UINT16_MAX - IW_SCTP_INIT_LEN || cap < IW_SCTP_INIT_LEN + params_len)
+	if (params_len > VALUE_MAX - IW_SCTP_INIT_LEN || cap < IW_SCTP_INIT_LEN + params_len)
 		return IW_E_INVAL;
 	iw_put_be32(dst, in->tag);
 	iw_put_be32(dst + 4, in->a_rwnd);

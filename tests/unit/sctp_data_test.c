@@ -97,7 +97,7 @@ static void messages_are_delivered_as_they_arrive_and_once(void **state)
 }
 
 /* SX-05: a DATA chunk without user data is answered with an ABORT with cause 9 and the TSN. */
-static void data_without_data_ends_the_association(void **state)
+static void data_without_user_data_ends_the_association(void **state)
 {
 	struct iw_sctp_chunk c;
 
@@ -301,7 +301,7 @@ static void remember_text(struct net_end *e, const struct iw_sctp_recv *m)
 }
 
 /* SX-22: fragments are reassembled in any order, also those of two messages. */
-static void fragments_are_put_together(void **state)
+static void fragments_are_reassembled(void **state)
 {
 	struct iw_sctp_facts f;
 
@@ -747,7 +747,7 @@ static void every_chunk_is_unordered_and_whole(void **state)
 }
 
 /* SX-19: at most cwnd and the rest of one packet are sent, and nothing beyond the peer's window. */
-static void windows_hold_data_back(void **state)
+static void cwnd_and_the_peers_window_limit_data(void **state)
 {
 	uint32_t t[64];
 	struct iw_sctp_path p;
@@ -1532,6 +1532,35 @@ static void a_tail_loss_probe_that_repaired_a_loss_halves_the_window(void **stat
 	hand_close(&h);
 }
 
+/*
+ * An acknowledgement that arrives before the probe was sent is for the original chunk: nothing was
+ * lost.
+ */
+static void a_tail_loss_probe_that_was_not_sent_yet_repairs_nothing(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t cwnd, last;
+
+	(void)state;
+	open_wide();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	cwnd = p.cwnd;
+	iw_sctp_facts(h.n.b.a, &f);
+	last = h.peer_tsn + (uint32_t)f.sent - 1;
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	while (f.tail_probes == 0) {
+		h.n.now = iw_sctp_deadline(h.n.b.s);
+		iw_sctp_timeout(h.n.b.s, h.n.now);
+		iw_sctp_facts(h.n.b.a, &f);
+	}
+	acknowledge(last + 1, 1 << 20, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd);
+	hand_close(&h);
+}
+
 /* SX-21: RFC 9260 7.2.3, 7.2.4: a loss halves the window, once in each recovery. */
 static void each_recovery_halves_the_window_once(void **state)
 {
@@ -1691,6 +1720,44 @@ static void a_forged_probe_answer_proves_nothing(void **state)
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.mtu, IW_SCTP_MTU_BASE);
 	assert_int_equal(iw_sctp_max_message(h.n.b.a), 518);
+	hand_close(&h);
+}
+
+/* The network may duplicate an answer. The second copy does not prove the next larger size. */
+static void a_repeated_probe_answer_proves_no_other_size(void **state)
+{
+	struct iw_sctp_path p;
+	struct iw_sctp_chunk c;
+	uint8_t copy[64];
+
+	(void)state;
+	open_up();
+	assert_true(hand_wait(&h, IW_SCTP_HEARTBEAT, IW_MSEC(1010), &c));
+	memcpy(copy, c.value, c.value_len);
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+	for (int n = 0; n < 2; n++) /* in one batch: before the next probe is sent */
+		net_inject(&h.n, h.e, &h.src, h.out, h.len);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, IW_SCTP_MTU_BASE);
+	hand_close(&h);
+}
+
+/* A carrier that takes no packets for a while does not lower the path MTU. */
+static void a_probe_that_was_not_sent_has_not_failed(void **state)
+{
+	struct iw_sctp_path p;
+	uint64_t end;
+
+	(void)state;
+	open_up();
+	end = h.n.now + IW_SEC(10);
+	while (iw_sctp_deadline(h.n.b.s) < end) {
+		h.n.now = iw_sctp_deadline(h.n.b.s);
+		iw_sctp_timeout(h.n.b.s, h.n.now);
+	}
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, IW_SCTP_MTU_BASE);
 	hand_close(&h);
 }
 
@@ -2126,6 +2193,31 @@ static void a_carrier_with_small_packets_works(void **state)
 	}
 }
 
+/*
+ * A report of a router during the set-up makes no probe that exceeds the packets of the carrier,
+ * even if its path MTU cannot be raised.
+ */
+static void a_report_during_the_set_up_makes_no_larger_probe(void **state)
+{
+	uint8_t head[20] = { NET_PORT_A >> 8, NET_PORT_A & 0xff, NET_PORT_B >> 8,
+			     NET_PORT_B & 0xff, [12] = IW_SCTP_INIT };
+	struct iw_sctp_facts f;
+	struct net n;
+
+	(void)state;
+	net_init(&n, 6);
+	n.a.cfg.mtu = IW_SCTP_MTU_MIN;
+	net_start(&n);
+	net_connect(&n);
+	iw_sctp_facts(n.a.a, &f);
+	iw_put_be32(head + 16, f.tag);
+	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, sizeof(head), IW_SCTP_MTU_MIN, n.now);
+	net_run(&n, n.now + IW_SEC(2));
+	assert_true(net_has_event(&n.a, IW_SCTP_EV_UP));
+	assert_int_equal(pmtu_of(&n.a), IW_SCTP_MTU_MIN);
+	net_free(&n);
+}
+
 /* RFC 8899 4.3: a smaller limit than a router reported is found by the search. */
 static void a_router_that_reports_too_much_does_not_stop_the_search(void **state)
 {
@@ -2399,14 +2491,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_are_delivered_as_they_arrive_and_once),
-		cmocka_unit_test(data_without_data_ends_the_association),
+		cmocka_unit_test(data_without_user_data_ends_the_association),
 		cmocka_unit_test(ordered_data_ends_the_association),
 		cmocka_unit_test(data_on_a_stream_beyond_the_agreed_number_is_reported),
 		cmocka_unit_test(sacks_are_sent_for_the_first_then_every_second_packet),
 		cmocka_unit_test(a_batch_of_packets_gets_one_sack),
 		cmocka_unit_test(gaps_and_duplicates_are_reported_at_once),
 		cmocka_unit_test(tsns_wrap),
-		cmocka_unit_test(fragments_are_put_together),
+		cmocka_unit_test(fragments_are_reassembled),
 		cmocka_unit_test(fragments_of_two_streams_end_the_association),
 		cmocka_unit_test(fragments_are_kept_within_a_bound),
 		cmocka_unit_test(a_closed_window_is_reported_when_it_has_room_for_a_packet),
@@ -2420,7 +2512,7 @@ int main(void)
 		cmocka_unit_test(messages_that_cannot_be_sent_are_refused),
 		cmocka_unit_test(unsent_output_is_limited_to_whole_batches_at_any_mtu),
 		cmocka_unit_test(every_chunk_is_unordered_and_whole),
-		cmocka_unit_test(windows_hold_data_back),
+		cmocka_unit_test(cwnd_and_the_peers_window_limit_data),
 		cmocka_unit_test(a_window_that_shrinks_accepts_no_data),
 		cmocka_unit_test(a_window_that_is_exactly_full_accepts_no_data),
 		cmocka_unit_test(a_closed_window_is_not_probed_while_data_is_in_flight),
@@ -2449,11 +2541,14 @@ int main(void)
 		cmocka_unit_test(only_chunks_sent_before_count_as_lost),
 		cmocka_unit_test(one_tail_loss_probe_is_sent_for_a_tail),
 		cmocka_unit_test(a_tail_loss_probe_that_repaired_a_loss_halves_the_window),
+		cmocka_unit_test(a_tail_loss_probe_that_was_not_sent_yet_repairs_nothing),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
 		cmocka_unit_test(message_cut_for_a_larger_mtu_is_accepted_and_sent),
 		cmocka_unit_test(the_search_ends_below_an_mtu_that_no_chunks_fill),
 		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
+		cmocka_unit_test(a_repeated_probe_answer_proves_no_other_size),
+		cmocka_unit_test(a_probe_that_was_not_sent_has_not_failed),
 		cmocka_unit_test(an_answered_probe_clears_the_error_count),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
@@ -2468,6 +2563,7 @@ int main(void)
 		cmocka_unit_test(an_outage_does_not_lower_the_path_mtu),
 		cmocka_unit_test(path_mtu_returns_with_the_first_acknowledgement_after_an_outage),
 		cmocka_unit_test(a_carrier_with_small_packets_works),
+		cmocka_unit_test(a_report_during_the_set_up_makes_no_larger_probe),
 		cmocka_unit_test(a_router_that_reports_too_much_does_not_stop_the_search),
 		cmocka_unit_test(an_idle_association_uses_little_memory),
 		cmocka_unit_test(memory_of_copied_messages_is_counted),

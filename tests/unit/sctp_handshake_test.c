@@ -80,7 +80,7 @@ static void a_flood_of_inits_is_answered_up_to_the_size_of_the_ring(void **state
 }
 
 /* SX-07: a_rwnd below 1500, no streams: ABORT with the Initiate Tag (RFC 9260 8.4, 3). */
-static void an_init_that_offers_nothing_is_refused(void **state)
+static void an_init_without_window_or_streams_gets_abort(void **state)
 {
 	struct iw_sctp_init i;
 
@@ -616,7 +616,7 @@ static void a_peer_that_finds_every_cookie_stale_ends_the_set_up(void **state)
  * SX-07: an unacceptable INIT ACK ends the attempt, with an ABORT that has the cause. SX-14:
  * SHUTDOWN ACK before the association is established.
  */
-static void an_init_ack_that_makes_no_sense_ends_the_attempt(void **state)
+static void an_unacceptable_init_ack_gets_abort(void **state)
 {
 	static const uint8_t no_cookie[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1 };
 	static const uint8_t named[] = { 0xc0, 6, 0, 8, 0, 0,  0, 1, 0,   7, 0, 8,
@@ -679,7 +679,7 @@ static void the_initiator_keeps_to_the_streams_of_the_init_ack(void **state)
 }
 
 /* SX-33: both ends connect at the same time: one association, whichever packets are lost. */
-static void two_that_call_each_other_meet_in_one_association(void **state)
+static void simultaneous_inits_make_one_association(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed < 200; seed++) {
@@ -1157,11 +1157,34 @@ static void a_set_up_survives_each_failed_allocation(void **state)
 	}
 }
 
+/* Whichever allocation of an endpoint fails, it is not created, and nothing leaks. */
+static void an_endpoint_without_memory_is_not_created(void **state)
+{
+	size_t fail = 0;
+	int err;
+
+	(void)state;
+	do {
+		struct iw_fault why = { 0 };
+		struct iw_sctp *s;
+		struct net n;
+
+		net_init(&n, 4);
+		n.a.mem.fail_from = ++fail;
+		err = iw_sctp_new(&s, &n.a.cfg, &why);
+		assert_int_equal(why.err, err);
+		iw_sctp_free(s);
+		assert_int_equal(n.a.mem.blocks, 0);
+	} while (err == IW_E_NOMEM);
+	assert_int_equal(err, 0);
+	assert_true(fail > 4);
+}
+
 /*
  * RFC 9260 6.4, 9.2: SHUTDOWN is sent to the addresses in turn, even if the peer sends from one of
  * them all the time.
  */
-static void shutdown_reaches_the_address_that_lives(void **state)
+static void shutdown_is_sent_to_the_addresses_in_turn(void **state)
 {
 	struct net n;
 
@@ -1191,7 +1214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_init_is_answered_and_forgotten),
 		cmocka_unit_test(a_flood_of_inits_is_answered_up_to_the_size_of_the_ring),
-		cmocka_unit_test(an_init_that_offers_nothing_is_refused),
+		cmocka_unit_test(an_init_without_window_or_streams_gets_abort),
 		cmocka_unit_test(an_init_is_sent_alone_with_tag_0),
 		cmocka_unit_test(a_bad_checksum_and_port_0_are_dropped_in_silence),
 		cmocka_unit_test(a_cookie_that_is_not_ours_is_dropped_in_silence),
@@ -1213,8 +1236,8 @@ int main(void)
 		cmocka_unit_test(the_inits_of_other_stacks_are_answered),
 		cmocka_unit_test(unknown_parameters_of_an_init_ack_are_reported_with_the_cookie),
 		cmocka_unit_test(a_peer_that_finds_every_cookie_stale_ends_the_set_up),
-		cmocka_unit_test(an_init_ack_that_makes_no_sense_ends_the_attempt),
-		cmocka_unit_test(two_that_call_each_other_meet_in_one_association),
+		cmocka_unit_test(an_unacceptable_init_ack_gets_abort),
+		cmocka_unit_test(simultaneous_inits_make_one_association),
 		cmocka_unit_test(a_repeated_cookie_echo_gets_another_cookie_ack),
 		cmocka_unit_test(a_peer_that_restarted_gets_a_new_association),
 		cmocka_unit_test(a_restart_from_an_address_not_listed_is_dropped),
@@ -1226,8 +1249,9 @@ int main(void)
 		cmocka_unit_test(more_associations_than_allowed_are_refused_for_lack_of_resources),
 		cmocka_unit_test(icmp_unreachable_ends_a_set_up_when_it_quotes_our_init),
 		cmocka_unit_test(icmp_unreachable_ends_an_association_whose_tag_it_quotes),
+		cmocka_unit_test(an_endpoint_without_memory_is_not_created),
 		cmocka_unit_test(a_set_up_survives_each_failed_allocation),
-		cmocka_unit_test(shutdown_reaches_the_address_that_lives),
+		cmocka_unit_test(shutdown_is_sent_to_the_addresses_in_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

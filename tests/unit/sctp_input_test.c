@@ -952,7 +952,7 @@ static size_t caught_since(unsigned first)
  * Bundled random chunks with the right tag and checksum: memory and answers stay in proportion to
  * the packets received, whatever happens to the association.
  */
-static void nonsense_costs_its_sender_more_than_us(void **state)
+static void answers_and_memory_for_random_chunks_are_bounded(void **state)
 {
 	struct rng r = { 11 };
 	size_t in = 0, out = 0, most = 0;
@@ -986,7 +986,7 @@ static void nonsense_costs_its_sender_more_than_us(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nonsense_costs_its_sender_more_than_us),
+		cmocka_unit_test(answers_and_memory_for_random_chunks_are_bounded),
 		cmocka_unit_test(packets_out_of_the_blue_get_what_the_rfc_says),
 		cmocka_unit_test(a_packet_to_another_port_is_out_of_the_blue),
 		cmocka_unit_test(an_init_to_a_port_without_a_listener_gets_abort),

@@ -125,6 +125,30 @@ static void init_and_its_adaptation_parameter_decode_to_what_was_encoded(void **
 	assert_int_equal(iw_wire_sctp_init_decode(&i, c.value, 15), 0);
 }
 
+/* The length field of a chunk has 16 bits, and includes the four octets of the chunk header. */
+static void values_too_long_for_a_chunk_are_refused(void **state)
+{
+	static uint8_t value[65536];
+	struct iw_sctp_init i = { .params = value, .params_len = 65531 - 16 };
+	struct iw_sctp_data d = { .len = 65531 - 12 };
+	uint8_t *out = malloc(sizeof(value));
+
+	(void)state;
+	assert_non_null(out);
+	assert_int_equal(iw_wire_sctp_init_encode(out, sizeof(value), &i), 65531);
+	assert_int_equal(iw_wire_sctp_init_decode(&i, value, 65531), 65531);
+	assert_int_equal(iw_wire_sctp_init_decode(&i, value, 65532), 0);
+	i = (struct iw_sctp_init){ .params = value, .params_len = 65532 - 16 };
+	assert_int_equal(iw_wire_sctp_init_encode(out, sizeof(value), &i), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_data_encode(out, sizeof(value), 0, &d), 16);
+	assert_int_equal(iw_get_be16(out + 2), 65535);
+	d.len++;
+	assert_int_equal(iw_wire_sctp_data_encode(out, sizeof(value), 0, &d), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_data_decode(&d, value, 65531), 65531);
+	assert_int_equal(iw_wire_sctp_data_decode(&d, value, 65532), 0);
+	free(out);
+}
+
 static void data_chunk_has_tsn_stream_and_ppid(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -194,6 +218,7 @@ int main(void)
 		cmocka_unit_test(checksum_covers_the_packet_with_its_field_as_zero),
 		cmocka_unit_test(chunks_are_padded_with_zeros_that_the_length_does_not_count),
 		cmocka_unit_test(init_and_its_adaptation_parameter_decode_to_what_was_encoded),
+		cmocka_unit_test(values_too_long_for_a_chunk_are_refused),
 		cmocka_unit_test(data_chunk_has_tsn_stream_and_ppid),
 		cmocka_unit_test(sack_has_gap_blocks_and_duplicates),
 		cmocka_unit_test(unknown_types_are_handled_by_their_top_bits),
