@@ -80,6 +80,7 @@ static int on_send(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 		c->inval_stag = m->inval_stag;
 		c->status = invalidate(r, m->inval_stag, why);
 		c->invalidated = c->status == 0;
+		c->len = c->status == 0 ? c->len : 0;
 	}
 	if (r->lend && c->status == 0) {
 		c->loan = r->lend->loan;

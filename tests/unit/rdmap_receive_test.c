@@ -329,11 +329,15 @@ static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void 
 		uint32_t stag = i == 0 ? 0x1234
 				       : reg(f, IW_RIGHT_REMOTE_WRITE, PD, i == 1 ? 0 : STREAM + 1);
 		struct iw_ddp h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
+		struct iw_completion c;
 
 		post(f, 0, 256);
 		h.inval_stag = stag;
 		assert_int_equal(feed(f, &h, "x", 1), IW_E_RP_INVAL);
-		assert_int_equal(next(f).status, IW_E_RP_INVAL);
+		c = next(f);
+		assert_int_equal(c.status, IW_E_RP_INVAL);
+		assert_int_equal(c.len, 0);
+		assert_int_equal(c.octets, 1);
 		if (i > 0)
 			assert_non_null(iw_stag_get(f->stags, stag));
 		assert_terminates(f, IW_E_RP_INVAL, IW_TERM(0, 1, 9)); /* the same code for all */
