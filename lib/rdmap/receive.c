@@ -291,11 +291,21 @@ static int first_frame(struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t
 	return 1;
 }
 
+/* True if the len octets from TO to are in the sink of the Read. */
+static bool in_sink(const struct outbound_read *o, uint64_t to, size_t len)
+{
+	uint64_t at = to - o->to;
+
+	return at <= o->size && len <= o->size - at;
+}
+
 /*
  * Returns the outstanding Read of a Read Response's segment; NULL: no Read is outstanding. If the
- * LLP keeps order, that is the oldest Read, else the first one with that sink.
+ * LLP keeps order, that is the oldest Read, else the first one whose sink has the whole segment:
+ * sinks of different lengths may overlap.
  */
-static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, bool in_order)
+static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, size_t len,
+				       bool in_order)
 {
 	uint32_t n;
 
@@ -304,7 +314,7 @@ static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *
 	for (n = r->outr_head; !in_order && n != r->outr_tail; n++) {
 		struct outbound_read *o = outr_at(r, n);
 
-		if (h->stag == o->stag && h->to - o->to < o->size)
+		if (h->stag == o->stag && in_sink(o, h->to, len))
 			return o;
 	}
 	return outr_at(r, r->outr_head);
@@ -318,8 +328,7 @@ static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *
 static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, bool in_order,
 			  struct iw_fault *why)
 {
-	struct outbound_read *o = find_read(r, h, in_order);
-	uint64_t at;
+	struct outbound_read *o = find_read(r, h, len, in_order);
 
 	if (o == NULL)
 		return iw_fail(why, IW_E_RO_OPCODE,
@@ -331,11 +340,10 @@ static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len
 		return iw_fail(why, IW_E_DDP_STAG,
 			       "rdmap: Read Response to STag %x: the oldest RDMA Read has STag %x",
 			       h->stag, o->stag);
-	at = h->to - o->to;
-	if (in_order && at != o->got)
+	if (in_order && h->to - o->to != o->got)
 		return iw_fail(why, IW_E_DDP_BOUNDS, "rdmap: Read Response at TO %X: expected %X",
 			       h->to, o->to + o->got);
-	if (at > o->size || len > o->size - at)
+	if (!in_sink(o, h->to, len))
 		return iw_fail(why, IW_E_DDP_BOUNDS,
 			       "rdmap: Read Response with %U octets at TO %X: expected %u at TO %X",
 			       (uint64_t)len, h->to, o->size, o->to);

@@ -1707,6 +1707,24 @@ static void responses_may_interleave_on_an_unordered_llp(void **state)
 	done(f);
 }
 
+/* RDMAP-20: the second Response arrives first, and is longer than the sink of the first Read */
+static void early_response_to_the_longer_of_two_overlapping_sinks_is_placed(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_ddp h = tagged(IW_OP_RRESP, sink, 0x1000);
+
+	(void)state;
+	start_read(f, sink, 0x1000, 4);
+	start_read(f, sink, 0x1000, 8);
+	assert_int_equal(feed_seq(f, 1, &h, "ABCDEFGH", 8), 0);
+	assert_int_equal(feed_seq(f, 0, &h, "ABCD", 4), 0);
+	assert_int_equal(next(f).len, 4);
+	assert_int_equal(next(f).len, 8);
+	assert_memory_equal(f->buf + 1024, "ABCDEFGH", 8);
+	done(f);
+}
+
 /*
  * SEC-23: overlapping segments add up to the requested length. The octets in the gap are unchanged.
  */
@@ -1967,6 +1985,7 @@ int main(void)
 		cmocka_unit_test(only_whole_sends_stay_and_only_where_that_is_wanted),
 		cmocka_unit_test(faulty_send_does_not_stay_in_the_umem),
 		cmocka_unit_test(responses_may_interleave_on_an_unordered_llp),
+		cmocka_unit_test(early_response_to_the_longer_of_two_overlapping_sinks_is_placed),
 		cmocka_unit_test(response_with_a_gap_under_an_overlap_terminates),
 		cmocka_unit_test(repeated_response_segments_are_harmless),
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
