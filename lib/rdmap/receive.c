@@ -302,11 +302,13 @@ static bool in_sink(const struct outbound_read *o, uint64_t to, size_t len)
 /*
  * Returns the outstanding Read of a Read Response's segment; NULL: no Read is outstanding. If the
  * LLP keeps order, that is the oldest Read, else the first one whose sink has the whole segment:
- * sinks of different lengths may overlap.
+ * sinks of different lengths may overlap. If there is no such Read, check_response finds the fault:
+ * in the bounds of the oldest Read with that STag, or in the STag.
  */
 static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, size_t len,
 				       bool in_order)
 {
+	struct outbound_read *found = outr_at(r, r->outr_head);
 	uint32_t n;
 
 	if (!iw_rdmap_waiting(r))
@@ -314,10 +316,14 @@ static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *
 	for (n = r->outr_head; !in_order && n != r->outr_tail; n++) {
 		struct outbound_read *o = outr_at(r, n);
 
-		if (h->stag == o->stag && in_sink(o, h->to, len))
+		if (h->stag != o->stag)
+			continue;
+		if (in_sink(o, h->to, len))
 			return o;
+		if (h->stag != found->stag)
+			found = o;
 	}
-	return outr_at(r, r->outr_head);
+	return found;
 }
 
 /*

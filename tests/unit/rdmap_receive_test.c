@@ -1828,6 +1828,21 @@ static void prefetching_any_octets_is_harmless(void **state)
 	done(f);
 }
 
+static void early_response_beyond_the_sink_of_a_later_read_is_a_bounds_violation(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t first = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	uint32_t second = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_ddp h = tagged(IW_OP_RRESP, second, 0x1004);
+
+	(void)state;
+	start_read(f, first, 0x1000, 8);
+	start_read(f, second, 0x1000, 8);
+	assert_int_equal(feed_seq(f, 1, &h, "12345", 5), IW_E_DDP_BOUNDS);
+	assert_untouched(f);
+	done(f);
+}
+
 /* RDMAP-21: refused before any of it is placed */
 static void response_beyond_every_read_is_refused_on_an_unordered_llp(void **state)
 {
@@ -1990,6 +2005,8 @@ int main(void)
 		cmocka_unit_test(repeated_response_segments_are_harmless),
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
 		cmocka_unit_test(response_beyond_every_read_is_refused_on_an_unordered_llp),
+		cmocka_unit_test(
+			early_response_beyond_the_sink_of_a_later_read_is_a_bounds_violation),
 		cmocka_unit_test(early_segment_that_breaks_the_order_terminates_at_its_turn),
 		cmocka_unit_test(start_without_memory_can_still_send_a_terminate),
 		cmocka_unit_test(queue_pair_is_what_was_asked_for_or_an_error),
