@@ -101,7 +101,9 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_TERMINATING)
 		return;
-	c->fault = *why;
+	/* After this end's Terminate, the peer's session can still violate the protocol. */
+	if (c->fault.err == 0)
+		c->fault = *why;
 	if (c->ops->final_reply(c)) {
 		iw_conn_terminating(c, now);
 		return;

@@ -15,8 +15,9 @@
  *     iw_ddp_deliver()   the next complete message; call it after each arrive until it returns 0
  *
  * A fault (a negative return that has a Terminate) stops reception: all later segments are dropped
- * silently (RFC 5041 7.1). in_order, place, check, arrive and deliver then have no effect and
- * return 0. Sending continues, for the Terminate.
+ * silently (RFC 5041 7.1). in_order, place, check and arrive then have no effect and return 0;
+ * deliver still returns a message that was complete when the fault was found. Sending continues,
+ * for the Terminate.
  */
 #ifndef IW_DDP_DDP_H
 #define IW_DDP_DDP_H
@@ -149,8 +150,10 @@ IW_MUST_CHECK int iw_ddp_check(struct iw_ddp_stream *d, const struct iw_ddp *h, 
  *     follow any segment (RFC 5040 5.4).
  *   - An untagged message has the next MSN of its queue: DDP_MSN.
  *   - The segments of a message may be in any order (increasing MO and TO is a SHOULD, 5.3). But
- *     the L segment has the highest MO (4.1), and together the segments cover the message without a
- *     gap: DDP_MO, or DDP_BOUNDS for tagged ones. Both are reported with the L segment.
+ *     the L segment has the highest MO (4.1), and the segments have as many octets as the range
+ *     from the first to the last octet: DDP_MO, or DDP_BOUNDS for tagged ones. Both are reported
+ *     with the L segment. An overlap can hide a gap of the same length from these checks; for
+ *     tagged messages, struct iw_ddp_msg reports this as scattered.
  */
 IW_MUST_CHECK int iw_ddp_arrive(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h,
 				size_t len, struct iw_fault *why);

@@ -100,16 +100,6 @@ static inline struct queue *queue_of(struct iw_ddp_stream *d, uint32_t qn)
 	return qn < IW_DDP_QUEUES && d->queues[qn].depth > 0 ? &d->queues[qn] : NULL;
 }
 
-/* The smallest power of two that is at least n; n is at most 2^31. */
-static inline uint32_t power_of_two(uint32_t n)
-{
-	uint32_t p = 1;
-
-	while (p < n)
-		p *= 2;
-	return p;
-}
-
 /*
  * The checks and faults that do not depend on order, for iw_ddp_check and iw_ddp_in_order.
  * iw_ddp_fault_qn sets the fault of a segment whose QN the stream does not have.

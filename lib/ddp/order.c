@@ -42,8 +42,11 @@ static int check_untagged(struct iw_ddp_stream *d, const struct iw_ddp *h, struc
 	if (h->msn != q->first)
 		return iw_fail(why, IW_E_DDP_MSN, "ddp: QN %u MSN %u: expected %u", h->qn, h->msn,
 			       q->first);
-	/* RFC 5041 4.1: the L segment has the highest MO; 5.2: all data of the message is sent. */
-	if (h->last && (h->mo < high || h->mo != octets))
+	/*
+	 * RFC 5041 4.1: the L segment has the highest MO; 5.2: all data of the message is sent. So
+	 * the segments before it end at its MO, and have that many octets.
+	 */
+	if (h->last && (h->mo != high || h->mo != octets))
 		return iw_fail(
 			why, IW_E_DDP_MO,
 			"ddp: QN %u MSN %u: last segment at MO %u, before it %U octets up to MO %U",

@@ -18,7 +18,7 @@ int iw_ddp_set_depth(struct iw_ddp_stream *d, uint32_t qn, uint32_t depth)
 	q = &d->queues[qn];
 	if (depth <= q->depth)
 		return 0;
-	size = power_of_two(depth);
+	size = iw_pow2_at_least(depth);
 	if (size > q->size) {
 		ring = iw_mem_array(d->cfg.mem, size, sizeof(*ring));
 		if (!ring)

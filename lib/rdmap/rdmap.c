@@ -29,15 +29,6 @@ void iw_rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to)
 	r->state = to;
 }
 
-static uint32_t pow2_at_least(uint32_t n)
-{
-	uint32_t p = 1;
-
-	while (p < n)
-		p <<= 1;
-	return p;
-}
-
 /* Posts a buffer of the stream itself, for which the queue always has room. */
 static void post_own(struct iw_rdmap *r, uint32_t qn, void *buf, uint32_t len, uint64_t cookie)
 {
@@ -94,7 +85,7 @@ int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct i
 	if (r == NULL)
 		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for a queue pair");
 	r->cfg = *cfg;
-	r->sq_cap = pow2_at_least(cfg->sq_depth);
+	r->sq_cap = iw_pow2_at_least(cfg->sq_depth);
 	r->sq_mask = r->sq_cap - 1;
 	r->sq = iw_mem_array(cfg->mem, r->sq_cap, sizeof(*r->sq));
 	r->done_cap = cfg->rq_depth;
@@ -199,8 +190,8 @@ int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p, struct i
 	r->params = *p;
 	iw_ddp_set_version(r->ddp, p->dv);
 	r->started = true;
-	r->in_cap = pow2_at_least(p->ird);
-	r->outr_cap = pow2_at_least(p->ord);
+	r->in_cap = iw_pow2_at_least(p->ird);
+	r->outr_cap = iw_pow2_at_least(p->ord);
 	r->in = iw_mem_array(r->cfg.mem, r->in_cap, sizeof(*r->in));
 	r->outr = iw_mem_array(r->cfg.mem, r->outr_cap, sizeof(*r->outr));
 	if (r->in == NULL || r->outr == NULL || iw_ddp_set_depth(r->ddp, IW_QN_RREQ, p->ird) < 0)

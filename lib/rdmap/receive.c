@@ -80,6 +80,7 @@ static int on_send(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 		c->inval_stag = m->inval_stag;
 		c->status = invalidate(r, m->inval_stag, why);
 		c->invalidated = c->status == 0;
+		c->len = c->status == 0 ? c->len : 0;
 	}
 	if (r->lend && c->status == 0) {
 		c->loan = r->lend->loan;
@@ -290,12 +291,24 @@ static int first_frame(struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t
 	return 1;
 }
 
+/* True if the len octets from TO to are in the sink of the Read. */
+static bool in_sink(const struct outbound_read *o, uint64_t to, size_t len)
+{
+	uint64_t at = to - o->to;
+
+	return at <= o->size && len <= o->size - at;
+}
+
 /*
  * Returns the outstanding Read of a Read Response's segment; NULL: no Read is outstanding. If the
- * LLP keeps order, that is the oldest Read, else the first one with that sink.
+ * LLP keeps order, that is the oldest Read, else the first one whose sink has the whole segment:
+ * sinks of different lengths may overlap. If there is no such Read, check_response finds the fault:
+ * in the bounds of the oldest Read with that STag, or in the STag.
  */
-static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, bool in_order)
+static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, size_t len,
+				       bool in_order)
 {
+	struct outbound_read *found = outr_at(r, r->outr_head);
 	uint32_t n;
 
 	if (!iw_rdmap_waiting(r))
@@ -303,10 +316,14 @@ static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *
 	for (n = r->outr_head; !in_order && n != r->outr_tail; n++) {
 		struct outbound_read *o = outr_at(r, n);
 
-		if (h->stag == o->stag && h->to - o->to < o->size)
+		if (h->stag != o->stag)
+			continue;
+		if (in_sink(o, h->to, len))
 			return o;
+		if (h->stag != found->stag)
+			found = o;
 	}
-	return outr_at(r, r->outr_head);
+	return found;
 }
 
 /*
@@ -317,8 +334,7 @@ static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *
 static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, bool in_order,
 			  struct iw_fault *why)
 {
-	struct outbound_read *o = find_read(r, h, in_order);
-	uint64_t at;
+	struct outbound_read *o = find_read(r, h, len, in_order);
 
 	if (o == NULL)
 		return iw_fail(why, IW_E_RO_OPCODE,
@@ -330,11 +346,10 @@ static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len
 		return iw_fail(why, IW_E_DDP_STAG,
 			       "rdmap: Read Response to STag %x: the oldest RDMA Read has STag %x",
 			       h->stag, o->stag);
-	at = h->to - o->to;
-	if (in_order && at != o->got)
+	if (in_order && h->to - o->to != o->got)
 		return iw_fail(why, IW_E_DDP_BOUNDS, "rdmap: Read Response at TO %X: expected %X",
 			       h->to, o->to + o->got);
-	if (at > o->size || len > o->size - at)
+	if (!in_sink(o, h->to, len))
 		return iw_fail(why, IW_E_DDP_BOUNDS,
 			       "rdmap: Read Response with %U octets at TO %X: expected %u at TO %X",
 			       (uint64_t)len, h->to, o->size, o->to);

@@ -26,7 +26,10 @@ struct iw_heap {
 
 /* Makes an empty heap, without allocating. mem is borrowed until iw_heap_fini(). */
 void iw_heap_init(struct iw_heap *h, const struct iw_mem *mem);
-/* Frees the heap's memory. Does not change the timers in it; their owners keep them. */
+/*
+ * Frees the heap's memory. Does not change the timers in it: their owners keep them, and must not
+ * pass them to the heap again.
+ */
 void iw_heap_fini(struct iw_heap *h);
 /*
  * Sets the deadline of t to at, in ns: adds or moves t, or removes it if at is IW_TIME_NEVER. t is

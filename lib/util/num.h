@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Byte order, checked arithmetic and container_of, for all rooms. */
+/* Byte order, checked arithmetic, powers of two and container_of, for all rooms. */
 #ifndef IW_UTIL_NUM_H
 #define IW_UTIL_NUM_H
 
@@ -65,6 +65,16 @@ static inline void iw_put_le32(uint8_t *p, uint32_t v)
 	p[1] = (uint8_t)(v >> 8);
 	p[2] = (uint8_t)(v >> 16);
 	p[3] = (uint8_t)(v >> 24);
+}
+
+/* Returns the smallest power of two that is at least n; n is at most 2^31. 1 for n = 0. */
+static inline uint32_t iw_pow2_at_least(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
 }
 
 /* True if a + b does not fit in 64 bits; otherwise *sum is the sum. */

@@ -293,6 +293,26 @@ static void illegal_message_ends_the_connection(void **state)
 	pair_free(p);
 }
 
+static void illegal_message_after_a_fault_does_not_replace_the_fault(void **state)
+{
+	static const uint8_t reject[] = { 0, 2, 0, 3 };
+	struct iw_dss_segment in;
+	struct pair *p = open_pair();
+	uint8_t out[10] = { 0 };
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1); /* b has no buffer for it */
+	p->ba.not_before = UINT64_MAX;
+	for (int i = 0; i < 20; i++)
+		(void)pair_step(p);
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_FIN_SENT);
+	(void)iw_sctpmap_receive(p->b.assoc, 0, IW_SCTP_PPID_CONTROL, reject, 4, &in);
+	iw_conn_arrived(p->b.conn, &in, NULL, p->now);
+	end_poll(p, &p->b);
+	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_DDP_NOBUF);
+	pair_free(p);
+}
+
 static void initiator_waits_ten_seconds_for_an_answer(void **state)
 {
 	struct pair *p = pair();
@@ -452,6 +472,7 @@ int main(void)
 		cmocka_unit_test(fault_sends_a_terminate_segment_and_then_ends_the_session),
 		cmocka_unit_test(lost_association_ends_the_connection_without_sending),
 		cmocka_unit_test(illegal_message_ends_the_connection),
+		cmocka_unit_test(illegal_message_after_a_fault_does_not_replace_the_fault),
 		cmocka_unit_test(initiator_waits_ten_seconds_for_an_answer),
 		cmocka_unit_test(silence_of_the_association_is_a_stall),
 		cmocka_unit_test(message_stays_until_it_is_fetched),

@@ -329,11 +329,15 @@ static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void 
 		uint32_t stag = i == 0 ? 0x1234
 				       : reg(f, IW_RIGHT_REMOTE_WRITE, PD, i == 1 ? 0 : STREAM + 1);
 		struct iw_ddp h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
+		struct iw_completion c;
 
 		post(f, 0, 256);
 		h.inval_stag = stag;
 		assert_int_equal(feed(f, &h, "x", 1), IW_E_RP_INVAL);
-		assert_int_equal(next(f).status, IW_E_RP_INVAL);
+		c = next(f);
+		assert_int_equal(c.status, IW_E_RP_INVAL);
+		assert_int_equal(c.len, 0);
+		assert_int_equal(c.octets, 1);
 		if (i > 0)
 			assert_non_null(iw_stag_get(f->stags, stag));
 		assert_terminates(f, IW_E_RP_INVAL, IW_TERM(0, 1, 9)); /* the same code for all */
@@ -1703,6 +1707,24 @@ static void responses_may_interleave_on_an_unordered_llp(void **state)
 	done(f);
 }
 
+/* RDMAP-20: the second Response arrives first, and is longer than the sink of the first Read */
+static void early_response_to_the_longer_of_two_overlapping_sinks_is_placed(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_ddp h = tagged(IW_OP_RRESP, sink, 0x1000);
+
+	(void)state;
+	start_read(f, sink, 0x1000, 4);
+	start_read(f, sink, 0x1000, 8);
+	assert_int_equal(feed_seq(f, 1, &h, "ABCDEFGH", 8), 0);
+	assert_int_equal(feed_seq(f, 0, &h, "ABCD", 4), 0);
+	assert_int_equal(next(f).len, 4);
+	assert_int_equal(next(f).len, 8);
+	assert_memory_equal(f->buf + 1024, "ABCDEFGH", 8);
+	done(f);
+}
+
 /*
  * SEC-23: overlapping segments add up to the requested length. The octets in the gap are unchanged.
  */
@@ -1803,6 +1825,21 @@ static void prefetching_any_octets_is_harmless(void **state)
 		iw_rdmap_prefetch(f->r, octets, len);
 		free(octets);
 	}
+	done(f);
+}
+
+static void early_response_beyond_the_sink_of_a_later_read_is_a_bounds_violation(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t first = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	uint32_t second = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_ddp h = tagged(IW_OP_RRESP, second, 0x1004);
+
+	(void)state;
+	start_read(f, first, 0x1000, 8);
+	start_read(f, second, 0x1000, 8);
+	assert_int_equal(feed_seq(f, 1, &h, "12345", 5), IW_E_DDP_BOUNDS);
+	assert_untouched(f);
 	done(f);
 }
 
@@ -1963,10 +2000,13 @@ int main(void)
 		cmocka_unit_test(only_whole_sends_stay_and_only_where_that_is_wanted),
 		cmocka_unit_test(faulty_send_does_not_stay_in_the_umem),
 		cmocka_unit_test(responses_may_interleave_on_an_unordered_llp),
+		cmocka_unit_test(early_response_to_the_longer_of_two_overlapping_sinks_is_placed),
 		cmocka_unit_test(response_with_a_gap_under_an_overlap_terminates),
 		cmocka_unit_test(repeated_response_segments_are_harmless),
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
 		cmocka_unit_test(response_beyond_every_read_is_refused_on_an_unordered_llp),
+		cmocka_unit_test(
+			early_response_beyond_the_sink_of_a_later_read_is_a_bounds_violation),
 		cmocka_unit_test(early_segment_that_breaks_the_order_terminates_at_its_turn),
 		cmocka_unit_test(start_without_memory_can_still_send_a_terminate),
 		cmocka_unit_test(queue_pair_is_what_was_asked_for_or_an_error),

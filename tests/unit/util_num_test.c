@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Byte order, checked sums, serial numbers. */
+/* Byte order, checked sums, serial numbers, powers of two. */
 #include "util/num.h"
 
 #include <setjmp.h>
@@ -64,6 +64,17 @@ static void serial_numbers_compare_across_their_wrap(void **state)
 	assert_true(iw_seq32_before(0xfffffff0, 0x7fffffe0));
 }
 
+static void power_of_two_is_the_smallest_one_that_is_large_enough(void **state)
+{
+	(void)state;
+	assert_true(iw_pow2_at_least(0) == 1);
+	assert_true(iw_pow2_at_least(1) == 1);
+	assert_true(iw_pow2_at_least(2) == 2);
+	assert_true(iw_pow2_at_least(3) == 4);
+	assert_true(iw_pow2_at_least(0x40000001) == 0x80000000);
+	assert_true(iw_pow2_at_least(0x80000000) == 0x80000000);
+}
+
 static void container_of_undoes_a_member(void **state)
 {
 	struct outer {
@@ -82,6 +93,7 @@ int main(void)
 		cmocka_unit_test(sum_beyond_64_bits_is_detected),
 		cmocka_unit_test(deadline_past_the_end_of_time_is_never),
 		cmocka_unit_test(serial_numbers_compare_across_their_wrap),
+		cmocka_unit_test(power_of_two_is_the_smallest_one_that_is_large_enough),
 		cmocka_unit_test(container_of_undoes_a_member),
 	};
 
