@@ -185,6 +185,8 @@ static void parse_pd(struct opts *o, const struct argp_state *state, const char 
 {
 	size_t len = strlen(arg);
 
+	/* The last of several options applies. */
+	o->pd_len = 0;
 	if (strncmp(arg, "0x", 2) != 0) {
 		if (len > sizeof(o->pd))
 			argp_error(state, "--private-data: %zu octets: expected at most %d", len,
