@@ -504,11 +504,8 @@ static int run_probe(struct opts *o)
 
 	if (own_request(o, &ask))
 		cfg.only = &ask;
-	/*
-	 * The two default limits of all tools suit transfers, and differ. They are equal if
-	 * --timeout set both; otherwise the probe uses defaults of its own.
-	 */
-	if (o->cli.timeout_ns == o->cli.setup_timeout_ns)
+	/* The default limits of all tools suit transfers; the probe has defaults of its own. */
+	if (o->cli.timeout_given)
 		cfg.timeout_ns = o->cli.timeout_ns;
 	if (o->cli.trace_path) {
 		cfg.trace = iw_cli_trace_line;
