@@ -119,10 +119,7 @@ int iw_cli_check_transport(struct iw_cli *cli)
 {
 	struct iw_fault why = { 0 };
 
-	if (iw_llp_available(cli->transport, &why) == 0)
-		return IW_EXIT_OK;
-	(void)iw_cli_fail(cli, &why);
-	return IW_EXIT_CANNOT;
+	return iw_llp_available(cli->transport, &why) == 0 ? IW_EXIT_OK : iw_cli_fail(cli, &why);
 }
 
 int iw_cli_error_event(struct iw_cli *cli, const struct iw_fault *why, int status)

@@ -106,7 +106,7 @@ struct iw_cli {
 	enum iw_log_level level;
 	const char *trace_path; /* NULL: not given */
 
-	/* Standard output if json is set; ready after iw_cli_start. */
+	/* Standard output, for use if json is set; ready after iw_cli_init. */
 	struct iw_json out;
 	/* Open after iw_cli_start if --trace was given. */
 	struct iw_trace_file trace;
@@ -128,15 +128,15 @@ extern const struct argp iw_cli_control_argp;
 void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport);
 
 /*
- * Call after iw_cli_parse. Sets the log level, installs the signal handlers (cli/signals.h),
- * prepares the JSON writer and opens the trace. Returns IW_EXIT_OK, or the status with which the
+ * Call after iw_cli_parse. Sets the log level, gives up new privileges (iw_confine_early), installs
+ * the signal handlers (cli/signals.h) and opens the trace. Returns IW_EXIT_OK, or the status with which the
  * tool must end; the failure has been reported.
  */
 IW_MUST_CHECK int iw_cli_start(struct iw_cli *cli);
 
 /*
- * Checks that the chosen transport can run on this machine. Returns IW_EXIT_OK, or reports the
- * reason and returns IW_EXIT_CANNOT. A tool that opens connections calls it first.
+ * Checks that the chosen transport can run on this machine. Returns IW_EXIT_OK, or what iw_cli_fail
+ * returns for the reason. A tool that opens connections calls it first.
  */
 IW_MUST_CHECK int iw_cli_check_transport(struct iw_cli *cli);
 /* True if name is that of a transport, even if it is not built in. */

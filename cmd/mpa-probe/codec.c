@@ -28,7 +28,7 @@ struct iw_codec {
 	struct iw_txbuf *tx;
 	uint8_t *scratch;
 	uint8_t out[2 * PUT_MAX];
-	/* ULPDUs received, one after another. */
+	/* ULPDUs received, one after another. The memory is used again once all are taken. */
 	uint8_t *store;
 	size_t stored, cap;
 	struct unit *units;
@@ -186,6 +186,8 @@ static int keep(struct iw_codec *c, const struct iw_mpa_unit *u)
 
 int iw_codec_feed(struct iw_codec *c, const uint8_t *octets, size_t len, struct iw_fault *why)
 {
+	if (c->next == c->nunits)
+		c->next = c->nunits = c->stored = 0;
 	while (len > 0) {
 		struct iw_mpa_unit u;
 		size_t taken;

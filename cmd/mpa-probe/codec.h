@@ -22,7 +22,7 @@ struct iw_codec_cfg {
 /* One FPDU from the peer. */
 struct iw_codec_ulpdu {
 	uint64_t pos; /* of its first octet in the stream, from the first octet after start-up */
-	const uint8_t *data; /* owned by the codec */
+	const uint8_t *data; /* owned by the codec; valid until the next iw_codec_feed() */
 	size_t len;
 };
 
@@ -37,8 +37,8 @@ void iw_codec_free(struct iw_codec *c);
  */
 size_t iw_codec_put(struct iw_codec *c, const uint8_t *ulpdu, size_t len, const uint8_t **octets);
 /*
- * Takes octets from the peer, in any pieces. ULPDUs received before a fault can still be taken with
- * iw_codec_next(). Returns 0, or
+ * Takes octets from the peer, in any pieces. The codec keeps each ULPDU until iw_codec_next() takes
+ * it, also after a fault. Returns 0, or
  *  - IW_E_MPA_CRC, IW_E_MPA_MARKER, IW_E_MPA_LOCAL: the stream is invalid; later octets are
  *    ignored;
  *  - IW_E_NOMEM.

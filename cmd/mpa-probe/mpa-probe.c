@@ -24,7 +24,6 @@
 #include "util/num.h"
 
 #define COUNT_DEFAULT 10
-#define SIZE_DEFAULT  64 /* rping's default */
 #define COUNT_MAX     1000000000u
 
 enum app { APP_NONE, APP_RPING };
@@ -185,6 +184,8 @@ static void parse_pd(struct opts *o, const struct argp_state *state, const char 
 {
 	size_t len = strlen(arg);
 
+	/* The last of several options applies. */
+	o->pd_len = 0;
 	if (strncmp(arg, "0x", 2) != 0) {
 		if (len > sizeof(o->pd))
 			argp_error(state, "--private-data: %zu octets: expected at most %d", len,
@@ -502,11 +503,8 @@ static int run_probe(struct opts *o)
 
 	if (own_request(o, &ask))
 		cfg.only = &ask;
-	/*
-	 * The two default limits of all tools suit transfers, and differ. They are equal if
-	 * --timeout set both; otherwise the probe uses defaults of its own.
-	 */
-	if (o->cli.timeout_ns == o->cli.setup_timeout_ns)
+	/* The default limits of all tools suit transfers; the probe has defaults of its own. */
+	if (o->cli.timeout_given)
 		cfg.timeout_ns = o->cli.timeout_ns;
 	if (o->cli.trace_path) {
 		cfg.trace = iw_cli_trace_line;
@@ -549,13 +547,17 @@ static enum iw_personality_crc personality_crc(enum iw_crc_policy crc)
 	return crc == IW_CRC_OFF ? IW_PERSONALITY_CRC_NEVER : IW_PERSONALITY_CRC_ALWAYS;
 }
 
+/* The size for struct iw_rping_cfg, in which 0 selects the default. */
+static uint32_t ping_size(const struct opts *o)
+{
+	return o->size_given && o->size == 0 ? IW_RPING_SIZE_NONE : o->size;
+}
+
 static int run_ping(struct opts *o)
 {
 	struct iw_rping_run_cfg cfg = {
 		.ping = { .client = true,
-			  .size = !o->size_given ? SIZE_DEFAULT
-				  : o->size      ? o->size
-						 : IW_RPING_SIZE_NONE,
+			  .size = ping_size(o),
 			  .count = o->count_given ? o->count : COUNT_DEFAULT,
 			  .verify = !o->no_verify },
 		.report_rounds = true,
@@ -586,7 +588,7 @@ static int run_ping(struct opts *o)
 
 static int run_listener(struct opts *o)
 {
-	const struct iw_rping_cfg rping = { .size = o->size, .verify = !o->no_verify };
+	const struct iw_rping_cfg rping = { .size = ping_size(o), .verify = !o->no_verify };
 	struct iw_serve_cfg cfg = { .cli = &o->cli,
 				    .personality = { .row = &iw_personalities[o->personality],
 						     .set_crc = o->crc_given,

@@ -157,7 +157,11 @@ struct iw_probe_attempt {
 	struct iw_answer answer;
 };
 
-#define IW_PROBE_ATTEMPTS_MAX 64
+/*
+ * Three main Requests, three others, 32 of the grid, each of which a check may follow, a check for
+ * each of the grid's four revisions, and STag 0.
+ */
+#define IW_PROBE_ATTEMPTS_MAX (3 + 3 + 2 * 32 + 4 + 1)
 
 struct iw_probe_cfg {
 	const char *host; /* a name or an address */

@@ -384,7 +384,7 @@ int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct iw_qp *qp,
 	struct iw_rping *r;
 	int err = 0;
 
-	if (cfg->size > IW_RPING_SIZE_MAX && !(cfg->client && cfg->size == IW_RPING_SIZE_NONE))
+	if (cfg->size > IW_RPING_SIZE_MAX && cfg->size != IW_RPING_SIZE_NONE)
 		return iw_fail(why, IW_E_INVAL, "rping: the size of a ping is above 65535 octets");
 	r = calloc(1, sizeof(*r));
 	if (!r)

@@ -33,7 +33,7 @@
 
 #include <iwarp/verbs.h>
 
-/* client: zero-length pings, which rping itself does not send */
+/* zero-length pings, which rping itself does not send */
 #define IW_RPING_SIZE_NONE UINT32_MAX
 #define IW_RPING_SIZE_MAX  65535 /* limit of rping itself */
 #define IW_RPING_DEPTH     8     /* least depth of both queues of the queue pair */
@@ -41,7 +41,7 @@
 struct iw_rping_cfg {
 	bool client;
 	/*
-	 * Client: octets of a ping, 1 to IW_RPING_SIZE_MAX, or IW_RPING_SIZE_NONE; 0: 64. Server:
+	 * 1 to IW_RPING_SIZE_MAX, or IW_RPING_SIZE_NONE. Client: octets of a ping; 0: 64. Server:
 	 * the longest ping accepted; 0: IW_RPING_SIZE_MAX.
 	 */
 	uint32_t size;

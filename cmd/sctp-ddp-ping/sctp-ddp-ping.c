@@ -400,7 +400,7 @@ static int diagnose(struct iw_cli *cli, int status)
 		struct iw_ping_diagnosis d;
 
 		cfg.conn.at.transport = *name;
-		if (cli->timeout_ns != cli->setup_timeout_ns)
+		if (!cli->timeout_given)
 			cfg.setup_ns = DOCTOR_NS;
 		if (strcmp(*name, "xdp") == 0 || iw_llp_look(*name, NULL) != 0)
 			continue;

@@ -391,7 +391,9 @@ int iw_ping_show_diagnosis(const struct iw_ping_show *s, const struct iw_ping_di
 			     true);
 		printf(" with Private Data: %s", text);
 	} else if (d->fault.err) {
-		printf(" (%s)", d->fault.text);
+		/* It may contain the peer's Private Data. */
+		iw_printable(text, sizeof(text), d->fault.text, strlen(d->fault.text), true);
+		printf(" (%s)", text);
 	}
 	putchar('\n');
 	if (d->assoc.npaths) {

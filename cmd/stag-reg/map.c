@@ -16,7 +16,7 @@
 static struct iw_list maps = { &maps, &maps };
 static volatile sig_atomic_t lost_any;
 static struct sigaction before; /* the previous handler, for faults at other addresses */
-static size_t page;             /* bytes; 0: the handler is not installed yet */
+static size_t page;             /* bytes; set before the first mapping of a file */
 
 static struct iw_map *find(const uint8_t *addr)
 {

@@ -376,6 +376,16 @@ static void check_host(struct map_in *m, const char *host)
 				 m->rec.what);
 }
 
+/* The name is printed between quotes of a shell and in a URI. "": not known. */
+static void get_transport(struct map_in *m, unsigned key, struct iw_manager_buffer *b)
+{
+	get_string(m, key, b->transport, sizeof(b->transport));
+	if (!m->err && strspn(b->transport, "abcdefghijklmnopqrstuvwxyz") != strlen(b->transport))
+		m->err = iw_fail(m->why, IW_E_FORMAT,
+				 "%s: a transport with a character other than a lower-case letter",
+				 m->rec.what);
+}
+
 static void get_endpoint(struct map_in *m, unsigned key, struct iw_manager_buffer *b)
 {
 	struct iw_cbor_in in;
@@ -479,7 +489,7 @@ static void get_buffer(struct map_in *m, struct iw_manager_buffer *b)
 	b->open = get_flag(m, BUF_OPEN);
 	b->memory = get_flag(m, BUF_MEMORY);
 	get_string(m, BUF_LABEL, b->label, sizeof(b->label));
-	get_string(m, BUF_TRANSPORT, b->transport, sizeof(b->transport));
+	get_transport(m, BUF_TRANSPORT, b);
 	get_endpoint(m, BUF_ENDPOINT, b);
 	get_tally(m, BUF_TALLY, &b->tally);
 	if (!m->err && iw_add_wraps(b->to, b->len, &end))

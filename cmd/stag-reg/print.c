@@ -177,7 +177,10 @@ int iw_manager_print_result(const struct iw_manager_print *p, const char *key, u
 
 /* --- an Advertisement --- */
 
-/* No value can have an apostrophe: the host was validated, or is an address or a host name. */
+/*
+ * No value can have an apostrophe: stag-reg/msg.h has validated the host and the transport, or the
+ * host is an address or the name of this host.
+ */
 static void write_shell(const struct advert *a, const struct iw_manager_buffer *b)
 {
 	printf("IW_STAG='%08x'\nIW_TO='%" PRIu64 "'\nIW_LEN='%" PRIu64 "'\nIW_ACCESS='%s'\n",

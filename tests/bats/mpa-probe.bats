@@ -148,6 +148,17 @@ says() {
     assert_output_has 'Private Data 7 "from me" 66726f6d206d65'
 }
 
+@test "the last of several --private-data applies, and no octet is written past the end" {
+    local full
+
+    full=$(printf '%1024s' '')
+    listen
+    probe --rev 1 --private-data "0x${full// /a}" --private-data 0x00ff41 --json
+    assert_status 0
+    assert_jsonl '.[0].request | [.private_data_octets, .private_data_hex]' '[3,"00ff41"]'
+    serve_end
+}
+
 @test "a refusal is reported with its Private Data" {
     listen --personality plain --reject --private-data 'members only'
     probe --json

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -121,6 +122,28 @@ static void transport_that_cannot_run_ends_with_3_and_a_reason(void **state)
 	}
 }
 
+static int check_without_descriptors(const void *arg)
+{
+	const struct rlimit none = { .rlim_cur = 3, .rlim_max = 3 };
+
+	return setrlimit(RLIMIT_NOFILE, &none) < 0 ? 99 : check_transport(arg);
+}
+
+/* The event and the process have the same status. */
+static void transport_without_a_free_descriptor_ends_with_4(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	if (iw_llp_available("raw", NULL) != 0) {
+		print_message("# needs raw: raw sockets\n");
+		skip();
+	}
+	capture_run(&c, check_without_descriptors, "raw");
+	assert_int_equal(c.status, IW_EXIT_FAILED);
+	assert_non_null(strstr(c.out, "\"exit_status\":4"));
+}
+
 static int start_with_trace(const void *arg)
 {
 	struct iw_cli cli;
@@ -216,6 +239,7 @@ int main(void)
 		cmocka_unit_test(failure_is_an_event_with_json),
 		cmocka_unit_test(failure_without_a_text_gets_that_of_its_error),
 		cmocka_unit_test(transport_that_cannot_run_ends_with_3_and_a_reason),
+		cmocka_unit_test(transport_without_a_free_descriptor_ends_with_4),
 		cmocka_unit_test(start_opens_the_trace_and_finish_keeps_it_honest),
 		cmocka_unit_test(lost_output_turns_success_into_failure),
 		cmocka_unit_test(closed_standard_descriptors_are_filled),

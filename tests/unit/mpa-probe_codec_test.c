@@ -93,6 +93,25 @@ static void any_split_with_and_without_crc_and_markers(void **state)
 	}
 }
 
+/* Or a peer could make a listener that watches its FPDUs allocate without limit. */
+static void memory_of_ulpdus_is_reused_once_all_are_taken(void **state)
+{
+	struct iw_codec *c = codec(true, false, false);
+	struct iw_codec_ulpdu first, u;
+	struct iw_fault why = { 0 };
+
+	(void)state;
+	assert_int_equal(iw_codec_feed(c, write_fpdu, 20, &why), 0);
+	assert_true(iw_codec_next(c, &first));
+	for (uint64_t i = 1; i < 1000; i++) {
+		assert_int_equal(iw_codec_feed(c, write_fpdu, 20, &why), 0);
+		assert_true(iw_codec_next(c, &u));
+		assert_ptr_equal(u.data, first.data);
+		assert_int_equal(u.pos, 20 * i);
+	}
+	iw_codec_free(c);
+}
+
 static void wrong_crc_is_reported_and_ends_the_connection(void **state)
 {
 	struct iw_codec *c = codec(true, false, false);
@@ -144,6 +163,7 @@ int main(void)
 		cmocka_unit_test(fpdu_is_the_vectors),
 		cmocka_unit_test(first_fpdu_with_markers_begins_with_one),
 		cmocka_unit_test(any_split_with_and_without_crc_and_markers),
+		cmocka_unit_test(memory_of_ulpdus_is_reused_once_all_are_taken),
 		cmocka_unit_test(wrong_crc_is_reported_and_ends_the_connection),
 		cmocka_unit_test(without_crc_the_field_is_ignored),
 		cmocka_unit_test(missing_markers_are_detected),

@@ -282,6 +282,54 @@ static void listener_that_closes_ends_the_grid(void **state)
 	peer_end(&peer);
 }
 
+/*
+ * The listener answers only the main Request. A check follows each other one, so the grid makes as
+ * many connections as a grid can.
+ */
+static void grid_of_a_listener_that_ignores_most_requests_is_complete(void **state)
+{
+	static const struct step answer[] = {
+		{ .kind = STEP_WAIT, .want = 24, .for_ns = PEER_LIMIT },
+		{ .kind = STEP_SEND,
+		  .octets = REPLY("\x50", "\x02", "\0\x04") "\0\0\0\0",
+		  .len = 24,
+		  .for_ns = PEER_LIMIT },
+		{ .kind = STEP_WAIT, .want = SIZE_MAX, .for_ns = PEER_LIMIT },
+	};
+	static const struct step ignore[] = {
+		{ .kind = STEP_WAIT, .want = SIZE_MAX, .for_ns = PEER_LIMIT },
+	};
+	/* Main, flags, markers, Rev 1; then the grid, with a check after each revision. */
+	static struct script s[4 + 2 * 32 + 4 + 1];
+	struct iw_probe_cfg cfg;
+	size_t n = 0, grid[] = { 20, 4, 4, 4 };
+
+	(void)state;
+	s[n++] = (struct script)SCRIPT(answer);
+	for (int i = 0; i < 3; i++)
+		s[n++] = (struct script)SCRIPT(ignore);
+	for (size_t rev = 0; rev < IW_ARRAY_LEN(grid); rev++) {
+		for (size_t i = 0; i < grid[rev]; i++) {
+			s[n++] = (struct script)SCRIPT(ignore);
+			s[n++] = (struct script)SCRIPT(answer);
+		}
+		s[n++] = (struct script)SCRIPT(answer);
+	}
+	s[n++] = (struct script)SCRIPT(answer);
+	assert_int_equal(n, IW_ARRAY_LEN(s));
+	peer_start(&peer, s, n);
+	cfg = config(peer.port);
+	cfg.grid = true;
+	cfg.timeout_ns = IW_MSEC(100);
+	probe(&cfg);
+	assert_true(r.iwarp);
+	assert_false(r.gone);
+	assert_int_equal(r.nattempts, n);
+	assert_int_equal(r.attempts[n - 1].purpose, IW_PURPOSE_STAG0);
+	iw_probe_free(&r);
+	peer_end(&peer);
+}
+
 /* The listener answers the first Request with FIN, the second with R = 1, and accepts the third. */
 static void other_requests_follow_when_the_first_is_not_understood(void **state)
 {
@@ -371,6 +419,7 @@ int main(void)
 		cmocka_unit_test(refusal_to_all_is_no_endpoint),
 		cmocka_unit_test(silent_peer_is_nudged_once),
 		cmocka_unit_test(listener_that_closes_ends_the_grid),
+		cmocka_unit_test(grid_of_a_listener_that_ignores_most_requests_is_complete),
 		cmocka_unit_test(other_requests_follow_when_the_first_is_not_understood),
 		cmocka_unit_test(unknown_host_name_is_an_error),
 		cmocka_unit_test(a_stop_request_ends_the_client),

@@ -200,6 +200,29 @@ static void server_accepts_sizes_up_to_its_limit(void **state)
 	side_close(&server);
 }
 
+static void server_with_limit_0_accepts_only_zero_length_pings(void **state)
+{
+	struct iw_rping_cfg c = { .client = true, .size = IW_RPING_SIZE_NONE, .count = 1 };
+	struct iw_rping_cfg s = { .size = IW_RPING_SIZE_NONE };
+
+	(void)state;
+	side_open(&client, &c);
+	side_open(&server, &s);
+	join();
+	steps_until(iw_rping_over(client.ping));
+	assert_int_equal(server.err, 0);
+	side_close(&client);
+	side_close(&server);
+	c.size = 1;
+	side_open(&client, &c);
+	side_open(&server, &s);
+	join();
+	steps_until(server.err);
+	assert_int_equal(server.err, IW_E_REJECTED);
+	side_close(&client);
+	side_close(&server);
+}
+
 /*
  * A server by hand: it answers the first advertisement, and writes len octets of text for the
  * second one.
@@ -331,6 +354,7 @@ int main(void)
 		cmocka_unit_test(text_is_that_of_rping),
 		cmocka_unit_test(next_read_waits_for_the_writes_completion),
 		cmocka_unit_test(server_accepts_sizes_up_to_its_limit),
+		cmocka_unit_test(server_with_limit_0_accepts_only_zero_length_pings),
 		cmocka_unit_test(client_finds_the_octet_that_differs),
 		cmocka_unit_test(client_finds_that_less_was_written),
 		cmocka_unit_test(message_of_another_length_is_not_rping),

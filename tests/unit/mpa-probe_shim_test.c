@@ -68,21 +68,28 @@ static void *serve(void *arg)
 	return NULL;
 }
 
+static void connect_to_it(void)
+{
+	const struct iw_play_cfg to = { .host = "127.0.0.1",
+					.port = iw_probe_sink_port(sink),
+					.stop_fd = -1 };
+
+	if (iw_play_connect(&play, &to, PEER_LIMIT, &why) != 0)
+		fail_msg("%s", why.text);
+}
+
 static void open_to_it(void)
 {
 	struct iw_probe_sink_cfg cfg = {
 		.shim = &shim, .once = true, .setup_ns = IW_SEC(5), .idle_ns = IW_SEC(5)
 	};
-	struct iw_play_cfg to = { .host = "127.0.0.1", .stop_fd = -1 };
 
 	memset(&left, 0, sizeof(left));
 	iw_personality_engine(&cfg.conn, &shim.personality);
 	if (iw_probe_sink_new(&sink, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
-	to.port = iw_probe_sink_port(sink);
 	assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
-	if (iw_play_connect(&play, &to, PEER_LIMIT, &why) != 0)
-		fail_msg("%s", why.text);
+	connect_to_it();
 }
 
 static void say(const void *octets, size_t len, size_t piece)
@@ -197,6 +204,26 @@ static void peer_that_closes_within_its_request_is_reported(void **state)
 	assert_int_equal(ntold, 1);
 	assert_int_equal(told[0].r.request_len, 9);
 	assert_non_null(strstr(told[0].text, "before its Request"));
+}
+
+static void peer_that_sends_nothing_is_neither_reported_nor_turned_away(void **state)
+{
+	(void)state;
+	be("siw");
+	open_to_it();
+	iw_play_shut(&play);
+	assert_int_equal(iw_play_wait(&play, SIZE_MAX, PEER_LIMIT), 0);
+	iw_play_end(&play);
+	/* The sink, which serves once, still serves. */
+	connect_to_it();
+	SAY("MPA ID Re");
+	iw_play_shut(&play);
+	assert_int_equal(iw_play_wait(&play, SIZE_MAX, PEER_LIMIT), 0);
+	assert_true(play.fin || play.reset);
+	leave();
+	assert_int_equal(ntold, 1);
+	assert_int_equal(told[0].r.request_len, 9);
+	assert_int_equal(shim.turned_away, 1);
 }
 
 static void answers_of_the_engine_pass_and_are_reported(void **state)
@@ -345,6 +372,7 @@ int main(void)
 		cmocka_unit_test(rejection_without_a_reply_resets_or_closes),
 		cmocka_unit_test(accepted_connection_carries_fpdus_after_the_personalitys_reply),
 		cmocka_unit_test(peer_that_closes_within_its_request_is_reported),
+		cmocka_unit_test(peer_that_sends_nothing_is_neither_reported_nor_turned_away),
 		cmocka_unit_test(answers_of_the_engine_pass_and_are_reported),
 		cmocka_unit_test(stag_0_ends_the_connection_of_a_peer_that_rejects_it),
 		cmocka_unit_test(lost_first_fpdu_is_detected_after_a_nudge),

@@ -215,6 +215,26 @@ static void a_host_that_could_end_its_quotes_is_refused(void **state)
 	}
 }
 
+/* The transport is printed as the host is. */
+static void a_transport_that_could_end_its_quotes_is_refused(void **state)
+{
+	static const char *const bad[] = { "';id;'", "t\x1b[2J", "tcp:", "TCP" };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(bad); i++) {
+		struct iw_manager_reply r = { .kind = IW_MANAGER_BUFFER, .buffer.access = 1 },
+					reply;
+		uint8_t msg[IW_MANAGER_MSG_MAX];
+		struct iw_fault why;
+
+		snprintf(r.buffer.transport, sizeof(r.buffer.transport), "%s", bad[i]);
+		assert_int_equal(iw_manager_reply_decode(&reply, msg,
+							 iw_manager_reply_encode(msg, &r), &why),
+				 IW_E_FORMAT);
+		assert_non_null(strstr(why.text, "transport"));
+	}
+}
+
 /* A request with stream and domain; an answer with an error of a newer version. */
 static void contradictory_messages_are_refused_but_unknown_errors_are_not(void **state)
 {
@@ -249,6 +269,7 @@ int main(void)
 		cmocka_unit_test(an_answer_decodes_when_complete_and_no_part_of_it_does),
 		cmocka_unit_test(requests_against_the_rules_are_refused),
 		cmocka_unit_test(a_host_that_could_end_its_quotes_is_refused),
+		cmocka_unit_test(a_transport_that_could_end_its_quotes_is_refused),
 		cmocka_unit_test(contradictory_messages_are_refused_but_unknown_errors_are_not),
 	};
 
