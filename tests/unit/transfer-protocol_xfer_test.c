@@ -1234,6 +1234,17 @@ static void invalid_byes_end_the_transfer(void **state)
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
 	assert_breach("BYE from the sink before the source's BYE");
+
+	/* The driver may pass several messages before it performs an action. */
+	start(false, IW_XFER_WRITE, 1);
+	pair.lone = true;
+	victim = &pair.source;
+	let(victim);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
+	xpair_inject(&pair, victim, buf, o.len);
+	xpair_inject(&pair, victim, buf, o.len);
+	let(victim);
+	assert_breach("BYE from the sink comes twice");
 }
 
 static void invalid_sends_end_the_transfer(void **state)

@@ -182,8 +182,10 @@ static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	struct iw_fault why;
 
-	if (!x->src->bye_sent)
-		return iw_xfer_breach(x, "BYE from the sink before the source's BYE");
+	if (x->state != ST_BYE)
+		return iw_xfer_breach(x, "BYE from the sink %s",
+				      x->src->bye_sent ? "comes twice"
+						       : "before the source's BYE");
 	if (iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FAILED, UINT64_MAX, &x->counts.peer_failed,
 			     &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
