@@ -1166,6 +1166,7 @@ static void invalid_attributes_end_the_transfer(void **state)
 {
 	static const uint8_t octets[IW_XFER_XATTR_PIECE];
 	struct iw_xfer_entry e = { .has = ID | IW_XFER_HAS(XATTR), .id = 2, .xattr = octets };
+	struct iw_xfer_entry f = file_entry(1, "f", MIB);
 
 	(void)state;
 	e.xattr_len = 1;
@@ -1186,6 +1187,17 @@ static void invalid_attributes_end_the_transfer(void **state)
 	}
 	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: 294912 octets");
+
+	/* The last octets are in FILES. */
+	open_sink(IW_XFER_WRITE);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
+	for (unsigned i = 0; i < IW_XFER_XATTR_MAX / IW_XFER_XATTR_PIECE; i++)
+		send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
+	f.has |= IW_XFER_HAS(XATTR);
+	f.xattr = octets;
+	f.xattr_len = 1;
+	send_to(victim, IW_XFER_MSG_FILES, &f, 1, NULL, 0);
+	assert_breach("FILES: 262145 octets of attributes");
 }
 
 static void invalid_parts_and_packs_end_the_transfer(void **state)
