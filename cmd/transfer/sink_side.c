@@ -844,7 +844,10 @@ static void permit(struct session *s, const struct iw_xfer_act *a)
 		return; /* The worker reads the list now. Each connection sends the whole list. */
 	if (!iw_names_add(&g->listed, a->name, a->name_len))
 		g->unsure = true;
+	if (g->listed.cap == cap)
+		return;
 	iw_group_charge(g, s, (g->listed.cap - cap) * sizeof(*g->listed.rows));
+	iw_group_check(g, s, g->listed.cap * sizeof(*g->listed.rows));
 }
 
 static void note_returned(struct session *s, const struct iw_xfer_meta *m)
