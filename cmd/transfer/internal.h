@@ -93,6 +93,7 @@ struct group_task {
 	struct iw_list returned, missing;
 	bool failed_unnamed; /* no memory for the name of a missing file */
 	uint64_t gone, failed, begun;
+	uint64_t unconfirmed, made; /* those of the place; 0 unless first is set */
 	int r;
 	struct iw_file_fault why;
 };

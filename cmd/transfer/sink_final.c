@@ -151,8 +151,12 @@ static void final_now(struct iw_task *t)
 	p->unsure |= e->unsure;
 	p->complete = e->complete && iw_list_empty(&e->missing) && !e->failed_unnamed;
 	p->listed = e->group->opts & IW_XFER_OPT_LISTED ? &e->group->listed : NULL;
-	if (e->first && !p->to_stdout && p->base >= 0)
+	if (!e->first)
+		return;
+	if (!p->to_stdout && p->base >= 0)
 		iw_place_final(p, note_final, e, &e->gone, &e->failed);
+	e->unconfirmed = p->unconfirmed;
+	e->made = p->made;
 }
 
 /* Reports requested paths that the source neither announced nor refused. Returns their number. */
@@ -205,8 +209,7 @@ static void give_gone(struct session *s, struct group_task *e)
 	s->gone = e->text;
 	iw_session_charge(s, e->cap);
 	e->text = NULL;
-	iw_xfer_gone(s->x, s->gone, e->kept, e->first ? e->group->place.unconfirmed : 0,
-		     e->first ? e->group->place.made : 0);
+	iw_xfer_gone(s->x, s->gone, e->kept, e->unconfirmed, e->made);
 }
 
 /* Answers FINAL, after all names have been reported. */
@@ -217,10 +220,9 @@ static void finish(struct group_task *e)
 	const char *peer = s ? s->peer_text : g->peer;
 	uint64_t failed;
 
-	if (e->first && g->place.unconfirmed > 0)
+	if (e->unconfirmed > 0)
 		iw_log_warn("%llu name%s not removed: not among the confirmed removals",
-			    (unsigned long long)g->place.unconfirmed,
-			    g->place.unconfirmed == 1 ? "" : "s");
+			    (unsigned long long)e->unconfirmed, e->unconfirmed == 1 ? "" : "s");
 	if (e->failed > 0)
 		iw_log_error(
 			"%llu name%s could not be given %s attributes, or could not be removed",
