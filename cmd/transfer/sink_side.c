@@ -909,7 +909,7 @@ bool iw_sink_result(struct session *s, const struct iw_xfer_act *a)
 		forget_creation(s, a->id, again);
 	if (again)
 		s->requeued += a->meta->kind == IW_XFER_PACK ? a->meta->members : 1;
-	if (again || !iw_list_empty(&g->returned))
+	if (again || g->returned.n > 0)
 		each_member(s, a->meta, again ? note_returned : drop_returned);
 	return again;
 }

@@ -303,7 +303,7 @@ static bool has_begin(const struct iw_part *t)
 	return false;
 }
 
-bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun)
+bool iw_target_unfinished(struct iw_place *p, struct iw_missing_list *missing, uint64_t *begun)
 {
 	bool lost = false;
 

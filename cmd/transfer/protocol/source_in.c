@@ -48,8 +48,7 @@ static int on_go(struct iw_xfer *x, const struct iw_xfer_entry *e)
 				      f->meta.kind == IW_XFER_PACK ? "without" : "with");
 	/* If the file failed meanwhile, its END will be sent, and nothing is noted. */
 	if (f->state != ASKED)
-		return f->mine.known ? 0
-				     : iw_xfer_breach(x, "GO for file %u comes twice", e->id);
+		return f->mine.known ? 0 : iw_xfer_breach(x, "GO for file %u comes twice", e->id);
 	f->state = GOING;
 	if (e->wanted_len == 0)
 		return 0;
@@ -183,8 +182,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 
 	if (x->state != ST_BYE)
 		return iw_xfer_breach(x, "BYE from the sink %s",
-				      x->src->bye_sent ? "comes twice"
-						       : "before the source's BYE");
+				      x->src->bye_sent ? "comes twice" : "before the source's BYE");
 	if (iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FAILED, UINT64_MAX, &x->counts.peer_failed,
 			     &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);
