@@ -22,7 +22,7 @@ static struct iw_missing **bucket_of(const struct iw_missing_list *l, const char
 	return &l->bucket[XXH3_64bits_withSeed(name, len, l->seed) & (l->nbuckets - 1)];
 }
 
-/* Returns the link to the entry of that name; if there is none, the last link of its bucket. */
+/* Returns the link to the entry of that name, or the last link of its bucket, which is NULL. */
 static struct iw_missing **find(const struct iw_missing_list *l, const char *name, size_t len)
 {
 	struct iw_missing **at = bucket_of(l, name, len);
