@@ -4,8 +4,9 @@
  * libcbor's streaming functions encode and decode; nothing is allocated.
  *
  * The protocols use unsigned and negative integers, byte and text strings, arrays and maps of
- * definite length, true and false. A reader skips other items that are well-formed and of definite
- * length.
+ * definite length, true and false. A reader skips tags, null, undefined and floating-point numbers.
+ * It refuses items of indefinite length, and simple values without a name, which libcbor does not
+ * decode.
  */
 #ifndef IW_CBOR_CBOR_H
 #define IW_CBOR_CBOR_H

@@ -50,7 +50,7 @@ struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN
 	iw_list_init(&g->again);
 	iw_list_init(&g->later);
 	iw_list_init(&g->to_split);
-	iw_list_init(&g->returned);
+	iw_missing_init(&g->returned);
 	iw_list_add_tail(&h->groups, &g->link);
 	return g;
 }

@@ -90,9 +90,10 @@ struct group_task {
 	bool unsure;            /* nothing may be removed */
 	bool first;             /* the first task of this kind at the end of the transfer */
 	/* At the end of the transfer: the group's list; files that did not arrive. */
-	struct iw_list returned, missing;
+	struct iw_missing_list returned, missing;
 	bool failed_unnamed; /* no memory for the name of a missing file */
 	uint64_t gone, failed, begun;
+	uint64_t unconfirmed, made; /* those of the place; 0 unless first is set */
 	int r;
 	struct iw_file_fault why;
 };
@@ -249,10 +250,11 @@ struct group {
 	size_t unfinished;   /* files with missing parts, as the last task counted them */
 	/* names that the source permits to be removed; constant after final_done */
 	struct iw_names listed;
-	uint64_t undone;         /* failed files that were counted as done with their first part */
-	struct share *shares;    /* those of files in parts */
-	uint64_t repeated;       /* failed parts of files of which another part has failed */
-	struct iw_list returned; /* files of lost connections that had no RESULT since then */
+	uint64_t undone;      /* failed files that were counted as done with their first part */
+	struct share *shares; /* those of files in parts */
+	uint64_t repeated;    /* failed parts of files of which another part has failed */
+	/* files of lost connections that had no RESULT since then */
+	struct iw_missing_list returned;
 	/* source: */
 	struct iw_walk *walk; /* NULL until it is needed */
 	size_t paths;         /* paths added to walk */
@@ -744,6 +746,8 @@ void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
 void iw_group_credit(struct group *g, uint64_t n);
 /* Charges g for the bytes that its place needs now. Above the limit, s fails. */
 void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
+/* Fails s if what is charged exceeds the limit. bytes: those of the names, for the message. */
+void iw_group_check(struct group *g, struct session *s, uint64_t bytes);
 /* Credits all charges of g. */
 void iw_group_settle(struct group *g);
 

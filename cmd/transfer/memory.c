@@ -102,12 +102,17 @@ void iw_group_credit(struct group *g, uint64_t n)
 
 void iw_group_account(struct group *g, struct session *s, uint64_t bytes)
 {
-	struct iw_fault why;
-
 	if (bytes <= g->place_bytes)
 		return;
 	iw_group_charge(g, s, bytes - g->place_bytes);
 	g->place_bytes = bytes;
+	iw_group_check(g, s, bytes);
+}
+
+void iw_group_check(struct group *g, struct session *s, uint64_t bytes)
+{
+	struct iw_fault why;
+
 	if (iw_budget_may(&g->hub->budget, g->holder, 0))
 		return;
 	iw_fail(&why, IW_E_LIMIT,

@@ -476,8 +476,9 @@ static void loop(struct remote *m)
 			fail(m, &why);
 			return;
 		}
-		take_events(m);
+		/* Those of a connection that has ended were queued before the event. */
 		take_completions(m);
+		take_events(m);
 		look_at_signals(m);
 		if (m->phase == MOVING && m->cfg->from)
 			drain(m);

@@ -69,23 +69,21 @@ static void find_missing(struct group_task *e)
 {
 	struct iw_place *p = &e->group->place;
 	bool lost = !iw_target_unfinished(p, &e->missing, &e->begun);
-	struct iw_list *l;
 
-	while ((l = iw_list_first(&e->returned)) != NULL) {
-		struct iw_missing *m = iw_container_of(l, struct iw_missing, link);
+	for (struct iw_list *l = e->returned.all.next; l != &e->returned.all; l = l->next) {
+		const struct iw_missing *m = iw_container_of(l, struct iw_missing, link);
 
 		if (!iw_place_has(p, &m->meta))
 			(void)iw_missing_add(&e->missing, &m->meta, m->why, &lost);
-		iw_missing_free(m);
 	}
+	iw_missing_fini(&e->returned);
 	e->failed_unnamed = lost;
 }
 
-static uint64_t report_failed(struct group *g, const char *peer, const struct iw_list *missing)
+static uint64_t report_failed(struct group *g, const char *peer,
+			      const struct iw_missing_list *missing)
 {
-	uint64_t n = 0;
-
-	for (struct iw_list *l = missing->next; l != missing; l = l->next, n++) {
+	for (struct iw_list *l = missing->all.next; l != &missing->all; l = l->next) {
 		const struct iw_missing *m = iw_container_of(l, struct iw_missing, link);
 		const struct iw_file_report f = { .peer = peer,
 						  .meta = &m->meta,
@@ -94,7 +92,7 @@ static uint64_t report_failed(struct group *g, const char *peer, const struct iw
 
 		iw_report_file(&g->hub->report, &f);
 	}
-	return n;
+	return missing->n;
 }
 
 /* Reports the files that find_missing has found in e. Returns their number. */
@@ -112,13 +110,9 @@ static uint64_t count_missing(struct group_task *e, const char *peer)
 
 static void take_returned(struct group *g, struct group_task *e)
 {
-	struct iw_list *l;
-
-	while ((l = iw_list_first(&g->returned)) != NULL) {
+	for (struct iw_list *l = g->returned.all.next; l != &g->returned.all; l = l->next)
 		iw_group_credit(g, iw_container_of(l, struct iw_missing, link)->bytes);
-		iw_list_del(l);
-		iw_list_add_tail(&e->returned, l);
-	}
+	iw_missing_move(&e->returned, &g->returned);
 }
 
 uint64_t iw_sink_count_missing(struct group *g)
@@ -126,7 +120,7 @@ uint64_t iw_sink_count_missing(struct group *g)
 	struct group_task *e;
 	uint64_t n;
 
-	if (g->unfinished == 0 && iw_list_empty(&g->returned))
+	if (g->unfinished == 0 && g->returned.n == 0)
 		return 0;
 	/* If the worker may own the place, only the number is known. */
 	e = g->tasks == 0 ? iw_group_task_new(g, NULL) : NULL;
@@ -149,10 +143,14 @@ static void final_now(struct iw_task *t)
 
 	find_missing(e);
 	p->unsure |= e->unsure;
-	p->complete = e->complete && iw_list_empty(&e->missing) && !e->failed_unnamed;
+	p->complete = e->complete && e->missing.n == 0 && !e->failed_unnamed;
 	p->listed = e->group->opts & IW_XFER_OPT_LISTED ? &e->group->listed : NULL;
-	if (e->first && !p->to_stdout && p->base >= 0)
+	if (!e->first)
+		return;
+	if (!p->to_stdout && p->base >= 0)
 		iw_place_final(p, note_final, e, &e->gone, &e->failed);
+	e->unconfirmed = p->unconfirmed;
+	e->made = p->made;
 }
 
 /* Reports requested paths that the source neither announced nor refused. Returns their number. */
@@ -205,8 +203,7 @@ static void give_gone(struct session *s, struct group_task *e)
 	s->gone = e->text;
 	iw_session_charge(s, e->cap);
 	e->text = NULL;
-	iw_xfer_gone(s->x, s->gone, e->kept, e->first ? e->group->place.unconfirmed : 0,
-		     e->first ? e->group->place.made : 0);
+	iw_xfer_gone(s->x, s->gone, e->kept, e->unconfirmed, e->made);
 }
 
 /* Answers FINAL, after all names have been reported. */
@@ -217,10 +214,9 @@ static void finish(struct group_task *e)
 	const char *peer = s ? s->peer_text : g->peer;
 	uint64_t failed;
 
-	if (e->first && g->place.unconfirmed > 0)
+	if (e->unconfirmed > 0)
 		iw_log_warn("%llu name%s not removed: not among the confirmed removals",
-			    (unsigned long long)g->place.unconfirmed,
-			    g->place.unconfirmed == 1 ? "" : "s");
+			    (unsigned long long)e->unconfirmed, e->unconfirmed == 1 ? "" : "s");
 	if (e->failed > 0)
 		iw_log_error(
 			"%llu name%s could not be given %s attributes, or could not be removed",

@@ -844,7 +844,10 @@ static void permit(struct session *s, const struct iw_xfer_act *a)
 		return; /* The worker reads the list now. Each connection sends the whole list. */
 	if (!iw_names_add(&g->listed, a->name, a->name_len))
 		g->unsure = true;
+	if (g->listed.cap == cap)
+		return;
 	iw_group_charge(g, s, (g->listed.cap - cap) * sizeof(*g->listed.rows));
+	iw_group_check(g, s, g->listed.cap * sizeof(*g->listed.rows));
 }
 
 static void note_returned(struct session *s, const struct iw_xfer_meta *m)
@@ -906,7 +909,7 @@ bool iw_sink_result(struct session *s, const struct iw_xfer_act *a)
 		forget_creation(s, a->id, again);
 	if (again)
 		s->requeued += a->meta->kind == IW_XFER_PACK ? a->meta->members : 1;
-	if (again || !iw_list_empty(&g->returned))
+	if (again || g->returned.n > 0)
 		each_member(s, a->meta, again ? note_returned : drop_returned);
 	return again;
 }

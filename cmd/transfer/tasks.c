@@ -57,8 +57,8 @@ struct group_task *iw_group_task_new(struct group *g, struct session *s)
 	e->group = g;
 	e->s = s;
 	iw_list_init(&e->of);
-	iw_list_init(&e->returned);
-	iw_list_init(&e->missing);
+	iw_missing_init(&e->returned);
+	iw_missing_init(&e->missing);
 	if (s)
 		iw_list_add_tail(&s->group_tasks, &e->of);
 	return e;

@@ -55,6 +55,33 @@ print(p.bye(600)[5])"
     [ -d dst/d ] || fail_with 'dst/d is missing'
 }
 
+# SEC-14
+@test "the names of REMOVE count against --max-memory, also at a listener without --delete" {
+    listen --max-memory 24M
+    hostile "
+LISTED, REMOVE = 2048, 16
+p = Peer.connect('127.0.0.1', PORT, hello(SOURCE))
+p.mulpdu = 30000
+p.open(LISTED)
+p.send({0: NOP, 4: True})
+n, end = 0, None
+def look():
+    global end
+    while p.inbox and not end:
+        m = p.any_message()
+        end = m if m[0] == ABORT else None
+try:
+    while not end and n < 600000:
+        p.send({0: REMOVE, 4: [b'%06x' % i for i in range(n, n + 6000)]})
+        n += 6000
+        look()
+except Closed:
+    look()
+print(end and end[5])"
+    assert_status 0
+    assert_output_has 'more than is left of --max-memory'
+}
+
 # SEC-29: messages that move no octets do not extend the deadline of a chunk.
 @test "a Send without its DONE ends the transfer after --timeout, whatever other messages arrive" {
     listen --timeout 1s

@@ -133,6 +133,9 @@ static void indefinite_lengths_and_nonsense_are_refused(void **state)
 		{ "\x7f\xff", 2 },
 		{ "\xff", 1 },
 		{ "\x1c", 1 },
+		/* simple values 0 and 255, which are well-formed */
+		{ "\xe0", 1 },
+		{ "\xf8\xff", 2 },
 		/* Heads that announce more than the input can have. */
 		{ "\x9b\xff\xff\xff\xff\xff\xff\xff\xff", 9 },
 		{ "\xbb\x80\x00\x00\x00\x00\x00\x00\x00", 9 },
@@ -211,6 +214,21 @@ static void a_record_reads_its_keys_in_any_order(void **state)
 	assert_string_equal(why.text, "thing: key 4 is missing");
 }
 
+static void truncated_record_is_not_a_malformed_one(void **state)
+{
+	static const uint8_t octets[] = { 0xb8, 0x01, 0x00, 0x18, 0x40 }; /* {0: 64} */
+	struct iw_cbor_rec rec;
+	struct iw_fault why;
+
+	(void)state;
+	for (size_t len = 1; len <= sizeof(octets); len++) {
+		struct iw_cbor_in in = { .p = octets, .len = len };
+
+		assert_int_equal(iw_cbor_rec_next(&rec, &in, "thing", &why),
+				 len < sizeof(octets) ? IW_E_TRUNC : 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +240,7 @@ int main(void)
 		cmocka_unit_test(lengths_beyond_the_octets_are_refused),
 		cmocka_unit_test(nesting_of_any_depth_needs_no_stack),
 		cmocka_unit_test(a_record_reads_its_keys_in_any_order),
+		cmocka_unit_test(truncated_record_is_not_a_malformed_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

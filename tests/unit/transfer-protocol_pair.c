@@ -12,16 +12,20 @@
 
 #include "util/num.h"
 
+size_t xpair_allocated;
+
 static void *plain_alloc(void *ctx, size_t size)
 {
 	(void)ctx;
+	xpair_allocated += size;
 	return calloc(1, size ? size : 1);
 }
 
 static void plain_free(void *ctx, void *p, size_t size)
 {
 	(void)ctx;
-	(void)size;
+	if (p)
+		xpair_allocated -= size;
 	free(p);
 }
 

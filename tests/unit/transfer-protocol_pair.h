@@ -145,6 +145,9 @@ struct xpair_opts {
 	size_t listed_len;
 };
 
+/* The bytes of memory that machines hold. */
+extern size_t xpair_allocated;
+
 void xpair_init(struct xpair *p, const struct xpair_opts *o);
 /* From now on control messages have digests. Call it before the first one. */
 void xpair_seal(struct xpair *p);

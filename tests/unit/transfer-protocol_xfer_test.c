@@ -1119,11 +1119,54 @@ static void invalid_haves_end_the_transfer(void **state)
 	}
 }
 
+static void go_for_a_failed_pack_takes_no_memory(void **state)
+{
+	static const uint8_t bits[1] = { 0xe0 }, octets[2 * IW_XFER_DIGEST_MAX];
+	const struct iw_xfer_entry go = {
+		.has = ID | IW_XFER_HAS(WANTED), .id = 2, .wanted = bits, .wanted_len = 1
+	};
+	struct iw_xfer_entry have = {
+		.has = RANGE | IW_XFER_HAS(CHUNKS), .id = 1, .len = 2 * MIB, .chunks = octets
+	};
+	struct iw_xfer_meta m = { .kind = IW_XFER_FILE, .name = "m", .name_len = 1, .size = 99 };
+	struct iw_xfer_pack_out o;
+	struct xpair_file *pack;
+	size_t before = 0;
+
+	(void)state;
+	start(false, IW_XFER_WRITE, 1);
+	pair.lone = true;
+	victim = &pair.source;
+	xpair_add(&pair, IW_XFER_FILE, "f", 3 * MIB);
+	pack = xpair_add(&pair, IW_XFER_PACK, "p", 300);
+	iw_xfer_pack_begin(&o, pack->list, sizeof(pack->list));
+	for (int n = 0; n < 3; n++)
+		assert_true(iw_xfer_pack_add(&o, &m));
+	pack->list_len = iw_xfer_pack_end(&o);
+	let(victim);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
+	/* The report waits for the GO of the first file, and later ones wait after it. */
+	have.chunks_len = 2 * iw_xfer_digest_len(pair.source_cfg.mine.digest);
+	send_to(victim, IW_XFER_MSG_HAVE, &have, 1, NULL, 0);
+	iw_xfer_file_failed(victim->x, 2, IW_XFER_CODE_IO, "", pair.now);
+	let(victim);
+	for (int i = 0; i < 200; i++) {
+		send_to(victim, IW_XFER_MSG_GO, &go, 1, NULL, 0);
+		/* Until then the source may have allocated its message buffers. */
+		if (i == 99)
+			before = xpair_allocated;
+	}
+	assert_false(victim->ended);
+	assert_int_equal(xpair_allocated, before);
+	xpair_fini(&pair);
+}
+
 /* Attributes before an announcement belong to the next file, come in pieces, and are limited. */
 static void invalid_attributes_end_the_transfer(void **state)
 {
 	static const uint8_t octets[IW_XFER_XATTR_PIECE];
 	struct iw_xfer_entry e = { .has = ID | IW_XFER_HAS(XATTR), .id = 2, .xattr = octets };
+	struct iw_xfer_entry f = file_entry(1, "f", MIB);
 
 	(void)state;
 	e.xattr_len = 1;
@@ -1144,6 +1187,17 @@ static void invalid_attributes_end_the_transfer(void **state)
 	}
 	send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
 	assert_breach("ATTRS: 294912 octets");
+
+	/* The last octets are in FILES. */
+	open_sink(IW_XFER_WRITE);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
+	for (unsigned i = 0; i < IW_XFER_XATTR_MAX / IW_XFER_XATTR_PIECE; i++)
+		send_to(victim, IW_XFER_MSG_ATTRS, &e, 1, NULL, 0);
+	f.has |= IW_XFER_HAS(XATTR);
+	f.xattr = octets;
+	f.xattr_len = 1;
+	send_to(victim, IW_XFER_MSG_FILES, &f, 1, NULL, 0);
+	assert_breach("FILES: 262145 octets of attributes");
 }
 
 static void invalid_parts_and_packs_end_the_transfer(void **state)
@@ -1234,6 +1288,17 @@ static void invalid_byes_end_the_transfer(void **state)
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
 	assert_breach("BYE from the sink before the source's BYE");
+
+	/* The driver may pass several messages before it performs an action. */
+	start(false, IW_XFER_WRITE, 1);
+	pair.lone = true;
+	victim = &pair.source;
+	let(victim);
+	send_to(victim, IW_XFER_MSG_NOP, NULL, 0, NULL, 0);
+	xpair_inject(&pair, victim, buf, o.len);
+	xpair_inject(&pair, victim, buf, o.len);
+	let(victim);
+	assert_breach("BYE from the sink comes twice");
 }
 
 static void invalid_sends_end_the_transfer(void **state)
@@ -1790,6 +1855,7 @@ int main(void)
 		cmocka_unit_test(chunks_that_differ_at_the_sink_are_moved),
 		cmocka_unit_test(a_range_may_be_answered_later),
 		cmocka_unit_test(invalid_haves_end_the_transfer),
+		cmocka_unit_test(go_for_a_failed_pack_takes_no_memory),
 		cmocka_unit_test(invalid_attributes_end_the_transfer),
 		cmocka_unit_test(invalid_parts_and_packs_end_the_transfer),
 		cmocka_unit_test(invalid_byes_end_the_transfer),

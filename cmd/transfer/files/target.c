@@ -84,6 +84,10 @@ static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xf
 	if (ftruncate(t->fd, 0) == 0)
 		return true;
 none:
+	/* The journal is that of this file: it must not get the chunks of another one. */
+	iw_journal_close(&t->journal);
+	iw_chunk_list_free(&t->chunks);
+	t->high = 0;
 	close(t->fd);
 	t->fd = -1;
 	return false;
@@ -299,7 +303,7 @@ static bool has_begin(const struct iw_part *t)
 	return false;
 }
 
-bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun)
+bool iw_target_unfinished(struct iw_place *p, struct iw_missing_list *missing, uint64_t *begun)
 {
 	bool lost = false;
 

@@ -140,7 +140,7 @@ void iw_target_forget(struct iw_place *p);
  * all, and whose failure was not reported. Adds to *begun the number of those that have their first
  * part, and so were counted as done. False: no memory for one of them.
  */
-bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun);
+bool iw_target_unfinished(struct iw_place *p, struct iw_missing_list *missing, uint64_t *begun);
 /* The number of files with some parts but not all. */
 size_t iw_target_count_unfinished(const struct iw_place *p);
 /* True if temp is the temporary of a file in parts that p holds. */

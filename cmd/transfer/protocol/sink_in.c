@@ -154,6 +154,9 @@ static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 
 	if (e->id != s->next_id || s->next_id == UINT32_MAX)
 		return iw_xfer_breach(x, "FILES: file %u, expected %u", e->id, s->next_id);
+	if (s->attrs_announced + e->xattr_len > IW_XFER_XATTR_MAX)
+		return iw_xfer_breach(x, "FILES: %U octets of attributes for file %u",
+				      (uint64_t)(s->attrs_announced + e->xattr_len), e->id);
 	if (f->state != FREE)
 		return iw_xfer_breach(
 			x, "FILES: file %u before file %u is settled: more than %u at once", e->id,

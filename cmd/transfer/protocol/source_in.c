@@ -46,15 +46,13 @@ static int on_go(struct iw_xfer *x, const struct iw_xfer_entry *e)
 	if ((f->meta.kind == IW_XFER_PACK) != ((e->has & IW_XFER_HAS(WANTED)) != 0))
 		return iw_xfer_breach(x, "GO for file %u %s the members that are wanted", e->id,
 				      f->meta.kind == IW_XFER_PACK ? "without" : "with");
-	if (e->wanted_len > 0 &&
-	    iw_xfer_source_note(x, IW_XFER_ACT_WANTED, e, e->wanted, e->wanted_len) != 0)
-		return IW_E_NOMEM;
-	/* If the file failed meanwhile, its END will be sent. */
-	if (f->state == ASKED)
-		f->state = GOING;
-	else if (!f->mine.known)
-		return iw_xfer_breach(x, "GO for file %u comes twice", e->id);
-	return 0;
+	/* If the file failed meanwhile, its END will be sent, and nothing is noted. */
+	if (f->state != ASKED)
+		return f->mine.known ? 0 : iw_xfer_breach(x, "GO for file %u comes twice", e->id);
+	f->state = GOING;
+	if (e->wanted_len == 0)
+		return 0;
+	return iw_xfer_source_note(x, IW_XFER_ACT_WANTED, e, e->wanted, e->wanted_len);
 }
 
 static int on_have(struct iw_xfer *x, const struct iw_xfer_entry *e)
@@ -182,8 +180,9 @@ static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
 	struct iw_fault why;
 
-	if (!x->src->bye_sent)
-		return iw_xfer_breach(x, "BYE from the sink before the source's BYE");
+	if (x->state != ST_BYE)
+		return iw_xfer_breach(x, "BYE from the sink %s",
+				      x->src->bye_sent ? "comes twice" : "before the source's BYE");
 	if (iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FAILED, UINT64_MAX, &x->counts.peer_failed,
 			     &why) != 0)
 		return iw_xfer_breach(x, "%s", why.text);

@@ -306,7 +306,7 @@ struct iw_xfer_act {
 
 /*
  * Returns true with the next action in *act, which the driver performs before the next call. Call
- * it after each input until it returns false.
+ * it after one or several inputs, until it returns false.
  */
 bool iw_xfer_next(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t now);
 
