@@ -658,6 +658,36 @@ static void fragments_whose_rest_is_lost_are_dropped(void **state)
 	end(&m);
 }
 
+/* A message of more fragments than the limit allows must not keep their memory for ever. */
+static void fragments_of_a_message_above_the_limit_are_dropped(void **state)
+{
+	static const struct iw_cap_limits limits = { .direction_octets = 8 << 10 };
+	uint8_t chunk[128], data[64];
+	size_t len;
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, &limits);
+	begin_with(&m);
+	for (int i = 0; i < 100; i++)
+		say_chunks(&m, 0, chunk,
+			   make_data(chunk,
+				     i == 0    ? 6
+				     : i == 99 ? 5
+					       : 4,
+				     m.tsn[0]++, 0, 16, "01", 2));
+	assert_int_equal(count_kind(&m, IW_CAP_DDP), 0);
+	iw_put_be16(data, 2);
+	len = 2 + make_write(data + 2, 7, 0, true, 10);
+	for (int i = 0; i < 4; i++) {
+		say_chunks(&m, 0, chunk, make_data(chunk, 6, m.tsn[0]++, 1, 16, data, 10));
+		say_chunks(&m, 0, chunk,
+			   make_data(chunk, 5, m.tsn[0]++, 1, 16, data + 10, len - 10));
+	}
+	assert_true(count_kind(&m, IW_CAP_DDP) >= 3);
+	end(&m);
+}
+
 /* The second fragment must not be placed over octets of the first that were not captured. */
 static void nothing_is_joined_across_a_hole(void **state)
 {
@@ -768,6 +798,7 @@ int main(void)
 		cmocka_unit_test(a_jump_beyond_the_window_is_reported_as_one_loss),
 		cmocka_unit_test(fragments_in_any_order_are_one_segment),
 		cmocka_unit_test(fragments_whose_rest_is_lost_are_dropped),
+		cmocka_unit_test(fragments_of_a_message_above_the_limit_are_dropped),
 		cmocka_unit_test(nothing_is_joined_across_a_hole),
 		cmocka_unit_test(ordered_chunks_are_named),
 		cmocka_unit_test(queued_octets_are_limited),
