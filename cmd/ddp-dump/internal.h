@@ -263,6 +263,7 @@ struct held {
 	uint32_t tsn, ppid; /* ppid: as in struct msg */
 	uint16_t sid, ssn;
 	uint8_t flags;
+	bool stayed;  /* an early message that an Initiate left in the queue */
 	uint32_t len; /* octets of user data on the wire */
 	uint64_t time_ns, frame;
 	uint16_t head_len;
