@@ -387,6 +387,8 @@ struct iw_cap_event {
 	uint64_t time_ns;
 	uint64_t frame;      /* number of the frame that completed it */
 	unsigned deviations; /* bits of enum iw_cap_deviation */
+	/* IW_CAP_ERROR: the DDP stream over SCTP that it is of; -1: the whole flow. */
+	int sid;
 	union {
 		struct iw_cap_mpa mpa;
 		struct iw_cap_session session;

@@ -298,6 +298,7 @@ static void report_fault(struct iw_cap *c, struct stream *st, unsigned d, uint64
 
 	*out = *why;
 	out->offset = tsn;
+	iw_container_of(out, struct iw_cap_event, error)->sid = st->sid;
 }
 
 static int again(struct iw_fault *why, uint16_t ssn, uint16_t next)

@@ -109,9 +109,11 @@ static void sessions_are_judged_by_the_legal_sequences(void **state)
 		errors = count_kind(&m, IW_CAP_ERROR);
 		if (errors != (rows[i].clause ? 1 : 0))
 			fail_msg("row %zu: %zu errors", i, errors);
-		if (errors)
+		if (errors) {
 			assert_string_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.clause,
 					    rows[i].clause);
+			assert_int_equal(nth(&m, IW_CAP_ERROR, 0)->ev.sid, STREAM);
+		}
 		maker_finish(&m);
 		assert_int_equal(count_kind(&m, IW_CAP_ERROR), errors);
 		assert_true(maker_fini(&m));
