@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ddp-bench/median.h"
 #include "ddp/ddp.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -182,19 +183,6 @@ static int measure(struct bench *b, const struct side *s, double *ns, struct iw_
 	return 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_size);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 static int run_pairs(struct bench *b, struct iw_stag_bench *out, struct iw_fault *why)
 {
 	double small[PAIRS_MAX], large[PAIRS_MAX], ratio[PAIRS_MAX];
@@ -217,9 +205,9 @@ static int run_pairs(struct bench *b, struct iw_stag_bench *out, struct iw_fault
 		ratio[at] = large[at] / small[at];
 	}
 	out->pairs = pairs;
-	out->ns_small = median(small, pairs);
-	out->ns_large = median(large, pairs);
-	out->ratio = median(ratio, pairs);
+	out->ns_small = iw_bench_median(small, pairs);
+	out->ns_large = iw_bench_median(large, pairs);
+	out->ratio = iw_bench_median(ratio, pairs);
 	out->ratio_min = ratio[0];
 	out->ratio_max = ratio[pairs - 1];
 	return 0;

@@ -7,7 +7,6 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "cli/param.h"
 #include "cli/signals.h"
+#include "ddp-bench/median.h"
 #include "ddp-bench/xdp_run.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -196,19 +196,6 @@ static int p6_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	return err;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *v, unsigned n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return v[n / 2];
-}
-
 static void conclude(struct iw_xdp_figure *f)
 {
 	double v[7][IW_XDP_BENCH_PAIRS] = { { 0 } };
@@ -225,15 +212,15 @@ static void conclude(struct iw_xdp_figure *f)
 		v[6][i] = p->read;
 		f->median.lost += p->lost;
 	}
-	f->ratio = median(v[0], f->pairs);
+	f->ratio = iw_bench_median(v[0], f->pairs);
 	f->ratio_min = v[0][0];
 	f->ratio_max = v[0][f->pairs - 1];
-	f->median.ours = median(v[1], f->pairs);
-	f->median.bare = median(v[2], f->pairs);
-	f->median.ours_frames = median(v[3], f->pairs);
-	f->median.bare_frames = median(v[4], f->pairs);
-	f->read_ratio = median(v[5], f->pairs);
-	f->median.read = median(v[6], f->pairs);
+	f->median.ours = iw_bench_median(v[1], f->pairs);
+	f->median.bare = iw_bench_median(v[2], f->pairs);
+	f->median.ours_frames = iw_bench_median(v[3], f->pairs);
+	f->median.bare_frames = iw_bench_median(v[4], f->pairs);
+	f->read_ratio = iw_bench_median(v[5], f->pairs);
+	f->median.read = iw_bench_median(v[6], f->pairs);
 }
 
 typedef int half(struct bench *, struct iw_xdp_figure *, struct iw_xdp_pair *, struct iw_fault *);

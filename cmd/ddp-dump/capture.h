@@ -387,6 +387,8 @@ struct iw_cap_event {
 	uint64_t time_ns;
 	uint64_t frame;      /* number of the frame that completed it */
 	unsigned deviations; /* bits of enum iw_cap_deviation */
+	/* IW_CAP_ERROR: the DDP stream over SCTP that it is of; -1: the whole flow. */
+	int sid;
 	union {
 		struct iw_cap_mpa mpa;
 		struct iw_cap_session session;
@@ -481,8 +483,9 @@ void iw_cap_free(struct iw_cap *c);
 
 /*
  * Takes one frame, whose octets are borrowed until iw_cap_next returns NULL. IW_E_NOMEM: no memory
- * for a new connection; the frame was ignored, and the caller stops or continues with the next one.
- * IW_E_STATE: the caller has not fetched all events of the previous frame.
+ * for a new connection; the frame was ignored. An earlier connection of the same ends may have
+ * events: fetch them before the next frame. IW_E_STATE: the caller has not fetched all events of
+ * the previous frame.
  */
 IW_MUST_CHECK int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *f);
 /* Returns the flow of the last pushed frame, and its sender: flow->end[*from]. Valid until
@@ -549,8 +552,10 @@ struct iw_cap_field;
 /* The same, with n fields of iw_cap_explain. */
 void iw_cap_event_json_explained(struct iw_text *t, const struct iw_cap_event *ev,
 				 const struct iw_cap_field *field, size_t n);
-/* Appends the counters as a "result" line. complete: the whole capture was read. exit_status: of
- * the program. */
+/* Appends the octets as a string of JSON. A dot replaces all but printable ASCII. */
+void iw_cap_json_string(struct iw_text *t, const uint8_t *p, size_t len);
+/* Appends the counters as a "result" line. complete: the capture was read to its end, or as far as
+ * requested. exit_status: of the program. */
 void iw_cap_totals_json(struct iw_text *t, const struct iw_cap_totals *totals, bool complete,
 			int exit_status);
 

@@ -155,7 +155,8 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 	/* After a signal, an interrupted read is not an error. */
 	if (ret < 0 && iw_signals_stop())
 		ret = 1;
-	r->complete = ret == 0 || (ret > 0 && (!o->source.file || totals->frames == o->count));
+	r->complete = ret == 0 ||
+		      (ret > 0 && (!o->source.file || (o->count && totals->frames == o->count)));
 	/* Frames before the damaged one are good: their last events are reported too. */
 	iw_cap_finish(c);
 	show_events(o, c);

@@ -24,8 +24,11 @@ struct iw_cap_event *iw_cap_event_new(struct iw_cap *c, enum iw_cap_kind kind, s
 struct iw_fault *iw_cap_event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
 				    uint64_t frame)
 {
+	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_ERROR, f, d, time_ns, frame);
+
 	c->totals.errors++;
-	return &iw_cap_event_new(c, IW_CAP_ERROR, f, d, time_ns, frame)->error;
+	ev->sid = -1;
+	return &ev->error;
 }
 
 void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,

@@ -74,9 +74,20 @@ static int sid_of(const struct iw_cap_event *ev)
 {
 	if (ev->flow->over == IW_CAP_OVER_TCP)
 		return 0;
-	if (ev->kind == IW_CAP_SESSION)
+	switch (ev->kind) {
+	case IW_CAP_SESSION:
 		return ev->session.chunk.stream;
-	return ev->kind == IW_CAP_DDP ? ev->ddp.chunk.stream : -1;
+	case IW_CAP_DDP:
+		return ev->ddp.chunk.stream;
+	case IW_CAP_ERROR:
+		return ev->sid;
+	case IW_CAP_MPA:
+	case IW_CAP_TCP:
+	case IW_CAP_SCTP:
+	case IW_CAP_ALIGN:
+		break;
+	}
+	return -1;
 }
 
 static bool is_of_streams(const struct iw_cap_filter *f, const struct iw_cap_event *ev)

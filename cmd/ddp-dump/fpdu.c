@@ -578,11 +578,13 @@ void iw_cap_fpdu_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, e
 		(void)take_octets(c, f, d, NULL, n, &r, OFF_UNKNOWN);
 		return;
 	}
-	/* Reported with the resync, or counted at the end. */
-	w->skipped += s->phase == PHASE_FIRST ? w->buf_len : 0;
 	w->tentative = CERTAIN;
-	if (s->phase == PHASE_FIRST && !w->markers_known)
-		w->markers = false;
+	if (s->phase == PHASE_FIRST) {
+		/* Reported with the resync, or counted at the end. */
+		w->skipped += w->buf_len;
+		w->pos += w->buf_len;
+		w->markers &= w->markers_known;
+	}
 	iw_cap_fpdu_resync(f, d);
 	w->pos += n;
 }

@@ -263,6 +263,7 @@ struct held {
 	uint32_t tsn, ppid; /* ppid: as in struct msg */
 	uint16_t sid, ssn;
 	uint8_t flags;
+	bool stayed;  /* an early message that an Initiate left in the queue */
 	uint32_t len; /* octets of user data on the wire */
 	uint64_t time_ns, frame;
 	uint16_t head_len;
@@ -456,7 +457,7 @@ struct iw_cap {
 /* Appends an event, zeroed except for its kind, flow, sender, time and frame. */
 struct iw_cap_event *iw_cap_event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f,
 				      unsigned d, uint64_t time_ns, uint64_t frame);
-/* Appends an error event. The caller fills its fault with iw_fail(). */
+/* Appends an error event of the whole flow. The caller fills its fault with iw_fail(). */
 struct iw_fault *iw_cap_event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
 				    uint64_t frame);
 /* Appends an event of n missing octets over TCP, and counts them. where: text of the phase. */

@@ -56,12 +56,11 @@ static void put_octets_(struct iw_text *t, const char *key, const uint8_t *p, si
 }
 #define put_octets(t, name, p, len) put_octets_(t, KEY(name) "\"", p, len)
 
-/* RFC 8259 7: quotation mark and reverse solidus are escaped. A dot replaces all but printable
- * ASCII. */
-static void put_printable_(struct iw_text *t, const char *key, const uint8_t *p, size_t len)
+void iw_cap_json_string(struct iw_text *t, const uint8_t *p, size_t len)
 {
-	iw_text_str(t, key);
+	iw_text_str(t, "\"");
 	for (size_t i = 0; i < len; i++) {
+		/* RFC 8259 7 */
 		if (p[i] == '"' || p[i] == '\\')
 			iw_text_str(t, "\\");
 		iw_cap_octets_print(t, p + i, 1);
@@ -69,7 +68,12 @@ static void put_printable_(struct iw_text *t, const char *key, const uint8_t *p,
 	iw_text_str(t, "\"");
 }
 
-#define put_printable(t, name, p, len) put_printable_(t, KEY(name) "\"", p, len)
+static void put_printable_(struct iw_text *t, const char *key, const uint8_t *p, size_t len)
+{
+	iw_text_str(t, key);
+	iw_cap_json_string(t, p, len);
+}
+#define put_printable(t, name, p, len) put_printable_(t, KEY(name), p, len)
 
 static void put_text_(struct iw_text *t, const char *key, const char *s)
 {
@@ -79,7 +83,7 @@ static void put_text_(struct iw_text *t, const char *key, const char *s)
 		len++;
 	put_printable_(t, key, (const uint8_t *)s, len);
 }
-#define put_text(t, name, s) put_text_(t, KEY(name) "\"", s)
+#define put_text(t, name, s) put_text_(t, KEY(name), s)
 
 static void put_enhanced(struct iw_text *t, const struct iw_mpa_enhanced *e)
 {

@@ -444,10 +444,11 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 	uint64_t key = key_of(w, data->tsn);
 
 	if (!h) {
-		/* Its message will never be complete. */
+		/* Its message will never be complete: the fragments before it need no memory. */
 		w->lossy = true;
 		w->losses++;
 		c->totals.undecoded_octets += len;
+		drop_lost_fragments(c, w);
 		return;
 	}
 	iw_cap_queue_add(c, &w->fragments, iw_cap_queue_seek(c, &w->fragments, key), &h->q, key);

@@ -36,15 +36,38 @@ static size_t bucket_of(const struct iw_cap *c, const struct flow *f, uint16_t s
 	return (f->pub.id * (size_t)40503 + sid) & (c->stream_buckets - 1);
 }
 
-static void drop_early(struct iw_cap *c, struct stream *st)
+/* Frees an early message. A stream without any others does not wait. */
+static void free_early(struct iw_cap *c, struct stream *st, unsigned d, struct held *h)
+{
+	iw_cap_held_free(c, &st->f->assoc->dir[d], h);
+	if (iw_list_empty(&st->side[0].early.list) && iw_list_empty(&st->side[1].early.list))
+		iw_list_del(&st->waiting);
+}
+
+static void drop_early(struct iw_cap *c, struct stream *st, unsigned d)
 {
 	struct iw_list *l;
 
-	for (unsigned d = 0; d < 2; d++)
-		while ((l = iw_list_first(&st->side[d].early.list)))
-			iw_cap_held_free(c, &st->f->assoc->dir[d], held_of(l));
-	iw_list_del(&st->waiting);
-	iw_list_init(&st->waiting);
+	while ((l = iw_list_first(&st->side[d].early.list)))
+		free_early(c, st, d, held_of(l));
+}
+
+/* Drops the early messages of a direction except those that were sent after this Initiate. A message
+ * stays for one Initiate, so that a peer cannot cause a visit of all of them for each one. */
+static void drop_before_initiate(struct iw_cap *c, struct stream *st, unsigned d, uint32_t tsn)
+{
+	struct iw_list *l = st->side[d].early.list.next;
+
+	while (l != &st->side[d].early.list) {
+		struct held *h = held_of(l);
+
+		l = l->next;
+		c->steps++;
+		if (h->stayed || iw_seq32_before(h->tsn, tsn))
+			free_early(c, st, d, h);
+		else
+			h->stayed = true;
+	}
 }
 
 static void stream_free(struct iw_cap *c, struct stream *st)
@@ -56,7 +79,8 @@ static void stream_free(struct iw_cap *c, struct stream *st)
 	*p = st->hash_next;
 	if (c->drain == st)
 		c->drain = NULL;
-	drop_early(c, st);
+	for (unsigned d = 0; d < 2; d++)
+		drop_early(c, st, d);
 	iw_cap_transfer_drop(c, &st->transfer);
 	iw_list_del(&st->lru);
 	iw_list_del(&st->of_flow);
@@ -254,6 +278,7 @@ static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct m
 	h->sid = m->sid;
 	h->ssn = ssn;
 	h->flags = 0;
+	h->stayed = false;
 	h->len = (uint32_t)m->len;
 	h->time_ns = c->now_ns;
 	h->frame = c->frame;
@@ -273,6 +298,7 @@ static void report_fault(struct iw_cap *c, struct stream *st, unsigned d, uint64
 
 	*out = *why;
 	out->offset = tsn;
+	iw_container_of(out, struct iw_cap_event, error)->sid = st->sid;
 }
 
 static int again(struct iw_fault *why, uint16_t ssn, uint16_t next)
@@ -305,11 +331,7 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 	}
 	if ((h->ssn == side->next ? take(&why, st, d, &t) : again(&why, h->ssn, side->next)) < 0)
 		report_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
-	iw_cap_held_free(c, &st->f->assoc->dir[d], h);
-	if (iw_list_empty(&st->side[0].early.list) && iw_list_empty(&st->side[1].early.list)) {
-		iw_list_del(&st->waiting);
-		iw_list_init(&st->waiting);
-	}
+	free_early(c, st, d, h);
 }
 
 bool iw_cap_session_drain(struct iw_cap *c)
@@ -366,17 +388,22 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 
 /* --- a message --- */
 
-/* An Initiate begins a session and ends an earlier one on the stream, whatever its DDP-SSN. */
+/*
+ * An Initiate begins a session and ends an earlier one on the stream, whatever its DDP-SSN. Early
+ * messages with later TSNs belong to the new session, so they stay queued.
+ */
 static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
-		       uint16_t ssn)
+		       const struct msg *m, uint16_t ssn)
 {
 	bool lossy = st->f->assoc->dir[0].lossy || st->f->assoc->dir[1].lossy;
 	uint16_t first = st->f->assoc->profile->first_ssn;
 	bool open = st->state == SESSION_ASKED ||
 		    (st->state == SESSION_OPEN && !st->side[0].ended && !st->side[1].ended);
 
-	drop_early(c, st);
+	drop_early(c, st, 1 - d);
+	drop_before_initiate(c, st, d, m->tsn);
 	begin_session(st, SESSION_ASKED);
+	c->drain = st;
 	st->active = d;
 	st->side[d].next = (uint16_t)(ssn + 1);
 	c->totals.sessions++;
@@ -397,7 +424,7 @@ static int place(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsi
 	struct side *side = &st->side[d];
 
 	if (t->control && initiates(t->fn))
-		return on_initiate(c, why, st, d, ssn);
+		return on_initiate(c, why, st, d, m, ssn);
 	if (!side->known) {
 		side->known = true;
 		side->next = ssn;

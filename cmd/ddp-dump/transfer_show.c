@@ -344,16 +344,8 @@ void iw_cap_transfer_print(struct iw_text *t, const struct iw_cap_transfer *m)
 
 static void put_string(struct iw_text *t, const char *key, const void *p, size_t len)
 {
-	const uint8_t *octets = p;
-
 	iw_text_str(t, key);
-	iw_text_str(t, "\"");
-	for (size_t i = 0; i < len; i++) {
-		if (octets[i] == '"' || octets[i] == '\\')
-			iw_text_str(t, "\\");
-		iw_cap_octets_print(t, octets + i, 1);
-	}
-	iw_text_str(t, "\"");
+	iw_cap_json_string(t, p, len);
 }
 
 static void put_name(struct iw_text *t, const char *key, const char *s)
@@ -369,7 +361,7 @@ static void put_octets(struct iw_text *t, const char *key, const void *p, size_t
 	iw_text_str(t, "\"");
 }
 
-/* As a string if a reader of JSON might round it. */
+/* Larger numbers, which a reader of JSON might round, become IW_JSON_MAX. */
 static void put_number(struct iw_text *t, const char *key, uint64_t v)
 {
 	iw_text_str(t, key);

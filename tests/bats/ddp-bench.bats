@@ -619,6 +619,22 @@ EOF
     assert_jsonl '.[0].runs[0] | [.pairs, .others] | map(map(.ours.cc[]) | unique)' '[["cubic"],["bbr"]]'
 }
 
+@test "scripts/bench reports a figure whose run fails, and exits with 1" {
+    local peer
+
+    require_netns
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    for peer in socat nc iperf3 rsync; do
+        printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/bin/$peer"
+        chmod +x "$BATS_TEST_TMPDIR/bin/$peer"
+    done
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH run_here "$IW_TOP/scripts/bench" --quick --only P7 --out "$BATS_TEST_TMPDIR/bench.json"
+    assert_status 1
+    assert_stderr_has 'socat TCP-LISTEN failed'
+    output=$(cat "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.failed, .skipped]' '[["P7"],[]]'
+}
+
 @test "scripts/bench holds idle connections and associations" {
     require_tool jq ss
     IW_TIMEOUT=60 run_here "$IW_TOP/scripts/bench" --quick --only P12,P12u --out "$BATS_TEST_TMPDIR/bench.json"

@@ -285,6 +285,22 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_jsonl '.[-1] | [.event, .complete, .exit_status]' '["result",false,4]'
 }
 
+@test "a signal before the first frame leaves a capture incomplete" {
+    local fifo=$BATS_TEST_TMPDIR/fifo writer
+
+    mkfifo "$fifo"
+    exec {writer}<>"$fifo"
+    # Only the header of the file: ddp-dump then waits for a frame.
+    head -c 24 "$TRACES/ops.pcap" >"$fifo"
+    # It creates the copy before it begins to read.
+    # shellcheck disable=SC2016
+    run_here bash -c 'ddp-dump --json -r "$1" -w "$2" & until [ -e "$2" ]; do sleep 0.02; done; kill -TERM $!; wait $!' - \
+        "$fifo" "$BATS_TEST_TMPDIR/copy.pcap"
+    exec {writer}>&-
+    assert_status 1
+    assert_jsonl '.[-1] | [.event, .frames, .complete]' '["result",0,false]'
+}
+
 @test "a file that is not a capture, missing or unreadable ends with 4 and the reason" {
     run_here ddp-dump -r "$IW_TOP/README.md"
     assert_status 4

@@ -160,7 +160,7 @@ static void counted_run(enum iw_bench_mode mode, uint64_t size, uint64_t count)
 	assert_string_equal(r.server.kernel, r.client.kernel);
 }
 
-static void every_mode_moves_what_it_is_asked_for(void **state)
+static void every_mode_moves_and_verifies_its_data(void **state)
 {
 	static const uint64_t sizes[] = { 0, 1, 7, 8, 9, 64, 1447, 65535, 65536, 65537, 1048576 };
 
@@ -974,7 +974,7 @@ static void *run_one(void *arg)
 	return NULL;
 }
 
-static void clients_at_once_are_all_served(void **state)
+static void concurrent_clients_are_all_served(void **state)
 {
 	struct runner n[8];
 	struct served t;
@@ -1007,7 +1007,7 @@ static void clients_at_once_are_all_served(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_mode_moves_what_it_is_asked_for),
+		cmocka_unit_test(every_mode_moves_and_verifies_its_data),
 		cmocka_unit_test(fewer_messages_than_slots_verify),
 		cmocka_unit_test(a_timed_run_has_warm_up_and_intervals),
 		cmocka_unit_test(a_client_sets_the_congestion_control_of_the_server),
@@ -1035,7 +1035,7 @@ int main(void)
 		cmocka_unit_test(another_digest_is_a_mismatch),
 		cmocka_unit_test(wrong_messages_are_a_mismatch),
 		cmocka_unit_test(servers_that_break_the_protocol_are_detected),
-		cmocka_unit_test(clients_at_once_are_all_served),
+		cmocka_unit_test(concurrent_clients_are_all_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,13 @@ static void a_stream_is_a_connection_or_one_of_an_association(void **state)
 	assert_true(passes(f, &ev));
 	ev.flow = &(const struct iw_cap_flow){ .id = 5 };
 	assert_false(passes(f, &ev));
+	/* an error belongs to its stream, or to all */
+	ev = (struct iw_cap_event){ .kind = IW_CAP_ERROR, .flow = &sctp, .sid = 16 };
+	assert_false(passes(f, &ev));
+	ev.sid = 17;
+	assert_true(passes(f, &ev));
+	ev.sid = -1;
+	assert_true(passes(f, &ev));
 }
 
 static void error_filter_selects_errors_deviations_rejections_and_losses(void **state)

@@ -60,7 +60,7 @@ static void octets_of_a_peer_print_as_ascii_without_controls(void **state)
 		assert_int_equal(buf[i], i >= 0x20 && i < 0x7f ? (char)i : '.');
 }
 
-static void a_request_event_has_its_private_data_as_text_and_base64(void **state)
+static void a_request_event_has_its_private_data_as_text_and_hex(void **state)
 {
 	struct iw_cap_event ev = { .kind = IW_CAP_MPA, .flow = &flow };
 
@@ -197,7 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_print_with_their_ports),
 		cmocka_unit_test(octets_of_a_peer_print_as_ascii_without_controls),
-		cmocka_unit_test(a_request_event_has_its_private_data_as_text_and_base64),
+		cmocka_unit_test(a_request_event_has_its_private_data_as_text_and_hex),
 		cmocka_unit_test(a_reply_event_has_the_agreed_parameters),
 		cmocka_unit_test(a_segment_event_has_verdicts_and_deviations),
 		cmocka_unit_test(losses_and_ends_report_their_position),

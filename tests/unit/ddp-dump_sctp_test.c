@@ -56,7 +56,7 @@ static const struct iw_cap_totals *totals(const struct maker *m)
 /* --- packets --- */
 
 /* The vectors of the wire: they share no code with the decoder. */
-static void an_association_is_read_from_its_init_on(void **state)
+static void an_association_is_decoded_from_its_init(void **state)
 {
 	static const uint8_t *const packets[] = { sctp_init, sctp_initiate, sctp_segment,
 						  sctp_terminate };
@@ -344,7 +344,7 @@ static void enhanced_sessions_are_an_error_in_draft_02(void **state)
 	end(&m);
 }
 
-static void without_an_init_the_edition_is_the_one_that_was_asked_for(void **state)
+static void without_an_init_the_edition_is_the_configured_one(void **state)
 {
 	struct maker m;
 
@@ -388,7 +388,7 @@ static void other_associations_use_a_flow_and_report_nothing(void **state)
 }
 
 /* The number of streams is the smaller of both ends' limits. */
-static void streams_that_differ_are_named(void **state)
+static void unequal_streams_are_a_deviation(void **state)
 {
 	static const struct {
 		uint16_t out[2], in[2];
@@ -658,6 +658,36 @@ static void fragments_whose_rest_is_lost_are_dropped(void **state)
 	end(&m);
 }
 
+/* A message of more fragments than the limit allows must not keep their memory for ever. */
+static void fragments_of_a_message_above_the_limit_are_dropped(void **state)
+{
+	static const struct iw_cap_limits limits = { .direction_octets = 8 << 10 };
+	uint8_t chunk[128], data[64];
+	size_t len;
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, &limits);
+	begin_with(&m);
+	for (int i = 0; i < 100; i++)
+		say_chunks(&m, 0, chunk,
+			   make_data(chunk,
+				     i == 0    ? 6
+				     : i == 99 ? 5
+					       : 4,
+				     m.tsn[0]++, 0, 16, "01", 2));
+	assert_int_equal(count_kind(&m, IW_CAP_DDP), 0);
+	iw_put_be16(data, 2);
+	len = 2 + make_write(data + 2, 7, 0, true, 10);
+	for (int i = 0; i < 4; i++) {
+		say_chunks(&m, 0, chunk, make_data(chunk, 6, m.tsn[0]++, 1, 16, data, 10));
+		say_chunks(&m, 0, chunk,
+			   make_data(chunk, 5, m.tsn[0]++, 1, 16, data + 10, len - 10));
+	}
+	assert_true(count_kind(&m, IW_CAP_DDP) >= 3);
+	end(&m);
+}
+
 /* The second fragment must not be placed over octets of the first that were not captured. */
 static void nothing_is_joined_across_a_hole(void **state)
 {
@@ -677,7 +707,7 @@ static void nothing_is_joined_across_a_hole(void **state)
 	end(&m);
 }
 
-static void ordered_chunks_are_named(void **state)
+static void ordered_chunks_are_a_deviation(void **state)
 {
 	uint8_t data[64], chunk[128];
 	size_t len;
@@ -740,7 +770,7 @@ static void running_out_of_memory_anywhere_leaks_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_association_is_read_from_its_init_on),
+		cmocka_unit_test(an_association_is_decoded_from_its_init),
 		cmocka_unit_test(udp_is_decoded_on_port_9899_and_on_the_configured_port),
 		cmocka_unit_test(associations_in_udp_differ_by_their_udp_ports),
 		cmocka_unit_test(an_offloaded_frame_is_split_into_its_packets),
@@ -753,9 +783,9 @@ int main(void)
 		cmocka_unit_test(ddp_without_the_indication_of_both_is_an_error),
 		cmocka_unit_test(the_indication_of_draft_02_gives_its_numbers),
 		cmocka_unit_test(enhanced_sessions_are_an_error_in_draft_02),
-		cmocka_unit_test(without_an_init_the_edition_is_the_one_that_was_asked_for),
+		cmocka_unit_test(without_an_init_the_edition_is_the_configured_one),
 		cmocka_unit_test(other_associations_use_a_flow_and_report_nothing),
-		cmocka_unit_test(streams_that_differ_are_named),
+		cmocka_unit_test(unequal_streams_are_a_deviation),
 		cmocka_unit_test(
 			packets_from_another_address_belong_to_the_association_of_their_tag),
 		cmocka_unit_test(an_association_begun_before_the_capture_is_read_too),
@@ -768,8 +798,9 @@ int main(void)
 		cmocka_unit_test(a_jump_beyond_the_window_is_reported_as_one_loss),
 		cmocka_unit_test(fragments_in_any_order_are_one_segment),
 		cmocka_unit_test(fragments_whose_rest_is_lost_are_dropped),
+		cmocka_unit_test(fragments_of_a_message_above_the_limit_are_dropped),
 		cmocka_unit_test(nothing_is_joined_across_a_hole),
-		cmocka_unit_test(ordered_chunks_are_named),
+		cmocka_unit_test(ordered_chunks_are_a_deviation),
 		cmocka_unit_test(queued_octets_are_limited),
 		cmocka_unit_test(running_out_of_memory_anywhere_leaks_nothing),
 	};

@@ -458,7 +458,7 @@ static void a_terminate_invalid_in_both_orders_is_not_reordered(void **state)
 	end(&t);
 }
 
-static void a_length_that_leaves_out_the_header_is_named(void **state)
+static void a_length_without_the_header_is_a_deviation(void **state)
 {
 	const struct iw_terminate siw = { .layer = 1,
 					  .etype = 1,
@@ -540,7 +540,7 @@ static void immediate_data_are_eight_octets(void **state)
 	end(&t);
 }
 
-static void a_send_with_invalidate_of_no_stag_is_named(void **state)
+static void a_send_with_invalidate_of_no_stag_is_a_deviation(void **state)
 {
 	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND_INV, .msn = 1 };
 	struct talk t;
@@ -594,10 +594,10 @@ int main(void)
 		cmocka_unit_test(a_terminate_with_exchanged_bits_is_reported_in_both_readings),
 		cmocka_unit_test(an_ambiguous_terminate_is_read_in_the_order_of_the_rfc),
 		cmocka_unit_test(a_terminate_invalid_in_both_orders_is_not_reordered),
-		cmocka_unit_test(a_length_that_leaves_out_the_header_is_named),
+		cmocka_unit_test(a_length_without_the_header_is_a_deviation),
 		cmocka_unit_test(an_atomic_of_no_operation_is_an_error),
 		cmocka_unit_test(immediate_data_are_eight_octets),
-		cmocka_unit_test(a_send_with_invalidate_of_no_stag_is_named),
+		cmocka_unit_test(a_send_with_invalidate_of_no_stag_is_a_deviation),
 		cmocka_unit_test(a_terminate_without_the_headers_it_announces_is_reported),
 	};
 

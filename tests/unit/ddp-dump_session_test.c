@@ -109,9 +109,11 @@ static void sessions_are_judged_by_the_legal_sequences(void **state)
 		errors = count_kind(&m, IW_CAP_ERROR);
 		if (errors != (rows[i].clause ? 1 : 0))
 			fail_msg("row %zu: %zu errors", i, errors);
-		if (errors)
+		if (errors) {
 			assert_string_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.clause,
 					    rows[i].clause);
+			assert_int_equal(nth(&m, IW_CAP_ERROR, 0)->ev.sid, STREAM);
+		}
 		maker_finish(&m);
 		assert_int_equal(count_kind(&m, IW_CAP_ERROR), errors);
 		assert_true(maker_fini(&m));
@@ -176,6 +178,34 @@ static void msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn(void **state)
 	say_segment(&m, 0, 9, 1, segment, make_send(segment, 2, 0, true, 10));
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 2);
 	maker_finish(&m);
+	assert_true(maker_fini(&m));
+}
+
+/* RFC 5043 6.1: the DDP-SSNs give the order. A capture may hold packets slightly out of order. */
+static void a_segment_captured_before_its_initiate_belongs_to_its_session(void **state)
+{
+	uint8_t segment[64];
+	struct maker m;
+	uint32_t tsn;
+
+	(void)state;
+	maker_init(&m, NULL);
+	sctp_set_up(&m);
+	tsn = m.tsn[0]++;
+	say_segment(&m, 0, 0, 1, segment, make_send(segment, 1, 0, true, 5));
+	m.tsn[0] = tsn;
+	say_control(&m, 0, 0, 0, INITIATE, NULL, 0);
+	say_control(&m, 1, 0, 0, ACCEPT, NULL, 0);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
+	/* So the next MSN is known: it is 2. */
+	m.tsn[0] = tsn + 2;
+	say_segment(&m, 0, 0, 2, segment, make_send(segment, 3, 0, true, 5));
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
+	assert_int_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.err, IW_E_DDP_MSN);
+	/* No DDP-SSN is missing at the end. */
+	say_chunk(&m, 0, 14, 0, NULL, 0);
+	maker_finish(&m);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
 	assert_true(maker_fini(&m));
 }
 
@@ -282,6 +312,7 @@ int main(void)
 		cmocka_unit_test(sessions_are_judged_by_the_legal_sequences),
 		cmocka_unit_test(no_error_is_reported_of_a_session_that_began_before_the_capture),
 		cmocka_unit_test(msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn),
+		cmocka_unit_test(a_segment_captured_before_its_initiate_belongs_to_its_session),
 		cmocka_unit_test(streams_do_not_mix),
 		cmocka_unit_test(enhanced_data_precede_the_private_data),
 		cmocka_unit_test(private_data_have_their_bounds),

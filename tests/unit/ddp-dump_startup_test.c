@@ -661,7 +661,7 @@ static unsigned reply_to(uint8_t request, uint8_t request_rev, const void *pd, s
 	return dev;
 }
 
-static void deviations_of_a_reply_from_its_request_are_named(void **state)
+static void deviations_of_a_reply_from_its_request_are_reported(void **state)
 {
 	static const uint8_t one[] = { 0, 1, 0, 1 }, two[] = { 0, 1, 0, 2 }, none[4],
 			     max[] = { 0, 1, 0x3f, 0xff };
@@ -719,7 +719,7 @@ int main(void)
 		cmocka_unit_test(a_connection_closed_instead_of_a_reply_is_no_error),
 		cmocka_unit_test(first_fpdu_after_a_cut_off_frame_is_searched_for),
 		cmocka_unit_test(the_search_for_a_reply_begins_with_the_request),
-		cmocka_unit_test(deviations_of_a_reply_from_its_request_are_named),
+		cmocka_unit_test(deviations_of_a_reply_from_its_request_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -359,6 +359,32 @@ static void a_segment_captured_after_its_ack_is_still_used(void **state)
 	free(s);
 }
 
+/* The places of markers count from the first octet of full operation (RFC 5044 4.3). */
+static void a_hole_within_the_first_four_octets_moves_no_marker(void **state)
+{
+	struct stream *s = new_stream(true, 17);
+
+	(void)state;
+	for (size_t first = 0; first < 4; first++) {
+		const struct iw_cap_ddp *e;
+		struct maker m;
+
+		begin(&m, NULL, true);
+		say(&m, 0, s->octets, first);
+		m.seq[0] += 700;
+		for (size_t at = first + 700; at < s->len; at += 1000)
+			say(&m, 0, s->octets + at, IW_MIN((size_t)1000, s->len - at));
+		maker_finish(&m);
+		assert_int_equal(count_tcp(&m, IW_CAP_TCP_RESYNC), 1);
+		assert_int_equal(nth(&m, IW_CAP_TCP, 1)->ev.tcp.why, IW_CAP_WHY_MARKER);
+		assert_true(count_kind(&m, IW_CAP_DDP) > MESSAGES / 2);
+		e = &nth(&m, IW_CAP_DDP, count_kind(&m, IW_CAP_DDP) - 1)->ev.ddp;
+		assert_int_equal(e->position, s->at[MESSAGES - 1]);
+		assert_true(maker_fini(&m));
+	}
+	free(s);
+}
+
 static void a_hole_at_the_end_of_the_capture_is_reported(void **state)
 {
 	struct stream *s = new_stream(false, 14);
@@ -889,6 +915,7 @@ int main(void)
 		cmocka_unit_test(a_hole_that_was_acknowledged_is_skipped_and_reported),
 		cmocka_unit_test(a_hole_is_not_skipped_before_the_peer_acknowledged_it),
 		cmocka_unit_test(a_segment_captured_after_its_ack_is_still_used),
+		cmocka_unit_test(a_hole_within_the_first_four_octets_moves_no_marker),
 		cmocka_unit_test(a_hole_at_the_end_of_the_capture_is_reported),
 		cmocka_unit_test(octets_acknowledged_but_never_captured_are_reported_at_the_end),
 		cmocka_unit_test(the_fin_that_was_not_captured_is_no_loss),
