@@ -660,9 +660,10 @@ IW_MUST_CHECK int iw_cap_can_read(struct iw_fault *why);
 
 /*
  * Opens a capture; *out is owned by the caller. IW_E_NOTSUP: built without libpcap. IW_E_PERM: the
- * user may not capture. IW_E_NOENT: no such interface. IW_E_OS: the file cannot be opened (why->err
- * is the error of iw_os_fail), or the interface is down. IW_E_INVAL: the filter is not valid.
- * IW_E_FORMAT: the file is not a capture, or the link type is not in enum iw_cap_link. IW_E_NOMEM.
+ * user may not capture, or not read the file. IW_E_NOENT: no such interface or file. IW_E_OS: the
+ * interface is down, or the file cannot be opened. IW_E_INVAL: the filter is not valid. IW_E_FORMAT:
+ * the file is not a capture, or the link type is not in enum iw_cap_link. IW_E_LIMIT: no free
+ * descriptors. IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 			      struct iw_fault *why);

@@ -65,14 +65,12 @@ static bool link_of(int dlt, enum iw_cap_link *out)
 /* Large reads: a capture has millions of small frames. */
 #define READ_BUFFER (1u << 20)
 
-static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fault *why)
+static int open_stream(FILE **out, struct iw_cap_source *s, const char *path, struct iw_fault *why)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
 
-	if (!f) {
-		(void)iw_os_fail(why, errno, "open %s", path);
-		return NULL;
-	}
+	if (!f)
+		return iw_os_fail(why, errno, "open %s", path);
 	/* glibc ignores the size without a buffer. Without memory for it, the default one stays. A
 	 * larger pipe, if the file is one, saves context switches. */
 	s->buffer = malloc(READ_BUFFER);
@@ -82,7 +80,8 @@ static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fa
 	if (f == stdin)
 		s->buffer = NULL;
 	(void)fcntl(fileno(f), F_SETPIPE_SZ, READ_BUFFER);
-	return f;
+	*out = f;
+	return 0;
 }
 
 #define MAGIC_MAX 6
@@ -156,11 +155,11 @@ static int not_a_capture(const struct iw_cap_source *s, const char *text, struct
 static int open_file(struct iw_cap_source *s, const char *path, struct iw_fault *why)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
-	FILE *f = open_stream(s, path, why);
-	int err;
+	FILE *f = NULL;
+	int err = open_stream(&f, s, path, why);
 
-	if (!f)
-		return IW_E_OS;
+	if (err < 0)
+		return err;
 	err = refuse(s, f, why);
 	if (err < 0)
 		goto fail;

@@ -159,14 +159,18 @@ static int kernel_output(struct iw_port *p, uint64_t now)
 
 static uint64_t kernel_deadline(struct iw_port *p)
 {
-	(void)p;
-	return IW_TIME_NEVER;
+	uint64_t at = port_of(p)->accept_at;
+
+	return at ? at : IW_TIME_NEVER;
 }
 
 static void kernel_timeout(struct iw_port *p, uint64_t now)
 {
-	(void)p;
-	(void)now;
+	struct kport *k = port_of(p);
+
+	if (k->accept_at && now >= k->accept_at &&
+	    iw_port_kernel_watch(k, k->listener, NULL, EPOLLIN, false) == 0)
+		k->accept_at = 0;
 }
 
 /*

@@ -50,8 +50,9 @@ struct kassoc {
 
 struct kport {
 	struct iw_port port;
-	struct iw_port_cfg cfg;                /* without its texts, which are borrowed */
-	int listener;                          /* -1: none */
+	struct iw_port_cfg cfg; /* without its texts, which are borrowed */
+	int listener;           /* -1: none */
+	uint64_t accept_at;     /* the listener is not watched until then; 0: it is */
 	struct iw_addr target[ADDR_MAX], bind; /* the addresses of the host; bind.len 0: any */
 	size_t ntargets, next_target;
 	char interface[32];
@@ -112,8 +113,11 @@ void iw_port_kernel_went_down(struct kport *k, struct kassoc *x, const struct iw
 void iw_port_kernel_violated(struct kport *k, struct kassoc *x, const struct iw_fault *why);
 /* A system call on the socket of x has failed with errnum: the association ends. step: the call. */
 void iw_port_kernel_broken(struct kport *k, struct kassoc *x, const char *step, int errnum);
-/* Accepts the pending associations of the listener, at most READY_MAX. */
-void iw_port_kernel_accept_all(struct kport *k);
+/*
+ * Accepts the pending associations of the listener, at most READY_MAX. Without a free descriptor or
+ * memory, it stops watching the listener until accept_at.
+ */
+void iw_port_kernel_accept_all(struct kport *k, uint64_t now);
 /* Reads max_message again from the socket. */
 void iw_port_kernel_note_size(struct kassoc *x);
 int iw_port_kernel_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,

@@ -18,6 +18,8 @@
 #define PEER_ADDRS 64 /* addresses of one peer that are reported */
 /* Room for a SACK beside a chunk (RFC 5043 9). */
 #define SACK_ROOM  16
+/* How long the listener rests when no descriptor or memory is left. */
+#define REST_NS    IW_MSEC(100)
 
 void iw_port_kernel_queue_event(struct kport *k, struct kassoc *x, unsigned what)
 {
@@ -181,7 +183,17 @@ static void note_ip(struct kassoc *x, const struct iw_addr *peer)
 	}
 }
 
-void iw_port_kernel_accept_all(struct kport *k)
+/* accept4 has failed with errnum. The listener stays readable if nothing was taken from its queue. */
+static void rest_if_exhausted(struct kport *k, int errnum, uint64_t now)
+{
+	int err = iw_os_err(errnum);
+
+	if ((err == IW_E_LIMIT || err == IW_E_NOMEM) &&
+	    iw_port_kernel_watch(k, k->listener, NULL, 0, false) == 0)
+		k->accept_at = iw_time_add(now, REST_NS);
+}
+
+void iw_port_kernel_accept_all(struct kport *k, uint64_t now)
 {
 	for (int budget = READY_MAX; budget > 0; budget--) {
 		struct iw_addr peer = { .len = sizeof(peer.in6) };
@@ -189,8 +201,10 @@ void iw_port_kernel_accept_all(struct kport *k)
 		struct kassoc *x;
 		int fd = accept4(k->listener, &peer.sa, &peer.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-		if (fd < 0)
+		if (fd < 0) {
+			rest_if_exhausted(k, errno, now);
 			return;
+		}
 		x = iw_port_kernel_prepare(fd, &k->cfg, NULL) == 0 ? assoc_new(k, fd) : NULL;
 		if (!x) {
 			close(fd);

@@ -135,7 +135,7 @@ int iw_port_kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 		struct kassoc *x = ev[i].data.ptr;
 
 		if (!x) {
-			iw_port_kernel_accept_all(k);
+			iw_port_kernel_accept_all(k, now);
 			continue;
 		}
 		if (ev[i].events & EPOLLOUT && x->full) {

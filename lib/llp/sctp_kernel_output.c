@@ -49,14 +49,18 @@ static ssize_t send_fragmented(struct kport *k, struct kassoc *x, const struct i
 {
 	const int off = 0, on = 1;
 	ssize_t n = -1;
+	int errnum;
 
 	if (iw_port_kernel_set(x->fd, SCTP_DISABLE_FRAGMENTS, &off, sizeof(off),
 			       "SCTP_DISABLE_FRAGMENTS", NULL) == 0)
 		n = send_msg(x, m);
+	/* The caller reads errno, and the calls below fail if the association has ended. */
+	errnum = errno;
 	(void)!iw_port_kernel_set(x->fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on),
 				  "SCTP_DISABLE_FRAGMENTS", NULL);
 	iw_port_kernel_note_size(x);
 	iw_port_kernel_queue_event(k, x, EVENT_MTU);
+	errno = errnum;
 	return n;
 }
 

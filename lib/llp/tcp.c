@@ -137,6 +137,19 @@ static int pick_source(const struct iw_addr **out, const struct attempts *a,
 }
 
 /*
+ * The callers wait for the socket after IW_E_AGAIN. If a call has failed with it, for example
+ * because no port is free, no event would follow, so this makes it IW_E_OS.
+ */
+static int not_again(int err, struct iw_fault *why)
+{
+	if (err != IW_E_AGAIN)
+		return err;
+	if (why)
+		why->err = IW_E_OS;
+	return IW_E_OS;
+}
+
+/*
  * Starts to connect to the next address for which that is possible. IW_E_AGAIN: started; else every
  * address has failed (why: the last failure).
  */
@@ -158,7 +171,7 @@ static int begin_next(struct tcp *t, struct iw_fault *why)
 		if (!err)
 			return IW_E_AGAIN;
 	}
-	return err;
+	return not_again(err, why);
 }
 
 static int tcp_try_next(struct iw_stream *l, struct iw_fault *why)
@@ -288,6 +301,7 @@ static int listen_on_host(int *fd, const struct iw_llp_cfg *cfg, const struct iw
 			  struct iw_fault *why)
 {
 	struct iw_addr addr[ADDR_MAX];
+	struct iw_fault last = { 0 };
 	size_t n = 0;
 	int err;
 
@@ -296,12 +310,14 @@ static int listen_on_host(int *fd, const struct iw_llp_cfg *cfg, const struct iw
 			      cfg->port, why);
 	if (err)
 		return err;
-	err = IW_E_NOENT;
+	/* The resolver returns at least one address. */
 	for (size_t i = 0; i < n; i++) {
-		err = iw_tcp_listen(fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), sock, why);
-		if (err == 0 || !is_not_here(why))
+		err = iw_tcp_listen(fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), sock, &last);
+		if (err == 0 || !is_not_here(&last))
 			break;
 	}
+	if (err && why)
+		*why = last;
 	return err;
 }
 
@@ -440,8 +456,7 @@ static int broken(const struct iw_stream *l, const char *step, int errnum, struc
 			why->clause = iw_err_clause(err);
 		}
 	}
-	/* The callers of tcp_recv and tcp_send wait for readiness only after EAGAIN. */
-	return err == IW_E_AGAIN ? IW_E_OS : err;
+	return not_again(err, why);
 }
 
 static struct msghdr header_of(const struct iw_vec *vec, size_t nvec)

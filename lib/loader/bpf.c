@@ -86,17 +86,22 @@ static const char *missing(void)
 
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 {
-	char text[120];
+	char text[120], quoted[sizeof(message)] = "";
 	va_list ap;
 
+	/* Outside of iw_bpf_begin the message belongs to another thread, or to an earlier failure. */
+	pthread_mutex_lock(&lock);
+	if (depth > 0)
+		memcpy(quoted, message, sizeof(quoted));
+	pthread_mutex_unlock(&lock);
 	errnum = errnum < 0 ? -errnum : errnum;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (errnum == EPERM)
 		return iw_fail(why, IW_E_PERM, "%s: not permitted: %s", text, missing());
-	if (message[0])
-		return iw_os_fail(why, errnum, "%s (%s)", text, message);
+	if (quoted[0])
+		return iw_os_fail(why, errnum, "%s (%s)", text, quoted);
 	return iw_os_fail(why, errnum, "%s", text);
 }
 

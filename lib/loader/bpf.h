@@ -26,7 +26,7 @@ void iw_bpf_begin(void);
 void iw_bpf_end(void);
 /*
  * As iw_os_fail, followed by that first message; for EPERM names the missing capability instead.
- * errnum may be negative.
+ * Outside of iw_bpf_begin and iw_bpf_end it quotes no message. errnum may be negative.
  */
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

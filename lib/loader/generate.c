@@ -40,21 +40,24 @@ struct iw_generate {
 int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
+	int err;
 
 	g->arrived = NULL;
 	iw_bpf_begin();
 	g->map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "gate", sizeof(uint32_t), sizeof(uint64_t), 1,
 				&o);
+	err = g->map < 0 ? iw_bpf_fail(why, errno, "xdp: create a map for the generator") : 0;
 	iw_bpf_end();
-	if (g->map < 0)
-		return iw_bpf_fail(why, errno, "xdp: create a map for the generator");
+	if (err)
+		return err;
 	g->arrived = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
 			  g->map, 0);
 	if (g->arrived != MAP_FAILED)
 		return 0;
+	err = iw_os_fail(why, errno, "xdp: map the generator's gate");
 	g->arrived = NULL;
 	iw_generate_gate_close(g);
-	return iw_os_fail(why, errno, "xdp: map the generator's gate");
+	return err;
 }
 
 void iw_generate_gate_close(struct iw_generate_gate *g)

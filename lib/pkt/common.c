@@ -30,13 +30,6 @@ static int on(int fd, int level, int option)
 	return setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* SO_*BUFFORCE needs CAP_NET_ADMIN; without it the system caps the size. */
-static void set_buffer(int fd, int force, int option, int size)
-{
-	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) < 0)
-		(void)setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size));
-}
-
 void iw_pkt_set_df(int fd, int family, bool df)
 {
 	/* PROBE sets DF and ignores the kernel's path MTU: the engine itself searches for it (RFC
@@ -66,8 +59,9 @@ int iw_pkt_prepare(int fd, int family, const struct iw_pkt_cfg *cfg, struct iw_f
 
 	if (err)
 		return err;
-	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, cfg->rcvbuf ? (int)cfg->rcvbuf : RCVBUF);
-	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, cfg->sndbuf ? (int)cfg->sndbuf : SNDBUF);
+	/* The system may cap the sizes. */
+	(void)!iw_sock_set_buffers(fd, cfg->sndbuf ? cfg->sndbuf : SNDBUF,
+				   cfg->rcvbuf ? cfg->rcvbuf : RCVBUF);
 	iw_pkt_set_df(fd, family, true);
 	if (on(fd, IPPROTO_IP, IP_RECVERR) < 0 && family == AF_INET)
 		return iw_os_fail(why, errno, "set IP_RECVERR");

@@ -44,7 +44,7 @@ struct iw_pkt_cfg {
 /* A run of received packets from one peer: len octets in all, seg octets each; the last packet may
  * be shorter. */
 struct iw_pkt_rx {
-	struct iw_addr peer, local; /* with UDP ports; local.len 0: not known */
+	struct iw_addr peer, local; /* peer with its UDP port; local.len 0: not known */
 	const uint8_t *data;        /* borrowed until the next receive */
 	size_t len, seg;
 	bool lendable; /* lend() accepts data */

@@ -255,6 +255,8 @@ static void take(struct iw_pkt_rx *rx, struct msghdr *m, size_t len)
 	rx->data = m->msg_iov->iov_base;
 	rx->len = len;
 	rx->seg = segment_size(m, len);
+	/* "xdp" also receives with this carrier, into elements that described frames before. */
+	rx->lendable = false;
 }
 
 /* Receives up to `room` runs and returns their number; -1: failed, by errno. */

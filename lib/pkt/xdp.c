@@ -301,14 +301,15 @@ static void follow(struct xdp *x)
 
 /*
  * Transmission failed (x->why); the next receive returns the error. Perhaps no frame arrives to
- * wake the caller's loop, so this also watches the kernel's socket for EPOLLOUT, which is always
- * ready.
+ * wake the caller's loop, so this also watches the netlink socket for EPOLLOUT: it is always ready,
+ * as the descriptor of "raw", an epoll descriptor, never is.
  */
 static void break_down(struct xdp *x)
 {
 	x->broken = true;
 	follow(x);
-	(void)watch(x, EPOLL_CTL_MOD, x->kernel->fd, EPOLLIN | EPOLLOUT, FROM_KERNEL, NULL);
+	(void)watch(x, EPOLL_CTL_MOD, iw_neigh_fd(x->neigh), EPOLLIN | EPOLLOUT, FROM_NETLINK,
+		    NULL);
 }
 
 /* Checks the sources other than the rings. */
@@ -534,7 +535,7 @@ static void xdp_flush(struct iw_pkt *c)
 	x->hop = NULL;
 	if (x->broken || !iw_xsk_unsent(x->xsk))
 		return;
-	if (iw_xsk_flush(x->xsk, &x->why) == IW_E_OS)
+	if (iw_xsk_flush(x->xsk, &x->why) < 0)
 		break_down(x);
 }
 

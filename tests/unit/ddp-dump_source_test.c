@@ -197,7 +197,8 @@ static void file_that_is_not_a_capture_is_refused(void **state)
 	save(&o, 0);
 	assert_int_equal(open_file(&s, path, &why), IW_E_FORMAT);
 	assert_int_equal(open_file(&s, "/", &why), IW_E_FORMAT);
-	assert_int_equal(open_file(&s, "/nonexistent", &why), IW_E_OS);
+	assert_int_equal(open_file(&s, "/nonexistent", &why), IW_E_NOENT);
+	assert_int_equal(why.err, IW_E_NOENT);
 	assert_non_null(strstr(why.text, "/nonexistent"));
 	iw_cap_close(NULL);
 }

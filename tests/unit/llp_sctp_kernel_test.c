@@ -44,9 +44,12 @@ static struct played {
 	struct step step[STEPS];
 	unsigned n, at;
 	bool lingers_not; /* closing it sends an ABORT */
+	int send_errno;   /* of a message; 0: sent. The first one is too long for the path */
+	bool has_sent;
 	bool closed, aborted;
 } played[1 + ASSOCS];
 static unsigned accepted;
+static int accept_errno; /* of the next accept4; 0: it succeeds */
 static uint8_t octets[200000];
 
 static struct played *find(int fd)
@@ -104,8 +107,15 @@ int close(int fd)
 
 int getsockopt(int fd, int level, int option, void *restrict value, socklen_t *restrict len)
 {
-	if (!find(fd))
+	struct played *p = find(fd);
+
+	if (!p)
 		return (int)syscall(SYS_getsockopt, fd, level, option, value, len);
+	/* An association that has ended has no status. */
+	if (option == SCTP_STATUS && p->send_errno) {
+		errno = EINVAL;
+		return -1;
+	}
 	memset(value, 0, *len);
 	return 0;
 }
@@ -142,8 +152,8 @@ int accept4(int fd, struct sockaddr *restrict addr, socklen_t *restrict len, int
 {
 	(void)fd;
 	(void)flags;
-	if (accepted == ASSOCS) {
-		errno = EAGAIN;
+	if (accept_errno || accepted == ASSOCS) {
+		errno = accept_errno ? accept_errno : EAGAIN;
 		return -1;
 	}
 	fill_addr(addr, len);
@@ -181,6 +191,17 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 		m->msg_controllen = CMSG_SPACE(sizeof(info));
 	}
 	return (ssize_t)n;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	struct played *p = find(fd);
+
+	if (!p)
+		return syscall(SYS_sendmsg, fd, m, flags);
+	errno = p->has_sent ? p->send_errno : EMSGSIZE;
+	p->has_sent = true;
+	return errno ? -1 : 0;
 }
 
 static void comes(unsigned who, const void *data, size_t len, int flags)
@@ -236,6 +257,7 @@ static int set_up(void **state)
 	memset(played, 0, sizeof(played));
 	memset(assoc, 0, sizeof(assoc));
 	accepted = 0;
+	accept_errno = 0;
 	for (size_t i = 0; i < sizeof(octets); i++)
 		octets[i] = (uint8_t)(i * 7 + (i >> 8));
 	if (iw_port_find("sctp")->open(&port, &cfg, &why) != 0)
@@ -307,6 +329,28 @@ static void ordered_data_aborts_its_association(void **state)
 	assert_msg(2, octets, 10);
 }
 
+/* Its queue is not empty, so that it would wake the loop all the time. */
+static void listener_without_free_descriptors_rests(void **state)
+{
+	const struct iw_port_ops *ops = port->ops;
+	uint64_t now = IW_SEC(1), at;
+
+	(void)state;
+	assert_nothing();
+	accept_errno = EMFILE;
+	assert_true(ops->deadline(port) == IW_TIME_NEVER);
+	assert_int_equal(ops->input(port, now, NULL), 1);
+	assert_int_equal(ops->input(port, now, NULL), 0);
+	at = ops->deadline(port);
+	assert_in_range(at, now + 1, now + IW_SEC(1));
+	ops->timeout(port, at - 1);
+	assert_int_equal(ops->input(port, at - 1, NULL), 0);
+	accept_errno = 0;
+	ops->timeout(port, at);
+	assert_true(ops->deadline(port) == IW_TIME_NEVER);
+	assert_int_equal(ops->input(port, at, NULL), 1);
+}
+
 static void an_association_is_aborted_on_request(void **state)
 {
 	(void)state;
@@ -315,6 +359,19 @@ static void an_association_is_aborted_on_request(void **state)
 	port->ops->release(assoc[2]);
 	assert_true(played[2].closed);
 	assert_false(played[2].aborted);
+}
+
+/* The path MTU has become smaller, and the peer ends the association before the fragments leave. */
+static void association_that_ends_at_a_fragmented_send_was_closed_by_the_peer(void **state)
+{
+	const struct iw_port_out m = { .ppid = 16, .hdr = octets, .hdr_len = 9 };
+
+	(void)state;
+	played[1].send_errno = EPIPE;
+	assert_int_equal(port->ops->send(assoc[1], &m, 0), IW_E_CLOSED);
+	assert_true(played[1].closed);
+	assert_int_equal(assoc[1]->why.err, IW_E_CLOSED);
+	assert_int_equal(assoc[1]->why.os_errno, EPIPE);
 }
 
 static void a_message_in_parts_is_put_together(void **state)
@@ -423,7 +480,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(ordered_data_aborts_its_association),
+		test(listener_without_free_descriptors_rests),
 		test(an_association_is_aborted_on_request),
+		test(association_that_ends_at_a_fragmented_send_was_closed_by_the_peer),
 		test(a_message_in_parts_is_put_together),
 		test(a_notification_between_parts_of_a_message_is_handled),
 		test(a_notification_in_parts_between_parts_of_a_message_is_handled),

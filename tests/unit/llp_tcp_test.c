@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,6 +23,16 @@
 #include "os/os.h"
 #include "os/sock.h"
 #include "util/num.h"
+
+static bool connect_is_refused; /* by the system, with EAGAIN */
+
+int connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	if (!connect_is_refused)
+		return (int)syscall(SYS_connect, fd, addr, len);
+	errno = EAGAIN;
+	return -1;
+}
 
 static const struct iw_stream_ops *tcp(void)
 {
@@ -349,6 +360,20 @@ static void refused_connect_names_the_peer(void **state)
 	assert_non_null(strstr(why.text, "connection refused"));
 }
 
+static void connect_that_the_system_postpones_has_failed(void **state)
+{
+	struct iw_llp_cfg cfg = { .host = "127.0.0.1", .port = 1 };
+	struct iw_fault why = { 0 };
+	struct iw_stream *l;
+
+	(void)state;
+	connect_is_refused = true;
+	assert_int_equal(tcp()->open(&l, &cfg, &why), IW_E_OS);
+	connect_is_refused = false;
+	assert_int_equal(why.err, IW_E_OS);
+	assert_int_equal(why.os_errno, EAGAIN);
+}
+
 /* An empty host means 127.0.0.1, then ::1: with a listener on ::1 alone, the first connection is
  * refused. */
 static void next_address_is_tried_when_one_is_refused(void **state)
@@ -477,6 +502,19 @@ static void busy_port_cannot_be_listened_on(void **state)
 	tcp()->close(listener, true);
 }
 
+static void error_of_a_listener_need_not_be_explained(void **state)
+{
+	struct iw_stream *listener = listen_on("127.0.0.1", 0, 0);
+	struct iw_llp_cfg cfg = {
+		.host = "127.0.0.1", .port = listener->local_port, .backlog = 1, .listen = true
+	};
+	struct iw_stream *l;
+
+	(void)state;
+	assert_int_equal(tcp()->open(&l, &cfg, NULL), IW_E_OS);
+	tcp()->close(listener, true);
+}
+
 /* An empty host means 127.0.0.1 and ::1: if 127.0.0.1 is in use, ::1 must not be used instead. */
 static void busy_port_is_not_listened_on_at_another_address(void **state)
 {
@@ -543,6 +581,7 @@ int main(void)
 		cmocka_unit_test(orderly_close_with_unread_input_loses_nothing_sent),
 		cmocka_unit_test(abort_resets_and_the_peer_can_read_the_reason),
 		cmocka_unit_test(refused_connect_names_the_peer),
+		cmocka_unit_test(connect_that_the_system_postpones_has_failed),
 		cmocka_unit_test(next_address_is_tried_when_one_is_refused),
 		cmocka_unit_test(an_attempt_can_be_abandoned_for_the_next_address),
 		cmocka_unit_test(last_abandoned_attempt_is_a_time_out),
@@ -550,6 +589,7 @@ int main(void)
 		cmocka_unit_test(source_address_of_another_family_is_refused),
 		cmocka_unit_test(unknown_interface_and_congestion_control_are_named),
 		cmocka_unit_test(busy_port_cannot_be_listened_on),
+		cmocka_unit_test(error_of_a_listener_need_not_be_explained),
 		cmocka_unit_test(busy_port_is_not_listened_on_at_another_address),
 		cmocka_unit_test(refresh_reads_the_emss_again),
 	};

@@ -51,6 +51,20 @@ static int wait_for(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 	return n;
 }
 
+static void receive_buffer_above_2_gib_is_capped(void **state)
+{
+	struct iw_pkt_cfg cfg = { .rcvbuf = 3u << 30 };
+	struct iw_fault why = { 0 };
+	struct iw_pkt *c, *usual = open_one();
+
+	(void)state;
+	if (iw_pkt_udp_ops.open(&c, &cfg, &why) != 0)
+		fail_msg("%s", why.text);
+	assert_true(c->rcvbuf >= usual->rcvbuf);
+	c->ops->close(c);
+	usual->ops->close(usual);
+}
+
 static void waiting_returns_a_packet_with_its_sender(void **state)
 {
 	static const uint8_t data[] = "a packet";
@@ -65,6 +79,21 @@ static void waiting_returns_a_packet_with_its_sender(void **state)
 	assert_memory_equal(rx[0].data, data, sizeof(data));
 	assert_int_equal(iw_addr_port(&rx[0].peer), a->udp_port);
 	assert_int_equal(rx[0].local.sa.sa_family, AF_INET);
+	a->ops->close(a);
+	b->ops->close(b);
+}
+
+/* The xdp carrier passes elements that described lendable frames in an earlier receive. */
+static void datagram_is_not_lendable(void **state)
+{
+	static const uint8_t data[] = "a packet";
+	struct iw_pkt *a = open_one(), *b = open_one();
+	struct iw_pkt_rx rx[IW_PKT_BATCH] = { { .lendable = true } };
+
+	(void)state;
+	send_to(a, b, data, sizeof(data));
+	assert_int_equal(wait_for(b, rx), 1);
+	assert_false(rx[0].lendable);
 	a->ops->close(a);
 	b->ops->close(b);
 }
@@ -135,7 +164,9 @@ static void waiting_for_nothing_ends_and_reading_never_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(receive_buffer_above_2_gib_is_capped),
 		cmocka_unit_test(waiting_returns_a_packet_with_its_sender),
+		cmocka_unit_test(datagram_is_not_lendable),
 		cmocka_unit_test(waiting_reads_all_segments_of_a_gro_packet),
 		cmocka_unit_test(packets_after_a_gro_packet_are_read_with_it),
 		cmocka_unit_test(waiting_for_nothing_ends_and_reading_never_waits),
