@@ -206,6 +206,7 @@ bool iw_loop_assoc_next_request(struct port_listener *g, struct iw_loop_assoc **
 	iw_dss_set_owner(q->session, NULL);
 	/* The caller accepts or refuses it: check again whether the association is in use. */
 	iw_loop_assoc_touch(q->assoc);
+	iw_loop_kick_wakeup(g->base.loop);
 	iw_list_del(&q->of_listener);
 	iw_list_del(&q->of_assoc);
 	iw_mem_free(g->base.loop->mem, q, sizeof(*q));

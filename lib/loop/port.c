@@ -237,6 +237,7 @@ void iw_loop_port_close_listener(struct iw_loop_port *d)
 	iw_loop_port_mark(d);
 	for (struct iw_list *n = d->assocs.next; n != &d->assocs; n = n->next)
 		iw_loop_assoc_touch(iw_container_of(n, struct iw_loop_assoc, all));
+	iw_loop_kick_wakeup(d->loop);
 }
 
 /* Returns true if there was an event. */

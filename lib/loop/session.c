@@ -143,6 +143,7 @@ static void session_free(struct iw_loop_conn *lc, bool abort)
 	iw_list_del(&k->waiting);
 	t->open -= k->accepted;
 	iw_loop_assoc_touch(t);
+	iw_loop_kick_wakeup(lc->loop);
 	iw_mem_free(lc->loop->mem, k, sizeof(*k));
 }
 

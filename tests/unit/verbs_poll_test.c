@@ -200,6 +200,20 @@ static void descriptor_is_readable_until_the_events_are_fetched(void **state)
 	assert_false(iw_next_event(a.ctx, &ev));
 }
 
+static void descriptor_is_not_readable_for_work_of_a_freed_queue_pair(void **state)
+{
+	int fd;
+
+	(void)state;
+	end_join(&a, &b);
+	fd = iw_ctx_fd(a.ctx, &a.why);
+	end_run(&a, &b, 20);
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	iw_qp_free(a.qp);
+	end_step(&a, 0);
+	assert_false(readable(fd, 0));
+}
+
 static void deadlines_make_the_descriptor_readable(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(100) };
@@ -519,6 +533,7 @@ int main(void)
 		test(descriptor_is_not_readable_without_work),
 		test(completions_of_one_queue_do_not_signal_the_descriptor_of_another),
 		test(descriptor_is_readable_until_the_events_are_fetched),
+		test(descriptor_is_not_readable_for_work_of_a_freed_queue_pair),
 		test(deadlines_make_the_descriptor_readable),
 		test(descriptors_created_late_are_readable_for_pending_events),
 		test(descriptor_of_the_program_ends_the_wait_and_is_not_read),
