@@ -401,9 +401,12 @@ void iw_loop_assoc_send_control(struct iw_loop_assoc *t, uint64_t now)
 			.nvec = 1,
 			.ack_now = c.ack_now,
 		};
+		int err = t->port->llp->ops->send(t->llp, &m, now);
 
-		if (t->port->llp->ops->send(t->llp, &m, now) != 0) {
+		if (err < 0) {
 			t->blocked = true;
+			if (err == IW_E_NOMEM)
+				iw_loop_port_rest(t->port, now);
 			return;
 		}
 		iw_sctpmap_control_taken(t->map, c.stream);

@@ -349,6 +349,11 @@ void iw_loop_port_timer(struct iw_loop_port *d, uint64_t now);
  * associations.
  */
 void iw_loop_port_flush_all(struct iw_loop *l, uint64_t now);
+/* The port is out of memory: the loop offers it pending messages again after 10 ms. */
+static inline void iw_loop_port_rest(struct iw_loop_port *d, uint64_t now)
+{
+	d->rest_until = now + IW_MSEC(10);
+}
 /* Marks d for iw_loop_port_flush_all. */
 static inline void iw_loop_port_mark(struct iw_loop_port *d)
 {

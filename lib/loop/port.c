@@ -14,8 +14,6 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* How long a port that is out of memory rests before the loop tries it again. */
-#define REST_NS          IW_MSEC(10)
 /*
  * How long iw_loop_ports_shut_down waits for peers to confirm the shutdown, and how often it
  * checks. SCTP retransmits a lost SHUTDOWN after one RTO, at least a second (RFC 9260 16). A peer
@@ -270,7 +268,7 @@ static void flush_port(struct iw_loop_port *d, uint64_t now)
 	err = d->llp->ops->output(d->llp, now);
 	d->blocked = err == IW_E_AGAIN;
 	if (err == IW_E_NOMEM)
-		d->rest_until = now + REST_NS;
+		iw_loop_port_rest(d, now);
 	(void)take_events(d, now);
 	watch_for(d, EPOLLIN | (d->blocked ? EPOLLOUT : 0));
 	update_timer(d, now);
