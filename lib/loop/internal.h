@@ -58,7 +58,7 @@ struct iw_loop {
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	struct loans loans;
-	unsigned conns, listeners;
+	unsigned conns;
 	unsigned streams;    /* connections with a socket of their own */
 	unsigned stag_ports; /* ports with a stag operation */
 	unsigned ring_ports; /* ports over rings in memory, which have a peek operation */
