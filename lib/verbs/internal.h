@@ -277,6 +277,11 @@ void iw_verbs_qp_collect(struct iw_qp *qp);
  * left and qp has ended, queues IW_EV_CLOSED.
  */
 void iw_verbs_qp_complete(struct iw_qp *qp);
+/*
+ * Moves completions of the queue pairs that wait for room in cq, in turn, until it is full. Call it
+ * when completions were removed from cq.
+ */
+void iw_verbs_cq_feed(struct iw_cq *cq);
 /* Ends qp with the fault why (NULL: orderly), and frees its transport; abort: resets it. */
 void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort);
 
