@@ -86,7 +86,7 @@ int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
 int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns)
 {
 	struct iw_ctx *ctx = cq->ctx;
-	uint64_t spin_end = ctx->spin_ns && timeout_ns ? iw_os_now() + ctx->spin_ns : 0;
+	uint64_t spin_end = ctx->spin_ns && timeout_ns ? iw_time_add(iw_os_now(), ctx->spin_ns) : 0;
 	uint64_t end = spin_end ? iw_verbs_until(timeout_ns) : 0;
 	uint64_t now;
 	int ret;

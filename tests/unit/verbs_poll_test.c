@@ -86,6 +86,20 @@ static void spinning_wait_gets_its_completion_too(void **state)
 	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(50)), 0);
 }
 
+static void longest_spin_time_does_not_wrap(void **state)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .spin_ns = UINT64_MAX };
+	struct iw_qp_info before, after;
+
+	(void)state;
+	end_close(&b);
+	end_open_with(&b, &attr, 0, 0);
+	iw_qp_info(b.qp, &before);
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(20)), 0);
+	iw_qp_info(b.qp, &after);
+	assert_true(after.waits - before.waits > 10);
+}
+
 /* ---------------------------------------------------------------- other event loops */
 
 /* A whole connection, driven only by poll() on the two descriptors. */
@@ -529,6 +543,7 @@ int main(void)
 		test(waits_below_a_millisecond_are_not_rounded_to_nothing),
 		test(wait_ends_with_a_completion_and_is_not_disturbed_by_another_queues),
 		test(spinning_wait_gets_its_completion_too),
+		test(longest_spin_time_does_not_wrap),
 		test(connection_lives_on_poll_alone),
 		test(descriptor_is_not_readable_without_work),
 		test(completions_of_one_queue_do_not_signal_the_descriptor_of_another),
