@@ -47,7 +47,7 @@ struct iw_ctx {
 	unsigned nevents;      /* pending events */
 	unsigned ncompletions; /* pending in all completion queues */
 	uint32_t last_pd, last_stream;
-	bool streams_wrapped;
+	bool pds_wrapped, streams_wrapped;
 	bool has_wakeup; /* at least one wake-up is open */
 	struct iw_loop_wakeup wakeup;
 	struct iw_tracer tracer; /* borrowed by everything in the context */
