@@ -536,7 +536,7 @@ static void impossible_work_is_refused(void **state)
 	struct iw_sge many[IW_SGE_MAX + 1] = { { NULL, 0 } }, null = { NULL, 1 };
 	char sink[8];
 	struct iw_send_wr w = { .op = IW_WR_SEND };
-	struct iw_mr *mr, *target;
+	struct iw_mr *mr, *target, *other;
 
 	(void)state;
 	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_STATE); /* not connected */
@@ -559,6 +559,13 @@ static void impossible_work_is_refused(void **state)
 	assert_int_equal(end_read(&a, 1, mr, 8, 1, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, 9, 0, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, UINT64_MAX, 1, 1, 0), IW_E_INVAL);
+	other = end_reg_with(&a, &(struct iw_mr_attr){ .addr = sink,
+						       .len = sizeof(sink),
+						       .access = IW_ACCESS_READ_SINK,
+						       .qp = end_add_qp(&a, 1, 1) });
+	w = (struct iw_send_wr){ .op = IW_WR_READ, .sink = other, .len = 8 };
+	assert_int_equal(iw_post_send(a.qp, &w, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "the sink is not valid on this connection"));
 	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 1, NULL), IW_E_INVAL);
 	/* None of the failures had an effect. */
 	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
