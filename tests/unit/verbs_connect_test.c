@@ -601,6 +601,21 @@ static void struct_of_a_newer_version_is_refused_when_it_asks_for_more(void **st
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
+/* A struct that was not initialized must not be read to an end far away. */
+static void size_that_no_struct_has_is_refused(void **state)
+{
+	struct iw_endpoint_attr to = { .host = "127.0.0.1" };
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(size); size++) {
+		to.size = size;
+		assert_int_equal(iw_connect(a.qp, &to, NULL, &a.why), IW_E_INVAL);
+	}
+	to.size = SIZE_MAX;
+	assert_int_equal(iw_connect(a.qp, &to, NULL, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "set it to sizeof"));
+}
+
 /* AF_XDP does not work on a loopback interface, and without libxdp on none. */
 static void a_transport_that_cannot_run_gives_a_reason(void **state)
 {
@@ -988,6 +1003,7 @@ int main(void)
 		test(queue_pair_is_used_once),
 		test(impossible_parameters_are_refused_with_a_reason),
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
+		test(size_that_no_struct_has_is_refused),
 		test(a_transport_that_cannot_run_gives_a_reason),
 		test(a_passed_listener_needs_tcp),
 		test(connect_refuses_a_listening_socket),
