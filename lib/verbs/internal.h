@@ -116,7 +116,7 @@ struct iw_qp {
 	struct connect_plan *plan;      /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
 	bool established;          /* IW_EV_ESTABLISHED was queued */
-	bool traced_connected;     /* the event "connected" was emitted */
+	bool traced_connected;     /* the event "connected" of this attempt was emitted */
 	bool used;                 /* connected, accepted, adopted or closed once: not again */
 	bool ended;                /* IW_EV_CLOSED is due when every completion is in its queue */
 	bool closed_queued;        /* IW_EV_CLOSED was queued */

@@ -906,6 +906,29 @@ static unsigned count(const char *what)
 	return n;
 }
 
+static void second_attempt_is_traced_as_a_connection_of_its_own(void **state)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .trace = remember };
+	uint8_t req[24];
+	uint16_t port;
+	int l = raw_socket(&port, 8), fd;
+
+	(void)state;
+	traced[0] = '\0';
+	end_close(&a);
+	end_open_with(&a, &attr, 0, 0);
+	end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
+	fd = next_connection(&a, l);
+	assert_int_equal(read_all(&a, fd, req, 24), 24);
+	close(fd);
+	fd = next_connection(&a, l);
+	assert_int_equal(read_all(&a, fd, req, 20), 20);
+	assert_int_equal(count("\"event\":\"retry\""), 1);
+	assert_int_equal(count("\"event\":\"connected\""), 2);
+	close(fd);
+	close(l);
+}
+
 static void listener_rests_while_there_are_no_descriptors(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(5000), .trace = remember };
@@ -1015,6 +1038,7 @@ int main(void)
 		test(unenhanced_rejection_of_rev_2_is_tried_with_rev_1),
 		test(rev_2_alone_and_peer_to_peer_are_not_tried_with_rev_1),
 		test(second_attempt_that_is_refused_ends_with_a_reason),
+		test(second_attempt_is_traced_as_a_connection_of_its_own),
 		test(listener_rests_while_there_are_no_descriptors),
 		test(trace_reports_a_connection_in_lines_of_json),
 	};
