@@ -395,6 +395,7 @@ int iw_loop_assoc_connect(struct iw_loop_assoc **out, struct iw_loop *l, struct 
 	t->llp->user = t;
 	iw_loop_assoc_note_facts(t);
 	iw_loop_assoc_touch(t);
+	iw_loop_kick_wakeup(l);
 	*out = t;
 	return 0;
 }

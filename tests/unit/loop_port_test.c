@@ -3,6 +3,7 @@
 #include "loop/loop.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -818,6 +819,27 @@ static void an_initiator_aborts_if_its_session_does_not_end(void **state)
 	close(crowd.f.peer);
 }
 
+/* It ends without a connection, so the next flush has work. */
+static void a_new_association_without_a_connection_makes_wake_ups_readable(void **state)
+{
+	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1, .initiator = true };
+	struct iw_loop_wakeup wakeup = { 0 };
+	struct iw_loop_assoc *t;
+	struct pollfd p = { .events = POLLIN };
+
+	(void)state;
+	open_crowd();
+	crowd.confirms = true;
+	assert_int_equal(iw_loop_wakeup_open(&wakeup, loop, NULL), 0);
+	p.fd = wakeup.fd;
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(iw_loop_assoc_connect(&t, loop, &crowd.f.port, &cfg, NULL), 0);
+	assert_int_equal(poll(&p, 1, 0), 1);
+	run_until_gone(1);
+	iw_loop_wakeup_close(&wakeup);
+	close(crowd.f.peer);
+}
+
 static void a_control_message_is_offered_again_to_a_port_without_memory(void **state)
 {
 	const struct iw_sctpmap_cfg cfg = {
@@ -931,6 +953,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(an_initiator_aborts_if_its_session_does_not_end,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_new_association_without_a_connection_makes_wake_ups_readable, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_control_message_is_offered_again_to_a_port_without_memory, set_up,
 			tear_down),
