@@ -206,6 +206,7 @@ bool iw_loop_assoc_next_request(struct port_listener *g, struct iw_loop_assoc **
 	iw_dss_set_owner(q->session, NULL);
 	/* The caller accepts or refuses it: check again whether the association is in use. */
 	iw_loop_assoc_touch(q->assoc);
+	iw_loop_kick_wakeup(g->base.loop);
 	iw_list_del(&q->of_listener);
 	iw_list_del(&q->of_assoc);
 	iw_mem_free(g->base.loop->mem, q, sizeof(*q));
@@ -400,9 +401,12 @@ void iw_loop_assoc_send_control(struct iw_loop_assoc *t, uint64_t now)
 			.nvec = 1,
 			.ack_now = c.ack_now,
 		};
+		int err = t->port->llp->ops->send(t->llp, &m, now);
 
-		if (t->port->llp->ops->send(t->llp, &m, now) != 0) {
+		if (err < 0) {
 			t->blocked = true;
+			if (err == IW_E_NOMEM)
+				iw_loop_port_rest(t->port, now);
 			return;
 		}
 		iw_sctpmap_control_taken(t->map, c.stream);

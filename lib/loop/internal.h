@@ -58,7 +58,7 @@ struct iw_loop {
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	struct loans loans;
-	unsigned conns, listeners;
+	unsigned conns;
 	unsigned streams;    /* connections with a socket of their own */
 	unsigned stag_ports; /* ports with a stag operation */
 	unsigned ring_ports; /* ports over rings in memory, which have a peek operation */
@@ -82,8 +82,8 @@ struct iw_loop {
 	int timer_fd;
 	uint64_t timer_at; /* when it fires; IW_TIME_NEVER: not armed */
 	/*
-	 * An eventfd in the epoll set, for the program's own event loop: readable while connections
-	 * are kicked. -1 before the first iw_loop_wakeup_open.
+	 * An eventfd in the epoll set, for the program's own event loop: readable while the next
+	 * flush has work. -1 before the first iw_loop_wakeup_open.
 	 */
 	int kick_fd;
 	bool kick_set; /* kick_fd is readable */
@@ -269,7 +269,10 @@ IW_MUST_CHECK int iw_loop_assoc_new(struct iw_loop_assoc **out, struct iw_loop_p
 				    const struct iw_sctpmap_cfg *cfg, struct iw_fault *why);
 /* Frees an association, which must have no connections. Refuses its requested sessions. */
 void iw_loop_assoc_free(struct iw_loop_assoc *t);
-/* Makes the next flush check whether the association has pending output, or must end. */
+/*
+ * Makes the next flush check whether the association has pending output, or must end. A turn
+ * flushes the ports itself; a caller outside of it also calls iw_loop_kick_wakeup.
+ */
 void iw_loop_assoc_touch(struct iw_loop_assoc *t);
 /* The memory of the association, without its accepted sessions. */
 size_t iw_loop_assoc_memory(const struct iw_loop_assoc *t);
@@ -346,6 +349,11 @@ void iw_loop_port_timer(struct iw_loop_port *d, uint64_t now);
  * associations.
  */
 void iw_loop_port_flush_all(struct iw_loop *l, uint64_t now);
+/* The port is out of memory: the loop offers it pending messages again after 10 ms. */
+static inline void iw_loop_port_rest(struct iw_loop_port *d, uint64_t now)
+{
+	d->rest_until = now + IW_MSEC(10);
+}
 /* Marks d for iw_loop_port_flush_all. */
 static inline void iw_loop_port_mark(struct iw_loop_port *d)
 {

@@ -33,7 +33,6 @@ static void init(struct iw_loop_listener *g, const struct listener_ops *ops, str
 	g->loop = l;
 	g->owner = owner;
 	iw_list_init(&g->ready);
-	l->listeners++;
 }
 
 /* --- of a stream transport -------------------------------------------------------------------- */
@@ -262,7 +261,6 @@ void iw_loop_listener_free(struct iw_loop_listener *g)
 	if (!g)
 		return;
 	iw_list_del(&g->ready);
-	g->loop->listeners--;
 	g->ops->free(g);
 }
 

@@ -130,6 +130,15 @@ uint64_t iw_loop_waits(const struct iw_loop *l)
 
 /* ---------------------------------------------------------------- a turn */
 
+/* Undoes iw_loop_kick_wakeup: the flush has done what it announced. */
+static void clear_kick(struct iw_loop *l)
+{
+	if (!l->kick_set || !iw_list_empty(&l->kicked))
+		return;
+	iw_loop_drain(l->kick_fd);
+	l->kick_set = false;
+}
+
 void iw_loop_flush(struct iw_loop *l)
 {
 	struct iw_list *n, batch;
@@ -139,6 +148,7 @@ void iw_loop_flush(struct iw_loop *l)
 	if (iw_list_empty(&l->kicked)) {
 		if (iw_unlikely(!iw_list_empty(&l->dirty)))
 			iw_loop_port_flush_all(l, iw_os_now());
+		clear_kick(l);
 		return;
 	}
 	l->flushed_at = iw_os_now();
@@ -157,10 +167,7 @@ void iw_loop_flush(struct iw_loop *l)
 	}
 	if (iw_unlikely(!iw_list_empty(&l->dirty)))
 		iw_loop_port_flush_all(l, l->flushed_at);
-	if (l->kick_set && iw_list_empty(&l->kicked)) {
-		iw_loop_drain(l->kick_fd);
-		l->kick_set = false;
-	}
+	clear_kick(l);
 }
 
 uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until)

@@ -231,9 +231,9 @@ void iw_loop_listener_ends(struct iw_loop_listener *g, struct iw_llp_ends *out);
 
 /*
  * A descriptor for the program's own event loop. It is readable while iw_loop_wakeup_set has set
- * it, or while the loop has something to do: a socket is ready, a deadline has passed, or a
- * connection is kicked. The loop makes system calls for wake-ups only after the first one was
- * opened.
+ * it, or while the loop has something to do: a socket is ready, a deadline has passed, a connection
+ * is kicked, or an association must be served. The loop makes system calls for wake-ups only after
+ * the first one was opened.
  */
 struct iw_loop_wakeup {
 	struct iw_loop *loop; /* NULL: not open */

@@ -14,8 +14,6 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* How long a port that is out of memory rests before the loop tries it again. */
-#define REST_NS          IW_MSEC(10)
 /*
  * How long iw_loop_ports_shut_down waits for peers to confirm the shutdown, and how often it
  * checks. SCTP retransmits a lost SHUTDOWN after one RTO, at least a second (RFC 9260 16). A peer
@@ -237,6 +235,7 @@ void iw_loop_port_close_listener(struct iw_loop_port *d)
 	iw_loop_port_mark(d);
 	for (struct iw_list *n = d->assocs.next; n != &d->assocs; n = n->next)
 		iw_loop_assoc_touch(iw_container_of(n, struct iw_loop_assoc, all));
+	iw_loop_kick_wakeup(d->loop);
 }
 
 /* Returns true if there was an event. */
@@ -269,7 +268,7 @@ static void flush_port(struct iw_loop_port *d, uint64_t now)
 	err = d->llp->ops->output(d->llp, now);
 	d->blocked = err == IW_E_AGAIN;
 	if (err == IW_E_NOMEM)
-		d->rest_until = now + REST_NS;
+		iw_loop_port_rest(d, now);
 	(void)take_events(d, now);
 	watch_for(d, EPOLLIN | (d->blocked ? EPOLLOUT : 0));
 	update_timer(d, now);
@@ -396,6 +395,7 @@ int iw_loop_assoc_connect(struct iw_loop_assoc **out, struct iw_loop *l, struct 
 	t->llp->user = t;
 	iw_loop_assoc_note_facts(t);
 	iw_loop_assoc_touch(t);
+	iw_loop_kick_wakeup(l);
 	*out = t;
 	return 0;
 }

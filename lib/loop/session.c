@@ -13,8 +13,6 @@
 #define TX_BUDGET 256
 /* A message with a Send of IW_LOAN_MIN octets. */
 #define LEND_MIN  (IW_LOAN_MIN + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
-/* How long the loop waits before it offers messages again to a port that is out of memory. */
-#define REST_NS   IW_MSEC(10)
 
 static struct session_conn *session_of(struct iw_loop_conn *lc)
 {
@@ -72,7 +70,7 @@ static void send_segments(struct session_conn *k, uint64_t now)
 		if (err < 0) {
 			t->blocked = true;
 			if (err == IW_E_NOMEM)
-				t->port->rest_until = now + REST_NS;
+				iw_loop_port_rest(t->port, now);
 			break;
 		}
 		iw_conn_msg_taken(k->lc.conn, err == IW_PORT_KEPT, now);
@@ -143,6 +141,7 @@ static void session_free(struct iw_loop_conn *lc, bool abort)
 	iw_list_del(&k->waiting);
 	t->open -= k->accepted;
 	iw_loop_assoc_touch(t);
+	iw_loop_kick_wakeup(lc->loop);
 	iw_mem_free(lc->loop->mem, k, sizeof(*k));
 }
 

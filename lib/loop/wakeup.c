@@ -4,8 +4,9 @@
  *
  * The loop's epoll descriptor is readable while a socket is ready or the loop's timer has fired.
  * After the first wake-up was opened, that timer is always armed for the nearest deadline, and an
- * eventfd is readable while connections are kicked. A wake-up is an epoll descriptor that watches
- * the loop's epoll descriptor and an eventfd of its own.
+ * eventfd is readable while the next flush has work: connections are kicked, or a call outside of a
+ * turn has changed an association. A wake-up is an epoll descriptor that watches the loop's epoll
+ * descriptor and an eventfd of its own.
  */
 #include "loop/loop.h"
 
@@ -36,7 +37,7 @@ static int watch_everything(struct iw_loop *l, struct iw_fault *why)
 	}
 	iw_loop_end_direct(l);
 	(void)iw_loop_rest(l);
-	if (!iw_list_empty(&l->kicked))
+	if (!iw_list_empty(&l->kicked) || !iw_list_empty(&l->dirty))
 		iw_loop_kick_wakeup(l);
 	iw_loop_arm_timer(l);
 	return 0;

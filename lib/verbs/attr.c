@@ -13,7 +13,9 @@
  * The sessions of an initiator have at least this time to end, whatever setup_ns is: SCTP
  * retransmits a lost Terminate after at least a second (RFC 9260 16).
  */
-#define END_NS IW_SEC(10)
+#define END_NS    IW_SEC(10)
+/* Far above the size of any struct of attributes: a larger one was not initialized. */
+#define SIZE_MOST 4096
 
 int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what,
 		  struct iw_fault *why)
@@ -23,7 +25,7 @@ int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const cha
 	memset(to, 0, cap);
 	if (!from)
 		return 0;
-	if (size < sizeof(size_t))
+	if (size < sizeof(size_t) || size > SIZE_MOST)
 		return iw_fail(why, IW_E_INVAL, "%s: its size is %U: set it to sizeof", what,
 			       (uint64_t)size);
 	for (size_t i = cap; i < size; i++)

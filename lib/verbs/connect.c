@@ -195,6 +195,7 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 	iw_conn_free(qp->conn);
 	qp->loop_conn = NULL;
 	qp->conn = NULL;
+	qp->traced_connected = false;
 	if (begin(qp, &plan->to, &plan->protocol, 1, plan->end, &why) != 0)
 		iw_verbs_qp_end(qp, &why, true);
 	iw_verbs_free(qp->ctx, plan, plan->size);

@@ -47,7 +47,7 @@ struct iw_ctx {
 	unsigned nevents;      /* pending events */
 	unsigned ncompletions; /* pending in all completion queues */
 	uint32_t last_pd, last_stream;
-	bool streams_wrapped;
+	bool pds_wrapped, streams_wrapped;
 	bool has_wakeup; /* at least one wake-up is open */
 	struct iw_loop_wakeup wakeup;
 	struct iw_tracer tracer; /* borrowed by everything in the context */
@@ -116,7 +116,7 @@ struct iw_qp {
 	struct connect_plan *plan;      /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
 	bool established;          /* IW_EV_ESTABLISHED was queued */
-	bool traced_connected;     /* the event "connected" was emitted */
+	bool traced_connected;     /* the event "connected" of this attempt was emitted */
 	bool used;                 /* connected, accepted, adopted or closed once: not again */
 	bool ended;                /* IW_EV_CLOSED is due when every completion is in its queue */
 	bool closed_queued;        /* IW_EV_CLOSED was queued */
@@ -277,6 +277,11 @@ void iw_verbs_qp_collect(struct iw_qp *qp);
  * left and qp has ended, queues IW_EV_CLOSED.
  */
 void iw_verbs_qp_complete(struct iw_qp *qp);
+/*
+ * Moves completions of the queue pairs that wait for room in cq, in turn, until it is full. Call it
+ * when completions were removed from cq.
+ */
+void iw_verbs_cq_feed(struct iw_cq *cq);
 /* Ends qp with the fault why (NULL: orderly), and frees its transport; abort: resets it. */
 void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort);
 

@@ -2,8 +2,6 @@
 /* Memory from which transport xdp sends without a copy. */
 #include "verbs/internal.h"
 
-#include "verbs/wrap.h"
-
 int iw_xdp_memory_new(struct iw_xdp_memory **out, const struct iw_endpoint_attr *at, size_t len,
 		      struct iw_fault *why)
 {

@@ -11,6 +11,23 @@ _Static_assert((int)IW_ACCESS_REMOTE_READ == IW_RIGHT_REMOTE_READ &&
 	       "rights");
 _Static_assert(IW_MR_MAX == IW_STAG_MAX, "regions");
 
+static bool is_number_of_pd(const struct iw_ctx *ctx, uint32_t number)
+{
+	for (struct iw_list *n = ctx->pds.next; n != &ctx->pds; n = n->next)
+		if (iw_container_of(n, struct iw_pd, all)->number == number)
+			return true;
+	return false;
+}
+
+/* Returns a number that no other protection domain of the context has, never 0. */
+static uint32_t new_number(struct iw_ctx *ctx)
+{
+	do
+		ctx->pds_wrapped |= ++ctx->last_pd == 0;
+	while (ctx->last_pd == 0 || (ctx->pds_wrapped && is_number_of_pd(ctx, ctx->last_pd)));
+	return ctx->last_pd;
+}
+
 int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx)
 {
 	struct iw_pd *pd = iw_verbs_alloc(ctx, sizeof(*pd));
@@ -19,7 +36,7 @@ int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx)
 	if (!pd)
 		return IW_E_NOMEM;
 	pd->ctx = ctx;
-	pd->number = ++ctx->last_pd;
+	pd->number = new_number(ctx);
 	iw_list_add_tail(&ctx->pds, &pd->all);
 	*out = pd;
 	return 0;

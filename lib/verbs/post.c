@@ -97,7 +97,7 @@ static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_sen
  * Explains an error of the engine. The engine returns only a number, because a program may post
  * until IW_E_FULL, and a text would cost time each time.
  */
-static int refused(const struct iw_qp *qp, int err, struct iw_fault *why)
+static int refused(const struct iw_qp *qp, enum iw_op_kind kind, int err, struct iw_fault *why)
 {
 	switch (err) {
 	case IW_E_STATE:
@@ -110,7 +110,11 @@ static int refused(const struct iw_qp *qp, int err, struct iw_fault *why)
 	case IW_E_LIMIT:
 		return iw_fail(why, err, "post: RDMA Read: the ORD in force is 0");
 	default:
-		return iw_fail(why, err, "post: 2^32 octets or more");
+		/* Sends and Writes: make_op has made all other checks. */
+		return iw_fail(why, err,
+			       kind == IW_OPK_READ
+				       ? "post: RDMA Read: the sink is not valid on this connection"
+				       : "post: 2^32 octets or more");
 	}
 }
 
@@ -121,7 +125,7 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr, struct iw_fault 
 	int err;
 
 	if (!qp->loop_conn)
-		return refused(qp, IW_E_STATE, why);
+		return refused(qp, IW_OPK_SEND, IW_E_STATE, why);
 	err = make_op(&op, qp, wr, why);
 	if (err)
 		return err;
@@ -135,7 +139,7 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr, struct iw_fault 
 		iw_verbs_sync_wakeups(qp->ctx);
 	}
 	if (iw_unlikely(err))
-		return why ? refused(qp, err, why) : err;
+		return why ? refused(qp, op.kind, err, why) : err;
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_posted(qp, &op);
 	iw_loop_conn_kick(qp->loop_conn);
@@ -155,7 +159,7 @@ int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap, str
 		return iw_fail(why, IW_E_INVAL, "post: the address of %u octets is NULL", cap);
 	err = qp->ended ? IW_E_STATE : iw_rdmap_post_recv(qp->rdmap, wr_id, addr, cap);
 	if (iw_unlikely(err))
-		return why ? refused(qp, err, why) : err;
+		return why ? refused(qp, IW_OPK_RECV, err, why) : err;
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_posted(
 			qp, &(struct iw_op){ .cookie = wr_id, .kind = IW_OPK_RECV, .len = cap });

@@ -66,17 +66,6 @@ int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns)
 	return (int)IW_MIN(ctx->nevents + ctx->ncompletions, (unsigned)INT_MAX);
 }
 
-/* Moves completions of the queue pairs that wait for room in cq, in turn, until it is full. */
-static void feed_starved(struct iw_cq *cq)
-{
-	struct iw_list *n;
-
-	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
-		iw_list_del(n);
-		iw_verbs_qp_collect(iw_container_of(n, struct iw_qp, starved));
-	}
-}
-
 int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
 {
 	uint64_t end = 0;
@@ -89,7 +78,7 @@ int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
 		ret = iw_verbs_turn(cq->ctx, cq, 0, &end);
 	got = iw_verbs_cq_take(cq, wc, (uint32_t)n);
 	if (iw_unlikely(!iw_list_empty(&cq->starved)))
-		feed_starved(cq);
+		iw_verbs_cq_feed(cq);
 	iw_verbs_sync_wakeups(cq->ctx);
 	return ret < 0 && got == 0 ? ret : (int)got;
 }
@@ -97,7 +86,7 @@ int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
 int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns)
 {
 	struct iw_ctx *ctx = cq->ctx;
-	uint64_t spin_end = ctx->spin_ns && timeout_ns ? iw_os_now() + ctx->spin_ns : 0;
+	uint64_t spin_end = ctx->spin_ns && timeout_ns ? iw_time_add(iw_os_now(), ctx->spin_ns) : 0;
 	uint64_t end = spin_end ? iw_verbs_until(timeout_ns) : 0;
 	uint64_t now;
 	int ret;

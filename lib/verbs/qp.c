@@ -48,6 +48,9 @@ static void unreserve(struct iw_qp *qp)
 {
 	iw_verbs_cq_unreserve(qp->send_cq, qp, qp->sq_depth);
 	iw_verbs_cq_unreserve(qp->recv_cq, qp, qp->rq_depth);
+	/* An empty queue would not make the program poll it. */
+	iw_verbs_cq_feed(qp->send_cq);
+	iw_verbs_cq_feed(qp->recv_cq);
 }
 
 static void *counted_alloc(void *ctx, size_t size)
@@ -285,6 +288,16 @@ void iw_verbs_qp_collect(struct iw_qp *qp)
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_state(qp);
 	iw_verbs_qp_complete(qp);
+}
+
+void iw_verbs_cq_feed(struct iw_cq *cq)
+{
+	struct iw_list *n;
+
+	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
+		iw_list_del(n);
+		iw_verbs_qp_collect(iw_container_of(n, struct iw_qp, starved));
+	}
 }
 
 /* ---------------------------------------------------------------- ends */

@@ -3,6 +3,7 @@
 #include "loop/loop.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -518,6 +519,8 @@ static struct {
 	size_t n, announced;
 	size_t memory;    /* of each association */
 	char reason[128]; /* of the last ABORT */
+	bool no_memory;   /* for messages */
+	unsigned refused, sent;
 } crowd;
 
 static bool crowd_next_event(struct iw_port *p, struct iw_assoc_event *out)
@@ -572,7 +575,9 @@ static int crowd_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t 
 	(void)a;
 	(void)m;
 	(void)now;
-	return 0;
+	crowd.refused += crowd.no_memory;
+	crowd.sent += !crowd.no_memory;
+	return crowd.no_memory ? IW_E_NOMEM : 0;
 }
 
 static void crowd_facts(struct iw_assoc *a, struct iw_llp_facts *out)
@@ -814,6 +819,56 @@ static void an_initiator_aborts_if_its_session_does_not_end(void **state)
 	close(crowd.f.peer);
 }
 
+/* It ends without a connection, so the next flush has work. */
+static void a_new_association_without_a_connection_makes_wake_ups_readable(void **state)
+{
+	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1, .initiator = true };
+	struct iw_loop_wakeup wakeup = { 0 };
+	struct iw_loop_assoc *t;
+	struct pollfd p = { .events = POLLIN };
+
+	(void)state;
+	open_crowd();
+	crowd.confirms = true;
+	assert_int_equal(iw_loop_wakeup_open(&wakeup, loop, NULL), 0);
+	p.fd = wakeup.fd;
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(iw_loop_assoc_connect(&t, loop, &crowd.f.port, &cfg, NULL), 0);
+	assert_int_equal(poll(&p, 1, 0), 1);
+	run_until_gone(1);
+	iw_loop_wakeup_close(&wakeup);
+	close(crowd.f.peer);
+}
+
+static void a_control_message_is_offered_again_to_a_port_without_memory(void **state)
+{
+	const struct iw_sctpmap_cfg cfg = {
+		.mem = &mem.mem, .streams = 1, .initiator = true, .unused_ns = IW_MSEC(300)
+	};
+	const struct iw_offer offer = { .ird = 1, .ord = 1 };
+	uint64_t until = iw_os_now() + IW_MSEC(200);
+	struct iw_loop_assoc *t;
+	struct iw_dss *s;
+
+	(void)state;
+	open_crowd();
+	assert_int_equal(iw_loop_assoc_connect(&t, loop, &crowd.f.port, &cfg, NULL), 0);
+	assert_int_equal(iw_dss_initiate(&s, iw_loop_assoc_map(t), &offer, NULL), 0);
+	crowd.no_memory = true;
+	iw_loop_flush(loop); /* UP */
+	iw_loop_flush(loop);
+	assert_int_equal(crowd.refused, 1);
+	crowd.no_memory = false;
+	while (crowd.sent == 0 && iw_os_now() < until) {
+		assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(10), NULL), 0);
+		iw_loop_flush(loop);
+	}
+	assert_int_equal(crowd.sent, 1);
+	iw_dss_release(s);
+	run_until_gone(1);
+	close(crowd.f.peer);
+}
+
 /* The loop reports the association's memory once per turn, and only if it has changed. */
 static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **state)
 {
@@ -898,6 +953,12 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(an_initiator_aborts_if_its_session_does_not_end,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_new_association_without_a_connection_makes_wake_ups_readable, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_control_message_is_offered_again_to_a_port_without_memory, set_up,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -601,6 +601,21 @@ static void struct_of_a_newer_version_is_refused_when_it_asks_for_more(void **st
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
+/* A struct that was not initialized must not be read to an end far away. */
+static void size_that_no_struct_has_is_refused(void **state)
+{
+	struct iw_endpoint_attr to = { .host = "127.0.0.1" };
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(size); size++) {
+		to.size = size;
+		assert_int_equal(iw_connect(a.qp, &to, NULL, &a.why), IW_E_INVAL);
+	}
+	to.size = SIZE_MAX;
+	assert_int_equal(iw_connect(a.qp, &to, NULL, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "set it to sizeof"));
+}
+
 /* AF_XDP does not work on a loopback interface, and without libxdp on none. */
 static void a_transport_that_cannot_run_gives_a_reason(void **state)
 {
@@ -891,6 +906,29 @@ static unsigned count(const char *what)
 	return n;
 }
 
+static void second_attempt_is_traced_as_a_connection_of_its_own(void **state)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .trace = remember };
+	uint8_t req[24];
+	uint16_t port;
+	int l = raw_socket(&port, 8), fd;
+
+	(void)state;
+	traced[0] = '\0';
+	end_close(&a);
+	end_open_with(&a, &attr, 0, 0);
+	end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
+	fd = next_connection(&a, l);
+	assert_int_equal(read_all(&a, fd, req, 24), 24);
+	close(fd);
+	fd = next_connection(&a, l);
+	assert_int_equal(read_all(&a, fd, req, 20), 20);
+	assert_int_equal(count("\"event\":\"retry\""), 1);
+	assert_int_equal(count("\"event\":\"connected\""), 2);
+	close(fd);
+	close(l);
+}
+
 static void listener_rests_while_there_are_no_descriptors(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(5000), .trace = remember };
@@ -988,6 +1026,7 @@ int main(void)
 		test(queue_pair_is_used_once),
 		test(impossible_parameters_are_refused_with_a_reason),
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
+		test(size_that_no_struct_has_is_refused),
 		test(a_transport_that_cannot_run_gives_a_reason),
 		test(a_passed_listener_needs_tcp),
 		test(connect_refuses_a_listening_socket),
@@ -999,6 +1038,7 @@ int main(void)
 		test(unenhanced_rejection_of_rev_2_is_tried_with_rev_1),
 		test(rev_2_alone_and_peer_to_peer_are_not_tried_with_rev_1),
 		test(second_attempt_that_is_refused_ends_with_a_reason),
+		test(second_attempt_is_traced_as_a_connection_of_its_own),
 		test(listener_rests_while_there_are_no_descriptors),
 		test(trace_reports_a_connection_in_lines_of_json),
 	};

@@ -536,7 +536,7 @@ static void impossible_work_is_refused(void **state)
 	struct iw_sge many[IW_SGE_MAX + 1] = { { NULL, 0 } }, null = { NULL, 1 };
 	char sink[8];
 	struct iw_send_wr w = { .op = IW_WR_SEND };
-	struct iw_mr *mr, *target;
+	struct iw_mr *mr, *target, *other;
 
 	(void)state;
 	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_STATE); /* not connected */
@@ -559,6 +559,13 @@ static void impossible_work_is_refused(void **state)
 	assert_int_equal(end_read(&a, 1, mr, 8, 1, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, 9, 0, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, UINT64_MAX, 1, 1, 0), IW_E_INVAL);
+	other = end_reg_with(&a, &(struct iw_mr_attr){ .addr = sink,
+						       .len = sizeof(sink),
+						       .access = IW_ACCESS_READ_SINK,
+						       .qp = end_add_qp(&a, 1, 1) });
+	w = (struct iw_send_wr){ .op = IW_WR_READ, .sink = other, .len = 8 };
+	assert_int_equal(iw_post_send(a.qp, &w, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "the sink is not valid on this connection"));
 	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 1, NULL), IW_E_INVAL);
 	/* None of the failures had an effect. */
 	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
@@ -695,6 +702,39 @@ static void completions_that_are_not_polled_are_kept(void **state)
 	end_until(&a, &b, a.nwc == posted);
 	for (unsigned i = 0; i < posted; i++)
 		assert_int_equal(a.wc[i].wr_id, i);
+}
+
+static void completions_without_room_follow_when_another_queue_pair_is_freed(void **state)
+{
+	enum { DEPTH = 4 };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
+	struct iw_send_wr w = { .wr_id = 7, .op = IW_WR_SEND };
+	struct iw_qp *second;
+
+	(void)state;
+	shorten_a(DEPTH, DEPTH);
+	end_join(&a, &b);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(iw_post_recv(b.qp, 1000, NULL, 0, NULL), 0);
+	second = end_add_qp(&a, DEPTH, DEPTH);
+	b.qp = end_add_qp(&b, 0, 0);
+	assert_int_equal(iw_post_recv(b.qp, 2000, NULL, 0, NULL), 0);
+	p.at.port = iw_listener_port(b.listener);
+	assert_int_equal(iw_connect(second, &p.at, &p.protocol, &a.why), 0);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
+	/* Completions of the first queue pair fill the queue. */
+	a.hold = true;
+	for (int i = 0; i < 60; i++) {
+		(void)end_send(&a, 1, NULL, 0, 0);
+		end_step(&a, 0);
+		end_step(&b, 0);
+	}
+	assert_int_equal(iw_post_send(second, &w, NULL), 0);
+	end_until(&a, &b, end_wc(&b, 2000));
+	iw_qp_free(a.qp);
+	assert_int_equal(iw_cq_wait(a.cq, 0), 1);
+	assert_int_equal(iw_cq_poll(a.cq, a.wc, 2), 1);
+	assert_int_equal(a.wc[0].wr_id, 7);
 }
 
 static void end_is_reported_after_completions_that_had_no_room(void **state)
@@ -1034,6 +1074,7 @@ int main(void)
 		test(unsignaled_work_needs_no_polling),
 		test(queue_deeper_than_the_limit_is_refused),
 		test(completions_that_are_not_polled_are_kept),
+		test(completions_without_room_follow_when_another_queue_pair_is_freed),
 		test(end_is_reported_after_completions_that_had_no_room),
 		test(reset_in_the_middle_completes_everything_once),
 		test(abort_completes_everything_once_without_a_terminate),

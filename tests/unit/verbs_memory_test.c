@@ -212,11 +212,29 @@ static void second_attempt_does_not_share_the_association(void **state)
 	end_close(&a);
 }
 
+/* Two domains with the same number would share their regions. */
+static void number_of_a_protection_domain_is_not_used_twice(void **state)
+{
+	struct iw_pd *pd, *next;
+	struct end a;
+
+	(void)state;
+	end_open(&a);
+	a.ctx->last_pd = UINT32_MAX - 1;
+	assert_int_equal(iw_pd_new(&pd, a.ctx), 0);
+	assert_int_equal(pd->number, UINT32_MAX);
+	assert_int_equal(iw_pd_new(&next, a.ctx), 0);
+	assert_int_not_equal(next->number, 0);
+	assert_int_not_equal(next->number, a.pd->number);
+	end_close(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parameters_of_the_caller_are_copied),
 		cmocka_unit_test(second_attempt_does_not_share_the_association),
+		cmocka_unit_test(number_of_a_protection_domain_is_not_used_twice),
 		cmocka_unit_test(lack_of_memory_is_reported_and_leaks_nothing),
 		cmocka_unit_test(listener_without_memory_resumes_when_memory_is_free),
 		cmocka_unit_test(steady_state_allocates_nothing),

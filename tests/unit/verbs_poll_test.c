@@ -86,6 +86,20 @@ static void spinning_wait_gets_its_completion_too(void **state)
 	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(50)), 0);
 }
 
+static void longest_spin_time_does_not_wrap(void **state)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .spin_ns = UINT64_MAX };
+	struct iw_qp_info before, after;
+
+	(void)state;
+	end_close(&b);
+	end_open_with(&b, &attr, 0, 0);
+	iw_qp_info(b.qp, &before);
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(20)), 0);
+	iw_qp_info(b.qp, &after);
+	assert_true(after.waits - before.waits > 10);
+}
+
 /* ---------------------------------------------------------------- other event loops */
 
 /* A whole connection, driven only by poll() on the two descriptors. */
@@ -198,6 +212,20 @@ static void descriptor_is_readable_until_the_events_are_fetched(void **state)
 	assert_int_equal(ev.type, IW_EV_CLOSED);
 	assert_false(readable(fd, 0));
 	assert_false(iw_next_event(a.ctx, &ev));
+}
+
+static void descriptor_is_not_readable_for_work_of_a_freed_queue_pair(void **state)
+{
+	int fd;
+
+	(void)state;
+	end_join(&a, &b);
+	fd = iw_ctx_fd(a.ctx, &a.why);
+	end_run(&a, &b, 20);
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	iw_qp_free(a.qp);
+	end_step(&a, 0);
+	assert_false(readable(fd, 0));
 }
 
 static void deadlines_make_the_descriptor_readable(void **state)
@@ -515,10 +543,12 @@ int main(void)
 		test(waits_below_a_millisecond_are_not_rounded_to_nothing),
 		test(wait_ends_with_a_completion_and_is_not_disturbed_by_another_queues),
 		test(spinning_wait_gets_its_completion_too),
+		test(longest_spin_time_does_not_wrap),
 		test(connection_lives_on_poll_alone),
 		test(descriptor_is_not_readable_without_work),
 		test(completions_of_one_queue_do_not_signal_the_descriptor_of_another),
 		test(descriptor_is_readable_until_the_events_are_fetched),
+		test(descriptor_is_not_readable_for_work_of_a_freed_queue_pair),
 		test(deadlines_make_the_descriptor_readable),
 		test(descriptors_created_late_are_readable_for_pending_events),
 		test(descriptor_of_the_program_ends_the_wait_and_is_not_read),

@@ -3,6 +3,7 @@
 #include <iwarp/verbs.h>
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "os/os.h"
@@ -525,6 +526,35 @@ static void an_association_is_reported_while_it_is_up(void **state)
 	end_open(&b);
 }
 
+static bool readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* A program with an event loop of its own must learn that it has something to send. */
+static void descriptor_is_readable_when_an_association_must_be_served(void **state)
+{
+	int initiator, listener;
+
+	(void)state;
+	establish((struct conn_param){ 0 });
+	initiator = iw_ctx_fd(a.ctx, &a.why);
+	listener = iw_ctx_fd(b.ctx, &b.why);
+	while (readable(initiator) || readable(listener)) {
+		end_step(&a, 0);
+		end_step(&b, 0);
+	}
+	iw_qp_free(a.qp);
+	assert_true(readable(initiator));
+	end_step(&a, 0);
+	assert_false(readable(initiator));
+	iw_listener_free(b.listener);
+	assert_true(readable(listener));
+	end_until(&b, NULL, b.seen[IW_EV_CLOSED] || b.seen[IW_EV_PEER_CLOSED]);
+}
+
 /* No socket has the UDP port open: ICMP reports that at once. */
 static void closed_port_is_refused(void **state)
 {
@@ -899,6 +929,7 @@ int main(void)
 		TEST(memory_is_the_posters_again_when_a_queue_pair_is_aborted),
 		TEST(end_of_the_peer_is_reported_to_all_queue_pairs),
 		TEST(an_association_is_reported_while_it_is_up),
+		TEST(descriptor_is_readable_when_an_association_must_be_served),
 		TEST(closed_port_is_refused),
 		TEST(beside_needs_an_association),
 		TEST(queue_pair_ends_when_the_peer_begins_the_next_session),

@@ -518,7 +518,7 @@ struct iw_xdp_memory;
  * All connections of this process on the interface, of any context, share the UMEM, so all of them
  * can send from this memory, with any number of regions and work requests in it. A connection on
  * another interface copies the octets. In all other respects it is ordinary memory: it can be
- * registered and received into.
+ * registered and received into. It belongs to no context: only iw_xdp_memory_free frees it.
  * IW_E_INVAL: at has no interface, or len is 0 or above 1 GiB; IW_E_BUSY: the UMEM cannot grow, and
  * this process already has such memory on the interface (share it among contexts, or allocate one
  * piece for all of them) or connections (close them first); IW_E_LIMIT: the limit of locked memory,
@@ -677,8 +677,8 @@ IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t 
  * Ends the connection gracefully: sends everything that is posted, then a FIN (over SCTP a session
  * Terminate). No more operations can be posted with iw_post_send. This end still receives the
  * peer's data. IW_EV_CLOSED follows when both directions are closed; setup_ns limits the wait for
- * the peer. A queue pair that was never connected ends at once, with IW_EV_CLOSED. Has no effect
- * after the end. RFC 5044 7.2, RFC 5043 6.
+ * the peer. During set-up the call does what iw_abort does. A queue pair that was never connected
+ * ends at once, with IW_EV_CLOSED. Has no effect after the end. RFC 5044 7.2, RFC 5043 6.
  */
 IW_API void iw_disconnect(struct iw_qp *qp);
 /*
