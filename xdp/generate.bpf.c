@@ -30,7 +30,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, __u64);
-} gate SEC(".maps");
+} counter SEC(".maps");
 
 /* The fields of the next segment, and the segments sent. One CPU at a time runs the program. */
 __u64 sent;
@@ -58,7 +58,7 @@ int iw_generate(struct xdp_md *ctx)
 	__u32 crc, zero = 0;
 
 	/* While the receiver has no room, make no segment, so that none is lost. */
-	arrived = bpf_map_lookup_elem(&gate, &zero);
+	arrived = bpf_map_lookup_elem(&counter, &zero);
 	if (!arrived || sent - *(volatile __u64 *)arrived >= cfg.ahead ||
 	    (void *)(sctp + TO_AT + 8) > end)
 		return XDP_DROP;

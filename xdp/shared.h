@@ -369,7 +369,7 @@ struct iw_xdp_generate {
 	uint64_t slots;   /* after this many segments, the TO is that of the first again */
 	uint64_t payload; /* octets of a segment */
 	/* At most this many segments are in flight. The receiver writes the number of segments that
-	 * arrived into map "gate", an array of one uint64_t. */
+	 * arrived into map "counter", an array of one uint64_t. */
 	uint64_t ahead;
 	uint32_t base; /* CRC32c of the packet with zeroes for TSN, DDP-SSN and TO */
 	uint32_t zero;

@@ -56,7 +56,7 @@ int iw_bench_xdp_bare_receiver(void *arg)
 	const int *fd;
 	uint64_t now, busy_at = 0;
 
-	*b->gate.arrived = 0;
+	*b->counter.arrived = 0;
 	if (open_bare(b, IW_LAB_LEFT, &x))
 		return 1;
 	(void)iw_xsk_fds(x, &fd);
@@ -73,7 +73,7 @@ int iw_bench_xdp_bare_receiver(void *arg)
 		busy_at = now;
 		got = iw_xsk_recv(x, rx, BATCH);
 		seen += got;
-		*b->gate.arrived = seen;
+		*b->counter.arrived = seen;
 		for (unsigned i = 0; i < got && b->reads; i++)
 			read ^= iw_crc32c(0, rx[i].data, rx[i].len);
 		atomic_store_explicit(&s->frames, seen, memory_order_release);

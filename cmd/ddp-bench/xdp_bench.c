@@ -367,7 +367,7 @@ int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 	b.s = mmap(NULL, sizeof(*b.s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (b.s == MAP_FAILED)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
-	err = iw_generate_gate_open(&b.gate, why);
+	err = iw_generate_counter_open(&b.counter, why);
 	for (size_t k = 0; k < IW_ARRAY_LEN(plan) && !err; k++)
 		err = figure(&b, &out->figure[k], k, why);
 	if (!err)
@@ -375,7 +375,7 @@ int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 	if (!err)
 		err = baselines(&b, out, why);
 	out->ns = iw_os_now() - began;
-	iw_generate_gate_close(&b.gate);
+	iw_generate_counter_close(&b.counter);
 	munmap(b.s, sizeof(*b.s));
 	return err;
 }

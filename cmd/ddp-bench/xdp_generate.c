@@ -166,7 +166,7 @@ static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *
 		if (s->model_len > 0) {
 			uint64_t n = t.write_octets / (s->model_len - HEADER_LEN);
 
-			*b->gate.arrived = n;
+			*b->counter.arrived = n;
 			atomic_store_explicit(&s->frames, n, memory_order_release);
 			if (t.write_octets > MEMORY / 4 && iw_bench_xdp_run_window(b, &w) &&
 			    look_at_program(b, &after, why) == 0) {
@@ -322,7 +322,7 @@ static int generate(struct bench *b, struct iw_fault *why)
 		.tsn = s->tsn,
 		.ssn = s->ssn,
 		.slots = MEMORY / payload,
-		.gate = &b->gate,
+		.counter = &b->counter,
 		.ahead = AHEAD,
 	};
 	uint64_t octets = atomic_load(&s->octets);

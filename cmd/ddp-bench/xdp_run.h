@@ -65,7 +65,7 @@ struct bench {
 	const struct iw_xdp_bench_cfg *cfg;
 	struct iw_lab lab;
 	struct shared *s;
-	struct iw_generate_gate gate;
+	struct iw_generate_counter counter;
 	/* Of the current run: */
 	const char *transport;
 	unsigned xdp;

@@ -37,15 +37,15 @@ struct iw_generate {
 	uint8_t frame[4096];
 };
 
-int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why)
+int iw_generate_counter_open(struct iw_generate_counter *g, struct iw_fault *why)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
 	int err;
 
 	g->arrived = NULL;
 	iw_bpf_begin();
-	g->map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "gate", sizeof(uint32_t), sizeof(uint64_t), 1,
-				&o);
+	g->map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "counter", sizeof(uint32_t), sizeof(uint64_t),
+				1, &o);
 	err = g->map < 0 ? iw_bpf_fail(why, errno, "xdp: create a map for the generator") : 0;
 	iw_bpf_end();
 	if (err)
@@ -54,19 +54,19 @@ int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why)
 			  g->map, 0);
 	if (g->arrived != MAP_FAILED)
 		return 0;
-	err = iw_os_fail(why, errno, "xdp: map the generator's gate");
+	err = iw_os_fail(why, errno, "xdp: map the generator's counter");
 	g->arrived = NULL;
-	iw_generate_gate_close(g);
+	iw_generate_counter_close(g);
 	return err;
 }
 
-void iw_generate_gate_close(struct iw_generate_gate *g)
+void iw_generate_counter_close(struct iw_generate_counter *g)
 {
 	if (g->arrived)
 		munmap((void *)(uintptr_t)g->arrived, (size_t)sysconf(_SC_PAGESIZE));
 	if (g->map >= 0)
 		close(g->map);
-	*g = (struct iw_generate_gate){ .map = -1 };
+	*g = (struct iw_generate_counter){ .map = -1 };
 }
 
 /*
@@ -128,9 +128,9 @@ static int load(struct iw_generate *g, const struct iw_generate_cfg *cfg, struct
 	g->skel->bss->ssn = cfg->ssn;
 	g->skel->bss->sent = cfg->sent;
 	g->skel->bss->to = cfg->to;
-	err = bpf_map__reuse_fd(g->skel->maps.gate, cfg->gate->map);
+	err = bpf_map__reuse_fd(g->skel->maps.counter, cfg->counter->map);
 	if (err)
-		return iw_bpf_fail(why, err, "xdp: share the generator's gate");
+		return iw_bpf_fail(why, err, "xdp: share the generator's counter");
 	err = make_tables(ro, sctp, g->len - IW_XDP_GENERATE_AT, why);
 	return err ? err : iw_bpf_load(g->skel->obj, "the generator", why);
 }

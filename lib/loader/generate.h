@@ -19,18 +19,18 @@
  * Flow control: a counter in memory that the receiver, in another process, shares with the
  * generator. The generator is never more than `ahead` segments ahead of it.
  */
-struct iw_generate_gate {
+struct iw_generate_counter {
 	volatile uint64_t *arrived; /* segments; written by the receiver */
 	int map;
 };
-/* Call it before fork(), so that both processes have the gate. IW_E_NOTSUP, IW_E_PERM, IW_E_OS. */
-IW_MUST_CHECK int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why);
-void iw_generate_gate_close(struct iw_generate_gate *g);
+/* Call it before fork(), so that both processes have the counter. IW_E_NOTSUP, IW_E_PERM, IW_E_OS. */
+IW_MUST_CHECK int iw_generate_counter_open(struct iw_generate_counter *g, struct iw_fault *why);
+void iw_generate_counter_close(struct iw_generate_counter *g);
 
 struct iw_generate_cfg {
-	const struct iw_generate_gate *gate; /* kept until close */
-	uint64_t sent;                       /* value of the counter before the first segment */
-	uint64_t ahead;                      /* segments in flight, at most */
+	const struct iw_generate_counter *counter; /* kept until close */
+	uint64_t sent;    /* value of the counter before the first segment */
+	uint64_t ahead;   /* segments in flight, at most */
 	unsigned ifindex; /* of the interface that sends; its peer accepts XDP frames */
 	/* The template: Ethernet, IPv4, SCTP with one DATA chunk, a tagged segment. Borrowed. */
 	const uint8_t *frame;

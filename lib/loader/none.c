@@ -341,13 +341,13 @@ int iw_generate_open(struct iw_generate **out, const struct iw_generate_cfg *cfg
 	return absent(why);
 }
 
-int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why)
+int iw_generate_counter_open(struct iw_generate_counter *g, struct iw_fault *why)
 {
-	*g = (struct iw_generate_gate){ .map = -1 };
+	*g = (struct iw_generate_counter){ .map = -1 };
 	return absent(why);
 }
 
-void iw_generate_gate_close(struct iw_generate_gate *g)
+void iw_generate_counter_close(struct iw_generate_counter *g)
 {
 	(void)g;
 }
