@@ -146,11 +146,35 @@ static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_x
 	iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL, buf);
 }
 
+/* Settles f as failed if its name, kind or size is not valid. */
+static void settle_invalid(struct iw_xfer *x, struct file *f, const struct iw_xfer_entry *e)
+{
+	/* A pack has no name. The driver checks the names of its members. */
+	const char *fault = e->kind == IW_XFER_PACK ? NULL
+						    : iw_xfer_entry_fault(e->name, e->name_len,
+									  e->kind == IW_XFER_DIR,
+									  e->top, x->cfg.opts);
+
+	if (!fault && e->kind == IW_XFER_HARDLINK)
+		fault = iw_xfer_name_fault(e->target, e->target_len);
+	if (fault) {
+		char buf[64];
+		struct iw_text t;
+
+		iw_text_init(&t, buf, sizeof(buf));
+		iw_text_fmt(&t, "the name %s", fault);
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_NAME, buf);
+	} else if (e->kind >= IW_XFER_KINDS) {
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_KIND, NULL);
+	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XFER_HAS(SIZE))) {
+		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL, "a file without a size");
+	}
+}
+
 static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 {
 	struct sink *s = x->snk;
 	struct file *f = &s->file[s->next_id % TABLE];
-	const char *fault;
 
 	if (e->id != s->next_id || s->next_id == UINT32_MAX)
 		return iw_xfer_breach(x, "FILES: file %u, expected %u", e->id, s->next_id);
@@ -204,25 +228,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xfer_entry *e)
 		return 0;
 	}
 	x->counts.announced += iw_xfer_meta_size(&f->meta);
-	/* A pack has no name. The driver checks the names of its members. */
-	fault = e->kind == IW_XFER_PACK
-			? NULL
-			: iw_xfer_entry_fault(e->name, e->name_len, e->kind == IW_XFER_DIR, e->top,
-					      x->cfg.opts);
-	if (!fault && e->kind == IW_XFER_HARDLINK)
-		fault = iw_xfer_name_fault(e->target, e->target_len);
-	if (fault) {
-		char buf[64];
-		struct iw_text t;
-
-		iw_text_init(&t, buf, sizeof(buf));
-		iw_text_fmt(&t, "the name %s", fault);
-		iw_xfer_sink_settle(x, f, IW_XFER_CODE_NAME, buf);
-	} else if (e->kind >= IW_XFER_KINDS) {
-		iw_xfer_sink_settle(x, f, IW_XFER_CODE_KIND, NULL);
-	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XFER_HAS(SIZE))) {
-		iw_xfer_sink_settle(x, f, IW_XFER_CODE_PROTOCOL, "a file without a size");
-	}
+	settle_invalid(x, f, e);
 	return 0;
 }
 
