@@ -222,6 +222,48 @@ static void invalid_names_end_the_transfer(void **state)
 	assert_refused(opts | IW_XFER_OPT_NAMES, true, "a", 1, "GONE that was not requested");
 }
 
+static void inject_pairs(const unsigned (*pairs)[2], size_t n)
+{
+	uint8_t msg[64];
+	struct iw_cbor_out o;
+
+	iw_cbor_out_init(&o, msg, sizeof(msg));
+	iw_cbor_map(&o, n);
+	for (size_t i = 0; i < n; i++) {
+		iw_cbor_uint(&o, pairs[i][0]);
+		iw_cbor_uint(&o, pairs[i][1]);
+	}
+	xpair_inject(&pair, &pair.source, msg, o.len);
+}
+
+/* The driver may pass several messages before it performs an action. */
+static void names_after_the_bye_of_the_sink_end_the_transfer(void **state)
+{
+	static const unsigned nop[][2] = { { IW_XFER_KEY_TYPE, IW_XFER_MSG_NOP },
+					   { IW_XFER_KEY_CREDIT, 1000 } };
+	static const unsigned bye[][2] = { { IW_XFER_KEY_TYPE, IW_XFER_MSG_BYE },
+					   { IW_XFER_KEY_CREDIT, 1000 },
+					   { IW_XFER_KEY_FILES, 0 },
+					   { IW_XFER_KEY_FAILED, 0 } };
+	const struct xpair_opts o = { .mode = IW_XFER_WRITE,
+				      .digest = IW_XFER_NONE,
+				      .seed = 1,
+				      .opts = IW_XFER_OPT_DELETE | IW_XFER_OPT_NAMES };
+	uint8_t msg[64];
+
+	(void)state;
+	xpair_init(&pair, &o);
+	pair.lone = true;
+	inject_pairs(nop, IW_ARRAY_LEN(nop));
+	xpair_act_all(&pair, &pair.source);
+	inject_pairs(bye, IW_ARRAY_LEN(bye));
+	xpair_inject(&pair, &pair.source, msg, make(msg, sizeof(msg), IW_XFER_MSG_GONE, "a", 1));
+	xpair_act_all(&pair, &pair.source);
+	if (!strstr(pair.source.fault.text, "GONE that was not requested"))
+		fail_msg("%s", pair.source.fault.text);
+	xpair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +275,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_name_too_long_for_the_protocol_is_left_out, setup,
 						teardown),
 		cmocka_unit_test(invalid_names_end_the_transfer),
+		cmocka_unit_test(names_after_the_bye_of_the_sink_end_the_transfer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,7 +202,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xfer_msg *m)
 /* GONE arrives after the BYE of the source, and before the BYE of the sink. */
 static int on_gone(struct iw_xfer *x, const struct iw_xfer_msg *m)
 {
-	if (!x->src->bye_sent || !x->cfg.initiator || !(x->cfg.opts & IW_XFER_OPT_NAMES))
+	if (x->state != ST_BYE || !x->cfg.initiator || !(x->cfg.opts & IW_XFER_OPT_NAMES))
 		return iw_xfer_breach(x, "GONE that was not requested");
 	return iw_xfer_take_names(x, m);
 }
