@@ -164,7 +164,7 @@ IW_TRACES static void trace_timeout(const struct path *p, uint64_t now)
 {
 	if (p->probe_size == 0)
 		iw_sctp_trace_timer(p->a, p->index, "pmtu_raise", p->a->s->cfg.times.pmtu_raise);
-	else if (!p->probe_due)
+	else if (!p->probe_due && p->probe_sent)
 		iw_sctp_trace_timer(p->a, p->index, "pmtu_probe", now - p->probe_sent);
 }
 
@@ -178,10 +178,12 @@ void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 		return;
 	}
 	/*
-	 * A probe that waits to be sent has not failed. After errors of the path, packets of every
-	 * size are lost, so a lost probe proves nothing.
+	 * A probe that waits to be sent, or was not made because random numbers failed, has not
+	 * failed. After errors of the path, packets of every size are lost, so a lost probe proves
+	 * nothing.
 	 */
-	if (p->probe_due || p->errors > 0) {
+	if (p->probe_due || !p->probe_sent || p->errors > 0) {
+		p->probe_due |= !p->probe_sent;
 		p->probe_at = iw_time_add(now, p->rto);
 		return;
 	}
