@@ -36,7 +36,7 @@ static size_t bucket_of(const struct iw_cap *c, const struct flow *f, uint16_t s
 	return (f->pub.id * (size_t)40503 + sid) & (c->stream_buckets - 1);
 }
 
-/* Frees an early message. A stream without any others does not wait. */
+/* Frees an early message. A stream without early messages leaves the list of waiting streams. */
 static void free_early(struct iw_cap *c, struct stream *st, unsigned d, struct held *h)
 {
 	iw_cap_held_free(c, &st->f->assoc->dir[d], h);
@@ -52,8 +52,11 @@ static void drop_early(struct iw_cap *c, struct stream *st, unsigned d)
 		free_early(c, st, d, held_of(l));
 }
 
-/* Drops the early messages of a direction except those that were sent after this Initiate. A message
- * stays for one Initiate, so that a peer cannot cause a visit of all of them for each one. */
+/*
+ * Drops the early messages of a direction except those that were sent after this Initiate. A
+ * message stays for one Initiate at most: otherwise a peer could make each Initiate visit all
+ * queued messages.
+ */
 static void drop_before_initiate(struct iw_cap *c, struct stream *st, unsigned d, uint32_t tsn)
 {
 	struct iw_list *l = st->side[d].early.list.next;
@@ -390,7 +393,8 @@ bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool e
 
 /*
  * An Initiate begins a session and ends an earlier one on the stream, whatever its DDP-SSN. Early
- * messages with later TSNs belong to the new session, so they stay queued.
+ * messages with later TSNs belong to the new session, so they stay queued. Only a message whose
+ * DDP-SSN was ahead of the earlier session is early; any other was reported when it came.
  */
 static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st, unsigned d,
 		       const struct msg *m, uint16_t ssn)

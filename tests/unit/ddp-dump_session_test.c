@@ -209,6 +209,31 @@ static void a_segment_captured_before_its_initiate_belongs_to_its_session(void *
 	assert_true(maker_fini(&m));
 }
 
+static void an_early_segment_does_not_outlive_a_second_initiate(void **state)
+{
+	uint8_t segment[64];
+	struct maker m;
+	size_t errors;
+	uint32_t tsn;
+
+	(void)state;
+	maker_init(&m, NULL);
+	sctp_set_up(&m);
+	tsn = m.tsn[0];
+	m.tsn[0] = tsn + 9;
+	say_segment(&m, 0, 0, 2, segment, make_send(segment, 7, 0, true, 5));
+	m.tsn[0] = tsn;
+	for (unsigned session = 0; session < 2; session++) {
+		say_control(&m, 0, 0, 0, INITIATE, NULL, 0);
+		say_control(&m, 1, 0, 0, ACCEPT, NULL, 0);
+	}
+	errors = count_kind(&m, IW_CAP_ERROR);
+	say_segment(&m, 0, 0, 1, segment, make_send(segment, 1, 0, true, 5));
+	say_segment(&m, 0, 0, 2, segment, make_send(segment, 2, 0, true, 5));
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), errors);
+	assert_true(maker_fini(&m));
+}
+
 static void streams_do_not_mix(void **state)
 {
 	uint8_t segment[64];
@@ -313,6 +338,7 @@ int main(void)
 		cmocka_unit_test(no_error_is_reported_of_a_session_that_began_before_the_capture),
 		cmocka_unit_test(msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn),
 		cmocka_unit_test(a_segment_captured_before_its_initiate_belongs_to_its_session),
+		cmocka_unit_test(an_early_segment_does_not_outlive_a_second_initiate),
 		cmocka_unit_test(streams_do_not_mix),
 		cmocka_unit_test(enhanced_data_precede_the_private_data),
 		cmocka_unit_test(private_data_have_their_bounds),
