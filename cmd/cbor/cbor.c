@@ -348,9 +348,10 @@ int iw_cbor_rec_next(struct iw_cbor_rec *rec, struct iw_cbor_in *in, const char 
 	r = iw_cbor_next(in, &head);
 	if (r == 0)
 		return 0;
+	if (r == IW_E_TRUNC)
+		return iw_fail(why, r, "%s: it ends within the head of a CBOR item", what);
 	if (r < 0 || head.kind != IW_CBOR_MAP)
-		return iw_fail(why, r < 0 ? r : IW_E_FORMAT,
-			       "%s: not a CBOR map of definite length", what);
+		return iw_fail(why, IW_E_FORMAT, "%s: not a CBOR map of definite length", what);
 	for (uint64_t i = 0; i < head.u; i++) {
 		const uint8_t *p;
 		size_t len, before = in->pos;
