@@ -128,9 +128,9 @@ extern const struct argp iw_cli_control_argp;
 void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport);
 
 /*
- * Call after iw_cli_parse. Sets the log level, gives up new privileges (iw_confine_early), installs
- * the signal handlers (cli/signals.h) and opens the trace. Returns IW_EXIT_OK, or the status with which the
- * tool must end; the failure has been reported.
+ * Call after iw_cli_parse. Sets the log level and no_new_privs (iw_confine_early), installs the
+ * signal handlers (cli/signals.h) and opens the trace. Returns IW_EXIT_OK, or the status with which
+ * the tool must end; the failure has been reported.
  */
 IW_MUST_CHECK int iw_cli_start(struct iw_cli *cli);
 

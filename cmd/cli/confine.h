@@ -64,7 +64,7 @@ struct iw_confine_state {
 };
 
 /*
- * The first step of every tool: gives up new privileges (no_new_privs), and warns if
+ * The first step of every tool: sets no_new_privs, and warns if
  * IWARP_UNCONFINED has a value other than 1. IW_E_OS: the kernel refused.
  */
 IW_MUST_CHECK int iw_confine_early(struct iw_fault *why);

@@ -387,7 +387,7 @@ struct iw_cap_event {
 	uint64_t time_ns;
 	uint64_t frame;      /* number of the frame that completed it */
 	unsigned deviations; /* bits of enum iw_cap_deviation */
-	/* IW_CAP_ERROR: the DDP stream over SCTP that it is of; -1: the whole flow. */
+	/* IW_CAP_ERROR: the DDP stream (over SCTP) that has the error; -1: the whole flow. */
 	int sid;
 	union {
 		struct iw_cap_mpa mpa;
@@ -661,9 +661,9 @@ IW_MUST_CHECK int iw_cap_can_read(struct iw_fault *why);
 /*
  * Opens a capture; *out is owned by the caller. IW_E_NOTSUP: built without libpcap. IW_E_PERM: the
  * user may not capture, or not read the file. IW_E_NOENT: no such interface or file. IW_E_OS: the
- * interface is down, or the file cannot be opened. IW_E_INVAL: the filter is not valid. IW_E_FORMAT:
- * the file is not a capture, or the link type is not in enum iw_cap_link. IW_E_LIMIT: no free
- * descriptors. IW_E_NOMEM.
+ * interface is down, or the file cannot be opened. IW_E_INVAL: the filter is not valid.
+ * IW_E_FORMAT: the file is not a capture, or the link type is not in enum iw_cap_link. IW_E_LIMIT:
+ * no free descriptors. IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 			      struct iw_fault *why);

@@ -199,7 +199,7 @@ static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 				       s->answer.need - s->request_len };
 		n = inner_recv(s, &vec, 1, why);
 		if (n <= 0) {
-			/* A connection without an octet, such as a port scan, is no start-up. */
+			/* A connection without an octet, such as a port scan, is not a start-up. */
 			if (n != IW_E_AGAIN && s->request_len > 0)
 				report(s, IW_PERSONALITY_CLOSE,
 				       "the peer closed the connection before its Request was complete");

@@ -746,7 +746,7 @@ void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
 void iw_group_credit(struct group *g, uint64_t n);
 /* Charges g for the bytes that its place needs now. Above the limit, s fails. */
 void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
-/* Fails s if what is charged exceeds the limit. bytes: those of the names, for the message. */
+/* Fails s if the charges exceed the limit. bytes: memory of the names, for the message. */
 void iw_group_check(struct group *g, struct session *s, uint64_t bytes);
 /* Credits all charges of g. */
 void iw_group_settle(struct group *g);

@@ -476,7 +476,7 @@ static void loop(struct remote *m)
 			fail(m, &why);
 			return;
 		}
-		/* Those of a connection that has ended were queued before the event. */
+		/* The completions of an ended connection were queued before its event. */
 		take_completions(m);
 		take_events(m);
 		look_at_signals(m);

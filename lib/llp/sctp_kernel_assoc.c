@@ -183,7 +183,7 @@ static void note_ip(struct kassoc *x, const struct iw_addr *peer)
 	}
 }
 
-/* accept4 has failed with errnum. The listener stays readable if nothing was taken from its queue. */
+/* accept4 has failed with errnum. It took nothing, so the listener stays readable. */
 static void rest_if_exhausted(struct kport *k, int errnum, uint64_t now)
 {
 	int err = iw_os_err(errnum);

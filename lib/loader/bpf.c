@@ -89,7 +89,7 @@ int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	char text[120], quoted[sizeof(message)] = "";
 	va_list ap;
 
-	/* Outside of iw_bpf_begin the message belongs to another thread, or to an earlier failure. */
+	/* Outside of iw_bpf_begin, message belongs to another thread or an earlier step. */
 	pthread_mutex_lock(&lock);
 	if (depth > 0)
 		memcpy(quoted, message, sizeof(quoted));

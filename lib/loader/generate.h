@@ -23,7 +23,9 @@ struct iw_generate_counter {
 	volatile uint64_t *arrived; /* segments; written by the receiver */
 	int map;
 };
-/* Call it before fork(), so that both processes have the counter. IW_E_NOTSUP, IW_E_PERM, IW_E_OS. */
+/*
+ * Call it before fork(), so that both processes have the counter. IW_E_NOTSUP, IW_E_PERM, IW_E_OS.
+ */
 IW_MUST_CHECK int iw_generate_counter_open(struct iw_generate_counter *g, struct iw_fault *why);
 void iw_generate_counter_close(struct iw_generate_counter *g);
 

@@ -130,7 +130,7 @@ uint64_t iw_loop_waits(const struct iw_loop *l)
 
 /* ---------------------------------------------------------------- a turn */
 
-/* Undoes iw_loop_kick_wakeup: the flush has done what it announced. */
+/* Undoes iw_loop_kick_wakeup after a flush, unless connections are still kicked. */
 static void clear_kick(struct iw_loop *l)
 {
 	if (!l->kick_set || !iw_list_empty(&l->kicked))

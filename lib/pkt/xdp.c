@@ -301,8 +301,8 @@ static void follow(struct xdp *x)
 
 /*
  * Transmission failed (x->why); the next receive returns the error. Perhaps no frame arrives to
- * wake the caller's loop, so this also watches the netlink socket for EPOLLOUT: it is always ready,
- * as the descriptor of "raw", an epoll descriptor, never is.
+ * wake the caller's loop, so this also watches the netlink socket for EPOLLOUT: that socket is
+ * always writable. (The descriptor of carrier "raw", an epoll descriptor, never is.)
  */
 static void break_down(struct xdp *x)
 {

@@ -35,7 +35,7 @@ struct table {
 
 /* Makes an empty table. mem is borrowed until iw_sctp_table_fini. IW_E_NOMEM: no memory. */
 int iw_sctp_table_init(struct table *t, const struct iw_mem *mem);
-/* Frees the buckets of t, which may be zeroed instead. The links belong to their objects. */
+/* Frees the buckets of t. The links belong to their objects. No effect on a zeroed table. */
 void iw_sctp_table_fini(struct table *t);
 /* Adds l, which the table keeps. Cannot fail: without memory, chains grow longer. */
 void iw_sctp_table_add(struct table *t, struct link *l, uint64_t hash);

@@ -14,7 +14,7 @@
  * retransmits a lost Terminate after at least a second (RFC 9260 16).
  */
 #define END_NS    IW_SEC(10)
-/* Far above the size of any struct of attributes: a larger one was not initialized. */
+/* Far above the size of any struct of attributes: a larger size was not initialized. */
 #define SIZE_MOST 4096
 
 int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what,

@@ -48,7 +48,7 @@ static void unreserve(struct iw_qp *qp)
 {
 	iw_verbs_cq_unreserve(qp->send_cq, qp, qp->sq_depth);
 	iw_verbs_cq_unreserve(qp->recv_cq, qp, qp->rq_depth);
-	/* An empty queue would not make the program poll it. */
+	/* The queue may be empty now, and the program might not poll an empty queue. */
 	iw_verbs_cq_feed(qp->send_cq);
 	iw_verbs_cq_feed(qp->recv_cq);
 }

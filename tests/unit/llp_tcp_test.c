@@ -360,7 +360,7 @@ static void refused_connect_names_the_peer(void **state)
 	assert_non_null(strstr(why.text, "connection refused"));
 }
 
-static void connect_that_the_system_postpones_has_failed(void **state)
+static void connect_that_fails_with_eagain_is_not_waited_for(void **state)
 {
 	struct iw_llp_cfg cfg = { .host = "127.0.0.1", .port = 1 };
 	struct iw_fault why = { 0 };
@@ -581,7 +581,7 @@ int main(void)
 		cmocka_unit_test(orderly_close_with_unread_input_loses_nothing_sent),
 		cmocka_unit_test(abort_resets_and_the_peer_can_read_the_reason),
 		cmocka_unit_test(refused_connect_names_the_peer),
-		cmocka_unit_test(connect_that_the_system_postpones_has_failed),
+		cmocka_unit_test(connect_that_fails_with_eagain_is_not_waited_for),
 		cmocka_unit_test(next_address_is_tried_when_one_is_refused),
 		cmocka_unit_test(an_attempt_can_be_abandoned_for_the_next_address),
 		cmocka_unit_test(last_abandoned_attempt_is_a_time_out),

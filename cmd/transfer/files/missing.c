@@ -111,16 +111,16 @@ size_t iw_missing_drop(struct iw_missing_list *from, const char *name, size_t le
 	return bytes;
 }
 
-void iw_missing_move(struct iw_missing_list *to, struct iw_missing_list *from)
+void iw_missing_move(struct iw_missing_list *dst, struct iw_missing_list *src)
 {
-	iw_missing_fini(to);
-	*to = *from;
-	iw_list_init(&to->all);
-	if (!iw_list_empty(&from->all)) {
-		to->all = from->all;
-		to->all.next->prev = to->all.prev->next = &to->all;
+	iw_missing_fini(dst);
+	*dst = *src;
+	iw_list_init(&dst->all);
+	if (!iw_list_empty(&src->all)) {
+		dst->all = src->all;
+		dst->all.next->prev = dst->all.prev->next = &dst->all;
 	}
-	iw_missing_init(from);
+	iw_missing_init(src);
 }
 
 void iw_missing_fini(struct iw_missing_list *l)

@@ -29,7 +29,7 @@ struct iw_missing_list {
 	uint64_t seed;
 };
 
-/* Empties l, which has no entries. */
+/* Initializes l as an empty list. */
 void iw_missing_init(struct iw_missing_list *l);
 /*
  * Adds m unless the list has its name. Returns the bytes of memory of the entry. 0: the list has
@@ -39,8 +39,8 @@ size_t iw_missing_add(struct iw_missing_list *to, const struct iw_xfer_meta *m, 
 		      bool *lost);
 /* Removes the name. Returns the bytes of memory of its entry; 0: the list does not have it. */
 size_t iw_missing_drop(struct iw_missing_list *from, const char *name, size_t len);
-/* Moves all entries of from to to, which is empty. */
-void iw_missing_move(struct iw_missing_list *to, struct iw_missing_list *from);
+/* Moves all entries of src to dst, which is empty. */
+void iw_missing_move(struct iw_missing_list *dst, struct iw_missing_list *src);
 /* Frees all entries. The list is empty then. */
 void iw_missing_fini(struct iw_missing_list *l);
 
