@@ -260,7 +260,7 @@ bench: all relay-bin crowd-bin lanes-bin
 demo: all
 	$(Q)scripts/demo-run $(O)
 deps:
-	$(Q)scripts/packages --install build test cross guest deb
+	$(Q)scripts/packages --install build test fabric hosts cross guest deb
 
 # --- install -----------------------------------------------------------------------------------------------------------
 
