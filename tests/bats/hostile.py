@@ -17,8 +17,6 @@ import ctypes
 import os
 import socket
 import struct
-import sys
-import time
 
 TIMEOUT = 20
 
