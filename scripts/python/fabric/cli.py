@@ -19,7 +19,8 @@ A topology file names hosts, routers, networks and links; scripts/topologies has
 examples, scripts/python/fabric/topology.py describes all keys.
 
   scripts/fabric up scripts/topologies/pair-lossy.yaml
-  scripts/fabric exec b sctp-ddp-ping --server & scripts/fabric exec a sctp-ddp-ping -c 3 b
+  scripts/fabric exec b ddp-bench --listen -t udp --bind '*' & \
+      scripts/fabric exec a ddp-bench b write -t udp --time 1s
   scripts/fabric down
 
 Exit status: 0 yes, 1 no, 2 usage or a bad file, 3 not possible here, 4 failed on
@@ -150,7 +151,7 @@ def down(arguments):
 
 
 def has_namespaces(label):
-    return os.geteuid() == 0 and any(state.label_of(name) == label
+    return place.is_system() and any(state.label_of(name) == label
                                      for name in place.Place().namespaces())
 
 

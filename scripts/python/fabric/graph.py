@@ -61,8 +61,9 @@ def node_label(topology, member):
         return f"{member.name}\\n{member.ssh}"
     many = len(topology.members()) > 12
     if member.kind == "network":
-        subnet = next(one for one in topology.subnets if member in one.networks)
-        return "\\n".join([member.name, *map(str, subnet.prefixes.values())])
+        prefixes = [prefix for one in topology.subnets if member in one.networks
+                    for prefix in one.prefixes.values()]
+        return "\\n".join([member.name, *map(str, prefixes)])
     shown = [str(address.ip) for end in member.ends for address in end.addresses]
     return "\\n".join([member.name, *(shown[:1] if many else shown)])
 

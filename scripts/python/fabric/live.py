@@ -185,7 +185,7 @@ def claim(label):
     if record and state.is_alive(record):
         raise place.Failed(f"{label}: is up already; run scripts/fabric down, or use another "
                            "--label")
-    if os.geteuid() == 0 and state.namespace(label, state.WIRING) in place.Place().namespaces():
+    if place.is_system() and state.namespace(label, state.WIRING) in place.Place().namespaces():
         other = state.state_file_of(label)
         if other and other != state.path_of(label) and os.path.exists(other):
             raise place.Failed(f"{label}: in use, see {other}; use another --label")
@@ -204,7 +204,7 @@ def take_down(label):
         names = [name for name in here.namespaces() if state.label_of(name) == label]
     except place.Failed:  # the user namespace is gone, and so is everything in it
         here, names = place.Place(), []
-    if os.geteuid() != 0 and not here.holder:
+    if not here.holder and not place.is_system():
         names = []
     inodes = {here.inode(name) for name in names}
     folder = place.state_folder()

@@ -8,6 +8,7 @@ a user    a user namespace with a /run of its own. A process holds it: it ends w
 A Place runs programs there: enter() returns the words that come before a command.
 """
 
+import functools
 import os
 import shutil
 import subprocess
@@ -48,7 +49,7 @@ class Place:
         """Returns the words that run a command in the place, and in this network namespace."""
         words = []
         if self.holder:
-            words = ["nsenter", "-t", str(self.holder), "-U", "-m", "--preserve-credentials",
+            words = ["nsenter", "-t", str(self.holder), "-U", "-m", "-n", "--preserve-credentials",
                      f"--wd={os.getcwd()}"]
         if namespace:
             words += ["nsenter", f"--net={NETNS}/{namespace}"]
@@ -94,10 +95,20 @@ def check_tools():
                      "fabric")
 
 
+@functools.lru_cache(None)
+def is_system():
+    """True if this process makes namespaces in /run/netns: it is root, and may mount there. Root
+    of a user namespace may not."""
+    if os.geteuid() != 0:
+        return False
+    probe = ["nsenter", "--mount=/proc/self/ns/mnt", "true"]
+    return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
 def make(label):
     """Returns the Place of a new fabric. Raises Cannot."""
     check_tools()
-    if os.geteuid() != 0:
+    if not is_system():
         return Place(hold(label))
     if subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode:
         raise Cannot("needs netns: cannot make a network namespace, not even as root; in a "

@@ -124,7 +124,7 @@ def check_mtu(topology, subnet):
 
 def choose_offloads(topology):
     """A relay must see each frame as it is on a wire. Frames of the whole subnet can reach it."""
-    for subnet in topology.subnets or []:
+    for subnet in topology.subnets:
         if topology.emulation == "netem" or not any(link.impaired() for link in subnet.links):
             continue
         for link in subnet.links:

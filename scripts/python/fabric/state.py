@@ -99,7 +99,7 @@ def leftovers():
     killed, and its state folder removed. Fabrics of other state folders are not among them, and
     neither are namespaces that this program did not make."""
     files = {}
-    names = place.Place().namespaces() if os.geteuid() == 0 else []
+    names = place.Place().namespaces() if place.is_system() else []
     for label in {label_of(name) for name in names if name.endswith(f"-{WIRING}")} - {None}:
         files[label] = state_file_of(label)
     for _, marks in marked_processes():

@@ -105,8 +105,8 @@ class Topology:
     families_node: checked.Node = None
     emulation: str = "auto"
     seed: int = 1
-    subnets: list = None
-    routes: dict = None
+    subnets: list = dataclasses.field(default_factory=list)
+    routes: dict = dataclasses.field(default_factory=dict)
 
     def is_remote(self):
         return any(host.ssh for host in self.hosts.values())
