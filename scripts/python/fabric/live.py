@@ -22,7 +22,6 @@ import hashlib
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -209,8 +208,7 @@ def take_down(label):
     inodes = {here.inode(name) for name in names}
     folder = place.state_folder()
 
-    running = [relay for relay in record.get("relays", []) if relays.is_running(relay["pid"])
-               and state.start_time(relay["pid"]) == relay["start"]]
+    running = [relay for relay in record.get("relays", []) if state.start_time(relay["pid"]) == relay["start"]]
     counters = relays.stop([relay["pid"] for relay in running],
                            {relay["link"]: relay["log"] for relay in running})
     rest = state.end(lambda: state.processes_of(label, inodes, folder))
@@ -341,9 +339,10 @@ class Builder:
         """Sets up lo, the interfaces, their addresses, and the routes of a host."""
         lines = ["link set lo up"]
         for end in member.ends:
-            # Without link-local addresses nothing but the test sends frames.
+            # A link-local address of the kernel's own would cost frames to detect duplicates.
             if "ipv6" in self.topology.families:
-                lines.append(f"link set {end.interface} addrgenmode none")
+                lines += [f"link set {end.interface} addrgenmode none",
+                          f"address add {end.link_local}/64 dev {end.interface} nodad"]
             for address in end.addresses:
                 dad = " nodad" if address.version == 6 else ""
                 lines.append(f"address add {address} dev {end.interface}{dad}")
@@ -409,7 +408,7 @@ def inner(link):
 def start_keeper(label, owner):
     """Starts a process that takes the fabric down when `owner` ends."""
     program = os.path.join(relays.TOP, "scripts", "fabric")
-    subprocess.Popen([shutil.which("python3") or sys.executable, program, "keep", label, str(owner)],
+    subprocess.Popen([sys.executable, program, "keep", label, str(owner)],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                      stderr=subprocess.DEVNULL, start_new_session=True,
                      env=place.environment(label))

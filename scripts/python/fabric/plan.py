@@ -3,7 +3,7 @@
 
     topology.subnets    all Subnets: a network (or several joined ones), or a link between hosts
     topology.routes     a dict from the name of a host or router to (ip_network, ip_address) pairs
-    end.interface, end.addresses, end.mac       of each end at a host or router
+    end.interface, end.addresses, end.mac, end.link_local   of each end at a host or router
     link.offloads       off where frames pass a relay
 """
 
@@ -110,6 +110,7 @@ def name_interfaces(topology):
                                   f"{member.name}: no link: expected at least one")
         for index, end in enumerate(member.ends):
             end.interface = f"eth{index}"
+            end.link_local = f"fe80::{number + 1:x}"
             end.mac = f"02:77:{number >> 8:02x}:{number & 255:02x}:{index >> 8:02x}:{index & 255:02x}"
 
 
@@ -192,6 +193,9 @@ def give_addresses(subnet):
             if prefix is None or address not in prefix:
                 raise node.error(f"an address in {prefix}" if prefix else
                                  "an address of a family of this file")
+            if prefix.prefixlen < prefix.max_prefixlen - 1 and \
+                    address in (prefix[0], prefix[-1] if prefix.version == 4 else None):
+                raise node.error(f"an address of a host, from {prefix[1]} to {prefix[-2]}")
             if address in used:
                 raise node.error(f"another address than that of {used[address]}")
             used[address] = name

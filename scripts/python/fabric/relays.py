@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 
-from . import place
+from . import place, state
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 DAY = 24 * 3600
@@ -106,16 +106,8 @@ def stop(pids, logs):
             os.kill(pid, signal.SIGINT)
         except ProcessLookupError:
             pass
-    place.wait_until(lambda: all(not is_running(pid) for pid in pids), 2)
+    place.wait_until(lambda: all(not state.is_running(pid) for pid in pids), 2)
     return {name: json_lines(log) for name, log in logs.items()}
-
-
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def json_lines(path):

@@ -58,7 +58,7 @@ class Settings:
     def text(self):
         """Returns the settings as in a topology file, for people: loss 1%, delay 10ms."""
         shown = {"delay": short_duration, "jitter": short_duration, "reorder-by": short_duration,
-                 "rate": short_rate}
+                 "rate": short_rate, "queue": short_size}
         words = []
         for key, value in self.shown():
             raw = getattr(self, key.replace("-", "_"))
@@ -104,6 +104,13 @@ def short_rate(value):
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if value >= size:
             return f"{value / size:g}{unit}"
+    return str(value)
+
+
+def short_size(value):
+    for unit, size in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if value >= size and value % size == 0:
+            return f"{value // size}{unit}"
     return str(value)
 
 

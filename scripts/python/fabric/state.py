@@ -131,9 +131,8 @@ def is_alive(record):
 
 
 def start_time(pid):
-    """Returns when a process started, in clock ticks since the system did, or None."""
-    fields = stat_fields(pid)
-    return int(fields[19]) if fields else None
+    """Returns when a process started, in clock ticks since the system did; None if it has ended."""
+    return int(stat_fields(pid)[19]) if is_running(pid) else None
 
 
 def stat_fields(pid):

@@ -69,6 +69,7 @@ class End:
     interface: str = None
     addresses: list = dataclasses.field(default_factory=list)  # ipaddress.IPv4Interface, IPv6...
     mac: str = None
+    link_local: str = None
 
 
 @dataclasses.dataclass
@@ -276,6 +277,11 @@ def join_networks(topology, networks, top):
             link = new_link(topology, member, network, node)
             parse_link_keys(link, keys, top, name)
             topology.links.append(link)
+        known = [name, *(end.member.name for link in topology.links for end in link.ends
+                         if any(other.member is network for other in link.ends))]
+        for toward, node in keys["toward"].mapping().items() if "toward" in keys else []:
+            if toward not in known:
+                raise wrong_toward(toward, node, "a member of the network", known)
 
 
 def network_members(topology, node):
@@ -333,11 +339,15 @@ def parse_link_keys(link, keys, top, network=None):
 def parse_toward(link, name, node, known, network, both):
     """A network's `toward` names a member, and applies to this member's link alone."""
     if name not in known and not network:
-        raise checked.Invalid(f'{node.path}:{node.line}: toward "{name}": expected an end of the '
-                              f"link: {', '.join(known)}")
+        raise wrong_toward(name, node, "an end of the link", known)
     own = settings.parse(node.mapping([], settings.KEYS))
     if name in known:
         link.toward[known.index(name)] = own.over(both)
+
+
+def wrong_toward(name, node, expected, known):
+    return checked.Invalid(f'{node.path}:{node.line}: toward "{name}": expected {expected}: '
+                           f"{', '.join(sorted(set(known)))}")
 
 
 def find(known, node, expected):
