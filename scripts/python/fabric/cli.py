@@ -10,7 +10,7 @@ import time
 
 import checked
 
-from . import graph, keeper, live, place, state, status, topology
+from . import build, graph, keeper, live, place, state, status, topology
 
 OK, NO, USAGE, CANNOT, FAILED = range(5)
 DESCRIPTION = "Makes test networks of namespaces from topology files (YAML)."
@@ -48,6 +48,8 @@ def build_parser():
                               help="remove a network; without FILE, all of this user and leftovers")
     one.add_argument("file", metavar="FILE", nargs="?")
     one.add_argument("--json", action="store_true", help="print the counters of the relays")
+    one.add_argument("--force", action="store_true",
+                     help="also if another session, with another state folder, made it")
     one = commands.add_parser("exec", parents=[label], help="run a command on a host",
                               usage="fabric exec [--label LABEL] [-f FILE | FILE] HOST CMD...")
     one.add_argument("-f", "--file", help="the file, if more than one network is up")
@@ -124,7 +126,7 @@ def up(arguments):
 
 def is_up_already(label, path):
     record = state.read(label)
-    if record.get("path") == os.path.abspath(path) and record.get("digest") == live.digest(path):
+    if record.get("path") == os.path.abspath(path) and record.get("digest") == build.digest(path):
         print(f"{label}: is up already")
         return OK
     place.warn(f"{label}: is up from {record.get('path')}, whose contents were different: run "
@@ -137,22 +139,25 @@ def down(arguments):
         labels = [label_of(arguments)]
     else:
         labels = sorted({*state.recorded(), *state.leftovers()})
-    for label in labels:
-        known = state.read(label) or label in state.leftovers() or has_namespaces(label)
-        counters = live.take_down(label)
-        if arguments.json:
-            print(json.dumps({"label": label, "relays": {
-                link: [json.loads(line) for line in lines] for link, lines in counters.items()}}))
-        else:
-            print(f"{label}: {'down' if known else 'was not up'}")
+    done = [down_one(label, arguments) for label in labels]
     if not labels and not arguments.json:
         print("nothing is up")
-    return OK
+    return OK if all(done) else NO
 
 
-def has_namespaces(label):
-    return place.is_system() and any(state.label_of(name) == label
-                                     for name in place.Place().namespaces())
+def down_one(label, arguments):
+    other = state.elsewhere(label)
+    if other and not arguments.force:
+        place.warn(f"{label}: belongs to another session, see {other}: use --force to remove it")
+        return False
+    known = state.read(label) or label in state.leftovers() or other
+    counters = live.take_down(label)
+    if arguments.json:
+        print(json.dumps({"label": label, "relays": {
+            link: [json.loads(line) for line in lines] for link, lines in counters.items()}}))
+    else:
+        print(f"{label}: {'down' if known else 'was not up'}")
+    return True
 
 
 def execute(arguments):

@@ -78,8 +78,25 @@ def remove(label):
 
 
 def here_of(record):
-    """Returns the Place of a fabric."""
-    return place.Place(record.get("holder") if record else None)
+    """Returns the Place of a fabric that is up."""
+    return place.Place(record.get("holder"))
+
+
+def place_of(label, record):
+    """Returns the Place of a fabric, even if its record is incomplete or its holder has ended."""
+    if place.is_system():
+        return place.Place()
+    for pid in [record.get("holder"), *(pid for pid, marks in marked_processes()
+                                        if marks["IW_FABRIC"] == label)]:
+        if pid and place.Place(pid).inode(namespace(label, WIRING)):
+            return place.Place(pid)
+    return place.Place()
+
+
+def namespaces_of(label, here):
+    if not here.holder and not place.is_system():
+        return []
+    return [name for name in here.namespaces() if label_of(name) == label]
 
 
 # --- fabrics of this user ------------------------------------------------------------------------
@@ -116,6 +133,14 @@ def state_file_of(label):
         return json.loads(shown)[0].get("ifalias")
     except (place.Failed, ValueError):
         return None
+
+
+def elsewhere(label):
+    """Returns the state file of a fabric that another state folder has, or None."""
+    if not place.is_system() or namespace(label, WIRING) not in place.Place().namespaces():
+        return None
+    other = state_file_of(label)
+    return other if other and other != path_of(label) and os.path.exists(other) else None
 
 
 def is_alive(record):
@@ -166,18 +191,29 @@ def marked_processes():
     return found
 
 
-def processes_of(label, inodes, folder):
+def processes_of(label, inodes):
     """Returns the ids of the processes of a fabric: in one of its namespaces, or marked. This
     process and those that started it are not among them."""
     found = {pid for pid, marks in marked_processes() if marks["IW_FABRIC"] == label
-             and marks.get("IW_FABRIC_STATE") == folder}
+             and is_ours(label, marks.get("IW_FABRIC_STATE", ""))}
+    return (found | processes_in(inodes)) - own_line()
+
+
+def is_ours(label, folder):
+    return folder == place.state_folder() or \
+        not os.path.exists(os.path.join(folder, f"{label}.json"))
+
+
+def processes_in(inodes):
+    """Returns the ids of the processes in these network namespaces."""
+    found = set()
     for pid in all_processes():
         try:
             if os.stat(f"/proc/{pid}/ns/net").st_ino in inodes:
                 found.add(pid)
         except OSError:
             continue
-    return found - own_line()
+    return found
 
 
 def own_line():

@@ -22,7 +22,7 @@ def host_status(record, name):
     found = {"name": name, **{key: value for key, value in host.items() if value is not None}}
     if not record["remote"]:
         inode = state.here_of(record).inode(state.namespace(record["label"], name))
-        found["processes"] = len(state.processes_of("", {inode}, None))
+        found["processes"] = len(state.processes_in({inode}))
     return found
 
 

@@ -328,12 +328,23 @@ def parse_link_keys(link, keys, top, network=None):
         known = [end.member.name for end in link.ends]
         for name, node in keys["toward"].mapping().items():
             parse_toward(link, name, node, known, network, both)
+    check_pairs(link, keys)
     for key in ("mtu", "offloads"):
         setattr(link, f"{key}_node", keys.get(key) or top.get(key))
     if link.mtu_node:
         link.mtu = link.mtu_node.integer(68, MTU_MOST)
     if link.offloads_node:
         link.offloads = link.offloads_node.flag()
+
+
+def check_pairs(link, keys):
+    """A setting that has no effect without another one is a mistake."""
+    for needed, key in (("rate", "queue"), ("reorder", "reorder-by")):
+        for one in link.toward:
+            if getattr(one, key.replace("-", "_")) and getattr(one, needed) is None:
+                node = keys.get(key) or keys["toward"]
+                raise checked.Invalid(f"{node.path}:{node.line}: {key} without {needed}: expected "
+                                      "both")
 
 
 def parse_toward(link, name, node, known, network, both):
