@@ -186,7 +186,7 @@ class Builder:
         process = relays.start(self.here, self.wiring, argv, log, self.label)
         self.net.record["relays"].append({
             "link": link.name(), "pid": process.pid, "start": state.start_time(process.pid),
-            "log": log, "interfaces": inner(link),
+            "log": log, "interfaces": inner(link), "rules": link.rules,
             "toward": {end.member.name: direction.text()
                        for end, direction in zip(link.ends, link.toward)}})
         return process, log

@@ -19,8 +19,8 @@ A topology file names hosts, routers, networks and links; scripts/topologies has
 examples, scripts/python/fabric/topology.py describes all keys.
 
   scripts/fabric up scripts/topologies/pair-lossy.yaml
-  scripts/fabric exec b ddp-bench --listen -t udp --bind '*' & \
-      scripts/fabric exec a ddp-bench b write -t udp --time 1s
+  scripts/fabric exec b ddp-bench --listen -t udp --bind '*' &
+  scripts/fabric exec a ddp-bench b write -t udp --time 1s
   scripts/fabric down
 
 Exit status: 0 yes, 1 no, 2 usage or a bad file, 3 not possible here, 4 failed on

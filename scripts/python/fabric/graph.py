@@ -76,6 +76,7 @@ def link_label(topology, link):
     else:
         lines = [f"to {end.member.name}: {text or 'unimpaired'}"
                  for end, text in zip(link.ends, both)]
+    lines += [rule.replace("\\", "\\\\").replace('"', '\\"') for rule in link.rules]
     if link.mtu != 1500:
         lines.append(f"MTU {link.mtu}")
     return "\\n".join(lines)

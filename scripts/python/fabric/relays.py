@@ -23,7 +23,7 @@ def build_folder():
 
 def program():
     """Returns the path of the relay, or None if it is not built."""
-    for name in ("tests/relay/relay", "ddp-impair"):
+    for name in ("ddp-impair", "tests/relay/relay"):
         path = os.path.join(build_folder(), name)
         if os.access(path, os.X_OK):
             return path
@@ -34,15 +34,14 @@ def command(link, names, seed):
     """Returns the relay's command for a link between the interfaces `names`. A frame that arrives
     at names[0] travels toward ends[1]."""
     path = program()
-    if os.path.basename(path) == "relay":
-        words = [path, "--ab", "--ba"]
-    else:
-        words = [path, "--link-ab", "--link-ba", "--between"]
+    old = os.path.basename(path) == "relay"
     options = [path, "--json", "--seed", str(seed + link.number), "--seconds", str(DAY)]
-    for option, direction in zip(words[1:3], (1, 0)):
+    for name, direction in (("ab", 1), ("ba", 0)):
         if link.toward[direction]:
-            options += [option, link.toward[direction].relay_words()]
-    return [*options, *([words[3], ",".join(names)] if len(words) > 3 else names)]
+            options += [f"--{'' if old else 'link-'}{name}", link.toward[direction].relay_words()]
+    for rule in link.rules:
+        options += ["--rule", rule]
+    return options + (names if old else ["--between", ",".join(names)])
 
 
 def choose(topology, here):

@@ -48,7 +48,8 @@ def relay_status(relay, counters):
                            "impairment": relay["toward"][names[target]],
                            "frames_in": entered.get("packets"), "octets_in": entered.get("bytes"),
                            "frames_out": left.get("packets"), "octets_out": left.get("bytes")})
-    return {"link": relay["link"], "pid": relay["pid"], "alive": alive, "directions": directions}
+    return {"link": relay["link"], "pid": relay["pid"], "alive": alive, "rules": relay["rules"],
+            "directions": directions}
 
 
 def text(found):
@@ -65,6 +66,7 @@ def text(found):
     for relay in found["relays"]:
         lines.append(f"  relay {relay['link']}: "
                      f"{'process ' + str(relay['pid']) if relay['alive'] else 'DEAD'}")
+        lines += [f"    rule {rule}" for rule in relay["rules"]]
         for one in relay["directions"]:
             lines.append(f"    to {one['to']}: {one['impairment'] or 'unimpaired'}; "
                          f"{one['frames_in']} frames in, {one['frames_out']} out")

@@ -22,6 +22,8 @@ Keys of a link:
 
     rate, delay, jitter, queue, loss, duplicate, corrupt, reorder, reorder-by   in both directions
     toward      a mapping from the name of an end to the same keys: only in this direction
+    rules       a list of rules of ddp-impair(1), such as 'fpdu opcode=write nth=9: drop'; the
+                initiator's side is the first end
     mtu         default 1500
     offloads    on or off (default: off where a relay sees the frames, otherwise on)
 
@@ -43,7 +45,7 @@ LABEL = r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
 LABEL_EXPECTED = "a name of at most 32 small letters, digits and hyphens, such as pair-lossy"
 MTU_MOST = 65535
 RELAY_MTU_MOST = 9216
-LINK_KEYS = ("mtu", "offloads", "toward", *settings.KEYS)
+LINK_KEYS = ("mtu", "offloads", "toward", "rules", *settings.KEYS)
 TOP_KEYS = ("name", "routers", "networks", "switches", "links", "families", "prefix", "emulation",
             "seed", "mtu", "offloads")
 HOSTS_MOST = 500
@@ -83,11 +85,12 @@ class Link:
     offloads: bool = True
     offloads_node: checked.Node = None
     toward: list = None
+    rules: list = dataclasses.field(default_factory=list)
     prefixes: list = dataclasses.field(default_factory=list)
     addresses: dict = dataclasses.field(default_factory=dict)
 
     def impaired(self):
-        return any(self.toward)
+        return any(self.toward) or bool(self.rules)
 
     def name(self):
         return "-".join(end.member.name for end in self.ends)
@@ -329,6 +332,9 @@ def parse_link_keys(link, keys, top, network=None):
         for name, node in keys["toward"].mapping().items():
             parse_toward(link, name, node, known, network, both)
     check_pairs(link, keys)
+    if "rules" in keys:
+        link.rules = [item.text(".+:.+", "a rule: UNIT [KEY=VALUE...]: ACTION")
+                      for item in one_or_more(keys["rules"])]
     for key in ("mtu", "offloads"):
         setattr(link, f"{key}_node", keys.get(key) or top.get(key))
     if link.mtu_node:
