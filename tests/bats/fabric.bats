@@ -57,14 +57,14 @@ our_namespaces() {
 
 topology() { cat >topology.yaml; }
 
-# answers FROM ADDRESS: a listener there answers over TCP
+# reaches FROM ADDRESS...: a listener at each address accepts a TCP connection
 reaches() {
-    on "$1" timeout 5 bash -c "exec 3<>/dev/tcp/$2/$PORT"
+    on "$1" env PORT="$PORT" timeout 10 bash -c 'for to; do exec 3<>"/dev/tcp/$to/$PORT" || exit; done' bash "${@:2}"
     assert_status 0
 }
 
 @test "each example comes up, its hosts reach each other over both families, and it goes down" {
-    local name first last address
+    local name first last addresses
 
     mkdir dst
     while read -r name first last; do
@@ -72,9 +72,9 @@ reaches() {
         assert_status 0
         serve_on "$last" ddp-recv -p "$PORT" --bind '*' "$PWD/dst"
         run_here "$FABRIC" status --label "$LABEL" --json
-        for address in $(jq -r --arg host "$last" '.hosts[] | select(.name == $host).addresses[].address' <<<"$output"); do
-            reaches "$first" "$address"
-        done
+        mapfile -t addresses < <(jq -r --arg host "$last" '.hosts[] | select(.name == $host).addresses[].address' <<<"$output")
+        [ ${#addresses[@]} -ge 2 ]
+        reaches "$first" "${addresses[@]}"
         down
         assert_status 0
         assert_equal "$output" "$LABEL: down"
@@ -421,7 +421,10 @@ X
     mkdir bin
     cat >bin/ssh <<'X'
 #!/bin/sh
-while [ "$1" != -- ]; do shift; done
+while [ "$1" != -- ]; do
+    [ "$1" != -G ] || exit 255
+    shift
+done
 [ "$2" != root@192.0.2.9 ] || { echo 'ssh: connect to host 192.0.2.9 port 22: No route to host' >&2; exit 255; }
 echo "$2" >>calls
 exec sh -c "$3"
@@ -441,6 +444,17 @@ X
     up topology.yaml
     assert_status 3
     assert_stderr_has 'b (root@192.0.2.9): ssh: connect to host 192.0.2.9 port 22: No route to host'
+    # A file of namespaces on real machines.
+    up --ssh a=root@192.0.2.1 --ssh b=root@192.0.2.2 "$TOPOLOGIES/pair.yaml"
+    assert_status 0
+    run_here "$FABRIC" status --label "$LABEL" --json
+    assert_jsonl '.[0].hosts | map(.addresses[0].address)' '["192.0.2.1","192.0.2.2"]'
+    down
+    up --ssh a=root@192.0.2.1 --ssh b=root@192.0.2.2 "$TOPOLOGIES/pair-lossy.yaml"
+    assert_status 2
+    assert_stderr_has 'link a-b: has impairments: expected none between hosts over ssh'
+    up --ssh q=x "$TOPOLOGIES/pair.yaml"
+    assert_status 2
     nothing_left
 }
 

@@ -11,13 +11,16 @@
 
 settings    what a link does to frames
 topology    the topology file: hosts, routers, networks, links
+addresses   addresses and prefixes of the file
 plan        subnets, addresses, interfaces and routes of a topology
 place       where the namespaces are: the system, or a user namespace
 relays      the processes that disturb links, and netem
 state       state files, leftovers, processes of a fabric
+build       makes namespaces, links and relays
 live        a running fabric
 remote      a fabric of real machines over ssh
 graph       pictures
+status      what is up
 keeper      takes a fabric down when its owner ends
 cli         the command line
 """

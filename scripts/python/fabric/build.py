@@ -57,7 +57,9 @@ class Builder:
                                 for name, member in self.topology.members().items()}}
         if self.topology.is_remote():
             net.record["remote"] = True
-            remote.check(self.topology)
+            for name, address in remote.check(self.topology).items():
+                net.record["hosts"][name]["addresses"] = \
+                    net.record["hosts"][name]["addresses"] or [entry("", address, "")]
         else:
             self.build_here()
         net.record["status"] = "up"
@@ -85,7 +87,8 @@ class Builder:
         lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost"]
         for name, host in self.net.record["hosts"].items():
             lines += [f"{one['address']} {name}" for one in host["addresses"]]
-        with open(os.path.join(state.folder_of(self.label), "hosts"), "w", encoding="utf-8") as file:
+        path = os.path.join(state.folder_of(self.label), "hosts")
+        with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
     def make_namespaces(self):
@@ -101,7 +104,8 @@ class Builder:
         make, bare, move = [], [], []
         for name, network in self.topology.networks.items():
             mtu = max((end.link.mtu for end in network.ends), default=1500)
-            make += [f"link add {bridge(name)} mtu {mtu} type bridge forward_delay 0 mcast_snooping 0",
+            make += [f"link add {bridge(name)} mtu {mtu} type bridge forward_delay 0 "
+                     "mcast_snooping 0",
                      f"link set {bridge(name)} up"]
         for link in self.topology.links:
             make += self.pairs(link)
@@ -140,11 +144,11 @@ class Builder:
     def add_netem(self):
         for link in self.topology.links if self.emulation == "netem" else []:
             for index, (end, name) in enumerate(zip(link.ends, outer(link))):
-                is_port = end.member.kind == "network"
-                where = self.wiring if is_port else state.namespace(self.label, end.member.name)
+                where = self.wiring
+                if end.member.kind != "network":
+                    where, name = state.namespace(self.label, end.member.name), end.interface
                 if link.toward[1 - index]:
-                    self.here.call(relays.netem(link, 1 - index, name if is_port else end.interface),
-                                   where)
+                    self.here.call(relays.netem(link, 1 - index, name), where)
 
     # --- hosts ------------------------------------------------------------------------------------
 
@@ -194,11 +198,15 @@ class Builder:
 
 def describe(member):
     """Returns a host's entry in the state file."""
-    addresses = [{"interface": end.interface, "address": str(one.ip), "prefix": str(one.network)}
+    addresses = [entry(end.interface, one.ip, one.network)
                  for end in member.ends for one in end.addresses]
     for _, address in member.addresses.get(member.name, []):
-        addresses.append({"interface": "", "address": str(address), "prefix": ""})
+        addresses.append(entry("", address, ""))
     return {"kind": member.kind, "ssh": member.ssh, "addresses": addresses}
+
+
+def entry(interface, address, prefix):
+    return {"interface": interface, "address": str(address), "prefix": str(prefix)}
 
 
 def digest(path):

@@ -42,6 +42,8 @@ def build_parser():
     one = commands.add_parser("up", parents=[label], help="make the network of a file")
     one.add_argument("file", metavar="FILE")
     one.add_argument("--seed", type=int, help="seed of the relays, instead of the file's")
+    one.add_argument("--ssh", action="append", default=[], metavar="HOST=USER@MACHINE",
+                     help="run HOST on this machine; repeat it for each host")
     one.add_argument("--owner", type=int, metavar="PID",
                      help="take the network down when this process ends")
     one = commands.add_parser("down", parents=[label],
@@ -111,7 +113,7 @@ def measure(argv):
 
 
 def up(arguments):
-    made = topology.load(arguments.file)
+    made = topology.load(arguments.file, dict(map(ssh_target, arguments.ssh)))
     if arguments.seed is not None:
         made.seed = arguments.seed
     label = checked_label(arguments.label) or made.label
@@ -122,6 +124,12 @@ def up(arguments):
     net.up()
     print(f"{label}: {len(made.hosts)} hosts up in {time.monotonic() - began:.1f} s")
     return OK
+
+
+def ssh_target(text):
+    checked.Node(text, "--ssh", 1).text(r"[^=]+=[A-Za-z0-9_.@:%\[\]][A-Za-z0-9_.@:%\[\]-]*",
+                                        "HOST=USER@MACHINE")
+    return text.split("=", 1)
 
 
 def is_up_already(label, path):

@@ -83,8 +83,8 @@ def find_subnets(topology):
 def join(subnet_of, link, first, second):
     one, other = subnet_of[first.name], subnet_of[second.name]
     if one is other:
-        raise checked.Invalid(f"{link.node.path}:{link.node.line}: link {link.name()} closes a loop "
-                              "of networks: expected a tree")
+        raise checked.Invalid(f"{link.node.path}:{link.node.line}: link {link.name()} closes a "
+                              "loop of networks: expected a tree")
     one.networks += other.networks
     one.links += [*other.links, link]
     for network in other.networks:
@@ -111,7 +111,8 @@ def name_interfaces(topology):
         for index, end in enumerate(member.ends):
             end.interface = f"eth{index}"
             end.link_local = f"fe80::{number + 1:x}"
-            end.mac = f"02:77:{number >> 8:02x}:{number & 255:02x}:{index >> 8:02x}:{index & 255:02x}"
+            digits = f"{number:04x}{index:04x}"
+            end.mac = ":".join(["02:77", *(digits[at:at + 2] for at in range(0, 8, 2))])
 
 
 def check_mtu(topology, subnet):
@@ -173,8 +174,8 @@ def next_free(pool, taken, subnet):
             taken.append(prefix)
             return prefix
     node = (subnet.networks or subnet.links)[0].node
-    raise checked.Invalid(f"{node.path}:{node.line}: no subnet is left in {pool}: expected a larger "
-                          "prefix at the top of the file")
+    raise checked.Invalid(f"{node.path}:{node.line}: no subnet is left in {pool}: expected a "
+                          "larger prefix at the top of the file")
 
 
 def collect_fixed(subnet, owner):

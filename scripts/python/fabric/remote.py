@@ -16,12 +16,17 @@ OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
 def command(target, argv):
     """Returns the words that run a command on a machine. ssh joins its arguments with spaces and
     gives them to the remote shell, so they are quoted here."""
-    return ["ssh", *OPTIONS, *shlex.split(os.environ.get("IW_SSH_OPTIONS", "")), "--", target,
-            " ".join(map(shlex.quote, argv))]
+    return [*ssh(), "--", target, " ".join(map(shlex.quote, argv))]
+
+
+def ssh():
+    """Returns the words before the machine. IW_SSH_OPTIONS adds options, such as -F FILE."""
+    return ["ssh", *OPTIONS, *shlex.split(os.environ.get("IW_SSH_OPTIONS", ""))]
 
 
 def check(topology):
-    """Raises place.Cannot with all machines that ssh does not reach."""
+    """Returns a dict from host to the address that ssh uses. Raises place.Cannot with all machines
+    that ssh does not reach."""
     if not shutil.which("ssh"):
         raise place.Cannot("needs ssh: not installed; run scripts/packages --install hosts")
     hosts = topology.hosts.values()
@@ -30,6 +35,17 @@ def check(topology):
     bad = [f"{host.name} ({host.ssh}): {answer}" for host, answer in zip(hosts, answers) if answer]
     if bad:
         raise place.Cannot("ssh: " + "; ".join(bad))
+    return {host.name: address_of(host.ssh) for host in hosts}
+
+
+def address_of(target):
+    """Returns the host name of a machine, which can be an alias of ssh_config(5)."""
+    done = subprocess.run([*ssh(), "-G", "--", target], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith("hostname "):
+            return line.split()[1]
+    return target.rsplit("@", 1)[-1]
 
 
 def reach(host):

@@ -58,7 +58,7 @@ def text(found):
         return f"{found['label']}: not up"
     lines = [f"{found['label']}: up, {found['file']}"]
     for host in found["hosts"]:
-        where = host.get("ssh", "")
+        where = f"{host['ssh']} " if "ssh" in host else ""
         addresses = " ".join(f"{one['interface']} {one['address']}".strip()
                              for one in host["addresses"])
         processes = f"  ({host['processes']} processes)" if host.get("processes") else ""

@@ -31,13 +31,12 @@ Without links and networks all hosts are members of one network, `lan`.
 """
 
 import dataclasses
-import ipaddress
 import os
 import re
 
 import checked
 
-from . import plan, settings
+from . import addresses, plan, settings
 
 NAME = r"[a-z][a-z0-9]{0,11}"
 NAME_EXPECTED = "a name of at most 12 small letters and digits, such as h1"
@@ -102,9 +101,9 @@ class Topology:
     path: str
     label: str
     hosts: dict
-    routers: dict
-    networks: dict
-    links: list
+    routers: dict = dataclasses.field(default_factory=dict)
+    networks: dict = dataclasses.field(default_factory=dict)
+    links: list = dataclasses.field(default_factory=list)
     families: tuple = ("ipv4", "ipv6")
     families_node: checked.Node = None
     emulation: str = "auto"
@@ -126,15 +125,18 @@ class Topology:
         plan.choose_offloads(self)
 
 
-def load(path):
-    """Reads a topology file and plans its addresses and routes."""
-    return parse(checked.load(path))
+def load(path, ssh=None):
+    """Reads a topology file and plans its addresses and routes. ssh: a dict from host to
+    USER@MACHINE, instead of what the file says; such hosts are real machines."""
+    return parse(checked.load(path), ssh)
 
 
-def parse(root):
+def parse(root, ssh=None):
     """Returns the Topology of a checked.Node."""
     top = root.mapping(["hosts"], TOP_KEYS)
-    topology = Topology(root.path, parse_label(top, root.path), parse_hosts(top["hosts"]), {}, {}, [])
+    topology = Topology(root.path, parse_label(top, root.path), parse_hosts(top["hosts"]))
+    for name, target in (ssh or {}).items():
+        find(topology.hosts, checked.Node(name, "--ssh", 1), "a host of the file").ssh = target
     if "routers" in top:
         topology.routers = parse_names(top["routers"], "router", "r")
     parse_options(topology, top)
@@ -145,7 +147,7 @@ def parse(root):
     join_networks(topology, networks, top)
     check_remote(topology)
     if not topology.is_remote():
-        plan.make(topology, parse_prefixes(top.get("prefix")))
+        plan.make(topology, addresses.parse_prefixes(top.get("prefix")))
     return topology
 
 
@@ -187,7 +189,8 @@ def parse_host(name, node):
             host.ssh = keys["ssh"].text(r"[A-Za-z0-9_.@:%\[\]][A-Za-z0-9_.@:%\[\]-]*",
                                         "USER@HOST or a host of ssh_config(5)")
         if "addresses" in keys:
-            host.addresses = {name: [parse_address(item) for item in one_or_more(keys["addresses"])]}
+            host.addresses = {name: [addresses.parse_address(item)
+                                     for item in addresses.one_or_more(keys["addresses"])]}
     return host
 
 
@@ -260,8 +263,8 @@ def parse_network(topology, name, node):
     if node.value is not None:
         keys = node.mapping([], ["members", "prefix", "addresses", *LINK_KEYS])
     network = Member(name, "network", node)
-    network.prefixes = parse_prefixes(keys.get("prefix"))
-    network.addresses = parse_addresses(keys.get("addresses"), topology.members())
+    network.prefixes = addresses.parse_prefixes(keys.get("prefix"))
+    network.addresses = addresses.parse_addresses(keys.get("addresses"), topology.members())
     topology.networks[name] = network
     return keys
 
@@ -306,8 +309,9 @@ def parse_link(topology, node, top):
         raise ends[1].error("another end than the first")
     link = new_link(topology, first, second, node)
     parse_link_keys(link, keys, top)
-    link.prefixes = parse_prefixes(keys.get("prefix"))
-    link.addresses = parse_addresses(keys.get("addresses"), {first.name: first, second.name: second})
+    link.prefixes = addresses.parse_prefixes(keys.get("prefix"))
+    members = {end.member.name: end.member for end in link.ends}
+    link.addresses = addresses.parse_addresses(keys.get("addresses"), members)
     for key in ("prefix", "addresses"):
         if key in keys and "network" in (first.kind, second.kind):
             raise checked.Invalid(f"{node.path}:{keys[key].line}: {key} of a link to a network: "
@@ -334,7 +338,7 @@ def parse_link_keys(link, keys, top, network=None):
     check_pairs(link, keys)
     if "rules" in keys:
         link.rules = [item.text(".+:.+", "a rule: UNIT [KEY=VALUE...]: ACTION")
-                      for item in one_or_more(keys["rules"])]
+                      for item in addresses.one_or_more(keys["rules"])]
     for key in ("mtu", "offloads"):
         setattr(link, f"{key}_node", keys.get(key) or top.get(key))
     if link.mtu_node:
@@ -372,43 +376,3 @@ def find(known, node, expected):
     if name not in known:
         raise node.error(f"{expected}: {', '.join(list(known)[:20])}")
     return known[name]
-
-
-# --- addresses -----------------------------------------------------------------------------------
-
-
-def one_or_more(node):
-    return node.value if isinstance(node.value, list) else [node]
-
-
-def parse_prefixes(node):
-    """Returns (checked.Node, ip_network) pairs, at most one for each family."""
-    found = []
-    for item in one_or_more(node) if node else []:
-        try:
-            network = ipaddress.ip_network(item.text(None, "a prefix"))
-        except ValueError:
-            raise item.error("a prefix such as 10.1.0.0/24 or fd01::/64, without host bits") \
-                from None
-        if any(network.version == other.version for _, other in found):
-            raise item.error(f"one prefix of IPv{network.version}")
-        found.append((item, network))
-    return found
-
-
-def parse_address(node):
-    try:
-        return node, ipaddress.ip_address(node.text(None, "an address"))
-    except ValueError:
-        raise node.error("an address such as 10.1.0.2 or fd01::2") from None
-
-
-def parse_addresses(node, members):
-    """Returns a dict from member name to (checked.Node, ip_address) pairs."""
-    found = {}
-    for name, item in node.mapping().items() if node else []:
-        if name not in members:
-            raise checked.Invalid(f'{item.path}:{item.line}: "{name}": expected one of '
-                                  f"{', '.join(list(members)[:20])}")
-        found[name] = [parse_address(one) for one in one_or_more(item)]
-    return found
