@@ -76,6 +76,8 @@ def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     if argv[:1] == ["measure"]:
         return measure(argv[1:])
+    # The PATH of an ordinary user may lack the folders of ip and ethtool.
+    os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
     arguments = build_parser().parse_args(argv)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:

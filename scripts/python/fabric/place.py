@@ -57,8 +57,11 @@ class Place:
 
     def call(self, argv, namespace=None, text=None):
         """Runs a command and returns its standard output. Raises Failed with its first message."""
-        done = subprocess.run([*self.enter(namespace), *argv], input=text or "",
-                              capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run([*self.enter(namespace), *argv], input=text or "", timeout=60,
+                                  capture_output=True, text=True, check=False)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{argv[0]}: does not end within 60 s") from None
         if done.returncode:
             said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
             where = f"{namespace}: " if namespace else ""
@@ -87,8 +90,6 @@ class Place:
 
 def check_tools():
     """Raises Cannot if a program is missing."""
-    # The PATH of an ordinary user may lack the folders of ip and ethtool.
-    os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
         raise Cannot(f"needs {', '.join(missing)}: not installed; run scripts/packages --install "

@@ -8,6 +8,7 @@ its namespaces, or have IW_FABRIC=LABEL in their environment. So `down` finds ev
 state file.
 """
 
+import collections
 import json
 import os
 import re
@@ -206,14 +207,19 @@ def is_ours(label, folder):
 
 def processes_in(inodes):
     """Returns the ids of the processes in these network namespaces."""
-    found = set()
-    for pid in all_processes():
-        try:
-            if os.stat(f"/proc/{pid}/ns/net").st_ino in inodes:
-                found.add(pid)
-        except OSError:
-            continue
-    return found
+    return {pid for pid in all_processes() if inode_of(pid) in inodes}
+
+
+def namespaces_of_processes():
+    """Returns how many processes each network namespace has, by inode."""
+    return collections.Counter(map(inode_of, all_processes()))
+
+
+def inode_of(pid):
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino
+    except OSError:
+        return 0
 
 
 def own_line():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What `fabric status` shows: hosts and their processes, relays and their frames."""
 
+import collections
 import json
 
 from . import place, state
@@ -13,16 +14,19 @@ def collect(label):
         return {"label": label, "up": False, "hosts": [], "relays": []}
     return {"label": label, "up": True, "file": record["path"], "remote": record["remote"],
             "emulation": record.get("emulation"),
-            "hosts": [host_status(record, name) for name in record["hosts"]],
+            "hosts": host_status(record),
             "relays": [relay_status(relay, counters_of(record)) for relay in record["relays"]]}
 
 
-def host_status(record, name):
-    host = record["hosts"][name]
-    found = {"name": name, **{key: value for key, value in host.items() if value is not None}}
-    if not record["remote"]:
-        inode = state.here_of(record).inode(state.namespace(record["label"], name))
-        found["processes"] = len(state.processes_in({inode}))
+def host_status(record):
+    running = collections.Counter() if record["remote"] else state.namespaces_of_processes()
+    found = []
+    for name, host in record["hosts"].items():
+        one = {"name": name, **{key: value for key, value in host.items() if value is not None}}
+        if not record["remote"]:
+            inode = state.here_of(record).inode(state.namespace(record["label"], name))
+            one["processes"] = running[inode]
+        found.append(one)
     return found
 
 
@@ -61,7 +65,7 @@ def text(found):
         where = f"{host['ssh']} " if "ssh" in host else ""
         addresses = " ".join(f"{one['interface']} {one['address']}".strip()
                              for one in host["addresses"])
-        processes = f"  ({host['processes']} processes)" if host.get("processes") else ""
+        processes = f"  processes: {host['processes']}" if host.get("processes") else ""
         lines.append(f"  {host['kind']} {host['name']:<12} {where}{addresses}{processes}")
     for relay in found["relays"]:
         lines.append(f"  relay {relay['link']}: "
