@@ -308,8 +308,8 @@ from fabric import live, topology
 made = topology.load(sys.argv[1] + "/scripts/topologies/star-4.yaml")
 with live.Fabric(made) as one, live.Fabric(made, sys.argv[2]) as other:
     print(one.hosts(), one.addresses("h2", 4), other.address("h1", "h4", 6))
-    server = one.popen("h4", ["ddp-recv", "--once", "--bind", "*", "in"], stdout=subprocess.PIPE)
-    server.stdout.readline()
+    server = one.popen("h4", ["ddp-recv", "--once", "--bind", "*", "in"], stdout=subprocess.DEVNULL)
+    one.wait_listening("h4", 7471)
     print(one.run("h2", ["ddp-send", "program.py", one.address("h4") + ":"], 20).returncode)
     print(server.wait(20), open("program.py").read() == open("in/program.py").read())
     try:
@@ -415,6 +415,68 @@ X
         assert_equal "$stderr" 'fabric: needs netem: this kernel has no netem queue; use emulation: relay'
         nothing_left
     fi
+}
+
+@test "a link has the MTU and the offloads of the file" {
+    topology <<<$'hosts: [a, b]\nmtu: 9000\nlinks:\n- {between: [a, b], offloads: off}\n- {between: [a, b], mtu: 2000}'
+    up topology.yaml
+    on b sh -c 'ip -o link show eth0; ethtool -k eth0'
+    [[ $output == *'mtu 9000 '* && $output == *'tcp-segmentation-offload: off'* ]]
+    on b sh -c 'ip -o link show eth1; ethtool -k eth1'
+    [[ $output == *'mtu 2000 '* && $output == *'tcp-segmentation-offload: on'* ]]
+}
+
+@test "settings become words of netem and of the relay" {
+    topology <<'X'
+hosts: [a, b]
+links:
+  - between: [a, b]
+    rate: 100M
+    delay: 10ms
+    jitter: 500us
+    queue: 64K
+    loss: 0.05%
+    duplicate: 1%
+    corrupt: 2%
+    toward: {b: {reorder: 3%, loss: 0%}}
+X
+    cat >words.py <<'X'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1] + "/scripts/python")
+from fabric import topology
+for one in topology.load("topology.yaml").links[0].toward:
+    print(" ".join(one.netem_words()), one.relay_words(), sep="\n")
+X
+    run_here python3 words.py "$IW_TOP"
+    assert_equal "$output" 'delay 10000us 500us loss 0.05% duplicate 1% corrupt 2% rate 100000000bit limit 125
+rate=100000000,delay=10000000ns,jitter=500000ns,queue=65536,loss=0.05%,duplicate=1%,corrupt=2%
+delay 10000us 500us duplicate 1% corrupt 2% reorder 3% rate 100000000bit limit 125
+rate=100000000,delay=10000000ns,jitter=500000ns,queue=65536,loss=0%,duplicate=1%,corrupt=2%,late=3%,late-by=5000000ns'
+}
+
+@test "a link applies rules of ddp-impair to protocol units" {
+    [ -x "$IW_BUILD/ddp-impair" ] || skip 'needs ddp-impair: not built'
+    topology <<'X'
+hosts: [a, b]
+links:
+  - between: [a, b]
+    rules: ['fpdu opcode=write nth=3: drop']
+X
+    head -c 1M /dev/urandom >src
+    mkdir dst
+    up topology.yaml
+    serve_on b ddp-recv -p "$PORT" --bind '*' --once "$PWD/dst"
+    on a ddp-send -p "$PORT" src b:
+    assert_status 0
+    cmp src dst/src
+    down --json
+    assert_jsonl '[.[0].relays["a-b"][] | select(.event == "decision")] | length' 1
+    topology <<<$'hosts: [a, b]\nlinks:\n- {between: [a, b], rules: "fpdu: explode"}'
+    up topology.yaml
+    assert_status 4
+    assert_stderr_has 'explode'
+    nothing_left
 }
 
 @test "hosts over ssh: up checks that they are reachable, exec quotes, down has nothing to remove" {

@@ -6,7 +6,8 @@
 
     topology = fabric.topology.load("scripts/topologies/pair-lossy.yaml")
     with fabric.live.Fabric(topology) as net:
-        server = net.popen("b", ["ddp-recv", "--once", "/tmp/in"])
+        server = net.popen("b", ["ddp-recv", "--bind", "*", "--once", "/tmp/in"])
+        net.wait_listening("b", 7471)
         done = net.run("a", ["ddp-send", "file", f"{net.address('b')}:"], timeout=30)
 
 settings    what a link does to frames

@@ -4,6 +4,7 @@
     with Fabric(topology.load(path)) as net:      # up, and down at the end, however that comes
         net.run(host, argv, timeout)              # subprocess.CompletedProcess with text
         net.popen(host, argv)                     # subprocess.Popen; down ends it
+        net.wait_listening(host, port)            # until a server listens there
         net.address(host), net.addresses(host)    # texts; see there
         net.command(host, argv)                   # (argv, environment), to start it in another way
     net.counters                                  # after down: the relays' lines of JSON, by link
@@ -135,6 +136,14 @@ class Fabric:
             process.communicate()
             raise
         return subprocess.CompletedProcess(argv, process.returncode, output, errors)
+
+    def wait_listening(self, host, port, transport="tcp", seconds=15):
+        """Waits until a program on the host listens to this port. transport: tcp or udp. Raises
+        place.Failed after the time."""
+        argv = ["ss", "-Hln", "-t" if transport == "tcp" else "-u", f"sport = :{port}"]
+        if not place.wait_until(lambda: self.run(host, argv).stdout, seconds, 0.02):
+            raise place.Failed(f"{host}: no program listens to {transport} port {port} after "
+                               f"{seconds} s")
 
 
 def attach(label):
