@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Test networks from topology files.
+
+    import fabric.topology
+    import fabric.live
+
+    topology = fabric.topology.load("scripts/topologies/pair-lossy.yaml")
+    with fabric.live.Fabric(topology) as net:
+        server = net.popen("b", ["ddp-recv", "--bind", "*", "--once", "/tmp/in"])
+        net.wait_listening("b", 7471)
+        done = net.run("a", ["ddp-send", "file", f"{net.address('b')}:"], timeout=30)
+
+settings    what a link does to frames
+topology    the topology file: hosts, routers, networks, links
+addresses   addresses and prefixes of the file
+plan        subnets, addresses, interfaces and routes of a topology
+place       where the namespaces are: the system, or a user namespace
+relays      the processes that disturb links, and netem
+state       state files, leftovers, processes of a fabric
+build       makes namespaces, links and relays
+live        a running fabric
+remote      a fabric of real machines over ssh
+graph       pictures
+status      what is up
+keeper      takes a fabric down when its owner ends
+cli         the command line
+"""

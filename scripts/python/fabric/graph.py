@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Pictures of a topology: dot text, and SVG or PNG by graphviz."""
+
+import shutil
+import subprocess
+import sys
+
+from . import place
+
+FORMATS = ("svg", "png", "dot")
+SHAPES = {"host": 'shape=box style="rounded,filled" fillcolor="#dbe9f6"',
+          "router": 'shape=box style="filled" fillcolor="#fde2c4"',
+          "network": 'shape=ellipse style=filled fillcolor="#e6e6e6"'}
+
+
+def draw(topology, wanted, output):
+    """Writes the picture to a file or standard output. Returns the exit status."""
+    kind = wanted or (output.rsplit(".", 1)[-1] if output and "." in output else None)
+    if kind is None:
+        kind = "svg" if shutil.which("dot") else "dot"
+    if kind not in FORMATS:
+        raise place.Failed(f"{output}: expected a name that ends with .{', .'.join(FORMATS)}")
+    data = dot_text(topology).encode()
+    if kind != "dot":
+        data = render(data, kind, len(topology.members()))
+    if output:
+        with open(output, "wb") as file:
+            file.write(data)
+    else:
+        sys.stdout.buffer.write(data)
+    return 0
+
+
+def render(text, kind, members):
+    if not shutil.which("dot"):
+        raise place.Cannot("needs dot: graphviz is not installed; use --format dot")
+    engine = "twopi" if members > 12 and shutil.which("twopi") else "dot"
+    done = subprocess.run([engine, f"-T{kind}"], input=text, capture_output=True, check=False)
+    if done.returncode:
+        raise place.Failed(f"{engine}: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
+
+
+def dot_text(topology):
+    lines = [f'graph "{topology.label}" {{',
+             f'  label="{topology.label}"; labelloc=t; fontname="DejaVu Sans"; rankdir=LR; '
+             "nodesep=0.4; ranksep=1.2; overlap=false;",
+             '  node [fontname="DejaVu Sans" fontsize=11]; '
+             'edge [fontname="DejaVu Sans" fontsize=9];']
+    for member in [*topology.members().values(), *topology.networks.values()]:
+        lines.append(f'  "{member.name}" [label="{node_label(topology, member)}" '
+                     f"{SHAPES[member.kind]}];")
+    for link in topology.links:
+        first, second = (end.member.name for end in link.ends)
+        lines.append(f'  "{first}" -- "{second}" [label="{link_label(topology, link)}"];')
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def node_label(topology, member):
+    if member.ssh:
+        return f"{member.name}\\n{member.ssh}"
+    many = len(topology.members()) > 12
+    if member.kind == "network":
+        prefixes = [prefix for one in topology.subnets if member in one.networks
+                    for prefix in one.prefixes.values()]
+        return "\\n".join([member.name, *map(str, prefixes)])
+    shown = [str(address.ip) for end in member.ends for address in end.addresses]
+    return "\\n".join([member.name, *(shown[:1] if many else shown)])
+
+
+def link_label(topology, link):
+    """Both directions on one line if they are alike."""
+    both = [one.text() for one in link.toward]
+    if both[0] == both[1]:
+        lines = [both[0].replace(", ", "\\n")] if both[0] else []
+    else:
+        lines = [f"to {end.member.name}: {text or 'unimpaired'}"
+                 for end, text in zip(link.ends, both)]
+    lines += [rule.replace("\\", "\\\\").replace('"', '\\"') for rule in link.rules]
+    if link.mtu != 1500:
+        lines.append(f"MTU {link.mtu}")
+    return "\\n".join(lines)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Links with impairments: a relay process for each, or netem at both ends.
+
+The two ends of such a link are the outer interfaces of two veth pairs. The inner interfaces are in
+the wiring namespace, where the relay forwards frames between them.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+
+from . import place, state
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+DAY = 24 * 3600
+READY = "relaying "
+
+
+def build_folder():
+    return os.environ.get("IW_BUILD") or os.path.join(TOP, "build")
+
+
+def program():
+    """Returns the path of the relay, or None if it is not built."""
+    for name in ("ddp-impair", "tests/relay/relay"):
+        path = os.path.join(build_folder(), name)
+        if os.access(path, os.X_OK):
+            return path
+    return shutil.which("ddp-impair")
+
+
+def command(link, names, seed):
+    """Returns the relay's command for a link between the interfaces `names`. A frame that arrives
+    at names[0] travels toward ends[1]."""
+    path = program()
+    old = os.path.basename(path) == "relay"
+    options = [path, "--json", "--seed", str(seed + link.number), "--seconds", str(DAY)]
+    for name, direction in (("ab", 1), ("ba", 0)):
+        if link.toward[direction]:
+            options += [f"--{'' if old else 'link-'}{name}", link.toward[direction].relay_words()]
+    for rule in link.rules:
+        options += ["--rule", rule]
+    return options + (names if old else ["--between", ",".join(names)])
+
+
+def choose(topology, here):
+    """Returns relay or netem. Raises place.Cannot if neither exists, or not the one asked for."""
+    wanted = topology.emulation
+    if wanted in ("auto", "relay") and program():
+        return "relay"
+    if wanted == "relay":
+        raise place.Cannot(f"needs relay: no ddp-impair in {build_folder()} or PATH; run make")
+    if has_netem(here):
+        return "netem"
+    if wanted == "netem":
+        raise place.Cannot("needs netem: this kernel has no netem queue; use emulation: relay")
+    raise place.Cannot(f"needs relay: no ddp-impair in {build_folder()} or PATH, and this kernel "
+                       "has no netem; run make")
+
+
+def has_netem(here):
+    """A namespace of its own, so that the probe disturbs nothing."""
+    probe = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem"]
+    return shutil.which("tc") and subprocess.run([*here.enter(), *probe], capture_output=True,
+                                                 check=False).returncode == 0
+
+
+def netem(link, direction, interface):
+    """Returns the command that impairs frames toward ends[direction]. They leave through this
+    interface."""
+    return ["tc", "qdisc", "add", "dev", interface, "root", "netem",
+            *link.toward[direction].netem_words()]
+
+
+# --- processes -----------------------------------------------------------------------------------
+
+
+def start(here, namespace, argv, log, label):
+    """Starts a relay in the wiring namespace and returns the Popen object."""
+    with open(log, "wb") as out:
+        process = subprocess.Popen([*here.enter(namespace), *argv], stdin=subprocess.DEVNULL,
+                                   stdout=out, stderr=out, start_new_session=True,
+                                   env=place.environment(label))
+    return process
+
+
+def wait_ready(process, log):
+    """Raises place.Failed if the relay ends or does not start to forward within 10 s."""
+    def said():
+        with open(log, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        return text if READY in text or process.poll() is not None else None
+
+    text = place.wait_until(said, 10)
+    if not text or READY not in text:
+        first = (text or "").strip().splitlines() or ["no message within 10 s"]
+        raise place.Failed(f"relay: {first[0]}")
+
+
+def stop(pids, logs):
+    """Interrupts relays, waits for their counters, and returns the last lines of their logs."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGINT)
+        except ProcessLookupError:
+            pass
+    place.wait_until(lambda: all(not state.is_running(pid) for pid in pids), 2)
+    return {name: json_lines(log) for name, log in logs.items()}
+
+
+def json_lines(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return [line.strip() for line in file if line.startswith("{")]
+    except OSError:
+        return []
