@@ -6,7 +6,7 @@
 # build folder.
 
 # Pure, like the pure rooms of the library.
-IW_PURE_TOOL_ROOMS := cbor transfer/protocol
+IW_PURE_TOOL_ROOMS := cbor transfer/protocol ddp-impair/link
 IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer stag-reg ddp-bench ddp-dump ddp-xdp mpa-probe sctp-ddp-ping
 
 IW_MAIN_SRCS := $(sort $(shell grep -lw '^int main' cmd/*/*.c))

@@ -16,9 +16,7 @@ IW_CPPFLAGS_tests := -Itests
 
 # A build without libxdp has no AF_XDP sockets to test.
 unit_names := $(filter-out $(if $(IW_HAVE_XDP),,pkt_xsk_test),$(sort $(basename $(notdir $(wildcard tests/unit/*_test.c)))))
-# Simulates a bad link, for tests/relay and others.
-impair_objs := $(call objs,$(wildcard tests/impair/*.c))
-unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c tests/impair/*.c))
+unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c))
 fuzz_names := $(sort $(basename $(notdir $(wildcard tests/fuzz/*_fuzz.c))))
 fuzz_support := $(filter-out %_fuzz.c tests/fuzz/replay_main.c,$(wildcard tests/fuzz/*.c))
 sim_srcs := $(sort $(wildcard tests/sim/*.c)) tests/unit/pair.c tests/unit/sctp_net.c
@@ -31,7 +29,7 @@ IW_CROWD_BIN := $(O)/tests/crowd/crowd
 IW_LANES_BIN := $(O)/tests/lanes/lanes
 IW_SESSIONS_BIN := $(O)/tests/sessions/sessions
 IW_BESIDE_BIN := $(if $(IW_HAVE_XDP),$(O)/tests/beside/beside)
-IW_ALL_OBJS += $(call objs,$(wildcard tests/impair/*.c tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c tests/sessions/*.c \
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c tests/sessions/*.c \
 	$(if $(IW_HAVE_XDP),tests/beside/*.c)))
 
 # These are hundreds of programs, so they link the machine code of the objects even if link-time
@@ -63,7 +61,7 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(Q)$(call link_test,)
 
 # Programs of one file each, which tests and scripts/bench run.
-$(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(impair_objs) $(IW_TOOLS_A) $(IW_LIB_A)
+$(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
@@ -72,7 +70,7 @@ $(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_B
 IW_USRSCTP_BIN := $(if $(IW_HAVE_USRSCTP),$(O)/tests/interop/usrsctp-peer)
 IW_ALL_OBJS += $(if $(IW_HAVE_USRSCTP),$(call objs,$(wildcard tests/interop/usrsctp/*.c)))
 
-$(O)/tests/interop/usrsctp-peer: $(call objs,$(wildcard tests/interop/usrsctp/*.c)) $(impair_objs) $(IW_TOOLS_A) $(IW_LIB_A)
+$(O)/tests/interop/usrsctp-peer: $(call objs,$(wildcard tests/interop/usrsctp/*.c)) $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,$(IW_USRSCTP_LDLIBS))
@@ -88,7 +86,7 @@ $(IW_EXAMPLE_BINS): $(O)/%: %.c $(wildcard lib/include/iwarp/*.h) $(IW_LIB_A) $(
 
 # The unit tests of pure rooms: their names begin with the room. They run in parallel, and for
 # another architecture (CROSS).
-pure_names := $(foreach room,$(subst /,-,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS)) impair,$(filter $(room)_%,$(unit_names)))
+pure_names := $(foreach room,$(subst /,-,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS)),$(filter $(room)_%,$(unit_names)))
 IW_PURE_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(pure_names))
 IW_CROSS_UNIT_BINS := $(addprefix $(O)/tests/cross/,$(pure_names))
 

@@ -187,7 +187,7 @@ did() {
         relay_end
         RELAYED[i]=$output
     done
-    # The affected frames vary with the timing. tests/unit/impair_impair_test.c tests that the first
+    # The affected frames vary with the timing. tests/unit/ddp-impair-link_link_test.c tests that the first
     # 100 frames are treated alike.
     did '.ab.lost > 10 and .ba.lost == 0'
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A bad link: forwards Ethernet frames between two interfaces and disturbs them as tests/impair
- * describes, with separate settings for each direction. It is independent of the protocols above.
+ * A bad link: forwards Ethernet frames between two interfaces and disturbs them as
+ * ddp-impair/link describes, with separate settings for each direction. It is independent of the protocols above.
  * The ends are other interfaces, each joined to one of these two by a veth pair; this program's
  * host has no address on that network.
  *
@@ -36,7 +36,7 @@
 #include "cli/log.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
-#include "impair/impair.h"
+#include "ddp-impair/link/link.h"
 #include "os/os.h"
 #include "util/num.h"
 
@@ -50,7 +50,7 @@ enum {
 struct side {
 	const char *name;
 	int fd;
-	struct iw_impair *link;
+	struct iw_link *link;
 	uint64_t offloaded; /* arrived without a checksum, or larger than a frame can be */
 	uint64_t overrun;   /* lost before this program received them */
 	uint64_t refused;   /* rejected by the other interface */
@@ -58,7 +58,7 @@ struct side {
 
 struct opts {
 	const char *name[2];
-	struct iw_impair_cfg cfg[2];
+	struct iw_link_cfg cfg[2];
 	uint64_t seconds;
 	bool json;
 };
@@ -99,20 +99,20 @@ static int parse_chance(uint32_t *out, const char *text, const char **why)
 	*why = "expected a percentage from 0% to 100%, as 0.5%";
 	if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
 		return IW_E_INVAL;
-	*out = (uint32_t)(percent * (IW_IMPAIR_ALL / 100.0) + 0.5);
+	*out = (uint32_t)(percent * (IW_LINK_ALL / 100.0) + 0.5);
 	return 0;
 }
 
 static int parse_octets(uint32_t *out, const char *text, const char **why)
 {
 	uint64_t v = *out;
-	int err = iw_parse_size(&v, text, 0, IW_IMPAIR_QUEUE_MAX, why);
+	int err = iw_parse_size(&v, text, 0, IW_LINK_QUEUE_MAX, why);
 
 	*out = (uint32_t)v;
 	return err;
 }
 
-static int parse_word(struct iw_impair_cfg *c, enum word w, const char *text, const char **why)
+static int parse_word(struct iw_link_cfg *c, enum word w, const char *text, const char **why)
 {
 	const uint64_t hour = IW_SEC(3600);
 
@@ -151,7 +151,7 @@ static int parse_word(struct iw_impair_cfg *c, enum word w, const char *text, co
 	return IW_E_INVAL;
 }
 
-static void parse_what(const struct argp_state *state, struct iw_impair_cfg *c, const char *list)
+static void parse_what(const struct argp_state *state, struct iw_link_cfg *c, const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *item;
 
@@ -312,7 +312,7 @@ static int take_in(struct side *s, struct iw_fault *why)
 	now = iw_os_now();
 	for (int i = 0; i < n; i++) {
 		if (is_whole(&msg[i].msg_hdr, msg[i].msg_len))
-			iw_impair_push(s->link, buffer[i], msg[i].msg_len, now);
+			iw_link_push(s->link, buffer[i], msg[i].msg_len, now);
 		else
 			s->offloaded++;
 	}
@@ -322,14 +322,14 @@ static int take_in(struct side *s, struct iw_fault *why)
 /* Sends the frames that are due on the other side. */
 static void give_out(struct side *s, const struct side *other)
 {
-	struct iw_impair_frame *frames[BATCH];
+	struct iw_link_frame *frames[BATCH];
 	struct mmsghdr msg[BATCH];
 	struct iovec iov[BATCH];
 	uint64_t now = iw_os_now();
 	int n, sent;
 
 	do {
-		for (n = 0; n < BATCH && (frames[n] = iw_impair_pop(s->link, now)); n++) {
+		for (n = 0; n < BATCH && (frames[n] = iw_link_pop(s->link, now)); n++) {
 			iov[n] = (struct iovec){ (void *)(uintptr_t)frames[n]->data,
 						 frames[n]->len };
 			msg[n].msg_hdr = (struct msghdr){ .msg_iov = &iov[n], .msg_iovlen = 1 };
@@ -343,7 +343,7 @@ static void give_out(struct side *s, const struct side *other)
 			}
 		}
 		for (int i = 0; i < n; i++)
-			iw_impair_put(s->link, frames[i]);
+			iw_link_put(s->link, frames[i]);
 	} while (n == BATCH);
 }
 
@@ -352,8 +352,8 @@ static int wait_for(const struct side *side, uint64_t end, struct iw_fault *why)
 	struct pollfd fds[] = { { .fd = side[0].fd, .events = POLLIN },
 				{ .fd = side[1].fd, .events = POLLIN },
 				{ .fd = iw_signals_fd(), .events = POLLIN } };
-	uint64_t at = IW_MIN(end, IW_MIN(iw_impair_deadline(side[0].link),
-					 iw_impair_deadline(side[1].link)));
+	uint64_t at =
+		IW_MIN(end, IW_MIN(iw_link_deadline(side[0].link), iw_link_deadline(side[1].link)));
 	uint64_t now = iw_os_now(), left = at > now ? at - now : 0;
 	struct timespec time = { (time_t)(left / IW_SEC(1)), (long)(left % IW_SEC(1)) };
 
@@ -387,7 +387,7 @@ struct count {
 
 static void counts_of(struct count out[static COUNTS], const struct side *s)
 {
-	const struct iw_impair_stat *st = iw_impair_stat(s->link);
+	const struct iw_link_stat *st = iw_link_stat(s->link);
 	const struct count all[COUNTS] = {
 		{ "frames", st->frames },       { "octets", st->bytes },
 		{ "passed", st->passed },       { "passed_octets", st->passed_bytes },
@@ -440,9 +440,9 @@ static bool was_sound(struct side *s)
 			     " of what came are no frames yet: switch offloads off at the"
 			     " other end of it (ethtool -K IF tso off gso off tx off)",
 			     s->name, s->offloaded);
-	if (s->overrun || s->refused || iw_impair_stat(s->link)->hold_full)
+	if (s->overrun || s->refused || iw_link_stat(s->link)->hold_full)
 		iw_log_error("%s: the relay did not keep up", s->name);
-	return !s->offloaded && !s->overrun && !s->refused && !iw_impair_stat(s->link)->hold_full;
+	return !s->offloaded && !s->overrun && !s->refused && !iw_link_stat(s->link)->hold_full;
 }
 
 /* --- main ------------------------------------------------------------------------------------- */
@@ -456,7 +456,7 @@ static int fail(const struct iw_fault *why)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { .options = options, .parser = parse, .args_doc = "A B" };
-	const struct iw_impair_cfg usual = { .queue_bytes = 256 << 10, .hold_bytes = 256 << 20 };
+	const struct iw_link_cfg usual = { .queue_bytes = 256 << 10, .hold_bytes = 256 << 20 };
 	struct opts o = { .cfg = { usual, usual }, .seconds = 600 };
 	struct side side[2] = { 0 };
 	struct iw_fault why = { 0 };
@@ -477,7 +477,7 @@ int main(int argc, char **argv)
 		side[i].fd = open_socket(o.name[i], &why);
 		if (side[i].fd < 0)
 			return fail(&why);
-		if (iw_impair_new(&side[i].link, &o.cfg[i], &iw_os_heap) < 0)
+		if (iw_link_new(&side[i].link, &o.cfg[i], &iw_os_heap) < 0)
 			return IW_EXIT_FAILED;
 	}
 	fprintf(stderr, "relaying between %s and %s\n", o.name[0], o.name[1]);
@@ -489,7 +489,7 @@ int main(int argc, char **argv)
 			err = IW_E_OS;
 	}
 	for (int i = 0; i < 2; i++) {
-		iw_impair_free(side[i].link);
+		iw_link_free(side[i].link);
 		close(side[i].fd);
 	}
 	if (err)
