@@ -29,7 +29,8 @@ enum iw_framer_phase { IW_FRAMER_START, IW_FRAMER_FPDU, IW_FRAMER_OPAQUE };
 struct iw_framer_dir {
 	enum iw_framer_phase phase;
 	bool begun;                 /* its Request or Reply was taken */
-	bool m, c;                  /* flags of that frame */
+	bool m, c;                  /* flags of that frame, as the other end receives them */
+	bool c_sent;                /* as they were sent */
 	uint32_t pos;               /* octets since its first FPDU */
 	uint64_t number;            /* units taken */
 	uint8_t head[IW_UNIT_HEAD]; /* of the peeked FPDU, without markers */

@@ -105,11 +105,17 @@ void iw_unit_read_mpa(struct iw_unit *u, enum iw_unit_kind kind);
 size_t iw_unit_read_segment(struct iw_unit *u, size_t off, size_t seg_len);
 
 /*
- * A field of a header, as a rule names it: "ddp.stag", "stag", "mpa.crc". A field name belongs to
- * several tables, because a unit has different headers (tagged or untagged).
+ * A field of a header, as a rule names it: "ddp.stag", "stag", "mpa.crc". Units of a kind differ in
+ * their headers (tagged or untagged), so a field may be in several tables.
  */
+#define IW_UNIT_FIELD_PLACES 4
 struct iw_unit_field {
-	char name[40];
+	struct {
+		const struct iw_layout *layout;
+		const struct iw_field *field;
+	} place[IW_UNIT_FIELD_PLACES];
+	size_t places;
+	uint8_t octets; /* of the longest of them */
 };
 /*
  * Finds a field by its name, for a kind of unit. False: no unit of this kind has such a field; then
