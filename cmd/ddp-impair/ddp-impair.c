@@ -136,7 +136,7 @@ static void set_link(const struct argp_state *state, struct opts *o, const char 
 	for (unsigned d = 0; d < 2; d++) {
 		if (!(directions & 1u << d))
 			continue;
-		if (iw_link_option_parse(&o->relay.link[d], arg, &why) < 0)
+		if (iw_settings_parse(&o->relay.link[d], arg, &why) < 0)
 			argp_error(state, "%s %s", option, why.text);
 		o->relay.linked[d] = true;
 	}
@@ -400,8 +400,8 @@ int main(int argc, char **argv)
 	iw_cli_init(&o.cli, "ddp-impair", "tcp");
 	o.cli.transports = transports;
 	o.cli.confine = confine;
-	iw_link_option_default(&o.relay.link[0]);
-	iw_link_option_default(&o.relay.link[1]);
+	iw_settings_default(&o.relay.link[0]);
+	iw_settings_default(&o.relay.link[1]);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

@@ -110,7 +110,7 @@ static int parse_item(struct iw_link_cfg *c, const char *list, char *item, struc
 		       value ? value : "", reason);
 }
 
-int iw_link_option_parse(struct iw_link_cfg *c, const char *list, struct iw_fault *why)
+int iw_settings_parse(struct iw_link_cfg *c, const char *list, struct iw_fault *why)
 {
 	char *copy = strdup(list), *rest = copy, *item;
 	int err = 0;
@@ -123,13 +123,13 @@ int iw_link_option_parse(struct iw_link_cfg *c, const char *list, struct iw_faul
 	return err;
 }
 
-void iw_link_option_default(struct iw_link_cfg *c)
+void iw_settings_default(struct iw_link_cfg *c)
 {
 	c->queue_bytes = 256 << 10;
 	c->hold_bytes = 256 << 20;
 }
 
-const char *iw_link_option_not_stream(const struct iw_link_cfg *c)
+const char *iw_settings_not_stream(const struct iw_link_cfg *c)
 {
 	return c->loss        ? "loss"
 	       : c->duplicate ? "duplicate"
