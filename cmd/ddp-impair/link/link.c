@@ -26,7 +26,10 @@ struct iw_link {
 	uint64_t counted;   /* frames to which the chances apply */
 	uint64_t link_free; /* when the last frame has been transmitted */
 	uint64_t last_due;  /* due time of the last frame that is not late */
-	uint64_t held;      /* octets */
+	uint64_t extra;     /* additional delay of the present frame */
+	/* Due time of the last frame that had one, and how many before it had the same. */
+	uint64_t extra_due, extra_same;
+	uint64_t held; /* octets */
 	struct iw_link_stat stat;
 };
 
@@ -159,9 +162,19 @@ static uint64_t leaves(struct iw_link *im, size_t len, uint64_t now)
 	return im->link_free;
 }
 
+/* Returns the due time of a frame that others may overtake. */
+static uint64_t overtaken(struct iw_link *im, uint64_t due)
+{
+	im->extra_same = due == im->extra_due ? im->extra_same + 1 : 0;
+	im->extra_due = due;
+	return iw_time_add(due, im->extra_same);
+}
+
 /* Returns a due time after those of all earlier frames, even if its delay is shorter. */
 static uint64_t in_order(struct iw_link *im, uint64_t due)
 {
+	if (im->extra)
+		return overtaken(im, iw_time_add(due, im->extra));
 	im->last_due = IW_MAX(due, im->last_due + 1);
 	return im->last_due;
 }
@@ -187,7 +200,7 @@ static void pass(struct iw_link *im, const void *frame, size_t len, uint64_t lef
 		copy = hold(im, h->data, len);
 	if (happens(im, DRAW_LATE, im->cfg.late)) {
 		im->stat.late++;
-		send_off(im, h, due + im->cfg.late_ns);
+		send_off(im, h, iw_time_add(due + im->cfg.late_ns, im->extra));
 	} else {
 		send_off(im, h, in_order(im, due));
 	}
@@ -195,6 +208,14 @@ static void pass(struct iw_link *im, const void *frame, size_t len, uint64_t lef
 		im->stat.duplicated++;
 		send_off(im, copy, in_order(im, due));
 	}
+}
+
+void iw_link_push_delayed(struct iw_link *im, const void *frame, size_t len, uint64_t extra_ns,
+			  uint64_t now)
+{
+	im->extra = extra_ns;
+	iw_link_push(im, frame, len, now);
+	im->extra = 0;
 }
 
 void iw_link_push(struct iw_link *im, const void *frame, size_t len, uint64_t now)

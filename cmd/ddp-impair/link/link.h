@@ -80,6 +80,13 @@ void iw_link_free(struct iw_link *im);
 void iw_link_push(struct iw_link *im, const void *frame, size_t len, uint64_t now);
 
 /*
+ * The same for a frame that is delayed by extra_ns more than the settings say, so that others
+ * overtake it. Frames that become due at the same time in this way keep their order.
+ */
+void iw_link_push_delayed(struct iw_link *im, const void *frame, size_t len, uint64_t extra_ns,
+			  uint64_t now);
+
+/*
  * Returns the next frame that is due, or NULL. The caller returns each frame with iw_link_put(),
  * in any order.
  */
