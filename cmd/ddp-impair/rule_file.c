@@ -24,7 +24,7 @@ static int add_line(struct iw_rules *r, const char *path, size_t number, char *l
 		return 0;
 	err = iw_rules_add(r, line, &rule);
 	if (err < 0)
-		iw_fail(why, err, "%s:%zu: %s", path, number, rule.text);
+		iw_fail(why, err, "%s:%U: %s", path, (uint64_t)number, rule.text);
 	return err;
 }
 
@@ -60,7 +60,7 @@ int iw_rule_file_load(void *ctx, uint8_t *dst, size_t cap, const char *path, str
 	if (ferror(f))
 		err = iw_os_fail(why, errno, "%s", path);
 	else if (n == cap && fgetc(f) != EOF)
-		err = iw_fail(why, IW_E_INVAL, "%s: more than %zu octets", path, cap);
+		err = iw_fail(why, IW_E_INVAL, "%s: more than %U octets", path, (uint64_t)cap);
 	else if (n == 0)
 		err = iw_fail(why, IW_E_INVAL, "%s: empty", path);
 	(void)fclose(f);

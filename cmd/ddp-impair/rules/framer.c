@@ -119,7 +119,7 @@ static bool is_opaque(struct iw_unit *u, size_t len)
 	u->ops = 0;
 	u->headers = u->header_len = u->trailer_len = 0;
 	u->markers = u->sealed = false;
-	u->wire_len = (uint32_t)IW_MIN(len, (size_t)1 << 20);
+	u->wire_len = (uint32_t)IW_MIN(len, (size_t)IW_FRAMER_OCTETS);
 	u->len = u->have = u->wire_len;
 	return len > 0;
 }

@@ -24,6 +24,9 @@
 /* Octets that are enough for iw_framer_peek() to describe a unit: its head, with a marker. */
 #define IW_FRAMER_HEAD (IW_UNIT_HEAD + 4)
 
+/* Octets of another protocol in one unit, at most. */
+#define IW_FRAMER_OCTETS 65536
+
 enum iw_framer_phase { IW_FRAMER_START, IW_FRAMER_FPDU, IW_FRAMER_OPAQUE };
 
 struct iw_framer_dir {
