@@ -97,6 +97,13 @@ static bool shorten(const struct iw_unit *u, uint8_t *octets, size_t *len, size_
 		iw_put_be16(octets + IW_MPA_FRAME_LEN - 2, (uint16_t)(n - IW_MPA_FRAME_LEN));
 		*len = n;
 		return true;
+	case IW_UNIT_CHUNK:
+		if (n < IW_SCTP_CHUNK_HDR_LEN)
+			return false;
+		iw_put_be16(octets + 2, (uint16_t)n);
+		*len = IW_MIN(n + iw_sctp_pad(n), *len);
+		memset(octets + n, 0, *len - n);
+		return true;
 	default:
 		*len = n;
 		return true;
