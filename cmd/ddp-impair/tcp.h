@@ -27,7 +27,8 @@ struct iw_tcp_held {
 };
 
 struct iw_tcp_flow {
-	uint8_t *in;           /* owned */
+	uint8_t *in; /* owned; NULL with a pipe */
+	int pipe[2]; /* owned; plain octets pass through it without a copy; -1: none */
 	size_t in_len, in_off; /* in_off: octets that have left, if plain */
 	bool in_ended;         /* the end has closed its direction */
 	bool discard, ended;   /* by a rule: further octets are dropped; nothing more leaves */
@@ -104,7 +105,7 @@ void iw_tcp_conn_free(struct iw_tcp_conn *c);
 
 /* --- tcp_flow.c --- */
 
-IW_MUST_CHECK int iw_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t, unsigned from);
+IW_MUST_CHECK int iw_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t);
 void iw_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t);
 /* Divides the octets that have arrived into units, applies the rules, and queues them. */
 void iw_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A relayed connection: two sockets, what is read from one and written to the other, and its end. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,8 +14,9 @@
 #include "os/sock.h"
 #include "util/num.h"
 
-#define CLOSE_NS IW_SEC(1)  /* that an orderly end, or the last octets before a reset, may take */
-#define POLL_NS  IW_MSEC(1) /* between looks at what the peer has acknowledged */
+#define CLOSE_NS   IW_SEC(1) /* that an orderly end, or the last octets before a reset, may take */
+#define SPLICE_MAX (1u << 20)
+#define POLL_NS    IW_MSEC(1) /* between looks at what the peer has acknowledged */
 
 /* --- readiness --- */
 
@@ -176,7 +178,11 @@ static void read_end(struct iw_tcp_conn *c, unsigned side)
 
 	if (f->discard)
 		f->in_len = 0;
-	n = recv(c->end[side].fd, f->in + f->in_len, IW_TCP_IN - f->in_len, 0);
+	if (f->pipe[1] >= 0)
+		n = splice(c->end[side].fd, NULL, f->pipe[1], NULL, SPLICE_MAX,
+			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	else
+		n = recv(c->end[side].fd, f->in + f->in_len, IW_TCP_IN - f->in_len, 0);
 	if (n > 0)
 		f->in_len += (size_t)n;
 	else if (n == 0)
@@ -185,13 +191,10 @@ static void read_end(struct iw_tcp_conn *c, unsigned side)
 		was_reset(c, side);
 }
 
-/* Writes to the end that receives direction d. Returns the octets that it took. */
-static size_t write_end(struct iw_tcp_conn *c, unsigned d, struct iovec *iov, int n)
+/* all octets were offered to the end that receives direction d; sent: the result of the call. */
+static size_t written(struct iw_tcp_conn *c, unsigned d, ssize_t sent, size_t all)
 {
-	struct msghdr m = { .msg_iov = iov, .msg_iovlen = (size_t)n };
 	struct iw_tcp_end *e = &c->end[!d];
-	size_t all = iov[0].iov_len + (n > 1 ? iov[1].iov_len : 0), left;
-	ssize_t sent = sendmsg(e->fd, &m, MSG_NOSIGNAL);
 
 	if (sent < 0) {
 		e->full = errno == EAGAIN || errno == EINTR;
@@ -201,14 +204,35 @@ static size_t write_end(struct iw_tcp_conn *c, unsigned d, struct iovec *iov, in
 	}
 	e->full = (size_t)sent < all;
 	c->flow[d].octets += (uint64_t)sent;
-	left = (size_t)sent;
-	for (int i = 0; i < n && c->tcp->relay->tap; i++) {
+	return (size_t)sent;
+}
+
+static size_t write_end(struct iw_tcp_conn *c, unsigned d, struct iovec *iov, int n)
+{
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = (size_t)n };
+	size_t all = iov[0].iov_len + (n > 1 ? iov[1].iov_len : 0);
+	size_t sent = written(c, d, sendmsg(c->end[!d].fd, &m, MSG_NOSIGNAL), all), left = sent;
+
+	for (int i = 0; i < n && left && c->tcp->relay->tap; i++) {
 		size_t part = IW_MIN(left, iov[i].iov_len);
 
 		iw_tap_octets(c->tcp->relay->tap, &c->tap, d, iov[i].iov_base, part);
 		left -= part;
 	}
-	return (size_t)sent;
+	return sent;
+}
+
+static size_t write_plain(struct iw_tcp_conn *c, unsigned d)
+{
+	struct iw_tcp_flow *f = &c->flow[d];
+	struct iovec iov = { f->in + f->in_off, f->in_len };
+
+	if (f->pipe[0] < 0)
+		return write_end(c, d, &iov, 1);
+	return written(c, d,
+		       splice(f->pipe[0], NULL, c->end[!d].fd, NULL, f->in_len,
+			      SPLICE_F_MOVE | SPLICE_F_NONBLOCK),
+		       f->in_len);
 }
 
 static void pump_plain(struct iw_tcp_conn *c, unsigned d)
@@ -216,8 +240,7 @@ static void pump_plain(struct iw_tcp_conn *c, unsigned d)
 	struct iw_tcp_flow *f = &c->flow[d];
 
 	if (f->in_len && !c->end[!d].full) {
-		struct iovec iov = { f->in + f->in_off, f->in_len };
-		size_t n = write_end(c, d, &iov, 1);
+		size_t n = write_plain(c, d);
 
 		f->in_len -= n;
 		f->in_off = f->in_len ? f->in_off + n : 0;
@@ -401,7 +424,7 @@ void iw_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer, uint6
 	iw_list_init(&c->link);
 	iw_list_add_tail(&t->conns, &c->link);
 	t->open++;
-	if (iw_tcp_flow_init(&c->flow[0], t, 0) < 0 || iw_tcp_flow_init(&c->flow[1], t, 1) < 0) {
+	if (iw_tcp_flow_init(&c->flow[0], t) < 0 || iw_tcp_flow_init(&c->flow[1], t) < 0) {
 		(void)iw_fail(&why, IW_E_NOMEM, "out of memory");
 		give_up(c, &why);
 	} else if (connect_next(c, &why) < 0) {

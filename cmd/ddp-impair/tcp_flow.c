@@ -3,8 +3,10 @@
  * One direction of a stream: octets become units, the rules decide about them, and what is left of
  * them is queued. Octets without a decision are copied in long runs.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ddp-impair/rules/edit.h"
 #include "ddp-impair/tcp.h"
@@ -15,12 +17,27 @@
 #define QUEUE_CAP  (8u << 20)
 /* What one unit may add at most: its copies, and what is injected. */
 #define ROOM       ((COPIES_MAX + 1 + IW_DECISIONS_MAX) * UNIT_MAX)
+#define PIPE_SIZE  (1 << 20)
 #define LINK_PIECE (16u << 10) /* octets that the link sends at a time */
 
-int iw_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t, unsigned from)
+/* A pipe is faster than a buffer, but optional: it needs descriptors. */
+static bool open_pipe(struct iw_tcp_flow *f)
 {
-	(void)from;
-	*f = (struct iw_tcp_flow){ .in = malloc(IW_TCP_IN) };
+	if (pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+		f->pipe[0] = f->pipe[1] = -1;
+		return false;
+	}
+	/* Refused above the limits of an ordinary user: then it keeps its size. */
+	(void)fcntl(f->pipe[1], F_SETPIPE_SZ, PIPE_SIZE);
+	return true;
+}
+
+int iw_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
+{
+	*f = (struct iw_tcp_flow){ .pipe = { -1, -1 } };
+	if (t->plain && open_pipe(f))
+		return 0;
+	f->in = malloc(IW_TCP_IN);
 	if (!f->in)
 		return IW_E_NOMEM;
 	if (t->plain)
@@ -39,6 +56,9 @@ void iw_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t)
 {
 	for (size_t i = 0; i < f->helds; i++)
 		free(f->held[i].octets);
+	for (unsigned i = 0; i < 2; i++)
+		if (f->pipe[i] >= 0)
+			(void)close(f->pipe[i]);
 	free(f->held);
 	free(f->in);
 	free(f->flat);
