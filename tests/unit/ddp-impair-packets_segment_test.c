@@ -108,7 +108,6 @@ static size_t changed_fpdus(bool markers, unsigned bits)
 
 static void a_bit_of_an_fpdu_is_flipped_whatever_the_segments(void **state)
 {
-	static uint8_t first[sizeof(got)];
 	struct rng r = { 1 };
 
 	(void)state;
@@ -119,16 +118,13 @@ static void a_bit_of_an_fpdu_is_flipped_whatever_the_segments(void **state)
 		begin("fpdu every=4: flip-bit payload fix-crc");
 		start(markers ? IW_MPA_C | IW_MPA_M : IW_MPA_C);
 		for (size_t at = IW_MPA_FRAME_LEN, n; at < len; at += n) {
-			n = IW_MIN(round < 4 ? SEG : 1 + rng_below(&r, SEG), len - at);
+			n = round < 4 ? SEG : 1 + rng_below(&r, SEG);
+			n = IW_MIN(n, len - at);
 			send(at, n);
 		}
 		/* A bit before the head was complete may have left; that is counted. */
 		if (flow.missed == 0)
 			assert_int_equal(changed_fpdus(markers, 1), FPDUS / 4);
-		if (round < 2)
-			memcpy(first, got, len);
-		if (round == 2 && flow.missed == 0)
-			assert_int_not_equal(memcmp(first, got, len), 0); /* of another kind */
 		assert_int_equal(flow.number[0], FPDUS + 1);
 		end();
 	}

@@ -295,7 +295,7 @@ static void read_segment(struct reading *r, const uint8_t *p, size_t len, uint32
 		return;
 	}
 	read_new(r, p, len, seq);
-	/* What has left cannot be dropped or delayed any more. */
+	/* A decision about a segment that was sent earlier comes too late. */
 	r->left = true;
 	while ((e = next_early(w))) {
 		read_new(r, e->octets, e->len, e->seq);
