@@ -51,6 +51,7 @@ struct iw_flow_cfg iw_relay_flow_cfg(struct iw_relay *r)
 
 /* --- report ----------------------------------------------------------------------------------- */
 
+/* For people only those that are not 0. */
 static void show_counts(struct iw_json *out, const struct iw_relay_count *c)
 {
 	for (; c->name; c++)
@@ -96,6 +97,8 @@ int iw_relay_report_end(struct iw_relay *r, const struct iw_relay_count *counts)
 	if (out) {
 		iw_json_begin(out, "result");
 		iw_json_str(out, "tool", "ddp-impair");
+	} else {
+		printf("the relay:");
 	}
 	show_counts(out, counts);
 	if (out) {

@@ -51,11 +51,12 @@ static int watch(struct iw_udp *u, int fd, uint64_t key)
 	return epoll_ctl(u->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-/* Binds to the first address that is possible. */
+/* Binds to the first address of a family that this host has. */
 static int listen_on(struct iw_udp *u, struct iw_fault *why)
 {
 	struct iw_addr at[ADDRS_MAX];
 	char text[IW_ADDR_TEXT];
+	bool no_family;
 	size_t n;
 	int err = iw_addr_resolve(at, ADDRS_MAX, &n, u->r->listen_host, u->r->listen_port, why);
 
@@ -69,10 +70,13 @@ static int listen_on(struct iw_udp *u, struct iw_fault *why)
 				       ? 0
 				       : iw_os_fail(why, errno, "getsockname");
 		}
+		no_family = errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL;
 		iw_os_fail(why, errno, "--listen: bind to UDP %s", iw_addr_format(text, &at[i]));
 		if (u->fd >= 0)
 			close(u->fd);
 		u->fd = -1;
+		if (!no_family)
+			break;
 	}
 	return err ? err : why->err;
 }
