@@ -302,7 +302,7 @@ static enum iw_rule_carrier carrier_of(const struct opts *o)
 static int add_rules(struct opts *o, struct iw_fault *why)
 {
 	for (size_t i = 0; i < o->rules; i++) {
-		int err = o->rule[i].file ? iw_rule_file_add(o->relay.rules, o->rule[i].text, why)
+		int err = o->rule[i].file ? iw_relay_rules_add(o->relay.rules, o->rule[i].text, why)
 					  : iw_rules_add(o->relay.rules, o->rule[i].text, why);
 
 		if (err < 0)
@@ -314,7 +314,7 @@ static int add_rules(struct opts *o, struct iw_fault *why)
 static int open_all(struct opts *o, struct iw_fault *why)
 {
 	struct iw_relay *r = &o->relay;
-	int err = iw_rules_new(&r->rules, carrier_of(o), r->seed, iw_rule_file_load, NULL,
+	int err = iw_rules_new(&r->rules, carrier_of(o), r->seed, iw_relay_rules_load, NULL,
 			       &iw_os_heap);
 
 	if (err < 0)

@@ -139,10 +139,15 @@ uint64_t iw_ledger_unused(const struct iw_ledger *l)
 
 void iw_ledger_show_json(const struct iw_ledger *l, struct iw_json *out)
 {
-	iw_json_open_object(out, "decisions");
-	for (unsigned k = 0; k < IW_ACTIONS; k++)
-		if (l->count[k])
-			iw_json_u64(out, iw_action_name(k), l->count[k]);
+	iw_json_open_array(out, "decisions");
+	for (unsigned k = 0; k < IW_ACTIONS; k++) {
+		if (!l->count[k])
+			continue;
+		iw_json_open_object(out, NULL);
+		iw_json_str(out, "kind", iw_action_name(k));
+		iw_json_u64(out, "count", l->count[k]);
+		iw_json_close(out);
+	}
 	iw_json_close(out);
 	if (l->replay)
 		iw_json_u64(out, "unused", iw_ledger_unused(l));

@@ -32,8 +32,8 @@ size_t iw_ledger_decide(struct iw_ledger *l, struct iw_rules_flow *f, const stru
 uint64_t iw_ledger_count(const struct iw_ledger *l, enum iw_action_kind kind);
 /* In a replay: recorded decisions whose units did not come. */
 uint64_t iw_ledger_unused(const struct iw_ledger *l);
-/* Adds the key "decisions", an object with a count for each kind of action that was decided, to the
- * open line; and in a replay "unused". */
+/* Adds the key "decisions", an array of the kinds of actions with their counts, to the open line; in a
+ * replay also "unused". */
 void iw_ledger_show_json(const struct iw_ledger *l, struct iw_json *out);
 /* The same as text on standard output: "2 drop, 1 flip-bit", or "no decisions". */
 void iw_ledger_show(const struct iw_ledger *l);

@@ -28,7 +28,7 @@ static int add_line(struct iw_rules *r, const char *path, size_t number, char *l
 	return err;
 }
 
-int iw_rule_file_add(struct iw_rules *r, const char *path, struct iw_fault *why)
+int iw_relay_rules_add(struct iw_rules *r, const char *path, struct iw_fault *why)
 {
 	FILE *f = fopen(path, "re");
 	size_t cap = 0, number = 0;
@@ -47,7 +47,7 @@ int iw_rule_file_add(struct iw_rules *r, const char *path, struct iw_fault *why)
 	return err;
 }
 
-int iw_rule_file_load(void *ctx, uint8_t *dst, size_t cap, const char *path, struct iw_fault *why)
+int iw_relay_rules_load(void *ctx, uint8_t *dst, size_t cap, const char *path, struct iw_fault *why)
 {
 	FILE *f = fopen(path, "re");
 	size_t n;

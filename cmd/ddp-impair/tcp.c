@@ -84,7 +84,7 @@ static void free_dead(struct iw_tcp *t)
 
 	while ((l = iw_list_first(&t->dead))) {
 		iw_list_del(l);
-		iw_tcp_conn_free(iw_container_of(l, struct iw_tcp_conn, link));
+		iw_relay_tcp_conn_free(iw_container_of(l, struct iw_tcp_conn, link));
 	}
 }
 
@@ -93,7 +93,7 @@ static void close_all(struct iw_tcp *t)
 	struct iw_list *l;
 
 	while ((l = iw_list_first(&t->conns)))
-		iw_tcp_conn_kill(iw_container_of(l, struct iw_tcp_conn, link), true);
+		iw_relay_tcp_conn_kill(iw_container_of(l, struct iw_tcp_conn, link), true);
 	free_dead(t);
 	iw_heap_fini(&t->timers);
 	if (t->listener >= 0)
@@ -127,9 +127,11 @@ static int show_ready(const struct iw_tcp *t)
 
 static int show_json(const struct iw_tcp *t, int status)
 {
+	const struct iw_cli *cli = t->relay->cli;
 	struct iw_json *out = &t->relay->cli->out;
 
 	iw_json_begin(out, "result");
+	iw_json_str(out, "tool", cli->tool);
 	iw_json_u64(out, "connections", t->connections);
 	iw_json_u64(out, "refused", t->refused);
 	iw_json_u64(out, "initiator_octets", t->octets[0]);
@@ -176,7 +178,7 @@ static void accept_some(struct iw_tcp *t, uint64_t now)
 			t->paused = true;
 			return;
 		}
-		iw_tcp_conn_new(t, fd, &peer, now);
+		iw_relay_tcp_conn_new(t, fd, &peer, now);
 	}
 }
 
@@ -196,7 +198,7 @@ static void run_timers(struct iw_tcp *t, uint64_t now)
 		struct iw_tcp_conn *c = iw_container_of(first, struct iw_tcp_conn, timer);
 
 		iw_heap_del(&t->timers, first);
-		iw_tcp_conn_timeout(c, now);
+		iw_relay_tcp_conn_timeout(c, now);
 	}
 }
 
@@ -231,7 +233,7 @@ static int loop(struct iw_tcp *t, struct iw_fault *why)
 			if (ev[i].data.ptr == &t->listener)
 				accept_some(t, now);
 			else if (ev[i].data.ptr)
-				iw_tcp_conn_ready(ev[i].data.ptr, ev[i].events, now);
+				iw_relay_tcp_conn_ready(ev[i].data.ptr, ev[i].events, now);
 		}
 		run_timers(t, now);
 		free_dead(t);

@@ -27,8 +27,8 @@ struct iw_tcp_held {
 };
 
 struct iw_tcp_flow {
-	uint8_t *in; /* owned; NULL with a pipe */
-	int pipe[2]; /* owned; plain octets pass through it without a copy; -1: none */
+	uint8_t *in;           /* owned; NULL with a pipe */
+	int pipe[2];           /* owned; plain octets pass through it without a copy; -1: none */
 	size_t in_len, in_off; /* in_off: octets that have left, if plain */
 	bool in_ended;         /* the end has closed its direction */
 	bool discard, ended;   /* by a rule: further octets are dropped; nothing more leaves */
@@ -95,21 +95,21 @@ struct iw_tcp {
 /* --- tcp_conn.c --- */
 
 /* Takes the accepted socket fd, and connects to the endpoint. */
-void iw_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer, uint64_t now);
+void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer, uint64_t now);
 /* The socket is ready, or the time of the connection has come. */
-void iw_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now);
-void iw_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now);
+void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now);
+void iw_relay_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now);
 /* Closes the connection and moves it to the list of the dead. */
-void iw_tcp_conn_kill(struct iw_tcp_conn *c, bool reset);
-void iw_tcp_conn_free(struct iw_tcp_conn *c);
+void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset);
+void iw_relay_tcp_conn_free(struct iw_tcp_conn *c);
 
 /* --- tcp_flow.c --- */
 
-IW_MUST_CHECK int iw_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t);
-void iw_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t);
+IW_MUST_CHECK int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t);
+void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t);
 /* Divides the octets that have arrived into units, applies the rules, and queues them. */
-void iw_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now);
+void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now);
 /* True if more octets can be read. */
-bool iw_tcp_flow_reads(const struct iw_tcp_conn *c, unsigned from);
+bool iw_relay_tcp_flow_reads(const struct iw_tcp_conn *c, unsigned from);
 
 #endif

@@ -26,7 +26,7 @@ static uint32_t wanted(const struct iw_tcp_conn *c, unsigned side)
 
 	if (!c->connected)
 		return side == 1 ? EPOLLOUT : 0;
-	if (iw_tcp_flow_reads(c, side))
+	if (iw_relay_tcp_flow_reads(c, side))
 		want |= EPOLLIN;
 	if (c->end[side].full)
 		want |= EPOLLOUT;
@@ -74,13 +74,13 @@ static void wait_for_next(struct iw_tcp_conn *c, uint64_t now)
 		err = iw_heap_set(&c->tcp->timers, &c->timer, at);
 	if (err < 0 || poll_end(&c->end[0]) < 0 || poll_end(&c->end[1]) < 0) {
 		iw_log_error("connection %u: out of memory; reset", c->number);
-		iw_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_kill(c, true);
 	}
 }
 
 /* --- the end --- */
 
-void iw_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
+void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
 {
 	struct linger now = { .l_onoff = 1 };
 	struct iw_tcp *t = c->tcp;
@@ -108,10 +108,10 @@ void iw_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
 	t->open--;
 }
 
-void iw_tcp_conn_free(struct iw_tcp_conn *c)
+void iw_relay_tcp_conn_free(struct iw_tcp_conn *c)
 {
-	iw_tcp_flow_fini(&c->flow[0], c->tcp);
-	iw_tcp_flow_fini(&c->flow[1], c->tcp);
+	iw_relay_tcp_flow_fini(&c->flow[0], c->tcp);
+	iw_relay_tcp_flow_fini(&c->flow[1], c->tcp);
 	free(c);
 }
 
@@ -149,7 +149,7 @@ static void reset_both(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 	if (now < c->close_ns && iw_tcp_unacked(c->end[!from].fd))
 		iw_queue_postpone(&c->flow[from].out, now + POLL_NS);
 	else
-		iw_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_kill(c, true);
 }
 
 /* This end has reset the connection. The other end learns it after the octets that are queued. */
@@ -158,7 +158,7 @@ static void was_reset(struct iw_tcp_conn *c, unsigned side)
 	struct iw_tcp_flow *f = &c->flow[side], *back = &c->flow[!side];
 
 	if (c->tcp->plain || f->ended || c->closing) {
-		iw_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_kill(c, true);
 		return;
 	}
 	f->in_ended = f->ended = true;
@@ -271,7 +271,7 @@ static void pump_queue(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 {
 	struct iw_tcp_flow *f = &c->flow[d];
 
-	iw_tcp_flow_run(c, d, now);
+	iw_relay_tcp_flow_run(c, d, now);
 	while (!c->dead && !c->end[!d].full) {
 		enum iw_queue_end end;
 		struct iovec iov[2];
@@ -285,7 +285,7 @@ static void pump_queue(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 		len = write_end(c, d, iov, n);
 		iw_queue_take(&f->out, len, now);
 		if (len && !c->dead)
-			iw_tcp_flow_run(c, d, now);
+			iw_relay_tcp_flow_run(c, d, now);
 	}
 }
 
@@ -302,7 +302,7 @@ static void pump(struct iw_tcp_conn *c, uint64_t now)
 	/* Both ends have closed: after an end by a rule, also what they still send was read. */
 	if (c->flow[0].fin_sent && c->flow[1].fin_sent && c->flow[0].in_ended &&
 	    c->flow[1].in_ended)
-		iw_tcp_conn_kill(c, false);
+		iw_relay_tcp_conn_kill(c, false);
 	else
 		wait_for_next(c, now);
 }
@@ -334,7 +334,7 @@ static void give_up(struct iw_tcp_conn *c, const struct iw_fault *why)
 {
 	iw_log_warn("connection %u: %s", c->number, why->text);
 	c->tcp->refused++;
-	iw_tcp_conn_kill(c, true);
+	iw_relay_tcp_conn_kill(c, true);
 }
 
 static void connected(struct iw_tcp_conn *c, uint64_t now)
@@ -368,7 +368,7 @@ static void connecting(struct iw_tcp_conn *c, uint64_t now)
 	}
 }
 
-void iw_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now)
+void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now)
 {
 	struct iw_tcp_conn *c = e->conn;
 
@@ -381,13 +381,13 @@ void iw_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now)
 	}
 	if (events & EPOLLOUT)
 		e->full = false;
-	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && iw_tcp_flow_reads(c, e->side))
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && iw_relay_tcp_flow_reads(c, e->side))
 		read_end(c, e->side);
 	if (!c->dead)
 		pump(c, now);
 }
 
-void iw_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now)
+void iw_relay_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 
@@ -396,13 +396,13 @@ void iw_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now)
 			      c->tcp->relay->to_host);
 		give_up(c, &why);
 	} else if (c->closing) {
-		iw_tcp_conn_kill(c, false);
+		iw_relay_tcp_conn_kill(c, false);
 	} else {
 		pump(c, now);
 	}
 }
 
-void iw_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer, uint64_t now)
+void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer, uint64_t now)
 {
 	struct iw_tcp_conn *c = calloc(1, sizeof(*c));
 	struct iw_fault why = { 0 };
@@ -424,7 +424,8 @@ void iw_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer, uint6
 	iw_list_init(&c->link);
 	iw_list_add_tail(&t->conns, &c->link);
 	t->open++;
-	if (iw_tcp_flow_init(&c->flow[0], t) < 0 || iw_tcp_flow_init(&c->flow[1], t) < 0) {
+	if (iw_relay_tcp_flow_init(&c->flow[0], t) < 0 ||
+	    iw_relay_tcp_flow_init(&c->flow[1], t) < 0) {
 		(void)iw_fail(&why, IW_E_NOMEM, "out of memory");
 		give_up(c, &why);
 	} else if (connect_next(c, &why) < 0) {

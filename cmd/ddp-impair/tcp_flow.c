@@ -32,7 +32,7 @@ static bool open_pipe(struct iw_tcp_flow *f)
 	return true;
 }
 
-int iw_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
+int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
 {
 	*f = (struct iw_tcp_flow){ .pipe = { -1, -1 } };
 	if (t->plain && open_pipe(f))
@@ -52,7 +52,7 @@ int iw_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
 	return iw_rules_flow_init(&f->rules, t->relay->rules);
 }
 
-void iw_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t)
+void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t)
 {
 	for (size_t i = 0; i < f->helds; i++)
 		free(f->held[i].octets);
@@ -418,7 +418,7 @@ static void run_units(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 	consume(f, f->discard ? f->in_len : at);
 }
 
-bool iw_tcp_flow_reads(const struct iw_tcp_conn *c, unsigned from)
+bool iw_relay_tcp_flow_reads(const struct iw_tcp_conn *c, unsigned from)
 {
 	const struct iw_tcp_flow *f = &c->flow[from];
 
@@ -430,7 +430,7 @@ bool iw_tcp_flow_reads(const struct iw_tcp_conn *c, unsigned from)
 	       (f->in_len < IW_TCP_IN && iw_queue_has_room(&f->out, ROOM + IW_TCP_IN));
 }
 
-void iw_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now)
+void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 {
 	struct iw_tcp_flow *f = &c->flow[from];
 
