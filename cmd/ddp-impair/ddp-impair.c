@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
 	{ "listen", KEY_LISTEN, "[ADDR:]PORT", 0, "Relay connections to this port; port 0: the system chooses one (default address: this machine only, 127.0.0.1)", 1 },
 	{ "to", KEY_TO, "HOST:PORT", 0, "Relay them to this endpoint", 1 },
 	{ "transport", 't', "NAME", 0, "tcp: relay streams (default); udp: relay datagrams, with SCTP in them", 1 },
-	{ "between", KEY_BETWEEN, "A,B", 0, "Forward Ethernet frames between the interfaces A and B; initiators are on A's side", 1 },
+	{ "between", KEY_BETWEEN, "A,B", 0, "Forward Ethernet frames between the interfaces A and B", 1 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0, "Give up a connection to HOST after this time (default 10s)", 1 },
 	{ "seconds", KEY_SECONDS, "N", 0, "End after this time (default: end by a signal)", 1 },
 

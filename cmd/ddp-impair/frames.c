@@ -285,9 +285,7 @@ static int report(struct frames *f)
 
 		err = iw_relay_report(f->r, &s->lane, s->name, f->side[!i].name, counts);
 	}
-	if (!err)
-		err = iw_relay_report_end(f->r, flows);
-	return err ? IW_EXIT_FAILED : sound ? IW_EXIT_OK : IW_EXIT_NO;
+	return err ? IW_EXIT_FAILED : iw_relay_report_end(f->r, flows, sound);
 }
 
 int iw_relay_frames(struct iw_relay *r)

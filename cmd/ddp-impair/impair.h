@@ -19,7 +19,7 @@ struct iw_relay {
 	struct iw_cli *cli;
 	const char *listen_host, *to_host; /* NULL: the default address; --to always names a host */
 	uint16_t listen_port, to_port;
-	const char *between[2]; /* --between; [0] is the side of the initiators */
+	const char *between[2]; /* --between */
 	struct iw_link_cfg
 		link[2]; /* by the direction: from [0] the initiator, [1] the responder */
 	bool linked[2];  /* the direction has settings */

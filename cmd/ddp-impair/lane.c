@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/exit.h"
 #include "cli/json.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -75,6 +76,8 @@ int iw_relay_report(struct iw_relay *r, const struct iw_relay_lane *l, const cha
 	};
 	struct iw_json *out = r->cli->json ? &r->cli->out : NULL;
 
+	if (!out && r->cli->quiet)
+		return 0;
 	if (out) {
 		iw_json_begin(out, "direction");
 		iw_json_str(out, "from", from);
@@ -90,22 +93,34 @@ int iw_relay_report(struct iw_relay *r, const struct iw_relay_lane *l, const cha
 	return iw_cli_flush();
 }
 
-int iw_relay_report_end(struct iw_relay *r, const struct iw_relay_count *counts)
+static int end_json(struct iw_relay *r, const struct iw_relay_count *counts, int status)
 {
-	struct iw_json *out = r->cli->json ? &r->cli->out : NULL;
+	struct iw_json *out = &r->cli->out;
 
-	if (out) {
-		iw_json_begin(out, "result");
-		iw_json_str(out, "tool", "ddp-impair");
-	} else {
-		printf("the relay:");
-	}
+	iw_json_begin(out, "result");
+	iw_json_str(out, "tool", "ddp-impair");
 	show_counts(out, counts);
-	if (out) {
-		iw_ledger_show_json(r->ledger, out);
-		return iw_json_end(out);
-	}
-	printf("\n");
+	iw_ledger_show_json(r->ledger, out);
+	iw_json_u64(out, "status", (uint64_t)status);
+	return iw_json_end(out);
+}
+
+static int end_text(const struct iw_relay *r, const struct iw_relay_count *counts)
+{
+	for (const struct iw_relay_count *c = counts; c->name; c++)
+		printf("%s%" PRIu64 " %s", c > counts ? ", " : "", c->n, c->name);
+	printf("; ");
 	iw_ledger_show(r->ledger);
 	return iw_cli_flush();
+}
+
+int iw_relay_report_end(struct iw_relay *r, const struct iw_relay_count *counts, bool sound)
+{
+	int status = sound && !iw_ledger_unused(r->ledger) ? IW_EXIT_OK : IW_EXIT_NO, err = 0;
+
+	if (r->cli->json)
+		err = end_json(r, counts, status);
+	else if (!r->cli->quiet)
+		err = end_text(r, counts);
+	return err < 0 ? IW_EXIT_FAILED : status;
 }

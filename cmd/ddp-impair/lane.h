@@ -39,7 +39,11 @@ struct iw_relay_count {
 IW_MUST_CHECK int iw_relay_report(struct iw_relay *r, const struct iw_relay_lane *l,
 				  const char *from, const char *to,
 				  const struct iw_relay_count *more);
-/* Writes the end of the report: counters of the whole relay, and the decisions. Returns as above. */
-IW_MUST_CHECK int iw_relay_report_end(struct iw_relay *r, const struct iw_relay_count *counts);
+/*
+ * Writes the end of the report: counters of the whole relay, and the decisions. sound: the relay did
+ * what its options say. Returns the exit status.
+ */
+IW_MUST_CHECK int iw_relay_report_end(struct iw_relay *r, const struct iw_relay_count *counts,
+				      bool sound);
 
 #endif

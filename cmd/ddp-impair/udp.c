@@ -251,14 +251,22 @@ static int open_all(struct iw_udp *u, struct iw_fault *why)
 	return err ? err : iw_confine_plain(u->r->cli, IW_CONFINE_REOPENS, why);
 }
 
-static void ready(const struct iw_udp *u)
+static int ready(const struct iw_udp *u, struct iw_fault *why)
 {
+	struct iw_cli *cli = u->r->cli;
 	char at[IW_ADDR_TEXT], to[IW_ADDR_TEXT];
 
-	if (!u->r->cli->quiet)
-		fprintf(stderr, "%s: listening on %s port %u, relaying datagrams to %s\n",
-			u->r->cli->tool, iw_addr_host(at, &u->local), iw_addr_port(&u->local),
-			iw_addr_format(to, &u->server));
+	if (!cli->quiet || u->r->listen_port == 0)
+		fprintf(stderr, "%s: listening on %s port %u, relaying datagrams to %s port %u\n",
+			cli->tool, iw_addr_host(at, &u->local), iw_addr_port(&u->local),
+			iw_addr_host(to, &u->server), iw_addr_port(&u->server));
+	if (!cli->json)
+		return 0;
+	iw_json_begin(&cli->out, "listening");
+	iw_json_str(&cli->out, "transport", "udp");
+	iw_json_str(&cli->out, "address", iw_addr_format(at, &u->local));
+	iw_json_u64(&cli->out, "port", iw_addr_port(&u->local));
+	return iw_json_end(&cli->out) < 0 ? iw_os_fail(why, EPIPE, "standard output") : 0;
 }
 
 static int report(struct iw_udp *u)
@@ -276,9 +284,7 @@ static int report(struct iw_udp *u)
 		if (!err)
 			err = iw_relay_report(u->r, &u->lane[1], host, "clients", &none);
 	}
-	if (!err)
-		err = iw_relay_report_end(u->r, counts);
-	return err ? IW_EXIT_FAILED : IW_EXIT_OK;
+	return err ? IW_EXIT_FAILED : iw_relay_report_end(u->r, counts, true);
 }
 
 int iw_relay_udp(struct iw_relay *r)
@@ -291,10 +297,10 @@ int iw_relay_udp(struct iw_relay *r)
 	/* Delays must be exact: the default timer slack would add 50 us. */
 	(void)prctl(PR_SET_TIMERSLACK, 1UL);
 	err = open_all(&u, &why);
-	if (!err) {
-		ready(&u);
+	if (!err)
+		err = ready(&u, &why);
+	if (!err)
 		err = relay(&u, &why);
-	}
 	status = err ? iw_cli_fail(r->cli, &why) : report(&u);
 	iw_udp_close(&u);
 	for (unsigned d = 0; d < 2; d++)

@@ -42,7 +42,7 @@ arrived() {
 
 # decided KIND N: the relay carried out N such decisions, and missed none
 decided() {
-    assert_jsonl "map(select(.event == \"result\"))[0] | [.decisions[\"$1\"], .missed]" "[$2,0]"
+    assert_jsonl "map(select(.event == \"result\"))[0] | [.decisions, .missed]" "[[{\"kind\":\"$1\",\"count\":$2}],0]"
 }
 
 @test "a flipped bit of an FPDU is detected by its CRC" {
