@@ -255,7 +255,7 @@ sim: sim-bin
 	$(Q)$(IW_SIM_BIN) --seeds $(SEEDS) --first $(FIRST)
 soak:
 	+$(Q)MAKE='$(MAKE)' scripts/soak --build $(BUILD) --minutes $(SOAK_MINUTES)
-bench: all relay-bin crowd-bin lanes-bin
+bench: all crowd-bin lanes-bin
 	$(Q)IW_BUILD=$(O) scripts/bench
 demo: all
 	$(Q)scripts/demo-run $(O)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # The rooms of the tools, each a folder of cmd/. A tool is a file NAME.c with main() and the files
-# beside it that only this tool uses. cmd/transfer has two tools, ddp-send and ddp-recv. All tools
-# share cmd/cli and cmd/cbor. Tools are linked with the static archives, so that they run from the
-# build folder.
+# beside it that only this tool uses. cmd/transfer has two tools, ddp-send and ddp-recv. Tools share
+# cmd/cli, cmd/cbor and cmd/packet. Tools are linked with the static archives, so that they run from
+# the build folder.
 
 # Pure, like the pure rooms of the library.
-IW_PURE_TOOL_ROOMS := cbor transfer/protocol
-IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer stag-reg ddp-bench ddp-dump ddp-xdp mpa-probe sctp-ddp-ping
+IW_PURE_TOOL_ROOMS := cbor packet transfer/protocol ddp-impair/link ddp-impair/rules ddp-impair/packets
+IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer stag-reg ddp-bench ddp-dump ddp-xdp ddp-impair mpa-probe sctp-ddp-ping
 
 IW_MAIN_SRCS := $(sort $(shell grep -lw '^int main' cmd/*/*.c))
 # As IW_XDP_SRCS and IW_NO_XDP_SRCS in lib/lib.mk.

@@ -121,8 +121,8 @@ static inline void maker_collect(struct maker *m)
 
 /* Pushes the frame in an allocation of exactly its length, so that a sanitizer detects a read past
  * its end. */
-static inline int maker_push(struct maker *m, enum iw_cap_link link, const void *data, size_t len,
-			     size_t wire_len)
+static inline int maker_push(struct maker *m, enum iw_packet_link link, const void *data,
+			     size_t len, size_t wire_len)
 {
 	struct iw_cap_frame f = { .number = ++m->frame,
 				  .time_ns = m->now_ns += 1000,
@@ -152,7 +152,7 @@ static inline int tcp(struct maker *m, unsigned from, uint8_t flags, uint32_t se
 
 	assert(p);
 	n = make_ip(m, p, from, flags, seq, ack, data, len);
-	ret = maker_push(m, IW_CAP_RAW, p, m->snap && m->snap < n ? m->snap : n, n);
+	ret = maker_push(m, IW_PACKET_RAW, p, m->snap && m->snap < n ? m->snap : n, n);
 	free(p);
 	return ret;
 }
@@ -410,7 +410,7 @@ static inline void push_sctp(struct maker *m, unsigned from, const uint8_t *pack
 		iw_put_be16(p + 24, (uint16_t)(8 + len));
 	}
 	memcpy(p + 20 + udp, packets, len);
-	(void)maker_push(m, IW_CAP_RAW, p, m->snap && m->snap < n ? m->snap : n, n);
+	(void)maker_push(m, IW_PACKET_RAW, p, m->snap && m->snap < n ? m->snap : n, n);
 	free(p);
 }
 

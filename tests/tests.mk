@@ -6,7 +6,6 @@
 #   tests/sim/*.c                     one program
 #   tests/fuzz/<target>_fuzz.c        each is one fuzz target, linked with a main that replays files, or
 #                                     with libFuzzer if FUZZ=1
-#   tests/relay/                      the bad link between two namespaces, for BATS tests and scripts/bench
 #   tests/crowd/                      many associations with one listener
 #   tests/lanes/                      eight parallel DDP streams of small messages
 #   tests/sessions/                   sessions one after another on an association
@@ -16,9 +15,7 @@ IW_CPPFLAGS_tests := -Itests
 
 # A build without libxdp has no AF_XDP sockets to test.
 unit_names := $(filter-out $(if $(IW_HAVE_XDP),,pkt_xsk_test),$(sort $(basename $(notdir $(wildcard tests/unit/*_test.c)))))
-# Simulates a bad link, for tests/relay and others.
-impair_objs := $(call objs,$(wildcard tests/impair/*.c))
-unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c tests/impair/*.c))
+unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c))
 fuzz_names := $(sort $(basename $(notdir $(wildcard tests/fuzz/*_fuzz.c))))
 fuzz_support := $(filter-out %_fuzz.c tests/fuzz/replay_main.c,$(wildcard tests/fuzz/*.c))
 sim_srcs := $(sort $(wildcard tests/sim/*.c)) tests/unit/pair.c tests/unit/sctp_net.c
@@ -26,12 +23,11 @@ sim_srcs := $(sort $(wildcard tests/sim/*.c)) tests/unit/pair.c tests/unit/sctp_
 IW_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(unit_names))
 IW_FUZZ_BINS := $(addprefix $(O)/tests/fuzz/,$(fuzz_names))
 IW_SIM_BIN := $(if $(sim_srcs),$(O)/tests/sim/sim)
-IW_RELAY_BIN := $(O)/tests/relay/relay
 IW_CROWD_BIN := $(O)/tests/crowd/crowd
 IW_LANES_BIN := $(O)/tests/lanes/lanes
 IW_SESSIONS_BIN := $(O)/tests/sessions/sessions
 IW_BESIDE_BIN := $(if $(IW_HAVE_XDP),$(O)/tests/beside/beside)
-IW_ALL_OBJS += $(call objs,$(wildcard tests/impair/*.c tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c tests/sessions/*.c \
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/crowd/*.c tests/lanes/*.c tests/sessions/*.c \
 	$(if $(IW_HAVE_XDP),tests/beside/*.c)))
 
 # These are hundreds of programs, so they link the machine code of the objects even if link-time
@@ -63,7 +59,7 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(Q)$(call link_test,)
 
 # Programs of one file each, which tests and scripts/bench run.
-$(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(impair_objs) $(IW_TOOLS_A) $(IW_LIB_A)
+$(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
@@ -72,7 +68,7 @@ $(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_B
 IW_USRSCTP_BIN := $(if $(IW_HAVE_USRSCTP),$(O)/tests/interop/usrsctp-peer)
 IW_ALL_OBJS += $(if $(IW_HAVE_USRSCTP),$(call objs,$(wildcard tests/interop/usrsctp/*.c)))
 
-$(O)/tests/interop/usrsctp-peer: $(call objs,$(wildcard tests/interop/usrsctp/*.c)) $(impair_objs) $(IW_TOOLS_A) $(IW_LIB_A)
+$(O)/tests/interop/usrsctp-peer: $(call objs,$(wildcard tests/interop/usrsctp/*.c)) $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,$(IW_USRSCTP_LDLIBS))
@@ -88,7 +84,7 @@ $(IW_EXAMPLE_BINS): $(O)/%: %.c $(wildcard lib/include/iwarp/*.h) $(IW_LIB_A) $(
 
 # The unit tests of pure rooms: their names begin with the room. They run in parallel, and for
 # another architecture (CROSS).
-pure_names := $(foreach room,$(subst /,-,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS)) impair,$(filter $(room)_%,$(unit_names)))
+pure_names := $(foreach room,$(subst /,-,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS)),$(filter $(room)_%,$(unit_names)))
 IW_PURE_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(pure_names))
 IW_CROSS_UNIT_BINS := $(addprefix $(O)/tests/cross/,$(pure_names))
 
@@ -110,15 +106,14 @@ $(O)/mutants.flags: tests/tests.mk $(O)/flags.key $(patsubst %,tests/unit/%.c,$(
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin crowd-bin lanes-bin sessions-bin beside-bin usrsctp-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin crowd-bin lanes-bin sessions-bin beside-bin usrsctp-bin example-bins
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin crowd-bin lanes-bin sessions-bin beside-bin usrsctp-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin crowd-bin lanes-bin sessions-bin beside-bin usrsctp-bin example-bins
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
 unit-bins: $(IW_UNIT_BINS) $(O)/mutants.flags
 fuzz-bins: $(IW_FUZZ_BINS)
 sim-bin: $(IW_SIM_BIN)
-relay-bin: $(IW_RELAY_BIN)
 crowd-bin: $(IW_CROWD_BIN)
 lanes-bin: $(IW_LANES_BIN)
 sessions-bin: $(IW_SESSIONS_BIN)

@@ -270,12 +270,12 @@ static char *help_filter(int key, const char *text, void *input)
 	return out ? out : (char *)(uintptr_t)text;
 }
 
-static const struct argp report_argp = { .options = report_options,
+const struct argp iw_cli_report_argp = { .options = report_options,
 					 .parser = parse_report,
 					 .help_filter = help_filter };
 
 /* Without a header of its own, so that --help shows its options among those of the parent. */
-static const struct argp_child report[] = { { &report_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child report[] = { { &iw_cli_report_argp, 0, NULL, 0 }, { 0 } };
 
 const struct argp iw_cli_argp = {
 	.options = connection_options,

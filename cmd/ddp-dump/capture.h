@@ -34,6 +34,7 @@
 
 #include <iwarp/err.h>
 
+#include "packet/packet.h"
 #include "util/mem.h"
 #include "util/text.h"
 #include "wire/atomic.h"
@@ -42,29 +43,13 @@
 #include "wire/sctp.h"
 #include "wire/sctpddp.h"
 
-/* The link-layer header before the IP header. */
-enum iw_cap_link {
-	IW_CAP_ETHERNET, /* with any number of VLAN tags */
-	IW_CAP_SLL,      /* Linux cooked, version 1 */
-	IW_CAP_SLL2,     /* Linux cooked, version 2 */
-	IW_CAP_RAW,      /* none */
-	IW_CAP_NULL,     /* an address family of four octets, in either byte order */
-};
-
 struct iw_cap_frame {
 	uint64_t number;  /* from 1 */
 	uint64_t time_ns; /* since 1970 */
-	enum iw_cap_link link;
+	enum iw_packet_link link;
 	const uint8_t *data;
 	size_t len;      /* captured octets */
 	size_t wire_len; /* octets of the frame; more than len if the snap length cut it */
-};
-
-struct iw_cap_end {
-	bool v6;
-	uint8_t addr[16];  /* IPv4: the first four octets */
-	uint16_t port;     /* TCP or SCTP */
-	uint16_t udp_port; /* the UDP port that carries SCTP; 0: not in UDP */
 };
 
 /* Size of the longest text of iw_cap_end_print, with its NUL. */
@@ -85,7 +70,7 @@ struct iw_cap_flow {
 	/* From 0, in order of appearance. Flows without iWARP have an id too. */
 	uint32_t id;
 	enum iw_cap_over over;
-	struct iw_cap_end end[2];
+	struct iw_packet_end end[2];
 	/* The ends as text: formatted once, because it is printed with each event. */
 	char name[2][IW_CAP_END_TEXT];
 	/* end[initiator] sent the MPA Request or the INIT; -1: unknown. */
@@ -503,7 +488,7 @@ const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c);
 /* --- print.c --- */
 
 /* Appends "10.88.0.2:7174" or "[fe80::1]:7174" (RFC 5952). */
-void iw_cap_end_print(struct iw_text *t, const struct iw_cap_end *e);
+void iw_cap_end_print(struct iw_text *t, const struct iw_packet_end *e);
 /* Appends the octets as text. A dot replaces all but printable ASCII, so that a peer cannot send
  * control characters to a terminal. */
 void iw_cap_octets_print(struct iw_text *t, const uint8_t *p, size_t len);
@@ -662,7 +647,7 @@ IW_MUST_CHECK int iw_cap_can_read(struct iw_fault *why);
  * Opens a capture; *out is owned by the caller. IW_E_NOTSUP: built without libpcap. IW_E_PERM: the
  * user may not capture, or not read the file. IW_E_NOENT: no such interface or file. IW_E_OS: the
  * interface is down, or the file cannot be opened. IW_E_INVAL: the filter is not valid.
- * IW_E_FORMAT: the file is not a capture, or the link type is not in enum iw_cap_link. IW_E_LIMIT:
+ * IW_E_FORMAT: the file is not a capture, or the link type is not in enum iw_packet_link. IW_E_LIMIT:
  * no free descriptors. IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,

@@ -2,7 +2,7 @@
 /* The decoder: finds the flow of a frame, and does steps until there is an event. */
 #include "ddp-dump/internal.h"
 
-#include "ddp-dump/packet.h"
+#include "packet/packet.h"
 
 #define DEFAULT_FLOWS     65536
 #define DEFAULT_STREAMS   65536
@@ -98,42 +98,42 @@ const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c)
 	return &c->totals;
 }
 
-static void count_other(struct iw_cap *c, enum packet_kind kind)
+static void count_other(struct iw_cap *c, enum iw_packet_kind kind)
 {
 	switch (kind) {
-	case PACKET_TCP:
+	case IW_PACKET_TCP:
 		c->totals.tcp_frames++;
 		break;
-	case PACKET_SCTP:
+	case IW_PACKET_SCTP:
 		c->totals.sctp_frames++;
 		break;
-	case PACKET_OTHER:
-	case PACKET_CUT: /* also counted in cut_frames */
+	case IW_PACKET_OTHER:
+	case IW_PACKET_CUT: /* also counted in cut_frames */
 		c->totals.other_frames++;
 		break;
-	case PACKET_FRAGMENT:
+	case IW_PACKET_FRAGMENT:
 		c->totals.fragments++;
 		break;
-	case PACKET_MALFORMED:
+	case IW_PACKET_MALFORMED:
 		c->totals.malformed++;
 		break;
 	}
 }
 
 /* A SYN with another initial sequence number: the ports are used for a new connection. */
-static bool is_new_connection(const struct dir *s, const struct packet *p)
+static bool is_new_connection(const struct dir *s, const struct iw_packet *p)
 {
-	if (!(p->flags & TCP_SYN))
+	if (!(p->flags & IW_TCP_SYN))
 		return false;
 	return s->isn_known ? s->isn != p->seq : s->known && s->next != p->seq + 1;
 }
 
-static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const struct packet *p)
+static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const struct iw_packet *p)
 {
 	struct dir *s = &f->dir[d], *back = &f->dir[1 - d];
 	uint32_t seq = p->seq;
 
-	if (p->flags & TCP_SYN) {
+	if (p->flags & IW_TCP_SYN) {
 		seq++;
 		s->isn_known = true;
 		s->isn = p->seq;
@@ -142,24 +142,24 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 		s->known = true;
 		s->next = seq;
 	}
-	if (p->flags & TCP_ACK && (!back->acked_known || iw_seq32_before(back->acked, p->ack))) {
+	if (p->flags & IW_TCP_ACK && (!back->acked_known || iw_seq32_before(back->acked, p->ack))) {
 		back->acked_known = true;
 		back->acked = p->ack;
 	}
-	if (p->flags & TCP_FIN && !s->fin_known) {
+	if (p->flags & IW_TCP_FIN && !s->fin_known) {
 		s->fin_known = true;
 		s->fin_seq = seq + p->len + p->missing;
 		s->fin_time_ns = c->now_ns;
 		s->fin_frame = c->frame;
 	}
-	if (p->flags & TCP_RST && !f->reset) {
+	if (p->flags & IW_TCP_RST && !f->reset) {
 		f->reset = f->flush = true;
 		f->reset_from = d;
 		f->reset_time_ns = c->now_ns;
 		f->reset_frame = c->frame;
 	}
 	/* The payload of a RST is not part of the stream (RFC 9293 3.5.3). */
-	if (p->flags & TCP_RST)
+	if (p->flags & IW_TCP_RST)
 		return;
 	c->cur_seq = seq;
 	c->cur_first = seq;
@@ -169,7 +169,7 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 }
 
 /* Returns the connection of a segment, and the index of its sender. NULL: a new connection. */
-static struct flow *tcp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
+static struct flow *tcp_flow(struct iw_cap *c, const struct iw_packet *p, unsigned *from)
 {
 	struct flow *f = iw_cap_flow_find(c, IW_CAP_OVER_TCP, p->end, from);
 
@@ -180,18 +180,18 @@ static struct flow *tcp_flow(struct iw_cap *c, const struct packet *p, unsigned 
 	return f;
 }
 
-static enum iw_cap_over over_of(enum packet_kind kind, const struct packet *p)
+static enum iw_cap_over over_of(enum iw_packet_kind kind, const struct iw_packet *p)
 {
-	if (kind == PACKET_TCP)
+	if (kind == IW_PACKET_TCP)
 		return IW_CAP_OVER_TCP;
 	return p->end[0].udp_port ? IW_CAP_OVER_UDP : IW_CAP_OVER_SCTP;
 }
 
 int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 {
-	enum packet_kind kind;
+	enum iw_packet_kind kind;
 	struct flow *f = NULL;
-	struct packet p;
+	struct iw_packet p;
 	unsigned d = 0;
 
 	if (c->events || c->cur || !iw_list_empty(&c->closing))
@@ -199,9 +199,9 @@ int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 	c->event_first = 0;
 	c->now_ns = fr->time_ns;
 	c->frame = fr->number;
-	kind = iw_cap_packet_parse(&p, fr, c->udp_port);
-	if (kind == PACKET_TCP || kind == PACKET_SCTP) {
-		f = kind == PACKET_TCP ? tcp_flow(c, &p, &d) : iw_cap_sctp_flow(c, &p, &d);
+	kind = iw_packet_parse(&p, fr->link, fr->data, fr->len, fr->wire_len, c->udp_port);
+	if (kind == IW_PACKET_TCP || kind == IW_PACKET_SCTP) {
+		f = kind == IW_PACKET_TCP ? tcp_flow(c, &p, &d) : iw_cap_sctp_flow(c, &p, &d);
 		if (!f) {
 			d = 0;
 			f = iw_cap_flow_add(c, over_of(kind, &p), p.end);
@@ -223,7 +223,7 @@ int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 	c->cur_run.len = 0;
 	c->pkt.len = 0;
 	f->packets++;
-	if (kind == PACKET_TCP)
+	if (kind == IW_PACKET_TCP)
 		note_headers(c, f, d, &p);
 	else
 		iw_cap_sctp_begin(c, &p);

@@ -23,30 +23,30 @@ static uint64_t mix(uint64_t v)
 	return v ^ v >> 31;
 }
 
-static uint64_t hash_end(const struct iw_cap *c, const struct iw_cap_end *e)
+static uint64_t hash_end(const struct iw_cap *c, const struct iw_packet_end *e)
 {
 	return mix(mix(load64(e->addr) ^ c->seed) ^ load64(e->addr + 8) ^
 		   (uint64_t)e->udp_port << 17 ^ (uint64_t)e->port << 1 ^ e->v6);
 }
 
 /* Equal for both directions. */
-static size_t bucket_of(const struct iw_cap *c, const struct iw_cap_end end[2])
+static size_t bucket_of(const struct iw_cap *c, const struct iw_packet_end end[2])
 {
 	return (hash_end(c, &end[0]) + hash_end(c, &end[1])) & (c->buckets - 1);
 }
 
-static bool same_ports(const struct iw_cap_end *a, const struct iw_cap_end *b)
+static bool same_ports(const struct iw_packet_end *a, const struct iw_packet_end *b)
 {
 	return a->port == b->port && a->udp_port == b->udp_port;
 }
 
-static bool same_end(const struct iw_cap_end *a, const struct iw_cap_end *b)
+static bool same_end(const struct iw_packet_end *a, const struct iw_packet_end *b)
 {
 	return same_ports(a, b) && a->v6 == b->v6 && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
 /* tag: of packets to this port. */
-static size_t tag_bucket_of(const struct iw_cap *c, const struct iw_cap_end *to, uint32_t tag)
+static size_t tag_bucket_of(const struct iw_cap *c, const struct iw_packet_end *to, uint32_t tag)
 {
 	return mix(mix(c->seed ^ tag) ^ (uint64_t)to->udp_port << 16 ^ to->port) & (c->buckets - 1);
 }
@@ -73,7 +73,7 @@ void iw_cap_flows_fini(struct iw_cap *c)
 }
 
 struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
-			      const struct iw_cap_end end[2], unsigned *from)
+			      const struct iw_packet_end end[2], unsigned *from)
 {
 	for (struct flow *f = c->bucket[bucket_of(c, end)]; f; f = f->hash_next) {
 		for (unsigned d = 0; d < 2; d++) {
@@ -87,7 +87,7 @@ struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
 	return NULL;
 }
 
-struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
+struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_packet_end end[2], uint32_t tag,
 				  unsigned *from)
 {
 	for (struct sctp_dir *w = c->tag_bucket[tag_bucket_of(c, &end[1], tag)]; w;
@@ -163,7 +163,7 @@ void iw_cap_flow_name(struct flow *f)
 }
 
 struct flow *iw_cap_flow_add(struct iw_cap *c, enum iw_cap_over over,
-			     const struct iw_cap_end end[2])
+			     const struct iw_packet_end end[2])
 {
 	struct flow *f = iw_mem_alloc(c->mem, sizeof(*f));
 

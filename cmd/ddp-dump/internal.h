@@ -478,10 +478,10 @@ IW_MUST_CHECK int iw_cap_flows_init(struct iw_cap *c);
 void iw_cap_flows_fini(struct iw_cap *c);
 /* Returns the flow between these ends, and the index of its sender, end[0]. NULL: not found. */
 struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
-			      const struct iw_cap_end end[2], unsigned *from);
+			      const struct iw_packet_end end[2], unsigned *from);
 /* Returns the association between these ports, at any addresses, whose receiver chose this
  * Verification Tag, and the index of the sender. NULL: not found. */
-struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
+struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_packet_end end[2], uint32_t tag,
 				  unsigned *from);
 /* Enters the tag of packets to the sender of w into the table; replaces an earlier one. */
 void iw_cap_flow_set_tag(struct iw_cap *c, struct sctp_dir *w, uint32_t tag);
@@ -490,7 +490,7 @@ void iw_cap_flow_drop_tag(struct iw_cap *c, struct sctp_dir *w);
 /* Adds a flow; end[0] is its sender. If the table is full, the least interesting flow moves to
  * c->closing. NULL: out of memory. */
 struct flow *iw_cap_flow_add(struct iw_cap *c, enum iw_cap_over over,
-			     const struct iw_cap_end end[2]);
+			     const struct iw_packet_end end[2]);
 /* Formats the ends as text. Call it before the first event of the flow. */
 void iw_cap_flow_name(struct flow *f);
 /* Marks the flow as the most recently used one of its class. */
@@ -630,11 +630,11 @@ bool iw_cap_transfer_has_entries(uint32_t type);
 
 /* --- sctp.c --- */
 
-struct packet;
+struct iw_packet;
 /* Returns the association of the packet, and the index of its sender. NULL: a new association. */
-struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from);
+struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct iw_packet *p, unsigned *from);
 /* Takes the packet as the current frame. */
-void iw_cap_sctp_begin(struct iw_cap *c, const struct packet *p);
+void iw_cap_sctp_begin(struct iw_cap *c, const struct iw_packet *p);
 /* Does one step of work. False: nothing to do. */
 bool iw_cap_sctp_step(struct iw_cap *c, struct flow *f);
 /* Does one step of work on queued data of an association that has ended. False: nothing is

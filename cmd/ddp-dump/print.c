@@ -154,7 +154,7 @@ const struct iw_cap_deviation_info *iw_cap_deviation_info(unsigned index)
 	return &info[index];
 }
 
-void iw_cap_end_print(struct iw_text *t, const struct iw_cap_end *e)
+void iw_cap_end_print(struct iw_text *t, const struct iw_packet_end *e)
 {
 	char text[INET6_ADDRSTRLEN] = "?";
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "ddp-dump/packet.h"
+#include "packet/packet.h"
 
 /* Possible ends of a packet that are tried before the octets are taken for a single packet. */
 #define END_TRIES 4
@@ -25,7 +25,7 @@ static bool read_init(struct iw_sctp_init *out, uint8_t type, const uint8_t *val
 }
 
 /* An INIT that does not belong to the present association of these ends. */
-static bool is_new_association(const struct flow *f, unsigned d, const struct packet *p)
+static bool is_new_association(const struct flow *f, unsigned d, const struct iw_packet *p)
 {
 	struct iw_sctp_init in;
 	const size_t at = IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN;
@@ -37,7 +37,7 @@ static bool is_new_association(const struct flow *f, unsigned d, const struct pa
 	       (f->assoc && f->assoc->dir[d].init_seen && f->assoc->dir[d].tag != in.tag);
 }
 
-struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
+struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct iw_packet *p, unsigned *from)
 {
 	enum iw_cap_over over = p->end[0].udp_port ? IW_CAP_OVER_UDP : IW_CAP_OVER_SCTP;
 	struct flow *f = iw_cap_flow_find(c, over, p->end, from), *other;
@@ -590,7 +590,7 @@ static size_t packet_end(const uint8_t *p, size_t len)
 	return len;
 }
 
-void iw_cap_sctp_begin(struct iw_cap *c, const struct packet *p)
+void iw_cap_sctp_begin(struct iw_cap *c, const struct iw_packet *p)
 {
 	c->pkt.p = p->data;
 	c->pkt.len = p->len;

@@ -20,7 +20,7 @@
 struct iw_cap_source {
 	pcap_t *pcap;
 	char *buffer; /* of the file's stream; owned */
-	enum iw_cap_link link;
+	enum iw_packet_link link;
 	bool live;
 	const char *name; /* of the file or interface, for messages; borrowed */
 	uint64_t number;
@@ -37,26 +37,26 @@ struct iw_cap_source {
 #define GATHER_MS       100
 
 /* Converts libpcap's link type. False: not supported. */
-static bool link_of(int dlt, enum iw_cap_link *out)
+static bool link_of(int dlt, enum iw_packet_link *out)
 {
 	switch (dlt) {
 	case DLT_EN10MB:
-		*out = IW_CAP_ETHERNET;
+		*out = IW_PACKET_ETHERNET;
 		return true;
 	case DLT_LINUX_SLL:
-		*out = IW_CAP_SLL;
+		*out = IW_PACKET_SLL;
 		return true;
 	case DLT_LINUX_SLL2:
-		*out = IW_CAP_SLL2;
+		*out = IW_PACKET_SLL2;
 		return true;
 	case DLT_RAW:
 	case DLT_IPV4:
 	case DLT_IPV6:
-		*out = IW_CAP_RAW;
+		*out = IW_PACKET_RAW;
 		return true;
 	case DLT_NULL:
 	case DLT_LOOP:
-		*out = IW_CAP_NULL;
+		*out = IW_PACKET_NULL;
 		return true;
 	}
 	return false;

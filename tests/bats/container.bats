@@ -64,7 +64,7 @@ box() {
     # shellcheck disable=SC2016
     IW_TIMEOUT=60 box run --isolation chroot "$box" -- bash -euc '
         [ "$(id -u)" = 7471 ]
-        for tool in ddp-bench ddp-dump ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done
+        for tool in ddp-bench ddp-dump ddp-impair ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done
         head -c 3000000 /dev/urandom >/tmp/f
         for t in tcp udp; do
             options=; [ $t = tcp ] || options="--udp-port 19899"

@@ -178,7 +178,7 @@ need_installed() {
             ddp-send -q -t $t f 127.0.0.1:$t; wait $!
             cmp f in/$t
         done
-        for tool in ddp-bench ddp-dump ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done'
+        for tool in ddp-bench ddp-dump ddp-impair ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done'
 
     need_installed
     for user in '' --user; do

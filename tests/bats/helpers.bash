@@ -127,7 +127,7 @@ json_note() {
     [ -n "${BATS_TEST_TMPDIR:-}" ] || return 0
     for arg in "$@"; do
         case $tool:$arg in
-            :*ddp-send | :*ddp-recv | :*ddp-bench | :*ddp-dump | :*ddp-xdp | :*mpa-probe | :*sctp-ddp-ping | :*stag-reg)
+            :*ddp-send | :*ddp-recv | :*ddp-bench | :*ddp-dump | :*ddp-impair | :*ddp-xdp | :*mpa-probe | :*sctp-ddp-ping | :*stag-reg)
                 tool=${arg##*/}
                 ;;
             :*) ;;
@@ -406,7 +406,7 @@ assert_jsonl() {
     [ -n "$output" ] || fail_with 'standard output is empty, expected JSON lines'
     # Also note the JSON lines of a tool that a shell has started.
     if [[ ${JSON_NOTED:-} != "${OUTPUT_FILE:-}" &&
-        ${COMMAND:-} =~ (ddp-(send|recv|bench|dump|xdp)|mpa-probe|sctp-ddp-ping|stag-reg).*' --json' ]]; then
+        ${COMMAND:-} =~ (ddp-(send|recv|bench|dump|impair|xdp)|mpa-probe|sctp-ddp-ping|stag-reg).*' --json' ]]; then
         file=$(mktemp "$BATS_TEST_TMPDIR/json.XXXXXX")
         printf '%s\n' "$output" >"$file"
         printf '%s\n' any "$file" >>"$BATS_TEST_TMPDIR/json.list"

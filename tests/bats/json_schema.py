@@ -17,7 +17,7 @@ import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 NUMBER_MAX = 2**53 - 1
-TOOLS = ["ddp-send", "ddp-recv", "ddp-bench", "ddp-dump", "ddp-xdp", "mpa-probe", "sctp-ddp-ping", "stag-reg", "trace"]
+TOOLS = ["ddp-send", "ddp-recv", "ddp-bench", "ddp-dump", "ddp-impair", "ddp-xdp", "mpa-probe", "sctp-ddp-ping", "stag-reg", "trace"]
 TYPES = {
     "string": lambda v: isinstance(v, str),
     "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
@@ -194,6 +194,7 @@ SOURCES = {
     "ddp-send": ["cmd/transfer", "cmd/transfer/files"],
     "ddp-bench": ["cmd/ddp-bench"],
     "ddp-dump": ["cmd/ddp-dump"],
+    "ddp-impair": ["cmd/ddp-impair"],
     "ddp-xdp": ["cmd/ddp-xdp"],
     "mpa-probe": ["cmd/mpa-probe"],
     "sctp-ddp-ping": ["cmd/sctp-ddp-ping"],
@@ -208,6 +209,7 @@ WRITERS = {"ends_": "ends", "": "facts", "setup_": "setup", "traffic_": "traffic
 LISTS = {
     "ddp-bench": ["cmd/ddp-bench", "lib/loader/interface.c"],
     "ddp-dump": ["cmd/ddp-dump/capture.h"],
+    "ddp-impair": ["cmd/ddp-impair"],
     "ddp-xdp": ["cmd/ddp-xdp", "xdp/shared.h"],
     "trace": ["cmd/mpa-probe/play.c"],
     "stag-reg": ["cmd/stag-reg"],

@@ -17,8 +17,8 @@
 # With net_setup --relay the two veth ends meet in a third namespace, middle, which forwards nothing
 # until a test starts the relay:
 #
-#   relay_start --both loss=1%,delay=10ms      options as in tests/relay/relay.c; A is left, B is right
-#   relay_end                                  ends the relay and checks that it kept up; $output: a line of JSON for each direction
+#   relay_start --link loss=1%,delay=10ms      options of ddp-impair --between left,right
+#   relay_end                                  ends the relay and checks that it kept up; $output: a line of JSON for each direction, and the result
 #
 # A process holds each namespace and ends with the file's own process. When the last process of a
 # namespace ends, the kernel removes it with its interfaces, so nothing is left, not even after kill
@@ -269,9 +269,9 @@ capture_said_more() {
     [ "$(grep -cE "$TCPDUMP_COUNTS" "$1")" -gt "$2" ]
 }
 
-# relay_start [OPTION...]: the options of tests/relay/relay.c
+# relay_start [OPTION...]: the options of ddp-impair --between left,right
 relay_start() {
-    IW_READY='^relaying ' serve_in middle "$IW_BUILD/tests/relay/relay" --json "$@" left right
+    IW_READY='relaying between' serve_in middle ddp-impair --json --seconds 600 --between left,right "$@"
     RELAY=$SERVED
 }
 

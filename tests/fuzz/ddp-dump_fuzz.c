@@ -191,7 +191,7 @@ static const struct iw_cap_limits limits = { .flows = 4,
 static void frames(struct maker *m, struct input *in)
 {
 	while (in->len > 4) {
-		enum iw_cap_link link = (enum iw_cap_link)(u8(in) % (IW_CAP_NULL + 1));
+		enum iw_packet_link link = (enum iw_packet_link)(u8(in) % (IW_PACKET_NULL + 1));
 		size_t n = u16(in), missing = u8(in);
 		const uint8_t *p = take(in, &n);
 

@@ -230,7 +230,7 @@ peer_saw_all() {
     local t
 
     relay_end
-    relay_start --seed 3 --both loss=1%,duplicate=1%,late=1%,late-by=3ms,delay=1ms
+    relay_start --seed 3 --link loss=1%,duplicate=1%,late=1%,late-by=3ms,delay=1ms
     for t in udp conn; do
         peer_listens $t --bind "$RIGHT_IP" --timeout 60s
         run_in left sctp-ddp-ping "$RIGHT_IP" "${OURS[@]}" -c 20 -i 1ms -s 20K --json
@@ -243,13 +243,13 @@ peer_saw_all() {
 # RFC 9260 9.2: no other packet of a ping has 62 octets with all headers; the first of them is lost.
 @test "a lost SHUTDOWN is retransmitted before the tool exits" {
     relay_end
-    relay_start --ab drop=1,min=62,max=62
+    relay_start --link-ab drop=1,min=62,max=62
     peer_listens udp --bind "$RIGHT_IP"
     run_in left sctp-ddp-ping "$RIGHT_IP" "${OURS[@]}" -c 3 -i 1ms
     assert_status 0
     peer_was_content
     relay_end
-    assert_jsonl '[.[].lost]' '[1,0]'
+    assert_jsonl '[.[:2][].lost]' '[1,0]'
 }
 
 # usrsctp and the engine in one program, with simulated time, over a link that also corrupts bits.

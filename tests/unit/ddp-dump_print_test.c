@@ -24,7 +24,7 @@ static const char *line(const struct iw_cap_event *ev)
 static const struct iw_cap_flow flow = { .end = { { .addr = { 10, 0, 0, 1 }, .port = 1 },
 						  { .addr = { 10, 0, 0, 2 }, .port = 2 } } };
 
-static const char *address(const struct iw_cap_end *e)
+static const char *address(const struct iw_packet_end *e)
 {
 	struct iw_text t;
 
@@ -35,10 +35,10 @@ static const char *address(const struct iw_cap_end *e)
 
 static void addresses_print_with_their_ports(void **state)
 {
-	static const struct iw_cap_end v4 = { .addr = { 192, 0, 2, 200 }, .port = 65535 };
-	static const struct iw_cap_end v6 = { .v6 = true,
-					      .addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 },
-					      .port = 7471 };
+	static const struct iw_packet_end v4 = { .addr = { 192, 0, 2, 200 }, .port = 65535 };
+	static const struct iw_packet_end v6 = { .v6 = true,
+						 .addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 },
+						 .port = 7471 };
 
 	(void)state;
 	assert_string_equal(address(&v4), "192.0.2.200:65535");

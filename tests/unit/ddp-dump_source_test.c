@@ -120,11 +120,11 @@ static void link_types_are_distinguished(void **state)
 {
 	static const struct {
 		uint32_t number;
-		enum iw_cap_link link;
+		enum iw_packet_link link;
 	} rows[] = {
-		{ 1, IW_CAP_ETHERNET }, { 113, IW_CAP_SLL },  { 276, IW_CAP_SLL2 },
-		{ 101, IW_CAP_RAW },    { 228, IW_CAP_RAW },  { 229, IW_CAP_RAW },
-		{ 0, IW_CAP_NULL },     { 108, IW_CAP_NULL },
+		{ 1, IW_PACKET_ETHERNET }, { 113, IW_PACKET_SLL },  { 276, IW_PACKET_SLL2 },
+		{ 101, IW_PACKET_RAW },    { 228, IW_PACKET_RAW },  { 229, IW_PACKET_RAW },
+		{ 0, IW_PACKET_NULL },     { 108, IW_PACKET_NULL },
 	};
 
 	(void)state;

@@ -784,7 +784,7 @@ static void the_order_of_calls_is_kept(void **state)
 	struct iw_cap *c;
 	uint8_t p[100];
 	struct maker m = { .port = { 1, 2 } };
-	struct iw_cap_frame f = { .link = IW_CAP_RAW, .data = p };
+	struct iw_cap_frame f = { .link = IW_PACKET_RAW, .data = p };
 
 	(void)state;
 	counting_mem_init(&mem);
@@ -803,7 +803,7 @@ static void the_order_of_calls_is_kept(void **state)
 static void finish_reports_the_events_that_were_not_fetched(void **state)
 {
 	uint8_t request[64], p[128];
-	struct iw_cap_frame f = { .number = 9, .link = IW_CAP_RAW, .data = p };
+	struct iw_cap_frame f = { .number = 9, .link = IW_PACKET_RAW, .data = p };
 	struct maker m;
 
 	(void)state;

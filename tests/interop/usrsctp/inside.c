@@ -19,7 +19,7 @@ struct inside {
 	struct iw_sctp *s;
 	struct iw_sctp_assoc *a;
 	struct speaker *speaker;
-	struct iw_impair *to, *from; /* usrsctp */
+	struct iw_link *to, *from; /* usrsctp */
 	struct rng rng;
 	uint64_t now;
 	uint32_t tsn_first, tsn_next; /* TSNs of usrsctp's chunks */
@@ -55,7 +55,7 @@ struct inside *inside_new(const struct inside_cfg *cfg)
 				    .rwnd = 1 << 20,
 				    .mtu = MTU,
 				    .assocs_max = 4 };
-	struct iw_impair_cfg back = cfg->link;
+	struct iw_link_cfg back = cfg->link;
 	struct iw_fault why = { .text = "out of memory" };
 
 	if (!in)
@@ -65,8 +65,8 @@ struct inside *inside_new(const struct inside_cfg *cfg)
 	in->rng.state = cfg->link.seed;
 	sctp.random_ctx = &in->rng;
 	back.seed++;
-	if (iw_impair_new(&in->to, &cfg->link, &iw_os_heap) < 0 ||
-	    iw_impair_new(&in->from, &back, &iw_os_heap) < 0 ||
+	if (iw_link_new(&in->to, &cfg->link, &iw_os_heap) < 0 ||
+	    iw_link_new(&in->from, &back, &iw_os_heap) < 0 ||
 	    iw_sctp_new(&in->s, &sctp, &why) < 0 ||
 	    (!cfg->listen && iw_sctp_connect(in->s, &in->a, &there, cfg->port, NULL, in->now) < 0))
 		fail(in, "begin", why.text);
@@ -79,8 +79,8 @@ void inside_free(struct inside *in)
 		return;
 	speaker_free(in->speaker);
 	iw_sctp_free(in->s);
-	iw_impair_free(in->to);
-	iw_impair_free(in->from);
+	iw_link_free(in->to);
+	iw_link_free(in->from);
 	free(in);
 }
 
@@ -88,12 +88,12 @@ void inside_free(struct inside *in)
 
 /* The link expects Ethernet frames. The headers here are dummies, so that corruption of a header
  * harms no packet. */
-static void put(struct iw_impair *link, const void *packet, size_t len, uint64_t now)
+static void put(struct iw_link *link, const void *packet, size_t len, uint64_t now)
 {
 	static uint8_t frame[ETHERNET + 65536];
 
 	memcpy(frame + ETHERNET, packet, len);
-	iw_impair_push(link, frame, ETHERNET + len, now);
+	iw_link_push(link, frame, ETHERNET + len, now);
 }
 
 /* Records the chunks that usrsctp has sent at least once. */
@@ -212,21 +212,21 @@ static void speak(struct inside *in)
 bool inside_step(struct inside *in, uint64_t ns,
 		 void (*give)(void *ctx, const void *packet, size_t len), void *ctx)
 {
-	struct iw_impair_frame *f;
+	struct iw_link_frame *f;
 
 	in->now += ns;
-	while ((f = iw_impair_pop(in->from, in->now))) {
+	while ((f = iw_link_pop(in->from, in->now))) {
 		take_in(in, f->data + ETHERNET, f->len - ETHERNET);
-		iw_impair_put(in->from, f);
+		iw_link_put(in->from, f);
 	}
 	iw_sctp_timeout(in->s, in->now);
 	take_events(in);
 	speak(in);
 	give_out(in);
 	take_events(in);
-	while ((f = iw_impair_pop(in->to, in->now))) {
+	while ((f = iw_link_pop(in->to, in->now))) {
 		give(ctx, f->data + ETHERNET, f->len - ETHERNET);
-		iw_impair_put(in->to, f);
+		iw_link_put(in->to, f);
 	}
 	return !in->failed;
 }

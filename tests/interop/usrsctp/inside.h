@@ -7,7 +7,7 @@
 #ifndef TESTS_INTEROP_USRSCTP_INSIDE_H
 #define TESTS_INTEROP_USRSCTP_INSIDE_H
 
-#include "impair/impair.h"
+#include "ddp-impair/link/link.h"
 #include "interop/usrsctp/speaker.h"
 
 struct inside;
@@ -18,7 +18,7 @@ struct inside_cfg {
 	uint16_t port;
 	struct speaker_cfg speaker;
 	/* For both directions. Its seed also determines the engine's random numbers. */
-	struct iw_impair_cfg link;
+	struct iw_link_cfg link;
 };
 
 struct inside *inside_new(const struct inside_cfg *cfg);

@@ -579,7 +579,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->seed = number(state, arg, UINT32_MAX);
 		return 0;
 	case KEY_BAD:
-		o->bad = (uint32_t)number(state, arg, IW_IMPAIR_ALL);
+		o->bad = (uint32_t)number(state, arg, IW_LINK_ALL);
 		return 0;
 	case KEY_PLAIN:
 		o->speaker.plain = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Finds TCP segments in frames: link types, IP options and extension headers, cut and contradictory
  * frames. */
-#include "ddp-dump/packet.h"
+#include "packet/packet.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,30 +22,29 @@ static size_t datagram(uint8_t *p, bool v6)
 	return make_ip(&m, p, 0, ACK, 1000, 2000, payload, sizeof(payload));
 }
 
-static enum packet_kind parse_cut(struct packet *out, enum iw_cap_link link, const uint8_t *p,
-				  size_t len, size_t wire_len)
+static enum iw_packet_kind parse_cut(struct iw_packet *out, enum iw_packet_link link,
+				     const uint8_t *p, size_t len, size_t wire_len)
 {
 	uint8_t *exact = malloc(len ? len : 1);
-	struct iw_cap_frame f = { .link = link, .data = exact, .len = len, .wire_len = wire_len };
-	enum packet_kind kind;
+	enum iw_packet_kind kind;
 
 	assert_non_null(exact);
 	memcpy(exact, p, len);
-	kind = iw_cap_packet_parse(out, &f, 0);
+	kind = iw_packet_parse(out, link, exact, len, wire_len, 0);
 	/* The copy is freed below, so its octets are compared here. */
-	if (kind == PACKET_TCP && out->len)
+	if (kind == IW_PACKET_TCP && out->len)
 		assert_memory_equal(out->data, payload, out->len);
 	free(exact);
 	return kind;
 }
 
-static enum packet_kind parse(struct packet *out, enum iw_cap_link link, const uint8_t *p,
-			      size_t len)
+static enum iw_packet_kind parse(struct iw_packet *out, enum iw_packet_link link, const uint8_t *p,
+				 size_t len)
 {
 	return parse_cut(out, link, p, len, len);
 }
 
-static void assert_is_segment(const struct packet *p, bool v6)
+static void assert_is_segment(const struct iw_packet *p, bool v6)
 {
 	assert_int_equal(p->end[0].v6, v6);
 	assert_int_equal(p->end[0].addr[v6 ? 15 : 3], 1);
@@ -69,18 +68,19 @@ static size_t framed(uint8_t *p, size_t hdr, size_t type_at, bool v6)
 
 static void every_link_type_leads_to_the_segment(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 
 	(void)state;
 	for (int v6 = 0; v6 < 2; v6++) {
-		assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, framed(f, 14, 12, v6)), PACKET_TCP);
+		assert_int_equal(parse(&p, IW_PACKET_ETHERNET, f, framed(f, 14, 12, v6)),
+				 IW_PACKET_TCP);
 		assert_is_segment(&p, v6);
-		assert_int_equal(parse(&p, IW_CAP_SLL, f, framed(f, 16, 14, v6)), PACKET_TCP);
+		assert_int_equal(parse(&p, IW_PACKET_SLL, f, framed(f, 16, 14, v6)), IW_PACKET_TCP);
 		assert_is_segment(&p, v6);
-		assert_int_equal(parse(&p, IW_CAP_SLL2, f, framed(f, 20, 0, v6)), PACKET_TCP);
+		assert_int_equal(parse(&p, IW_PACKET_SLL2, f, framed(f, 20, 0, v6)), IW_PACKET_TCP);
 		assert_is_segment(&p, v6);
-		assert_int_equal(parse(&p, IW_CAP_RAW, f, datagram(f, v6)), PACKET_TCP);
+		assert_int_equal(parse(&p, IW_PACKET_RAW, f, datagram(f, v6)), IW_PACKET_TCP);
 		assert_is_segment(&p, v6);
 	}
 }
@@ -88,7 +88,7 @@ static void every_link_type_leads_to_the_segment(void **state)
 static void null_link_type_reads_the_family_in_either_byte_order(void **state)
 {
 	static const uint32_t families[] = { 2, 10, 23, 24, 28, 30 };
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 	size_t n;
 
@@ -98,20 +98,20 @@ static void null_link_type_reads_the_family_in_either_byte_order(void **state)
 
 		n = 4 + datagram(f + 4, v6);
 		iw_put_be32(f, families[i]);
-		assert_int_equal(parse(&p, IW_CAP_NULL, f, n), PACKET_TCP);
+		assert_int_equal(parse(&p, IW_PACKET_NULL, f, n), IW_PACKET_TCP);
 		assert_is_segment(&p, v6);
 		iw_put_le32(f, families[i]);
-		assert_int_equal(parse(&p, IW_CAP_NULL, f, n), PACKET_TCP);
+		assert_int_equal(parse(&p, IW_PACKET_NULL, f, n), IW_PACKET_TCP);
 		assert_is_segment(&p, v6);
 	}
 	iw_put_be32(f, 7);
-	assert_int_equal(parse(&p, IW_CAP_NULL, f, n), PACKET_OTHER);
+	assert_int_equal(parse(&p, IW_PACKET_NULL, f, n), IW_PACKET_OTHER);
 }
 
 static void vlan_tags_are_stepped_over_however_many(void **state)
 {
 	static const uint16_t tags[] = { 0x88a8, 0x8100, 0x9100 };
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 	size_t at = 12;
 
@@ -122,30 +122,30 @@ static void vlan_tags_are_stepped_over_however_many(void **state)
 		at += 4;
 	}
 	iw_put_be16(f + at, 0x0800);
-	assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, at + 2 + datagram(f + at + 2, false)),
-			 PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_ETHERNET, f, at + 2 + datagram(f + at + 2, false)),
+			 IW_PACKET_TCP);
 	assert_is_segment(&p, false);
 }
 
 static void ethernet_padding_is_no_payload(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 	size_t n = framed(f, 14, 12, false);
 
 	(void)state;
 	memset(f + n, 0xee, 20);
-	assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, n + 20), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_ETHERNET, f, n + 20), IW_PACKET_TCP);
 	assert_is_segment(&p, false);
 	n = framed(f, 14, 12, true);
 	memset(f + n, 0xee, 20);
-	assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, n + 20), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_ETHERNET, f, n + 20), IW_PACKET_TCP);
 	assert_is_segment(&p, true);
 }
 
 static void ip_and_tcp_options_are_stepped_over(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256], plain[128];
 	size_t n = datagram(plain, false);
 
@@ -159,7 +159,7 @@ static void ip_and_tcp_options_are_stepped_over(void **state)
 	f[0] = 0x48;
 	f[32 + 12] = 7 << 4;
 	iw_put_be16(f + 2, (uint16_t)(n + 20));
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n + 20), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n + 20), IW_PACKET_TCP);
 	assert_is_segment(&p, false);
 }
 
@@ -180,116 +180,119 @@ static size_t extended(uint8_t *p, uint8_t next, const uint8_t *ext, size_t len)
 static void ipv6_extension_headers_are_stepped_over(void **state)
 {
 	static const uint8_t kinds[] = { 0, 43, 60, 135, 139, 140 };
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256], ext[24] = { 6, 2 }, ah[16] = { 6, 2 }, atomic[8] = { 6 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(kinds); i++) {
-		assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, kinds[i], ext, sizeof(ext))),
-				 PACKET_TCP);
+		assert_int_equal(parse(&p, IW_PACKET_RAW, f,
+				       extended(f, kinds[i], ext, sizeof(ext))),
+				 IW_PACKET_TCP);
 		assert_is_segment(&p, true);
 	}
 	/* the length of AH is in words of four octets, minus two (RFC 4302 2.2) */
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 51, ah, sizeof(ah))), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, extended(f, 51, ah, sizeof(ah))),
+			 IW_PACKET_TCP);
 	assert_is_segment(&p, true);
 	/* RFC 6946: a fragment that is the whole datagram */
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 44, atomic, sizeof(atomic))),
-			 PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, extended(f, 44, atomic, sizeof(atomic))),
+			 IW_PACKET_TCP);
 	assert_is_segment(&p, true);
 	/* ESP encrypts the next header */
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 50, atomic, sizeof(atomic))),
-			 PACKET_OTHER);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, extended(f, 50, atomic, sizeof(atomic))),
+			 IW_PACKET_OTHER);
 }
 
 static void fragments_of_different_datagrams_are_distinguished(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256], more[8] = { 6, 0, 0x00, 0x01 }, later[8] = { 6, 0, 0x00, 0x08 };
 	size_t n = datagram(f, false);
 
 	(void)state;
 	iw_put_be16(f + 6, 0x2000);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_FRAGMENT);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_FRAGMENT);
 	iw_put_be16(f + 6, 0x0001);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_FRAGMENT);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_FRAGMENT);
 	/* DF alone does not make a fragment */
 	iw_put_be16(f + 6, 0x4000);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_TCP);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 44, more, 8)), PACKET_FRAGMENT);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 44, later, 8)), PACKET_FRAGMENT);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, extended(f, 44, more, 8)), IW_PACKET_FRAGMENT);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, extended(f, 44, later, 8)),
+			 IW_PACKET_FRAGMENT);
 }
 
 static void a_length_of_zero_means_the_whole_frame(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 	size_t n = datagram(f, false);
 
 	(void)state;
 	iw_put_be16(f + 2, 0);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_TCP);
 	assert_is_segment(&p, false);
 	n = datagram(f, true);
 	iw_put_be16(f + 4, 0);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_TCP);
 	assert_is_segment(&p, true);
 }
 
 static void other_protocols_are_other(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 	size_t n = framed(f, 14, 12, false);
 
 	(void)state;
 	f[14 + 9] = 17;
-	assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, n), PACKET_OTHER);
+	assert_int_equal(parse(&p, IW_PACKET_ETHERNET, f, n), IW_PACKET_OTHER);
 	iw_put_be16(f + 12, 0x0806);
-	assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, n), PACKET_OTHER);
+	assert_int_equal(parse(&p, IW_PACKET_ETHERNET, f, n), IW_PACKET_OTHER);
 	f[0] = 0x10;
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_OTHER);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_OTHER);
 }
 
 static void lengths_that_contradict_are_malformed(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 	size_t n = datagram(f, false);
 
 	(void)state;
 	f[0] = 0x44;
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_MALFORMED);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_MALFORMED);
 	f[0] = 0x45;
 	iw_put_be16(f + 2, (uint16_t)(n + 1));
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_MALFORMED);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_MALFORMED);
 	iw_put_be16(f + 2, 19);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_MALFORMED);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_MALFORMED);
 	/* too short for TCP */
 	iw_put_be16(f + 2, 39);
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_MALFORMED);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_MALFORMED);
 	n = datagram(f, false);
 	f[20 + 12] = 4 << 4;
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_MALFORMED);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_MALFORMED);
 	f[20 + 12] = 15 << 4;
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_MALFORMED);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_MALFORMED);
 	n = datagram(f, true);
 	iw_put_be16(f + 4, (uint16_t)(n - 39));
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, n), PACKET_MALFORMED);
+	assert_int_equal(parse(&p, IW_PACKET_RAW, f, n), IW_PACKET_MALFORMED);
 }
 
 static void a_snap_length_leaves_the_payload_missing(void **state)
 {
-	struct packet p;
+	struct iw_packet p;
 	uint8_t f[256];
 	size_t n = framed(f, 14, 12, false);
 
 	(void)state;
-	assert_int_equal(parse_cut(&p, IW_CAP_ETHERNET, f, n - 4, n), PACKET_TCP);
+	assert_int_equal(parse_cut(&p, IW_PACKET_ETHERNET, f, n - 4, n), IW_PACKET_TCP);
 	assert_int_equal(p.len, sizeof(payload) - 4);
 	assert_int_equal(p.missing, 4);
 	/* within the TCP options: the length of the header is known */
 	f[14 + 20 + 12] = 6 << 4;
-	assert_int_equal(parse_cut(&p, IW_CAP_ETHERNET, f, 14 + 40, n), PACKET_TCP);
+	assert_int_equal(parse_cut(&p, IW_PACKET_ETHERNET, f, 14 + 40, n), IW_PACKET_TCP);
 	assert_int_equal(p.len, 0);
 	assert_int_equal(p.missing, sizeof(payload) - 4);
 }
@@ -297,10 +300,12 @@ static void a_snap_length_leaves_the_payload_missing(void **state)
 static void frames_cut_at_every_octet_are_cut_or_a_segment(void **state)
 {
 	static const struct {
-		enum iw_cap_link link;
+		enum iw_packet_link link;
 		size_t hdr, type_at;
-	} rows[] = { { IW_CAP_ETHERNET, 14, 12 }, { IW_CAP_SLL, 16, 14 }, { IW_CAP_SLL2, 20, 0 } };
-	struct packet p;
+	} rows[] = { { IW_PACKET_ETHERNET, 14, 12 },
+		     { IW_PACKET_SLL, 16, 14 },
+		     { IW_PACKET_SLL2, 20, 0 } };
+	struct iw_packet p;
 	uint8_t f[256];
 
 	(void)state;
@@ -310,13 +315,14 @@ static void frames_cut_at_every_octet_are_cut_or_a_segment(void **state)
 			size_t headers = n - sizeof(payload);
 
 			for (size_t len = 0; len < n; len++) {
-				enum packet_kind kind = parse_cut(&p, rows[i].link, f, len, n);
+				enum iw_packet_kind kind = parse_cut(&p, rows[i].link, f, len, n);
 
-				assert_int_equal(kind, len < headers ? PACKET_CUT : PACKET_TCP);
+				assert_int_equal(kind,
+						 len < headers ? IW_PACKET_CUT : IW_PACKET_TCP);
 				/* The frame itself is too short: it was not cut by the snap
 				 * length. */
 				kind = parse(&p, rows[i].link, f, len);
-				assert_int_equal(kind, PACKET_MALFORMED);
+				assert_int_equal(kind, IW_PACKET_MALFORMED);
 			}
 		}
 	}

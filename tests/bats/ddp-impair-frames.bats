@@ -63,27 +63,27 @@ did() {
 }
 
 @test "one frame in fifty is lost in each direction" {
-    carries --seed 2 --both loss=2%
+    carries --seed 2 --link loss=2%
     did '.ab.lost > 10 and .ba.lost > 0 and .ab.passed + .ab.lost == .ab.frames'
 }
 
 @test "frames overtake each other" {
-    carries --seed 3 --both late=5%,late-by=3ms,delay=1ms
+    carries --seed 3 --link late=5%,late-by=3ms,delay=1ms
     did '.ab.late > 10'
 }
 
 @test "frames are duplicated" {
-    carries --seed 4 --both duplicate=10%
+    carries --seed 4 --link duplicate=10%
     did '.ab.duplicated > 10 and .ab.passed == .ab.frames + .ab.duplicated'
 }
 
 @test "single bits are inverted" {
-    carries --seed 5 --both corrupt=2%
+    carries --seed 5 --link corrupt=2%
     did '.ab.corrupted > 10'
 }
 
 @test "all faults at once, with delay and jitter, after a slow router" {
-    carries --seed 6 --both loss=1%,late=1%,late-by=4ms,duplicate=1%,corrupt=1%,delay=2ms,jitter=1ms,rate=100M,queue=64K
+    carries --seed 6 --link loss=1%,late=1%,late-by=4ms,duplicate=1%,corrupt=1%,delay=2ms,jitter=1ms,rate=100M,queue=64K
     did '.ab.lost > 0 and .ab.late > 0 and .ab.duplicated > 0 and .ab.corrupted > 0'
 }
 
@@ -96,7 +96,7 @@ did() {
     random_file src/slow 250000
     for how in 'tcp 4' 'udp 1'; do
         read -r t j <<<"$how"
-        relay_start --both rate=200k,queue=48K,delay=5ms
+        relay_start --link rate=200k,queue=48K,delay=5ms
         serve_in right ddp-recv -t "$t" -p "$PORT" --bind '*' --timeout 3500ms --once dst
         run_in left ddp-send -t "$t" -p "$PORT" -j "$j" --redial 0 --timeout 3500ms src/slow "$RIGHT_IP:"
         assert_status 0
@@ -110,7 +110,7 @@ did() {
 
 # RFC 9260 6.8: CRC32c detects errors that the checksums of IP and UDP miss.
 @test "swapped words pass the Internet checksum, and no wrong octet arrives over udp" {
-    relay_start --seed 7 --both swap=2%
+    relay_start --seed 7 --link swap=2%
     serve_in right ddp-recv -t udp -p "$PORT" --bind '*' --once dst
     run_in left ddp-send -t udp -p "$PORT" src/f "$RIGHT_IP:"
     assert_status 0
@@ -127,7 +127,7 @@ did() {
 
     require_raw
     for t in udp raw; do
-        relay_start --seed 9 --both loss=5%,min=70,delay=1ms
+        relay_start --seed 9 --link loss=5%,min=70,delay=1ms
         serve_in right sctp-ddp-ping --listen -t $t -p "$PORT" --bind '*'
         run_in left sctp-ddp-ping "$RIGHT_IP" -t $t -p "$PORT" -n 4 -c 50 -i 5ms -s 2K --json
         assert_status 0
@@ -139,7 +139,7 @@ did() {
 }
 
 @test "1 % loss and 20 ms: a second of RDMA Write goes through, every octet verified" {
-    relay_start --seed 3 --both loss=1%,delay=10ms
+    relay_start --seed 3 --link loss=1%,delay=10ms
     serve_in right ddp-bench --listen -t udp -p "$PORT" --bind '*'
     run_in left ddp-bench "$RIGHT_IP" write -t udp -p "$PORT" --cc cubic -s 64K --time 1s --warmup 0 --json --interval 0
     assert_status 0
@@ -156,7 +156,7 @@ did() {
     declare -A late
 
     for t in udp tcp; do
-        relay_start --ab drop=120,min=150,max=250,delay=200ms --ba delay=200ms
+        relay_start --link-ab drop=120,min=150,max=250,delay=200ms --link-ba delay=200ms
         IW_READY='"listening"' serve_in right "$lanes" serve $t "$RIGHT_IP" "$PORT"
         run_in left "$lanes" send $t "$RIGHT_IP" "$PORT" 30 100
         assert_status 0
@@ -178,7 +178,7 @@ did() {
 
     require_ipv6
     for i in 1 2; do
-        relay_start --seed 8 --ab loss=5%,min=1000
+        relay_start --seed 8 --link-ab loss=5%,min=1000
         serve_in right ddp-recv -t udp -p "$PORT" --bind '*' --once dst
         run_in left ddp-send -t udp -p "$PORT" src/f "[$RIGHT_IP6]:"
         assert_status 0
@@ -187,7 +187,7 @@ did() {
         relay_end
         RELAYED[i]=$output
     done
-    # The affected frames vary with the timing. tests/unit/impair_impair_test.c tests that the first
+    # The affected frames vary with the timing. tests/unit/ddp-impair-link_link_test.c tests that the first
     # 100 frames are treated alike.
     did '.ab.lost > 10 and .ba.lost == 0'
 }
@@ -209,16 +209,16 @@ did() {
     local what
 
     for what in loss loss=2 loss=101% delay=1x rate=0 speed=1 min=-1; do
-        run_here "$IW_BUILD/tests/relay/relay" --both $what left right
+        run_here ddp-impair --between left,right --link $what
         assert_status 2
     done
-    run_here "$IW_BUILD/tests/relay/relay" left
+    run_here ddp-impair --between left
     assert_status 2
 }
 
 # traced T: a file to the right over a lossy link, traced at the left
 traced() {
-    relay_start --seed 6 --both loss=2%
+    relay_start --seed 6 --link loss=2%
     serve_in right ddp-recv -t "$1" -p "$PORT" --bind '*' --once dst
     run_in left ddp-send -t "$1" -p "$PORT" --trace trace src/f "$RIGHT_IP:"
     assert_status 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* One direction of a bad link: faults from the seed, delay, order, rate, queue, memory limit. */
-#include "impair/impair.h"
+#include "ddp-impair/link/link.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,52 +16,52 @@ enum { LEN = 1514, MANY = 20000 };
 
 static struct counting_mem mem;
 
-static struct iw_impair *link_of(struct iw_impair_cfg cfg)
+static struct iw_link *link_of(struct iw_link_cfg cfg)
 {
-	struct iw_impair *im;
+	struct iw_link *im;
 
 	counting_mem_init(&mem);
 	if (!cfg.hold_bytes)
 		cfg.hold_bytes = 1 << 30;
-	assert_int_equal(iw_impair_new(&im, &cfg, &mem.mem), 0);
+	assert_int_equal(iw_link_new(&im, &cfg, &mem.mem), 0);
 	return im;
 }
 
-static void end_of(struct iw_impair *im)
+static void end_of(struct iw_link *im)
 {
-	iw_impair_free(im);
+	iw_link_free(im);
 	assert_int_equal(mem.blocks, 0);
 	assert_int_equal(mem.wrong_size, 0);
 }
 
 /* Frame k begins with k, in full words. */
-static void push(struct iw_impair *im, uint32_t k, size_t len, uint64_t now)
+static void push(struct iw_link *im, uint32_t k, size_t len, uint64_t now)
 {
 	uint8_t frame[LEN];
 	struct rng r = { k };
 
 	rng_fill(&r, frame, sizeof(frame));
 	iw_put_be32(frame, k);
-	iw_impair_push(im, frame, len, now);
+	iw_link_push(im, frame, len, now);
 }
 
 /* The number of the next frame; UINT32_MAX if none is due. */
-static uint32_t pop(struct iw_impair *im, uint64_t now)
+static uint32_t pop(struct iw_link *im, uint64_t now)
 {
-	struct iw_impair_frame *f = iw_impair_pop(im, now);
+	struct iw_link_frame *f = iw_link_pop(im, now);
 	uint32_t k;
 
 	if (!f)
 		return UINT32_MAX;
 	k = iw_get_be32(f->data);
-	iw_impair_put(im, f);
+	iw_link_put(im, f);
 	return k;
 }
 
 /* Which of MANY frames get through. */
-static void run(bool got[static MANY], struct iw_impair_cfg cfg)
+static void run(bool got[static MANY], struct iw_link_cfg cfg)
 {
-	struct iw_impair *im = link_of(cfg);
+	struct iw_link *im = link_of(cfg);
 	uint32_t k;
 
 	memset(got, 0, MANY * sizeof(*got));
@@ -74,17 +74,17 @@ static void run(bool got[static MANY], struct iw_impair_cfg cfg)
 
 static void without_settings_everything_passes_at_once_and_in_order(void **state)
 {
-	struct iw_impair *im = link_of((struct iw_impair_cfg){ .seed = 1 });
+	struct iw_link *im = link_of((struct iw_link_cfg){ .seed = 1 });
 
 	(void)state;
-	assert_true(iw_impair_deadline(im) == IW_TIME_NEVER);
+	assert_true(iw_link_deadline(im) == IW_TIME_NEVER);
 	for (uint32_t i = 0; i < 100; i++)
 		push(im, i, LEN, 5000);
 	for (uint32_t i = 0; i < 100; i++)
 		assert_int_equal(pop(im, 5200), i);
 	assert_int_equal(pop(im, 5200), UINT32_MAX);
-	assert_int_equal(iw_impair_stat(im)->passed, 100);
-	assert_int_equal(iw_impair_stat(im)->passed_bytes, 100 * LEN);
+	assert_int_equal(iw_link_stat(im)->passed, 100);
+	assert_int_equal(iw_link_stat(im)->passed_bytes, 100 * LEN);
 	end_of(im);
 }
 
@@ -94,17 +94,17 @@ static void a_seed_gives_each_fault_the_same_frames_whatever_else_is_set(void **
 	unsigned lost = 0, differ = 0;
 
 	(void)state;
-	run(one, (struct iw_impair_cfg){ .seed = 7, .loss = 10000 });
-	run(same, (struct iw_impair_cfg){ .seed = 7,
-					  .loss = 10000,
-					  .duplicate = 50000,
-					  .corrupt = 30000,
-					  .late = 20000,
-					  .late_ns = 90,
-					  .jitter_ns = 50,
-					  .delay_ns = 10 });
-	run(other, (struct iw_impair_cfg){ .seed = 8, .loss = 10000 });
-	run(more, (struct iw_impair_cfg){ .seed = 7, .loss = 20000 });
+	run(one, (struct iw_link_cfg){ .seed = 7, .loss = 10000 });
+	run(same, (struct iw_link_cfg){ .seed = 7,
+					.loss = 10000,
+					.duplicate = 50000,
+					.corrupt = 30000,
+					.late = 20000,
+					.late_ns = 90,
+					.jitter_ns = 50,
+					.delay_ns = 10 });
+	run(other, (struct iw_link_cfg){ .seed = 8, .loss = 10000 });
+	run(more, (struct iw_link_cfg){ .seed = 7, .loss = 20000 });
 	for (size_t i = 0; i < MANY; i++) {
 		assert_int_equal(one[i], same[i]);
 		differ += one[i] != other[i];
@@ -119,8 +119,8 @@ static void a_seed_gives_each_fault_the_same_frames_whatever_else_is_set(void **
 
 static void the_nth_frame_of_some_length_is_lost_and_no_other(void **state)
 {
-	struct iw_impair *im =
-		link_of((struct iw_impair_cfg){ .seed = 1, .drop_nth = 3, .min_len = 1000 });
+	struct iw_link *im =
+		link_of((struct iw_link_cfg){ .seed = 1, .drop_nth = 3, .min_len = 1000 });
 
 	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
@@ -128,14 +128,14 @@ static void the_nth_frame_of_some_length_is_lost_and_no_other(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		if (i != 5) /* the third long one */
 			assert_int_equal(pop(im, 100), i);
-	assert_int_equal(iw_impair_stat(im)->lost, 1);
+	assert_int_equal(iw_link_stat(im)->lost, 1);
 	end_of(im);
 }
 
 static void frames_outside_the_length_range_are_never_lost(void **state)
 {
-	struct iw_impair *im = link_of((struct iw_impair_cfg){
-		.seed = 1, .loss = IW_IMPAIR_ALL, .min_len = 101, .max_len = 200 });
+	struct iw_link *im = link_of((struct iw_link_cfg){
+		.seed = 1, .loss = IW_LINK_ALL, .min_len = 101, .max_len = 200 });
 
 	(void)state;
 	push(im, 1, 100, 0);
@@ -150,13 +150,13 @@ static void frames_outside_the_length_range_are_never_lost(void **state)
 
 static void delay_is_exact_and_jitter_keeps_the_order(void **state)
 {
-	struct iw_impair_cfg cfg = { .seed = 3, .delay_ns = IW_MSEC(10) };
-	struct iw_impair *im = link_of(cfg);
+	struct iw_link_cfg cfg = { .seed = 3, .delay_ns = IW_MSEC(10) };
+	struct iw_link *im = link_of(cfg);
 	uint64_t earliest = IW_TIME_NEVER, latest = 0, now;
 
 	(void)state;
 	push(im, 0, LEN, 1000);
-	assert_true(iw_impair_deadline(im) == IW_MSEC(10) + 1000);
+	assert_true(iw_link_deadline(im) == IW_MSEC(10) + 1000);
 	assert_int_equal(pop(im, IW_MSEC(10) + 999), UINT32_MAX);
 	assert_int_equal(pop(im, IW_MSEC(10) + 1000), 0);
 	end_of(im);
@@ -166,7 +166,7 @@ static void delay_is_exact_and_jitter_keeps_the_order(void **state)
 	for (uint32_t i = 0; i < 1000; i++)
 		push(im, i, LEN, i * IW_MSEC(5));
 	for (uint32_t i = 0; i < 1000; i++) {
-		now = iw_impair_deadline(im);
+		now = iw_link_deadline(im);
 		assert_int_equal(pop(im, now), i);
 		earliest = IW_MIN(earliest, now - i * IW_MSEC(5));
 		latest = IW_MAX(latest, now - i * IW_MSEC(5));
@@ -186,8 +186,8 @@ static void delay_is_exact_and_jitter_keeps_the_order(void **state)
 
 static void only_late_frames_are_overtaken(void **state)
 {
-	struct iw_impair *im =
-		link_of((struct iw_impair_cfg){ .seed = 4, .late = 100000, .late_ns = 10 });
+	struct iw_link *im =
+		link_of((struct iw_link_cfg){ .seed = 4, .late = 100000, .late_ns = 10 });
 	uint32_t k, next = 0;
 	unsigned overtaken = 0;
 
@@ -200,32 +200,31 @@ static void only_late_frames_are_overtaken(void **state)
 		else
 			next = k + 1;
 	}
-	assert_int_equal(overtaken, iw_impair_stat(im)->late);
+	assert_int_equal(overtaken, iw_link_stat(im)->late);
 	assert_in_range(overtaken, 60, 140);
-	assert_int_equal(iw_impair_stat(im)->passed, 1000);
+	assert_int_equal(iw_link_stat(im)->passed, 1000);
 	end_of(im);
 }
 
 static void a_duplicate_equals_the_frame_and_follows_it_at_once(void **state)
 {
-	struct iw_impair *im =
-		link_of((struct iw_impair_cfg){ .seed = 1, .duplicate = IW_IMPAIR_ALL });
-	struct iw_impair_frame *a, *b;
+	struct iw_link *im = link_of((struct iw_link_cfg){ .seed = 1, .duplicate = IW_LINK_ALL });
+	struct iw_link_frame *a, *b;
 
 	(void)state;
 	push(im, 1, LEN, 0);
 	push(im, 2, LEN, 0);
 	for (uint32_t k = 1; k <= 2; k++) {
-		a = iw_impair_pop(im, 100);
-		b = iw_impair_pop(im, 100);
+		a = iw_link_pop(im, 100);
+		b = iw_link_pop(im, 100);
 		assert_int_equal(iw_get_be32(a->data), k);
 		assert_int_equal(a->len, b->len);
 		assert_memory_equal(a->data, b->data, LEN);
 		/* returned in any order */
-		iw_impair_put(im, b);
-		iw_impair_put(im, a);
+		iw_link_put(im, b);
+		iw_link_put(im, a);
 	}
-	assert_int_equal(iw_impair_stat(im)->duplicated, 2);
+	assert_int_equal(iw_link_stat(im)->duplicated, 2);
 	end_of(im);
 }
 
@@ -240,32 +239,31 @@ static unsigned bits_between(const uint8_t *a, const uint8_t *b, size_t len)
 
 static void corruption_inverts_one_bit_after_the_ethernet_header(void **state)
 {
-	struct iw_impair *im =
-		link_of((struct iw_impair_cfg){ .seed = 1, .corrupt = IW_IMPAIR_ALL });
+	struct iw_link *im = link_of((struct iw_link_cfg){ .seed = 1, .corrupt = IW_LINK_ALL });
 	uint8_t frame[LEN], places[LEN] = { 0 };
-	struct iw_impair_frame *f;
+	struct iw_link_frame *f;
 	struct rng r = { 5 };
 
 	(void)state;
 	rng_fill(&r, frame, sizeof(frame));
 	for (int i = 0; i < MANY; i++) {
-		iw_impair_push(im, frame, LEN, 0);
-		f = iw_impair_pop(im, IW_SEC(1));
+		iw_link_push(im, frame, LEN, 0);
+		f = iw_link_pop(im, IW_SEC(1));
 		assert_int_equal(bits_between(f->data, frame, LEN), 1);
 		assert_memory_equal(f->data, frame, 14);
 		for (size_t at = 14; at < LEN; at++)
 			places[at] |= f->data[at] ^ frame[at];
-		iw_impair_put(im, f);
+		iw_link_put(im, f);
 	}
 	/* The inverted bits are distributed over the whole frame. */
 	for (size_t at = 14; at < LEN; at++)
 		assert_true(places[at] != 0);
 	/* A frame that has only a header is unchanged. */
-	iw_impair_push(im, frame, 14, IW_SEC(1));
-	f = iw_impair_pop(im, IW_SEC(2));
+	iw_link_push(im, frame, 14, IW_SEC(1));
+	f = iw_link_pop(im, IW_SEC(2));
 	assert_memory_equal(f->data, frame, 14);
-	iw_impair_put(im, f);
-	assert_int_equal(iw_impair_stat(im)->corrupted, MANY);
+	iw_link_put(im, f);
+	assert_int_equal(iw_link_stat(im)->corrupted, MANY);
 	end_of(im);
 }
 
@@ -283,9 +281,9 @@ static uint16_t internet_sum(const uint8_t *p, size_t len)
 
 static void swapped_words_leave_the_internet_checksum_right(void **state)
 {
-	struct iw_impair *im = link_of((struct iw_impair_cfg){ .seed = 1, .swap = IW_IMPAIR_ALL });
+	struct iw_link *im = link_of((struct iw_link_cfg){ .seed = 1, .swap = IW_LINK_ALL });
 	uint8_t frame[LEN];
-	struct iw_impair_frame *f;
+	struct iw_link_frame *f;
 	struct rng r = { 6 };
 
 	(void)state;
@@ -294,32 +292,32 @@ static void swapped_words_leave_the_internet_checksum_right(void **state)
 		/* Sometimes only a few words differ. */
 		if (i % 2)
 			memset(frame + 70, 0x11, LEN - 80);
-		iw_impair_push(im, frame, LEN, 0);
-		f = iw_impair_pop(im, IW_SEC(1));
+		iw_link_push(im, frame, LEN, 0);
+		f = iw_link_pop(im, IW_SEC(1));
 		assert_memory_not_equal(f->data, frame, LEN);
 		assert_memory_equal(f->data, frame, 62);
 		assert_int_equal(internet_sum(f->data + 14, LEN - 14),
 				 internet_sum(frame + 14, LEN - 14));
-		iw_impair_put(im, f);
+		iw_link_put(im, f);
 	}
-	assert_int_equal(iw_impair_stat(im)->swapped, 1000);
+	assert_int_equal(iw_link_stat(im)->swapped, 1000);
 	/* Nothing to swap: all words are equal, or the frame has no payload. */
 	memset(frame, 0, sizeof(frame));
-	iw_impair_push(im, frame, LEN, 0);
-	iw_impair_push(im, frame, 65, 0);
+	iw_link_push(im, frame, LEN, 0);
+	iw_link_push(im, frame, 65, 0);
 	for (int i = 0; i < 2; i++) {
-		f = iw_impair_pop(im, IW_SEC(1));
+		f = iw_link_pop(im, IW_SEC(1));
 		assert_memory_equal(f->data, frame, f->len);
-		iw_impair_put(im, f);
+		iw_link_put(im, f);
 	}
-	assert_int_equal(iw_impair_stat(im)->swapped, 1000);
+	assert_int_equal(iw_link_stat(im)->swapped, 1000);
 	end_of(im);
 }
 
 static void a_rate_spaces_frames_and_its_queue_is_finite(void **state)
 {
 	/* 1,000 octets take 80 us; 10,000 may wait. */
-	struct iw_impair *im = link_of((struct iw_impair_cfg){
+	struct iw_link *im = link_of((struct iw_link_cfg){
 		.seed = 1, .rate_bits = 100000000, .queue_bytes = 10000, .delay_ns = IW_MSEC(1) });
 	uint64_t at = 0;
 
@@ -327,52 +325,52 @@ static void a_rate_spaces_frames_and_its_queue_is_finite(void **state)
 	for (uint32_t i = 0; i < 20; i++)
 		push(im, i, 1000, 0);
 	/* One frame is being transmitted, and ten are queued. */
-	assert_int_equal(iw_impair_stat(im)->queue_full, 9);
+	assert_int_equal(iw_link_stat(im)->queue_full, 9);
 	for (uint32_t i = 0; i < 11; i++) {
-		at = iw_impair_deadline(im);
+		at = iw_link_deadline(im);
 		assert_true(at == (i + 1) * 80000 + IW_MSEC(1));
 		assert_int_equal(pop(im, at), i);
 	}
 	/* After a long idle time the rate is the same. */
 	push(im, 30, 1000, IW_SEC(1));
 	push(im, 31, 1000, IW_SEC(1));
-	assert_true(iw_impair_deadline(im) == IW_SEC(1) + 80000 + IW_MSEC(1));
+	assert_true(iw_link_deadline(im) == IW_SEC(1) + 80000 + IW_MSEC(1));
 	assert_int_equal(pop(im, IW_SEC(2)), 30);
-	assert_true(iw_impair_deadline(im) == IW_SEC(1) + 160000 + IW_MSEC(1));
+	assert_true(iw_link_deadline(im) == IW_SEC(1) + 160000 + IW_MSEC(1));
 	end_of(im);
 }
 
 static void held_frames_are_limited_and_drops_are_counted(void **state)
 {
-	struct iw_impair *im =
-		link_of((struct iw_impair_cfg){ .seed = 1, .hold_bytes = 3 * LEN, .delay_ns = 10 });
+	struct iw_link *im =
+		link_of((struct iw_link_cfg){ .seed = 1, .hold_bytes = 3 * LEN, .delay_ns = 10 });
 
 	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
 		push(im, i, LEN, 0);
-	assert_int_equal(iw_impair_stat(im)->hold_full, 2);
+	assert_int_equal(iw_link_stat(im)->hold_full, 2);
 	assert_int_equal(pop(im, 1000), 0);
 	push(im, 5, LEN, 1000);
-	assert_int_equal(iw_impair_stat(im)->hold_full, 2);
+	assert_int_equal(iw_link_stat(im)->hold_full, 2);
 	end_of(im);
 }
 
 static void without_memory_frames_are_dropped_and_counted(void **state)
 {
-	struct iw_impair_cfg cfg = { .seed = 1, .hold_bytes = 1 << 20 };
-	struct iw_impair *im;
+	struct iw_link_cfg cfg = { .seed = 1, .hold_bytes = 1 << 20 };
+	struct iw_link *im;
 
 	(void)state;
 	for (size_t n = 1; n < 4; n++) {
 		counting_mem_init(&mem);
 		mem.fail_from = n;
 		if (n == 1) {
-			assert_int_equal(iw_impair_new(&im, &cfg, &mem.mem), IW_E_NOMEM);
+			assert_int_equal(iw_link_new(&im, &cfg, &mem.mem), IW_E_NOMEM);
 			continue;
 		}
-		assert_int_equal(iw_impair_new(&im, &cfg, &mem.mem), 0);
+		assert_int_equal(iw_link_new(&im, &cfg, &mem.mem), 0);
 		push(im, 0, LEN, 0);
-		assert_int_equal(iw_impair_stat(im)->hold_full, 1);
+		assert_int_equal(iw_link_stat(im)->hold_full, 1);
 		assert_int_equal(pop(im, 1000), UINT32_MAX);
 		end_of(im);
 	}
@@ -380,18 +378,17 @@ static void without_memory_frames_are_dropped_and_counted(void **state)
 
 static void chances_above_one_are_refused(void **state)
 {
-	struct iw_impair *im;
+	struct iw_link *im;
 
 	(void)state;
 	counting_mem_init(&mem);
-	assert_int_equal(iw_impair_new(&im, &(struct iw_impair_cfg){ .loss = IW_IMPAIR_ALL + 1 },
-				       &mem.mem),
+	assert_int_equal(iw_link_new(&im, &(struct iw_link_cfg){ .loss = IW_LINK_ALL + 1 },
+				     &mem.mem),
 			 IW_E_INVAL);
-	assert_int_equal(
-		iw_impair_new(&im,
-			      &(struct iw_impair_cfg){ .queue_bytes = IW_IMPAIR_QUEUE_MAX + 1 },
-			      &mem.mem),
-		IW_E_INVAL);
+	assert_int_equal(iw_link_new(&im,
+				     &(struct iw_link_cfg){ .queue_bytes = IW_LINK_QUEUE_MAX + 1 },
+				     &mem.mem),
+			 IW_E_INVAL);
 }
 
 int main(void)

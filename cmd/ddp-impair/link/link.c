@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* One direction of a bad link: random decisions from a seed, a rate, and a heap of frames sorted by
  * due time. */
-#include "impair/impair.h"
+#include "ddp-impair/link/link.h"
 
 #include <string.h>
 
@@ -15,19 +15,22 @@
 
 struct held {
 	struct iw_timer timer;
-	struct iw_impair_frame frame;
+	struct iw_link_frame frame;
 	uint8_t data[];
 };
 
-struct iw_impair {
-	struct iw_impair_cfg cfg;
+struct iw_link {
+	struct iw_link_cfg cfg;
 	const struct iw_mem *mem;
 	struct iw_heap due;
 	uint64_t counted;   /* frames to which the chances apply */
 	uint64_t link_free; /* when the last frame has been transmitted */
 	uint64_t last_due;  /* due time of the last frame that is not late */
-	uint64_t held;      /* octets */
-	struct iw_impair_stat stat;
+	uint64_t extra;     /* additional delay of the present frame */
+	/* Due time of the last frame that had one, and how many before it had the same. */
+	uint64_t extra_due, extra_same;
+	uint64_t held; /* octets */
+	struct iw_link_stat stat;
 };
 
 /* --- random decisions ------------------------------------------------------------------------- */
@@ -45,7 +48,7 @@ enum draw {
 };
 
 /* splitmix64: the n-th number depends only on the seed and n. */
-static uint64_t draw(const struct iw_impair *im, enum draw what)
+static uint64_t draw(const struct iw_link *im, enum draw what)
 {
 	uint64_t z = im->cfg.seed + (im->counted * DRAWS + what) * 0x9e3779b97f4a7c15u;
 
@@ -55,22 +58,22 @@ static uint64_t draw(const struct iw_impair *im, enum draw what)
 }
 
 /* 0..n-1 */
-static uint64_t draw_below(const struct iw_impair *im, enum draw what, uint64_t n)
+static uint64_t draw_below(const struct iw_link *im, enum draw what, uint64_t n)
 {
 	return draw(im, what) % n;
 }
 
-static bool happens(const struct iw_impair *im, enum draw what, uint32_t chance)
+static bool happens(const struct iw_link *im, enum draw what, uint32_t chance)
 {
-	return draw_below(im, what, IW_IMPAIR_ALL) < chance;
+	return draw_below(im, what, IW_LINK_ALL) < chance;
 }
 
-static bool is_lost(const struct iw_impair *im)
+static bool is_lost(const struct iw_link *im)
 {
 	return im->counted == im->cfg.drop_nth || happens(im, DRAW_LOSS, im->cfg.loss);
 }
 
-static bool turn_bit(const struct iw_impair *im, struct held *h)
+static bool turn_bit(const struct iw_link *im, struct held *h)
 {
 	uint64_t bit;
 
@@ -83,7 +86,7 @@ static bool turn_bit(const struct iw_impair *im, struct held *h)
 
 /* Swaps the first two neighbouring words that differ, searched from a random place, wrapping around
  * at the end. */
-static bool swap_words(const struct iw_impair *im, struct held *h)
+static bool swap_words(const struct iw_link *im, struct held *h)
 {
 	size_t pairs = h->frame.len < PAYLOAD + 4 ? 0 : (h->frame.len - PAYLOAD) / 2 - 1;
 	size_t first = pairs ? (size_t)draw_below(im, DRAW_WHERE, pairs) : 0;
@@ -109,7 +112,7 @@ static size_t size_of(const struct held *h)
 	return sizeof(*h) + h->frame.len;
 }
 
-static struct held *hold(struct iw_impair *im, const void *frame, size_t len)
+static struct held *hold(struct iw_link *im, const void *frame, size_t len)
 {
 	struct held *h = NULL;
 
@@ -120,19 +123,19 @@ static struct held *hold(struct iw_impair *im, const void *frame, size_t len)
 		return NULL;
 	}
 	h->timer.at = IW_TIME_NEVER;
-	h->frame = (struct iw_impair_frame){ h->data, len };
+	h->frame = (struct iw_link_frame){ h->data, len };
 	memcpy(h->data, frame, len);
 	im->held += len;
 	return h;
 }
 
-static void let_go(struct iw_impair *im, struct held *h)
+static void let_go(struct iw_link *im, struct held *h)
 {
 	im->held -= h->frame.len;
 	iw_mem_free(im->mem, h, size_of(h));
 }
 
-static void send_off(struct iw_impair *im, struct held *h, uint64_t due)
+static void send_off(struct iw_link *im, struct held *h, uint64_t due)
 {
 	if (iw_heap_set(&im->due, &h->timer, due) < 0) {
 		im->stat.hold_full++;
@@ -142,14 +145,14 @@ static void send_off(struct iw_impair *im, struct held *h, uint64_t due)
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-static uint64_t wire_ns(const struct iw_impair *im, uint64_t bytes)
+static uint64_t wire_ns(const struct iw_link *im, uint64_t bytes)
 {
 	return im->cfg.rate_bits ? bytes * 8 * IW_SEC(1) / im->cfg.rate_bits : 0;
 }
 
 /* Returns when a frame that arrives now has been transmitted; IW_TIME_NEVER if the queue is
  * full. */
-static uint64_t leaves(struct iw_impair *im, size_t len, uint64_t now)
+static uint64_t leaves(struct iw_link *im, size_t len, uint64_t now)
 {
 	uint64_t from = IW_MAX(now, im->link_free);
 
@@ -159,20 +162,30 @@ static uint64_t leaves(struct iw_impair *im, size_t len, uint64_t now)
 	return im->link_free;
 }
 
-/* Returns a due time after those of all earlier frames, even if its delay is shorter. */
-static uint64_t in_order(struct iw_impair *im, uint64_t due)
+/* Returns the due time of a frame that others may overtake. */
+static uint64_t overtaken(struct iw_link *im, uint64_t due)
 {
+	im->extra_same = due == im->extra_due ? im->extra_same + 1 : 0;
+	im->extra_due = due;
+	return iw_time_add(due, im->extra_same);
+}
+
+/* Returns a due time after those of all earlier frames, even if its delay is shorter. */
+static uint64_t in_order(struct iw_link *im, uint64_t due)
+{
+	if (im->extra)
+		return overtaken(im, iw_time_add(due, im->extra));
 	im->last_due = IW_MAX(due, im->last_due + 1);
 	return im->last_due;
 }
 
-static uint64_t delay_of(const struct iw_impair *im)
+static uint64_t delay_of(const struct iw_link *im)
 {
 	return im->cfg.delay_ns + draw_below(im, DRAW_JITTER, im->cfg.jitter_ns + 1);
 }
 
 /* Forwards a frame to which the chances apply and that is not lost. */
-static void pass(struct iw_impair *im, const void *frame, size_t len, uint64_t left)
+static void pass(struct iw_link *im, const void *frame, size_t len, uint64_t left)
 {
 	struct held *h = hold(im, frame, len), *copy = NULL;
 	uint64_t due = left + delay_of(im);
@@ -187,7 +200,7 @@ static void pass(struct iw_impair *im, const void *frame, size_t len, uint64_t l
 		copy = hold(im, h->data, len);
 	if (happens(im, DRAW_LATE, im->cfg.late)) {
 		im->stat.late++;
-		send_off(im, h, due + im->cfg.late_ns);
+		send_off(im, h, iw_time_add(due + im->cfg.late_ns, im->extra));
 	} else {
 		send_off(im, h, in_order(im, due));
 	}
@@ -197,7 +210,15 @@ static void pass(struct iw_impair *im, const void *frame, size_t len, uint64_t l
 	}
 }
 
-void iw_impair_push(struct iw_impair *im, const void *frame, size_t len, uint64_t now)
+void iw_link_push_delayed(struct iw_link *im, const void *frame, size_t len, uint64_t extra_ns,
+			  uint64_t now)
+{
+	im->extra = extra_ns;
+	iw_link_push(im, frame, len, now);
+	im->extra = 0;
+}
+
+void iw_link_push(struct iw_link *im, const void *frame, size_t len, uint64_t now)
 {
 	uint64_t left = leaves(im, len, now);
 	struct held *h;
@@ -223,7 +244,7 @@ void iw_impair_push(struct iw_impair *im, const void *frame, size_t len, uint64_
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-struct iw_impair_frame *iw_impair_pop(struct iw_impair *im, uint64_t now)
+struct iw_link_frame *iw_link_pop(struct iw_link *im, uint64_t now)
 {
 	struct iw_timer *t = iw_heap_first(&im->due);
 	struct held *h;
@@ -237,32 +258,32 @@ struct iw_impair_frame *iw_impair_pop(struct iw_impair *im, uint64_t now)
 	return &h->frame;
 }
 
-void iw_impair_put(struct iw_impair *im, struct iw_impair_frame *f)
+void iw_link_put(struct iw_link *im, struct iw_link_frame *f)
 {
 	let_go(im, iw_container_of(f, struct held, frame));
 }
 
-uint64_t iw_impair_deadline(const struct iw_impair *im)
+uint64_t iw_link_deadline(const struct iw_link *im)
 {
 	const struct iw_timer *t = iw_heap_first(&im->due);
 
 	return t ? t->at : IW_TIME_NEVER;
 }
 
-const struct iw_impair_stat *iw_impair_stat(const struct iw_impair *im)
+const struct iw_link_stat *iw_link_stat(const struct iw_link *im)
 {
 	return &im->stat;
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-int iw_impair_new(struct iw_impair **out, const struct iw_impair_cfg *cfg, const struct iw_mem *mem)
+int iw_link_new(struct iw_link **out, const struct iw_link_cfg *cfg, const struct iw_mem *mem)
 {
-	struct iw_impair *im;
+	struct iw_link *im;
 
-	if (cfg->loss > IW_IMPAIR_ALL || cfg->duplicate > IW_IMPAIR_ALL ||
-	    cfg->corrupt > IW_IMPAIR_ALL || cfg->swap > IW_IMPAIR_ALL ||
-	    cfg->late > IW_IMPAIR_ALL || cfg->queue_bytes > IW_IMPAIR_QUEUE_MAX)
+	if (cfg->loss > IW_LINK_ALL || cfg->duplicate > IW_LINK_ALL || cfg->corrupt > IW_LINK_ALL ||
+	    cfg->swap > IW_LINK_ALL || cfg->late > IW_LINK_ALL ||
+	    cfg->queue_bytes > IW_LINK_QUEUE_MAX)
 		return IW_E_INVAL;
 	im = iw_mem_alloc(mem, sizeof(*im));
 	if (!im)
@@ -274,7 +295,7 @@ int iw_impair_new(struct iw_impair **out, const struct iw_impair_cfg *cfg, const
 	return 0;
 }
 
-void iw_impair_free(struct iw_impair *im)
+void iw_link_free(struct iw_link *im)
 {
 	struct iw_timer *t;
 

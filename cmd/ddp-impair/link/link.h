@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * impair: one direction of a bad link. It decides which frames are lost or changed, and when the
+ * link: one direction of a bad link. It decides which frames are lost or changed, and when the
  * others arrive. Two objects make a link.
  *
  * A frame first waits for the link, which has a rate and a queue of limited length like a router.
@@ -12,8 +12,8 @@
  * Jitter never reorders frames, as in a queue; only a frame that is chosen to be late is overtaken.
  * The caller carries the frames. No I/O: the time is an argument. One thread at a time.
  */
-#ifndef IW_IMPAIR_IMPAIR_H
-#define IW_IMPAIR_IMPAIR_H
+#ifndef IW_DDP_IMPAIR_LINK_LINK_H
+#define IW_DDP_IMPAIR_LINK_LINK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,12 +23,12 @@
 
 #include "util/mem.h"
 
-#define IW_IMPAIR_ALL       UINT32_C(1000000) /* chances are in millionths */
-#define IW_IMPAIR_QUEUE_MAX (UINT32_C(1) << 30)
+#define IW_LINK_ALL       UINT32_C(1000000) /* chances are in millionths */
+#define IW_LINK_QUEUE_MAX (UINT32_C(1) << 30)
 
-struct iw_impair_cfg {
+struct iw_link_cfg {
 	uint64_t seed;
-	/* The chance of each frame, in units of 1 / IW_IMPAIR_ALL. */
+	/* The chance of each frame, in units of 1 / IW_LINK_ALL. */
 	uint32_t loss;
 	uint32_t duplicate; /* the copy follows directly */
 	uint32_t corrupt;   /* one bit after the Ethernet header is inverted */
@@ -49,7 +49,7 @@ struct iw_impair_cfg {
 	uint32_t hold_bytes;  /* octets in the whole link, including delayed frames */
 };
 
-struct iw_impair_stat {
+struct iw_link_stat {
 	uint64_t frames, bytes; /* received */
 	uint64_t lost, duplicated, corrupted, swapped, late;
 	uint64_t queue_full; /* dropped because of queue_bytes */
@@ -59,36 +59,43 @@ struct iw_impair_stat {
 	uint64_t passed, passed_bytes;
 };
 
-struct iw_impair;
+struct iw_link;
 
-/* A frame that leaves the link. The link owns data, until iw_impair_put() ends the loan. */
-struct iw_impair_frame {
+/* A frame that leaves the link. The link owns data, until iw_link_put() ends the loan. */
+struct iw_link_frame {
 	const uint8_t *data;
 	size_t len;
 };
 
 /*
- * Creates a link without frames. @mem is borrowed until iw_impair_free(). IW_E_NOMEM: no memory.
- * IW_E_INVAL: a chance above IW_IMPAIR_ALL, or a queue above IW_IMPAIR_QUEUE_MAX.
+ * Creates a link without frames. @mem is borrowed until iw_link_free(). IW_E_NOMEM: no memory.
+ * IW_E_INVAL: a chance above IW_LINK_ALL, or a queue above IW_LINK_QUEUE_MAX.
  */
-IW_MUST_CHECK int iw_impair_new(struct iw_impair **out, const struct iw_impair_cfg *cfg,
-				const struct iw_mem *mem);
+IW_MUST_CHECK int iw_link_new(struct iw_link **out, const struct iw_link_cfg *cfg,
+			      const struct iw_mem *mem);
 /* Frees the link and all frames in it; NULL is allowed. */
-void iw_impair_free(struct iw_impair *im);
+void iw_link_free(struct iw_link *im);
 
 /* Adds a frame, which is copied. A frame for which there is no space is dropped and counted. */
-void iw_impair_push(struct iw_impair *im, const void *frame, size_t len, uint64_t now);
+void iw_link_push(struct iw_link *im, const void *frame, size_t len, uint64_t now);
 
 /*
- * Returns the next frame that is due, or NULL. The caller returns each frame with iw_impair_put(),
+ * The same for a frame that is delayed by extra_ns more than the settings say, so that others
+ * overtake it. Frames that become due at the same time in this way keep their order.
+ */
+void iw_link_push_delayed(struct iw_link *im, const void *frame, size_t len, uint64_t extra_ns,
+			  uint64_t now);
+
+/*
+ * Returns the next frame that is due, or NULL. The caller returns each frame with iw_link_put(),
  * in any order.
  */
-struct iw_impair_frame *iw_impair_pop(struct iw_impair *im, uint64_t now);
-void iw_impair_put(struct iw_impair *im, struct iw_impair_frame *f);
+struct iw_link_frame *iw_link_pop(struct iw_link *im, uint64_t now);
+void iw_link_put(struct iw_link *im, struct iw_link_frame *f);
 
-/* Returns when iw_impair_pop() has the next frame; IW_TIME_NEVER if the link is empty. */
-uint64_t iw_impair_deadline(const struct iw_impair *im);
+/* Returns when iw_link_pop() has the next frame; IW_TIME_NEVER if the link is empty. */
+uint64_t iw_link_deadline(const struct iw_link *im);
 
-const struct iw_impair_stat *iw_impair_stat(const struct iw_impair *im);
+const struct iw_link_stat *iw_link_stat(const struct iw_link *im);
 
 #endif

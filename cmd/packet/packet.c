@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Link, VLAN, IPv4, IPv6, UDP and TCP headers of a captured frame. */
-#include "ddp-dump/packet.h"
+/* Link, VLAN, IPv4, IPv6, UDP and TCP headers of a frame. */
+#include "packet/packet.h"
 
 #include <string.h>
 
@@ -48,11 +48,11 @@ struct cursor {
 
 /* True if n octets of header were captured. *why otherwise: cut by the snap length, or the frame
  * itself is too short. */
-static bool need(const struct cursor *c, size_t n, enum packet_kind *why)
+static bool need(const struct cursor *c, size_t n, enum iw_packet_kind *why)
 {
 	if (n <= c->len)
 		return true;
-	*why = n <= c->wire ? PACKET_CUT : PACKET_MALFORMED;
+	*why = n <= c->wire ? IW_PACKET_CUT : IW_PACKET_MALFORMED;
 	return false;
 }
 
@@ -70,9 +70,9 @@ static void limit(struct cursor *c, size_t wire)
 	c->len = IW_MIN(c->len, wire);
 }
 
-static enum packet_kind parse_tcp(struct packet *out, struct cursor *c)
+static enum iw_packet_kind parse_tcp(struct iw_packet *out, struct cursor *c)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 	size_t hdr;
 
 	if (!need(c, TCP_LEN, &why))
@@ -84,25 +84,25 @@ static enum packet_kind parse_tcp(struct packet *out, struct cursor *c)
 	hdr = (size_t)(c->p[12] >> 4) * 4;
 	out->flags = c->p[13];
 	if (hdr < TCP_LEN || hdr > c->wire)
-		return PACKET_MALFORMED;
+		return IW_PACKET_MALFORMED;
 	/* Options are not decoded, so the snap length may cut them. */
 	if (hdr > c->len) {
 		out->data = c->p + c->len;
 		out->len = 0;
 		out->missing = (uint32_t)(c->wire - hdr);
-		return PACKET_TCP;
+		return IW_PACKET_TCP;
 	}
 	skip(c, hdr);
 	out->data = c->p;
 	out->len = (uint32_t)c->len;
 	out->missing = (uint32_t)(c->wire - c->len);
-	return PACKET_TCP;
+	return IW_PACKET_TCP;
 }
 
 /* The packet begins with its common header (RFC 9260 3.1). */
-static enum packet_kind parse_sctp(struct packet *out, struct cursor *c)
+static enum iw_packet_kind parse_sctp(struct iw_packet *out, struct cursor *c)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 
 	if (!need(c, IW_SCTP_HDR_LEN, &why))
 		return why;
@@ -111,7 +111,7 @@ static enum packet_kind parse_sctp(struct packet *out, struct cursor *c)
 	out->data = c->p;
 	out->len = (uint32_t)c->len;
 	out->missing = (uint32_t)(c->wire - c->len);
-	return PACKET_SCTP;
+	return IW_PACKET_SCTP;
 }
 
 static bool is_tunnel(const struct cursor *c, uint16_t port)
@@ -119,9 +119,9 @@ static bool is_tunnel(const struct cursor *c, uint16_t port)
 	return port == IW_SCTP_UDP_PORT || (port && port == c->udp_port);
 }
 
-static enum packet_kind parse_udp(struct packet *out, struct cursor *c)
+static enum iw_packet_kind parse_udp(struct iw_packet *out, struct cursor *c)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 	size_t len;
 
 	if (!need(c, UDP_LEN, &why))
@@ -129,23 +129,25 @@ static enum packet_kind parse_udp(struct packet *out, struct cursor *c)
 	out->end[0].udp_port = iw_get_be16(c->p);
 	out->end[1].udp_port = iw_get_be16(c->p + 2);
 	if (!is_tunnel(c, out->end[0].udp_port) && !is_tunnel(c, out->end[1].udp_port))
-		return PACKET_OTHER;
+		return IW_PACKET_OTHER;
 	len = iw_get_be16(c->p + 4);
 	/* 0: a jumbogram (RFC 2675), or a capture before segmentation offload. */
 	if (len == 0)
 		len = c->wire;
 	if (len < UDP_LEN || len > c->wire)
-		return PACKET_MALFORMED;
+		return IW_PACKET_MALFORMED;
 	limit(c, len);
 	skip(c, UDP_LEN);
 	/* A keep-alive for the mapping of a NAT. */
-	return c->wire < IW_SCTP_HDR_LEN ? PACKET_OTHER : parse_sctp(out, c);
+	return c->wire < IW_SCTP_HDR_LEN ? IW_PACKET_OTHER : parse_sctp(out, c);
 }
 
-static enum packet_kind parse_transport(struct packet *out, struct cursor *c, uint8_t protocol)
+static enum iw_packet_kind parse_transport(struct iw_packet *out, struct cursor *c,
+					   uint8_t protocol)
 {
 	for (int i = 0; i < 2; i++)
 		out->end[i].udp_port = 0;
+	out->transport = c->p;
 	switch (protocol) {
 	case IP_TCP:
 		return parse_tcp(out, c);
@@ -154,7 +156,7 @@ static enum packet_kind parse_transport(struct packet *out, struct cursor *c, ui
 	case IP_UDP:
 		return parse_udp(out, c);
 	}
-	return PACKET_OTHER;
+	return IW_PACKET_OTHER;
 }
 
 static bool is_transport(uint8_t protocol)
@@ -162,9 +164,9 @@ static bool is_transport(uint8_t protocol)
 	return protocol == IP_TCP || protocol == IP_SCTP || protocol == IP_UDP;
 }
 
-static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
+static enum iw_packet_kind parse_ipv4(struct iw_packet *out, struct cursor *c)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 	size_t hdr, total;
 	uint8_t protocol;
 
@@ -177,17 +179,18 @@ static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
 	if (total == 0)
 		total = c->wire;
 	if (c->p[0] >> 4 != 4 || hdr < IPV4_LEN || total < hdr || total > c->wire)
-		return PACKET_MALFORMED;
+		return IW_PACKET_MALFORMED;
 	if (iw_get_be16(c->p + 6) & 0x3fff)
-		return PACKET_FRAGMENT;
+		return IW_PACKET_FRAGMENT;
 	protocol = c->p[9];
 	if (!is_transport(protocol))
-		return PACKET_OTHER;
+		return IW_PACKET_OTHER;
 	for (int i = 0; i < 2; i++) {
 		memset(out->end[i].addr, 0, sizeof(out->end[i].addr));
 		memcpy(out->end[i].addr, c->p + 12 + 4 * i, 4);
 		out->end[i].v6 = false;
 	}
+	out->ip = c->p;
 	limit(c, total);
 	if (!need(c, hdr, &why))
 		return why;
@@ -195,9 +198,9 @@ static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
 	return parse_transport(out, c, protocol);
 }
 
-static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
+static enum iw_packet_kind parse_ipv6(struct iw_packet *out, struct cursor *c)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 	size_t payload;
 	uint8_t next;
 
@@ -206,17 +209,18 @@ static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
 	payload = iw_get_be16(c->p + 4);
 	next = c->p[6];
 	if (c->p[0] >> 4 != 6)
-		return PACKET_MALFORMED;
+		return IW_PACKET_MALFORMED;
 	for (int i = 0; i < 2; i++) {
 		memcpy(out->end[i].addr, c->p + 8 + 16 * i, 16);
 		out->end[i].v6 = true;
 	}
+	out->ip = c->p;
 	skip(c, IPV6_LEN);
 	/* 0: a jumbogram (RFC 2675), or a capture before segmentation offload. */
 	if (payload == 0)
 		payload = c->wire;
 	if (payload > c->wire)
-		return PACKET_MALFORMED;
+		return IW_PACKET_MALFORMED;
 	limit(c, payload);
 
 	while (!is_transport(next)) {
@@ -225,14 +229,14 @@ static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
 		if (next != IP_HOPOPTS && next != IP_ROUTING && next != IP_FRAGMENT &&
 		    next != IP_AH && next != IP_DSTOPTS && next != IP_MOBILITY && next != IP_HIP &&
 		    next != IP_SHIM6)
-			return PACKET_OTHER;
+			return IW_PACKET_OTHER;
 		if (!need(c, 8, &why))
 			return why;
 		hdr = next == IP_AH ? ((size_t)c->p[1] + 2) * 4 : ((size_t)c->p[1] + 1) * 8;
 		if (next == IP_FRAGMENT) {
 			/* Offset 0 and no more fragments: the whole datagram (RFC 6946). */
 			if (iw_get_be16(c->p + 2) & 0xfff9)
-				return PACKET_FRAGMENT;
+				return IW_PACKET_FRAGMENT;
 			hdr = 8;
 		}
 		next = c->p[0];
@@ -243,9 +247,9 @@ static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
 	return parse_transport(out, c, next);
 }
 
-static enum packet_kind parse_ethertype(struct packet *out, struct cursor *c, uint16_t type)
+static enum iw_packet_kind parse_ethertype(struct iw_packet *out, struct cursor *c, uint16_t type)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 
 	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_SERVICE ||
 	       type == ETHERTYPE_SERVICE_OLD) {
@@ -260,12 +264,12 @@ static enum packet_kind parse_ethertype(struct packet *out, struct cursor *c, ui
 	case ETHERTYPE_IPV6:
 		return parse_ipv6(out, c);
 	}
-	return PACKET_OTHER;
+	return IW_PACKET_OTHER;
 }
 
-static enum packet_kind parse_version(struct packet *out, struct cursor *c)
+static enum iw_packet_kind parse_version(struct iw_packet *out, struct cursor *c)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 
 	if (!need(c, 1, &why))
 		return why;
@@ -275,15 +279,15 @@ static enum packet_kind parse_version(struct packet *out, struct cursor *c)
 	case 6:
 		return parse_ipv6(out, c);
 	}
-	return PACKET_OTHER;
+	return IW_PACKET_OTHER;
 }
 
 /* The address family is in the byte order of the capturing machine; it is a small number in one of
  * the two orders. The number of IPv6 depends on the system, so the version field of the IP header
  * decides. */
-static enum packet_kind parse_null(struct packet *out, struct cursor *c)
+static enum iw_packet_kind parse_null(struct iw_packet *out, struct cursor *c)
 {
-	enum packet_kind why;
+	enum iw_packet_kind why;
 	uint32_t family;
 
 	if (!need(c, NULL_LEN, &why))
@@ -301,42 +305,43 @@ static enum packet_kind parse_null(struct packet *out, struct cursor *c)
 	case 30: /* the BSDs, FreeBSD, macOS */
 		return parse_version(out, c);
 	}
-	return PACKET_OTHER;
+	return IW_PACKET_OTHER;
 }
 
-enum packet_kind iw_cap_packet_parse(struct packet *out, const struct iw_cap_frame *f,
-				     uint16_t udp_port)
+enum iw_packet_kind iw_packet_parse(struct iw_packet *out, enum iw_packet_link link,
+				    const uint8_t *frame, size_t len, size_t wire_len,
+				    uint16_t udp_port)
 {
-	struct cursor c = { f->data, f->len, IW_MAX(f->wire_len, f->len), udp_port };
-	enum packet_kind why;
+	struct cursor c = { frame, len, IW_MAX(wire_len, len), udp_port };
+	enum iw_packet_kind why;
 	uint16_t type;
 
 	/* No IP packet is longer, and the sums below stay within 32 bits. */
 	if (c.wire > UINT32_MAX)
-		return PACKET_MALFORMED;
-	switch (f->link) {
-	case IW_CAP_ETHERNET:
+		return IW_PACKET_MALFORMED;
+	switch (link) {
+	case IW_PACKET_ETHERNET:
 		if (!need(&c, ETHER_LEN, &why))
 			return why;
 		type = iw_get_be16(c.p + 12);
 		skip(&c, ETHER_LEN);
 		return parse_ethertype(out, &c, type);
-	case IW_CAP_SLL:
+	case IW_PACKET_SLL:
 		if (!need(&c, SLL_LEN, &why))
 			return why;
 		type = iw_get_be16(c.p + 14);
 		skip(&c, SLL_LEN);
 		return parse_ethertype(out, &c, type);
-	case IW_CAP_SLL2:
+	case IW_PACKET_SLL2:
 		if (!need(&c, SLL2_LEN, &why))
 			return why;
 		type = iw_get_be16(c.p);
 		skip(&c, SLL2_LEN);
 		return parse_ethertype(out, &c, type);
-	case IW_CAP_RAW:
+	case IW_PACKET_RAW:
 		return parse_version(out, &c);
-	case IW_CAP_NULL:
+	case IW_PACKET_NULL:
 		return parse_null(out, &c);
 	}
-	return PACKET_OTHER;
+	return IW_PACKET_OTHER;
 }

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# fish completion for ddp-impair
+
+complete -c ddp-impair -f
+complete -c ddp-impair -l listen -x -d 'Relay connections to this port'
+complete -c ddp-impair -l to -x -d 'Relay them to this endpoint'
+complete -c ddp-impair -s t -l transport -x -a 'tcp udp' -d 'Streams or datagrams'
+complete -c ddp-impair -l between -x -d 'Forward frames between two interfaces'
+complete -c ddp-impair -l timeout -x -d 'Give up a connection after this time'
+complete -c ddp-impair -l seconds -x -d 'End after this time'
+complete -c ddp-impair -l rule -x -d 'Apply this rule'
+complete -c ddp-impair -l rules -r -F -d 'Apply the rules in a file'
+complete -c ddp-impair -l link -x -d 'Settings of both directions'
+complete -c ddp-impair -l link-ab -x -d 'Settings of the direction from A or initiators'
+complete -c ddp-impair -l link-ba -x -d 'Settings of the direction to A or initiators'
+complete -c ddp-impair -l seed -x -d 'Seed of all random decisions'
+complete -c ddp-impair -l record -r -F -d 'Write every decision to a file'
+complete -c ddp-impair -l replay -r -F -d 'Repeat the decisions in a file'
+complete -c ddp-impair -l pcap -r -F -d 'Write what leaves to a capture'
+complete -c ddp-impair -l json -d 'Results as JSON'
+complete -c ddp-impair -s v -l verbose -d 'Report more'
+complete -c ddp-impair -s q -l quiet -d 'Report only errors'
+complete -c ddp-impair -l doctor -d 'What this machine can run'
+complete -c ddp-impair -s '?' -l help -d 'List of options'
+complete -c ddp-impair -l usage -d 'Short list of options'
+complete -c ddp-impair -s V -l version -d 'Version'

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# ddp-impair --between: rules over units in Ethernet frames, seen by the ends and in captures.
+
+# Each test is a separate shell, and fail_with prints the variables that look unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+load net
+
+setup_file() {
+    net_setup --relay
+}
+
+teardown_file() {
+    net_teardown
+}
+
+setup() {
+    skip_with_file
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+    random_file src/f 300K
+}
+
+# sends T OPTION...: a file to the right, with these options of the sender
+sends() {
+    local t=$1
+    shift
+
+    serve_in right ddp-recv -t "$t" -p "$PORT" --bind '*' dst
+    run_in left ddp-send -t "$t" -p "$PORT" "$@" src/f "$RIGHT_IP:"
+}
+
+arrived() {
+    assert_status 0
+    serve_end
+    assert_same_file src/f dst/f
+}
+
+# decided KIND N: the relay carried out N such decisions, and missed none
+decided() {
+    assert_jsonl "map(select(.event == \"result\"))[0] | [.decisions, .missed]" "[[{\"kind\":\"$1\",\"count\":$2}],0]"
+}
+
+@test "a flipped bit of an FPDU is detected by its CRC" {
+    relay_start --rule 'fpdu opcode=write nth=5: flip-bit payload'
+    sends tcp --redial 0
+    assert_status 1
+    assert_stderr_has 'MPA CRC error'
+    serve_end
+    relay_end
+    decided flip-bit 1
+}
+
+@test "a changed STag with a right CRC reaches the layer above, which terminates" {
+    relay_start --rule 'fpdu opcode=write nth=5: set stag=0x1 fix-crc'
+    sends tcp --redial 0
+    assert_status 1
+    assert_stderr_has 'invalid STag'
+    serve_end
+    relay_end
+    decided set 1
+}
+
+@test "a frame with an FPDU is dropped once: TCP retransmits it, and it is no new unit" {
+    relay_start --rule 'fpdu every=2: drop' --pcap out.pcap
+    sends tcp
+    arrived
+    relay_end
+    assert_jsonl 'map(select(.event == "decision") | [.from, .number]) | length > 5 and (unique | length) == length' true
+    run_here ddp-dump -r out.pcap --json
+    assert_status 0
+    assert_jsonl 'map(select(.event == "error")) | length' 0
+}
+
+@test "frames are duplicated, delayed and overtaken: no octet is wrong" {
+    local t unit
+
+    for t in tcp udp; do
+        if [ $t = tcp ]; then unit=fpdu; else unit=packet; fi
+        relay_start --rule "$unit nth=4: duplicate" --rule "$unit nth=5: delay 2ms" --rule "$unit nth=6: reorder 3"
+        sends $t
+        arrived
+        rm dst/f
+        relay_end
+        assert_jsonl 'map(select(.event == "decision").action | split(" ")[0]) | unique' '["delay","duplicate","reorder"]'
+    done
+}
+
+@test "a chunk is cut out of its packet; SCTP sends it again" {
+    relay_start --rule 'chunk opcode=write every=10: drop'
+    sends udp
+    arrived
+    relay_end
+    assert_jsonl 'map(select(.event == "decision" and .opcode == "write,data")) | length > 2' true
+}
+
+@test "a corrupted packet is discarded by SCTP, one with a right checksum is not" {
+    relay_start --rule 'chunk opcode=write nth=3: flip-bit payload'
+    sends udp
+    arrived
+    rm dst/f
+    relay_end
+    relay_start --rule 'chunk opcode=write nth=3: set stag=0x1 fix-crc'
+    sends udp --redial 0
+    assert_status 1
+    assert_stderr_has 'invalid STag'
+    serve_end
+    relay_end
+}
+
+@test "SCTP on IP and IPv6 have the same units" {
+    require_raw
+    require_ipv6
+    relay_start --rule 'chunk opcode=write nth=2: drop'
+    serve_in right ddp-recv -t raw -p "$PORT" --bind '*' dst
+    run_in left ddp-send -t raw -p "$PORT" src/f "[$RIGHT_IP6]:"
+    arrived
+    relay_end
+    assert_jsonl 'map(select(.event == "decision")) | length' 1
+}
+
+# The same units come in both runs: the sizes of FPDUs depend on the ends only.
+@test "a replay decides as the recorded run" {
+    local run
+
+    for run in record replay; do
+        if [ $run = record ]; then relay_start --record log --rule 'fpdu prob=30%: delay 0ms..5ms'; else relay_start --replay log; fi
+        sends tcp
+        arrived
+        rm dst/f
+        relay_end
+        jq -c 'select(.event == "decision") | [.connection, .from, .number, .action, .choice]' <<<"$output" | sort >$run
+    done
+    [ "$(wc -l <record)" -gt 3 ]
+    run_here diff record replay
+    assert_status 0
+}
+
+@test "edits that change the length of a stream are refused at start" {
+    local rule
+
+    for rule in 'fpdu: truncate 5' 'fpdu: split 5' 'fpdu: reset' 'fpdu: inject 00'; do
+        run_in middle ddp-impair --between left,right --rule "$rule"
+        assert_status 2
+        assert_stderr_has 'between interfaces'
+    done
+    run_in middle ddp-impair --between left,nothing0
+    assert_stderr_has 'interface nothing0'
+}

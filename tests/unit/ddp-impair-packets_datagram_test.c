@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Rules over SCTP packets and their chunks. */
+#include "ddp-impair/packets/flow.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ddp-impair/packets/chunk.h"
+#include "impair_maker.h"
+
+static struct impair_maker m;
+static struct iw_flow flow;
+static uint8_t packet[1500], before[1500];
+static size_t len;
+static struct iw_fate fate;
+
+static void begin(const char *rules)
+{
+	impair_init(&m, IW_RULE_UDP, 1, rules);
+	assert_int_equal(iw_flow_init(&flow, &m.cfg, 1, 0), 0);
+}
+
+static void end(void)
+{
+	iw_flow_fini(&flow);
+	impair_fini(&m);
+}
+
+/* The next packet of the initiator. */
+static void pass(uint32_t tsn, uint64_t now)
+{
+	len = impair_packet(packet, tsn);
+	memcpy(before, packet, len);
+	iw_flow_datagram(&flow, IW_UNIT_INITIATOR, packet, len, now, &fate);
+}
+
+static void units_are_the_packet_and_its_chunks(void **state)
+{
+	static struct iw_unit u[IW_CHUNKS_MAX + 1];
+
+	(void)state;
+	len = impair_packet(packet, 1);
+	assert_int_equal(iw_chunks_read(u, IW_UNIT_RESPONDER, packet, len), 4);
+	assert_int_equal(u[0].kind, IW_UNIT_PACKET);
+	assert_int_equal(u[0].len, len);
+	assert_int_equal(u[0].ops, UINT64_C(1) << IW_UNIT_OP_SACK | UINT64_C(1) << IW_UNIT_OP_DATA |
+					   UINT64_C(1) << IW_OP_WRITE);
+	assert_int_equal(u[1].ops, UINT64_C(1) << IW_UNIT_OP_SACK);
+	assert_int_equal(u[2].stream, 3);
+	assert_int_equal(u[3].stream, 4);
+	assert_int_equal(u[3].header_len, 16 + 2 + 14);
+	/* 62 octets of value are padded by two */
+	assert_int_equal(u[2].trailer_len, 2);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(u[i].from, IW_UNIT_RESPONDER);
+	/* Neither a part of a chunk, nor octets of another protocol. */
+	assert_int_equal(iw_chunks_read(u, 0, packet, len - 10), 0);
+	assert_int_equal(iw_chunks_read(u, 0, packet, 13), 0);
+	memset(packet + 12, 0, 4);
+	assert_int_equal(iw_chunks_read(u, 0, packet, len), 0);
+}
+
+static void a_dropped_chunk_is_cut_out_and_the_checksum_is_right(void **state)
+{
+	static struct iw_unit u[IW_CHUNKS_MAX + 1];
+
+	(void)state;
+	begin("chunk opcode=data tsn=11: drop");
+	pass(10, 0);
+	assert_false(fate.gone);
+	assert_true(fate.changed);
+	assert_int_equal(fate.len, len - (16 + 2 + 14 + 32));
+	assert_true(impair_is_sealed(packet, fate.len));
+	assert_int_equal(iw_chunks_read(u, 0, packet, fate.len), 3);
+	assert_int_equal(u[2].stream, 3);
+	/* The first of two cuts moves the second. */
+	pass(11, 0);
+	assert_int_equal(iw_chunks_read(u, 0, packet, fate.len), 3);
+	assert_int_equal(u[2].stream, 4);
+	end();
+	begin("chunk: drop");
+	pass(10, 0);
+	assert_true(fate.gone);
+	end();
+}
+
+static void corruption_is_detected_unless_the_checksum_is_repaired(void **state)
+{
+	(void)state;
+	begin("chunk opcode=write nth=1: flip-bit payload");
+	pass(1, 0);
+	assert_true(fate.changed);
+	assert_int_equal(fate.len, len);
+	assert_false(impair_is_sealed(packet, len));
+	assert_memory_equal(packet, before, 12 + 16 + 32);
+	pass(3, 0);
+	assert_false(fate.changed);
+	assert_memory_equal(packet, before, len);
+	end();
+	begin("chunk opcode=write nth=1: flip-bit payload fix-crc");
+	pass(1, 0);
+	assert_true(impair_is_sealed(packet, len));
+	assert_memory_not_equal(packet + 12, before + 12, len - 12);
+	end();
+	begin("packet nth=2: flip-bit any");
+	pass(1, 0);
+	assert_memory_equal(packet, before, len);
+	pass(2, 0);
+	assert_memory_not_equal(packet, before, len);
+	end();
+}
+
+static void a_field_of_a_chunk_is_set(void **state)
+{
+	struct iw_sctp_data d;
+	struct iw_ddp h;
+
+	(void)state;
+	begin("chunk opcode=write nth=2: set stag=0x99 fix-crc\n"
+	      "chunk opcode=write nth=2: set tsn=77 fix-crc");
+	pass(1, 0);
+	assert_true(impair_is_sealed(packet, len));
+	assert_int_equal(iw_wire_sctp_data_decode(&d, packet + len - 60, 60), 60);
+	assert_int_equal(d.tsn, 77);
+	assert_int_equal(iw_wire_ddp_decode(&h, d.data + 2, d.len - 2), 14);
+	assert_int_equal(h.stag, 0x99);
+	end();
+}
+
+static void a_packet_is_dropped_copied_delayed_and_overtaken(void **state)
+{
+	(void)state;
+	begin("packet nth=1: drop\npacket nth=2: duplicate 3\npacket nth=3: delay 20ms\n"
+	      "packet nth=4: reorder 2\nchunk opcode=sack nth=5: delay 1ms");
+	pass(1, 0);
+	assert_true(fate.gone);
+	pass(2, 0);
+	assert_int_equal(fate.copies, 3);
+	pass(3, 0);
+	assert_int_equal(fate.delay_ns, IW_MSEC(20));
+	pass(4, 0);
+	assert_int_equal(fate.behind, 2);
+	pass(5, 0);
+	assert_int_equal(fate.delay_ns, IW_MSEC(1));
+	pass(6, 0);
+	assert_false(fate.gone || fate.copies || fate.delay_ns || fate.behind || fate.changed);
+	end();
+}
+
+static void a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them(void **state)
+{
+	(void)state;
+	begin("packet from=initiator nth=2: stall 30ms\npacket from=initiator nth=5: discard");
+	pass(1, IW_MSEC(1));
+	assert_int_equal(fate.delay_ns, 0);
+	pass(2, IW_MSEC(1));
+	assert_int_equal(fate.delay_ns, IW_MSEC(30));
+	pass(3, IW_MSEC(11));
+	assert_int_equal(fate.delay_ns, IW_MSEC(20));
+	/* The other direction does not stand still. */
+	iw_flow_datagram(&flow, IW_UNIT_RESPONDER, packet, len, IW_MSEC(12), &fate);
+	assert_int_equal(fate.delay_ns, 0);
+	pass(4, IW_MSEC(40));
+	assert_false(fate.gone);
+	for (uint32_t i = 0; i < 3; i++) {
+		pass(5 + i, IW_MSEC(40));
+		assert_true(fate.gone);
+	}
+	end();
+}
+
+static void truncated_chunks_have_a_right_length_if_asked(void **state)
+{
+	static struct iw_unit u[IW_CHUNKS_MAX + 1];
+
+	(void)state;
+	begin("chunk opcode=write nth=2: truncate 40\nchunk opcode=write nth=4: truncate 38 fix-length");
+	pass(1, 0);
+	assert_int_equal(fate.len, len - 24);
+	assert_int_equal(iw_chunks_read(u, 0, packet, fate.len), 0);
+	assert_false(impair_is_sealed(packet, fate.len));
+	pass(3, 0);
+	assert_int_equal(fate.len, len - 24);
+	assert_int_equal(iw_chunks_read(u, 0, packet, fate.len), 4);
+	assert_int_equal(u[3].trailer_len, 2);
+	assert_true(impair_is_sealed(packet, fate.len));
+	end();
+}
+
+static void other_datagrams_pass(void **state)
+{
+	(void)state;
+	begin("packet: drop\nchunk: drop");
+	memset(packet, 0xab, 100);
+	iw_flow_datagram(&flow, 0, packet, 100, 0, &fate);
+	assert_false(fate.gone || fate.changed);
+	assert_int_equal(fate.len, 100);
+	iw_flow_datagram(&flow, 0, packet, 0, 0, &fate);
+	assert_false(fate.gone);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(units_are_the_packet_and_its_chunks),
+		cmocka_unit_test(a_dropped_chunk_is_cut_out_and_the_checksum_is_right),
+		cmocka_unit_test(corruption_is_detected_unless_the_checksum_is_repaired),
+		cmocka_unit_test(a_field_of_a_chunk_is_set),
+		cmocka_unit_test(a_packet_is_dropped_copied_delayed_and_overtaken),
+		cmocka_unit_test(
+			a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them),
+		cmocka_unit_test(truncated_chunks_have_a_right_length_if_asked),
+		cmocka_unit_test(other_datagrams_pass),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
