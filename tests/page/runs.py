@@ -24,7 +24,7 @@ OPTIONS = [{"crc": "on", "markers": "off", "size": "64K"}, {"crc": "off", "marke
 IMPAIRMENTS = {
     "none": {"title": "No impairment", "rules": [], "link": ""},
     "loss": {"title": "1 % loss, 5 ms delay", "rules": [], "link": "loss=1%,delay=5ms"},
-    "bad-crc": {"title": "One bit of a Write in a hundred", "link": "",
+    "bad-crc": {"title": "One bit of a Write in a hundred", "link": "", "expect": "terminate", "clause": "RFC 5044 8.1",
                 "rules": ["fpdu opcode=write nth=100: flip-bit payload"]},
 }
 REASONS = {
@@ -114,6 +114,7 @@ def now():
     result["implementations"]["rnic"] = {
         "title": "A real RNIC over ssh", "version": "", "kind": "remote", "roles": ["client", "server"],
         "about": "A template.", "unavailable": "not configured; see scripts/implementations/README.md"}
+    result["run"]["not_run"] = [{"row": "iSER", "reason": "needs a target in the guest"}]
     return result
 
 

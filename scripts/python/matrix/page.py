@@ -74,6 +74,7 @@ def data(document, old, change, history):
         "impairments": document["impairments"],
         "fields": FIELDS,
         "cells": [[cell[field] for field in FIELDS] for cell in document["cells"]],
+        "notRun": results.not_run(document),
         "measurements": {name: units.describe(name) for name in names},
         "old": compare.run_facts(old) if old else None,
         "difference": change,

@@ -168,6 +168,8 @@ def check_run(run):
         "profile": run.at("profile", "").text(),
         "version": run.at("version", "").text(),
         "commit": run.at("commit", "").text(),
+        "not_run": [{"row": row.at("row").text(), "reason": row.at("reason").text()}
+                    for row in run.at("not_run", []).items()],
         "machine": {
             "system": machine.at("system", "").text(),
             "kernel": machine.at("kernel", "").text(),
@@ -217,6 +219,8 @@ def check_impairment(place, name):
         "title": place.at("title", name).text(),
         "rules": [rule.text() for rule in rules.items()],
         "link": optional_text(place.at("link", "")),
+        "expect": optional_text(place.at("expect", "")),
+        "clause": optional_text(place.at("clause", "")),
     }
 
 
@@ -273,6 +277,13 @@ def names_of(document, role):
     """The implementations that have cells in this role, in the order of the document."""
     used = {cell[role] for cell in document["cells"]}
     return [name for name in document["implementations"] if name in used]
+
+
+def not_run(document):
+    """(what, reason) of implementations that cannot run here, and of rows of a test plan."""
+    missing = [(name, it["unavailable"]) for name, it in document["implementations"].items()
+               if it["unavailable"]]
+    return missing + [(row["row"], row["reason"]) for row in document["run"]["not_run"]]
 
 
 def codes(document):

@@ -15,7 +15,7 @@ MOST_ROWS = 200  # of cells that did not pass, in Markdown
 def markdown(document, change=None):
     """The whole page: facts, matrix, measurements, failures, and the difference if there is one."""
     parts = [heading(document), matrix(document), measurements(document), failures(document),
-             difference(change), legend(document)]
+             not_run(document), difference(change), legend(document)]
     return "\n".join(part for part in parts if part)
 
 
@@ -110,6 +110,11 @@ def failures(document):
     more = f"\n{len(cells) - MOST_ROWS} more are in result.csv.\n" if len(cells) > MOST_ROWS else ""
     return "## Failures and errors\n\n" + \
         table(["result", "cell", "reason", "command"], rows) + more
+
+
+def not_run(document):
+    rows = [[text(what), text(reason)] for what, reason in results.not_run(document)]
+    return "## Not run here\n\n" + table(["what", "reason"], rows) if rows else ""
 
 
 def unimpaired(document):

@@ -51,7 +51,7 @@ function changeValue(change, column) {
 }
 
 function cellName(change) {
-	const name = [el("b", null, `${change.client} \u2192 ${change.server}`), " ", `${change.test} / ${change.impairment}`];
+	const name = [once(el("b", null, `${change.client} \u2192 ${change.server}`)), " ", once(`${change.test} / ${change.impairment}`)];
 
 	return BY_ID.has(change.id) ? el("button", { type: "button", class: "link", "data-open": BY_ID.get(change.id).index }, name) : el("span", null, name);
 }
@@ -130,15 +130,15 @@ const KEYS = [["/", "go to the text filter"], ["Tab", "enter and leave the matri
 
 function legendView() {
 	const tests = Object.entries(DATA.tests).map(([name, test]) =>
-		row(el("span", { class: "code" }, DATA.codes[name]), name, test.title, test.transport, test.operation, optionsOf(test)));
+		row(el("span", { class: "code" }, DATA.codes[name]), once(name), test.title, test.transport, test.operation, optionsOf(test)));
 	const impairments = Object.entries(DATA.impairments).map(([name, impairment]) =>
-		row(name, impairment.title, impairment.link, impairment.rules.map((rule) => el("code", { class: "rule" }, rule))));
+		row(once(el("b", null, name)), impairment.title, impairment.link, impairment.rules.map((rule) => el("code", { class: "rule" }, rule)), impairment.expect, impairment.clause));
 	const implementations = Object.entries(DATA.implementations).map(([name, it]) =>
-		row(el("b", null, name), it.title, it.version, it.kind, it.roles.join(", "), it.unavailable ? `Not run: ${it.unavailable}` : it.about));
+		row(once(el("b", null, name)), it.title, it.version, it.kind, it.roles.join(", "), it.unavailable ? `Not run: ${it.unavailable}` : it.about));
 
 	return [section("tests", "Tests", tests.length, table(["code", "test", "what", "transport", "operation", "options"], tests, "Tests")),
 		section("implementations", "Implementations", implementations.length,
 			table(["name", "title", "version", "kind", "roles", "about"], implementations, "Implementations")),
-		section("impairments", "Impairments", impairments.length, table(["name", "what", "link", "rules"], impairments, "Impairments")),
+		section("impairments", "Impairments", impairments.length, table(["name", "what", "link", "rules", "expected", "clause"], impairments, "Impairments")),
 		section("keys", "Keys", KEYS.length, table(["key", "does"], KEYS.map(([key, does]) => row(el("kbd", null, key), does)), "Keys"))];
 }

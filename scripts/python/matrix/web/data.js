@@ -114,6 +114,11 @@ function fill(element, properties, children) {
 	return element;
 }
 
+// Without line breaks.
+function once(...children) {
+	return el("span", { class: "once" }, ...children);
+}
+
 function badge(result) {
 	return el("span", { class: `badge ${result}` }, result);
 }

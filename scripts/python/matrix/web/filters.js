@@ -48,6 +48,13 @@ function isFiltered() {
 	return state.q !== "" || FACETS.some((facet) => state[facet].size > 0);
 }
 
+// For paper, where the filters are not shown.
+function filterNote() {
+	const parts = FACETS.filter((facet) => state[facet].size).map((facet) => `${facet}: ${[...state[facet]].join(", ")}`);
+
+	return isFiltered() ? el("p", { class: "paper" }, `Only cells with ${[...(state.q ? [`text: ${state.q}`] : []), ...parts].join("; ")}`) : null;
+}
+
 function buildFacets() {
 	const used = {}, place = document.getElementById("facets");
 
@@ -55,7 +62,7 @@ function buildFacets() {
 		used[facet] = new Set(CELLS.map((cell) => cell[facet]));
 	for (const facet of FACETS) {
 		const values = facetValues(facet).filter((value) => used[facet].has(value));
-		if (values.length > 1 || facet === "result")
+		if (values.length > 1)
 			place.append(facetGroup(facet, values));
 	}
 }

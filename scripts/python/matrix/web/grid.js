@@ -3,7 +3,7 @@
 
 function resultsView(shown) {
 	if (!CELLS.length)
-		return [empty("This run has no cells.")];
+		return [empty("This run has no cells."), notRun()];
 	if (!shown.length)
 		return [empty("No cell matches the filters.", true)];
 	return [matrix(shown, square, "Results: clients and servers", true), chipLegend(), notRun()];
@@ -33,13 +33,20 @@ function head(name, role, scope, cells, facet) {
 	const implementation = DATA.implementations[name];
 
 	return el("th", { role, scope, title: `${implementation.title}. ${implementation.about}` },
-		el("span", { class: "name" }, name), el("span", { class: "below" }, el("span", { class: "version" }, implementation.version),
+		el("span", { class: "name" }, name), el("span", { class: "below" }, el("span", { class: "version", title: implementation.version }, shortVersion(implementation.version)),
 			cells ? ratio(cells.filter((cell) => cell[facet] === name)) : null));
+}
+
+// `ddp-bench (iwarp-tools) 0.1.0` -> `0.1.0`; the whole text is in the panel.
+function shortVersion(version) {
+	return version.match(/\d+(\.\d+)+\S*/)?.[0] ?? version;
 }
 
 function ratio(cells) {
 	const counts = countBy(cells, (cell) => cell.result);
 
+	if (state.result.size)
+		return el("span", { class: "ratio", title: "cells that the filters show" }, cells.length);
 	return el("span", { class: "ratio", title: "passed, of those that are supported" }, `${counts.pass ?? 0}/${cells.length - (counts.unsupported ?? 0)}`);
 }
 
@@ -53,13 +60,21 @@ function matrixRow(client, servers, cells, one, ratios) {
 }
 
 function square(cells) {
-	const lines = groupBy(cells, (cell) => cell.impairment), many = Object.keys(DATA.impairments).length > 1;
+	const lines = groupBy(cells, (cell) => cell.impairment), names = Object.keys(DATA.impairments);
 	const longest = Math.max(...[...lines.values()].map((line) => line.length));
-	const width = Math.min(16, Math.max(4, Math.ceil(Math.sqrt(longest * 2.2))));
+	const columns = Math.min(16, Math.max(4, Math.ceil(Math.sqrt(longest * 2.2))));
 
-	return el("td", { role: "gridcell" }, [...lines].map(([impairment, line]) =>
-		el("div", { class: "line" }, many ? el("span", { class: "impairment" }, impairment) : null,
-			el("span", { class: `chips w${width}` }, line.map(chip)))));
+	return el("td", { role: "gridcell" }, names.filter((name) => lines.has(name)).map((name) =>
+		el("div", { class: "line" }, names.length > 1 ? el("span", { class: "impairment" }, name) : null, chips(lines.get(name), columns))));
+}
+
+// The size is set, so that the browser lays out only what is in sight (content-visibility in parts.css).
+function chips(cells, columns) {
+	const box = el("div", { class: "chips" }, cells.map(chip)), rows = Math.ceil(cells.length / columns);
+
+	box.style.setProperty("--columns", columns);
+	box.style.setProperty("--rows", rows);
+	return box;
 }
 
 function chip(cell) {
@@ -81,10 +96,8 @@ function chipLegend() {
 }
 
 function notRun() {
-	const names = Object.entries(DATA.implementations).filter(([, implementation]) => implementation.unavailable);
-
-	return names.length ? el("div", { class: "notrun" }, el("h2", null, "Not run here"),
-		el("dl", null, names.map(([name, implementation]) => [el("dt", null, name), el("dd", null, implementation.unavailable)]))) : null;
+	return DATA.notRun.length ? el("div", { class: "notrun" }, el("h2", null, "Not run here", el("span", { class: "count" }, DATA.notRun.length)),
+		el("dl", null, DATA.notRun.map(([name, reason]) => [el("dt", null, name), el("dd", null, reason)]))) : null;
 }
 
 // --- keyboard: one stop for Tab, arrows within -------------------------------------------------------
@@ -130,8 +143,8 @@ function destination(event, grid, item) {
 	case "ArrowLeft": return items[at - 1] ?? null;
 	case "Home": return items[0];
 	case "End": return items[items.length - 1];
-	case "ArrowDown": return nearest(grid, item, 1);
-	case "ArrowUp": return nearest(grid, item, -1);
+	case "ArrowDown": return nearest(item, 1);
+	case "ArrowUp": return nearest(item, -1);
 	case "PageDown": return otherRow(item, "nextElementSibling");
 	case "PageUp": return otherRow(item, "previousElementSibling");
 	default: return undefined;
@@ -145,12 +158,15 @@ function otherRow(item, sibling) {
 	return null;
 }
 
-// The item in the next line of chips above or below, as near as possible to the same column.
-function nearest(grid, item, direction) {
+// The item in the next line of chips above or below, as near as possible to the same column. It is in the same
+// row or in the next one that has items.
+function nearest(item, direction) {
+	const own = item.closest("tr"), next = otherRow(item, direction > 0 ? "nextElementSibling" : "previousElementSibling")?.closest("tr");
+	const items = [own, next].filter(Boolean).flatMap(gridItems);
 	const from = item.getBoundingClientRect(), middle = (box) => box.left + box.width / 2;
 	let best = null, bestDistance = Infinity;
 
-	for (const other of gridItems(grid)) {
+	for (const other of items) {
 		const box = other.getBoundingClientRect(), vertical = direction * (box.top - from.top);
 		const distance = vertical * 1e4 + Math.abs(middle(box) - middle(from));
 		if (vertical > from.height / 2 && distance < bestDistance)

@@ -43,7 +43,7 @@ function historyView(shown) {
 }
 
 function runRow(run) {
-	return row(el("b", null, run.id), day(run), `${run.version}${run.commit ? ` (${run.commit})` : ""}`, totalsBar(run.totals), ...WORST_FIRST.map((name) => run.totals[name]));
+	return row(once(el("b", null, run.id)), once(day(run)), once(`${run.version}${run.commit ? ` (${run.commit})` : ""}`), totalsBar(run.totals), ...WORST_FIRST.map((name) => run.totals[name]));
 }
 
 function totalsBar(totals) {
@@ -61,7 +61,7 @@ function totalsBar(totals) {
 function turnRow([cell, past]) {
 	const first = DATA.history.runs[past.first];
 
-	return row(cellName(cell), turns(past.results), strip(past.results), badge(cell.result), `${day(first)}, ${first.id}`);
+	return row(cellName(cell), turns(past.results), strip(past.results), badge(cell.result), once(`${day(first)}, ${first.id}`));
 }
 
 // --- the part of a cell's panel ------------------------------------------------------------------------

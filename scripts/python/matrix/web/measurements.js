@@ -58,6 +58,8 @@ function heatSquare(name, scale, cells, client, server) {
 }
 
 function heatLegend(name, scale) {
+	if (scale.least === scale.most)
+		return null;
 	const { better } = DATA.measurements[name], ends = scale.reversed ? [scale.most, scale.least] : [scale.least, scale.most];
 	const steps = [];
 

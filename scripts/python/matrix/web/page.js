@@ -50,7 +50,7 @@ function renderMain() {
 	const main = document.getElementById("main");
 
 	hideTip();
-	main.replaceChildren(...make[state.view](shownCells).flat(Infinity).filter(Boolean));
+	main.replaceChildren(...[filterNote(), make[state.view](shownCells)].flat(Infinity).filter(Boolean));
 	main.className = `view-${state.view}`;
 	for (const grid of main.querySelectorAll('[role="grid"]'))
 		enterGrid(grid);

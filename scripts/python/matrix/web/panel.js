@@ -45,7 +45,7 @@ function cellFacts(cell, test) {
 	const impairment = DATA.impairments[cell.impairment];
 	const facts = [["Test", cell.test], ["Transport", test.transport], ["Operation", test.operation], ["Options", optionsOf(test)],
 		["Impairment", impairment.title === cell.impairment ? cell.impairment : `${cell.impairment}: ${impairment.title}`],
-		["Link", impairment.link], ["Rules", impairment.rules.join("\n")],
+		["Link", impairment.link], ["Rules", impairment.rules.join("\n")], ["Expected", impairment.expect], ["Clause", impairment.clause],
 		["Time", seconds(cell.seconds)], ["Attempts", String(cell.attempts)], ["Seed", String(cell.seed)],
 		["Client", `${cell.client} ${cell.versions.client}`], ["Server", `${cell.server} ${cell.versions.server}`]];
 
