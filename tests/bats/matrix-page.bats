@@ -86,6 +86,11 @@ rejects() {
     assert_status 1
 }
 
+@test "changes, noise, first run with a result, units, codes of tests" {
+    run_here python3 -B "$IW_TOP/tests/page/compare_test.py"
+    assert_status 0
+}
+
 @test "JUnit, CSV and Markdown hold every cell, also with markup and control characters" {
     run_here python3 -B "$IW_TOP/tests/page/formats_test.py" "$RUNS/now" "$RUNS/hostile" "$RUNS/empty" "$RUNS/huge"
     assert_output_is ''

@@ -243,8 +243,16 @@ function storedTheme() {
 	}
 }
 
+// A failure's chip shows a sign before the code.
+function sizeChips() {
+	const longest = Math.max(2, ...Object.values(DATA.codes).map((code) => code.length));
+
+	document.documentElement.style.setProperty("--chip", `${(0.95 + longest * 0.5).toFixed(2)}rem`);
+}
+
 function start() {
 	markChanges();
+	sizeChips();
 	chooseTheme(storedTheme());
 	buildViews();
 	buildFacets();
