@@ -212,6 +212,10 @@ def measurements(browser, runs):
         client=["iwarp-tools"], server=["siw"], impairment=["none"]) if c["measurements"]]
     check("unimpaired cells are counted", page.text('[data-pair^="iwarp-tools"][data-pair$="siw"] .n'), f"n = {len(own)}")
     check("legend", page.text("#main .heatlegend").endswith("higher is better; logarithmic scale"), True)
+    page.browser.click('[data-stat="worst"]')
+    check("the worst", page.text('[data-pair^="iwarp-tools"][data-pair$="siw"] b'), f"{min(own) / 1e9:.3g} Gb/s")
+    check("the focus stays on the button", page.run("document.activeElement.dataset.stat"), "worst")
+    page.browser.click('[data-stat="median"]')
     page.browser.click('[data-metric="latency_p50_seconds"]')
     check("address of a measurement", page.hash(), "#view=measurements&metric=latency_p50_seconds")
     check("lower is better", "lower is better" in page.text("#main .heatlegend"), True)

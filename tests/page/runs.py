@@ -148,6 +148,7 @@ def hostile():
     for one in result["cells"]:
         one.update(reason=evil + "\x1b[31m\0\x07", rerun="echo '" + evil + "' | `id` $(id)",
                    result="fail", log="cells/javascript%3Aalert(1)/<b>/log.txt")
+    result["cells"][2]["reason"] = "not UTF-8: \udc80"
     result["cells"][0]["reason"] = "=HYPERLINK(\"http://example.org\")"
     return result
 

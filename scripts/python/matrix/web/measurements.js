@@ -1,20 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The matrix of measurements: the median of the shown cells of each pair, in seven steps of one colour.
+// The matrix of measurements: the median, the best or the worst of the shown cells of each pair, in seven steps of one colour.
 
 const STEPS = 7;
+const STATS = ["median", "best", "worst"];
 
 function measurementsView(shown) {
-	const names = Object.keys(DATA.measurements), name = names.includes(state.metric) ? state.metric : names[0];
-	const cells = measuredCells(shown, name);
-	const choice = el("div", { class: "choice", role: "group", "aria-label": "Measurement" }, names.map((other) =>
-		el("button", { type: "button", "aria-pressed": String(other === name), "data-metric": other }, DATA.measurements[other].title)));
+	const name = chosenMetric(), cells = measuredCells(shown, name);
 
 	if (!cells.length)
-		return [choice, empty("No cell that the filters show has this measurement.", isFiltered())];
+		return [measurementChoices(name), empty("No cell that the filters show has this measurement.", isFiltered())];
 	const scale = heatScale(name, cells);
-	return [choice, heatLegend(name, scale), matrix(cells, (own, client, server) => heatSquare(name, scale, own, client, server),
+	return [measurementChoices(name), heatLegend(name, scale), matrix(cells, (own, client, server) => heatSquare(name, scale, own, client, server),
 		`${DATA.measurements[name].title}: clients and servers`),
-	el("p", { class: "note" }, `A value is the median of the cells of its pair that the filters show${cells.some(isImpaired) ? "" : ", without impairment"}. Enter or a click lists them.`)];
+	el("p", { class: "note" }, `A value is the ${chosenStat()} of the cells of its pair that the filters show${cells.some(isImpaired) ? "" : ", without impairment"}. Enter or a click lists them.`)];
+}
+
+function chosenMetric() {
+	const names = Object.keys(DATA.measurements);
+
+	return names.includes(state.metric) ? state.metric : names[0];
+}
+
+function chosenStat() {
+	return STATS.includes(state.stat) ? state.stat : STATS[0];
+}
+
+function measurementChoices(name) {
+	return el("div", { class: "choices" },
+		el("div", { class: "choice", role: "group", "aria-label": "Measurement" }, Object.keys(DATA.measurements).map((other) =>
+			el("button", { type: "button", "aria-pressed": String(other === name), "data-metric": other }, DATA.measurements[other].title))),
+		el("div", { class: "choice", role: "group", "aria-label": "Value of a pair" }, STATS.map((stat) =>
+			el("button", { type: "button", "aria-pressed": String(stat === chosenStat()), "data-stat": stat }, stat))));
+}
+
+// The value of a pair. Without a known direction, best is the largest.
+function statistic(name, cells) {
+	const values = cells.map((cell) => cell.measurements[name]), lower = DATA.measurements[name].better === "lower";
+
+	if (chosenStat() === "median")
+		return median(values);
+	return (chosenStat() === "best") === lower ? Math.min(...values) : Math.max(...values);
 }
 
 // Impaired and other cells have no common median: without a choice of impairments, those without one are shown.
@@ -32,9 +57,8 @@ function isImpaired(cell) {
 
 // Logarithmic if the largest value is more than 20 times the smallest.
 function heatScale(name, cells) {
-	const medians = [...groupBy(cells, (cell) => `${cell.client}\n${cell.server}`).values()]
-		.map((own) => median(own.map((cell) => cell.measurements[name])));
-	const [least, most] = [Math.min(...medians), Math.max(...medians)];
+	const values = [...groupBy(cells, (cell) => `${cell.client}\n${cell.server}`).values()].map((own) => statistic(name, own));
+	const [least, most] = [Math.min(...values), Math.max(...values)];
 	const curve = least > 0 && most / least > 20 ? Math.log : (value) => value;
 
 	return { least, most, curve, reversed: DATA.measurements[name].better === "lower", log: curve === Math.log };
@@ -49,7 +73,7 @@ function heatStep(scale, value) {
 }
 
 function heatSquare(name, scale, cells, client, server) {
-	const value = median(cells.map((cell) => cell.measurements[name]));
+	const value = statistic(name, cells);
 
 	return el("td", { role: "gridcell", class: "heat" },
 		el("button", { type: "button", tabindex: "-1", class: `heat h${heatStep(scale, value)}`, "data-pair": `${client}\n${server}`,
@@ -73,8 +97,7 @@ function heatLegend(name, scale) {
 // --- the panel of a pair -----------------------------------------------------------------------------
 
 function pairPanel(pair, shown) {
-	const [client, server] = pair.split("\n"), names = Object.keys(DATA.measurements);
-	const name = names.includes(state.metric) ? state.metric : names[0];
+	const [client, server] = pair.split("\n"), name = chosenMetric();
 	const cells = measuredCells(shown, name).filter((cell) => cell.client === client && cell.server === server)
 		.sort((a, b) => b.measurements[name] - a.measurements[name]);
 	const most = Math.max(...cells.map((cell) => cell.measurements[name]));

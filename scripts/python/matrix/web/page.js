@@ -81,8 +81,7 @@ function openCell(cell, from) {
 }
 
 function openPair(pair, from) {
-	const names = Object.keys(DATA.measurements), name = names.includes(state.metric) ? state.metric : names[0];
-	const cells = measuredCells(shownCells, name).filter((cell) => `${cell.client}\n${cell.server}` === pair);
+	const cells = measuredCells(shownCells, chosenMetric()).filter((cell) => `${cell.client}\n${cell.server}` === pair);
 
 	openedFrom = from;
 	Object.assign(state, cells.length === 1 ? { cell: cells[0].id, pair: "" } : { pair, cell: "" });
@@ -119,8 +118,9 @@ const CLICKS = {
 	view: (item) => { Object.assign(state, { view: item.dataset.view, pair: "" }); update(true); },
 	facet: (item) => { toggleFacet(item.dataset.facet, item.dataset.value); update(true); },
 	metric: (item) => { state.metric = item.dataset.metric; update(true); },
-	sort: (item) => { state.sort = sortAfter(item.dataset.sort); update(true); document.querySelector(`[data-sort="${item.dataset.sort}"]`).focus(); },
-	whole: (item) => { wholeTables.add(item.dataset.whole); render(); },
+	stat: (item) => { state.stat = item.dataset.stat === STATS[0] ? "" : item.dataset.stat; update(true); },
+	sort: (item) => { state.sort = sortAfter(item.dataset.sort); update(true); },
+	whole: (item) => { wholeTables.add(item.dataset.whole); render(); document.getElementById("main").focus({ preventScroll: true }); },
 	clear: () => { clearFilters(); update(true); },
 	cell: (item) => openCell(CELLS[item.dataset.cell], item),
 	open: (item) => openCell(CELLS[item.dataset.open], item),
@@ -136,8 +136,17 @@ function clicked(event) {
 	const item = event.target.closest("button");
 	const kind = item && Object.keys(CLICKS).find((name) => item.dataset[name] !== undefined);
 
-	if (kind)
-		CLICKS[kind](item);
+	if (!kind)
+		return;
+	CLICKS[kind](item);
+	if (!item.isConnected)
+		focusAgain(kind, item.dataset[kind]);
+}
+
+// The focus stays on a button that was drawn anew.
+function focusAgain(kind, value) {
+	if (["metric", "stat", "sort"].includes(kind))
+		document.querySelector(`#main [data-${kind}="${CSS.escape(value)}"]`)?.focus();
 }
 
 function sortAfter(column) {

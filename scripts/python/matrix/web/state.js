@@ -3,11 +3,11 @@
 
 const FACETS = ["result", "change", "client", "server", "impairment", "test"];
 const VIEWS = { results: "Results", measurements: "Measurements", list: "List", changes: "Changes", history: "History", legend: "Legend" };
-const TEXTS = ["view", "q", "metric", "sort", "cell", "pair"];
+const TEXTS = ["view", "q", "metric", "stat", "sort", "cell", "pair"];
 const state = emptyState();
 
 function emptyState() {
-	const empty = { view: "results", q: "", metric: "", sort: "", cell: "", pair: "" };
+	const empty = { view: "results", q: "", metric: "", stat: "", sort: "", cell: "", pair: "" };
 
 	for (const facet of FACETS)
 		empty[facet] = new Set();
