@@ -129,4 +129,8 @@ rejects() {
     assert_status 0
     assert_stderr_has 'interop-report: left out of the history: torn/result.json:'
     grep -q '"history":{"runs"' now/index.html
+    run_here "$IW_TOP/scripts/interop-report" now --history "$RUNS"
+    assert_status 0
+    assert_output_is ''
+    grep -qE '"history":\{"runs":\[(\{[^{]*\{[^}]*\}\},){9}\{' now/index.html
 }

@@ -26,12 +26,13 @@ exit status:
   0  written; with --against: nothing is worse than in the other run
   1  written; with --against: new failures or errors
   2  wrong usage, or a result.json that is not one
+  3  a Python package is missing
   4  the files cannot be written
 
 examples:
   scripts/interop-report results/20261127T101500Z-1f2e
-  scripts/interop-report --against results/old results/new
-  scripts/interop-report --history results/* -- results/new
+  scripts/interop-report results/new --against results/old
+  scripts/interop-report results/new --history results
 """
 
 LABELS = {
@@ -43,8 +44,8 @@ LABELS = {
 
 def write_all(directory, against=None, history=()):
     """Writes all forms into `directory`, which holds result.json. against: another run to compare
-    with. history: folders of earlier runs; the run itself and unreadable runs may be among them.
-    Returns compare.difference(), or None without `against`. Raises Invalid, OSError."""
+    with. history: earlier runs, or folders of them; the run itself and unreadable runs may be among
+    them. Returns compare.difference(), or None without `against`. Raises Invalid, OSError."""
     document = results.load(directory)
     directory = os.path.dirname(results.path_of(directory)) or "."
     earlier, problems = load_history(history)
@@ -62,12 +63,22 @@ def write_all(directory, against=None, history=()):
 def load_history(folders):
     """Runs that cannot be read are left out: an interrupted run must not spoil the history."""
     documents, problems = [], []
-    for folder in folders:
+    for folder in runs_below(folders):
         try:
             documents.append(results.load(folder))
         except Invalid as problem:
             problems.append(problem)
     return documents, problems
+
+
+def runs_below(folders):
+    """A folder without result.json stands for the runs in its folders."""
+    for folder in folders:
+        if not os.path.isdir(folder) or os.path.exists(results.path_of(folder)):
+            yield folder
+            continue
+        inner = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+        yield from (path for path in inner if os.path.exists(os.path.join(path, results.NAME)))
 
 
 def write(directory, name, content):
@@ -108,7 +119,7 @@ def arguments_of(words):
     parser.add_argument("--against", metavar="OLD",
                         help="the folder of another run: show and print what has changed since")
     parser.add_argument("--history", metavar="DIR", nargs="+", default=[],
-                        help="folders of earlier runs: show the history of each cell")
+                        help="runs, or folders of runs: show the history of each cell")
     return parser.parse_args(words)
 
 

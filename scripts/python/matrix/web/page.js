@@ -12,7 +12,7 @@ function buildViews() {
 }
 
 function changeCount() {
-	return Object.keys(CHANGE_NAMES).reduce((sum, kind) => sum + DATA.difference[kind].length, 0);
+	return [...Object.keys(CHANGE_NAMES), "measurements"].reduce((sum, kind) => sum + DATA.difference[kind].length, 0);
 }
 
 function showViews() {
