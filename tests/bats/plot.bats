@@ -189,6 +189,8 @@ EOF
         plot $kind "$MADE/udp.send" "$MADE/udp.recv" --png
         assert_status 0
         check png $kind.png || fail_with "$kind.png is blank"
+    done
+    for kind in placement ladder cwnd; do
         plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o one.svg --data data
         LC_ALL=C TZ=Asia/Tokyo plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o -
         cmp one.svg "$OUTPUT_FILE"

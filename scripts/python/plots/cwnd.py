@@ -8,6 +8,7 @@ from .view import time_text
 HELP = "congestion window, octets in flight, losses; round trips and retransmission timeout"
 UNSET = 0xffffffff  # ssthresh before the first loss
 HEIGHT = 640
+COLUMNS = 450  # of each curve
 
 
 def sender(view):
@@ -33,7 +34,17 @@ def series(view, name, key, who, accept=lambda value: value > 0):
     role, path = who
     points = [(at, event[key]) for at, event, part in view.events(name)
               if part.role == role and event.get("path", path) == path and accept(event[key])]
-    return draw.thinned(changes(points) if name == "window" else points)
+    return draw.thinned(changes(points) if name != "rtt" else points, COLUMNS)
+
+
+def stairs(points):
+    """Two rows at each change, and zeros at both ends: one polygon."""
+    if not points:
+        return []
+    rows = [(points[0][0], 0), points[0]]
+    for before, point in zip(points, points[1:]):
+        rows += [(point[0], before[1]), point]
+    return rows + [(points[-1][0], 0)]
 
 
 def window_tables(view, who):
@@ -41,8 +52,8 @@ def window_tables(view, who):
         ("cwnd", ("seconds", "octets"), series(view, "window", "cwnd_octets", who)),
         ("ssthresh", ("seconds", "octets"),
          series(view, "window", "ssthresh_octets", who, lambda v: 0 < v < UNSET)),
-        ("flight", ("seconds", "octets"), series(view, "window", "flight_octets", who,
-                                                 lambda v: v >= 0)),
+        ("flight", ("seconds", "octets"), stairs(series(view, "window", "flight_octets", who,
+                                                        lambda v: v >= 0))),
         ("rwnd", ("seconds", "octets"), series(view, "acked", "rwnd_octets", who)),
     ]
 
@@ -76,9 +87,9 @@ def rtt_tables(view, who):
     ]
 
 
-def window_plot(tables, high):
+def window_parts(tables, high):
     """rwnd only if it is near the window: it would press everything else down."""
-    styles = {"flight": ("fillsteps", "#cfe3f2", "in flight"),
+    styles = {"flight": ("filledcurves closed", "#cfe3f2", "in flight"),
               "cwnd": ("steps lw 1.8", draw.BLUE, "congestion window"),
               "ssthresh": ("steps lw 1.5 dt 2", draw.GREY, "ssthresh"),
               "rwnd": ("steps lw 1.2 dt 3", draw.PINK, "the peer's window")}
@@ -89,7 +100,7 @@ def window_plot(tables, high):
             style, colour, legend = styles[name]
             parts.append(f"{draw.table('cwnd', name)} using 1:($2 / 1024) with {style} "
                          f"lc rgb '{colour}' title {draw.quote(legend)}")
-    return draw.plot(parts + mark_parts(tables, high / 1024 * 1.06))
+    return parts + mark_parts(tables, high / 1024 * 1.06)
 
 
 def mark_parts(tables, height):
@@ -124,7 +135,9 @@ def make(view):
     last = max(row[0] for _, _, rows in tables for row in rows)
     picture = draw.Picture("cwnd", f"Congestion window of the {who[0]}",
                            view.facts(*figures(named)), tables, "", (960, HEIGHT))
-    picture.script = script_of(view, named, high, last, picture.top())
+    upper = window_parts(named, high)
+    picture.key_lines = draw.key_lines(len(upper), 4)
+    picture.script = script_of(view, named, high, last, draw.plot(upper))
     return picture
 
 
@@ -135,16 +148,16 @@ def figures(named):
         yield f"smoothed round trip {time_text(min(srtt) / 1e3)} to {time_text(max(srtt) / 1e3)}"
 
 
-def script_of(view, named, high, last, top):
+def script_of(view, named, high, last, upper):
     """Two plots with one axis of time."""
     lower = any(named[name] for name in ("rtt", "srtt", "rto"))
     split = 0.40 if lower else 58 / HEIGHT
     text = draw.x_range(view, last) + f"set yrange [0:{high / 1024 * 1.12:.3f}]\n"
     text += "set ylabel 'KiB'\n"
     if not lower:
-        return text + "set xlabel 'seconds'\n" + window_plot(named, high)
+        return text + "set xlabel 'seconds'\n" + upper
     text += f"set bmargin at screen {split}\nset multiplot\nset format x ''\n"
-    text += window_plot(named, high)
+    text += upper
     text += ("unset label\nset format x '%g'\nset xlabel 'seconds'\nset ylabel 'ms'\n"
              "set autoscale y\nset logscale y\n"
              f"set key top left Left reverse maxrows 1 samplen 2 font '{draw.FONT},11' at screen {draw.MARGIN / 960:.4f}, screen "

@@ -8,7 +8,8 @@ import subprocess
 
 from .inputs import CannotHere, clean
 
-TIME_LIMIT = 120
+TIME_LIMIT = 120  # seconds
+NO_TERMINAL = 33  # exit status of the scripts
 FONT = "DejaVu Sans"
 MARGIN = 92  # pixels at the left of a plot
 KEY_LINE = 18  # pixels
@@ -22,6 +23,7 @@ PREAMBLE = """\
 # gnuplot {kind}.gp          makes {kind}.svg
 # gnuplot -e png=1 {kind}.gp makes {kind}.png
 set encoding utf8
+if (strstrt(GPVAL_TERMINALS, exists('png') ? ' png' : ' svg ') == 0) {{ exit status {missing} }}
 if (exists('png')) {{
 	if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {{
 		set terminal pngcairo size {width},{height} font '{font},11' noenhanced background rgb 'white'
@@ -94,6 +96,7 @@ def script_text(picture):
     width, height = picture.size
     text = PREAMBLE.format(
         title=clean(picture.title), kind=picture.kind, width=width, height=height, font=FONT,
+        missing=NO_TERMINAL,
         left=MARGIN / width, right=1 - 28 / width, top=1 - picture.top() / height,
         bottom=58 / height, key=1 - (picture.top() - 6 - KEY_LINE * picture.key_lines) / height,
         rows=picture.key_lines)
@@ -122,18 +125,12 @@ def run_gnuplot(folder, *arguments):
                              errors="replace", timeout=TIME_LIMIT, check=False)
     except subprocess.TimeoutExpired:
         raise Failed(f"gnuplot: no end after {TIME_LIMIT} s; show less with --from and --to") from None
+    if run.returncode == NO_TERMINAL:
+        raise CannotHere("gnuplot: no terminal for this format: expected a gnuplot that draws SVG "
+                         "and PNG; install gnuplot-nox")
     if run.returncode != 0:
         said = " ".join(line.strip() for line in run.stderr.split("\n") if line.strip())
         raise Failed(f"gnuplot: exit status {run.returncode}: {clean(said[-300:])}")
-    return run.stdout + run.stderr
-
-
-def check_terminal(folder, png):
-    terminals = run_gnuplot(folder, "-e", "print GPVAL_TERMINALS").split()
-    wanted = ("png", "pngcairo") if png else ("svg",)
-    if not set(wanted) & set(terminals):
-        raise CannotHere(f"gnuplot: no terminal {wanted[0]}: expected a gnuplot that draws "
-                         f"{wanted[0].upper()}; install gnuplot-nox")
 
 
 def make(picture, folder, png):
@@ -141,13 +138,17 @@ def make(picture, folder, png):
     for suffix, text in (("dat", data_text(picture)), ("gp", script_text(picture))):
         with open(os.path.join(folder, f"{picture.kind}.{suffix}"), "w", encoding="utf-8") as file:
             file.write(text)
-    check_terminal(folder, png)
     script = f"{picture.kind}.gp"
     run_gnuplot(folder, *(("-e", "png=1", script) if png else (script,)))
     made = os.path.join(folder, f"{picture.kind}.{'png' if png else 'svg'}")
     if not os.path.exists(made) or os.path.getsize(made) == 0:
         raise Failed("gnuplot: no picture; expected one")
     return made
+
+
+def key_lines(entries, in_a_line=3):
+    """Lines of a legend; all its columns are as wide as the widest entry."""
+    return -(-entries // in_a_line)
 
 
 # --- parts of scripts ----------------------------------------------------------------------------

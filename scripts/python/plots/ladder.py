@@ -11,6 +11,8 @@ WIDTH, PITCH = 1120, 27
 ROWS_FIRST, ROWS_LAST = 44, 12  # of a longer exchange
 LEFT, RIGHT = 0.13, 0.90
 LABEL_MAX = 112
+HEAD_MAX = 28  # a longer name of an end begins at the edge
+HEADS = ((ROLES[0], LEFT, 0.01, "left"), (ROLES[1], RIGHT, 0.99, "right"))
 FALL = 0.16  # of an arrow, in rows
 TIME_AT = {ROLES[0]: LEFT - 0.008, ROLES[1]: RIGHT + 0.008}
 STYLES = {  # kind: legend, colour, line
@@ -94,6 +96,7 @@ def make(view):
                        (" at the capture" if captures(view) else ""))
     picture = draw.Picture("ladder", "Exchange of initiator and responder", facts, tables, "",
                            (WIDTH, 0))
+    picture.key_lines = draw.key_lines(sum(1 for kind in arrows if arrows[kind]), 5)
     picture.size = (WIDTH, picture.top() + PITCH * (len(rows) + 2) + 20)
     picture.script = script_of(view, picture, {table[0] for table in tables}, len(rows))
     return picture
@@ -105,12 +108,11 @@ def script_of(view, picture, names, count):
             "set lmargin at screen 0\nset rmargin at screen 1\n"
             f"set bmargin at screen {16 / height:.4f}\n"
             f"set xrange [0:1]\nset yrange [{count + 0.8}:-0.9]\n")
-    for number, (role, x) in enumerate(((ROLES[0], LEFT), (ROLES[1], RIGHT)), 30):
-        name = view.ends.get(role, "")
-        text += (f"set arrow {number} from {x},0 to {x},{count + 0.6} nohead lw 1.5 "
-                 f"lc rgb '#404040' back\n"
-                 f"set label {number} {draw.quote(f'{role} {name}')} at {x},-0.45 center "
-                 f"font '{draw.FONT},11'\n")
+    for number, (role, x, edge, side) in enumerate(HEADS, 30):
+        label = f"{role} {view.ends.get(role, '')}"
+        where = f"{x},-0.45 center" if len(label) <= HEAD_MAX else f"{edge},-0.45 {side}"
+        text += (f"set arrow {number} from {x},0 to {x},{count + 0.6} nohead lw 1.5 lc rgb '#404040' "
+                 f"back\nset label {number} {draw.quote(label)} at {where} font '{draw.FONT},11'\n")
     parts = []
     for kind, (legend, colour, line) in STYLES.items():
         if kind in names:

@@ -12,6 +12,7 @@ HEIGHT = 640
 PER_DECADE = 20  # bars of the histogram
 PLOTTED = 400  # points of a distribution, and as many of its tail
 ALTERNATES = 0.9  # share of Sends that must be answered before the next one
+RARE = 8  # as many times fewer than the most frequent operation is rare
 PERCENTILES = (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999),
                ("p9999_ns", 0.9999))
 COLOURS = (draw.BLUE, draw.ORANGE, draw.GREEN, draw.PINK, draw.RED, draw.BLACK, draw.SKY)
@@ -36,7 +37,7 @@ def traced(view):
     found = {}
     for part in view.parts:
         mark = f" ({part.source.name()})" if len(view.parts) > 1 else ""
-        waiting, pairs = {}, []
+        waiting, pairs, operations = {}, [], 0
         for event in part.named("posted", "completion"):
             if not view.shown(view.seconds(event)):
                 continue
@@ -44,13 +45,15 @@ def traced(view):
             posted = event["event"] == "posted"
             if posted and op == "send" or not posted and op == "recv":
                 pairs.append((event["at"], posted))
+            operations += posted and op != "recv"
             if posted:
                 waiting.setdefault(key, []).append(event["at"])
             elif waiting.get(key) and op != "recv":
                 took = event["at"] - waiting[key].pop(0)
                 found.setdefault(f"{op}, posted to completed{mark}", []).append(took)
         answered = round_trips(pairs)
-        if answered and pairs[0][1]:
+        asked = sum(1 for _, question in pairs if question)
+        if answered and pairs[0][1] and 2 * asked > operations:
             found.pop(f"send, posted to completed{mark}", None)
             found[f"Send to Send{mark}"] = answered
     return found
@@ -96,6 +99,12 @@ def known(figures, count):
             if isinstance(figures.get(key), int) and figures[key] > 0 and share <= most]
 
 
+def frequent(samples):
+    """Leaves out what is rare beside the rest, such as the messages that control a measurement."""
+    most = max((len(times) for times in samples.values()), default=0)
+    return {name: times for name, times in samples.items() if RARE * len(times) >= most}
+
+
 # --- tables --------------------------------------------------------------------------------------
 
 def depth(share):
@@ -130,7 +139,7 @@ def legend_of(name, times):
 
 def make(view):
     """Returns the Picture. Raises Invalid if there are no times."""
-    samples = {**replies(view), **traced(view), **captured(view)}
+    samples = frequent({**replies(view), **traced(view), **captured(view)})
     points = percentiles(view)
     if not samples and not points:
         raise Invalid(f"{view.paths()}: no completion, no reply and no percentiles: latency needs a "
@@ -166,7 +175,7 @@ def script_of(tables, bars, lines):
     low, high = min(times) / 1.3 / scale, max(times) * 1.3 / scale
     deepest = max(1, math.ceil(max(row[2] for rows in shares for row in rows)))
     text = (f"scale = {scale}\nset logscale x\nset xrange [{low:.6f}:{high:.6f}]\n")
-    ends = ("set ylabel 'not longer'\n"
+    ends = ("set ylabel 'share of all'\n"
             f"set ytics ({ticks(deepest)})\nset yrange [0:{deepest}]\n"
             f"set xlabel '{unit}'\nset format x '%g'\n")
     if not bars:

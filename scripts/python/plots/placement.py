@@ -204,9 +204,12 @@ def make(view):
     script = draw.x_range(view, last) + f"set yrange [0:{total / size:.6f}]\n"
     script += "set xlabel 'seconds'\n" + f"set ylabel 'offset in the buffer, {unit}'\n"
     script += separators(places, size)
-    return draw.Picture("placement", title_of(stags, count),
-                        view.facts(f"{size_text(sum(r[2] for r in rows))} in {len(rows)} segments, "
-                                   f"{time_text(last - first)}"), tables, script + draw.plot(parts))
+    facts = view.facts(f"{size_text(sum(r[2] for r in rows))} in {len(rows)} segments, "
+                       f"{time_text(last - first)}")
+    picture = draw.Picture("placement", title_of(stags, count), facts, tables,
+                           script + draw.plot(parts))
+    picture.key_lines = draw.key_lines(len(parts))
+    return picture
 
 
 def title_of(stags, count):

@@ -123,6 +123,6 @@ def make(view):
     last = max([end, *(row[0] for row in direct)])
     script = draw.x_range(view, last) + "set yrange [0:*]\nset xlabel 'seconds'\nset ylabel 'Mb/s'\n"
     picture = draw.Picture("throughput", "Throughput", view.facts(*facts), tables, "")
-    picture.key_lines = 2 if len(parts) > 2 else 1
+    picture.key_lines = draw.key_lines(len(parts), 2)
     picture.script = script + draw.plot(parts)
     return picture

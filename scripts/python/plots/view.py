@@ -6,7 +6,7 @@ from .inputs import Invalid, clean
 
 ROLES = ("initiator", "responder")
 SIDE_EVENTS = ("connected", "request")  # of a connection that has no number yet
-ADJUSTED_MAX = 20 * 10**9  # two files of one transfer begin within this time
+LINE_MAX = 120
 
 
 def other(role):
@@ -212,17 +212,28 @@ class View:
         return "SCTP (kernel)" if self.parts else ""
 
     def facts(self, *more):
-        """One line: the files, the ends, the transport and the totals of the picture."""
-        names = ", ".join(source.name() for source in self.sources)
+        """Lines: the files, the ends, the transport and the totals of the picture."""
         ends = ""
         if len(self.ends) == 2:
             ends = f"{self.ends['initiator']} (initiator), {self.ends['responder']} (responder)"
         first = self.parts[0] if self.parts else None
         which = f"connection {first.number}, one of {first.count}" if first and first.count > 1 else ""
-        return [names, " \u00b7 ".join(f for f in (ends, self.transport(), which, *more) if f)]
+        return [*wrapped(name.name() for name in self.sources), *wrapped(
+            f for f in (ends, self.transport(), which, *more) if f)]
 
     def paths(self):
         return ", ".join(source.path for source in self.sources)
+
+
+def wrapped(facts):
+    """Joins facts to lines that fit under the title."""
+    lines = []
+    for fact in facts:
+        if lines and len(lines[-1]) + len(fact) < LINE_MAX:
+            lines[-1] += f" \u00b7 {fact}"
+        else:
+            lines.append(fact)
+    return lines
 
 
 def size_text(octets):
