@@ -1,0 +1,263 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# scripts/plot: pictures of transfers over a lossy link, out of traces and captures that are made here.
+# bats file_tags=waits
+
+load helpers
+load net
+
+setup_file() {
+    net_setup --relay
+}
+
+teardown_file() {
+    net_teardown
+}
+
+setup() {
+    skip_with_file
+    require_tool gnuplot jq python3
+    MADE=$BATS_FILE_TMPDIR/made
+    [ -e "$MADE/ping.json" ] || record
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+readonly OCTETS=700000
+
+# record: a file over udp and over tcp, traced at both ends and captured at the left, and a pingpong
+record() {
+    local t
+
+    mkdir -p "$MADE/src"
+    cd "$MADE" || return 1
+    random_file src/f $OCTETS
+    PORT=$(free_port)
+    for t in udp tcp; do
+        mkdir "dst.$t"
+        relay_start --seed 6 --both loss=2%,delay=2ms,rate=50M
+        capture_in left "$t.pcap"
+        serve_in right ddp-recv -t $t -p "$PORT" --bind '*' --once --trace "$t.recv" "dst.$t"
+        run_in left ddp-send -t $t -p "$PORT" --trace "$t.send" src/f "$RIGHT_IP:"
+        assert_status 0
+        wait_served
+        capture_end
+        relay_end
+    done
+    serve_in right ddp-bench --listen -p "$PORT" --bind '*'
+    # Without a relay the ends cannot reach each other.
+    run_in right ddp-bench -p "$PORT" --json --trace ping "$RIGHT_IP" pingpong -w 0 -n 50
+    assert_status 0
+    cp "$OUTPUT_FILE" "$BATS_TEST_TMPDIR/result"
+    serve_end
+    mv "$BATS_TEST_TMPDIR/result" ping.json
+}
+
+plot() {
+    run_here "$IW_TOP/scripts/plot" "$@"
+}
+
+# drawn KIND FILE...: makes KIND.svg, and KIND.dat and KIND.gp in data
+drawn() {
+    plot "$@" --data data
+    assert_status 0
+    # shellcheck disable=SC2154
+    assert_equal "$stderr" ""
+    check svg "$1.svg"
+}
+
+check() {
+    python3 "$BATS_TEST_DIRNAME/plot_check.py" "$@"
+}
+
+# refuses STATUS MESSAGE ARG...
+refuses() {
+    local wanted=$1 message=$2
+    shift 2
+
+    plot "$@"
+    assert_status "$wanted"
+    assert_stderr_has "$message"
+    [ ! -e "$1.svg" ] || fail_with "$1.svg was made"
+}
+
+@test "placement shows every octet once, and which came out of order and again" {
+    local name sum=0
+
+    drawn placement "$MADE/udp.recv" "$MADE/udp.send"
+    for name in in-order ahead retransmitted; do
+        [ "$(check rows data/placement.dat $name)" -gt 0 ]
+        sum=$((sum + $(check sum data/placement.dat $name 3)))
+    done
+    assert_equal $sum $OCTETS
+    # A chunk that was sent again carries a segment of at most 1412 octets.
+    [ "$(check sum data/placement.dat retransmitted 3)" -le $((1412 * $(grep -c chunk_retransmitted "$MADE/udp.send"))) ]
+}
+
+@test "placement of the receiver's trace alone shows holes that are filled" {
+    drawn placement "$MADE/udp.recv"
+    assert_equal "$(check rows data/placement.dat retransmitted)" 0
+    [ "$(check rows data/placement.dat fills)" -gt 0 ]
+}
+
+@test "placement of a capture shows all octets" {
+    drawn placement "$MADE/tcp.pcap"
+    assert_equal "$(check sum data/placement.dat in-order 3)" $OCTETS
+}
+
+@test "timeline counts the events of both ends" {
+    drawn timeline "$MADE/udp.send" "$MADE/udp.recv"
+    grep -q "'placed ($(grep -c '"placed"' "$MADE/udp.recv"))'" data/timeline.gp
+    grep -q "'retransmitted ($(grep -c chunk_retransmitted "$MADE/udp.send"))'" data/timeline.gp
+    grep -q "'lost ($(grep -c '"lost"' "$MADE/udp.send"))'" data/timeline.gp
+    [ "$(check rows data/timeline.dat responder-placed)" -gt 1 ]
+}
+
+@test "ladder of a capture over TCP has set-up, runs of segments, CRC and end" {
+    drawn ladder "$MADE/tcp.pcap"
+    grep -qP '\tMPA Request Rev 2, CRC, IRD [0-9]+ ORD' data/ladder.dat
+    grep -qP '\tMPA Reply Rev 2, CRC' data/ladder.dat
+    grep -qP '\tRDMA Write × [0-9]+ STag [0-9a-f]{8} TO 0x[0-9a-f]+, .*CRC good' data/ladder.dat
+    grep -qP '\tTCP retransmission' data/ladder.dat
+    grep -qP '\tTCP FIN' data/ladder.dat
+}
+
+@test "ladder of a capture over SCTP has INIT, sessions, SACKs and retransmissions" {
+    drawn ladder "$MADE/udp.pcap"
+    grep -qP '\tSCTP INIT, streams' data/ladder.dat
+    grep -qP '\tDDP Stream Session Enhanced Initiate, stream 0' data/ladder.dat
+    grep -qP '\tSACK with gaps.* up to TSN [0-9]+, 1 gap' data/ladder.dat
+    grep -qP '\tDATA retransmission TSN [0-9]+' data/ladder.dat
+}
+
+@test "ladder of two traces has both times of a segment" {
+    drawn ladder "$MADE/udp.send" "$MADE/udp.recv"
+    # The first Send: the link delays it by 2 ms.
+    python3 - data/ladder.dat <<'EOF'
+import sys
+sys.path.insert(0, ".")
+rows, name = {}, ""
+for line in open(sys.argv[1], encoding="utf-8"):
+    cells = line.rstrip("\n").split("\t")
+    if line.startswith("# ") and len(cells) == 1:
+        name = line[2:].strip()
+    elif line.strip() and not line.startswith("#"):
+        rows.setdefault(name, []).append(cells)
+row = next(float(cells[1]) for cells in rows["send"] if cells[0] < "0.5")
+sent = next(float(cells[2]) for cells in rows["times-left"] if float(cells[1]) == row)
+came = next(float(cells[2]) for cells in rows["times-right"] if row < float(cells[1]) < row + 0.5)
+sys.exit(0 if 2 <= came - sent < 40 else 1)
+EOF
+}
+
+@test "throughput adds up to the octets of the file" {
+    local width sum
+
+    drawn throughput "$MADE/udp.recv" "$MADE/udp.pcap"
+    width=$(sed -n 's/.*intervals of \([0-9.]*\) ms.*/\1/p' data/throughput.gp)
+    sum=$(check sum data/throughput.dat initiator-payload 2)
+    # Mb/s times ms are 125 octets. Messages of the transfer are a few thousand octets more.
+    python3 -c "import sys; t = $sum * $width * 125; sys.exit(not $OCTETS <= t < 1.02 * $OCTETS)"
+    sum=$(check sum data/throughput.dat initiator-wire 2)
+    python3 -c "import sys; t = $sum * $width * 125; sys.exit(not 1.02 * $OCTETS < t < 1.2 * $OCTETS)"
+}
+
+@test "latency shows each round trip and the percentiles of a result" {
+    local longest
+
+    drawn latency "$MADE/ping" "$MADE/ping.json"
+    [ "$(check sum data/latency.dat bars-0 3)" -ge 50 ]
+    longest=$(check max data/latency.dat share-0 1)
+    grep -q "'Send to Send: [0-9]*, p50 .*longest" data/latency.gp
+    [ "${longest%.*}" -ge "$(($(jq 'select(.event == "result").half_round_trip.max_ns' "$MADE/ping.json") * 2 / 1100))" ]
+    assert_equal "$(check max data/latency.dat share-1 2)" 99
+}
+
+@test "cwnd shows window, losses and round trips of a trace" {
+    drawn cwnd "$MADE/udp.send"
+    assert_equal "$(check max data/cwnd.dat cwnd 2)" "$(jq -s 'map(select(.event == "window").cwnd_octets) | max' "$MADE/udp.send")"
+    assert_equal "$(check rows data/cwnd.dat lost)" "$(grep -c '"event":"lost"' "$MADE/udp.send")"
+    [ "$(check rows data/cwnd.dat srtt)" -gt 3 ]
+    drawn cwnd "$MADE/tcp.send"
+    [ "$(check rows data/cwnd.dat srtt)" -gt 1 ]
+}
+
+@test "PNG is not blank, the same input makes the same SVG, and the script makes it again" {
+    local kind
+
+    for kind in placement timeline ladder throughput latency cwnd; do
+        plot $kind "$MADE/udp.send" "$MADE/udp.recv" --png
+        assert_status 0
+        check png $kind.png || fail_with "$kind.png is blank"
+    done
+    for kind in placement ladder cwnd; do
+        plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o one.svg --data data
+        LC_ALL=C TZ=Asia/Tokyo plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o -
+        cmp one.svg "$OUTPUT_FILE"
+        (cd data && rm $kind.svg && LC_ALL=C.UTF-8 gnuplot -d $kind.gp)
+        cmp one.svg data/$kind.svg
+    done
+}
+
+@test "--from and --to limit the time, --connection selects" {
+    drawn cwnd "$MADE/udp.send" --from 30ms --to 0.1
+    [ "$(check max data/cwnd.dat cwnd 1 | cut -c 1-3)" = 0.0 ] || [ "$(check max data/cwnd.dat cwnd 1)" = 0.1 ]
+    drawn ladder "$IW_TOP/tests/vectors/traces/ops.pcap" --connection 0
+    refuses 2 'ops.pcap: --connection 77: expected one of 0' placement "$IW_TOP/tests/vectors/traces/ops.pcap" --connection 77
+}
+
+@test "the name of a file cannot harm script or SVG" {
+    local name="we'ird \`touch x\` <&>"$'\n'"\"n\$(touch y).trace"
+
+    cp "$MADE/udp.recv" "$name"
+    drawn placement "$name"
+    [ ! -e x ] && [ ! -e y ]
+    grep -qF "we'ird \`touch x\` &lt;&amp;&gt;?\"n\$(touch y).trace" placement.svg ||
+        grep -qF "we'ird \`touch x\` &lt;&amp;>?\"n\$(touch y).trace" placement.svg
+}
+
+@test "-o writes through a link, as /dev/stdout is one, and never replaces it" {
+    : >target
+    ln -s target link
+    plot cwnd "$MADE/udp.send" -o link
+    assert_status 0
+    [ -L link ] && check svg target
+    cmp link <("$IW_TOP/scripts/plot" cwnd "$MADE/udp.send" -o -)
+}
+
+@test "a file that cannot be plotted is reported with line, value and expectation" {
+    head -c 3000 "$MADE/udp.send" >short
+    refuses 2 "$(printf 'plot: short:%d: "{' "$(wc -l <short | awk '{ print $1 + 1 }')")" cwnd short
+    assert_stderr_has 'expected a whole JSON object; was the line cut?'
+    sed 's/"cwnd_octets":[0-9]*/"cwnd_octets":"many"/' "$MADE/udp.send" >wrong
+    refuses 2 'window: cwnd_octets "many": expected a number' cwnd wrong
+    : >empty
+    refuses 2 'plot: empty: empty: expected a trace (--trace), a capture' ladder empty
+    refuses 2 'plot: none: No such file or directory: expected a file' ladder none
+    refuses 2 'no event window: cwnd needs the trace (--trace) of the end that sends' cwnd "$MADE/udp.pcap"
+    refuses 2 'no event placed with an STag: placement needs' placement "$MADE/ping.json"
+    refuses 2 'never overlaps it: expected files of one transfer, by one clock (mixed clocks)' ladder "$MADE/udp.send" "$MADE/tcp.recv"
+    cat "$MADE/udp.send" "$MADE/udp.recv" >joined
+    refuses 2 'expected nothing after trace_end' ladder joined
+    sed '5s/"time_ns":"1/"time_ns":"2/' "$MADE/udp.send" >stepped
+    refuses 2 'mixed clocks: the time of day was set during the trace' ladder stepped
+    refuses 2 '"1y": expected seconds, or a duration such as 20ms' ladder --to 1y joined
+    refuses 4 'plot: none/x.svg: No such file or directory: expected a file that can be written' ladder -o none/x.svg "$MADE/udp.send"
+}
+
+@test "a missing gnuplot or ddp-dump is exit status 3" {
+    mkdir bin
+    refuses_here 'gnuplot: not found: expected gnuplot 5; install gnuplot-nox' ladder "$MADE/udp.send"
+    ln -s "$(command -v gnuplot)" bin/gnuplot
+    [ -x "$IW_TOP/build/ddp-dump" ] || IW_BUILD='' refuses_here 'ddp-dump: not found' ladder "$MADE/udp.pcap"
+}
+
+# refuses_here MESSAGE ARG...: run_here needs commands that are not in bin
+refuses_here() {
+    local message=$1 said rc=0
+    shift
+
+    said=$(env PATH="$BATS_TEST_TMPDIR/bin" /usr/bin/python3 "$IW_TOP/scripts/plot" "$@" 2>&1) || rc=$?
+    assert_equal $rc 3
+    [[ $said == *"$message"* ]] || fail_with "$said"
+}
