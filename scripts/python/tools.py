@@ -39,7 +39,8 @@ class Tool:
         """Returns True if it ends within that time."""
         if not self.ended():
             handle = os.pidfd_open(self.process.pid)
-            select.select([handle], [], [], seconds)
+            if select.select([handle], [], [], seconds)[0]:
+                self.process.wait()  # unlike poll(), right when another thread polls, too
             os.close(handle)
         return self.ended()
 

@@ -116,3 +116,85 @@ models() {
     assert_status 0
     assert_equal "$(left)" ''
 }
+
+@test "an interrupted run leaves no process and no file" {
+    local signal
+
+    for signal in INT TERM; do
+        setpriv --pdeathsig TERM timeout 60 "$IW_TOP/scripts/stress" sessions --seed 1 --operations 5000 --work . \
+            >said 2>&1 3>&- &
+        wait_until 20 running
+        kill -s $signal "$(pgrep -P $! -f scripts/stress)"
+        status=0
+        wait $! || status=$?
+        assert_status 4
+        assert_equal "$(cat said)" "stress: ended by SIG$signal"
+        assert_equal "$(left)" ''
+    done
+}
+
+# True if the servers of a run listen, and commands run.
+running() {
+    ls "$BATS_TEST_TMPDIR"/iw-stress-*/run-1/logs/command-* && left | grep -q 'ddp-recv.*host-2'
+}
+
+@test "a soak writes samples and a picture, and ends its servers in order" {
+    run_here "$IW_TOP/scripts/soak" --hours 0.004 --operations 10 --out out
+    assert_status 0
+    assert_output_has 'tcp-recv-0: RSS'
+    assert_output_has '3 hosts, '
+    assert_equal "$(head -n 1 out/soak.csv | cut -d , -f 1-5)" seconds,server,pid,rss_kib,descriptors
+    [ "$(grep -c '^[0-9.]*,udp-send-2,' out/soak.csv)" -ge 10 ] || fail_with "too few samples: $(cat out/soak.csv)"
+    if command -v gnuplot >/dev/null; then
+        python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' out/soak.svg
+        [ "$(stat -c %s out/soak.png)" -gt 10000 ]
+    fi
+    assert_equal "$(left)" ''
+}
+
+@test "a soak judges a leak, not a step and not noise" {
+    cat >judge.py <<'END'
+import random
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from stress import growth
+from stress.samples import Row
+
+rng = random.Random(1)
+shapes = {"leak": lambda s: 10000 + 5 * s, "step": lambda s: 10000 + 8000 * (s > 700),
+          "noise": lambda s: 10000 + rng.randrange(5000)}
+for name, rss in shapes.items():
+    memory, descriptors = growth.judge([Row(s, "x", 1, rss(s), 12 + s % 9, 0.0) for s in range(1000)])
+    print(name, memory.grows(), descriptors.grows())
+rows = [Row(s, "x", 1, 10000, 12 + s // 100, 0.0) for s in range(1000)]
+print("descriptors", *(line.grows() for line in growth.judge(rows)))
+END
+    run_here python3 -B judge.py "$IW_TOP/scripts/python"
+    assert_status 0
+    assert_output_is "$(printf '%s\n' 'leak True False' 'step False False' 'noise False False' 'descriptors False True')"
+}
+
+@test "wrong usage and bad files are named" {
+    stress
+    assert_status 2
+    assert_stderr_has 'no MODEL: expected files, buffers, stags, sessions, or --replay FILE'
+    stress files --hosts 1
+    assert_status 2
+    assert_stderr_has '--hosts 1: expected 2 to 100'
+    stress --replay none
+    assert_status 2
+    assert_stderr_is 'stress: none: No such file or directory'
+    stress files --list --operations 1
+    { head -n 1 "$OUTPUT_FILE" && echo '{"op": "fly"}'; } >bad
+    stress --replay bad
+    assert_status 2
+    assert_stderr_has 'stress: bad:2: op "fly": expected one of write, edit,'
+    echo '{"schema": 1, "model": "files", "seed": 1, "hosts": 1000, "transport": "tcp"}' >bad
+    stress --replay bad
+    assert_status 2
+    assert_stderr_has 'stress: bad:1: hosts 1000: expected'
+    stress files --build .
+    assert_status 3
+    assert_stderr_has 'has no ddp-send: build the tools'
+}

@@ -12,8 +12,8 @@ from stress.registered import Buffer
 SLOTS = 3
 MIB = 1 << 20
 SIZES = [1, 2, 4095, 4096, 4097, 65536, MIB - 1, MIB, MIB + 1, 3 * MIB]
-KINDS = [("register", 20), ("write", 26), ("read", 18), ("revoke", 10), ("local", 8), ("together", 10),
-         ("kill", 5), ("race", 6)]
+KINDS = [("register", 20), ("write", 26), ("read", 18), ("revoke", 10), ("local", 8),
+         ("together", 10), ("kill", 5), ("race", 6)]
 LAST_MS = 30
 
 
@@ -158,9 +158,9 @@ class Buffers:
     def must_fail(self, run, buffer):
         state = f"access {buffer.access}" if buffer.live else "revoked"
         require(run.status in (1, 4) and run.message,
-                f"{run.said()}: expected status 1 or 4 and a message, because the buffer is {state}")
-        require("--from" not in run.words or not run.output, f"{run.words}: read {len(run.output)} octets of a buffer that is "
-                f"{state}")
+                f"{run.said()}: expected status 1 or 4 and a message: the buffer is {state}")
+        require("--from" not in run.words or not run.output,
+                f"{run.words}: read {len(run.output)} octets of a buffer that is {state}")
 
     def revoke(self, buffer, _operation):
         if not buffer.live:

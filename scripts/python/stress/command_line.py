@@ -13,7 +13,7 @@ import time
 import traceback
 
 from stress import operations
-from stress.failure import Cannot, Failure
+from stress.failure import Cannot, Failure, Invalid
 from stress.places import Loopback, Namespaces
 from stress.runner import Runner, Shrinker
 
@@ -63,7 +63,7 @@ def parser():
     p.add_argument("--transport", choices=operations.TRANSPORTS, default="tcp",
                    help="of all transfers (default: tcp)")
     p.add_argument("--fabric", metavar="FILE",
-                   help="run the hosts of this topology (scripts/fabric) instead of hosts on loopback")
+                   help="run on the first hosts of this topology (scripts/fabric), not on loopback")
     p.add_argument("--replay", metavar="FILE", help="run the operations of this file")
     p.add_argument("--list", action="store_true", help="write the operations, and run none")
     p.add_argument("--shrink-seconds", type=float, default=60, metavar="N",
@@ -143,8 +143,8 @@ class Report:
                       skipped=self.skipped, commands=self.commands, moved_octets=self.octets,
                       seconds=round(seconds, 3))
         else:
-            print(f"{head['model']}: {self.operations} operations ({self.skipped} without effect) in "
-                  f"{self.lists} lists, {self.commands} commands, {self.octets / 1e6:.1f} MB moved, "
+            print(f"{head['model']}: {self.operations} operations ({self.skipped} without effect), "
+                  f"{self.lists} lists, {self.commands} commands, {self.octets / 1e6:.1f} MB, "
                   f"{seconds:.1f} s: all as the model", flush=True)
 
 
@@ -200,7 +200,8 @@ def reduce(arguments, report, runner, items, result):
 def check_tools(build):
     for tool in TOOLS:
         if not os.access(os.path.join(build, tool), os.X_OK):
-            raise Cannot(f"{build}: has no {tool}: build the tools, or name their directory by --build")
+            raise Cannot(f"{build}: has no {tool}: build the tools, or name their directory by "
+                         "--build")
     if not shutil.which("setpriv"):
         raise Cannot("no setpriv: install util-linux")
 
@@ -212,36 +213,45 @@ def end(number, _frame):
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
-def main(words=None):
-    arguments = parse(words)
+def guarded(program, function):
+    """Runs the function, and turns its exceptions into messages and an exit status."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
     os.umask(0o022)
-    work = None
     try:
-        if arguments.list:
-            sys.stdout.write((operations.load(arguments.replay) if arguments.replay
-                              else make(arguments, arguments.seed)).text())
-            return PASSED
-        check_tools(arguments.build)
-        work = tempfile.mkdtemp(prefix="iw-stress-", dir=arguments.work)
-        return run(arguments, work)
-    except operations.Invalid as error:
-        return complain(error, USAGE)
+        return function()
+    except Invalid as error:
+        return complain(program, error, USAGE)
     except Cannot as error:
-        return complain(error, CANNOT)
+        return complain(program, error, CANNOT)
     except KeyboardInterrupt as error:
-        return complain(f"ended by {error or 'SIGINT'}", BROKEN)
+        return complain(program, f"ended by {error or 'SIGINT'}", BROKEN)
     except (OSError, Failure) as error:
-        return complain(error, BROKEN)
+        return complain(program, error, BROKEN)
     except Exception:  # an error of this program is not a failure of the tools
         traceback.print_exc()
         return BROKEN
-    finally:
-        if work:
-            shutil.rmtree(work, ignore_errors=True)
 
 
-def complain(text, status):
-    print(f"{PROGRAM}: {text}", file=sys.stderr)
+def complain(program, text, status):
+    print(f"{program}: {text}", file=sys.stderr)
     return status
+
+
+def list_or_run(arguments):
+    items = operations.load(arguments.replay) if arguments.replay else \
+        make(arguments, arguments.seed)
+    if arguments.list:
+        sys.stdout.write(items.text())
+        return PASSED
+    check_tools(arguments.build)
+    work = os.path.abspath(tempfile.mkdtemp(prefix="iw-stress-", dir=arguments.work))
+    try:
+        return run(arguments, work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main(words=None):
+    arguments = parse(words)
+    return guarded(PROGRAM, lambda: list_or_run(arguments))

@@ -15,7 +15,8 @@ from stress.world import Server
 
 TIMEOUT = "10s"
 TEMPORARY_SECONDS = 5  # a server has removed its temporaries after this time
-STATUS_DONE, STATUS_PARTLY, STATUS_FAILED = 0, 1, 4
+STATUS_DONE, STATUS_PARTLY = 0, 1
+RULES = {"force": ["--force"], "checksum": ["-c"], "update": ["-u"], "keep": ["--no-clobber"]}
 
 
 def target_of(operation):
@@ -51,8 +52,7 @@ class Exchange:
         words = ["ddp-send" if self.pushes else "ddp-recv", "--json", "--timeout", TIMEOUT,
                  *server.address(), "-m", operation["mode"], "-j", str(operation["jobs"]),
                  "--digest", operation["digest"]]
-        rules = {"force": ["--force"], "checksum": ["-c"], "update": ["-u"], "keep": ["--no-clobber"]}
-        words += rules.get(operation["rule"], [])
+        words += RULES.get(operation["rule"], [])
         words += ["--verify"] if operation["verify"] else []
         words += ["--delete"] if operation["delete"] else []
         words += ["--yes"] if operation["delete"] else []
@@ -74,7 +74,7 @@ class Exchange:
         self.last = self.world.run(self.client, self.words(self.server))
 
     def run_killed(self):
-        """A server that is killed is a spare one, so that the servers of the hosts live for ever."""
+        """A server that is killed is a spare one: the servers of the hosts live on."""
         kill = self.operation["kill"]
         spare = self.spare() if kill["victim"] == "server" else None
         tool = self.world.start(self.client, self.words(spare or self.server))
@@ -156,11 +156,11 @@ class Exchange:
         quota, status = self.operation["quota"], self.disturbed.status
         new = [e for n, e in found.items() if e.kind == FILE and e != self.old.get(n)]
         stored = sum(len(e.data) for e in new)
-        require(stored <= quota, f"{self.disturbed.said()}: stored {stored} octets: expected at most "
-                f"--quota {quota}")
+        require(stored <= quota, f"{self.disturbed.said()}: stored {stored} octets: expected at "
+                f"most --quota {quota}")
         total = sum(len(e.data) for e in transfer.source.values())
         require(total > quota or transfer.failed or status == STATUS_DONE,
-                f"{self.disturbed.said()}: expected status 0: {total} octets are within --quota {quota}")
+                f"{self.disturbed.said()}: expected status 0: {total} octets are within the quota")
         require(status in (STATUS_DONE, STATUS_PARTLY),
                 f"{self.disturbed.said()}: expected status 0 or 1")
 

@@ -10,6 +10,10 @@ class Cannot(Exception):
     """This machine lacks what the run needs. str() is the reason."""
 
 
+class Invalid(Exception):
+    """A file that cannot be used. str() is the message for the user."""
+
+
 def require(condition, text):
     """Raises Failure with this text unless the condition is true."""
     if not condition:

@@ -40,7 +40,8 @@ class Files:
         exist."""
         if operation["op"] in LOCAL:
             host = self.world.hosts[operation["host"]]
-            return getattr(self, operation["op"])(self.trees[host.number], host.path("tree"), operation)
+            tree = self.trees[host.number]
+            return getattr(self, operation["op"])(tree, host.path("tree"), operation)
         self.exchange(operation.get("operations", [operation]))
         return True
 
@@ -58,10 +59,10 @@ class Files:
         """Directories that the model does not have must not exist either."""
         for host in self.world.hosts:
             for kind in ("in", "pulled"):
-                expected = {f"from-{o}" for h, k, o in self.targets if (h, k) == (host.number, kind)}
-                found = set(os.listdir(host.path(kind)))
-                require(found <= expected, f"host {host.number}, {kind}: {sorted(found - expected)}: "
-                        "expected no such names")
+                expected = {f"from-{origin}" for number, k, origin in self.targets
+                            if (number, k) == (host.number, kind)}
+                more = sorted(set(os.listdir(host.path(kind))) - expected)
+                require(not more, f"host {host.number}, {kind}: {more}: expected no such names")
 
     # --- changes of a tree. Each returns False if it does not apply. ------------------------------
 
@@ -106,7 +107,7 @@ class Files:
         if name in tree and tree[name].kind == DIRECTORY or \
                 any(p not in tree or tree[p].kind != DIRECTORY for p in trees.parents(name)):
             return False
-        self.replace(tree, top, name, Entry(LINK, operation["target"]))
+        self.replace(tree, top, name, Entry(LINK, operation["target"], 0o777, time_of(operation)))
         return True
 
     def replace(self, tree, top, name, entry):

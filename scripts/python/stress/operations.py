@@ -9,6 +9,7 @@ import json
 import random
 
 from stress.buffers import Buffers
+from stress.failure import Invalid
 from stress.files import Files
 from stress.sessions import Sessions
 from stress.stags import Stags
@@ -16,10 +17,6 @@ from stress.stags import Stags
 MODELS = {"files": Files, "buffers": Buffers, "stags": Stags, "sessions": Sessions}
 TRANSPORTS = ("tcp", "udp", "raw", "sctp")
 SCHEMA = 1
-
-
-class Invalid(Exception):
-    """A file that cannot be replayed. str() is the message for the user."""
 
 
 class List:
@@ -88,13 +85,13 @@ def check_head(path, head):
                 "hosts": lambda v: isinstance(v, int) and 2 <= v <= 100}
     for key, valid in expected.items():
         if not valid(head.get(key)):
-            raise Invalid(f"{path}:1: {key} {json.dumps(head.get(key))}: expected the first line of "
-                          "a file that scripts/stress wrote")
+            raise Invalid(f"{path}:1: {key} {json.dumps(head.get(key))}: expected the first line "
+                          "of a file that scripts/stress wrote")
 
 
 def check_operation(path, number, operation, known, hosts):
     if operation.get("op") not in known:
-        raise Invalid(f"{path}:{number}: operation {json.dumps(operation.get('op'))}: expected one of "
+        raise Invalid(f"{path}:{number}: op {json.dumps(operation.get('op'))}: expected one of "
                       f"{', '.join(known)}")
     for part in [operation, *operation.get("operations", [])]:
         for key in ("host", "to", "from"):

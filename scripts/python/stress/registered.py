@@ -2,7 +2,6 @@
 """A registered buffer: its model, and the commands that use it."""
 
 import json
-import os
 import re
 
 from stress import trees
@@ -42,7 +41,8 @@ class Buffer:
         self.uri, self.stag, self.live = answer["uri"], answer["stag"], True
 
     def stag_reg(self, command, *words):
-        return self.world.run(self.host, ["stag-reg", command, "--control", self.host.control, *words])
+        words = ["stag-reg", command, "--control", self.host.control, *words]
+        return self.world.run(self.host, words)
 
     def revoke(self):
         run = self.stag_reg("revoke", self.stag)
@@ -93,7 +93,7 @@ class Buffer:
     def check(self, host, allowed=None):
         """allowed: another content that each octet may have."""
         found = self.content(host)
-        what = f"buffer {self.stag} of {self.host.name}, {self.path and os.path.basename(self.path)}"
+        what = f"buffer {self.stag} of {self.host.name}"
         if found is None or found == self.data:
             return
         require(len(found) == len(self.data),

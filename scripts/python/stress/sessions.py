@@ -89,8 +89,8 @@ class Sessions(Files):
 
     def dry_words(self, operation):
         host, to = self.world.hosts[operation["host"]], self.world.hosts[operation["to"]]
-        return host, ["ddp-send", "--json", "-n", "-j", str(operation["jobs"]), *to.receiver.address(),
-                      host.path("tree") + "/", f"{to.place.address}:dry"]
+        return host, ["ddp-send", "--json", "-n", "-j", str(operation["jobs"]),
+                      *to.receiver.address(), host.path("tree") + "/", f"{to.place.address}:dry"]
 
     def dry(self, operation):
         run = self.world.run(*self.dry_words(operation))
@@ -160,8 +160,9 @@ class Sessions(Files):
 def first_octets(operation):
     """What a connection sends before it is left alone."""
     octets = trees.content(operation["seed"], 100, False)
-    return {"silent": b"", "part": MPA_REQUEST[:operation["seed"] % len(MPA_REQUEST)],
-            "set up": MPA_REQUEST, "garbage": octets, "fpdu": MPA_REQUEST + octets}[operation["state"]]
+    part = MPA_REQUEST[:operation["seed"] % len(MPA_REQUEST)]
+    return {"silent": b"", "part": part, "set up": MPA_REQUEST, "garbage": octets,
+            "fpdu": MPA_REQUEST + octets}[operation["state"]]
 
 
 def packet(operation, port, number):

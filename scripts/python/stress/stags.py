@@ -15,9 +15,10 @@ from stress import buffers, trees
 from stress.buffers import Buffers
 from stress.failure import require
 
-KINDS = [("register", 22), ("write", 14), ("read", 10), ("revoke", 6), ("outside", 10), ("guess", 10),
-         ("wire", 22), ("expire", 2)]
-ATTACKS = ["valid", "beyond", "before", "wrap", "foreign", "random", "rights", "read_beyond", "revoked"]
+KINDS = [("register", 22), ("write", 14), ("read", 10), ("revoke", 6), ("outside", 10),
+         ("guess", 10), ("wire", 22), ("expire", 2)]
+ATTACKS = ["valid", "beyond", "before", "wrap", "foreign", "random", "rights", "read_beyond",
+           "revoked"]
 GUESSING_ADDRESS = "127.0.0.9"
 LIFETIME_MS = 150
 CLAIM_VERSION = 1
@@ -111,7 +112,8 @@ class Stags(Buffers):
         return self.world.run(host, words, octets)
 
     def must_fail(self, run, buffer):
-        require(run.status in (1, 4) and run.message, f"{run.said()}: expected status 1 or 4 and a message")
+        require(run.status in (1, 4) and run.message,
+                f"{run.said()}: expected status 1 or 4 and a message")
         require("--to" in run.words or len(run.output) <= buffer.length,
                 f"{run.words}: read {len(run.output)} octets of a buffer with {buffer.length}")
 
@@ -128,17 +130,18 @@ class Stags(Buffers):
         buffer = self.slots[key]
         time.sleep(LIFETIME_MS * 2 / 1000)
         buffer.live = False
-        self.must_fail(self.use({**operation, "reads": False}, buffer.uri, buffer, buffer.length), buffer)
+        run = self.use({**operation, "reads": False}, buffer.uri, buffer, buffer.length)
+        self.must_fail(run, buffer)
         return True
 
     # --- on the wire: a peer that is admitted to one buffer, and breaks the rules -----------------
 
     def wire(self, buffer, operation):
-        other = self.slots.get((operation["other"]["host"], operation["other"]["slot"] % buffers.SLOTS))
-        if not buffer.live or buffer.options[:1] == ["--uses"] or not buffer.host.place.local() or \
-                "--no-key" in buffer.options:
+        if not buffer.live or buffer.options[:1] in (["--uses"], ["--no-key"]) or \
+                not buffer.host.place.local():
             return False
-        attack = Attack(buffer, other, operation)
+        other = operation["other"]
+        attack = Attack(buffer, self.slots.get((other["host"], other["slot"])), operation)
         if not attack.possible():
             return False
         attack.run()
@@ -172,8 +175,8 @@ class Attack:
 
     def possible(self):
         if self.kind == "foreign":
-            return self.other is not None and self.other.live and self.other.host is self.buffer.host \
-                and self.other.options[:1] != ["--uses"] and self.other is not self.buffer
+            return self.other not in (None, self.buffer) and self.other.live and \
+                self.other.host is self.buffer.host and self.other.options[:1] != ["--uses"]
         if self.kind == "revoked":
             return self.other is not None and not self.other.live
         if self.kind == "before":
@@ -186,8 +189,8 @@ class Attack:
         hostile = hostile_peer()
         key = bytes.fromhex(re.search(r"key=(\w+)", self.buffer.uri)[1])
         claim = {0: "ddp-buffer", 1: CLAIM_VERSION, 2: CLAIM_VERSION, 3: self.stag, 4: key}
-        receiver = self.buffer.host.receiver
-        peer = hostile.Peer.connect(self.buffer.host.place.address, receiver.port, claim, check=False)
+        host = self.buffer.host
+        peer = hostile.Peer.connect(host.place.address, host.receiver.port, claim, check=False)
         try:
             getattr(self, self.kind)(peer, hostile)
         finally:

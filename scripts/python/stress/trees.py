@@ -27,17 +27,20 @@ class Entry:
         self.time_ns = time_ns
 
     def __eq__(self, other):
-        """Compares what a transfer keeps. Links have no mode; times of directories and links depend
-        on when they were made."""
-        return isinstance(other, Entry) and self.kind == other.kind and self.data == other.data and (
-            self.kind == LINK or self.mode == other.mode) and (
-            self.kind != FILE or self.time_ns == other.time_ns)
+        """Compares what a transfer keeps. Links have no mode; the time of a directory depends on
+        when its entries were made."""
+        if not isinstance(other, Entry) or (self.kind, self.data) != (other.kind, other.data):
+            return False
+        if self.kind != DIRECTORY and self.time_ns != other.time_ns:
+            return False
+        return self.kind == LINK or self.mode == other.mode
 
     def __str__(self):
         if self.kind == LINK:
-            return f"a link to {self.data}"
-        text = f"a {self.kind} with mode {self.mode:o}"
-        return text if self.kind == DIRECTORY else f"{text}, time {self.time_ns}, {len(self.data)} octets"
+            return f"a link to {self.data}, time {self.time_ns}"
+        if self.kind == DIRECTORY:
+            return f"a directory with mode {self.mode:o}"
+        return f"a file with mode {self.mode:o}, time {self.time_ns}, {len(self.data)} octets"
 
 
 def content(seed, size, hole):
@@ -103,6 +106,7 @@ def write_entry(top, name, entry):
         os.chmod(path, entry.mode)
     elif entry.kind == LINK:
         os.symlink(entry.data, path)
+        os.utime(path, ns=(entry.time_ns, entry.time_ns), follow_symlinks=False)
     else:
         write_file(path, entry)
 
@@ -118,7 +122,8 @@ def write_file(path, entry):
 
 
 def compare(where, found, expected):
-    """Both are trees; a value of expected is an Entry, or a list of those allowed (None: absent)."""
+    """Both are trees; a value of `expected` is an Entry, or a list of those allowed (None: the name
+    may be missing)."""
     for name in sorted(found.keys() | expected.keys()):
         allowed = expected.get(name)
         allowed = allowed if isinstance(allowed, list) else [allowed]
@@ -133,8 +138,8 @@ def compare_entry(what, found, allowed):
     same = [e for e in allowed if e and e.kind == FILE and len(e.data) == len(found.data)]
     if found.kind == FILE and same and same[0].data != found.data:
         at = next(n for n, (x, y) in enumerate(zip(found.data, same[0].data)) if x != y)
-        require(False, f"{what}: octet {at} of {len(found.data)} is {found.data[at]:#04x}: expected "
-                       f"{same[0].data[at]:#04x}")
+        require(False, f"{what}: octet {at} of {len(found.data)} is {found.data[at]:#04x}: "
+                       f"expected {same[0].data[at]:#04x}")
     require(False, f"{what}: {found}: expected {described(allowed)}")
 
 
@@ -184,9 +189,9 @@ class Transfer:
     def place_file(self, name, entry, old):
         if old and "keep" in self.options:
             return
+        if old and entry.kind == FILE and "update" in self.options and old.time_ns > entry.time_ns:
+            return
         if old and old.kind == FILE and entry.kind == FILE:
-            if "update" in self.options and old.time_ns > entry.time_ns:
-                return
             same = len(old.data) == len(entry.data) and old.time_ns == entry.time_ns
             if same and not self.options & {"force", "checksum"}:
                 entry = Entry(FILE, old.data, entry.mode, entry.time_ns)

@@ -15,12 +15,13 @@ import time
 from stress.failure import Failure, require
 from tools import Tool
 
-PATIENCE = "5s"  # --timeout of the servers: how long they keep the state of a lost transfer
+PATIENCE = "3s"  # --timeout of the servers: how long they keep the state of a lost transfer
 COMMAND_SECONDS = 60  # a command that lasts longer hangs
 END_SECONDS = 20
 IDLE_SECONDS = 15  # a server without work has closed its connections after this time
 MOST_RSS_KIB = 512 << 10
 SPARE_DESCRIPTORS = 2
+LAST_CHARACTERS = 2000  # of a server's messages
 
 
 class Server:
@@ -77,7 +78,7 @@ class Server:
 
     def check_alive(self):
         require(not self.tool.ended(),
-                f"{self.name}: ended with status {self.tool.status()}: {self.tool.messages()[-800:]}")
+                f"{self.name}: ended with status {self.tool.status()}: {self.said()}")
         require(self.rss_kib() <= MOST_RSS_KIB,
                 f"{self.name}: has {self.rss_kib()} KiB: expected at most {MOST_RSS_KIB} KiB")
 
@@ -97,10 +98,13 @@ class Server:
         if not self.tool.wait(END_SECONDS):
             self.tool.kill()
             raise Failure(f"{self.name}: still runs {END_SECONDS} s after SIGTERM")
-        require(self.tool.status() == 0, f"{self.name}: ended with status {self.tool.status()} after "
-                f"SIGTERM: {self.tool.messages()[-800:]}")
+        require(self.tool.status() == 0, f"{self.name}: ended with status {self.tool.status()} "
+                f"after SIGTERM: {self.said()}")
         require(not self.tool.sanitizer_found(),
-                f"{self.name}: a sanitizer found a fault: {self.tool.messages()[-2000:]}")
+                f"{self.name}: a sanitizer found a fault: {self.said()}")
+
+    def said(self):
+        return self.tool.messages()[-LAST_CHARACTERS:]
 
 
 class Host:
@@ -153,7 +157,8 @@ class World:
         self.lock = threading.Lock()
         self.logs = os.path.join(directory, "logs")
         os.makedirs(self.logs)
-        self.environment = {"IW_STRESS_RUN": directory, "XDG_RUNTIME_DIR": directory, "LC_ALL": "C.UTF-8"}
+        self.environment = {"IW_STRESS_RUN": directory, "XDG_RUNTIME_DIR": directory,
+                            "LC_ALL": "C.UTF-8"}
         self.hosts = [Host(self, number, place) for number, place in enumerate(places)]
         self.running = set()
 
@@ -174,7 +179,8 @@ class World:
         return [server for host in self.hosts for server in host.servers()]
 
     def tool(self, host, words, name, stdin=None):
-        tool = Tool(self.build, words, self.logs, name, stdin, host.place.prefix, self.environment)
+        environment = {**host.place.environment, **self.environment}
+        tool = Tool(self.build, words, self.logs, name, stdin, host.place.prefix, environment)
         with self.lock:
             self.running = {t for t in self.running if not t.ended()} | {tool}
         return tool
