@@ -247,14 +247,15 @@ FUZZ_SECONDS ?= 600
 TARGETS ?=
 SEEDS ?= 20000
 FIRST ?= 1
-SOAK_MINUTES ?= 60
+HOURS ?= 1
+PARTS ?= stress
 
 fuzz:
 	+$(Q)MAKE='$(MAKE)' scripts/fuzz-run --build $(BUILD) --seconds $(FUZZ_SECONDS) $(TARGETS)
 sim: sim-bin
 	$(Q)$(IW_SIM_BIN) --seeds $(SEEDS) --first $(FIRST)
-soak:
-	+$(Q)MAKE='$(MAKE)' scripts/soak --build $(BUILD) --minutes $(SOAK_MINUTES)
+soak: all
+	+$(Q)MAKE='$(MAKE)' scripts/soak --build $(O) --hours $(HOURS) --parts $(PARTS)
 bench: all crowd-bin lanes-bin
 	$(Q)IW_BUILD=$(O) scripts/bench
 demo: all
@@ -343,7 +344,8 @@ help:
 #|   map             write the names of the public headers into lib/libiwarp.map
 #|   fuzz            libFuzzer over all targets: FUZZ_SECONDS=600 each, TARGETS="name..."
 #|   sim             the simulator: SEEDS=20000 FIRST=1
-#|   soak            repeats unit tests, simulator, fuzz targets and tools: SOAK_MINUTES=60
+#|   soak            random operations on long-lived servers, whose growth is judged and plotted: HOURS=1;
+#|                   PARTS=suite repeats the simulator, seeded faults, and the unit, bats and sanitizer suites
 #|   bench           measures the figures beside the peers, and plots throughput and latency
 #|   install uninstall   PREFIX=/usr/local DESTDIR=
 #|   dist            the source tarball, in BUILD

@@ -27,6 +27,7 @@ import time
 import traceback
 
 sys.dont_write_bytecode = True  # before the imports: leave no files in the sources
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/python"))
 
 import self_test  # noqa: E402
 from one_round import CLEAN, COMPLETE, HANG, WRONG, Result, Round  # noqa: E402

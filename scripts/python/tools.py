@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The processes of a round. The kernel ends them when this process ends."""
+"""Processes that a test starts. The kernel ends them when this process ends."""
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -11,18 +12,22 @@ POLL_SECONDS = 0.01
 
 
 class Tool:
-    """A running ddp-send or ddp-recv. Its output is in DIR/NAME.out and DIR/NAME.err."""
+    """A running tool of the directory `build`. Its output is in DIRECTORY/NAME.out and
+    DIRECTORY/NAME.err. stdin: the name of a file, or None. prefix: words of a command that runs the
+    tool elsewhere, such as in a namespace. environment: variables beside those of this process."""
 
-    def __init__(self, build, command, directory, name):
+    def __init__(self, build, command, directory, name, stdin=None, prefix=(), environment=None):
         self.command = command
         self.out = os.path.join(directory, name + ".out")
         self.err = os.path.join(directory, name + ".err")
         self.start = time.monotonic()
         self.end = None
-        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+        with open(self.out, "wb") as out, open(self.err, "wb") as err, \
+                open(stdin or os.devnull, "rb") as input_:
             self.process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", os.path.join(build, command[0]), *command[1:]],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+                ["setpriv", "--pdeathsig", "KILL", *prefix, os.path.join(build, command[0]),
+                 *command[1:]],
+                stdin=input_, stdout=out, stderr=err, env={**os.environ, **(environment or {})})
 
     def ended(self):
         """Returns True if it has ended; notes when."""
@@ -32,12 +37,12 @@ class Tool:
 
     def wait(self, seconds):
         """Returns True if it ends within that time."""
-        limit = time.monotonic() + seconds
-        while not self.ended():
-            if time.monotonic() > limit:
-                return False
-            time.sleep(POLL_SECONDS)
-        return True
+        if not self.ended():
+            handle = os.pidfd_open(self.process.pid)
+            if select.select([handle], [], [], seconds)[0]:
+                self.process.wait()  # unlike poll(), right when another thread polls, too
+            os.close(handle)
+        return self.ended()
 
     def status(self):
         return self.process.returncode

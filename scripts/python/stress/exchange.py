@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""One transfer of the model `files`: its command, its disturbances, and the judgement.
+
+A transfer that was disturbed (a side killed, a file changed, a quota) may leave each name as it was
+or as it becomes. The same command then runs again without disturbance, and must complete.
+"""
+
+import os
+import time
+
+from stress import trees
+from stress.failure import require
+from stress.trees import DIRECTORY, FILE, Entry, Transfer
+from stress.world import Server
+
+TIMEOUT = "10s"
+TEMPORARY_SECONDS = 5  # a server has removed its temporaries after this time
+STATUS_DONE, STATUS_PARTLY = 0, 1
+RULES = {"force": ["--force"], "checksum": ["-c"], "update": ["-u"], "keep": ["--no-clobber"]}
+
+
+def target_of(operation):
+    """The host, the kind and the origin of the directory that a transfer changes."""
+    if operation["op"] == "push":
+        return operation["to"], "in", operation["host"]
+    return operation["host"], "pulled", operation["from"]
+
+
+class Exchange:
+    """files: the model."""
+
+    def __init__(self, files, operation):
+        self.files = files
+        self.world = files.world
+        self.operation = operation
+        self.pushes = operation["op"] == "push"
+        self.target = target_of(operation)
+        self.client = self.world.hosts[operation["host"]]
+        peer = self.world.hosts[operation["to" if self.pushes else "from"]]
+        self.server = peer.receiver if self.pushes else peer.source
+        self.top = self.world.hosts[self.target[0]].path(self.target[1], f"from-{self.target[2]}")
+        self.old = files.targets.get(self.target, {})
+        self.disturbed = None  # the Run of a disturbed transfer
+        self.partial = None  # what it left, a tree
+        self.last = None
+        self.spares = 0
+
+    # --- the commands -----------------------------------------------------------------------------
+
+    def words(self, server):
+        operation = self.operation
+        words = ["ddp-send" if self.pushes else "ddp-recv", "--json", "--timeout", TIMEOUT,
+                 *server.address(), "-m", operation["mode"], "-j", str(operation["jobs"]),
+                 "--digest", operation["digest"]]
+        words += RULES.get(operation["rule"], [])
+        words += ["--verify"] if operation["verify"] else []
+        words += ["--delete"] if operation["delete"] else []
+        words += ["--yes"] if operation["delete"] else []
+        words += ["--dry-run"] if "dry" in operation else []
+        words += [f"--exclude={operation['exclude']}"] if operation["exclude"] else []
+        words += [f"--bwlimit={operation['rate']}"] if "rate" in operation else []
+        address = server.host.place.address
+        if self.pushes:
+            return [*words, self.client.path("tree") + "/", f"{address}:from-{self.client.number}"]
+        return [*words, f"{address}:", self.top]
+
+    def run(self):
+        if "kill" in self.operation:
+            self.run_killed()
+        elif "during" in self.operation:
+            self.run_changed()
+        elif "quota" in self.operation:
+            self.run_limited()
+        self.last = self.world.run(self.client, self.words(self.server))
+
+    def run_killed(self):
+        """A server that is killed is a spare one: the servers of the hosts live on."""
+        kill = self.operation["kill"]
+        spare = self.spare() if kill["victim"] == "server" else None
+        tool = self.world.start(self.client, self.words(spare or self.server))
+        tool.wait(kill["after_ms"] / 1000)
+        if spare:
+            spare.tool.kill()
+            spare.start()
+        else:
+            tool.kill()
+        self.end_disturbed(tool)
+        if spare:
+            spare.stop()
+
+    def run_changed(self):
+        """Changes a file of the source while it may be being read."""
+        during = self.operation["during"]
+        tool = self.world.start(self.client, self.words(self.server))
+        time.sleep(during["after_ms"] / 1000)
+        origin = self.target[2]
+        tree, top = self.files.trees[origin], self.world.hosts[origin].path("tree")
+        self.files.write(tree, top, {**during, "time": self.operation["time"], "hole": False,
+                                     "mode": 0o644})
+        self.end_disturbed(tool)
+
+    def run_limited(self):
+        """The receiver has a quota."""
+        spare = self.spare("--quota", str(self.operation["quota"]))
+        tool = self.world.start(self.client, self.words(spare))
+        self.end_disturbed(tool)
+        spare.stop()
+
+    def spare(self, *options):
+        host = self.server.host
+        command = [self.server.command[0], *options, *(
+            ["--delete", "--control", "none"] if self.pushes else ["--listen"]),
+            self.server.command[-1]]
+        self.spares += 1
+        name = f"spare-{'-'.join(map(str, self.target))}-{self.world.number}"
+        return Server(self.world, host, name, command).start()
+
+    def end_disturbed(self, tool):
+        self.disturbed = self.world.finish(tool)
+        self.partial = trees.scan(self.top) if os.path.isdir(self.top) else {}
+
+    # --- the judgement ----------------------------------------------------------------------------
+
+    def judge(self):
+        """Compares with the model, and changes the model."""
+        origin = self.target[2]
+        operation = self.operation
+        options = {operation["rule"], *(["delete"] if operation["delete"] else [])}
+        transfer = Transfer(self.files.trees[origin], self.old, options, operation["exclude"])
+        if self.disturbed:
+            self.judge_disturbed(transfer)
+        status = STATUS_PARTLY if transfer.failed else STATUS_DONE
+        require(self.last.status == status, f"{self.last.said()}: expected status {status}")
+        if "dry" not in operation:
+            self.files.targets[self.target] = transfer.result
+        if self.receiver_was_killed():
+            self.remove_small_temporaries()
+        self.wait_for_temporaries()
+
+    def judge_disturbed(self, transfer):
+        """Each name is as it was, or as it becomes."""
+        allowed = {name: [self.loose(tree.get(name)) for tree in (self.old, transfer.result)]
+                   for name in self.old.keys() | transfer.result.keys()}
+        found = {n: self.loose(e) for n, e in self.partial.items()
+                 if not os.path.basename(n).startswith(trees.TEMPORARY)}
+        changed = self.operation.get("during", {}).get("name")
+        if changed:
+            for name in (changed, *trees.parents(changed)):
+                found.pop(name, None)
+                allowed.pop(name, None)
+        trees.compare(f"after {self.disturbed.said()}: {self.top}", found, allowed)
+        if "quota" in self.operation:
+            self.judge_quota(transfer, found)
+
+    def judge_quota(self, transfer, found):
+        quota, status = self.operation["quota"], self.disturbed.status
+        new = [e for n, e in found.items() if e.kind == FILE and e != self.old.get(n)]
+        stored = sum(len(e.data) for e in new)
+        require(stored <= quota, f"{self.disturbed.said()}: stored {stored} octets: expected at "
+                f"most --quota {quota}")
+        total = sum(len(e.data) for e in transfer.source.values())
+        require(total > quota or transfer.failed or status == STATUS_DONE,
+                f"{self.disturbed.said()}: expected status 0: {total} octets are within the quota")
+        require(status in (STATUS_DONE, STATUS_PARTLY),
+                f"{self.disturbed.said()}: expected status 0 or 1")
+
+    def loose(self, entry):
+        """A directory gets its mode only at the end of a transfer."""
+        return Entry(DIRECTORY) if entry and entry.kind == DIRECTORY else entry
+
+    def receiver_was_killed(self):
+        victim = self.operation.get("kill", {}).get("victim")
+        return victim == ("server" if self.pushes else "client")
+
+    def remove_small_temporaries(self):
+        """A receiver that is killed leaves the temporaries of files up to 1 MiB, which are not
+        resumed, until --max-age is over (ddp-recv(1))."""
+        for name, entry in trees.scan(self.top).items():
+            small = name.endswith(".part") and entry.mode == 0o600 and len(entry.data) <= trees.MIB
+            if os.path.basename(name).startswith(trees.TEMPORARY) and small:
+                os.unlink(os.path.join(self.top, name))
+
+    def wait_for_temporaries(self):
+        limit = time.monotonic() + TEMPORARY_SECONDS
+        while os.path.isdir(self.top) and trees.temporaries(trees.scan(self.top)):
+            require(time.monotonic() < limit, f"{self.last.said()}: left "
+                    f"{trees.temporaries(trees.scan(self.top))} in {self.top}")
+            time.sleep(0.02)

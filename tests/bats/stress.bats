@@ -1,0 +1,200 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# scripts/stress: random operations compared with a model; a tool that is broken on purpose must be
+# found. scripts/soak --parts stress: long-lived servers whose growth is judged.
+
+# bats file_tags=beside
+
+load helpers
+
+# fail_with prints the variables that look unused.
+# shellcheck disable=SC2034
+
+setup() {
+    require_tool python3
+    cd "$BATS_TEST_TMPDIR" || return 1
+    IW_TIMEOUT=150
+}
+
+stress() {
+    run_here "$IW_TOP/scripts/stress" "$@"
+}
+
+# broken NAME: a directory with the tools, in which NAME runs the script of standard input. The
+# script finds the real tool in $TOOL.
+broken() {
+    mkdir -p broken
+    ln -sf "$IW_BUILD"/{ddp-send,ddp-recv,stag-reg} broken/
+    rm "broken/$1"
+    {
+        echo '#!/bin/sh'
+        echo "TOOL=$IW_BUILD/$1"
+        cat
+    } >"broken/$1"
+    chmod +x "broken/$1"
+}
+
+# The seventh transfer changes one octet of a file that was received, and keeps its time.
+broken_send() {
+    broken ddp-send <<'END'
+case " $* " in *" --listen "*) exec "$TOOL" "$@" ;; esac
+echo >>"$IW_STRESS_RUN/calls"
+"$TOOL" "$@" || exit
+[ "$(wc -l <"$IW_STRESS_RUN/calls")" -ge 7 ] || exit 0
+file=$(find "$IW_STRESS_RUN"/host-*/in -type f -size +0 ! -name '.iw-*' | head -n 1)
+[ -n "$file" ] || exit 0
+touch -r "$file" "$IW_STRESS_RUN/time"
+printf '%b' "\\0$(od -An -to1 -N1 "$file" | tr 0-7 7654321 | tr -d ' ' | cut -c 2-)" |
+    dd of="$file" bs=1 count=1 conv=notrunc 2>/dev/null
+touch -r "$IW_STRESS_RUN/time" "$file"
+END
+}
+
+# left: the directories and processes of a run
+left() {
+    find "$BATS_TEST_TMPDIR" -maxdepth 1 -name 'iw-stress-*'
+    pgrep -af "$BATS_TEST_TMPDIR" | grep -E 'ddp-(send|recv)'
+}
+
+models() {
+    local seed
+
+    for seed in 1 2; do
+        stress "$1" --seed $seed --operations 30 --work . "${@:2}"
+        assert_status 0
+        assert_output_has 'all as the model'
+    done
+    assert_equal "$(left)" ''
+}
+
+@test "random operations on files end as the model" {
+    models files
+}
+
+@test "random operations on buffers end as the model" {
+    models buffers
+}
+
+@test "rights, bounds and guesses of STags end as the model" {
+    models stags
+}
+
+@test "sessions set up and torn down end as the model" {
+    models sessions
+}
+
+@test "all models hold over SCTP in UDP" {
+    local model
+
+    for model in files buffers stags sessions; do
+        stress $model --seed 3 --operations 20 --transport udp --work .
+        assert_status 0
+    done
+}
+
+@test "operations depend on the seed alone" {
+    stress files --seed 5 --operations 40 --list
+    cp "$OUTPUT_FILE" one
+    stress files --seed 5 --operations 40 --list
+    assert_same_file one "$OUTPUT_FILE"
+    stress files --seed 6 --operations 40 --list
+    run ! cmp -s one "$OUTPUT_FILE"
+}
+
+@test "a tool that changes an octet is found, and the list shrinks to what is needed" {
+    broken_send
+    stress files --seed 1 --operations 120 --build broken --work . --shrink-seconds 40
+    assert_status 1
+    assert_output_has 'octet 0 of'
+    count=$(wc -l <stress-files-1.operations)
+    [ "$count" -le 16 ] || fail_with "$count lines: $(cat stress-files-1.operations)"
+    stress --replay stress-files-1.operations --build broken --shrink-seconds 0 --work .
+    assert_status 1
+    assert_output_has 'octet 0 of'
+    stress --replay stress-files-1.operations --work .
+    assert_status 0
+    assert_equal "$(left)" ''
+}
+
+@test "an interrupted run leaves no process and no file" {
+    local signal
+
+    for signal in INT TERM; do
+        setpriv --pdeathsig TERM timeout 60 "$IW_TOP/scripts/stress" sessions --seed 1 --operations 5000 --work . \
+            >said 2>&1 3>&- &
+        wait_until 20 running
+        kill -s $signal "$(pgrep -P $! -f scripts/stress)"
+        status=0
+        wait $! || status=$?
+        assert_status 4
+        assert_equal "$(cat said)" "stress: ended by SIG$signal"
+        assert_equal "$(left)" ''
+    done
+}
+
+# True if the servers of a run listen, and commands run.
+running() {
+    ls "$BATS_TEST_TMPDIR"/iw-stress-*/run-1/logs/command-* && left | grep -q 'ddp-recv.*host-2'
+}
+
+@test "a soak writes samples and a picture, and ends its servers in order" {
+    run_here "$IW_TOP/scripts/soak" --hours 0.004 --operations 10 --out out
+    assert_status 0
+    assert_output_has 'tcp-recv-0: RSS'
+    assert_output_has '3 hosts, '
+    assert_equal "$(head -n 1 out/soak.csv | cut -d , -f 1-5)" seconds,server,pid,rss_kib,descriptors
+    [ "$(grep -c '^[0-9.]*,udp-send-2,' out/soak.csv)" -ge 10 ] || fail_with "too few samples: $(cat out/soak.csv)"
+    if command -v gnuplot >/dev/null; then
+        python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' out/soak.svg
+        [ "$(stat -c %s out/soak.png)" -gt 10000 ]
+    fi
+    assert_equal "$(left)" ''
+}
+
+@test "a soak judges a leak, not a step and not noise" {
+    cat >judge.py <<'END'
+import random
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from stress import growth
+from stress.samples import Row
+
+rng = random.Random(1)
+shapes = {"leak": lambda s: 10000 + 5 * s, "step": lambda s: 10000 + 8000 * (s > 700),
+          "noise": lambda s: 10000 + rng.randrange(5000)}
+for name, rss in shapes.items():
+    memory, descriptors = growth.judge([Row(s, "x", 1, rss(s), 12 + s % 9, 0.0) for s in range(1000)])
+    print(name, memory.grows(), descriptors.grows())
+rows = [Row(s, "x", 1, 10000, 12 + s // 100, 0.0) for s in range(1000)]
+print("descriptors", *(line.grows() for line in growth.judge(rows)))
+END
+    run_here python3 -B judge.py "$IW_TOP/scripts/python"
+    assert_status 0
+    assert_output_is "$(printf '%s\n' 'leak True False' 'step False False' 'noise False False' 'descriptors False True')"
+}
+
+@test "wrong usage and bad files are named" {
+    stress
+    assert_status 2
+    assert_stderr_has 'no MODEL: expected files, buffers, stags, sessions, or --replay FILE'
+    stress files --hosts 1
+    assert_status 2
+    assert_stderr_has '--hosts 1: expected 2 to 100'
+    stress --replay none
+    assert_status 2
+    assert_stderr_is 'stress: none: No such file or directory'
+    stress files --list --operations 1
+    { head -n 1 "$OUTPUT_FILE" && echo '{"op": "fly"}'; } >bad
+    stress --replay bad
+    assert_status 2
+    assert_stderr_has 'stress: bad:2: op "fly": expected one of write, edit,'
+    echo '{"schema": 1, "model": "files", "seed": 1, "hosts": 1000, "transport": "tcp"}' >bad
+    stress --replay bad
+    assert_status 2
+    assert_stderr_has 'stress: bad:1: hosts 1000: expected'
+    stress files --build .
+    assert_status 3
+    assert_stderr_has 'has no ddp-send: build the tools'
+}
