@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The command line of `scripts/fabric measure`."""
+
+import argparse
+import os
+import signal
+import sys
+
+import checked
+from hosts import clush, local, options, srun
+from hosts.errors import Cannot, Failed, Problem, Wrong
+from hosts.report import Report
+from hosts.session import Session
+
+OK, NO = 0, 1
+DESCRIPTION = """\
+Measures throughput and latency between hosts with ddp-bench, which verifies the data, and names
+the hosts and links that deviate from the median.
+"""
+EPILOG = """\
+--hosts is, for srun: a number, or nodes (inside a job of Slurm it is optional);
+for clush: hosts such as node[1-4], or a file with one host in each line;
+for netns: a topology file, which is up for the time of the measurement, or the
+label of one that is up.
+
+  scripts/fabric measure --engine netns --hosts scripts/topologies/star-4.yaml
+  scripts/fabric measure --engine srun --hosts 16 --pattern all-to-all --tools /opt/iwarp/bin
+  scripts/fabric measure --engine clush --hosts node[1-4] -t udp -- --streams 4
+
+Exit status: 0 all pairs measured, 1 a pair failed or (with --strict) deviates,
+2 usage or a bad file, 3 not possible here, 4 failed on the way.
+"""
+
+
+class Ended(BaseException):
+    """A signal arrived."""
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="fabric measure", description=DESCRIPTION, epilog=EPILOG,
+        usage="fabric measure --engine srun|clush|netns --hosts HOSTS [OPTION...] [-- OPTION...]",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", choices=("srun", "clush", "netns"), required=True,
+                        help="srun: tasks of Slurm; clush: ssh, with ClusterShell; netns: "
+                        "namespaces of scripts/fabric")
+    parser.add_argument("--hosts", metavar="HOSTS", help="see below")
+    options.add(parser)
+    parser.add_argument("--board", metavar="pmix|DIR",
+                        help="for srun: tasks find each other by PMIx (default, where Slurm has "
+                        "it), or in DIR, which all hosts share (otherwise; default: this folder)")
+    parser.add_argument("--ssh-config", metavar="FILE", help="for clush: a file for ssh -F")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a host or link "
+                        "deviates")
+    parser.add_argument("--json", action="store_true", help="print JSON lines")
+    before, extra = options.split(argv)
+    parsed = parser.parse_args(before)
+    parsed.extra = extra
+    return parsed
+
+
+def main(argv):
+    parsed = parse(argv)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    try:
+        return measure(parsed)
+    except Problem as problem:
+        return complain(problem, problem.status)
+    except checked.Invalid as error:
+        return complain(error, Wrong.status)
+    except Ended as ended:
+        return 128 + ended.args[0]
+
+
+def complain(error, status):
+    print(f"fabric: {error}", file=sys.stderr)
+    return status
+
+
+def interrupt(number, _):
+    # A second signal must not interrupt the clean-up.
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    raise Ended(number)
+
+
+def measure(parsed):
+    report = Report(parsed.json)
+    hosts = ENGINES[parsed.engine](parsed, report)
+    expected = sum(len(phase) for phases in parsed.pattern.plan(hosts) for phase in phases)
+    failed, deviating = report.finish(expected)
+    return NO if failed or parsed.strict and deviating else OK
+
+
+def begin(parsed, report, hosts, **facts):
+    """Prints what is going to be measured. Raises Wrong if there are not enough hosts."""
+    if hosts < 2:
+        raise Wrong(f"--hosts {parsed.hosts}: {hosts}: expected at least 2 hosts")
+    rounds = len(parsed.pattern.plan(hosts))
+    report.say({"event": "plan", "engine": parsed.engine, "pattern": str(parsed.pattern),
+                "hosts": hosts, "rounds": rounds, "transport": parsed.transport, **facts})
+    if not parsed.json:
+        print(f"{parsed.pattern}, {hosts} hosts, {rounds} rounds: {parsed.mode} of {parsed.size} "
+              f"over {parsed.transport} for {parsed.seconds:g} s\n", flush=True)
+
+
+# --- engines: each returns the number of hosts ---------------------------------------------------
+
+
+def with_srun(parsed, report):
+    srun.check()
+    hosts = srun.count_hosts(parsed.hosts)
+    begin(parsed, report, hosts)
+    srun.Run(parsed, hosts, report.take).run()
+    return hosts
+
+
+def with_clush(parsed, report):
+    clush.check()
+    if not parsed.hosts:
+        raise Wrong("--engine clush: expected --hosts node[1-4], or --hosts FILE")
+    if parsed.ssh_config and not os.path.isfile(parsed.ssh_config):
+        raise Wrong(f"--ssh-config {parsed.ssh_config}: no such file")
+    hosts = clush.expand(parsed.hosts)
+    begin(parsed, report, len(hosts))
+    return run_session(clush.Launcher(parsed.ssh_config), hosts, parsed, report)
+
+
+def with_netns(parsed, report):
+    from fabric import live, place, topology  # only this engine needs them
+    if not parsed.hosts:
+        raise Wrong("--engine netns: expected --hosts FILE, a topology, or the label of one that "
+                    "is up")
+    try:
+        if not os.path.exists(parsed.hosts):
+            return measure_fabric(live.attach(parsed.hosts), parsed, report)
+        with live.Fabric(topology.load(parsed.hosts)) as net:
+            return measure_fabric(net, parsed, report)
+    except place.Cannot as error:
+        raise Cannot(str(error)) from None
+    except place.Failed as error:
+        raise Failed(str(error)) from None
+
+
+def measure_fabric(net, parsed, report):
+    hosts = net.hosts()
+    begin(parsed, report, len(hosts))
+    return run_session(local.Launcher(net.command), hosts, parsed, report)
+
+
+def run_session(launcher, hosts, parsed, report):
+    Session(launcher, hosts, parsed, report.take).run()
+    return len(hosts)
+
+
+ENGINES = {"srun": with_srun, "clush": with_clush, "netns": with_netns}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Finds hosts and links that deviate from the median.
+
+Values are compared by their logarithms, so that half and twice the median deviate alike. A value
+deviates if it is farther from the median than a multiple of the median absolute deviation (times
+1.4826, which makes that comparable with a standard deviation), and by more than a least ratio: on a
+quiet network the median absolute deviation is almost zero.
+
+A slow host makes its whole row and column slow, and with few hosts these are half of all values. So
+a host is compared with the pairs between all other hosts. The host with the most deviating pairs is
+named and left out; then the search is repeated. Links are searched last, among the hosts that
+remain.
+"""
+
+import math
+import statistics
+
+SCALE = 1.4826
+HOST_DEVIATIONS = 3.5
+LINK_DEVIATIONS = 5  # a link is a single value
+LEAST_PAIRS = 3  # of a host
+LEAST_SHARE = 2 / 3  # of a host's pairs must deviate; otherwise it is one of its links
+
+# The metric's key, its name, and the least ratio of a deviation
+METRICS = (
+    ("bits_per_second", "throughput", 1.3),
+    ("half_round_trip_p50_ns", "latency", 2.0),
+)
+BOTH = "client and server"
+
+
+class Outlier:
+    """what: "host" or "link". role: in which role a host deviates. pairs: how many of `of` pairs
+    deviate."""
+
+    def __init__(self, metric, what, name, ratio, pairs=1, of=1, role=None):
+        self.metric = metric
+        self.what = what
+        self.name = name
+        self.ratio = ratio
+        self.pairs = pairs
+        self.of = of
+        self.role = role
+
+    def __str__(self):
+        name = self.name if self.role in (None, BOTH) else f"{self.name} as {self.role}"
+        text = f"{self.what} {name}: {self.ratio:.2f} of the median {self.metric}"
+        return text + (f" in {self.pairs} of {self.of} pairs" if self.what == "host" else "")
+
+    def record(self):
+        line = {"schema": 1, "event": "outlier", "metric": self.metric, "what": self.what,
+                "name": self.name, "ratio": round(self.ratio, 3), "pairs": self.pairs,
+                "of_pairs": self.of}
+        return {**line, "role": self.role} if self.role else line
+
+
+def find(pairs):
+    """Returns the Outliers among JSON lines of pairs."""
+    found = []
+    for key, name, least in METRICS:
+        # 0: not one message was complete in the time of the measurement. It has no logarithm.
+        values = {(pair["client"], pair["server"]): max(1, pair[key])
+                  for pair in pairs if key in pair}
+        found += search(values, name, least)
+    return found
+
+
+def search(values, metric, least):
+    """values: from (client, server) to a number."""
+    found = []
+    while True:
+        hosts = sorted({host for pair in values for host in pair})
+        suspects = [judge(values, host, metric, least) for host in hosts]
+        worst = max(filter(None, suspects), default=None,
+                    key=lambda one: (one.pairs / one.of, strength(one.ratio)))
+        if not worst:
+            return found + links(values, metric, least)
+        found.append(worst)
+        values = {pair: value for pair, value in values.items() if worst.name not in pair}
+
+
+def judge(values, host, metric, least):
+    """Returns the Outlier that this host is, or None."""
+    others = [value for pair, value in values.items() if host not in pair]
+    if len(others) < 2:
+        return None
+    sent = {pair: value for pair, value in values.items() if pair[0] == host}
+    served = {pair: value for pair, value in values.items() if pair[1] == host}
+    roles = [(role, own) for role, own in (("client", sent), ("server", served))
+             if mostly_deviates(own.values(), others, least)]
+    if not roles:
+        return None
+    role, own = roles[0] if len(roles) == 1 else (BOTH, {**sent, **served})
+    if len(own) < LEAST_PAIRS:
+        return None
+    far = [value for value in own.values() if deviates(value, others, least, HOST_DEVIATIONS)]
+    ratio = statistics.median(own.values()) / statistics.median(others)
+    return Outlier(metric, "host", host, ratio, len(far), len(own), role)
+
+
+def mostly_deviates(own, others, least):
+    far = [value for value in own if deviates(value, others, least, HOST_DEVIATIONS)]
+    return len(own) >= 2 and len(far) >= LEAST_SHARE * len(own)
+
+
+def links(values, metric, least):
+    found = []
+    for pair, value in sorted(values.items()):
+        others = [other for key, other in values.items() if key != pair]
+        if len(others) >= 2 and deviates(value, others, least, LINK_DEVIATIONS):
+            found.append(Outlier(metric, "link", f"{pair[0]} -> {pair[1]}",
+                                 value / statistics.median(others)))
+    return found
+
+
+def deviates(value, others, least, deviations):
+    middle = statistics.median(others)
+    spread = statistics.median(abs(math.log(other / middle)) for other in others)
+    far = abs(math.log(value / middle))
+    return far > math.log(least) and far > deviations * SCALE * spread
+
+
+def strength(ratio):
+    """Returns how far a ratio is from 1: 4 for a quarter, and for four times."""
+    return max(ratio, 1 / ratio)
