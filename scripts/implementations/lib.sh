@@ -26,7 +26,7 @@ serve_with() {
 	"$@" >"$IW_WORK/out" &
 	SERVER=$!
 	STOP=
-	trap 'STOP=yes; kill -TERM "$SERVER" 2>/dev/null' TERM
+	trap 'STOP=x$STOP; kill -TERM "$SERVER" 2>/dev/null' TERM
 	until grep -q '"event":"listening"' "$IW_WORK/out"; do
 		if ! kill -0 "$SERVER" 2>/dev/null; then
 			wait "$SERVER"
@@ -41,16 +41,15 @@ serve_with() {
 	wait_served
 }
 
-# The trap interrupts wait; the server still runs then.
 wait_served() {
 	while :; do
+		before=$STOP
 		SERVED=0
 		wait "$SERVER" || SERVED=$?
-		kill -0 "$SERVER" 2>/dev/null || break
+		# A wait that the trap has interrupted returns the status of the signal.
+		[ "$before" != "$STOP" ] || break
 	done
 	cat "$IW_WORK/out" >&2
-	# A server that was stopped before it could handle the signal.
-	[ -z "$STOP" ] || [ "$SERVED" -ne 143 ] || SERVED=0
 }
 
 connect_with() {

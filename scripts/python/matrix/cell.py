@@ -53,6 +53,8 @@ class Attempt:
         """stack: everything that must be ended, the newest first."""
         network = self.make_network()
         stack.callback(network.close)
+        if self.uses_guest():
+            stack.callback(self.context.guest.clean)
         self.start_capture(network, stack)
         address = network.server_address
         server = stack.enter_context(self.start_side("serve", network, []))

@@ -14,6 +14,7 @@ from matrix import baseline, guest, impairment, net, plan, plugin, run, side
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 TOP = os.path.dirname(SCRIPTS)
+SHOWN = 20  # cells of the summary
 EXAMPLES = """\
 Exit status: 0: every cell has its expected result; 1: a cell is worse; 2: wrong usage, or an
 invalid file; 3: cannot run here; 4: failed on the way; 130: interrupted.
@@ -252,9 +253,11 @@ class Report:
         for judgement, text in (("worse", "worse than expected"), ("better", "better than expected")):
             if judgement in judged:
                 print(f"{judged.count(judgement)} {text}:")
-                for entry, is_ in zip(entries, judged):
-                    if is_ == judgement:
-                        print(f"  {entry['result']} {entry['id']}: {entry['rerun']}")
+                these = [e for e, is_ in zip(entries, judged) if is_ == judgement]
+                for entry in these[:SHOWN]:
+                    print(f"  {entry['result']}: {entry['rerun']}")
+                if len(these) > SHOWN:
+                    print(f"  and {len(these) - SHOWN} more: see {output}/result.md")
         print(f"results: {output}/result.json")
         if entries and all(result == "unsupported" for result in results):
             return say(f"no cell can run here: {entries[0]['reason']}", 3)

@@ -8,17 +8,18 @@
 
 # A plug-in cannot fill the disk: 64 MiB a file.
 ulimit -f 131072
-trap 'stopped=yes; [ -z "$program" ] || kill -TERM "$program" 2>/dev/null' TERM
+trap 'stopped=x$stopped; [ -z "$program" ] || kill -TERM "$program" 2>/dev/null' TERM
 program='' stopped=''
 
 "$@" &
 program=$!
 [ -z "$stopped" ] || kill -TERM "$program"
 while :; do
+	before=$stopped
 	wait "$program"
 	status=$?
-	# The trap interrupts wait; the program still runs then.
-	kill -0 "$program" 2>/dev/null || break
+	# A wait that the trap has interrupted returns the status of the signal.
+	[ "$before" != "$stopped" ] || break
 done
 
 # Sets left to the names of the other processes that run. It starts no process itself.
