@@ -53,7 +53,10 @@ connect_in_guest() {
 	case $status in
 	0) return ;;
 	2 | 125) exit 4 ;;
-	124) failed "$1 did not end within $IW_TIMEOUT s" ;;
+	124)
+		echo "stuck $1 did not end within $IW_TIMEOUT s"
+		exit 1
+		;;
 	*) failed "$1: exit status $status: $(cat "$IW_WORK/err" "$IW_WORK/out" | tail -n 1)" ;;
 	esac
 }

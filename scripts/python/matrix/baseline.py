@@ -33,18 +33,23 @@ class Baseline:
     def judge(self, entry):
         """Returns worse, better or expected for an entry of result.json."""
         expected, _ = self.expected(entry["id"])
-        seen = RANK[entry["result"]]
-        if seen > RANK[expected]:
+        seen = entry["result"]
+        if RANK[seen] > RANK[expected]:
             return "worse"
-        known = any(plan.matches(entry["id"], pattern) for pattern, _, _ in self.entries)
-        return "better" if known and seen < RANK[expected] else "expected"
+        # A cell that did not run is no progress.
+        return "better" if RANK[expected] > RANK["unsupported"] and seen != expected and \
+            seen != "unsupported" else "expected"
 
 
 def load(path):
     """Raises checked.Invalid."""
     if path.endswith(".json"):
         return from_result(path)
-    return Baseline([read_entry(node) for node in checked.load(path).items()])
+    return read(checked.load(path))
+
+
+def read(node):
+    return Baseline([read_entry(item) for item in node.items()])
 
 
 def read_entry(node):

@@ -11,9 +11,10 @@ import time
 from matrix import impairment, net, plan, side
 
 START = 15       # seconds until a server must be ready
+KEPT = ("log.txt", "capture.pcap", "decisions.jsonl")
 SLACK = 10       # seconds that a plug-in has after its own time limit
 MEASURE = re.compile(r"([a-z0-9_]+) (-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
-KEYWORDS = ("ready", "measure", "note", "reason", "corrupt")
+KEYWORDS = ("ready", "measure", "note", "reason", "corrupt", "stuck")
 
 
 class Attempt:
@@ -29,6 +30,7 @@ class Attempt:
         self.server_plugin = context.plugins[cell.server]
         self.measurements = {}
         self.capture = None
+        self.relay = None
 
     def run(self):
         for role, plugin in (("client", self.client_plugin), ("server", self.server_plugin)):
@@ -69,6 +71,8 @@ class Attempt:
             client.fail(f"connect did not end within {limit:g} s")
             client.kill()
         server.stop()
+        if self.relay:
+            self.relay.stop()
         return self.judge(client, server)
 
     # --- the pieces ----------------------------------------------------------------------------
@@ -98,8 +102,9 @@ class Attempt:
         path = os.path.join(self.folder, "impairment.txt")
         seed = self.cell.seed(self.context.seed)
         stack.callback(self.append, path)
-        stack.enter_context(net.background("ddp-impair", relay.command(seed), relay.holder,
-                                           self.context.environment, path, "elaying"))
+        self.relay = stack.enter_context(net.background(
+            "ddp-impair", relay.command(seed, self.folder), relay.holder, self.context.environment,
+            path, "elaying"))
         return relay.target
 
     def start_side(self, name, network, arguments):
@@ -173,9 +178,12 @@ class Attempt:
         reasons = [self.reason(end, plugin) for end, plugin in
                    ((client, self.client_plugin), (server, self.server_plugin)) if end.status == 1]
         for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
-            wrong = end.words("corrupt")
-            if wrong:
-                return "fail", f"{plugin.name}: wrong octets were delivered: {wrong[0]}"
+            for word, text in (("corrupt", "wrong octets were delivered"),
+                               ("stuck", "the operation did not end in time")):
+                if end.words(word):
+                    return "fail", f"{plugin.name}: {text}: {end.words(word)[0]}"
+        if self.idle_relay():
+            return "error", f"impairment {self.impairment.name}: no unit met its rules"
         expect = self.impairment.expect
         if expect == "detected" and client.status == 0:
             return "fail", f"the operation succeeded; {self.impairment.clause}: an error must be" \
@@ -183,6 +191,14 @@ class Attempt:
         if expect == "success" and reasons:
             return "fail", "; ".join(reasons)
         return "pass", ""
+
+    def idle_relay(self):
+        """Returns whether the rules of the impairment have changed nothing: the cell proves nothing."""
+        path = os.path.join(self.folder, "decisions.jsonl")
+        if not self.impairment.rules or not os.path.exists(path):
+            return False
+        with open(path, encoding="utf-8") as file:
+            return not any('"event":"decision"' in line for line in file)
 
     def reason(self, end, plugin):
         said = end.words("reason") or [side.last_line(end.log)]
@@ -243,7 +259,7 @@ def tidy(folder):
     for item in os.scandir(folder):
         if item.is_dir():
             shutil.rmtree(item.path)
-        elif item.name not in ("log.txt", "capture.pcap"):
+        elif item.name not in KEPT:
             os.unlink(item.path)
 
 

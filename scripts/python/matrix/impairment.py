@@ -92,9 +92,9 @@ class Relay:
         elif network.middle is None and isinstance(network, net.GuestNet):
             self.holder, self.target = network.server, (net.GUEST_HOST[network.family], port + 1)
         else:
-            self.holder, self.target = network.server, (net.RELAY[network.family], port)
+            self.holder, self.target = network.server, (network.server_address, port + 1)
 
-    def command(self, seed):
+    def command(self, seed, folder):
         path, impairment = tool(self.impairment), self.impairment
         if os.path.basename(path) == "relay":
             return [path, "--json", "--seed", str(seed), "--both", impairment.link, "a0", "b0"]
@@ -102,7 +102,8 @@ class Relay:
             ["-t", "tcp", "--listen", place(self.target), "--to", place(self.to)]
         link = ["--link", impairment.link] if impairment.link else []
         rules = [word for rule in impairment.rules for word in ("--rule", rule)]
-        return [path, "--json", "--seed", str(seed), *where, *link, *rules]
+        record = ["--record", os.path.join(folder, "decisions.jsonl")] if rules else []
+        return [path, "--seed", str(seed), *where, *link, *rules, *record]
 
 
 def place(address):

@@ -106,7 +106,7 @@ def say(text, status):
 
 def matrix(options):
     profile = plan.load(find_profile(options.profile))
-    expected = baseline.load(options.baseline) if options.baseline else baseline.Baseline()
+    expected = find_baseline(options.baseline, profile)
     folders = plugin.discover([os.path.join(SCRIPTS, "implementations"),
                                *map(existing, options.implementations)])
     cells = choose(profile, folders, options)
@@ -116,6 +116,12 @@ def matrix(options):
         print("\n".join(c.id for c in cells))
         return 0
     return prepare(options, profile, expected, folders, cells, impairments)
+
+
+def find_baseline(path, profile):
+    if path:
+        return baseline.load(path)
+    return baseline.read(profile.expected) if profile.expected else baseline.Baseline()
 
 
 def find_profile(name):

@@ -13,7 +13,7 @@ from matrix import side
 
 CLIENT = {"4": "10.77.0.1", "6": "fd77::1"}
 SERVER = {"4": "10.77.0.2", "6": "fd77::2"}
-RELAY = {"4": "10.77.0.3", "6": "fd77::3"}
+MAC = {CLIENT["4"]: "02:00:00:00:77:01", SERVER["4"]: "02:00:00:00:77:02"}
 GUEST_HOST = {"4": "10.78.0.1", "6": "fd78::1"}
 GUEST = {"4": "10.78.0.2", "6": "fd78::2"}
 PORT = 7471
@@ -73,10 +73,20 @@ class Holder:
     def ip(self, *commands):
         self.run(["ip", "-batch", "-"], "\n".join(commands) + "\n")
 
+    def wait_up(self, interface):
+        """Waits until the kernel uses the interface; until then it drops packets."""
+        end = time.monotonic() + READY
+        while "state UP" not in self.run(["ip", "link", "show", interface]):
+            if time.monotonic() > end:
+                raise Trouble(f"{interface} does not come up")
+            time.sleep(0.01)
+
     def run(self, command, text=""):
+        """Runs a command in the namespace and returns its output."""
         done = subprocess.run([*self.inside, *command], input=text, capture_output=True, text=True)
         if done.returncode:
             raise Trouble(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout
 
 
 class Pair:
@@ -108,16 +118,24 @@ class Pair:
                            "link set a0 up", "link set b0 up")
         else:
             self.client.ip(*ends("server0", "client0", self.server))
-        for holder, interface, addresses in ((self.client, "client0", [CLIENT]),
-                                             (self.server, "server0", [SERVER, RELAY])):
-            holder.ip("link set lo up",
-                      *(f"address add {a['4']}/24 dev {interface}" for a in addresses),
-                      *(f"address add {a['6']}/64 dev {interface} nodad" for a in addresses
-                        if os.path.exists("/proc/net/if_inet6")),
-                      f"link set {interface} up")
-            # Each segment is a frame of its own, with its checksum: captures show the real units.
-            holder.run(["ethtool", "-K", interface, "tx", "off", "gso", "off", "tso", "off",
-                        "gro", "off"])
+        self.end(self.client, "client0", CLIENT, SERVER)
+        self.end(self.server, "server0", SERVER, CLIENT)
+        for holder, interface in ((self.client, "client0"), (self.server, "server0")):
+            holder.wait_up(interface)
+
+    def end(self, holder, interface, own, peer):
+        """Gives an interface its addresses. The neighbour is known, so that no packet waits for its
+        address."""
+        lengths = {"4": 24, "6": 64} if os.path.exists("/proc/net/if_inet6") else {"4": 24}
+        holder.ip("link set lo up", f"link set {interface} address {MAC[own['4']]}",
+                  *(f"address add {own[v]}/{n} dev {interface}{' nodad' if v == '6' else ''}"
+                    for v, n in lengths.items()),
+                  f"link set {interface} up",
+                  *(f"neighbour replace {peer[v]} lladdr {MAC[peer['4']]} dev {interface} "
+                    "nud permanent" for v in lengths))
+        # Each segment is a frame of its own, with its checksum: captures show the real units.
+        holder.run(["ethtool", "-K", interface, "tx", "off", "gso", "off", "tso", "off",
+                    "gro", "off"])
 
     def close(self):
         for holder in self.holders:

@@ -81,11 +81,14 @@ class Block:
 
 @dataclasses.dataclass
 class Profile:
+    """not_run: rows of a test plan that no plug-in can run. expected: the baseline, if the user names
+    no other."""
     name: str
     title: str
     about: str
     blocks: list
     not_run: list
+    expected: checked.Node
 
 
 # --- reading a profile -------------------------------------------------------------------------
@@ -94,11 +97,12 @@ class Profile:
 def load(path):
     """Raises checked.Invalid."""
     node = checked.load(path)
-    top = node.mapping(["title", "blocks"], ["about", "not-run"])
+    top = node.mapping(["title", "blocks"], ["about", "not-run", "expected"])
     blocks = [read_block(block) for block in top["blocks"].items()]
     rows = [read_not_run(row) for row in top["not-run"].items()] if "not-run" in top else []
     return Profile(os.path.basename(path).removesuffix(".yaml"), top["title"].text(),
-                   top["about"].text() if "about" in top else "", blocks, rows)
+                   top["about"].text() if "about" in top else "", blocks, rows,
+                   top.get("expected"))
 
 
 def read_not_run(node):
