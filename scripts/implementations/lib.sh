@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh
+#
+# Functions for the plug-ins of the interop matrix: `. "$IW_LIB"`. A plug-in need not use them.
+#
+#   unsupported TEXT        ends the plug-in: this cell is unsupported
+#   failed TEXT             ends it: the test failed
+#   serve_with PROGRAM...   starts a listener with --json, prints `ready PORT` when it listens, ends it
+#                           on SIGTERM; $SERVED is its exit status, its output is in $IW_WORK/out
+#   connect_with PROGRAM... runs a client with a time limit; its output is in $IW_WORK/out
+#   has TEXT                whether that output has the text
+#   number KEY              prints the last value of a key in that output, JSON
+#   connection_options      sets $OPTIONS to those of our tools that describe the connection
+
+unsupported() {
+	echo "reason $*"
+	exit 3
+}
+
+failed() {
+	echo "reason $*"
+	exit 1
+}
+
+serve_with() {
+	"$@" >"$IW_WORK/out" &
+	SERVER=$!
+	STOP=
+	trap 'STOP=x$STOP; kill -TERM "$SERVER" 2>/dev/null' TERM
+	until grep -q '"event":"listening"' "$IW_WORK/out"; do
+		if ! kill -0 "$SERVER" 2>/dev/null; then
+			wait "$SERVER"
+			status=$?
+			cat "$IW_WORK/out" >&2
+			[ "$status" -ne 3 ] || unsupported "$1 cannot run here"
+			exit 4
+		fi
+		sleep 0.02
+	done
+	echo "ready $IW_PORT"
+	wait_served
+}
+
+wait_served() {
+	while :; do
+		before=$STOP
+		SERVED=0
+		wait "$SERVER" || SERVED=$?
+		# A wait that the trap has interrupted returns the status of the signal.
+		[ "$before" != "$STOP" ] || break
+	done
+	cat "$IW_WORK/out" >&2
+}
+
+connect_with() {
+	status=0
+	# Our tools have this time limit too, and report what they waited for.
+	timeout -k 2 "$((${IW_TIMEOUT%%.*} + 3))" "$@" >"$IW_WORK/out" 2>"$IW_WORK/err" || status=$?
+	cat "$IW_WORK/out" "$IW_WORK/err" >&2
+	case $status in
+	0) return ;;
+	2) exit 2 ;;
+	3) unsupported "$(tail -n 1 "$IW_WORK/err")" ;;
+	124 | 137)
+		echo "stuck $1 did not end within $IW_TIMEOUT s"
+		exit 1
+		;;
+	*) failed "$(tail -n 1 "$IW_WORK/err")" ;;
+	esac
+}
+
+has() {
+	grep -q -e "$1" "$IW_WORK/out"
+}
+
+number() {
+	sed -n 's/.*"'"$1"'":\(-\{0,1\}[0-9.]*\).*/\1/p' "$IW_WORK/out" | tail -n 1
+}
+
+# measure NAME KEY [DIVISOR]: prints a measurement, if the output has the key
+measure() {
+	value=$(number "$2")
+	[ -z "$value" ] || awk -v name="$1" -v value="$value" -v by="${3:-1}" 'BEGIN { printf "measure %s %.9g\n", name, value / by }'
+}
+
+# The words are those of our tools: OPTIONS has no blanks inside a word.
+connection_options() {
+	case $IW_CRC in
+	on) OPTIONS='--crc wanted' ;;
+	*) OPTIONS="--crc $IW_CRC" ;;
+	esac
+	[ "$IW_MARKERS" = off ] || OPTIONS="$OPTIONS --markers"
+}
+
+# Fails if the connection does not have the options of the cell.
+check_connection() {
+	[ "$IW_CRC" = off ] || has '"crc":true' || failed "CRC $IW_CRC: the connection has none"
+	[ "$IW_MARKERS" = off ] || has '"rx_markers":true' || failed 'markers were requested, the connection has none'
+	has "\"rev\":${IW_REV}[,}]" || failed "Rev $IW_REV was requested, the connection has Rev $(number rev)"
+}
+
+# serve_personality NAME: the listener of mpa-probe with the answers of another implementation
+serve_personality() {
+	connection_options
+	app=
+	[ "$IW_OPERATION" != rping ] || app='--app rping'
+	# shellcheck disable=SC2086
+	serve_with mpa-probe --listen --personality "$1" $app -t tcp --bind "$IW_ADDRESS" -p "$IW_PORT" --json $OPTIONS
+	exit "$SERVED"
+}

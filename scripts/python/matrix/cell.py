@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs one cell: makes its network, starts server, impairment and client, and judges what they
+reported."""
+
+import contextlib
+import os
+import re
+import shutil
+import time
+
+from matrix import impairment, net, plan, side
+
+START = 15       # seconds until a server must be ready
+KEPT = ("log.txt", "capture.pcap", "decisions.jsonl")
+SLACK = 10       # seconds that a plug-in has after its own time limit
+MEASURE = re.compile(r"([a-z0-9_]+) (-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
+KEYWORDS = ("ready", "measure", "note", "reason", "corrupt", "stuck")
+
+
+class Attempt:
+    """One attempt of a cell. run() returns (result, reason) and sets measurements."""
+
+    def __init__(self, cell, context, folder):
+        self.cell = cell
+        self.context = context
+        self.folder = folder
+        self.log = os.path.join(folder, "log.txt")
+        self.impairment = context.impairments[cell.impairment]
+        self.client_plugin = context.plugins[cell.client]
+        self.server_plugin = context.plugins[cell.server]
+        self.measurements = {}
+        self.capture = None
+        self.relay = None
+
+    def run(self):
+        for role, plugin in (("client", self.client_plugin), ("server", self.server_plugin)):
+            if plugin.broken:
+                return "error", f"{plugin.name}: {plugin.broken}"
+            lacks = plugin.lacks(role, self.cell.test)
+            if lacks:
+                return "unsupported", lacks
+        missing = impairment.cannot(self.impairment, self.cell, self.uses_guest())
+        if missing:
+            return "unsupported", missing
+        try:
+            with contextlib.ExitStack() as stack:
+                return self.run_on(stack)
+        except net.Trouble as trouble:
+            return "error", str(trouble)
+
+    def uses_guest(self):
+        return "guest" in (self.client_plugin.kind, self.server_plugin.kind)
+
+    def run_on(self, stack):
+        """stack: everything that must be ended, the newest first."""
+        network = self.make_network()
+        stack.callback(network.close)
+        if self.uses_guest():
+            stack.callback(self.context.guest.clean)
+        self.start_capture(network, stack)
+        address = network.server_address
+        server = stack.enter_context(self.start_side("serve", network, []))
+        port = self.wait_ready(server)
+        if port is None:
+            return self.judge_start(server)
+        if self.impairment.name != "none":
+            address, port = self.start_impairment(network, stack, port)
+        client = stack.enter_context(self.start_side("connect", network, [address, str(port)]))
+        limit = self.cell.timeout + SLACK
+        if not side.wait_for([client, server], client.ended, limit):
+            client.fail(f"connect did not end within {limit:g} s")
+            client.kill()
+        server.stop()
+        if self.relay:
+            self.relay.stop()
+        return self.judge(client, server)
+
+    # --- the pieces ----------------------------------------------------------------------------
+
+    def make_network(self):
+        family = self.cell.test.options["family"]
+        if self.uses_guest():
+            return net.GuestNet(family, self.context.guest, self.client_plugin.kind == "guest",
+                                self.server_plugin.kind == "guest")
+        return net.Pair(family, impairment.in_frames(self.impairment, self.cell))
+
+    def start_capture(self, network, stack):
+        if not self.context.capture:
+            return
+        path = os.path.join(self.folder, "capture.pcap")
+        command = ["tcpdump", "-U", "--immediate-mode", "-Z", "root", "-i", network.interface,
+                   "-c", "20000", "-w", path]
+        stack.enter_context(net.background("tcpdump", command, network.server,
+                                           self.context.environment,
+                                           os.path.join(self.folder, "tcpdump.txt"),
+                                           "listening on"))
+        self.capture = path
+
+    def start_impairment(self, network, stack, port):
+        """Returns the address and the port that the client connects to."""
+        relay = impairment.Relay(self.impairment, self.cell, network, port)
+        path = os.path.join(self.folder, "impairment.txt")
+        seed = self.cell.seed(self.context.seed)
+        stack.callback(self.append, path)
+        self.relay = stack.enter_context(net.background(
+            "ddp-impair", relay.command(seed, self.folder), relay.holder, self.context.environment,
+            path, "elaying"))
+        return relay.target
+
+    def start_side(self, name, network, arguments):
+        client = name == "connect"
+        plugin = self.client_plugin if client else self.server_plugin
+        holder = network.client if client else network.server
+        own, peer = network.client_address, network.server_address
+        if not client:
+            own, peer = peer, own
+        work = os.path.join(self.folder, "client" if client else "server")
+        os.makedirs(work, exist_ok=True)
+        self.note(f"--- {name} of {plugin.name}, in the network of {own}")
+        return side.Side(name, [plugin.program(name), *arguments],
+                         self.environment(work, own, peer, network, client),
+                         os.path.join(work, "stderr.txt"), holder.inside)
+
+    def environment(self, work, own, peer, network, client):
+        test = self.cell.test
+        return {**self.context.environment,
+                "IW_ROLE": "client" if client else "server", "IW_TRANSPORT": test.transport,
+                "IW_OPERATION": test.operation, "IW_SIZE": str(plan.octets(test)),
+                **{f"IW_{name.upper()}": value for name, value in test.options.items()
+                   if name != "size"},
+                "IW_SEED": str(self.cell.seed(self.context.seed)), "IW_WORK": work,
+                "IW_SHARED": self.folder, "IW_TIMEOUT": f"{self.cell.timeout:g}",
+                "IW_ADDRESS": own, "IW_PEER": peer, "IW_PORT": str(net.PORT),
+                "IW_INTERFACE": network.interface if not client else network.interface.replace(
+                    "server", "client"),
+                "IW_IMPAIRMENT": self.impairment.name,
+                "IW_CLIENT": self.cell.client, "IW_SERVER": self.cell.server}
+
+    def note(self, text):
+        with open(self.log, "a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+    def wait_ready(self, server):
+        """Returns the port, or None if the server ended or is not ready in time."""
+        side.wait_for([server], lambda: server.ended() or server.words("ready") or
+                      server.trouble, START)
+        ports = [word for word in server.words("ready") if re.fullmatch(r"[0-9]{1,5}", word)]
+        return int(ports[0]) if ports else None
+
+    # --- the judgement -------------------------------------------------------------------------
+
+    def judge_start(self, server):
+        """The result of a cell whose server was never ready."""
+        self.record(server)
+        garbage = first_garbage(server)
+        if server.status == 3 and not server.trouble and not garbage:
+            return "unsupported", self.reason(server, self.server_plugin)
+        if not server.ended():
+            server.fail(f"serve was not ready within {START} s")
+            server.kill()
+        return "error", f"{self.cell.server}: " + (server.trouble or garbage or self.why(server))
+
+    def judge(self, client, server):
+        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
+            self.record(end)
+            end.fail(first_garbage(end))
+        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
+            if end.trouble:
+                return "error", f"{plugin.name}: {end.trouble}"
+            if end.status not in (0, 1, 3):
+                return "error", f"{plugin.name}: {self.why(end)}"
+        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
+            if end.status == 3:
+                return "unsupported", self.reason(end, plugin)
+        return self.judge_expectation(client, server)
+
+    def judge_expectation(self, client, server):
+        reasons = [self.reason(end, plugin) for end, plugin in
+                   ((client, self.client_plugin), (server, self.server_plugin)) if end.status == 1]
+        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
+            for word, text in (("corrupt", "wrong octets were delivered"),
+                               ("stuck", "the operation did not end in time")):
+                if end.words(word):
+                    return "fail", f"{plugin.name}: {text}: {end.words(word)[0]}"
+        if self.idle_relay():
+            return "error", f"impairment {self.impairment.name}: no unit met its rules"
+        expect = self.impairment.expect
+        if expect == "detected" and client.status == 0:
+            return "fail", f"the operation succeeded; {self.impairment.clause}: an error must be" \
+                " reported"
+        if expect == "success" and reasons:
+            return "fail", "; ".join(reasons)
+        return "pass", ""
+
+    def idle_relay(self):
+        """Returns whether the rules of the impairment have changed nothing: the cell proves nothing."""
+        path = os.path.join(self.folder, "decisions.jsonl")
+        if not self.impairment.rules or not os.path.exists(path):
+            return False
+        with open(path, encoding="utf-8") as file:
+            return not any('"event":"decision"' in line for line in file)
+
+    def reason(self, end, plugin):
+        said = end.words("reason") or [side.last_line(end.log)]
+        return f"{plugin.name}: {said[-1] or f'{end.name}: exit status {end.status}'}"
+
+    def why(self, end):
+        said = side.last_line(end.log)
+        return f"{end.name}: exit status {end.status}" + (f": {said}" if said else "")
+
+    def append(self, path):
+        """Appends a file to the log, without its middle if it is long."""
+        with open(path, "rb") as file:
+            text = file.read(1 << 20).decode("utf-8", "backslashreplace")
+        if len(text) > 40000:
+            text = text[:20000] + "\n[...]\n" + text[-20000:]
+        self.note(text.rstrip("\n"))
+
+    def record(self, end):
+        self.note(f"--- {end.name}: exit status {end.status}" +
+                  (f", {end.trouble}" if end.trouble else ""))
+        self.append(end.log)
+        for line in end.lines[:400]:
+            self.note(f"{end.name}: {line[:400]}")
+        for text in end.words("measure"):
+            match = MEASURE.fullmatch(text)
+            if match:
+                self.measurements[match[1]] = float(match[2])
+
+
+def first_garbage(end):
+    """Returns what is wrong with the output of a side, or None."""
+    for line in end.lines:
+        if line.split(" ", 1)[0] not in KEYWORDS or \
+                (line.startswith("measure") and not MEASURE.fullmatch(line[8:].strip())):
+            return f"{end.name} printed {line[:60]!r}: expected one of {', '.join(KEYWORDS)}"
+    return None
+
+
+def run(cell, context, folder):
+    """Runs a cell, again if it is an infrastructure error and attempts are left. Returns the entry
+    of result.json."""
+    began = time.monotonic()
+    os.makedirs(folder, exist_ok=True)
+    for number in range(1, context.attempts + 1):
+        attempt = Attempt(cell, context, folder)
+        attempt.note(f"=== {cell.id}, attempt {number}, seed {context.seed}")
+        result, reason = attempt.run()
+        attempt.note(f"=== {result}{': ' + reason if reason else ''}")
+        if result != "error":
+            break
+    if result in ("pass", "unsupported"):
+        tidy(folder)
+    return entry(cell, context, attempt, result, reason, number, time.monotonic() - began)
+
+
+def tidy(folder):
+    """Removes all but log and capture of a cell that has nothing to look into."""
+    for item in os.scandir(folder):
+        if item.is_dir():
+            shutil.rmtree(item.path)
+        elif item.name not in KEPT:
+            os.unlink(item.path)
+
+
+def entry(cell, context, attempt, result, reason, attempts, seconds):
+    def relative(path):
+        return os.path.relpath(path, context.output)
+
+    captured = attempt.capture and os.path.exists(attempt.capture)
+    return {
+        "id": cell.id, "client": cell.client, "server": cell.server, "test": cell.test.name,
+        "impairment": cell.impairment, "result": result, "reason": reason.replace("\n", " "),
+        "seconds": round(seconds, 3), "seed": cell.seed(context.seed), "attempts": attempts,
+        "log": relative(attempt.log), "capture": relative(attempt.capture) if captured else None,
+        "rerun": context.rerun(cell),
+        "versions": {"client": attempt.client_plugin.version,
+                     "server": attempt.server_plugin.version},
+        "measurements": attempt.measurements,
+    }

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The virtual machine for implementations of the kernel: scripts/peer-vm."""
+
+import os
+import subprocess
+
+from matrix import net
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+PEER_VM = os.path.join(TOP, "scripts", "peer-vm")
+
+
+TOOLS = ("ddp-bench", "ddp-send", "ddp-recv", "sctp-ddp-ping")
+
+
+class Wanted:
+    """reason: why no guest is used, or ""."""
+
+    def __init__(self, reason):
+        self.reason = reason
+
+    def environment(self):
+        """What plug-ins see: IW_GUESTS is `yes`, or the reason why there is no guest."""
+        return {"IW_GUESTS": self.reason or "yes"}
+
+    def up(self, environment, log):
+        """Boots a guest. environment gets its name."""
+        with open(log, "ab") as error:
+            done = subprocess.run([PEER_VM, "up", "--siw", "tunable", "--owner", str(os.getpid())],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=error,
+                                  text=True)
+        if done.returncode:
+            raise net.Trouble(f"the guest does not start: {done.stdout.strip()}: see {log}")
+        environment["IW_VM"] = done.stdout.strip()
+        guest = Guest(environment)
+        guest.prepare(log)
+        return guest
+
+
+class Guest:
+    def __init__(self, environment):
+        self.environment = environment
+
+    def prepare(self, log):
+        """Tells plug-ins how to reach the guest, and copies our tools into it."""
+        with open(log, "ab") as error:
+            info = subprocess.run([PEER_VM, "info"], env=self.environment, stdout=subprocess.PIPE,
+                                  stderr=error, text=True).stdout
+            facts = dict(line.split("=", 1) for line in info.split() if "=" in line)
+            self.environment["IW_GUEST_CALL"] = facts["call"]
+            self.environment["IW_GUEST_STATE"] = facts["state"]
+            found = [net.find(tool) for tool in TOOLS]
+            subprocess.run([PEER_VM, "program", *(tool for tool in found if tool)],
+                           env=self.environment, stdout=error, stderr=error)
+
+    def inside_command(self):
+        """Returns the command of a process that holds the network of the guest."""
+        return [PEER_VM, "host", "-n", self.environment["IW_VM"], "sleep", "infinity"]
+
+    def clean(self):
+        """Kills the programs that plug-ins have left in the guest."""
+        self.run("for job in /run/jobs/*; do [ -e $job/status ] || "
+                 "kill -s KILL -- -$(cat $job/pid); done 2>/dev/null; rm -rf /tmp/file /tmp/in")
+
+    def run(self, script):
+        subprocess.run([PEER_VM, "run", "-t", "10", "sh", "-c", script], env=self.environment,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+
+    def down(self):
+        subprocess.run([PEER_VM, "down"], env=self.environment, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wanted(choice):
+    """choice: on, off or auto."""
+    if choice == "off":
+        return Wanted("needs guest: --guests off")
+    reason = cannot()
+    if reason and choice == "on":
+        raise net.Trouble(f"--guests on: {reason}")
+    return Wanted(reason)
+
+
+def cannot():
+    for tool in ("qemu-system-x86_64", "mmdebstrap"):
+        if not net.find(tool):
+            return f"needs guest: {tool} is not installed (scripts/packages --install guest)"
+    if not os.access("/dev/net/tun", os.W_OK):
+        return "needs guest: /dev/net/tun cannot be opened"
+    return ""

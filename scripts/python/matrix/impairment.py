@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Impairments (scripts/impairments/*.yaml): what happens between the two ends of a cell, and what
+the ends must do about it."""
+
+import dataclasses
+import os
+
+import checked
+from matrix import net
+
+EXPECTATIONS = ("success", "detected", "either")
+
+
+@dataclasses.dataclass
+class Impairment:
+    """link: settings of the link, both directions. rules: of ddp-impair. expect: success: the
+    operation works. detected: it ends with an error in time, and no end takes wrong octets for
+    right. either: one of both. clause: of the standard that says so."""
+    name: str
+    title: str
+    link: str = ""
+    rules: list = dataclasses.field(default_factory=list)
+    expect: str = "success"
+    clause: str = ""
+
+
+NONE = Impairment("none", "no impairment")
+
+
+def load(path):
+    """Raises checked.Invalid."""
+    node = checked.load(path)
+    keys = node.mapping(["title"], ["about", "link", "rules", "expect", "clause"])
+    if "link" not in keys and "rules" not in keys:
+        raise checked.Invalid(f"{path}:{node.line}: neither link nor rules: expected one of them")
+    return Impairment(
+        os.path.basename(path).removesuffix(".yaml"), keys["title"].text(),
+        keys["link"].text(r"[a-z0-9=%.,A-Z-]+", "settings such as loss=1%,delay=10ms")
+        if "link" in keys else "",
+        [rule.text(r".+:.+", "a rule of ddp-impair, such as \"fpdu nth=5: drop\"")
+         for rule in keys["rules"].items()] if "rules" in keys else [],
+        keys["expect"].choice(*EXPECTATIONS) if "expect" in keys else "success",
+        keys["clause"].text() if "clause" in keys else "")
+
+
+def find(folder, names):
+    """Returns a dict from name to Impairment. A name is that of a file of the folder, or a path."""
+    found = {"none": NONE}
+    for name in names:
+        if name != "none":
+            path = name if name.endswith(".yaml") else os.path.join(folder, f"{name}.yaml")
+            impairment = load(path)
+            found[impairment.name] = impairment
+    return found
+
+
+# --- the relay ---------------------------------------------------------------------------------
+
+
+def in_frames(impairment, cell):
+    """Returns whether the relay forwards frames (--between) or a TCP stream (--listen)."""
+    return bool(impairment.link) and not impairment.rules or \
+        bool(impairment.rules) and cell.test.transport != "tcp"
+
+
+def cannot(impairment, cell, uses_guest):
+    """Returns why this impairment cannot be used in this cell, or ""."""
+    if impairment.name == "none":
+        return ""
+    if not tool(impairment):
+        return "needs ddp-impair: not built"
+    if uses_guest and in_frames(impairment, cell):
+        return f"impairment {impairment.name}: frames to a guest cannot be impaired"
+    return ""
+
+
+def tool(impairment):
+    """Returns the path of ddp-impair, of the tests' relay if that suffices, or None."""
+    return net.find("ddp-impair") or (not impairment.rules and net.find("relay")) or None
+
+
+class Relay:
+    """How the relay of a cell is started. holder: the namespace in which it runs. target: address
+    and port for the client."""
+
+    def __init__(self, impairment, cell, network, port):
+        self.impairment = impairment
+        self.frames = in_frames(impairment, cell)
+        self.to = network.server_address, port
+        if self.frames:
+            self.holder, self.target = network.middle, self.to
+        elif network.middle is None and isinstance(network, net.GuestNet):
+            self.holder, self.target = network.server, (net.GUEST_HOST[network.family], port + 1)
+        else:
+            self.holder, self.target = network.server, (network.server_address, port + 1)
+
+    def command(self, seed, folder):
+        path, impairment = tool(self.impairment), self.impairment
+        if os.path.basename(path) == "relay":
+            return [path, "--json", "--seed", str(seed), "--both", impairment.link, "a0", "b0"]
+        where = ["--between", "a0,b0"] if self.frames else \
+            ["-t", "tcp", "--listen", place(self.target), "--to", place(self.to)]
+        link = ["--link", impairment.link] if impairment.link else []
+        rules = [word for rule in impairment.rules for word in ("--rule", rule)]
+        record = ["--record", os.path.join(folder, "decisions.jsonl")] if rules else []
+        return [path, "--seed", str(seed), *where, *link, *rules, *record]
+
+
+def place(address):
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The command line of scripts/interop-matrix."""
+
+import argparse
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+
+import checked
+from matrix import baseline, guest, impairment, net, plan, plugin, run, side
+
+SCRIPTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+TOP = os.path.dirname(SCRIPTS)
+SHOWN = 20  # cells of the summary
+EXAMPLES = """\
+Exit status: 0: every cell has its expected result; 1: a cell is worse; 2: wrong usage, or an
+invalid file; 3: cannot run here; 4: failed on the way; 130: interrupted.
+
+Examples:
+  scripts/interop-matrix --list                     the cells of the default profile
+  scripts/interop-matrix --profile quick            less than 30 seconds
+  scripts/interop-matrix --only 'iwarp-tools/mpa-*' against the personalities of mpa-probe
+  scripts/interop-matrix --only '~/rping.*crc=off'  the ids that match a regular expression
+  scripts/interop-matrix --baseline expected.yaml   known failures do not count
+"""
+
+
+class Usage(Exception):
+    """A wrong command line. str() is the message."""
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="interop-matrix", formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EXAMPLES,
+        allow_abbrev=False,
+        description="Run implementations of iWARP against each other: clients x servers x tests x "
+        "impairments.")
+    parser.add_argument("--profile", default="default", metavar="NAME|FILE",
+                        help="the cells: default, quick, ofa, unh, or a YAML file")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB|~REGEX",
+                        help="only the cells whose id CLIENT/SERVER/TEST/IMPAIRMENT matches; may be "
+                        "repeated")
+    parser.add_argument("--impair", action="append", default=[], metavar="FILE",
+                        help="run each cell with this impairment instead of its own; may be repeated")
+    parser.add_argument("--baseline", metavar="FILE",
+                        help="the expected results: YAML, or the result.json of an earlier run")
+    parser.add_argument("--guests", choices=["on", "off", "auto"], default="auto",
+                        help="run implementations that need a virtual machine (default: auto)")
+    parser.add_argument("--implementations", action="append", default=[], metavar="DIR",
+                        help="a folder with more plug-ins; may be repeated")
+    parser.add_argument("--list", action="store_true", help="print the ids of the cells, and exit")
+    parser.add_argument("--jobs", type=number(1, 64), default=len(os.sched_getaffinity(0)),
+                        metavar="N", help="cells at a time (default: the number of processors)")
+    parser.add_argument("--seed", type=number(0, 2**32 - 1), default=1, metavar="N",
+                        help="decides the combinations and all random choices (default: 1)")
+    parser.add_argument("--attempts", type=number(1, 9), default=1, metavar="N",
+                        help="repeat a cell that is an infrastructure error (default: 1)")
+    parser.add_argument("--no-capture", action="store_true", help="do not capture packets")
+    parser.add_argument("--output", metavar="DIR", help="the folder for the results, new or empty "
+                        "(default: build/interop-matrix/ID)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only what is unexpected")
+    return parser.parse_args(arguments)
+
+
+def number(least, most):
+    def convert(text):
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected a number from {least} to {most}")
+        return int(text)
+    return convert
+
+
+def main():
+    options = parse(sys.argv[1:])
+    for number_ in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number_, interrupt)
+    try:
+        return matrix(options)
+    except (checked.Invalid, Usage) as error:
+        return say(f"{error}", 2)
+    except net.Trouble as error:
+        return say(f"{error}", 4)
+    except (KeyboardInterrupt, side.Stopped):
+        return say("interrupted", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 4
+    except OSError as error:
+        return say(f"{error.filename}: {error.strerror}", 4)
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def say(text, status):
+    print(f"interop-matrix: {text}", file=sys.stderr)
+    return status
+
+
+# --- the run -----------------------------------------------------------------------------------
+
+
+def matrix(options):
+    profile = plan.load(find_profile(options.profile))
+    expected = find_baseline(options.baseline, profile)
+    folders = plugin.discover([os.path.join(SCRIPTS, "implementations"),
+                               *map(existing, options.implementations)])
+    cells = choose(profile, folders, options)
+    impairments = impairment.find(os.path.join(SCRIPTS, "impairments"),
+                                  options.impair or {c.impairment for c in cells})
+    if options.list:
+        print("\n".join(c.id for c in cells))
+        return 0
+    return prepare(options, profile, expected, folders, cells, impairments)
+
+
+def find_baseline(path, profile):
+    if path:
+        return baseline.load(path)
+    return baseline.read(profile.expected) if profile.expected else baseline.Baseline()
+
+
+def find_profile(name):
+    return name if "/" in name or name.endswith(".yaml") else \
+        os.path.join(SCRIPTS, "profiles", f"{name}.yaml")
+
+
+def existing(folder):
+    if not os.path.isdir(folder):
+        raise Usage(f"--implementations {folder}: not a folder: expected a folder of plug-ins")
+    return folder
+
+
+def choose(profile, folders, options):
+    """Returns the cells of this run. Names of implementations that match nothing are an error."""
+    for pattern in {p for block in profile.blocks for p in block.clients + block.servers}:
+        if not plan.matching(list(folders), [pattern]):
+            raise Usage(f"profile {profile.name}: {pattern}: no such implementation: expected one of "
+                        f"{', '.join(folders)}")
+    if options.impair:
+        names = [os.path.basename(f).removesuffix(".yaml") for f in options.impair]
+        for block in profile.blocks:
+            block.impairments = names
+    cells = plan.cells(profile, list(folders), options.seed)
+    for pattern in options.only:
+        try:
+            if not any(plan.matches(c.id, pattern) for c in cells):
+                raise Usage(f"--only {pattern}: no cell of profile {profile.name} matches: "
+                            "expected an id, as --list prints them")
+        except re.error as error:
+            raise Usage(f"--only {pattern}: {error}: expected a regular expression") from None
+    return [c for c in cells if plan.chosen(c.id, options.only)]
+
+
+def prepare(options, profile, expected, folders, cells, impairments):
+    """Makes the folder of the run, asks the plug-ins, boots a guest if necessary; then runs."""
+    missing = net.cannot()
+    if missing:
+        return say(missing, 3)
+    run_id = run.new_id()
+    output = make_output(options.output or os.path.join(TOP, "build", "interop-matrix", run_id))
+    environment = make_environment()
+    log = os.path.join(output, "plug-ins.txt")
+    wanted = guest.wanted(options.guests)
+    environment.update(wanted.environment())
+    used = {name for c in cells for name in (c.client, c.server)}
+    plugins = {name: plugin.load(name, folders[name], environment, log) for name in folders
+               if name in used}
+    context = run.Context(plugins, impairments, environment, output, options.seed, options.attempts,
+                          not options.no_capture and bool(net.find("tcpdump")), None,
+                          rerun_words(options))
+    try:
+        if any(p.kind == "guest" and not p.unavailable for p in plugins.values()):
+            context.guest = wanted.up(environment, log)
+        for item in plugins.values():
+            if not item.unavailable and not item.broken:
+                plugin.ask_version(item, environment, log)
+        return execute(options, profile, expected, cells, context, run_id)
+    finally:
+        if context.guest:
+            context.guest.down()
+
+
+def make_output(path):
+    if os.path.isdir(path) and os.listdir(path):
+        raise Usage(f"--output {path}: not empty: expected a new or an empty folder")
+    os.makedirs(path, exist_ok=True)
+    return os.path.abspath(path)
+
+
+def make_environment():
+    build = os.environ.get("IW_BUILD", os.path.join(TOP, "build"))
+    path = [build, *(os.path.join(build, "tests", d) for d in ("interop", "relay")),
+            os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"]
+    os.environ["PATH"] = ":".join(path)
+    return {**os.environ, "IW_TOP": TOP, "IW_BUILD": build, "LC_ALL": "C.UTF-8",
+            "IW_LIB": os.path.join(SCRIPTS, "implementations", "lib.sh")}
+
+
+def rerun_words(options):
+    words = ["scripts/interop-matrix", "--profile", options.profile]
+    for folder in options.implementations:
+        words += ["--implementations", folder]
+    for file in options.impair:
+        words += ["--impair", file]
+    return words
+
+
+def execute(options, profile, expected, cells, context, run_id):
+    began, clock = time.time(), time.monotonic()
+    os.environ["PATH"] = context.environment["PATH"]
+    report = Report(expected, len(cells), options.quiet)
+    entries = run.run_all(cells, context, options.jobs, report)
+    facts = run.facts(run_id, began, time.monotonic() - clock,
+                      shlex.join(["scripts/interop-matrix", *sys.argv[1:]]), options.seed, profile, TOP)
+    run.write(os.path.join(context.output, "result.json"),
+              run.result(facts, cells, context, entries))
+    write_reports(context.output)
+    return report.summary(entries, facts["seconds"], context.output)
+
+
+def write_reports(output):
+    """Writes the page and the other forms of result.json."""
+    try:
+        from matrix import report
+    except ImportError:
+        return
+    report.write_all(output)
+
+
+class Report:
+    """What the user sees while cells end, and at the end."""
+
+    def __init__(self, expected, count, quiet):
+        self.expected = expected
+        self.count = count
+        self.quiet = quiet
+
+    def __call__(self, entry, number_):
+        judged = self.expected.judge(entry)
+        if self.quiet and judged == "expected":
+            return
+        mark = "" if judged == "expected" else f" ({judged})"
+        reason = f": {entry['reason']}" if entry["reason"] else ""
+        print(f"{number_}/{self.count} {entry['result']}{mark} {entry['id']}"
+              f" {entry['seconds']:.1f} s{reason}", flush=True)
+
+    def summary(self, entries, seconds, output):
+        results = [entry["result"] for entry in entries]
+        judged = [self.expected.judge(entry) for entry in entries]
+        words = ("pass", "passed"), ("fail", "failed"), ("unsupported", "unsupported"), \
+            ("error", "infrastructure errors")
+        print(f"{len(entries)} cells in {seconds:.0f} s: " +
+              ", ".join(f"{results.count(word)} {text}" for word, text in words))
+        for judgement, text in (("worse", "worse than expected"), ("better", "better than expected")):
+            if judgement in judged:
+                print(f"{judged.count(judgement)} {text}:")
+                these = [e for e, is_ in zip(entries, judged) if is_ == judgement]
+                for entry in these[:SHOWN]:
+                    print(f"  {entry['result']}: {entry['rerun']}")
+                if len(these) > SHOWN:
+                    print(f"  and {len(these) - SHOWN} more: see {output}/result.md")
+        print(f"results: {output}/result.json")
+        if entries and all(result == "unsupported" for result in results):
+            return say(f"no cell can run here: {entries[0]['reason']}", 3)
+        return 1 if "worse" in judged else 0
