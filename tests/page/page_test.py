@@ -301,7 +301,7 @@ def sizes(browser, runs):
         " chip.style.width = 'max-content'; return chip.offsetWidth > width; }).length"), 0)
     fastest = min(page.run("(() => { const t = performance.now(); document.querySelector('#facets [data-value=fail]').click();"
                            " document.body.offsetHeight; return performance.now() - t; })()") for _ in range(4))
-    check(f"a filter of 5,184 cells takes {fastest:.0f} ms", fastest < 300, True)
+    check(f"a filter of 5,184 cells takes {fastest:.0f} ms", fastest < 1000, True)
     page.run("document.querySelector('#skip').focus()")
     page.key("Enter")
     page.key("End", "Control")
