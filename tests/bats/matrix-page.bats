@@ -106,6 +106,7 @@ rejects() {
     rejects ': cells[1].id: ' 's|probe-strict/write/none|iwarp-tools/write/none|'
     rejects ': run.seed: missing: expected a value' '/"run"/s/"seed": 7, //'
     rejects ': format: 2: expected 1' 's/"format": 1/"format": 2/'
+    rejects $': cells[1].result: "\ufffd[31m": expected one of pass' $'s/"result": "fail"/"result": "\u009b[31m"/'
     rejects ': NaN: expected a finite number' 's/1.21/NaN/'
     rejects ': key "seed" is there twice' '/"run"/s/"seed": 7/"seed": 7, "seed": 8/'
     rejects ':4: Expecting' 's/"implementations"/implementations/'
@@ -121,6 +122,12 @@ rejects() {
     assert_status 4
     assert_stderr_has 'result.md: Is a directory'
     [ "$(ls -A here)" = "$(printf 'result.json\nresult.md')" ]
+}
+
+@test "without Jinja2 or PyYAML the report cannot run here" {
+    run_here python3 -S "$IW_TOP/scripts/interop-report" "$RUNS/now"
+    assert_status 3
+    assert_stderr_has 'interop-report: needs yaml: run scripts/packages --install fabric'
 }
 
 @test "an unreadable run is left out of the history, and the report says so" {

@@ -56,7 +56,8 @@ def write_all(directory, against=None, history=()):
     write(directory, "result.junit.xml", junit.xml(document))
     write(directory, "index.html", page.html(document, old, change, earlier))
     for problem in problems:
-        print(f"interop-report: left out of the history: {problem}", file=sys.stderr)
+        print(f"interop-report: left out of the history: {printable(str(problem))}",
+              file=sys.stderr)
     return change
 
 
@@ -131,7 +132,7 @@ def main(words=None):
         if change is not None:
             print_change(change)
     except Invalid as problem:
-        print(f"interop-report: {problem}", file=sys.stderr)
+        print(f"interop-report: {printable(str(problem))}", file=sys.stderr)
         return 2
     except OSError as problem:
         where = problem.filename2 or problem.filename

@@ -46,7 +46,7 @@ function changeValue(change, column) {
 	case "before": return change.old ? badge(change.old) : "\u2013";
 	case "now": return change.new ? badge(change.new) : "\u2013";
 	case "versions": return versionChange(change);
-	default: return change.reason;
+	default: return sentence(change.reason);
 	}
 }
 
@@ -120,7 +120,7 @@ function sorted(cells) {
 
 function listRow(cell) {
 	return row(badge(cell.result), cell.client, cell.server,
-		el("button", { type: "button", class: "link", "data-open": cell.index }, cell.test), cell.impairment, seconds(cell.seconds), cell.reason);
+		el("button", { type: "button", class: "link", "data-open": cell.index }, cell.test), cell.impairment, once(seconds(cell.seconds)), sentence(cell.reason));
 }
 
 // --- legend ------------------------------------------------------------------------------------------

@@ -119,6 +119,11 @@ function once(...children) {
 	return el("span", { class: "once" }, ...children);
 }
 
+// A text that needs some width.
+function sentence(text) {
+	return text ? el("span", { class: "sentence" }, text) : null;
+}
+
 function badge(result) {
 	return el("span", { class: `badge ${result}` }, result);
 }
@@ -135,7 +140,7 @@ function table(heads, rows, name) {
 }
 
 function row(...values) {
-	return el("tr", null, values.map((value) => el("td", null, value)));
+	return el("tr", null, values.map((value) => el("td", null, value ?? "")));
 }
 
 // A link to a file of the run: each part of the path is encoded, so that it cannot become an address.
