@@ -42,6 +42,8 @@ marked() {
     grep -laz "^IW_FABRIC=$LABEL\$" /proc/[0-9]*/environ 2>/dev/null | grep -v "^/proc/$$/" || true
 }
 
+has_marked() { [ "$(marked | wc -l)" -ge "$1" ]; }
+
 nothing_left() {
     wait_until 5 is_gone || fail_with "left: $(marked | tr '\n' ' ')" "$(ls -R "$XDG_RUNTIME_DIR/iwarp" /run/netns)"
 }
@@ -220,7 +222,7 @@ X
     setsid "$FABRIC" exec --label "$LABEL" b env -i sleep 1000 </dev/null >/dev/null 2>&1 3>&- &
     run_here "$FABRIC" exec --label "$LABEL-x" a true
     assert_status 0
-    wait_until 5 [ "$(marked | wc -l)" -ge 2 ]
+    wait_until 5 has_marked 2
     down
     assert_status 0
     nothing_left
@@ -479,7 +481,7 @@ X
     nothing_left
 }
 
-@test "hosts over ssh: up checks that they are reachable, exec quotes, down has nothing to remove" {
+@test "hosts over ssh: up checks that they are reachable, exec quotes, down ends what exec started" {
     mkdir bin
     cat >bin/ssh <<'X'
 #!/bin/sh
@@ -500,7 +502,10 @@ X
     assert_equal "$output" '<a  b><$HOME;>'
     run_here "$FABRIC" status --label "$LABEL"
     [[ $output == *'host b            root@192.0.2.2'* ]]
+    setsid "$FABRIC" exec --label "$LABEL" b sleep 1000 </dev/null >/dev/null 2>&1 3>&- &
+    wait_until 5 has_marked 1
     down
+    assert_status 0
     nothing_left
     sed 's/192.0.2.2, /192.0.2.9, /; s/root@192.0.2.2/root@192.0.2.9/' "$TOPOLOGIES/ssh.yaml" >topology.yaml
     up topology.yaml

@@ -105,7 +105,8 @@ class Fabric:
     def command(self, host, argv):
         """Returns the words and the environment that run a command on a host."""
         if self.host(host).get("ssh"):
-            return remote.command(self.host(host)["ssh"], argv), dict(os.environ)
+            marked = ["env", f"IW_FABRIC={self.label}", f"IW_FABRIC_HOST={host}", *argv]
+            return remote.command(self.host(host)["ssh"], marked), dict(os.environ)
         words = state.here_of(self.record).enter(state.namespace(self.label, host))
         words += ["unshare", "--mount", "--uts", "sh", "-c", ENTER, "sh",
                   os.path.join(state.folder_of(self.label), "hosts"), host, *argv]
@@ -181,6 +182,10 @@ def take_down(label):
     """Removes everything of a fabric, whether it is complete or not. Returns the counters of its
     relays, by link."""
     record = state.read(label) or {}
+    if record.get("remote"):
+        targets = [host["ssh"] for host in record["hosts"].values()]
+        for target, reason in remote.end(label, targets):
+            place.warn(f"{label}: {target}: processes of exec may be left: {reason}")
     here = state.place_of(label, record)
     names = state.namespaces_of(label, here)
     inodes = {here.inode(name) for name in names}
