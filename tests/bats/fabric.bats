@@ -214,6 +214,19 @@ X
     assert_stderr_has 'whose contents were different'
 }
 
+@test "of two that make the same fabric at the same time, one does" {
+    local first=0 second=0
+
+    timeout 30 "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/star-4.yaml" >/dev/null 2>err.1 3>&- &
+    timeout 30 "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/star-4.yaml" >/dev/null 2>err.2 3>&- || second=$?
+    wait $! || first=$?
+    # The later one is refused, or finds it up.
+    [ $((first * second)) -eq 0 ]
+    [ $((first + second)) -eq 0 ] || grep -q 'is up already\|is making it' err.1 err.2
+    on h1 true
+    assert_status 0
+}
+
 @test "down ends what exec started, also in a namespace of its own, and ends only its own fabric" {
     up "$TOPOLOGIES/pair.yaml"
     run_here "$FABRIC" up --label "$LABEL-x" "$TOPOLOGIES/pair.yaml"

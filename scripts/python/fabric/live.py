@@ -165,17 +165,22 @@ def is_up(label):
 def claim(label):
     """Makes the state file. Removes what a killed `up` left. Raises place.Failed if the label is
     in use."""
+    with state.lock():
+        claim_locked(label)
+
+
+def claim_locked(label):
     record = state.read(label)
     if record and state.is_alive(record):
-        raise place.Failed(f"{label}: is up already; run scripts/fabric down, or use another "
-                           "--label")
+        now = "is up already" if record["status"] == "up" else \
+            f"process {record['pid']} is making it"
+        raise place.Failed(f"{label}: {now}; run scripts/fabric down, or use another --label")
     other = state.elsewhere(label)
     if other:
         raise place.Failed(f"{label}: in use, see {other}; use another --label")
     take_down(label)
-    if not state.create(label, {"label": label, "status": "starting", "pid": os.getpid(),
-                                "start": state.start_time(os.getpid())}):
-        raise place.Failed(f"{label}: another process is making it at this moment")
+    state.create(label, {"label": label, "status": "starting", "pid": os.getpid(),
+                         "start": state.start_time(os.getpid())})
 
 
 def take_down(label):
