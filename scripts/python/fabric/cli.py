@@ -88,8 +88,10 @@ def main(argv=None):
         return report(error, USAGE)
     except place.Cannot as error:
         return report(error, CANNOT)
-    except (place.Failed, OSError) as error:
+    except place.Failed as error:
         return report(error, FAILED)
+    except OSError as error:
+        return report(f"{error.filename}: {error.strerror}", FAILED)
     except Ended as ended:
         return 128 + ended.args[0]
 

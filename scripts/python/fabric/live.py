@@ -105,7 +105,8 @@ class Fabric:
     def command(self, host, argv):
         """Returns the words and the environment that run a command on a host."""
         if self.host(host).get("ssh"):
-            return remote.command(self.host(host)["ssh"], argv), dict(os.environ)
+            marked = ["env", f"IW_FABRIC={self.label}", f"IW_FABRIC_HOST={host}", *argv]
+            return remote.command(self.host(host)["ssh"], marked), dict(os.environ)
         words = state.here_of(self.record).enter(state.namespace(self.label, host))
         words += ["unshare", "--mount", "--uts", "sh", "-c", ENTER, "sh",
                   os.path.join(state.folder_of(self.label), "hosts"), host, *argv]
@@ -164,23 +165,32 @@ def is_up(label):
 def claim(label):
     """Makes the state file. Removes what a killed `up` left. Raises place.Failed if the label is
     in use."""
+    with state.lock():
+        claim_locked(label)
+
+
+def claim_locked(label):
     record = state.read(label)
     if record and state.is_alive(record):
-        raise place.Failed(f"{label}: is up already; run scripts/fabric down, or use another "
-                           "--label")
+        now = "is up already" if record["status"] == "up" else \
+            f"process {record['pid']} is making it"
+        raise place.Failed(f"{label}: {now}; run scripts/fabric down, or use another --label")
     other = state.elsewhere(label)
     if other:
         raise place.Failed(f"{label}: in use, see {other}; use another --label")
     take_down(label)
-    if not state.create(label, {"label": label, "status": "starting", "pid": os.getpid(),
-                                "start": state.start_time(os.getpid())}):
-        raise place.Failed(f"{label}: another process is making it at this moment")
+    state.create(label, {"label": label, "status": "starting", "pid": os.getpid(),
+                         "start": state.start_time(os.getpid())})
 
 
 def take_down(label):
     """Removes everything of a fabric, whether it is complete or not. Returns the counters of its
     relays, by link."""
     record = state.read(label) or {}
+    if record.get("remote"):
+        targets = [host["ssh"] for host in record["hosts"].values()]
+        for target, reason in remote.end(label, targets):
+            place.warn(f"{label}: {target}: processes of exec may be left: {reason}")
     here = state.place_of(label, record)
     names = state.namespaces_of(label, here)
     inodes = {here.inode(name) for name in names}

@@ -22,26 +22,21 @@ def build_folder():
 
 
 def program():
-    """Returns the path of the relay, or None if it is not built."""
-    for name in ("ddp-impair", "tests/relay/relay"):
-        path = os.path.join(build_folder(), name)
-        if os.access(path, os.X_OK):
-            return path
-    return shutil.which("ddp-impair")
+    """Returns the path of ddp-impair, or None if it is not built."""
+    path = os.path.join(build_folder(), "ddp-impair")
+    return path if os.access(path, os.X_OK) else shutil.which("ddp-impair")
 
 
 def command(link, names, seed):
     """Returns the relay's command for a link between the interfaces `names`. A frame that arrives
     at names[0] travels toward ends[1]."""
-    path = program()
-    old = os.path.basename(path) == "relay"
-    options = [path, "--json", "--seed", str(seed + link.number), "--seconds", str(DAY)]
-    for name, direction in (("ab", 1), ("ba", 0)):
+    options = [program(), "--json", "--seed", str(seed + link.number), "--seconds", str(DAY)]
+    for option, direction in (("--link-ab", 1), ("--link-ba", 0)):
         if link.toward[direction]:
-            options += [f"--{'' if old else 'link-'}{name}", link.toward[direction].relay_words()]
+            options += [option, link.toward[direction].relay_words()]
     for rule in link.rules:
         options += ["--rule", rule]
-    return options + (names if old else ["--between", ",".join(names)])
+    return [*options, "--between", ",".join(names)]
 
 
 def choose(topology, here):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A fabric of real machines: `up` checks that ssh reaches them, `exec` runs commands there."""
+"""A fabric of real machines: `up` checks that ssh reaches them, `exec` runs commands there, `down`
+ends these commands: IW_FABRIC=LABEL is in their environment."""
 
 import concurrent.futures
 import os
@@ -11,6 +12,14 @@ from . import place
 
 # No questions: they would hang a test.
 OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
+END = """
+for file in /proc/[0-9]*/environ; do
+    grep -qzx "IW_FABRIC=$1" "$file" 2>/dev/null || continue
+    pid=${file#/proc/}
+    kill "${pid%/environ}" 2>/dev/null
+done
+true
+"""
 
 
 def command(target, argv):
@@ -49,9 +58,22 @@ def address_of(target):
 
 
 def reach(host):
-    """Returns None, or why the machine cannot be used."""
+    return attempt(host.ssh, ["true"])
+
+
+def end(label, targets):
+    """Ends what exec started. Returns (machine, reason) of those that ssh does not reach."""
+    def one(target):
+        return attempt(target, ["sh", "-c", END, "sh", label])
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        return [pair for pair in zip(targets, pool.map(one, targets)) if pair[1]]
+
+
+def attempt(target, argv):
+    """Runs a command on a machine. Returns None, or why it failed."""
     try:
-        done = subprocess.run(command(host.ssh, ["true"]), stdin=subprocess.DEVNULL,
+        done = subprocess.run(command(target, argv), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=20, check=False)
     except subprocess.TimeoutExpired:
         return "no answer within 20 s"

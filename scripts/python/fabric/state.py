@@ -9,6 +9,8 @@ state file.
 """
 
 import collections
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -39,17 +41,21 @@ def folder_of(label):
     return os.path.join(place.state_folder(), label)
 
 
+@contextlib.contextmanager
+def lock():
+    """Only one process at a time decides whether a label is free."""
+    os.makedirs(place.state_folder(), mode=0o700, exist_ok=True)
+    if os.stat(place.state_folder()).st_uid != os.geteuid():
+        raise place.Failed(f"{place.state_folder()}: owned by another user; set XDG_RUNTIME_DIR")
+    with open(os.path.join(place.state_folder(), "lock"), "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def create(label, record):
-    """Writes a new state file. Returns False if there is one already."""
+    """Makes the files of a new fabric."""
     os.makedirs(folder_of(label), mode=0o700, exist_ok=True)
-    if os.stat(folder_of(label)).st_uid != os.geteuid():
-        raise place.Failed(f"{folder_of(label)}: owned by another user; set XDG_RUNTIME_DIR")
-    try:
-        os.close(os.open(path_of(label), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return False
     write(label, record)
-    return True
 
 
 def write(label, record):
