@@ -128,7 +128,7 @@ static void bad_rules_are_refused_with_a_reason(void **state)
 		{ "fpdu ddp.stag=x: drop", "expected a number" },
 		{ "fpdu stag=1 to=2 qn=3 msn=4 mo=5: drop", "at most 4 header fields" },
 		{ "mpa-reply ddp.stag=1: drop", "\"ddp.stag\"" },
-		{ "fpdu: dorp", "did you mean drop?" },
+		{ "fpdu: drip", "did you mean drop?" },
 		{ "fpdu: drop now", "expected the end of the rule" },
 		{ "fpdu: drop fix-crc", "expected the end of the rule" },
 		{ "fpdu: flip-bit", "nothing: expected header, payload, trailer or any" },
