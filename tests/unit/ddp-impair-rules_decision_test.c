@@ -79,6 +79,25 @@ static void chances_depend_on_the_seed(void **state)
 	assert_int_equal(a & chosen(7, "fpdu prob=60%: drop"), a);
 }
 
+static void chances_depend_on_connection_and_direction(void **state)
+{
+	struct iw_unit u = { .octets = fpdu };
+	uint32_t set[4] = { 0 };
+
+	(void)state;
+	u.have = impair_fpdu(fpdu, 0, 100);
+	iw_unit_read_fpdu(&u);
+	begin(7, "fpdu prob=50%: drop");
+	for (unsigned i = 0; i < 4; i++) {
+		u.conn = 1 + i / 2;
+		u.from = i % 2;
+		for (u.number = 1; u.number < 30; u.number++)
+			set[i] |= (uint32_t)iw_rules_decide(m.rules, &flow, &u, d) << u.number;
+	}
+	assert_true(set[0] != set[1] && set[0] != set[2] && set[0] != set[3] && set[1] != set[2]);
+	end();
+}
+
 static void actions_follow_one_another_up_to_an_end(void **state)
 {
 	(void)state;
@@ -141,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counting_conditions_choose_units),
 		cmocka_unit_test(chances_depend_on_the_seed),
+		cmocka_unit_test(chances_depend_on_connection_and_direction),
 		cmocka_unit_test(actions_follow_one_another_up_to_an_end),
 		cmocka_unit_test(a_bit_is_in_its_part),
 		cmocka_unit_test(an_action_that_does_not_fit_is_left_out),

@@ -91,6 +91,9 @@ static void a_field_is_set(void **state)
 	assert_true(edited("fpdu: set last=0 fix-crc", false, 0));
 	assert_true(iw_wire_ddp_decode(&h, octets + 2, len - 2) > 0);
 	assert_true(!h.last && h.tagged && h.dv == 1 && crc_is_right());
+	assert_true(edited("fpdu: set ddp.rsvd=5", false, 0));
+	assert_true(iw_wire_ddp_decode(&h, octets + 2, len - 2) > 0);
+	assert_true(h.rsvd_ddp == 5 && h.last && h.tagged && h.dv == 1);
 	assert_true(edited("fpdu: set length=7", false, 0));
 	assert_int_equal(iw_get_be16(octets), 7);
 	assert_false(edited("fpdu: set mo=7", false, 0));

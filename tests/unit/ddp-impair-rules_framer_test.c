@@ -35,6 +35,18 @@ static void start_up(uint8_t request, uint8_t reply)
 	}
 }
 
+/* RFC 5044 4.3 and 4.4: the markers of the FPDU at position pos, and the CRC over them. */
+static void check_wire(size_t pos, size_t len, uint32_t crc)
+{
+	size_t head = pos + (pos % 512 ? 0 : 4);
+
+	for (size_t at = (pos + 511) / 512 * 512; at < pos + len; at += 512) {
+		assert_int_equal(iw_get_be16(stream + at), 0);
+		assert_int_equal(iw_get_be16(stream + at + 2), at < head ? 0 : at - head);
+	}
+	assert_int_equal(crc, iw_crc32c(0, stream + pos, len - 4));
+}
+
 /* FPDUs of different lengths, with the octets of the wire in stream, and without markers in plain. */
 static void make_stream(bool markers)
 {
@@ -45,8 +57,11 @@ static void make_stream(bool markers)
 
 		iw_put_le32(p + n - 4, iw_framer_crc(p, n, markers, (uint32_t)stream_len));
 		if (markers) {
-			stream_len +=
+			size_t wire =
 				iw_framer_mark(stream + stream_len, p, n, (uint32_t)stream_len);
+
+			check_wire(stream_len, wire, iw_get_le32(p + n - 4));
+			stream_len += wire;
 		} else {
 			memcpy(stream + stream_len, p, n);
 			stream_len += n;
@@ -96,6 +111,22 @@ static void any_division_gives_the_same_units(void **state)
 			start_up(IW_MPA_C, markers ? IW_MPA_C | IW_MPA_M : IW_MPA_C);
 			read_stream(&r, most);
 		}
+	}
+}
+
+static void markers_are_right_at_every_position(void **state)
+{
+	uint8_t fpdu[800];
+
+	(void)state;
+	for (size_t pos = 0; pos < 2048; pos += 4) {
+		size_t n = impair_fpdu(fpdu, pos, pos % 600), wire;
+		uint32_t crc = iw_framer_crc(fpdu, n, true, (uint32_t)pos);
+
+		iw_put_le32(fpdu + n - 4, crc);
+		wire = iw_framer_mark(stream + pos, fpdu, n, (uint32_t)pos);
+		assert_int_equal(wire, iw_framer_mark(NULL, fpdu, n, (uint32_t)pos));
+		check_wire(pos, wire, crc);
 	}
 }
 
@@ -181,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_division_gives_the_same_units),
+		cmocka_unit_test(markers_are_right_at_every_position),
 		cmocka_unit_test(markers_follow_the_flags_of_the_other_end),
 		cmocka_unit_test(changed_start_up_frames_apply_as_they_were_received),
 		cmocka_unit_test(what_is_not_mpa_is_octets),
