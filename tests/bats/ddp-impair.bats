@@ -203,7 +203,8 @@ END
     [ "$status" -ne 0 ]
     serve_end
     assert_status 0
-    assert_output_has '0 connections, 1 refused'
+    # ddp-send tries MPA Rev 1 too if it learns of the reset after its Request.
+    [[ $output =~ ^'0 connections, '[12]' refused' ]]
     assert_stderr_has 'connection refused'
     [ -e /proc/net/if_inet6 ] || return 0
     to=$(free_port)
