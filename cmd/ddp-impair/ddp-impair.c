@@ -344,13 +344,11 @@ static int relay(struct opts *o)
 }
 
 /* Bad rules and replays are errors of usage. */
-static int fail(struct opts *o, const struct iw_fault *why)
+static int fail(struct opts *o, struct iw_fault *why)
 {
-	int status = iw_cli_fail(&o->cli, why);
-
-	return why->err == IW_E_INVAL || why->err == IW_E_NOTSUP || why->err == IW_E_FORMAT
-		       ? IW_EXIT_USAGE
-		       : status;
+	if (why->err == IW_E_NOTSUP || why->err == IW_E_FORMAT)
+		why->err = IW_E_INVAL;
+	return iw_cli_fail(&o->cli, why);
 }
 
 static int close_all(struct opts *o, int status)

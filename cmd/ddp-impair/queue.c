@@ -146,6 +146,8 @@ size_t iw_queue_peek(const struct iw_queue *q, uint64_t now, struct iovec iov[2]
 
 void iw_queue_take(struct iw_queue *q, size_t len, uint64_t now)
 {
+	if (!len)
+		return;
 	q->head = (q->head + len) % q->cap;
 	q->len -= len;
 	q->left_ns = now;

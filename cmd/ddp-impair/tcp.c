@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,7 +47,7 @@ static int check_link(const struct iw_relay *r, struct iw_fault *why)
 
 		if (r->linked[d] && name)
 			return iw_fail(
-				why, IW_E_NOTSUP,
+				why, IW_E_INVAL,
 				"--link %s: TCP would repair it, so it has no effect in a stream; use --between, or a rule",
 				name);
 	}
@@ -246,8 +247,11 @@ int iw_relay_tcp(struct iw_relay *r)
 {
 	struct iw_tcp t = { .relay = r };
 	struct iw_fault why = { 0 };
-	int err = open_all(&t, &why), status;
+	int err;
 
+	/* Delays must be exact: the default timer slack would add 50 us. */
+	(void)prctl(PR_SET_TIMERSLACK, 1UL);
+	err = open_all(&t, &why);
 	if (err == 0 && show_ready(&t) < 0)
 		err = iw_fail(&why, IW_E_OS, "standard output: a write failed");
 	if (err == 0)
@@ -255,6 +259,5 @@ int iw_relay_tcp(struct iw_relay *r)
 	close_all(&t);
 	if (err == 0)
 		return show_result(&t);
-	status = iw_cli_fail(r->cli, &why);
-	return why.err == IW_E_NOTSUP && !why.os_errno ? IW_EXIT_USAGE : status;
+	return iw_cli_fail(r->cli, &why);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One direction of a stream: octets become units, the rules decide about them, and what is left of
- * them is queued. Octets without a decision are copied in long runs.
+ * One direction of a stream: octets become units, the rules decide about them, and the remaining
+ * octets are queued. Octets without a decision are copied in long runs.
  */
 #include <fcntl.h>
 #include <stdlib.h>

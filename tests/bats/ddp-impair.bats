@@ -6,6 +6,9 @@
 
 # bats file_tags=beside
 
+# Each test runs in its own shell; helpers.bash sets status, output and stderr.
+# shellcheck disable=SC2030,SC2031,SC2154
+
 load helpers
 
 setup() {
@@ -57,7 +60,7 @@ refused() {
 }
 
 @test "each action that breaks a transfer is seen by the peer" {
-    local rule what
+    local rule what sent
 
     receive
     # The rule, and what ddp-send or the capture of the relay shows.
@@ -166,7 +169,7 @@ END
     refused 'column 6: "opcod": expected a key' --rule 'fpdu opcod=write: drop'
     refused 'did you mean opcode?' --rule 'fpdu opcod=write: drop'
     refused 'column 1: "fpd": expected fpdu, mpa-request' --rule 'fpd: drop'
-    refused 'column 13: "dorp": expected an action' --rule 'fpdu nth=5: dorp'
+    refused 'column 13: "drip": expected an action' --rule 'fpdu nth=5: drip'
     refused 'column 11: nothing: expected a colon and an action' --rule 'fpdu nth=5'
     refused '"0x1ffffffff": expected a value that fits in the field' --rule 'fpdu: set mo=0x1ffffffff'
     refused 'SCTP packets are not in a TCP stream' --rule 'packet: drop'
@@ -200,7 +203,8 @@ END
     [ "$status" -ne 0 ]
     serve_end
     assert_status 0
-    assert_output_has '0 connections, 1 refused'
+    # ddp-send tries MPA Rev 1 too if it learns of the reset after its Request.
+    [[ $output =~ ^'0 connections, '[12]' refused' ]]
     assert_stderr_has 'connection refused'
     [ -e /proc/net/if_inet6 ] || return 0
     to=$(free_port)

@@ -57,7 +57,8 @@ static int parse_count(struct iw_rule_parse *s, uint64_t min, uint64_t max, cons
 	return iw_rule_bad(s, w, expected, NULL);
 }
 
-#define COUNT_MAX 1000
+#define COUNT_MAX         1000
+#define STREAM_COPIES_MAX 15
 
 static int parse_reorder(struct iw_rule_parse *s)
 {
@@ -67,7 +68,13 @@ static int parse_reorder(struct iw_rule_parse *s)
 static int parse_duplicate(struct iw_rule_parse *s)
 {
 	s->rule->action.n = (struct iw_rule_range){ 1, 1 };
-	return peek(s).len ? parse_count(s, 1, COUNT_MAX, "the number of copies, 1 to 1000") : 0;
+	if (!peek(s).len)
+		return 0;
+	/* A stream keeps the copies in its queue. */
+	return s->set->carrier == IW_RULE_TCP
+		       ? parse_count(s, 1, STREAM_COPIES_MAX,
+				     "the number of copies, 1 to 15 in a stream")
+		       : parse_count(s, 1, COUNT_MAX, "the number of copies, 1 to 1000");
 }
 
 static int parse_part(struct iw_rule_parse *s)

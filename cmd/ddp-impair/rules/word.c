@@ -113,6 +113,8 @@ static bool decimal(struct iw_rule_word w, unsigned places, uint64_t *out, size_
 	return digits > 0;
 }
 
+#define DURATION_MAX IW_SEC(86400)
+
 bool iw_rule_duration(struct iw_rule_word w, uint64_t *out_ns)
 {
 	static const struct unit {
@@ -121,7 +123,8 @@ bool iw_rule_duration(struct iw_rule_word w, uint64_t *out_ns)
 		uint64_t factor;
 	} units[] = { { "ns", 0, 1 }, { "us", 3, 1 }, { "ms", 6, 1 },
 		      { "s", 9, 1 },  { "m", 9, 60 }, { "h", 9, 3600 } };
-	size_t letters = 0;
+	size_t letters = 0, used;
+	uint64_t v;
 
 	if (iw_rule_word_is(w, "forever")) {
 		*out_ns = IW_TIME_NEVER;
@@ -132,14 +135,14 @@ bool iw_rule_duration(struct iw_rule_word w, uint64_t *out_ns)
 		letters++;
 	for (size_t i = 0; i < IW_ARRAY_LEN(units); i++) {
 		struct iw_rule_word unit = { w.p + w.len - letters, letters };
-		uint64_t v;
-		size_t used;
 
 		if (!iw_rule_word_is(unit, units[i].name))
 			continue;
-		return decimal(w, units[i].places, &v, &used) && used + letters == w.len &&
-		       v <= IW_SEC(86400) && (v *= units[i].factor) <= IW_SEC(86400) &&
-		       (*out_ns = v, true);
+		if (!decimal(w, units[i].places, &v, &used) || used + letters != w.len ||
+		    v > DURATION_MAX / units[i].factor)
+			return false;
+		*out_ns = v * units[i].factor;
+		return true;
 	}
 	return false;
 }
