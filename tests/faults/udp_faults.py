@@ -56,9 +56,9 @@ def blackout(rng, round_):
 
 
 def rebind(rng, _round):
-    """The ports towards the listener change, as behind a NAT: the relay is started again."""
-    return [Stage([f"packet nth={start(rng)}: delay 1us"], trigger=1)
-            for _ in range(rng.choice([1, 1, 2]))]
+    """The port towards the listener changes at some datagrams, as behind a NAT."""
+    return [Stage([f"packet from=initiator nth={start(rng)}: rebind"
+                   for _ in range(rng.choice([1, 1, 2]))])]
 
 
 def mtu(rng, _round):
