@@ -75,6 +75,8 @@ static void push_one(struct iw_udp *u, struct iw_udp_client *c, unsigned from,
 	memcpy(at, octets, len);
 	if (u->r->need_units)
 		iw_flow_datagram(&c->flow, from, at, len, now, &fate);
+	if (fate.rebind)
+		iw_udp_client_rebind(u, c);
 	if (fate.before) {
 		inject(u, c, from, fate.before, now);
 		/* The injected octets were put in the place of the datagram. */

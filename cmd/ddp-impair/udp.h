@@ -75,6 +75,9 @@ struct iw_udp_client *iw_udp_client_find(struct iw_udp *u, const struct iw_addr 
 struct iw_udp_client *iw_udp_client_get(struct iw_udp *u, uint32_t number);
 /* Opens the socket of a new client. NULL: no memory or descriptors. */
 struct iw_udp_client *iw_udp_client_add(struct iw_udp *u, const struct iw_addr *addr, uint64_t now);
+/* Replaces the socket of the client towards the server by one with another port, if the system has
+ * one. */
+void iw_udp_client_rebind(struct iw_udp *u, struct iw_udp_client *c);
 /* Forgets the clients that sent and received nothing since that time. */
 void iw_udp_clients_sweep(struct iw_udp *u, uint64_t since);
 

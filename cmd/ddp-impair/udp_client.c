@@ -199,6 +199,17 @@ struct iw_udp_client *iw_udp_client_add(struct iw_udp *u, const struct iw_addr *
 	return c;
 }
 
+void iw_udp_client_rebind(struct iw_udp *u, struct iw_udp_client *c)
+{
+	int old = c->fd;
+
+	/* The old socket stays open until then, so that the new one gets another port. */
+	if (connect_client(u, c) == 0)
+		close(old);
+	else
+		c->fd = old;
+}
+
 void iw_udp_clients_sweep(struct iw_udp *u, uint64_t since)
 {
 	struct iw_list *next;

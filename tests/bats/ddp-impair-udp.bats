@@ -121,12 +121,23 @@ arrived() {
     relay_end
 }
 
+@test "the port of a client changes, and its association continues" {
+    relay --rule 'packet from=initiator nth=15: rebind' --rule 'packet from=initiator nth=30: rebind'
+    sends --redial 0
+    arrived
+    relay_end
+    assert_jsonl '.[-1].decisions' '[{"kind":"rebind","count":2}]'
+}
+
 @test "an address in use, and rules that no datagram can have, are refused" {
     relay
     run_here ddp-impair -t udp --listen "$NEAR" --to "127.0.0.1:$FAR"
     assert_status 4
     assert_stderr_has "--listen: bind to UDP 127.0.0.1:$NEAR"
     relay_end
+    run_here ddp-impair --listen 0 --to "127.0.0.1:$FAR" --rule 'fpdu: rebind'
+    assert_status 2
+    assert_stderr_has 'the port of a connection does not change'
     run_here ddp-impair -t udp --listen 0 --to "127.0.0.1:$FAR" --rule 'packet: split 5'
     assert_status 2
     assert_stderr_has 'a datagram is not divided'

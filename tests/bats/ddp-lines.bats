@@ -33,7 +33,7 @@ ended_within() {
     serve_here ddp-send --listen -p "$PORT" --timeout 3s src
     for k in 1 2 3 4; do
         rm -rf dst/t
-        bad_line tcp reply=$k
+        bad_line tcp --rule "mpa-reply conn=$k: set reject=1"
         since=$(now_ms)
         run_here ddp-recv -j 4 -p "$LINE" --timeout 3s 127.0.0.1:t dst
         assert_status 0
@@ -48,20 +48,27 @@ ended_within() {
 
 # silent TCP|UDP push|pull JOBS: the link goes dead, also for new connections
 silent() {
-    local since there=(-p "$PORT") here=(-p "$LINE")
+    local dead=() conn since there=(-p "$PORT") here=(-p "$LINE")
 
     if [ "$1" = udp ]; then
         UDP_PORT=$(free_port)
         there=(-t udp -p "$PORT" --udp-port "$UDP_PORT")
         here=(-t udp -p "$PORT" --udp-port "$LINE")
     fi
+    if [ "$1" = udp ]; then
+        dead=(--rule 'packet conn=1 count=40..1000000000: drop')
+        for conn in {2..40}; do dead+=(--rule "packet conn=$conn: drop"); done
+    else
+        dead=(--rule 'fpdu nth=8: stall forever')
+        for conn in {5..40}; do dead+=(--rule "mpa-request conn=$conn: stall forever"); done
+    fi
     if [ "$2" = push ]; then
         serve_here ddp-recv "${there[@]}" --timeout 2s dst
-        bad_line "$1" dead=3000000
+        bad_line "$1" "${dead[@]}"
         run_here ddp-send "${here[@]}" -j "$3" --timeout 2s src/t 127.0.0.1:
     else
         serve_here ddp-send --listen "${there[@]}" --timeout 2s src
-        bad_line "$1" dead=3000000
+        bad_line "$1" "${dead[@]}"
         run_here ddp-recv "${here[@]}" -j "$3" --timeout 2s 127.0.0.1:t dst
     fi
     harmed || fail_with 'the link did not go dead'
@@ -94,7 +101,8 @@ silent() {
 
     random_file src/big 40M
     serve_here ddp-recv -p "$PORT" dst
-    bad_line tcp hold=26000000
+    # Some 26 MB. The second connection is not concerned.
+    bad_line tcp --rule 'fpdu conn=1 opcode=write nth=400: stall forever' --rule 'fpdu conn=1 from=responder nth=30: stall forever'
     ddp-send -p "$LINE" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
     wait_until 10 harmed || fail_with 'the relay has not stopped the first connection'
@@ -118,7 +126,7 @@ silent() {
 
     random_file src/f 300000
     serve_here ddp-recv -p "$PORT" --timeout 3s dst
-    bad_line tcp rate=50000
+    bad_line tcp --link rate=400k
     for mode in write read send; do
         rm -f dst/f
         run_here ddp-send --json -m $mode --timeout 3s -p "$LINE" src/f 127.0.0.1:

@@ -288,8 +288,25 @@ octets_again() {
     jq -s '[.[] | select(.event=="result")][0].moved_octets - 25165824' <<<"$output"
 }
 
-# relayed TRANSPORT push|pull OPTION...: 24 MiB through a relay that cuts all connections after 8
-# and after 16 MiB; windows are 8 MiB
+# cuts TCP|UDP PORT TO-PORT NTH...: starts a relay that ends the first connections within their NTH
+# FPDU or RDMA chunk: a TCP connection by a reset, an association by a chunk that becomes an ABORT
+cuts() {
+    local t=$1 port=$2 to=$3 conn=0 nth rules=()
+    shift 3
+
+    for nth in "$@"; do
+        conn=$((conn + 1))
+        if [ "$t" = tcp ]; then
+            rules+=(--rule "fpdu conn=$conn nth=$nth: reset after 20")
+        else
+            rules+=(--rule "chunk conn=$conn opcode=write nth=$nth: set e=0 fix-crc" --rule "chunk conn=$conn opcode=write nth=$nth: set type=6 fix-crc")
+        fi
+    done
+    IW_READY=', relaying' serve_here ddp-impair -t "$t" --listen "$port" --to "127.0.0.1:$to" "${rules[@]}"
+}
+
+# relayed TRANSPORT push|pull OPTION...: 24 MiB through a relay that cuts a connection twice, each
+# time after some 6 MiB; windows are 8 MiB
 relayed() {
     local t=$1 way=$2 listener relay again there here
     shift 2
@@ -303,7 +320,7 @@ relayed() {
         there=(-t udp -p "$PORT" --udp-port "$listener") here=(-t udp -p "$PORT" --udp-port "$relay")
     fi
     rm -rf dst/*
-    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" "$t" "$relay" "$listener" 8388608 16777216
+    cuts "$t" "$relay" "$listener" 100 100
     if [ "$way" = push ]; then
         serve_here ddp-recv --once --json "${there[@]}" dst
         run_here ddp-send --json "${here[@]}" --bwlimit 400M "$@" src/f 127.0.0.1:
@@ -328,7 +345,6 @@ relayed() {
 }
 
 @test "a lost connection is set up again and costs only the data in flight, pushing and pulling" {
-    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     random_file src/f 24M
     relayed tcp push
     relayed tcp pull
@@ -338,7 +354,6 @@ relayed() {
 }
 
 @test "a lost association is set up again likewise, with one stream and with several" {
-    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     random_file src/f 24M
     relayed udp push
     relayed udp pull
@@ -346,7 +361,6 @@ relayed() {
 }
 
 @test "a lost connection of a tree costs no file; with --redial 0 it ends the transfer" {
-    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     local relay i
 
     relay=$(free_port)
@@ -355,7 +369,7 @@ relayed() {
     random_file src/t/large 8M
     ln src/t/large src/t/other
     ln -s large src/t/link
-    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" tcp "$relay" "$PORT" 2000000 4000000 9000000
+    cuts tcp "$relay" "$PORT" 60 60 60
     serve_here ddp-recv --once --delete -p "$PORT" dst
     mkdir -p dst/t
     : >dst/t/stranger
@@ -368,19 +382,18 @@ relayed() {
     assert_status 0
     serve_end 1
     relay=$(free_port)
-    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" tcp "$relay" "$PORT" 2000000
+    cuts tcp "$relay" "$PORT" 120
     serve_here ddp-recv -p "$PORT" dst
     run_here ddp-send --force --redial 0 -p "$relay" src/t 127.0.0.1:
     assert_status 4
 }
 
 @test "a listener that no longer knows a transfer reports that" {
-    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
     local relay pid first
 
     relay=$(free_port)
     random_file src/f 24M
-    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" tcp "$relay" "$PORT"
+    cuts tcp "$relay" "$PORT"
     listen
     first=$SERVED
     ddp-send -p "$relay" --bwlimit 100M src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Transfers over a bad link: a listener at $PORT (and $UDP_PORT), and a relay at $LINE that disturbs
-# the traffic. Load helpers.bash first.
+# Transfers over a bad link: a listener at $PORT (and $UDP_PORT), and ddp-impair at $LINE, which
+# disturbs the traffic. Load helpers.bash first.
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -11,18 +11,19 @@ setup() {
     LINE=$(free_port)
 }
 
-# bad_line TCP|UDP WHAT: see bad_line.py
+# bad_line TCP|UDP OPTION...: options of ddp-impair
 bad_line() {
-    local to=$PORT
+    local t=$1 to=$PORT
+    shift
 
-    require_tool python3
-    [ "$1" = tcp ] || to=$UDP_PORT
-    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/bad_line.py" "$1" "$LINE" "$to" "$2"
+    [ "$t" = tcp ] || to=$UDP_PORT
+    IW_READY=', relaying' serve_here ddp-impair -t "$t" --listen "$LINE" --to "127.0.0.1:$to" --json "$@"
     LINE_SERVED=$SERVED
 }
 
+# True after the first decision by a rule.
 harmed() {
-    grep -q harmed "$BATS_TEST_TMPDIR/serve.$LINE_SERVED.out"
+    grep -q '"event":"decision"' "$BATS_TEST_TMPDIR/serve.$LINE_SERVED.out"
 }
 
 make_tree() {

@@ -35,7 +35,7 @@ record() {
     PORT=$(free_port)
     for t in udp tcp; do
         mkdir "dst.$t"
-        relay_start --seed 6 --both loss=2%,delay=2ms,rate=50M
+        relay_start --seed 6 --link loss=2%,delay=2ms,rate=50M
         capture_in left "$t.pcap"
         serve_in right ddp-recv -t $t -p "$PORT" --bind '*' --once --trace "$t.recv" "dst.$t"
         run_in left ddp-send -t $t -p "$PORT" --trace "$t.send" src/f "$RIGHT_IP:"

@@ -1,76 +1,126 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The common part of the middles for TCP and for UDP: a thread with an event loop, and a record
-of the injected faults."""
+"""ddp-impair between a client and a listener: runs it, and records the faults that it injects."""
 
+import json
 import os
-import selectors
-import sys
+import signal
 import threading
 import time
-import traceback
 
-TO_LISTENER, TO_CLIENT = 0, 1  # directions
+import ports
+from tools import POLL_SECONDS, Tool
+
+START_ATTEMPTS = 5
+END_SECONDS = 10
+STRIKES_MAX = 8  # lines of the record; a fault may strike some hundred times
+
+
+class Stage:
+    """Rules for one run of ddp-impair. With trigger, the number of a rule from 1, the first decision
+    of this rule ends the run, all connections with it; after pause seconds the next stage begins on
+    the same port. The last stage is followed by one without rules."""
+
+    def __init__(self, rules, trigger=None, pause=0.0):
+        self.rules = rules
+        self.trigger = trigger
+        self.pause = pause
 
 
 class Middle:
-    """Forwards between a client and a listener. port: where the client connects."""
+    """port: where the client connects."""
 
-    def __init__(self):
-        self.events = selectors.DefaultSelector()
+    def __init__(self, build, directory, plan, to_port, stages):
+        self.build = build
+        self.directory = directory
+        self.plan = plan
+        self.to_port = to_port
+        self.stages = list(stages)
         self.strikes = []  # a line for each fault that was injected
         self.last_fault = 0.0  # time.monotonic() of the end of the last one
         self.broken = None  # the middle's own failure
-        self.stopping = False
-        self.wake_read, self.wake_write = os.pipe()
-        self.events.register(self.wake_read, selectors.EVENT_READ, None)
-        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.stopping = threading.Event()
+        self.tool = None
+        self.runs = 0
+        self.port = None
+        self.thread = threading.Thread(target=self.follow, daemon=True)
+
+    # --- runs of ddp-impair -----------------------------------------------------------------
 
     def start(self):
-        self.thread.start()
-
-    def stop(self):
-        """Ends the thread and closes all sockets."""
-        if not self.stopping:
-            self.stopping = True
-            os.write(self.wake_write, b"x")
-            self.thread.join()
-
-    def struck(self, line, lasts=0.0):
-        """Records a fault that lasts for that many seconds from now."""
-        if line:
-            self.strikes.append(line)
-        self.last_fault = max(self.last_fault, time.monotonic() + lasts)
+        for _ in range(START_ATTEMPTS):
+            self.port = ports.free(self.plan.socket_type())
+            if self.run():
+                self.thread.start()
+                return
+        raise OSError("ddp-impair does not start: " + self.tool.messages())
 
     def run(self):
-        try:
-            while not self.stopping:
-                self.step()
-        except Exception:  # the round reports it: a failure of the middle must never stay unnoticed
-            self.broken = traceback.format_exc()
-            print(self.broken, file=sys.stderr)
-        self.close()
-        self.events.close()
-        os.close(self.wake_read)
-        os.close(self.wake_write)
+        """Starts ddp-impair with the rules of the present stage; True if it is ready."""
+        name = f"middle-{self.runs}"
+        self.runs += 1
+        rules = os.path.join(self.directory, name + ".rules")
+        with open(rules, "w", encoding="utf-8") as f:
+            f.writelines(line + "\n" for line in (self.stages[0].rules if self.stages else []))
+        self.tool = Tool(self.build, [
+            "ddp-impair", "--json", "--seed", str(self.plan.seed + 1), "--rules", rules,
+            "-t", "tcp" if self.plan.tcp() else "udp", "--listen", f"{ports.HOST}:{self.port}",
+            "--to", f"{ports.HOST}:{self.to_port}"], self.directory, name)
+        return self.tool.wait_ready()
 
-    def step(self):
-        """Waits for events and handles them."""
-        for key, mask in self.events.select(self.patience()):
-            if key.data:
-                key.data(mask)
-        self.tick(time.monotonic())
+    def stop(self):
+        """Ends ddp-impair, and all connections through it."""
+        if self.stopping.is_set() or not self.tool:
+            return
+        self.stopping.set()
+        if self.thread.ident:
+            self.thread.join()
+        self.end_tool()
 
-    def patience(self):
-        """Seconds until the next timer; None: no timer."""
-        due = self.next_due()
-        return None if due is None else max(0.0, due - time.monotonic())
+    def end_tool(self):
+        early = self.tool.ended()
+        self.tool.signal(signal.SIGTERM)
+        if not self.tool.wait(END_SECONDS):
+            self.broken = f"ddp-impair did not end within {END_SECONDS} s"
+            self.tool.kill()
+        elif early or self.tool.status() != 0 or self.tool.sanitizer_found():
+            self.broken = f"ddp-impair ended with {self.tool.status()}: {self.tool.messages()}"
 
-    def next_due(self):
-        raise NotImplementedError
+    # --- what it reports --------------------------------------------------------------------
 
-    def tick(self, now):
-        """Handles timers that are due."""
-        raise NotImplementedError
+    def follow(self):
+        """Reads the events of all runs until the end."""
+        while not self.stopping.is_set() and not self.broken:
+            with open(self.tool.out, encoding="utf-8") as lines:
+                self.read_run(lines)
 
-    def close(self):
-        raise NotImplementedError
+    def read_run(self, lines):
+        """Reads the events of one run; returns at its end."""
+        part = ""
+        while not self.stopping.is_set():
+            part += lines.readline()
+            if not part.endswith("\n"):
+                time.sleep(POLL_SECONDS)
+            elif self.read_event(json.loads(part)):
+                self.next_stage()
+                return
+            else:
+                part = ""
+
+    def read_event(self, event):
+        """Returns True if this stage is over."""
+        if event["event"] != "decision":
+            return False
+        self.last_fault = max(self.last_fault,
+                              time.monotonic() + event.get("wait_ns", 0) / 1e9)
+        if len(self.strikes) < STRIKES_MAX:
+            self.strikes.append("connection {connection}, from the {from}, {unit} {number}: "
+                                "{action}".format(**event))
+        return bool(self.stages) and event["rule"] == self.stages[0].trigger
+
+    def next_stage(self):
+        stage = self.stages.pop(0)
+        self.tool.kill()
+        self.stopping.wait(stage.pause)
+        if not self.stopping.is_set() and not self.run():
+            self.broken = "ddp-impair does not start again: " + self.tool.messages()
+        self.last_fault = max(self.last_fault, time.monotonic())

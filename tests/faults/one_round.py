@@ -73,7 +73,7 @@ class Round:
 
     def run_steps(self):
         port = self.start_listener()
-        self.middle = self.plan.make_middle(port)
+        self.middle = self.plan.make_middle(self.build, self.directory, port)
         self.middle.start()
         self.client = self.start_client(self.middle.port, "client")
         self.transfer()

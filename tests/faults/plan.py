@@ -6,10 +6,9 @@ import socket
 
 import tcp_faults
 import udp_faults
+from middle import Middle
 from ports import HOST
-from tcp_middle import TcpMiddle
 from tree import TOP
-from udp_middle import UdpMiddle
 
 KINDS = {**tcp_faults.KINDS, **udp_faults.KINDS}
 GROUPS = {group: [k for k in KINDS if k.startswith(group) and not k.endswith("-none")]
@@ -60,9 +59,8 @@ class Plan:
     def has_last_fault(self):
         return self.kind not in ENDLESS
 
-    def make_middle(self, to_port):
-        faults = KINDS[self.kind](self.rng, self)
-        return TcpMiddle(to_port, faults) if self.tcp() else UdpMiddle(to_port, faults)
+    def make_middle(self, build, directory, to_port):
+        return Middle(build, directory, self, to_port, KINDS[self.kind](self.rng, self))
 
     def socket_type(self):
         return socket.SOCK_STREAM if self.tcp() else socket.SOCK_DGRAM

@@ -63,7 +63,7 @@ def parse_arguments():
         if getattr(arguments, option) <= 0:
             parser.error(f"--{option} {getattr(arguments, option):g}: use a number above 0")
     arguments.build = os.path.abspath(arguments.build)
-    for tool in ("ddp-send", "ddp-recv"):
+    for tool in ("ddp-send", "ddp-recv", "ddp-impair"):
         if not os.access(os.path.join(arguments.build, tool), os.X_OK):
             parser.error(f"--build {arguments.build}: has no {tool}")
     return arguments

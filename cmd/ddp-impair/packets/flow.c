@@ -72,6 +72,9 @@ void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, 
 		else
 			out->before = d->action;
 		return;
+	case IW_ACTION_REBIND:
+		out->rebind = true;
+		return;
 	case IW_ACTION_FLIP_BIT:
 	case IW_ACTION_SWAP_WORDS:
 	case IW_ACTION_TRUNCATE:

@@ -44,6 +44,7 @@ struct iw_fate {
 	uint32_t copies; /* that follow it */
 	uint32_t behind; /* packets of its flow and direction that leave before it */
 	uint64_t delay_ns;
+	bool rebind;                            /* the client gets another port before it leaves */
 	const struct iw_action *before, *after; /* inject: datagrams; borrowed from the rules */
 };
 

@@ -258,6 +258,7 @@ static const struct row {
 	[IW_ACTION_RESET]      = { "reset",      parse_end,       0, "UDP has no connection that ends", "frames have no connection that ends" },
 	[IW_ACTION_SET]        = { "set",        parse_set,       CRC, NULL, NULL },
 	[IW_ACTION_INJECT]     = { "inject",     parse_inject,    0, NULL, "the sequence numbers of TCP would no longer match" },
+	[IW_ACTION_REBIND]     = { "rebind",     parse_nothing,   0, NULL, "the relay has no port" },
 };
 /* clang-format on */
 
@@ -316,6 +317,8 @@ static int check_carrier(struct iw_rule_parse *s)
 
 	if (c == IW_RULE_FRAMES && sctp && r->action.kind == IW_ACTION_INJECT)
 		no = "the relay makes no frames of its own";
+	if (c == IW_RULE_TCP && r->action.kind == IW_ACTION_REBIND)
+		no = "the port of a connection does not change";
 	if (c == IW_RULE_TCP && sctp)
 		no = "SCTP packets are not in a TCP stream; use -t udp or --between";
 	else if (c == IW_RULE_UDP && !sctp)

@@ -49,6 +49,7 @@ enum iw_action_kind {
 	IW_ACTION_RESET,
 	IW_ACTION_SET,
 	IW_ACTION_INJECT,
+	IW_ACTION_REBIND,
 	IW_ACTIONS,
 };
 const char *iw_action_name(enum iw_action_kind kind);
