@@ -83,6 +83,12 @@ quick() {
     on "$1" tc qdisc del dev eth0 root
 }
 
+# The machine is busy, so another host may deviate too. The slow one comes first.
+assert_slow() {
+    assert_equal "$(lines outlier 'select(.metric == "throughput") | "\(.what) \(.name) \(.role) \(.pairs) of \(.of_pairs)"' | head -n 1)" \
+        "host $1 client 3 of 3"
+}
+
 assert_clean() {
     wait_until 10 cluster_is_clean || fail_with "processes are left: $(cluster_left)"
     [ -z "$(find "$CLUSTER/board" -mindepth 1)" ] || fail_with 'the board is left'
@@ -155,8 +161,7 @@ END
     quick node3
     assert_status 0
     assert_pairs 12
-    assert_equal "$(lines outlier 'select(.metric == "throughput" and .what == "host") | "\(.name) \(.role) \(.pairs) of \(.of_pairs)"')" \
-        'node3 client 3 of 3'
+    assert_slow node3
     assert_clean
 }
 
@@ -225,8 +230,7 @@ END
     quick node2
     assert_status 0
     assert_pairs 12
-    assert_equal "$(lines outlier 'select(.metric == "throughput" and .what == "host") | "\(.name) \(.role) \(.pairs) of \(.of_pairs)"')" \
-        'node2 client 3 of 3'
+    assert_slow node2
     printf 'node1\n# not this one: node2\nnode3\nnode4\n' >"$BATS_TEST_TMPDIR/hosts"
     measure --engine clush --hosts "$BATS_TEST_TMPDIR/hosts" --ssh-config "$CLUSTER/ssh/config" --pattern all-to-all -t udp
     assert_status 0

@@ -124,7 +124,7 @@ def with_clush(parsed, report):
         raise Wrong(f"--ssh-config {parsed.ssh_config}: no such file")
     hosts = clush.expand(parsed.hosts)
     begin(parsed, report, len(hosts))
-    return run_session(clush.Launcher(parsed.ssh_config), hosts, parsed, report)
+    return run_session(clush.Launcher(hosts, parsed.ssh_config), hosts, parsed, report)
 
 
 def with_netns(parsed, report):

@@ -19,6 +19,7 @@ SCALE = 1.4826
 HOST_DEVIATIONS = 3.5
 LINK_DEVIATIONS = 5  # a link is a single value
 LEAST_PAIRS = 3  # of a host
+LEAST_OTHERS = 6  # the median absolute deviation of fewer values says little
 LEAST_SHARE = 2 / 3  # of a host's pairs must deviate; otherwise it is one of its links
 
 # The metric's key, its name, and the least ratio of a deviation
@@ -68,9 +69,11 @@ def find(pairs):
 def search(values, metric, least):
     """values: from (client, server) to a number."""
     found = []
+    enough = LEAST_OTHERS
+    if len(hosts_of(values)) == 3:
+        enough = 2  # all that there is
     while True:
-        hosts = sorted({host for pair in values for host in pair})
-        suspects = [judge(values, host, metric, least) for host in hosts]
+        suspects = [judge(values, host, metric, least, enough) for host in hosts_of(values)]
         worst = max(filter(None, suspects), default=None,
                     key=lambda one: (one.pairs / one.of, strength(one.ratio)))
         if not worst:
@@ -79,10 +82,14 @@ def search(values, metric, least):
         values = {pair: value for pair, value in values.items() if worst.name not in pair}
 
 
-def judge(values, host, metric, least):
+def hosts_of(values):
+    return sorted({host for pair in values for host in pair})
+
+
+def judge(values, host, metric, least, enough):
     """Returns the Outlier that this host is, or None."""
     others = [value for pair, value in values.items() if host not in pair]
-    if len(others) < 2:
+    if len(others) < enough:
         return None
     sent = {pair: value for pair, value in values.items() if pair[0] == host}
     served = {pair: value for pair, value in values.items() if pair[1] == host}

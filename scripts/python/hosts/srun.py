@@ -98,7 +98,7 @@ class Run:
             raise self.explain(status)
 
     def start(self):
-        words = ["srun", "--job-name", self.name, "--kill-on-bad-exit=1", "--wait=5",
+        words = ["setpriv", "--pdeathsig", "TERM", "srun", "--job-name", self.name, "--kill-on-bad-exit=1", "--wait=5",
                  f"--immediate={ALLOCATE}", "--nodes", str(self.hosts), "--ntasks",
                  str(self.hosts), "--ntasks-per-node=1", "--input=none"]
         if self.options.hosts and not self.options.hosts.isdigit():

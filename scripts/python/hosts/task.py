@@ -196,6 +196,9 @@ def work(parsed, place):
         say({"event": "end", "task": place.task, "name": place.name})
         task.barrier(START)
         board.close()
+    except (Failed, Missing, OSError):
+        board.abandon()
+        raise
     finally:
         task.close()
 
@@ -213,7 +216,7 @@ def main(arguments):
         place = Place(os.environ)
         name += f": task {place.task} on {place.name}"
         work(parsed, place)
-    except (Failed, Missing) as error:
+    except (Failed, Missing, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr, flush=True)
         # A thread may still be inside PMIx; an ordinary exit would wait for it.
         os._exit(4)
