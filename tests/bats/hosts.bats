@@ -59,6 +59,18 @@ measure_words() {
         "$IW_TOP/scripts/fabric" measure --tools "$IW_BUILD" --seconds 0.3 --json "$@")
 }
 
+# ends_clean SIGNAL STATUS OPTION...: ends a measurement while it measures
+ends_clean() {
+    local signal=$1 expected=$2
+    shift 2
+
+    measure_start --seconds 30 "$@"
+    wait_until 30 cluster_measures node2
+    serve_end "$SERVED" "$signal"
+    assert_status "$expected"
+    assert_clean
+}
+
 assert_stderr_matches() {
     # shellcheck disable=SC2154
     grep -qE -- "$1" <<<"$stderr" || fail_with "standard error does not match: $1"
@@ -91,7 +103,8 @@ assert_slow() {
 
 assert_clean() {
     wait_until 10 cluster_is_clean || fail_with "processes are left: $(cluster_left)"
-    [ -z "$(find "$CLUSTER/board" -mindepth 1)" ] || fail_with 'the board is left'
+    wait_until 10 rmdir "$CLUSTER/board" || fail_with 'the board is left'
+    mkdir "$CLUSTER/board"
 }
 
 @test "every plan has each pair once, and no host twice in a phase of pairwise" {
@@ -177,18 +190,20 @@ END
 }
 
 @test "srun: a task that is killed ends the run in seconds, and is named" {
-    local began
+    local began board
 
     require_slurm
-    measure_start --engine srun --hosts 4 --board "$CLUSTER/board" --seconds 30
-    wait_until 30 cluster_measures node2
-    began=$SECONDS
-    cluster_kill node2 hosts-task
-    wait_served
-    [ $((SECONDS - began)) -le 15 ] || fail_with 'took too long'
-    assert_status 4
-    assert_stderr_matches '^fabric: task [0-9] on node2: Killed$'
-    assert_clean
+    for board in "$CLUSTER/board" ${CLUSTER_PMIX:+pmix}; do
+        measure_start --engine srun --hosts 4 --board "$board" --seconds 30
+        wait_until 30 cluster_measures node2
+        began=$SECONDS
+        cluster_kill node2 hosts-task
+        wait_served
+        [ $((SECONDS - began)) -le 15 ] || fail_with 'took too long'
+        assert_status 4
+        assert_stderr_matches '^fabric: task [0-9] on node2: Killed$'
+        assert_clean
+    done
 }
 
 @test "srun: a server that is killed ends the run, and its host is named" {
@@ -213,13 +228,11 @@ END
     wait_until 60 cluster_is_idle 4
 }
 
-@test "srun: Ctrl-C leaves nothing" {
+@test "srun: Ctrl-C, SIGTERM and SIGKILL leave nothing" {
     require_slurm
-    measure_start --engine srun --hosts 4 --board "$CLUSTER/board" --seconds 30
-    wait_until 30 cluster_measures node2
-    serve_end "$SERVED" INT
-    assert_status 130
-    assert_clean
+    ends_clean INT 130 --engine srun --hosts 4 --board "$CLUSTER/board"
+    ends_clean TERM 143 --engine srun --hosts 4 --board "$CLUSTER/board"
+    ends_clean KILL 137 --engine srun --hosts 4 --board "$CLUSTER/board"
     wait_until 30 cluster_is_idle 4
 }
 
@@ -236,6 +249,12 @@ END
     assert_status 0
     assert_pairs 6
     assert_clean
+}
+
+@test "clush: Ctrl-C and SIGKILL leave nothing" {
+    require_clustershell
+    ends_clean INT 130 --engine clush --hosts 'node[1-4]' --ssh-config "$CLUSTER/ssh/config"
+    ends_clean KILL 137 --engine clush --hosts 'node[1-4]' --ssh-config "$CLUSTER/ssh/config"
 }
 
 @test "clush: different versions of the tools are reported" {

@@ -5,16 +5,14 @@
     read(task, seconds)    returns the dict of a task
     barrier(seconds)       waits until all tasks are here; raises Missing after this time
     close()
-    abandon()              instead of close(), if this task cannot finish
 
 This module has the board in a directory that all hosts share; pmix.py has the other one. Files are
 written under another name and renamed, so that no task reads half of a file. The process that made
-the directory removes it (srun.py); if that was killed, task 0 does.
+the directory removes it (srun.py).
 """
 
 import json
 import os
-import shutil
 import time
 
 PAUSE = 0.02  # seconds between two looks into the directory
@@ -52,10 +50,6 @@ class DirectoryBoard:
 
     def close(self):
         """Nothing to release: the directory belongs to the process that started the tasks."""
-
-    def abandon(self):
-        if self.task == 0:
-            shutil.rmtree(self.folder, ignore_errors=True)
 
     def write(self, name, text):
         path = os.path.join(self.folder, name)

@@ -32,6 +32,9 @@ Exit status: 0 all pairs measured, 1 a pair failed or (with --strict) deviates,
 """
 
 
+ARRIVED = []  # signals
+
+
 class Ended(BaseException):
     """A signal arrived."""
 
@@ -66,6 +69,8 @@ def main(argv):
     try:
         return measure(parsed)
     except Problem as problem:
+        if ARRIVED:  # The clean-up after a signal ended commands, which is no failure of a host.
+            return 128 + ARRIVED[0]
         return complain(problem, problem.status)
     except checked.Invalid as error:
         return complain(error, Wrong.status)
@@ -82,6 +87,7 @@ def interrupt(number, _):
     # A second signal must not interrupt the clean-up.
     for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
+    ARRIVED.append(number)
     raise Ended(number)
 
 
@@ -112,7 +118,15 @@ def with_srun(parsed, report):
     srun.check()
     hosts = srun.count_hosts(parsed.hosts)
     begin(parsed, report, hosts)
-    srun.Run(parsed, hosts, report.take).run()
+    try:
+        srun.Run(parsed, hosts, report.take).run()
+    except srun.NoPmix:
+        if parsed.board:
+            raise
+        parsed.board = os.getcwd()
+        print(f"fabric: srun does not load PMIx; the tasks meet in {parsed.board}",
+              file=sys.stderr)
+        srun.Run(parsed, hosts, report.take).run()
     return hosts
 
 

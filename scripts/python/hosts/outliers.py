@@ -9,7 +9,7 @@ quiet network the median absolute deviation is almost zero.
 A slow host makes its whole row and column slow, and with few hosts these are half of all values. So
 a host is compared with the pairs between all other hosts. The host with the most deviating pairs is
 named and left out; then the search is repeated. Links are searched last, among the hosts that
-remain.
+remain; only slow ones are named.
 """
 
 import math
@@ -22,10 +22,10 @@ LEAST_PAIRS = 3  # of a host
 LEAST_OTHERS = 6  # the median absolute deviation of fewer values says little
 LEAST_SHARE = 2 / 3  # of a host's pairs must deviate; otherwise it is one of its links
 
-# The metric's key, its name, and the least ratio of a deviation
+# The metric's key and name, the least ratio of a deviation, and whether less is worse
 METRICS = (
-    ("bits_per_second", "throughput", 1.3),
-    ("half_round_trip_p50_ns", "latency", 2.0),
+    ("bits_per_second", "throughput", 1.3, True),
+    ("half_round_trip_p50_ns", "latency", 2.0, False),
 )
 BOTH = "client and server"
 
@@ -58,11 +58,12 @@ class Outlier:
 def find(pairs):
     """Returns the Outliers among JSON lines of pairs."""
     found = []
-    for key, name, least in METRICS:
+    for key, name, least, less_is_worse in METRICS:
         # 0: not one message was complete in the time of the measurement. It has no logarithm.
         values = {(pair["client"], pair["server"]): max(1, pair[key])
                   for pair in pairs if key in pair}
-        found += search(values, name, least)
+        found += [one for one in search(values, name, least)
+                  if one.what == "host" or (one.ratio < 1) == less_is_worse]
     return found
 
 

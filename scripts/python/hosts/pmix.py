@@ -79,9 +79,6 @@ class PmixBoard:
     def close(self):
         self.call("PMIx_Finalize", START, None, ctypes.c_size_t(0))
 
-    def abandon(self):
-        """Nothing: PMIx_Finalize waits for the other tasks."""
-
     def call(self, name, seconds, *arguments):
         """Calls a function of PMIx. Raises Missing if it fails or does not return in time."""
         status = []

@@ -8,6 +8,7 @@ each measurement, `end`. Each line is shorter than 1,024 octets: srun forwards i
 """
 
 import argparse
+import ipaddress
 import json
 import os
 import select
@@ -44,9 +45,12 @@ class Place:
         try:
             own = route(target or socket.gethostname())
         except OSError as error:
-            raise Failed(f"no route to {target}: {error.strerror}; use --network") from None
-        if network and socket_address(own) not in network:
-            raise Failed(f"no address in --network {network}; the host has {own}")
+            own = None
+            if not network:
+                raise Failed(f"no route to {target or 'the own name'}: {error.strerror}; use "
+                             "--network") from None
+        if network and (not own or ipaddress.ip_address(own) not in network):
+            raise Failed(f"no address in --network {network}")
         return own
 
 
@@ -63,10 +67,6 @@ def route(target):
     with socket.socket(family, kind) as probe:
         probe.connect(where)
         return probe.getsockname()[0]
-
-
-def socket_address(text):
-    return options.ipaddress.ip_address(text)
 
 
 class Task:
@@ -196,9 +196,6 @@ def work(parsed, place):
         say({"event": "end", "task": place.task, "name": place.name})
         task.barrier(START)
         board.close()
-    except (Failed, Missing, OSError):
-        board.abandon()
-        raise
     finally:
         task.close()
 
