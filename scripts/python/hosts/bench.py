@@ -10,6 +10,8 @@ import math
 import os
 import shlex
 
+import checked
+
 LATENCY = "pingpong"
 WARMUP = 0.2  # seconds before each measurement
 GRACE = 10  # seconds for connecting and verifying, on top of the time that is measured
@@ -35,6 +37,11 @@ class Settings:
                  "--port", str(self.port)]
         words += ["--tools", self.tools] if self.tools else []
         return words
+
+    def octets(self):
+        """Returns the size of a message."""
+        unit = checked.UNITS.get(self.size[-1], 1)
+        return int(self.size.rstrip("KMG")) * unit
 
     def tool(self):
         return os.path.join(self.tools, "ddp-bench") if self.tools else "ddp-bench"
@@ -115,11 +122,21 @@ class Pair:
         """Keeps what a client printed, or the reason of its failure."""
         for event in filter(None, map(parse, output)):
             if event.get("event") == "result":
-                self.values.update(figures(mode, event))
-                if not event.get("verified", False):
-                    self.failure = self.failure or f"{mode}: the data is wrong"
+                self.take_result(mode, event)
                 return
         self.failure = self.failure or f"{mode}: {reason(status, errors)}"
+
+    def take_result(self, mode, event):
+        if not event.get("verified", False):
+            self.failure = self.failure or f"{mode}: the data is wrong"
+        elif mode != LATENCY:
+            self.values["bits_per_second"] = event["bits_per_second"]
+            self.values["duration_ns"] = event["duration_ns"]
+        elif "half_round_trip" not in event:
+            self.failure = f"{mode}: no round trip in this time; use more --seconds"
+        else:
+            for name in ("p50_ns", "p99_ns"):
+                self.values[f"half_round_trip_{name}"] = event["half_round_trip"][name]
 
     def record(self, settings):
         """Returns the JSON line of this pair. It stays below 1,024 octets, which srun forwards in
@@ -127,16 +144,11 @@ class Pair:
         line = {"schema": 1, "event": "pair", "round": self.round, "client": self.client,
                 "server": self.server, "transport": settings.transport, "mode": settings.mode,
                 "size": settings.size, **self.values, "verified": self.failure is None}
+        if self.values.get("bits_per_second") == 0:
+            line["at_most_bits_per_second"] = int(8 * settings.octets() / settings.seconds)
         if self.failure:
             line["failure"] = self.failure[:300]
         return line
-
-
-def figures(mode, event):
-    if mode == LATENCY:
-        trip = event["half_round_trip"]
-        return {"half_round_trip_p50_ns": trip["p50_ns"], "half_round_trip_p99_ns": trip["p99_ns"]}
-    return {"bits_per_second": event["bits_per_second"], "duration_ns": event["duration_ns"]}
 
 
 def reason(status, errors):

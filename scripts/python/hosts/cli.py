@@ -115,7 +115,7 @@ def begin(parsed, report, hosts, **facts):
 
 
 def with_srun(parsed, report):
-    srun.check()
+    srun.check(parsed.hosts)
     hosts = srun.count_hosts(parsed.hosts)
     begin(parsed, report, hosts)
     try:

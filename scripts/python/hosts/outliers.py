@@ -59,8 +59,8 @@ def find(pairs):
     """Returns the Outliers among JSON lines of pairs."""
     found = []
     for key, name, least, less_is_worse in METRICS:
-        # 0: not one message was complete in the time of the measurement. It has no logarithm.
-        values = {(pair["client"], pair["server"]): max(1, pair[key])
+        # 0: no message was complete in the time of the measurement.
+        values = {(pair["client"], pair["server"]): pair[key] or pair[f"at_most_{key}"]
                   for pair in pairs if key in pair}
         found += [one for one in search(values, name, least)
                   if one.what == "host" or (one.ratio < 1) == less_is_worse]
@@ -87,45 +87,52 @@ def hosts_of(values):
     return sorted({host for pair in values for host in pair})
 
 
+class Reference:
+    """The median of values and their median absolute deviation, by logarithms. least: the least
+    ratio that is a deviation."""
+
+    def __init__(self, values, least):
+        self.median = statistics.median(values)
+        self.spread = statistics.median(abs(math.log(value / self.median)) for value in values)
+        self.least = least
+
+    def is_far(self, value, deviations):
+        distance = abs(math.log(value / self.median))
+        return distance > math.log(self.least) and distance > deviations * SCALE * self.spread
+
+    def far(self, values):
+        return [value for value in values if self.is_far(value, HOST_DEVIATIONS)]
+
+    def are_mostly_far(self, values):
+        return len(values) >= 2 and len(self.far(values)) >= LEAST_SHARE * len(values)
+
+
 def judge(values, host, metric, least, enough):
     """Returns the Outlier that this host is, or None."""
     others = [value for pair, value in values.items() if host not in pair]
     if len(others) < enough:
         return None
-    sent = {pair: value for pair, value in values.items() if pair[0] == host}
-    served = {pair: value for pair, value in values.items() if pair[1] == host}
+    reference = Reference(others, least)
+    sent = [value for pair, value in values.items() if pair[0] == host]
+    served = [value for pair, value in values.items() if pair[1] == host]
     roles = [(role, own) for role, own in (("client", sent), ("server", served))
-             if mostly_deviates(own.values(), others, least)]
+             if reference.are_mostly_far(own)]
     if not roles:
         return None
-    role, own = roles[0] if len(roles) == 1 else (BOTH, {**sent, **served})
+    role, own = roles[0] if len(roles) == 1 else (BOTH, sent + served)
     if len(own) < LEAST_PAIRS:
         return None
-    far = [value for value in own.values() if deviates(value, others, least, HOST_DEVIATIONS)]
-    ratio = statistics.median(own.values()) / statistics.median(others)
-    return Outlier(metric, "host", host, ratio, len(far), len(own), role)
-
-
-def mostly_deviates(own, others, least):
-    far = [value for value in own if deviates(value, others, least, HOST_DEVIATIONS)]
-    return len(own) >= 2 and len(far) >= LEAST_SHARE * len(own)
+    return Outlier(metric, "host", host, statistics.median(own) / reference.median,
+                   len(reference.far(own)), len(own), role)
 
 
 def links(values, metric, least):
-    found = []
-    for pair, value in sorted(values.items()):
-        others = [other for key, other in values.items() if key != pair]
-        if len(others) >= 2 and deviates(value, others, least, LINK_DEVIATIONS):
-            found.append(Outlier(metric, "link", f"{pair[0]} -> {pair[1]}",
-                                 value / statistics.median(others)))
-    return found
-
-
-def deviates(value, others, least, deviations):
-    middle = statistics.median(others)
-    spread = statistics.median(abs(math.log(other / middle)) for other in others)
-    far = abs(math.log(value / middle))
-    return far > math.log(least) and far > deviations * SCALE * spread
+    if len(values) < LEAST_OTHERS:
+        return []
+    reference = Reference(values.values(), least)
+    return [Outlier(metric, "link", f"{pair[0]} -> {pair[1]}", value / reference.median)
+            for pair, value in sorted(values.items())
+            if reference.is_far(value, LINK_DEVIATIONS)]
 
 
 def strength(ratio):

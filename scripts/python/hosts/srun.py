@@ -32,8 +32,12 @@ GRACE = 15  # seconds for srun to end
 TICK = 0.5
 
 
-def check():
-    """Raises Cannot without Slurm, or if its controller does not answer."""
+def check(hosts):
+    """Raises Cannot without Slurm, or if its controller does not answer; Wrong without --hosts,
+    unless this process is in a job."""
+    if not hosts and not os.environ.get("SLURM_JOB_NUM_NODES", "").isdigit():
+        raise Wrong("--engine srun: no --hosts, and no job of Slurm around this: expected --hosts "
+                    "N, or --hosts node[1-4]")
     if not shutil.which("srun"):
         raise Cannot("needs slurm: srun is not installed; install slurm-client, or use --engine "
                      "clush")
@@ -68,11 +72,7 @@ class NoPmix(Failed):
 def count_hosts(hosts):
     """Returns the number of hosts of --hosts, which is a number or a list of nodes."""
     if not hosts:
-        text = os.environ.get("SLURM_JOB_NUM_NODES", "")
-        if not text.isdigit():
-            raise Wrong("--engine srun: no --hosts, and no job of Slurm around this: expected "
-                        "--hosts N, or --hosts node[1-4]")
-        return int(text)
+        return int(os.environ["SLURM_JOB_NUM_NODES"])
     if hosts.isdigit():
         return int(hosts)
     status, names, _ = ask("scontrol", "show", "hostnames", hosts)
