@@ -134,6 +134,7 @@ assert_clean() {
 --engine clush --hosts node1
 --engine clush --hosts a,b --ssh-config /nonexistent
 --engine netns --hosts a --pattern k-batch=0
+--engine netns --hosts a b
 --engine netns --hosts a --pattern ring
 --engine netns --hosts a --seconds 0
 --engine netns --hosts a --size 1T
@@ -158,7 +159,7 @@ END
 }
 
 @test "netns: a topology is up while it is measured; the host with the slow line is named" {
-    run_here "$IW_TOP/scripts/fabric" measure --engine netns --hosts "$IW_TOP/scripts/topologies/star-4.yaml" \
+    run_here "$IW_TOP/scripts/fabric" measure --engine netns "$IW_TOP/scripts/topologies/star-4.yaml" \
         --tools "$IW_BUILD" --seconds 0.3 --json
     assert_status 0
     assert_pairs 12

@@ -13,6 +13,7 @@ import shlex
 import checked
 
 LATENCY = "pingpong"
+LEAST_LATENCY = 0.5  # seconds
 WARMUP = 0.2  # seconds before each measurement
 GRACE = 10  # seconds for connecting and verifying, on top of the time that is measured
 
@@ -47,8 +48,9 @@ class Settings:
         return os.path.join(self.tools, "ddp-bench") if self.tools else "ddp-bench"
 
     def measured(self, mode):
-        """Returns the length of a measurement in seconds: a latency takes half of the time."""
-        return self.seconds / 2 if mode == LATENCY else self.seconds
+        """Returns the length of a measurement in seconds. A latency takes half of the time, but
+        long enough for some round trips on busy machines."""
+        return max(LEAST_LATENCY, self.seconds / 2) if mode == LATENCY else self.seconds
 
     def deadline(self, mode):
         """Returns the longest time in seconds that a client may take."""

@@ -23,9 +23,11 @@ for clush: hosts such as node[1-4], or a file with one host in each line;
 for netns: a topology file, which is up for the time of the measurement, or the
 label of one that is up.
 
-  scripts/fabric measure --engine netns --hosts scripts/topologies/star-4.yaml
+  scripts/fabric measure --engine netns scripts/topologies/star-4.yaml
   scripts/fabric measure --engine srun --hosts 16 --pattern all-to-all --tools /opt/iwarp/bin
-  scripts/fabric measure --engine clush --hosts node[1-4] -t udp -- --streams 4
+  scripts/fabric measure --engine clush --hosts node[1-4] -t udp -- --cc cubic
+
+Options after -- are those of every client of ddp-bench.
 
 Exit status: 0 all pairs measured, 1 a pair failed or (with --strict) deviates,
 2 usage or a bad file, 3 not possible here, 4 failed on the way.
@@ -42,12 +44,15 @@ class Ended(BaseException):
 def parse(argv):
     parser = argparse.ArgumentParser(
         prog="fabric measure", description=DESCRIPTION, epilog=EPILOG,
-        usage="fabric measure --engine srun|clush|netns --hosts HOSTS [OPTION...] [-- OPTION...]",
+        usage="fabric measure --engine srun|clush|netns [--hosts HOSTS | FILE] [OPTION...] "
+        "[-- OPTION...]",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", choices=("srun", "clush", "netns"), required=True,
                         help="srun: tasks of Slurm; clush: ssh, with ClusterShell; netns: "
                         "namespaces of scripts/fabric")
     parser.add_argument("--hosts", metavar="HOSTS", help="see below")
+    parser.add_argument("file", metavar="FILE", nargs="?",
+                        help="the same as --hosts FILE: a topology, or a list of hosts")
     options.add(parser)
     parser.add_argument("--board", metavar="pmix|DIR",
                         help="for srun: tasks find each other by PMIx (default, where Slurm has "
@@ -59,6 +64,9 @@ def parse(argv):
     before, extra = options.split(argv)
     parsed = parser.parse_args(before)
     parsed.extra = extra
+    if parsed.file and parsed.hosts:
+        parser.error(f"--hosts {parsed.hosts}, and also {parsed.file}: expected one of them")
+    parsed.hosts = parsed.hosts or parsed.file
     return parsed
 
 

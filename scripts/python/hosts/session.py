@@ -34,7 +34,10 @@ class Command:
         self.status = None
 
     def said(self):
-        return bench.reason(self.status, self.errors or self.output)
+        """Returns one line that says why the command ended."""
+        if self.status == 255 and not any(self.errors):
+            return "the connection ended"
+        return bench.reason(self.status, self.errors)
 
 
 class Session:

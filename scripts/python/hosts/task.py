@@ -22,6 +22,7 @@ from hosts.board import DirectoryBoard, Missing
 from hosts.pmix import PmixBoard
 
 START = 30  # seconds until all tasks are there
+SLACK = 5  # seconds between the first and the last task at a barrier
 
 
 class Failed(Exception):
@@ -121,7 +122,11 @@ class Task:
         if self.server.poll() is not None:
             errors = self.server.stderr.read().splitlines()
             raise Failed(f"the server ended: {bench.reason(self.server.returncode, errors)}")
-        self.board.barrier(seconds)
+        try:
+            self.board.barrier(seconds)
+        except Missing as error:
+            names = [self.peers[task]["name"] for task in error.tasks if self.peers]
+            raise Failed(f"{error}{' on ' if names else ''}{', '.join(names)}") from None
 
     def measure(self, rounds):
         for count, phases in enumerate(rounds, 1):
@@ -130,7 +135,7 @@ class Task:
                          for client, server in phase if client == self.place.task}
                 for mode in (bench.LATENCY, self.settings.mode):
                     self.run_clients(pairs, mode)
-                    self.barrier(self.settings.deadline(mode) + START)
+                    self.barrier(self.settings.deadline(mode) + SLACK)
                 for pair in pairs.values():
                     say(pair.record(self.settings))
 
