@@ -158,7 +158,7 @@ def reason(status, errors):
     lines = [line.strip() for line in errors
              if line.strip() and not line.startswith("Try `")]
     if lines:
-        return lines[-1]
+        return lines[-1] + ("; use --tools" if status == 127 else "")
     if status == 124:
         return "no result in time"
     if status in (137, -9):

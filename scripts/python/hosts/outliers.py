@@ -22,10 +22,10 @@ LEAST_PAIRS = 3  # of a host
 LEAST_OTHERS = 6  # the median absolute deviation of fewer values says little
 LEAST_SHARE = 2 / 3  # of a host's pairs must deviate; otherwise it is one of its links
 
-# The metric's key and name, the least ratio of a deviation, and whether less is worse
+# The metric's key and name, the least ratios of a host and of a link, and whether less is worse
 METRICS = (
-    ("bits_per_second", "throughput", 1.3, True),
-    ("half_round_trip_p50_ns", "latency", 2.0, False),
+    ("bits_per_second", "throughput", 1.3, 1.5, True),
+    ("half_round_trip_p50_ns", "latency", 2, 3, False),
 )
 BOTH = "client and server"
 
@@ -58,27 +58,27 @@ class Outlier:
 def find(pairs):
     """Returns the Outliers among JSON lines of pairs."""
     found = []
-    for key, name, least, less_is_worse in METRICS:
+    for key, name, of_host, of_link, less_is_worse in METRICS:
         # 0: no message was complete in the time of the measurement.
         values = {(pair["client"], pair["server"]): pair[key] or pair[f"at_most_{key}"]
                   for pair in pairs if key in pair}
-        found += [one for one in search(values, name, least)
+        found += [one for one in search(values, name, of_host, of_link)
                   if one.what == "host" or (one.ratio < 1) == less_is_worse]
     return found
 
 
-def search(values, metric, least):
+def search(values, metric, of_host, of_link):
     """values: from (client, server) to a number."""
     found = []
     enough = LEAST_OTHERS
     if len(hosts_of(values)) == 3:
         enough = 2  # all that there is
     while True:
-        suspects = [judge(values, host, metric, least, enough) for host in hosts_of(values)]
+        suspects = [judge(values, host, metric, of_host, enough) for host in hosts_of(values)]
         worst = max(filter(None, suspects), default=None,
                     key=lambda one: (one.pairs / one.of, strength(one.ratio)))
         if not worst:
-            return found + links(values, metric, least)
+            return found + links(values, metric, of_link)
         found.append(worst)
         values = {pair: value for pair, value in values.items() if worst.name not in pair}
 
