@@ -10,7 +10,10 @@ import math
 import os
 import shlex
 
+import checked
+
 LATENCY = "pingpong"
+LEAST_LATENCY = 0.5  # seconds
 WARMUP = 0.2  # seconds before each measurement
 GRACE = 10  # seconds for connecting and verifying, on top of the time that is measured
 
@@ -36,12 +39,18 @@ class Settings:
         words += ["--tools", self.tools] if self.tools else []
         return words
 
+    def octets(self):
+        """Returns the size of a message."""
+        unit = checked.UNITS.get(self.size[-1], 1)
+        return int(self.size.rstrip("KMG")) * unit
+
     def tool(self):
         return os.path.join(self.tools, "ddp-bench") if self.tools else "ddp-bench"
 
     def measured(self, mode):
-        """Returns the length of a measurement in seconds: a latency takes half of the time."""
-        return self.seconds / 2 if mode == LATENCY else self.seconds
+        """Returns the length of a measurement in seconds. A latency takes half of the time, but
+        long enough for some round trips on busy machines."""
+        return max(LEAST_LATENCY, self.seconds / 2) if mode == LATENCY else self.seconds
 
     def deadline(self, mode):
         """Returns the longest time in seconds that a client may take."""
@@ -115,11 +124,21 @@ class Pair:
         """Keeps what a client printed, or the reason of its failure."""
         for event in filter(None, map(parse, output)):
             if event.get("event") == "result":
-                self.values.update(figures(mode, event))
-                if not event.get("verified", False):
-                    self.failure = self.failure or f"{mode}: the data is wrong"
+                self.take_result(mode, event)
                 return
         self.failure = self.failure or f"{mode}: {reason(status, errors)}"
+
+    def take_result(self, mode, event):
+        if not event.get("verified", False):
+            self.failure = self.failure or f"{mode}: the data is wrong"
+        elif mode != LATENCY:
+            self.values["bits_per_second"] = event["bits_per_second"]
+            self.values["duration_ns"] = event["duration_ns"]
+        elif "half_round_trip" not in event:
+            self.failure = f"{mode}: no round trip in this time; use more --seconds"
+        else:
+            for name in ("p50_ns", "p99_ns"):
+                self.values[f"half_round_trip_{name}"] = event["half_round_trip"][name]
 
     def record(self, settings):
         """Returns the JSON line of this pair. It stays below 1,024 octets, which srun forwards in
@@ -127,16 +146,11 @@ class Pair:
         line = {"schema": 1, "event": "pair", "round": self.round, "client": self.client,
                 "server": self.server, "transport": settings.transport, "mode": settings.mode,
                 "size": settings.size, **self.values, "verified": self.failure is None}
+        if self.values.get("bits_per_second") == 0:
+            line["at_most_bits_per_second"] = int(8 * settings.octets() / settings.seconds)
         if self.failure:
             line["failure"] = self.failure[:300]
         return line
-
-
-def figures(mode, event):
-    if mode == LATENCY:
-        trip = event["half_round_trip"]
-        return {"half_round_trip_p50_ns": trip["p50_ns"], "half_round_trip_p99_ns": trip["p99_ns"]}
-    return {"bits_per_second": event["bits_per_second"], "duration_ns": event["duration_ns"]}
 
 
 def reason(status, errors):
@@ -144,7 +158,7 @@ def reason(status, errors):
     lines = [line.strip() for line in errors
              if line.strip() and not line.startswith("Try `")]
     if lines:
-        return lines[-1]
+        return lines[-1] + ("; use --tools" if status == 127 else "")
     if status == 124:
         return "no result in time"
     if status in (137, -9):

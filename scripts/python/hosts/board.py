@@ -19,7 +19,11 @@ PAUSE = 0.02  # seconds between two looks into the directory
 
 
 class Missing(Exception):
-    """A task did not come in time. str() names it."""
+    """A task did not come in time. tasks: their numbers, if they are known."""
+
+    def __init__(self, text, tasks=()):
+        super().__init__(text)
+        self.tasks = tasks
 
 
 class DirectoryBoard:
@@ -67,6 +71,6 @@ class DirectoryBoard:
             if not missing:
                 return
             if time.monotonic() > end:
-                raise Missing("waited {:.0f} s for task {}".format(
-                    seconds, ", ".join(map(str, missing))))
+                numbers = ", ".join(map(str, missing))
+                raise Missing(f"waited {seconds:.0f} s for task {numbers}", missing)
             time.sleep(PAUSE)

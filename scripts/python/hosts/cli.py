@@ -23,13 +23,18 @@ for clush: hosts such as node[1-4], or a file with one host in each line;
 for netns: a topology file, which is up for the time of the measurement, or the
 label of one that is up.
 
-  scripts/fabric measure --engine netns --hosts scripts/topologies/star-4.yaml
+  scripts/fabric measure --engine netns scripts/topologies/star-4.yaml
   scripts/fabric measure --engine srun --hosts 16 --pattern all-to-all --tools /opt/iwarp/bin
-  scripts/fabric measure --engine clush --hosts node[1-4] -t udp -- --streams 4
+  scripts/fabric measure --engine clush --hosts node[1-4] -t udp -- --cc cubic
+
+Options after -- are those of every client of ddp-bench.
 
 Exit status: 0 all pairs measured, 1 a pair failed or (with --strict) deviates,
 2 usage or a bad file, 3 not possible here, 4 failed on the way.
 """
+
+
+ARRIVED = []  # signals
 
 
 class Ended(BaseException):
@@ -39,12 +44,15 @@ class Ended(BaseException):
 def parse(argv):
     parser = argparse.ArgumentParser(
         prog="fabric measure", description=DESCRIPTION, epilog=EPILOG,
-        usage="fabric measure --engine srun|clush|netns --hosts HOSTS [OPTION...] [-- OPTION...]",
+        usage="fabric measure --engine srun|clush|netns [--hosts HOSTS | FILE] [OPTION...] "
+        "[-- OPTION...]",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", choices=("srun", "clush", "netns"), required=True,
                         help="srun: tasks of Slurm; clush: ssh, with ClusterShell; netns: "
                         "namespaces of scripts/fabric")
     parser.add_argument("--hosts", metavar="HOSTS", help="see below")
+    parser.add_argument("file", metavar="FILE", nargs="?",
+                        help="the same as --hosts FILE: a topology, or a list of hosts")
     options.add(parser)
     parser.add_argument("--board", metavar="pmix|DIR",
                         help="for srun: tasks find each other by PMIx (default, where Slurm has "
@@ -56,6 +64,9 @@ def parse(argv):
     before, extra = options.split(argv)
     parsed = parser.parse_args(before)
     parsed.extra = extra
+    if parsed.file and parsed.hosts:
+        parser.error(f"--hosts {parsed.hosts}, and also {parsed.file}: expected one of them")
+    parsed.hosts = parsed.hosts or parsed.file
     return parsed
 
 
@@ -66,6 +77,8 @@ def main(argv):
     try:
         return measure(parsed)
     except Problem as problem:
+        if ARRIVED:  # The clean-up after a signal ended commands, which is no failure of a host.
+            return 128 + ARRIVED[0]
         return complain(problem, problem.status)
     except checked.Invalid as error:
         return complain(error, Wrong.status)
@@ -82,6 +95,7 @@ def interrupt(number, _):
     # A second signal must not interrupt the clean-up.
     for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
+    ARRIVED.append(number)
     raise Ended(number)
 
 
@@ -109,10 +123,18 @@ def begin(parsed, report, hosts, **facts):
 
 
 def with_srun(parsed, report):
-    srun.check()
+    srun.check(parsed.hosts)
     hosts = srun.count_hosts(parsed.hosts)
     begin(parsed, report, hosts)
-    srun.Run(parsed, hosts, report.take).run()
+    try:
+        srun.Run(parsed, hosts, report.take).run()
+    except srun.NoPmix:
+        if parsed.board:
+            raise
+        parsed.board = os.getcwd()
+        print(f"fabric: srun does not load PMIx; the tasks meet in {parsed.board}",
+              file=sys.stderr)
+        srun.Run(parsed, hosts, report.take).run()
     return hosts
 
 
@@ -124,7 +146,7 @@ def with_clush(parsed, report):
         raise Wrong(f"--ssh-config {parsed.ssh_config}: no such file")
     hosts = clush.expand(parsed.hosts)
     begin(parsed, report, len(hosts))
-    return run_session(clush.Launcher(parsed.ssh_config), hosts, parsed, report)
+    return run_session(clush.Launcher(hosts, parsed.ssh_config), hosts, parsed, report)
 
 
 def with_netns(parsed, report):

@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The launcher that runs commands through ssh, with ClusterShell."""
+"""The launcher that runs commands through ssh, with ClusterShell.
 
+Each host gets one ssh connection (a ControlMaster), which all commands on this host share: logging
+in takes longer than most commands. A master ends with this process, also if that is killed; the
+commands on the hosts then end too (bench.guarded).
+"""
+
+import glob
 import os
 import shlex
+import shutil
+import subprocess
+import time
 
 try:
     from ClusterShell.Event import EventHandler
@@ -12,11 +21,14 @@ except ImportError:
     EventHandler = object
     NodeSet = None
 
-from hosts.errors import Cannot, Wrong
+from hosts import bench
+from hosts.errors import Cannot, Failed, Wrong
 from hosts.session import Command
 
 TICK = 0.2  # seconds between two looks at the deadlines
 CONNECTIONS = 4096  # at the same time: every host has a server and clients
+CONNECT = 15  # seconds until ssh has connected
+FOLDER = "/tmp/iwarp-ssh"  # of control sockets, whose paths must be short
 SSH = "-oBatchMode=yes -oConnectTimeout=10 -oServerAliveInterval=2 -oServerAliveCountMax=3"
 
 
@@ -70,14 +82,62 @@ class Ticks(EventHandler):
         self.session.poke()
 
 
+class Masters:
+    """The ssh connections to all hosts. options: words for ssh."""
+
+    def __init__(self, hosts, options):
+        clear_stale()
+        self.folder = f"{FOLDER}-{os.getuid()}-{os.getpid()}"
+        os.mkdir(self.folder, 0o700)
+        self.path = os.path.join(self.folder, "%C")
+        self.processes = {host: subprocess.Popen(
+            ["setpriv", "--pdeathsig", "TERM", "ssh", *options, "-M", "-N", "-S", self.path,
+             "-oPermitLocalCommand=yes", f"-oLocalCommand=touch {self.folder}/up-$PPID", host],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            for host in hosts}
+
+    def wait(self):
+        """Waits until all hosts are connected. Raises Failed with the first that is not."""
+        end = time.monotonic() + CONNECT
+        for host, process in self.processes.items():
+            while not os.path.exists(f"{self.folder}/up-{process.pid}"):
+                if process.poll() is not None:
+                    said = process.stderr.read().decode(errors="replace").split("\n")
+                    raise Failed(f"{host}: {bench.reason(process.returncode, said)}")
+                if time.monotonic() > end:
+                    raise Failed(f"{host}: ssh has not connected after {CONNECT} s")
+                time.sleep(0.02)
+
+    def close(self):
+        for process in self.processes.values():
+            process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(2)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stderr.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def clear_stale():
+    """Removes the folders of this user's processes that were killed."""
+    for folder in glob.glob(f"{FOLDER}-{os.getuid()}-*"):
+        if not os.path.exists(f"/proc/{folder.rsplit('-', 1)[1]}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 class Launcher:
     """config: a file for `ssh -F`, or None."""
 
-    def __init__(self, config):
-        check()
+    def __init__(self, hosts, config):
+        options = [*(["-F", config] if config else []), *SSH.split()]
+        self.masters = Masters(hosts, options)
         self.task = task_self()
         self.task.set_info("fanout", CONNECTIONS)
-        self.task.set_info("ssh_options", (f"-F {shlex.quote(config)} " if config else "") + SSH)
+        self.task.set_info("ssh_options",
+                           shlex.join([*options, f"-oControlPath={self.masters.path}"]))
         self.task.set_default("stdout_msgtree", False)
         self.task.set_default("stderr_msgtree", False)
         self.workers = {}
@@ -93,6 +153,9 @@ class Launcher:
         """The shell on the far host ends the command when its standard input ends."""
         self.workers[command].set_write_eof()
 
+    def connect(self):
+        self.masters.wait()
+
     def run(self, session):
         self.task.timer(TICK, Ticks(session), interval=TICK, autoclose=True)
         self.task.resume()
@@ -103,4 +166,4 @@ class Launcher:
             self.task.abort()
 
     def close(self):
-        """Nothing to release: the connections end with their commands."""
+        self.masters.close()

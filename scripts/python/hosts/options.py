@@ -22,7 +22,8 @@ def add(parser):
     parser.add_argument("--size", type=size, default="1M", metavar="SIZE",
                         help="octets of a message (default 1M)")
     parser.add_argument("--seconds", type=seconds, default=1.0, metavar="N",
-                        help="length of each measurement (default 1); latencies take half of it")
+                        help="length of each measurement (default 1); latencies take half of it, "
+                        "at least 0.5")
     parser.add_argument("--timeout", type=seconds, default=10.0, metavar="N",
                         help="give up on a peer after N seconds without progress (default 10)")
     parser.add_argument("--tools", metavar="DIR",

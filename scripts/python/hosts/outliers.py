@@ -9,7 +9,7 @@ quiet network the median absolute deviation is almost zero.
 A slow host makes its whole row and column slow, and with few hosts these are half of all values. So
 a host is compared with the pairs between all other hosts. The host with the most deviating pairs is
 named and left out; then the search is repeated. Links are searched last, among the hosts that
-remain.
+remain; only slow ones are named.
 """
 
 import math
@@ -19,12 +19,13 @@ SCALE = 1.4826
 HOST_DEVIATIONS = 3.5
 LINK_DEVIATIONS = 5  # a link is a single value
 LEAST_PAIRS = 3  # of a host
+LEAST_OTHERS = 6  # the median absolute deviation of fewer values says little
 LEAST_SHARE = 2 / 3  # of a host's pairs must deviate; otherwise it is one of its links
 
-# The metric's key, its name, and the least ratio of a deviation
+# The metric's key and name, the least ratios of a host and of a link, and whether less is worse
 METRICS = (
-    ("bits_per_second", "throughput", 1.3),
-    ("half_round_trip_p50_ns", "latency", 2.0),
+    ("bits_per_second", "throughput", 1.3, 1.5, True),
+    ("half_round_trip_p50_ns", "latency", 2, 3, False),
 )
 BOTH = "client and server"
 
@@ -57,67 +58,81 @@ class Outlier:
 def find(pairs):
     """Returns the Outliers among JSON lines of pairs."""
     found = []
-    for key, name, least in METRICS:
-        # 0: not one message was complete in the time of the measurement. It has no logarithm.
-        values = {(pair["client"], pair["server"]): max(1, pair[key])
+    for key, name, of_host, of_link, less_is_worse in METRICS:
+        # 0: no message was complete in the time of the measurement.
+        values = {(pair["client"], pair["server"]): pair[key] or pair[f"at_most_{key}"]
                   for pair in pairs if key in pair}
-        found += search(values, name, least)
+        found += [one for one in search(values, name, of_host, of_link)
+                  if one.what == "host" or (one.ratio < 1) == less_is_worse]
     return found
 
 
-def search(values, metric, least):
+def search(values, metric, of_host, of_link):
     """values: from (client, server) to a number."""
     found = []
+    enough = LEAST_OTHERS
+    if len(hosts_of(values)) == 3:
+        enough = 2  # all that there is
     while True:
-        hosts = sorted({host for pair in values for host in pair})
-        suspects = [judge(values, host, metric, least) for host in hosts]
+        suspects = [judge(values, host, metric, of_host, enough) for host in hosts_of(values)]
         worst = max(filter(None, suspects), default=None,
                     key=lambda one: (one.pairs / one.of, strength(one.ratio)))
         if not worst:
-            return found + links(values, metric, least)
+            return found + links(values, metric, of_link)
         found.append(worst)
         values = {pair: value for pair, value in values.items() if worst.name not in pair}
 
 
-def judge(values, host, metric, least):
+def hosts_of(values):
+    return sorted({host for pair in values for host in pair})
+
+
+class Reference:
+    """The median of values and their median absolute deviation, by logarithms. least: the least
+    ratio that is a deviation."""
+
+    def __init__(self, values, least):
+        self.median = statistics.median(values)
+        self.spread = statistics.median(abs(math.log(value / self.median)) for value in values)
+        self.least = least
+
+    def is_far(self, value, deviations):
+        distance = abs(math.log(value / self.median))
+        return distance > math.log(self.least) and distance > deviations * SCALE * self.spread
+
+    def far(self, values):
+        return [value for value in values if self.is_far(value, HOST_DEVIATIONS)]
+
+    def are_mostly_far(self, values):
+        return len(values) >= 2 and len(self.far(values)) >= LEAST_SHARE * len(values)
+
+
+def judge(values, host, metric, least, enough):
     """Returns the Outlier that this host is, or None."""
     others = [value for pair, value in values.items() if host not in pair]
-    if len(others) < 2:
+    if len(others) < enough:
         return None
-    sent = {pair: value for pair, value in values.items() if pair[0] == host}
-    served = {pair: value for pair, value in values.items() if pair[1] == host}
+    reference = Reference(others, least)
+    sent = [value for pair, value in values.items() if pair[0] == host]
+    served = [value for pair, value in values.items() if pair[1] == host]
     roles = [(role, own) for role, own in (("client", sent), ("server", served))
-             if mostly_deviates(own.values(), others, least)]
+             if reference.are_mostly_far(own)]
     if not roles:
         return None
-    role, own = roles[0] if len(roles) == 1 else (BOTH, {**sent, **served})
+    role, own = roles[0] if len(roles) == 1 else (BOTH, sent + served)
     if len(own) < LEAST_PAIRS:
         return None
-    far = [value for value in own.values() if deviates(value, others, least, HOST_DEVIATIONS)]
-    ratio = statistics.median(own.values()) / statistics.median(others)
-    return Outlier(metric, "host", host, ratio, len(far), len(own), role)
-
-
-def mostly_deviates(own, others, least):
-    far = [value for value in own if deviates(value, others, least, HOST_DEVIATIONS)]
-    return len(own) >= 2 and len(far) >= LEAST_SHARE * len(own)
+    return Outlier(metric, "host", host, statistics.median(own) / reference.median,
+                   len(reference.far(own)), len(own), role)
 
 
 def links(values, metric, least):
-    found = []
-    for pair, value in sorted(values.items()):
-        others = [other for key, other in values.items() if key != pair]
-        if len(others) >= 2 and deviates(value, others, least, LINK_DEVIATIONS):
-            found.append(Outlier(metric, "link", f"{pair[0]} -> {pair[1]}",
-                                 value / statistics.median(others)))
-    return found
-
-
-def deviates(value, others, least, deviations):
-    middle = statistics.median(others)
-    spread = statistics.median(abs(math.log(other / middle)) for other in others)
-    far = abs(math.log(value / middle))
-    return far > math.log(least) and far > deviations * SCALE * spread
+    if len(values) < LEAST_OTHERS:
+        return []
+    reference = Reference(values.values(), least)
+    return [Outlier(metric, "link", f"{pair[0]} -> {pair[1]}", value / reference.median)
+            for pair, value in sorted(values.items())
+            if reference.is_far(value, LINK_DEVIATIONS)]
 
 
 def strength(ratio):

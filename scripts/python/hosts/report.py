@@ -63,11 +63,18 @@ class Report:
         self.say({"event": "summary", "hosts": len(self.hosts), "pairs": expected,
                   "failed": failed, "outliers": len(found)})
         if not self.as_json:
-            print("outliers: " + ("none" if not found else ""))
-            for one in found:
-                print(f"  {one}")
-            print(f"{expected - failed} of {expected} pairs measured, data verified")
+            self.conclude(found, expected, failed)
         return failed, len(found)
+
+    def conclude(self, found, expected, failed):
+        print("outliers:" if found else "outliers: none")
+        for one in found:
+            print(f"  {one}")
+        short = sum(1 for pair in self.pairs if "at_most_bits_per_second" in pair)
+        if short:
+            print(f"{short} pairs completed no message in their time: use more --seconds, or a "
+                  "smaller --size")
+        print(f"{expected - failed} of {expected} pairs measured, data verified")
 
     def grid(self, key, title, unit, digits):
         """Prints a matrix of the pairs' values."""

@@ -3,6 +3,7 @@
 
 A launcher starts commands and reports what they do:
 
+    connect()                              waits until all hosts can be used, or raises Failed
     start(host, words, seconds, session)   returns a Command; calls session.poke() when it has
                                            printed or ended
     end(command)                           ends a command
@@ -33,7 +34,10 @@ class Command:
         self.status = None
 
     def said(self):
-        return bench.reason(self.status, self.errors or self.output)
+        """Returns one line that says why the command ended."""
+        if self.status == 255 and not any(self.errors):
+            return "the connection ended"
+        return bench.reason(self.status, self.errors)
 
 
 class Session:
@@ -57,10 +61,12 @@ class Session:
         """Raises Failed if the measurement cannot be finished."""
         self.steps = self.script()
         try:
+            self.launcher.connect()
             self.step()
             self.launcher.run(self)
         finally:
             self.launcher.abort()
+            self.launcher.close()
         if self.failure:
             raise self.failure
 

@@ -2,7 +2,9 @@
 """Starts one task on each host with Slurm's srun, and collects what the tasks print.
 
 A task that dies ends the run: srun ends the others, and names it. Nothing is left: this process
-ends srun, cancels the job by its name, and removes the board's directory.
+ends srun, cancels the job by its name, and removes the board's directory. If this process is
+killed, srun gets a signal, and a shell that waits for the end of this process removes the
+directory.
 """
 
 import os
@@ -18,13 +20,24 @@ from hosts.errors import Cannot, Failed, Wrong
 
 TASK = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "hosts-task")
 ALLOCATE = 20  # seconds until srun has its hosts
+REMOVE = """
+read -r line
+for try in 1 2 3 4 5 6 7 8 9 10; do
+    rm -rf -- "$1" 2>/dev/null && [ ! -e "$1" ] && exit
+    sleep 1
+done
+"""
 START = 40  # seconds until the first task has printed something
 GRACE = 15  # seconds for srun to end
 TICK = 0.5
 
 
-def check():
-    """Raises Cannot without Slurm, or if its controller does not answer."""
+def check(hosts):
+    """Raises Cannot without Slurm, or if its controller does not answer; Wrong without --hosts,
+    unless this process is in a job."""
+    if not hosts and not os.environ.get("SLURM_JOB_NUM_NODES", "").isdigit():
+        raise Wrong("--engine srun: no --hosts, and no job of Slurm around this: expected --hosts "
+                    "N, or --hosts node[1-4]")
     if not shutil.which("srun"):
         raise Cannot("needs slurm: srun is not installed; install slurm-client, or use --engine "
                      "clush")
@@ -47,20 +60,19 @@ def ask(*words):
 
 
 def has_pmix():
-    """Returns whether srun can start tasks with PMIx: its plug-in must load."""
-    status, output, errors = ask("srun", "--mpi=pmix", "--mpi=list")
-    return status == 0 and any("pmix" in line for line in output + errors) and \
-        not any("error:" in line for line in errors)
+    """Returns whether srun lists PMIx. Whether its plug-in loads is known when a job starts."""
+    status, output, errors = ask("srun", "--mpi=list")
+    return status == 0 and any("pmix" in line for line in output + errors)
+
+
+class NoPmix(Failed):
+    """srun lists PMIx, but does not load it."""
 
 
 def count_hosts(hosts):
     """Returns the number of hosts of --hosts, which is a number or a list of nodes."""
     if not hosts:
-        text = os.environ.get("SLURM_JOB_NUM_NODES", "")
-        if not text.isdigit():
-            raise Wrong("--engine srun: no --hosts, and no job of Slurm around this: expected "
-                        "--hosts N, or --hosts node[1-4]")
-        return int(text)
+        return int(os.environ["SLURM_JOB_NUM_NODES"])
     if hosts.isdigit():
         return int(hosts)
     status, names, _ = ask("scontrol", "show", "hostnames", hosts)
@@ -78,7 +90,7 @@ class Run:
         self.hosts = hosts
         self.sink = sink
         self.name = f"iwarp-measure-{os.getpid()}"
-        self.folder = None
+        self.remover = None
         self.process = None
         self.seen = {}
         self.ended = set()
@@ -98,9 +110,9 @@ class Run:
             raise self.explain(status)
 
     def start(self):
-        words = ["srun", "--job-name", self.name, "--kill-on-bad-exit=1", "--wait=5",
-                 f"--immediate={ALLOCATE}", "--nodes", str(self.hosts), "--ntasks",
-                 str(self.hosts), "--ntasks-per-node=1", "--input=none"]
+        words = ["setpriv", "--pdeathsig", "TERM", "srun", "--job-name", self.name,
+                 "--kill-on-bad-exit=1", "--wait=5", f"--immediate={ALLOCATE}", "--input=none",
+                 "--nodes", str(self.hosts), "--ntasks", str(self.hosts), "--ntasks-per-node=1"]
         if self.options.hosts and not self.options.hosts.isdigit():
             words += ["--nodelist", self.options.hosts]
         board = self.board()
@@ -119,11 +131,13 @@ class Run:
             return "pmix"
         parent = os.path.abspath(board or os.getcwd())
         try:
-            self.folder = tempfile.mkdtemp(prefix="iwarp-board-", dir=parent)
+            folder = tempfile.mkdtemp(prefix="iwarp-board-", dir=parent)
         except OSError as error:
             raise Wrong(f"--board {parent}: {error.strerror}: expected a directory that all hosts "
                         "share") from None
-        return self.folder
+        self.remover = subprocess.Popen(["sh", "-c", REMOVE, "sh", folder], stdin=subprocess.PIPE,
+                                        start_new_session=True)
+        return folder
 
     # --- the output of srun ----------------------------------------------------------------------
 
@@ -180,9 +194,13 @@ class Run:
 
     def explain(self, status):
         """Returns the error that names the host and the task that failed first."""
+        if not self.seen and any(re.search("PMIx library|MPI type|MPI: Unable", message)
+                                 for message in self.messages):
+            return NoPmix(f"--board pmix: {self.messages[0]}; install libpmix-dev on all hosts, or "
+                          "use --board DIR")
         for find in (launch_failed, task_failed, other_trouble):
             if found := next(filter(None, map(find, self.messages)), None):
-                return Failed(found)
+                return Failed(found if self.seen else f"--hosts {self.options.hosts}: {found}")
         return Failed(f"srun: exit status {status}: {self.last_message()}")
 
     def close(self):
@@ -194,8 +212,8 @@ class Run:
                 self.process.kill()
                 self.process.wait()
             ask("scancel", "--name", self.name)
-        if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.remover:
+            self.remover.communicate()
 
 
 def launch_failed(message):

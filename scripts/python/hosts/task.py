@@ -8,6 +8,7 @@ each measurement, `end`. Each line is shorter than 1,024 octets: srun forwards i
 """
 
 import argparse
+import ipaddress
 import json
 import os
 import select
@@ -21,6 +22,7 @@ from hosts.board import DirectoryBoard, Missing
 from hosts.pmix import PmixBoard
 
 START = 30  # seconds until all tasks are there
+SLACK = 5  # seconds between the first and the last task at a barrier
 
 
 class Failed(Exception):
@@ -44,9 +46,12 @@ class Place:
         try:
             own = route(target or socket.gethostname())
         except OSError as error:
-            raise Failed(f"no route to {target}: {error.strerror}; use --network") from None
-        if network and socket_address(own) not in network:
-            raise Failed(f"no address in --network {network}; the host has {own}")
+            own = None
+            if not network:
+                raise Failed(f"no route to {target or 'the own name'}: {error.strerror}; use "
+                             "--network") from None
+        if network and (not own or ipaddress.ip_address(own) not in network):
+            raise Failed(f"no address in --network {network}")
         return own
 
 
@@ -63,10 +68,6 @@ def route(target):
     with socket.socket(family, kind) as probe:
         probe.connect(where)
         return probe.getsockname()[0]
-
-
-def socket_address(text):
-    return options.ipaddress.ip_address(text)
 
 
 class Task:
@@ -121,7 +122,11 @@ class Task:
         if self.server.poll() is not None:
             errors = self.server.stderr.read().splitlines()
             raise Failed(f"the server ended: {bench.reason(self.server.returncode, errors)}")
-        self.board.barrier(seconds)
+        try:
+            self.board.barrier(seconds)
+        except Missing as error:
+            names = [self.peers[task]["name"] for task in error.tasks if self.peers]
+            raise Failed(f"{error}{' on ' if names else ''}{', '.join(names)}") from None
 
     def measure(self, rounds):
         for count, phases in enumerate(rounds, 1):
@@ -130,7 +135,7 @@ class Task:
                          for client, server in phase if client == self.place.task}
                 for mode in (bench.LATENCY, self.settings.mode):
                     self.run_clients(pairs, mode)
-                    self.barrier(self.settings.deadline(mode) + START)
+                    self.barrier(self.settings.deadline(mode) + SLACK)
                 for pair in pairs.values():
                     say(pair.record(self.settings))
 
@@ -213,7 +218,7 @@ def main(arguments):
         place = Place(os.environ)
         name += f": task {place.task} on {place.name}"
         work(parsed, place)
-    except (Failed, Missing) as error:
+    except (Failed, Missing, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr, flush=True)
         # A thread may still be inside PMIx; an ordinary exit would wait for it.
         os._exit(4)
