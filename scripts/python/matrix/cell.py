@@ -12,7 +12,9 @@ from matrix import impairment, net, plan, side
 
 START = 15       # seconds until a server must be ready
 KEPT = ("log.txt", "capture.pcap", "decisions.jsonl")
-SLACK = 10       # seconds that a plug-in has after its own time limit
+FAR_START = 30   # and on another machine
+SLACK = 6       # seconds that a plug-in has after its own time limit
+FAR_GRACE = 20   # seconds from SIGTERM to SIGKILL for a server on another machine
 MEASURE = re.compile(r"([a-z0-9_]+) (-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
 KEYWORDS = ("ready", "measure", "note", "reason", "corrupt", "stuck")
 
@@ -70,7 +72,7 @@ class Attempt:
         if not side.wait_for([client, server], client.ended, limit):
             client.fail(f"connect did not end within {limit:g} s")
             client.kill()
-        server.stop()
+        server.stop(FAR_GRACE if self.server_plugin.kind in ("guest", "remote") else side.GRACE)
         if self.relay:
             self.relay.stop()
         return self.judge(client, server)
@@ -143,9 +145,13 @@ class Attempt:
     def wait_ready(self, server):
         """Returns the port, or None if the server ended or is not ready in time."""
         side.wait_for([server], lambda: server.ended() or server.words("ready") or
-                      server.trouble, START)
+                      server.trouble, self.start_limit())
         ports = [word for word in server.words("ready") if re.fullmatch(r"[0-9]{1,5}", word)]
         return int(ports[0]) if ports else None
+
+    def start_limit(self):
+        far = self.server_plugin.kind in ("guest", "remote")
+        return FAR_START if far else min(START, self.cell.timeout + SLACK)
 
     # --- the judgement -------------------------------------------------------------------------
 
@@ -156,7 +162,7 @@ class Attempt:
         if server.status == 3 and not server.trouble and not garbage:
             return "unsupported", self.reason(server, self.server_plugin)
         if not server.ended():
-            server.fail(f"serve was not ready within {START} s")
+            server.fail(f"serve was not ready within {self.start_limit():g} s")
             server.kill()
         return "error", f"{self.cell.server}: " + (server.trouble or garbage or self.why(server))
 

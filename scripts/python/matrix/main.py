@@ -75,7 +75,7 @@ def number(least, most):
 
 def main():
     options = parse(sys.argv[1:])
-    for number_ in (signal.SIGTERM, signal.SIGHUP):
+    for number_ in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number_, interrupt)
     try:
         return matrix(options)
