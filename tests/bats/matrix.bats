@@ -270,3 +270,41 @@ END
     assert_status 3
     assert_stderr_has 'needs netns: cannot make a namespace here: unshare: Operation not permitted'
 }
+
+# The other machine is emulated: ssh runs the command here, and rping there is mpa-probe.
+@test "the template for a real RNIC runs rping over ssh, in both roles" {
+    mkdir -p bin impl
+    cat >bin/ssh <<'END'
+#!/bin/sh
+while [ "$1" != lab ]; do shift; done
+shift
+exec sh -c "$*"
+END
+    cat >bin/rping <<'END'
+#!/bin/sh
+while getopts scPVa:p:S:C: option; do
+    case $option in
+    s) side='--listen --timeout 60s' ;;
+    c) side='-c 10' ;;
+    a) address=$OPTARG ;;
+    p) port=$OPTARG ;;
+    S) size=$OPTARG ;;
+    *) ;;
+    esac
+done
+[ "$side" = '-c 10' ] || exec mpa-probe --app rping $side --bind "$address" -p "$port"
+exec mpa-probe --app rping $side "$address" -p "$port" -s "$size"
+END
+    chmod +x bin/*
+    cp -r "$IW_TOP/scripts/implementations/rnic-template" impl/lab
+    profile 'iwarp-tools, lab' 'iwarp-tools, lab'
+    sed -i 's/operations: .*/operations: [rping]/; s/1s/10s/' p.yaml
+    PATH=$PWD/bin:$PATH matrix --only '*lab*'
+    assert_status 3
+    assert_output_has 'lab: needs ssh: this is a template'
+    printf '%s\n' HOST=lab ADDRESS=127.0.0.1 LOCAL=127.0.0.1 'TITLE="RNIC of a test"' >impl/lab/settings
+    PATH=$PWD/bin:$PATH matrix --only '*lab*' --jobs 1
+    assert_status 0
+    assert_equal "$(cells 'map([.client, .server, .result])')" \
+        '[["iwarp-tools","lab","pass"],["lab","iwarp-tools","pass"],["lab","lab","pass"]]'
+}

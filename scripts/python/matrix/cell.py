@@ -41,7 +41,7 @@ class Attempt:
             lacks = plugin.lacks(role, self.cell.test)
             if lacks:
                 return "unsupported", lacks
-        missing = impairment.cannot(self.impairment, self.cell, self.uses_guest())
+        missing = impairment.cannot(self.impairment, self.cell, self.is_far())
         if missing:
             return "unsupported", missing
         try:
@@ -52,6 +52,10 @@ class Attempt:
 
     def uses_guest(self):
         return "guest" in (self.client_plugin.kind, self.server_plugin.kind)
+
+    def is_far(self):
+        """Returns whether an end is outside the namespaces of the cell."""
+        return self.uses_guest() or "remote" in (self.client_plugin.kind, self.server_plugin.kind)
 
     def run_on(self, stack):
         """stack: everything that must be ended, the newest first."""
@@ -81,13 +85,15 @@ class Attempt:
 
     def make_network(self):
         family = self.cell.test.options["family"]
+        if "remote" in (self.client_plugin.kind, self.server_plugin.kind):
+            return net.MachineNet(self.client_plugin, self.server_plugin)
         if self.uses_guest():
             return net.GuestNet(family, self.context.guest, self.client_plugin.kind == "guest",
                                 self.server_plugin.kind == "guest")
         return net.Pair(family, impairment.in_frames(self.impairment, self.cell))
 
     def start_capture(self, network, stack):
-        if not self.context.capture:
+        if not self.context.capture or not network.interface:
             return
         path = os.path.join(self.folder, "capture.pcap")
         command = ["tcpdump", "-U", "--immediate-mode", "-Z", "root", "-i", network.interface,
@@ -133,8 +139,8 @@ class Attempt:
                 "IW_SEED": str(self.cell.seed(self.context.seed)), "IW_WORK": work,
                 "IW_SHARED": self.folder, "IW_TIMEOUT": f"{self.cell.timeout:g}",
                 "IW_ADDRESS": own, "IW_PEER": peer, "IW_PORT": str(net.PORT),
-                "IW_INTERFACE": network.interface if not client else network.interface.replace(
-                    "server", "client"),
+                "IW_INTERFACE": (network.interface or "").replace(
+                    "server", "client" if client else "server"),
                 "IW_IMPAIRMENT": self.impairment.name,
                 "IW_CLIENT": self.cell.client, "IW_SERVER": self.cell.server}
 

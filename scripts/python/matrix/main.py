@@ -219,17 +219,22 @@ def execute(options, profile, expected, cells, context, run_id):
                       shlex.join(["scripts/interop-matrix", *sys.argv[1:]]), options.seed, profile, TOP)
     run.write(os.path.join(context.output, "result.json"),
               run.result(facts, cells, context, entries))
-    write_reports(context.output)
-    return report.summary(entries, facts["seconds"], context.output)
+    page = write_reports(context.output, options)
+    status = report.summary(entries, facts["seconds"], page)
+    return say("interrupted", 130) if side.stopping.is_set() else status
 
 
-def write_reports(output):
-    """Writes the page and the other forms of result.json."""
+def write_reports(output, options):
+    """Writes the page and the other forms of result.json. Returns the best one for people."""
     try:
         from matrix import report
-    except ImportError:
-        return
-    report.write_all(output)
+    except ImportError as error:
+        say(f"no page: {error} (scripts/packages --install fabric)", 0)
+        return os.path.join(output, "result.json")
+    # A run in the default folder has its predecessors as its history.
+    against = options.baseline if (options.baseline or "").endswith(".json") else None
+    report.write_all(output, against, [] if options.output else [os.path.dirname(output)])
+    return os.path.join(output, "index.html")
 
 
 class Report:
@@ -249,7 +254,7 @@ class Report:
         print(f"{number_}/{self.count} {entry['result']}{mark} {entry['id']}"
               f" {entry['seconds']:.1f} s{reason}", flush=True)
 
-    def summary(self, entries, seconds, output):
+    def summary(self, entries, seconds, page):
         results = [entry["result"] for entry in entries]
         judged = [self.expected.judge(entry) for entry in entries]
         words = ("pass", "passed"), ("fail", "failed"), ("unsupported", "unsupported"), \
@@ -263,8 +268,8 @@ class Report:
                 for entry in these[:SHOWN]:
                     print(f"  {entry['result']}: {entry['rerun']}")
                 if len(these) > SHOWN:
-                    print(f"  and {len(these) - SHOWN} more: see {output}/result.md")
-        print(f"results: {output}/result.json")
+                    print(f"  and {len(these) - SHOWN} more: see {page}")
+        print(f"results: {page}")
         if entries and all(result == "unsupported" for result in results):
             return say(f"no cell can run here: {entries[0]['reason']}", 3)
         return 1 if "worse" in judged else 0
