@@ -98,10 +98,11 @@ class Attempt:
         path = os.path.join(self.folder, "capture.pcap")
         command = ["tcpdump", "-U", "--immediate-mode", "-Z", "root", "-i", network.interface,
                    "-c", "20000", "-w", path]
-        stack.enter_context(net.background("tcpdump", command, network.server,
-                                           self.context.environment,
-                                           os.path.join(self.folder, "tcpdump.txt"),
-                                           "listening on"))
+        tcpdump = stack.enter_context(net.background(
+            "tcpdump", command, network.server, self.context.environment,
+            os.path.join(self.folder, "tcpdump.txt"), "listening on"))
+        # It writes the packets that it has received.
+        stack.callback(tcpdump.stop)
         self.capture = path
 
     def start_impairment(self, network, stack, port):

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 import sys
 import time
 
@@ -160,6 +161,7 @@ def prepare(options, profile, expected, folders, cells, impairments):
     """Makes the folder of the run, asks the plug-ins, boots a guest if necessary; then runs."""
     missing = net.cannot()
     if missing:
+        become_root()
         return say(missing, 3)
     run_id = run.new_id()
     output = make_output(options.output or os.path.join(TOP, "build", "interop-matrix", run_id))
@@ -171,8 +173,7 @@ def prepare(options, profile, expected, folders, cells, impairments):
     plugins = {name: plugin.load(name, folders[name], environment, log) for name in folders
                if name in used}
     context = run.Context(plugins, impairments, environment, output, options.seed, options.attempts,
-                          not options.no_capture and bool(net.find("tcpdump")), None,
-                          rerun_words(options))
+                          can_capture(options), None, rerun_words(options))
     try:
         if any(p.kind == "guest" and not p.unavailable for p in plugins.values()):
             context.guest = wanted.up(environment, log)
@@ -183,6 +184,23 @@ def prepare(options, profile, expected, folders, cells, impairments):
     finally:
         if context.guest:
             context.guest.down()
+
+
+def can_capture(options):
+    """In a user namespace tcpdump cannot change to its own user, and ends."""
+    return not options.no_capture and bool(net.find("tcpdump")) and \
+        "IW_MATRIX_USER" not in os.environ
+
+
+def become_root():
+    """An ordinary user has the rights for namespaces in a user namespace: continues in one, if this
+    is possible and not done yet."""
+    apart = ["unshare", "--user", "--map-root-user"]
+    if os.geteuid() == 0 or "IW_MATRIX_USER" in os.environ or \
+            subprocess.run([*apart, "--net", "true"], capture_output=True).returncode:
+        return
+    os.environ["IW_MATRIX_USER"] = "yes"
+    os.execvp("unshare", [*apart, sys.executable, *sys.argv])
 
 
 def make_output(path):
