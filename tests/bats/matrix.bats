@@ -271,6 +271,37 @@ END
     assert_stderr_has 'needs netns: cannot make a namespace here: unshare: Operation not permitted'
 }
 
+# impaired RULE EXPECT: runs RDMA Writes with this impairment; $result and $reason
+impaired() {
+    printf 'title: test\nrules: ["%s"]\nexpect: %s\nclause: RFC 5041 7.1\n' "$1" "$2" >fault.yaml
+    matrix --impair fault.yaml
+    result=$(cells '.[0].result')
+    reason=$(cells '.[0].reason')
+}
+
+@test "an impairment says what must happen: success, or a fault that is detected" {
+    local fault='fpdu opcode=write nth=2: set stag=0x5a5a5a5a fix-crc'
+
+    mkdir -p impl
+    profile iwarp-tools iwarp-tools
+    sed -i 's/1s/10s/' p.yaml
+    impaired "$fault" detected
+    assert_equal "$result" pass "$reason"
+    assert_equal "$(cells '.[0].id')" iwarp-tools/iwarp-tools/write-tcp/fault
+    grep -q '"action":"set stag=0x5a5a5a5a fix-crc"' out/cells/iwarp-tools/iwarp-tools/write-tcp/fault/decisions.jsonl
+    impaired "$fault" success
+    assert_equal "$result" fail
+    [[ $reason == *STag* ]] || fail_with "the reason is: $reason"
+    impaired 'fpdu nth=2: delay 1ms' detected
+    assert_equal "$reason" 'the operation succeeded; RFC 5041 7.1: an error must be reported'
+    # A cell whose fault did not occur proves nothing.
+    impaired 'fpdu opcode=terminate nth=9: drop' success
+    assert_equal "$result: $reason" 'error: impairment fault: no unit met its rules'
+    impaired 'fpdu opcode=wirte: drop' success
+    assert_equal "$result" error
+    [[ $reason == *'column 13: "wirte": expected'* ]] || fail_with "the reason is: $reason"
+}
+
 # The other machine is emulated: ssh runs the command here, and rping there is mpa-probe.
 @test "the template for a real RNIC runs rping over ssh, in both roles" {
     mkdir -p bin impl

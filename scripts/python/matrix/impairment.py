@@ -67,17 +67,12 @@ def cannot(impairment, cell, is_far):
     """Returns why this impairment cannot be used in this cell, or ""."""
     if impairment.name == "none":
         return ""
-    if not tool(impairment):
+    if not net.find("ddp-impair"):
         return "needs ddp-impair: not built"
     if is_far and in_frames(impairment, cell):
         return f"impairment {impairment.name}: frames to a guest or to another machine do not pass" \
             " the relay"
     return ""
-
-
-def tool(impairment):
-    """Returns the path of ddp-impair, of the tests' relay if that suffices, or None."""
-    return net.find("ddp-impair") or (not impairment.rules and net.find("relay")) or None
 
 
 class Relay:
@@ -98,15 +93,13 @@ class Relay:
             self.holder, self.target = network.server, (network.server_address, port + 1)
 
     def command(self, seed, folder):
-        path, impairment = tool(self.impairment), self.impairment
-        if os.path.basename(path) == "relay":
-            return [path, "--json", "--seed", str(seed), "--both", impairment.link, "a0", "b0"]
+        impairment = self.impairment
         where = ["--between", "a0,b0"] if self.frames else \
             ["-t", "tcp", "--listen", place(self.target), "--to", place(self.to)]
         link = ["--link", impairment.link] if impairment.link else []
         rules = [word for rule in impairment.rules for word in ("--rule", rule)]
         record = ["--record", os.path.join(folder, "decisions.jsonl")] if rules else []
-        return [path, "--seed", str(seed), *where, *link, *rules, *record]
+        return [net.find("ddp-impair"), "--seed", str(seed), *where, *link, *rules, *record]
 
 
 def place(address):

@@ -212,7 +212,7 @@ def make_output(path):
 
 def make_environment():
     build = os.environ.get("IW_BUILD", os.path.join(TOP, "build"))
-    path = [build, *(os.path.join(build, "tests", d) for d in ("interop", "relay")),
+    path = [build, os.path.join(build, "tests", "interop"),
             os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"]
     os.environ["PATH"] = ":".join(path)
     return {**os.environ, "IW_TOP": TOP, "IW_BUILD": build, "LC_ALL": "C.UTF-8",
