@@ -12,7 +12,9 @@ from matrix import impairment, net, plan, side
 
 START = 15       # seconds until a server must be ready
 KEPT = ("log.txt", "capture.pcap", "decisions.jsonl")
-SLACK = 10       # seconds that a plug-in has after its own time limit
+FAR_START = 30   # and on another machine
+SLACK = 6       # seconds that a plug-in has after its own time limit
+FAR_GRACE = 20   # seconds from SIGTERM to SIGKILL for a server on another machine
 MEASURE = re.compile(r"([a-z0-9_]+) (-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
 KEYWORDS = ("ready", "measure", "note", "reason", "corrupt", "stuck")
 
@@ -39,7 +41,7 @@ class Attempt:
             lacks = plugin.lacks(role, self.cell.test)
             if lacks:
                 return "unsupported", lacks
-        missing = impairment.cannot(self.impairment, self.cell, self.uses_guest())
+        missing = impairment.cannot(self.impairment, self.cell, self.is_far())
         if missing:
             return "unsupported", missing
         try:
@@ -50,6 +52,10 @@ class Attempt:
 
     def uses_guest(self):
         return "guest" in (self.client_plugin.kind, self.server_plugin.kind)
+
+    def is_far(self):
+        """Returns whether an end is outside the namespaces of the cell."""
+        return self.uses_guest() or "remote" in (self.client_plugin.kind, self.server_plugin.kind)
 
     def run_on(self, stack):
         """stack: everything that must be ended, the newest first."""
@@ -70,7 +76,7 @@ class Attempt:
         if not side.wait_for([client, server], client.ended, limit):
             client.fail(f"connect did not end within {limit:g} s")
             client.kill()
-        server.stop()
+        server.stop(FAR_GRACE if self.server_plugin.kind in ("guest", "remote") else side.GRACE)
         if self.relay:
             self.relay.stop()
         return self.judge(client, server)
@@ -79,21 +85,24 @@ class Attempt:
 
     def make_network(self):
         family = self.cell.test.options["family"]
+        if "remote" in (self.client_plugin.kind, self.server_plugin.kind):
+            return net.MachineNet(self.client_plugin, self.server_plugin)
         if self.uses_guest():
             return net.GuestNet(family, self.context.guest, self.client_plugin.kind == "guest",
                                 self.server_plugin.kind == "guest")
         return net.Pair(family, impairment.in_frames(self.impairment, self.cell))
 
     def start_capture(self, network, stack):
-        if not self.context.capture:
+        if not self.context.capture or not network.interface:
             return
         path = os.path.join(self.folder, "capture.pcap")
         command = ["tcpdump", "-U", "--immediate-mode", "-Z", "root", "-i", network.interface,
                    "-c", "20000", "-w", path]
-        stack.enter_context(net.background("tcpdump", command, network.server,
-                                           self.context.environment,
-                                           os.path.join(self.folder, "tcpdump.txt"),
-                                           "listening on"))
+        tcpdump = stack.enter_context(net.background(
+            "tcpdump", command, network.server, self.context.environment,
+            os.path.join(self.folder, "tcpdump.txt"), "listening on"))
+        # It writes the packets that it has received.
+        stack.callback(tcpdump.stop)
         self.capture = path
 
     def start_impairment(self, network, stack, port):
@@ -131,8 +140,8 @@ class Attempt:
                 "IW_SEED": str(self.cell.seed(self.context.seed)), "IW_WORK": work,
                 "IW_SHARED": self.folder, "IW_TIMEOUT": f"{self.cell.timeout:g}",
                 "IW_ADDRESS": own, "IW_PEER": peer, "IW_PORT": str(net.PORT),
-                "IW_INTERFACE": network.interface if not client else network.interface.replace(
-                    "server", "client"),
+                "IW_INTERFACE": (network.interface or "").replace(
+                    "server", "client" if client else "server"),
                 "IW_IMPAIRMENT": self.impairment.name,
                 "IW_CLIENT": self.cell.client, "IW_SERVER": self.cell.server}
 
@@ -143,9 +152,13 @@ class Attempt:
     def wait_ready(self, server):
         """Returns the port, or None if the server ended or is not ready in time."""
         side.wait_for([server], lambda: server.ended() or server.words("ready") or
-                      server.trouble, START)
+                      server.trouble, self.start_limit())
         ports = [word for word in server.words("ready") if re.fullmatch(r"[0-9]{1,5}", word)]
         return int(ports[0]) if ports else None
+
+    def start_limit(self):
+        far = self.server_plugin.kind in ("guest", "remote")
+        return FAR_START if far else min(START, self.cell.timeout + SLACK)
 
     # --- the judgement -------------------------------------------------------------------------
 
@@ -156,7 +169,7 @@ class Attempt:
         if server.status == 3 and not server.trouble and not garbage:
             return "unsupported", self.reason(server, self.server_plugin)
         if not server.ended():
-            server.fail(f"serve was not ready within {START} s")
+            server.fail(f"serve was not ready within {self.start_limit():g} s")
             server.kill()
         return "error", f"{self.cell.server}: " + (server.trouble or garbage or self.why(server))
 

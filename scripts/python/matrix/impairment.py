@@ -63,20 +63,16 @@ def in_frames(impairment, cell):
         bool(impairment.rules) and cell.test.transport != "tcp"
 
 
-def cannot(impairment, cell, uses_guest):
+def cannot(impairment, cell, is_far):
     """Returns why this impairment cannot be used in this cell, or ""."""
     if impairment.name == "none":
         return ""
-    if not tool():
+    if not net.find("ddp-impair"):
         return "needs ddp-impair: not built"
-    if uses_guest and in_frames(impairment, cell):
-        return f"impairment {impairment.name}: frames to a guest cannot be impaired"
+    if is_far and in_frames(impairment, cell):
+        return f"impairment {impairment.name}: frames to a guest or to another machine do not pass" \
+            " the relay"
     return ""
-
-
-def tool():
-    """Returns the path of ddp-impair, or None."""
-    return net.find("ddp-impair")
 
 
 class Relay:
@@ -91,6 +87,8 @@ class Relay:
             self.holder, self.target = network.middle, self.to
         elif network.middle is None and isinstance(network, net.GuestNet):
             self.holder, self.target = network.server, (net.GUEST_HOST[network.family], port + 1)
+        elif isinstance(network, net.MachineNet):
+            self.holder, self.target = network.server, (network.local, port + 1)
         else:
             self.holder, self.target = network.server, (network.server_address, port + 1)
 
@@ -101,7 +99,7 @@ class Relay:
         link = ["--link", impairment.link] if impairment.link else []
         rules = [word for rule in impairment.rules for word in ("--rule", rule)]
         record = ["--record", os.path.join(folder, "decisions.jsonl")] if rules else []
-        return [tool(), "--seed", str(seed), *where, *link, *rules, *record]
+        return [net.find("ddp-impair"), "--seed", str(seed), *where, *link, *rules, *record]
 
 
 def place(address):

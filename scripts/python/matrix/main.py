@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 import sys
 import time
 
@@ -75,7 +76,7 @@ def number(least, most):
 
 def main():
     options = parse(sys.argv[1:])
-    for number_ in (signal.SIGTERM, signal.SIGHUP):
+    for number_ in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number_, interrupt)
     try:
         return matrix(options)
@@ -160,6 +161,7 @@ def prepare(options, profile, expected, folders, cells, impairments):
     """Makes the folder of the run, asks the plug-ins, boots a guest if necessary; then runs."""
     missing = net.cannot()
     if missing:
+        become_root()
         return say(missing, 3)
     run_id = run.new_id()
     output = make_output(options.output or os.path.join(TOP, "build", "interop-matrix", run_id))
@@ -171,8 +173,7 @@ def prepare(options, profile, expected, folders, cells, impairments):
     plugins = {name: plugin.load(name, folders[name], environment, log) for name in folders
                if name in used}
     context = run.Context(plugins, impairments, environment, output, options.seed, options.attempts,
-                          not options.no_capture and bool(net.find("tcpdump")), None,
-                          rerun_words(options))
+                          can_capture(options), None, rerun_words(options))
     try:
         if any(p.kind == "guest" and not p.unavailable for p in plugins.values()):
             context.guest = wanted.up(environment, log)
@@ -183,6 +184,23 @@ def prepare(options, profile, expected, folders, cells, impairments):
     finally:
         if context.guest:
             context.guest.down()
+
+
+def can_capture(options):
+    """In a user namespace tcpdump cannot change to its own user, and ends."""
+    return not options.no_capture and bool(net.find("tcpdump")) and \
+        "IW_MATRIX_USER" not in os.environ
+
+
+def become_root():
+    """An ordinary user has the rights for namespaces in a user namespace: continues in one, if this
+    is possible and not done yet."""
+    apart = ["unshare", "--user", "--map-root-user"]
+    if os.geteuid() == 0 or "IW_MATRIX_USER" in os.environ or \
+            subprocess.run([*apart, "--net", "true"], capture_output=True).returncode:
+        return
+    os.environ["IW_MATRIX_USER"] = "yes"
+    os.execvp("unshare", [*apart, sys.executable, *sys.argv])
 
 
 def make_output(path):
@@ -219,17 +237,22 @@ def execute(options, profile, expected, cells, context, run_id):
                       shlex.join(["scripts/interop-matrix", *sys.argv[1:]]), options.seed, profile, TOP)
     run.write(os.path.join(context.output, "result.json"),
               run.result(facts, cells, context, entries))
-    write_reports(context.output)
-    return report.summary(entries, facts["seconds"], context.output)
+    page = write_reports(context.output, options)
+    status = report.summary(entries, facts["seconds"], page)
+    return say("interrupted", 130) if side.stopping.is_set() else status
 
 
-def write_reports(output):
-    """Writes the page and the other forms of result.json."""
+def write_reports(output, options):
+    """Writes the page and the other forms of result.json. Returns the best one for people."""
     try:
         from matrix import report
-    except ImportError:
-        return
-    report.write_all(output)
+    except ImportError as error:
+        say(f"no page: {error} (scripts/packages --install fabric)", 0)
+        return os.path.join(output, "result.json")
+    # A run in the default folder has its predecessors as its history.
+    against = options.baseline if (options.baseline or "").endswith(".json") else None
+    report.write_all(output, against, [] if options.output else [os.path.dirname(output)])
+    return os.path.join(output, "index.html")
 
 
 class Report:
@@ -249,7 +272,7 @@ class Report:
         print(f"{number_}/{self.count} {entry['result']}{mark} {entry['id']}"
               f" {entry['seconds']:.1f} s{reason}", flush=True)
 
-    def summary(self, entries, seconds, output):
+    def summary(self, entries, seconds, page):
         results = [entry["result"] for entry in entries]
         judged = [self.expected.judge(entry) for entry in entries]
         words = ("pass", "passed"), ("fail", "failed"), ("unsupported", "unsupported"), \
@@ -263,8 +286,8 @@ class Report:
                 for entry in these[:SHOWN]:
                     print(f"  {entry['result']}: {entry['rerun']}")
                 if len(these) > SHOWN:
-                    print(f"  and {len(these) - SHOWN} more: see {output}/result.md")
-        print(f"results: {output}/result.json")
+                    print(f"  and {len(these) - SHOWN} more: see {page}")
+        print(f"results: {page}")
         if entries and all(result == "unsupported" for result in results):
             return say(f"no cell can run here: {entries[0]['reason']}", 3)
         return 1 if "worse" in judged else 0

@@ -142,6 +142,29 @@ class Pair:
             holder.close()
 
 
+class Outside:
+    """Stands for a namespace: programs run in the network of this machine."""
+    inside = []
+
+
+class MachineNet:
+    """The network of this machine, for a cell with an implementation on another machine."""
+
+    interface = None
+    middle = None
+
+    def __init__(self, client, server):
+        """client, server: the plug-ins. One on this machine uses the address that the other names."""
+        self.family = "4"
+        self.client = self.server = Outside()
+        self.client_address = client.address or server.local
+        self.server_address = server.address or client.local
+        self.local = client.local or server.local
+
+    def close(self):
+        pass
+
+
 def ends(name, here, holder):
     """Returns the command that makes a veth pair: `here` in this namespace, `name` in the other."""
     return [f"link add {here} type veth peer name {name} netns {holder.process.pid}"]

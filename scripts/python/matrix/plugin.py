@@ -9,14 +9,16 @@ from matrix import plan, side
 
 PROGRAMS = ("capabilities", "serve", "connect", "version")
 KINDS = ("native", "emulated", "guest", "remote")
-WORDS = ("title", "about", "kind", "role", "transport", "operation", "option", "needs")
+WORDS = ("title", "about", "kind", "role", "transport", "operation", "option", "needs",
+         "address", "local")
 SECONDS = 20
 
 
 @dataclasses.dataclass
 class Plugin:
     """unavailable: why it cannot run here, or "". broken: what is wrong with the plug-in itself, or
-    "": its cells are infrastructure errors."""
+    "": its cells are infrastructure errors. address, local: kind remote: its address, and that of this
+    machine in its network."""
     name: str
     folder: str
     title: str = ""
@@ -28,6 +30,8 @@ class Plugin:
     options: dict = dataclasses.field(default_factory=dict)
     needs: list = dataclasses.field(default_factory=list)
     version: str = ""
+    address: str = ""
+    local: str = ""
     unavailable: str = ""
     broken: str = ""
 
@@ -99,7 +103,7 @@ def take(plugin, lines):
             plugin.broken = f"capabilities printed {line[:60]!r}: expected one of {', '.join(WORDS)}" \
                 " and its values"
             return
-        if word in ("title", "about", "kind"):
+        if word in ("title", "about", "kind", "address", "local"):
             setattr(plugin, word, rest)
         elif word == "option":
             plugin.options[values[0]] = values[1:]

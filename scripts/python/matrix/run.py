@@ -66,8 +66,10 @@ def run_all(plan, context, jobs, report):
             futures = [pool.submit(one, c) for c in other] + [single.submit(one, c) for c in guest]
             for future in futures:
                 future.result()
-        except BaseException:
+        except KeyboardInterrupt:
             # The cells that run end at once; the others return without a result.
+            side.stopping.set()
+        except BaseException:
             side.stopping.set()
             raise
     return [done[c.id] for c in plan if c.id in done]

@@ -108,7 +108,7 @@ class Side:
             number = -self.status if self.status < 0 else self.status - 128
             self.fail(f"{self.name} died of {signal_name(number)}")
 
-    def stop(self):
+    def stop(self, seconds=GRACE):
         """Sends SIGTERM to the program and waits for its end. A program that ignores it is killed,
         which is trouble."""
         first = first_process(self.process.pid)
@@ -118,8 +118,8 @@ class Side:
             except ProcessLookupError:
                 pass
         # side.sh itself may need one second more, for processes that are left.
-        if not wait_for([self], self.ended, GRACE + 1.5):
-            self.fail(f"{self.name} did not end within {GRACE} s of SIGTERM")
+        if not wait_for([self], self.ended, seconds + 1.5):
+            self.fail(f"{self.name} did not end within {seconds} s of SIGTERM")
             self.kill()
 
     def kill(self):

@@ -1,0 +1,341 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# scripts/interop-matrix: the quick profile, plug-ins that misbehave, selection of cells, baselines,
+# and invalid files. The networks of the cells are namespaces of their own.
+
+# bats file_tags=waits
+
+# Each test is a separate shell, and fail_with prints the variables that look unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+load net
+
+MATRIX=$IW_TOP/scripts/interop-matrix
+
+setup() {
+    require_netns
+    require_tool python3 ethtool
+    python3 -c 'import yaml' 2>/dev/null || skip 'needs yaml: python3-yaml is not installed (scripts/packages --install fabric)'
+    cd "$BATS_TEST_TMPDIR" || return 1
+    IW_TIMEOUT=120
+}
+
+# plugin NAME [PROGRAM TEXT]: makes a plug-in that passes by itself, and replaces one of its programs
+plugin() {
+    mkdir -p "impl/$1"
+    cat >"impl/$1/capabilities" <<'END'
+#!/bin/sh
+cat <<'TEXT'
+title test
+role client server
+transport tcp
+operation write
+option size any
+TEXT
+END
+    printf '#!/bin/sh\necho 1.0\n' >"impl/$1/version"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\necho ready "$IW_PORT"\ntrap "exit 0" TERM\nwhile :; do sleep 0.02; done\n' >"impl/$1/serve"
+    printf '#!/bin/sh\nexit 0\n' >"impl/$1/connect"
+    [ $# -eq 1 ] || printf '#!/bin/sh\n%s\n' "$3" >"impl/$1/$2"
+    chmod +x "impl/$1"/*
+}
+
+# profile CLIENTS SERVERS [BLOCK-LINE...]: writes p.yaml
+profile() {
+    cat >p.yaml <<END
+title: Test
+blocks:
+  - clients: [$1]
+    servers: [$2]
+    transports: [tcp]
+    operations: [write]
+    timeout: 1s
+END
+    shift 2
+    [ $# -eq 0 ] || printf '    %s\n' "$@" >>p.yaml
+}
+
+matrix() {
+    rm -rf out
+    run_here "$MATRIX" --implementations impl --profile ./p.yaml --output out --no-capture --guests off "$@"
+}
+
+# cells FILTER: applies a jq filter to the cells of the run
+cells() {
+    jq -r -c ".cells | $1" out/result.json
+}
+
+@test "the quick profile passes; each cell has its log, its capture and a command that runs it again" {
+    require_tool tcpdump
+    run_here "$MATRIX" --profile quick --guests off --output out
+    assert_status 0
+    assert_equal "$(cells 'map(select(.result == "fail" or .result == "error"))')" '[]'
+    assert_equal "$(cells 'map(select(.client == "iwarp-tools" and .server != "usrsctp") | .result) | unique')" '["pass"]'
+    assert_equal "$(cells 'map(select(.server == "mpa-chelsio")) | length')" 2
+    # shellcheck disable=SC2016
+    assert_equal "$(jq -c '. as $r | .cells | map($r.implementations[.server].kind) | unique' out/result.json)" '["emulated","native"]'
+    while read -r file; do
+        [ -s "out/$file" ] || fail_with "empty or missing: $file"
+    done < <(cells '.[] | select(.result == "pass") | .log, .capture')
+    assert_equal "$(cells 'map(select(.test == "write-tcp")) | .[0] | [.measurements.throughput_bits_per_second > 0, .versions.client != "", .attempts]')" '[true,true,1]'
+
+    # The command of a cell reproduces the cell: the same id, seed and result.
+    read -r -a again <<<"$(cells '.[0].rerun')"
+    cells '.[0] | [.id, .seed, .result]' >first
+    rm -rf out
+    run_here "$IW_TOP/${again[0]}" "${again[@]:1}" --output out
+    assert_status 0
+    assert_equal "$(cells '.[0] | [.id, .seed, .result]')" "$(cat first)"
+    assert_equal "$(cells length)" 1
+}
+
+# reason_is CLIENT/SERVER TEXT: that cell is an infrastructure error, in less than 15 seconds, for
+# this reason
+reason_is() {
+    local cell
+
+    cell=$(cells "map(select(.id == \"$1/write-tcp/none\")) | .[0]")
+    assert_equal "$(jq -c '[.result, .seconds < 15]' <<<"$cell")" '["error",true]' "$1"
+    [[ $(jq -r .reason <<<"$cell") == *"$2"* ]] || fail_with "the reason of $1 is: $(jq -r .reason <<<"$cell")"
+}
+
+# MARK is an argument of each process that a plug-in starts.
+none_left() {
+    ! pgrep -f "$MARK" >/dev/null
+}
+
+@test "a plug-in that hangs, crashes, floods, prints garbage, leaves a daemon or ignores SIGTERM is an infrastructure error, and leaves nothing" {
+    MARK=1000.$$$RANDOM
+    plugin good
+    plugin c-hangs connect "sleep $MARK"
+    plugin c-garbage connect 'echo "<b>hello</b>"'
+    plugin c-floods connect 'yes'
+    plugin c-daemon connect "setsid sh -c 'trap : TERM HUP; while :; do sleep 1; : $MARK; done' >/dev/null 2>&1 &"
+    plugin c-status connect 'exit 42'
+    plugin c-capable capabilities 'echo what is this'
+    plugin c-missing
+    rm impl/c-missing/version
+    plugin s-hangs serve "sleep $MARK"
+    # shellcheck disable=SC2016
+    plugin s-crashes serve 'kill -SEGV $$'
+    plugin s-deaf serve "trap '' TERM; echo ready 7471; while :; do sleep 0.05; : $MARK; done"
+    profile '"c-*"' good
+    sed -n '/^  - /,$p' p.yaml | sed 's/clients: .*/clients: [good]/; s/servers: .*/servers: ["s-*"]/' >second
+    cat second >>p.yaml
+    matrix --jobs 10
+    assert_status 1
+    reason_is c-hangs/good 'connect did not end within 7 s'
+    reason_is c-garbage/good "connect printed '<b>hello</b>': expected one of"
+    reason_is c-floods/good 'connect printed more than 262144 octets'
+    reason_is c-daemon/good 'connect left processes behind: s'
+    reason_is c-status/good 'connect: exit status 42'
+    reason_is c-capable/good "capabilities printed 'what is this': expected one of title"
+    reason_is c-missing/good 'version is missing or not executable'
+    reason_is good/s-hangs 'serve was not ready within 7 s'
+    reason_is good/s-crashes 'serve died of SIGSEGV'
+    reason_is good/s-deaf 'serve did not end within 3 s of SIGTERM'
+    none_left || fail_with "left: $(pgrep -af "$MARK")"
+}
+
+@test "a bad plug-in does not disturb the others" {
+    plugin good
+    plugin bad connect 'kill -SEGV $$'
+    profile 'good, bad' good
+    matrix
+    assert_status 1
+    assert_equal "$(cells 'map([.client, .result])')" '[["bad","error"],["good","pass"]]'
+}
+
+@test "unsupported is declared: by capabilities, or by exit status 3 with a reason" {
+    plugin good
+    plugin three connect 'echo reason the weather is bad; exit 3'
+    plugin away capabilities 'echo title away; echo needs hardware: there is none; exit 3'
+    plugin one connect 'echo reason no; exit 1'
+    profile '*' good 'options: {crc: ["on", "off"]}'
+    sed -i 's/clients: .*/clients: [good, three, away, one]/' p.yaml
+    matrix
+    assert_status 1
+    assert_equal "$(cells 'map(select(.test == "write-tcp") | [.client, .result, .reason])')" \
+        '[["away","unsupported","away: needs hardware: there is none"],["good","pass",""],["one","fail","one: no"],["three","unsupported","three: the weather is bad"]]'
+    assert_equal "$(cells 'map(select(.id == "good/good/write-tcp,crc=off/none") | .reason) | .[0]')" 'good does not declare option crc off'
+}
+
+@test "--list and --only choose cells, --seed chooses the combinations" {
+    plugin good
+    profile good good 'options: {crc: ["on", "off"], markers: ["on", "off"], size: ["1", "2", "3"]}'
+    matrix --list
+    assert_status 0
+    assert_output_has 'good/good/write-tcp,markers=on,size=1/none'
+    # Each pair of values of two options is there; the product has twice as many combinations.
+    assert_equal "$(wc -l <<<"$output")" 6
+    for pair in crc=off.*size=1/ markers=on.*size=2/ crc=off.*size=3/ crc=off,markers=on; do
+        grep -q "$pair" <<<"$output" || fail_with "no cell with $pair"
+    done
+    first=$output
+    matrix --list
+    assert_equal "$output" "$first"
+    matrix --list --seed 2
+    [ "$output" != "$first" ] || fail_with 'another seed has the same combinations'
+    matrix --list --only '~size=1/'
+    assert_equal "$(grep -c 'size=1/' <<<"$output")" "$(wc -l <<<"$output")"
+    matrix --list --only '*nothing*'
+    assert_status 2
+    assert_stderr_has 'interop-matrix: --only *nothing*: no cell of profile p matches'
+    matrix --list --only '~('
+    assert_status 2
+    assert_stderr_has 'expected a regular expression'
+}
+
+@test "a baseline decides the exit status: worse is 1, expected and better are 0" {
+    plugin good
+    plugin one connect 'exit 1'
+    profile 'good, one' good
+    matrix
+    assert_status 1
+    assert_output_has '1 worse than expected'
+    cp out/result.json before.json
+    cat >base.yaml <<'END'
+- {cells: "one/*", result: fail, reason: "it always fails"}
+END
+    matrix --baseline base.yaml
+    assert_status 0
+    assert_output_lacks worse
+    matrix --baseline before.json
+    assert_status 0
+    plugin one
+    matrix --baseline base.yaml
+    assert_status 0
+    assert_output_has '1 better than expected'
+    plugin good connect 'kill -SEGV $$'
+    matrix --baseline before.json
+    assert_status 1
+}
+
+@test "an invalid file is reported with file, line and what was expected" {
+    plugin good
+    profile good good 'combine: pairwse'
+    matrix
+    assert_status 2
+    assert_stderr_has 'interop-matrix: ./p.yaml:8: "pairwse": expected one of pairwise, product, each'
+    profile good good 'impairment: [none]'
+    matrix
+    assert_status 2
+    assert_stderr_has './p.yaml:8: unknown key "impairment": expected one of'
+    profile god good
+    matrix
+    assert_status 2
+    assert_stderr_has 'profile p: god: no such implementation: expected one of'
+    profile good good
+    printf 'title: x\n' >i.yaml
+    matrix --impair i.yaml
+    assert_status 2
+    assert_stderr_has 'i.yaml:1: neither link nor rules: expected one of them'
+    printf -- '- {cells: "*", result: maybe, reason: x}\n' >b.yaml
+    matrix --baseline b.yaml
+    assert_status 2
+    assert_stderr_has 'b.yaml:1: "maybe": expected one of pass, unsupported, fail, error'
+    matrix --jobs 0
+    assert_status 2
+    assert_stderr_has "argument --jobs: '0': expected a number from 1 to 64"
+}
+
+@test "an interrupted run, and one that is killed, leave no process and no namespace" {
+    MARK=1000.$$$RANDOM
+    plugin good
+    plugin bad serve "echo ready 7471; trap 'exit 0' TERM; while :; do sleep 0.05; : $MARK; done"
+    plugin slow connect "sleep $MARK"
+    profile slow bad
+    for signal in INT TERM KILL; do
+        rm -rf out
+        "$MATRIX" --implementations impl --profile ./p.yaml --output out --guests off >said 2>&1 3>&- &
+        run=$!
+        wait_until 10 pgrep -f "sleep $MARK"
+        kill -s $signal $run
+        wait $run && status=0 || status=$?
+        [ $signal = KILL ] || assert_equal "$status" 130 "$(cat said)"
+        wait_until 5 none_left || fail_with "left after $signal: $(pgrep -af "$MARK")"
+    done
+}
+
+@test "without namespaces the reason is reported, with status 3" {
+    plugin good
+    profile good good
+    mkdir -p bin
+    printf '#!/bin/sh\necho "unshare: Operation not permitted" >&2\nexit 1\n' >bin/unshare
+    chmod +x bin/unshare
+    PATH=$PWD/bin:$PATH matrix
+    assert_status 3
+    assert_stderr_has 'needs netns: cannot make a namespace here: unshare: Operation not permitted'
+}
+
+# impaired RULE EXPECT: runs RDMA Writes with this impairment; $result and $reason
+impaired() {
+    printf 'title: test\nrules: ["%s"]\nexpect: %s\nclause: RFC 5041 7.1\n' "$1" "$2" >fault.yaml
+    matrix --impair fault.yaml
+    result=$(cells '.[0].result')
+    reason=$(cells '.[0].reason')
+}
+
+@test "an impairment says what must happen: success, or a fault that is detected" {
+    local fault='fpdu opcode=write nth=2: set stag=0x5a5a5a5a fix-crc'
+
+    mkdir -p impl
+    profile iwarp-tools iwarp-tools
+    sed -i 's/1s/10s/' p.yaml
+    impaired "$fault" detected
+    assert_equal "$result" pass "$reason"
+    assert_equal "$(cells '.[0].id')" iwarp-tools/iwarp-tools/write-tcp/fault
+    grep -q '"action":"set stag=0x5a5a5a5a fix-crc"' out/cells/iwarp-tools/iwarp-tools/write-tcp/fault/decisions.jsonl
+    impaired "$fault" success
+    assert_equal "$result" fail
+    [[ $reason == *STag* ]] || fail_with "the reason is: $reason"
+    impaired 'fpdu nth=2: delay 1ms' detected
+    assert_equal "$reason" 'the operation succeeded; RFC 5041 7.1: an error must be reported'
+    # A cell whose fault did not occur proves nothing.
+    impaired 'fpdu opcode=terminate nth=9: drop' success
+    assert_equal "$result: $reason" 'error: impairment fault: no unit met its rules'
+    impaired 'fpdu opcode=wirte: drop' success
+    assert_equal "$result" error
+    [[ $reason == *'column 13: "wirte": expected'* ]] || fail_with "the reason is: $reason"
+}
+
+# The other machine is emulated: ssh runs the command here, and rping there is mpa-probe.
+@test "the template for a real RNIC runs rping over ssh, in both roles" {
+    mkdir -p bin impl
+    cat >bin/ssh <<'END'
+#!/bin/sh
+while [ "$1" != lab ]; do shift; done
+shift
+exec sh -c "$*"
+END
+    cat >bin/rping <<'END'
+#!/bin/sh
+while getopts scPVa:p:S:C: option; do
+    case $option in
+    s) side='--listen --timeout 60s' ;;
+    c) side='-c 10' ;;
+    a) address=$OPTARG ;;
+    p) port=$OPTARG ;;
+    S) size=$OPTARG ;;
+    *) ;;
+    esac
+done
+[ "$side" = '-c 10' ] || exec mpa-probe --app rping $side --bind "$address" -p "$port"
+exec mpa-probe --app rping $side "$address" -p "$port" -s "$size"
+END
+    chmod +x bin/*
+    cp -r "$IW_TOP/scripts/implementations/rnic-template" impl/lab
+    profile 'iwarp-tools, lab' 'iwarp-tools, lab'
+    sed -i 's/operations: .*/operations: [rping]/; s/1s/10s/' p.yaml
+    PATH=$PWD/bin:$PATH matrix --only '*lab*'
+    assert_status 3
+    assert_output_has 'lab: needs ssh: this is a template'
+    printf '%s\n' HOST=lab ADDRESS=127.0.0.1 LOCAL=127.0.0.1 'TITLE="RNIC of a test"' >impl/lab/settings
+    PATH=$PWD/bin:$PATH matrix --only '*lab*' --jobs 1
+    assert_status 0
+    assert_equal "$(cells 'map([.client, .server, .result])')" \
+        '[["iwarp-tools","lab","pass"],["lab","iwarp-tools","pass"],["lab","lab","pass"]]'
+}
