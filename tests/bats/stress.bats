@@ -117,6 +117,22 @@ models() {
     assert_equal "$(left)" ''
 }
 
+@test "a revocation without effect is found, and so is an octet that a write changes" {
+    broken stag-reg <<'END'
+[ "$1" != revoke ] || case " $* " in *" --all "*) ;; *) exit 0 ;; esac
+exec "$TOOL" "$@"
+END
+    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
+    assert_status 1
+    assert_output_has 'replay: '
+    broken ddp-send <<'END'
+case " $* " in *" --to "*) tr '\000' '\001' | "$TOOL" "$@" ;; *) exec "$TOOL" "$@" ;; esac
+END
+    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
+    assert_status 1
+    assert_output_has 'is 0x01: expected 0x00'
+}
+
 @test "an interrupted run leaves no process and no file" {
     local signal
 

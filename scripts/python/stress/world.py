@@ -25,10 +25,12 @@ LAST_CHARACTERS = 2000  # of a server's messages
 
 
 class Server:
-    """A listener of a host. port and udp_port are those of its first start."""
+    """A listener of a host. port and udp_port are those of its first start. prefix: words before its
+    command, after those of the place."""
 
-    def __init__(self, world, host, name, command):
+    def __init__(self, world, host, name, command, prefix=()):
         self.world = world
+        self.prefix = prefix
         self.host = host
         self.name = f"{host.name}, {command[0]}"
         self.file = name
@@ -40,7 +42,8 @@ class Server:
 
     def start(self):
         self.starts += 1
-        self.tool = self.world.tool(self.host, self.words(), f"{self.file}-{self.starts}")
+        self.tool = self.world.tool(self.host, self.words(), f"{self.file}-{self.starts}",
+                                    prefix=self.prefix)
         if not self.tool.wait_ready():
             raise Failure(f"{self.name}: does not listen: {self.tool.messages()}")
         listening = json.loads(self.tool.text(self.tool.out).splitlines()[0])
@@ -178,9 +181,10 @@ class World:
     def servers(self):
         return [server for host in self.hosts for server in host.servers()]
 
-    def tool(self, host, words, name, stdin=None):
+    def tool(self, host, words, name, stdin=None, prefix=()):
         environment = {**host.place.environment, **self.environment}
-        tool = Tool(self.build, words, self.logs, name, stdin, host.place.prefix, environment)
+        prefix = (*host.place.prefix, *prefix)
+        tool = Tool(self.build, words, self.logs, name, stdin, prefix, environment)
         with self.lock:
             self.running = {t for t in self.running if not t.ended()} | {tool}
         return tool
