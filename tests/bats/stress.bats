@@ -98,6 +98,8 @@ models() {
     cp "$OUTPUT_FILE" one
     stress files --seed 5 --operations 40 --list
     assert_same_file one "$OUTPUT_FILE"
+    stress stags --seed 2 --operations 5 --json --work .
+    assert_jsonl '.[] | [.event, .model, .operations, .lists]' '["result","stags",5,1]'
     stress files --seed 6 --operations 40 --list
     run ! cmp -s one "$OUTPUT_FILE"
 }

@@ -25,8 +25,8 @@ LAST_CHARACTERS = 2000  # of a server's messages
 
 
 class Server:
-    """A listener of a host. port and udp_port are those of its first start. prefix: words before its
-    command, after those of the place."""
+    """A listener of a host. port and udp_port are those of its first start. prefix: words before
+    its command, after those of the place."""
 
     def __init__(self, world, host, name, command, prefix=()):
         self.world = world
@@ -175,6 +175,9 @@ class World:
         return self
 
     def __exit__(self, *_):
+        self.kill()
+
+    def kill(self):
         for tool in list(self.running):
             tool.kill()
 
