@@ -93,6 +93,16 @@ models() {
     done
 }
 
+@test "hosts of a fabric with a link that loses frames end as the model" {
+    local model
+
+    for model in files buffers stags sessions; do
+        stress $model --seed 4 --operations 10 --hosts 2 --work . --fabric "$IW_TOP/scripts/topologies/pair-lossy.yaml"
+        [ "$status" -ne 3 ] || skip "needs netns: ${stderr:-}"
+        assert_status 0
+    done
+}
+
 @test "operations depend on the seed alone" {
     stress files --seed 5 --operations 40 --list
     cp "$OUTPUT_FILE" one
