@@ -190,7 +190,7 @@ from stress import growth
 from stress.samples import Row
 
 rng = random.Random(1)
-shapes = {"leak": lambda s: 10000 + 5 * s, "step": lambda s: 10000 + 8000 * (s > 700),
+shapes = {"leak": lambda s: 10000 + 20 * s, "step": lambda s: 10000 + 8000 * (s > 700),
           "noise": lambda s: 10000 + rng.randrange(5000)}
 for name, rss in shapes.items():
     memory, descriptors = growth.judge([Row(s, "x", 1, rss(s), 12 + s % 9, 0.0) for s in range(1000)])

@@ -150,9 +150,10 @@ class Run:
 
 
 class World:
-    """commands, octets: how many commands ran, and how many octets of content they moved."""
+    """commands, octets: how many commands ran, and how many octets of content they moved.
+    environment: further variables of all processes."""
 
-    def __init__(self, build, directory, places, transport):
+    def __init__(self, build, directory, places, transport, environment=None):
         self.build = build
         self.directory = directory
         self.transport = transport
@@ -161,7 +162,7 @@ class World:
         self.logs = os.path.join(directory, "logs")
         os.makedirs(self.logs)
         self.environment = {"IW_STRESS_RUN": directory, "XDG_RUNTIME_DIR": directory,
-                            "LC_ALL": "C.UTF-8"}
+                            "LC_ALL": "C.UTF-8", **(environment or {})}
         self.hosts = [Host(self, number, place) for number, place in enumerate(places)]
         self.running = set()
 
