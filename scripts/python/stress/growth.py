@@ -2,8 +2,9 @@
 """Does a server grow? Judged by the slope of its memory and of its descriptors.
 
 The first half of the time is the warm-up and does not count: a server grows until it has done
-everything once, also several things at the same time. The rest is divided into bins. The least value of each bin is what the server holds
-when it has little work; a line is fitted to these values (least squares).
+everything once, also several things at the same time. The rest is divided into bins. The least
+value of each bin is what the server holds when it has little work; a line is fitted to these values
+(least squares).
 
 A server grows if the line rises by more than its bound, and if it also rises from each quarter of
 the time to the next. A single step is not a leak: a server may keep the memory of its largest load.
