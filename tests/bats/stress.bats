@@ -225,4 +225,9 @@ END
     stress files --build .
     assert_status 3
     assert_stderr_has 'has no ddp-send: build the tools'
+    if [ ! -e /proc/net/sctp ]; then
+        stress files --transport sctp --work .
+        assert_status 3
+        assert_stderr_has 'transport sctp: kernel SCTP: not in this kernel'
+    fi
 }

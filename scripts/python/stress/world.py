@@ -12,9 +12,10 @@ import signal
 import threading
 import time
 
-from stress.failure import Failure, require
+from stress.failure import Cannot, Failure, require
 from tools import Tool
 
+STATUS_CANNOT = 3  # of a tool: not with this machine
 PATIENCE = "3s"  # --timeout of the servers: how long they keep the state of a lost transfer
 COMMAND_SECONDS = 60  # a command that lasts longer hangs
 END_SECONDS = 20
@@ -45,6 +46,8 @@ class Server:
         self.tool = self.world.tool(self.host, self.words(), f"{self.file}-{self.starts}",
                                     prefix=self.prefix)
         if not self.tool.wait_ready():
+            if self.tool.ended() and self.tool.status() == STATUS_CANNOT:
+                raise Cannot(self.tool.messages())
             raise Failure(f"{self.name}: does not listen: {self.tool.messages()}")
         listening = json.loads(self.tool.text(self.tool.out).splitlines()[0])
         self.port = listening["port"]
