@@ -86,6 +86,7 @@ def check(p, arguments):
     if not 2 <= arguments.hosts <= 100:
         p.error(f"--hosts {arguments.hosts}: expected 2 to 100")
     arguments.build = os.path.abspath(arguments.build)
+    os.environ.setdefault("IW_BUILD", arguments.build)  # where a fabric finds its relay
     arguments.out = os.path.abspath(arguments.out or arguments.build + "/soak")
     arguments.work = arguments.out
     return arguments
