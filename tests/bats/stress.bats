@@ -93,11 +93,23 @@ models() {
     done
 }
 
+@test "hosts of a fabric with a link that loses frames end as the model" {
+    local model
+
+    for model in files buffers stags sessions; do
+        stress $model --seed 4 --operations 10 --hosts 2 --work . --fabric "$IW_TOP/scripts/topologies/pair-lossy.yaml"
+        [ "$status" -ne 3 ] || skip "needs netns: ${stderr:-}"
+        assert_status 0
+    done
+}
+
 @test "operations depend on the seed alone" {
     stress files --seed 5 --operations 40 --list
     cp "$OUTPUT_FILE" one
     stress files --seed 5 --operations 40 --list
     assert_same_file one "$OUTPUT_FILE"
+    stress stags --seed 2 --operations 5 --json --work .
+    assert_jsonl '.[] | [.event, .model, .operations, .lists]' '["result","stags",5,1]'
     stress files --seed 6 --operations 40 --list
     run ! cmp -s one "$OUTPUT_FILE"
 }
@@ -115,6 +127,22 @@ models() {
     stress --replay stress-files-1.operations --work .
     assert_status 0
     assert_equal "$(left)" ''
+}
+
+@test "a revocation without effect is found, and so is an octet that a write changes" {
+    broken stag-reg <<'END'
+[ "$1" != revoke ] || case " $* " in *" --all "*) ;; *) exit 0 ;; esac
+exec "$TOOL" "$@"
+END
+    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
+    assert_status 1
+    assert_output_has 'replay: '
+    broken ddp-send <<'END'
+case " $* " in *" --to "*) tr '\000' '\001' | "$TOOL" "$@" ;; *) exec "$TOOL" "$@" ;; esac
+END
+    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
+    assert_status 1
+    assert_output_has 'is 0x01: expected 0x00'
 }
 
 @test "an interrupted run leaves no process and no file" {
@@ -162,7 +190,7 @@ from stress import growth
 from stress.samples import Row
 
 rng = random.Random(1)
-shapes = {"leak": lambda s: 10000 + 5 * s, "step": lambda s: 10000 + 8000 * (s > 700),
+shapes = {"leak": lambda s: 10000 + 20 * s, "step": lambda s: 10000 + 8000 * (s > 700),
           "noise": lambda s: 10000 + rng.randrange(5000)}
 for name, rss in shapes.items():
     memory, descriptors = growth.judge([Row(s, "x", 1, rss(s), 12 + s % 9, 0.0) for s in range(1000)])
@@ -197,4 +225,9 @@ END
     stress files --build .
     assert_status 3
     assert_stderr_has 'has no ddp-send: build the tools'
+    if [ ! -e /proc/net/sctp ]; then
+        stress files --transport sctp --work .
+        assert_status 3
+        assert_stderr_has 'transport sctp: '
+    fi
 }

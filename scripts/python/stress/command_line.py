@@ -90,6 +90,7 @@ def parse(words):
         if value is not None and value <= 0:
             p.error(f"--{name} {value:g}: expected a number above 0")
     arguments.build = os.path.abspath(arguments.build)
+    os.environ.setdefault("IW_BUILD", arguments.build)  # where a fabric finds its relay
     return arguments
 
 

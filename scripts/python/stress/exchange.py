@@ -15,7 +15,12 @@ from stress.world import Server
 
 TIMEOUT = "10s"
 TEMPORARY_SECONDS = 5  # a server has removed its temporaries after this time
+PAGE = 4096
 STATUS_DONE, STATUS_PARTLY = 0, 1
+# A mount namespace of its own, in which a small tmpfs is the directory that the receiver serves.
+SMALL_DISK = ("unshare", "--mount", "sh", "-c",
+              'mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@"', "sh")
+DISK_SPARE = 1 << 18  # pages and directories of a tmpfs; small files are written before others end
 RULES = {"force": ["--force"], "checksum": ["-c"], "update": ["-u"], "keep": ["--no-clobber"]}
 
 
@@ -71,6 +76,8 @@ class Exchange:
             self.run_changed()
         elif "quota" in self.operation:
             self.run_limited()
+        elif "disk" in self.operation and os.geteuid() == 0:
+            self.run_full()
         self.last = self.world.run(self.client, self.words(self.server))
 
     def run_killed(self):
@@ -106,14 +113,23 @@ class Exchange:
         self.end_disturbed(tool)
         spare.stop()
 
-    def spare(self, *options):
+    def run_full(self):
+        """The receiver's disk is small and empty. It is seen through the receiver's root."""
+        directory = self.server.command[-1]
+        spare = self.spare(prefix=(*SMALL_DISK, str(self.operation["disk"]), directory))
+        self.disturbed = self.world.run(self.client, self.words(spare))
+        top = f"/proc/{spare.pid()}/root{self.top}"
+        self.partial = trees.scan(top) if os.path.isdir(top) else {}
+        spare.stop()
+
+    def spare(self, *options, prefix=()):
         host = self.server.host
         command = [self.server.command[0], *options, *(
             ["--delete", "--control", "none"] if self.pushes else ["--listen"]),
             self.server.command[-1]]
         self.spares += 1
         name = f"spare-{'-'.join(map(str, self.target))}-{self.world.number}"
-        return Server(self.world, host, name, command).start()
+        return Server(self.world, host, name, command, prefix).start()
 
     def end_disturbed(self, tool):
         self.disturbed = self.world.finish(tool)
@@ -139,8 +155,12 @@ class Exchange:
 
     def judge_disturbed(self, transfer):
         """Each name is as it was, or as it becomes."""
-        allowed = {name: [self.loose(tree.get(name)) for tree in (self.old, transfer.result)]
-                   for name in self.old.keys() | transfer.result.keys()}
+        before = self.old
+        if "disk" in self.operation:
+            before = {}
+            transfer = Transfer(transfer.all, before, transfer.options, self.operation["exclude"])
+        allowed = {name: [self.loose(tree.get(name)) for tree in (before, transfer.result)]
+                   for name in before.keys() | transfer.result.keys()}
         found = {n: self.loose(e) for n, e in self.partial.items()
                  if not os.path.basename(n).startswith(trees.TEMPORARY)}
         changed = self.operation.get("during", {}).get("name")
@@ -151,6 +171,19 @@ class Exchange:
         trees.compare(f"after {self.disturbed.said()}: {self.top}", found, allowed)
         if "quota" in self.operation:
             self.judge_quota(transfer, found)
+        elif "disk" in self.operation:
+            self.judge_disk(transfer, found)
+
+    def judge_disk(self, transfer, found):
+        """Status 0 if and only if everything is there; it must be if there is space for it."""
+        status, total = self.disturbed.status, sum(len(e.data) for e in transfer.source.values())
+        complete = found == {n: self.loose(e) for n, e in transfer.result.items()}
+        require(status == (STATUS_DONE if complete else STATUS_PARTLY),
+                f"{self.disturbed.said()}: expected status 0 if everything was stored, otherwise 1")
+        files = len(transfer.source) * PAGE
+        require(complete or total + files + DISK_SPARE > self.operation["disk"],
+                f"{self.disturbed.said()}: {total} octets: expected space on a disk of "
+                f"{self.operation['disk']} octets")
 
     def judge_quota(self, transfer, found):
         quota, status = self.operation["quota"], self.disturbed.status

@@ -156,7 +156,11 @@ class Files:
         """Runs transfers at the same time. Two of them never have the same target."""
         exchanges = {target_of(o): Exchange(self, o) for o in operations}
         with ThreadPoolExecutor(len(exchanges)) as pool:
-            for done in [pool.submit(e.run) for e in exchanges.values()]:
-                done.result()
+            try:
+                for done in [pool.submit(e.run) for e in exchanges.values()]:
+                    done.result()
+            except BaseException:
+                self.world.kill()  # the pool waits for the other transfers
+                raise
         for exchange in exchanges.values():
             exchange.judge()

@@ -104,7 +104,9 @@ class Maker:
                                    "after_ms": self.rng.randrange(LAST_KILL_MS // 2)}
         elif draw < 0.36 and peer == "to":
             operation["quota"] = self.rng.randrange(1 << self.rng.randint(10, 23))
-        elif draw < 0.42:
+        elif draw < 0.42 and peer == "to":
+            operation["disk"] = self.rng.randrange(1 << 16, 1 << self.rng.randint(18, 23))
+        elif draw < 0.46:
             operation["dry"] = True
         if "kill" in operation or "during" in operation:
             operation["rate"] = KILL_RATE

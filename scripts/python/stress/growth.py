@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Does a server grow? Judged by the slope of its memory and of its descriptors.
 
-The first part of the time is the warm-up and does not count: a server grows until it has done
-everything once. The rest is divided into bins. The least value of each bin is what the server holds
-when it has little work; a line is fitted to these values (least squares).
+The first half of the time is the warm-up and does not count: a server grows until it has done
+everything once, also several things at the same time. The rest is divided into bins. The least
+value of each bin is what the server holds when it has little work; a line is fitted to these values
+(least squares).
 
 A server grows if the line rises by more than its bound, and if it also rises from each quarter of
-the time to the next. A single step is not a leak: servers keep the memory of their largest load.
+the time to the next. A single step is not a leak: a server may keep the memory of its largest load.
 """
 
-WARM_UP = 0.25  # of the time
+WARM_UP = 0.5  # of the time
 BINS = 20
 QUARTERS = 4
-LEAST_SECONDS = 300  # a shorter soak is not judged
-RSS_SPARE_KIB = 1024
-RSS_SPARE = 0.05  # of the memory at the end of the warm-up
+LEAST_SECONDS = 600  # a shorter soak is not judged
+RSS_SPARE_KIB = 2048
+RSS_SPARE = 0.1  # of the memory at the end of the warm-up
 DESCRIPTORS_SPARE = 2.0
 STEP = 0.1  # of the bound: a smaller step from quarter to quarter is no growth
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Where the hosts of a world run: on loopback, or in the namespaces of a fabric."""
 
-import checked
 from stress.failure import Cannot, Failure, Invalid
 
 LOOPBACK = "127.0.0.1"
@@ -39,7 +38,8 @@ class Namespaces:
     address of each."""
 
     def __init__(self, path, hosts):
-        from fabric import live, topology  # only here: loopback needs no fabric
+        import checked  # only here: loopback needs no fabric
+        from fabric import live, topology
         try:
             self.fabric = live.Fabric(topology.load(path))
         except checked.Invalid as error:

@@ -8,6 +8,7 @@ from stress import trees
 from stress.failure import require
 
 TIMEOUT = "10s"
+CLAIM_ADDRESS = "127.0.0.9"
 
 
 class Buffer:
@@ -54,7 +55,12 @@ class Buffer:
         return re.sub(r"to=\d+&len=\d+", f"to={self.first + at}&len={length}", self.uri)
 
     def client(self, tool, option, uri):
+        """A server delays the claims without a key of an address that has made wrong claims. So
+        only claims of live buffers without a key come from the hosts' own address."""
         words = [tool, "--timeout", TIMEOUT, option, uri]
+        admitted = self.live and "key=" not in self.uri and self.stag in uri
+        if self.host.place.local() and not admitted:
+            words[1:1] = ["--bind", CLAIM_ADDRESS]
         if self.world.transport == "udp":
             words[1:1] = ["-t", "udp", "--udp-port", str(self.host.receiver.udp_port)]
         return words

@@ -23,6 +23,9 @@ from stress.world import World
 PROGRAM = "soak"
 PARTS = ("stress", "suite")
 SHRINK_SECONDS = 60
+# Freed memory goes back to the system at once (mallopt(3)), so that RSS is what a server holds.
+RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536",
+                 "MALLOC_TOP_PAD_": "0", "MALLOC_ARENA_MAX": "1"}
 
 DESCRIPTION = """\
 Runs the models of scripts/stress one after the other, each with the next seed, against servers that
@@ -83,6 +86,7 @@ def check(p, arguments):
     if not 2 <= arguments.hosts <= 100:
         p.error(f"--hosts {arguments.hosts}: expected 2 to 100")
     arguments.build = os.path.abspath(arguments.build)
+    os.environ.setdefault("IW_BUILD", arguments.build)  # where a fabric finds its relay
     arguments.out = os.path.abspath(arguments.out or arguments.build + "/soak")
     arguments.work = arguments.out
     return arguments
@@ -112,8 +116,9 @@ class Soak:
         with contextlib.ExitStack() as stack:
             for transport in self.arguments.transports:
                 directory = os.path.join(self.work, transport)
-                self.worlds.append(stack.enter_context(
-                    World(self.arguments.build, directory, self.places, transport)))
+                world = World(self.arguments.build, directory, self.places, transport,
+                              RETURN_MEMORY)
+                self.worlds.append(stack.enter_context(world))
             csv = os.path.join(self.arguments.out, "soak.csv")
             self.sampler = stack.enter_context(Sampler(self.worlds, csv))
             self.run_lists(until)

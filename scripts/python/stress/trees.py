@@ -157,9 +157,11 @@ def excluded(name, pattern):
 
 class Transfer:
     """What a transfer of the contents of `source` makes of `target`. options: a set of force,
-    checksum, update, keep, delete. failed: names that cannot be stored."""
+    checksum, update, keep, delete. failed: names that cannot be stored. all: the source with the
+    names that the pattern excludes."""
 
     def __init__(self, source, target, options, pattern):
+        self.all = source
         self.source = {n: e for n, e in source.items() if not excluded(n, pattern)}
         self.options = options
         self.failed = set()

@@ -12,9 +12,10 @@ import signal
 import threading
 import time
 
-from stress.failure import Failure, require
+from stress.failure import Cannot, Failure, require
 from tools import Tool
 
+STATUS_CANNOT = 3  # of a tool: not with this machine
 PATIENCE = "3s"  # --timeout of the servers: how long they keep the state of a lost transfer
 COMMAND_SECONDS = 60  # a command that lasts longer hangs
 END_SECONDS = 20
@@ -25,10 +26,12 @@ LAST_CHARACTERS = 2000  # of a server's messages
 
 
 class Server:
-    """A listener of a host. port and udp_port are those of its first start."""
+    """A listener of a host. port and udp_port are those of its first start. prefix: words before
+    its command, after those of the place."""
 
-    def __init__(self, world, host, name, command):
+    def __init__(self, world, host, name, command, prefix=()):
         self.world = world
+        self.prefix = prefix
         self.host = host
         self.name = f"{host.name}, {command[0]}"
         self.file = name
@@ -40,8 +43,11 @@ class Server:
 
     def start(self):
         self.starts += 1
-        self.tool = self.world.tool(self.host, self.words(), f"{self.file}-{self.starts}")
+        self.tool = self.world.tool(self.host, self.words(), f"{self.file}-{self.starts}",
+                                    prefix=self.prefix)
         if not self.tool.wait_ready():
+            if self.tool.ended() and self.tool.status() == STATUS_CANNOT:
+                raise Cannot(self.tool.messages())
             raise Failure(f"{self.name}: does not listen: {self.tool.messages()}")
         listening = json.loads(self.tool.text(self.tool.out).splitlines()[0])
         self.port = listening["port"]
@@ -147,9 +153,10 @@ class Run:
 
 
 class World:
-    """commands, octets: how many commands ran, and how many octets of content they moved."""
+    """commands, octets: how many commands ran, and how many octets of content they moved.
+    environment: further variables of all processes."""
 
-    def __init__(self, build, directory, places, transport):
+    def __init__(self, build, directory, places, transport, environment=None):
         self.build = build
         self.directory = directory
         self.transport = transport
@@ -158,7 +165,7 @@ class World:
         self.logs = os.path.join(directory, "logs")
         os.makedirs(self.logs)
         self.environment = {"IW_STRESS_RUN": directory, "XDG_RUNTIME_DIR": directory,
-                            "LC_ALL": "C.UTF-8"}
+                            "LC_ALL": "C.UTF-8", **(environment or {})}
         self.hosts = [Host(self, number, place) for number, place in enumerate(places)]
         self.running = set()
 
@@ -172,15 +179,19 @@ class World:
         return self
 
     def __exit__(self, *_):
+        self.kill()
+
+    def kill(self):
         for tool in list(self.running):
             tool.kill()
 
     def servers(self):
         return [server for host in self.hosts for server in host.servers()]
 
-    def tool(self, host, words, name, stdin=None):
+    def tool(self, host, words, name, stdin=None, prefix=()):
         environment = {**host.place.environment, **self.environment}
-        tool = Tool(self.build, words, self.logs, name, stdin, host.place.prefix, environment)
+        prefix = (*host.place.prefix, *prefix)
+        tool = Tool(self.build, words, self.logs, name, stdin, prefix, environment)
         with self.lock:
             self.running = {t for t in self.running if not t.ended()} | {tool}
         return tool
