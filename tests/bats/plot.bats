@@ -29,6 +29,7 @@ readonly OCTETS=700000
 record() {
     local t
 
+    rm -rf "$MADE"
     mkdir -p "$MADE/src"
     cd "$MADE" || return 1
     random_file src/f $OCTETS
@@ -210,6 +211,20 @@ EOF
     python3 -c "import sys; sys.exit(not 1000 * $(check max data/cwnd.dat cwnd 1) <= $high + .001)"
     drawn ladder "$IW_TOP/tests/vectors/traces/ops.pcap" --connection 0
     refuses 2 'ops.pcap: --connection 77: expected one of 0' placement "$IW_TOP/tests/vectors/traces/ops.pcap" --connection 77
+}
+
+@test "each of two connections at the same time has the window of its own association" {
+    PORT=$(free_port)
+    serve_in right ddp-bench -t udp --listen -p "$PORT" --bind '*' --once
+    run_in right ddp-bench -t udp -p "$PORT" "$RIGHT_IP" write -w 0 -n 40 -s 20K -j 2 --trace two
+    assert_status 0
+    wait_served
+    drawn cwnd two --connection 1
+    mv data one
+    drawn cwnd two --connection 2
+    run cmp one/cwnd.dat data/cwnd.dat
+    # shellcheck disable=SC2154
+    [ "$status" -eq 1 ]
 }
 
 @test "the name of a file cannot harm script or SVG" {

@@ -3,7 +3,7 @@
 
 from . import draw
 from .inputs import Invalid
-from .view import size_text, time_text
+from .view import chunk_octets, size_text, time_text
 
 HELP = "octets of a buffer against time as they were placed, out of order included"
 BUFFERS_MAX = 8
@@ -76,8 +76,7 @@ def traced_again(view):
     places, at = set(), {}
     for event, part in segments:
         queue, i = chunks.get(id(part), []), at.get(id(part), 0)
-        header = 16 if event["tagged"] else 20  # DDP-SSN included
-        while i < len(queue) and queue[i]["octets"] != event["octets"] + header:
+        while i < len(queue) and queue[i]["octets"] != chunk_octets(event):
             i += 1
         if i < len(queue) and event["tagged"] and (id(part), queue[i]["tsn"]) in again:
             places.add((int(event["stag"], 16), int(event["to"], 16)))
