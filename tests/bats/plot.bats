@@ -121,6 +121,13 @@ refuses() {
     grep -qP '\tRDMA Write × [0-9]+ STag [0-9a-f]{8} TO 0x[0-9a-f]+, .*CRC good' data/ladder.dat
     grep -qP '\tTCP retransmission' data/ladder.dat
     grep -qP '\tTCP FIN' data/ladder.dat
+    grep -qP '\tSend MSN 1, length [0-9]+, last: ddp-transfer OPEN, CRC good' data/ladder.dat
+}
+
+@test "ladder shows a Terminate as an error, with what it reports" {
+    drawn ladder "$IW_TOP/tests/vectors/traces/term-oobwrite.pcap"
+    grep -qP '\tTerminate MSN 1, length 20, last: .*bounds' data/ladder.dat
+    [ "$(check rows data/ladder.dat bad)" -eq 1 ]
 }
 
 @test "ladder of a capture over SCTP has INIT, sessions, SACKs and retransmissions" {

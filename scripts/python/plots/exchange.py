@@ -72,7 +72,7 @@ def segment_row(segment, arrived=None):
         run = f"{segment.opcode} {segment.stag:08x}"
     else:
         place = f" MSN {segment.msn}" + (f" MO {segment.mo}" if segment.mo or not segment.last else "")
-        run = f"{segment.opcode} {segment.qn} {segment.octets}"
+        run = f"{segment.opcode} {segment.qn} {segment.octets} {message_of(segment.event)}"
     detail = place + f", length {segment.octets}" + (", last" if segment.last else "")
     kind = kind_of(segment.opcode)
     detail += copied(segment.event)
@@ -84,9 +84,16 @@ def segment_row(segment, arrived=None):
                segment.octets, detail, arrived)
 
 
+def message_of(event):
+    transfer = event.get("transfer")
+    return str(transfer.get("message", "")) if isinstance(transfer, dict) else ""
+
+
 def copied(event):
-    """What a Read Request asks for, and what a Terminate reports."""
+    """What a Read Request asks for, what a Terminate reports, the name of a transfer's message."""
     read, ended = event.get("read_request"), event.get("terminate")
+    if message_of(event):
+        return f": ddp-transfer {message_of(event)}"
     if isinstance(read, dict):
         return f", reads {read.get('size_octets')} octets of STag {str(read.get('src_stag'))[-8:]}"
     if isinstance(ended, dict):

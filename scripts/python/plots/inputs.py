@@ -114,8 +114,35 @@ SUMMARIES = ("result", "error")  # lines of ddp-dump that are about the whole ca
 KEYS = {"trace": TRACE_KEYS, "capture": CAPTURE_KEYS, "results": RESULT_KEYS}
 
 
+# Keys that not every event has.
+OPTIONAL = {
+    "count": ("stream", "path", "payload_octets", "qn", "msn", "mo", "tsn", "seq", "octets", "ird",
+              "ord", "private_data_octets", "streams_out", "streams_in_max", "retransmits"),
+    "hex": ("stag", "to", "assoc"),
+    "text": ("op", "why"),
+    "flag": ("t", "l", "peer_to_peer", "rtr_send", "rtr_write", "rtr_read"),
+}
+OPTIONAL_KEYS = {key: type_name for type_name, keys in OPTIONAL.items() for key in keys}
+DECODED = {"t": "flag", "l": "flag", "payload_octets": "count"}  # of a segment with a header
+PLACE = {"stag": "hex", "to": "hex"}  # of a tagged segment
+
+
+def keys_of(kind, event):
+    """Returns the keys that the event must have, and the known ones of those that it has."""
+    must = dict(KEYS[kind].get(event["event"], {}))
+    if kind == "results":
+        return must
+    if kind == "capture" and event["event"] == "ddp" and "op" in event:
+        must.update(DECODED, **(PLACE if event.get("t") is True else {}))
+    if kind == "capture" and "streams_out" in event:
+        must.update(streams_in_max="count", tsn="count")
+    if kind == "trace" and event["event"] != "played":
+        must["stream"] = "count"
+    return {**{key: OPTIONAL_KEYS[key] for key in event if key in OPTIONAL_KEYS}, **must}
+
+
 def check_keys(place, kind, event):
-    for key, type_name in KEYS[kind].get(event["event"], {}).items():
+    for key, type_name in keys_of(kind, event).items():
         fits, expected = TYPES[type_name]
         if key not in event or not fits(event[key]):
             seen = f"no {key}" if key not in event else f"{key} {clean(json.dumps(event[key]))}"
