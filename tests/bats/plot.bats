@@ -194,7 +194,7 @@ EOF
     local kind
 
     for kind in placement timeline ladder throughput latency cwnd; do
-        plot $kind "$MADE/udp.send" "$MADE/udp.recv" --png
+        plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o $kind.png
         assert_status 0
         check png $kind.png || fail_with "$kind.png is blank"
     done
@@ -272,6 +272,7 @@ EOF
     sed '5s/"time_ns":"1/"time_ns":"2/' "$MADE/udp.send" >stepped
     refuses 2 'mixed clocks: the time of day was set during the trace' ladder stepped
     refuses 2 '"1y": expected seconds, or a duration such as 20ms' ladder --to 1y joined
+    refuses 2 'plot: --png -o a.svg: expected a name that ends in .png' ladder --png -o a.svg joined
     refuses 4 'plot: none/x.svg: No such file or directory: expected a file that can be written' ladder -o none/x.svg "$MADE/udp.send"
 }
 

@@ -27,7 +27,8 @@ class CannotHere(Exception):
 
 class Source:
     """One file. kind: trace, capture or results. events: dicts with the keys of iwarp-json(5), and
-    `at`, the time in ns since 1970 (results: None), and `line`. frames: of a capture, its packets."""
+    `at`, the time in ns since 1970 (results: None), and `line`. frames: the packets of a
+    capture."""
 
     def __init__(self, path, kind, events, packets=()):
         self.path = path
@@ -85,7 +86,8 @@ TRACE_KEYS = {
     "segment_sent": SEGMENT,
     "segment_received": SEGMENT,
     "placed": PLACED,
-    "delivered": {"opcode": "text", "octets": "count", "stag": "hex", "to": "hex", "tagged": "flag"},
+    "delivered": {"opcode": "text", "octets": "count", "stag": "hex", "to": "hex",
+                  "tagged": "flag"},
     "chunk_sent": {**CHUNK, "sctp_stream": "count"},
     "chunk_retransmitted": CHUNK,
     "acked": {"assoc": "hex", "tsn": "count", "gaps": "count", "rwnd_octets": "count"},
@@ -159,8 +161,8 @@ def kind_of(event):
 
 def parse_line(place, line):
     if not line.startswith("{"):
-        raise Invalid(f"{place}: {shortened(line)}: expected a JSON object: a trace (--trace), lines "
-                      "of --json; or a capture (pcap, pcapng)")
+        raise Invalid(f"{place}: {shortened(line)}: expected a JSON object: a trace (--trace), "
+                      "lines of --json; or a capture (pcap, pcapng)")
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
@@ -212,8 +214,8 @@ def one_clock(path, events):
     first = events[0]
     for before, event in zip(events, events[1:]):
         if before["event"] == "trace_end":
-            raise Invalid(f"{path}:{event['line']}: {clean(event['event'])}: expected nothing after "
-                          "trace_end; give each trace in a file of its own")
+            raise Invalid(f"{path}:{event['line']}: {clean(event['event'])}: expected nothing "
+                          "after trace_end; give each trace in a file of its own")
         back = before["t_ns"] - event["t_ns"]
         if back > STEP_MAX_NS:
             raise Invalid(f"{path}:{event['line']}: t_ns {event['t_ns']}: expected at least "

@@ -171,10 +171,10 @@ def scale_of(octets):
 
 
 def bar(kind, name, legend, colour, unit, least, rows):
-    """Draws offset and octets as a stroke that is never lower than `least`; rare classes as dots."""
+    """Draws offset and octets as a stroke, never lower than `least`; rare classes as dots."""
     if rows <= POINTS_MAX and name in ("fills", "retransmitted", "again"):
-        return (f"{draw.table(kind, name)} using 1:(($2 + $3 / 2) / {unit}) with points pt 7 ps 0.6 "
-                f"lc rgb '{colour}' title {draw.quote(legend)}")
+        return (f"{draw.table(kind, name)} using 1:(($2 + $3 / 2) / {unit}) with points "
+                f"pt 7 ps 0.6 lc rgb '{colour}' title {draw.quote(legend)}")
     height = f"($3 > {least:.3f} ? $3 : {least:.3f})"
     return (f"{draw.table(kind, name)} using 1:($2 / {unit}):(0):({height} / {unit}) "
             f"with vectors nohead lw 2.5 lc rgb '{colour}' title {draw.quote(legend)}")

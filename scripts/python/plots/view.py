@@ -34,7 +34,7 @@ class Segment:
 
 
 class Part:
-    """What one file has of the connection. role: of the end that wrote the trace; captures: None."""
+    """What one file has of the connection. role: of the end that wrote the trace, or None."""
 
     def __init__(self, source, number, count, events):
         self.source, self.number, self.count, self.events = source, number, count, events
@@ -93,7 +93,7 @@ LIKELY = {
 
 def events_of(source, number):
     key = key_of(source)
-    own = [e for e in source.events if e.get(key) == number and "at" in e and e["event"] != "result"]
+    own = [e for e in source.events if e.get(key) == number and e["event"] != "result"]
     if source.kind != "trace" or not own:
         return own
     first = own[0]["at"]
@@ -115,8 +115,8 @@ def association(shared, own):
         if "assoc" in event:
             carried.setdefault(event["assoc"], {})
         if event["event"] == "chunk_sent":
-            by_stream = carried[event["assoc"]]
-            by_stream[event["sctp_stream"]] = by_stream.get(event["sctp_stream"], 0) + event["octets"]
+            by_stream, sid = carried[event["assoc"]], event["sctp_stream"]
+            by_stream[sid] = by_stream.get(sid, 0) + event["octets"]
     if len(carried) < 2:
         return next(iter(carried), None)
     sent = [e for e in own if e["event"] == "segment_sent"]
@@ -244,7 +244,9 @@ class View:
         if len(self.ends) == 2:
             ends = f"{self.ends['initiator']} (initiator), {self.ends['responder']} (responder)"
         first = self.parts[0] if self.parts else None
-        which = f"connection {first.number}, one of {first.count}" if first and first.count > 1 else ""
+        which = ""
+        if first and first.count > 1:
+            which = f"connection {first.number}, one of {first.count}"
         return [*wrapped(name.name() for name in self.sources), *wrapped(
             f for f in (ends, self.transport(), which, *more) if f)]
 
