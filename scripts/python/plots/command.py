@@ -5,6 +5,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -74,6 +75,8 @@ def parser():
 
 def main(arguments):
     options = parser().parse_args(arguments)
+    # SIGTERM ends like Ctrl-C, so that the temporary folder is removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         run(options)
     except (inputs.Invalid, Usage) as error:

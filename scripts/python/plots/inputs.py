@@ -159,12 +159,19 @@ def kind_of(event):
     return "capture" if "frame" in event or "kernel_dropped" in event else "results"
 
 
+def shared(pairs):
+    """A dict that shares keys and short texts with all others, without `schema`: a trace may have a
+    million lines."""
+    return {sys.intern(key): sys.intern(value) if isinstance(value, str) else value
+            for key, value in pairs if key != "schema"}
+
+
 def parse_line(place, line):
     if not line.startswith("{"):
         raise Invalid(f"{place}: {shortened(line)}: expected a JSON object: a trace (--trace), "
                       "lines of --json; or a capture (pcap, pcapng)")
     try:
-        event = json.loads(line)
+        event = json.loads(line, object_pairs_hook=shared)
     except (ValueError, RecursionError):
         raise Invalid(f"{place}: {shortened(line)}: expected a whole JSON object; "
                       "was the line cut?") from None
