@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # scripts/plot: pictures of transfers over a lossy link, out of traces and captures that are made here.
-# bats file_tags=waits
+# bats file_tags=beside
 
 load helpers
 load net
@@ -29,6 +29,7 @@ readonly OCTETS=700000
 record() {
     local t
 
+    rm -rf "$MADE"
     mkdir -p "$MADE/src"
     cd "$MADE" || return 1
     random_file src/f $OCTETS
@@ -120,6 +121,13 @@ refuses() {
     grep -qP '\tRDMA Write × [0-9]+ STag [0-9a-f]{8} TO 0x[0-9a-f]+, .*CRC good' data/ladder.dat
     grep -qP '\tTCP retransmission' data/ladder.dat
     grep -qP '\tTCP FIN' data/ladder.dat
+    grep -qP '\tSend MSN 1, length [0-9]+, last: ddp-transfer OPEN, CRC good' data/ladder.dat
+}
+
+@test "ladder shows a Terminate as an error, with what it reports" {
+    drawn ladder "$IW_TOP/tests/vectors/traces/term-oobwrite.pcap"
+    grep -qP '\tTerminate MSN 1, length 20, last: .*bounds' data/ladder.dat
+    [ "$(check rows data/ladder.dat bad)" -eq 1 ]
 }
 
 @test "ladder of a capture over SCTP has INIT, sessions, SACKs and retransmissions" {
@@ -186,7 +194,7 @@ EOF
     local kind
 
     for kind in placement timeline ladder throughput latency cwnd; do
-        plot $kind "$MADE/udp.send" "$MADE/udp.recv" --png
+        plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o $kind.png
         assert_status 0
         check png $kind.png || fail_with "$kind.png is blank"
     done
@@ -200,10 +208,30 @@ EOF
 }
 
 @test "--from and --to limit the time, --connection selects" {
-    drawn cwnd "$MADE/udp.send" --from 30ms --to 0.1
-    [ "$(check max data/cwnd.dat cwnd 1 | cut -c 1-3)" = 0.0 ] || [ "$(check max data/cwnd.dat cwnd 1)" = 0.1 ]
+    local low high
+
+    # From the 6th to the 50th change of the window.
+    read -r low high < <(jq -s -r '.[0].t_ns as $first | map(select(.event == "window").t_ns) | [.[5], .[49]] |
+        map((. - $first) / 1000000 | tostring) | join(" ")' "$MADE/udp.send")
+    drawn cwnd "$MADE/udp.send" --from "${low}ms" --to "${high}ms"
+    python3 -c "import sys; sys.exit(not $low <= 1000 * $(check min data/cwnd.dat cwnd 1) + .001)"
+    python3 -c "import sys; sys.exit(not 1000 * $(check max data/cwnd.dat cwnd 1) <= $high + .001)"
     drawn ladder "$IW_TOP/tests/vectors/traces/ops.pcap" --connection 0
     refuses 2 'ops.pcap: --connection 77: expected one of 0' placement "$IW_TOP/tests/vectors/traces/ops.pcap" --connection 77
+}
+
+@test "each of two connections at the same time has the window of its own association" {
+    PORT=$(free_port)
+    serve_in right ddp-bench -t udp --listen -p "$PORT" --bind '*' --once
+    run_in right ddp-bench -t udp -p "$PORT" "$RIGHT_IP" write -w 0 -n 40 -s 20K -j 2 --trace two
+    assert_status 0
+    wait_served
+    drawn cwnd two --connection 1
+    mv data one
+    drawn cwnd two --connection 2
+    run cmp one/cwnd.dat data/cwnd.dat
+    # shellcheck disable=SC2154
+    [ "$status" -eq 1 ]
 }
 
 @test "the name of a file cannot harm script or SVG" {
@@ -211,7 +239,8 @@ EOF
 
     cp "$MADE/udp.recv" "$name"
     drawn placement "$name"
-    [ ! -e x ] && [ ! -e y ]
+    [ ! -e x ]
+    [ ! -e y ]
     grep -qF "we'ird \`touch x\` &lt;&amp;&gt;?\"n\$(touch y).trace" placement.svg ||
         grep -qF "we'ird \`touch x\` &lt;&amp;>?\"n\$(touch y).trace" placement.svg
 }
@@ -221,7 +250,8 @@ EOF
     ln -s target link
     plot cwnd "$MADE/udp.send" -o link
     assert_status 0
-    [ -L link ] && check svg target
+    [ -L link ]
+    check svg target
     cmp link <("$IW_TOP/scripts/plot" cwnd "$MADE/udp.send" -o -)
 }
 
@@ -242,6 +272,7 @@ EOF
     sed '5s/"time_ns":"1/"time_ns":"2/' "$MADE/udp.send" >stepped
     refuses 2 'mixed clocks: the time of day was set during the trace' ladder stepped
     refuses 2 '"1y": expected seconds, or a duration such as 20ms' ladder --to 1y joined
+    refuses 2 'plot: --png -o a.svg: expected a name that ends in .png' ladder --png -o a.svg joined
     refuses 4 'plot: none/x.svg: No such file or directory: expected a file that can be written' ladder -o none/x.svg "$MADE/udp.send"
 }
 

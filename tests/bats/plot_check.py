@@ -4,7 +4,7 @@
 plot_check.py svg FILE                 well-formed XML, with lines and text
 plot_check.py png FILE                 complete and not blank: a quarter of its lines show something
 plot_check.py sum FILE TABLE COLUMN    prints the sum of a column (from 1) of a table
-plot_check.py max FILE TABLE COLUMN    prints the largest value
+plot_check.py max FILE TABLE COLUMN    prints the largest value; min: the smallest
 plot_check.py rows FILE TABLE          prints the number of rows
 """
 import struct
@@ -50,7 +50,7 @@ def main(what, path, *rest):
     rows = table(path, rest[0])
     values = [float(row[int(rest[1]) - 1]) for row in rows] if len(rest) > 1 else []
     print({"sum": lambda: f"{sum(values):.9g}", "max": lambda: f"{max(values):.9g}",
-           "rows": lambda: len(rows)}[what]())
+           "min": lambda: f"{min(values):.9g}", "rows": lambda: len(rows)}[what]())
     return 0
 
 

@@ -5,6 +5,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -26,7 +27,7 @@ machines with the same time.
 examples:
   ddp-recv -t udp --trace recv.trace dir &  ddp-send -t udp --trace send.trace file HOST:
   scripts/plot placement recv.trace send.trace -o placement.svg
-  scripts/plot cwnd send.trace -o cwnd.svg --png
+  scripts/plot cwnd send.trace -o cwnd.png
   scripts/plot ladder iwarp.pcap --connection 2 --to 20ms -o ladder.svg
   ddp-bench HOST pingpong --trace t; scripts/plot latency t --data folder
 
@@ -48,7 +49,7 @@ def seconds(text):
 
 def connection(text):
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise argparse.ArgumentTypeError(f'"{text}": expected the number of a connection, such as 1')
+        raise argparse.ArgumentTypeError(f'"{text}": expected a number of a connection, such as 1')
     return int(text)
 
 
@@ -59,20 +60,23 @@ def parser():
         "\n".join(f"  {name:11} {module.HELP}" for name, module in KINDS.items()))
     p.add_argument("kind", choices=KINDS, metavar="KIND", help="what to draw, see above")
     p.add_argument("file", nargs="+", metavar="FILE", help="trace, capture or results")
-    p.add_argument("-o", "--output", metavar="OUT.svg", help="the picture (default: KIND.svg); - is standard output")
-    p.add_argument("--png", action="store_true", help="draw PNG instead; default KIND.png")
+    p.add_argument("-o", "--output", metavar="OUT",
+                   help="the picture, OUT.svg or OUT.png (default: KIND.svg); - is standard output")
+    p.add_argument("--png", action="store_true", help="draw PNG (default: KIND.png)")
     p.add_argument("--data", metavar="DIR", help="keep the data file and the gnuplot script in DIR")
     p.add_argument("--from", dest="low", type=seconds, metavar="T",
-                   help="show from this time after the first event; 0.5 is seconds, 20ms is allowed")
+                   help="show from this time after the first event, in seconds, or such as 20ms")
     p.add_argument("--to", dest="high", type=seconds, metavar="T", help="show until this time")
     p.add_argument("--connection", type=connection, metavar="N",
-                   help="the connection: the key stream of a trace, flow of a capture (default: the "
-                   "one with most octets)")
+                   help="the connection: the key stream of a trace, flow of a capture (default: "
+                   "the one with most octets)")
     return p
 
 
 def main(arguments):
     options = parser().parse_args(arguments)
+    # SIGTERM ends like Ctrl-C, so that the temporary folder is removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         run(options)
     except (inputs.Invalid, Usage) as error:
@@ -82,8 +86,8 @@ def main(arguments):
     except draw.Failed as error:
         return complain(error, FAILED)
     except OSError as error:
-        return complain(f"{error.filename or 'output'}: {error.strerror}: expected a place to write "
-                        "to", FAILED)
+        return complain(f"{error.filename or 'output'}: {error.strerror}: expected a place to "
+                        "write to", FAILED)
     except KeyboardInterrupt:
         return complain("interrupted", FAILED)
     return YES
@@ -97,6 +101,9 @@ def complain(message, status):
 def run(options):
     if options.low is not None and options.high is not None and options.low >= options.high:
         raise Usage(f"--from {options.low:g} --to {options.high:g}: expected --from before --to")
+    if options.png and (options.output or "").endswith(".svg"):
+        raise Usage(f"--png -o {options.output}: expected a name that ends in .png")
+    options.png = options.png or (options.output or "").endswith(".png")
     draw.gnuplot_program()
     sources = [inputs.read(path) for path in options.file]
     view = View(sources, options.connection, (options.low, options.high))
@@ -129,7 +136,8 @@ def deliver(picture, folder, png, output):
         shutil.copyfile(made, partial)
         os.replace(partial, output)
     except OSError as error:
-        raise draw.Failed(f"{output}: {error.strerror}: expected a file that can be written") from None
+        raise draw.Failed(f"{output}: {error.strerror}: expected a file that can be written") \
+            from None
     finally:
         if os.path.exists(partial):
             os.unlink(partial)

@@ -65,7 +65,7 @@ def marks(view, who, name, kinds):
 
 
 def again(view, who):
-    """When retransmissions were counted: by the engine one by one, by the kernel with each report."""
+    """When retransmissions were counted: by the engine one by one, by the kernel with a report."""
     found = [(at, 1) for at, _, part in view.events("chunk_retransmitted") if part.role == who[0]]
     if found:
         return found
@@ -109,7 +109,8 @@ def mark_parts(tables, height):
     style = f"pt 2 ps 0.8 lw 1.5 lc rgb '{draw.RED}'"
     marks = [("lost", f"lost ({lost})", style)] if lost else \
         [("again", f"retransmitted ({again})", style)]
-    marks.append(("timer", f"timer ({len(tables['timer'])})", f"pt 9 ps 0.9 lc rgb '{draw.ORANGE}'"))
+    marks.append(("timer", f"timer ({len(tables['timer'])})",
+                  f"pt 9 ps 0.9 lc rgb '{draw.ORANGE}'"))
     return [f"{draw.table('cwnd', name)} using 1:({height:.3f}) with points {style} "
             f"title {draw.quote(legend)}" for name, legend, style in marks if tables[name]]
 
@@ -160,7 +161,8 @@ def script_of(view, named, high, last, upper):
     text += upper
     text += ("unset label\nset format x '%g'\nset xlabel 'seconds'\nset ylabel 'ms'\n"
              "set autoscale y\nset logscale y\n"
-             f"set key top left Left reverse maxrows 1 samplen 2 font '{draw.FONT},11' at screen {draw.MARGIN / 960:.4f}, screen "
+             f"set key top left Left reverse maxrows 1 samplen 2 font '{draw.FONT},11' "
+             f"at screen {draw.MARGIN / 960:.4f}, screen "
              f"{split - 0.02:.4f}\nset tmargin at screen {split - 0.06:.4f}\n"
              f"set bmargin at screen {58 / HEIGHT:.4f}\n")
     return text + rtt_plot(named) + "unset multiplot\n"

@@ -40,7 +40,8 @@ set datafile commentschars '#'
 set border 3 lc rgb '#606060'
 set tics nomirror out textcolor rgb '#303030'
 set grid lc rgb '#e4e4e4' lw 1 lt 1
-set key top left Left reverse maxrows {rows} samplen 2 font '{font},11' at screen {left:.4f}, screen {key:.4f}
+set key top left Left reverse maxrows {rows} samplen 2 font '{font},11'
+set key at screen {left:.4f}, screen {key:.4f}
 set style fill solid 1.0 noborder
 set lmargin at screen {left:.4f}
 set rmargin at screen {right:.4f}
@@ -104,7 +105,8 @@ def script_text(picture):
     down = 24
     for count, (line, size, colour) in enumerate(lines, 1):
         text += (f"set label {count} {quote(line)} at screen {24 / width:.4f}, screen "
-                 f"{1 - down / height:.4f} left font '{FONT},{size}' textcolor rgb '{colour}' front\n")
+                 f"{1 - down / height:.4f} left font '{FONT},{size}' textcolor rgb '{colour}' "
+                 "front\n")
         down += 24 if count == 1 else 16
     return text + picture.script
 
@@ -124,7 +126,8 @@ def run_gnuplot(folder, *arguments):
                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
                              errors="replace", timeout=TIME_LIMIT, check=False)
     except subprocess.TimeoutExpired:
-        raise Failed(f"gnuplot: no end after {TIME_LIMIT} s; show less with --from and --to") from None
+        raise Failed(f"gnuplot: no end after {TIME_LIMIT} s; show less with --from and --to") \
+            from None
     if run.returncode == NO_TERMINAL:
         raise CannotHere("gnuplot: no terminal for this format: expected a gnuplot that draws SVG "
                          "and PNG; install gnuplot-nox")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The messages of a connection in the order of time, as the rows of a ladder: from captures, or from
-the traces of one or both ends. Runs of messages of one kind become one row."""
+"""The messages of a connection in the order of time, as the rows of a ladder: from captures, or
+from the traces of one or both ends. Runs of messages of one kind become one row."""
 
 from .view import ROLES, other, size_text, time_text
 
@@ -9,9 +9,9 @@ SETUP, SEND, WRITE, READ, ACK, AGAIN, BAD, NOTE = (
 
 
 class Row:
-    """One message, or a run of messages with the same `run`. role: of the end that sends it; a note:
-    the end where it happened. at: seconds, by the clock of the end `seen`. arrived: seconds at the
-    receiver, or None."""
+    """One message, or a run of messages with the same `run`. role: of the end that sends it; a
+    note: the end where it happened. at: seconds, by the clock of the end `seen`. arrived:
+    seconds at the receiver, or None."""
 
     def __init__(self, at, role, kind, text, run=None, octets=0, detail="", arrived=None):
         self.at, self.role, self.kind, self.text, self.run = at, role, kind, text, run
@@ -38,8 +38,8 @@ class Row:
 
 
 def collapse(rows):
-    """Joins runs. SACKs that flow at the same time do not end a run of segments, nor do segments end
-    a run of SACKs."""
+    """Joins runs. SACKs that flow at the same time do not end a run of segments, nor do segments
+    end a run of SACKs."""
     result, opened = [], {}
     for row in rows:
         key = (row.role, row.run)
@@ -71,8 +71,9 @@ def segment_row(segment, arrived=None):
         place = f" STag {segment.stag:08x} TO 0x{segment.to:x}"
         run = f"{segment.opcode} {segment.stag:08x}"
     else:
-        place = f" MSN {segment.msn}" + (f" MO {segment.mo}" if segment.mo or not segment.last else "")
-        run = f"{segment.opcode} {segment.qn} {segment.octets}"
+        place = f" MSN {segment.msn}"
+        place += f" MO {segment.mo}" if segment.mo or not segment.last else ""
+        run = f"{segment.opcode} {segment.qn} {segment.octets} {message_of(segment.event)}"
     detail = place + f", length {segment.octets}" + (", last" if segment.last else "")
     kind = kind_of(segment.opcode)
     detail += copied(segment.event)
@@ -84,9 +85,16 @@ def segment_row(segment, arrived=None):
                segment.octets, detail, arrived)
 
 
+def message_of(event):
+    transfer = event.get("transfer")
+    return str(transfer.get("message", "")) if isinstance(transfer, dict) else ""
+
+
 def copied(event):
-    """What a Read Request asks for, and what a Terminate reports."""
+    """What a Read Request asks for, what a Terminate reports, the name of a transfer's message."""
     read, ended = event.get("read_request"), event.get("terminate")
+    if message_of(event):
+        return f": ddp-transfer {message_of(event)}"
     if isinstance(read, dict):
         return f", reads {read.get('size_octets')} octets of STag {str(read.get('src_stag'))[-8:]}"
     if isinstance(ended, dict):
@@ -101,7 +109,8 @@ def enhanced(event):
         return ""
     rtr = [name for name in ("send", "write", "read") if event.get(f"rtr_{name}")]
     modes = ", peer-to-peer" if event.get("peer_to_peer") else ""
-    return f", IRD {event['ird']} ORD {event['ord']}{modes}" + (f", RTR {' '.join(rtr)}" if rtr else "")
+    modes += f", RTR {' '.join(rtr)}" if rtr else ""
+    return f", IRD {event['ird']} ORD {event.get('ord', 0)}{modes}"
 
 
 def private(event):

@@ -16,8 +16,8 @@ SACK = 3
 
 
 class Frame:
-    """at: ns since 1970. octets: on the wire. src, dst: address:port as ddp-dump prints them, without
-    the UDP port of SCTP. sack: (cumulative TSN, gap blocks), or None."""
+    """at: ns since 1970. octets: on the wire. src, dst: address:port as ddp-dump prints them,
+    without the UDP port of SCTP. sack: (cumulative TSN, gap blocks), or None."""
 
     __slots__ = ("at", "octets", "src", "dst", "sack")
 

@@ -27,7 +27,8 @@ class CannotHere(Exception):
 
 class Source:
     """One file. kind: trace, capture or results. events: dicts with the keys of iwarp-json(5), and
-    `at`, the time in ns since 1970 (results: None), and `line`. frames: of a capture, its packets."""
+    `at`, the time in ns since 1970 (results: None), and `line`. frames: the packets of a
+    capture."""
 
     def __init__(self, path, kind, events, packets=()):
         self.path = path
@@ -85,7 +86,8 @@ TRACE_KEYS = {
     "segment_sent": SEGMENT,
     "segment_received": SEGMENT,
     "placed": PLACED,
-    "delivered": {"opcode": "text", "octets": "count", "stag": "hex", "to": "hex", "tagged": "flag"},
+    "delivered": {"opcode": "text", "octets": "count", "stag": "hex", "to": "hex",
+                  "tagged": "flag"},
     "chunk_sent": {**CHUNK, "sctp_stream": "count"},
     "chunk_retransmitted": CHUNK,
     "acked": {"assoc": "hex", "tsn": "count", "gaps": "count", "rwnd_octets": "count"},
@@ -114,8 +116,35 @@ SUMMARIES = ("result", "error")  # lines of ddp-dump that are about the whole ca
 KEYS = {"trace": TRACE_KEYS, "capture": CAPTURE_KEYS, "results": RESULT_KEYS}
 
 
+# Keys that not every event has.
+OPTIONAL = {
+    "count": ("stream", "path", "payload_octets", "qn", "msn", "mo", "tsn", "seq", "octets", "ird",
+              "ord", "private_data_octets", "streams_out", "streams_in_max", "retransmits"),
+    "hex": ("stag", "to", "assoc"),
+    "text": ("op", "why"),
+    "flag": ("t", "l", "peer_to_peer", "rtr_send", "rtr_write", "rtr_read"),
+}
+OPTIONAL_KEYS = {key: type_name for type_name, keys in OPTIONAL.items() for key in keys}
+DECODED = {"t": "flag", "l": "flag", "payload_octets": "count"}  # of a segment with a header
+PLACE = {"stag": "hex", "to": "hex"}  # of a tagged segment
+
+
+def keys_of(kind, event):
+    """Returns the keys that the event must have, and the known ones of those that it has."""
+    must = dict(KEYS[kind].get(event["event"], {}))
+    if kind == "results":
+        return must
+    if kind == "capture" and event["event"] == "ddp" and "op" in event:
+        must.update(DECODED, **(PLACE if event.get("t") is True else {}))
+    if kind == "capture" and "streams_out" in event:
+        must.update(streams_in_max="count", tsn="count")
+    if kind == "trace" and event["event"] != "played":
+        must["stream"] = "count"
+    return {**{key: OPTIONAL_KEYS[key] for key in event if key in OPTIONAL_KEYS}, **must}
+
+
 def check_keys(place, kind, event):
-    for key, type_name in KEYS[kind].get(event["event"], {}).items():
+    for key, type_name in keys_of(kind, event).items():
         fits, expected = TYPES[type_name]
         if key not in event or not fits(event[key]):
             seen = f"no {key}" if key not in event else f"{key} {clean(json.dumps(event[key]))}"
@@ -130,12 +159,19 @@ def kind_of(event):
     return "capture" if "frame" in event or "kernel_dropped" in event else "results"
 
 
+def shared(pairs):
+    """A dict that shares keys and short texts with all others, without `schema`: a trace may have a
+    million lines."""
+    return {sys.intern(key): sys.intern(value) if isinstance(value, str) else value
+            for key, value in pairs if key != "schema"}
+
+
 def parse_line(place, line):
     if not line.startswith("{"):
-        raise Invalid(f"{place}: {shortened(line)}: expected a JSON object: a trace (--trace), lines "
-                      "of --json; or a capture (pcap, pcapng)")
+        raise Invalid(f"{place}: {shortened(line)}: expected a JSON object: a trace (--trace), "
+                      "lines of --json; or a capture (pcap, pcapng)")
     try:
-        event = json.loads(line)
+        event = json.loads(line, object_pairs_hook=shared)
     except (ValueError, RecursionError):
         raise Invalid(f"{place}: {shortened(line)}: expected a whole JSON object; "
                       "was the line cut?") from None
@@ -185,8 +221,8 @@ def one_clock(path, events):
     first = events[0]
     for before, event in zip(events, events[1:]):
         if before["event"] == "trace_end":
-            raise Invalid(f"{path}:{event['line']}: {clean(event['event'])}: expected nothing after "
-                          "trace_end; give each trace in a file of its own")
+            raise Invalid(f"{path}:{event['line']}: {clean(event['event'])}: expected nothing "
+                          "after trace_end; give each trace in a file of its own")
         back = before["t_ns"] - event["t_ns"]
         if back > STEP_MAX_NS:
             raise Invalid(f"{path}:{event['line']}: t_ns {event['t_ns']}: expected at least "

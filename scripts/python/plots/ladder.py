@@ -53,12 +53,13 @@ def tables_of(rows, left_out):
     labels, notes, times = [], [], {role: [] for role in ROLES}
     for y, row in enumerate(rows, 1):
         if row is None:
-            labels.append(((LEFT + RIGHT) / 2, y, f"{left_out} rows are left out; choose with --from "
-                           "and --to"))
+            labels.append(((LEFT + RIGHT) / 2, y,
+                           f"{left_out} rows are left out; choose with --from and --to"))
             continue
         text = shortened(clean(row.label()))
         if row.kind == NOTE:
-            notes.append((LEFT + 0.012 if row.role == ROLES[0] else RIGHT - 0.012, y, text, row.role))
+            x = LEFT + 0.012 if row.role == ROLES[0] else RIGHT - 0.012
+            notes.append((x, y, text, row.role))
         else:
             arrows[row.kind].append((*arrow(y, row), text))
             labels.append(((LEFT + RIGHT) / 2, y, text))
@@ -71,8 +72,8 @@ def tables_of(rows, left_out):
 
 
 def text_part(name, where, colour, size=9):
-    return (f"{draw.table('ladder', name)} using 1:2:3 with labels {where} font '{draw.FONT},{size}' "
-            f"textcolor rgb '{colour}' notitle")
+    return (f"{draw.table('ladder', name)} using 1:2:3 with labels {where} "
+            f"font '{draw.FONT},{size}' textcolor rgb '{colour}' notitle")
 
 
 def make(view):
@@ -111,16 +112,19 @@ def script_of(view, picture, names, count):
     for number, (role, x, edge, side) in enumerate(HEADS, 30):
         label = f"{role} {view.ends.get(role, '')}"
         where = f"{x},-0.45 center" if len(label) <= HEAD_MAX else f"{edge},-0.45 {side}"
-        text += (f"set arrow {number} from {x},0 to {x},{count + 0.6} nohead lw 1.5 lc rgb '#404040' "
-                 f"back\nset label {number} {draw.quote(label)} at {where} font '{draw.FONT},11'\n")
+        text += (f"set arrow {number} from {x},0 to {x},{count + 0.6} nohead lw 1.5 "
+                 f"lc rgb '#404040' back\nset label {number} {draw.quote(label)} at {where} "
+                 f"font '{draw.FONT},11'\n")
     parts = []
     for kind, (legend, colour, line) in STYLES.items():
         if kind in names:
             parts.append(f"{draw.table('ladder', kind)} using 1:2:3:4 with vectors head filled "
                          f"size screen 0.009,14 {line} lc rgb '{colour}' title '{legend}'")
     for name, where, colour in (("labels", "center offset 0,0.5", "#202020"),
-                                ("notes-left", "left", draw.RED), ("notes-right", "right", draw.RED),
-                                ("times-left", "right", "#606060"), ("times-right", "left", "#606060")):
+                                ("notes-left", "left", draw.RED),
+                                ("notes-right", "right", draw.RED),
+                                ("times-left", "right", "#606060"),
+                                ("times-right", "left", "#606060")):
         if name in names:
             parts.append(text_part(name, where, colour))
     return text + draw.plot(parts)

@@ -12,6 +12,7 @@ HEIGHT = 640
 PER_DECADE = 20  # bars of the histogram
 PLOTTED = 400  # points of a distribution, and as many of its tail
 ALTERNATES = 0.9  # share of Sends that must be answered before the next one
+FIGURES = (("half_round_trip", "half round trip"), ("completion", "completion"))
 RARE = 8  # as many times fewer than the most frequent operation is rare
 PERCENTILES = (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999),
                ("p9999_ns", 0.9999))
@@ -81,7 +82,7 @@ def percentiles(view):
     found = {}
     for source in view.results:
         for event in source.events:
-            for key, legend in (("half_round_trip", "half round trip"), ("completion", "completion")):
+            for key, legend in FIGURES:
                 figures = event.get(key)
                 if event["event"] == "result" and isinstance(figures, dict):
                     points = known(figures, event.get("messages"))
@@ -142,14 +143,15 @@ def make(view):
     samples = frequent({**replies(view), **traced(view), **captured(view)})
     points = percentiles(view)
     if not samples and not points:
-        raise Invalid(f"{view.paths()}: no completion, no reply and no percentiles: latency needs a "
-                      "trace, ddp-bench --json or sctp-ddp-ping --json")
+        raise Invalid(f"{view.paths()}: no completion, no reply and no percentiles: latency "
+                      "needs a trace, ddp-bench --json or sctp-ddp-ping --json")
     tables, bars, lines = [], [], []
     for i, (name, times) in enumerate(samples.items()):
         colour = COLOURS[i % len(COLOURS)]
         tables += [(f"bars-{i}", ("from us", "to us", "count"), histogram(times)),
                    (f"share-{i}", ("us", "percent", "depth"), distribution(times))]
-        bars.append(f"{draw.table('latency', f'bars-{i}')} using (sqrt($1 * $2) / scale):3:($1 / scale):($2 / scale):(0):3 "
+        bars.append(f"{draw.table('latency', f'bars-{i}')} using "
+                    "(sqrt($1 * $2) / scale):3:($1 / scale):($2 / scale):(0):3 "
                     f"with boxxyerror lc rgb '{colour}' fs solid 0.55 noborder notitle")
         lines.append(f"{draw.table('latency', f'share-{i}')} using ($1 / scale):3 with steps lw 2 "
                      f"lc rgb '{colour}' title {draw.quote(legend_of(name, times))}")
@@ -157,11 +159,12 @@ def make(view):
         colour = COLOURS[i % len(COLOURS)]
         tables.append((f"share-{i}", ("us", "percent", "depth"),
                        [(ns / 1e3, 100 * share, depth(share)) for ns, share in found]))
-        lines.append(f"{draw.table('latency', f'share-{i}')} using ($1 / scale):3 with linespoints lw 1.5 pt 7 "
-                     f"ps 0.5 lc rgb '{colour}' title {draw.quote(name)}")
+        lines.append(f"{draw.table('latency', f'share-{i}')} using ($1 / scale):3 "
+                     f"with linespoints lw 1.5 pt 7 ps 0.5 lc rgb '{colour}' "
+                     f"title {draw.quote(name)}")
     count = sum(len(times) for times in samples.values())
-    picture = draw.Picture("latency", "Latency", view.facts(f"{count} times" if count else ""), tables,
-                           "", (960, HEIGHT))
+    picture = draw.Picture("latency", "Latency", view.facts(f"{count} times" if count else ""),
+                           tables, "", (960, HEIGHT))
     picture.key_lines = len(lines)
     picture.script = script_of(tables, bars, lines)
     return picture

@@ -3,7 +3,7 @@
 
 from . import draw
 from .inputs import Invalid
-from .view import size_text, time_text
+from .view import chunk_octets, size_text, time_text
 
 HELP = "octets of a buffer against time as they were placed, out of order included"
 BUFFERS_MAX = 8
@@ -76,8 +76,7 @@ def traced_again(view):
     places, at = set(), {}
     for event, part in segments:
         queue, i = chunks.get(id(part), []), at.get(id(part), 0)
-        header = 16 if event["tagged"] else 20  # DDP-SSN included
-        while i < len(queue) and queue[i]["octets"] != event["octets"] + header:
+        while i < len(queue) and queue[i]["octets"] != chunk_octets(event):
             i += 1
         if i < len(queue) and event["tagged"] and (id(part), queue[i]["tsn"]) in again:
             places.add((int(event["stag"], 16), int(event["to"], 16)))
@@ -172,10 +171,10 @@ def scale_of(octets):
 
 
 def bar(kind, name, legend, colour, unit, least, rows):
-    """Draws offset and octets as a stroke that is never lower than `least`; rare classes as dots."""
+    """Draws offset and octets as a stroke, never lower than `least`; rare classes as dots."""
     if rows <= POINTS_MAX and name in ("fills", "retransmitted", "again"):
-        return (f"{draw.table(kind, name)} using 1:(($2 + $3 / 2) / {unit}) with points pt 7 ps 0.6 "
-                f"lc rgb '{colour}' title {draw.quote(legend)}")
+        return (f"{draw.table(kind, name)} using 1:(($2 + $3 / 2) / {unit}) with points "
+                f"pt 7 ps 0.6 lc rgb '{colour}' title {draw.quote(legend)}")
     height = f"($3 > {least:.3f} ? $3 : {least:.3f})"
     return (f"{draw.table(kind, name)} using 1:($2 / {unit}):(0):({height} / {unit}) "
             f"with vectors nohead lw 2.5 lc rgb '{colour}' title {draw.quote(legend)}")

@@ -89,12 +89,13 @@ def curves(view):
     """Returns (table, legend, colour, style, points)."""
     found = []
     for role in ROLES:
+        dark, light = COLOURS[role]
         what, data = payload(view, role)
         if data:
-            found.append((f"{role}-payload", f"{what} from the {role}", COLOURS[role][0], "lw 2", data))
+            found.append((f"{role}-payload", f"{what} from the {role}", dark, "lw 2", data))
         what, data = wire(view, role)
         if data:
-            found.append((f"{role}-wire", f"{what} from the {role}", COLOURS[role][1], "lw 1.5", data))
+            found.append((f"{role}-wire", f"{what} from the {role}", light, "lw 1.5", data))
     return found
 
 
@@ -102,8 +103,8 @@ def make(view):
     """Returns the Picture. Raises Invalid if nothing says how much was moved when."""
     found, direct = curves(view), measured(view)
     if not found and not direct:
-        raise Invalid(f"{view.paths()}: no segment and no event interval: throughput needs a trace, "
-                      "a capture, or ddp-bench --json of a measurement of more than a second")
+        raise Invalid(f"{view.paths()}: no segment and no event interval: throughput needs a "
+                      "trace, a capture, or ddp-bench --json of more than a second")
     tables, parts, facts = [], [], []
     times = [point[0] for curve in found for point in curve[4]]
     begin, end = min(times, default=0.0), max(times, default=0.0)
@@ -121,7 +122,8 @@ def make(view):
         parts.append(f"{draw.table('throughput', 'measured')} using 1:2 with steps lw 2 "
                      f"lc rgb '{draw.BLACK}' title 'measured by the tool'")
     last = max([end, *(row[0] for row in direct)])
-    script = draw.x_range(view, last) + "set yrange [0:*]\nset xlabel 'seconds'\nset ylabel 'Mb/s'\n"
+    script = draw.x_range(view, last)
+    script += "set yrange [0:*]\nset xlabel 'seconds'\nset ylabel 'Mb/s'\n"
     picture = draw.Picture("throughput", "Throughput", view.facts(*facts), tables, "")
     picture.key_lines = draw.key_lines(len(parts), 2)
     picture.script = script + draw.plot(parts)

@@ -85,8 +85,8 @@ def make(view):
     events = sum(len(f[3]) for f in found)
     picture = draw.Picture("timeline", "Timeline of both ends" if len(heads) > 1 else
                            f"Timeline of the {heads[0][0]}",
-                           view.facts(f"{events} events, {time_text(max(end - begin, 1e-9))}"), tables, "",
-                           (1060, 0))
+                           view.facts(f"{events} events, {time_text(max(end - begin, 1e-9))}"),
+                           tables, "", (1060, 0))
     picture.size = (1060, picture.top() + LANE * (y + 1) + 58)
     picture.script = script_of(view, picture, heads, ticks, y, end) + draw.plot(parts)
     return picture
@@ -99,6 +99,7 @@ def script_of(view, picture, heads, ticks, lanes_count, end):
             f"set yrange [{lanes_count + 1}:0.3]\nset ytics ({', '.join(ticks)})\n"
             "set xlabel 'seconds'\nunset key\n")
     for number, (role, y) in enumerate(heads, 20):
-        text += (f"set label {number} {draw.quote(f'{role} {view.ends.get(role, str())}')} at screen "
-                 f"{24 / width:.4f}, first {y} left font '{draw.FONT},11' front\n")
+        name = draw.quote(f"{role} {view.ends.get(role, '')}")
+        text += (f"set label {number} {name} at screen {24 / width:.4f}, first {y} left "
+                 f"font '{draw.FONT},11' front\n")
     return text

@@ -7,6 +7,7 @@ from .inputs import Invalid, clean
 ROLES = ("initiator", "responder")
 SIDE_EVENTS = ("connected", "request")  # of a connection that has no number yet
 LINE_MAX = 120
+CONTROL_OCTETS = 2048  # of the messages that set a session up and end it
 
 
 def other(role):
@@ -33,7 +34,7 @@ class Segment:
 
 
 class Part:
-    """What one file has of the connection. role: of the end that wrote the trace; captures: None."""
+    """What one file has of the connection. role: of the end that wrote the trace, or None."""
 
     def __init__(self, source, number, count, events):
         self.source, self.number, self.count, self.events = source, number, count, events
@@ -92,7 +93,7 @@ LIKELY = {
 
 def events_of(source, number):
     key = key_of(source)
-    own = [e for e in source.events if e.get(key) == number and "at" in e and e["event"] != "result"]
+    own = [e for e in source.events if e.get(key) == number and e["event"] != "result"]
     if source.kind != "trace" or not own:
         return own
     first = own[0]["at"]
@@ -106,15 +107,41 @@ def events_of(source, number):
 
 
 def association(shared, own):
-    """The association of a stream: the last one that was up before the stream's set-up. The trace
-    does not name it."""
-    first = {}
+    """The association that carries a stream, which the trace does not name: the one whose DATA has
+    the octets of the stream's segments; if several have, the one that sent a chunk of the right
+    length right after most segments."""
+    carried = {}
     for event in shared:
         if "assoc" in event:
-            first.setdefault(event["assoc"], event["at"])
-    setup = next((e["at"] for e in own if e["event"] in ("established", "connected")), own[-1]["at"])
-    before = [assoc for assoc, at in first.items() if at <= setup]
-    return before[-1] if before else next(iter(first), None)
+            carried.setdefault(event["assoc"], {})
+        if event["event"] == "chunk_sent":
+            by_stream, sid = carried[event["assoc"]], event["sctp_stream"]
+            by_stream[sid] = by_stream.get(sid, 0) + event["octets"]
+    if len(carried) < 2:
+        return next(iter(carried), None)
+    sent = [e for e in own if e["event"] == "segment_sent"]
+    octets = sum(chunk_octets(e) for e in sent)
+    distance = {assoc: min((abs(sum_ - octets) for sum_ in sums.values()), default=octets)
+                for assoc, sums in carried.items()}
+    near = [a for a in distance if distance[a] <= min(distance.values()) + CONTROL_OCTETS]
+    return near[0] if len(near) == 1 else sent_after(shared, sent, near)
+
+
+def chunk_octets(segment):
+    """The user data of the DATA chunk with this segment: a header of DDP and a DDP-SSN more."""
+    return segment["octets"] + (16 if segment["tagged"] else 20)
+
+
+def sent_after(shared, sent, candidates):
+    chunks = [e for e in shared if e["event"] == "chunk_sent"]
+    votes, at = dict.fromkeys(candidates, 0), 0
+    for segment in sent:
+        while at < len(chunks) and chunks[at]["at"] < segment["at"]:
+            at += 1
+        near = next((c for c in chunks[at:at + 8] if c["octets"] == chunk_octets(segment)), None)
+        if near and near["assoc"] in votes:
+            votes[near["assoc"]] += 1
+    return max(votes, key=votes.get)
 
 
 def part_of(source, number, span=None):
@@ -217,7 +244,9 @@ class View:
         if len(self.ends) == 2:
             ends = f"{self.ends['initiator']} (initiator), {self.ends['responder']} (responder)"
         first = self.parts[0] if self.parts else None
-        which = f"connection {first.number}, one of {first.count}" if first and first.count > 1 else ""
+        which = ""
+        if first and first.count > 1:
+            which = f"connection {first.number}, one of {first.count}"
         return [*wrapped(name.name() for name in self.sources), *wrapped(
             f for f in (ends, self.transport(), which, *more) if f)]
 
