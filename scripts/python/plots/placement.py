@@ -177,7 +177,7 @@ def bar(kind, name, legend, colour, unit, least, rows):
                 f"pt 7 ps 0.6 lc rgb '{colour}' title {draw.quote(legend)}")
     height = f"($3 > {least:.3f} ? $3 : {least:.3f})"
     return (f"{draw.table(kind, name)} using 1:($2 / {unit}):(0):({height} / {unit}) "
-            f"with vectors nohead lw 2.5 lc rgb '{colour}' title {draw.quote(legend)}")
+            f"with vectors nohead lw 3 lc rgb '{colour}' title {draw.quote(legend)}")
 
 
 def make(view):
@@ -199,7 +199,7 @@ def make(view):
             few = [row[:3] for row in merged(own, (last - first) / COLUMNS)]
             tables.append((name, ("seconds", "offset", "octets"), few))
             parts.append(bar("placement", name, f"{legend} ({size_text(octets)})", colour, size,
-                             total / 250, len(few)))
+                             total / 130, len(few)))
     script = draw.x_range(view, last) + f"set yrange [0:{total / size:.6f}]\n"
     script += "set xlabel 'seconds'\n" + f"set ylabel 'offset in the buffer, {unit}'\n"
     script += separators(places, size)
