@@ -70,6 +70,7 @@ struct iw_tcp_conn {
 	uint32_t number;
 	size_t address; /* of the endpoint that it tries */
 	uint64_t begin_ns, connect_ns;
+	unsigned reset_by; /* the end from which a reset comes */
 	bool connected, closing, dead;
 	uint64_t close_ns; /* when to give up an orderly end */
 };

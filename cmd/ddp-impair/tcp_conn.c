@@ -101,7 +101,7 @@ void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
 		e->fd = -1;
 	}
 	if (t->relay->tap && c->connected && reset)
-		iw_tap_end(t->relay->tap, &c->tap, IW_UNIT_INITIATOR, true);
+		iw_tap_end(t->relay->tap, &c->tap, c->reset_by, true);
 	iw_heap_del(&t->timers, &c->timer);
 	iw_list_del(&c->link);
 	iw_list_add_tail(&t->dead, &c->link);
@@ -144,6 +144,7 @@ static void close_both(struct iw_tcp_conn *c, uint64_t now)
 /* Resets both ends once the octets before have arrived: a reset drops those that have not. */
 static void reset_both(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 {
+	c->reset_by = from;
 	if (!c->close_ns)
 		c->close_ns = now + CLOSE_NS;
 	if (now < c->close_ns && iw_tcp_unacked(c->end[!from].fd))
@@ -157,6 +158,7 @@ static void was_reset(struct iw_tcp_conn *c, unsigned side)
 {
 	struct iw_tcp_flow *f = &c->flow[side], *back = &c->flow[!side];
 
+	c->reset_by = side;
 	if (c->tcp->plain || f->ended || c->closing) {
 		iw_relay_tcp_conn_kill(c, true);
 		return;

@@ -220,6 +220,29 @@ END
     assert_status 0
 }
 
+@test "an endpoint that does not answer is given up after --timeout" {
+    local port
+
+    require_tool python3
+    # A listener whose queue is full does not answer further connections.
+    IW_READY='^[0-9]' serve_here python3 -u -c '
+import socket, time
+s = socket.create_server(("127.0.0.1", 0), backlog=0)
+full = [socket.socket() for _ in range(4)]
+for c in full:
+    c.setblocking(False)
+    c.connect_ex(s.getsockname())
+print(s.getsockname()[1])
+time.sleep(30)'
+    port=$(cat "$BATS_TEST_TMPDIR/serve.$SERVED.out")
+    relay_to "$port" --timeout 300ms
+    transfer
+    [ "$status" -ne 0 ]
+    serve_end
+    assert_stderr_has '127.0.0.1: no answer within --timeout'
+    assert_output_has '0 connections, '
+}
+
 @test "many connections at once, without and with rules" {
     receive
     for rule in '' 'fpdu prob=20%: delay 1ms'; do
