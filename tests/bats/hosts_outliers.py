@@ -34,7 +34,8 @@ for count in (3, 4, 5, 8, 16):
            lambda client, server: 0.4 if 2 in (client, server) else 1)
 for count in (4, 5, 8, 16):
     expect([("host", "h2", "client")], count, lambda client, server: 0.4 if client == 2 else 1)
-    expect([("host", "h2", "server")], count, lambda client, server: 3 if server == 2 else 1)
+    expect([("host", "h2", "server")], count, lambda client, server: 0.3 if server == 2 else 1)
+    expect([], count, lambda client, server: 3 if server == 2 else 1)
     expect([("link", "h0 -> h1", None)], count,
            lambda client, server: 0.4 if (client, server) == (0, 1) else 1)
 for count in (7, 8, 16):

@@ -8,8 +8,8 @@ quiet network the median absolute deviation is almost zero.
 
 A slow host makes its whole row and column slow, and with few hosts these are half of all values. So
 a host is compared with the pairs between all other hosts. The host with the most deviating pairs is
-named and left out; then the search is repeated. Links are searched last, among the hosts that
-remain; only slow ones are named.
+left out; then the search is repeated. Links are searched last, among the hosts that remain. Only
+hosts and links that are slower than the others are reported.
 """
 
 import math
@@ -63,7 +63,7 @@ def find(pairs):
         values = {(pair["client"], pair["server"]): pair[key] or pair[f"at_most_{key}"]
                   for pair in pairs if key in pair}
         found += [one for one in search(values, name, of_host, of_link)
-                  if one.what == "host" or (one.ratio < 1) == less_is_worse]
+                  if (one.ratio < 1) == less_is_worse]
     return found
 
 

@@ -71,7 +71,7 @@ class Session:
             raise self.failure
 
     def poke(self):
-        """Goes on if what the script waits for has come. Called from the launcher's loop."""
+        """Resumes the script if what it waits for is there. The launcher's loop calls this."""
         try:
             for server in self.servers:
                 if server.status is not None and not self.ending:
