@@ -85,6 +85,12 @@ static void a_dropped_chunk_is_cut_out_and_the_checksum_is_right(void **state)
 	pass(10, 0);
 	assert_true(fate.gone);
 	end();
+	/* A later chunk of the packet is edited at its new place. */
+	begin("chunk opcode=sack: drop\nchunk opcode=data nth=2: set tsn=77 fix-crc");
+	pass(10, 0);
+	assert_true(impair_is_sealed(packet, fate.len));
+	assert_int_equal(iw_get_be32(packet + fate.len - 60), 77);
+	end();
 }
 
 static void corruption_is_detected_unless_the_checksum_is_repaired(void **state)
