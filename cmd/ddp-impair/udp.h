@@ -14,7 +14,7 @@
 #include "util/list.h"
 
 #define IW_UDP_RUN         65536 /* octets of a run that the kernel has joined */
-#define IW_UDP_BATCH       8     /* runs of one receive */
+#define IW_UDP_BATCH       3     /* runs of one receive: they stay in the second-level cache */
 #define IW_UDP_SEGS        64    /* datagrams of one send (UDP_MAX_SEGMENTS) */
 #define IW_UDP_CLIENTS_MAX 4096  /* at once; a further one replaces the oldest */
 #define IW_UDP_BUCKETS     1024
