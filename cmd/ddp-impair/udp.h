@@ -14,9 +14,9 @@
 #include "util/list.h"
 
 #define IW_UDP_RUN         65536 /* octets of a run that the kernel has joined */
-#define IW_UDP_BATCH       8     /* runs of one receive */
+#define IW_UDP_BATCH       3     /* runs of one receive: they stay in the second-level cache */
 #define IW_UDP_SEGS        64    /* datagrams of one send (UDP_MAX_SEGMENTS) */
-#define IW_UDP_CLIENTS_MAX 4096  /* at once; a further one replaces the one that was idle longest */
+#define IW_UDP_CLIENTS_MAX 4096  /* at once; a further one replaces the oldest */
 #define IW_UDP_BUCKETS     1024
 
 struct iw_udp_client {
@@ -40,9 +40,8 @@ struct iw_udp {
 	struct iw_udp_client *bucket[IW_UDP_BUCKETS];
 	struct iw_list list;
 	struct iw_udp_client **by_number; /* [number % IW_UDP_CLIENTS_MAX] */
-	size_t now_clients;
-	uint32_t clients; /* so far */
-	uint64_t refused; /* datagrams without a client, or that no socket took */
+	uint32_t clients;                 /* so far */
+	uint64_t refused;                 /* datagrams without a client, or that no socket took */
 	uint64_t sweep_at;
 	uint8_t *buf; /* IW_UDP_BATCH runs */
 };

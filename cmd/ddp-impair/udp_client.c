@@ -148,7 +148,6 @@ static void drop(struct iw_udp *u, struct iw_udp_client *c)
 	*at = c->next;
 	*slot_of(u, c->number) = NULL;
 	iw_list_del(&c->list);
-	u->now_clients--;
 	iw_flow_fini(&c->flow);
 	close(c->fd);
 	free(c);
@@ -190,7 +189,6 @@ struct iw_udp_client *iw_udp_client_add(struct iw_udp *u, const struct iw_addr *
 	if (old)
 		drop(u, old);
 	u->clients++;
-	u->now_clients++;
 	*slot_of(u, c->number) = c;
 	c->next = *bucket_of(u, addr);
 	*bucket_of(u, addr) = c;

@@ -249,6 +249,22 @@ static const struct iw_field sctp_data[] = {
 	{ "PPID",                   12,  4,  0,  0, "RFC 5043 5.2",   CONTEXT },
 };
 
+static const struct iw_field sctp_chunk[] = {
+	{ "Type",    0,  1,  0,  0, "RFC 9260 3.2", PRINT(print_chunk_type) },
+	{ "Flags",   1,  1,  0,  0, "RFC 9260 3.2", CONTEXT },
+	{ "Length",  2,  2,  0,  0, "RFC 9260 3.2", TEXT("octets of the chunk without its padding") },
+};
+
+static const struct iw_field sctp_sack[] = {
+	{ "Type",                       0,  1,  0,  0, "RFC 9260 3.2",   PRINT(print_chunk_type) },
+	{ "Flags",                      1,  1,  0,  0, "RFC 9260 3.3.4", RESERVED },
+	{ "Length",                     2,  2,  0,  0, "RFC 9260 3.3.4", TEXT("octets of the chunk without its padding") },
+	{ "Cumulative TSN Ack",         4,  4,  0,  0, "RFC 9260 3.3.4", TEXT("all DATA chunks up to this one have arrived") },
+	{ "a_rwnd",                     8,  4,  0,  0, "RFC 9260 3.3.4", TEXT("octets that the sender has room for") },
+	{ "Number of Gap Ack Blocks",  12,  2,  0,  0, "RFC 9260 3.3.4", TEXT("runs of chunks that arrived after a missing one") },
+	{ "Number of Duplicate TSNs",  14,  2,  0,  0, "RFC 9260 3.3.4", TEXT("chunks that arrived again") },
+};
+
 static const struct iw_field sctp_init[] = {
 	{ "Type",                        0,  1,  0,  0, "RFC 9260 3.2",   PRINT(print_chunk_type) },
 	{ "Flags",                       1,  1,  0,  0, "RFC 9260 3.3.2", RESERVED },
@@ -291,6 +307,8 @@ LAYOUT(atomic_rsp, IW_RDMAP_ATOMIC_RSP_LEN)
 LAYOUT(immediate, IW_RDMAP_IMM_LEN)
 LAYOUT(sctp, IW_SCTP_HDR_LEN)
 LAYOUT(sctp_data, IW_SCTP_DATA_HDR_LEN)
+LAYOUT(sctp_chunk, IW_SCTP_CHUNK_HDR_LEN)
+LAYOUT(sctp_sack, IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN)
 LAYOUT(sctp_init, IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_INIT_LEN)
 LAYOUT(ddp_ssn, IW_SCTP_SSN_LEN)
 LAYOUT(session, IW_SCTP_CONTROL_LEN)

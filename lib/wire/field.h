@@ -57,11 +57,12 @@ extern const struct iw_layout iw_wire_layout_terminate, iw_wire_layout_terminate
 extern const struct iw_layout iw_wire_layout_atomic_req, iw_wire_layout_atomic_rsp,
 	iw_wire_layout_immediate;
 /*
- * RFC 9260 3.1, 3.3.1 and 3.3.2: the common header; chunk header and value of DATA (without user
- * data) and of INIT and INIT ACK (without parameters).
+ * RFC 9260 3.1, 3.2, 3.3.1, 3.3.2 and 3.3.4: the common header; the header of any chunk; chunk header
+ * and value of DATA (without user data), of INIT and INIT ACK (without parameters), and of SACK
+ * (without blocks and TSNs).
  */
-extern const struct iw_layout iw_wire_layout_sctp, iw_wire_layout_sctp_data,
-	iw_wire_layout_sctp_init;
+extern const struct iw_layout iw_wire_layout_sctp, iw_wire_layout_sctp_chunk,
+	iw_wire_layout_sctp_data, iw_wire_layout_sctp_init, iw_wire_layout_sctp_sack;
 /* RFC 5043 5.2: before a DDP segment; a Session Control message, without its Private Data. */
 extern const struct iw_layout iw_wire_layout_ddp_ssn, iw_wire_layout_session;
 

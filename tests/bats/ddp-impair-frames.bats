@@ -241,9 +241,11 @@ holds() {
     holds 'map(select(.event == "lost")) | length > 10 and all(.reason == "gap" or .reason == "rack" or .reason == "t3")'
     holds 'map(select(.event == "rtt" and .path == 0)) | length > 10 and all(.rtt_ns > 0 and .srtt_ns > 0 and .rto_ns >= .srtt_ns)'
     holds 'map(select(.event == "window")) | length > 10 and all(.cwnd_octets > 0) and (map(.ssthresh_octets) | min) < 4294967295'
-    # Each TSN that is lost was sent before, and is sent again.
+    # Each TSN that is lost was sent before, and is sent again. The timer T3 also marks those whose SACK was
+    # lost; the next SACK acknowledges them.
     holds '(map(select(.event == "chunk_sent").tsn)) as $sent | (map(select(.event == "chunk_retransmitted").tsn)) as $again |
-        (map(select(.event == "lost").tsn) | unique) as $lost | ($lost - $sent == []) and ($lost - $again == [])'
+        (map(select(.event == "lost")) | [(map(.tsn) | unique), (map(select(.reason != "t3").tsn) | unique)]) as [$all, $seen] |
+        ($all - $sent == []) and ($seen - $again == [])'
     holds '(map(select(.event == "window").retransmits) | max) <= (map(select(.event == "chunk_retransmitted")) | length)'
     holds 'map(select(.event == "path")) | .[0].state == "active" and .[0].primary'
     # The octets of the file are in the segments, and the segments in the chunks.

@@ -121,6 +121,17 @@ arrived() {
     relay_end
 }
 
+@test "injected and truncated datagrams are ignored by SCTP" {
+    relay --rule 'packet nth=5: inject deadbeef0102' --rule 'packet nth=9: inject deadbeef0102 after' --rule 'packet opcode=data every=11: truncate 20' \
+        --pcap out.pcap
+    sends
+    arrived
+    relay_end
+    assert_jsonl '.[-1].decisions | map(.kind) | sort' '["inject","truncate"]'
+    # Two in each direction.
+    assert_equal "$(LC_ALL=C grep -aobP '\xde\xad\xbe\xef\x01\x02' out.pcap | wc -l)" 4
+}
+
 @test "the port of a client changes, and its association continues" {
     relay --rule 'packet from=initiator nth=15: rebind' --rule 'packet from=initiator nth=30: rebind'
     sends --redial 0

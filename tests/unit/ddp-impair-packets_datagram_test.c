@@ -85,6 +85,12 @@ static void a_dropped_chunk_is_cut_out_and_the_checksum_is_right(void **state)
 	pass(10, 0);
 	assert_true(fate.gone);
 	end();
+	/* A later chunk of the packet is edited at its new place. */
+	begin("chunk opcode=sack: drop\nchunk opcode=data nth=2: set tsn=77 fix-crc");
+	pass(10, 0);
+	assert_true(impair_is_sealed(packet, fate.len));
+	assert_int_equal(iw_get_be32(packet + fate.len - 60), 77);
+	end();
 }
 
 static void corruption_is_detected_unless_the_checksum_is_repaired(void **state)
@@ -127,6 +133,25 @@ static void a_field_of_a_chunk_is_set(void **state)
 	assert_int_equal(d.tsn, 77);
 	assert_int_equal(iw_wire_ddp_decode(&h, d.data + 2, d.len - 2), 14);
 	assert_int_equal(h.stag, 0x99);
+	end();
+}
+
+static void fields_of_every_chunk_are_conditions_and_can_be_set(void **state)
+{
+	struct iw_sctp_sack s;
+
+	(void)state;
+	begin("chunk sack.a-rwnd=0 nth=2: set cumulative-tsn-ack=99 fix-crc\n"
+	      "chunk chunk.type=4: drop");
+	pass(1, 0);
+	assert_false(fate.changed);
+	pass(3, 0);
+	assert_true(fate.changed && impair_is_sealed(packet, len));
+	assert_int_equal(iw_wire_sctp_sack_decode(&s, packet + 16, 12), 12);
+	assert_int_equal(s.cum, 99);
+	len = IW_SCTP_HDR_LEN + impair_chunk(packet + IW_SCTP_HDR_LEN, IW_SCTP_HEARTBEAT, 8);
+	iw_flow_datagram(&flow, 0, packet, len, 0, &fate);
+	assert_true(fate.gone);
 	end();
 }
 
@@ -190,7 +215,7 @@ static void truncated_chunks_have_a_right_length_if_asked(void **state)
 	end();
 }
 
-static void other_datagrams_pass(void **state)
+static void other_datagrams_are_units_of_octets(void **state)
 {
 	(void)state;
 	begin("packet: drop\nchunk: drop");
@@ -201,6 +226,12 @@ static void other_datagrams_pass(void **state)
 	iw_flow_datagram(&flow, 0, packet, 0, 0, &fate);
 	assert_false(fate.gone);
 	end();
+	begin("octets nth=2: drop");
+	for (uint32_t i = 1; i < 4; i++) {
+		iw_flow_datagram(&flow, 0, packet, 100, 0, &fate);
+		assert_int_equal(fate.gone, i == 2);
+	}
+	end();
 }
 
 int main(void)
@@ -210,11 +241,12 @@ int main(void)
 		cmocka_unit_test(a_dropped_chunk_is_cut_out_and_the_checksum_is_right),
 		cmocka_unit_test(corruption_is_detected_unless_the_checksum_is_repaired),
 		cmocka_unit_test(a_field_of_a_chunk_is_set),
+		cmocka_unit_test(fields_of_every_chunk_are_conditions_and_can_be_set),
 		cmocka_unit_test(a_packet_is_dropped_copied_delayed_and_overtaken),
 		cmocka_unit_test(
 			a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them),
 		cmocka_unit_test(truncated_chunks_have_a_right_length_if_asked),
-		cmocka_unit_test(other_datagrams_pass),
+		cmocka_unit_test(other_datagrams_are_units_of_octets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,14 @@ static void segments_that_arrive_early_are_units_later(void **state)
 	assert_int_equal(flow.number[0], 4);
 	send(at_fpdu[3], at_fpdu[4] - at_fpdu[3]);
 	assert_int_equal(fate.delay_ns, IW_MSEC(1));
+	/* Two gaps; one segment comes twice. */
+	send(at_fpdu[7], at_fpdu[8] - at_fpdu[7]);
+	send(at_fpdu[5], at_fpdu[6] - at_fpdu[5]);
+	send(at_fpdu[5], at_fpdu[6] - at_fpdu[5]);
+	send(at_fpdu[4], at_fpdu[5] - at_fpdu[4]);
+	assert_int_equal(flow.number[0], 7);
+	send(at_fpdu[6], at_fpdu[7] - at_fpdu[6]);
+	assert_int_equal(flow.number[0], 9);
 	end();
 }
 

@@ -96,6 +96,27 @@ static void sctp_in_udp_and_on_ip_is_cut_with_its_headers(void **state)
 	end();
 }
 
+static void frames_with_vlan_tags_have_the_same_units(void **state)
+{
+	uint8_t packet[500], tagged[600];
+	size_t n = impair_packet(packet, 1);
+
+	(void)state;
+	begin("chunk opcode=write nth=1: flip-bit payload fix-crc");
+	len = impair_frame(frame, true, 0, 17, 9899, 0, 0, packet, n);
+	memcpy(tagged, frame, 12);
+	iw_put_be32(tagged + 12, 0x81000007);
+	memcpy(tagged + 16, frame + 12, len - 12);
+	assert_int_equal(iw_flows_frame(flows, tagged, len + 4, 0, &fate), 1);
+	assert_true(fate.changed);
+	assert_int_equal(iw_get_be32(tagged + 12), 0x81000007);
+	memcpy(frame + 12, tagged + 16, len - 12);
+	assert_true(impair_frame_is_right(frame, true));
+	assert_true(impair_is_sealed(frame + len - n, n));
+	assert_memory_not_equal(frame + len - n, packet, n);
+	end();
+}
+
 static void frames_of_other_protocols_pass(void **state)
 {
 	(void)state;
@@ -202,6 +223,7 @@ int main(void)
 		cmocka_unit_test(edited_frames_have_right_checksums),
 		cmocka_unit_test(the_initiator_is_the_end_that_opens),
 		cmocka_unit_test(sctp_in_udp_and_on_ip_is_cut_with_its_headers),
+		cmocka_unit_test(frames_with_vlan_tags_have_the_same_units),
 		cmocka_unit_test(frames_of_other_protocols_pass),
 		cmocka_unit_test(a_full_table_forgets_the_flow_that_was_idle_longest),
 		cmocka_unit_test(overtaken_packets_leave_after_as_many_of_their_flow),

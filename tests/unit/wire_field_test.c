@@ -580,6 +580,29 @@ static void sctp_init_chunk_codec_and_table_agree(void **state)
 	turn(&iw_wire_layout_sctp_init, turn_init, base, NULL);
 }
 
+static void sctp_sack_chunk_codec_and_table_agree(void **state)
+{
+	static const uint8_t gap[4] = { 0, 2, 0, 3 }, dup[8] = { 1 };
+	const struct iw_sctp_sack in = { .cum = 0x11121314,
+					 .a_rwnd = 0x21222324,
+					 .ngaps = 1,
+					 .ndups = 2,
+					 .gaps = gap,
+					 .dups = dup };
+	const struct iw_sctp_chunk chunk = { .type = IW_SCTP_SACK, .flags = 0x5a, .value_len = 24 };
+	uint8_t hdr[HDR_MAX];
+
+	(void)state;
+	assert_int_equal(iw_wire_sctp_chunk_encode(hdr, sizeof(hdr), &chunk), 28);
+	assert_int_equal(iw_wire_sctp_sack_encode(hdr + IW_SCTP_CHUNK_HDR_LEN,
+						  sizeof(hdr) - IW_SCTP_CHUNK_HDR_LEN, &in),
+			 24);
+	AGREE(&iw_wire_layout_sctp_sack, hdr, { "Type", 3 }, { "Flags", 0x5a }, { "Length", 28 },
+	      { "Cumulative TSN Ack", 0x11121314 }, { "a_rwnd", 0x21222324 },
+	      { "Number of Gap Ack Blocks", 1 }, { "Number of Duplicate TSNs", 2 });
+	AGREE(&iw_wire_layout_sctp_chunk, hdr, { "Type", 3 }, { "Flags", 0x5a }, { "Length", 28 });
+}
+
 static void turn_control(uint8_t *dst, const uint8_t *src)
 {
 	struct iw_sctp_control c;
@@ -626,6 +649,7 @@ static const struct iw_layout *const layouts[] = {
 	&iw_wire_layout_terminate_length, &iw_wire_layout_atomic_req,   &iw_wire_layout_atomic_rsp,
 	&iw_wire_layout_immediate,        &iw_wire_layout_sctp,         &iw_wire_layout_sctp_data,
 	&iw_wire_layout_sctp_init,        &iw_wire_layout_ddp_ssn,      &iw_wire_layout_session,
+	&iw_wire_layout_sctp_chunk,       &iw_wire_layout_sctp_sack,
 };
 
 static void each_bit_of_a_header_is_in_one_field(void **state)
@@ -731,6 +755,7 @@ int main(void)
 		cmocka_unit_test(sctp_common_header_codec_and_table_agree),
 		cmocka_unit_test(sctp_data_chunk_codec_and_table_agree),
 		cmocka_unit_test(sctp_init_chunk_codec_and_table_agree),
+		cmocka_unit_test(sctp_sack_chunk_codec_and_table_agree),
 		cmocka_unit_test(ddp_over_sctp_codec_and_table_agree),
 		cmocka_unit_test(each_bit_of_a_header_is_in_one_field),
 		cmocka_unit_test(meaning_depends_on_the_value),

@@ -62,6 +62,7 @@ static void read_chunk(struct iw_unit *u, const struct iw_sctp_chunk *c, size_t 
 {
 	struct iw_sctp_data data;
 	struct iw_sctp_init init;
+	struct iw_sctp_sack sack;
 
 	u->ops = UINT64_C(1) << op_of(c->type);
 	u->header_len = IW_SCTP_CHUNK_HDR_LEN;
@@ -77,7 +78,12 @@ static void read_chunk(struct iw_unit *u, const struct iw_sctp_chunk *c, size_t 
 		   iw_wire_sctp_init_decode(&init, c->value, c->value_len) > 0) {
 		u->header_len = IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_INIT_LEN;
 		iw_unit_add(u, &iw_wire_layout_sctp_init, 0);
+	} else if (c->type == IW_SCTP_SACK &&
+		   iw_wire_sctp_sack_decode(&sack, c->value, c->value_len) > 0) {
+		u->header_len = IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN;
+		iw_unit_add(u, &iw_wire_layout_sctp_sack, 0);
 	}
+	iw_unit_add(u, &iw_wire_layout_sctp_chunk, 0);
 }
 
 static void begin(struct iw_unit *u, enum iw_unit_kind kind, unsigned from, const uint8_t *octets,

@@ -321,8 +321,8 @@ static int check_carrier(struct iw_rule_parse *s)
 		no = "the port of a connection does not change";
 	if (c == IW_RULE_TCP && sctp)
 		no = "SCTP packets are not in a TCP stream; use -t udp or --between";
-	else if (c == IW_RULE_UDP && !sctp)
-		no = "UDP carries SCTP; the unit is packet or chunk";
+	else if (c == IW_RULE_UDP && !sctp && r->kind != IW_UNIT_OCTETS)
+		no = "UDP carries SCTP; the unit is packet, chunk or octets";
 	if (!no)
 		return 0;
 	return iw_fail(s->why, IW_E_NOTSUP, "rule \"%s\": %s of %s cannot be done %s: %s", s->text,

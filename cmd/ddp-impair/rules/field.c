@@ -34,6 +34,8 @@ static const struct header {
 	{ "sctp",      &iw_wire_layout_sctp,             SCTP },
 	{ "data",      &iw_wire_layout_sctp_data,        SCTP },
 	{ "init",      &iw_wire_layout_sctp_init,        SCTP },
+	{ "sack",      &iw_wire_layout_sctp_sack,        1u << IW_UNIT_CHUNK },
+	{ "chunk",     &iw_wire_layout_sctp_chunk,       1u << IW_UNIT_CHUNK },
 	{ "session",   &iw_wire_layout_session,          1u << IW_UNIT_CHUNK },
 	{ "session",   &iw_wire_layout_ddp_ssn,          1u << IW_UNIT_CHUNK },
 };
