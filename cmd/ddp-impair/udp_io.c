@@ -53,7 +53,7 @@ int iw_udp_receive(struct iw_udp *u, int fd, struct iw_udp_run run[static IW_UDP
 {
 	struct mmsghdr m[IW_UDP_BATCH];
 	struct iovec iov[IW_UDP_BATCH];
-	union control control[IW_UDP_BATCH];
+	union control control[IW_UDP_BATCH] = { 0 };
 	int n, tries = 8;
 
 	for (size_t i = 0; i < IW_UDP_BATCH; i++) {

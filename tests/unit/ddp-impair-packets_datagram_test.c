@@ -10,6 +10,7 @@
 
 #include "ddp-impair/packets/chunk.h"
 #include "impair_maker.h"
+#include "util/num.h"
 
 static struct impair_maker m;
 static struct iw_flow flow;
@@ -215,6 +216,24 @@ static void truncated_chunks_have_a_right_length_if_asked(void **state)
 	end();
 }
 
+static void chunks_of_a_truncated_packet_are_neither_cut_nor_edited(void **state)
+{
+	static const char *const rules[] = {
+		"packet: truncate 30 fix-length\nchunk opcode=data: drop",
+		"packet: truncate 30 fix-length\nchunk opcode=data: set tsn=77 fix-crc",
+		"packet: truncate 30 fix-length\nchunk opcode=data: truncate 20 fix-length",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rules); i++) {
+		begin(rules[i]);
+		pass(1, 0);
+		assert_int_equal(fate.len, 30);
+		assert_memory_equal(packet + 30, before + 30, len - 30);
+		end();
+	}
+}
+
 static void other_datagrams_are_units_of_octets(void **state)
 {
 	(void)state;
@@ -246,6 +265,7 @@ int main(void)
 		cmocka_unit_test(
 			a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them),
 		cmocka_unit_test(truncated_chunks_have_a_right_length_if_asked),
+		cmocka_unit_test(chunks_of_a_truncated_packet_are_neither_cut_nor_edited),
 		cmocka_unit_test(other_datagrams_are_units_of_octets),
 	};
 

@@ -51,10 +51,18 @@ static void close_gap(struct work *w, size_t i, size_t old, size_t len)
 	memmove(w->octets + end - cut, w->octets + end, w->len - end);
 	w->len -= cut;
 	w->unit[0].len = w->unit[0].have = w->len;
-	if (i > 0)
-		w->unit[i].len = w->unit[i].have = len;
-	for (size_t k = i + 1; k < w->units && i > 0; k++)
+	/* Unit 0 is the packet: its chunks keep their places. */
+	if (i == 0)
+		return;
+	w->unit[i].len = w->unit[i].have = len;
+	for (size_t k = i + 1; k < w->units; k++)
 		w->off[k] -= cut;
+}
+
+/* False: an earlier decision has truncated the packet before the end of unit i. */
+static bool remains(const struct work *w, size_t i)
+{
+	return w->off[i] + w->unit[i].len <= w->len;
 }
 
 static void edit(struct work *w, const struct order *o)
@@ -63,7 +71,8 @@ static void edit(struct work *w, const struct order *o)
 	size_t old = u->len, len = old;
 
 	u->octets = w->octets + w->off[o->unit];
-	if (old == 0 || !iw_edit_apply(&o->d, u, w->octets + w->off[o->unit], &len))
+	if (old == 0 || !remains(w, o->unit) ||
+	    !iw_edit_apply(&o->d, u, w->octets + w->off[o->unit], &len))
 		return;
 	w->changed = true;
 	if (len < old)
@@ -82,6 +91,8 @@ static bool mends(const struct iw_action *a)
 
 static void cut(struct work *w, size_t i)
 {
+	if (!remains(w, i))
+		return;
 	close_gap(w, i, w->unit[i].len, 0);
 	w->changed = w->seal = true;
 }
