@@ -9,15 +9,16 @@ from matrix import plan, side
 
 PROGRAMS = ("capabilities", "serve", "connect", "version")
 KINDS = ("native", "emulated", "guest", "remote")
-WORDS = ("title", "about", "kind", "role", "transport", "operation", "option", "needs",
-         "address", "local")
+WORDS = ("title", "about", "kind", "role", "transport", "operation", "serves", "connects",
+         "option", "needs", "address", "local")
+ONLY = {"serves": "server", "connects": "client"}
 SECONDS = 20
 
 
 @dataclasses.dataclass
 class Plugin:
     """unavailable: why it cannot run here, or "". broken: what is wrong with the plug-in itself, or
-    "": its cells are infrastructure errors. address, local: kind remote: its address, and that of this
+    "": its cells are infrastructure errors. only: operations in one role. address, local: kind remote: its address, and that of this
     machine in its network."""
     name: str
     folder: str
@@ -27,6 +28,7 @@ class Plugin:
     roles: list = dataclasses.field(default_factory=list)
     transports: list = dataclasses.field(default_factory=list)
     operations: list = dataclasses.field(default_factory=list)
+    only: dict = dataclasses.field(default_factory=lambda: {"client": [], "server": []})
     options: dict = dataclasses.field(default_factory=dict)
     needs: list = dataclasses.field(default_factory=list)
     version: str = ""
@@ -45,9 +47,11 @@ class Plugin:
             return f"{self.name}: {self.unavailable}"
         for word, value, declared in (("role", role, self.roles),
                                       ("transport", test.transport, self.transports),
-                                      ("operation", test.operation, self.operations)):
+                                      ("operation", test.operation,
+                                       self.operations + self.only[role])):
             if value not in declared:
-                return f"{self.name} does not declare {word} {value}"
+                return f"{self.name} does not declare {word} {value}" + \
+                    (f" as {role}" if value in self.only["client"] + self.only["server"] else "")
         for name, value in test.options.items():
             # An option that the plug-in does not mention has its default only.
             if not allows(self.options.get(name), name, value):
@@ -109,6 +113,8 @@ def take(plugin, lines):
             plugin.options[values[0]] = values[1:]
         elif word == "needs":
             plugin.needs += values
+        elif word in ONLY:
+            plugin.only[ONLY[word]] += values
         else:
             getattr(plugin, word + "s").extend(values)
 
