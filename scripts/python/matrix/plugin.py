@@ -18,8 +18,8 @@ SECONDS = 20
 @dataclasses.dataclass
 class Plugin:
     """unavailable: why it cannot run here, or "". broken: what is wrong with the plug-in itself, or
-    "": its cells are infrastructure errors. only: operations in one role. address, local: kind remote: its address, and that of this
-    machine in its network."""
+    "": its cells are infrastructure errors. only: operations in one role. address, local: of a
+    remote one, and of this machine in its network."""
     name: str
     folder: str
     title: str = ""
@@ -41,8 +41,8 @@ class Plugin:
         return os.path.join(self.folder, name)
 
     def lacks(self, role, test):
-        """Returns why this implementation cannot do the test in this role, or "". Everything that it
-        does not declare is unsupported."""
+        """Returns why this implementation cannot do the test in this role, or "". Everything that
+        it does not declare is unsupported."""
         if self.unavailable:
             return f"{self.name}: {self.unavailable}"
         for word, value, declared in (("role", role, self.roles),
@@ -88,7 +88,7 @@ def load(name, folder, environment, log):
         plugin.broken = answer.trouble
     elif answer.status == 3:
         take(plugin, answer.lines[:-1])
-        plugin.unavailable = answer.lines[-1] if answer.lines else "cannot run here, without a reason"
+        plugin.unavailable = answer.lines[-1] if answer.lines else "cannot run here"
     elif answer.status != 0:
         plugin.broken = f"capabilities: exit status {answer.status}: expected 0 or 3"
     else:
@@ -104,8 +104,8 @@ def take(plugin, lines):
         if not word:
             continue
         if word not in WORDS or not values or (word == "kind" and rest not in KINDS):
-            plugin.broken = f"capabilities printed {line[:60]!r}: expected one of {', '.join(WORDS)}" \
-                " and its values"
+            plugin.broken = f"capabilities printed {line[:60]!r}: expected one of " \
+                f"{', '.join(WORDS)} and its values"
             return
         if word in ("title", "about", "kind", "address", "local"):
             setattr(plugin, word, rest)
@@ -123,6 +123,7 @@ def ask_version(plugin, environment, log):
     answer = side.ask("version", [plugin.program("version")], environment, log, SECONDS)
     if answer.trouble or answer.status != 0 or len(answer.lines) != 1:
         plugin.broken = answer.trouble or \
-            f"version: exit status {answer.status}, {len(answer.lines)} lines: expected 0 and one line"
+            f"version: exit status {answer.status}, {len(answer.lines)} lines: expected 0 and " \
+            "one line"
     else:
         plugin.version = answer.lines[0][:200]
