@@ -114,7 +114,7 @@ def matrix(options):
                                *map(existing, options.implementations)])
     cells = choose(profile, folders, options)
     impairments = impairment.find(os.path.join(SCRIPTS, "impairments"),
-                                  options.impair or {c.impairment for c in cells})
+                                  options.impair or dict.fromkeys(c.impairment for c in cells))
     if options.list:
         print("\n".join(c.id for c in cells))
         return 0
