@@ -297,9 +297,9 @@ impaired() {
     # A cell whose fault did not occur proves nothing.
     impaired 'fpdu opcode=terminate nth=9: drop' success
     assert_equal "$result: $reason" 'error: impairment fault: no unit met its rules'
-    impaired 'fpdu opcode=wirte: drop' success
+    impaired 'fpdu opcode=nothing: drop' success
     assert_equal "$result" error
-    [[ $reason == *'column 13: "wirte": expected'* ]] || fail_with "the reason is: $reason"
+    [[ $reason == *'column 13: "nothing": expected'* ]] || fail_with "the reason is: $reason"
 }
 
 # The other machine is emulated: ssh runs the command here, and rping there is mpa-probe.

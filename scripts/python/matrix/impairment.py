@@ -70,8 +70,8 @@ def cannot(impairment, cell, is_far):
     if not net.find("ddp-impair"):
         return "needs ddp-impair: not built"
     if is_far and in_frames(impairment, cell):
-        return f"impairment {impairment.name}: frames to a guest or to another machine do not pass" \
-            " the relay"
+        return f"impairment {impairment.name}: frames to a guest or to another machine do not " \
+            "pass the relay"
     return ""
 
 

@@ -35,17 +35,18 @@ class Usage(Exception):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="interop-matrix", formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EXAMPLES,
-        allow_abbrev=False,
+        prog="interop-matrix", epilog=EXAMPLES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Run implementations of iWARP against each other: clients x servers x tests x "
         "impairments.")
     parser.add_argument("--profile", default="default", metavar="NAME|FILE",
                         help="the cells: default, quick, ofa, unh, or a YAML file")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB|~REGEX",
-                        help="only the cells whose id CLIENT/SERVER/TEST/IMPAIRMENT matches; may be "
-                        "repeated")
+                        help="only the cells whose id CLIENT/SERVER/TEST/IMPAIRMENT matches; may "
+                        "be repeated")
     parser.add_argument("--impair", action="append", default=[], metavar="FILE",
-                        help="run each cell with this impairment instead of its own; may be repeated")
+                        help="run each cell with this impairment instead of its own; may be "
+                        "repeated")
     parser.add_argument("--baseline", metavar="FILE",
                         help="the expected results: YAML, or the result.json of an earlier run")
     parser.add_argument("--guests", choices=["on", "off", "auto"], default="auto",
@@ -58,7 +59,8 @@ def parse(arguments):
     parser.add_argument("--seed", type=number(0, 2**32 - 1), default=1, metavar="N",
                         help="decides the combinations and all random choices (default: 1)")
     parser.add_argument("--attempts", type=number(1, 9), default=1, metavar="N",
-                        help="repeat a cell that is an infrastructure error (default: 1)")
+                        help="attempts of a cell that is an infrastructure error (default: 1; 2 "
+                        "with a guest)")
     parser.add_argument("--no-capture", action="store_true", help="do not capture packets")
     parser.add_argument("--output", metavar="DIR", help="the folder for the results, new or empty "
                         "(default: build/interop-matrix/ID)")
@@ -112,7 +114,7 @@ def matrix(options):
                                *map(existing, options.implementations)])
     cells = choose(profile, folders, options)
     impairments = impairment.find(os.path.join(SCRIPTS, "impairments"),
-                                  options.impair or {c.impairment for c in cells})
+                                  options.impair or dict.fromkeys(c.impairment for c in cells))
     if options.list:
         print("\n".join(c.id for c in cells))
         return 0
@@ -140,8 +142,8 @@ def choose(profile, folders, options):
     """Returns the cells of this run. Names of implementations that match nothing are an error."""
     for pattern in {p for block in profile.blocks for p in block.clients + block.servers}:
         if not plan.matching(list(folders), [pattern]):
-            raise Usage(f"profile {profile.name}: {pattern}: no such implementation: expected one of "
-                        f"{', '.join(folders)}")
+            raise Usage(f"profile {profile.name}: {pattern}: no such implementation: "
+                        f"expected one of {', '.join(folders)}")
     if options.impair:
         names = [os.path.basename(f).removesuffix(".yaml") for f in options.impair]
         for block in profile.blocks:
@@ -234,7 +236,8 @@ def execute(options, profile, expected, cells, context, run_id):
     report = Report(expected, len(cells), options.quiet)
     entries = run.run_all(cells, context, options.jobs, report)
     facts = run.facts(run_id, began, time.monotonic() - clock,
-                      shlex.join(["scripts/interop-matrix", *sys.argv[1:]]), options.seed, profile, TOP)
+                      shlex.join(["scripts/interop-matrix", *sys.argv[1:]]), options.seed, profile,
+                      TOP)
     run.write(os.path.join(context.output, "result.json"),
               run.result(facts, cells, context, entries))
     page = write_reports(context.output, options)
@@ -279,9 +282,9 @@ class Report:
             ("error", "infrastructure errors")
         print(f"{len(entries)} cells in {seconds:.0f} s: " +
               ", ".join(f"{results.count(word)} {text}" for word, text in words))
-        for judgement, text in (("worse", "worse than expected"), ("better", "better than expected")):
+        for judgement in ("worse", "better"):
             if judgement in judged:
-                print(f"{judged.count(judgement)} {text}:")
+                print(f"{judged.count(judgement)} {judgement} than expected:")
                 these = [e for e, is_ in zip(entries, judged) if is_ == judgement]
                 for entry in these[:SHOWN]:
                     print(f"  {entry['result']}: {entry['rerun']}")

@@ -154,7 +154,7 @@ class MachineNet:
     middle = None
 
     def __init__(self, client, server):
-        """client, server: the plug-ins. One on this machine uses the address that the other names."""
+        """client, server: plug-ins. One on this machine uses the address that the other names."""
         self.family = "4"
         self.client = self.server = Outside()
         self.client_address = client.address or server.local

@@ -81,8 +81,8 @@ class Block:
 
 @dataclasses.dataclass
 class Profile:
-    """not_run: rows of a test plan that no plug-in can run. expected: the baseline, if the user names
-    no other."""
+    """not_run: rows of a test plan that no plug-in can run. expected: the baseline, if the user
+    names no other."""
     name: str
     title: str
     about: str

@@ -9,16 +9,17 @@ from matrix import plan, side
 
 PROGRAMS = ("capabilities", "serve", "connect", "version")
 KINDS = ("native", "emulated", "guest", "remote")
-WORDS = ("title", "about", "kind", "role", "transport", "operation", "option", "needs",
-         "address", "local")
+WORDS = ("title", "about", "kind", "role", "transport", "operation", "serves", "connects",
+         "option", "needs", "address", "local")
+ONLY = {"serves": "server", "connects": "client"}
 SECONDS = 20
 
 
 @dataclasses.dataclass
 class Plugin:
     """unavailable: why it cannot run here, or "". broken: what is wrong with the plug-in itself, or
-    "": its cells are infrastructure errors. address, local: kind remote: its address, and that of this
-    machine in its network."""
+    "": its cells are infrastructure errors. only: operations in one role. address, local: of a
+    remote one, and of this machine in its network."""
     name: str
     folder: str
     title: str = ""
@@ -27,6 +28,7 @@ class Plugin:
     roles: list = dataclasses.field(default_factory=list)
     transports: list = dataclasses.field(default_factory=list)
     operations: list = dataclasses.field(default_factory=list)
+    only: dict = dataclasses.field(default_factory=lambda: {"client": [], "server": []})
     options: dict = dataclasses.field(default_factory=dict)
     needs: list = dataclasses.field(default_factory=list)
     version: str = ""
@@ -39,15 +41,17 @@ class Plugin:
         return os.path.join(self.folder, name)
 
     def lacks(self, role, test):
-        """Returns why this implementation cannot do the test in this role, or "". Everything that it
-        does not declare is unsupported."""
+        """Returns why this implementation cannot do the test in this role, or "". Everything that
+        it does not declare is unsupported."""
         if self.unavailable:
             return f"{self.name}: {self.unavailable}"
         for word, value, declared in (("role", role, self.roles),
                                       ("transport", test.transport, self.transports),
-                                      ("operation", test.operation, self.operations)):
+                                      ("operation", test.operation,
+                                       self.operations + self.only[role])):
             if value not in declared:
-                return f"{self.name} does not declare {word} {value}"
+                return f"{self.name} does not declare {word} {value}" + \
+                    (f" as {role}" if value in self.only["client"] + self.only["server"] else "")
         for name, value in test.options.items():
             # An option that the plug-in does not mention has its default only.
             if not allows(self.options.get(name), name, value):
@@ -84,7 +88,7 @@ def load(name, folder, environment, log):
         plugin.broken = answer.trouble
     elif answer.status == 3:
         take(plugin, answer.lines[:-1])
-        plugin.unavailable = answer.lines[-1] if answer.lines else "cannot run here, without a reason"
+        plugin.unavailable = answer.lines[-1] if answer.lines else "cannot run here"
     elif answer.status != 0:
         plugin.broken = f"capabilities: exit status {answer.status}: expected 0 or 3"
     else:
@@ -100,8 +104,8 @@ def take(plugin, lines):
         if not word:
             continue
         if word not in WORDS or not values or (word == "kind" and rest not in KINDS):
-            plugin.broken = f"capabilities printed {line[:60]!r}: expected one of {', '.join(WORDS)}" \
-                " and its values"
+            plugin.broken = f"capabilities printed {line[:60]!r}: expected one of " \
+                f"{', '.join(WORDS)} and its values"
             return
         if word in ("title", "about", "kind", "address", "local"):
             setattr(plugin, word, rest)
@@ -109,6 +113,8 @@ def take(plugin, lines):
             plugin.options[values[0]] = values[1:]
         elif word == "needs":
             plugin.needs += values
+        elif word in ONLY:
+            plugin.only[ONLY[word]] += values
         else:
             getattr(plugin, word + "s").extend(values)
 
@@ -117,6 +123,7 @@ def ask_version(plugin, environment, log):
     answer = side.ask("version", [plugin.program("version")], environment, log, SECONDS)
     if answer.trouble or answer.status != 0 or len(answer.lines) != 1:
         plugin.broken = answer.trouble or \
-            f"version: exit status {answer.status}, {len(answer.lines)} lines: expected 0 and one line"
+            f"version: exit status {answer.status}, {len(answer.lines)} lines: expected 0 and " \
+            "one line"
     else:
         plugin.version = answer.lines[0][:200]

@@ -20,7 +20,7 @@ from matrix import side
 
 @dataclasses.dataclass
 class Context:
-    """What all cells of a run share. environment: of all programs. output: the folder of the run."""
+    """What all cells of a run share. environment: of all programs. output: its folder."""
     plugins: dict
     impairments: dict
     environment: dict

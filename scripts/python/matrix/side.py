@@ -30,8 +30,8 @@ class Stopped(Exception):
 class Side:
     """A running program. Use it in a `with` statement: at its end nothing of it runs any more.
 
-    trouble: why the cell is an infrastructure error, or None. lines: of standard output. status: the
-    exit status, or None while it runs."""
+    trouble: why the cell is an infrastructure error, or None. lines: of standard output. status:
+    the exit status, or None while it runs."""
 
     def __init__(self, name, command, environment, log, inside=None):
         """inside: the words that run a command in a network namespace. log: a file to append to."""
@@ -171,7 +171,7 @@ def signal_name(number):
 
 
 def ask(name, command, environment, log, seconds):
-    """Runs a program that answers and ends. Returns it, ended; trouble says why there is no answer."""
+    """Runs a program that answers and ends. Returns it; trouble says why there is no answer."""
     with Side(name, command, environment, log) as side:
         if not wait_for([side], side.ended, seconds):
             side.fail(f"{name} did not end within {seconds} s")
