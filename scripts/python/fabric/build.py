@@ -181,8 +181,8 @@ class Builder:
         links = [link for link in self.topology.links if self.relayed(link)]
         started = self.in_parallel(self.start_relay, links)
         self.net.save()
-        for process, log in started:
-            relays.wait_ready(process, log)
+        for link, (process, log) in zip(links, started):
+            relays.wait_ready(process, log, link)
 
     def start_relay(self, link):
         log = os.path.join(state.folder_of(self.label), f"relay-{link.number}")

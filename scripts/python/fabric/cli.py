@@ -4,13 +4,14 @@
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 import time
 
 import checked
 
-from . import build, graph, keeper, live, place, state, status, topology
+from . import build, graph, live, place, state, status, supervisor, topology
 
 OK, NO, USAGE, CANNOT, FAILED = range(5)
 DESCRIPTION = "Makes test networks of namespaces from topology files (YAML)."
@@ -66,18 +67,18 @@ def build_parser():
     one.add_argument("--format", choices=graph.FORMATS,
                      help="default: svg if graphviz is installed, otherwise dot")
     commands.add_parser("measure", add_help=False, help="measure between all hosts")
-    one = commands.add_parser("keep")
-    one.add_argument("label")
-    one.add_argument("owner", type=int)
     return parser
 
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
-    if argv[:1] == ["measure"]:
-        return measure(argv[1:])
     # The PATH of an ordinary user may lack the folders of ip and ethtool.
     os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+    if argv[:1] == ["measure"]:
+        return measure(argv[1:])
+    if argv[:1] == ["supervise"]:  # live.start_supervisor() runs this
+        supervisor.supervise(argv[1], int(argv[2]))
+        return OK
     arguments = build_parser().parse_args(argv)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -131,8 +132,8 @@ def up(arguments):
 
 
 def ssh_target(text):
-    checked.Node(text, "--ssh", 1).text(r"[^=]+=[A-Za-z0-9_.@:%\[\]][A-Za-z0-9_.@:%\[\]-]*",
-                                        "HOST=USER@MACHINE")
+    if not re.fullmatch(r"[^=]+=[A-Za-z0-9_.@:%\[\]][A-Za-z0-9_.@:%\[\]-]*", text):
+        raise checked.Invalid(f'--ssh "{text}": expected HOST=USER@MACHINE')
     return text.split("=", 1)
 
 
@@ -206,20 +207,15 @@ def draw(arguments):
     return graph.draw(topology.load(arguments.file), arguments.format, arguments.output)
 
 
-def keep(arguments):
-    keeper.keep(arguments.label, arguments.owner)
-    return OK
-
-
-COMMANDS = {"up": up, "down": down, "exec": execute, "status": show, "graph": draw, "keep": keep}
+COMMANDS = {"up": up, "down": down, "exec": execute, "status": show, "graph": draw}
 
 
 # --- labels --------------------------------------------------------------------------------------
 
 
 def checked_label(label):
-    if label is not None:
-        checked.Node(label, "--label", 1).text(topology.LABEL, topology.LABEL_EXPECTED)
+    if label is not None and not re.fullmatch(topology.LABEL, label):
+        raise checked.Invalid(f'--label "{label}": expected {topology.LABEL_EXPECTED}')
     return label
 
 

@@ -10,7 +10,7 @@
     net.counters                                  # after down: the relays' lines of JSON, by link
 
 A Fabric of a program has the label NAME-PID-N, so several can be up at a time. If the program is
-killed, a keeper process takes the fabric down. attach(label) gives a fabric that the command line
+killed, a supervisor process takes the fabric down. attach(label) gives a fabric that the command line
 made. Raises place.Cannot (no permission, no tool) and place.Failed.
 
 On each host /etc/hosts has the names of all hosts, the host name is the name in the file, and the
@@ -60,7 +60,7 @@ class Fabric:
         try:
             build.Builder(self).build()
             if self.owner:
-                start_keeper(self.label, self.owner)
+                start_supervisor(self.label, self.owner)
         except BaseException:
             self.down()
             raise
@@ -207,10 +207,10 @@ def take_down(label):
     return counters
 
 
-def start_keeper(label, owner):
+def start_supervisor(label, owner):
     """Starts a process that takes the fabric down when `owner` ends."""
     program = os.path.join(relays.TOP, "scripts", "fabric")
-    subprocess.Popen([sys.executable, program, "keep", label, str(owner)],
+    subprocess.Popen([sys.executable, program, "supervise", label, str(owner)],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                      stderr=subprocess.DEVNULL, start_new_session=True,
                      env=place.environment(label))
