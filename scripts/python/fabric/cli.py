@@ -72,8 +72,7 @@ def build_parser():
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
-    # The PATH of an ordinary user may lack the folders of ip and ethtool.
-    os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+    place.extend_path()
     if argv[:1] == ["measure"]:
         return measure(argv[1:])
     if argv[:1] == ["supervise"]:  # live.start_supervisor() runs this

@@ -16,6 +16,7 @@ import sys
 import time
 
 NETNS = "/run/netns"
+SYSTEM = ("/usr/sbin", "/sbin")
 TOOLS = ("ip", "ethtool", "nsenter", "unshare")
 
 # A tmpfs replaces /run, which an ordinary user cannot write, and shows the folders of the old one.
@@ -88,8 +89,15 @@ class Place:
             return None
 
 
+def extend_path():
+    """The PATH of an ordinary user may lack the folder of ethtool."""
+    folders = os.environ.get("PATH", "/usr/bin:/bin").split(":")
+    os.environ["PATH"] = ":".join([*folders, *(one for one in SYSTEM if one not in folders)])
+
+
 def check_tools():
     """Raises Cannot if a program is missing."""
+    extend_path()
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
         raise Cannot(f"needs {', '.join(missing)}: not installed; run scripts/packages --install "
