@@ -284,7 +284,7 @@ is_up() { run_here "$FABRIC" status --label "$LABEL" && [ "$status" -eq 0 ]; }
     echo "{\"label\": \"$LABEL\", \"status\": \"up\", \"pid\": 1, \"start\": 1}" >"$XDG_RUNTIME_DIR/iwarp/fabric/$LABEL.json"
     run_here "$FABRIC" status --label "$LABEL"
     assert_status 1
-    assert_equal "$output" "$LABEL: not up; something is left of it: run scripts/fabric down"
+    assert_equal "$output" "$LABEL: not up, but leftovers exist: scripts/fabric down removes them"
     # up itself removes the rest of a killed up.
     timeout -s KILL 0.3 "$FABRIC" up --label "$LABEL" topology.yaml >/dev/null 2>&1 3>&- || true
     is_up || up topology.yaml

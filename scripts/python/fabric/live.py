@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A running fabric.
 
-    with Fabric(topology.load(path)) as net:      # up, and down at the end, however that comes
+    with Fabric(topology.load(path)) as net:      # up; down at the end, also after an exception
         net.run(host, argv, timeout)              # subprocess.CompletedProcess with text
         net.popen(host, argv)                     # subprocess.Popen; down ends it
         net.wait_listening(host, port)            # until a server listens there

@@ -81,7 +81,7 @@ class Place:
         return sorted(os.listdir(NETNS)) if os.path.isdir(NETNS) else []
 
     def inode(self, namespace):
-        """Returns what /proc/PID/ns/net of the processes in this namespace has, or None."""
+        """Returns the inode of a network namespace, which /proc/PID/ns/net also shows, or None."""
         folder = f"/proc/{self.holder}/root{NETNS}" if self.holder else NETNS
         try:
             return os.stat(f"{folder}/{namespace}").st_ino

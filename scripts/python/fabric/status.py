@@ -59,8 +59,8 @@ def relay_status(relay, counters):
 def text(found):
     """Returns the lines for people."""
     if not found["up"]:
-        rest = "; something is left of it: run scripts/fabric down" if found["leftovers"] else ""
-        return f"{found['label']}: not up{rest}"
+        rest = ", but leftovers exist: scripts/fabric down removes them"
+        return f"{found['label']}: not up{rest if found['leftovers'] else ''}"
     lines = [f"{found['label']}: up, {found['file']}"]
     for host in found["hosts"]:
         where = f"{host['ssh']} " if "ssh" in host else ""

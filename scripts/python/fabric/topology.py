@@ -222,7 +222,7 @@ def check_names(topology):
 
 
 def check_remote(topology):
-    """Real machines have the links that they have."""
+    """Refuses routers and impairments: a topology cannot change the links of real machines."""
     if not topology.is_remote():
         return
     for host in topology.hosts.values():
