@@ -110,6 +110,13 @@ X
     assert_equal "$output" b
 }
 
+@test "a command that does not exist is named, with status 127" {
+    up "$TOPOLOGIES/pair.yaml"
+    on a nowhere -x
+    assert_status 127
+    assert_stderr_is 'fabric: exec: nowhere: no such command'
+}
+
 @test "a file crosses a lossy link over TCP and SCTP, and the relay counts lost frames" {
     local t
 
@@ -519,7 +526,7 @@ X
     on b printf '<%s>' 'a  b' '$HOME;'
     assert_equal "$output" '<a  b><$HOME;>'
     run_here "$FABRIC" status --label "$LABEL"
-    [[ $output == *'host b            root@192.0.2.2'* ]]
+    [[ $output == *'host   b            root@192.0.2.2'* ]]
     setsid "$FABRIC" exec --label "$LABEL" b sleep 1000 </dev/null >/dev/null 2>&1 3>&- &
     wait_until 5 has_marked 1
     down

@@ -41,7 +41,7 @@ def build_parser():
     label.add_argument("--label", help="the label of the fabric (default: the file's name)")
 
     one = commands.add_parser("up", parents=[label], help="make the network of a file")
-    one.add_argument("file", metavar="FILE")
+    one.add_argument("file", metavar="FILE", help="a topology, such as those in scripts/topologies")
     one.add_argument("--seed", type=int, help="seed of the relays, instead of the file's")
     one.add_argument("--ssh", action="append", default=[], metavar="HOST=USER@MACHINE",
                      help="run HOST on this machine; repeat it for each host")
@@ -49,20 +49,21 @@ def build_parser():
                      help="take the network down when this process ends")
     one = commands.add_parser("down", parents=[label],
                               help="remove a network; without FILE, all of this user and leftovers")
-    one.add_argument("file", metavar="FILE", nargs="?")
+    one.add_argument("file", metavar="FILE", nargs="?", help="the file that `up` was given")
     one.add_argument("--json", action="store_true", help="print the counters of the relays")
     one.add_argument("--force", action="store_true",
                      help="also if another session, with another state folder, made it")
     one = commands.add_parser("exec", parents=[label], help="run a command on a host",
                               usage="fabric exec [--label LABEL] [-f FILE | FILE] HOST CMD...")
     one.add_argument("-f", "--file", help="the file, if more than one network is up")
-    one.add_argument("words", metavar="HOST CMD", nargs=argparse.REMAINDER)
+    one.add_argument("words", metavar="HOST CMD", nargs=argparse.REMAINDER,
+                     help="a host of the file, and the command with its arguments")
     one = commands.add_parser("status", parents=[label],
                               help="show hosts, addresses, links and relays")
-    one.add_argument("file", metavar="FILE", nargs="?")
+    one.add_argument("file", metavar="FILE", nargs="?", help="the file that `up` was given")
     one.add_argument("--json", action="store_true", help="print a line of JSON for each network")
     one = commands.add_parser("graph", help="draw the network of a file")
-    one.add_argument("file", metavar="FILE")
+    one.add_argument("file", metavar="FILE", help="a topology")
     one.add_argument("-o", "--output", help="write to this file; its name selects the format")
     one.add_argument("--format", choices=graph.FORMATS,
                      help="default: svg if graphviz is installed, otherwise dot")

@@ -10,8 +10,8 @@
     net.counters                                  # after down: the relays' lines of JSON, by link
 
 A Fabric of a program has the label NAME-PID-N, so several can be up at a time. If the program is
-killed, a supervisor process takes the fabric down. attach(label) gives a fabric that the command line
-made. Raises place.Cannot (no permission, no tool) and place.Failed.
+killed, a supervisor process takes the fabric down. attach(label) returns a fabric that the command
+line made. Raises place.Cannot (no permission, no tool) and place.Failed.
 
 On each host /etc/hosts has the names of all hosts, the host name is the name in the file, and the
 tools of the build folder are in PATH.
@@ -30,6 +30,7 @@ ENTER = """
 mount --bind "$1" /etc/hosts 2>/dev/null
 hostname "$2" 2>/dev/null
 shift 2
+command -v "$1" >/dev/null || { echo "fabric: exec: $1: no such command" >&2; exit 127; }
 exec "$@"
 """
 
