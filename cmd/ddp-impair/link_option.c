@@ -2,6 +2,7 @@
 /* The settings of a link as text: "loss=1%,delay=10ms,rate=100M". */
 #include "ddp-impair/link_option.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,20 @@ static int parse_word(struct iw_link_cfg *c, enum word w, const char *text, cons
 	return IW_E_INVAL;
 }
 
+static int unknown(const char *list, const char *item, struct iw_fault *why)
+{
+	char names[160] = "";
+	size_t len = 0;
+
+	for (size_t w = 0; w < WORDS; w++) {
+		int n = snprintf(names + len, sizeof(names) - len, "%s%s", w ? ", " : "", words[w]);
+
+		len = IW_MIN(len + (size_t)n, sizeof(names) - 1);
+	}
+	return iw_fail(why, IW_E_INVAL, "\"%s\": %s: unknown name; expected one of %s", list, item,
+		       names);
+}
+
 static int parse_item(struct iw_link_cfg *c, const char *list, char *item, struct iw_fault *why)
 {
 	char *value = strchr(item, '=');
@@ -103,8 +118,9 @@ static int parse_item(struct iw_link_cfg *c, const char *list, char *item, struc
 
 	if (value)
 		*value++ = '\0';
-	if (value && iw_parse_enum(&w, item, words, WORDS, &reason) == 0 &&
-	    parse_word(c, (enum word)w, value, &reason) == 0)
+	if (value && iw_parse_enum(&w, item, words, WORDS, &reason) < 0)
+		return unknown(list, item, why);
+	if (value && parse_word(c, (enum word)w, value, &reason) == 0)
 		return 0;
 	return iw_fail(why, IW_E_INVAL, "\"%s\": %s%s%s: %s", list, item, value ? "=" : "",
 		       value ? value : "", reason);

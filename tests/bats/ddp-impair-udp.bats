@@ -109,6 +109,14 @@ arrived() {
     assert_jsonl '.[-1].decisions' '[{"kind":"drop","count":1}]'
 }
 
+@test "a stream is that of DATA chunks: INIT and SACK are in none" {
+    relay --rule 'chunk stream=0 nth=1: drop'
+    sends
+    arrived
+    relay_end
+    assert_jsonl 'map(select(.event == "decision") | .opcode | split(",")[0]) | unique' '["data"]'
+}
+
 @test "a stall shorter than the time limit delays, a discarding direction ends the transfer" {
     relay --rule 'packet nth=20: stall 300ms'
     sends

@@ -171,6 +171,10 @@ END
     refused 'column 1: "fpd": expected fpdu, mpa-request' --rule 'fpd: drop'
     refused 'column 13: "drip": expected an action' --rule 'fpdu nth=5: drip'
     refused 'column 11: nothing: expected a colon and an action' --rule 'fpdu nth=5'
+    refused 'column 12: "nth": expected each key once' --rule 'fpdu nth=5 nth=6: drop'
+    refused '"99999999999999999999": expected a number from 1 to 18446744073709551615' --rule 'fpdu nth=99999999999999999999: drop'
+    refused 'column 13: "1": expected the unit chunk: only DATA chunks have a stream' --rule 'fpdu stream=1: drop'
+    refused '--link "foo=1": foo: unknown name; expected one of loss, duplicate' --link foo=1
     refused '"0x1ffffffff": expected a value that fits in the field' --rule 'fpdu: set mo=0x1ffffffff'
     refused 'SCTP packets are not in a TCP stream' --rule 'packet: drop'
     refused 'cannot be done over UDP: a datagram is not divided' -t udp --rule 'packet: split 5'

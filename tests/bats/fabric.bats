@@ -110,6 +110,13 @@ X
     assert_equal "$output" b
 }
 
+@test "a command that does not exist is named, with status 127" {
+    up "$TOPOLOGIES/pair.yaml"
+    on a nowhere -x
+    assert_status 127
+    assert_stderr_is 'fabric: exec: nowhere: no such command'
+}
+
 @test "a file crosses a lossy link over TCP and SCTP, and the relay counts lost frames" {
     local t
 
@@ -279,6 +286,12 @@ is_up() { run_here "$FABRIC" status --label "$LABEL" && [ "$status" -eq 0 ]; }
         fi
         nothing_left
     done
+    # A state file whose process has ended.
+    mkdir -p "$XDG_RUNTIME_DIR/iwarp/fabric"
+    echo "{\"label\": \"$LABEL\", \"status\": \"up\", \"pid\": 1, \"start\": 1}" >"$XDG_RUNTIME_DIR/iwarp/fabric/$LABEL.json"
+    run_here "$FABRIC" status --label "$LABEL"
+    assert_status 1
+    assert_equal "$output" "$LABEL: not up, but leftovers exist: scripts/fabric down removes them"
     # up itself removes the rest of a killed up.
     timeout -s KILL 0.3 "$FABRIC" up --label "$LABEL" topology.yaml >/dev/null 2>&1 3>&- || true
     is_up || up topology.yaml
@@ -488,8 +501,8 @@ X
     assert_jsonl '[.[0].relays["a-b"][] | select(.event == "decision")] | length' 1
     topology <<<$'hosts: [a, b]\nlinks:\n- {between: [a, b], rules: "fpdu: explode"}'
     up topology.yaml
-    assert_status 4
-    assert_stderr_has 'explode'
+    assert_status 2
+    assert_stderr_has 'fabric: topology.yaml:3: rule "fpdu: explode", column 7: "explode": expected an action'
     nothing_left
 }
 
@@ -513,7 +526,7 @@ X
     on b printf '<%s>' 'a  b' '$HOME;'
     assert_equal "$output" '<a  b><$HOME;>'
     run_here "$FABRIC" status --label "$LABEL"
-    [[ $output == *'host b            root@192.0.2.2'* ]]
+    [[ $output == *'host   b            root@192.0.2.2'* ]]
     setsid "$FABRIC" exec --label "$LABEL" b sleep 1000 </dev/null >/dev/null 2>&1 3>&- &
     wait_until 5 has_marked 1
     down
@@ -560,6 +573,9 @@ X
     user_runs "$FABRIC" status --label "$LABEL" --json
     assert_jsonl '.[0].relays[0].alive' true
     user_runs "$FABRIC" down
+    assert_status 0
+    # ip and ethtool are in /usr/sbin, which is not in the PATH of an ordinary user.
+    user_runs env PATH="$IW_BUILD:/usr/bin:/bin" "$FABRIC" measure --engine netns --hosts topology.yaml --seconds 0.2
     assert_status 0
     nothing_left
     user_runs unshare --user "$FABRIC" up --label "$LABEL" topology.yaml

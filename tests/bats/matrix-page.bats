@@ -84,6 +84,12 @@ rejects() {
     cp "$RUNS/now/result.json" same
     run_here "$IW_TOP/scripts/interop-report" same --against "$RUNS/old"
     assert_status 1
+    # Cells of other tests are counted, not listed: 20 and a line with the rest.
+    mkdir big
+    cp "$RUNS/huge/result.json" big
+    run_here "$IW_TOP/scripts/interop-report" big --against "$RUNS/old"
+    assert_equal "$(grep -c '^appeared' <<<"$output")" 21
+    assert_output_has ' more: see index.html'
 }
 
 @test "changes, noise, first run with a result, units, codes of tests" {

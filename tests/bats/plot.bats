@@ -273,6 +273,7 @@ EOF
     refuses 2 'mixed clocks: the time of day was set during the trace' ladder stepped
     refuses 2 '"1y": expected seconds, or a duration such as 20ms' ladder --to 1y joined
     refuses 2 'plot: --png -o a.svg: expected a name that ends in .png' ladder --png -o a.svg joined
+    refuses 2 'plot: -o a.gif: expected a name that ends in .svg or .png' ladder -o a.gif joined
     refuses 4 'plot: none/x.svg: No such file or directory: expected a file that can be written' ladder -o none/x.svg "$MADE/udp.send"
 }
 

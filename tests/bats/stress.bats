@@ -210,6 +210,9 @@ END
     stress files --hosts 1
     assert_status 2
     assert_stderr_has '--hosts 1: expected 2 to 100'
+    stress files --work nowhere
+    assert_status 2
+    assert_stderr_has '--work nowhere: no such directory'
     stress --replay none
     assert_status 2
     assert_stderr_is 'stress: none: No such file or directory'

@@ -91,8 +91,8 @@ static int parse_number(struct iw_rule_parse *s, struct iw_rule_word w, uint64_t
 	if (iw_rule_number(w, out) && *out >= min && *out <= max)
 		return 0;
 	return iw_rule_bad(s, w,
-			   min == 0           ? "a number, at least 0"
-			   : max > UINT32_MAX ? "a number, at least 1"
+			   min == 0           ? "a number from 0 to 4294967295"
+			   : max > UINT32_MAX ? "a number from 1 to 18446744073709551615"
 					      : "a number from 1 to 4294967295",
 			   NULL);
 }
@@ -127,6 +127,9 @@ static int parse_key(struct iw_rule_parse *s, enum key key, struct iw_rule_word 
 		r->conn = (uint32_t)n;
 		return err;
 	case K_STREAM:
+		if (r->kind != IW_UNIT_CHUNK)
+			return iw_rule_bad(s, v, "the unit chunk: only DATA chunks have a stream",
+					   NULL);
 		err = parse_number(s, v, 0, UINT32_MAX, &n);
 		r->stream = (uint32_t)n;
 		r->has_stream = true;
@@ -195,9 +198,14 @@ static int parse_condition(struct iw_rule_parse *s, struct iw_rule_word k)
 	}
 	s->pos++;
 	v = iw_rule_next(s, ":");
-	for (unsigned i = 0; i < KEYS; i++)
-		if (iw_rule_word_is(k, keys[i]))
-			return parse_key(s, i, v);
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (!iw_rule_word_is(k, keys[i]))
+			continue;
+		if (s->keys & 1u << i)
+			return iw_rule_bad(s, k, "each key once", NULL);
+		s->keys |= 1u << i;
+		return parse_key(s, i, v);
+	}
 	return parse_equal(s, k, v);
 }
 

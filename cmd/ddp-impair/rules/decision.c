@@ -49,12 +49,19 @@ static bool fields_equal(const struct iw_rule *r, const struct iw_unit *u)
 	return true;
 }
 
+/* Only DATA chunks have a stream. */
+static bool in_stream(const struct iw_rule *r, const struct iw_unit *u)
+{
+	return !r->has_stream ||
+	       (u->ops & UINT64_C(1) << IW_UNIT_OP_DATA && r->stream == u->stream);
+}
+
 static bool meets(const struct iw_rule *r, const struct iw_unit *u)
 {
 	return r->kind == u->kind && (!r->ops || r->ops & u->ops) && r->from & 1u << u->from &&
-	       (!r->conn || r->conn == u->conn) && (!r->has_stream || r->stream == u->stream) &&
-	       u->len >= r->len.min && u->len <= r->len.max && u->at_ns >= r->after_ns &&
-	       u->at_ns < r->until_ns && fields_equal(r, u);
+	       (!r->conn || r->conn == u->conn) && in_stream(r, u) && u->len >= r->len.min &&
+	       u->len <= r->len.max && u->at_ns >= r->after_ns && u->at_ns < r->until_ns &&
+	       fields_equal(r, u);
 }
 
 static bool counted(const struct iw_rule *r, uint64_t n)

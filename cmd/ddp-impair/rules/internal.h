@@ -25,6 +25,7 @@ struct iw_rule_parse {
 	size_t pos;
 	struct iw_rules *set;
 	struct iw_rule *rule;
+	unsigned keys; /* bit mask of the conditions that the rule has so far */
 	struct iw_fault *why;
 };
 

@@ -22,6 +22,6 @@ live        a running fabric
 remote      a fabric of real machines over ssh
 graph       pictures
 status      what is up
-keeper      takes a fabric down when its owner ends
+supervisor  takes a fabric down when its owner ends
 cli         the command line
 """

@@ -24,8 +24,8 @@ if [ "$1" = router ]; then
 fi
 exec ip -batch -
 """
-# Nothing in the wiring namespace sends frames of its own.
-SILENCE = """
+# The wiring namespace must not send frames of its own.
+NO_IPV6 = """
 for conf in all default; do
     [ ! -e /proc/sys/net/ipv6 ] || echo 1 >/proc/sys/net/ipv6/conf/$conf/disable_ipv6
 done
@@ -92,7 +92,8 @@ class Builder:
             file.write("\n".join(lines) + "\n")
 
     def make_namespaces(self):
-        """The wiring is first, because its alias tells whose namespaces these are."""
+        """The wiring is first: the alias of its lo names the state file, which identifies the owner
+        of the namespaces."""
         self.here.batch([f"netns add {self.wiring}"])
         self.here.batch([f"link set lo alias {state.path_of(self.label)}"], self.wiring)
         self.here.batch([f"netns add {state.namespace(self.label, name)}"
@@ -115,7 +116,7 @@ class Builder:
                 move += self.attach(end, name)
             if self.relayed(link):
                 move += [f"link set {name} up" for name in inner(link)]
-        self.here.call(["sh", "-c", SILENCE], self.wiring, "".join(f"{line}\n" for line in make))
+        self.here.call(["sh", "-c", NO_IPV6], self.wiring, "".join(f"{line}\n" for line in make))
         if bare:
             self.here.call(["sh", "-c", OFFLOADS], self.wiring, "\n".join(bare) + "\n")
         self.here.batch(move, self.wiring)
@@ -181,8 +182,8 @@ class Builder:
         links = [link for link in self.topology.links if self.relayed(link)]
         started = self.in_parallel(self.start_relay, links)
         self.net.save()
-        for process, log in started:
-            relays.wait_ready(process, log)
+        for link, (process, log) in zip(links, started):
+            relays.wait_ready(process, log, link)
 
     def start_relay(self, link):
         log = os.path.join(state.folder_of(self.label), f"relay-{link.number}")

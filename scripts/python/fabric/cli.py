@@ -4,13 +4,14 @@
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 import time
 
 import checked
 
-from . import build, graph, keeper, live, place, state, status, topology
+from . import build, graph, live, place, state, status, supervisor, topology
 
 OK, NO, USAGE, CANNOT, FAILED = range(5)
 DESCRIPTION = "Makes test networks of namespaces from topology files (YAML)."
@@ -40,7 +41,7 @@ def build_parser():
     label.add_argument("--label", help="the label of the fabric (default: the file's name)")
 
     one = commands.add_parser("up", parents=[label], help="make the network of a file")
-    one.add_argument("file", metavar="FILE")
+    one.add_argument("file", metavar="FILE", help="a topology, such as those in scripts/topologies")
     one.add_argument("--seed", type=int, help="seed of the relays, instead of the file's")
     one.add_argument("--ssh", action="append", default=[], metavar="HOST=USER@MACHINE",
                      help="run HOST on this machine; repeat it for each host")
@@ -48,36 +49,36 @@ def build_parser():
                      help="take the network down when this process ends")
     one = commands.add_parser("down", parents=[label],
                               help="remove a network; without FILE, all of this user and leftovers")
-    one.add_argument("file", metavar="FILE", nargs="?")
+    one.add_argument("file", metavar="FILE", nargs="?", help="the file that `up` was given")
     one.add_argument("--json", action="store_true", help="print the counters of the relays")
     one.add_argument("--force", action="store_true",
                      help="also if another session, with another state folder, made it")
     one = commands.add_parser("exec", parents=[label], help="run a command on a host",
                               usage="fabric exec [--label LABEL] [-f FILE | FILE] HOST CMD...")
     one.add_argument("-f", "--file", help="the file, if more than one network is up")
-    one.add_argument("words", metavar="HOST CMD", nargs=argparse.REMAINDER)
+    one.add_argument("words", metavar="HOST CMD", nargs=argparse.REMAINDER,
+                     help="a host of the file, and the command with its arguments")
     one = commands.add_parser("status", parents=[label],
                               help="show hosts, addresses, links and relays")
-    one.add_argument("file", metavar="FILE", nargs="?")
+    one.add_argument("file", metavar="FILE", nargs="?", help="the file that `up` was given")
     one.add_argument("--json", action="store_true", help="print a line of JSON for each network")
     one = commands.add_parser("graph", help="draw the network of a file")
-    one.add_argument("file", metavar="FILE")
+    one.add_argument("file", metavar="FILE", help="a topology")
     one.add_argument("-o", "--output", help="write to this file; its name selects the format")
     one.add_argument("--format", choices=graph.FORMATS,
                      help="default: svg if graphviz is installed, otherwise dot")
     commands.add_parser("measure", add_help=False, help="measure between all hosts")
-    one = commands.add_parser("keep")
-    one.add_argument("label")
-    one.add_argument("owner", type=int)
     return parser
 
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
+    place.extend_path()
     if argv[:1] == ["measure"]:
         return measure(argv[1:])
-    # The PATH of an ordinary user may lack the folders of ip and ethtool.
-    os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+    if argv[:1] == ["supervise"]:  # live.start_supervisor() runs this
+        supervisor.supervise(argv[1], int(argv[2]))
+        return OK
     arguments = build_parser().parse_args(argv)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -131,8 +132,8 @@ def up(arguments):
 
 
 def ssh_target(text):
-    checked.Node(text, "--ssh", 1).text(r"[^=]+=[A-Za-z0-9_.@:%\[\]][A-Za-z0-9_.@:%\[\]-]*",
-                                        "HOST=USER@MACHINE")
+    if not re.fullmatch(r"[^=]+=[A-Za-z0-9_.@:%\[\]][A-Za-z0-9_.@:%\[\]-]*", text):
+        raise checked.Invalid(f'--ssh "{text}": expected HOST=USER@MACHINE')
     return text.split("=", 1)
 
 
@@ -206,20 +207,15 @@ def draw(arguments):
     return graph.draw(topology.load(arguments.file), arguments.format, arguments.output)
 
 
-def keep(arguments):
-    keeper.keep(arguments.label, arguments.owner)
-    return OK
-
-
-COMMANDS = {"up": up, "down": down, "exec": execute, "status": show, "graph": draw, "keep": keep}
+COMMANDS = {"up": up, "down": down, "exec": execute, "status": show, "graph": draw}
 
 
 # --- labels --------------------------------------------------------------------------------------
 
 
 def checked_label(label):
-    if label is not None:
-        checked.Node(label, "--label", 1).text(topology.LABEL, topology.LABEL_EXPECTED)
+    if label is not None and not re.fullmatch(topology.LABEL, label):
+        raise checked.Invalid(f'--label "{label}": expected {topology.LABEL_EXPECTED}')
     return label
 
 

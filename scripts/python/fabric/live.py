@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A running fabric.
 
-    with Fabric(topology.load(path)) as net:      # up, and down at the end, however that comes
+    with Fabric(topology.load(path)) as net:      # up; down at the end, also after an exception
         net.run(host, argv, timeout)              # subprocess.CompletedProcess with text
         net.popen(host, argv)                     # subprocess.Popen; down ends it
         net.wait_listening(host, port)            # until a server listens there
@@ -10,8 +10,8 @@
     net.counters                                  # after down: the relays' lines of JSON, by link
 
 A Fabric of a program has the label NAME-PID-N, so several can be up at a time. If the program is
-killed, a keeper process takes the fabric down. attach(label) gives a fabric that the command line
-made. Raises place.Cannot (no permission, no tool) and place.Failed.
+killed, a supervisor process takes the fabric down. attach(label) returns a fabric that the command
+line made. Raises place.Cannot (no permission, no tool) and place.Failed.
 
 On each host /etc/hosts has the names of all hosts, the host name is the name in the file, and the
 tools of the build folder are in PATH.
@@ -30,6 +30,7 @@ ENTER = """
 mount --bind "$1" /etc/hosts 2>/dev/null
 hostname "$2" 2>/dev/null
 shift 2
+command -v "$1" >/dev/null || { echo "fabric: exec: $1: no such command" >&2; exit 127; }
 exec "$@"
 """
 
@@ -60,7 +61,7 @@ class Fabric:
         try:
             build.Builder(self).build()
             if self.owner:
-                start_keeper(self.label, self.owner)
+                start_supervisor(self.label, self.owner)
         except BaseException:
             self.down()
             raise
@@ -207,10 +208,10 @@ def take_down(label):
     return counters
 
 
-def start_keeper(label, owner):
+def start_supervisor(label, owner):
     """Starts a process that takes the fabric down when `owner` ends."""
     program = os.path.join(relays.TOP, "scripts", "fabric")
-    subprocess.Popen([sys.executable, program, "keep", label, str(owner)],
+    subprocess.Popen([sys.executable, program, "supervise", label, str(owner)],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                      stderr=subprocess.DEVNULL, start_new_session=True,
                      env=place.environment(label))

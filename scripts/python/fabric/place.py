@@ -16,6 +16,7 @@ import sys
 import time
 
 NETNS = "/run/netns"
+SYSTEM = ("/usr/sbin", "/sbin")
 TOOLS = ("ip", "ethtool", "nsenter", "unshare")
 
 # A tmpfs replaces /run, which an ordinary user cannot write, and shows the folders of the old one.
@@ -80,7 +81,7 @@ class Place:
         return sorted(os.listdir(NETNS)) if os.path.isdir(NETNS) else []
 
     def inode(self, namespace):
-        """Returns what /proc/PID/ns/net of the processes in this namespace has, or None."""
+        """Returns the inode of a network namespace, which /proc/PID/ns/net also shows, or None."""
         folder = f"/proc/{self.holder}/root{NETNS}" if self.holder else NETNS
         try:
             return os.stat(f"{folder}/{namespace}").st_ino
@@ -88,8 +89,15 @@ class Place:
             return None
 
 
+def extend_path():
+    """The PATH of an ordinary user may lack the folder of ethtool."""
+    folders = os.environ.get("PATH", "/usr/bin:/bin").split(":")
+    os.environ["PATH"] = ":".join([*folders, *(one for one in SYSTEM if one not in folders)])
+
+
 def check_tools():
     """Raises Cannot if a program is missing."""
+    extend_path()
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
         raise Cannot(f"needs {', '.join(missing)}: not installed; run scripts/packages --install "

@@ -10,11 +10,15 @@ import shutil
 import signal
 import subprocess
 
+import checked
+
 from . import place, state
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 DAY = 24 * 3600
 READY = "relaying "
+BAD_USAGE = 2  # exit status of ddp-impair
+QUOTED = 90  # octets of a rule in its messages
 
 
 def build_folder():
@@ -80,8 +84,9 @@ def start(here, namespace, argv, log, label):
     return process
 
 
-def wait_ready(process, log):
-    """Raises place.Failed if the relay ends or does not start to forward within 10 s."""
+def wait_ready(process, log, link):
+    """Raises checked.Invalid if ddp-impair refuses a rule of the file, and place.Failed if it ends
+    for another reason or does not start to forward within 10 s."""
     def said():
         with open(log, encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -90,7 +95,16 @@ def wait_ready(process, log):
     text = place.wait_until(said, 10)
     if not text or READY not in text:
         first = (text or "").strip().splitlines() or ["no message within 10 s"]
+        if process.poll() == BAD_USAGE and link.rules:
+            raise refused(link, first[0])
         raise place.Failed(f"relay: {first[0]}")
+
+
+def refused(link, message):
+    """Returns the error for a message of ddp-impair, which quotes the start of the rule."""
+    node = next((one for one in link.rule_nodes if f'rule "{one.value[:QUOTED]}' in message),
+                link.node)
+    return checked.Invalid(f"{node.path}:{node.line}: {message.removeprefix('ddp-impair: ')}")
 
 
 def stop(pids, logs):

@@ -151,7 +151,7 @@ def elsewhere(label):
 
 
 def is_alive(record):
-    """True if a fabric is up, or its `up` is at work."""
+    """True if a fabric is up, or its `up` still runs."""
     if record.get("status") == "starting":
         return start_time(record.get("pid")) == record.get("start")
     if record.get("remote"):

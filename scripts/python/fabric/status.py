@@ -8,10 +8,10 @@ from . import place, state
 
 
 def collect(label):
-    """Returns a dict for JSON. A label that is not up has only label and up."""
+    """Returns a dict for JSON. leftovers: `up` was killed, or the machine has restarted."""
     record = state.read(label)
     if not record or record.get("status") != "up" or not state.is_alive(record):
-        return {"label": label, "up": False, "hosts": [], "relays": []}
+        return {"label": label, "up": False, "leftovers": bool(record), "hosts": [], "relays": []}
     return {"label": label, "up": True, "file": record["path"], "remote": record["remote"],
             "emulation": record.get("emulation"),
             "hosts": host_status(record),
@@ -59,14 +59,15 @@ def relay_status(relay, counters):
 def text(found):
     """Returns the lines for people."""
     if not found["up"]:
-        return f"{found['label']}: not up"
+        rest = ", but leftovers exist: scripts/fabric down removes them"
+        return f"{found['label']}: not up{rest if found['leftovers'] else ''}"
     lines = [f"{found['label']}: up, {found['file']}"]
     for host in found["hosts"]:
         where = f"{host['ssh']} " if "ssh" in host else ""
         addresses = " ".join(f"{one['interface']} {one['address']}".strip()
                              for one in host["addresses"])
         processes = f"  processes: {host['processes']}" if host.get("processes") else ""
-        lines.append(f"  {host['kind']} {host['name']:<12} {where}{addresses}{processes}")
+        lines.append(f"  {host['kind']:<6} {host['name']:<12} {where}{addresses}{processes}")
     for relay in found["relays"]:
         lines.append(f"  relay {relay['link']}: "
                      f"{'process ' + str(relay['pid']) if relay['alive'] else 'DEAD'}")

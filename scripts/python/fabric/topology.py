@@ -85,6 +85,7 @@ class Link:
     offloads_node: checked.Node = None
     toward: list = None
     rules: list = dataclasses.field(default_factory=list)
+    rule_nodes: list = dataclasses.field(default_factory=list)
     prefixes: list = dataclasses.field(default_factory=list)
     addresses: dict = dataclasses.field(default_factory=dict)
 
@@ -221,7 +222,7 @@ def check_names(topology):
 
 
 def check_remote(topology):
-    """Real machines have the links that they have."""
+    """Refuses routers and impairments: a topology cannot change the links of real machines."""
     if not topology.is_remote():
         return
     for host in topology.hosts.values():
@@ -337,8 +338,9 @@ def parse_link_keys(link, keys, top, network=None):
             parse_toward(link, name, node, known, network, both)
     check_pairs(link, keys)
     if "rules" in keys:
+        link.rule_nodes = addresses.one_or_more(keys["rules"])
         link.rules = [item.text(".+:.+", "a rule: UNIT [KEY=VALUE...]: ACTION")
-                      for item in addresses.one_or_more(keys["rules"])]
+                      for item in link.rule_nodes]
     for key in ("mtu", "offloads"):
         setattr(link, f"{key}_node", keys.get(key) or top.get(key))
     if link.mtu_node:

@@ -45,7 +45,7 @@ class Outlier:
 
     def __str__(self):
         name = self.name if self.role in (None, BOTH) else f"{self.name} as {self.role}"
-        text = f"{self.what} {name}: {self.ratio:.2f} of the median {self.metric}"
+        text = f"{self.what} {name}: {self.ratio:.2f} times the median {self.metric}"
         return text + (f" in {self.pairs} of {self.of} pairs" if self.what == "host" else "")
 
     def record(self):

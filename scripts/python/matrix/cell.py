@@ -169,7 +169,8 @@ class Attempt:
         if server.status == 3 and not server.trouble and not garbage:
             return "unsupported", self.reason(server, self.server_plugin)
         if not server.ended():
-            server.fail(f"serve was not ready within {self.start_limit():g} s")
+            server.fail(f"serve was not ready within {self.start_limit():g} s" +
+                        (f"; {garbage}" if garbage else ""))
             server.kill()
         return "error", f"{self.cell.server}: " + (server.trouble or garbage or self.why(server))
 

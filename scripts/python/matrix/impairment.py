@@ -4,6 +4,7 @@ the ends must do about it."""
 
 import dataclasses
 import os
+import subprocess
 
 import checked
 from matrix import net
@@ -18,6 +19,7 @@ class Impairment:
     right. either: one of both. clause: of the standard that says so."""
     name: str
     title: str
+    keys: dict = dataclasses.field(default_factory=dict)  # of the file
     link: str = ""
     rules: list = dataclasses.field(default_factory=list)
     expect: str = "success"
@@ -34,7 +36,7 @@ def load(path):
     if "link" not in keys and "rules" not in keys:
         raise checked.Invalid(f"{path}:{node.line}: neither link nor rules: expected one of them")
     return Impairment(
-        os.path.basename(path).removesuffix(".yaml"), keys["title"].text(),
+        os.path.basename(path).removesuffix(".yaml"), keys["title"].text(), keys,
         keys["link"].text(r"[a-z0-9=%.,A-Z-]+", "settings such as loss=1%,delay=10ms")
         if "link" in keys else "",
         [rule.text(r".+:.+", "a rule of ddp-impair, such as \"fpdu nth=5: drop\"")
@@ -55,6 +57,29 @@ def find(folder, names):
 
 
 # --- the relay ---------------------------------------------------------------------------------
+
+
+def check(impairments):
+    """Raises checked.Invalid if ddp-impair refuses a rule or the link of an impairment."""
+    program = net.find("ddp-impair")
+    for impairment in impairments.values() if program else []:
+        keys = impairment.keys
+        for node in keys["rules"].items() if "rules" in keys else []:
+            transport = "udp" if node.value.split()[0] in ("packet", "chunk") else "tcp"
+            check_option(program, transport, "--rule", node)
+        if "link" in keys:
+            check_option(program, "udp", "--link", keys["link"])
+
+
+def check_option(program, transport, option, node):
+    """ddp-impair checks its options first. It ends before it listens, because / is no file for a
+    record."""
+    done = subprocess.run(
+        [program, "-t", transport, "--listen", "0", "--to", "127.0.0.1:9", "--record", "/",
+         option, node.value], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode == 2:
+        message = done.stderr.splitlines()[0].removeprefix("ddp-impair: ").removeprefix("--")
+        raise checked.Invalid(f"{node.path}:{node.line}: {message}")
 
 
 def in_frames(impairment, cell):

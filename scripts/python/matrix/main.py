@@ -128,13 +128,21 @@ def find_baseline(path, profile):
 
 
 def find_profile(name):
-    return name if "/" in name or name.endswith(".yaml") else \
-        os.path.join(SCRIPTS, "profiles", f"{name}.yaml")
+    if "/" in name or name.endswith(".yaml"):
+        return name
+    folder = os.path.join(SCRIPTS, "profiles")
+    known = sorted(f.removesuffix(".yaml") for f in os.listdir(folder) if f.endswith(".yaml"))
+    if name not in known:
+        raise Usage(f"--profile {name}: expected one of {', '.join(known)}, or a file: NAME.yaml")
+    return os.path.join(folder, f"{name}.yaml")
 
 
 def existing(folder):
     if not os.path.isdir(folder):
         raise Usage(f"--implementations {folder}: not a folder: expected a folder of plug-ins")
+    if not plugin.discover([folder]):
+        raise Usage(f"--implementations {folder}: no plug-in: expected a folder of plug-ins, each a "
+                    "folder with the program `capabilities`")
     return folder
 
 
@@ -165,9 +173,10 @@ def prepare(options, profile, expected, folders, cells, impairments):
     if missing:
         become_root()
         return say(missing, 3)
+    environment = make_environment()
+    impairment.check(impairments)
     run_id = run.new_id()
     output = make_output(options.output or os.path.join(TOP, "build", "interop-matrix", run_id))
-    environment = make_environment()
     log = os.path.join(output, "plug-ins.txt")
     wanted = guest.wanted(options.guests)
     environment.update(wanted.environment())

@@ -35,6 +35,7 @@ examples:
   scripts/interop-report results/new --history results
 """
 
+SHOWN = 20  # cells that only one of two runs has, in the text
 LABELS = {
     "failures": ("new failure", "new failures"), "errors": ("new error", "new errors"),
     "repairs": ("repaired", "repaired"), "others": ("changed", "changed otherwise"),
@@ -98,10 +99,13 @@ def write(directory, name, content):
 def print_change(change):
     """The difference as text: a line for each change, then the counts."""
     for kind, (label, _) in LABELS.items():
-        for cell in change[kind]:
+        hidden = change[kind][SHOWN:] if kind in ("appeared", "disappeared") else []
+        for cell in change[kind][:len(change[kind]) - len(hidden)]:
             results_of = " -> ".join(part for part in (cell["old"], cell["new"]) if part)
             reason = f": {cell['reason']}" if cell["reason"] else ""
             print(f"{label:<12} {printable(cell['id'])} ({results_of}){printable(reason)}")
+        if hidden:
+            print(f"{label:<12} {len(hidden)} more: see index.html")
     for cell in change["measurements"]:
         print(f"{'measurement':<12} {printable(cell['id'])}: {printable(cell['name'])} "
               f"x{cell['ratio']:.2f}, noise is up to x{cell['limit']:.2f}")

@@ -103,6 +103,8 @@ def run(options):
         raise Usage(f"--from {options.low:g} --to {options.high:g}: expected --from before --to")
     if options.png and (options.output or "").endswith(".svg"):
         raise Usage(f"--png -o {options.output}: expected a name that ends in .png")
+    if os.path.splitext(options.output or "")[1] not in ("", ".svg", ".png"):
+        raise Usage(f"-o {options.output}: expected a name that ends in .svg or .png")
     options.png = options.png or (options.output or "").endswith(".png")
     draw.gnuplot_program()
     sources = [inputs.read(path) for path in options.file]

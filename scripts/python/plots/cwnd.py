@@ -88,7 +88,7 @@ def rtt_tables(view, who):
 
 
 def window_parts(tables, high):
-    """rwnd only if it is near the window: it would press everything else down."""
+    """Draws rwnd only if it is close to the window; a much larger one flattens the other curves."""
     styles = {"flight": ("filledcurves closed", "#cfe3f2", "in flight"),
               "cwnd": ("steps lw 1.8", draw.BLUE, "congestion window"),
               "ssthresh": ("steps lw 1.5 dt 2", draw.GREY, "ssthresh"),

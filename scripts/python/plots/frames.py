@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Reads the frames of a capture for what ddp-dump does not report: the octets of each frame on the
-wire, and the SACKs of SCTP. A frame that is cut or of another protocol is passed over."""
+wire, and the SACKs of SCTP. Truncated frames and those of other protocols are skipped."""
 
 import ipaddress
 import struct

@@ -78,7 +78,7 @@ def replies(view):
 
 
 def percentiles(view):
-    """What results say of distributions: {legend: [(ns, share)]}."""
+    """Returns the distributions in results: {legend: [(ns, share)]}."""
     found = {}
     for source in view.results:
         for event in source.events:
@@ -94,14 +94,14 @@ def percentiles(view):
 
 
 def known(figures, count):
-    """The percentiles that so many messages can tell."""
+    """Returns the percentiles for which there are enough messages."""
     most = 1 - 0.5 / count if isinstance(count, int) and count > 0 else 1
     return [(figures[key], share) for key, share in PERCENTILES
             if isinstance(figures.get(key), int) and figures[key] > 0 and share <= most]
 
 
 def frequent(samples):
-    """Leaves out what is rare beside the rest, such as the messages that control a measurement."""
+    """Omits rare kinds of messages, such as those that control a measurement."""
     most = max((len(times) for times in samples.values()), default=0)
     return {name: times for name, times in samples.items() if RARE * len(times) >= most}
 
@@ -122,7 +122,7 @@ def distribution(times):
 
 
 def histogram(times):
-    """Rows (us at the begin of the bar, at its end, count)."""
+    """Rows (us at the beginning of the bar, at its end, count)."""
     bars = {}
     for took in times:
         bar = math.floor(math.log10(max(took, 1)) * PER_DECADE)

@@ -85,8 +85,8 @@ def traced_again(view):
 
 
 class Classifier:
-    """Tells how each segment of a buffer arrived. A hole is what was passed over; a segment below
-    the highest octet that is in no hole begins to fill the buffer anew."""
+    """Classifies the segments of a buffer. A hole is a range that later segments skipped. A segment
+    below the highest octet and outside all holes begins to fill the buffer again."""
 
     def __init__(self, again):
         self.again = again

@@ -63,7 +63,7 @@ def interval(span, segments):
 
 
 def rates(points, begin, end, width):
-    """Returns (seconds, Mb/s) at the begin of each interval, and a last row at the end."""
+    """Returns (seconds, Mb/s) at the beginning of each interval, and a last row at the end."""
     count = max(1, math.ceil((end - begin) / width))
     octets = [0] * count
     for at, size in points:

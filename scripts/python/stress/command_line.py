@@ -89,6 +89,8 @@ def parse(words):
         value = getattr(arguments, name)
         if value is not None and value <= 0:
             p.error(f"--{name} {value:g}: expected a number above 0")
+    if arguments.work and not os.path.isdir(arguments.work):
+        p.error(f"--work {arguments.work}: no such directory: expected an existing one")
     arguments.build = os.path.abspath(arguments.build)
     os.environ.setdefault("IW_BUILD", arguments.build)  # where a fabric finds its relay
     return arguments

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Waits until a process ends, then takes a fabric down."""
+"""The process that takes a fabric down when the owner of the fabric ends."""
 
 import os
 import select
@@ -7,7 +7,7 @@ import select
 from . import live
 
 
-def keep(label, owner):
+def supervise(label, owner):
     try:
         watched = os.pidfd_open(owner)
     except ProcessLookupError:
