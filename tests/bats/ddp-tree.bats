@@ -307,6 +307,21 @@ has_journal() {
     diff -r src/t dst/t || fail_with 'the trees differ'
 }
 
+@test "files that end in zeros are verified" {
+    local size mode
+
+    for size in 65536 1048576 2500000; do
+        random_file src/$size 80
+        truncate -s $size src/$size
+    done
+    listen
+    for mode in write read send; do
+        push -m $mode --verify --force src/ 127.0.0.1:$mode
+        assert_status 0
+        diff -r src dst/$mode || fail_with 'the trees differ'
+    done
+}
+
 @test "owners are sent with --owner at both ends, and set-id bits with --setid at both" {
     require_root
     mkdir src/t

@@ -726,10 +726,14 @@ static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, 
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return iw_file_errno(why, n < 0 ? errno : EIO, "read it again");
+		if (n < 0)
+			return iw_file_errno(why, errno, "read it again");
+		if (n == 0)
+			break;
 		have += (size_t)n;
 	}
+	/* The zeros at the end of a file are a hole, and it gets its length only after this. */
+	memset(buf + have, 0, len - have);
 	if (iw_hasher_chunk(h, &iov, 1, &own) != 0)
 		return iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	if (!iw_xfer_digest_equal(&own, want))
