@@ -6,6 +6,8 @@
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
+# bats file_tags=all
+
 load helpers
 load net
 

@@ -107,6 +107,7 @@ none_left() {
     ! pgrep -f "$MARK" >/dev/null
 }
 
+# bats test_tags=all
 @test "a plug-in that hangs, crashes, floods, prints garbage, leaves a daemon or ignores SIGTERM is an infrastructure error, and leaves nothing" {
     MARK=1000.$$$RANDOM
     plugin good
@@ -256,6 +257,7 @@ END
     assert_stderr_has "argument --jobs: '0': expected a number from 1 to 64"
 }
 
+# bats test_tags=all
 @test "an interrupted run, and one that is killed, leave no process and no namespace" {
     MARK=1000.$$$RANDOM
     plugin good
@@ -293,6 +295,7 @@ impaired() {
     reason=$(cells '.[0].reason')
 }
 
+# bats test_tags=all
 @test "an impairment says what must happen: success, or a fault that is detected" {
     local fault='fpdu opcode=write nth=2: set stag=0x5a5a5a5a fix-crc'
 
@@ -314,6 +317,7 @@ impaired() {
 }
 
 # The other machine is emulated: ssh runs the command here, and rping there is mpa-probe.
+# bats test_tags=all
 @test "the template for a real RNIC runs rping over ssh, in both roles" {
     mkdir -p bin impl
     cat >bin/ssh <<'END'

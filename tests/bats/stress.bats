@@ -4,7 +4,7 @@
 # scripts/stress: random operations compared with a model; a tool that is broken on purpose must be
 # found. scripts/soak --parts stress: long-lived servers whose growth is judged.
 
-# bats file_tags=beside
+# bats file_tags=beside,all
 
 load helpers
 
