@@ -17,6 +17,11 @@ import ctypes
 import os
 import socket
 import struct
+import sys
+import time
+
+# The programs of the tests import all names of this module, and use these two modules as well.
+PROGRAMS_USE = (sys, time)
 
 TIMEOUT = 20
 

@@ -118,7 +118,7 @@ static void bad_rules_are_refused_with_a_reason(void **state)
 		{ "fpdu opcod=write: drop", "column 6: \"opcod\": expected a key" },
 		{ "fpdu opcode=wrte: drop", "did you mean write?" },
 		{ "fpdu from=me: drop", "expected initiator or responder" },
-		{ "fpdu nth=0: drop", "expected a number, at least 1" },
+		{ "fpdu nth=0: drop", "\"0\": expected a number from 1 to" },
 		{ "fpdu nth=18446744073709551616: drop", "expected a number" },
 		{ "fpdu count=3..2: drop", "expected a number or a range" },
 		{ "fpdu prob=101%: drop", "expected a percentage" },
