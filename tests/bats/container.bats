@@ -76,7 +76,7 @@ box() {
             wait $pid
             cmp /tmp/f /srv/incoming/$t
         done'
-    assert_equal "$(grep -c "$(cat "$IW_TOP/VERSION")\$" <<<"$output")" 8
+    assert_equal "$(grep -c "$(cat "$IW_TOP/VERSION")\$" <<<"$output")" 9
     # The image has no compiler and no source.
     box run --isolation chroot "$box" -- sh -c '! command -v gcc clang make; ls /src 2>/dev/null || :'
     assert_output_is ''
