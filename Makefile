@@ -295,6 +295,7 @@ install: all
 	$(Q)[ -e '$(D)$(CONFDIR)/ddp-recv.conf' ] || { $(call to,$(CONFDIR),644,scripts/systemd/ddp-recv.conf); }
 	$(Q)$(call to,$(DOCDIR)/examples,644,$(IW_DROP_INS))
 	$(Q)$(call to,$(DOCDIR),644,$(wildcard README.md CHANGELOG.md LICENSE docs/*.md))
+	$(Q)$(call to,$(DOCDIR)/pictures,644,$(wildcard docs/pictures/*.svg))
 	$(Q)if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
 
 uninstall:

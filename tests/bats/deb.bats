@@ -185,7 +185,7 @@ need_installed() {
         # shellcheck disable=SC2086
         in_tree $user "$work"
         assert_status 0
-        assert_equal "$(grep -c "$(cat "$IW_TOP/VERSION")\$" <<<"$output")" 8
+        assert_equal "$(grep -c "$(cat "$IW_TOP/VERSION")\$" <<<"$output")" 9
     done
 }
 
