@@ -4,15 +4,16 @@
  * interfaces, each joined to one of these two, by a veth pair for example; this host has no address
  * on that network.
  *
- * Segmentation and checksum offload must be switched off on the interfaces of the ends, otherwise
- * they send data that is not a complete frame. Such data is dropped, and the exit status is 1, as
- * when the relay itself could not keep up.
+ * The ends may use checksum and segmentation offloads, and the kernel may join frames that arrive.
+ * Rules, links and captures are about frames as they are on a wire, so such data is completed and
+ * divided first. A direction that has none of these passes it on as it is: fewer, larger pieces.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/virtio_net.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,13 +27,16 @@
 #include "cli/signals.h"
 #include "ddp-impair/impair.h"
 #include "ddp-impair/lane.h"
+#include "ddp-impair/packets/offload.h"
 #include "ddp-impair/packets/table.h"
 #include "os/os.h"
 #include "util/num.h"
 
 enum {
 	BATCH = 64,
-	FRAME_MAX = 9216 + 18, /* jumbo frames, with a VLAN tag */
+	TAG = 4, /* a VLAN tag */
+	/* An IP packet of the greatest length, as segmentation offload sends it. */
+	FRAME_MAX = 14 + 2 * TAG + 65535,
 	SOCKET_BUFFER = 32 << 20,
 };
 
@@ -41,7 +45,8 @@ struct side {
 	const char *name;
 	int fd;
 	struct iw_relay_lane lane;
-	uint64_t offloaded; /* arrived without a checksum, or larger than a frame can be */
+	bool direct;        /* what arrives is sent as it is */
+	uint64_t offloaded; /* dropped: it cannot be divided into frames */
 	uint64_t overrun;   /* lost before this program received them */
 	uint64_t refused;   /* rejected by the other interface */
 };
@@ -81,6 +86,7 @@ static int open_socket(const char *name, struct iw_fault *why)
 	/* Do not receive the frames that this program sends. */
 	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0 ||
 	    setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) < 0 ||
+	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) < 0 ||
 	    setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) < 0 ||
 	    bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0) {
 		iw_os_fail(why, errno, "packet socket on %s", name);
@@ -91,25 +97,22 @@ static int open_socket(const char *name, struct iw_fault *why)
 	return fd;
 }
 
-/* One octet larger than a frame: a read that fills it is too long. */
-static uint8_t buffer[BATCH][FRAME_MAX + 1];
-union control {
-	struct cmsghdr align;
-	char room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+/*
+ * What arrived in one call: the header of PACKET_VNET_HDR, space for a VLAN tag, and the frame. One
+ * octet more than a frame: a read that fills it is too long.
+ */
+struct piece {
+	struct virtio_net_hdr vnet;
+	uint8_t *data; /* the frame */
+	size_t len;
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+	} control;
+	uint8_t buffer[TAG + FRAME_MAX + 1];
 };
 
-static bool is_whole(struct msghdr *m, size_t len)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-	struct tpacket_auxdata aux;
-
-	if (len > FRAME_MAX)
-		return false;
-	if (!c || c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
-		return true;
-	memcpy(&aux, CMSG_DATA(c), sizeof(aux));
-	return !(aux.tp_status & TP_STATUS_CSUMNOTREADY);
-}
+static struct piece pieces[BATCH];
 
 static void take_frame(struct frames *f, struct side *s, uint8_t *frame, size_t len, uint64_t now)
 {
@@ -124,67 +127,178 @@ static void take_frame(struct frames *f, struct side *s, uint8_t *frame, size_t 
 	iw_reorder_push(&s->lane.order, flow, frame, fate.len, &fate, now);
 }
 
-static int take_in(struct frames *f, struct side *s, struct iw_fault *why)
-{
-	struct mmsghdr msg[BATCH];
-	struct iovec iov[BATCH];
-	union control control[BATCH];
-	uint64_t now;
-	int n;
+/* Linux 6.2 and later. */
+#ifndef VIRTIO_NET_HDR_GSO_UDP_L4
+#define VIRTIO_NET_HDR_GSO_UDP_L4 5
+#endif
 
-	for (int i = 0; i < BATCH; i++) {
-		iov[i] = (struct iovec){ buffer[i], sizeof(buffer[i]) };
-		msg[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i],
-						  .msg_iovlen = 1,
-						  .msg_control = &control[i],
-						  .msg_controllen = sizeof(control[i]) };
+static enum iw_offload_kind offload_kind(unsigned gso_type)
+{
+	switch (gso_type & ~(unsigned)VIRTIO_NET_HDR_GSO_ECN) {
+	case VIRTIO_NET_HDR_GSO_NONE:
+		return IW_OFFLOAD_NONE;
+	case VIRTIO_NET_HDR_GSO_TCPV4:
+	case VIRTIO_NET_HDR_GSO_TCPV6:
+		return IW_OFFLOAD_TCP;
+	case VIRTIO_NET_HDR_GSO_UDP_L4:
+		return IW_OFFLOAD_UDP;
 	}
-	n = recvmmsg(s->fd, msg, BATCH, MSG_DONTWAIT, NULL);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR
-			       ? 0
-			       : iw_os_fail(why, errno, "read from %s", s->name);
-	now = iw_os_now();
-	for (int i = 0; i < n; i++) {
-		if (is_whole(&msg[i].msg_hdr, msg[i].msg_len))
-			take_frame(f, s, buffer[i], msg[i].msg_len, now);
-		else
-			s->offloaded++;
-	}
-	return 0;
+	return IW_OFFLOAD_OTHER;
 }
 
-/* Sends frames; one that the interface rejects is lost, as on a wire. */
-static void send_frames(struct side *s, int fd, struct mmsghdr *msg, int n)
+static struct iw_offload_work work_of(const struct virtio_net_hdr *h)
+{
+	return (struct iw_offload_work){ .kind = offload_kind(h->gso_type),
+					 .size = h->gso_size,
+					 .ecn = h->gso_type & VIRTIO_NET_HDR_GSO_ECN,
+					 .checksum = h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM,
+					 .start = h->csum_start,
+					 .field = h->csum_offset };
+}
+
+static void take_frames(struct frames *f, struct side *s, struct piece *p, uint64_t now)
+{
+	static uint8_t room[FRAME_MAX];
+	const struct iw_offload_work work = work_of(&p->vnet);
+	struct iw_offload offload;
+	uint8_t *frame;
+	size_t len;
+
+	if (!iw_offload_begin(&offload, &work, p->data, p->len)) {
+		s->offloaded++;
+		return;
+	}
+	while ((frame = iw_offload_next(&offload, room, &len)))
+		take_frame(f, s, frame, len, now);
+}
+
+/* The kernel removes the VLAN tag of a frame that arrives. */
+static void restore_tag(struct piece *p, struct msghdr *m)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	struct tpacket_auxdata aux;
+
+	if (!c || c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
+		return;
+	memcpy(&aux, CMSG_DATA(c), sizeof(aux));
+	if (!(aux.tp_status & TP_STATUS_VLAN_VALID) || p->len < 2 * ETH_ALEN)
+		return;
+	p->data -= TAG;
+	p->len += TAG;
+	memmove(p->data, p->data + TAG, 2 * ETH_ALEN);
+	iw_put_be16(p->data + 2 * ETH_ALEN,
+		    aux.tp_status & TP_STATUS_VLAN_TPID_VALID ? aux.tp_vlan_tpid : ETH_P_8021Q);
+	iw_put_be16(p->data + 2 * ETH_ALEN + 2, aux.tp_vlan_tci);
+	p->vnet.csum_start += TAG;
+	p->vnet.hdr_len += TAG;
+}
+
+/* The arguments of one sendmmsg(). */
+struct outgoing {
+	struct mmsghdr msg[BATCH];
+	struct iovec iov[BATCH][2];
+	int n;
+};
+
+static void add(struct outgoing *out, const struct virtio_net_hdr *vnet, const uint8_t *data,
+		size_t len)
+{
+	struct iovec *iov = out->iov[out->n];
+
+	iov[0] = (struct iovec){ (void *)(uintptr_t)vnet, sizeof(*vnet) };
+	iov[1] = (struct iovec){ (void *)(uintptr_t)data, len };
+	out->msg[out->n++].msg_hdr = (struct msghdr){ .msg_iov = iov, .msg_iovlen = 2 };
+}
+
+/* One that the interface rejects is lost, as on a wire. */
+static void send_all(struct side *s, int fd, struct outgoing *out)
 {
 	int sent;
 
-	for (int done = 0; done < n; done += sent) {
-		sent = sendmmsg(fd, msg + done, (unsigned)(n - done), 0);
+	for (int done = 0; done < out->n; done += sent) {
+		sent = sendmmsg(fd, out->msg + done, (unsigned)(out->n - done), 0);
 		if (sent <= 0) {
 			s->refused++;
 			sent = 1;
 		}
 	}
+	out->n = 0;
+}
+
+static void pass_on(struct side *s, struct outgoing *out, const struct piece *p)
+{
+	iw_link_pass(s->lane.link, p->len);
+	add(out, &p->vnet, p->data, p->len);
+}
+
+/* Returns how many pieces arrived, or -1. */
+static int receive(struct side *s, struct mmsghdr msg[static BATCH])
+{
+	struct iovec iov[BATCH][2];
+
+	for (int i = 0; i < BATCH; i++) {
+		struct piece *p = &pieces[i];
+
+		iov[i][0] = (struct iovec){ &p->vnet, sizeof(p->vnet) };
+		iov[i][1] = (struct iovec){ p->buffer + TAG, sizeof(p->buffer) - TAG };
+		msg[i].msg_hdr = (struct msghdr){ .msg_iov = iov[i],
+						  .msg_iovlen = 2,
+						  .msg_control = &p->control,
+						  .msg_controllen = sizeof(p->control) };
+	}
+	return recvmmsg(s->fd, msg, BATCH, MSG_DONTWAIT, NULL);
+}
+
+/* False: larger than a frame can be. */
+static bool open_piece(struct piece *p, struct mmsghdr *msg)
+{
+	p->data = p->buffer + TAG;
+	p->len = msg->msg_len - sizeof(p->vnet);
+	if (p->len > FRAME_MAX - TAG)
+		return false;
+	restore_tag(p, &msg->msg_hdr);
+	return true;
+}
+
+static int take_in(struct frames *f, struct side *s, const struct side *other, struct iw_fault *why)
+{
+	struct mmsghdr msg[BATCH];
+	struct outgoing out;
+	int n = receive(s, msg);
+	uint64_t now = iw_os_now();
+
+	out.n = 0;
+	/* EINVAL: an offload that PACKET_VNET_HDR cannot describe. */
+	if (n < 0 && errno == EINVAL)
+		s->offloaded++;
+	else if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return iw_os_fail(why, errno, "read from %s", s->name);
+	for (int i = 0; i < n; i++)
+		if (!open_piece(&pieces[i], &msg[i]))
+			s->offloaded++;
+		else if (s->direct)
+			pass_on(s, &out, &pieces[i]);
+		else
+			take_frames(f, s, &pieces[i], now);
+	send_all(s, other->fd, &out);
+	return 0;
 }
 
 /* Sends the frames that are due on the other side. */
 static void give_out(struct frames *f, struct side *s, const struct side *other)
 {
+	static const struct virtio_net_hdr complete;
 	struct iw_link_frame *frames[BATCH];
-	struct mmsghdr msg[BATCH];
-	struct iovec iov[BATCH];
+	struct outgoing out;
 	uint64_t now = iw_os_now();
 	int n;
 
 	iw_reorder_tick(&s->lane.order, now);
 	do {
-		for (n = 0; n < BATCH && (frames[n] = iw_link_pop(s->lane.link, now)); n++) {
-			iov[n] = (struct iovec){ (void *)(uintptr_t)frames[n]->data,
-						 frames[n]->len };
-			msg[n].msg_hdr = (struct msghdr){ .msg_iov = &iov[n], .msg_iovlen = 1 };
-		}
-		send_frames(s, other->fd, msg, n);
+		out.n = 0;
+		for (n = 0; n < BATCH && (frames[n] = iw_link_pop(s->lane.link, now)); n++)
+			add(&out, &complete, frames[n]->data, frames[n]->len);
+		send_all(s, other->fd, &out);
 		for (int i = 0; i < n; i++) {
 			if (f->r->tap)
 				iw_tap_frame(f->r->tap, frames[i]->data, frames[i]->len);
@@ -216,7 +330,7 @@ static int relay(struct frames *f, struct iw_fault *why)
 
 	while (!err && !iw_signals_stop() && iw_os_now() < f->r->end_ns) {
 		for (int i = 0; i < 2 && !err; i++)
-			err = take_in(f, &f->side[i], why);
+			err = take_in(f, &f->side[i], &f->side[!i], why);
 		for (int i = 0; i < 2; i++)
 			give_out(f, &f->side[i], &f->side[!i]);
 		if (!err)
@@ -238,6 +352,7 @@ static int open_sides(struct frames *f, struct iw_fault *why)
 		struct side *s = &f->side[i];
 
 		s->name = f->r->between[i];
+		s->direct = !f->flows && !f->r->linked[i] && !f->r->tap;
 		s->fd = open_socket(s->name, why);
 		err = s->fd < 0 ? why->err : iw_relay_lane_init(&s->lane, &f->r->link[i], why);
 	}
@@ -255,10 +370,11 @@ static bool was_sound(struct side *s)
 		s->overrun = kernel.tp_drops;
 	slow = s->overrun || s->refused || iw_link_stat(s->lane.link)->hold_full;
 	if (s->offloaded)
-		iw_log_error("%s: %" PRIu64
-			     " of what came are no frames yet: switch offloads off at the"
-			     " other end of it (ethtool -K IF tso off gso off tx off)",
-			     s->name, s->offloaded);
+		iw_log_error("%s: dropped %" PRIu64
+			     " times what an offload had joined and this program cannot divide,"
+			     " such as a tunnel: switch offloads off at the other end of it"
+			     " (ethtool -K IF tso off gso off tx off), and gro and lro of %s",
+			     s->name, s->offloaded, s->name);
 	if (slow)
 		iw_log_error("%s: the relay did not keep up", s->name);
 	return !s->offloaded && !slow;

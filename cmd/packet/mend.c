@@ -37,6 +37,11 @@ static uint16_t fold(uint64_t sum)
 	return (uint16_t)~sum;
 }
 
+uint16_t iw_packet_sum(const uint8_t *p, size_t len)
+{
+	return fold(add(0, p, len));
+}
+
 /* RFC 9293 3.1, RFC 768, RFC 8200 8.1. */
 static uint16_t transport_sum(const uint8_t *ip, bool v6, uint8_t protocol, const uint8_t *p,
 			      size_t len)
@@ -58,20 +63,42 @@ static void set_ip_len(uint8_t *ip, bool v6, size_t len)
 	head = (size_t)(ip[0] & 0xf) * 4;
 	iw_put_be16(ip + 2, (uint16_t)len);
 	iw_put_be16(ip + IPV4_SUM, 0);
-	iw_put_be16(ip + IPV4_SUM, fold(add(0, ip, head)));
+	iw_put_be16(ip + IPV4_SUM, iw_packet_sum(ip, head));
+}
+
+static void sum_tcp(const uint8_t *ip, bool v6, uint8_t *tcp, size_t len)
+{
+	iw_put_be16(tcp + TCP_SUM, 0);
+	iw_put_be16(tcp + TCP_SUM, transport_sum(ip, v6, PROTOCOL_TCP, tcp, len));
+}
+
+static void sum_udp(const uint8_t *ip, bool v6, uint8_t *udp, size_t len)
+{
+	uint16_t sum;
+
+	iw_put_be16(udp + UDP_SUM, 0);
+	sum = transport_sum(ip, v6, PROTOCOL_UDP, udp, len);
+	iw_put_be16(udp + UDP_SUM, sum ? sum : 0xffff);
+}
+
+void iw_packet_complete(uint8_t *ip, bool v6, uint8_t *transport, bool udp, const uint8_t *end)
+{
+	size_t len = (size_t)(end - transport);
+
+	set_ip_len(ip, v6, (size_t)(end - ip));
+	if (udp) {
+		iw_put_be16(transport + 4, (uint16_t)len);
+		sum_udp(ip, v6, transport, len);
+	} else {
+		sum_tcp(ip, v6, transport, len);
+	}
 }
 
 static void mend_udp(const uint8_t *ip, bool v6, uint8_t *udp, size_t len)
 {
-	bool summed = iw_get_be16(udp + UDP_SUM) != 0;
-	uint16_t sum;
-
 	iw_put_be16(udp + 4, (uint16_t)len);
-	if (!summed)
-		return;
-	iw_put_be16(udp + UDP_SUM, 0);
-	sum = transport_sum(ip, v6, PROTOCOL_UDP, udp, len);
-	iw_put_be16(udp + UDP_SUM, sum ? sum : 0xffff);
+	if (iw_get_be16(udp + UDP_SUM))
+		sum_udp(ip, v6, udp, len);
 }
 
 size_t iw_packet_mend(uint8_t *frame, size_t len, const struct iw_packet *p,
@@ -85,9 +112,7 @@ size_t iw_packet_mend(uint8_t *frame, size_t len, const struct iw_packet *p,
 	if (payload_len < p->len)
 		set_ip_len(ip, v6, end - (size_t)(ip - frame));
 	if (kind == IW_PACKET_TCP) {
-		iw_put_be16(transport + TCP_SUM, 0);
-		iw_put_be16(transport + TCP_SUM,
-			    transport_sum(ip, v6, PROTOCOL_TCP, transport, transport_len));
+		sum_tcp(ip, v6, transport, transport_len);
 	} else if (p->end[0].udp_port || p->end[1].udp_port) {
 		mend_udp(ip, v6, transport, transport_len);
 	}

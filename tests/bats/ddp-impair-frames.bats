@@ -192,17 +192,63 @@ did() {
     did '.ab.lost > 10 and .ba.lost == 0'
 }
 
-@test "frames of an end with offloads on are refused, with the command that helps" {
+# offloads_on: until the end of the test
+offloads_on() {
     net_offloads on
-    relay_start
-    serve_in right ddp-recv -p "$PORT" --bind '*' --once dst
-    run_in left ddp-send -p "$PORT" --timeout 2s src/f "$RIGHT_IP:"
-    net_offloads off
-    assert_status 4
-    serve_end
-    serve_end "$RELAY" INT
-    assert_status 1
-    assert_stderr_has 'no frames yet: switch offloads off at the other end of it (ethtool -K IF tso off gso off tx off)'
+    OFFLOADS=on
+}
+
+teardown() {
+    [ -z "${OFFLOADS:-}" ] || net_offloads off
+}
+
+@test "what ends with offloads send passes as it is" {
+    offloads_on
+    carries
+    did '[.ab, .ba] | all(.frames > 0 and .frames == .passed and .offloaded == 0)'
+}
+
+@test "a link divides what ends with offloads send into frames" {
+    offloads_on
+    carries --seed 2 --link loss=2%
+    did '.ab.frames > 2000 and .ab.lost > 10 and .ba.lost > 0 and .ab.offloaded == 0'
+}
+
+@test "captured frames of ends with offloads have right lengths and checksums" {
+    require_tool tshark
+    offloads_on
+    carries --pcap frames.pcap
+    run_here tshark -n -r frames.pcap -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -o udp.check_checksum:TRUE \
+        -T fields -e frame.len -e ip.checksum.status -e tcp.checksum.status -e udp.checksum.status
+    assert_status 0
+    printf '%s\n' "$output" >fields
+    [ "$(wc -l <fields)" -gt 1000 ] || fail_with "only $(wc -l <fields) frames"
+    awk -F'\t' '$1 > 1514 || $2 == 0 || $3 == 0 || $4 == 0 { print; bad = 1 } END { exit bad }' fields
+}
+
+# Sends one frame with a tag of VLAN 5, of an EtherType for experiments.
+TAGGED='import socket
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("left0", 0))
+s.send(b"\xff" * 6 + b"\x02\0\0\0\0\1" + bytes.fromhex("8100000588b5") + b"tagged" * 10)'
+
+tag_arrived() { grep -q tagged tags.pcap; }
+
+@test "VLAN tags pass, with and without rules" {
+    local rule
+
+    require_tool tshark
+    for rule in '' 'fpdu opcode=write: drop'; do
+        relay_start ${rule:+--rule "$rule"}
+        capture_in right tags.pcap
+        run_in left python3 -c "$TAGGED"
+        assert_status 0
+        wait_until 5 tag_arrived
+        capture_end
+        relay_end
+        run_here tshark -n -r tags.pcap -Y 'eth.type == 0x88b5 || vlan' -T fields -e vlan.id -e data.data
+        assert_equal "$output" "5"$'\t'"$(printf 'tagged%.0s' {1..10} | od -An -v -tx1 | tr -d ' \n')"
+    done
 }
 
 @test "settings that make no sense are refused" {

@@ -67,6 +67,18 @@ decided() {
     decided set 1
 }
 
+@test "rules find the units of ends with offloads on" {
+    net_offloads on
+    relay_start --rule 'fpdu opcode=write nth=5: set stag=0x1 fix-crc'
+    sends tcp --redial 0
+    net_offloads off
+    assert_status 1
+    assert_stderr_has 'invalid STag'
+    serve_end
+    relay_end
+    decided set 1
+}
+
 @test "a frame with an FPDU is dropped once: TCP retransmits it, and it is no new unit" {
     relay_start --rule 'fpdu every=2: drop' --pcap out.pcap
     sends tcp

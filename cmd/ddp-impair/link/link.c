@@ -242,6 +242,14 @@ void iw_link_push(struct iw_link *im, const void *frame, size_t len, uint64_t no
 		pass(im, frame, len, left);
 }
 
+void iw_link_pass(struct iw_link *im, size_t len)
+{
+	im->stat.frames++;
+	im->stat.bytes += len;
+	im->stat.passed++;
+	im->stat.passed_bytes += len;
+}
+
 /* --- output ----------------------------------------------------------------------------------- */
 
 struct iw_link_frame *iw_link_pop(struct iw_link *im, uint64_t now)

@@ -79,8 +79,11 @@ void iw_link_free(struct iw_link *im);
 /* Adds a frame, which is copied. A frame for which there is no space is dropped and counted. */
 void iw_link_push(struct iw_link *im, const void *frame, size_t len, uint64_t now);
 
+/* Counts a frame that the caller forwards itself, because the link has no settings. */
+void iw_link_pass(struct iw_link *im, size_t len);
+
 /*
- * The same for a frame that is delayed by extra_ns more than the settings say, so that others
+ * Like iw_link_push() for a frame that is delayed by extra_ns more than the settings say, so that others
  * overtake it. Frames that become due at the same time in this way keep their order.
  */
 void iw_link_push_delayed(struct iw_link *im, const void *frame, size_t len, uint64_t extra_ns,
