@@ -28,6 +28,7 @@ exit status:
   2  wrong usage, or a result.json that is not one
   3  a Python package is missing
   4  the files cannot be written
+  130  interrupted
 
 examples:
   scripts/interop-report results/20261127T101500Z-1f2e
@@ -135,9 +136,16 @@ def main(words=None):
         change = write_all(arguments.directory, arguments.against, arguments.history)
         if change is not None:
             print_change(change)
+        sys.stdout.flush()
     except Invalid as problem:
         print(f"interop-report: {printable(str(problem))}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interop-report: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 4
     except OSError as problem:
         where = problem.filename2 or problem.filename
         print(f"interop-report: {where}: {problem.strerror}", file=sys.stderr)
