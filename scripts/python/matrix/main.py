@@ -351,7 +351,7 @@ class Report:
             self.list_cells(judgement, [e for e, is_ in zip(entries, judged) if is_ == judgement],
                             page)
         print(f"results: {page}")
-        if entries and all(result == "unsupported" for result in seen):
+        if not side.stopping.is_set() and set(seen) == {"unsupported"}:
             return say(f"no cell can run here: {entries[0]['reason']}", 3)
         return 1 if "worse" in judged else 0
 

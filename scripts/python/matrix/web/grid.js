@@ -65,7 +65,7 @@ function square(cells) {
 	const columns = Math.min(16, Math.max(4, Math.ceil(Math.sqrt(longest * 2.2))));
 
 	return el("td", { role: "gridcell" }, names.filter((name) => lines.has(name)).map((name) =>
-		el("div", { class: "line" }, names.length > 1 ? el("span", { class: "impairment" }, name) : null, chips(lines.get(name), columns))));
+		el("div", { class: "line" }, names.length > 1 ? el("span", { class: "impairment" }, name) : null, chips(lines.get(name).sort((a, b) => a.testIndex - b.testIndex), columns))));
 }
 
 // The size is set, so that the browser lays out only what is in sight (content-visibility in parts.css).
