@@ -295,6 +295,9 @@ def execute(options, profile, expected, cells, context, run_id):
     facts = run.facts(run_id, began, time.monotonic() - clock,
                       shlex.join(["scripts/interop-matrix", *sys.argv[1:]]), options.seed, profile,
                       TOP)
+    if side.stopping.is_set():
+        facts["not_run"] = [*facts["not_run"], {"row": plural(len(cells) - len(entries), "cell"),
+                                                "reason": "the run was interrupted"}]
     run.write(os.path.join(context.output, "result.json"),
               run.result(facts, cells, context, entries))
     page = write_reports(context.output, options)

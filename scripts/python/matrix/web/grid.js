@@ -92,7 +92,14 @@ function chipLegend() {
 	return el("ul", { class: "legend", "aria-label": "Legend" }, WORST_FIRST.slice().reverse().map((result) =>
 		el("li", null, el("span", { class: `chip ${result}`, "aria-hidden": "true" }, "W"), texts[result])),
 	DATA.difference ? el("li", null, el("span", { class: "chip pass changed", "aria-hidden": "true" }, "W"), `changed since ${DATA.old.id}`) : null,
-	el("li", null, "A letter is a test; see Legend"));
+	el("li", null, `${letters()}; a number is a test, see Legend`));
+}
+
+// The letter of each operation: W write, R read.
+function letters() {
+	const names = groupBy(Object.keys(DATA.tests), (name) => DATA.tests[name].operation || name);
+
+	return [...names].map(([operation, [first]]) => `${DATA.codes[first].replace(/\d+$/, "")} ${operation}`).join(", ");
 }
 
 function notRun() {
