@@ -6,6 +6,7 @@ write_all() is for the runner, main() is scripts/interop-report.
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 
@@ -132,6 +133,8 @@ def arguments_of(words):
 def main(words=None):
     """Returns the exit status."""
     arguments = arguments_of(words)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         change = write_all(arguments.directory, arguments.against, arguments.history)
         if change is not None:
