@@ -124,6 +124,8 @@ none_left() {
     plugin c-negative connect 'echo measure x_seconds -1'
     # shellcheck disable=SC2016
     plugin c-removes connect 'rm -rf "$IW_SHARED"'
+    # shellcheck disable=SC2016
+    plugin c-replaces connect 'rm "$IW_SHARED/log.txt" && mkdir "$IW_SHARED/log.txt"'
     plugin c-away connect 'cd / && echo "measure x_seconds 1.5e-3"'
     plugin c-script version "echo '</script><script>alert(1)</script>'"
     plugin c-escape connect "printf 'reason \\033[31mred\\n'; exit 1"
@@ -142,6 +144,7 @@ none_left() {
     reason_is c-infinite/good "connect printed 'measure x_seconds 1e99999': expected a name and a number, at least 0"
     reason_is c-negative/good "connect printed 'measure x_seconds -1'"
     reason_is c-removes/good 'cells/c-removes/good/write-tcp/none/client/stderr.txt: No such file or directory'
+    reason_is c-replaces/good 'cells/c-replaces/good/write-tcp/none/log.txt: Is a directory'
     reason_is c-full/good 'connect died of SIGXFSZ'
     reason_is c-role/good "capabilities: role 'clnt': expected one of client, server"
     reason_is c-remote/good 'capabilities: kind remote without address or local: expected both'

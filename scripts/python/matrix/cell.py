@@ -54,9 +54,6 @@ class Attempt:
                 return self.run_on(stack)
         except net.Trouble as trouble:
             return "error", str(trouble)
-        except OSError as error:
-            # A plug-in has removed a file of the cell, for example.
-            return "error", f"{error.filename or 'this machine'}: {error.strerror}"
 
     def uses_guest(self):
         return "guest" in (self.client_plugin.kind, self.server_plugin.kind)
@@ -285,16 +282,26 @@ def run(cell, context, folder):
     of result.json."""
     began = time.monotonic()
     for number in range(1, attempts(cell, context) + 1):
-        tidy(folder, (LOG,))
         attempt = Attempt(cell, context, folder)
-        attempt.note(f"=== {cell.id}, attempt {number}, seed {context.seed}")
-        result, reason = attempt.run()
-        attempt.note(f"=== {result}{': ' + reason if reason else ''}")
+        try:
+            result, reason = run_attempt(attempt, number)
+        except OSError as error:
+            # A plug-in has removed or replaced a file of the cell, for example.
+            result, reason = "error", f"{error.filename or 'this machine'}: {error.strerror}"
         if result != "error":
             break
-    if result in ("pass", "unsupported"):
-        tidy(folder, KEPT)
     return entry(cell, context, attempt, result, reason, number, time.monotonic() - began)
+
+
+def run_attempt(attempt, number):
+    """Returns (result, reason)."""
+    tidy(attempt.folder, (LOG,))
+    attempt.note(f"=== {attempt.cell.id}, attempt {number}, seed {attempt.context.seed}")
+    result, reason = attempt.run()
+    attempt.note(f"=== {result}{': ' + reason if reason else ''}")
+    if result in ("pass", "unsupported"):
+        tidy(attempt.folder, KEPT)
+    return result, reason
 
 
 def attempts(cell, context):
