@@ -18,7 +18,7 @@ needs_guest() {
 }
 
 in_guest() {
-	"$IW_GUEST_CALL" -t 30 "$IW_GUEST_STATE" "$@"
+	"$IW_GUEST_CALL" -t 50 "$IW_GUEST_STATE" "$@"
 }
 
 # job WHAT...: runs guest-job, which keeps programs that run in the background

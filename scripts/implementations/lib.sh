@@ -10,6 +10,9 @@
 #   connect_with PROGRAM... runs a client with a time limit; its output is in $IW_WORK/out
 #   has TEXT                whether that output has the text
 #   number KEY              prints the last value of a key in that output, JSON
+#   check_transport         ends the plug-in as unsupported if our tools do not have the operation over the transport
+#   check_received FILE     compares a file with the one that the client has sent, $IW_SHARED/sent, if it exists or
+#                           the client reports success by the file $IW_SHARED/complete
 #   connection_options      sets $OPTIONS to those of our tools that describe the connection
 
 unsupported() {
@@ -83,6 +86,22 @@ measure() {
 	[ -z "$value" ] || awk -v name="$1" -v value="$value" -v by="${3:-1}" 'BEGIN { printf "measure %s %.9g\n", name, value / by }'
 }
 
+check_transport() {
+	case $IW_OPERATION:$IW_TRANSPORT in
+	setup:tcp | rping:tcp) ;;
+	setup:* | rping:*) unsupported "$IW_OPERATION is an operation over MPA, not over $IW_TRANSPORT" ;;
+	ping:tcp) unsupported 'sctp-ddp-ping needs SCTP, not tcp' ;;
+	esac
+}
+
+check_received() {
+	[ -e "$1" ] || [ -e "$IW_SHARED/complete" ] || return 0
+	cmp "$1" "$IW_SHARED/sent" >&2 || {
+		echo "corrupt the received file differs from the one that was sent"
+		exit 1
+	}
+}
+
 # The words are those of our tools: OPTIONS has no blanks inside a word.
 connection_options() {
 	case $IW_CRC in
@@ -94,8 +113,16 @@ connection_options() {
 
 # Fails if the connection does not have the options of the cell.
 check_connection() {
-	[ "$IW_CRC" = off ] || has '"crc":true' || failed "CRC $IW_CRC: the connection has none"
-	[ "$IW_MARKERS" = off ] || has '"rx_markers":true' || failed 'markers were requested, the connection has none'
+	if [ "$IW_CRC" = off ]; then
+		has '"crc":false' || failed 'CRC off: the connection uses CRC'
+	else
+		has '"crc":true' || failed "CRC $IW_CRC: the connection has none"
+	fi
+	if [ "$IW_MARKERS" = off ]; then
+		has '"rx_markers":false' || failed 'markers were not requested, the connection has them'
+	else
+		has '"rx_markers":true' || failed 'markers were requested, the connection has none'
+	fi
 	has "\"rev\":${IW_REV}[,}]" || failed "Rev $IW_REV was requested, the connection has Rev $(number rev)"
 }
 

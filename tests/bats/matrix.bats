@@ -7,7 +7,7 @@
 # bats file_tags=waits
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
-# shellcheck disable=SC2030,SC2031,SC2034
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
 load net
@@ -82,14 +82,24 @@ cells() {
     done < <(cells '.[] | select(.result == "pass") | .log, .capture')
     assert_equal "$(cells 'map(select(.test == "write-tcp")) | .[0] | [.measurements.throughput_bits_per_second > 0, .versions.client != "", .attempts]')" '[true,true,1]'
 
-    # The command of a cell reproduces the cell: the same id, seed and result.
-    read -r -a again <<<"$(cells '.[0].rerun')"
-    cells '.[0] | [.id, .seed, .result]' >first
+}
+
+@test "the command of a cell runs exactly this cell again, in the top folder of the tree" {
+    # Not the first cell, another seed, and files with relative names.
+    plugin good
+    profile good good 'options: {crc: ["on"], size: ["1", "2", "3"]}' 'impairments: [none, delay]'
+    printf 'title: test\nlink: delay=1ms\n' >fault.yaml
+    matrix --seed 7 --impair fault.yaml
+    assert_status 0
+    assert_equal "$(cells length)" 3
+    again=$(cells '.[2].rerun')
+    cells '.[2] | [.id, .seed, .result]' >first
     rm -rf out
-    run_here "$IW_TOP/${again[0]}" "${again[@]:1}" --output out
+    run_here sh -c "cd '$IW_TOP' && $again --output '$PWD/out'"
     assert_status 0
     assert_equal "$(cells '.[0] | [.id, .seed, .result]')" "$(cat first)"
     assert_equal "$(cells length)" 1
+    assert_equal "$(cells '.[0].rerun')" "$again"
 }
 
 # reason_is CLIENT/SERVER TEXT: that cell is an infrastructure error, in less than 15 seconds, for
@@ -105,6 +115,51 @@ reason_is() {
 # MARK is an argument of each process that a plug-in starts.
 none_left() {
     ! pgrep -f "$MARK" >/dev/null
+}
+
+@test "what a plug-in prints or removes cannot break the results" {
+    plugin good
+    plugin c-binary connect 'head -c 5000 /dev/urandom'
+    plugin c-infinite connect 'echo measure x_seconds 1e99999'
+    plugin c-negative connect 'echo measure x_seconds -1'
+    # shellcheck disable=SC2016
+    plugin c-removes connect 'rm -rf "$IW_SHARED"'
+    # shellcheck disable=SC2016
+    plugin c-replaces connect 'rm "$IW_SHARED/log.txt" && mkdir "$IW_SHARED/log.txt"'
+    plugin c-away connect 'cd / && echo "measure x_seconds 1.5e-3"'
+    plugin c-script version "echo '</script><script>alert(1)</script>'"
+    plugin c-escape connect "printf 'reason \\033[31mred\\n'; exit 1"
+    # shellcheck disable=SC2016
+    plugin c-full connect 'head -c 80000000 /dev/zero >"$IW_WORK/file"'
+    plugin c-role capabilities 'echo role clnt'
+    plugin c-guest capabilities 'printf "kind guest\nrole client\ntransport tcp\noperation write\n"'
+    plugin c-remote capabilities 'printf "kind remote\nrole client\ntransport tcp\noperation write\n"'
+    plugin s-port serve 'echo ready 99999; sleep 3'
+    profile '"c-*"' good
+    sed -n '/^  - /,$p' p.yaml | sed 's/clients: .*/clients: [good]/; s/servers: .*/servers: ["s-*"]/' >second
+    cat second >>p.yaml
+    matrix --jobs 8
+    assert_status 1
+    reason_is c-binary/good 'connect printed'
+    reason_is c-infinite/good "connect printed 'measure x_seconds 1e99999': expected a name and a number, at least 0"
+    reason_is c-negative/good "connect printed 'measure x_seconds -1'"
+    reason_is c-removes/good 'cells/c-removes/good/write-tcp/none/client/stderr.txt: No such file or directory'
+    reason_is c-replaces/good 'cells/c-replaces/good/write-tcp/none/log.txt: Is a directory'
+    reason_is c-full/good 'connect died of SIGXFSZ'
+    reason_is c-role/good "capabilities: role 'clnt': expected one of client, server"
+    reason_is c-remote/good 'capabilities: kind remote without address or local: expected both'
+    reason_is good/s-port "serve printed 'ready 99999': expected a port"
+    assert_equal "$(cells 'map(select(.client == "c-guest")) | .[0].reason')" 'c-guest: needs guest: --guests off'
+    assert_equal "$(cells 'map(select(.client == "c-away")) | .[0] | [.result, .measurements.x_seconds]')" '["pass",0.0015]'
+    assert_equal "$(cells 'map(select(.client == "c-escape")) | .[0].reason')" 'c-escape: [31mred'
+    [ -s out/index.html ]
+    assert_equal "$(grep -c 'alert(1)</script>' out/index.html)" 0
+    grep -q 'alert(1)\\u003c/script\\u003e' out/index.html
+    # A name becomes a part of ids and paths.
+    plugin '<b>'
+    matrix --list
+    assert_status 2
+    assert_stderr_has "impl: plug-in '<b>': expected a name of at most 64 letters"
 }
 
 # bats test_tags=all
@@ -143,11 +198,13 @@ none_left() {
 
 @test "a bad plug-in does not disturb the others" {
     plugin good
-    plugin bad connect 'kill -SEGV $$'
+    # A second attempt finds nothing of the first one.
+    # shellcheck disable=SC2016
+    plugin bad connect '[ -e "$IW_WORK/file" ] || { : >"$IW_WORK/file"; kill -SEGV $$; }'
     profile 'good, bad' good
-    matrix
+    matrix --attempts 2
     assert_status 1
-    assert_equal "$(cells 'map([.client, .result])')" '[["bad","error"],["good","pass"]]'
+    assert_equal "$(cells 'map([.client, .result, .attempts])')" '[["bad","error",2],["good","pass",1]]'
 }
 
 @test "unsupported is declared: by capabilities, or by exit status 3 with a reason" {
@@ -196,7 +253,8 @@ none_left() {
     profile 'good, one' good
     matrix
     assert_status 1
-    assert_output_has '1 worse than expected'
+    assert_output_has 'failures and errors:'
+    assert_output_lacks worse
     cp out/result.json before.json
     cat >base.yaml <<'END'
 - {cells: "one/*", result: fail, reason: "it always fails"}
@@ -204,15 +262,43 @@ END
     matrix --baseline base.yaml
     assert_status 0
     assert_output_lacks worse
+    assert_equal "$stderr" ''
     matrix --baseline before.json
     assert_status 0
+    grep -q '"difference":{"failures":\[\]' out/index.html
     plugin one
     matrix --baseline base.yaml
     assert_status 0
     assert_output_has '1 better than expected'
+    # Entries without a cell, and cells without an entry.
+    printf -- '- {cells: "on/*", result: fail, reason: "a wrong name"}\n' >>base.yaml
+    plugin two
+    profile 'good, two' good
+    matrix --baseline base.yaml
+    assert_status 0
+    assert_stderr_has 'note: base.yaml:2: "on/*": no cell of this run matches'
+    matrix --baseline before.json
+    assert_status 0
+    assert_stderr_has 'note: cells of the baseline that are not in this run: 1'
     plugin good connect 'kill -SEGV $$'
     matrix --baseline before.json
     assert_status 1
+    assert_output_has '1/2 error (worse) good/good/write-tcp/none'
+    assert_output_has '1 worse than expected'
+}
+
+@test "the page compares with another run, and shows the history of runs" {
+    plugin good
+    profile good good
+    matrix
+    assert_status 0
+    mkdir old
+    mv out old/1
+    plugin good connect 'exit 1'
+    matrix --against old/1 --history old
+    assert_status 1
+    grep -q '"difference":{"failures":\[{"id":"good/good/write-tcp/none"' out/index.html
+    grep -q '"good/good/write-tcp/none":{"results":"pf"' out/index.html
 }
 
 @test "an invalid file is reported with file, line and what was expected" {
@@ -238,6 +324,29 @@ END
     matrix --baseline b.yaml
     assert_status 2
     assert_stderr_has 'b.yaml:1: "maybe": expected one of pass, unsupported, fail, error'
+    printf -- '- {cells: "~(", result: fail, reason: x}\n' >b.yaml
+    matrix --baseline b.yaml
+    assert_status 2
+    assert_stderr_has 'b.yaml:1: "~(": expected a regular expression after ~'
+    head -c 100 "$IW_TOP/tests/page/result.json" >b.json
+    matrix --baseline b.json
+    assert_status 2
+    assert_stderr_has 'b.json:2: '
+    sed 's/"format": 1/"format": 2/' "$IW_TOP/tests/page/result.json" >b.json
+    matrix --against b.json
+    assert_status 2
+    assert_stderr_has 'b.json: format: 2: expected 1'
+    [ ! -e out ]
+    profile good good
+    sed -i 's/1s/0s/' p.yaml
+    matrix
+    assert_status 2
+    assert_stderr_has './p.yaml:7: "0s": expected a duration from 1s to 1h'
+    profile good good
+    printf 'title: x\nlink: delay=1ms\n' >none.yaml
+    matrix --impair none.yaml
+    assert_status 2
+    assert_stderr_has 'none.yaml: the name none is taken: expected another name of the file'
     printf 'title: x\nrules:\n- "fpdu nth=1: drop"\n- "fpdu: explode"\n' >i.yaml
     matrix --impair i.yaml
     assert_status 2
@@ -271,7 +380,8 @@ END
         wait_until 10 pgrep -f "sleep $MARK"
         kill -s $signal $run
         wait $run && status=0 || status=$?
-        [ $signal = KILL ] || assert_equal "$status" 130 "$(cat said)"
+        [ $signal = KILL ] || assert_equal "$status: $(sed '/^results: /d; s/ in [0-9]* s//' said)" $'130: 0 cells: 0 passed, 0 failed, 0 unsupported, 0 infrastructure errors\ninterop-matrix: interrupted'
+        [ $signal = KILL ] || assert_equal "$(jq -c '.run.not_run' out/result.json)" '[{"row":"1 cell","reason":"the run was interrupted"}]'
         wait_until 5 none_left || fail_with "left after $signal: $(pgrep -af "$MARK")"
     done
 }
@@ -314,6 +424,88 @@ impaired() {
     # A cell whose fault did not occur proves nothing.
     impaired 'fpdu opcode=terminate nth=9: drop' success
     assert_equal "$result: $reason" 'error: impairment fault: no unit met its rules'
+    printf 'title: test\nlink: loss=0.0001%%,delay=1ms\n' >fault.yaml
+    matrix --impair fault.yaml
+    assert_equal "$(cells '.[0].reason')" 'impairment fault: no frame was lost'
+}
+
+# A pass without a comparison of all octets would hide a flipped bit whose CRC is right.
+# bats test_tags=all
+@test "each operation compares the octets that arrive" {
+    plugin good
+    profile iwarp-tools iwarp-tools 'options: {size: [64K]}' 'combine: product'
+    sed -i 's/1s/10s/; s/operations: .*/operations: [write, read, send, pingpong, file-write, file-read, file-send]/' p.yaml
+    printf 'title: test\nrules: ["fpdu opcode=write,read-response,send len=5000..70000 count=1..3: flip-bit payload fix-crc"]\n' >fault.yaml
+    matrix --impair fault.yaml
+    assert_equal "$(cells 'map(.result) | unique')" '["fail"]'
+    profile iwarp-tools,usrsctp iwarp-tools 'options: {size: [64K]}'
+    sed -i 's/1s/10s/; s/tcp/udp/; s/operations: .*/operations: [ping]/' p.yaml
+    printf 'title: test\nrules: ["packet opcode=data len=1000..2000 nth=5: flip-bit payload fix-crc"]\n' >fault.yaml
+    matrix --impair fault.yaml
+    assert_equal "$(cells 'map(select(.result != "unsupported") | .result) | unique')" '["fail"]'
+}
+
+@test "an operation or an option that a transport does not have is unsupported" {
+    plugin good
+    profile iwarp-tools iwarp-tools 'options: {crc: ["on", "off"]}' 'combine: product'
+    sed -i 's/1s/10s/; s/tcp/tcp, raw/; s/operations: .*/operations: [rping, ping]/' p.yaml
+    matrix
+    assert_equal "$(cells 'map("\(.test) \(.result): \(.reason)")[]')" "$(cat <<'END'
+rping-tcp pass: 
+rping-tcp,crc=off pass: 
+ping-tcp unsupported: iwarp-tools: sctp-ddp-ping needs SCTP, not tcp
+ping-tcp,crc=off unsupported: iwarp-tools: sctp-ddp-ping needs SCTP, not tcp
+rping-raw unsupported: iwarp-tools: rping is an operation over MPA, not over raw
+rping-raw,crc=off unsupported: option crc is one of MPA, which raw does not use
+ping-raw pass: 
+ping-raw,crc=off unsupported: option crc is one of MPA, which raw does not use
+END
+)"
+}
+
+# as_user CMD...: as an ordinary user
+as_user() {
+    if [ "$(id -u)" -eq 0 ]; then
+        set -- setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+    fi
+    run_here "$@"
+}
+
+@test "an ordinary user runs the matrix in a user namespace, and reads what needs root" {
+    local folder=$BATS_TEST_TMPDIR
+
+    plugin good
+    profile 'iwarp-tools, siw' iwarp-tools
+    sed -i 's/1s/10s/; s/tcp/tcp, raw/; s/operations: .*/operations: [write, rping]/' p.yaml
+    mkdir mine
+    chmod 777 mine
+    while [ "$folder" != "${BATS_RUN_TMPDIR%/*}" ]; do
+        chmod o+x "$folder"
+        folder=${folder%/*}
+    done
+    as_user test -r p.yaml -a -x "$MATRIX" -a -x "$IW_BUILD/mpa-probe"
+    [ "$status" -eq 0 ] || skip 'needs user: another user cannot read this tree'
+    as_user unshare --user --map-root-user --net true
+    [ "$status" -eq 0 ] || skip "needs netns: $stderr"
+    as_user "$MATRIX" --profile ./p.yaml --output mine/out
+    assert_status 0
+    assert_stderr_is 'interop-matrix: note: no captures: without root'
+    mv mine/out out
+    assert_equal "$(cells 'map(select(.client == "siw") | .reason) | unique')" '["siw: needs guest: only root can use it in the matrix"]'
+    assert_equal "$(cells 'map(select(.client != "siw") | [.test, .result]) | sort')" '[["rping-raw","unsupported"],["rping-tcp","pass"],["write-raw","pass"],["write-tcp","pass"]]'
+    as_user "$MATRIX" --profile ./p.yaml --guests on --output mine/out
+    assert_status 3
+    assert_stderr_has 'interop-matrix: needs guest: only root can use it in the matrix'
+}
+
+# bats test_tags=all
+@test "a cell with a guest: siw answers rping" {
+    printf 'title: x\nblocks:\n- {clients: [iwarp-tools], servers: [siw], transports: [tcp], operations: [rping]}\n' >p.yaml
+    run_here "$MATRIX" --profile ./p.yaml --guests on --output out
+    [ "$status" -ne 3 ] || skip "needs guest: ${stderr##*needs guest: }"
+    assert_status 0
+    assert_equal "$(cells 'map([.id, .result, (.versions.server | startswith("siw of Linux "))])')" '[["iwarp-tools/siw/rping-tcp/none","pass",true]]'
+    [ -s "out/$(cells '.[0].capture')" ]
 }
 
 # The other machine is emulated: ssh runs the command here, and rping there is mpa-probe.

@@ -84,6 +84,8 @@ class Words(unittest.TestCase):
         tests = {f"t{n}": {"operation": operation} for n, operation in enumerate(operations)}
         codes = results.codes({"tests": tests})
         self.assertEqual([codes[name] for name in tests], ["W1", "R", "S", "P", "F", "I", "T", "W2"])
+        self.assertEqual([codes[name] for name in results.by_operation(tests)],
+                         ["W1", "W2", "R", "S", "P", "F", "I", "T"])
 
     def test_more_operations_than_letters(self):
         tests = {f"t{n}": {"operation": f"operation-{n}"} for n in range(60)}

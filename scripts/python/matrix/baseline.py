@@ -9,30 +9,35 @@ or the result.json of an earlier run. A cell without an entry is expected to pas
 unsupported.
 """
 
-import json
+import dataclasses
+import os
+import re
 
 import checked
-from matrix import plan
+from matrix import plan, results
 
 RANK = {"pass": 0, "unsupported": 1, "fail": 2, "error": 3}
 
 
+@dataclasses.dataclass
 class Baseline:
-    """entries: (pattern, result, reason)."""
+    """patterns: (pattern, result, its place in a file). exact: id -> result."""
+    patterns: list = dataclasses.field(default_factory=list)
+    exact: dict = dataclasses.field(default_factory=dict)
 
-    def __init__(self, entries=()):
-        self.entries = list(entries)
+    def is_empty(self):
+        return not self.patterns and not self.exact
 
     def expected(self, cell_id):
-        """Returns (result, reason); the result is `unsupported` where nothing else is known."""
-        for pattern, result, reason in reversed(self.entries):
-            if plan.matches(cell_id, pattern):
-                return result, reason
-        return "unsupported", ""
+        """Returns a result; `unsupported` where nothing else is known."""
+        if cell_id in self.exact:
+            return self.exact[cell_id]
+        return next((result for pattern, result, _ in reversed(self.patterns)
+                     if plan.matches(cell_id, pattern)), "unsupported")
 
     def judge(self, entry):
         """Returns worse, better or expected for an entry of result.json."""
-        expected, _ = self.expected(entry["id"])
+        expected = self.expected(entry["id"])
         seen = entry["result"]
         if RANK[seen] > RANK[expected]:
             return "worse"
@@ -40,11 +45,25 @@ class Baseline:
         return "better" if RANK[expected] > RANK["unsupported"] and seen != expected and \
             seen != "unsupported" else "expected"
 
+    def unused(self, ids):
+        """Returns a line for each entry that no cell has."""
+        lines = [f"{place}: \"{pattern}\": no cell of this run matches"
+                 for pattern, _, place in self.patterns
+                 if not any(plan.matches(cell_id, pattern) for cell_id in ids)]
+        missing = len(self.exact.keys() - ids)
+        return lines + ([f"cells of the baseline that are not in this run: {missing}"]
+                        if missing else [])
+
+
+def is_run(path):
+    """Returns whether a baseline is an earlier run."""
+    return path.endswith(".json") or os.path.isdir(path)
+
 
 def load(path):
     """Raises checked.Invalid."""
-    if path.endswith(".json"):
-        return from_result(path)
+    if is_run(path):
+        return Baseline(exact={cell["id"]: cell["result"] for cell in results.load(path)["cells"]})
     return read(checked.load(path))
 
 
@@ -54,19 +73,13 @@ def read(node):
 
 def read_entry(node):
     keys = node.mapping(["cells", "result", "reason"], [])
-    return keys["cells"].text(), keys["result"].choice(*RANK), keys["reason"].text()
+    keys["reason"].text()
+    return read_pattern(keys["cells"]), keys["result"].choice(*RANK), f"{node.path}:{node.line}"
 
 
-def from_result(path):
+def read_pattern(node):
     try:
-        with open(path, encoding="utf-8") as file:
-            cells = json.load(file)["cells"]
-        return Baseline([(exactly(cell["id"]), cell["result"], cell["reason"]) for cell in cells
-                         if cell["result"] in RANK])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise checked.Invalid(f"{path}: {error}: expected the result.json of a run") from None
-
-
-def exactly(cell_id):
-    """Returns a pattern that matches this id only."""
-    return cell_id.replace("[", "[[]")
+        plan.matches("", node.text())
+    except re.error as error:
+        raise node.error(f"a regular expression after ~ ({error})") from None
+    return node.value

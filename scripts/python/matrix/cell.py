@@ -10,12 +10,15 @@ import time
 
 from matrix import impairment, net, plan, side
 
-START = 15       # seconds until a server must be ready
-KEPT = ("log.txt", "capture.pcap", "decisions.jsonl")
-FAR_START = 30   # and on another machine
+START = 15      # seconds until a server must be ready
+FAR_START = 60  # and in a guest or on another machine; a busy guest loads a module slowly
 SLACK = 6       # seconds that a plug-in has after its own time limit
-FAR_GRACE = 20   # seconds from SIGTERM to SIGKILL for a server on another machine
-MEASURE = re.compile(r"([a-z0-9_]+) (-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
+FAR_GRACE = 20  # seconds from SIGTERM to SIGKILL for a server on another machine
+LOG = "log.txt"
+KEPT = (LOG, "capture.pcap", impairment.DECISIONS)
+MEASURE = re.compile(r"([a-z0-9_]{1,60}) ([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?)")
+MOST_MEASURED = 1e100
+MOST_LOG = 20000  # octets of each end of a long file in the log
 KEYWORDS = ("ready", "measure", "note", "reason", "corrupt", "stuck")
 
 
@@ -26,7 +29,7 @@ class Attempt:
         self.cell = cell
         self.context = context
         self.folder = folder
-        self.log = os.path.join(folder, "log.txt")
+        self.log = os.path.join(folder, LOG)
         self.impairment = context.impairments[cell.impairment]
         self.client_plugin = context.plugins[cell.client]
         self.server_plugin = context.plugins[cell.server]
@@ -41,7 +44,9 @@ class Attempt:
             lacks = plugin.lacks(role, self.cell.test)
             if lacks:
                 return "unsupported", lacks
-        missing = impairment.cannot(self.impairment, self.cell, self.is_far())
+        missing = plan.contradiction(self.cell.test) or \
+            net.lacks(self.cell.test.options["family"]) or \
+            impairment.cannot(self.impairment, self.cell, self.is_far())
         if missing:
             return "unsupported", missing
         try:
@@ -79,7 +84,7 @@ class Attempt:
         server.stop(FAR_GRACE if self.server_plugin.kind in ("guest", "remote") else side.GRACE)
         if self.relay:
             self.relay.stop()
-        return self.judge(client, server)
+        return self.judge([(client, self.client_plugin), (server, self.server_plugin)])
 
     # --- the pieces ----------------------------------------------------------------------------
 
@@ -146,15 +151,17 @@ class Attempt:
                 "IW_CLIENT": self.cell.client, "IW_SERVER": self.cell.server}
 
     def note(self, text):
+        os.makedirs(self.folder, exist_ok=True)
         with open(self.log, "a", encoding="utf-8") as file:
             file.write(text + "\n")
 
     def wait_ready(self, server):
-        """Returns the port, or None if the server ended or is not ready in time."""
+        """Returns the port, or None if the server ended, is not ready in time, or printed something
+        else."""
         side.wait_for([server], lambda: server.ended() or server.words("ready") or
                       server.trouble, self.start_limit())
-        ports = [word for word in server.words("ready") if re.fullmatch(r"[0-9]{1,5}", word)]
-        return int(ports[0]) if ports else None
+        return int(server.words("ready")[0]) if server.words("ready") and \
+            not first_garbage(server) else None
 
     def start_limit(self):
         far = self.server_plugin.kind in ("guest", "remote")
@@ -169,50 +176,41 @@ class Attempt:
         if server.status == 3 and not server.trouble and not garbage:
             return "unsupported", self.reason(server, self.server_plugin)
         if not server.ended():
-            server.fail(f"serve was not ready within {self.start_limit():g} s" +
-                        (f"; {garbage}" if garbage else ""))
+            server.fail(garbage or f"serve was not ready within {self.start_limit():g} s")
             server.kill()
         return "error", f"{self.cell.server}: " + (server.trouble or garbage or self.why(server))
 
-    def judge(self, client, server):
-        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
+    def judge(self, ends):
+        """ends: (side, plug-in) of the client and of the server."""
+        for end, _ in ends:
             self.record(end)
             end.fail(first_garbage(end))
-        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
+        for end, plugin in ends:
             if end.trouble:
                 return "error", f"{plugin.name}: {end.trouble}"
             if end.status not in (0, 1, 3):
                 return "error", f"{plugin.name}: {self.why(end)}"
-        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
+        if self.relay and (self.relay.trouble or self.relay.status != 0):
+            return "error", self.relay.trouble or self.why(self.relay)
+        for end, plugin in ends:
             if end.status == 3:
                 return "unsupported", self.reason(end, plugin)
-        return self.judge_expectation(client, server)
+        return judge_content(ends) or self.judge_idle() or self.judge_expectation(ends)
 
-    def judge_expectation(self, client, server):
-        reasons = [self.reason(end, plugin) for end, plugin in
-                   ((client, self.client_plugin), (server, self.server_plugin)) if end.status == 1]
-        for end, plugin in ((client, self.client_plugin), (server, self.server_plugin)):
-            for word, text in (("corrupt", "wrong octets were delivered"),
-                               ("stuck", "the operation did not end in time")):
-                if end.words(word):
-                    return "fail", f"{plugin.name}: {text}: {end.words(word)[0]}"
-        if self.idle_relay():
-            return "error", f"impairment {self.impairment.name}: no unit met its rules"
+    def judge_idle(self):
+        """A cell whose impairment has changed nothing proves nothing."""
+        idle = self.relay and impairment.idle(self.impairment, self.relay.lines, self.folder)
+        return ("error", f"impairment {self.impairment.name}: {idle}") if idle else None
+
+    def judge_expectation(self, ends):
+        reasons = [self.reason(end, plugin) for end, plugin in ends if end.status == 1]
         expect = self.impairment.expect
-        if expect == "detected" and client.status == 0:
+        if expect == "detected" and ends[0][0].status == 0:
             return "fail", f"the operation succeeded; {self.impairment.clause}: an error must be" \
                 " reported"
         if expect == "success" and reasons:
             return "fail", "; ".join(reasons)
         return "pass", ""
-
-    def idle_relay(self):
-        """Returns whether the rules have changed nothing, so that the cell proves nothing."""
-        path = os.path.join(self.folder, "decisions.jsonl")
-        if not self.impairment.rules or not os.path.exists(path):
-            return False
-        with open(path, encoding="utf-8") as file:
-            return not any('"event":"decision"' in line for line in file)
 
     def reason(self, end, plugin):
         said = end.words("reason") or [side.last_line(end.log)]
@@ -225,10 +223,12 @@ class Attempt:
     def append(self, path):
         """Appends a file to the log, without its middle if it is long."""
         with open(path, "rb") as file:
-            text = file.read(1 << 20).decode("utf-8", "backslashreplace")
-        if len(text) > 40000:
-            text = text[:20000] + "\n[...]\n" + text[-20000:]
-        self.note(text.rstrip("\n"))
+            text = file.read(MOST_LOG)
+            if os.path.getsize(path) > 2 * MOST_LOG:
+                text += b"\n[...]\n"
+                file.seek(-MOST_LOG, os.SEEK_END)
+            text += file.read(MOST_LOG)
+        self.note(text.decode("utf-8", "backslashreplace").rstrip("\n"))
 
     def record(self, end):
         self.note(f"--- {end.name}: exit status {end.status}" +
@@ -242,30 +242,66 @@ class Attempt:
                 self.measurements[match[1]] = float(match[2])
 
 
+def judge_content(ends):
+    """The result of a cell that fails whatever its impairment permits, or None."""
+    for end, plugin in ends:
+        for word, text in (("corrupt", "wrong octets were delivered"),
+                           ("stuck", "the operation did not end in time")):
+            if end.words(word):
+                return "fail", f"{plugin.name}: {text}: {end.words(word)[0]}"
+    return None
+
+
 def first_garbage(end):
     """Returns what is wrong with the output of a side, or None."""
     for line in end.lines:
-        if line.split(" ", 1)[0] not in KEYWORDS or \
-                (line.startswith("measure") and not MEASURE.fullmatch(line[8:].strip())):
-            return f"{end.name} printed {line[:60]!r}: expected one of {', '.join(KEYWORDS)}"
+        word, _, rest = line.partition(" ")
+        if word not in KEYWORDS:
+            expected = f"one of {', '.join(KEYWORDS)}"
+        elif word == "ready" and not is_port(rest.strip()):
+            expected = "a port"
+        elif word == "measure" and not is_measure(rest.strip()):
+            expected = "a name and a number, at least 0"
+        else:
+            continue
+        return f"{end.name} printed {line[:60]!r}: expected {expected}"
     return None
+
+
+def is_port(text):
+    return bool(re.fullmatch(r"[0-9]{1,5}", text)) and 1 <= int(text) <= 65535
+
+
+def is_measure(text):
+    match = MEASURE.fullmatch(text)
+    return bool(match) and float(match[2]) < MOST_MEASURED
 
 
 def run(cell, context, folder):
     """Runs a cell, again if it is an infrastructure error and attempts are left. Returns the entry
     of result.json."""
     began = time.monotonic()
-    os.makedirs(folder, exist_ok=True)
     for number in range(1, attempts(cell, context) + 1):
         attempt = Attempt(cell, context, folder)
-        attempt.note(f"=== {cell.id}, attempt {number}, seed {context.seed}")
-        result, reason = attempt.run()
-        attempt.note(f"=== {result}{': ' + reason if reason else ''}")
+        try:
+            result, reason = run_attempt(attempt, number)
+        except OSError as error:
+            # A plug-in has removed or replaced a file of the cell, for example.
+            result, reason = "error", f"{error.filename or 'this machine'}: {error.strerror}"
         if result != "error":
             break
-    if result in ("pass", "unsupported"):
-        tidy(folder)
     return entry(cell, context, attempt, result, reason, number, time.monotonic() - began)
+
+
+def run_attempt(attempt, number):
+    """Returns (result, reason)."""
+    tidy(attempt.folder, (LOG,))
+    attempt.note(f"=== {attempt.cell.id}, attempt {number}, seed {attempt.context.seed}")
+    result, reason = attempt.run()
+    attempt.note(f"=== {result}{': ' + reason if reason else ''}")
+    if result in ("pass", "unsupported"):
+        tidy(attempt.folder, KEPT)
+    return result, reason
 
 
 def attempts(cell, context):
@@ -274,12 +310,13 @@ def attempts(cell, context):
     return max(context.attempts, 2 if guest else 1)
 
 
-def tidy(folder):
-    """Removes all but log and capture of a cell that has nothing to look into."""
+def tidy(folder, kept):
+    """Removes everything else from the folder of a cell."""
+    os.makedirs(folder, exist_ok=True)
     for item in os.scandir(folder):
-        if item.is_dir():
+        if item.is_dir(follow_symlinks=False):
             shutil.rmtree(item.path)
-        elif item.name not in KEPT:
+        elif item.name not in kept:
             os.unlink(item.path)
 
 

@@ -78,9 +78,11 @@ def worse(change):
 def measured(before, after, history):
     ratios = ratios_of(before, after)
     past = past_values(history)
+    usual = {name: noise(values) for name, values in by_name(ratios).items()}
     changes = []
     for (name, cell), ratio in ratios.items():
-        limit = noise(ratios, past, name, cell)
+        own = past.get((name, cell), [])
+        limit = noise(own) if len(own) >= ENOUGH else usual[name]
         if abs(ratio) > limit:
             changes.append({**pair(before[cell], after[cell]), "name": name,
                             "before": before[cell]["measurements"][name],
@@ -103,12 +105,16 @@ def ratios_of(before, after):
     return result
 
 
-def shifts_of(ratios):
+def by_name(ratios):
     groups = {}
     for (name, _), ratio in ratios.items():
         groups.setdefault(name, []).append(ratio)
+    return groups
+
+
+def shifts_of(ratios):
     return [{"name": name, "cells": len(values), "ratio": math.exp(statistics.median(values))}
-            for name, values in groups.items()]
+            for name, values in by_name(ratios).items()]
 
 
 def past_values(history):
@@ -121,14 +127,9 @@ def past_values(history):
     return result
 
 
-def noise(ratios, past, name, cell):
-    """The largest logarithm of a ratio that is still noise."""
-    values = past.get((name, cell), [])
-    if len(values) < ENOUGH:
-        values = [ratio for (other, _), ratio in ratios.items() if other == name]
-    if len(values) < ENOUGH:
-        return LEAST
-    return max(LEAST, 3 * spread(values))
+def noise(values):
+    """The largest logarithm of a ratio that is still noise, if the usual ones are `values`."""
+    return LEAST if len(values) < ENOUGH else max(LEAST, 3 * spread(values))
 
 
 def spread(values):

@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from matrix import net
+from matrix import net, side
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 PEER_VM = os.path.join(TOP, "scripts", "peer-vm")
@@ -29,8 +29,11 @@ class Wanted:
             done = subprocess.run([PEER_VM, "up", "--siw", "tunable", "--owner", str(os.getpid())],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=error,
                                   text=True)
+        said = side.short(done.stdout) or side.last_line(log)
+        if done.returncode == 3:
+            raise net.Missing(said)
         if done.returncode:
-            raise net.Trouble(f"the guest does not start: {done.stdout.strip()}: see {log}")
+            raise net.Trouble(f"the guest does not start: {said}: see {log}")
         environment["IW_VM"] = done.stdout.strip()
         guest = Guest(environment)
         guest.prepare(log)
@@ -47,6 +50,9 @@ class Guest:
             info = subprocess.run([PEER_VM, "info"], env=self.environment, stdout=subprocess.PIPE,
                                   stderr=error, text=True).stdout
             facts = dict(line.split("=", 1) for line in info.split() if "=" in line)
+            if "call" not in facts or "state" not in facts:
+                raise net.Trouble(f"peer-vm info: {info[:60]!r}: expected call= and state=: see "
+                                  f"{log}")
             self.environment["IW_GUEST_CALL"] = facts["call"]
             self.environment["IW_GUEST_STATE"] = facts["state"]
             found = [net.find(tool) for tool in TOOLS]
@@ -78,7 +84,7 @@ def wanted(choice):
         return Wanted("needs guest: --guests off")
     reason = cannot()
     if reason and choice == "on":
-        raise net.Trouble(f"--guests on: {reason}")
+        raise net.Missing(reason)
     return Wanted(reason)
 
 

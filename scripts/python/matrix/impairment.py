@@ -3,13 +3,20 @@
 the ends must do about it."""
 
 import dataclasses
+import json
 import os
+import re
 import subprocess
 
 import checked
 from matrix import net
 
 EXPECTATIONS = ("success", "detected", "either")
+NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
+DECISIONS = "decisions.jsonl"
+# A setting of the link that affects some frames only, and how ddp-impair counts them.
+COUNTS = {"loss": "lost", "drop": "lost", "duplicate": "duplicated", "corrupt": "corrupted",
+          "swap": "swapped", "late": "late"}
 
 
 @dataclasses.dataclass
@@ -33,10 +40,14 @@ def load(path):
     """Raises checked.Invalid."""
     node = checked.load(path)
     keys = node.mapping(["title"], ["about", "link", "rules", "expect", "clause"])
+    name = os.path.basename(path).removesuffix(".yaml")
+    if not re.fullmatch(NAME, name):
+        raise checked.Invalid(f"{path}: expected a name of at most 64 letters, digits, and the "
+                              "characters _ . -")
     if "link" not in keys and "rules" not in keys:
         raise checked.Invalid(f"{path}:{node.line}: neither link nor rules: expected one of them")
     return Impairment(
-        os.path.basename(path).removesuffix(".yaml"), keys["title"].text(), keys,
+        name, keys["title"].text(), keys,
         keys["link"].text(r"[a-z0-9=%.,A-Z-]+", "settings such as loss=1%,delay=10ms")
         if "link" in keys else "",
         [rule.text(r".+:.+", "a rule of ddp-impair, such as \"fpdu nth=5: drop\"")
@@ -52,6 +63,9 @@ def find(folder, names):
         if name != "none":
             path = name if name.endswith(".yaml") else os.path.join(folder, f"{name}.yaml")
             impairment = load(path)
+            if impairment.name in found:
+                raise checked.Invalid(f"{path}: the name {impairment.name} is taken: expected "
+                                      "another name of the file")
             found[impairment.name] = impairment
     return found
 
@@ -123,8 +137,21 @@ class Relay:
             ["-t", "tcp", "--listen", place(self.target), "--to", place(self.to)]
         link = ["--link", impairment.link] if impairment.link else []
         rules = [word for rule in impairment.rules for word in ("--rule", rule)]
-        record = ["--record", os.path.join(folder, "decisions.jsonl")] if rules else []
-        return [net.find("ddp-impair"), "--seed", str(seed), *where, *link, *rules, *record]
+        # With rules, --json would also list the decisions, which the record has.
+        result = ["--record", os.path.join(folder, DECISIONS)] if rules else ["--json"]
+        return [net.find("ddp-impair"), "--seed", str(seed), *where, *link, *rules, *result]
+
+
+def idle(impairment, lines, folder):
+    """Returns how the impairment has changed nothing, or "". lines: the output of ddp-impair."""
+    if impairment.rules:
+        with open(os.path.join(folder, DECISIONS), encoding="utf-8") as file:
+            used = any('"event":"decision"' in line for line in file)
+        return "" if used else "no unit met its rules"
+    wanted = {COUNTS[name] for name in re.findall(r"([a-z-]+)=", impairment.link) if name in COUNTS}
+    counts = [event for event in map(json.loads, lines) if event["event"] == "direction"]
+    missed = sorted(name for name in wanted if not any(event[name] for event in counts))
+    return f"no frame was {', '.join(missed)}" if missed else ""
 
 
 def place(address):

@@ -11,7 +11,7 @@ import sys
 import time
 
 import checked
-from matrix import baseline, guest, impairment, net, plan, plugin, run, side
+from matrix import baseline, guest, impairment, net, plan, plugin, results, run, side
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 TOP = os.path.dirname(SCRIPTS)
@@ -26,6 +26,8 @@ Examples:
   scripts/interop-matrix --only 'iwarp-tools/mpa-*' against the personalities of mpa-probe
   scripts/interop-matrix --only '~/rping.*crc=off'  the ids that match a regular expression
   scripts/interop-matrix --baseline expected.yaml   known failures do not count
+  scripts/interop-matrix --against results/old --output results/new
+                                                    the page shows what has changed
 """
 
 
@@ -49,6 +51,12 @@ def parse(arguments):
                         "repeated")
     parser.add_argument("--baseline", metavar="FILE",
                         help="the expected results: YAML, or the result.json of an earlier run")
+    parser.add_argument("--against", metavar="RUN",
+                        help="the folder of another run: the page shows what has changed since "
+                        "(default: the baseline, if it is a run)")
+    parser.add_argument("--history", metavar="DIR", nargs="+",
+                        help="runs, or folders of runs: the page shows the history of each cell "
+                        "(default: the runs in build/interop-matrix, if this one is there)")
     parser.add_argument("--guests", choices=["on", "off", "auto"], default="auto",
                         help="run implementations that need a virtual machine (default: auto)")
     parser.add_argument("--implementations", action="append", default=[], metavar="DIR",
@@ -78,21 +86,24 @@ def number(least, most):
 
 def main():
     options = parse(sys.argv[1:])
+    sys.stdout.reconfigure(errors="backslashreplace")
     for number_ in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number_, interrupt)
     try:
-        return matrix(options)
+        status = matrix(options)
+        sys.stdout.flush()
+        return status
     except (checked.Invalid, Usage) as error:
         return say(f"{error}", 2)
     except net.Trouble as error:
-        return say(f"{error}", 4)
+        return say(f"{error}", 3 if isinstance(error, net.Missing) else 4)
     except (KeyboardInterrupt, side.Stopped):
         return say("interrupted", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 4
     except OSError as error:
-        return say(f"{error.filename}: {error.strerror}", 4)
+        return say(f"{error.filename}: {error.strerror}" if error.filename else error.strerror, 4)
 
 
 def interrupt(*_):
@@ -113,11 +124,16 @@ def matrix(options):
     folders = plugin.discover([os.path.join(SCRIPTS, "implementations"),
                                *map(existing, options.implementations)])
     cells = choose(profile, folders, options)
+    if options.against:
+        results.load(options.against)
     impairments = impairment.find(os.path.join(SCRIPTS, "impairments"),
                                   options.impair or dict.fromkeys(c.impairment for c in cells))
     if options.list:
         print("\n".join(c.id for c in cells))
         return 0
+    if not options.only and not options.impair:
+        for line in expected.unused({c.id for c in cells}):
+            say(f"note: {line}", 0)
     return prepare(options, profile, expected, folders, cells, impairments)
 
 
@@ -128,13 +144,17 @@ def find_baseline(path, profile):
 
 
 def find_profile(name):
-    if "/" in name or name.endswith(".yaml"):
+    if is_file(name):
         return name
     folder = os.path.join(SCRIPTS, "profiles")
     known = sorted(f.removesuffix(".yaml") for f in os.listdir(folder) if f.endswith(".yaml"))
     if name not in known:
         raise Usage(f"--profile {name}: expected one of {', '.join(known)}, or a file: NAME.yaml")
     return os.path.join(folder, f"{name}.yaml")
+
+
+def is_file(profile):
+    return "/" in profile or profile.endswith(".yaml")
 
 
 def existing(folder):
@@ -148,7 +168,7 @@ def existing(folder):
 
 def choose(profile, folders, options):
     """Returns the cells of this run. Names of implementations that match nothing are an error."""
-    for pattern in {p for block in profile.blocks for p in block.clients + block.servers}:
+    for pattern in dict.fromkeys(p for b in profile.blocks for p in b.clients + b.servers):
         if not plan.matching(list(folders), [pattern]):
             raise Usage(f"profile {profile.name}: {pattern}: no such implementation: "
                         f"expected one of {', '.join(folders)}")
@@ -184,10 +204,9 @@ def prepare(options, profile, expected, folders, cells, impairments):
     plugins = {name: plugin.load(name, folders[name], environment, log) for name in folders
                if name in used}
     context = run.Context(plugins, impairments, environment, output, options.seed, options.attempts,
-                          can_capture(options), None, rerun_words(options))
+                          can_capture(options), None, rerun_command(options))
     try:
-        if any(p.kind == "guest" and not p.unavailable for p in plugins.values()):
-            context.guest = wanted.up(environment, log)
+        boot(options, context, wanted, log)
         for item in plugins.values():
             if not item.unavailable and not item.broken:
                 plugin.ask_version(item, environment, log)
@@ -197,10 +216,31 @@ def prepare(options, profile, expected, folders, cells, impairments):
             context.guest.down()
 
 
+def boot(options, context, wanted, log):
+    """Boots a guest if a plug-in needs one. If this fails, only the cells of these plug-ins cannot
+    run, unless the user insists on the guest."""
+    plugins = [p for p in context.plugins.values()
+               if p.kind == "guest" and not p.unavailable and not p.broken]
+    if not plugins:
+        return
+    try:
+        context.guest = wanted.up(context.environment, log)
+    except net.Trouble as trouble:
+        if options.guests == "on":
+            raise
+        for item in plugins:
+            item.unavailable = f"needs guest: {str(trouble).removeprefix('needs guest: ')}"
+
+
 def can_capture(options):
     """In a user namespace tcpdump cannot change to its own user, and ends."""
-    return not options.no_capture and bool(net.find("tcpdump")) and \
-        "IW_MATRIX_USER" not in os.environ
+    if options.no_capture:
+        return False
+    missing = "without root" if "IW_MATRIX_USER" in os.environ else \
+        "" if net.find("tcpdump") else "tcpdump is not installed"
+    if missing:
+        say(f"note: no captures: {missing}", 0)
+    return not missing
 
 
 def become_root():
@@ -215,8 +255,8 @@ def become_root():
 
 
 def make_output(path):
-    if os.path.isdir(path) and os.listdir(path):
-        raise Usage(f"--output {path}: not empty: expected a new or an empty folder")
+    if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
+        raise Usage(f"--output {path}: is in use: expected a new or an empty folder")
     os.makedirs(path, exist_ok=True)
     return os.path.abspath(path)
 
@@ -230,13 +270,21 @@ def make_environment():
             "IW_LIB": os.path.join(SCRIPTS, "implementations", "lib.sh")}
 
 
-def rerun_words(options):
-    words = ["scripts/interop-matrix", "--profile", options.profile]
+def rerun_command(options):
+    """Returns how the commands begin that run a cell again, in the top folder of the tree."""
+    words = ["scripts/interop-matrix", "--profile",
+             from_top(options.profile) if is_file(options.profile) else options.profile]
     for folder in options.implementations:
-        words += ["--implementations", folder]
+        words += ["--implementations", from_top(folder)]
     for file in options.impair:
-        words += ["--impair", file]
-    return words
+        words += ["--impair", from_top(file) if file.endswith(".yaml") else file]
+    build = os.environ.get("IW_BUILD")
+    return (f"IW_BUILD={shlex.quote(os.path.abspath(build))} " if build else "") + shlex.join(words)
+
+
+def from_top(path):
+    path = os.path.abspath(path)
+    return os.path.relpath(path, TOP) if path.startswith(TOP + os.sep) else path
 
 
 def execute(options, profile, expected, cells, context, run_id):
@@ -247,6 +295,9 @@ def execute(options, profile, expected, cells, context, run_id):
     facts = run.facts(run_id, began, time.monotonic() - clock,
                       shlex.join(["scripts/interop-matrix", *sys.argv[1:]]), options.seed, profile,
                       TOP)
+    if side.stopping.is_set():
+        facts["not_run"] = [*facts["not_run"], {"row": plural(len(cells) - len(entries), "cell"),
+                                                "reason": "the run was interrupted"}]
     run.write(os.path.join(context.output, "result.json"),
               run.result(facts, cells, context, entries))
     page = write_reports(context.output, options)
@@ -261,10 +312,17 @@ def write_reports(output, options):
     except ImportError as error:
         say(f"no page: {error} (scripts/packages --install fabric)", 0)
         return os.path.join(output, "result.json")
-    # A run in the default folder has its predecessors as its history.
-    against = options.baseline if (options.baseline or "").endswith(".json") else None
-    report.write_all(output, against, [] if options.output else [os.path.dirname(output)])
+    against = options.against or \
+        (options.baseline if options.baseline and baseline.is_run(options.baseline) else None)
+    report.write_all(output, against, find_history(output, options))
     return os.path.join(output, "index.html")
+
+
+def find_history(output, options):
+    """A run in the default folder has its predecessors as its history."""
+    if options.history:
+        return options.history
+    return [] if options.output else [os.path.dirname(output)]
 
 
 class Report:
@@ -279,27 +337,37 @@ class Report:
         judged = self.expected.judge(entry)
         if self.quiet and judged == "expected":
             return
-        mark = "" if judged == "expected" else f" ({judged})"
+        # Without a baseline the result says everything.
+        mark = "" if judged == "expected" or self.expected.is_empty() else f" ({judged})"
         reason = f": {entry['reason']}" if entry["reason"] else ""
         print(f"{number_}/{self.count} {entry['result']}{mark} {entry['id']}"
               f" {entry['seconds']:.1f} s{reason}", flush=True)
 
     def summary(self, entries, seconds, page):
-        results = [entry["result"] for entry in entries]
+        """Prints the counts and the cells that need attention. Returns the exit status."""
+        seen = [entry["result"] for entry in entries]
+        print(f"{plural(len(entries), 'cell')} in {seconds:.0f} s: {seen.count('pass')} passed, "
+              f"{seen.count('fail')} failed, {seen.count('unsupported')} unsupported, "
+              f"{plural(seen.count('error'), 'infrastructure error')}")
         judged = [self.expected.judge(entry) for entry in entries]
-        words = ("pass", "passed"), ("fail", "failed"), ("unsupported", "unsupported"), \
-            ("error", "infrastructure errors")
-        print(f"{len(entries)} cells in {seconds:.0f} s: " +
-              ", ".join(f"{results.count(word)} {text}" for word, text in words))
         for judgement in ("worse", "better"):
-            if judgement in judged:
-                print(f"{judged.count(judgement)} {judgement} than expected:")
-                these = [e for e, is_ in zip(entries, judged) if is_ == judgement]
-                for entry in these[:SHOWN]:
-                    print(f"  {entry['result']}: {entry['rerun']}")
-                if len(these) > SHOWN:
-                    print(f"  and {len(these) - SHOWN} more: see {page}")
+            self.list_cells(judgement, [e for e, is_ in zip(entries, judged) if is_ == judgement],
+                            page)
         print(f"results: {page}")
-        if entries and all(result == "unsupported" for result in results):
+        if not side.stopping.is_set() and set(seen) == {"unsupported"}:
             return say(f"no cell can run here: {entries[0]['reason']}", 3)
         return 1 if "worse" in judged else 0
+
+    def list_cells(self, judgement, entries, page):
+        if not entries:
+            return
+        print("failures and errors:" if self.expected.is_empty() else
+              f"{len(entries)} {judgement} than expected:")
+        for entry in entries[:SHOWN]:
+            print(f"  {entry['result']}: {entry['rerun']}")
+        if len(entries) > SHOWN:
+            print(f"  and {len(entries) - SHOWN} more: see {page}")
+
+
+def plural(number_, noun):
+    return f"{number_} {noun}{'' if number_ == 1 else 's'}"

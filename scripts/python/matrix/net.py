@@ -24,6 +24,10 @@ class Trouble(Exception):
     """The network cannot be made. str() is the reason."""
 
 
+class Missing(Trouble):
+    """This machine lacks something. str() is `needs WORD: reason`."""
+
+
 def cannot():
     """Returns why no network namespace can be made here, or ""."""
     for tool in ("ip", "unshare", "nsenter", "setpriv", "ethtool"):
@@ -34,6 +38,12 @@ def cannot():
     if probe.returncode:
         return "needs netns: cannot make a namespace here: " + probe.stderr.strip()
     return ""
+
+
+def lacks(family):
+    """Returns why this machine has no addresses of this family, or ""."""
+    return "" if family == "4" or os.path.exists("/proc/net/if_inet6") else \
+        "needs ipv6: this kernel has none"
 
 
 def find(tool):
@@ -82,8 +92,10 @@ class Holder:
             time.sleep(0.01)
 
     def run(self, command, text=""):
-        """Runs a command in the namespace and returns its output."""
-        done = subprocess.run([*self.inside, *command], input=text, capture_output=True, text=True)
+        """Runs a command in the namespace and returns its output. Ctrl-C does not reach the
+        command, so its failure is never the consequence of an interruption."""
+        done = subprocess.run([*self.inside, *command], input=text, capture_output=True, text=True,
+                              start_new_session=True)
         if done.returncode:
             raise Trouble(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
@@ -197,7 +209,10 @@ def background(name, command, holder, environment, log, ready):
             return helper.ended() or ready.encode() in file.read() or \
                 any(ready in line for line in helper.lines)
 
-    if not side.wait_for([helper], is_ready, READY) or helper.ended():
-        helper.kill()
-        raise Trouble(f"{name} does not start: {side.last_line(log, start)}")
+    try:
+        if not side.wait_for([helper], is_ready, READY) or helper.ended():
+            raise Trouble(f"{name} does not start: {side.last_line(log, start)}")
+    except BaseException:
+        helper.close()
+        raise
     return helper

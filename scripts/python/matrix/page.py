@@ -69,7 +69,7 @@ def data(document, old, change, history):
     return {
         "run": document["run"],
         "implementations": document["implementations"],
-        "tests": document["tests"],
+        "tests": results.by_operation(document["tests"]),
         "codes": results.codes(document),
         "impairments": document["impairments"],
         "fields": FIELDS,

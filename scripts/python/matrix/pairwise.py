@@ -14,9 +14,9 @@ CANDIDATES = 30
 
 def combine(how, options, seed):
     """how: product, pairwise or each. options: a dict from name to the list of its values, the
-    default first. Returns a list of combinations; the first one has all defaults."""
+    default first. Returns the combinations; the first one has all defaults."""
     if how == "product":
-        return [dict(zip(options, row)) for row in itertools.product(*options.values())]
+        return (dict(zip(options, row)) for row in itertools.product(*options.values()))
     if how == "each":
         return each(options)
     return pairwise(options, random.Random(seed))

@@ -27,6 +27,7 @@ OPTIONS = {
 }
 DEFAULTS = {"mulpdu": "auto", "size": "4K",
             **{name: values[0] for name, (_, values) in OPTIONS.items() if values}}
+MPA = ["crc", "markers", "rev", "rtr", "mulpdu", "profile"]  # of them
 TRANSPORTS = ["tcp", "sctp", "udp", "raw", "xdp"]
 TITLES = {
     "setup": "connection set-up", "rping": "rping", "write": "RDMA Write", "read": "RDMA Read",
@@ -124,7 +125,13 @@ def read_block(node):
         keys["combine"].choice("pairwise", "product", "each") if "combine" in keys else "pairwise",
         words(keys["impairments"], r"[a-z0-9-]+", "the name of an impairment")
         if "impairments" in keys else ["none"],
-        keys["timeout"].duration() if "timeout" in keys else 20)
+        read_timeout(keys["timeout"]) if "timeout" in keys else 20)
+
+
+def read_timeout(node):
+    if not 1 <= node.duration() <= 3600:
+        raise node.error("a duration from 1s to 1h")
+    return node.duration()
 
 
 def items(node):
@@ -156,16 +163,24 @@ def read_value(name, node):
 
 
 def cells(profile, names, seed):
-    """names: of all implementations. Returns the cells of the profile in its order, each once."""
+    """names: of all implementations. Returns the cells of the profile in its order, each once.
+    Raises checked.Invalid if they are too many."""
     found = {}
     for block in profile.blocks:
-        for test in tests(block, seed):
-            for client in matching(names, block.clients):
-                for server in matching(names, block.servers):
-                    for impairment in block.impairments:
-                        cell = Cell(client, server, test, impairment, block.timeout)
-                        found.setdefault(cell.id, cell)
+        for cell in block_cells(block, names, seed):
+            found.setdefault(cell.id, cell)
+            if len(found) > MOST_CELLS:
+                raise checked.Invalid(f"profile {profile.name}: more than {MOST_CELLS} cells: "
+                                      f"expected at most {MOST_CELLS}; use combine: pairwise")
     return list(found.values())
+
+
+def block_cells(block, names, seed):
+    for test in tests(block, seed):
+        for client in matching(names, block.clients):
+            for server in matching(names, block.servers):
+                for impairment in block.impairments:
+                    yield Cell(client, server, test, impairment, block.timeout)
 
 
 def matching(names, patterns):
@@ -173,9 +188,9 @@ def matching(names, patterns):
 
 
 def tests(block, seed):
-    """Returns the tests of a block."""
+    """Makes the tests of a block."""
     options = {"transport": block.transports, "operation": block.operations, **block.options}
-    return [make_test(row) for row in pairwise.combine(block.combine, options, seed)]
+    return map(make_test, pairwise.combine(block.combine, options, seed))
 
 
 def make_test(row):
@@ -186,6 +201,13 @@ def make_test(row):
     title = ", ".join([f"{TITLES.get(row['operation'], row['operation'])} over {row['transport']}",
                        *(describe(option, value) for option, value in changed.items())])
     return Test(name, title, row["transport"], row["operation"], options)
+
+
+def contradiction(test):
+    """Returns why no implementation can run a test, or ""."""
+    wrong = [name for name in MPA if test.options[name] != DEFAULTS[name]]
+    return f"option {wrong[0]} is one of MPA, which {test.transport} does not use" \
+        if wrong and test.transport != "tcp" else ""
 
 
 def describe(option, value):

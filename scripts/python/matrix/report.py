@@ -6,6 +6,7 @@ write_all() is for the runner, main() is scripts/interop-report.
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 
@@ -28,6 +29,7 @@ exit status:
   2  wrong usage, or a result.json that is not one
   3  a Python package is missing
   4  the files cannot be written
+  130  interrupted
 
 examples:
   scripts/interop-report results/20261127T101500Z-1f2e
@@ -131,13 +133,22 @@ def arguments_of(words):
 def main(words=None):
     """Returns the exit status."""
     arguments = arguments_of(words)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         change = write_all(arguments.directory, arguments.against, arguments.history)
         if change is not None:
             print_change(change)
+        sys.stdout.flush()
     except Invalid as problem:
         print(f"interop-report: {printable(str(problem))}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interop-report: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 4
     except OSError as problem:
         where = problem.filename2 or problem.filename
         print(f"interop-report: {where}: {problem.strerror}", file=sys.stderr)

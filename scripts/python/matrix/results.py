@@ -286,6 +286,13 @@ def not_run(document):
     return missing + [(row["row"], row["reason"]) for row in document["run"]["not_run"]]
 
 
+def by_operation(tests):
+    """The same tests, those of one operation together. A profile mixes them, because it covers pairs
+    of options."""
+    order = list(dict.fromkeys(test["operation"] for test in tests.values()))
+    return dict(sorted(tests.items(), key=lambda item: order.index(item[1]["operation"])))
+
+
 def codes(document):
     """A short code for each test: the first letter of its operation, and a number if several tests
     have the letter."""

@@ -29,10 +29,10 @@ class Context:
     attempts: int
     capture: bool
     guest: object
-    rerun_words: list
+    rerun_command: str
 
     def rerun(self, cell):
-        return shlex.join([*self.rerun_words, "--only", cell.id, "--seed", str(self.seed)])
+        return f"{self.rerun_command} --only {shlex.quote(cell.id)} --seed {self.seed}"
 
 
 def folder(cell):
@@ -41,9 +41,9 @@ def folder(cell):
 
 
 def run_all(plan, context, jobs, report):
-    """Runs all cells, at most `jobs` at a time; cells with a guest one after another. report() gets
-    each entry as it ends. Returns the entries in the order of the plan, those of an interrupted run
-    too."""
+    """Runs all cells, at most `jobs` at a time; those with a guest or another machine one after
+    another. report() gets each entry as it ends. Returns the entries in the order of the plan,
+    those of an interrupted run too."""
     lock = threading.Lock()
     done = {}
 
@@ -54,16 +54,18 @@ def run_all(plan, context, jobs, report):
             entry = cells.run(cell, context, os.path.join(context.output, folder(cell)))
         except side.Stopped:
             return
+        if side.stopping.is_set() and entry["result"] == "error":
+            return
         with lock:
             done[cell.id] = entry
             report(entry, len(done))
 
-    guest = [c for c in plan if uses_guest(c, context)]
-    other = [c for c in plan if not uses_guest(c, context)]
+    far = [c for c in plan if is_far(c, context)]
+    near = [c for c in plan if not is_far(c, context)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool, \
             concurrent.futures.ThreadPoolExecutor(1) as single:
         try:
-            futures = [pool.submit(one, c) for c in other] + [single.submit(one, c) for c in guest]
+            futures = [pool.submit(one, c) for c in near] + [single.submit(one, c) for c in far]
             for future in futures:
                 future.result()
         except KeyboardInterrupt:
@@ -75,8 +77,9 @@ def run_all(plan, context, jobs, report):
     return [done[c.id] for c in plan if c.id in done]
 
 
-def uses_guest(cell, context):
-    return any(context.plugins[name].kind == "guest" for name in (cell.client, cell.server))
+def is_far(cell, context):
+    return any(context.plugins[name].kind in ("guest", "remote")
+               for name in (cell.client, cell.server))
 
 
 # --- result.json -------------------------------------------------------------------------------

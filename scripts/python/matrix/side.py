@@ -8,7 +8,6 @@ scripts/implementations/README.md defines; standard error goes to the log.
 """
 
 import os
-import re
 import selectors
 import signal
 import subprocess
@@ -18,6 +17,7 @@ import time
 SIDE_SH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "side.sh")
 LEFT_BEHIND = 97          # exit status of side.sh
 MOST_OUTPUT = 256 * 1024  # octets of standard output
+MOST_TEXT = 300           # letters of a text for people
 GRACE = 3                 # seconds from SIGTERM to SIGKILL
 
 stopping = threading.Event()  # the run was interrupted
@@ -55,6 +55,9 @@ class Side:
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def close(self):
         self.kill()
         self.read()
         self.process.stdout.close()
@@ -80,8 +83,8 @@ class Side:
         return bool(data)
 
     def words(self, keyword):
-        """Returns the rest of each line of output that begins with this keyword."""
-        return [line[len(keyword) + 1:].strip() for line in self.lines
+        """Returns the rest of each line of output that begins with this keyword, as short text."""
+        return [short(line[len(keyword) + 1:]) for line in self.lines
                 if line.split(" ", 1)[0] == keyword]
 
     def fail(self, text):
@@ -159,7 +162,9 @@ def first_process(parent):
         with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
             children = file.read().split()
     except OSError:
-        return None
+        # Some kernels lack this list (CONFIG_PROC_CHILDREN), and pgrep reads all of /proc.
+        children = subprocess.run(["pgrep", "-P", str(parent)], stdin=subprocess.DEVNULL,
+                                  capture_output=True, start_new_session=True).stdout.split()
     return int(children[0]) if children else None
 
 
@@ -179,9 +184,14 @@ def ask(name, command, environment, log, seconds):
 
 
 def last_line(log, since=0):
-    """Returns the last line of a log that is not empty, without control characters."""
+    """Returns the last line of a log that is not empty, as a short text."""
     with open(log, "rb") as file:
         file.seek(max(since, os.path.getsize(log) - 4096))
-        lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
-    lines = [re.sub(r"[\x00-\x1f\x7f]", "", line) for line in lines if line]
-    return lines[-1][:300] if lines else ""
+        lines = [short(line) for line in file.read().decode("utf-8", "replace").splitlines()]
+    return next((line for line in reversed(lines) if line), "")
+
+
+def short(text):
+    """Returns what people may see of a text of a plug-in: one line without control characters."""
+    line = " ".join(text.split())
+    return "".join(letter for letter in line if letter.isprintable())[:MOST_TEXT]

@@ -171,7 +171,7 @@ def difference(change):
 def legend(document):
     short = results.codes(document)
     rows = [[short[name], text(name), text(test["title"])]
-            for name, test in document["tests"].items()]
+            for name, test in results.by_operation(document["tests"]).items()]
     return "## Tests\n\n" + table(["code", "test", "what"], rows) if rows else ""
 
 

@@ -69,8 +69,8 @@ function measuredRow(change) {
 	const good = better && (change.ratio > 1) === (better === "higher");
 
 	return row(cellName(change), title, showValue(change.name, change.before), showValue(change.name, change.after),
-		el("span", { class: better ? good ? "good" : "bad" : "" }, `\u00d7${change.ratio.toFixed(2)}${better ? good ? " better" : " worse" : ""}`),
-		`\u00d7${change.limit.toFixed(2)}`);
+		el("span", { class: better ? good ? "good" : "bad" : "" }, `\u00d7${digits(change.ratio)}${better ? good ? " better" : " worse" : ""}`),
+		`\u00d7${digits(change.limit)}`);
 }
 
 function shifts() {
@@ -78,7 +78,7 @@ function shifts() {
 
 	return list.length ? section("shifts", "All cells together", list.length, el("p", { class: "note" },
 		"The median of the ratios, now to before. A shift of all cells is often the machine."),
-	table(["measurement", "cells", "ratio"], list.map((shift) => row(DATA.measurements[shift.name]?.title ?? shift.name, shift.cells, `\u00d7${shift.ratio.toFixed(2)}`)), "Shifts")) : null;
+	table(["measurement", "cells", "ratio"], list.map((shift) => row(DATA.measurements[shift.name]?.title ?? shift.name, shift.cells, `\u00d7${digits(shift.ratio)}`)), "Shifts")) : null;
 }
 
 function longTable(name, heads, list, one) {

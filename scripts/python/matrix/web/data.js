@@ -5,6 +5,7 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const RESULTS = ["pass", "fail", "unsupported", "error"];
 const WORST_FIRST = ["fail", "error", "unsupported", "pass"];
+const TEST_INDEX = new Map(Object.keys(DATA.tests).map((name, index) => [name, index]));
 const CELLS = DATA.cells.map(expand);
 const BY_ID = new Map(CELLS.map((cell) => [cell.id, cell]));
 const CHANGE_NAMES = {
@@ -18,6 +19,7 @@ function expand(row, index) {
 	DATA.fields.forEach((field, place) => { cell[field] = row[place]; });
 	const test = DATA.tests[cell.test];
 	cell.code = DATA.codes[cell.test];
+	cell.testIndex = TEST_INDEX.get(cell.test);
 	cell.change = "same";
 	cell.haystack = [cell.id, cell.reason, test.title, test.transport, test.operation, optionsOf(test), cell.result]
 		.join(" ").toLowerCase();

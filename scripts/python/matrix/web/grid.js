@@ -65,7 +65,7 @@ function square(cells) {
 	const columns = Math.min(16, Math.max(4, Math.ceil(Math.sqrt(longest * 2.2))));
 
 	return el("td", { role: "gridcell" }, names.filter((name) => lines.has(name)).map((name) =>
-		el("div", { class: "line" }, names.length > 1 ? el("span", { class: "impairment" }, name) : null, chips(lines.get(name), columns))));
+		el("div", { class: "line" }, names.length > 1 ? el("span", { class: "impairment" }, name) : null, chips(lines.get(name).sort((a, b) => a.testIndex - b.testIndex), columns))));
 }
 
 // The size is set, so that the browser lays out only what is in sight (content-visibility in parts.css).
@@ -92,7 +92,14 @@ function chipLegend() {
 	return el("ul", { class: "legend", "aria-label": "Legend" }, WORST_FIRST.slice().reverse().map((result) =>
 		el("li", null, el("span", { class: `chip ${result}`, "aria-hidden": "true" }, "W"), texts[result])),
 	DATA.difference ? el("li", null, el("span", { class: "chip pass changed", "aria-hidden": "true" }, "W"), `changed since ${DATA.old.id}`) : null,
-	el("li", null, "A letter is a test; see Legend"));
+	el("li", null, `${letters()}; a number is a test, see Legend`));
+}
+
+// The letter of each operation: W write, R read.
+function letters() {
+	const names = groupBy(Object.keys(DATA.tests), (name) => DATA.tests[name].operation || name);
+
+	return [...names].map(([operation, [first]]) => `${DATA.codes[first].replace(/\d+$/, "")} ${operation}`).join(", ");
 }
 
 function notRun() {

@@ -62,7 +62,7 @@ function values(cell) {
 function pastValue(cell, name) {
 	const change = DATA.difference?.measurements.find((other) => other.id === cell.id && other.name === name);
 
-	return change ? el("span", { class: "note" }, ` ${showValue(name, change.before)} before, \u00d7${change.ratio.toFixed(2)}`) : null;
+	return change ? el("span", { class: "note" }, ` ${showValue(name, change.before)} before, \u00d7${digits(change.ratio)}`) : null;
 }
 
 // The next (1) or previous (-1) shown cell that failed or had an error, after the open one.
