@@ -84,7 +84,7 @@ static bool is_cut(const struct work *w, const struct order *o)
 	return o->d.action->kind == IW_ACTION_DROP && w->unit[o->unit].kind == IW_UNIT_CHUNK;
 }
 
-static bool mends(const struct iw_action *a)
+static bool repairs(const struct iw_action *a)
 {
 	return a->fix_crc || a->fix_length;
 }
@@ -107,7 +107,7 @@ static void carry_out(struct iw_flow *f, struct work *w, unsigned from, uint64_t
 			cut(w, o->unit);
 		} else if (!iw_edit_is(o->d.action->kind)) {
 			iw_flow_act(f, from, &o->d, now, out);
-		} else if (mends(o->d.action)) {
+		} else if (repairs(o->d.action)) {
 			edit(w, o);
 			w->seal = true;
 		}
@@ -117,7 +117,7 @@ static void carry_out(struct iw_flow *f, struct work *w, unsigned from, uint64_t
 	for (size_t i = 0; i < w->orders; i++) {
 		const struct order *o = &w->order[i];
 
-		if (iw_edit_is(o->d.action->kind) && !mends(o->d.action))
+		if (iw_edit_is(o->d.action->kind) && !repairs(o->d.action))
 			edit(w, o);
 	}
 }

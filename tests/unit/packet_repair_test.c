@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Lengths and checksums after the payload of a frame was changed. */
-#include "packet/mend.h"
+#include "packet/repair.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void checksums_are_right_after_a_change(void **state)
 		make(v6, protocols[i / 2], LEN, &p, &len, &kind);
 		frame[p.data - frame + LEN - 1] ^= 0x10;
 		assert_false(impair_frame_is_right(frame, v6));
-		assert_int_equal(iw_packet_mend(frame, len, &p, kind, LEN), len);
+		assert_int_equal(iw_packet_repair(frame, len, &p, kind, LEN), len);
 		assert_true(impair_frame_is_right(frame, v6));
 	}
 }
@@ -59,13 +59,13 @@ static void a_shorter_payload_shortens_every_header_and_keeps_the_padding(void *
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		make(i, 17, LEN, &p, &len, &kind);
-		assert_int_equal(iw_packet_mend(frame, len, &p, kind, 60), len - LEN + 60);
+		assert_int_equal(iw_packet_repair(frame, len, &p, kind, 60), len - LEN + 60);
 		assert_true(impair_frame_is_right(frame, i));
 		assert_int_equal(parse(&p, len - LEN + 60), IW_PACKET_SCTP);
 		assert_int_equal(p.len, 60);
 	}
 	make(false, 17, LEN, &p, &len, &kind);
-	assert_int_equal(iw_packet_mend(frame, len, &p, kind, 12), 60);
+	assert_int_equal(iw_packet_repair(frame, len, &p, kind, 12), 60);
 	assert_int_equal(parse(&p, 60), IW_PACKET_SCTP);
 	assert_int_equal(p.len, 12);
 	for (size_t i = 14 + 20 + 8 + 12; i < 60; i++)
@@ -82,7 +82,7 @@ static void a_datagram_without_a_checksum_stays_without_one(void **state)
 	make(false, 17, LEN, &p, &len, &kind);
 	memset(frame + 14 + 20 + 6, 0, 2);
 	frame[p.data - frame] ^= 1;
-	(void)iw_packet_mend(frame, len, &p, kind, LEN);
+	(void)iw_packet_repair(frame, len, &p, kind, LEN);
 	assert_int_equal(iw_get_be16(frame + 14 + 20 + 6), 0);
 }
 
