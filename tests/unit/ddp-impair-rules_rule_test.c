@@ -88,6 +88,8 @@ static void actions_are_read(void **state)
 	a = &parsed("fpdu: flip-bit payload fix-crc")->action;
 	assert_string_equal(a->text, "flip-bit payload fix-crc");
 	assert_true(a->part == IW_PART_PAYLOAD && a->fix_crc && !a->fix_length);
+	a = &parsed("fpdu:\t drop")->action;
+	assert_string_equal(a->text, "drop");
 	a = &parsed("fpdu: truncate 20..30 fix-length")->action;
 	assert_true(a->n.min == 20 && a->n.max == 30 && a->fix_length);
 	a = &parsed("fpdu: split 7 5ms")->action;
@@ -123,6 +125,7 @@ static void bad_rules_are_refused_with_a_reason(void **state)
 		{ "fpdu count=3..2: drop", "expected a number or a range" },
 		{ "fpdu prob=101%: drop", "expected a percentage" },
 		{ "fpdu prob=5: drop", "expected a percentage" },
+		{ "fpdu prob=5.%: drop", "expected a percentage" },
 		{ "fpdu after=5: drop", "expected a time" },
 		{ "fpdu after=25h: drop", "expected a time" },
 		{ "fpdu ddp.stag=x: drop", "expected a number" },
@@ -134,6 +137,8 @@ static void bad_rules_are_refused_with_a_reason(void **state)
 		{ "fpdu: flip-bit", "nothing: expected header, payload, trailer or any" },
 		{ "fpdu: delay", "nothing: expected a time" },
 		{ "fpdu: delay forever", "stall forever" },
+		{ "fpdu: stall 1s..forever", "a time such as 2s, a range such as 1s..3s, or forever" },
+		{ "fpdu: delay 1.ms", "expected a time" },
 		{ "fpdu: reorder 0", "1 to 1000" },
 		{ "fpdu: coalesce 1", "2 to 1000 units" },
 		{ "fpdu: split 0", "at least 1" },

@@ -105,7 +105,7 @@ void iw_unit_read_mpa(struct iw_unit *u, enum iw_unit_kind kind);
 size_t iw_unit_read_segment(struct iw_unit *u, size_t off, size_t seg_len);
 
 /*
- * A field of a header, as a rule names it: "ddp.stag", "stag", "mpa.crc". Units of a kind differ in
+ * A field of a header, as a rule names it: "ddp.stag", "stag", "fpdu.crc". Units of a kind differ in
  * their headers (tagged or untagged), so a field may be in several tables.
  */
 #define IW_UNIT_FIELD_PLACES 4
