@@ -154,6 +154,11 @@ static void fields_of_every_chunk_are_conditions_and_can_be_set(void **state)
 	iw_flow_datagram(&flow, 0, packet, len, 0, &fate);
 	assert_true(fate.gone);
 	end();
+	/* Without the name of a header, "type" is that of any chunk. */
+	begin("chunk type=3: drop");
+	pass(1, 0);
+	assert_int_equal(fate.len, len - 16);
+	end();
 }
 
 static void a_packet_is_dropped_copied_delayed_and_overtaken(void **state)

@@ -170,6 +170,11 @@ static void a_carrier_refuses_what_it_cannot_do(void **state)
 	refused(IW_E_NOTSUP, "packet: reset", "no connection");
 	refused(IW_E_NOTSUP, "fpdu: drop", "UDP carries SCTP");
 	(void)parsed("chunk opcode=data data.tsn=5: drop");
+	(void)parsed("packet verification-tag=5: drop");
+	/* A packet has the common header only, and a chunk does not have it. */
+	refused(IW_E_INVAL, "packet tsn=5: drop", "\"tsn\": expected a key");
+	refused(IW_E_INVAL, "packet: set data.tsn=5", "expected a header field");
+	refused(IW_E_INVAL, "chunk verification-tag=5: drop", "expected a key");
 	end();
 	begin(IW_RULE_FRAMES);
 	refused(IW_E_NOTSUP, "fpdu: truncate 5", "sequence numbers");
