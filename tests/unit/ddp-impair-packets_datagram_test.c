@@ -219,6 +219,12 @@ static void truncated_chunks_have_a_right_length_if_asked(void **state)
 	assert_int_equal(u[3].trailer_len, 2);
 	assert_true(impair_is_sealed(packet, fate.len));
 	end();
+	/* The padding does not become a part of the value: a chunk of 82 octets is padded to 84. */
+	begin("chunk opcode=write nth=1: truncate 83 fix-length");
+	pass(1, 0);
+	assert_int_equal(fate.len, len);
+	assert_int_equal(iw_get_be16(packet + 12 + 16 + 2), 82);
+	end();
 }
 
 static void chunks_of_a_truncated_packet_are_neither_cut_nor_edited(void **state)

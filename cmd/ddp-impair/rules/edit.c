@@ -85,6 +85,18 @@ static bool shorten_fpdu(uint8_t *octets, size_t *len, size_t n)
 	return true;
 }
 
+/* A chunk of at most n octets. Its length field does not cover the padding. */
+static bool shorten_chunk(uint8_t *octets, size_t *len, size_t n)
+{
+	if (n < IW_SCTP_CHUNK_HDR_LEN)
+		return false;
+	n = IW_MIN(n, IW_MAX(iw_get_be16(octets + 2), IW_SCTP_CHUNK_HDR_LEN));
+	iw_put_be16(octets + 2, (uint16_t)n);
+	*len = IW_MIN(n + iw_sctp_pad(n), *len);
+	memset(octets + n, 0, *len - n);
+	return true;
+}
+
 static bool shorten(const struct iw_unit *u, uint8_t *octets, size_t *len, size_t n)
 {
 	switch (u->kind) {
@@ -98,12 +110,7 @@ static bool shorten(const struct iw_unit *u, uint8_t *octets, size_t *len, size_
 		*len = n;
 		return true;
 	case IW_UNIT_CHUNK:
-		if (n < IW_SCTP_CHUNK_HDR_LEN)
-			return false;
-		iw_put_be16(octets + 2, (uint16_t)n);
-		*len = IW_MIN(n + iw_sctp_pad(n), *len);
-		memset(octets + n, 0, *len - n);
-		return true;
+		return shorten_chunk(octets, len, n);
 	default:
 		*len = n;
 		return true;
