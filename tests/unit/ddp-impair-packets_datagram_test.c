@@ -245,6 +245,38 @@ static void chunks_of_a_truncated_packet_are_neither_cut_nor_edited(void **state
 	}
 }
 
+static void a_packet_is_truncated_to_any_length(void **state)
+{
+	(void)state;
+	begin("packet nth=1: truncate 12\npacket nth=2: truncate 5 fix-length\npacket nth=3: truncate 0");
+	pass(1, 0);
+	assert_true(!fate.gone && fate.len == 12);
+	assert_memory_equal(packet, before, 12);
+	pass(2, 0);
+	assert_true(!fate.gone && fate.len == 5);
+	pass(3, 0);
+	assert_true(!fate.gone && fate.len == 0);
+	end();
+}
+
+/* 64 chunks, each of them with as many decisions as a unit can have. */
+static void all_decisions_about_a_packet_are_carried_out(void **state)
+{
+	(void)state;
+	begin("chunk: delay 1ms\nchunk: delay 1ms\nchunk: delay 1ms\nchunk: delay 1ms\n"
+	      "chunk: delay 1ms\nchunk: delay 1ms\nchunk: delay 1ms\n"
+	      "chunk: set chunk.flags=5 fix-crc");
+	(void)impair_packet(packet, 1);
+	len = IW_SCTP_HDR_LEN;
+	for (size_t i = 0; i < IW_CHUNKS_MAX; i++)
+		len += impair_chunk(packet + len, IW_SCTP_HEARTBEAT, 8);
+	iw_flow_datagram(&flow, 0, packet, len, 0, &fate);
+	assert_int_equal(fate.delay_ns, IW_CHUNKS_MAX * 7 * IW_MSEC(1));
+	for (size_t i = 0; i < IW_CHUNKS_MAX; i++)
+		assert_int_equal(packet[IW_SCTP_HDR_LEN + i * 12 + 1], 5);
+	end();
+}
+
 static void other_datagrams_are_units_of_octets(void **state)
 {
 	(void)state;
@@ -277,6 +309,8 @@ int main(void)
 			a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them),
 		cmocka_unit_test(truncated_chunks_have_a_right_length_if_asked),
 		cmocka_unit_test(chunks_of_a_truncated_packet_are_neither_cut_nor_edited),
+		cmocka_unit_test(a_packet_is_truncated_to_any_length),
+		cmocka_unit_test(all_decisions_about_a_packet_are_carried_out),
 		cmocka_unit_test(other_datagrams_are_units_of_octets),
 	};
 
