@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "ddp-impair/packets/changes.h"
 #include "ddp-impair/rules/framer.h"
 #include "impair_maker.h"
 #include "rng.h"
@@ -193,6 +194,25 @@ static void a_retransmission_is_no_unit_and_is_changed_alike(void **state)
 	end();
 }
 
+static void a_change_does_not_return_after_4_gib(void **state)
+{
+	static struct iw_changes c;
+	uint8_t octets[8] = { 0 };
+	const uint32_t seq = 0xfffffffcu;
+
+	(void)state;
+	iw_changes_add(&c, seq + 6, 0x55);
+	assert_true(iw_changes_apply(&c, seq, octets, sizeof(octets)));
+	assert_int_equal(octets[6], 0x55);
+	/* A retransmission, one window later. */
+	assert_false(iw_changes_apply(&c, seq + (1u << 30) - 10, octets, sizeof(octets)));
+	assert_true(iw_changes_apply(&c, seq, octets, sizeof(octets)));
+	/* All sequence numbers, once around. */
+	for (uint32_t i = 1; i < 8; i++)
+		assert_false(iw_changes_apply(&c, seq + (i << 29), octets, sizeof(octets)));
+	assert_false(iw_changes_apply(&c, seq, octets, sizeof(octets)));
+}
+
 static void segments_that_arrive_early_are_units_later(void **state)
 {
 	(void)state;
@@ -276,6 +296,7 @@ int main(void)
 		cmocka_unit_test(a_field_is_set_and_the_crc_in_a_later_segment_is_right),
 		cmocka_unit_test(without_fix_crc_only_the_crc_is_wrong),
 		cmocka_unit_test(a_retransmission_is_no_unit_and_is_changed_alike),
+		cmocka_unit_test(a_change_does_not_return_after_4_gib),
 		cmocka_unit_test(segments_that_arrive_early_are_units_later),
 		cmocka_unit_test(a_start_up_frame_is_changed_and_its_flags_apply),
 		cmocka_unit_test(octets_that_are_not_mpa_pass),
