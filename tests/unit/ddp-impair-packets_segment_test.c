@@ -239,6 +239,18 @@ static void segments_that_arrive_early_are_units_later(void **state)
 	end();
 }
 
+static void an_edit_of_octets_that_have_left_is_missed_once(void **state)
+{
+	(void)state;
+	make_stream(false);
+	begin("fpdu nth=2: set stag=0x778899aa fix-crc");
+	start(IW_MPA_C);
+	send(at_fpdu[1], at_fpdu[2] - at_fpdu[1]);
+	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
+	assert_int_equal(flow.missed, 1);
+	end();
+}
+
 static void a_start_up_frame_is_changed_and_its_flags_apply(void **state)
 {
 	uint8_t reply[IW_MPA_FRAME_LEN];
@@ -298,6 +310,7 @@ int main(void)
 		cmocka_unit_test(a_retransmission_is_no_unit_and_is_changed_alike),
 		cmocka_unit_test(a_change_does_not_return_after_4_gib),
 		cmocka_unit_test(segments_that_arrive_early_are_units_later),
+		cmocka_unit_test(an_edit_of_octets_that_have_left_is_missed_once),
 		cmocka_unit_test(a_start_up_frame_is_changed_and_its_flags_apply),
 		cmocka_unit_test(octets_that_are_not_mpa_pass),
 		cmocka_unit_test(without_memory_segments_pass_unchanged),
