@@ -251,6 +251,37 @@ static void an_edit_of_octets_that_have_left_is_missed_once(void **state)
 	end();
 }
 
+static void a_repeated_syn_does_not_begin_the_stream_again(void **state)
+{
+	(void)state;
+	make_stream(false);
+	begin("fpdu nth=2: drop");
+	start(IW_MPA_C);
+	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
+	iw_flow_segment(&flow, 0, ISN, true, NULL, 0, 0, &fate);
+	send(at_fpdu[1], at_fpdu[2] - at_fpdu[1]);
+	assert_true(fate.gone);
+	end();
+}
+
+/* RFC 7413 */
+static void a_syn_can_have_the_request(void **state)
+{
+	uint8_t reply[IW_MPA_FRAME_LEN];
+
+	(void)state;
+	make_stream(false);
+	begin("fpdu nth=1: drop\nmpa-request: set rev=7");
+	iw_flow_segment(&flow, 0, ISN, true, got, IW_MPA_FRAME_LEN, 0, &fate);
+	assert_true(fate.changed && got[17] == 7);
+	(void)impair_mpa_frame(reply, true, IW_MPA_C);
+	iw_flow_segment(&flow, 1, 7, true, NULL, 0, 0, &fate);
+	iw_flow_segment(&flow, 1, 8, false, reply, sizeof(reply), 0, &fate);
+	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
+	assert_true(fate.gone);
+	end();
+}
+
 static void a_start_up_frame_is_changed_and_its_flags_apply(void **state)
 {
 	uint8_t reply[IW_MPA_FRAME_LEN];
@@ -311,6 +342,8 @@ int main(void)
 		cmocka_unit_test(a_change_does_not_return_after_4_gib),
 		cmocka_unit_test(segments_that_arrive_early_are_units_later),
 		cmocka_unit_test(an_edit_of_octets_that_have_left_is_missed_once),
+		cmocka_unit_test(a_repeated_syn_does_not_begin_the_stream_again),
+		cmocka_unit_test(a_syn_can_have_the_request),
 		cmocka_unit_test(a_start_up_frame_is_changed_and_its_flags_apply),
 		cmocka_unit_test(octets_that_are_not_mpa_pass),
 		cmocka_unit_test(without_memory_segments_pass_unchanged),

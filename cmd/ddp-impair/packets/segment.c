@@ -31,6 +31,7 @@ struct edit {
 
 struct iw_flow_dir {
 	bool synced; /* next is known */
+	bool begun;  /* octets have been read */
 	bool lost;   /* the boundaries of units are not known any more */
 	uint32_t next;
 	uint32_t skip;      /* octets of the present unit that have not arrived */
@@ -229,6 +230,7 @@ static void read_octets(struct reading *r, const uint8_t *p, size_t len, uint32_
 	struct iw_flow_dir *w = r->w;
 	size_t n;
 
+	w->begun = true;
 	w->next = seq + (uint32_t)len;
 	while (len > 0 && !w->lost) {
 		if (w->skip > 0) {
@@ -312,19 +314,20 @@ void iw_flow_segment(struct iw_flow *f, unsigned from, uint32_t seq, bool syn, u
 		     size_t len, uint64_t now, struct iw_fate *out)
 {
 	struct iw_flow_dir *w = dir_of(f, from);
-	struct reading r = { f, w, from, now, seq, false, out };
+	/* A SYN has a sequence number of its own, before those of the payload (RFC 9293 3.4). */
+	uint32_t at = seq + syn;
+	struct reading r = { f, w, from, now, at, false, out };
 
 	*out = (struct iw_fate){ .len = len };
-	if (w && syn) {
+	/* A SYN that is sent again after octets does not begin another stream. */
+	if (w && ((syn && !w->begun) || (len > 0 && !w->synced))) {
 		w->synced = true;
-		w->next = seq + 1;
-	} else if (w && len > 0) {
-		if (!w->synced)
-			w->next = seq;
-		w->synced = true;
+		w->next = at;
+	}
+	if (w && len > 0) {
 		if (!w->lost)
-			read_segment(&r, payload, len, seq);
-		out->changed = iw_changes_apply(&w->changes, seq, payload, len);
+			read_segment(&r, payload, len, at);
+		out->changed = iw_changes_apply(&w->changes, at, payload, len);
 	}
 	iw_flow_hold(f, from, now, out);
 }
