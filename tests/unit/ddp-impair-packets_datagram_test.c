@@ -181,6 +181,21 @@ static void a_packet_is_dropped_copied_delayed_and_overtaken(void **state)
 	end();
 }
 
+static void copies_and_injected_datagrams_of_all_rules_add_up(void **state)
+{
+	(void)state;
+	begin("packet: duplicate 2\nchunk opcode=data: duplicate\npacket: inject 00\n"
+	      "chunk opcode=sack: inject 01 after\npacket nth=2: duplicate 1000");
+	pass(1, 0);
+	assert_int_equal(fate.copies, 4);
+	assert_int_equal(fate.injects, 2);
+	assert_false(fate.inject[0]->after);
+	assert_true(fate.inject[1]->after);
+	pass(3, 0);
+	assert_int_equal(fate.copies, IW_FATE_COPIES);
+	end();
+}
+
 static void a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them(void **state)
 {
 	(void)state;
@@ -305,6 +320,7 @@ int main(void)
 		cmocka_unit_test(a_field_of_a_chunk_is_set),
 		cmocka_unit_test(fields_of_every_chunk_are_conditions_and_can_be_set),
 		cmocka_unit_test(a_packet_is_dropped_copied_delayed_and_overtaken),
+		cmocka_unit_test(copies_and_injected_datagrams_of_all_rules_add_up),
 		cmocka_unit_test(
 			a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them),
 		cmocka_unit_test(truncated_chunks_have_a_right_length_if_asked),

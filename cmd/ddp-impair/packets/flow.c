@@ -39,11 +39,6 @@ size_t iw_flow_decide(struct iw_flow *f, struct iw_unit *u, uint64_t now,
 	return f->cfg->decide(f->cfg->ctx, &f->counts[u->from], u, out);
 }
 
-static uint32_t times(const struct iw_decision *d)
-{
-	return (uint32_t)IW_MIN(d->pick, UINT32_MAX);
-}
-
 void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, uint64_t now,
 		 struct iw_fate *out)
 {
@@ -55,10 +50,10 @@ void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, 
 		out->delay_ns = iw_time_add(out->delay_ns, d->ns);
 		return;
 	case IW_ACTION_REORDER:
-		out->behind = times(d);
+		out->behind = (uint32_t)IW_MIN(d->pick, UINT32_MAX);
 		return;
 	case IW_ACTION_DUPLICATE:
-		out->copies = times(d);
+		out->copies = (uint32_t)IW_MIN(out->copies + d->pick, (uint64_t)IW_FATE_COPIES);
 		return;
 	case IW_ACTION_STALL:
 		f->stalled_until[from] = IW_MAX(f->stalled_until[from], iw_time_add(now, d->ns));
@@ -67,10 +62,8 @@ void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, 
 		f->discard[from] = true;
 		return;
 	case IW_ACTION_INJECT:
-		if (d->action->after)
-			out->after = d->action;
-		else
-			out->before = d->action;
+		if (out->injects < IW_FATE_INJECTS)
+			out->inject[out->injects++] = d->action;
 		return;
 	case IW_ACTION_REBIND:
 		out->rebind = true;

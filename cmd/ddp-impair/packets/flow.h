@@ -36,6 +36,9 @@ struct iw_flow_cfg {
 	const struct iw_mem *mem;
 };
 
+#define IW_FATE_INJECTS 8    /* further ones are ignored */
+#define IW_FATE_COPIES  1000 /* at most */
+
 /* What becomes of a packet. */
 struct iw_fate {
 	bool gone;       /* it does not leave */
@@ -44,8 +47,10 @@ struct iw_fate {
 	uint32_t copies; /* that follow it */
 	uint32_t behind; /* packets of its flow and direction that leave before it */
 	uint64_t delay_ns;
-	bool rebind;                            /* the client gets another port before it leaves */
-	const struct iw_action *before, *after; /* inject: datagrams; borrowed from the rules */
+	bool rebind; /* the client gets another port before it leaves */
+	/* Datagrams that leave before it or after it, in this order; borrowed from the rules. */
+	const struct iw_action *inject[IW_FATE_INJECTS];
+	size_t injects;
 };
 
 struct iw_flow_dir;
