@@ -213,7 +213,11 @@ static void copies_follow_and_delayed_packets_are_overtaken(void **state)
 	push(1, 'e', (struct iw_fate){ 0 });
 	assert_string_equal(left(900), "aaae");
 	assert_string_equal(left(1100), "bcd");
-	push(1, 'f', (struct iw_fate){ .behind = 1 });
+	/* The copies of a packet that is overtaken leave with it. */
+	push(1, 'f', (struct iw_fate){ .behind = 1, .copies = 2 });
+	push(1, 'g', (struct iw_fate){ 0 });
+	assert_string_equal(left(1200), "gfff");
+	push(1, 'h', (struct iw_fate){ .behind = 1 });
 	end_order();
 }
 
