@@ -138,6 +138,7 @@ static void bad_rules_are_refused_with_a_reason(void **state)
 		{ "fpdu: delay", "nothing: expected a time" },
 		{ "fpdu: delay forever", "stall forever" },
 		{ "fpdu: stall 1s..forever", "a time such as 2s, a range such as 1s..3s, or forever" },
+		{ "fpdu: stall 0s..1s", "a time such as 2s" },
 		{ "fpdu: delay 1.ms", "expected a time" },
 		{ "fpdu: reorder 0", "1 to 1000" },
 		{ "fpdu: coalesce 1", "2 to 1000 units" },

@@ -28,15 +28,16 @@ static int parse_times(struct iw_rule_parse *s)
 {
 	struct iw_rule_word w = iw_rule_next(s, "");
 	struct iw_rule_range *ns = &s->rule->action.ns;
+	bool stall = s->rule->action.kind == IW_ACTION_STALL;
 
-	/* "1s..forever" has no value that the seed could choose. */
-	if (iw_rule_range(w, ns, iw_rule_duration) &&
+	/* "1s..forever" has no value that the seed could choose. A record omits wait_ns if it is 0, and
+	 * a stall without it never ends. */
+	if (iw_rule_range(w, ns, iw_rule_duration) && (ns->min > 0 || !stall) &&
 	    (ns->max != IW_TIME_NEVER || ns->min == IW_TIME_NEVER))
 		return 0;
 	return iw_rule_bad(s, w,
-			   s->rule->action.kind == IW_ACTION_STALL
-				   ? "a time such as 2s, a range such as 1s..3s, or forever"
-				   : "a time such as 20ms, or a range such as 1ms..20ms",
+			   stall ? "a time such as 2s, a range such as 1s..3s, or forever"
+				 : "a time such as 20ms, or a range such as 1ms..20ms",
 			   NULL);
 }
 
