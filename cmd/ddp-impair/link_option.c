@@ -42,7 +42,9 @@ static int parse_chance(uint32_t *out, const char *text, const char **why)
 	double percent = strtod(text, &end);
 
 	*why = "expected a percentage from 0% to 100%, as 0.5%";
-	if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
+	/* strtod() also takes a blank, a sign, an exponent and hex digits. */
+	if (end == text || end != text + strspn(text, "0123456789.") || strcmp(end, "%") != 0 ||
+	    !(percent >= 0 && percent <= 100))
 		return IW_E_INVAL;
 	*out = (uint32_t)(percent * (IW_LINK_ALL / 100.0) + 0.5);
 	return 0;
