@@ -8,37 +8,19 @@
 #include <stdlib.h>
 
 #include "ddp-impair/packets/table.h"
+#include "fuzz/input.h"
+#include "fuzz/property.h"
 #include "impair_maker.h"
 #include "packet/packet.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-struct input {
-	const uint8_t *p;
-	size_t len;
-};
-
-static uint8_t u8(struct input *in)
+/* Copies n octets of the input, or the rest of it, and returns their number. */
+static size_t copy(struct input *in, uint8_t *dst, size_t n)
 {
-	if (!in->len)
-		return 0;
-	in->len--;
-	return *in->p++;
-}
+	const uint8_t *p = take(in, &n);
 
-static size_t take(struct input *in, uint8_t *dst, size_t n)
-{
-	n = IW_MIN(n, in->len);
-	memcpy(dst, in->p, n);
-	in->p += n;
-	in->len -= n;
+	if (n > 0)
+		memcpy(dst, p, n);
 	return n;
-}
-
-static void must(bool what)
-{
-	if (!what)
-		abort();
 }
 
 static const char *const rules[] = {
@@ -76,7 +58,7 @@ static size_t stream_octets(struct input *in, uint8_t *p, unsigned from, uint8_t
 	case 1:
 		return impair_fpdu(p, u8(in), u8(in) * 4u);
 	default:
-		return take(in, p, u8(in));
+		return copy(in, p, u8(in));
 	}
 }
 
@@ -109,7 +91,7 @@ static void pass_packet(struct input *in)
 	memset(packet, 0, n);
 	if (what & 1)
 		n = impair_packet(packet, u8(in));
-	n += take(in, packet + n, u8(in));
+	n += copy(in, packet + n, u8(in));
 	impair_seal(packet, n);
 	pass(frame,
 	     impair_frame(frame, what & 4, what >> 7, what & 2 ? 132 : 17, 9899, 0, 0, packet, n));
@@ -128,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	while (in.len > 0) {
 		switch (u8(&in) % 3) {
 		case 0:
-			pass(frame, take(&in, frame, u8(&in)));
+			pass(frame, copy(&in, frame, u8(&in)));
 			break;
 		case 1:
 			pass_segment(&in, seq);
