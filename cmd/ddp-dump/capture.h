@@ -328,15 +328,18 @@ struct iw_cap_tcp {
 enum iw_cap_sctp_kind {
 	IW_CAP_SCTP_INIT,
 	IW_CAP_SCTP_INIT_ACK,
+	IW_CAP_SCTP_COOKIE_ECHO,
+	IW_CAP_SCTP_COOKIE_ACK,
 	IW_CAP_SCTP_LOSS,  /* DATA chunks are missing from the capture */
 	IW_CAP_SCTP_AGAIN, /* a DATA chunk that was received before */
 	IW_CAP_SCTP_SHUTDOWN,
+	IW_CAP_SCTP_SHUTDOWN_ACK,
 	IW_CAP_SCTP_COMPLETE, /* SHUTDOWN COMPLETE */
 	IW_CAP_SCTP_ABORT,
 	IW_CAP_SCTP_FORGOTTEN, /* dropped: too many associations at once */
 };
-/* "init", "init-ack", "loss", "retransmission", "shutdown", "shutdown-complete", "abort",
- * "forgotten" */
+/* "init", "init-ack", "cookie-echo", "cookie-ack", "loss", "retransmission", "shutdown",
+ * "shutdown-ack", "shutdown-complete", "abort", "forgotten" */
 const char *iw_cap_sctp_name(enum iw_cap_sctp_kind k);
 
 struct iw_cap_sctp {

@@ -189,7 +189,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     for f in usrsctp-unordered usrsctp-udp; do
         run_here ddp-dump --json -r "$TRACES/sctp/$f.pcap"
         assert_status 1
-        assert_jsonl '[.[] | select(.event == "sctp") | .kind]' '["init","init-ack","shutdown","shutdown-complete"]'
+        assert_jsonl '[.[] | select(.event == "sctp") | .kind]' '["init","init-ack","cookie-echo","cookie-ack","shutdown","shutdown-ack","shutdown-complete"]'
         assert_jsonl '[.[] | select(.event == "sctp") | .adaptation_indication // empty]' '[1,1]'
         assert_jsonl '[.[] | select(.event == "error") | .clause]' '["RFC 5043 5.1"]'
     done
