@@ -180,12 +180,12 @@ static void a_retransmission_is_no_unit_and_is_changed_alike(void **state)
 	start(IW_MPA_C);
 	send(at_fpdu[0], at_fpdu[2] - at_fpdu[0]);
 	send(at_fpdu[2], at_fpdu[4] - at_fpdu[2]);
-	assert_true(fate.gone);
+	assert_true(fate.dropped);
 	memcpy(once, got, sizeof(got));
 	units = flow.number[0];
 	/* The dropped frame, and both in one. */
 	send(at_fpdu[2], at_fpdu[4] - at_fpdu[2]);
-	assert_false(fate.gone);
+	assert_false(fate.dropped);
 	send(at_fpdu[0], at_fpdu[3] - at_fpdu[0]);
 	assert_int_equal(flow.number[0], units);
 	assert_memory_equal(got, once, at_fpdu[4]);
@@ -223,7 +223,7 @@ static void segments_that_arrive_early_are_units_later(void **state)
 	assert_int_equal(flow.number[0], 1);
 	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
 	/* The second FPDU has left: neither it nor this segment is dropped. */
-	assert_false(fate.gone);
+	assert_false(fate.dropped);
 	assert_int_equal(flow.missed, 1);
 	assert_int_equal(flow.number[0], 4);
 	send(at_fpdu[3], at_fpdu[4] - at_fpdu[3]);
@@ -260,7 +260,7 @@ static void a_repeated_syn_does_not_begin_the_stream_again(void **state)
 	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
 	iw_flow_segment(&flow, 0, ISN, true, NULL, 0, 0, &fate);
 	send(at_fpdu[1], at_fpdu[2] - at_fpdu[1]);
-	assert_true(fate.gone);
+	assert_true(fate.dropped);
 	end();
 }
 
@@ -278,7 +278,7 @@ static void a_syn_can_have_the_request(void **state)
 	iw_flow_segment(&flow, 1, 7, true, NULL, 0, 0, &fate);
 	iw_flow_segment(&flow, 1, 8, false, reply, sizeof(reply), 0, &fate);
 	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
-	assert_true(fate.gone);
+	assert_true(fate.dropped);
 	end();
 }
 
@@ -312,7 +312,7 @@ static void octets_that_are_not_mpa_pass(void **state)
 	len = 20000;
 	for (size_t at = 0; at < len; at += 1000) {
 		send(at, 1000);
-		assert_false(fate.gone || fate.changed);
+		assert_false(fate.dropped || fate.changed);
 	}
 	end();
 }
@@ -326,7 +326,7 @@ static void without_memory_segments_pass_unchanged(void **state)
 		m.mem.fail_from = m.mem.calls + fail;
 		start(IW_MPA_C);
 		send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
-		assert_false(fate.gone);
+		assert_false(fate.dropped);
 		m.mem.fail_from = 0;
 		end();
 	}

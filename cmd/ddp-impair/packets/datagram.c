@@ -155,7 +155,7 @@ void iw_flow_datagram(struct iw_flow *f, unsigned from, uint8_t *octets, size_t 
 		carry_out(f, &w, from, now, out);
 		/* All chunks were cut out. */
 		if (w.cut && w.len <= IW_SCTP_HDR_LEN)
-			out->gone = true;
+			out->dropped = true;
 	}
 	out->changed = w.changed;
 	out->len = w.len;

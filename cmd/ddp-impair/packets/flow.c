@@ -44,13 +44,13 @@ void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, 
 {
 	switch (d->action->kind) {
 	case IW_ACTION_DROP:
-		out->gone = true;
+		out->dropped = true;
 		return;
 	case IW_ACTION_DELAY:
 		out->delay_ns = iw_time_add(out->delay_ns, d->ns);
 		return;
 	case IW_ACTION_REORDER:
-		out->behind = (uint32_t)IW_MIN(d->pick, UINT32_MAX);
+		out->overtaken_by = (uint32_t)IW_MIN(d->pick, UINT32_MAX);
 		return;
 	case IW_ACTION_DUPLICATE:
 		out->copies = (uint32_t)IW_MIN(out->copies + d->pick, (uint64_t)IW_FATE_COPIES);
@@ -86,9 +86,9 @@ void iw_flow_hold(struct iw_flow *f, unsigned from, uint64_t now, struct iw_fate
 {
 	uint64_t until = f->stalled_until[from];
 
-	/* A direction that stands still for ever loses everything: a link keeps no packet for ever. */
+	/* A direction that stalls for ever drops its packets: a link keeps none for ever. */
 	if (f->discard[from] || until == IW_TIME_NEVER)
-		out->gone = true;
+		out->dropped = true;
 	else if (until > now)
 		out->delay_ns = IW_MAX(out->delay_ns, until - now);
 }

@@ -54,7 +54,7 @@ static bool keep(struct iw_reorder *o, uint64_t flow, const void *packet, size_t
 	k->until = now + IW_REORDER_MAX_NS;
 	k->delay_ns = fate->delay_ns;
 	k->copies = fate->copies;
-	k->others = fate->behind;
+	k->others = fate->overtaken_by;
 	k->len = len;
 	memcpy(k->octets, packet, len);
 	iw_list_init(&k->list);
@@ -93,9 +93,9 @@ static void count_down(struct iw_reorder *o, uint64_t flow, uint64_t now)
 void iw_reorder_push(struct iw_reorder *o, uint64_t flow, const void *packet, size_t len,
 		     const struct iw_fate *fate, uint64_t now)
 {
-	if (fate->gone)
+	if (fate->dropped)
 		return;
-	if (fate->behind > 0 && keep(o, flow, packet, len, fate, now))
+	if (fate->overtaken_by > 0 && keep(o, flow, packet, len, fate, now))
 		return;
 	pass(o, packet, len, fate->copies, fate->delay_ns, now);
 	if (o->n > 0)

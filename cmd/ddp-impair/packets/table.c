@@ -27,7 +27,7 @@ struct iw_flows {
 	struct iw_list used; /* the flow that was idle longest is first */
 	size_t entries;
 	uint32_t conns;
-	uint64_t missed; /* of flows that are gone */
+	uint64_t missed; /* of flows that were forgotten */
 };
 
 /* --- ends ------------------------------------------------------------------------------------- */

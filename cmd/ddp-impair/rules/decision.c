@@ -85,7 +85,7 @@ static void part_of(const struct iw_unit *u, enum iw_action_part part, size_t *o
 					 : u->len - header - trailer;
 }
 
-/* Finds two neighbouring words of the payload that differ, from a random place on. */
+/* Finds two neighbouring words of the payload that differ; the search begins at a random place. */
 static bool pick_words(const struct iw_unit *u, uint64_t random, uint64_t *pick)
 {
 	size_t off, len, words;

@@ -69,7 +69,7 @@ struct iw_unit {
 	enum iw_unit_kind kind;
 	uint8_t from;      /* enum iw_unit_from */
 	bool sealed;       /* its CRC or checksum is in use */
-	bool markers;      /* FPDU: markers are inserted, from pos on */
+	bool markers;      /* FPDU: it has markers, as due at pos */
 	uint32_t conn;     /* number of the connection, from 1 */
 	uint32_t stream;   /* SCTP stream of a chunk; otherwise 0 */
 	uint64_t number;   /* among all units of its connection and direction, from 1 */
