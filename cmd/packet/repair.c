@@ -11,7 +11,6 @@
 #define IPV6_LEN     40
 #define TCP_SUM      16
 #define UDP_SUM      6
-#define UDP_LEN      8
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 
