@@ -303,6 +303,12 @@ static void put_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 	case IW_CAP_SCTP_AGAIN:
 		put_u64(t, "tsn", e->tsn);
 		return;
+	case IW_CAP_SCTP_SACK:
+		put_u64(t, "tsn", e->tsn);
+		put_u64(t, "gaps", e->gaps);
+		put_u64(t, "duplicates", e->duplicates);
+		put_u64(t, "rwnd_octets", e->rwnd);
+		return;
 	case IW_CAP_SCTP_ABORT:
 		put_u64(t, "cause", e->cause);
 		return;

@@ -110,6 +110,8 @@ const char *iw_cap_sctp_name(enum iw_cap_sctp_kind k)
 		return "loss";
 	case IW_CAP_SCTP_AGAIN:
 		return "retransmission";
+	case IW_CAP_SCTP_SACK:
+		return "sack";
 	case IW_CAP_SCTP_SHUTDOWN:
 		return "shutdown";
 	case IW_CAP_SCTP_SHUTDOWN_ACK:
@@ -372,6 +374,13 @@ static void print_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 		return;
 	case IW_CAP_SCTP_AGAIN:
 		iw_text_fmt(t, "SCTP retransmission: TSN %u came before", e->tsn);
+		return;
+	case IW_CAP_SCTP_SACK:
+		iw_text_fmt(t, "SCTP SACK: all up to TSN %u, window %u octets", e->tsn, e->rwnd);
+		if (e->gaps)
+			iw_text_fmt(t, ", Gap Ack Blocks %u", (uint32_t)e->gaps);
+		if (e->duplicates)
+			iw_text_fmt(t, ", Duplicate TSNs %u", (uint32_t)e->duplicates);
 		return;
 	case IW_CAP_SCTP_COOKIE_ECHO:
 		iw_text_str(t, "SCTP COOKIE ECHO");
