@@ -50,11 +50,7 @@ enum draw {
 /* splitmix64: the n-th number depends only on the seed and n. */
 static uint64_t draw(const struct iw_link *l, enum draw what)
 {
-	uint64_t z = l->cfg.seed + (l->counted * DRAWS + what) * 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return iw_mix64(l->cfg.seed + (l->counted * DRAWS + what) * 0x9e3779b97f4a7c15u);
 }
 
 /* 0..n-1 */
