@@ -177,11 +177,12 @@ static inline void handshake(struct maker *m)
 }
 
 /* payload: events have the payload, as with ddp-dump -x. */
+/* With all: also payload and SACKs. */
 static inline void maker_init_payload(struct maker *m, const struct iw_cap_limits *limits,
-				      const struct iw_sctpmap_profile *profile, bool payload)
+				      const struct iw_sctpmap_profile *profile, bool all)
 {
 	struct iw_cap_cfg cfg = {
-		.seed = 1, .align = true, .payload = payload, .profile = profile
+		.seed = 1, .align = true, .payload = all, .sacks = all, .profile = profile
 	};
 	int err;
 

@@ -10,11 +10,7 @@
 /* splitmix64: each word depends only on its position, so any piece can be made independently. */
 static uint64_t word(uint64_t seed, uint64_t i)
 {
-	uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return iw_mix64(seed + (i + 1) * 0x9e3779b97f4a7c15u);
 }
 
 static void put_le64(uint8_t p[static 8], uint64_t w)

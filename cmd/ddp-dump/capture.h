@@ -328,27 +328,36 @@ struct iw_cap_tcp {
 enum iw_cap_sctp_kind {
 	IW_CAP_SCTP_INIT,
 	IW_CAP_SCTP_INIT_ACK,
+	IW_CAP_SCTP_COOKIE_ECHO,
+	IW_CAP_SCTP_COOKIE_ACK,
 	IW_CAP_SCTP_LOSS,  /* DATA chunks are missing from the capture */
 	IW_CAP_SCTP_AGAIN, /* a DATA chunk that was received before */
+	IW_CAP_SCTP_SACK,  /* with cfg.sacks */
 	IW_CAP_SCTP_SHUTDOWN,
+	IW_CAP_SCTP_SHUTDOWN_ACK,
 	IW_CAP_SCTP_COMPLETE, /* SHUTDOWN COMPLETE */
 	IW_CAP_SCTP_ABORT,
 	IW_CAP_SCTP_FORGOTTEN, /* dropped: too many associations at once */
 };
-/* "init", "init-ack", "loss", "retransmission", "shutdown", "shutdown-complete", "abort",
- * "forgotten" */
+/* "init", "init-ack", "cookie-echo", "cookie-ack", "loss", "retransmission", "sack",
+ * "shutdown", "shutdown-ack", "shutdown-complete", "abort", "forgotten" */
 const char *iw_cap_sctp_name(enum iw_cap_sctp_kind k);
 
 struct iw_cap_sctp {
 	enum iw_cap_sctp_kind kind;
 	enum iw_cap_why why; /* LOSS */
-	uint32_t tsn;    /* INIT, INIT_ACK: Initial TSN; LOSS: the first lost one; AGAIN: its TSN */
+	/* INIT, INIT_ACK: Initial TSN; LOSS: the first lost one; AGAIN: its TSN; SACK: the Cumulative
+	 * TSN Ack */
+	uint32_t tsn;
 	uint32_t chunks; /* LOSS: number of missing chunks */
 	/* INIT, INIT_ACK */
 	uint16_t os, mis;
 	bool has_adaptation;
 	bool cut; /* not all parameters were captured, and no adaptation indication among those */
 	uint32_t adaptation;
+	/* SACK: a_rwnd; numbers of Gap Ack Blocks and of Duplicate TSNs */
+	uint32_t rwnd;
+	uint16_t gaps, duplicates;
 	/* ABORT: the first error cause; 0: the chunk has none. */
 	uint16_t cause;
 	/* INIT, INIT_ACK: the common header and the chunk up to its parameters; borrowed. */
@@ -453,6 +462,7 @@ struct iw_cap_cfg {
 	uint16_t udp_port;
 	bool payload; /* keep the payload of segments */
 	bool align; /* report an align event for each direction of an iWARP connection at its end */
+	bool sacks; /* report each SACK chunk of an association with DDP */
 	/* Edition of DDP over SCTP of associations whose INIT was not captured; otherwise the
 	 * adaptation indication selects it. NULL: RFC 5043. */
 	const struct iw_sctpmap_profile *profile;

@@ -42,7 +42,7 @@ struct opts {
 	uint64_t count;            /* frames; 0: all */
 	uint16_t udp_port;
 	const struct iw_sctpmap_profile *profile;
-	bool align;
+	bool align, sacks;
 	struct iw_cap_show show;
 	uint64_t shown; /* events */
 };
@@ -271,6 +271,7 @@ static int run(struct opts *o)
 				  .udp_port = o->udp_port,
 				  .payload = o->show.payload,
 				  .align = o->align,
+				  .sacks = o->sacks,
 				  .profile = o->profile };
 	struct iw_cap_source *source = NULL;
 	struct iw_cap *cap = NULL;
@@ -318,6 +319,7 @@ out:
 enum {
 	KEY_EXPLAIN = 0x9001, /* above any character: long options only */
 	KEY_ALIGN,
+	KEY_SACKS,
 	KEY_STAG,
 	KEY_STREAM,
 	KEY_ERRORS,
@@ -428,6 +430,7 @@ static const char *not_with_align(const struct opts *o)
 	       : o->show.payload  ? "--hex"
 	       : o->filter.errors ? "--errors"
 	       : o->filter.stags  ? "--stag"
+	       : o->sacks         ? "--sacks"
 				  : NULL;
 }
 
@@ -526,6 +529,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ALIGN:
 		o->align = true;
 		return 0;
+	case KEY_SACKS:
+		o->sacks = true;
+		return 0;
 	case KEY_STAG:
 		add_stag(state, &o->filter, arg);
 		return 0;
@@ -570,6 +576,7 @@ static const struct argp_option options[] = {
 	{ "hex", 'x', NULL, 0, "Print the payload of each segment in hex and as text", 0 },
 	{ "align", KEY_ALIGN, NULL, 0,
 	  "Show only where FPDUs begin in TCP segments: a histogram for each direction", 0 },
+	{ "sacks", KEY_SACKS, NULL, 0, "Also show each SACK chunk of SCTP", 0 },
 	{ "errors", KEY_ERRORS, NULL, 0,
 	  "Show only broken rules, deviations, Terminates, rejections, losses and resets", 0 },
 	{ "stag", KEY_STAG, "STAG", 0, "Show only segments that name this STag; may be repeated", 0 },

@@ -25,6 +25,7 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	c->udp_port = cfg->udp_port;
 	c->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
 	c->align = cfg->align;
+	c->sacks = cfg->sacks;
 	c->payload = cfg->payload;
 	c->limits = cfg->limits;
 	if (!c->limits.flows)

@@ -13,20 +13,10 @@ static uint64_t load64(const uint8_t *p)
 	return v;
 }
 
-/* Finalizer of splitmix64: every input bit reaches every output bit. */
-static uint64_t mix(uint64_t v)
-{
-	v ^= v >> 30;
-	v *= 0xbf58476d1ce4e5b9u;
-	v ^= v >> 27;
-	v *= 0x94d049bb133111ebu;
-	return v ^ v >> 31;
-}
-
 static uint64_t hash_end(const struct iw_cap *c, const struct iw_packet_end *e)
 {
-	return mix(mix(load64(e->addr) ^ c->seed) ^ load64(e->addr + 8) ^
-		   (uint64_t)e->udp_port << 17 ^ (uint64_t)e->port << 1 ^ e->v6);
+	return iw_mix64(iw_mix64(load64(e->addr) ^ c->seed) ^ load64(e->addr + 8) ^
+			(uint64_t)e->udp_port << 17 ^ (uint64_t)e->port << 1 ^ e->v6);
 }
 
 /* Equal for both directions. */
@@ -48,7 +38,8 @@ static bool same_end(const struct iw_packet_end *a, const struct iw_packet_end *
 /* tag: of packets to this port. */
 static size_t tag_bucket_of(const struct iw_cap *c, const struct iw_packet_end *to, uint32_t tag)
 {
-	return mix(mix(c->seed ^ tag) ^ (uint64_t)to->udp_port << 16 ^ to->port) & (c->buckets - 1);
+	return iw_mix64(iw_mix64(c->seed ^ tag) ^ (uint64_t)to->udp_port << 16 ^ to->port) &
+	       (c->buckets - 1);
 }
 
 int iw_cap_flows_init(struct iw_cap *c)

@@ -398,7 +398,7 @@ struct iw_cap {
 	uint32_t streams;
 	struct iw_list stream_lru;
 	uint16_t udp_port;
-	bool align, payload;
+	bool align, payload, sacks;
 	const struct iw_sctpmap_profile *profile;
 	struct iw_list lru[LRU_COUNT];
 	struct iw_list closing; /* removed from the table, to be flushed and freed */

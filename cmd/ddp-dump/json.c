@@ -303,10 +303,19 @@ static void put_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 	case IW_CAP_SCTP_AGAIN:
 		put_u64(t, "tsn", e->tsn);
 		return;
+	case IW_CAP_SCTP_SACK:
+		put_u64(t, "tsn", e->tsn);
+		put_u64(t, "gaps", e->gaps);
+		put_u64(t, "duplicates", e->duplicates);
+		put_u64(t, "rwnd_octets", e->rwnd);
+		return;
 	case IW_CAP_SCTP_ABORT:
 		put_u64(t, "cause", e->cause);
 		return;
+	case IW_CAP_SCTP_COOKIE_ECHO:
+	case IW_CAP_SCTP_COOKIE_ACK:
 	case IW_CAP_SCTP_SHUTDOWN:
+	case IW_CAP_SCTP_SHUTDOWN_ACK:
 	case IW_CAP_SCTP_COMPLETE:
 	case IW_CAP_SCTP_FORGOTTEN:
 		return;

@@ -102,12 +102,20 @@ const char *iw_cap_sctp_name(enum iw_cap_sctp_kind k)
 		return "init";
 	case IW_CAP_SCTP_INIT_ACK:
 		return "init-ack";
+	case IW_CAP_SCTP_COOKIE_ECHO:
+		return "cookie-echo";
+	case IW_CAP_SCTP_COOKIE_ACK:
+		return "cookie-ack";
 	case IW_CAP_SCTP_LOSS:
 		return "loss";
 	case IW_CAP_SCTP_AGAIN:
 		return "retransmission";
+	case IW_CAP_SCTP_SACK:
+		return "sack";
 	case IW_CAP_SCTP_SHUTDOWN:
 		return "shutdown";
+	case IW_CAP_SCTP_SHUTDOWN_ACK:
+		return "shutdown-ack";
 	case IW_CAP_SCTP_COMPLETE:
 		return "shutdown-complete";
 	case IW_CAP_SCTP_ABORT:
@@ -367,8 +375,24 @@ static void print_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 	case IW_CAP_SCTP_AGAIN:
 		iw_text_fmt(t, "SCTP retransmission: TSN %u came before", e->tsn);
 		return;
+	case IW_CAP_SCTP_SACK:
+		iw_text_fmt(t, "SCTP SACK: all up to TSN %u, window %u octets", e->tsn, e->rwnd);
+		if (e->gaps)
+			iw_text_fmt(t, ", Gap Ack Blocks %u", (uint32_t)e->gaps);
+		if (e->duplicates)
+			iw_text_fmt(t, ", Duplicate TSNs %u", (uint32_t)e->duplicates);
+		return;
+	case IW_CAP_SCTP_COOKIE_ECHO:
+		iw_text_str(t, "SCTP COOKIE ECHO");
+		return;
+	case IW_CAP_SCTP_COOKIE_ACK:
+		iw_text_str(t, "SCTP COOKIE ACK");
+		return;
 	case IW_CAP_SCTP_SHUTDOWN:
 		iw_text_str(t, "SCTP SHUTDOWN");
+		return;
+	case IW_CAP_SCTP_SHUTDOWN_ACK:
+		iw_text_str(t, "SCTP SHUTDOWN ACK");
 		return;
 	case IW_CAP_SCTP_COMPLETE:
 		iw_text_str(t, "SCTP SHUTDOWN COMPLETE");

@@ -508,6 +508,30 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 	iw_cap_session_message(c, f, d, &m);
 }
 
+/* A chunk of the set-up or shutdown that has nothing else to show. */
+static void on_step(struct iw_cap *c, struct flow *f, unsigned d, enum iw_cap_sctp_kind kind)
+{
+	if (f->assoc)
+		report(c, f, d, kind);
+}
+
+/* The blocks and TSNs after the fixed part may not have been captured. */
+static void report_sack(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *value,
+			size_t len)
+{
+	struct iw_sctp_sack sack;
+	struct iw_cap_sctp *e;
+
+	(void)iw_wire_sctp_sack_decode(&sack, value, len);
+	if (!c->sacks || !f->assoc || len < IW_SCTP_SACK_LEN)
+		return;
+	e = report(c, f, d, IW_CAP_SCTP_SACK);
+	e->tsn = sack.cum;
+	e->rwnd = sack.a_rwnd;
+	e->gaps = sack.ngaps;
+	e->duplicates = sack.ndups;
+}
+
 static void on_abort(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *value, size_t len)
 {
 	f->closed = true;
@@ -537,8 +561,19 @@ static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t fla
 	case IW_SCTP_SHUTDOWN:
 		if (f->assoc && value_len >= 4)
 			note_ack(f, d, iw_get_be32(value));
-		if (f->assoc && type == IW_SCTP_SHUTDOWN)
-			report(c, f, d, IW_CAP_SCTP_SHUTDOWN);
+		if (type == IW_SCTP_SHUTDOWN)
+			on_step(c, f, d, IW_CAP_SCTP_SHUTDOWN);
+		else
+			report_sack(c, f, d, value, value_len);
+		return;
+	case IW_SCTP_COOKIE_ECHO:
+		on_step(c, f, d, IW_CAP_SCTP_COOKIE_ECHO);
+		return;
+	case IW_SCTP_COOKIE_ACK:
+		on_step(c, f, d, IW_CAP_SCTP_COOKIE_ACK);
+		return;
+	case IW_SCTP_SHUTDOWN_ACK:
+		on_step(c, f, d, IW_CAP_SCTP_SHUTDOWN_ACK);
 		return;
 	case IW_SCTP_SHUTDOWN_COMPLETE:
 		f->closed = true;

@@ -42,10 +42,26 @@ static int parse_chance(uint32_t *out, const char *text, const char **why)
 	double percent = strtod(text, &end);
 
 	*why = "expected a percentage from 0% to 100%, as 0.5%";
-	if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
+	/* strtod() also takes a blank, a sign, an exponent and hex digits. */
+	if (end == text || end != text + strspn(text, "0123456789.") || strcmp(end, "%") != 0 ||
+	    !(percent >= 0 && percent <= 100))
 		return IW_E_INVAL;
 	*out = (uint32_t)(percent * (IW_LINK_ALL / 100.0) + 0.5);
 	return 0;
+}
+
+/* A number without a unit would be seconds, as for --timeout; for a link that is hardly meant. */
+static int parse_time(uint64_t *out_ns, const char *text, const char **why)
+{
+	uint64_t ns = 0;
+	int err = iw_parse_duration(&ns, text, 0, IW_SEC(3600), why);
+
+	if (err == 0 && ns > 0 && text[strspn(text, "0123456789.")] == '\0') {
+		*why = "expected a time with its unit, as 10ms";
+		return IW_E_INVAL;
+	}
+	*out_ns = err == 0 ? ns : *out_ns;
+	return err;
 }
 
 static int parse_octets(uint32_t *out, const char *text, const char **why)
@@ -59,8 +75,6 @@ static int parse_octets(uint32_t *out, const char *text, const char **why)
 
 static int parse_word(struct iw_link_cfg *c, enum word w, const char *text, const char **why)
 {
-	const uint64_t hour = IW_SEC(3600);
-
 	switch (w) {
 	case W_LOSS:
 		return parse_chance(&c->loss, text, why);
@@ -73,11 +87,11 @@ static int parse_word(struct iw_link_cfg *c, enum word w, const char *text, cons
 	case W_LATE:
 		return parse_chance(&c->late, text, why);
 	case W_DELAY:
-		return iw_parse_duration(&c->delay_ns, text, 0, hour, why);
+		return parse_time(&c->delay_ns, text, why);
 	case W_JITTER:
-		return iw_parse_duration(&c->jitter_ns, text, 0, hour, why);
+		return parse_time(&c->jitter_ns, text, why);
 	case W_LATE_BY:
-		return iw_parse_duration(&c->late_ns, text, 0, hour, why);
+		return parse_time(&c->late_ns, text, why);
 	case W_RATE:
 		return iw_parse_rate(&c->rate_bits, text, 1000, UINT64_C(1000000000000), why);
 	case W_QUEUE:

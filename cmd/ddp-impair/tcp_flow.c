@@ -70,11 +70,9 @@ void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t)
 
 static uint64_t jitter(const struct iw_link_cfg *c, uint64_t n)
 {
-	uint64_t x = (c->seed ^ n) * 0x9e3779b97f4a7c15u;
+	uint64_t x = iw_mix64((c->seed ^ n) * 0x9e3779b97f4a7c15u);
 
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return c->jitter_ns ? (x ^ x >> 31) % (c->jitter_ns + 1) : 0;
+	return c->jitter_ns ? x % (c->jitter_ns + 1) : 0;
 }
 
 /* Returns when len octets arrive that enter the link at this time. */

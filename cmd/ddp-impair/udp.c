@@ -47,44 +47,45 @@ static struct iw_udp_client *client_of(struct iw_udp *u, const struct iw_addr *f
 
 /* --- through the rules and the link ----------------------------------------------------------- */
 
-static void push(struct iw_udp *u, const struct iw_udp_client *c, unsigned from, size_t len,
-		 const struct iw_fate *fate, uint64_t now)
+/* at: HEAD octets, and a datagram of len octets. */
+static void push(struct iw_udp *u, const struct iw_udp_client *c, unsigned from, uint8_t *at,
+		 size_t len, const struct iw_fate *fate, uint64_t now)
 {
-	iw_put_be32(datagram, c->number);
-	iw_reorder_push(&u->lane[from].order, 2 * (uint64_t)c->number - 1 + from, datagram,
-			HEAD + len, fate, now);
+	iw_put_be32(at, c->number);
+	iw_reorder_push(&u->lane[from].order, 2 * (uint64_t)c->number - 1 + from, at, HEAD + len,
+			fate, now);
 }
 
 static void inject(struct iw_udp *u, const struct iw_udp_client *c, unsigned from,
-		   const struct iw_action *a, uint64_t now)
+		   const struct iw_fate *fate, bool after, uint64_t now)
 {
 	static const struct iw_fate plain = { 0 };
+	static uint8_t injected[HEAD + IW_UDP_RUN];
 
-	if (!a)
-		return;
-	memcpy(datagram + HEAD, a->octets, IW_MIN(a->octets_len, IW_UDP_RUN));
-	push(u, c, from, IW_MIN(a->octets_len, IW_UDP_RUN), &plain, now);
+	for (size_t i = 0; i < fate->injects; i++) {
+		const struct iw_action *a = fate->inject[i];
+		size_t len = IW_MIN(a->octets_len, IW_UDP_RUN);
+
+		if (a->after != after)
+			continue;
+		memcpy(injected + HEAD, a->octets, len);
+		push(u, c, from, injected, len, &plain, now);
+	}
 }
 
 static void push_one(struct iw_udp *u, struct iw_udp_client *c, unsigned from,
 		     const uint8_t *octets, size_t len, uint64_t now)
 {
 	struct iw_fate fate = { .len = len };
-	uint8_t *at = datagram + HEAD;
 
-	memcpy(at, octets, len);
+	memcpy(datagram + HEAD, octets, len);
 	if (u->r->need_units)
-		iw_flow_datagram(&c->flow, from, at, len, now, &fate);
+		iw_flow_datagram(&c->flow, from, datagram + HEAD, len, now, &fate);
 	if (fate.rebind)
 		iw_udp_client_rebind(u, c);
-	if (fate.before) {
-		inject(u, c, from, fate.before, now);
-		/* The injected octets were put in the place of the datagram. */
-		memcpy(at, octets, len);
-		fate.before = NULL;
-	}
-	push(u, c, from, fate.len, &fate, now);
-	inject(u, c, from, fate.after, now);
+	inject(u, c, from, &fate, false, now);
+	push(u, c, from, datagram, fate.len, &fate, now);
+	inject(u, c, from, &fate, true, now);
 }
 
 static void take(struct iw_udp *u, struct iw_udp_client *c, unsigned from,

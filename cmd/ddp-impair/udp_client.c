@@ -4,19 +4,15 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/gso.h"
 #include "os/os.h"
 #include "util/num.h"
-
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
 
 #define SOCKET_BUFFER (32 << 20)
 #define ADDRS_MAX     8
@@ -25,14 +21,14 @@
 
 static void set_options(int fd)
 {
-	int size = SOCKET_BUFFER, on = 1;
+	int size = SOCKET_BUFFER;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	/* Without it (before Linux 5.0) each datagram is a run of its own. */
-	(void)setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof(on));
+	/* Without it, each datagram is a run of its own. */
+	(void)iw_gro_enable(fd);
 }
 
 static int open_socket(int family)

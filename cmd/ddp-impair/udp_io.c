@@ -2,21 +2,14 @@
 /* Datagrams in and out, several in one system call. */
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/udp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "ddp-impair/udp.h"
+#include "os/gso.h"
 #include "os/os.h"
 #include "util/num.h"
-
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
 
 #define SEND_MAX 65000 /* octets of one send */
 #define WAIT_MS  10    /* for a full socket */
@@ -27,19 +20,6 @@ union control {
 };
 
 /* --- in --------------------------------------------------------------------------------------- */
-
-static size_t segment_size(struct msghdr *m, size_t len)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
-			int seg;
-
-			memcpy(&seg, CMSG_DATA(c), sizeof(seg));
-			if (seg > 0)
-				return (size_t)seg;
-		}
-	return len;
-}
 
 /* An error about a datagram that was sent earlier, not of this call. */
 static bool passing(int errnum)
@@ -76,7 +56,7 @@ int iw_udp_receive(struct iw_udp *u, int fd, struct iw_udp_run run[static IW_UDP
 		run[i].peer.len = m[i].msg_hdr.msg_namelen;
 		run[i].octets = iov[i].iov_base;
 		run[i].len = m[i].msg_len;
-		run[i].seg = segment_size(&m[i].msg_hdr, m[i].msg_len);
+		run[i].seg = iw_gro_size(&m[i].msg_hdr, m[i].msg_len);
 	}
 	return n;
 }
@@ -111,20 +91,6 @@ static void send_singly(struct iw_udp *u, int fd, const struct msghdr *head, str
 	}
 }
 
-static void set_segment(struct msghdr *m, union control *control, size_t seg)
-{
-	struct cmsghdr *c = &control->align;
-	uint16_t size = (uint16_t)seg;
-
-	memset(control, 0, sizeof(*control));
-	c->cmsg_level = IPPROTO_UDP;
-	c->cmsg_type = UDP_SEGMENT;
-	c->cmsg_len = CMSG_LEN(sizeof(size));
-	memcpy(CMSG_DATA(c), &size, sizeof(size));
-	m->msg_control = control->octets;
-	m->msg_controllen = CMSG_SPACE(sizeof(size));
-}
-
 /* Sends n datagrams of seg octets, of which the last may be shorter, in one call. False: the path
  * does not support this. */
 static bool send_joined(struct iw_udp *u, int fd, const struct msghdr *head, struct iovec *iov,
@@ -136,7 +102,8 @@ static bool send_joined(struct iw_udp *u, int fd, const struct msghdr *head, str
 
 	m.msg_iov = iov;
 	m.msg_iovlen = n;
-	set_segment(&m, &control, seg);
+	m.msg_control = control.octets;
+	iw_gso_add(&m, seg);
 	err = send_message(fd, &m);
 	if (err == EIO || err == EINVAL || err == EMSGSIZE)
 		return false;

@@ -14,6 +14,7 @@ complete -c ddp-dump -l profile -x -a 'rfc sctp-draft-02' -d 'Edition of DDP ove
 complete -c ddp-dump -l explain -d 'Each header field with its meaning'
 complete -c ddp-dump -s x -l hex -d 'Payload in hex and as text'
 complete -c ddp-dump -l align -d 'Where FPDUs begin in TCP segments'
+complete -c ddp-dump -l sacks -d 'SACK chunks too'
 complete -c ddp-dump -l errors -d 'Only what is wrong'
 complete -c ddp-dump -l stag -x -d 'Only segments that name this STag'
 complete -c ddp-dump -l stream -x -d 'Only this connection or stream'

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * os: the border between the library and the system. Clock and randomness are here; os/addr.h has
- * addresses, os/sock.h sockets, os/cc.h congestion control, os/priv.h the dropping of privileges,
- * os/probe.h what this process may do and the features of this kernel.
+ * addresses, os/sock.h sockets, os/gso.h segmentation offload, os/cc.h congestion control, os/priv.h
+ * the dropping of privileges, os/probe.h what this process may do and the features of this kernel.
  *
  * Neighbours: verbs, loop, llp, pkt, loader and the tools call it; it uses only libc and util.
  * Threads: no state of its own, so every function may be called from any thread.

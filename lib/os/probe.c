@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "os/gso.h"
 #include "os/os.h"
 #include "util/text.h"
 
@@ -23,13 +24,6 @@
 #ifndef AF_XDP
 #define AF_XDP 44
 #endif
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-
 bool iw_os_has_cap(int cap)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -145,14 +139,12 @@ int iw_os_probe_packet(struct iw_fault *why)
 int iw_os_probe_udp_gso(struct iw_fault *why)
 {
 	static const char what[] = "UDP segmentation offload";
-	const int size = 1400, on = 1;
 	int fd, err = 0;
 
 	fd = try_socket(AF_INET, SOCK_DGRAM, 0, what, why);
 	if (fd < 0)
 		return fd;
-	if (setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)) < 0 ||
-	    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof(on)) < 0)
+	if (!iw_gso_is_supported(fd) || !iw_gro_enable(fd))
 		err = iw_os_fail(why, errno, "%s", what);
 	close(fd);
 	return err;

@@ -8,25 +8,18 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/gso.h"
 #include "os/os.h"
 #include "os/sock.h"
 #include "pkt/internal.h"
 #include "util/num.h"
 #include "util/text.h"
-
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
 
 #define SEGS_MAX  64    /* packets of one send (UDP_MAX_SEGMENTS) */
 #define SEND_MAX  65000 /* octets of one send */
@@ -130,7 +123,6 @@ static int bind_to(struct udp *u, const struct iw_pkt_cfg *cfg, int fd, struct i
 static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
 	static const struct timeval limit = { .tv_usec = WAIT_US };
-	const int yes = 1, seg = 0;
 	struct iw_addr local;
 	int err;
 
@@ -150,10 +142,9 @@ static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fa
 		err = bind_to(u, cfg, u->pkt.fd, why);
 	if (err)
 		return err;
-	/* UDP_SEGMENT needs Linux 4.18, UDP_GRO 5.0. Without them, the system calls transfer each
-	 * packet as a message of its own. */
-	u->gso = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_SEGMENT, &seg, sizeof(seg)) == 0;
-	u->gro = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_GRO, &yes, sizeof(yes)) == 0;
+	/* Without them, the system calls transfer each packet as a message of its own. */
+	u->gso = iw_gso_is_supported(u->pkt.fd);
+	u->gro = iw_gro_enable(u->pkt.fd);
 	if (iw_sock_local(u->pkt.fd, &local) == 0)
 		u->pkt.udp_port = iw_addr_port(&local);
 	return 0;
@@ -205,20 +196,6 @@ union control {
 	uint8_t octets[IW_PKT_CONTROL];
 };
 
-/* Returns the size of the packets that GRO has joined into a run of len octets. */
-static size_t segment_size(struct msghdr *m, size_t len)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
-			int seg;
-
-			memcpy(&seg, CMSG_DATA(c), sizeof(seg));
-			if (seg > 0)
-				return (size_t)seg;
-		}
-	return len;
-}
-
 /* True if errnum is a network error about a packet that was sent earlier, not a failure of this
  * receive. The error is in the error queue, too. */
 static bool passing(int errnum)
@@ -254,7 +231,7 @@ static void take(struct iw_pkt_rx *rx, struct msghdr *m, size_t len)
 	back_to_v4(&rx->local);
 	rx->data = m->msg_iov->iov_base;
 	rx->len = len;
-	rx->seg = segment_size(m, len);
+	rx->seg = iw_gro_size(m, len);
 	/* "xdp" also receives with this carrier, into elements that described frames before. */
 	rx->lendable = false;
 }
@@ -324,19 +301,10 @@ static bool udp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
 /* Sends a run with GSO. Returns 0 or an errno. */
 static int send_offloaded(struct udp *u, struct msghdr *m, size_t seg)
 {
-	uint16_t size = (uint16_t)seg;
-	struct cmsghdr *c =
-		(struct cmsghdr *)(void *)((uint8_t *)m->msg_control + m->msg_controllen);
 	ssize_t n;
 
-	if (m->msg_iov->iov_len > seg) {
-		memset(c, 0, CMSG_SPACE(sizeof(size)));
-		c->cmsg_level = IPPROTO_UDP;
-		c->cmsg_type = UDP_SEGMENT;
-		c->cmsg_len = CMSG_LEN(sizeof(size));
-		memcpy(CMSG_DATA(c), &size, sizeof(size));
-		m->msg_controllen += CMSG_SPACE(sizeof(size));
-	}
+	if (m->msg_iov->iov_len > seg)
+		iw_gso_add(m, seg);
 	if (m->msg_controllen == 0)
 		m->msg_control = NULL;
 	u->pkt.sends++;

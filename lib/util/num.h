@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Byte order, checked arithmetic, powers of two and container_of, for all rooms. */
+/* Byte order, checked arithmetic, mixing, powers of two and container_of, for all rooms. */
 #ifndef IW_UTIL_NUM_H
 #define IW_UTIL_NUM_H
 
@@ -75,6 +75,17 @@ static inline uint32_t iw_pow2_at_least(uint32_t n)
 	while (p < n)
 		p *= 2;
 	return p;
+}
+
+/*
+ * The output function of splitmix64 (Steele, Lea, Flood 2014): a permutation of the numbers of 64
+ * bits, in which every input bit reaches every output bit. Not for secrets.
+ */
+static inline uint64_t iw_mix64(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
 }
 
 /* True if a + b does not fit in 64 bits; otherwise *sum is the sum. */

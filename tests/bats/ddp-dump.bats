@@ -189,11 +189,16 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     for f in usrsctp-unordered usrsctp-udp; do
         run_here ddp-dump --json -r "$TRACES/sctp/$f.pcap"
         assert_status 1
-        assert_jsonl '[.[] | select(.event == "sctp") | .kind]' '["init","init-ack","shutdown","shutdown-complete"]'
+        assert_jsonl '[.[] | select(.event == "sctp") | .kind]' '["init","init-ack","cookie-echo","cookie-ack","shutdown","shutdown-ack","shutdown-complete"]'
         assert_jsonl '[.[] | select(.event == "sctp") | .adaptation_indication // empty]' '[1,1]'
         assert_jsonl '[.[] | select(.event == "error") | .clause]' '["RFC 5043 5.1"]'
     done
     assert_jsonl '[.[] | select(.event == "sctp") | [.over, .dst]][0]' '["udp","10.99.0.2:5001/udp:9899"]'
+    # As many SACKs as another decoder finds.
+    run_here ddp-dump --json --sacks -r "$TRACES/sctp/usrsctp-udp.pcap"
+    assert_jsonl '[.[] | select(.kind == "sack")] | [length, (.[0] | .from, .tsn, .gaps, .duplicates, .rwnd_octets)]' '[40,"responder",1202581658,0,0,129916]'
+    run_here ddp-dump --sacks -r "$TRACES/sctp/usrsctp-udp.pcap"
+    assert_output_has 'SCTP SACK: all up to TSN 1202581658, window 129916 octets'
     # The kernel sends the PPIDs of DDP with data that is not DDP, one of the messages in fragments.
     run_here ddp-dump --json -r "$TRACES/sctp/kernel-fragments.pcap"
     assert_status 1

@@ -131,13 +131,15 @@ arrived() {
 
 @test "injected and truncated datagrams are ignored by SCTP" {
     relay --rule 'packet nth=5: inject deadbeef0102' --rule 'packet nth=9: inject deadbeef0102 after' --rule 'packet opcode=data every=11: truncate 20' \
-        --pcap out.pcap
+        --rule 'packet nth=5: inject cafe0506' --rule 'packet nth=5: set verification-tag=0xfeedf00d' --pcap out.pcap
     sends
     arrived
     relay_end
-    assert_jsonl '.[-1].decisions | map(.kind) | sort' '["inject","truncate"]'
-    # Two in each direction.
+    assert_jsonl '.[-1].decisions | map(.kind) | sort' '["inject","set","truncate"]'
+    # Two in each direction; one more before the same packet, which leaves with its change.
     assert_equal "$(LC_ALL=C grep -aobP '\xde\xad\xbe\xef\x01\x02' out.pcap | wc -l)" 4
+    assert_equal "$(LC_ALL=C grep -aobP '\xca\xfe\x05\x06' out.pcap | wc -l)" 2
+    assert_equal "$(LC_ALL=C grep -aobP '\xfe\xed\xf0\x0d' out.pcap | wc -l)" 2
 }
 
 @test "the port of a client changes, and its association continues" {

@@ -175,6 +175,10 @@ END
     refused '"99999999999999999999": expected a number from 1 to 18446744073709551615' --rule 'fpdu nth=99999999999999999999: drop'
     refused 'column 13: "1": expected the unit chunk: only DATA chunks have a stream' --rule 'fpdu stream=1: drop'
     refused '--link "foo=1": foo: unknown name; expected one of loss, duplicate' --link foo=1
+    refused '--link "loss= 1%": loss= 1%: expected a percentage from 0% to 100%, as 0.5%' --link 'loss= 1%'
+    refused 'expected a percentage' --link loss=1e1%
+    refused '--link "delay=10": delay=10: expected a time with its unit, as 10ms' --link delay=10
+    refused 'jitter=0.5: expected a time with its unit' --link delay=0,jitter=0.5
     refused '"0x1ffffffff": expected a value that fits in the field' --rule 'fpdu: set mo=0x1ffffffff'
     refused 'SCTP packets are not in a TCP stream' --rule 'packet: drop'
     refused 'cannot be done over UDP: a datagram is not divided' -t udp --rule 'packet: split 5'

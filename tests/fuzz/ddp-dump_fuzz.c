@@ -7,46 +7,9 @@
  * filtered and written by both writers.
  */
 #include "capture_maker.h"
+#include "fuzz/input.h"
+#include "fuzz/property.h"
 #include "transfer/protocol/hello.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-struct input {
-	const uint8_t *p;
-	size_t len;
-};
-
-static uint8_t u8(struct input *in)
-{
-	if (!in->len)
-		return 0;
-	in->len--;
-	return *in->p++;
-}
-
-static uint16_t u16(struct input *in)
-{
-	uint16_t high = u8(in);
-
-	return (uint16_t)(high << 8 | u8(in));
-}
-
-/* Takes n octets of the input, or the rest of it. */
-static const uint8_t *take(struct input *in, size_t *n)
-{
-	const uint8_t *p = in->p;
-
-	*n = IW_MIN(*n, in->len);
-	in->p += *n;
-	in->len -= *n;
-	return p;
-}
-
-static void must(bool what)
-{
-	if (!what)
-		abort();
-}
 
 /* The octets of each field can be read, and its text is one line. */
 static void look_at_fields(const struct iw_cap_event *ev)

@@ -1,44 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Rules over hostile frames. The first octet selects the rules. Each item after it is a frame: any
- * octets; a TCP segment, with a start-up frame, an FPDU or any octets at any place of the stream; or
- * an SCTP packet with any chunks. An unchanged frame is the same as before; a changed one is not
- * longer.
+ * Rules over hostile frames and datagrams. The first octet selects the rules. Each item after it is a
+ * frame: any octets; a TCP segment, with a start-up frame, an FPDU or any octets at any place of the
+ * stream; or an SCTP packet with any chunks. With the highest bit of the first octet, all items are
+ * SCTP packets in datagrams. What is unchanged is the same as before; what is changed is not longer.
  */
 #include <stdlib.h>
 
 #include "ddp-impair/packets/table.h"
+#include "fuzz/input.h"
+#include "fuzz/property.h"
 #include "impair_maker.h"
 #include "packet/packet.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-struct input {
-	const uint8_t *p;
-	size_t len;
-};
-
-static uint8_t u8(struct input *in)
+/* Copies n octets of the input, or the rest of it, and returns their number. */
+static size_t copy(struct input *in, uint8_t *dst, size_t n)
 {
-	if (!in->len)
-		return 0;
-	in->len--;
-	return *in->p++;
-}
+	const uint8_t *p = take(in, &n);
 
-static size_t take(struct input *in, uint8_t *dst, size_t n)
-{
-	n = IW_MIN(n, in->len);
-	memcpy(dst, in->p, n);
-	in->p += n;
-	in->len -= n;
+	if (n > 0)
+		memcpy(dst, p, n);
 	return n;
-}
-
-static void must(bool what)
-{
-	if (!what)
-		abort();
 }
 
 static const char *const rules[] = {
@@ -49,6 +31,14 @@ static const char *const rules[] = {
 	"fpdu prob=50%: reorder 1\npacket prob=50%: reorder 2\nfpdu prob=50%: duplicate\nchunk: delay 1ms",
 	"packet nth=9: stall 1ms\nfpdu nth=9: discard\nchunk opcode=write len=20..60: drop",
 	"fpdu stag=0x1234: flip-bit trailer fix-crc\nchunk stream=3: drop\nmpa-request: flip-bit any",
+};
+
+static const char *const datagram_rules[] = {
+	"packet: truncate 0..200\nchunk: truncate 0..80 fix-length\nchunk every=2: drop",
+	"packet: truncate 10..60 fix-length\nchunk: set chunk.length=3 fix-crc\nchunk: truncate 3..9",
+	"chunk: set length=7 fix-crc\nchunk: truncate 0..99 fix-length\nchunk: flip-bit any\npacket: swap-words",
+	"chunk: truncate 0..40\nchunk: set tsn=5\nchunk: set a-rwnd=0 fix-crc\npacket: inject 00 after",
+	"packet prob=50%: duplicate 9\noctets: truncate 3\nchunk opcode=data: drop\nchunk: swap-words fix-crc",
 };
 
 static struct impair_maker m;
@@ -76,7 +66,7 @@ static size_t stream_octets(struct input *in, uint8_t *p, unsigned from, uint8_t
 	case 1:
 		return impair_fpdu(p, u8(in), u8(in) * 4u);
 	default:
-		return take(in, p, u8(in));
+		return copy(in, p, u8(in));
 	}
 }
 
@@ -100,45 +90,88 @@ static void pass_segment(struct input *in, uint32_t seq[2])
 		seq[from] += (uint32_t)n;
 }
 
-static void pass_packet(struct input *in)
+static size_t make_packet(struct input *in, uint8_t *packet, uint8_t what)
 {
-	static uint8_t packet[600], frame[800];
-	uint8_t what = u8(in);
 	size_t n = IW_SCTP_HDR_LEN;
 
 	memset(packet, 0, n);
 	if (what & 1)
 		n = impair_packet(packet, u8(in));
-	n += take(in, packet + n, u8(in));
+	n += copy(in, packet + n, u8(in));
 	impair_seal(packet, n);
+	return n;
+}
+
+static void pass_packet(struct input *in)
+{
+	static uint8_t packet[600], frame[800];
+	uint8_t what = u8(in);
+	size_t n = make_packet(in, packet, what);
+
 	pass(frame,
 	     impair_frame(frame, what & 4, what >> 7, what & 2 ? 132 : 17, 9899, 0, 0, packet, n));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+static void pass_datagram(struct input *in, struct iw_flow *flow)
+{
+	static uint8_t packet[600];
+	uint8_t what = u8(in);
+	size_t n = what & 2 ? copy(in, packet, u8(in)) : make_packet(in, packet, what);
+	uint8_t *exact = malloc(n ? n : 1);
+	struct iw_fate fate;
+
+	must(exact);
+	memcpy(exact, packet, n);
+	iw_flow_datagram(flow, what >> 7, exact, n, 0, &fate);
+	must(fate.len <= n);
+	must(fate.changed || (fate.len == n && memcmp(exact, packet, n) == 0));
+	free(exact);
+}
+
+static void run_frames(struct input *in)
 {
 	static uint8_t frame[300];
-	struct input in = { data, len };
 	uint32_t seq[2] = { 0xffffff00u, 5 };
-	int err;
 
-	impair_init(&m, IW_RULE_FRAMES, 1, rules[u8(&in) % IW_ARRAY_LEN(rules)]);
-	err = iw_flows_new(&flows, &m.cfg);
-	must(err == 0);
-	while (in.len > 0) {
-		switch (u8(&in) % 3) {
+	must(iw_flows_new(&flows, &m.cfg) == 0);
+	while (in->len > 0) {
+		switch (u8(in) % 3) {
 		case 0:
-			pass(frame, take(&in, frame, u8(&in)));
+			pass(frame, copy(in, frame, u8(in)));
 			break;
 		case 1:
-			pass_segment(&in, seq);
+			pass_segment(in, seq);
 			break;
 		default:
-			pass_packet(&in);
+			pass_packet(in);
 			break;
 		}
 	}
 	iw_flows_free(flows);
+}
+
+static void run_datagrams(struct input *in)
+{
+	struct iw_flow flow;
+
+	must(iw_flow_init(&flow, &m.cfg, 1, 0) == 0);
+	while (in->len > 0)
+		pass_datagram(in, &flow);
+	iw_flow_fini(&flow);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct input in = { data, len };
+	uint8_t how = u8(&in);
+
+	if (how & 0x80) {
+		impair_init(&m, IW_RULE_UDP, 1, datagram_rules[how % IW_ARRAY_LEN(datagram_rules)]);
+		run_datagrams(&in);
+	} else {
+		impair_init(&m, IW_RULE_FRAMES, 1, rules[how % IW_ARRAY_LEN(rules)]);
+		run_frames(&in);
+	}
 	impair_fini(&m);
 	return 0;
 }

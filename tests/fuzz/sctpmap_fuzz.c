@@ -11,24 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/input.h"
 #include "fuzz/property.h"
 #include "sctpmap_end.h"
 
 #define STREAMS 3
 #define SENT    256 /* tracked segments of one session */
-
-struct input {
-	const uint8_t *at;
-	size_t left;
-};
-
-static uint8_t octet(struct input *in)
-{
-	if (in->left == 0)
-		return 0;
-	in->left--;
-	return *in->at++;
-}
 
 static struct map_end ends[2];
 static struct iw_dss *held[2][STREAMS];
@@ -144,7 +132,7 @@ static void send_some(int e, uint16_t k, unsigned n)
 static void step(struct input *in)
 {
 	static const struct iw_offer plain, enhanced = { .enhanced = true, .ird = 4, .ord = 4 };
-	uint8_t what = octet(in), arg = octet(in);
+	uint8_t what = u8(in), arg = u8(in);
 	int e = arg & 1;
 	uint16_t k = (uint16_t)(arg >> 1) % STREAMS;
 	struct iw_dss *s = held[e][k];
@@ -186,15 +174,15 @@ static void step(struct input *in)
 	case 7:
 	case 8:
 		if (ends[e].nline > 0)
-			arrives(e, octet(in) % ends[e].nline);
+			arrives(e, u8(in) % ends[e].nline);
 		if (!(what & 0x80))
 			acknowledge(e);
 		break;
 	case 9:
 		spoiled[k] = true;
-		len = octet(in);
+		len = u8(in);
 		for (size_t i = 0; i < len; i++)
-			buf[i] = octet(in);
+			buf[i] = u8(in);
 		receive(e, k, what & 0x80 ? 16 : what & 0x40 ? 17 : 3, buf, len);
 		break;
 	}
@@ -228,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		map_end_init(&ends[e], e == 0, STREAMS, 2, NULL);
 		must(map_end_up(&ends[e], STREAMS, STREAMS) == 0);
 	}
-	while (in.left > 0)
+	while (in.len > 0)
 		step(&in);
 	drain();
 	for (int e = 0; e < 2; e++)

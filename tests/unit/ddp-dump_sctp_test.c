@@ -469,6 +469,60 @@ static void an_init_after_the_end_begins_another_association(void **state)
 	end(&m);
 }
 
+static void each_step_of_set_up_and_shutdown_is_reported(void **state)
+{
+	static const struct {
+		unsigned from;
+		uint8_t type;
+		enum iw_cap_sctp_kind kind;
+	} steps[] = {
+		{ 0, IW_SCTP_COOKIE_ECHO, IW_CAP_SCTP_COOKIE_ECHO },
+		{ 1, IW_SCTP_COOKIE_ACK, IW_CAP_SCTP_COOKIE_ACK },
+		{ 0, IW_SCTP_SHUTDOWN, IW_CAP_SCTP_SHUTDOWN },
+		{ 1, IW_SCTP_SHUTDOWN_ACK, IW_CAP_SCTP_SHUTDOWN_ACK },
+		{ 0, IW_SCTP_SHUTDOWN_COMPLETE, IW_CAP_SCTP_COMPLETE },
+	};
+	struct maker m;
+
+	(void)state;
+	begin(&m);
+	for (size_t i = 0; i < IW_ARRAY_LEN(steps); i++) {
+		say_chunk(&m, steps[i].from, steps[i].type, 0, "\0\0\0\1", 4);
+		assert_int_equal(m.told[m.n - 1].ev.kind, IW_CAP_SCTP);
+		assert_int_equal(m.told[m.n - 1].ev.sctp.kind, steps[i].kind);
+		assert_int_equal(m.told[m.n - 1].ev.from, steps[i].from);
+	}
+	end(&m);
+	/* An association without DDP is not shown. */
+	maker_init(&m, NULL);
+	say_chunk(&m, 0, IW_SCTP_COOKIE_ECHO, 0, "\0\0\0\1", 4);
+	assert_int_equal(m.n, 0);
+	end(&m);
+}
+
+static void a_sack_is_reported_if_asked_for(void **state)
+{
+	static const uint8_t value[20] = { 0, 0, 1, 0xf4, 0, 2, 0, 0, 0, 1, 0, 1 };
+	const struct iw_cap_sctp *e;
+	struct maker m;
+
+	(void)state;
+	for (size_t all = 0; all < 2; all++) {
+		maker_init_payload(&m, NULL, NULL, all);
+		sctp_set_up(&m);
+		say_chunk(&m, 0, IW_SCTP_SACK, 0, value, sizeof(value));
+		assert_int_equal(count_sctp(&m, IW_CAP_SCTP_SACK), all);
+		e = &m.told[m.n - 1].ev.sctp;
+		if (all)
+			assert_true(e->tsn == 500 && e->rwnd == 131072 && e->gaps == 1 &&
+				    e->duplicates == 1);
+		/* Too short for its fixed part. */
+		say_chunk(&m, 0, IW_SCTP_SACK, 0, value, 8);
+		assert_int_equal(count_sctp(&m, IW_CAP_SCTP_SACK), all);
+		end(&m);
+	}
+}
+
 static void an_abort_is_reported_with_its_first_cause(void **state)
 {
 	struct maker m;
@@ -790,6 +844,8 @@ int main(void)
 			packets_from_another_address_belong_to_the_association_of_their_tag),
 		cmocka_unit_test(an_association_begun_before_the_capture_is_read_too),
 		cmocka_unit_test(an_init_after_the_end_begins_another_association),
+		cmocka_unit_test(each_step_of_set_up_and_shutdown_is_reported),
+		cmocka_unit_test(a_sack_is_reported_if_asked_for),
 		cmocka_unit_test(an_abort_is_reported_with_its_first_cause),
 		cmocka_unit_test(a_retransmitted_chunk_is_reported_and_decoded_once),
 		cmocka_unit_test(any_order_of_chunks_is_no_error),

@@ -71,7 +71,7 @@ static void a_dropped_chunk_is_cut_out_and_the_checksum_is_right(void **state)
 	(void)state;
 	begin("chunk opcode=data tsn=11: drop");
 	pass(10, 0);
-	assert_false(fate.gone);
+	assert_false(fate.dropped);
 	assert_true(fate.changed);
 	assert_int_equal(fate.len, len - (16 + 2 + 14 + 32));
 	assert_true(impair_is_sealed(packet, fate.len));
@@ -84,7 +84,7 @@ static void a_dropped_chunk_is_cut_out_and_the_checksum_is_right(void **state)
 	end();
 	begin("chunk: drop");
 	pass(10, 0);
-	assert_true(fate.gone);
+	assert_true(fate.dropped);
 	end();
 	/* A later chunk of the packet is edited at its new place. */
 	begin("chunk opcode=sack: drop\nchunk opcode=data nth=2: set tsn=77 fix-crc");
@@ -152,7 +152,12 @@ static void fields_of_every_chunk_are_conditions_and_can_be_set(void **state)
 	assert_int_equal(s.cum, 99);
 	len = IW_SCTP_HDR_LEN + impair_chunk(packet + IW_SCTP_HDR_LEN, IW_SCTP_HEARTBEAT, 8);
 	iw_flow_datagram(&flow, 0, packet, len, 0, &fate);
-	assert_true(fate.gone);
+	assert_true(fate.dropped);
+	end();
+	/* Without the name of a header, "type" is that of any chunk. */
+	begin("chunk type=3: drop");
+	pass(1, 0);
+	assert_int_equal(fate.len, len - 16);
 	end();
 }
 
@@ -162,17 +167,33 @@ static void a_packet_is_dropped_copied_delayed_and_overtaken(void **state)
 	begin("packet nth=1: drop\npacket nth=2: duplicate 3\npacket nth=3: delay 20ms\n"
 	      "packet nth=4: reorder 2\nchunk opcode=sack nth=5: delay 1ms");
 	pass(1, 0);
-	assert_true(fate.gone);
+	assert_true(fate.dropped);
 	pass(2, 0);
 	assert_int_equal(fate.copies, 3);
 	pass(3, 0);
 	assert_int_equal(fate.delay_ns, IW_MSEC(20));
 	pass(4, 0);
-	assert_int_equal(fate.behind, 2);
+	assert_int_equal(fate.overtaken_by, 2);
 	pass(5, 0);
 	assert_int_equal(fate.delay_ns, IW_MSEC(1));
 	pass(6, 0);
-	assert_false(fate.gone || fate.copies || fate.delay_ns || fate.behind || fate.changed);
+	assert_false(fate.dropped || fate.copies || fate.delay_ns || fate.overtaken_by ||
+		     fate.changed);
+	end();
+}
+
+static void copies_and_injected_datagrams_of_all_rules_add_up(void **state)
+{
+	(void)state;
+	begin("packet: duplicate 2\nchunk opcode=data: duplicate\npacket: inject 00\n"
+	      "chunk opcode=sack: inject 01 after\npacket nth=2: duplicate 1000");
+	pass(1, 0);
+	assert_int_equal(fate.copies, 4);
+	assert_int_equal(fate.injects, 2);
+	assert_false(fate.inject[0]->after);
+	assert_true(fate.inject[1]->after);
+	pass(3, 0);
+	assert_int_equal(fate.copies, IW_FATE_COPIES);
 	end();
 }
 
@@ -186,14 +207,14 @@ static void a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_the
 	assert_int_equal(fate.delay_ns, IW_MSEC(30));
 	pass(3, IW_MSEC(11));
 	assert_int_equal(fate.delay_ns, IW_MSEC(20));
-	/* The other direction does not stand still. */
+	/* The other direction does not stall. */
 	iw_flow_datagram(&flow, IW_UNIT_RESPONDER, packet, len, IW_MSEC(12), &fate);
 	assert_int_equal(fate.delay_ns, 0);
 	pass(4, IW_MSEC(40));
-	assert_false(fate.gone);
+	assert_false(fate.dropped);
 	for (uint32_t i = 0; i < 3; i++) {
 		pass(5 + i, IW_MSEC(40));
-		assert_true(fate.gone);
+		assert_true(fate.dropped);
 	}
 	end();
 }
@@ -213,6 +234,12 @@ static void truncated_chunks_have_a_right_length_if_asked(void **state)
 	assert_int_equal(iw_chunks_read(u, 0, packet, fate.len), 4);
 	assert_int_equal(u[3].trailer_len, 2);
 	assert_true(impair_is_sealed(packet, fate.len));
+	end();
+	/* The padding does not become a part of the value: a chunk of 82 octets is padded to 84. */
+	begin("chunk opcode=write nth=1: truncate 83 fix-length");
+	pass(1, 0);
+	assert_int_equal(fate.len, len);
+	assert_int_equal(iw_get_be16(packet + 12 + 16 + 2), 82);
 	end();
 }
 
@@ -234,21 +261,53 @@ static void chunks_of_a_truncated_packet_are_neither_cut_nor_edited(void **state
 	}
 }
 
+static void a_packet_is_truncated_to_any_length(void **state)
+{
+	(void)state;
+	begin("packet nth=1: truncate 12\npacket nth=2: truncate 5 fix-length\npacket nth=3: truncate 0");
+	pass(1, 0);
+	assert_true(!fate.dropped && fate.len == 12);
+	assert_memory_equal(packet, before, 12);
+	pass(2, 0);
+	assert_true(!fate.dropped && fate.len == 5);
+	pass(3, 0);
+	assert_true(!fate.dropped && fate.len == 0);
+	end();
+}
+
+/* 64 chunks, each of them with as many decisions as a unit can have. */
+static void all_decisions_about_a_packet_are_carried_out(void **state)
+{
+	(void)state;
+	begin("chunk: delay 1ms\nchunk: delay 1ms\nchunk: delay 1ms\nchunk: delay 1ms\n"
+	      "chunk: delay 1ms\nchunk: delay 1ms\nchunk: delay 1ms\n"
+	      "chunk: set chunk.flags=5 fix-crc");
+	(void)impair_packet(packet, 1);
+	len = IW_SCTP_HDR_LEN;
+	for (size_t i = 0; i < IW_CHUNKS_MAX; i++)
+		len += impair_chunk(packet + len, IW_SCTP_HEARTBEAT, 8);
+	iw_flow_datagram(&flow, 0, packet, len, 0, &fate);
+	assert_int_equal(fate.delay_ns, IW_CHUNKS_MAX * 7 * IW_MSEC(1));
+	for (size_t i = 0; i < IW_CHUNKS_MAX; i++)
+		assert_int_equal(packet[IW_SCTP_HDR_LEN + i * 12 + 1], 5);
+	end();
+}
+
 static void other_datagrams_are_units_of_octets(void **state)
 {
 	(void)state;
 	begin("packet: drop\nchunk: drop");
 	memset(packet, 0xab, 100);
 	iw_flow_datagram(&flow, 0, packet, 100, 0, &fate);
-	assert_false(fate.gone || fate.changed);
+	assert_false(fate.dropped || fate.changed);
 	assert_int_equal(fate.len, 100);
 	iw_flow_datagram(&flow, 0, packet, 0, 0, &fate);
-	assert_false(fate.gone);
+	assert_false(fate.dropped);
 	end();
 	begin("octets nth=2: drop");
 	for (uint32_t i = 1; i < 4; i++) {
 		iw_flow_datagram(&flow, 0, packet, 100, 0, &fate);
-		assert_int_equal(fate.gone, i == 2);
+		assert_int_equal(fate.dropped, i == 2);
 	}
 	end();
 }
@@ -262,10 +321,13 @@ int main(void)
 		cmocka_unit_test(a_field_of_a_chunk_is_set),
 		cmocka_unit_test(fields_of_every_chunk_are_conditions_and_can_be_set),
 		cmocka_unit_test(a_packet_is_dropped_copied_delayed_and_overtaken),
+		cmocka_unit_test(copies_and_injected_datagrams_of_all_rules_add_up),
 		cmocka_unit_test(
 			a_stalled_direction_holds_its_packets_and_a_discarding_one_loses_them),
 		cmocka_unit_test(truncated_chunks_have_a_right_length_if_asked),
 		cmocka_unit_test(chunks_of_a_truncated_packet_are_neither_cut_nor_edited),
+		cmocka_unit_test(a_packet_is_truncated_to_any_length),
+		cmocka_unit_test(all_decisions_about_a_packet_are_carried_out),
 		cmocka_unit_test(other_datagrams_are_units_of_octets),
 	};
 

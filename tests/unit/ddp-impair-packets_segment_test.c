@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "ddp-impair/packets/changes.h"
 #include "ddp-impair/rules/framer.h"
 #include "impair_maker.h"
 #include "rng.h"
@@ -179,18 +180,37 @@ static void a_retransmission_is_no_unit_and_is_changed_alike(void **state)
 	start(IW_MPA_C);
 	send(at_fpdu[0], at_fpdu[2] - at_fpdu[0]);
 	send(at_fpdu[2], at_fpdu[4] - at_fpdu[2]);
-	assert_true(fate.gone);
+	assert_true(fate.dropped);
 	memcpy(once, got, sizeof(got));
 	units = flow.number[0];
 	/* The dropped frame, and both in one. */
 	send(at_fpdu[2], at_fpdu[4] - at_fpdu[2]);
-	assert_false(fate.gone);
+	assert_false(fate.dropped);
 	send(at_fpdu[0], at_fpdu[3] - at_fpdu[0]);
 	assert_int_equal(flow.number[0], units);
 	assert_memory_equal(got, once, at_fpdu[4]);
 	send(at_fpdu[3], at_fpdu[6] - at_fpdu[3]);
 	assert_int_equal(flow.number[0], units + 2);
 	end();
+}
+
+static void a_change_does_not_return_after_4_gib(void **state)
+{
+	static struct iw_changes c;
+	uint8_t octets[8] = { 0 };
+	const uint32_t seq = 0xfffffffcu;
+
+	(void)state;
+	iw_changes_add(&c, seq + 6, 0x55);
+	assert_true(iw_changes_apply(&c, seq, octets, sizeof(octets)));
+	assert_int_equal(octets[6], 0x55);
+	/* A retransmission, one window later. */
+	assert_false(iw_changes_apply(&c, seq + (1u << 30) - 10, octets, sizeof(octets)));
+	assert_true(iw_changes_apply(&c, seq, octets, sizeof(octets)));
+	/* All sequence numbers, once around. */
+	for (uint32_t i = 1; i < 8; i++)
+		assert_false(iw_changes_apply(&c, seq + (i << 29), octets, sizeof(octets)));
+	assert_false(iw_changes_apply(&c, seq, octets, sizeof(octets)));
 }
 
 static void segments_that_arrive_early_are_units_later(void **state)
@@ -203,7 +223,7 @@ static void segments_that_arrive_early_are_units_later(void **state)
 	assert_int_equal(flow.number[0], 1);
 	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
 	/* The second FPDU has left: neither it nor this segment is dropped. */
-	assert_false(fate.gone);
+	assert_false(fate.dropped);
 	assert_int_equal(flow.missed, 1);
 	assert_int_equal(flow.number[0], 4);
 	send(at_fpdu[3], at_fpdu[4] - at_fpdu[3]);
@@ -216,6 +236,49 @@ static void segments_that_arrive_early_are_units_later(void **state)
 	assert_int_equal(flow.number[0], 7);
 	send(at_fpdu[6], at_fpdu[7] - at_fpdu[6]);
 	assert_int_equal(flow.number[0], 9);
+	end();
+}
+
+static void an_edit_of_octets_that_have_left_is_missed_once(void **state)
+{
+	(void)state;
+	make_stream(false);
+	begin("fpdu nth=2: set stag=0x778899aa fix-crc");
+	start(IW_MPA_C);
+	send(at_fpdu[1], at_fpdu[2] - at_fpdu[1]);
+	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
+	assert_int_equal(flow.missed, 1);
+	end();
+}
+
+static void a_repeated_syn_does_not_begin_the_stream_again(void **state)
+{
+	(void)state;
+	make_stream(false);
+	begin("fpdu nth=2: drop");
+	start(IW_MPA_C);
+	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
+	iw_flow_segment(&flow, 0, ISN, true, NULL, 0, 0, &fate);
+	send(at_fpdu[1], at_fpdu[2] - at_fpdu[1]);
+	assert_true(fate.dropped);
+	end();
+}
+
+/* RFC 7413 */
+static void a_syn_can_have_the_request(void **state)
+{
+	uint8_t reply[IW_MPA_FRAME_LEN];
+
+	(void)state;
+	make_stream(false);
+	begin("fpdu nth=1: drop\nmpa-request: set rev=7");
+	iw_flow_segment(&flow, 0, ISN, true, got, IW_MPA_FRAME_LEN, 0, &fate);
+	assert_true(fate.changed && got[17] == 7);
+	(void)impair_mpa_frame(reply, true, IW_MPA_C);
+	iw_flow_segment(&flow, 1, 7, true, NULL, 0, 0, &fate);
+	iw_flow_segment(&flow, 1, 8, false, reply, sizeof(reply), 0, &fate);
+	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
+	assert_true(fate.dropped);
 	end();
 }
 
@@ -249,7 +312,7 @@ static void octets_that_are_not_mpa_pass(void **state)
 	len = 20000;
 	for (size_t at = 0; at < len; at += 1000) {
 		send(at, 1000);
-		assert_false(fate.gone || fate.changed);
+		assert_false(fate.dropped || fate.changed);
 	}
 	end();
 }
@@ -263,7 +326,7 @@ static void without_memory_segments_pass_unchanged(void **state)
 		m.mem.fail_from = m.mem.calls + fail;
 		start(IW_MPA_C);
 		send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
-		assert_false(fate.gone);
+		assert_false(fate.dropped);
 		m.mem.fail_from = 0;
 		end();
 	}
@@ -276,7 +339,11 @@ int main(void)
 		cmocka_unit_test(a_field_is_set_and_the_crc_in_a_later_segment_is_right),
 		cmocka_unit_test(without_fix_crc_only_the_crc_is_wrong),
 		cmocka_unit_test(a_retransmission_is_no_unit_and_is_changed_alike),
+		cmocka_unit_test(a_change_does_not_return_after_4_gib),
 		cmocka_unit_test(segments_that_arrive_early_are_units_later),
+		cmocka_unit_test(an_edit_of_octets_that_have_left_is_missed_once),
+		cmocka_unit_test(a_repeated_syn_does_not_begin_the_stream_again),
+		cmocka_unit_test(a_syn_can_have_the_request),
 		cmocka_unit_test(a_start_up_frame_is_changed_and_its_flags_apply),
 		cmocka_unit_test(octets_that_are_not_mpa_pass),
 		cmocka_unit_test(without_memory_segments_pass_unchanged),

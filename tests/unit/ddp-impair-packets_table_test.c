@@ -123,7 +123,7 @@ static void frames_of_other_protocols_pass(void **state)
 	begin("fpdu: drop\npacket: drop\noctets: drop");
 	memset(frame, 0xff, sizeof(frame));
 	assert_int_equal(iw_flows_frame(flows, frame, 60, 0, &fate), 0);
-	assert_false(fate.gone || fate.changed);
+	assert_false(fate.dropped || fate.changed);
 	assert_int_equal(iw_flows_frame(flows, frame, 5, 0, &fate), 0);
 	assert_int_equal(fate.len, 5);
 	end();
@@ -188,14 +188,14 @@ static void overtaken_packets_leave_after_as_many_of_their_flow(void **state)
 {
 	(void)state;
 	begin_order();
-	push(1, 'a', (struct iw_fate){ .behind = 2 });
+	push(1, 'a', (struct iw_fate){ .overtaken_by = 2 });
 	push(2, 'x', (struct iw_fate){ 0 });
 	push(1, 'b', (struct iw_fate){ 0 });
-	push(1, 'c', (struct iw_fate){ .gone = true });
+	push(1, 'c', (struct iw_fate){ .dropped = true });
 	push(1, 'd', (struct iw_fate){ 0 });
 	push(1, 'e', (struct iw_fate){ 0 });
 	assert_string_equal(left(100), "xbdae");
-	push(1, 'f', (struct iw_fate){ .behind = 1 });
+	push(1, 'f', (struct iw_fate){ .overtaken_by = 1 });
 	assert_string_equal(left(100), "");
 	assert_int_equal(iw_reorder_deadline(&order), IW_REORDER_MAX_NS);
 	assert_string_equal(left(IW_REORDER_MAX_NS + 1), "f");
@@ -213,7 +213,11 @@ static void copies_follow_and_delayed_packets_are_overtaken(void **state)
 	push(1, 'e', (struct iw_fate){ 0 });
 	assert_string_equal(left(900), "aaae");
 	assert_string_equal(left(1100), "bcd");
-	push(1, 'f', (struct iw_fate){ .behind = 1 });
+	/* The copies of a packet that is overtaken leave with it. */
+	push(1, 'f', (struct iw_fate){ .overtaken_by = 1, .copies = 2 });
+	push(1, 'g', (struct iw_fate){ 0 });
+	assert_string_equal(left(1200), "gfff");
+	push(1, 'h', (struct iw_fate){ .overtaken_by = 1 });
 	end_order();
 }
 

@@ -85,6 +85,12 @@ static void a_field_is_set(void **state)
 	assert_true(iw_wire_ddp_decode(&h, octets + 2, len - 2) > 0);
 	assert_int_equal(h.stag, 0xa1b2c3d4);
 	assert_int_equal(h.to, 5);
+	assert_true(edited("fpdu: set to=0xfedcba9876543210 fix-crc", false, 0));
+	assert_true(iw_wire_ddp_decode(&h, octets + 2, len - 2) > 0);
+	assert_true(h.to == UINT64_C(0xfedcba9876543210) && h.stag == 0x1234 && crc_is_right());
+	assert_true(edited("fpdu: set to=18446744073709551615", false, 0));
+	assert_true(iw_wire_ddp_decode(&h, octets + 2, len - 2) > 0);
+	assert_true(h.to == UINT64_MAX);
 	assert_true(edited("fpdu: set opcode=9", false, 0));
 	assert_true(iw_wire_ddp_decode(&h, octets + 2, len - 2) > 0);
 	assert_true(h.opcode == 9 && h.rv == 1);

@@ -192,6 +192,15 @@ static void what_is_not_mpa_is_octets(void **state)
 	start_up(0, 0);
 	assert_true(iw_framer_peek(&f, 0, fpdu, 90, true, 0, &u));
 	assert_int_equal(u.kind, IW_UNIT_OCTETS);
+	/* After a marker and one octet of ULPDU_Length: the octets are those on the wire. */
+	start_up(0, IW_MPA_M);
+	(void)iw_framer_mark(stream, fpdu, impair_fpdu(fpdu, 0, 80), 0);
+	for (size_t n = 5; n < 90; n++) {
+		assert_true(iw_framer_peek(&f, 0, stream, n, true, 0, &u));
+		assert_int_equal(u.kind, IW_UNIT_OCTETS);
+		assert_ptr_equal(u.octets, stream);
+		assert_int_equal(u.have, n);
+	}
 }
 
 static void an_initiator_waits_for_the_reply(void **state)

@@ -88,6 +88,8 @@ static void actions_are_read(void **state)
 	a = &parsed("fpdu: flip-bit payload fix-crc")->action;
 	assert_string_equal(a->text, "flip-bit payload fix-crc");
 	assert_true(a->part == IW_PART_PAYLOAD && a->fix_crc && !a->fix_length);
+	a = &parsed("fpdu:\t drop")->action;
+	assert_string_equal(a->text, "drop");
 	a = &parsed("fpdu: truncate 20..30 fix-length")->action;
 	assert_true(a->n.min == 20 && a->n.max == 30 && a->fix_length);
 	a = &parsed("fpdu: split 7 5ms")->action;
@@ -123,6 +125,7 @@ static void bad_rules_are_refused_with_a_reason(void **state)
 		{ "fpdu count=3..2: drop", "expected a number or a range" },
 		{ "fpdu prob=101%: drop", "expected a percentage" },
 		{ "fpdu prob=5: drop", "expected a percentage" },
+		{ "fpdu prob=5.%: drop", "expected a percentage" },
 		{ "fpdu after=5: drop", "expected a time" },
 		{ "fpdu after=25h: drop", "expected a time" },
 		{ "fpdu ddp.stag=x: drop", "expected a number" },
@@ -134,6 +137,9 @@ static void bad_rules_are_refused_with_a_reason(void **state)
 		{ "fpdu: flip-bit", "nothing: expected header, payload, trailer or any" },
 		{ "fpdu: delay", "nothing: expected a time" },
 		{ "fpdu: delay forever", "stall forever" },
+		{ "fpdu: stall 1s..forever", "a time such as 2s, a range such as 1s..3s, or forever" },
+		{ "fpdu: stall 0s..1s", "a time such as 2s" },
+		{ "fpdu: delay 1.ms", "expected a time" },
 		{ "fpdu: reorder 0", "1 to 1000" },
 		{ "fpdu: coalesce 1", "2 to 1000 units" },
 		{ "fpdu: split 0", "at least 1" },
@@ -165,6 +171,11 @@ static void a_carrier_refuses_what_it_cannot_do(void **state)
 	refused(IW_E_NOTSUP, "packet: reset", "no connection");
 	refused(IW_E_NOTSUP, "fpdu: drop", "UDP carries SCTP");
 	(void)parsed("chunk opcode=data data.tsn=5: drop");
+	(void)parsed("packet verification-tag=5: drop");
+	/* A packet has the common header only, and a chunk does not have it. */
+	refused(IW_E_INVAL, "packet tsn=5: drop", "\"tsn\": expected a key");
+	refused(IW_E_INVAL, "packet: set data.tsn=5", "expected a header field");
+	refused(IW_E_INVAL, "chunk verification-tag=5: drop", "expected a key");
 	end();
 	begin(IW_RULE_FRAMES);
 	refused(IW_E_NOTSUP, "fpdu: truncate 5", "sequence numbers");

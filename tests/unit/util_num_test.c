@@ -75,6 +75,17 @@ static void power_of_two_is_the_smallest_one_that_is_large_enough(void **state)
 	assert_true(iw_pow2_at_least(0x80000000) == 0x80000000);
 }
 
+/* The first numbers of splitmix64 with the seed 0, as its reference implementation prints them. */
+static void mixed_numbers_are_those_of_splitmix64(void **state)
+{
+	const uint64_t step = 0x9e3779b97f4a7c15u;
+
+	(void)state;
+	assert_true(iw_mix64(step) == 0xe220a8397b1dcdafu);
+	assert_true(iw_mix64(2 * step) == 0x6e789e6aa1b965f4u);
+	assert_true(iw_mix64(3 * step) == 0x06c45d188009454fu);
+}
+
 static void container_of_undoes_a_member(void **state)
 {
 	struct outer {
@@ -94,6 +105,7 @@ int main(void)
 		cmocka_unit_test(deadline_past_the_end_of_time_is_never),
 		cmocka_unit_test(serial_numbers_compare_across_their_wrap),
 		cmocka_unit_test(power_of_two_is_the_smallest_one_that_is_large_enough),
+		cmocka_unit_test(mixed_numbers_are_those_of_splitmix64),
 		cmocka_unit_test(container_of_undoes_a_member),
 	};
 

@@ -74,31 +74,31 @@ struct iw_link_frame {
 IW_MUST_CHECK int iw_link_new(struct iw_link **out, const struct iw_link_cfg *cfg,
 			      const struct iw_mem *mem);
 /* Frees the link and all frames in it; NULL is allowed. */
-void iw_link_free(struct iw_link *im);
+void iw_link_free(struct iw_link *l);
 
 /* Adds a frame, which is copied. A frame for which there is no space is dropped and counted. */
-void iw_link_push(struct iw_link *im, const void *frame, size_t len, uint64_t now);
+void iw_link_push(struct iw_link *l, const void *frame, size_t len, uint64_t now);
 
 /* Counts a frame that the caller forwards itself, because the link has no settings. */
-void iw_link_pass(struct iw_link *im, size_t len);
+void iw_link_pass(struct iw_link *l, size_t len);
 
 /*
  * Like iw_link_push() for a frame that is delayed by extra_ns more than the settings say, so that others
  * overtake it. Frames that become due at the same time in this way keep their order.
  */
-void iw_link_push_delayed(struct iw_link *im, const void *frame, size_t len, uint64_t extra_ns,
+void iw_link_push_delayed(struct iw_link *l, const void *frame, size_t len, uint64_t extra_ns,
 			  uint64_t now);
 
 /*
  * Returns the next frame that is due, or NULL. The caller returns each frame with iw_link_put(),
  * in any order.
  */
-struct iw_link_frame *iw_link_pop(struct iw_link *im, uint64_t now);
-void iw_link_put(struct iw_link *im, struct iw_link_frame *f);
+struct iw_link_frame *iw_link_pop(struct iw_link *l, uint64_t now);
+void iw_link_put(struct iw_link *l, struct iw_link_frame *f);
 
 /* Returns when iw_link_pop() has the next frame; IW_TIME_NEVER if the link is empty. */
-uint64_t iw_link_deadline(const struct iw_link *im);
+uint64_t iw_link_deadline(const struct iw_link *l);
 
-const struct iw_link_stat *iw_link_stat(const struct iw_link *im);
+const struct iw_link_stat *iw_link_stat(const struct iw_link *l);
 
 #endif

@@ -38,12 +38,21 @@ static bool apply(const struct iw_change *e, uint32_t seq, uint8_t *octets, size
 	return changed;
 }
 
-bool iw_changes_apply(const struct iw_changes *c, uint32_t seq, uint8_t *octets, size_t len)
+/* RFC 7323 2.3: no window is larger, so no octet that is farther away is sent again. */
+#define WINDOW_MAX (UINT32_C(1) << 30)
+
+bool iw_changes_apply(struct iw_changes *c, uint32_t seq, uint8_t *octets, size_t len)
 {
 	size_t n = (size_t)IW_MIN(c->added, IW_CHANGES_MAX);
 	bool changed = false;
 
-	for (size_t i = 0; i < n; i++)
-		changed |= apply(&c->list[i], seq, octets, len);
+	for (size_t i = 0; i < n; i++) {
+		struct iw_change *e = &c->list[i];
+
+		/* After 2^32 octets, others have the same sequence numbers. */
+		if (!iw_seq32_before(seq, e->seq + WINDOW_MAX))
+			e->len = 0;
+		changed |= apply(e, seq, octets, len);
+	}
 	return changed;
 }

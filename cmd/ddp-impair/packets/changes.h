@@ -16,7 +16,7 @@
 /* Octets that are combined with those of the stream by exclusive or. */
 struct iw_change {
 	uint32_t seq;
-	uint8_t len;
+	uint8_t len; /* 0: forgotten */
 	uint8_t mask[IW_CHANGE_LEN];
 };
 
@@ -27,7 +27,8 @@ struct iw_changes {
 
 /* Adds a change of one octet. */
 void iw_changes_add(struct iw_changes *c, uint32_t seq, uint8_t mask);
-/* Changes a segment; returns whether an octet changed. */
-bool iw_changes_apply(const struct iw_changes *c, uint32_t seq, uint8_t *octets, size_t len);
+/* Changes a segment; returns whether an octet changed. Forgets changes that are more than the largest
+ * window away from it. */
+bool iw_changes_apply(struct iw_changes *c, uint32_t seq, uint8_t *octets, size_t len);
 
 #endif

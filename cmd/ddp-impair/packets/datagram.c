@@ -12,10 +12,10 @@
 #include "ddp-impair/rules/edit.h"
 #include "wire/sctp.h"
 
-/* Decisions of one packet. Those beyond are not carried out, but no packet has so many. */
-#define ORDERS_MAX 64
+/* All decisions about one packet: of each of its units as many as there can be. */
+#define CHOSEN_MAX ((IW_CHUNKS_MAX + 1) * IW_DECISIONS_MAX)
 
-struct order {
+struct chosen {
 	size_t unit;
 	struct iw_decision d;
 };
@@ -24,11 +24,12 @@ struct work {
 	struct iw_unit unit[IW_CHUNKS_MAX + 1]; /* [0]: the packet or the octets */
 	size_t off[IW_CHUNKS_MAX + 1];          /* where they are now */
 	size_t units;
-	struct order order[ORDERS_MAX];
-	size_t orders;
+	struct chosen chosen[CHOSEN_MAX];
+	size_t chosen_len;
 	uint8_t *octets;
 	size_t len;
 	bool changed, seal;
+	bool cut; /* a chunk was cut out */
 };
 
 static void decide(struct iw_flow *f, struct work *w, uint64_t now)
@@ -38,8 +39,8 @@ static void decide(struct iw_flow *f, struct work *w, uint64_t now)
 	for (size_t i = 0; i < w->units; i++) {
 		size_t n = iw_flow_decide(f, &w->unit[i], now, d);
 
-		for (size_t k = 0; k < n && w->orders < ORDERS_MAX; k++)
-			w->order[w->orders++] = (struct order){ i, d[k] };
+		for (size_t k = 0; k < n; k++)
+			w->chosen[w->chosen_len++] = (struct chosen){ i, d[k] };
 	}
 }
 
@@ -65,7 +66,7 @@ static bool remains(const struct work *w, size_t i)
 	return w->off[i] + w->unit[i].len <= w->len;
 }
 
-static void edit(struct work *w, const struct order *o)
+static void edit(struct work *w, const struct chosen *o)
 {
 	struct iw_unit *u = &w->unit[o->unit];
 	size_t old = u->len, len = old;
@@ -79,12 +80,12 @@ static void edit(struct work *w, const struct order *o)
 		close_gap(w, o->unit, old, len);
 }
 
-static bool is_cut(const struct work *w, const struct order *o)
+static bool is_cut(const struct work *w, const struct chosen *o)
 {
 	return o->d.action->kind == IW_ACTION_DROP && w->unit[o->unit].kind == IW_UNIT_CHUNK;
 }
 
-static bool mends(const struct iw_action *a)
+static bool repairs(const struct iw_action *a)
 {
 	return a->fix_crc || a->fix_length;
 }
@@ -95,29 +96,30 @@ static void cut(struct work *w, size_t i)
 		return;
 	close_gap(w, i, w->unit[i].len, 0);
 	w->changed = w->seal = true;
+	w->cut = true;
 }
 
 static void carry_out(struct iw_flow *f, struct work *w, unsigned from, uint64_t now,
 		      struct iw_fate *out)
 {
-	for (size_t i = 0; i < w->orders; i++) {
-		const struct order *o = &w->order[i];
+	for (size_t i = 0; i < w->chosen_len; i++) {
+		const struct chosen *o = &w->chosen[i];
 
 		if (is_cut(w, o)) {
 			cut(w, o->unit);
 		} else if (!iw_edit_is(o->d.action->kind)) {
 			iw_flow_act(f, from, &o->d, now, out);
-		} else if (mends(o->d.action)) {
+		} else if (repairs(o->d.action)) {
 			edit(w, o);
 			w->seal = true;
 		}
 	}
 	if (w->seal && w->unit[0].kind == IW_UNIT_PACKET && w->len >= IW_SCTP_HDR_LEN)
 		iw_edit_seal(&w->unit[0], w->octets, w->len);
-	for (size_t i = 0; i < w->orders; i++) {
-		const struct order *o = &w->order[i];
+	for (size_t i = 0; i < w->chosen_len; i++) {
+		const struct chosen *o = &w->chosen[i];
 
-		if (iw_edit_is(o->d.action->kind) && !mends(o->d.action))
+		if (iw_edit_is(o->d.action->kind) && !repairs(o->d.action))
 			edit(w, o);
 	}
 }
@@ -139,21 +141,21 @@ void iw_flow_datagram(struct iw_flow *f, unsigned from, uint8_t *octets, size_t 
 	struct work w;
 
 	*out = (struct iw_fate){ .len = len };
-	w.orders = 0;
+	w.chosen_len = 0;
 	w.octets = octets;
 	w.len = len;
-	w.changed = w.seal = false;
+	w.changed = w.seal = w.cut = false;
 	w.units = iw_chunks_read(w.unit, from, octets, len);
 	if (w.units == 0)
 		w.units = read_octets(&w.unit[0], from, octets, len);
 	decide(f, &w, now);
-	if (w.orders > 0) {
+	if (w.chosen_len > 0) {
 		for (size_t i = 0; i < w.units; i++)
 			w.off[i] = (size_t)(w.unit[i].octets - octets);
 		carry_out(f, &w, from, now, out);
 		/* All chunks were cut out. */
-		if (w.unit[0].kind == IW_UNIT_PACKET && w.len <= IW_SCTP_HDR_LEN)
-			out->gone = true;
+		if (w.cut && w.len <= IW_SCTP_HDR_LEN)
+			out->dropped = true;
 	}
 	out->changed = w.changed;
 	out->len = w.len;

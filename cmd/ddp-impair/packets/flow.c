@@ -39,26 +39,21 @@ size_t iw_flow_decide(struct iw_flow *f, struct iw_unit *u, uint64_t now,
 	return f->cfg->decide(f->cfg->ctx, &f->counts[u->from], u, out);
 }
 
-static uint32_t times(const struct iw_decision *d)
-{
-	return (uint32_t)IW_MIN(d->pick, UINT32_MAX);
-}
-
 void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, uint64_t now,
 		 struct iw_fate *out)
 {
 	switch (d->action->kind) {
 	case IW_ACTION_DROP:
-		out->gone = true;
+		out->dropped = true;
 		return;
 	case IW_ACTION_DELAY:
 		out->delay_ns = iw_time_add(out->delay_ns, d->ns);
 		return;
 	case IW_ACTION_REORDER:
-		out->behind = times(d);
+		out->overtaken_by = (uint32_t)IW_MIN(d->pick, UINT32_MAX);
 		return;
 	case IW_ACTION_DUPLICATE:
-		out->copies = times(d);
+		out->copies = (uint32_t)IW_MIN(out->copies + d->pick, (uint64_t)IW_FATE_COPIES);
 		return;
 	case IW_ACTION_STALL:
 		f->stalled_until[from] = IW_MAX(f->stalled_until[from], iw_time_add(now, d->ns));
@@ -67,10 +62,8 @@ void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, 
 		f->discard[from] = true;
 		return;
 	case IW_ACTION_INJECT:
-		if (d->action->after)
-			out->after = d->action;
-		else
-			out->before = d->action;
+		if (out->injects < IW_FATE_INJECTS)
+			out->inject[out->injects++] = d->action;
 		return;
 	case IW_ACTION_REBIND:
 		out->rebind = true;
@@ -93,9 +86,9 @@ void iw_flow_hold(struct iw_flow *f, unsigned from, uint64_t now, struct iw_fate
 {
 	uint64_t until = f->stalled_until[from];
 
-	/* A direction that stands still for ever loses everything: a link keeps no packet for ever. */
+	/* A direction that stalls for ever drops its packets: a link keeps none for ever. */
 	if (f->discard[from] || until == IW_TIME_NEVER)
-		out->gone = true;
+		out->dropped = true;
 	else if (until > now)
 		out->delay_ns = IW_MAX(out->delay_ns, until - now);
 }

@@ -36,16 +36,21 @@ struct iw_flow_cfg {
 	const struct iw_mem *mem;
 };
 
+#define IW_FATE_INJECTS 8    /* further ones are ignored */
+#define IW_FATE_COPIES  1000 /* at most */
+
 /* What becomes of a packet. */
 struct iw_fate {
-	bool gone;       /* it does not leave */
+	bool dropped;    /* it does not leave */
 	bool changed;    /* its octets were edited: the checksum of TCP or UDP is no longer right */
 	size_t len;      /* octets that leave: fewer if a chunk was cut out */
 	uint32_t copies; /* that follow it */
-	uint32_t behind; /* packets of its flow and direction that leave before it */
+	uint32_t overtaken_by; /* packets of its flow and direction that leave before it */
 	uint64_t delay_ns;
-	bool rebind;                            /* the client gets another port before it leaves */
-	const struct iw_action *before, *after; /* inject: datagrams; borrowed from the rules */
+	bool rebind; /* the client gets another port before it leaves */
+	/* Datagrams that leave before it or after it, in this order; borrowed from the rules. */
+	const struct iw_action *inject[IW_FATE_INJECTS];
+	size_t injects;
 };
 
 struct iw_flow_dir;

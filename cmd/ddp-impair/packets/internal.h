@@ -11,7 +11,7 @@ size_t iw_flow_decide(struct iw_flow *f, struct iw_unit *u, uint64_t now,
 /* Notes what a decision does to the whole packet. Not for edits. */
 void iw_flow_act(struct iw_flow *f, unsigned from, const struct iw_decision *d, uint64_t now,
 		 struct iw_fate *out);
-/* The delay of a packet while its direction stands still; notes whether it is discarded. */
+/* Delays a packet while its direction stalls, or drops it if the direction discards. */
 void iw_flow_hold(struct iw_flow *f, unsigned from, uint64_t now, struct iw_fate *out);
 void iw_flow_dir_free(struct iw_flow *f, unsigned from);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "packet/mend.h"
+#include "packet/repair.h"
 #include "util/num.h"
 #include "wire/crc32c.h"
 

@@ -9,6 +9,7 @@
 struct kept {
 	struct iw_list list;
 	uint64_t flow, until, delay_ns;
+	uint32_t copies;
 	uint32_t others; /* that still overtake it */
 	size_t len;
 	uint8_t octets[];
@@ -52,7 +53,8 @@ static bool keep(struct iw_reorder *o, uint64_t flow, const void *packet, size_t
 	k->flow = flow;
 	k->until = now + IW_REORDER_MAX_NS;
 	k->delay_ns = fate->delay_ns;
-	k->others = fate->behind;
+	k->copies = fate->copies;
+	k->others = fate->overtaken_by;
 	k->len = len;
 	memcpy(k->octets, packet, len);
 	iw_list_init(&k->list);
@@ -61,9 +63,16 @@ static bool keep(struct iw_reorder *o, uint64_t flow, const void *packet, size_t
 	return true;
 }
 
+static void pass(struct iw_reorder *o, const void *packet, size_t len, uint32_t copies,
+		 uint64_t delay_ns, uint64_t now)
+{
+	for (uint64_t i = 0; i <= copies; i++)
+		iw_link_push_delayed(o->link, packet, len, delay_ns, now);
+}
+
 static void release(struct iw_reorder *o, struct kept *k, uint64_t now)
 {
-	iw_link_push_delayed(o->link, k->octets, k->len, k->delay_ns, now);
+	pass(o, k->octets, k->len, k->copies, k->delay_ns, now);
 	forget(o, k);
 }
 
@@ -84,12 +93,11 @@ static void count_down(struct iw_reorder *o, uint64_t flow, uint64_t now)
 void iw_reorder_push(struct iw_reorder *o, uint64_t flow, const void *packet, size_t len,
 		     const struct iw_fate *fate, uint64_t now)
 {
-	if (fate->gone)
+	if (fate->dropped)
 		return;
-	if (fate->behind > 0 && keep(o, flow, packet, len, fate, now))
+	if (fate->overtaken_by > 0 && keep(o, flow, packet, len, fate, now))
 		return;
-	for (uint64_t i = 0; i <= fate->copies; i++)
-		iw_link_push_delayed(o->link, packet, len, fate->delay_ns, now);
+	pass(o, packet, len, fate->copies, fate->delay_ns, now);
 	if (o->n > 0)
 		count_down(o, flow, now);
 }

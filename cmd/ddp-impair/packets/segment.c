@@ -31,6 +31,7 @@ struct edit {
 
 struct iw_flow_dir {
 	bool synced; /* next is known */
+	bool begun;  /* octets have been read */
 	bool lost;   /* the boundaries of units are not known any more */
 	uint32_t next;
 	uint32_t skip;      /* octets of the present unit that have not arrived */
@@ -82,30 +83,33 @@ static uint32_t on_wire(const struct iw_unit *u, size_t at)
 			  : (uint32_t)at;
 }
 
-static void note(struct reading *r, const struct iw_unit *u, uint32_t unit_seq, size_t at,
+/* Notes the change of an octet. Returns whether the octet has left already. */
+static bool note(struct reading *r, const struct iw_unit *u, uint32_t unit_seq, size_t at,
 		 uint8_t mask)
 {
 	uint32_t seq = unit_seq + on_wire(u, at);
 
-	if (r->left || iw_seq32_before(seq, r->left_below))
-		r->f->missed++;
 	iw_changes_add(&r->w->changes, seq, mask);
+	return r->left || iw_seq32_before(seq, r->left_below);
 }
 
 /*
  * The CRC is linear: that of the changed unit differs from that of the unit by a value that does not
- * depend on the octets that are equal in both, so also not on those that have not arrived.
+ * depend on the octets that are equal in both, so also not on those that have not arrived. Returns
+ * whether an octet of it has left.
  */
-static void note_crc(struct reading *r, const struct iw_unit *u, uint32_t unit_seq)
+static bool note_crc(struct reading *r, const struct iw_unit *u, uint32_t unit_seq)
 {
 	size_t at = u->len - IW_MPA_CRC_LEN;
 	uint32_t delta = iw_framer_crc(r->w->edit->before, u->len, u->markers, u->pos) ^
 			 iw_framer_crc(r->w->edit->after, u->len, u->markers, u->pos);
 	uint8_t mask[IW_MPA_CRC_LEN];
+	bool left = false;
 
 	iw_put_le32(mask, delta);
 	for (size_t i = 0; i < sizeof(mask); i++)
-		note(r, u, unit_seq, at + i, mask[i]);
+		left |= note(r, u, unit_seq, at + i, mask[i]);
+	return left;
 }
 
 /* Returns the unit as the other end receives it. */
@@ -115,6 +119,7 @@ static const uint8_t *edit(struct reading *r, const struct iw_decision *d, const
 	struct edit *e = r->w->edit;
 	struct iw_unit plain = *u;
 	size_t len = u->len;
+	bool left = false;
 
 	memcpy(e->after, e->before, u->len);
 	plain.sealed = false;
@@ -125,9 +130,10 @@ static const uint8_t *edit(struct reading *r, const struct iw_decision *d, const
 	}
 	for (size_t i = 0; i < u->len; i++)
 		if (e->before[i] != e->after[i])
-			note(r, u, unit_seq, i, e->before[i] ^ e->after[i]);
+			left |= note(r, u, unit_seq, i, e->before[i] ^ e->after[i]);
 	if (u->sealed && u->kind == IW_UNIT_FPDU && d->action->fix_crc && u->len > IW_MPA_CRC_LEN)
-		note_crc(r, u, unit_seq);
+		left |= note_crc(r, u, unit_seq);
+	r->f->missed += left;
 	memcpy(e->before, e->after, u->len);
 	return e->before;
 }
@@ -224,6 +230,7 @@ static void read_octets(struct reading *r, const uint8_t *p, size_t len, uint32_
 	struct iw_flow_dir *w = r->w;
 	size_t n;
 
+	w->begun = true;
 	w->next = seq + (uint32_t)len;
 	while (len > 0 && !w->lost) {
 		if (w->skip > 0) {
@@ -307,19 +314,20 @@ void iw_flow_segment(struct iw_flow *f, unsigned from, uint32_t seq, bool syn, u
 		     size_t len, uint64_t now, struct iw_fate *out)
 {
 	struct iw_flow_dir *w = dir_of(f, from);
-	struct reading r = { f, w, from, now, seq, false, out };
+	/* A SYN has a sequence number of its own, before those of the payload (RFC 9293 3.4). */
+	uint32_t at = seq + syn;
+	struct reading r = { f, w, from, now, at, false, out };
 
 	*out = (struct iw_fate){ .len = len };
-	if (w && syn) {
+	/* A SYN that is sent again after octets does not begin another stream. */
+	if (w && ((syn && !w->begun) || (len > 0 && !w->synced))) {
 		w->synced = true;
-		w->next = seq + 1;
-	} else if (w && len > 0) {
-		if (!w->synced)
-			w->next = seq;
-		w->synced = true;
+		w->next = at;
+	}
+	if (w && len > 0) {
 		if (!w->lost)
-			read_segment(&r, payload, len, seq);
-		out->changed = iw_changes_apply(&w->changes, seq, payload, len);
+			read_segment(&r, payload, len, at);
+		out->changed = iw_changes_apply(&w->changes, at, payload, len);
 	}
 	iw_flow_hold(f, from, now, out);
 }

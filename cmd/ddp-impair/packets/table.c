@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "packet/mend.h"
+#include "packet/repair.h"
 #include "packet/packet.h"
 #include "util/list.h"
 #include "util/num.h"
@@ -27,7 +27,7 @@ struct iw_flows {
 	struct iw_list used; /* the flow that was idle longest is first */
 	size_t entries;
 	uint32_t conns;
-	uint64_t missed; /* of flows that are gone */
+	uint64_t missed; /* of flows that were forgotten */
 };
 
 /* --- ends ------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ uint64_t iw_flows_frame(struct iw_flows *t, uint8_t *frame, size_t len, uint64_t
 				frame + (p.data - frame), p.len, now, out);
 	else
 		iw_flow_datagram(&e->flow, from, frame + (p.data - frame), p.len, now, out);
-	out->len = out->changed ? iw_packet_mend(frame, len, &p, kind, out->len) : len;
+	out->len = out->changed ? iw_packet_repair(frame, len, &p, kind, out->len) : len;
 	return 2 * (uint64_t)e->flow.conn - 1 + from;
 }
 

@@ -27,13 +27,17 @@ static struct iw_rule_word peek(struct iw_rule_parse *s)
 static int parse_times(struct iw_rule_parse *s)
 {
 	struct iw_rule_word w = iw_rule_next(s, "");
+	struct iw_rule_range *ns = &s->rule->action.ns;
+	bool stall = s->rule->action.kind == IW_ACTION_STALL;
 
-	if (iw_rule_range(w, &s->rule->action.ns, iw_rule_duration))
+	/* "1s..forever" has no value that the seed could choose. A record omits wait_ns if it is 0, and
+	 * a stall without it never ends. */
+	if (iw_rule_range(w, ns, iw_rule_duration) && (ns->min > 0 || !stall) &&
+	    (ns->max != IW_TIME_NEVER || ns->min == IW_TIME_NEVER))
 		return 0;
 	return iw_rule_bad(s, w,
-			   s->rule->action.kind == IW_ACTION_STALL
-				   ? "a time such as 2s, a range such as 1s..3s, or forever"
-				   : "a time such as 20ms, or a range such as 1ms..20ms",
+			   stall ? "a time such as 2s, a range such as 1s..3s, or forever"
+				 : "a time such as 20ms, or a range such as 1ms..20ms",
 			   NULL);
 }
 
@@ -162,7 +166,8 @@ static int parse_set(struct iw_rule_parse *s)
 	const char *near;
 
 	if (!name.len || !iw_unit_field_find(&a->field, s->rule->kind, name.p, name.len, &near))
-		return iw_rule_bad(s, name, "a header field of this unit, as ddp.stag or mpa.crc",
+		return iw_rule_bad(s, name,
+				   "a header field of this unit, as ddp.stag, mpa.rev or data.tsn",
 				   name.len ? near : NULL);
 	if (s->pos == s->len || s->text[s->pos] != '=')
 		return iw_rule_bad(s, name, "FIELD=VALUE", NULL);
@@ -335,14 +340,10 @@ static int check_carrier(struct iw_rule_parse *s)
 
 int iw_rule_parse_action(struct iw_rule_parse *s)
 {
-	struct iw_rule_word w;
-	int err;
+	struct iw_rule_word w = iw_rule_next(s, "");
+	int err = parse_name(s, w);
 
-	while (s->pos < s->len && s->text[s->pos] == ' ')
-		s->pos++;
-	s->rule->action.text = s->text + s->pos;
-	w = iw_rule_next(s, "");
-	err = parse_name(s, w);
+	s->rule->action.text = w.p;
 	if (err == 0)
 		err = rows[s->rule->action.kind].parse(s);
 	if (err == 0)

@@ -8,13 +8,10 @@
 /* What a random value is for. */
 enum purpose { FOR_PROB = 1, FOR_PICK, FOR_TIME };
 
-/* The output function of splitmix64 (Steele, Lea, Flood 2014). */
+/* splitmix64: the number after the state x. */
 static uint64_t mix(uint64_t x)
 {
-	x += 0x9e3779b97f4a7c15u;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
+	return iw_mix64(x + 0x9e3779b97f4a7c15u);
 }
 
 static uint64_t random_of(const struct iw_rules *r, size_t rule, const struct iw_unit *u,
@@ -85,7 +82,7 @@ static void part_of(const struct iw_unit *u, enum iw_action_part part, size_t *o
 					 : u->len - header - trailer;
 }
 
-/* Finds two neighbouring words of the payload that differ, from a random place on. */
+/* Finds two neighbouring words of the payload that differ; the search begins at a random place. */
 static bool pick_words(const struct iw_unit *u, uint64_t random, uint64_t *pick)
 {
 	size_t off, len, words;

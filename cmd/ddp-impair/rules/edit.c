@@ -6,7 +6,6 @@
 
 #include "ddp-impair/rules/framer.h"
 #include "util/num.h"
-#include "wire/crc32c.h"
 #include "wire/mpa.h"
 #include "wire/sctp.h"
 
@@ -16,20 +15,10 @@ bool iw_edit_is(enum iw_action_kind kind)
 	       kind == IW_ACTION_SET || kind == IW_ACTION_TRUNCATE;
 }
 
-#define SCTP_CHECKSUM 8 /* RFC 9260 3.1: its offset in the common header */
-
-static void seal_packet(uint8_t *octets, size_t len)
-{
-	if (len < IW_SCTP_HDR_LEN)
-		return;
-	iw_put_be32(octets + SCTP_CHECKSUM, 0);
-	iw_put_le32(octets + SCTP_CHECKSUM, iw_crc32c(0, octets, len));
-}
-
 void iw_edit_seal(const struct iw_unit *u, uint8_t *octets, size_t len)
 {
-	if (u->kind == IW_UNIT_PACKET)
-		seal_packet(octets, len);
+	if (u->kind == IW_UNIT_PACKET && len >= IW_SCTP_HDR_LEN)
+		iw_put_le32(octets + IW_SCTP_CHECKSUM_POS, iw_wire_sctp_checksum(octets, len));
 	else if (u->kind == IW_UNIT_FPDU && u->sealed && len >= IW_MPA_CRC_LEN)
 		iw_put_le32(octets + len - IW_MPA_CRC_LEN,
 			    iw_framer_crc(octets, len, u->markers, u->pos));
@@ -85,6 +74,18 @@ static bool shorten_fpdu(uint8_t *octets, size_t *len, size_t n)
 	return true;
 }
 
+/* A chunk of at most n octets. Its length field does not cover the padding. */
+static bool shorten_chunk(uint8_t *octets, size_t *len, size_t n)
+{
+	if (n < IW_SCTP_CHUNK_HDR_LEN)
+		return false;
+	n = IW_MIN(n, IW_MAX(iw_get_be16(octets + 2), IW_SCTP_CHUNK_HDR_LEN));
+	iw_put_be16(octets + 2, (uint16_t)n);
+	*len = IW_MIN(n + iw_sctp_pad(n), *len);
+	memset(octets + n, 0, *len - n);
+	return true;
+}
+
 static bool shorten(const struct iw_unit *u, uint8_t *octets, size_t *len, size_t n)
 {
 	switch (u->kind) {
@@ -98,12 +99,7 @@ static bool shorten(const struct iw_unit *u, uint8_t *octets, size_t *len, size_
 		*len = n;
 		return true;
 	case IW_UNIT_CHUNK:
-		if (n < IW_SCTP_CHUNK_HDR_LEN)
-			return false;
-		iw_put_be16(octets + 2, (uint16_t)n);
-		*len = IW_MIN(n + iw_sctp_pad(n), *len);
-		memset(octets + n, 0, *len - n);
-		return true;
+		return shorten_chunk(octets, len, n);
 	default:
 		*len = n;
 		return true;

@@ -9,10 +9,11 @@
 #include "ddp-impair/rules/unit.h"
 #include "util/num.h"
 
-#define MPA  (1u << IW_UNIT_REQUEST | 1u << IW_UNIT_REPLY)
-#define FPDU (1u << IW_UNIT_FPDU)
-#define SCTP (1u << IW_UNIT_PACKET | 1u << IW_UNIT_CHUNK)
-#define DDP  (FPDU | 1u << IW_UNIT_CHUNK)
+#define MPA    (1u << IW_UNIT_REQUEST | 1u << IW_UNIT_REPLY)
+#define FPDU   (1u << IW_UNIT_FPDU)
+#define PACKET (1u << IW_UNIT_PACKET)
+#define CHUNK  (1u << IW_UNIT_CHUNK)
+#define DDP    (FPDU | CHUNK)
 
 /* clang-format off */
 static const struct header {
@@ -31,13 +32,14 @@ static const struct header {
 	{ "immediate", &iw_wire_layout_immediate,        DDP  },
 	{ "atomic",    &iw_wire_layout_atomic_req,       DDP  },
 	{ "atomic",    &iw_wire_layout_atomic_rsp,       DDP  },
-	{ "sctp",      &iw_wire_layout_sctp,             SCTP },
-	{ "data",      &iw_wire_layout_sctp_data,        SCTP },
-	{ "init",      &iw_wire_layout_sctp_init,        SCTP },
-	{ "sack",      &iw_wire_layout_sctp_sack,        1u << IW_UNIT_CHUNK },
-	{ "chunk",     &iw_wire_layout_sctp_chunk,       1u << IW_UNIT_CHUNK },
-	{ "session",   &iw_wire_layout_session,          1u << IW_UNIT_CHUNK },
-	{ "session",   &iw_wire_layout_ddp_ssn,          1u << IW_UNIT_CHUNK },
+	{ "sctp",      &iw_wire_layout_sctp,             PACKET },
+	/* Before those of single types: "type" alone is the field of every chunk. */
+	{ "chunk",     &iw_wire_layout_sctp_chunk,       CHUNK },
+	{ "data",      &iw_wire_layout_sctp_data,        CHUNK },
+	{ "init",      &iw_wire_layout_sctp_init,        CHUNK },
+	{ "sack",      &iw_wire_layout_sctp_sack,        CHUNK },
+	{ "session",   &iw_wire_layout_session,          CHUNK },
+	{ "session",   &iw_wire_layout_ddp_ssn,          CHUNK },
 };
 
 /* Names in addition to that of the table, mostly for fields of one letter. */

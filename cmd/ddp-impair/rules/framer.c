@@ -161,26 +161,21 @@ static size_t read_head(struct iw_framer_dir *d, const uint8_t *p, size_t len)
 static bool peek_fpdu(struct iw_framer_dir *d, const uint8_t *p, size_t len, bool end,
 		      struct iw_unit *u)
 {
-	size_t head = len;
+	const uint8_t *octets = u->markers ? d->head : p;
+	size_t head = u->markers ? read_head(d, p, len) : len, ulpdu;
 
-	if (u->markers) {
-		head = read_head(d, p, len);
-		u->octets = d->head;
-	}
 	if (head < IW_MPA_HEAD_LEN)
 		return end && is_opaque(u, len);
-	u->pos = d->pos;
-	u->have = head;
-	u->wire_len =
-		u->markers ? (uint32_t)iw_wire_mpa_fpdu_len_marked(d->pos, iw_get_be16(u->octets))
-			   : (uint32_t)iw_mpa_fpdu_len(iw_get_be16(u->octets));
-	if (len < u->wire_len && end) {
-		u->octets = p;
+	ulpdu = iw_get_be16(octets);
+	u->wire_len = u->markers ? (uint32_t)iw_wire_mpa_fpdu_len_marked(d->pos, ulpdu)
+				 : (uint32_t)iw_mpa_fpdu_len(ulpdu);
+	if (len < u->wire_len && end)
 		return is_opaque(u, len);
-	}
 	if (len < u->wire_len && head < IW_UNIT_HEAD)
 		return false;
-	u->have = IW_MIN(head, iw_mpa_fpdu_len(iw_get_be16(u->octets)));
+	u->pos = d->pos;
+	u->octets = octets;
+	u->have = IW_MIN(head, iw_mpa_fpdu_len(ulpdu));
 	iw_unit_read_fpdu(u);
 	return true;
 }

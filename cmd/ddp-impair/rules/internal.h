@@ -13,8 +13,9 @@ struct iw_rules {
 	void *load_ctx;
 	struct iw_rule **rule; /* owned, each of them too */
 	size_t rules, cap;
-	struct iw_rule **lone; /* rules of iw_rules_add_action(): their actions alone are used */
-	size_t lones, lone_cap;
+	/* The rules of iw_rules_add_action(): only their actions are used. Owned. */
+	struct iw_rule **extra_action;
+	size_t extra_actions, extra_cap;
 	unsigned kinds; /* set of 1 << enum iw_unit_kind of the rules */
 };
 

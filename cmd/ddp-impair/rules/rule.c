@@ -43,10 +43,10 @@ void iw_rules_free(struct iw_rules *r)
 		return;
 	for (size_t i = 0; i < r->rules; i++)
 		rule_free(r, r->rule[i]);
-	for (size_t i = 0; i < r->lones; i++)
-		rule_free(r, r->lone[i]);
+	for (size_t i = 0; i < r->extra_actions; i++)
+		rule_free(r, r->extra_action[i]);
 	iw_mem_free(r->mem, r->rule, r->cap * sizeof(struct iw_rule *));
-	iw_mem_free(r->mem, r->lone, r->lone_cap * sizeof(struct iw_rule *));
+	iw_mem_free(r->mem, r->extra_action, r->extra_cap * sizeof(struct iw_rule *));
 	iw_mem_free(r->mem, r, sizeof(*r));
 }
 
@@ -85,7 +85,6 @@ static int append(struct iw_rules *r, struct iw_rule ***list, size_t *n, size_t 
 	return 0;
 }
 
-/* rule NULL: no memory. */
 static struct iw_rule_parse start(struct iw_rules *r, struct iw_rule *rule, struct iw_fault *why)
 {
 	struct owned *o = iw_container_of(rule, struct owned, rule);
@@ -131,9 +130,10 @@ int iw_rules_add_action(struct iw_rules *r, enum iw_unit_kind kind, const char *
 	struct iw_rule_parse s;
 	int err;
 
-	for (size_t i = 0; i < r->lones; i++) {
-		if (r->lone[i]->kind == kind && strcmp(r->lone[i]->action.text, text) == 0) {
-			*out = &r->lone[i]->action;
+	for (size_t i = 0; i < r->extra_actions; i++) {
+		rule = r->extra_action[i];
+		if (rule->kind == kind && strcmp(rule->action.text, text) == 0) {
+			*out = &rule->action;
 			return 0;
 		}
 	}
@@ -143,7 +143,7 @@ int iw_rules_add_action(struct iw_rules *r, enum iw_unit_kind kind, const char *
 	rule->kind = kind;
 	s = start(r, rule, why);
 	err = iw_rule_parse_action(&s);
-	if (err == 0 && append(r, &r->lone, &r->lones, &r->lone_cap, rule) < 0)
+	if (err == 0 && append(r, &r->extra_action, &r->extra_actions, &r->extra_cap, rule) < 0)
 		err = iw_fail(why, IW_E_NOMEM, "out of memory");
 	if (err < 0)
 		rule_free(r, rule);

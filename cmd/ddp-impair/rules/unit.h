@@ -69,7 +69,7 @@ struct iw_unit {
 	enum iw_unit_kind kind;
 	uint8_t from;      /* enum iw_unit_from */
 	bool sealed;       /* its CRC or checksum is in use */
-	bool markers;      /* FPDU: markers are inserted, from pos on */
+	bool markers;      /* FPDU: it has markers, as due at pos */
 	uint32_t conn;     /* number of the connection, from 1 */
 	uint32_t stream;   /* SCTP stream of a chunk; otherwise 0 */
 	uint64_t number;   /* among all units of its connection and direction, from 1 */
@@ -105,7 +105,7 @@ void iw_unit_read_mpa(struct iw_unit *u, enum iw_unit_kind kind);
 size_t iw_unit_read_segment(struct iw_unit *u, size_t off, size_t seg_len);
 
 /*
- * A field of a header, as a rule names it: "ddp.stag", "stag", "mpa.crc". Units of a kind differ in
+ * A field of a header, as a rule names it: "ddp.stag", "stag", "fpdu.crc". Units of a kind differ in
  * their headers (tagged or untagged), so a field may be in several tables.
  */
 #define IW_UNIT_FIELD_PLACES 4

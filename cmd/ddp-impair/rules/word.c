@@ -83,8 +83,8 @@ bool iw_rule_number(struct iw_rule_word w, uint64_t *out)
 }
 
 /*
- * Parses a number with at most `places` digits after a point, and multiplies it by 10^places. *used
- * is the number of its characters.
+ * Parses a number, which may have a point and 1 to `places` digits after it, and multiplies it by
+ * 10^places. *used is the number of its characters.
  */
 static bool decimal(struct iw_rule_word w, unsigned places, uint64_t *out, size_t *used)
 {
@@ -105,6 +105,8 @@ static bool decimal(struct iw_rule_word w, unsigned places, uint64_t *out, size_
 			return false;
 		digits++;
 	}
+	if (point && after == 0)
+		return false;
 	for (; after < places; after++)
 		if (__builtin_mul_overflow(v, 10, &v))
 			return false;

@@ -145,7 +145,9 @@ def transport_row(at, event):
     if kind in ("loss", "overlap", "forgotten"):
         return Row(at, event["from"], NOTE, f"not in the capture: {kind}")
     names = {"fin": "TCP FIN", "init": "SCTP INIT", "init-ack": "SCTP INIT ACK",
-             "shutdown": "SCTP SHUTDOWN", "shutdown-complete": "SCTP SHUTDOWN COMPLETE"}
+             "cookie-echo": "SCTP COOKIE ECHO", "cookie-ack": "SCTP COOKIE ACK",
+             "shutdown": "SCTP SHUTDOWN", "shutdown-ack": "SCTP SHUTDOWN ACK",
+             "shutdown-complete": "SCTP SHUTDOWN COMPLETE"}
     if kind not in names:
         return None
     more = f", streams {event['streams_out']} out, at most {event['streams_in_max']} in, TSN " \

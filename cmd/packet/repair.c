@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Lengths and checksums of IP, TCP and UDP. */
-#include "packet/mend.h"
+#include "packet/repair.h"
 
 #include <string.h>
 
@@ -11,7 +11,6 @@
 #define IPV6_LEN     40
 #define TCP_SUM      16
 #define UDP_SUM      6
-#define UDP_LEN      8
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 
@@ -94,15 +93,15 @@ void iw_packet_complete(uint8_t *ip, bool v6, uint8_t *transport, bool udp, cons
 	}
 }
 
-static void mend_udp(const uint8_t *ip, bool v6, uint8_t *udp, size_t len)
+static void repair_udp(const uint8_t *ip, bool v6, uint8_t *udp, size_t len)
 {
 	iw_put_be16(udp + 4, (uint16_t)len);
 	if (iw_get_be16(udp + UDP_SUM))
 		sum_udp(ip, v6, udp, len);
 }
 
-size_t iw_packet_mend(uint8_t *frame, size_t len, const struct iw_packet *p,
-		      enum iw_packet_kind kind, size_t payload_len)
+size_t iw_packet_repair(uint8_t *frame, size_t len, const struct iw_packet *p,
+			enum iw_packet_kind kind, size_t payload_len)
 {
 	uint8_t *ip = frame + (p->ip - frame), *transport = frame + (p->transport - frame);
 	size_t end = (size_t)(p->data - frame) + payload_len, padded;
@@ -114,7 +113,7 @@ size_t iw_packet_mend(uint8_t *frame, size_t len, const struct iw_packet *p,
 	if (kind == IW_PACKET_TCP) {
 		sum_tcp(ip, v6, transport, transport_len);
 	} else if (p->end[0].udp_port || p->end[1].udp_port) {
-		mend_udp(ip, v6, transport, transport_len);
+		repair_udp(ip, v6, transport, transport_len);
 	}
 	if (payload_len == p->len)
 		return len;

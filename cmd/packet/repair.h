@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lengths and checksums in the headers of a frame whose payload was changed or divided. No state. */
-#ifndef IW_PACKET_MEND_H
-#define IW_PACKET_MEND_H
+#ifndef IW_PACKET_REPAIR_H
+#define IW_PACKET_REPAIR_H
 
 #include "packet/packet.h"
 
@@ -12,8 +12,8 @@
  * 0). Returns the length of the frame, which keeps its padding to 60 octets. Does not touch the
  * checksum of SCTP.
  */
-size_t iw_packet_mend(uint8_t *frame, size_t len, const struct iw_packet *p,
-		      enum iw_packet_kind kind, size_t payload_len);
+size_t iw_packet_repair(uint8_t *frame, size_t len, const struct iw_packet *p,
+			enum iw_packet_kind kind, size_t payload_len);
 
 /*
  * Sets the lengths of IP and UDP, the header checksum of IPv4, and the checksum of TCP, or of UDP if
