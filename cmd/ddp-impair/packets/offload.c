@@ -6,7 +6,7 @@
 
 #include "packet/repair.h"
 #include "util/num.h"
-#include "wire/crc32c.h"
+#include "wire/sctp.h"
 
 enum {
 	ETHER_LEN = 14,
@@ -30,11 +30,10 @@ static bool complete_checksum(uint8_t *data, size_t len, size_t start, size_t fi
 {
 	uint8_t *sum = data + start + field;
 
-	if (start + field + (field == SCTP_SUM ? 4 : 2) > len)
+	if (start + (field == SCTP_SUM ? IW_SCTP_HDR_LEN : field + 2) > len)
 		return false;
 	if (field == SCTP_SUM) {
-		iw_put_le32(sum, 0);
-		iw_put_le32(sum, iw_crc32c(0, data + start, len - start));
+		iw_put_le32(sum, iw_wire_sctp_checksum(data + start, len - start));
 	} else {
 		uint16_t all = iw_packet_sum(data + start, len - start);
 
