@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""How the programs in scripts/ start and end.
+
+run(MODULE) imports a module, calls its main() and exits with the status that main() returns.
+A program that a signal ends has the status 128 plus the signal's number, 130 after Ctrl-C, and
+prints no traceback, also while it still imports its modules.
+"""
+
+import importlib
+import os
+import signal
+import sys
+
+CANNOT, FAILED = 3, 4
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Ended(BaseException):
+    """A signal arrived. args[0] is its number."""
+
+
+def raise_ended_on_signals():
+    """From now on the first signal raises Ended in the main thread. Later signals are ignored: they
+    must not disturb the clean-up. A signal that is ignored already stays ignored."""
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, raise_ended)
+
+
+def raise_ended(number, _):
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    raise Ended(number)
+
+
+def run(module, *arguments):
+    """Exits with what main(*arguments) of this module returns; 3 if a package of Python is
+    missing."""
+    try:
+        main = imported(module).main
+    except ModuleNotFoundError as missing:
+        sys.exit(complain(f"needs {missing.name}: run scripts/packages --install fabric", CANNOT))
+    try:
+        status = main(*arguments)
+        sys.stdout.flush()
+    except (Ended, KeyboardInterrupt) as ended:
+        status = 128 + (ended.args[0] if isinstance(ended, Ended) else signal.SIGINT)
+    except BrokenPipeError:  # the reader of the output has ended, and needs no message
+        status = FAILED
+        discard_output()
+    except OSError as error:
+        status = complain(f"{error.filename or 'standard output'}: {error.strerror}", FAILED)
+        discard_output()
+    sys.exit(status)
+
+
+def imported(module):
+    """Imports a module. Until that is done, SIGINT ends the program at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    found = importlib.import_module(module)
+    signal.signal(signal.SIGINT, before)
+    return found
+
+
+def complain(text, status):
+    print(f"{os.path.basename(sys.argv[0])}: {text}", file=sys.stderr)
+    return status
+
+
+def discard_output():
+    """Otherwise Python tries again to write what it could not write, and prints a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
