@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 
-from . import place, relays, remote, state
+from . import labels, netns, processes, relays, remote, state
 
 PARALLEL = 8
 CONFIGURE = """
@@ -45,8 +45,8 @@ class Builder:
         self.net = net
         self.topology = net.topology
         self.label = net.label
-        self.wiring = state.namespace(net.label, state.WIRING)
-        self.here = None
+        self.wiring = labels.wiring(net.label)
+        self.namespaces = None
         self.emulation = None
 
     def build(self):
@@ -66,18 +66,18 @@ class Builder:
         net.save()
 
     def build_here(self):
-        self.here = place.make(self.label)
-        self.net.record["holder"] = self.here.holder
+        self.namespaces = netns.make(self.label)
+        self.net.record["holder"] = self.namespaces.holder
         self.net.save()
         if any(link.impaired() for link in self.topology.links):
-            self.emulation = relays.choose(self.topology, self.here)
+            self.emulation = relays.choose(self.topology, self.namespaces)
             self.net.record["emulation"] = self.emulation
         self.write_hosts()
         self.make_namespaces()
         self.make_links()
         self.in_parallel(self.configure, self.topology.members().values())
         self.start_relays()
-        place.wait_until(self.is_wired, 5)
+        processes.wait_until(self.is_wired, 5)
 
     def in_parallel(self, function, items):
         with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
@@ -87,16 +87,16 @@ class Builder:
         lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost"]
         for name, host in self.net.record["hosts"].items():
             lines += [f"{one['address']} {name}" for one in host["addresses"]]
-        path = os.path.join(state.folder_of(self.label), "hosts")
+        path = os.path.join(labels.folder_of(self.label), "hosts")
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
     def make_namespaces(self):
         """The wiring is first: the alias of its lo names the state file, which identifies the owner
         of the namespaces."""
-        self.here.batch([f"netns add {self.wiring}"])
-        self.here.batch([f"link set lo alias {state.path_of(self.label)}"], self.wiring)
-        self.here.batch([f"netns add {state.namespace(self.label, name)}"
+        self.namespaces.batch([f"netns add {self.wiring}"])
+        self.namespaces.batch([f"link set lo alias {labels.path_of(self.label)}"], self.wiring)
+        self.namespaces.batch([f"netns add {labels.namespace(self.label, name)}"
                          for name in self.topology.members()])
 
     # --- links: all interfaces are made in the wiring, and moved from there -----------------------
@@ -116,10 +116,11 @@ class Builder:
                 move += self.attach(end, name)
             if self.relayed(link):
                 move += [f"link set {name} up" for name in inner(link)]
-        self.here.call(["sh", "-c", NO_IPV6], self.wiring, "".join(f"{line}\n" for line in make))
+        self.namespaces.call(["sh", "-c", NO_IPV6], self.wiring,
+                             "".join(f"{line}\n" for line in make))
         if bare:
-            self.here.call(["sh", "-c", OFFLOADS], self.wiring, "\n".join(bare) + "\n")
-        self.here.batch(move, self.wiring)
+            self.namespaces.call(["sh", "-c", OFFLOADS], self.wiring, "\n".join(bare) + "\n")
+        self.namespaces.batch(move, self.wiring)
         self.add_netem()
 
     def relayed(self, link):
@@ -138,7 +139,7 @@ class Builder:
     def attach(self, end, name):
         if end.member.kind == "network":
             return [f"link set {name} master {bridge(end.member.name)} up"]
-        target = state.namespace(self.label, end.member.name)
+        target = labels.namespace(self.label, end.member.name)
         return [f"link set {name} address {end.mac}",
                 f"link set {name} netns {target} name {end.interface}"]
 
@@ -147,9 +148,9 @@ class Builder:
             for index, (end, name) in enumerate(zip(link.ends, outer(link))):
                 where = self.wiring
                 if end.member.kind != "network":
-                    where, name = state.namespace(self.label, end.member.name), end.interface
+                    where, name = labels.namespace(self.label, end.member.name), end.interface
                 if link.toward[1 - index]:
-                    self.here.call(relays.netem(link, 1 - index, name), where)
+                    self.namespaces.call(relays.netem(link, 1 - index, name), where)
 
     # --- hosts ------------------------------------------------------------------------------------
 
@@ -167,12 +168,12 @@ class Builder:
             lines.append(f"link set {end.interface} up")
         for prefix, gate in self.topology.routes[member.name]:
             lines.append(f"route add {prefix} via {gate}")
-        self.here.call(["sh", "-c", CONFIGURE, "sh", member.kind],
-                       state.namespace(self.label, member.name),
+        self.namespaces.call(["sh", "-c", CONFIGURE, "sh", member.kind],
+                       labels.namespace(self.label, member.name),
                        "".join(f"{line}\n" for line in lines))
 
     def is_wired(self):
-        shown = self.here.call(["ip", "-json", "link", "show"], self.wiring)
+        shown = self.namespaces.call(["ip", "-json", "link", "show"], self.wiring)
         return all("LOWER_UP" in one["flags"] for one in json.loads(shown)
                    if one["ifname"] != "lo")
 
@@ -186,11 +187,11 @@ class Builder:
             relays.wait_ready(process, log, link)
 
     def start_relay(self, link):
-        log = os.path.join(state.folder_of(self.label), f"relay-{link.number}")
+        log = os.path.join(labels.folder_of(self.label), f"relay-{link.number}")
         argv = relays.command(link, inner(link), self.topology.seed)
-        process = relays.start(self.here, self.wiring, argv, log, self.label)
+        process = relays.start(self.namespaces, self.wiring, argv, log, self.label)
         self.net.record["relays"].append({
-            "link": link.name(), "pid": process.pid, "start": state.start_time(process.pid),
+            "link": link.name(), "pid": process.pid, "start": processes.start_time(process.pid),
             "log": log, "interfaces": inner(link), "rules": link.rules,
             "toward": {end.member.name: direction.text()
                        for end, direction in zip(link.ends, link.toward)}})

@@ -11,7 +11,7 @@ import time
 
 import checked
 
-from . import build, graph, live, place, state, status, supervisor, topology
+from . import build, errors, graph, live, netns, state, status, supervisor, topology
 
 OK, NO, USAGE, CANNOT, FAILED = range(5)
 DESCRIPTION = "Makes test networks of namespaces from topology files (YAML)."
@@ -73,7 +73,7 @@ def build_parser():
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
-    place.extend_path()
+    netns.extend_path()
     if argv[:1] == ["measure"]:
         return measure(argv[1:])
     if argv[:1] == ["supervise"]:  # live.start_supervisor() runs this
@@ -87,10 +87,8 @@ def main(argv=None):
         return COMMANDS[arguments.command](arguments)
     except checked.Invalid as error:
         return report(error, USAGE)
-    except place.Cannot as error:
-        return report(error, CANNOT)
-    except place.Failed as error:
-        return report(error, FAILED)
+    except errors.Problem as error:
+        return report(error, error.status)
     except OSError as error:
         return report(f"{error.filename}: {error.strerror}", FAILED)
     except Ended as ended:
@@ -98,7 +96,7 @@ def main(argv=None):
 
 
 def report(error, status_code):
-    place.warn(str(error))
+    errors.warn(str(error))
     return status_code
 
 
@@ -142,7 +140,7 @@ def is_up_already(label, path):
     if record.get("path") == os.path.abspath(path) and record.get("digest") == build.digest(path):
         print(f"{label}: is up already")
         return OK
-    place.warn(f"{label}: is up from {record.get('path')}, whose contents were different: run "
+    errors.warn(f"{label}: is up from {record.get('path')}, whose contents were different: run "
                f"scripts/fabric down --label {label} first")
     return NO
 
@@ -161,7 +159,7 @@ def down(arguments):
 def down_one(label, arguments):
     other = state.elsewhere(label)
     if other and not arguments.force:
-        place.warn(f"{label}: belongs to another session, see {other}: use --force to remove it")
+        errors.warn(f"{label}: belongs to another session, see {other}: use --force to remove it")
         return False
     known = state.read(label) or label in state.leftovers() or other
     counters = live.take_down(label)
@@ -180,7 +178,7 @@ def execute(arguments):
     if words[:1] == ["--"]:
         words = words[1:]
     if len(words) < 2:
-        place.warn("exec: expected HOST and a command")
+        errors.warn("exec: expected HOST and a command")
         return USAGE
     net = live.attach(label_of(arguments) if arguments.file or arguments.label else only_one())
     argv, environment = net.command(words[0], words[1:])
@@ -233,6 +231,6 @@ def label_of(arguments):
 def only_one():
     labels = [label for label in state.recorded() if live.is_up(label)]
     if len(labels) != 1:
-        raise place.Failed(f"{', '.join(labels)}: more than one is up: use --label or -f FILE"
+        raise errors.Failed(f"{', '.join(labels)}: more than one is up: use --label or -f FILE"
                            if labels else "nothing is up: run scripts/fabric up FILE")
     return labels[0]

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from . import place
+from . import errors
 
 FORMATS = ("svg", "png", "dot")
 SHAPES = {"host": 'shape=box style="rounded,filled" fillcolor="#dbe9f6"',
@@ -19,7 +19,7 @@ def draw(topology, wanted, output):
     if kind is None:
         kind = "svg" if shutil.which("dot") else "dot"
     if kind not in FORMATS:
-        raise place.Failed(f"{output}: expected a name that ends with .{', .'.join(FORMATS)}")
+        raise errors.Failed(f"{output}: expected a name that ends with .{', .'.join(FORMATS)}")
     data = dot_text(topology).encode()
     if kind != "dot":
         data = render(data, kind, len(topology.members()))
@@ -33,11 +33,11 @@ def draw(topology, wanted, output):
 
 def render(text, kind, members):
     if not shutil.which("dot"):
-        raise place.Cannot("needs dot: graphviz is not installed; use --format dot")
+        raise errors.Cannot("needs dot: graphviz is not installed; use --format dot")
     engine = "twopi" if members > 12 and shutil.which("twopi") else "dot"
     done = subprocess.run([engine, f"-T{kind}"], input=text, capture_output=True, check=False)
     if done.returncode:
-        raise place.Failed(f"{engine}: {done.stderr.decode(errors='replace').strip()}")
+        raise errors.Failed(f"{engine}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
 
 

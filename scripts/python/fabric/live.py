@@ -11,7 +11,7 @@
 
 A Fabric of a program has the label NAME-PID-N, so several can be up at a time. If the program is
 killed, a supervisor process takes the fabric down. attach(label) returns a fabric that the command
-line made. Raises place.Cannot (no permission, no tool) and place.Failed.
+line made. Raises errors.Cannot (no permission, no tool) and errors.Failed.
 
 On each host /etc/hosts has the names of all hosts, the host name is the name in the file, and the
 tools of the build folder are in PATH.
@@ -23,7 +23,7 @@ import os
 import subprocess
 import sys
 
-from . import build, place, relays, remote, state
+from . import build, errors, labels, processes, relays, remote, state
 
 NUMBERS = itertools.count(1)
 ENTER = """
@@ -56,7 +56,7 @@ class Fabric:
     # --- up and down ---------------------------------------------------------------------------
 
     def up(self):
-        """Raises place.Failed if the label is in use; is_up() tells."""
+        """Raises errors.Failed if the label is in use; is_up() tells."""
         claim(self.label)
         try:
             build.Builder(self).build()
@@ -97,7 +97,7 @@ class Fabric:
 
     def host(self, name):
         if name not in self.record["hosts"]:
-            raise place.Failed(f"{name}: not a host of {self.label}: expected one of "
+            raise errors.Failed(f"{name}: not a host of {self.label}: expected one of "
                                f"{', '.join(list(self.record['hosts'])[:20])}")
         return self.record["hosts"][name]
 
@@ -108,10 +108,10 @@ class Fabric:
         if self.host(host).get("ssh"):
             marked = ["env", f"IW_FABRIC={self.label}", f"IW_FABRIC_HOST={host}", *argv]
             return remote.command(self.host(host)["ssh"], marked), dict(os.environ)
-        words = state.here_of(self.record).enter(state.namespace(self.label, host))
+        words = state.namespaces_of(self.record).enter(labels.namespace(self.label, host))
         words += ["unshare", "--mount", "--uts", "sh", "-c", ENTER, "sh",
-                  os.path.join(state.folder_of(self.label), "hosts"), host, *argv]
-        environment = place.environment(self.label)
+                  os.path.join(labels.folder_of(self.label), "hosts"), host, *argv]
+        environment = labels.environment(self.label)
         environment["IW_FABRIC_HOST"] = host
         if os.path.isdir(relays.build_folder()):
             environment["PATH"] = f"{relays.build_folder()}:{environment.get('PATH', '')}"
@@ -141,18 +141,18 @@ class Fabric:
 
     def wait_listening(self, host, port, transport="tcp", seconds=15):
         """Waits until a program on the host listens to this port. transport: tcp or udp. Raises
-        place.Failed after the time."""
+        errors.Failed after the time."""
         argv = ["ss", "-Hln", "-t" if transport == "tcp" else "-u", f"sport = :{port}"]
-        if not place.wait_until(lambda: self.run(host, argv).stdout, seconds, 0.02):
-            raise place.Failed(f"{host}: no program listens to {transport} port {port} after "
+        if not processes.wait_until(lambda: self.run(host, argv).stdout, seconds, 0.02):
+            raise errors.Failed(f"{host}: no program listens to {transport} port {port} after "
                                f"{seconds} s")
 
 
 def attach(label):
-    """Returns the Fabric that is up under this label. Raises place.Failed."""
+    """Returns the Fabric that is up under this label. Raises errors.Failed."""
     record = state.read(label)
     if not record or record.get("status") != "up" or not state.is_alive(record):
-        raise place.Failed(f"{label}: not up: run scripts/fabric up FILE")
+        raise errors.Failed(f"{label}: not up: run scripts/fabric up FILE")
     net = Fabric(None, label, None)
     net.record = record
     return net
@@ -164,7 +164,7 @@ def is_up(label):
 
 
 def claim(label):
-    """Makes the state file. Removes what a killed `up` left. Raises place.Failed if the label is
+    """Makes the state file. Removes what a killed `up` left. Raises errors.Failed if the label is
     in use."""
     with state.lock():
         claim_locked(label)
@@ -175,13 +175,13 @@ def claim_locked(label):
     if record and state.is_alive(record):
         now = "is up already" if record["status"] == "up" else \
             f"process {record['pid']} is making it"
-        raise place.Failed(f"{label}: {now}; run scripts/fabric down, or use another --label")
+        raise errors.Failed(f"{label}: {now}; run scripts/fabric down, or use another --label")
     other = state.elsewhere(label)
     if other:
-        raise place.Failed(f"{label}: in use, see {other}; use another --label")
+        raise errors.Failed(f"{label}: in use, see {other}; use another --label")
     take_down(label)
     state.create(label, {"label": label, "status": "starting", "pid": os.getpid(),
-                         "start": state.start_time(os.getpid())})
+                         "start": processes.start_time(os.getpid())})
 
 
 def take_down(label):
@@ -191,20 +191,20 @@ def take_down(label):
     if record.get("remote"):
         targets = [host["ssh"] for host in record["hosts"].values()]
         for target, reason in remote.end(label, targets):
-            place.warn(f"{label}: {target}: processes of exec may be left: {reason}")
-    here = state.place_of(label, record)
-    names = state.namespaces_of(label, here)
-    inodes = {here.inode(name) for name in names}
+            errors.warn(f"{label}: {target}: processes of exec may be left: {reason}")
+    namespaces = state.find_namespaces(label, record)
+    names = state.names_of(label, namespaces)
+    inodes = {namespaces.inode(name) for name in names}
     running = [relay for relay in record.get("relays", [])
-               if state.start_time(relay["pid"]) == relay["start"]]
+               if processes.start_time(relay["pid"]) == relay["start"]]
     counters = relays.stop([relay["pid"] for relay in running],
                            {relay["link"]: relay["log"] for relay in running})
-    rest = state.end(lambda: state.processes_of(label, inodes))
-    if here.holder is None:
-        here.batch([f"netns delete {name}" for name in names])
+    rest = processes.end(lambda: processes.processes_of(label, inodes))
+    if namespaces.holder is None:
+        namespaces.batch([f"netns delete {name}" for name in names])
     state.remove(label)
     if rest:
-        raise place.Failed(f"{label}: processes do not end: {', '.join(map(str, sorted(rest)))}")
+        raise errors.Failed(f"{label}: processes do not end: {', '.join(map(str, sorted(rest)))}")
     return counters
 
 
@@ -214,4 +214,4 @@ def start_supervisor(label, owner):
     subprocess.Popen([sys.executable, program, "supervise", label, str(owner)],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                      stderr=subprocess.DEVNULL, start_new_session=True,
-                     env=place.environment(label))
+                     env=labels.environment(label))

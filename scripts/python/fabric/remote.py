@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 
-from . import place
+from . import errors
 
 # No questions: they would hang a test.
 OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
@@ -34,16 +34,16 @@ def ssh():
 
 
 def check(topology):
-    """Returns a dict from host to the address that ssh uses. Raises place.Cannot with all machines
+    """Returns a dict from host to the address that ssh uses. Raises errors.Cannot with all machines
     that ssh does not reach."""
     if not shutil.which("ssh"):
-        raise place.Cannot("needs ssh: not installed; run scripts/packages --install hosts")
+        raise errors.Cannot("needs ssh: not installed; run scripts/packages --install hosts")
     hosts = topology.hosts.values()
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(reach, hosts))
     bad = [f"{host.name} ({host.ssh}): {answer}" for host, answer in zip(hosts, answers) if answer]
     if bad:
-        raise place.Cannot("ssh: " + "; ".join(bad))
+        raise errors.Cannot("ssh: " + "; ".join(bad))
     return {host.name: address_of(host.ssh) for host in hosts}
 
 

@@ -7,8 +7,8 @@ import signal
 import sys
 
 import checked
+from fabric.errors import Problem, Wrong
 from hosts import clush, local, options, srun
-from hosts.errors import Cannot, Failed, Problem, Wrong
 from hosts.report import Report
 from hosts.session import Session
 
@@ -150,19 +150,14 @@ def with_clush(parsed, report):
 
 
 def with_netns(parsed, report):
-    from fabric import live, place, topology  # only this engine needs them
+    from fabric import live, topology  # only this engine needs them
     if not parsed.hosts:
         raise Wrong("--engine netns: expected --hosts FILE, a topology, or the label of one that "
                     "is up")
-    try:
-        if not os.path.exists(parsed.hosts):
-            return measure_fabric(live.attach(parsed.hosts), parsed, report)
-        with live.Fabric(topology.load(parsed.hosts)) as net:
-            return measure_fabric(net, parsed, report)
-    except place.Cannot as error:
-        raise Cannot(str(error)) from None
-    except place.Failed as error:
-        raise Failed(str(error)) from None
+    if not os.path.exists(parsed.hosts):
+        return measure_fabric(live.attach(parsed.hosts), parsed, report)
+    with live.Fabric(topology.load(parsed.hosts)) as net:
+        return measure_fabric(net, parsed, report)
 
 
 def measure_fabric(net, parsed, report):

@@ -21,8 +21,8 @@ except ImportError:
     EventHandler = object
     NodeSet = None
 
+from fabric.errors import Cannot, Failed, Wrong
 from hosts import bench
-from hosts.errors import Cannot, Failed, Wrong
 from hosts.session import Command
 
 TICK = 0.2  # seconds between two looks at the deadlines
@@ -62,7 +62,7 @@ class Events(EventHandler):
     def ev_read(self, worker, node, sname, msg):
         lines = self.command.output if sname == "stdout" else self.command.errors
         lines.append(msg.decode(errors="replace"))
-        self.session.poke()
+        self.session.resume()
 
     def ev_hup(self, worker, node, rc):
         self.command.status = rc
@@ -70,7 +70,7 @@ class Events(EventHandler):
     def ev_close(self, worker, timedout):
         if self.command.status is None:
             self.command.status = 255
-        self.session.poke()
+        self.session.resume()
 
 
 class Ticks(EventHandler):
@@ -79,7 +79,7 @@ class Ticks(EventHandler):
         self.session = session
 
     def ev_timer(self, timer):
-        self.session.poke()
+        self.session.resume()
 
 
 class Masters:

@@ -6,7 +6,7 @@ import selectors
 import signal
 import subprocess
 
-from hosts.errors import Cannot
+from fabric.errors import Cannot
 from hosts.session import Command
 
 TICK = 0.2  # seconds between two looks at the deadlines
@@ -25,10 +25,11 @@ class Local(Command):
 
 
 class Launcher:
-    """place(host, words): returns the words that run a command on a host, and their environment."""
+    """command(host, words): returns the words that run a command on a host, and their
+    environment."""
 
-    def __init__(self, place):
-        self.place = place
+    def __init__(self, command):
+        self.command = command
         self.selector = selectors.DefaultSelector()
         self.commands = []
 
@@ -36,7 +37,7 @@ class Launcher:
         """Nothing to wait for."""
 
     def start(self, host, shell, _session):
-        words, environment = self.place(
+        words, environment = self.command(
             host, ["setpriv", "--pdeathsig", "TERM", "sh", "-c", shell])
         try:
             process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -63,7 +64,7 @@ class Launcher:
                 command.process.wait()
                 command.status = command.process.returncode
                 self.forget(command)
-            session.poke()
+            session.resume()
 
     def read(self, command, stream):
         data = stream.read(65536)

@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 import time
 
+from fabric.errors import Cannot, Failed, Wrong
 from hosts import bench
-from hosts.errors import Cannot, Failed, Wrong
 
 TASK = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "hosts-task")
 ALLOCATE = 20  # seconds until srun has its hosts
@@ -82,13 +82,13 @@ def count_hosts(hosts):
 
 
 class Run:
-    """sink(line): takes the JSON lines of the tasks."""
+    """consumer(line): takes the JSON lines of the tasks."""
 
-    def __init__(self, options, hosts, sink):
+    def __init__(self, options, hosts, consumer):
         self.options = options
         self.settings = bench.Settings(options)
         self.hosts = hosts
-        self.sink = sink
+        self.consumer = consumer
         self.name = f"iwarp-measure-{os.getpid()}"
         self.remover = None
         self.process = None
@@ -179,7 +179,7 @@ class Run:
             self.seen[line["task"]] = line["name"]
         elif line["event"] == "end":
             self.ended.add(line["task"])
-        self.sink(line)
+        self.consumer(line)
 
     # --- failures --------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Errors that end a measurement, and their exit status."""
+"""Errors that end a program of scripts/, and their exit status. hosts has the same."""
+
+import sys
 
 
 class Problem(Exception):
@@ -9,11 +11,11 @@ class Problem(Exception):
 
 
 class Failed(Problem):
-    """The measurement failed on the way."""
+    """A command failed on the way."""
 
 
 class Cannot(Problem):
-    """This machine cannot do it: str() says what is missing and how to get it."""
+    """This machine or this user cannot do it: str() says what is missing and how to get it."""
 
     status = 3
 
@@ -22,3 +24,7 @@ class Wrong(Problem):
     """An option or a file is wrong."""
 
     status = 2
+
+
+def warn(text):
+    print(f"fabric: {text}", file=sys.stderr)
