@@ -210,7 +210,9 @@ def give_addresses(subnet):
 
 
 def next_address(prefix, used, end):
-    for index in range(1, prefix.num_addresses - (prefix.version == 4 and prefix.prefixlen < 31)):
+    # RFC 3021, RFC 6164: a prefix for two addresses has no address of the network.
+    small = prefix.prefixlen >= prefix.max_prefixlen - 1
+    for index in range(not small, prefix.num_addresses - (prefix.version == 4 and not small)):
         if prefix[index] not in used:
             return prefix[index]
     node = end.link.node
