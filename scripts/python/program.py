@@ -13,10 +13,11 @@ import sys
 
 CANNOT, FAILED = 3, 4
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ARRIVED = []  # the number of the signal that ends this program
 
 
 class Ended(BaseException):
-    """A signal arrived. args[0] is its number."""
+    """A signal arrived, see ARRIVED."""
 
 
 def raise_ended_on_signals():
@@ -30,7 +31,8 @@ def raise_ended_on_signals():
 def raise_ended(number, _):
     for other in SIGNALS:
         signal.signal(other, signal.SIG_IGN)
-    raise Ended(number)
+    ARRIVED.append(number)
+    raise Ended()
 
 
 def run(module, *arguments):
@@ -42,16 +44,19 @@ def run(module, *arguments):
         sys.exit(complain(f"needs {missing.name}: run scripts/packages --install fabric", CANNOT))
     try:
         status = main(*arguments)
-        sys.stdout.flush()
-    except (Ended, KeyboardInterrupt) as ended:
-        status = 128 + (ended.args[0] if isinstance(ended, Ended) else signal.SIGINT)
+        flush()
+    except KeyboardInterrupt:
+        ARRIVED.append(signal.SIGINT)
+    except Ended:
+        pass
     except BrokenPipeError:  # the reader of the output has ended, and needs no message
         status = FAILED
         discard_output()
     except OSError as error:
-        status = complain(f"{error.filename or 'standard output'}: {error.strerror}", FAILED)
+        where = f"{error.filename}: " if error.filename else ""
+        status = complain(f"{where}{error.strerror}", FAILED)
         discard_output()
-    sys.exit(status)
+    sys.exit(128 + ARRIVED[0] if ARRIVED else status)
 
 
 def imported(module):
@@ -62,6 +67,14 @@ def imported(module):
     found = importlib.import_module(module)
     signal.signal(signal.SIGINT, before)
     return found
+
+
+def flush():
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def complain(text, status):

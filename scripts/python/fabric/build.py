@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 
-from . import labels, netns, processes, relays, remote, state
+from . import errors, labels, netns, processes, relays, remote, state
 
 PARALLEL = 8
 CONFIGURE = """
@@ -51,7 +51,10 @@ class Builder:
 
     def build(self):
         net = self.net
-        net.record = {**state.read(self.label), "path": os.path.abspath(self.topology.path),
+        claimed = state.read(self.label)
+        if not claimed:
+            raise errors.Failed(f"{self.label}: another process has taken it down")
+        net.record = {**claimed, "path": os.path.abspath(self.topology.path),
                       "digest": digest(self.topology.path), "relays": [], "remote": False,
                       "hosts": {name: describe(member)
                                 for name, member in self.topology.members().items()}}
@@ -77,7 +80,8 @@ class Builder:
         self.make_links()
         self.in_parallel(self.configure, self.topology.members().values())
         self.start_relays()
-        processes.wait_until(self.is_wired, 5)
+        if not processes.wait_until(self.is_wired, 10):
+            raise errors.Failed(f"{self.label}: the links are not up after 10 s")
 
     def in_parallel(self, function, items):
         with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
@@ -88,14 +92,14 @@ class Builder:
         for name, host in self.net.record["hosts"].items():
             lines += [f"{one['address']} {name}" for one in host["addresses"]]
         path = os.path.join(labels.folder_of(self.label), "hosts")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+        state.write_text(path, "\n".join(lines) + "\n")
 
     def make_namespaces(self):
         """The wiring is first: the alias of its lo names the state file, which identifies the owner
         of the namespaces."""
         self.namespaces.batch([f"netns add {self.wiring}"])
-        self.namespaces.batch([f"link set lo alias {labels.path_of(self.label)}"], self.wiring)
+        self.namespaces.call(["ip", "link", "set", "lo", "alias", labels.path_of(self.label)],
+                             self.wiring)
         self.namespaces.batch([f"netns add {labels.namespace(self.label, name)}"
                          for name in self.topology.members()])
 
@@ -182,6 +186,8 @@ class Builder:
     def start_relays(self):
         links = [link for link in self.topology.links if self.relayed(link)]
         started = self.in_parallel(self.start_relay, links)
+        self.net.record["relays"] = [describe_relay(link, *one)
+                                     for link, one in zip(links, started)]
         self.net.save()
         for link, (process, log) in zip(links, started):
             relays.wait_ready(process, log, link)
@@ -189,13 +195,15 @@ class Builder:
     def start_relay(self, link):
         log = os.path.join(labels.folder_of(self.label), f"relay-{link.number}")
         argv = relays.command(link, inner(link), self.topology.seed)
-        process = relays.start(self.namespaces, self.wiring, argv, log, self.label)
-        self.net.record["relays"].append({
-            "link": link.name(), "pid": process.pid, "start": processes.start_time(process.pid),
+        return relays.start(self.namespaces, self.wiring, argv, log, self.label), log
+
+
+def describe_relay(link, process, log):
+    """Returns a relay's entry in the state file."""
+    return {"link": link.name(), "pid": process.pid, "start": processes.start_time(process.pid),
             "log": log, "interfaces": inner(link), "rules": link.rules,
             "toward": {end.member.name: direction.text()
-                       for end, direction in zip(link.ends, link.toward)}})
-        return process, log
+                       for end, direction in zip(link.ends, link.toward)}}
 
 
 def describe(member):

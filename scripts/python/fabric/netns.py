@@ -8,6 +8,7 @@ a user    those in a user namespace with a /run of its own. A process holds it: 
 
 import functools
 import os
+import select
 import shutil
 import subprocess
 
@@ -15,6 +16,7 @@ from . import errors, labels
 
 NETNS = "/run/netns"
 SYSTEM = ("/usr/sbin", "/sbin")
+HOLD_SECONDS = 20  # until the user namespace is ready
 TOOLS = ("ip", "ethtool", "nsenter", "unshare")
 
 # A tmpfs replaces /run, which an ordinary user cannot write, and shows the folders of the old one.
@@ -31,10 +33,12 @@ mount --rbind $new /run && mount --make-rprivate / && echo ready && exec sleep i
 
 
 class Namespaces:
-    """holder: the process id that holds the user namespace, or None for root."""
+    """holder: the process id that holds the user namespace, or None for root. label: of the fabric
+    that is made, so that `down` also ends commands of an `up` that was killed."""
 
-    def __init__(self, holder=None):
+    def __init__(self, holder=None, label=None):
         self.holder = holder
+        self.environment = labels.environment(label) if label else None
 
     def enter(self, namespace=None):
         """Returns the words that run a command there, and in this network namespace."""
@@ -50,7 +54,8 @@ class Namespaces:
         """Runs a command and returns its standard output. Raises Failed with its first message."""
         try:
             done = subprocess.run([*self.enter(namespace), *argv], input=text or "", timeout=60,
-                                  capture_output=True, text=True, check=False)
+                                  capture_output=True, text=True, check=False,
+                                  env=self.environment)
         except subprocess.TimeoutExpired:
             raise errors.Failed(f"{argv[0]}: does not end within 60 s") from None
         if done.returncode:
@@ -67,17 +72,29 @@ class Namespaces:
 
     def names(self):
         """Returns the names of all network namespaces."""
-        if self.holder:
-            return self.call(["ls", NETNS]).split()
-        return sorted(os.listdir(NETNS)) if os.path.isdir(NETNS) else []
+        try:
+            return sorted(os.listdir(self.folder()))
+        except OSError:  # no namespace was ever made, or the holder has ended
+            return []
+
+    def folder(self):
+        return f"/proc/{self.holder}/root{NETNS}" if self.holder else NETNS
 
     def inode(self, namespace):
         """Returns the inode of a network namespace, which /proc/PID/ns/net also shows, or None."""
-        folder = f"/proc/{self.holder}/root{NETNS}" if self.holder else NETNS
         try:
-            return os.stat(f"{folder}/{namespace}").st_ino
+            return os.stat(f"{self.folder()}/{namespace}").st_ino
         except OSError:
             return None
+
+    def delete(self, find):
+        """Deletes the namespaces whose names find() returns. Another process may do the same."""
+        lines = [f"netns delete {name}\n" for name in find()]
+        try:
+            self.call(["ip", "-force", "-batch", "-"], None, "".join(lines))
+        except errors.Failed:
+            if find():
+                raise
 
 
 def extend_path():
@@ -109,11 +126,11 @@ def make(label):
     """Returns the Namespaces of a new fabric. Raises Cannot."""
     check_tools()
     if not is_system():
-        return Namespaces(hold(label))
+        return Namespaces(hold(label), label)
     if subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode:
         raise errors.Cannot("needs netns: cannot make a network namespace, not even as root; in a "
                             "container, add CAP_SYS_ADMIN and CAP_NET_ADMIN")
-    return Namespaces()
+    return Namespaces(None, label)
 
 
 def hold(label):
@@ -122,9 +139,10 @@ def hold(label):
         ["unshare", "--user", "--map-root-user", "--mount", "--net", "sh", "-c", HOLD],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env=labels.environment(label))
-    if holder.stdout.readline() != "ready\n":
-        said = holder.stderr.read().strip().splitlines() or ["no message"]
-        holder.wait()
+    if not select.select([holder.stdout], [], [], HOLD_SECONDS)[0] or \
+            holder.stdout.readline() != "ready\n":
+        holder.kill()
+        said = holder.communicate()[1].strip().splitlines() or ["no message"]
         raise errors.Cannot(f"needs root or user namespaces: {said[0]}; run as root, or see "
                             "user.max_user_namespaces and "
                             "kernel.apparmor_restrict_unprivileged_userns in sysctl(8)")

@@ -10,14 +10,27 @@ import subprocess
 
 from . import errors
 
-# No questions: they would hang a test.
-OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
+# No questions, and no wait for a machine that has stopped: they would hang a test.
+OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
+           "-o", "ServerAliveCountMax=6"]
+ANSWER_SECONDS = 20  # until a machine has run a short command
 END = """
-for file in /proc/[0-9]*/environ; do
-    grep -qzx "IW_FABRIC=$1" "$file" 2>/dev/null || continue
-    pid=${file#/proc/}
-    kill "${pid%/environ}" 2>/dev/null
+end() {
+    found=
+    for file in /proc/[0-9]*/environ; do
+        grep -qzx "IW_FABRIC=$label" "$file" 2>/dev/null || continue
+        pid=${file#/proc/}
+        kill -s "$1" "${pid%/environ}" 2>/dev/null && found=yes
+    done
+    [ -n "$found" ]
+}
+label=$1
+end TERM || exit 0
+for wait in 1 2 3 4 5; do
+    sleep 0.1
+    end CONT || exit 0
 done
+end KILL
 true
 """
 
@@ -30,7 +43,11 @@ def command(target, argv):
 
 def ssh():
     """Returns the words before the machine. IW_SSH_OPTIONS adds options, such as -F FILE."""
-    return ["ssh", *OPTIONS, *shlex.split(os.environ.get("IW_SSH_OPTIONS", ""))]
+    more = os.environ.get("IW_SSH_OPTIONS", "")
+    try:
+        return ["ssh", *OPTIONS, *shlex.split(more)]
+    except ValueError as error:
+        raise errors.Wrong(f"IW_SSH_OPTIONS={more}: {error}: expected words of ssh") from None
 
 
 def check(topology):
@@ -49,8 +66,11 @@ def check(topology):
 
 def address_of(target):
     """Returns the host name of a machine, which can be an alias of ssh_config(5)."""
-    done = subprocess.run([*ssh(), "-G", "--", target], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([*ssh(), "-G", "--", target], stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, timeout=ANSWER_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise errors.Cannot(f"ssh -G {target}: no answer within {ANSWER_SECONDS} s") from None
     for line in done.stdout.splitlines():
         if line.startswith("hostname "):
             return line.split()[1]
@@ -74,9 +94,10 @@ def attempt(target, argv):
     """Runs a command on a machine. Returns None, or why it failed."""
     try:
         done = subprocess.run(command(target, argv), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=20, check=False)
+                              capture_output=True, text=True, errors="replace",
+                              timeout=ANSWER_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return "no answer within 20 s"
+        return f"no answer within {ANSWER_SECONDS} s"
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
     return None

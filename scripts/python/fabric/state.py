@@ -9,6 +9,7 @@ import shutil
 
 from . import errors, labels, netns, processes
 
+LOCK_SECONDS = 30
 
 @contextlib.contextmanager
 def lock():
@@ -17,8 +18,18 @@ def lock():
     if os.stat(labels.state_folder()).st_uid != os.geteuid():
         raise errors.Failed(f"{labels.state_folder()}: owned by another user; set XDG_RUNTIME_DIR")
     with open(os.path.join(labels.state_folder(), "lock"), "w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        if not processes.wait_until(lambda: try_lock(file), LOCK_SECONDS, 0.02):
+            raise errors.Failed(f"{file.name}: another process has held the lock for "
+                                f"{LOCK_SECONDS} s: end it, and try again")
         yield
+
+
+def try_lock(file):
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def create(label, record):
@@ -29,10 +40,16 @@ def create(label, record):
 
 def write(label, record):
     temporary = f"{labels.path_of(label)}.new"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(record, file, indent=1)
-        file.write("\n")
+    write_text(temporary, json.dumps(record, indent=1) + "\n")
     os.replace(temporary, labels.path_of(label))
+
+
+def write_text(path, text):
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:  # that of a write, such as "no space left", names no file
+        raise errors.Failed(f"{path}: {error.strerror}") from None
 
 
 def read(label):
@@ -83,10 +100,10 @@ def names_of(label, namespaces):
 def recorded():
     """Returns the labels that have a state file here."""
     try:
-        names = sorted(os.listdir(labels.state_folder()))
+        names = os.listdir(labels.state_folder())
     except OSError:
         return []
-    return [name[:-5] for name in names if name.endswith(".json")]
+    return sorted(name[:-5] for name in names if name.endswith(".json"))
 
 
 def leftovers():
@@ -122,10 +139,16 @@ def elsewhere(label):
     return other if other and other != labels.path_of(label) and os.path.exists(other) else None
 
 
+def is_made(record):
+    """True while the `up` of this fabric runs."""
+    return bool(record) and record.get("status") == "starting" and \
+        processes.start_time(record["pid"]) == record["start"]
+
+
 def is_alive(record):
     """True if a fabric is up, or its `up` still runs."""
     if record.get("status") == "starting":
-        return processes.start_time(record.get("pid")) == record.get("start")
+        return is_made(record)
     if record.get("remote"):
         return True
     return namespaces_of(record).inode(labels.wiring(record["label"])) is not None
