@@ -514,7 +514,7 @@ hosts: 2\nnetworks:\n  x: {members: []}|3: a list: expected at least one member
 hosts: &a [*a]|1: nested too deeply, or an alias within its own value
 hosts: 2\nname: "a\x00"|2: "a\x00": expected a name of
 hosts: [a, b]\nlinks:\n- between: [a, b]\n  rate: NINES|4: "999999999999999999999999999999
-a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d]\nf: [*e, *e, *e, *e, *e, *e, *e]|1: more than 200000 values
+a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\ng: &g [*c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*g, *g, *g, *g, *g, *g, *g, *g, *g]\nf: [*e, *e, *e, *e, *e, *e, *e]|1: more than 200000 values
 X
     sed -i "s/NINES/$(printf '9%.0s' {1..400})/" cases
     IW_STDIN=cases run_here python3 bad.py "$IW_TOP"

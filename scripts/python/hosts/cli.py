@@ -3,10 +3,10 @@
 
 import argparse
 import os
-import signal
 import sys
 
 import checked
+import program
 from fabric.errors import Problem, Wrong
 from hosts import clush, local, options, srun
 from hosts.report import Report
@@ -30,15 +30,10 @@ label of one that is up.
 Options after -- are those of every client of ddp-bench.
 
 Exit status: 0 all pairs measured, 1 a pair failed or (with --strict) deviates,
-2 usage or a bad file, 3 not possible here, 4 failed on the way.
+2 usage or a bad file, 3 not possible here, 4 failed on the way, 130 interrupted
+(128 and the number of the signal).
 """
-
-
-ARRIVED = []  # signals
-
-
-class Ended(BaseException):
-    """A signal arrived."""
+MOST_HOSTS = 4096
 
 
 def parse(argv):
@@ -72,31 +67,20 @@ def parse(argv):
 
 def main(argv):
     parsed = parse(argv)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+    program.raise_ended_on_signals()
     try:
         return measure(parsed)
     except Problem as problem:
-        if ARRIVED:  # The clean-up after a signal ended commands, which is no failure of a host.
-            return 128 + ARRIVED[0]
+        if program.ARRIVED:  # the clean-up ended commands, which is no failure of a host
+            raise program.Ended() from None
         return complain(problem, problem.status)
     except checked.Invalid as error:
         return complain(error, Wrong.status)
-    except Ended as ended:
-        return 128 + ended.args[0]
 
 
 def complain(error, status):
     print(f"fabric: {error}", file=sys.stderr)
     return status
-
-
-def interrupt(number, _):
-    # A second signal must not interrupt the clean-up.
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)
-    ARRIVED.append(number)
-    raise Ended(number)
 
 
 def measure(parsed):
@@ -109,8 +93,8 @@ def measure(parsed):
 
 def begin(parsed, report, hosts, **facts):
     """Prints what is going to be measured. Raises Wrong if there are not enough hosts."""
-    if hosts < 2:
-        raise Wrong(f"--hosts {parsed.hosts}: {hosts}: expected at least 2 hosts")
+    if not 2 <= hosts <= MOST_HOSTS:
+        raise Wrong(f"--hosts {parsed.hosts}: {hosts}: expected from 2 to {MOST_HOSTS} hosts")
     rounds = len(parsed.pattern.plan(hosts))
     report.say({"event": "plan", "engine": parsed.engine, "pattern": str(parsed.pattern),
                 "hosts": hosts, "rounds": rounds, "transport": parsed.transport, **facts})
@@ -155,6 +139,9 @@ def with_netns(parsed, report):
         raise Wrong("--engine netns: expected --hosts FILE, a topology, or the label of one that "
                     "is up")
     if not os.path.exists(parsed.hosts):
+        if not live.is_up(parsed.hosts):
+            raise Wrong(f"--hosts {parsed.hosts}: no such file, and no fabric of this label is up: "
+                        "expected a topology, or a label of scripts/fabric status")
         return measure_fabric(live.attach(parsed.hosts), parsed, report)
     with live.Fabric(topology.load(parsed.hosts)) as net:
         return measure_fabric(net, parsed, report)

@@ -5,10 +5,12 @@ import os
 import selectors
 import signal
 import subprocess
+import time
 
 from fabric.errors import Cannot
 from hosts.session import Command
 
+END_SECONDS = 4  # for commands to end: bench.guarded() kills them after 2 s
 TICK = 0.2  # seconds between two looks at the deadlines
 
 
@@ -86,6 +88,13 @@ class Launcher:
             command.process.stdin.close()
 
     def abort(self):
+        """Ends all commands. Their shells do that when standard input ends; `timeout`, which they
+        run, has a process group of its own."""
+        for command in self.commands:
+            self.end(command)
+        end = time.monotonic() + END_SECONDS
+        while time.monotonic() < end and any(one.process.poll() is None for one in self.commands):
+            time.sleep(0.01)
         for command in list(self.commands):
             try:
                 os.killpg(command.process.pid, signal.SIGKILL)
