@@ -12,6 +12,8 @@ import re
 
 import yaml
 
+import program
+
 DECIMAL = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 RATES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
@@ -22,8 +24,10 @@ SHOWN = 80  # characters of a value in a message
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class Invalid(Exception):
+class Invalid(program.Problem):
     """A file that cannot be used. str() is the message for the user."""
+
+    status = program.USAGE
 
 
 class Node:

@@ -11,9 +11,15 @@ import os
 import signal
 import sys
 
-CANNOT, FAILED = 3, 4
+USAGE, CANNOT, FAILED = 2, 3, 4
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ARRIVED = []  # the number of the signal that ends this program
+
+
+class Problem(Exception):
+    """Ends a program. str() is the message for the user, without the name of the program."""
+
+    status = FAILED
 
 
 class Ended(BaseException):
@@ -49,6 +55,9 @@ def run(module, *arguments):
         ARRIVED.append(signal.SIGINT)
     except Ended:
         pass
+    except Problem as problem:
+        # After a signal the clean-up can fail, because it has ended processes.
+        status = problem.status if ARRIVED else complain(problem, problem.status)
     except BrokenPipeError:  # the reader of the output has ended, and needs no message
         status = FAILED
         discard_output()

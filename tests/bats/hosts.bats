@@ -123,6 +123,7 @@ assert_clean() {
 import contextlib, io, re, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1] + "/scripts/python")
+import program
 from hosts import cli
 for line in sys.stdin.read().splitlines():
     said = io.StringIO()
@@ -131,6 +132,9 @@ for line in sys.stdin.read().splitlines():
             status = cli.main(line.split())
     except SystemExit as end:
         status = end.code
+    except program.Problem as problem:
+        status = problem.status
+        print(problem, file=said)
     if status != 2 or not re.search("expected|required|no such file", said.getvalue()):
         sys.exit(f"{line}: {status}: {said.getvalue()}")
     print(line)

@@ -6,7 +6,6 @@ unfinished links are there. So nothing is ever in the namespace of the caller.
 """
 
 import concurrent.futures
-import hashlib
 import json
 import os
 
@@ -55,7 +54,7 @@ class Builder:
         if not claimed:
             raise errors.Failed(f"{self.label}: another process has taken it down")
         net.record = {**claimed, "path": os.path.abspath(self.topology.path),
-                      "digest": digest(self.topology.path), "relays": [], "remote": False,
+                      "digest": state.digest(self.topology.path), "relays": [], "remote": False,
                       "hosts": {name: describe(member)
                                 for name, member in self.topology.members().items()}}
         if self.topology.is_remote():
@@ -217,11 +216,6 @@ def describe(member):
 
 def entry(interface, address, prefix):
     return {"interface": interface, "address": str(address), "prefix": str(prefix)}
-
-
-def digest(path):
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
 
 
 def bridge(name):

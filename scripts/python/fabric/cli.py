@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The command line of scripts/fabric."""
+"""The command line of scripts/fabric. `exec` runs often: modules that read files (YAML) and make
+networks take most of the time of its start, and are imported where they are needed."""
 
 import argparse
 import json
@@ -9,12 +10,11 @@ import signal
 import sys
 import time
 
-import checked
 import program
 
-from . import build, errors, graph, live, netns, processes, state, status, supervisor, topology
+from . import errors, graph, labels, live, netns, processes, relays, state, status, supervisor
 
-OK, NO, USAGE = range(3)
+OK, NO = range(2)
 DESCRIPTION = "Makes test networks of namespaces from topology files (YAML)."
 EPILOG = """\
 A topology file names hosts, routers, networks and links; scripts/topologies has
@@ -40,7 +40,7 @@ def build_parser():
 
     one = commands.add_parser("up", parents=[label], help="make the network of a file")
     one.add_argument("file", metavar="FILE", help="a topology, such as those in scripts/topologies")
-    one.add_argument("--seed", type=number(0, topology.SEED_MOST), metavar="N",
+    one.add_argument("--seed", type=number(0, relays.SEED_MOST), metavar="N",
                      help="seed of the relays, instead of the file's")
     one.add_argument("--ssh", action="append", default=[], metavar="HOST=USER@MACHINE",
                      help="run HOST on this machine; repeat it for each host")
@@ -101,17 +101,7 @@ def main(argv=None):
         return OK
     arguments = build_parser().parse_args(argv)
     program.raise_ended_on_signals()
-    try:
-        return COMMANDS[arguments.command](arguments)
-    except checked.Invalid as error:
-        return report(error, USAGE)
-    except errors.Problem as error:
-        return report(error, error.status)
-
-
-def report(error, status_code):
-    errors.warn(str(error))
-    return status_code
+    return COMMANDS[arguments.command](arguments)
 
 
 def measure(argv):
@@ -123,6 +113,7 @@ def measure(argv):
 
 
 def up(arguments):
+    from . import topology
     made = topology.load(arguments.file, dict(map(ssh_target, arguments.ssh)))
     if arguments.seed is not None:
         made.seed = arguments.seed
@@ -138,13 +129,13 @@ def up(arguments):
 
 def ssh_target(text):
     if not re.fullmatch(r"[^=]+=[A-Za-z0-9_.@:%\[\]][A-Za-z0-9_.@:%\[\]-]*", text):
-        raise checked.Invalid(f'--ssh "{text}": expected HOST=USER@MACHINE')
+        raise errors.Wrong(f'--ssh "{text}": expected HOST=USER@MACHINE')
     return text.split("=", 1)
 
 
 def is_up_already(label, path):
     record = state.read(label)
-    if record.get("path") == os.path.abspath(path) and record.get("digest") == build.digest(path):
+    if record.get("path") == os.path.abspath(path) and record.get("digest") == state.digest(path):
         print(f"{label}: is up already")
         return OK
     errors.warn(f"{label}: is up from {record.get('path')}, whose contents were different: run "
@@ -154,11 +145,11 @@ def is_up_already(label, path):
 
 def down(arguments):
     if arguments.file or arguments.label:
-        labels = [label_of(arguments)]
+        found = [label_of(arguments)]
     else:
-        labels = sorted({*state.recorded(), *state.leftovers()})
-    done = [down_one(label, arguments) for label in labels]
-    if not labels and not arguments.json:
+        found = sorted({*state.recorded(), *state.leftovers()})
+    done = [down_one(label, arguments) for label in found]
+    if not found and not arguments.json:
         print("nothing is up")
     return OK if all(done) else NO
 
@@ -197,8 +188,7 @@ def execute(arguments):
     if words[:1] == ["--"]:
         words = words[1:]
     if len(words) < 2:
-        errors.warn("exec: expected HOST and a command")
-        return USAGE
+        raise errors.Wrong("exec: expected HOST and a command")
     net = live.attach(label_of(arguments) if arguments.file or arguments.label else only_one())
     if arguments.until_listening:
         net.serve(words[0], words[1:], arguments.until_listening)
@@ -211,20 +201,21 @@ def execute(arguments):
 
 def show(arguments):
     if arguments.file or arguments.label:
-        labels = [label_of(arguments)]
+        found = [label_of(arguments)]
     else:
-        labels = state.recorded()
+        found = state.recorded()
     good = True
-    for label in labels:
+    for label in found:
         report_of = status.collect(label)
         good = good and report_of["up"] and all(one["alive"] for one in report_of["relays"])
         print(json.dumps(report_of) if arguments.json else status.text(report_of))
-    if not labels and not arguments.json:
+    if not found and not arguments.json:
         print("nothing is up")
-    return OK if labels and good else NO
+    return OK if found and good else NO
 
 
 def draw(arguments):
+    from . import topology
     return graph.draw(topology.load(arguments.file), arguments.format, arguments.output)
 
 
@@ -235,8 +226,8 @@ COMMANDS = {"up": up, "down": down, "exec": execute, "status": show, "graph": dr
 
 
 def checked_label(label):
-    if label is not None and not re.fullmatch(topology.LABEL, label):
-        raise checked.Invalid(f'--label "{label}": expected {topology.LABEL_EXPECTED}')
+    if label is not None and not re.fullmatch(labels.LABEL, label):
+        raise errors.Wrong(f'--label "{label}": expected {labels.LABEL_EXPECTED}')
     return label
 
 
@@ -252,6 +243,7 @@ def label_of(arguments):
         raise errors.Wrong(f"{arguments.file}: {', '.join(found)} are up from it: expected --label")
     if found:
         return found[0]
+    from . import topology
     label = topology.load(arguments.file).label
     if paths.get(label):
         raise errors.Wrong(f"{arguments.file}: {label} is up from {paths[label]}: expected this "
@@ -260,8 +252,8 @@ def label_of(arguments):
 
 
 def only_one():
-    labels = [label for label in state.recorded() if live.is_up(label)]
-    if len(labels) != 1:
-        raise errors.Failed(f"{', '.join(labels)}: more than one is up: use --label or -f FILE"
-                           if labels else "nothing is up: run scripts/fabric up FILE")
-    return labels[0]
+    found = [label for label in state.recorded() if live.is_up(label)]
+    if len(found) != 1:
+        raise errors.Failed(f"{', '.join(found)}: more than one is up: use --label or -f FILE"
+                            if found else "nothing is up: run scripts/fabric up FILE")
+    return found[0]

@@ -3,27 +3,23 @@
 
 import sys
 
-
-class Problem(Exception):
-    """str() is the message for the user, without the name of the program."""
-
-    status = 4
+import program
 
 
-class Failed(Problem):
+class Failed(program.Problem):
     """A command failed on the way."""
 
 
-class Cannot(Problem):
+class Cannot(program.Problem):
     """This machine or this user cannot do it: str() says what is missing and how to get it."""
 
-    status = 3
+    status = program.CANNOT
 
 
-class Wrong(Problem):
+class Wrong(program.Problem):
     """An option or a file is wrong."""
 
-    status = 2
+    status = program.USAGE
 
 
 def warn(text):

@@ -11,6 +11,8 @@ files       LABEL.json in state_folder() describes the fabric, the folder LABEL 
 import os
 import re
 
+LABEL = r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
+LABEL_EXPECTED = "a name of at most 32 small letters, digits and hyphens, such as pair-lossy"
 PREFIX = "iwf-"
 WIRING = "0net"
 

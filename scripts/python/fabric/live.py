@@ -25,7 +25,7 @@ import signal
 import subprocess
 import sys
 
-from . import build, errors, labels, processes, relays, remote, state
+from . import errors, labels, processes, relays, remote, state
 
 ANSWER_SECONDS = 20  # until a host has run a short command
 NUMBERS = itertools.count(1)
@@ -61,6 +61,7 @@ class Fabric:
 
     def up(self):
         """Raises errors.Failed if the label is in use; is_up() tells."""
+        from . import build  # only `up` needs it, see cli.py
         try:
             claim(self)
             if self.owner:  # before anything is made, so that kill -9 leaves nothing

@@ -11,11 +11,10 @@ import shutil
 import signal
 import subprocess
 
-import checked
-
 from . import errors, labels, processes
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+SEED_MOST = 2**32 - 1
 DAY = 24 * 3600
 READY = "relaying "
 BAD_USAGE = 2  # exit status of ddp-impair
@@ -105,6 +104,7 @@ def wait_ready(process, log, link):
 
 def refused(link, message):
     """Returns the error for a message of ddp-impair, which quotes the start of the rule."""
+    import checked  # only `up` needs it, see cli.py
     node = next((one for one in link.rule_nodes if f'rule "{one.value[:QUOTED]}' in message),
                 link.node)
     return checked.Invalid(f"{node.path}:{node.line}: {message.removeprefix('ddp-impair: ')}")

@@ -2,7 +2,6 @@
 """A fabric of real machines: `up` checks that ssh reaches them, `exec` runs commands there, `down`
 ends these commands: IW_FABRIC=LABEL is in their environment."""
 
-import concurrent.futures
 import os
 import shlex
 import shutil
@@ -56,8 +55,7 @@ def check(topology):
     if not shutil.which("ssh"):
         raise errors.Cannot("needs ssh: not installed; run scripts/packages --install hosts")
     hosts = topology.hosts.values()
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(reach, hosts))
+    answers = at_once(reach, hosts)
     bad = [f"{host.name} ({host.ssh}): {answer}" for host, answer in zip(hosts, answers) if answer]
     if bad:
         raise errors.Cannot("ssh: " + "; ".join(bad))
@@ -86,8 +84,13 @@ def end(label, targets):
     def one(target):
         return attempt(target, ["sh", "-c", END, "sh", label])
 
+    return [pair for pair in zip(targets, at_once(one, targets)) if pair[1]]
+
+
+def at_once(function, items):
+    import concurrent.futures  # only for real machines, see cli.py
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        return [pair for pair in zip(targets, pool.map(one, targets)) if pair[1]]
+        return list(pool.map(function, items))
 
 
 def attempt(target, argv):

@@ -36,14 +36,11 @@ import re
 
 import checked
 
-from . import addresses, plan, settings
+from . import addresses, labels, plan, relays, settings
 
 NAME = r"[a-z][a-z0-9]{0,11}"
 NAME_EXPECTED = "a name of at most 12 small letters and digits, such as h1"
-LABEL = r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
-LABEL_EXPECTED = "a name of at most 32 small letters, digits and hyphens, such as pair-lossy"
 MTU_MOST = 65535
-SEED_MOST = 2**32 - 1
 LINK_KEYS = ("mtu", "offloads", "toward", "rules", *settings.KEYS)
 TOP_KEYS = ("name", "routers", "networks", "switches", "links", "families", "prefix", "emulation",
             "seed", "mtu", "offloads")
@@ -157,7 +154,7 @@ def parse(root, ssh=None):
 
 def parse_label(top, path):
     if "name" in top:
-        return top["name"].text(LABEL, LABEL_EXPECTED)
+        return top["name"].text(labels.LABEL, labels.LABEL_EXPECTED)
     stem = re.sub(r"[^a-z0-9]+", "-", os.path.basename(path).rsplit(".", 1)[0].lower())
     return stem.strip("-")[:32].strip("-") or "fabric"
 
@@ -171,7 +168,7 @@ def parse_options(topology, top):
     if "emulation" in top:
         topology.emulation = top["emulation"].choice("auto", "relay", "netem")
     if "seed" in top:
-        topology.seed = top["seed"].integer(0, SEED_MOST)
+        topology.seed = top["seed"].integer(0, relays.SEED_MOST)
 
 
 # --- hosts and routers ---------------------------------------------------------------------------

@@ -5,9 +5,8 @@ import argparse
 import os
 import sys
 
-import checked
 import program
-from fabric.errors import Problem, Wrong
+from fabric.errors import Wrong
 from hosts import clush, local, options, srun
 from hosts.report import Report
 from hosts.session import Session
@@ -68,19 +67,7 @@ def parse(argv):
 def main(argv):
     parsed = parse(argv)
     program.raise_ended_on_signals()
-    try:
-        return measure(parsed)
-    except Problem as problem:
-        if program.ARRIVED:  # the clean-up ended commands, which is no failure of a host
-            raise program.Ended() from None
-        return complain(problem, problem.status)
-    except checked.Invalid as error:
-        return complain(error, Wrong.status)
-
-
-def complain(error, status):
-    print(f"fabric: {error}", file=sys.stderr)
-    return status
+    return measure(parsed)
 
 
 def measure(parsed):
