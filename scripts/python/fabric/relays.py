@@ -130,7 +130,7 @@ def json_lines(path):
 
 
 def is_json(line):
-    """The last line of a relay that was killed can be incomplete."""
+    """The last line of a relay that did not end in time can be incomplete."""
     try:
         return isinstance(json.loads(line), dict)
     except ValueError:
