@@ -327,8 +327,10 @@ slow_up() {
     assert_status 1
     assert_stderr_is "fabric: $LABEL: process $SLOW is making it: wait, or end it with --force"
     kill -KILL $SLOW
+    timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 3>&- &
     down
     assert_status 0
+    wait $!
     # A command that survived would make its namespaces now.
     sleep 1
     nothing_left

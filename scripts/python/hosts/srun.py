@@ -73,12 +73,16 @@ def count_hosts(hosts):
     """Returns the number of hosts of --hosts, which is a number or a list of nodes."""
     if not hosts:
         return int(os.environ["SLURM_JOB_NUM_NODES"])
-    if hosts.isdigit():
+    if is_number(hosts):
         return int(hosts)
     status, names, _ = ask("scontrol", "show", "hostnames", hosts)
     if status or not names:
         raise Wrong(f"--hosts {hosts}: expected a number, or nodes such as node[1-4]")
     return len(names)
+
+
+def is_number(text):
+    return text.isascii() and text.isdigit()
 
 
 class Run:
@@ -113,7 +117,7 @@ class Run:
         words = ["setpriv", "--pdeathsig", "TERM", "srun", "--job-name", self.name,
                  "--kill-on-bad-exit=1", "--wait=5", f"--immediate={ALLOCATE}", "--input=none",
                  "--nodes", str(self.hosts), "--ntasks", str(self.hosts), "--ntasks-per-node=1"]
-        if self.options.hosts and not self.options.hosts.isdigit():
+        if self.options.hosts and not is_number(self.options.hosts):
             words += ["--nodelist", self.options.hosts]
         board = self.board()
         words += ["--mpi=pmix" if board == "pmix" else "--mpi=none"]
