@@ -632,6 +632,14 @@ X
     down
     assert_status 0
     nothing_left
+    # What the machine itself does: it kills a process that ignores SIGTERM.
+    IW_FABRIC=$LABEL setsid sh -c 'trap "" TERM; while :; do sleep 1; done' </dev/null >/dev/null 2>&1 3>&- &
+    wait_until 5 has_marked 1
+    run_here python3 -Bc 'import sys; sys.path.insert(0, sys.argv[1] + "/scripts/python")
+from fabric import remote
+print(remote.end(sys.argv[2], ["root@192.0.2.1"]))' "$IW_TOP" "$LABEL"
+    assert_equal "$output" '[]'
+    nothing_left
     sed 's/192.0.2.2, /192.0.2.9, /; s/root@192.0.2.2/root@192.0.2.9/' "$TOPOLOGIES/ssh.yaml" >topology.yaml
     up topology.yaml
     assert_status 3

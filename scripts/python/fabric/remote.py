@@ -13,23 +13,19 @@ from . import errors
 OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
            "-o", "ServerAliveCountMax=6"]
 ANSWER_SECONDS = 20  # until a machine has run a short command
-END = """
-end() {
-    found=
-    for file in /proc/[0-9]*/environ; do
-        grep -qzx "IW_FABRIC=$label" "$file" 2>/dev/null || continue
-        pid=${file#/proc/}
-        kill -s "$1" "${pid%/environ}" 2>/dev/null && found=yes
-    done
-    [ -n "$found" ]
+END = r"""
+found() {
+    grep -lzx "IW_FABRIC=$1" /proc/[0-9]*/environ 2>/dev/null | sed 's|/proc/\([0-9]*\)/.*|\1|'
 }
-label=$1
-end TERM || exit 0
-for wait in 1 2 3 4 5; do
+pids=$(found "$1")
+[ -n "$pids" ] || exit 0
+kill $pids 2>/dev/null
+for wait in 1 2 3 4 5 6 7 8 9 10; do
     sleep 0.1
-    end CONT || exit 0
+    pids=$(found "$1")
+    [ -n "$pids" ] || exit 0
 done
-end KILL
+kill -s KILL $pids 2>/dev/null
 true
 """
 

@@ -14,7 +14,8 @@ A file is a mapping. All keys but `hosts` are optional:
     families    [ipv4, ipv6] (default: both, if the kernel has IPv6)
     prefix      the prefixes from which automatic subnets are cut
                 (default: [10.77.0.0/16, fd77::/48])
-    emulation   relay, netem or auto (default: the relay if it is built, otherwise netem)
+    emulation   relay, netem or auto (default: the relay if it is built, otherwise netem); a relay
+                ends after a day
     seed        of the relays (default 1)
     mtu, offloads   of all links
 
@@ -23,7 +24,7 @@ Keys of a link:
     rate, delay, jitter, queue, loss, duplicate, corrupt, reorder, reorder-by   in both directions
     toward      a mapping from the name of an end to the same keys: only in this direction
     rules       a list of rules of ddp-impair(1), such as 'fpdu opcode=write nth=9: drop'; the
-                initiator's side is the first end
+                initiator's side is the first end; only with the relay
     mtu         default 1500
     offloads    on or off (default: off where a relay sees the frames, otherwise on)
 
