@@ -169,8 +169,8 @@ class Builder:
                 dad = " nodad" if address.version == 6 else ""
                 lines.append(f"address add {address} dev {end.interface}{dad}")
             lines.append(f"link set {end.interface} up")
-        for prefix, gate in self.topology.routes[member.name]:
-            lines.append(f"route add {prefix} via {gate}")
+        for prefix, gateway in self.topology.routes[member.name]:
+            lines.append(f"route add {prefix} via {gateway}")
         self.namespaces.call(["sh", "-c", CONFIGURE, "sh", member.kind],
                        labels.namespace(self.label, member.name),
                        "".join(f"{line}\n" for line in lines))

@@ -51,7 +51,7 @@ def processes_of(label, inodes):
     process and those that started it are not among them."""
     found = {pid for pid, marks in marked_processes() if marks["IW_FABRIC"] == label
              and is_ours(label, marks.get("IW_FABRIC_STATE", ""))}
-    return (found | processes_in(inodes)) - own_line()
+    return (found | processes_in(inodes)) - self_and_ancestors()
 
 
 def is_ours(label, folder):
@@ -76,13 +76,13 @@ def inode_of(pid):
         return 0
 
 
-def own_line():
-    line, pid = set(), os.getpid()
-    while pid > 1 and pid not in line:
-        line.add(pid)
+def self_and_ancestors():
+    found, pid = set(), os.getpid()
+    while pid > 1 and pid not in found:
+        found.add(pid)
         fields = stat_fields(pid)
         pid = int(fields[1]) if fields else 0
-    return line
+    return found
 
 
 def end(find, grace=0.5):
