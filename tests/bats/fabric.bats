@@ -28,8 +28,8 @@ setup() {
 }
 
 teardown() {
-    [ -n "${LABEL:-}" ] || return 0
-    timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 || true
+    [ -z "${LABEL:-}" ] || timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 || true
+    helpers_teardown
 }
 
 up() { run_here "$FABRIC" up --label "$LABEL" "$@"; }
@@ -637,8 +637,10 @@ X
     wait_until 5 has_marked 1
     run_here python3 -Bc 'import sys; sys.path.insert(0, sys.argv[1] + "/scripts/python")
 from fabric import remote
-print(remote.end(sys.argv[2], ["root@192.0.2.1"]))' "$IW_TOP" "$LABEL"
-    assert_equal "$output" '[]'
+print(remote.end(sys.argv[2], ["root@192.0.2.1"]))
+remote.ANSWER_SECONDS = 0.3
+print(remote.attempt("root@192.0.2.1", ["sleep", "20"]))' "$IW_TOP" "$LABEL"
+    assert_equal "$output" $'[]\nno answer within 0.3 s'
     nothing_left
     sed 's/192.0.2.2, /192.0.2.9, /; s/root@192.0.2.2/root@192.0.2.9/' "$TOPOLOGIES/ssh.yaml" >topology.yaml
     up topology.yaml
