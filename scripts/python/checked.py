@@ -12,13 +12,22 @@ import re
 
 import yaml
 
+import program
+
+DECIMAL = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 RATES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
+MOST_OCTETS = 4 << 20  # of a file
+MOST_NODES = 200_000  # of a file, each use of an alias counted
+MOST_LEVELS = 30
+SHOWN = 80  # characters of a value in a message
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class Invalid(Exception):
+class Invalid(program.Problem):
     """A file that cannot be used. str() is the message for the user."""
+
+    status = program.USAGE
 
 
 class Node:
@@ -41,7 +50,8 @@ class Node:
             return "a mapping"
         if isinstance(self.value, list):
             return "a list"
-        return f'"{self.value}"'
+        text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in self.value[:SHOWN])
+        return f'"{text}{"..." if len(self.value) > SHOWN else ""}"'
 
     # --- types: each returns a Python value or raises Invalid ------------------------------------
 
@@ -101,13 +111,13 @@ class Node:
 
     def percentage(self):
         """Returns a fraction: 0.5% is 0.005."""
-        if not isinstance(self.value, str) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?%", self.value) or \
+        if not isinstance(self.value, str) or not re.fullmatch(DECIMAL + "%", self.value) or \
                 float(self.value[:-1]) > 100:
             raise self.error("a percentage from 0% to 100%, such as 0.5%")
         return float(self.value[:-1]) / 100
 
     def scaled(self, units, expected, kind):
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", self.value) \
+        match = re.fullmatch(f"({DECIMAL})([a-zA-Z]*)", self.value) \
             if isinstance(self.value, str) else None
         if not match or match[2] not in units:
             raise self.error(expected)
@@ -124,40 +134,73 @@ def unknown_key(key, node, known):
 def load(path):
     """Reads a YAML file and returns its Node. Raises Invalid if it cannot be read or parsed, or if
     a mapping has a key twice."""
+    text = read(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            tree = yaml.compose(file, Loader=yaml.SafeLoader)
-    except OSError as error:
-        raise Invalid(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Invalid(f"{path}: not a text file: expected YAML in UTF-8") from None
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise Invalid(f"{path}:{line}: the character U+{error.character:04X}: expected YAML") \
+            from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise Invalid(f"{path}:{mark.line + 1 if mark else 1}: {error.problem}: expected YAML") \
             from None
-    except yaml.YAMLError as error:
-        raise Invalid(f"{path}: {error}: expected YAML") from None
+    except RecursionError:
+        raise Invalid(f"{path}: nested too deeply: expected at most {MOST_LEVELS} levels") from None
     if tree is None:
         raise Invalid(f"{path}: empty: expected a mapping")
-    return convert(tree, path)
+    return Converter(path).convert(tree)
 
 
-def convert(tree, path):
-    """Keeps scalars as text: the caller decides whether 1500 is a number and whether `on` is a
-    switch."""
-    line = tree.start_mark.line + 1
-    if isinstance(tree, yaml.ScalarNode):
-        empty = tree.tag == "tag:yaml.org,2002:null"
-        return Node(None if empty else tree.value, path, line)
-    if isinstance(tree, yaml.SequenceNode):
-        return Node([convert(item, path) for item in tree.value], path, line)
-    result = {}
-    for key, value in tree.value:
-        if not isinstance(key, yaml.ScalarNode):
-            raise Invalid(f"{path}:{key.start_mark.line + 1}: a key that is not a text")
-        if key.value in result:
-            raise Invalid(f"{path}:{key.start_mark.line + 1}: {key.value} is there twice")
-        node = convert(value, path)
-        node.line = key.start_mark.line + 1
-        result[key.value] = node
-    return Node(result, path, line)
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MOST_OCTETS + 1)
+    except OSError as error:
+        raise Invalid(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Invalid(f"{path}: not a text file: expected YAML in UTF-8") from None
+    if len(text) > MOST_OCTETS:
+        raise Invalid(f"{path}: larger than {MOST_OCTETS >> 20} MiB: expected a smaller file")
+    return text
+
+
+class Converter:
+    """Makes Nodes of a tree of YAML. Scalars remain text: the caller decides whether 1500 is a
+    number and whether `on` is a switch. Aliases can make a short file large, or endless: the number
+    of nodes and levels is limited."""
+
+    def __init__(self, path):
+        self.path = path
+        self.nodes = 0
+
+    def convert(self, tree, level=1):
+        line = tree.start_mark.line + 1
+        self.count(line, level)
+        if isinstance(tree, yaml.ScalarNode):
+            empty = tree.tag == "tag:yaml.org,2002:null"
+            return Node(None if empty else tree.value, self.path, line)
+        if isinstance(tree, yaml.SequenceNode):
+            return Node([self.convert(item, level + 1) for item in tree.value], self.path, line)
+        return Node(self.mapping(tree, level), self.path, line)
+
+    def mapping(self, tree, level):
+        result = {}
+        for key, value in tree.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise Invalid(f"{self.path}:{line}: a key that is not a text")
+            if key.value in result:
+                raise Invalid(f"{self.path}:{line}: {key.value} is there twice")
+            result[key.value] = self.convert(value, level + 1)
+            result[key.value].line = line
+        return result
+
+    def count(self, line, level):
+        self.nodes += 1
+        if level > MOST_LEVELS:
+            raise Invalid(f"{self.path}:{line}: nested too deeply, or an alias within its own "
+                          f"value: expected at most {MOST_LEVELS} levels")
+        if self.nodes > MOST_NODES:
+            raise Invalid(f"{self.path}:{line}: more than {MOST_NODES} values, aliases counted: "
+                          "expected fewer")

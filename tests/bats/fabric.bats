@@ -28,8 +28,8 @@ setup() {
 }
 
 teardown() {
-    [ -n "${LABEL:-}" ] || return 0
-    timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 || true
+    [ -z "${LABEL:-}" ] || timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 || true
+    helpers_teardown
 }
 
 up() { run_here "$FABRIC" up --label "$LABEL" "$@"; }
@@ -118,6 +118,27 @@ X
     assert_stderr_is 'fabric: exec: nowhere: no such command'
 }
 
+@test "exec --until-listening returns when the command listens, and reports a command that does not" {
+    up "$TOPOLOGIES/pair.yaml"
+    on --until-listening "$PORT" b ddp-bench --listen -p "$PORT" --bind '*'
+    assert_status 0
+    on a ddp-bench b write -p "$PORT" --time 50ms
+    assert_status 0
+    on --until-listening "$PORT" b true
+    assert_status 4
+    assert_stderr_is "fabric: b: port $PORT: in use before true has started: expected a free port"
+    on --until-listening 1 a sh -c 'exit 7'
+    assert_status 4
+    assert_stderr_is 'fabric: a: sh: ended with status 7: expected it to listen to 1'
+    on --until-listening 0 a true
+    assert_status 2
+    # Python ignores SIGPIPE; the command does not.
+    on a sh -c 'kill -PIPE $$'
+    assert_status 141
+    down
+    nothing_left
+}
+
 @test "a file crosses a lossy link over TCP and SCTP, and the relay counts lost frames" {
     local t
 
@@ -204,6 +225,33 @@ X
     nothing_left
 }
 
+@test "a file, label, owner or seed that is not clear is refused" {
+    local option
+
+    mkdir other
+    cp "$TOPOLOGIES/pair.yaml" "$LABEL.yaml"
+    cp "$TOPOLOGIES/pair.yaml" "other/$LABEL.yaml"
+    run_here "$FABRIC" up "$LABEL.yaml"
+    assert_status 0
+    run_here "$FABRIC" exec -f "other/$LABEL.yaml" a true
+    assert_status 2
+    assert_stderr_is "fabric: other/$LABEL.yaml: $LABEL is up from $PWD/$LABEL.yaml: expected this file, or --label"
+    run_here "$FABRIC" up --label "$LABEL-x" "$LABEL.yaml"
+    run_here "$FABRIC" down "$LABEL.yaml"
+    assert_status 2
+    assert_stderr_is "fabric: $LABEL.yaml: $LABEL, $LABEL-x are up from it: expected --label"
+    run_here "$FABRIC" down --label "$LABEL-x"
+    # A file that has become invalid since it came up.
+    echo 'hosts: 0' >"$LABEL.yaml"
+    run_here "$FABRIC" down "$LABEL.yaml"
+    assert_status 0
+    for option in --owner=0 --owner=999999999 --seed=-1; do
+        up $option "$TOPOLOGIES/pair.yaml"
+        assert_status 2
+    done
+    nothing_left
+}
+
 @test "up twice reports that it is up; another file under the same label is refused" {
     up "$TOPOLOGIES/pair.yaml"
     up "$TOPOLOGIES/pair.yaml"
@@ -262,6 +310,50 @@ X
 }
 
 is_up() { run_here "$FABRIC" status --label "$LABEL" && [ "$status" -eq 0 ]; }
+
+# Starts `up` with an ip that ends late; $SLOW is its process.
+slow_up() {
+    mkdir -p bin
+    printf '#!/bin/sh\n[ "$1" != -batch ] || sleep 0.7\nexec %s "$@"\n' "$(command -v ip)" >bin/ip
+    chmod +x bin/ip
+    PATH=$PWD/bin:$PATH setpriv --pdeathsig KILL "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/pair.yaml" >/dev/null 2>&1 3>&- &
+    SLOW=$!
+    wait_until 5 has_marked 1
+}
+
+@test "down ends the commands of an up that was killed, and leaves one that still runs" {
+    slow_up
+    down
+    assert_status 1
+    assert_stderr_is "fabric: $LABEL: process $SLOW is making it: wait, or end it with --force"
+    kill -KILL $SLOW
+    timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 3>&- &
+    down
+    assert_status 0
+    wait $!
+    # A command that survived would make its namespaces now.
+    sleep 1
+    nothing_left
+    slow_up
+    down --force
+    assert_status 0
+    wait $SLOW || [ $? -eq 143 ]
+    nothing_left
+}
+
+@test "up on a full disk names the file, and leaves nothing" {
+    local rc=0
+
+    require_root
+    mkdir run
+    unshare --mount sh -c 'mount -t tmpfs -o size=64k tmpfs run && mkdir -p run/iwarp/fabric && { cat /dev/zero >run/full; } 2>/dev/null
+        XDG_RUNTIME_DIR=$PWD/run timeout 20 "$@"; s=$?; ls run/iwarp/fabric; exit $s' sh \
+        "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/pair.yaml" >out 2>err || rc=$?
+    assert_equal "$rc" 4 "$(cat err)"
+    assert_equal "$(cat err)" "fabric: $PWD/run/iwarp/fabric/$LABEL.json.new: No space left on device"
+    assert_equal "$(cat out)" lock
+    nothing_left
+}
 
 # bats test_tags=all
 @test "down removes what kill -9 of up left, with and without the state file" {
@@ -417,7 +509,16 @@ hosts: [a, b]\nlinks:\n- between: [a, b]\n  queue: 64K|4: queue without rate
 hosts: 2\nname: ../x|2: "../x": expected a name of
 host: 2|1: unknown key "host"
 hosts: [a|1: expected ',' or ']'
+hosts: [a, b]\nlinks:\n- {between: [a, b], rules: "fpdu: drop"}\nemulation: netem|3: "fpdu: drop": expected no rules with emulation: netem
+hosts: 2\nprefix: fe80::/64|2: "fe80::/64": expected a prefix of hosts
+hosts: 2\nprefix: 0.0.0.0/0|2: "0.0.0.0/0": expected a prefix of hosts
+hosts: 2\nnetworks:\n  x: {members: []}|3: a list: expected at least one member
+hosts: &a [*a]|1: nested too deeply, or an alias within its own value
+hosts: 2\nname: "a\x00"|2: "a\x00": expected a name of
+hosts: [a, b]\nlinks:\n- between: [a, b]\n  rate: NINES|4: "999999999999999999999999999999
+a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\ng: &g [*c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*g, *g, *g, *g, *g, *g, *g, *g, *g]\nf: [*e, *e, *e, *e, *e, *e, *e]|1: more than 200000 values
 X
+    sed -i "s/NINES/$(printf '9%.0s' {1..400})/" cases
     IW_STDIN=cases run_here python3 bad.py "$IW_TOP"
     assert_status 0
     [ "$output" -ge 30 ]
@@ -531,6 +632,16 @@ X
     down
     assert_status 0
     nothing_left
+    # What the machine itself does: it kills a process that ignores SIGTERM.
+    IW_FABRIC=$LABEL setsid sh -c 'trap "" TERM; while :; do sleep 1; done' </dev/null >/dev/null 2>&1 3>&- &
+    wait_until 5 has_marked 1
+    run_here python3 -Bc 'import sys; sys.path.insert(0, sys.argv[1] + "/scripts/python")
+from fabric import remote
+print(remote.end(sys.argv[2], ["root@192.0.2.1"]))
+remote.ANSWER_SECONDS = 0.3
+print(remote.attempt("root@192.0.2.1", ["sleep", "20"]))' "$IW_TOP" "$LABEL"
+    assert_equal "$output" $'[]\nno answer within 0.3 s'
+    nothing_left
     sed 's/192.0.2.2, /192.0.2.9, /; s/root@192.0.2.2/root@192.0.2.9/' "$TOPOLOGIES/ssh.yaml" >topology.yaml
     up topology.yaml
     assert_status 3
@@ -584,7 +695,38 @@ X
     rm -r "$OWN"
 }
 
+@test "two links between the same hosts have two names, and counters each" {
+    topology <<<$'hosts: [a, b]\nlinks:\n- {between: [a, b], loss: 1%}\n- {between: [a, b], loss: 1%, prefix: 10.9.0.0/31}'
+    up topology.yaml
+    assert_status 0
+    run_here "$FABRIC" status --label "$LABEL" --json
+    assert_jsonl '.[0].relays | map(.link)' '["a-b","a-b.2"]'
+    assert_jsonl '.[0].hosts | map(.addresses[2].address)' '["10.9.0.0","10.9.0.1"]'
+    # A relay that does not end in time, in the middle of a line.
+    kill -STOP "$(jq '.relays[1].pid' "$XDG_RUNTIME_DIR/iwarp/fabric/$LABEL.json")"
+    printf '{"event": "dec' >>"$XDG_RUNTIME_DIR/iwarp/fabric/$LABEL/relay-1"
+    down --json
+    assert_status 0
+    assert_jsonl '.[0].relays | map_values(map(.event) | index("direction") != null)' '{"a-b":true,"a-b.2":false}'
+    nothing_left
+}
+
+@test "a program that is interrupted while it starts has status 130 and prints nothing" {
+    local program
+
+    mkdir slow
+    echo 'import time; time.sleep(10)' >slow/argparse.py
+    for program in fabric interop-matrix interop-report stress soak plot hosts-task; do
+        run_here env PYTHONPATH="$PWD/slow" timeout --preserve-status -s INT 0.4 "$IW_TOP/scripts/$program" --help
+        assert_status 130
+        assert_equal "$output$stderr" ''
+    done
+}
+
 @test "graph draws hosts, networks and impairments" {
+    run_here "$FABRIC" graph --format text "$TOPOLOGIES/router.yaml"
+    assert_output_has '  router r eth0  10.77.1.1 fd77:0:0:1::1'
+    assert_output_has '  link r-b: rate 500M, delay 2ms, MTU 1400'
     run_here "$FABRIC" graph --format dot "$TOPOLOGIES/router.yaml"
     assert_status 0
     [[ $output == *'"r" -- "b" [label="rate 500M\ndelay 2ms\nMTU 1400"]'* ]]

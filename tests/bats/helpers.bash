@@ -130,6 +130,7 @@ json_note() {
             :*ddp-send | :*ddp-recv | :*ddp-bench | :*ddp-dump | :*ddp-impair | :*ddp-xdp | :*mpa-probe | :*sctp-ddp-ping | :*stag-reg)
                 tool=${arg##*/}
                 ;;
+            :measure) tool=fabric ;;
             :*) ;;
             *:--json)
                 printf '%s\n' "$tool" "$file" >>"$BATS_TEST_TMPDIR/json.list"

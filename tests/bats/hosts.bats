@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# bats file_tags=all
+# bats file_tags=all,waits
 #
 # scripts/fabric measure: patterns, outliers, srun with PMIx and with a shared directory, ClusterShell,
 # namespaces. Slurm and sshd run in namespaces of scripts/fabric.
@@ -118,14 +118,31 @@ assert_clean() {
 }
 
 @test "bad options are refused with what was expected" {
-    local words
-
-    while read -r words; do
-        # shellcheck disable=SC2086
-        run_here "$IW_TOP/scripts/fabric" measure $words
-        assert_status 2
-        assert_stderr_matches 'expected|required|no such file'
-    done <<'END'
+    # One program tries all of them: a start of Python for each would take most of the time.
+    cat >"$BATS_TEST_TMPDIR/bad.py" <<'END'
+import contextlib, io, re, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1] + "/scripts/python")
+import program
+from hosts import cli
+for line in sys.stdin.read().splitlines():
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            status = cli.main(line.split())
+    except SystemExit as end:
+        status = end.code
+    except program.Problem as problem:
+        status = problem.status
+        print(problem, file=said)
+    if status != 2 or not re.search("expected|required|no such file", said.getvalue()):
+        sys.exit(f"{line}: {status}: {said.getvalue()}")
+    print(line)
+END
+    printf ' # not a host\nnode1\n' >"$BATS_TEST_TMPDIR/one"
+    printf 'node1\n-oProxyCommand=x\n' >"$BATS_TEST_TMPDIR/dash"
+    printf 'node\377\n' >"$BATS_TEST_TMPDIR/binary"
+    sed "s|TMP|$BATS_TEST_TMPDIR|" >"$BATS_TEST_TMPDIR/cases" <<'END'
 --hosts 4
 --engine srun
 --engine clush
@@ -140,7 +157,15 @@ assert_clean() {
 --engine netns --hosts a --size 1T
 --engine netns --hosts a --network 10.0.0.1/8
 --engine netns --hosts a --port 65536
+--engine netns --hosts no-such-file-or-label
+--engine clush --hosts node[1-1000000000]
+--engine clush --hosts TMP/one
+--engine clush --hosts TMP/dash
+--engine clush --hosts TMP/binary
 END
+    IW_STDIN=$BATS_TEST_TMPDIR/cases run_here /usr/bin/python3 "$BATS_TEST_TMPDIR/bad.py" "$IW_TOP"
+    assert_status 0
+    assert_equal "$output" "$(cat "$BATS_TEST_TMPDIR/cases")"
 }
 
 @test "without Slurm or ClusterShell: status 3, and what to install" {
@@ -165,6 +190,14 @@ END
     assert_pairs 12
     assert_equal "$(lines outlier 'select(.metric == "throughput" and .what == "host") | .name')" h4
     run -1 grep -E '^iwf-star-4-[0-9]+-' <<<"$(ip netns list)"
+}
+
+@test "netns: SIGTERM leaves nothing on the hosts of a network that stays up" {
+    IW_READY='"event": "task"' serve_here "$IW_TOP/scripts/fabric" measure --engine netns "$CLUSTER_LABEL" --tools "$IW_BUILD" --seconds 30 --json
+    wait_until 10 cluster_measures node2
+    serve_end "$SERVED" TERM
+    assert_status 143
+    [ -z "$(cluster_left)" ] || fail_with "processes are left: $(cluster_left)"
 }
 
 @test "srun: pairwise over PMIx; the host that sends slowly is named" {

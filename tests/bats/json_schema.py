@@ -9,6 +9,7 @@ json_schema.py sources TOP
 
 Each fault is a line on standard output; the exit status is 1 if there are any.
 """
+import ast
 import json
 import math
 import os
@@ -17,7 +18,7 @@ import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 NUMBER_MAX = 2**53 - 1
-TOOLS = ["ddp-send", "ddp-recv", "ddp-bench", "ddp-dump", "ddp-impair", "ddp-xdp", "mpa-probe", "sctp-ddp-ping", "stag-reg", "trace"]
+TOOLS = ["ddp-send", "ddp-recv", "ddp-bench", "ddp-dump", "ddp-impair", "ddp-xdp", "mpa-probe", "sctp-ddp-ping", "stag-reg", "fabric", "trace"]
 TYPES = {
     "string": lambda v: isinstance(v, str),
     "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
@@ -25,6 +26,7 @@ TYPES = {
     "boolean": lambda v: isinstance(v, bool),
     "object": lambda v: isinstance(v, dict),
     "array": lambda v: isinstance(v, list),
+    "null": lambda v: v is None,
 }
 FORMS = {"hex": re.compile(r"(0x)?[0-9a-f]*"), "decimal ns": re.compile(r"[0-9]+")}
 
@@ -37,7 +39,7 @@ class Key:
         self.kinds, _, self.of = kind.partition(" of ")
         self.kinds = self.kinds.split(" or ")
         self.unit = None
-        if self.kinds[0] in ("integer", "number") or self.of in ("integer", "number"):
+        if {"integer", "number"} & set(re.split(" of | or ", kind)):
             self.unit, _, rest = rest.partition(", ")
         elif rest.startswith(("hex, ", "decimal ns, ")):
             self.unit, _, rest = rest.partition(", ")
@@ -113,6 +115,8 @@ def check_value(page, where, key, v):
         return [f"{where}: {v}, expected at most 2^53-1 = {NUMBER_MAX}"]
     if isinstance(v, str) and key.unit in FORMS and not FORMS[key.unit].fullmatch(v):
         return [f'{where}: "{v}", expected {key}']
+    if isinstance(v, dict) and key.of and key.of not in page.groups:  # of any keys
+        return [fault for name, item in v.items() for fault in check_item(page, f"{where}.{name}", key, item)]
     if isinstance(v, dict):
         return check_object(page, where + ".", page.groups[key.of], v)
     if isinstance(v, list):
@@ -263,9 +267,32 @@ def check_facts(page, top):
     return faults + [f"{FACTS}: no iw_cli_facts_{n}json" for n in sorted(set(WRITERS) - set(written_by))], written_by
 
 
+def check_fabric(page, top):
+    """The events that scripts/fabric measure writes are dicts with the key "event"."""
+    faults, words, events = [], set(), set()
+    folder = os.path.join(top, "scripts", "python", "hosts")
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".py"):
+            continue
+        for node in ast.walk(ast.parse(open(os.path.join(folder, name), encoding="utf-8").read())):
+            if isinstance(node, ast.Constant):
+                words.add(node.value)
+            items = {k.value: v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant)} if isinstance(node, ast.Dict) else {}
+            if isinstance(items.get("event"), ast.Constant):
+                event = items["event"].value
+                events.add(event)
+                listed = {key for entries in page.events["fabric"].get(event, []) for key in page.all_keys(entries)}
+                faults += [f"fabric: {event}: {name} writes {key}, which iwarp-json(5) lacks"
+                           for key in sorted(set(items) - listed - {"schema", "event"})]
+    listed = {key for e in page.events["fabric"].values() for entries in e for key in page.all_keys(entries)}
+    faults += [f"fabric: iwarp-json(5) has {key}, which scripts/python/hosts does not write" for key in sorted(listed - words)]
+    return faults + [f"fabric: the event {event} is only in one of scripts/python/hosts and iwarp-json(5)"
+                     for event in sorted(events ^ set(page.events["fabric"]))]
+
+
 def check_sources(page, top):
     faults, written_by = check_facts(page, top)
-    faults += check_trace(page, top)
+    faults += check_trace(page, top) + check_fabric(page, top)
     common = {"schema", "event"} | {k for e in page.events["common"].values() for v in e for k in page.all_keys(v)}
     for tool, paths in SOURCES.items():
         text = text_of(top, paths)

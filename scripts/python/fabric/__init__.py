@@ -14,9 +14,12 @@ settings    what a link does to frames
 topology    the topology file: hosts, routers, networks, links
 addresses   addresses and prefixes of the file
 plan        subnets, addresses, interfaces and routes of a topology
-place       where the namespaces are: the system, or a user namespace
+errors      errors and their exit status
+labels      what the label of a fabric marks: namespaces, files, processes
+netns       network namespaces of the system, or of a user namespace
+processes   the processes of a fabric
 relays      the processes that disturb links, and netem
-state       state files, leftovers, processes of a fabric
+state       state files, leftovers
 build       makes namespaces, links and relays
 live        a running fabric
 remote      a fabric of real machines over ssh

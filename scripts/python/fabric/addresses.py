@@ -5,6 +5,8 @@ import ipaddress
 
 import checked
 
+SPECIAL = [ipaddress.ip_network(text) for text in (
+    "0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/3", "::/16", "fe80::/10", "ff00::/8")]
 
 def one_or_more(node):
     return node.value if isinstance(node.value, list) else [node]
@@ -19,6 +21,8 @@ def parse_prefixes(node):
         except ValueError:
             raise item.error("a prefix such as 10.1.0.0/24 or fd01::/64, without host bits") \
                 from None
+        if any(network.overlaps(other) for other in SPECIAL if other.version == network.version):
+            raise item.error("a prefix of hosts: not loopback, link-local or multicast")
         if any(network.version == other.version for _, other in found):
             raise item.error(f"one prefix of IPv{network.version}")
         found.append((item, network))

@@ -6,11 +6,10 @@ unfinished links are there. So nothing is ever in the namespace of the caller.
 """
 
 import concurrent.futures
-import hashlib
 import json
 import os
 
-from . import place, relays, remote, state
+from . import errors, labels, netns, processes, relays, remote, state
 
 PARALLEL = 8
 CONFIGURE = """
@@ -45,14 +44,17 @@ class Builder:
         self.net = net
         self.topology = net.topology
         self.label = net.label
-        self.wiring = state.namespace(net.label, state.WIRING)
-        self.here = None
+        self.wiring = labels.wiring(net.label)
+        self.namespaces = None
         self.emulation = None
 
     def build(self):
         net = self.net
-        net.record = {**state.read(self.label), "path": os.path.abspath(self.topology.path),
-                      "digest": digest(self.topology.path), "relays": [], "remote": False,
+        claimed = state.read(self.label)
+        if not claimed:
+            raise errors.Failed(f"{self.label}: another process has taken it down")
+        net.record = {**claimed, "path": os.path.abspath(self.topology.path),
+                      "digest": state.digest(self.topology.path), "relays": [], "remote": False,
                       "hosts": {name: describe(member)
                                 for name, member in self.topology.members().items()}}
         if self.topology.is_remote():
@@ -66,18 +68,19 @@ class Builder:
         net.save()
 
     def build_here(self):
-        self.here = place.make(self.label)
-        self.net.record["holder"] = self.here.holder
+        self.namespaces = netns.make(self.label)
+        self.net.record["holder"] = self.namespaces.holder
         self.net.save()
         if any(link.impaired() for link in self.topology.links):
-            self.emulation = relays.choose(self.topology, self.here)
+            self.emulation = relays.choose(self.topology, self.namespaces)
             self.net.record["emulation"] = self.emulation
         self.write_hosts()
         self.make_namespaces()
         self.make_links()
         self.in_parallel(self.configure, self.topology.members().values())
         self.start_relays()
-        place.wait_until(self.is_wired, 5)
+        if not processes.wait_until(self.is_wired, 10):
+            raise errors.Failed(f"{self.label}: the links are not up after 10 s")
 
     def in_parallel(self, function, items):
         with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
@@ -87,16 +90,16 @@ class Builder:
         lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost"]
         for name, host in self.net.record["hosts"].items():
             lines += [f"{one['address']} {name}" for one in host["addresses"]]
-        path = os.path.join(state.folder_of(self.label), "hosts")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+        path = os.path.join(labels.folder_of(self.label), "hosts")
+        state.write_text(path, "\n".join(lines) + "\n")
 
     def make_namespaces(self):
         """The wiring is first: the alias of its lo names the state file, which identifies the owner
         of the namespaces."""
-        self.here.batch([f"netns add {self.wiring}"])
-        self.here.batch([f"link set lo alias {state.path_of(self.label)}"], self.wiring)
-        self.here.batch([f"netns add {state.namespace(self.label, name)}"
+        self.namespaces.batch([f"netns add {self.wiring}"])
+        self.namespaces.call(["ip", "link", "set", "lo", "alias", labels.path_of(self.label)],
+                             self.wiring)
+        self.namespaces.batch([f"netns add {labels.namespace(self.label, name)}"
                          for name in self.topology.members()])
 
     # --- links: all interfaces are made in the wiring, and moved from there -----------------------
@@ -116,10 +119,11 @@ class Builder:
                 move += self.attach(end, name)
             if self.relayed(link):
                 move += [f"link set {name} up" for name in inner(link)]
-        self.here.call(["sh", "-c", NO_IPV6], self.wiring, "".join(f"{line}\n" for line in make))
+        self.namespaces.call(["sh", "-c", NO_IPV6], self.wiring,
+                             "".join(f"{line}\n" for line in make))
         if bare:
-            self.here.call(["sh", "-c", OFFLOADS], self.wiring, "\n".join(bare) + "\n")
-        self.here.batch(move, self.wiring)
+            self.namespaces.call(["sh", "-c", OFFLOADS], self.wiring, "\n".join(bare) + "\n")
+        self.namespaces.batch(move, self.wiring)
         self.add_netem()
 
     def relayed(self, link):
@@ -138,7 +142,7 @@ class Builder:
     def attach(self, end, name):
         if end.member.kind == "network":
             return [f"link set {name} master {bridge(end.member.name)} up"]
-        target = state.namespace(self.label, end.member.name)
+        target = labels.namespace(self.label, end.member.name)
         return [f"link set {name} address {end.mac}",
                 f"link set {name} netns {target} name {end.interface}"]
 
@@ -147,9 +151,9 @@ class Builder:
             for index, (end, name) in enumerate(zip(link.ends, outer(link))):
                 where = self.wiring
                 if end.member.kind != "network":
-                    where, name = state.namespace(self.label, end.member.name), end.interface
+                    where, name = labels.namespace(self.label, end.member.name), end.interface
                 if link.toward[1 - index]:
-                    self.here.call(relays.netem(link, 1 - index, name), where)
+                    self.namespaces.call(relays.netem(link, 1 - index, name), where)
 
     # --- hosts ------------------------------------------------------------------------------------
 
@@ -165,14 +169,14 @@ class Builder:
                 dad = " nodad" if address.version == 6 else ""
                 lines.append(f"address add {address} dev {end.interface}{dad}")
             lines.append(f"link set {end.interface} up")
-        for prefix, gate in self.topology.routes[member.name]:
-            lines.append(f"route add {prefix} via {gate}")
-        self.here.call(["sh", "-c", CONFIGURE, "sh", member.kind],
-                       state.namespace(self.label, member.name),
+        for prefix, gateway in self.topology.routes[member.name]:
+            lines.append(f"route add {prefix} via {gateway}")
+        self.namespaces.call(["sh", "-c", CONFIGURE, "sh", member.kind],
+                       labels.namespace(self.label, member.name),
                        "".join(f"{line}\n" for line in lines))
 
     def is_wired(self):
-        shown = self.here.call(["ip", "-json", "link", "show"], self.wiring)
+        shown = self.namespaces.call(["ip", "-json", "link", "show"], self.wiring)
         return all("LOWER_UP" in one["flags"] for one in json.loads(shown)
                    if one["ifname"] != "lo")
 
@@ -181,20 +185,24 @@ class Builder:
     def start_relays(self):
         links = [link for link in self.topology.links if self.relayed(link)]
         started = self.in_parallel(self.start_relay, links)
+        self.net.record["relays"] = [describe_relay(link, *one)
+                                     for link, one in zip(links, started)]
         self.net.save()
         for link, (process, log) in zip(links, started):
             relays.wait_ready(process, log, link)
 
     def start_relay(self, link):
-        log = os.path.join(state.folder_of(self.label), f"relay-{link.number}")
+        log = os.path.join(labels.folder_of(self.label), f"relay-{link.number}")
         argv = relays.command(link, inner(link), self.topology.seed)
-        process = relays.start(self.here, self.wiring, argv, log, self.label)
-        self.net.record["relays"].append({
-            "link": link.name(), "pid": process.pid, "start": state.start_time(process.pid),
+        return relays.start(self.namespaces, self.wiring, argv, log, self.label), log
+
+
+def describe_relay(link, process, log):
+    """Returns a relay's entry in the state file."""
+    return {"link": link.name(), "pid": process.pid, "start": processes.start_time(process.pid),
             "log": log, "interfaces": inner(link), "rules": link.rules,
             "toward": {end.member.name: direction.text()
-                       for end, direction in zip(link.ends, link.toward)}})
-        return process, log
+                       for end, direction in zip(link.ends, link.toward)}}
 
 
 def describe(member):
@@ -208,11 +216,6 @@ def describe(member):
 
 def entry(interface, address, prefix):
     return {"interface": interface, "address": str(address), "prefix": str(prefix)}
-
-
-def digest(path):
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
 
 
 def bridge(name):

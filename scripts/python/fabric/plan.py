@@ -210,7 +210,9 @@ def give_addresses(subnet):
 
 
 def next_address(prefix, used, end):
-    for index in range(1, prefix.num_addresses - (prefix.version == 4 and prefix.prefixlen < 31)):
+    # RFC 3021, RFC 6164: a prefix for two addresses has no address of the network.
+    small = prefix.prefixlen >= prefix.max_prefixlen - 1
+    for index in range(not small, prefix.num_addresses - (prefix.version == 4 and not small)):
         if prefix[index] not in used:
             return prefix[index]
     node = end.link.node
@@ -230,11 +232,11 @@ def routes_of(member, topology):
     routes = []
     while queue:
         subnet, via = queue.popleft()
-        for gate in subnet.ends:
-            if gate.member.kind != "router" or gate.member is member:
+        for gateway in subnet.ends:
+            if gateway.member.kind != "router" or gateway.member is member:
                 continue
-            first = via or gate
-            for end in gate.member.ends:
+            first = via or gateway
+            for end in gateway.member.ends:
                 beyond = subnets[id(end)]
                 if id(beyond) not in reached:
                     reached.add(id(beyond))
@@ -243,7 +245,7 @@ def routes_of(member, topology):
     return routes
 
 
-def routes_to(subnet, gate):
-    first = {address.version: address.ip for address in reversed(gate.addresses)}
+def routes_to(subnet, gateway):
+    first = {address.version: address.ip for address in reversed(gateway.addresses)}
     return [(prefix, first[version]) for version, prefix in subnet.prefixes.items()
             if version in first]

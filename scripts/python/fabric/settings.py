@@ -53,7 +53,8 @@ class Settings:
             words += ["rate", f"{self.rate}bit"]
         queue = self.queue or 256 << 10
         waiting = int((self.rate or 0) * (self.delay or 0) / 8)
-        return [*words, "limit", str((queue + waiting) // FRAME_OCTETS + 1000 * (not self.rate))]
+        packets = (queue + waiting) // FRAME_OCTETS + 1000 * (not self.rate)
+        return [*words, "limit", str(max(1, packets))]  # netem drops all packets with 0
 
     def text(self):
         """Returns the settings as in a topology file, for people: loss 1%, delay 10ms."""

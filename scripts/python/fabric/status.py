@@ -4,7 +4,7 @@
 import collections
 import json
 
-from . import place, state
+from . import errors, labels, processes, state
 
 
 def collect(label):
@@ -19,12 +19,12 @@ def collect(label):
 
 
 def host_status(record):
-    running = collections.Counter() if record["remote"] else state.namespaces_of_processes()
+    running = collections.Counter() if record["remote"] else processes.namespaces_of_processes()
     found = []
     for name, host in record["hosts"].items():
         one = {"name": name, **{key: value for key, value in host.items() if value is not None}}
         if not record["remote"]:
-            inode = state.here_of(record).inode(state.namespace(record["label"], name))
+            inode = state.namespaces_of(record).inode(labels.namespace(record["label"], name))
             one["processes"] = running[inode]
         found.append(one)
     return found
@@ -32,17 +32,17 @@ def host_status(record):
 
 def counters_of(record):
     """Returns what the kernel counted at each interface of the wiring."""
-    namespace = state.namespace(record["label"], state.WIRING)
+    namespace = labels.wiring(record["label"])
     try:
-        shown = state.here_of(record).call(["ip", "-s", "-json", "link", "show"], namespace)
-    except place.Failed:
+        shown = state.namespaces_of(record).call(["ip", "-s", "-json", "link", "show"], namespace)
+    except errors.Failed:
         return {}
     return {one["ifname"]: one["stats64"] for one in json.loads(shown)}
 
 
 def relay_status(relay, counters):
     """Frames that entered at one interface and left at the other, for each direction."""
-    alive = state.start_time(relay["pid"]) == relay["start"]
+    alive = processes.start_time(relay["pid"]) == relay["start"]
     names = list(relay["toward"])
     directions = []
     for source, target in ((0, 1), (1, 0)):

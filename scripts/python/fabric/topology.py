@@ -14,7 +14,8 @@ A file is a mapping. All keys but `hosts` are optional:
     families    [ipv4, ipv6] (default: both, if the kernel has IPv6)
     prefix      the prefixes from which automatic subnets are cut
                 (default: [10.77.0.0/16, fd77::/48])
-    emulation   relay, netem or auto (default: the relay if it is built, otherwise netem)
+    emulation   relay, netem or auto (default: the relay if it is built, otherwise netem); a relay
+                ends after a day
     seed        of the relays (default 1)
     mtu, offloads   of all links
 
@@ -23,7 +24,7 @@ Keys of a link:
     rate, delay, jitter, queue, loss, duplicate, corrupt, reorder, reorder-by   in both directions
     toward      a mapping from the name of an end to the same keys: only in this direction
     rules       a list of rules of ddp-impair(1), such as 'fpdu opcode=write nth=9: drop'; the
-                initiator's side is the first end
+                initiator's side is the first end; only with the relay
     mtu         default 1500
     offloads    on or off (default: off where a relay sees the frames, otherwise on)
 
@@ -36,14 +37,11 @@ import re
 
 import checked
 
-from . import addresses, plan, settings
+from . import addresses, labels, plan, relays, settings
 
 NAME = r"[a-z][a-z0-9]{0,11}"
 NAME_EXPECTED = "a name of at most 12 small letters and digits, such as h1"
-LABEL = r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
-LABEL_EXPECTED = "a name of at most 32 small letters, digits and hyphens, such as pair-lossy"
 MTU_MOST = 65535
-RELAY_MTU_MOST = 9216
 LINK_KEYS = ("mtu", "offloads", "toward", "rules", *settings.KEYS)
 TOP_KEYS = ("name", "routers", "networks", "switches", "links", "families", "prefix", "emulation",
             "seed", "mtu", "offloads")
@@ -88,12 +86,14 @@ class Link:
     rule_nodes: list = dataclasses.field(default_factory=list)
     prefixes: list = dataclasses.field(default_factory=list)
     addresses: dict = dataclasses.field(default_factory=dict)
+    parallel: int = 1  # its number among the links between the same ends
 
     def impaired(self):
         return any(self.toward) or bool(self.rules)
 
     def name(self):
-        return "-".join(end.member.name for end in self.ends)
+        names = "-".join(end.member.name for end in self.ends)
+        return names if self.parallel == 1 else f"{names}.{self.parallel}"
 
 
 @dataclasses.dataclass
@@ -147,6 +147,7 @@ def parse(root, ssh=None):
         topology.links.append(parse_link(topology, item, top))
     join_networks(topology, networks, top)
     check_remote(topology)
+    check_emulation(topology)
     if not topology.is_remote():
         plan.make(topology, addresses.parse_prefixes(top.get("prefix")))
     return topology
@@ -154,7 +155,7 @@ def parse(root, ssh=None):
 
 def parse_label(top, path):
     if "name" in top:
-        return top["name"].text(LABEL, LABEL_EXPECTED)
+        return top["name"].text(labels.LABEL, labels.LABEL_EXPECTED)
     stem = re.sub(r"[^a-z0-9]+", "-", os.path.basename(path).rsplit(".", 1)[0].lower())
     return stem.strip("-")[:32].strip("-") or "fabric"
 
@@ -168,7 +169,7 @@ def parse_options(topology, top):
     if "emulation" in top:
         topology.emulation = top["emulation"].choice("auto", "relay", "netem")
     if "seed" in top:
-        topology.seed = top["seed"].integer(0, 2**32 - 1)
+        topology.seed = top["seed"].integer(0, relays.SEED_MOST)
 
 
 # --- hosts and routers ---------------------------------------------------------------------------
@@ -238,6 +239,12 @@ def check_remote(topology):
                 "none between hosts over ssh: run ddp-impair between them")
 
 
+def check_emulation(topology):
+    for link in topology.links if topology.emulation == "netem" else []:
+        for node in link.rule_nodes:
+            raise node.error("no rules with emulation: netem, or emulation: relay")
+
+
 # --- networks and links --------------------------------------------------------------------------
 
 
@@ -294,6 +301,8 @@ def join_networks(topology, networks, top):
 def network_members(topology, node):
     if node.value == "all":
         return [(member, node) for member in topology.members().values()]
+    if node.value == []:
+        raise node.error("at least one member, or all")
     return [(find(topology.members(), item, "a host or router of this file"), item)
             for item in node.items()]
 
@@ -323,6 +332,8 @@ def parse_link(topology, node, top):
 def new_link(topology, first, second, node):
     ends = (End(first), End(second))
     link = Link(len(topology.links), ends, node, toward=[settings.Settings()] * 2)
+    link.parallel += sum(1 for other in topology.links
+                         if [end.member for end in other.ends] == [first, second])
     for end in ends:
         end.link = link
         end.member.ends.append(end)

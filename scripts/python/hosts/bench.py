@@ -98,7 +98,7 @@ def listening(line):
     event = parse(line)
     if not event or event.get("event") != "listening":
         return None
-    return {"port": event["port"], "udp_port": event.get("udp_port")}
+    return {key: event[key] for key in ("port", "udp_port") if key in event}
 
 
 def parse(line):
@@ -137,8 +137,9 @@ class Pair:
         elif "half_round_trip" not in event:
             self.failure = f"{mode}: no round trip in this time; use more --seconds"
         else:
-            for name in ("p50_ns", "p99_ns"):
-                self.values[f"half_round_trip_{name}"] = event["half_round_trip"][name]
+            measured = event["half_round_trip"]
+            self.values["half_round_trip_p50_ns"] = measured["p50_ns"]
+            self.values["half_round_trip_p99_ns"] = measured["p99_ns"]
 
     def record(self, settings):
         """Returns the JSON line of this pair. It stays below 1,024 octets, which srun forwards in

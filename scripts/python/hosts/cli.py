@@ -3,12 +3,11 @@
 
 import argparse
 import os
-import signal
 import sys
 
-import checked
+import program
+from fabric.errors import Wrong
 from hosts import clush, local, options, srun
-from hosts.errors import Cannot, Failed, Problem, Wrong
 from hosts.report import Report
 from hosts.session import Session
 
@@ -30,15 +29,10 @@ label of one that is up.
 Options after -- are those of every client of ddp-bench.
 
 Exit status: 0 all pairs measured, 1 a pair failed or (with --strict) deviates,
-2 usage or a bad file, 3 not possible here, 4 failed on the way.
+2 usage or a bad file, 3 not possible here, 4 failed on the way, 130 interrupted
+(128 and the number of the signal).
 """
-
-
-ARRIVED = []  # signals
-
-
-class Ended(BaseException):
-    """A signal arrived."""
+MOST_HOSTS = 4096
 
 
 def parse(argv):
@@ -72,31 +66,8 @@ def parse(argv):
 
 def main(argv):
     parsed = parse(argv)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
-    try:
-        return measure(parsed)
-    except Problem as problem:
-        if ARRIVED:  # The clean-up after a signal ended commands, which is no failure of a host.
-            return 128 + ARRIVED[0]
-        return complain(problem, problem.status)
-    except checked.Invalid as error:
-        return complain(error, Wrong.status)
-    except Ended as ended:
-        return 128 + ended.args[0]
-
-
-def complain(error, status):
-    print(f"fabric: {error}", file=sys.stderr)
-    return status
-
-
-def interrupt(number, _):
-    # A second signal must not interrupt the clean-up.
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)
-    ARRIVED.append(number)
-    raise Ended(number)
+    program.raise_ended_on_signals()
+    return measure(parsed)
 
 
 def measure(parsed):
@@ -109,8 +80,8 @@ def measure(parsed):
 
 def begin(parsed, report, hosts, **facts):
     """Prints what is going to be measured. Raises Wrong if there are not enough hosts."""
-    if hosts < 2:
-        raise Wrong(f"--hosts {parsed.hosts}: {hosts}: expected at least 2 hosts")
+    if not 2 <= hosts <= MOST_HOSTS:
+        raise Wrong(f"--hosts {parsed.hosts}: {hosts}: expected from 2 to {MOST_HOSTS} hosts")
     rounds = len(parsed.pattern.plan(hosts))
     report.say({"event": "plan", "engine": parsed.engine, "pattern": str(parsed.pattern),
                 "hosts": hosts, "rounds": rounds, "transport": parsed.transport, **facts})
@@ -150,19 +121,17 @@ def with_clush(parsed, report):
 
 
 def with_netns(parsed, report):
-    from fabric import live, place, topology  # only this engine needs them
+    from fabric import live, topology  # only this engine needs them
     if not parsed.hosts:
         raise Wrong("--engine netns: expected --hosts FILE, a topology, or the label of one that "
                     "is up")
-    try:
-        if not os.path.exists(parsed.hosts):
-            return measure_fabric(live.attach(parsed.hosts), parsed, report)
-        with live.Fabric(topology.load(parsed.hosts)) as net:
-            return measure_fabric(net, parsed, report)
-    except place.Cannot as error:
-        raise Cannot(str(error)) from None
-    except place.Failed as error:
-        raise Failed(str(error)) from None
+    if not os.path.exists(parsed.hosts):
+        if not live.is_up(parsed.hosts):
+            raise Wrong(f"--hosts {parsed.hosts}: no such file, and no fabric of this label is up: "
+                        "expected a topology, or a label of scripts/fabric status")
+        return measure_fabric(live.attach(parsed.hosts), parsed, report)
+    with live.Fabric(topology.load(parsed.hosts)) as net:
+        return measure_fabric(net, parsed, report)
 
 
 def measure_fabric(net, parsed, report):

@@ -8,9 +8,11 @@ commands on the hosts then end too (bench.guarded).
 
 import glob
 import os
+import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 import time
 
 try:
@@ -21,8 +23,8 @@ except ImportError:
     EventHandler = object
     NodeSet = None
 
+from fabric.errors import Cannot, Failed, Wrong
 from hosts import bench
-from hosts.errors import Cannot, Failed, Wrong
 from hosts.session import Command
 
 TICK = 0.2  # seconds between two looks at the deadlines
@@ -41,14 +43,31 @@ def check():
 
 def expand(text):
     """Returns the names of a set such as node[1-4],login, or of the lines of a file."""
+    names = lines_of(text) if os.path.isfile(text) else [text]
+    for first, last in re.findall(r"[\[,]([0-9]{1,20})-([0-9]{1,20})", " ".join(names)):
+        if int(last) - int(first) >= CONNECTIONS:  # NodeSet would need the memory for all of them
+            raise Wrong(f"--hosts {text}: {first}-{last}: expected at most {CONNECTIONS} hosts")
     try:
-        if os.path.isfile(text):
-            with open(text, encoding="utf-8") as file:
-                return list(NodeSet.fromlist(
-                    [line.strip() for line in file if line.strip() and line[0] != "#"]))
-        return list(NodeSet(text))
+        nodes = NodeSet.fromlist(names)
     except NodeSetException as error:
         raise Wrong(f"--hosts {text}: {error}: expected hosts such as node[1-4]") from None
+    if len(nodes) > CONNECTIONS:
+        raise Wrong(f"--hosts {text}: {len(nodes)}: expected at most {CONNECTIONS} hosts")
+    for name in nodes:
+        if name.startswith("-"):  # ssh would take it as an option
+            raise Wrong(f"--hosts {text}: \"{name}\": expected the name of a host")
+    return list(nodes)
+
+
+def lines_of(path):
+    """Returns the lines of a file but comments."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [line.strip() for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        raise Wrong(f"--hosts {path}: {error}: expected a file with one host in each line") \
+            from None
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 class Events(EventHandler):
@@ -62,7 +81,7 @@ class Events(EventHandler):
     def ev_read(self, worker, node, sname, msg):
         lines = self.command.output if sname == "stdout" else self.command.errors
         lines.append(msg.decode(errors="replace"))
-        self.session.poke()
+        self.session.resume()
 
     def ev_hup(self, worker, node, rc):
         self.command.status = rc
@@ -70,7 +89,7 @@ class Events(EventHandler):
     def ev_close(self, worker, timedout):
         if self.command.status is None:
             self.command.status = 255
-        self.session.poke()
+        self.session.resume()
 
 
 class Ticks(EventHandler):
@@ -79,7 +98,7 @@ class Ticks(EventHandler):
         self.session = session
 
     def ev_timer(self, timer):
-        self.session.poke()
+        self.session.resume()
 
 
 class Masters:
@@ -87,8 +106,7 @@ class Masters:
 
     def __init__(self, hosts, options):
         clear_stale()
-        self.folder = f"{FOLDER}-{os.getuid()}-{os.getpid()}"
-        os.mkdir(self.folder, 0o700)
+        self.folder = tempfile.mkdtemp(prefix=f"{FOLDER}-{os.getuid()}-{os.getpid()}-")
         self.path = os.path.join(self.folder, "%C")
         self.processes = {host: subprocess.Popen(
             ["setpriv", "--pdeathsig", "TERM", "ssh", *options, "-M", "-N", "-S", self.path,
@@ -123,8 +141,9 @@ class Masters:
 
 def clear_stale():
     """Removes the folders of this user's processes that were killed."""
-    for folder in glob.glob(f"{FOLDER}-{os.getuid()}-*"):
-        if not os.path.exists(f"/proc/{folder.rsplit('-', 1)[1]}"):
+    for folder in glob.glob(f"{FOLDER}-{os.getuid()}-*-*"):
+        pid = folder.removeprefix(f"{FOLDER}-{os.getuid()}-").split("-")[0]
+        if not os.path.exists(f"/proc/{pid}"):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -5,10 +5,12 @@ import os
 import selectors
 import signal
 import subprocess
+import time
 
-from hosts.errors import Cannot
+from fabric.errors import Cannot
 from hosts.session import Command
 
+END_SECONDS = 4  # for commands to end: bench.guarded() kills them after 2 s
 TICK = 0.2  # seconds between two looks at the deadlines
 
 
@@ -25,10 +27,11 @@ class Local(Command):
 
 
 class Launcher:
-    """place(host, words): returns the words that run a command on a host, and their environment."""
+    """command(host, words): returns the words that run a command on a host, and their
+    environment."""
 
-    def __init__(self, place):
-        self.place = place
+    def __init__(self, command):
+        self.command = command
         self.selector = selectors.DefaultSelector()
         self.commands = []
 
@@ -36,7 +39,7 @@ class Launcher:
         """Nothing to wait for."""
 
     def start(self, host, shell, _session):
-        words, environment = self.place(
+        words, environment = self.command(
             host, ["setpriv", "--pdeathsig", "TERM", "sh", "-c", shell])
         try:
             process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -63,7 +66,7 @@ class Launcher:
                 command.process.wait()
                 command.status = command.process.returncode
                 self.forget(command)
-            session.poke()
+            session.resume()
 
     def read(self, command, stream):
         data = stream.read(65536)
@@ -85,6 +88,13 @@ class Launcher:
             command.process.stdin.close()
 
     def abort(self):
+        """Ends all commands. Their shells do that when standard input ends; `timeout`, which they
+        run, has a process group of its own."""
+        for command in self.commands:
+            self.end(command)
+        end = time.monotonic() + END_SECONDS
+        while time.monotonic() < end and any(one.process.poll() is None for one in self.commands):
+            time.sleep(0.01)
         for command in list(self.commands):
             try:
                 os.killpg(command.process.pid, signal.SIGKILL)

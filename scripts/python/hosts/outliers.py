@@ -59,8 +59,8 @@ def find(pairs):
     """Returns the Outliers among JSON lines of pairs."""
     found = []
     for key, name, of_host, of_link, less_is_worse in METRICS:
-        # 0: no message was complete in the time of the measurement.
-        values = {(pair["client"], pair["server"]): pair[key] or pair[f"at_most_{key}"]
+        # 0: no message was complete in the time of the measurement. Logarithms need more than 0.
+        values = {(pair["client"], pair["server"]): pair[key] or pair.get(f"at_most_{key}") or 1
                   for pair in pairs if key in pair}
         found += [one for one in search(values, name, of_host, of_link)
                   if (one.ratio < 1) == less_is_worse]

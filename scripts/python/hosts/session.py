@@ -4,10 +4,11 @@
 A launcher starts commands and reports what they do:
 
     connect()                              waits until all hosts can be used, or raises Failed
-    start(host, words, seconds, session)   returns a Command; calls session.poke() when it has
+    start(host, words, seconds, session)   returns a Command; calls session.resume() when it has
                                            printed or ended
     end(command)                           ends a command
-    run(session)                           reports until no command is left; pokes from time to time
+    run(session)                           reports until no command is left; calls session.resume()
+                                           also from time to time
     abort()                                ends all commands at once
     close()                                releases what the launcher made
 
@@ -18,8 +19,8 @@ import ipaddress
 import shlex
 import time
 
+from fabric.errors import Failed
 from hosts import bench
-from hosts.errors import Failed
 
 START = 20  # seconds until a host has answered, and until a server listens
 
@@ -41,15 +42,15 @@ class Command:
 
 
 class Session:
-    """sink(line): takes the JSON lines. launcher: see above."""
+    """consumer(line): takes the JSON lines. launcher: see above."""
 
-    def __init__(self, launcher, hosts, options, sink):
+    def __init__(self, launcher, hosts, options, consumer):
         self.launcher = launcher
         self.hosts = hosts
         self.settings = bench.Settings(options)
         self.network = options.network
         self.rounds = options.pattern.plan(len(hosts))
-        self.sink = sink
+        self.consumer = consumer
         self.peers = {}
         self.servers = []
         self.ending = False
@@ -70,7 +71,7 @@ class Session:
         if self.failure:
             raise self.failure
 
-    def poke(self):
+    def resume(self):
         """Resumes the script if what it waits for is there. The launcher's loop calls this."""
         try:
             for server in self.servers:
@@ -86,7 +87,7 @@ class Session:
             self.launcher.abort()
 
     def step(self):
-        self.until = (lambda: False, float("inf"), lambda: [])  # a poke from within the script
+        self.until = (lambda: False, float("inf"), lambda: [])  # a resume() from within the script
         condition, seconds, commands = next(self.steps, (lambda: True, 0, []))
         self.until = (condition, time.monotonic() + seconds,
                       lambda: [one.host for one in commands if one.status is None])
@@ -104,7 +105,7 @@ class Session:
             self.servers.append(self.launch(host, words, total))
         yield self.listening, START, self.servers
         for host in self.hosts:
-            self.sink({"event": "task", "task": self.hosts.index(host), "name": host,
+            self.consumer({"event": "task", "task": self.hosts.index(host), "name": host,
                        **self.peers[host]})
         for number, phases in enumerate(self.rounds, 1):
             for phase in phases:
@@ -127,7 +128,7 @@ class Session:
             for (client, server), pair in pairs.items():
                 take(pair, mode, server, commands[client])
         for pair in pairs.values():
-            self.sink(pair.record(self.settings))
+            self.consumer(pair.record(self.settings))
 
     def clients(self, client, pairs, mode):
         """Returns the command that runs all clients of a host. Each line of their output begins

@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 import time
 
+from fabric.errors import Cannot, Failed, Wrong
 from hosts import bench
-from hosts.errors import Cannot, Failed, Wrong
 
 TASK = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "hosts-task")
 ALLOCATE = 20  # seconds until srun has its hosts
@@ -73,7 +73,7 @@ def count_hosts(hosts):
     """Returns the number of hosts of --hosts, which is a number or a list of nodes."""
     if not hosts:
         return int(os.environ["SLURM_JOB_NUM_NODES"])
-    if hosts.isdigit():
+    if is_number(hosts):
         return int(hosts)
     status, names, _ = ask("scontrol", "show", "hostnames", hosts)
     if status or not names:
@@ -81,14 +81,18 @@ def count_hosts(hosts):
     return len(names)
 
 
-class Run:
-    """sink(line): takes the JSON lines of the tasks."""
+def is_number(text):
+    return text.isascii() and text.isdigit()
 
-    def __init__(self, options, hosts, sink):
+
+class Run:
+    """consumer(line): takes the JSON lines of the tasks."""
+
+    def __init__(self, options, hosts, consumer):
         self.options = options
         self.settings = bench.Settings(options)
         self.hosts = hosts
-        self.sink = sink
+        self.consumer = consumer
         self.name = f"iwarp-measure-{os.getpid()}"
         self.remover = None
         self.process = None
@@ -113,7 +117,7 @@ class Run:
         words = ["setpriv", "--pdeathsig", "TERM", "srun", "--job-name", self.name,
                  "--kill-on-bad-exit=1", "--wait=5", f"--immediate={ALLOCATE}", "--input=none",
                  "--nodes", str(self.hosts), "--ntasks", str(self.hosts), "--ntasks-per-node=1"]
-        if self.options.hosts and not self.options.hosts.isdigit():
+        if self.options.hosts and not is_number(self.options.hosts):
             words += ["--nodelist", self.options.hosts]
         board = self.board()
         words += ["--mpi=pmix" if board == "pmix" else "--mpi=none"]
@@ -179,7 +183,7 @@ class Run:
             self.seen[line["task"]] = line["name"]
         elif line["event"] == "end":
             self.ended.add(line["task"])
-        self.sink(line)
+        self.consumer(line)
 
     # --- failures --------------------------------------------------------------------------------
 

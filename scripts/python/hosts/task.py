@@ -29,7 +29,7 @@ class Failed(Exception):
     """The task cannot continue. str() is the message for the user."""
 
 
-class Place:
+class Rank:
     """Which of how many tasks this is, and the name of its host, by the variables of Slurm."""
 
     def __init__(self, environment):
@@ -71,8 +71,8 @@ def route(target):
 
 
 class Task:
-    def __init__(self, place, settings, board):
-        self.place = place
+    def __init__(self, rank, settings, board):
+        self.rank = rank
         self.settings = settings
         self.board = board
         self.processes = []
@@ -94,11 +94,11 @@ class Task:
         """Starts the server, publishes it, and reads what the other tasks published. seconds: how
         long the server may be needed."""
         ports = self.serve(address, seconds)
-        own = {"name": self.place.name, "address": address, "version": self.version(), **ports}
-        say({"event": "task", "task": self.place.task, **own})
+        own = {"name": self.rank.name, "address": address, "version": self.version(), **ports}
+        say({"event": "task", "task": self.rank.task, **own})
         self.board.publish(own)
         self.barrier(START)
-        self.peers = [self.board.read(task, START) for task in range(self.place.tasks)]
+        self.peers = [self.board.read(task, START) for task in range(self.rank.tasks)]
 
     def version(self):
         version = self.start(self.settings.version(), START)
@@ -131,8 +131,8 @@ class Task:
     def measure(self, rounds):
         for count, phases in enumerate(rounds, 1):
             for phase in phases:
-                pairs = {server: bench.Pair(count, self.place.name, self.peers[server]["name"])
-                         for client, server in phase if client == self.place.task}
+                pairs = {server: bench.Pair(count, self.rank.name, self.peers[server]["name"])
+                         for client, server in phase if client == self.rank.task}
                 for mode in (bench.LATENCY, self.settings.mode):
                     self.run_clients(pairs, mode)
                     self.barrier(self.settings.deadline(mode) + SLACK)
@@ -142,7 +142,7 @@ class Task:
     def run_clients(self, pairs, mode):
         """Measures all servers of these pairs at once. A pair that failed is not tried again."""
         clients = [(pair, self.start(self.settings.client(
-            mode, self.peers[self.place.task]["address"], self.peers[server]),
+            mode, self.peers[self.rank.task]["address"], self.peers[server]),
             self.settings.deadline(mode))) for server, pair in pairs.items() if not pair.failure]
         for pair, client in clients:
             output, errors = client.communicate()
@@ -182,23 +182,23 @@ def parse(arguments):
     return parsed
 
 
-def open_board(parsed, place):
+def open_board(parsed, rank):
     if parsed.board != "pmix":
-        return DirectoryBoard(parsed.board, place.task, place.tasks)
+        return DirectoryBoard(parsed.board, rank.task, rank.tasks)
     try:
         return PmixBoard()
     except OSError as error:
         raise Failed(f"PMIx: {error}; install libpmix2, or use --board DIR") from None
 
 
-def work(parsed, place):
-    board = open_board(parsed, place)
-    task = Task(place, bench.Settings(parsed), board)
+def work(parsed, rank):
+    board = open_board(parsed, rank)
+    task = Task(rank, bench.Settings(parsed), board)
     try:
-        rounds = parsed.pattern.plan(place.tasks)
-        task.meet(place.address(parsed.network), task.settings.total(rounds))
+        rounds = parsed.pattern.plan(rank.tasks)
+        task.meet(rank.address(parsed.network), task.settings.total(rounds))
         task.measure(rounds)
-        say({"event": "end", "task": place.task, "name": place.name})
+        say({"event": "end", "task": rank.task, "name": rank.name})
         task.barrier(START)
         board.close()
     finally:
@@ -215,9 +215,9 @@ def main(arguments):
     for number_ in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number_, end_by_signal)
     try:
-        place = Place(os.environ)
-        name += f": task {place.task} on {place.name}"
-        work(parsed, place)
+        rank = Rank(os.environ)
+        name += f": task {rank.task} on {rank.name}"
+        work(parsed, rank)
     except (Failed, Missing, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr, flush=True)
         # A thread may still be inside PMIx; an ordinary exit would wait for it.

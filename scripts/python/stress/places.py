@@ -47,12 +47,12 @@ class Namespaces:
         self.hosts = hosts
 
     def __enter__(self):
-        from fabric import place
+        from fabric import errors
         try:
             self.fabric.up()
-        except place.Cannot as error:
+        except errors.Cannot as error:
             raise Cannot(str(error)) from None
-        except place.Failed as error:
+        except errors.Failed as error:
             raise Failure(str(error)) from None
         names = self.fabric.hosts()
         if len(names) < self.hosts:

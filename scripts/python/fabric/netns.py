@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where the namespaces of a fabric are.
+"""The network namespaces that a fabric uses.
 
-root      /run/netns, as `ip netns` lists them
-a user    a user namespace with a /run of its own. A process holds it: it ends with this process
-          and with all processes in it.
-
-A Place runs programs there: enter() returns the words that come before a command.
+root      those in /run/netns, as `ip netns` lists them
+a user    those in a user namespace with a /run of its own. A process holds it: it ends with this
+          process and with all processes in it.
 """
 
 import functools
 import os
+import select
 import shutil
 import subprocess
-import sys
-import time
+
+from . import errors, labels
 
 NETNS = "/run/netns"
 SYSTEM = ("/usr/sbin", "/sbin")
+HOLD_SECONDS = 20  # until the user namespace is ready
 TOOLS = ("ip", "ethtool", "nsenter", "unshare")
 
 # A tmpfs replaces /run, which an ordinary user cannot write, and shows the folders of the old one.
@@ -32,22 +32,16 @@ mount --rbind $new /run && mount --make-rprivate / && echo ready && exec sleep i
 """
 
 
-class Cannot(Exception):
-    """This machine or this user cannot do it. str() is the reason."""
+class Namespaces:
+    """holder: the process id that holds the user namespace, or None for root. label: of the fabric
+    that is made, so that `down` also ends commands of an `up` that was killed."""
 
-
-class Failed(Exception):
-    """A command failed on the way. str() is the message."""
-
-
-class Place:
-    """holder: the process id that holds the user namespace, or None for root."""
-
-    def __init__(self, holder=None):
+    def __init__(self, holder=None, label=None):
         self.holder = holder
+        self.environment = labels.environment(label) if label else None
 
     def enter(self, namespace=None):
-        """Returns the words that run a command in the place, and in this network namespace."""
+        """Returns the words that run a command there, and in this network namespace."""
         words = []
         if self.holder:
             words = ["nsenter", "-t", str(self.holder), "-U", "-m", "-n", "--preserve-credentials",
@@ -60,13 +54,15 @@ class Place:
         """Runs a command and returns its standard output. Raises Failed with its first message."""
         try:
             done = subprocess.run([*self.enter(namespace), *argv], input=text or "", timeout=60,
-                                  capture_output=True, text=True, check=False)
+                                  capture_output=True, text=True, check=False,
+                                  env=self.environment)
         except subprocess.TimeoutExpired:
-            raise Failed(f"{argv[0]}: does not end within 60 s") from None
+            raise errors.Failed(f"{argv[0]}: does not end within 60 s") from None
         if done.returncode:
             said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
             where = f"{namespace}: " if namespace else ""
-            raise Failed(f"{where}{argv[0] if argv[0] != 'sh' else 'set-up'}: {said[0]}")
+            what = "set-up" if argv[0] == "sh" else argv[0]
+            raise errors.Failed(f"{where}{what}: {said[0]}")
         return done.stdout
 
     def batch(self, lines, namespace=None):
@@ -74,19 +70,31 @@ class Place:
         if lines:
             self.call(["ip", "-batch", "-"], namespace, "".join(f"{line}\n" for line in lines))
 
-    def namespaces(self):
+    def names(self):
         """Returns the names of all network namespaces."""
-        if self.holder:
-            return self.call(["ls", NETNS]).split()
-        return sorted(os.listdir(NETNS)) if os.path.isdir(NETNS) else []
+        try:
+            return sorted(os.listdir(self.folder()))
+        except OSError:  # no namespace was ever made, or the holder has ended
+            return []
+
+    def folder(self):
+        return f"/proc/{self.holder}/root{NETNS}" if self.holder else NETNS
 
     def inode(self, namespace):
         """Returns the inode of a network namespace, which /proc/PID/ns/net also shows, or None."""
-        folder = f"/proc/{self.holder}/root{NETNS}" if self.holder else NETNS
         try:
-            return os.stat(f"{folder}/{namespace}").st_ino
+            return os.stat(f"{self.folder()}/{namespace}").st_ino
         except OSError:
             return None
+
+    def delete(self, find):
+        """Deletes the namespaces whose names find() returns. Another process may do the same."""
+        lines = [f"netns delete {name}\n" for name in find()]
+        try:
+            self.call(["ip", "-force", "-batch", "-"], None, "".join(lines))
+        except errors.Failed:
+            if find():
+                raise
 
 
 def extend_path():
@@ -100,8 +108,8 @@ def check_tools():
     extend_path()
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
-        raise Cannot(f"needs {', '.join(missing)}: not installed; run scripts/packages --install "
-                     "fabric")
+        raise errors.Cannot(f"needs {', '.join(missing)}: not installed; run scripts/packages "
+                            "--install fabric")
 
 
 @functools.lru_cache(None)
@@ -115,14 +123,14 @@ def is_system():
 
 
 def make(label):
-    """Returns the Place of a new fabric. Raises Cannot."""
+    """Returns the Namespaces of a new fabric. Raises Cannot."""
     check_tools()
     if not is_system():
-        return Place(hold(label))
+        return Namespaces(hold(label), label)
     if subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode:
-        raise Cannot("needs netns: cannot make a network namespace, not even as root; in a "
-                     "container, add CAP_SYS_ADMIN and CAP_NET_ADMIN")
-    return Place()
+        raise errors.Cannot("needs netns: cannot make a network namespace, not even as root; in a "
+                            "container, add CAP_SYS_ADMIN and CAP_NET_ADMIN")
+    return Namespaces(None, label)
 
 
 def hold(label):
@@ -130,40 +138,14 @@ def hold(label):
     holder = subprocess.Popen(
         ["unshare", "--user", "--map-root-user", "--mount", "--net", "sh", "-c", HOLD],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env=environment(label))
-    if holder.stdout.readline() != "ready\n":
-        said = holder.stderr.read().strip().splitlines() or ["no message"]
-        holder.wait()
-        raise Cannot(f"needs root or user namespaces: {said[0]}; run as root, or see "
-                     "user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns in "
-                     "sysctl(8)")
+        start_new_session=True, env=labels.environment(label))
+    if not select.select([holder.stdout], [], [], HOLD_SECONDS)[0] or \
+            holder.stdout.readline() != "ready\n":
+        holder.kill()
+        said = holder.communicate()[1].strip().splitlines() or ["no message"]
+        raise errors.Cannot(f"needs root or user namespaces: {said[0]}; run as root, or see "
+                            "user.max_user_namespaces and "
+                            "kernel.apparmor_restrict_unprivileged_userns in sysctl(8)")
     holder.stdout.close()
     holder.stderr.close()
     return holder.pid
-
-
-def environment(label):
-    """Returns the environment that marks a process as one of this fabric."""
-    return {**os.environ, "IW_FABRIC": label, "IW_FABRIC_STATE": state_folder()}
-
-
-def state_folder():
-    """Returns the folder of state files."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if not runtime:
-        user = f"/run/user/{os.geteuid()}"
-        runtime = "/run" if os.geteuid() == 0 else user if os.path.isdir(user) else \
-            f"/tmp/iwarp-{os.geteuid()}"
-    return os.path.join(runtime, "iwarp", "fabric")
-
-
-def wait_until(condition, seconds, pause=0.01):
-    """Returns what condition() returned last."""
-    end = time.monotonic() + seconds
-    while not (value := condition()) and time.monotonic() < end:
-        time.sleep(pause)
-    return value
-
-
-def warn(text):
-    print(f"fabric: {text}", file=sys.stderr)
