@@ -30,16 +30,16 @@ class Files:
     OPERATIONS = (*LOCAL, *TRANSFERS, "together")
     maker = Maker
 
-    def __init__(self, world):
-        self.world = world
-        self.trees = [{} for _ in world.hosts]
+    def __init__(self, testbed):
+        self.testbed = testbed
+        self.trees = [{} for _ in testbed.hosts]
         self.targets = {}  # (host, "in" or "pulled", from): tree
 
     def apply(self, operation):
         """Returns False if the operation does not apply, such as one on a file that does not
         exist."""
         if operation["op"] in LOCAL:
-            host = self.world.hosts[operation["host"]]
+            host = self.testbed.hosts[operation["host"]]
             tree = self.trees[host.number]
             return getattr(self, operation["op"])(tree, host.path("tree"), operation)
         self.exchange(operation.get("operations", [operation]))
@@ -48,16 +48,16 @@ class Files:
     def check(self):
         """Every directory must equal the model's, and have no temporaries."""
         for number, tree in enumerate(self.trees):
-            found = trees.scan(self.world.hosts[number].path("tree"))
+            found = trees.scan(self.testbed.hosts[number].path("tree"))
             trees.compare(f"the tree of host {number}", found, tree)
         for (host, kind, origin), tree in self.targets.items():
-            top = self.world.hosts[host].path(kind, f"from-{origin}")
+            top = self.testbed.hosts[host].path(kind, f"from-{origin}")
             found = trees.scan(top)
             trees.compare(f"host {host}, {kind}/from-{origin}", found, tree)
 
     def finish(self):
         """Directories that the model does not have must not exist either."""
-        for host in self.world.hosts:
+        for host in self.testbed.hosts:
             for kind in ("in", "pulled"):
                 expected = {f"from-{origin}" for number, k, origin in self.targets
                             if (number, k) == (host.number, kind)}
@@ -160,7 +160,7 @@ class Files:
                 for done in [pool.submit(e.run) for e in exchanges.values()]:
                     done.result()
             except BaseException:
-                self.world.kill()  # the pool waits for the other transfers
+                self.testbed.kill()  # the pool waits for the other transfers
                 raise
         for exchange in exchanges.values():
             exchange.judge()

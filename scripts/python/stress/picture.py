@@ -36,8 +36,8 @@ def server_curves(names, titles):
     return [(n, name if titles else "", style(n)) for n, name in enumerate(names)]
 
 
-def world_curves(names):
-    """The rates are those of a world: one line for each transport."""
+def testbed_curves(names):
+    """The rates are those of a testbed: one line for each transport."""
     firsts = {}
     for n, name in enumerate(names):
         firsts.setdefault(name.split("-")[0], n)
@@ -61,9 +61,9 @@ set format x ''
     text += panel(server_curves(names, True), "$2/1024", "RSS (MiB)")
     text += panel(server_curves(names, False), "$3", "descriptors")
     text += panel(server_curves(names, False), "$4", "CPU (%)")
-    text += panel(world_curves(names), "$5", "commands/s")
+    text += panel(testbed_curves(names), "$5", "commands/s")
     text += "set format x '%g'\nset xlabel 'minutes'\n"
-    text += panel(world_curves(names), "$6/1e6", "Mb/s")
+    text += panel(testbed_curves(names), "$6/1e6", "Mb/s")
     return (text + "unset multiplot\n").replace("$DATA", data)
 
 

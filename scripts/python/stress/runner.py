@@ -6,7 +6,7 @@ import shutil
 import time
 
 from stress.failure import Failure
-from stress.world import World
+from stress.testbed import Testbed
 
 
 class Result:
@@ -21,37 +21,37 @@ class Result:
         self.seconds = 0.0
 
 
-def run_operations(world, items, result, until=None, note=None):
-    """Runs the operations of a List on a world. Fills result. until: the time to stop at."""
-    model = items.model()(world)
+def run_operations(testbed, items, result, until=None, note=None):
+    """Runs the operations of a List on a testbed. Fills result. until: the time to stop at."""
+    model = items.model()(testbed)
     for result.index, operation in enumerate(items.operations):
         if until and time.monotonic() > until:
             return
         if not model.apply(operation):
             result.skipped += 1
         model.check()
-        world.check_alive()
+        testbed.check_alive()
         if note:
             note(result.index, operation)
     result.index = len(items.operations)
     model.finish()
-    world.check_idle()
+    testbed.check_idle()
 
 
 class Runner:
-    """Runs lists, each in a world of its own."""
+    """Runs lists, each in a testbed of its own."""
 
     def __init__(self, build, places, work, note=None):
         self.build = build
         self.places = places
         self.work = work
         self.note = note
-        self.worlds = 0
+        self.testbeds = 0
 
     def run(self, items, until=None):
         """Returns the Result of a List."""
-        self.worlds += 1
-        directory = os.path.join(self.work, f"run-{self.worlds}")
+        self.testbeds += 1
+        directory = os.path.join(self.work, f"run-{self.testbeds}")
         os.makedirs(directory)
         result = Result()
         start = time.monotonic()
@@ -66,12 +66,12 @@ class Runner:
 
     def run_in(self, directory, items, result, until):
         places = self.places[:items.head["hosts"]]
-        with World(self.build, directory, places, items.head["transport"]) as world:
+        with Testbed(self.build, directory, places, items.head["transport"]) as testbed:
             try:
-                run_operations(world, items, result, until, self.note)
-                world.stop()
+                run_operations(testbed, items, result, until, self.note)
+                testbed.stop()
             finally:
-                result.commands, result.octets = world.commands, world.octets
+                result.commands, result.octets = testbed.commands, testbed.octets
 
 
 class Shrinker:

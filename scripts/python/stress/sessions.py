@@ -69,8 +69,8 @@ class Sessions(Files):
     OPERATIONS = tuple(kind for kind, _ in KINDS)
     maker = Maker
 
-    def __init__(self, world):
-        super().__init__(world)
+    def __init__(self, testbed):
+        super().__init__(testbed)
         self.held = []
 
     def apply(self, operation):
@@ -83,27 +83,27 @@ class Sessions(Files):
         super().finish()
 
     def server(self, operation):
-        return getattr(self.world.hosts[operation["host"]], operation["server"])
+        return getattr(self.testbed.hosts[operation["host"]], operation["server"])
 
     # --- clients ----------------------------------------------------------------------------------
 
     def dry_words(self, operation):
-        host, to = self.world.hosts[operation["host"]], self.world.hosts[operation["to"]]
+        host, to = self.testbed.hosts[operation["host"]], self.testbed.hosts[operation["to"]]
         return host, ["ddp-send", "--json", "-n", "-j", str(operation["jobs"]),
                       *to.receiver.address(), host.path("tree") + "/", f"{to.place.address}:dry"]
 
     def dry(self, operation):
-        run = self.world.run(*self.dry_words(operation))
-        require(run.status == 0, f"{run.said()}: expected status 0")
+        run = self.testbed.run(*self.dry_words(operation))
+        require(run.status == 0, f"{run.summary()}: expected status 0")
         return True
 
     def burst(self, operation):
-        tools = [self.world.start(*self.dry_words(operation)) for _ in range(operation["count"])]
+        tools = [self.testbed.start(*self.dry_words(operation)) for _ in range(operation["count"])]
         for tool in tools:
             tool.wait(operation["after_ms"] / 1000)
             tool.kill()
         for tool in tools:
-            self.world.finish(tool)
+            self.testbed.finish(tool)
         return True
 
     # --- connections without a client -------------------------------------------------------------
@@ -153,7 +153,7 @@ class Sessions(Files):
     def idle(self, _operation):
         if self.held:
             return False
-        self.world.check_idle()
+        self.testbed.check_idle()
         return True
 
 

@@ -18,7 +18,7 @@ from stress.failure import Failure
 from stress.places import Loopback, Namespaces
 from stress.runner import Result, Runner, Shrinker, run_operations
 from stress.samples import Sampler
-from stress.world import World
+from stress.testbed import Testbed
 
 PROGRAM = "soak"
 PARTS = ("stress", "suite")
@@ -107,7 +107,7 @@ class Soak:
         self.work = work
         self.places = places
         self.totals = Totals()
-        self.worlds = []
+        self.testbeds = []
         self.sampler = None
 
     def run(self, seconds):
@@ -116,22 +116,22 @@ class Soak:
         with contextlib.ExitStack() as stack:
             for transport in self.arguments.transports:
                 directory = os.path.join(self.work, transport)
-                world = World(self.arguments.build, directory, self.places, transport,
+                testbed = Testbed(self.arguments.build, directory, self.places, transport,
                               RETURN_MEMORY)
-                self.worlds.append(stack.enter_context(world))
+                self.testbeds.append(stack.enter_context(testbed))
             csv = os.path.join(self.arguments.out, "soak.csv")
-            self.sampler = stack.enter_context(Sampler(self.worlds, csv))
+            self.sampler = stack.enter_context(Sampler(self.testbeds, csv))
             self.run_lists(until)
         return self.report()
 
     def run_lists(self, until):
         jobs = self.jobs()
         while time.monotonic() < until and not self.totals.failure:
-            world, items = next(jobs)
+            testbed, items = next(jobs)
             result = Result()
             try:
-                world.reset()
-                run_operations(world, items, result, until, self.totals.note)
+                testbed.reset()
+                run_operations(testbed, items, result, until, self.totals.note)
             except Failure as failure:
                 result.failure = str(failure)
                 self.totals.failure = items, result
@@ -143,17 +143,17 @@ class Soak:
         """Every server must end in order."""
         self.sampler.over.set()
         self.sampler.thread.join()
-        for world in self.worlds:
-            world.stop()
+        for testbed in self.testbeds:
+            testbed.stop()
 
     def jobs(self):
-        """Yields worlds and Lists: all models over all transports, then the next seed."""
+        """Yields testbeds and Lists: all models over all transports, then the next seed."""
         arguments, seed = self.arguments, self.arguments.seed
         while True:
             for model in arguments.models:
-                for world in self.worlds:
-                    yield world, operations.generate(model, seed, arguments.hosts, world.transport,
-                                                     arguments.operations)
+                for testbed in self.testbeds:
+                    yield testbed, operations.generate(
+                        model, seed, arguments.hosts, testbed.transport, arguments.operations)
             seed += 1
 
     # --- the report ------------------------------------------------------------------------------
@@ -199,8 +199,8 @@ class Soak:
         command_line.Report(self.arguments).failure(best, again, path, repeats, shrinker.tries)
 
     def report_result(self, grows):
-        commands = sum(world.commands for world in self.worlds)
-        octets = sum(world.octets for world in self.worlds)
+        commands = sum(testbed.commands for testbed in self.testbeds)
+        octets = sum(testbed.octets for testbed in self.testbeds)
         seconds = time.monotonic() - self.sampler.start
         facts = f"{seconds / 60:.1f} min, {'+'.join(self.arguments.transports)}, " \
                 f"{self.arguments.hosts} hosts, {self.totals.operations} operations, " \

@@ -65,7 +65,8 @@ class Stags(Buffers):
     def register(self, key, operation):
         """Hosts of a fabric have one address, from which they also guess: there every buffer has a
         key."""
-        if not self.world.hosts[key[0]].place.local() and operation.get("options") == ["--no-key"]:
+        local = self.testbed.hosts[key[0]].place.local()
+        if not local and operation.get("options") == ["--no-key"]:
             return False
         return super().register(key, operation)
 
@@ -111,11 +112,11 @@ class Stags(Buffers):
         words = buffer.client(*(("ddp-recv", "--from") if operation["reads"] else
                                 ("ddp-send", "--to")), uri)
         octets = None if operation["reads"] else b"\xa5" * min(size, 1 << 17)
-        return self.world.run(self.client(operation), words, octets)
+        return self.testbed.run(self.client(operation), words, octets)
 
     def must_fail(self, run, buffer):
         require(run.status in (1, 4) and run.message,
-                f"{run.said()}: expected status 1 or 4 and a message")
+                f"{run.summary()}: expected status 1 or 4 and a message")
         require("--to" in run.words or len(run.output) <= buffer.length,
                 f"{run.words}: read {len(run.output)} octets of a buffer with {buffer.length}")
 

@@ -16,12 +16,12 @@ from stress.failure import Cannot, Failure, require
 from tools import Tool
 
 STATUS_CANNOT = 3  # of a tool: not with this machine
-PATIENCE = "3s"  # --timeout of the servers: how long they keep the state of a lost transfer
+SERVER_TIMEOUT = "3s"  # --timeout of the servers: how long they keep the state of a lost transfer
 COMMAND_SECONDS = 60  # a command that lasts longer hangs
 END_SECONDS = 20
 IDLE_SECONDS = 15  # a server without work has closed its connections after this time
 MOST_RSS_KIB = 512 << 10
-SPARE_DESCRIPTORS = 2
+MORE_DESCRIPTORS = 2
 LAST_CHARACTERS = 2000  # of a server's messages
 
 
@@ -29,8 +29,8 @@ class Server:
     """A listener of a host. port and udp_port are those of its first start. prefix: words before
     its command, after those of the place."""
 
-    def __init__(self, world, host, name, command, prefix=()):
-        self.world = world
+    def __init__(self, testbed, host, name, command, prefix=()):
+        self.testbed = testbed
         self.prefix = prefix
         self.host = host
         self.name = f"{host.name}, {command[0]}"
@@ -43,7 +43,7 @@ class Server:
 
     def start(self):
         self.starts += 1
-        self.tool = self.world.tool(self.host, self.words(), f"{self.file}-{self.starts}",
+        self.tool = self.testbed.tool(self.host, self.words(), f"{self.file}-{self.starts}",
                                     prefix=self.prefix)
         if not self.tool.wait_ready():
             if self.tool.ended() and self.tool.status() == STATUS_CANNOT:
@@ -56,16 +56,18 @@ class Server:
         return self
 
     def words(self):
-        words = [*self.command, "--json", "--timeout", PATIENCE, "--bind", self.host.place.address,
-                 "-t", self.world.transport, "-p", str(self.port)]
-        if self.world.transport == "udp":
+        words = [*self.command, "--json", "--timeout", SERVER_TIMEOUT,
+                 "--bind", self.host.place.address,
+                 "-t", self.testbed.transport, "-p", str(self.port)]
+        if self.testbed.transport == "udp":
             words += ["--udp-port", str(self.udp_port)]
         return words
 
     def address(self):
         """The options of a client that name this server's port."""
-        words = ["-t", self.world.transport, "-p", str(self.port)]
-        return words + (["--udp-port", str(self.udp_port)] if self.world.transport == "udp" else [])
+        words = ["-t", self.testbed.transport, "-p", str(self.port)]
+        udp = ["--udp-port", str(self.udp_port)] if self.testbed.transport == "udp" else []
+        return words + udp
 
     def pid(self):
         return self.tool.process.pid
@@ -84,14 +86,14 @@ class Server:
 
     def check_alive(self):
         require(not self.tool.ended(),
-                f"{self.name}: ended with status {self.tool.status()}: {self.said()}")
+                f"{self.name}: ended with status {self.tool.status()}: {self.messages()}")
         require(self.rss_kib() <= MOST_RSS_KIB,
                 f"{self.name}: has {self.rss_kib()} KiB: expected at most {MOST_RSS_KIB} KiB")
 
     def check_idle(self):
         """Every descriptor that a transfer opened must be closed after some time."""
         limit = time.monotonic() + IDLE_SECONDS
-        most = self.idle_descriptors + SPARE_DESCRIPTORS
+        most = self.idle_descriptors + MORE_DESCRIPTORS
         while self.descriptors() > most and time.monotonic() < limit:
             time.sleep(0.05)
         require(self.descriptors() <= most,
@@ -105,26 +107,26 @@ class Server:
             self.tool.kill()
             raise Failure(f"{self.name}: still runs {END_SECONDS} s after SIGTERM")
         require(self.tool.status() == 0, f"{self.name}: ended with status {self.tool.status()} "
-                f"after SIGTERM: {self.said()}")
+                f"after SIGTERM: {self.messages()}")
         require(not self.tool.sanitizer_found(),
-                f"{self.name}: a sanitizer found a fault: {self.said()}")
+                f"{self.name}: a sanitizer found a fault: {self.messages()}")
 
-    def said(self):
+    def messages(self):
         return self.tool.messages()[-LAST_CHARACTERS:]
 
 
 class Host:
-    def __init__(self, world, number, place):
+    def __init__(self, testbed, number, place):
         self.number = number
         self.place = place
         self.name = place.name
-        self.directory = os.path.join(world.directory, f"host-{number}")
+        self.directory = os.path.join(testbed.directory, f"host-{number}")
         for name in ("in", "tree", "pulled", "buffers"):
             os.makedirs(os.path.join(self.directory, name))
         self.control = os.path.join(self.directory, "control")
-        self.receiver = Server(world, self, f"receiver-{number}", [
+        self.receiver = Server(testbed, self, f"receiver-{number}", [
             "ddp-recv", "--delete", "--control", self.control, os.path.join(self.directory, "in")])
-        self.source = Server(world, self, f"source-{number}", [
+        self.source = Server(testbed, self, f"source-{number}", [
             "ddp-send", "--listen", os.path.join(self.directory, "tree")])
 
     def servers(self):
@@ -148,11 +150,11 @@ class Run:
         lines = (json.loads(line) for line in self.output.splitlines() if line.startswith(b"{"))
         return [line for line in lines if line["event"] == kind]
 
-    def said(self):
+    def summary(self):
         return f"{self.words}: status {self.status}: {self.message or 'no message'}"[:1500]
 
 
-class World:
+class Testbed:
     """commands, octets: how many commands ran, and how many octets of content they moved.
     environment: further variables of all processes."""
 
@@ -214,9 +216,9 @@ class World:
             tool.kill()
             raise Failure(f"{' '.join(tool.command)}: still runs after {COMMAND_SECONDS} s")
         run = Run(tool)
-        require(not tool.sanitizer_found(), f"a sanitizer found a fault: {run.said()}")
+        require(not tool.sanitizer_found(), f"a sanitizer found a fault: {run.summary()}")
         require(run.status >= 0 or run.status == -signal.SIGKILL,
-                f"ended by signal {-run.status}: {run.said()}")
+                f"ended by signal {-run.status}: {run.summary()}")
         self.count(tool, run)
         return run
 
