@@ -24,9 +24,12 @@ class Maker:
         self.kinds = KINDS
         self.used = []  # slots that have had a buffer
 
-    def next(self, _number):
+    def next(self, number):
         kinds, weights = zip(*self.kinds)
         kind = self.rng.choices(kinds, weights)[0] if self.used else "register"
+        return self.operation(kind, number)
+
+    def operation(self, kind, _number):
         return {"op": kind, **getattr(self, kind)()}
 
     def slot(self):
@@ -80,7 +83,6 @@ class Maker:
 
 
 class Buffers:
-    OPERATIONS = tuple(kind for kind, _ in KINDS)
     maker = Maker
 
     def __init__(self, testbed):

@@ -6,6 +6,7 @@ or as it becomes. The same command then runs again without disturbance, and must
 """
 
 import os
+import signal
 import time
 
 from stress import trees
@@ -16,7 +17,7 @@ from stress.trees import DIRECTORY, FILE, Entry, Transfer
 TIMEOUT = "10s"
 TEMPORARY_SECONDS = 5  # a server has removed its temporaries after this time
 PAGE = 4096
-STATUS_DONE, STATUS_PARTLY = 0, 1
+STATUS_DONE, STATUS_PARTLY, STATUS_BROKEN = 0, 1, 4
 # A mount namespace of its own, in which a small tmpfs is the directory that the receiver serves.
 SMALL_DISK = ("unshare", "--mount", "sh", "-c",
               'mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@"', "sh")
@@ -144,6 +145,8 @@ class Exchange:
         transfer = Transfer(self.files.trees[origin], self.old, options, operation["exclude"])
         if self.disturbed:
             self.judge_disturbed(transfer)
+        elif not self.old and "dry" not in operation:
+            self.judge_hard_links(transfer)
         status = STATUS_PARTLY if transfer.failed else STATUS_DONE
         require(self.last.status == status, f"{self.last.summary()}: expected status {status}")
         if "dry" not in operation:
@@ -151,6 +154,15 @@ class Exchange:
         if self.receiver_was_killed():
             self.remove_small_temporaries()
         self.wait_for_temporaries()
+
+    def judge_hard_links(self, transfer):
+        """In a new directory, the names of one file are names of one file again."""
+        found = trees.scan(self.top) if os.path.isdir(self.top) else {}
+        sent = {n: e for n, e in transfer.source.items() if n in found and n not in transfer.failed}
+        for number in {e.file for e in sent.values() if e.file is not None}:
+            names = [n for n, e in sent.items() if e.file == number]
+            require(all(n == names[0] or trees.same_file(found[n], found[names[0]]) for n in names),
+                    f"{self.last.summary()}: {names}: expected hard links of one file")
 
     def judge_disturbed(self, transfer):
         """Each name is as it was, or as it becomes."""
@@ -168,10 +180,26 @@ class Exchange:
                 found.pop(name, None)
                 allowed.pop(name, None)
         trees.compare(f"after {self.disturbed.summary()}: {self.top}", found, allowed)
-        if "quota" in self.operation:
+        if "kill" in self.operation:
+            self.judge_killed(transfer, found)
+        elif "during" in self.operation:
+            self.require_status(STATUS_DONE, STATUS_PARTLY)
+        elif "quota" in self.operation:
             self.judge_quota(transfer, found)
         elif "disk" in self.operation:
             self.judge_disk(transfer, found)
+
+    def require_status(self, *allowed):
+        require(self.disturbed.status in allowed, f"{self.disturbed.summary()}: expected status "
+                f"{' or '.join(map(str, allowed))}")
+
+    def judge_killed(self, transfer, found):
+        """Status 0 only if everything was stored."""
+        status = -signal.SIGKILL if self.operation["kill"]["victim"] == "client" else STATUS_BROKEN
+        self.require_status(STATUS_DONE, STATUS_PARTLY, status)
+        if self.disturbed.status == STATUS_DONE:
+            expected = {n: self.loose(e) for n, e in transfer.result.items()}
+            trees.compare(f"after {self.disturbed.summary()}: {self.top}", found, expected)
 
     def judge_disk(self, transfer, found):
         """Status 0 if and only if everything is there; it must be if there is space for it."""
@@ -188,15 +216,14 @@ class Exchange:
     def judge_quota(self, transfer, found):
         quota, status = self.operation["quota"], self.disturbed.status
         new = [e for n, e in found.items() if e.kind == FILE and e != self.old.get(n)]
-        stored = sum(len(e.data) for e in new)
+        stored = sum(len(e.data) for e in {e.file or id(e): e for e in new}.values())
         require(stored <= quota, f"{self.disturbed.summary()}: stored {stored} octets: expected at "
                 f"most --quota {quota}")
         total = sum(len(e.data) for e in transfer.source.values())
         require(total > quota or transfer.failed or status == STATUS_DONE,
                 f"{self.disturbed.summary()}: expected status 0: {total} octets are within the "
                 "quota")
-        require(status in (STATUS_DONE, STATUS_PARTLY),
-                f"{self.disturbed.summary()}: expected status 0 or 1")
+        self.require_status(STATUS_DONE, STATUS_PARTLY)
 
     def loose(self, entry):
         """A directory gets its mode only at the end of a transfer."""

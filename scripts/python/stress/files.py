@@ -14,11 +14,12 @@ from stress import trees
 from stress.exchange import Exchange, target_of
 from stress.failure import require
 from stress.files_maker import Maker
+from stress.single import Single
 from stress.trees import DIRECTORY, FILE, LINK, Entry
 
 FIRST_TIME_NS = 1700000000 * 10**9 + 7
-LOCAL = ("write", "edit", "truncate", "rename", "remove", "chmod", "link")
-TRANSFERS = ("push", "pull")
+LOCAL = ("write", "edit", "truncate", "rename", "remove", "chmod", "link", "hard_link")
+SINGLE = ("push_file", "push_stream", "fetch", "push_large")
 
 
 def time_of(operation):
@@ -27,12 +28,13 @@ def time_of(operation):
 
 
 class Files:
-    OPERATIONS = (*LOCAL, *TRANSFERS, "together")
     maker = Maker
 
     def __init__(self, testbed):
         self.testbed = testbed
         self.trees = [{} for _ in testbed.hosts]
+        self.single = Single(self)
+        self.linked = 0  # files with several names
         self.targets = {}  # (host, "in" or "pulled", from): tree
 
     def apply(self, operation):
@@ -42,6 +44,8 @@ class Files:
             host = self.testbed.hosts[operation["host"]]
             tree = self.trees[host.number]
             return getattr(self, operation["op"])(tree, host.path("tree"), operation)
+        if operation["op"] in SINGLE:
+            return getattr(self.single, operation["op"])(operation)
         self.exchange(operation.get("operations", [operation]))
         return True
 
@@ -54,6 +58,7 @@ class Files:
             top = self.testbed.hosts[host].path(kind, f"from-{origin}")
             found = trees.scan(top)
             trees.compare(f"host {host}, {kind}/from-{origin}", found, tree)
+        self.single.check()
 
     def finish(self):
         """Directories that the model does not have must not exist either."""
@@ -61,6 +66,7 @@ class Files:
             for kind in ("in", "pulled"):
                 expected = {f"from-{origin}" for number, k, origin in self.targets
                             if (number, k) == (host.number, kind)}
+                expected |= self.single.names(host.number) if kind == "in" else set()
                 more = sorted(set(os.listdir(host.path(kind))) - expected)
                 require(not more, f"host {host.number}, {kind}: {more}: expected no such names")
 
@@ -81,14 +87,15 @@ class Files:
         return True
 
     def edit(self, tree, top, operation):
-        """Overwrites some octets. With "unseen", size and time stay as they were."""
+        """Overwrites some octets. With "unseen", size and time stay as they were; not with several
+        names, because a target with several names is sent again in any case."""
         name = operation["name"]
         if name not in tree or tree[name].kind != FILE or not tree[name].data:
             return False
         old = tree[name]
         at = operation["permille"] * len(old.data) // 1000
         part = trees.content(operation["seed"], operation["size"], False)[:len(old.data) - at]
-        time_ns = old.time_ns if operation["unseen"] else time_of(operation)
+        time_ns = old.time_ns if operation["unseen"] and old.file is None else time_of(operation)
         data = old.data[:at] + part + old.data[at + len(part):]
         self.replace(tree, top, name, Entry(FILE, data, old.mode, time_ns))
         return True
@@ -108,6 +115,24 @@ class Files:
                 any(p not in tree or tree[p].kind != DIRECTORY for p in trees.parents(name)):
             return False
         self.replace(tree, top, name, Entry(LINK, operation["target"], 0o777, time_of(operation)))
+        return True
+
+    def hard_link(self, tree, top, operation):
+        """Gives a file a second name."""
+        name, to = operation["name"], operation["to"]
+        if name not in tree or tree[name].kind != FILE or name == to or \
+                to in tree and tree[to].kind == DIRECTORY or \
+                any(p not in tree or tree[p].kind != DIRECTORY for p in trees.parents(to)):
+            return False
+        if trees.same_file(tree[name], tree.get(to)):
+            return False
+        if to in tree:
+            os.unlink(os.path.join(top, to))
+        os.link(os.path.join(top, name), os.path.join(top, to))
+        if tree[name].file is None:
+            self.linked += 1
+            tree[name] = tree[name].with_file(self.linked)
+        tree[to] = tree[name]
         return True
 
     def replace(self, tree, top, name, entry):
@@ -147,7 +172,8 @@ class Files:
         old = tree[name]
         mode = operation["mode"] | (0o700 if old.kind == DIRECTORY else 0)
         os.chmod(os.path.join(top, name), mode)
-        tree[name] = Entry(old.kind, old.data, mode, old.time_ns)
+        for other in [n for n in tree if n == name or trees.same_file(tree[n], old)]:
+            tree[other] = Entry(old.kind, old.data, mode, old.time_ns, old.file)
         return True
 
     # --- transfers --------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A registered buffer: its model, and the commands that use it."""
 
-import json
 import re
 
 from stress import trees
 from stress.failure import require
+from stress.testbed import decoded
 
 TIMEOUT = "10s"
 CLAIM_ADDRESS = "127.0.0.9"
@@ -36,8 +36,9 @@ class Buffer:
             what = ["--range", f"{self.first}:{self.length}", self.path]
         run = self.stag_reg("add", "--json", "--access", self.access, *self.options, *what)
         require(run.status == 0, f"{run.summary()}: expected status 0")
-        answer = json.loads(run.output)
-        require(answer["length_octets"] == self.length and int(answer["to"], 16) == self.first,
+        answer = decoded(run.output, run.words)
+        require(answer.keys() >= {"length_octets", "to", "uri", "stag"} and
+                answer["length_octets"] == self.length and int(answer["to"], 16) == self.first,
                 f"{run.words}: {answer}: expected {self.length} octets from {self.first}")
         self.uri, self.stag, self.live = answer["uri"], answer["stag"], True
 

@@ -9,7 +9,7 @@ import socket
 import struct
 
 from stress import files_maker, trees
-from stress.failure import require
+from stress.failure import Failure, require
 from stress.files import Files
 
 MPA_REQUEST = b"MPA ID Req Frame" + struct.pack(">BBH", 0x40, 1, 0)  # RFC 5044 7.1.1
@@ -66,7 +66,6 @@ class Maker(files_maker.Maker):
 
 
 class Sessions(Files):
-    OPERATIONS = tuple(kind for kind, _ in KINDS)
     maker = Maker
 
     def __init__(self, testbed):
@@ -114,10 +113,8 @@ class Sessions(Files):
         if not server.host.place.local() or len(self.held) > MOST_HELD:
             return False
         for _ in range(operation["count"]):
-            connection = socket.create_connection((server.host.place.address, server.port),
-                                                  CONNECT_SECONDS)
-            self.held.append(connection)
-            self.send(connection, first_octets(operation))
+            self.held.append(connect(server))
+            self.send(self.held[-1], first_octets(operation))
         if operation["end"] != "hold":
             self.release(operation)
         return True
@@ -155,6 +152,14 @@ class Sessions(Files):
             return False
         self.testbed.check_idle()
         return True
+
+
+def connect(server):
+    try:
+        return socket.create_connection((server.host.place.address, server.port), CONNECT_SECONDS)
+    except OSError as error:
+        raise Failure(f"{server.name}, port {server.port}: {error}: expected that it accepts a "
+                      "connection") from None
 
 
 def first_octets(operation):

@@ -81,14 +81,13 @@ def check(p, arguments):
             if name not in names:
                 p.error(f"--{option} {name}: expected one of {', '.join(names)}")
         setattr(arguments, option, chosen)
-    if arguments.hours <= 0:
+    if not arguments.hours > 0:
         p.error(f"--hours {arguments.hours:g}: expected a number above 0")
     if not 2 <= arguments.hosts <= 100:
         p.error(f"--hosts {arguments.hosts}: expected 2 to 100")
     arguments.build = os.path.abspath(arguments.build)
     os.environ.setdefault("IW_BUILD", arguments.build)  # where a fabric finds its relay
     arguments.out = os.path.abspath(arguments.out or arguments.build + "/soak")
-    arguments.work = arguments.out
     return arguments
 
 
@@ -191,12 +190,13 @@ class Soak:
         """The list is reduced with servers of its own; one that fails only with old servers is
         kept as it is."""
         items, result = self.totals.failure
-        shrinker = Shrinker(Runner(self.arguments.build, self.places, self.work), SHRINK_SECONDS)
-        best, again, repeats = shrinker.reduce(items, result)
-        name = f"stress-{items.head['model']}-{items.head['seed']}.operations"
-        path = os.path.join(self.arguments.out, name)
-        best.save(path)
-        command_line.Report(self.arguments).failure(best, again, path, repeats, shrinker.tries)
+        runner = Runner(self.arguments.build, self.places, self.work)
+        shrinker = Shrinker(runner, SHRINK_SECONDS, items, result)
+        try:
+            shrinker.reduce()
+        finally:
+            path = command_line.save(shrinker.best, self.arguments.out)
+            command_line.Report(self.arguments).failure(result, shrinker, path)
 
     def report_result(self, grows):
         commands = sum(testbed.commands for testbed in self.testbeds)

@@ -49,7 +49,8 @@ class Server:
             if self.tool.ended() and self.tool.status() == STATUS_CANNOT:
                 raise Cannot(self.tool.messages())
             raise Failure(f"{self.name}: does not listen: {self.tool.messages()}")
-        listening = json.loads(self.tool.text(self.tool.out).splitlines()[0])
+        listening = decoded(self.tool.text(self.tool.out).partition("\n")[0], self.name)
+        require("port" in listening, f"{self.name}: {listening}: expected the key port")
         self.port = listening["port"]
         self.udp_port = listening.get("udp_port", 0)
         self.idle_descriptors = self.descriptors()
@@ -136,6 +137,14 @@ class Host:
         return os.path.join(self.directory, *names)
 
 
+def decoded(text, source):
+    """The JSON object in the text that a tool wrote."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Failure(f"{source}: {text[:100]!r}: expected a JSON object") from None
+
+
 class Run:
     """A command that has ended. events: its lines of --json."""
 
@@ -147,8 +156,9 @@ class Run:
             self.output = file.read()
 
     def events(self, kind):
-        lines = (json.loads(line) for line in self.output.splitlines() if line.startswith(b"{"))
-        return [line for line in lines if line["event"] == kind]
+        lines = (decoded(line, self.words) for line in self.output.splitlines()
+                 if line.startswith(b"{"))
+        return [line for line in lines if line.get("event") == kind]
 
     def summary(self):
         return f"{self.words}: status {self.status}: {self.message or 'no message'}"[:1500]
@@ -170,6 +180,7 @@ class Testbed:
                             "LC_ALL": "C.UTF-8", **(environment or {})}
         self.hosts = [Host(self, number, place) for number, place in enumerate(places)]
         self.running = set()
+        self.closed = False
 
     def __enter__(self):
         try:
@@ -184,6 +195,9 @@ class Testbed:
         self.kill()
 
     def kill(self):
+        """Ends everything. Nothing starts afterwards, also not in other threads."""
+        with self.lock:
+            self.closed = True
         for tool in list(self.running):
             tool.kill()
 
@@ -193,8 +207,9 @@ class Testbed:
     def tool(self, host, words, name, stdin=None, prefix=()):
         environment = {**host.place.environment, **self.environment}
         prefix = (*host.place.prefix, *prefix)
-        tool = Tool(self.build, words, self.logs, name, stdin, prefix, environment)
         with self.lock:
+            require(not self.closed, f"{' '.join(words)}: not started: the testbed has ended")
+            tool = Tool(self.build, words, self.logs, name, stdin, prefix, environment)
             self.running = {t for t in self.running if not t.ended()} | {tool}
         return tool
 
