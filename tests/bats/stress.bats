@@ -244,6 +244,22 @@ reducing() {
     done
 }
 
+@test "a killed run leaves no process, and the next one removes its files" {
+    setpriv --pdeathsig TERM timeout 60 "$IW_TOP/scripts/stress" sessions --seed 1 --operations 5000 --work . >said 2>&1 3>&- &
+    wait_until 20 running
+    kill -s KILL "$(pgrep -P $! -f scripts/stress)"
+    wait $! || true
+    wait_until 5 no_servers
+    [ "$(left | wc -l)" -eq 1 ] || fail_with "$(left)"
+    stress sessions --seed 1 --operations 1 --work .
+    assert_status 0
+    assert_equal "$(left)" ''
+}
+
+no_servers() {
+    ! left | grep -q ddp-
+}
+
 # True if the servers of a run listen, and commands run.
 running() {
     ls "$BATS_TEST_TMPDIR"/iw-stress-*/run-1/logs/command-* && left | grep -q 'ddp-recv.*host-2'

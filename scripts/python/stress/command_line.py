@@ -13,7 +13,7 @@ import tempfile
 import time
 import traceback
 
-from stress import operations
+from stress import operations, work
 from stress.failure import Cannot, Failure, Invalid
 from stress.places import Loopback, Namespaces
 from stress.runner import Runner, Shrinker
@@ -184,12 +184,12 @@ def make(arguments, seed):
                                arguments.operations or 200)
 
 
-def run(arguments, first, work):
+def run(arguments, first, directory):
     """first: the first List."""
     report = Report(arguments)
     hosts = first.head["hosts"]
     with (Namespaces(arguments.fabric, hosts) if arguments.fabric else Loopback(hosts)) as places:
-        runner = Runner(arguments.build, places, work, report.note)
+        runner = Runner(arguments.build, places, directory, report.note)
         for items, until in lists(arguments, first):
             result = runner.run(items, until)
             report.add(result)
@@ -273,11 +273,8 @@ def list_or_run(arguments):
         sys.stdout.write(items.text())
         return PASSED
     check_tools(arguments.build)
-    work = os.path.abspath(tempfile.mkdtemp(prefix="iw-stress-", dir=arguments.work))
-    try:
-        return run(arguments, items, work)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with work.directory(arguments.work) as path:
+        return run(arguments, items, path)
 
 
 def main(words=None):

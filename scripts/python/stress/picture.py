@@ -12,6 +12,10 @@ FIELDS = ("seconds", "rss_kib", "descriptors", "cpu_percent", "commands_per_seco
 GNUPLOT_SECONDS = 60
 
 
+class Failed(Exception):
+    """No picture. str() is the reason."""
+
+
 def write_data(path, rows):
     """One block for each server, for `index` of gnuplot; long runs are thinned out."""
     with open(path, "w", encoding="ascii") as file:
@@ -68,7 +72,8 @@ set format x ''
 
 
 def draw(folder, rows, title):
-    """Writes soak.dat, soak.gp, soak.svg and soak.png. Returns the names of the pictures."""
+    """Writes soak.dat, soak.gp, soak.svg and soak.png. Returns the names of the pictures. Raises
+    Failed."""
     if not shutil.which("gnuplot"):
         return []
     names = sorted(rows)
@@ -80,6 +85,9 @@ def draw(folder, rows, title):
         file.write(svg)
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     for text in (svg, png):
-        subprocess.run(["gnuplot", "-"], input=text.encode(), cwd=folder, check=True,
-                       env=environment, timeout=GNUPLOT_SECONDS, stderr=subprocess.PIPE)
+        try:
+            subprocess.run(["gnuplot", "-"], input=text.encode(), cwd=folder, check=True,
+                           env=environment, timeout=GNUPLOT_SECONDS, stderr=subprocess.PIPE)
+        except subprocess.SubprocessError as error:
+            raise Failed(f"gnuplot: {error} {getattr(error, 'stderr', b'')!r}") from None
     return ["soak.svg", "soak.png"]

@@ -6,13 +6,11 @@ import argparse
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-from stress import command_line, growth, operations, picture
+from stress import command_line, growth, operations, picture, work
 from stress.command_line import BROKEN, FAILED, PASSED, TOP
 from stress.failure import Failure
 from stress.places import Loopback, Namespaces
@@ -205,7 +203,7 @@ class Soak:
         facts = f"{seconds / 60:.1f} min, {'+'.join(self.arguments.transports)}, " \
                 f"{self.arguments.hosts} hosts, {self.totals.operations} operations, " \
                 f"{octets / 1e9:.2f} GB"
-        pictures = picture.draw(self.arguments.out, self.sampler.rows, f"Soak: {facts}")
+        pictures = self.draw(f"Soak: {facts}")
         if self.arguments.json:
             self.line("result", seconds=round(seconds, 1), lists=self.totals.lists,
                       operations=self.totals.operations, commands=commands, moved_octets=octets,
@@ -216,7 +214,18 @@ class Soak:
             verdict = f"growth is judged from {growth.LEAST_SECONDS / 60:g} minutes on"
         print(f"soak: {facts}, {self.totals.lists} lists, {commands} commands: {verdict}\n"
               f"samples and picture: {self.arguments.out}"
-              f"{'' if pictures else ' (no gnuplot: no picture)'}", flush=True)
+              f"{'' if pictures else ' (no picture)'}", flush=True)
+
+    def draw(self, title):
+        """The judgement is more important than a picture that cannot be drawn."""
+        try:
+            pictures = picture.draw(self.arguments.out, self.sampler.rows, title)
+        except picture.Failed as error:
+            print(f"{PROGRAM}: {error}: expected a picture", file=sys.stderr)
+            return []
+        if not pictures:
+            print(f"{PROGRAM}: no gnuplot: no picture; install gnuplot-nox", file=sys.stderr)
+        return pictures
 
     def line(self, event, **keys):
         print(json.dumps({"schema": 1, "event": event, **keys}), flush=True)
@@ -225,13 +234,10 @@ class Soak:
 def run_stress(arguments, seconds):
     command_line.check_tools(arguments.build)
     os.makedirs(arguments.out, exist_ok=True)
-    work = tempfile.mkdtemp(prefix="iw-stress-")
-    try:
-        with (Namespaces(arguments.fabric, arguments.hosts) if arguments.fabric
-              else Loopback(arguments.hosts)) as places:
-            return PASSED if Soak(arguments, work, places).run(seconds) else FAILED
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with work.directory() as directory, \
+            (Namespaces(arguments.fabric, arguments.hosts) if arguments.fabric
+             else Loopback(arguments.hosts)) as places:
+        return PASSED if Soak(arguments, directory, places).run(seconds) else FAILED
 
 
 def run_suite(arguments, seconds):
