@@ -238,7 +238,7 @@ reducing() {
         kill -s $signal "$(pgrep -P $! -f scripts/stress)"
         status=0
         wait $! || status=$?
-        assert_status 130
+        assert_status $((128 + $(kill -l $signal)))
         assert_equal "$(cat said)" "stress: ended by SIG$signal"
         assert_equal "$(left)" ''
     done

@@ -22,7 +22,7 @@ PROGRAM = "stress"
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 TOOLS = ("ddp-send", "ddp-recv", "stag-reg")
 PASSED, FAILED, USAGE, CANNOT, BROKEN = range(5)
-INTERRUPTED = 130
+ENDED_BY_SIGNAL = 128  # plus its number
 
 DESCRIPTION = """\
 Runs random operations of several hosts, one after the other or at the same time. After each
@@ -47,7 +47,7 @@ examples:
   scripts/stress --replay operations
 
 exit status: 0 every result was right; 1 one was not; 2 wrong usage or a file that cannot be used;
-3 this machine lacks what the run needs; 4 the run itself failed; 130 it was interrupted
+3 this machine lacks what the run needs; 4 the run itself failed; 130 Ctrl-C ended it
 """
 
 
@@ -238,7 +238,7 @@ def end(number, _frame):
     """Ends through the clean-up of every function; a second signal must not disturb it."""
     for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
-    raise KeyboardInterrupt(signal.Signals(number).name)
+    raise KeyboardInterrupt(number)
 
 
 def guarded(program, function):
@@ -253,7 +253,9 @@ def guarded(program, function):
     except Cannot as error:
         return complain(program, error, CANNOT)
     except KeyboardInterrupt as error:
-        return complain(program, f"ended by {error or 'SIGINT'}", INTERRUPTED)
+        number = error.args[0] if error.args else signal.SIGINT
+        return complain(program, f"ended by {signal.Signals(number).name}",
+                        ENDED_BY_SIGNAL + number)
     except (OSError, Failure) as error:
         return complain(program, error, BROKEN)
     except Exception:  # an error of this program is not a failure of the tools

@@ -118,7 +118,8 @@ class Files:
         return True
 
     def hard_link(self, tree, top, operation):
-        """Gives a file a second name."""
+        """Gives a file a second name, and a new time: a file with an unseen edit would not be sent
+        again, and its new name at the target would get the old octets."""
         name, to = operation["name"], operation["to"]
         if name not in tree or tree[name].kind != FILE or name == to or \
                 to in tree and tree[to].kind == DIRECTORY or \
@@ -129,11 +130,19 @@ class Files:
         if to in tree:
             os.unlink(os.path.join(top, to))
         os.link(os.path.join(top, name), os.path.join(top, to))
-        if tree[name].file is None:
+        old, time_ns = tree[name], time_of(operation)
+        os.utime(os.path.join(top, name), ns=(time_ns, time_ns))
+        if old.file is None:
             self.linked += 1
-            tree[name] = tree[name].with_file(self.linked)
-        tree[to] = tree[name]
+        number = old.file or self.linked
+        tree[to] = Entry(FILE, old.data, old.mode, time_ns, number)
+        for other in self.names_of(tree, name, old):
+            tree[other] = tree[to]
         return True
+
+    def names_of(self, tree, name, entry):
+        """All names of the file."""
+        return [n for n in tree if n == name or trees.same_file(tree[n], entry)]
 
     def replace(self, tree, top, name, entry):
         path = os.path.join(top, name)
@@ -172,7 +181,7 @@ class Files:
         old = tree[name]
         mode = operation["mode"] | (0o700 if old.kind == DIRECTORY else 0)
         os.chmod(os.path.join(top, name), mode)
-        for other in [n for n in tree if n == name or trees.same_file(tree[n], old)]:
+        for other in self.names_of(tree, name, old):
             tree[other] = Entry(old.kind, old.data, mode, old.time_ns, old.file)
         return True
 

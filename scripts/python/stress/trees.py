@@ -28,9 +28,6 @@ class Entry:
         self.time_ns = time_ns
         self.file = file
 
-    def with_file(self, number):
-        return Entry(self.kind, self.data, self.mode, self.time_ns, number)
-
     def __eq__(self, other):
         """Compares what a transfer keeps. Links have no mode; the time of a directory depends on
         when its entries were made."""
