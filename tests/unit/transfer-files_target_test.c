@@ -704,6 +704,31 @@ static void a_dry_run_of_a_hard_link_needs_no_file_to_link_to(void **state)
 	iw_place_close(&p);
 }
 
+static void a_hard_link_does_not_get_the_octets_of_a_kept_file(void **state)
+{
+	static const uint8_t opts[] = { IW_XFER_OPT_NO_CLOBBER, IW_XFER_OPT_UPDATE };
+	struct iw_file_fault why;
+	struct iw_xfer_meta m;
+	struct iw_place p;
+
+	(void)state;
+	put_file("in/kept", "another", 7);
+	p = place("", false);
+	for (size_t i = 0; i < IW_ARRAY_LEN(opts); i++) {
+		m = meta("second", 0);
+		m.kind = IW_XFER_HARDLINK;
+		m.target = "kept";
+		m.target_len = 4;
+		p.opts = opts[i];
+		assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
+		assert_int_equal(why.code, IW_XFER_CODE_NOENT);
+		assert_non_null(strstr(why.text, "keeps for another file"));
+		assert_false(is_there("in/second"));
+	}
+	iw_place_close(&p);
+}
+
 static bool never(void *ctx)
 {
 	(void)ctx;
@@ -813,6 +838,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_temporary_that_was_replaced_does_not_become_the_file, make, unmake),
 		cmocka_unit_test_setup_teardown(a_dry_run_of_a_hard_link_needs_no_file_to_link_to,
+						make, unmake),
+		cmocka_unit_test_setup_teardown(a_hard_link_does_not_get_the_octets_of_a_kept_file,
 						make, unmake),
 		cmocka_unit_test_setup_teardown(a_peer_cannot_name_a_temporary, make, unmake),
 		cmocka_unit_test_setup_teardown(a_directory_is_swept_once_in_a_transfer, make,

@@ -119,6 +119,14 @@ int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
 		return no_first(p, err, "get the attributes of the file that it is hard-linked to",
 				why);
 	}
+	/* The announcement has the time of the file, which its first name has got if it was stored. */
+	if (p->opts & (IW_XFER_OPT_NO_CLOBBER | IW_XFER_OPT_UPDATE) &&
+	    !iw_place_same_time(m, &st)) {
+		close(first);
+		return iw_file_fail(why, IW_XFER_CODE_NOENT,
+				    "it is a hard link to a name that the target keeps for "
+				    "another file");
+	}
 	if (fstatat(parent, leaf, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == st.st_dev &&
 	    old.st_ino == st.st_ino) {
 		close(first);

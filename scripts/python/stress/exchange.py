@@ -46,9 +46,17 @@ class Exchange:
         self.server = peer.receiver if self.pushes else peer.source
         self.top = self.testbed.hosts[self.target[0]].path(self.target[1], f"from-{self.target[2]}")
         self.old = files.targets.get(self.target, {})
+        self.rule = self.rule_for(files.trees[self.target[2]])
         self.disturbed = None  # the Run of a disturbed transfer
         self.partial = None  # what it left, a tree
         self.last = None
+
+    def rule_for(self, source):
+        """A target name that --no-clobber or -u keeps gives its octets to the further hard links
+        of the source, which ddp-send does not send as files. The model has no such transfers."""
+        numbers = [entry.file for entry in source.values() if entry.file is not None]
+        keeps = self.operation["rule"] in ("keep", "update")
+        return "" if keeps and len(set(numbers)) < len(numbers) else self.operation["rule"]
 
     # --- the commands -----------------------------------------------------------------------------
 
@@ -57,7 +65,7 @@ class Exchange:
         words = ["ddp-send" if self.pushes else "ddp-recv", "--json", "--timeout", TIMEOUT,
                  *server.address(), "-m", operation["mode"], "-j", str(operation["jobs"]),
                  "--digest", operation["digest"]]
-        words += RULES.get(operation["rule"], [])
+        words += RULES.get(self.rule, [])
         words += ["--verify"] if operation["verify"] else []
         words += ["--delete"] if operation["delete"] else []
         words += ["--yes"] if operation["delete"] else []
@@ -141,7 +149,7 @@ class Exchange:
         """Compares with the model, and changes the model."""
         origin = self.target[2]
         operation = self.operation
-        options = {operation["rule"], *(["delete"] if operation["delete"] else [])}
+        options = {self.rule, *(["delete"] if operation["delete"] else [])}
         transfer = Transfer(self.files.trees[origin], self.old, options, operation["exclude"])
         if self.disturbed:
             self.judge_disturbed(transfer)
