@@ -68,83 +68,17 @@ models() {
     assert_equal "$(left)" ''
 }
 
-@test "random operations on files end as the model" {
-    models files
+# bad_operation TEXT OPERATION: the operation of a list is refused
+bad_operation() {
+    stress files --list --operations 1
+    { head -n 1 "$OUTPUT_FILE" && echo "$2"; } >bad
+    stress --replay bad
+    assert_status 2
+    assert_stderr_has "stress: bad:2: "
+    assert_stderr_has "$1"
 }
 
-@test "random operations on buffers end as the model" {
-    models buffers
-}
-
-@test "rights, bounds and guesses of STags end as the model" {
-    models stags
-}
-
-@test "sessions set up and torn down end as the model" {
-    models sessions
-}
-
-@test "all models hold over SCTP in UDP" {
-    local model
-
-    for model in files buffers stags sessions; do
-        stress $model --seed 3 --operations 20 --transport udp --work .
-        assert_status 0
-    done
-}
-
-@test "hosts of a fabric with a link that loses frames end as the model" {
-    local model
-
-    for model in files buffers stags sessions; do
-        stress $model --seed 4 --operations 10 --hosts 2 --work . --fabric "$IW_TOP/scripts/topologies/pair-lossy.yaml"
-        [ "$status" -ne 3 ] || skip "needs netns: ${stderr:-}"
-        assert_status 0
-    done
-}
-
-@test "operations depend on the seed alone" {
-    stress files --seed 5 --operations 40 --list
-    cp "$OUTPUT_FILE" one
-    stress files --seed 5 --operations 40 --list
-    assert_same_file one "$OUTPUT_FILE"
-    stress stags --seed 2 --operations 5 --json --work .
-    assert_jsonl '.[] | [.event, .model, .operations, .lists]' '["result","stags",5,1]'
-    stress files --seed 6 --operations 40 --list
-    run ! cmp -s one "$OUTPUT_FILE"
-}
-
-@test "a tool that changes an octet is found, and the list shrinks to what is needed" {
-    broken_send
-    stress files --seed 1 --operations 120 --build broken --work . --shrink-seconds 40
-    assert_status 1
-    assert_output_has 'octet 0 of'
-    count=$(wc -l <stress-files-1.operations)
-    [ "$count" -le 16 ] || fail_with "$count lines: $(cat stress-files-1.operations)"
-    stress --replay stress-files-1.operations --build broken --shrink-seconds 0 --work .
-    assert_status 1
-    assert_output_has 'octet 0 of'
-    stress --replay stress-files-1.operations --work .
-    assert_status 0
-    assert_equal "$(left)" ''
-}
-
-@test "a revocation without effect is found, and so is an octet that a write changes" {
-    broken stag-reg <<'END'
-[ "$1" != revoke ] || case " $* " in *" --all "*) ;; *) exit 0 ;; esac
-exec "$TOOL" "$@"
-END
-    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
-    assert_status 1
-    assert_output_has 'replay: '
-    broken ddp-send <<'END'
-case " $* " in *" --to "*) tr '\000' '\001' | "$TOOL" "$@" ;; *) exec "$TOOL" "$@" ;; esac
-END
-    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
-    assert_status 1
-    assert_output_has 'is 0x01: expected 0x00'
-}
-
+# bats test_tags=plain
 @test "a right that is not kept is found, and so is a server that ends" {
     broken stag-reg <<'END'
 for word; do shift; case $word in r | w) word=rw ;; esac; set -- "$@" "$word"; done
@@ -174,6 +108,7 @@ found() {
     assert_status 0
 }
 
+# bats test_tags=plain
 @test "a dry run that creates, a lost hard link, a short stream and a damaged part are found" {
     local write='{"op": "write", "host": 0, "name": "f0", "size": 100, "seed": 1, "hole": false, "mode": 420, "time": 1}'
     local push='"op": "push", "host": 0, "to": 1, "mode": "write", "jobs": 1, "delete": false, "exclude": "", "rule": ""'
@@ -209,6 +144,7 @@ END
         '{"op": "push_large", "host": 0, "to": 1, "mode": "write", "size": 140000000, "jobs": 2, "seed": 1, "blocks": 3, "time": 1}'
 }
 
+# bats test_tags=plain
 @test "an interruption while a list is reduced keeps the failure" {
     broken_send
     setpriv --pdeathsig TERM timeout 60 "$IW_TOP/scripts/stress" files --seed 1 --operations 120 --build broken --work . \
@@ -228,22 +164,7 @@ reducing() {
     ls -d "$BATS_TEST_TMPDIR"/iw-stress-*/run-[2-9]*
 }
 
-@test "an interrupted run leaves no process and no file" {
-    local signal
-
-    for signal in INT TERM; do
-        setpriv --pdeathsig TERM timeout 60 "$IW_TOP/scripts/stress" sessions --seed 1 --operations 5000 --work . \
-            >said 2>&1 3>&- &
-        wait_until 20 running
-        kill -s $signal "$(pgrep -P $! -f scripts/stress)"
-        status=0
-        wait $! || status=$?
-        assert_status $((128 + $(kill -l $signal)))
-        assert_equal "$(cat said)" "stress: ended by SIG$signal"
-        assert_equal "$(left)" ''
-    done
-}
-
+# bats test_tags=plain
 @test "a killed run leaves no process, and the next one removes its files" {
     setpriv --pdeathsig TERM timeout 60 "$IW_TOP/scripts/stress" sessions --seed 1 --operations 5000 --work . >said 2>&1 3>&- &
     wait_until 20 running
@@ -260,11 +181,109 @@ no_servers() {
     ! left | grep -q ddp-
 }
 
+@test "random operations on files end as the model" {
+    models files
+}
+
+@test "random operations on buffers end as the model" {
+    models buffers
+}
+
+@test "rights, bounds and guesses of STags end as the model" {
+    models stags
+}
+
+@test "sessions set up and torn down end as the model" {
+    models sessions
+}
+
+@test "all models hold over SCTP in UDP" {
+    local model
+
+    for model in files buffers stags sessions; do
+        stress $model --seed 3 --operations 20 --transport udp --work .
+        assert_status 0
+    done
+}
+
+@test "hosts of a fabric with a link that loses frames end as the model" {
+    local model
+
+    for model in files buffers stags sessions; do
+        stress $model --seed 4 --operations 10 --hosts 2 --work . --fabric "$IW_TOP/scripts/topologies/pair-lossy.yaml"
+        [ "$status" -ne 3 ] || skip "needs netns: ${stderr:-}"
+        assert_status 0
+    done
+}
+
+# bats test_tags=plain
+@test "operations depend on the seed alone" {
+    stress files --seed 5 --operations 40 --list
+    cp "$OUTPUT_FILE" one
+    stress files --seed 5 --operations 40 --list
+    assert_same_file one "$OUTPUT_FILE"
+    stress stags --seed 2 --operations 5 --json --work .
+    assert_jsonl '.[] | [.event, .model, .operations, .lists]' '["result","stags",5,1]'
+    stress files --seed 6 --operations 40 --list
+    run ! cmp -s one "$OUTPUT_FILE"
+}
+
+# bats test_tags=plain
+@test "a tool that changes an octet is found, and the list shrinks to what is needed" {
+    broken_send
+    stress files --seed 1 --operations 120 --build broken --work . --shrink-seconds 40
+    assert_status 1
+    assert_output_has 'octet 0 of'
+    count=$(wc -l <stress-files-1.operations)
+    [ "$count" -le 16 ] || fail_with "$count lines: $(cat stress-files-1.operations)"
+    stress --replay stress-files-1.operations --build broken --shrink-seconds 0 --work .
+    assert_status 1
+    assert_output_has 'octet 0 of'
+    stress --replay stress-files-1.operations --work .
+    assert_status 0
+    assert_equal "$(left)" ''
+}
+
+# bats test_tags=plain
+@test "a revocation without effect is found, and so is an octet that a write changes" {
+    broken stag-reg <<'END'
+[ "$1" != revoke ] || case " $* " in *" --all "*) ;; *) exit 0 ;; esac
+exec "$TOOL" "$@"
+END
+    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
+    assert_status 1
+    assert_output_has 'replay: '
+    broken ddp-send <<'END'
+case " $* " in *" --to "*) tr '\000' '\001' | "$TOOL" "$@" ;; *) exec "$TOOL" "$@" ;; esac
+END
+    stress buffers --seed 1 --operations 100 --build broken --work . --shrink-seconds 10
+    assert_status 1
+    assert_output_has 'is 0x01: expected 0x00'
+}
+
+# bats test_tags=plain
+@test "an interrupted run leaves no process and no file" {
+    local signal
+
+    for signal in INT TERM; do
+        setpriv --pdeathsig TERM timeout 60 "$IW_TOP/scripts/stress" sessions --seed 1 --operations 5000 --work . \
+            >said 2>&1 3>&- &
+        wait_until 20 running
+        kill -s $signal "$(pgrep -P $! -f scripts/stress)"
+        status=0
+        wait $! || status=$?
+        assert_status $((128 + $(kill -l $signal)))
+        assert_equal "$(cat said)" "stress: ended by SIG$signal"
+        assert_equal "$(left)" ''
+    done
+}
+
 # True if the servers of a run listen, and commands run.
 running() {
     ls "$BATS_TEST_TMPDIR"/iw-stress-*/run-1/logs/command-* && left | grep -q 'ddp-recv.*host-2'
 }
 
+# bats test_tags=plain
 @test "a soak writes samples and a picture, and ends its servers in order" {
     run_here "$IW_TOP/scripts/soak" --hours 0.002 --operations 5 --out out
     assert_status 0
@@ -279,6 +298,7 @@ running() {
     assert_equal "$(left)" ''
 }
 
+# bats test_tags=plain
 @test "a soak judges a leak, not a step and not noise" {
     cat >judge.py <<'END'
 import random
@@ -302,16 +322,7 @@ END
     assert_output_is "$(printf '%s\n' 'leak True False' 'step False False' 'noise False False' 'descriptors False True')"
 }
 
-# bad_operation TEXT OPERATION: the operation of a list is refused
-bad_operation() {
-    stress files --list --operations 1
-    { head -n 1 "$OUTPUT_FILE" && echo "$2"; } >bad
-    stress --replay bad
-    assert_status 2
-    assert_stderr_has "stress: bad:2: "
-    assert_stderr_has "$1"
-}
-
+# bats test_tags=plain
 @test "wrong usage and bad files are named" {
     stress
     assert_status 2

@@ -634,50 +634,6 @@ static void a_temporary_that_was_replaced_does_not_become_the_file(void **state)
 	iw_place_close(&p);
 }
 
-static void a_peer_cannot_name_a_temporary(void **state)
-{
-	static const char *const names[] = { ".iw-0123456789abcdef.part",
-					     "d/.iw-0123456789abcdef.part",
-					     ".iw-0123456789abcdef.journal",
-					     ".IW-0123456789abcdef.Part" };
-	static const uint8_t kinds[] = { IW_XFER_FILE, IW_XFER_DIR, IW_XFER_SYMLINK,
-					 IW_XFER_HARDLINK };
-	struct iw_file_fault why;
-	struct iw_xfer_meta m;
-	struct iw_place p;
-
-	(void)state;
-	put_dir("in/d");
-	put_file("in/whole", "x", 1);
-	p = place("", false);
-	for (size_t i = 0; i < IW_ARRAY_LEN(names); i++)
-		for (size_t k = 0; k < IW_ARRAY_LEN(kinds); k++) {
-			m = meta(names[i], 0);
-			m.kind = kinds[k];
-			m.target = "whole";
-			m.target_len = 5;
-			assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
-					 IW_CREATE_FAILED);
-			assert_int_equal(why.code, IW_XFER_CODE_NAME);
-		}
-	/* A hard link must not give a second name to an unfinished file. */
-	leave_one_behind();
-	m = meta("spy", 0);
-	m.kind = IW_XFER_HARDLINK;
-	m.target = part_name + strlen("in/");
-	m.target_len = strlen(m.target);
-	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XFER_CODE_NAME);
-	assert_false(is_there("in/spy"));
-	iw_place_close(&p);
-	/* Nor may the target have such a name. */
-	p = place(".iw-0123456789abcdef.part", false);
-	m = meta("f", 1);
-	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
-	assert_int_equal(why.code, IW_XFER_CODE_NAME);
-	iw_place_close(&p);
-}
-
 static void a_dry_run_of_a_hard_link_needs_no_file_to_link_to(void **state)
 {
 	static const char *const firsts[] = { "first", "no/such/directory/first" };
@@ -726,6 +682,50 @@ static void a_hard_link_does_not_get_the_octets_of_a_kept_file(void **state)
 		assert_non_null(strstr(why.text, "keeps for another file"));
 		assert_false(is_there("in/second"));
 	}
+	iw_place_close(&p);
+}
+
+static void a_peer_cannot_name_a_temporary(void **state)
+{
+	static const char *const names[] = { ".iw-0123456789abcdef.part",
+					     "d/.iw-0123456789abcdef.part",
+					     ".iw-0123456789abcdef.journal",
+					     ".IW-0123456789abcdef.Part" };
+	static const uint8_t kinds[] = { IW_XFER_FILE, IW_XFER_DIR, IW_XFER_SYMLINK,
+					 IW_XFER_HARDLINK };
+	struct iw_file_fault why;
+	struct iw_xfer_meta m;
+	struct iw_place p;
+
+	(void)state;
+	put_dir("in/d");
+	put_file("in/whole", "x", 1);
+	p = place("", false);
+	for (size_t i = 0; i < IW_ARRAY_LEN(names); i++)
+		for (size_t k = 0; k < IW_ARRAY_LEN(kinds); k++) {
+			m = meta(names[i], 0);
+			m.kind = kinds[k];
+			m.target = "whole";
+			m.target_len = 5;
+			assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
+					 IW_CREATE_FAILED);
+			assert_int_equal(why.code, IW_XFER_CODE_NAME);
+		}
+	/* A hard link must not give a second name to an unfinished file. */
+	leave_one_behind();
+	m = meta("spy", 0);
+	m.kind = IW_XFER_HARDLINK;
+	m.target = part_name + strlen("in/");
+	m.target_len = strlen(m.target);
+	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
+	assert_int_equal(why.code, IW_XFER_CODE_NAME);
+	assert_false(is_there("in/spy"));
+	iw_place_close(&p);
+	/* Nor may the target have such a name. */
+	p = place(".iw-0123456789abcdef.part", false);
+	m = meta("f", 1);
+	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
+	assert_int_equal(why.code, IW_XFER_CODE_NAME);
 	iw_place_close(&p);
 }
 
