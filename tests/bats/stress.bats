@@ -70,8 +70,7 @@ models() {
 
 # bad_operation TEXT OPERATION: the operation of a list is refused
 bad_operation() {
-    stress files --list --operations 1
-    { head -n 1 "$OUTPUT_FILE" && echo "$2"; } >bad
+    printf '%s\n' '{"schema": 1, "model": "files", "seed": 1, "hosts": 3, "transport": "tcp"}' "$2" >bad
     stress --replay bad
     assert_status 2
     assert_stderr_has "stress: bad:2: "
