@@ -277,6 +277,8 @@ drawn_again() {
     assert_stderr_has 'expected a whole JSON object; was the line cut?'
     sed 's/"cwnd_octets":[0-9]*/"cwnd_octets":"many"/' "$MADE/udp.send" >wrong
     refuses 2 'window: cwnd_octets "many": expected a number' cwnd wrong
+    echo '[1]' >array
+    refuses 2 'plot: array:1: "[1]": expected a JSON object' cwnd array
     : >empty
     refuses 2 'plot: empty: empty: expected a trace (--trace), a capture' ladder empty
     refuses 2 'plot: none: No such file or directory: expected a file' ladder none

@@ -202,6 +202,7 @@ def read_lines(path, lines):
     """Returns the kind of the file and its events. The whole of a large file is never in memory."""
     kind, events = None, []
     for number, line in enumerate(lines, 1):
+        line = line.rstrip("\n")
         if not line.strip():
             continue
         place = f"{path}:{number}"
