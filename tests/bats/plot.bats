@@ -140,8 +140,9 @@ refuses() {
 
 @test "ladder of two traces has both times of a segment" {
     drawn ladder "$MADE/udp.send" "$MADE/udp.recv"
-    # The first Send: the link delays it by 2 ms.
-    python3 - data/ladder.dat <<'EOF'
+    # The first Send: the link delays it by 2 ms, and the times are those of the traces.
+    python3 - data/ladder.dat "$MADE/udp.send" "$MADE/udp.recv" <<'EOF'
+import json
 import sys
 sys.path.insert(0, ".")
 rows, name = {}, ""
@@ -154,7 +155,11 @@ for line in open(sys.argv[1], encoding="utf-8"):
 row = next(float(cells[1]) for cells in rows["send"] if cells[0] < "0.5")
 sent = next(float(cells[2]) for cells in rows["times-left"] if float(cells[1]) == row)
 came = next(float(cells[2]) for cells in rows["times-right"] if row < float(cells[1]) < row + 0.5)
-sys.exit(0 if 2 <= came - sent < 40 else 1)
+def traced(path, name):
+    events = map(json.loads, open(path, encoding="utf-8"))
+    return next(int(e["time_ns"]) / 1e6 for e in events if e["event"] == name and not e["tagged"])
+took = traced(sys.argv[3], "segment_received") - traced(sys.argv[2], "segment_sent")
+sys.exit(0 if came - sent >= 2 and abs(came - sent - took) < 0.5 else f"{came - sent} ms, traced {took} ms")
 EOF
 }
 
