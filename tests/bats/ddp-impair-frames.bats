@@ -152,18 +152,18 @@ did() {
 # A frame of another length holds no message, or several. The delay is long because a process that
 # is stalled for about that time also delays its messages.
 @test "a lost message delays its own DDP stream and not the other seven; on a TCP connection it delays all" {
-    local t lanes=$IW_BUILD/tests/lanes/lanes
+    local t streams=$IW_BUILD/tests/parallel_streams/parallel_streams
     declare -A late
 
     for t in udp tcp; do
         relay_start --link-ab drop=120,min=150,max=250,delay=200ms --link-ba delay=200ms
-        IW_READY='"listening"' serve_in right "$lanes" serve $t "$RIGHT_IP" "$PORT"
-        run_in left "$lanes" send $t "$RIGHT_IP" "$PORT" 30 100
+        IW_READY='"listening"' serve_in right "$streams" serve $t "$RIGHT_IP" "$PORT"
+        run_in left "$streams" send $t "$RIGHT_IP" "$PORT" 30 100
         assert_status 0
         cp "$OUTPUT_FILE" sent
         wait_served
         assert_status 0
-        jq -c -s -f "$IW_TOP/tests/lanes/late.jq" sent "$OUTPUT_FILE" >late
+        jq -c -s -f "$IW_TOP/tests/parallel_streams/late.jq" sent "$OUTPUT_FILE" >late
         relay_end
         assert_jsonl '.[0].lost' 1
         output=$(cat late)

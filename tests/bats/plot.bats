@@ -140,8 +140,9 @@ refuses() {
 
 @test "ladder of two traces has both times of a segment" {
     drawn ladder "$MADE/udp.send" "$MADE/udp.recv"
-    # The first Send: the link delays it by 2 ms.
-    python3 - data/ladder.dat <<'EOF'
+    # The first Send: the link delays it by 2 ms, and the times are those of the traces.
+    python3 - data/ladder.dat "$MADE/udp.send" "$MADE/udp.recv" <<'EOF'
+import json
 import sys
 sys.path.insert(0, ".")
 rows, name = {}, ""
@@ -154,7 +155,11 @@ for line in open(sys.argv[1], encoding="utf-8"):
 row = next(float(cells[1]) for cells in rows["send"] if cells[0] < "0.5")
 sent = next(float(cells[2]) for cells in rows["times-left"] if float(cells[1]) == row)
 came = next(float(cells[2]) for cells in rows["times-right"] if row < float(cells[1]) < row + 0.5)
-sys.exit(0 if 2 <= came - sent < 40 else 1)
+def traced(path, name):
+    events = map(json.loads, open(path, encoding="utf-8"))
+    return next(int(e["time_ns"]) / 1e6 for e in events if e["event"] == name and not e["tagged"])
+took = traced(sys.argv[3], "segment_received") - traced(sys.argv[2], "segment_sent")
+sys.exit(0 if came - sent >= 2 and abs(came - sent - took) < 0.5 else f"{came - sent} ms, traced {took} ms")
 EOF
 }
 
@@ -186,25 +191,41 @@ EOF
     assert_equal "$(check max data/cwnd.dat cwnd 2)" "$(jq -s 'map(select(.event == "window").cwnd_octets) | max' "$MADE/udp.send")"
     assert_equal "$(check rows data/cwnd.dat lost)" "$(grep -c '"event":"lost"' "$MADE/udp.send")"
     [ "$(check rows data/cwnd.dat srtt)" -gt 3 ]
+    # Chunks that are sent after a change of the window are in flight, too.
+    assert_equal "$(check max data/cwnd.dat flight 2)" "$(jq -s 'reduce .[] as $e ([0, 0];
+        if $e.event == "window" then .[0] = $e.flight_octets
+        elif $e.event == "chunk_sent" or $e.event == "chunk_retransmitted" then .[0] += $e.octets
+        else . end | .[1] = ([.[0], .[1]] | max)) | .[1]' "$MADE/udp.send")"
     drawn cwnd "$MADE/tcp.send"
     [ "$(check rows data/cwnd.dat srtt)" -gt 1 ]
 }
 
 @test "PNG is not blank, the same input makes the same SVG, and the script makes it again" {
-    local kind
+    local kind pid pids=()
 
+    # Independent of each other, so at the same time.
     for kind in placement timeline ladder throughput latency cwnd; do
-        plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o $kind.png
-        assert_status 0
-        check png $kind.png || fail_with "$kind.png is blank"
+        "$IW_TOP/scripts/plot" $kind "$MADE/udp.send" "$MADE/udp.recv" -o $kind.png 3>&- &
+        pids+=($!)
     done
     for kind in placement ladder cwnd; do
-        plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o one.svg --data data
-        LC_ALL=C TZ=Asia/Tokyo plot $kind "$MADE/udp.send" "$MADE/udp.recv" -o -
-        cmp one.svg "$OUTPUT_FILE"
-        (cd data && rm $kind.svg && LC_ALL=C.UTF-8 gnuplot -d $kind.gp)
-        cmp one.svg data/$kind.svg
+        drawn_again $kind 3>&- &
+        pids+=($!)
     done
+    for pid in "${pids[@]}"; do wait "$pid"; done
+    for kind in placement timeline ladder throughput latency cwnd; do
+        check png $kind.png || fail_with "$kind.png is blank"
+    done
+}
+
+# drawn_again KIND: makes the SVG three times: with its data, in another locale, and with its script
+drawn_again() {
+    local files=("$MADE/udp.send" "$MADE/udp.recv")
+
+    "$IW_TOP/scripts/plot" "$1" "${files[@]}" -o "$1.svg" --data "$1.data" &&
+        LC_ALL=C TZ=Asia/Tokyo "$IW_TOP/scripts/plot" "$1" "${files[@]}" -o - | cmp "$1.svg" - &&
+        (cd "$1.data" && rm "$1.svg" && LC_ALL=C.UTF-8 gnuplot -d "$1.gp") &&
+        cmp "$1.svg" "$1.data/$1.svg"
 }
 
 @test "--from and --to limit the time, --connection selects" {
@@ -261,6 +282,8 @@ EOF
     assert_stderr_has 'expected a whole JSON object; was the line cut?'
     sed 's/"cwnd_octets":[0-9]*/"cwnd_octets":"many"/' "$MADE/udp.send" >wrong
     refuses 2 'window: cwnd_octets "many": expected a number' cwnd wrong
+    echo '[1]' >array
+    refuses 2 'plot: array:1: "[1]": expected a JSON object' cwnd array
     : >empty
     refuses 2 'plot: empty: empty: expected a trace (--trace), a capture' ladder empty
     refuses 2 'plot: none: No such file or directory: expected a file' ladder none
@@ -275,6 +298,40 @@ EOF
     refuses 2 'plot: --png -o a.svg: expected a name that ends in .png' ladder --png -o a.svg joined
     refuses 2 'plot: -o a.gif: expected a name that ends in .svg or .png' ladder -o a.gif joined
     refuses 4 'plot: none/x.svg: No such file or directory: expected a file that can be written' ladder -o none/x.svg "$MADE/udp.send"
+}
+
+@test "a file with too many events is refused before it fills the memory" {
+    cat >many.py <<'EOF'
+import sys
+sys.path.insert(0, sys.argv[1])
+from plots import inputs
+inputs.EVENTS_MAX = 20
+inputs.read(sys.argv[2])
+EOF
+    run_here python3 -B many.py "$IW_TOP/scripts/python" "$MADE/udp.send"
+    assert_status 1
+    assert_stderr_has "udp.send:21: more than 20 events: expected fewer; plot a part of the file"
+}
+
+@test "an interrupted plot leaves no file" {
+    local signal program
+
+    mkdir bin folder
+    printf '#!/bin/sh\n: >"%s/runs"\nexec sleep 30\n' "$PWD" >bin/gnuplot
+    chmod +x bin/gnuplot
+    for signal in INT TERM; do
+        rm -f runs
+        TMPDIR=$PWD/folder PATH=$PWD/bin:$PATH timeout 20 "$IW_TOP/scripts/plot" cwnd "$MADE/udp.send" \
+            >said 2>&1 3>&- &
+        program=$!
+        wait_until 15 test -e runs
+        kill -s $signal "$(pgrep -P $program -f scripts/plot)"
+        status=0
+        wait $program || status=$?
+        assert_status $((128 + $(kill -l $signal)))
+        assert_equal "$(cat said)" 'plot: interrupted'
+        assert_equal "$(ls folder)" ''
+    done
 }
 
 @test "a missing gnuplot or ddp-dump is exit status 3" {

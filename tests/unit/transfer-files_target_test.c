@@ -634,6 +634,57 @@ static void a_temporary_that_was_replaced_does_not_become_the_file(void **state)
 	iw_place_close(&p);
 }
 
+static void a_dry_run_of_a_hard_link_needs_no_file_to_link_to(void **state)
+{
+	static const char *const firsts[] = { "first", "no/such/directory/first" };
+	struct iw_file_fault why;
+	struct iw_xfer_meta m;
+	struct iw_place p;
+
+	(void)state;
+	p = place("", false);
+	for (size_t i = 0; i < IW_ARRAY_LEN(firsts); i++) {
+		m = meta("second", 0);
+		m.kind = IW_XFER_HARDLINK;
+		m.target = firsts[i];
+		m.target_len = strlen(m.target);
+		p.opts |= IW_XFER_OPT_DRY_RUN;
+		assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
+		assert_int_equal(why.code, IW_XFER_CODE_WOULD);
+		p.opts &= ~IW_XFER_OPT_DRY_RUN;
+		assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
+		assert_int_not_equal(why.code, IW_XFER_CODE_WOULD);
+	}
+	iw_place_close(&p);
+}
+
+static void a_hard_link_does_not_get_the_octets_of_a_kept_file(void **state)
+{
+	static const uint8_t opts[] = { IW_XFER_OPT_NO_CLOBBER, IW_XFER_OPT_UPDATE };
+	struct iw_file_fault why;
+	struct iw_xfer_meta m;
+	struct iw_place p;
+
+	(void)state;
+	put_file("in/kept", "another", 7);
+	p = place("", false);
+	for (size_t i = 0; i < IW_ARRAY_LEN(opts); i++) {
+		m = meta("second", 0);
+		m.kind = IW_XFER_HARDLINK;
+		m.target = "kept";
+		m.target_len = 4;
+		p.opts = opts[i];
+		assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
+		assert_int_equal(why.code, IW_XFER_CODE_NOENT);
+		assert_non_null(strstr(why.text, "keeps for another file"));
+		assert_false(is_there("in/second"));
+	}
+	iw_place_close(&p);
+}
+
 static void a_peer_cannot_name_a_temporary(void **state)
 {
 	static const char *const names[] = { ".iw-0123456789abcdef.part",
@@ -786,6 +837,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_journal_applies_to_one_file, make, unmake),
 		cmocka_unit_test_setup_teardown(
 			a_temporary_that_was_replaced_does_not_become_the_file, make, unmake),
+		cmocka_unit_test_setup_teardown(a_dry_run_of_a_hard_link_needs_no_file_to_link_to,
+						make, unmake),
+		cmocka_unit_test_setup_teardown(a_hard_link_does_not_get_the_octets_of_a_kept_file,
+						make, unmake),
 		cmocka_unit_test_setup_teardown(a_peer_cannot_name_a_temporary, make, unmake),
 		cmocka_unit_test_setup_teardown(a_directory_is_swept_once_in_a_transfer, make,
 						unmake),

@@ -81,6 +81,14 @@ int iw_place_symlink(struct iw_place *p, int parent, const char *leaf, const str
 	return take_name(parent, temp, leaf, why);
 }
 
+/* A dry run does not create the file that is linked to, so its absence is no error there. */
+static int no_first(const struct iw_place *p, int err, const char *doing, struct iw_file_fault *why)
+{
+	if (err == ENOENT && p->opts & IW_XFER_OPT_DRY_RUN)
+		return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
+	return iw_file_errno(why, err, doing);
+}
+
 int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
 		      const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
@@ -101,15 +109,23 @@ int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
 				    "names of this form are reserved for temporary files");
 	first = iw_beneath_dir_of(p->base, to, &first_leaf);
 	if (first < 0)
-		return iw_file_errno(why, errno,
-				     "open the directory of the file that it is hard-linked to");
+		return no_first(p, errno,
+				"open the directory of the file that it is hard-linked to", why);
 	err = fstatat(first, first_leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
 	if (!err && !S_ISREG(st.st_mode))
 		err = EINVAL;
 	if (err) {
 		close(first);
-		return iw_file_errno(why, err,
-				     "get the attributes of the file that it is hard-linked to");
+		return no_first(p, err, "get the attributes of the file that it is hard-linked to",
+				why);
+	}
+	/* The announcement has the time of the file, which its first name has got if it was stored. */
+	if (p->opts & (IW_XFER_OPT_NO_CLOBBER | IW_XFER_OPT_UPDATE) &&
+	    !iw_place_same_time(m, &st)) {
+		close(first);
+		return iw_file_fail(why, IW_XFER_CODE_NOENT,
+				    "it is a hard link to a name that the target keeps for "
+				    "another file");
 	}
 	if (fstatat(parent, leaf, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == st.st_dev &&
 	    old.st_ino == st.st_ino) {

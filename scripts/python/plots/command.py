@@ -9,14 +9,12 @@ import signal
 import sys
 import tempfile
 
-from checked import SECONDS
-
 from . import cwnd, draw, inputs, ladder, latency, placement, throughput, timeline
 from .view import View
 
 KINDS = {"placement": placement, "timeline": timeline, "ladder": ladder, "throughput": throughput,
          "latency": latency, "cwnd": cwnd}
-YES, USAGE, CANNOT_HERE, FAILED = 0, 2, 3, 4
+YES, USAGE, CANNOT_HERE, FAILED, ENDED_BY_SIGNAL = 0, 2, 3, 4, 128
 
 EXAMPLES = """\
 A FILE is a trace (--trace of a tool), a capture (pcap or pcapng, decoded by ddp-dump), saved output
@@ -32,7 +30,7 @@ examples:
   ddp-bench HOST pingpong --trace t; scripts/plot latency t --data folder
 
 exit status: 0 drawn, 2 wrong usage or a file that cannot be plotted, 3 gnuplot or ddp-dump is
-missing, 4 failed on the way.
+missing, 4 failed on the way, 130 after Ctrl-C.
 """
 
 
@@ -41,6 +39,7 @@ class Usage(Exception):
 
 
 def seconds(text):
+    from checked import SECONDS  # only here: it loads YAML, which takes longer than most pictures
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([a-z]*)", text)
     if not match or match[2] and match[2] not in SECONDS:
         raise argparse.ArgumentTypeError(f'"{text}": expected seconds, or a duration such as 20ms')
@@ -75,8 +74,7 @@ def parser():
 
 def main(arguments):
     options = parser().parse_args(arguments)
-    # SIGTERM ends like Ctrl-C, so that the temporary folder is removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, end)
     try:
         run(options)
     except (inputs.Invalid, Usage) as error:
@@ -88,9 +86,14 @@ def main(arguments):
     except OSError as error:
         return complain(f"{error.filename or 'output'}: {error.strerror}: expected a place to "
                         "write to", FAILED)
-    except KeyboardInterrupt:
-        return complain("interrupted", FAILED)
+    except KeyboardInterrupt as error:
+        return complain("interrupted", ENDED_BY_SIGNAL + (error.args or [signal.SIGINT])[0])
     return YES
+
+
+def end(number, _frame):
+    """SIGTERM ends like Ctrl-C, so that the temporary folder is removed."""
+    raise KeyboardInterrupt(number)
 
 
 def complain(message, status):

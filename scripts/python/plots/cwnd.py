@@ -37,6 +37,19 @@ def series(view, name, key, who, accept=lambda value: value > 0):
     return draw.thinned(changes(points) if name != "rtt" else points, COLUMNS)
 
 
+def in_flight(view, who):
+    """Returns [(seconds, octets)]. The event window has the octets in flight after a SACK; each
+    chunk that is sent adds to them."""
+    role, path = who
+    points, octets = [], 0
+    for at, event, part in view.events("window", "chunk_sent", "chunk_retransmitted"):
+        if part.role != role or event.get("path", path) != path:
+            continue
+        octets = event["flight_octets"] if event["event"] == "window" else octets + event["octets"]
+        points.append((at, octets))
+    return draw.thinned(changes(points), COLUMNS)
+
+
 def stairs(points):
     """Two rows at each change, and zeros at both ends: one polygon."""
     if not points:
@@ -52,8 +65,7 @@ def window_tables(view, who):
         ("cwnd", ("seconds", "octets"), series(view, "window", "cwnd_octets", who)),
         ("ssthresh", ("seconds", "octets"),
          series(view, "window", "ssthresh_octets", who, lambda v: 0 < v < UNSET)),
-        ("flight", ("seconds", "octets"), stairs(series(view, "window", "flight_octets", who,
-                                                        lambda v: v >= 0))),
+        ("flight", ("seconds", "octets"), stairs(in_flight(view, who))),
         ("rwnd", ("seconds", "octets"), series(view, "acked", "rwnd_octets", who)),
     ]
 
@@ -115,6 +127,12 @@ def mark_parts(tables, height):
             f"title {draw.quote(legend)}" for name, legend, style in marks if tables[name]]
 
 
+def rtt_range(tables):
+    """Some space at the top and at the bottom, so that no curve is on the border."""
+    times = [row[1] for name in ("rtt", "srtt", "rto") for row in tables[name]]
+    return f"set yrange [{min(times) / 1.5:.6f}:{max(times) * 1.5:.6f}]\n"
+
+
 def rtt_plot(tables):
     styles = {"rtt": (f"points pt 7 ps 0.3 lc rgb '{draw.SKY}'", "round trip"),
               "srtt": (f"lines lw 1.8 lc rgb '{draw.BLUE}'", "smoothed round trip"),
@@ -160,7 +178,7 @@ def script_of(view, named, high, last, upper):
     text += f"set bmargin at screen {split}\nset multiplot\nset format x ''\n"
     text += upper
     text += ("unset label\nset format x '%g'\nset xlabel 'seconds'\nset ylabel 'ms'\n"
-             "set autoscale y\nset logscale y\n"
+             f"{rtt_range(named)}set logscale y\n"
              f"set key top left Left reverse maxrows 1 samplen 2 font '{draw.FONT},11' "
              f"at screen {draw.MARGIN / 960:.4f}, screen "
              f"{split - 0.02:.4f}\nset tmargin at screen {split - 0.06:.4f}\n"

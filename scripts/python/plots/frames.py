@@ -4,6 +4,7 @@ wire, and the SACKs of SCTP. Truncated frames and those of other protocols are s
 
 import ipaddress
 import struct
+import sys
 
 PCAP = {b"\xd4\xc3\xb2\xa1": ("<", 1000), b"\xa1\xb2\xc3\xd4": (">", 1000),
         b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}
@@ -26,7 +27,8 @@ class Frame:
 
 
 def read(data):
-    """Returns the frames of TCP and SCTP over IP, in the order of the file."""
+    """Returns the frames of TCP and SCTP over IP, in the order of the file. data: the octets of the
+    file, in memory or mapped."""
     records = pcapng_records(data) if data[:4] == PCAPNG else pcap_records(data)
     frames = (decode(*record) for record in records)
     return [frame for frame in frames if frame]
@@ -107,7 +109,7 @@ def decode_ip(at, octets, data):
 
 def end_name(address, port):
     text = str(ipaddress.ip_address(address))
-    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
+    return sys.intern(f"[{text}]:{port}" if ":" in text else f"{text}:{port}")
 
 
 def sack_of(packet):

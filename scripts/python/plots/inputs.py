@@ -4,21 +4,28 @@ output of ddp-dump --json, and results of --json. Every event is checked when it
 pictures use its keys without further checks."""
 
 import json
+import mmap
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from . import frames
 
 CAPTURE_MAGICS = frames.MAGICS
 STEP_MAX_NS = 1_000_000_000  # a trace of several threads may be out of order by less than this
 CLOCK_STEP_NS = 100_000_000  # the time of day was set, if it moves by more than this
+EVENTS_MAX = 2_000_000  # of a file; they take some 700 bytes each
 
 
 class Invalid(Exception):
     """A file that cannot be plotted. str() is the message for the user."""
+
+
+class Empty(Invalid):
+    """A file without events."""
 
 
 class CannotHere(Exception):
@@ -162,8 +169,8 @@ def kind_of(event):
 def shared(pairs):
     """A dict that shares keys and short texts with all others, without `schema`: a trace may have a
     million lines."""
-    return {sys.intern(key): sys.intern(value) if isinstance(value, str) else value
-            for key, value in pairs if key != "schema"}
+    return {sys.intern(key): sys.intern(value) if isinstance(value, str) and key != "time_ns"
+            else value for key, value in pairs if key != "schema"}
 
 
 def parse_line(place, line):
@@ -192,9 +199,10 @@ def time_of(place, event, kind):
 
 
 def read_lines(path, lines):
-    """Returns the kind of the file and its events."""
+    """Returns the kind of the file and its events. The whole of a large file is never in memory."""
     kind, events = None, []
     for number, line in enumerate(lines, 1):
+        line = line.rstrip("\n")
         if not line.strip():
             continue
         place = f"{path}:{number}"
@@ -207,11 +215,15 @@ def read_lines(path, lines):
                           "give each file by itself")
         if kind != "results" and event["event"] in SUMMARIES and "time_ns" not in event:
             continue
+        if len(events) == EVENTS_MAX:
+            raise Invalid(f"{place}: more than {EVENTS_MAX:,} events: expected fewer; plot a part "
+                          "of the file, such as its first million lines: head -n 1000000")
         check_keys(place, kind, event)
         event["at"], event["line"] = time_of(place, event, kind), number
+        event.pop("time_ns", None)
         events.append(event)
     if not events:
-        raise Invalid(f"{path}: empty: expected a trace (--trace), a capture, or lines of --json")
+        raise Empty(f"{path}: empty: expected a trace (--trace), a capture, or lines of --json")
     return kind, events
 
 
@@ -232,7 +244,7 @@ def one_clock(path, events):
     for event in events:
         at = base + event["t_ns"] - start
         if abs(at - event["at"]) > CLOCK_STEP_NS:
-            raise Invalid(f"{path}:{event['line']}: time_ns {event['time_ns']}: expected {at} by "
+            raise Invalid(f"{path}:{event['line']}: time_ns {event['at']}: expected {at} by "
                           "t_ns; mixed clocks: the time of day was set during the trace")
         event["at"] = at
     events.sort(key=lambda event: event["at"])
@@ -244,20 +256,23 @@ def read(path):
     """Reads one file. Raises Invalid, or CannotHere."""
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            if file.peek(4)[:4] in CAPTURE_MAGICS:
+                return read_capture(path, file)
+            kind, events = read_lines(path, texts(path, file))
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror}: expected a file") from None
-    if data[:4] in CAPTURE_MAGICS:
-        return read_capture(path, data)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise Invalid(f"{path}: not a text: expected a trace (--trace), a capture (pcap, pcapng), "
-                      "or lines of --json") from None
-    kind, events = read_lines(path, text.split("\n"))
     if kind == "trace":
         one_clock(path, events)
     return Source(path, kind, events)
+
+
+def texts(path, file):
+    for line in file:
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Invalid(f"{path}: not a text: expected a trace (--trace), a capture (pcap, "
+                          "pcapng), or lines of --json") from None
 
 
 def dump_program():
@@ -272,18 +287,33 @@ def dump_program():
     return found
 
 
-def read_capture(path, data):
-    run = subprocess.run([dump_program(), "-q", "--json", "-r", path], stdin=subprocess.DEVNULL,
-                         capture_output=True, text=True, errors="replace", check=False)
-    if not run.stdout.strip():
-        said = clean(run.stderr.strip().split("\n")[-1]) or f"exit status {run.returncode}"
-        raise Invalid(f"{path}: {said}: expected a capture with iWARP")
-    lines = run.stdout.split("\n")
-    cut = [line for line in lines if '"event":"error"' in line and '"frame":' not in line]
-    for line in cut:
-        text = parse_line(f"ddp-dump -r {path}", line).get("text", "")
-        print(f"plot: warning: {clean(str(text))}; shown up to there", file=sys.stderr)
-    kind, events = read_lines(f"ddp-dump -r {path}", [line for line in lines if line not in cut])
+def read_capture(path, file):
+    with tempfile.TemporaryFile() as said, subprocess.Popen(
+            [dump_program(), "-q", "--json", "-r", path], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=said, text=True, errors="replace") as run:
+        try:
+            kind, events = read_lines(f"ddp-dump -r {path}", without_errors(path, run.stdout))
+        except Empty:
+            raise Invalid(f"{path}: {last_line(run, said)}: expected a capture with iWARP") \
+                from None
     if kind != "capture" or not any(event["event"] in CAPTURE_KEYS for event in events):
         raise Invalid(f"{path}: no iWARP in this capture: expected a connection with its set-up")
-    return Source(path, kind, events, frames.read(data))
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return Source(path, kind, events, frames.read(data))
+
+
+def without_errors(path, lines):
+    """The lines of ddp-dump. Where the capture cannot be read further, the picture ends."""
+    for line in lines:
+        if '"event":"error"' in line and '"frame":' not in line:
+            text = parse_line(f"ddp-dump -r {path}", line).get("text", "")
+            print(f"plot: warning: {clean(str(text))}; shown up to there", file=sys.stderr)
+        else:
+            yield line
+
+
+def last_line(run, said):
+    run.wait()
+    said.seek(0)
+    text = said.read().decode("utf-8", "replace").strip().split("\n")[-1]
+    return clean(text) or f"exit status {run.returncode}"

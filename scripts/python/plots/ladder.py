@@ -13,6 +13,7 @@ LEFT, RIGHT = 0.13, 0.90
 LABEL_MAX = 112
 HEAD_MAX = 28  # a longer name of an end begins at the edge
 HEADS = ((ROLES[0], LEFT, 0.01, "left"), (ROLES[1], RIGHT, 0.99, "right"))
+FAULTS = ("lost", "Terminate", "timer", "rule", "not in the capture")  # first words of notes
 FALL = 0.16  # of an arrow, in rows
 TIME_AT = {ROLES[0]: LEFT - 0.008, ROLES[1]: RIGHT + 0.008}
 STYLES = {  # kind: legend, colour, line
@@ -59,7 +60,7 @@ def tables_of(rows, left_out):
         text = shortened(clean(row.label()))
         if row.kind == NOTE:
             x = LEFT + 0.012 if row.role == ROLES[0] else RIGHT - 0.012
-            notes.append((x, y, text, row.role))
+            notes.append((x, y, text, row.role, text.startswith(FAULTS)))
         else:
             arrows[row.kind].append((*arrow(y, row), text))
             labels.append(((LEFT + RIGHT) / 2, y, text))
@@ -88,8 +89,9 @@ def make(view):
     arrows, labels, notes, times = tables_of(rows, left_out)
     tables = [(kind, ("x", "row", "dx", "dy", "text"), found) for kind, found in arrows.items()]
     tables += [("labels", ("x", "row", "text"), labels),
-               ("notes-left", ("x", "row", "text"), [n[:3] for n in notes if n[3] == ROLES[0]]),
-               ("notes-right", ("x", "row", "text"), [n[:3] for n in notes if n[3] != ROLES[0]]),
+               *((f"{name}-{side}", ("x", "row", "text"),
+                  [n[:3] for n in notes if n[3] == role and n[4] == (name == "faults")])
+                 for name in ("notes", "faults") for side, role in zip(("left", "right"), ROLES)),
                ("times-left", ("x", "row", "ms"), times[ROLES[0]]),
                ("times-right", ("x", "row", "ms"), times[ROLES[1]])]
     tables = [table for table in tables if table[2]]
@@ -121,8 +123,10 @@ def script_of(view, picture, names, count):
             parts.append(f"{draw.table('ladder', kind)} using 1:2:3:4 with vectors head filled "
                          f"size screen 0.009,14 {line} lc rgb '{colour}' title '{legend}'")
     for name, where, colour in (("labels", "center offset 0,0.5", "#202020"),
-                                ("notes-left", "left", draw.RED),
-                                ("notes-right", "right", draw.RED),
+                                ("notes-left", "left", "#202020"),
+                                ("notes-right", "right", "#202020"),
+                                ("faults-left", "left", draw.RED),
+                                ("faults-right", "right", draw.RED),
                                 ("times-left", "right", "#606060"),
                                 ("times-right", "left", "#606060")):
         if name in names:

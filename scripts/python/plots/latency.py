@@ -13,6 +13,7 @@ PER_DECADE = 20  # bars of the histogram
 PLOTTED = 400  # points of a distribution, and as many of its tail
 ALTERNATES = 0.9  # share of Sends that must be answered before the next one
 FIGURES = (("half_round_trip", "half round trip"), ("completion", "completion"))
+WHOLE = 8  # fewer counts have a tic for each number, and none for halves
 RARE = 8  # as many times fewer than the most frequent operation is rare
 PERCENTILES = (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999),
                ("p9999_ns", 0.9999))
@@ -186,7 +187,9 @@ def script_of(tables, bars, lines):
     empty = [line.split(" title ", 1) for line in lines]
     legend = [f"NaN with lines lw 4 lc rgb {style.split('lc rgb ')[1]} title {title}"
               for style, title in empty]
+    counts = [row[2] for name, _, rows in tables if name.startswith("bars") for row in rows]
     text += ("set bmargin at screen 0.50\nset multiplot\nset format x ''\nset ylabel 'count'\n"
+             f"{'set ytics 1' if max(counts) < WHOLE else ''}\n"
              "set yrange [0:*]\n" + draw.plot(bars + legend))
     text += (f"unset label\nunset key\nset tmargin at screen 0.46\n"
              f"set bmargin at screen {58 / HEIGHT:.4f}\n")

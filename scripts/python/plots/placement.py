@@ -200,8 +200,9 @@ def make(view):
             tables.append((name, ("seconds", "offset", "octets"), few))
             parts.append(bar("placement", name, f"{legend} ({size_text(octets)})", colour, size,
                              total / 130, len(few)))
-    script = draw.x_range(view, last) + f"set yrange [0:{total / size:.6f}]\n"
-    script += "set xlabel 'seconds'\n" + f"set ylabel 'offset in the buffer, {unit}'\n"
+    script = draw.x_range(view, last) + f"set yrange [0:{1.02 * total / size:.6f}]\n"
+    where = "offset in the buffer" if len(places) == 1 else "buffers, one above the other"
+    script += "set xlabel 'seconds'\n" + f"set ylabel '{where}, {unit}'\n"
     script += separators(places, size)
     facts = view.facts(f"{size_text(sum(r[2] for r in rows))} in {len(rows)} segments, "
                        f"{time_text(last - first)}")

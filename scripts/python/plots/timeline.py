@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""timeline: a lane for each sort of event of each end."""
+"""timeline: a row for each sort of event of each end."""
 
 from . import draw
 from .inputs import Invalid
 from .view import ROLES, time_text
 
-HELP = "lanes of events of both ends: sent, received, placed, delivered, lost, timers"
+HELP = "rows of events of both ends: sent, received, placed, delivered, lost, timers"
 COLUMNS = 420  # events within this fraction of the time share a bar
-LANE = 22
-# name of the lane, colour, events
-TRACE_LANES = (
+ROW = 22  # pixels
+# name of the row, colour, events
+TRACE_ROWS = (
     ("posted", draw.GREY, ("posted",)),
     ("sent", draw.BLUE, ("segment_sent",)),
     ("retransmitted", draw.ORANGE, ("chunk_retransmitted",)),
@@ -22,22 +22,22 @@ TRACE_LANES = (
     ("completed", draw.BLACK, ("completion",)),
     ("Terminate", draw.RED, ("terminate",)),
 )
-CAPTURE_LANES = (
+CAPTURE_ROWS = (
     ("set-up", draw.BLACK, ("mpa", "session")),
     ("segments", draw.BLUE, ("ddp",)),
     ("transport", draw.ORANGE, ("tcp", "sctp")),
 )
 
 
-def lanes(view):
+def rows_of(view):
     """Returns (role, name, colour, times), the initiator first."""
     found = []
     for role in ROLES:
-        for name, colour, events in TRACE_LANES:
+        for name, colour, events in TRACE_ROWS:
             times = [at for at, _, part in view.events(*events) if part.role == role]
             if times:
                 found.append((role, name, colour, times))
-        for name, colour, events in CAPTURE_LANES:
+        for name, colour, events in CAPTURE_ROWS:
             times = [(at, e.get("kind")) for at, e, _ in view.events(*events, kind="capture")
                      if e["from"] == role]
             found += split(role, name, colour, times)
@@ -45,7 +45,7 @@ def lanes(view):
 
 
 def split(role, name, colour, times):
-    """Retransmissions have a lane of their own."""
+    """Retransmissions have a row of their own."""
     again = [at for at, kind in times if kind == "retransmission"]
     rest = [at for at, kind in times if kind != "retransmission"]
     rows = [(role, f"captured {name}", colour, rest)] if rest else []
@@ -53,7 +53,7 @@ def split(role, name, colour, times):
 
 
 def bars(times, width, y):
-    """Rows (begin, lane, length): events less than `width` apart share a bar."""
+    """Rows of the table (begin, row, length): events less than `width` apart share a bar."""
     rows, begin, end = [], times[0], times[0]
     for at in times[1:]:
         if at - end > width:
@@ -65,7 +65,7 @@ def bars(times, width, y):
 
 def make(view):
     """Returns the Picture. Raises Invalid if there is nothing to show."""
-    found = lanes(view)
+    found = rows_of(view)
     if not found:
         raise Invalid(f"{view.paths()}: no event of a connection in this time: timeline needs a "
                       "trace or a capture")
@@ -77,7 +77,7 @@ def make(view):
             heads.append((role, y))
         y += 1
         table = f"{role}-{name.replace(' ', '-')}"
-        tables.append((table, ("begin", "lane", "length"),
+        tables.append((table, ("begin", "row", "length"),
                        bars(times, max(end - begin, 1e-6) / COLUMNS, y)))
         parts.append(f"{draw.table('timeline', table)} using 1:2:3:(0) with vectors nohead lw 11 "
                      f"lc rgb '{colour}' notitle")
@@ -87,16 +87,16 @@ def make(view):
                            f"Timeline of the {heads[0][0]}",
                            view.facts(f"{events} events, {time_text(max(end - begin, 1e-9))}"),
                            tables, "", (1060, 0))
-    picture.size = (1060, picture.top() + LANE * (y + 1) + 58)
+    picture.size = (1060, picture.top() + ROW * (y + 1) + 58)
     picture.script = script_of(view, picture, heads, ticks, y, end) + draw.plot(parts)
     return picture
 
 
-def script_of(view, picture, heads, ticks, lanes_count, end):
+def script_of(view, picture, heads, ticks, rows_count, end):
     width, height = picture.size
     text = (draw.x_range(view, end) + f"set lmargin at screen {224 / width:.4f}\n"
             f"set tmargin at screen {1 - (picture.top() - 24) / height:.4f}\n"
-            f"set yrange [{lanes_count + 1}:0.3]\nset ytics ({', '.join(ticks)})\n"
+            f"set yrange [{rows_count + 1}:0.3]\nset ytics ({', '.join(ticks)})\n"
             "set xlabel 'seconds'\nunset key\n")
     for number, (role, y) in enumerate(heads, 20):
         name = draw.quote(f"{role} {view.ends.get(role, '')}")

@@ -24,9 +24,12 @@ class Maker:
         self.kinds = KINDS
         self.used = []  # slots that have had a buffer
 
-    def next(self, _number):
+    def next(self, number):
         kinds, weights = zip(*self.kinds)
         kind = self.rng.choices(kinds, weights)[0] if self.used else "register"
+        return self.operation(kind, number)
+
+    def operation(self, kind, _number):
         return {"op": kind, **getattr(self, kind)()}
 
     def slot(self):
@@ -80,11 +83,10 @@ class Maker:
 
 
 class Buffers:
-    OPERATIONS = tuple(kind for kind, _ in KINDS)
     maker = Maker
 
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, testbed):
+        self.testbed = testbed
         self.slots = {}  # (host, slot): Buffer
         self.names = 0
         self.touched = None
@@ -100,19 +102,19 @@ class Buffers:
         """Files are compared after every operation, memory only if the operation used it."""
         for buffer in self.slots.values():
             if buffer.path or buffer is self.touched:
-                buffer.check(self.world.hosts[0])
+                buffer.check(self.testbed.hosts[0])
 
     def finish(self):
         for buffer in self.slots.values():
-            buffer.check(self.world.hosts[0])
-        for host in self.world.hosts:
+            buffer.check(self.testbed.hosts[0])
+        for host in self.testbed.hosts:
             self.check_list(host)
-            run = self.world.run(host, ["stag-reg", "revoke", "--control", host.control, "--all"])
-            require(run.status == 0, f"{run.said()}: expected status 0")
+            run = self.testbed.run(host, ["stag-reg", "revoke", "--control", host.control, "--all"])
+            require(run.status == 0, f"{run.summary()}: expected status 0")
 
     def check_list(self, host):
         """The server must hold the live buffers and no others."""
-        run = self.world.run(host, ["stag-reg", "list", "--json", "--control", host.control])
+        run = self.testbed.run(host, ["stag-reg", "list", "--json", "--control", host.control])
         found = {event["stag"] for event in run.events("buffer")}
         expected = {b.stag for b in self.slots.values() if b.host is host and b.live}
         require(found == expected, f"{host.name}: registered: {sorted(found)}: expected "
@@ -124,7 +126,7 @@ class Buffers:
         if key in self.slots and self.slots[key].live:
             return False
         self.names += 1
-        buffer = Buffer(self.world, self.world.hosts[key[0]], f"b{self.names}", operation)
+        buffer = Buffer(self.testbed, self.testbed.hosts[key[0]], f"b{self.names}", operation)
         buffer.register()
         self.slots[key] = self.touched = buffer
         return True
@@ -132,10 +134,10 @@ class Buffers:
     def write(self, buffer, operation):
         at, length = buffer.range(operation["permille"], operation["size"])
         octets = trees.content(operation["seed"], length + operation["excess"], False)
-        run = self.world.finish(buffer.start_write(self.client(operation), at, length, octets))
+        run = self.testbed.finish(buffer.start_write(self.client(operation), at, length, octets))
         if buffer.live and "w" in buffer.access:
             status = 4 if operation["excess"] else 0
-            require(run.status == status, f"{run.said()}: expected status {status}")
+            require(run.status == status, f"{run.summary()}: expected status {status}")
             buffer.place(at, octets[:length])
         else:
             self.must_fail(run, buffer)
@@ -143,7 +145,7 @@ class Buffers:
 
     def read(self, buffer, operation):
         at, length = buffer.range(operation["permille"], operation["size"])
-        run = self.world.finish(buffer.start_read(self.client(operation), at, length))
+        run = self.testbed.finish(buffer.start_read(self.client(operation), at, length))
         if buffer.live and "r" in buffer.access:
             self.must_read(run, buffer, at, length)
         else:
@@ -151,14 +153,14 @@ class Buffers:
         return True
 
     def must_read(self, run, buffer, at, length):
-        require(run.status == 0, f"{run.said()}: expected status 0")
+        require(run.status == 0, f"{run.summary()}: expected status 0")
         require(run.output == buffer.octets(at, length),
                 f"{run.words}: read other octets than the model has")
 
     def must_fail(self, run, buffer):
         state = f"access {buffer.access}" if buffer.live else "revoked"
         require(run.status in (1, 4) and run.message,
-                f"{run.said()}: expected status 1 or 4 and a message: the buffer is {state}")
+                f"{run.summary()}: expected status 1 or 4 and a message: the buffer is {state}")
         require("--from" not in run.words or not run.output,
                 f"{run.words}: read {len(run.output)} octets of a buffer that is {state}")
 
@@ -186,19 +188,19 @@ class Buffers:
             return False
         step = buffer.length // count
         octets = trees.content(operation["seed"], step * count, False)
-        tools = [buffer.start_write(self.world.hosts[n % len(self.world.hosts)], n * step, step,
+        tools = [buffer.start_write(self.testbed.hosts[n % len(self.testbed.hosts)], n * step, step,
                                     octets[n * step:(n + 1) * step]) for n in range(count)]
-        for run in [self.world.finish(tool) for tool in tools]:
-            require(run.status == 0, f"{run.said()}: expected status 0")
+        for run in [self.testbed.finish(tool) for tool in tools]:
+            require(run.status == 0, f"{run.summary()}: expected status 0")
         buffer.place(0, octets)
         if operation["reads"]:
             self.read_together(buffer, count, step)
         return True
 
     def read_together(self, buffer, count, step):
-        tools = [buffer.start_read(self.world.hosts[n % len(self.world.hosts)], n * step, step)
+        tools = [buffer.start_read(self.testbed.hosts[n % len(self.testbed.hosts)], n * step, step)
                  for n in range(count)]
-        for n, run in enumerate([self.world.finish(tool) for tool in tools]):
+        for n, run in enumerate([self.testbed.finish(tool) for tool in tools]):
             self.must_read(run, buffer, n * step, step)
 
     def kill(self, buffer, operation):
@@ -219,8 +221,8 @@ class Buffers:
         tool = buffer.start_write(self.client(operation), at, length, octets)
         tool.wait(operation["after_ms"] / 1000)
         act(tool)
-        before = buffer.content(self.world.hosts[0])
-        run = self.world.finish(tool)
+        before = buffer.content(self.testbed.hosts[0])
+        run = self.testbed.finish(tool)
         self.judge_disturbed(buffer, run, at, octets, before)
         return True
 
@@ -228,13 +230,13 @@ class Buffers:
         old = bytearray(buffer.data)
         buffer.place(at, octets)
         if run.status == 0 and not buffer.live:
-            require(before == buffer.data, f"{run.said()}: expected that every octet was written "
-                    "when the revocation returned")
+            require(before == buffer.data, f"{run.summary()}: expected that every octet was "
+                    "written when the revocation returned")
         if run.status != 0:
-            buffer.check(self.world.hosts[0], old)
+            buffer.check(self.testbed.hosts[0], old)
         if not buffer.live:
             require(before == buffer.content(None),
                     f"{run.words}: wrote to buffer {buffer.stag} after its revocation returned")
 
     def client(self, operation):
-        return self.world.hosts[operation["client"] % len(self.world.hosts)]
+        return self.testbed.hosts[operation["client"] % len(self.testbed.hosts)]

@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -12,7 +13,7 @@ import tempfile
 import time
 import traceback
 
-from stress import operations
+from stress import operations, work
 from stress.failure import Cannot, Failure, Invalid
 from stress.places import Loopback, Namespaces
 from stress.runner import Runner, Shrinker
@@ -21,6 +22,7 @@ PROGRAM = "stress"
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 TOOLS = ("ddp-send", "ddp-recv", "stag-reg")
 PASSED, FAILED, USAGE, CANNOT, BROKEN = range(5)
+ENDED_BY_SIGNAL = 128  # plus its number
 
 DESCRIPTION = """\
 Runs random operations of several hosts, one after the other or at the same time. After each
@@ -45,7 +47,7 @@ examples:
   scripts/stress --replay operations
 
 exit status: 0 every result was right; 1 one was not; 2 wrong usage or a file that cannot be used;
-3 this machine lacks what the run needs; 4 the run itself failed or was interrupted
+3 this machine lacks what the run needs; 4 the run itself failed; 130 Ctrl-C ended it
 """
 
 
@@ -56,7 +58,7 @@ def parser():
                    help="files, buffers, stags or sessions; needed unless --replay is given")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="the operations (default: 1)")
     p.add_argument("--operations", type=int, metavar="N",
-                   help="how many operations (default: 200, or as many as --seconds permits)")
+                   help="how many operations of a seed (default: 200)")
     p.add_argument("--seconds", type=float, metavar="N",
                    help="run one seed after the other for that long")
     p.add_argument("--hosts", type=int, default=3, metavar="N", help="2 to 100 hosts (default: 3)")
@@ -87,7 +89,7 @@ def parse(words):
         p.error(f"--hosts {arguments.hosts}: expected 2 to 100")
     for name in ("operations", "seconds"):
         value = getattr(arguments, name)
-        if value is not None and value <= 0:
+        if value is not None and not value > 0:
             p.error(f"--{name} {value:g}: expected a number above 0")
     if arguments.work and not os.path.isdir(arguments.work):
         p.error(f"--work {arguments.work}: no such directory: expected an existing one")
@@ -118,16 +120,22 @@ class Report:
     def line(self, event, **keys):
         print(json.dumps({"schema": 1, "event": event, **keys}), flush=True)
 
-    def failure(self, items, result, path, repeats, tries):
+    def failure(self, first, shrinker, path):
+        """first: the Result of the list before it was reduced."""
+        items, result = shrinker.best, shrinker.result
         replay = f"{shlex.quote(os.path.relpath(TOP + '/scripts/stress'))} {self.options()}" \
                  f"--replay {shlex.quote(path)}"
         if self.arguments.json:
-            return self.line("failure", **items.head, text=result.failure, file=path, replay=replay,
-                             operations=len(items.operations), repeats=repeats, tries=tries)
+            return self.line("failure", **items.head, text=result.failure, first=first.failure,
+                             file=path, replay=replay, operations=len(items.operations),
+                             repeats=shrinker.repeats, tries=shrinker.tries)
         print(f"{PROGRAM}: {items.head['model']}, seed {items.head['seed']}: {result.failure}")
-        print(f"{len(items.operations)} operations fail (of {tries} lists tried), the last one: "
-              f"{json.dumps(items.operations[-1]) if items.operations else 'none'}")
-        if not repeats:
+        if without_numbers(first.failure) != without_numbers(result.failure):
+            print(f"The whole list had another failure: {first.failure}")
+        last = json.dumps(items.operations[-1]) if items.operations else "none"
+        print(f"{len(items.operations)} operations fail (of {shrinker.tries} lists tried), the "
+              f"last one: {last}")
+        if shrinker.tries and not shrinker.repeats:
             print("The failure did not occur again: the operations are those up to the first one.")
         print(f"operations: {path}\nreplay: {replay}", flush=True)
         return None
@@ -151,21 +159,24 @@ class Report:
                   f"{seconds:.1f} s: all as the model", flush=True)
 
 
+def without_numbers(text):
+    return re.sub(r"(0x)?[0-9a-f]*[0-9][0-9a-f]*", "", text)
+
+
 # --- the run --------------------------------------------------------------------------------------
 
 
-def lists(arguments):
+def lists(arguments, first):
     """Yields the lists to run, and the time to stop at or None."""
-    if arguments.replay:
-        yield operations.load(arguments.replay), None
-        return
-    until = time.monotonic() + arguments.seconds if arguments.seconds else None
-    seed = arguments.seed
+    repeats = arguments.seconds and not arguments.replay
+    until = time.monotonic() + arguments.seconds if repeats else None
+    seed, items = arguments.seed, first
     while True:
-        yield make(arguments, seed), until
-        seed += 1
+        yield items, until
         if until is None or time.monotonic() > until:
             return
+        seed += 1
+        items = make(arguments, seed)
 
 
 def make(arguments, seed):
@@ -173,12 +184,13 @@ def make(arguments, seed):
                                arguments.operations or 200)
 
 
-def run(arguments, work):
+def run(arguments, first, directory):
+    """first: the first List."""
     report = Report(arguments)
-    hosts = operations.load(arguments.replay).head["hosts"] if arguments.replay else arguments.hosts
+    hosts = first.head["hosts"]
     with (Namespaces(arguments.fabric, hosts) if arguments.fabric else Loopback(hosts)) as places:
-        runner = Runner(arguments.build, places, work, report.note)
-        for items, until in lists(arguments):
+        runner = Runner(arguments.build, places, directory, report.note)
+        for items, until in lists(arguments, first):
             result = runner.run(items, until)
             report.add(result)
             if result.failure:
@@ -189,15 +201,28 @@ def run(arguments, work):
 
 
 def reduce(arguments, report, runner, items, result):
+    """Reports the failure, also if the reduction is interrupted or fails itself."""
     runner.note = None
-    shrinker = Shrinker(runner, arguments.shrink_seconds)
-    best, again, repeats = items.part(items.operations[:result.index + 1]), result, True
-    if arguments.shrink_seconds > 0:
-        best, again, repeats = shrinker.reduce(items, result)
+    shrinker = Shrinker(runner, arguments.shrink_seconds, items, result)
+    try:
+        shrinker.reduce()
+    finally:
+        report.failure(result, shrinker, save(shrinker.best, arguments.work or "."))
+
+
+def save(items, directory):
+    """Writes a list that failed. Returns the name of the file."""
     name = f"stress-{items.head['model']}-{items.head['seed']}.operations"
-    path = os.path.join(arguments.work or ".", name)
-    best.save(path)
-    report.failure(best, again, path, repeats, shrinker.tries)
+    path = os.path.join(directory, name)
+    try:
+        items.save(path)
+    except OSError as error:
+        number, path = tempfile.mkstemp(prefix="stress-", suffix=".operations")
+        os.close(number)
+        items.save(path)
+        complain(PROGRAM, f"{os.path.join(directory, name)}: {error.strerror}: expected a place to "
+                 f"write to; wrote {path}", FAILED)
+    return path
 
 
 def check_tools(build):
@@ -213,7 +238,7 @@ def end(number, _frame):
     """Ends through the clean-up of every function; a second signal must not disturb it."""
     for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
-    raise KeyboardInterrupt(signal.Signals(number).name)
+    raise KeyboardInterrupt(number)
 
 
 def guarded(program, function):
@@ -228,7 +253,9 @@ def guarded(program, function):
     except Cannot as error:
         return complain(program, error, CANNOT)
     except KeyboardInterrupt as error:
-        return complain(program, f"ended by {error or 'SIGINT'}", BROKEN)
+        number = error.args[0] if error.args else signal.SIGINT
+        return complain(program, f"ended by {signal.Signals(number).name}",
+                        ENDED_BY_SIGNAL + number)
     except (OSError, Failure) as error:
         return complain(program, error, BROKEN)
     except Exception:  # an error of this program is not a failure of the tools
@@ -248,11 +275,8 @@ def list_or_run(arguments):
         sys.stdout.write(items.text())
         return PASSED
     check_tools(arguments.build)
-    work = os.path.abspath(tempfile.mkdtemp(prefix="iw-stress-", dir=arguments.work))
-    try:
-        return run(arguments, work)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with work.directory(arguments.work) as path:
+        return run(arguments, items, path)
 
 
 def main(words=None):

@@ -6,21 +6,22 @@ or as it becomes. The same command then runs again without disturbance, and must
 """
 
 import os
+import signal
 import time
 
 from stress import trees
 from stress.failure import require
+from stress.testbed import Server
 from stress.trees import DIRECTORY, FILE, Entry, Transfer
-from stress.world import Server
 
 TIMEOUT = "10s"
 TEMPORARY_SECONDS = 5  # a server has removed its temporaries after this time
 PAGE = 4096
-STATUS_DONE, STATUS_PARTLY = 0, 1
+STATUS_DONE, STATUS_PARTLY, STATUS_BROKEN = 0, 1, 4
 # A mount namespace of its own, in which a small tmpfs is the directory that the receiver serves.
 SMALL_DISK = ("unshare", "--mount", "sh", "-c",
               'mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@"', "sh")
-DISK_SPARE = 1 << 18  # pages and directories of a tmpfs; small files are written before others end
+DISK_OVERHEAD = 1 << 18  # pages and directories of a tmpfs; small files are written before others
 RULES = {"force": ["--force"], "checksum": ["-c"], "update": ["-u"], "keep": ["--no-clobber"]}
 
 
@@ -36,19 +37,26 @@ class Exchange:
 
     def __init__(self, files, operation):
         self.files = files
-        self.world = files.world
+        self.testbed = files.testbed
         self.operation = operation
         self.pushes = operation["op"] == "push"
         self.target = target_of(operation)
-        self.client = self.world.hosts[operation["host"]]
-        peer = self.world.hosts[operation["to" if self.pushes else "from"]]
+        self.client = self.testbed.hosts[operation["host"]]
+        peer = self.testbed.hosts[operation["to" if self.pushes else "from"]]
         self.server = peer.receiver if self.pushes else peer.source
-        self.top = self.world.hosts[self.target[0]].path(self.target[1], f"from-{self.target[2]}")
+        self.top = self.testbed.hosts[self.target[0]].path(self.target[1], f"from-{self.target[2]}")
         self.old = files.targets.get(self.target, {})
+        self.rule = self.rule_for(files.trees[self.target[2]])
         self.disturbed = None  # the Run of a disturbed transfer
         self.partial = None  # what it left, a tree
         self.last = None
-        self.spares = 0
+
+    def rule_for(self, source):
+        """A target name that --no-clobber or -u keeps gives its octets to the further hard links
+        of the source, which ddp-send does not send as files. The model has no such transfers."""
+        numbers = [entry.file for entry in source.values() if entry.file is not None]
+        keeps = self.operation["rule"] in ("keep", "update")
+        return "" if keeps and len(set(numbers)) < len(numbers) else self.operation["rule"]
 
     # --- the commands -----------------------------------------------------------------------------
 
@@ -57,7 +65,7 @@ class Exchange:
         words = ["ddp-send" if self.pushes else "ddp-recv", "--json", "--timeout", TIMEOUT,
                  *server.address(), "-m", operation["mode"], "-j", str(operation["jobs"]),
                  "--digest", operation["digest"]]
-        words += RULES.get(operation["rule"], [])
+        words += RULES.get(self.rule, [])
         words += ["--verify"] if operation["verify"] else []
         words += ["--delete"] if operation["delete"] else []
         words += ["--yes"] if operation["delete"] else []
@@ -78,61 +86,61 @@ class Exchange:
             self.run_limited()
         elif "disk" in self.operation and os.geteuid() == 0:
             self.run_full()
-        self.last = self.world.run(self.client, self.words(self.server))
+        self.last = self.testbed.run(self.client, self.words(self.server))
 
     def run_killed(self):
-        """A server that is killed is a spare one: the servers of the hosts live on."""
+        """A server that is killed is a temporary one: the servers of the hosts continue."""
         kill = self.operation["kill"]
-        spare = self.spare() if kill["victim"] == "server" else None
-        tool = self.world.start(self.client, self.words(spare or self.server))
+        temporary = self.temporary_server() if kill["victim"] == "server" else None
+        tool = self.testbed.start(self.client, self.words(temporary or self.server))
         tool.wait(kill["after_ms"] / 1000)
-        if spare:
-            spare.tool.kill()
-            spare.start()
+        if temporary:
+            temporary.tool.kill()
+            temporary.start()
         else:
             tool.kill()
         self.end_disturbed(tool)
-        if spare:
-            spare.stop()
+        if temporary:
+            temporary.stop()
 
     def run_changed(self):
         """Changes a file of the source while it may be being read."""
         during = self.operation["during"]
-        tool = self.world.start(self.client, self.words(self.server))
+        tool = self.testbed.start(self.client, self.words(self.server))
         time.sleep(during["after_ms"] / 1000)
         origin = self.target[2]
-        tree, top = self.files.trees[origin], self.world.hosts[origin].path("tree")
+        tree, top = self.files.trees[origin], self.testbed.hosts[origin].path("tree")
         self.files.write(tree, top, {**during, "time": self.operation["time"], "hole": False,
                                      "mode": 0o644})
         self.end_disturbed(tool)
 
     def run_limited(self):
         """The receiver has a quota."""
-        spare = self.spare("--quota", str(self.operation["quota"]))
-        tool = self.world.start(self.client, self.words(spare))
+        server = self.temporary_server("--quota", str(self.operation["quota"]))
+        tool = self.testbed.start(self.client, self.words(server))
         self.end_disturbed(tool)
-        spare.stop()
+        server.stop()
 
     def run_full(self):
         """The receiver's disk is small and empty. It is seen through the receiver's root."""
         directory = self.server.command[-1]
-        spare = self.spare(prefix=(*SMALL_DISK, str(self.operation["disk"]), directory))
-        self.disturbed = self.world.run(self.client, self.words(spare))
-        top = f"/proc/{spare.pid()}/root{self.top}"
+        prefix = (*SMALL_DISK, str(self.operation["disk"]), directory)
+        server = self.temporary_server(prefix=prefix)
+        self.disturbed = self.testbed.run(self.client, self.words(server))
+        top = f"/proc/{server.pid()}/root{self.top}"
         self.partial = trees.scan(top) if os.path.isdir(top) else {}
-        spare.stop()
+        server.stop()
 
-    def spare(self, *options, prefix=()):
+    def temporary_server(self, *options, prefix=()):
         host = self.server.host
         command = [self.server.command[0], *options, *(
             ["--delete", "--control", "none"] if self.pushes else ["--listen"]),
             self.server.command[-1]]
-        self.spares += 1
-        name = f"spare-{'-'.join(map(str, self.target))}-{self.world.number}"
-        return Server(self.world, host, name, command, prefix).start()
+        name = f"temporary-{'-'.join(map(str, self.target))}-{self.testbed.number}"
+        return Server(self.testbed, host, name, command, prefix).start()
 
     def end_disturbed(self, tool):
-        self.disturbed = self.world.finish(tool)
+        self.disturbed = self.testbed.finish(tool)
         self.partial = trees.scan(self.top) if os.path.isdir(self.top) else {}
 
     # --- the judgement ----------------------------------------------------------------------------
@@ -141,17 +149,28 @@ class Exchange:
         """Compares with the model, and changes the model."""
         origin = self.target[2]
         operation = self.operation
-        options = {operation["rule"], *(["delete"] if operation["delete"] else [])}
+        options = {self.rule, *(["delete"] if operation["delete"] else [])}
         transfer = Transfer(self.files.trees[origin], self.old, options, operation["exclude"])
         if self.disturbed:
             self.judge_disturbed(transfer)
+        elif not self.old and "dry" not in operation:
+            self.judge_hard_links(transfer)
         status = STATUS_PARTLY if transfer.failed else STATUS_DONE
-        require(self.last.status == status, f"{self.last.said()}: expected status {status}")
+        require(self.last.status == status, f"{self.last.summary()}: expected status {status}")
         if "dry" not in operation:
             self.files.targets[self.target] = transfer.result
         if self.receiver_was_killed():
             self.remove_small_temporaries()
         self.wait_for_temporaries()
+
+    def judge_hard_links(self, transfer):
+        """In a new directory, the names of one file are names of one file again."""
+        found = trees.scan(self.top) if os.path.isdir(self.top) else {}
+        sent = {n: e for n, e in transfer.source.items() if n in found and n not in transfer.failed}
+        for number in {e.file for e in sent.values() if e.file is not None}:
+            names = [n for n, e in sent.items() if e.file == number]
+            require(all(n == names[0] or trees.same_file(found[n], found[names[0]]) for n in names),
+                    f"{self.last.summary()}: {names}: expected hard links of one file")
 
     def judge_disturbed(self, transfer):
         """Each name is as it was, or as it becomes."""
@@ -168,34 +187,51 @@ class Exchange:
             for name in (changed, *trees.parents(changed)):
                 found.pop(name, None)
                 allowed.pop(name, None)
-        trees.compare(f"after {self.disturbed.said()}: {self.top}", found, allowed)
-        if "quota" in self.operation:
+        trees.compare(f"after {self.disturbed.summary()}: {self.top}", found, allowed)
+        if "kill" in self.operation:
+            self.judge_killed(transfer, found)
+        elif "during" in self.operation:
+            self.require_status(STATUS_DONE, STATUS_PARTLY)
+        elif "quota" in self.operation:
             self.judge_quota(transfer, found)
         elif "disk" in self.operation:
             self.judge_disk(transfer, found)
+
+    def require_status(self, *allowed):
+        require(self.disturbed.status in allowed, f"{self.disturbed.summary()}: expected status "
+                f"{' or '.join(map(str, allowed))}")
+
+    def judge_killed(self, transfer, found):
+        """Status 0 only if everything was stored."""
+        status = -signal.SIGKILL if self.operation["kill"]["victim"] == "client" else STATUS_BROKEN
+        self.require_status(STATUS_DONE, STATUS_PARTLY, status)
+        if self.disturbed.status == STATUS_DONE:
+            expected = {n: self.loose(e) for n, e in transfer.result.items()}
+            trees.compare(f"after {self.disturbed.summary()}: {self.top}", found, expected)
 
     def judge_disk(self, transfer, found):
         """Status 0 if and only if everything is there; it must be if there is space for it."""
         status, total = self.disturbed.status, sum(len(e.data) for e in transfer.source.values())
         complete = found == {n: self.loose(e) for n, e in transfer.result.items()}
         require(status == (STATUS_DONE if complete else STATUS_PARTLY),
-                f"{self.disturbed.said()}: expected status 0 if everything was stored, otherwise 1")
+                f"{self.disturbed.summary()}: expected status 0 if everything was stored, "
+                "otherwise 1")
         files = len(transfer.source) * PAGE
-        require(complete or total + files + DISK_SPARE > self.operation["disk"],
-                f"{self.disturbed.said()}: {total} octets: expected space on a disk of "
+        require(complete or total + files + DISK_OVERHEAD > self.operation["disk"],
+                f"{self.disturbed.summary()}: {total} octets: expected space on a disk of "
                 f"{self.operation['disk']} octets")
 
     def judge_quota(self, transfer, found):
         quota, status = self.operation["quota"], self.disturbed.status
         new = [e for n, e in found.items() if e.kind == FILE and e != self.old.get(n)]
-        stored = sum(len(e.data) for e in new)
-        require(stored <= quota, f"{self.disturbed.said()}: stored {stored} octets: expected at "
+        stored = sum(len(e.data) for e in {e.file or id(e): e for e in new}.values())
+        require(stored <= quota, f"{self.disturbed.summary()}: stored {stored} octets: expected at "
                 f"most --quota {quota}")
         total = sum(len(e.data) for e in transfer.source.values())
         require(total > quota or transfer.failed or status == STATUS_DONE,
-                f"{self.disturbed.said()}: expected status 0: {total} octets are within the quota")
-        require(status in (STATUS_DONE, STATUS_PARTLY),
-                f"{self.disturbed.said()}: expected status 0 or 1")
+                f"{self.disturbed.summary()}: expected status 0: {total} octets are within the "
+                "quota")
+        self.require_status(STATUS_DONE, STATUS_PARTLY)
 
     def loose(self, entry):
         """A directory gets its mode only at the end of a transfer."""
@@ -216,6 +252,6 @@ class Exchange:
     def wait_for_temporaries(self):
         limit = time.monotonic() + TEMPORARY_SECONDS
         while os.path.isdir(self.top) and trees.temporaries(trees.scan(self.top)):
-            require(time.monotonic() < limit, f"{self.last.said()}: left "
+            require(time.monotonic() < limit, f"{self.last.summary()}: left "
                     f"{trees.temporaries(trees.scan(self.top))} in {self.top}")
             time.sleep(0.02)

@@ -11,11 +11,13 @@ DIRECTORIES = ["a", "a/b", "a/b/c", "d e", "private"]
 FILES = ["f0", "f1", "f2", "f3", "x.o", "y.o", "caf\u00e9", "-rf", "new\nline", ".hidden"]
 LINK_TARGETS = ["f0", "../f1", "nowhere", "/nonexistent/name"]
 SIZES = [0, 1, 4095, 4096, 65536, MIB - 1, MIB, MIB + 1]
+MOVES = ["write", "read", "send"]
 MODES = [0o600, 0o644, 0o755]
 PATTERNS = ["*.o", "f[12]", "b", ".*"]
 RULES = ["", "", "", "", "", "force", "checksum", "update", "keep"]
 KINDS = [("write", 30), ("edit", 8), ("truncate", 5), ("rename", 6), ("remove", 5), ("chmod", 4),
-         ("link", 3), ("push", 17), ("pull", 14), ("together", 8)]
+         ("link", 3), ("hard_link", 5), ("push", 17), ("pull", 14), ("together", 8),
+         ("push_file", 3), ("push_stream", 3), ("fetch", 3), ("push_large", 1)]
 LAST_KILL_MS = 120
 KILL_RATE = "200M"  # slow enough for a kill to find a transfer in progress
 
@@ -29,7 +31,10 @@ class Maker:
 
     def next(self, number):
         kinds, weights = zip(*self.kinds)
-        kind = self.rng.choices(kinds, weights)[0]
+        return self.operation(self.rng.choices(kinds, weights)[0], number)
+
+    def operation(self, kind, number):
+        """number: of the operation in its list."""
         operation = {"op": kind, **getattr(self, kind)()}
         if kind != "together":
             operation["time"] = number
@@ -80,6 +85,9 @@ class Maker:
     def link(self):
         return {"host": self.host(), "name": self.name(), "target": self.rng.choice(LINK_TARGETS)}
 
+    def hard_link(self):
+        return {"host": self.host(), "name": self.name(), "to": self.name()}
+
     # --- transfers --------------------------------------------------------------------------------
 
     def push(self):
@@ -89,9 +97,8 @@ class Maker:
         return self.transfer("from")
 
     def transfer(self, peer):
-        host, other = self.rng.sample(range(self.hosts), 2)
-        operation = {"host": host, peer: other, "mode": self.rng.choice(["write", "read", "send"]),
-                     "jobs": self.rng.choice([1, 1, 2, 4]), "delete": self.rng.random() < 0.4,
+        operation = {**self.peers(peer), "jobs": self.rng.choice([1, 1, 2, 4]),
+                     "delete": self.rng.random() < 0.4,
                      "exclude": self.rng.choice(PATTERNS) if self.rng.random() < 0.2 else "",
                      "rule": self.rng.choice(RULES), "verify": self.rng.random() < 0.2,
                      "digest": self.rng.choice(["xxh3", "xxh3", "sha256"])}
@@ -112,6 +119,25 @@ class Maker:
             operation["rate"] = KILL_RATE
             operation["rule"] = self.rng.choice(["", "force"])
         return operation
+
+    def peers(self, peer):
+        host, other = self.rng.sample(range(self.hosts), 2)
+        return {"host": host, peer: other, "mode": self.rng.choice(MOVES)}
+
+    def push_file(self):
+        return {**self.peers("to"), "name": self.name()}
+
+    def push_stream(self):
+        return {**self.peers("to"), "size": self.size(), "seed": self.seed(),
+                "hole": self.rng.random() < 0.2}
+
+    def fetch(self):
+        return {**self.peers("from"), "name": self.name()}
+
+    def push_large(self):
+        return {**self.peers("to"), "size": self.rng.randrange(128 * MIB, 200 * MIB),
+                "jobs": self.rng.randint(2, 4), "seed": self.seed(),
+                "blocks": self.rng.randint(1, 20)}
 
     def together(self):
         """Several transfers at the same time. Files are changed only between transfers."""

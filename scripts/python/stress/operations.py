@@ -11,6 +11,7 @@ import random
 from stress.buffers import Buffers
 from stress.failure import Invalid
 from stress.files import Files
+from stress.operation_check import Checker
 from stress.sessions import Sessions
 from stress.stags import Stags
 
@@ -62,9 +63,9 @@ def load(path):
         raise Invalid(f"{path}: empty: expected JSON lines")
     rows = [row(path, number, line) for number, line in enumerate(lines, 1)]
     check_head(path, rows[0])
-    known = MODELS[rows[0]["model"]].OPERATIONS
+    checker = Checker(MODELS[rows[0]["model"]].maker, rows[0]["hosts"], rows[0]["transport"])
     for number, operation in enumerate(rows[1:], 2):
-        check_operation(path, number, operation, known, rows[0]["hosts"])
+        checker.check(f"{path}:{number}", operation)
     head = {key: rows[0][key] for key in ("model", "seed", "hosts", "transport")}
     return List(head, rows[1:])
 
@@ -72,7 +73,7 @@ def load(path):
 def row(path, number, line):
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise Invalid(f"{path}:{number}: {line[:40]}: expected a JSON object")
@@ -80,21 +81,11 @@ def row(path, number, line):
 
 
 def check_head(path, head):
-    expected = {"schema": lambda v: v == SCHEMA, "model": lambda v: v in MODELS,
+    expected = {"schema": lambda v: v == SCHEMA,
+                "model": lambda v: isinstance(v, str) and v in MODELS,
                 "seed": lambda v: isinstance(v, int), "transport": lambda v: v in TRANSPORTS,
                 "hosts": lambda v: isinstance(v, int) and 2 <= v <= 100}
     for key, valid in expected.items():
         if not valid(head.get(key)):
             raise Invalid(f"{path}:1: {key} {json.dumps(head.get(key))}: expected the first line "
                           "of a file that scripts/stress wrote")
-
-
-def check_operation(path, number, operation, known, hosts):
-    if operation.get("op") not in known:
-        raise Invalid(f"{path}:{number}: op {json.dumps(operation.get('op'))}: expected one of "
-                      f"{', '.join(known)}")
-    for part in [operation, *operation.get("operations", [])]:
-        for key in ("host", "to", "from"):
-            if isinstance(part.get(key), int) and not 0 <= part[key] < hosts:
-                raise Invalid(f"{path}:{number}: {key} {part[key]}: expected a host from 0 to "
-                              f"{hosts - 1}")

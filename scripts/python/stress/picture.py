@@ -12,6 +12,10 @@ FIELDS = ("seconds", "rss_kib", "descriptors", "cpu_percent", "commands_per_seco
 GNUPLOT_SECONDS = 60
 
 
+class Failed(Exception):
+    """No picture. str() is the reason."""
+
+
 def write_data(path, rows):
     """One block for each server, for `index` of gnuplot; long runs are thinned out."""
     with open(path, "w", encoding="ascii") as file:
@@ -36,8 +40,8 @@ def server_curves(names, titles):
     return [(n, name if titles else "", style(n)) for n, name in enumerate(names)]
 
 
-def world_curves(names):
-    """The rates are those of a world: one line for each transport."""
+def testbed_curves(names):
+    """The rates are those of a testbed: one line for each transport."""
     firsts = {}
     for n, name in enumerate(names):
         firsts.setdefault(name.split("-")[0], n)
@@ -61,14 +65,15 @@ set format x ''
     text += panel(server_curves(names, True), "$2/1024", "RSS (MiB)")
     text += panel(server_curves(names, False), "$3", "descriptors")
     text += panel(server_curves(names, False), "$4", "CPU (%)")
-    text += panel(world_curves(names), "$5", "commands/s")
+    text += panel(testbed_curves(names), "$5", "commands/s")
     text += "set format x '%g'\nset xlabel 'minutes'\n"
-    text += panel(world_curves(names), "$6/1e6", "Mb/s")
+    text += panel(testbed_curves(names), "$6/1e6", "Mb/s")
     return (text + "unset multiplot\n").replace("$DATA", data)
 
 
 def draw(folder, rows, title):
-    """Writes soak.dat, soak.gp, soak.svg and soak.png. Returns the names of the pictures."""
+    """Writes soak.dat, soak.gp, soak.svg and soak.png. Returns the names of the pictures. Raises
+    Failed."""
     if not shutil.which("gnuplot"):
         return []
     names = sorted(rows)
@@ -80,6 +85,9 @@ def draw(folder, rows, title):
         file.write(svg)
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     for text in (svg, png):
-        subprocess.run(["gnuplot", "-"], input=text.encode(), cwd=folder, check=True,
-                       env=environment, timeout=GNUPLOT_SECONDS, stderr=subprocess.PIPE)
+        try:
+            subprocess.run(["gnuplot", "-"], input=text.encode(), cwd=folder, check=True,
+                           env=environment, timeout=GNUPLOT_SECONDS, stderr=subprocess.PIPE)
+        except subprocess.SubprocessError as error:
+            raise Failed(f"gnuplot: {error} {getattr(error, 'stderr', b'')!r}") from None
     return ["soak.svg", "soak.png"]

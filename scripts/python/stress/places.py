@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where the hosts of a world run: on loopback, or in the namespaces of a fabric."""
+"""Where the hosts of a testbed run: on loopback, or in the namespaces of a fabric."""
 
 from stress.failure import Cannot, Failure, Invalid
 

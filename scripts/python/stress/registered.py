@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A registered buffer: its model, and the commands that use it."""
 
-import json
 import re
 
 from stress import trees
 from stress.failure import require
+from stress.testbed import decoded
 
 TIMEOUT = "10s"
 CLAIM_ADDRESS = "127.0.0.9"
@@ -15,8 +15,8 @@ class Buffer:
     """data: the octets of the whole file or memory. first, length: the part that is registered.
     live: peers can use it. path: None for memory."""
 
-    def __init__(self, world, host, name, operation):
-        self.world = world
+    def __init__(self, testbed, host, name, operation):
+        self.testbed = testbed
         self.host = host
         self.access = operation["access"]
         self.live = False
@@ -35,19 +35,20 @@ class Buffer:
                 file.write(self.data)
             what = ["--range", f"{self.first}:{self.length}", self.path]
         run = self.stag_reg("add", "--json", "--access", self.access, *self.options, *what)
-        require(run.status == 0, f"{run.said()}: expected status 0")
-        answer = json.loads(run.output)
-        require(answer["length_octets"] == self.length and int(answer["to"], 16) == self.first,
+        require(run.status == 0, f"{run.summary()}: expected status 0")
+        answer = decoded(run.output, run.words)
+        require(answer.keys() >= {"length_octets", "to", "uri", "stag"} and
+                answer["length_octets"] == self.length and int(answer["to"], 16) == self.first,
                 f"{run.words}: {answer}: expected {self.length} octets from {self.first}")
         self.uri, self.stag, self.live = answer["uri"], answer["stag"], True
 
     def stag_reg(self, command, *words):
         words = ["stag-reg", command, "--control", self.host.control, *words]
-        return self.world.run(self.host, words)
+        return self.testbed.run(self.host, words)
 
     def revoke(self):
         run = self.stag_reg("revoke", self.stag)
-        require(run.status == 0, f"{run.said()}: expected status 0")
+        require(run.status == 0, f"{run.summary()}: expected status 0")
         self.live = False
 
     def part(self, at, length):
@@ -61,16 +62,16 @@ class Buffer:
         admitted = self.live and "key=" not in self.uri and self.stag in uri
         if self.host.place.local() and not admitted:
             words[1:1] = ["--bind", CLAIM_ADDRESS]
-        if self.world.transport == "udp":
+        if self.testbed.transport == "udp":
             words[1:1] = ["-t", "udp", "--udp-port", str(self.host.receiver.udp_port)]
         return words
 
     def start_write(self, host, at, length, octets):
         words = self.client("ddp-send", "--to", self.part(at, length))
-        return self.world.start(host, [*words, "--json"], octets)
+        return self.testbed.start(host, [*words, "--json"], octets)
 
     def start_read(self, host, at, length):
-        return self.world.start(host, self.client("ddp-recv", "--from", self.part(at, length)))
+        return self.testbed.start(host, self.client("ddp-recv", "--from", self.part(at, length)))
 
     def place(self, at, octets):
         """The model of a write."""
@@ -92,8 +93,8 @@ class Buffer:
                 return file.read()
         if not self.live or "r" not in self.access:
             return None
-        run = self.world.finish(self.start_read(host, 0, self.length))
-        require(run.status == 0, f"{run.said()}: expected status 0")
+        run = self.testbed.finish(self.start_read(host, 0, self.length))
+        require(run.status == 0, f"{run.summary()}: expected status 0")
         return run.output
 
     def check(self, host, allowed=None):

@@ -6,7 +6,9 @@ import shutil
 import time
 
 from stress.failure import Failure
-from stress.world import World
+from stress.testbed import Testbed
+
+FIRST_TRIES = 3  # a failure that depends on timing does not occur each time
 
 
 class Result:
@@ -21,37 +23,39 @@ class Result:
         self.seconds = 0.0
 
 
-def run_operations(world, items, result, until=None, note=None):
-    """Runs the operations of a List on a world. Fills result. until: the time to stop at."""
-    model = items.model()(world)
+def run_operations(testbed, items, result, until=None, note=None):
+    """Runs the operations of a List on a testbed, and the checks at the end. Fills result. until:
+    the time to begin no further operation."""
+    model = items.model()(testbed)
     for result.index, operation in enumerate(items.operations):
         if until and time.monotonic() > until:
-            return
+            break
         if not model.apply(operation):
             result.skipped += 1
         model.check()
-        world.check_alive()
+        testbed.check_alive()
         if note:
             note(result.index, operation)
-    result.index = len(items.operations)
+    else:
+        result.index = len(items.operations)
     model.finish()
-    world.check_idle()
+    testbed.check_idle()
 
 
 class Runner:
-    """Runs lists, each in a world of its own."""
+    """Runs lists, each in a testbed of its own."""
 
     def __init__(self, build, places, work, note=None):
         self.build = build
         self.places = places
         self.work = work
         self.note = note
-        self.worlds = 0
+        self.testbeds = 0
 
     def run(self, items, until=None):
         """Returns the Result of a List."""
-        self.worlds += 1
-        directory = os.path.join(self.work, f"run-{self.worlds}")
+        self.testbeds += 1
+        directory = os.path.join(self.work, f"run-{self.testbeds}")
         os.makedirs(directory)
         result = Result()
         start = time.monotonic()
@@ -66,51 +70,57 @@ class Runner:
 
     def run_in(self, directory, items, result, until):
         places = self.places[:items.head["hosts"]]
-        with World(self.build, directory, places, items.head["transport"]) as world:
+        with Testbed(self.build, directory, places, items.head["transport"]) as testbed:
             try:
-                run_operations(world, items, result, until, self.note)
-                world.stop()
+                run_operations(testbed, items, result, until, self.note)
+                testbed.stop()
             finally:
-                result.commands, result.octets = world.commands, world.octets
+                result.commands, result.octets = testbed.commands, testbed.octets
 
 
 class Shrinker:
-    """Removes operations while the list still fails, for at most `seconds`. tries: how many lists
-    were run."""
+    """Removes operations while the list still fails, for at most `seconds`. best: the smallest list
+    found. result: its Result. repeats: whether a list failed again. tries: how many lists were
+    run."""
 
-    def __init__(self, runner, seconds):
+    def __init__(self, runner, seconds, items, result):
         self.runner = runner
         self.until = time.monotonic() + seconds
+        self.best = items.part(items.operations[:result.index + 1])
+        self.result = result
+        self.repeats = False
         self.tries = 0
 
-    def reduce(self, items, result):
-        """Returns the smallest list found, its Result, and whether the failing prefix failed
-        again."""
-        best = items.part(items.operations[:result.index + 1])
-        again = self.fails(best)
-        if again is None:
-            return best, result, False
-        step = max(1, len(best.operations) // 2)
-        while step and time.monotonic() < self.until:
-            best, again = self.pass_over(best, again, step)
+    def reduce(self):
+        """Can be interrupted: then best is what was found until then."""
+        for _ in range(FIRST_TRIES):
+            if self.time_left() and self.fails(self.best):
+                break
+        else:
+            return
+        step = max(1, len(self.best.operations) // 2)
+        while step and self.time_left():
+            self.pass_over(step)
             step //= 2
-        return best, again, True
 
-    def pass_over(self, best, result, step):
-        """Tries to remove each run of `step` operations, from the end: the last one failed and so
-        stays."""
-        at = len(best.operations) - 1 - step
-        while at > -step and time.monotonic() < self.until:
-            first = max(0, at)
-            shorter = best.part(best.operations[:first] + best.operations[at + step:])
-            again = self.fails(shorter)
-            if again:
-                best = shorter.part(shorter.operations[:again.index + 1])
-                result = again
-            at -= step
-        return best, result
+    def time_left(self):
+        return time.monotonic() < self.until
+
+    def pass_over(self, step):
+        """Tries to remove each run of `step` operations, from the end, before the one that
+        failed."""
+        at = self.result.index - step
+        while at > -step and self.time_left():
+            operations = self.best.operations
+            self.fails(self.best.part(operations[:max(0, at)] + operations[at + step:]))
+            at = min(at, self.result.index) - step
 
     def fails(self, items):
+        """Runs a list. Keeps it if it fails."""
         self.tries += 1
         result = self.runner.run(items)
-        return result if result.failure else None
+        if not result.failure:
+            return False
+        self.best = items.part(items.operations[:result.index + 1])
+        self.result, self.repeats = result, True
+        return True

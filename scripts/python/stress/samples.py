@@ -10,7 +10,7 @@ INTERVAL_SECONDS = 1.0
 
 
 class Row:
-    """One sample of one server. The rates are those of its world: what all its clients did."""
+    """One sample of one server. The rates are those of its testbed: what all its clients did."""
 
     def __init__(self, seconds, server, pid, rss_kib, descriptors, cpu_seconds):
         self.seconds = seconds
@@ -29,8 +29,8 @@ class Row:
 class Sampler:
     """A thread. rows: a list of Rows for each server, by name."""
 
-    def __init__(self, worlds, path):
-        self.worlds = worlds
+    def __init__(self, testbeds, path):
+        self.testbeds = testbeds
         self.rows = {}
         self.file = open(path, "w", encoding="ascii")
         self.file.write(",".join(COLUMNS) + "\n")
@@ -52,21 +52,22 @@ class Sampler:
         due = self.start
         while not self.over.wait(max(0.0, due - time.monotonic())):
             due += INTERVAL_SECONDS
-            for world in self.worlds:
-                self.sample(world)
+            for testbed in self.testbeds:
+                self.sample(testbed)
             self.file.flush()
 
-    def sample(self, world):
+    def sample(self, testbed):
         seconds = time.monotonic() - self.start
-        old, commands, octets = self.before.get(world, (seconds, world.commands, world.octets))
-        self.before[world] = seconds, world.commands, world.octets
+        now = seconds, testbed.commands, testbed.octets
+        old, commands, octets = self.before.get(testbed, now)
+        self.before[testbed] = now
         passed = seconds - old
-        for host in world.hosts:
+        for host in testbed.hosts:
             for server, name in ((host.receiver, "recv"), (host.source, "send")):
-                row = self.read(server, f"{world.transport}-{name}-{host.number}", seconds)
+                row = self.read(server, f"{testbed.transport}-{name}-{host.number}", seconds)
                 if row and passed > 0:
-                    row.commands_per_second = (world.commands - commands) / passed
-                    row.bits_per_second = 8 * (world.octets - octets) / passed
+                    row.commands_per_second = (testbed.commands - commands) / passed
+                    row.bits_per_second = 8 * (testbed.octets - octets) / passed
                 self.add(row)
 
     def read(self, server, name, seconds):

@@ -9,7 +9,7 @@ import socket
 import struct
 
 from stress import files_maker, trees
-from stress.failure import require
+from stress.failure import Failure, require
 from stress.files import Files
 
 MPA_REQUEST = b"MPA ID Req Frame" + struct.pack(">BBH", 0x40, 1, 0)  # RFC 5044 7.1.1
@@ -66,11 +66,10 @@ class Maker(files_maker.Maker):
 
 
 class Sessions(Files):
-    OPERATIONS = tuple(kind for kind, _ in KINDS)
     maker = Maker
 
-    def __init__(self, world):
-        super().__init__(world)
+    def __init__(self, testbed):
+        super().__init__(testbed)
         self.held = []
 
     def apply(self, operation):
@@ -83,27 +82,27 @@ class Sessions(Files):
         super().finish()
 
     def server(self, operation):
-        return getattr(self.world.hosts[operation["host"]], operation["server"])
+        return getattr(self.testbed.hosts[operation["host"]], operation["server"])
 
     # --- clients ----------------------------------------------------------------------------------
 
     def dry_words(self, operation):
-        host, to = self.world.hosts[operation["host"]], self.world.hosts[operation["to"]]
+        host, to = self.testbed.hosts[operation["host"]], self.testbed.hosts[operation["to"]]
         return host, ["ddp-send", "--json", "-n", "-j", str(operation["jobs"]),
                       *to.receiver.address(), host.path("tree") + "/", f"{to.place.address}:dry"]
 
     def dry(self, operation):
-        run = self.world.run(*self.dry_words(operation))
-        require(run.status == 0, f"{run.said()}: expected status 0")
+        run = self.testbed.run(*self.dry_words(operation))
+        require(run.status == 0, f"{run.summary()}: expected status 0")
         return True
 
     def burst(self, operation):
-        tools = [self.world.start(*self.dry_words(operation)) for _ in range(operation["count"])]
+        tools = [self.testbed.start(*self.dry_words(operation)) for _ in range(operation["count"])]
         for tool in tools:
             tool.wait(operation["after_ms"] / 1000)
             tool.kill()
         for tool in tools:
-            self.world.finish(tool)
+            self.testbed.finish(tool)
         return True
 
     # --- connections without a client -------------------------------------------------------------
@@ -114,10 +113,8 @@ class Sessions(Files):
         if not server.host.place.local() or len(self.held) > MOST_HELD:
             return False
         for _ in range(operation["count"]):
-            connection = socket.create_connection((server.host.place.address, server.port),
-                                                  CONNECT_SECONDS)
-            self.held.append(connection)
-            self.send(connection, first_octets(operation))
+            self.held.append(connect(server))
+            self.send(self.held[-1], first_octets(operation))
         if operation["end"] != "hold":
             self.release(operation)
         return True
@@ -153,8 +150,16 @@ class Sessions(Files):
     def idle(self, _operation):
         if self.held:
             return False
-        self.world.check_idle()
+        self.testbed.check_idle()
         return True
+
+
+def connect(server):
+    try:
+        return socket.create_connection((server.host.place.address, server.port), CONNECT_SECONDS)
+    except OSError as error:
+        raise Failure(f"{server.name}, port {server.port}: {error}: expected that it accepts a "
+                      "connection") from None
 
 
 def first_octets(operation):

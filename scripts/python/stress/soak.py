@@ -6,19 +6,17 @@ import argparse
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-from stress import command_line, growth, operations, picture
+from stress import command_line, growth, operations, picture, work
 from stress.command_line import BROKEN, FAILED, PASSED, TOP
 from stress.failure import Failure
 from stress.places import Loopback, Namespaces
 from stress.runner import Result, Runner, Shrinker, run_operations
 from stress.samples import Sampler
-from stress.world import World
+from stress.testbed import Testbed
 
 PROGRAM = "soak"
 PARTS = ("stress", "suite")
@@ -81,14 +79,13 @@ def check(p, arguments):
             if name not in names:
                 p.error(f"--{option} {name}: expected one of {', '.join(names)}")
         setattr(arguments, option, chosen)
-    if arguments.hours <= 0:
+    if not arguments.hours > 0:
         p.error(f"--hours {arguments.hours:g}: expected a number above 0")
     if not 2 <= arguments.hosts <= 100:
         p.error(f"--hosts {arguments.hosts}: expected 2 to 100")
     arguments.build = os.path.abspath(arguments.build)
     os.environ.setdefault("IW_BUILD", arguments.build)  # where a fabric finds its relay
     arguments.out = os.path.abspath(arguments.out or arguments.build + "/soak")
-    arguments.work = arguments.out
     return arguments
 
 
@@ -107,7 +104,7 @@ class Soak:
         self.work = work
         self.places = places
         self.totals = Totals()
-        self.worlds = []
+        self.testbeds = []
         self.sampler = None
 
     def run(self, seconds):
@@ -116,22 +113,22 @@ class Soak:
         with contextlib.ExitStack() as stack:
             for transport in self.arguments.transports:
                 directory = os.path.join(self.work, transport)
-                world = World(self.arguments.build, directory, self.places, transport,
+                testbed = Testbed(self.arguments.build, directory, self.places, transport,
                               RETURN_MEMORY)
-                self.worlds.append(stack.enter_context(world))
+                self.testbeds.append(stack.enter_context(testbed))
             csv = os.path.join(self.arguments.out, "soak.csv")
-            self.sampler = stack.enter_context(Sampler(self.worlds, csv))
+            self.sampler = stack.enter_context(Sampler(self.testbeds, csv))
             self.run_lists(until)
         return self.report()
 
     def run_lists(self, until):
         jobs = self.jobs()
         while time.monotonic() < until and not self.totals.failure:
-            world, items = next(jobs)
+            testbed, items = next(jobs)
             result = Result()
             try:
-                world.reset()
-                run_operations(world, items, result, until, self.totals.note)
+                testbed.reset()
+                run_operations(testbed, items, result, until, self.totals.note)
             except Failure as failure:
                 result.failure = str(failure)
                 self.totals.failure = items, result
@@ -143,17 +140,17 @@ class Soak:
         """Every server must end in order."""
         self.sampler.over.set()
         self.sampler.thread.join()
-        for world in self.worlds:
-            world.stop()
+        for testbed in self.testbeds:
+            testbed.stop()
 
     def jobs(self):
-        """Yields worlds and Lists: all models over all transports, then the next seed."""
+        """Yields testbeds and Lists: all models over all transports, then the next seed."""
         arguments, seed = self.arguments, self.arguments.seed
         while True:
             for model in arguments.models:
-                for world in self.worlds:
-                    yield world, operations.generate(model, seed, arguments.hosts, world.transport,
-                                                     arguments.operations)
+                for testbed in self.testbeds:
+                    yield testbed, operations.generate(
+                        model, seed, arguments.hosts, testbed.transport, arguments.operations)
             seed += 1
 
     # --- the report ------------------------------------------------------------------------------
@@ -191,21 +188,22 @@ class Soak:
         """The list is reduced with servers of its own; one that fails only with old servers is
         kept as it is."""
         items, result = self.totals.failure
-        shrinker = Shrinker(Runner(self.arguments.build, self.places, self.work), SHRINK_SECONDS)
-        best, again, repeats = shrinker.reduce(items, result)
-        name = f"stress-{items.head['model']}-{items.head['seed']}.operations"
-        path = os.path.join(self.arguments.out, name)
-        best.save(path)
-        command_line.Report(self.arguments).failure(best, again, path, repeats, shrinker.tries)
+        runner = Runner(self.arguments.build, self.places, self.work)
+        shrinker = Shrinker(runner, SHRINK_SECONDS, items, result)
+        try:
+            shrinker.reduce()
+        finally:
+            path = command_line.save(shrinker.best, self.arguments.out)
+            command_line.Report(self.arguments).failure(result, shrinker, path)
 
     def report_result(self, grows):
-        commands = sum(world.commands for world in self.worlds)
-        octets = sum(world.octets for world in self.worlds)
+        commands = sum(testbed.commands for testbed in self.testbeds)
+        octets = sum(testbed.octets for testbed in self.testbeds)
         seconds = time.monotonic() - self.sampler.start
         facts = f"{seconds / 60:.1f} min, {'+'.join(self.arguments.transports)}, " \
                 f"{self.arguments.hosts} hosts, {self.totals.operations} operations, " \
                 f"{octets / 1e9:.2f} GB"
-        pictures = picture.draw(self.arguments.out, self.sampler.rows, f"Soak: {facts}")
+        pictures = self.draw(f"Soak: {facts}")
         if self.arguments.json:
             self.line("result", seconds=round(seconds, 1), lists=self.totals.lists,
                       operations=self.totals.operations, commands=commands, moved_octets=octets,
@@ -216,7 +214,18 @@ class Soak:
             verdict = f"growth is judged from {growth.LEAST_SECONDS / 60:g} minutes on"
         print(f"soak: {facts}, {self.totals.lists} lists, {commands} commands: {verdict}\n"
               f"samples and picture: {self.arguments.out}"
-              f"{'' if pictures else ' (no gnuplot: no picture)'}", flush=True)
+              f"{'' if pictures else ' (no picture)'}", flush=True)
+
+    def draw(self, title):
+        """The judgement is more important than a picture that cannot be drawn."""
+        try:
+            pictures = picture.draw(self.arguments.out, self.sampler.rows, title)
+        except picture.Failed as error:
+            print(f"{PROGRAM}: {error}: expected a picture", file=sys.stderr)
+            return []
+        if not pictures:
+            print(f"{PROGRAM}: no gnuplot: no picture; install gnuplot-nox", file=sys.stderr)
+        return pictures
 
     def line(self, event, **keys):
         print(json.dumps({"schema": 1, "event": event, **keys}), flush=True)
@@ -225,13 +234,10 @@ class Soak:
 def run_stress(arguments, seconds):
     command_line.check_tools(arguments.build)
     os.makedirs(arguments.out, exist_ok=True)
-    work = tempfile.mkdtemp(prefix="iw-stress-")
-    try:
-        with (Namespaces(arguments.fabric, arguments.hosts) if arguments.fabric
-              else Loopback(arguments.hosts)) as places:
-            return PASSED if Soak(arguments, work, places).run(seconds) else FAILED
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with work.directory() as directory, \
+            (Namespaces(arguments.fabric, arguments.hosts) if arguments.fabric
+             else Loopback(arguments.hosts)) as places:
+        return PASSED if Soak(arguments, directory, places).run(seconds) else FAILED
 
 
 def run_suite(arguments, seconds):

@@ -12,7 +12,7 @@ import time
 
 from stress import buffers, trees
 from stress.buffers import Buffers
-from stress.failure import require
+from stress.failure import Failure, require
 
 KINDS = [("register", 22), ("write", 14), ("read", 10), ("revoke", 6), ("outside", 10),
          ("guess", 10), ("wire", 22), ("expire", 2)]
@@ -59,13 +59,13 @@ class Maker(buffers.Maker):
 
 
 class Stags(Buffers):
-    OPERATIONS = tuple(kind for kind, _ in KINDS)
     maker = Maker
 
     def register(self, key, operation):
         """Hosts of a fabric have one address, from which they also guess: there every buffer has a
         key."""
-        if not self.world.hosts[key[0]].place.local() and operation.get("options") == ["--no-key"]:
+        local = self.testbed.hosts[key[0]].place.local()
+        if not local and operation.get("options") == ["--no-key"]:
             return False
         return super().register(key, operation)
 
@@ -94,7 +94,8 @@ class Stags(Buffers):
             return False
         at, _ = buffer.range(operation["permille"], 1)
         uri = buffer.part(at, buffer.length - at + operation["past"])
-        self.must_fail(self.use(operation, uri, buffer, buffer.length - at + 1), buffer)
+        self.must_fail(self.use(operation, uri, buffer, buffer.length - at + 1), buffer,
+                       buffer.length - at)
         return True
 
     def guess(self, buffer, operation):
@@ -111,13 +112,15 @@ class Stags(Buffers):
         words = buffer.client(*(("ddp-recv", "--from") if operation["reads"] else
                                 ("ddp-send", "--to")), uri)
         octets = None if operation["reads"] else b"\xa5" * min(size, 1 << 17)
-        return self.world.run(self.client(operation), words, octets)
+        return self.testbed.run(self.client(operation), words, octets)
 
-    def must_fail(self, run, buffer):
+    def must_fail(self, run, buffer, most=0):
+        """most: how many octets it may read before it fails."""
         require(run.status in (1, 4) and run.message,
-                f"{run.said()}: expected status 1 or 4 and a message")
-        require("--to" in run.words or len(run.output) <= buffer.length,
-                f"{run.words}: read {len(run.output)} octets of a buffer with {buffer.length}")
+                f"{run.summary()}: expected status 1 or 4 and a message")
+        require("--to" in run.words or len(run.output) <= most,
+                f"{run.words}: read {len(run.output)} octets of buffer {buffer.stag}: expected at "
+                f"most {most}")
 
     def apply(self, operation):
         if operation["op"] == "expire":
@@ -174,6 +177,8 @@ class Attack:
         self.octets = trees.content(self.number, min(operation["length"], buffer.length), False)
         self.at = buffer.first + operation["permille"] * (buffer.length - len(self.octets)) // 1000
         self.stag = int(buffer.stag, 16)
+        self.hostile = hostile_peer()
+        self.peer = None
 
     def possible(self):
         if self.kind == "foreign":
@@ -188,51 +193,59 @@ class Attack:
         return self.kind == "read_beyond" or "w" in self.buffer.access
 
     def run(self):
-        hostile = hostile_peer()
         key = bytes.fromhex(re.search(r"key=(\w+)", self.buffer.uri)[1])
         claim = {0: "ddp-buffer", 1: CLAIM_VERSION, 2: CLAIM_VERSION, 3: self.stag, 4: key}
         host = self.buffer.host
-        peer = hostile.Peer.connect(host.place.address, host.receiver.port, claim, check=False)
         try:
-            getattr(self, self.kind)(peer, hostile)
+            self.peer = self.hostile.Peer.connect(host.place.address, host.receiver.port, claim,
+                                                  check=False)
+        except (OSError, self.hostile.Closed, self.hostile.Rejected) as error:
+            raise Failure(f"{self.kind}: claim of buffer {self.buffer.stag}: "
+                          f"{type(error).__name__} {error}: expected that it is admitted") from None
+        try:
+            getattr(self, self.kind)()
         finally:
-            peer.sock.close()
+            self.peer.sock.close()
 
-    def valid(self, peer, hostile):
-        self.placed(peer, self.buffer, self.at)
+    def valid(self):
+        self.placed(self.buffer, self.at)
 
-    def placed(self, peer, buffer, to):
+    def placed(self, buffer, to):
         """The octets must be in the file soon."""
-        peer.write(int(buffer.stag, 16), to, self.octets)
+        try:
+            self.peer.write(int(buffer.stag, 16), to, self.octets)
+        except (OSError, self.hostile.Closed) as error:
+            raise Failure(f"{self.kind}: write of {len(self.octets)} octets to buffer "
+                          f"{buffer.stag}: {error}: expected that they are placed") from None
         buffer.data[to:to + len(self.octets)] = self.octets
         limit = time.monotonic() + PLACED_SECONDS
         while buffer.content(None) != buffer.data and time.monotonic() < limit:
             time.sleep(0.002)
 
-    def beyond(self, peer, hostile):
+    def beyond(self):
         """One segment that begins within the buffer and ends after it."""
         end = self.buffer.first + self.buffer.length
-        self.refused(peer, hostile, self.stag, end - len(self.octets) + 1)
+        self.refused(self.stag, end - len(self.octets) + 1)
 
-    def before(self, peer, hostile):
-        self.refused(peer, hostile, self.stag, self.buffer.first - 1)
+    def before(self):
+        self.refused(self.stag, self.buffer.first - 1)
 
-    def wrap(self, peer, hostile):
+    def wrap(self):
         """The octets end at or after the highest Tagged Offset."""
-        self.refused(peer, hostile, self.stag, ALL_BITS - self.number % len(self.octets))
+        self.refused(self.stag, ALL_BITS - self.number % len(self.octets))
 
-    def random(self, peer, hostile):
-        self.refused(peer, hostile, self.stag ^ (self.number or 1), self.at)
+    def random(self):
+        self.refused(self.stag ^ (self.number or 1), self.at)
 
-    def revoked(self, peer, hostile):
-        self.refused(peer, hostile, int(self.other.stag, 16), self.other.first)
+    def revoked(self):
+        self.refused(int(self.other.stag, 16), self.other.first)
 
-    def foreign(self, peer, hostile):
+    def foreign(self):
         """The STag of another buffer."""
         if self.other_is_open():
-            self.placed(peer, self.other, self.other.first)
+            self.placed(self.other, self.other.first)
         else:
-            self.refused(peer, hostile, int(self.other.stag, 16), self.other.first)
+            self.refused(int(self.other.stag, 16), self.other.first)
 
     def other_is_open(self):
         """A peer may use every buffer of the protection domain that it was admitted to."""
@@ -240,31 +253,30 @@ class Attack:
         return self.buffer.options[:1] == ["--pd"] and other.options == self.buffer.options and \
             "w" in other.access and len(self.octets) <= other.length
 
-    def rights(self, peer, hostile):
+    def rights(self):
         if self.buffer.access == "r":
-            self.refused(peer, hostile, self.stag, self.at)
+            self.refused(self.stag, self.at)
         else:
-            self.read_refused(peer, hostile, self.at, 1)
+            self.read_refused(self.at, 1)
 
-    def read_beyond(self, peer, hostile):
-        self.read_refused(peer, hostile, self.buffer.first, self.buffer.length + 1)
+    def read_beyond(self):
+        self.read_refused(self.buffer.first, self.buffer.length + 1)
 
-    def refused(self, peer, hostile, stag, to):
-        peer.tagged(0, stag, to, self.octets)
-        self.must_end(peer, hostile)
+    def refused(self, stag, to):
+        self.must_end(lambda: self.peer.tagged(0, stag, to, self.octets))
 
-    def read_refused(self, peer, hostile, to, size):
-        peer.read_request(7, 0, size, self.stag, to)
-        self.must_end(peer, hostile)
-        require(not peer.responses[7],
-                f"{self.kind}: read {len(peer.responses[7])} octets: expected a Terminate")
+    def read_refused(self, to, size):
+        self.must_end(lambda: self.peer.read_request(7, 0, size, self.stag, to))
+        require(not self.peer.responses[7],
+                f"{self.kind}: read {len(self.peer.responses[7])} octets: expected a Terminate")
 
-    def must_end(self, peer, hostile):
+    def must_end(self, send):
         """The server sends a Terminate, or closes."""
         try:
+            send()
             while True:
-                peer.any_message()
-        except (hostile.Closed, hostile.Terminated):
+                self.peer.any_message()
+        except (self.hostile.Closed, self.hostile.Terminated):
             pass
         except TimeoutError:
             require(False, f"{self.kind}: the server did not end the connection")

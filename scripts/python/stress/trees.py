@@ -18,13 +18,15 @@ TEMPORARY = ".iw-"  # ddp-recv(1): the names of temporaries and journals begin w
 
 
 class Entry:
-    """data: the octets of a file, or the target of a link. Entries are never changed."""
+    """data: the octets of a file, or the target of a link. file: a file with several names has the
+    same number in the entries of all; None: it has one name. Entries are never changed."""
 
-    def __init__(self, kind, data=b"", mode=0o755, time_ns=0):
+    def __init__(self, kind, data=b"", mode=0o755, time_ns=0, file=None):
         self.kind = kind
         self.data = data
         self.mode = mode
         self.time_ns = time_ns
+        self.file = file
 
     def __eq__(self, other):
         """Compares what a transfer keeps. Links have no mode; the time of a directory depends on
@@ -91,7 +93,14 @@ def read_entry(found):
     if found.is_dir(follow_symlinks=False):
         return Entry(DIRECTORY, b"", mode, time_ns)
     with open(found.path, "rb") as file:
-        return Entry(FILE, file.read(), mode, time_ns)
+        return Entry(FILE, file.read(), mode, time_ns,
+                     status.st_ino if status.st_nlink > 1 else None)
+
+
+def scan_file(path):
+    """The Entry of a file; None if there is no such name."""
+    directory, name = os.path.split(path)
+    return next((read_entry(f) for f in os.scandir(directory) if f.name == name), None)
 
 
 def temporaries(tree):
@@ -141,6 +150,10 @@ def compare_entry(what, found, allowed):
         require(False, f"{what}: octet {at} of {len(found.data)} is {found.data[at]:#04x}: "
                        f"expected {same[0].data[at]:#04x}")
     require(False, f"{what}: {found}: expected {described(allowed)}")
+
+
+def same_file(one, other):
+    return one is not None and other is not None and one.file is not None and one.file == other.file
 
 
 def described(allowed):
@@ -196,7 +209,7 @@ class Transfer:
         if old and old.kind == FILE and entry.kind == FILE:
             same = len(old.data) == len(entry.data) and old.time_ns == entry.time_ns
             if same and not self.options & {"force", "checksum"}:
-                entry = Entry(FILE, old.data, entry.mode, entry.time_ns)
+                entry = Entry(FILE, old.data, entry.mode, entry.time_ns, entry.file)
         self.result[name] = entry
 
     def delete(self, source, pattern):

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends small messages on eight lanes in turn from one end to the other, and records what both ends
- * see. Over SCTP a lane is a DDP stream of one association. Over TCP all lanes share one
- * connection, which has one DDP stream. A lost message delays the later messages of its stream; the
- * trace shows on how many lanes.
+ * Sends eight sequences of small messages from one end to the other, in turn, and records what both
+ * ends see. Over SCTP a sequence is a DDP stream of one association. Over TCP all sequences share
+ * one connection, which has one DDP stream. A lost message delays the later messages of its stream;
+ * the trace shows in how many sequences.
  *
- *   lanes serve TRANSPORT ADDR PORT                    prints "listening", ends when the sender has disconnected
- *   lanes send  TRANSPORT ADDR PORT MESSAGES MS        sends MESSAGES on each lane, one every MS milliseconds
+ *   parallel_streams serve TRANSPORT ADDR PORT
+ *	prints "listening", ends when the sender has disconnected
+ *   parallel_streams send TRANSPORT ADDR PORT MESSAGES MS
+ *	sends MESSAGES of each sequence, one every MS milliseconds
  *
  * The trace is on standard output, with a clock that both ends share: "posted" and "delivered" with
- * lane and number, and the library's own events. Exit status: 0 if all messages were delivered
+ * sequence and number, and the library's own events. Exit status: 0 if all messages were delivered
  * intact and in order.
  */
 #include <inttypes.h>
@@ -24,10 +26,10 @@
 #include "os/os.h"
 #include "util/num.h"
 
-enum { LANES = 8, LEN = 100, RECVS = 64, LIMIT_S = 60 };
+enum { SEQUENCES = 8, LEN = 100, RECVS = 64, LIMIT_S = 60 };
 
 struct message {
-	uint8_t octets[LEN]; /* lane, number, then the lane in each octet */
+	uint8_t octets[LEN]; /* sequence, number, then the sequence in each octet */
 };
 
 struct stream {
@@ -49,15 +51,15 @@ struct ends {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct conn_param param;
-	struct stream stream[LANES];
+	struct stream stream[SEQUENCES];
 	unsigned nstreams, up, gone; /* nstreams: created */
-	uint32_t next[LANES];        /* the number expected next on the lane */
+	uint32_t next[SEQUENCES];    /* the number expected next on the sequence */
 	bool failed;
 };
 
 static _Noreturn void die(const char *what, const char *why)
 {
-	fprintf(stderr, "lanes: %s: %s\n", what, why);
+	fprintf(stderr, "parallel_streams: %s: %s\n", what, why);
 	exit(4);
 }
 
@@ -67,15 +69,15 @@ static void trace(void *ctx, const char *line)
 	puts(line);
 }
 
-static void say(const char *event, unsigned lane, uint32_t number)
+static void say(const char *event, unsigned sequence, uint32_t number)
 {
-	printf("{\"event\":\"%s\",\"t_ns\":%" PRIu64 ",\"lane\":%u,\"number\":%" PRIu32 "}\n",
-	       event, iw_os_now(), lane, number);
+	printf("{\"event\":\"%s\",\"t_ns\":%" PRIu64 ",\"sequence\":%u,\"number\":%" PRIu32 "}\n",
+	       event, iw_os_now(), sequence, number);
 }
 
-static void make_message(struct message *m, unsigned lane, uint32_t number)
+static void make_message(struct message *m, unsigned sequence, uint32_t number)
 {
-	memset(m->octets, (int)lane, LEN);
+	memset(m->octets, (int)sequence, LEN);
 	iw_put_be32(m->octets + 1, number);
 }
 
@@ -89,7 +91,7 @@ static struct stream *make_stream(struct ends *e)
 				   .user = s };
 	struct iw_fault why;
 
-	if (e->nstreams == LANES)
+	if (e->nstreams == SEQUENCES)
 		die("streams", "more than eight");
 	if (iw_qp_new(&s->qp, e->pd, &attr, &why) < 0)
 		die("queue pair", why.text);
@@ -106,14 +108,14 @@ static void delivered(struct ends *e, const struct iw_wc *wc)
 {
 	struct stream *s = iw_qp_user(wc->qp);
 	struct message *m = &s->in[wc->wr_id], want;
-	unsigned lane = m->octets[0];
+	unsigned sequence = m->octets[0];
 
-	if (lane >= LANES || wc->len != LEN)
+	if (sequence >= SEQUENCES || wc->len != LEN)
 		die("message", "not one of ours");
-	make_message(&want, lane, e->next[lane]);
+	make_message(&want, sequence, e->next[sequence]);
 	if (memcmp(m, &want, LEN) != 0)
-		die("message", "not the next of its lane");
-	say("delivered", lane, e->next[lane]++);
+		die("message", "not the next of its sequence");
+	say("delivered", sequence, e->next[sequence]++);
 	if (iw_post_recv(s->qp, wc->wr_id, m, LEN, NULL) < 0)
 		die("message", "no receive");
 }
@@ -138,7 +140,7 @@ static void happened(struct ends *e, const struct iw_async_event *ev)
 	case IW_EV_REJECTED:
 		e->gone++;
 		if (ev->fault.err != IW_OK) {
-			fprintf(stderr, "lanes: %s\n", ev->fault.text);
+			fprintf(stderr, "parallel_streams: %s\n", ev->fault.text);
 			e->failed = true;
 		}
 		break;
@@ -194,20 +196,20 @@ static void connect_all(struct ends *e, unsigned streams, uint64_t limit)
 static void send_all(struct ends *e, uint32_t messages, uint64_t interval, uint64_t limit)
 {
 	uint64_t began = iw_os_now();
-	struct message *m = calloc((size_t)messages * LANES, sizeof(*m));
+	struct message *m = calloc((size_t)messages * SEQUENCES, sizeof(*m));
 
 	if (!m)
 		die("messages", "no memory");
-	for (uint64_t i = 0; i < (uint64_t)messages * LANES && e->gone == 0; i++) {
-		unsigned lane = i % LANES;
+	for (uint64_t i = 0; i < (uint64_t)messages * SEQUENCES && e->gone == 0; i++) {
+		unsigned sequence = i % SEQUENCES;
 		struct iw_sge sge = { &m[i], LEN };
 		struct iw_send_wr wr = { .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
 
-		while (iw_os_now() < began + i * interval / LANES)
-			look(e, began + i * interval / LANES);
-		make_message(&m[i], lane, (uint32_t)(i / LANES));
-		say("posted", lane, (uint32_t)(i / LANES));
-		if (iw_post_send(e->stream[lane % e->nstreams].qp, &wr, NULL) < 0)
+		while (iw_os_now() < began + i * interval / SEQUENCES)
+			look(e, began + i * interval / SEQUENCES);
+		make_message(&m[i], sequence, (uint32_t)(i / SEQUENCES));
+		say("posted", sequence, (uint32_t)(i / SEQUENCES));
+		if (iw_post_send(e->stream[sequence % e->nstreams].qp, &wr, NULL) < 0)
 			die("send", "refused");
 	}
 	for (unsigned i = 0; i < e->nstreams; i++)
@@ -236,8 +238,8 @@ int main(int argc, char **argv)
 	bool server, good;
 
 	if (argc < 5 || (strcmp(argv[1], "serve") == 0 ? argc != 5 : argc != 7)) {
-		fprintf(stderr, "usage: lanes serve TRANSPORT ADDR PORT\n"
-				"       lanes send  TRANSPORT ADDR PORT MESSAGES MS\n");
+		fprintf(stderr, "usage: parallel_streams serve TRANSPORT ADDR PORT\n"
+				"       parallel_streams send  TRANSPORT ADDR PORT MESSAGES MS\n");
 		return 2;
 	}
 	server = argc == 5;
@@ -250,7 +252,7 @@ int main(int argc, char **argv)
 	if (server) {
 		serve(&e, limit);
 	} else {
-		connect_all(&e, strcmp(argv[2], "tcp") == 0 ? 1 : LANES, limit);
+		connect_all(&e, strcmp(argv[2], "tcp") == 0 ? 1 : SEQUENCES, limit);
 		send_all(&e, (uint32_t)number(argv[5], 10000), IW_MSEC(number(argv[6], 10000)),
 			 limit);
 	}

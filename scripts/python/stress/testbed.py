@@ -16,12 +16,12 @@ from stress.failure import Cannot, Failure, require
 from tools import Tool
 
 STATUS_CANNOT = 3  # of a tool: not with this machine
-PATIENCE = "3s"  # --timeout of the servers: how long they keep the state of a lost transfer
+SERVER_TIMEOUT = "3s"  # --timeout of the servers: how long they keep the state of a lost transfer
 COMMAND_SECONDS = 60  # a command that lasts longer hangs
 END_SECONDS = 20
 IDLE_SECONDS = 15  # a server without work has closed its connections after this time
 MOST_RSS_KIB = 512 << 10
-SPARE_DESCRIPTORS = 2
+MORE_DESCRIPTORS = 2
 LAST_CHARACTERS = 2000  # of a server's messages
 
 
@@ -29,8 +29,8 @@ class Server:
     """A listener of a host. port and udp_port are those of its first start. prefix: words before
     its command, after those of the place."""
 
-    def __init__(self, world, host, name, command, prefix=()):
-        self.world = world
+    def __init__(self, testbed, host, name, command, prefix=()):
+        self.testbed = testbed
         self.prefix = prefix
         self.host = host
         self.name = f"{host.name}, {command[0]}"
@@ -43,29 +43,32 @@ class Server:
 
     def start(self):
         self.starts += 1
-        self.tool = self.world.tool(self.host, self.words(), f"{self.file}-{self.starts}",
+        self.tool = self.testbed.tool(self.host, self.words(), f"{self.file}-{self.starts}",
                                     prefix=self.prefix)
         if not self.tool.wait_ready():
             if self.tool.ended() and self.tool.status() == STATUS_CANNOT:
                 raise Cannot(self.tool.messages())
             raise Failure(f"{self.name}: does not listen: {self.tool.messages()}")
-        listening = json.loads(self.tool.text(self.tool.out).splitlines()[0])
+        listening = decoded(self.tool.text(self.tool.out).partition("\n")[0], self.name)
+        require("port" in listening, f"{self.name}: {listening}: expected the key port")
         self.port = listening["port"]
         self.udp_port = listening.get("udp_port", 0)
         self.idle_descriptors = self.descriptors()
         return self
 
     def words(self):
-        words = [*self.command, "--json", "--timeout", PATIENCE, "--bind", self.host.place.address,
-                 "-t", self.world.transport, "-p", str(self.port)]
-        if self.world.transport == "udp":
+        words = [*self.command, "--json", "--timeout", SERVER_TIMEOUT,
+                 "--bind", self.host.place.address,
+                 "-t", self.testbed.transport, "-p", str(self.port)]
+        if self.testbed.transport == "udp":
             words += ["--udp-port", str(self.udp_port)]
         return words
 
     def address(self):
         """The options of a client that name this server's port."""
-        words = ["-t", self.world.transport, "-p", str(self.port)]
-        return words + (["--udp-port", str(self.udp_port)] if self.world.transport == "udp" else [])
+        words = ["-t", self.testbed.transport, "-p", str(self.port)]
+        udp = ["--udp-port", str(self.udp_port)] if self.testbed.transport == "udp" else []
+        return words + udp
 
     def pid(self):
         return self.tool.process.pid
@@ -84,14 +87,14 @@ class Server:
 
     def check_alive(self):
         require(not self.tool.ended(),
-                f"{self.name}: ended with status {self.tool.status()}: {self.said()}")
+                f"{self.name}: ended with status {self.tool.status()}: {self.messages()}")
         require(self.rss_kib() <= MOST_RSS_KIB,
                 f"{self.name}: has {self.rss_kib()} KiB: expected at most {MOST_RSS_KIB} KiB")
 
     def check_idle(self):
         """Every descriptor that a transfer opened must be closed after some time."""
         limit = time.monotonic() + IDLE_SECONDS
-        most = self.idle_descriptors + SPARE_DESCRIPTORS
+        most = self.idle_descriptors + MORE_DESCRIPTORS
         while self.descriptors() > most and time.monotonic() < limit:
             time.sleep(0.05)
         require(self.descriptors() <= most,
@@ -105,26 +108,26 @@ class Server:
             self.tool.kill()
             raise Failure(f"{self.name}: still runs {END_SECONDS} s after SIGTERM")
         require(self.tool.status() == 0, f"{self.name}: ended with status {self.tool.status()} "
-                f"after SIGTERM: {self.said()}")
+                f"after SIGTERM: {self.messages()}")
         require(not self.tool.sanitizer_found(),
-                f"{self.name}: a sanitizer found a fault: {self.said()}")
+                f"{self.name}: a sanitizer found a fault: {self.messages()}")
 
-    def said(self):
+    def messages(self):
         return self.tool.messages()[-LAST_CHARACTERS:]
 
 
 class Host:
-    def __init__(self, world, number, place):
+    def __init__(self, testbed, number, place):
         self.number = number
         self.place = place
         self.name = place.name
-        self.directory = os.path.join(world.directory, f"host-{number}")
+        self.directory = os.path.join(testbed.directory, f"host-{number}")
         for name in ("in", "tree", "pulled", "buffers"):
             os.makedirs(os.path.join(self.directory, name))
         self.control = os.path.join(self.directory, "control")
-        self.receiver = Server(world, self, f"receiver-{number}", [
+        self.receiver = Server(testbed, self, f"receiver-{number}", [
             "ddp-recv", "--delete", "--control", self.control, os.path.join(self.directory, "in")])
-        self.source = Server(world, self, f"source-{number}", [
+        self.source = Server(testbed, self, f"source-{number}", [
             "ddp-send", "--listen", os.path.join(self.directory, "tree")])
 
     def servers(self):
@@ -132,6 +135,14 @@ class Host:
 
     def path(self, *names):
         return os.path.join(self.directory, *names)
+
+
+def decoded(text, source):
+    """The JSON object in the text that a tool wrote."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Failure(f"{source}: {text[:100]!r}: expected a JSON object") from None
 
 
 class Run:
@@ -145,14 +156,15 @@ class Run:
             self.output = file.read()
 
     def events(self, kind):
-        lines = (json.loads(line) for line in self.output.splitlines() if line.startswith(b"{"))
-        return [line for line in lines if line["event"] == kind]
+        lines = (decoded(line, self.words) for line in self.output.splitlines()
+                 if line.startswith(b"{"))
+        return [line for line in lines if line.get("event") == kind]
 
-    def said(self):
+    def summary(self):
         return f"{self.words}: status {self.status}: {self.message or 'no message'}"[:1500]
 
 
-class World:
+class Testbed:
     """commands, octets: how many commands ran, and how many octets of content they moved.
     environment: further variables of all processes."""
 
@@ -168,6 +180,7 @@ class World:
                             "LC_ALL": "C.UTF-8", **(environment or {})}
         self.hosts = [Host(self, number, place) for number, place in enumerate(places)]
         self.running = set()
+        self.closed = False
 
     def __enter__(self):
         try:
@@ -182,6 +195,9 @@ class World:
         self.kill()
 
     def kill(self):
+        """Ends everything. Nothing starts afterwards, also not in other threads."""
+        with self.lock:
+            self.closed = True
         for tool in list(self.running):
             tool.kill()
 
@@ -191,8 +207,9 @@ class World:
     def tool(self, host, words, name, stdin=None, prefix=()):
         environment = {**host.place.environment, **self.environment}
         prefix = (*host.place.prefix, *prefix)
-        tool = Tool(self.build, words, self.logs, name, stdin, prefix, environment)
         with self.lock:
+            require(not self.closed, f"{' '.join(words)}: not started: the testbed has ended")
+            tool = Tool(self.build, words, self.logs, name, stdin, prefix, environment)
             self.running = {t for t in self.running if not t.ended()} | {tool}
         return tool
 
@@ -214,9 +231,9 @@ class World:
             tool.kill()
             raise Failure(f"{' '.join(tool.command)}: still runs after {COMMAND_SECONDS} s")
         run = Run(tool)
-        require(not tool.sanitizer_found(), f"a sanitizer found a fault: {run.said()}")
+        require(not tool.sanitizer_found(), f"a sanitizer found a fault: {run.summary()}")
         require(run.status >= 0 or run.status == -signal.SIGKILL,
-                f"ended by signal {-run.status}: {run.said()}")
+                f"ended by signal {-run.status}: {run.summary()}")
         self.count(tool, run)
         return run
 
