@@ -301,6 +301,7 @@ static void turn(struct hub *h)
 	run_ready(h);
 	h->answer_at = iw_group_take_answers(h);
 	run_timers(h);
+	iw_hub_trim(h);
 	report_progress(h);
 }
 

@@ -712,6 +712,11 @@ bool iw_session_may_act(struct session *s);
  * zeroed if another transfer used it before (RFC 5042 6.3.2). NULL: no memory.
  */
 void *iw_hub_chunk_get(struct hub *h, const struct group *g);
+/*
+ * Call it in each turn. While no session has a connection, frees the chunks that h->slots keeps
+ * for reuse. So a listener without work holds none, whatever it had to do before.
+ */
+void iw_hub_trim(struct hub *h);
 /* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
 bool iw_session_slot(struct session *s, uint32_t i);
 /*

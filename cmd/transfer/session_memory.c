@@ -193,6 +193,12 @@ void *iw_hub_chunk_get(struct hub *h, const struct group *g)
 	return p;
 }
 
+void iw_hub_trim(struct hub *h)
+{
+	if (h->nsessions == h->nwaiting && h->slots.out == 0)
+		iw_pool_trim(&h->slots, 0);
+}
+
 void *iw_session_chunk(struct session *s)
 {
 	struct hub *h = s->hub;
