@@ -91,6 +91,16 @@ static unsigned parts_in(const char *dir)
 	return n;
 }
 
+/* True if the file system of the test has files without a name. */
+static bool has_unnamed_files(void)
+{
+	int fd = openat(tmp_fd, ".", O_TMPFILE | O_RDWR, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static void a_file_appears_only_when_it_is_complete(void **state)
 {
 	struct iw_place p = place("", false);
@@ -106,7 +116,8 @@ static void a_file_appears_only_when_it_is_complete(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(store(&t, 0, "octets", 6, &why), 0);
 	assert_file_is("in/f", "old");
-	assert_int_equal(parts_in("in"), 1);
+	/* It cannot be resumed, so nothing of it may survive a process that is killed now. */
+	assert_int_equal(parts_in("in"), has_unnamed_files() ? 0 : 1);
 	assert_int_equal(commit(&t, 6, &why), 0);
 	assert_file_is("in/f", "octets");
 	assert_int_equal(parts_in("in"), 0);
