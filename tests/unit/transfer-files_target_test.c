@@ -689,6 +689,31 @@ static void a_peer_cannot_name_a_temporary(void **state)
 	iw_place_close(&p);
 }
 
+static void with_update_a_link_does_not_replace_a_newer_file(void **state)
+{
+	static const uint8_t kinds[] = { IW_XFER_FILE, IW_XFER_SYMLINK, IW_XFER_HARDLINK };
+	struct iw_file_fault why;
+	struct iw_xfer_meta m;
+	struct iw_place p;
+
+	(void)state;
+	put_file("in/whole", "x", 1);
+	put_file("in/newer", "newer", 5);
+	p = place("", false);
+	p.opts |= IW_XFER_OPT_UPDATE;
+	for (size_t k = 0; k < IW_ARRAY_LEN(kinds); k++) {
+		m = meta("newer", 0);
+		m.kind = kinds[k];
+		m.target = "whole";
+		m.target_len = 5;
+		assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
+		assert_int_equal(why.code, IW_XFER_CODE_NEWER);
+		assert_file_is("in/newer", "newer");
+	}
+	iw_place_close(&p);
+}
+
 static bool never(void *ctx)
 {
 	(void)ctx;
@@ -798,6 +823,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_temporary_that_was_replaced_does_not_become_the_file, make, unmake),
 		cmocka_unit_test_setup_teardown(a_peer_cannot_name_a_temporary, make, unmake),
+		cmocka_unit_test_setup_teardown(with_update_a_link_does_not_replace_a_newer_file,
+						make, unmake),
 		cmocka_unit_test_setup_teardown(a_directory_is_swept_once_in_a_transfer, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(the_sweep_keeps_files_of_another_user, make,
