@@ -263,6 +263,7 @@ static int64_t wait_time(struct hub *h)
 		at = IW_MIN(at, iw_manager_deadline(h->manager));
 	at = IW_MIN(at, h->relieve_at);
 	at = IW_MIN(at, h->answer_at);
+	at = IW_MIN(at, h->trim_at);
 	if (!iw_list_empty(&h->sessions))
 		at = IW_MIN(at, h->reckon_at);
 	if (at == IW_TIME_NEVER)
