@@ -263,6 +263,7 @@ static int64_t wait_time(struct hub *h)
 		at = IW_MIN(at, iw_manager_deadline(h->manager));
 	at = IW_MIN(at, h->relieve_at);
 	at = IW_MIN(at, h->answer_at);
+	at = IW_MIN(at, h->trim_at);
 	if (!iw_list_empty(&h->sessions))
 		at = IW_MIN(at, h->reckon_at);
 	if (at == IW_TIME_NEVER)
@@ -301,6 +302,7 @@ static void turn(struct hub *h)
 	run_ready(h);
 	h->answer_at = iw_group_take_answers(h);
 	run_timers(h);
+	iw_hub_trim(h);
 	report_progress(h);
 }
 

@@ -172,6 +172,7 @@ struct hub {
 	 * When to close the largest idle holder because memory is short; IW_TIME_NEVER: not needed.
 	 */
 	uint64_t relieve_at;
+	uint64_t trim_at;   /* when iw_hub_trim frees chunks; IW_TIME_NEVER: not now */
 	uint64_t reckon_at; /* the next time that iw_hub_reckon updates its figures */
 	/*
 	 * the next time that iw_group_take_answers checks for answers; IW_TIME_NEVER: it awaits
@@ -712,6 +713,11 @@ bool iw_session_may_act(struct session *s);
  * zeroed if another transfer used it before (RFC 5042 6.3.2). NULL: no memory.
  */
 void *iw_hub_chunk_get(struct hub *h, const struct group *g);
+/*
+ * Call it in each turn. When no session has had a connection for a second, frees the chunks that
+ * h->slots keeps for reuse. So a listener without work holds none, whatever it had to do before.
+ */
+void iw_hub_trim(struct hub *h);
 /* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
 bool iw_session_slot(struct session *s, uint32_t i);
 /*

@@ -460,7 +460,7 @@ struct hub *iw_hub_new(const struct iw_transfer_cfg *cfg)
 	h->cli = cfg->cli;
 	h->root = h->epoll = h->watched_in = h->watched_out = h->worker.fd = -1;
 	h->now = iw_os_now();
-	h->stop_by = h->end_by = h->relieve_at = h->answer_at = IW_TIME_NEVER;
+	h->stop_by = h->end_by = h->relieve_at = h->answer_at = h->trim_at = IW_TIME_NEVER;
 	iw_budget_init(&h->budget, cfg->memory);
 	iw_place_reset(&h->place);
 	iw_lane_init(&h->sweeps);

@@ -7,6 +7,9 @@
 #include "transfer/internal.h"
 #include "util/text.h"
 
+/* The pages of a new chunk cost more than those of a kept one, so the next client may find some. */
+#define TRIM_AFTER IW_SEC(1)
+
 /* --- receives --- */
 
 /*
@@ -191,6 +194,18 @@ void *iw_hub_chunk_get(struct hub *h, const struct group *g)
 		memset(p, 0, sizeof(void *)); /* overwritten by the pool */
 	*owner_of(p) = g->serial;
 	return p;
+}
+
+void iw_hub_trim(struct hub *h)
+{
+	if (h->nsessions > h->nwaiting || h->slots.out > 0 || h->slots.spare == 0) {
+		h->trim_at = IW_TIME_NEVER;
+	} else if (h->trim_at == IW_TIME_NEVER) {
+		h->trim_at = iw_time_add(h->now, TRIM_AFTER);
+	} else if (h->now >= h->trim_at) {
+		iw_pool_trim(&h->slots, 0);
+		h->trim_at = IW_TIME_NEVER;
+	}
 }
 
 void *iw_session_chunk(struct session *s)

@@ -22,16 +22,21 @@ void iw_pool_init(struct iw_pool *p, const struct iw_mem *mem, size_t size, size
 	*p = (struct iw_pool){ .mem = mem, .size = size, .max = max, .spare_max = spare_max };
 }
 
-void iw_pool_fini(struct iw_pool *p)
+void iw_pool_trim(struct iw_pool *p, size_t keep)
 {
-	assert(p->out == 0);
-	while (p->free_list) {
+	while (p->spare > keep) {
 		struct iw_pool_buf *b = p->free_list;
 
 		p->free_list = b->next;
+		p->spare--;
 		iw_mem_free(p->mem, b, alloc_size(p));
 	}
-	p->spare = 0;
+}
+
+void iw_pool_fini(struct iw_pool *p)
+{
+	assert(p->out == 0);
+	iw_pool_trim(p, 0);
 }
 
 void *iw_pool_get(struct iw_pool *p)

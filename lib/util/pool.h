@@ -26,6 +26,8 @@ struct iw_pool {
 /* Makes an empty pool, without allocating. For the parameters see struct iw_pool. */
 void iw_pool_init(struct iw_pool *p, const struct iw_mem *mem, size_t size, size_t max,
 		  size_t spare_max);
+/* Frees buffers of the free list until at most keep are left. Call it when the load has ended. */
+void iw_pool_trim(struct iw_pool *p, size_t keep);
 /* Frees the free list. No buffer may be in use (asserted). */
 void iw_pool_fini(struct iw_pool *p);
 /*

@@ -602,6 +602,36 @@ EOF
     [ ! -e dst/big ] || fail_with 'dst/big exists'
 }
 
+rss_kib() {
+    sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$SERVE_PID/status"
+}
+
+# holds_at_most KIB: the listener's memory
+holds_at_most() {
+    [ "$(rss_kib)" -le "$1" ]
+}
+
+@test "a listener without connections does not keep the memory of a large transfer" {
+    local transport before words
+
+    printf x >src/one
+    random_file src/big 24M
+    for transport in tcp udp; do
+        words=(-t "$transport")
+        [ $transport = tcp ] || words+=(--udp-port "$PORT")
+        listen "${words[@]}"
+        push "${words[@]}" src/one 127.0.0.1:
+        assert_status 0
+        before=$(rss_kib)
+        push "${words[@]}" -j 4 src/big 127.0.0.1:$transport
+        assert_status 0
+        # It held 12 MiB: chunks of 1 MiB.
+        wait_until 10 holds_at_most $((before + 4096)) ||
+            fail_with "$transport: $before KiB before the transfer, $(rss_kib) KiB after it"
+        serve_end
+    done
+}
+
 @test "the listener waits for a slow reader of standard output, longer than --timeout" {
     random_file stream 30M
     IW_READY='listening on' serve_here bash -c "ddp-recv --timeout 1s -p $PORT - | { sleep 2.5; cat >slow.out; }"

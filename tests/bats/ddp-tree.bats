@@ -484,6 +484,21 @@ has_journal() {
     assert_output_is "127.0.0.1:$PORT: nothing to do: 1 file kept: exists at the target (--no-clobber of the target)"
 }
 
+@test "--update compares links as it compares files" {
+    mkdir src/t dst/t
+    ln -s new src/t/kept
+    ln -s new src/t/replaced
+    touch -h -d '2 hours ago' src/t/kept src/t/replaced
+    printf newer >dst/t/kept
+    ln -s older dst/t/replaced
+    touch -h -d '3 hours ago' dst/t/replaced
+    listen
+    push --update --json src/t 127.0.0.1:
+    assert_status 0
+    assert_jsonl '.[] | select(.event=="result") | [.files_done, .files_kept]' '[1,1]'
+    assert_equal "$(cat dst/t/kept) $(readlink dst/t/replaced)" 'newer new'
+}
+
 @test "--checksum compares contents instead of times, and sets the times of equal files" {
     local options before
 

@@ -94,6 +94,34 @@ static void pool_with_spare_max_zero_keeps_no_block(void **state)
 	iw_pool_fini(&p);
 }
 
+static void trimmed_pool_keeps_at_most_the_given_number_of_blocks(void **state)
+{
+	struct counting_mem m;
+	struct iw_pool p;
+	void *b[4];
+
+	(void)state;
+	counting_mem_init(&m);
+	iw_pool_init(&p, &m.mem, 64, 0, 8);
+	for (int i = 0; i < 4; i++)
+		b[i] = iw_pool_get(&p);
+	for (int i = 0; i < 3; i++)
+		iw_pool_put(&p, b[i]);
+	iw_pool_trim(&p, 5);
+	assert_int_equal(m.blocks, 4);
+	iw_pool_trim(&p, 1);
+	assert_int_equal(p.spare, 1);
+	assert_int_equal(p.out, 1);
+	assert_int_equal(m.blocks, 2);
+	assert_ptr_equal(iw_pool_get(&p), b[0]);
+	iw_pool_put(&p, b[0]);
+	iw_pool_put(&p, b[3]);
+	iw_pool_trim(&p, 0);
+	assert_int_equal(m.blocks, 0);
+	assert_int_equal(m.wrong_size, 0);
+	iw_pool_fini(&p);
+}
+
 /* A free buffer holds a link, which needs more than one byte. */
 static void buffer_smaller_than_a_pointer_is_whole(void **state)
 {
@@ -146,6 +174,7 @@ int main(void)
 		cmocka_unit_test(steady_use_allocates_nothing),
 		cmocka_unit_test(blocks_above_spare_max_are_freed),
 		cmocka_unit_test(pool_with_spare_max_zero_keeps_no_block),
+		cmocka_unit_test(trimmed_pool_keeps_at_most_the_given_number_of_blocks),
 		cmocka_unit_test(buffer_smaller_than_a_pointer_is_whole),
 		cmocka_unit_test(no_memory_leaves_the_pool_as_it_was),
 	};

@@ -161,15 +161,6 @@ struct batch {
 	const struct iw_xfer_meta *of;
 };
 
-/*
- * A new member already has the time of the source's file, so a sweep might take its temporary name
- * for an abandoned one. The lock keeps the sweep from removing it.
- */
-static void lock_new_member(const struct new_member *b)
-{
-	(void)flock(b->fd, LOCK_EX | LOCK_NB);
-}
-
 static size_t dir_len(const struct iw_xfer_meta *m)
 {
 	const char *slash = memrchr(m->name, '/', m->name_len);
@@ -188,7 +179,7 @@ static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, i
 	uint64_t number;
 
 	b->temp[0] = '\0';
-	b->fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	b->fd = iw_temp_open_unnamed(parent);
 	if (b->fd >= 0)
 		return 0;
 	if (iw_os_random(&number, sizeof(number)) != 0)
@@ -198,52 +189,21 @@ static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, i
 	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (b->fd < 0)
 		return iw_place_no_temp(p->place, errno, m->name, dir_len(m), why);
-	lock_new_member(b);
+	(void)flock(b->fd, LOCK_EX | LOCK_NB); /* as in iw_temp_name */
 	return 0;
-}
-
-/*
- * Gives the file of fd a name. Newer kernels permit this to the process that opened the file; older
- * ones need /proc.
- */
-static int link_fd(int fd, int parent, const char *name)
-{
-	char path[40];
-
-	if (linkat(fd, "", parent, name, AT_EMPTY_PATH) == 0)
-		return 0;
-	if (errno != ENOENT && errno != EPERM)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, path, parent, name, AT_SYMLINK_FOLLOW);
 }
 
 static int name_new_member(struct new_member *b, int parent, const char *leaf,
 			   struct iw_file_fault *why)
 {
-	char temp[IW_TEMP_NAME];
-	uint64_t number;
+	int err = b->temp[0] ? renameat(parent, b->temp, parent, leaf)
+			     : iw_temp_name(b->fd, parent, leaf);
 
-	if (b->temp[0]) {
-		if (renameat(parent, b->temp, parent, leaf) == 0)
-			return 0;
-		iw_file_errno(why, errno, "give it its name");
-		(void)unlinkat(parent, b->temp, 0);
-		return -1;
-	}
-	if (link_fd(b->fd, parent, leaf) == 0)
-		return 0;
-	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
-		return iw_file_errno(why, errno, "give it its name");
-	/* An older file has the name: replace it. */
-	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
-	lock_new_member(b);
-	if (link_fd(b->fd, parent, temp) < 0)
-		return iw_file_errno(why, errno, "give it its name");
-	if (renameat(parent, temp, parent, leaf) == 0)
+	if (err == 0)
 		return 0;
 	iw_file_errno(why, errno, "give it its name");
-	(void)unlinkat(parent, temp, 0);
+	if (b->temp[0])
+		(void)unlinkat(parent, b->temp, 0);
 	return -1;
 }
 

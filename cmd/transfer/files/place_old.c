@@ -205,7 +205,7 @@ int iw_place_check_old(struct iw_place *p, int parent, const char *leaf,
 			return not_regular(p, true, &end, why);
 		if (p->opts & IW_XFER_OPT_NO_CLOBBER)
 			return iw_file_fail(why, IW_XFER_CODE_EXISTS, "");
-		if (p->opts & IW_XFER_OPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
+		if (p->opts & IW_XFER_OPT_UPDATE && !iw_xfer_is_stream(m->kind) && is_older(m, &st))
 			return iw_file_fail(why, IW_XFER_CODE_NEWER, "");
 		if (!(p->opts & IW_XFER_OPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
 		    update_attrs(p, parent, leaf, &st, m))

@@ -130,8 +130,17 @@ static void remove_old(struct iw_place *p, int parent, const char *leaf,
 	close(old.fd);
 }
 
-static int open_part(struct iw_part *t, struct iw_file_fault *why)
+/*
+ * Opens a temporary that no other transfer will resume. unnamed: without a name, if the file system
+ * supports that, because a file that cannot be resumed should not survive this process.
+ */
+static int open_part(struct iw_part *t, bool unnamed, struct iw_file_fault *why)
 {
+	t->name[0] = '\0';
+	if (unnamed)
+		t->fd = iw_temp_open_unnamed(t->parent);
+	if (t->fd >= 0)
+		return 0;
 	for (int i = 0; i < CREATE_TRIES; i++) {
 		uint64_t number;
 
@@ -449,7 +458,8 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	if (t->parent < 0)
 		iw_file_errno(why, errno, "hold its directory open");
 	if (t->parent < 0 || (m->share && keep_announced(t, m, why) != 0) ||
-	    (!(again && open_again(t, p, m, digest)) && open_part(t, why) != 0)) {
+	    (!(again && open_again(t, p, m, digest)) &&
+	     open_part(t, m->kind == IW_XFER_FILE && !again, why) != 0)) {
 		t->name[0] = '\0';
 		part_put(t);
 		return NULL;
@@ -672,11 +682,15 @@ uint32_t iw_target_umask(void)
  */
 static int take_name(struct iw_part *part, struct iw_file_fault *why)
 {
-	if (!iw_temp_is_named(part->fd, part->parent, part->name))
+	int err;
+
+	if (part->name[0] && !iw_temp_is_named(part->fd, part->parent, part->name))
 		return iw_file_fail(
 			why, IW_XFER_CODE_IO,
 			"its temporary file was removed or replaced during the transfer");
-	if (renameat(part->parent, part->name, part->parent, part->leaf) < 0)
+	err = part->name[0] ? renameat(part->parent, part->name, part->parent, part->leaf)
+			    : iw_temp_name(part->fd, part->parent, part->leaf);
+	if (err < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	part->named = true;
 	if (!iw_temp_is_named(part->fd, part->parent, part->leaf))

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#include "os/os.h"
 
 #define TRIES 4 /* attempts: another user may create and remove the name at the same time */
 /* O_NONBLOCK: a FIFO or a file under lease must not block the caller. */
@@ -107,6 +110,53 @@ int iw_temp_open(int dir, const char *name)
 			return fd;
 	}
 	errno = EBUSY;
+	return -1;
+}
+
+int iw_temp_open_unnamed(int dir)
+{
+	return openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+/*
+ * Gives the file of fd a name. Newer kernels permit this to the process that opened the file; older
+ * ones need /proc.
+ */
+static int link_fd(int fd, int dir, const char *name)
+{
+	char path[40];
+
+	if (linkat(fd, "", dir, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT && errno != EPERM)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW);
+}
+
+int iw_temp_name(int fd, int dir, const char *leaf)
+{
+	char temp[IW_TEMP_NAME];
+	uint64_t number;
+	int saved;
+
+	if (link_fd(fd, dir, leaf) == 0)
+		return 0;
+	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
+		return -1;
+	/*
+	 * An older file has the name: replace it. The new file already has the time of the source's
+	 * file, so a sweep might take temp for abandoned. The lock keeps the sweep from removing it.
+	 */
+	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
+	(void)flock(fd, LOCK_EX | LOCK_NB);
+	if (link_fd(fd, dir, temp) < 0)
+		return -1;
+	if (renameat(dir, temp, dir, leaf) == 0)
+		return 0;
+	saved = errno;
+	(void)unlinkat(dir, temp, 0);
+	errno = saved;
 	return -1;
 }
 

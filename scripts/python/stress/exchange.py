@@ -242,8 +242,8 @@ class Exchange:
         return victim == ("server" if self.pushes else "client")
 
     def remove_small_temporaries(self):
-        """A receiver that is killed leaves the temporaries of files up to 1 MiB, which are not
-        resumed, until --max-age is over (ddp-recv(1))."""
+        """On a file system without unnamed files, a receiver that is killed leaves the temporaries
+        of files up to 1 MiB, which are not resumed, until --max-age is over (ddp-recv(1))."""
         for name, entry in trees.scan(self.top).items():
             small = name.endswith(".part") and entry.mode == 0o600 and len(entry.data) <= trees.MIB
             if os.path.basename(name).startswith(trees.TEMPORARY) and small:

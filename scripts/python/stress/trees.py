@@ -204,7 +204,7 @@ class Transfer:
     def place_file(self, name, entry, old):
         if old and "keep" in self.options:
             return
-        if old and entry.kind == FILE and "update" in self.options and old.time_ns > entry.time_ns:
+        if old and "update" in self.options and old.time_ns > entry.time_ns:
             return
         if old and old.kind == FILE and entry.kind == FILE:
             same = len(old.data) == len(entry.data) and old.time_ns == entry.time_ns
