@@ -106,7 +106,9 @@ void iw_relay_tcp_conn_free(struct iw_tcp_conn *c);
 
 /* --- tcp_flow.c --- */
 
-IW_MUST_CHECK int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t);
+/* Initializes both directions, so that iw_relay_tcp_flow_fini() is allowed after an error too.
+ * IW_E_NOMEM. */
+IW_MUST_CHECK int iw_relay_tcp_flow_init(struct iw_tcp_flow f[static 2], struct iw_tcp *t);
 void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t);
 /* Divides the octets that have arrived into units, applies the rules, and queues them. */
 void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now);

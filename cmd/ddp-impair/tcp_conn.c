@@ -426,8 +426,7 @@ void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer,
 	iw_list_init(&c->link);
 	iw_list_add_tail(&t->conns, &c->link);
 	t->open++;
-	if (iw_relay_tcp_flow_init(&c->flow[0], t) < 0 ||
-	    iw_relay_tcp_flow_init(&c->flow[1], t) < 0) {
+	if (iw_relay_tcp_flow_init(c->flow, t) < 0) {
 		(void)iw_fail(&why, IW_E_NOMEM, "out of memory");
 		give_up(c, &why);
 	} else if (connect_next(c, &why) < 0) {

@@ -32,9 +32,8 @@ static bool open_pipe(struct iw_tcp_flow *f)
 	return true;
 }
 
-int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
+static int flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
 {
-	*f = (struct iw_tcp_flow){ .pipe = { -1, -1 } };
 	if (t->plain && open_pipe(f))
 		return 0;
 	f->in = malloc(IW_TCP_IN);
@@ -50,6 +49,16 @@ int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
 	if (iw_queue_init(&f->out, QUEUE_CAP) < 0)
 		return IW_E_NOMEM;
 	return iw_rules_flow_init(&f->rules, t->relay->rules);
+}
+
+int iw_relay_tcp_flow_init(struct iw_tcp_flow f[static 2], struct iw_tcp *t)
+{
+	int err;
+
+	for (unsigned d = 0; d < 2; d++)
+		f[d] = (struct iw_tcp_flow){ .pipe = { -1, -1 } };
+	err = flow_init(&f[0], t);
+	return err ? err : flow_init(&f[1], t);
 }
 
 void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t)
