@@ -314,19 +314,31 @@ static bool hold(struct iw_tcp_flow *f, const struct iw_unit *u, const uint8_t *
 	return true;
 }
 
-/* A unit has left; all: no more units follow. Releases those that enough have overtaken. */
+/* A unit has left: it has overtaken all that are held. */
+static void count_overtaken(struct iw_tcp_flow *f)
+{
+	for (size_t i = 0; i < f->helds; i++)
+		if (f->held[i].left > 0)
+			f->held[i].left--;
+}
+
+/*
+ * Releases the units that enough have overtaken; all: no more units follow. Those for which the
+ * queue has no room stay until it is called again.
+ */
 static void release(struct iw_tcp_conn *c, unsigned from, uint64_t now, bool all)
 {
 	struct iw_tcp_flow *f = &c->flow[from];
 
-	for (size_t i = 0; i < f->helds; i++) {
+	for (size_t i = 0; i < f->helds && iw_queue_has_room(&f->out, ROOM);) {
 		struct iw_tcp_held h = f->held[i];
 
-		if (!all && --f->held[i].left > 0)
+		if (!all && h.left > 0) {
+			i++;
 			continue;
+		}
 		f->helds--;
 		memmove(f->held + i, f->held + i + 1, (f->helds - i) * sizeof(h));
-		i--;
 		(void)leave(c, &h.unit, h.octets, h.decision, h.decisions, now);
 		free(h.octets);
 	}
@@ -362,6 +374,7 @@ static const uint8_t *decided(struct iw_tcp_conn *c, const struct iw_unit *u, co
 		return NULL;
 	left = leave(c, u, u->markers ? f->flat : wire, d, n, now);
 	count_batch(c, u->from, now);
+	count_overtaken(f);
 	release(c, u->from, now, false);
 	return left;
 }
@@ -414,6 +427,7 @@ static void run_units(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 	size_t at = 0, n;
 	bool plain;
 
+	release(c, from, now, false);
 	while (at < f->in_len && !f->discard && iw_queue_has_room(&f->out, ROOM)) {
 		n = step(c, from, f->in + at, f->in_len - at, now, &plain);
 		if (!n)
@@ -437,6 +451,20 @@ bool iw_relay_tcp_flow_reads(const struct iw_tcp_conn *c, unsigned from)
 	       (f->in_len < IW_TCP_IN && iw_queue_has_room(&f->out, ROOM + IW_TCP_IN));
 }
 
+/* The end has sent all its octets, and all of them were divided into units. */
+static void end_in(struct iw_tcp_conn *c, unsigned from, uint64_t now)
+{
+	struct iw_tcp_flow *f = &c->flow[from];
+
+	if (!f->discard)
+		release(c, from, now, true);
+	/* A released unit has ended the direction, or held units wait for room. */
+	if (f->ended || (f->helds && !f->discard))
+		return;
+	iw_queue_end(&f->out, IW_QUEUE_FIN, 0);
+	f->ended = true;
+}
+
 void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 {
 	struct iw_tcp_flow *f = &c->flow[from];
@@ -452,10 +480,6 @@ void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 		put(c, from, f->in, f->in_len, 0, 0);
 		consume(f, f->in_len);
 	}
-	if (f->in_ended && f->in_len == 0 && !f->ended) {
-		release(c, from, now, true);
-		if (!f->ended)
-			iw_queue_end(&f->out, IW_QUEUE_FIN, 0);
-		f->ended = true;
-	}
+	if (f->in_ended && f->in_len == 0 && !f->ended)
+		end_in(c, from, now);
 }
