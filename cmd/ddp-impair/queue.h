@@ -53,8 +53,6 @@ void iw_queue_part(struct iw_queue *q);
 void iw_queue_end(struct iw_queue *q, enum iw_queue_end end, uint64_t at_ns);
 /* The last piece may leave at this time. */
 void iw_queue_release(struct iw_queue *q, uint64_t at_ns);
-/* The first piece must not leave before this time. */
-void iw_queue_postpone(struct iw_queue *q, uint64_t at_ns);
 
 /* When the first piece may leave; IW_TIME_NEVER: the queue is empty, or it is held for ever. */
 uint64_t iw_queue_due(const struct iw_queue *q);

@@ -30,7 +30,8 @@ struct iw_tcp_flow {
 	uint8_t *in;           /* owned; NULL with a pipe */
 	int pipe[2];           /* owned; plain octets pass through it without a copy; -1: none */
 	size_t in_len, in_off; /* in_off: octets that have left, if plain */
-	bool in_ended;         /* the end has closed its direction */
+	bool in_ended;         /* the end has closed its direction, or reset the connection */
+	bool in_reset;         /* by a reset, which follows its octets instead of a FIN */
 	bool discard, ended;   /* by a rule: further octets are dropped; nothing more leaves */
 	bool fin_sent;
 	struct iw_queue out;
@@ -72,6 +73,7 @@ struct iw_tcp_conn {
 	uint64_t begin_ns, connect_ns;
 	unsigned reset_by; /* the end from which a reset comes */
 	bool connected, closing, dead;
+	bool resetting; /* both ends are reset when they have acknowledged all, or at close_ns */
 	uint64_t close_ns; /* when to give up an orderly end */
 };
 

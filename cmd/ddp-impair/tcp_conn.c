@@ -53,6 +53,8 @@ static uint64_t deadline(const struct iw_tcp_conn *c, uint64_t now)
 		return c->connect_ns;
 	if (c->closing)
 		return c->close_ns;
+	if (c->resetting)
+		return IW_MIN(now + POLL_NS, c->close_ns);
 	for (unsigned d = 0; d < 2 && !c->tcp->plain; d++) {
 		uint64_t due = iw_queue_due(&c->flow[d].out);
 
@@ -144,28 +146,40 @@ static void close_both(struct iw_tcp_conn *c, uint64_t now)
 /* Resets both ends once the octets before have arrived: a reset drops those that have not. */
 static void reset_both(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 {
-	c->reset_by = from;
-	if (!c->close_ns)
+	if (!c->resetting) {
+		c->resetting = true;
+		c->reset_by = from;
 		c->close_ns = now + CLOSE_NS;
-	if (now < c->close_ns && iw_tcp_unacked(c->end[!from].fd))
-		iw_queue_postpone(&c->flow[from].out, now + POLL_NS);
-	else
+	}
+	if (!iw_tcp_unacked(c->end[!from].fd))
 		iw_relay_tcp_conn_kill(c, true);
 }
 
-/* This end has reset the connection. The other end learns it after the octets that are queued. */
+/* All octets of this end have left. Passes on what ended its direction: a FIN or a reset. */
+static void end_in_order(struct iw_tcp_conn *c, unsigned from, uint64_t now)
+{
+	if (c->flow[from].in_reset)
+		reset_both(c, from, now);
+	else
+		send_fin(c, from);
+}
+
+/*
+ * This end has reset the connection, as a failed call reports. Octets that it sent before may still
+ * be in the socket or in the queue: the reset follows them, as it does without a relay.
+ */
 static void was_reset(struct iw_tcp_conn *c, unsigned side)
 {
 	struct iw_tcp_flow *f = &c->flow[side], *back = &c->flow[!side];
 
-	c->reset_by = side;
-	if (c->tcp->plain || f->ended || c->closing) {
+	if (c->closing || back->in_reset) {
 		iw_relay_tcp_conn_kill(c, true);
 		return;
 	}
-	f->in_ended = f->ended = true;
-	f->in_len = 0;
-	iw_queue_end(&f->out, IW_QUEUE_RESET, 0);
+	f->in_reset = true;
+	/* Its FIN was passed on before. */
+	if (f->fin_sent && !c->tcp->plain)
+		iw_queue_end(&f->out, IW_QUEUE_RESET, 0);
 	/* Nothing can leave in the other direction any more. */
 	iw_queue_clear(&back->out);
 	back->in_ended = back->discard = back->ended = true;
@@ -185,12 +199,14 @@ static void read_end(struct iw_tcp_conn *c, unsigned side)
 			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	else
 		n = recv(c->end[side].fd, f->in + f->in_len, IW_TCP_IN - f->in_len, 0);
-	if (n > 0)
+	if (n > 0) {
 		f->in_len += (size_t)n;
-	else if (n == 0)
+	} else if (n == 0) {
 		f->in_ended = true;
-	else if (errno != EAGAIN && errno != EINTR)
+	} else if (errno != EAGAIN && errno != EINTR) {
+		f->in_ended = true;
 		was_reset(c, side);
+	}
 }
 
 /* all octets were offered to the end that receives direction d; sent: the result of the call. */
@@ -237,26 +253,30 @@ static size_t write_plain(struct iw_tcp_conn *c, unsigned d)
 		       f->in_len);
 }
 
-static void pump_plain(struct iw_tcp_conn *c, unsigned d)
+static void pump_plain(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 {
 	struct iw_tcp_flow *f = &c->flow[d];
 
+	/* The other end has reset the connection. */
+	if (f->ended)
+		return;
 	if (f->in_len && !c->end[!d].full) {
 		size_t n = write_plain(c, d);
 
 		f->in_len -= n;
 		f->in_off = f->in_len ? f->in_off + n : 0;
 	}
-	if (!c->dead && f->in_ended && !f->in_len)
-		send_fin(c, d);
+	if (!c->dead && f->in_ended && !f->in_len && !f->ended)
+		end_in_order(c, d, now);
 }
 
 static void end_direction(struct iw_tcp_conn *c, unsigned d, enum iw_queue_end end, uint64_t now)
 {
 	switch (end) {
 	case IW_QUEUE_FIN:
-		iw_queue_clear(&c->flow[d].out);
-		send_fin(c, d);
+		end_in_order(c, d, now);
+		if (c->flow[d].fin_sent)
+			iw_queue_clear(&c->flow[d].out);
 		break;
 	case IW_QUEUE_CLOSE:
 		close_both(c, now);
@@ -295,7 +315,7 @@ static void pump(struct iw_tcp_conn *c, uint64_t now)
 {
 	for (unsigned d = 0; d < 2 && !c->dead; d++) {
 		if (c->tcp->plain)
-			pump_plain(c, d);
+			pump_plain(c, d, now);
 		else
 			pump_queue(c, d, now);
 	}
@@ -399,6 +419,8 @@ void iw_relay_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now)
 		give_up(c, &why);
 	} else if (c->closing) {
 		iw_relay_tcp_conn_kill(c, false);
+	} else if (c->resetting && now >= c->close_ns) {
+		iw_relay_tcp_conn_kill(c, true);
 	} else {
 		pump(c, now);
 	}
