@@ -125,6 +125,8 @@ static int from_server(struct iw_udp *u, struct iw_udp_client *c, uint64_t now,
 	struct iw_udp_run run[IW_UDP_BATCH];
 	int n = iw_udp_receive(u, c->fd, run, why);
 
+	if (n > 0)
+		c->used = now;
 	for (int i = 0; i < n; i++)
 		take(u, c, IW_UNIT_RESPONDER, &run[i], now);
 	return n;
