@@ -355,9 +355,9 @@ static int close_all(struct opts *o, int status)
 {
 	struct iw_fault why = { 0 };
 
-	if (iw_ledger_close(o->relay.ledger, &why) < 0 && status == IW_EXIT_OK)
+	if (iw_ledger_close(o->relay.ledger, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);
-	if (iw_tap_close(o->relay.tap, &why) < 0 && status == IW_EXIT_OK)
+	if (iw_tap_close(o->relay.tap, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);
 	iw_rules_free(o->relay.rules);
 	free(o->rule);
