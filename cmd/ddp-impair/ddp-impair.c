@@ -372,6 +372,8 @@ static int run(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
+	/* Each connection needs two descriptors, and more without rules. */
+	iw_cli_allow_descriptors();
 	r->cli = &o->cli;
 	r->end_ns = o->seconds ? iw_os_now() + IW_SEC(o->seconds) : IW_TIME_NEVER;
 	/* Two links with the same seed would make the same decisions. */
