@@ -18,8 +18,9 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define BACKLOG 512
-#define BATCH   64
+#define BACKLOG   512
+#define BATCH     64
+#define RESUME_NS IW_SEC(1) /* until the listener is polled again, if no connection ends */
 
 static int watch(struct iw_tcp *t, int fd, void *ptr, struct iw_fault *why)
 {
@@ -60,6 +61,7 @@ static int open_all(struct iw_tcp *t, struct iw_fault *why)
 	int err = check_link(r, why);
 
 	t->listener = -1;
+	t->resume_ns = IW_TIME_NEVER;
 	t->plain = !r->need_units && !r->tap && !r->linked[0] && !r->linked[1];
 	iw_list_init(&t->conns);
 	iw_list_init(&t->dead);
@@ -163,6 +165,16 @@ static int show_result(const struct iw_tcp *t)
 
 /* --- the loop --- */
 
+/* A connection cannot be accepted for lack of descriptors or memory: it stays queued. */
+static void pause_listener(struct iw_tcp *t, const struct iw_fault *why, uint64_t now)
+{
+	if (!t->warned)
+		iw_log_warn("%s; new connections wait until one ends", why->text);
+	t->warned = true;
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, t->listener, NULL);
+	t->resume_ns = now + RESUME_NS;
+}
+
 static void accept_some(struct iw_tcp *t, uint64_t now)
 {
 	struct iw_fault why = { 0 };
@@ -174,21 +186,23 @@ static void accept_some(struct iw_tcp *t, uint64_t now)
 		if (err == IW_E_AGAIN)
 			return;
 		if (err < 0) {
-			iw_log_warn("%s; new connections wait until one ends", why.text);
-			(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, t->listener, NULL);
-			t->paused = true;
+			pause_listener(t, &why, now);
 			return;
 		}
+		t->warned = false;
 		iw_relay_tcp_conn_new(t, fd, &peer, now);
 	}
 }
 
-static void resume(struct iw_tcp *t, size_t open)
+/* open: connections before the events of this round. */
+static void resume_listener(struct iw_tcp *t, size_t open, uint64_t now)
 {
 	struct iw_fault why;
 
-	if (t->paused && t->open < open && watch(t, t->listener, &t->listener, &why) == 0)
-		t->paused = false;
+	if (t->resume_ns == IW_TIME_NEVER || (t->open >= open && now < t->resume_ns))
+		return;
+	t->resume_ns = watch(t, t->listener, &t->listener, &why) == 0 ? IW_TIME_NEVER
+								      : now + RESUME_NS;
 }
 
 static void run_timers(struct iw_tcp *t, uint64_t now)
@@ -206,7 +220,8 @@ static void run_timers(struct iw_tcp *t, uint64_t now)
 static int wait_events(const struct iw_tcp *t, struct epoll_event *ev)
 {
 	const struct iw_timer *first = iw_heap_first(&t->timers);
-	uint64_t at = IW_MIN(t->relay->end_ns, first ? first->at : IW_TIME_NEVER);
+	uint64_t at =
+		IW_MIN(IW_MIN(t->relay->end_ns, t->resume_ns), first ? first->at : IW_TIME_NEVER);
 	uint64_t now = iw_os_now(), left = at > now ? at - now : 0;
 	struct timespec ts = { .tv_sec = (time_t)(left / IW_SEC(1)),
 			       .tv_nsec = (long)(left % IW_SEC(1)) };
@@ -238,7 +253,7 @@ static int loop(struct iw_tcp *t, struct iw_fault *why)
 		}
 		run_timers(t, now);
 		free_dead(t);
-		resume(t, open);
+		resume_listener(t, open, now);
 	}
 	return 0;
 }

@@ -87,7 +87,9 @@ struct iw_tcp {
 	struct iw_addr to[IW_TCP_ADDRESSES];
 	size_t addresses;
 	int listener, epoll;
-	bool paused; /* no free descriptors: the listener is not polled */
+	/* No free descriptors: when to poll the listener again; IW_TIME_NEVER: it is polled. */
+	uint64_t resume_ns;
+	bool warned; /* of that, since the last connection was accepted */
 	size_t open;
 	uint32_t next;
 	bool plain; /* octets pass as they are, at once */

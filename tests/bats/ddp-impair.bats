@@ -266,6 +266,46 @@ time.sleep(30)'
     done
 }
 
+# ends CASE TEXT ARG...: impair_ends.py, which prints the text
+ends() {
+    local case=$1 text=$2
+    shift 2
+
+    run_here python3 "$IW_TOP/tests/bats/impair_ends.py" "$case" "$IW_BUILD/ddp-impair" "$@"
+    assert_output_is "$text"
+    assert_status 0
+}
+
+@test "octets before a reset arrive, and then the reset, without and with rules" {
+    local rule
+
+    require_tool python3
+    for rule in '' 'fpdu nth=99: drop'; do
+        ends last-words 'last words, reset' ${rule:+--rule "$rule"}
+        ends slow-reader '100000 octets, reset' ${rule:+--rule "$rule"}
+    done
+}
+
+@test "reordered units that do not fit into the queue at once leave one after the other" {
+    require_tool python3
+    ends held 'all, FIN' --rule 'fpdu: duplicate 15' --rule 'fpdu: reorder 1000'
+}
+
+@test "more connections pass than the soft limit of descriptors allows" {
+    require_tool python3
+    [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 2048 ] || skip "needs root: $(ulimit -Hn) descriptors, this test uses 2048"
+    ulimit -Sn 256
+    ends crowd '300 connections'
+}
+
+@test "a capture that cannot be written is reported, also if a replay did not meet its units" {
+    echo '{"schema":1,"event":"decision","connection":1,"from":"initiator","unit":"fpdu","number":1,"rule":1,"action":"drop","choice":0}' >record
+    relay_to 1 --pcap /dev/full --replay record
+    serve_end
+    assert_status 4
+    assert_stderr_has 'no space left'
+}
+
 @test "tshark reads the capture of a relay" {
     require_tool tshark
     receive
