@@ -73,7 +73,7 @@ struct iw_tcp_conn {
 	uint64_t begin_ns, connect_ns;
 	unsigned reset_by; /* the end from which a reset comes */
 	bool connected, closing, dead;
-	bool resetting; /* both ends are reset when they have acknowledged all, or at close_ns */
+	bool resetting;    /* both ends are reset when they have acknowledged all, or at close_ns */
 	uint64_t close_ns; /* when to give up an orderly end */
 };
 
