@@ -29,7 +29,7 @@ struct rule_option {
 struct opts {
 	struct iw_cli cli;
 	struct iw_relay relay;
-	struct iw_ledger_cfg ledger;
+	struct iw_relay_log_cfg log;
 	const char *pcap, *between;
 	char *listen, *to; /* owned copies, which are cut at the port */
 	struct rule_option *rule;
@@ -194,10 +194,10 @@ static error_t rule_option(int key, char *arg, const struct argp_state *state, s
 		o->relay.seed = iw_cli_u64(state, "--seed", arg, 1, UINT32_MAX);
 		return 0;
 	case KEY_RECORD:
-		o->ledger.record = file_name(state, "--record", arg);
+		o->log.record = file_name(state, "--record", arg);
 		return 0;
 	case KEY_REPLAY:
-		o->ledger.replay = file_name(state, "--replay", arg);
+		o->log.replay = file_name(state, "--replay", arg);
 		return 0;
 	case KEY_PCAP:
 		o->pcap = file_name(state, "--pcap", arg);
@@ -246,7 +246,7 @@ static void check(const struct argp_state *state, struct opts *o)
 		endpoint(state, "--listen", o->listen, false, &r->listen_host, &r->listen_port);
 		endpoint(state, "--to", o->to, true, &r->to_host, &r->to_port);
 	}
-	if (o->ledger.replay && o->rules)
+	if (o->log.replay && o->rules)
 		argp_error(state,
 			   "--replay and --rule%s exclude each other: the record has the decisions",
 			   o->rule[0].file ? "s" : "");
@@ -320,13 +320,13 @@ static int open_all(struct opts *o, struct iw_fault *why)
 	if (err < 0)
 		return iw_fail(why, err, "out of memory");
 	err = add_rules(o, why);
-	o->ledger.cli = &o->cli;
-	o->ledger.rules = r->rules;
+	o->log.cli = &o->cli;
+	o->log.rules = r->rules;
 	if (err == 0)
-		err = iw_ledger_open(&r->ledger, &o->ledger, why);
+		err = iw_relay_log_open(&r->log, &o->log, why);
 	if (err == 0 && o->pcap)
 		err = iw_tap_open(&r->tap, o->pcap, o->between != NULL, why);
-	r->need_units = iw_rules_count(r->rules) > 0 || o->ledger.replay;
+	r->need_units = iw_rules_count(r->rules) > 0 || o->log.replay;
 	return err;
 }
 
@@ -355,7 +355,7 @@ static int close_all(struct opts *o, int status)
 {
 	struct iw_fault why = { 0 };
 
-	if (iw_ledger_close(o->relay.ledger, &why) < 0)
+	if (iw_relay_log_close(o->relay.log, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);
 	if (iw_tap_close(o->relay.tap, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);

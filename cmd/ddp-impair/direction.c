@@ -41,7 +41,7 @@ size_t iw_relay_decide(void *ctx, struct iw_rules_flow *counts, const struct iw_
 {
 	struct iw_relay *r = ctx;
 
-	return iw_ledger_decide(r->ledger, counts, u, out);
+	return iw_relay_log_decide(r->log, counts, u, out);
 }
 
 struct iw_flow_cfg iw_relay_flow_cfg(struct iw_relay *r)
@@ -101,7 +101,7 @@ static int end_json(struct iw_relay *r, const struct iw_relay_count *counts, int
 	iw_json_begin(out, "result");
 	iw_json_str(out, "tool", "ddp-impair");
 	show_counts(out, counts);
-	iw_ledger_show_json(r->ledger, out);
+	iw_relay_log_show_json(r->log, out);
 	iw_json_u64(out, "status", (uint64_t)status);
 	return iw_json_end(out);
 }
@@ -111,13 +111,13 @@ static int end_text(const struct iw_relay *r, const struct iw_relay_count *count
 	for (const struct iw_relay_count *c = counts; c->name; c++)
 		printf("%s%" PRIu64 " %s", c > counts ? ", " : "", c->n, c->name);
 	printf("; ");
-	iw_ledger_show(r->ledger);
+	iw_relay_log_show(r->log);
 	return iw_cli_flush();
 }
 
 int iw_relay_report_end(struct iw_relay *r, const struct iw_relay_count *counts, bool sound)
 {
-	int status = sound && !iw_ledger_unused(r->ledger) ? IW_EXIT_OK : IW_EXIT_NO, err = 0;
+	int status = sound && !iw_relay_log_unused(r->log) ? IW_EXIT_OK : IW_EXIT_NO, err = 0;
 
 	if (r->cli->json)
 		err = end_json(r, counts, status);

@@ -21,7 +21,7 @@ void iw_relay_direction_fini(struct iw_relay_direction *d);
 /* Returns when the next packet is due, or another call of iw_reorder_tick() is. */
 uint64_t iw_relay_direction_deadline(const struct iw_relay_direction *d);
 
-/* Decides by the ledger of the relay (ctx): an iw_flow_decide_fn. */
+/* Decides by the decision log of the relay (ctx): an iw_flow_decide_fn. */
 size_t iw_relay_decide(void *ctx, struct iw_rules_flow *counts, const struct iw_unit *u,
 		       struct iw_decision out[static IW_DECISIONS_MAX]);
 /* What a flow of packets needs. */

@@ -141,7 +141,7 @@ static int show_json(const struct iw_tcp *t, int status)
 	iw_json_u64(out, "responder_octets", t->octets[1]);
 	iw_json_u64(out, "initiator_units", t->units[0]);
 	iw_json_u64(out, "responder_units", t->units[1]);
-	iw_ledger_show_json(t->relay->ledger, out);
+	iw_relay_log_show_json(t->relay->log, out);
 	iw_json_u64(out, "status", (uint64_t)status);
 	return iw_json_end(out);
 }
@@ -149,7 +149,7 @@ static int show_json(const struct iw_tcp *t, int status)
 static int show_result(const struct iw_tcp *t)
 {
 	struct iw_cli *cli = t->relay->cli;
-	int status = iw_ledger_unused(t->relay->ledger) ? IW_EXIT_NO : IW_EXIT_OK;
+	int status = iw_relay_log_unused(t->relay->log) ? IW_EXIT_NO : IW_EXIT_OK;
 
 	if (cli->json)
 		return show_json(t, status) < 0 ? IW_EXIT_FAILED : status;
@@ -159,7 +159,7 @@ static int show_result(const struct iw_tcp *t)
 	       (unsigned long long)t->connections, t->connections == 1 ? "" : "s",
 	       (unsigned long long)t->refused, (unsigned long long)t->octets[0],
 	       (unsigned long long)t->octets[1]);
-	iw_ledger_show(t->relay->ledger);
+	iw_relay_log_show(t->relay->log);
 	return status;
 }
 

@@ -404,7 +404,7 @@ static size_t step(struct iw_tcp_conn *c, unsigned from, const uint8_t *p, size_
 		u.octets = f->flat;
 		u.have = u.len;
 	}
-	n = iw_ledger_decide(c->tcp->relay->ledger, &f->rules, &u, d);
+	n = iw_relay_log_decide(c->tcp->relay->log, &f->rules, &u, d);
 	f->units++;
 	*plain = passes(f, &u, n);
 	if (!*plain)

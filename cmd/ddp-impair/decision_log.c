@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Decisions: taken from the rules or from a record, counted, recorded, and reported. */
-#include "ddp-impair/ledger.h"
+#include "ddp-impair/decision_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +15,18 @@
 #include "util/num.h"
 #include "util/text.h"
 
-struct iw_ledger {
-	struct iw_ledger_cfg cfg;
+struct iw_relay_log {
+	struct iw_relay_log_cfg cfg;
 	int fd; /* of the record; -1: none */
 	struct iw_json record;
 	struct iw_replay *replay; /* NULL: the rules decide */
 	uint64_t count[IW_ACTIONS];
 };
 
-int iw_ledger_open(struct iw_ledger **out, const struct iw_ledger_cfg *cfg, struct iw_fault *why)
+int iw_relay_log_open(struct iw_relay_log **out, const struct iw_relay_log_cfg *cfg,
+		      struct iw_fault *why)
 {
-	struct iw_ledger *l = calloc(1, sizeof(*l));
+	struct iw_relay_log *l = calloc(1, sizeof(*l));
 	int err = 0;
 
 	if (!l)
@@ -46,7 +47,7 @@ int iw_ledger_open(struct iw_ledger **out, const struct iw_ledger_cfg *cfg, stru
 	return err;
 }
 
-int iw_ledger_close(struct iw_ledger *l, struct iw_fault *why)
+int iw_relay_log_close(struct iw_relay_log *l, struct iw_fault *why)
 {
 	int err = 0;
 
@@ -100,7 +101,7 @@ static void write_line(struct iw_json *w, const struct iw_unit *u, const struct 
 	(void)!iw_json_end(w);
 }
 
-static void note(struct iw_ledger *l, const struct iw_unit *u, const struct iw_decision *d)
+static void note(struct iw_relay_log *l, const struct iw_unit *u, const struct iw_decision *d)
 {
 	char ops[200];
 
@@ -116,8 +117,8 @@ static void note(struct iw_ledger *l, const struct iw_unit *u, const struct iw_d
 			    ops_text(ops, sizeof(ops), u->ops), d->rule, d->action->text);
 }
 
-size_t iw_ledger_decide(struct iw_ledger *l, struct iw_rules_flow *f, const struct iw_unit *u,
-			struct iw_decision out[static IW_DECISIONS_MAX])
+size_t iw_relay_log_decide(struct iw_relay_log *l, struct iw_rules_flow *f, const struct iw_unit *u,
+			   struct iw_decision out[static IW_DECISIONS_MAX])
 {
 	size_t n = l->replay ? iw_replay_decide(l->replay, u, out)
 			     : iw_rules_decide(l->cfg.rules, f, u, out);
@@ -127,17 +128,17 @@ size_t iw_ledger_decide(struct iw_ledger *l, struct iw_rules_flow *f, const stru
 	return n;
 }
 
-uint64_t iw_ledger_count(const struct iw_ledger *l, enum iw_action_kind kind)
+uint64_t iw_relay_log_count(const struct iw_relay_log *l, enum iw_action_kind kind)
 {
 	return l->count[kind];
 }
 
-uint64_t iw_ledger_unused(const struct iw_ledger *l)
+uint64_t iw_relay_log_unused(const struct iw_relay_log *l)
 {
 	return l->replay ? iw_replay_unused(l->replay) : 0;
 }
 
-void iw_ledger_show_json(const struct iw_ledger *l, struct iw_json *out)
+void iw_relay_log_show_json(const struct iw_relay_log *l, struct iw_json *out)
 {
 	iw_json_open_array(out, "decisions");
 	for (unsigned k = 0; k < IW_ACTIONS; k++) {
@@ -150,10 +151,10 @@ void iw_ledger_show_json(const struct iw_ledger *l, struct iw_json *out)
 	}
 	iw_json_close(out);
 	if (l->replay)
-		iw_json_u64(out, "unused", iw_ledger_unused(l));
+		iw_json_u64(out, "unused", iw_relay_log_unused(l));
 }
 
-void iw_ledger_show(const struct iw_ledger *l)
+void iw_relay_log_show(const struct iw_relay_log *l)
 {
 	bool any = false;
 
@@ -165,8 +166,8 @@ void iw_ledger_show(const struct iw_ledger *l)
 		any = true;
 	}
 	printf("%s", any ? "" : "no decisions");
-	if (iw_ledger_unused(l))
+	if (iw_relay_log_unused(l))
 		printf("; %llu decisions of the record had no unit",
-		       (unsigned long long)iw_ledger_unused(l));
+		       (unsigned long long)iw_relay_log_unused(l));
 	printf("\n");
 }
