@@ -325,7 +325,7 @@ static int open_all(struct opts *o, struct iw_fault *why)
 	if (err == 0)
 		err = iw_relay_log_open(&r->log, &o->log, why);
 	if (err == 0 && o->pcap)
-		err = iw_tap_open(&r->tap, o->pcap, o->between != NULL, why);
+		err = iw_relay_capture_open(&r->capture, o->pcap, o->between != NULL, why);
 	r->need_units = iw_rules_count(r->rules) > 0 || o->log.replay;
 	return err;
 }
@@ -357,7 +357,7 @@ static int close_all(struct opts *o, int status)
 
 	if (iw_relay_log_close(o->relay.log, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);
-	if (iw_tap_close(o->relay.tap, &why) < 0)
+	if (iw_relay_capture_close(o->relay.capture, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);
 	iw_rules_free(o->relay.rules);
 	free(o->rule);

@@ -300,8 +300,9 @@ static void give_out(struct frames *f, struct side *s, const struct side *other)
 			add(&out, &complete, frames[n]->data, frames[n]->len);
 		send_all(s, other->fd, &out);
 		for (int i = 0; i < n; i++) {
-			if (f->r->tap)
-				iw_tap_frame(f->r->tap, frames[i]->data, frames[i]->len);
+			if (f->r->capture)
+				iw_relay_capture_frame(f->r->capture, frames[i]->data,
+						       frames[i]->len);
 			iw_link_put(s->direction.link, frames[i]);
 		}
 	} while (n == BATCH);
@@ -352,7 +353,7 @@ static int open_sides(struct frames *f, struct iw_fault *why)
 		struct side *s = &f->side[i];
 
 		s->name = f->r->between[i];
-		s->direct = !f->flows && !f->r->linked[i] && !f->r->tap;
+		s->direct = !f->flows && !f->r->linked[i] && !f->r->capture;
 		s->fd = open_socket(s->name, why);
 		err = s->fd < 0 ? why->err
 				: iw_relay_direction_init(&s->direction, &f->r->link[i], why);

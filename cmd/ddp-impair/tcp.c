@@ -62,7 +62,7 @@ static int open_all(struct iw_tcp *t, struct iw_fault *why)
 
 	t->listener = -1;
 	t->resume_ns = IW_TIME_NEVER;
-	t->plain = !r->need_units && !r->tap && !r->linked[0] && !r->linked[1];
+	t->plain = !r->need_units && !r->capture && !r->linked[0] && !r->linked[1];
 	iw_list_init(&t->conns);
 	iw_list_init(&t->dead);
 	iw_heap_init(&t->timers, &iw_os_heap);

@@ -67,7 +67,7 @@ struct iw_tcp_conn {
 	struct iw_tcp_end end[2];
 	struct iw_tcp_flow flow[2];
 	struct iw_framer framer;
-	struct iw_tap_stream tap;
+	struct iw_relay_capture_stream capture;
 	uint32_t number;
 	size_t address; /* of the endpoint that it tries */
 	uint64_t begin_ns, connect_ns;

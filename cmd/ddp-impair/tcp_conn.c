@@ -102,8 +102,8 @@ void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
 		(void)close(e->fd);
 		e->fd = -1;
 	}
-	if (t->relay->tap && c->connected && reset)
-		iw_tap_end(t->relay->tap, &c->tap, c->reset_by, true);
+	if (t->relay->capture && c->connected && reset)
+		iw_relay_capture_end(t->relay->capture, &c->capture, c->reset_by, true);
 	iw_heap_del(&t->timers, &c->timer);
 	iw_list_del(&c->link);
 	iw_list_add_tail(&t->dead, &c->link);
@@ -125,8 +125,8 @@ static void send_fin(struct iw_tcp_conn *c, unsigned from)
 		return;
 	f->fin_sent = true;
 	(void)shutdown(c->end[!from].fd, SHUT_WR);
-	if (c->tcp->relay->tap)
-		iw_tap_end(c->tcp->relay->tap, &c->tap, from, false);
+	if (c->tcp->relay->capture)
+		iw_relay_capture_end(c->tcp->relay->capture, &c->capture, from, false);
 }
 
 /* Ends both directions in order; what still arrives is dropped. */
@@ -231,10 +231,11 @@ static size_t write_end(struct iw_tcp_conn *c, unsigned d, struct iovec *iov, in
 	size_t all = iov[0].iov_len + (n > 1 ? iov[1].iov_len : 0);
 	size_t sent = written(c, d, sendmsg(c->end[!d].fd, &m, MSG_NOSIGNAL), all), left = sent;
 
-	for (int i = 0; i < n && left && c->tcp->relay->tap; i++) {
+	for (int i = 0; i < n && left && c->tcp->relay->capture; i++) {
 		size_t part = IW_MIN(left, iov[i].iov_len);
 
-		iw_tap_octets(c->tcp->relay->tap, &c->tap, d, iov[i].iov_base, part);
+		iw_relay_capture_octets(c->tcp->relay->capture, &c->capture, d, iov[i].iov_base,
+					part);
 		left -= part;
 	}
 	return sent;
@@ -367,10 +368,10 @@ static void connected(struct iw_tcp_conn *c, uint64_t now)
 	c->begin_ns = now;
 	c->tcp->connections++;
 	iw_log_info("connection %u: established", c->number);
-	if (!c->tcp->relay->tap)
+	if (!c->tcp->relay->capture)
 		return;
-	from = c->tap.end[0];
-	iw_tap_open_stream(c->tcp->relay->tap, &c->tap, &from, &to);
+	from = c->capture.end[0];
+	iw_relay_capture_open_stream(c->tcp->relay->capture, &c->capture, &from, &to);
 }
 
 static void connecting(struct iw_tcp_conn *c, uint64_t now)
@@ -440,7 +441,7 @@ void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer,
 	c->number = ++t->next;
 	c->timer.at = IW_TIME_NEVER;
 	c->connect_ns = iw_time_add(now, t->relay->connect_timeout_ns);
-	c->tap.end[0] = *peer;
+	c->capture.end[0] = *peer;
 	for (unsigned side = 0; side < 2; side++)
 		c->end[side] = (struct iw_tcp_end){ .conn = c, .fd = -1, .side = side };
 	c->end[0].fd = fd;

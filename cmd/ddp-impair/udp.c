@@ -151,13 +151,14 @@ static int serve(struct iw_udp *u, uint64_t key, struct iw_fault *why)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static void tap(struct iw_udp *u, const struct iw_udp_client *c, unsigned from,
-		const struct iw_link_frame *f)
+static void capture_datagram(struct iw_udp *u, const struct iw_udp_client *c, unsigned from,
+			     const struct iw_link_frame *f)
 {
-	if (u->r->tap)
-		iw_tap_datagram(u->r->tap, from == IW_UNIT_INITIATOR ? &c->addr : &u->server,
-				from == IW_UNIT_INITIATOR ? &u->server : &c->addr, f->data + HEAD,
-				f->len - HEAD);
+	if (u->r->capture)
+		iw_relay_capture_datagram(u->r->capture,
+					  from == IW_UNIT_INITIATOR ? &c->addr : &u->server,
+					  from == IW_UNIT_INITIATOR ? &u->server : &c->addr,
+					  f->data + HEAD, f->len - HEAD);
 }
 
 static void give_out(struct iw_udp *u, unsigned from, uint64_t now)
@@ -180,7 +181,7 @@ static void give_out(struct iw_udp *u, unsigned from, uint64_t now)
 			const struct iw_udp_client *c = iw_udp_client_get(u, client[i]);
 
 			if (c)
-				tap(u, c, from, f[i]);
+				capture_datagram(u, c, from, f[i]);
 			iw_link_put(d->link, f[i]);
 		}
 	} while (n == IW_UDP_SEGS);
@@ -247,7 +248,7 @@ static int open_all(struct iw_udp *u, struct iw_fault *why)
 	int err = iw_udp_open(u, why);
 
 	u->flow_cfg = iw_relay_flow_cfg(u->r);
-	u->plain = !u->r->need_units && !u->r->linked[0] && !u->r->linked[1] && !u->r->tap;
+	u->plain = !u->r->need_units && !u->r->linked[0] && !u->r->linked[1] && !u->r->capture;
 	for (unsigned d = 0; d < 2 && !err; d++) {
 		struct iw_link_cfg cfg = link_of(u->r, d);
 
