@@ -29,8 +29,7 @@ struct rule_option {
 struct opts {
 	struct iw_cli cli;
 	struct iw_relay relay;
-	struct iw_relay_log_cfg log;
-	const char *pcap, *between;
+	const char *record, *replay, *pcap, *between;
 	char *listen, *to; /* owned copies, which are cut at the port */
 	struct rule_option *rule;
 	size_t rules;
@@ -194,10 +193,10 @@ static error_t rule_option(int key, char *arg, const struct argp_state *state, s
 		o->relay.seed = iw_cli_u64(state, "--seed", arg, 1, UINT32_MAX);
 		return 0;
 	case KEY_RECORD:
-		o->log.record = file_name(state, "--record", arg);
+		o->record = file_name(state, "--record", arg);
 		return 0;
 	case KEY_REPLAY:
-		o->log.replay = file_name(state, "--replay", arg);
+		o->replay = file_name(state, "--replay", arg);
 		return 0;
 	case KEY_PCAP:
 		o->pcap = file_name(state, "--pcap", arg);
@@ -246,7 +245,7 @@ static void check(const struct argp_state *state, struct opts *o)
 		endpoint(state, "--listen", o->listen, false, &r->listen_host, &r->listen_port);
 		endpoint(state, "--to", o->to, true, &r->to_host, &r->to_port);
 	}
-	if (o->log.replay && o->rules)
+	if (o->replay && o->rules)
 		argp_error(state,
 			   "--replay and --rule%s exclude each other: the record has the decisions",
 			   o->rule[0].file ? "s" : "");
@@ -286,7 +285,7 @@ static const struct argp argp = {
 	       "Example: ddp-impair --listen 7472 --to 10.0.0.1:7471"
 	       " --rule 'fpdu opcode=write nth=100: flip-bit payload'\n\n"
 	       "Exit status: 0 ended by a signal or --seconds; 1 a replay did not meet the units of its "
-	       "record; 2 wrong usage or a bad rule; 3 not permitted or not built; 4 failed.",
+	       "record; 2 wrong usage, a bad rule, or a file of rules or decisions that cannot be read; 3 not permitted or not built; 4 failed.",
 	.children = kids,
 };
 
@@ -311,27 +310,41 @@ static int add_rules(struct opts *o, struct iw_fault *why)
 	return 0;
 }
 
-static int open_all(struct opts *o, struct iw_fault *why)
+/* Reads what the options name: rules, the files of injected octets, and the replay. */
+static int read_inputs(struct opts *o, struct iw_fault *why)
 {
 	struct iw_relay *r = &o->relay;
+	struct iw_relay_log_cfg log = { .cli = &o->cli, .replay = o->replay };
 	int err = iw_rules_new(&r->rules, carrier_of(o), r->seed, iw_relay_rules_load, NULL,
 			       &iw_os_heap);
 
 	if (err < 0)
 		return iw_fail(why, err, "out of memory");
+	log.rules = r->rules;
 	err = add_rules(o, why);
-	o->log.cli = &o->cli;
-	o->log.rules = r->rules;
 	if (err == 0)
-		err = iw_relay_log_open(&r->log, &o->log, why);
+		err = iw_relay_log_open(&r->log, &log, why);
+	r->need_units = iw_rules_count(r->rules) > 0 || o->replay;
+	return err;
+}
+
+/* After the inputs were read: an output may have the name of one. */
+static int open_outputs(struct opts *o, struct iw_fault *why)
+{
+	struct iw_relay *r = &o->relay;
+	int err = o->record ? iw_relay_log_record(r->log, o->record, why) : 0;
+
 	if (err == 0 && o->pcap)
 		err = iw_relay_capture_open(&r->capture, o->pcap, o->between != NULL, why);
-	r->need_units = iw_rules_count(r->rules) > 0 || o->log.replay;
 	return err;
 }
 
 static int relay(struct opts *o)
 {
+	struct iw_fault why = { 0 };
+
+	if (open_outputs(o, &why) < 0)
+		return iw_cli_fail(&o->cli, &why);
 	switch (carrier_of(o)) {
 	case IW_RULE_TCP:
 		return iw_relay_tcp(&o->relay);
@@ -343,10 +356,10 @@ static int relay(struct opts *o)
 	return IW_EXIT_FAILED;
 }
 
-/* Bad rules and replays are errors of usage. */
-static int fail(struct opts *o, struct iw_fault *why)
+/* A bad rule, and a file of rules, octets or decisions that cannot be read, are errors of usage. */
+static int bad_input(struct opts *o, struct iw_fault *why)
 {
-	if (why->err == IW_E_NOTSUP || why->err == IW_E_FORMAT)
+	if (why->err != IW_E_NOMEM)
 		why->err = IW_E_INVAL;
 	return iw_cli_fail(&o->cli, why);
 }
@@ -379,7 +392,7 @@ static int run(struct opts *o)
 	/* Two links with the same seed would make the same decisions. */
 	r->link[0].seed = 2 * r->seed;
 	r->link[1].seed = 2 * r->seed + 1;
-	status = open_all(o, &why) < 0 ? fail(o, &why) : relay(o);
+	status = read_inputs(o, &why) < 0 ? bad_input(o, &why) : relay(o);
 	return close_all(o, status);
 }
 

@@ -17,7 +17,8 @@
 
 struct iw_relay_log {
 	struct iw_relay_log_cfg cfg;
-	int fd; /* of the record; -1: none */
+	const char *path; /* of the record */
+	int fd;           /* of the record; -1: none */
 	struct iw_json record;
 	struct iw_replay *replay; /* NULL: the rules decide */
 	uint64_t count[IW_ACTIONS];
@@ -27,24 +28,23 @@ int iw_relay_log_open(struct iw_relay_log **out, const struct iw_relay_log_cfg *
 		      struct iw_fault *why)
 {
 	struct iw_relay_log *l = calloc(1, sizeof(*l));
-	int err = 0;
 
 	if (!l)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	*out = l;
 	l->cfg = *cfg;
 	l->fd = -1;
-	/* The replay is read first: the record may have the same name. */
-	if (cfg->replay)
-		err = iw_replay_open(&l->replay, cfg->replay, cfg->rules, why);
-	if (err == 0 && cfg->record) {
-		l->fd = open(cfg->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (l->fd < 0)
-			err = iw_os_fail(why, errno, "%s", cfg->record);
-		else
-			iw_json_init(&l->record, l->fd);
-	}
-	return err;
+	return cfg->replay ? iw_replay_open(&l->replay, cfg->replay, cfg->rules, why) : 0;
+}
+
+int iw_relay_log_record(struct iw_relay_log *l, const char *path, struct iw_fault *why)
+{
+	l->path = path;
+	l->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (l->fd < 0)
+		return iw_os_fail(why, errno, "%s", path);
+	iw_json_init(&l->record, l->fd);
+	return 0;
 }
 
 int iw_relay_log_close(struct iw_relay_log *l, struct iw_fault *why)
@@ -55,10 +55,10 @@ int iw_relay_log_close(struct iw_relay_log *l, struct iw_fault *why)
 		return 0;
 	if (l->fd >= 0) {
 		if (l->record.err)
-			err = iw_os_fail(why, l->record.os_errno, "%s", l->cfg.record);
+			err = iw_os_fail(why, l->record.os_errno, "%s", l->path);
 		iw_json_fini(&l->record);
 		if (close(l->fd) < 0 && err == 0)
-			err = iw_os_fail(why, errno, "%s", l->cfg.record);
+			err = iw_os_fail(why, errno, "%s", l->path);
 	}
 	iw_replay_close(l->replay);
 	free(l);

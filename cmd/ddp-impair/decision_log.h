@@ -14,14 +14,17 @@
 struct iw_relay_log;
 
 struct iw_relay_log_cfg {
-	struct iw_cli *cli;          /* --json writes events */
-	struct iw_rules *rules;      /* borrowed; a replay adds its actions */
-	const char *record, *replay; /* paths; NULL: none */
+	struct iw_cli *cli;     /* --json writes events */
+	struct iw_rules *rules; /* borrowed; a replay adds its actions */
+	const char *replay;     /* the path of a record to repeat; NULL: the rules decide */
 };
 
-/* Opens the files and reads the replay. Errors name file and line. */
+/* Reads the replay. Errors name file and line. After an error *out is NULL or must be closed. */
 IW_MUST_CHECK int iw_relay_log_open(struct iw_relay_log **out, const struct iw_relay_log_cfg *cfg,
 				    struct iw_fault *why);
+/* Begins a record; path is borrowed until iw_relay_log_close(). Error of iw_os_fail(). */
+IW_MUST_CHECK int iw_relay_log_record(struct iw_relay_log *l, const char *path,
+				      struct iw_fault *why);
 /* Flushes and closes the record. IW_E_OS: it could not be written. NULL is allowed. */
 IW_MUST_CHECK int iw_relay_log_close(struct iw_relay_log *l, struct iw_fault *why);
 

@@ -184,6 +184,10 @@ END
     refused 'cannot be done over UDP: a datagram is not divided' -t udp --rule 'packet: split 5'
     printf '# comment\n\nfpdu nth=1: drop\n  fpdu nth=x: drop\n' >rules
     refused 'rules:4: rule "fpdu nth=x: drop", column 10: "x": expected a number' --rules rules
+    refused 'none: no such file' --rules none
+    refused '.: is a directory' --rules .
+    refused 'none: no such file' --replay none
+    refused 'none: no such file' --rule 'fpdu: inject @none'
     refused '--link loss: TCP would repair it' --link loss=1%
     refused '--replay and --rule exclude each other' --replay r --rule 'fpdu: drop'
     run_here ddp-impair --listen 0
