@@ -4,6 +4,7 @@
  * or inserts them.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct opts {
 	struct rule_option *rule;
 	size_t rules;
 	uint64_t seconds;
+	bool check;
 	char interface[2][IF_NAMESIZE];
 };
 
@@ -52,6 +54,7 @@ enum {
 	KEY_PCAP,
 	KEY_SECONDS,
 	KEY_TIMEOUT,
+	KEY_CHECK,
 };
 
 /* clang-format off */
@@ -73,6 +76,7 @@ static const struct argp_option options[] = {
 	{ "record", KEY_RECORD, "FILE", 0, "Write every decision to FILE", 3 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Repeat the decisions in FILE instead of applying rules", 3 },
 	{ "pcap", KEY_PCAP, "FILE", 0, "Write what leaves, in both directions, to a capture", 3 },
+	{ "check", KEY_CHECK, 0, 0, "Only check the rules, the links and the replay, then exit", 3 },
 	{ 0 },
 };
 /* clang-format on */
@@ -201,6 +205,9 @@ static error_t rule_option(int key, char *arg, const struct argp_state *state, s
 	case KEY_PCAP:
 		o->pcap = file_name(state, "--pcap", arg);
 		return 0;
+	case KEY_CHECK:
+		o->check = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -224,27 +231,30 @@ static void split_interfaces(const struct argp_state *state, struct opts *o)
 		argp_error(state, "--between \"%s\": the same interface twice", o->between);
 }
 
-static void check(const struct argp_state *state, struct opts *o)
+static void split_endpoints(const struct argp_state *state, struct opts *o)
 {
 	struct iw_relay *r = &o->relay;
 
+	if (!o->listen && !o->to)
+		argp_error(state, "expected --listen PORT and --to HOST:PORT, or --between A,B");
+	if (!o->listen || !o->to)
+		argp_error(state, "--%s needs --%s", o->listen ? "listen" : "to",
+			   o->listen ? "to HOST:PORT" : "listen PORT");
+	endpoint(state, "--listen", o->listen, false, &r->listen_host, &r->listen_port);
+	endpoint(state, "--to", o->to, true, &r->to_host, &r->to_port);
+}
+
+static void check_options(const struct argp_state *state, struct opts *o)
+{
 	if (o->between && (o->listen || o->to || o->cli.transport_given))
 		argp_error(state, "--between and --%s exclude each other",
 			   o->listen ? "listen"
 			   : o->to   ? "to"
 				     : "transport");
-	if (o->between) {
+	if (o->between)
 		split_interfaces(state, o);
-	} else {
-		if (!o->listen && !o->to)
-			argp_error(state,
-				   "expected --listen PORT and --to HOST:PORT, or --between A,B");
-		if (!o->listen || !o->to)
-			argp_error(state, "--%s needs --%s", o->listen ? "listen" : "to",
-				   o->listen ? "to HOST:PORT" : "listen PORT");
-		endpoint(state, "--listen", o->listen, false, &r->listen_host, &r->listen_port);
-		endpoint(state, "--to", o->to, true, &r->to_host, &r->to_port);
-	}
+	else if (!o->check || o->listen || o->to)
+		split_endpoints(state, o);
 	if (o->replay && o->rules)
 		argp_error(state,
 			   "--replay and --rule%s exclude each other: the record has the decisions",
@@ -267,7 +277,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			arg);
 		return 0;
 	case ARGP_KEY_END:
-		check(state, o);
+		check_options(state, o);
 		return 0;
 	default:
 		ret = end_option(key, arg, state, o);
@@ -310,6 +320,23 @@ static int add_rules(struct opts *o, struct iw_fault *why)
 	return 0;
 }
 
+static int check_link(const struct opts *o, struct iw_fault *why)
+{
+	static const char *const options_of[] = { "--link-ab", "--link-ba" };
+	const struct iw_relay *r = &o->relay;
+
+	for (unsigned d = 0; d < 2; d++) {
+		const char *name = iw_settings_not_stream(&r->link[d]);
+
+		if (carrier_of(o) == IW_RULE_TCP && r->linked[d] && name)
+			return iw_fail(
+				why, IW_E_INVAL,
+				"%s %s: TCP would repair it, so it has no effect in a stream; use --between, or a rule",
+				r->linked[!d] ? "--link" : options_of[d], name);
+	}
+	return 0;
+}
+
 /* Reads what the options name: rules, the files of injected octets, and the replay. */
 static int read_inputs(struct opts *o, struct iw_fault *why)
 {
@@ -321,7 +348,9 @@ static int read_inputs(struct opts *o, struct iw_fault *why)
 	if (err < 0)
 		return iw_fail(why, err, "out of memory");
 	log.rules = r->rules;
-	err = add_rules(o, why);
+	err = check_link(o, why);
+	if (err == 0)
+		err = add_rules(o, why);
 	if (err == 0)
 		err = iw_relay_log_open(&r->log, &log, why);
 	r->need_units = iw_rules_count(r->rules) > 0 || o->replay;
@@ -337,6 +366,25 @@ static int open_outputs(struct opts *o, struct iw_fault *why)
 	if (err == 0 && o->pcap)
 		err = iw_relay_capture_open(&r->capture, o->pcap, o->between != NULL, why);
 	return err;
+}
+
+/* --check: reports what was read. */
+static int show_checked(struct opts *o)
+{
+	uint64_t rules = iw_rules_count(o->relay.rules),
+		 decisions = iw_relay_log_unused(o->relay.log);
+	struct iw_json *out = &o->cli.out;
+
+	if (o->cli.json) {
+		iw_json_begin(out, "checked");
+		iw_json_u64(out, "rules", rules);
+		iw_json_u64(out, "recorded_decisions", decisions);
+		return iw_json_end(out) < 0 ? IW_EXIT_FAILED : IW_EXIT_OK;
+	}
+	if (!o->cli.quiet)
+		printf("valid: rules: %" PRIu64 ", recorded decisions: %" PRIu64 "\n", rules,
+		       decisions);
+	return IW_EXIT_OK;
 }
 
 static int relay(struct opts *o)
@@ -392,7 +440,10 @@ static int run(struct opts *o)
 	/* Two links with the same seed would make the same decisions. */
 	r->link[0].seed = 2 * r->seed;
 	r->link[1].seed = 2 * r->seed + 1;
-	status = read_inputs(o, &why) < 0 ? bad_input(o, &why) : relay(o);
+	if (read_inputs(o, &why) < 0)
+		status = bad_input(o, &why);
+	else
+		status = o->check ? show_checked(o) : relay(o);
 	return close_all(o, status);
 }
 

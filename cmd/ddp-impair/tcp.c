@@ -12,7 +12,6 @@
 
 #include "cli/confine.h"
 #include "cli/signals.h"
-#include "ddp-impair/link_option.h"
 #include "os/os.h"
 #include "os/sock.h"
 #include "util/num.h"
@@ -41,24 +40,10 @@ static int open_listener(struct iw_tcp *t, struct iw_fault *why)
 	return err < 0 ? err : iw_tcp_listen(&t->listener, &at, BACKLOG, &cfg, why);
 }
 
-static int check_link(const struct iw_relay *r, struct iw_fault *why)
-{
-	for (unsigned d = 0; d < 2; d++) {
-		const char *name = iw_settings_not_stream(&r->link[d]);
-
-		if (r->linked[d] && name)
-			return iw_fail(
-				why, IW_E_INVAL,
-				"--link %s: TCP would repair it, so it has no effect in a stream; use --between, or a rule",
-				name);
-	}
-	return 0;
-}
-
 static int open_all(struct iw_tcp *t, struct iw_fault *why)
 {
 	struct iw_relay *r = t->relay;
-	int err = check_link(r, why);
+	int err = 0;
 
 	t->listener = -1;
 	t->resume_ns = IW_TIME_NEVER;
@@ -67,7 +52,7 @@ static int open_all(struct iw_tcp *t, struct iw_fault *why)
 	iw_list_init(&t->dead);
 	iw_heap_init(&t->timers, &iw_os_heap);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (err == 0 && t->epoll < 0)
+	if (t->epoll < 0)
 		err = iw_os_fail(why, errno, "epoll");
 	if (err == 0)
 		err = iw_addr_resolve(t->to, IW_TCP_ADDRESSES, &t->addresses, r->to_host,

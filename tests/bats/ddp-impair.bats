@@ -197,6 +197,32 @@ END
     assert_stderr_has 'expected brackets around an IPv6 address'
 }
 
+@test "--check reads rules, links and a replay, and writes no file" {
+    printf 'fpdu nth=1: drop\n# comment\nmpa-reply: delay 1ms\n' >rules
+    run_here ddp-impair --check --rules rules --rule 'fpdu: drop' --link delay=1ms --record r --pcap p
+    assert_status 0
+    assert_output_is 'valid: rules: 3, recorded decisions: 0'
+    [ ! -e r ] && [ ! -e p ]
+    run_here ddp-impair --check --json --between a,b --rule 'chunk: drop' --link loss=1%
+    assert_status 0
+    assert_jsonl '.' '[{"schema":1,"event":"checked","rules":1,"recorded_decisions":0}]'
+    run_here ddp-impair --check --rule 'chunk: drop'
+    assert_status 2
+    run_here ddp-impair --check -t udp --rule 'chunk: drop' --rule 'chunk: drip'
+    assert_status 2
+    assert_stderr_has '"drip": expected an action'
+    run_here ddp-impair --check --link-ba loss=1%
+    assert_status 2
+    assert_stderr_has '--link-ba loss: TCP would repair it'
+    echo '{"schema":1,"event":"decision","connection":1,"from":"initiator","unit":"fpdu","number":1,"rule":1,"action":"drop","choice":0}' >record
+    run_here ddp-impair --check --replay record
+    assert_output_is 'valid: rules: 0, recorded decisions: 1'
+    echo '{"event":"decision"}' >>record
+    run_here ddp-impair --check --replay record
+    assert_status 2
+    assert_stderr_has 'record:2: "connection": expected a number'
+}
+
 @test "a link delays and paces a stream" {
     receive
     relay_to "$to" --link delay=20ms,rate=20M
