@@ -80,11 +80,15 @@ static const char *ops_text(char *buf, size_t cap, uint64_t ops)
 	return buf;
 }
 
-static void write_line(struct iw_json *w, const struct iw_unit *u, const struct iw_decision *d)
+/* time: with the time of day. */
+static void write_line(struct iw_json *w, const struct iw_unit *u, const struct iw_decision *d,
+		       bool time)
 {
 	char ops[200];
 
 	iw_json_begin(w, "decision");
+	if (time)
+		iw_json_decimal(w, "time_ns", iw_os_wall());
 	iw_json_u64(w, "connection", u->conn);
 	iw_json_str(w, "from", iw_unit_from_name(u->from));
 	iw_json_str(w, "unit", iw_unit_kind_name(u->kind));
@@ -107,9 +111,9 @@ static void note(struct iw_relay_log *l, const struct iw_unit *u, const struct i
 
 	l->count[d->action->kind]++;
 	if (l->fd >= 0)
-		write_line(&l->record, u, d);
+		write_line(&l->record, u, d, false);
 	if (l->cfg.cli->json)
-		write_line(&l->cfg.cli->out, u, d);
+		write_line(&l->cfg.cli->out, u, d, true);
 	if (iw_log_on(IW_LOG_INFO))
 		iw_log_info("connection %u, from the %s, unit %llu (%s%s%s): rule %u: %s", u->conn,
 			    iw_unit_from_name(u->from), (unsigned long long)u->number,

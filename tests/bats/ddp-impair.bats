@@ -160,6 +160,7 @@ END
     assert_jsonl '[.[] | select(.event == "decision" and .rule == 1) | [.connection, .from, .unit, .opcode, .number, .unit_octets, .action]] | .[0]' \
         '[1,"initiator","fpdu","write",6,64776,"flip-bit payload"]'
     assert_jsonl '[.[] | select(.event == "decision" and .rule == 2) | .wait_ns | . >= 1e6 and . <= 3e6] | all' true
+    assert_jsonl "[.[] | select(.event == \"decision\") | .time_ns | tonumber / 1e9 - $EPOCHSECONDS | . > -60 and . < 1] | all" true
     assert_jsonl '.[-1] | [.event, .connections, .initiator_units > 5, .decisions[1].kind, .decisions[1].count]' '["result",1,true,"flip-bit",1]'
     assert_stderr_has 'connection 1, from the initiator, unit 6 (fpdu write): rule 1: flip-bit payload'
     assert_equal "$(grep -c '"decision"' rec)" "$(grep -c '"decision"' <<<"$output")"
