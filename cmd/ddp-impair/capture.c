@@ -41,8 +41,8 @@ int iw_relay_capture_open(struct iw_relay_capture **out, const char *path, bool 
 
 	if (!c)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
-	err = iw_cap_save_open(&c->save, path, ethernet ? LINKTYPE_ETHERNET : LINKTYPE_RAW, false,
-			       why);
+	err = iw_cap_save_open(&c->save, "--pcap", path,
+			       ethernet ? LINKTYPE_ETHERNET : LINKTYPE_RAW, false, why);
 	if (err < 0)
 		free(c);
 	else

@@ -189,6 +189,9 @@ END
     refused '.: is a directory' --rules .
     refused 'none: no such file' --replay none
     refused 'none: no such file' --rule 'fpdu: inject @none'
+    run_here ddp-impair --listen 0 --to 127.0.0.1:1 --pcap none/p
+    assert_status 4
+    assert_stderr_has '--pcap none/p: the directory none does not exist'
     refused '--link loss: TCP would repair it' --link loss=1%
     refused '--replay and --rule exclude each other' --replay r --rule 'fpdu: drop'
     run_here ddp-impair --listen 0
