@@ -260,6 +260,19 @@ static bool open_piece(struct piece *p, struct mmsghdr *msg)
 	return true;
 }
 
+/*
+ * A read reports once that an interface has gone down; frames arrive again when it is up. An
+ * interface that was removed has no index any more, and never returns.
+ */
+static bool only_down(const struct side *s, int errnum)
+{
+	struct sockaddr_ll at = { 0 };
+	socklen_t len = sizeof(at);
+
+	return errnum == ENETDOWN && getsockname(s->fd, (struct sockaddr *)&at, &len) == 0 &&
+	       at.sll_ifindex > 0;
+}
+
 static int take_in(struct frames *f, struct side *s, const struct side *other, struct iw_fault *why)
 {
 	struct mmsghdr msg[BATCH];
@@ -271,7 +284,7 @@ static int take_in(struct frames *f, struct side *s, const struct side *other, s
 	/* EINVAL: an offload that PACKET_VNET_HDR cannot describe. */
 	if (n < 0 && errno == EINVAL)
 		s->offloaded++;
-	else if (n < 0 && errno != EAGAIN && errno != EINTR)
+	else if (n < 0 && errno != EAGAIN && errno != EINTR && !only_down(s, errno))
 		return iw_os_fail(why, errno, "read from %s", s->name);
 	for (int i = 0; i < n; i++)
 		if (!open_piece(&pieces[i], &msg[i]))

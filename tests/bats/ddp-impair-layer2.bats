@@ -165,3 +165,14 @@ decided() {
     run_in middle ddp-impair --between left,nothing0
     assert_stderr_has 'interface nothing0'
 }
+
+@test "an interface that goes down and up again is used again" {
+    relay_start
+    net_ip middle link set left down
+    net_ip middle link set left up
+    sends tcp
+    arrived
+    # A frame that came meanwhile may be lost.
+    serve_end "$RELAY" INT
+    [ "$status" -le 1 ]
+}
