@@ -132,11 +132,6 @@ size_t iw_relay_log_decide(struct iw_relay_log *l, struct iw_rules_flow *f, cons
 	return n;
 }
 
-uint64_t iw_relay_log_count(const struct iw_relay_log *l, enum iw_action_kind kind)
-{
-	return l->count[kind];
-}
-
 uint64_t iw_relay_log_unused(const struct iw_relay_log *l)
 {
 	return l->replay ? iw_replay_unused(l->replay) : 0;

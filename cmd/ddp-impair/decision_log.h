@@ -31,8 +31,6 @@ IW_MUST_CHECK int iw_relay_log_close(struct iw_relay_log *l, struct iw_fault *wh
 /* As iw_rules_decide(), and writes the decisions down. */
 size_t iw_relay_log_decide(struct iw_relay_log *l, struct iw_rules_flow *f, const struct iw_unit *u,
 			   struct iw_decision out[static IW_DECISIONS_MAX]);
-/* Returns the decisions so far, by the kind of their action. */
-uint64_t iw_relay_log_count(const struct iw_relay_log *l, enum iw_action_kind kind);
 /* In a replay: recorded decisions whose units did not come. */
 uint64_t iw_relay_log_unused(const struct iw_relay_log *l);
 /* Adds the key "decisions", an array of the kinds of actions with their counts, to the open line; in a

@@ -115,7 +115,7 @@ size_t iw_queue_peek(const struct iw_queue *q, uint64_t now, struct iovec iov[2]
 {
 	size_t len = 0, first;
 
-	*end = IW_QUEUE_GOES_ON;
+	*end = IW_QUEUE_OPEN;
 	*n = 0;
 	if (iw_queue_due(q) > now)
 		return 0;

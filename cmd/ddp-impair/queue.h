@@ -14,7 +14,7 @@
 
 #include <iwarp/err.h>
 
-enum iw_queue_end { IW_QUEUE_GOES_ON, IW_QUEUE_FIN, IW_QUEUE_CLOSE, IW_QUEUE_RESET };
+enum iw_queue_end { IW_QUEUE_OPEN, IW_QUEUE_FIN, IW_QUEUE_CLOSE, IW_QUEUE_RESET };
 
 struct iw_queue_piece {
 	uint64_t at_ns;  /* not before this time; IW_TIME_NEVER: never */
@@ -43,7 +43,7 @@ void iw_queue_fini(struct iw_queue *q);
 bool iw_queue_has_room(const struct iw_queue *q, size_t octets);
 /*
  * Appends octets, which are copied; the caller has asked for room. They join the piece before, unless
- * it stands apart or the times differ.
+ * iw_queue_part() was called since or the times differ.
  */
 void iw_queue_put(struct iw_queue *q, const void *octets, size_t len, uint64_t at_ns,
 		  uint64_t gap_ns);

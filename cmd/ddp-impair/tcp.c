@@ -49,7 +49,7 @@ static int open_all(struct iw_tcp *t, struct iw_fault *why)
 	t->resume_ns = IW_TIME_NEVER;
 	t->plain = !r->need_units && !r->capture && !r->linked[0] && !r->linked[1];
 	iw_list_init(&t->conns);
-	iw_list_init(&t->dead);
+	iw_list_init(&t->closed);
 	iw_heap_init(&t->timers, &iw_os_heap);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll < 0)
@@ -66,11 +66,11 @@ static int open_all(struct iw_tcp *t, struct iw_fault *why)
 	return err == 0 ? iw_confine_plain(r->cli, 0, why) : err;
 }
 
-static void free_dead(struct iw_tcp *t)
+static void free_closed(struct iw_tcp *t)
 {
 	struct iw_list *l;
 
-	while ((l = iw_list_first(&t->dead))) {
+	while ((l = iw_list_first(&t->closed))) {
 		iw_list_del(l);
 		iw_relay_tcp_conn_free(iw_container_of(l, struct iw_tcp_conn, link));
 	}
@@ -81,8 +81,8 @@ static void close_all(struct iw_tcp *t)
 	struct iw_list *l;
 
 	while ((l = iw_list_first(&t->conns)))
-		iw_relay_tcp_conn_kill(iw_container_of(l, struct iw_tcp_conn, link), true);
-	free_dead(t);
+		iw_relay_tcp_conn_close(iw_container_of(l, struct iw_tcp_conn, link), true);
+	free_closed(t);
 	iw_heap_fini(&t->timers);
 	if (t->listener >= 0)
 		(void)close(t->listener);
@@ -237,7 +237,7 @@ static int loop(struct iw_tcp *t, struct iw_fault *why)
 				iw_relay_tcp_conn_ready(ev[i].data.ptr, ev[i].events, now);
 		}
 		run_timers(t, now);
-		free_dead(t);
+		free_closed(t);
 		resume_listener(t, open, now);
 	}
 	return 0;

@@ -41,7 +41,7 @@ struct iw_tcp_flow {
 	uint8_t *flat, *edited, *marked;
 	uint32_t out_pos;         /* octets of FPDUs that left, modulo 2^32 */
 	struct iw_tcp_held *held; /* owned; NULL until the first */
-	size_t helds;
+	size_t held_count;
 	uint64_t batch_left; /* coalesce: units that still join the batch */
 	uint64_t batch_ns;
 	/* The link: when its last octet is sent, when it arrives, and the pieces so far. */
@@ -72,7 +72,7 @@ struct iw_tcp_conn {
 	size_t address; /* of the endpoint that it tries */
 	uint64_t begin_ns, connect_ns;
 	unsigned reset_by; /* the end from which a reset comes */
-	bool connected, closing, dead;
+	bool connected, closing, closed;
 	bool resetting;    /* both ends are reset when they have acknowledged all, or at close_ns */
 	uint64_t close_ns; /* when to give up an orderly end */
 };
@@ -82,7 +82,7 @@ struct iw_tcp_conn {
 struct iw_tcp {
 	struct iw_relay *relay;
 	struct iw_list conns; /* of struct iw_tcp_conn */
-	struct iw_list dead;
+	struct iw_list closed;
 	struct iw_heap timers;
 	struct iw_addr to[IW_TCP_ADDRESSES];
 	size_t addresses;
@@ -104,8 +104,8 @@ void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer,
 /* The socket is ready, or the time of the connection has come. */
 void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now);
 void iw_relay_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now);
-/* Closes the connection and moves it to the list of the dead. */
-void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset);
+/* Closes the connection and moves it to the list of those to free. */
+void iw_relay_tcp_conn_close(struct iw_tcp_conn *c, bool reset);
 void iw_relay_tcp_conn_free(struct iw_tcp_conn *c);
 
 /* --- tcp_flow.c --- */

@@ -76,20 +76,20 @@ static void wait_for_next(struct iw_tcp_conn *c, uint64_t now)
 		err = iw_heap_set(&c->tcp->timers, &c->timer, at);
 	if (err < 0 || poll_end(&c->end[0]) < 0 || poll_end(&c->end[1]) < 0) {
 		iw_log_error("connection %u: out of memory; reset", c->number);
-		iw_relay_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_close(c, true);
 	}
 }
 
 /* --- the end --- */
 
-void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
+void iw_relay_tcp_conn_close(struct iw_tcp_conn *c, bool reset)
 {
 	struct linger now = { .l_onoff = 1 };
 	struct iw_tcp *t = c->tcp;
 
-	if (c->dead)
+	if (c->closed)
 		return;
-	c->dead = true;
+	c->closed = true;
 	for (unsigned side = 0; side < 2; side++) {
 		struct iw_tcp_end *e = &c->end[side];
 
@@ -106,7 +106,7 @@ void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
 		iw_relay_capture_end(t->relay->capture, &c->capture, c->reset_by, true);
 	iw_heap_del(&t->timers, &c->timer);
 	iw_list_del(&c->link);
-	iw_list_add_tail(&t->dead, &c->link);
+	iw_list_add_tail(&t->closed, &c->link);
 	t->open--;
 }
 
@@ -152,7 +152,7 @@ static void reset_both(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 		c->close_ns = now + CLOSE_NS;
 	}
 	if (!iw_tcp_unacked(c->end[!from].fd))
-		iw_relay_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_close(c, true);
 }
 
 /* All octets of this end have left. Passes on what ended its direction: a FIN or a reset. */
@@ -173,7 +173,7 @@ static void was_reset(struct iw_tcp_conn *c, unsigned side)
 	struct iw_tcp_flow *f = &c->flow[side], *back = &c->flow[!side];
 
 	if (c->closing || back->in_reset) {
-		iw_relay_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_close(c, true);
 		return;
 	}
 	f->in_reset = true;
@@ -267,7 +267,7 @@ static void pump_plain(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 		f->in_len -= n;
 		f->in_off = f->in_len ? f->in_off + n : 0;
 	}
-	if (!c->dead && f->in_ended && !f->in_len && !f->ended)
+	if (!c->closed && f->in_ended && !f->in_len && !f->ended)
 		end_in_order(c, d, now);
 }
 
@@ -285,7 +285,7 @@ static void end_direction(struct iw_tcp_conn *c, unsigned d, enum iw_queue_end e
 	case IW_QUEUE_RESET:
 		reset_both(c, d, now);
 		break;
-	case IW_QUEUE_GOES_ON:
+	case IW_QUEUE_OPEN:
 		break;
 	}
 }
@@ -295,7 +295,7 @@ static void pump_queue(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 	struct iw_tcp_flow *f = &c->flow[d];
 
 	iw_relay_tcp_flow_run(c, d, now);
-	while (!c->dead && !c->end[!d].full) {
+	while (!c->closed && !c->end[!d].full) {
 		enum iw_queue_end end;
 		struct iovec iov[2];
 		int n;
@@ -307,25 +307,25 @@ static void pump_queue(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 		}
 		len = write_end(c, d, iov, n);
 		iw_queue_take(&f->out, len, now);
-		if (len && !c->dead)
+		if (len && !c->closed)
 			iw_relay_tcp_flow_run(c, d, now);
 	}
 }
 
 static void pump(struct iw_tcp_conn *c, uint64_t now)
 {
-	for (unsigned d = 0; d < 2 && !c->dead; d++) {
+	for (unsigned d = 0; d < 2 && !c->closed; d++) {
 		if (c->tcp->plain)
 			pump_plain(c, d, now);
 		else
 			pump_queue(c, d, now);
 	}
-	if (c->dead)
+	if (c->closed)
 		return;
 	/* Both ends have closed: after an end by a rule, also what they still send was read. */
 	if (c->flow[0].fin_sent && c->flow[1].fin_sent && c->flow[0].in_ended &&
 	    c->flow[1].in_ended)
-		iw_relay_tcp_conn_kill(c, false);
+		iw_relay_tcp_conn_close(c, false);
 	else
 		wait_for_next(c, now);
 }
@@ -357,7 +357,7 @@ static void give_up(struct iw_tcp_conn *c, const struct iw_fault *why)
 {
 	iw_log_warn("connection %u: %s", c->number, why->text);
 	c->tcp->refused++;
-	iw_relay_tcp_conn_kill(c, true);
+	iw_relay_tcp_conn_close(c, true);
 }
 
 static void connected(struct iw_tcp_conn *c, uint64_t now)
@@ -395,7 +395,7 @@ void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now
 {
 	struct iw_tcp_conn *c = e->conn;
 
-	if (c->dead)
+	if (c->closed)
 		return;
 	if (!c->connected) {
 		if (e->side == 1)
@@ -406,7 +406,7 @@ void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now
 		e->full = false;
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && iw_relay_tcp_flow_reads(c, e->side))
 		read_end(c, e->side);
-	if (!c->dead)
+	if (!c->closed)
 		pump(c, now);
 }
 
@@ -419,9 +419,9 @@ void iw_relay_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now)
 			      c->tcp->relay->to_host);
 		give_up(c, &why);
 	} else if (c->closing) {
-		iw_relay_tcp_conn_kill(c, false);
+		iw_relay_tcp_conn_close(c, false);
 	} else if (c->resetting && now >= c->close_ns) {
-		iw_relay_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_close(c, true);
 	} else {
 		pump(c, now);
 	}

@@ -63,7 +63,7 @@ int iw_relay_tcp_flow_init(struct iw_tcp_flow f[static 2], struct iw_tcp *t)
 
 void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t)
 {
-	for (size_t i = 0; i < f->helds; i++)
+	for (size_t i = 0; i < f->held_count; i++)
 		free(f->held[i].octets);
 	for (unsigned i = 0; i < 2; i++)
 		if (f->pipe[i] >= 0)
@@ -301,23 +301,23 @@ static bool hold(struct iw_tcp_flow *f, const struct iw_unit *u, const uint8_t *
 
 	if (!f->held)
 		f->held = calloc(IW_TCP_HELD, sizeof(*f->held));
-	if (!f->held || f->helds == IW_TCP_HELD)
+	if (!f->held || f->held_count == IW_TCP_HELD)
 		return false;
-	h = &f->held[f->helds];
+	h = &f->held[f->held_count];
 	*h = (struct iw_tcp_held){ .unit = *u, .octets = malloc(u->len), .left = overtake };
 	if (!h->octets)
 		return false;
 	iw_framer_unmark(u, h->octets, wire);
 	for (size_t i = 0; i < n; i++)
 		h->decision[h->decisions++] = d[i];
-	f->helds++;
+	f->held_count++;
 	return true;
 }
 
 /* A unit has left: it has overtaken all that are held. */
 static void count_overtaken(struct iw_tcp_flow *f)
 {
-	for (size_t i = 0; i < f->helds; i++)
+	for (size_t i = 0; i < f->held_count; i++)
 		if (f->held[i].left > 0)
 			f->held[i].left--;
 }
@@ -330,15 +330,15 @@ static void release(struct iw_tcp_conn *c, unsigned from, uint64_t now, bool all
 {
 	struct iw_tcp_flow *f = &c->flow[from];
 
-	for (size_t i = 0; i < f->helds && iw_queue_has_room(&f->out, ROOM);) {
+	for (size_t i = 0; i < f->held_count && iw_queue_has_room(&f->out, ROOM);) {
 		struct iw_tcp_held h = f->held[i];
 
 		if (!all && h.left > 0) {
 			i++;
 			continue;
 		}
-		f->helds--;
-		memmove(f->held + i, f->held + i + 1, (f->helds - i) * sizeof(h));
+		f->held_count--;
+		memmove(f->held + i, f->held + i + 1, (f->held_count - i) * sizeof(h));
 		(void)leave(c, &h.unit, h.octets, h.decision, h.decisions, now);
 		free(h.octets);
 	}
@@ -382,7 +382,7 @@ static const uint8_t *decided(struct iw_tcp_conn *c, const struct iw_unit *u, co
 /* True if the octets of the unit leave as they arrived, where they arrived. */
 static bool passes(const struct iw_tcp_flow *f, const struct iw_unit *u, size_t decisions)
 {
-	return decisions == 0 && !f->helds && !f->batch_left &&
+	return decisions == 0 && !f->held_count && !f->batch_left &&
 	       (!u->markers || (f->out_pos - u->pos) % 512 == 0);
 }
 
@@ -459,7 +459,7 @@ static void end_in(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 	if (!f->discard)
 		release(c, from, now, true);
 	/* A released unit has ended the direction, or held units wait for room. */
-	if (f->ended || (f->helds && !f->discard))
+	if (f->ended || (f->held_count && !f->discard))
 		return;
 	iw_queue_end(&f->out, IW_QUEUE_FIN, 0);
 	f->ended = true;

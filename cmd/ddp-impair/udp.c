@@ -161,7 +161,7 @@ static void capture_datagram(struct iw_udp *u, const struct iw_udp_client *c, un
 					  f->data + HEAD, f->len - HEAD);
 }
 
-static void give_out(struct iw_udp *u, unsigned from, uint64_t now)
+static void send_due(struct iw_udp *u, unsigned from, uint64_t now)
 {
 	struct iw_relay_direction *d = &u->direction[from];
 	struct iw_link_frame *f[IW_UDP_SEGS];
@@ -218,7 +218,7 @@ static int relay(struct iw_udp *u, struct iw_fault *why)
 			err = serve(u, ready[i].data.u64, why);
 		now = iw_os_now();
 		for (unsigned d = 0; d < 2; d++)
-			give_out(u, d, now);
+			send_due(u, d, now);
 		if (now >= u->sweep_at) {
 			iw_udp_clients_sweep(u, now > IDLE_NS ? now - IDLE_NS : 0);
 			u->sweep_at = now + SWEEP_NS;

@@ -128,7 +128,7 @@ static void the_end_follows_all_octets(void **state)
 	iw_queue_put(&q, "ab", 2, 10, 0);
 	iw_queue_end(&q, IW_QUEUE_RESET, 0);
 	assert_int_equal(leave(9, out, 100), 0);
-	assert_int_equal(ended, IW_QUEUE_GOES_ON);
+	assert_int_equal(ended, IW_QUEUE_OPEN);
 	assert_int_equal(leave(10, out, 100), 2);
 	assert_int_equal(leave(10, out, 100), 0);
 	assert_int_equal(ended, IW_QUEUE_RESET);
