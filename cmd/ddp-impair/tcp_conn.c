@@ -45,6 +45,12 @@ static int poll_end(struct iw_tcp_end *e)
 	return epoll_ctl(e->conn->tcp->epoll, op, e->fd, &ev);
 }
 
+/* Without rules: an end has reset the connection, and its octets have left. */
+static bool ends_by_reset(const struct iw_tcp_flow *f)
+{
+	return f->in_reset && f->in_ended && !f->in_len;
+}
+
 static uint64_t deadline(const struct iw_tcp_conn *c, uint64_t now)
 {
 	uint64_t at = IW_TIME_NEVER;
@@ -55,7 +61,10 @@ static uint64_t deadline(const struct iw_tcp_conn *c, uint64_t now)
 		return c->close_ns;
 	if (c->resetting)
 		return IW_MIN(now + POLL_NS, c->close_ns);
-	for (unsigned d = 0; d < 2 && !c->tcp->plain; d++) {
+	if (c->tcp->plain)
+		return ends_by_reset(&c->flow[0]) || ends_by_reset(&c->flow[1]) ? now
+										: IW_TIME_NEVER;
+	for (unsigned d = 0; d < 2; d++) {
 		uint64_t due = iw_queue_due(&c->flow[d].out);
 
 		if (!c->end[!d].full || due > now)

@@ -317,6 +317,7 @@ ends() {
     for rule in '' 'fpdu nth=99: drop'; do
         ends last-words 'last words, reset' ${rule:+--rule "$rule"}
         ends slow-reader '100000 octets, reset' ${rule:+--rule "$rule"}
+        ends half-closed 'FIN, reset' ${rule:+--rule "$rule"}
     done
 }
 

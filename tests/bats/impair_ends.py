@@ -7,6 +7,7 @@ impair_ends.py CASE DDP-IMPAIR [OPTION...]
 
 last-words   the responder sends some octets and resets, while the initiator sends
 slow-reader  the initiator sends 100 kB and resets, before the responder reads
+half-closed  the initiator ends its direction and then resets, while the responder sends
 held         64 FPDUs that the initiator sends, then a FIN; prints whether each arrived 16 times
 crowd        300 connections at once
 """
@@ -113,6 +114,21 @@ def slow_reader(relay):
     print(f"{len(octets)} octets, {end}")
 
 
+def half_closed(relay):
+    initiator, responder = relay.connect()
+    initiator.shutdown(socket.SHUT_WR)
+    _, end = receive(responder)
+    reset(initiator)
+    until = time.monotonic() + WAIT
+    try:
+        while time.monotonic() < until:
+            responder.sendall(b"more")
+            time.sleep(0.005)
+    except (BrokenPipeError, ConnectionResetError):
+        end += ", reset"
+    print(end)
+
+
 def fpdu(n):
     """An RDMA Write of 20000 octets; the CRC field is not in use."""
     ulpdu = struct.pack(">BBIQ", 0xc1, 0x40, 0x100, n * 20000) + bytes([n]) * 20000
@@ -147,7 +163,8 @@ def crowd(relay):
 
 
 def main(case, tool, *options):
-    run = {"last-words": last_words, "slow-reader": slow_reader, "held": held, "crowd": crowd}[case]
+    run = {"last-words": last_words, "slow-reader": slow_reader, "half-closed": half_closed,
+           "held": held, "crowd": crowd}[case]
     relay = Relay(tool, options, 4096 if case == "slow-reader" else 0)
     run(relay)
     relay.end()
