@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/confine.h"
@@ -113,6 +114,16 @@ int iw_cli_start(struct iw_cli *cli)
 	if (!err && cli->trace_path)
 		err = iw_cli_trace_open(&cli->trace, cli->trace_path, &why);
 	return err ? iw_cli_fail(cli, &why) : IW_EXIT_OK;
+}
+
+void iw_cli_allow_descriptors(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur >= r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &r);
 }
 
 int iw_cli_check_transport(struct iw_cli *cli)

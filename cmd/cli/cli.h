@@ -138,6 +138,12 @@ void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport);
 IW_MUST_CHECK int iw_cli_start(struct iw_cli *cli);
 
 /*
+ * Allows the process as many descriptors as its user may have (RLIMIT_NOFILE), for a tool that
+ * serves many connections. Without success fewer connections fit.
+ */
+void iw_cli_allow_descriptors(void);
+
+/*
  * Checks that the chosen transport can run on this machine. Returns IW_EXIT_OK, or what iw_cli_fail
  * returns for the reason. A tool that opens connections calls it first.
  */

@@ -288,7 +288,7 @@ static int run(struct opts *o)
 	if (iw_cap_open(&source, &o->source, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	if (o->write &&
-	    iw_cap_save_open(&o->save, o->write, iw_cap_source_linktype(source),
+	    iw_cap_save_open(&o->save, "-w", o->write, iw_cap_source_linktype(source),
 			     o->filter.streams || o->filter.stags || o->filter.errors, &why) < 0) {
 		status = iw_cli_fail(&o->cli, &why);
 		goto out;

@@ -207,28 +207,28 @@ static bool ends_in(const char *s, const char *end)
 }
 
 /* Explains the usual mistakes: a missing directory, and a directory instead of a file. */
-static int open_failed(const char *path, int errnum, struct iw_fault *why)
+static int open_failed(const char *option, const char *path, int errnum, struct iw_fault *why)
 {
-	int err = iw_os_fail(why, errnum, "-w %s", path);
+	int err = iw_os_fail(why, errnum, "%s %s", option, path);
 	const char *slash = strrchr(path, '/');
 
 	if (why && errnum == ENOENT && slash && slash > path)
 		snprintf(
 			why->text, sizeof(why->text),
-			"-w %s: the directory %.*s does not exist; create it, or name another file",
-			path, (int)(slash - path), path);
+			"%s %s: the directory %.*s does not exist; create it, or name another file",
+			option, path, (int)(slash - path), path);
 	else if (why && errnum == ENOTDIR && slash && slash > path)
 		snprintf(why->text, sizeof(why->text),
-			 "-w %s: %.*s is not a directory; name another file", path,
+			 "%s %s: %.*s is not a directory; name another file", option, path,
 			 (int)(slash - path), path);
 	else if (why && errnum == EISDIR)
 		snprintf(why->text, sizeof(why->text),
-			 "-w %s: a directory; expected the name of a file", path);
+			 "%s %s: a directory; expected the name of a file", option, path);
 	return err;
 }
 
-int iw_cap_save_open(struct iw_cap_save **out, const char *path, int linktype, bool selective,
-		     struct iw_fault *why)
+int iw_cap_save_open(struct iw_cap_save **out, const char *option, const char *path, int linktype,
+		     bool selective, struct iw_fault *why)
 {
 	struct iw_cap_save *s = calloc(1, sizeof(*s));
 
@@ -240,7 +240,7 @@ int iw_cap_save_open(struct iw_cap_save **out, const char *path, int linktype, b
 	s->selective = selective;
 	s->file = fopen(path, "wbe");
 	if (!s->file) {
-		int err = open_failed(path, errno, why);
+		int err = open_failed(option, path, errno, why);
 
 		free(s);
 		return err;

@@ -19,13 +19,14 @@
 struct iw_cap_save;
 
 /*
- * Creates the file: pcapng if path ends in .pcapng, otherwise pcap; both with nanoseconds.
+ * Creates the file: pcapng if path ends in .pcapng, otherwise pcap; both with nanoseconds. option:
+ * the one that names the file, for messages.
  * linktype: from iw_cap_source_linktype(). selective: only wanted frames are written. path is
  * borrowed until *out is closed; *out is owned by the caller. IW_E_NOMEM: out of memory; else the
  * error of iw_os_fail: the file cannot be opened.
  */
-IW_MUST_CHECK int iw_cap_save_open(struct iw_cap_save **out, const char *path, int linktype,
-				   bool selective, struct iw_fault *why);
+IW_MUST_CHECK int iw_cap_save_open(struct iw_cap_save **out, const char *option, const char *path,
+				   int linktype, bool selective, struct iw_fault *why);
 /* Queues a copy of the frame. flow, from: from iw_cap_frame_flow(); flow may be NULL. wanted: the
  * frame is written even if no event of it is wanted. IW_E_NOMEM: out of memory; else the error of
  * iw_os_fail: an earlier frame could not be written. */

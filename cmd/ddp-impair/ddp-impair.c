@@ -4,6 +4,7 @@
  * or inserts them.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +30,12 @@ struct rule_option {
 struct opts {
 	struct iw_cli cli;
 	struct iw_relay relay;
-	struct iw_ledger_cfg ledger;
-	const char *pcap, *between;
+	const char *record, *replay, *pcap, *between;
 	char *listen, *to; /* owned copies, which are cut at the port */
 	struct rule_option *rule;
 	size_t rules;
 	uint64_t seconds;
+	bool check;
 	char interface[2][IF_NAMESIZE];
 };
 
@@ -53,6 +54,7 @@ enum {
 	KEY_PCAP,
 	KEY_SECONDS,
 	KEY_TIMEOUT,
+	KEY_CHECK,
 };
 
 /* clang-format off */
@@ -74,6 +76,7 @@ static const struct argp_option options[] = {
 	{ "record", KEY_RECORD, "FILE", 0, "Write every decision to FILE", 3 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Repeat the decisions in FILE instead of applying rules", 3 },
 	{ "pcap", KEY_PCAP, "FILE", 0, "Write what leaves, in both directions, to a capture", 3 },
+	{ "check", KEY_CHECK, 0, 0, "Only check the rules, the links and the replay, then exit", 3 },
 	{ 0 },
 };
 /* clang-format on */
@@ -194,13 +197,16 @@ static error_t rule_option(int key, char *arg, const struct argp_state *state, s
 		o->relay.seed = iw_cli_u64(state, "--seed", arg, 1, UINT32_MAX);
 		return 0;
 	case KEY_RECORD:
-		o->ledger.record = file_name(state, "--record", arg);
+		o->record = file_name(state, "--record", arg);
 		return 0;
 	case KEY_REPLAY:
-		o->ledger.replay = file_name(state, "--replay", arg);
+		o->replay = file_name(state, "--replay", arg);
 		return 0;
 	case KEY_PCAP:
 		o->pcap = file_name(state, "--pcap", arg);
+		return 0;
+	case KEY_CHECK:
+		o->check = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -225,28 +231,31 @@ static void split_interfaces(const struct argp_state *state, struct opts *o)
 		argp_error(state, "--between \"%s\": the same interface twice", o->between);
 }
 
-static void check(const struct argp_state *state, struct opts *o)
+static void split_endpoints(const struct argp_state *state, struct opts *o)
 {
 	struct iw_relay *r = &o->relay;
 
+	if (!o->listen && !o->to)
+		argp_error(state, "expected --listen PORT and --to HOST:PORT, or --between A,B");
+	if (!o->listen || !o->to)
+		argp_error(state, "--%s needs --%s", o->listen ? "listen" : "to",
+			   o->listen ? "to HOST:PORT" : "listen PORT");
+	endpoint(state, "--listen", o->listen, false, &r->listen_host, &r->listen_port);
+	endpoint(state, "--to", o->to, true, &r->to_host, &r->to_port);
+}
+
+static void check_options(const struct argp_state *state, struct opts *o)
+{
 	if (o->between && (o->listen || o->to || o->cli.transport_given))
 		argp_error(state, "--between and --%s exclude each other",
 			   o->listen ? "listen"
 			   : o->to   ? "to"
 				     : "transport");
-	if (o->between) {
+	if (o->between)
 		split_interfaces(state, o);
-	} else {
-		if (!o->listen && !o->to)
-			argp_error(state,
-				   "expected --listen PORT and --to HOST:PORT, or --between A,B");
-		if (!o->listen || !o->to)
-			argp_error(state, "--%s needs --%s", o->listen ? "listen" : "to",
-				   o->listen ? "to HOST:PORT" : "listen PORT");
-		endpoint(state, "--listen", o->listen, false, &r->listen_host, &r->listen_port);
-		endpoint(state, "--to", o->to, true, &r->to_host, &r->to_port);
-	}
-	if (o->ledger.replay && o->rules)
+	else if (!o->check || o->listen || o->to)
+		split_endpoints(state, o);
+	if (o->replay && o->rules)
 		argp_error(state,
 			   "--replay and --rule%s exclude each other: the record has the decisions",
 			   o->rule[0].file ? "s" : "");
@@ -268,7 +277,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			arg);
 		return 0;
 	case ARGP_KEY_END:
-		check(state, o);
+		check_options(state, o);
 		return 0;
 	default:
 		ret = end_option(key, arg, state, o);
@@ -286,7 +295,7 @@ static const struct argp argp = {
 	       "Example: ddp-impair --listen 7472 --to 10.0.0.1:7471"
 	       " --rule 'fpdu opcode=write nth=100: flip-bit payload'\n\n"
 	       "Exit status: 0 ended by a signal or --seconds; 1 a replay did not meet the units of its "
-	       "record; 2 wrong usage or a bad rule; 3 not permitted or not built; 4 failed.",
+	       "record; 2 wrong usage, a bad rule, or a file of rules or decisions that cannot be read; 3 not permitted or not built; 4 failed.",
 	.children = kids,
 };
 
@@ -311,27 +320,79 @@ static int add_rules(struct opts *o, struct iw_fault *why)
 	return 0;
 }
 
-static int open_all(struct opts *o, struct iw_fault *why)
+static int check_link(const struct opts *o, struct iw_fault *why)
+{
+	static const char *const options_of[] = { "--link-ab", "--link-ba" };
+	const struct iw_relay *r = &o->relay;
+
+	for (unsigned d = 0; d < 2; d++) {
+		const char *name = iw_settings_not_stream(&r->link[d]);
+
+		if (carrier_of(o) == IW_RULE_TCP && r->linked[d] && name)
+			return iw_fail(
+				why, IW_E_INVAL,
+				"%s %s: TCP would repair it, so it has no effect in a stream; use --between, or a rule",
+				r->linked[!d] ? "--link" : options_of[d], name);
+	}
+	return 0;
+}
+
+/* Reads what the options name: rules, the files of injected octets, and the replay. */
+static int read_inputs(struct opts *o, struct iw_fault *why)
 {
 	struct iw_relay *r = &o->relay;
+	struct iw_relay_log_cfg log = { .cli = &o->cli, .replay = o->replay };
 	int err = iw_rules_new(&r->rules, carrier_of(o), r->seed, iw_relay_rules_load, NULL,
 			       &iw_os_heap);
 
 	if (err < 0)
 		return iw_fail(why, err, "out of memory");
-	err = add_rules(o, why);
-	o->ledger.cli = &o->cli;
-	o->ledger.rules = r->rules;
+	log.rules = r->rules;
+	err = check_link(o, why);
 	if (err == 0)
-		err = iw_ledger_open(&r->ledger, &o->ledger, why);
-	if (err == 0 && o->pcap)
-		err = iw_tap_open(&r->tap, o->pcap, o->between != NULL, why);
-	r->need_units = iw_rules_count(r->rules) > 0 || o->ledger.replay;
+		err = add_rules(o, why);
+	if (err == 0)
+		err = iw_relay_log_open(&r->log, &log, why);
+	r->need_units = iw_rules_count(r->rules) > 0 || o->replay;
 	return err;
+}
+
+/* After the inputs were read: an output may have the name of one. */
+static int open_outputs(struct opts *o, struct iw_fault *why)
+{
+	struct iw_relay *r = &o->relay;
+	int err = o->record ? iw_relay_log_record(r->log, o->record, why) : 0;
+
+	if (err == 0 && o->pcap)
+		err = iw_relay_capture_open(&r->capture, o->pcap, o->between != NULL, why);
+	return err;
+}
+
+/* --check: reports what was read. */
+static int show_checked(struct opts *o)
+{
+	uint64_t rules = iw_rules_count(o->relay.rules),
+		 decisions = iw_relay_log_unused(o->relay.log);
+	struct iw_json *out = &o->cli.out;
+
+	if (o->cli.json) {
+		iw_json_begin(out, "checked");
+		iw_json_u64(out, "rules", rules);
+		iw_json_u64(out, "recorded_decisions", decisions);
+		return iw_json_end(out) < 0 ? IW_EXIT_FAILED : IW_EXIT_OK;
+	}
+	if (!o->cli.quiet)
+		printf("valid: rules: %" PRIu64 ", recorded decisions: %" PRIu64 "\n", rules,
+		       decisions);
+	return IW_EXIT_OK;
 }
 
 static int relay(struct opts *o)
 {
+	struct iw_fault why = { 0 };
+
+	if (open_outputs(o, &why) < 0)
+		return iw_cli_fail(&o->cli, &why);
 	switch (carrier_of(o)) {
 	case IW_RULE_TCP:
 		return iw_relay_tcp(&o->relay);
@@ -343,10 +404,10 @@ static int relay(struct opts *o)
 	return IW_EXIT_FAILED;
 }
 
-/* Bad rules and replays are errors of usage. */
-static int fail(struct opts *o, struct iw_fault *why)
+/* A bad rule, and a file of rules, octets or decisions that cannot be read, are errors of usage. */
+static int bad_input(struct opts *o, struct iw_fault *why)
 {
-	if (why->err == IW_E_NOTSUP || why->err == IW_E_FORMAT)
+	if (why->err != IW_E_NOMEM)
 		why->err = IW_E_INVAL;
 	return iw_cli_fail(&o->cli, why);
 }
@@ -355,9 +416,9 @@ static int close_all(struct opts *o, int status)
 {
 	struct iw_fault why = { 0 };
 
-	if (iw_ledger_close(o->relay.ledger, &why) < 0 && status == IW_EXIT_OK)
+	if (iw_relay_log_close(o->relay.log, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);
-	if (iw_tap_close(o->relay.tap, &why) < 0 && status == IW_EXIT_OK)
+	if (iw_relay_capture_close(o->relay.capture, &why) < 0)
 		status = iw_cli_fail(&o->cli, &why);
 	iw_rules_free(o->relay.rules);
 	free(o->rule);
@@ -372,12 +433,17 @@ static int run(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
+	/* Each connection needs two descriptors, and more without rules. */
+	iw_cli_allow_descriptors();
 	r->cli = &o->cli;
 	r->end_ns = o->seconds ? iw_os_now() + IW_SEC(o->seconds) : IW_TIME_NEVER;
 	/* Two links with the same seed would make the same decisions. */
 	r->link[0].seed = 2 * r->seed;
 	r->link[1].seed = 2 * r->seed + 1;
-	status = open_all(o, &why) < 0 ? fail(o, &why) : relay(o);
+	if (read_inputs(o, &why) < 0)
+		status = bad_input(o, &why);
+	else
+		status = o->check ? show_checked(o) : relay(o);
 	return close_all(o, status);
 }
 

@@ -26,7 +26,7 @@
 #include "cli/log.h"
 #include "cli/signals.h"
 #include "ddp-impair/impair.h"
-#include "ddp-impair/lane.h"
+#include "ddp-impair/direction.h"
 #include "ddp-impair/packets/offload.h"
 #include "ddp-impair/packets/table.h"
 #include "os/os.h"
@@ -40,11 +40,11 @@ enum {
 	SOCKET_BUFFER = 32 << 20,
 };
 
-/* One interface: frames that arrive here leave on the other side, through the lane of this side. */
+/* One interface. A frame that arrives here leaves at the other one, through this direction. */
 struct side {
 	const char *name;
 	int fd;
-	struct iw_relay_lane lane;
+	struct iw_relay_direction direction;
 	bool direct;        /* what arrives is sent as it is */
 	uint64_t offloaded; /* dropped: it cannot be divided into frames */
 	uint64_t overrun;   /* lost before this program received them */
@@ -120,11 +120,11 @@ static void take_frame(struct frames *f, struct side *s, uint8_t *frame, size_t 
 	uint64_t flow;
 
 	if (!f->flows) {
-		iw_link_push(s->lane.link, frame, len, now);
+		iw_link_push(s->direction.link, frame, len, now);
 		return;
 	}
 	flow = iw_flows_frame(f->flows, frame, len, now, &fate);
-	iw_reorder_push(&s->lane.order, flow, frame, fate.len, &fate, now);
+	iw_reorder_push(&s->direction.order, flow, frame, fate.len, &fate, now);
 }
 
 /* Linux 6.2 and later. */
@@ -227,7 +227,7 @@ static void send_all(struct side *s, int fd, struct outgoing *out)
 
 static void pass_on(struct side *s, struct outgoing *out, const struct piece *p)
 {
-	iw_link_pass(s->lane.link, p->len);
+	iw_link_pass(s->direction.link, p->len);
 	add(out, &p->vnet, p->data, p->len);
 }
 
@@ -260,6 +260,19 @@ static bool open_piece(struct piece *p, struct mmsghdr *msg)
 	return true;
 }
 
+/*
+ * A read reports once that an interface has gone down; frames arrive again when it is up. An
+ * interface that was removed has no index any more, and never returns.
+ */
+static bool only_down(const struct side *s, int errnum)
+{
+	struct sockaddr_ll at = { 0 };
+	socklen_t len = sizeof(at);
+
+	return errnum == ENETDOWN && getsockname(s->fd, (struct sockaddr *)&at, &len) == 0 &&
+	       at.sll_ifindex > 0;
+}
+
 static int take_in(struct frames *f, struct side *s, const struct side *other, struct iw_fault *why)
 {
 	struct mmsghdr msg[BATCH];
@@ -271,7 +284,7 @@ static int take_in(struct frames *f, struct side *s, const struct side *other, s
 	/* EINVAL: an offload that PACKET_VNET_HDR cannot describe. */
 	if (n < 0 && errno == EINVAL)
 		s->offloaded++;
-	else if (n < 0 && errno != EAGAIN && errno != EINTR)
+	else if (n < 0 && errno != EAGAIN && errno != EINTR && !only_down(s, errno))
 		return iw_os_fail(why, errno, "read from %s", s->name);
 	for (int i = 0; i < n; i++)
 		if (!open_piece(&pieces[i], &msg[i]))
@@ -293,16 +306,17 @@ static void give_out(struct frames *f, struct side *s, const struct side *other)
 	uint64_t now = iw_os_now();
 	int n;
 
-	iw_reorder_tick(&s->lane.order, now);
+	iw_reorder_tick(&s->direction.order, now);
 	do {
 		out.n = 0;
-		for (n = 0; n < BATCH && (frames[n] = iw_link_pop(s->lane.link, now)); n++)
+		for (n = 0; n < BATCH && (frames[n] = iw_link_pop(s->direction.link, now)); n++)
 			add(&out, &complete, frames[n]->data, frames[n]->len);
 		send_all(s, other->fd, &out);
 		for (int i = 0; i < n; i++) {
-			if (f->r->tap)
-				iw_tap_frame(f->r->tap, frames[i]->data, frames[i]->len);
-			iw_link_put(s->lane.link, frames[i]);
+			if (f->r->capture)
+				iw_relay_capture_frame(f->r->capture, frames[i]->data,
+						       frames[i]->len);
+			iw_link_put(s->direction.link, frames[i]);
 		}
 	} while (n == BATCH);
 }
@@ -313,8 +327,8 @@ static int wait_for(const struct frames *f, struct iw_fault *why)
 	struct pollfd fds[] = { { .fd = side[0].fd, .events = POLLIN },
 				{ .fd = side[1].fd, .events = POLLIN },
 				{ .fd = iw_signals_fd(), .events = POLLIN } };
-	uint64_t at = IW_MIN(f->r->end_ns, IW_MIN(iw_relay_lane_deadline(&side[0].lane),
-						  iw_relay_lane_deadline(&side[1].lane)));
+	uint64_t at = IW_MIN(f->r->end_ns, IW_MIN(iw_relay_direction_deadline(&side[0].direction),
+						  iw_relay_direction_deadline(&side[1].direction)));
 	uint64_t now = iw_os_now(), left = at > now ? at - now : 0;
 	struct timespec time = { (time_t)(left / IW_SEC(1)), (long)(left % IW_SEC(1)) };
 
@@ -352,9 +366,10 @@ static int open_sides(struct frames *f, struct iw_fault *why)
 		struct side *s = &f->side[i];
 
 		s->name = f->r->between[i];
-		s->direct = !f->flows && !f->r->linked[i] && !f->r->tap;
+		s->direct = !f->flows && !f->r->linked[i] && !f->r->capture;
 		s->fd = open_socket(s->name, why);
-		err = s->fd < 0 ? why->err : iw_relay_lane_init(&s->lane, &f->r->link[i], why);
+		err = s->fd < 0 ? why->err
+				: iw_relay_direction_init(&s->direction, &f->r->link[i], why);
 	}
 	return err ? err : iw_confine_plain(f->r->cli, IW_CONFINE_LISTENS, why);
 }
@@ -368,7 +383,7 @@ static bool was_sound(struct side *s)
 
 	if (getsockopt(s->fd, SOL_PACKET, PACKET_STATISTICS, &kernel, &len) == 0)
 		s->overrun = kernel.tp_drops;
-	slow = s->overrun || s->refused || iw_link_stat(s->lane.link)->hold_full;
+	slow = s->overrun || s->refused || iw_link_stat(s->direction.link)->hold_full;
 	if (s->offloaded)
 		iw_log_error("%s: dropped %" PRIu64
 			     " times what an offload had joined and this program cannot divide,"
@@ -399,7 +414,7 @@ static int report(struct frames *f)
 							 { "refused", s->refused },
 							 { NULL, 0 } };
 
-		err = iw_relay_report(f->r, &s->lane, s->name, f->side[!i].name, counts);
+		err = iw_relay_report(f->r, &s->direction, s->name, f->side[!i].name, counts);
 	}
 	return err ? IW_EXIT_FAILED : iw_relay_report_end(f->r, flows, sound);
 }
@@ -422,7 +437,7 @@ int iw_relay_frames(struct iw_relay *r)
 	}
 	status = err ? iw_cli_fail(r->cli, &why) : report(&f);
 	for (int i = 0; i < 2; i++) {
-		iw_relay_lane_fini(&f.side[i].lane);
+		iw_relay_direction_fini(&f.side[i].direction);
 		if (f.side[i].fd >= 0)
 			close(f.side[i].fd);
 	}

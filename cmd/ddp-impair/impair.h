@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "cli/cli.h"
-#include "ddp-impair/ledger.h"
+#include "ddp-impair/decision_log.h"
 #include "ddp-impair/link/link.h"
 #include "ddp-impair/rules/rule.h"
-#include "ddp-impair/tap.h"
+#include "ddp-impair/capture.h"
 
 struct iw_relay {
 	struct iw_cli *cli;
@@ -26,9 +26,9 @@ struct iw_relay {
 	uint64_t seed;
 	uint64_t end_ns; /* iw_os_now() at which to end; IW_TIME_NEVER: by a signal */
 	uint64_t connect_timeout_ns;
-	struct iw_rules *rules;   /* never NULL */
-	struct iw_ledger *ledger; /* never NULL: what decides, records and replays */
-	struct iw_tap *tap;       /* --pcap; NULL: none */
+	struct iw_rules *rules;           /* never NULL */
+	struct iw_relay_log *log;         /* never NULL: what decides, records and replays */
+	struct iw_relay_capture *capture; /* --pcap; NULL: none */
 	bool need_units; /* rules, a record or a replay: without them pass octets as they are */
 };
 

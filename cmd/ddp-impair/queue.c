@@ -101,12 +101,6 @@ void iw_queue_release(struct iw_queue *q, uint64_t at_ns)
 		p->at_ns = IW_MIN(p->at_ns, at_ns);
 }
 
-void iw_queue_postpone(struct iw_queue *q, uint64_t at_ns)
-{
-	if (q->pieces)
-		piece_at(q, 0)->at_ns = at_ns;
-}
-
 uint64_t iw_queue_due(const struct iw_queue *q)
 {
 	const struct iw_queue_piece *p = piece_at(q, 0);
@@ -121,7 +115,7 @@ size_t iw_queue_peek(const struct iw_queue *q, uint64_t now, struct iovec iov[2]
 {
 	size_t len = 0, first;
 
-	*end = IW_QUEUE_GOES_ON;
+	*end = IW_QUEUE_OPEN;
 	*n = 0;
 	if (iw_queue_due(q) > now)
 		return 0;

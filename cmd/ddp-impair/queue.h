@@ -14,7 +14,7 @@
 
 #include <iwarp/err.h>
 
-enum iw_queue_end { IW_QUEUE_GOES_ON, IW_QUEUE_FIN, IW_QUEUE_CLOSE, IW_QUEUE_RESET };
+enum iw_queue_end { IW_QUEUE_OPEN, IW_QUEUE_FIN, IW_QUEUE_CLOSE, IW_QUEUE_RESET };
 
 struct iw_queue_piece {
 	uint64_t at_ns;  /* not before this time; IW_TIME_NEVER: never */
@@ -43,7 +43,7 @@ void iw_queue_fini(struct iw_queue *q);
 bool iw_queue_has_room(const struct iw_queue *q, size_t octets);
 /*
  * Appends octets, which are copied; the caller has asked for room. They join the piece before, unless
- * it stands apart or the times differ.
+ * iw_queue_part() was called since or the times differ.
  */
 void iw_queue_put(struct iw_queue *q, const void *octets, size_t len, uint64_t at_ns,
 		  uint64_t gap_ns);
@@ -53,8 +53,6 @@ void iw_queue_part(struct iw_queue *q);
 void iw_queue_end(struct iw_queue *q, enum iw_queue_end end, uint64_t at_ns);
 /* The last piece may leave at this time. */
 void iw_queue_release(struct iw_queue *q, uint64_t at_ns);
-/* The first piece must not leave before this time. */
-void iw_queue_postpone(struct iw_queue *q, uint64_t at_ns);
 
 /* When the first piece may leave; IW_TIME_NEVER: the queue is empty, or it is held for ever. */
 uint64_t iw_queue_due(const struct iw_queue *q);

@@ -12,14 +12,14 @@
 
 #include "cli/confine.h"
 #include "cli/signals.h"
-#include "ddp-impair/link_option.h"
 #include "os/os.h"
 #include "os/sock.h"
 #include "util/num.h"
 #include "util/text.h"
 
-#define BACKLOG 512
-#define BATCH   64
+#define BACKLOG   512
+#define BATCH     64
+#define RESUME_NS IW_SEC(1) /* until the listener is polled again, if no connection ends */
 
 static int watch(struct iw_tcp *t, int fd, void *ptr, struct iw_fault *why)
 {
@@ -40,32 +40,19 @@ static int open_listener(struct iw_tcp *t, struct iw_fault *why)
 	return err < 0 ? err : iw_tcp_listen(&t->listener, &at, BACKLOG, &cfg, why);
 }
 
-static int check_link(const struct iw_relay *r, struct iw_fault *why)
-{
-	for (unsigned d = 0; d < 2; d++) {
-		const char *name = iw_settings_not_stream(&r->link[d]);
-
-		if (r->linked[d] && name)
-			return iw_fail(
-				why, IW_E_INVAL,
-				"--link %s: TCP would repair it, so it has no effect in a stream; use --between, or a rule",
-				name);
-	}
-	return 0;
-}
-
 static int open_all(struct iw_tcp *t, struct iw_fault *why)
 {
 	struct iw_relay *r = t->relay;
-	int err = check_link(r, why);
+	int err = 0;
 
 	t->listener = -1;
-	t->plain = !r->need_units && !r->tap && !r->linked[0] && !r->linked[1];
+	t->resume_ns = IW_TIME_NEVER;
+	t->plain = !r->need_units && !r->capture && !r->linked[0] && !r->linked[1];
 	iw_list_init(&t->conns);
-	iw_list_init(&t->dead);
+	iw_list_init(&t->closed);
 	iw_heap_init(&t->timers, &iw_os_heap);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (err == 0 && t->epoll < 0)
+	if (t->epoll < 0)
 		err = iw_os_fail(why, errno, "epoll");
 	if (err == 0)
 		err = iw_addr_resolve(t->to, IW_TCP_ADDRESSES, &t->addresses, r->to_host,
@@ -79,11 +66,11 @@ static int open_all(struct iw_tcp *t, struct iw_fault *why)
 	return err == 0 ? iw_confine_plain(r->cli, 0, why) : err;
 }
 
-static void free_dead(struct iw_tcp *t)
+static void free_closed(struct iw_tcp *t)
 {
 	struct iw_list *l;
 
-	while ((l = iw_list_first(&t->dead))) {
+	while ((l = iw_list_first(&t->closed))) {
 		iw_list_del(l);
 		iw_relay_tcp_conn_free(iw_container_of(l, struct iw_tcp_conn, link));
 	}
@@ -94,8 +81,8 @@ static void close_all(struct iw_tcp *t)
 	struct iw_list *l;
 
 	while ((l = iw_list_first(&t->conns)))
-		iw_relay_tcp_conn_kill(iw_container_of(l, struct iw_tcp_conn, link), true);
-	free_dead(t);
+		iw_relay_tcp_conn_close(iw_container_of(l, struct iw_tcp_conn, link), true);
+	free_closed(t);
 	iw_heap_fini(&t->timers);
 	if (t->listener >= 0)
 		(void)close(t->listener);
@@ -139,7 +126,7 @@ static int show_json(const struct iw_tcp *t, int status)
 	iw_json_u64(out, "responder_octets", t->octets[1]);
 	iw_json_u64(out, "initiator_units", t->units[0]);
 	iw_json_u64(out, "responder_units", t->units[1]);
-	iw_ledger_show_json(t->relay->ledger, out);
+	iw_relay_log_show_json(t->relay->log, out);
 	iw_json_u64(out, "status", (uint64_t)status);
 	return iw_json_end(out);
 }
@@ -147,7 +134,7 @@ static int show_json(const struct iw_tcp *t, int status)
 static int show_result(const struct iw_tcp *t)
 {
 	struct iw_cli *cli = t->relay->cli;
-	int status = iw_ledger_unused(t->relay->ledger) ? IW_EXIT_NO : IW_EXIT_OK;
+	int status = iw_relay_log_unused(t->relay->log) ? IW_EXIT_NO : IW_EXIT_OK;
 
 	if (cli->json)
 		return show_json(t, status) < 0 ? IW_EXIT_FAILED : status;
@@ -157,11 +144,21 @@ static int show_result(const struct iw_tcp *t)
 	       (unsigned long long)t->connections, t->connections == 1 ? "" : "s",
 	       (unsigned long long)t->refused, (unsigned long long)t->octets[0],
 	       (unsigned long long)t->octets[1]);
-	iw_ledger_show(t->relay->ledger);
+	iw_relay_log_show(t->relay->log);
 	return status;
 }
 
 /* --- the loop --- */
+
+/* A connection cannot be accepted for lack of descriptors or memory: it stays queued. */
+static void pause_listener(struct iw_tcp *t, const struct iw_fault *why, uint64_t now)
+{
+	if (!t->warned)
+		iw_log_warn("%s; new connections wait until one ends", why->text);
+	t->warned = true;
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, t->listener, NULL);
+	t->resume_ns = now + RESUME_NS;
+}
 
 static void accept_some(struct iw_tcp *t, uint64_t now)
 {
@@ -174,21 +171,23 @@ static void accept_some(struct iw_tcp *t, uint64_t now)
 		if (err == IW_E_AGAIN)
 			return;
 		if (err < 0) {
-			iw_log_warn("%s; new connections wait until one ends", why.text);
-			(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, t->listener, NULL);
-			t->paused = true;
+			pause_listener(t, &why, now);
 			return;
 		}
+		t->warned = false;
 		iw_relay_tcp_conn_new(t, fd, &peer, now);
 	}
 }
 
-static void resume(struct iw_tcp *t, size_t open)
+/* open: connections before the events of this round. */
+static void resume_listener(struct iw_tcp *t, size_t open, uint64_t now)
 {
 	struct iw_fault why;
 
-	if (t->paused && t->open < open && watch(t, t->listener, &t->listener, &why) == 0)
-		t->paused = false;
+	if (t->resume_ns == IW_TIME_NEVER || (t->open >= open && now < t->resume_ns))
+		return;
+	t->resume_ns = watch(t, t->listener, &t->listener, &why) == 0 ? IW_TIME_NEVER
+								      : now + RESUME_NS;
 }
 
 static void run_timers(struct iw_tcp *t, uint64_t now)
@@ -206,7 +205,8 @@ static void run_timers(struct iw_tcp *t, uint64_t now)
 static int wait_events(const struct iw_tcp *t, struct epoll_event *ev)
 {
 	const struct iw_timer *first = iw_heap_first(&t->timers);
-	uint64_t at = IW_MIN(t->relay->end_ns, first ? first->at : IW_TIME_NEVER);
+	uint64_t at =
+		IW_MIN(IW_MIN(t->relay->end_ns, t->resume_ns), first ? first->at : IW_TIME_NEVER);
 	uint64_t now = iw_os_now(), left = at > now ? at - now : 0;
 	struct timespec ts = { .tv_sec = (time_t)(left / IW_SEC(1)),
 			       .tv_nsec = (long)(left % IW_SEC(1)) };
@@ -237,8 +237,8 @@ static int loop(struct iw_tcp *t, struct iw_fault *why)
 				iw_relay_tcp_conn_ready(ev[i].data.ptr, ev[i].events, now);
 		}
 		run_timers(t, now);
-		free_dead(t);
-		resume(t, open);
+		free_closed(t);
+		resume_listener(t, open, now);
 	}
 	return 0;
 }

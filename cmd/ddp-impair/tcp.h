@@ -30,7 +30,8 @@ struct iw_tcp_flow {
 	uint8_t *in;           /* owned; NULL with a pipe */
 	int pipe[2];           /* owned; plain octets pass through it without a copy; -1: none */
 	size_t in_len, in_off; /* in_off: octets that have left, if plain */
-	bool in_ended;         /* the end has closed its direction */
+	bool in_ended;         /* the end has closed its direction, or reset the connection */
+	bool in_reset;         /* by a reset, which follows its octets instead of a FIN */
 	bool discard, ended;   /* by a rule: further octets are dropped; nothing more leaves */
 	bool fin_sent;
 	struct iw_queue out;
@@ -40,7 +41,7 @@ struct iw_tcp_flow {
 	uint8_t *flat, *edited, *marked;
 	uint32_t out_pos;         /* octets of FPDUs that left, modulo 2^32 */
 	struct iw_tcp_held *held; /* owned; NULL until the first */
-	size_t helds;
+	size_t held_count;
 	uint64_t batch_left; /* coalesce: units that still join the batch */
 	uint64_t batch_ns;
 	/* The link: when its last octet is sent, when it arrives, and the pieces so far. */
@@ -66,12 +67,13 @@ struct iw_tcp_conn {
 	struct iw_tcp_end end[2];
 	struct iw_tcp_flow flow[2];
 	struct iw_framer framer;
-	struct iw_tap_stream tap;
+	struct iw_relay_capture_stream capture;
 	uint32_t number;
 	size_t address; /* of the endpoint that it tries */
 	uint64_t begin_ns, connect_ns;
 	unsigned reset_by; /* the end from which a reset comes */
-	bool connected, closing, dead;
+	bool connected, closing, closed;
+	bool resetting;    /* both ends are reset when they have acknowledged all, or at close_ns */
 	uint64_t close_ns; /* when to give up an orderly end */
 };
 
@@ -80,12 +82,14 @@ struct iw_tcp_conn {
 struct iw_tcp {
 	struct iw_relay *relay;
 	struct iw_list conns; /* of struct iw_tcp_conn */
-	struct iw_list dead;
+	struct iw_list closed;
 	struct iw_heap timers;
 	struct iw_addr to[IW_TCP_ADDRESSES];
 	size_t addresses;
 	int listener, epoll;
-	bool paused; /* no free descriptors: the listener is not polled */
+	/* No free descriptors: when to poll the listener again; IW_TIME_NEVER: it is polled. */
+	uint64_t resume_ns;
+	bool warned; /* of that, since the last connection was accepted */
 	size_t open;
 	uint32_t next;
 	bool plain; /* octets pass as they are, at once */
@@ -100,13 +104,15 @@ void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer,
 /* The socket is ready, or the time of the connection has come. */
 void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now);
 void iw_relay_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now);
-/* Closes the connection and moves it to the list of the dead. */
-void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset);
+/* Closes the connection and moves it to the list of those to free. */
+void iw_relay_tcp_conn_close(struct iw_tcp_conn *c, bool reset);
 void iw_relay_tcp_conn_free(struct iw_tcp_conn *c);
 
 /* --- tcp_flow.c --- */
 
-IW_MUST_CHECK int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t);
+/* Initializes both directions, so that iw_relay_tcp_flow_fini() is allowed after an error too.
+ * IW_E_NOMEM. */
+IW_MUST_CHECK int iw_relay_tcp_flow_init(struct iw_tcp_flow f[static 2], struct iw_tcp *t);
 void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t);
 /* Divides the octets that have arrived into units, applies the rules, and queues them. */
 void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now);

@@ -45,6 +45,12 @@ static int poll_end(struct iw_tcp_end *e)
 	return epoll_ctl(e->conn->tcp->epoll, op, e->fd, &ev);
 }
 
+/* Without rules: an end has reset the connection, and its octets have left. */
+static bool ends_by_reset(const struct iw_tcp_flow *f)
+{
+	return f->in_reset && f->in_ended && !f->in_len;
+}
+
 static uint64_t deadline(const struct iw_tcp_conn *c, uint64_t now)
 {
 	uint64_t at = IW_TIME_NEVER;
@@ -53,7 +59,12 @@ static uint64_t deadline(const struct iw_tcp_conn *c, uint64_t now)
 		return c->connect_ns;
 	if (c->closing)
 		return c->close_ns;
-	for (unsigned d = 0; d < 2 && !c->tcp->plain; d++) {
+	if (c->resetting)
+		return IW_MIN(now + POLL_NS, c->close_ns);
+	if (c->tcp->plain)
+		return ends_by_reset(&c->flow[0]) || ends_by_reset(&c->flow[1]) ? now
+										: IW_TIME_NEVER;
+	for (unsigned d = 0; d < 2; d++) {
 		uint64_t due = iw_queue_due(&c->flow[d].out);
 
 		if (!c->end[!d].full || due > now)
@@ -74,20 +85,20 @@ static void wait_for_next(struct iw_tcp_conn *c, uint64_t now)
 		err = iw_heap_set(&c->tcp->timers, &c->timer, at);
 	if (err < 0 || poll_end(&c->end[0]) < 0 || poll_end(&c->end[1]) < 0) {
 		iw_log_error("connection %u: out of memory; reset", c->number);
-		iw_relay_tcp_conn_kill(c, true);
+		iw_relay_tcp_conn_close(c, true);
 	}
 }
 
 /* --- the end --- */
 
-void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
+void iw_relay_tcp_conn_close(struct iw_tcp_conn *c, bool reset)
 {
 	struct linger now = { .l_onoff = 1 };
 	struct iw_tcp *t = c->tcp;
 
-	if (c->dead)
+	if (c->closed)
 		return;
-	c->dead = true;
+	c->closed = true;
 	for (unsigned side = 0; side < 2; side++) {
 		struct iw_tcp_end *e = &c->end[side];
 
@@ -100,11 +111,11 @@ void iw_relay_tcp_conn_kill(struct iw_tcp_conn *c, bool reset)
 		(void)close(e->fd);
 		e->fd = -1;
 	}
-	if (t->relay->tap && c->connected && reset)
-		iw_tap_end(t->relay->tap, &c->tap, c->reset_by, true);
+	if (t->relay->capture && c->connected && reset)
+		iw_relay_capture_end(t->relay->capture, &c->capture, c->reset_by, true);
 	iw_heap_del(&t->timers, &c->timer);
 	iw_list_del(&c->link);
-	iw_list_add_tail(&t->dead, &c->link);
+	iw_list_add_tail(&t->closed, &c->link);
 	t->open--;
 }
 
@@ -123,8 +134,8 @@ static void send_fin(struct iw_tcp_conn *c, unsigned from)
 		return;
 	f->fin_sent = true;
 	(void)shutdown(c->end[!from].fd, SHUT_WR);
-	if (c->tcp->relay->tap)
-		iw_tap_end(c->tcp->relay->tap, &c->tap, from, false);
+	if (c->tcp->relay->capture)
+		iw_relay_capture_end(c->tcp->relay->capture, &c->capture, from, false);
 }
 
 /* Ends both directions in order; what still arrives is dropped. */
@@ -144,28 +155,40 @@ static void close_both(struct iw_tcp_conn *c, uint64_t now)
 /* Resets both ends once the octets before have arrived: a reset drops those that have not. */
 static void reset_both(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 {
-	c->reset_by = from;
-	if (!c->close_ns)
+	if (!c->resetting) {
+		c->resetting = true;
+		c->reset_by = from;
 		c->close_ns = now + CLOSE_NS;
-	if (now < c->close_ns && iw_tcp_unacked(c->end[!from].fd))
-		iw_queue_postpone(&c->flow[from].out, now + POLL_NS);
-	else
-		iw_relay_tcp_conn_kill(c, true);
+	}
+	if (!iw_tcp_unacked(c->end[!from].fd))
+		iw_relay_tcp_conn_close(c, true);
 }
 
-/* This end has reset the connection. The other end learns it after the octets that are queued. */
+/* All octets of this end have left. Passes on what ended its direction: a FIN or a reset. */
+static void end_in_order(struct iw_tcp_conn *c, unsigned from, uint64_t now)
+{
+	if (c->flow[from].in_reset)
+		reset_both(c, from, now);
+	else
+		send_fin(c, from);
+}
+
+/*
+ * This end has reset the connection, as a failed call reports. Octets that it sent before may still
+ * be in the socket or in the queue: the reset follows them, as it does without a relay.
+ */
 static void was_reset(struct iw_tcp_conn *c, unsigned side)
 {
 	struct iw_tcp_flow *f = &c->flow[side], *back = &c->flow[!side];
 
-	c->reset_by = side;
-	if (c->tcp->plain || f->ended || c->closing) {
-		iw_relay_tcp_conn_kill(c, true);
+	if (c->closing || back->in_reset) {
+		iw_relay_tcp_conn_close(c, true);
 		return;
 	}
-	f->in_ended = f->ended = true;
-	f->in_len = 0;
-	iw_queue_end(&f->out, IW_QUEUE_RESET, 0);
+	f->in_reset = true;
+	/* Its FIN was passed on before. */
+	if (f->fin_sent && !c->tcp->plain)
+		iw_queue_end(&f->out, IW_QUEUE_RESET, 0);
 	/* Nothing can leave in the other direction any more. */
 	iw_queue_clear(&back->out);
 	back->in_ended = back->discard = back->ended = true;
@@ -185,12 +208,14 @@ static void read_end(struct iw_tcp_conn *c, unsigned side)
 			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	else
 		n = recv(c->end[side].fd, f->in + f->in_len, IW_TCP_IN - f->in_len, 0);
-	if (n > 0)
+	if (n > 0) {
 		f->in_len += (size_t)n;
-	else if (n == 0)
+	} else if (n == 0) {
 		f->in_ended = true;
-	else if (errno != EAGAIN && errno != EINTR)
+	} else if (errno != EAGAIN && errno != EINTR) {
+		f->in_ended = true;
 		was_reset(c, side);
+	}
 }
 
 /* all octets were offered to the end that receives direction d; sent: the result of the call. */
@@ -215,10 +240,11 @@ static size_t write_end(struct iw_tcp_conn *c, unsigned d, struct iovec *iov, in
 	size_t all = iov[0].iov_len + (n > 1 ? iov[1].iov_len : 0);
 	size_t sent = written(c, d, sendmsg(c->end[!d].fd, &m, MSG_NOSIGNAL), all), left = sent;
 
-	for (int i = 0; i < n && left && c->tcp->relay->tap; i++) {
+	for (int i = 0; i < n && left && c->tcp->relay->capture; i++) {
 		size_t part = IW_MIN(left, iov[i].iov_len);
 
-		iw_tap_octets(c->tcp->relay->tap, &c->tap, d, iov[i].iov_base, part);
+		iw_relay_capture_octets(c->tcp->relay->capture, &c->capture, d, iov[i].iov_base,
+					part);
 		left -= part;
 	}
 	return sent;
@@ -237,26 +263,30 @@ static size_t write_plain(struct iw_tcp_conn *c, unsigned d)
 		       f->in_len);
 }
 
-static void pump_plain(struct iw_tcp_conn *c, unsigned d)
+static void pump_plain(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 {
 	struct iw_tcp_flow *f = &c->flow[d];
 
+	/* The other end has reset the connection. */
+	if (f->ended)
+		return;
 	if (f->in_len && !c->end[!d].full) {
 		size_t n = write_plain(c, d);
 
 		f->in_len -= n;
 		f->in_off = f->in_len ? f->in_off + n : 0;
 	}
-	if (!c->dead && f->in_ended && !f->in_len)
-		send_fin(c, d);
+	if (!c->closed && f->in_ended && !f->in_len && !f->ended)
+		end_in_order(c, d, now);
 }
 
 static void end_direction(struct iw_tcp_conn *c, unsigned d, enum iw_queue_end end, uint64_t now)
 {
 	switch (end) {
 	case IW_QUEUE_FIN:
-		iw_queue_clear(&c->flow[d].out);
-		send_fin(c, d);
+		end_in_order(c, d, now);
+		if (c->flow[d].fin_sent)
+			iw_queue_clear(&c->flow[d].out);
 		break;
 	case IW_QUEUE_CLOSE:
 		close_both(c, now);
@@ -264,7 +294,7 @@ static void end_direction(struct iw_tcp_conn *c, unsigned d, enum iw_queue_end e
 	case IW_QUEUE_RESET:
 		reset_both(c, d, now);
 		break;
-	case IW_QUEUE_GOES_ON:
+	case IW_QUEUE_OPEN:
 		break;
 	}
 }
@@ -274,7 +304,7 @@ static void pump_queue(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 	struct iw_tcp_flow *f = &c->flow[d];
 
 	iw_relay_tcp_flow_run(c, d, now);
-	while (!c->dead && !c->end[!d].full) {
+	while (!c->closed && !c->end[!d].full) {
 		enum iw_queue_end end;
 		struct iovec iov[2];
 		int n;
@@ -286,25 +316,25 @@ static void pump_queue(struct iw_tcp_conn *c, unsigned d, uint64_t now)
 		}
 		len = write_end(c, d, iov, n);
 		iw_queue_take(&f->out, len, now);
-		if (len && !c->dead)
+		if (len && !c->closed)
 			iw_relay_tcp_flow_run(c, d, now);
 	}
 }
 
 static void pump(struct iw_tcp_conn *c, uint64_t now)
 {
-	for (unsigned d = 0; d < 2 && !c->dead; d++) {
+	for (unsigned d = 0; d < 2 && !c->closed; d++) {
 		if (c->tcp->plain)
-			pump_plain(c, d);
+			pump_plain(c, d, now);
 		else
 			pump_queue(c, d, now);
 	}
-	if (c->dead)
+	if (c->closed)
 		return;
 	/* Both ends have closed: after an end by a rule, also what they still send was read. */
 	if (c->flow[0].fin_sent && c->flow[1].fin_sent && c->flow[0].in_ended &&
 	    c->flow[1].in_ended)
-		iw_relay_tcp_conn_kill(c, false);
+		iw_relay_tcp_conn_close(c, false);
 	else
 		wait_for_next(c, now);
 }
@@ -336,7 +366,7 @@ static void give_up(struct iw_tcp_conn *c, const struct iw_fault *why)
 {
 	iw_log_warn("connection %u: %s", c->number, why->text);
 	c->tcp->refused++;
-	iw_relay_tcp_conn_kill(c, true);
+	iw_relay_tcp_conn_close(c, true);
 }
 
 static void connected(struct iw_tcp_conn *c, uint64_t now)
@@ -347,10 +377,10 @@ static void connected(struct iw_tcp_conn *c, uint64_t now)
 	c->begin_ns = now;
 	c->tcp->connections++;
 	iw_log_info("connection %u: established", c->number);
-	if (!c->tcp->relay->tap)
+	if (!c->tcp->relay->capture)
 		return;
-	from = c->tap.end[0];
-	iw_tap_open_stream(c->tcp->relay->tap, &c->tap, &from, &to);
+	from = c->capture.end[0];
+	iw_relay_capture_open_stream(c->tcp->relay->capture, &c->capture, &from, &to);
 }
 
 static void connecting(struct iw_tcp_conn *c, uint64_t now)
@@ -374,7 +404,7 @@ void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now
 {
 	struct iw_tcp_conn *c = e->conn;
 
-	if (c->dead)
+	if (c->closed)
 		return;
 	if (!c->connected) {
 		if (e->side == 1)
@@ -385,7 +415,7 @@ void iw_relay_tcp_conn_ready(struct iw_tcp_end *e, uint32_t events, uint64_t now
 		e->full = false;
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && iw_relay_tcp_flow_reads(c, e->side))
 		read_end(c, e->side);
-	if (!c->dead)
+	if (!c->closed)
 		pump(c, now);
 }
 
@@ -398,7 +428,9 @@ void iw_relay_tcp_conn_timeout(struct iw_tcp_conn *c, uint64_t now)
 			      c->tcp->relay->to_host);
 		give_up(c, &why);
 	} else if (c->closing) {
-		iw_relay_tcp_conn_kill(c, false);
+		iw_relay_tcp_conn_close(c, false);
+	} else if (c->resetting && now >= c->close_ns) {
+		iw_relay_tcp_conn_close(c, true);
 	} else {
 		pump(c, now);
 	}
@@ -418,7 +450,7 @@ void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer,
 	c->number = ++t->next;
 	c->timer.at = IW_TIME_NEVER;
 	c->connect_ns = iw_time_add(now, t->relay->connect_timeout_ns);
-	c->tap.end[0] = *peer;
+	c->capture.end[0] = *peer;
 	for (unsigned side = 0; side < 2; side++)
 		c->end[side] = (struct iw_tcp_end){ .conn = c, .fd = -1, .side = side };
 	c->end[0].fd = fd;
@@ -426,8 +458,7 @@ void iw_relay_tcp_conn_new(struct iw_tcp *t, int fd, const struct iw_addr *peer,
 	iw_list_init(&c->link);
 	iw_list_add_tail(&t->conns, &c->link);
 	t->open++;
-	if (iw_relay_tcp_flow_init(&c->flow[0], t) < 0 ||
-	    iw_relay_tcp_flow_init(&c->flow[1], t) < 0) {
+	if (iw_relay_tcp_flow_init(c->flow, t) < 0) {
 		(void)iw_fail(&why, IW_E_NOMEM, "out of memory");
 		give_up(c, &why);
 	} else if (connect_next(c, &why) < 0) {

@@ -32,9 +32,8 @@ static bool open_pipe(struct iw_tcp_flow *f)
 	return true;
 }
 
-int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
+static int flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
 {
-	*f = (struct iw_tcp_flow){ .pipe = { -1, -1 } };
 	if (t->plain && open_pipe(f))
 		return 0;
 	f->in = malloc(IW_TCP_IN);
@@ -52,9 +51,19 @@ int iw_relay_tcp_flow_init(struct iw_tcp_flow *f, struct iw_tcp *t)
 	return iw_rules_flow_init(&f->rules, t->relay->rules);
 }
 
+int iw_relay_tcp_flow_init(struct iw_tcp_flow f[static 2], struct iw_tcp *t)
+{
+	int err;
+
+	for (unsigned d = 0; d < 2; d++)
+		f[d] = (struct iw_tcp_flow){ .pipe = { -1, -1 } };
+	err = flow_init(&f[0], t);
+	return err ? err : flow_init(&f[1], t);
+}
+
 void iw_relay_tcp_flow_fini(struct iw_tcp_flow *f, struct iw_tcp *t)
 {
-	for (size_t i = 0; i < f->helds; i++)
+	for (size_t i = 0; i < f->held_count; i++)
 		free(f->held[i].octets);
 	for (unsigned i = 0; i < 2; i++)
 		if (f->pipe[i] >= 0)
@@ -292,32 +301,44 @@ static bool hold(struct iw_tcp_flow *f, const struct iw_unit *u, const uint8_t *
 
 	if (!f->held)
 		f->held = calloc(IW_TCP_HELD, sizeof(*f->held));
-	if (!f->held || f->helds == IW_TCP_HELD)
+	if (!f->held || f->held_count == IW_TCP_HELD)
 		return false;
-	h = &f->held[f->helds];
+	h = &f->held[f->held_count];
 	*h = (struct iw_tcp_held){ .unit = *u, .octets = malloc(u->len), .left = overtake };
 	if (!h->octets)
 		return false;
 	iw_framer_unmark(u, h->octets, wire);
 	for (size_t i = 0; i < n; i++)
 		h->decision[h->decisions++] = d[i];
-	f->helds++;
+	f->held_count++;
 	return true;
 }
 
-/* A unit has left; all: no more units follow. Releases those that enough have overtaken. */
+/* A unit has left: it has overtaken all that are held. */
+static void count_overtaken(struct iw_tcp_flow *f)
+{
+	for (size_t i = 0; i < f->held_count; i++)
+		if (f->held[i].left > 0)
+			f->held[i].left--;
+}
+
+/*
+ * Releases the units that enough have overtaken; all: no more units follow. Those for which the
+ * queue has no room stay until it is called again.
+ */
 static void release(struct iw_tcp_conn *c, unsigned from, uint64_t now, bool all)
 {
 	struct iw_tcp_flow *f = &c->flow[from];
 
-	for (size_t i = 0; i < f->helds; i++) {
+	for (size_t i = 0; i < f->held_count && iw_queue_has_room(&f->out, ROOM);) {
 		struct iw_tcp_held h = f->held[i];
 
-		if (!all && --f->held[i].left > 0)
+		if (!all && h.left > 0) {
+			i++;
 			continue;
-		f->helds--;
-		memmove(f->held + i, f->held + i + 1, (f->helds - i) * sizeof(h));
-		i--;
+		}
+		f->held_count--;
+		memmove(f->held + i, f->held + i + 1, (f->held_count - i) * sizeof(h));
 		(void)leave(c, &h.unit, h.octets, h.decision, h.decisions, now);
 		free(h.octets);
 	}
@@ -353,6 +374,7 @@ static const uint8_t *decided(struct iw_tcp_conn *c, const struct iw_unit *u, co
 		return NULL;
 	left = leave(c, u, u->markers ? f->flat : wire, d, n, now);
 	count_batch(c, u->from, now);
+	count_overtaken(f);
 	release(c, u->from, now, false);
 	return left;
 }
@@ -360,7 +382,7 @@ static const uint8_t *decided(struct iw_tcp_conn *c, const struct iw_unit *u, co
 /* True if the octets of the unit leave as they arrived, where they arrived. */
 static bool passes(const struct iw_tcp_flow *f, const struct iw_unit *u, size_t decisions)
 {
-	return decisions == 0 && !f->helds && !f->batch_left &&
+	return decisions == 0 && !f->held_count && !f->batch_left &&
 	       (!u->markers || (f->out_pos - u->pos) % 512 == 0);
 }
 
@@ -382,7 +404,7 @@ static size_t step(struct iw_tcp_conn *c, unsigned from, const uint8_t *p, size_
 		u.octets = f->flat;
 		u.have = u.len;
 	}
-	n = iw_ledger_decide(c->tcp->relay->ledger, &f->rules, &u, d);
+	n = iw_relay_log_decide(c->tcp->relay->log, &f->rules, &u, d);
 	f->units++;
 	*plain = passes(f, &u, n);
 	if (!*plain)
@@ -405,6 +427,7 @@ static void run_units(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 	size_t at = 0, n;
 	bool plain;
 
+	release(c, from, now, false);
 	while (at < f->in_len && !f->discard && iw_queue_has_room(&f->out, ROOM)) {
 		n = step(c, from, f->in + at, f->in_len - at, now, &plain);
 		if (!n)
@@ -428,6 +451,20 @@ bool iw_relay_tcp_flow_reads(const struct iw_tcp_conn *c, unsigned from)
 	       (f->in_len < IW_TCP_IN && iw_queue_has_room(&f->out, ROOM + IW_TCP_IN));
 }
 
+/* The end has sent all its octets, and all of them were divided into units. */
+static void end_in(struct iw_tcp_conn *c, unsigned from, uint64_t now)
+{
+	struct iw_tcp_flow *f = &c->flow[from];
+
+	if (!f->discard)
+		release(c, from, now, true);
+	/* A released unit has ended the direction, or held units wait for room. */
+	if (f->ended || (f->held_count && !f->discard))
+		return;
+	iw_queue_end(&f->out, IW_QUEUE_FIN, 0);
+	f->ended = true;
+}
+
 void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 {
 	struct iw_tcp_flow *f = &c->flow[from];
@@ -443,10 +480,6 @@ void iw_relay_tcp_flow_run(struct iw_tcp_conn *c, unsigned from, uint64_t now)
 		put(c, from, f->in, f->in_len, 0, 0);
 		consume(f, f->in_len);
 	}
-	if (f->in_ended && f->in_len == 0 && !f->ended) {
-		release(c, from, now, true);
-		if (!f->ended)
-			iw_queue_end(&f->out, IW_QUEUE_FIN, 0);
-		f->ended = true;
-	}
+	if (f->in_ended && f->in_len == 0 && !f->ended)
+		end_in(c, from, now);
 }

@@ -18,7 +18,7 @@
 #include "cli/confine.h"
 #include "cli/signals.h"
 #include "ddp-impair/impair.h"
-#include "ddp-impair/lane.h"
+#include "ddp-impair/direction.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
@@ -52,8 +52,8 @@ static void push(struct iw_udp *u, const struct iw_udp_client *c, unsigned from,
 		 size_t len, const struct iw_fate *fate, uint64_t now)
 {
 	iw_put_be32(at, c->number);
-	iw_reorder_push(&u->lane[from].order, 2 * (uint64_t)c->number - 1 + from, at, HEAD + len,
-			fate, now);
+	iw_reorder_push(&u->direction[from].order, 2 * (uint64_t)c->number - 1 + from, at,
+			HEAD + len, fate, now);
 }
 
 static void inject(struct iw_udp *u, const struct iw_udp_client *c, unsigned from,
@@ -125,6 +125,8 @@ static int from_server(struct iw_udp *u, struct iw_udp_client *c, uint64_t now,
 	struct iw_udp_run run[IW_UDP_BATCH];
 	int n = iw_udp_receive(u, c->fd, run, why);
 
+	if (n > 0)
+		c->used = now;
 	for (int i = 0; i < n; i++)
 		take(u, c, IW_UNIT_RESPONDER, &run[i], now);
 	return n;
@@ -149,26 +151,27 @@ static int serve(struct iw_udp *u, uint64_t key, struct iw_fault *why)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static void tap(struct iw_udp *u, const struct iw_udp_client *c, unsigned from,
-		const struct iw_link_frame *f)
+static void capture_datagram(struct iw_udp *u, const struct iw_udp_client *c, unsigned from,
+			     const struct iw_link_frame *f)
 {
-	if (u->r->tap)
-		iw_tap_datagram(u->r->tap, from == IW_UNIT_INITIATOR ? &c->addr : &u->server,
-				from == IW_UNIT_INITIATOR ? &u->server : &c->addr, f->data + HEAD,
-				f->len - HEAD);
+	if (u->r->capture)
+		iw_relay_capture_datagram(u->r->capture,
+					  from == IW_UNIT_INITIATOR ? &c->addr : &u->server,
+					  from == IW_UNIT_INITIATOR ? &u->server : &c->addr,
+					  f->data + HEAD, f->len - HEAD);
 }
 
-static void give_out(struct iw_udp *u, unsigned from, uint64_t now)
+static void send_due(struct iw_udp *u, unsigned from, uint64_t now)
 {
-	struct iw_relay_lane *l = &u->lane[from];
+	struct iw_relay_direction *d = &u->direction[from];
 	struct iw_link_frame *f[IW_UDP_SEGS];
 	struct iovec iov[IW_UDP_SEGS];
 	uint32_t client[IW_UDP_SEGS];
 	size_t n;
 
-	iw_reorder_tick(&l->order, now);
+	iw_reorder_tick(&d->order, now);
 	do {
-		for (n = 0; n < IW_UDP_SEGS && (f[n] = iw_link_pop(l->link, now)); n++) {
+		for (n = 0; n < IW_UDP_SEGS && (f[n] = iw_link_pop(d->link, now)); n++) {
 			iov[n] = (struct iovec){ (void *)(uintptr_t)(f[n]->data + HEAD),
 						 f[n]->len - HEAD };
 			client[n] = iw_get_be32(f[n]->data);
@@ -178,8 +181,8 @@ static void give_out(struct iw_udp *u, unsigned from, uint64_t now)
 			const struct iw_udp_client *c = iw_udp_client_get(u, client[i]);
 
 			if (c)
-				tap(u, c, from, f[i]);
-			iw_link_put(l->link, f[i]);
+				capture_datagram(u, c, from, f[i]);
+			iw_link_put(d->link, f[i]);
 		}
 	} while (n == IW_UDP_SEGS);
 }
@@ -191,8 +194,8 @@ static int wait_for(struct iw_udp *u, struct iw_fault *why)
 	struct pollfd fds[] = { { .fd = u->epoll, .events = POLLIN },
 				{ .fd = iw_signals_fd(), .events = POLLIN } };
 	uint64_t at = IW_MIN(IW_MIN(u->r->end_ns, u->sweep_at),
-			     IW_MIN(iw_relay_lane_deadline(&u->lane[0]),
-				    iw_relay_lane_deadline(&u->lane[1])));
+			     IW_MIN(iw_relay_direction_deadline(&u->direction[0]),
+				    iw_relay_direction_deadline(&u->direction[1])));
 	uint64_t now = iw_os_now(), left = at > now ? at - now : 0;
 	struct timespec time = { (time_t)(left / IW_SEC(1)), (long)(left % IW_SEC(1)) };
 
@@ -215,7 +218,7 @@ static int relay(struct iw_udp *u, struct iw_fault *why)
 			err = serve(u, ready[i].data.u64, why);
 		now = iw_os_now();
 		for (unsigned d = 0; d < 2; d++)
-			give_out(u, d, now);
+			send_due(u, d, now);
 		if (now >= u->sweep_at) {
 			iw_udp_clients_sweep(u, now > IDLE_NS ? now - IDLE_NS : 0);
 			u->sweep_at = now + SWEEP_NS;
@@ -245,11 +248,11 @@ static int open_all(struct iw_udp *u, struct iw_fault *why)
 	int err = iw_udp_open(u, why);
 
 	u->flow_cfg = iw_relay_flow_cfg(u->r);
-	u->plain = !u->r->need_units && !u->r->linked[0] && !u->r->linked[1] && !u->r->tap;
+	u->plain = !u->r->need_units && !u->r->linked[0] && !u->r->linked[1] && !u->r->capture;
 	for (unsigned d = 0; d < 2 && !err; d++) {
 		struct iw_link_cfg cfg = link_of(u->r, d);
 
-		err = iw_relay_lane_init(&u->lane[d], &cfg, why);
+		err = iw_relay_direction_init(&u->direction[d], &cfg, why);
 	}
 	return err ? err : iw_confine_plain(u->r->cli, IW_CONFINE_REOPENS, why);
 }
@@ -283,9 +286,9 @@ static int report(struct iw_udp *u)
 
 	iw_addr_format(host, &u->server);
 	if (!u->plain) {
-		err = iw_relay_report(u->r, &u->lane[0], "clients", host, &none);
+		err = iw_relay_report(u->r, &u->direction[0], "clients", host, &none);
 		if (!err)
-			err = iw_relay_report(u->r, &u->lane[1], host, "clients", &none);
+			err = iw_relay_report(u->r, &u->direction[1], host, "clients", &none);
 	}
 	return err ? IW_EXIT_FAILED : iw_relay_report_end(u->r, counts, true);
 }
@@ -307,6 +310,6 @@ int iw_relay_udp(struct iw_relay *r)
 	status = err ? iw_cli_fail(r->cli, &why) : report(&u);
 	iw_udp_close(&u);
 	for (unsigned d = 0; d < 2; d++)
-		iw_relay_lane_fini(&u.lane[d]);
+		iw_relay_direction_fini(&u.direction[d]);
 	return status;
 }

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 #include "ddp-impair/impair.h"
-#include "ddp-impair/lane.h"
+#include "ddp-impair/direction.h"
 #include "os/addr.h"
 #include "util/list.h"
 
@@ -35,7 +35,7 @@ struct iw_udp {
 	bool no_gso; /* this path does not support it */
 	bool plain;  /* datagrams pass unchanged and at once */
 	struct iw_addr local, server;
-	struct iw_relay_lane lane[2]; /* by enum iw_unit_from */
+	struct iw_relay_direction direction[2]; /* by enum iw_unit_from */
 	struct iw_flow_cfg flow_cfg;
 	struct iw_udp_client *bucket[IW_UDP_BUCKETS];
 	struct iw_list list;

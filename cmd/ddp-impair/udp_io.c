@@ -24,8 +24,23 @@ union control {
 /* An error about a datagram that was sent earlier, not of this call. */
 static bool passing(int errnum)
 {
-	return errnum == ECONNREFUSED || errnum == EHOSTUNREACH || errnum == ENETUNREACH ||
-	       errnum == EMSGSIZE || errnum == EINTR || errnum == EPROTO || errnum == ENOPROTOOPT;
+	switch (errnum) {
+	case ECONNREFUSED:
+	case EHOSTUNREACH:
+	case EHOSTDOWN:
+	case ENETUNREACH:
+	case ENETDOWN:
+	case ENONET:
+	case EACCES: /* ICMPv6: a firewall prohibits it */
+	case EOPNOTSUPP:
+	case EMSGSIZE:
+	case EPROTO:
+	case ENOPROTOOPT:
+	case EINTR:
+		return true;
+	default:
+		return false;
+	}
 }
 
 int iw_udp_receive(struct iw_udp *u, int fd, struct iw_udp_run run[static IW_UDP_BATCH],

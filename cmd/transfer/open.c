@@ -80,17 +80,6 @@ static int open_context(struct hub *h, struct iw_fault *why)
 	return iw_ctx_wake_fd(h->ctx, h->epoll, why);
 }
 
-/* A listener needs a descriptor for each connection, and some for each file. */
-static void allow_descriptors(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &r); /* if it fails, fewer connections fit */
-	}
-}
-
 /*
  * Connections use at most half of the process's descriptors, and connections in set-up an eighth.
  * Files need the rest.
@@ -315,7 +304,7 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 	struct iw_cli_param conn = h->cfg->conn;
 	int err;
 
-	allow_descriptors();
+	iw_cli_allow_descriptors();
 	limit_connections(h);
 	if (!h->cfg->to_stdout) {
 		h->root = open(h->cfg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -359,7 +348,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	char path[100];
 	int err;
 
-	allow_descriptors();
+	iw_cli_allow_descriptors();
 	if (cfg->role == IW_XFER_SINK && iw_asked_init(&h->asked, cfg->paths, cfg->npaths) != 0)
 		return iw_fail(why, IW_E_NOMEM, "no memory for the paths");
 	if (cfg->to_stdout)

@@ -163,3 +163,29 @@ arrived() {
     assert_status 2
     assert_stderr_has 'a datagram is not divided'
 }
+
+@test "an ICMP message about one client does not end the relay" {
+    require_raw
+    require_ipv6
+    IW_READY='relaying datagrams' serve_here ddp-impair -t udp --listen "[::1]:$NEAR" --to "[::1]:$FAR" --json
+    RELAY=$SERVED
+    # A firewall prohibits the datagrams of the relay (RFC 4443 3.1), which socket errors report as EACCES.
+    run_here python3 -c "
+import socket, struct
+server = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+server.bind(('::1', $FAR))
+client = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+client.connect(('::1', $NEAR))
+for s in server, client:
+    s.settimeout(10)
+client.send(b'one')
+_, relay = server.recvfrom(100)
+one = socket.inet_pton(socket.AF_INET6, '::1')
+refused = struct.pack('>IHBB', 6 << 28, 11, 17, 64) + one + one + struct.pack('>HHHH', relay[1], $FAR, 11, 0) + b'one'
+raw = socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58)
+raw.sendto(struct.pack('>BBHI', 1, 1, 0, 0) + refused, ('::1', 0))
+client.send(b'two')
+print(server.recv(100).decode())"
+    assert_output_is two
+    relay_end
+}

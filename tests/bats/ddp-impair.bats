@@ -160,6 +160,7 @@ END
     assert_jsonl '[.[] | select(.event == "decision" and .rule == 1) | [.connection, .from, .unit, .opcode, .number, .unit_octets, .action]] | .[0]' \
         '[1,"initiator","fpdu","write",6,64776,"flip-bit payload"]'
     assert_jsonl '[.[] | select(.event == "decision" and .rule == 2) | .wait_ns | . >= 1e6 and . <= 3e6] | all' true
+    assert_jsonl "[.[] | select(.event == \"decision\") | .time_ns | tonumber / 1e9 - $EPOCHSECONDS | . > -60 and . < 1] | all" true
     assert_jsonl '.[-1] | [.event, .connections, .initiator_units > 5, .decisions[1].kind, .decisions[1].count]' '["result",1,true,"flip-bit",1]'
     assert_stderr_has 'connection 1, from the initiator, unit 6 (fpdu write): rule 1: flip-bit payload'
     assert_equal "$(grep -c '"decision"' rec)" "$(grep -c '"decision"' <<<"$output")"
@@ -184,6 +185,13 @@ END
     refused 'cannot be done over UDP: a datagram is not divided' -t udp --rule 'packet: split 5'
     printf '# comment\n\nfpdu nth=1: drop\n  fpdu nth=x: drop\n' >rules
     refused 'rules:4: rule "fpdu nth=x: drop", column 10: "x": expected a number' --rules rules
+    refused 'none: no such file' --rules none
+    refused '.: is a directory' --rules .
+    refused 'none: no such file' --replay none
+    refused 'none: no such file' --rule 'fpdu: inject @none'
+    run_here ddp-impair --listen 0 --to 127.0.0.1:1 --pcap none/p
+    assert_status 4
+    assert_stderr_has '--pcap none/p: the directory none does not exist'
     refused '--link loss: TCP would repair it' --link loss=1%
     refused '--replay and --rule exclude each other' --replay r --rule 'fpdu: drop'
     run_here ddp-impair --listen 0
@@ -191,6 +199,32 @@ END
     assert_stderr_has '--listen needs --to HOST:PORT'
     run_here ddp-impair --listen 0 --to ::1:5
     assert_stderr_has 'expected brackets around an IPv6 address'
+}
+
+@test "--check reads rules, links and a replay, and writes no file" {
+    printf 'fpdu nth=1: drop\n# comment\nmpa-reply: delay 1ms\n' >rules
+    run_here ddp-impair --check --rules rules --rule 'fpdu: drop' --link delay=1ms --record r --pcap p
+    assert_status 0
+    assert_output_is 'valid: rules: 3, recorded decisions: 0'
+    [ ! -e r ] && [ ! -e p ]
+    run_here ddp-impair --check --json --between a,b --rule 'chunk: drop' --link loss=1%
+    assert_status 0
+    assert_jsonl '.' '[{"schema":1,"event":"checked","rules":1,"recorded_decisions":0}]'
+    run_here ddp-impair --check --rule 'chunk: drop'
+    assert_status 2
+    run_here ddp-impair --check -t udp --rule 'chunk: drop' --rule 'chunk: drip'
+    assert_status 2
+    assert_stderr_has '"drip": expected an action'
+    run_here ddp-impair --check --link-ba loss=1%
+    assert_status 2
+    assert_stderr_has '--link-ba loss: TCP would repair it'
+    echo '{"schema":1,"event":"decision","connection":1,"from":"initiator","unit":"fpdu","number":1,"rule":1,"action":"drop","choice":0}' >record
+    run_here ddp-impair --check --replay record
+    assert_output_is 'valid: rules: 0, recorded decisions: 1'
+    echo '{"event":"decision"}' >>record
+    run_here ddp-impair --check --replay record
+    assert_status 2
+    assert_stderr_has 'record:2: "connection": expected a number'
 }
 
 @test "a link delays and paces a stream" {
@@ -264,6 +298,47 @@ time.sleep(30)'
         serve_end
         assert_output_has '16 connections'
     done
+}
+
+# ends CASE TEXT ARG...: impair_ends.py, which prints the text
+ends() {
+    local case=$1 text=$2
+    shift 2
+
+    run_here python3 "$IW_TOP/tests/bats/impair_ends.py" "$case" "$IW_BUILD/ddp-impair" "$@"
+    assert_output_is "$text"
+    assert_status 0
+}
+
+@test "octets before a reset arrive, and then the reset, without and with rules" {
+    local rule
+
+    require_tool python3
+    for rule in '' 'fpdu nth=99: drop'; do
+        ends last-words 'last words, reset' ${rule:+--rule "$rule"}
+        ends slow-reader '100000 octets, reset' ${rule:+--rule "$rule"}
+        ends half-closed 'FIN, reset' ${rule:+--rule "$rule"}
+    done
+}
+
+@test "reordered units that do not fit into the queue at once leave one after the other" {
+    require_tool python3
+    ends held 'all, FIN' --rule 'fpdu: duplicate 15' --rule 'fpdu: reorder 1000'
+}
+
+@test "more connections pass than the soft limit of descriptors allows" {
+    require_tool python3
+    [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 2048 ] || skip "needs root: $(ulimit -Hn) descriptors, this test uses 2048"
+    ulimit -Sn 256
+    ends crowd '300 connections'
+}
+
+@test "a capture that cannot be written is reported, also if a replay did not meet its units" {
+    echo '{"schema":1,"event":"decision","connection":1,"from":"initiator","unit":"fpdu","number":1,"rule":1,"action":"drop","choice":0}' >record
+    relay_to 1 --pcap /dev/full --replay record
+    serve_end
+    assert_status 4
+    assert_stderr_has 'no space left'
 }
 
 @test "tshark reads the capture of a relay" {

@@ -124,6 +124,22 @@ refuses() {
     grep -qP '\tSend MSN 1, length [0-9]+, last: ddp-transfer OPEN, CRC good' data/ladder.dat
 }
 
+@test "ladder marks the decisions of ddp-impair while the connection lasts" {
+    local at
+
+    at=$(ddp-dump --json -r "$MADE/tcp.pcap" | jq -r 'select(.event == "ddp").time_ns' | sed -n 2p)
+    cat >decided <<END
+{"event":"listening","transport":"tcp","address":"127.0.0.1:1","port":1}
+{"event":"decision","time_ns":"$at","connection":1,"from":"responder","rule":1,"action":"delay 1ms"}
+{"event":"decision","time_ns":"1","connection":1,"from":"responder","rule":1,"action":"delay 1ms"}
+{"event":"result","tool":"ddp-impair"}
+END
+    sed 's/"time_ns":"[0-9]*",//' decided >record
+    refuses 2 'plot: record:2: no time_ns: expected the time of the event' ladder "$MADE/tcp.pcap" record
+    drawn ladder "$MADE/tcp.pcap" decided
+    assert_equal "$(grep -cP '\trule 1: delay 1ms' data/ladder.dat)" 1
+}
+
 @test "ladder shows a Terminate as an error, with what it reports" {
     drawn ladder "$IW_TOP/tests/vectors/traces/term-oobwrite.pcap"
     grep -qP '\tTerminate MSN 1, length 20, last: .*bounds' data/ladder.dat

@@ -86,12 +86,9 @@ def check(impairments):
 
 
 def check_option(program, transport, option, node):
-    """ddp-impair checks its options first. It ends before it listens, because / is no file for a
-    record."""
-    done = subprocess.run(
-        [program, "-t", transport, "--listen", "0", "--to", "127.0.0.1:9", "--record", "/",
-         option, node.value], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode == 2:
+    done = subprocess.run([program, "--check", "-t", transport, option, node.value],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
         message = done.stderr.splitlines()[0].removeprefix("ddp-impair: ").removeprefix("--")
         raise checked.Invalid(f"{node.path}:{node.line}: {message}")
 

@@ -230,7 +230,8 @@ def notes(view):
         text = f"lost: TSN {event['tsn']} ({event['reason']})" if event["event"] == "lost" else \
             f"timer {event['name']}"
         rows.append(Row(at, part.role, NOTE, text))
-    return rows
+    return rows + [Row(at, event["from"], NOTE, f"rule {event['rule']}: {event['action']}")
+                   for at, event in view.decisions() if event["from"] in ROLES]
 
 
 def captures(view):

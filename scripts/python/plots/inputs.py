@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Reads the files that are plotted: traces of --trace, captures (through ddp-dump --json), saved
-output of ddp-dump --json, and results of --json. Every event is checked when it is read, so the
+output of ddp-dump --json, results of --json, and decisions of ddp-impair --json. Every event is checked when it is read, so the
 pictures use its keys without further checks."""
 
 import json
@@ -33,7 +33,7 @@ class CannotHere(Exception):
 
 
 class Source:
-    """One file. kind: trace, capture or results. events: dicts with the keys of iwarp-json(5), and
+    """One file. kind: trace, capture, results or decisions. events: dicts with the keys of iwarp-json(5), and
     `at`, the time in ns since 1970 (results: None), and `line`. frames: the packets of a
     capture."""
 
@@ -119,8 +119,11 @@ RESULT_KEYS = {
                  "bits_per_second": "count"},
     "reply": {"rtt_ns": "count"},
 }
+DECISION_KEYS = {"decision": {"from": "text", "rule": "count", "action": "text"}}
 SUMMARIES = ("result", "error")  # lines of ddp-dump that are about the whole capture
-KEYS = {"trace": TRACE_KEYS, "capture": CAPTURE_KEYS, "results": RESULT_KEYS}
+RELAY = ("listening", "direction")  # lines of ddp-impair that are not about a unit
+KEYS = {"trace": TRACE_KEYS, "capture": CAPTURE_KEYS, "results": RESULT_KEYS,
+        "decisions": DECISION_KEYS}
 
 
 # Keys that not every event has.
@@ -163,6 +166,8 @@ def check_keys(place, kind, event):
 def kind_of(event):
     if "t_ns" in event:
         return "trace"
+    if event["event"] == "decision":
+        return "decisions"
     return "capture" if "frame" in event or "kernel_dropped" in event else "results"
 
 
@@ -207,6 +212,8 @@ def read_lines(path, lines):
             continue
         place = f"{path}:{number}"
         event = parse_line(place, line)
+        if event["event"] in RELAY or kind == "decisions" and event["event"] in SUMMARIES:
+            continue
         this = kind_of(event)
         if kind is None:
             kind = this

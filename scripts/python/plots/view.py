@@ -172,7 +172,9 @@ class View:
 
     def __init__(self, sources, number=None, limits=(None, None)):
         self.sources = sources
-        timed = [source for source in sources if source.kind != "results"]
+        timed = [source for source in sources if source.kind in ("trace", "capture")]
+        self.decided = [e for source in sources if source.kind == "decisions"
+                        for e in source.events]
         self.results = [source for source in sources if source.kind == "results"]
         self.parts = []
         for source in timed:
@@ -214,6 +216,12 @@ class View:
         found = [(self.seconds(event), event, part) for part in self.parts
                  if part.source.kind == kind for event in part.named(*names)]
         return sorted((f for f in found if self.shown(f[0])), key=lambda f: f[0])
+
+    def decisions(self):
+        """Returns (seconds, event) of what ddp-impair decided while the connection lasted."""
+        end = max((part.span()[1] for part in self.parts), default=0)
+        return [(self.seconds(event), event) for event in self.decided
+                if self.zero <= event["at"] <= end and self.shown(self.seconds(event))]
 
     def segments(self, name):
         """name: segment_sent or segment_received, of traces, or ddp, of captures."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Decisions: taken from the rules or from a record, counted, recorded, and reported. */
-#include "ddp-impair/ledger.h"
+#include "ddp-impair/decision_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,38 +15,39 @@
 #include "util/num.h"
 #include "util/text.h"
 
-struct iw_ledger {
-	struct iw_ledger_cfg cfg;
-	int fd; /* of the record; -1: none */
+struct iw_relay_log {
+	struct iw_relay_log_cfg cfg;
+	const char *path; /* of the record */
+	int fd;           /* of the record; -1: none */
 	struct iw_json record;
 	struct iw_replay *replay; /* NULL: the rules decide */
 	uint64_t count[IW_ACTIONS];
 };
 
-int iw_ledger_open(struct iw_ledger **out, const struct iw_ledger_cfg *cfg, struct iw_fault *why)
+int iw_relay_log_open(struct iw_relay_log **out, const struct iw_relay_log_cfg *cfg,
+		      struct iw_fault *why)
 {
-	struct iw_ledger *l = calloc(1, sizeof(*l));
-	int err = 0;
+	struct iw_relay_log *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	*out = l;
 	l->cfg = *cfg;
 	l->fd = -1;
-	/* The replay is read first: the record may have the same name. */
-	if (cfg->replay)
-		err = iw_replay_open(&l->replay, cfg->replay, cfg->rules, why);
-	if (err == 0 && cfg->record) {
-		l->fd = open(cfg->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (l->fd < 0)
-			err = iw_os_fail(why, errno, "%s", cfg->record);
-		else
-			iw_json_init(&l->record, l->fd);
-	}
-	return err;
+	return cfg->replay ? iw_replay_open(&l->replay, cfg->replay, cfg->rules, why) : 0;
 }
 
-int iw_ledger_close(struct iw_ledger *l, struct iw_fault *why)
+int iw_relay_log_record(struct iw_relay_log *l, const char *path, struct iw_fault *why)
+{
+	l->path = path;
+	l->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (l->fd < 0)
+		return iw_os_fail(why, errno, "%s", path);
+	iw_json_init(&l->record, l->fd);
+	return 0;
+}
+
+int iw_relay_log_close(struct iw_relay_log *l, struct iw_fault *why)
 {
 	int err = 0;
 
@@ -54,10 +55,10 @@ int iw_ledger_close(struct iw_ledger *l, struct iw_fault *why)
 		return 0;
 	if (l->fd >= 0) {
 		if (l->record.err)
-			err = iw_os_fail(why, l->record.os_errno, "%s", l->cfg.record);
+			err = iw_os_fail(why, l->record.os_errno, "%s", l->path);
 		iw_json_fini(&l->record);
 		if (close(l->fd) < 0 && err == 0)
-			err = iw_os_fail(why, errno, "%s", l->cfg.record);
+			err = iw_os_fail(why, errno, "%s", l->path);
 	}
 	iw_replay_close(l->replay);
 	free(l);
@@ -79,11 +80,15 @@ static const char *ops_text(char *buf, size_t cap, uint64_t ops)
 	return buf;
 }
 
-static void write_line(struct iw_json *w, const struct iw_unit *u, const struct iw_decision *d)
+/* time: with the time of day. */
+static void write_line(struct iw_json *w, const struct iw_unit *u, const struct iw_decision *d,
+		       bool time)
 {
 	char ops[200];
 
 	iw_json_begin(w, "decision");
+	if (time)
+		iw_json_decimal(w, "time_ns", iw_os_wall());
 	iw_json_u64(w, "connection", u->conn);
 	iw_json_str(w, "from", iw_unit_from_name(u->from));
 	iw_json_str(w, "unit", iw_unit_kind_name(u->kind));
@@ -100,15 +105,15 @@ static void write_line(struct iw_json *w, const struct iw_unit *u, const struct 
 	(void)!iw_json_end(w);
 }
 
-static void note(struct iw_ledger *l, const struct iw_unit *u, const struct iw_decision *d)
+static void note(struct iw_relay_log *l, const struct iw_unit *u, const struct iw_decision *d)
 {
 	char ops[200];
 
 	l->count[d->action->kind]++;
 	if (l->fd >= 0)
-		write_line(&l->record, u, d);
+		write_line(&l->record, u, d, false);
 	if (l->cfg.cli->json)
-		write_line(&l->cfg.cli->out, u, d);
+		write_line(&l->cfg.cli->out, u, d, true);
 	if (iw_log_on(IW_LOG_INFO))
 		iw_log_info("connection %u, from the %s, unit %llu (%s%s%s): rule %u: %s", u->conn,
 			    iw_unit_from_name(u->from), (unsigned long long)u->number,
@@ -116,8 +121,8 @@ static void note(struct iw_ledger *l, const struct iw_unit *u, const struct iw_d
 			    ops_text(ops, sizeof(ops), u->ops), d->rule, d->action->text);
 }
 
-size_t iw_ledger_decide(struct iw_ledger *l, struct iw_rules_flow *f, const struct iw_unit *u,
-			struct iw_decision out[static IW_DECISIONS_MAX])
+size_t iw_relay_log_decide(struct iw_relay_log *l, struct iw_rules_flow *f, const struct iw_unit *u,
+			   struct iw_decision out[static IW_DECISIONS_MAX])
 {
 	size_t n = l->replay ? iw_replay_decide(l->replay, u, out)
 			     : iw_rules_decide(l->cfg.rules, f, u, out);
@@ -127,17 +132,12 @@ size_t iw_ledger_decide(struct iw_ledger *l, struct iw_rules_flow *f, const stru
 	return n;
 }
 
-uint64_t iw_ledger_count(const struct iw_ledger *l, enum iw_action_kind kind)
-{
-	return l->count[kind];
-}
-
-uint64_t iw_ledger_unused(const struct iw_ledger *l)
+uint64_t iw_relay_log_unused(const struct iw_relay_log *l)
 {
 	return l->replay ? iw_replay_unused(l->replay) : 0;
 }
 
-void iw_ledger_show_json(const struct iw_ledger *l, struct iw_json *out)
+void iw_relay_log_show_json(const struct iw_relay_log *l, struct iw_json *out)
 {
 	iw_json_open_array(out, "decisions");
 	for (unsigned k = 0; k < IW_ACTIONS; k++) {
@@ -150,10 +150,10 @@ void iw_ledger_show_json(const struct iw_ledger *l, struct iw_json *out)
 	}
 	iw_json_close(out);
 	if (l->replay)
-		iw_json_u64(out, "unused", iw_ledger_unused(l));
+		iw_json_u64(out, "unused", iw_relay_log_unused(l));
 }
 
-void iw_ledger_show(const struct iw_ledger *l)
+void iw_relay_log_show(const struct iw_relay_log *l)
 {
 	bool any = false;
 
@@ -165,8 +165,8 @@ void iw_ledger_show(const struct iw_ledger *l)
 		any = true;
 	}
 	printf("%s", any ? "" : "no decisions");
-	if (iw_ledger_unused(l))
+	if (iw_relay_log_unused(l))
 		printf("; %llu decisions of the record had no unit",
-		       (unsigned long long)iw_ledger_unused(l));
+		       (unsigned long long)iw_relay_log_unused(l));
 	printf("\n");
 }

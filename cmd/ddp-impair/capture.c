@@ -3,7 +3,7 @@
  * Captures of what left. Packets that the relay of streams or datagrams makes have valid IP and TCP
  * or UDP headers; their sequence numbers begin with 0.
  */
-#include "ddp-impair/tap.h"
+#include "ddp-impair/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 
-struct iw_tap {
+struct iw_relay_capture {
 	struct iw_cap_save *save;
 	uint64_t frames;
 	int err;
@@ -33,51 +33,52 @@ struct iw_tap {
 	uint8_t packet[PACKET_MAX];
 };
 
-int iw_tap_open(struct iw_tap **out, const char *path, bool ethernet, struct iw_fault *why)
+int iw_relay_capture_open(struct iw_relay_capture **out, const char *path, bool ethernet,
+			  struct iw_fault *why)
 {
-	struct iw_tap *t = calloc(1, sizeof(*t));
+	struct iw_relay_capture *c = calloc(1, sizeof(*c));
 	int err;
 
-	if (!t)
+	if (!c)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
-	err = iw_cap_save_open(&t->save, path, ethernet ? LINKTYPE_ETHERNET : LINKTYPE_RAW, false,
-			       why);
+	err = iw_cap_save_open(&c->save, "--pcap", path,
+			       ethernet ? LINKTYPE_ETHERNET : LINKTYPE_RAW, false, why);
 	if (err < 0)
-		free(t);
+		free(c);
 	else
-		*out = t;
+		*out = c;
 	return err;
 }
 
-int iw_tap_close(struct iw_tap *t, struct iw_fault *why)
+int iw_relay_capture_close(struct iw_relay_capture *c, struct iw_fault *why)
 {
 	int err;
 
-	if (!t)
+	if (!c)
 		return 0;
-	err = t->err;
+	err = c->err;
 	if (err < 0)
-		*why = t->why;
+		*why = c->why;
 	else
-		err = iw_cap_save_flush(t->save, true, why);
-	iw_cap_save_close(t->save);
-	free(t);
+		err = iw_cap_save_flush(c->save, true, why);
+	iw_cap_save_close(c->save);
+	free(c);
 	return err;
 }
 
-void iw_tap_frame(struct iw_tap *t, const void *frame, size_t len)
+void iw_relay_capture_frame(struct iw_relay_capture *c, const void *frame, size_t len)
 {
-	struct iw_cap_frame f = { .number = ++t->frames,
+	struct iw_cap_frame f = { .number = ++c->frames,
 				  .time_ns = iw_os_wall(),
 				  .data = frame,
 				  .len = len,
 				  .wire_len = len };
 
-	if (t->err < 0)
+	if (c->err < 0)
 		return;
-	t->err = iw_cap_save_frame(t->save, &f, NULL, 0, true, &t->why);
-	if (t->err == 0 && t->frames % FLUSH_FRAMES == 0)
-		t->err = iw_cap_save_flush(t->save, false, &t->why);
+	c->err = iw_cap_save_frame(c->save, &f, NULL, 0, true, &c->why);
+	if (c->err == 0 && c->frames % FLUSH_FRAMES == 0)
+		c->err = iw_cap_save_flush(c->save, false, &c->why);
 }
 
 /* --- packets --- */
@@ -142,11 +143,11 @@ static uint16_t checksum(const uint8_t *ip, size_t ip_len, uint8_t protocol, con
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 
-void iw_tap_datagram(struct iw_tap *t, const struct iw_addr *from, const struct iw_addr *to,
-		     const void *octets, size_t len)
+void iw_relay_capture_datagram(struct iw_relay_capture *c, const struct iw_addr *from,
+			       const struct iw_addr *to, const void *octets, size_t len)
 {
-	size_t ip = put_ip(t->packet, from, to, PROTOCOL_UDP, UDP_LEN + len);
-	uint8_t *udp = t->packet + ip;
+	size_t ip = put_ip(c->packet, from, to, PROTOCOL_UDP, UDP_LEN + len);
+	uint8_t *udp = c->packet + ip;
 	uint16_t s;
 
 	if (len > 65535 - UDP_LEN - IP4_LEN)
@@ -156,17 +157,17 @@ void iw_tap_datagram(struct iw_tap *t, const struct iw_addr *from, const struct 
 	iw_put_be16(udp + 4, (uint16_t)(UDP_LEN + len));
 	iw_put_be16(udp + 6, 0);
 	memcpy(udp + UDP_LEN, octets, len);
-	s = checksum(t->packet, ip, PROTOCOL_UDP, udp, UDP_LEN + len);
+	s = checksum(c->packet, ip, PROTOCOL_UDP, udp, UDP_LEN + len);
 	iw_put_be16(udp + 6, s ? s : 0xffff);
-	iw_tap_frame(t, t->packet, ip + UDP_LEN + len);
+	iw_relay_capture_frame(c, c->packet, ip + UDP_LEN + len);
 }
 
-static void segment(struct iw_tap *t, struct iw_tap_stream *s, unsigned from, uint8_t flags,
-		    const void *octets, size_t len)
+static void segment(struct iw_relay_capture *c, struct iw_relay_capture_stream *s, unsigned from,
+		    uint8_t flags, const void *octets, size_t len)
 {
 	const struct iw_addr *a = &s->end[from], *b = &s->end[!from];
-	size_t ip = put_ip(t->packet, a, b, PROTOCOL_TCP, TCP_LEN + len);
-	uint8_t *tcp = t->packet + ip;
+	size_t ip = put_ip(c->packet, a, b, PROTOCOL_TCP, TCP_LEN + len);
+	uint8_t *tcp = c->packet + ip;
 
 	memset(tcp, 0, TCP_LEN);
 	iw_put_be16(tcp, iw_addr_port(a));
@@ -179,35 +180,36 @@ static void segment(struct iw_tap *t, struct iw_tap_stream *s, unsigned from, ui
 	iw_put_be16(tcp + 14, 65535);
 	if (len)
 		memcpy(tcp + TCP_LEN, octets, len);
-	iw_put_be16(tcp + 16, checksum(t->packet, ip, PROTOCOL_TCP, tcp, TCP_LEN + len));
+	iw_put_be16(tcp + 16, checksum(c->packet, ip, PROTOCOL_TCP, tcp, TCP_LEN + len));
 	s->next[from] += (uint32_t)len + ((flags & (SYN | FIN)) != 0);
-	iw_tap_frame(t, t->packet, ip + TCP_LEN + len);
+	iw_relay_capture_frame(c, c->packet, ip + TCP_LEN + len);
 }
 
-void iw_tap_open_stream(struct iw_tap *t, struct iw_tap_stream *s, const struct iw_addr *initiator,
-			const struct iw_addr *responder)
+void iw_relay_capture_open_stream(struct iw_relay_capture *c, struct iw_relay_capture_stream *s,
+				  const struct iw_addr *initiator, const struct iw_addr *responder)
 {
-	*s = (struct iw_tap_stream){ .end = { *initiator, *responder } };
-	segment(t, s, 0, SYN, NULL, 0);
-	segment(t, s, 1, SYN | ACK, NULL, 0);
-	segment(t, s, 0, ACK, NULL, 0);
+	*s = (struct iw_relay_capture_stream){ .end = { *initiator, *responder } };
+	segment(c, s, 0, SYN, NULL, 0);
+	segment(c, s, 1, SYN | ACK, NULL, 0);
+	segment(c, s, 0, ACK, NULL, 0);
 }
 
-void iw_tap_octets(struct iw_tap *t, struct iw_tap_stream *s, unsigned from, const void *octets,
-		   size_t len)
+void iw_relay_capture_octets(struct iw_relay_capture *c, struct iw_relay_capture_stream *s,
+			     unsigned from, const void *octets, size_t len)
 {
 	const uint8_t *p = octets;
 
 	for (size_t n; len; p += n, len -= n) {
 		n = IW_MIN(len, (size_t)SEGMENT_MAX);
-		segment(t, s, from, ACK | PSH, p, n);
+		segment(c, s, from, ACK | PSH, p, n);
 	}
 }
 
-void iw_tap_end(struct iw_tap *t, struct iw_tap_stream *s, unsigned from, bool reset)
+void iw_relay_capture_end(struct iw_relay_capture *c, struct iw_relay_capture_stream *s,
+			  unsigned from, bool reset)
 {
 	if (s->ended[from])
 		return;
 	s->ended[from] = true;
-	segment(t, s, from, reset ? RST | ACK : FIN | ACK, NULL, 0);
+	segment(c, s, from, reset ? RST | ACK : FIN | ACK, NULL, 0);
 }

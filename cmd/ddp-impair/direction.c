@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A direction of packets, and the report of its counters. */
-#include "ddp-impair/lane.h"
+#include "ddp-impair/direction.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,28 +11,29 @@
 #include "util/num.h"
 #include "util/text.h"
 
-int iw_relay_lane_init(struct iw_relay_lane *l, const struct iw_link_cfg *cfg, struct iw_fault *why)
+int iw_relay_direction_init(struct iw_relay_direction *d, const struct iw_link_cfg *cfg,
+			    struct iw_fault *why)
 {
-	int err = iw_link_new(&l->link, cfg, &iw_os_heap);
+	int err = iw_link_new(&d->link, cfg, &iw_os_heap);
 
 	if (err < 0)
 		return iw_fail(why, err, "a link of this kind cannot be made");
-	iw_reorder_init(&l->order, l->link, &iw_os_heap);
+	iw_reorder_init(&d->order, d->link, &iw_os_heap);
 	return 0;
 }
 
-void iw_relay_lane_fini(struct iw_relay_lane *l)
+void iw_relay_direction_fini(struct iw_relay_direction *d)
 {
-	if (!l->link)
+	if (!d->link)
 		return;
-	iw_reorder_fini(&l->order);
-	iw_link_free(l->link);
-	l->link = NULL;
+	iw_reorder_fini(&d->order);
+	iw_link_free(d->link);
+	d->link = NULL;
 }
 
-uint64_t iw_relay_lane_deadline(const struct iw_relay_lane *l)
+uint64_t iw_relay_direction_deadline(const struct iw_relay_direction *d)
 {
-	return IW_MIN(iw_link_deadline(l->link), iw_reorder_deadline(&l->order));
+	return IW_MIN(iw_link_deadline(d->link), iw_reorder_deadline(&d->order));
 }
 
 size_t iw_relay_decide(void *ctx, struct iw_rules_flow *counts, const struct iw_unit *u,
@@ -40,7 +41,7 @@ size_t iw_relay_decide(void *ctx, struct iw_rules_flow *counts, const struct iw_
 {
 	struct iw_relay *r = ctx;
 
-	return iw_ledger_decide(r->ledger, counts, u, out);
+	return iw_relay_log_decide(r->log, counts, u, out);
 }
 
 struct iw_flow_cfg iw_relay_flow_cfg(struct iw_relay *r)
@@ -62,10 +63,10 @@ static void show_counts(struct iw_json *out, const struct iw_relay_count *c)
 			printf(" %s %" PRIu64, c->name, c->n);
 }
 
-int iw_relay_report(struct iw_relay *r, const struct iw_relay_lane *l, const char *from,
+int iw_relay_report(struct iw_relay *r, const struct iw_relay_direction *d, const char *from,
 		    const char *to, const struct iw_relay_count *more)
 {
-	const struct iw_link_stat *st = iw_link_stat(l->link);
+	const struct iw_link_stat *st = iw_link_stat(d->link);
 	const struct iw_relay_count counts[] = {
 		{ "frames", st->frames },       { "octets", st->bytes },
 		{ "passed", st->passed },       { "passed_octets", st->passed_bytes },
@@ -100,7 +101,7 @@ static int end_json(struct iw_relay *r, const struct iw_relay_count *counts, int
 	iw_json_begin(out, "result");
 	iw_json_str(out, "tool", "ddp-impair");
 	show_counts(out, counts);
-	iw_ledger_show_json(r->ledger, out);
+	iw_relay_log_show_json(r->log, out);
 	iw_json_u64(out, "status", (uint64_t)status);
 	return iw_json_end(out);
 }
@@ -110,13 +111,13 @@ static int end_text(const struct iw_relay *r, const struct iw_relay_count *count
 	for (const struct iw_relay_count *c = counts; c->name; c++)
 		printf("%s%" PRIu64 " %s", c > counts ? ", " : "", c->n, c->name);
 	printf("; ");
-	iw_ledger_show(r->ledger);
+	iw_relay_log_show(r->log);
 	return iw_cli_flush();
 }
 
 int iw_relay_report_end(struct iw_relay *r, const struct iw_relay_count *counts, bool sound)
 {
-	int status = sound && !iw_ledger_unused(r->ledger) ? IW_EXIT_OK : IW_EXIT_NO, err = 0;
+	int status = sound && !iw_relay_log_unused(r->log) ? IW_EXIT_OK : IW_EXIT_NO, err = 0;
 
 	if (r->cli->json)
 		err = end_json(r, counts, status);
