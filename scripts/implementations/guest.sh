@@ -8,6 +8,9 @@
 #   in_guest CMD...         runs CMD in the guest
 #   serve_in_guest CHECK CMD...   starts CMD there, prints `ready PORT` when the command CHECK succeeds
 #                           there, ends CMD on SIGTERM; its output goes to $IW_WORK/out
+#   serve_in_kernel NAME    the kernel of the guest serves until SIGTERM: `extra-NAME start`, `extra-NAME stop`
+#   needs_extra             ends with status 3 if the guest has no programs of `peer-vm extra`
+#   fetch FILE CMD...       runs CMD there and writes its output to FILE
 #   connect_in_guest CMD... runs CMD there with a time limit, as connect_with does here
 
 needs_guest() {
@@ -19,6 +22,19 @@ needs_guest() {
 
 in_guest() {
 	"$IW_GUEST_CALL" -t 50 "$IW_GUEST_STATE" "$@"
+}
+
+needs_extra() {
+	[ "${IW_GUEST_EXTRA:-}" = yes ] || {
+		echo "reason ${IW_GUEST_EXTRA:-the guest has no programs of peer-vm extra}"
+		exit 3
+	}
+}
+
+fetch() {
+	to=$1
+	shift
+	in_guest "$@" >"$to" || exit 4
 }
 
 # job WHAT...: runs guest-job, which keeps programs that run in the background
@@ -44,6 +60,15 @@ serve_in_guest() {
 		[ \$i -ne 38 ] || kill -s TERM -- -\$p; [ \$i -ne 0 ] || kill -s KILL -- -\$p; i=\$((i - 1)); sleep 0.05; done" >&2
 	job wait "$number" >"$IW_WORK/out" || SERVED=$?
 	cat "$IW_WORK/out" >&2
+}
+
+serve_in_kernel() {
+	needs_extra
+	stop=
+	trap 'stop=yes' TERM
+	in_guest "/usr/lib/iw/extra-$1" start "$IW_ADDRESS" "$IW_PORT" >&2 || exit 4
+	echo "ready $IW_PORT"
+	until [ -n "$stop" ]; do sleep 0.05; done
 }
 
 connect_in_guest() {

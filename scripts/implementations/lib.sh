@@ -13,6 +13,7 @@
 #   check_transport         ends the plug-in as unsupported if our tools do not have the operation over the transport
 #   check_received FILE     compares a file with the one that the client has sent, $IW_SHARED/sent, if it exists or
 #                           the client reports success by the file $IW_SHARED/complete
+#   seeded_file FILE        writes a file of IW_SIZE octets that depends on IW_SEED only
 #   connection_options      sets $OPTIONS to those of our tools that describe the connection
 
 unsupported() {
@@ -100,6 +101,13 @@ check_received() {
 		echo "corrupt the received file differs from the one that was sent"
 		exit 1
 	}
+}
+
+seeded_file() {
+	awk -v seed="$IW_SEED" -v left="$IW_SIZE" 'BEGIN {
+		srand(seed)
+		for (; left > 0; left -= 9) printf "%s", substr(sprintf("%08x\n", rand() * 4294967296), 1, left)
+	}' >"$1"
 }
 
 # The words are those of our tools: OPTIONS has no blanks inside a word.

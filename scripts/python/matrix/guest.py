@@ -11,6 +11,8 @@ PEER_VM = os.path.join(TOP, "scripts", "peer-vm")
 
 
 TOOLS = ("ddp-bench", "ddp-send", "ddp-recv", "sctp-ddp-ping")
+# Operations that need the programs and modules of `peer-vm extra`.
+EXTRA = ("nfs", "iser", "open-mpi")
 
 
 class Wanted:
@@ -58,6 +60,17 @@ class Guest:
             found = [net.find(tool) for tool in TOOLS]
             subprocess.run([PEER_VM, "program", *(tool for tool in found if tool)],
                            env=self.environment, stdout=error, stderr=error)
+
+    def add_extra(self, log):
+        """Adds what the operations of EXTRA need. Plug-ins see IW_GUEST_EXTRA: `yes`, or the reason
+        why it is not there."""
+        done = subprocess.run([PEER_VM, "extra"], env=self.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(done.stdout)
+        said = done.stdout.strip().splitlines() or [f"exit status {done.returncode}"]
+        self.environment["IW_GUEST_EXTRA"] = f"peer-vm extra: {said[-1]}" if done.returncode \
+            else "yes"
 
     def inside_command(self):
         """Returns the command of a process that holds the network of the guest."""

@@ -207,6 +207,8 @@ def prepare(options, profile, expected, folders, cells, impairments):
                           can_capture(options), None, rerun_command(options))
     try:
         boot(options, context, wanted, log)
+        if context.guest and any(c.test.operation in guest.EXTRA for c in cells):
+            context.guest.add_extra(log)
         for item in plugins.values():
             if not item.unavailable and not item.broken:
                 plugin.ask_version(item, environment, log)

@@ -33,7 +33,7 @@ TITLES = {
     "setup": "connection set-up", "rping": "rping", "write": "RDMA Write", "read": "RDMA Read",
     "send": "Send", "pingpong": "Send and answer", "file-write": "file by RDMA Write",
     "file-read": "file by RDMA Read", "file-send": "file by Send", "ping": "SCTP ping",
-    "buffer": "registered buffer",
+    "buffer": "registered buffer", "nfs": "NFS over RDMA", "iser": "iSER", "open-mpi": "Open MPI",
 }
 SIZE = r"emss([+-][0-9]{1,3})?|[0-9]{1,4}[KM]?([+-][0-9]{1,3})?"
 MTU = 1500
