@@ -11,6 +11,7 @@
 # shellcheck disable=SC2030,SC2031,SC2034,SC2153
 
 load helpers
+load transfers
 load lines
 
 now_ms() {

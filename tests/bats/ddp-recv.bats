@@ -7,35 +7,7 @@
 # bats file_tags=beside
 
 load helpers
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-}
-
-listen() {
-    serve_here ddp-recv -p "$PORT" "$@" dst
-}
-
-offer() {
-    serve_here ddp-send --listen -p "$PORT" src
-}
-
-push() {
-    run_here ddp-send -p "$PORT" "$@"
-}
-
-pull() {
-    run_here ddp-recv -p "$PORT" "$@"
-}
-
-assert_no_parts() {
-    local left
-
-    left=$(find "$1" -name '.iw-*')
-    [ -z "$left" ] || fail_with "files left: $left"
-}
+load transfers
 
 no_parts() {
     [ -z "$(find "$1" -name '.iw-*')" ]

@@ -10,20 +10,7 @@
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-}
-
-listen() {
-    serve_here ddp-recv -p "$PORT" "$@" dst
-}
-
-push() {
-    run_here ddp-send -p "$PORT" "$@"
-}
+load transfers
 
 # Entries of every kind, many small files, unusual modes and times.
 make_tree() {
