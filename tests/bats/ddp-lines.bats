@@ -220,6 +220,7 @@ pace() {
     fail_with "$TREE $*: $limited kb/s with a limit of $limit kb/s, and $rate kb/s without one"
 }
 
+# bats test_tags=plain
 @test "--bwlimit holds for a file that is smaller than a chunk, and a rate in rsync's unit is questioned" {
     random_file src/f 500000
     serve_here ddp-recv --once -p "$PORT" dst
@@ -233,6 +234,7 @@ pace() {
     assert_stderr_has 'warning: --bwlimit: 1.0 kb/s, in bits per second; for 1 MB/s give 8M'
 }
 
+# bats test_tags=plain
 @test "--bwlimit holds for many small files, for a large one and for both" {
     local j i TREE SINK_LIMIT=''
 

@@ -4,6 +4,8 @@
 # scripts/peer-vm: the guest boots, its programs work with each other, commands behave as on the
 # host, and nothing is left.
 
+# bats file_tags=waits
+
 load ../bats/helpers
 load guest
 
