@@ -3,7 +3,7 @@
 #
 # scripts/check and scripts/run-tests: the two levels, the count, the status line.
 
-# bats file_tags=beside
+# bats file_tags=beside,plain
 
 load helpers
 
@@ -33,6 +33,21 @@ run_tests() {
     assert_status 0
     assert_output_lacks bats/whole
     assert_equal "$(tail -n 1 <<<"$output")" '1 passed, 0 failed, 0 skipped'
+}
+
+@test "files with and without the tags of the order all run, those that compile at a low priority" {
+    local tag
+
+    for tag in waits compiles; do
+        # shellcheck disable=SC2016
+        printf '%s\n' "# bats file_tags=all,$tag" '@test "priority" { echo "# priority $(nice)" >&3; }' >"$BATS_TEST_TMPDIR/$tag.bats"
+    done
+    sed 1d "$BATS_TEST_TMPDIR/waits.bats" >"$BATS_TEST_TMPDIR/alone.bats"
+    BATS_FILES="$(echo "$BATS_TEST_TMPDIR"/*.bats)" run_tests bats
+    assert_status 0
+    assert_equal "$(tail -n 1 <<<"$output")" '3 passed, 0 failed, 0 skipped'
+    assert_equal "$(grep -h '^# priority' "$BATS_TEST_TMPDIR"/b/test-logs/bats-{alone,compiles,waits}.tap | tr '\n' ' ')" \
+        "# priority $(nice) # priority 19 # priority $(nice) "
 }
 
 @test "a failure, a skip without a reason and a file without tests are failures" {

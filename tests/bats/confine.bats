@@ -22,10 +22,7 @@ teardown_file() {
 
 setup() {
     skip_with_file
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    random_file src/f 3M
-    PORT=$(free_port)
+    net_files 3M
 }
 
 teardown() {

@@ -4,7 +4,7 @@
 # The Containerfile: the image builds from the tracked files alone, and a file moves from one
 # container to another. A bare Debian replaces debian:bookworm-slim, so that no image is downloaded.
 
-# bats file_tags=all
+# bats file_tags=compiles,all,plain
 
 load helpers
 load debian
@@ -50,7 +50,7 @@ box() {
     assert_status 0
     mkdir "$WORK/src"
     tar -x -z -f "$WORK"/dist/*.tar.gz -C "$WORK/src" --strip-components=1
-    IW_TIMEOUT=400 box bud --isolation chroot --pull-never -t iwarp-tools -f "$WORK/src/Containerfile" "$WORK/src"
+    IW_TIMEOUT=800 box bud --isolation chroot --pull-never -t iwarp-tools -f "$WORK/src/Containerfile" "$WORK/src"
     box inspect --type image --format '{{.OCIv1.Config.User}} {{index .OCIv1.Config.Cmd 0}}' iwarp-tools
     assert_output_is '7471:7471 ddp-recv'
 }

@@ -567,7 +567,7 @@ refused() {
     [ $n -ge 4 ]
 }
 
-# bats test_tags=all
+# bats test_tags=all,plain
 @test "scripts/bench measures beside the peers and writes every value" {
     require_tool iperf3 sockperf chrt
     require_netns
@@ -586,7 +586,7 @@ refused() {
     assert_jsonl '.[0].figures | map(.ratio > 0 and .ratio == .values[0].ratio and (.values | length == 1)) | all' true
 }
 
-# bats test_tags=all
+# bats test_tags=all,plain
 @test "scripts/bench compares with the congestion control that is faster for TCP by the median" {
     local has
 
@@ -619,6 +619,7 @@ EOF
     assert_jsonl '.[0].runs[0] | [.pairs, .others] | map(map(.ours.cc[]) | unique)' '[["cubic"],["bbr"]]'
 }
 
+# bats test_tags=plain
 @test "scripts/bench reports a figure whose run fails, and exits with 1" {
     local peer
 
@@ -635,6 +636,7 @@ EOF
     assert_jsonl '.[0] | [.failed, .skipped]' '[["P7"],[]]'
 }
 
+# bats test_tags=plain
 @test "scripts/bench holds idle connections and associations" {
     require_tool jq ss
     IW_TIMEOUT=60 run_here "$IW_TOP/scripts/bench" --quick --only P12,P12u --out "$BATS_TEST_TMPDIR/bench.json"
@@ -643,7 +645,7 @@ EOF
     assert_jsonl '.[0] | [.failed, (.runs | map([.id, .idle.held]))]' '[[],[["P12",200],["P12u",2000]]]'
 }
 
-# bats test_tags=all
+# bats test_tags=all,plain
 @test "scripts/bench draws pictures" {
     require_tool gnuplot chrt
     require_netns
@@ -652,6 +654,7 @@ EOF
     [ "$(grep -l '</svg>' "$BATS_TEST_TMPDIR"/*.svg | wc -l)" -eq 4 ] || fail_with 'not four pictures'
 }
 
+# bats test_tags=plain
 @test "scripts/bench leaves no process when it is ended" {
     local pid pids=
 

@@ -10,6 +10,7 @@
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
+load transfers
 load lines
 
 # --- after an interruption ---

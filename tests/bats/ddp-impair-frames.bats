@@ -23,10 +23,7 @@ teardown_file() {
 
 setup() {
     skip_with_file
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-    random_file src/f 3M
+    net_files 3M
 }
 
 # Sends a file to the right, over tcp and over udp, through the disturbed link.
@@ -35,13 +32,8 @@ carries() {
 
     for t in tcp udp; do
         relay_start "$@"
-        serve_in right ddp-recv -t $t -p "$PORT" --bind '*' --once dst
-        run_in left ddp-send -t $t -p "$PORT" src/f "$RIGHT_IP:"
-        assert_status 0
-        wait_served
-        assert_status 0
-        assert_same_file src/f dst/f
-        rm dst/f
+        file_sent $t
+        file_arrived
         relay_end
         RELAYED[${#RELAYED[@]}]=$output
     done
@@ -111,12 +103,8 @@ did() {
 # RFC 9260 6.8: CRC32c detects errors that the checksums of IP and UDP miss.
 @test "swapped words pass the Internet checksum, and no wrong octet arrives over udp" {
     relay_start --seed 7 --link swap=2%
-    serve_in right ddp-recv -t udp -p "$PORT" --bind '*' --once dst
-    run_in left ddp-send -t udp -p "$PORT" src/f "$RIGHT_IP:"
-    assert_status 0
-    wait_served
-    assert_status 0
-    assert_same_file src/f dst/f
+    file_sent udp
+    file_arrived
     relay_end
     RELAYED=("$output")
     did '.ab.swapped > 10'
@@ -200,6 +188,7 @@ offloads_on() {
 
 teardown() {
     [ -z "${OFFLOADS:-}" ] || net_offloads off
+    helpers_teardown
 }
 
 @test "what ends with offloads send passes as it is" {
@@ -265,10 +254,8 @@ tag_arrived() { grep -q tagged tags.pcap; }
 # traced T: a file to the right over a lossy link, traced at the left
 traced() {
     relay_start --seed 6 --link loss=2%
-    serve_in right ddp-recv -t "$1" -p "$PORT" --bind '*' --once dst
-    run_in left ddp-send -t "$1" -p "$PORT" --trace trace src/f "$RIGHT_IP:"
-    assert_status 0
-    wait_served
+    file_sent "$1" --trace trace
+    file_arrived
     relay_end
     assert_equal "$(jq -s -c '.[-1] | [.event, .events, .dropped]' trace)" "[\"trace_end\",$(($(wc -l <trace) - 1)),0]"
 }

@@ -21,25 +21,7 @@ teardown_file() {
 
 setup() {
     skip_with_file
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-    random_file src/f 300K
-}
-
-# sends T OPTION...: a file to the right, with these options of the sender
-sends() {
-    local t=$1
-    shift
-
-    serve_in right ddp-recv -t "$t" -p "$PORT" --bind '*' dst
-    run_in left ddp-send -t "$t" -p "$PORT" "$@" src/f "$RIGHT_IP:"
-}
-
-arrived() {
-    assert_status 0
-    serve_end
-    assert_same_file src/f dst/f
+    net_files 300K
 }
 
 # decided KIND N: the relay carried out N such decisions, and missed none
@@ -49,7 +31,7 @@ decided() {
 
 @test "a flipped bit of an FPDU is detected by its CRC" {
     relay_start --rule 'fpdu opcode=write nth=5: flip-bit payload'
-    sends tcp --redial 0
+    file_sent tcp --redial 0
     assert_status 1
     assert_stderr_has 'MPA CRC error'
     serve_end
@@ -59,7 +41,7 @@ decided() {
 
 @test "a changed STag with a right CRC reaches the layer above, which terminates" {
     relay_start --rule 'fpdu opcode=write nth=5: set stag=0x1 fix-crc'
-    sends tcp --redial 0
+    file_sent tcp --redial 0
     assert_status 1
     assert_stderr_has 'invalid STag'
     serve_end
@@ -70,7 +52,7 @@ decided() {
 @test "rules find the units of ends with offloads on" {
     net_offloads on
     relay_start --rule 'fpdu opcode=write nth=5: set stag=0x1 fix-crc'
-    sends tcp --redial 0
+    file_sent tcp --redial 0
     net_offloads off
     assert_status 1
     assert_stderr_has 'invalid STag'
@@ -81,8 +63,8 @@ decided() {
 
 @test "a frame with an FPDU is dropped once: TCP retransmits it, and it is no new unit" {
     relay_start --rule 'fpdu every=2: drop' --pcap out.pcap
-    sends tcp
-    arrived
+    file_sent tcp
+    file_arrived
     relay_end
     assert_jsonl 'map(select(.event == "decision") | [.from, .number]) | length > 5 and (unique | length) == length' true
     run_here ddp-dump -r out.pcap --json
@@ -96,9 +78,8 @@ decided() {
     for t in tcp udp; do
         if [ $t = tcp ]; then unit=fpdu; else unit=packet; fi
         relay_start --rule "$unit nth=4: duplicate" --rule "$unit nth=5: delay 2ms" --rule "$unit nth=6: reorder 3"
-        sends $t
-        arrived
-        rm dst/f
+        file_sent $t
+        file_arrived
         relay_end
         assert_jsonl 'map(select(.event == "decision").action | split(" ")[0]) | unique' '["delay","duplicate","reorder"]'
     done
@@ -106,20 +87,19 @@ decided() {
 
 @test "a chunk is cut out of its packet; SCTP sends it again" {
     relay_start --rule 'chunk opcode=write every=10: drop'
-    sends udp
-    arrived
+    file_sent udp
+    file_arrived
     relay_end
     assert_jsonl 'map(select(.event == "decision" and .opcode == "write,data")) | length > 2' true
 }
 
 @test "a corrupted packet is discarded by SCTP, one with a right checksum is not" {
     relay_start --rule 'chunk opcode=write nth=3: flip-bit payload'
-    sends udp
-    arrived
-    rm dst/f
+    file_sent udp
+    file_arrived
     relay_end
     relay_start --rule 'chunk opcode=write nth=3: set stag=0x1 fix-crc'
-    sends udp --redial 0
+    file_sent udp --redial 0
     assert_status 1
     assert_stderr_has 'invalid STag'
     serve_end
@@ -130,9 +110,9 @@ decided() {
     require_raw
     require_ipv6
     relay_start --rule 'chunk opcode=write nth=2: drop'
-    serve_in right ddp-recv -t raw -p "$PORT" --bind '*' dst
+    serve_in right ddp-recv -t raw -p "$PORT" --bind '*' --once dst
     run_in left ddp-send -t raw -p "$PORT" src/f "[$RIGHT_IP6]:"
-    arrived
+    file_arrived
     relay_end
     assert_jsonl 'map(select(.event == "decision")) | length' 1
 }
@@ -143,9 +123,8 @@ decided() {
 
     for run in record replay; do
         if [ $run = record ]; then relay_start --record log --rule 'fpdu prob=30%: delay 0ms..5ms'; else relay_start --replay log; fi
-        sends tcp
-        arrived
-        rm dst/f
+        file_sent tcp
+        file_arrived
         relay_end
         jq -c 'select(.event == "decision") | [.connection, .from, .number, .action, .choice]' <<<"$output" | sort >$run
     done

@@ -7,35 +7,7 @@
 # bats file_tags=beside
 
 load helpers
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-}
-
-listen() {
-    serve_here ddp-recv -p "$PORT" "$@" dst
-}
-
-offer() {
-    serve_here ddp-send --listen -p "$PORT" src
-}
-
-push() {
-    run_here ddp-send -p "$PORT" "$@"
-}
-
-pull() {
-    run_here ddp-recv -p "$PORT" "$@"
-}
-
-assert_no_parts() {
-    local left
-
-    left=$(find "$1" -name '.iw-*')
-    [ -z "$left" ] || fail_with "files left: $left"
-}
+load transfers
 
 no_parts() {
     [ -z "$(find "$1" -name '.iw-*')" ]
@@ -197,7 +169,7 @@ some_parts() {
 
 # in_mount CMD...: runs CMD in the mount namespace of the server
 in_mount() {
-    nsenter -t "$SERVE_PID" -m "$@"
+    nsenter -t "$MOUNT_PID" -m "$@"
 }
 
 # serve_small SIZE [OPTION...]: starts a receiver on a small file system of its own, which no other
@@ -209,20 +181,34 @@ serve_small() {
     unshare --mount true 2>/dev/null || skip 'needs root: no mount namespace'
     serve_here unshare --mount --propagation private bash -c \
         "mount -t tmpfs -o size=$size none dst && exec ddp-recv -p $PORT $* dst"
+    MOUNT_PID=$SERVE_PID
 }
 
-has_part() {
-    [ "$(in_mount du -ms "$PWD/dst" | cut -f 1)" -ge 2 ]
+# gate OCTETS CMD...: relays a connection from $GATE to $PORT, and runs CMD before it passes more than
+# OCTETS of the client
+gate() {
+    GATE=$(free_port)
+    serve_here python3 -c "
+import select, socket, subprocess, sys
+before = int(sys.argv[1])
+client, _ = socket.create_server(('127.0.0.1', $GATE)).accept()
+server = socket.create_connection(('127.0.0.1', $PORT))
+while True:
+    for sock in select.select([client, server], [], [])[0]:
+        octets = sock.recv(65536)
+        if not octets:
+            sys.exit()
+        if sock is client and 0 <= before < len(octets):
+            subprocess.run(sys.argv[2:], check=True)
+        before -= len(octets) if sock is client else 0
+        (server if sock is client else client).sendall(octets)
+" "$@"
 }
 
-# push_until_full [OPTION...]: sends src/big while another file takes the free space
+# push_until_full [OPTION...]: sends src/big; after 4 MB of it another file takes the free space
 push_until_full() {
-    (
-        wait_until 10 has_part
-        in_mount fallocate -l 10M "$PWD/dst/filler"
-    ) >/dev/null 2>&1 3>&- &
-    push --bwlimit 60M "$@" src/big 127.0.0.1:
-    wait $! || true
+    gate 4000000 nsenter -t "$MOUNT_PID" -m fallocate -l 10M "$PWD/dst/filler"
+    run_here ddp-send -p "$GATE" "$@" src/big 127.0.0.1:
     assert_status 1
     assert_stderr_has 'big: the peer says: cannot write: no space left on device; '
 }
@@ -254,7 +240,7 @@ push_until_full() {
     assert_stderr_lacks 'is kept'
     assert_stderr_lacks 'resume'
     wait_until 5 in_mount bash -c "! compgen -G '$PWD/dst/.iw-*'" || fail_with 'it is kept'
-    serve_end
+    serve_end 1
     serve_here ddp-send --listen --bwlimit 40M -p "$PORT" src
     for option in '' --no-keep-partial; do
         # timeout --foreground sends one signal; a second one would end the tool at once.

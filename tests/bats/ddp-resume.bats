@@ -20,22 +20,9 @@
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
+load transfers
 
 : "${IW_KILLS:=6}" "${IW_KILL_SIZE:=96M}" "${IW_KILL_FILES:=300}" "${IW_KILL_WITHIN:=400}" "${IW_KILL_RATE:=1G}"
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-}
-
-listen() {
-    serve_here ddp-recv -p "$PORT" dst
-}
-
-push() {
-    run_here ddp-send -p "$PORT" "$@"
-}
 
 make_mixed_tree() {
     local i

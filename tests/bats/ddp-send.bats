@@ -10,29 +10,7 @@
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-}
-
-# Starts a listener on dst, with the given options.
-listen() {
-    serve_here ddp-recv -p "$PORT" "$@" dst
-}
-
-push() {
-    run_here ddp-send -p "$PORT" "$@"
-}
-
-# No temporary is left below the directory.
-assert_no_parts() {
-    local left
-
-    left=$(find "$1" -name '.iw-*')
-    [ -z "$left" ] || fail_with "files left: $left"
-}
+load transfers
 
 mode_and_time() {
     stat -c '%a %.9Y %s' "$1"

@@ -10,20 +10,7 @@
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-}
-
-listen() {
-    serve_here ddp-recv -p "$PORT" "$@" dst
-}
-
-push() {
-    run_here ddp-send -p "$PORT" "$@"
-}
+load transfers
 
 # Entries of every kind, many small files, unusual modes and times.
 make_tree() {
@@ -901,6 +888,12 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     done
 }
 
+# The source, process $pid, has connected to the stopped sink, and all of its threads sleep.
+source_waits() {
+    [ "$(ss -Hlnt "sport = :$PORT" | awk '{ print $2 }')" -eq 1 ] || return
+    ! grep -h '^State:' "/proc/$pid/task"/*/status | grep -qv '^State:.S'
+}
+
 @test "sources that vanish, shrink or cannot be read fail alone, also in packs" {
     mkdir src/t
     for i in $(seq 50); do printf '%s' "$i" >"src/t/$i"; done
@@ -910,7 +903,7 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     kill -STOP "$SERVE_PID"
     ddp-send -p "$PORT" src/t 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
     pid=$!
-    sleep 0.5
+    wait_until 10 source_waits || fail_with 'the source does not wait for the Reply'
     rm src/t/7
     printf longer-than-it-was >src/t/8
     kill -CONT "$SERVE_PID"

@@ -5,7 +5,7 @@
 # ordinary user and then as root. And the report of the README's second command to an ordinary user,
 # with a few test files.
 
-# bats file_tags=beside,all
+# bats file_tags=beside,all,plain
 
 load helpers
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# bats file_tags=waits
+# bats file_tags=waits,plain
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 #
 # scripts/fabric. Each test has a label of its own; at its end nothing of this label may be left.

@@ -9,7 +9,7 @@
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
-# bats file_tags=all
+# bats file_tags=waits,all
 
 load helpers
 
@@ -30,6 +30,7 @@ faults() {
     assert_status 0
 }
 
+# bats test_tags=plain
 @test "the judge of the rounds finds each damaged target, and a client that hangs" {
     rounds --self-test
     assert_status 0

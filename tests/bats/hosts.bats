@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# bats file_tags=all,waits
+# bats file_tags=waits,all,plain
 #
 # scripts/fabric measure: patterns, outliers, srun with PMIx and with a shared directory, ClusterShell,
 # namespaces. Slurm and sshd run in namespaces of scripts/fabric.

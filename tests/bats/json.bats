@@ -30,6 +30,7 @@ port_of() {
     sed -n 's/^listening on [^ ]*:\([0-9]*\)\( .*\|,.*\)\?$/\1/p' "$BATS_TEST_TMPDIR/serve.$1.out"
 }
 
+# bats test_tags=plain
 @test "iwarp-json(5) lists exactly the events and keys that the sources write" {
     require_tool python3
     run_here python3 "$IW_TOP/tests/bats/json_schema.py" sources "$IW_TOP"
@@ -37,6 +38,7 @@ port_of() {
     assert_status 0
 }
 
+# bats test_tags=plain
 @test "the schema rejects unknown and missing keys, wrong types and large numbers" {
     require_tool python3
     schema stag-reg '{"schema":1,"event":"gone","stag":"0000beef"}'
@@ -61,6 +63,7 @@ port_of() {
     assert_output_is ''
 }
 
+# bats test_tags=plain
 @test "a test fails when a tool writes a line that is not in the schema" {
     require_tool python3
     printf '%s\n' '{"schema":1,"event":"gone","stag":5}' >served

@@ -19,6 +19,7 @@ shown() {
         sed -e 's/^\\&//' -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(ga/`/g' -e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\e/\\/g'
 }
 
+# bats test_tags=plain
 @test "libiwarp.3 shows the example programs as they are" {
     local f n=0
 
@@ -30,6 +31,7 @@ shown() {
     [ $n -eq 3 ]
 }
 
+# bats test_tags=plain
 @test "libiwarp.3 names every call of the public headers" {
     local name n=0
 
@@ -43,6 +45,7 @@ shown() {
     [ $n -gt 30 ]
 }
 
+# bats test_tags=plain
 @test "libiwarp.3 describes every traced event with its keys" {
     local event keys described n=0
 
@@ -107,6 +110,7 @@ abi_library() {
     "${CC:-gcc}" -g -shared -fPIC -fno-lto -x c -o "$BATS_TEST_TMPDIR/$1/libiwarp.so" - <<<"$2"
 }
 
+# bats test_tags=plain
 @test "scripts/check-abi reports a removed function and a changed struct" {
     local old=$BATS_TEST_TMPDIR/old/libiwarp.so struct='struct iw_x { int a; };'
 

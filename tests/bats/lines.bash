@@ -2,12 +2,10 @@
 # shellcheck shell=bash
 #
 # Transfers over a bad link: a listener at $PORT (and $UDP_PORT), and ddp-impair at $LINE, which
-# disturbs the traffic. Load helpers.bash first.
+# disturbs the traffic. Load helpers.bash and transfers.bash first.
 
 setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
+    transfer_setup
     LINE=$(free_port)
 }
 

@@ -5,7 +5,7 @@
 # tested in headless Chromium, without a network. Neither a matrix nor a program of the project is run:
 # tests/page/runs.py makes the results.
 
-# bats file_tags=beside
+# bats file_tags=beside,plain
 
 load helpers
 

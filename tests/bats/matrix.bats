@@ -4,7 +4,7 @@
 # scripts/interop-matrix: the quick profile, plug-ins that misbehave, selection of cells, baselines,
 # and invalid files. The networks of the cells are namespaces of their own.
 
-# bats file_tags=waits
+# bats file_tags=waits,plain
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154

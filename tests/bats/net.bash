@@ -20,6 +20,10 @@
 #   relay_start --link loss=1%,delay=10ms      options of ddp-impair --between left,right
 #   relay_end                                  ends the relay and checks that it kept up; $output: a line of JSON for each direction, and the result
 #
+#   net_files SIZE                             in setup: src/f of that size, dst, and $PORT
+#   file_sent T [OPTION...]                    ddp-send, with these options, sends src/f over T to a ddp-recv --once at the right
+#   file_arrived                               both ended with status 0, and the file is unchanged; it is removed
+#
 # A process holds each namespace and ends with the file's own process. When the last process of a
 # namespace ends, the kernel removes it with its interfaces, so nothing is left, not even after kill
 # -9. Without root, a user namespace gives the necessary rights.
@@ -279,4 +283,27 @@ relay_start() {
 relay_end() {
     serve_end "$RELAY" INT
     assert_status 0
+}
+
+net_files() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+    random_file src/f "$1"
+}
+
+file_sent() {
+    local t=$1
+    shift
+
+    serve_in right ddp-recv -t "$t" -p "$PORT" --bind '*' --once dst
+    run_in left ddp-send -t "$t" -p "$PORT" "$@" src/f "$RIGHT_IP:"
+}
+
+file_arrived() {
+    assert_status 0
+    wait_served
+    assert_status 0
+    assert_same_file src/f dst/f
+    rm dst/f
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # scripts/plot: pictures of transfers over a lossy link, out of traces and captures that are made here.
-# bats file_tags=beside
+# bats file_tags=beside,plain
 
 load helpers
 load net

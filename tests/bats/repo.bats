@@ -4,7 +4,7 @@
 # The repository itself: its parts agree with each other, and uninstall removes everything that
 # install has created.
 
-# bats file_tags=beside
+# bats file_tags=compiles,plain
 
 load helpers
 

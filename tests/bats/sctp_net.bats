@@ -18,10 +18,7 @@ teardown_file() {
 
 setup() {
     skip_with_file
-    cd "$BATS_TEST_TMPDIR" || return 1
-    mkdir src dst
-    PORT=$(free_port)
-    random_file src/f 5M
+    net_files 5M
 }
 
 # Starts a listener on every address.
@@ -169,12 +166,9 @@ refused() {
     done
 }
 
-# RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the
-# other end (ENOBUFS).
-@test "a black hole for full packets: udp and raw find the path MTU in each direction" {
+both_ways_through_black_hole() {
     local t
 
-    net_ip left link set "$LEFT_IF" mtu 1300
     for t in udp raw; do
         listen -t $t
         push "$LEFT_IP" -t $t
@@ -184,27 +178,24 @@ refused() {
         serve_end
         rm dst/back
     done
+}
+
+# RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the
+# other end (ENOBUFS).
+@test "a black hole for full packets: udp and raw find the path MTU in each direction" {
+    net_ip left link set "$LEFT_IF" mtu 1300
+    both_ways_through_black_hole
     net_ip left link set "$LEFT_IF" mtu 1500
 }
 
 # RFC 8899 5.2: the MTU is below the initial size of the search. The right end gets no report; the
 # left end knows the MTU of its own interface.
 @test "a black hole for packets of more than 900 octets: udp and raw find the path MTU in each direction" {
-    local t
-
     # With offloads, packets that are segmented later would pass a veth of any MTU.
     require_tool ethtool
     net_offloads off
     net_ip left link set "$LEFT_IF" mtu 900
-    for t in udp raw; do
-        listen -t $t
-        push "$LEFT_IP" -t $t
-        run_in right ddp-send -p "$PORT" -t $t -m read src/f "$LEFT_IP:back"
-        assert_status 0
-        assert_same_file src/f dst/back
-        serve_end
-        rm dst/back
-    done
+    both_ways_through_black_hole
     # The kernel removed the IPv6 address together with IPv6, which needs an MTU of 1,280.
     net_ip left link set "$LEFT_IF" mtu 1500
     net_ip left addr add "$LEFT_IP6/64" dev "$LEFT_IF" nodad

@@ -19,11 +19,8 @@ teardown_file() {
 
 setup() {
     skip_with_file
-    cd "$BATS_TEST_TMPDIR" || return 1
+    net_files 5M
     require_xdp
-    mkdir src dst
-    PORT=$(free_port)
-    random_file src/f 5M
 }
 
 # listen TRANSPORT [OPTION...]: starts a listener on every address

@@ -10,6 +10,8 @@
 # run_here and similar functions set the variables; each @test is a subshell:
 # shellcheck disable=SC2030,SC2031,SC2034
 
+# bats file_tags=waits
+
 load ../bats/helpers
 load guest
 

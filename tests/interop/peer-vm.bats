@@ -4,6 +4,8 @@
 # scripts/peer-vm: the guest boots, its programs work with each other, commands behave as on the
 # host, and nothing is left.
 
+# bats file_tags=waits
+
 load ../bats/helpers
 load guest
 
@@ -126,13 +128,14 @@ setup() {
 @test "a job runs in the background, and reports its output and status" {
     local job
 
-    run_here "$PEER_VM" run -b sh -c 'echo begun; sleep 1; echo done; echo end >&2; exit 5'
+    run_here "$PEER_VM" run -b sh -c 'echo begun; until [ -e /tmp/seen ]; do sleep 0.1; done; echo done; echo end >&2; exit 5'
     assert_status 0
     job=$output
     wait_until 30 guest_does grep -q begun "/run/jobs/$job/out"
     run_here "$PEER_VM" show "$job"
     assert_status 0
     assert_output_is begun
+    run_guest touch /tmp/seen
     run_here "$PEER_VM" wait -t 20 "$job"
     assert_status 5
     assert_output_is $'begun\ndone'

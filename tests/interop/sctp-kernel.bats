@@ -8,6 +8,8 @@
 # run_guest and similar functions set the variables; each @test is a subshell:
 # shellcheck disable=SC2030,SC2031,SC2034
 
+# bats file_tags=waits
+
 load ../bats/helpers
 load guest
 
