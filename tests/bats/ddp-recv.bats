@@ -597,6 +597,8 @@ holds_at_most() {
     [ "$(rss_kib)" -le "$1" ]
 }
 
+# AddressSanitizer keeps freed memory for a while.
+# bats test_tags=plain
 @test "a listener without connections does not keep the memory of a large transfer" {
     local transport before words
 
