@@ -58,8 +58,8 @@ def parse(arguments):
                         help="runs, or folders of runs: the page shows the history of each cell "
                         "(default: the runs in build/interop-matrix, if this one is there)")
     parser.add_argument("--guests", choices=["on", "off", "auto"], default="auto",
-                        help="run implementations that need a virtual machine; auto: if this machine "
-                        "can boot it (default); on: fail if it cannot")
+                        help="run implementations that need a virtual machine; auto: if this "
+                        "machine can boot it (default); on: fail if it cannot")
     parser.add_argument("--implementations", action="append", default=[], metavar="DIR",
                         help="a folder with more plug-ins; may be repeated")
     parser.add_argument("--list", action="store_true", help="print the ids of the cells, and exit")

@@ -56,7 +56,8 @@ def parser():
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("model", nargs="?", choices=list(operations.MODELS), metavar="MODEL",
                    help="files, buffers, stags or sessions; needed unless --replay is given")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the operations (default: 1)")
+    p.add_argument("--seed", type=int, default=1, metavar="N",
+                   help="chooses the operations (default: 1)")
     p.add_argument("--operations", type=int, metavar="N",
                    help="how many operations of a seed (default: 200)")
     p.add_argument("--seconds", type=float, metavar="N",
