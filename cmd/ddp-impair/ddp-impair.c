@@ -67,7 +67,7 @@ static const struct argp_option options[] = {
 	{ "seconds", KEY_SECONDS, "N", 0, "End after this time (default: end by a signal)", 1 },
 
 	{ "rule", KEY_RULE, "RULE", 0, "Apply this rule, 'UNIT [KEY=VALUE...]: ACTION [ARGUMENT...]'; may be repeated", 2 },
-	{ "rules", KEY_RULES, "FILE", 0, "Apply the rules in FILE, one a line; # begins a comment", 2 },
+	{ "rules", KEY_RULES, "FILE", 0, "Apply the rules in FILE, one a line; lines that begin with # are skipped", 2 },
 	{ "link", KEY_LINK, "SETTINGS", 0, "Both directions have this link: loss=1%,delay=10ms,rate=100M,...", 2 },
 	{ "link-ab", KEY_LINK_AB, "SETTINGS", 0, "The direction from A to B, or from initiators to HOST", 2 },
 	{ "link-ba", KEY_LINK_BA, "SETTINGS", 0, "The direction from B to A, or from HOST to initiators", 2 },
@@ -294,8 +294,9 @@ static const struct argp argp = {
 	       "cut or insert them.\v"
 	       "Example: ddp-impair --listen 7472 --to 10.0.0.1:7471"
 	       " --rule 'fpdu opcode=write nth=100: flip-bit payload'\n\n"
-	       "Exit status: 0 ended by a signal or --seconds; 1 a replay did not meet the units of its "
-	       "record; 2 wrong usage, a bad rule, or a file of rules or decisions that cannot be read; 3 not permitted or not built; 4 failed.",
+	       "Exit status: 0 ended by a signal or --seconds; 1 a replay did not meet all units of its "
+	       "record, or frames were lost without a setting; 2 wrong usage, a bad rule, or a file of "
+	       "rules or decisions that cannot be read; 3 not permitted or not built; 4 failed.",
 	.children = kids,
 };
 

@@ -31,10 +31,12 @@ IW_MUST_CHECK int iw_relay_log_close(struct iw_relay_log *l, struct iw_fault *wh
 /* As iw_rules_decide(), and writes the decisions down. */
 size_t iw_relay_log_decide(struct iw_relay_log *l, struct iw_rules_flow *f, const struct iw_unit *u,
 			   struct iw_decision out[static IW_DECISIONS_MAX]);
-/* In a replay: recorded decisions whose units did not come. */
+/* In a replay: recorded decisions whose units did not arrive. */
 uint64_t iw_relay_log_unused(const struct iw_relay_log *l);
-/* Adds the key "decisions", an array of the kinds of actions with their counts, to the open line; in a
- * replay also "unused". */
+/*
+ * Adds the key "decisions", an array of the kinds of actions with their counts, to the open line; in
+ * a replay also "unused".
+ */
 void iw_relay_log_show_json(const struct iw_relay_log *l, struct iw_json *out);
 /* The same as text on standard output: "2 drop, 1 flip-bit", or "no decisions". */
 void iw_relay_log_show(const struct iw_relay_log *l);

@@ -39,7 +39,7 @@ struct iw_queue {
 IW_MUST_CHECK int iw_queue_init(struct iw_queue *q, size_t cap);
 void iw_queue_fini(struct iw_queue *q);
 
-/* True if at least octets octets and some hundred pieces fit. */
+/* True if this many octets and 512 pieces fit. */
 bool iw_queue_has_room(const struct iw_queue *q, size_t octets);
 /*
  * Appends octets, which are copied; the caller has asked for room. They join the piece before, unless

@@ -16,7 +16,7 @@
 
 #define CLOSE_NS   IW_SEC(1) /* that an orderly end, or the last octets before a reset, may take */
 #define SPLICE_MAX (1u << 20)
-#define POLL_NS    IW_MSEC(1) /* between looks at what the peer has acknowledged */
+#define POLL_NS    IW_MSEC(1) /* between checks of what the peer has acknowledged */
 
 /* --- readiness --- */
 

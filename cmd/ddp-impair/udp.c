@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The carrier of datagrams: each client of the listening socket gets a socket of its own towards the
- * server, until it was idle for some minutes. Without rules, a link and a capture, runs of datagrams
+ * server, until it is idle for five minutes. Without rules, a link and a capture, runs of datagrams
  * pass as the kernel joins them (GRO), and leave in one system call (GSO).
  */
 #include "ddp-impair/udp.h"

@@ -189,9 +189,11 @@ class Converter:
         for key, value in tree.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise Invalid(f"{self.path}:{line}: a key that is not a text")
+                raise Invalid(f"{self.path}:{line}: a key that is not a text: expected "
+                              "a name")
             if key.value in result:
-                raise Invalid(f"{self.path}:{line}: {key.value} is there twice")
+                raise Invalid(f"{self.path}:{line}: {key.value} is there twice: expected "
+                              "each key once")
             result[key.value] = self.convert(value, level + 1)
             result[key.value].line = line
         return result

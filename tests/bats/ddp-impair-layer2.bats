@@ -61,7 +61,7 @@ decided() {
     decided set 1
 }
 
-@test "a frame with an FPDU is dropped once: TCP retransmits it, and it is no new unit" {
+@test "a frame with an FPDU is dropped once: TCP retransmits it, and the retransmission is not a new unit" {
     relay_start --rule 'fpdu every=2: drop' --pcap out.pcap
     file_sent tcp
     file_arrived

@@ -83,8 +83,8 @@ void iw_link_push(struct iw_link *l, const void *frame, size_t len, uint64_t now
 void iw_link_pass(struct iw_link *l, size_t len);
 
 /*
- * Like iw_link_push() for a frame that is delayed by extra_ns more than the settings say, so that others
- * overtake it. Frames that become due at the same time in this way keep their order.
+ * Like iw_link_push() for a frame that is delayed by extra_ns more than the settings say, so that
+ * others overtake it. Frames that become due at the same time in this way keep their order.
  */
 void iw_link_push_delayed(struct iw_link *l, const void *frame, size_t len, uint64_t extra_ns,
 			  uint64_t now);

@@ -8,7 +8,7 @@
 #include "wire/sctp.h"
 #include "wire/sctpddp.h"
 
-/* The bit of a chunk type in the set ops; IW_UNIT_OP_OTHER: no RFC of ours assigns it. */
+/* The bit of a chunk type in the set ops; IW_UNIT_OP_OTHER: no RFC that this library implements. */
 static unsigned op_of(uint8_t type)
 {
 	static const uint8_t op[] = {

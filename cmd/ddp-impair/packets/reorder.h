@@ -25,7 +25,7 @@ void iw_reorder_init(struct iw_reorder *o, struct iw_link *link, const struct iw
 void iw_reorder_fini(struct iw_reorder *o);
 
 /*
- * Passes a packet (copied) of len octets to the link as *fate says; fate->len does not count. flow: a
+ * Passes a packet (copied) of len octets to the link as *fate says; fate->len is ignored. flow: a
  * number of its flow and direction.
  */
 void iw_reorder_push(struct iw_reorder *o, uint64_t flow, const void *packet, size_t len,

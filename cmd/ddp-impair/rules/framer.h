@@ -58,7 +58,7 @@ void iw_framer_init(struct iw_framer *f, uint32_t conn);
 bool iw_framer_peek(struct iw_framer *f, unsigned from, const uint8_t *p, size_t len, bool end,
 		    uint64_t now_ns, struct iw_unit *u);
 /*
- * Goes to the next unit. After a Request or Reply, its flags apply as they are in frame: the octets
+ * Takes the unit. After a Request or Reply, its flags apply as they are in frame: the octets
  * that the other end receives, in which a rule may have changed them; NULL: as they are in the unit.
  */
 void iw_framer_take(struct iw_framer *f, const struct iw_unit *u, const uint8_t *frame);
@@ -69,8 +69,8 @@ void iw_framer_take(struct iw_framer *f, const struct iw_unit *u, const uint8_t 
  */
 void iw_framer_unmark(const struct iw_unit *u, uint8_t *dst, const uint8_t *p);
 /*
- * Copies len octets of an FPDU from src to dst, and inserts markers as they are due from position pos
- * on. Returns the octets written: at most len + 4 for each 508 octets, and 4. dst NULL: only counts.
+ * Copies len octets of an FPDU from src to dst, and inserts the markers that are due from position
+ * pos. Returns the octets written: at most len + 4 for each 508 octets, and 4. dst NULL: only counts.
  */
 size_t iw_framer_mark(uint8_t *dst, const uint8_t *src, size_t len, uint32_t pos);
 /* Returns the CRC of an FPDU of len octets without markers that is sent at pos (RFC 5044 4.4). */

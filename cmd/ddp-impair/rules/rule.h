@@ -72,7 +72,7 @@ struct iw_action {
 	/* delay, stall, coalesce, the pause of split; IW_TIME_NEVER: for ever */
 	struct iw_rule_range ns;
 	enum iw_action_part part;   /* flip-bit */
-	bool fix_crc;               /* the CRC of the FPDU or packet is made right again */
+	bool fix_crc;               /* the CRC of the FPDU or packet is updated */
 	bool fix_length;            /* truncate: so are the length fields, and the CRC */
 	bool after;                 /* inject: after the unit, not before it */
 	struct iw_unit_field field; /* set */

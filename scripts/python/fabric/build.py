@@ -161,7 +161,7 @@ class Builder:
         """Sets up lo, the interfaces, their addresses, and the routes of a host."""
         lines = ["link set lo up"]
         for end in member.ends:
-            # A link-local address of the kernel's own would cost frames to detect duplicates.
+            # The kernel would send frames to detect duplicates of a link-local address of its own.
             if "ipv6" in self.topology.families:
                 lines += [f"link set {end.interface} addrgenmode none",
                           f"address add {end.link_local}/64 dev {end.interface} nodad"]

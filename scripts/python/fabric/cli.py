@@ -47,16 +47,18 @@ def build_parser():
     one.add_argument("--owner", type=running, metavar="PID",
                      help="take the network down when this process ends")
     one = commands.add_parser("down", parents=[label],
-                              help="remove a network; without FILE, all of this user and leftovers")
+                              help="remove a network; without FILE, all networks of this user, "
+                              "and leftovers")
     one.add_argument("file", metavar="FILE", nargs="?", help="the file that `up` was given")
     one.add_argument("--json", action="store_true", help="print the counters of the relays")
     one.add_argument("--force", action="store_true",
-                     help="also if another session, with another state folder, made it, or if "
-                     "its `up` still runs, which then ends")
+                     help="also remove a network of another session (another state folder), "
+                     "and one whose `up` still runs: end that `up`")
     one = commands.add_parser("exec", parents=[label], help="run a command on a host",
                               usage="fabric exec [--label LABEL] [--until-listening PORT] "
                               "[-f FILE | FILE] HOST CMD...")
-    one.add_argument("-f", "--file", help="the file, if more than one network is up")
+    one.add_argument("-f", "--file",
+                     help="the file that `up` was given, if more than one network is up")
     one.add_argument("--until-listening", type=number(1, 65535), metavar="PORT",
                      help="run the command in the background, until `down`; return as soon as "
                      "a program on HOST listens to this TCP or UDP port")

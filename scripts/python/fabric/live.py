@@ -60,7 +60,7 @@ class Fabric:
     # --- up and down ---------------------------------------------------------------------------
 
     def up(self):
-        """Raises errors.Failed if the label is in use; is_up() tells."""
+        """Raises errors.Failed if the label is in use: see is_up()."""
         from . import build  # only `up` needs it, see cli.py
         try:
             claim(self)

@@ -44,7 +44,8 @@ def command(link, names, seed):
 
 
 def choose(topology, namespaces):
-    """Returns relay or netem. Raises errors.Cannot if neither exists, or not the one asked for."""
+    """Returns relay or netem. Raises errors.Cannot if neither exists, or if the one that the
+    file names does not."""
     wanted = topology.emulation
     if any(link.rules for link in topology.links):
         wanted = "relay"  # netem has no rules; topology.check_emulation() refuses both

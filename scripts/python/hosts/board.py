@@ -15,11 +15,11 @@ import json
 import os
 import time
 
-PAUSE = 0.02  # seconds between two looks into the directory
+PAUSE = 0.02  # seconds between two reads of the directory
 
 
 class Missing(Exception):
-    """A task did not come in time. tasks: their numbers, if they are known."""
+    """A task did not arrive in time. tasks: their numbers, if they are known."""
 
     def __init__(self, text, tasks=()):
         super().__init__(text)

@@ -27,7 +27,7 @@ from fabric.errors import Cannot, Failed, Wrong
 from hosts import bench
 from hosts.session import Command
 
-TICK = 0.2  # seconds between two looks at the deadlines
+TICK = 0.2  # seconds between two checks of the deadlines
 CONNECTIONS = 4096  # at the same time: every host has a server and clients
 CONNECT = 15  # seconds until ssh has connected
 FOLDER = "/tmp/iwarp-ssh"  # of control sockets, whose paths must be short

@@ -11,7 +11,7 @@ from fabric.errors import Cannot
 from hosts.session import Command
 
 END_SECONDS = 4  # for commands to end: bench.guarded() kills them after 2 s
-TICK = 0.2  # seconds between two looks at the deadlines
+TICK = 0.2  # seconds between two checks of the deadlines
 
 
 class Local(Command):

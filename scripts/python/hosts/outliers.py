@@ -72,7 +72,7 @@ def search(values, metric, of_host, of_link):
     found = []
     enough = LEAST_OTHERS
     if len(hosts_of(values)) == 3:
-        enough = 2  # all that there is
+        enough = 2  # the only pairs without this host
     while True:
         suspects = [judge(values, host, metric, of_host, enough) for host in hosts_of(values)]
         worst = max(filter(None, suspects), default=None,

@@ -41,7 +41,7 @@ class Baseline:
         seen = entry["result"]
         if RANK[seen] > RANK[expected]:
             return "worse"
-        # A cell that did not run is no progress.
+        # A cell that did not run is not better than a failure.
         return "better" if RANK[expected] > RANK["unsupported"] and seen != expected and \
             seen != "unsupported" else "expected"
 

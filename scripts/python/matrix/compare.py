@@ -151,7 +151,7 @@ def timeline(document, earlier):
 
 
 def in_order(documents):
-    """Sorted by the time of the start; a run that is there twice counts once."""
+    """Sorted by the time of the start; a run that is there twice is used once."""
     unique = {document["run"]["id"]: document for document in documents}
     last = documents[-1]["run"]["id"]
     others = [run for run in unique.values() if run["run"]["id"] != last]

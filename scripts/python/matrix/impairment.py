@@ -22,8 +22,8 @@ COUNTS = {"loss": "lost", "drop": "lost", "duplicate": "duplicated", "corrupt": 
 @dataclasses.dataclass
 class Impairment:
     """link: settings of the link, both directions. rules: of ddp-impair. expect: success: the
-    operation works. detected: it ends with an error in time, and no end takes wrong octets for
-    right. either: one of both. clause: of the standard that says so."""
+    operation works. detected: it ends with an error in time, and no end accepts wrong
+    octets. either: one of both. clause: of the standard that says so."""
     name: str
     title: str
     keys: dict = dataclasses.field(default_factory=dict)  # of the file

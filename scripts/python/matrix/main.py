@@ -17,15 +17,15 @@ SCRIPTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__fil
 TOP = os.path.dirname(SCRIPTS)
 SHOWN = 20  # cells of the summary
 EXAMPLES = """\
-Exit status: 0: every cell has its expected result; 1: a cell is worse; 2: wrong usage, or an
-invalid file; 3: cannot run here; 4: failed on the way; 130: interrupted.
+Exit status: 0: no cell is worse than its expected result; 1: a cell is worse; 2: wrong usage, or
+an invalid file; 3: cannot run here; 4: failed on the way; 130: interrupted.
 
 Examples:
   scripts/interop-matrix --list                     the cells of the default profile
   scripts/interop-matrix --profile quick            less than 30 seconds
   scripts/interop-matrix --only 'iwarp-tools/mpa-*' against the personalities of mpa-probe
   scripts/interop-matrix --only '~/rping.*crc=off'  the ids that match a regular expression
-  scripts/interop-matrix --baseline expected.yaml   known failures do not count
+  scripts/interop-matrix --baseline expected.yaml   known failures are not status 1
   scripts/interop-matrix --against results/old --output results/new
                                                     the page shows what has changed
 """
@@ -58,7 +58,8 @@ def parse(arguments):
                         help="runs, or folders of runs: the page shows the history of each cell "
                         "(default: the runs in build/interop-matrix, if this one is there)")
     parser.add_argument("--guests", choices=["on", "off", "auto"], default="auto",
-                        help="run implementations that need a virtual machine (default: auto)")
+                        help="run implementations that need a virtual machine; auto: if this "
+                        "machine can boot it (default); on: fail if it cannot")
     parser.add_argument("--implementations", action="append", default=[], metavar="DIR",
                         help="a folder with more plug-ins; may be repeated")
     parser.add_argument("--list", action="store_true", help="print the ids of the cells, and exit")
@@ -72,7 +73,7 @@ def parse(arguments):
     parser.add_argument("--no-capture", action="store_true", help="do not capture packets")
     parser.add_argument("--output", metavar="DIR", help="the folder for the results, new or empty "
                         "(default: build/interop-matrix/ID)")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print only what is unexpected")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only unexpected results")
     return parser.parse_args(arguments)
 
 

@@ -155,7 +155,7 @@ class Pair:
 
 
 class Outside:
-    """Stands for a namespace: programs run in the network of this machine."""
+    """Takes the place of a namespace: programs run in the network of this machine."""
     inside = []
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Combinations of options. A combination is a dict from the name of an option to one of its values.
 
-A full product of eight options has thousands of combinations. Most errors of interworking need only
+A full product of eight options has thousands of combinations. Most errors of interoperation need only
 two values together, so `pairwise` covers each pair of values of two options at least once, with few
 combinations. The seed decides which ones; the same seed gives the same combinations.
 """

@@ -76,7 +76,7 @@ def load_history(folders):
 
 
 def runs_below(folders):
-    """A folder without result.json stands for the runs in its folders."""
+    """A folder without result.json means the runs in its folders."""
     for folder in folders:
         if not os.path.isdir(folder) or os.path.exists(results.path_of(folder)):
             yield folder

@@ -58,7 +58,9 @@ def parser():
         allow_abbrev=False, description="Draws a transfer as SVG, with gnuplot.\n\nkinds:\n" +
         "\n".join(f"  {name:11} {module.HELP}" for name, module in KINDS.items()))
     p.add_argument("kind", choices=KINDS, metavar="KIND", help="what to draw, see above")
-    p.add_argument("file", nargs="+", metavar="FILE", help="trace, capture, results, or for a ladder the decisions of ddp-impair --json")
+    p.add_argument("file", nargs="+", metavar="FILE",
+                   help="trace, capture or results; for a ladder also the decisions of "
+                   "ddp-impair --json")
     p.add_argument("-o", "--output", metavar="OUT",
                    help="the picture, OUT.svg or OUT.png (default: KIND.svg); - is standard output")
     p.add_argument("--png", action="store_true", help="draw PNG (default: KIND.png)")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes the data file and the gnuplot script of a picture, and runs gnuplot. The script stands by
-itself: `gnuplot KIND.gp` in its folder makes the same SVG again."""
+"""Writes the data file and the gnuplot script of a picture, and runs gnuplot. The script needs
+only the data file: `gnuplot KIND.gp` in its folder makes the same SVG again."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ NO_TERMINAL = 33  # exit status of the scripts
 FONT = "DejaVu Sans"
 MARGIN = 92  # pixels at the left of a plot
 KEY_LINE = 18  # pixels
-# Okabe and Ito's colours, which differ for every kind of colour vision.
+# Okabe and Ito's colours, which are distinct for every kind of colour vision.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK, GREY = (
     "#000000", "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7",
     "#8c8c8c")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Reads the files that are plotted: traces of --trace, captures (through ddp-dump --json), saved
-output of ddp-dump --json, results of --json, and decisions of ddp-impair --json. Every event is checked when it is read, so the
-pictures use its keys without further checks."""
+output of ddp-dump --json, results of --json, and decisions of ddp-impair --json. Every event is
+checked when it is read, so the pictures use its keys without further checks."""
 
 import json
 import mmap
@@ -33,9 +33,9 @@ class CannotHere(Exception):
 
 
 class Source:
-    """One file. kind: trace, capture, results or decisions. events: dicts with the keys of iwarp-json(5), and
-    `at`, the time in ns since 1970 (results: None), and `line`. frames: the packets of a
-    capture."""
+    """One file. kind: trace, capture, results or decisions. events: dicts with the keys of
+    iwarp-json(5), and `at`, the time in ns since 1970 (results: None), and `line`. frames: the
+    packets of a capture."""
 
     def __init__(self, path, kind, events, packets=()):
         self.path = path

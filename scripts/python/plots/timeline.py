@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""timeline: a row for each sort of event of each end."""
+"""timeline: a row for each type of event of each end."""
 
 from . import draw
 from .inputs import Invalid

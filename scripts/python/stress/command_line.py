@@ -56,7 +56,8 @@ def parser():
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("model", nargs="?", choices=list(operations.MODELS), metavar="MODEL",
                    help="files, buffers, stags or sessions; needed unless --replay is given")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="the operations (default: 1)")
+    p.add_argument("--seed", type=int, default=1, metavar="N",
+                   help="chooses the operations (default: 1)")
     p.add_argument("--operations", type=int, metavar="N",
                    help="how many operations of a seed (default: 200)")
     p.add_argument("--seconds", type=float, metavar="N",
@@ -136,7 +137,7 @@ class Report:
         print(f"{len(items.operations)} operations fail (of {shrinker.tries} lists tried), the "
               f"last one: {last}")
         if shrinker.tries and not shrinker.repeats:
-            print("The failure did not occur again: the operations are those up to the first one.")
+            print("The failure did not occur again: the file has the operations up to the failure.")
         print(f"operations: {path}\nreplay: {replay}", flush=True)
         return None
 

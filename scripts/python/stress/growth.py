@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Does a server grow? Judged by the slope of its memory and of its descriptors.
 
-The first half of the time is the warm-up and does not count: a server grows until it has done
+The first half of the time is the warm-up and is not judged: a server grows until it has done
 everything once, also several things at the same time. The rest is divided into bins. The least
 value of each bin is what the server holds when it has little work; a line is fitted to these values
 (least squares).

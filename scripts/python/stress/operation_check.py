@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Checks the operations of a file. They must look like those that a model makes: a file may come
-from another version, or from somebody else."""
+from another version, or from another user."""
 
 import json
 import random

@@ -2,7 +2,7 @@
 """The model `sessions`: connections that are set up, left half open, reset and torn down.
 
 The transfers of the model `files` run between attacks on the same listeners. After each operation
-the servers must be alive; when no connection is held any more, they must have closed theirs.
+the servers must run. When the model holds no connection, they must have closed theirs.
 """
 
 import socket
