@@ -99,9 +99,11 @@ tune_siw() {
 	in_guest sh -c "cd /sys/module/siw_tunable/parameters && echo $IW_REV >mpa_version && echo $p2p >peer_to_peer && echo $required >mpa_crc_required" || exit 4
 }
 
-# Loads SCTP. A socket of a cell over udp uses SCTP in UDP (RFC 6951).
+# Loads SCTP. A socket of a cell over udp uses SCTP in UDP (RFC 6951). Each write of udp_port closes the
+# kernel's UDP socket and opens another.
 prepare_sctp() {
 	encap=0
 	[ "$IW_TRANSPORT" != udp ] || encap=9899
-	in_guest sh -c "modprobe sctp && sysctl -q -w net.sctp.udp_port=9899 net.sctp.encap_port=$encap" >&2 || exit 4
+	in_guest sh -c "modprobe sctp && cd /proc/sys/net/sctp && echo $encap >encap_port &&
+		{ [ \"\$(cat udp_port)\" = 9899 ] || echo 9899 >udp_port; }" >&2 || exit 4
 }
