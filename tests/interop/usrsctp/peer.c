@@ -19,6 +19,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -605,12 +606,34 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --- main ------------------------------------------------------------------------------------- */
 
+/*
+ * Opens a raw socket that receives nothing, until this program ends. If the receive buffers of all raw
+ * sockets of a protocol are full, Linux answers a packet with ICMP "protocol unreachable" (seen with
+ * 6.18), which the peer must treat as an ABORT. The buffer of this socket is never full.
+ */
+static void open_spare(int family)
+{
+	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+	const struct sock_fprog filter = { .len = 1, .filter = &none };
+	int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_SCTP);
+
+	/* A family that this machine does not have needs none. */
+	if (fd < 0 && errno == EAFNOSUPPORT)
+		return;
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0)
+		die("raw socket");
+}
+
 static void start(const struct opts *o)
 {
 	if (o->carrier >= CONN)
 		usrsctp_init_nothreads(0, packet_out, NULL);
 	else
 		usrsctp_init(o->carrier == UDP ? o->udp_port : 0, NULL, NULL);
+	if (o->carrier == RAW) {
+		open_spare(AF_INET);
+		open_spare(AF_INET6);
+	}
 	usrsctp_sysctl_set_sctp_no_csum_on_loopback(0);
 }
 
