@@ -331,7 +331,7 @@ slow_up() {
     down
     assert_status 0
     wait $!
-    # A command that survived would make its namespaces now.
+    # The ip of slow_up waits 0.7 s: if it survived, it makes its namespaces in this time.
     sleep 1
     nothing_left
     slow_up
