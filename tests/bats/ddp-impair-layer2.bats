@@ -49,16 +49,16 @@ decided() {
     decided set 1
 }
 
+# With offloads an FPDU may begin near the end of a frame. An edit of a header in two frames comes too late
+# for the first of them; a drop does not.
 @test "rules find the units of ends with offloads on" {
     net_offloads on
-    relay_start --rule 'fpdu opcode=write nth=5: set stag=0x1 fix-crc'
-    file_sent tcp --redial 0
+    relay_start --rule 'fpdu opcode=write nth=5: drop'
+    file_sent tcp
     net_offloads off
-    assert_status 1
-    assert_stderr_has 'invalid STag'
-    serve_end
+    file_arrived
     relay_end
-    decided set 1
+    decided drop 1
 }
 
 @test "a frame with an FPDU is dropped once: TCP retransmits it, and the retransmission is not a new unit" {
