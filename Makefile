@@ -175,9 +175,10 @@ $(O)/obj/%.o: %.c $(O)/config.h $(O)/flags.key
 include xdp/xdp.mk
 include lib/lib.mk
 include cmd/cmd.mk
+include labs/labs.mk
 include tests/tests.mk
 
-all: lib tools
+all: lib tools labs
 
 ifdef CONFIGURED
 -include $(patsubst %.o,%.d,$(IW_ALL_OBJS))

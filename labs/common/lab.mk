@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Builds a lab. Its Makefile sets LAB (the number) and MODULES (your C files).
+#
+#   make          your module with the grader's harness, build/student
+#   make test     the visible tests
+#   make check    the same as ./check
+#   make trace    runs your module in a conversation and draws it: trace.svg
+#   make clean
+
+CC = gcc
+CFLAGS = -O2 -g
+WARNINGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter
+SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=strdup
+
+HEADERS = $(wildcard *.h)
+# The programs of the project: IW_LAB names the grader if it is not installed.
+GRADER = $(or $(IW_LAB),$(firstword $(wildcard /usr/libexec/iwarp-labs/iwarp-lab /usr/local/libexec/iwarp-labs/iwarp-lab)),iwarp-lab)
+PLOT = $(or $(IW_PLOT),$(firstword $(wildcard /usr/share/iwarp-labs/plot /usr/local/share/iwarp-labs/plot)),plot)
+TRACE ?= trace.pcap
+PICTURE ?= ladder
+PORT ?= 7174
+
+.PHONY: all test check trace peer clean
+all: build/student
+
+build/student: $(MODULES) calls.c harness.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(WARNINGS) $(CFLAGS) $(WRAP) -o $@ $(MODULES) calls.c harness.c $(LIBS)
+
+build/student-sanitized: $(MODULES) calls.c harness.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(WARNINGS) $(SANITIZE) $(WRAP) -o $@ $(MODULES) calls.c harness.c $(LIBS)
+
+build/tests: $(MODULES) tests.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(WARNINGS) $(SANITIZE) -o $@ $(MODULES) tests.c $(LIBS)
+
+test: build/tests
+	./build/tests
+
+check:
+	./check
+
+trace: build/student
+	$(GRADER) trace $(LAB) --student build/student --output $(TRACE)
+	$(PLOT) $(PICTURE) $(TRACE) -o trace.svg
+
+# Labs 1 to 5: your module in a connection with another program. TO=HOST: as the client.
+peer: build/student
+	$(GRADER) peer $(LAB) --student build/student --port $(PORT) $(if $(TO),--to $(TO))
+
+clean:
+	rm -rf build trace.pcap trace.jsonl trace.svg

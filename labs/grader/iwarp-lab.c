@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The grader of the teaching labs. Students call it through ./check and make. */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exit.h"
+#include "cli/json.h"
+#include "cli/log.h"
+#include "labs/grader/run.h"
+
+enum {
+	MEASURES_MAX = 8, /* of one speed test */
+};
+
+static const struct lab *const all_labs[] = {
+	&lab_framing,
+};
+
+enum key { KEY_STUDENT = 256, KEY_FOLDER, KEY_SEED, KEY_STEP, KEY_SANITIZED, KEY_JSON };
+
+static const struct argp_option options[] = {
+	{ "student", KEY_STUDENT, "FILE", 0, "The program of the student (build/student)", 0 },
+	{ "folder", KEY_FOLDER, "DIR", 0, "The folder of the student's files (default: .)", 0 },
+	{ "seed", KEY_SEED, "N", 0, "Hidden cases of this seed (default: 0)", 0 },
+	{ "step", KEY_STEP, "NAME", 0, "Only this step", 0 },
+	{ "sanitized", KEY_SANITIZED, NULL, 0, "The program was built with sanitizers", 0 },
+	{ "json", KEY_JSON, NULL, 0, "One line of JSON", 0 },
+	{ "output", 'o', "FILE", 0, "trace: the file to write", 0 },
+	{ 0 },
+};
+
+struct command {
+	const char *name;
+	enum iw_exit (*run)(const struct command *self);
+	/* What the command line said. */
+	const struct lab *lab;
+	struct lab_run_cfg cfg;
+	const char *output;
+	bool json;
+};
+
+static struct command given;
+
+/* --- the commands -------------------------------------------------------------------------------- */
+
+static enum iw_exit cannot(int err, const struct iw_fault *why)
+{
+	iw_log_error("%s", why->text[0] ? why->text : iw_err_text(err));
+	return iw_exit_status(err);
+}
+
+static enum iw_exit check(const struct command *c)
+{
+	struct iw_fault why = { 0 };
+	struct lab_run *run;
+	int err = lab_run_new(&run, &c->cfg, &why);
+	enum iw_exit status;
+
+	if (err)
+		return cannot(err, &why);
+	err = lab_run_steps(run, &why);
+	if (!err && c->json)
+		err = lab_report_json(run);
+	else if (!err)
+		lab_report(run);
+	status = err                                                 ? cannot(err, &why)
+		 : lab_first_failure(run) || lab_points_missing(run) ? IW_EXIT_NO
+								     : IW_EXIT_OK;
+	lab_run_free(run);
+	return status;
+}
+
+static enum iw_exit trace(const struct command *c)
+{
+	struct iw_fault why = { 0 };
+	struct lab_run *run;
+	enum iw_exit status = IW_EXIT_OK;
+	int err = lab_run_new(&run, &c->cfg, &why);
+
+	if (err)
+		return cannot(err, &why);
+	if (!lab_run_trace(run, c->output)) {
+		lab_report_failure(lab_first_failure(run));
+		status = IW_EXIT_NO;
+	}
+	lab_run_free(run);
+	return status;
+}
+
+static void show_speed(const struct lab_speed *r, const struct command *c)
+{
+	struct iw_json w;
+
+	if (!c->json) {
+		printf("  %-40s yours %8.2f %s, ours %8.2f %s, ratio %.3g\n", r->what, r->student,
+		       r->unit, r->ours, r->unit, r->student / r->ours);
+		return;
+	}
+	iw_json_init(&w, 1);
+	iw_json_begin(&w, "speed");
+	iw_json_u64(&w, "lab", c->lab->number);
+	iw_json_str(&w, "what", r->what);
+	iw_json_str(&w, "unit", r->unit);
+	iw_json_f64(&w, "student", r->student);
+	iw_json_f64(&w, "ours", r->ours);
+	iw_json_f64(&w, "ratio", r->student / r->ours);
+	if (iw_json_end(&w))
+		exit(IW_EXIT_FAILED);
+	iw_json_fini(&w);
+}
+
+static enum iw_exit speed(const struct command *c)
+{
+	struct lab_speed results[MEASURES_MAX];
+	struct iw_fault why = { 0 };
+	struct lab_run *run;
+	enum iw_exit status = IW_EXIT_OK;
+	int n, err = lab_run_new(&run, &c->cfg, &why);
+
+	if (err)
+		return cannot(err, &why);
+	n = lab_run_speed(run, results, MEASURES_MAX);
+	if (n < 0) {
+		lab_report_failure(lab_first_failure(run));
+		status = IW_EXIT_NO;
+	}
+	for (int i = 0; i < n; i++)
+		show_speed(&results[i], c);
+	lab_run_free(run);
+	return status;
+}
+
+static enum iw_exit list(const struct command *c)
+{
+	(void)c;
+	for (size_t i = 0; i < sizeof(all_labs) / sizeof(all_labs[0]); i++) {
+		printf("%u %s: %s\n", all_labs[i]->number, all_labs[i]->folder, all_labs[i]->title);
+		for (const struct lab_step *s = all_labs[i]->steps; s->name; s++)
+			printf("    %-12s %3u  %-16s %s\n", s->name, s->points, s->clause,
+			       s->about);
+	}
+	return IW_EXIT_OK;
+}
+
+static const struct command commands[] = {
+	{ .name = "check", .run = check },
+	{ .name = "trace", .run = trace },
+	{ .name = "speed", .run = speed },
+	{ .name = "list", .run = list },
+};
+
+/* --- the command line ----------------------------------------------------------------------------- */
+
+static void choose_command(const char *name, struct argp_state *state)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(name, commands[i].name)) {
+			given.name = commands[i].name;
+			given.run = commands[i].run;
+			return;
+		}
+	argp_error(state, "%s: not a command; use check, trace, speed, peer or list", name);
+}
+
+static void choose_lab(const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	for (size_t i = 0; !*end && i < sizeof(all_labs) / sizeof(all_labs[0]); i++)
+		if (all_labs[i]->number == number)
+			given.cfg.lab = given.lab = all_labs[i];
+	if (!given.lab)
+		argp_error(state, "%s: not a lab; use 1 to 10", text);
+}
+
+static uint64_t unsigned_number(const char *option, const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long long v = strtoull(text, &end, 10);
+
+	if (!*text || *end || *text == '-')
+		argp_error(state, "%s %s: not a number; use 0 to 18446744073709551615", option,
+			   text);
+	return v;
+}
+
+static bool has_step(const struct lab *lab, const char *name)
+{
+	for (const struct lab_step *s = lab->steps; s->name; s++)
+		if (!strcmp(s->name, name))
+			return true;
+	return false;
+}
+
+static void complete(struct argp_state *state)
+{
+	if (!given.name)
+		argp_error(state, "no command; use check, trace, speed, peer or list");
+	if (!strcmp(given.name, "list"))
+		return;
+	if (!given.lab)
+		argp_error(state, "no lab; use 1 to 10");
+	if (!given.cfg.program)
+		argp_error(state, "no --student FILE; ./check and make set it");
+	if (given.cfg.step && !has_step(given.lab, given.cfg.step))
+		argp_error(state, "--step %s: not a step of this lab; `iwarp-lab list` has them",
+			   given.cfg.step);
+	if (!strcmp(given.name, "trace") && !given.output)
+		argp_error(state, "no --output FILE");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case KEY_STUDENT:
+		given.cfg.program = arg;
+		return 0;
+	case KEY_FOLDER:
+		given.cfg.folder = arg;
+		return 0;
+	case KEY_SEED:
+		given.cfg.seed = unsigned_number("--seed", arg, state);
+		return 0;
+	case KEY_STEP:
+		given.cfg.step = arg;
+		return 0;
+	case KEY_SANITIZED:
+		given.cfg.sanitized = true;
+		return 0;
+	case KEY_JSON:
+		given.json = true;
+		return 0;
+	case 'o':
+		given.output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num == 0)
+			choose_command(arg, state);
+		else if (state->arg_num == 1)
+			choose_lab(arg, state);
+		else
+			argp_error(state, "%s: too many arguments", arg);
+		return 0;
+	case ARGP_KEY_END:
+		complete(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "COMMAND LAB",
+		.doc = "Grades the teaching labs of iwarp-tools. Commands: check, trace, speed, peer, list.",
+	};
+
+	argp_err_exit_status = IW_EXIT_USAGE;
+	iw_log_setup("iwarp-lab", IW_LOG_WARN);
+	given.cfg.folder = ".";
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	return given.run(&given);
+}
