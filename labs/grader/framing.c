@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "labs/grader/lab.h"
+#include "labs/grader/peer.h"
 #include "labs/grader/picture.h"
 #include "util/num.h"
 #include "wire/crc32c.h"
@@ -581,6 +582,7 @@ static const struct lab_step steps[] = {
 	{ "damage", "a damaged FPDU is found", 10, "RFC 5044 4.4", 0, step_damage },
 	{ "stream", "FPDUs of a stream in any parts", 15, "RFC 5044 5.2, 6", 0, step_stream },
 	{ "markers", "an FPDU with markers", 10, "RFC 5044 4.3", 0, step_markers },
+	LAB_PEER_STEP,
 	{ 0 },
 };
 

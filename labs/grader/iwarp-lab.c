@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The grader of the teaching labs. Students call it through ./check and make. */
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/log.h"
+#include "labs/grader/peer.h"
 #include "labs/grader/run.h"
 
 enum {
@@ -18,7 +20,18 @@ static const struct lab *const all_labs[] = {
 	&lab_framing,
 };
 
-enum key { KEY_STUDENT = 256, KEY_FOLDER, KEY_SEED, KEY_STEP, KEY_SANITIZED, KEY_JSON };
+enum key {
+	KEY_STUDENT = 256,
+	KEY_FOLDER,
+	KEY_SEED,
+	KEY_STEP,
+	KEY_SANITIZED,
+	KEY_JSON,
+	KEY_TO,
+	KEY_BIND,
+	KEY_COUNT,
+	KEY_SIZE
+};
 
 static const struct argp_option options[] = {
 	{ "student", KEY_STUDENT, "FILE", 0, "The program of the student (build/student)", 0 },
@@ -27,6 +40,13 @@ static const struct argp_option options[] = {
 	{ "step", KEY_STEP, "NAME", 0, "Only this step", 0 },
 	{ "sanitized", KEY_SANITIZED, NULL, 0, "The program was built with sanitizers", 0 },
 	{ "json", KEY_JSON, NULL, 0, "One line of JSON", 0 },
+	{ "port", 'p', "PORT", 0, "peer: the TCP port (default: 7174, that of rping)", 0 },
+	{ "to", KEY_TO, "HOST", 0, "peer: connect as the client of rping, instead of listening",
+	  0 },
+	{ "bind", KEY_BIND, "ADDRESS", 0,
+	  "peer: listen on this address (default: 127.0.0.1); '*': all", 0 },
+	{ "count", KEY_COUNT, "N", 0, "peer: rounds of the client (default: 10)", 0 },
+	{ "size", KEY_SIZE, "N", 0, "peer: octets of a ping of the client (default: 64)", 0 },
 	{ "output", 'o', "FILE", 0, "trace: the file to write", 0 },
 	{ 0 },
 };
@@ -37,6 +57,7 @@ struct command {
 	/* What the command line said. */
 	const struct lab *lab;
 	struct lab_run_cfg cfg;
+	struct peer_cfg peer;
 	const char *output;
 	bool json;
 };
@@ -82,6 +103,23 @@ static enum iw_exit trace(const struct command *c)
 	if (err)
 		return cannot(err, &why);
 	if (!lab_run_trace(run, c->output)) {
+		lab_report_failure(lab_first_failure(run));
+		status = IW_EXIT_NO;
+	}
+	lab_run_free(run);
+	return status;
+}
+
+static enum iw_exit peer(const struct command *c)
+{
+	struct iw_fault why = { 0 };
+	struct lab_run *run;
+	enum iw_exit status = IW_EXIT_OK;
+	int err = lab_run_new(&run, &c->cfg, &why);
+
+	if (err)
+		return cannot(err, &why);
+	if (!lab_run_peer(run, &c->peer)) {
 		lab_report_failure(lab_first_failure(run));
 		status = IW_EXIT_NO;
 	}
@@ -145,9 +183,8 @@ static enum iw_exit list(const struct command *c)
 }
 
 static const struct command commands[] = {
-	{ .name = "check", .run = check },
-	{ .name = "trace", .run = trace },
-	{ .name = "speed", .run = speed },
+	{ .name = "check", .run = check }, { .name = "trace", .run = trace },
+	{ .name = "speed", .run = speed }, { .name = "peer", .run = peer },
 	{ .name = "list", .run = list },
 };
 
@@ -176,14 +213,17 @@ static void choose_lab(const char *text, struct argp_state *state)
 		argp_error(state, "%s: not a lab; use 1 to 10", text);
 }
 
-static uint64_t unsigned_number(const char *option, const char *text, struct argp_state *state)
+static uint64_t number_within(const char *option, const char *text, uint64_t min, uint64_t max,
+			      struct argp_state *state)
 {
 	char *end;
-	unsigned long long v = strtoull(text, &end, 10);
+	unsigned long long v;
 
-	if (!*text || *end || *text == '-')
-		argp_error(state, "%s %s: not a number; use 0 to 18446744073709551615", option,
-			   text);
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || v < min || v > max)
+		argp_error(state, "%s %s: not a number; use %llu to %llu", option, text,
+			   (unsigned long long)min, (unsigned long long)max);
 	return v;
 }
 
@@ -208,6 +248,8 @@ static void complete(struct argp_state *state)
 	if (given.cfg.step && !has_step(given.lab, given.cfg.step))
 		argp_error(state, "--step %s: not a step of this lab; `iwarp-lab list` has them",
 			   given.cfg.step);
+	if (!strcmp(given.name, "peer") && given.lab->number > 5)
+		argp_error(state, "peer: labs 1 to 5 have one");
 	if (!strcmp(given.name, "trace") && !given.output)
 		argp_error(state, "no --output FILE");
 }
@@ -222,7 +264,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		given.cfg.folder = arg;
 		return 0;
 	case KEY_SEED:
-		given.cfg.seed = unsigned_number("--seed", arg, state);
+		given.cfg.seed = number_within("--seed", arg, 0, UINT64_MAX, state);
 		return 0;
 	case KEY_STEP:
 		given.cfg.step = arg;
@@ -232,6 +274,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		given.json = true;
+		return 0;
+	case 'p':
+		given.peer.port = (uint16_t)number_within("--port", arg, 0, 65535, state);
+		return 0;
+	case KEY_TO:
+		given.peer.to = arg;
+		return 0;
+	case KEY_BIND:
+		given.peer.bind = arg;
+		return 0;
+	case KEY_COUNT:
+		given.peer.rounds = number_within("--count", arg, 1, UINT64_MAX, state);
+		return 0;
+	case KEY_SIZE:
+		given.peer.size = (uint32_t)number_within("--size", arg, 26, PEER_PING_MAX, state);
 		return 0;
 	case 'o':
 		given.output = arg;
@@ -264,6 +321,9 @@ int main(int argc, char **argv)
 	argp_err_exit_status = IW_EXIT_USAGE;
 	iw_log_setup("iwarp-lab", IW_LOG_WARN);
 	given.cfg.folder = ".";
+	given.peer = (struct peer_cfg){
+		.bind = "127.0.0.1", .port = PEER_PORT, .rounds = 10, .size = 64
+	};
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	return given.run(&given);
 }

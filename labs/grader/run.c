@@ -9,6 +9,7 @@
 
 #include <linux/capability.h>
 
+#include "labs/grader/peer.h"
 #include "labs/grader/run.h"
 #include "util/num.h"
 
@@ -487,6 +488,8 @@ int lab_run_steps(struct lab_run *run, struct iw_fault *why)
 		}
 		begin(run, &steps[i], i);
 		run->verdicts[i] = start(run) && steps[i].run(run) ? LAB_PASSED : LAB_FAILED;
+		if (run->verdicts[i] == LAB_FAILED)
+			lab_fail(run, "the step failed");
 		if (run->err) {
 			*why = run->fault;
 			return run->err;
@@ -514,6 +517,15 @@ int lab_run_speed(struct lab_run *run, struct lab_speed *results, size_t cap)
 	begin(run, &speed, LAB_STEPS_MAX + 1);
 	run->step_deadline = UINT64_MAX;
 	return start(run) ? run->cfg.lab->speed(run, results, cap) : -1;
+}
+
+bool lab_run_peer(struct lab_run *run, const struct peer_cfg *cfg)
+{
+	static const struct lab_step peer = { .name = "peer" };
+
+	begin(run, &peer, LAB_STEPS_MAX + 2);
+	run->step_deadline = UINT64_MAX;
+	return start(run) && lab_peer_run(run, cfg);
 }
 
 enum lab_verdict lab_verdict(const struct lab_run *run, size_t step)

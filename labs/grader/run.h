@@ -44,6 +44,9 @@ IW_MUST_CHECK int lab_run_steps(struct lab_run *run, struct iw_fault *why);
 /* Runs lab->trace, or lab->speed: with a new process, outside of any step. */
 bool lab_run_trace(struct lab_run *run, const char *path);
 int lab_run_speed(struct lab_run *run, struct lab_speed *results, size_t cap);
+/* One conversation with another program (peer.h). */
+struct peer_cfg;
+bool lab_run_peer(struct lab_run *run, const struct peer_cfg *cfg);
 
 enum lab_verdict lab_verdict(const struct lab_run *run, size_t step);
 unsigned int lab_points(const struct lab_run *run); /* of 100 */
