@@ -30,6 +30,9 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR ?= $(PREFIX)/share/doc/iwarp-tools
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+# The grader of the labs, and the labs themselves.
+LABEXECDIR ?= $(PREFIX)/libexec/iwarp-labs
+LABDIR ?= $(PREFIX)/share/iwarp-labs
 # Wireshark's folder of Lua plugins for all users, as `tshark -G folders` prints it.
 LUADIR ?= $(LIBDIR)/wireshark/plugins
 
@@ -129,7 +132,7 @@ all:
 # script looks for was installed, upgraded or removed. config.h keeps its timestamp if its text is
 # the same, so that only relevant changes cause a rebuild.
 
-NO_CONFIG_GOALS := clean help deps dist deb format map uninstall
+NO_CONFIG_GOALS := clean help deps dist dist-labs deb format map uninstall
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_CONFIG_GOALS),$(MAKECMDGOALS)),all),)
 CONFIGURED := 1
 endif
@@ -294,6 +297,14 @@ install: all
 	$(Q)sed -e 's|@BINDIR@|$(BINDIR)|' -e 's|@CONFDIR@|$(CONFDIR)|' scripts/systemd/ddp-recv.service.in >$(O)/ddp-recv.service
 	$(Q)$(call to,$(UNITDIR),644,$(O)/ddp-recv.service scripts/systemd/ddp-recv.socket)
 	$(Q)[ -e '$(D)$(CONFDIR)/ddp-recv.conf' ] || { $(call to,$(CONFDIR),644,scripts/systemd/ddp-recv.conf); }
+ifneq ($(IW_HAVE_SECCOMP),)
+	$(Q)$(call to,$(LABEXECDIR),755,$(IW_LAB))
+	$(Q)$(call to,$(LABDIR),755,scripts/plot)
+	$(Q)$(call to,$(LABDIR)/python,644,$(filter scripts/python/%.py,$(filter-out scripts/python/plots/%,$(IW_LABS_PYTHON))))
+	$(Q)$(call to,$(LABDIR)/python/plots,644,$(filter scripts/python/plots/%,$(IW_LABS_PYTHON)))
+	$(Q)scripts/dist-labs $(O) >/dev/null
+	$(Q)$(call to,$(LABDIR),644,$(IW_LABS_TAR))
+endif
 	$(Q)$(call to,$(DOCDIR)/examples,644,$(IW_DROP_INS))
 	$(Q)$(call to,$(DOCDIR),644,$(wildcard README.md CHANGELOG.md LICENSE docs/*.md))
 	$(Q)$(call to,$(DOCDIR)/pictures,644,$(wildcard docs/pictures/*.svg))
@@ -309,7 +320,7 @@ uninstall:
 		$(addprefix '$(D)$(FISHCOMPDIR)'/,$(notdir $(wildcard completions/fish/*))) \
 		$(addprefix '$(D)$(UNITDIR)'/,ddp-recv.service ddp-recv.socket) '$(D)$(LUADIR)/ddp-sctp.lua'
 	$(Q)! cmp -s '$(D)$(CONFDIR)/ddp-recv.conf' scripts/systemd/ddp-recv.conf || rm -f '$(D)$(CONFDIR)/ddp-recv.conf'
-	$(Q)rm -rf '$(D)$(INCLUDEDIR)/iwarp' '$(D)$(DOCDIR)'
+	$(Q)rm -rf '$(D)$(INCLUDEDIR)/iwarp' '$(D)$(DOCDIR)' '$(D)$(LABEXECDIR)' '$(D)$(LABDIR)'
 
 dist:
 	$(Q)scripts/dist $(BUILD)
@@ -351,6 +362,7 @@ help:
 #|   bench           measures the figures beside the peers, and plots throughput and latency
 #|   install uninstall   PREFIX=/usr/local DESTDIR=
 #|   dist            the source tarball, in BUILD
+#|   labs dist-labs  the grader of the teaching labs; their tarball for students, in BUILD
 #|   deb             Debian packages in BUILD/deb, from that tarball
 #|   clean help
 #|

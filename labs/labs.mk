@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The grader of the teaching labs, and the tarball for students.
+# The grader of the teaching labs, and the tarball for students. The grader needs libseccomp: it
+# runs code of strangers.
 
 IW_LAB := $(O)/iwarp-lab
 IW_LAB_OBJS := $(call objs,$(sort $(wildcard labs/grader/*.c)))
-IW_ALL_OBJS += $(IW_LAB_OBJS)
+IW_ALL_OBJS += $(if $(IW_HAVE_SECCOMP),$(IW_LAB_OBJS))
+IW_LABS_TAR := $(O)/iwarp-labs-$(VERSION).tar.gz
+# What `make trace` of a lab needs of scripts/plot
+IW_LABS_PYTHON := scripts/python/program.py $(wildcard scripts/python/plots/*.py)
 
 .PHONY: labs dist-labs
-labs: $(IW_LAB)
+labs: $(if $(IW_HAVE_SECCOMP),$(IW_LAB))
 
 $(IW_LAB): $(IW_LAB_OBJS) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(IW_LTO_LDFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
+
+dist-labs:
+	$(Q)scripts/dist-labs $(O)

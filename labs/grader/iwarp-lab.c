@@ -27,6 +27,7 @@ enum key {
 	KEY_STEP,
 	KEY_SANITIZED,
 	KEY_JSON,
+	KEY_BRIEF,
 	KEY_TO,
 	KEY_BIND,
 	KEY_COUNT,
@@ -40,6 +41,7 @@ static const struct argp_option options[] = {
 	{ "step", KEY_STEP, "NAME", 0, "Only this step", 0 },
 	{ "sanitized", KEY_SANITIZED, NULL, 0, "The program was built with sanitizers", 0 },
 	{ "json", KEY_JSON, NULL, 0, "One line of JSON", 0 },
+	{ "brief", KEY_BRIEF, NULL, 0, "check: only the points, and the first failing step", 0 },
 	{ "port", 'p', "PORT", 0, "peer: the TCP port (default: 7174, that of rping)", 0 },
 	{ "to", KEY_TO, "HOST", 0, "peer: connect as the client of rping, instead of listening",
 	  0 },
@@ -59,7 +61,7 @@ struct command {
 	struct lab_run_cfg cfg;
 	struct peer_cfg peer;
 	const char *output;
-	bool json;
+	bool json, brief;
 };
 
 static struct command given;
@@ -84,6 +86,8 @@ static enum iw_exit check(const struct command *c)
 	err = lab_run_steps(run, &why);
 	if (!err && c->json)
 		err = lab_report_json(run);
+	else if (!err && c->brief)
+		lab_report_brief(run);
 	else if (!err)
 		lab_report(run);
 	status = err                                                 ? cannot(err, &why)
@@ -271,6 +275,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SANITIZED:
 		given.cfg.sanitized = true;
+		return 0;
+	case KEY_BRIEF:
+		given.brief = true;
 		return 0;
 	case KEY_JSON:
 		given.json = true;

@@ -103,7 +103,7 @@ void lab_put_u64(struct lab_run *run, uint64_t v);
 void lab_put_octets(struct lab_run *run, const void *octets, size_t len);
 /*
  * Runs it. False if the process crashed, was stopped by a sanitizer, left, or did not answer in
- * time (2 s; lab_run_call_within: as given); the failure is then recorded. Results that the student
+ * time (4 s; lab_run_call_within: as given); the failure is then recorded. Results that the student
  * changed so that they cannot be read make the lab_get_ functions give zeros, and lab_results_end()
  * false.
  */

@@ -81,6 +81,14 @@ void lab_report(const struct lab_run *run)
 	printf("\n%u of 100 points\n", lab_points(run));
 }
 
+void lab_report_brief(const struct lab_run *run)
+{
+	const struct lab_failure *f = lab_first_failure(run);
+
+	printf("%u%s%s\n", lab_points(run), f && f->step ? " " : "",
+	       f && f->step ? f->step->name : "");
+}
+
 void lab_report_failure(const struct lab_failure *f)
 {
 	fflush(stdout);

@@ -14,8 +14,9 @@
 #include "util/num.h"
 
 enum {
-	CALL_MS = 2000,    /* for a call */
-	STEP_MS = 10000,   /* for a step */
+	CALL_MS = 4000,    /* for a call */
+	START_MS = 8000,   /* for the first answer of a process */
+	STEP_MS = 15000,   /* for a step */
 	SILENT_STEPS = 2,  /* that end a run */
 	OCTETS_SHOWN = 64, /* of a failure */
 };
@@ -447,7 +448,7 @@ static bool start(struct lab_run *run)
 	if (run->err)
 		return lab_fail(run, "no process for the module");
 	lab_call(run, "hello");
-	run->no_start = !lab_run_call(run);
+	run->no_start = !lab_run_call_within(run, START_MS);
 	run->function[0] = '\0';
 	return !run->no_start;
 }

@@ -58,6 +58,8 @@ const struct lab_failure *lab_first_failure(const struct lab_run *run);
 /* The report, on standard output. */
 void lab_report(const struct lab_run *run);
 IW_MUST_CHECK int lab_report_json(const struct lab_run *run);
+/* "45 crc": the points, and the first failing step if there is one. */
+void lab_report_brief(const struct lab_run *run);
 /* A failure without a step: of a trace or a measurement. On standard error. */
 void lab_report_failure(const struct lab_failure *f);
 
