@@ -47,9 +47,10 @@ trace: build/student
 	$(GRADER) trace $(LAB) --student build/student --output $(TRACE)
 	$(PLOT) $(PICTURE) $(TRACE) -o trace.svg
 
-# Labs 1 to 5: your module in a connection with another program. TO=HOST: as the client.
+# Labs 1 to 5: your module in a connection with another program. TO=HOST: as the client; otherwise
+# as the server, on BIND=ADDRESS ('*': all; default: 127.0.0.1).
 peer: build/student
-	$(GRADER) peer $(LAB) --student build/student --port $(PORT) $(if $(TO),--to $(TO))
+	$(GRADER) peer $(LAB) --student build/student --port $(PORT) $(if $(TO),--to $(TO)) $(if $(BIND),--bind '$(BIND)')
 
 clean:
 	rm -rf build trace.pcap trace.jsonl trace.svg
