@@ -191,7 +191,7 @@ endif
 # scripts/run-tests itself builds what it runs. So a program that does not build is one failure, and
 # the other programs still run.
 
-.PHONY: check check-all check-abi check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop trace lint \
+.PHONY: check check-all check-abi check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop check-labs trace lint \
 	fuzz sim soak bench demo deps format map can-sanitize mutants
 
 run_tests = +$(Q)MAKE='$(MAKE)' scripts/run-tests --build $(BUILD)
@@ -199,7 +199,7 @@ run_tests = +$(Q)MAKE='$(MAKE)' scripts/run-tests --build $(BUILD)
 check:
 	$(run_tests) --quick build layers lint unit sim fuzz trace bats interop
 check-all:
-	$(run_tests) build layers lint unit sim fuzz trace bats interop sanitize cross
+	$(run_tests) build layers lint unit sim fuzz trace bats interop labs sanitize cross
 check-unit:
 	$(run_tests) build unit
 check-sanitize:
@@ -212,6 +212,8 @@ check-bats:
 	$(run_tests) build bats
 check-interop:
 	$(run_tests) build interop
+check-labs:
+	$(run_tests) build labs
 check-layers: lib tools
 	$(Q)scripts/check-layers $(O)
 check-cross:
@@ -347,7 +349,7 @@ help:
 #|   demo            move a file over every transport that this machine can run, and compare it
 #|   check           proves the product on this machine in about 8 minutes; ends with `N passed, N failed, N skipped`
 #|   check-all       everything that this machine can run: also guests, sanitizers, other machines' programs, Debian packages
-#|   check-unit check-sim check-fuzz check-bats check-interop check-sanitize check-cross check-layers
+#|   check-unit check-sim check-fuzz check-bats check-interop check-labs check-sanitize check-cross check-layers
 #|                   parts of it: unit tests, simulator, replayed fuzz corpus, the tools in namespaces, other
 #|                   implementations, everything under sanitizers, big-endian and 32-bit programs, uses between rooms
 #|   check-abi       the library's binary interface against that of the last tag, by abidiff

@@ -151,22 +151,22 @@ static size_t first_difference(const uint8_t *a, size_t a_len, const uint8_t *b,
 	return i;
 }
 
-/* Hexadecimal octets from `from` on, in a new string; "" for none. */
+/* Hexadecimal octets from `from` on, in a new string, or NULL. */
 static char *hex(const uint8_t *octets, size_t len, size_t from)
 {
-	size_t end = IW_MIN(len, from + OCTETS_SHOWN);
-	char *text = calloc(1, 3 * OCTETS_SHOWN + 32), *at = text;
+	size_t end = IW_MIN(len, from + OCTETS_SHOWN), cap = 3 * OCTETS_SHOWN + 32, at = 0;
+	char *text = calloc(1, cap);
 
 	if (!text)
 		return NULL;
-	if (from)
-		at += sprintf(at, "...");
-	for (size_t i = from; i < end; i++)
-		at += sprintf(at, "%s%02x", at == text ? "" : " ", octets[i]);
-	if (end < len)
-		at += sprintf(at, " ...");
 	if (!len)
-		sprintf(at, "(no octets)");
+		snprintf(text, cap, "(no octets)");
+	if (from)
+		at += (size_t)snprintf(text, cap, "...");
+	for (size_t i = from; i < end; i++)
+		at += (size_t)snprintf(text + at, cap - at, "%s%02x", at ? " " : "", octets[i]);
+	if (end < len)
+		snprintf(text + at, cap - at, " ...");
 	return text;
 }
 

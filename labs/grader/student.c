@@ -157,9 +157,16 @@ static void set_limits(bool sanitized)
 	limit(RLIMIT_NOFILE, 16);
 	limit(RLIMIT_MSGQUEUE, 0);
 	limit(RLIMIT_MEMLOCK, 0);
-	/* AddressSanitizer reserves terabytes of address space; it has a limit of its own. */
+	/*
+	 * AddressSanitizer reserves terabytes of address space; it has a limit of its own. It may
+	 * also be in this program.
+	 */
+#ifndef __SANITIZE_ADDRESS__
 	if (!sanitized)
 		limit(RLIMIT_AS, (rlim_t)1 << 30);
+#else
+	(void)sanitized;
+#endif
 }
 
 static int drop_user(void)
