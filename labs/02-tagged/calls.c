@@ -24,7 +24,7 @@ static struct {
 	size_t len;
 } memories[MEMORIES];
 
-/* --- the random source ------------------------------------------------------------------------- */
+/* --- the random source ----------------------------------------------------------------------- */
 
 static struct {
 	uint32_t values[RANDOM_MAX];
@@ -39,7 +39,7 @@ static uint32_t next_random(void *ctx)
 	return n < source.count ? source.values[n] : (uint32_t)n * 0x9e3779b9;
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------- */
 
 static void forget(void)
 {
@@ -118,7 +118,7 @@ static void call_deregister(struct message *in, struct message *out)
 	put_u8(out, tagged_deregister(table, get_u32(in)));
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ---------------------------------------------------------------------------------- */
 
 /* Makes memory, of which the octets are arguments too. */
 static void call_memory(struct message *in, struct message *out)
@@ -166,7 +166,7 @@ static void call_drop(struct message *in, struct message *out)
 	memories[number].len = 0;
 }
 
-/* --- segments and reads ------------------------------------------------------------------------ */
+/* --- segments and reads ---------------------------------------------------------------------- */
 
 static struct tagged_stream *stream_of(struct message *in)
 {
@@ -231,32 +231,21 @@ static void call_read(struct message *in, struct message *out)
 	memory_free(dst);
 }
 
-/* For ./check --speed: places the same segments several times. */
+/* For ./check --speed: places the same segments, all of one length, several times. */
 static void call_place_many(struct message *in, struct message *out)
 {
-	enum { SEGMENTS = 1024 };
-	static struct {
-		uint8_t *at;
-		size_t len;
-	} segments[SEGMENTS];
 	struct tagged_stream *s = stream_of(in);
-	uint32_t times = get_u32(in), count = get_u32(in);
+	uint32_t times = get_u32(in);
+	size_t segment_len = get_u32(in), len;
+	const uint8_t *octets = get_octets(in, &len);
+	uint8_t *segments = memory_copy(octets, len);
 	uint64_t placed = 0;
 
-	if (count > SEGMENTS)
-		count = SEGMENTS;
-	for (uint32_t i = 0; i < count; i++) {
-		const uint8_t *octets = get_octets(in, &segments[i].len);
-
-		segments[i].at = memory_copy(octets, segments[i].len);
-	}
 	for (uint32_t n = 0; n < times; n++)
-		for (uint32_t i = 0; i < count; i++)
-			placed += tagged_place(table, s, segments[i].at, segments[i].len) ==
-				  TAGGED_OK;
-	for (uint32_t i = 0; i < count; i++)
-		memory_free(segments[i].at);
+		for (size_t at = 0; segment_len && at + segment_len <= len; at += segment_len)
+			placed += tagged_place(table, s, segments + at, segment_len) == TAGGED_OK;
 	put_u64(out, placed);
+	memory_free(segments);
 }
 
 const struct call calls[] = {

@@ -14,7 +14,7 @@ struct tagged_table {
 	void *ctx;
 };
 
-/* --- step header ------------------------------------------------------------------------------- */
+/* --- step header ----------------------------------------------------------------------------- */
 
 enum tagged_code tagged_parse(struct tagged_header *h, const uint8_t *segment, size_t len)
 {
@@ -23,7 +23,7 @@ enum tagged_code tagged_parse(struct tagged_header *h, const uint8_t *segment, s
 	return TAGGED_LOCAL;
 }
 
-/* --- steps register and revoke ----------------------------------------------------------------- */
+/* --- steps register and revoke --------------------------------------------------------------- */
 
 struct tagged_table *tagged_new(uint32_t (*random)(void *ctx), void *ctx)
 {
@@ -55,7 +55,7 @@ bool tagged_deregister(struct tagged_table *t, uint32_t stag)
 	return false;
 }
 
-/* --- access ------------------------------------------------------------------------------------ */
+/* --- access ---------------------------------------------------------------------------------- */
 
 enum tagged_code tagged_place(struct tagged_table *t, struct tagged_stream *s,
 			      const uint8_t *segment, size_t len)

@@ -47,7 +47,7 @@ enum tagged_code {
 	TAGGED_READ_WRAP = 0x0104,
 };
 
-/* --- step header ------------------------------------------------------------------------------- */
+/* --- step header ----------------------------------------------------------------------------- */
 
 enum {
 	TAGGED_HEADER_LEN = 14,
@@ -66,8 +66,8 @@ struct tagged_header {
 };
 
 /*
- * Reads the header of a segment of len octets, as MPA delivers it: without MPA's length, padding and
- * CRC. *h is valid only after TAGGED_OK. The errors, in the order of the checks:
+ * Reads the header of a segment of len octets, as MPA delivers it: without MPA's length, padding
+ * and CRC. *h is valid only after TAGGED_OK. The errors, in the order of the checks:
  *
  *	TAGGED_LOCAL          fewer than 14 octets, or the T bit is 0
  *	TAGGED_DDP_VERSION    DV is not 1
@@ -78,7 +78,7 @@ struct tagged_header {
  */
 enum tagged_code tagged_parse(struct tagged_header *h, const uint8_t *segment, size_t len);
 
-/* --- step register ----------------------------------------------------------------------------- */
+/* --- step register --------------------------------------------------------------------------- */
 
 /*
  * An STag is the number of a slot of the table (high 8 bits) and a key (low 24 bits). A peer can
@@ -134,15 +134,15 @@ bool tagged_register(struct tagged_table *t, const struct tagged_region *region,
  */
 const struct tagged_region *tagged_lookup(const struct tagged_table *t, uint32_t stag);
 
-/* --- step revoke ------------------------------------------------------------------------------- */
+/* --- step revoke ----------------------------------------------------------------------------- */
 
 /*
- * Makes the STag invalid. When it returns, no peer can reach the memory any more, and the caller may
- * free it. False: the STag is not valid.
+ * Makes the STag invalid. When it returns, no peer can reach the memory any more, and the caller
+ * may free it. False: the STag is not valid.
  */
 bool tagged_deregister(struct tagged_table *t, uint32_t stag);
 
-/* --- the other steps: access ------------------------------------------------------------------- */
+/* --- the other steps: access ----------------------------------------------------------------- */
 
 /* The stream (connection) by which a peer asks for access. */
 struct tagged_stream {
@@ -153,7 +153,7 @@ struct tagged_stream {
 
 /*
  * Places the payload of one tagged segment that has arrived on the stream s: copies it to octet
- * TO - base of the region. It copies nothing before all checks are passed. The checks, in this order:
+ * TO - base of the region. It copies nothing before all checks are passed. They have this order:
  *
  *	TAGGED_DROPPED         s->error is not TAGGED_OK (RFC 5041 7.1: drop silently)
  *	(header)               the errors of tagged_parse()
@@ -172,7 +172,7 @@ enum tagged_code tagged_place(struct tagged_table *t, struct tagged_stream *s,
 
 /*
  * Reads the source of a Read Request that has arrived on the stream s: copies len octets that begin
- * at the Tagged Offset to into dst. After an error dst is unchanged. The checks, in this order:
+ * at the Tagged Offset to into dst. After an error dst is unchanged. The checks have this order:
  *
  *	TAGGED_DROPPED              s->error is not TAGGED_OK
  *	(len is 0)                  TAGGED_OK: STag and TO are not checked (RFC 5040 5.2.1)
