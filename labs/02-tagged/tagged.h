@@ -124,8 +124,9 @@ void tagged_free(struct tagged_table *t);
  * Key: the low 24 bits of random(). Another value is drawn while the key is 0 (no STag is 0), and
  * while it is the key that this slot had last.
  *
- * False, without any change: all slots are in use; rights are 0 or have an unknown bit; memory is
- * NULL, but len is not 0; base + len is 2^64 or more. (A region with len 0 is allowed.)
+ * False, without any change and without a call of random(): all slots are in use; rights are 0 or
+ * have an unknown bit; memory is NULL, but len is not 0; base + len is 2^64 or more. (A region with
+ * len 0 is allowed.)
  */
 bool tagged_register(struct tagged_table *t, const struct tagged_region *region, uint32_t *stag);
 /*

@@ -110,30 +110,21 @@ bool tagged_register(struct tagged_table *t, const struct tagged_region *region,
 	return true;
 }
 
-static struct slot *find(const struct tagged_table *t, uint32_t stag)
+const struct tagged_region *tagged_lookup(const struct tagged_table *t, uint32_t stag)
 {
 	const struct slot *slot = &t->slots[stag >> TAGGED_KEY_BITS];
 
 	if (!slot->live || slot->key != (stag & KEY_MASK))
 		return NULL;
-	return (struct slot *)slot;
+	return &slot->region;
 }
 
-const struct tagged_region *tagged_lookup(const struct tagged_table *t, uint32_t stag)
-{
-	const struct slot *slot = find(t, stag);
-
-	return slot ? &slot->region : NULL;
-}
-
-/* The slot remembers its key, so that the next registration gets another one. */
+/* The slot keeps its key, so that the next registration gets another one. */
 bool tagged_deregister(struct tagged_table *t, uint32_t stag)
 {
-	struct slot *slot = find(t, stag);
-
-	if (!slot)
+	if (!tagged_lookup(t, stag))
 		return false;
-	slot->live = false;
+	t->slots[stag >> TAGGED_KEY_BITS].live = false;
 	return true;
 }
 
@@ -145,11 +136,18 @@ struct codes {
 };
 
 static const struct codes place_codes = {
-	TAGGED_INVALID_STAG, TAGGED_NOT_ASSOCIATED, TAGGED_INVALID_STAG, TAGGED_WRAP, TAGGED_BOUNDS,
+	.invalid_stag = TAGGED_INVALID_STAG,
+	.not_associated = TAGGED_NOT_ASSOCIATED,
+	.rights = TAGGED_INVALID_STAG, /* DDP has no code for missing rights */
+	.wrap = TAGGED_WRAP,
+	.bounds = TAGGED_BOUNDS,
 };
 static const struct codes read_codes = {
-	TAGGED_READ_INVALID_STAG, TAGGED_READ_NOT_ASSOCIATED, TAGGED_READ_RIGHTS,
-	TAGGED_READ_WRAP,         TAGGED_READ_BOUNDS,
+	.invalid_stag = TAGGED_READ_INVALID_STAG,
+	.not_associated = TAGGED_READ_NOT_ASSOCIATED,
+	.rights = TAGGED_READ_RIGHTS,
+	.wrap = TAGGED_READ_WRAP,
+	.bounds = TAGGED_READ_BOUNDS,
 };
 
 /* What a peer asks for. */
@@ -173,7 +171,7 @@ static enum tagged_code check(const struct tagged_table *t, const struct tagged_
 		return codes->not_associated;
 	if (!(region->rights & a->right))
 		return codes->rights;
-	/* From here on no sum of TO and length can wrap: tagged_register() refused such regions. */
+	/* The sum of the region cannot wrap: tagged_register() has refused such regions. */
 	if (a->len > UINT64_MAX - a->to)
 		return codes->wrap;
 	if (a->to < region->base || a->to + a->len > region->base + region->len)
