@@ -79,7 +79,7 @@ static bool is_valid(const struct tagged_region *region)
 	return region->len <= UINT64_MAX - region->base;
 }
 
-/* Returns the number of a free slot; TAGGED_SLOTS: there is none. */
+/* Returns the number of a free slot; TAGGED_SLOTS: all are in use. */
 static uint32_t find_free(const struct tagged_table *t)
 {
 	for (uint32_t i = 0; i < TAGGED_SLOTS; i++) {
