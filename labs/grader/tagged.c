@@ -2,6 +2,7 @@
 /* Lab 2: tagged placement. */
 #include "labs/grader/tagged.h"
 
+#include "labs/grader/peer.h"
 #include "labs/grader/tagged_world.h"
 #include "util/num.h"
 
@@ -763,6 +764,8 @@ static const struct lab_step steps[] = {
 	  0, revoke_step },
 	{ "stop", "drops all segments after an error", 5, "RFC 5041 7.1", 0, stop_step },
 	{ "read", "reads the source of a Read Request", 10, "RFC 5040 7.2", 0, read_step },
+	{ "peer", "places and reads in a conversation of rping with mpa-probe", 10, "RFC 5040 5", 0,
+	  lab_peer_step },
 	{ 0 },
 };
 
