@@ -216,7 +216,7 @@ static bool place_fixed(struct world *w, uint32_t stag, uint32_t second)
 static bool place_shuffled(struct world *w, uint32_t stag)
 {
 	enum { SEGMENTS = 24, SIZE = 150 };
-	uint32_t order[SEGMENTS];
+	uint32_t order[SEGMENTS] = { 0 };
 
 	for (uint32_t i = 0; i < SEGMENTS; i++) {
 		uint32_t j = (uint32_t)lab_below(w->run, i + 1);
