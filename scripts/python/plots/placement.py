@@ -137,12 +137,13 @@ def buffers(events):
 
 
 def merged(rows, width):
-    """Joins segments of a class that follow each other within `width` seconds."""
+    """Joins segments of a class that follow each other within `width` seconds. A row before the last
+    one in time is of the next buffer."""
     result = []
     for at, offset, octets, name in rows:
         if result:
             first, low, length, before = result[-1]
-            if before == name and low + length == offset and at - first < width:
+            if before == name and low + length == offset and 0 <= at - first < width:
                 result[-1] = (first, low, length + octets, name)
                 continue
         result.append((at, offset, octets, name))
