@@ -59,7 +59,7 @@ struct world {
 /* One receiver at a time, and too large for a stack. */
 static struct world world;
 
-/* --- what is said ------------------------------------------------------------------------------- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 static const char *result_name(uint32_t result)
 {
@@ -72,9 +72,12 @@ static const char *result_name(uint32_t result)
 		int err;
 		const char *name;
 	} errors[] = {
-		{ IW_E_DDP_LOCAL, "UNTAGGED_LOCAL" },    { IW_E_DDP_QN, "UNTAGGED_QN" },
-		{ IW_E_DDP_NOBUF, "UNTAGGED_NO_BUFFER" }, { IW_E_DDP_MSN, "UNTAGGED_MSN" },
-		{ IW_E_DDP_MO, "UNTAGGED_MO" },          { IW_E_DDP_TOOLONG, "UNTAGGED_TOO_LONG" },
+		{ IW_E_DDP_LOCAL, "UNTAGGED_LOCAL" },
+		{ IW_E_DDP_QN, "UNTAGGED_QN" },
+		{ IW_E_DDP_NOBUF, "UNTAGGED_NO_BUFFER" },
+		{ IW_E_DDP_MSN, "UNTAGGED_MSN" },
+		{ IW_E_DDP_MO, "UNTAGGED_MO" },
+		{ IW_E_DDP_TOOLONG, "UNTAGGED_TOO_LONG" },
 		{ IW_E_DDP_VERSION_U, "UNTAGGED_VERSION" },
 	};
 	static char other[32];
@@ -99,14 +102,15 @@ static const char *segment_text(const uint8_t *segment, size_t len)
 		return text;
 	}
 	n = snprintf(text, sizeof(text),
-		     "QN %" PRIu32 " MSN %" PRIu32 " MO %" PRIu32 ", payload of %zu octets%s; header", h.qn,
-		     h.msn, h.mo, len - IW_DDP_UNTAGGED_LEN, h.last ? ", L" : "");
+		     "QN %" PRIu32 " MSN %" PRIu32 " MO %" PRIu32
+		     ", payload of %zu octets%s; header",
+		     h.qn, h.msn, h.mo, len - IW_DDP_UNTAGGED_LEN, h.last ? ", L" : "");
 	for (size_t i = 0; i < IW_DDP_UNTAGGED_LEN; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, " %02x", segment[i]);
 	return text;
 }
 
-/* --- the receiver ------------------------------------------------------------------------------- */
+/* --- the receiver ----------------------------------------------------------------------------- */
 
 static uint8_t *pool_take(size_t len, int fill)
 {
@@ -168,8 +172,9 @@ static bool post(uint32_t qn, uint32_t size, uint64_t cookie, bool expected)
 	if (!lab_results_end(run))
 		return false;
 	return lab_expect_true(run, seen == expected,
-			       "untagged_post(queue %" PRIu32 ", %" PRIu32 " octets): expected %s, seen %s", qn,
-			       size, expected ? "true" : "false", seen ? "true" : "false");
+			       "untagged_post(queue %" PRIu32 ", %" PRIu32
+			       " octets): expected %s, seen %s",
+			       qn, size, expected ? "true" : "false", seen ? "true" : "false");
 }
 
 /* The next message of a queue, of random octets; posts a buffer of `size` for it. NULL: failed. */
@@ -184,7 +189,9 @@ static struct message *message_new(uint32_t qn, uint32_t len, uint32_t size)
 		.msn = world.first[qn] + world.posted[qn],
 		.len = len,
 		.size = size,
-		.control = qn == IW_QN_RREQ ? 0x41 : qn == IW_QN_TERM ? 0x47 : 0x43,
+		.control = qn == IW_QN_RREQ   ? 0x41
+			   : qn == IW_QN_TERM ? 0x47
+					      : 0x43,
 		.cookie = lab_random(world.run),
 	};
 	if (qn == IW_QN_SEND && lab_below(world.run, 3) == 0) {
@@ -231,8 +238,8 @@ static bool receive(const uint8_t *segment, size_t len, uint32_t expected)
 	if (seen == expected)
 		return true;
 	snprintf(name, sizeof(name), "%s", result_name(expected));
-	return lab_fail(run, "untagged_receive(%s): expected %s, seen %s", segment_text(segment, len), name,
-			result_name(seen));
+	return lab_fail(run, "untagged_receive(%s): expected %s, seen %s",
+			segment_text(segment, len), name, result_name(seen));
 }
 
 static struct iw_ddp header_of(const struct message *m, uint32_t mo, bool last)
@@ -251,7 +258,8 @@ static struct iw_ddp header_of(const struct message *m, uint32_t mo, bool last)
 }
 
 /* Receives any header with a payload. */
-static bool receive_header(const struct iw_ddp *h, const uint8_t *payload, size_t len, uint32_t expected)
+static bool receive_header(const struct iw_ddp *h, const uint8_t *payload, size_t len,
+			   uint32_t expected)
 {
 	static uint8_t segment[IW_DDP_HDR_MAX + PAYLOAD_MAX];
 
@@ -322,7 +330,7 @@ static bool is_delivered(const struct message *m)
 	return m->msn - world.first[m->qn] < world.delivered[m->qn];
 }
 
-/* --- delivery ------------------------------------------------------------------------------------- */
+/* --- delivery --------------------------------------------------------------------------------- */
 
 struct delivery {
 	uint8_t is;
@@ -361,7 +369,8 @@ static bool expect_none(uint32_t qn, const char *why)
 	if (!deliver(qn, &d))
 		return false;
 	return lab_expect_true(world.run, !d.is,
-			       "untagged_deliver(queue %" PRIu32 "): expected false (%s), seen a message of "
+			       "untagged_deliver(queue %" PRIu32
+			       "): expected false (%s), seen a message of "
 			       "MSN %" PRIu32 " and %" PRIu32 " octets",
 			       qn, why, d.msn, d.length);
 }
@@ -377,17 +386,20 @@ static bool expect_message(const struct message *m)
 		return false;
 	if (!d.is)
 		return lab_fail(run,
-				"untagged_deliver(queue %" PRIu32 "): expected the message of MSN %" PRIu32 ", %" PRIu32
+				"untagged_deliver(queue %" PRIu32
+				"): expected the message of MSN %" PRIu32 ", %" PRIu32
 				" octets, seen false",
 				m->qn, m->msn, m->len);
 	world.delivered[m->qn]++;
-	snprintf(what, sizeof(what), "the buffer of QN %" PRIu32 " MSN %" PRIu32 ", delivered", m->qn, m->msn);
+	snprintf(what, sizeof(what), "the buffer of QN %" PRIu32 " MSN %" PRIu32 ", delivered",
+		 m->qn, m->msn);
 	return lab_expect_number(run, "the MSN of the message", m->msn, d.msn) &&
 	       lab_expect_number(run, "the cookie of its buffer", m->cookie, d.cookie) &&
 	       lab_expect_number(run, "the length of the message", m->len, d.length) &&
 	       lab_expect_number(run, "the RsvdULP control octet", m->control, d.control) &&
 	       lab_expect_number(run, "RsvdULP[8:39]", m->rsvdulp, d.rsvdulp) &&
-	       lab_expect_true(run, d.own_memory, "the field memory is not that of the posted buffer") &&
+	       lab_expect_true(run, d.own_memory,
+			       "the field memory is not that of the posted buffer") &&
 	       lab_expect_true(run, d.intact, "%s: octets before it were changed", what) &&
 	       lab_expect_octets(run, what, m->buffer, m->size, d.buffer.at, d.buffer.len);
 }
@@ -400,9 +412,9 @@ static bool expect_deliveries(uint32_t qn)
 	for (; m && is_complete(m); m = next_of(qn))
 		if (!expect_message(m))
 			return false;
-	return expect_none(qn, !m ? "all messages were delivered"
-				: m->has_end ? "octets of the next message are missing"
-					     : "the L segment of the next message has not arrived");
+	return expect_none(qn, !m           ? "all messages were delivered"
+			       : m->has_end ? "octets of the next message are missing"
+					    : "the L segment of the next message has not arrived");
 }
 
 static bool expect_all_deliveries(void)
@@ -431,7 +443,8 @@ static bool flush(uint32_t qn, bool expected, uint64_t expected_cookie)
 		return false;
 	if (is != expected)
 		return lab_fail(run, "untagged_flush(queue %" PRIu32 "): expected %s, seen %s", qn,
-				expected ? "true" : "false (no buffer is posted)", is ? "true" : "false");
+				expected ? "true" : "false (no buffer is posted)",
+				is ? "true" : "false");
 	return !expected ||
 	       lab_expect_number(run, "the cookie of the oldest buffer", expected_cookie, cookie);
 }
@@ -451,7 +464,7 @@ static bool expect_flush(void)
 	return true;
 }
 
-/* --- steps ---------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static bool buffers_fixed(struct lab_run *run)
 {
@@ -462,9 +475,9 @@ static bool buffers_fixed(struct lab_run *run)
 		if (!message_new(IW_QN_SEND, 8, 8 + i))
 			return false;
 	return post(IW_QN_SEND, 8, 1, false) && message_new(IW_QN_RREQ, 8, 28) &&
-	       post(IW_QN_RREQ, 28, 2, false) && post(IW_QN_TERM, 52, 3, false) && post(3, 8, 4, false) &&
-	       post(UINT32_MAX, 8, 5, false) && expect_flush() && flush(3, false, 0) &&
-	       flush(UINT32_MAX, false, 0) && end();
+	       post(IW_QN_RREQ, 28, 2, false) && post(IW_QN_TERM, 52, 3, false) &&
+	       post(3, 8, 4, false) && post(UINT32_MAX, 8, 5, false) && expect_flush() &&
+	       flush(3, false, 0) && flush(UINT32_MAX, false, 0) && end();
 }
 
 static bool step_buffers(struct lab_run *run)
@@ -488,7 +501,8 @@ static bool step_buffers(struct lab_run *run)
 		if (!begin(run, depth, (uint32_t[QUEUES]){ 1, 1, 1 }))
 			return false;
 		for (uint32_t i = 0; i < 30; i++) {
-			uint32_t qn = (uint32_t)lab_below(run, QUEUES), size = (uint32_t)lab_below(run, 40);
+			uint32_t qn = (uint32_t)lab_below(run, QUEUES),
+				 size = (uint32_t)lab_below(run, 40);
 
 			if (world.posted[qn] == depth[qn] ? !post(qn, size, 1, false)
 							  : !message_new(qn, 0, size))
@@ -552,7 +566,8 @@ static bool step_whole(struct lab_run *run)
 	for (unsigned int i = 0; i < 40; i++) {
 		uint32_t len = 1 + (uint32_t)lab_below(run, 2000);
 
-		if (!one_segment((uint32_t)lab_below(run, QUEUES), len, len + (uint32_t)lab_below(run, 100)))
+		if (!one_segment((uint32_t)lab_below(run, QUEUES), len,
+				 len + (uint32_t)lab_below(run, 100)))
 			return false;
 	}
 	return end();
@@ -566,17 +581,20 @@ static bool step_zero(struct lab_run *run)
 	if (!begin_plain(run, 4))
 		return false;
 	m = message_new(IW_QN_SEND, 0, 16);
-	if (!m || !message_new(IW_QN_SEND, 4, 4) || !expect_deliveries(IW_QN_SEND) || !send_whole(m) ||
-	    !expect_message(m) || !send_whole(next_of(IW_QN_SEND)) || !expect_all_deliveries())
+	if (!m || !message_new(IW_QN_SEND, 4, 4) || !expect_deliveries(IW_QN_SEND) ||
+	    !send_whole(m) || !expect_message(m) || !send_whole(next_of(IW_QN_SEND)) ||
+	    !expect_all_deliveries())
 		return false;
 	lab_case(run, "a zero-length message for a buffer of 0 octets, whose memory is NULL");
-	if (!one_segment(IW_QN_SEND, 0, 0) || !one_segment(IW_QN_RREQ, 0, 0) || !one_segment(IW_QN_SEND, 9, 9))
+	if (!one_segment(IW_QN_SEND, 0, 0) || !one_segment(IW_QN_RREQ, 0, 0) ||
+	    !one_segment(IW_QN_SEND, 9, 9))
 		return false;
 	lab_case(run, "random messages of one segment, every second one of zero length");
 	for (unsigned int i = 0; i < 40; i++) {
 		uint32_t len = i % 2 ? (uint32_t)lab_below(run, 50) : 0;
 
-		if (!one_segment((uint32_t)lab_below(run, QUEUES), len, len + (uint32_t)lab_below(run, 3)))
+		if (!one_segment((uint32_t)lab_below(run, QUEUES), len,
+				 len + (uint32_t)lab_below(run, 3)))
 			return false;
 	}
 	return end();
@@ -616,7 +634,8 @@ static bool send_interleaved(struct lab_run *run)
 		if (mo[qn] == m[qn]->len)
 			continue;
 		len = 1 + (uint32_t)lab_below(run, m[qn]->len - mo[qn]);
-		if (!send(m[qn], mo[qn], len, mo[qn] + len == m[qn]->len) || !expect_all_deliveries())
+		if (!send(m[qn], mo[qn], len, mo[qn] + len == m[qn]->len) ||
+		    !expect_all_deliveries())
 			return false;
 		mo[qn] += len;
 		open -= mo[qn] == m[qn]->len;
@@ -642,8 +661,8 @@ static bool step_segments(struct lab_run *run)
 		return false;
 	lab_case(run, "a message of 10 octets, whose L segment has no payload");
 	m = message_new(IW_QN_SEND, 10, 10);
-	if (!m || !send(m, 0, 10, false) || !expect_deliveries(IW_QN_SEND) || !send(m, 10, 0, true) ||
-	    !expect_message(m))
+	if (!m || !send(m, 0, 10, false) || !expect_deliveries(IW_QN_SEND) ||
+	    !send(m, 10, 0, true) || !expect_message(m))
 		return false;
 	lab_case(run, "a message of 64 KiB");
 	m = message_new(IW_QN_SEND, 65536, 65536);
@@ -669,7 +688,9 @@ static bool step_msn(struct lab_run *run)
 	};
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(firsts); i++) {
-		lab_case(run, "first MSN %" PRIu32 " on queue 0, %" PRIu32 " on queue 1, %" PRIu32 " on queue 2",
+		lab_case(run,
+			 "first MSN %" PRIu32 " on queue 0, %" PRIu32 " on queue 1, %" PRIu32
+			 " on queue 2",
 			 firsts[i][0], firsts[i][1], firsts[i][2]);
 		if (!begin(run, (uint32_t[QUEUES]){ 4, 4, 4 }, firsts[i]))
 			return false;
@@ -678,7 +699,8 @@ static bool step_msn(struct lab_run *run)
 			if (!message_new(n % QUEUES, 3, 3))
 				return false;
 		for (size_t n = 0; n < 12; n++)
-			if (!send_whole(&world.messages[n]) || !expect_deliveries((uint32_t)n % QUEUES))
+			if (!send_whole(&world.messages[n]) ||
+			    !expect_deliveries((uint32_t)n % QUEUES))
 				return false;
 		for (uint32_t n = 0; n < 12; n++)
 			if (!one_segment(n % QUEUES, 9, 10))
@@ -702,7 +724,7 @@ static bool step_msn(struct lab_run *run)
 	return end();
 }
 
-/* --- any order --- */
+/* --- any order -------------------------------------------------------------------------------- */
 
 /* A part of a message, as one segment carries it. */
 struct part {
@@ -763,13 +785,17 @@ static bool send_parts(void)
 
 static bool order_fixed(struct lab_run *run)
 {
-	static const uint32_t at[][3] = { { 0, 20, 10 }, { 10, 0, 20 }, { 10, 20, 0 }, { 20, 0, 10 }, { 20, 10, 0 } };
+	static const uint32_t at[][3] = {
+		{ 0, 20, 10 }, { 10, 0, 20 }, { 10, 20, 0 }, { 20, 0, 10 }, { 20, 10, 0 }
+	};
 	struct message *m[4];
 
 	if (!begin_plain(run, 4))
 		return false;
 	for (size_t i = 0; i < IW_ARRAY_LEN(at); i++) {
-		lab_case(run, "a message of 30 octets; its segments arrive with MO %" PRIu32 ", %" PRIu32 ", %" PRIu32,
+		lab_case(run,
+			 "a message of 30 octets; its segments arrive with MO %" PRIu32 ", %" PRIu32
+			 ", %" PRIu32,
 			 at[i][0], at[i][1], at[i][2]);
 		m[0] = message_new(IW_QN_SEND, 30, 32);
 		if (!m[0])
@@ -782,8 +808,8 @@ static bool order_fixed(struct lab_run *run)
 	}
 	lab_case(run, "an L segment without payload that arrives first");
 	m[0] = message_new(IW_QN_SEND, 10, 10);
-	if (!m[0] || !send(m[0], 10, 0, true) || !expect_deliveries(IW_QN_SEND) || !send(m[0], 0, 10, false) ||
-	    !expect_message(m[0]))
+	if (!m[0] || !send(m[0], 10, 0, true) || !expect_deliveries(IW_QN_SEND) ||
+	    !send(m[0], 0, 10, false) || !expect_message(m[0]))
 		return false;
 	lab_case(run, "four messages of one segment, which arrive in the order 4, 3, 1, 2");
 	for (size_t i = 0; i < 4; i++) {
@@ -793,7 +819,8 @@ static bool order_fixed(struct lab_run *run)
 	}
 	return send_whole(m[3]) && expect_deliveries(IW_QN_SEND) && send_whole(m[2]) &&
 	       expect_deliveries(IW_QN_SEND) && send_whole(m[0]) && expect_message(m[0]) &&
-	       expect_deliveries(IW_QN_SEND) && send_whole(m[1]) && expect_deliveries(IW_QN_SEND) && end();
+	       expect_deliveries(IW_QN_SEND) && send_whole(m[1]) && expect_deliveries(IW_QN_SEND) &&
+	       end();
 }
 
 /* Random messages on all queues, cut, and in parts[]. */
@@ -842,14 +869,15 @@ static bool duplicates_fixed(struct lab_run *run)
 		return false;
 	m = message_new(IW_QN_SEND, 300, 300);
 	if (!m || !send(m, 0, 100, false) || !send(m, 0, 100, false) || !send(m, 200, 100, true) ||
-	    !expect_deliveries(IW_QN_SEND) || !send(m, 200, 100, true) || !expect_deliveries(IW_QN_SEND) ||
-	    !send(m, 100, 100, false) || !expect_message(m))
+	    !expect_deliveries(IW_QN_SEND) || !send(m, 200, 100, true) ||
+	    !expect_deliveries(IW_QN_SEND) || !send(m, 100, 100, false) || !expect_message(m))
 		return false;
 	lab_case(run, "message 2 arrives twice before message 1");
 	m = message_new(IW_QN_SEND, 10, 10);
 	next = message_new(IW_QN_SEND, 20, 20);
-	if (!m || !next || !send_whole(next) || !send_whole(next) || !expect_deliveries(IW_QN_SEND) ||
-	    !send_whole(m) || !send_whole(next) || !expect_deliveries(IW_QN_SEND))
+	if (!m || !next || !send_whole(next) || !send_whole(next) ||
+	    !expect_deliveries(IW_QN_SEND) || !send_whole(m) || !send_whole(next) ||
+	    !expect_deliveries(IW_QN_SEND))
 		return false;
 	lab_case(run, "a zero-length message arrives twice before the message in front of it");
 	m = message_new(IW_QN_SEND, 10, 10);
@@ -857,7 +885,9 @@ static bool duplicates_fixed(struct lab_run *run)
 	if (!m || !next || !send_whole(next) || !send_whole(next) || !send_whole(m) ||
 	    !expect_deliveries(IW_QN_SEND))
 		return false;
-	lab_case(run, "segments that overlap: 0 to 59, 40 to 99, 20 to 79, then 140 to 199 and 90 to 149");
+	lab_case(
+		run,
+		"segments that overlap: 0 to 59, 40 to 99, 20 to 79, then 140 to 199 and 90 to 149");
 	m = message_new(IW_QN_SEND, 200, 200);
 	return m && send(m, 0, 60, false) && send(m, 40, 60, false) && expect_placed(m) &&
 	       send(m, 20, 60, false) && send(m, 140, 60, true) && expect_deliveries(IW_QN_SEND) &&
@@ -902,21 +932,23 @@ static bool step_duplicates(struct lab_run *run)
 		if (!open_messages(run))
 			return false;
 		shuffle(run);
-		lab_case(run, "messages on all queues in random order; segments are repeated and overlap");
+		lab_case(
+			run,
+			"messages on all queues in random order; segments are repeated and overlap");
 		if (!send_repeated(run) || !expect_all_deliveries() || !end())
 			return false;
 	}
 	return true;
 }
 
-/* --- errors --- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 /*
  * Returns the code that the engine gives to a segment, for queues with this depth and these numbers
  * of buffers of `size` octets. The engine's first MSN is 1. 0: the segment is valid.
  */
-static uint32_t engine_code(const uint32_t depth[QUEUES], const uint32_t posted[QUEUES], uint32_t size,
-			    const struct iw_ddp *h, size_t len)
+static uint32_t engine_code(const uint32_t depth[QUEUES], const uint32_t posted[QUEUES],
+			    uint32_t size, const struct iw_ddp *h, size_t len)
 {
 	static uint8_t memory[PAYLOAD_MAX];
 	struct iw_ddp_cfg cfg = { .mem = &iw_os_heap, .stream = 1, .dv = 1 };
@@ -1019,7 +1051,12 @@ static bool errors_one(struct lab_run *run, const struct bad *bad, uint32_t firs
 	static const uint32_t depth[QUEUES] = { 4, 1, 0 }, posted[QUEUES] = { 2, 0, 0 };
 	enum { SIZE = 100 };
 	struct message *m[2];
-	struct iw_ddp h = { .last = true, .dv = bad->dv, .rv = 1, .opcode = IW_OP_SEND, .qn = bad->qn, .mo = bad->mo };
+	struct iw_ddp h = { .last = true,
+			    .dv = bad->dv,
+			    .rv = 1,
+			    .opcode = IW_OP_SEND,
+			    .qn = bad->qn,
+			    .mo = bad->mo };
 	static uint8_t payload[PAYLOAD_MAX];
 	uint32_t code;
 
@@ -1035,8 +1072,9 @@ static bool errors_one(struct lab_run *run, const struct bad *bad, uint32_t firs
 		abort();
 	h.msn = first + bad->ahead;
 	lab_fill(run, payload, bad->len);
-	lab_case(run, "%s; queue 0: depth 4, buffers of 100 octets for MSN %" PRIu32 " and %" PRIu32, bad->what,
-		 first, first + 1);
+	lab_case(run,
+		 "%s; queue 0: depth 4, buffers of 100 octets for MSN %" PRIu32 " and %" PRIu32,
+		 bad->what, first, first + 1);
 	lab_clause(run, clause_of(code));
 	if (!receive_header(&h, payload, bad->len, code))
 		return false;
@@ -1050,13 +1088,15 @@ static bool errors_fixed(struct lab_run *run)
 		{ "DV is 0", 0, 0, 10, 10, 0 },
 		{ "DV is 2", 0, 0, 10, 10, 2 },
 		{ "DV is 3", 0, 0, 10, 10, 3 },
-		{ "DV is 0, and there is no such queue: the version is checked first", 9, 0, 0, 1, 0 },
+		{ "DV is 0, and there is no such queue: the version is checked first", 9, 0, 0, 1,
+		  0 },
 		{ "queue 2 does not exist on this stream", 2, 0, 0, 10, 1 },
 		{ "no stream has queue 3 here", 3, 0, 0, 10, 1 },
 		{ "a QN with octets in the wrong order", 0x01000000, 0, 0, 10, 1 },
 		{ "the largest QN", 0xffffffff, 0, 0, 0, 1 },
 		{ "there is no buffer for the MSN yet", 0, 2, 0, 10, 1 },
-		{ "there is no buffer for the MSN yet; it is the last in the depth", 0, 3, 0, 10, 1 },
+		{ "there is no buffer for the MSN yet; it is the last in the depth", 0, 3, 0, 10,
+		  1 },
 		{ "no buffer was posted on the queue", 1, 0, 0, 10, 1 },
 		{ "a zero-length message without a buffer", 1, 0, 0, 0, 1 },
 		{ "the MSN is beyond the depth by one", 0, 4, 0, 10, 1 },
@@ -1085,7 +1125,9 @@ static bool errors_late(struct lab_run *run)
 	struct message *m;
 	struct iw_ddp h;
 
-	lab_case(run, "a segment of MSN 1, after that message was delivered; a buffer is posted for MSN 2");
+	lab_case(
+		run,
+		"a segment of MSN 1, after that message was delivered; a buffer is posted for MSN 2");
 	if (!begin_plain(run, 4))
 		return false;
 	m = message_new(IW_QN_SEND, 20, 20);
@@ -1109,12 +1151,20 @@ static bool errors_end(struct lab_run *run)
 			bool last;
 		} before, bad;
 	} table[] = {
-		{ "L ended the message at 40; then octets 40 to 49", { 20, 20, true }, { 40, 10, false } },
-		{ "L ended the message at 40; then octets 30 to 49", { 20, 20, true }, { 30, 20, false } },
+		{ "L ended the message at 40; then octets 40 to 49",
+		  { 20, 20, true },
+		  { 40, 10, false } },
+		{ "L ended the message at 40; then octets 30 to 49",
+		  { 20, 20, true },
+		  { 30, 20, false } },
 		{ "L ended the message at 40; then L at 50", { 20, 20, true }, { 40, 10, true } },
 		{ "L ended the message at 40; then L at 30", { 20, 20, true }, { 20, 10, true } },
-		{ "octets 40 to 59 have arrived; then L at 30", { 40, 20, false }, { 20, 10, true } },
-		{ "octets 40 to 59 have arrived; then a zero-length L at 40", { 40, 20, false }, { 40, 0, true } },
+		{ "octets 40 to 59 have arrived; then L at 30",
+		  { 40, 20, false },
+		  { 20, 10, true } },
+		{ "octets 40 to 59 have arrived; then a zero-length L at 40",
+		  { 40, 20, false },
+		  { 40, 0, true } },
 		{ "L ended the message at 0; then an octet", { 0, 0, true }, { 0, 1, false } },
 	};
 
@@ -1127,15 +1177,17 @@ static bool errors_end(struct lab_run *run)
 			return false;
 		m[0] = message_new(IW_QN_SEND, 10, 10);
 		m[1] = m[0] ? message_new(IW_QN_SEND, 60, 100) : NULL;
-		if (!m[1] || !send(m[1], table[i].before.mo, table[i].before.len, table[i].before.last))
+		if (!m[1] ||
+		    !send(m[1], table[i].before.mo, table[i].before.len, table[i].before.last))
 			return false;
 		h = header_of(m[1], table[i].bad.mo, table[i].bad.last);
 		lab_clause(run, "RFC 5041 4.1: the L segment has the highest MO");
-		if (!receive_header(&h, m[1]->octets + table[i].bad.mo, table[i].bad.len, CODE(IW_E_DDP_MO)))
+		if (!receive_header(&h, m[1]->octets + table[i].bad.mo, table[i].bad.len,
+				    CODE(IW_E_DDP_MO)))
 			return false;
 		lab_clause(run, NULL);
-		if (!expect_placed(m[1]) || !send_dropped(m[0]) || !expect_none(IW_QN_SEND, "message 1 was dropped") ||
-		    !end())
+		if (!expect_placed(m[1]) || !send_dropped(m[0]) ||
+		    !expect_none(IW_QN_SEND, "message 1 was dropped") || !end())
 			return false;
 	}
 	return true;
@@ -1151,8 +1203,11 @@ static bool errors_random(struct lab_run *run)
 {
 	static uint8_t payload[PAYLOAD_MAX];
 	uint32_t depth[QUEUES], posted[QUEUES];
-	uint32_t size = 8 + (uint32_t)lab_below(run, 200), first = (uint32_t)(0 - lab_below(run, 4)), len, code;
-	struct iw_ddp h = { .last = true, .dv = lab_below(run, 8) ? 1 : (uint8_t)lab_below(run, 4), .rv = 1,
+	uint32_t size = 8 + (uint32_t)lab_below(run, 200),
+		 first = (uint32_t)(0 - lab_below(run, 4)), len, code;
+	struct iw_ddp h = { .last = true,
+			    .dv = lab_below(run, 8) ? 1 : (uint8_t)lab_below(run, 4),
+			    .rv = 1,
 			    .opcode = IW_OP_SEND };
 
 	for (uint32_t qn = 0; qn < QUEUES; qn++) {
@@ -1161,7 +1216,8 @@ static bool errors_random(struct lab_run *run)
 	}
 	h.qn = (uint32_t)lab_below(run, 4);
 	h.mo = lab_below(run, 3) ? (uint32_t)lab_below(run, size) : near(run, size);
-	len = lab_below(run, 3) ? (uint32_t)lab_below(run, size) : near(run, size - IW_MIN(h.mo, size) + 2);
+	len = lab_below(run, 3) ? (uint32_t)lab_below(run, size)
+				: near(run, size - IW_MIN(h.mo, size) + 2);
 	h.msn = 1 + (h.qn < QUEUES ? near(run, lab_below(run, 2) ? posted[h.qn] : depth[h.qn]) : 0);
 	if (!lab_below(run, 3))
 		h.msn = 1;
@@ -1169,8 +1225,9 @@ static bool errors_random(struct lab_run *run)
 	if (code == 0)
 		return true;
 	lab_case(run,
-		 "a random segment; buffers of %" PRIu32 " octets, first MSN %" PRIu32 "; depth %" PRIu32 ", %" PRIu32 ", %" PRIu32
-		 "; posted %" PRIu32 ", %" PRIu32 ", %" PRIu32,
+		 "a random segment; buffers of %" PRIu32 " octets, first MSN %" PRIu32
+		 "; depth %" PRIu32 ", %" PRIu32 ", %" PRIu32 "; posted %" PRIu32 ", %" PRIu32
+		 ", %" PRIu32,
 		 size, first, depth[0], depth[1], depth[2], posted[0], posted[1], posted[2]);
 	if (!begin(run, depth, (uint32_t[QUEUES]){ first, first, first }))
 		return false;
@@ -1197,14 +1254,15 @@ static bool step_errors(struct lab_run *run)
 	return true;
 }
 
-/* --- the owner --- */
+/* --- the owner -------------------------------------------------------------------------------- */
 
 /* Each buffer returns once: delivered, or by a flush. */
 static bool owner_flush(struct lab_run *run)
 {
 	struct message *m[3];
 
-	lab_case(run, "message 1 is delivered, 2 has half of its octets, 3 is complete; then a flush");
+	lab_case(run,
+		 "message 1 is delivered, 2 has half of its octets, 3 is complete; then a flush");
 	if (!begin_plain(run, 4))
 		return false;
 	for (size_t i = 0; i < 3; i++) {
@@ -1236,12 +1294,13 @@ static bool owner_error(struct lab_run *run)
 			return false;
 	/* Of each queue messages 1, 2 and 4; of message 3 only the first octets. */
 	for (uint32_t n = 0; n < 12; n++)
-		if (n % 4 == 2 ? !send(&world.messages[n], 5, 10, false) : !send_whole(&world.messages[n]))
+		if (n % 4 == 2 ? !send(&world.messages[n], 5, 10, false)
+			       : !send_whole(&world.messages[n]))
 			return false;
 	h = header_of(&world.messages[0], 0, true);
 	h.qn = 3;
-	return receive_header(&h, world.messages[0].octets, 30, CODE(IW_E_DDP_QN)) && expect_all_deliveries() &&
-	       expect_flush() && end();
+	return receive_header(&h, world.messages[0].octets, 30, CODE(IW_E_DDP_QN)) &&
+	       expect_all_deliveries() && expect_flush() && end();
 }
 
 /* The receiver is freed while buffers are posted and segments of their messages have arrived. */
@@ -1272,30 +1331,35 @@ static bool step_owner(struct lab_run *run)
 		if (!send_parts() || !end() || !lab_expect_freed(run, blocks))
 			return false;
 		if (!owner_flush(run) || !lab_expect_freed(run, blocks) || !owner_error(run) ||
-		    !lab_expect_freed(run, blocks) || !owner_free(run) || !lab_expect_freed(run, blocks))
+		    !lab_expect_freed(run, blocks) || !owner_free(run) ||
+		    !lab_expect_freed(run, blocks))
 			return false;
 	}
 	return true;
 }
 
 static const struct lab_step steps[] = {
-	{ "buffers", "buffers are posted on queues, and return once and in order", 8, "RFC 5041 5.1.2", 0,
-	  step_buffers },
-	{ "whole", "a message of one segment is placed and delivered, once", 10, "RFC 5041 4.3, 5.4", 0, step_whole },
-	{ "zero", "a zero-length message consumes a buffer", 8, "RFC 5041 5.2; RFC 5040 5.3", 0, step_zero },
-	{ "segments", "segments are placed at their MO; L ends the message", 10, "RFC 5041 5.2, 5.4", 0,
-	  step_segments },
+	{ "buffers", "buffers are posted on queues, and return once and in order", 8,
+	  "RFC 5041 5.1.2", 0, step_buffers },
+	{ "whole", "a message of one segment is placed and delivered, once", 10,
+	  "RFC 5041 4.3, 5.4", 0, step_whole },
+	{ "zero", "a zero-length message consumes a buffer", 8, "RFC 5041 5.2; RFC 5040 5.3", 0,
+	  step_zero },
+	{ "segments", "segments are placed at their MO; L ends the message", 10,
+	  "RFC 5041 5.2, 5.4", 0, step_segments },
 	{ "msn", "MSNs begin where they are told, and wrap to 0", 10, "RFC 5041 4.3", 0, step_msn },
-	{ "order", "segments in any order; delivery in the order of the MSNs", 12, "RFC 5041 5.3, 5.4", 0,
-	  step_order },
-	{ "duplicates", "what arrives again is not new, and hides no hole", 12, "RFC 5041 5.3, 5.4", 0,
-	  step_duplicates },
-	{ "errors", "each wrong segment has its code; then reception ends", 12, "RFC 5041 7.1, 7.2", 0, step_errors },
-	{ "owner", "each buffer returns once, and no memory is lost", 8, "RFC 5041 5.4, 6.2", 0, step_owner },
+	{ "order", "segments in any order; delivery in the order of the MSNs", 12,
+	  "RFC 5041 5.3, 5.4", 0, step_order },
+	{ "duplicates", "what arrives again is not new, and hides no hole", 12, "RFC 5041 5.3, 5.4",
+	  0, step_duplicates },
+	{ "errors", "each wrong segment has its code; then reception ends", 12, "RFC 5041 7.1, 7.2",
+	  0, step_errors },
+	{ "owner", "each buffer returns once, and no memory is lost", 8, "RFC 5041 5.4, 6.2", 0,
+	  step_owner },
 	{ NULL, NULL, 0, NULL, 0, NULL },
 };
 
-/* --- trace ---------------------------------------------------------------------------------------- */
+/* --- trace ------------------------------------------------------------------------------------ */
 
 /* A trace in the format of --trace: iwarp-json(5). */
 struct trace {
@@ -1328,7 +1392,8 @@ static bool trace_look(const struct message *m, uint8_t *copy)
 	lab_get_u8(world.run);
 	seen = lab_get_octets(world.run);
 	if (seen.len != m->size)
-		return lab_fail(world.run, "the buffer of MSN %" PRIu32 " is not posted any more", m->msn);
+		return lab_fail(world.run, "the buffer of MSN %" PRIu32 " is not posted any more",
+				m->msn);
 	memcpy(copy, seen.at, seen.len);
 	return lab_results_end(world.run);
 }
@@ -1336,7 +1401,8 @@ static bool trace_look(const struct message *m, uint8_t *copy)
 /* Receives a part, and writes which octets of the buffer the module has changed. */
 static bool trace_part(struct trace *t, const struct part *p)
 {
-	static uint8_t before[PAYLOAD_MAX], after[PAYLOAD_MAX], segment[IW_DDP_HDR_MAX + PAYLOAD_MAX];
+	static uint8_t before[PAYLOAD_MAX], after[PAYLOAD_MAX],
+		segment[IW_DDP_HDR_MAX + PAYLOAD_MAX];
 	const struct message *m = p->m;
 	struct iw_ddp h = header_of(m, p->mo, p->last);
 	struct iw_trace_event ev = { .kind = IW_TRACE_segment_received };
@@ -1394,7 +1460,10 @@ static bool trace_deliver(struct trace *t)
 
 enum { TRACE_MESSAGES = 4, TRACE_OCTETS = 14300, TRACE_PAYLOAD = 1430 };
 
-/* Four Sends. Some segments are lost and arrive a round trip (20 segments) later; some arrive twice. */
+/*
+ * Four Sends. Some segments are lost, and arrive a round trip (20 segments) later; some arrive
+ * twice.
+ */
 static bool trace_prepare(struct lab_run *run)
 {
 	struct part late[SEGMENTS];
@@ -1444,7 +1513,7 @@ static bool trace_prepare(struct lab_run *run)
 static bool trace(struct lab_run *run, const char *path)
 {
 	struct trace t = { .file = NULL, .now = IW_SEC(1) };
-	struct iw_trace_event ev = { .kind = IW_TRACE_connected };
+	struct iw_trace_event ev = { .kind = IW_TRACE_trace_end };
 	bool ok;
 
 	if (!begin_plain(run, TRACE_MESSAGES) || !trace_prepare(run))
@@ -1452,9 +1521,6 @@ static bool trace(struct lab_run *run, const char *path)
 	t.file = fopen(path, "w");
 	if (!t.file)
 		return lab_fail(run, "%s cannot be written", path);
-	ev.connected.local = "student";
-	ev.connected.peer = "grader";
-	trace_write(&t, &ev);
 	ok = true;
 	for (size_t i = 0; ok && i < part_count; i++) {
 		t.now += 10000;
@@ -1462,7 +1528,6 @@ static bool trace(struct lab_run *run, const char *path)
 			continue;
 		ok = trace_part(&t, &parts[i]) && trace_deliver(&t);
 	}
-	ev = (struct iw_trace_event){ .kind = IW_TRACE_trace_end };
 	ev.trace_end.events = t.events;
 	trace_write(&t, &ev);
 	if (fclose(t.file) && ok)
@@ -1470,12 +1535,13 @@ static bool trace(struct lab_run *run, const char *path)
 	return ok && end();
 }
 
-/* --- speed ---------------------------------------------------------------------------------------- */
+/* --- speed ------------------------------------------------------------------------------------ */
 
 enum { SPEED_OCTETS = 65536, SPEED_RUNS = 3, SPEED_ROUNDS_MAX = 200000, SPEED_NS = 250000000 };
 
 /* The segments of one message, in parts[], are received `rounds` times. */
-static bool speed_student(struct lab_run *run, const struct message *m, uint32_t rounds, uint64_t *ns)
+static bool speed_student(struct lab_run *run, const struct message *m, uint32_t rounds,
+			  uint64_t *ns)
 {
 	static uint8_t segment[IW_DDP_HDR_MAX + PAYLOAD_MAX];
 	struct lab_octets seen;
@@ -1500,7 +1566,8 @@ static bool speed_student(struct lab_run *run, const struct message *m, uint32_t
 	delivered = lab_get_u32(run);
 	octets = lab_get_u64(run);
 	seen = lab_get_octets(run);
-	return lab_results_end(run) && lab_expect_number(run, "delivered messages", rounds, delivered) &&
+	return lab_results_end(run) &&
+	       lab_expect_number(run, "delivered messages", rounds, delivered) &&
 	       lab_expect_number(run, "delivered octets", (uint64_t)rounds * m->len, octets) &&
 	       lab_expect_octets(run, "the buffer", m->octets, m->len, seen.at, seen.len);
 }
@@ -1510,7 +1577,11 @@ static uint64_t speed_ours(const struct message *m, uint32_t rounds, uint32_t pa
 {
 	static uint8_t memory[SPEED_OCTETS];
 	struct iw_ddp_cfg cfg = {
-		.mem = &iw_os_heap, .stream = 1, .dv = 1, .queue_depth = { 1 }, .early_max = SEGMENTS * 4,
+		.mem = &iw_os_heap,
+		.stream = 1,
+		.dv = 1,
+		.queue_depth = { 1 },
+		.early_max = SEGMENTS * 4,
 	};
 	struct iw_ddp_stream *d = NULL;
 	struct iw_ddp_msg got;
@@ -1573,7 +1644,7 @@ static struct message *speed_begin(struct lab_run *run, uint32_t payload, bool s
 /* How often the module must receive the message for a measurement of about SPEED_NS. */
 static bool speed_rounds(struct lab_run *run, uint32_t payload, bool shuffled, uint32_t *rounds)
 {
-	const uint32_t few = 200;
+	const uint32_t few = 2000;
 	struct message *m = speed_begin(run, payload, shuffled);
 	uint64_t ns, n;
 
@@ -1585,7 +1656,8 @@ static bool speed_rounds(struct lab_run *run, uint32_t payload, bool shuffled, u
 }
 
 /* Measures segments a second if `shuffled`, otherwise bits. */
-static bool speed_one(struct lab_run *run, uint32_t payload, bool shuffled, struct lab_speed *result)
+static bool speed_one(struct lab_run *run, uint32_t payload, bool shuffled,
+		      struct lab_speed *result)
 {
 	uint64_t student[SPEED_RUNS], ours[SPEED_RUNS];
 	uint32_t rounds;
@@ -1602,7 +1674,8 @@ static bool speed_one(struct lab_run *run, uint32_t payload, bool shuffled, stru
 	}
 	qsort(student, SPEED_RUNS, sizeof(student[0]), by_value);
 	qsort(ours, SPEED_RUNS, sizeof(ours[0]), by_value);
-	work = shuffled ? (double)rounds * (double)part_count * 1e3 : (double)rounds * SPEED_OCTETS * 8;
+	work = shuffled ? (double)rounds * (double)part_count * 1e3
+			: (double)rounds * SPEED_OCTETS * 8;
 	result->student = work / (double)student[SPEED_RUNS / 2];
 	result->ours = work / (double)ours[SPEED_RUNS / 2];
 	return true;
@@ -1612,8 +1685,10 @@ static int speed(struct lab_run *run, struct lab_speed *results, size_t cap)
 {
 	if (cap < 2)
 		return 0;
-	results[0] = (struct lab_speed){ .what = "segments of 1,430 octets in order, placed", .unit = "Gb/s" };
-	results[1] = (struct lab_speed){ .what = "segments of 256 octets in random order", .unit = "million/s" };
+	results[0] =
+		(struct lab_speed){ .what = "segments of 1,430 octets, in order", .unit = "Gb/s" };
+	results[1] = (struct lab_speed){ .what = "segments of 256 octets, in random order",
+					 .unit = "million/s" };
 	if (!speed_one(run, 1430, false, &results[0]) || !speed_one(run, 256, true, &results[1]))
 		return -1;
 	return 2;
