@@ -40,7 +40,7 @@ struct untagged *untagged_new(const uint32_t depth[UNTAGGED_QUEUES],
 
 void untagged_free(struct untagged *u)
 {
-	/* TODO step `buffers`, and again step `owner`: free all that you have allocated. */
+	/* TODO steps `buffers` and `owner`: free all that you have allocated. */
 }
 
 bool untagged_post(struct untagged *u, uint32_t qn, uint8_t *memory, uint32_t size, uint64_t cookie)

@@ -1347,7 +1347,7 @@ static const struct lab_step steps[] = {
 	  step_zero },
 	{ "segments", "segments are placed at their MO; L ends the message", 10,
 	  "RFC 5041 5.2, 5.4", 0, step_segments },
-	{ "msn", "MSNs begin where they are told, and wrap to 0", 10, "RFC 5041 4.3", 0, step_msn },
+	{ "msn", "MSNs begin at the given first one, and wrap to 0", 10, "RFC 5041 4.3", 0, step_msn },
 	{ "order", "segments in any order; delivery in the order of the MSNs", 12,
 	  "RFC 5041 5.3, 5.4", 0, step_order },
 	{ "duplicates", "what arrives again is not new, and hides no hole", 12, "RFC 5041 5.3, 5.4",
