@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ddp/ddp.h"
+#include "labs/grader/peer.h"
 #include "os/os.h"
 #include "trace/trace.h"
 #include "util/num.h"
@@ -1347,7 +1348,8 @@ static const struct lab_step steps[] = {
 	  step_zero },
 	{ "segments", "segments are placed at their MO; L ends the message", 10,
 	  "RFC 5041 5.2, 5.4", 0, step_segments },
-	{ "msn", "MSNs begin at the given first one, and wrap to 0", 10, "RFC 5041 4.3", 0, step_msn },
+	{ "msn", "MSNs begin at the given first one, and wrap to 0", 10, "RFC 5041 4.3", 0,
+	  step_msn },
 	{ "order", "segments in any order; delivery in the order of the MSNs", 12,
 	  "RFC 5041 5.3, 5.4", 0, step_order },
 	{ "duplicates", "what arrives again is not new, and hides no hole", 12, "RFC 5041 5.3, 5.4",
@@ -1356,6 +1358,7 @@ static const struct lab_step steps[] = {
 	  0, step_errors },
 	{ "owner", "each buffer returns once, and no memory is lost", 8, "RFC 5041 5.4, 6.2", 0,
 	  step_owner },
+	LAB_PEER_STEP,
 	{ NULL, NULL, 0, NULL, 0, NULL },
 };
 
