@@ -67,7 +67,7 @@ static const uint8_t hello[] = {
 	'h', 'e', 'l', 'l', 'o',
 };
 /* The same message in two segments. This one does not have the L flag. */
-static const uint8_t hel[] = {
+static const uint8_t first_part[] = {
 	0x01, 0x43, 0x00, 0x00, 0x00, 0x00, /* DDP control, RDMAP control, Invalidate STag */
 	0x00, 0x00, 0x00, 0x00, /* QN */
 	0x00, 0x00, 0x00, 0x01, /* MSN */
@@ -75,7 +75,7 @@ static const uint8_t hel[] = {
 	'h', 'e', 'l',
 };
 /* And the second one. */
-static const uint8_t lo[] = {
+static const uint8_t last_part[] = {
 	0x41, 0x43, 0x00, 0x00, 0x00, 0x00, /* DDP control, RDMAP control, Invalidate STag */
 	0x00, 0x00, 0x00, 0x00, /* QN */
 	0x00, 0x00, 0x00, 0x01, /* MSN */
@@ -83,7 +83,7 @@ static const uint8_t lo[] = {
 	'l', 'o',
 };
 /* A last segment of the same message, for MO 5. */
-static const uint8_t lo_at_5[] = {
+static const uint8_t last_part_at_5[] = {
 	0x41, 0x43, 0x00, 0x00, 0x00, 0x00, /* DDP control, RDMAP control, Invalidate STag */
 	0x00, 0x00, 0x00, 0x00, /* QN */
 	0x00, 0x00, 0x00, 0x01, /* MSN */
@@ -207,10 +207,10 @@ static void segments_are_placed_at_their_mo(void)
 	uint8_t a[] = "........";
 
 	untagged_post(u, 0, a, sizeof(a), 70);
-	RECEIVE(u, hel, UNTAGGED_PLACED);
+	RECEIVE(u, first_part, UNTAGGED_PLACED);
 	OCTETS("the buffer after one segment", "hel.....", a, 8);
 	NUMBER("delivery before the L segment", false, untagged_deliver(u, 0, &m));
-	RECEIVE(u, lo, UNTAGGED_PLACED);
+	RECEIVE(u, last_part, UNTAGGED_PLACED);
 	OCTETS("the buffer after two segments", "hello...", a, 8);
 	NUMBER("delivery", true, untagged_deliver(u, 0, &m));
 	NUMBER("length", 5, m.length);
@@ -244,9 +244,9 @@ static void segments_may_arrive_in_any_order(void)
 	untagged_post(u, 0, b, sizeof(b), 71);
 	RECEIVE(u, hi, UNTAGGED_PLACED);
 	NUMBER("delivery of MSN 2 before MSN 1", false, untagged_deliver(u, 0, &m));
-	RECEIVE(u, lo, UNTAGGED_PLACED);
+	RECEIVE(u, last_part, UNTAGGED_PLACED);
 	NUMBER("delivery with the first octets missing", false, untagged_deliver(u, 0, &m));
-	RECEIVE(u, hel, UNTAGGED_PLACED);
+	RECEIVE(u, first_part, UNTAGGED_PLACED);
 	NUMBER("delivery", true, untagged_deliver(u, 0, &m));
 	OCTETS("the message", "hello", a, 5);
 	NUMBER("MSN", 1, m.msn);
@@ -262,9 +262,9 @@ static void a_repeated_segment_fills_no_hole(void)
 	uint8_t a[8];
 
 	untagged_post(u, 0, a, sizeof(a), 70);
-	RECEIVE(u, hel, UNTAGGED_PLACED);
-	RECEIVE(u, hel, UNTAGGED_NOTHING_NEW);
-	RECEIVE(u, lo_at_5, UNTAGGED_PLACED);
+	RECEIVE(u, first_part, UNTAGGED_PLACED);
+	RECEIVE(u, first_part, UNTAGGED_NOTHING_NEW);
+	RECEIVE(u, last_part_at_5, UNTAGGED_PLACED);
 	/* 3 + 3 + 2 octets have arrived, and the message has 7. */
 	NUMBER("delivery with a hole", false, untagged_deliver(u, 0, &m));
 	untagged_free(u);
@@ -346,12 +346,12 @@ static void a_flush_ends_delivery(void)
 
 	untagged_post(u, 0, a, sizeof(a), 70);
 	untagged_post(u, 0, b, sizeof(b), 71);
-	RECEIVE(u, hel, UNTAGGED_PLACED);
+	RECEIVE(u, first_part, UNTAGGED_PLACED);
 	RECEIVE(u, hi, UNTAGGED_PLACED);
 	NUMBER("flush", true, untagged_flush(u, 0, &cookie));
 	NUMBER("its cookie", 70, (long long)cookie);
 	NUMBER("delivery after a flush", false, untagged_deliver(u, 0, &m));
-	RECEIVE(u, lo, UNTAGGED_DROPPED);
+	RECEIVE(u, last_part, UNTAGGED_DROPPED);
 	/* AddressSanitizer reports memory that untagged_free() leaves, when the program ends. */
 	untagged_free(u);
 }
