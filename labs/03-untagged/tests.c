@@ -204,11 +204,12 @@ static void segments_are_placed_at_their_mo(void)
 {
 	struct untagged *u = receiver(1, 1);
 	struct untagged_message m = { 0 };
+	static const uint8_t after_one[] = { 'h', 'e', 'l', '.', '.', '.', '.', '.' };
 	uint8_t a[] = "........";
 
 	untagged_post(u, 0, a, sizeof(a), 70);
 	RECEIVE(u, first_part, UNTAGGED_PLACED);
-	OCTETS("the buffer after one segment", "hel.....", a, 8);
+	OCTETS("the buffer after one segment", after_one, a, 8);
 	NUMBER("delivery before the L segment", false, untagged_deliver(u, 0, &m));
 	RECEIVE(u, last_part, UNTAGGED_PLACED);
 	OCTETS("the buffer after two segments", "hello...", a, 8);
