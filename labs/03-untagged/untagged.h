@@ -71,8 +71,9 @@ void untagged_free(struct untagged *u);
 /*
  * Posts a buffer of `size` octets for the next MSN of the queue that has no buffer. The receiver
  * writes to the memory until it returns the buffer: once, by untagged_deliver() or untagged_flush().
- * size 0: for a message without octets; memory may be NULL. cookie: any number; it is returned with
- * the buffer. False: the stream does not have the queue, or `depth` buffers are posted.
+ * size 0: for a zero-length message; memory may be NULL. cookie: any number; it is returned with the
+ * buffer. False: the stream does not have the queue, `depth` buffers are posted, or
+ * untagged_flush() has ended reception.
  */
 bool untagged_post(struct untagged *u, uint32_t qn, uint8_t *memory, uint32_t size,
 		   uint64_t cookie);
@@ -93,6 +94,8 @@ bool untagged_post(struct untagged *u, uint32_t qn, uint8_t *memory, uint32_t si
  *   earlier or later, is after its end          highest MO)
  *
  * After an error nothing of the segment is placed, and all later segments are UNTAGGED_DROPPED.
+ * Octets that arrive again are the same ones; whether they are written again is up to you (RFC 5041
+ * 5.3 permits it) until the buffer returns to its owner.
  */
 int untagged_receive(struct untagged *u, const uint8_t *segment, size_t len);
 
@@ -100,7 +103,7 @@ int untagged_receive(struct untagged *u, const uint8_t *segment, size_t len);
  * Delivers the next message of the queue if its L segment and all its octets have been placed, and
  * returns its buffer to the owner. The next: the one after the message that was delivered before.
  * After an error the messages that were complete are still delivered. False: the next message is
- * not complete, or the queue was flushed; *m is unchanged.
+ * not complete, the stream does not have the queue, or untagged_flush() was called; *m is unchanged.
  */
 bool untagged_deliver(struct untagged *u, uint32_t qn, struct untagged_message *m);
 
