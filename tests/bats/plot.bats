@@ -101,6 +101,13 @@ refuses() {
     [ "$(check rows data/placement.dat fills)" -gt 0 ]
 }
 
+@test "placement without tagged messages shows the buffers of the queues, and deliveries" {
+    grep -v '"tagged":true' "$MADE/udp.recv" >untagged
+    drawn placement untagged
+    grep -q 'QN 0 MSN 1' placement.svg
+    [ "$(check rows data/placement.dat delivered)" -gt 0 ]
+}
+
 @test "placement of a capture shows all octets" {
     drawn placement "$MADE/tcp.pcap"
     assert_equal "$(check sum data/placement.dat in-order 3)" $OCTETS

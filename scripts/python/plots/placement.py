@@ -56,6 +56,14 @@ def tagged_events(view):
     return [event for event in events if event[3]]
 
 
+def untagged_events(view):
+    """The same of the buffers of untagged messages, each named by QN and MSN in place of an STag."""
+    return [(at, (event.get("qn", 0), event.get("msn", 0)), event.get("mo", 0), event["octets"], None,
+             event["event"])
+            for at, event, _ in view.events("placed", "delivered")
+            if not event["tagged"] and event["octets"]]
+
+
 def sent_again(view):
     """The segments that were sent more than once: (stag, to) by the sender's trace, and TSNs by a
     capture."""
@@ -164,6 +172,13 @@ def stacked(events, stags, again):
     return rows, places
 
 
+def delivery_marks(events, places):
+    """Returns (seconds, offset) of the deliveries, at the end of each buffer."""
+    ends = {key: end for key, _, end in places}
+    return [(event[0], ends[event[1]]) for event in events
+            if event[5] == "delivered" and event[1] in ends]
+
+
 def scale_of(octets):
     for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
         if octets >= 4 * size:
@@ -183,7 +198,7 @@ def bar(kind, name, legend, colour, unit, least, rows):
 
 def make(view):
     """Returns the Picture. Raises Invalid if nothing was placed."""
-    events = tagged_events(view)
+    events = tagged_events(view) or untagged_events(view)
     stags, count = buffers(events)
     if not stags:
         raise Invalid(f"{view.paths()}: no event placed with an STag: placement needs the trace of "
@@ -201,6 +216,12 @@ def make(view):
             tables.append((name, ("seconds", "offset", "octets"), few))
             parts.append(bar("placement", name, f"{legend} ({size_text(octets)})", colour, size,
                              total / 130, len(few)))
+    marks = delivery_marks(events, places) if isinstance(stags[0], tuple) else []
+    if marks:
+        last = max(last, marks[-1][0])
+        tables.append(("delivered", ("seconds", "offset"), marks))
+        parts.append(f"{draw.table('placement', 'delivered')} using 1:($2 / {size}) with points "
+                     f"pt 11 ps 1.2 lc rgb '{draw.BLACK}' title 'delivered ({len(marks)})'")
     script = draw.x_range(view, last) + f"set yrange [0:{1.02 * total / size:.6f}]\n"
     where = "offset in the buffer" if len(places) == 1 else "buffers, one above the other"
     script += "set xlabel 'seconds'\n" + f"set ylabel '{where}, {unit}'\n"
@@ -213,9 +234,13 @@ def make(view):
     return picture
 
 
+def buffer_name(key):
+    return f"QN {key[0]} MSN {key[1]}" if isinstance(key, tuple) else f"STag {key:08x}"
+
+
 def title_of(stags, count):
     if count == 1:
-        return f"Placement into STag {stags[0]:08x}"
+        return f"Placement into {buffer_name(stags[0])}"
     shown = f"the largest {len(stags)} of " if len(stags) < count else ""
     return f"Placement into {shown}{count} buffers"
 
@@ -225,7 +250,7 @@ def separators(places, size):
         return ""
     text = ""
     for count, (stag, begin, end) in enumerate(places, 20):
-        text += (f"set label {count} 'STag {stag:08x}' at graph 0.995, first {begin / size:.6f} "
+        text += (f"set label {count} '{buffer_name(stag)}' at graph 0.995, first {begin / size:.6f} "
                  f"right offset 0,0.7 font '{draw.FONT},9' textcolor rgb '#505050'\n"
                  f"set arrow {count} from graph 0, first {end / size:.6f} to graph 1, first "
                  f"{end / size:.6f} nohead lc rgb '#a0a0a0' dt 2\n")

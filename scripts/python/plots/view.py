@@ -244,7 +244,8 @@ class View:
                     return "SCTP"
                 if event["event"].startswith("fpdu_"):
                     return "TCP"
-        return "SCTP (kernel)" if self.parts else ""
+        # A trace of the labs has no connection.
+        return "SCTP (kernel)" if any(part.ends for part in self.parts) else ""
 
     def facts(self, *more):
         """Lines: the files, the ends, the transport and the totals of the picture."""
