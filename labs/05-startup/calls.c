@@ -17,7 +17,7 @@ static struct startup **get_slot(struct message *in)
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
-/* In: kind, flags (FLAG_), rev, Private Data, capacity (32 bits). Out: length, intact, octets. */
+/* In: kind, flags (FLAG_), rev, Private Data, cap (32 bits). Out: length, intact, all cap octets of dst. */
 static void build(struct message *in, struct message *out)
 {
 	struct frame f = { .kind = get_u8(in) ? FRAME_REPLY : FRAME_REQUEST };
@@ -37,7 +37,7 @@ static void build(struct message *in, struct message *out)
 	len = frame_build(dst, cap, &f);
 	put_u64(out, len);
 	put_u8(out, memory_check(dst));
-	put_octets(out, dst, len <= cap ? len : 0);
+	put_octets(out, dst, cap);
 	memory_free(dst);
 	memory_free(pd);
 }
@@ -163,7 +163,7 @@ static struct startup *begin(struct message *in, struct message *out)
 	return s;
 }
 
-/* In: slot, capacity (32 bits). Out: an end is there, length, intact, octets. */
+/* In: slot, cap (32 bits). Out: an end is there, length, intact, all cap octets of dst. */
 static void output(struct message *in, struct message *out)
 {
 	struct startup *s = begin(in, out);
@@ -177,7 +177,7 @@ static void output(struct message *in, struct message *out)
 	len = startup_output(s, dst, cap);
 	put_u64(out, len);
 	put_u8(out, memory_check(dst));
-	put_octets(out, dst, len <= cap ? len : 0);
+	put_octets(out, dst, cap);
 	memory_free(dst);
 }
 

@@ -109,8 +109,7 @@ struct startup {
 	bool enhanced;              /* initiator: our Request is enhanced */
 	bool retry_rev1;
 	bool answered, accepted;    /* responder */
-	bool fpdu_received;
-	uint8_t rtr;                /* initiator: to be sent before any other FPDU */
+	bool rtr_sent, fpdu_received;
 	size_t in_len;
 	uint8_t in[FRAME_MAX];      /* the peer's frame */
 	size_t out_len, out_sent;
@@ -241,11 +240,6 @@ static bool fit_rtr(struct startup *s, const struct enhanced *e)
 		a->rtr &= ~RTR_READ;
 	if (a->rtr & RTR_READ && a->ord == 0)
 		a->ord = 1;
-	for (uint8_t form = RTR_SEND; form <= RTR_READ; form *= 2)
-		if (a->rtr & form)
-			s->rtr = form;
-	if (a->rtr & RTR_WRITE)
-		s->rtr = RTR_WRITE;
 	return !e->peer_to_peer || a->rtr;
 }
 
@@ -350,12 +344,18 @@ const struct agreed *startup_agreed(const struct startup *s)
 
 uint8_t startup_rtr(const struct startup *s)
 {
-	return s->result == STARTUP_DONE ? s->rtr : 0;
+	uint8_t forms = s->agreed.rtr;
+
+	if (!s->cfg.initiator || s->result != STARTUP_DONE || s->rtr_sent)
+		return 0;
+	if (forms & RTR_WRITE)
+		return RTR_WRITE;
+	return forms & RTR_READ ? RTR_READ : forms;
 }
 
 void startup_rtr_sent(struct startup *s)
 {
-	s->rtr = 0;
+	s->rtr_sent = true;
 }
 
 void startup_fpdu_received(struct startup *s)
@@ -366,7 +366,7 @@ void startup_fpdu_received(struct startup *s)
 bool startup_may_send(const struct startup *s)
 {
 	if (s->cfg.initiator)
-		return s->result == STARTUP_DONE && !s->rtr;
+		return s->result == STARTUP_DONE && !startup_rtr(s);
 	return s->accepted && s->out_sent == s->out_len && s->fpdu_received;
 }
 
