@@ -188,7 +188,8 @@ size_t startup_output(struct startup *s, uint8_t *dst, size_t cap);
  *    flag A: STARTUP_NO_RTR. If RTR_READ is among them, ORD becomes at least 1.
  *
  * If several rules are broken, the initiator returns the first of this order: the results of
- * frame_parse(), STARTUP_BAD_FORMAT, STARTUP_NO_IRD, STARTUP_NO_RTR.
+ * frame_parse(), STARTUP_BAD_FORMAT, STARTUP_NO_IRD, STARTUP_NO_RTR. The last three are
+ * returned when the frame is complete.
  *
  * STARTUP_REJECTED is the result also of a rejecting Reply that is not enhanced to an enhanced
  * Request, because a responder without RFC 6581 can reject only so. IRD and ORD of a rejecting Reply
@@ -250,7 +251,8 @@ enum startup_result startup_closed(struct startup *s);
  * Initiator: returns true if the peer may be one that has only Rev 1, so that a new connection with
  * Rev 1 can succeed (RFC 6581 10):
  *  - the whole Request of Rev 2 was sent, and the stream ended before the first octet of a Reply;
- *  - or an enhanced Request was answered by a Reply that is not enhanced, accepting or rejecting.
+ *  - or an enhanced Request was answered by a complete and valid Reply that is not enhanced, accepting or
+ *    rejecting.
  */
 bool startup_retry_rev1(const struct startup *s);
 

@@ -1456,6 +1456,17 @@ static bool expect_retry(struct lab_run *run, bool expected)
 			       expected ? "true" : "false");
 }
 
+/* The rules of startup_retry_rev1(). lib/mpa also decides before a Reply is complete. */
+static bool expected_retry(const struct end *end, bool all_sent, const struct iw_mpa_frame *f, size_t len,
+			   bool complete)
+{
+	bool enhanced = end->rev >= 2 && (end->ird != NOT_NEGOTIATED || end->ord != NOT_NEGOTIATED);
+
+	if (complete)
+		return enhanced && !(f->flags & FLAG_S);
+	return end->rev >= 2 && all_sent && len == 0;
+}
+
 /*
  * An initiator, of whose Request `sent` octets were sent (SIZE_MAX: all), gets octets of a Reply.
  * Then the stream ends.
@@ -1463,7 +1474,7 @@ static bool expect_retry(struct lab_run *run, bool expected)
 static bool retry_case(struct lab_run *run, const struct end *end, size_t sent,
 		       const struct octets *reply, size_t len)
 {
-	struct iw_mpa_frame f;
+	struct iw_mpa_frame f = { 0 };
 	enum startup_result result, after;
 	struct lab_octets request;
 	struct engine e;
@@ -1471,22 +1482,16 @@ static bool retry_case(struct lab_run *run, const struct end *end, size_t sent,
 	bool retry;
 
 	engine_open(&e, end);
-	request_len = iw_mpa_tx_startup(e.m).len;
+	request_len = engine_output(&e).len;
 	sent = IW_MIN(sent, request_len);
-	iw_mpa_tx_startup_sent(e.m, sent);
-	lab_case(run, "%s; %zu of %zu octets of the Request were sent; %zu octets of a %s Reply of Rev %u came",
-		 text_of(end), sent, request_len, len,
-		 reply->at[16] & FLAG_R ? "rejecting" : "accepting", reply->at[17]);
 	result = expected_of(&f, FRAME_REPLY, 2, reply->at, len);
+	retry = expected_retry(end, sent == request_len, &f, len, result == STARTUP_DONE);
 	if (result == STARTUP_DONE)
 		result = engine_receive(&e, reply->at, len);
-	else
-		(void)engine_receive(&e, reply->at, len);
-	after = result == STARTUP_MORE ? STARTUP_LOST : result;
-	if (iw_mpa_rx_eof(e.m, &e.why) == 0)
-		must(result == STARTUP_DONE || result == STARTUP_REJECTED, &e);
-	retry = iw_mpa_should_retry_rev1(e.m);
 	engine_close(&e);
+	after = result == STARTUP_MORE ? STARTUP_LOST : result;
+	lab_case(run, "%s; %zu of %zu octets of the Request were sent; %zu octets of a Reply came: Rev %u, flags 0x%02x",
+		 text_of(end), sent, request_len, len, reply->at[17], reply->at[16]);
 	return new_end(run, SLOT, end, true) && output(run, SLOT, sent, &request) &&
 	       (!len || expect_receive(run, SLOT, reply->at, len, result, len)) &&
 	       closed(run, after) && expect_retry(run, retry) &&
@@ -1669,7 +1674,7 @@ static bool trace(struct lab_run *run, const char *path)
 
 /* --- speed ----------------------------------------------------------------------------------- */
 
-enum { TIMES = 200000, ROUNDS = 3, SPEED_MS = 20000 };
+enum { TIMES = 3000000, ROUNDS = 3, SPEED_MS = 20000 };
 
 /* As `repeat` of calls.c. */
 static struct octets repeat_ours(const struct octets *request)
