@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ddp-impair/capture.h"
 #include "labs/05-startup/startup.h"
 #include "labs/grader/lab.h"
+#include "labs/grader/picture.h"
 #include "mpa/mpa.h"
 #include "os/os.h"
 #include "util/num.h"
-#include "wire/crc32c.h"
 #include "wire/ddp.h"
 #include "wire/mpa.h"
 
@@ -1561,115 +1560,98 @@ static const struct lab_step steps[] = {
 
 /* --- trace ----------------------------------------------------------------------------------- */
 
-struct picture {
-	struct iw_relay_capture *file;
-	struct iw_relay_capture_stream stream;
-};
-
-enum { INITIATOR, RESPONDER };
-
 /* Passes the pending frame of one end to the other, in two parts. */
-static bool pass_frame(struct lab_run *run, struct picture *p, unsigned int from, struct octets *o)
+static bool pass_frame(struct lab_run *run, struct lab_picture *p, enum lab_side from)
 {
+	uint8_t slot = from == LAB_INITIATOR ? SLOT : OTHER_SLOT;
 	struct lab_octets seen;
-	uint8_t to = from == INITIATOR ? OTHER_SLOT : SLOT;
+	struct octets o;
 	size_t half;
 
-	if (!output(run, from == INITIATOR ? SLOT : OTHER_SLOT, FRAME_MAX, &seen))
+	if (!output(run, slot, FRAME_MAX, &seen) ||
+	    !lab_expect_true(run, seen.len > HEAD_LEN, "no enhanced frame is pending"))
 		return false;
-	o->len = seen.len;
-	memcpy(o->at, seen.at, seen.len);
-	if (!lab_expect_true(run, o->len > HEAD_LEN, "no enhanced frame is pending"))
-		return false;
-	half = o->len / 2;
-	iw_relay_capture_octets(p->file, &p->stream, from, o->at, half);
-	iw_relay_capture_octets(p->file, &p->stream, from, o->at + half, o->len - half);
-	return expect_receive(run, to, o->at, half, STARTUP_MORE, half) &&
-	       expect_receive(run, to, o->at + half, o->len - half, STARTUP_DONE, o->len - half);
+	o.len = seen.len;
+	memcpy(o.at, seen.at, seen.len);
+	half = o.len / 2;
+	lab_picture_octets(p, from, o.at, o.len);
+	slot = from == LAB_INITIATOR ? OTHER_SLOT : SLOT;
+	return expect_receive(run, slot, o.at, half, STARTUP_MORE, half) &&
+	       expect_receive(run, slot, o.at + half, o.len - half, STARTUP_DONE, o.len - half);
 }
 
-/* An FPDU with CRC, without markers. */
-static void write_fpdu(struct picture *p, unsigned int from, const struct iw_ddp *h, const void *payload,
-		       size_t payload_len)
+static void write_segment(struct lab_picture *p, enum lab_side from, const struct iw_ddp *h,
+			  const void *payload, size_t len)
 {
-	uint8_t fpdu[128] = { 0 };
-	size_t len, ulpdu_len;
+	uint8_t ulpdu[IW_DDP_HDR_MAX + 64];
+	size_t header_len = (size_t)iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), h);
 
-	ulpdu_len = (size_t)iw_wire_ddp_encode(fpdu + IW_MPA_HEAD_LEN, 32, h);
-	if (payload_len)
-		memcpy(fpdu + IW_MPA_HEAD_LEN + ulpdu_len, payload, payload_len);
-	ulpdu_len += payload_len;
-	iw_put_be16(fpdu, (uint16_t)ulpdu_len);
-	len = IW_MPA_HEAD_LEN + ulpdu_len + iw_mpa_pad(ulpdu_len);
-	iw_put_le32(fpdu + len, iw_crc32c(0, fpdu, len));
-	iw_relay_capture_octets(p->file, &p->stream, from, fpdu, len + IW_MPA_CRC_LEN);
+	if (len)
+		memcpy(ulpdu + header_len, payload, len);
+	lab_picture_ulpdu(p, from, ulpdu, header_len + len);
 }
 
 /* The form of RTR that the module chose. */
-static void write_rtr(struct picture *p, uint8_t form)
+static void write_rtr(struct lab_picture *p, uint8_t form)
 {
-	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1 };
-	struct iw_rreq read = { .sink_stag = 0 };
+	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .msn = 1 };
+	struct iw_rreq read = { 0 };
 	uint8_t octets[IW_RDMAP_RREQ_LEN];
 
 	h.tagged = form == RTR_WRITE;
 	h.opcode = form == RTR_WRITE ? IW_OP_WRITE : form == RTR_READ ? IW_OP_RREQ : IW_OP_SEND;
 	h.qn = form == RTR_READ ? IW_QN_RREQ : IW_QN_SEND;
-	h.msn = 1;
 	iw_rreq_encode(octets, sizeof(octets), &read);
-	write_fpdu(p, INITIATOR, &h, octets, form == RTR_READ ? sizeof(octets) : 0);
+	write_segment(p, LAB_INITIATOR, &h, octets, form == RTR_READ ? sizeof(octets) : 0);
 }
 
-static bool trace_exchange(struct lab_run *run, struct picture *p)
+static bool trace_startup(struct lab_run *run, struct lab_picture *p, uint8_t *rtr)
 {
 	struct end initiator = plain_end(true, 2), responder = plain_end(false, 2);
-	struct iw_ddp hello = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = 1 };
-	struct octets frame;
 	struct state s;
 
 	initiator.peer_to_peer = true;
 	initiator.ird = 4;
 	initiator.ord = 8;
-	initiator.pd_len = (size_t)snprintf((char *)initiator.pd, sizeof(initiator.pd), "hello");
-	lab_case(run, "a peer-to-peer connection of two ends of your module");
+	initiator.pd_len = 5;
+	memcpy(initiator.pd, "hello", initiator.pd_len);
 	if (!new_end(run, SLOT, &initiator, true) || !new_end(run, OTHER_SLOT, &responder, true) ||
-	    !pass_frame(run, p, INITIATOR, &frame) ||
+	    !pass_frame(run, p, LAB_INITIATOR) ||
 	    !answer(run, OTHER_SLOT, true, 16, 16, (const uint8_t *)"welcome", 7, true) ||
-	    !pass_frame(run, p, RESPONDER, &frame) || !get_state(run, SLOT, &s) ||
-	    !lab_expect_true(run, s.rtr == RTR_SEND || s.rtr == RTR_WRITE || s.rtr == RTR_READ,
-			     "startup_rtr() returned %u: not a form of RTR", s.rtr))
+	    !pass_frame(run, p, LAB_RESPONDER) || !get_state(run, SLOT, &s))
 		return false;
-	write_rtr(p, s.rtr);
-	if (!event(run, "startup_rtr_sent"))
+	*rtr = s.rtr;
+	return lab_expect_true(run, s.rtr == RTR_SEND || s.rtr == RTR_WRITE || s.rtr == RTR_READ,
+			       "startup_rtr() returned %u: not a form of RTR", s.rtr);
+}
+
+static bool trace_exchange(struct lab_run *run, struct lab_picture *p)
+{
+	struct iw_ddp hello = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = 1 };
+	struct state s;
+	uint8_t rtr;
+
+	lab_case(run, "a peer-to-peer connection of two ends of your module");
+	if (!trace_startup(run, p, &rtr))
 		return false;
+	write_rtr(p, rtr);
 	call_end(run, "startup_fpdu_received", OTHER_SLOT);
 	if (!run_end(run) || !get_state(run, OTHER_SLOT, &s) ||
 	    !lab_expect_true(run, s.may_send, "the responder may not send after the RTR"))
 		return false;
-	/* Now either end can send first; it is the responder, which RFC 5044 alone does not allow. */
-	write_fpdu(p, RESPONDER, &hello, "the responder sends first", 25);
-	write_fpdu(p, INITIATOR, &hello, "the initiator answers", 21);
+	/* Now either end can send first. Without an RTR, it would be the initiator. */
+	write_segment(p, LAB_RESPONDER, &hello, "the responder sends first", 25);
+	hello.msn += rtr == RTR_SEND; /* the RTR was MSN 1 */
+	write_segment(p, LAB_INITIATOR, &hello, "the initiator answers", 21);
 	return true;
 }
 
 static bool trace(struct lab_run *run, const char *path)
 {
-	struct picture p = { 0 };
-	struct iw_addr ends[2];
-	struct iw_fault why = { 0 };
-	bool ok;
+	struct lab_picture *p = lab_picture_new(run, path, false);
+	bool ok = p && trace_exchange(run, p);
 
-	if (iw_addr_parse(&ends[0], "192.0.2.1", 40000) < 0 ||
-	    iw_addr_parse(&ends[1], "192.0.2.2", 7174) < 0 ||
-	    iw_relay_capture_open(&p.file, path, false, &why) < 0)
-		return lab_fail(run, "%s", why.text);
-	iw_relay_capture_open_stream(p.file, &p.stream, &ends[0], &ends[1]);
-	ok = trace_exchange(run, &p);
-	for (unsigned int end = INITIATOR; end <= RESPONDER; end++)
-		iw_relay_capture_end(p.file, &p.stream, end, false);
-	if (iw_relay_capture_close(p.file, &why) < 0)
-		return lab_fail(run, "%s", why.text);
-	return ok;
+	return p && lab_picture_close(run, p) && ok;
 }
 
 /* --- speed ----------------------------------------------------------------------------------- */
