@@ -17,7 +17,10 @@ static struct startup **get_slot(struct message *in)
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
-/* In: kind, flags (FLAG_), rev, Private Data, cap (32 bits). Out: length, intact, all cap octets of dst. */
+/*
+ * In: kind, flags (FLAG_), rev, Private Data, cap (32 bits). Out: length, whether the octets before
+ * dst are unchanged, all cap octets of dst.
+ */
 static void build(struct message *in, struct message *out)
 {
 	struct frame f = { .kind = get_u8(in) ? FRAME_REPLY : FRAME_REQUEST };
@@ -117,7 +120,7 @@ static void get(struct message *in, struct message *out)
  * In: slot, initiator, rev, markers, crc, rtr, peer_to_peer, ird, ord, ird_max (16 bits each),
  * Private Data. Out: whether the end was created. An end in the slot is freed first.
  */
-static void new(struct message *in, struct message *out)
+static void create(struct message *in, struct message *out)
 {
 	struct startup **slot = get_slot(in);
 	struct config cfg = { .initiator = get_u8(in) };
@@ -198,7 +201,7 @@ static void receive(struct message *in, struct message *out)
 	memory_free(src);
 }
 
-/* In: slot, accept, ird, ord, Private Data. Out: an end is there, what startup_answer() returned. */
+/* In: slot, accept, ird, ord, Private Data. Out: an end is there, the returned value. */
 static void answer(struct message *in, struct message *out)
 {
 	struct startup *s = begin(in, out);
@@ -284,14 +287,16 @@ static void closed(struct message *in, struct message *out)
 /* --- speed ----------------------------------------------------------------------------------- */
 
 /*
- * In: times (32 bits), a Request. Does this so many times: a responder of Rev 2 with all forms of RTR
- * receives the Request and accepts it, with IRD and ORD 16 and the number of the turn as Private
- * Data. Out: the last Reply; empty if a turn failed.
+ * In: times (32 bits), a Request. Repeats this: a responder of Rev 2 with all forms of RTR receives
+ * the Request and accepts it, with IRD and ORD 16 and the number of the turn as Private Data. Out:
+ * the last Reply; empty if a turn failed.
  */
 static void repeat(struct message *in, struct message *out)
 {
 	struct config cfg = {
-		.rev = 2, .crc = true, .rtr = RTR_SEND | RTR_WRITE | RTR_READ,
+		.rev = 2,
+		.crc = true,
+		.rtr = RTR_SEND | RTR_WRITE | RTR_READ,
 	};
 	uint32_t times = get_u32(in);
 	uint8_t reply[FRAME_MAX];
@@ -322,7 +327,7 @@ const struct call calls[] = {
 	{ "frame_parse", parse },
 	{ "enhanced_put", put },
 	{ "enhanced_get", get },
-	{ "startup_new", new },
+	{ "startup_new", create },
 	{ "startup_free", free_end },
 	{ "startup_output", output },
 	{ "startup_receive", receive },

@@ -44,7 +44,7 @@ size_t frame_build(uint8_t *dst, size_t cap, const struct frame *f)
 enum startup_result frame_parse(struct frame *f, size_t *used, enum frame_kind kind,
 				uint8_t max_rev, const uint8_t *src, size_t len)
 {
-	/* TODO step parse: the key as far as it has arrived; the head; Rev and PD_Length; the rest. */
+	/* TODO step parse: the key as far as it has arrived, the head, Rev, PD_Length, the rest. */
 	return STARTUP_MORE;
 }
 
@@ -64,13 +64,13 @@ void enhanced_get(struct enhanced *e, const uint8_t *src)
 
 /* A proposal: change it, and add what you need. */
 struct startup {
-	struct config cfg;          /* its pd is valid only in startup_new() */
+	struct config cfg; /* its pd is valid only in startup_new() */
 	struct agreed agreed;
 	enum startup_result result; /* of the peer's frame */
 	size_t in_len;
-	uint8_t in[FRAME_MAX];      /* the peer's frame, as far as it has arrived */
+	uint8_t in[FRAME_MAX]; /* the peer's frame, as far as it has arrived */
 	size_t out_len, out_sent;
-	uint8_t out[FRAME_MAX];     /* the frame of this end, and how much of it was sent */
+	uint8_t out[FRAME_MAX]; /* the frame of this end, and how much of it was sent */
 };
 
 struct startup *startup_new(const struct config *cfg)

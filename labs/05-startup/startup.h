@@ -22,12 +22,13 @@
 #include <stdint.h>
 
 enum {
-	KEY_LEN = 16,         /* octets */
-	HEAD_LEN = 20,        /* octets: key, flags, Rev, PD_Length */
-	PD_MAX = 512,         /* octets of Private Data in a frame, the enhanced data included */
+	KEY_LEN = 16,  /* octets */
+	HEAD_LEN = 20, /* octets: key, flags, Rev, PD_Length */
+	PD_MAX = 512,  /* octets of Private Data in a frame, the enhanced data included */
 	FRAME_MAX = HEAD_LEN + PD_MAX,
-	ENHANCED_LEN = 4,     /* octets of enhanced data, the first ones of the Private Data */
-	NOT_NEGOTIATED = 0x3fff, /* an IRD or ORD that the ULPs agree on by themselves (RFC 6581 9.1) */
+	ENHANCED_LEN = 4, /* octets of enhanced data, the first ones of the Private Data */
+	/* As an IRD or ORD: the ULPs agree on the value by themselves (RFC 6581 9.1). */
+	NOT_NEGOTIATED = 0x3fff,
 };
 
 /* The octet of flags (RFC 5044 7.1.1, RFC 6581 6). The low four bits are reserved. */
@@ -39,19 +40,19 @@ enum {
 };
 
 enum startup_result {
-	STARTUP_DONE,       /* a complete and valid frame; at the initiator: the Reply accepts */
-	STARTUP_REJECTED,   /* initiator: a complete and valid Reply, which rejects */
-	STARTUP_MORE,       /* more octets are needed */
-	/* Invalid frames, error 4 of RFC 5044 8: the caller closes TCP at once, without an answer. */
+	STARTUP_DONE,     /* a complete and valid frame; at the initiator: the Reply accepts */
+	STARTUP_REJECTED, /* initiator: a complete and valid Reply, which rejects */
+	STARTUP_MORE,     /* more octets are needed */
+	/* Invalid frames, error 4 of RFC 5044 8. The caller closes TCP and sends nothing. */
 	STARTUP_BAD_KEY,    /* it does not begin with the key that must come */
 	STARTUP_BAD_REV,    /* a revision that this end does not support */
 	STARTUP_BAD_LENGTH, /* PD_Length is above 512, or below 4 in an enhanced frame */
-	STARTUP_BAD_FORMAT, /* initiator: the Reply is enhanced and the Request was not, or vice versa */
+	STARTUP_BAD_FORMAT, /* initiator: either the Request or the Reply is enhanced, not both */
 	/* Error 1 of RFC 5044 8. */
-	STARTUP_LOST,       /* the stream ended before the frame was complete */
+	STARTUP_LOST, /* the stream ended before the frame was complete */
 	/* Initiator: the caller sends a Terminate (RFC 6581 8) with Layer 2, Error Type 0, and */
-	STARTUP_NO_IRD,     /* Error Code 6: the responder's ORD exceeds the IRD of this end */
-	STARTUP_NO_RTR,     /* Error Code 7: no common form of RTR, or the other connection model */
+	STARTUP_NO_IRD, /* Error Code 6: the responder's ORD exceeds the IRD of this end */
+	STARTUP_NO_RTR, /* Error Code 7: no common form of RTR, or the other connection model */
 };
 
 /* --- frames (steps build and parse) ---------------------------------------------------------- */
@@ -63,7 +64,7 @@ enum frame_kind {
 
 struct frame {
 	enum frame_kind kind;
-	bool m, c, r, s;   /* the flags */
+	bool m, c, r, s; /* the flags */
 	uint8_t rev;
 	const uint8_t *pd; /* Private Data, the enhanced data included if s is set; borrowed */
 	size_t pd_len;     /* octets */
@@ -123,10 +124,10 @@ void enhanced_get(struct enhanced *e, const uint8_t *src);
 
 struct config {
 	bool initiator;
-	uint8_t rev;       /* initiator: that of its Request; responder: the highest it supports: 1, 2 */
-	bool markers;      /* this end wants markers in the FPDUs that it receives */
-	bool crc;          /* this end wants CRC */
-	uint8_t rtr;       /* forms it can send (initiator) or take (responder); at least one in Rev 2 */
+	uint8_t rev;  /* initiator: that of its Request; responder: the highest it supports: 1, 2 */
+	bool markers; /* this end wants markers in the FPDUs that it receives */
+	bool crc;     /* this end wants CRC */
+	uint8_t rtr;  /* forms it can send (initiator) or take (responder); at least one in Rev 2 */
 	/* Only for an initiator. A responder gets these values with startup_answer(). */
 	bool peer_to_peer; /* asks for this model; only with Rev 2 */
 	uint16_t ird, ord; /* at most NOT_NEGOTIATED */
@@ -137,26 +138,27 @@ struct config {
 
 /* What both ends agreed on. Valid after STARTUP_DONE; a responder's own part after its answer. */
 struct agreed {
-	uint8_t rev;       /* the lower one of both ends */
-	bool enhanced;     /* the peer's frame has enhanced data */
-	bool crc;          /* in use, in both directions: if at least one end wants it */
-	bool tx_markers;   /* in the FPDUs that this end sends: if the peer wants them */
-	bool rx_markers;   /* in the FPDUs that this end receives: if this end wants them */
+	uint8_t rev;     /* the lower one of both ends */
+	bool enhanced;   /* the peer's frame has enhanced data */
+	bool crc;        /* in use, in both directions: if at least one end wants it */
+	bool tx_markers; /* in the FPDUs that this end sends: if the peer wants them */
+	bool rx_markers; /* in the FPDUs that this end receives: if this end wants them */
 	bool peer_to_peer;
-	uint8_t rtr;       /* forms, of which the initiator sends one first; 0 without peer_to_peer */
+	uint8_t rtr; /* forms, of which the initiator sends one first; 0 without peer_to_peer */
 	uint16_t peer_ird, peer_ord; /* as in the peer's frame; 0 if it is not enhanced */
-	uint16_t ird, ord; /* in use at this end */
-	const uint8_t *pd; /* the peer's Private Data, without the enhanced data; owned by the object */
+	uint16_t ird, ord;           /* in use at this end */
+	/* The peer's Private Data, without the enhanced data. It belongs to the object. */
+	const uint8_t *pd;
 	size_t pd_len;
 };
 
 struct startup; /* you define it in startup.c */
 
 /*
- * Creates an end. The Request of an initiator is then pending (startup_output()). It is enhanced
- * if the revision is 2 and there is something to negotiate: peer_to_peer, an IRD or an ORD, that
- * is, one of them is not NOT_NEGOTIATED (RFC 6581 10: otherwise it MUST NOT be). cfg is valid, and is
- * copied with all that it refers to.
+ * Creates an end. The Request of an initiator is then pending (startup_output()). It is enhanced if
+ * the revision is 2 and there is something to negotiate: the peer-to-peer model, or an IRD or ORD
+ * other than NOT_NEGOTIATED. Otherwise it MUST NOT be enhanced (RFC 6581 10). cfg is valid; it is
+ * copied, with its Private Data.
  *
  * Returns NULL if pd is too long for the frame, or memory is short. The caller frees the object
  * with startup_free(); NULL is allowed there.
@@ -183,18 +185,19 @@ size_t startup_output(struct startup *s, uint8_t *dst, size_t cap);
  *  - ORD becomes at most the responder's IRD;
  *  - IRD becomes at least the responder's ORD; if that is above cfg.ird_max: STARTUP_NO_IRD;
  *  - NOT_NEGOTIATED in the Reply leaves the opposite one here unchanged;
- *  - flag A must be that of the Request. If it is set, agreed.rtr are the forms of the Reply that this
- *    end can send, but not RTR_READ if the responder's IRD is 0. No form left, or the other
- *    flag A: STARTUP_NO_RTR. If RTR_READ is among them, ORD becomes at least 1.
+ *  - flag A must be that of the Request, otherwise: STARTUP_NO_RTR;
+ *  - if A is set, agreed.rtr has the forms of the Reply that this end can send, but not RTR_READ if
+ *    the responder's IRD is 0. If no form is left: STARTUP_NO_RTR. If RTR_READ is among them, ORD
+ *    becomes at least 1, because the Read needs it.
  *
  * If several rules are broken, the initiator returns the first of this order: the results of
  * frame_parse(), STARTUP_BAD_FORMAT, STARTUP_NO_IRD, STARTUP_NO_RTR. The last three are
  * returned when the frame is complete.
  *
- * STARTUP_REJECTED is the result also of a rejecting Reply that is not enhanced to an enhanced
- * Request, because a responder without RFC 6581 can reject only so. IRD and ORD of a rejecting Reply
- * change nothing but peer_ird and peer_ord. A Reply of Rev 2 to a Request of Rev 1 is valid if it
- * is not enhanced.
+ * A rejecting Reply that is not enhanced is STARTUP_REJECTED even if the Request was enhanced,
+ * because a responder without RFC 6581 cannot reject in another way. IRD and ORD of a rejecting
+ * Reply change only peer_ird and peer_ord. A Reply of Rev 2 to a Request of Rev 1 is valid if it is
+ * not enhanced.
  */
 enum startup_result startup_receive(struct startup *s, const uint8_t *octets, size_t len,
 				    size_t *taken);
@@ -209,7 +212,7 @@ enum startup_result startup_receive(struct startup *s, const uint8_t *octets, si
  *  - ORD is at most the initiator's IRD;
  *  - an IRD or ORD of NOT_NEGOTIATED in the Request is answered with NOT_NEGOTIATED as the opposite
  *    one, and agreed has the value that was passed here (RFC 6581 9.1);
- *  - in the peer-to-peer model the forms of RTR are those that both ends can use; if there is none,
+ *  - in the peer-to-peer model the forms of RTR are those that both ends can use; without any,
  *    those of this end (RFC 6581 9.2);
  *  - in an accepting one, the IRD is at least 1 if RTR_READ is among them.
  *
@@ -223,8 +226,9 @@ bool startup_answer(struct startup *s, bool accept, uint16_t ird, uint16_t ord, 
 const struct agreed *startup_agreed(const struct startup *s);
 
 /*
- * Initiator, after STARTUP_DONE: returns the one form of RTR that must be its first FPDU; 0 if there
- * is none, or it was sent. Prefers RTR_WRITE, which uses no resource of either end, then RTR_READ.
+ * Initiator, after STARTUP_DONE: returns the one form of RTR that must be its first FPDU; 0 if no
+ * RTR is due, or it was sent. Prefers RTR_WRITE, which uses no resource of either end, to RTR_READ,
+ * and this to RTR_SEND, which uses a receive buffer of the peer.
  */
 uint8_t startup_rtr(const struct startup *s);
 /* The caller has sent that FPDU. */
@@ -251,8 +255,8 @@ enum startup_result startup_closed(struct startup *s);
  * Initiator: returns true if the peer may be one that has only Rev 1, so that a new connection with
  * Rev 1 can succeed (RFC 6581 10):
  *  - the whole Request of Rev 2 was sent, and the stream ended before the first octet of a Reply;
- *  - or an enhanced Request was answered by a complete and valid Reply that is not enhanced, accepting or
- *    rejecting.
+ *  - or a complete and valid Reply that is not enhanced, accepting or rejecting, has answered an
+ *    enhanced Request.
  */
 bool startup_retry_rev1(const struct startup *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Lab 5: set-up negotiation. The expected frames and parameters are those of lib/mpa, which gets
- * the same configuration and the same octets as the module. Only which error an invalid frame has is
- * decided here (expected_of), because lib/mpa has one error for all of them.
+ * the same configuration and the same octets as the module. lib/mpa has one error for all invalid
+ * frames, so expected_of() decides which result of the module each of them has.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,11 @@
 #include "wire/mpa.h"
 
 enum {
-	SLOT = 0, OTHER_SLOT = 1,
+	SLOT = 0,
+	OTHER_SLOT = 1,
 	NOT_WRITTEN = 0xee, /* memory_new() fills with it */
 	RTR_ALL = RTR_SEND | RTR_WRITE | RTR_READ,
-	RTR_SETS = 8,       /* 0 to RTR_ALL */
+	RTR_SETS = 8, /* 0 to RTR_ALL */
 	KNOWN_FLAGS = FLAG_M | FLAG_C | FLAG_R | FLAG_S,
 };
 
@@ -115,8 +116,8 @@ static bool build_case(struct lab_run *run, enum frame_kind kind, uint8_t flags,
 		frame = frame_of(kind, rev, flags, NULL, pd, pd_len);
 		memcpy(expected, frame.at, frame.len);
 	}
-	lab_case(run, "%s, flags 0x%02x, Rev %u, Private Data of %zu octets, cap %zu", kind_name(kind),
-		 flags, rev, pd_len, cap);
+	lab_case(run, "%s, flags 0x%02x, Rev %u, Private Data of %zu octets, cap %zu",
+		 kind_name(kind), flags, rev, pd_len, cap);
 	lab_call(run, "frame_build");
 	lab_put_u8(run, kind);
 	lab_put_u8(run, flags);
@@ -128,7 +129,8 @@ static bool build_case(struct lab_run *run, enum frame_kind kind, uint8_t flags,
 	    !lab_expect_true(run, lab_get_u8(run), "octets before dst were changed"))
 		return false;
 	seen = lab_get_octets(run);
-	return lab_expect_octets(run, "dst (0xee: not written)", expected, cap, seen.at, seen.len) &&
+	return lab_expect_octets(run, "dst (0xee: not written)", expected, cap, seen.at,
+				 seen.len) &&
 	       lab_results_end(run);
 }
 
@@ -239,8 +241,8 @@ static bool wrong_keys(struct lab_run *run, enum frame_kind kind)
 
 		o.at[i] ^= (uint8_t)(1 << lab_below(run, 8));
 		for (size_t len = i; len <= i + 1; len++) {
-			lab_case(run, "the first %zu octets; octet %zu of the key of a %s is wrong", len,
-				 i, kind_name(kind));
+			lab_case(run, "the first %zu octets; octet %zu of the key of a %s is wrong",
+				 len, i, kind_name(kind));
 			if (!parse_case(run, kind, 2, &o, len))
 				return false;
 		}
@@ -329,10 +331,10 @@ static bool random_frame(struct lab_run *run)
 {
 	static const uint16_t lengths[] = { 0, 3, 4, 5, PD_MAX - 1, PD_MAX, PD_MAX + 1, 0x0400 };
 	enum frame_kind kind = lab_below(run, 2) ? FRAME_REPLY : FRAME_REQUEST;
-	uint16_t pd_len = lab_below(run, 2) ? lengths[lab_below(run, IW_ARRAY_LEN(lengths))] :
-					      (uint16_t)lab_below(run, PD_MAX + 1);
-	struct octets o = some_frame(run, kind, (uint8_t)lab_below(run, 4), (uint8_t)lab_random(run),
-				     IW_MIN(pd_len, (uint16_t)PD_MAX));
+	uint16_t pd_len = lab_below(run, 2) ? lengths[lab_below(run, IW_ARRAY_LEN(lengths))]
+					    : (uint16_t)lab_below(run, PD_MAX + 1);
+	struct octets o = some_frame(run, kind, (uint8_t)lab_below(run, 4),
+				     (uint8_t)lab_random(run), IW_MIN(pd_len, (uint16_t)PD_MAX));
 
 	iw_put_be16(o.at + 18, pd_len);
 	if (lab_below(run, 8) == 0)
@@ -355,7 +357,8 @@ static bool step_parse(struct lab_run *run)
 
 /* --- step enhanced --------------------------------------------------------------------------- */
 
-static struct iw_mpa_enhanced enhanced_of(bool peer_to_peer, uint8_t rtr, uint16_t ird, uint16_t ord)
+static struct iw_mpa_enhanced enhanced_of(bool peer_to_peer, uint8_t rtr, uint16_t ird,
+					  uint16_t ord)
 {
 	struct iw_mpa_enhanced e = { .peer_to_peer = peer_to_peer, .ird = ird, .ord = ord };
 
@@ -363,7 +366,8 @@ static struct iw_mpa_enhanced enhanced_of(bool peer_to_peer, uint8_t rtr, uint16
 	return e;
 }
 
-static bool put_case(struct lab_run *run, bool peer_to_peer, uint8_t rtr, uint16_t ird, uint16_t ord)
+static bool put_case(struct lab_run *run, bool peer_to_peer, uint8_t rtr, uint16_t ird,
+		     uint16_t ord)
 {
 	struct iw_mpa_enhanced e = enhanced_of(peer_to_peer, peer_to_peer ? rtr : 0, ird, ord);
 	uint8_t expected[ENHANCED_LEN];
@@ -459,14 +463,16 @@ static struct end plain_end(bool initiator, uint8_t rev)
 static const char *text_of(const struct end *end)
 {
 	static char text[160];
-	size_t len = (size_t)snprintf(text, sizeof(text), "%s of Rev %u%s%s, Private Data of %zu octets",
+	size_t len = (size_t)snprintf(text, sizeof(text),
+				      "%s of Rev %u%s%s, Private Data of %zu octets",
 				      end->initiator ? "initiator" : "responder", end->rev,
 				      end->markers ? ", wants markers" : "",
 				      end->crc ? ", wants CRC" : "", end->pd_len);
 
 	if (end->initiator && end->rev >= 2)
-		snprintf(text + len, sizeof(text) - len, ", IRD %u (at most %u), ORD %u%s", end->ird,
-			 end->ird_max, end->ord, end->peer_to_peer ? ", peer-to-peer" : "");
+		snprintf(text + len, sizeof(text) - len, ", IRD %u (at most %u), ORD %u%s",
+			 end->ird, end->ird_max, end->ord,
+			 end->peer_to_peer ? ", peer-to-peer" : "");
 	return text;
 }
 
@@ -583,9 +589,10 @@ static bool new_end(struct lab_run *run, uint8_t slot, const struct end *end, bo
 	lab_put_u16(run, end->ird_max);
 	lab_put_octets(run, end->pd, end->pd_len);
 	if (!lab_run_call(run) ||
-	    !lab_expect_true(run, lab_get_u8(run) == created,
-			     created ? "it returned NULL" :
-				       "it did not return NULL, although the Private Data is too long"))
+	    !lab_expect_true(
+		    run, lab_get_u8(run) == created,
+		    created ? "it returned NULL"
+			    : "it did not return NULL, although the Private Data is too long"))
 		return false;
 	return lab_results_end(run);
 }
@@ -626,8 +633,8 @@ static bool output(struct lab_run *run, uint8_t slot, size_t cap, struct lab_oct
 	*seen = lab_get_octets(run);
 	for (size_t i = len; i < seen->len; i++)
 		if (!lab_expect_true(run, seen->at[i] == NOT_WRITTEN,
-				     "octet %zu of dst was changed, but %llu octets were returned", i,
-				     (unsigned long long)len))
+				     "octet %zu of dst was changed, but %llu octets were returned",
+				     i, (unsigned long long)len))
 			return false;
 	seen->len = IW_MIN(seen->len, (size_t)len);
 	return lab_results_end(run);
@@ -647,7 +654,8 @@ static bool expect_output(struct lab_run *run, uint8_t slot, const char *what,
 		if (!output(run, slot, cap, &seen))
 			return false;
 		if (seen.len > expected->len - all.len)
-			return lab_fail(run, "after %zu octets it returned %zu more, but %s has %zu",
+			return lab_fail(run,
+					"after %zu octets it returned %zu more, but %s has %zu",
 					all.len, seen.len, what, expected->len);
 		memcpy(all.at + all.len, seen.at, seen.len);
 		all.len += seen.len;
@@ -705,11 +713,12 @@ enum { COMMON = 1, MODEL = 2, DEPTHS = 4 };
 static bool expect_agreed(struct lab_run *run, uint8_t slot, const struct iw_agreed *a,
 			  unsigned int parts)
 {
-	const char *const names[] = { "agreed.rev", "agreed.enhanced", "agreed.crc",
-				      "agreed.tx_markers", "agreed.rx_markers",
-				      "agreed.peer_to_peer", "agreed.rtr" };
-	const uint8_t expected[] = { a->rev, a->enhanced, a->crc, a->tx_markers, a->rx_markers,
-				     a->peer_to_peer, a->rtr };
+	const char *const names[] = { "agreed.rev",        "agreed.enhanced",
+				      "agreed.crc",        "agreed.tx_markers",
+				      "agreed.rx_markers", "agreed.peer_to_peer",
+				      "agreed.rtr" };
+	const uint8_t expected[] = { a->rev,        a->enhanced,     a->crc, a->tx_markers,
+				     a->rx_markers, a->peer_to_peer, a->rtr };
 	enum { MODEL_AT = 5 };
 	uint16_t ird, ord;
 	struct lab_octets pd;
@@ -733,8 +742,8 @@ static bool expect_agreed(struct lab_run *run, uint8_t slot, const struct iw_agr
 			       !lab_expect_number(run, "agreed.ord", a->ord, ord)))
 		return false;
 	pd = lab_get_octets(run);
-	return lab_expect_octets(run, "the peer's Private Data (agreed.pd)", a->pd, a->pd_len, pd.at,
-				 pd.len) &&
+	return lab_expect_octets(run, "the peer's Private Data (agreed.pd)", a->pd, a->pd_len,
+				 pd.at, pd.len) &&
 	       lab_results_end(run);
 }
 
@@ -768,7 +777,8 @@ static struct end random_initiator(struct lab_run *run, uint8_t rev)
 	end.ird_max = (uint16_t)lab_below(run, 200);
 	end.rtr = (uint8_t)(1 + lab_below(run, RTR_ALL));
 	end.peer_to_peer = rev >= 2 && lab_below(run, 2);
-	end.pd_len = lab_below(run, 3) ? lab_below(run, 60) : lab_below(run, PD_MAX - ENHANCED_LEN + 1);
+	end.pd_len = lab_below(run, 3) ? lab_below(run, 60)
+				       : lab_below(run, PD_MAX - ENHANCED_LEN + 1);
 	lab_fill(run, end.pd, sizeof(end.pd));
 	return end;
 }
@@ -800,7 +810,8 @@ static bool requests(struct lab_run *run)
 		if (!request_case(run, &end, mosts[i]))
 			return false;
 	}
-	lab_clause(run, "RFC 6581 10: enhanced formats only where enhanced functionality is desired");
+	lab_clause(run,
+		   "RFC 6581 10: enhanced formats only where enhanced functionality is desired");
 	end.ird = end.ord = NOT_NEGOTIATED;
 	if (!request_case(run, &end, FRAME_MAX))
 		return false;
@@ -847,10 +858,11 @@ static bool too_long(struct lab_run *run)
 }
 
 /*
- * Gives the octets of o, of which the first frame_len are a valid frame, in pieces of at most `most`
- * octets; 0: of different lengths.
+ * Passes the octets of o, of which the first frame_len are a valid frame, in pieces of at most
+ * `most` octets; 0: of different lengths.
  */
-static bool receive_split(struct lab_run *run, const struct octets *o, size_t frame_len, size_t most)
+static bool receive_split(struct lab_run *run, const struct octets *o, size_t frame_len,
+			  size_t most)
 {
 	for (size_t at = 0; at < frame_len;) {
 		size_t piece = IW_MIN(most ? most : 1 + lab_below(run, 30), o->len - at);
@@ -858,7 +870,8 @@ static bool receive_split(struct lab_run *run, const struct octets *o, size_t fr
 
 		lab_case(run, "octets %zu to %zu of a stream; the frame has %zu octets", at,
 			 at + piece - 1, frame_len);
-		if (!expect_receive(run, SLOT, o->at + at, piece, last ? STARTUP_DONE : STARTUP_MORE,
+		if (!expect_receive(run, SLOT, o->at + at, piece,
+				    last ? STARTUP_DONE : STARTUP_MORE,
 				    last ? frame_len - at : piece))
 			return false;
 		at += piece;
@@ -973,7 +986,8 @@ static bool responder_case(struct lab_run *run, const struct exchange *x, unsign
 }
 
 /* bits: M and C of both ends, accept. */
-static bool plain_responder(struct lab_run *run, uint8_t rev, uint8_t request_rev, unsigned int bits)
+static bool plain_responder(struct lab_run *run, uint8_t rev, uint8_t request_rev,
+			    unsigned int bits)
 {
 	struct exchange x = { .end = plain_end(false, rev), .ird = 4, .ord = 5 };
 	/* S would be enhanced data in Rev 2; the reserved bits and R are ignored. */
@@ -992,7 +1006,8 @@ static bool plain_responder(struct lab_run *run, uint8_t rev, uint8_t request_re
 	lab_fill(run, x.pd, sizeof(x.pd));
 	lab_fill(run, pd, sizeof(pd));
 	x.request = frame_of(FRAME_REQUEST, request_rev, flags, NULL, pd, pd_len);
-	lab_case(run, "%s; Request of Rev %u with flags 0x%02x, not enhanced, Private Data of %zu octets; it %s",
+	lab_case(run,
+		 "%s; Request of Rev %u, flags 0x%02x, not enhanced, Private Data of %zu; it %s",
 		 text_of(&x.end), request_rev, flags, pd_len, x.accept ? "accepts" : "rejects");
 	return responder_case(run, &x, COMMON | MODEL | DEPTHS);
 }
@@ -1031,7 +1046,8 @@ static bool plain_initiator(struct lab_run *run, uint8_t rev, uint8_t reply_rev,
 		end.ird = end.ord = NOT_NEGOTIATED;
 	lab_fill(run, pd, sizeof(pd));
 	reply = frame_of(FRAME_REPLY, reply_rev, flags, NULL, pd, pd_len);
-	lab_case(run, "%s; Reply of Rev %u with flags 0x%02x, not enhanced, Private Data of %zu octets",
+	lab_case(run,
+		 "%s; Reply of Rev %u with flags 0x%02x, not enhanced, Private Data of %zu octets",
 		 text_of(&end), reply_rev, flags, pd_len);
 	return initiator_case(run, &end, &reply, COMMON | MODEL | DEPTHS, &result);
 }
@@ -1111,12 +1127,14 @@ static bool responder_depths(struct lab_run *run, const struct depths *d, bool a
 	lab_fill(run, x.pd, sizeof(x.pd));
 	lab_fill(run, pd, sizeof(pd));
 	x.request = frame_of(FRAME_REQUEST, 2, FLAG_C, &e, pd, pd_len);
-	lab_case(run, "responder: Request with IRD %u, ORD %u, Private Data of %zu octets; it %s with IRD %u, ORD %u",
+	lab_case(run,
+		 "Request: IRD %u, ORD %u, Private Data of %zu; responder: %s with IRD %u, ORD %u",
 		 d->peer_ird, d->peer_ord, pd_len, accept ? "accepts" : "rejects", d->ird, d->ord);
 	return responder_case(run, &x, COMMON | DEPTHS);
 }
 
-static bool initiator_depths(struct lab_run *run, const struct depths *d, uint16_t ird_max, bool reject)
+static bool initiator_depths(struct lab_run *run, const struct depths *d, uint16_t ird_max,
+			     bool reject)
 {
 	struct end end = plain_end(true, 2);
 	struct iw_mpa_enhanced e = enhanced_of(false, 0, d->peer_ird, d->peer_ord);
@@ -1149,19 +1167,20 @@ static bool responders_depths(struct lab_run *run)
 {
 	static const struct depths fixed[] = {
 		{ 1, 1, 1, 1 },
-		{ 4, 200, 16, 128 },                   /* ORD at most 4 */
+		{ 4, 200, 16, 128 }, /* ORD at most 4 */
 		{ 200, 4, 128, 16 },
 		{ 0, 0, 16, 16 },
 		{ 7, 9, 0, 0 },
-		{ 0x100, 0x200, 0x300, 0x101 },        /* 9 bits, and octets that differ */
+		{ 0x100, 0x200, 0x300, 0x101 }, /* 9 bits, and octets that differ */
 		{ 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe },
-		{ NOT_NEGOTIATED, 5, 7, 9 },           /* ORD stays 9, the Reply has 0x3fff */
-		{ 5, NOT_NEGOTIATED, 7, 9 },           /* IRD stays 7, the Reply has 0x3fff */
+		{ NOT_NEGOTIATED, 5, 7, 9 }, /* ORD stays 9, the Reply has 0x3fff */
+		{ 5, NOT_NEGOTIATED, 7, 9 }, /* IRD stays 7, the Reply has 0x3fff */
 		{ NOT_NEGOTIATED, NOT_NEGOTIATED, 7, 9 },
 	};
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(fixed); i++)
-		if (!responder_depths(run, &fixed[i], true) || !responder_depths(run, &fixed[i], false))
+		if (!responder_depths(run, &fixed[i], true) ||
+		    !responder_depths(run, &fixed[i], false))
 			return false;
 	for (int i = 0; i < 40; i++) {
 		struct depths d = { random_depth(run, true), random_depth(run, true),
@@ -1180,10 +1199,10 @@ static bool initiators_depths(struct lab_run *run)
 		uint16_t ird_max;
 	} fixed[] = {
 		{ { 1, 1, 1, 1 }, 1 },
-		{ { 8, 16, 16, 128 }, 16 },   /* ORD at most 8 */
-		{ { 200, 4, 16, 128 }, 16 },  /* ORD stays 128, IRD stays 16 */
-		{ { 16, 17, 16, 16 }, 17 },   /* IRD becomes 17 */
-		{ { 16, 17, 16, 16 }, 16 },   /* it cannot */
+		{ { 8, 16, 16, 128 }, 16 },  /* ORD at most 8 */
+		{ { 200, 4, 16, 128 }, 16 }, /* ORD stays 128, IRD stays 16 */
+		{ { 16, 17, 16, 16 }, 17 },  /* IRD becomes 17 */
+		{ { 16, 17, 16, 16 }, 16 },  /* it cannot */
 		{ { 16, 18, 16, 16 }, 17 },
 		{ { 16, 17, 16, 16 }, 0 },
 		{ { 0, 0, 16, 16 }, 16 },
@@ -1239,20 +1258,22 @@ static bool responder_rtr(struct lab_run *run, uint8_t requested, uint8_t ours, 
 
 	x.end.rtr = ours;
 	x.request = frame_of(FRAME_REQUEST, 2, FLAG_C, &e, NULL, 0);
-	lab_case(run, "responder with forms %u (Send 1, Write 2, Read 4) and IRD %u; Request peer-to-peer with forms %u",
-		 ours, ird, requested);
+	lab_case(run, "responder: IRD %u, forms %u (Send 1, Write 2, Read 4); Request: forms %u",
+		 ird, ours, requested);
 	return responder_case(run, &x, COMMON | MODEL | DEPTHS);
 }
 
 /* The initiator's choice is that of the engine. */
-static bool initiator_rtr(struct lab_run *run, const struct end *end, const struct iw_mpa_enhanced *e)
+static bool initiator_rtr(struct lab_run *run, const struct end *end,
+			  const struct iw_mpa_enhanced *e)
 {
 	struct octets reply = frame_of(FRAME_REPLY, 2, FLAG_C, e, NULL, 0);
 	enum startup_result result;
 	struct state s;
 	uint8_t common, form;
 
-	lab_case(run, "%s, forms %u (Send 1, Write 2, Read 4); Reply with forms %u, IRD %u, ORD %u%s",
+	lab_case(run,
+		 "%s, forms %u (Send 1, Write 2, Read 4); Reply with forms %u, IRD %u, ORD %u%s",
 		 text_of(end), end->rtr, iw_agree_get_rtr(e), e->ird, e->ord,
 		 e->peer_to_peer ? ", peer-to-peer" : "");
 	if (!initiator_case(run, end, &reply, COMMON | MODEL | DEPTHS, &result) ||
@@ -1322,7 +1343,8 @@ static bool expect_order(struct lab_run *run, const char *when, uint8_t rtr, boo
 	lab_case(run, "%s", when);
 	return get_state(run, SLOT, &s) &&
 	       lab_expect_number(run, "the form returned by startup_rtr()", rtr, s.rtr) &&
-	       lab_expect_true(run, s.may_send == may_send, "startup_may_send() returned %s; expected %s",
+	       lab_expect_true(run, s.may_send == may_send,
+			       "startup_may_send() returned %s; expected %s",
 			       s.may_send ? "true" : "false", may_send ? "true" : "false");
 }
 
@@ -1348,9 +1370,11 @@ static bool initiator_order(struct lab_run *run, uint8_t rtr)
 	       expect_order(run, "initiator, the Request was sent", 0, false) &&
 	       expect_receive(run, SLOT, reply.at, HEAD_LEN, STARTUP_MORE, HEAD_LEN) &&
 	       expect_order(run, "initiator, 20 octets of a Reply of 24 arrived", 0, false) &&
-	       expect_receive(run, SLOT, reply.at + HEAD_LEN, ENHANCED_LEN, STARTUP_DONE, ENHANCED_LEN) &&
-	       expect_order(run, rtr ? "initiator, the Reply accepts and is peer-to-peer" :
-				       "initiator, the Reply accepts and is client-server",
+	       expect_receive(run, SLOT, reply.at + HEAD_LEN, ENHANCED_LEN, STARTUP_DONE,
+			      ENHANCED_LEN) &&
+	       expect_order(run,
+			    rtr ? "initiator, the Reply accepts and is peer-to-peer"
+				: "initiator, the Reply accepts and is client-server",
 			    form, rtr == 0) &&
 	       (rtr == 0 || (event(run, "startup_rtr_sent") &&
 			     expect_order(run, "initiator, the RTR was sent", 0, true)));
@@ -1390,9 +1414,10 @@ static bool responder_order(struct lab_run *run, const struct octets *request, b
 	    !output(run, SLOT, 10, &reply))
 		return false;
 	/* A peer that does not wait for the Reply. */
-	if (early && (!event(run, "startup_fpdu_received") ||
-		      !expect_order(run, "responder, 10 octets of the Reply were sent, an FPDU arrived", 0,
-				    false)))
+	if (early &&
+	    (!event(run, "startup_fpdu_received") ||
+	     !expect_order(run, "responder, 10 octets of the Reply were sent, an FPDU arrived", 0,
+			   false)))
 		return false;
 	if (early)
 		return true;
@@ -1409,10 +1434,12 @@ static bool responder_rejects(struct lab_run *run, const struct octets *request)
 
 	lab_clause(run, "RFC 5044 7.1.2 rule 2");
 	return new_end(run, SLOT, &end, true) && receive_frame(run, SLOT, request, STARTUP_DONE) &&
-	       answer(run, SLOT, false, 16, 16, NULL, 0, true) && output(run, SLOT, FRAME_MAX, &reply) &&
+	       answer(run, SLOT, false, 16, 16, NULL, 0, true) &&
+	       output(run, SLOT, FRAME_MAX, &reply) &&
 	       expect_order(run, "responder, it rejected, the Reply was sent", 0, false) &&
 	       event(run, "startup_fpdu_received") &&
-	       expect_order(run, "responder, it rejected, octets that look as an FPDU arrived", 0, false);
+	       expect_order(run, "responder, it rejected, octets that look as an FPDU arrived", 0,
+			    false);
 }
 
 static bool step_order(struct lab_run *run)
@@ -1430,7 +1457,8 @@ static bool step_order(struct lab_run *run)
 			return false;
 	for (size_t i = 0; i < IW_ARRAY_LEN(requests); i++)
 		if (!responder_order(run, &requests[i], false) ||
-		    !responder_order(run, &requests[i], true) || !responder_rejects(run, &requests[i]))
+		    !responder_order(run, &requests[i], true) ||
+		    !responder_rejects(run, &requests[i]))
 			return false;
 	return initiator_over(run, FLAG_C | FLAG_R, RTR_SEND, 16, STARTUP_REJECTED) &&
 	       initiator_over(run, FLAG_C, RTR_WRITE, 16, STARTUP_NO_RTR) &&
@@ -1442,7 +1470,8 @@ static bool step_order(struct lab_run *run)
 static bool closed(struct lab_run *run, enum startup_result expected)
 {
 	call_end(run, "startup_closed", SLOT);
-	return run_end(run) && expect_result(run, expected, lab_get_u8(run)) && lab_results_end(run);
+	return run_end(run) && expect_result(run, expected, lab_get_u8(run)) &&
+	       lab_results_end(run);
 }
 
 static bool expect_retry(struct lab_run *run, bool expected)
@@ -1451,13 +1480,13 @@ static bool expect_retry(struct lab_run *run, bool expected)
 
 	return get_state(run, SLOT, &s) &&
 	       lab_expect_true(run, s.retry == expected,
-			       "startup_retry_rev1() returned %s; expected %s", s.retry ? "true" : "false",
-			       expected ? "true" : "false");
+			       "startup_retry_rev1() returned %s; expected %s",
+			       s.retry ? "true" : "false", expected ? "true" : "false");
 }
 
 /* The rules of startup_retry_rev1(). lib/mpa also decides before a Reply is complete. */
-static bool expected_retry(const struct end *end, bool all_sent, const struct iw_mpa_frame *f, size_t len,
-			   bool complete)
+static bool expected_retry(const struct end *end, bool all_sent, const struct iw_mpa_frame *f,
+			   size_t len, bool complete)
 {
 	bool enhanced = end->rev >= 2 && (end->ird != NOT_NEGOTIATED || end->ord != NOT_NEGOTIATED);
 
@@ -1489,7 +1518,8 @@ static bool retry_case(struct lab_run *run, const struct end *end, size_t sent,
 		result = engine_receive(&e, reply->at, len);
 	engine_close(&e);
 	after = result == STARTUP_MORE ? STARTUP_LOST : result;
-	lab_case(run, "%s; %zu of %zu octets of the Request were sent; %zu octets of a Reply came: Rev %u, flags 0x%02x",
+	lab_case(run,
+		 "%s; %zu of %zu octets sent; %zu octets of a Reply received: Rev %u, flags 0x%02x",
 		 text_of(end), sent, request_len, len, reply->at[17], reply->at[16]);
 	return new_end(run, SLOT, end, true) && output(run, SLOT, sent, &request) &&
 	       (!len || expect_receive(run, SLOT, reply->at, len, result, len)) &&
@@ -1507,12 +1537,14 @@ static bool closed_responder(struct lab_run *run, size_t len)
 	lab_case(run, "responder of Rev 2, %zu of %zu octets of a Request came", len, request.len);
 	return new_end(run, SLOT, &end, true) &&
 	       (!len || expect_receive(run, SLOT, request.at, len, result, len)) &&
-	       closed(run, len < request.len ? STARTUP_LOST : STARTUP_DONE) && expect_retry(run, false);
+	       closed(run, len < request.len ? STARTUP_LOST : STARTUP_DONE) &&
+	       expect_retry(run, false);
 }
 
 static bool step_retry(struct lab_run *run)
 {
-	struct iw_mpa_enhanced e = enhanced_of(false, 0, 16, 16), deep = enhanced_of(false, 0, 16, 17);
+	struct iw_mpa_enhanced e = enhanced_of(false, 0, 16, 16),
+			       deep = enhanced_of(false, 0, 16, 17);
 	struct octets replies[] = {
 		frame_of(FRAME_REPLY, 2, FLAG_C, &e, NULL, 0),
 		frame_of(FRAME_REPLY, 1, FLAG_C, NULL, NULL, 0),
@@ -1547,13 +1579,16 @@ static bool step_retry(struct lab_run *run)
 
 static const struct lab_step steps[] = {
 	{ "build", "Request and Reply frames", 8, "RFC 5044 7.1.1", 0, step_build },
-	{ "parse", "frames, incomplete ones and invalid ones", 12, "RFC 5044 7.1.1", 0, step_parse },
+	{ "parse", "frames, incomplete ones and invalid ones", 12, "RFC 5044 7.1.1", 0,
+	  step_parse },
 	{ "enhanced", "IRD, ORD and the flags A to D", 8, "RFC 6581 9", 0, step_enhanced },
 	{ "stream", "an end: frames in any split, memory", 12, "RFC 5044 7.1.2", 0, step_stream },
-	{ "answer", "accept, reject; revision, markers, CRC", 12, "RFC 5044 7.1.1", 0, step_answer },
+	{ "answer", "accept, reject; revision, markers, CRC", 12, "RFC 5044 7.1.1", 0,
+	  step_answer },
 	{ "depths", "IRD and ORD of both ends", 12, "RFC 6581 9.1", 0, step_depths },
 	{ "rtr", "peer-to-peer, and the form of the RTR", 10, "RFC 6581 9.2", 0, step_rtr },
-	{ "order", "which end may send FPDUs, and when", 8, "RFC 5044 7.1.2 rule 4", 0, step_order },
+	{ "order", "which end may send FPDUs, and when", 8, "RFC 5044 7.1.2 rule 4", 0,
+	  step_order },
 	{ "retry", "the end of the stream, and a peer of Rev 1", 8, "RFC 6581 10", 0, step_retry },
 	{ 0 },
 };
@@ -1695,7 +1730,8 @@ static bool repeat_students(struct lab_run *run, const struct octets *request,
 		return false;
 	*ns = lab_now() - begin;
 	seen = lab_get_octets(run);
-	return lab_expect_octets(run, "the last Reply", expected->at, expected->len, seen.at, seen.len) &&
+	return lab_expect_octets(run, "the last Reply", expected->at, expected->len, seen.at,
+				 seen.len) &&
 	       lab_results_end(run);
 }
 
@@ -1709,7 +1745,8 @@ static int compare(const void *a, const void *b)
 static int speed(struct lab_run *run, struct lab_speed *out, size_t cap)
 {
 	struct iw_mpa_enhanced e = enhanced_of(true, RTR_ALL, 8, 8);
-	struct octets request = frame_of(FRAME_REQUEST, 2, FLAG_C, &e, (const uint8_t *)"speed", 5), reply;
+	struct octets request = frame_of(FRAME_REQUEST, 2, FLAG_C, &e, (const uint8_t *)"speed", 5),
+		      reply;
 	uint64_t ours[ROUNDS], students[ROUNDS], begin;
 
 	if (cap < 1)

@@ -72,8 +72,12 @@ enum startup_result frame_parse(struct frame *f, size_t *used, enum frame_kind k
 /* --- enhanced data --------------------------------------------------------------------------- */
 
 enum {
-	FLAG_A = 0x8000, FLAG_B = 0x4000, /* with IRD */
-	FLAG_C_WRITE = 0x8000, FLAG_D = 0x4000, /* with ORD */
+	/* In the word of the IRD. */
+	FLAG_A = 0x8000,
+	FLAG_B = 0x4000,
+	/* In the word of the ORD. */
+	FLAG_C_WRITE = 0x8000,
+	FLAG_D = 0x4000,
 	DEPTH = 0x3fff,
 };
 
@@ -81,8 +85,8 @@ void enhanced_put(uint8_t *dst, const struct enhanced *e)
 {
 	uint8_t rtr = e->peer_to_peer ? e->rtr : 0;
 
-	put16(dst, (e->peer_to_peer ? FLAG_A : 0) | (rtr & RTR_SEND ? FLAG_B : 0) |
-			   (e->ird & DEPTH));
+	put16(dst,
+	      (e->peer_to_peer ? FLAG_A : 0) | (rtr & RTR_SEND ? FLAG_B : 0) | (e->ird & DEPTH));
 	put16(dst + 2, (rtr & RTR_WRITE ? FLAG_C_WRITE : 0) | (rtr & RTR_READ ? FLAG_D : 0) |
 			       (e->ord & DEPTH));
 }
@@ -103,17 +107,17 @@ void enhanced_get(struct enhanced *e, const uint8_t *src)
 /* --- an end ---------------------------------------------------------------------------------- */
 
 struct startup {
-	struct config cfg;          /* its pd is in out */
+	struct config cfg; /* its pd is in out */
 	struct agreed agreed;
 	enum startup_result result; /* of the peer's frame */
 	bool enhanced;              /* initiator: our Request is enhanced */
 	bool retry_rev1;
-	bool answered, accepted;    /* responder */
+	bool answered, accepted; /* responder */
 	bool rtr_sent, fpdu_received;
 	size_t in_len;
-	uint8_t in[FRAME_MAX];      /* the peer's frame */
+	uint8_t in[FRAME_MAX]; /* the peer's frame */
 	size_t out_len, out_sent;
-	uint8_t out[FRAME_MAX];     /* ours */
+	uint8_t out[FRAME_MAX]; /* ours */
 };
 
 /* Makes the frame pending, with e (if not NULL) before the ULP's Private Data. */
@@ -138,7 +142,9 @@ static bool make_pending(struct startup *s, struct frame f, const struct enhance
 
 static bool make_request(struct startup *s, const struct config *cfg)
 {
-	struct frame f = { .kind = FRAME_REQUEST, .m = cfg->markers, .c = cfg->crc, .rev = cfg->rev };
+	struct frame f = {
+		.kind = FRAME_REQUEST, .m = cfg->markers, .c = cfg->crc, .rev = cfg->rev
+	};
 	struct enhanced e = { cfg->peer_to_peer, cfg->rtr, cfg->ird, cfg->ord };
 
 	s->enhanced = cfg->rev >= 2 && (cfg->peer_to_peer || cfg->ird != NOT_NEGOTIATED ||
@@ -264,8 +270,8 @@ static enum startup_result look(struct startup *s)
 	enum frame_kind kind = s->cfg.initiator ? FRAME_REPLY : FRAME_REQUEST;
 	struct frame f;
 	size_t used;
-	enum startup_result result = frame_parse(&f, &used, kind, s->cfg.initiator ? 2 : s->cfg.rev,
-						 s->in, s->in_len);
+	enum startup_result result =
+		frame_parse(&f, &used, kind, s->cfg.initiator ? 2 : s->cfg.rev, s->in, s->in_len);
 
 	if (result != STARTUP_DONE)
 		return result;
@@ -310,8 +316,9 @@ bool startup_answer(struct startup *s, bool accept, uint16_t ird, uint16_t ord, 
 		    size_t pd_len)
 {
 	struct agreed *a = &s->agreed;
-	struct frame f = { .kind = FRAME_REPLY, .m = s->cfg.markers, .c = a->crc, .r = !accept,
-			   .rev = a->rev };
+	struct frame f = {
+		.kind = FRAME_REPLY, .m = s->cfg.markers, .c = a->crc, .r = !accept, .rev = a->rev
+	};
 	struct enhanced e;
 
 	if (s->cfg.initiator || s->result != STARTUP_DONE || s->answered)
