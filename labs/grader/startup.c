@@ -10,6 +10,7 @@
 
 #include "labs/05-startup/startup.h"
 #include "labs/grader/lab.h"
+#include "labs/grader/peer.h"
 #include "labs/grader/picture.h"
 #include "mpa/mpa.h"
 #include "os/os.h"
@@ -1590,6 +1591,7 @@ static const struct lab_step steps[] = {
 	{ "order", "which end may send FPDUs, and when", 8, "RFC 5044 7.1.2 rule 4", 0,
 	  step_order },
 	{ "retry", "the end of the stream, and a peer of Rev 1", 8, "RFC 6581 10", 0, step_retry },
+	LAB_PEER_STEP,
 	{ 0 },
 };
 
