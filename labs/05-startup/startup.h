@@ -136,7 +136,10 @@ struct config {
 	size_t pd_len;     /* octets */
 };
 
-/* What both ends agreed on. Valid after STARTUP_DONE; a responder's own part after its answer. */
+/*
+ * What both ends agreed on. Valid after STARTUP_DONE; ird and ord of a responder: after
+ * startup_answer().
+ */
 struct agreed {
 	uint8_t rev;     /* the lower one of both ends */
 	bool enhanced;   /* the peer's frame has enhanced data */
