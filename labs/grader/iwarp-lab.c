@@ -20,6 +20,7 @@ static const struct lab *const all_labs[] = {
 	&lab_framing,
 	&lab_tagged,
 	&lab_untagged,
+	&lab_startup,
 };
 
 enum key {
