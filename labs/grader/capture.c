@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Lab 8: find the fault in captures. The first half of the steps reads answers.txt: the captures
+ * are made again from the number in captures/seed, so changed files in captures/ change nothing.
+ * The others give conversations to the module's fault_find().
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "labs/grader/conversation.h"
+#include "labs/grader/lab.h"
+#include "util/num.h"
+
+/* --- the answer sheet ------------------------------------------------------------------------- */
+
+enum { SHEET_MAX = 8192, WORD_MAX = 64 };
+
+/* Sections with a rule that the fault breaks, each as "RFC number section"; a space ends each. */
+static const char *const clauses[FAULT_COUNT] = {
+	[FAULT_SHORT] = "5041 4, 5041 4.1, 5041 4.2, 5041 4.3, 5041 4.4, 5040 4.4, 5040 4.8, ",
+	[FAULT_VERSION] = "5041 4.1, 5040 4.1, 5040 7.2, ",
+	[FAULT_OPCODE] = "5040 4.1, 5040 4.2, 5040 5.1, 5040 5.2.1, 5040 5.2.2, 5040 5.3, 5040 7.2, ",
+	[FAULT_QUEUE] = "5040 3.2, 5040 4.1, 5040 4.2, 5040 5.2.1, 5040 5.3, 5040 5.4, 5041 7.1, ",
+	[FAULT_MSN] = "5041 4.3, ",
+	[FAULT_MO] = "5041 4.3, 5041 5.2, ",
+	[FAULT_LAST] = "5041 4.1, ",
+	[FAULT_ORD] = "6581 9.1, ",
+	[FAULT_FIRST] = "5044 7.1.2, ",
+	[FAULT_RTR] = "6581 9.2, 6581 9.3, ",
+	[FAULT_STAG] = "5041 7.1, 5040 5.1, 5040 5.2.1, 5040 7.2, ",
+	[FAULT_INVALIDATED] = "5041 7.1, 5041 8.3, 5041 8.3.1, 5040 7.2, 5040 8.1.1, ",
+	[FAULT_BOUNDS] = "5041 7.1, 5041 8.3, 5041 8.3.1, 5040 7.2, 5040 8.1.1, ",
+	[FAULT_RIGHTS] = "5041 7.1, 5041 8.3.1, 5040 7.2, 5040 8.1.1, ",
+	[FAULT_UNREQUESTED] = "5040 5.2, 5040 5.2.2, ",
+	[FAULT_RESPONSE] = "5040 4.4, 5040 4.5, 5040 5.2.1, 5040 5.2.2, 5040 5.5, ",
+	[FAULT_READS] = "5040 6.1, 6581 9.1, ",
+	[FAULT_SSN] = "5043 5.2.1, 5043 6.1, ",
+	[FAULT_EARLY] = "5043 6.1, 5043 6.2, 5043 6.6, ",
+	[FAULT_AFTER] = "5040 5.4, 5043 6.2, ",
+	[FAULT_TERMINATE] = "5040 4.8, 6580 3.1, 6580 3.2, 6580 3.3, ",
+	[FAULT_CRC] = "5044 4.4, ",
+	[FAULT_MARKER] = "5044 4.2, 5044 4.3, ",
+	[FAULT_PAD] = "5044 4.1, ",
+};
+
+/* The rule of a fault, for a failure of the module. */
+static const char *const rules[FAULT_COUNT] = {
+	[FAULT_SHORT] = "RFC 5041 4.1",
+	[FAULT_VERSION] = "RFC 5041 4.1 (DV), RFC 5040 4.1 (RV)",
+	[FAULT_OPCODE] = "RFC 5040 4.1",
+	[FAULT_QUEUE] = "RFC 5040 4.1",
+	[FAULT_MSN] = "RFC 5041 4.3",
+	[FAULT_MO] = "RFC 5041 5.2",
+	[FAULT_LAST] = "RFC 5041 4.1",
+	[FAULT_ORD] = "RFC 6581 9.1",
+	[FAULT_FIRST] = "RFC 5044 7.1.2",
+	[FAULT_RTR] = "RFC 6581 9.2",
+	[FAULT_STAG] = "RFC 5041 7.1, RFC 5040 7.2",
+	[FAULT_INVALIDATED] = "RFC 5041 7.1, RFC 5040 7.2",
+	[FAULT_BOUNDS] = "RFC 5041 7.1, RFC 5040 7.2",
+	[FAULT_RIGHTS] = "RFC 5041 7.1, RFC 5040 7.2",
+	[FAULT_UNREQUESTED] = "RFC 5040 5.2",
+	[FAULT_RESPONSE] = "RFC 5040 5.2.2",
+	[FAULT_READS] = "RFC 5040 6.1, RFC 6581 9.1",
+	[FAULT_SSN] = "RFC 5043 5.2.1",
+	[FAULT_EARLY] = "RFC 5043 6.2",
+	[FAULT_AFTER] = "RFC 5040 5.4, RFC 5043 6.2",
+	[FAULT_TERMINATE] = "RFC 5040 4.8",
+};
+
+/*
+ * Reads a small regular file of the student's folder as a string. False after lab_fail(). The
+ * folder is not ours: a FIFO, a device or a symbolic link must not be opened.
+ */
+static bool read_file(struct lab_run *run, const char *name, char *text)
+{
+	char path[4096];
+	struct stat st;
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", lab_folder(run), name);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		n = read(fd, text, SHEET_MAX - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return lab_fail(run, "%s cannot be read", name);
+	text[n] = '\0';
+	if (strlen(text) != (size_t)n)
+		return lab_fail(run, "%s is not a text", name);
+	return true;
+}
+
+static bool read_seed(struct lab_run *run, uint64_t *seed)
+{
+	char text[SHEET_MAX], *end;
+
+	if (!read_file(run, "captures/seed", text))
+		return false;
+	*seed = strtoull(text, &end, 10);
+	if (end == text || *text == '-')
+		return lab_fail(run, "captures/seed has no number; it is a file of the lab");
+	return true;
+}
+
+/* One line of the sheet, split at its commas. */
+struct answer {
+	char frame[WORD_MAX], kind[WORD_MAX], clause[WORD_MAX];
+};
+
+static void copy_word(char *dst, const char *from, const char *to)
+{
+	size_t len;
+
+	while (from < to && isspace((unsigned char)*from))
+		from++;
+	while (to > from && isspace((unsigned char)to[-1]))
+		to--;
+	len = IW_MIN((size_t)(to - from), (size_t)WORD_MAX - 1);
+	memcpy(dst, from, len);
+	dst[len] = '\0';
+}
+
+/* The line that begins with "number:". */
+static bool find_answer(const char *sheet, unsigned int number, struct answer *out)
+{
+	for (const char *line = sheet; *line;) {
+		const char *end = line + strcspn(line, "\n"), *comma[2];
+		char *colon;
+		unsigned long n = strtoul(line, &colon, 10);
+
+		if (n == number && colon > line && *colon == ':') {
+			comma[0] = memchr(colon, ',', (size_t)(end - colon));
+			comma[1] = comma[0] ? memchr(comma[0] + 1, ',', (size_t)(end - comma[0] - 1)) : NULL;
+			if (!comma[1])
+				return false;
+			copy_word(out->frame, colon + 1, comma[0]);
+			copy_word(out->kind, comma[0] + 1, comma[1]);
+			copy_word(out->clause, comma[1] + 1, end);
+			return true;
+		}
+		line = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+/* "17" or "frame 17". 0: something else. */
+static unsigned long frame_number(const char *word)
+{
+	char *end;
+	unsigned long n;
+
+	if (!strncasecmp(word, "frame", 5))
+		word += 5;
+	n = strtoul(word, &end, 10);
+	return *end || *word == '-' ? 0 : n;
+}
+
+/* "RFC 5041 4.3", "RFC5041 section 4.3" and similar texts. */
+static bool has_clause(const char *word, enum fault fault)
+{
+	char normal[2 * WORD_MAX] = "", number[2][WORD_MAX] = { "", "" };
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t n;
+
+		word += strcspn(word, "0123456789");
+		n = strspn(word, "0123456789.");
+		memcpy(number[i], word, n);
+		word += n;
+		while (n && number[i][n - 1] == '.')
+			number[i][--n] = '\0';
+	}
+	if (!*number[1])
+		return false;
+	snprintf(normal, sizeof(normal), "%s %s, ", number[0], number[1]);
+	return strstr(clauses[fault], normal) != NULL;
+}
+
+static bool judge_answer(struct lab_run *run, const struct answer *a, const struct conversation *c)
+{
+	static const char look[] = "see the steps of part A in the README";
+
+	if (frame_number(a->frame) != c->units[c->fault_at].frame)
+		return lab_fail(run, "expected the number of the frame that breaks a rule, seen \"%s\": %s",
+				a->frame, look);
+	if (strcasecmp(a->kind, fault_names[c->fault]) != 0)
+		return lab_fail(run, "the frame is right; \"%s\" is not the kind of its fault: %s", a->kind,
+				look);
+	if (!has_clause(a->clause, c->fault))
+		return lab_fail(run,
+				"frame and kind are right; expected the section of an RFC that has the "
+				"rule, such as RFC 5041 4.3, seen \"%s\"",
+				a->clause);
+	return true;
+}
+
+static bool judge_capture(struct lab_run *run, const char *sheet, uint64_t seed, unsigned int number)
+{
+	struct conversation *c;
+	struct answer a;
+	bool ok;
+
+	lab_case(run, "line %u of answers.txt, about captures/%u.pcap of seed %llu", number, number,
+		 (unsigned long long)seed);
+	if (!find_answer(sheet, number, &a))
+		return lab_fail(run, "expected a line \"%u: frame, kind, clause\", seen none", number);
+	c = conversation_capture(seed, number);
+	if (!c || conversation_write(c, NULL))
+		ok = lab_fail(run, "the grader is out of memory");
+	else
+		ok = judge_answer(run, &a, c);
+	free(c);
+	return ok;
+}
+
+static bool captures(struct lab_run *run, unsigned int first)
+{
+	char sheet[SHEET_MAX];
+	uint64_t seed;
+
+	return read_seed(run, &seed) && read_file(run, "answers.txt", sheet) &&
+	       judge_capture(run, sheet, seed, first) && judge_capture(run, sheet, seed, first + 1);
+}
+
+static bool captures_1(struct lab_run *run)
+{
+	return captures(run, 1);
+}
+
+static bool captures_3(struct lab_run *run)
+{
+	return captures(run, 3);
+}
+
+static bool captures_5(struct lab_run *run)
+{
+	return captures(run, 5);
+}
+
+static bool captures_7(struct lab_run *run)
+{
+	return captures(run, 7);
+}
+
+/* --- fault_find() ----------------------------------------------------------------------------- */
+
+struct verdict {
+	uint8_t fault;
+	uint64_t at;
+};
+
+static bool call_find(struct lab_run *run, const struct conversation *c, struct verdict *out)
+{
+	lab_call(run, "fault_find");
+	lab_put_u8(run, (uint8_t)c->over);
+	lab_put_u32(run, (uint32_t)c->n);
+	for (size_t i = 0; i < c->n; i++) {
+		lab_put_u8(run, c->units[i].from);
+		lab_put_u8(run, c->units[i].kind);
+		lab_put_octets(run, c->units[i].octets, c->units[i].len);
+	}
+	if (!lab_run_call(run))
+		return false;
+	out->fault = lab_get_u8(run);
+	out->at = lab_get_u64(run);
+	return lab_results_end(run);
+}
+
+static const char *name_of(unsigned int fault)
+{
+	return fault < FAULT_COUNT ? fault_names[fault] : "a number that is not in fault.h";
+}
+
+static bool is_right(const struct conversation *c, const struct verdict *v)
+{
+	return v->fault == c->fault && (!c->fault || v->at == c->fault_at);
+}
+
+/* The unit in words and its first octets: what the student needs to repeat the case. */
+static void describe(const struct conversation *c, uint64_t at, char *text, size_t cap)
+{
+	const struct unit *u;
+	int n;
+
+	if (at >= c->n) {
+		snprintf(text, cap, "there is no unit %llu", (unsigned long long)at);
+		return;
+	}
+	u = &c->units[at];
+	n = snprintf(text, cap, "unit %llu, a %s of %zu octets from the %s:", (unsigned long long)at,
+		     u->kind == UNIT_STARTUP ? "start-up message" : "segment", u->len,
+		     u->from ? "responder" : "initiator");
+	for (size_t i = 0; i < u->len && i < 56 && n > 0 && (size_t)n + 4 < cap; i++)
+		n += snprintf(text + n, cap - (size_t)n, i % 4 ? "%02x" : " %02x", u->octets[i]);
+}
+
+static bool judge(struct lab_run *run, const struct conversation *c, const struct verdict *v)
+{
+	char expected[256], seen[256];
+
+	if (is_right(c, v))
+		return true;
+	describe(c, c->fault_at, expected, sizeof(expected));
+	describe(c, v->at, seen, sizeof(seen));
+	if (!c->fault)
+		return lab_fail(run, "expected none, seen %s at %s", name_of(v->fault), seen);
+	if (!v->fault)
+		return lab_fail(run, "expected %s, seen none; it is at %s", name_of(c->fault), expected);
+	if (v->at == c->fault_at)
+		return lab_fail(run, "expected %s, seen %s at %s", name_of(c->fault), name_of(v->fault),
+				expected);
+	return lab_fail(run, "expected %s at %s; seen %s at %s", name_of(c->fault), expected,
+			name_of(v->fault), seen);
+}
+
+static bool find_in(struct lab_run *run, uint64_t seed, enum fault fault, unsigned int variant)
+{
+	struct conversation *c = conversation_new(seed, fault, variant);
+	struct verdict v;
+	bool ok;
+
+	if (!c)
+		return lab_fail(run, "the grader is out of memory");
+	lab_case(run, "a conversation of %zu units over %s", c->n, c->over ? "SCTP" : "TCP");
+	lab_clause(run, rules[fault]);
+	ok = call_find(run, c, &v) && judge(run, c, &v);
+	free(c);
+	return ok;
+}
+
+/* Each form of each fault of the group, among conversations without a fault. */
+static bool find_faults(struct lab_run *run, enum fault first, enum fault last)
+{
+	enum { FORMS = 28, FIXED_SEED = 1000 };
+
+	for (unsigned int form = 0; form < FORMS; form++) {
+		for (enum fault f = first; f <= last; f++)
+			if (!find_in(run, form < FORMS / 2 ? FIXED_SEED + form : lab_random(run), f, form))
+				return false;
+		if (!find_in(run, lab_random(run), FAULT_NONE, 0))
+			return false;
+	}
+	return true;
+}
+
+static bool headers(struct lab_run *run)
+{
+	return find_faults(run, FAULT_SHORT, FAULT_QUEUE);
+}
+
+static bool order(struct lab_run *run)
+{
+	return find_faults(run, FAULT_MSN, FAULT_LAST);
+}
+
+static bool startup(struct lab_run *run)
+{
+	return find_faults(run, FAULT_ORD, FAULT_RTR);
+}
+
+static bool buffers(struct lab_run *run)
+{
+	return find_faults(run, FAULT_STAG, FAULT_RIGHTS);
+}
+
+static bool reads(struct lab_run *run)
+{
+	return find_faults(run, FAULT_UNREQUESTED, FAULT_READS);
+}
+
+static bool sessions(struct lab_run *run)
+{
+	return find_faults(run, FAULT_SSN, FAULT_TERMINATE);
+}
+
+static const struct lab_step steps[] = {
+	{ "captures-1-2", "answers.txt: captures 1 and 2, faults of FPDUs", 10, "RFC 5044 4", 0,
+	  captures_1 },
+	{ "captures-3-4", "answers.txt: captures 3 and 4, faults of headers and order", 10, "RFC 5041 4", 0,
+	  captures_3 },
+	{ "captures-5-6", "answers.txt: captures 5 and 6, faults about buffers", 10, "RFC 5041 7.1", 0,
+	  captures_5 },
+	{ "captures-7-8", "answers.txt: captures 7 and 8, faults of conversations", 10, "RFC 5040 5", 0,
+	  captures_7 },
+	{ "headers", "fault.c: short, version, opcode, queue", 10, "RFC 5040 4.1", 0, headers },
+	{ "order", "fault.c: msn, mo, last", 10, "RFC 5041 4.3", 0, order },
+	{ "startup", "fault.c: ord, first, rtr", 10, "RFC 6581 9", 0, startup },
+	{ "buffers", "fault.c: stag, invalidated, bounds, rights", 10, "RFC 5041 7.1", 0, buffers },
+	{ "reads", "fault.c: unrequested, response, reads", 10, "RFC 5040 5.2.2", 0, reads },
+	{ "sessions", "fault.c: ssn, early, after, terminate", 10, "RFC 5043 6", 0, sessions },
+	{ 0 },
+};
+
+/* --- trace ------------------------------------------------------------------------------------ */
+
+static void print_verdict(const struct conversation *c, const struct verdict *v)
+{
+	printf("%s, %zu units: the fault is %s", c->over ? "SCTP" : "TCP", c->n, fault_names[c->fault]);
+	if (c->fault)
+		printf(" at unit %zu, frame %u", c->fault_at, c->units[c->fault_at].frame);
+	printf("; fault_find() says %s", name_of(v->fault));
+	if (v->fault && v->at < c->n)
+		printf(" at unit %llu, frame %u", (unsigned long long)v->at, c->units[v->at].frame);
+	printf("\n");
+}
+
+/*
+ * Writes the first conversation that the module judges wrongly, or the last one if there is none,
+ * and prints both verdicts.
+ */
+static bool trace(struct lab_run *run, const char *path)
+{
+	enum { TRIES = 200 };
+
+	for (unsigned int i = 0; i < TRIES; i++) {
+		enum fault fault = (enum fault)(i % FAULT_CRC);
+		struct conversation *c = conversation_new(lab_random(run), fault, i / FAULT_CRC);
+		struct verdict v;
+		bool ok, done = false;
+
+		if (!c)
+			return lab_fail(run, "the grader is out of memory");
+		ok = call_find(run, c, &v);
+		if (ok && (i == TRIES - 1 || !is_right(c, &v))) {
+			done = true;
+			ok = !conversation_write(c, path) || lab_fail(run, "%s cannot be written", path);
+			if (ok)
+				print_verdict(c, &v);
+		}
+		free(c);
+		if (!ok || done)
+			return ok;
+	}
+	return true;
+}
+
+/* --- speed ------------------------------------------------------------------------------------ */
+
+/* Nothing of the project does the same work: ddp-dump follows neither buffers nor reads. */
+static int speed(struct lab_run *run, struct lab_speed *results, size_t cap)
+{
+	(void)results;
+	(void)cap;
+	lab_fail(run, "this lab has no speed test");
+	return -1;
+}
+
+const struct lab lab_capture = {
+	.number = 8,
+	.folder = "08-capture",
+	.title = "Read a capture: find the fault",
+	.steps = steps,
+	.trace = trace,
+	.speed = speed,
+};
