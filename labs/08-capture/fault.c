@@ -27,8 +27,8 @@ static enum fault segment(struct state *s, enum end from, const uint8_t *at, siz
 {
 	/* TODO (step headers): is the header complete, and do its fields fit the opcode?
 	 * TODO (step order): the MSN and the MO of untagged segments.
-	 * TODO (step startup): whose is the first segment, and which one is it?
 	 * TODO (step buffers): note advertisements; check RDMA Writes, Read Requests, Invalidates.
+	 * TODO (step startup): whose is the first segment, and which one is it?
 	 * TODO (step reads): note Read Requests; check Read Responses.
 	 * TODO (step sessions): Terminates. */
 	return FAULT_NONE;

@@ -52,15 +52,15 @@ enum fault {
 	FAULT_MSN,         /* neither the MSN of the present message nor the next one of the queue */
 	FAULT_MO,          /* MO is not the number of octets of the message so far */
 	FAULT_LAST,        /* the next message of the queue begins, and the present one had no L */
-	/* Step startup */
-	FAULT_ORD,         /* the Reply's ORD is above the Request's IRD */
-	FAULT_FIRST,       /* the responder sends a segment before the initiator's first one */
-	FAULT_RTR,         /* the initiator's first segment is not an RTR that the Reply has */
 	/* Step buffers */
 	FAULT_STAG,        /* an STag that the peer has not advertised */
 	FAULT_INVALIDATED, /* an STag that the sender has invalidated */
 	FAULT_BOUNDS,      /* octets outside the advertised buffer */
 	FAULT_RIGHTS,      /* a write to a buffer for reads, or a read of one for writes */
+	/* Step startup */
+	FAULT_ORD,         /* the Reply's ORD is above the Request's IRD */
+	FAULT_FIRST,       /* the responder sends a segment before the initiator's first one */
+	FAULT_RTR,         /* the initiator's first segment is not an RTR that the Reply has */
 	/* Step reads */
 	FAULT_UNREQUESTED, /* a Read Response, and no request of the peer is outstanding */
 	FAULT_RESPONSE,    /* not the STag, the TO or the length of the oldest outstanding request */

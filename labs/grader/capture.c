@@ -321,9 +321,10 @@ static bool judge(struct lab_run *run, const struct conversation *c, const struc
 			name_of(v->fault), seen);
 }
 
-static bool find_in(struct lab_run *run, uint64_t seed, enum fault fault, unsigned int variant)
+static bool find_in(struct lab_run *run, uint64_t seed, unsigned int features, enum fault fault,
+		    unsigned int variant)
 {
-	struct conversation *c = conversation_new(seed, fault, variant);
+	struct conversation *c = conversation_new(seed, features, fault, variant);
 	struct verdict v;
 	bool ok;
 
@@ -336,49 +337,62 @@ static bool find_in(struct lab_run *run, uint64_t seed, enum fault fault, unsign
 	return ok;
 }
 
-/* Each form of each fault of the group, among conversations without a fault. */
-static bool find_faults(struct lab_run *run, enum fault first, enum fault last)
+/*
+ * Each form of each fault of the group, among conversations without a fault. The steps add features
+ * one after the other, so that a step that a student has not reached yet does not matter.
+ */
+static bool find_faults(struct lab_run *run, unsigned int features, enum fault first, enum fault last)
 {
 	enum { FORMS = 28, FIXED_SEED = 1000 };
 
 	for (unsigned int form = 0; form < FORMS; form++) {
+		bool fixed = form < FORMS / 2;
+
 		for (enum fault f = first; f <= last; f++)
-			if (!find_in(run, form < FORMS / 2 ? FIXED_SEED + form : lab_random(run), f, form))
+			if (!find_in(run, fixed ? FIXED_SEED + form : lab_random(run), features, f, form))
 				return false;
-		if (!find_in(run, lab_random(run), FAULT_NONE, 0))
+		if (!find_in(run, lab_random(run), features, FAULT_NONE, 0))
 			return false;
 	}
 	return true;
 }
 
+enum {
+	FOR_ORDER = WITH_MANY,
+	FOR_BUFFERS = FOR_ORDER | WITH_BUFFERS,
+	FOR_STARTUP = FOR_BUFFERS | WITH_ENHANCED,
+	FOR_READS = FOR_STARTUP | WITH_READS,
+	FOR_SESSIONS = WITH_ALL,
+};
+
 static bool headers(struct lab_run *run)
 {
-	return find_faults(run, FAULT_SHORT, FAULT_QUEUE);
+	return find_faults(run, 0, FAULT_SHORT, FAULT_QUEUE);
 }
 
 static bool order(struct lab_run *run)
 {
-	return find_faults(run, FAULT_MSN, FAULT_LAST);
-}
-
-static bool startup(struct lab_run *run)
-{
-	return find_faults(run, FAULT_ORD, FAULT_RTR);
+	return find_faults(run, FOR_ORDER, FAULT_MSN, FAULT_LAST);
 }
 
 static bool buffers(struct lab_run *run)
 {
-	return find_faults(run, FAULT_STAG, FAULT_RIGHTS);
+	return find_faults(run, FOR_BUFFERS, FAULT_STAG, FAULT_RIGHTS);
+}
+
+static bool startup(struct lab_run *run)
+{
+	return find_faults(run, FOR_STARTUP, FAULT_ORD, FAULT_RTR);
 }
 
 static bool reads(struct lab_run *run)
 {
-	return find_faults(run, FAULT_UNREQUESTED, FAULT_READS);
+	return find_faults(run, FOR_READS, FAULT_UNREQUESTED, FAULT_READS);
 }
 
 static bool sessions(struct lab_run *run)
 {
-	return find_faults(run, FAULT_SSN, FAULT_TERMINATE);
+	return find_faults(run, FOR_SESSIONS, FAULT_SSN, FAULT_TERMINATE);
 }
 
 static const struct lab_step steps[] = {
@@ -392,8 +406,8 @@ static const struct lab_step steps[] = {
 	  captures_7 },
 	{ "headers", "fault.c: short, version, opcode, queue", 10, "RFC 5040 4.1", 0, headers },
 	{ "order", "fault.c: msn, mo, last", 10, "RFC 5041 4.3", 0, order },
-	{ "startup", "fault.c: ord, first, rtr", 10, "RFC 6581 9", 0, startup },
 	{ "buffers", "fault.c: stag, invalidated, bounds, rights", 10, "RFC 5041 7.1", 0, buffers },
+	{ "startup", "fault.c: ord, first, rtr", 10, "RFC 6581 9", 0, startup },
 	{ "reads", "fault.c: unrequested, response, reads", 10, "RFC 5040 5.2.2", 0, reads },
 	{ "sessions", "fault.c: ssn, early, after, terminate", 10, "RFC 5043 6", 0, sessions },
 	{ 0 },
@@ -422,7 +436,7 @@ static bool trace(struct lab_run *run, const char *path)
 
 	for (unsigned int i = 0; i < TRIES; i++) {
 		enum fault fault = (enum fault)(i % FAULT_CRC);
-		struct conversation *c = conversation_new(lab_random(run), fault, i / FAULT_CRC);
+		struct conversation *c = conversation_new(lab_random(run), WITH_ALL, fault, i / FAULT_CRC);
 		struct verdict v;
 		bool ok, done = false;
 

@@ -401,7 +401,7 @@ struct conversation *conversation_capture(uint64_t seed, unsigned int number)
 	d.state += number;
 	for (;;) {
 		uint64_t own = dice_next(&d);
-		struct conversation *c = conversation_new(own, fault, (unsigned int)dice_below(&d, 64));
+		struct conversation *c = conversation_new(own, WITH_ALL, fault, (unsigned int)dice_below(&d, 64));
 
 		if (!c || place_in_fpdu(c, &d))
 			return c;

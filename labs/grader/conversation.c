@@ -85,8 +85,13 @@ struct talk {
 	struct conversation *c;
 	struct dice dice;
 	struct side side[2];
-	unsigned int variant;
+	unsigned int features, variant;
 };
+
+static bool has(const struct talk *t, enum feature feature)
+{
+	return t->features & feature;
+}
 
 static uint64_t below(struct talk *t, uint64_t n)
 {
@@ -503,9 +508,12 @@ static void start_enhanced(struct talk *t, uint8_t m_request, uint8_t m_reply)
 
 static void start_plain(struct talk *t, uint8_t m_request, uint8_t m_reply)
 {
+	/* Rev 2 without S has no enhanced data (RFC 6581 6). */
+	uint8_t rev = has(t, WITH_ENHANCED) && chance(t, 50) ? 2 : 1;
+
 	t->side[0].limit = t->side[1].limit = NO_LIMIT;
-	startup_frame(t, 0, IW_MPA_C | m_request, 1, NULL);
-	startup_frame(t, 1, IW_MPA_C | m_reply, 1, NULL);
+	startup_frame(t, 0, IW_MPA_C | m_request, rev, NULL);
+	startup_frame(t, 1, IW_MPA_C | m_reply, rev, NULL);
 	if (t->c->fault != FAULT_FIRST)
 		return;
 	fault_is_next(t);
@@ -557,12 +565,17 @@ static void start(struct talk *t)
 
 	if (t->c->over == OVER_SCTP)
 		start_session(t);
-	else if (fault == FAULT_ORD || fault == FAULT_RTR || fault == FAULT_READS || chance(t, 65))
+	else if (fault == FAULT_ORD || fault == FAULT_RTR || fault == FAULT_READS ||
+		 (has(t, WITH_ENHANCED) && chance(t, 65)))
 		start_enhanced(t, m_request, m_reply);
 	else
 		start_plain(t, m_request, m_reply);
 	/* Over TCP, the first FPDU is one of the initiator. */
 	for (unsigned int end = 0; end < 2; end++) {
+		if (!has(t, WITH_BUFFERS)) {
+			advertise(t, end, RIGHT_READ | RIGHT_WRITE);
+			continue;
+		}
 		advertise(t, end, RIGHT_READ);
 		if (end == 0 || chance(t, 70))
 			advertise(t, end, RIGHT_WRITE);
@@ -591,11 +604,12 @@ static void end(struct talk *t)
 {
 	unsigned int who = (unsigned int)below(t, 2);
 
-	respond_all(t);
+	if (has(t, WITH_READS))
+		respond_all(t);
 	if (chance(t, 35)) {
 		terminate_properly(t, who);
 		/* The peer may continue (RFC 5040 5.4). */
-		if (chance(t, 60))
+		if (has(t, WITH_SCTP) && chance(t, 60))
 			say(t, !who);
 	}
 	if (t->c->over == OVER_SCTP) {
@@ -614,7 +628,8 @@ static void operation(struct talk *t)
 	struct side *s = &t->side[from], *peer = &t->side[!from];
 	struct buffer *b;
 
-	if (peer->n_reads && chance(t, 40)) {
+	/* Without reads, the request that is an RTR has no response yet. */
+	if (has(t, WITH_READS) && peer->n_reads && chance(t, 40)) {
 		respond(t, from);
 		return;
 	}
@@ -624,6 +639,8 @@ static void operation(struct talk *t)
 		say(t, from);
 		return;
 	case 2:
+		if (!has(t, WITH_BUFFERS))
+			return;
 		if (peer->n_buffers > BUFFERS_MAX / 2 || s->n_reads)
 			return;
 		b = need(t, !from, 0);
@@ -632,25 +649,31 @@ static void operation(struct talk *t)
 			advertise(t, !from, b->rights);
 		return;
 	case 3:
-		if (s->n_buffers <= BUFFERS_MAX / 2)
+		if (has(t, WITH_BUFFERS) && s->n_buffers <= BUFFERS_MAX / 2)
 			advertise(t, from, (uint8_t)(1 + below(t, 3)));
 		return;
 	case 4:
-		write_nothing(t, from);
+		if (has(t, WITH_BUFFERS))
+			write_nothing(t, from);
 		return;
 	case 5:
-		if (s->n_reads < s->limit)
+		if (has(t, WITH_READS) && s->n_reads < s->limit)
 			read_nothing(t, from);
 		return;
 	case 6:
 	case 7:
 	case 8:
+		if (!has(t, WITH_READS))
+			return;
 		b = need(t, !from, RIGHT_READ);
 		if (s->n_reads < s->limit)
 			read_from(t, from, b);
 		return;
 	default:
-		write_to(t, from, need(t, !from, RIGHT_WRITE));
+		if (has(t, WITH_BUFFERS))
+			write_to(t, from, need(t, !from, RIGHT_WRITE));
+		else
+			say(t, from);
 	}
 }
 
@@ -790,10 +813,8 @@ static void inject_msn(struct talk *t, unsigned int from)
 		*msn = *msn == 1 ? 0 : 1;
 	}
 	if (t->variant % 5 == 3) {
-		struct buffer *b = need(t, !from, RIGHT_READ);
-
 		fault_is_next(t);
-		read_from(t, from, b);
+		read_nothing(t, from);
 		return;
 	}
 	fault_is_next(t);
@@ -1134,7 +1155,7 @@ static enum over choose_over(struct talk *t, enum fault fault)
 	case FAULT_PAD:
 		return OVER_TCP;
 	default:
-		return chance(t, 30) ? OVER_SCTP : OVER_TCP;
+		return has(t, WITH_SCTP) && chance(t, 30) ? OVER_SCTP : OVER_TCP;
 	}
 }
 
@@ -1143,10 +1164,11 @@ static bool nothing_follows(enum fault fault)
 	return fault == FAULT_AFTER || fault == FAULT_TERMINATE;
 }
 
-struct conversation *conversation_new(uint64_t seed, enum fault fault, unsigned int variant)
+struct conversation *conversation_new(uint64_t seed, unsigned int features, enum fault fault,
+				      unsigned int variant)
 {
 	struct conversation *c = calloc(1, sizeof(*c));
-	struct talk t = { .c = c, .dice = { seed }, .variant = variant };
+	struct talk t = { .c = c, .dice = { seed }, .features = features, .variant = variant };
 	size_t before, after;
 
 	if (!c)
@@ -1158,11 +1180,11 @@ struct conversation *conversation_new(uint64_t seed, enum fault fault, unsigned 
 		for (size_t q = 0; q < IW_ARRAY_LEN(t.side[i].msn); q++)
 			t.side[i].msn[q] = 1;
 	start(&t);
-	for (before = 3 + below(&t, 12); before; before--)
+	for (before = has(&t, WITH_MANY) ? 3 + below(&t, 12) : 0; before; before--)
 		operation(&t);
 	if (inject[fault])
 		inject[fault](&t, (unsigned int)below(&t, 2));
-	if (!nothing_follows(fault)) {
+	if (has(&t, WITH_MANY) && !nothing_follows(fault)) {
 		for (after = 1 + below(&t, 6); after; after--)
 			operation(&t);
 		end(&t);

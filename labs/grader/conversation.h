@@ -23,13 +23,13 @@ enum fault {
 	FAULT_MSN,
 	FAULT_MO,
 	FAULT_LAST,
-	FAULT_ORD,
-	FAULT_FIRST,
-	FAULT_RTR,
 	FAULT_STAG,
 	FAULT_INVALIDATED,
 	FAULT_BOUNDS,
 	FAULT_RIGHTS,
+	FAULT_ORD,
+	FAULT_FIRST,
+	FAULT_RTR,
 	FAULT_UNREQUESTED,
 	FAULT_RESPONSE,
 	FAULT_READS,
@@ -79,12 +79,24 @@ uint64_t dice_next(struct dice *d);
 /* 0 to n - 1; n is at least 1. */
 uint64_t dice_below(struct dice *d, uint64_t n);
 
+/* What a conversation has besides start-up and one Send of each end. */
+enum feature {
+	WITH_MANY = 1,      /* more Sends, some in several segments, and correct Terminates */
+	WITH_BUFFERS = 2,   /* RDMA Writes and Sends with Invalidate */
+	WITH_ENHANCED = 4,  /* start-up frames of Rev 2: IRD, ORD, RTRs */
+	WITH_READS = 8,
+	WITH_SCTP = 16,     /* DDP over SCTP; Sends to an end that has sent a Terminate */
+	WITH_ALL = 31
+};
+
 /*
- * Returns a new conversation; the caller frees it with free(). NULL: out of memory. variant selects
+ * Returns a new conversation; the caller frees it with free(). NULL: out of memory. features: bits
+ * of enum feature; a fault has what it needs in addition. variant selects
  * one of the forms of a fault; any number is allowed. The transport is that of the fault, or
  * follows from the seed.
  */
-struct conversation *conversation_new(uint64_t seed, enum fault fault, unsigned int variant);
+struct conversation *conversation_new(uint64_t seed, unsigned int features, enum fault fault,
+				      unsigned int variant);
 
 /*
  * Writes the conversation as a capture of IP packets, and sets the frame of each unit. file NULL:
