@@ -44,32 +44,32 @@ struct unit {
 enum fault {
 	FAULT_NONE,
 	/* Step headers */
-	FAULT_SHORT,       /* shorter than the DDP header, or than the RDMAP header after it */
-	FAULT_VERSION,     /* DV or RV is not 1 */
-	FAULT_OPCODE,      /* opcode above 7, or T is not that of the opcode */
-	FAULT_QUEUE,       /* QN is not that of the opcode */
+	FAULT_SHORT,   /* shorter than the DDP header, or than the RDMAP header after it */
+	FAULT_VERSION, /* DV or RV is not 1 */
+	FAULT_OPCODE,  /* opcode above 7, or T is not that of the opcode */
+	FAULT_QUEUE,   /* QN is not that of the opcode */
 	/* Step order */
-	FAULT_MSN,         /* neither the MSN of the present message nor the next one of the queue */
-	FAULT_MO,          /* MO is not the number of octets of the message so far */
-	FAULT_LAST,        /* the next message of the queue begins, and the present one had no L */
+	FAULT_MSN,  /* neither the MSN of the present message nor the next one of the queue */
+	FAULT_MO,   /* MO is not the number of octets of the message so far */
+	FAULT_LAST, /* the next message of the queue begins, and the present one had no L */
 	/* Step buffers */
 	FAULT_STAG,        /* an STag that the peer has not advertised */
 	FAULT_INVALIDATED, /* an STag that the sender has invalidated */
 	FAULT_BOUNDS,      /* octets outside the advertised buffer */
 	FAULT_RIGHTS,      /* a write to a buffer for reads, or a read of one for writes */
 	/* Step startup */
-	FAULT_ORD,         /* the Reply's ORD is above the Request's IRD */
-	FAULT_FIRST,       /* the responder sends a segment before the initiator's first one */
-	FAULT_RTR,         /* the initiator's first segment is not an RTR that the Reply has */
+	FAULT_ORD,   /* the Reply's ORD is above the Request's IRD */
+	FAULT_FIRST, /* the responder sends a segment before the initiator's first one */
+	FAULT_RTR,   /* the initiator's first segment is not an RTR that the Reply has */
 	/* Step reads */
 	FAULT_UNREQUESTED, /* a Read Response, and no request of the peer is outstanding */
-	FAULT_RESPONSE,    /* not the STag, the TO or the length of the oldest outstanding request */
-	FAULT_READS,       /* more requests outstanding than the peer's IRD */
+	FAULT_RESPONSE, /* not the STag, the TO or the length of the oldest outstanding request */
+	FAULT_READS,    /* more requests outstanding than the peer's IRD */
 	/* Step sessions */
-	FAULT_SSN,         /* DDP-SSN is not one more than that of the sender's last unit */
-	FAULT_EARLY,       /* a segment before the sender's own Initiate or Accept */
-	FAULT_AFTER,       /* a segment after the sender's RDMAP Terminate or Session Terminate */
-	FAULT_TERMINATE,   /* a Terminate with a layer and error type that RFC 5040 does not define */
+	FAULT_SSN,       /* DDP-SSN is not one more than that of the sender's last unit */
+	FAULT_EARLY,     /* a segment before the sender's own Initiate or Accept */
+	FAULT_AFTER,     /* a segment after the sender's RDMAP Terminate or Session Terminate */
+	FAULT_TERMINATE, /* a Terminate with a layer and error type that RFC 5040 does not define */
 };
 
 /*

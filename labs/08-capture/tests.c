@@ -14,6 +14,7 @@
 
 #include "fault.h"
 
+/* clang-format off */
 #define KEY_REQUEST "4d504120494420526571204672616d65 "
 #define KEY_REPLY   "4d504120494420526570204672616d65 "
 
@@ -31,12 +32,14 @@
 #define HELLO "i segment 4143 00000000 00000000 00000001 00000000 68656c6c6f\n"
 
 /* The responder advertises the STag 0x11223344: TO 0x1000, 16 octets, for writes. */
-#define ADVERT "r segment 4143 00000000 00000000 00000001 00000000 42554602 11223344 0000000000001000 00000010\n"
+#define ADVERT                                                      \
+	"r segment 4143 00000000 00000000 00000001 00000000 42554602 " \
+	"11223344 0000000000001000 00000010\n"
 
 /* RDMA Read Request, L, MSN 1: 0 octets; the STags and TOs of such a request are not checked. */
-#define READ_NOTHING                                                                                     \
-	"i segment 4141 00000000 00000001 00000001 00000000 00000001 0000000000000000 00000000 00000001 " \
-	"0000000000000000\n"
+#define READ_NOTHING                                                \
+	"i segment 4141 00000000 00000001 00000001 00000000 00000001 " \
+	"0000000000000000 00000000 00000001 0000000000000000\n"
 
 #define INITIATE "i startup 0000 0001\n"
 #define ACCEPT   "r startup 0000 0002\n"
@@ -56,13 +59,17 @@ static const struct test {
 	{ "an RDMA Write whose header lacks an octet", OVER_TCP,
 	  REQUEST_1 REPLY_1 HELLO "i segment c140 11223344 00000000000010\n", FAULT_SHORT, 3 },
 	{ "a Send with DV 0", OVER_TCP,
-	  REQUEST_1 REPLY_1 "i segment 4043 00000000 00000000 00000001 00000000 68656c6c6f\n", FAULT_VERSION, 2 },
+	  REQUEST_1 REPLY_1 "i segment 4043 00000000 00000000 00000001 00000000 68656c6c6f\n",
+	  FAULT_VERSION, 2 },
 	{ "opcode 12", OVER_TCP,
-	  REQUEST_1 REPLY_1 "i segment 414c 00000000 00000000 00000001 00000000\n", FAULT_OPCODE, 2 },
+	  REQUEST_1 REPLY_1 "i segment 414c 00000000 00000000 00000001 00000000\n",
+	  FAULT_OPCODE, 2 },
 	{ "a Send on QN 4294967295", OVER_TCP,
-	  REQUEST_1 REPLY_1 "i segment 4143 00000000 ffffffff 00000001 00000000\n", FAULT_QUEUE, 2 },
+	  REQUEST_1 REPLY_1 "i segment 4143 00000000 ffffffff 00000001 00000000\n",
+	  FAULT_QUEUE, 2 },
 	{ "MSN 3 after MSN 1", OVER_TCP,
-	  REQUEST_1 REPLY_1 HELLO "i segment 4143 00000000 00000000 00000003 00000000\n", FAULT_MSN, 3 },
+	  REQUEST_1 REPLY_1 HELLO "i segment 4143 00000000 00000000 00000003 00000000\n",
+	  FAULT_MSN, 3 },
 	{ "MO 3 after 2 octets", OVER_TCP,
 	  REQUEST_1 REPLY_1 "i segment 0143 00000000 00000000 00000001 00000000 6865\n"
 			    "i segment 4143 00000000 00000000 00000001 00000003 6c6f\n",
@@ -76,30 +83,36 @@ static const struct test {
 	{ "a Read as the RTR", OVER_TCP, REQUEST_2 REPLY_2_READ READ_NOTHING, FAULT_NONE, 0 },
 	{ "a Send where the RTR is due", OVER_TCP, REQUEST_2 REPLY_2_READ HELLO, FAULT_RTR, 2 },
 	{ "RDMA Write to the last octets of a buffer", OVER_TCP,
-	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223344 000000000000100e 6161\n", FAULT_NONE, 0 },
+	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223344 000000000000100e 6161\n",
+	  FAULT_NONE, 0 },
 	{ "RDMA Write to a buffer and one octet after it", OVER_TCP,
-	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223344 000000000000100e 616161\n", FAULT_BOUNDS, 4 },
+	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223344 000000000000100e 616161\n",
+	  FAULT_BOUNDS, 4 },
 	{ "RDMA Write to an STag that was not advertised", OVER_TCP,
-	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223345 0000000000001000 61\n", FAULT_STAG, 4 },
+	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223345 0000000000001000 61\n",
+	  FAULT_STAG, 4 },
 	{ "a zero-length RDMA Write to that STag", OVER_TCP,
-	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223345 0000000000001000\n", FAULT_NONE, 0 },
+	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment c140 11223345 0000000000001000\n",
+	  FAULT_NONE, 0 },
 	{ "RDMA Write after Send with Invalidate", OVER_TCP,
 	  REQUEST_1 REPLY_1 HELLO ADVERT "i segment 4144 11223344 00000000 00000002 00000000\n"
 					 "i segment c140 11223344 0000000000001000 61\n",
 	  FAULT_INVALIDATED, 5 },
 	{ "RDMA Read of a buffer for writes", OVER_TCP,
 	  REQUEST_1 REPLY_1 HELLO ADVERT
-	  "i segment 4141 00000000 00000001 00000001 00000000 00000001 0000000000000000 00000004 11223344 "
-	  "0000000000001000\n",
+	  "i segment 4141 00000000 00000001 00000001 00000000 00000001 "
+	  "0000000000000000 00000004 11223344 0000000000001000\n",
 	  FAULT_RIGHTS, 4 },
 	{ "a Read Response to no request", OVER_TCP,
-	  REQUEST_1 REPLY_1 HELLO "r segment c142 00000001 0000000000000000 61\n", FAULT_UNREQUESTED, 3 },
+	  REQUEST_1 REPLY_1 HELLO "r segment c142 00000001 0000000000000000 61\n",
+	  FAULT_UNREQUESTED, 3 },
 	{ "a Read Response with an octet to a request of none", OVER_TCP,
-	  REQUEST_1 REPLY_1 READ_NOTHING "r segment c142 00000001 0000000000000000 61\n", FAULT_RESPONSE, 3 },
+	  REQUEST_1 REPLY_1 READ_NOTHING "r segment c142 00000001 0000000000000000 61\n",
+	  FAULT_RESPONSE, 3 },
 	{ "two requests, and IRD 1", OVER_TCP,
 	  REQUEST_2 REPLY_2 READ_NOTHING
-	  "i segment 4141 00000000 00000001 00000002 00000000 00000001 0000000000000000 00000000 00000001 "
-	  "0000000000000000\n",
+	  "i segment 4141 00000000 00000001 00000002 00000000 00000001 "
+	  "0000000000000000 00000000 00000001 0000000000000000\n",
 	  FAULT_READS, 3 },
 	{ "DDP-SSN 1 twice", OVER_SCTP,
 	  INITIATE ACCEPT "i segment 0001 4143 00000000 00000000 00000001 00000000\n"
@@ -108,11 +121,14 @@ static const struct test {
 	{ "a segment before the Accept", OVER_SCTP,
 	  INITIATE "r segment 0000 4143 00000000 00000000 00000001 00000000\n", FAULT_EARLY, 1 },
 	{ "a Send after a Terminate", OVER_TCP,
-	  REQUEST_1 REPLY_1 "i segment 4147 00000000 00000002 00000001 00000000 00000000\n" HELLO, FAULT_AFTER, 3 },
+	  REQUEST_1 REPLY_1 "i segment 4147 00000000 00000002 00000001 00000000 00000000\n" HELLO,
+	  FAULT_AFTER, 3 },
 	{ "a Terminate of layer 3", OVER_TCP,
-	  REQUEST_1 REPLY_1 "i segment 4147 00000000 00000002 00000001 00000000 30000000\n", FAULT_TERMINATE, 2 },
+	  REQUEST_1 REPLY_1 "i segment 4147 00000000 00000002 00000001 00000000 30000000\n",
+	  FAULT_TERMINATE, 2 },
 };
 
+/* clang-format on */
 /* --- running them ----------------------------------------------------------------------------- */
 
 static const char *const names[] = {
@@ -194,8 +210,8 @@ static bool run(const struct test *t)
 	else if (t->fault == FAULT_NONE)
 		printf("FAIL  %s: expected none, seen %s at unit %zu\n", t->name, name(fault), at);
 	else
-		printf("FAIL  %s: expected %s at unit %zu, seen %s at unit %zu\n", t->name, name(t->fault), t->at,
-		       name(fault), at);
+		printf("FAIL  %s: expected %s at unit %zu, seen %s at unit %zu\n", t->name,
+		       name(t->fault), t->at, name(fault), at);
 	for (size_t i = 0; i < n; i++)
 		free((void *)(uintptr_t)units[i].octets);
 	return good;

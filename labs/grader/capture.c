@@ -24,7 +24,8 @@ enum { SHEET_MAX = 8192, WORD_MAX = 64 };
 static const char *const clauses[FAULT_COUNT] = {
 	[FAULT_SHORT] = "5041 4, 5041 4.1, 5041 4.2, 5041 4.3, 5041 4.4, 5040 4.4, 5040 4.8, ",
 	[FAULT_VERSION] = "5041 4.1, 5040 4.1, 5040 7.2, ",
-	[FAULT_OPCODE] = "5040 4.1, 5040 4.2, 5040 5.1, 5040 5.2.1, 5040 5.2.2, 5040 5.3, 5040 7.2, ",
+	[FAULT_OPCODE] =
+		"5040 4.1, 5040 4.2, 5040 5.1, 5040 5.2.1, 5040 5.2.2, 5040 5.3, 5040 7.2, ",
 	[FAULT_QUEUE] = "5040 3.2, 5040 4.1, 5040 4.2, 5040 5.2.1, 5040 5.3, 5040 5.4, 5041 7.1, ",
 	[FAULT_MSN] = "5041 4.3, ",
 	[FAULT_MO] = "5041 4.3, 5041 5.2, ",
@@ -138,7 +139,9 @@ static bool find_answer(const char *sheet, unsigned int number, struct answer *o
 
 		if (n == number && colon > line && *colon == ':') {
 			comma[0] = memchr(colon, ',', (size_t)(end - colon));
-			comma[1] = comma[0] ? memchr(comma[0] + 1, ',', (size_t)(end - comma[0] - 1)) : NULL;
+			comma[1] = comma[0]
+					   ? memchr(comma[0] + 1, ',', (size_t)(end - comma[0] - 1))
+					   : NULL;
 			if (!comma[1])
 				return false;
 			copy_word(out->frame, colon + 1, comma[0]);
@@ -189,20 +192,23 @@ static bool judge_answer(struct lab_run *run, const struct answer *a, const stru
 	static const char look[] = "see the steps of part A in the README";
 
 	if (frame_number(a->frame) != c->units[c->fault_at].frame)
-		return lab_fail(run, "expected the number of the frame that breaks a rule, seen \"%s\": %s",
-				a->frame, look);
+		return lab_fail(
+			run, "expected the number of the frame that breaks a rule, seen \"%s\": %s",
+			a->frame, look);
 	if (strcasecmp(a->kind, fault_names[c->fault]) != 0)
-		return lab_fail(run, "the frame is right; \"%s\" is not the kind of its fault: %s", a->kind,
-				look);
+		return lab_fail(run, "the frame is right; \"%s\" is not the kind of its fault: %s",
+				a->kind, look);
 	if (!has_clause(a->clause, c->fault))
-		return lab_fail(run,
-				"frame and kind are right; expected the section of an RFC that has the "
-				"rule, such as RFC 5041 4.3, seen \"%s\"",
-				a->clause);
+		return lab_fail(
+			run,
+			"frame and kind are right; expected the section of an RFC that has the "
+			"rule, such as RFC 5041 4.3, seen \"%s\"",
+			a->clause);
 	return true;
 }
 
-static bool judge_capture(struct lab_run *run, const char *sheet, uint64_t seed, unsigned int number)
+static bool judge_capture(struct lab_run *run, const char *sheet, uint64_t seed,
+			  unsigned int number)
 {
 	struct conversation *c;
 	struct answer a;
@@ -211,7 +217,8 @@ static bool judge_capture(struct lab_run *run, const char *sheet, uint64_t seed,
 	lab_case(run, "line %u of answers.txt, about captures/%u.pcap of seed %llu", number, number,
 		 (unsigned long long)seed);
 	if (!find_answer(sheet, number, &a))
-		return lab_fail(run, "expected a line \"%u: frame, kind, clause\", seen none", number);
+		return lab_fail(run, "expected a line \"%u: frame, kind, clause\", seen none",
+				number);
 	c = conversation_capture(seed, number);
 	if (!c || conversation_write(c, NULL))
 		ok = lab_fail(run, "the grader is out of memory");
@@ -295,7 +302,8 @@ static void describe(const struct conversation *c, uint64_t at, char *text, size
 		return;
 	}
 	u = &c->units[at];
-	n = snprintf(text, cap, "unit %llu, a %s of %zu octets from the %s:", (unsigned long long)at,
+	n = snprintf(text, cap,
+		     "unit %llu, a %s of %zu octets from the %s:", (unsigned long long)at,
 		     u->kind == UNIT_STARTUP ? "start-up message" : "segment", u->len,
 		     u->from ? "responder" : "initiator");
 	for (size_t i = 0; i < u->len && i < 56 && n > 0 && (size_t)n + 4 < cap; i++)
@@ -313,10 +321,11 @@ static bool judge(struct lab_run *run, const struct conversation *c, const struc
 	if (!c->fault)
 		return lab_fail(run, "expected none, seen %s at %s", name_of(v->fault), seen);
 	if (!v->fault)
-		return lab_fail(run, "expected %s, seen none; it is at %s", name_of(c->fault), expected);
-	if (v->at == c->fault_at)
-		return lab_fail(run, "expected %s, seen %s at %s", name_of(c->fault), name_of(v->fault),
+		return lab_fail(run, "expected %s, seen none; it is at %s", name_of(c->fault),
 				expected);
+	if (v->at == c->fault_at)
+		return lab_fail(run, "expected %s, seen %s at %s", name_of(c->fault),
+				name_of(v->fault), expected);
 	return lab_fail(run, "expected %s at %s; seen %s at %s", name_of(c->fault), expected,
 			name_of(v->fault), seen);
 }
@@ -341,7 +350,8 @@ static bool find_in(struct lab_run *run, uint64_t seed, unsigned int features, e
  * Each form of each fault of the group, among conversations without a fault. The steps add features
  * one after the other, so that a step that a student has not reached yet does not matter.
  */
-static bool find_faults(struct lab_run *run, unsigned int features, enum fault first, enum fault last)
+static bool find_faults(struct lab_run *run, unsigned int features, enum fault first,
+			enum fault last)
 {
 	enum { FORMS = 28, FIXED_SEED = 1000 };
 
@@ -349,7 +359,8 @@ static bool find_faults(struct lab_run *run, unsigned int features, enum fault f
 		bool fixed = form < FORMS / 2;
 
 		for (enum fault f = first; f <= last; f++)
-			if (!find_in(run, fixed ? FIXED_SEED + form : lab_random(run), features, f, form))
+			if (!find_in(run, fixed ? FIXED_SEED + form : lab_random(run), features, f,
+				     form))
 				return false;
 		if (!find_in(run, lab_random(run), features, FAULT_NONE, 0))
 			return false;
@@ -398,12 +409,12 @@ static bool sessions(struct lab_run *run)
 static const struct lab_step steps[] = {
 	{ "captures-1-2", "answers.txt: captures 1 and 2, faults of FPDUs", 10, "RFC 5044 4", 0,
 	  captures_1 },
-	{ "captures-3-4", "answers.txt: captures 3 and 4, faults of headers and order", 10, "RFC 5041 4", 0,
-	  captures_3 },
-	{ "captures-5-6", "answers.txt: captures 5 and 6, faults about buffers", 10, "RFC 5041 7.1", 0,
-	  captures_5 },
-	{ "captures-7-8", "answers.txt: captures 7 and 8, faults of conversations", 10, "RFC 5040 5", 0,
-	  captures_7 },
+	{ "captures-3-4", "answers.txt: captures 3 and 4, faults of headers and order", 10,
+	  "RFC 5041 4", 0, captures_3 },
+	{ "captures-5-6", "answers.txt: captures 5 and 6, faults about buffers", 10, "RFC 5041 7.1",
+	  0, captures_5 },
+	{ "captures-7-8", "answers.txt: captures 7 and 8, faults of conversations", 10,
+	  "RFC 5040 5", 0, captures_7 },
 	{ "headers", "fault.c: short, version, opcode, queue", 10, "RFC 5040 4.1", 0, headers },
 	{ "order", "fault.c: msn, mo, last", 10, "RFC 5041 4.3", 0, order },
 	{ "buffers", "fault.c: stag, invalidated, bounds, rights", 10, "RFC 5041 7.1", 0, buffers },
@@ -417,7 +428,8 @@ static const struct lab_step steps[] = {
 
 static void print_verdict(const struct conversation *c, const struct verdict *v)
 {
-	printf("%s, %zu units: the fault is %s", c->over ? "SCTP" : "TCP", c->n, fault_names[c->fault]);
+	printf("%s, %zu units: the fault is %s", c->over ? "SCTP" : "TCP", c->n,
+	       fault_names[c->fault]);
 	if (c->fault)
 		printf(" at unit %zu, frame %u", c->fault_at, c->units[c->fault_at].frame);
 	printf("; fault_find() says %s", name_of(v->fault));
@@ -436,7 +448,8 @@ static bool trace(struct lab_run *run, const char *path)
 
 	for (unsigned int i = 0; i < TRIES; i++) {
 		enum fault fault = (enum fault)(i % FAULT_CRC);
-		struct conversation *c = conversation_new(lab_random(run), WITH_ALL, fault, i / FAULT_CRC);
+		struct conversation *c =
+			conversation_new(lab_random(run), WITH_ALL, fault, i / FAULT_CRC);
 		struct verdict v;
 		bool ok, done = false;
 
@@ -445,7 +458,8 @@ static bool trace(struct lab_run *run, const char *path)
 		ok = call_find(run, c, &v);
 		if (ok && (i == TRIES - 1 || !is_right(c, &v))) {
 			done = true;
-			ok = !conversation_write(c, path) || lab_fail(run, "%s cannot be written", path);
+			ok = !conversation_write(c, path) ||
+			     lab_fail(run, "%s cannot be written", path);
 			if (ok)
 				print_verdict(c, &v);
 		}

@@ -31,9 +31,9 @@ struct writer {
 	uint64_t time_ns;
 	uint8_t packet[PACKET_MAX];
 	/* The direction that an end sends in: */
-	uint32_t next[2];    /* TCP sequence number, or TSN */
-	uint32_t tag[2];     /* SCTP: the Verification Tag of packets to the end */
-	bool markers[2];     /* its FPDUs have markers */
+	uint32_t next[2];     /* TCP sequence number, or TSN */
+	uint32_t tag[2];      /* SCTP: the Verification Tag of packets to the end */
+	bool markers[2];      /* its FPDUs have markers */
 	uint32_t position[2]; /* octets since the first marker */
 };
 
@@ -124,7 +124,8 @@ static void tcp(struct writer *w, unsigned int from, uint8_t flags, size_t len)
 	w->next[from] += (uint32_t)len + ((flags & (SYN | FIN)) != 0);
 }
 
-static size_t put_marker(struct writer *w, uint8_t *dst, uint32_t position, uint32_t start, bool wrong)
+static size_t put_marker(struct writer *w, uint8_t *dst, uint32_t position, uint32_t start,
+			 bool wrong)
 {
 	uint16_t ptr = position == start ? 0 : (uint16_t)(position - start);
 
@@ -157,11 +158,13 @@ static size_t put_fpdu(struct writer *w, const struct unit *u, uint8_t *dst, enu
 			here += IW_MPA_MARKER_LEN;
 		}
 		if (marked)
-			n = IW_MIN(n, (size_t)(IW_MPA_MARKER_SPACING - here % IW_MPA_MARKER_SPACING));
+			n = IW_MIN(n,
+				   (size_t)(IW_MPA_MARKER_SPACING - here % IW_MPA_MARKER_SPACING));
 		memcpy(dst + at, body + done, n);
 	}
 	if (marked && (position + at) % IW_MPA_MARKER_SPACING == 0)
-		at += put_marker(w, dst + at, position + (uint32_t)at, start, fault == FAULT_MARKER);
+		at += put_marker(w, dst + at, position + (uint32_t)at, start,
+				 fault == FAULT_MARKER);
 	iw_put_le32(dst + at, iw_crc32c(0, dst, at) ^ (fault == FAULT_CRC ? 0x00010000u : 0));
 	at += IW_MPA_CRC_LEN;
 	w->position[u->from] += (uint32_t)at;
@@ -339,8 +342,8 @@ static const struct {
 	{ 6, { FAULT_VERSION, FAULT_OPCODE, FAULT_QUEUE, FAULT_MSN, FAULT_MO, FAULT_LAST } },
 	{ 4, { FAULT_STAG, FAULT_INVALIDATED, FAULT_BOUNDS, FAULT_RIGHTS } },
 	{ 10,
-	  { FAULT_ORD, FAULT_FIRST, FAULT_RTR, FAULT_UNREQUESTED, FAULT_RESPONSE, FAULT_READS, FAULT_SSN,
-	    FAULT_EARLY, FAULT_AFTER, FAULT_TERMINATE } },
+	  { FAULT_ORD, FAULT_FIRST, FAULT_RTR, FAULT_UNREQUESTED, FAULT_RESPONSE, FAULT_READS,
+	    FAULT_SSN, FAULT_EARLY, FAULT_AFTER, FAULT_TERMINATE } },
 };
 
 /* Whether the FPDU of a unit can have the fault: has PAD, or a marker after its ULPDU_Length. */
@@ -401,7 +404,8 @@ struct conversation *conversation_capture(uint64_t seed, unsigned int number)
 	d.state += number;
 	for (;;) {
 		uint64_t own = dice_next(&d);
-		struct conversation *c = conversation_new(own, WITH_ALL, fault, (unsigned int)dice_below(&d, 64));
+		struct conversation *c =
+			conversation_new(own, WITH_ALL, fault, (unsigned int)dice_below(&d, 64));
 
 		if (!c || place_in_fpdu(c, &d))
 			return c;

@@ -144,9 +144,13 @@ static void segment(struct talk *t, unsigned int from, const struct iw_ddp *h,
 
 static struct iw_ddp tagged(uint8_t opcode, uint32_t stag, uint64_t to, bool last)
 {
-	return (struct iw_ddp){
-		.tagged = true, .last = last, .dv = 1, .rv = 1, .opcode = opcode, .stag = stag, .to = to
-	};
+	return (struct iw_ddp){ .tagged = true,
+				.last = last,
+				.dv = 1,
+				.rv = 1,
+				.opcode = opcode,
+				.stag = stag,
+				.to = to };
 }
 
 /* The header of the next message of an end, in one segment. */
@@ -200,7 +204,7 @@ static size_t make_text(struct talk *t, uint8_t *text)
 	size_t len = 1 + below(t, chance(t, 80) ? 120 : 900);
 
 	for (size_t i = 0; i < len; i++)
-		text[i] = (uint8_t)"all is well; "[i % 13];
+		text[i] = (uint8_t) "all is well; "[i % 13];
 	return len;
 }
 
@@ -324,7 +328,8 @@ static void write_to(struct talk *t, unsigned int from, const struct buffer *b)
 /* The STag and the TO of a zero-length message are not checked (RFC 5041 5.2). */
 static void write_nothing(struct talk *t, unsigned int from)
 {
-	struct iw_ddp h = tagged(IW_OP_WRITE, (uint32_t)dice_next(&t->dice), dice_next(&t->dice), true);
+	struct iw_ddp h =
+		tagged(IW_OP_WRITE, (uint32_t)dice_next(&t->dice), dice_next(&t->dice), true);
 
 	segment(t, from, &h, NULL, 0);
 }
@@ -404,10 +409,9 @@ static void startup_frame(struct talk *t, unsigned int from, uint8_t flags, uint
 {
 	uint8_t pd[64], octets[IW_MPA_FRAME_LEN + sizeof(pd)];
 	size_t len = 0;
-	struct iw_mpa_frame f = { .kind = from ? IW_MPA_REPLY : IW_MPA_REQUEST,
-				  .flags = flags,
-				  .rev = rev,
-				  .pd = pd };
+	struct iw_mpa_frame f = {
+		.kind = from ? IW_MPA_REPLY : IW_MPA_REQUEST, .flags = flags, .rev = rev, .pd = pd
+	};
 	int n;
 
 	if (e)
@@ -594,7 +598,9 @@ static void terminate(struct talk *t, unsigned int from, uint8_t layer, uint8_t 
 /* Errors that RFC 5040 figure 9 defines, and that need no fault of the peer. */
 static void terminate_properly(struct talk *t, unsigned int from)
 {
-	static const uint8_t errors[][3] = { { 0, 0, 0 }, { 0, 2, 7 }, { 0, 2, 8 }, { 1, 0, 0 }, { 2, 0, 5 } };
+	static const uint8_t errors[][3] = {
+		{ 0, 0, 0 }, { 0, 2, 7 }, { 0, 2, 8 }, { 1, 0, 0 }, { 2, 0, 5 }
+	};
 	const uint8_t *e = errors[below(t, IW_ARRAY_LEN(errors))];
 
 	terminate(t, from, e[0], e[1], e[2]);
@@ -735,7 +741,8 @@ static void inject_version(struct talk *t, unsigned int from)
 static void inject_opcode(struct talk *t, unsigned int from)
 {
 	struct buffer *b = need(t, !from, RIGHT_READ | RIGHT_WRITE);
-	struct iw_ddp u = untagged(t, from, IW_OP_SEND), g = tagged(IW_OP_WRITE, b->stag, b->to, true);
+	struct iw_ddp u = untagged(t, from, IW_OP_SEND),
+		      g = tagged(IW_OP_WRITE, b->stag, b->to, true);
 	uint8_t payload[8] = "opcodes";
 
 	switch (t->variant % 6) {
@@ -779,7 +786,9 @@ static void inject_queue(struct talk *t, unsigned int from)
 		h.qn = qns[form];
 		h.msn = h.qn < 3 ? t->side[from].msn[h.qn]++ : 1;
 	} else if (form == 6) {
-		struct iw_rreq r = { .sink_stag = 7, .size = 8, .src_stag = b->stag, .src_to = b->to };
+		struct iw_rreq r = {
+			.sink_stag = 7, .size = 8, .src_stag = b->stag, .src_to = b->to
+		};
 
 		h.opcode = IW_OP_RREQ;
 		iw_rreq_encode(payload, sizeof(payload), &r);
@@ -1036,13 +1045,15 @@ static void inject_response(struct talk *t, unsigned int from)
 	default: /* the wrong order */
 		if (t->side[!from].limit < 2) {
 			fault_is_next(t);
-			tagged_message(t, from, tagged(IW_OP_RRESP, ~r.sink_stag, r.sink_to, true), 40, 1);
+			tagged_message(t, from, tagged(IW_OP_RRESP, ~r.sink_stag, r.sink_to, true),
+				       40, 1);
 			return;
 		}
 		request(t, !from, b->stag, b->to, 40);
 		second = take_request(&t->side[!from]);
 		fault_is_next(t);
-		tagged_message(t, from, tagged(IW_OP_RRESP, second.sink_stag, second.sink_to, true), 40, 1);
+		tagged_message(t, from, tagged(IW_OP_RRESP, second.sink_stag, second.sink_to, true),
+			       40, 1);
 		tagged_message(t, from, h, 40, 1);
 	}
 }
@@ -1110,7 +1121,8 @@ static void inject_after(struct talk *t, unsigned int from)
 
 static void inject_terminate(struct talk *t, unsigned int from)
 {
-	static const uint8_t forms[][2] = { { 3, 0 }, { 0, 3 }, { 2, 1 }, { 15, 2 }, { 1, 3 }, { 2, 2 }, { 4, 1 } };
+	static const uint8_t forms[][2] = { { 3, 0 }, { 0, 3 }, { 2, 1 }, { 15, 2 },
+					    { 1, 3 }, { 2, 2 }, { 4, 1 } };
 	const uint8_t *f = forms[t->variant % IW_ARRAY_LEN(forms)];
 
 	respond_all(t);

@@ -81,11 +81,11 @@ uint64_t dice_below(struct dice *d, uint64_t n);
 
 /* What a conversation has besides start-up and one Send of each end. */
 enum feature {
-	WITH_MANY = 1,      /* more Sends, some in several segments, and correct Terminates */
-	WITH_BUFFERS = 2,   /* RDMA Writes and Sends with Invalidate */
-	WITH_ENHANCED = 4,  /* start-up frames of Rev 2: IRD, ORD, RTRs */
+	WITH_MANY = 1,     /* more Sends, some in several segments, and correct Terminates */
+	WITH_BUFFERS = 2,  /* RDMA Writes and Sends with Invalidate */
+	WITH_ENHANCED = 4, /* start-up frames of Rev 2: IRD, ORD, RTRs */
 	WITH_READS = 8,
-	WITH_SCTP = 16,     /* DDP over SCTP; Sends to an end that has sent a Terminate */
+	WITH_SCTP = 16, /* DDP over SCTP; Sends to an end that has sent a Terminate */
 	WITH_ALL = 31
 };
 

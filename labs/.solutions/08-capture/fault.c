@@ -8,7 +8,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INVALIDATE, SEND_SE, SEND_SE_INVALIDATE, TERMINATE };
+enum {
+	WRITE,
+	READ_REQUEST,
+	READ_RESPONSE,
+	SEND,
+	SEND_INVALIDATE,
+	SEND_SE,
+	SEND_SE_INVALIDATE,
+	TERMINATE
+};
 enum { RIGHT_READ = 1, RIGHT_WRITE = 2 };
 enum { TAGGED_LEN = 14, UNTAGGED_LEN = 18, REQUEST_LEN = 28, TERMINATE_LEN = 4, ADVERT_LEN = 20 };
 enum { KEY_LEN = 16, STARTUP_LEN = 20, FLAG_S = 0x10, NO_NEGOTIATION = 0x3fff };
@@ -34,10 +43,10 @@ struct side {
 	size_t n_buffers;
 	struct read reads[MAX]; /* oldest first */
 	size_t n_reads;
-	uint32_t ird;           /* reads that the peer may have outstanding */
-	uint32_t msn[QUEUES];   /* of the present or the next message */
-	uint32_t mo[QUEUES];    /* octets of the present message */
-	bool open[QUEUES];      /* the present message has had no L */
+	uint32_t ird;         /* reads that the peer may have outstanding */
+	uint32_t msn[QUEUES]; /* of the present or the next message */
+	uint32_t mo[QUEUES];  /* octets of the present message */
+	bool open[QUEUES];    /* the present message has had no L */
 	uint16_t ssn;
 	bool has_sent, started, ended;
 };
@@ -77,8 +86,8 @@ static enum fault mpa_frame(struct state *s, const struct unit *u)
 	if (ord > s->side[INITIATOR].ird)
 		return FAULT_ORD;
 	if (enhanced[0] & 0x80)
-		s->rtr = (enhanced[0] & 0x40 ? RTR_SEND : 0) | (enhanced[2] & 0x80 ? RTR_WRITE : 0) |
-			 (enhanced[2] & 0x40 ? RTR_READ : 0);
+		s->rtr = (enhanced[0] & 0x40 ? RTR_SEND : 0) |
+			 (enhanced[2] & 0x80 ? RTR_WRITE : 0) | (enhanced[2] & 0x40 ? RTR_READ : 0);
 	return FAULT_NONE;
 }
 
@@ -212,7 +221,8 @@ static void advertise(struct side *owner, const uint8_t *advert)
 }
 
 /* RFC 5041 7.1, RFC 5040 7.2 */
-static enum fault access(struct side *owner, uint32_t stag, uint64_t to, uint64_t len, uint8_t right)
+static enum fault access(struct side *owner, uint32_t stag, uint64_t to, uint64_t len,
+			 uint8_t right)
 {
 	const struct buffer *b = find(owner, stag);
 
@@ -264,8 +274,9 @@ static enum fault request(struct side *from, struct side *peer, const struct seg
 	if (peer->ird != NO_NEGOTIATION && from->n_reads >= peer->ird)
 		return FAULT_READS;
 	if (from->n_reads < MAX)
-		from->reads[from->n_reads++] =
-			(struct read){ .stag = (uint32_t)field(r, 4), .len = size, .to = field(r + 4, 8) };
+		from->reads[from->n_reads++] = (struct read){ .stag = (uint32_t)field(r, 4),
+							      .len = size,
+							      .to = field(r + 4, 8) };
 	return access(peer, (uint32_t)field(r + 16, 4), field(r + 20, 8), size, RIGHT_READ);
 }
 
