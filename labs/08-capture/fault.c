@@ -74,7 +74,7 @@ static enum fault order(struct side *from, const struct segment *g)
 	return FAULT_NONE;
 }
 
-/* TODO (step buffers): may the peer of the owner use these octets? right: RIGHT_READ or RIGHT_WRITE. */
+/* TODO (step buffers): may the peer of the owner read or write (right) these octets? */
 static enum fault access(struct side *owner, uint32_t stag, uint64_t to, uint64_t len,
 			 uint8_t right)
 {

@@ -20,12 +20,17 @@ enum transport {
 enum end { INITIATOR, RESPONDER };
 
 enum unit_kind {
-	/* TCP: an MPA Request or Reply, from its key to its last octet of Private Data (RFC 5044 7.1.1).
-	 * SCTP: user data with PPID 17: DDP-SSN, Function Code, Private Data (RFC 5043 5.2.3). Function
-	 * Codes are 1 Initiate, 2 Accept and 4 Terminate. */
+	/*
+	 * TCP: an MPA Request or Reply, from its key to its last octet of Private Data (RFC 5044
+	 * 7.1.1). SCTP: user data with PPID 17: DDP-SSN, Function Code, Private Data (RFC 5043
+	 * 5.2.3). Function Codes are 1 Initiate, 2 Accept and 4 Terminate. These units are correct
+	 * and complete, except for faults ord and ssn.
+	 */
 	UNIT_STARTUP,
-	/* TCP: a ULPDU, so a DDP segment; FPDU header, PAD, CRC and markers are removed.
-	 * SCTP: user data with PPID 16: DDP-SSN and a DDP segment (RFC 5043 5.2.2). */
+	/*
+	 * TCP: a ULPDU, so a DDP segment; FPDU header, PAD, CRC and markers are removed. SCTP: user
+	 * data with PPID 16: DDP-SSN and a DDP segment (RFC 5043 5.2.2).
+	 */
 	UNIT_SEGMENT,
 };
 

@@ -439,7 +439,7 @@ static void print_verdict(const struct conversation *c, const struct verdict *v)
 }
 
 /*
- * Writes the first conversation that the module judges wrongly, or the last one if there is none,
+ * Writes the first conversation that the module judges wrongly, otherwise the last one,
  * and prints both verdicts.
  */
 static bool trace(struct lab_run *run, const char *path)

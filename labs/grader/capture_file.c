@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Writes conversations of lab 8 as captures of IP packets, and makes the eight captures of a seed. */
+/* Writes conversations of lab 8 as captures of IP packets; makes the captures of a seed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

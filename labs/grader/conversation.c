@@ -232,7 +232,7 @@ static struct buffer *find(struct side *s, uint32_t stag)
 	return NULL;
 }
 
-/* An STag that the end has not advertised: sometimes one that its peer has, which is another one. */
+/* An STag that the end has not advertised: sometimes that of a buffer of its peer. */
 static uint32_t new_stag(struct talk *t, unsigned int owner)
 {
 	const struct side *peer = &t->side[!owner];
@@ -290,7 +290,7 @@ static struct buffer *advertise(struct talk *t, unsigned int from, uint8_t right
 	return b;
 }
 
-/* A valid buffer of an end with these rights, advertised now if there is none. */
+/* A valid buffer of an end with these rights. Advertises one if necessary. */
 static struct buffer *need(struct talk *t, unsigned int owner, uint8_t rights)
 {
 	struct side *s = &t->side[owner];
