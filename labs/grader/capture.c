@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ddp-dump/capture.h"
 #include "labs/grader/conversation.h"
 #include "labs/grader/lab.h"
+#include "os/os.h"
 #include "util/num.h"
 
 /* --- the answer sheet ------------------------------------------------------------------------- */
@@ -220,7 +222,7 @@ static bool judge_capture(struct lab_run *run, const char *sheet, uint64_t seed,
 		return lab_fail(run, "expected a line \"%u: frame, kind, clause\", seen none",
 				number);
 	c = conversation_capture(seed, number);
-	if (!c || conversation_write(c, NULL))
+	if (!c || conversation_frames(c, NULL, NULL))
 		ok = lab_fail(run, "the grader is out of memory");
 	else
 		ok = judge_answer(run, &a, c);
@@ -264,9 +266,8 @@ struct verdict {
 	uint64_t at;
 };
 
-static bool call_find(struct lab_run *run, const struct conversation *c, struct verdict *out)
+static void put_conversation(struct lab_run *run, const struct conversation *c)
 {
-	lab_call(run, "fault_find");
 	lab_put_u8(run, (uint8_t)c->over);
 	lab_put_u32(run, (uint32_t)c->n);
 	for (size_t i = 0; i < c->n; i++) {
@@ -274,11 +275,20 @@ static bool call_find(struct lab_run *run, const struct conversation *c, struct 
 		lab_put_u8(run, c->units[i].kind);
 		lab_put_octets(run, c->units[i].octets, c->units[i].len);
 	}
-	if (!lab_run_call(run))
-		return false;
+}
+
+static bool get_verdict(struct lab_run *run, struct verdict *out)
+{
 	out->fault = lab_get_u8(run);
 	out->at = lab_get_u64(run);
 	return lab_results_end(run);
+}
+
+static bool call_find(struct lab_run *run, const struct conversation *c, struct verdict *out)
+{
+	lab_call(run, "fault_find");
+	put_conversation(run, c);
+	return lab_run_call(run) && get_verdict(run, out);
 }
 
 static const char *name_of(unsigned int fault)
@@ -472,13 +482,123 @@ static bool trace(struct lab_run *run, const char *path)
 
 /* --- speed ------------------------------------------------------------------------------------ */
 
-/* Nothing of the project does the same work: ddp-dump follows neither buffers nor reads. */
+/* The packets of a conversation in memory. */
+struct packets {
+	struct iw_cap_frame frames[2 * UNITS_MAX];
+	size_t n;
+	uint8_t octets[2 * OCTETS_MAX];
+	size_t used;
+};
+
+static void keep_packet(void *to, uint64_t time_ns, const uint8_t *packet, size_t len)
+{
+	struct packets *p = to;
+
+	if (p->n == IW_ARRAY_LEN(p->frames) || len > sizeof(p->octets) - p->used)
+		return;
+	p->frames[p->n] = (struct iw_cap_frame){ .number = p->n + 1,
+						 .time_ns = time_ns,
+						 .link = IW_PACKET_RAW,
+						 .data = p->octets + p->used,
+						 .len = len,
+						 .wire_len = len };
+	memcpy(p->octets + p->used, packet, len);
+	p->used += len;
+	p->n++;
+}
+
+/* The decoder of ddp-dump. Returns the frame of the first error; 0: none, or out of memory. */
+static uint64_t decode(const struct packets *p)
+{
+	const struct iw_cap_cfg cfg = { .mem = &iw_os_heap,
+					.limits = { .flows = 4, .streams = 4 } };
+	const struct iw_cap_event *ev;
+	struct iw_cap *cap;
+	uint64_t frame = 0;
+
+	if (iw_cap_new(&cap, &cfg))
+		return 0;
+	for (size_t i = 0; i < p->n; i++) {
+		if (iw_cap_push(cap, &p->frames[i]))
+			break;
+		while ((ev = iw_cap_next(cap)))
+			if (ev->kind == IW_CAP_ERROR && !frame)
+				frame = ev->frame;
+	}
+	iw_cap_free(cap);
+	return frame;
+}
+
+static bool call_repeat(struct lab_run *run, const struct conversation *c, uint32_t times)
+{
+	struct verdict v;
+
+	lab_call(run, "fault_find_repeat");
+	lab_put_u32(run, times);
+	put_conversation(run, c);
+	return lab_run_call_within(run, 30000) && get_verdict(run, &v) && judge(run, c, &v);
+}
+
+static double median(const double *v)
+{
+	double low = IW_MIN(v[0], v[1]), high = IW_MAX(v[0], v[1]);
+
+	return IW_MIN(IW_MAX(low, v[2]), high);
+}
+
+/* Three runs of both, one after the other; rates in million units a second. */
+static bool measure(struct lab_run *run, const struct conversation *c, const struct packets *p,
+		    struct lab_speed *out)
+{
+	enum { RUNS = 3, FIRST_TIMES = 1000, RUN_NS = 200000000 };
+	double student[RUNS], own[RUNS];
+	uint64_t begin = lab_now(), ns;
+	uint32_t times;
+
+	if (!call_repeat(run, c, FIRST_TIMES))
+		return false;
+	ns = IW_MAX(lab_now() - begin, (uint64_t)1000);
+	times = (uint32_t)IW_MAX((uint64_t)FIRST_TIMES * RUN_NS / ns, (uint64_t)10);
+	for (size_t i = 0; i < RUNS; i++) {
+		uint32_t done = 0;
+
+		begin = lab_now();
+		if (!call_repeat(run, c, times))
+			return false;
+		student[i] = 1e3 * (double)c->n * times / (double)(lab_now() - begin);
+		begin = lab_now();
+		for (; lab_now() - begin < RUN_NS; done++)
+			if (decode(p) != c->units[c->fault_at].frame)
+				return lab_fail(run, "the decoder of ddp-dump has another result");
+		own[i] = 1e3 * (double)c->n * done / (double)(lab_now() - begin);
+	}
+	*out = (struct lab_speed){ .what = "units of a conversation; ours: ddp-dump",
+				   .unit = "million/s",
+				   .student = median(student),
+				   .ours = median(own) };
+	return true;
+}
+
+/*
+ * A conversation whose fault the decoder of ddp-dump finds too. The work is not the same: the decoder
+ * also has TCP, framing and CRCs to do, but follows neither buffers nor reads.
+ */
 static int speed(struct lab_run *run, struct lab_speed *results, size_t cap)
 {
-	(void)results;
-	(void)cap;
-	lab_fail(run, "this lab has no speed test");
-	return -1;
+	struct conversation *c =
+		conversation_new(6, WITH_ALL & ~(unsigned int)WITH_SCTP, FAULT_MSN, 0);
+	struct packets *p = calloc(1, sizeof(*p));
+	int n = -1;
+
+	if (!c || !p || conversation_frames(c, keep_packet, p))
+		lab_fail(run, "the grader is out of memory");
+	else if (!cap)
+		n = 0;
+	else if (measure(run, c, p, &results[0]))
+		n = 1;
+	free(c);
+	free(p);
+	return n;
 }
 
 const struct lab lab_capture = {

@@ -26,7 +26,8 @@ enum { FIN = 1, SYN = 2, PSH = 8, ACK = 16 };
 struct writer {
 	struct conversation *c;
 	struct dice dice;
-	FILE *file; /* NULL: only counts frames */
+	conversation_sink *sink; /* NULL: only counts frames */
+	void *to;                /* its argument */
 	unsigned int frames;
 	uint64_t time_ns;
 	uint8_t packet[PACKET_MAX];
@@ -60,6 +61,15 @@ static void file_header(FILE *f)
 	put_le(f, LINKTYPE_RAW);
 }
 
+static void file_frame(void *file, uint64_t time_ns, const uint8_t *packet, size_t len)
+{
+	put_le(file, EPOCH + (uint32_t)(time_ns / 1000000000));
+	put_le(file, (uint32_t)(time_ns % 1000000000));
+	put_le(file, (uint32_t)len);
+	put_le(file, (uint32_t)len);
+	fwrite(packet, 1, len, file);
+}
+
 /* RFC 1071, without the complement. */
 static uint32_t sum(uint32_t s, const uint8_t *p, size_t len)
 {
@@ -79,7 +89,7 @@ static void frame(struct writer *w, unsigned int from, uint8_t protocol, size_t 
 
 	w->frames++;
 	w->time_ns += 20000 + dice_below(&w->dice, 400000);
-	if (!w->file)
+	if (!w->sink)
 		return;
 	memset(ip, 0, IP_LEN);
 	ip[0] = 0x45;
@@ -97,11 +107,7 @@ static void frame(struct writer *w, unsigned int from, uint8_t protocol, size_t 
 		iw_put_be16(ip + IP_LEN + 16, 0);
 		iw_put_be16(ip + IP_LEN + 16, (uint16_t)~sum(s, ip + IP_LEN, len));
 	}
-	put_le(w->file, EPOCH + (uint32_t)(w->time_ns / 1000000000));
-	put_le(w->file, (uint32_t)(w->time_ns % 1000000000));
-	put_le(w->file, (uint32_t)(IP_LEN + len));
-	put_le(w->file, (uint32_t)(IP_LEN + len));
-	fwrite(ip, 1, IP_LEN + len, w->file);
+	w->sink(w->to, w->time_ns, ip, IP_LEN + len);
 }
 
 /* --- TCP -------------------------------------------------------------------------------------- */
@@ -304,31 +310,36 @@ static void write_sctp(struct writer *w)
 	}
 }
 
-int conversation_write(struct conversation *c, const char *path)
+int conversation_frames(struct conversation *c, conversation_sink *sink, void *to)
 {
 	struct writer *w = calloc(1, sizeof(*w));
-	int err = 0;
 
 	if (!w)
 		return -1;
 	w->c = c;
+	w->sink = sink;
+	w->to = to;
 	w->dice.state = c->seed ^ 0x5ca1ab1e;
-	if (path) {
-		w->file = fopen(path, "wb");
-		if (!w->file) {
-			free(w);
-			return -1;
-		}
-		file_header(w->file);
-	}
 	if (c->over == OVER_TCP)
 		write_tcp(w);
 	else
 		write_sctp(w);
-	if (w->file && (ferror(w->file) | fclose(w->file)))
-		err = -1;
 	free(w);
-	return err;
+	return 0;
+}
+
+int conversation_write(struct conversation *c, const char *path)
+{
+	FILE *f = fopen(path, "wb");
+	int err;
+
+	if (!f)
+		return -1;
+	file_header(f);
+	err = conversation_frames(c, file_frame, f);
+	if (ferror(f))
+		err = -1;
+	return fclose(f) ? -1 : err;
 }
 
 /* --- the captures of a seed ------------------------------------------------------------------- */

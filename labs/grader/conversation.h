@@ -54,7 +54,7 @@ struct unit {
 	uint8_t kind; /* enum unit_kind */
 	uint8_t *octets;
 	size_t len;
-	unsigned int frame; /* in the capture, from 1; set by conversation_write() */
+	unsigned int frame; /* in the capture, from 1; set by conversation_frames() */
 };
 
 #define UNITS_MAX  400
@@ -98,10 +98,15 @@ enum feature {
 struct conversation *conversation_new(uint64_t seed, unsigned int features, enum fault fault,
 				      unsigned int variant);
 
+/* Takes an IP packet. time_ns: since the begin of the conversation. */
+typedef void conversation_sink(void *to, uint64_t time_ns, const uint8_t *packet, size_t len);
+
 /*
- * Writes the conversation as a capture of IP packets, and sets the frame of each unit. file NULL:
- * only sets the frames. Returns 0, or -1 with errno if a write failed.
+ * Gives the packets of the conversation to sink, and sets the frame of each unit. sink NULL: only
+ * sets the frames. Returns 0, or -1 with errno ENOMEM.
  */
+int conversation_frames(struct conversation *c, conversation_sink *sink, void *to);
+/* Writes them as a capture file. Returns 0, or -1 with errno if a write failed. */
 int conversation_write(struct conversation *c, const char *path);
 
 /* Capture `number`, 1 to 8, of a seed; 0: the example of the README. NULL: out of memory. */
