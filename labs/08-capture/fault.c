@@ -75,8 +75,8 @@ static enum fault order(struct side *from, const struct segment *g)
 }
 
 /* TODO (step buffers): may the peer of the owner read or write (right) these octets? */
-static enum fault access(struct side *owner, uint32_t stag, uint64_t to, uint64_t len,
-			 uint8_t right)
+static enum fault use_buffer(struct side *owner, uint32_t stag, uint64_t to, uint64_t len,
+			     uint8_t right)
 {
 	return FAULT_NONE;
 }
@@ -137,7 +137,7 @@ static enum fault segment(struct state *s, enum end end, const uint8_t *at, size
 		return fault;
 	switch (g.opcode) {
 	case WRITE:
-		return access(peer, g.stag, g.to, g.len, RIGHT_WRITE);
+		return use_buffer(peer, g.stag, g.to, g.len, RIGHT_WRITE);
 	case READ_REQUEST:
 		return request(from, peer, &g);
 	case READ_RESPONSE:

@@ -74,7 +74,7 @@ enum fault {
 	FAULT_SSN,       /* DDP-SSN is not one more than that of the sender's last unit */
 	FAULT_EARLY,     /* a segment before the sender's own Initiate or Accept */
 	FAULT_AFTER,     /* a segment after the sender's RDMAP Terminate or Session Terminate */
-	FAULT_TERMINATE, /* a Terminate with a layer and error type that RFC 5040 does not define */
+	FAULT_TERMINATE, /* a Terminate with a layer and error type that no RFC defines */
 };
 
 /*

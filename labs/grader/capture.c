@@ -22,13 +22,13 @@
 
 enum { SHEET_MAX = 8192, WORD_MAX = 64 };
 
-/* Sections with a rule that the fault breaks, each as "RFC number section"; a space ends each. */
+/* Sections with a rule that the fault breaks: the RFC, the section, a comma. */
 static const char *const clauses[FAULT_COUNT] = {
 	[FAULT_SHORT] = "5041 4, 5041 4.1, 5041 4.2, 5041 4.3, 5041 4.4, 5040 4.4, 5040 4.8, ",
 	[FAULT_VERSION] = "5041 4.1, 5040 4.1, 5040 7.2, ",
 	[FAULT_OPCODE] =
 		"5040 4.1, 5040 4.2, 5040 5.1, 5040 5.2.1, 5040 5.2.2, 5040 5.3, 5040 7.2, ",
-	[FAULT_QUEUE] = "5040 3.2, 5040 4.1, 5040 4.2, 5040 5.2.1, 5040 5.3, 5040 5.4, 5041 7.1, ",
+	[FAULT_QUEUE] = "5040 3.1, 5040 4.1, 5040 4.2, 5040 5.2.1, 5040 5.3, 5040 5.4, 5041 7.1, ",
 	[FAULT_MSN] = "5041 4.3, ",
 	[FAULT_MO] = "5041 4.3, 5041 5.2, ",
 	[FAULT_LAST] = "5041 4.1, ",
@@ -45,7 +45,7 @@ static const char *const clauses[FAULT_COUNT] = {
 	[FAULT_SSN] = "5043 5.2.1, 5043 6.1, ",
 	[FAULT_EARLY] = "5043 6.1, 5043 6.2, 5043 6.6, ",
 	[FAULT_AFTER] = "5040 5.4, 5043 6.2, ",
-	[FAULT_TERMINATE] = "5040 4.8, 6580 3.1, 6580 3.2, 6580 3.3, ",
+	[FAULT_TERMINATE] = "5040 4.8, 5041 7.2, 5044 8, 6580 3.1, 6580 3.2, 6580 3.3, ",
 	[FAULT_CRC] = "5044 4.4, ",
 	[FAULT_MARKER] = "5044 4.2, 5044 4.3, ",
 	[FAULT_PAD] = "5044 4.1, ",
@@ -127,7 +127,9 @@ static void copy_word(char *dst, const char *from, const char *to)
 	while (to > from && isspace((unsigned char)to[-1]))
 		to--;
 	len = IW_MIN((size_t)(to - from), (size_t)WORD_MAX - 1);
-	memcpy(dst, from, len);
+	/* The word may be printed. */
+	for (size_t i = 0; i < len; i++)
+		dst[i] = isprint((unsigned char)from[i]) ? from[i] : '?';
 	dst[len] = '\0';
 }
 

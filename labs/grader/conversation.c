@@ -1122,7 +1122,7 @@ static void inject_after(struct talk *t, unsigned int from)
 static void inject_terminate(struct talk *t, unsigned int from)
 {
 	static const uint8_t forms[][2] = { { 3, 0 }, { 0, 3 }, { 2, 1 }, { 15, 2 },
-					    { 1, 3 }, { 2, 2 }, { 4, 1 } };
+					    { 1, 5 }, { 2, 2 }, { 4, 1 } };
 	const uint8_t *f = forms[t->variant % IW_ARRAY_LEN(forms)];
 
 	respond_all(t);

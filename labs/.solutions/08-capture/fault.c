@@ -221,8 +221,8 @@ static void advertise(struct side *owner, const uint8_t *advert)
 }
 
 /* RFC 5041 7.1, RFC 5040 7.2 */
-static enum fault access(struct side *owner, uint32_t stag, uint64_t to, uint64_t len,
-			 uint8_t right)
+static enum fault use_buffer(struct side *owner, uint32_t stag, uint64_t to, uint64_t len,
+			     uint8_t right)
 {
 	const struct buffer *b = find(owner, stag);
 
@@ -277,7 +277,7 @@ static enum fault request(struct side *from, struct side *peer, const struct seg
 		from->reads[from->n_reads++] = (struct read){ .stag = (uint32_t)field(r, 4),
 							      .len = size,
 							      .to = field(r + 4, 8) };
-	return access(peer, (uint32_t)field(r + 16, 4), field(r + 20, 8), size, RIGHT_READ);
+	return use_buffer(peer, (uint32_t)field(r + 16, 4), field(r + 20, 8), size, RIGHT_READ);
 }
 
 /* RFC 5040 5.2.2: responses are in the order of the requests. */
@@ -298,7 +298,7 @@ static enum fault respond(struct side *requester, const struct segment *g)
 	return FAULT_NONE;
 }
 
-/* RFC 5040 figure 9: the error types of each layer. */
+/* The error types of each layer: RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8. */
 static enum fault terminate(struct side *from, const struct segment *g)
 {
 	static const uint8_t error_types[] = { 3, 3, 1 };
@@ -329,7 +329,7 @@ static enum fault segment(struct state *s, enum end end, const uint8_t *at, size
 		return fault;
 	switch (g.opcode) {
 	case WRITE:
-		return access(peer, g.stag, g.to, g.len, RIGHT_WRITE);
+		return use_buffer(peer, g.stag, g.to, g.len, RIGHT_WRITE);
 	case READ_REQUEST:
 		return request(from, peer, &g);
 	case READ_RESPONSE:
