@@ -450,20 +450,33 @@ static void print_verdict(const struct conversation *c, const struct verdict *v)
 	printf("\n");
 }
 
+static unsigned int features_for(enum fault fault)
+{
+	if (fault <= FAULT_QUEUE)
+		return 0;
+	if (fault <= FAULT_LAST)
+		return FOR_ORDER;
+	if (fault <= FAULT_RIGHTS)
+		return FOR_BUFFERS;
+	if (fault <= FAULT_RTR)
+		return FOR_STARTUP;
+	return fault <= FAULT_READS ? FOR_READS : FOR_SESSIONS;
+}
+
 /*
- * Writes the first conversation that the module judges wrongly, otherwise the last one,
- * and prints both verdicts.
+ * Gives the module conversations in the order of the steps, every other one without a fault. Writes
+ * the first one that it judges wrongly, otherwise the last one, and prints both verdicts.
  */
 static bool trace(struct lab_run *run, const char *path)
 {
-	enum { TRIES = 200 };
+	enum { FORMS = 9, KINDS = FAULT_CRC - 1, TRIES = 2 * FORMS * KINDS };
 
 	for (unsigned int i = 0; i < TRIES; i++) {
-		enum fault fault = (enum fault)(i % FAULT_CRC);
-		struct conversation *c =
-			conversation_new(lab_random(run), WITH_ALL, fault, i / FAULT_CRC);
-		struct verdict v;
+		enum fault kind = (enum fault)(1 + i / (2 * FORMS));
+		struct conversation *c = conversation_new(lab_random(run), features_for(kind),
+							  i % 2 ? FAULT_NONE : kind, i / 2 % FORMS);
 		bool ok, done = false;
+		struct verdict v;
 
 		if (!c)
 			return lab_fail(run, "the grader is out of memory");
