@@ -222,6 +222,13 @@ static void say(struct talk *t, unsigned int from)
 	say_in(t, from, 0);
 }
 
+static void say_nothing(struct talk *t, unsigned int from)
+{
+	static const uint8_t none[1];
+
+	untagged_message(t, from, untagged(t, from, IW_OP_SEND), none, 0, 1);
+}
+
 /* --- buffers ---------------------------------------------------------------------------------- */
 
 static struct buffer *find(struct side *s, uint32_t stag)
@@ -431,7 +438,7 @@ static void ready_to_receive(struct talk *t, const struct iw_mpa_enhanced *reply
 	else if (reply->rtr_write)
 		write_nothing(t, 0);
 	else
-		untagged_message(t, 0, untagged(t, 0, IW_OP_SEND), NULL, 0, 1);
+		say_nothing(t, 0);
 }
 
 /* Not one of the RTRs that the Reply has. */
@@ -449,7 +456,7 @@ static void wrong_rtr(struct talk *t, const struct iw_mpa_enhanced *reply)
 		if (reply->rtr_send)
 			write_nothing(t, 0);
 		else
-			untagged_message(t, 0, untagged(t, 0, IW_OP_SEND), NULL, 0, 1);
+			say_nothing(t, 0);
 		return;
 	default:
 		if (reply->rtr_read)
