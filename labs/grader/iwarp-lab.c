@@ -9,6 +9,7 @@
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/log.h"
+#include "labs/grader/conversation.h"
 #include "labs/grader/peer.h"
 #include "labs/grader/run.h"
 
@@ -21,6 +22,7 @@ static const struct lab *const all_labs[] = {
 	&lab_tagged,
 	&lab_untagged,
 	&lab_startup,
+	&lab_capture,
 };
 
 enum key {
@@ -52,7 +54,7 @@ static const struct argp_option options[] = {
 	  "peer: listen on this address (default: 127.0.0.1); '*': all", 0 },
 	{ "count", KEY_COUNT, "N", 0, "peer: rounds of the client (default: 10)", 0 },
 	{ "size", KEY_SIZE, "N", 0, "peer: octets of a ping of the client (default: 64)", 0 },
-	{ "output", 'o', "FILE", 0, "trace: the file to write", 0 },
+	{ "output", 'o', "PATH", 0, "trace: the file to write; captures: the folder", 0 },
 	{ 0 },
 };
 
@@ -189,10 +191,20 @@ static enum iw_exit list(const struct command *c)
 	return IW_EXIT_OK;
 }
 
+/* The captures of lab 8 with other faults than those of the tarball. */
+static enum iw_exit captures(const struct command *c)
+{
+	if (captures_write(c->cfg.seed, c->output)) {
+		iw_log_error("%s: the captures cannot be written: %m", c->output);
+		return IW_EXIT_FAILED;
+	}
+	return IW_EXIT_OK;
+}
+
 static const struct command commands[] = {
-	{ .name = "check", .run = check }, { .name = "trace", .run = trace },
-	{ .name = "speed", .run = speed }, { .name = "peer", .run = peer },
-	{ .name = "list", .run = list },
+	{ .name = "check", .run = check },       { .name = "trace", .run = trace },
+	{ .name = "speed", .run = speed },       { .name = "peer", .run = peer },
+	{ .name = "captures", .run = captures }, { .name = "list", .run = list },
 };
 
 /* --- the command line ----------------------------------------------------------------------------- */
@@ -205,7 +217,8 @@ static void choose_command(const char *name, struct argp_state *state)
 			given.run = commands[i].run;
 			return;
 		}
-	argp_error(state, "%s: not a command; use check, trace, speed, peer or list", name);
+	argp_error(state, "%s: not a command; use check, trace, speed, peer, captures or list",
+		   name);
 }
 
 static void choose_lab(const char *text, struct argp_state *state)
@@ -245,8 +258,10 @@ static bool has_step(const struct lab *lab, const char *name)
 static void complete(struct argp_state *state)
 {
 	if (!given.name)
-		argp_error(state, "no command; use check, trace, speed, peer or list");
-	if (!strcmp(given.name, "list"))
+		argp_error(state, "no command; use check, trace, speed, peer, captures or list");
+	if (!strcmp(given.name, "captures") && !given.output)
+		argp_error(state, "no --output DIR");
+	if (!strcmp(given.name, "list") || !strcmp(given.name, "captures"))
 		return;
 	if (!given.lab)
 		argp_error(state, "no lab; use 1 to 10");
@@ -325,7 +340,8 @@ int main(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "COMMAND LAB",
-		.doc = "Grades the teaching labs of iwarp-tools. Commands: check, trace, speed, peer, list.",
+		.doc = "Grades the teaching labs of iwarp-tools. Commands: check, trace, speed, peer, "
+		       "captures, list.",
 	};
 
 	argp_err_exit_status = IW_EXIT_USAGE;
