@@ -16,37 +16,63 @@ bool number_of(uint64_t *number, uint64_t next, uint16_t ssn)
 
 /* --- SCTP ------------------------------------------------------------------------------------ */
 
+/* Given: the buffers. */
+struct region {
+	uint32_t stag;
+	uint64_t to;
+	uint8_t *memory;
+	size_t len;
+};
+
 struct receiver {
 	uint32_t window;
-	/* TODO step 2: the buffers; which segments have arrived; what delivery needs of them. */
+	/*
+	 * TODO steps 2, 3 and 5: which segments have arrived, and what delivery needs of them. The
+	 * number of segments is unlimited, that of early ones is not.
+	 */
+
+	struct region regions[REGIONS_MAX];
+	size_t nregions;
+	struct region buffers[BUFFERS_MAX]; /* that of an MSN is MSN % BUFFERS_MAX */
+	uint32_t oldest, newest; /* MSNs: of the message to be delivered next, of the next buffer */
 };
 
 struct receiver *receiver_new(uint32_t window)
 {
-	/* TODO step 2. */
-	return NULL;
+	struct receiver *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->window = window;
+	r->oldest = r->newest = 1;
+	return r;
 }
 
 void receiver_free(struct receiver *r)
 {
-	/* TODO step 2. */
+	free(r);
 }
 
 bool receiver_register(struct receiver *r, uint32_t stag, uint64_t to, uint8_t *memory, size_t len)
 {
-	/* TODO step 2. */
-	return false;
+	if (r->nregions == REGIONS_MAX)
+		return false;
+	r->regions[r->nregions++] = (struct region){ stag, to, memory, len };
+	return true;
 }
 
 bool receiver_post(struct receiver *r, uint8_t *memory, size_t len)
 {
-	/* TODO step 2. */
-	return false;
+	/* `oldest` must be increased when a message is delivered (step 3). */
+	if (r->newest - r->oldest == BUFFERS_MAX)
+		return false;
+	r->buffers[r->newest++ % BUFFERS_MAX] = (struct region){ .memory = memory, .len = len };
+	return true;
 }
 
 enum arrival receiver_arrive(struct receiver *r, const struct segment *s)
 {
-	/* TODO step 2: place the payload at once. Steps 4 to 6: the checks before it. */
+	/* TODO step 2: find the buffer, place the payload at once. Steps 4 to 6: the checks. */
 	return ARRIVAL_STOPPED;
 }
 

@@ -898,22 +898,16 @@ enum { TRACE_SEGMENTS = 384, TRACE_LEN = 1024, TRACE_MESSAGE = 8, STAG_SCTP = 1,
 
 /* The link of the picture: 2% losses, a round trip of 10 ms, some packets overtake others. */
 static const struct link pictured = {
-	.gap = 100000, .one_way = 5000000, .jitter = 400000, .rtt = 10000000, .loss = 20, .losses = 9
+	.gap = 100000, .one_way = 5000000, .jitter = 120000, .rtt = 10000000, .loss = 20, .losses = 9
 };
 
-static void write_event(FILE *file, struct iw_trace_event *ev, uint64_t at, uint32_t stag, uint64_t to, size_t octets)
+static void write_event(FILE *file, struct iw_trace_event *ev, uint64_t at)
 {
 	char line[IW_TRACE_LINE];
 
 	ev->now = at;
 	ev->wall = at;
 	ev->stream = 1;
-	if (ev->kind == IW_TRACE_placed)
-		ev->placed = (struct iw_trace_placed){ .octets = octets, .stag = stag, .to = to, .tagged = true };
-	else
-		ev->delivered = (struct iw_trace_delivered){
-			.opcode = "RDMA Write", .octets = octets, .stag = stag, .to = to, .tagged = true
-		};
 	iw_trace_json(line, sizeof(line), ev);
 	fprintf(file, "%s\n", line);
 }
@@ -922,14 +916,59 @@ static void write_placed(FILE *file, uint64_t at, uint32_t stag, uint64_t to, si
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_placed };
 
-	write_event(file, &ev, at, stag, to, octets);
+	ev.placed = (struct iw_trace_placed){ .octets = octets, .stag = stag, .to = to, .tagged = true };
+	write_event(file, &ev, at);
 }
 
 static void write_delivered(FILE *file, uint64_t at, uint32_t stag, uint64_t to, size_t octets)
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_delivered };
 
-	write_event(file, &ev, at, stag, to, octets);
+	ev.delivered = (struct iw_trace_delivered){
+		.opcode = "RDMA Write", .octets = octets, .stag = stag, .to = to, .tagged = true
+	};
+	write_event(file, &ev, at);
+}
+
+/* What the simulated sender did with the segment. A late one was lost, and was sent again. */
+static void write_sent(FILE *file, const struct packet *p)
+{
+	struct iw_trace_event segment = { .kind = IW_TRACE_segment_sent };
+	struct iw_trace_event chunk = { .kind = IW_TRACE_chunk_sent };
+	struct iw_trace_event again = { .kind = IW_TRACE_chunk_retransmitted };
+	uint64_t octets = p->len + IW_SCTP_SSN_LEN + IW_DDP_TAGGED_LEN;
+
+	segment.segment_sent = (struct iw_trace_segment_sent){ .opcode = "RDMA Write",
+							       .octets = p->len,
+							       .stag = STAG_SCTP,
+							       .to = p->ddp.to,
+							       .last = p->ddp.last,
+							       .tagged = true };
+	chunk.chunk_sent = (struct iw_trace_chunk_sent){ .assoc = 1, .tsn = p->number, .octets = octets };
+	again.chunk_retransmitted =
+		(struct iw_trace_chunk_retransmitted){ .assoc = 1, .tsn = p->number, .octets = octets };
+	write_event(file, &segment, p->sent);
+	write_event(file, &chunk, p->sent);
+	if (p->arrived - p->sent > pictured.one_way + pictured.jitter)
+		write_event(file, &again, p->arrived - pictured.one_way);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct packet *x = *(const struct packet *const *)a, *y = *(const struct packet *const *)b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void write_sender(FILE *file, const struct plan *plan)
+{
+	const struct packet *order[TRACE_SEGMENTS];
+
+	for (size_t i = 0; i < TRACE_SEGMENTS; i++)
+		order[i] = &plan->packets[i];
+	qsort(order, TRACE_SEGMENTS, sizeof(*order), by_number);
+	for (size_t i = 0; i < TRACE_SEGMENTS; i++)
+		write_sent(file, order[i]);
 }
 
 /* Asks the module whether the octets of the segment are in the buffer. */
@@ -971,8 +1010,10 @@ static bool trace_sctp(struct lab_run *run, FILE *file, const struct packet *p)
 		to = lab_get_u64(run);
 		lab_get_u32(run);
 		len = lab_get_u64(run);
-		if (!lab_expect_true(run, len == TRACE_MESSAGE * TRACE_LEN && to % len == 0, "a delivered message has TO %llu, %llu octets: expected %u octets",
-				     (unsigned long long)to, (unsigned long long)len, TRACE_MESSAGE * TRACE_LEN))
+		if (!lab_expect_true(run, len == TRACE_MESSAGE * TRACE_LEN && to % len == 0,
+				     "a delivered message has TO %llu, %llu octets: expected %u octets",
+				     (unsigned long long)to, (unsigned long long)len,
+				     TRACE_MESSAGE * TRACE_LEN))
 			return false;
 		write_delivered(file, p->arrived, STAG_SCTP, to, len);
 	}
@@ -1052,6 +1093,7 @@ static bool trace(struct lab_run *run, const char *path)
 		return lab_fail(run, "%s: cannot be written", path);
 	lab_fill(run, pool, sizeof(pool));
 	trace_plan(run, &plan, pool);
+	write_sender(file, &plan);
 	passed = trace_begin(run);
 	for (size_t i = 0; i < plan.n && passed; i++) {
 		const struct packet *p = &plan.packets[i];
