@@ -18,6 +18,7 @@ enum {
 
 static const struct lab *const all_labs[] = {
 	&lab_framing,
+	&lab_sctp,
 };
 
 enum key {
