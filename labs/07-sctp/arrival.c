@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the position of a segment --------------------------------------------------------------- */
+/* --- the position of a segment ---------------------------------------------------------------- */
 
 bool number_of(uint64_t *number, uint64_t next, uint16_t ssn)
 {
@@ -14,7 +14,7 @@ bool number_of(uint64_t *number, uint64_t next, uint16_t ssn)
 	return false;
 }
 
-/* --- SCTP ------------------------------------------------------------------------------------ */
+/* --- SCTP ------------------------------------------------------------------------------------- */
 
 /* Given: the buffers. */
 struct region {
@@ -88,7 +88,7 @@ uint32_t receiver_early(const struct receiver *r)
 	return 0;
 }
 
-/* --- TCP ------------------------------------------------------------------------------------- */
+/* --- TCP -------------------------------------------------------------------------------------- */
 
 struct stream {
 	size_t room;
@@ -124,7 +124,7 @@ size_t stream_held(const struct stream *s)
 	return 0;
 }
 
-/* --- what it costs --------------------------------------------------------------------------- */
+/* --- what it costs ---------------------------------------------------------------------------- */
 
 size_t delays(struct delay *out, const struct journey *segments, size_t n, enum transport over)
 {

@@ -19,7 +19,7 @@
 
 #include "chunk.h"
 
-/* --- the position of a segment --------------------------------------------------------------- */
+/* --- the position of a segment ---------------------------------------------------------------- */
 
 /*
  * Step 1. Finds the number of a segment: 0, 1, 2, ... in the order in which the sender's DDP
@@ -36,7 +36,7 @@
  */
 bool number_of(uint64_t *number, uint64_t next, uint16_t ssn);
 
-/* --- SCTP: segments that arrive in any order ------------------------------------------------- */
+/* --- SCTP: segments that arrive in any order -------------------------------------------------- */
 
 #define WINDOW_MAX  32767 /* of a receiver */
 #define REGIONS_MAX 8     /* Tagged Buffers of a receiver */
@@ -84,9 +84,9 @@ void receiver_free(struct receiver *r);
  */
 bool receiver_register(struct receiver *r, uint32_t stag, uint64_t to, uint8_t *memory, size_t len);
 /*
- * Posts an Untagged Buffer of `len` octets for the next MSN of queue 0 that has no buffer. The first
- * MSN is 1. The memory is borrowed until the message with this MSN is delivered. Returns false if
- * BUFFERS_MAX buffers are posted whose messages have not been delivered.
+ * Posts an Untagged Buffer of `len` octets for the next MSN of queue 0 that has no buffer. The
+ * first MSN is 1. The memory is borrowed until the message with this MSN is delivered. Returns
+ * false if BUFFERS_MAX buffers are posted whose messages have not been delivered.
  */
 bool receiver_post(struct receiver *r, uint8_t *memory, size_t len);
 
@@ -123,14 +123,14 @@ bool receiver_deliver(struct receiver *r, struct delivery *out);
 /* Returns the number of segments that have arrived while one with a lower number is missing. */
 uint32_t receiver_early(const struct receiver *r);
 
-/* --- TCP: octets that arrive in any order ---------------------------------------------------- */
+/* --- TCP: octets that arrive in any order ----------------------------------------------------- */
 
 struct stream;
 
 /*
- * Creates the receiver of one direction of a TCP connection. Its first octet has the sequence number
- * `first`. Sequence numbers are modulo 2^32. `room`: the size of the receive buffer in octets, at
- * least 1. Returns NULL if there is no memory.
+ * Creates the receiver of one direction of a TCP connection. Its first octet has the sequence
+ * number `first`. Sequence numbers are modulo 2^32. `room`: the size of the receive buffer in
+ * octets, 1 to 2^30. Returns NULL if there is no memory.
  */
 struct stream *stream_new(uint32_t first, size_t room);
 void stream_free(struct stream *s);
@@ -147,10 +147,10 @@ size_t stream_arrive(struct stream *s, uint32_t seq, const uint8_t *octets, size
  * Returns how many. The room that they took is free again.
  */
 size_t stream_read(struct stream *s, uint8_t *to, size_t cap);
-/* Returns the number of octets that were kept and cannot be read yet: one before them is missing. */
+/* Returns the number of octets that were kept and cannot be read yet, because of a hole. */
 size_t stream_held(const struct stream *s);
 
-/* --- what it costs --------------------------------------------------------------------------- */
+/* --- what it costs ---------------------------------------------------------------------------- */
 
 #define STREAMS_MAX 16
 
@@ -161,8 +161,8 @@ enum transport {
 
 /* The way of a segment through the network. Times are in nanoseconds. */
 struct journey {
-	uint16_t stream;  /* 0 to STREAMS_MAX - 1; all segments of a message have the same */
-	bool last;        /* ends its message */
+	uint16_t stream; /* 0 to STREAMS_MAX - 1; all segments of a message have the same */
+	bool last;       /* ends its message */
 	uint32_t octets;
 	uint64_t sent;    /* submitted by the sender's DDP */
 	uint64_t arrived; /* at the receiver, for the first time */
@@ -194,7 +194,7 @@ uint64_t held_most(const struct journey *segments, size_t n, enum transport over
 
 struct summary {
 	uint64_t mean; /* rounded down */
-	uint64_t p99;  /* the smallest of the values that at least 99% of the values do not exceed */
+	uint64_t p99; /* the smallest of the values that at least 99% of the values do not exceed */
 };
 
 /* Step 9. Summarizes n values in any order; their sum is below 2^64. Both are 0 if n is 0. */

@@ -19,7 +19,7 @@ static struct {
 } memories[MEMORIES_MAX];
 static size_t nmemories;
 
-/* --- step 1 ------------------------------------------------------------------------------------ */
+/* --- step 1 ----------------------------------------------------------------------------------- */
 
 static void call_number_of(struct message *in, struct message *out)
 {
@@ -31,7 +31,7 @@ static void call_number_of(struct message *in, struct message *out)
 	put_u64(out, valid ? number : 0);
 }
 
-/* --- steps 2 to 6 ------------------------------------------------------------------------------ */
+/* --- steps 2 to 6 ----------------------------------------------------------------------------- */
 
 static void end_receiver(void)
 {
@@ -191,7 +191,7 @@ static void call_session(struct message *in, struct message *out)
 	put_octets(out, nmemories ? memories[0].at : NULL, nmemories ? memories[0].len : 0);
 }
 
-/* --- step 7 ------------------------------------------------------------------------------------ */
+/* --- step 7 ----------------------------------------------------------------------------------- */
 
 static void call_stream_new(struct message *in, struct message *out)
 {
@@ -233,7 +233,7 @@ static void call_stream_read(struct message *in, struct message *out)
 	memory_free(to);
 }
 
-/* --- steps 8 and 9 ----------------------------------------------------------------------------- */
+/* --- steps 8 and 9 ---------------------------------------------------------------------------- */
 
 static struct journey *get_journeys(struct message *in, uint32_t n)
 {

@@ -34,9 +34,9 @@ static inline uint64_t big_endian(const uint8_t *at, size_t octets)
 }
 
 /*
- * Decodes the user data of a DDP Segment Chunk (RFC 5043 5.2.2): the DDP-SSN, a DDP header (RFC 5041
- * 4.2, 4.3), the payload. Returns false if the chunk is too short. The DDP version and the reserved
- * bits are not checked.
+ * Decodes the user data of a DDP Segment Chunk (RFC 5043 5.2.2): the DDP-SSN, a DDP header (RFC
+ * 5041 4.2, 4.3), the payload. Returns false if the chunk is too short. The DDP version and the
+ * reserved bits are not checked.
  */
 static inline bool chunk_decode(struct segment *out, const uint8_t *octets, size_t len)
 {

@@ -26,12 +26,12 @@ static void octets(const char *what, const void *expected, const void *seen, siz
 		printf("ok    %s\n", what);
 		return;
 	}
-	printf("FAIL: %s: expected \"%.*s\", seen \"%.*s\"\n", what, (int)len, (const char *)expected, (int)len,
-	       (const char *)seen);
+	printf("FAIL: %s: expected \"%.*s\", seen \"%.*s\"\n", what, (int)len,
+	       (const char *)expected, (int)len, (const char *)seen);
 	failures++;
 }
 
-/* --- step 1 ------------------------------------------------------------------------------------ */
+/* --- step 1 ----------------------------------------------------------------------------------- */
 
 static uint64_t number_or_never(uint64_t next, uint16_t ssn)
 {
@@ -49,11 +49,11 @@ static void test_number(void)
 	number("1: and an old 65535 stays what it was", 65535, number_or_never(65540, 65535));
 }
 
-/* --- steps 2 to 6: chunks of one session ------------------------------------------------------- */
+/* --- steps 2 to 6: chunks of one session ------------------------------------------------------ */
 
 /*
- * Two messages with two segments each: A is tagged, B is untagged and has MSN 1. The first octet after
- * the DDP-SSN has T (0x80), L (0x40) and the DDP version 1; the next one is RDMAP's.
+ * Two messages with two segments each: A is tagged, B is untagged and has MSN 1. The first octet
+ * after the DDP-SSN has T (0x80), L (0x40) and the DDP version 1; the next one is RDMAP's.
  */
 static const uint8_t a1[] = {
 	0x00, 0x01,                                     /* DDP-SSN 1 */
@@ -90,8 +90,8 @@ static const uint8_t b2[] = {
 
 /* One octet for an STag that is not registered. */
 static const uint8_t stranger[] = {
-	0x00, 0x01, 0xc1, 0x40, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00,
-	0x00, 0x01, 0x00, 0x00, 0x00, 0x02, '!',
+	0x00, 0x01, 0xc1, 0x40, 0x00, 0x00, 0x00, 0x06, 0x00,
+	0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x02, '!',
 };
 
 static uint8_t tagged[8], untagged[8];
@@ -205,7 +205,7 @@ static void test_check(void)
 	receiver_free(r);
 }
 
-/* --- step 7 ------------------------------------------------------------------------------------ */
+/* --- step 7 ----------------------------------------------------------------------------------- */
 
 static void test_stream(void)
 {
@@ -217,7 +217,8 @@ static void test_stream(void)
 		failures++;
 		return;
 	}
-	number("7: octets after a hole are kept", 3, stream_arrive(s, 1, (const uint8_t *)"def", 3));
+	number("7: octets after a hole are kept", 3,
+	       stream_arrive(s, 1, (const uint8_t *)"def", 3));
 	number("7: but cannot be read", 0, stream_read(s, read, sizeof(read)));
 	number("7: they are held", 3, stream_held(s));
 	number("7: the hole is filled, one octet twice", 3,
@@ -225,23 +226,20 @@ static void test_stream(void)
 	number("7: nothing is held", 0, stream_held(s));
 	number("7: all octets can be read", 6, stream_read(s, read, sizeof(read)));
 	octets("7: in order", "abcdef", read, 6);
-	number("7: a copy of them is dropped", 0, stream_arrive(s, 0xfffffffe, (const uint8_t *)"abcdef", 6));
+	number("7: a copy of them is dropped", 0,
+	       stream_arrive(s, 0xfffffffe, (const uint8_t *)"abcdef", 6));
 	number("7: octets after the window are dropped", 8,
 	       stream_arrive(s, 4, (const uint8_t *)"ghijklmnop", 10));
 	stream_free(s);
 }
 
-/* --- steps 8 and 9: the example of the README -------------------------------------------------- */
+/* --- steps 8 and 9: the example of the README ------------------------------------------------- */
 
 static const struct journey example[] = {
 	/* stream, last, octets, sent, arrived */
-	{ 0, false, 1000, 0, 50 },
-	{ 0, true, 1000, 10, 160 }, /* was lost, and sent again */
-	{ 1, true, 500, 20, 70 },
-	{ 0, true, 1000, 30, 80 },
-	{ 1, false, 500, 40, 90 },
-	{ 1, true, 500, 50, 110 },
-	{ 0, true, 1000, 60, 170 },
+	{ 0, false, 1000, 0, 50 }, { 0, true, 1000, 10, 160 }, /* was lost, and sent again */
+	{ 1, true, 500, 20, 70 },  { 0, true, 1000, 30, 80 },  { 1, false, 500, 40, 90 },
+	{ 1, true, 500, 50, 110 }, { 0, true, 1000, 60, 170 },
 };
 #define SEGMENTS (sizeof(example) / sizeof(*example))
 

@@ -33,7 +33,7 @@ static bool finish(struct session *s, bool passed)
 	return false;
 }
 
-/* --- step 1: the number of a segment ------------------------------------------------------------- */
+/* --- step 1: the number of a segment ---------------------------------------------------------- */
 
 static bool number_is(struct lab_run *run, uint64_t next, uint16_t ssn, bool valid, uint64_t number)
 {
@@ -51,7 +51,8 @@ static bool number_is(struct lab_run *run, uint64_t next, uint16_t ssn, bool val
 	if (!lab_expect_true(run, seen_valid == valid, "it returned %s: expected %s",
 			     seen_valid ? "true" : "false", valid ? "true" : "false"))
 		return false;
-	return (!valid || lab_expect_number(run, "the number", number, seen)) && lab_results_end(run);
+	return (!valid || lab_expect_number(run, "the number", number, seen)) &&
+	       lab_results_end(run);
 }
 
 static bool step_number(struct lab_run *run)
@@ -95,7 +96,7 @@ static bool step_number(struct lab_run *run)
 	return true;
 }
 
-/* --- sessions over the link ------------------------------------------------------------------------ */
+/* --- sessions over the link ------------------------------------------------------------------- */
 
 /* Two Tagged Buffers, untagged messages, and messages of both kinds in a random order. */
 struct mixed {
@@ -116,7 +117,8 @@ static bool post_all(struct session *s)
 	return true;
 }
 
-static bool mixed_begin(struct mixed *m, struct lab_run *run, size_t messages, const struct link *link)
+static bool mixed_begin(struct mixed *m, struct lab_run *run, size_t messages,
+			const struct link *link)
 {
 	uint32_t stags[2];
 
@@ -129,7 +131,8 @@ static bool mixed_begin(struct mixed *m, struct lab_run *run, size_t messages, c
 	    !post_all(m->session))
 		return false;
 	for (size_t i = 0; i < messages; i++) {
-		size_t which = lab_below(run, 4), len = lab_below(run, 8) ? 1 + lab_below(run, MESSAGE_MAX) : 0;
+		size_t which = lab_below(run, 4),
+		       len = lab_below(run, 8) ? 1 + lab_below(run, MESSAGE_MAX) : 0;
 		uint64_t base = iw_stag_get(m->session->stags, stags[which & 1])->to;
 
 		if (which < 2)
@@ -145,13 +148,15 @@ static bool mixed_begin(struct mixed *m, struct lab_run *run, size_t messages, c
 static bool mixed_run(struct mixed *m, unsigned judge)
 {
 	for (size_t i = 0; i < m->plan.n; i++)
-		if (!session_arrive(m->session, &m->plan.packets[i], judge) || !post_all(m->session))
+		if (!session_arrive(m->session, &m->plan.packets[i], judge) ||
+		    !post_all(m->session))
 			return false;
 	return true;
 }
 
 /* A number of random sessions over a link. */
-static bool random_sessions(struct lab_run *run, int n, size_t messages, const struct link *link, unsigned judge)
+static bool random_sessions(struct lab_run *run, int n, size_t messages, const struct link *link,
+			    unsigned judge)
 {
 	static struct mixed m;
 	bool passed = true;
@@ -165,7 +170,8 @@ static bool random_sessions(struct lab_run *run, int n, size_t messages, const s
 }
 
 /* Packets of a plan in an order of the caller. */
-static bool arrive_in(struct session *s, const struct plan *plan, const uint8_t *order, size_t n, unsigned judge)
+static bool arrive_in(struct session *s, const struct plan *plan, const uint8_t *order, size_t n,
+		      unsigned judge)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!session_arrive(s, &plan->packets[order[i]], judge))
@@ -189,7 +195,8 @@ static bool fixed_session(struct lab_run *run, const uint8_t *order, size_t n, u
 	if (!s)
 		return false;
 	plan_init(&plan);
-	passed = session_register(s, 0x1000, 256, &stag) && session_post(s, 80) && session_post(s, 80);
+	passed = session_register(s, 0x1000, 256, &stag) && session_post(s, 80) &&
+		 session_post(s, 80);
 	if (passed) {
 		/* Payload without chance: segments of equal length. */
 		for (size_t i = 0; i < 7; i++)
@@ -201,8 +208,12 @@ static bool fixed_session(struct lab_run *run, const uint8_t *order, size_t n, u
 			p->len = 32;
 			p->ddp.last = i == 3 || i == 5 || i == 6;
 			if (i >= 4)
-				p->ddp = (struct iw_ddp){ .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .last = i > 4,
-							  .msn = i == 6 ? 2 : 1, .mo = i == 5 ? 32 : 0 };
+				p->ddp = (struct iw_ddp){ .dv = 1,
+							  .rv = 1,
+							  .opcode = IW_OP_SEND,
+							  .last = i > 4,
+							  .msn = i == 6 ? 2 : 1,
+							  .mo = i == 5 ? 32 : 0 };
 		}
 		passed = arrive_in(s, &plan, order, n, judge);
 	}
@@ -210,17 +221,19 @@ static bool fixed_session(struct lab_run *run, const uint8_t *order, size_t n, u
 	return finish(s, passed);
 }
 
-/* --- step 2: place -------------------------------------------------------------------------------- */
+/* --- step 2: place ---------------------------------------------------------------------------- */
 
 static bool step_place(struct lab_run *run)
 {
-	static const uint8_t in_order[] = { 0, 1, 2, 3, 4, 5, 6 }, backwards[] = { 6, 5, 4, 3, 2, 1, 0 };
+	static const uint8_t in_order[] = { 0, 1, 2, 3, 4, 5, 6 },
+			     backwards[] = { 6, 5, 4, 3, 2, 1, 0 };
 
-	return fixed_session(run, in_order, 7, JUDGE_MEMORY) && fixed_session(run, backwards, 7, JUDGE_MEMORY) &&
+	return fixed_session(run, in_order, 7, JUDGE_MEMORY) &&
+	       fixed_session(run, backwards, 7, JUDGE_MEMORY) &&
 	       random_sessions(run, 16, 16, &lossy, JUDGE_MEMORY);
 }
 
-/* --- step 3: deliver ------------------------------------------------------------------------------ */
+/* --- step 3: deliver -------------------------------------------------------------------------- */
 
 static bool step_deliver(struct lab_run *run)
 {
@@ -237,7 +250,7 @@ static bool step_deliver(struct lab_run *run)
 	return random_sessions(run, 16, 60, &lossy, JUDGE_DELIVERY);
 }
 
-/* --- step 4: duplicates --------------------------------------------------------------------------- */
+/* --- step 4: duplicates ----------------------------------------------------------------------- */
 
 /* Passes a copy of a segment that has arrived, with other octets: they show if it is placed. */
 static bool copy_arrives(struct session *s, const struct packet *p)
@@ -254,8 +267,10 @@ static bool copies_of_everything(struct mixed *m)
 	for (size_t i = 0; i < m->plan.n; i++) {
 		const struct packet *p = &m->plan.packets[i];
 
-		if (!session_arrive(m->session, p, JUDGE_DELIVERY) || !copy_arrives(m->session, p) ||
-		    !copy_arrives(m->session, &m->plan.packets[lab_below(m->session->run, i + 1)]) ||
+		if (!session_arrive(m->session, p, JUDGE_DELIVERY) ||
+		    !copy_arrives(m->session, p) ||
+		    !copy_arrives(m->session,
+				  &m->plan.packets[lab_below(m->session->run, i + 1)]) ||
 		    !post_all(m->session))
 			return false;
 	}
@@ -277,14 +292,18 @@ static bool step_duplicate(struct lab_run *run)
 	return passed && random_sessions(run, 8, 30, &link, JUDGE_DELIVERY);
 }
 
-/* --- step 5: the window --------------------------------------------------------------------------- */
+/* --- step 5: the window ----------------------------------------------------------------------- */
 
 static struct packet octet(uint64_t number, uint32_t stag)
 {
 	static const uint8_t a[1] = { 'a' };
 
 	return (struct packet){ .number = number,
-				.ddp = { .tagged = true, .last = true, .dv = 1, .rv = 1, .stag = stag,
+				.ddp = { .tagged = true,
+					 .last = true,
+					 .dv = 1,
+					 .rv = 1,
+					 .stag = stag,
 					 .to = number % 64 },
 				.payload = a,
 				.len = 1 };
@@ -309,7 +328,8 @@ static bool numbers_session(struct lab_run *run, uint32_t window, const uint64_t
 
 	lab_case(run, "a receiver with a window of %u", window);
 	s = session_new(run, window);
-	return s && finish(s, session_register(s, 0, 64, &stag) && numbers_arrive(s, stag, numbers, n));
+	return s &&
+	       finish(s, session_register(s, 0, 64, &stag) && numbers_arrive(s, stag, numbers, n));
 }
 
 static bool window_edges(struct lab_run *run, uint32_t w)
@@ -344,7 +364,7 @@ static bool full_window(struct lab_run *run, uint32_t window)
 	}
 	passed = passed && lab_allocated(run, &full) &&
 		 lab_expect_true(run, full <= begun,
-				 "the module has %llu blocks of memory after the early segments, and had %llu before them: expected no more",
+				 "after the early segments %llu blocks are allocated, before them %llu",
 				 (unsigned long long)full, (unsigned long long)begun);
 	return finish(s, passed);
 }
@@ -369,14 +389,16 @@ static bool long_session(struct lab_run *run)
 	plan_init(&plan);
 	passed = session_register(s, 0, 256, &stag);
 	while (passed && plan.n < 66500)
-		plan_tagged(&plan, run, pool, stag, lab_below(run, 200), 1 + lab_below(run, 56), 20);
+		plan_tagged(&plan, run, pool, stag, lab_below(run, 200), 1 + lab_below(run, 56),
+			    20);
 	if (passed) {
 		uint64_t next = plan.n + 1;
 		/* Copies, the next one, and one so far ahead that it could almost be a copy. */
 		const uint64_t after[] = { next - 1, next - 32768, next, next + 1 + 32767 };
 
 		link_carry(&link, run, &plan);
-		passed = session_arrive_all(s, plan.packets, plan.n, JUDGE_DELIVERY | JUDGE_MEMORY) &&
+		passed = session_arrive_all(s, plan.packets, plan.n,
+					    JUDGE_DELIVERY | JUDGE_MEMORY) &&
 			 numbers_arrive(s, stag, after, sizeof(after) / sizeof(*after));
 	}
 	plan_free(&plan);
@@ -393,10 +415,11 @@ static bool step_window(struct lab_run *run)
 	for (size_t i = 0; i < sizeof(windows) / sizeof(*windows); i++)
 		if (!window_edges(run, windows[i]))
 			return false;
-	return full_window(run, 100) && full_window(run, 7) && long_session(run) && lab_expect_freed(run, before);
+	return full_window(run, 100) && full_window(run, 7) && long_session(run) &&
+	       lab_expect_freed(run, before);
 }
 
-/* --- step 6: the checks before placement ----------------------------------------------------------- */
+/* --- step 6: the checks before placement ------------------------------------------------------ */
 
 #define BASE_A 0x100000000ull
 #define LEN_A  1000u
@@ -476,8 +499,8 @@ static bool check_begin(struct lab_run *run, struct session **s, uint32_t *stags
 	lab_case(run, "a receiver with two Tagged and two Untagged Buffers");
 	*s = session_new(run, WINDOW);
 	return *s && session_register(*s, BASE_A, LEN_A, &stags[0]) &&
-	       session_register(*s, BASE_B, LEN_B, &stags[1]) && session_post(*s, 10) && session_post(*s, 50) &&
-	       session_arrive(*s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
+	       session_register(*s, BASE_B, LEN_B, &stags[1]) && session_post(*s, 10) &&
+	       session_post(*s, 50) && session_arrive(*s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
 }
 
 /* After an error, nothing is placed any more. */
@@ -532,7 +555,7 @@ static bool step_check(struct lab_run *run)
 	return check_one(run, &unknown, 2 + WINDOW) && check_one(run, &unknown, 1);
 }
 
-/* --- step 7: the receiver of a TCP connection ------------------------------------------------------ */
+/* --- step 7: the receiver of a TCP connection ------------------------------------------------- */
 
 enum { DATA_LEN = 3000 };
 
@@ -558,7 +581,8 @@ static bool octets_begin(struct octets *o, struct lab_run *run, uint32_t first, 
 	lab_call(run, "stream_new");
 	lab_put_u32(run, first);
 	lab_put_u64(run, room);
-	return lab_run_call(run) && lab_expect_true(run, lab_get_u8(run) == 1, "stream_new() returned NULL") &&
+	return lab_run_call(run) &&
+	       lab_expect_true(run, lab_get_u8(run) == 1, "stream_new() returned NULL") &&
 	       lab_results_end(run);
 }
 
@@ -584,14 +608,16 @@ static bool octets_arrive(struct octets *o, size_t at, size_t len)
 			o->present[i] = true;
 			kept++;
 		}
-	lab_case(o->run, "sequence numbers %u to %u arrive, %zu octets (next to be read: %u; room: %zu)",
+	lab_case(o->run,
+		 "sequence numbers %u to %u arrive, %zu octets (next to be read: %u; room: %zu)",
 		 o->first + (uint32_t)at, o->first + (uint32_t)(at + len - 1), len,
 		 o->first + (uint32_t)o->next, o->room);
 	lab_call(o->run, "stream_arrive");
 	lab_put_u32(o->run, o->first + (uint32_t)at);
 	lab_put_octets(o->run, o->data + at, len);
 	return lab_run_call(o->run) &&
-	       lab_expect_number(o->run, "stream_arrive(): octets kept", kept, lab_get_u64(o->run)) &&
+	       lab_expect_number(o->run, "stream_arrive(): octets kept", kept,
+				 lab_get_u64(o->run)) &&
 	       lab_expect_number(o->run, "stream_held()", octets_held(o), lab_get_u64(o->run)) &&
 	       lab_results_end(o->run);
 }
@@ -628,11 +654,11 @@ static bool stream_fixed(struct lab_run *run, uint32_t first)
 	static struct octets o;
 
 	return octets_begin(&o, run, first, 16) && octets_read(&o, 4) && octets_arrive(&o, 0, 4) &&
-	       octets_read(&o, 2) && octets_read(&o, 9) && octets_arrive(&o, 8, 4) && octets_read(&o, 9) &&
-	       octets_arrive(&o, 9, 6) && octets_arrive(&o, 0, 4) && octets_arrive(&o, 2, 8) &&
-	       octets_read(&o, 100) && octets_read(&o, 100) && octets_arrive(&o, 20, 40) &&
-	       octets_arrive(&o, 31, 5) && octets_arrive(&o, 10, 14) && octets_read(&o, 5) &&
-	       octets_read(&o, 50) && octets_end(&o);
+	       octets_read(&o, 2) && octets_read(&o, 9) && octets_arrive(&o, 8, 4) &&
+	       octets_read(&o, 9) && octets_arrive(&o, 9, 6) && octets_arrive(&o, 0, 4) &&
+	       octets_arrive(&o, 2, 8) && octets_read(&o, 100) && octets_read(&o, 100) &&
+	       octets_arrive(&o, 20, 40) && octets_arrive(&o, 31, 5) && octets_arrive(&o, 10, 14) &&
+	       octets_read(&o, 5) && octets_read(&o, 50) && octets_end(&o);
 }
 
 static bool stream_random(struct lab_run *run, size_t room)
@@ -643,13 +669,15 @@ static bool stream_random(struct lab_run *run, size_t room)
 		return false;
 	for (int i = 0; i < 120 && o.next < DATA_LEN; i++) {
 		size_t back = o.next < 40 ? o.next : 40;
-		size_t at = o.next - back + lab_below(run, back + 1 + (lab_below(run, 3) ? 0 : room + 10));
+		size_t at = o.next - back +
+			    lab_below(run, back + 1 + (lab_below(run, 3) ? 0 : room + 10));
 		size_t len = 1 + lab_below(run, 60);
 
 		if (at >= DATA_LEN)
 			continue;
 		len = len < DATA_LEN - at ? len : DATA_LEN - at;
-		if (!octets_arrive(&o, at, len) || (lab_below(run, 3) && !octets_read(&o, lab_below(run, 80))))
+		if (!octets_arrive(&o, at, len) ||
+		    (lab_below(run, 3) && !octets_read(&o, lab_below(run, 80))))
 			return false;
 	}
 	return octets_end(&o);
@@ -669,7 +697,7 @@ static bool step_stream(struct lab_run *run)
 	return lab_expect_freed(run, before);
 }
 
-/* --- steps 8 and 9: what it costs ------------------------------------------------------------------ */
+/* --- steps 8 and 9: what it costs ------------------------------------------------------------- */
 
 struct way {
 	uint16_t stream;
@@ -754,7 +782,8 @@ static void put_ways(struct lab_run *run, const struct way *w, size_t n)
 	}
 }
 
-static bool delays_are(struct lab_run *run, const struct way *w, size_t n, bool tcp, const char *what)
+static bool delays_are(struct lab_run *run, const struct way *w, size_t n, bool tcp,
+		       const char *what)
 {
 	struct delay expected[JOURNEYS_MAX];
 	size_t messages = expected_delays(expected, w, n, tcp);
@@ -766,7 +795,8 @@ static bool delays_are(struct lab_run *run, const struct way *w, size_t n, bool 
 	lab_put_u32(run, (uint32_t)n);
 	lab_put_u32(run, (uint32_t)messages);
 	put_ways(run, w, n);
-	if (!lab_run_call(run) || !lab_expect_number(run, "the number of messages", messages, lab_get_u32(run)))
+	if (!lab_run_call(run) ||
+	    !lab_expect_number(run, "the number of messages", messages, lab_get_u32(run)))
 		return false;
 	for (size_t i = 0; i < messages; i++) {
 		snprintf(text, sizeof(text), "message %zu: placed (ns)", i + 1);
@@ -781,8 +811,8 @@ static bool delays_are(struct lab_run *run, const struct way *w, size_t n, bool 
 
 /* The example of the README. */
 static const struct way example[] = {
-	{ 0, false, 1000, 0, 50 },   { 0, true, 1000, 10, 160 }, { 1, true, 500, 20, 70 },
-	{ 0, true, 1000, 30, 80 },   { 1, false, 500, 40, 90 },  { 1, true, 500, 50, 110 },
+	{ 0, false, 1000, 0, 50 },  { 0, true, 1000, 10, 160 }, { 1, true, 500, 20, 70 },
+	{ 0, true, 1000, 30, 80 },  { 1, false, 500, 40, 90 },  { 1, true, 500, 50, 110 },
 	{ 0, true, 1000, 60, 170 },
 };
 #define EXAMPLE_LEN (sizeof(example) / sizeof(*example))
@@ -856,14 +886,16 @@ static bool summary_is(struct lab_run *run, const uint64_t *v, size_t n)
 {
 	uint64_t sum = 0;
 
-	lab_case(run, "summarize() of %zu values, the first one is %llu", n, n ? (unsigned long long)v[0] : 0);
+	lab_case(run, "summarize() of %zu values, the first one is %llu", n,
+		 n ? (unsigned long long)v[0] : 0);
 	lab_call(run, "summarize");
 	lab_put_u32(run, (uint32_t)n);
 	for (size_t i = 0; i < n; i++) {
 		sum += v[i];
 		lab_put_u64(run, v[i]);
 	}
-	return lab_run_call(run) && lab_expect_number(run, "the mean", n ? sum / n : 0, lab_get_u64(run)) &&
+	return lab_run_call(run) &&
+	       lab_expect_number(run, "the mean", n ? sum / n : 0, lab_get_u64(run)) &&
 	       lab_expect_number(run, "the 99th percentile", percentile(v, n), lab_get_u64(run)) &&
 	       lab_results_end(run);
 }
@@ -874,13 +906,15 @@ static bool step_figures(struct lab_run *run)
 	static struct way w[JOURNEYS_MAX];
 	uint64_t values[400], before;
 
-	if (!lab_allocated(run, &before) || !held_is(run, example, EXAMPLE_LEN, true, "the example of the README") ||
+	if (!lab_allocated(run, &before) ||
+	    !held_is(run, example, EXAMPLE_LEN, true, "the example of the README") ||
 	    !held_is(run, example, EXAMPLE_LEN, false, "the example of the README"))
 		return false;
 	for (int i = 0; i < 12; i++) {
 		size_t n = random_ways(run, w, 1 + lab_below(run, 100), STREAMS);
 
-		if (!held_is(run, w, n, true, "a link with losses") || !held_is(run, w, n, false, "a link with losses"))
+		if (!held_is(run, w, n, true, "a link with losses") ||
+		    !held_is(run, w, n, false, "a link with losses"))
 			return false;
 	}
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
@@ -892,14 +926,17 @@ static bool step_figures(struct lab_run *run)
 	return lab_expect_freed(run, before);
 }
 
-/* --- trace: both receivers on the same link ----------------------------------------------------------- */
+/* --- trace: both receivers on the same link --------------------------------------------------- */
 
 enum { TRACE_SEGMENTS = 384, TRACE_LEN = 1024, TRACE_MESSAGE = 8, STAG_SCTP = 1, STAG_TCP = 2 };
 
 /* The link of the picture: 2% losses, a round trip of 10 ms, some packets overtake others. */
-static const struct link pictured = {
-	.gap = 100000, .one_way = 5000000, .jitter = 120000, .rtt = 10000000, .loss = 20, .losses = 9
-};
+static const struct link pictured = { .gap = 100000,
+				      .one_way = 5000000,
+				      .jitter = 120000,
+				      .rtt = 10000000,
+				      .loss = 20,
+				      .losses = 9 };
 
 static void write_event(FILE *file, struct iw_trace_event *ev, uint64_t at)
 {
@@ -916,7 +953,9 @@ static void write_placed(FILE *file, uint64_t at, uint32_t stag, uint64_t to, si
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_placed };
 
-	ev.placed = (struct iw_trace_placed){ .octets = octets, .stag = stag, .to = to, .tagged = true };
+	ev.placed = (struct iw_trace_placed){
+		.octets = octets, .stag = stag, .to = to, .tagged = true
+	};
 	write_event(file, &ev, at);
 }
 
@@ -944,9 +983,11 @@ static void write_sent(FILE *file, const struct packet *p)
 							       .to = p->ddp.to,
 							       .last = p->ddp.last,
 							       .tagged = true };
-	chunk.chunk_sent = (struct iw_trace_chunk_sent){ .assoc = 1, .tsn = p->number, .octets = octets };
-	again.chunk_retransmitted =
-		(struct iw_trace_chunk_retransmitted){ .assoc = 1, .tsn = p->number, .octets = octets };
+	chunk.chunk_sent =
+		(struct iw_trace_chunk_sent){ .assoc = 1, .tsn = p->number, .octets = octets };
+	again.chunk_retransmitted = (struct iw_trace_chunk_retransmitted){ .assoc = 1,
+									   .tsn = p->number,
+									   .octets = octets };
 	write_event(file, &segment, p->sent);
 	write_event(file, &chunk, p->sent);
 	if (p->arrived - p->sent > pictured.one_way + pictured.jitter)
@@ -955,7 +996,8 @@ static void write_sent(FILE *file, const struct packet *p)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct packet *x = *(const struct packet *const *)a, *y = *(const struct packet *const *)b;
+	const struct packet *x = *(const struct packet *const *)a,
+			    *y = *(const struct packet *const *)b;
 
 	return (x->number > y->number) - (x->number < y->number);
 }
@@ -983,8 +1025,8 @@ static bool is_placed(struct lab_run *run, const struct packet *p)
 	if (!lab_run_call(run))
 		return false;
 	seen = lab_get_octets(run);
-	return lab_expect_octets(run, "the octets of this segment in the buffer", p->payload, p->len, seen.at,
-				 seen.len) &&
+	return lab_expect_octets(run, "the octets of this segment in the buffer", p->payload,
+				 p->len, seen.at, seen.len) &&
 	       lab_results_end(run);
 }
 
@@ -1010,10 +1052,11 @@ static bool trace_sctp(struct lab_run *run, FILE *file, const struct packet *p)
 		to = lab_get_u64(run);
 		lab_get_u32(run);
 		len = lab_get_u64(run);
-		if (!lab_expect_true(run, len == TRACE_MESSAGE * TRACE_LEN && to % len == 0,
-				     "a delivered message has TO %llu, %llu octets: expected %u octets",
-				     (unsigned long long)to, (unsigned long long)len,
-				     TRACE_MESSAGE * TRACE_LEN))
+		if (!lab_expect_true(
+			    run, len == TRACE_MESSAGE * TRACE_LEN && to % len == 0,
+			    "a delivered message has TO %llu, %llu octets: expected %u octets",
+			    (unsigned long long)to, (unsigned long long)len,
+			    TRACE_MESSAGE * TRACE_LEN))
 			return false;
 		write_delivered(file, p->arrived, STAG_SCTP, to, len);
 	}
@@ -1036,7 +1079,8 @@ static bool trace_tcp(struct lab_run *run, FILE *file, const struct packet *p, u
 	lab_get_u64(run);
 	lab_call(run, "stream_read");
 	lab_put_u32(run, TRACE_SEGMENTS * TRACE_LEN);
-	if (!lab_run_call(run) || !lab_expect_true(run, lab_get_u8(run) == 1, "stream_read() wrote outside of the buffer"))
+	if (!lab_run_call(run) || !lab_expect_true(run, lab_get_u8(run) == 1,
+						   "stream_read() wrote outside of the buffer"))
 		return false;
 	seen = lab_get_octets(run);
 	for (size_t at = 0; at < seen.len; at += TRACE_LEN)
@@ -1045,9 +1089,10 @@ static bool trace_tcp(struct lab_run *run, FILE *file, const struct packet *p, u
 	for (; begin < *read / message; begin++)
 		write_delivered(file, p->arrived, STAG_TCP, begin * message, message);
 	return lab_results_end(run) &&
-	       lab_expect_true(run, *read <= TRACE_SEGMENTS * TRACE_LEN && *read % TRACE_LEN == 0,
-			       "stream_read() returned %zu octets, after %llu: expected whole segments of %u octets", seen.len,
-			       (unsigned long long)*read, TRACE_LEN);
+	       lab_expect_true(
+		       run, *read <= TRACE_SEGMENTS * TRACE_LEN && *read % TRACE_LEN == 0,
+		       "stream_read() returned %zu octets, now %llu: expected whole segments of %u",
+		       seen.len, (unsigned long long)*read, TRACE_LEN);
 }
 
 static bool trace_begin(struct lab_run *run)
@@ -1060,7 +1105,8 @@ static bool trace_begin(struct lab_run *run)
 	lab_put_u32(run, STAG_SCTP);
 	lab_put_u64(run, 0);
 	lab_put_u32(run, TRACE_SEGMENTS * TRACE_LEN);
-	if (!lab_run_call(run) || !lab_expect_number(run, "receiver_register()", 1, lab_get_u8(run)))
+	if (!lab_run_call(run) ||
+	    !lab_expect_number(run, "receiver_register()", 1, lab_get_u8(run)))
 		return false;
 	lab_call(run, "stream_new");
 	lab_put_u32(run, 0);
@@ -1098,7 +1144,8 @@ static bool trace(struct lab_run *run, const char *path)
 	for (size_t i = 0; i < plan.n && passed; i++) {
 		const struct packet *p = &plan.packets[i];
 
-		lab_case(run, "segment %llu arrives at %.3f ms", (unsigned long long)p->number, (double)p->arrived / 1e6);
+		lab_case(run, "segment %llu arrives at %.3f ms", (unsigned long long)p->number,
+			 (double)p->arrived / 1e6);
 		passed = trace_sctp(run, file, p) && trace_tcp(run, file, p, &read);
 	}
 	plan_free(&plan);
@@ -1107,9 +1154,15 @@ static bool trace(struct lab_run *run, const char *path)
 	return passed;
 }
 
-/* --- speed -------------------------------------------------------------------------------------------- */
+/* --- speed ------------------------------------------------------------------------------------ */
 
-enum { SPEED_SEGMENTS = 16384, SPEED_LEN = 64, SPEED_ROUNDS = 60, SPEED_WINDOW = 1024, SPEED_RUNS = 3 };
+enum {
+	SPEED_SEGMENTS = 16384,
+	SPEED_LEN = 64,
+	SPEED_ROUNDS = 60,
+	SPEED_WINDOW = 1024,
+	SPEED_RUNS = 3
+};
 
 struct work {
 	uint8_t *chunks; /* each after its length, 16 bits */
@@ -1128,7 +1181,11 @@ static int speed_random(void *ctx, void *buf, size_t len)
 /* The same session with the engine. Returns the messages that were delivered. */
 static uint32_t our_session(const struct work *w, struct iw_stag_table *stags)
 {
-	struct iw_ddp_cfg cfg = { .mem = &iw_os_heap, .stags = stags, .pd = 1, .stream = 1, .dv = 1,
+	struct iw_ddp_cfg cfg = { .mem = &iw_os_heap,
+				  .stags = stags,
+				  .pd = 1,
+				  .stream = 1,
+				  .dv = 1,
 				  .early_max = SPEED_WINDOW - 1 };
 	struct iw_ddp_stream *d;
 	struct iw_ddp_msg m;
@@ -1147,7 +1204,8 @@ static uint32_t our_session(const struct work *w, struct iw_stag_table *stags)
 		iw_wire_ddp_decode(&h, chunk + IW_SCTP_SSN_LEN, len - IW_SCTP_SSN_LEN);
 		seq += (uint16_t)(ssn - 1 - seq);
 		if (iw_ddp_place(d, &h, chunk + IW_SCTP_SSN_LEN + IW_DDP_TAGGED_LEN,
-				 len - IW_SCTP_SSN_LEN - IW_DDP_TAGGED_LEN, IW_RIGHT_REMOTE_WRITE, 0, NULL) ||
+				 len - IW_SCTP_SSN_LEN - IW_DDP_TAGGED_LEN, IW_RIGHT_REMOTE_WRITE,
+				 0, NULL) ||
 		    iw_ddp_arrive(d, seq, &h, len - IW_SCTP_SSN_LEN - IW_DDP_TAGGED_LEN, NULL))
 			abort();
 		while (iw_ddp_deliver(d, &m, NULL) == 1)
@@ -1191,22 +1249,30 @@ static double student_rate(struct lab_run *run, const struct work *w)
 	    !lab_expect_number(run, "messages delivered", w->messages, lab_get_u32(run)))
 		return -1;
 	memory = lab_get_octets(run);
-	if (!lab_expect_octets(run, "the Tagged Buffer", w->memory, SPEED_SEGMENTS * SPEED_LEN, memory.at, memory.len))
+	if (!lab_expect_octets(run, "the Tagged Buffer", w->memory, SPEED_SEGMENTS * SPEED_LEN,
+			       memory.at, memory.len))
 		return -1;
 	return 1e3 * SPEED_ROUNDS * SPEED_SEGMENTS / (double)begin;
 }
 
 static void make_work(struct lab_run *run, struct work *w, struct iw_stag_table *stags)
 {
-	static const struct link link = { .gap = 10, .jitter = 400, .rtt = 3000, .loss = 10, .losses = 1 };
+	static const struct link link = {
+		.gap = 10, .jitter = 400, .rtt = 3000, .loss = 10, .losses = 1
+	};
 	static uint8_t pool[POOL_LEN];
-	struct iw_region r = { .rights = IW_RIGHT_REMOTE_WRITE, .pd = 1, .stream = 1,
-			       .len = SPEED_SEGMENTS * SPEED_LEN, .expires = UINT64_MAX, .uses = UINT32_MAX };
+	struct iw_region r = { .rights = IW_RIGHT_REMOTE_WRITE,
+			       .pd = 1,
+			       .stream = 1,
+			       .len = SPEED_SEGMENTS * SPEED_LEN,
+			       .expires = UINT64_MAX,
+			       .uses = UINT32_MAX };
 	struct plan plan;
 
 	lab_fill(run, pool, sizeof(pool));
 	r.base = w->memory = malloc(r.len);
-	w->chunks = malloc(SPEED_SEGMENTS * (size_t)(2 + IW_SCTP_SSN_LEN + IW_DDP_TAGGED_LEN + SPEED_LEN));
+	w->chunks = malloc(SPEED_SEGMENTS *
+			   (size_t)(2 + IW_SCTP_SSN_LEN + IW_DDP_TAGGED_LEN + SPEED_LEN));
 	if (!w->memory || !w->chunks || iw_stag_add(stags, &r, &w->stag, NULL))
 		abort();
 	plan_init(&plan);
@@ -1257,26 +1323,33 @@ static int speed(struct lab_run *run, struct lab_speed *results, size_t cap)
 		return -1;
 	qsort(student, SPEED_RUNS, sizeof(*student), by_value);
 	qsort(ours, SPEED_RUNS, sizeof(*ours), by_value);
-	results[0] = (struct lab_speed){ "segments of 64 octets, out of order, placed and delivered",
-					 "million/s", student[SPEED_RUNS / 2], ours[SPEED_RUNS / 2] };
+	results[0] =
+		(struct lab_speed){ "segments of 64 octets, out of order, placed and delivered",
+				    "million/s", student[SPEED_RUNS / 2], ours[SPEED_RUNS / 2] };
 	return 1;
 }
 
-/* --- the lab ------------------------------------------------------------------------------------------ */
+/* --- the lab ---------------------------------------------------------------------------------- */
 
 static const struct lab_step steps[] = {
-	{ "number", "find the number of a segment from its DDP-SSN", 12, "RFC 5043 10", 0, step_number },
-	{ "place", "place each segment when it arrives, in any order", 16, "RFC 5041 5.1, 5.3", 0, step_place },
-	{ "deliver", "deliver complete messages in the order of the sender", 16, "RFC 5041 5.3, 5.4", 0,
-	  step_deliver },
-	{ "duplicate", "drop segments that have arrived before", 8, "RFC 5041 5.3", 0, step_duplicate },
-	{ "window", "bound the early segments, in a session of any length", 12, "RFC 5043 10", 0, step_window },
-	{ "check", "check each segment before it is placed; stop after an error", 12, "RFC 5041 7.1", 0,
-	  step_check },
-	{ "stream", "receive as TCP does: hold back until the hole is filled", 12, "RFC 9293 3.4", 0,
-	  step_stream },
-	{ "delays", "compute when messages are placed and delivered", 6, "RFC 5041 5.3, 5.4", 0, step_delays },
-	{ "figures", "compute octets held, mean and 99th percentile", 6, "RFC 5045 4.1", 0, step_figures },
+	{ "number", "find the number of a segment from its DDP-SSN", 12, "RFC 5043 10", 0,
+	  step_number },
+	{ "place", "place each segment when it arrives, in any order", 16, "RFC 5041 5.1, 5.3", 0,
+	  step_place },
+	{ "deliver", "deliver complete messages in the order of the sender", 16,
+	  "RFC 5041 5.3, 5.4", 0, step_deliver },
+	{ "duplicate", "drop segments that have arrived before", 8, "RFC 5041 5.3", 0,
+	  step_duplicate },
+	{ "window", "bound the early segments, in a session of any length", 12, "RFC 5043 10", 0,
+	  step_window },
+	{ "check", "check each segment before it is placed; stop after an error", 12,
+	  "RFC 5041 7.1", 0, step_check },
+	{ "stream", "receive as TCP does: hold back until the hole is filled", 12, "RFC 9293 3.4",
+	  0, step_stream },
+	{ "delays", "compute when messages are placed and delivered", 6, "RFC 5041 5.3, 5.4", 0,
+	  step_delays },
+	{ "figures", "compute octets held, mean and 99th percentile", 6, "RFC 5045 4.1", 0,
+	  step_figures },
 	{ NULL, NULL, 0, NULL, 0, NULL },
 };
 

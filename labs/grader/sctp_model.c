@@ -20,7 +20,7 @@ static void *must(void *p)
 	return p;
 }
 
-/* --- the link ---------------------------------------------------------------------------------- */
+/* --- the link --------------------------------------------------------------------------------- */
 
 void plan_init(struct plan *plan)
 {
@@ -43,8 +43,8 @@ static struct packet *add(struct plan *plan)
 }
 
 /* Adds the segments of a message; `first` is the header of its first one. */
-static void add_message(struct plan *plan, struct lab_run *run, const uint8_t *pool, struct iw_ddp first,
-			size_t len, size_t longest)
+static void add_message(struct plan *plan, struct lab_run *run, const uint8_t *pool,
+			struct iw_ddp first, size_t len, size_t longest)
 {
 	size_t done = 0;
 
@@ -62,15 +62,16 @@ static void add_message(struct plan *plan, struct lab_run *run, const uint8_t *p
 	} while (done < len);
 }
 
-void plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag, uint64_t to,
-		 size_t len, size_t longest)
+void plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag,
+		 uint64_t to, size_t len, size_t longest)
 {
 	struct iw_ddp h = { .tagged = true, .dv = 1, .rv = 1, .stag = stag, .to = to };
 
 	add_message(plan, run, pool, h, len, longest);
 }
 
-void plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len, size_t longest)
+void plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len,
+		   size_t longest)
 {
 	struct iw_ddp h = { .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = plan->msn++ };
 
@@ -112,7 +113,7 @@ void link_carry(const struct link *link, struct lab_run *run, struct plan *plan)
 	qsort(plan->packets, plan->n, sizeof(*plan->packets), by_arrival);
 }
 
-/* --- the session ------------------------------------------------------------------------------- */
+/* --- the session ------------------------------------------------------------------------------ */
 
 static int stag_random(void *ctx, void *buf, size_t len)
 {
@@ -227,7 +228,7 @@ bool session_post(struct session *s, uint32_t len)
 	return ask_for(s->run, "receiver_post()");
 }
 
-/* --- a segment arrives ------------------------------------------------------------------------- */
+/* --- a segment arrives ------------------------------------------------------------------------ */
 
 size_t chunk_encode(uint8_t *dst, const struct packet *p)
 {
@@ -241,19 +242,17 @@ size_t chunk_encode(uint8_t *dst, const struct packet *p)
 
 static void describe(struct session *s, const struct packet *p)
 {
-	unsigned ssn = (uint16_t)p->number;
+	unsigned long long number = p->number, to = p->ddp.to;
 	const char *last = p->ddp.last ? ", L" : "";
+	char header[80];
 
 	if (p->ddp.tagged)
-		lab_case(s->run,
-			 "DDP-SSN %u arrives (window %u): tagged, STag 0x%08x, TO 0x%llx, %zu octets%s; segment %llu of its stream",
-			 ssn, s->window, p->ddp.stag, (unsigned long long)p->ddp.to, p->len, last,
-			 (unsigned long long)p->number);
+		snprintf(header, sizeof(header), "tagged, STag 0x%08x, TO 0x%llx", p->ddp.stag, to);
 	else
-		lab_case(s->run,
-			 "DDP-SSN %u arrives (window %u): untagged, QN %u, MSN %u, MO %u, %zu octets%s; segment %llu of its stream",
-			 ssn, s->window, p->ddp.qn, p->ddp.msn, p->ddp.mo, p->len, last,
-			 (unsigned long long)p->number);
+		snprintf(header, sizeof(header), "untagged, QN %u, MSN %u, MO %u", p->ddp.qn,
+			 p->ddp.msn, p->ddp.mo);
+	lab_case(s->run, "DDP-SSN %u arrives (number %llu, window %u): %s, %zu octets%s",
+		 (unsigned)(uint16_t)number, number, s->window, header, p->len, last);
 }
 
 static enum arrival result_of(int err)
@@ -295,7 +294,8 @@ static enum arrival expected_arrival(struct session *s, const struct packet *p)
 	}
 	if (p->number < next || s->seen[p->number])
 		return ARRIVAL_DUPLICATE;
-	result = result_of(iw_ddp_place(s->ddp, &p->ddp, p->payload, p->len, IW_RIGHT_REMOTE_WRITE, 0, NULL));
+	result = result_of(
+		iw_ddp_place(s->ddp, &p->ddp, p->payload, p->len, IW_RIGHT_REMOTE_WRITE, 0, NULL));
 	s->stopped = result != ARRIVAL_PLACED;
 	if (s->stopped)
 		return result;
@@ -320,7 +320,8 @@ static bool judge_delivery(struct session *s, const struct iw_ddp_msg *m, unsign
 	if (!lab_expect_true(run, tagged == m->tagged, "%s is %s: expected %s", what,
 			     tagged ? "tagged" : "untagged", m->tagged ? "tagged" : "untagged"))
 		return false;
-	snprintf(what, sizeof(what), "delivered message %u, its %s", i + 1, m->tagged ? "STag" : "MSN");
+	snprintf(what, sizeof(what), "delivered message %u, its %s", i + 1,
+		 m->tagged ? "STag" : "MSN");
 	if (!lab_expect_number(run, what, m->tagged ? m->stag : m->msn, m->tagged ? stag : msn))
 		return false;
 	snprintf(what, sizeof(what), "delivered message %u, its TO", i + 1);
@@ -339,12 +340,25 @@ static bool judge_deliveries(struct session *s)
 
 	while (n < AT_ONCE_MAX && iw_ddp_deliver(s->ddp, &messages[n], NULL) == 1)
 		s->delivered += !messages[n++].tagged;
-	if (!lab_expect_number(s->run, "the messages that are delivered after this segment", n, seen))
+	if (!lab_expect_number(s->run, "the messages that are delivered after this segment", n,
+			       seen))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (!judge_delivery(s, &messages[i], i))
 			return false;
 	return true;
+}
+
+/* Where another rule applies than the step's. */
+static const char *clause_of(const struct packet *p, enum arrival expected)
+{
+	if (expected == ARRIVAL_BEYOND)
+		return "RFC 5043 10";
+	if (expected == ARRIVAL_DUPLICATE)
+		return "RFC 5041 5.3";
+	if (expected == ARRIVAL_PLACED && p->ddp.tagged && p->len == 0)
+		return "RFC 5041 5.2";
+	return NULL;
 }
 
 static bool judge_arrival(struct session *s, const struct packet *p, unsigned judge)
@@ -356,6 +370,7 @@ static bool judge_arrival(struct session *s, const struct packet *p, unsigned ju
 	if (!lab_expect_true(s->run, lab_get_u8(s->run) == 1, "calls.c or chunk.h were changed"))
 		return false;
 	expected = expected_arrival(s, p);
+	lab_clause(s->run, clause_of(p, expected));
 	if (!lab_expect_name(s->run, "receiver_arrive()", arrival_names, ARRIVALS, expected,
 			     lab_get_u8(s->run)))
 		return false;
@@ -402,8 +417,8 @@ bool session_compare_memories(struct session *s)
 	for (size_t i = 0; i < s->nmemories; i++) {
 		struct lab_octets o = lab_get_octets(s->run);
 
-		if (!lab_expect_octets(s->run, s->memories[i].name, s->memories[i].at, s->memories[i].len, o.at,
-				       o.len))
+		if (!lab_expect_octets(s->run, s->memories[i].name, s->memories[i].at,
+				       s->memories[i].len, o.at, o.len))
 			return false;
 	}
 	return lab_expect_true(s->run, lab_get_u8(s->run) == 1,

@@ -28,7 +28,7 @@ enum arrival {
 	ARRIVALS,
 };
 
-/* --- the link ---------------------------------------------------------------------------------- */
+/* --- the link --------------------------------------------------------------------------------- */
 
 struct packet {
 	uint64_t number; /* in the order of the sender; the first segment has 1 */
@@ -51,9 +51,10 @@ void plan_free(struct plan *plan);
  * Adds a message of len octets in segments of random lengths, at most `longest`. Payload is from
  * pool, which has POOL_LEN octets and is borrowed.
  */
-void plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag, uint64_t to,
-		 size_t len, size_t longest);
-void plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len, size_t longest);
+void plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag,
+		 uint64_t to, size_t len, size_t longest);
+void plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len,
+		   size_t longest);
 
 struct link {
 	uint64_t gap;     /* ns between two packets */
@@ -68,7 +69,7 @@ struct link {
 /* Sends the packets, and sorts them by their arrival. Copies are added to the plan. */
 void link_carry(const struct link *link, struct lab_run *run, struct plan *plan);
 
-/* --- the session ------------------------------------------------------------------------------- */
+/* --- the session ------------------------------------------------------------------------------ */
 
 struct session {
 	struct lab_run *run;
@@ -90,9 +91,9 @@ struct session {
 
 /* What session_arrive compares. */
 enum judge {
-	/* The delivered messages, and the number of early segments. Without it nothing is delivered. */
+	/* The delivered messages and the early segments. Without it nothing is delivered. */
 	JUDGE_DELIVERY = 1,
-	JUDGE_MEMORY = 2,   /* all buffers */
+	JUDGE_MEMORY = 2, /* all buffers */
 };
 
 /* Creates the receiver, ours and the student's. NULL after lab_fail(). */

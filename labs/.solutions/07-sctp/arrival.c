@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the position of a segment --------------------------------------------------------------- */
+/* --- the position of a segment ---------------------------------------------------------------- */
 
 bool number_of(uint64_t *number, uint64_t next, uint16_t ssn)
 {
 	/* Modulo 2^16, then from 0 .. 65535 to -32768 .. 32767. */
 	int16_t ahead = (int16_t)(uint16_t)(ssn - next);
 
-	if (ahead < 0 && next < (uint64_t)-(int64_t)ahead)
+	if (ahead < 0 && next < (uint64_t)(-ahead))
 		return false;
 	*number = next + (uint64_t)(int64_t)ahead;
 	return true;
 }
 
-/* --- SCTP ------------------------------------------------------------------------------------ */
+/* --- SCTP ------------------------------------------------------------------------------------- */
 
 struct region {
 	uint32_t stag;
@@ -156,7 +156,7 @@ enum arrival receiver_arrive(struct receiver *r, const struct segment *s)
 	return result;
 }
 
-/* Adds the next segment to the message. The first one tells where the message begins. */
+/* Adds the next segment to the message. The message begins where the first one does. */
 static void extend(struct receiver *r, const struct segment *s)
 {
 	struct delivery *m = &r->message;
@@ -191,7 +191,7 @@ uint32_t receiver_early(const struct receiver *r)
 	return r->count;
 }
 
-/* --- TCP ------------------------------------------------------------------------------------- */
+/* --- TCP -------------------------------------------------------------------------------------- */
 
 struct stream {
 	uint8_t *octets; /* that with sequence number q is at (q - first) modulo room */
@@ -269,7 +269,7 @@ size_t stream_held(const struct stream *s)
 	return s->kept - readable;
 }
 
-/* --- what it costs --------------------------------------------------------------------------- */
+/* --- what it costs ---------------------------------------------------------------------------- */
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
