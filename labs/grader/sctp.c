@@ -40,7 +40,7 @@ static bool number_is(struct lab_run *run, uint64_t next, uint16_t ssn, bool val
 	uint8_t seen_valid;
 	uint64_t seen;
 
-	lab_case(run, "number_of() with next %llu, DDP-SSN %u", (unsigned long long)next, ssn);
+	lab_case(run, "next %llu, DDP-SSN %u", (unsigned long long)next, ssn);
 	lab_call(run, "number_of");
 	lab_put_u64(run, next);
 	lab_put_u16(run, ssn);
@@ -363,9 +363,10 @@ static bool full_window(struct lab_run *run, uint32_t window)
 		passed = session_arrive(s, &p, JUDGE_DELIVERY);
 	}
 	passed = passed && lab_allocated(run, &full) &&
-		 lab_expect_true(run, full <= begun,
-				 "after the early segments %llu blocks are allocated, before them %llu",
-				 (unsigned long long)full, (unsigned long long)begun);
+		 lab_expect_true(
+			 run, full <= begun,
+			 "after the early segments %llu blocks are allocated, before them %llu",
+			 (unsigned long long)full, (unsigned long long)begun);
 	return finish(s, passed);
 }
 
@@ -415,8 +416,10 @@ static bool step_window(struct lab_run *run)
 	for (size_t i = 0; i < sizeof(windows) / sizeof(*windows); i++)
 		if (!window_edges(run, windows[i]))
 			return false;
-	return full_window(run, 100) && full_window(run, 7) && long_session(run) &&
-	       lab_expect_freed(run, before);
+	if (!full_window(run, 100) || !full_window(run, 7) || !long_session(run))
+		return false;
+	lab_case(run, "after the sessions of this step");
+	return lab_expect_freed(run, before);
 }
 
 /* --- step 6: the checks before placement ------------------------------------------------------ */
@@ -577,7 +580,7 @@ static bool octets_begin(struct octets *o, struct lab_run *run, uint32_t first, 
 	o->first = first;
 	o->room = room;
 	lab_fill(run, o->data, sizeof(o->data));
-	lab_case(run, "stream_new() with sequence number %u, %zu octets of room", first, room);
+	lab_case(run, "the first sequence number is %u, with %zu octets of room", first, room);
 	lab_call(run, "stream_new");
 	lab_put_u32(run, first);
 	lab_put_u64(run, room);
@@ -629,7 +632,7 @@ static bool octets_read(struct octets *o, size_t cap)
 
 	while (n < cap && o->next + n < DATA_LEN && o->present[o->next + n])
 		n++;
-	lab_case(o->run, "stream_read() of at most %zu octets (next: sequence number %u)", cap,
+	lab_case(o->run, "at most %zu octets (next: sequence number %u)", cap,
 		 o->first + (uint32_t)o->next);
 	lab_call(o->run, "stream_read");
 	lab_put_u32(o->run, (uint32_t)cap);
@@ -637,7 +640,7 @@ static bool octets_read(struct octets *o, size_t cap)
 	    !lab_expect_true(o->run, lab_get_u8(o->run) == 1, "it wrote outside of the buffer"))
 		return false;
 	seen = lab_get_octets(o->run);
-	if (!lab_expect_octets(o->run, "the octets read", o->data + o->next, n, seen.at, seen.len))
+	if (!lab_expect_octets(o->run, "the result", o->data + o->next, n, seen.at, seen.len))
 		return false;
 	o->next += n;
 	return lab_results_end(o->run);
@@ -694,6 +697,7 @@ static bool step_stream(struct lab_run *run)
 	for (size_t i = 0; i < 2 * sizeof(rooms) / sizeof(*rooms); i++)
 		if (!stream_random(run, rooms[i / 2]))
 			return false;
+	lab_case(run, "after the cases of this step");
 	return lab_expect_freed(run, before);
 }
 
@@ -789,7 +793,7 @@ static bool delays_are(struct lab_run *run, const struct way *w, size_t n, bool 
 	size_t messages = expected_delays(expected, w, n, tcp);
 	char text[64];
 
-	lab_case(run, "delays() of %zu segments, %s: %s", n, transports[tcp], what);
+	lab_case(run, "%zu segments, %s: %s", n, transports[tcp], what);
 	lab_call(run, "delays");
 	lab_put_u8(run, tcp);
 	lab_put_u32(run, (uint32_t)n);
@@ -856,7 +860,7 @@ static bool step_delays(struct lab_run *run)
 
 static bool held_is(struct lab_run *run, const struct way *w, size_t n, bool tcp, const char *what)
 {
-	lab_case(run, "held_most() of %zu segments, %s: %s", n, transports[tcp], what);
+	lab_case(run, "%zu segments, %s: %s", n, transports[tcp], what);
 	lab_call(run, "held_most");
 	lab_put_u8(run, tcp);
 	lab_put_u32(run, (uint32_t)n);
@@ -886,8 +890,7 @@ static bool summary_is(struct lab_run *run, const uint64_t *v, size_t n)
 {
 	uint64_t sum = 0;
 
-	lab_case(run, "summarize() of %zu values, the first one is %llu", n,
-		 n ? (unsigned long long)v[0] : 0);
+	lab_case(run, "%zu values, the first one is %llu", n, n ? (unsigned long long)v[0] : 0);
 	lab_call(run, "summarize");
 	lab_put_u32(run, (uint32_t)n);
 	for (size_t i = 0; i < n; i++) {
@@ -923,6 +926,7 @@ static bool step_figures(struct lab_run *run)
 		if (!summary_is(run, values, counts[i]))
 			return false;
 	}
+	lab_case(run, "after the cases of this step");
 	return lab_expect_freed(run, before);
 }
 

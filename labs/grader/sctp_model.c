@@ -316,18 +316,18 @@ static bool judge_delivery(struct session *s, const struct iw_ddp_msg *m, unsign
 	uint32_t msn = lab_get_u32(run);
 	uint64_t len = lab_get_u64(run);
 
-	snprintf(what, sizeof(what), "delivered message %u after this segment", i + 1);
+	snprintf(what, sizeof(what), "delivered message %u", i + 1);
 	if (!lab_expect_true(run, tagged == m->tagged, "%s is %s: expected %s", what,
 			     tagged ? "tagged" : "untagged", m->tagged ? "tagged" : "untagged"))
 		return false;
-	snprintf(what, sizeof(what), "delivered message %u, its %s", i + 1,
-		 m->tagged ? "STag" : "MSN");
+	snprintf(what, sizeof(what), "the %s of delivered message %u", m->tagged ? "STag" : "MSN",
+		 i + 1);
 	if (!lab_expect_number(run, what, m->tagged ? m->stag : m->msn, m->tagged ? stag : msn))
 		return false;
-	snprintf(what, sizeof(what), "delivered message %u, its TO", i + 1);
+	snprintf(what, sizeof(what), "the TO of delivered message %u", i + 1);
 	if (m->tagged && !lab_expect_number(run, what, m->to, to))
 		return false;
-	snprintf(what, sizeof(what), "delivered message %u, its octets", i + 1);
+	snprintf(what, sizeof(what), "the length of delivered message %u", i + 1);
 	return lab_expect_number(run, what, m->len, len);
 }
 
@@ -340,8 +340,7 @@ static bool judge_deliveries(struct session *s)
 
 	while (n < AT_ONCE_MAX && iw_ddp_deliver(s->ddp, &messages[n], NULL) == 1)
 		s->delivered += !messages[n++].tagged;
-	if (!lab_expect_number(s->run, "the messages that are delivered after this segment", n,
-			       seen))
+	if (!lab_expect_number(s->run, "the number of messages delivered now", n, seen))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (!judge_delivery(s, &messages[i], i))
