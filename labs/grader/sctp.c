@@ -1378,7 +1378,7 @@ static const struct lab_step steps[] = {
 	  step_place },
 	{ "deliver", "deliver complete messages in the order of the sender", 16,
 	  "RFC 5041 5.3, 5.4", 0, step_deliver },
-	{ "duplicate", "drop segments that have arrived before", 8, "RFC 5041 5.3", 0,
+	{ "duplicate", "drop segments that have arrived before", 8, "RFC 5041 3 (item 11), 5.3", 0,
 	  step_duplicate },
 	{ "window", "bound the early segments, in a session of any length", 12, "RFC 5043 10", 0,
 	  step_window },

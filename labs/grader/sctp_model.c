@@ -354,7 +354,7 @@ static const char *clause_of(const struct packet *p, enum arrival expected)
 	if (expected == ARRIVAL_BEYOND)
 		return "RFC 5043 10";
 	if (expected == ARRIVAL_DUPLICATE)
-		return "RFC 5041 5.3";
+		return "RFC 5041 3 (item 11), 5.3";
 	if (expected == ARRIVAL_PLACED && p->ddp.tagged && p->len == 0)
 		return "RFC 5041 5.2";
 	return NULL;
