@@ -24,21 +24,12 @@ static const struct link lossy = {
 	.gap = 10, .one_way = 1000, .jitter = 60, .rtt = 200, .loss = 60, .losses = 3
 };
 
-/* Runs a call whose only result is whether it succeeded. */
-static bool ask_for(struct lab_run *run, const char *what)
-{
-	if (!lab_run_call(run))
-		return false;
-	return lab_expect_true(run, lab_get_u8(run) == 1, "%s failed: expected success", what) &&
-	       lab_results_end(run);
-}
-
 /* Frees the session. True if nothing failed, then or now. */
 static bool finish(struct session *s, bool passed)
 {
 	if (passed)
-		return session_end(s);
-	session_free(s);
+		return sctp_session_end(s);
+	sctp_session_free(s);
 	return false;
 }
 
@@ -112,7 +103,6 @@ struct mixed {
 	uint8_t pool[POOL_LEN];
 	struct plan plan;
 	struct session *session;
-	size_t messages;
 };
 
 /* No message reaches the end of its buffer: the ends belong to step 6. */
@@ -121,7 +111,7 @@ enum { UNTAGGED_LEN = 130, TAGGED_LEN = 600, MESSAGE_MAX = 120 };
 static bool post_all(struct session *s)
 {
 	while (s->posted < s->delivered + BUFFERS_POSTED)
-		if (!session_post(s, UNTAGGED_LEN))
+		if (!sctp_session_post(s, UNTAGGED_LEN))
 			return false;
 	return true;
 }
@@ -133,10 +123,10 @@ static bool mixed_begin(struct mixed *m, struct lab_run *run, size_t messages,
 
 	lab_case(run, "a session of %zu messages, window %u", messages, WINDOW);
 	lab_fill(run, m->pool, sizeof(m->pool));
-	plan_init(&m->plan);
-	m->session = session_new(run, WINDOW);
-	if (!m->session || !session_register(m->session, 0, TAGGED_LEN, &stags[0]) ||
-	    !session_register(m->session, lab_random(run) >> 1, TAGGED_LEN, &stags[1]) ||
+	sctp_plan_init(&m->plan);
+	m->session = sctp_session_new(run, WINDOW);
+	if (!m->session || !sctp_session_register(m->session, 0, TAGGED_LEN, &stags[0]) ||
+	    !sctp_session_register(m->session, lab_random(run) >> 1, TAGGED_LEN, &stags[1]) ||
 	    !post_all(m->session))
 		return false;
 	for (size_t i = 0; i < messages; i++) {
@@ -145,19 +135,19 @@ static bool mixed_begin(struct mixed *m, struct lab_run *run, size_t messages,
 		uint64_t base = iw_stag_get(m->session->stags, stags[which & 1])->to;
 
 		if (which < 2)
-			plan_tagged(&m->plan, run, m->pool, stags[which],
-				    base + lab_below(run, TAGGED_LEN - len), len, 40);
+			sctp_plan_tagged(&m->plan, run, m->pool, stags[which],
+					 base + lab_below(run, TAGGED_LEN - len), len, 40);
 		else
-			plan_untagged(&m->plan, run, m->pool, len, 40);
+			sctp_plan_untagged(&m->plan, run, m->pool, len, 40);
 	}
-	link_carry(link, run, &m->plan);
+	sctp_link_carry(link, run, &m->plan);
 	return true;
 }
 
 static bool mixed_run(struct mixed *m, unsigned judge)
 {
 	for (size_t i = 0; i < m->plan.n; i++)
-		if (!session_arrive(m->session, &m->plan.packets[i], judge) ||
+		if (!sctp_session_arrive(m->session, &m->plan.packets[i], judge) ||
 		    !post_all(m->session))
 			return false;
 	return true;
@@ -173,60 +163,54 @@ static bool random_sessions(struct lab_run *run, int n, size_t messages, const s
 	for (int i = 0; i < n && passed; i++) {
 		passed = mixed_begin(&m, run, messages, link) && mixed_run(&m, judge);
 		passed = finish(m.session, passed);
-		plan_free(&m.plan);
+		sctp_plan_free(&m.plan);
 	}
 	return passed;
 }
 
-/* Packets of a plan in an order of the caller. */
-static bool arrive_in(struct session *s, const struct plan *plan, const uint8_t *order, size_t n,
-		      unsigned judge)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!session_arrive(s, &plan->packets[order[i]], judge))
-			return false;
-	return true;
-}
+enum { FIXED = 7, FIXED_LEN = 32 };
 
-/* The plan of fixed cases: a tagged message of 4 segments, two untagged ones of 2 and 1. */
-static bool fixed_session(struct lab_run *run, const uint8_t *order, size_t n, unsigned judge)
+/* A tagged message of 4 segments, then two untagged ones of 2 and 1; no lengths by chance. */
+static void fixed_plan(struct lab_run *run, struct plan *plan, uint32_t stag)
 {
 	static uint8_t pool[POOL_LEN];
+
+	for (size_t i = 0; i < sizeof(pool); i++)
+		pool[i] = (uint8_t)(i / FIXED_LEN + 1);
+	for (size_t i = 0; i < FIXED; i++) {
+		struct packet *p;
+
+		sctp_plan_tagged(plan, run, pool, stag, 0x1000 + FIXED_LEN * i, 1, 1);
+		p = &plan->packets[i];
+		p->payload = pool + FIXED_LEN * i;
+		p->len = FIXED_LEN;
+		if (i >= 4)
+			p->ddp = (struct iw_ddp){ .dv = 1, .rv = 1, .opcode = IW_OP_SEND };
+		p->ddp.last = i == 3 || i == 5 || i == 6;
+		p->ddp.msn = i < 4 ? 0 : i < 6 ? 1 : 2;
+		p->ddp.mo = i == 5 ? FIXED_LEN : 0;
+	}
+}
+
+static bool fixed_session(struct lab_run *run, const uint8_t *order, unsigned judge)
+{
 	struct session *s;
 	struct plan plan;
 	uint32_t stag;
 	bool passed;
 
-	for (size_t i = 0; i < sizeof(pool); i++)
-		pool[i] = (uint8_t)(i / 32 + 1);
-	lab_case(run, "three messages with 7 segments, window %u", WINDOW);
-	s = session_new(run, WINDOW);
+	lab_case(run, "three messages with %d segments, window %u", FIXED, WINDOW);
+	s = sctp_session_new(run, WINDOW);
 	if (!s)
 		return false;
-	plan_init(&plan);
-	passed = session_register(s, 0x1000, 256, &stag) && session_post(s, 80) &&
-		 session_post(s, 80);
-	if (passed) {
-		/* Payload without chance: segments of equal length. */
-		for (size_t i = 0; i < 7; i++)
-			plan_tagged(&plan, run, pool, stag, 0x1000 + 32 * i, 1, 1);
-		for (size_t i = 0; i < 7; i++) {
-			struct packet *p = &plan.packets[i];
-
-			p->payload = pool + 32 * i;
-			p->len = 32;
-			p->ddp.last = i == 3 || i == 5 || i == 6;
-			if (i >= 4)
-				p->ddp = (struct iw_ddp){ .dv = 1,
-							  .rv = 1,
-							  .opcode = IW_OP_SEND,
-							  .last = i > 4,
-							  .msn = i == 6 ? 2 : 1,
-							  .mo = i == 5 ? 32 : 0 };
-		}
-		passed = arrive_in(s, &plan, order, n, judge);
-	}
-	plan_free(&plan);
+	sctp_plan_init(&plan);
+	passed = sctp_session_register(s, 0x1000, 256, &stag) && sctp_session_post(s, 80) &&
+		 sctp_session_post(s, 80);
+	if (passed)
+		fixed_plan(run, &plan, stag);
+	for (size_t i = 0; i < FIXED && passed; i++)
+		passed = sctp_session_arrive(s, &plan.packets[order[i]], judge);
+	sctp_plan_free(&plan);
 	return finish(s, passed);
 }
 
@@ -234,11 +218,11 @@ static bool fixed_session(struct lab_run *run, const uint8_t *order, size_t n, u
 
 static bool step_place(struct lab_run *run)
 {
-	static const uint8_t in_order[] = { 0, 1, 2, 3, 4, 5, 6 },
-			     backwards[] = { 6, 5, 4, 3, 2, 1, 0 };
+	static const uint8_t in_order[FIXED] = { 0, 1, 2, 3, 4, 5, 6 },
+			     backwards[FIXED] = { 6, 5, 4, 3, 2, 1, 0 };
 
-	return fixed_session(run, in_order, 7, JUDGE_MEMORY) &&
-	       fixed_session(run, backwards, 7, JUDGE_MEMORY) &&
+	return fixed_session(run, in_order, JUDGE_MEMORY) &&
+	       fixed_session(run, backwards, JUDGE_MEMORY) &&
 	       random_sessions(run, 16, 16, &lossy, JUDGE_MEMORY);
 }
 
@@ -246,7 +230,7 @@ static bool step_place(struct lab_run *run)
 
 static bool step_deliver(struct lab_run *run)
 {
-	static const uint8_t orders[][7] = {
+	static const uint8_t orders[][FIXED] = {
 		{ 0, 1, 2, 3, 4, 5, 6 },
 		{ 6, 5, 4, 3, 2, 1, 0 },
 		{ 0, 2, 3, 5, 1, 6, 4 },
@@ -254,7 +238,7 @@ static bool step_deliver(struct lab_run *run)
 	};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
-		if (!fixed_session(run, orders[i], 7, JUDGE_DELIVERY))
+		if (!fixed_session(run, orders[i], JUDGE_DELIVERY))
 			return false;
 	return random_sessions(run, 16, 60, &lossy, JUDGE_DELIVERY);
 }
@@ -268,7 +252,7 @@ static bool copy_arrives(struct session *s, const struct packet *p)
 	struct packet copy = *p;
 
 	copy.payload = other;
-	return session_arrive(s, &copy, JUDGE_DELIVERY | JUDGE_MEMORY);
+	return sctp_session_arrive(s, &copy, JUDGE_DELIVERY | JUDGE_MEMORY);
 }
 
 static bool copies_of_everything(struct mixed *m)
@@ -276,7 +260,7 @@ static bool copies_of_everything(struct mixed *m)
 	for (size_t i = 0; i < m->plan.n; i++) {
 		const struct packet *p = &m->plan.packets[i];
 
-		if (!session_arrive(m->session, p, JUDGE_DELIVERY) ||
+		if (!sctp_session_arrive(m->session, p, JUDGE_DELIVERY) ||
 		    !copy_arrives(m->session, p) ||
 		    !copy_arrives(m->session,
 				  &m->plan.packets[lab_below(m->session->run, i + 1)]) ||
@@ -295,7 +279,7 @@ static bool step_duplicate(struct lab_run *run)
 	for (int i = 0; i < 2 && passed; i++) {
 		passed = mixed_begin(&m, run, 12, &lossy) && copies_of_everything(&m);
 		passed = finish(m.session, passed);
-		plan_free(&m.plan);
+		sctp_plan_free(&m.plan);
 	}
 	link.again = 300;
 	return passed && random_sessions(run, 8, 30, &link, JUDGE_DELIVERY);
@@ -323,10 +307,10 @@ static bool numbers_arrive(struct session *s, uint32_t stag, const uint64_t *num
 	for (size_t i = 0; i < n; i++) {
 		struct packet p = octet(numbers[i], stag);
 
-		if (!session_arrive(s, &p, JUDGE_DELIVERY))
+		if (!sctp_session_arrive(s, &p, JUDGE_DELIVERY))
 			return false;
 	}
-	return session_compare_memories(s);
+	return sctp_session_compare_memories(s);
 }
 
 /* A session of messages of one octet with these numbers. */
@@ -336,9 +320,9 @@ static bool numbers_session(struct lab_run *run, uint32_t window, const uint64_t
 	uint32_t stag;
 
 	lab_case(run, "a receiver with a window of %u", window);
-	s = session_new(run, window);
-	return s &&
-	       finish(s, session_register(s, 0, 64, &stag) && numbers_arrive(s, stag, numbers, n));
+	s = sctp_session_new(run, window);
+	return s && finish(s, sctp_session_register(s, 0, 64, &stag) &&
+				      numbers_arrive(s, stag, numbers, n));
 }
 
 static bool window_edges(struct lab_run *run, uint32_t w)
@@ -362,14 +346,14 @@ static bool full_window(struct lab_run *run, uint32_t window)
 	bool passed;
 
 	lab_case(run, "a receiver with a window of %u, full", window);
-	s = session_new(run, window);
+	s = sctp_session_new(run, window);
 	if (!s)
 		return false;
-	passed = session_register(s, 0, 64, &stag) && lab_allocated(run, &begun);
+	passed = sctp_session_register(s, 0, 64, &stag) && lab_allocated(run, &begun);
 	for (uint64_t n = window; n >= 1 && passed; n--) {
 		struct packet p = octet(n, stag);
 
-		passed = session_arrive(s, &p, JUDGE_DELIVERY);
+		passed = sctp_session_arrive(s, &p, JUDGE_DELIVERY);
 	}
 	passed = passed && lab_allocated(run, &full) &&
 		 lab_expect_true(
@@ -393,25 +377,25 @@ static bool long_session(struct lab_run *run)
 
 	lab_case(run, "a session of more than 65,536 segments");
 	lab_fill(run, pool, sizeof(pool));
-	s = session_new(run, 100);
+	s = sctp_session_new(run, 100);
 	if (!s)
 		return false;
-	plan_init(&plan);
-	passed = session_register(s, 0, 256, &stag);
+	sctp_plan_init(&plan);
+	passed = sctp_session_register(s, 0, 256, &stag);
 	while (passed && plan.n < 66500)
-		plan_tagged(&plan, run, pool, stag, lab_below(run, 200), 1 + lab_below(run, 56),
-			    20);
+		sctp_plan_tagged(&plan, run, pool, stag, lab_below(run, 200),
+				 1 + lab_below(run, 56), 20);
 	if (passed) {
 		uint64_t next = plan.n + 1;
 		/* Copies, the next one, and one so far ahead that it could almost be a copy. */
 		const uint64_t after[] = { next - 1, next - 32768, next, next + 1 + 32767 };
 
-		link_carry(&link, run, &plan);
-		passed = session_arrive_all(s, plan.packets, plan.n,
-					    JUDGE_DELIVERY | JUDGE_MEMORY) &&
+		sctp_link_carry(&link, run, &plan);
+		passed = sctp_session_arrive_all(s, plan.packets, plan.n,
+						 JUDGE_DELIVERY | JUDGE_MEMORY) &&
 			 numbers_arrive(s, stag, after, sizeof(after) / sizeof(*after));
 	}
-	plan_free(&plan);
+	sctp_plan_free(&plan);
 	return finish(s, passed);
 }
 
@@ -509,10 +493,11 @@ static bool check_begin(struct lab_run *run, struct session **s, uint32_t *stags
 
 	p.ddp.last = true;
 	lab_case(run, "a receiver with two Tagged and two Untagged Buffers");
-	*s = session_new(run, WINDOW);
-	return *s && session_register(*s, BASE_A, LEN_A, &stags[0]) &&
-	       session_register(*s, BASE_B, LEN_B, &stags[1]) && session_post(*s, 10) &&
-	       session_post(*s, 50) && session_arrive(*s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
+	*s = sctp_session_new(run, WINDOW);
+	return *s && sctp_session_register(*s, BASE_A, LEN_A, &stags[0]) &&
+	       sctp_session_register(*s, BASE_B, LEN_B, &stags[1]) && sctp_session_post(*s, 10) &&
+	       sctp_session_post(*s, 50) &&
+	       sctp_session_arrive(*s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
 }
 
 /* After an error, nothing is placed any more. */
@@ -526,11 +511,11 @@ static bool check_one(struct lab_run *run, const struct bad *b, uint64_t number)
 
 	if (passed) {
 		p = bad_packet(b, number, stags);
-		passed = session_arrive(s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
+		passed = sctp_session_arrive(s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
 	}
 	if (passed && s->stopped) {
 		p = bad_packet(&good, 2, stags);
-		passed = session_arrive(s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
+		passed = sctp_session_arrive(s, &p, JUDGE_MEMORY | JUDGE_DELIVERY);
 	}
 	return finish(s, passed);
 }
@@ -579,7 +564,6 @@ struct octets {
 	uint8_t data[DATA_LEN];
 	bool present[DATA_LEN];
 	size_t next; /* position of the next one to be read */
-	uint64_t arrivals;
 };
 
 static bool octets_begin(struct octets *o, struct lab_run *run, uint32_t first, size_t room)
@@ -1085,7 +1069,7 @@ static bool trace_sctp(struct both *b, const struct packet *p)
 	lab_call(b->run, "arrive");
 	lab_put_u8(b->run, 1);
 	lab_put_u32(b->run, 1);
-	lab_put_octets(b->run, chunk, chunk_encode(chunk, p));
+	lab_put_octets(b->run, chunk, sctp_chunk_encode(chunk, p));
 	if (!lab_run_call(b->run) ||
 	    !lab_expect_true(b->run, lab_get_u8(b->run) == 1, "calls.c was changed") ||
 	    !lab_expect_true(b->run, lab_get_u8(b->run) == ARRIVAL_PLACED,
@@ -1138,13 +1122,13 @@ static bool trace_begin(struct both *b)
 {
 	lab_call(b->run, "receiver_new");
 	lab_put_u32(b->run, TRACE_SEGMENTS);
-	if (!ask_for(b->run, "receiver_new()"))
+	if (!sctp_succeeds(b->run, "receiver_new()"))
 		return false;
 	lab_call(b->run, "receiver_register");
 	lab_put_u32(b->run, STAG_SCTP);
 	lab_put_u64(b->run, 0);
 	lab_put_u32(b->run, TRACE_SEGMENTS * TRACE_LEN);
-	if (!ask_for(b->run, "receiver_register()"))
+	if (!sctp_succeeds(b->run, "receiver_register()"))
 		return false;
 	lab_call(b->run, "stream_new");
 	lab_put_u32(b->run, 0);
@@ -1158,14 +1142,14 @@ static bool trace_begin(struct both *b)
 /* Messages of equal segments, one after the other in the buffer. */
 static void trace_plan(struct lab_run *run, struct plan *plan, const uint8_t *pool)
 {
-	plan_init(plan);
+	sctp_plan_init(plan);
 	for (uint64_t i = 0; i < TRACE_SEGMENTS; i++) {
-		plan_tagged(plan, run, pool, STAG_SCTP, i * TRACE_LEN, 1, 1);
+		sctp_plan_tagged(plan, run, pool, STAG_SCTP, i * TRACE_LEN, 1, 1);
 		plan->packets[i].len = TRACE_LEN;
 		plan->packets[i].payload = pool + i;
 		plan->packets[i].ddp.last = i % TRACE_MESSAGE == TRACE_MESSAGE - 1;
 	}
-	link_carry(&pictured, run, plan);
+	sctp_link_carry(&pictured, run, plan);
 }
 
 static bool trace(struct lab_run *run, const char *path)
@@ -1188,7 +1172,7 @@ static bool trace(struct lab_run *run, const char *path)
 			 (double)p->arrived / 1e6);
 		passed = trace_sctp(&b, p) && (!b.tcp || trace_tcp(&b, p));
 	}
-	plan_free(&plan);
+	sctp_plan_free(&plan);
 	if (fclose(b.file) && passed)
 		return lab_fail(run, "%s: cannot be written", path);
 	return passed;
@@ -1315,23 +1299,23 @@ static void make_work(struct lab_run *run, struct work *w, struct iw_stag_table 
 			   (size_t)(2 + IW_SCTP_SSN_LEN + IW_DDP_TAGGED_LEN + SPEED_LEN));
 	if (!w->memory || !w->chunks || iw_stag_add(stags, &r, &w->stag, NULL))
 		abort();
-	plan_init(&plan);
+	sctp_plan_init(&plan);
 	for (uint64_t i = 0; i < SPEED_SEGMENTS; i++) {
-		plan_tagged(&plan, run, pool, w->stag, i * SPEED_LEN, 1, 1);
+		sctp_plan_tagged(&plan, run, pool, w->stag, i * SPEED_LEN, 1, 1);
 		plan.packets[i].len = SPEED_LEN;
 		plan.packets[i].payload = pool + lab_below(run, POOL_LEN - SPEED_LEN);
 		plan.packets[i].ddp.last = i + 1 == SPEED_SEGMENTS || lab_below(run, 4) == 0;
 		w->messages += plan.packets[i].ddp.last;
 	}
-	link_carry(&link, run, &plan);
+	sctp_link_carry(&link, run, &plan);
 	for (size_t i = 0; i < plan.n; i++) {
-		size_t len = chunk_encode(w->chunks + w->len + 2, &plan.packets[i]);
+		size_t len = sctp_chunk_encode(w->chunks + w->len + 2, &plan.packets[i]);
 
 		w->chunks[w->len] = (uint8_t)(len >> 8);
 		w->chunks[w->len + 1] = (uint8_t)len;
 		w->len += 2 + len;
 	}
-	plan_free(&plan);
+	sctp_plan_free(&plan);
 }
 
 static int by_value(const void *a, const void *b)

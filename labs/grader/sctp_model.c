@@ -22,12 +22,12 @@ static void *must(void *p)
 
 /* --- the link --------------------------------------------------------------------------------- */
 
-void plan_init(struct plan *plan)
+void sctp_plan_init(struct plan *plan)
 {
 	*plan = (struct plan){ .next = 1, .msn = 1 };
 }
 
-void plan_free(struct plan *plan)
+void sctp_plan_free(struct plan *plan)
 {
 	free(plan->packets);
 	plan->packets = NULL;
@@ -62,16 +62,16 @@ static void add_message(struct plan *plan, struct lab_run *run, const uint8_t *p
 	} while (done < len);
 }
 
-void plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag,
-		 uint64_t to, size_t len, size_t longest)
+void sctp_plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag,
+		      uint64_t to, size_t len, size_t longest)
 {
 	struct iw_ddp h = { .tagged = true, .dv = 1, .rv = 1, .stag = stag, .to = to };
 
 	add_message(plan, run, pool, h, len, longest);
 }
 
-void plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len,
-		   size_t longest)
+void sctp_plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len,
+			size_t longest)
 {
 	struct iw_ddp h = { .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = plan->msn++ };
 
@@ -94,7 +94,7 @@ static uint64_t transmit(const struct link *link, struct lab_run *run, uint64_t 
 	return sent + link->one_way + lab_below(run, link->jitter + 1);
 }
 
-void link_carry(const struct link *link, struct lab_run *run, struct plan *plan)
+void sctp_link_carry(const struct link *link, struct lab_run *run, struct plan *plan)
 {
 	size_t n = plan->n;
 
@@ -121,7 +121,7 @@ static int stag_random(void *ctx, void *buf, size_t len)
 	return 0;
 }
 
-static bool ask_for(struct lab_run *run, const char *what)
+bool sctp_succeeds(struct lab_run *run, const char *what)
 {
 	if (!lab_run_call(run))
 		return false;
@@ -129,7 +129,7 @@ static bool ask_for(struct lab_run *run, const char *what)
 	       lab_results_end(run);
 }
 
-struct session *session_new(struct lab_run *run, uint32_t window)
+struct session *sctp_session_new(struct lab_run *run, uint32_t window)
 {
 	struct session *s = must(calloc(1, sizeof(*s)));
 	struct iw_ddp_cfg cfg = {
@@ -152,14 +152,14 @@ struct session *session_new(struct lab_run *run, uint32_t window)
 		abort();
 	lab_call(run, "receiver_new");
 	lab_put_u32(run, window);
-	if (!ask_for(run, "receiver_new()")) {
-		session_free(s);
+	if (!sctp_succeeds(run, "receiver_new()")) {
+		sctp_session_free(s);
 		return NULL;
 	}
 	return s;
 }
 
-void session_free(struct session *s)
+void sctp_session_free(struct session *s)
 {
 	if (!s)
 		return;
@@ -170,14 +170,14 @@ void session_free(struct session *s)
 	free(s);
 }
 
-bool session_end(struct session *s)
+bool sctp_session_end(struct session *s)
 {
 	struct lab_run *run;
 
 	if (!s)
 		return true;
 	run = s->run;
-	session_free(s);
+	sctp_session_free(s);
 	lab_call(run, "receiver_free");
 	return lab_run_call(run) && lab_results_end(run);
 }
@@ -193,7 +193,7 @@ static uint8_t *add_memory(struct session *s, size_t len)
 	return s->memories[s->nmemories++].at;
 }
 
-bool session_register(struct session *s, uint64_t to, uint32_t len, uint32_t *stag)
+bool sctp_session_register(struct session *s, uint64_t to, uint32_t len, uint32_t *stag)
 {
 	struct iw_region r = {
 		.rights = IW_RIGHT_REMOTE_WRITE,
@@ -214,10 +214,10 @@ bool session_register(struct session *s, uint64_t to, uint32_t len, uint32_t *st
 	lab_put_u32(s->run, *stag);
 	lab_put_u64(s->run, to);
 	lab_put_u32(s->run, len);
-	return ask_for(s->run, "receiver_register()");
+	return sctp_succeeds(s->run, "receiver_register()");
 }
 
-bool session_post(struct session *s, uint32_t len)
+bool sctp_session_post(struct session *s, uint32_t len)
 {
 	if (iw_ddp_post(s->ddp, IW_QN_SEND, add_memory(s, len), len, 0))
 		abort();
@@ -225,12 +225,12 @@ bool session_post(struct session *s, uint32_t len)
 		 "the Untagged Buffer of MSN %u", ++s->posted);
 	lab_call(s->run, "receiver_post");
 	lab_put_u32(s->run, len);
-	return ask_for(s->run, "receiver_post()");
+	return sctp_succeeds(s->run, "receiver_post()");
 }
 
 /* --- a segment arrives ------------------------------------------------------------------------ */
 
-size_t chunk_encode(uint8_t *dst, const struct packet *p)
+size_t sctp_chunk_encode(uint8_t *dst, const struct packet *p)
 {
 	size_t len = (size_t)iw_wire_sctp_segment_encode(dst, IW_SCTP_SSN_LEN, (uint16_t)p->number);
 
@@ -381,7 +381,7 @@ static bool judge_arrival(struct session *s, const struct packet *p, unsigned ju
 	return lab_expect_number(s->run, "receiver_early()", early, lab_get_u32(s->run));
 }
 
-bool session_arrive_all(struct session *s, const struct packet *p, size_t n, unsigned judge)
+bool sctp_session_arrive_all(struct session *s, const struct packet *p, size_t n, unsigned judge)
 {
 	uint8_t chunk[CHUNK_LEN];
 
@@ -393,21 +393,22 @@ bool session_arrive_all(struct session *s, const struct packet *p, size_t n, uns
 	lab_put_u8(s->run, (judge & JUDGE_DELIVERY) != 0);
 	lab_put_u32(s->run, (uint32_t)n);
 	for (size_t i = 0; i < n; i++)
-		lab_put_octets(s->run, chunk, chunk_encode(chunk, &p[i]));
+		lab_put_octets(s->run, chunk, sctp_chunk_encode(chunk, &p[i]));
 	if (!lab_run_call_within(s->run, n == 1 ? 2000 : 8000))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (!judge_arrival(s, &p[i], judge))
 			return false;
-	return lab_results_end(s->run) && (!(judge & JUDGE_MEMORY) || session_compare_memories(s));
+	return lab_results_end(s->run) &&
+	       (!(judge & JUDGE_MEMORY) || sctp_session_compare_memories(s));
 }
 
-bool session_arrive(struct session *s, const struct packet *p, unsigned judge)
+bool sctp_session_arrive(struct session *s, const struct packet *p, unsigned judge)
 {
-	return session_arrive_all(s, p, 1, judge);
+	return sctp_session_arrive_all(s, p, 1, judge);
 }
 
-bool session_compare_memories(struct session *s)
+bool sctp_session_compare_memories(struct session *s)
 {
 	lab_call(s->run, "memories");
 	if (!lab_run_call(s->run) ||

@@ -45,16 +45,16 @@ struct plan {
 	uint32_t msn;  /* next */
 };
 
-void plan_init(struct plan *plan);
-void plan_free(struct plan *plan);
+void sctp_plan_init(struct plan *plan);
+void sctp_plan_free(struct plan *plan);
 /*
  * Adds a message of len octets in segments of random lengths, at most `longest`. Payload is from
  * pool, which has POOL_LEN octets and is borrowed.
  */
-void plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag,
-		 uint64_t to, size_t len, size_t longest);
-void plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len,
-		   size_t longest);
+void sctp_plan_tagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, uint32_t stag,
+		      uint64_t to, size_t len, size_t longest);
+void sctp_plan_untagged(struct plan *plan, struct lab_run *run, const uint8_t *pool, size_t len,
+			size_t longest);
 
 struct link {
 	uint64_t gap;     /* ns between two packets */
@@ -67,7 +67,7 @@ struct link {
 };
 
 /* Sends the packets, and sorts them by their arrival. Copies are added to the plan. */
-void link_carry(const struct link *link, struct lab_run *run, struct plan *plan);
+void sctp_link_carry(const struct link *link, struct lab_run *run, struct plan *plan);
 
 /* --- the session ------------------------------------------------------------------------------ */
 
@@ -89,32 +89,35 @@ struct session {
 	bool seen[NUMBERS_MAX];
 };
 
-/* What session_arrive compares. */
+/* What sctp_session_arrive compares. */
 enum judge {
 	/* The delivered messages and the early segments. Without it nothing is delivered. */
 	JUDGE_DELIVERY = 1,
 	JUDGE_MEMORY = 2, /* all buffers */
 };
 
+/* Runs a call whose only result is whether it succeeded. */
+bool sctp_succeeds(struct lab_run *run, const char *what);
+
 /* Creates the receiver, ours and the student's. NULL after lab_fail(). */
-struct session *session_new(struct lab_run *run, uint32_t window);
+struct session *sctp_session_new(struct lab_run *run, uint32_t window);
 /* Frees both. False after a failure of the student. NULL is allowed. */
-bool session_end(struct session *s);
+bool sctp_session_end(struct session *s);
 /* Frees ours alone: for a run that has failed. */
-void session_free(struct session *s);
+void sctp_session_free(struct session *s);
 
 /* Registers a Tagged Buffer, posts an Untagged Buffer. False after a failure. */
-bool session_register(struct session *s, uint64_t to, uint32_t len, uint32_t *stag);
-bool session_post(struct session *s, uint32_t len);
+bool sctp_session_register(struct session *s, uint64_t to, uint32_t len, uint32_t *stag);
+bool sctp_session_post(struct session *s, uint32_t len);
 
 /* Passes a packet to both receivers, and compares what they do. False after a failure. */
-bool session_arrive(struct session *s, const struct packet *p, unsigned judge);
+bool sctp_session_arrive(struct session *s, const struct packet *p, unsigned judge);
 /* The same for many packets in one call. The buffers are compared at the end. */
-bool session_arrive_all(struct session *s, const struct packet *p, size_t n, unsigned judge);
-bool session_compare_memories(struct session *s);
+bool sctp_session_arrive_all(struct session *s, const struct packet *p, size_t n, unsigned judge);
+bool sctp_session_compare_memories(struct session *s);
 
 /* The octets of a DDP Segment Chunk: at most CHUNK_LEN. Returns their number. */
 #define CHUNK_LEN (IW_DDP_HDR_MAX + 2 + POOL_LEN)
-size_t chunk_encode(uint8_t *dst, const struct packet *p);
+size_t sctp_chunk_encode(uint8_t *dst, const struct packet *p);
 
 #endif
