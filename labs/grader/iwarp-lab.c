@@ -22,6 +22,7 @@ static const struct lab *const all_labs[] = {
 	&lab_tagged,
 	&lab_untagged,
 	&lab_startup,
+	&lab_sctp,
 	&lab_capture,
 };
 
