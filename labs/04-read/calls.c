@@ -5,7 +5,7 @@
  * octets of a message after the call, octets of an operation after its completion. You do not
  * change this file.
  *
- * A result of `enum error` is 16 bits.
+ * A result of `enum error` has 16 bits.
  */
 #include <string.h>
 
@@ -398,18 +398,18 @@ static void call_read_many(struct message *in, struct message *out)
 }
 
 const struct call calls[] = {
-	{ "encode", call_encode },
-	{ "decode", call_decode },
-	{ "check", call_check },
-	{ "new", call_new },
-	{ "free", call_free },
+	{ "request_encode", call_encode },
+	{ "request_decode", call_decode },
+	{ "source_check", call_check },
+	{ "stream_new", call_new },
+	{ "stream_free", call_free },
 	{ "region", call_region },
-	{ "request", call_request },
-	{ "segment", call_segment },
-	{ "post", call_post },
-	{ "response", call_response },
+	{ "stream_request", call_request },
+	{ "stream_next_segment", call_segment },
+	{ "stream_post", call_post },
+	{ "stream_response", call_response },
 	{ "sink", call_sink },
-	{ "completion", call_completion },
+	{ "stream_next_completion", call_completion },
 	{ "answer_many", call_answer_many },
 	{ "read_many", call_read_many },
 	{ NULL, NULL },

@@ -38,7 +38,7 @@ enum error {
 	ERR_SOURCE_STREAM = 0x0103, /* STag not associated with the stream */
 	ERR_SOURCE_WRAP = 0x0104,   /* TO wrap */
 	ERR_UNEXPECTED = 0x0206,    /* RDMAP, operation error: unexpected OpCode */
-	ERR_REQUEST = 0x0207,       /* catastrophic error of the stream: it is no Read Request */
+	ERR_REQUEST = 0x0207,       /* catastrophic error of the stream: malformed Request */
 	ERR_SINK_STAG = 0x1100,     /* DDP, tagged buffer error: invalid STag */
 	ERR_SINK_BOUNDS = 0x1101,   /* base or bounds violation */
 	ERR_NO_BUFFER = 0x1202,     /* DDP, untagged buffer error: no buffer for the MSN */
@@ -96,7 +96,7 @@ struct region {
  *   - ERR_SOURCE_RIGHTS: the region may not be read by a peer;
  *   - ERR_SOURCE_WRAP: source TO + size is 2^64 or more;
  *   - ERR_SOURCE_BOUNDS: one of the octets is outside of the region.
- * If the size is 0, nothing of this is checked (RFC 5040 5.2.1): ERR_NONE, and *source is NULL.
+ * If the size is 0, none of this is checked (RFC 5040 5.2.1): ERR_NONE, and *source is NULL.
  * *source is NULL after an error too.
  */
 enum error source_check(const struct region *regions, size_t n, uint32_t stream,
@@ -144,8 +144,8 @@ enum error stream_request(struct stream *s, const uint8_t *message, size_t len);
  * A message that was begun is continued to its end before another one begins (RFC 5041 5.3).
  *
  * Read Responses are sent in the order of the Requests (RFC 5040 5.2.2), with STag and TO of the
- * sink as requested. Operations are sent in the order of their posts. Nothing orders the ones
- * before the others (RFC 5040 5.5, rule 2): between two messages you may choose.
+ * sink as requested. Operations are sent in the order of their posts. No rule orders Responses and
+ * operations among each other (RFC 5040 5.5, rule 2): you may choose between them.
  */
 size_t stream_next_segment(struct stream *s, uint8_t *out, size_t mulpdu);
 
@@ -175,10 +175,10 @@ struct operation {
  * and TO. Read: a Read Request in queue 1. The MSN of each queue begins with 1. A Read is
  * outstanding from the segment of its Request until the last segment of its Response has arrived.
  * If `ord` Reads are outstanding, the next one does not begin (RFC 5040 6.1), and nothing that was
- * posted after it does (RFC 5040 5.5, rule 13). Responses to the peer are not concerned.
+ * posted after it does (RFC 5040 5.5, rule 13). Responses to the peer do not wait for this.
  *
- * ERR_ENDED: the stream has ended; ERR_FULL: `depth` operations are not completed, a completion
- * that was not fetched being none; ERR_LIMIT: a Read, and ord is 0: it could never begin.
+ * ERR_ENDED: the stream has ended. ERR_FULL: stream_next_completion() has not yet returned `depth`
+ * operations. ERR_LIMIT: a Read, and ord is 0, so it could never begin.
  */
 enum error stream_post(struct stream *s, const struct operation *op);
 
