@@ -87,8 +87,8 @@ static bool header(struct lab_run *run)
 			memset(octets, i == 1 ? 0 : 0xff, sizeof(octets));
 		iw_rreq_decode(&q, octets, IW_RDMAP_RREQ_LEN);
 		lab_case(run,
-			 "sink STag 0x%x TO 0x%" PRIx64
-			 ", %u octets, source STag 0x%x TO 0x%" PRIx64,
+			 "sink STag 0x%08x TO 0x%" PRIx64
+			 ", %u octets, source STag 0x%08x TO 0x%" PRIx64,
 			 q.sink_stag, q.sink_to, q.size, q.src_stag, q.src_to);
 		if (!encode_one(run, &q, octets) || !decode_one(run, octets, IW_RDMAP_RREQ_LEN))
 			return false;
@@ -789,6 +789,7 @@ static bool errors_response(struct lab_run *run, const struct bad_response *bad)
 	if (bad->got > 0 && !read_response(&model, &h, octets, bad->got))
 		return false;
 	read_expected(&model, &h, &left);
+	read_note(&model, bad->what);
 	h.stag += bad->stag;
 	h.to += (uint64_t)bad->to;
 	h.last = bad->last;

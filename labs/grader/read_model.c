@@ -145,32 +145,59 @@ static struct read_regions regions; /* of the stream */
 static uint8_t arena[ARENA];        /* octets of operations */
 static size_t arena_used;
 
+/* Removes the oldest events until `room` more octets fit. */
+static void forget_events(struct read_model *m, size_t room)
+{
+	while (strlen(m->events) + room >= sizeof(m->events)) {
+		char *rest = strchr(m->events + 4, ';'); /* after the "...;" of an earlier time */
+
+		if (!rest) {
+			m->events[0] = '\0';
+			return;
+		}
+		memmove(m->events + 3, rest, strlen(rest) + 1);
+		memcpy(m->events, "...", 3);
+	}
+}
+
+static void append_event(struct read_model *m, const char *text)
+{
+	char whole[sizeof(m->event) + 20];
+	size_t len;
+
+	snprintf(whole, sizeof(whole), m->times > 1 ? "%s (%u times)" : "%s", text, m->times);
+	forget_events(m, strlen(whole) + 2);
+	len = strlen(m->events);
+	snprintf(m->events + len, sizeof(m->events) - len, "%s%s", len ? "; " : "", whole);
+}
+
 /* Describes the next call, with the events before it. */
 static void event(struct read_model *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void event(struct read_model *m, const char *format, ...)
 {
-	size_t len = strlen(m->events), add;
-	char text[100];
+	char text[sizeof(m->event)];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	add = strlen(text) + 2;
-	while (len + add >= sizeof(m->events)) {
-		char *cut = strchr(m->events + 4, ';'); /* after the "...;" of an earlier time */
+	if (strcmp(text, m->event) == 0) {
+		char *last = strrchr(m->events, ';');
 
-		if (!cut) {
-			len = 0;
-			break;
-		}
-		memmove(m->events + 3, cut, strlen(cut) + 1);
-		memcpy(m->events, "...", 3);
-		len = strlen(m->events);
+		m->times++;
+		m->events[last ? last - m->events : 0] = '\0';
+	} else {
+		m->times = 1;
+		memcpy(m->event, text, sizeof(text));
 	}
-	snprintf(m->events + len, sizeof(m->events) - len, "%s%s", len ? "; " : "", text);
+	append_event(m, text);
 	lab_case(m->run, "IRD %u, ORD %u: %s", m->ird, m->ord, m->events);
+}
+
+void read_note(struct read_model *m, const char *text)
+{
+	event(m, "%s", text);
 }
 
 static void describe_request(char out[static 80], const struct iw_rreq *q)
@@ -312,6 +339,17 @@ static void put_operation(struct lab_run *run, const struct read_op *op)
 	lab_put_u64(run, op->remote_to);
 }
 
+static void describe_post(struct read_model *m, const struct read_op *op)
+{
+	const char *fence = op->fence ? " with fence" : "";
+
+	if (op->kind == READ_READ)
+		event(m, "post RDMA Read %u%s of %u octets to STag 0x%08x TO 0x%" PRIx64, m->tail,
+		      fence, op->len, op->sink_stag, op->sink_to);
+	else
+		event(m, "post %s %u%s of %u octets", kinds[op->kind], m->tail, fence, op->len);
+}
+
 bool read_post(struct read_model *m, enum read_kind kind, uint32_t len, bool fence)
 {
 	struct read_op *op = &m->ops[m->tail];
@@ -320,8 +358,6 @@ bool read_post(struct read_model *m, enum read_kind kind, uint32_t len, bool fen
 
 	if (m->tail == READ_OPS_MAX || len > ARENA - arena_used)
 		return lab_fail(run, "the grader posts too many operations");
-	event(m, "post %s %u of %u octets%s", kinds[kind], m->tail, len,
-	      fence ? " with fence" : "");
 	*op = (struct read_op){
 		.id = (lab_random(run) & ~0xffffull) | m->tail,
 		.kind = kind,
@@ -338,6 +374,7 @@ bool read_post(struct read_model *m, enum read_kind kind, uint32_t len, bool fen
 		memset(op->octets, 0xee, len); /* as memory_new() of the harness */
 	else
 		lab_fill(run, op->octets, len);
+	describe_post(m, op);
 	put_operation(run, op);
 	if (!lab_run_call(run))
 		return false;
@@ -591,13 +628,19 @@ static uint32_t judge_response(struct read_model *m, const struct iw_ddp *h, con
 	return READ_OK;
 }
 
+static void describe_response(struct read_model *m, const struct iw_ddp *h, size_t len)
+{
+	event(m, "Response segment to STag 0x%08x TO 0x%" PRIx64 " of %zu octets%s", h->stag, h->to,
+	      len, h->last ? ", L" : "");
+}
+
 bool read_response(struct read_model *m, const struct iw_ddp *h, const uint8_t *payload, size_t len)
 {
 	static uint8_t segment[MULPDU_MAX];
 	uint32_t expected = judge_response(m, h, payload, len), seen;
 	int header = iw_wire_ddp_encode(segment, sizeof(segment), h);
 
-	event(m, "Response segment of %zu octets%s", len, h->last ? ", L" : "");
+	describe_response(m, h, len);
 	m->ended = m->ended || expected != READ_OK;
 	memcpy(segment + header, payload, len);
 	lab_call(m->run, "stream_response");

@@ -93,8 +93,9 @@ struct read_model {
 	enum { READ_NOTHING, READ_OPERATION, READ_RESPONSE } current;
 	struct iw_ddp_out out; /* the current message */
 	uint8_t rreq[IW_RDMAP_RREQ_LEN];
-	/* The last events, for lab_case(). */
-	char events[200];
+	/* The last events, for lab_case(), and the last one of them. */
+	char events[200], event[100];
+	unsigned int times;
 };
 
 /*
@@ -106,6 +107,9 @@ bool read_new(struct read_model *m, struct lab_run *run, uint32_t ird, uint32_t 
 	      uint32_t source_len);
 /* Frees the stream, and expects that its memory is free. */
 bool read_free(struct read_model *m);
+
+/* Adds an event to the description of the case. */
+void read_note(struct read_model *m, const char *text);
 
 /* A Request that is valid: size octets of region 0 or 1, at a random place. */
 struct iw_rreq read_valid(struct read_model *m, uint32_t size);
