@@ -123,7 +123,7 @@ static size_t engine_segment(uint8_t *out, size_t mulpdu)
 /* --- the capture ------------------------------------------------------------------------------ */
 
 /* MULPDU of the trace: small, so that messages have several segments. */
-enum { TRACE_MULPDU = 512, TRACE_IRD = 2, TRACE_ORD = 2, TRACE_SOURCE = 1200 };
+enum { TRACE_MULPDU = 512, TRACE_IRD = 2, TRACE_ORD = 2, TRACE_SOURCE = 400 };
 
 struct wire {
 	struct iw_relay_capture *capture;
