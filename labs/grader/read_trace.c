@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ddp-impair/capture.h"
+#include "labs/grader/picture.h"
 #include "labs/grader/read_internal.h"
 #include "labs/grader/read_model.h"
 #include "os/os.h"
 #include "rdmap/rdmap.h"
 #include "util/num.h"
-#include "wire/crc32c.h"
-#include "wire/mpa.h"
 
 enum {
 	PD = 1,
@@ -120,60 +118,19 @@ static size_t engine_segment(uint8_t *out, size_t mulpdu)
 	return len;
 }
 
-/* --- the capture ------------------------------------------------------------------------------ */
-
-/* MULPDU of the trace: small, so that messages have several segments. */
-enum { TRACE_MULPDU = 512, TRACE_IRD = 2, TRACE_ORD = 2, TRACE_SOURCE = 400 };
-
-struct wire {
-	struct iw_relay_capture *capture;
-	struct iw_relay_capture_stream stream;
-};
-
-enum end { STUDENT, ENGINE };
-
-static void wire_startup(struct wire *w)
-{
-	struct iw_addr a, b;
-	uint8_t frame[IW_MPA_FRAME_LEN];
-
-	for (enum end from = STUDENT; from <= ENGINE; from++) {
-		struct iw_mpa_frame f = {
-			.kind = from == STUDENT ? IW_MPA_REQUEST : IW_MPA_REPLY,
-			.flags = IW_MPA_C,
-			.rev = 1,
-		};
-
-		if (from == STUDENT && (iw_addr_parse(&a, "10.0.0.1", 40000) != 0 ||
-					iw_addr_parse(&b, "10.0.0.2", 7174) != 0))
-			return;
-		if (from == STUDENT)
-			iw_relay_capture_open_stream(w->capture, &w->stream, &a, &b);
-		if (iw_wire_mpa_frame_encode(frame, sizeof(frame), &f) > 0)
-			iw_relay_capture_octets(w->capture, &w->stream, from, frame, sizeof(frame));
-	}
-}
-
-/* Writes the segment as an FPDU (RFC 5044 4.1). */
-static void wire_segment(struct wire *w, enum end from, const uint8_t *segment, size_t len)
-{
-	static uint8_t fpdu[SEGMENT_MAX + 16];
-	size_t size = iw_mpa_fpdu_len(len) - IW_MPA_CRC_LEN;
-
-	memset(fpdu, 0, size);
-	iw_put_be16(fpdu, (uint16_t)len);
-	memcpy(fpdu + IW_MPA_HEAD_LEN, segment, len);
-	iw_put_le32(fpdu + size, iw_crc32c(0, fpdu, size));
-	iw_relay_capture_octets(w->capture, &w->stream, from, fpdu, size + IW_MPA_CRC_LEN);
-}
-
 /* --- the conversation ------------------------------------------------------------------------- */
 
-enum { OPERATIONS = 6 };
+enum {
+	OPERATIONS = 6,
+	TRACE_MULPDU = 512, /* small, so that messages have several segments */
+	TRACE_IRD = 2,
+	TRACE_ORD = 2,
+	TRACE_SOURCE = 400,
+};
 
 struct conversation {
 	struct lab_run *run;
-	struct wire wire;
+	struct lab_picture *picture;
 	uint8_t source[TRACE_SOURCE]; /* of the student's end */
 	uint8_t octets[600];          /* of Sends and Writes */
 	uint32_t completed;
@@ -267,7 +224,7 @@ static bool student_sends(struct conversation *c, bool *any)
 		return true;
 	if (seen.len > TRACE_MULPDU)
 		return lab_fail(c->run, "a segment is longer than the MULPDU");
-	wire_segment(&c->wire, STUDENT, seen.at, seen.len);
+	lab_picture_ulpdu(c->picture, LAB_INITIATOR, seen.at, seen.len);
 	if (iw_rdmap_receive(engine.rdmap, seen.at, seen.len, 0, &why) >= 0)
 		return true;
 	lab_clause(c->run, why.clause);
@@ -284,7 +241,7 @@ static bool engine_sends(struct conversation *c, bool *any)
 	*any = len > 0;
 	if (!*any)
 		return true;
-	wire_segment(&c->wire, ENGINE, segment, len);
+	lab_picture_ulpdu(c->picture, LAB_RESPONDER, segment, len);
 	header = (size_t)iw_wire_ddp_decode(&h, segment, len);
 	lab_call(c->run, h.tagged ? "stream_response" : "stream_request");
 	lab_put_octets(c->run, h.tagged ? segment : segment + header,
@@ -340,21 +297,16 @@ static bool converse(struct conversation *c)
 bool read_trace(struct lab_run *run, const char *path)
 {
 	struct conversation c = { .run = run };
-	struct iw_fault why = { 0 };
 	bool ok;
 
 	if (!engine_new(run))
 		return false;
-	if (iw_relay_capture_open(&c.wire.capture, path, false, &why) < 0)
-		return lab_fail(run, "%s", why.text);
-	wire_startup(&c.wire);
+	c.picture = lab_picture_new(run, path, true);
+	if (!c.picture)
+		return false;
 	ok = begin_student(&c) && post_all(&c) && post_engine(&c) && converse(&c);
-	iw_relay_capture_end(c.wire.capture, &c.wire.stream, STUDENT, false);
-	iw_relay_capture_end(c.wire.capture, &c.wire.stream, ENGINE, false);
-	if (iw_relay_capture_close(c.wire.capture, &why) < 0)
-		ok = lab_fail(run, "%s", why.text);
 	engine_free();
-	return ok;
+	return lab_picture_close(run, c.picture) && ok;
 }
 
 /* --- speed ------------------------------------------------------------------------------------ */
