@@ -197,6 +197,7 @@ static void source(void)
 
 	begin("2 source: nothing is checked for 0 octets");
 	expect_number("the result", ERR_NONE, check(0x5701, 0x1000, 0, &at));
+	expect_number("there is a source", 0, at != NULL);
 }
 
 static void response(void)
