@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "labs/grader/peer.h"
 #include "labs/grader/read_internal.h"
 #include "labs/grader/read_model.h"
 #include "util/num.h"
@@ -847,6 +848,7 @@ static const struct lab_step steps[] = {
 	{ "completion", "complete operations in the order of their posts", 8,
 	  "RFC 5040 5.5, rule 15", 0, completion },
 	{ "errors", "refuse wrong Responses; cancel what is left", 6, "RFC 5040 7.1", 0, errors },
+	LAB_PEER_STEP,
 	{ 0 },
 };
 
