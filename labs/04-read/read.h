@@ -27,8 +27,8 @@
 #include <stdint.h>
 
 /*
- * Results. Those below 0x2000 are what the peer is told in the Terminate that ends the stream:
- * layer (4 bits), error type (4 bits) and error code (8 bits), RFC 5040 figure 9 and RFC 5041 7.2.
+ * Results. Those below 0x2000 are also in the Terminate to the peer, which ends the stream: layer
+ * (4 bits), error type (4 bits) and error code (8 bits), RFC 5040 figure 9 and RFC 5041 7.2.
  */
 enum error {
 	ERR_NONE = 0,

@@ -106,7 +106,7 @@ static enum error post(struct stream *s, uint64_t id, enum kind kind, uint32_t l
 	return stream_post(s, &op);
 }
 
-/* Takes the next segment, of at most 128 octets, and compares it; NULL: there must be none. */
+/* Takes the next segment, of at most 128 octets, and compares it. NULL: expects no segment. */
 static void expect_segment(struct stream *s, const char *what, const char *expected)
 {
 	size_t len = stream_next_segment(s, out, DDP_MULPDU_MIN);
@@ -169,7 +169,7 @@ static void header(void)
 	expect_number("source_stag", 0x5700, r.source_stag);
 	expect_number("source_to", 0x1008, r.source_to);
 
-	begin("1 header: a message of 29 octets is no Read Request");
+	begin("1 header: a message of 29 octets is not a Read Request");
 	expect_number("the result", ERR_REQUEST, request_decode(&r, octets, READ_REQUEST_LEN + 1));
 }
 

@@ -10,59 +10,16 @@
 #define LABS_GRADER_READ_MODEL_H
 
 #include "ddp/ddp.h"
-#include "ddp/stag.h"
 #include "labs/grader/lab.h"
+#include "labs/grader/read_regions.h"
 #include "wire/ddp.h"
-
-/* Results of the module: see labs/04-read/read.h. */
-enum read_error {
-	READ_OK = 0,
-	READ_SOURCE_STAG = 0x0100,
-	READ_UNEXPECTED = 0x0206,
-	READ_REQUEST = 0x0207,
-	READ_SINK_STAG = 0x1100,
-	READ_SINK_BOUNDS = 0x1101,
-	READ_NO_BUFFER = 0x1202,
-	READ_FULL = 0x2000,
-	READ_LIMIT,
-	READ_ENDED,
-	READ_CANCELED,
-};
-bool read_expect_error(struct lab_run *run, uint32_t expected, uint32_t seen);
 
 enum read_kind { READ_SEND, READ_WRITE, READ_READ };
 
-/* --- registered memory ------------------------------------------------------------------------ */
-
 enum {
-	READ_REGIONS_MAX = 8,
-	READ_SOURCE_MAX = 70000, /* octets of the largest region */
 	READ_OPS_MAX = 512,      /* posts of a model */
 	READ_REQUESTS_MAX = 512, /* Requests of a model */
 };
-
-struct read_region {
-	struct iw_region region; /* its STag is that of the engine's table */
-	uint8_t octets[READ_SOURCE_MAX];
-};
-
-struct read_regions {
-	struct iw_stag_table *table;
-	struct read_region list[READ_REGIONS_MAX];
-	uint32_t n;
-};
-/* Removes all regions. */
-bool read_regions_clear(struct lab_run *run, struct read_regions *r);
-/* Registers a region, with octets from lab_fill(). */
-bool read_regions_add(struct lab_run *run, struct read_regions *r, uint32_t stream, uint8_t rights,
-		      uint64_t to, size_t len);
-/* Appends them to the present call, as get_regions() of calls.c reads them. */
-void read_regions_put(struct lab_run *run, const struct read_regions *r);
-/* What source_check() must return. *where: the source, NULL if there is none. */
-uint32_t read_regions_check(struct read_regions *r, uint32_t stream, const struct iw_rreq *q,
-			    const uint8_t **where);
-
-/* --- the stream ------------------------------------------------------------------------------- */
 
 struct read_op {
 	uint64_t id;
@@ -113,8 +70,11 @@ void read_note(struct read_model *m, const char *text);
 
 /* A Request that is valid: size octets of region 0 or 1, at a random place. */
 struct iw_rreq read_valid(struct read_model *m, uint32_t size);
-/* stream_request() with this Request; or with any octets. */
+/* stream_request() with this Request. */
 bool read_request(struct read_model *m, const struct iw_rreq *q);
+/* stream_request() with a valid Request of size octets. */
+bool read_request_of(struct read_model *m, uint32_t size);
+/* The same with any octets. */
 bool read_request_octets(struct read_model *m, const uint8_t *octets, size_t len);
 
 /* stream_post() of an operation with random octets, STags and TOs. */
@@ -122,7 +82,7 @@ bool read_post(struct read_model *m, enum read_kind kind, uint32_t len, bool fen
 
 /* stream_next_segment(). *any: there was one. any may be NULL. */
 bool read_segment(struct read_model *m, size_t mulpdu, bool *any);
-/* The same until there is none. */
+/* The same until it returns 0. */
 bool read_segments(struct read_model *m, size_t mulpdu);
 
 /* stream_response() with this segment. */
