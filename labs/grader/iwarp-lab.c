@@ -21,6 +21,7 @@ static const struct lab *const all_labs[] = {
 	&lab_framing,
 	&lab_tagged,
 	&lab_untagged,
+	&lab_read,
 	&lab_startup,
 	&lab_sctp,
 	&lab_capture,
