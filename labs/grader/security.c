@@ -10,21 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ddp-impair/capture.h"
-#include "ddp/ddp.h"
 #include "ddp/stag.h"
 #include "labs/06-security/scenario.h"
 #include "labs/grader/lab.h"
+#include "labs/grader/picture.h"
 #include "os/os.h"
 #include "util/num.h"
-#include "wire/crc32c.h"
 #include "wire/ddp.h"
-#include "wire/mpa.h"
 
 enum {
-	VARIANTS = 20,        /* servers that each attack must succeed with */
-	LOG = 3,              /* requests that a failure describes */
-	CROWD = 1024,         /* registrations of the statistics */
+	VARIANTS = 20, /* servers that each attack must succeed with */
+	LOG = 3,       /* requests that a failure describes */
+	CROWD = 1024,  /* registrations of the statistics */
 	REGIONS_MAX = CROWD,
 	BOTH = REMOTE_READ | REMOTE_WRITE,
 };
@@ -216,8 +213,9 @@ static bool judge(struct siege *s)
 	if (!s->intact)
 		return lab_fail(s->run, "it changed octets before secret[0]");
 	if (memcmp(s->secret, s->scenario.secret, SECRET_LEN) != 0)
-		return siege_fails(s, "it returned true, but secret does not have the octets of the "
-				      "secret");
+		return siege_fails(s,
+				   "it returned true, but secret does not have the octets of the "
+				   "secret");
 	return true;
 }
 
@@ -396,8 +394,10 @@ static bool add_with(struct twin *t, const struct region *r, const uint32_t *wor
 		return lab_fail(t->run, "table_register() returned 0 (%zu registrations before)",
 				t->n);
 	if (find(t, stag))
-		return lab_fail(t->run, "table_register() returned STag 0x%08x, which another "
-					"registration has", stag);
+		return lab_fail(t->run,
+				"table_register() returned STag 0x%08x, which another "
+				"registration has",
+				stag);
 	return add_to_engine(t, r, stag);
 }
 
@@ -411,19 +411,17 @@ static bool expect_refused(struct twin *t, const struct region *r, const char *w
 	uint32_t stag;
 
 	return call_register(t->run, r, lab_random(t->run), NULL, 0, &stag) &&
-	       lab_expect_true(t->run, !stag, "table_register() returned STag 0x%08x, not 0, though %s",
-			       stag, why);
+	       lab_expect_true(t->run, !stag,
+			       "table_register() returned STag 0x%08x, not 0, though %s", stag,
+			       why);
 }
 
 static enum verdict engine_verdict(struct twin *t, const struct access *a, uint64_t *at)
 {
 	static const enum verdict verdicts[] = {
-		[IW_STAG_OK] = ALLOWED,
-		[IW_STAG_INVALID] = INVALID_STAG,
-		[IW_STAG_ASSOC] = NOT_ASSOCIATED,
-		[IW_STAG_RIGHTS] = ACCESS_RIGHTS,
-		[IW_STAG_WRAP] = TO_WRAP,
-		[IW_STAG_BOUNDS] = BASE_OR_BOUNDS,
+		[IW_STAG_OK] = ALLOWED,           [IW_STAG_INVALID] = INVALID_STAG,
+		[IW_STAG_ASSOC] = NOT_ASSOCIATED, [IW_STAG_RIGHTS] = ACCESS_RIGHTS,
+		[IW_STAG_WRAP] = TO_WRAP,         [IW_STAG_BOUNDS] = BASE_OR_BOUNDS,
 	};
 	const struct entry *e = find(t, a->stag);
 	struct iw_stag_use use = {
@@ -466,12 +464,13 @@ static void access_case(struct twin *t, const struct access *a, const char *abou
 	char buffer[128] = "not registered";
 
 	if (e)
-		snprintf(buffer, sizeof(buffer), "%u octets from TO 0x%llx, pd %u, stream %u, rights %u",
-			 e->region.len, (unsigned long long)e->region.to, e->region.pd,
-			 e->region.stream, e->region.rights);
-	lab_case(t->run, "%s%s of %u octets at TO 0x%llx on a stream %u of pd %u; STag 0x%08x: %s", about,
-		 a->right == REMOTE_READ ? "a Read" : "a Write", a->len, (unsigned long long)a->to,
-		 a->stream, a->pd, a->stag, buffer);
+		snprintf(buffer, sizeof(buffer),
+			 "%u octets from TO 0x%llx, pd %u, stream %u, rights %u", e->region.len,
+			 (unsigned long long)e->region.to, e->region.pd, e->region.stream,
+			 e->region.rights);
+	lab_case(t->run, "%s%s of %u octets at TO 0x%llx on a stream %u of pd %u; STag 0x%08x: %s",
+		 about, a->right == REMOTE_READ ? "a Read" : "a Write", a->len,
+		 (unsigned long long)a->to, a->stream, a->pd, a->stag, buffer);
 }
 
 /* about: what came before, with a separator at its end, or "". */
@@ -493,8 +492,9 @@ static bool expect_access(struct twin *t, const struct access *a, const char *ab
 	    !lab_expect_name(t->run, "the verdict", verdict_names,
 			     sizeof(verdict_names) / sizeof(verdict_names[0]), expected, seen))
 		return false;
-	return lab_expect_number(t->run, expected == ALLOWED ? "*at, the position in the memory" :
-							       "*at, which must be unchanged",
+	return lab_expect_number(t->run,
+				 expected == ALLOWED ? "*at, the position in the memory"
+						     : "*at, which must be unchanged",
 				 expected_at, at);
 }
 
@@ -518,16 +518,30 @@ static bool expect_usable(struct twin *t, const struct entry *e, const char *abo
 	return expect_access(t, &a, about);
 }
 
+/*
+ * An access in the middle: the registration is found. The step before `bounds` does not depend on
+ * correct bounds.
+ */
+static bool expect_found(struct twin *t, const struct entry *e)
+{
+	struct access a = proper(e);
+
+	a.to += 100;
+	a.len = 16;
+	return expect_access(t, &a, "");
+}
+
 /* --- step stags -------------------------------------------------------------------------------- */
 
-static const struct region plain = { .pd = 7, .rights = BOTH, .len = 256, .to = 4096, .base = 512 };
+static const struct region plain = {
+	.pd = 7, .stream = 5, .rights = BOTH, .len = 256, .to = 0, .base = 512
+};
 
 static struct region numbered(size_t i)
 {
 	struct region r = plain;
 
 	r.base = 256 * i;
-	r.to = 16 * i;
 	return r;
 }
 
@@ -543,7 +557,7 @@ static bool small_table(struct lab_run *run, struct twin *t)
 	if (!expect_refused(t, &plain, "the table is full (8 of 8)"))
 		return false;
 	for (size_t i = 0; i < t->n; i++)
-		if (!expect_usable(t, &t->live[i], ""))
+		if (!expect_found(t, &t->live[i]))
 			return false;
 	return close_table(run);
 }
@@ -563,7 +577,7 @@ static bool odd_registrations(struct lab_run *run, struct twin *t)
 		return false;
 	r.to = -(uint64_t)r.len - 1;
 	lab_case(run, "a buffer of 256 octets from TO 2^64 - 257");
-	if (!add(t, &r) || !expect_usable(t, &t->live[0], ""))
+	if (!add(t, &r))
 		return false;
 	lab_case(run, "random() returns 0 first");
 	words[0] = 0;
@@ -573,8 +587,8 @@ static bool odd_registrations(struct lab_run *run, struct twin *t)
 	words[0] = words[1] = 0x12345678;
 	if (!add_with(t, &plain, words, 1) || !add_with(t, &plain, words, 2))
 		return false;
-	for (size_t i = 0; i < t->n; i++)
-		if (!expect_usable(t, &t->live[i], ""))
+	for (size_t i = 1; i < t->n; i++)
+		if (!expect_found(t, &t->live[i]))
 			return false;
 	return close_table(run);
 }
@@ -585,7 +599,8 @@ static unsigned int most_frequent_step(const struct twin *t, unsigned int shift)
 	unsigned int counts[256] = { 0 }, most = 0;
 
 	for (size_t i = 1; i < t->n; i++) {
-		uint8_t step = (uint8_t)((t->live[i].stag >> shift) - (t->live[i - 1].stag >> shift));
+		uint8_t step =
+			(uint8_t)((t->live[i].stag >> shift) - (t->live[i - 1].stag >> shift));
 
 		most = IW_MAX(most, ++counts[step]);
 	}
@@ -601,16 +616,20 @@ static bool expect_random_bits(struct lab_run *run, const struct twin *t)
 			ones += t->live[i].stag >> bit & 1;
 		/* The standard deviation is 1.6 %. */
 		if (ones < t->n * 2 / 5 || ones > t->n * 3 / 5)
-			return lab_fail(run, "bit %u of the STags is 1 in %u of %zu, so it can be "
-					     "predicted; about half are expected", bit, ones, t->n);
+			return lab_fail(run,
+					"bit %u of the STags is 1 in %u of %zu, so it can be "
+					"predicted; about half are expected",
+					bit, ones, t->n);
 	}
 	for (unsigned int shift = 0; shift < 32; shift += 8) {
 		unsigned int most = most_frequent_step(t, shift);
 
 		if (most > t->n / 16)
-			return lab_fail(run, "bits %u to %u of %u among %zu STags have the same distance "
-					     "from those of the STag before, so they can be predicted",
-					shift, shift + 7, most, t->n);
+			return lab_fail(
+				run,
+				"bits %u to %u of %u among %zu STags have the same distance "
+				"from those of the STag before, so they can be predicted",
+				shift, shift + 7, most, t->n);
 	}
 	return true;
 }
@@ -649,7 +668,7 @@ static bool crowded_table(struct lab_run *run, struct twin *t)
 	if (!expect_random_bits(run, t) || !expect_guesses_fail(t))
 		return false;
 	for (size_t i = 0; i < t->n; i += 8)
-		if (!expect_usable(t, &t->live[i], ""))
+		if (!expect_found(t, &t->live[i]))
 			return false;
 	return close_table(run);
 }
@@ -657,7 +676,6 @@ static bool crowded_table(struct lab_run *run, struct twin *t)
 /* STags of a new process, whose random() returns `first` for the first one, then other numbers. */
 static bool fresh_stags(struct lab_run *run, uint64_t first, uint32_t stags[16])
 {
-	struct twin *t;
 	bool ok;
 
 	if (!lab_restart(run))
@@ -666,10 +684,8 @@ static bool fresh_stags(struct lab_run *run, uint64_t first, uint32_t stags[16])
 	lab_put_u32(run, 16);
 	put_random(run, first, NULL, 0);
 	ok = lab_run_call(run);
-	t = NULL;
 	for (unsigned int i = 0; ok && i < 16; i++)
 		ok = call_register(run, &plain, i ? lab_random(run) : first, NULL, 0, &stags[i]);
-	twin_free(t);
 	return ok && close_table(run);
 }
 
@@ -684,15 +700,19 @@ static bool fresh_randomness(struct lab_run *run)
 		return false;
 	for (unsigned int i = 0; i < 16; i++)
 		if (a[i] == b[i])
-			return lab_fail(run, "registration %u has STag 0x%08x in both, so it does not "
-					     "come from random()", i, a[i]);
+			return lab_fail(run,
+					"registration %u has STag 0x%08x in both, so it does not "
+					"come from random()",
+					i, a[i]);
 	lab_case(run, "two processes, in which random() differs after the first registration");
 	if (!fresh_stags(run, first, a) || !fresh_stags(run, first, b))
 		return false;
 	for (unsigned int i = 1; i < 16; i++)
 		if (a[i] == b[i])
-			return lab_fail(run, "registration %u has STag 0x%08x in both, so it follows "
-					     "from the first one", i, a[i]);
+			return lab_fail(run,
+					"registration %u has STag 0x%08x in both, so it follows "
+					"from the first one",
+					i, a[i]);
 	return true;
 }
 
@@ -767,8 +787,10 @@ static bool fixed_bounds(struct lab_run *run, struct twin *t)
 		struct region r = regions[i];
 
 		r.pd = 7;
+		r.stream = 5;
 		r.rights = BOTH;
-		lab_case(run, "a buffer of %u octets from TO 0x%llx", r.len, (unsigned long long)r.to);
+		lab_case(run, "a buffer of %u octets from TO 0x%llx", r.len,
+			 (unsigned long long)r.to);
 		if (!add(t, &r))
 			return false;
 	}
@@ -794,6 +816,7 @@ static bool random_bounds(struct lab_run *run, struct twin *t)
 	for (size_t i = 0; i < 48; i++) {
 		struct region r = {
 			.pd = 7,
+			.stream = 5,
 			.rights = BOTH,
 			.len = (uint32_t)lab_below(run, 5000),
 			.base = lab_below(run, 1 << 20),
@@ -850,7 +873,9 @@ static bool accesses_of_all(struct twin *t, const struct entry *e)
 
 static bool scopes(struct lab_run *run, struct twin *t)
 {
-	struct access stranger = { .pd = 1, .stream = 5, .right = REMOTE_READ, .to = 16, .len = 16 };
+	struct access stranger = {
+		.pd = 1, .stream = 5, .right = REMOTE_READ, .to = 16, .len = 16
+	};
 
 	for (unsigned int i = 0; i < 4 * 4 * 3; i++) {
 		struct region r = {
@@ -895,7 +920,8 @@ static bool deregister(struct twin *t, uint32_t stag)
 {
 	bool expected = find(t, stag) != NULL, seen;
 
-	lab_case(t->run, "STag 0x%08x, which is %s", stag, expected ? "registered" : "not registered");
+	lab_case(t->run, "STag 0x%08x, which is %s", stag,
+		 expected ? "registered" : "not registered");
 	lab_call(t->run, "table_deregister");
 	lab_put_u32(t->run, stag);
 	if (!lab_run_call(t->run))
@@ -922,8 +948,8 @@ static bool invalidate(struct twin *t, uint32_t stag, uint32_t pd, uint32_t stre
 		expected = NOT_ASSOCIATED;
 	else if (!e->region.stream)
 		expected = CANNOT_INVALIDATE;
-	lab_case(t->run, "the stream %u of pd %u invalidates STag 0x%08x: %s, pd %u, stream %u", stream, pd,
-		 stag, e ? "registered" : "not registered", e ? e->region.pd : 0,
+	lab_case(t->run, "the stream %u of pd %u invalidates STag 0x%08x: %s, pd %u, stream %u",
+		 stream, pd, stag, e ? "registered" : "not registered", e ? e->region.pd : 0,
 		 e ? e->region.stream : 0);
 	lab_call(t->run, "table_invalidate");
 	lab_put_u32(t->run, stag);
@@ -953,7 +979,8 @@ static bool revoked_at_once(struct lab_run *run, struct twin *t)
 	if (!expect_access(t, &old[0], "") || !deregister(t, old[0].stag) ||
 	    !expect_access(t, &old[0], "just deregistered; ") ||
 	    !expect_access(t, &old[1], "another was just deregistered; ") ||
-	    !deregister(t, old[0].stag) || !deregister(t, old[0].stag ^ 0x100) || !deregister(t, 0))
+	    !deregister(t, old[0].stag) || !deregister(t, old[1].stag ^ 0x40000000) ||
+	    !deregister(t, 0))
 		return false;
 	lab_case(run, "a buffer in place of the one that was deregistered");
 	if (!add(t, &plain) || !expect_refused(t, &plain, "the table is full again") ||
@@ -961,7 +988,8 @@ static bool revoked_at_once(struct lab_run *run, struct twin *t)
 	    !expect_access(t, &old[1], "its neighbour was replaced; "))
 		return false;
 	return deregister(t, old[1].stag) && expect_access(t, &old[1], "just deregistered; ") &&
-	       expect_usable(t, &t->live[0], "its neighbour was deregistered; ") && close_table(run);
+	       expect_usable(t, &t->live[0], "its neighbour was deregistered; ") &&
+	       close_table(run);
 }
 
 static bool invalidations(struct lab_run *run, struct twin *t)
@@ -969,21 +997,36 @@ static bool invalidations(struct lab_run *run, struct twin *t)
 	struct region own = plain, shared = plain;
 	struct access a;
 
-	own.stream = 5;
+	shared.stream = 0;
 	lab_case(run, "one buffer of stream 5 alone, and one of all streams");
 	if (!add(t, &own) || !add(t, &shared))
 		return false;
 	a = proper(&t->live[0]);
-	if (!invalidate(t, t->live[0].stag ^ 1, 7, 5) || !invalidate(t, t->live[0].stag, 8, 5) ||
-	    !invalidate(t, t->live[0].stag, 7, 6) || !invalidate(t, t->live[1].stag, 7, 5) ||
-	    !invalidate(t, t->live[1].stag, 8, 5))
+	if (!invalidate(t, t->live[0].stag ^ 0x40000000, 7, 5) ||
+	    !invalidate(t, t->live[0].stag, 8, 5) || !invalidate(t, t->live[0].stag, 7, 6) ||
+	    !invalidate(t, t->live[1].stag, 7, 5) || !invalidate(t, t->live[1].stag, 8, 5))
 		return false;
 	for (size_t i = 0; i < t->n; i++)
 		if (!expect_usable(t, &t->live[i], "after refused invalidations: "))
 			return false;
 	return invalidate(t, a.stag, 7, 5) && expect_access(t, &a, "just invalidated; ") &&
-	       invalidate(t, a.stag, 7, 5) && expect_usable(t, &t->live[0], "another was invalidated; ") &&
-	       close_table(run);
+	       invalidate(t, a.stag, 7, 5) &&
+	       expect_usable(t, &t->live[0], "another was invalidated; ") && close_table(run);
+}
+
+/* The last STag must not be one of the old ones: a peer may still have it. */
+static bool expect_new(struct twin *t, const uint32_t *old, size_t n)
+{
+	uint32_t stag = t->live[t->n - 1].stag;
+
+	for (size_t i = 0; i < n; i++)
+		if (old[i] == stag)
+			return lab_fail(t->run,
+					"table_register() returned STag 0x%08x, which was "
+					"deregistered not long ago: whoever has it could use the "
+					"new buffer",
+					stag);
+	return true;
 }
 
 /* The attack `reuse`, for a long time: old STags must not become valid again. */
@@ -996,7 +1039,7 @@ static bool long_life(struct lab_run *run, struct twin *t)
 		uint32_t *place = &old[i % 64];
 
 		lab_case(run, "registration %u, in a table for 4 with at most 3 at a time", i + 1);
-		if (!add(t, &r))
+		if (!add(t, &r) || !expect_new(t, old, sizeof(old) / sizeof(old[0])))
 			return false;
 		if (*place) {
 			struct access a = proper(&t->live[0]);
@@ -1028,7 +1071,8 @@ static bool random_step(struct lab_run *run, struct twin *t, uint32_t old[32])
 		r.stream = (uint32_t)lab_below(run, 3);
 		r.rights = 1 + (uint32_t)lab_below(run, 3);
 		lab_case(run, "a table for 16 with %zu registrations", t->n);
-		return t->n == 16 ? expect_refused(t, &r, "the table is full (16 of 16)") : add(t, &r);
+		return t->n == 16 ? expect_refused(t, &r, "the table is full (16 of 16)")
+				  : add(t, &r);
 	case 2:
 		if (e)
 			*place = e->stag;
@@ -1036,7 +1080,8 @@ static bool random_step(struct lab_run *run, struct twin *t, uint32_t old[32])
 	case 3:
 		if (e)
 			*place = e->stag;
-		return invalidate(t, *place, (uint32_t)lab_below(run, 2), 1 + (uint32_t)lab_below(run, 2));
+		return invalidate(t, *place, (uint32_t)lab_below(run, 2),
+				  1 + (uint32_t)lab_below(run, 2));
 	default:
 		if (!e)
 			return true;
@@ -1068,27 +1113,367 @@ static bool revoke(struct lab_run *run)
 	       with_table(run, 16, random_life) && lab_expect_freed(run, blocks);
 }
 
+/* --- the trace: attack_reuse as RDMAP messages -------------------------------------------------- */
+
+enum {
+	SINK_STAG = 0x51, /* of the attacker: where Read Responses go */
+	ULPDU_CAP = IW_DDP_UNTAGGED_LEN + MEMORY,
+};
+
+struct drawing {
+	struct lab_picture *picture;
+	uint32_t msn[2][3]; /* next of each side and queue, less 1 */
+};
+
+/* An untagged message of one segment. invalidate: the Invalidate STag, or 0. */
+static void draw_untagged(struct drawing *d, enum lab_side from, enum iw_opcode opcode,
+			  uint32_t invalidate, const void *payload, size_t len)
+{
+	uint8_t ulpdu[256];
+	struct iw_ddp h = {
+		.last = true,
+		.dv = 1,
+		.rv = 1,
+		.opcode = (uint8_t)opcode,
+		.inval_stag = invalidate,
+		.qn = iw_opcode_info((uint8_t)opcode)->qn,
+	};
+	int head;
+
+	h.msn = ++d->msn[from][h.qn];
+	head = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	if (head < 0 || len > sizeof(ulpdu) - (size_t)head)
+		return;
+	memcpy(ulpdu + head, payload, len);
+	lab_picture_ulpdu(d->picture, from, ulpdu, (size_t)head + len);
+}
+
+static void draw_tagged(struct drawing *d, enum lab_side from, enum iw_opcode opcode, uint32_t stag,
+			uint64_t to, const void *payload, size_t len)
+{
+	static uint8_t ulpdu[ULPDU_CAP];
+	struct iw_ddp h = {
+		.tagged = true,
+		.last = true,
+		.dv = 1,
+		.rv = 1,
+		.opcode = (uint8_t)opcode,
+		.stag = stag,
+		.to = to,
+	};
+	int head = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+
+	if (head < 0 || len > sizeof(ulpdu) - (size_t)head)
+		return;
+	if (len)
+		memcpy(ulpdu + head, payload, len);
+	lab_picture_ulpdu(d->picture, from, ulpdu, (size_t)head + len);
+}
+
+static void draw_text(struct drawing *d, enum lab_side from, const char *text)
+{
+	draw_untagged(d, from, IW_OP_SEND, 0, text, strlen(text));
+}
+
+/* The Terminate Message for a refused access (RFC 5040 4.8), without the headers of the access. */
+static void draw_terminate(struct drawing *d, int status)
+{
+	static const uint8_t codes[] = {
+		[INVALID_STAG] = 0,   [BASE_OR_BOUNDS] = 1, [ACCESS_RIGHTS] = 2,
+		[NOT_ASSOCIATED] = 3, [TO_WRAP] = 4,        [CANNOT_INVALIDATE] = 9,
+	};
+	struct iw_terminate term = { .layer = IW_LAYER_RDMAP, .etype = 1, .len_absent = true };
+	uint8_t octets[IW_RDMAP_TERM_MAX];
+	int len;
+
+	if (status <= ALLOWED || status > CANNOT_INVALIDATE)
+		return;
+	term.code = codes[status];
+	len = iw_terminate_encode(octets, sizeof(octets), &term);
+	if (len > 0)
+		draw_untagged(d, LAB_RESPONDER, IW_OP_TERM, 0, octets, (size_t)len);
+}
+
+static void draw_read(struct drawing *d, const struct request *q, const struct reply *r)
+{
+	uint8_t octets[IW_RDMAP_RREQ_LEN];
+	struct iw_rreq rreq = {
+		.sink_stag = SINK_STAG,
+		.size = q->len,
+		.src_stag = q->stag,
+		.src_to = q->to,
+	};
+
+	if (iw_rreq_encode(octets, sizeof(octets), &rreq) < 0)
+		return;
+	draw_untagged(d, LAB_INITIATOR, IW_OP_RREQ, 0, octets, sizeof(octets));
+	if (r->status == ALLOWED)
+		draw_tagged(d, LAB_RESPONDER, IW_OP_RRESP, SINK_STAG, 0, r->data, r->len);
+	else
+		draw_terminate(d, r->status);
+}
+
+static void draw_request(void *ctx, const struct request *q, const struct reply *r)
+{
+	struct drawing *d = ctx;
+	char text[64];
+
+	/* The capture has one connection. */
+	if (r->status == STREAM_ENDED || r->status == BUDGET_SPENT || r->status == SERVER_CRASHED)
+		return;
+	switch (q->kind) {
+	case REQUEST_CONNECT:
+		return;
+	case REQUEST_READ:
+		draw_read(d, q, r);
+		return;
+	case REQUEST_WRITE:
+		draw_tagged(d, LAB_INITIATOR, IW_OP_WRITE, q->stag, q->to, q->data, q->len);
+		draw_terminate(d, r->status);
+		return;
+	case REQUEST_REGISTER:
+		draw_text(d, LAB_INITIATOR, "a buffer, please");
+		snprintf(text, sizeof(text), "STag 0x%08x", r->lease.stag);
+		draw_text(d, LAB_RESPONDER, r->status == ALLOWED ? text : "there is none");
+		return;
+	case REQUEST_RELEASE:
+		snprintf(text, sizeof(text), "STag 0x%08x is free", q->stag);
+		draw_untagged(d, LAB_INITIATOR, IW_OP_SEND_INV, q->stag, text, strlen(text));
+		return;
+	case REQUEST_WAIT:
+		draw_text(d, LAB_INITIATOR, "no hurry");
+		draw_text(d, LAB_RESPONDER, "other clients were served");
+		return;
+	}
+}
+
+/* Draws attack_reuse, also if it does not succeed. */
+static bool trace(struct lab_run *run, const char *path)
+{
+	struct drawing d = { .picture = lab_picture_new(run, path, true) };
+	const struct watcher watcher = { .see = draw_request, .ctx = &d };
+	struct siege s = { .run = run, .watcher = &watcher };
+	bool ok;
+
+	if (!d.picture)
+		return false;
+	lab_case(run, "attack_reuse");
+	ok = besiege(&s, ATTACK_REUSE, VARIANTS);
+	return lab_picture_close(run, d.picture) && ok;
+}
+
+/* --- speed: checks of accesses ------------------------------------------------------------------ */
+
+enum {
+	ACCESSES = 1024, /* different ones */
+	RUNS = 3,
+	RUN_NS = 200000000, /* of one measurement, about */
+};
+
+struct work {
+	struct twin *twin;
+	struct access accesses[ACCESSES];
+	uint32_t engine[ACCESSES]; /* STags in the engine's table */
+	uint64_t allowed, sum;     /* results of one round of ours */
+};
+
+/* A quarter is refused: beyond the end of the buffer. */
+static void prepare(struct lab_run *run, struct work *w)
+{
+	for (size_t i = 0; i < ACCESSES; i++) {
+		const struct entry *e = &w->twin->live[lab_below(run, w->twin->n)];
+
+		w->accesses[i] = proper(e);
+		w->accesses[i].to += lab_below(run, e->region.len);
+		w->accesses[i].len = lab_below(run, 4) ? 1 : e->region.len + 1;
+		w->engine[i] = e->engine;
+	}
+}
+
+static void ours_once(struct work *w)
+{
+	uint64_t allowed = 0, sum = 0;
+
+	for (size_t i = 0; i < ACCESSES; i++) {
+		const struct access *a = &w->accesses[i];
+		const struct iw_stag_use use = {
+			.pd = a->pd,
+			.stream = a->stream,
+			.right = (uint8_t)a->right,
+			.to = a->to,
+			.len = a->len,
+		};
+		uint8_t *where;
+
+		if (iw_stag_check(w->twin->engine, w->engine[i], &use, &where) != IW_STAG_OK)
+			continue;
+		allowed++;
+		sum += (uintptr_t)where - (uintptr_t)ground;
+	}
+	w->allowed = allowed;
+	w->sum = sum;
+}
+
+/* Millions of accesses in a second. */
+static double ours(struct work *w, unsigned int rounds)
+{
+	uint64_t begin = lab_now();
+
+	for (unsigned int i = 0; i < rounds; i++)
+		ours_once(w);
+	return (double)rounds * ACCESSES * 1e3 / (double)(lab_now() - begin);
+}
+
+static bool student_rounds(struct lab_run *run, struct work *w, unsigned int rounds, double *rate)
+{
+	uint64_t begin, end;
+
+	lab_call(run, "table_repeat");
+	lab_put_u32(run, rounds);
+	lab_put_u32(run, ACCESSES);
+	for (size_t i = 0; i < ACCESSES; i++)
+		put_access(run, &w->accesses[i]);
+	begin = lab_now();
+	if (!lab_run_call_within(run, 20000))
+		return false;
+	end = lab_now();
+	*rate = (double)rounds * ACCESSES * 1e3 / (double)(end - begin);
+	return lab_expect_number(run, "accesses allowed", w->allowed * rounds, lab_get_u64(run)) &&
+	       lab_expect_number(run, "the sum of all positions", w->sum * rounds,
+				 lab_get_u64(run)) &&
+	       lab_results_end(run);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* How many rounds take RUN_NS at this rate? */
+static unsigned int rounds_for(double rate)
+{
+	double rounds = rate * RUN_NS / 1e3 / ACCESSES;
+
+	return rounds < 1 ? 1 : rounds > 1e6 ? 1000000 : (unsigned int)rounds;
+}
+
+static bool measure(struct lab_run *run, struct work *w, struct lab_speed *result)
+{
+	double student[RUNS], own[RUNS], rate = 0;
+	unsigned int student_n, own_n;
+
+	ours_once(w);
+	own_n = rounds_for(ours(w, 64));
+	if (!student_rounds(run, w, 16, &rate))
+		return false;
+	student_n = rounds_for(rate);
+	for (size_t i = 0; i < RUNS; i++) {
+		if (!student_rounds(run, w, student_n, &student[i]))
+			return false;
+		own[i] = ours(w, own_n);
+	}
+	qsort(student, RUNS, sizeof(student[0]), ascending);
+	qsort(own, RUNS, sizeof(own[0]), ascending);
+	*result = (struct lab_speed){
+		.unit = "M/s",
+		.student = student[RUNS / 2],
+		.ours = own[RUNS / 2],
+	};
+	return true;
+}
+
+static bool measure_table(struct lab_run *run, uint32_t registrations, struct lab_speed *result)
+{
+	struct work *w = calloc(1, sizeof(*w));
+	bool ok = w && (w->twin = twin_new(run, registrations));
+
+	for (uint32_t i = 0; ok && i < registrations; i++) {
+		struct region r = numbered(i);
+
+		ok = add(w->twin, &r);
+	}
+	if (ok) {
+		prepare(run, w);
+		ok = measure(run, w, result) && close_table(run);
+	}
+	if (w)
+		twin_free(w->twin);
+	free(w);
+	return ok;
+}
+
+static int speed(struct lab_run *run, struct lab_speed *results, size_t cap)
+{
+	static const struct {
+		uint32_t registrations;
+		const char *what;
+	} tables[] = {
+		{ 16, "accesses checked, 16 registrations" },
+		{ CROWD, "accesses checked, 1,024 registrations" },
+	};
+	size_t n = IW_MIN(cap, sizeof(tables) / sizeof(tables[0]));
+
+	for (size_t i = 0; i < n; i++) {
+		if (!measure_table(run, tables[i].registrations, &results[i]))
+			return -1;
+		results[i].what = tables[i].what;
+	}
+	return (int)n;
+}
+
 static const struct lab_step steps[] = {
-	{ .name = "domain", .about = "read a buffer of another client", .points = 5,
-	  .clause = "RFC 5042 6.1.1: check the protection domain", .run = domain },
-	{ .name = "guess", .about = "predict the STag of another client", .points = 10,
-	  .clause = "RFC 5040 8.1.1, item 8: choose STags in a way difficult to predict", .run = guess },
-	{ .name = "overrun", .about = "read memory before one's buffer", .points = 10,
-	  .clause = "RFC 5042 6.3.1, RFC 5041 7.1: TO + length must not wrap", .run = overrun },
-	{ .name = "rights", .about = "read a buffer that is for Writes", .points = 8,
-	  .clause = "RFC 5042 6.3.2 and 6.3.5", .run = rights },
-	{ .name = "reuse", .about = "use an STag that now belongs to another", .points = 10,
-	  .clause = "RFC 5042 6.1.1: reuse STags as slowly as possible", .run = reuse },
-	{ .name = "late", .about = "use an STag after its release", .points = 10,
-	  .clause = "RFC 5042 6.3.3, RFC 5041 8.3.1, item 6", .run = late },
-	{ .name = "stags", .about = "STags that nobody can predict", .points = 12,
-	  .clause = "RFC 5040 8.1.1, item 8", .run = stags },
-	{ .name = "bounds", .about = "octet-exact bounds, and no wrap", .points = 12,
-	  .clause = "RFC 5041 7.1, RFC 5040 7.2", .run = bounds },
-	{ .name = "scope", .about = "protection domain, stream and rights", .points = 11,
-	  .clause = "RFC 5041 8.2 and 8.3.1, items 1, 2 and 5", .run = scope },
-	{ .name = "revoke", .about = "revoke an STag, at once", .points = 12,
-	  .clause = "RFC 5041 8.3.1, items 4 and 6; RFC 5040 7.2 and 8.1.1, item 7", .run = revoke },
+	{ .name = "domain",
+	  .about = "read a buffer of another client",
+	  .points = 5,
+	  .clause = "RFC 5042 6.1.1: check the protection domain",
+	  .run = domain },
+	{ .name = "guess",
+	  .about = "predict the STag of another client",
+	  .points = 10,
+	  .clause = "RFC 5040 8.1.1, item 8: choose STags in a way difficult to predict",
+	  .run = guess },
+	{ .name = "overrun",
+	  .about = "read memory before one's buffer",
+	  .points = 10,
+	  .clause = "RFC 5042 6.3.1, RFC 5041 7.1: TO + length must not wrap",
+	  .run = overrun },
+	{ .name = "rights",
+	  .about = "read a buffer that is for Writes",
+	  .points = 8,
+	  .clause = "RFC 5042 6.3.2 and 6.3.5",
+	  .run = rights },
+	{ .name = "reuse",
+	  .about = "use an STag that now belongs to another",
+	  .points = 10,
+	  .clause = "RFC 5042 6.1.1: reuse STags as slowly as possible",
+	  .run = reuse },
+	{ .name = "late",
+	  .about = "use an STag after its release",
+	  .points = 10,
+	  .clause = "RFC 5042 6.3.3, RFC 5041 8.3.1, item 6",
+	  .run = late },
+	{ .name = "stags",
+	  .about = "STags that nobody can predict",
+	  .points = 12,
+	  .clause = "RFC 5040 8.1.1, item 8",
+	  .run = stags },
+	{ .name = "bounds",
+	  .about = "octet-exact bounds, and no wrap",
+	  .points = 12,
+	  .clause = "RFC 5041 7.1, RFC 5040 7.2",
+	  .run = bounds },
+	{ .name = "scope",
+	  .about = "protection domain, stream and rights",
+	  .points = 11,
+	  .clause = "RFC 5041 8.2 and 8.3.1, items 1, 2 and 5",
+	  .run = scope },
+	{ .name = "revoke",
+	  .about = "revoke an STag, at once",
+	  .points = 12,
+	  .clause = "RFC 5041 8.3.1, items 4 and 6; RFC 5040 7.2 and 8.1.1, item 7",
+	  .run = revoke },
 	{ 0 },
 };
 
@@ -1097,4 +1482,6 @@ const struct lab lab_security = {
 	.folder = "06-security",
 	.title = "Steal from a careless server, then repair it",
 	.steps = steps,
+	.trace = trace,
+	.speed = speed,
 };
