@@ -108,10 +108,15 @@ static void start_guess(struct scenario *s, unsigned int variant, struct lease *
 	unsigned int attacker = (victim + 1 + below(s, SLOTS - 1)) % SLOTS;
 
 	for (unsigned int i = 0; i < SLOTS; i++) {
-		if (i == attacker)
+		uint32_t stag;
+
+		if (i == attacker) {
 			register_attacker(s, BOTH, known);
-		else if (register_other(s) && i == victim)
-			put_secret(s, base_of(s, s->others[s->n_others - 1]), PLACES);
+			continue;
+		}
+		stag = register_other(s);
+		if (i == victim)
+			put_secret(s, base_of(s, stag), PLACES);
 	}
 	for (unsigned int i = 0; i < SLOTS; i++)
 		if (i != victim && i != attacker && below(s, 3) == 0)
