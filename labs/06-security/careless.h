@@ -12,10 +12,10 @@
 #include "security.h"
 
 enum {
-	SLOTS = 64,   /* registrations at most */
-	BLOCKS = 64,  /* blocks of the memory */
-	BLOCK = 256,  /* octets of a block; a registered buffer has one block */
-	SWEEP = 8,    /* accesses between two sweeps of the table */
+	SLOTS = 64,  /* registrations at most */
+	BLOCKS = 64, /* blocks of the memory */
+	BLOCK = 256, /* octets of a block; a registered buffer has one block */
+	SWEEP = 8,   /* accesses between two sweeps of the table */
 	MEMORY = BLOCKS * BLOCK,
 };
 

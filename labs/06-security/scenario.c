@@ -15,8 +15,8 @@ enum {
 static const struct {
 	unsigned int budget, connections;
 } limits[ATTACKS] = {
-	[ATTACK_DOMAIN] = { 4, 0 },   [ATTACK_GUESS] = { 128, 64 }, [ATTACK_OVERRUN] = { 64, 0 },
-	[ATTACK_RIGHTS] = { 24, 0 },  [ATTACK_REUSE] = { 24, 0 },   [ATTACK_LATE] = { 40, 6 },
+	[ATTACK_DOMAIN] = { 4, 0 },  [ATTACK_GUESS] = { 128, 64 }, [ATTACK_OVERRUN] = { 64, 0 },
+	[ATTACK_RIGHTS] = { 24, 0 }, [ATTACK_REUSE] = { 24, 0 },   [ATTACK_LATE] = { 40, 6 },
 };
 
 /* splitmix64 */
@@ -32,6 +32,14 @@ static uint64_t next(struct scenario *s)
 static unsigned int below(struct scenario *s, unsigned int n)
 {
 	return (unsigned int)(next(s) % n);
+}
+
+/* For put_secret(): extreme in the variants 0 and 1, otherwise any. */
+static unsigned int place_in(unsigned int variant, unsigned int in_0, unsigned int in_1)
+{
+	if (variant == 0)
+		return in_0;
+	return variant == 1 ? in_1 : PLACES;
 }
 
 /* The secret at an octet of the block; above the last place: at any. */
@@ -97,7 +105,7 @@ static void start_domain(struct scenario *s, unsigned int variant, struct lease 
 
 	register_others(s, 1 + below(s, 20));
 	victim = register_other(s);
-	put_secret(s, base_of(s, victim), variant == 0 ? PLACES - 1 : variant == 1 ? 0 : PLACES);
+	put_secret(s, base_of(s, victim), place_in(variant, PLACES - 1, 0));
 	lease_of(s, victim, known);
 }
 
@@ -132,8 +140,7 @@ static void start_overrun(struct scenario *s, unsigned int variant, struct lease
 
 	register_others(s, before);
 	block = careless_take_block(&s->server);
-	put_secret(s, (uint64_t)block * BLOCK,
-		   variant == 0 ? 0 : variant == 1 ? PLACES - 1 : PLACES);
+	put_secret(s, (uint64_t)block * BLOCK, place_in(variant, 0, PLACES - 1));
 	register_others(s, between);
 	register_attacker(s, BOTH, known);
 }

@@ -52,10 +52,10 @@ enum request_kind {
 
 struct request {
 	enum request_kind kind;
-	uint32_t stag;   /* READ, WRITE, RELEASE */
-	uint64_t to;     /* READ, WRITE */
-	uint32_t len;    /* READ, WRITE */
-	uint32_t rights; /* REGISTER */
+	uint32_t stag;       /* READ, WRITE, RELEASE */
+	uint64_t to;         /* READ, WRITE */
+	uint32_t len;        /* READ, WRITE */
+	uint32_t rights;     /* REGISTER */
 	const uint8_t *data; /* WRITE: len octets */
 };
 

@@ -112,8 +112,7 @@ bool attack_late(struct wire *w, const struct lease *own, uint8_t secret[SECRET_
 		wire_wait(w);
 		if (wire_read(w, lease.stag, lease.to, octets, lease.len) == ALLOWED)
 			return find_secret(octets, lease.len, secret);
-		if (wire_connect(w) != ALLOWED ||
-		    wire_register(w, REMOTE_READ, &lease) != ALLOWED)
+		if (wire_connect(w) != ALLOWED || wire_register(w, REMOTE_READ, &lease) != ALLOWED)
 			return false;
 	}
 }
