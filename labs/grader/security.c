@@ -232,6 +232,7 @@ static bool attack_step(struct lab_run *run, enum attack attack, const char *fun
 		if (!besiege(&s, attack, variant) || !judge(&s))
 			return false;
 	}
+	lab_case(run, "%s, %u times", function, VARIANTS);
 	return lab_expect_freed(run, blocks);
 }
 
@@ -468,9 +469,25 @@ static void access_case(struct twin *t, const struct access *a, const char *abou
 			 "%u octets from TO 0x%llx, pd %u, stream %u, rights %u", e->region.len,
 			 (unsigned long long)e->region.to, e->region.pd, e->region.stream,
 			 e->region.rights);
-	lab_case(t->run, "%s%s of %u octets at TO 0x%llx on a stream %u of pd %u; STag 0x%08x: %s",
+	lab_case(t->run, "%s%s of %u octets at TO 0x%llx on stream %u of pd %u; STag 0x%08x: %s",
 		 about, a->right == REMOTE_READ ? "a Read" : "a Write", a->len,
 		 (unsigned long long)a->to, a->stream, a->pd, a->stag, buffer);
+}
+
+/* The rule that an access meets first. */
+static const char *clause_of(const struct access *a, enum verdict v)
+{
+	static const char *const clauses[] = {
+		[INVALID_STAG] = "RFC 5041 7.1, item 1; RFC 5040 7.2, item 4a",
+		[NOT_ASSOCIATED] = "RFC 5041 8.2; RFC 5040 7.2, item 4b",
+		[ACCESS_RIGHTS] = "RFC 5041 8.3.1, item 5; RFC 5042 6.3.5",
+		[TO_WRAP] = "RFC 5041 7.1, item 5; RFC 5040 7.2, item 4e",
+		[BASE_OR_BOUNDS] = "RFC 5041 7.1, items 3 and 4; RFC 5042 6.2.1: each octet counts",
+	};
+
+	if (!a->len)
+		return "RFC 5041 7.1, RFC 5040 7.2, item 4: non-zero lengths are checked";
+	return v == ALLOWED ? NULL : clauses[v];
 }
 
 /* about: what came before, with a separator at its end, or "". */
@@ -478,7 +495,9 @@ static bool expect_access(struct twin *t, const struct access *a, const char *ab
 {
 	uint64_t before = lab_random(t->run), expected_at = before, at;
 	enum verdict expected = engine_verdict(t, a, &expected_at);
+	const char *what = "*at, the position in the memory,";
 	uint8_t seen;
+	bool ok;
 
 	access_case(t, a, about);
 	lab_call(t->run, "table_access");
@@ -488,14 +507,15 @@ static bool expect_access(struct twin *t, const struct access *a, const char *ab
 		return false;
 	seen = lab_get_u8(t->run);
 	at = lab_get_u64(t->run);
-	if (!lab_results_end(t->run) ||
-	    !lab_expect_name(t->run, "the verdict", verdict_names,
-			     sizeof(verdict_names) / sizeof(verdict_names[0]), expected, seen))
-		return false;
-	return lab_expect_number(t->run,
-				 expected == ALLOWED ? "*at, the position in the memory"
-						     : "*at, which must be unchanged",
-				 expected_at, at);
+	if (expected != ALLOWED)
+		what = "*at, which the function must not change,";
+	lab_clause(t->run, clause_of(a, expected));
+	ok = lab_results_end(t->run) &&
+	     lab_expect_name(t->run, "the verdict", verdict_names,
+			     sizeof(verdict_names) / sizeof(verdict_names[0]), expected, seen) &&
+	     lab_expect_number(t->run, what, expected_at, at);
+	lab_clause(t->run, NULL);
+	return ok;
 }
 
 /* An access to all of the buffer, with what is needed for it. */
@@ -948,8 +968,8 @@ static bool invalidate(struct twin *t, uint32_t stag, uint32_t pd, uint32_t stre
 		expected = NOT_ASSOCIATED;
 	else if (!e->region.stream)
 		expected = CANNOT_INVALIDATE;
-	lab_case(t->run, "the stream %u of pd %u invalidates STag 0x%08x: %s, pd %u, stream %u",
-		 stream, pd, stag, e ? "registered" : "not registered", e ? e->region.pd : 0,
+	lab_case(t->run, "stream %u of pd %u invalidates STag 0x%08x: %s, pd %u, stream %u", stream,
+		 pd, stag, e ? "registered" : "not registered", e ? e->region.pd : 0,
 		 e ? e->region.stream : 0);
 	lab_call(t->run, "table_invalidate");
 	lab_put_u32(t->run, stag);
@@ -1108,9 +1128,12 @@ static bool revoke(struct lab_run *run)
 {
 	uint64_t blocks;
 
-	return lab_allocated(run, &blocks) && with_table(run, 2, revoked_at_once) &&
-	       with_table(run, 8, invalidations) && with_table(run, 4, long_life) &&
-	       with_table(run, 16, random_life) && lab_expect_freed(run, blocks);
+	if (!lab_allocated(run, &blocks) || !with_table(run, 2, revoked_at_once) ||
+	    !with_table(run, 8, invalidations) || !with_table(run, 4, long_life) ||
+	    !with_table(run, 16, random_life))
+		return false;
+	lab_case(run, "after table_free() of four tables");
+	return lab_expect_freed(run, blocks);
 }
 
 /* --- the trace: attack_reuse as RDMAP messages -------------------------------------------------- */
