@@ -3,7 +3,7 @@
  * First half of the lab: six attacks on the careless server.
  *
  * Each function has an open stream and must bring back the 16 octets of the secret that the server
- * keeps for somebody else. It returns true if it has them in `secret`. Each has a budget of
+ * keeps for another client. It returns true if it has them in `secret`. Each has a budget of
  * requests and of new connections; see the table in README.md. All memory that it allocates must be
  * free when it returns.
  */
@@ -14,7 +14,7 @@
 
 /*
  * Step domain. The secret lies in a buffer of another client. `victim` describes that buffer: STags
- * cross the network in clear text, so anybody on the path may have read it.
+ * cross the network in clear text, so every host on the path may have read it.
  */
 bool attack_domain(struct wire *w, const struct lease *victim, uint8_t secret[SECRET_LEN]);
 
@@ -46,8 +46,8 @@ bool attack_reuse(struct wire *w, const struct lease *own, uint8_t secret[SECRET
 
 /*
  * Step late. Each time the attacker waits, the server takes a block for itself, which is not
- * registered, and puts the secret there. `own` is the attacker's buffer. Nobody knows how many
- * accesses there were before.
+ * registered, and puts the secret there. `own` is the attacker's buffer. The number of
+ * accesses before is unknown.
  */
 bool attack_late(struct wire *w, const struct lease *own, uint8_t secret[SECRET_LEN]);
 

@@ -162,7 +162,7 @@ static void start_rights(struct scenario *s, unsigned int variant)
 	accesses_of_others(s, SWEEP);
 }
 
-/* Others came and went, so that nobody can tell which slot is on the top of the stack. */
+/* Others came and went, so the slot on the top of the stack cannot be predicted. */
 static void churn(struct scenario *s)
 {
 	uint32_t stags[12];

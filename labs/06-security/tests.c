@@ -213,7 +213,7 @@ static void test_revoke(void)
 	of_all = table_register(t, &shared);
 	expect_verdict("revoke: stream 6 must not invalidate the buffer of stream 5",
 		       NOT_ASSOCIATED, table_invalidate(t, a.stag, 7, 6));
-	expect_verdict("revoke: nobody must invalidate the buffer of all streams",
+	expect_verdict("revoke: no stream must invalidate the buffer of all streams",
 		       CANNOT_INVALIDATE, table_invalidate(t, of_all, 7, 5));
 	expect_access(t, a, "revoke: after that, the buffer is still usable", ALLOWED, 1000);
 	expect_verdict("revoke: stream 5 may", ALLOWED, table_invalidate(t, a.stag, 7, 5));

@@ -27,7 +27,7 @@ enum {
 /* The answer to a request: 0 (ALLOWED) or another enum verdict, or one of these. */
 enum wire_status {
 	STREAM_ENDED = 32, /* there was a Terminate: connect first */
-	NO_BUFFER,         /* wire_register: the server has no free buffer. The stream goes on */
+	NO_BUFFER,         /* wire_register: the server has no free buffer; the stream stays open */
 	NO_CONNECTION,     /* wire_connect: the server accepts no more connections of this client */
 	SERVER_CRASHED,    /* the request made the server access memory that it does not have */
 	BUDGET_SPENT,      /* no request is answered any more */

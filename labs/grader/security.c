@@ -1257,7 +1257,7 @@ static void draw_request(void *ctx, const struct request *q, const struct reply 
 	case REQUEST_REGISTER:
 		draw_text(d, LAB_INITIATOR, "a buffer, please");
 		snprintf(text, sizeof(text), "STag 0x%08x", r->lease.stag);
-		draw_text(d, LAB_RESPONDER, r->status == ALLOWED ? text : "there is none");
+		draw_text(d, LAB_RESPONDER, r->status == ALLOWED ? text : "no buffer is free");
 		return;
 	case REQUEST_RELEASE:
 		snprintf(text, sizeof(text), "STag 0x%08x is free", q->stag);
@@ -1478,7 +1478,7 @@ static const struct lab_step steps[] = {
 	  .clause = "RFC 5042 6.3.3, RFC 5041 8.3.1, item 6",
 	  .run = late },
 	{ .name = "stags",
-	  .about = "STags that nobody can predict",
+	  .about = "unpredictable STags",
 	  .points = 12,
 	  .clause = "RFC 5040 8.1.1, item 8",
 	  .run = stags },
