@@ -36,8 +36,8 @@ uint32_t table_register(struct table *t, const struct region *r)
 
 enum verdict table_access(const struct table *t, const struct access *a, uint64_t *at)
 {
-	/* TODO, step 7 (stags): find the registration. */
-	/* TODO, step 8 (bounds): check the Tagged Offset and the length; set *at. */
+	/* TODO, step 7 (stags): find the registration; allow the access and set *at. */
+	/* TODO, step 8 (bounds): check the Tagged Offset and the length. */
 	/* TODO, step 9 (scope): check domain, stream and rights. */
 	return INVALID_STAG;
 }
