@@ -33,7 +33,7 @@ struct scenario {
 };
 
 /*
- * Starts a server, and gives *known what the attack function gets (nothing for ATTACK_RIGHTS).
+ * Starts a server, and sets *known to what the attack function knows: nothing for ATTACK_RIGHTS.
  * variant 0 and 1: extreme positions of the secret; others: positions from seed.
  */
 void scenario_start(struct scenario *s, enum attack attack, unsigned int variant, uint64_t seed,
