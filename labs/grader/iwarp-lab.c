@@ -23,6 +23,7 @@ static const struct lab *const all_labs[] = {
 	&lab_untagged,
 	&lab_read,
 	&lab_startup,
+	&lab_security,
 	&lab_sctp,
 	&lab_capture,
 };
