@@ -19,6 +19,7 @@ enum {
 static const struct lab *const all_labs[] = {
 	&lab_framing,
 	&lab_tagged,
+	&lab_xdp,
 };
 
 enum key {
