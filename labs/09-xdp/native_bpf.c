@@ -51,7 +51,8 @@ static size_t find(const struct store *s, const void *key)
 	size_t i = 0;
 
 	if (m->type == BPF_MAP_TYPE_HASH) {
-		while (i < m->entries && !(s->used[i] && !memcmp(s->keys + i * m->key, key, m->key)))
+		while (i < m->entries &&
+		       !(s->used[i] && !memcmp(s->keys + i * m->key, key, m->key)))
 			i++;
 		return i;
 	}

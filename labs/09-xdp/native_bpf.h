@@ -50,16 +50,16 @@ struct native_map {
 			       sizeof(*(m)->value) })
 
 /* Returns the value of a key, or NULL. */
-#define bpf_map_lookup_elem(map, key) native_lookup(NATIVE_MAP(map), key)
+#define bpf_map_lookup_elem(map, key)               native_lookup(NATIVE_MAP(map), key)
 /* Sets the value of a key. Returns 0, or a negative errno. */
 #define bpf_map_update_elem(map, key, value, flags) native_update(NATIVE_MAP(map), key, value)
 #define bpf_map_delete_elem(map, key)               native_delete(NATIVE_MAP(map), key)
 /* Returns XDP_REDIRECT, or the lowest two bits of flags if the map has no such entry. */
-#define bpf_redirect_map(map, entry, flags) native_redirect(NATIVE_MAP(map), entry, flags)
+#define bpf_redirect_map(map, entry, flags)         native_redirect(NATIVE_MAP(map), entry, flags)
 /* Returns the octets of the frame. */
-#define bpf_xdp_get_buff_len(ctx) ((__u64)((ctx)->data_end - (ctx)->data))
+#define bpf_xdp_get_buff_len(ctx)                   ((__u64)((ctx)->data_end - (ctx)->data))
 /* Prints; in the kernel into /sys/kernel/tracing/trace_pipe. */
-#define bpf_printk(...) fprintf(stderr, __VA_ARGS__)
+#define bpf_printk(...)                             fprintf(stderr, __VA_ARGS__)
 
 void *native_lookup(const struct native_map *m, const void *key);
 int native_update(const struct native_map *m, const void *key, const void *value);

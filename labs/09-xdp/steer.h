@@ -53,11 +53,12 @@ struct streams_map {
  * The AF_XDP sockets. A socket accepts only frames that arrived on its own receive queue of the
  * interface, so a slot has one entry for each queue: entry = queue * SLOTS + slot.
  */
-#define SLOTS  16
-#define QUEUES 4
+#define SLOTS   16
+#define QUEUES  4
+#define ENTRIES (SLOTS * QUEUES)
 struct xsks_map {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
-	__uint(max_entries, SLOTS * QUEUES);
+	__uint(max_entries, ENTRIES);
 	__type(key, __u32);
 	__type(value, __u32);
 };
@@ -69,16 +70,16 @@ enum counter {
 	REDIRECTED_UNTAGGED, /* an untagged DDP segment */
 	REDIRECTED_PART,     /* no DDP header in it: not a first fragment, or too short */
 	/* Passed to the kernel: */
-	PASSED_MALFORMED,    /* a header ends after the frame, or has a field that cannot be right */
-	PASSED_NOT_IP,       /* neither IPv4 nor IPv6 */
-	PASSED_VLANS,        /* more than VLANS_MAX VLAN tags */
-	PASSED_FRAGMENT,     /* a fragment of an IP datagram */
-	PASSED_EXTENSIONS,   /* more than EXTENSIONS_MAX IPv6 extension headers */
-	PASSED_NOT_SCTP,     /* neither SCTP nor UDP to SCTP_UDP_PORT */
-	PASSED_NO_DATA,      /* no DATA chunk among the first CHUNKS_MAX chunks */
-	PASSED_NOT_SEGMENT,  /* the first DATA chunk contains no DDP segment */
-	PASSED_UNKNOWN,      /* its stream is not registered */
-	PASSED_NO_SOCKET,    /* no socket in the slot, for the queue of the frame */
+	PASSED_MALFORMED,   /* a header ends after the frame, or has a field that cannot be right */
+	PASSED_NOT_IP,      /* neither IPv4 nor IPv6 */
+	PASSED_VLANS,       /* more than VLANS_MAX VLAN tags */
+	PASSED_FRAGMENT,    /* a fragment of an IP datagram */
+	PASSED_EXTENSIONS,  /* more than EXTENSIONS_MAX IPv6 extension headers */
+	PASSED_NOT_SCTP,    /* neither SCTP nor UDP to SCTP_UDP_PORT */
+	PASSED_NO_DATA,     /* no DATA chunk among the first CHUNKS_MAX chunks */
+	PASSED_NOT_SEGMENT, /* the first DATA chunk contains no DDP segment */
+	PASSED_UNKNOWN,     /* its stream is not registered */
+	PASSED_NO_SOCKET,   /* no socket in the slot, for the queue of the frame */
 	COUNTERS,
 };
 
@@ -134,10 +135,11 @@ struct ipv6_header {
 #define NEXT_HOP_BY_HOP  0
 #define NEXT_FRAGMENT    44
 #define NEXT_DESTINATION 60
-/* The first octets of an extension header. */
+/* The first octets of an extension header. A fragment header always has 8 octets, whatever its
+ * second octet, which is reserved. */
 struct extension_header {
 	__u8 next;
-	__u8 len;        /* in units of 8 octets, without the first 8; a fragment header: always 8 octets */
+	__u8 len;        /* in units of 8 octets, without the first 8 */
 	__be16 fragment; /* of a fragment header only: offset 0xfff8, M flag 0x0001 */
 	__be32 more;
 };

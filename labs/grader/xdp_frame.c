@@ -49,7 +49,8 @@ void xdp_chunk(struct xdp_chunks *c, uint8_t type, uint8_t flags, const void *va
 	c->len += padded;
 }
 
-void xdp_data(struct xdp_chunks *c, uint8_t flags, uint16_t stream, uint32_t ppid, const void *user, size_t len)
+void xdp_data(struct xdp_chunks *c, uint8_t flags, uint16_t stream, uint32_t ppid, const void *user,
+	      size_t len)
 {
 	uint8_t value[1500] = { 0 };
 
@@ -236,7 +237,8 @@ static enum xdp_counter ipv4(struct rest *r, uint8_t *protocol)
 
 static enum xdp_counter extensions(struct rest *r, uint8_t *next)
 {
-	for (unsigned n = 0; *next == HOP_BY_HOP || *next == FRAGMENT || *next == DESTINATION; n++) {
+	for (unsigned n = 0; *next == HOP_BY_HOP || *next == FRAGMENT || *next == DESTINATION;
+	     n++) {
 		size_t len;
 
 		if (n == 4)
@@ -313,7 +315,8 @@ static enum xdp_counter kind(const struct rest *data)
 	return data->at[DATA_LEN + 2] & 0x80 ? XDP_TAGGED : XDP_UNTAGGED;
 }
 
-static const struct xdp_stream *find(const struct xdp_tables *t, const uint8_t *sctp, const uint8_t *data)
+static const struct xdp_stream *find(const struct xdp_tables *t, const uint8_t *sctp,
+				     const uint8_t *data)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct xdp_stream *s = &t->streams[i];
@@ -345,7 +348,8 @@ static enum xdp_counter find_sctp(struct rest *r)
 	return c;
 }
 
-struct xdp_verdict xdp_judge(const struct xdp_tables *t, const uint8_t *frame, size_t len, uint32_t queue)
+struct xdp_verdict xdp_judge(const struct xdp_tables *t, const uint8_t *frame, size_t len,
+			     uint32_t queue)
 {
 	struct xdp_verdict v = { XDP_NONE, UINT32_MAX };
 	struct rest r = { frame, len };
@@ -365,7 +369,8 @@ struct xdp_verdict xdp_judge(const struct xdp_tables *t, const uint8_t *frame, s
 		v.counter = XDP_NOT_SEGMENT;
 	else if (!s)
 		v.counter = XDP_UNKNOWN;
-	else if (s->slot >= XDP_SLOTS || queue >= XDP_QUEUES || !t->socket[queue * XDP_SLOTS + s->slot])
+	else if (s->slot >= XDP_SLOTS || queue >= XDP_QUEUES ||
+		 !t->socket[queue * XDP_SLOTS + s->slot])
 		v.counter = XDP_NO_SOCKET;
 	else
 		v = (struct xdp_verdict){ kind(&r), queue * XDP_SLOTS + s->slot };

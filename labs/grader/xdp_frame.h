@@ -67,7 +67,8 @@ struct xdp_chunks {
 /* Appends a chunk with its padding. value NULL: zeroes. */
 void xdp_chunk(struct xdp_chunks *c, uint8_t type, uint8_t flags, const void *value, size_t len);
 /* Appends a DATA chunk with this user data. */
-void xdp_data(struct xdp_chunks *c, uint8_t flags, uint16_t stream, uint32_t ppid, const void *user, size_t len);
+void xdp_data(struct xdp_chunks *c, uint8_t flags, uint16_t stream, uint32_t ppid, const void *user,
+	      size_t len);
 enum { XDP_DATA_E = 1, XDP_DATA_B = 2, XDP_DATA_WHOLE = 3 };
 
 struct xdp_recipe {
@@ -108,6 +109,7 @@ static inline bool xdp_redirects(enum xdp_counter c)
 {
 	return c <= XDP_PART;
 }
-struct xdp_verdict xdp_judge(const struct xdp_tables *t, const uint8_t *frame, size_t len, uint32_t queue);
+struct xdp_verdict xdp_judge(const struct xdp_tables *t, const uint8_t *frame, size_t len,
+			     uint32_t queue);
 
 #endif

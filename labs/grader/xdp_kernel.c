@@ -94,7 +94,8 @@ static void limit(int what, rlim_t value)
  */
 static bool drop_rights(void)
 {
-	const uint64_t caps = 1ull << CAP_BPF | 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_PERFMON;
+	const uint64_t caps = 1ull << CAP_BPF | 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW |
+			      1ull << CAP_PERFMON;
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
 
@@ -108,8 +109,9 @@ static bool drop_rights(void)
 	limit(RLIMIT_CPU, 20);
 	limit(RLIMIT_NOFILE, 64);
 	limit(RLIMIT_AS, (rlim_t)1 << 30);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_KEEPCAPS, 1) || setgroups(0, NULL) ||
-	    setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY) || syscall(SYS_capset, &head, data))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_KEEPCAPS, 1) ||
+	    setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	    setresuid(NOBODY, NOBODY, NOBODY) || syscall(SYS_capset, &head, data))
 		return fail("the rights of root cannot be reduced (%m)");
 	return true;
 }
@@ -137,15 +139,18 @@ static bool check_map(const struct bpf_map *m)
 	const char *name = bpf_map__name(m);
 
 	if (bpf_map__pin_path(m))
-		return fail("the map %s is to be pinned; use the maps as they are in steer.bpf.c", name);
+		return fail("the map %s is to be pinned; use the maps as they are in steer.bpf.c",
+			    name);
 	for (size_t i = 0; i < IW_ARRAY_LEN(shapes); i++) {
 		const struct shape *s = &shapes[i];
 
-		if (!strcmp(s->name, name) && bpf_map__type(m) == s->type && bpf_map__key_size(m) == s->key &&
-		    bpf_map__value_size(m) == s->value && bpf_map__max_entries(m) == s->entries)
+		if (!strcmp(s->name, name) && bpf_map__type(m) == s->type &&
+		    bpf_map__key_size(m) == s->key && bpf_map__value_size(m) == s->value &&
+		    bpf_map__max_entries(m) == s->entries)
 			return true;
 	}
-	return is_of_compiler(m) || fail("the object has a map %s that is not one of steer.h", name);
+	return is_of_compiler(m) ||
+	       fail("the object has a map %s that is not one of steer.h", name);
 }
 
 static bool check_object(struct work *w)
@@ -154,27 +159,30 @@ static bool check_object(struct work *w)
 	struct bpf_map *m;
 	unsigned programs = 0;
 
-	bpf_object__for_each_program(p, w->object) {
+	bpf_object__for_each_program(p, w->object)
+	{
 		programs++;
-		if (strcmp(bpf_program__name(p), "steer") || bpf_program__type(p) != BPF_PROG_TYPE_XDP ||
-		    strncmp(bpf_program__section_name(p), "xdp", 3) || strchr(bpf_program__section_name(p), '/'))
-			return fail("the object has a program %s in section %s; expected: steer in section xdp",
-				    bpf_program__name(p), bpf_program__section_name(p));
+		if (strcmp(bpf_program__name(p), "steer") ||
+		    bpf_program__type(p) != BPF_PROG_TYPE_XDP ||
+		    strncmp(bpf_program__section_name(p), "xdp", 3) ||
+		    strchr(bpf_program__section_name(p), '/'))
+			return fail(
+				"the object has a program %s in section %s; expected: steer in section xdp",
+				bpf_program__name(p), bpf_program__section_name(p));
 		w->program = p;
 	}
 	if (programs != 1)
 		return fail("the object has %u programs; expected: one, steer", programs);
-	bpf_object__for_each_map(m, w->object)
-		if (!check_map(m))
-			return false;
+	bpf_object__for_each_map(m, w->object) if (!check_map(m)) return false;
 	return true;
 }
 
 /* The helpers of native_bpf.h. All others are refused, see xdp_kernel.h. */
 static bool check_helpers(const struct work *w)
 {
-	static const int32_t allowed[] = { BPF_FUNC_map_lookup_elem, BPF_FUNC_map_update_elem, BPF_FUNC_map_delete_elem,
-					   BPF_FUNC_redirect_map, BPF_FUNC_xdp_get_buff_len, BPF_FUNC_trace_printk };
+	static const int32_t allowed[] = { BPF_FUNC_map_lookup_elem,  BPF_FUNC_map_update_elem,
+					   BPF_FUNC_map_delete_elem,  BPF_FUNC_redirect_map,
+					   BPF_FUNC_xdp_get_buff_len, BPF_FUNC_trace_printk };
 	const struct bpf_insn *insn = bpf_program__insns(w->program);
 
 	for (size_t i = 0; i < bpf_program__insn_cnt(w->program); i++) {
@@ -185,8 +193,9 @@ static bool check_helpers(const struct work *w)
 		for (size_t k = 0; k < IW_ARRAY_LEN(allowed); k++)
 			found = found || (!insn[i].src_reg && insn[i].imm == allowed[k]);
 		if (!found)
-			return fail("the program calls helper %d; this lab allows those of native_bpf.h only",
-				    insn[i].imm);
+			return fail(
+				"the program calls helper %d; this lab allows those of native_bpf.h only",
+				insn[i].imm);
 	}
 	return true;
 }
@@ -236,7 +245,8 @@ static bool load(struct work *w, const void *object, size_t len)
 	bpf_program__set_log_buf(w->program, w->log, LOG_SIZE);
 	err = bpf_object__load(w->object);
 	if (err == -EPERM)
-		return fail("this kernel does not let the grader load BPF programs (%s)", strerror(-err));
+		return fail("this kernel does not let the grader load BPF programs (%s)",
+			    strerror(-err));
 	if (err)
 		return refused(w, err);
 	w->prog = bpf_program__fd(w->program);
@@ -280,7 +290,8 @@ static bool fill_streams(const struct work *w)
 static bool fill_sockets(const struct work *w, const int socket[2])
 {
 	for (uint32_t i = 0; i < XDP_ENTRIES; i++)
-		if (w->tables->socket[i] && bpf_map_update_elem(w->xsks, &i, &socket[i % 2], BPF_ANY))
+		if (w->tables->socket[i] &&
+		    bpf_map_update_elem(w->xsks, &i, &socket[i % 2], BPF_ANY))
 			return fail("the map xsks accepts no socket (%m)");
 	return true;
 }
@@ -335,8 +346,8 @@ static bool test_run(struct work *w)
 		int err = bpf_prog_test_run_opts(w->prog, &o);
 
 		if (err)
-			return fail("BPF_PROG_TEST_RUN of a frame of %zu octets failed: %s", w->set->cases[i].len,
-				    strerror(-err));
+			return fail("BPF_PROG_TEST_RUN of a frame of %zu octets failed: %s",
+				    w->set->cases[i].len, strerror(-err));
 		result->of[i].action = o.retval;
 		result->of[i].counter = (uint8_t)counted(w);
 	}
@@ -348,7 +359,8 @@ static bool test_run(struct work *w)
 /* Nanoseconds of a frame; 0 after fail(). */
 static double measure(int prog, const struct xdp_case *c)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = c->frame, .data_size_in = (uint32_t)c->len, .repeat = SPEED_TIMES);
+	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = c->frame, .data_size_in = (uint32_t)c->len,
+		    .repeat = SPEED_TIMES);
 	int err = bpf_prog_test_run_opts(prog, &o);
 
 	if (err || o.retval != XDP_REDIRECT) {
@@ -367,8 +379,10 @@ static int open_ours(const struct xdp_stream *s, int socket)
 	struct iw_steer *steer;
 	uint32_t worker, endpoint;
 
-	if (iw_steer_open(&steer, &cfg, &why) || iw_steer_worker_add(steer, &worker, &socket, 1, &why) ||
-	    iw_steer_endpoint_add(steer, &endpoint, &any, s->port, XDP_UDP_PORT, worker, NULL, &why) ||
+	if (iw_steer_open(&steer, &cfg, &why) ||
+	    iw_steer_worker_add(steer, &worker, &socket, 1, &why) ||
+	    iw_steer_endpoint_add(steer, &endpoint, &any, s->port, XDP_UDP_PORT, worker, NULL,
+				  &why) ||
 	    iw_steer_assoc_add(steer, endpoint, s->tag, worker, &why)) {
 		fail("the project's steering program cannot be loaded: %s", why.text);
 		return -1;
@@ -454,7 +468,8 @@ static bool make_pair(void)
 {
 	struct request r = { .head = { .nlmsg_len = NLMSG_LENGTH(sizeof(r.link)),
 				       .nlmsg_type = RTM_NEWLINK,
-				       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL } };
+				       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE |
+						      NLM_F_EXCL } };
 	static const struct ifinfomsg peer_link;
 	struct rtattr *info, *data, *peer;
 	int err;
@@ -515,14 +530,17 @@ static int open_packet_socket(const char *interface)
 
 static bool open_receiver(struct receiver *r)
 {
-	const struct xsk_umem_config umem = { .fill_size = RING, .comp_size = RING, .frame_size = FRAME_SIZE };
+	const struct xsk_umem_config umem = { .fill_size = RING,
+					      .comp_size = RING,
+					      .frame_size = FRAME_SIZE };
 	const struct xsk_socket_config cfg = { .rx_size = RING,
 					       .libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
 					       .bind_flags = XDP_COPY };
 	uint32_t at;
 	int err;
 
-	r->area = mmap(NULL, RING * FRAME_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	r->area = mmap(NULL, RING * FRAME_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
 	if (r->area == MAP_FAILED)
 		return fail("no memory");
 	err = xsk_umem__create(&r->umem, r->area, RING * FRAME_SIZE, &r->fill, &r->done, &umem);
@@ -540,7 +558,8 @@ static bool open_receiver(struct receiver *r)
 }
 
 /* The frame of the set with that number in its source address; NULL: another frame. */
-static const struct xdp_case *which(const struct work *w, const uint8_t *frame, size_t len, size_t *i)
+static const struct xdp_case *which(const struct work *w, const uint8_t *frame, size_t len,
+				    size_t *i)
 {
 	if (len < 14 || frame[6] != 2 || frame[7] || frame[8] || frame[9])
 		return NULL;
@@ -571,7 +590,8 @@ static void take_frames(struct work *w, struct receiver *r)
 		for (uint32_t k = 0; k < n; k++) {
 			const struct xdp_desc *d = xsk_ring_cons__rx_desc(&r->rx[i], at + k);
 
-			note(w, xsk_umem__get_data(r->area, d->addr), d->len, i ? XDP_SOCKET_B : XDP_SOCKET_A);
+			note(w, xsk_umem__get_data(r->area, d->addr), d->len,
+			     i ? XDP_SOCKET_B : XDP_SOCKET_A);
 		}
 		xsk_ring_cons__release(&r->rx[i], n);
 	}
@@ -594,7 +614,8 @@ static bool attach(const struct work *w)
 
 	if (err)
 		err = bpf_xdp_attach(ifindex, w->prog, XDP_FLAGS_SKB_MODE, NULL);
-	return !err || fail("the program cannot be attached to a veth interface: %s", strerror(-err));
+	return !err ||
+	       fail("the program cannot be attached to a veth interface: %s", strerror(-err));
 }
 
 static bool cross(struct work *w)
@@ -603,15 +624,18 @@ static bool cross(struct work *w)
 	uint64_t deadline;
 	int sender;
 
-	if (!make_pair() || !set_up(NEAR) || !set_up(FAR) || !open_receiver(&r) || !fill_streams(w) ||
-	    !fill_sockets(w, (int[]){ xsk_socket__fd(r.xsk[0]), xsk_socket__fd(r.xsk[1]) }) || !attach(w))
+	if (!make_pair() || !set_up(NEAR) || !set_up(FAR) || !open_receiver(&r) ||
+	    !fill_streams(w) ||
+	    !fill_sockets(w, (int[]){ xsk_socket__fd(r.xsk[0]), xsk_socket__fd(r.xsk[1]) }) ||
+	    !attach(w))
 		return false;
 	sender = open_packet_socket(NEAR);
 	if (sender < 0)
 		return false;
 	for (size_t i = 0; i < w->set->n; i++)
 		if (send(sender, w->set->cases[i].frame, w->set->cases[i].len, 0) < 0)
-			return fail("a frame of %zu octets cannot be sent (%m)", w->set->cases[i].len);
+			return fail("a frame of %zu octets cannot be sent (%m)",
+				    w->set->cases[i].len);
 	deadline = lab_now() + (uint64_t)ARRIVE_MS * 1000000;
 	while (!all_arrived(w) && lab_now() < deadline) {
 		take_frames(w, &r);
@@ -665,8 +689,8 @@ static void wait_for(pid_t pid)
 		fail("the process that loads the program ended with status 0x%x", (unsigned)status);
 }
 
-static bool run(enum xdp_kernel_work what, const struct xdp_tables *t, const struct xdp_set *set, const void *object,
-		size_t len)
+static bool run(enum xdp_kernel_work what, const struct xdp_tables *t, const struct xdp_set *set,
+		const void *object, size_t len)
 {
 	pid_t pid;
 
@@ -689,8 +713,8 @@ static bool run(enum xdp_kernel_work what, const struct xdp_tables *t, const str
 
 enum { OBJECT_MAX = 1 << 20 };
 
-static bool run(enum xdp_kernel_work what, const struct xdp_tables *t, const struct xdp_set *set, const void *object,
-		size_t len)
+static bool run(enum xdp_kernel_work what, const struct xdp_tables *t, const struct xdp_set *set,
+		const void *object, size_t len)
 {
 	(void)what;
 	(void)t;
@@ -710,7 +734,8 @@ static uint8_t *read_object(const char *path, size_t *len)
 	ssize_t n;
 
 	*len = 0;
-	while (fd >= 0 && object && *len <= OBJECT_MAX && (n = read(fd, object + *len, OBJECT_MAX + 1 - *len)) > 0)
+	while (fd >= 0 && object && *len <= OBJECT_MAX &&
+	       (n = read(fd, object + *len, OBJECT_MAX + 1 - *len)) > 0)
 		*len += (size_t)n;
 	if (fd >= 0)
 		close(fd);
@@ -721,14 +746,16 @@ static uint8_t *read_object(const char *path, size_t *len)
 }
 
 const struct xdp_kernel_result *xdp_kernel_run(const char *object, enum xdp_kernel_work work,
-					       const struct xdp_tables *t, const struct xdp_set *set)
+					       const struct xdp_tables *t,
+					       const struct xdp_set *set)
 {
 	size_t len;
 	uint8_t *octets;
 	bool ok;
 
 	if (!result)
-		result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (result == MAP_FAILED) {
 		result = NULL;
 		return NULL;

@@ -44,13 +44,14 @@ static inline enum xdp_where xdp_socket_of(uint32_t slot)
 }
 
 struct xdp_kernel_result {
-	bool ok;         /* all of the work was done */
-	char text[480];  /* else why not; ends with the last lines of the verifier's log, if it refused */
+	bool ok; /* all of the work was done */
+	char text
+		[480]; /* else why not; ends with the last lines of the verifier's log, if it refused */
 	uint32_t instructions, verified;
 	struct {
-		uint32_t action;  /* XDP_PASS .. */
-		uint8_t counter;  /* enum xdp_counter: the one that had 1 added */
-		uint8_t where;    /* enum xdp_where */
+		uint32_t action; /* XDP_PASS .. */
+		uint8_t counter; /* enum xdp_counter: the one that had 1 added */
+		uint8_t where;   /* enum xdp_where */
 	} of[XDP_SET_MAX];
 	double student_ns, ours_ns; /* of a frame */
 };
@@ -62,6 +63,7 @@ enum xdp_kernel_work { XDP_TEST_RUN, XDP_VETH, XDP_SPEED };
  * function, and valid until the next call. NULL: no memory, or no process.
  */
 const struct xdp_kernel_result *xdp_kernel_run(const char *object, enum xdp_kernel_work work,
-					       const struct xdp_tables *t, const struct xdp_set *set);
+					       const struct xdp_tables *t,
+					       const struct xdp_set *set);
 
 #endif

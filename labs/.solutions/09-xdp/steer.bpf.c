@@ -100,8 +100,8 @@ static __always_inline __u32 parse_ipv4(struct cursor *c, __u8 *protocol)
 /* Skips the extension headers of IPv6. *next: initially that of the IPv6 header. */
 static __always_inline __u32 skip_extensions(struct cursor *c, __u8 *next)
 {
-	for (__u32 i = 0; *next == NEXT_HOP_BY_HOP || *next == NEXT_DESTINATION || *next == NEXT_FRAGMENT;
-	     i++) {
+	for (__u32 i = 0;
+	     *next == NEXT_HOP_BY_HOP || *next == NEXT_DESTINATION || *next == NEXT_FRAGMENT; i++) {
 		struct extension_header *h;
 		__u32 len;
 
