@@ -1129,7 +1129,8 @@ static bool collect_mixture(struct bench *b)
 		else
 			add_segment(b, &p.chunks, i % 3 ? TAGGED : UNTAGGED, s->stream,
 				    20 + lab_below(b->run, 1300));
-		if (!try_plan(b, &p, "frame %u", i))
+		if (!try_plan(b, &p, "frame %u, %s%s", i, p.r.v6 ? "IPv6" : "IPv4",
+			      p.r.udp ? " with UDP" : ""))
 			return false;
 	}
 	return true;
