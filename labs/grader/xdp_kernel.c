@@ -194,7 +194,7 @@ static bool check_helpers(const struct work *w)
 			found = found || (!insn[i].src_reg && insn[i].imm == allowed[k]);
 		if (!found)
 			return fail(
-				"the program calls helper %d of linux/bpf.h; this lab allows those of native_bpf.h only",
+				"the program calls helper %d of linux/bpf.h, which is not in native_bpf.h",
 				insn[i].imm);
 	}
 	return true;
@@ -655,7 +655,7 @@ static bool cross(struct work *w)
 static void do_work(enum xdp_kernel_work what, struct work *w, const void *object, size_t len)
 {
 	if (unshare(CLONE_NEWNET)) {
-		fail("no new network namespace (%m)");
+		fail("no new network namespace (%m): in a container, allow CAP_SYS_ADMIN");
 		return;
 	}
 	if (!drop_rights() || !load(w, object, len))

@@ -27,14 +27,21 @@ struct cursor {
 	__u32 left; /* octets from there to the end of the packet */
 };
 
-/* Returns the address of the next len octets, or NULL if the packet ends before. */
+/*
+ * Returns the address of the next len octets, or NULL if the packet ends before. The mask changes
+ * nothing after the comparison with OFFSET_MAX. But the compiler may keep the offset that was
+ * compared in another register than the one that is added, and then the verifier does not know a
+ * limit of the latter. The asm statement hides the value, so that the compiler cannot omit the mask.
+ */
 static __always_inline void *at(const struct cursor *c, __u32 len)
 {
 	void *data = (void *)(long)c->ctx->data, *end = (void *)(long)c->ctx->data_end;
+	__u32 off = c->off;
 
-	if (c->left < len || c->off > OFFSET_MAX)
+	if (c->left < len || off > OFFSET_MAX)
 		return NULL;
-	data += c->off;
+	asm volatile("" : "+r"(off));
+	data += off & OFFSET_MAX;
 	return data + len <= end ? data : NULL;
 }
 
