@@ -43,7 +43,7 @@ static struct store *store_of(const struct native_map *m)
 	return s;
 }
 
-/* Returns the entry of a key; m->entries: there is none. */
+/* Returns the entry of a key; m->entries: the key is not in the map. */
 static size_t find(const struct store *s, const void *key)
 {
 	const struct native_map *m = &s->shape;

@@ -26,7 +26,7 @@ struct xdp_md {
 	__u32 rx_queue_index; /* the receive queue of the interface, from 0 */
 };
 
-/* Sections tell the loader what a symbol is. Nothing loads this program. */
+/* The loader finds programs and maps by their sections. Nothing loads this program. */
 #define SEC(name)
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

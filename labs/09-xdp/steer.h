@@ -4,8 +4,8 @@
  *
  * The program runs for every frame that an interface receives, before the kernel's network stack
  * (XDP). It recognises SCTP packets that carry DDP segments (RFC 5043) of registered streams, and
- * redirects their frames to an AF_XDP socket, from which a user-space RDMA engine reads them. All
- * other frames go on to the kernel, unchanged.
+ * redirects their frames to an AF_XDP socket, from which a user-space RDMA engine reads them. The
+ * kernel gets all other frames, unchanged.
  *
  * The same file steer.bpf.c is compiled twice: by clang for the kernel, and by gcc as an ordinary
  * program with native_bpf.h, which you can debug. Values of maps are in host byte order, fields of

@@ -3,7 +3,7 @@
  * Lab 9: runs the student's program in the kernel.
  *
  * The program is untrusted, and BPF needs root. So a process of its own does it, in a new network
- * namespace, with a time limit, as the user `nobody` with four capabilities. It accepts an object
+ * namespace, with a time limit, as an unprivileged user with four capabilities. It accepts an object
  * with the lab's one program and three maps only, which it never pins. The verifier guarantees that
  * the program ends, and that it accesses nothing but the frame, its stack and its maps. After
  * loading, and before the first run, the process also refuses all helpers but the few of this lab.
