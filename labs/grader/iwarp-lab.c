@@ -26,6 +26,7 @@ static const struct lab *const all_labs[] = {
 	&lab_security,
 	&lab_sctp,
 	&lab_capture,
+	&lab_xdp,
 };
 
 enum key {
