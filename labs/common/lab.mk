@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Builds a lab. Its Makefile sets LAB (the number) and MODULES (your C files).
+# Builds a lab. Its Makefile sets LAB (the number), MODULES (your C files), LIBS (C files that you do
+# not change) and SUBMIT (the files that you hand in, if they are not MODULES).
 #
 #   make          your module with the grader's harness, build/student
 #   make test     the visible tests
@@ -25,17 +26,24 @@ PORT ?= 7174
 .PHONY: all test check trace peer clean
 all: build/student
 
-build/student: $(MODULES) calls.c harness.c $(HEADERS)
-	@mkdir -p build
-	$(CC) $(WARNINGS) $(CFLAGS) $(WRAP) -o $@ $(MODULES) calls.c harness.c $(LIBS)
+SOURCES = $(MODULES) $(LIBS) calls.c harness.c
 
-build/student-sanitized: $(MODULES) calls.c harness.c $(HEADERS)
-	@mkdir -p build
-	$(CC) $(WARNINGS) $(SANITIZE) $(WRAP) -o $@ $(MODULES) calls.c harness.c $(LIBS)
+build/student: $(SOURCES:%.c=build/plain/%.o)
+	$(CC) $(CFLAGS) $(WRAP) -o $@ $^
 
-build/tests: $(MODULES) tests.c $(HEADERS)
-	@mkdir -p build
-	$(CC) $(WARNINGS) $(SANITIZE) -o $@ $(MODULES) tests.c $(LIBS)
+build/student-sanitized: $(SOURCES:%.c=build/sanitized/%.o)
+	$(CC) $(SANITIZE) $(WRAP) -o $@ $^
+
+build/plain/%.o: %.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(WARNINGS) $(CFLAGS) -c -o $@ $<
+
+build/sanitized/%.o: %.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(WARNINGS) $(SANITIZE) -c -o $@ $<
+
+build/tests: $(MODULES:%.c=build/sanitized/%.o) $(LIBS:%.c=build/sanitized/%.o) build/sanitized/tests.o
+	$(CC) $(SANITIZE) -o $@ $^
 
 test: build/tests
 	./build/tests
