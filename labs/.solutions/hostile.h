@@ -62,7 +62,7 @@ static void attack(void)
 }
 #endif
 
-/* Allocates and uses memory until there is none. */
+/* Allocates and uses memory until there is none, and keeps it. */
 #if defined(HOSTILE_MEMORY)
 static void attack(void)
 {
@@ -71,6 +71,8 @@ static void attack(void)
 
 		if (p)
 			memset(p, 1, 1 << 20);
+		else
+			sleep(1);
 	}
 }
 #endif

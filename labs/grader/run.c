@@ -15,7 +15,7 @@
 
 enum {
 	CALL_MS = 4000,    /* for a call */
-	START_MS = 8000,   /* for the first answer of a process */
+	START_MS = 5000,   /* for the first answer of a process */
 	STEP_MS = 15000,   /* for a step */
 	SILENT_STEPS = 2,  /* that end a run */
 	OCTETS_SHOWN = 64, /* of a failure */
