@@ -271,7 +271,8 @@ deps:
 
 # --- install -----------------------------------------------------------------------------------------------------------
 
-IW_MAN := $(wildcard man/*.[1-8])
+# The page about the labs is installed with the labs.
+IW_MAN := $(filter-out $(if $(IW_HAVE_SECCOMP),,man/iwarp-labs.7),$(wildcard man/*.[1-8]))
 IW_DROP_INS := $(wildcard scripts/systemd/ddp-recv-*.conf)
 CONFDIR := $(SYSCONFDIR)/iwarp-tools
 D = $(DESTDIR)

@@ -9,7 +9,7 @@
 load helpers
 load debian
 
-readonly DEB_PACKAGES='iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
+readonly DEB_PACKAGES='iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc iwarp-labs'
 
 # programs that users of the packages install beside apt
 readonly TREE_PACKAGES=gcc,libc6-dev,pkg-config,systemd,libcap2-bin,util-linux,iproute2
@@ -143,8 +143,8 @@ need_installed() {
     local deps
 
     need_packages
-    deps=$(for p in "$DEBS"/out/deb/{iwarp-tools,libiwarp0,libiwarp-dev}_*.deb; do dpkg-deb -f "$p" Depends; done |
-        tr ',' '\n' | sed 's/^ *//; s/[ (|].*//' | grep -vE '^(libiwarp.*|iwarp.*|)$' | sort -u | tr '\n' ' ')
+    deps=$(for p in "$DEBS"/out/deb/{iwarp-tools,libiwarp0,libiwarp-dev,iwarp-labs}_*.deb; do dpkg-deb -f "$p" Depends; done |
+        tr ',' '\n' | sed 's/^ *//; s/[ (|:].*//' | grep -vE '^(libiwarp.*|iwarp.*|)$' | sort -u | tr '\n' ' ')
     bare_debian "$TREE_PACKAGES" "$deps"
     mkdir "$TREE"
     tar -x -f "$BARE_DEBIAN" -C "$TREE" --exclude='./dev/*'
@@ -160,7 +160,7 @@ need_installed() {
     # All units are disabled: no target wants one.
     run_here find "$TREE/etc/systemd/system" -name 'ddp-recv*'
     assert_output_is ''
-    in_tree 'dpkg --audit; dpkg -V iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
+    in_tree 'dpkg --audit; dpkg -V '"$DEB_PACKAGES"
     assert_status 0
     assert_output_is ''
 }
@@ -238,6 +238,30 @@ need_installed() {
     assert_status 0
 }
 
+@test "a student unpacks the labs, compiles each, and gets all points with the solution of the first" {
+    need_installed
+    cp "$IW_TOP/labs/.solutions/01-framing/framing.c" "$TREE/srv/"
+    # shellcheck disable=SC2016
+    IW_TIMEOUT=120 in_tree --user 'cd "$(mktemp -d)"
+        tar -xf /usr/share/iwarp-labs/iwarp-labs-*.tar.gz
+        cd iwarp-labs-*
+        test -s README.md && test -s TEACHING.md && test -s map.svg && test -x grade-all
+        for lab in [01][0-9]-*; do
+            status=0
+            "$lab/check" >said || status=$?
+            test $status = 1 && grep -qx "0 of 100 points" said || { echo "$lab: status $status"; cat said; exit 1; }
+        done
+        cd 01-framing
+        cp /srv/framing.c .
+        make -s test
+        ./check
+        ./check --sanitize --seed 7
+        make -s trace
+        grep -q "<svg" trace.svg'
+    assert_status 0
+    assert_equal "$(grep -cx '100 of 100 points' <<<"$output")" 2
+}
+
 @test "tshark with the plugin of the package dissects DDP over SCTP" {
     local plugins
 
@@ -297,7 +321,7 @@ EOF
 
 @test "purge leaves nothing" {
     need_installed
-    IW_TIMEOUT=120 apt_in_tree 'apt-get -qq -y purge iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
+    IW_TIMEOUT=120 apt_in_tree "apt-get -qq -y purge $DEB_PACKAGES"
     assert_status 0
     tree_files >after
     run_here diff "$BATS_FILE_TMPDIR/before" after
