@@ -552,7 +552,7 @@ static enum startup_result result_of(int ret, enum iw_mpa_unit_kind kind)
 
 static enum startup_result engine_receive(struct engine *e, const uint8_t *src, size_t len)
 {
-	uint8_t scratch[1];
+	uint8_t scratch[1] = { 0 };
 	struct iw_mpa_unit unit = { 0 };
 	int ret = 0;
 
