@@ -84,7 +84,7 @@ struct message {
 	size_t len, cap, at;
 };
 
-static void stop(const char *why)
+static _Noreturn void stop(const char *why)
 {
 	fprintf(stderr, "harness: %s\n", why);
 	fflush(NULL);
