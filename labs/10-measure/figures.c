@@ -35,8 +35,8 @@ static void print_variant(char name, const uint64_t *v, size_t n)
 	uint64_t low = 0, high = 0;
 	double middle = 0;
 
-	if (!median(v, n, &middle) || !percentile(v, n, 100, &low) || !percentile(v, n, 900, &high) ||
-	    !spread(v, n, &s))
+	if (!median(v, n, &middle) || !percentile(v, n, 100, &low) ||
+	    !percentile(v, n, 900, &high) || !spread(v, n, &s))
 		printf("  stats.c returned false\n");
 	printf("  %c  median %.1f  p10 %" PRIu64 "  p90 %" PRIu64 "  cv %.6f\n", name, middle, low,
 	       high, s.cv);

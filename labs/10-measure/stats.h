@@ -73,7 +73,7 @@ enum better {
 enum verdict { NO_DIFFERENCE, A_FASTER, B_FASTER };
 
 struct comparison {
-	double ratio;     /* the median of the ratios b[i] / a[i]; of an even number: the mean of two */
+	double ratio; /* the median of the ratios b[i] / a[i]; of an even number: the mean of two */
 	double min, max;  /* of the ratios */
 	double low, high; /* their median_interval(); min and max if there is none */
 	enum verdict verdict;

@@ -150,7 +150,9 @@ static bool step_percentile(struct lab_run *run)
 {
 	static const uint64_t ten[] = { 100, 30, 20, 90, 50, 40, 60, 80, 70, 10 };
 	static const uint64_t large[] = { 1, (uint64_t)1 << 63, 5, UINT64_MAX, 3000000000 };
-	static const unsigned int permilles[] = { 0, 1, 70, 100, 101, 500, 501, 900, 990, 999, 1000 };
+	static const unsigned int permilles[] = {
+		0, 1, 70, 100, 101, 500, 501, 900, 990, 999, 1000
+	};
 	struct series t = { .n = 0 };
 	uint64_t before;
 
@@ -171,8 +173,12 @@ static bool step_percentile(struct lab_run *run)
 	}
 	if (!try_percentile(run, &t, 1001))
 		return false;
+	/* Arithmetic with doubles gives the next rank for some of these. */
+	random_series(run, &t, 100);
+	for (unsigned int permille = 10; permille <= 1000; permille += 10)
+		if (!try_percentile(run, &t, permille))
+			return false;
 	for (size_t i = 0; i < 60; i++) {
-		/* At exact ranks, arithmetic with doubles may give the next one. */
 		random_series(run, &t, i % 2 ? 1 + lab_below(run, 300) : 100 * (1 + i % 7));
 		if (!try_percentile(run, &t, (unsigned int)lab_below(run, 1001)) ||
 		    !try_percentile(run, &t, 10 * (unsigned int)lab_below(run, 101)))
@@ -307,7 +313,7 @@ static int by_double(const void *a, const void *b)
 
 static bool try_interval(struct lab_run *run, size_t n)
 {
-	double v[MEASURE_RATIOS_MAX], s[MEASURE_RATIOS_MAX], low, high;
+	double v[MEASURE_RATIOS_MAX] = { 0 }, s[MEASURE_RATIOS_MAX] = { 0 }, low, high;
 	uint64_t bits[MEASURE_RATIOS_MAX];
 	size_t k = measure_interval_rank(n);
 	uint8_t ok;
@@ -436,8 +442,8 @@ static void describe_pairs(struct lab_run *run, const double *a, const double *b
 	int at = 0;
 
 	for (size_t i = 0; i < n && i < 5 && at >= 0 && at < 150; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%.6g/%.6g%s", i ? " " : ": ",
-			       b[i], a[i], i == 4 && n > 5 ? " ..." : "");
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%.6g/%.6g%s",
+			       i ? " " : ": ", b[i], a[i], i == 4 && n > 5 ? " ..." : "");
 	lab_case(run, "%zu pairs b/a%s, %s is better", n, text, lower ? "LOWER" : "HIGHER");
 }
 
@@ -478,6 +484,8 @@ static void random_pairs(struct lab_run *run, double *a, double *b, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		a[i] = (double)(1 + lab_below(run, 1000)) * 1e7;
 		b[i] = a[i] * effect * (0.97 + (double)lab_below(run, 60) / 1000);
+		if (lab_below(run, 15) == 0)
+			b[i] *= 0.5 + (double)lab_below(run, 100) / 100; /* disturbed */
 	}
 }
 
@@ -488,7 +496,14 @@ static bool fixed_pairs(struct lab_run *run, bool lower)
 	static const double less[8] = { 9, 19, 29, 39, 49, 59, 69, 79 };
 	static const double equal_once[8] = { 11, 23, 30, 44, 51, 66, 71, 88 };
 	static const double zero[8] = { 11, 23, 0, 44, 51, 66, 71, 88 };
+	/* One pair of ten was disturbed: the range of the ratios has 1, their interval does not. */
+	static const double ten[10] = { 10, 10, 10, 10, 10, 10, 10, 10, 10, 10 };
+	static const double slow_once[10] = { 11, 12, 13, 7, 11, 14, 11, 12, 15, 12 };
+	static const double fast_once[10] = { 9, 8, 7, 9, 8, 14, 9, 6, 9, 9.5 };
 
+	if (!try_pairs(run, ten, slow_once, 10, lower) ||
+	    !try_pairs(run, ten, fast_once, 10, lower))
+		return false;
 	for (size_t n = 0; n <= 8; n++)
 		if (!try_pairs(run, a, more, n, lower) || !try_pairs(run, a, less, n, lower) ||
 		    !try_pairs(run, a, equal_once, n, lower) || !try_pairs(run, a, a, n, lower) ||
@@ -554,13 +569,18 @@ static void warming_series(struct lab_run *run, struct series *t)
 static bool step_warmup(struct lab_run *run)
 {
 	static const uint64_t fixed[][8] = {
-		{ 90, 50, 12, 10, 11, 10, 9, 10 },   { 10, 10, 10, 10, 10, 10, 10, 10 },
-		{ 11, 10, 10, 10, 10, 10, 10, 10 },  { 1, 1, 1, 1, 10, 10, 11, 12 },
-		{ 90, 10, 90, 10, 10, 11, 10, 12 },  { 13, 14, 13, 10, 10, 11, 9, 10 },
-		{ 9, 9, 9, 9, 9, 8, 7, 6 },	     { 1, 1, 1, 1, 1, 9, 9, 9 },
+		{ 90, 50, 12, 10, 11, 10, 9, 10 },
+		{ 10, 10, 10, 10, 10, 10, 10, 10 },
+		{ 11, 10, 10, 10, 10, 10, 10, 10 },
+		{ 1, 1, 1, 1, 10, 10, 11, 12 },
+		{ 90, 10, 90, 10, 10, 11, 10, 12 },
+		{ 13, 14, 13, 10, 10, 11, 9, 10 },
+		{ 9, 9, 9, 9, 9, 8, 7, 6 },
+		{ 1, 1, 1, 1, 1, 9, 9, 9 },
 		{ 50, 60, 70, 80, 0, 0, 200, 200 },
 		{ 0, 0, 1, 1, 0, UINT64_MAX, UINT64_MAX, 0 },
 		{ 0, 5, UINT64_MAX, 3, UINT64_MAX - 1, UINT64_MAX, UINT64_MAX, UINT64_MAX - 2 },
+		{ 0, 2, 1, (uint64_t)1 << 63, UINT64_MAX }, /* 3 * d has 65 bits */
 	};
 	struct series t = { .n = 0 };
 	uint64_t before;
@@ -622,7 +642,10 @@ static void make_round_trips(struct lab_run *run, struct series *t)
 		uint64_t tail = lab_below(run, 1000);
 
 		t->v[i] = 14000 + lab_below(run, 2000) + lab_below(run, 2000);
-		t->v[i] += i < COLD ? 100000 - 1000 * i : tail > 975 ? 40 * (tail - 975) * tail : 0;
+		if (i < COLD)
+			t->v[i] += 100000 - 1000 * i;
+		else if (tail > 800)
+			t->v[i] += (tail - 800) * (tail - 800) * (tail - 800) / 100;
 	}
 	finish_series(t);
 }
@@ -639,8 +662,9 @@ static bool student_warmup(struct lab_run *run, const struct series *t, size_t *
 
 static bool write_percentiles(struct lab_run *run, FILE *f, const struct series *t, size_t drop)
 {
-	fprintf(f, "{\"schema\":1,\"event\":\"result\",\"mode\":\"pingpong\",\"transport\":\"tcp\","
-		   "\"size_octets\":64,\"messages\":%zu,\"completion\":{",
+	fprintf(f,
+		"{\"schema\":1,\"event\":\"result\",\"mode\":\"pingpong\",\"transport\":\"tcp\","
+		"\"size_octets\":64,\"messages\":%zu,\"completion\":{",
 		t->n - drop);
 	for (size_t i = 0; i < IW_ARRAY_LEN(drawn); i++) {
 		lab_call(run, "percentile");

@@ -86,7 +86,7 @@ size_t measure_interval_rank(size_t n)
 struct measure_comparison measure_compare(const double *a, const double *b, size_t n, bool lower)
 {
 	struct measure_comparison out = { 0 };
-	double r[MEASURE_RATIOS_MAX];
+	double r[MEASURE_RATIOS_MAX] = { 0 };
 	size_t k;
 
 	n = IW_MIN(n, (size_t)MEASURE_RATIOS_MAX);
@@ -115,8 +115,8 @@ uint64_t measure_bits_per_second(uint64_t octets, uint64_t ns)
 
 uint64_t measure_window(uint64_t bits_per_second, uint64_t rtt_ns)
 {
-	unsigned __int128 v = ((unsigned __int128)bits_per_second * rtt_ns + 7999999999u) /
-			      8000000000u;
+	unsigned __int128 v =
+		((unsigned __int128)bits_per_second * rtt_ns + 7999999999u) / 8000000000u;
 
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }

@@ -18,8 +18,9 @@
 enum {
 	FILE_MAX = 1000000,
 	WORD_MAX = 64,
-	LEAST_NS = 200000000,  /* of a run */
-	AROUND_NS = 2000000000 /* at most for set-up, warm-up and verification, and once more for --time */
+	LEAST_NS = 200000000, /* of a run */
+	AROUND_NS =
+		2000000000 /* at most for set-up, warm-up and verification, and once more for --time */
 };
 
 static const uint64_t year_2020_ns = 1577836800000000000;
@@ -220,8 +221,7 @@ static bool check_result(struct lab_run *run, const struct json_text *line, cons
 	expected = measure_bits_per_second(octets, r->duration_ns);
 	if (rate + 1 < expected || rate > expected + 1)
 		return lab_fail(
-			run,
-			"result.bits_per_second: octets and duration_ns give %llu, seen %llu",
+			run, "result.bits_per_second: octets and duration_ns give %llu, seen %llu",
 			(unsigned long long)expected, (unsigned long long)rate);
 	return check_percentiles(run, line, r);
 }
@@ -248,8 +248,9 @@ static bool check_times(struct lab_run *run, const struct raw_run *r)
 	uint64_t took = r->end_ns - r->start_ns;
 
 	if (r->start_ns < year_2020_ns || r->end_ns <= r->start_ns)
-		return lab_fail(run, "expected times in nanoseconds since 1970, end_ns after "
-				     "start_ns; seen %llu and %llu",
+		return lab_fail(run,
+				"expected times in nanoseconds since 1970, end_ns after "
+				"start_ns; seen %llu and %llu",
 				(unsigned long long)r->start_ns, (unsigned long long)r->end_ns);
 	if ((double)took < 0.99 * (double)r->duration_ns)
 		return lab_fail(run,
@@ -315,8 +316,9 @@ static bool check_order(struct lab_run *run, const struct raw *raw)
 		for (size_t j = 0; j < i; j++)
 			if (raw->runs[j].duration_ns == r->duration_ns &&
 			    raw->runs[j].window_ns == r->window_ns)
-				return lab_fail(run, "the same duration_ns and window_ns as line "
-						     "%u: a run appears twice",
+				return lab_fail(run,
+						"the same duration_ns and window_ns as line "
+						"%u: a run appears twice",
 						raw->runs[j].line);
 		if (r->start_ns < raw->runs[i - 1].end_ns)
 			return lab_fail(run, "expected runs one after the other, seen start_ns "
@@ -340,8 +342,9 @@ static bool check_pairs(struct lab_run *run, struct raw *raw, unsigned int quest
 		if (n == RAW_PAIRS_MAX)
 			return lab_fail(run, "expected at most %d pairs", (int)RAW_PAIRS_MAX);
 		if (r->pair != n + 1)
-			return lab_fail(run, "%s: expected pair %zu here, seen %llu: pairs must "
-					     "be interleaved",
+			return lab_fail(run,
+					"%s: expected pair %zu here, seen %llu: pairs must "
+					"be interleaved",
 					raw_questions[question].name, n + 1,
 					(unsigned long long)r->pair);
 		raw->values[question][r->variant][n] = r->value;
@@ -351,9 +354,10 @@ static bool check_pairs(struct lab_run *run, struct raw *raw, unsigned int quest
 			continue;
 		}
 		if (first->variant == r->variant)
-			return lab_fail(run, "%s, pair %zu: expected variant %s here, seen %s twice",
-					raw_questions[question].name, n + 1,
-					r->variant ? "a" : "b", r->variant ? "b" : "a");
+			return lab_fail(run,
+					"%s, pair %zu: expected variant %s here, seen %s twice",
+					raw_questions[question].name, n + 1, r->variant ? "a" : "b",
+					r->variant ? "b" : "a");
 		first = NULL;
 		n++;
 	}

@@ -17,10 +17,10 @@ struct raw_question {
 	const char *mode[2], *transport[2]; /* of variants a and b */
 	const char *cc[2];                  /* NULL: any */
 	bool loopback;
-	bool offloads;      /* on for a, off for b */
-	bool time;          /* the value is a time in ns, otherwise bits per second */
-	uint64_t size;      /* of a message, in octets */
-	const char *unit;   /* in the report */
+	bool offloads;        /* on for a, off for b */
+	bool time;            /* the value is a time in ns, otherwise bits per second */
+	uint64_t size;        /* of a message, in octets */
+	const char *unit;     /* in the report */
 	double value_of_unit; /* how many units of the raw value one unit of the report is */
 };
 
