@@ -16,7 +16,7 @@ labs: $(if $(IW_HAVE_SECCOMP),$(IW_LAB))
 
 $(IW_LAB): $(IW_LAB_OBJS) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(IW_LTO_LDFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
+	$(Q)$(CC) $(IW_LTO_LDFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) -lm $(LDLIBS)
 
 dist-labs:
 	$(Q)scripts/dist-labs $(O)

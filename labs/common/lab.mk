@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # Builds a lab. Its Makefile sets LAB (the number), MODULES (your C files), LIBS (C files that you do
-# not change) and SUBMIT (the files that you hand in, if they are not MODULES).
+# not change), LDLIBS (libraries) and SUBMIT (the files that you hand in, if they are not MODULES).
 #
 #   make          your module with the grader's harness, build/student
 #   make test     the visible tests
@@ -29,10 +29,10 @@ all: build/student
 SOURCES = $(MODULES) $(LIBS) calls.c harness.c
 
 build/student: $(SOURCES:%.c=build/plain/%.o)
-	$(CC) $(CFLAGS) $(WRAP) -o $@ $^
+	$(CC) $(CFLAGS) $(WRAP) -o $@ $^ $(LDLIBS)
 
 build/student-sanitized: $(SOURCES:%.c=build/sanitized/%.o)
-	$(CC) $(SANITIZE) $(WRAP) -o $@ $^
+	$(CC) $(SANITIZE) $(WRAP) -o $@ $^ $(LDLIBS)
 
 build/plain/%.o: %.c $(HEADERS)
 	@mkdir -p $(@D)
@@ -43,7 +43,7 @@ build/sanitized/%.o: %.c $(HEADERS)
 	$(CC) $(WARNINGS) $(SANITIZE) -c -o $@ $<
 
 build/tests: $(MODULES:%.c=build/sanitized/%.o) $(LIBS:%.c=build/sanitized/%.o) build/sanitized/tests.o
-	$(CC) $(SANITIZE) -o $@ $^
+	$(CC) $(SANITIZE) -o $@ $^ $(LDLIBS)
 
 test: build/tests
 	./build/tests

@@ -5,15 +5,13 @@
  * The others give conversations to the module's fault_find().
  */
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "ddp-dump/capture.h"
 #include "labs/grader/conversation.h"
+#include "labs/grader/handed_in.h"
 #include "labs/grader/lab.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -76,36 +74,11 @@ static const char *const rules[FAULT_COUNT] = {
 	[FAULT_TERMINATE] = "RFC 5040 4.8",
 };
 
-/*
- * Reads a small regular file of the student's folder as a string. False after lab_fail(). The
- * folder is not ours: a FIFO, a device or a symbolic link must not be opened.
- */
-static bool read_file(struct lab_run *run, const char *name, char *text)
-{
-	char path[4096];
-	struct stat st;
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", lab_folder(run), name);
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		n = read(fd, text, SHEET_MAX - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		return lab_fail(run, "%s cannot be read", name);
-	text[n] = '\0';
-	if (strlen(text) != (size_t)n)
-		return lab_fail(run, "%s is not a text", name);
-	return true;
-}
-
 static bool read_seed(struct lab_run *run, uint64_t *seed)
 {
 	char text[SHEET_MAX], *end;
 
-	if (!read_file(run, "captures/seed", text))
+	if (!lab_read_file(run, "captures/seed", text, sizeof(text)))
 		return false;
 	*seed = strtoull(text, &end, 10);
 	if (end == text || *text == '-')
@@ -237,7 +210,7 @@ static bool captures(struct lab_run *run, unsigned int first)
 	char sheet[SHEET_MAX];
 	uint64_t seed;
 
-	return read_seed(run, &seed) && read_file(run, "answers.txt", sheet) &&
+	return read_seed(run, &seed) && lab_read_file(run, "answers.txt", sheet, sizeof(sheet)) &&
 	       judge_capture(run, sheet, seed, first) && judge_capture(run, sheet, seed, first + 1);
 }
 

@@ -19,7 +19,7 @@ enum {
 
 static const struct lab *const all_labs[] = {
 	&lab_framing,  &lab_tagged, &lab_untagged, &lab_read, &lab_startup,
-	&lab_security, &lab_sctp,   &lab_capture,  &lab_xdp,
+	&lab_security, &lab_sctp,   &lab_capture,  &lab_xdp,  &lab_measure,
 };
 
 enum key {
