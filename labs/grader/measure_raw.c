@@ -267,13 +267,16 @@ static bool check_times(struct lab_run *run, const struct raw_run *r)
 static bool read_line(struct lab_run *run, const char *text, size_t len, struct raw_run *r)
 {
 	struct json_text line;
+	bool ok;
 
 	if (!json_text_parse(text, len, &line))
 		return lab_fail(run, "expected a line of JSON, as ./measure prints it");
 	get_machine(&line, r);
-	return get_key(run, &line, r) && check_settings(run, &line, r) &&
-	       check_result(run, &line, r) && check_end(run, &line, "client") &&
-	       check_end(run, &line, "server") && check_times(run, r);
+	ok = get_key(run, &line, r) && check_settings(run, &line, r) &&
+	     check_result(run, &line, r) && check_end(run, &line, "client") &&
+	     check_end(run, &line, "server") && check_times(run, r);
+	json_text_free(&line);
+	return ok;
 }
 
 /* --- the file ----------------------------------------------------------------------------------- */

@@ -155,16 +155,17 @@ static bool judge_report(struct lab_run *run, const struct raw *raw,
 {
 	char text[REPORT_MAX];
 	struct json_text report;
+	bool ok = true;
 
 	lab_case(run, "report.json");
 	if (!lab_read_file(run, "report.json", text, sizeof(text)))
 		return false;
 	if (!json_text_parse(text, strlen(text), &report))
 		return lab_fail(run, "expected one JSON object; jq . report.json shows the error");
-	for (unsigned int q = 0; q < RAW_QUESTIONS; q++)
-		if (!judge(run, &report, raw, q))
-			return false;
-	return true;
+	for (unsigned int q = 0; ok && q < RAW_QUESTIONS; q++)
+		ok = judge(run, &report, raw, q);
+	json_text_free(&report);
+	return ok;
 }
 
 bool measure_raw(struct lab_run *run)
