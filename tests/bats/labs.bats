@@ -170,6 +170,27 @@ END
     assert_equal "$(awk '/^[0-9]/ { labs++ } /^ / { points += $2 } END { print points / labs }' <<<"$output")" 100
 }
 
+@test "the process of a module ends with its grader, and runs in a user namespace without other users" {
+    local grader module
+
+    lab_copy 1 lab
+    echo '__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i++); }' >>lab/framing.c
+    run_here make -s -C lab build/student
+    assert_status 0
+    setpriv --pdeathsig TERM "$IW_LAB" check 1 --student lab/build/student >/dev/null 2>&1 3>&- &
+    grader=$!
+    wait_until 5 pgrep -P $grader -x -f student || fail_with 'the grader starts no process'
+    module=$(pgrep -P $grader -x -f student)
+    assert_equal "$(sed -n 's/^CapPrm:[[:space:]]*//p; s/^NoNewPrivs:[[:space:]]*//p; s/^Seccomp:[[:space:]]*//p' "/proc/$module/status" | xargs)" \
+        '0000000000000000 1 2'
+    kill -KILL $grader
+    wait_until 3 iw_gone "$module" || fail_with 'the process of the module is left'
+    unshare --user --map-root-user true || skip 'needs userns: not permitted here'
+    run_here unshare --user --map-root-user "$IW_LAB" check 1 --student "$BATS_FILE_TMPDIR/right/build/student"
+    assert_status 0
+    assert_output_has '100 of 100 points'
+}
+
 @test "make peer: a connection with mpa-probe, in both roles" {
     local port
 
