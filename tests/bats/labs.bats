@@ -83,7 +83,7 @@ built() {
     assert_output_has '0 of 100 points'
 }
 
-@test "./check --json is one line; the grader's --brief is one word or two" {
+@test "./check --json is one line; --brief is one word or two" {
     built half
     run_here lab/check --json --seed 18446744073709551615
     assert_status 1
@@ -94,9 +94,13 @@ built() {
     assert_jsonl '.[0].steps[0] | keys' '["name","of","points","verdict"]'
     assert_jsonl '.[0].first_failure | keys' '["case","clause","expected","function","seen","step","text"]'
     points=$(jq .points <<<"$output")
-    run_here "$IW_LAB" check 1 --student lab/build/student --brief
+    run_here lab/check --brief
     assert_status 1
     assert_output_is "$points build"
+    # grade-all reads the first line, and the report after it.
+    run_here "$IW_LAB" check 1 --student lab/build/student --brief --report
+    assert_equal "$(head -n 2 <<<"$output" | tr '\n' ' ' | cut -d , -f 1)" "$points build lab 1"
+    assert_equal "$(tail -n 1 <<<"$output")" "$points of 100 points"
     run_here lab/check --json --sanitize
     assert_jsonl '.[0] | [.sanitized, .first_failure.step]' '[true,"build"]'
 }
@@ -105,7 +109,7 @@ built() {
     built template
     run_here lab/check --help
     assert_status 0
-    assert_output_has 'usage: ./check [--seed N] [--step NAME] [--sanitize] [--speed] [--json]'
+    assert_output_has 'usage: ./check [--seed N] [--step NAME] [--sanitize] [--speed] [--json | --brief]'
     run_here lab/check --fast
     assert_status 2
     assert_stderr_is "check: unknown argument '--fast'; see ./check --help"
@@ -248,7 +252,7 @@ END
     mkdir out
     tar -xzf "a/$tar" -C out
     for folder in out/*/[01][0-9]-*; do
-        run_here make -s -C "$folder" CFLAGS=-O0
+        run_here make -s -j2 -C "$folder" CFLAGS=-O0
         assert_status 0
         assert_equal "$stderr" '' "$folder"
     done
