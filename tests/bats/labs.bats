@@ -349,7 +349,7 @@ class_begins() {
 @test "grade-all: submissions that attack get no points and change nothing" {
     class_begins
     student 0-right
-    cp "$IW_TOP/labs/.solutions/01-framing/framing.c" "$STUDENT"
+    cp "$BATS_FILE_TMPDIR"/right/framing.[ch] "$STUDENT"
     student device
     echo '#include "/dev/zero"' >"$STUDENT/framing.c"
     student shadow
@@ -408,7 +408,7 @@ class_begins() {
     assert_status 0
     assert_equal "$(line loop)" '"loop",0,0,01-framing:(stopped)'
     setpriv --pdeathsig TERM "$IW_TOP/labs/grade-all" --lab 1 class >csv 2>err 3>&- &
-    wait_until 10 pgrep -f "bwrap.*$TMPDIR" || fail_with 'grade-all starts no check'
+    wait_until 10 pgrep -f "bwrap.*$TMPDIR.*submission" || fail_with 'grade-all starts no check'
     kill -TERM $!
     wait $! || status=$?
     assert_equal "$status" 130
