@@ -402,17 +402,22 @@ class_begins() {
 }
 
 @test "grade-all that is ended leaves no process and no file; --time ends a check" {
+    local grader
+
     class_begins
     hostile loop LOOP
     grade_all --lab 1 --time 2 class
     assert_status 0
     assert_equal "$(line loop)" '"loop",0,0,01-framing:(stopped)'
     setpriv --pdeathsig TERM "$IW_TOP/labs/grade-all" --lab 1 class >csv 2>err 3>&- &
-    wait_until 10 pgrep -f "bwrap.*$TMPDIR.*submission" || fail_with 'grade-all starts no check'
-    kill -TERM $!
-    wait $! || status=$?
+    grader=$!
+    # The module is built, and does not return for 8 s.
+    wait_until 15 sh -c "ls $TMPDIR/*/submission.*/build/student" || fail_with 'grade-all starts no check'
+    kill -TERM $grader
+    wait_until 4 iw_gone $grader || fail_with 'grade-all does not end'
+    wait $grader || status=$?
     assert_equal "$status" 130
-    wait_until 3 none_runs || fail_with 'a process is left'
+    wait_until 2 none_runs || fail_with 'a process is left'
     nothing_is_left
 }
 
