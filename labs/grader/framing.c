@@ -25,7 +25,10 @@ enum {
 	CASES = 30,
 	SMALL = 200,                             /* octets of most ULPDUs */
 	FPDU_MAX = IW_MPA_ULPDU_MAX + 2 + 3 + 4, /* without markers */
-	MARKED_MAX = FPDU_MAX + FPDU_MAX / 128,
+	/* A marker before every 508 octets of an FPDU, and one after the last. */
+	MARKED_MAX =
+		FPDU_MAX +
+		IW_MPA_MARKER_LEN * (FPDU_MAX / (IW_MPA_MARKER_SPACING - IW_MPA_MARKER_LEN) + 2),
 };
 
 /* --- the expected FPDUs ------------------------------------------------------------------------- */

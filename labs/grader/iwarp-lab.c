@@ -30,6 +30,7 @@ enum key {
 	KEY_SANITIZED,
 	KEY_JSON,
 	KEY_BRIEF,
+	KEY_REPORT,
 	KEY_TO,
 	KEY_BIND,
 	KEY_COUNT,
@@ -44,6 +45,7 @@ static const struct argp_option options[] = {
 	{ "sanitized", KEY_SANITIZED, NULL, 0, "The program was built with sanitizers", 0 },
 	{ "json", KEY_JSON, NULL, 0, "One line of JSON", 0 },
 	{ "brief", KEY_BRIEF, NULL, 0, "check: only the points, and the first failing step", 0 },
+	{ "report", KEY_REPORT, NULL, 0, "check: the report, also after --brief", 0 },
 	{ "port", 'p', "PORT", 0, "peer: the TCP port (default: 7174, that of rping)", 0 },
 	{ "to", KEY_TO, "HOST", 0, "peer: connect as the client of rping, instead of listening",
 	  0 },
@@ -63,7 +65,7 @@ struct command {
 	struct lab_run_cfg cfg;
 	struct peer_cfg peer;
 	const char *output;
-	bool json, brief;
+	bool json, brief, report;
 };
 
 static struct command given;
@@ -90,7 +92,7 @@ static enum iw_exit check(const struct command *c)
 		err = lab_report_json(run);
 	else if (!err && c->brief)
 		lab_report_brief(run);
-	else if (!err)
+	if (!err && !c->json && (c->report || !c->brief))
 		lab_report(run);
 	status = err                                                 ? cannot(err, &why)
 		 : lab_first_failure(run) || lab_points_missing(run) ? IW_EXIT_NO
@@ -293,6 +295,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_BRIEF:
 		given.brief = true;
+		return 0;
+	case KEY_REPORT:
+		given.report = true;
 		return 0;
 	case KEY_JSON:
 		given.json = true;

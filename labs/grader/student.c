@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 #include "labs/grader/lab.h"
 #include "labs/grader/student.h"
 #include "os/os.h"
+#include "os/priv.h"
 #include "util/num.h"
 
 enum {
@@ -169,14 +169,17 @@ static void set_limits(bool sanitized)
 #endif
 }
 
+/*
+ * Root becomes `nobody`. Root of a user namespace that has no such user, as of `unshare -r`, is an
+ * ordinary user outside; there the process loses the capabilities alone.
+ */
 static int drop_user(void)
 {
-	if (geteuid())
-		return 0;
-	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-	    setresuid(NOBODY, NOBODY, NOBODY))
-		return errno;
-	return 0;
+	struct iw_fault why = { 0 };
+
+	if (!geteuid() && iw_os_priv_become(NOBODY, NOBODY, &why) < 0)
+		return -1;
+	return iw_os_priv_drop(&why);
 }
 
 /* In the new process. Does not return. */
@@ -199,10 +202,10 @@ static void become(const struct student *s, int channel, int output)
 	    dup2(output, 1) < 0 || dup2(output, 2) < 0 || dup2(channel, CHANNEL) < 0 || chdir("/"))
 		_exit(91);
 	close_range(CHANNEL + 1, 9, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (drop_user())
 		_exit(92);
+	/* After drop_user(): a change of the user removes this setting. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	set_limits(s->sanitized);
 	if (refuse_system_calls())
 		_exit(93);
