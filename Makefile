@@ -271,8 +271,9 @@ deps:
 
 # --- install -----------------------------------------------------------------------------------------------------------
 
+IW_MAN := $(wildcard man/*.[1-8])
 # The page about the labs is installed with the labs.
-IW_MAN := $(filter-out $(if $(IW_HAVE_SECCOMP),,man/iwarp-labs.7),$(wildcard man/*.[1-8]))
+IW_MAN_INSTALLED := $(filter-out $(if $(IW_HAVE_SECCOMP),,man/iwarp-labs.7),$(IW_MAN))
 IW_DROP_INS := $(wildcard scripts/systemd/ddp-recv-*.conf)
 CONFDIR := $(SYSCONFDIR)/iwarp-tools
 D = $(DESTDIR)
@@ -292,7 +293,7 @@ install: all
 	$(Q)ln -sf libiwarp.so.$(IW_SOVERSION) '$(D)$(LIBDIR)/libiwarp.so'
 	$(Q)$(call to,$(PKGCONFIGDIR),644,$(O)/libiwarp.pc)
 	$(Q)$(call to,$(INCLUDEDIR)/iwarp,644,$(wildcard lib/include/iwarp/*.h))
-	$(Q)$(foreach page,$(IW_MAN),$(call to,$(MANDIR)/man$(subst .,,$(suffix $(page))),644,$(page)) &&) :
+	$(Q)$(foreach page,$(IW_MAN_INSTALLED),$(call to,$(MANDIR)/man$(subst .,,$(suffix $(page))),644,$(page)) &&) :
 	$(Q)$(call to,$(BASHCOMPDIR),644,$(wildcard completions/bash/*))
 	$(Q)$(call to,$(ZSHCOMPDIR),644,$(wildcard completions/zsh/*))
 	$(Q)$(call to,$(FISHCOMPDIR),644,$(wildcard completions/fish/*))

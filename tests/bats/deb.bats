@@ -173,8 +173,8 @@ need_installed() {
         cd "$(mktemp -d)"; mkdir in
         head -c 3000000 /dev/urandom >f
         for t in tcp udp; do
-            ddp-recv -t $t -p 7471 --once in >log 2>&1 &
-            i=0; until grep -q listening log; do i=$((i + 1)); [ $i -lt 100 ] || { cat log; exit 1; }; sleep 0.1; done
+            ddp-recv -t $t -p 7471 --once in >log.$t 2>&1 &
+            i=0; until grep -q listening log.$t; do i=$((i + 1)); [ $i -lt 100 ] || { cat log.$t; exit 1; }; sleep 0.1; done
             ddp-send -q -t $t f 127.0.0.1:$t; wait $!
             cmp f in/$t
         done

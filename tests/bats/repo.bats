@@ -99,7 +99,7 @@ same_options() {
 
     for d in $(project_files | grep / | cut -d / -f 1 | sort -u); do
         case $d in
-        cmd | lib | xdp | scripts | tests | completions | man | docs | debian | .ci) ;;
+        cmd | lib | xdp | labs | scripts | tests | completions | man | docs | debian | .ci) ;;
         *)
             echo "folder $d"
             return 1
