@@ -208,7 +208,7 @@ static void attack_begin(struct message *in, struct message *out)
 	put_state(out);
 }
 
-/* The answer to the request. Result: as of attack_begin. */
+/* The answer to the request. Results: as those of attack_begin(). */
 static void attack_answer(struct message *in, struct message *out)
 {
 	const uint8_t *data;
@@ -224,6 +224,15 @@ static void attack_answer(struct message *in, struct message *out)
 	if (attack.running)
 		to_attacker();
 	put_state(out);
+}
+
+/* Begins an attack, or continues it with an answer. */
+static void call_attack(struct message *in, struct message *out)
+{
+	if (get_u8(in))
+		attack_answer(in, out);
+	else
+		attack_begin(in, out);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -346,8 +355,12 @@ static void call_invalidate(struct message *in, struct message *out)
 }
 
 const struct call calls[] = {
-	{ "attack_begin", attack_begin },
-	{ "attack_answer", attack_answer },
+	{ "attack_domain", call_attack },
+	{ "attack_guess", call_attack },
+	{ "attack_overrun", call_attack },
+	{ "attack_rights", call_attack },
+	{ "attack_reuse", call_attack },
+	{ "attack_late", call_attack },
 	{ "table_new", call_new },
 	{ "table_free", call_free },
 	{ "table_register", call_register },

@@ -32,8 +32,9 @@ void table_free(struct table *t);
  *
  * A peer that knows any number of STags must not be able to predict another one: all 32 bits come
  * from random(), afresh for each registration (RFC 5040 8.1.1, item 8: STags are difficult to
- * predict and sparsely populate the full range). No two registrations have the same STag,
- * and what a peer remembers is worth nothing: a new buffer does not get the STag of the last one.
+ * predict and sparsely populate the full range). No two present registrations have the same STag.
+ * What a peer remembers is worth nothing: a new buffer does not get the STag of a former one, except
+ * by chance.
  */
 uint32_t table_register(struct table *t, const struct region *r);
 

@@ -297,7 +297,7 @@ const struct call calls[] = {
 	{ "receiver_free", call_receiver_free },
 	{ "receiver_register", call_receiver_register },
 	{ "receiver_post", call_receiver_post },
-	{ "arrive", call_arrive },
+	{ "receiver_arrive", call_arrive },
 	{ "memories", call_memories },
 	{ "memory_part", call_memory_part },
 	{ "session", call_session },

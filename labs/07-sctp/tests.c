@@ -94,7 +94,9 @@ static const uint8_t stranger[] = {
 	0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x02, '!',
 };
 
-static uint8_t tagged[8], untagged[8];
+enum { BUFFER = 8, AFTER = 16 };
+/* Two buffers of BUFFER octets. Octets placed after their end are a failed test, not a crash. */
+static uint8_t tagged[BUFFER + AFTER], untagged[BUFFER + AFTER];
 
 static struct receiver *session(uint32_t window)
 {
@@ -102,8 +104,8 @@ static struct receiver *session(uint32_t window)
 
 	memset(tagged, '.', sizeof(tagged));
 	memset(untagged, '.', sizeof(untagged));
-	if (!r || !receiver_register(r, 5, 0x100000000, tagged, sizeof(tagged)) ||
-	    !receiver_post(r, untagged, sizeof(untagged))) {
+	if (!r || !receiver_register(r, 5, 0x100000000, tagged, BUFFER) ||
+	    !receiver_post(r, untagged, BUFFER)) {
 		printf("FAIL: a new receiver with two buffers\n");
 		exit(1);
 	}

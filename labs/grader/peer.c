@@ -357,7 +357,8 @@ static int listen_on(struct lab_run *run, const char *host, uint16_t *port)
 	fd = socket(a.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, &a.sa, a.len) || listen(fd, 8) || getsockname(fd, &a.sa, &a.len)) {
-		lab_fail(run, "%s, port %u: cannot listen: %s", host, *port, strerror(errno));
+		lab_fail(run, "%s, port %u: cannot listen: %s%s", host, *port, strerror(errno),
+			 errno == EADDRINUSE ? "; for another port: make peer PORT=NUMBER" : "");
 		if (fd >= 0)
 			close(fd);
 		return -1;
@@ -567,7 +568,9 @@ bool lab_peer_run(struct lab_run *run, const struct peer_cfg *cfg)
 		close(listener);
 		ok = fd >= 0 && converse(run, fd, false, &rounds, cfg->size);
 	}
-	if (ok)
+	if (ok && rounds)
 		printf("%llu rounds of rping, all data correct\n", (unsigned long long)rounds);
+	else if (ok)
+		printf("the connection was closed without a round of rping, and without an error\n");
 	return ok;
 }

@@ -1066,7 +1066,7 @@ static bool trace_sctp(struct both *b, const struct packet *p)
 	uint8_t chunk[CHUNK_LEN];
 	uint32_t n;
 
-	lab_call(b->run, "arrive");
+	lab_call(b->run, "receiver_arrive");
 	lab_put_u8(b->run, 1);
 	lab_put_u32(b->run, 1);
 	lab_put_octets(b->run, chunk, sctp_chunk_encode(chunk, p));

@@ -389,7 +389,7 @@ bool sctp_session_arrive_all(struct session *s, const struct packet *p, size_t n
 		describe(s, p);
 	else
 		lab_case(s->run, "%zu segments in one session, window %u", n, s->window);
-	lab_call(s->run, "arrive");
+	lab_call(s->run, "receiver_arrive");
 	lab_put_u8(s->run, (judge & JUDGE_DELIVERY) != 0);
 	lab_put_u32(s->run, (uint32_t)n);
 	for (size_t i = 0; i < n; i++)

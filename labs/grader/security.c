@@ -37,7 +37,7 @@ static bool judge(struct siege *s)
 	return true;
 }
 
-static bool attack_step(struct lab_run *run, enum attack attack, const char *function)
+static bool attack_step(struct lab_run *run, enum attack attack)
 {
 	uint64_t blocks;
 
@@ -46,42 +46,42 @@ static bool attack_step(struct lab_run *run, enum attack attack, const char *fun
 	for (unsigned int variant = 0; variant < VARIANTS; variant++) {
 		struct siege s = { .run = run };
 
-		lab_case(run, "%s against server %u of %u", function, variant + 1, VARIANTS);
+		lab_case(run, "against server %u of %u", variant + 1, VARIANTS);
 		if (!siege_run(&s, attack, variant) || !judge(&s))
 			return false;
 	}
-	lab_case(run, "%s, %u times", function, VARIANTS);
+	lab_case(run, "after the attacks on all %u servers", VARIANTS);
 	return lab_expect_freed(run, blocks);
 }
 
 static bool domain(struct lab_run *run)
 {
-	return attack_step(run, ATTACK_DOMAIN, "attack_domain");
+	return attack_step(run, ATTACK_DOMAIN);
 }
 
 static bool guess(struct lab_run *run)
 {
-	return attack_step(run, ATTACK_GUESS, "attack_guess");
+	return attack_step(run, ATTACK_GUESS);
 }
 
 static bool overrun(struct lab_run *run)
 {
-	return attack_step(run, ATTACK_OVERRUN, "attack_overrun");
+	return attack_step(run, ATTACK_OVERRUN);
 }
 
 static bool rights(struct lab_run *run)
 {
-	return attack_step(run, ATTACK_RIGHTS, "attack_rights");
+	return attack_step(run, ATTACK_RIGHTS);
 }
 
 static bool reuse(struct lab_run *run)
 {
-	return attack_step(run, ATTACK_REUSE, "attack_reuse");
+	return attack_step(run, ATTACK_REUSE);
 }
 
 static bool late(struct lab_run *run)
 {
-	return attack_step(run, ATTACK_LATE, "attack_late");
+	return attack_step(run, ATTACK_LATE);
 }
 
 static const struct lab_step steps[] = {

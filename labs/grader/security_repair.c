@@ -95,7 +95,8 @@ static unsigned int most_frequent_step(const struct twin *t, unsigned int shift)
 		uint8_t step =
 			(uint8_t)((t->live[i].stag >> shift) - (t->live[i - 1].stag >> shift));
 
-		most = IW_MAX(most, ++counts[step]);
+		counts[step]++;
+		most = IW_MAX(most, counts[step]);
 	}
 	return most;
 }
@@ -120,8 +121,8 @@ static bool expect_random_bits(struct lab_run *run, const struct twin *t)
 		if (most > t->n / 16)
 			return lab_fail(
 				run,
-				"bits %u to %u of %u among %zu STags have the same distance "
-				"from those of the STag before, so they can be predicted",
+				"bits %u to %u of an STag can be predicted: their difference from "
+				"those of the STag before is the same for %u of %zu STags",
 				shift, shift + 7, most, t->n);
 	}
 	return true;

@@ -116,6 +116,17 @@ static bool get_state(struct siege *s, struct request *q)
 	return true;
 }
 
+static const char *function_name(enum attack attack)
+{
+	static const char *const names[] = {
+		[ATTACK_DOMAIN] = "attack_domain",   [ATTACK_GUESS] = "attack_guess",
+		[ATTACK_OVERRUN] = "attack_overrun", [ATTACK_RIGHTS] = "attack_rights",
+		[ATTACK_REUSE] = "attack_reuse",     [ATTACK_LATE] = "attack_late",
+	};
+
+	return names[attack];
+}
+
 static bool answer(struct siege *s, const struct request *q)
 {
 	struct reply r;
@@ -124,7 +135,8 @@ static bool answer(struct siege *s, const struct request *q)
 	log_request(s, q, &r);
 	if (s->watcher)
 		s->watcher->see(s->watcher->ctx, q, &r);
-	lab_call(s->run, "attack_answer");
+	lab_call(s->run, function_name(s->scenario.attack));
+	lab_put_u8(s->run, 1);
 	lab_put_u8(s->run, (uint8_t)r.status);
 	put_lease(s->run, &r.lease);
 	lab_put_octets(s->run, r.data, r.len);
@@ -139,7 +151,8 @@ bool siege_run(struct siege *s, enum attack attack, unsigned int variant)
 
 	lab_fill(s->run, secret, sizeof(secret));
 	scenario_start(&s->scenario, attack, variant, lab_random(s->run), secret, &known);
-	lab_call(s->run, "attack_begin");
+	lab_call(s->run, function_name(attack));
+	lab_put_u8(s->run, 0);
 	lab_put_u8(s->run, (uint8_t)attack);
 	put_lease(s->run, &known);
 	if (!lab_run_call(s->run) || !get_state(s, &q))

@@ -150,7 +150,7 @@ bool security_trace(struct lab_run *run, const char *path)
 
 	if (!d.picture)
 		return false;
-	lab_case(run, "attack_reuse");
+	lab_case(run, "against the server of the picture");
 	ok = siege_run(&s, ATTACK_REUSE, ANY);
 	return lab_picture_close(run, d.picture) && ok;
 }

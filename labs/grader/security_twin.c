@@ -115,8 +115,10 @@ bool twin_add_with(struct twin *t, const struct region *r, const uint32_t *words
 	if (!twin_call_register(t->run, r, lab_random(t->run), words, n, &stag))
 		return false;
 	if (!stag)
-		return lab_fail(t->run, "table_register() returned 0 (%zu registrations before)",
-				t->n);
+		return lab_fail(
+			t->run,
+			"table_register() returned 0, which is never an STag (%zu registrations before)",
+			t->n);
 	if (twin_find(t, stag))
 		return lab_fail(t->run,
 				"table_register() returned STag 0x%08x, which another "
