@@ -21,7 +21,7 @@ struct student;
 
 struct student_cfg {
 	const char *program; /* file name */
-	bool sanitized;      /* built with AddressSanitizer: its memory is watched instead of limited; more time */
+	bool sanitized; /* built with AddressSanitizer: its memory is watched instead of limited; more time */
 };
 
 /*
