@@ -178,8 +178,8 @@ static bool judge_answer(struct lab_run *run, const struct answer *a, const stru
 	if (!has_clause(a->clause, c->fault))
 		return lab_fail(
 			run,
-			"frame and kind are right; expected the section of an RFC that has the "
-			"rule, such as RFC 5041 4.3, seen \"%s\"",
+			"frame and kind are right; \"%s\" is not a section that has the rule, "
+			"written as RFC, number, section",
 			a->clause);
 	return true;
 }

@@ -391,8 +391,8 @@ static int connect_to(struct lab_run *run, const char *host, uint16_t port)
 
 /* --- the step ---------------------------------------------------------------------------------------- */
 
-/* mpa-probe, beside this program in a build folder, or installed. */
-static void find_probe(char *path, size_t cap)
+/* mpa-probe, beside this program in a build folder, or installed. False: it is not there. */
+static bool find_probe(char *path, size_t cap)
 {
 	static const char *const folders[] = { "/usr/bin", "/usr/local/bin" };
 	ssize_t n = readlink("/proc/self/exe", path, cap - 1);
@@ -403,14 +403,14 @@ static void find_probe(char *path, size_t cap)
 	if (slash) {
 		snprintf(slash, cap - (size_t)(slash - path), "/mpa-probe");
 		if (!access(path, X_OK))
-			return;
+			return true;
 	}
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		snprintf(path, cap, "%s/mpa-probe", folders[i]);
 		if (!access(path, X_OK))
-			return;
+			return true;
 	}
-	snprintf(path, cap, "mpa-probe");
+	return false;
 }
 
 struct probe {
@@ -423,7 +423,8 @@ static bool probe_start(struct lab_run *run, struct probe *probe, const char *ar
 	char path[4096], command[5000];
 	int ends[2];
 
-	find_probe(path, sizeof(path));
+	if (!find_probe(path, sizeof(path)))
+		return lab_fail(run, "mpa-probe is not installed; install the package iwarp-tools");
 	snprintf(command, sizeof(command), "exec \"$0\" %s 2>&1", arguments);
 	if (pipe2(ends, O_CLOEXEC))
 		return lab_fail(run, "pipe: %s", strerror(errno));
@@ -452,8 +453,6 @@ static bool probe_end(struct lab_run *run, struct probe *probe, bool ok)
 	fclose(probe->output);
 	while (waitpid(probe->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return lab_fail(run, "mpa-probe is not installed; install the package iwarp-tools");
 	return ok && lab_expect_true(run, WIFEXITED(status) && WEXITSTATUS(status) == 0,
 				     "mpa-probe ended with exit status %d: %.400s",
 				     WEXITSTATUS(status), last);

@@ -322,7 +322,7 @@ bool lab_run_call_within(struct lab_run *run, unsigned int ms)
 			   &run->answer_len);
 	if (end == STUDENT_ANSWERED)
 		return true;
-	run->silent = run->silent || end == STUDENT_SILENT;
+	run->silent = run->silent || end == STUDENT_SILENT || end == STUDENT_LARGE;
 	return lab_fail(run, "%s() %s", run->function, student_end_text(run->student));
 }
 

@@ -21,7 +21,7 @@ struct student;
 
 struct student_cfg {
 	const char *program; /* file name */
-	bool sanitized;      /* built with AddressSanitizer: no limit of address space, more time */
+	bool sanitized; /* built with AddressSanitizer: its memory is watched instead of limited; more time */
 };
 
 /*
@@ -42,6 +42,7 @@ enum student_end {
 	STUDENT_REPORTED, /* a sanitizer ended it */
 	STUDENT_LEFT,     /* it ended by itself */
 	STUDENT_SILENT,   /* no answer within the time; it was killed */
+	STUDENT_LARGE,    /* it used too much memory; it was killed */
 	STUDENT_GARBLED,  /* an answer that is longer than any of calls.c; it was killed */
 };
 

@@ -18,6 +18,7 @@ enum {
 struct trace {
 	FILE *table;                      /* a table instead of a capture */
 	struct iw_relay_capture *capture; /* frames that the program redirects */
+	unsigned int captured;
 };
 
 /* A tagged segment of a Write: number i of a buffer. */
@@ -43,11 +44,13 @@ static void trace_row(struct trace *t, const struct xdp_frame *f, const char *te
 
 	if (action == XDP_REDIRECT)
 		snprintf(to, sizeof(to), "%u", entry);
-	if (t->table)
+	if (t->table) {
 		fprintf(t->table, "%-46s %5zu  %-12s %5s  %s\n", text, f->len,
 			action < XDP_ACTIONS ? xdp_actions[action] : "?", to, xdp_counter_names[c]);
-	else if (action == XDP_REDIRECT)
+	} else if (action == XDP_REDIRECT) {
 		iw_relay_capture_frame(t->capture, f->at, f->len);
+		t->captured++;
+	}
 }
 
 static bool trace_frame(struct xdp_bench *b, struct trace *t, const struct xdp_plan *p,
@@ -161,5 +164,9 @@ bool xdp_trace(struct lab_run *run, const char *path)
 	ok = trace_write(&b, &t);
 	if (t.table)
 		return !fclose(t.table) && ok;
-	return !iw_relay_capture_close(t.capture, &why) && ok;
+	if (iw_relay_capture_close(t.capture, &why))
+		return lab_fail(run, "%s", why.text);
+	return ok && lab_expect_true(run, t.captured,
+				     "the program has redirected no frame, so there is nothing to "
+				     "draw; `make table` shows what it does");
 }
