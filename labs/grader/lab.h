@@ -2,9 +2,9 @@
 /*
  * What a lab consists of, and what its steps use to judge a student's module.
  *
- * The module runs in a process of its own (student.h), which cannot change files,
- * use the network, or reach other processes. A step calls its functions there and compares the results with those that
- * the engine of this project gives. So the expected values exist only in the grader.
+ * The module runs in a process of its own (student.h), which cannot change files, use the network,
+ * or reach other processes. A step calls its functions there and compares the results with those
+ * that the engine of this project gives. So the expected values exist only in the grader.
  *
  * A step runs one or more cases: first fixed ones, then cases from lab_random(). It ends at its
  * first wrong result, and gives either all of its points or none. Each step has a new process of
