@@ -68,7 +68,7 @@ bool framer_put(struct framer *f, const uint8_t *octets, size_t len);
 /*
  * Returns FPDU_OK and the next ULPDU, which is valid until the next call of a function with this
  * receiver; FPDU_MORE if no complete FPDU is stored. After an error it returns this error forever:
- * nobody knows where the next FPDU begins (RFC 5044 8).
+ * the receiver cannot know where the next FPDU begins (RFC 5044 8).
  */
 enum fpdu_status framer_next(struct framer *f, const uint8_t **ulpdu, size_t *ulpdu_len);
 

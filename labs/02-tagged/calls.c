@@ -249,19 +249,19 @@ static void call_place_many(struct message *in, struct message *out)
 }
 
 const struct call calls[] = {
-	{ "new", call_new },
-	{ "free", call_free },
-	{ "register", call_register },
-	{ "lookup", call_lookup },
-	{ "deregister", call_deregister },
+	{ "tagged_new", call_new },
+	{ "tagged_free", call_free },
+	{ "tagged_register", call_register },
+	{ "tagged_lookup", call_lookup },
+	{ "tagged_deregister", call_deregister },
 	{ "memory", call_memory },
 	{ "fill", call_fill },
 	{ "octets", call_octets },
 	{ "drop", call_drop },
 	{ "stream", call_stream },
-	{ "parse", call_parse },
-	{ "place", call_place },
-	{ "read", call_read },
+	{ "tagged_parse", call_parse },
+	{ "tagged_place", call_place },
+	{ "tagged_read", call_read },
 	{ "place_many", call_place_many },
 	{ NULL, NULL },
 };

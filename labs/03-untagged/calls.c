@@ -196,7 +196,13 @@ static void repeat(struct message *in, struct message *out)
 }
 
 const struct call calls[] = {
-	{ "new", new },         { "end", end },         { "post", post },
-	{ "receive", receive }, { "deliver", deliver }, { "flush", flush },
-	{ "look", look },       { "repeat", repeat },   { NULL, NULL },
+	{ "untagged_new", new },
+	{ "untagged_free", end },
+	{ "untagged_post", post },
+	{ "untagged_receive", receive },
+	{ "untagged_deliver", deliver },
+	{ "untagged_flush", flush },
+	{ "look", look },
+	{ "repeat", repeat },
+	{ NULL, NULL },
 };

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UNTAGGED_QUEUES    3   /* QN 0: Send; 1: RDMA Read Request; 2: Terminate (RFC 5040 4.2) */
+#define UNTAGGED_QUEUES    3   /* QN 0: Send; 1: RDMA Read Request; 2: Terminate (RFC 5040 4.1) */
 #define UNTAGGED_DEPTH_MAX 256 /* most buffers posted on a queue */
 #define UNTAGGED_HEADER    18  /* octets before the payload (RFC 5041 4.3) */
 
@@ -110,7 +110,8 @@ bool untagged_deliver(struct untagged *u, uint32_t qn, struct untagged_message *
 /*
  * Ends reception, as at the end of a stream: all later segments are UNTAGGED_DROPPED, and nothing
  * more is posted or delivered on any queue. Returns the oldest buffer of the queue to the owner,
- * whether octets were placed in it or not, and sets *cookie. False: no buffer is posted.
+ * whether octets were placed in it or not, and sets *cookie. False: no buffer is posted, or the
+ * stream does not have the queue.
  */
 bool untagged_flush(struct untagged *u, uint32_t qn, uint64_t *cookie);
 

@@ -58,7 +58,7 @@ trace: build/student
 	$(PLOT) $(PICTURE) $(TRACE) -o trace.svg
 
 # Labs 1 to 5: your module in a connection with another program. TO=HOST: as the client; otherwise
-# as the server, on BIND=ADDRESS ('*': all; default: 127.0.0.1).
+# as the server, on BIND=ADDRESS ('*': all; default: 127.0.0.1). PORT=NUMBER: default 7174.
 peer: build/student
 	$(GRADER) peer $(LAB) --student build/student --port $(PORT) $(if $(TO),--to $(TO)) $(if $(BIND),--bind '$(BIND)')
 

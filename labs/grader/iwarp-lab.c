@@ -169,6 +169,7 @@ static enum iw_exit speed(const struct command *c)
 		return cannot(err, &why);
 	n = lab_run_speed(run, results, MEASURES_MAX);
 	if (n < 0) {
+		fprintf(stderr, "nothing was measured: a result is wrong; pass ./check first\n");
 		lab_report_failure(lab_first_failure(run));
 		status = IW_EXIT_NO;
 	}

@@ -96,6 +96,8 @@ const char *lab_folder(const struct lab_run *run);
  * Arguments and results have no fixed limit below 64 MiB.
  */
 void lab_call(struct lab_run *run, const char *function);
+/* As lab_call(), for a helper in calls.c: a failure names the call before, which the student knows. */
+void lab_help(struct lab_run *run, const char *function);
 void lab_put_u8(struct lab_run *run, uint8_t v);
 void lab_put_u16(struct lab_run *run, uint16_t v);
 void lab_put_u32(struct lab_run *run, uint32_t v);

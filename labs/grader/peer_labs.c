@@ -70,14 +70,14 @@ enum { TAGGED_PD = 7, TAGGED_STREAM = 1, TAGGED_ALL_RIGHTS = 7 };
 
 static bool tagged_begin(struct peer *p)
 {
-	lab_call(p->run, "new");
+	lab_call(p->run, "tagged_new");
 	lab_put_u32(p->run, 2);
 	lab_put_u32(p->run, (uint32_t)lab_random(p->run));
 	lab_put_u32(p->run, (uint32_t)lab_random(p->run));
 	if (!lab_run_call(p->run) ||
 	    !number_is(p, "a table was made, which", 1, lab_get_u8(p->run)))
 		return false;
-	lab_call(p->run, "stream");
+	lab_help(p->run, "stream");
 	lab_put_u8(p->run, 0);
 	lab_put_u32(p->run, TAGGED_PD);
 	lab_put_u32(p->run, TAGGED_STREAM);
@@ -86,13 +86,13 @@ static bool tagged_begin(struct peer *p)
 
 static bool tagged_expose(struct peer *p, struct peer_buffer *b)
 {
-	lab_call(p->run, "memory");
+	lab_help(p->run, "memory");
 	lab_put_u32(p->run, b->number);
 	lab_put_octets(p->run, b->data, sizeof(b->data));
 	if (!lab_run_call(p->run))
 		return false;
 	b->to = lab_random(p->run) >> 16;
-	lab_call(p->run, "register");
+	lab_call(p->run, "tagged_register");
 	lab_put_u32(p->run, b->number);
 	lab_put_u64(p->run, sizeof(b->data));
 	lab_put_u64(p->run, b->to);
@@ -107,7 +107,7 @@ static bool tagged_expose(struct peer *p, struct peer_buffer *b)
 
 static bool tagged_fill(struct peer *p, struct peer_buffer *b, size_t len)
 {
-	lab_call(p->run, "fill");
+	lab_help(p->run, "fill");
 	lab_put_u32(p->run, b->number);
 	lab_put_u32(p->run, 0);
 	lab_put_octets(p->run, b->data, len);
@@ -116,7 +116,7 @@ static bool tagged_fill(struct peer *p, struct peer_buffer *b, size_t len)
 
 static bool tagged_place(struct peer *p, const uint8_t *segment, size_t len)
 {
-	lab_call(p->run, "place");
+	lab_call(p->run, "tagged_place");
 	lab_put_u8(p->run, 0);
 	lab_put_octets(p->run, segment, len);
 	return lab_run_call(p->run) &&
@@ -127,7 +127,7 @@ static bool tagged_contents(struct peer *p, struct peer_buffer *b, size_t len)
 {
 	struct lab_octets seen;
 
-	lab_call(p->run, "octets");
+	lab_help(p->run, "octets");
 	lab_put_u32(p->run, b->number);
 	if (!lab_run_call(p->run))
 		return false;
@@ -141,7 +141,7 @@ static bool tagged_source(struct peer *p, const struct iw_rreq *r, uint8_t *dst)
 {
 	struct lab_octets seen;
 
-	lab_call(p->run, "read");
+	lab_call(p->run, "tagged_read");
 	lab_put_u8(p->run, 0);
 	lab_put_u32(p->run, r->src_stag);
 	lab_put_u64(p->run, r->src_to);
@@ -160,7 +160,7 @@ static bool tagged_source(struct peer *p, const struct iw_rreq *r, uint8_t *dst)
 
 static bool untagged_begin(struct peer *p)
 {
-	lab_call(p->run, "new");
+	lab_call(p->run, "untagged_new");
 	for (int qn = 0; qn < 3; qn++) {
 		lab_put_u32(p->run, qn == IW_QN_SEND ? PEER_RECEIVES : 1);
 		lab_put_u32(p->run, 1);
@@ -171,7 +171,7 @@ static bool untagged_begin(struct peer *p)
 
 static bool untagged_post(struct peer *p)
 {
-	lab_call(p->run, "post");
+	lab_call(p->run, "untagged_post");
 	lab_put_u32(p->run, IW_QN_SEND);
 	lab_put_u32(p->run, PEER_RECEIVE_LEN);
 	lab_put_u64(p->run, ++p->operations);
@@ -180,7 +180,7 @@ static bool untagged_post(struct peer *p)
 
 static bool untagged_receive(struct peer *p, const uint8_t *segment, size_t len)
 {
-	lab_call(p->run, "receive");
+	lab_call(p->run, "untagged_receive");
 	lab_put_octets(p->run, segment, len);
 	return lab_run_call(p->run) &&
 	       number_is(p, "the result for a valid segment", 0, lab_get_u32(p->run));
@@ -191,7 +191,7 @@ static bool untagged_deliver(struct peer *p, bool *is, struct peer_octets *messa
 	struct lab_octets seen;
 	uint32_t len;
 
-	lab_call(p->run, "deliver");
+	lab_call(p->run, "untagged_deliver");
 	lab_put_u32(p->run, IW_QN_SEND);
 	if (!lab_run_call(p->run))
 		return false;

@@ -379,7 +379,7 @@ static void describe_current(const struct read_model *m, char *text, size_t cap)
 		snprintf(text, cap, "the segment from octet %u of the Response of %u octets", octet,
 			 m->out.len);
 	else if (m->ops[m->next].kind == READ_READ)
-		snprintf(text, cap, "the segment of the Read Request %u", m->next);
+		snprintf(text, cap, "the segment of Read Request %u", m->next);
 	else
 		snprintf(text, cap, "the segment from octet %u of %s %u", octet,
 			 kinds[m->ops[m->next].kind], m->next);
@@ -592,7 +592,7 @@ bool read_sinks(struct read_model *m)
 
 		if (m->ops[i].kind != READ_READ)
 			continue;
-		lab_call(m->run, "sink");
+		lab_help(m->run, "sink");
 		lab_put_u64(m->run, m->ops[i].id);
 		if (!lab_run_call(m->run))
 			return false;

@@ -273,6 +273,13 @@ static void append_number(struct lab_run *run, uint64_t v, size_t octets)
 void lab_call(struct lab_run *run, const char *function)
 {
 	snprintf(run->function, sizeof(run->function), "%s", function);
+	lab_help(run, function);
+}
+
+void lab_help(struct lab_run *run, const char *function)
+{
+	if (!run->function[0])
+		snprintf(run->function, sizeof(run->function), "%s", function);
 	run->call_len = 0;
 	append_number(run, 0, 4); /* the length, set by lab_run_call_within() */
 	append_number(run, strlen(function), 1);
@@ -392,7 +399,7 @@ bool lab_results_end(struct lab_run *run)
 
 bool lab_allocated(struct lab_run *run, uint64_t *blocks)
 {
-	lab_call(run, "allocated");
+	lab_help(run, "allocated");
 	if (!lab_run_call(run))
 		return false;
 	*blocks = lab_get_u64(run);

@@ -16,7 +16,7 @@ static bool parse(struct lab_run *run, const char *what, const uint8_t *segment,
 
 	lab_case(run, "%s; the segment has %zu octets: %02x %02x ...", what, len,
 		 len > 0 ? segment[0] : 0, len > 1 ? segment[1] : 0);
-	lab_call(run, "parse");
+	lab_call(run, "tagged_parse");
 	lab_put_octets(run, segment, len);
 	if (!lab_run_call(run))
 		return false;

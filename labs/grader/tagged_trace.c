@@ -98,7 +98,7 @@ static bool look_at_memory(struct tracing *t, uint32_t m)
 	struct lab_run *run = t->w->run;
 	struct lab_octets now;
 
-	lab_call(run, "octets");
+	lab_help(run, "octets");
 	lab_put_u32(run, m);
 	if (!lab_run_call(run))
 		return false;
@@ -126,7 +126,7 @@ static bool trace_segment(struct tracing *t, uint32_t m, uint8_t opcode, uint32_
 		w->segment[TAGGED_HEADER_LEN + i] = t->seen[m][at + i] ^
 						    (uint8_t)(1 + lab_below(w->run, 255));
 	emit_received(t, &h);
-	lab_call(w->run, "place");
+	lab_call(w->run, "tagged_place");
 	lab_put_u8(w->run, 0);
 	lab_put_octets(w->run, w->segment, TAGGED_HEADER_LEN + TRACE_SIZE);
 	if (!lab_run_call(w->run))

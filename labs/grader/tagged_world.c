@@ -171,7 +171,7 @@ bool world_table(struct world *w, const uint32_t *values, size_t count)
 {
 	w->count = count;
 	w->used = 0;
-	lab_call(w->run, "new");
+	lab_call(w->run, "tagged_new");
 	lab_put_u32(w->run, (uint32_t)count);
 	for (size_t i = 0; i < count; i++) {
 		w->values[i] = values[i];
@@ -202,7 +202,7 @@ bool world_memory(struct world *w, uint32_t number, size_t len)
 	free(w->memories[number].octets);
 	w->memories[number].octets = octets;
 	w->memories[number].len = len;
-	lab_call(w->run, "memory");
+	lab_help(w->run, "memory");
 	lab_put_u32(w->run, number);
 	lab_put_octets(w->run, octets, len);
 	return lab_run_call(w->run) && lab_results_end(w->run);
@@ -212,7 +212,7 @@ bool world_drop_memory(struct world *w, uint32_t number)
 {
 	free(w->memories[number].octets);
 	w->memories[number].octets = NULL;
-	lab_call(w->run, "drop");
+	lab_help(w->run, "drop");
 	lab_put_u32(w->run, number);
 	return lab_run_call(w->run) && lab_results_end(w->run);
 }
@@ -234,7 +234,7 @@ bool world_stream(struct world *w, uint8_t number, uint32_t pd, uint32_t id)
 	*s = (struct stream){ .pd = pd, .id = id };
 	if (iw_ddp_new(&s->engine, &cfg, &why))
 		return lab_fail(w->run, "the grader has no memory");
-	lab_call(w->run, "stream");
+	lab_help(w->run, "stream");
 	lab_put_u8(w->run, number);
 	lab_put_u32(w->run, pd);
 	lab_put_u32(w->run, id);
@@ -257,7 +257,7 @@ bool world_same_memory(struct world *w, const char *what)
 
 		if (!w->memories[i].octets)
 			continue;
-		lab_call(w->run, "octets");
+		lab_help(w->run, "octets");
 		lab_put_u32(w->run, i);
 		if (!lab_run_call(w->run))
 			return false;
@@ -354,7 +354,7 @@ bool world_register(struct world *w, const char *what, const struct region *r, u
 	describe(w, what, r);
 	*stag = 0;
 	expected = model_register(w, r, stag);
-	lab_call(w->run, "register");
+	lab_call(w->run, "tagged_register");
 	lab_put_u32(w->run, r->memory);
 	lab_put_u64(w->run, r->len);
 	lab_put_u64(w->run, r->base);
@@ -392,7 +392,7 @@ bool world_look_up(struct world *w, const char *what, uint32_t stag)
 	bool expected = world_engine_stag(w, stag), seen;
 
 	lab_case(w->run, "%s, STag 0x%08x", what, stag);
-	lab_call(w->run, "lookup");
+	lab_call(w->run, "tagged_lookup");
 	lab_put_u32(w->run, stag);
 	if (!lab_run_call(w->run))
 		return false;
@@ -415,7 +415,7 @@ bool world_deregister(struct world *w, const char *what, uint32_t stag)
 		iw_stag_del(w->stags, engine);
 		w->slots[stag >> TAGGED_KEY_BITS].live = false;
 	}
-	lab_call(w->run, "deregister");
+	lab_call(w->run, "tagged_deregister");
 	lab_put_u32(w->run, stag);
 	if (!lab_run_call(w->run))
 		return false;
@@ -430,7 +430,7 @@ bool world_deregister(struct world *w, const char *what, uint32_t stag)
 bool world_free_table(struct lab_run *run, uint64_t blocks)
 {
 	lab_case(run, "after tagged_free()");
-	lab_call(run, "free");
+	lab_call(run, "tagged_free");
 	return lab_run_call(run) && lab_results_end(run) && lab_expect_freed(run, blocks);
 }
 
@@ -479,7 +479,7 @@ static bool place_segment(struct world *w, uint8_t stream, size_t len)
 	enum tagged_code expected = engine_place(w, s, w->segment, len);
 	uint16_t code, error;
 
-	lab_call(w->run, "place");
+	lab_call(w->run, "tagged_place");
 	lab_put_u8(w->run, stream);
 	lab_put_octets(w->run, w->segment, len);
 	if (!lab_run_call(w->run))
@@ -549,7 +549,7 @@ bool world_read_once(struct world *w, const char *what, uint8_t stream, uint32_t
 
 	describe_access(w, what, s, "source of a Read Request", stag, to, len);
 	expected = engine_read(w, s, stag, to, len, &where);
-	lab_call(w->run, "read");
+	lab_call(w->run, "tagged_read");
 	lab_put_u8(w->run, stream);
 	lab_put_u32(w->run, stag);
 	lab_put_u64(w->run, to);

@@ -80,7 +80,7 @@ bool queues_begin(struct lab_run *run, const uint32_t depth[QUEUES], const uint3
 {
 	queues.run = run;
 	queues.count = queues.used = 0;
-	lab_call(run, "new");
+	lab_call(run, "untagged_new");
 	for (size_t qn = 0; qn < QUEUES; qn++) {
 		queues.depth[qn] = depth[qn];
 		queues.first[qn] = first[qn];
@@ -103,7 +103,7 @@ bool queues_begin_plain(struct lab_run *run, uint32_t depth)
 
 bool queues_end(void)
 {
-	lab_call(queues.run, "end");
+	lab_call(queues.run, "untagged_free");
 	return lab_run_call(queues.run) && lab_results_end(queues.run);
 }
 
@@ -112,7 +112,7 @@ bool queues_post(uint32_t qn, uint32_t size, uint64_t cookie, bool expected)
 	struct lab_run *run = queues.run;
 	uint8_t seen;
 
-	lab_call(run, "post");
+	lab_call(run, "untagged_post");
 	lab_put_u32(run, qn);
 	lab_put_u32(run, size);
 	lab_put_u64(run, cookie);
@@ -176,7 +176,7 @@ bool queues_receive(const uint8_t *segment, size_t len, uint32_t expected)
 	char name[40];
 	uint32_t seen;
 
-	lab_call(run, "receive");
+	lab_call(run, "untagged_receive");
 	lab_put_octets(run, segment, len);
 	if (!lab_run_call(run))
 		return false;
@@ -254,7 +254,7 @@ bool queues_expect_placed(const struct message *m)
 	uint8_t intact;
 	char what[80];
 
-	lab_call(run, "look");
+	lab_help(run, "look");
 	lab_put_u64(run, m->cookie);
 	if (!lab_run_call(run))
 		return false;
@@ -279,7 +279,7 @@ bool queues_deliver(uint32_t qn, struct delivery *d)
 {
 	struct lab_run *run = queues.run;
 
-	lab_call(run, "deliver");
+	lab_call(run, "untagged_deliver");
 	lab_put_u32(run, qn);
 	if (!lab_run_call(run))
 		return false;
@@ -363,7 +363,7 @@ bool queues_flush(uint32_t qn, bool expected, uint64_t expected_cookie)
 	uint64_t cookie;
 	uint8_t is;
 
-	lab_call(run, "flush");
+	lab_call(run, "untagged_flush");
 	lab_put_u32(run, qn);
 	if (!lab_run_call(run))
 		return false;

@@ -36,7 +36,7 @@ static bool trace_look(const struct message *m, uint8_t *copy)
 {
 	struct lab_octets seen;
 
-	lab_call(queues.run, "look");
+	lab_help(queues.run, "look");
 	lab_put_u64(queues.run, m->cookie);
 	if (!lab_run_call(queues.run))
 		return false;
@@ -70,7 +70,7 @@ static bool trace_part(struct trace *t, const struct part *p)
 		return false;
 	iw_wire_ddp_encode(segment, sizeof(segment), &h);
 	memcpy(segment + IW_DDP_UNTAGGED_LEN, m->octets + p->mo, p->len);
-	lab_call(queues.run, "receive");
+	lab_call(queues.run, "untagged_receive");
 	lab_put_octets(queues.run, segment, IW_DDP_UNTAGGED_LEN + p->len);
 	if (!lab_run_call(queues.run) || !trace_look(m, after))
 		return false;
