@@ -5,7 +5,7 @@
 
 IW_LAB := $(O)/iwarp-lab
 # Lab 6: the grader runs the server that students attack.
-IW_LAB_OBJS := $(call objs,$(sort $(wildcard labs/grader/*.c) labs/06-security/careless.c labs/06-security/scenario.c))
+IW_LAB_OBJS := $(call objs,$(sort $(wildcard labs/grader/*.c labs/grader/*/*.c) labs/06-security/careless.c labs/06-security/scenario.c))
 IW_ALL_OBJS += $(if $(IW_HAVE_SECCOMP),$(IW_LAB_OBJS))
 IW_LABS_TAR := $(O)/iwarp-labs-$(VERSION).tar.gz
 # What `make trace` of a lab needs of scripts/plot

@@ -9,8 +9,8 @@
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/log.h"
-#include "labs/grader/conversation.h"
-#include "labs/grader/peer.h"
+#include "labs/grader/capture/conversation.h"
+#include "labs/grader/peer/peer.h"
 #include "labs/grader/run.h"
 
 enum {

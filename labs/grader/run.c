@@ -9,7 +9,7 @@
 
 #include <linux/capability.h>
 
-#include "labs/grader/peer.h"
+#include "labs/grader/peer/peer.h"
 #include "labs/grader/run.h"
 #include "util/num.h"
 
