@@ -12,7 +12,8 @@ IW_LABS_TAR := $(O)/iwarp-labs-$(VERSION).tar.gz
 IW_LABS_PYTHON := scripts/python/program.py $(wildcard scripts/python/plots/*.py)
 
 .PHONY: labs dist-labs
-labs: $(if $(IW_HAVE_SECCOMP),$(IW_LAB))
+# With the tools that the labs' steps and pictures use
+labs: $(if $(IW_HAVE_SECCOMP),$(IW_LAB) $(O)/mpa-probe $(O)/ddp-dump)
 
 $(IW_LAB): $(IW_LAB_OBJS) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
