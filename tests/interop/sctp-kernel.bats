@@ -120,7 +120,8 @@ require_xdp() {
     run_guest grep -E '"event":"(path|window|rtt)"' /tmp/events
     assert_status 0
     assert_jsonl 'map(.event) | unique' '["path","rtt","window"]'
-    assert_jsonl 'map(select(.event == "path")) | length' 1
+    # A path is reported only when it changes; a slow guest can change it.
+    assert_jsonl 'map(select(.event == "path") | [.state, .mtu_octets]) | . as $p | [range(1; length) | $p[.] != $p[. - 1]] | all' true
     assert_jsonl '.[0] | [.event, .address, .state, .primary, .mtu_octets > 1000]' '["path","127.0.0.1","active",true,true]'
     assert_jsonl 'map(select(.event == "window")) | [length > 3, all(.cwnd_octets > 0)]' '[true,true]'
     assert_jsonl 'map(select(.event == "rtt") | .rto_ns > 0) | all' true
