@@ -146,7 +146,7 @@ static unsigned long frame_number(const char *word)
 /* "RFC 5041 4.3", "RFC5041 section 4.3" and similar texts. */
 static bool has_clause(const char *word, enum fault fault)
 {
-	char normal[2 * WORD_MAX] = "", number[2][WORD_MAX] = { "", "" };
+	char normal[2 * WORD_MAX + 4] = "", number[2][WORD_MAX] = { "", "" };
 
 	for (size_t i = 0; i < 2; i++) {
 		size_t n;
