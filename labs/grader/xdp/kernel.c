@@ -732,7 +732,8 @@ static bool run(enum xdp_kernel_work what, const struct xdp_tables *t, const str
 	(void)set;
 	(void)object;
 	(void)len;
-	return fail("this grader was built without libxdp") || true;
+	fail("this grader was built without libxdp");
+	return true;
 }
 
 #endif
