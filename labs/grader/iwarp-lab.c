@@ -83,7 +83,7 @@ static enum iw_exit check(const struct command *c)
 	struct iw_fault why = { 0 };
 	struct lab_run *run;
 	int err = lab_run_new(&run, &c->cfg, &why);
-	enum iw_exit status;
+	enum iw_exit status = IW_EXIT_OK;
 
 	if (err)
 		return cannot(err, &why);
@@ -94,45 +94,51 @@ static enum iw_exit check(const struct command *c)
 		lab_report_brief(run);
 	if (!err && !c->json && (c->report || !c->brief))
 		lab_report(run);
-	status = err                                                 ? cannot(err, &why)
-		 : lab_first_failure(run) || lab_points_missing(run) ? IW_EXIT_NO
-								     : IW_EXIT_OK;
+	if (err)
+		status = cannot(err, &why);
+	else if (lab_first_failure(run) || lab_points_missing(run))
+		status = IW_EXIT_NO;
 	lab_run_free(run);
 	return status;
+}
+
+/* Runs work with a new process of the module, and reports its failure. */
+static enum iw_exit with_module(const struct command *c,
+				bool (*work)(struct lab_run *run, const struct command *c))
+{
+	struct iw_fault why = { 0 };
+	struct lab_run *run;
+	enum iw_exit status = IW_EXIT_OK;
+	int err = lab_run_new(&run, &c->cfg, &why);
+
+	if (err)
+		return cannot(err, &why);
+	if (!work(run, c)) {
+		lab_report_failure(lab_first_failure(run));
+		status = IW_EXIT_NO;
+	}
+	lab_run_free(run);
+	return status;
+}
+
+static bool work_trace(struct lab_run *run, const struct command *c)
+{
+	return lab_run_trace(run, c->output);
 }
 
 static enum iw_exit trace(const struct command *c)
 {
-	struct iw_fault why = { 0 };
-	struct lab_run *run;
-	enum iw_exit status = IW_EXIT_OK;
-	int err = lab_run_new(&run, &c->cfg, &why);
+	return with_module(c, work_trace);
+}
 
-	if (err)
-		return cannot(err, &why);
-	if (!lab_run_trace(run, c->output)) {
-		lab_report_failure(lab_first_failure(run));
-		status = IW_EXIT_NO;
-	}
-	lab_run_free(run);
-	return status;
+static bool work_peer(struct lab_run *run, const struct command *c)
+{
+	return lab_run_peer(run, &c->peer);
 }
 
 static enum iw_exit peer(const struct command *c)
 {
-	struct iw_fault why = { 0 };
-	struct lab_run *run;
-	enum iw_exit status = IW_EXIT_OK;
-	int err = lab_run_new(&run, &c->cfg, &why);
-
-	if (err)
-		return cannot(err, &why);
-	if (!lab_run_peer(run, &c->peer)) {
-		lab_report_failure(lab_first_failure(run));
-		status = IW_EXIT_NO;
-	}
-	lab_run_free(run);
-	return status;
+	return with_module(c, work_peer);
 }
 
 static void show_speed(const struct lab_speed *r, const struct command *c)
@@ -157,26 +163,21 @@ static void show_speed(const struct lab_speed *r, const struct command *c)
 	iw_json_fini(&w);
 }
 
-static enum iw_exit speed(const struct command *c)
+static bool work_speed(struct lab_run *run, const struct command *c)
 {
 	struct lab_speed results[MEASURES_MAX];
-	struct iw_fault why = { 0 };
-	struct lab_run *run;
-	enum iw_exit status = IW_EXIT_OK;
-	int n, err = lab_run_new(&run, &c->cfg, &why);
+	int n = lab_run_speed(run, results, MEASURES_MAX);
 
-	if (err)
-		return cannot(err, &why);
-	n = lab_run_speed(run, results, MEASURES_MAX);
-	if (n < 0) {
+	if (n < 0)
 		fprintf(stderr, "nothing was measured: a result is wrong; pass ./check first\n");
-		lab_report_failure(lab_first_failure(run));
-		status = IW_EXIT_NO;
-	}
 	for (int i = 0; i < n; i++)
 		show_speed(&results[i], c);
-	lab_run_free(run);
-	return status;
+	return n >= 0;
+}
+
+static enum iw_exit speed(const struct command *c)
+{
+	return with_module(c, work_speed);
 }
 
 static enum iw_exit list(const struct command *c)
