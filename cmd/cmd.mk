@@ -7,7 +7,7 @@
 
 # Pure, like the pure rooms of the library.
 IW_PURE_TOOL_ROOMS := cbor packet transfer/protocol ddp-impair/link ddp-impair/rules ddp-impair/packets
-IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer stag-reg ddp-bench ddp-dump ddp-xdp ddp-impair mpa-probe sctp-ddp-ping
+IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer/ssh transfer stag-reg ddp-bench ddp-dump ddp-xdp ddp-impair mpa-probe sctp-ddp-ping
 
 IW_MAIN_SRCS := $(sort $(shell grep -lw '^int main' cmd/*/*.c))
 # As IW_XDP_SRCS and IW_NO_XDP_SRCS in lib/lib.mk.

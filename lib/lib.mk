@@ -5,7 +5,7 @@
 
 # No system call, no clock, no printing, no global state: scripts/check-layers checks their objects.
 IW_PURE_ROOMS := util wire agree mpa sctpmap sctp ddp rdmap conn
-IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt loader os loop trace
+IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt tls loader os loop trace
 
 # The files that need libxdp and libbpf, and those that take their place in a build without.
 IW_XDP_SRCS := $(patsubst %,lib/loader/%.c,attach bpf generate live observe steer) \
@@ -14,9 +14,13 @@ IW_NO_XDP_SRCS := lib/loader/none.c lib/pkt/none.c
 # The same for libsctp.
 IW_SCTP_SRCS := $(wildcard lib/llp/sctp_kernel*.c)
 IW_NO_SCTP_SRCS := lib/llp/sctp_none.c
+# The same for OpenSSL.
+IW_TLS_SRCS := $(filter-out lib/tls/none.c,$(wildcard lib/tls/*.c))
+IW_NO_TLS_SRCS := lib/tls/none.c
 
 IW_LIB_SRCS := $(filter-out $(if $(IW_HAVE_XDP),$(IW_NO_XDP_SRCS),$(IW_XDP_SRCS)) \
-	$(if $(IW_HAVE_SCTP),$(IW_NO_SCTP_SRCS),$(IW_SCTP_SRCS)), \
+	$(if $(IW_HAVE_SCTP),$(IW_NO_SCTP_SRCS),$(IW_SCTP_SRCS)) \
+	$(if $(IW_HAVE_OPENSSL),$(IW_NO_TLS_SRCS),$(IW_TLS_SRCS)), \
 	$(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c))))
 IW_LIB_OBJS := $(call objs,$(IW_LIB_SRCS))
 IW_ALL_OBJS := $(IW_LIB_OBJS)

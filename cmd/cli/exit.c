@@ -31,6 +31,7 @@ enum iw_exit iw_exit_status(int err)
 	case IW_E_MPA_LOCAL:
 	case IW_E_DDP_LOCAL:
 	case IW_E_RDMAP_LOCAL:
+	case IW_E_TLS:
 		return IW_EXIT_FAILED;
 	case IW_E_REJECTED:
 	case IW_E_PEER_TERMINATE:

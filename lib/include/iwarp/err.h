@@ -85,7 +85,9 @@ extern "C" {
 	X(RO_STREAM,      IW_TERM(0, 2, 0x07), "RFC 5040 4.8",    "catastrophic error, localized to the stream")\
 	X(RO_GLOBAL,      IW_TERM(0, 2, 0x08), "RFC 5040 4.8",    "catastrophic error, global")                 \
 	X(RO_INVAL,       IW_TERM(0, 2, 0x09), "RFC 5040 4.8",    "STag cannot be Invalidated")                 \
-	X(RO_UNSPEC,      IW_TERM(0, 2, 0xff), "RFC 5040 4.8",    "remote operation error, unspecified")
+	X(RO_UNSPEC,      IW_TERM(0, 2, 0xff), "RFC 5040 4.8",    "remote operation error, unspecified")        \
+	/* Encryption below MPA (TLS) and below SCTP (DTLS, RFC 8261). */                                       \
+	X(TLS,            IW_NOTERM,         "RFC 8446 6.2",      "TLS refused the connection")
 /* clang-format on */
 
 enum iw_err_index_ {

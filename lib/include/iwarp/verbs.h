@@ -50,6 +50,7 @@ struct iw_cq;
 struct iw_qp;
 struct iw_listener;
 struct iw_conn_req;
+struct iw_tls;
 
 /* ---------------------------------------------------------------- context */
 
@@ -451,6 +452,17 @@ struct iw_endpoint_attr {
 	 * over tcp: IW_E_INVAL unless NULL.
 	 */
 	const struct iw_qp *beside;
+	/*
+	 * Encrypts the connection: over "tcp" with TLS 1.3 below MPA, over "udp" with DTLS 1.2
+	 * below SCTP (RFC 8261). Borrowed until the call returns. Other transports: IW_E_NOTSUP.
+	 * NULL: no encryption.
+	 */
+	struct iw_tls *tls;
+	/*
+	 * connect, with a tls that has ca_file: the name or address that the peer's certificate
+	 * must have. NULL: host.
+	 */
+	const char *tls_name;
 };
 
 /*
@@ -778,6 +790,86 @@ IW_API void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out);
  * (RFC 5042 6.4).
  */
 IW_API size_t iw_qp_memory(const struct iw_qp *qp);
+
+/* ---------------------------------------------------------------- encryption */
+
+#define IW_TLS_PSK_MIN      16   /* psk_len of struct iw_tls_attr, octets */
+#define IW_TLS_PSK_MAX      64   /* likewise */
+#define IW_TLS_IDENTITY_MAX 128  /* psk_identity, octets */
+#define IW_TLS_PIN_LEN      32   /* SHA-256 of a public key */
+#define IW_TLS_USES_MAX     4096 /* psk_one_use: connections */
+
+/*
+ * The credentials of this end, and what it requires of the peer. Strings and arrays are borrowed
+ * during the call. The ways to authenticate the peer:
+ *
+ *   psk       both ends know a secret; no certificates
+ *   pins      the peer's certificate has one of these public keys; nothing else of it is checked
+ *   ca_file   the peer's certificate is valid and signed by one of these authorities; connect: it
+ *             also has the right name (tls_name of struct iw_endpoint_attr)
+ *   none      connect: any certificate is accepted. Compare peer_pin of struct iw_tls_info with the
+ *             key that this peer had before, before anything is posted. listen: the peer needs no
+ *             certificate, so anyone may connect.
+ *
+ * pins and ca_file together: the certificate must satisfy both. A listener with psk accepts only
+ * peers that use it. A listener without psk needs cert_file.
+ */
+struct iw_tls_attr {
+	size_t size;           /* sizeof(struct iw_tls_attr) */
+	const char *cert_file; /* PEM: certificate of this end, and further ones of its chain */
+	const char *key_file;  /* PEM: its private key, unencrypted */
+	const char *ca_file;   /* PEM: certificates of authorities */
+	/* An external PSK (RFC 8446 4.2.11, RFC 9257): IW_TLS_PSK_MIN to IW_TLS_PSK_MAX octets. */
+	const uint8_t *psk;
+	size_t psk_len;
+	const char *psk_identity; /* NULL: "iwarp"; at most IW_TLS_IDENTITY_MAX octets */
+	/*
+	 * Each connection has a key of its own, derived from psk, with an identity of its own. A
+	 * listener accepts each identity once. Both ends must set it. At most IW_TLS_USES_MAX
+	 * connections.
+	 */
+	bool psk_one_use;
+	const uint8_t (*pins)[IW_TLS_PIN_LEN]; /* SHA-256 of SubjectPublicKeyInfo in DER */
+	size_t npins;
+};
+
+/*
+ * Creates credentials for any number of connections and listeners of one thread at a time. Reads
+ * the files. The caller owns *out.
+ * IW_E_NOTSUP: the library was built without OpenSSL; IW_E_INVAL: a file is not what its comment
+ * says, the key does not belong to the certificate, the certificate has expired or is not valid
+ * yet, psk has an impossible length or is combined with certificates, psk_one_use without psk;
+ * IW_E_NOENT, IW_E_PERM, IW_E_OS: a file cannot be read; IW_E_NOMEM. why names the file.
+ */
+IW_API IW_MUST_CHECK int iw_tls_new(struct iw_tls **out, const struct iw_tls_attr *attr,
+				    struct iw_fault *why);
+/* Frees credentials. Connections and listeners that use them keep them. NULL does nothing. */
+IW_API void iw_tls_free(struct iw_tls *tls);
+/* Sets pin to that of this end's certificate. IW_E_STATE: it has no certificate. */
+IW_API IW_MUST_CHECK int iw_tls_own_pin(const struct iw_tls *tls, uint8_t pin[IW_TLS_PIN_LEN]);
+
+enum iw_tls_auth {
+	IW_TLS_AUTH_NONE, /* the peer was not authenticated */
+	IW_TLS_AUTH_PSK,  /* it knows the key */
+	IW_TLS_AUTH_PIN,  /* its public key is one of pins */
+	IW_TLS_AUTH_CA,   /* its certificate was verified */
+};
+struct iw_tls_info {
+	size_t size;           /* sizeof(struct iw_tls_info), set by the caller */
+	const char *version;   /* "TLSv1.3", "DTLSv1.2" (static) */
+	const char *cipher;    /* the cipher suite, such as "TLS_AES_128_GCM_SHA256" (static) */
+	enum iw_tls_auth auth; /* how this end authenticated the peer */
+	bool has_peer_pin;     /* the peer has sent a certificate */
+	uint8_t peer_pin[IW_TLS_PIN_LEN];
+	/* The channel binding tls-exporter (RFC 9266): the same at both ends, and only there. */
+	uint8_t binding[32];
+};
+/*
+ * Returns the encryption of a connection, from IW_EV_ESTABLISHED on; of a request at any time.
+ * IW_E_STATE: not encrypted, or not established; IW_E_INVAL: info->size.
+ */
+IW_API IW_MUST_CHECK int iw_qp_tls(const struct iw_qp *qp, struct iw_tls_info *info);
+IW_API IW_MUST_CHECK int iw_req_tls(const struct iw_conn_req *req, struct iw_tls_info *info);
 
 /* ---------------------------------------------------------------- asynchronous events */
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Encryption of connections: the options, an argp child for the tools that open connections; the
+ * keys and certificates of this user; and the keys of peers, remembered as ssh does.
+ *
+ *   iw_cli_secure_init()           before parsing
+ *   iw_cli_secure_open()           after parsing: credentials for one peer or for a listener
+ *   iw_cli_secure_established()    when a connection is up, before anything is posted on it
+ *   iw_cli_secure_close()
+ */
+#ifndef IW_CLI_SECURE_H
+#define IW_CLI_SECURE_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/verbs.h>
+
+#include "cli/cli.h"
+
+struct iw_cli_secure {
+	bool tls; /* --tls, or an option that implies it */
+	const char *cert, *key, *ca, *psk_file;
+	uint8_t (*pins)[IW_TLS_PIN_LEN]; /* --pin, in order; owned */
+	size_t npins;
+	bool require;   /* --require-encryption: refuse a plain connection */
+	bool insecure;  /* --insecure: no warning about a listener without authentication */
+	unsigned given; /* a bit for each option that was given */
+	/* After iw_cli_secure_open; NULL: plain. For tls of struct iw_endpoint_attr. */
+	struct iw_tls *creds;
+	/* Initiator: the peer is not in the file of known hosts yet. */
+	bool first_use;
+	char peer[300]; /* as in that file: "host" or "[host]:port" */
+};
+
+/* The input is a struct iw_cli_secure. */
+extern const struct argp iw_cli_secure_argp;
+
+/* Sets the defaults. Call it before parsing. */
+void iw_cli_secure_init(struct iw_cli_secure *s);
+/*
+ * Call at the end of parsing: options that contradict each other or the transport end the tool with
+ * a message.
+ */
+void iw_cli_secure_check(const struct argp_state *state, const struct iw_cli_secure *s,
+			 const char *transport);
+/* Returns the first option that was given, without its hyphens, such as "tls". NULL: none. */
+const char *iw_cli_secure_given(const struct iw_cli_secure *s);
+/*
+ * Reads the keys, and sets s->creds. Makes this user's key and certificate if they are needed and
+ * do not exist. peer: the host to connect to, with port; NULL: a listener. Warns (cli/log.h) about
+ * a listener on another address than loopback without authentication of its peers, unless
+ * --insecure; loopback: whether the listener uses a loopback address. May be called again for
+ * another peer.
+ * IW_E_PERM: --require-encryption without encryption; a private key or a PSK that other users can
+ * read. IW_E_INVAL, IW_E_NOENT, IW_E_OS, IW_E_NOTSUP: as iw_tls_new, and for the PSK file. *why
+ * names the file, what was expected and what to do.
+ */
+IW_MUST_CHECK int iw_cli_secure_open(struct iw_cli_secure *s, const char *peer, uint16_t port,
+				     bool loopback, struct iw_fault *why);
+/*
+ * Initiator: compares the key of the peer with the remembered one, and remembers a new one. Does
+ * nothing on a plain connection, or if the peer was authenticated in another way. IW_E_TLS: the key
+ * has changed; end the connection, and report *why, which names both keys, the file and the line.
+ */
+IW_MUST_CHECK int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp,
+					    struct iw_fault *why);
+void iw_cli_secure_close(struct iw_cli_secure *s);
+
+/* "SHA256:" and 43 characters of base64 without padding, as ssh prints keys; with the zero. */
+#define IW_CLI_PIN_TEXT 51
+void iw_cli_pin_text(char out[IW_CLI_PIN_TEXT], const uint8_t pin[IW_TLS_PIN_LEN]);
+/* Parses that form, or 64 hex digits. IW_E_INVAL. */
+IW_MUST_CHECK int iw_cli_pin_parse(uint8_t pin[IW_TLS_PIN_LEN], const char *text);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Encryption in a build without OpenSSL: credentials cannot be created. */
+#include "tls/tls.h"
+#include "util/text.h"
+
+int iw_tls_creds_new(struct iw_tls **out, const struct iw_tls_attr *attr, struct iw_fault *why)
+{
+	(void)attr;
+	*out = NULL;
+	return iw_fail(why, IW_E_NOTSUP,
+		       "TLS: built without OpenSSL; install libssl-dev and build again");
+}
+
+int iw_tls_creds_pin(const struct iw_tls *t, uint8_t pin[IW_TLS_PIN_LEN])
+{
+	(void)t;
+	(void)pin;
+	return IW_E_STATE;
+}
+
+void iw_tls_creds_put(struct iw_tls *t)
+{
+	(void)t;
+}
