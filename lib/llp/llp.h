@@ -17,6 +17,8 @@
 
 #include <iwarp/err.h>
 
+struct iw_tls;
+
 /* All texts are borrowed during the call. */
 struct iw_llp_cfg {
 	/* Connect: the target. Listen: NULL for loopback, "*" for all addresses. */
@@ -37,6 +39,9 @@ struct iw_llp_cfg {
 	uint16_t udp_port; /* RFC 6951: the UDP port of the listener; 0: SCTP directly on IP */
 	bool any_udp_port; /* listen: in UDP, on a port that the system chooses */
 	unsigned xdp;      /* set of enum iw_xdp_want */
+	/* "tcp" and "udp": encrypts (a stream or a port takes a count of its own); NULL: plain. */
+	struct iw_tls *tls;
+	const char *tls_name; /* connect: the name that the peer's certificate must have */
 };
 
 /* The state of a connection, as far as its transport knows it. */

@@ -144,6 +144,8 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		.xdp = cfg->llp.xdp,
 		.ppid_segment = cfg->ppid_segment,
 		.ppid_control = cfg->ppid_control,
+		.tls = cfg->llp.tls,
+		.tls_name = cfg->llp.tls_name,
 	};
 	int err;
 

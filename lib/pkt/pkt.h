@@ -17,6 +17,8 @@
 
 #include <iwarp/err.h>
 
+struct iw_tls;
+
 #include "os/addr.h"
 #include "util/lend.h"
 
@@ -39,6 +41,9 @@ struct iw_pkt_cfg {
 	unsigned xdp;            /* "xdp": set of enum iw_xdp_want */
 	/* "xdp": the PPIDs of DDP segments and of session control; 0: 16 and 17 (RFC 5043 5.2) */
 	uint32_t ppid_segment, ppid_control;
+	/* "udp": DTLS below SCTP (RFC 8261); the carrier takes a count of its own. NULL: plain */
+	struct iw_tls *tls;
+	const char *tls_name; /* initiator: the name that the peer's certificate must have */
 };
 
 /* A run of received packets from one peer: len octets in all, seg octets each; the last packet may

@@ -80,6 +80,11 @@ int iw_verbs_take_endpoint(struct iw_endpoint_attr *out, const struct iw_endpoin
 	if (out->any_udp_port && out->udp_port)
 		return iw_fail(why, IW_E_INVAL, "%s: udp_port %u and any_udp_port: set one of them",
 			       what, (uint32_t)out->udp_port);
+	if (out->tls && strcmp(iw_verbs_transport(out), "tcp") != 0 &&
+	    strcmp(iw_verbs_transport(out), "udp") != 0)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "%s: transport %s has no encryption; use tcp or udp", what,
+			       iw_verbs_transport(out));
 	return check_xdp(what, out->xdp, why);
 }
 
@@ -261,6 +266,8 @@ void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_endpoint_attr *e, 
 		.udp_port = e->udp_port || xdp ? e->udp_port : IW_SCTP_UDP_PORT,
 		.any_udp_port = listen && e->any_udp_port,
 		.xdp = e->xdp,
+		.tls = e->tls,
+		.tls_name = e->tls_name ? e->tls_name : e->host,
 	};
 }
 
