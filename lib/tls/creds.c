@@ -78,7 +78,8 @@ static int copy_attr(struct iw_tls *t, const struct iw_tls_attr *a, struct iw_fa
 	}
 	t->in = malloc(IW_TLS_SCRATCH);
 	t->out = malloc(IW_TLS_SCRATCH);
-	if (!t->in || !t->out)
+	t->plain = malloc(IW_TLS_RECORD_MAX);
+	if (!t->in || !t->out || !t->plain)
 		return no_memory(why);
 	if (a->npins) {
 		t->pins = calloc(a->npins, sizeof(*t->pins));
@@ -358,6 +359,7 @@ void iw_tls_creds_put(struct iw_tls *t)
 	free(t->pins);
 	free(t->in);
 	free(t->out);
+	free(t->plain);
 	free(t);
 }
 

@@ -39,6 +39,7 @@ struct iw_tls {
 	uint32_t next_use;                 /* initiator: the number of the next one-use key */
 	uint8_t used[IW_TLS_USES_MAX / 8]; /* responder: a bit for each one that was used */
 	uint8_t *in, *out;                 /* scratch memory of IW_TLS_SCRATCH octets each */
+	uint8_t *plain;                    /* likewise, IW_TLS_RECORD_MAX octets */
 	FILE *keylog;                      /* only in a debug build */
 };
 

@@ -110,6 +110,12 @@ bool iw_tls_stream_pending(const struct iw_tls_stream *s)
 	return false;
 }
 
+bool iw_tls_stream_held(const struct iw_tls_stream *s)
+{
+	UNUSED(s);
+	return false;
+}
+
 int64_t iw_tls_stream_write(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
 			    struct iw_fault *why)
 {

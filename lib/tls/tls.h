@@ -85,8 +85,10 @@ IW_MUST_CHECK int iw_tls_stream_handshake(struct iw_tls_stream *s, struct iw_fau
  */
 int64_t iw_tls_stream_read(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
 			   struct iw_fault *why);
-/* True if a read returns octets without more input. */
+/* True if a read must be repeated without more input, because it returns octets, or is held. */
 bool iw_tls_stream_pending(const struct iw_tls_stream *s);
+/* True if the last read did not finish because its output had no room: repeat it with room. */
+bool iw_tls_stream_held(const struct iw_tls_stream *s);
 /*
  * Encrypts octets of vec, as many as the output has room for. Returns their number. IW_E_AGAIN: not
  * one record fits; IW_E_TLS: the session has failed. Updates the key before its limit (RFC 8446
