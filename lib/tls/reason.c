@@ -53,6 +53,7 @@ static const char *alert_hint(int alert, const struct iw_tls *t)
 		return "it uses TLS for another protocol than iwarp (ALPN)";
 	case SSL_AD_PROTOCOL_VERSION:
 		return "it does not have this version of TLS";
+	case SSL_AD_ILLEGAL_PARAMETER: /* OpenSSL sends it for a binder that does not verify */
 	case SSL_AD_DECRYPT_ERROR:
 	case SSL_AD_UNKNOWN_PSK_IDENTITY:
 		return t->has_psk ? "its pre-shared key is another one, or was already used" : NULL;
@@ -64,12 +65,25 @@ static const char *alert_hint(int alert, const struct iw_tls *t)
 	}
 }
 
+/* OpenSSL 3.0 does not name the alerts of TLS 1.3. */
+static const char *alert_name(int alert)
+{
+	switch (alert) {
+	case SSL_AD_MISSING_EXTENSION:
+		return "missing extension";
+	case SSL_AD_CERTIFICATE_REQUIRED:
+		return "certificate required";
+	default:
+		return SSL_alert_desc_string_long(alert);
+	}
+}
+
 static int alert_failed(const struct iw_tls_session *s, int alert, struct iw_fault *why)
 {
 	const char *hint = alert_hint(alert, s->creds);
 
 	return iw_fail(why, IW_E_TLS, "the peer refuses it: alert %u \"%s\"%s%s", (uint32_t)alert,
-		       SSL_alert_desc_string_long(alert), hint ? ": " : "", hint ? hint : "");
+		       alert_name(alert), hint ? ": " : "", hint ? hint : "");
 }
 
 /* ---------------------------------------------------------------- refused by this end */
