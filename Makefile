@@ -42,6 +42,7 @@ SANITIZE ?=
 FUZZ ?=
 COVERAGE ?=
 WERROR ?=
+DEBUG ?=
 WITHOUT ?=
 V ?=
 CROSS ?=
@@ -97,6 +98,9 @@ IW_WARNINGS += -Werror
 endif
 
 IW_CPPFLAGS := -D_GNU_SOURCE= -Ilib -Ilib/include -Icmd -I. -include $(O)/config.h
+ifneq ($(DEBUG),)
+IW_CPPFLAGS += -DIW_DEBUG
+endif
 IW_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -fstack-protector-strong -fno-common -pthread $(IW_WARNINGS)
 IW_LDFLAGS := -pthread $(IW_CROSS_LDFLAGS)
 ifneq ($(SANITIZE),)
@@ -377,5 +381,6 @@ help:
 #|   LTO=            switches link-time optimization off; it is on if CC supports it, except in the builds of checks (above)
 #|   V=1             prints whole command lines
 #|   WERROR=1        warnings are errors
+#|   DEBUG=1         TLS writes its keys to the file that SSLKEYLOGFILE names
 #|   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS   as usual
 #|   IW_MUST_RUN="root netns ..."   for check: a skip for such a reason is a failure

@@ -29,6 +29,8 @@
 IW_MUST_CHECK int iw_tls_creds_new(struct iw_tls **out, const struct iw_tls_attr *attr,
 				   struct iw_fault *why);
 IW_MUST_CHECK int iw_tls_creds_pin(const struct iw_tls *t, uint8_t pin[IW_TLS_PIN_LEN]);
+/* IW_E_INVAL: a listener cannot use these credentials, because it could not identify itself. */
+IW_MUST_CHECK int iw_tls_creds_listen(const struct iw_tls *t, struct iw_fault *why);
 /* Credentials are counted: the last iw_tls_creds_put frees them. put: t may be NULL. */
 struct iw_tls *iw_tls_creds_get(struct iw_tls *t);
 void iw_tls_creds_put(struct iw_tls *t);
@@ -47,6 +49,10 @@ uint8_t *iw_tls_creds_scratch_out(struct iw_tls *t);
 
 struct iw_tls_stream;
 /*
+ * The text of an IW_E_TLS, here and for datagrams, is a sentence without a subject, such as "the
+ * peer's certificate is refused: certificate has expired"; the caller puts "TLS with ADDRESS: "
+ * before it.
+ *
  * Begins a session. name: the host, for the certificate of the peer and for SNI; NULL at a
  * responder. ALPN is "iwarp". *out is owned by the caller. IW_E_NOMEM; IW_E_LIMIT: the one-use
  * keys are spent.
@@ -79,8 +85,10 @@ IW_MUST_CHECK int iw_tls_stream_handshake(struct iw_tls_stream *s, struct iw_fau
  */
 int64_t iw_tls_stream_read(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
 			   struct iw_fault *why);
-/* True if a read returns octets without more input. */
+/* True if a read must be repeated without more input, because it returns octets, or is held. */
 bool iw_tls_stream_pending(const struct iw_tls_stream *s);
+/* True if the last read did not finish because its output had no room: repeat it with room. */
+bool iw_tls_stream_held(const struct iw_tls_stream *s);
 /*
  * Encrypts octets of vec, as many as the output has room for. Returns their number. IW_E_AGAIN: not
  * one record fits; IW_E_TLS: the session has failed. Updates the key before its limit (RFC 8446
