@@ -391,7 +391,7 @@ static void leave_the_socket_open(int in, int out, const int go[2])
 	_exit(0);
 }
 
-/* Then the socket is not closed, but out gets what is left. */
+/* Then the socket is not closed, but in and out are. */
 static void ended_parent_is_noticed_by_its_signal(void **state)
 {
 	int in, out, go[2];

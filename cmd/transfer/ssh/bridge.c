@@ -240,7 +240,7 @@ static int take_ends(struct bridge *b, const int ends[4])
 	return fcntl(b->inward.to, F_SETFL, O_NONBLOCK);
 }
 
-/* Ctrl-C and the end of a terminal end the parent; the child then passes on what is left. */
+/* Ctrl-C and the end of a terminal end the parent; the child then passes on the rest. */
 static void set_signals(pid_t parent)
 {
 	struct sigaction act = { .sa_handler = SIG_IGN };

@@ -16,7 +16,7 @@
  * copies both ways:
  * - The end of in is the end of *fd. After shutdown(*fd, SHUT_WR) out is closed when it has taken
  *   all octets. If the reader of out is gone, writing to *fd fails with EPIPE.
- * - When *fd is closed or this process ends, out gets the octets that are left, and the child ends;
+ * - When *fd is closed or this process ends, out gets the pending octets, and the child ends;
  *   at the latest after 10 s in which out took none.
  * - The child holds no other descriptor of this process, but a copy of its memory: call this
  *   function before there are keys, threads, large memory, or a seccomp filter that denies fork().
