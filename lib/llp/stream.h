@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stream transports: a connection that carries octets in order. "tcp" is one; a tool may wrap it
- * (verbs/wrap.h). Threads: none, no locks; a stream belongs to one thread at a time.
+ * Stream transports: a connection that carries octets in order. "tcp" is one, an adopted Unix socket
+ * another; a tool may wrap it (verbs/wrap.h). Threads: none, no locks; a stream belongs to one thread at a time.
  */
 #ifndef IW_LLP_STREAM_H
 #define IW_LLP_STREAM_H
@@ -61,6 +61,10 @@ struct iw_stream_ops {
 	/* Optional. Returns how many sent octets the peer's transport has not acknowledged. */
 	uint64_t (*unacked)(struct iw_stream *l);
 	/*
+	 * Of an adopted connection: takes ownership of it, so that closing the stream closes it.
+	 */
+	void (*keep)(struct iw_stream *l);
+	/*
 	 * Closes the sending direction: the FIN follows the octets sent. Returns 0; IW_E_CLOSED:
 	 * the peer has reset the connection; IW_E_OS: the socket failed.
 	 */
@@ -112,14 +116,13 @@ void iw_stream_ends(const struct iw_stream *s, struct iw_llp_ends *out);
 
 extern const struct iw_stream_ops iw_stream_tcp_ops;
 /*
- * Makes a stream of an established TCP connection. The stream uses a duplicate of fd (borrowed).
- * Until iw_stream_keep_tcp is called, closing the stream does not close the connection. *out is
- * owned by the caller. IW_E_INVAL: fd is not a connected TCP socket. IW_E_NOMEM: no memory.
- * IW_E_OS: duplicating fd or setting TCP_NODELAY failed.
+ * Makes a stream of an established TCP connection, or of a connected Unix stream socket, whose
+ * addresses are the text "unix". The stream uses a duplicate of fd (borrowed). Until
+ * ops->keep is called, closing the stream does not close the connection. *out is owned by the
+ * caller. IW_E_INVAL: fd is not such a socket. IW_E_NOMEM: no memory. IW_E_LIMIT, IW_E_OS:
+ * duplicating fd or setting TCP_NODELAY failed.
  */
-IW_MUST_CHECK int iw_stream_adopt_tcp(struct iw_stream **out, int fd, struct iw_fault *why);
-/* Takes ownership of an adopted connection: closing the stream closes it. */
-void iw_stream_keep_tcp(struct iw_stream *l);
+IW_MUST_CHECK int iw_stream_adopt(struct iw_stream **out, int fd, struct iw_fault *why);
 
 /* Returns the stream transport with this name, or NULL. */
 const struct iw_stream_ops *iw_stream_find(const char *name);

@@ -14,22 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "llp/stream_sock.h"
 #include "os/addr.h"
 #include "os/cc.h"
 #include "os/os.h"
 #include "os/sock.h"
 #include "util/num.h"
 #include "util/text.h"
-
-/* The kernel gets the batches of the engine without a conversion. */
-_Static_assert(sizeof(struct iw_vec) == sizeof(struct iovec),
-	       "struct iw_vec is laid out as struct iovec");
-_Static_assert(offsetof(struct iw_vec, base) == offsetof(struct iovec, iov_base),
-	       "as struct iovec");
-_Static_assert(offsetof(struct iw_vec, len) == offsetof(struct iovec, iov_len), "as struct iovec");
 
 #define ADDR_MAX    8       /* addresses of one host that are tried */
 #define DRAIN_STEP  1048576 /* octets dropped per call when closing */
@@ -137,19 +130,6 @@ static int pick_source(const struct iw_addr **out, const struct attempts *a,
 }
 
 /*
- * The callers wait for the socket after IW_E_AGAIN. If a call has failed with it, for example
- * because no port is free, no event would follow, so this makes it IW_E_OS.
- */
-static int not_again(int err, struct iw_fault *why)
-{
-	if (err != IW_E_AGAIN)
-		return err;
-	if (why)
-		why->err = IW_E_OS;
-	return IW_E_OS;
-}
-
-/*
  * Starts to connect to the next address for which that is possible. IW_E_AGAIN: started; else every
  * address has failed (why: the last failure).
  */
@@ -171,7 +151,7 @@ static int begin_next(struct tcp *t, struct iw_fault *why)
 		if (!err)
 			return IW_E_AGAIN;
 	}
-	return not_again(err, why);
+	return iw_stream_sock_not_again(err, why);
 }
 
 static int tcp_try_next(struct iw_stream *l, struct iw_fault *why)
@@ -397,7 +377,7 @@ static int sock_option(int fd, int level, int name)
 }
 
 /*
- * Makes t a stream of the program's connection. Errors: as iw_stream_adopt_tcp. The flags of the
+ * Makes t a stream of the program's connection. Errors: as iw_stream_adopt. The flags of the
  * socket are shared with the program, so each call sets MSG_DONTWAIT instead.
  */
 static int adopt(struct tcp *t, int fd, struct iw_fault *why)
@@ -405,7 +385,8 @@ static int adopt(struct tcp *t, int fd, struct iw_fault *why)
 	t->peer.len = sizeof(t->peer.in6);
 	if (sock_option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP ||
 	    getpeername(fd, &t->peer.sa, &t->peer.len) != 0)
-		return iw_fail(why, IW_E_INVAL, "adopt: descriptor %u: not a connected TCP socket",
+		return iw_fail(why, IW_E_INVAL,
+			       "adopt: descriptor %u: not a connected TCP or Unix stream socket",
 			       (uint32_t)fd);
 	t->s.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (t->s.fd < 0)
@@ -417,12 +398,11 @@ static int adopt(struct tcp *t, int fd, struct iw_fault *why)
 	return 0;
 }
 
-int iw_stream_adopt_tcp(struct iw_stream **out, int fd, struct iw_fault *why)
+int iw_stream_sock_adopt_tcp(struct iw_stream **out, int fd, struct iw_fault *why)
 {
 	struct tcp *t = tcp_alloc(why);
 	int err;
 
-	*out = NULL;
 	if (!t)
 		return IW_E_NOMEM;
 	err = adopt(t, fd, why);
@@ -436,86 +416,27 @@ int iw_stream_adopt_tcp(struct iw_stream **out, int fd, struct iw_fault *why)
 	return 0;
 }
 
-void iw_stream_keep_tcp(struct iw_stream *l)
+static void tcp_keep(struct iw_stream *l)
 {
 	tcp_of(l)->lent = false;
 }
 
 /* --- octets ----------------------------------------------------------------------------------- */
 
-/* Returns the error for a recv, send or shutdown that failed with errnum, which is not EAGAIN. */
-static int broken(const struct iw_stream *l, const char *step, int errnum, struct iw_fault *why)
-{
-	int err = iw_os_fail(why, errnum, "%s %s", step, l->peer);
-
-	/* The peer caused it, not the system. */
-	if (errnum == ECONNRESET || errnum == EPIPE) {
-		err = IW_E_CLOSED;
-		if (why) {
-			why->err = err;
-			why->clause = iw_err_clause(err);
-		}
-	}
-	return not_again(err, why);
-}
-
-static struct msghdr header_of(const struct iw_vec *vec, size_t nvec)
-{
-	return (struct msghdr){ .msg_iov = (struct iovec *)(uintptr_t)vec, .msg_iovlen = nvec };
-}
-
-static ssize_t receive(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, int flags)
-{
-	struct msghdr h = header_of(vec, nvec);
-
-	l->recvs++;
-	return nvec == 1 ? recv(l->fd, vec->base, vec->len, flags) : recvmsg(l->fd, &h, flags);
-}
-
-static int64_t tcp_recv(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
-			struct iw_fault *why)
-{
-	ssize_t got;
-
-	do
-		got = receive(l, vec, nvec, MSG_DONTWAIT);
-	while (got < 0 && errno == EINTR);
-	if (got >= 0)
-		return got;
-	return errno == EAGAIN ? IW_E_AGAIN : broken(l, "receive from", errno, why);
-}
-
 static int64_t tcp_recv_wait(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
 			     struct iw_fault *why)
 {
-	ssize_t got = receive(l, vec, nvec, tcp_of(l)->waits ? 0 : MSG_DONTWAIT);
-
-	if (got >= 0)
-		return got;
-	if (errno == EINTR)
-		return IW_E_CANCELED;
-	return errno == EAGAIN ? IW_E_AGAIN : broken(l, "receive from", errno, why);
+	return iw_stream_sock_recv_wait(l, vec, nvec, tcp_of(l)->waits ? 0 : MSG_DONTWAIT, why);
 }
 
 static int64_t tcp_send(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, bool eor,
 			struct iw_fault *why)
 {
-	struct msghdr h = header_of(vec, nvec);
-	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (eor ? MSG_EOR : 0);
-	ssize_t put;
+	int64_t put = iw_stream_sock_send(l, vec, nvec, eor ? MSG_EOR : 0, why);
 
-	do {
-		l->sends++;
-		put = nvec == 1 ? send(l->fd, vec->base, vec->len, flags)
-				: sendmsg(l->fd, &h, flags);
-	} while (put < 0 && errno == EINTR);
-	if (put >= 0) {
+	if (put > 0)
 		tcp_of(l)->taken += (uint64_t)put;
-		return put;
-	}
-	if (errno == EAGAIN)
-		return IW_E_AGAIN;
-	return broken(l, "send to", errno, why);
+	return put;
 }
 
 static uint64_t tcp_unacked(struct iw_stream *l)
@@ -530,11 +451,6 @@ static int tcp_hold_short(struct iw_stream *l, bool on, struct iw_fault *why)
 	if (setsockopt(l->fd, IPPROTO_TCP, TCP_CORK, &value, sizeof(value)) == 0)
 		return 0;
 	return iw_os_fail(why, errno, "set TCP_CORK");
-}
-
-static int tcp_shutdown(struct iw_stream *l, struct iw_fault *why)
-{
-	return shutdown(l->fd, SHUT_WR) < 0 ? broken(l, "shut down sending to", errno, why) : 0;
 }
 
 static int tcp_set_cc(struct iw_stream *l, const char *name, struct iw_fault *why)
@@ -615,29 +531,17 @@ static void tcp_close(struct iw_stream *l, bool abort)
 	free(t);
 }
 
-void iw_stream_ends(const struct iw_stream *s, struct iw_llp_ends *out)
-{
-	*out = (struct iw_llp_ends){
-		.transport = s->ops->name,
-		.local_port = s->local_port,
-		.emss = s->emss,
-		.sends = s->sends,
-		.recvs = s->recvs,
-	};
-	memcpy(out->local, s->local, sizeof(out->local));
-	memcpy(out->peer, s->peer, sizeof(out->peer));
-}
-
 const struct iw_stream_ops iw_stream_tcp_ops = {
 	.name = "tcp",
 	.open = tcp_open,
 	.accept = tcp_accept,
-	.recv = tcp_recv,
+	.recv = iw_stream_sock_recv,
 	.recv_wait = tcp_recv_wait,
 	.send = tcp_send,
 	.hold_short = tcp_hold_short,
 	.unacked = tcp_unacked,
-	.shutdown = tcp_shutdown,
+	.keep = tcp_keep,
+	.shutdown = iw_stream_sock_shutdown,
 	.refresh = tcp_refresh,
 	.connected = tcp_connected,
 	.try_next = tcp_try_next,

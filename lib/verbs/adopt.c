@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* RDMA on a TCP connection that already carries octets (RFC 5044 7.1, RFC 5045 6.9.2). */
+/*
+ * RDMA on a connection that already carries octets (RFC 5044 7.1, RFC 5045 6.9.2): TCP, or a Unix
+ * stream socket.
+ */
 #include "verbs/internal.h"
 
 #include <string.h>
@@ -45,7 +48,7 @@ static int begin(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_p
 	struct iw_ctx *ctx = qp->ctx;
 	struct iw_conn_cfg cfg;
 	struct iw_stream *stream;
-	int err = iw_stream_adopt_tcp(&stream, how->fd, why);
+	int err = iw_stream_adopt(&stream, how->fd, why);
 
 	if (err)
 		return err;
@@ -191,7 +194,7 @@ void iw_verbs_adopt_reject(struct iw_qp *qp, const void *private_data, size_t le
 void iw_verbs_adopt_kept(struct iw_qp *qp)
 {
 	if (qp->adoption)
-		iw_stream_keep_tcp(qp->adoption->stream);
+		qp->adoption->stream->ops->keep(qp->adoption->stream);
 }
 
 int iw_adopt_streaming(const struct iw_qp *qp, const void **octets, size_t *len)

@@ -143,7 +143,7 @@ struct iw_conn_req {
 	struct iw_fault fault;
 };
 
-/* A TCP connection of the program, on which RDMA is set up. */
+/* A connection of the program, TCP or a Unix socket, on which RDMA is set up. */
 struct adoption {
 	struct iw_stream *stream; /* owned by the loop's connection */
 	struct iw_conn_req req;

@@ -567,7 +567,10 @@ IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_endpoint_a
 				    const struct iw_protocol_attr *protocol, struct iw_fault *why);
 struct iw_adopt {
 	size_t size; /* sizeof(struct iw_adopt) */
-	/* A connected TCP socket: do not use it before IW_EV_ESTABLISHED or IW_EV_CLOSED. */
+	/*
+	 * A connected socket, TCP or Unix stream: do not use it before IW_EV_ESTABLISHED or
+	 * IW_EV_CLOSED.
+	 */
 	int fd;
 	bool responder; /* true: wait for the peer's MPA Request; false: send one */
 	/* responder: the len octets of that Request that the program has already read (borrowed) */
@@ -575,20 +578,24 @@ struct iw_adopt {
 	size_t len;
 };
 /*
- * Sets up RDMA on a TCP connection that already carries octets of the program's own protocol, at an
+ * Sets up RDMA on a connection that already carries octets of the program's own protocol, at an
  * octet on which both programs have agreed: one of them is the initiator, the other one the
- * responder. The program must have read all octets that the peer sent before its MPA frame, and
- * must have no pending output. protocol NULL: the defaults. There is no second attempt with Rev 1,
- * because that needs another connection. setup_ns limits each wait.
+ * responder. The connection is a TCP connection or a pair of Unix stream sockets. The program must
+ * have read all octets that the peer sent before its MPA frame, and must have no pending output.
+ * protocol NULL: the defaults. There is no second attempt with Rev 1, because that needs another
+ * connection. setup_ns limits each wait.
  * A responder gets IW_EV_CONNECT_REQUEST with qp and req (owned by qp), and answers it with
  * iw_accept on that qp, or with iw_reject.
  * The library uses a duplicate of fd. After IW_EV_ESTABLISHED the queue pair owns the connection:
  * close fd. After an IW_EV_CLOSED without IW_EV_ESTABLISHED, call iw_adopt_streaming: the
  * connection continues without RDMA if either end rejected it.
- * IW_E_STATE: qp was used before; IW_E_INVAL: fd is not a connected TCP socket, an initiator has
- * octets, more octets follow the Request, or an impossible protocol; IW_E_MPA_FRAME: the octets are
- * not an MPA Request; IW_E_LIMIT: no free descriptors; IW_E_NOMEM; IW_E_OS. After an error nothing
- * has been sent, and qp and fd are unchanged. RFC 5044 7.1, RFC 5045 6.9.2.
+ * Over a Unix socket FPDUs have the largest size that the protocol permits, the addresses in
+ * iw_qp_info are "unix", and there is no congestion control. iw_abort cannot reset it: the peer
+ * gets IW_E_CLOSED if the abort precedes its own iw_disconnect.
+ * IW_E_STATE: qp was used before; IW_E_INVAL: fd is not such a socket, an initiator has octets,
+ * more octets follow the Request, or an impossible protocol; IW_E_MPA_FRAME: the octets are not an
+ * MPA Request; IW_E_LIMIT: no free descriptors; IW_E_NOMEM; IW_E_OS. After an error nothing has been
+ * sent, and qp and fd are unchanged. RFC 5044 7.1, RFC 5045 6.9.2.
  */
 IW_API IW_MUST_CHECK int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how,
 				  const struct iw_protocol_attr *protocol, struct iw_fault *why);

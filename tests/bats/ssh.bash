@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# A real sshd in the namespace `right` of net.bash, run as an ordinary user, for clients in `left`:
+#
+#   load helpers; load net; load ssh
+#   setup_file() { net_setup; ssh_setup; }
+#   setup() { skip_with_file; ssh_far; }
+#   teardown_file() { net_teardown; }
+#
+#   start_sshd [LINE...]    starts it; lines of its configuration precede the defaults
+#   end_sshd                ends it, and all that it started
+#   ssh_command [OPTION...] prints the COMMAND of --ssh=COMMAND; options of ssh precede the defaults
+#   $FAR                    USER@ADDRESS, the far end
+#   $FAR_HOME               the home of that user, here; at the far end it is /home
+#   in_far CMD...           runs a command at the far end through ssh
+#   block_ports hang|refuse FIRST-LAST    connections of TCP and UDP to these ports of right: no answer, or
+#                           refused at once by ICMP
+#   unblock_ports
+#   far_processes           prints the processes of the far end, without sshd
+#   far_listeners           prints the sockets of right that listen, without those of sshd
+#   far_is_clean            neither is left
+#
+# sshd runs in a process namespace and a mount namespace of its own. So everything that it started
+# ends with it. There the user iwtest exists; the folder of the build is /opt, and the keys are in
+# /mnt. Without root, user namespaces give the necessary rights.
+
+readonly SSH_UID=12345
+readonly SSH_PORT=2222
+
+require_sshd() {
+    require_tool ssh ssh-keygen unshare setpriv
+    [ -x /usr/sbin/sshd ] || skip 'needs sshd: openssh-server is not installed'
+    ssh_namespaces true || skip 'needs netns: cannot make the namespaces of sshd here'
+}
+
+# ssh_namespaces CMD...: runs a command with the rights of root, in namespaces in which it may mount
+ssh_namespaces() {
+    # shellcheck disable=SC2046
+    $(net_into right) unshare --mount --pid --fork --kill-child --mount-proc "$@"
+}
+
+# Creates the keys, once for all tests of a file.
+ssh_setup() {
+    [ -z "${FILE_SKIPS:-}" ] || return 0
+    file_requires require_sshd || return 0
+    SSH_KEYS=$BATS_FILE_TMPDIR/ssh
+    FAR=iwtest@$RIGHT_IP
+    export SSH_KEYS FAR
+    mkdir -m 755 "$SSH_KEYS"
+    ssh-keygen -q -t ed25519 -N '' -C host -f "$SSH_KEYS/host"
+    ssh-keygen -q -t ed25519 -N '' -C user -f "$SSH_KEYS/user"
+    ssh-keygen -q -t ed25519 -N '' -C wrong -f "$SSH_KEYS/wrong"
+    cp "$SSH_KEYS/host" "$SSH_KEYS/host_far"
+    for address in "$RIGHT_IP" "$RIGHT_IP6"; do
+        echo "[$address]:$SSH_PORT $(cat "$SSH_KEYS/host.pub")"
+    done >"$SSH_KEYS/known_hosts"
+    printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' "iwtest:x:$SSH_UID:$SSH_UID:test:/home:/bin/sh" >"$SSH_KEYS/passwd"
+    [ "$(id -u)" -ne 0 ] || chown "$SSH_UID" "$SSH_KEYS/host_far"
+}
+
+# Creates the home of the far user, for one test.
+ssh_far() {
+    FAR_HOME=$BATS_TEST_TMPDIR/far
+    mkdir -m 755 "$FAR_HOME"
+    [ "$(id -u)" -ne 0 ] || chown "$SSH_UID:$SSH_UID" "$FAR_HOME"
+}
+
+start_sshd() {
+    local drop='setpriv --reuid 12345 --regid 12345 --clear-groups'
+
+    # The user of the test is root in the namespace of net.bash, and here again an ordinary one.
+    [ "$(id -u)" -eq 0 ] || drop='unshare --user --map-user=12345 --map-group=12345'
+    {
+        printf '%s\n' "$@"
+        cat <<CONF
+Port $SSH_PORT
+HostKey /mnt/host_far
+AuthorizedKeysFile /mnt/user.pub
+SetEnv PATH=/opt:/usr/bin:/bin
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PrintMotd no
+PrintLastLog no
+MaxStartups 100
+PidFile none
+CONF
+    } >"$SSH_KEYS/sshd.conf"
+    # A change of the user clears the signal that unshare --kill-child requests.
+    # shellcheck disable=SC2016,SC2086
+    IW_READY='Server listening on 0' serve_in right unshare --mount --pid --fork --kill-child --mount-proc sh -c '
+        mount --bind "$1" /home && mount --bind "$2" /opt && mount --bind "$3" /mnt &&
+            mount --bind "$3/passwd" /etc/passwd && cd / && shift 3 && exec "$@"' sshd \
+        "$FAR_HOME" "$IW_BUILD" "$SSH_KEYS" $drop setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f /mnt/sshd.conf
+    # shellcheck disable=SC2034
+    SSHD=$SERVED
+}
+
+# unshare ignores SIGTERM.
+end_sshd() {
+    serve_end "$SSHD" KILL
+}
+
+# shellcheck disable=SC2120
+ssh_command() {
+    # ssh without -F none reads the configuration of the tests' user.
+    printf '%s ' ssh -F none "$@" -p $SSH_PORT -i "'$SSH_KEYS/user'" -o "UserKnownHostsFile='$SSH_KEYS/known_hosts'" \
+        -o GlobalKnownHostsFile=none -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o IdentityAgent=none \
+        -o BatchMode=yes -o ControlPath=none -o LogLevel=ERROR
+}
+
+in_far() {
+    local words
+
+    # shellcheck disable=SC2119
+    eval "words=($(ssh_command))"
+    # shellcheck disable=SC2154
+    run_in left "${words[@]}" "$FAR" "$@"
+}
+
+# The rule of the local addresses has the lowest number, so it must move first.
+block_ports() {
+    local action=blackhole protocol
+
+    # Linux sends ICMP for prohibited addresses only if it forwards packets.
+    if [ "$1" = refuse ]; then
+        action=prohibit
+        # shellcheck disable=SC2046
+        $(net_into right) sh -c "echo 1 >/proc/sys/net/ipv4/conf/$RIGHT_IF/forwarding"
+    fi
+    net_ip right rule add pref 10 table local
+    net_ip right rule del pref 0
+    for protocol in tcp udp; do
+        net_ip right rule add pref 5 iif "$RIGHT_IF" ipproto $protocol dport "$2" $action
+    done
+}
+
+unblock_ports() {
+    net_ip right rule add pref 0 table local
+    net_ip right rule del pref 10
+    while net_ip right rule del pref 5 2>/dev/null; do :; done
+}
+
+far_processes() {
+    local inside pid name
+
+    # The child of unshare is the first process of the namespace.
+    inside=$(readlink "/proc/$(pgrep -P "$(iw_served_pid "${SERVE_WRAPPER[SSHD]}")")/ns/pid") || return 0
+    for pid in /proc/[0-9]*; do
+        [ "$(readlink "$pid/ns/pid" 2>/dev/null)" = "$inside" ] || continue
+        name=$(cat "$pid/comm" 2>/dev/null)
+        [ "$name" = sshd ] || [ -z "$name" ] || echo "$name $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)"
+    done
+}
+
+far_listeners() {
+    # shellcheck disable=SC2046
+    $(net_into right) ss -Hltnu | grep -v ":$SSH_PORT "
+}
+
+far_is_clean() {
+    [ -z "$(far_processes)" ] && [ -z "$(far_listeners)" ]
+}
+
+assert_far_is_clean() {
+    wait_until "${1:-10}" far_is_clean ||
+        fail_with 'the far end has processes or listeners left' "$(far_processes)"$'\n'"$(far_listeners)"
+}
