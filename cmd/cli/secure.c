@@ -236,6 +236,7 @@ static void forget(struct iw_cli_secure *s)
 	iw_tls_free(s->creds);
 	s->creds = NULL;
 	s->peer[0] = '\0';
+	s->complained = false;
 	iw_known_fini(&s->known);
 }
 
@@ -267,15 +268,14 @@ bool iw_cli_secure_is_local(const struct iw_cli *cli, int listen_fd)
 	return true;
 }
 
-/* True if the peers of a listener must prove who they are. */
-static bool authenticates(const struct iw_cli_secure *s)
+bool iw_cli_secure_authenticates(const struct iw_cli_secure *s)
 {
 	return s->tls && (s->ca || s->npins > 0 || s->psk_file);
 }
 
 static void warn(const struct iw_cli_secure *s)
 {
-	if (authenticates(s) || s->insecure)
+	if (iw_cli_secure_authenticates(s) || s->insecure)
 		return;
 	iw_log_warn(
 		"any machine that reaches this listener may use it, and %s; --psk-file, --pin or --ca authenticates peers, --insecure hides this line",
@@ -349,8 +349,8 @@ int iw_cli_secure_open(struct iw_cli_secure *s, const char *peer, uint16_t port,
 
 /* --- the key of the peer --- */
 
-/* As ssh does. seen: NULL: not known. */
-static int changed(const struct iw_cli_secure *s, const char *seen, struct iw_fault *why)
+/* As ssh does. */
+static void complain(const struct iw_cli_secure *s, const char *seen)
 {
 	char key[IW_CLI_PIN_TEXT];
 
@@ -358,11 +358,18 @@ static int changed(const struct iw_cli_secure *s, const char *seen, struct iw_fa
 	iw_log_error("%s: THE KEY OF THIS HOST HAS CHANGED", s->peer);
 	iw_log_error(
 		"Another machine may be answering in its place. Or its key was replaced: ask its administrator.");
-	if (seen)
-		iw_log_error("key that it has now: %s", seen);
-	iw_log_error("remembered key:      %s (%s:%zu)", key, s->known.path, s->known.first_line);
-	iw_log_error("to accept a new key, remove the line: sed -i %zud '%s'", s->known.first_line,
+	iw_log_error("its key now:    %s", seen);
+	iw_log_error("remembered key: %s (%s:%zu)", key, s->known.path, s->known.first_line);
+	iw_log_error("To accept a new key, remove that line: sed -i %zud '%s'", s->known.first_line,
 		     s->known.path);
+}
+
+/* The connections of one run, all to the same peer, write the lines once. */
+static int changed(struct iw_cli_secure *s, const char *seen, struct iw_fault *why)
+{
+	if (!s->complained)
+		complain(s, seen);
+	s->complained = true;
 	return iw_fail(why, IW_E_TLS, "%s: its key is not the remembered one; nothing was sent",
 		       s->peer);
 }
@@ -402,7 +409,7 @@ int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp, s
 	return changed(s, key, why);
 }
 
-void iw_cli_secure_failed(const struct iw_cli_secure *s, struct iw_fault *why)
+void iw_cli_secure_failed(struct iw_cli_secure *s, struct iw_fault *why)
 {
 	uint8_t pin[IW_TLS_PIN_LEN];
 	char key[IW_CLI_PIN_TEXT];

@@ -36,6 +36,7 @@ struct iw_cli_secure {
 	/* An initiator that compares the key of the peer with the remembered ones; else "". */
 	char peer[IW_KNOWN_NAME];
 	struct iw_known_hosts known; /* no keys: the peer is not known yet */
+	bool complained;             /* about a changed key */
 };
 
 /* The input is a struct iw_cli_secure. */
@@ -51,6 +52,8 @@ void iw_cli_secure_check(const struct argp_state *state, const struct iw_cli_sec
 			 const char *transport);
 /* Returns the first option that was given, without its hyphens, such as "tls". NULL: none. */
 const char *iw_cli_secure_given(const struct iw_cli_secure *s);
+/* True if the peer must prove who it is, by other means than a remembered key. */
+bool iw_cli_secure_authenticates(const struct iw_cli_secure *s);
 /*
  * True if only this machine can reach the listener of these options. listen_fd: its socket, if the
  * tool was given one; else 0.
@@ -81,7 +84,7 @@ IW_MUST_CHECK int iw_cli_secure_established(struct iw_cli_secure *s, const struc
  * of the peer has changed, writes the same lines, and replaces the text of *why. Otherwise changes
  * nothing.
  */
-void iw_cli_secure_failed(const struct iw_cli_secure *s, struct iw_fault *why);
+void iw_cli_secure_failed(struct iw_cli_secure *s, struct iw_fault *why);
 void iw_cli_secure_close(struct iw_cli_secure *s);
 
 /* "SHA256:" and 43 characters of base64 without padding, as ssh prints keys; with the zero. */
