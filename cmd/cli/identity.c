@@ -100,7 +100,7 @@ static int make_if_missing(int dir, const struct iw_identity *id, const char *pa
 
 	if (exists(dir, "cert.pem") && exists(dir, "key.pem"))
 		return 0;
-	err = iw_file_lock(dir, LOCK_EX, path, why);
+	err = iw_config_lock(dir, LOCK_EX, path, why);
 	if (err)
 		return err;
 	/* Another process may have made them meanwhile. */

@@ -225,7 +225,7 @@ static int look_up(struct iw_known_hosts *k, int dir, const char *name, struct i
 		return errno == ENOENT ? 0 : iw_os_fail(why, errno, "open %s", k->path);
 	err = check_file(fd, k->path, why);
 	if (!err)
-		err = iw_file_lock(fd, LOCK_SH, k->path, why);
+		err = iw_config_lock(fd, LOCK_SH, k->path, why);
 	if (!err)
 		err = scan(k, fd, name, why);
 	close(fd);
@@ -284,7 +284,7 @@ static int append(struct iw_known_hosts *k, const char *name, const uint8_t pin[
 int iw_known_add(struct iw_known_hosts *k, const char *name, const uint8_t pin[IW_TLS_PIN_LEN],
 		 bool *added, struct iw_fault *why)
 {
-	int err = iw_file_lock(k->fd, LOCK_EX, k->path, why);
+	int err = iw_config_lock(k->fd, LOCK_EX, k->path, why);
 
 	*added = false;
 	if (err)

@@ -121,7 +121,7 @@ int iw_config_open(char path[IW_CONFIG_PATH], struct iw_fault *why)
 	return err;
 }
 
-int iw_file_lock(int fd, int how, const char *path, struct iw_fault *why)
+int iw_config_lock(int fd, int how, const char *path, struct iw_fault *why)
 {
 	const struct timespec pause = { .tv_nsec = (long)LOCK_RETRY };
 	uint64_t until = iw_os_now() + LOCK_PATIENCE;

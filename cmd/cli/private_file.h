@@ -32,6 +32,6 @@ IW_MUST_CHECK int iw_config_open(char path[IW_CONFIG_PATH], struct iw_fault *why
  * Locks fd as flock(2) does, for at most five seconds. how: LOCK_SH or LOCK_EX. path is for the
  * message. IW_E_TIMEOUT: another process holds the lock; IW_E_OS.
  */
-IW_MUST_CHECK int iw_file_lock(int fd, int how, const char *path, struct iw_fault *why);
+IW_MUST_CHECK int iw_config_lock(int fd, int how, const char *path, struct iw_fault *why);
 
 #endif
