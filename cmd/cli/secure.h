@@ -6,6 +6,7 @@
  *   iw_cli_secure_init()           before parsing
  *   iw_cli_secure_open()           after parsing: credentials for one peer or for a listener
  *   iw_cli_secure_established()    when a connection is up, before anything is posted on it
+ *   iw_cli_secure_failed()         when a connection has ended with a failure
  *   iw_cli_secure_close()
  */
 #ifndef IW_CLI_SECURE_H
@@ -19,20 +20,23 @@
 #include <iwarp/verbs.h>
 
 #include "cli/cli.h"
+#include "cli/known_hosts.h"
 
 struct iw_cli_secure {
-	bool tls; /* --tls, or an option that implies it */
+	bool tls; /* --tls, or an option that implies it; the last of them and --tls=no wins */
 	const char *cert, *key, *ca, *psk_file;
 	uint8_t (*pins)[IW_TLS_PIN_LEN]; /* --pin, in order; owned */
 	size_t npins;
 	bool require;   /* --require-encryption: refuse a plain connection */
 	bool insecure;  /* --insecure: no warning about a listener without authentication */
+	bool show_key;  /* --show-key */
 	unsigned given; /* a bit for each option that was given */
 	/* After iw_cli_secure_open; NULL: plain. For tls of struct iw_endpoint_attr. */
 	struct iw_tls *creds;
-	/* Initiator: the peer is not in the file of known hosts yet. */
-	bool first_use;
-	char peer[300]; /* as in that file: "host" or "[host]:port" */
+	/* An initiator that compares the key of the peer with the remembered ones; else "". */
+	char peer[IW_KNOWN_NAME];
+	struct iw_known_hosts known; /* no keys: the peer is not known yet */
+	bool complained;             /* about a changed key */
 };
 
 /* The input is a struct iw_cli_secure. */
@@ -48,6 +52,13 @@ void iw_cli_secure_check(const struct argp_state *state, const struct iw_cli_sec
 			 const char *transport);
 /* Returns the first option that was given, without its hyphens, such as "tls". NULL: none. */
 const char *iw_cli_secure_given(const struct iw_cli_secure *s);
+/* True if the peer must prove who it is, by other means than a remembered key. */
+bool iw_cli_secure_authenticates(const struct iw_cli_secure *s);
+/*
+ * True if only this machine can reach the listener of these options. listen_fd: its socket, if the
+ * tool was given one; else 0.
+ */
+bool iw_cli_secure_is_local(const struct iw_cli *cli, int listen_fd);
 /*
  * Reads the keys, and sets s->creds. Makes this user's key and certificate if they are needed and
  * do not exist. peer: the host to connect to, with port; NULL: a listener. Warns (cli/log.h) about
@@ -61,12 +72,19 @@ const char *iw_cli_secure_given(const struct iw_cli_secure *s);
 IW_MUST_CHECK int iw_cli_secure_open(struct iw_cli_secure *s, const char *peer, uint16_t port,
 				     bool loopback, struct iw_fault *why);
 /*
- * Initiator: compares the key of the peer with the remembered one, and remembers a new one. Does
+ * Initiator: compares the key of the peer with the remembered ones, and remembers a new one. Does
  * nothing on a plain connection, or if the peer was authenticated in another way. IW_E_TLS: the key
- * has changed; end the connection, and report *why, which names both keys, the file and the line.
+ * has changed; end the connection, and report *why; the lines with both keys, the file and the line
+ * have been written (cli/log.h). IW_E_OS, IW_E_TIMEOUT, IW_E_NOMEM: the key cannot be remembered.
  */
 IW_MUST_CHECK int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp,
 					    struct iw_fault *why);
+/*
+ * Call before the failure of a connection is reported. If the handshake was refused because the key
+ * of the peer has changed, writes the same lines, and replaces the text of *why. Otherwise changes
+ * nothing.
+ */
+void iw_cli_secure_failed(struct iw_cli_secure *s, struct iw_fault *why);
 void iw_cli_secure_close(struct iw_cli_secure *s);
 
 /* "SHA256:" and 43 characters of base64 without padding, as ssh prints keys; with the zero. */

@@ -30,6 +30,7 @@
 
 #include "cli/hist.h"
 #include "cli/param.h"
+#include "cli/secure.h"
 #include "ddp-bench/environment.h"
 #include "ddp-bench/sample.h"
 
@@ -55,10 +56,11 @@ struct iw_bench_cfg {
 	/* For iw_connect. The client sets private_data itself, and requests cc from the server,
 	 * too. Strings are borrowed until iw_bench_client_free. */
 	struct iw_cli_param conn;
-	uint64_t size;        /* octets of an operation */
-	uint32_t depth;       /* operations outstanding on each stream; pingpong: 1 */
-	uint32_t connections; /* connections, over SCTP associations; 0: 1 */
-	uint32_t streams;     /* in each association; 0: 1 */
+	struct iw_cli_secure *secure; /* for the key of the server; NULL: plain */
+	uint64_t size;                /* octets of an operation */
+	uint32_t depth;               /* operations outstanding on each stream; pingpong: 1 */
+	uint32_t connections;         /* connections, over SCTP associations; 0: 1 */
+	uint32_t streams;             /* in each association; 0: 1 */
 	uint64_t count;       /* operations of all streams in the window; 0: time_ns limits it */
 	uint64_t time_ns;     /* length of the window */
 	uint64_t warmup_ns;   /* time before the window */

@@ -487,8 +487,11 @@ static int follow(struct lane *leader, struct iw_fault *why)
 static int on_established(struct lane *l, struct iw_fault *why)
 {
 	struct iw_bench_msg go = { .type = IW_BENCH_GO };
-	int err;
+	struct iw_cli_secure *secure = l->client->cfg.secure;
+	int err = secure ? iw_cli_secure_established(secure, l->qp, why) : 0;
 
+	if (err)
+		return err;
 	l->client->phase = PREPARING;
 	l->client->seen = l->client->now;
 	err = iw_bench_lane_send_msg(l, &go, 0, why);
@@ -591,6 +594,8 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 			return 0;
 		}
 		*why = ev->fault;
+		if (c->cfg.secure)
+			iw_cli_secure_failed(c->cfg.secure, why);
 		if (ev->fault.err == IW_OK)
 			return iw_fail(why, IW_E_CLOSED, "the connection ended during the run");
 		return c->phase == CONNECTING ? no_reply(c, why) : cut_off(c, why);

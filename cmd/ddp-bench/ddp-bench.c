@@ -14,6 +14,7 @@
 #include "cli/human.h"
 #include "cli/option.h"
 #include "cli/parse.h"
+#include "cli/secure.h"
 #include "cli/signals.h"
 #include "cli/table.h"
 #include "cli/term.h"
@@ -62,6 +63,7 @@ struct opts {
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
 	bool no_verify, umem, loan;
 	struct iw_cli_conn conn;
+	struct iw_cli_secure secure;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -327,13 +329,14 @@ static bool is_svg(const char *name)
 /* Returns the name of a given option for connections; NULL: none. Tests make no connection. */
 static const char *connection_option(const struct opts *o)
 {
-	return o->cli.transport_given ? "transport"
-	       : o->cli.interface     ? "interface"
-	       : o->cli.bind          ? "bind"
-	       : o->cli.port_given    ? "port"
-	       : o->cli.timeout_given ? "timeout"
-	       : o->cli.trace_path    ? "trace"
-				      : iw_cli_conn_given(&o->conn);
+	return o->cli.transport_given            ? "transport"
+	       : o->cli.interface                ? "interface"
+	       : o->cli.bind                     ? "bind"
+	       : o->cli.port_given               ? "port"
+	       : o->cli.timeout_given            ? "timeout"
+	       : o->cli.trace_path               ? "trace"
+	       : iw_cli_secure_given(&o->secure) ? iw_cli_secure_given(&o->secure)
+						 : iw_cli_conn_given(&o->conn);
 }
 
 static void check_test(const struct argp_state *state, const struct opts *o)
@@ -417,6 +420,7 @@ static void check_listener(const struct argp_state *state, const struct opts *o)
 			   " the client, not with --listen",
 			   o->run_option);
 	iw_cli_conn_check(state, &o->conn, o->cli.transport);
+	iw_cli_secure_check(state, &o->secure, o->cli.transport);
 }
 
 /* Checks HOST and MODE of a client. */
@@ -509,6 +513,7 @@ static void check_client(const struct argp_state *state, struct opts *o)
 			   "--between: only for the test xdp: ddp-bench xdp --between IF,IF");
 	check_operands(state, o);
 	iw_cli_conn_check(state, &o->conn, o->cli.transport);
+	iw_cli_secure_check(state, &o->secure, o->cli.transport);
 	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);
 	check_measurement(state, o);
 	check_connections(state, o);
@@ -542,7 +547,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->conn;
-		state->child_inputs[1] = &o->cli;
+		state->child_inputs[1] = &o->secure;
+		state->child_inputs[2] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->mode_name && iw_cli_is_port(arg))
@@ -649,6 +655,8 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 	int err, status, lost = 0;
 
 	iw_cli_conn_param(&o->conn, &o->cli, o->host, &cfg.conn);
+	cfg.conn.at.tls = o->secure.creds;
+	cfg.secure = &o->secure;
 	cfg.conn.at.streams = (uint16_t)IW_MAX((uint32_t)cfg.conn.at.streams, o->streams);
 	iw_log_info("%s: %s, port %u: messages of %" PRIu64 " octets, %u outstanding",
 		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
@@ -701,6 +709,8 @@ static int run_client(struct opts *o)
 
 	if (o->plot && (iw_bench_plot_check(o->plot, &why) < 0 || iw_bench_plot_can(&why) < 0))
 		return iw_cli_fail(&o->cli, &why);
+	if (iw_cli_secure_open(&o->secure, o->host, o->cli.port, false, &why) != 0)
+		return iw_cli_fail(&o->cli, &why);
 	show.rows = o->nsizes > 1;
 	iw_bench_show_head(&show);
 	for (size_t i = 0; i < o->nsizes && status == IW_EXIT_OK; i++)
@@ -747,6 +757,10 @@ static int run_listener(struct opts *o)
 	int status;
 
 	iw_cli_conn_param(&o->conn, &o->cli, NULL, &cfg.conn);
+	if (iw_cli_secure_open(&o->secure, NULL, o->cli.port, iw_cli_secure_is_local(&o->cli, 0),
+			       &why) != 0)
+		return iw_cli_fail(&o->cli, &why);
+	cfg.conn.at.tls = o->secure.creds;
 	if (iw_bench_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	/* Clients choose the congestion control. */
@@ -827,6 +841,7 @@ static int run_xdp(struct opts *o)
 /* --- main ------------------------------------------------------------------------------------- */
 
 static const struct argp_child kids[] = { { &iw_cli_conn_argp, 0, NULL, 3 },
+					  { &iw_cli_secure_argp, 0, "Encryption:", 4 },
 					  { &iw_cli_argp, 0, "Common options:", -2 },
 					  { 0 } };
 static const struct argp argp = {
@@ -898,9 +913,11 @@ int main(int argc, char **argv)
 	o.cli.doctor_needs = doctor_needs;
 	o.cli.doctor_also = doctor_also;
 	iw_cli_conn_init(&o.conn);
+	iw_cli_secure_init(&o.secure);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = work(&o);
+	iw_cli_secure_close(&o.secure);
 	return iw_cli_finish(&o.cli, status);
 }

@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "cli/param.h"
 #include "cli/parse.h"
+#include "cli/secure.h"
 #include "cli/signals.h"
 #include "cli/term.h"
 #include "cli/usage.h"
@@ -30,6 +31,7 @@ enum app { APP_NONE, APP_RPING };
 
 struct opts {
 	struct iw_cli cli;
+	struct iw_cli_secure secure;
 	const char *host;
 	bool listen, all, single, once, reject, no_verify;
 	enum app app;
@@ -376,6 +378,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		argp_error(state,
 			   "--transport %s: MPA needs tcp; for DDP over SCTP use sctp-ddp-ping",
 			   o->cli.transport);
+	iw_cli_secure_check(state, &o->secure, o->cli.transport);
 	if (o->peer_to_peer && o->rev_given && o->rev < 2)
 		argp_error(state, "--%s: Rev %u has no RTR forms; use --rev 2",
 			   o->rtr ? "rtr" : "peer-to-peer", o->rev);
@@ -393,6 +396,9 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		check_rping(state, o);
 		return;
 	}
+	if (o->secure.tls)
+		argp_error(state, "--%s: a probe is plain; use --app rping, or --tls=no",
+			   iw_cli_secure_given(&o->secure));
 	if (o->rping_option && strcmp(o->rping_option, "quirk") == 0)
 		argp_error(
 			state,
@@ -411,7 +417,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
+		state->child_inputs[0] = &o->secure;
+		state->child_inputs[1] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
 		iw_cli_host(state, arg, &o->host);
@@ -532,6 +539,7 @@ static void connection_param(struct iw_cli_param *p, const struct opts *o)
 				    .at.bind_addr = o->listen ? NULL : o->cli.bind,
 				    .at.interface = o->cli.interface,
 				    .at.port = o->cli.port,
+				    .at.tls = o->secure.creds,
 				    .protocol.rev = o->rev_given ? o->rev : 0,
 				    .protocol.profile = o->rev_given && o->rev == 0 ? "rdmac"
 										    : NULL,
@@ -561,6 +569,7 @@ static int run_ping(struct opts *o)
 			  .count = o->count_given ? o->count : COUNT_DEFAULT,
 			  .verify = !o->no_verify },
 		.report_rounds = true,
+		.secure = &o->secure,
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
 	};
@@ -621,7 +630,9 @@ static int run_listener(struct opts *o)
 
 /* --- main --- */
 
-static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -2 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_cli_secure_argp, 0, "Encryption:", 9 },
+					  { &iw_cli_argp, 0, "Common options:", -2 },
+					  { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -636,6 +647,9 @@ static int run(struct opts *o)
 {
 	struct iw_fault why = { 0 };
 
+	if (iw_cli_secure_open(&o->secure, o->listen ? NULL : o->host, o->cli.port,
+			       o->listen && iw_cli_secure_is_local(&o->cli, 0), &why) != 0)
+		return iw_cli_fail(&o->cli, &why);
 	if (o->listen)
 		return run_listener(o);
 	/* TCP connections need no privileges. */
@@ -672,9 +686,11 @@ int main(int argc, char **argv)
 	o.cli.confine = confine_how;
 	o.cli.doctor_also = doctor_also;
 	o.cli.transports = transports;
+	iw_cli_secure_init(&o.secure);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = run(&o);
+	iw_cli_secure_close(&o.secure);
 	return iw_cli_finish(&o.cli, status);
 }

@@ -318,7 +318,9 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev,
 		s->up = true;
 		s->seen = iw_os_now();
 		fill_news(s, IW_RPING_RUN_UP, news);
-		if (iw_rping_start(s->ping, s->seen, &what) != 0)
+		if ((run->cfg.secure &&
+		     iw_cli_secure_established(run->cfg.secure, s->qp, &what) != 0) ||
+		    iw_rping_start(s->ping, s->seen, &what) != 0)
 			end_session(s, &what);
 		return 1;
 	case IW_EV_PEER_CLOSED:
@@ -328,6 +330,8 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev,
 	case IW_EV_CLOSED:
 		if (s == run->left)
 			return 0;
+		if (run->cfg.secure)
+			iw_cli_secure_failed(run->cfg.secure, &ev->fault);
 		on_closed(s, &ev->fault, news);
 		if (run->cfg.ping.client || run->cfg.once)
 			run->done = true;

@@ -10,6 +10,7 @@
 #define IW_MPA_PROBE_RPING_RUN_H
 
 #include "cli/param.h"
+#include "cli/secure.h"
 #include "mpa-probe/rping.h"
 #include "mpa-probe/shim.h"
 
@@ -20,6 +21,7 @@ struct iw_rping_run_cfg {
 	 * ORD 1.
 	 */
 	struct iw_cli_param conn;
+	struct iw_cli_secure *secure; /* client: for the key of the server; NULL: plain */
 	struct iw_shim *shim; /* server: in front of each connection (borrowed); NULL: no shim */
 	/*
 	 * Server: connections at once, at most 32; 0: 32. At the limit a request is rejected,

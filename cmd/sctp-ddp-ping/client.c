@@ -190,6 +190,10 @@ static void on_established(struct iw_ping *p, struct stream *s)
 
 	s->open = true;
 	p->open++;
+	if (p->cfg.secure && iw_cli_secure_established(p->cfg.secure, s->qp, &why) != 0) {
+		fail(p, &why);
+		return;
+	}
 	if (s == p->streams) {
 		iw_qp_info(s->qp, &p->session);
 		read_association(p);
@@ -244,6 +248,8 @@ static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault
 	p->gone++;
 	if (p->phase == OVER)
 		return;
+	if (p->cfg.secure)
+		iw_cli_secure_failed(p->cfg.secure, &why);
 	if (!why.err)
 		iw_fail(&why, IW_E_CLOSED, "the peer ended the session of stream %u",
 			(uint32_t)(s - p->streams));

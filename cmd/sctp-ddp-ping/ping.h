@@ -21,6 +21,7 @@
 #include <iwarp/verbs.h>
 
 #include "cli/param.h"
+#include "cli/secure.h"
 #include "sctp-ddp-ping/stat.h"
 
 #define IW_PING_STREAMS_MAX UINT16_MAX                    /* as in struct iw_endpoint_attr */
@@ -47,9 +48,10 @@ struct iw_ping_cfg {
 	/* For iw_connect. The client sets private_data and, if needed, at.streams itself. Strings
 	 * are borrowed until iw_ping_free. */
 	struct iw_cli_param conn;
-	uint32_t streams; /* at least 1 */
-	uint32_t size;    /* octets of a message */
-	uint64_t count;   /* messages on each stream; 0: no limit */
+	struct iw_cli_secure *secure; /* for the key of the peer; NULL: plain */
+	uint32_t streams;             /* at least 1 */
+	uint32_t size;                /* octets of a message */
+	uint64_t count;               /* messages on each stream; 0: no limit */
 	/* Time between two messages of a stream. Streams take turns. Ignored with flood. */
 	uint64_t interval_ns;
 	bool flood; /* send the next message as soon as the reply has arrived */

@@ -8,6 +8,7 @@
 #include "cli/confine.h"
 #include "cli/conn.h"
 #include "cli/option.h"
+#include "cli/secure.h"
 #include "cli/param.h"
 #include "cli/usage.h"
 #include "llp/llp.h"
@@ -24,6 +25,7 @@
 
 struct opts {
 	struct iw_cli cli;
+	struct iw_cli_secure secure;
 	const char *host;
 	bool listen, once, flood, pmtu;
 	uint32_t streams; /* 0: not given */
@@ -181,6 +183,7 @@ static void check_options(const struct argp_state *state, const struct opts *o)
 	if (o->udp_port || o->any_udp_port)
 		iw_cli_fits(state, "--udp-port", o->cli.transport);
 	iw_cli_check_udp_port(state, o->any_udp_port, o->listen);
+	iw_cli_secure_check(state, &o->secure, o->cli.transport);
 	if (o->xdp)
 		iw_cli_fits(state,
 			    o->xdp & (IW_XDP_WANT_NATIVE | IW_XDP_WANT_ZEROCOPY) ? "--require"
@@ -213,7 +216,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
+		state->child_inputs[0] = &o->secure;
+		state->child_inputs[1] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
 		iw_cli_host(state, arg, &o->host);
@@ -257,6 +261,7 @@ static struct iw_cli_param param_of(const struct opts *o)
 		.protocol.profile = o->profile,
 		.protocol.rev = o->rev,
 		.at.xdp = o->xdp,
+		.at.tls = o->secure.creds,
 	};
 }
 
@@ -266,6 +271,7 @@ static struct iw_ping_cfg cfg_of(struct opts *o)
 {
 	return (struct iw_ping_cfg){
 		.conn = param_of(o),
+		.secure = &o->secure,
 		.streams = o->streams ? o->streams : 1,
 		.size = o->size,
 		.count = o->count,
@@ -321,11 +327,14 @@ static int ping(struct opts *o, struct iw_ping *p)
 
 static int run_client(struct opts *o)
 {
-	struct iw_ping_cfg cfg = cfg_of(o);
 	struct iw_fault why = { 0 };
+	struct iw_ping_cfg cfg;
 	struct iw_ping *p;
 	int status;
 
+	if (iw_cli_secure_open(&o->secure, o->host, o->cli.port, false, &why) != 0)
+		return iw_cli_fail(&o->cli, &why);
+	cfg = cfg_of(o);
 	iw_log_info("%s port %u over %s", o->host, o->cli.port, o->cli.transport);
 	if (iw_ping_new(&p, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
@@ -366,6 +375,10 @@ static int run_listener(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
+	if (iw_cli_secure_open(&o->secure, NULL, o->cli.port, iw_cli_secure_is_local(&o->cli, 0),
+			       &why) != 0)
+		return iw_cli_fail(&o->cli, &why);
+	cfg.conn.at.tls = o->secure.creds;
 	cfg.conn.at.streams = (uint16_t)(o->streams ? o->streams : IW_STREAMS_DEFAULT);
 	/* All streams of an association may request a session at once. */
 	cfg.conn.at.backlog = cfg.conn.at.streams;
@@ -419,7 +432,9 @@ static int diagnose(struct iw_cli *cli, int status)
 
 /* --- main ------------------------------------------------------------------------------------- */
 
-static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -2 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_cli_secure_argp, 0, "Encryption:", 9 },
+					  { &iw_cli_argp, 0, "Common options:", -2 },
+					  { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -453,11 +468,13 @@ int main(int argc, char **argv)
 	 */
 	iw_cli_init(&o.cli, "sctp-ddp-ping", "udp");
 	o.cli.confine = iw_confine_listener;
+	iw_cli_secure_init(&o.secure);
 	o.cli.transports = transports;
 	o.cli.doctor_also = diagnose;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = work(&o);
+	iw_cli_secure_close(&o.secure);
 	return iw_cli_finish(&o.cli, status);
 }

@@ -42,19 +42,21 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* As root it could set any owner that a peer names, and peers are not authenticated. */
+/* As root it could set any owner that a peer names: the peer must be authenticated. */
 static void check_owner(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	bool owner = o->cfg.opts & IW_XFER_OPT_OWNER;
 
 	if (o->owner_from_anyone && !owner)
 		argp_error(state, "--owner-from-anyone: only with --owner");
-	if (owner && geteuid() == 0 && !o->owner_from_anyone)
-		argp_error(state,
-			   "--owner as root: %s could create files of any user here, root included,"
-			   " because peers are not authenticated; run ddp-recv as another user,"
-			   " or add --owner-from-anyone to permit this",
-			   o->cfg.listen ? "every peer that can connect" : "the server");
+	if (owner && geteuid() == 0 && !o->owner_from_anyone &&
+	    !iw_cli_secure_authenticates(&o->secure))
+		argp_error(
+			state,
+			"--owner as root: %s could create files of any user here, root included,"
+			" because peers are not authenticated; use --psk-file, --pin or --ca, run ddp-recv as another user,"
+			" or add --owner-from-anyone to permit this",
+			o->cfg.listen ? "every peer that can connect" : "the server");
 }
 
 /* Replaces the arguments by the remote paths that they name. */

@@ -296,7 +296,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->conn;
-		state->child_inputs[1] = &o->cli;
+		state->child_inputs[1] = &o->secure;
+		state->child_inputs[2] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
 		add_arg(o, state, arg);
@@ -361,6 +362,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child kids[] = { { &iw_cli_conn_argp, 0, "The connection:", 8 },
+					  { &iw_cli_secure_argp, 0, "Encryption:", 9 },
 					  { &iw_cli_argp, 0, "Common options:", -2 },
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
@@ -518,10 +520,11 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 {
 	iw_cli_conn_check(state, &o->conn, o->cfg.cli->transport);
 	iw_cli_check_udp_port(state, o->conn.any_udp_port, o->cfg.listen);
-	if (o->uri_option) {
+	if (o->uri_option)
 		check_uri(o, state);
+	iw_cli_secure_check(state, &o->secure, o->cfg.cli->transport);
+	if (o->uri_option)
 		return;
-	}
 	check_pairs(o, state);
 	if (o->cfg.listen)
 		check_listener(o, state);
@@ -718,16 +721,32 @@ static uint32_t operand_opts(const struct iw_transfer_cfg *cfg)
 	return opts;
 }
 
+/* Sets the credentials for the peer. NULL: a listener. */
+static int encrypt(struct iw_transfer_opts *o, struct iw_cli_param *conn, const char *peer,
+		   struct iw_fault *why)
+{
+	bool local = !peer && iw_cli_secure_is_local(&o->cli, conn->at.listen_fd);
+	int err = iw_cli_secure_open(&o->secure, peer, o->cli.port, local, why);
+
+	conn->at.tls = o->secure.creds;
+	o->cfg.secure = &o->secure;
+	return err;
+}
+
 static int run(struct iw_transfer_opts *o)
 {
 	struct iw_fault why = { 0 };
-	struct iw_remote_cfg remote = { .cli = &o->cli, .from = o->cfg.to_stdout, .uri = o->uri };
+	struct iw_remote_cfg remote = {
+		.cli = &o->cli, .from = o->cfg.to_stdout, .uri = o->uri, .secure = &o->secure
+	};
 	bool listen = o->cfg.listen;
 	char rate[IW_HUMAN_TEXT];
 
 	o->cfg.opts |= operand_opts(&o->cfg);
 	if (o->uri_option) {
 		iw_cli_conn_param(&o->conn, &o->cli, o->uri.host, &remote.conn);
+		if (encrypt(o, &remote.conn, o->uri.host, &why) != 0)
+			return iw_cli_fail(&o->cli, &why);
 		return iw_remote_run(&remote);
 	}
 	if (listen && o->cfg.role == IW_XFER_SINK && o->cfg.memory < MEMORY_MODEST)
@@ -741,7 +760,8 @@ static int run(struct iw_transfer_opts *o)
 		iw_log_warn("--bwlimit: %s, in bits per second; for 1 MB/s give 8M",
 			    iw_human_rate(rate, o->cfg.rate));
 	iw_cli_conn_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
-	if (listen && take_socket(o, &why) != 0)
+	if ((listen && take_socket(o, &why) != 0) ||
+	    encrypt(o, &o->cfg.conn, listen ? NULL : o->peer.host, &why) != 0)
 		return iw_cli_fail(&o->cli, &why);
 	/* As many peers may connect at the same moment. */
 	o->cfg.conn.at.backlog = 1024;
@@ -791,6 +811,7 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	iw_cli_init(&o.cli, tool, "tcp");
 	o.cli.confine = confine_how;
 	iw_cli_conn_init(&o.conn);
+	iw_cli_secure_init(&o.secure);
 	iw_cli_parse(&o.cli, argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
@@ -798,6 +819,7 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	if (status == IW_EXIT_OK)
 		status = run(&o);
 	status = iw_cli_finish(&o.cli, status);
+	iw_cli_secure_close(&o.secure);
 	iw_filter_fini(&o.cfg.filter);
 	free(o.args);
 	return status;

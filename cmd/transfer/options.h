@@ -9,12 +9,14 @@
 #include "cli/cli.h"
 #include "cli/conn.h"
 #include "cli/endpoint.h"
+#include "cli/secure.h"
 #include "stag-reg/uri.h"
 #include "transfer/transfer.h"
 
 struct iw_transfer_opts {
 	struct iw_cli cli;
 	struct iw_cli_conn conn;
+	struct iw_cli_secure secure;
 	struct iw_transfer_cfg cfg; /* the tool sets listen, the paths and to_stdout */
 	struct iw_endpoint peer;    /* initiator: the peer; set by the tool */
 	char **args;                /* the non-option arguments, in order */

@@ -303,7 +303,9 @@ static void on_up(struct remote *m)
 	if (m->phase != CONNECTING)
 		return;
 	iw_qp_info(m->qp, &info);
-	err = iw_claim_decode(&c, true, info.private_data, info.private_data_len, &why);
+	err = iw_cli_secure_established(m->cfg->secure, m->qp, &why);
+	if (!err)
+		err = iw_claim_decode(&c, true, info.private_data, info.private_data_len, &why);
 	if (!err)
 		err = check_buffer(m, &c, &why);
 	if (err) {
@@ -388,6 +390,7 @@ static void on_closed(struct remote *m, const struct iw_fault *why)
 			      info.peer, why->text);
 		fail(m, &reason);
 	} else if (why->err) {
+		iw_cli_secure_failed(m->cfg->secure, &reason);
 		explain_lost_stag(m, &reason);
 		fail(m, &reason);
 	} else if (m->phase != LEAVING) {

@@ -17,6 +17,7 @@
 
 #include "cli/cli.h"
 #include "cli/param.h"
+#include "cli/secure.h"
 #include "stag-reg/uri.h"
 
 struct iw_remote_cfg {
@@ -24,6 +25,7 @@ struct iw_remote_cfg {
 	bool from;          /* --from; otherwise --to */
 	struct iw_uri uri;
 	struct iw_cli_param conn; /* except the Private Data */
+	struct iw_cli_secure *secure;
 };
 
 /* Runs to the end. Returns the exit status; failures were reported to the user. */

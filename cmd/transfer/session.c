@@ -352,6 +352,18 @@ static bool read_reply(struct session *s, struct iw_qp_info *info)
 	return false;
 }
 
+/* Compares the key of the peer with the remembered one. */
+static bool is_known(struct session *s)
+{
+	struct iw_cli_secure *secure = s->hub->cfg->secure;
+	struct iw_fault why;
+
+	if (!secure || iw_cli_secure_established(secure, s->qp, &why) == 0)
+		return true;
+	iw_xfer_fail(s->x, &why);
+	return false;
+}
+
 void iw_session_up(struct session *s)
 {
 	struct iw_qp_info info;
@@ -375,7 +387,7 @@ void iw_session_up(struct session *s)
 				"%s: neither CRC nor digest (--crc, --digest): octets that change on their way are not noticed",
 				info.peer);
 	}
-	if (!s->initiator || read_reply(s, &info))
+	if (!s->initiator || (is_known(s) && read_reply(s, &info)))
 		iw_xfer_start(s->x, s->initiator ? &s->peer : NULL, s->hub->now);
 	iw_session_make_ready(s);
 }
@@ -443,6 +455,8 @@ void iw_session_completion(struct session *s, const struct iw_wc *wc)
 
 void iw_session_closed(struct session *s)
 {
+	if (s->hub->cfg->secure && s->phase == PH_CONNECTING)
+		iw_cli_secure_failed(s->hub->cfg->secure, &s->closed_why);
 	iw_xfer_lost(s->x, &s->closed_why);
 	iw_session_make_ready(s);
 }

@@ -18,6 +18,7 @@
 
 #include "cli/cli.h"
 #include "cli/param.h"
+#include "cli/secure.h"
 #include "transfer/files/filter.h"
 #include "transfer/files/place.h"
 #include "transfer/files/removals.h"
@@ -67,7 +68,9 @@ struct iw_transfer_cfg {
 	struct iw_filter filter;
 	struct iw_limits limits;
 	struct iw_cli_param conn; /* except the Private Data */
-	enum iw_xfer_mode mode;   /* chosen by the initiator, as is digest */
+	/* Initiator: for the key of the peer. NULL: the peer is authenticated in another way. */
+	struct iw_cli_secure *secure;
+	enum iw_xfer_mode mode; /* chosen by the initiator, as is digest */
 	enum iw_xfer_digest_kind digest;
 	/*
 	 * Listening sink: reject transfers without digests. IW_DIGEST_BY_ADDRESS: only if it does
