@@ -266,7 +266,7 @@ sim: sim-bin
 	$(Q)$(IW_SIM_BIN) --seeds $(SEEDS) --first $(FIRST)
 soak: all
 	+$(Q)MAKE='$(MAKE)' scripts/soak --build $(O) --hours $(HOURS) --parts $(PARTS)
-bench: all crowd-bin parallel-streams-bin
+bench: all connects-bin crowd-bin parallel-streams-bin
 	$(Q)IW_BUILD=$(O) scripts/bench
 demo: all
 	$(Q)scripts/demo-run $(O)
@@ -301,7 +301,7 @@ install: all
 	$(Q)$(call to,$(BASHCOMPDIR),644,$(wildcard completions/bash/*))
 	$(Q)$(call to,$(ZSHCOMPDIR),644,$(wildcard completions/zsh/*))
 	$(Q)$(call to,$(FISHCOMPDIR),644,$(wildcard completions/fish/*))
-	$(Q)$(call to,$(LUADIR),644,scripts/wireshark/ddp-sctp.lua)
+	$(Q)$(call to,$(LUADIR),644,$(wildcard scripts/wireshark/*.lua))
 	$(Q)sed -e 's|@BINDIR@|$(BINDIR)|' -e 's|@CONFDIR@|$(CONFDIR)|' scripts/systemd/ddp-recv.service.in >$(O)/ddp-recv.service
 	$(Q)$(call to,$(UNITDIR),644,$(O)/ddp-recv.service scripts/systemd/ddp-recv.socket)
 	$(Q)[ -e '$(D)$(CONFDIR)/ddp-recv.conf' ] || { $(call to,$(CONFDIR),644,scripts/systemd/ddp-recv.conf); }
@@ -326,7 +326,8 @@ uninstall:
 		$(addprefix '$(D)$(BASHCOMPDIR)'/,$(notdir $(wildcard completions/bash/*))) \
 		$(addprefix '$(D)$(ZSHCOMPDIR)'/,$(notdir $(wildcard completions/zsh/*))) \
 		$(addprefix '$(D)$(FISHCOMPDIR)'/,$(notdir $(wildcard completions/fish/*))) \
-		$(addprefix '$(D)$(UNITDIR)'/,ddp-recv.service ddp-recv.socket) '$(D)$(LUADIR)/ddp-sctp.lua'
+		$(addprefix '$(D)$(UNITDIR)'/,ddp-recv.service ddp-recv.socket) \
+		$(addprefix '$(D)$(LUADIR)'/,$(notdir $(wildcard scripts/wireshark/*.lua)))
 	$(Q)! cmp -s '$(D)$(CONFDIR)/ddp-recv.conf' scripts/systemd/ddp-recv.conf || rm -f '$(D)$(CONFDIR)/ddp-recv.conf'
 	$(Q)rm -rf '$(D)$(INCLUDEDIR)/iwarp' '$(D)$(DOCDIR)' '$(D)$(LABEXECDIR)' '$(D)$(LABDIR)'
 

@@ -3,6 +3,7 @@
 #include "cli/conn_facts.h"
 
 #include "cli/human.h"
+#include "cli/secure.h"
 #include "util/num.h"
 #include "util/text.h"
 #include "wire/sctpddp.h"
@@ -19,6 +20,22 @@ static const struct {
 static unsigned npaths(const struct iw_assoc_info *a)
 {
 	return IW_MIN(a->npaths, (unsigned)IW_ASSOC_PATHS);
+}
+
+static const char *const auth_keys[] = {
+	[IW_TLS_AUTH_NONE] = "none",
+	[IW_TLS_AUTH_PSK] = "psk",
+	[IW_TLS_AUTH_PIN] = "pin",
+	[IW_TLS_AUTH_CA] = "ca",
+};
+
+bool iw_cli_facts_tls(struct iw_tls_info *out, const struct iw_qp *qp)
+{
+	*out = (struct iw_tls_info){ .size = sizeof(*out) };
+	if (iw_qp_tls(qp, out) == 0)
+		return true;
+	out->version = NULL;
+	return false;
 }
 
 /* --- JSON --- */
@@ -88,6 +105,21 @@ void iw_cli_facts_assoc_json(struct iw_json *w, const struct iw_assoc_info *a)
 	iw_json_close(w);
 }
 
+void iw_cli_facts_tls_json(struct iw_json *w, const struct iw_tls_info *i)
+{
+	char pin[IW_CLI_PIN_TEXT];
+
+	if (!i->version)
+		return;
+	iw_json_str(w, "tls_version", i->version);
+	iw_json_str(w, "tls_cipher", i->cipher);
+	iw_json_str(w, "tls_auth", auth_keys[i->auth]);
+	if (!i->has_peer_pin)
+		return;
+	iw_cli_pin_text(pin, i->peer_pin);
+	iw_json_str(w, "tls_peer_key", pin);
+}
+
 /* --- text --- */
 
 static const char *markers(const struct iw_qp_info *i)
@@ -119,6 +151,32 @@ void iw_cli_facts_text(struct iw_text *t, const struct iw_qp_info *i, bool tcp)
 	iw_text_fmt(t, "MULPDU %u, IRD %u, ORD %u", i->mulpdu, (uint32_t)i->ird, (uint32_t)i->ord);
 	if (tcp)
 		rtr_text(t, i);
+}
+
+void iw_cli_facts_tls_text(struct iw_text *t, const struct iw_tls_info *i)
+{
+	char pin[IW_CLI_PIN_TEXT];
+
+	iw_text_fmt(t, "%s %s, ", i->version, i->cipher);
+	switch (i->auth) {
+	case IW_TLS_AUTH_PSK:
+		iw_text_str(t, "peer authenticated by PSK");
+		return;
+	case IW_TLS_AUTH_PIN:
+		iw_text_str(t, "peer authenticated by its pinned key");
+		return;
+	case IW_TLS_AUTH_CA:
+		iw_text_str(t, "peer authenticated by its certificate");
+		return;
+	case IW_TLS_AUTH_NONE:
+		break;
+	}
+	if (!i->has_peer_pin) {
+		iw_text_str(t, "peer not authenticated");
+		return;
+	}
+	iw_cli_pin_text(pin, i->peer_pin);
+	iw_text_fmt(t, "peer key %s", pin);
 }
 
 void iw_cli_facts_assoc_text(struct iw_text *t, const struct iw_assoc_info *a)

@@ -121,6 +121,7 @@ struct iw_bench_result {
 	struct iw_hist *round_trips, *completions;
 	/* Of the client's first connection at the end of the window; without private_data. */
 	struct iw_qp_info info;
+	struct iw_tls_info tls;                  /* version NULL: not encrypted */
 	struct iw_assoc_info assoc;              /* over SCTP; in is 0 over TCP */
 	struct iw_bench_environment environment; /* of the client */
 };

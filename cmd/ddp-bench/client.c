@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/conn_facts.h"
 #include "cli/context.h"
 #include "cli/human.h"
 #include "cli/listener.h"
@@ -152,6 +153,7 @@ static void make_result(struct iw_bench_client *c)
 	span(&r->client.used, &first->origin.mine, &last->final.mine);
 	span(&r->server.used, &their_first->origin.theirs.sample, &their_last->final.theirs.sample);
 	iw_qp_info(c->lanes->qp, &r->info);
+	(void)iw_cli_facts_tls(&r->tls, c->lanes->qp);
 	r->info.private_data = NULL;
 	r->info.private_data_len = 0;
 	memcpy(r->client.cc, r->info.cc, sizeof(r->client.cc));

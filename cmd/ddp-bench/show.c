@@ -122,6 +122,7 @@ static void connection_json(struct iw_json *w, const struct iw_bench_result *r)
 	iw_cli_facts_ends_json(w, r->info.local, r->info.peer);
 	iw_cli_facts_json(w, &r->info, tcp);
 	iw_cli_facts_setup_json(w, &r->info, tcp);
+	iw_cli_facts_tls_json(w, &r->tls);
 	if (tcp)
 		return;
 	iw_cli_facts_assoc_json(w, &r->assoc);
@@ -244,6 +245,12 @@ static void add_connection(struct iw_table *t, const struct iw_bench_show *s,
 		iw_text_init(&text, buf, sizeof(buf));
 		iw_cli_facts_path_text(&text, primary(&r->assoc));
 		iw_table_add(t, "");
+		iw_table_add(t, buf);
+	}
+	if (r->tls.version) {
+		iw_text_init(&text, buf, sizeof(buf));
+		iw_cli_facts_tls_text(&text, &r->tls);
+		iw_table_add(t, "encryption");
 		iw_table_add(t, buf);
 	}
 	iw_table_add(t, "");

@@ -20,10 +20,12 @@ int iw_probe_conn_status(const struct iw_fault *f)
 
 /* --- pieces --- */
 
-static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
+static void connection_json(struct iw_json *w, const struct iw_qp_info *i,
+			    const struct iw_tls_info *tls)
 {
 	iw_cli_facts_ends_json(w, i->local, i->peer);
 	iw_cli_facts_json(w, i, true);
+	iw_cli_facts_tls_json(w, tls);
 	iw_cli_facts_traffic_json(w, i, true);
 }
 
@@ -61,7 +63,7 @@ static int rping_json(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
 	iw_json_u64(w, "round_min_ns", r->min_ns);
 	iw_json_u64(w, "round_mean_ns", average(r));
 	iw_json_u64(w, "round_max_ns", r->max_ns);
-	connection_json(w, &o->left.info);
+	connection_json(w, &o->left.info, &o->left.tls);
 	iw_cli_facts_setup_json(w, &o->left.info, true);
 	fault_json(w, &o->left.fault);
 	iw_json_i64(w, "exit_status", exit_status);
@@ -83,6 +85,11 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 		iw_text_init(&t, facts, sizeof(facts));
 		iw_cli_facts_text(&t, i, true);
 		printf("%s: %s\n", i->peer, facts);
+		if (o->left.tls.version) {
+			iw_text_init(&t, facts, sizeof(facts));
+			iw_cli_facts_tls_text(&t, &o->left.tls);
+			printf("%s: %s\n", i->peer, facts);
+		}
 	}
 	printf("%" PRIu64 " round%s of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
 	       " by RDMA Write, %s\n",
@@ -221,7 +228,7 @@ static void closed_json(struct iw_serve_show *s, const struct iw_serve_conn *c)
 
 	iw_json_begin(w, "closed");
 	personality_json(w, s->personality);
-	connection_json(w, c->info);
+	connection_json(w, c->info, c->tls);
 	/* With an emulated personality the engine saw another Request. */
 	if (s->personality->native)
 		iw_cli_facts_setup_json(w, c->info, true);

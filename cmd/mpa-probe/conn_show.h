@@ -43,6 +43,7 @@ struct iw_serve_show {
 /* A connection that has ended. */
 struct iw_serve_conn {
 	const struct iw_qp_info *info;
+	const struct iw_tls_info *tls; /* version NULL: not encrypted */
 	const struct iw_fault *fault;
 	const struct iw_rping_result *rping; /* NULL: a connection of the sink */
 	bool verify;                         /* rping: the data were compared */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/conn_facts.h"
 #include "cli/context.h"
 #include "cli/listener.h"
 #include "cli/log.h"
@@ -120,8 +121,10 @@ static void fill_news(struct session *s, enum iw_rping_run_news_kind kind,
 	*news = (struct iw_rping_run_news){ .kind = kind, .result = *iw_rping_result(s->ping) };
 	if (kind == IW_RPING_RUN_UP)
 		news->setup_ns = s->seen - s->began;
-	if (kind != IW_RPING_RUN_ROUND)
+	if (kind != IW_RPING_RUN_ROUND) {
 		iw_qp_info(s->qp, &news->info);
+		(void)iw_cli_facts_tls(&news->tls, s->qp);
+	}
 }
 
 static void disconnect(struct session *s)

@@ -55,6 +55,7 @@ struct iw_rping_run_news {
 	enum iw_rping_run_news_kind kind;
 	uint64_t setup_ns;             /* UP, client: time from iw_rping_run_new() */
 	struct iw_rping_result result; /* ROUND, LEFT */
+	struct iw_tls_info tls;        /* UP, LEFT; version NULL: not encrypted */
 	struct iw_qp_info info; /* UP, LEFT; private_data is owned and valid until the next call */
 	struct iw_fault fault;  /* LEFT */
 };

@@ -60,6 +60,7 @@ static int serve_sink(struct server *s, struct iw_fault *why)
 	       news.kind != IW_PROBE_SINK_STOPPED)
 		if (news.kind == IW_PROBE_SINK_LEFT)
 			on_left(s, &(struct iw_serve_conn){ .info = &news.info,
+							    .tls = &news.tls,
 							    .fault = &news.fault,
 							    .sends = news.sends,
 							    .octets = news.octets });
@@ -94,6 +95,7 @@ static int serve_rping(struct server *s, struct iw_fault *why)
 	       news.kind != IW_RPING_RUN_STOPPED)
 		if (news.kind == IW_RPING_RUN_LEFT)
 			on_left(s, &(struct iw_serve_conn){ .info = &news.info,
+							    .tls = &news.tls,
 							    .fault = &news.fault,
 							    .rping = &news.result,
 							    .verify = cfg.ping.verify });

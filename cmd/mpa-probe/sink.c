@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/conn_facts.h"
 #include "cli/context.h"
 #include "cli/signals.h"
 #include "os/os.h"
@@ -178,6 +179,7 @@ static void report(struct client *c, enum iw_probe_sink_news_kind kind,
 {
 	*news = (struct iw_probe_sink_news){ .kind = kind, .sends = c->sends, .octets = c->octets };
 	iw_qp_info(c->qp, &news->info);
+	(void)iw_cli_facts_tls(&news->tls, c->qp);
 }
 
 /* --- events --- */

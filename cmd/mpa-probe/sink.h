@@ -46,6 +46,7 @@ enum iw_probe_sink_news_kind {
 
 struct iw_probe_sink_news {
 	enum iw_probe_sink_news_kind kind;
+	struct iw_tls_info tls; /* UP, LEFT; version NULL: not encrypted */
 	struct iw_qp_info info; /* UP, LEFT; its private_data is valid until the next call */
 	uint64_t sends, octets; /* LEFT: Sends received, and their payload */
 	struct iw_fault fault;  /* LEFT */

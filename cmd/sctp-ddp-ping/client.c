@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/conn_facts.h"
 #include "cli/context.h"
 #include "cli/listener.h"
 #include "cli/param.h"
@@ -65,6 +66,7 @@ struct iw_ping {
 	struct iw_fault fault;
 	struct iw_assoc_info assoc;
 	struct iw_qp_info session;
+	struct iw_tls_info tls;
 	size_t pd_len;
 	uint8_t private_data[IW_PRIVATE_DATA_MAX];
 	struct iw_ping_event events[POLL + 8];
@@ -196,6 +198,7 @@ static void on_established(struct iw_ping *p, struct stream *s)
 	}
 	if (s == p->streams) {
 		iw_qp_info(s->qp, &p->session);
+		(void)iw_cli_facts_tls(&p->tls, s->qp);
 		read_association(p);
 		p->reported_up = true;
 		queue_event(p, &(struct iw_ping_event){ .kind = IW_PING_UP });
@@ -643,6 +646,11 @@ const struct iw_assoc_info *iw_ping_assoc(const struct iw_ping *p)
 const struct iw_qp_info *iw_ping_session(const struct iw_ping *p)
 {
 	return &p->session;
+}
+
+const struct iw_tls_info *iw_ping_tls(const struct iw_ping *p)
+{
+	return &p->tls;
 }
 
 uint32_t iw_ping_streams(const struct iw_ping *p)

@@ -97,6 +97,8 @@ IW_MUST_CHECK int iw_ping_next(struct iw_ping *p, struct iw_ping_event *event,
 const struct iw_assoc_info *iw_ping_assoc(const struct iw_ping *p);
 /* Returns the state of the session on the first stream, as of its establishment. */
 const struct iw_qp_info *iw_ping_session(const struct iw_ping *p);
+/* Returns the encryption of the association; version NULL: it is plain. */
+const struct iw_tls_info *iw_ping_tls(const struct iw_ping *p);
 /* Returns the number of streams whose session was established. */
 uint32_t iw_ping_streams(const struct iw_ping *p);
 /* Returns the statistics of a stream, which is below cfg.streams; of all streams together. */

@@ -39,6 +39,18 @@ static void show_paths(const struct iw_assoc_info *a)
 	}
 }
 
+static void show_encryption(const struct iw_tls_info *tls)
+{
+	char buf[FACTS_TEXT];
+	struct iw_text t;
+
+	if (!tls->version)
+		return;
+	iw_text_init(&t, buf, sizeof(buf));
+	iw_cli_facts_tls_text(&t, tls);
+	printf("  %s\n", buf);
+}
+
 static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
 {
 	const struct iw_assoc_info *a = iw_ping_assoc(p);
@@ -50,12 +62,14 @@ static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
 		iw_json_str(s->json, "transport", s->transport);
 		iw_cli_facts_ends_json(s->json, i->local, i->peer);
 		iw_cli_facts_assoc_json(s->json, a);
+		iw_cli_facts_tls_json(s->json, iw_ping_tls(p));
 		return iw_json_end(s->json);
 	}
 	if (s->quiet)
 		return 0;
 	printf("association with %s over %s: %s\n", i->peer, s->transport, assoc_text(text, a));
 	show_paths(a);
+	show_encryption(iw_ping_tls(p));
 	if (a->xdp_mode)
 		iw_log_info("%s: XDP %s", i->peer, a->xdp_mode);
 	return 0;
@@ -187,6 +201,7 @@ static int result_json(const struct iw_ping_show *s, const struct iw_ping *p,
 	if (iw_ping_streams(p) > 0) {
 		iw_cli_facts_json(w, iw_ping_session(p), false);
 		iw_cli_facts_setup_json(w, iw_ping_session(p), false);
+		iw_cli_facts_tls_json(w, iw_ping_tls(p));
 	}
 	if (a->npaths) {
 		iw_json_u64(w, "retransmits", a->retransmits);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/conn_facts.h"
 #include "cli/human.h"
 #include "cli/text.h"
 #include "transfer/internal.h"
@@ -210,6 +211,7 @@ static void keep_end(struct group *g, const struct session *s)
 					      .fault = s->fault };
 	snprintf(g->peer, sizeof(g->peer), "%s", s->peer_text);
 	iw_qp_info(s->qp, &g->end.info);
+	(void)iw_cli_facts_tls(&g->end.tls, s->qp);
 }
 
 /*

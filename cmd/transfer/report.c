@@ -106,12 +106,17 @@ void iw_report_connected(const struct iw_qp *qp)
 	struct iw_qp_info info;
 	bool sctp = iw_qp_assoc(qp, &assoc, NULL) == 0;
 	bool xdp = sctp && assoc.xdp_mode;
+	struct iw_tls_info tls;
 	struct iw_text t;
-	char text[200];
+	char text[400];
 
 	iw_qp_info(qp, &info);
 	iw_text_init(&t, text, sizeof(text));
 	iw_cli_facts_text(&t, &info, !sctp);
+	if (iw_cli_facts_tls(&tls, qp)) {
+		iw_text_str(&t, ", ");
+		iw_cli_facts_tls_text(&t, &tls);
+	}
 	iw_log_info("%s: connected, %s%s%s", info.peer, text, xdp ? ", XDP " : "",
 		    xdp ? assoc.xdp_mode : "");
 }
@@ -430,6 +435,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	if (t->connections > 0) {
 		iw_cli_facts_json(w, &t->info, tcp);
 		iw_cli_facts_setup_json(w, &t->info, tcp);
+		iw_cli_facts_tls_json(w, &t->tls);
 	}
 	iw_json_u64(w, "tx_octets", t->info.tx_octets);
 	iw_json_u64(w, "rx_octets", t->info.rx_octets);

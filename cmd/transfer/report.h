@@ -68,6 +68,7 @@ struct iw_transfer_report {
 	bool excluded;
 	const struct iw_filter *filter;
 	struct iw_qp_info info;
+	struct iw_tls_info tls; /* version NULL: not encrypted */
 	struct iw_fault fault;
 };
 

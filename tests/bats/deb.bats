@@ -263,7 +263,7 @@ need_installed() {
 }
 
 @test "tshark with the plugin of the package dissects DDP over SCTP" {
-    local plugins
+    local plugins name
 
     require_tool tshark
     need_installed
@@ -278,7 +278,9 @@ need_installed() {
     assert_status 0
     # The package installs into the folder in which this tshark searches plugins of all users.
     plugins=$(tshark -G folders 2>/dev/null | sed -n 's/^Global Lua Plugins:[[:space:]]*//p')
-    [ -f "$TREE$plugins/ddp-sctp.lua" ] || fail_with "the package has no $plugins/ddp-sctp.lua"
+    for name in ddp-sctp iwarp-tls; do
+        [ -f "$TREE$plugins/$name.lua" ] || fail_with "the package has no $plugins/$name.lua"
+    done
     # shellcheck disable=SC2016
     iw_run 'unshare --mount' sh -c 'mount --bind "$1$2" "$2" && exec tshark -r "$1/srv/c.pcap" -Y "ddp_sctp.ssn && iwarp_rdma.opcode"' \
         sh "$TREE" "$plugins"

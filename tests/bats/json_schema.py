@@ -207,7 +207,7 @@ SOURCES = {
 }
 # The writers of a connection's facts, which tools call; and the groups of the page that they write.
 FACTS = "cmd/cli/conn_facts.c"
-WRITERS = {"ends_": "ends", "": "facts", "setup_": "setup", "traffic_": "traffic", "assoc_": "association"}
+WRITERS = {"ends_": "ends", "": "facts", "setup_": "setup", "traffic_": "traffic", "assoc_": "association", "tls_": "encryption"}
 # Files with lists of names that become keys: every string literal, and every name in an X(...)
 # list, is accepted.
 LISTS = {

@@ -222,6 +222,7 @@ same_options() {
     [ -L "$root/usr/lib/libiwarp.so" ]
     [ -f "$root/usr/lib/pkgconfig/libiwarp.pc" ]
     [ -f "$root/usr/lib/wireshark/plugins/ddp-sctp.lua" ]
+    [ -f "$root/usr/lib/wireshark/plugins/iwarp-tls.lua" ]
     [ -f "$root/usr/lib/systemd/system/ddp-recv.socket" ]
     grep -q '^ExecStart=/usr/bin/ddp-recv ' "$root/usr/lib/systemd/system/ddp-recv.service"
     [ -f "$root/etc/iwarp-tools/ddp-recv.conf" ]

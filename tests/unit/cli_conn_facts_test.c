@@ -133,12 +133,94 @@ static void text_has_the_same_facts(void **state)
 	assert_string_equal(buf, "address 192.0.2.3:9899, inactive, path MTU 0");
 }
 
+static int write_encryption(const void *arg)
+{
+	struct iw_json w;
+	int err;
+
+	iw_json_init(&w, STDOUT_FILENO);
+	iw_json_begin(&w, "e");
+	iw_cli_facts_tls_json(&w, arg);
+	err = iw_json_end(&w);
+	iw_json_fini(&w);
+	return err;
+}
+
+static void json_of_a_plain_connection_has_no_encryption(void **state)
+{
+	struct iw_tls_info plain = { .version = NULL };
+
+	(void)state;
+	capture_run(&c, write_encryption, &plain);
+	assert_string_equal(c.out, "{\"schema\":1,\"event\":\"e\"}\n");
+}
+
+static void json_has_the_encryption_and_the_key_of_the_peer(void **state)
+{
+	struct iw_tls_info pinned = {
+		.version = "TLSv1.3",
+		.cipher = "TLS_AES_128_GCM_SHA256",
+		.auth = IW_TLS_AUTH_PIN,
+		.has_peer_pin = true,
+	};
+	struct iw_tls_info psk = {
+		.version = "DTLSv1.2",
+		.cipher = "ECDHE-PSK-CHACHA20-POLY1305",
+		.auth = IW_TLS_AUTH_PSK,
+	};
+
+	(void)state;
+	capture_run(&c, write_encryption, &pinned);
+	assert_string_equal(
+		c.out,
+		"{\"schema\":1,\"event\":\"e\",\"tls_version\":\"TLSv1.3\","
+		"\"tls_cipher\":\"TLS_AES_128_GCM_SHA256\",\"tls_auth\":\"pin\","
+		"\"tls_peer_key\":\"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}\n");
+	capture_run(&c, write_encryption, &psk);
+	assert_string_equal(
+		c.out, "{\"schema\":1,\"event\":\"e\",\"tls_version\":\"DTLSv1.2\","
+		       "\"tls_cipher\":\"ECDHE-PSK-CHACHA20-POLY1305\",\"tls_auth\":\"psk\"}\n");
+}
+
+static void text_says_how_the_peer_was_authenticated(void **state)
+{
+	static const struct {
+		enum iw_tls_auth auth;
+		bool key;
+		const char *text;
+	} cases[] = {
+		{ IW_TLS_AUTH_PSK, false, "V C, peer authenticated by PSK" },
+		{ IW_TLS_AUTH_PIN, true, "V C, peer authenticated by its pinned key" },
+		{ IW_TLS_AUTH_CA, true, "V C, peer authenticated by its certificate" },
+		{ IW_TLS_AUTH_NONE, false, "V C, peer not authenticated" },
+		{ IW_TLS_AUTH_NONE, true,
+		  "V C, peer key SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
+	};
+	struct iw_text t;
+	char buf[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct iw_tls_info tls = { .version = "V",
+					   .cipher = "C",
+					   .auth = cases[i].auth,
+					   .has_peer_pin = cases[i].key };
+
+		iw_text_init(&t, buf, sizeof(buf));
+		iw_cli_facts_tls_text(&t, &tls);
+		assert_string_equal(buf, cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_has_each_fact_with_its_unit),
 		cmocka_unit_test(json_over_sctp_has_no_facts_of_mpa),
 		cmocka_unit_test(text_has_the_same_facts),
+		cmocka_unit_test(json_of_a_plain_connection_has_no_encryption),
+		cmocka_unit_test(json_has_the_encryption_and_the_key_of_the_peer),
+		cmocka_unit_test(text_says_how_the_peer_was_authenticated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
