@@ -67,6 +67,8 @@ static void mirror(struct shim_llp *s)
 	s->llp.local_port = in->local_port;
 	s->llp.emss = in->emss;
 	s->llp.untried = in->untried;
+	s->llp.handshake = in->handshake;
+	s->llp.unsent = in->unsent;
 	s->llp.sends = in->sends;
 	s->llp.recvs = in->recvs;
 }
@@ -401,8 +403,13 @@ static int64_t shim_send(struct iw_stream *l, const struct iw_vec *vec, size_t n
 static int shim_shutdown(struct iw_stream *l, struct iw_fault *why)
 {
 	struct shim_llp *s = shim_of(l);
+	int err;
 
-	return s->phase == PHASE_OVER ? 0 : s->inner->ops->shutdown(s->inner, why);
+	if (s->phase == PHASE_OVER)
+		return 0;
+	err = s->inner->ops->shutdown(s->inner, why);
+	mirror(s);
+	return err;
 }
 
 static void shim_refresh(struct iw_stream *l)
@@ -430,6 +437,33 @@ static int shim_try_next(struct iw_stream *l, struct iw_fault *why)
 static int shim_set_cc(struct iw_stream *l, const char *name, struct iw_fault *why)
 {
 	return shim_of(l)->inner->ops->set_cc(shim_of(l)->inner, name, why);
+}
+
+static int shim_flush(struct iw_stream *l, struct iw_fault *why)
+{
+	int err = shim_of(l)->inner->ops->flush(shim_of(l)->inner, why);
+
+	mirror(shim_of(l));
+	return err;
+}
+
+static bool inner_pending(struct iw_stream *inner)
+{
+	return inner->ops->pending && inner->ops->pending(inner);
+}
+
+static bool shim_pending(struct iw_stream *l)
+{
+	const struct shim_llp *s = shim_of(l);
+
+	return s->phase == PHASE_SERVE || inner_pending(s->inner);
+}
+
+static bool shim_tls(struct iw_stream *l, struct iw_tls_info *out)
+{
+	struct iw_stream *inner = shim_of(l)->inner;
+
+	return inner->ops->tls && inner->ops->tls(inner, out);
 }
 
 static void shim_facts(struct iw_stream *l, struct iw_llp_facts *out)
@@ -482,6 +516,9 @@ static const struct iw_stream_ops shim_ops = {
 	.name = "tcp",
 	.recv = shim_recv,
 	.send = shim_send,
+	.flush = shim_flush,
+	.pending = shim_pending,
+	.tls = shim_tls,
 	.shutdown = shim_shutdown,
 	.refresh = shim_refresh,
 	.connected = shim_connected,

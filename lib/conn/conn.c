@@ -131,8 +131,11 @@ void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	struct iw_fault end = { 0 }, named = *why;
 
 	(void)now;
-	/* The adaptation finds out whether a retry with Rev 1 is possible. */
-	if (c->state == IW_CONN_SETUP)
+	/*
+	 * The adaptation finds out whether a retry with Rev 1 is possible. It is not after a refusal
+	 * by TLS, which does not depend on the Rev.
+	 */
+	if (c->state == IW_CONN_SETUP && why->err != IW_E_TLS)
 		(void)!c->ops->peer_ended(c, &end);
 	/*
 	 * The peer reset the connection instead of sending its MPA Reply: MPA's text is more

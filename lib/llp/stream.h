@@ -16,6 +16,7 @@ struct iw_stream_sample {
 	uint64_t srtt, rttvar, rto;      /* ns */
 };
 
+struct iw_tls_info;
 struct iw_stream;
 struct iw_stream_ops {
 	const char *name;
@@ -65,6 +66,17 @@ struct iw_stream_ops {
 	 */
 	void (*keep)(struct iw_stream *l);
 	/*
+	 * Optional; needed if unsent is ever set. Sends the rest of the octets that send accepted.
+	 * Call it when the socket is writable and unsent is set. Returns 0: unsent is clear;
+	 * IW_E_AGAIN; other errors as send.
+	 */
+	int (*flush)(struct iw_stream *l, struct iw_fault *why);
+	/*
+	 * Optional. True if recv has octets, or the end of the stream, although the socket may not
+	 * be readable.
+	 */
+	bool (*pending)(struct iw_stream *l);
+	/*
 	 * Closes the sending direction: the FIN follows the octets sent. Returns 0; IW_E_CLOSED:
 	 * the peer has reset the connection; IW_E_OS: the socket failed.
 	 */
@@ -72,9 +84,11 @@ struct iw_stream_ops {
 	/* Reads emss again, by a system call. If that fails, emss is unchanged. */
 	void (*refresh)(struct iw_stream *l);
 	/*
-	 * Call it when the socket of a pending connect is writable. Returns 0: connected;
+	 * Call it when the socket of a pending connect is writable; during a handshake, also of an
+	 * accepted stream, when it is readable, or writable if unsent is set. Returns 0: connected;
 	 * IW_E_AGAIN: still pending, or the next address is being tried, and fd is a new descriptor
-	 * that must be watched. Other errors: every address has failed (*why: the last failure).
+	 * that must be watched. Other errors: every address has failed, or the handshake (*why: the
+	 * last failure).
 	 */
 	int (*connected)(struct iw_stream *l, struct iw_fault *why);
 	/*
@@ -95,6 +109,8 @@ struct iw_stream_ops {
 	int (*set_cc)(struct iw_stream *l, const char *name, struct iw_fault *why);
 	/* Optional. Fills *out. Makes system calls: not for the data path. */
 	void (*facts)(struct iw_stream *l, struct iw_llp_facts *out);
+	/* Optional. Fills *out except its size. False: the stream is not encrypted. */
+	bool (*tls)(struct iw_stream *l, struct iw_tls_info *out);
 	/* Optional. Fills *out, by a system call. Returns false if that fails. */
 	bool (*sample)(struct iw_stream *l, struct iw_stream_sample *out);
 	/* Closes the connection and frees l. abort: resets the connection. */
@@ -106,8 +122,14 @@ struct iw_stream {
 	int fd;                   /* to be polled; owned by the stream */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
-	uint32_t emss;         /* octets, as last read */
-	unsigned untried;      /* while connecting: addresses that have not been tried */
+	uint32_t emss;    /* octets, as last read */
+	unsigned untried; /* while connecting: addresses that have not been tried */
+	/*
+	 * The connection is up, and the handshake of its encryption is not finished: connected
+	 * continues it. No other address is tried then.
+	 */
+	bool handshake;
+	bool unsent;           /* flush has octets, or a FIN, that the socket did not take */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 
@@ -126,5 +148,13 @@ IW_MUST_CHECK int iw_stream_adopt(struct iw_stream **out, int fd, struct iw_faul
 
 /* Returns the stream transport with this name, or NULL. */
 const struct iw_stream_ops *iw_stream_find(const char *name);
+/*
+ * As open of ops. With cfg->tls the stream, or each stream that it accepts, is encrypted by TLS 1.3:
+ * its octets are plaintext, its facts those of the transport. IW_E_INVAL, IW_E_LIMIT also: as
+ * iw_tls_stream_new. During the handshake and later IW_E_TLS: the peer or its records are not
+ * accepted, or the peer's FIN came without a close_notify (RFC 8446 6.1).
+ */
+IW_MUST_CHECK int iw_stream_open(struct iw_stream **out, const struct iw_stream_ops *ops,
+				 const struct iw_llp_cfg *cfg, struct iw_fault *why);
 
 #endif

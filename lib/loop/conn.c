@@ -108,6 +108,11 @@ void iw_loop_conn_facts(struct iw_loop_conn *k, struct iw_llp_facts *out)
 	k->ops->facts(k, out);
 }
 
+bool iw_loop_conn_tls(struct iw_loop_conn *k, struct iw_tls_info *out)
+{
+	return k->ops->tls && k->ops->tls(k, out);
+}
+
 int iw_loop_conn_set_cc(struct iw_loop_conn *k, const char *name, struct iw_fault *why)
 {
 	return k->ops->set_cc(k, name, why);

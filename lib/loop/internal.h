@@ -143,6 +143,8 @@ struct conn_ops {
 	void (*ends)(struct iw_loop_conn *k, struct iw_llp_ends *out);
 	void (*facts)(struct iw_loop_conn *k, struct iw_llp_facts *out);
 	int (*set_cc)(struct iw_loop_conn *k, const char *name, struct iw_fault *why);
+	/* NULL: never encrypted. As iw_loop_conn_tls. */
+	bool (*tls)(struct iw_loop_conn *k, struct iw_tls_info *out);
 	/* NULL over a stream. As iw_loop_conn_accepted, _memory, _assoc. */
 	void (*accepted)(struct iw_loop_conn *k);
 	size_t (*memory)(struct iw_loop_conn *k);

@@ -114,7 +114,7 @@ IW_MUST_CHECK int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *wh
 /*
  * Adds a connection over a stream transport to the loop, which takes ownership of stream (on
  * failure too); conn and owner are borrowed until the connection is freed. connecting: the
- * transport is still connecting; the loop waits, tries its addresses, and gives up at the deadline
+ * transport is still connecting, or stream->handshake is set; the loop waits, tries its addresses, and gives up at the deadline
  * of conn. IW_E_NOMEM; IW_E_OS: the socket cannot be watched.
  */
 IW_MUST_CHECK int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l,
@@ -136,12 +136,14 @@ void iw_loop_conn_kick(struct iw_loop_conn *k);
 /* Return, and replace, the owner (borrowed). */
 void *iw_loop_conn_owner(const struct iw_loop_conn *k);
 void iw_loop_conn_set_owner(struct iw_loop_conn *k, void *owner);
-/* Returns true until the TCP connection or the association is up. */
+/* Returns true until the TCP connection, its encryption, or the association is up. */
 bool iw_loop_conn_connecting(const struct iw_loop_conn *k);
 /* Returns the addresses and counts, as they are now. Makes no system call. */
 void iw_loop_conn_ends(struct iw_loop_conn *k, struct iw_llp_ends *out);
 /* Returns what the transport reports about itself. May make system calls. */
 void iw_loop_conn_facts(struct iw_loop_conn *k, struct iw_llp_facts *out);
+/* Fills *out except its size. False: the transport is not encrypted, or its handshake runs. */
+bool iw_loop_conn_tls(struct iw_loop_conn *k, struct iw_tls_info *out);
 /*
  * Selects congestion control, as set_cc of struct iw_stream_ops. IW_E_NOTSUP also: the transport
  * has no choice.

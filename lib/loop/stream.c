@@ -100,7 +100,9 @@ static void update_watch(struct stream_conn *k, uint32_t fired, uint64_t now)
 
 	if (over(k))
 		return;
-	if (k->lc.connecting || k->blocked || (k->armed & EPOLLOUT && !(fired & EPOLLOUT)))
+	if (k->stream->handshake)
+		events |= EPOLLIN | (k->stream->unsent ? EPOLLOUT : 0u);
+	else if (k->lc.connecting || k->blocked || (k->armed & EPOLLOUT && !(fired & EPOLLOUT)))
 		events |= EPOLLOUT;
 	if (!k->lc.connecting && iw_conn_wants_rx(k->lc.conn)) {
 		events |= EPOLLIN;
@@ -144,12 +146,21 @@ IW_TRACES static void trace_transport(struct stream_conn *k, uint64_t now)
 	iw_trace(k->tracer, &rtt);
 }
 
+/* True if conn can have octets that are not in the socket any more. */
+static bool has_pending(const struct stream_conn *k)
+{
+	return !k->lc.connecting && !k->rest_until && !over(k) && k->stream->ops->pending &&
+	       k->stream->ops->pending(k->stream) && iw_conn_wants_rx(k->lc.conn);
+}
+
 /* Call it at the end of each function that has served a connection. */
 static void settle(struct stream_conn *k, uint32_t fired, uint64_t now)
 {
 	if (iw_tracing(k->tracer))
 		trace_transport(k, now);
 	update_watch(k, fired, now);
+	if (has_pending(k))
+		iw_loop_conn_kick(&k->lc);
 	iw_loop_conn_settle(&k->lc, own_deadline(k), now);
 }
 
@@ -198,6 +209,7 @@ static void shut_down(struct stream_conn *k, uint64_t now)
 
 	if (k->stream->ops->shutdown(k->stream, &why) != 0)
 		send_failed(k, &why, now);
+	k->blocked = k->stream->unsent;
 }
 
 /* While much output is pending, TCP sends full segments only, so that FPDUs stay aligned. */
@@ -229,12 +241,31 @@ static void check_unacked(struct stream_conn *k, uint64_t now)
 	k->unacked = left;
 }
 
+/* Sends what an earlier send has left. Returns true if new octets can follow. */
+static bool flush_unsent(struct stream_conn *k, uint64_t now)
+{
+	struct iw_fault why;
+	int err = k->stream->ops->flush(k->stream, &why);
+
+	if (err == 0)
+		return true;
+	if (err == IW_E_AGAIN) {
+		k->blocked = true;
+		check_unacked(k, now);
+	} else {
+		send_failed(k, &why, now);
+	}
+	return false;
+}
+
 static void send_out(struct stream_conn *k, uint64_t now)
 {
 	struct iw_fault why;
 	struct iw_tx tx;
 	int budget;
 
+	if (k->stream->unsent && !flush_unsent(k, now))
+		return;
 	for (budget = TX_BUDGET; budget > 0; budget--) {
 		int64_t n;
 
@@ -254,7 +285,7 @@ static void send_out(struct stream_conn *k, uint64_t now)
 		}
 		if (n > 0)
 			iw_conn_sent(k->lc.conn, (size_t)n, now);
-		if (n < 0 || (size_t)n < tx.bytes) {
+		if (n < 0 || (size_t)n < tx.bytes || k->stream->unsent) {
 			k->blocked = true;
 			check_unacked(k, now);
 			return;
@@ -277,7 +308,7 @@ static void send_out(struct stream_conn *k, uint64_t now)
 static void pump(struct stream_conn *k, uint64_t now)
 {
 	if (!k->lc.connecting && !k->blocked && !k->tx_dead && !k->rest_until &&
-	    (k->holding || iw_conn_wants_tx(k->lc.conn)))
+	    (k->holding || k->stream->unsent || iw_conn_wants_tx(k->lc.conn)))
 		send_out(k, now);
 }
 
@@ -405,6 +436,12 @@ static void connecting_ready(struct stream_conn *k, uint64_t now)
 	struct iw_fault why = { 0 };
 	int err = k->stream->ops->connected(k->stream, &why);
 
+	if (err == IW_E_AGAIN && k->stream->handshake) {
+		/* No other address follows: the handshake has all of the time. */
+		k->attempt_at = iw_conn_deadline(k->lc.conn);
+		iw_loop_conn_set_timer(&k->lc, own_deadline(k), now);
+		return;
+	}
 	if (err == IW_E_AGAIN && k->stream->fd == fd && k->stream->untried == untried)
 		return; /* still the same attempt */
 	attempt_ended(k, err, &why, now);
@@ -470,8 +507,8 @@ bool iw_loop_stream_can_wait(struct iw_loop_conn *lc)
 {
 	const struct stream_conn *k = stream_of(lc);
 
-	return k->armed == EPOLLIN && !k->blocked && !k->rest_until && !over(k) &&
-	       k->stream->ops->recv_wait && iw_conn_wants_rx(lc->conn);
+	return k->armed == EPOLLIN && !lc->connecting && !k->blocked && !k->rest_until &&
+	       !over(k) && k->stream->ops->recv_wait && iw_conn_wants_rx(lc->conn);
 }
 
 int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now)
@@ -498,6 +535,8 @@ static void stream_serve(struct iw_loop_conn *lc, uint64_t now)
 {
 	struct stream_conn *k = stream_of(lc);
 
+	if (has_pending(k))
+		receive(k, now);
 	if (!over(k))
 		pump(k, now);
 	settle(k, 0, now);
@@ -548,6 +587,13 @@ static void stream_facts(struct iw_loop_conn *lc, struct iw_llp_facts *out)
 		s->ops->facts(s, out);
 }
 
+static bool stream_tls(struct iw_loop_conn *lc, struct iw_tls_info *out)
+{
+	struct iw_stream *s = stream_of(lc)->stream;
+
+	return s->ops->tls && s->ops->tls(s, out);
+}
+
 static int stream_set_cc(struct iw_loop_conn *lc, const char *name, struct iw_fault *why)
 {
 	struct iw_stream *s = stream_of(lc)->stream;
@@ -563,6 +609,7 @@ static const struct conn_ops stream_ops = {
 	.ends = stream_ends,
 	.facts = stream_facts,
 	.set_cc = stream_set_cc,
+	.tls = stream_tls,
 };
 
 int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_stream *stream,
@@ -570,6 +617,7 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 {
 	struct stream_conn *k = iw_mem_alloc(l->mem, sizeof(*k));
 	uint64_t now = iw_os_now();
+	uint32_t events;
 	int err;
 
 	if (!k) {
@@ -586,16 +634,16 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 		limit_attempt(k, now);
 	else
 		transport_up(k, now);
+	events = connecting && !stream->handshake ? EPOLLOUT : EPOLLIN;
 	err = iw_loop_conn_add_timer(&k->lc, own_deadline(k), now, why);
 	if (!err)
-		err = iw_loop_watch(l, stream->fd, connecting ? EPOLLOUT : EPOLLIN, &k->lc.watch,
-				    true, why);
+		err = iw_loop_watch(l, stream->fd, events, &k->lc.watch, true, why);
 	if (err) {
 		iw_loop_conn_free(&k->lc, true);
 		return err;
 	}
 	k->watched = true;
-	k->armed = connecting ? EPOLLOUT : EPOLLIN;
+	k->armed = events;
 	if (!connecting)
 		iw_loop_conn_kick(&k->lc); /* an initiator sends its Request */
 	*out = &k->lc;

@@ -44,7 +44,7 @@ static bool large_agreed(const struct iw_mpa *m)
 
 bool iw_mpa_aligned(const struct iw_mpa *m)
 {
-	return !large_agreed(m);
+	return !m->cfg.unaligned && !large_agreed(m);
 }
 
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
@@ -75,7 +75,7 @@ static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
  */
 static void align(const struct iw_mpa *m, struct iw_txbuf *t, size_t fpdu)
 {
-	if (!large_agreed(m))
+	if (iw_mpa_aligned(m))
 		t->eor = fpdu != m->tx.emss;
 }
 

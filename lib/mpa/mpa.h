@@ -87,6 +87,8 @@ struct iw_mpa_cfg {
 	 * EMSS.
 	 */
 	uint32_t max_ulpdu;
+	/* The octets are encrypted before TCP cuts them to segments: do not align FPDUs. */
+	bool unaligned;
 	/* The limit for the peer's frame, ns; 0: 10 s for a Reply, 5 s for a Request. */
 	uint64_t timeout_ns;
 };

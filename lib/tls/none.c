@@ -95,9 +95,10 @@ int iw_tls_stream_handshake(struct iw_tls_stream *s, struct iw_fault *why)
 }
 
 int64_t iw_tls_stream_read(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
-			   struct iw_fault *why)
+			   size_t skip, struct iw_fault *why)
 {
 	UNUSED(s);
+	UNUSED(skip);
 	UNUSED(vec);
 	UNUSED(nvec);
 	UNUSED(why);
@@ -117,9 +118,10 @@ bool iw_tls_stream_held(const struct iw_tls_stream *s)
 }
 
 int64_t iw_tls_stream_write(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
-			    struct iw_fault *why)
+			    size_t skip, struct iw_fault *why)
 {
 	UNUSED(s);
+	UNUSED(skip);
 	UNUSED(vec);
 	UNUSED(nvec);
 	UNUSED(why);

@@ -228,18 +228,17 @@ bool iw_tls_stream_info(const struct iw_tls_stream *s, struct iw_tls_info *out)
 /* ---------------------------------------------------------------- data */
 
 int64_t iw_tls_stream_read(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
-			   struct iw_fault *why)
+			   size_t skip, struct iw_fault *why)
 {
-	size_t i = 0, at = 0, total = 0, got;
+	size_t i = 0, at = skip, total = 0, got;
 	int ret, err;
 
 	if (s->err)
 		return fail_again(s, why);
 	ERR_clear_error();
 	while (i < nvec) {
-		if (at == vec[i].len) {
-			i++;
-			at = 0;
+		if (at >= vec[i].len) {
+			at -= vec[i++].len;
 			continue;
 		}
 		ret = SSL_read_ex(s->ssl, (uint8_t *)vec[i].base + at, vec[i].len - at, &got);
@@ -260,7 +259,8 @@ int64_t iw_tls_stream_read(struct iw_tls_stream *s, const struct iw_vec *vec, si
 bool iw_tls_stream_pending(const struct iw_tls_stream *s)
 {
 	/* A read that waits for room in the output must be repeated when there is some. */
-	return SSL_pending(s->ssl) > 0 || s->held;
+	return SSL_pending(s->ssl) > 0 || s->held ||
+	       SSL_get_shutdown(s->ssl) & SSL_RECEIVED_SHUTDOWN;
 }
 
 bool iw_tls_stream_held(const struct iw_tls_stream *s)
@@ -300,9 +300,9 @@ static void count_record(struct iw_tls_stream *s)
 }
 
 int64_t iw_tls_stream_write(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
-			    struct iw_fault *why)
+			    size_t skip, struct iw_fault *why)
 {
-	size_t i = 0, at = 0, total = 0;
+	size_t i = 0, at = skip, total = 0;
 
 	if (s->err)
 		return fail_again(s, why);
@@ -312,13 +312,13 @@ int64_t iw_tls_stream_write(struct iw_tls_stream *s, const struct iw_vec *vec, s
 		const uint8_t *plain;
 		int ret;
 
-		while (i < nvec && at >= vec[i].len) {
-			at -= vec[i].len;
-			i++;
-		}
+		while (i < nvec && at >= vec[i].len)
+			at -= vec[i++].len;
 		if (i == nvec)
 			return (int64_t)total;
-		if (room <= IW_TLS_RECORD_MORE)
+		/* A short record at the end of the output would be expensive. */
+		if (room <= IW_TLS_RECORD_MORE ||
+		    (total && room < IW_TLS_RECORD_MAX + IW_TLS_RECORD_MORE))
 			return total ? (int64_t)total : IW_E_AGAIN;
 		plain = next_plain(s, vec, nvec, i, at,
 				   IW_MIN(room - IW_TLS_RECORD_MORE, (size_t)IW_TLS_RECORD_MAX),

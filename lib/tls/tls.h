@@ -79,23 +79,24 @@ size_t iw_tls_stream_output(struct iw_tls_stream *s, uint8_t *dst, size_t cap);
  */
 IW_MUST_CHECK int iw_tls_stream_handshake(struct iw_tls_stream *s, struct iw_fault *why);
 /*
- * Decrypts into vec. Returns the number of octets, 0 at the peer's close_notify (RFC 8446 6.1).
+ * Decrypts into vec, whose first skip octets are left out. Returns the number of octets, 0 at the
+ * peer's close_notify (RFC 8446 6.1).
  * IW_E_AGAIN: needs input; IW_E_TLS: a record is not authentic, or the peer sent an alert.
  * May produce output (an answer to a key update).
  */
 int64_t iw_tls_stream_read(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
-			   struct iw_fault *why);
-/* True if a read must be repeated without more input, because it returns octets, or is held. */
+			   size_t skip, struct iw_fault *why);
+/* True if a read has a result without more input: octets, the peer's close_notify, or it is held. */
 bool iw_tls_stream_pending(const struct iw_tls_stream *s);
 /* True if the last read did not finish because its output had no room: repeat it with room. */
 bool iw_tls_stream_held(const struct iw_tls_stream *s);
 /*
- * Encrypts octets of vec, as many as the output has room for. Returns their number. IW_E_AGAIN: not
- * one record fits; IW_E_TLS: the session has failed. Updates the key before its limit (RFC 8446
+ * Encrypts octets of vec after the first skip ones, as many as the output has room for. Returns
+ * their number. IW_E_AGAIN: not one record fits; IW_E_TLS: the session has failed. Updates the key before its limit (RFC 8446
  * 5.5).
  */
 int64_t iw_tls_stream_write(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
-			    struct iw_fault *why);
+			    size_t skip, struct iw_fault *why);
 /* Puts a close_notify to the output. */
 void iw_tls_stream_close(struct iw_tls_stream *s);
 /* Requests a key update of both directions (RFC 8446 4.6.3), for tests. */

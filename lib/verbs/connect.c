@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "tls/tls.h"
 
 /* Begins a session on a new association, or on that of another queue pair. */
 static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
@@ -83,7 +84,7 @@ static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
 		return iw_llp_available(name, why);
 	iw_verbs_llp_cfg(&to, at, false);
 	/* Resolving a host name uses part of the time for set-up; the conn gets the rest. */
-	err = ops->open(&stream, &to, why);
+	err = iw_stream_open(&stream, ops, &to, why);
 	if (err)
 		return err;
 	stream = iw_verbs_wrapped(ctx, stream, true);
@@ -92,6 +93,7 @@ static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
 	now = iw_os_now();
 	iw_verbs_conn_cfg(&cfg, ctx, p, true, rev);
 	cfg.rdmap = qp->rdmap;
+	cfg.mpa.unaligned = at->tls != NULL;
 	cfg.mpa.timeout_ns = end > now ? end - now : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
 	if (err) {
@@ -135,9 +137,11 @@ static size_t text_size(const char *text)
 static int make_plan(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 		     const struct iw_protocol_attr *p, uint64_t end, struct iw_fault *why)
 {
+	/* The host becomes an address, which the certificate need not have. */
+	const char *tls_name = to->tls && !to->tls_name ? to->host : to->tls_name;
 	size_t size = sizeof(struct connect_plan) + PEER_ROOM + text_size(to->transport) +
 		      text_size(to->bind_addr) + text_size(to->interface) + text_size(to->cc) +
-		      p->private_data_len;
+		      text_size(tls_name) + p->private_data_len;
 	struct connect_plan *plan = iw_verbs_alloc(qp->ctx, size);
 	char *at;
 
@@ -158,6 +162,9 @@ static int make_plan(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	plan->to.bind_addr = keep(&at, to->bind_addr);
 	plan->to.interface = keep(&at, to->interface);
 	plan->to.cc = keep(&at, to->cc);
+	plan->to.tls_name = keep(&at, tls_name);
+	if (to->tls)
+		iw_tls_creds_get(to->tls);
 	if (p->private_data_len) {
 		memcpy(at, p->private_data, p->private_data_len);
 		plan->protocol.private_data = at;
@@ -166,10 +173,16 @@ static int make_plan(struct iw_qp *qp, const struct iw_endpoint_attr *to,
 	return 0;
 }
 
+static void free_plan(struct iw_ctx *ctx, struct connect_plan *plan)
+{
+	iw_tls_creds_put(plan->to.tls);
+	iw_verbs_free(ctx, plan, plan->size);
+}
+
 void iw_verbs_drop_plan(struct iw_qp *qp)
 {
 	if (qp->plan)
-		iw_verbs_free(qp->ctx, qp->plan, qp->plan->size);
+		free_plan(qp->ctx, qp->plan);
 	qp->plan = NULL;
 }
 
@@ -198,7 +211,7 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 	qp->traced_connected = false;
 	if (begin(qp, &plan->to, &plan->protocol, 1, plan->end, &why) != 0)
 		iw_verbs_qp_end(qp, &why, true);
-	iw_verbs_free(qp->ctx, plan, plan->size);
+	free_plan(qp->ctx, plan);
 	return true;
 }
 

@@ -122,9 +122,11 @@ struct iw_qp {
 	bool closed_queued;        /* IW_EV_CLOSED was queued */
 	struct iw_fault fault;     /* why it ended */
 	enum iw_conn_state traced; /* the state in the last event "state" */
-	/* Copies, for iw_qp_info after the transport was freed: */
+	/* Copies, for iw_qp_info and iw_qp_tls after the transport was freed: */
 	struct iw_llp_ends ends;
 	struct iw_llp_facts facts;
+	bool encrypted; /* tls is set */
+	struct iw_tls_info tls;
 };
 
 /* On an adopted connection only adopter, conn and peer are set; the queue pair has the rest. */

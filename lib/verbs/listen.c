@@ -67,13 +67,14 @@ static void admit(struct iw_listener *l, struct iw_stream *stream)
 	if (iw_verbs_traced(ctx))
 		iw_verbs_trace_connected(ctx, 0, &ends, false);
 	iw_verbs_conn_cfg(&cfg, ctx, &l->protocol, false, l->protocol.rev);
+	cfg.mpa.unaligned = stream->handshake;
 	if (iw_conn_new(&req->conn, &cfg, req->since, NULL) != 0) {
 		stream->ops->close(stream, true);
 		req_free(req, true);
 		return;
 	}
-	if (iw_loop_stream_new(&req->loop_conn, ctx->loop, stream, req->conn, &req->owner, false,
-			       NULL) != 0) {
+	if (iw_loop_stream_new(&req->loop_conn, ctx->loop, stream, req->conn, &req->owner,
+			       stream->handshake, NULL) != 0) {
 		req->loop_conn = NULL;
 		req_free(req, true);
 	}
@@ -360,7 +361,7 @@ static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_f
 	if (!ops)
 		return iw_llp_available(name, why);
 	iw_verbs_llp_cfg(&cfg, &l->at, true);
-	err = ops->open(&stream, &cfg, why);
+	err = iw_stream_open(&stream, ops, &cfg, why);
 	if (err)
 		return err;
 	return iw_loop_listener_new(&l->listener, l->ctx->loop, stream, l, why);

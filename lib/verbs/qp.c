@@ -200,6 +200,7 @@ static void keep_facts(struct iw_qp *qp)
 {
 	iw_loop_conn_ends(qp->loop_conn, &qp->ends);
 	iw_loop_conn_facts(qp->loop_conn, &qp->facts);
+	qp->encrypted = iw_loop_conn_tls(qp->loop_conn, &qp->tls);
 }
 
 /*
@@ -211,7 +212,7 @@ static void name_peer(struct iw_qp *qp)
 	struct iw_fault *why = &qp->fault, named;
 
 	if (!qp->initiator || qp->established || !qp->ends.peer[0] || why->err == 0 ||
-	    why->err == IW_E_CANCELED || strncmp(why->text, "connect to ", 11) == 0)
+	    why->err == IW_E_CANCELED || strstr(why->text, qp->ends.peer))
 		return;
 	(void)iw_fail(&named, why->err, "connect to %s: %s", qp->ends.peer,
 		      why->text[0] ? why->text : iw_err_text(why->err));

@@ -85,14 +85,14 @@ static int64_t do_read(struct side *x, void *arg)
 {
 	struct iw_vec *v = arg;
 
-	return iw_tls_stream_read(x->s, v, 1, &x->why);
+	return iw_tls_stream_read(x->s, v, 1, 0, &x->why);
 }
 
 static int64_t do_write(struct side *x, void *arg)
 {
 	struct iw_vec *v = arg;
 
-	return iw_tls_stream_write(x->s, v, 1, &x->why);
+	return iw_tls_stream_write(x->s, v, 1, 0, &x->why);
 }
 
 static int64_t do_close(struct side *x, void *arg)
@@ -483,9 +483,9 @@ static void write_fills_the_output_and_no_more(void **state)
 	(void)state;
 	open_plain_session();
 	iw_tls_stream_output(a.s, dst, sizeof(dst));
-	assert_in_range(iw_tls_stream_write(a.s, v, 3, &a.why), 32768, 40000);
+	assert_in_range(iw_tls_stream_write(a.s, v, 3, 0, &a.why), 32768, 40000);
 	assert_in_range(iw_tls_stream_output(a.s, dst, 200), 32768, 40000);
-	assert_int_equal(iw_tls_stream_write(a.s, v, 3, &a.why), IW_E_AGAIN);
+	assert_int_equal(iw_tls_stream_write(a.s, v, 3, 0, &a.why), IW_E_AGAIN);
 	assert_int_equal(iw_tls_stream_output(a.s, NULL, 0), 0);
 	end();
 }
