@@ -329,7 +329,8 @@ make_cert() {
     assert_stderr_has '--tls "maybe"'
     try --ca ''
     assert_stderr_has '--ca "": empty'
-    HOME='' XDG_CONFIG_HOME='' try --tls
+    HOME='' XDG_CONFIG_HOME='' run_here ddp-send --tls src/f 127.0.0.1:
+    assert_status 4
     assert_stderr_has 'neither HOME nor XDG_CONFIG_HOME is an absolute path'
 }
 
