@@ -5,7 +5,7 @@
 # Each end has its own directory of keys: the listener `there`, the connecting side `here`.
 
 # Each test is a separate shell, and fail_with prints the variables that look unused.
-# shellcheck disable=SC2030,SC2031,SC2034
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
 load transfers
