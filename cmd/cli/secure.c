@@ -394,13 +394,15 @@ int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp, s
 	char key[IW_CLI_PIN_TEXT];
 	int err;
 
-	if (!s->creds || s->peer[0] == '\0')
+	if (!s->creds)
 		return 0;
 	err = iw_qp_tls(qp, &info);
-	if (!err && !info.has_peer_pin)
-		err = IW_E_STATE;
 	if (err)
-		return iw_fail(why, err, "%s: the connection has no key of the peer", s->peer);
+		return iw_fail(why, err, "the connection is not encrypted: %s", iw_err_text(err));
+	if (s->peer[0] == '\0')
+		return 0;
+	if (!info.has_peer_pin)
+		return iw_fail(why, IW_E_TLS, "%s: the peer has shown no key", s->peer);
 	if (s->known.npins == 0)
 		err = remember(s, info.peer_pin, why);
 	if (err || iw_known_has(&s->known, info.peer_pin))

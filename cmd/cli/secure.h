@@ -72,10 +72,11 @@ bool iw_cli_secure_is_local(const struct iw_cli *cli, int listen_fd);
 IW_MUST_CHECK int iw_cli_secure_open(struct iw_cli_secure *s, const char *peer, uint16_t port,
 				     bool loopback, struct iw_fault *why);
 /*
- * Initiator: compares the key of the peer with the remembered ones, and remembers a new one. Does
- * nothing on a plain connection, or if the peer was authenticated in another way. IW_E_TLS: the key
- * has changed; end the connection, and report *why; the lines with both keys, the file and the line
- * have been written (cli/log.h). IW_E_OS, IW_E_TIMEOUT, IW_E_NOMEM: the key cannot be remembered.
+ * Initiator: compares the key of the peer with the remembered ones, and remembers a new one. Without
+ * credentials it does nothing; if the peer was authenticated in another way, it only checks that the
+ * connection is encrypted. IW_E_TLS: the key has changed; end the connection, and report *why; the
+ * lines with both keys, the file and the line have been written (cli/log.h). IW_E_STATE: not
+ * encrypted. IW_E_OS, IW_E_TIMEOUT, IW_E_NOMEM: the key cannot be remembered.
  */
 IW_MUST_CHECK int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp,
 					    struct iw_fault *why);
