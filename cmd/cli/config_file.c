@@ -21,7 +21,7 @@ void iw_config_keys_fini(struct iw_config_keys *k)
 	*k = (struct iw_config_keys){ 0 };
 }
 
-#if IW_HAVE_INIH
+#ifdef IW_HAVE_INIH
 
 #include <ini.h>
 

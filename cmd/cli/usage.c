@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/config.h"
 #include "cli/value.h"
 #include "util/num.h"
 
@@ -121,6 +122,9 @@ void iw_cli_parse(struct iw_cli *cli, const struct argp *argp, int argc, char **
 	usage.len = 0;
 	usage.whole = false;
 	tee_open();
+	iw_cli_config_apply(cli, argp, &argc, &argv, flags, input);
+	usage.argc = argc;
+	usage.argv = argv;
 	iw_cli_check_values(argp, argc, argv, flags);
 	argp_parse(argp, argc, argv, flags, NULL, input);
 	iw_cli_parsed();
