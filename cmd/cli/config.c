@@ -17,6 +17,7 @@
 #include "cli/config_read.h"
 #include "cli/config_trial.h"
 #include "cli/conn.h"
+#include "cli/secure.h"
 #include "cli/text.h"
 #include "cli/value.h"
 #include "util/num.h"
@@ -69,9 +70,9 @@ __attribute__((noreturn, format(printf, 3, 4))) static void end(const struct par
 /* --- from a key to an option ------------------------------------------------------------------- */
 
 /* The options for [all]. */
-static const struct argp *const shared[] = { &iw_cli_argp, &iw_cli_interface_argp,
+static const struct argp *const shared[] = { &iw_cli_argp,         &iw_cli_interface_argp,
 					     &iw_cli_control_argp, &iw_cli_report_argp,
-					     &iw_cli_conn_argp };
+					     &iw_cli_conn_argp,    &iw_cli_secure_argp };
 
 /* Options of encryption. Leaving one out must not go unnoticed. */
 static const char *const protecting[] = {
@@ -99,29 +100,29 @@ static bool is_shared(const struct argp *argp)
 	return false;
 }
 
-/* only_shared: the options for [all]. Options without help text are not for users. */
+/*
+ * only_shared: the options for [all]. Options without help text are not for users. A tool may use
+ * the name of a shared option for an option of its own.
+ */
 static const struct argp_option *find(const struct argp *argp, const char *name, bool only_shared)
 {
 	const struct argp_option *found = NULL;
-	bool all = !only_shared || is_shared(argp);
+	bool fits = !only_shared || is_shared(argp);
 
 	for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++)
-		if (o->name && strcmp(o->name, name) == 0 && !(o->flags & OPTION_HIDDEN) &&
-		    (all || is_in(protecting, IW_ARRAY_LEN(protecting), name)))
+		if (fits && o->name && strcmp(o->name, name) == 0 && !(o->flags & OPTION_HIDDEN))
 			return o;
 	for (const struct argp_child *c = argp->children; c && c->argp && !found; c++)
-		found = find(c->argp, name, !all);
+		found = find(c->argp, name, !fits);
 	return found;
 }
 
 static bool exists_for_all(const char *name)
 {
-	bool found = is_in(protecting, IW_ARRAY_LEN(protecting), name) ||
-		     strcmp(name, "insecure") == 0;
-
-	for (size_t i = 0; i < IW_ARRAY_LEN(shared) && !found; i++)
-		found = find(shared[i], name, false);
-	return found;
+	for (size_t i = 0; i < IW_ARRAY_LEN(shared); i++)
+		if (find(shared[i], name, false))
+			return true;
+	return false;
 }
 
 /* Returns the option of a key. NULL: one of [all] that this tool does not have. */

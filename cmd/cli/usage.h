@@ -14,6 +14,13 @@
 void iw_cli_parse(struct iw_cli *cli, const struct argp *argp, int argc, char **argv,
 		  unsigned int flags, void *input);
 
+/*
+ * The two parts of it that concern messages. From begin to iw_cli_parsed, the first line on
+ * standard error is kept; args replaces the arguments, which are borrowed as cli is.
+ */
+void iw_cli_usage_begin(struct iw_cli *cli, int argc, char **argv);
+void iw_cli_usage_args(int argc, char **argv);
+
 /* Reports that the arguments were accepted: a later exit is not a usage error. */
 void iw_cli_parsed(void);
 

@@ -16,6 +16,7 @@
 
 #include "cli/config_file.h"
 #include "cli/config_read.h"
+#include "cli/secure.h"
 #include "cli/usage.h"
 #include "cli_capture.h"
 #include "util/num.h"
@@ -220,8 +221,9 @@ static void the_directory_follows_the_variables(void **state)
 
 struct opts {
 	struct iw_cli cli;
-	bool stats, owner, setid, listener, require;
-	char pins[100];
+	struct iw_cli_secure secure;
+	bool stats, owner, setid, listener;
+	char words[100];
 };
 
 static void check(const struct opts *o, const struct argp_state *state)
@@ -230,7 +232,8 @@ static void check(const struct opts *o, const struct argp_state *state)
 		argp_error(state, "--stats applies to senders only");
 	if (o->setid && !o->owner)
 		argp_error(state, "--setid needs --owner");
-	if (o->require && strcmp(o->cli.transport, "sctp") == 0)
+	iw_cli_secure_check(state, &o->secure, o->cli.transport);
+	if (o->secure.require && strcmp(o->cli.transport, "sctp") == 0)
 		argp_error(state, "--require-encryption: -t sctp has none");
 }
 
@@ -241,6 +244,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->cli;
+		state->child_inputs[1] = &o->secure;
 		return 0;
 	case 's':
 		o->stats = true;
@@ -254,11 +258,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'l':
 		o->listener = true;
 		return 0;
-	case 'r':
-		o->require = !arg;
-		return 0;
-	case 'n':
-		strcat(strcat(o->pins, arg), ".");
+	case 'w':
+		strcat(strcat(o->words, arg), ".");
 		return 0;
 	case ARGP_KEY_ARG:
 		return 0;
@@ -275,13 +276,14 @@ static const struct argp_option options[] = {
 	{ "owner", 'o', NULL, 0, "Owners", 0 },
 	{ "setid", 'i', NULL, 0, "Bits", 0 },
 	{ "listener", 'l', NULL, 0, "Wait", 0 },
-	{ "require-encryption", 'r', "no", OPTION_ARG_OPTIONAL, "Refuse", 0 },
-	{ "pin", 'n', "PIN", 0, "Trust", 0 },
+	{ "word", 'w', "WORD", 0, "Say", 0 },
 	{ "secret", 'x', NULL, OPTION_HIDDEN, NULL, 0 },
 	{ 0 },
 };
 
-static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 },
+					  { &iw_cli_secure_argp, 0, "Encryption:", 0 },
+					  { 0 } };
 static const struct argp argp = { .options = options, .parser = parse, .children = kids };
 
 static int run_tool(const void *arg)
@@ -292,12 +294,14 @@ static int run_tool(const void *arg)
 
 	argv = capture_argv("./dir/ddp-recv", arg, &argc);
 	iw_cli_init(&o.cli, "ddp-recv", "tcp");
+	iw_cli_secure_init(&o.secure);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	if (iw_cli_start(&o.cli) != 0)
 		return 9;
-	printf("%s %u%s%s%s%s%s %s", o.cli.transport, (unsigned)o.cli.port, o.stats ? " stats" : "",
-	       o.owner ? " owner" : "", o.setid ? " setid" : "", o.listener ? " listener" : "",
-	       o.require ? " require" : "", o.pins);
+	printf("%s %u%s%s%s%s%s%s %s", o.cli.transport, (unsigned)o.cli.port,
+	       o.stats ? " stats" : "", o.owner ? " owner" : "", o.setid ? " setid" : "",
+	       o.listener ? " listener" : "", o.secure.tls ? " tls" : "",
+	       o.secure.require ? " require" : "", o.words);
 	return 0;
 }
 
@@ -331,9 +335,12 @@ static void keys_set_options_and_the_command_line_replaces_them(void **state)
 		{ "[ddp-recv]\nstats = yes\n", ARGV("x"), 0, "tcp 7471 stats ", "" },
 		{ "[ddp-recv]\nstats = no\n", ARGV("x"), 0, "tcp 7471 ", "" },
 		{ "[ddp-recv]\nstats = yes\nstats = no\n", ARGV("x"), 0, "tcp 7471 ", "" },
-		{ "[ddp-recv]\npin = a\npin = b\n", ARGV("x"), 0, "tcp 7471 a.b.", "" },
-		{ "[all]\npin = a\n[ddp-recv]\npin = b\n", ARGV("x"), 0, "tcp 7471 b.", "" },
-		{ "[all]\npin = a\n", ARGV("--pi", "c"), 0, "tcp 7471 c.", "" },
+		{ "[ddp-recv]\nword = a\nword = b\n", ARGV("x"), 0, "tcp 7471 a.b.", "" },
+		{ "[ddp-recv]\nword = a\nword = b\n", ARGV("--wo", "c"), 0, "tcp 7471 c.", "" },
+		{ "[all]\ntls = yes\n[ddp-recv]\ntls = no\n", ARGV("x"), 0, "tcp 7471 ", "" },
+		{ "[all]\ntls = yes\n", ARGV("x"), 0, "tcp 7471 tls ", "" },
+		{ "[all]\ntls = yes\n", ARGV("--tls=no"), 0, "tcp 7471 ", "" },
+		{ "[all]\ninsecure = yes\n", ARGV("x"), 0, "tcp 7471 ", "" },
 		{ "[all]\nport = 5\n", ARGV("--no-config"), 0, "tcp 7471 ", "" },
 		{ "[all\n", ARGV("--no-config"), 0, "tcp 7471 ", "" },
 		{ "[all]\nmulpdu = emss\n", ARGV("x"), 0, "tcp 7471 ", "" },
@@ -360,6 +367,9 @@ static void options_that_exclude_the_command_line_are_left_out(void **state)
 		{ "[ddp-recv]\nsetid = yes\n", ARGV("-o"), 0, "tcp 7471 owner setid ", "" },
 		{ "[ddp-recv]\nstats = yes\n", ARGV("-l", "-v"), 0, "tcp 7471 listener ",
 		  "config:2: stats: left out: --stats applies to senders only" },
+		/* Less encryption than the file wants is worth a warning. */
+		{ "[all]\ntls = yes\n", ARGV("-t", "sctp"), 0, "sctp 7471 ",
+		  "config:2: tls: left out: --tls: -t sctp has no encryption" },
 		/* An error of the command line by itself. */
 		{ "[ddp-recv]\nport = 9\n", ARGV("-l", "-s"), 2, "",
 		  "ddp-recv: --stats applies to senders only" },
