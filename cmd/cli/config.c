@@ -346,7 +346,9 @@ static void choose(const struct parse *p)
 
 static void note_exempt(const struct argp_option *o, void *ctx)
 {
-	static const char *const names[] = { "help", "usage", "version", "no-config" };
+	/* What the end that ssh starts does is the choice of the end that starts it. */
+	static const char *const names[] = { "help", "usage", "version", "no-config",
+					     "ssh-server" };
 	bool *exempt = ctx;
 
 	*exempt = *exempt || o->key == 'h' ||

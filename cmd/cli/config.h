@@ -48,8 +48,8 @@ IW_MUST_CHECK int iw_cli_config_dir(char *dir, size_t cap);
  * Call before parsing, with the same arguments; later calls in the process do nothing. Reads the
  * files, sets cli->config, and replaces *argc and *argv by arguments that have the options of the
  * files first.
- * Changes nothing if no file exists, or if the arguments have --no-config, --help, --usage or
- * --version.
+ * Changes nothing if no file exists, or if the arguments have --no-config, --help, --usage,
+ * --version or --ssh-server.
  * A message ends the tool with IW_EXIT_USAGE: a file is malformed; a key is not an option that a
  * file can set; a value is wrong. With IW_EXIT_CANNOT: a file belongs to another user than root or,
  * for the user's file, this user; or others can write to it; or it cannot be read.

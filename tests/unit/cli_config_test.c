@@ -261,6 +261,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'w':
 		strcat(strcat(o->words, arg), ".");
 		return 0;
+	case 'y':
 	case ARGP_KEY_ARG:
 		return 0;
 	case ARGP_KEY_END:
@@ -278,6 +279,7 @@ static const struct argp_option options[] = {
 	{ "listener", 'l', NULL, 0, "Wait", 0 },
 	{ "word", 'w', "WORD", 0, "Say", 0 },
 	{ "secret", 'x', NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "ssh-server", 'y', NULL, OPTION_HIDDEN, NULL, 0 },
 	{ 0 },
 };
 
@@ -343,6 +345,7 @@ static void keys_set_options_and_the_command_line_replaces_them(void **state)
 		{ "[all]\ninsecure = yes\n", ARGV("x"), 0, "tcp 7471 ", "" },
 		{ "[all]\nport = 5\n", ARGV("--no-config"), 0, "tcp 7471 ", "" },
 		{ "[all\n", ARGV("--no-config"), 0, "tcp 7471 ", "" },
+		{ "[all]\nport = 5\n", ARGV("--ssh-server"), 0, "tcp 7471 ", "" },
 		{ "[all]\nmulpdu = emss\n", ARGV("x"), 0, "tcp 7471 ", "" },
 		{ "[all]\nrequire-encryption = yes\n", ARGV("x"), 0, "tcp 7471 require ", "" },
 		{ "[all]\nrequire-encryption = no\n", ARGV("x"), 0, "tcp 7471 ", "" },
