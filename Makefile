@@ -378,7 +378,7 @@ help:
 #| Switches
 #|   BUILD=folder    the build folder (build); each of the next three uses a folder of its own below it
 #|   SANITIZE=address,undefined   FUZZ=1   COVERAGE=1
-#|   WITHOUT="isal sctp xdp sdt openssl pcap seccomp usrsctp"   build as if these libraries were absent
+#|   WITHOUT="isal sctp xdp sdt openssl inih pcap seccomp usrsctp"   build as if these libraries were absent
 #|   LTO=            switches link-time optimization off; it is on if CC supports it, except in the builds of checks (above)
 #|   V=1             prints whole command lines
 #|   WERROR=1        warnings are errors

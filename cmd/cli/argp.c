@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/config.h"
 #include "cli/doctor.h"
 #include "cli/option.h"
 #include "cli/text.h"
@@ -21,6 +22,7 @@ enum {
 	KEY_JSON,
 	KEY_TRACE,
 	KEY_DOCTOR,
+	KEY_NO_CONFIG,
 };
 
 #define TIMEOUT_MIN IW_MSEC(1)
@@ -61,6 +63,7 @@ static const struct argp_option report_options[] = {
 	{ "quiet", 'q', NULL, 0, "Report only errors", 0 },
 	{ "doctor", KEY_DOCTOR, NULL, 0,
 	  "Report what this machine can run, what it cannot and why, then exit", 0 },
+	{ "no-config", KEY_NO_CONFIG, NULL, 0, "Do not read the configuration files", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -178,6 +181,9 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 	case KEY_DOCTOR:
 		cli->doctor = true;
 		return 0;
+	case KEY_NO_CONFIG:
+		/* Has had its effect before the parse: iw_cli_config_apply. */
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -202,6 +208,8 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
 		/* argp calls children first, so the parser has not yet missed an argument. */
 		if (!cli->doctor)
 			return 0;
+		if (iw_cli_config_trial())
+			exit(IW_EXIT_OK);
 		iw_cli_parsed();
 		status = iw_cli_doctor(cli, stdout);
 		if (cli->doctor_also)

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/config.h"
 #include "cli/confine.h"
 #include "cli/signals.h"
 #include "llp/llp.h"
@@ -102,12 +103,27 @@ void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport)
 	iw_log_setup(tool, cli->level);
 }
 
+static void report_config(const struct iw_config *c)
+{
+	for (unsigned i = 0; i < IW_CONFIG_FILES; i++)
+		if (c->files[i].ignored)
+			iw_log_warn("%s: ignored, because this program was built without inih",
+				    c->files[i].path);
+	for (size_t i = 0; i < c->nnotes; i++)
+		if (c->notes[i].warn)
+			iw_log_warn("%s", c->notes[i].text);
+		else
+			iw_log_info("%s", c->notes[i].text);
+}
+
 int iw_cli_start(struct iw_cli *cli)
 {
 	struct iw_fault why = { 0 };
 	int err;
 
 	iw_log_setup(cli->tool, cli->level);
+	if (cli->config)
+		report_config(cli->config);
 	err = iw_confine_early(&why);
 	if (!err)
 		err = iw_signals_init(&why);

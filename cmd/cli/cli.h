@@ -37,8 +37,9 @@
  * standard error (cli/log.h).
  *
  * Other headers:
- *   arguments    option.h, parse.h, value.h, usage.h, command.h (subcommands), endpoint.h
- *                (HOST:PATH), conn.h and param.h (options of connections)
+ *   arguments    option.h, parse.h, value.h, usage.h, command.h (subcommands), config.h
+ *                (configuration files), endpoint.h (HOST:PATH), conn.h and param.h (options of
+ *                connections)
  *   output       log.h, json.h, table.h, human.h, text.h, term.h, progress.h, trace.h, conn_facts.h
  *   process      signals.h, exit.h, passed.h (socket activation), confine.h with landlock.h and
  *                seccomp.h, doctor.h
@@ -66,6 +67,7 @@
 #define IW_CLI_PROGRESS_S 30
 #define IW_CLI_SETUP_S    10
 
+struct iw_config;
 struct iw_doctor;
 
 /* The common options and the output of a tool. Strings are borrowed from argv. */
@@ -82,6 +84,7 @@ struct iw_cli {
 	bool json;
 	bool quiet;
 	bool doctor;
+	const struct iw_config *config; /* of iw_cli_config_apply; NULL: it read no file */
 	/*
 	 * For --doctor: the transports that the tool can use, ended by NULL. An empty list: the
 	 * tool opens no connection. NULL: all transports of the library.
@@ -119,7 +122,7 @@ extern const struct argp iw_cli_argp;
 extern const struct argp iw_cli_interface_argp;
 /* For a tool that uses the control socket of a listener. */
 extern const struct argp iw_cli_control_argp;
-/* The part that all of them have: --json, --verbose, --quiet, --doctor. For a tool that names its
+/* The part that all of them have: --json, --verbose, --quiet, --doctor, --no-config. For a tool that names its
  * endpoints with options of its own. */
 extern const struct argp iw_cli_report_argp;
 

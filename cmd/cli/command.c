@@ -14,6 +14,8 @@ struct choice {
 	const struct iw_command *table;
 	const struct iw_command *found;
 	int first; /* index of the command in argv */
+	int argc;  /* what was parsed: options of configuration files come first */
+	char **argv;
 };
 
 static const struct iw_command *find(const struct iw_command *table, const char *name)
@@ -67,6 +69,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		 * parse.
 		 */
 		choice->first = state->next;
+		choice->argc = state->argc;
+		choice->argv = state->argv;
 		choice->found = find(choice->table, state->argv[state->next]);
 		if (!choice->found)
 			unknown(state, choice->table, state->argv[state->next]);
@@ -125,6 +129,6 @@ int iw_cli_command(struct iw_cli *cli, const struct iw_command *table, const str
 	if (!choice.found)
 		return IW_EXIT_USAGE;
 	snprintf(name, sizeof(name), "%s %s", cli->tool, choice.found->name);
-	argv[choice.first] = name;
-	return choice.found->run(cli, argc - choice.first, argv + choice.first);
+	choice.argv[choice.first] = name;
+	return choice.found->run(cli, choice.argc - choice.first, choice.argv + choice.first);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "cli/confine.h"
 #include "cli/human.h"
 #include "cli/table.h"
@@ -428,6 +429,27 @@ static void check_confinement(struct iw_doctor *d, struct iw_cli *cli)
 	check_limits(d, &s);
 }
 
+/* The files from which the arguments were completed. */
+static void check_config(struct iw_doctor *d, const struct iw_config *config)
+{
+	for (size_t i = 0; config && i < IW_CONFIG_FILES; i++) {
+		const struct iw_config_file *f = &config->files[i];
+		const char *subject = i == 0 ? "configuration, system" : "configuration, user";
+		struct iw_check *c;
+
+		if (!f->path[0])
+			continue;
+		c = add(d, subject, f->ignored ? IW_VERDICT_WARN : IW_VERDICT_OK);
+		if (f->ignored)
+			seen(c, "%.150s: ignored: built without inih", f->path);
+		else if (f->present)
+			seen(c, "%.150s: sets %u option%s here", f->path, f->used,
+			     f->used == 1 ? "" : "s");
+		else
+			seen(c, "%.150s: does not exist", f->path);
+	}
+}
+
 static void check_xdp(struct iw_doctor *d, const char *interface)
 {
 	check_bpf(d);
@@ -464,6 +486,7 @@ void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli)
 		check_network(d);
 	check_clock(d);
 	check_crc32c(d);
+	check_config(d, cli->config);
 	check_confinement(d, cli);
 	if (cli->doctor_needs)
 		cli->doctor_needs(d);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/value.h"
 #include "util/num.h"
 
 /* One parse at a time: exit() has no argument for its handlers' state. */
@@ -108,20 +107,21 @@ void iw_cli_parsed(void)
 	usage.tee = NULL;
 }
 
-void iw_cli_parse(struct iw_cli *cli, const struct argp *argp, int argc, char **argv,
-		  unsigned int flags, void *input)
+void iw_cli_usage_args(int argc, char **argv)
+{
+	usage.argc = argc;
+	usage.argv = argv;
+}
+
+void iw_cli_usage_begin(struct iw_cli *cli, int argc, char **argv)
 {
 	static bool registered;
 
 	if (!registered)
 		registered = on_exit(at_exit, NULL) == 0;
 	usage.cli = cli;
-	usage.argc = argc;
-	usage.argv = argv;
+	iw_cli_usage_args(argc, argv);
 	usage.len = 0;
 	usage.whole = false;
 	tee_open();
-	iw_cli_check_values(argp, argc, argv, flags);
-	argp_parse(argp, argc, argv, flags, NULL, input);
-	iw_cli_parsed();
 }

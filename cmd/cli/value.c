@@ -139,3 +139,45 @@ void iw_cli_check_values(const struct argp *argp, int argc, char **argv, unsigne
 			complain(&state, next, argv[i - 1], argv[i]);
 	}
 }
+
+/* Returns the last option in arg; NULL: it has none that is known. */
+static const struct argp_option *call_each(const struct argp *argp, const char *arg,
+					   void (*fn)(const struct argp_option *o, void *ctx),
+					   void *ctx)
+{
+	const struct argp_option *o = NULL;
+
+	if (arg[1] == '-') {
+		o = find_long(argp, arg + 2);
+		if (o)
+			fn(o, ctx);
+		return o;
+	}
+	for (const char *p = arg + 1; *p != '\0'; p++) {
+		o = find_any(argp, &(struct wanted){ .letter = *p });
+		if (!o)
+			return NULL;
+		fn(o, ctx);
+		if (o->arg)
+			return o;
+	}
+	return o;
+}
+
+void iw_cli_each_option(const struct argp *argp, int argc, char **argv, unsigned int flags,
+			void (*fn)(const struct argp_option *o, void *ctx), void *ctx)
+{
+	const struct argp_option *next, *last;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (argv[i][0] != '-' || argv[i][1] == '\0') {
+			if (flags & ARGP_IN_ORDER)
+				return;
+			continue;
+		}
+		last = call_each(argp, argv[i], fn, ctx);
+		(void)is_option(argp, argv[i], &next);
+		if (last && next)
+			i++;
+	}
+}

@@ -686,6 +686,7 @@ static const struct key common_keys[] = {
 	[IW_XFER_KEY_FROM] = { "3 from message", "the first message with these receives" },
 	[IW_XFER_KEY_ARRIVED] = { "7 arrived", "octets of files on this connection" },
 	[IW_XFER_KEY_KEPT] = { "8 stored", "octets that need not be moved again" },
+	[IW_XFER_KEY_BINDING] = { "11 channel binding", "of TLS or DTLS (RFC 9266)" },
 };
 
 static const struct { uint32_t type; unsigned number; struct key key; } own_keys[] = {

@@ -364,6 +364,15 @@ static bool is_known(struct session *s)
 	return false;
 }
 
+/* Over TLS or DTLS, both ends of the transfer prove that they are the ends of the session. */
+static void bind_channel(struct session *s)
+{
+	struct iw_tls_info info = { .size = sizeof(info) };
+
+	if (iw_qp_tls(s->qp, &info) == 0)
+		iw_xfer_bind(s->x, info.binding);
+}
+
 void iw_session_up(struct session *s)
 {
 	struct iw_qp_info info;
@@ -387,6 +396,7 @@ void iw_session_up(struct session *s)
 				"%s: neither CRC nor digest (--crc, --digest): octets that change on their way are not noticed",
 				info.peer);
 	}
+	bind_channel(s);
 	if (!s->initiator || (is_known(s) && read_reply(s, &info)))
 		iw_xfer_start(s->x, s->initiator ? &s->peer : NULL, s->hub->now);
 	iw_session_make_ready(s);

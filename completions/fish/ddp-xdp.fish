@@ -23,6 +23,7 @@ complete -c ddp-xdp -s I -l interface -x -a '(__fish_print_interfaces)' -d 'The 
 complete -c ddp-xdp -l json -d 'Results as JSON'
 complete -c ddp-xdp -s v -l verbose -d 'Say more'
 complete -c ddp-xdp -s q -l quiet -d 'Say nothing but errors'
+complete -c ddp-xdp -l no-config -d 'Do not read the configuration files'
 complete -c ddp-xdp -l doctor -d 'What this machine can run'
 complete -c ddp-xdp -s '?' -l help -d 'List of options'
 complete -c ddp-xdp -l usage -d 'Short list of options'

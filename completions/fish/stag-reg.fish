@@ -30,6 +30,7 @@ complete -c stag-reg -l timeout -x -d 'Give up after this time without an answer
 complete -c stag-reg -l json -d 'Results as JSON'
 complete -c stag-reg -s v -l verbose -d 'Report more'
 complete -c stag-reg -s q -l quiet -d 'Report only the requested information and errors'
+complete -c stag-reg -l no-config -d 'Do not read the configuration files'
 complete -c stag-reg -l doctor -d 'Report what this machine can run'
 complete -c stag-reg -s '?' -l help -d 'List of options'
 complete -c stag-reg -l usage -d 'Short list of options'

@@ -46,8 +46,6 @@ static const char *guess_responder(uint8_t first)
 		return "an SSH server answers";
 	case '2':
 		return "an SMTP or FTP server answers";
-	case 0x15: /* alert */
-		return "a TLS server answers";
 	}
 	return "";
 }
@@ -61,16 +59,36 @@ static const char *guess_initiator(uint8_t first)
 		return "an HTTP client begins";
 	case 'S':
 		return "an SSH client begins";
-	case 0x16: /* handshake */
-		return "a TLS client begins";
 	}
 	return "";
+}
+
+/* Types of TLS records (RFC 8446 5.1). */
+#define TLS_ALERT     0x15
+#define TLS_HANDSHAKE 0x16
+
+/* A server answers a Request with an alert; some send a record of the handshake first. */
+static bool is_tls(const struct iw_mpa *m)
+{
+	return m->in[0] == TLS_HANDSHAKE || (m->cfg.initiator && m->in[0] == TLS_ALERT);
+}
+
+static int peer_has_tls(const struct iw_mpa *m, uint8_t want, struct iw_fault *why)
+{
+	return iw_fail(
+		why, IW_E_MPA_FRAME,
+		m->cfg.initiator
+			? "the peer expects TLS: a TLS server answers like this; give --tls, or the port of a plain iWARP listener with -p (octet 0 of the MPA key is %b, expected %b)"
+			: "mpa: the peer speaks TLS: a TLS client begins like this; start the listener with --tls, or the peer without it (octet 0 of the MPA key is %b, expected %b)",
+		(uint32_t)m->in[0], (uint32_t)want);
 }
 
 static int not_the_key(const struct iw_mpa *m, size_t i, uint8_t want, struct iw_fault *why)
 {
 	const char *hint = "";
 
+	if (i == 0 && is_tls(m))
+		return peer_has_tls(m, want, why);
 	if (i == 0)
 		hint = m->cfg.initiator ? guess_responder(m->in[0]) : guess_initiator(m->in[0]);
 	if (!*hint)

@@ -34,6 +34,8 @@ export LC_ALL=C.UTF-8 COLUMNS=100
 unset ARGP_HELP_FMT
 # A killed server leaves its control socket; this directory is removed with the tests.
 export XDG_RUNTIME_DIR=${BATS_FILE_TMPDIR:-${BATS_RUN_TMPDIR:-/tmp}}
+# Not the configuration of the user who runs the tests.
+export XDG_CONFIG_HOME=$XDG_RUNTIME_DIR/config
 
 # --- conditions ----------------------------------------------------------------------------------------------------------
 

@@ -36,6 +36,8 @@ struct run {
 	unsigned nops;
 	uint32_t next_recv;
 	bool storing, loading, ended, closed;
+	bool bound; /* the connection has a channel binding */
+	bool heard; /* a message was given to the machine */
 	struct iw_xfer_act store, load;
 	uint64_t now;
 	char names[FILES][8];
@@ -177,6 +179,17 @@ static void check_result(const struct iw_xfer_act *a)
 	f->result = true;
 }
 
+/* Before the peer has sent its channel binding. */
+static bool names_nothing(const struct iw_xfer_act *a)
+{
+	struct iw_xfer_msg m;
+	struct iw_fault why;
+
+	must(iw_xfer_msg_decode(&m, a->msg, a->msg_len, &why) == 0);
+	return m.type == IW_XFER_MSG_OPEN || m.type == IW_XFER_MSG_NOP ||
+	       m.type == IW_XFER_MSG_ABORT;
+}
+
 static void act(struct run *r, const struct iw_xfer_act *a)
 {
 	struct fake_file *f = a->file;
@@ -191,6 +204,7 @@ static void act(struct run *r, const struct iw_xfer_act *a)
 		break;
 	case IW_XFER_ACT_SEND:
 		must(a->msg_len > 0 && a->msg_len <= IW_XFER_MSG_MAX && a->msg[0] != 0);
+		must(!r->bound || r->heard || names_nothing(a));
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
@@ -329,6 +343,7 @@ static void receive(struct run *r, const uint8_t *msg, size_t len)
 			return;
 		recv = r->next_recv++ % 256;
 	}
+	r->heard = true;
 	if (iw_xfer_received(r->x, recv, msg, len, r->now) == IW_XFER_RECV_HOLD)
 		r->held[recv] = true;
 }
@@ -396,15 +411,23 @@ static struct iw_xfer_entry some_entry(struct run *r)
 	return e;
 }
 
+static const uint8_t channel[IW_XFER_BINDING_LEN] = { 9 };
+
 static void made_message(struct run *r)
 {
 	uint8_t type = take(r), n = take(r) % 4, ends = type >> 6;
 	uint8_t buf[4096];
 	struct iw_cbor_out o;
 
+	bool binding = r->bound && !(ends & 2);
+
 	type %= IW_XFER_MSG_COUNT + 1;
 	iw_cbor_out_init(&o, buf, sizeof(buf));
-	iw_cbor_map(&o, type == IW_XFER_MSG_OPEN ? 5 : 4);
+	iw_cbor_map(&o, (type == IW_XFER_MSG_OPEN ? 5 : 4) + binding);
+	if (binding) {
+		iw_cbor_uint(&o, IW_XFER_KEY_BINDING);
+		iw_cbor_bytes(&o, channel, sizeof(channel));
+	}
 	iw_cbor_uint(&o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&o, type);
 	iw_cbor_uint(&o, IW_XFER_KEY_CREDIT);
@@ -570,6 +593,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	r.cfg.mine = hello(r.cfg.role, (enum iw_xfer_mode)(1 + (plan >> 2 & 3) % 3));
 	r.cfg.peer = hello(plan & 1 ? IW_XFER_SINK : IW_XFER_SOURCE, r.cfg.mine.mode);
 	must(iw_xfer_new(&r.x, &r.cfg, &why) == 0);
+	r.bound = (plan >> 2 & 3) == 3;
+	if (r.bound)
+		iw_xfer_bind(r.x, channel);
 	if (r.cfg.role == IW_XFER_SINK && r.cfg.initiator)
 		must(iw_xfer_want_path(r.x, "want", 4) == 0);
 	if (r.cfg.role == IW_XFER_SINK)

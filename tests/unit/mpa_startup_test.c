@@ -205,11 +205,26 @@ static void another_protocol_is_reported_at_once(void **state)
 		     "an HTTP server answers like this");
 	expect_fault(unenhanced(true), "220 mail", 8, IW_E_MPA_FRAME,
 		     "an SMTP or FTP server answers like this");
-	expect_fault(unenhanced(true), "\x15\x03\x01", 3, IW_E_MPA_FRAME,
-		     "a TLS server answers like this");
-	expect_fault(unenhanced(false), "\x16\x03\x01", 3, IW_E_MPA_FRAME,
-		     "a TLS client begins like this");
 	expect_fault(unenhanced(true), "MQ", 2, IW_E_MPA_FRAME, "octet 1 of the key is 0x51");
+}
+
+/* MPA-31, MPA-50 */
+static void tls_of_the_peer_is_reported_with_the_option(void **state)
+{
+	static const char expects[] =
+		"the peer expects TLS: a TLS server answers like this; give --tls";
+
+	(void)state;
+	/* An alert, and a record of the handshake; also of a single octet. */
+	expect_fault(unenhanced(true), "\x15\x03\x03\x00\x02", 5, IW_E_MPA_FRAME, expects);
+	expect_fault(unenhanced(true), "\x16\x03\x03", 3, IW_E_MPA_FRAME, expects);
+	expect_fault(unenhanced(true), "\x15", 1, IW_E_MPA_FRAME, expects);
+	expect_fault(
+		unenhanced(false), "\x16\x03\x01", 3, IW_E_MPA_FRAME,
+		"mpa: the peer speaks TLS: a TLS client begins like this; start the listener with --tls, or the peer without it (octet 0 of the MPA key is 0x16, expected 0x4d)");
+	/* No TLS client begins with an alert. */
+	expect_fault(unenhanced(false), "\x15\x03\x01", 3, IW_E_MPA_FRAME,
+		     "not an MPA Request: octet 0 of the key is 0x15");
 }
 
 /* MPA-46 */
@@ -648,6 +663,7 @@ int main(void)
 		cmocka_unit_test(octets_after_a_reply_are_fpdus),
 		cmocka_unit_test(a_wrong_octet_of_the_key_is_found_at_once),
 		cmocka_unit_test(another_protocol_is_reported_at_once),
+		cmocka_unit_test(tls_of_the_peer_is_reported_with_the_option),
 		cmocka_unit_test(two_initiators_are_detected_by_the_key),
 		cmocka_unit_test(private_data_above_512_octets_is_refused_by_its_length),
 		cmocka_unit_test(private_data_up_to_512_octets_is_passed_on),

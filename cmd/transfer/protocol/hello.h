@@ -37,6 +37,7 @@
 #define IW_XFER_MEMBERS      256u    /* files in a pack */
 #define IW_XFER_CONNS_MAX    256u    /* connections of one transfer */
 #define IW_XFER_ID_LEN       16u
+#define IW_XFER_BINDING_LEN  32u /* octets of the channel binding tls-exporter (RFC 9266) */
 #define IW_XFER_SIZE_MAX     ((uint64_t)INT64_MAX) /* octets of a file */
 #define IW_XFER_SIZE_UNKNOWN UINT64_MAX            /* size of a stream until it ends */
 #define IW_XFER_WINDOWS      64u    /* windows or offers open at once on a connection */

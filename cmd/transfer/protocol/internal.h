@@ -114,6 +114,11 @@ struct iw_xfer {
 	/* Sink, mode write: when windows began to fill, or last had no partial chunk. */
 	uint64_t windows_at;
 	bool open_seen; /* responder: OPEN was received */
+	/* With TLS or DTLS: */
+	bool bound;       /* binding is set */
+	bool binding_due; /* the next message must have it */
+	bool unproved;    /* the peer has not sent the same one yet: nothing may be named */
+	uint8_t binding[IW_XFER_BINDING_LEN];
 	/*
 	 * Static text: there is no memory for this, and without it no message can be sent. The next
 	 * action fails the transfer. NULL: nothing is lacking.
@@ -308,6 +313,13 @@ enum iw_xfer_verdict iw_xfer_link_consumed(struct iw_xfer *x);
 void iw_xfer_link_reposted(struct iw_xfer *x, uint32_t n);
 /* True if a NOP must be sent for credit alone, or as a sign of life. */
 bool iw_xfer_link_wants_nop(const struct iw_xfer *x);
+
+/* --- binding.c --- */
+/*
+ * Compares the channel binding of the peer's first message with that of this side. IW_E_TLS: it
+ * differs, or only one side has one; this has failed the transfer.
+ */
+int iw_xfer_check_binding(struct iw_xfer *x, const struct iw_xfer_msg *m);
 
 /* --- source.c --- */
 /* Creates x->src. IW_E_NOMEM: no memory. */

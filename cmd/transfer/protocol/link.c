@@ -122,7 +122,7 @@ bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xfer_msg_ty
 		return false;
 	cap -= IW_MIN(cap, digest_len(x));
 	iw_cbor_out_init(&d->o, l->out[d->buf].buf, cap);
-	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + (sink ? 2 : 0) + pairs);
+	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + (sink ? 2 : 0) + x->binding_due + pairs);
 	iw_cbor_uint(&d->o, IW_XFER_KEY_TYPE);
 	iw_cbor_uint(&d->o, type);
 	iw_cbor_uint(&d->o, IW_XFER_KEY_CREDIT);
@@ -138,6 +138,10 @@ bool iw_xfer_draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xfer_msg_ty
 		iw_cbor_uint(&d->o, x->arrived);
 		iw_cbor_uint(&d->o, IW_XFER_KEY_KEPT);
 		iw_cbor_uint(&d->o, x->counts.kept);
+	}
+	if (x->binding_due) {
+		iw_cbor_uint(&d->o, IW_XFER_KEY_BINDING);
+		iw_cbor_bytes(&d->o, x->binding, sizeof(x->binding));
 	}
 	l->out[d->buf].busy = true;
 	return true;
@@ -160,6 +164,7 @@ void iw_xfer_draft_send(struct iw_xfer *x, struct draft *d, struct iw_xfer_act *
 	x->link.rx_advertised = x->link.rx_limit;
 	x->link.size_due = false;
 	x->link.nop_due = false;
+	x->binding_due = false;
 	x->counts.msgs_sent++;
 	x->counts.control_sent += d->o.len;
 	count_sent(x, now);

@@ -141,6 +141,18 @@ static int get_size(struct iw_xfer_msg *m, struct iw_fault *why)
 	return err ? err : iw_cbor_get_uint(&m->rec, IW_XFER_KEY_FROM, UINT64_MAX, &m->from, why);
 }
 
+static int get_binding(struct iw_xfer_msg *m, struct iw_fault *why)
+{
+	size_t len = 0;
+	int err = iw_cbor_get_string(&m->rec, IW_XFER_KEY_BINDING, IW_CBOR_BYTES,
+				     IW_XFER_BINDING_LEN, &m->binding, &len, why);
+
+	if (!err && len != IW_XFER_BINDING_LEN)
+		return iw_fail(why, IW_E_FORMAT, "%s: channel binding of %u octets, expected 32",
+			       m->rec.what, (uint32_t)len);
+	return err;
+}
+
 /* Reads what the peer reports. Only a sink sends ARRIVED and KEPT. */
 static int get_report(struct iw_xfer_msg *m, struct iw_fault *why)
 {
@@ -185,6 +197,8 @@ int iw_xfer_msg_decode(struct iw_xfer_msg *out, const uint8_t *msg, size_t len,
 	err = iw_cbor_get_uint(&out->rec, IW_XFER_KEY_CREDIT, UINT64_MAX, &out->credit, why);
 	if (!err && iw_cbor_has(&out->rec, IW_XFER_KEY_SIZE))
 		err = get_size(out, why);
+	if (!err && iw_cbor_has(&out->rec, IW_XFER_KEY_BINDING))
+		err = get_binding(out, why);
 	return err ? err : get_report(out, why);
 }
 

@@ -52,6 +52,8 @@ const char *iw_xfer_msg_name(uint32_t type);
 #define IW_XFER_KEY_ARRIVED 7
 /* From a sink: octets stored on this connection that no later one need move again. */
 #define IW_XFER_KEY_KEPT    8
+/* With TLS or DTLS, in the first message of each side: the channel binding (RFC 9266). */
+#define IW_XFER_KEY_BINDING 11
 #define IW_XFER_KEY_BUSY    4 /* NOP: the peer waits for work of the sender */
 #define IW_XFER_KEY_ANSWER  5 /* NOP: the peer must send a message at once */
 #define IW_XFER_KEY_TOTAL   6 /* NOP of a source: octets of the files under the first PATHS paths */
@@ -140,8 +142,10 @@ struct iw_xfer_msg {
 	uint32_t size;
 	uint64_t from;
 	uint64_t arrived, kept; /* from a sink; 0 if absent */
-	bool busy, answer;      /* NOP */
-	uint64_t total, paths;  /* NOP of a source: see IW_XFER_KEY_TOTAL; paths 0: absent */
+	const uint8_t
+		*binding;  /* IW_XFER_BINDING_LEN octets, a slice of the message; NULL: absent */
+	bool busy, answer; /* NOP */
+	uint64_t total, paths; /* NOP of a source: see IW_XFER_KEY_TOTAL; paths 0: absent */
 	struct iw_cbor_rec rec;
 };
 

@@ -197,6 +197,8 @@ static enum iw_xfer_code fault_code(const struct iw_fault *f)
 		return IW_XFER_CODE_IO;
 	case IW_E_INVAL:
 		return IW_XFER_CODE_TARGET;
+	case IW_E_TLS:
+		return IW_XFER_CODE_REFUSED;
 	default:
 		return IW_XFER_CODE_CANCELED;
 	}
@@ -323,6 +325,8 @@ static bool next_running(struct iw_xfer *x, struct iw_xfer_act *act, uint64_t no
 {
 	if (post_recvs(x, act))
 		return true;
+	if (x->unproved)
+		return send_nop(x, act, now);
 	if (x->cfg.role == IW_XFER_SOURCE ? iw_xfer_source_next(x, act, now)
 					  : iw_xfer_sink_next(x, act, now)) {
 		if (act->type == IW_XFER_ACT_READ)
@@ -447,6 +451,8 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 		iw_xfer_breach(x, "%s", why.text);
 		return;
 	}
+	if (iw_xfer_check_binding(x, &m) != 0)
+		return;
 	if (iw_xfer_link_received(x, &m, now) != 0)
 		return;
 	(void)dispatch(x, &m, now); /* a breach has failed the transfer already */

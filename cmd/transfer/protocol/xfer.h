@@ -145,6 +145,14 @@ void iw_xfer_free(struct iw_xfer *x);
  * transfer.
  */
 void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now);
+/*
+ * Reports that TLS or DTLS encrypts the connection, with its channel binding (copied). Call it
+ * before iw_xfer_start, or not at all for a plain connection. Each side then sends the binding in
+ * its first message. The transfer fails with IW_E_TLS, before anything is named or placed, if that
+ * of the peer differs or is missing: another party decrypts the connection between both ends (RFC
+ * 9266). It also fails if only the peer sends one.
+ */
+void iw_xfer_bind(struct iw_xfer *x, const uint8_t binding[static IW_XFER_BINDING_LEN]);
 
 /* ---------------------------------------------------------------- actions */
 

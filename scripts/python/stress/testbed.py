@@ -176,7 +176,7 @@ class Testbed:
         self.lock = threading.Lock()
         self.logs = os.path.join(directory, "logs")
         os.makedirs(self.logs)
-        self.environment = {"IW_STRESS_RUN": directory, "XDG_RUNTIME_DIR": directory,
+        self.environment = {"IW_STRESS_RUN": directory, "XDG_RUNTIME_DIR": directory, "XDG_CONFIG_HOME": directory,
                             "LC_ALL": "C.UTF-8", **(environment or {})}
         self.hosts = [Host(self, number, place) for number, place in enumerate(places)]
         self.running = set()
