@@ -27,7 +27,7 @@
 #define IW_SSH_PATHS_MAX   4096  /* number of paths in a message */
 #define IW_SSH_SECRET_LEN  32
 #define IW_SSH_VERSION_MAX 32  /* octets of a program version, without NUL */
-#define IW_SSH_TEXT_MAX    400 /* octets of the text of ERROR, without NUL */
+#define IW_SSH_TEXT_MAX    255 /* octets of the text of ERROR, without NUL */
 #define IW_SSH_CC_MAX      15  /* octets of the name of a congestion control, without NUL */
 #define IW_SSH_ADDR_MAX    63  /* octets of an address, without NUL */
 #define IW_SSH_JOBS_MAX    1024
