@@ -256,6 +256,13 @@ static int reach(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct iw_f
 	return err && err != IW_E_CANCELED ? fall_back(o, s, why) : err;
 }
 
+/* Start-up breaks no rule of an RFC. */
+static int fail(struct iw_transfer_opts *o, struct iw_fault *why)
+{
+	why->clause = "";
+	return iw_cli_fail(&o->cli, why);
+}
+
 int iw_transfer_ssh_run(struct iw_transfer_opts *o, int (*transfer)(struct iw_transfer_opts *o))
 {
 	static struct iw_ssh_start s;
@@ -269,16 +276,17 @@ int iw_transfer_ssh_run(struct iw_transfer_opts *o, int (*transfer)(struct iw_tr
 	char target[] = "", *path = o->cfg.path ? (char *)(uintptr_t)o->cfg.path : target;
 	const struct iw_ssh_request request = request_of(o, &path);
 	struct iw_tls *keys = NULL;
-	struct iw_fault why = { .err = IW_OK };
-	int status;
+	struct iw_fault why;
+	int err, status;
 
 	if (iw_ssh_start(&s, &command, &request, &why) != 0)
-		return iw_cli_fail(&o->cli, &why);
-	if (new_keys(&keys, s.secret, &why) == 0) {
+		return fail(o, &why);
+	err = new_keys(&keys, s.secret, &why);
+	if (!err) {
 		aim(o, &s, keys);
-		(void)!reach(o, &s, &why);
+		err = reach(o, &s, &why);
 	}
-	status = why.err ? iw_cli_fail(&o->cli, &why) : transfer(o);
+	status = err ? fail(o, &why) : transfer(o);
 	iw_tls_free(keys);
 	iw_ssh_end(&s);
 	return status;
@@ -354,11 +362,14 @@ int iw_transfer_ssh_serve(struct iw_transfer_opts *o)
 	struct iw_fault why = { .err = IW_OK };
 	int status;
 
-	/* The local end reports failures as soon as it knows them. */
-	set_log(o, IW_LOG_ERROR);
+	/* The local end reports failures. */
+	set_log(o, IW_LOG_NONE);
 	if (iw_ssh_far_open(&far, o->cfg.role == IW_XFER_SOURCE, &why) != 0) {
-		status = far.link.fd < 0 ? iw_cli_fail(&o->cli, &why)
-					 : (int)iw_exit_status(why.err);
+		status = (int)iw_exit_status(why.err);
+		if (far.link.fd < 0) {
+			set_log(o, IW_LOG_ERROR);
+			status = iw_cli_fail(&o->cli, &why);
+		}
 		iw_ssh_far_close(&far);
 		return status;
 	}

@@ -35,7 +35,7 @@ static int check(const struct iw_ssh_request *r, bool source, struct iw_fault *w
 {
 	if (r->protocol != IW_SSH_PROTOCOL)
 		return iw_fail(
-			why, IW_E_INVAL,
+			why, IW_E_NOTSUP,
 			"version %s of the local end starts this one with protocol %u, and version %s here has protocol %u: install the same version at both ends",
 			r->version, r->protocol, iw_version(), (uint32_t)IW_SSH_PROTOCOL);
 	if (r->source != source)

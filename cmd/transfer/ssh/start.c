@@ -36,7 +36,7 @@ static int unexpected(const struct iw_ssh_start *s, const char *line, struct iw_
 {
 	char shown[SHOWN + 1];
 
-	iw_printable(shown, sizeof(shown), line, strlen(line), false);
+	iw_printable(shown, sizeof(shown), line, IW_MAX(strcspn(line, "\r\n"), (size_t)1), false);
 	return iw_fail(
 		why, IW_E_FORMAT,
 		"%s printed \"%s\" on standard output before %s answered: a start-up file of the shell there must print nothing without a terminal; nothing was sent",
@@ -56,7 +56,7 @@ static int check_version(const struct iw_ssh_start *s, char *line, struct iw_fau
 	if (protocol == IW_SSH_PROTOCOL)
 		return 0;
 	return iw_fail(
-		why, IW_E_INVAL,
+		why, IW_E_NOTSUP,
 		"%s: %s %s there has protocol %U of the ssh start-up, and version %s here has protocol %u: install the same version at both ends",
 		s->command.host, program(s), version ? version : "", protocol, iw_version(),
 		(uint32_t)IW_SSH_PROTOCOL);

@@ -35,7 +35,7 @@ struct iw_ssh_start {
  * nothing of the user's files was sent, and s needs no iw_ssh_end.
  * IW_E_NOENT: ssh or the far program does not exist; IW_E_CLOSED: ssh or the far program ended;
  * IW_E_TIMEOUT: no answer within IW_SSH_PATIENCE; IW_E_FORMAT: something else was printed, or a
- * message is malformed; IW_E_INVAL: another version; IW_E_REJECTED: the far end sent ERROR;
+ * message is malformed; IW_E_NOTSUP: another version; IW_E_REJECTED: the far end sent ERROR;
  * IW_E_CANCELED: a signal; IW_E_LIMIT: too many paths; IW_E_NOMEM; IW_E_OS.
  */
 IW_MUST_CHECK int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
