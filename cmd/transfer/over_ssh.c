@@ -10,6 +10,7 @@
 
 #include "cli/option.h"
 #include "cli/parse.h"
+#include "cli/signals.h"
 #include "os/os.h"
 #include "transfer/options.h"
 #include "transfer/ssh/far.h"
@@ -249,9 +250,63 @@ static int fall_back(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct 
 	return 0;
 }
 
+/* Waits for the answer of the listener. Its Reject is an answer too. */
+static int await_answer(struct iw_ctx *ctx, struct iw_cq *cq, struct iw_fault *why)
+{
+	uint64_t until = iw_time_add(iw_os_now(), 2 * IW_SSH_PROBE);
+	struct iw_async_event ev;
+
+	while (iw_os_now() < until) {
+		if (iw_signals_stop())
+			return iw_fail(why, IW_E_CANCELED, "interrupted");
+		if (iw_cq_wait(cq, IW_MSEC(100)) < 0)
+			break;
+		while (iw_next_event(ctx, &ev)) {
+			if (ev.type == IW_EV_ESTABLISHED || ev.type == IW_EV_REJECTED)
+				return 0;
+			*why = ev.fault;
+			if (why->err)
+				return why->err;
+		}
+	}
+	return iw_fail(why, IW_E_TIMEOUT, "no answer in time");
+}
+
+/*
+ * Connects to the listener over UDP, without the Private Data of a transfer, so that it rejects the
+ * connection. Uses one key. Errors as iw_connect and IW_EV_CLOSED.
+ */
+static int probe_udp(const struct iw_transfer_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = IW_SSH_PROBE };
+	struct iw_qp_attr qp_attr = { .size = sizeof(qp_attr), .sq_depth = 1, .rq_depth = 1 };
+	struct iw_ctx *ctx;
+	struct iw_pd *pd;
+	struct iw_qp *qp;
+	int err = iw_ctx_new(&ctx, &attr, why);
+
+	if (err)
+		return err;
+	err = iw_pd_new(&pd, ctx);
+	if (!err)
+		err = iw_cq_new(&qp_attr.send_cq, ctx);
+	qp_attr.recv_cq = qp_attr.send_cq;
+	if (err)
+		err = iw_fail(why, err, "no memory for a connection");
+	else
+		err = iw_qp_new(&qp, pd, &qp_attr, why);
+	if (!err)
+		err = iw_connect(qp, &cfg->conn.at, &cfg->conn.protocol, why);
+	if (!err)
+		err = await_answer(ctx, qp_attr.send_cq, why);
+	iw_ctx_free(ctx);
+	return err;
+}
+
 static int reach(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct iw_fault *why)
 {
-	int err = strcmp(o->cli.transport, "tcp") == 0 ? iw_ssh_probe(s, why) : 0;
+	bool udp = strcmp(o->cli.transport, "udp") == 0;
+	int err = udp ? probe_udp(&o->cfg, why) : iw_ssh_probe(s, why);
 
 	return err && err != IW_E_CANCELED ? fall_back(o, s, why) : err;
 }
