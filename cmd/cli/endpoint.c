@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* HOST:PATH, [v6]:PATH, PATH and "-". */
+/* HOST:PATH, [v6]:PATH, USER@HOST:PATH, PATH and "-". */
 #include "cli/endpoint.h"
 
 #include <string.h>
 
 #include <iwarp/err.h>
 
+/* Returns the place after "USER@" in front of a host, or text. */
+static const char *user_end(const char *text)
+{
+	const char *end = text + strcspn(text, ":/[");
+	const char *at = end > text ? memrchr(text, '@', (size_t)(end - text)) : NULL;
+
+	/* A bracket inside a name begins no address. */
+	return at && (*end != '[' || at + 1 == end) ? at + 1 : text;
+}
+
 /* Returns the colon after the host, or NULL if text is local. */
 static const char *host_end(const char *text)
 {
+	text = user_end(text);
 	if (text[0] == '[') {
 		const char *close = strchr(text, ']');
 
@@ -54,9 +65,8 @@ static const char *local_fault(const char *text)
 
 int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **why)
 {
-	const char *end = host_end(text);
-	const char *host = text;
-	size_t len;
+	const char *end = host_end(text), *host = user_end(text);
+	size_t user = (size_t)(host - text), len;
 
 	*out = (struct iw_endpoint){ .path = text };
 	if (text[0] == '\0') {
@@ -70,7 +80,7 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		out->is_stdio = strcmp(text, "-") == 0;
 		return 0;
 	}
-	len = (size_t)(end - text);
+	len = (size_t)(end - host);
 	if (host[0] == '[') {
 		host++;
 		len -= 2;
@@ -84,23 +94,31 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		       "use `ddp-send --to URI` to write to it, `ddp-recv --from URI` to read it";
 		return IW_E_INVAL;
 	}
-	if (strncmp(end, "://", 3) == 0 && !memchr(text, '.', len)) {
+	if (strncmp(end, "://", 3) == 0 && !memchr(host, '.', len)) {
 		*why = "a URL; expected HOST:[PATH], such as 192.0.2.1:photos";
 		return IW_E_INVAL;
 	}
 	if (len == 0) {
-		*why = "no host between the brackets";
+		*why = user > 0 ? "no host after the @; expected USER@HOST:[PATH]; "
+				  "write a local file of this name as ./NAME"
+				: "no host between the brackets";
 		return IW_E_INVAL;
 	}
 	if (memchr(host, '@', len)) {
-		*why = "user names are not supported; expected HOST:[PATH]; write a local file of "
-		       "this name as ./NAME";
+		*why = "write a user name before the brackets, USER@[ADDRESS]:PATH";
+		return IW_E_INVAL;
+	}
+	if (user == 1 || user > sizeof(out->user)) {
+		*why = user == 1 ? "no user before the @; expected USER@HOST:[PATH]; "
+				   "write a local file of this name as ./NAME"
+				 : "the user name is longer than 63 octets";
 		return IW_E_INVAL;
 	}
 	if (len >= sizeof(out->host)) {
 		*why = "the host name is longer than 255 octets";
 		return IW_E_INVAL;
 	}
+	memcpy(out->user, text, user > 0 ? user - 1 : 0);
 	memcpy(out->host, host, len);
 	out->is_remote = true;
 	out->path = end + 1;

@@ -6,6 +6,7 @@
  *   dir/a:b    ./a:b    :a        local
  *   HOST:      HOST:PATH          remote; an empty PATH is the served directory itself
  *   [fe80::1%eth0]:PATH           remote, an IPv6 address in brackets
+ *   USER@HOST:PATH                remote, started by ssh; HOST as above; the last @ ends USER
  *   -                             standard input or output
  */
 #ifndef IW_CLI_ENDPOINT_H
@@ -16,14 +17,16 @@
 struct iw_endpoint {
 	bool is_remote;
 	bool is_stdio;
-	char host[256];   /* remote: without brackets */
+	char user[64];    /* remote: "": not given */
+	char host[256];   /* remote: without user and brackets */
 	const char *path; /* points into the text */
 };
 
 /*
  * Splits text into *out. IW_E_INVAL, with the reason in *why (static): text is empty or a URL; the
- * brackets are empty or not closed; the host is too long or has a user name; or text looks like an
- * IPv6 address without brackets. Does not check whether the host exists.
+ * brackets are empty or not closed; the host or the user is too long, the user is empty, or a host
+ * with a user is empty; or text looks like an IPv6 address without brackets. Does not check whether
+ * the host exists.
  */
 int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **why);
 

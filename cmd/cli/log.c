@@ -41,6 +41,7 @@ static const char *label(enum iw_log_level level)
 	switch (level) {
 	case IW_LOG_WARN:
 		return "warning: ";
+	case IW_LOG_NONE:
 	case IW_LOG_ERROR:
 	case IW_LOG_INFO:
 		break;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 enum iw_log_level {
+	IW_LOG_NONE = -1, /* only for iw_log_setup: drops all messages */
 	IW_LOG_ERROR,
 	IW_LOG_WARN, /* the default: errors and warnings */
 	IW_LOG_INFO,

@@ -42,12 +42,14 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* As root it could set any owner that a peer names: the peer must be authenticated. */
+/*
+ * As root it could set any owner that a peer names: the peer must be authenticated, as ssh does it.
+ */
 static void check_owner(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	bool owner = o->cfg.opts & IW_XFER_OPT_OWNER;
+	bool owner = o->cfg.opts & IW_XFER_OPT_OWNER && !o->ssh.on;
 
-	if (o->owner_from_anyone && !owner)
+	if (o->owner_from_anyone && !(o->cfg.opts & IW_XFER_OPT_OWNER))
 		argp_error(state, "--owner-from-anyone: only with --owner");
 	if (owner && geteuid() == 0 && !o->owner_from_anyone &&
 	    !iw_cli_secure_authenticates(&o->secure))
@@ -70,9 +72,11 @@ static void check_puller(struct iw_transfer_opts *o, const struct argp_state *st
 		if (!e.is_remote)
 			argp_error(state, "\"%s\": expected HOST:PATH before the target",
 				   o->args[i]);
-		if (i > 0 && strcmp(e.host, o->peer.host) != 0)
-			argp_error(state, "\"%s\": all sources must be on one host, here %s",
-				   o->args[i], o->peer.host);
+		if (i > 0 &&
+		    (strcmp(e.host, o->peer.host) != 0 || strcmp(e.user, o->peer.user) != 0))
+			argp_error(state, "\"%s\": all sources must be on one host, here %s%s%s",
+				   o->args[i], o->peer.user, o->peer.user[0] ? "@" : "",
+				   o->peer.host);
 		fault = iw_asked_path_fault(e.path);
 		if (fault)
 			argp_error(state, "\"%s\": the path %s", o->args[i], fault);
@@ -206,6 +210,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->cfg.control = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (o->ssh.server) {
+			iw_transfer_ssh_check(o, state);
+			return 0;
+		}
 		iw_transfer_opts_port(o, state);
 		if (o->uri_option)
 			iw_transfer_opts_check(o, state);
@@ -224,11 +232,12 @@ static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 0 },
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "DIR\n-\nHOST:PATH... TARGET\n--from URI",
+	.args_doc = "DIR\n-\nHOST:PATH... TARGET\nUSER@HOST:PATH... TARGET\n--from URI",
 	.doc = "Receive files by DDP and RDMAP: the data sink of a transfer."
 	       "\vWith DIR alone it listens, and any ddp-send can store files there. With - it accepts one stream and writes it to standard"
 	       " output. With HOST:PATH it fetches files from a ddp-send --listen: into TARGET if that is a directory, otherwise under the name"
-	       " TARGET, as with scp, or to standard output if TARGET is -.",
+	       " TARGET, as with scp, or to standard output if TARGET is -. With USER@HOST, or with --ssh, ssh starts the ddp-send at the"
+	       " host, and PATH is relative to the user's home directory there.",
 	.children = kids,
 };
 

@@ -209,6 +209,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		iw_transfer_opts_uri(o, "--to", arg, state);
 		return 0;
 	case ARGP_KEY_END:
+		if (o->ssh.server) {
+			iw_transfer_ssh_check(o, state);
+			return 0;
+		}
 		iw_transfer_opts_port(o, state);
 		if (o->cfg.listen)
 			check_listener(o, state);
@@ -226,11 +230,12 @@ static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 0 }, { 0
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "SOURCE... HOST:[PATH]\n--listen DIR\n--to URI",
+	.args_doc = "SOURCE... HOST:[PATH]\nSOURCE... USER@HOST:[PATH]\n--listen DIR\n--to URI",
 	.doc = "Send files by DDP and RDMAP: the data source of a transfer."
 	       "\vSOURCE is a file, a directory with all its contents, or - for standard input; DIR/ stands for the contents of DIR. PATH is"
 	       " relative to the directory that the listening ddp-recv serves. If PATH is a directory, files go into it; otherwise PATH"
-	       " is the new name, as with scp.",
+	       " is the new name, as with scp. With USER@HOST, or with --ssh, ssh starts the ddp-recv at the host, and PATH is relative to"
+	       " the user's home directory there.",
 	.children = kids,
 };
 

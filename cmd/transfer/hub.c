@@ -6,12 +6,14 @@
  */
 #include "transfer/transfer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
 #include "cli/signals.h"
 #include "os/os.h"
 #include "transfer/internal.h"
+#include "transfer/ssh/link.h"
 #include "util/text.h"
 
 #define COMPLETIONS 64
@@ -20,9 +22,9 @@
 /* Reported at both ends. */
 static const char listener_stopped[] = "the listener was stopped by a signal: start it again";
 
+/* The reason is in stop_text. */
 static void begin_to_stop(struct hub *h)
 {
-	const char *text = h->cfg->listen ? listener_stopped : "interrupted";
 	uint64_t grace = IW_MIN(GRACE, h->cli->timeout_ns);
 	struct iw_list *l, *next;
 
@@ -44,19 +46,29 @@ static void begin_to_stop(struct hub *h)
 			s->leave_by = IW_MIN(s->leave_by, h->end_by);
 			iw_session_set_timer(s);
 		} else if (!h->cfg->listen || !s->x || iw_xfer_is_idle(s->x)) {
-			iw_session_stop(s, text);
+			iw_session_stop(s, h->stop_text);
 		}
 	}
 }
 
+static void stop_by_signal(struct hub *h)
+{
+	snprintf(h->stop_text, sizeof(h->stop_text), "%s",
+		 h->cfg->listen ? listener_stopped : "interrupted");
+	begin_to_stop(h);
+}
+
 static void poll_descriptors(struct hub *h)
 {
-	struct epoll_event ev[4];
-	int n = epoll_wait(h->epoll, ev, 4, 0);
+	struct epoll_event ev[5];
+	int n = epoll_wait(h->epoll, ev, 5, 0);
+	bool piped = false;
 
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data.fd == iw_signals_fd() && !h->stopping)
-			begin_to_stop(h);
+			stop_by_signal(h);
+		else if (h->cfg->link && ev[i].data.fd == h->cfg->link->fd)
+			piped = true;
 		else if (h->manager && ev[i].data.fd == iw_manager_fd(h->manager))
 			iw_manager_serve(h->manager, h->now);
 		else if (ev[i].data.fd == iw_worker_fd(&h->worker))
@@ -64,6 +76,9 @@ static void poll_descriptors(struct hub *h)
 		else
 			iw_hub_wake_all(h);
 	}
+	/* A signal from the terminal ends ssh too: it is the better reason. */
+	if (piped && iw_hub_take_pipe(h) && !h->stopping)
+		begin_to_stop(h);
 }
 
 /* --- events --- */
@@ -74,7 +89,11 @@ static void on_event(struct hub *h, struct iw_async_event *ev)
 
 	if (h->manager && iw_manager_event(h->manager, ev))
 		return;
-	s = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	s = iw_hub_session(h, ev->qp);
+	if (ev->qp && !s && ev->type != IW_EV_CONNECT_REQUEST) {
+		iw_hub_pipe_failed(h, &ev->fault);
+		return;
+	}
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST:
 		iw_hub_request(h, ev->req);
@@ -115,7 +134,7 @@ static void take_completions(struct hub *h)
 			return;
 		}
 		for (int i = 0; i < n; i++)
-			iw_session_completion(iw_qp_user(wc[i].qp), &wc[i]);
+			iw_session_completion(iw_hub_session(h, wc[i].qp), &wc[i]);
 	} while (n == COMPLETIONS);
 }
 
@@ -205,9 +224,11 @@ static void run_timers(struct hub *h)
 		h->stop_by = IW_TIME_NEVER;
 		for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
 			next = l->next;
-			iw_session_stop(iw_container_of(l, struct session, all), listener_stopped);
+			iw_session_stop(iw_container_of(l, struct session, all), h->stop_text);
 		}
 	}
+	if (!h->stopping && iw_hub_is_forsaken(h))
+		begin_to_stop(h);
 }
 
 /* Octets of the whole transfer, without files that are skipped or fail; 0: not known yet. */
@@ -261,6 +282,7 @@ static int64_t wait_time(struct hub *h)
 		at = IW_MIN(at, h->stop_by);
 	if (h->manager)
 		at = IW_MIN(at, iw_manager_deadline(h->manager));
+	at = IW_MIN(at, h->first_by);
 	at = IW_MIN(at, h->relieve_at);
 	at = IW_MIN(at, h->answer_at);
 	at = IW_MIN(at, h->trim_at);
@@ -277,7 +299,7 @@ static bool is_over(const struct hub *h)
 		return true;
 	if (!iw_list_empty(&h->sessions))
 		return false;
-	return !h->cfg->listen || h->stopping || (h->cfg->once && h->over);
+	return !h->cfg->listen || h->stopping || h->pipe_used || (h->cfg->once && h->over);
 }
 
 /* The completions of a connection were queued before the event of its end. */
@@ -335,7 +357,7 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 		return iw_cli_fail(cfg->cli, &why);
 	}
 	if (iw_hub_open(h, &why) != 0)
-		status = iw_cli_fail(cfg->cli, &why);
+		status = cfg->failed ? cfg->failed(cfg->ctx, &why) : iw_cli_fail(cfg->cli, &why);
 	else
 		status = loop(h);
 	/*

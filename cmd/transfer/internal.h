@@ -180,6 +180,18 @@ struct hub {
 	 */
 	uint64_t answer_at;
 	bool shows_progress;
+	/*
+	 * ssh start-up, listener: when the first connection is due; IW_TIME_NEVER: it has arrived,
+	 * or none is due.
+	 */
+	uint64_t first_by;
+	/* The pipe in place of a connection: a listener's queue pair, and its session. */
+	struct iw_qp *pipe_qp;
+	struct session *pipe_session; /* NULL: no request has arrived */
+	int pipe;                     /* its socket, until the connection is established; or -1 */
+	bool pipe_used;               /* the listener's only connection has begun, or has failed */
+	/* Why the hub stops. */
+	char stop_text[sizeof(((struct iw_fault *)NULL)->text)];
 	uint64_t total_hint; /* initiating source: octets of its operands; 0: not known */
 	uint64_t pace_at; /* --bwlimit: nothing moves before this time; 0: nothing has moved yet */
 };
@@ -454,6 +466,7 @@ struct file {
  *   relief.c, recover.c             idle and lost connections
  *   group.c                         transfers
  *   session.c                       one connection
+ *   ssh_pipe.c                      ssh start-up: the pipe to the other end
  *   source_side.c, source_find.c, measure.c; sink_side.c, sink_final.c
  *   once.c, lost.c, progress.c, results.c, tasks.c, session_memory.c, memory.c, sched.c
  */
@@ -472,6 +485,23 @@ bool iw_hub_close(struct hub *h);
 /* --- request.c --- */
 /* A listener's request: accepts or rejects it. Consumes req. */
 void iw_hub_request(struct hub *h, struct iw_conn_req *req);
+
+/* --- ssh_pipe.c --- */
+/* Watches the pipe of cfg->link, if there is one. A listener awaits its first connection. */
+IW_MUST_CHECK int iw_hub_watch_pipe(struct hub *h, struct iw_fault *why);
+/*
+ * Reads the messages of the other end, and answers FALLBACK. True: all transfers must end, because
+ * of h->stop_text.
+ */
+bool iw_hub_take_pipe(struct hub *h);
+/* Returns true, and sets h->stop_text, if the first connection has not arrived in time. */
+bool iw_hub_is_forsaken(struct hub *h);
+/* Call it when a connection is established. */
+void iw_hub_connected(struct hub *h);
+/* The session of a queue pair; NULL: none yet, or qp is NULL. */
+struct session *iw_hub_session(const struct hub *h, const struct iw_qp *qp);
+/* The pipe's queue pair has ended, and no session uses it. */
+void iw_hub_pipe_failed(struct hub *h, const struct iw_fault *why);
 
 /* --- relief.c --- */
 /*

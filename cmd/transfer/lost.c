@@ -77,7 +77,8 @@ bool iw_group_replaces(const struct group *g, const struct session *s)
 {
 	const struct hub *h = g->hub;
 
-	if (!was_cut(s) || h->stopping || g->stream || g->ended_well || h->cfg->to_stdout)
+	if (!was_cut(s) || h->stopping || g->stream || g->ended_well || h->cfg->to_stdout ||
+	    h->cfg->pipe || h->pipe_used)
 		return false;
 	if (!g->initiator)
 		return (g->opened || iw_group_counts(g).msgs_received > 0) &&

@@ -299,6 +299,40 @@ static int check_root(const struct hub *h, struct iw_fault *why)
 	return 0;
 }
 
+/* Listens at the first free port of the range that the user permits. */
+static int listen_in_range(struct hub *h, struct iw_cli_param *conn, struct iw_fault *why)
+{
+	bool udp = strcmp(h->cli->transport, "udp") == 0;
+	uint32_t first = h->cfg->port_first, last = h->cfg->port_last;
+
+	for (uint32_t port = first; port <= last; port++) {
+		int err;
+
+		conn->at.any_udp_port = false;
+		conn->at.udp_port = udp ? (uint16_t)port : 0;
+		conn->at.port = udp ? 0 : (uint16_t)port;
+		err = iw_listen(&h->listener, h->ctx, &conn->at, &conn->protocol, why);
+		if (!err || why->os_errno != EADDRINUSE)
+			return err;
+	}
+	return iw_fail(why, IW_E_BUSY, "ports %u to %u are all in use (--ssh-port-range)", first,
+		       last);
+}
+
+/* Tells the user or the other end that this listener is ready. */
+static int announce(struct hub *h, struct iw_fault *why)
+{
+	const struct iw_transfer_cfg *cfg = h->cfg;
+	uint16_t port = iw_listener_port(h->listener), udp_port = iw_listener_udp_port(h->listener);
+
+	if (cfg->listening)
+		return cfg->listening(cfg->ctx, port, udp_port, why);
+	iw_report_listening(&h->report, iw_listener_addr(h->listener), port, udp_port,
+			    h->cli->port == 0 || cfg->conn.at.any_udp_port,
+			    !cfg->conn.at.host && !cfg->conn.at.listen_fd);
+	return 0;
+}
+
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
 	struct iw_cli_param conn = h->cfg->conn;
@@ -319,7 +353,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 	    (h->account.max_octets || h->account.max_files))
 		iw_account_scan(&h->account, h->cfg->path);
 	conn.at.backlog = most_in_setup(conn.at.backlog);
-	err = iw_listen(&h->listener, h->ctx, &conn.at, &conn.protocol, why);
+	err = h->cfg->port_first ? listen_in_range(h, &conn, why)
+				 : iw_listen(&h->listener, h->ctx, &conn.at, &conn.protocol, why);
 	if (!err && h->cfg->memory)
 		iw_listener_limit_memory(h->listener, h->cfg->memory / 4);
 	if (!err && h->cfg->role == IW_XFER_SINK)
@@ -331,11 +366,7 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 	if (!err)
 		err = confine_listener(h, why);
 	if (!err)
-		iw_report_listening(&h->report, iw_listener_addr(h->listener),
-				    iw_listener_port(h->listener),
-				    iw_listener_udp_port(h->listener),
-				    h->cli->port == 0 || h->cfg->conn.at.any_udp_port,
-				    !h->cfg->conn.at.host && !h->cfg->conn.at.listen_fd);
+		err = announce(h, why);
 	return err;
 }
 
@@ -417,6 +448,9 @@ bool iw_hub_close(struct hub *h)
 	while (!iw_list_empty(&h->sessions))
 		iw_group_remove(iw_container_of(iw_list_first(&h->sessions), struct session, all));
 	iw_listener_free(h->listener);
+	iw_qp_free(h->pipe_qp);
+	if (h->pipe >= 0)
+		close(h->pipe);
 	if (!drain(h)) {
 		iw_log_warn(
 			"storage has not answered for %u s: unfinished files are left as they are",
@@ -447,9 +481,11 @@ struct hub *iw_hub_new(const struct iw_transfer_cfg *cfg)
 		return NULL;
 	h->cfg = cfg;
 	h->cli = cfg->cli;
+	h->pipe = cfg->pipe ? cfg->pipe : -1;
 	h->root = h->epoll = h->watched_in = h->watched_out = h->worker.fd = -1;
 	h->now = iw_os_now();
-	h->stop_by = h->end_by = h->relieve_at = h->answer_at = h->trim_at = IW_TIME_NEVER;
+	h->stop_by = h->end_by = h->relieve_at = h->answer_at = h->trim_at = h->first_by =
+		IW_TIME_NEVER;
 	iw_budget_init(&h->budget, cfg->memory);
 	iw_place_reset(&h->place);
 	iw_lane_init(&h->sweeps);
@@ -485,6 +521,9 @@ int iw_hub_open(struct hub *h, struct iw_fault *why)
 	if (cfg->to_stdout)
 		iw_out_open();
 	err = open_context(h, why);
+	if (err)
+		return err;
+	err = iw_hub_watch_pipe(h, why);
 	if (err)
 		return err;
 	return cfg->listen ? open_listener(h, why) : open_initiator(h, why);

@@ -156,39 +156,32 @@ static const struct argp_option options[] = {
 static const struct habit {
 	int key;
 	const char *name, *why;
-	bool remote; /* the message says which listener to start */
 } habits[] = {
-	{ 'z', "-z, --compress", NO_COMPRESSION, false },
-	{ 'C', "-C", NO_COMPRESSION, false },
-	{ 'e', "-e, --rsh", "no remote shell is used", true },
-	{ 'i', "-i", "ssh is not used", true },
-	{ 'o', "-o", "ssh is not used", true },
-	{ 'L', "-L, --copy-links", "symbolic links are sent as links; name their targets instead",
-	  false },
-	{ 'A', "-A, --acls", "use --owner --xattr, which send ACLs too", false },
-	{ 'X', "-X, --xattrs", "use --xattr", false },
-	{ 'H', "-H, --hard-links", "hard links are always kept: leave it out", false },
+	{ 'z', "-z, --compress", NO_COMPRESSION },
+	{ 'C', "-C", NO_COMPRESSION },
+	{ 'e', "-e, --rsh", "the command for ssh is --ssh=COMMAND, as in --ssh='ssh -p 2222'" },
+	{ 'i', "-i", "options of ssh belong to its command, as in --ssh='ssh -i FILE'" },
+	{ 'o', "-o", "options of ssh belong to its command, as in --ssh='ssh -o OPTION'" },
+	{ 'L', "-L, --copy-links", "symbolic links are sent as links; name their targets instead" },
+	{ 'A', "-A, --acls", "use --owner --xattr, which send ACLs too" },
+	{ 'X', "-X, --xattrs", "use --xattr" },
+	{ 'H', "-H, --hard-links", "hard links are always kept: leave it out" },
 	{ KEY_EXCLUDE_FROM, "--exclude-from, --include-from",
-	  "patterns are not read from a file; give each one with --exclude or --include", false },
+	  "patterns are not read from a file; give each one with --exclude or --include" },
 	{ KEY_DELETE_WHEN, "--delete-before, --delete-during, --delete-after",
-	  "use --delete, which removes after all files are sent", false },
+	  "use --delete, which removes after all files are sent" },
 	{ KEY_SIZE_ONLY, "--size-only",
-	  "files of the same size are compared by modification time, or by digest with --checksum",
-	  false },
-	{ KEY_IGNORE_EXISTING, "--ignore-existing", "use --no-clobber", false },
+	  "files of the same size are compared by modification time, or by digest with --checksum" },
+	{ KEY_IGNORE_EXISTING, "--ignore-existing", "use --no-clobber" },
 };
 
 /* Returns true if key is an option of rsync or scp, which it rejects. */
-static bool refuse_habit(int key, enum iw_xfer_role role, const struct argp_state *state)
+static bool refuse_habit(int key, const struct argp_state *state)
 {
-	const char *listener = role == IW_XFER_SOURCE ? "ddp-recv DIR" : "ddp-send --listen DIR";
-
 	for (size_t i = 0; i < IW_ARRAY_LEN(habits); i++) {
 		if (habits[i].key != key)
 			continue;
-		argp_error(state, "%s: %s%s%s", habits[i].name, habits[i].why,
-			   habits[i].remote ? "; start a listener there: " : "",
-			   habits[i].remote ? listener : "");
+		argp_error(state, "%s: %s", habits[i].name, habits[i].why);
 		return true;
 	}
 	return false;
@@ -297,7 +290,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->conn;
 		state->child_inputs[1] = &o->secure;
-		state->child_inputs[2] = &o->cli;
+		state->child_inputs[2] = o;
+		state->child_inputs[3] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
 		add_arg(o, state, arg);
@@ -355,7 +349,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PROGRESS:
 		return 0;
 	default:
-		if (set_flag(o, key) || refuse_habit(key, cfg->role, state))
+		if (set_flag(o, key) || refuse_habit(key, state))
 			return 0;
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -363,6 +357,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child kids[] = { { &iw_cli_conn_argp, 0, "The connection:", 8 },
 					  { &iw_cli_secure_argp, 0, "Encryption:", 9 },
+					  { &iw_transfer_ssh_argp, 0, "Start-up by ssh:", 10 },
 					  { &iw_cli_argp, 0, "Common options:", -2 },
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
@@ -520,6 +515,7 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 {
 	iw_cli_conn_check(state, &o->conn, o->cfg.cli->transport);
 	iw_cli_check_udp_port(state, o->conn.any_udp_port, o->cfg.listen);
+	iw_transfer_ssh_check(o, state);
 	if (o->uri_option)
 		check_uri(o, state);
 	iw_cli_secure_check(state, &o->secure, o->cfg.cli->transport);
@@ -733,6 +729,20 @@ static int encrypt(struct iw_transfer_opts *o, struct iw_cli_param *conn, const 
 	return err;
 }
 
+bool iw_transfer_runs_twice(const struct iw_transfer_opts *o)
+{
+	uint32_t opts = o->cfg.opts;
+
+	return opts & IW_XFER_OPT_DELETE && !(opts & IW_XFER_OPT_DRY_RUN) &&
+	       (!o->yes || knows_patterns(o));
+}
+
+/* The end of run for an initiator, whose peer is known. */
+static int run_initiator(struct iw_transfer_opts *o)
+{
+	return iw_transfer_runs_twice(o) ? run_asking(o) : iw_transfer_run(&o->cfg);
+}
+
 static int run(struct iw_transfer_opts *o)
 {
 	struct iw_fault why = { 0 };
@@ -754,23 +764,23 @@ static int run(struct iw_transfer_opts *o)
 			"--max-memory: a transfer needs 4M, and with --mode=send 33M; peers that need more are rejected");
 	if (listen && o->cfg.role == IW_XFER_SOURCE && o->cfg.memory < IW_TRANSFER_MEMORY)
 		iw_log_warn("--max-memory: a transfer needs 4M; all peers are rejected");
-	if (!listen)
+	if (!listen && !o->ssh.on)
 		note_path(o);
 	if (o->cfg.rate > 0 && o->cfg.rate < RATE_MODEST)
 		iw_log_warn("--bwlimit: %s, in bits per second; for 1 MB/s give 8M",
 			    iw_human_rate(rate, o->cfg.rate));
 	iw_cli_conn_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	if ((listen && take_socket(o, &why) != 0) ||
-	    encrypt(o, &o->cfg.conn, listen ? NULL : o->peer.host, &why) != 0)
+	    /* ssh start-up makes its own keys. */
+	    (!o->ssh.on && encrypt(o, &o->cfg.conn, listen ? NULL : o->peer.host, &why) != 0))
 		return iw_cli_fail(&o->cli, &why);
 	/* As many peers may connect at the same moment. */
 	o->cfg.conn.at.backlog = 1024;
 	if (o->cfg.opts & IW_XFER_OPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
 		o->cfg.opts |= IW_XFER_OPT_NAMES;
-	if (o->cfg.opts & IW_XFER_OPT_DELETE && !listen && !(o->cfg.opts & IW_XFER_OPT_DRY_RUN) &&
-	    (!o->yes || knows_patterns(o)))
-		return run_asking(o);
-	return iw_transfer_run(&o->cfg);
+	if (listen)
+		return iw_transfer_run(&o->cfg);
+	return o->ssh.on ? iw_transfer_ssh_run(o, run_initiator) : run_initiator(o);
 }
 
 static uint64_t quarter_of_memory(void)
@@ -814,10 +824,10 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	iw_cli_secure_init(&o.secure);
 	iw_cli_parse(&o.cli, argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
-	if (status == IW_EXIT_OK)
+	if (status == IW_EXIT_OK && !o.ssh.server)
 		status = iw_cli_check_transport(&o.cli);
 	if (status == IW_EXIT_OK)
-		status = run(&o);
+		status = o.ssh.server ? iw_transfer_ssh_serve(&o) : run(&o);
 	status = iw_cli_finish(&o.cli, status);
 	iw_cli_secure_close(&o.secure);
 	iw_filter_fini(&o.cfg.filter);

@@ -13,6 +13,17 @@
 #include "stag-reg/uri.h"
 #include "transfer/transfer.h"
 
+/* Options of ssh start-up. Strings are borrowed from argv. */
+struct iw_transfer_ssh {
+	bool on;             /* --ssh, or a user name before the host */
+	const char *option;  /* the first of these options that was given; NULL: none */
+	const char *command; /* NULL: "ssh" */
+	const char *program; /* --far-program; NULL: the tool's name */
+	uint16_t first, last;
+	bool no_fallback;
+	bool server; /* this process is the far end */
+};
+
 struct iw_transfer_opts {
 	struct iw_cli cli;
 	struct iw_cli_conn conn;
@@ -34,6 +45,7 @@ struct iw_transfer_opts {
 	/* --to or --from: a registered buffer in place of a transfer; NULL: neither */
 	const char *uri_option;
 	struct iw_uri uri;
+	struct iw_transfer_ssh ssh;
 };
 
 /*
@@ -68,6 +80,24 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
  */
 void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const char *arg,
 			  const struct argp_state *state);
+
+/*
+ * True for an initiator whose transfer is preceded by a dry run, over a connection of its own:
+ * --delete with confirmation, or with patterns of a source.
+ */
+bool iw_transfer_runs_twice(const struct iw_transfer_opts *o);
+
+/*
+ * ssh start-up (over_ssh.c). The child's input is a struct iw_transfer_opts.
+ *
+ * check: call it at the end of parsing, when cfg.listen and peer are set; contradictions end the
+ * tool with a message. run: the local end: starts the far end, calls transfer with o, whose cfg
+ * leads to that end, and ends it. serve: the far end. Both return the exit status.
+ */
+extern const struct argp iw_transfer_ssh_argp;
+void iw_transfer_ssh_check(struct iw_transfer_opts *o, const struct argp_state *state);
+int iw_transfer_ssh_run(struct iw_transfer_opts *o, int (*transfer)(struct iw_transfer_opts *o));
+int iw_transfer_ssh_serve(struct iw_transfer_opts *o);
 
 /*
  * Does all the work of main. argp is the tool's own parser, with iw_transfer_argp as its child.

@@ -106,7 +106,7 @@ static int set_up(struct session *s, struct iw_fault *why)
 				   .stall_ns = h->cli->timeout_ns,
 				   .opts = h->cfg->opts,
 				   .conns = h->cfg->jobs };
-	int err;
+	int err = 0;
 
 	if (sink && h->shows_progress)
 		cfg.opts |= IW_XFER_OPT_TOTAL;
@@ -122,7 +122,14 @@ static int set_up(struct session *s, struct iw_fault *why)
 		cfg.listed = h->cfg->listed;
 		cfg.listed_len = h->cfg->listed_len;
 	}
-	err = iw_qp_new(&s->qp, h->pd, &attr, why);
+	/* Created with the pipe, before the session. */
+	if (h->pipe_qp && !h->pipe_session) {
+		s->qp = h->pipe_qp;
+		h->pipe_session = s;
+		h->pipe_used = true;
+	} else {
+		err = iw_qp_new(&s->qp, h->pd, &attr, why);
+	}
 	if (!err)
 		iw_session_account(s);
 	if (!err)
@@ -253,6 +260,11 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 	param.at.beside = companion(s);
 	param.protocol.private_data = pd;
 	param.protocol.private_data_len = iw_hello_encode(pd, &s->mine);
+	if (h->cfg->pipe) {
+		const struct iw_adopt how = { .size = sizeof(how), .fd = h->cfg->pipe };
+
+		return iw_adopt(s->qp, &how, &param.protocol, why);
+	}
 	return iw_connect(s->qp, &param.at, &param.protocol, why);
 }
 
@@ -316,6 +328,10 @@ void iw_session_free(struct session *s)
 	/* The queue pair may still use the memory: free it first. */
 	if (s->qp)
 		iw_qp_free(s->qp);
+	if (h->pipe_session == s) {
+		h->pipe_qp = NULL;
+		h->pipe_session = NULL;
+	}
 	iw_session_free_memory(s);
 	iw_xfer_free(s->x);
 	free(s->gone);
@@ -386,8 +402,10 @@ void iw_session_up(struct session *s)
 	if (s->attempts > 0)
 		s->group->last_loss[0] = '\0';
 	s->group->connections++;
+	iw_hub_connected(s->hub);
 	iw_qp_info(s->qp, &info);
-	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
+	if (!s->hub->cfg->pipe)
+		snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
 	iw_report_connected(s->qp);
 	if (s->group->moved_at == 0) {
 		s->group->began_at = s->group->moved_at = s->hub->now;

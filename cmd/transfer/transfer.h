@@ -24,6 +24,8 @@
 #include "transfer/files/removals.h"
 #include "transfer/protocol/hello.h"
 
+struct iw_ssh_link;
+
 /* With this many octets of memory a listener can serve one transfer by RDMA Write or RDMA Read. */
 #define IW_TRANSFER_MEMORY (UINT64_C(4) << 20)
 
@@ -90,6 +92,23 @@ struct iw_transfer_cfg {
 	const char *control;
 	/* Octets of memory for peers and stag-reg together; 0: no limit. */
 	uint64_t memory;
+	/*
+	 * ssh start-up: the pipe to the other end. Its end, or an ERROR, ends all transfers. A
+	 * listener answers FALLBACK: then the pipe carries the one connection. NULL: none.
+	 */
+	struct iw_ssh_link *link;
+	/* Initiator: a socket that is the connection, as for iw_adopt; owned. 0: connect to conn.at. */
+	int pipe;
+	/* Listener: ports to try. 0, 0: that of conn.at. Over UDP they are UDP ports. */
+	uint16_t port_first, port_last;
+	/*
+	 * Listener: called in place of the report that it listens, before octets of peers are read.
+	 * An error ends the run. NULL: report it.
+	 */
+	int (*listening)(void *ctx, uint16_t port, uint16_t udp_port, struct iw_fault *why);
+	/* Called in place of the report that the run cannot begin; returns the exit status. */
+	int (*failed)(void *ctx, const struct iw_fault *why);
+	void *ctx; /* for both */
 };
 
 /*

@@ -78,8 +78,9 @@ static void ambiguous_endpoint_is_refused_with_a_reason(void **state)
 	} rows[] = {
 		{ "", "empty" },
 		{ "[]:x", "no host" },
-		{ "me@host:x", "user names" },
-		{ "[me@::1]:x", "user names" },
+		{ "[me@::1]:x", "before the brackets" },
+		{ "@host:x", "no user" },
+		{ "me@:x", "no host after the @" },
 		{ "fe80::1:x", "brackets" },
 		{ "host::module", "brackets" },
 		{ "::1:", "brackets" },
@@ -98,6 +99,33 @@ static void ambiguous_endpoint_is_refused_with_a_reason(void **state)
 
 		assert_int_equal(iw_endpoint_parse(&e, rows[i].text, &why), IW_E_INVAL);
 		assert_non_null(strstr(why, rows[i].word));
+	}
+}
+
+static void user_precedes_the_last_at_sign(void **state)
+{
+	static const struct {
+		const char *text, *user, *host, *path; /* host NULL: local */
+	} rows[] = {
+		{ "me@host:x", "me", "host", "x" },
+		{ "me@corp@host:", "me@corp", "host", "" },
+		{ "me@[fe80::1%eth0]:/x", "me", "fe80::1%eth0", "/x" },
+		{ "host:me@x", "", "host", "me@x" },
+		{ "me@host", NULL, NULL, "me@host" },
+		{ "./me@host:x", NULL, NULL, "./me@host:x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *why = "";
+		struct iw_endpoint e;
+
+		if (iw_endpoint_parse(&e, rows[i].text, &why) != 0)
+			fail_msg("\"%s\": %s", rows[i].text, why);
+		assert_true(e.is_remote == (rows[i].host != NULL));
+		assert_string_equal(e.user, rows[i].user ? rows[i].user : "");
+		assert_string_equal(e.host, rows[i].host ? rows[i].host : "");
+		assert_string_equal(e.path, rows[i].path);
 	}
 }
 
@@ -122,6 +150,7 @@ int main(void)
 		cmocka_unit_test(colon_before_the_first_slash_means_a_host),
 		cmocka_unit_test(dash_is_standard_input_or_output),
 		cmocka_unit_test(ambiguous_endpoint_is_refused_with_a_reason),
+		cmocka_unit_test(user_precedes_the_last_at_sign),
 		cmocka_unit_test(host_has_255_octets_at_most),
 	};
 
