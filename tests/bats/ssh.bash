@@ -17,6 +17,7 @@
 #   block_ports hang|refuse FIRST-LAST    connections of TCP and UDP to these ports of right: no answer, or
 #                           refused at once by ICMP
 #   unblock_ports
+#   far_pid NAME            prints the process of this name at the far end
 #   far_processes           prints the processes of the far end, without sshd
 #   far_listeners           prints the sockets of right that listen, without those of sshd
 #   far_is_clean            neither is left
@@ -143,15 +144,32 @@ unblock_ports() {
     while net_ip right rule del pref 5 2>/dev/null; do :; done
 }
 
-far_processes() {
-    local inside pid name
+# Prints the process ids of the far end.
+far_pids() {
+    local inside pid
 
     # The child of unshare is the first process of the namespace.
     inside=$(readlink "/proc/$(pgrep -P "$(iw_served_pid "${SERVE_WRAPPER[SSHD]}")")/ns/pid") || return 0
     for pid in /proc/[0-9]*; do
-        [ "$(readlink "$pid/ns/pid" 2>/dev/null)" = "$inside" ] || continue
-        name=$(cat "$pid/comm" 2>/dev/null)
-        [ "$name" = sshd ] || [ -z "$name" ] || echo "$name $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)"
+        [ "$(readlink "$pid/ns/pid" 2>/dev/null)" != "$inside" ] || echo "${pid#/proc/}"
+    done
+}
+
+# far_pid NAME
+far_pid() {
+    local pid
+
+    for pid in $(far_pids); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"
+    done
+}
+
+far_processes() {
+    local pid name
+
+    for pid in $(far_pids); do
+        name=$(cat "/proc/$pid/comm" 2>/dev/null)
+        [ "$name" = sshd ] || [ -z "$name" ] || echo "$name $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
     done
 }
 
