@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -158,7 +159,8 @@ static int take_line(struct iw_known_hosts *k, const char *text, size_t len, siz
 			why, IW_E_INVAL,
 			"%s:%U: %s; expected HOST SHA256:KEY: correct or remove the line; nothing was sent",
 			k->path, (uint64_t)line, fault);
-	if (l.name && l.len == strlen(name) && memcmp(l.name, name, l.len) == 0)
+	/* A line that the user wrote may have capital letters; names of hosts have no case. */
+	if (l.name && l.len == strlen(name) && strncasecmp(l.name, name, l.len) == 0)
 		return keep(k, &l, line, why);
 	return 0;
 }

@@ -44,7 +44,8 @@ ExecStart=/bin/sh -c 'sh -eux /srv/commands; echo $? >/srv/status'
 ExecStopPost=/bin/systemctl --no-block exit 0
 EOF
 mkdir old
+# In a container systemd leaves it to its caller to make mounts shared; LoadCredential= needs that.
 pivot_root . old
 # shellcheck disable=SC2016
-exec unshare --cgroup chroot . sh -c 'mount -t cgroup2 cgroup2 /sys/fs/cgroup && umount -l /old && exec env -i container=iwarp \
+exec unshare --cgroup chroot . sh -c 'mount -t cgroup2 cgroup2 /sys/fs/cgroup && umount -l /old && mount --make-rshared / && exec env -i container=iwarp \
 	PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --unit=commands.service --log-target=null'

@@ -314,6 +314,21 @@ timeout 20 ddp-send -q -p 7500 /etc/passwd 127.0.0.1:small
 ls /var/lib/private/ddp-recv
 systemctl stop ddp-recv.service
 test "$(systemctl show -P Result ddp-recv.service)" = success
+# With the drop-in for TLS, only a peer with the named key can connect.
+export XDG_CONFIG_HOME=/tmp/peer
+XDG_CONFIG_HOME=/etc/iwarp-tools ddp-recv --show-key
+key=$(ddp-send --show-key)
+mkdir /etc/systemd/system/ddp-recv.service.d
+sed "s|PIN|${key%% *}|" /usr/share/doc/iwarp-tools/examples/ddp-recv-tls.conf >/etc/systemd/system/ddp-recv.service.d/tls.conf
+systemctl daemon-reload
+systemctl start ddp-recv.service
+i=0; until ss -Hnlt 'sport = :7500' | grep -q .; do i=$((i + 1)); test $i -lt 100; sleep 0.1; done
+timeout 20 ddp-send -q -p 7500 /etc/group 127.0.0.1:plain && exit 1
+XDG_CONFIG_HOME=/tmp/other timeout 20 ddp-send -q --tls -p 7500 /etc/group 127.0.0.1:other && exit 1
+timeout 20 ddp-send -q --tls -p 7500 /etc/group 127.0.0.1:encrypted
+test "$(ls /var/lib/private/ddp-recv/plain /var/lib/private/ddp-recv/other /var/lib/private/ddp-recv/encrypted 2>/dev/null)" = /var/lib/private/ddp-recv/encrypted
+systemctl stop ddp-recv.service
+test "$(systemctl show -P Result ddp-recv.service)" = success
 EOF
     boot_tree "$WORK/booted"
     output=$(cat "$WORK/booted/srv/output") || output=

@@ -28,7 +28,7 @@ shown() {
         [ "$(wc -l <"$f")" -lt 100 ]
         n=$((n + 1))
     done
-    [ $n -eq 3 ]
+    [ $n -eq 4 ]
 }
 
 # bats test_tags=plain
@@ -95,6 +95,24 @@ upgraded() {
 @test "the example upgrade continues in lines when the peer rejects RDMA" {
     upgraded "seventeen octets."
     grep -qx 'as text: seventeen octets\.' <<<"$output"
+}
+
+@test "the example secure sends a text over TLS to a peer that has the same key" {
+    local port
+
+    head -c 32 /dev/urandom >"$BATS_TEST_TMPDIR/key"
+    head -c 32 /dev/urandom >"$BATS_TEST_TMPDIR/other"
+    IW_READY='^listening on ' serve_here "$EXAMPLES/secure" "$BATS_TEST_TMPDIR/key"
+    port=$(sed -n 's/^listening on 127\.0\.0\.1://p' "$BATS_TEST_TMPDIR/serve.1.out")
+    run_here "$EXAMPLES/secure" "$BATS_TEST_TMPDIR/other" "$port" "not delivered"
+    assert_status 1
+    run_here "$EXAMPLES/secure" "$BATS_TEST_TMPDIR/key" "$port" "a secret"
+    assert_status 0
+    grep -qx 'TLSv1\.3, TLS_.*' <<<"$output"
+    wait_served
+    assert_status 0
+    grep -qx 'received: a secret' <<<"$output"
+    run ! grep -q 'not delivered' <<<"$output"
 }
 
 @test "the example initiator reports why it could not connect" {

@@ -177,6 +177,22 @@ same_options() {
     [ $n -gt 0 ]
 }
 
+@test "docs/attack-surface.md has a row for each fuzz target" {
+    local f name bad=0 n=0
+
+    for f in tests/fuzz/*_fuzz.c; do
+        name=${f##*/}
+        name=${name%_fuzz.c}
+        grep -qE "^\|.*\`$name\`" docs/attack-surface.md || {
+            echo "$name has no row"
+            bad=1
+        }
+        n=$((n + 1))
+    done
+    [ $n -gt 20 ]
+    [ $bad -eq 0 ]
+}
+
 @test "every tool prints the version of the file VERSION and exits with 0" {
     local t n=0
 

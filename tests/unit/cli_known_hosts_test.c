@@ -185,6 +185,23 @@ static void several_keys_of_a_host_are_accepted(void **state)
 	iw_known_fini(&k);
 }
 
+static void name_in_the_file_may_have_capital_letters(void **state)
+{
+	const uint8_t zero[IW_TLS_PIN_LEN] = { 0 };
+	char name[IW_KNOWN_NAME];
+	struct iw_known_hosts k;
+	struct iw_fault why;
+
+	(void)state;
+	put("Host.Example " KEY_0 "\n", 0600);
+	assert_int_equal(iw_known_name(name, "hoST.example", IW_CLI_PORT, &why), 0);
+	iw_known_init(&k);
+	assert_int_equal(iw_known_find(&k, name, &why), 0);
+	assert_int_equal(k.npins, 1);
+	assert_true(iw_known_has(&k, zero));
+	iw_known_fini(&k);
+}
+
 static void key_that_another_process_added_is_not_added_again(void **state)
 {
 	const uint8_t zero[IW_TLS_PIN_LEN] = { 0 }, one[IW_TLS_PIN_LEN] = { 1 };
@@ -275,6 +292,7 @@ int main(void)
 		cmocka_unit_test(names_have_the_port_unless_it_is_the_default),
 		cmocka_unit_test(first_key_is_appended_and_found),
 		cmocka_unit_test(several_keys_of_a_host_are_accepted),
+		cmocka_unit_test(name_in_the_file_may_have_capital_letters),
 		cmocka_unit_test(key_that_another_process_added_is_not_added_again),
 		cmocka_unit_test(processes_that_add_at_once_lose_no_line),
 		cmocka_unit_test(malformed_line_and_open_file_are_errors),
