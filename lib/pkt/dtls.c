@@ -521,10 +521,10 @@ static void dtls_timeout(struct iw_pkt *c, uint64_t now)
 	struct dtls *d = dtls_of(c);
 
 	d->now = now;
-	if (now >= d->resend_at)
-		resend(d, now);
 	if (d->listener)
 		iw_pkt_sessions_expire(&d->sessions, now);
+	if (now >= d->resend_at)
+		resend(d, now);
 	copy_counters(d);
 }
 
