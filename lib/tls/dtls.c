@@ -459,7 +459,7 @@ int64_t iw_dtls_seal(struct iw_dtls *s, uint8_t *dst, size_t cap, const uint8_t 
 
 size_t iw_dtls_next(struct iw_dtls *s, uint8_t dst[static IW_DTLS_HELLO])
 {
-	const uint8_t *at = s->queue + s->queue_at;
+	const uint8_t *at;
 	size_t len;
 
 	if (s->queue_at == s->queue_len) {
@@ -468,6 +468,7 @@ size_t iw_dtls_next(struct iw_dtls *s, uint8_t dst[static IW_DTLS_HELLO])
 		s->queue_at = s->queue_len = 0;
 		return 0;
 	}
+	at = s->queue + s->queue_at;
 	len = (size_t)at[0] << 8 | at[1];
 	memcpy(dst, at + 2, len);
 	s->queue_at += 2 + len;
