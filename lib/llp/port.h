@@ -227,7 +227,7 @@ struct iw_port_ops {
 	 * NULL: the transport has no encryption. Fills *out (without size) for an association that
 	 * is established and encrypted. False: it is not.
 	 */
-	bool (*tls_info)(struct iw_assoc *a, struct iw_tls_info *out);
+	bool (*tls)(struct iw_assoc *a, struct iw_tls_info *out);
 	/*
 	 * Frees the port with its sockets. "sctp" also frees its associations; release others
 	 * first.

@@ -293,7 +293,7 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 		.facts = iw_port_user_facts,                                                       \
 		.set_cc = iw_port_user_set_cc,                                                     \
 		.paths = iw_port_user_paths,                                                       \
-		.tls_info = iw_port_user_tls_info,                                                 \
+		.tls = iw_port_user_tls,                                                           \
 		.close = user_close,                                                               \
 	}
 

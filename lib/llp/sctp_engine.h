@@ -104,7 +104,7 @@ void iw_port_user_shutdown(struct iw_assoc *a, uint64_t now);
 void iw_port_user_facts(struct iw_assoc *a, struct iw_llp_facts *out);
 int iw_port_user_set_cc(struct iw_assoc *a, const char *name, struct iw_fault *why);
 unsigned iw_port_user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap);
-bool iw_port_user_tls_info(struct iw_assoc *a, struct iw_tls_info *out);
+bool iw_port_user_tls(struct iw_assoc *a, struct iw_tls_info *out);
 bool iw_port_user_next_event(struct iw_port *p, struct iw_assoc_event *out);
 
 /* sctp_engine_input.c */

@@ -171,7 +171,7 @@ unsigned iw_port_user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsig
 	return n;
 }
 
-bool iw_port_user_tls_info(struct iw_assoc *a, struct iw_tls_info *out)
+bool iw_port_user_tls(struct iw_assoc *a, struct iw_tls_info *out)
 {
 	struct user_assoc *x = assoc_of(a);
 	struct iw_pkt *c = port_of(a->port)->pkt;
