@@ -243,21 +243,22 @@ static size_t put_key(uint8_t key[IW_DTLS_KEY], const struct iw_addr *peer)
 static void greet(struct dtls *d, const struct iw_pkt_rx *rx, const uint8_t *hello,
 		  const uint8_t *data, size_t len)
 {
-	const size_t *count = d->sessions.count;
 	struct iw_pkt_session *s = iw_pkt_session_find(&d->sessions, &rx->peer, false);
 	uint8_t key[IW_DTLS_KEY], reply[IW_DTLS_HELLO];
 	struct iw_dtls *fresh;
 	size_t reply_len;
 	int err;
 
-	if (count[IW_PKT_SESSION_IDLE] + count[IW_PKT_SESSION_USED] >= IW_PKT_SESSIONS_MAX)
-		return;
 	err = iw_dtls_accept(&fresh, d->listener, key, put_key(key, &rx->peer), data, len, reply,
 			     &reply_len, d->now);
 	if (reply_len > 0)
 		send_alone(d, &rx->peer, &rx->local, reply, reply_len);
 	if (err)
 		return;
+	if (!iw_pkt_sessions_make_room(&d->sessions, d->now)) {
+		iw_dtls_free(fresh);
+		return;
+	}
 	if (s) /* of a peer that has restarted during its handshake */
 		iw_pkt_session_free(&d->sessions, s);
 	s = iw_pkt_session_new(&d->sessions, &rx->peer, fresh, d->now);

@@ -9,6 +9,7 @@
 #include "util/num.h"
 
 #define BUCKETS_MIN 64
+#define SILENT_NS   IW_SEC(60) /* two HEARTBEATs are missing */
 
 /*
  * How long a session may stay in each state. SCTP sends a HEARTBEAT every 30 s on a silent path (RFC
@@ -152,6 +153,21 @@ void iw_pkt_session_move(struct iw_pkt_sessions *t, struct iw_pkt_session *s,
 	s->since = now;
 	iw_list_del(&s->order);
 	iw_list_add_tail(&t->list[state], &s->order);
+}
+
+bool iw_pkt_sessions_make_room(struct iw_pkt_sessions *t, uint64_t now)
+{
+	struct iw_list *idle = iw_list_first(&t->list[IW_PKT_SESSION_IDLE]);
+	struct iw_list *used = iw_list_first(&t->list[IW_PKT_SESSION_USED]);
+	struct iw_pkt_session *s;
+
+	if (t->count[IW_PKT_SESSION_IDLE] + t->count[IW_PKT_SESSION_USED] < IW_PKT_SESSIONS_MAX)
+		return true;
+	s = iw_container_of(idle ? idle : used, struct iw_pkt_session, order);
+	if (!idle && s->since + SILENT_NS > now)
+		return false;
+	iw_pkt_session_free(t, s);
+	return true;
 }
 
 uint64_t iw_pkt_sessions_deadline(const struct iw_pkt_sessions *t)

@@ -11,7 +11,7 @@
 #include "tls/tls.h"
 #include "util/list.h"
 
-#define IW_PKT_SESSIONS_MAX   65536 /* established ones */
+#define IW_PKT_SESSIONS_MAX   16384 /* established ones: each holds about 70 KiB in OpenSSL */
 #define IW_PKT_HANDSHAKES_MAX 1024  /* in handshake: the oldest one gives way to a new one */
 
 enum iw_pkt_session_state {
@@ -64,6 +64,11 @@ void iw_pkt_session_free(struct iw_pkt_sessions *t, struct iw_pkt_session *s);
  */
 void iw_pkt_session_move(struct iw_pkt_sessions *t, struct iw_pkt_session *s,
 			 enum iw_pkt_session_state state, uint64_t now);
+/*
+ * Makes room for one more established session: frees the oldest one that never carried a packet, or
+ * else one that was silent for a minute. False: there is none.
+ */
+bool iw_pkt_sessions_make_room(struct iw_pkt_sessions *t, uint64_t now);
 /* Returns when the next session expires, ns; IW_TIME_NEVER: none. */
 uint64_t iw_pkt_sessions_deadline(const struct iw_pkt_sessions *t);
 /* Frees the sessions that have expired. */
