@@ -148,7 +148,7 @@ IW_MUST_CHECK int iw_dtls_accept(struct iw_dtls **out, struct iw_dtls_listener *
 void iw_dtls_free(struct iw_dtls *s); /* NULL does nothing */
 /*
  * Processes a datagram: a handshake continues, or a record is decrypted to dst (cap octets, at
- * least IW_DTLS_PLAIN_MAX). Returns the octets of plaintext; 0: there are none (a record that is
+ * least IW_DTLS_PLAIN_MAX). Returns the octets of plaintext; 0: nothing to return (a record that is
  * not authentic, a repeated one, a part of the handshake); IW_E_CLOSED: the peer sent close_notify;
  * IW_E_TLS: the handshake or the session failed (*why; output may have an alert). While
  * iw_dtls_pending is true, call again with len 0 for the next record of the datagram.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # SCTP in DTLS in UDP (-t udp with encryption) between two hosts: keys, a bad link, small packets, a
-# foreign peer, and what stands on the wire.
+# foreign peer, and what the wire shows.
 
 # bats file_tags=beside
 

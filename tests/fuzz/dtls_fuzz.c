@@ -2,7 +2,8 @@
 /*
  * DTLS between an initiator and a listener. The input decides what happens to each datagram: it
  * arrives, is lost, repeated, changed in one octet or cut, or arbitrary octets arrive in its place.
- * A session never begins without a cookie, and what arrives as a packet is what was sent.
+ * A session never begins without a cookie. An established session never fails, because it drops
+ * what is not authentic, and what arrives as a packet is what was sent.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 struct side {
 	struct iw_dtls *s;
-	bool failed;
+	bool up, failed;
 	uint8_t in[IW_DTLS_HELLO + 64]; /* the datagram that arrives next */
 	size_t len;
 };
@@ -75,6 +76,7 @@ static void arrive(struct side *to, const uint8_t *data, size_t len)
 		must(n <= 0 || (n == sizeof(packet) && memcmp(plain, packet, (size_t)n) == 0));
 	} while (n > 0 && iw_dtls_pending(to->s));
 	to->failed = n < 0;
+	must(!to->up || !to->failed);
 }
 
 /* Delivers what waits for to, as the input says. */
@@ -126,6 +128,7 @@ static void step(struct side *x, struct side *peer, struct input *in)
 		return;
 	err = iw_dtls_handshake(x->s, &why);
 	x->failed = err && err != IW_E_AGAIN;
+	x->up = !err;
 	while ((n = iw_dtls_next(x->s, out)) > 0) {
 		/* Before the next one of a flight, this one arrives. */
 		if (peer->len > 0)

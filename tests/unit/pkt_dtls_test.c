@@ -114,7 +114,7 @@ static void run_until(struct iw_pkt *a, struct iw_pkt *b, size_t len)
 	}
 }
 
-/* Both take what is there now, and what it causes. */
+/* Both receive all pending datagrams, also the answers to them. */
 static void settle(struct iw_pkt *a, struct iw_pkt *b)
 {
 	for (int i = 0; i < 20; i++) {
