@@ -108,6 +108,8 @@ bool iw_port_user_tls(struct iw_assoc *a, struct iw_tls_info *out);
 bool iw_port_user_next_event(struct iw_port *p, struct iw_assoc_event *out);
 
 /* sctp_engine_input.c */
+/* Passes the errors that the carrier reports to the engine. */
+void iw_port_take_errors(struct user_port *u, uint64_t now);
 int iw_port_user_input(struct iw_port *p, uint64_t now, struct iw_fault *why);
 int iw_port_user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *why);
 bool iw_port_user_peek(struct iw_port *p, uint64_t now);

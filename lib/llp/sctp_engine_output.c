@@ -214,5 +214,8 @@ void iw_port_user_timeout(struct iw_port *p, uint64_t now)
 	u->now = now;
 	if (u->pkt->ops->timeout)
 		u->pkt->ops->timeout(u->pkt, now);
+	/* A carrier with encryption reports a session that has ended, without a received packet. */
+	if (u->pkt->overhead > 0)
+		iw_port_take_errors(u, now);
 	iw_sctp_timeout(u->sctp, now);
 }

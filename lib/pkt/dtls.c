@@ -37,6 +37,8 @@ struct dtls {
 	/* The encrypted run that the socket has not accepted; sealed_len 0: none. */
 	uint8_t *sealed;
 	size_t sealed_len, sealed_seg;
+	struct iw_pkt_error gone; /* listener: the last packet to a peer without a session */
+	bool has_gone;
 };
 
 static struct dtls *dtls_of(struct iw_pkt *c)
@@ -202,6 +204,15 @@ static void keep(struct iw_pkt_session *s, const struct iw_pkt_tx *tx)
 	s->kept_len = tx->len;
 }
 
+/* Initiator: forgets the addresses of the host that were tried before. */
+static void forget_others(struct dtls *d)
+{
+	struct iw_list *n;
+
+	while ((n = iw_list_first(&d->sessions.list[IW_PKT_SESSION_NEW])))
+		iw_pkt_session_free(&d->sessions, iw_container_of(n, struct iw_pkt_session, order));
+}
+
 /* Initiator: begins the session with tx->peer, or waits for it. */
 static void begin(struct dtls *d, const struct iw_pkt_tx *tx)
 {
@@ -214,6 +225,7 @@ static void begin(struct dtls *d, const struct iw_pkt_tx *tx)
 	}
 	if (d->pkt.failed.err || iw_dtls_connect(&fresh, d->tls, d->name, &d->pkt.failed) != 0)
 		return;
+	forget_others(d);
 	d->now = iw_os_now();
 	s = iw_pkt_session_new(&d->sessions, &tx->peer, fresh, d->now);
 	if (!s)
@@ -410,6 +422,23 @@ static int dtls_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BA
 	return decrypt(d, rx, d->udp->ops->recv_wait(d->udp, d->raw, why));
 }
 
+static void quote(struct iw_pkt_error *e, const uint8_t *packet, size_t len)
+{
+	e->len = IW_MIN(len, sizeof(e->head));
+	memcpy(e->head, packet, e->len);
+}
+
+/*
+ * Listener: SCTP sends to a peer whose session has ended, so the association cannot continue. It
+ * ends as if ICMP had reported that the peer does not process SCTP (RFC 9260 10, ICMP8).
+ */
+static void note_gone(struct dtls *d, const struct iw_pkt_tx *tx)
+{
+	d->gone = (struct iw_pkt_error){ .peer = tx->peer, .kind = IW_PKT_NO_PROTOCOL };
+	quote(&d->gone, tx->data, IW_MIN(tx->len, tx->seg));
+	d->has_gone = true;
+}
+
 /*
  * What ICMP quotes is encrypted, and SCTP cannot prove that it is a packet of its own. So SCTP does
  * not rely on ICMP (RFC 8261 6.1), and finds the path MTU by probing (4). Only one report is passed
@@ -420,14 +449,18 @@ static bool dtls_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
 {
 	struct dtls *d = dtls_of(c);
 
+	if (d->has_gone) {
+		*out = d->gone;
+		d->has_gone = false;
+		return true;
+	}
 	while (d->udp->ops->next_error(d->udp, out)) {
 		const struct iw_pkt_session *s =
 			iw_pkt_session_find(&d->sessions, &out->peer, false);
 
 		if (out->kind != IW_PKT_NO_PROTOCOL || !s || !s->kept)
 			continue;
-		out->len = IW_MIN(s->kept_len, sizeof(out->head));
-		memcpy(out->head, s->kept, out->len);
+		quote(out, s->kept, s->kept_len);
 		return true;
 	}
 	return false;
@@ -469,12 +502,18 @@ static int dtls_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu
 	struct iw_pkt_session *s;
 	int err;
 
+	if (tx->seg > IW_DTLS_PLAIN_MAX) {
+		*mtu = d->pkt.mtu;
+		return IW_E_LIMIT;
+	}
 	/* A record must not be encrypted twice: its number is part of the nonce. */
 	if (d->sealed_len == 0) {
 		s = d->sessions.last;
 		if (!s || s->state == IW_PKT_SESSION_NEW || !iw_addr_equal(&s->peer, &tx->peer))
 			s = iw_pkt_session_find(&d->sessions, &tx->peer, true);
-		if (!s && !d->listener)
+		if (!s && d->listener)
+			note_gone(d, tx);
+		else if (!s)
 			begin(d, tx);
 		if (!s || !seal(d, s, tx))
 			return 0;

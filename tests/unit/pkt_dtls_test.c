@@ -170,12 +170,37 @@ static void run_of_packets_arrives_as_runs(void **state)
 	assert_memory_equal(got, data, sizeof(data));
 }
 
-static void packet_of_a_listener_without_a_session_is_dropped(void **state)
+/* RFC 8261 6.1: SCTP cannot continue without the session. */
+static void packet_of_a_listener_to_a_peer_that_has_ended_is_reported(void **state)
 {
+	uint16_t port = client->udp_port;
+	struct iw_pkt_error e;
+
 	(void)state;
-	send_run(server, client->udp_port, "nothing", 7, 7);
+	up();
+	assert_false(server->ops->next_error(server, &e));
+	client->ops->close(client);
+	client = open_with("a secret of two ends", server->udp_port, 0);
 	settle(client, server);
-	assert_int_equal(got_len, 0);
+	send_run(server, port, "late", 4, 4);
+	assert_true(server->ops->next_error(server, &e));
+	assert_int_equal(e.kind, IW_PKT_NO_PROTOCOL);
+	assert_int_equal(iw_addr_port(&e.peer), port);
+	assert_int_equal(e.len, 4);
+	assert_memory_equal(e.head, "late", 4);
+	assert_false(server->ops->next_error(server, &e));
+}
+
+static void another_address_of_the_host_ends_the_handshake_with_the_first(void **state)
+{
+	struct iw_pkt *silent = open_with("a secret of two ends", 9, 0);
+
+	(void)state;
+	send_run(client, silent->udp_port, "first", 5, 5);
+	up();
+	client->ops->timeout(client, iw_os_now() + IW_SEC(1));
+	assert_true(client->ops->deadline(client) == IW_TIME_NEVER);
+	silent->ops->close(silent);
 }
 
 static void plain_datagrams_are_dropped(void **state)
@@ -341,7 +366,8 @@ int main(void)
 		TEST(first_packet_waits_for_the_handshake),
 		TEST(only_the_latest_packet_waits_for_the_handshake),
 		TEST(run_of_packets_arrives_as_runs),
-		TEST(packet_of_a_listener_without_a_session_is_dropped),
+		TEST(packet_of_a_listener_to_a_peer_that_has_ended_is_reported),
+		TEST(another_address_of_the_host_ends_the_handshake_with_the_first),
 		TEST(plain_datagrams_are_dropped),
 		TEST(peer_that_restarts_replaces_its_session),
 		TEST(handshake_that_does_not_finish_replaces_nothing),
