@@ -18,6 +18,7 @@
 #include <iwarp/err.h>
 
 struct iw_tls;
+struct iw_tls_info;
 
 /* All texts are borrowed during the call. */
 struct iw_llp_cfg {

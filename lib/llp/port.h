@@ -224,6 +224,11 @@ struct iw_port_ops {
 	 */
 	unsigned (*paths)(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap);
 	/*
+	 * NULL: the transport has no encryption. Fills *out (without size) for an association that
+	 * is established and encrypted. False: it is not.
+	 */
+	bool (*tls)(struct iw_assoc *a, struct iw_tls_info *out);
+	/*
 	 * Frees the port with its sockets. "sctp" also frees its associations; release others
 	 * first.
 	 */

@@ -95,6 +95,7 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 		.rwnd = (uint32_t)IW_MIN(IW_MAX(rwnd, (size_t)RWND_MIN), (size_t)RWND_MAX),
 		/* On an interface with a smaller MTU, packets of this size are fragmented by IP. */
 		.mtu = IW_MAX(u->pkt->mtu, (uint32_t)IW_SCTP_MTU_MIN),
+		.dtls_overhead = u->pkt->overhead,
 		.assocs_max = cfg->llp.listen ? ASSOCS_MAX : 1,
 		.burst = BURST,
 		.abc_l = ABC_L,
@@ -292,6 +293,7 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 		.facts = iw_port_user_facts,                                                       \
 		.set_cc = iw_port_user_set_cc,                                                     \
 		.paths = iw_port_user_paths,                                                       \
+		.tls = iw_port_user_tls,                                                           \
 		.close = user_close,                                                               \
 	}
 

@@ -49,6 +49,7 @@ struct user_port {
 	bool stashed;
 	struct iw_sctp_recv stash;
 	struct user_assoc *done; /* the association whose acknowledgements are being reported */
+	struct user_assoc *only; /* of connect: the association, until DOWN or release */
 	/* The batch to send: packets of one size to one peer. */
 	struct iw_pkt_tx tx;
 	size_t npackets;
@@ -88,6 +89,8 @@ IW_MUST_CHECK int iw_port_check_route(const struct user_port *u, const struct iw
 				      struct iw_fault *why);
 /* After a failed set-up: adds the peer to the fault of x, and what to check there. */
 void iw_port_name_peer(const struct user_port *u, struct user_assoc *x);
+/* The carrier has failed: sets the fault of x, the only association, with the name of the peer. */
+void iw_port_name_carrier(const struct user_port *u, struct user_assoc *x);
 void iw_port_user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why);
 
 /* sctp_engine_assoc.c */
@@ -101,9 +104,12 @@ void iw_port_user_shutdown(struct iw_assoc *a, uint64_t now);
 void iw_port_user_facts(struct iw_assoc *a, struct iw_llp_facts *out);
 int iw_port_user_set_cc(struct iw_assoc *a, const char *name, struct iw_fault *why);
 unsigned iw_port_user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap);
+bool iw_port_user_tls(struct iw_assoc *a, struct iw_tls_info *out);
 bool iw_port_user_next_event(struct iw_port *p, struct iw_assoc_event *out);
 
 /* sctp_engine_input.c */
+/* Passes the errors that the carrier reports to the engine. */
+void iw_port_take_errors(struct user_port *u, uint64_t now);
 int iw_port_user_input(struct iw_port *p, uint64_t now, struct iw_fault *why);
 int iw_port_user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *why);
 bool iw_port_user_peek(struct iw_port *p, uint64_t now);

@@ -93,6 +93,7 @@ int iw_port_user_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
 		free(x);
 		return err;
 	}
+	u->only = x;
 	*out = &x->assoc;
 	return 0;
 }
@@ -104,6 +105,8 @@ void iw_port_user_release(struct iw_assoc *a)
 
 	if (u->done == x)
 		u->done = NULL;
+	if (u->only == x)
+		u->only = NULL;
 	if (x->a)
 		free_engines(u, x->a);
 	free(x);
@@ -166,6 +169,23 @@ unsigned iw_port_user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsig
 		n++;
 	}
 	return n;
+}
+
+bool iw_port_user_tls(struct iw_assoc *a, struct iw_tls_info *out)
+{
+	struct user_assoc *x = assoc_of(a);
+	struct iw_pkt *c = port_of(a->port)->pkt;
+	struct iw_sctp_facts f;
+	struct iw_sctp_path path;
+	struct iw_addr peer;
+
+	if (!x->a || !c->ops->tls_info)
+		return false;
+	iw_sctp_facts(x->a, &f);
+	if (iw_sctp_path(x->a, f.primary, &path) != 0)
+		return false;
+	iw_port_from_engine(&peer, &path.addr, path.addr.udp_port);
+	return c->ops->tls_info(c, &peer, out);
 }
 
 /* After UP: copies what is known of the peer and the association into x->assoc. */
@@ -292,11 +312,29 @@ static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct
 	return false;
 }
 
+/* The carrier has failed: ends the association without a packet. Another address is not tried. */
+static bool lose(struct user_port *u, struct iw_assoc_event *ev)
+{
+	struct user_assoc *x = u->only;
+
+	if (!x || !x->a)
+		return false;
+	iw_port_name_carrier(u, x);
+	free_engines(u, x->a);
+	x->a = NULL;
+	x->assoc.up = false;
+	u->only = NULL;
+	*ev = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN, .assoc = &x->assoc };
+	return true;
+}
+
 bool iw_port_user_next_event(struct iw_port *p, struct iw_assoc_event *out)
 {
 	struct user_port *u = port_of(p);
 	struct iw_sctp_event e;
 
+	if (iw_unlikely(u->pkt->failed.err) && lose(u, out))
+		return true;
 	if (u->done && next_acked(u, out))
 		return true;
 	while (iw_sctp_next_event(u->sctp, &e))

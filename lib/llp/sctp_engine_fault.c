@@ -99,9 +99,10 @@ static void name_silence(struct iw_fault *named, const struct user_port *u,
 			hint);
 	else
 		iw_fail(named, IW_E_TIMEOUT,
-			"connect to %s%s: %s; is the address right, is a listener with -t %s%s there, and does a firewall let %s through?",
+			"connect to %s%s: %s; is the address right, is a listener with -t %s%s%s there, and does a firewall let %s through?",
 			x->assoc.peer, udp, what, u->pkt->udp_port ? "udp" : "sctp, raw or xdp",
-			iw_sock_bind_hint(t), u->pkt->udp_port ? "UDP" : "SCTP");
+			u->pkt->overhead ? " and encryption (--tls)" : "", iw_sock_bind_hint(t),
+			u->pkt->udp_port ? "UDP" : "SCTP");
 }
 
 void iw_port_user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why)
@@ -110,8 +111,21 @@ void iw_port_user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault
 	char what[64];
 
 	iw_text_init(&text, what, sizeof(what));
-	iw_text_fmt(&text, "no answer to the INIT within %t (-t %s)", waited, a->port->ops->name);
+	iw_text_fmt(&text, "no answer to the %s within %t (-t %s)",
+		    port_of(a->port)->pkt->overhead ? "DTLS ClientHello" : "INIT", waited,
+		    a->port->ops->name);
 	name_silence(why, port_of(a->port), assoc_of(a), what);
+}
+
+void iw_port_name_carrier(const struct user_port *u, struct user_assoc *x)
+{
+	const struct iw_fault *why = &u->pkt->failed;
+	char udp[32];
+
+	x->assoc.why = *why;
+	iw_fail(&x->assoc.why, why->err, "%s %s%s: DTLS: %s",
+		x->assoc.up ? "connection to" : "connect to", x->assoc.peer, udp_text(udp, u),
+		why->text);
 }
 
 void iw_port_name_peer(const struct user_port *u, struct user_assoc *x)

@@ -7,8 +7,7 @@
 
 #define FETCH_MAX 2048 /* octets of a packet that are prefetched */
 
-/* Passes the ICMP errors that the carrier has received to the engine. */
-static void take_errors(struct user_port *u, uint64_t now)
+void iw_port_take_errors(struct user_port *u, uint64_t now)
 {
 	struct iw_pkt_error e;
 
@@ -43,7 +42,7 @@ static int begin_batch(struct user_port *u, int n, uint64_t now)
 	u->at = 0;
 	u->port.recvs = u->pkt->recvs;
 	if (n == 0)
-		take_errors(u, now);
+		iw_port_take_errors(u, now);
 	return IW_MIN(n, 1);
 }
 

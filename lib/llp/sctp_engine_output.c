@@ -94,8 +94,8 @@ static bool fits(const struct user_port *u, const struct iw_sctp_packet *p, size
 	const struct iw_pkt_tx *t = &u->tx;
 
 	return len <= t->seg && t->len % t->seg == 0 && u->npackets < u->pkt->seg_max &&
-	       t->len + len <= OUT_MAX && !t->fragment && !p->fragment &&
-	       memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
+	       t->len + len + (u->npackets + 1) * u->pkt->overhead <= OUT_MAX && !t->fragment &&
+	       !p->fragment && memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
 	       memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0;
 }
 
@@ -199,11 +199,23 @@ void iw_port_user_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 
 uint64_t iw_port_user_deadline(struct iw_port *p)
 {
-	return iw_sctp_deadline(port_of(p)->sctp);
+	struct user_port *u = port_of(p);
+	uint64_t at = iw_sctp_deadline(u->sctp);
+
+	if (!u->pkt->ops->deadline)
+		return at;
+	return IW_MIN(at, u->pkt->ops->deadline(u->pkt));
 }
 
 void iw_port_user_timeout(struct iw_port *p, uint64_t now)
 {
-	port_of(p)->now = now;
-	iw_sctp_timeout(port_of(p)->sctp, now);
+	struct user_port *u = port_of(p);
+
+	u->now = now;
+	if (u->pkt->ops->timeout)
+		u->pkt->ops->timeout(u->pkt, now);
+	/* A carrier with encryption reports a session that has ended, without a received packet. */
+	if (u->pkt->overhead > 0)
+		iw_port_take_errors(u, now);
+	iw_sctp_timeout(u->sctp, now);
 }

@@ -117,6 +117,13 @@ void iw_loop_assoc_facts(const struct iw_loop_assoc *t, struct iw_llp_facts *out
 		t->port->llp->ops->facts(t->llp, out);
 }
 
+bool iw_loop_assoc_tls(const struct iw_loop_assoc *t, struct iw_tls_info *out)
+{
+	const struct iw_port_ops *ops = t->port->llp->ops;
+
+	return t->llp && ops->tls && ops->tls(t->llp, out);
+}
+
 int iw_loop_assoc_set_cc(struct iw_loop_assoc *t, const char *name, struct iw_fault *why)
 {
 	const struct iw_port_ops *ops = t->port->llp->ops;

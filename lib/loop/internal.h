@@ -280,9 +280,13 @@ void iw_loop_assoc_touch(struct iw_loop_assoc *t);
 size_t iw_loop_assoc_memory(const struct iw_loop_assoc *t);
 /* Copies the addresses and the message size of the llp, which may have changed. */
 void iw_loop_assoc_note_facts(struct iw_loop_assoc *t);
-/* As iw_loop_conn_ends, iw_loop_conn_facts, iw_loop_conn_set_cc, for all its connections. */
+/*
+ * As iw_loop_conn_ends, iw_loop_conn_facts, iw_loop_conn_tls, iw_loop_conn_set_cc, for all its
+ * connections.
+ */
 void iw_loop_assoc_ends(const struct iw_loop_assoc *t, struct iw_llp_ends *out);
 void iw_loop_assoc_facts(const struct iw_loop_assoc *t, struct iw_llp_facts *out);
+bool iw_loop_assoc_tls(const struct iw_loop_assoc *t, struct iw_tls_info *out);
 int iw_loop_assoc_set_cc(struct iw_loop_assoc *t, const char *name, struct iw_fault *why);
 /*
  * Ends all connections of the association with the fault why, because the association has ended or

@@ -155,6 +155,11 @@ static void session_facts(struct iw_loop_conn *lc, struct iw_llp_facts *out)
 	iw_loop_assoc_facts(session_of(lc)->assoc, out);
 }
 
+static bool session_tls(struct iw_loop_conn *lc, struct iw_tls_info *out)
+{
+	return iw_loop_assoc_tls(session_of(lc)->assoc, out);
+}
+
 static int session_set_cc(struct iw_loop_conn *lc, const char *name, struct iw_fault *why)
 {
 	return iw_loop_assoc_set_cc(session_of(lc)->assoc, name, why);
@@ -200,6 +205,7 @@ static const struct conn_ops session_ops = {
 	.free = session_free,
 	.ends = session_ends,
 	.facts = session_facts,
+	.tls = session_tls,
 	.set_cc = session_set_cc,
 	.accepted = session_accepted,
 	.memory = session_memory,

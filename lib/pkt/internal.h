@@ -57,6 +57,9 @@ void iw_pkt_local(struct iw_addr *out, const struct msghdr *m);
 /* Appends a control message with the source address to m->msg_control, which has IW_PKT_CONTROL
  * octets. local->len 0: appends nothing. */
 void iw_pkt_from(struct msghdr *m, const struct iw_addr *local);
+/* The carrier "udp" with DTLS (dtls.c): as open() of struct iw_pkt_ops; cfg->tls is set. */
+IW_MUST_CHECK int iw_pkt_dtls_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg,
+				   struct iw_fault *why);
 struct sock_extended_err;
 /* Returns what an error means for SCTP. udp: the packet was sent in UDP. */
 enum iw_pkt_error_kind iw_pkt_classify(const struct sock_extended_err *e, bool udp);

@@ -18,6 +18,7 @@
 #include <iwarp/err.h>
 
 struct iw_tls;
+struct iw_tls_info;
 
 #include "os/addr.h"
 #include "util/lend.h"
@@ -143,6 +144,11 @@ struct iw_pkt_ops {
 		     uint64_t expires);
 	void (*session)(struct iw_pkt *c, uint32_t tag, uint16_t number, uint32_t pd,
 			uint32_t stream);
+	/* Both NULL, or as in struct iw_port_ops. */
+	uint64_t (*deadline)(struct iw_pkt *c);
+	void (*timeout)(struct iw_pkt *c, uint64_t now);
+	/* NULL: no encryption. Fills *out (without size) for the session with peer. False: none. */
+	bool (*tls_info)(struct iw_pkt *c, const struct iw_addr *peer, struct iw_tls_info *out);
 	/* Closes and frees the carrier, also one that open() has set up only in part. */
 	void (*close)(struct iw_pkt *c);
 };
@@ -155,7 +161,13 @@ struct iw_pkt {
 	uint16_t udp_port; /* local; 0: no UDP */
 	size_t seg_max;    /* packets of one size that one send accepts */
 	uint32_t mtu;      /* iw_pkt_mtu(), octets; for "xdp" at most that of the interface */
+	uint32_t overhead; /* octets that encryption adds to a packet, at most; 0: none */
 	size_t rcvbuf;     /* octets that can wait to be received */
+	/*
+	 * Set by the carrier of an initiator when it can never again exchange packets with its peer,
+	 * in any of its functions; err 0 before.
+	 */
+	struct iw_fault failed;
 	/* The mode of the XDP program and of the sockets, as text; NULL: not "xdp". Static. */
 	const char *xdp_mode;
 	unsigned loans;        /* packets that can be lent at once */

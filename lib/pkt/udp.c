@@ -152,9 +152,12 @@ static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fa
 
 static int udp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
-	struct udp *u = calloc(1, sizeof(*u));
+	struct udp *u;
 	int err;
 
+	if (cfg->tls)
+		return iw_pkt_dtls_open(out, cfg, why);
+	u = calloc(1, sizeof(*u));
 	if (!u)
 		return iw_fail(why, IW_E_NOMEM, "udp: no memory");
 	u->pkt.ops = &iw_pkt_udp_ops;

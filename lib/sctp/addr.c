@@ -30,9 +30,9 @@ bool iw_sctp_addr_is_unicast(const struct iw_sctp_addr *a)
 	return a->ip[0] != 0xff && memcmp(a->ip, zero, sizeof(zero)) != 0;
 }
 
-uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr)
+uint32_t iw_sctp_overhead_to(const struct iw_sctp *s, const struct iw_sctp_addr *addr)
 {
 	uint32_t ip = iw_sctp_addr_is_ipv4(addr) ? 20 : 40, udp = addr->udp_port ? 8 : 0;
 
-	return ip + udp + IW_SCTP_HDR_LEN;
+	return ip + udp + s->cfg.dtls_overhead + IW_SCTP_HDR_LEN;
 }

@@ -178,7 +178,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 		iw_sctp_down(a, IW_E_FORMAT, "sctp: INIT ACK with Initiate Tag 0");
 		return;
 	}
-	iw_sctp_params_read(&p, &i, s->cur.pkt);
+	iw_sctp_params_read(&p, s, &i);
 	a->peer_tag = i.tag;
 	if (!acceptable(&i)) {
 		iw_sctp_kill(a, IW_SCTP_CAUSE_INVALID_PARAM, NULL, 0, IW_E_FORMAT,
@@ -409,7 +409,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 		refuse_init(s, i.tag, IW_SCTP_CAUSE_INVALID_PARAM, NULL, 0);
 		return;
 	}
-	iw_sctp_params_read(&p, &i, cur->pkt);
+	iw_sctp_params_read(&p, s, &i);
 	if (p.host_name) {
 		refuse_init(s, i.tag, IW_SCTP_CAUSE_ADDRESS, NULL, 0);
 		return;

@@ -348,8 +348,8 @@ struct iw_sctp {
 };
 
 /* addr.c */
-/* The octets of IP, UDP and SCTP headers of packets to that address. */
-uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr);
+/* The octets of IP, UDP, DTLS and SCTP headers of packets to that address. */
+uint32_t iw_sctp_overhead_to(const struct iw_sctp *s, const struct iw_sctp_addr *addr);
 
 /* tracing.c: call these only if iw_sctp_tracing(a). */
 static inline bool iw_sctp_tracing(const struct iw_sctp_assoc *a)
@@ -447,6 +447,7 @@ struct init_params {
 	bool has_adaptation;
 	bool host_name; /* a Host Name Address, which must be refused (RFC 9260 3.3.2.1.4) */
 	bool malformed;
+	bool one_address; /* listed addresses are ignored */
 	uint32_t adaptation;
 	const uint8_t *cookie;
 	size_t cookie_len;
@@ -455,11 +456,11 @@ struct init_params {
 	size_t report_len;
 };
 /*
- * Reads the parameters of an INIT or INIT ACK of the packet. out->cookie points into the packet. An
- * error is only recorded: host_name, malformed.
+ * Reads the parameters of an INIT or INIT ACK in the packet of s->cur. out->cookie points into the
+ * packet. An error is only recorded: host_name, malformed.
  */
-void iw_sctp_params_read(struct init_params *out, const struct iw_sctp_init *in,
-			 const struct iw_sctp_packet *pkt);
+void iw_sctp_params_read(struct init_params *out, const struct iw_sctp *s,
+			 const struct iw_sctp_init *in);
 
 /* handshake.c: chunk handlers */
 void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *c);
@@ -654,7 +655,7 @@ void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 /* pmtu.c */
 /* Sets the path MTU of a new path. No size has failed yet. */
 void iw_sctp_pmtu_init(struct path *p);
-/* Returns the octets of IP, UDP and SCTP headers of packets on that path. */
+/* Returns the octets of IP, UDP, DTLS and SCTP headers of packets on that path. */
 uint32_t iw_sctp_overhead(const struct path *p);
 /* Returns the octets of chunks that fit into a packet of the path MTU, a multiple of four. */
 uint32_t iw_sctp_payload(const struct path *p);

@@ -39,9 +39,16 @@ struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr 
 
 struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr)
 {
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (memcmp(a->paths[i].addr.ip, addr->ip, 16) == 0)
-			return &a->paths[i];
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct path *p = &a->paths[i];
+
+		if (memcmp(p->addr.ip, addr->ip, 16) != 0)
+			continue;
+		/* Another UDP port is another DTLS session, of another peer (RFC 8261 6.1). */
+		if (a->s->cfg.dtls_overhead > 0 && p->addr.udp_port != addr->udp_port)
+			continue;
+		return p;
+	}
 	return NULL;
 }
 

@@ -105,8 +105,9 @@ uint32_t iw_sctp_max_unproven(const struct iw_sctp_assoc *a)
 
 void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max)
 {
-	uint32_t chunk = chunk_octets(max), packets = SEND_MAX / (IW_SCTP_HDR_LEN + chunk);
+	uint32_t chunk = chunk_octets(max), packets;
 
+	packets = SEND_MAX / (IW_SCTP_HDR_LEN + chunk + a->s->cfg.dtls_overhead);
 	a->reported_max = max;
 	/* A multiple of whole sends: a few more packets would cost the carrier another send. */
 	a->out.unsent_max = SENDS_MAX * IW_MAX(packets, 1u) * chunk;

@@ -46,6 +46,9 @@ static void add_address(struct init_params *out, const struct iw_sctp_param *p)
 	/* The parameter has no interface: assume that of the packet. */
 	if (iw_sctp_addr_has_scope(&addr))
 		addr.scope = out->peer[0].scope;
+	/* RFC 8261 6.1: over DTLS an association is single-homed. */
+	if (out->one_address)
+		return;
 	if (!iw_sctp_addr_is_unicast(&addr) || !is_in_scope(&addr, &out->peer[0]))
 		return;
 	/*
@@ -107,8 +110,8 @@ static bool take(struct init_params *out, const struct iw_sctp_param *p, const u
 	return unknown(out, p, octets);
 }
 
-void iw_sctp_params_read(struct init_params *out, const struct iw_sctp_init *in,
-			 const struct iw_sctp_packet *pkt)
+void iw_sctp_params_read(struct init_params *out, const struct iw_sctp *s,
+			 const struct iw_sctp_init *in)
 {
 	const uint8_t *at = in->params;
 	size_t left = in->params_len;
@@ -116,8 +119,9 @@ void iw_sctp_params_read(struct init_params *out, const struct iw_sctp_init *in,
 	int n = 0;
 
 	memset(out, 0, sizeof(*out));
-	out->peer[0] = pkt->peer;
+	out->peer[0] = s->cur.pkt->peer;
 	out->npeers = 1;
+	out->one_address = s->cfg.dtls_overhead > 0;
 	while (left > 0 && (n = iw_wire_sctp_param_decode(&p, at, left)) > 0) {
 		if (!take(out, &p, at))
 			return;

@@ -19,7 +19,7 @@
 
 uint32_t iw_sctp_overhead(const struct path *p)
 {
-	return iw_sctp_overhead_to(&p->addr);
+	return iw_sctp_overhead_to(p->a->s, &p->addr);
 }
 
 uint32_t iw_sctp_payload(const struct path *p)

@@ -20,7 +20,7 @@ void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p, struct
 
 size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *to)
 {
-	return (s->cfg.mtu - iw_sctp_overhead_to(&to->peer) - IW_SCTP_CHUNK_HDR_LEN) & ~3u;
+	return (s->cfg.mtu - iw_sctp_overhead_to(s, &to->peer) - IW_SCTP_CHUNK_HDR_LEN) & ~3u;
 }
 
 /*

@@ -147,6 +147,12 @@ struct iw_sctp_cfg {
 	 * IW_SCTP_MTU_MIN.
 	 */
 	uint32_t mtu;
+	/*
+	 * Octets that DTLS adds to each packet below UDP; 0: no DTLS. Over DTLS, associations are
+	 * single-homed (RFC 8261 6.1): addresses in INIT and INIT ACK are ignored, and a packet from
+	 * another UDP port belongs to another peer.
+	 */
+	uint32_t dtls_overhead;
 	uint32_t assocs_max; /* associations at the same time; further ones are refused (cause 4) */
 	const struct iw_sctp_cc_ops *cc; /* NULL: iw_sctp_cc_rfc9260 */
 	/*

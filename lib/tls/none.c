@@ -145,3 +145,125 @@ bool iw_tls_stream_info(const struct iw_tls_stream *s, struct iw_tls_info *out)
 	UNUSED(out);
 	return false;
 }
+
+int iw_dtls_connect(struct iw_dtls **out, struct iw_tls *t, const char *name, struct iw_fault *why)
+{
+	UNUSED(t);
+	UNUSED(name);
+	*out = NULL;
+	return iw_fail(why, IW_E_NOTSUP, "DTLS: built without OpenSSL");
+}
+
+int iw_dtls_listener_new(struct iw_dtls_listener **out, struct iw_tls *t, struct iw_fault *why)
+{
+	UNUSED(t);
+	*out = NULL;
+	return iw_fail(why, IW_E_NOTSUP, "DTLS: built without OpenSSL");
+}
+
+void iw_dtls_listener_free(struct iw_dtls_listener *l)
+{
+	UNUSED(l);
+}
+
+const uint8_t *iw_dtls_hello(const uint8_t *data, size_t len)
+{
+	UNUSED(data);
+	UNUSED(len);
+	return NULL;
+}
+
+int iw_dtls_accept(struct iw_dtls **out, struct iw_dtls_listener *l, const uint8_t *key,
+		   size_t key_len, const uint8_t *data, size_t len,
+		   uint8_t reply[static IW_DTLS_HELLO], size_t *reply_len, uint64_t now)
+{
+	UNUSED(l);
+	UNUSED(key);
+	UNUSED(key_len);
+	UNUSED(data);
+	UNUSED(len);
+	UNUSED(reply);
+	UNUSED(now);
+	*out = NULL;
+	*reply_len = 0;
+	return IW_E_FORMAT;
+}
+
+void iw_dtls_free(struct iw_dtls *s)
+{
+	UNUSED(s);
+}
+
+int64_t iw_dtls_input(struct iw_dtls *s, const uint8_t *data, size_t len, uint8_t *dst, size_t cap,
+		      struct iw_fault *why)
+{
+	UNUSED(s);
+	UNUSED(data);
+	UNUSED(len);
+	UNUSED(dst);
+	UNUSED(cap);
+	UNUSED(why);
+	return IW_E_TLS;
+}
+
+bool iw_dtls_pending(const struct iw_dtls *s)
+{
+	UNUSED(s);
+	return false;
+}
+
+int iw_dtls_handshake(struct iw_dtls *s, struct iw_fault *why)
+{
+	UNUSED(s);
+	UNUSED(why);
+	return IW_E_TLS;
+}
+
+int64_t iw_dtls_seal(struct iw_dtls *s, uint8_t *dst, size_t cap, const uint8_t *src, size_t len)
+{
+	UNUSED(s);
+	UNUSED(dst);
+	UNUSED(cap);
+	UNUSED(src);
+	UNUSED(len);
+	return IW_E_TLS;
+}
+
+size_t iw_dtls_next(struct iw_dtls *s, uint8_t dst[static IW_DTLS_HELLO])
+{
+	UNUSED(s);
+	UNUSED(dst);
+	return 0;
+}
+
+void iw_dtls_close(struct iw_dtls *s)
+{
+	UNUSED(s);
+}
+
+uint64_t iw_dtls_deadline(const struct iw_dtls *s, uint64_t now)
+{
+	UNUSED(s);
+	UNUSED(now);
+	return UINT64_MAX;
+}
+
+int iw_dtls_timeout(struct iw_dtls *s, struct iw_fault *why)
+{
+	UNUSED(s);
+	UNUSED(why);
+	return IW_E_TLS;
+}
+
+bool iw_dtls_info(const struct iw_dtls *s, struct iw_tls_info *out)
+{
+	UNUSED(s);
+	UNUSED(out);
+	return false;
+}
+
+void iw_dtls_set_limit(struct iw_dtls *s, uint64_t records)
+{
+	UNUSED(s);
+	UNUSED(records);
+}

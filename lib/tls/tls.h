@@ -106,38 +106,60 @@ bool iw_tls_stream_info(const struct iw_tls_stream *s, struct iw_tls_info *out);
 
 /* --- datagrams: dtls.c ------------------------------------------------------------------------ */
 
-#define IW_DTLS_PLAIN_MAX 16384 /* octets of plaintext in a record */
-/* At most so many octets more than its plaintext has a record of application data. */
-#define IW_DTLS_MORE      64
-#define IW_DTLS_KEY_MAX   32 /* octets that identify the address of a peer */
+#define IW_DTLS_PLAIN_MAX 16384 /* octets of plaintext in a record (RFC 6347 4.1.1) */
+/*
+ * A record of application data has at most so many octets more than its plaintext: header, explicit
+ * nonce and tag. All cipher suites here add the same number to each record.
+ */
+#define IW_DTLS_MORE      (13 + 8 + 16)
+#define IW_DTLS_KEY       24   /* at most so many octets identify the address of a peer */
+#define IW_DTLS_HELLO     1200 /* at most so many octets has a datagram of the handshake */
+#define IW_DTLS_RANDOM    32   /* octets */
 
 struct iw_dtls; /* the session with one peer */
 /*
- * Begins the session of an initiator. mtu: octets of UDP payload that handshake datagrams have at
- * most. Errors as iw_tls_stream_new.
+ * Begins the session of an initiator, without output: call iw_dtls_handshake. *out is owned by the
+ * caller. Errors as iw_tls_stream_new.
  */
-IW_MUST_CHECK int iw_dtls_connect(struct iw_dtls **out, struct iw_tls *t, size_t mtu,
-				  const char *name, struct iw_fault *why);
+IW_MUST_CHECK int iw_dtls_connect(struct iw_dtls **out, struct iw_tls *t, const char *name,
+				  struct iw_fault *why);
+
+struct iw_dtls_listener; /* what answers to peers without a session */
+/* *out is owned by the caller. IW_E_NOMEM; IW_E_OS: no random numbers; as iw_tls_creds_listen. */
+IW_MUST_CHECK int iw_dtls_listener_new(struct iw_dtls_listener **out, struct iw_tls *t,
+				       struct iw_fault *why);
+void iw_dtls_listener_free(struct iw_dtls_listener *l); /* NULL does nothing */
 /*
- * Processes a datagram from an address without a session. A ClientHello without a valid cookie is
- * answered with a HelloVerifyRequest in reply (*reply_len octets), without any state (RFC 6347
- * 4.2.1); with one, *out is the session of a responder. key: the address, key_len octets. Returns 0;
+ * Returns the random number of a ClientHello (IW_DTLS_RANDOM octets in data) if the datagram begins
+ * with a plain one, else NULL. A retransmission has the same number (RFC 6347 4.2.1).
+ */
+const uint8_t *iw_dtls_hello(const uint8_t *data, size_t len);
+/*
+ * Processes a ClientHello of a peer without a session; now: ns. Without a valid cookie it is
+ * answered with a HelloVerifyRequest, *reply_len octets in reply, and leaves no state (RFC 6347
+ * 4.2.1); with one, *out is the session, which the caller owns, after the first step of the
+ * handshake. key: the address of the peer, key_len octets, at most IW_DTLS_KEY. Returns 0;
  * IW_E_AGAIN: no session yet; IW_E_FORMAT: not a ClientHello, drop it; IW_E_NOMEM.
  */
-IW_MUST_CHECK int iw_dtls_accept(struct iw_dtls **out, struct iw_tls *t, size_t mtu,
+IW_MUST_CHECK int iw_dtls_accept(struct iw_dtls **out, struct iw_dtls_listener *l,
 				 const uint8_t *key, size_t key_len, const uint8_t *data,
-				 size_t len, uint8_t *reply, size_t reply_cap, size_t *reply_len);
+				 size_t len, uint8_t reply[static IW_DTLS_HELLO], size_t *reply_len,
+				 uint64_t now);
 void iw_dtls_free(struct iw_dtls *s); /* NULL does nothing */
 /*
  * Processes a datagram: a handshake continues, or a record is decrypted to dst (cap octets, at
- * least IW_DTLS_PLAIN_MAX). Returns the octets of plaintext; 0: there are none (a record that is
+ * least IW_DTLS_PLAIN_MAX). Returns the octets of plaintext; 0: nothing to return (a record that is
  * not authentic, a repeated one, a part of the handshake); IW_E_CLOSED: the peer sent close_notify;
- * IW_E_TLS: the handshake failed (*why). A further record in the same datagram: call again with len
- * 0 until it returns 0.
+ * IW_E_TLS: the handshake or the session failed (*why; output may have an alert). While
+ * iw_dtls_pending is true, call again with len 0 for the next record of the datagram.
  */
 int64_t iw_dtls_input(struct iw_dtls *s, const uint8_t *data, size_t len, uint8_t *dst, size_t cap,
 		      struct iw_fault *why);
-/* Continues the handshake, also the first time at an initiator. 0: established; IW_E_AGAIN; IW_E_TLS. */
+bool iw_dtls_pending(const struct iw_dtls *s);
+/*
+ * Continues the handshake, at an initiator also the first time. 0: established; IW_E_AGAIN: needs
+ * input; IW_E_TLS: it failed (*why; the output may have an alert).
+ */
 IW_MUST_CHECK int iw_dtls_handshake(struct iw_dtls *s, struct iw_fault *why);
 /*
  * Encrypts one packet as one record to dst (cap octets, at least len + IW_DTLS_MORE). Returns its
@@ -145,14 +167,20 @@ IW_MUST_CHECK int iw_dtls_handshake(struct iw_dtls *s, struct iw_fault *why);
  * limit (RFC 9147 4.5.3).
  */
 int64_t iw_dtls_seal(struct iw_dtls *s, uint8_t *dst, size_t cap, const uint8_t *src, size_t len);
-/* Takes the next datagram of the handshake that is to be sent. Returns its octets; 0: none. */
-size_t iw_dtls_next(struct iw_dtls *s, uint8_t *dst, size_t cap);
+/* Takes the next datagram of the handshake to send. Returns its octets; 0: none. */
+size_t iw_dtls_next(struct iw_dtls *s, uint8_t dst[static IW_DTLS_HELLO]);
 /* Puts a close_notify to the datagrams of iw_dtls_next. */
 void iw_dtls_close(struct iw_dtls *s);
-/* When the handshake must retransmit; IW_TIME_NEVER: not at all. IW_E_TLS: too often. */
+/* Returns when the handshake must retransmit, ns; IW_TIME_NEVER: no timer is running. */
 uint64_t iw_dtls_deadline(const struct iw_dtls *s, uint64_t now);
+/*
+ * Retransmits if that time has passed. 0; IW_E_TLS: the peer does not answer, as one with another
+ * pre-shared key (*why).
+ */
 IW_MUST_CHECK int iw_dtls_timeout(struct iw_dtls *s, struct iw_fault *why);
 /* As iw_tls_stream_info. */
 bool iw_dtls_info(const struct iw_dtls *s, struct iw_tls_info *out);
+/* Sets how many records the session may still send, for tests. */
+void iw_dtls_set_limit(struct iw_dtls *s, uint64_t records);
 
 #endif

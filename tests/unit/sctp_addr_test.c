@@ -615,6 +615,65 @@ static void association_follows_a_changed_udp_port(void **state)
 	hand_close(&h);
 }
 
+/* RFC 8261 6.1: another UDP port is another DTLS session, and so another peer. */
+static void over_dtls_an_association_keeps_its_udp_port(void **state)
+{
+	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };
+	struct iw_sctp_path p;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.dtls_overhead = 37;
+	h.src.udp_port = 40000;
+	net_start(&h.n);
+	hand_up(&h);
+	h.src.udp_port = 50000;
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_HEARTBEAT, 0, heartbeat, sizeof(heartbeat));
+	hand_send(&h);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.addr.udp_port, 40000);
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_ABORT, 0, NULL, 0);
+	hand_send(&h);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	h.src.udp_port = 40000;
+	hand_send(&h);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_CLOSED);
+	hand_close(&h);
+}
+
+/* RFC 8261 6.1, 4: the record of DTLS is part of each packet of at most the path MTU. */
+static void over_dtls_messages_are_shorter_and_listed_addresses_ignored(void **state)
+{
+	/* IP, UDP, DTLS, SCTP, a DATA chunk and a SACK; chunks are multiples of four octets. */
+	enum { OVERHEAD = 37, MOST = ((1200 - 20 - 8 - OVERHEAD - 12) & ~3) - 16 - 16 };
+	static uint8_t octets[MOST + 1];
+	struct iw_vec v = { octets, MOST + 1 };
+	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1 };
+	struct iw_sctp_facts f;
+	struct iw_sctp_init i;
+	struct list l;
+
+	(void)state;
+	list_begin(&l);
+	list_v4(&l, 192, 0, 2, 200);
+	hand_open(&h);
+	h.n.b.cfg.dtls_overhead = OVERHEAD;
+	h.src.udp_port = 40000;
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.params = l.octets;
+	i.params_len = l.len;
+	hand_up_with(&h, &i);
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.paths, 1);
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), IW_E_LIMIT);
+	v.len = MOST;
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	hand_close(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -635,6 +694,8 @@ int main(void)
 		cmocka_unit_test(unconfirmed_source_gets_one_heartbeat_ack_for_a_packet),
 		cmocka_unit_test(initiators_at_one_address_with_one_sctp_port_are_distinguished),
 		cmocka_unit_test(association_follows_a_changed_udp_port),
+		cmocka_unit_test(over_dtls_an_association_keeps_its_udp_port),
+		cmocka_unit_test(over_dtls_messages_are_shorter_and_listed_addresses_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
