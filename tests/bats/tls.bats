@@ -181,7 +181,7 @@ make_cert() {
     serve_end
     serve --cert other.pem --key other.key
     send_f --ca ca.pem
-    assert_refused 'name'
+    assert_refused 'is not for the address 127.0.0.1'
     serve_end
     serve --tls
     send_f --ca ca.pem
@@ -371,7 +371,49 @@ make_cert() {
     assert_jsonl '[.[] | select(.event=="result")][0] | [.complete, .redials >= 1]' '[true,true]'
 }
 
-@test "ddp-bench, rping and registered buffers use the same keys" {
+@test "the URI of a registered buffer is sent to the remembered key only" {
+    local uri
+
+    serve --tls --control ctl
+    random_file buffer 100000
+    uri=$(stag-reg add --control ctl --size 100000 --access rw --json | jq -r .uri)
+    put_buffer() {
+        IW_STDIN=buffer run_here env XDG_CONFIG_HOME="$here" ddp-send --to "$uri" "$@"
+    }
+    put_buffer --tls
+    assert_status 0
+    assert_stderr_has 'first connection'
+    run_here env XDG_CONFIG_HOME="$here" ddp-recv --from "$uri" --tls
+    assert_status 0
+    assert_same_file buffer "$OUTPUT_FILE"
+    put_buffer
+    [ "$status" -ne 0 ] || fail_with 'plain'
+    sed -i 's/SHA256:.\{10\}/SHA256:AAAAAAAAAA/' "$here/iwarp/known_hosts"
+    put_buffer --tls
+    assert_status 4
+    assert_stderr_has 'THE KEY OF THIS HOST HAS CHANGED'
+}
+
+@test "mpa-probe examines a listener with TLS" {
+    serve_here env XDG_CONFIG_HOME="$there" mpa-probe --listen -p "$PORT" --tls
+    run_here env XDG_CONFIG_HOME="$here" mpa-probe -p "$PORT" --json --tls 127.0.0.1
+    assert_status 0
+    assert_stderr_has 'first connection'
+    assert_jsonl '[.[] | select(.event=="result")][0].iwarp' true
+    run_here env XDG_CONFIG_HOME="$here" mpa-probe -p "$PORT" --all --pin "$(key_of "$there")" 127.0.0.1
+    assert_status 0
+    assert_stderr_is ''
+    serve_end
+    rm "$there/iwarp/"*.pem
+    serve_here env XDG_CONFIG_HOME="$there" mpa-probe --listen -p "$PORT" --tls
+    run_here env XDG_CONFIG_HOME="$here" mpa-probe -p "$PORT" --tls 127.0.0.1
+    assert_status 4
+    assert_stderr_has 'THE KEY OF THIS HOST HAS CHANGED'
+    run_here env XDG_CONFIG_HOME="$here" mpa-probe -p "$PORT" 127.0.0.1
+    assert_status 1
+}
+
+@test "ddp-bench and rping use the same keys" {
     serve_here env XDG_CONFIG_HOME="$there" ddp-bench --listen -p "$PORT" --tls
     run_here env XDG_CONFIG_HOME="$here" ddp-bench -p "$PORT" --tls --count 1000 -s 4K -j 4 127.0.0.1 write
     assert_status 0
@@ -432,4 +474,19 @@ mpa_request() {
     assert_stderr_has 'no answer to the MPA Request'
     serve_end
     grep -qa 'MPA ID Req Frame' "$OUTPUT_FILE" || fail_with 'no Request'
+}
+
+@test "nothing is sent to a peer that has another key than the remembered one" {
+    make_ca
+    make_cert server IP:127.0.0.1
+    mkdir -p "$here/iwarp"
+    echo "[127.0.0.1]:$PORT SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" >"$here/iwarp/known_hosts"
+    mkfifo input
+    exec 9<>input
+    IW_STDIN=input serve_here openssl s_server -accept "$PORT" -cert server.pem -key server.key -alpn iwarp -tls1_3 -quiet
+    send_f --tls
+    exec 9>&-
+    assert_refused 'THE KEY OF THIS HOST HAS CHANGED'
+    serve_end
+    [ ! -s "$OUTPUT_FILE" ] || fail_with 'the peer has received octets'
 }
