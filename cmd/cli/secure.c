@@ -388,27 +388,33 @@ static int remember(struct iw_cli_secure *s, const uint8_t pin[IW_TLS_PIN_LEN],
 	return 0;
 }
 
-int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp, struct iw_fault *why)
+int iw_cli_secure_seen(struct iw_cli_secure *s, const struct iw_tls_info *info,
+		       struct iw_fault *why)
 {
-	struct iw_tls_info info = { .size = sizeof(info) };
 	char key[IW_CLI_PIN_TEXT];
-	int err;
+	int err = 0;
 
 	if (!s->creds)
 		return 0;
-	err = iw_qp_tls(qp, &info);
-	if (err)
-		return iw_fail(why, err, "the connection is not encrypted: %s", iw_err_text(err));
+	if (!info)
+		return iw_fail(why, IW_E_STATE, "the connection is not encrypted");
 	if (s->peer[0] == '\0')
 		return 0;
-	if (!info.has_peer_pin)
+	if (!info->has_peer_pin)
 		return iw_fail(why, IW_E_TLS, "%s: the peer has shown no key", s->peer);
 	if (s->known.npins == 0)
-		err = remember(s, info.peer_pin, why);
-	if (err || iw_known_has(&s->known, info.peer_pin))
+		err = remember(s, info->peer_pin, why);
+	if (err || iw_known_has(&s->known, info->peer_pin))
 		return err;
-	iw_cli_pin_text(key, info.peer_pin);
+	iw_cli_pin_text(key, info->peer_pin);
 	return changed(s, key, why);
+}
+
+int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp, struct iw_fault *why)
+{
+	struct iw_tls_info info = { .size = sizeof(info) };
+
+	return iw_cli_secure_seen(s, s->creds && iw_qp_tls(qp, &info) == 0 ? &info : NULL, why);
 }
 
 void iw_cli_secure_failed(struct iw_cli_secure *s, struct iw_fault *why)

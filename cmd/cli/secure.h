@@ -80,6 +80,9 @@ IW_MUST_CHECK int iw_cli_secure_open(struct iw_cli_secure *s, const char *peer, 
  */
 IW_MUST_CHECK int iw_cli_secure_established(struct iw_cli_secure *s, const struct iw_qp *qp,
 					    struct iw_fault *why);
+/* The same for a connection without a queue pair. info: of its encryption; NULL: plain. */
+IW_MUST_CHECK int iw_cli_secure_seen(struct iw_cli_secure *s, const struct iw_tls_info *info,
+				     struct iw_fault *why);
 /*
  * Call before the failure of a connection is reported. If the handshake was refused because the key
  * of the peer has changed, writes the same lines, and replaces the text of *why. Otherwise changes

@@ -396,9 +396,6 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		check_rping(state, o);
 		return;
 	}
-	if (o->secure.tls)
-		argp_error(state, "--%s: a probe is plain; use --app rping, or --tls=no",
-			   iw_cli_secure_given(&o->secure));
 	if (o->rping_option && strcmp(o->rping_option, "quirk") == 0)
 		argp_error(
 			state,
@@ -495,6 +492,7 @@ static int run_probe(struct opts *o)
 				    .port = o->cli.port,
 				    .bind_addr = o->cli.bind,
 				    .interface = o->cli.interface,
+				    .secure = o->secure.creds ? &o->secure : NULL,
 				    .per_second = o->rate,
 				    .grid = o->all,
 				    .single = o->single,

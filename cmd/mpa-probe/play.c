@@ -141,13 +141,30 @@ static int pause_for(const struct iw_play *p, uint64_t ns)
 
 /* --- connecting and ending --- */
 
+static short connecting_events(const struct iw_stream *l)
+{
+	if (!l->handshake)
+		return POLLOUT;
+	return l->unsent ? POLLIN | POLLOUT : POLLIN;
+}
+
+/* Compares the key of the peer with the remembered one. */
+static int check_key(struct iw_stream *l, struct iw_cli_secure *secure, struct iw_fault *why)
+{
+	struct iw_tls_info info = { .size = sizeof(info) };
+
+	return iw_cli_secure_seen(secure, l->ops->tls && l->ops->tls(l, &info) ? &info : NULL, why);
+}
+
 int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t limit_ns,
 		    struct iw_fault *why)
 {
 	const struct iw_llp_cfg lc = { .host = cfg->host,
 				       .port = cfg->port,
 				       .bind_addr = cfg->bind_addr,
-				       .interface = cfg->interface };
+				       .interface = cfg->interface,
+				       .tls = cfg->secure ? cfg->secure->creds : NULL,
+				       .tls_name = cfg->name ? cfg->name : cfg->host };
 	uint64_t until;
 	int err;
 
@@ -160,11 +177,11 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 		.wall0 = iw_os_wall(),
 	};
 	until = iw_time_add(p->t0, limit_ns);
-	err = iw_stream_find("tcp")->open(&p->llp, &lc, why);
+	err = iw_stream_open(&p->llp, iw_stream_find("tcp"), &lc, why);
 	if (err)
 		return err;
 	do {
-		err = ready(p, POLLOUT, until);
+		err = ready(p, connecting_events(p->llp), until);
 		if (err < 0)
 			return iw_fail(why, err, "connect to %s: interrupted", p->llp->peer);
 		if (err == 0)
@@ -174,8 +191,13 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 				limit_ns / 1000000);
 		err = p->llp->ops->connected(p->llp, why);
 	} while (err == IW_E_AGAIN);
-	if (err)
+	if (!err && cfg->secure)
+		err = check_key(p->llp, cfg->secure, why);
+	if (err) {
+		if (cfg->secure)
+			iw_cli_secure_failed(cfg->secure, why);
 		return err;
+	}
 	note(p, IW_PLAY_CONNECTED, 0, NULL, 0, 0);
 	return 0;
 }
@@ -255,13 +277,18 @@ static int read_once(struct iw_play *p)
 	return 1;
 }
 
+static bool is_pending(struct iw_stream *l)
+{
+	return l->ops->pending && l->ops->pending(l);
+}
+
 int iw_play_wait(struct iw_play *p, size_t want, uint64_t limit_ns)
 {
 	uint64_t until = iw_time_add(iw_os_now(), limit_ns);
 	int err;
 
 	while (p->rx_len < want && !iw_play_over(p) && p->llp) {
-		err = ready(p, POLLIN, until);
+		err = is_pending(p->llp) ? 1 : ready(p, POLLIN, until);
 		if (err <= 0)
 			return err;
 		err = read_once(p);
@@ -269,6 +296,25 @@ int iw_play_wait(struct iw_play *p, size_t want, uint64_t limit_ns)
 			return err;
 	}
 	return p->rx_len >= want;
+}
+
+/* Sends the octets that the stream has accepted and the socket has not. */
+static int flush(struct iw_play *p, uint64_t until)
+{
+	struct iw_fault why = { 0 };
+	int err;
+
+	while (p->llp->unsent) {
+		err = ready(p, POLLOUT, until);
+		if (err <= 0)
+			return err == 0 ? IW_E_TIMEOUT : err;
+		err = p->llp->ops->flush(p->llp, &why);
+		if (err && err != IW_E_AGAIN) {
+			ended(p, &why);
+			return IW_E_CLOSED;
+		}
+	}
+	return 0;
 }
 
 /* Sends as much as the socket takes until `until`. */
@@ -299,6 +345,8 @@ static int send_piece(struct iw_play *p, const uint8_t *octets, size_t len, uint
 		err = err == 0 ? IW_E_TIMEOUT : err < 0 ? err : 0;
 	}
 	p->sent += done;
+	if (!err)
+		err = flush(p, until);
 	if (done)
 		note(p, IW_PLAY_SENT, off, octets, done, 0);
 	return err;

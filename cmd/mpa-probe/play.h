@@ -17,6 +17,7 @@
 
 #include <iwarp/err.h>
 
+#include "cli/secure.h"
 #include "llp/stream.h"
 
 #define IW_PLAY_NOTES  256
@@ -51,7 +52,10 @@ struct iw_play_cfg {
 	const char *host; /* a numeric address: no measured time includes a look-up */
 	uint16_t port;
 	const char *bind_addr, *interface; /* NULL: not bound */
-	int stop_fd; /* becomes readable when the process is asked to stop; -1: none */
+	/* Credentials, and what is known about keys; NULL: plain. */
+	struct iw_cli_secure *secure;
+	const char *name; /* that a certificate of the peer must have; NULL: host */
+	int stop_fd;      /* becomes readable when the process is asked to stop; -1: none */
 	/* Called with a line of JSON for each note; NULL: no trace. number is in the line. */
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;

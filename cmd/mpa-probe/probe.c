@@ -67,6 +67,8 @@ static void pick_address(struct probe *s, const struct iw_addr *a)
 			  .port = s->cfg->port,
 			  .bind_addr = s->cfg->bind_addr,
 			  .interface = s->cfg->interface,
+			  .secure = s->cfg->secure,
+			  .name = s->cfg->host,
 			  .stop_fd = s->cfg->stop_fd,
 			  .trace = s->cfg->trace,
 			  .trace_ctx = s->cfg->trace_ctx },

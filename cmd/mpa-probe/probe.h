@@ -167,12 +167,13 @@ struct iw_probe_cfg {
 	const char *host; /* a name or an address */
 	uint16_t port;
 	const char *bind_addr, *interface;
-	uint64_t timeout_ns;       /* to connect, and for a Reply; 0: 5 s, on loopback 500 ms */
-	unsigned per_second;       /* connections at most, after the first five; 0: 20 */
-	bool grid;                 /* option --all */
-	bool single;               /* make one connection only */
-	const struct iw_ask *only; /* send only this Request; NULL: the usual ones */
-	const uint8_t *pd;         /* Private Data of the usual Requests (borrowed) */
+	struct iw_cli_secure *secure; /* open for host; NULL: plain */
+	uint64_t timeout_ns;          /* to connect, and for a Reply; 0: 5 s, on loopback 500 ms */
+	unsigned per_second;          /* connections at most, after the first five; 0: 20 */
+	bool grid;                    /* option --all */
+	bool single;                  /* make one connection only */
+	const struct iw_ask *only;    /* send only this Request; NULL: the usual ones */
+	const uint8_t *pd;            /* Private Data of the usual Requests (borrowed) */
 	size_t pd_len;
 	/* stop_fd, trace and trace_ctx: as in struct iw_play_cfg. */
 	int stop_fd;

@@ -182,6 +182,23 @@ static bool is_plain_mpa(const struct iw_tls_stream *s)
 }
 
 /*
+ * An alert (RFC 8446 6.2, unexpected_message), which OpenSSL omits here. MPA of the peer reports that
+ * this end expects TLS.
+ */
+static int refuse_plain(struct iw_tls_stream *s)
+{
+	static const uint8_t alert[] = { 21, 3, 3, 0, 2, 2, 10 };
+
+	if (s->out_cap - s->out_len >= sizeof(alert)) {
+		memcpy(s->out + s->out_len, alert, sizeof(alert));
+		s->out_len += sizeof(alert);
+	}
+	return iw_fail(&s->why, IW_E_TLS,
+		       "the peer does not use TLS, it begins with plain MPA: give it --tls, or "
+		       "leave it out here");
+}
+
+/*
  * Returns IW_E_AGAIN if the SSL function that returned ret only lacks input or room for output; else
  * the session has failed.
  */
@@ -192,11 +209,8 @@ static int again_or_fail(struct iw_tls_stream *s, int ret, struct iw_fault *why)
 	s->held = what == SSL_ERROR_WANT_WRITE;
 	if (what == SSL_ERROR_WANT_READ || s->held)
 		return IW_E_AGAIN;
-	s->err = is_plain_mpa(s)
-			 ? iw_fail(&s->why, IW_E_TLS,
-				   "the peer does not use TLS, it begins with plain MPA: give it "
-				   "--tls, or leave it out here")
-			 : iw_tls_session_failed(&s->session, s->ssl, &s->why);
+	s->err = is_plain_mpa(s) ? refuse_plain(s)
+				 : iw_tls_session_failed(&s->session, s->ssl, &s->why);
 	ERR_clear_error();
 	return fail_again(s, why);
 }

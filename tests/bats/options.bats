@@ -325,7 +325,7 @@ END
     for tool in ddp-send ddp-recv; do
         run_here $tool --help
         assert_equal "$(sed -n 's/^ \([A-Z].*:\)$/\1/p' <<<"$output" | grep -v Limits | paste -sd' ')" \
-            'Which files: Owners and attributes: The transfer: Listeners: Registered buffers: For users of rsync and scp: The connection: Common options:'
+            'Which files: Owners and attributes: The transfer: Listeners: Registered buffers: For users of rsync and scp: The connection: Encryption: Start-up by ssh: Common options:'
         # No option precedes the first group.
         assert_equal "$(sed -n '1,/ Which files:/p' <<<"$output" | grep -c '^ *-')" 0
     done

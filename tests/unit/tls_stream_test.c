@@ -349,6 +349,8 @@ static void certificate_at_a_listener_with_a_key_is_refused(void **state)
 
 static void plain_mpa_is_named(void **state)
 {
+	static const uint8_t alert[] = { 21, 3, 3, 0, 2, 2, 10 };
+
 	(void)state;
 	for (size_t step = 0; step < 2; step++) {
 		begin((struct iw_tls_attr){ 0 }, (struct iw_tls_attr){ OWN(bob) }, "localhost");
@@ -358,6 +360,9 @@ static void plain_mpa_is_named(void **state)
 		for (int i = 0; i < 30; i++)
 			b.result = (int)with_io(&b, &a, do_handshake, NULL);
 		expect_text(&b, b.result, "does not use TLS, it begins with plain MPA");
+		/* The engine of a plain peer reports TLS by it. */
+		assert_int_equal(a.in.len, sizeof(alert));
+		assert_memory_equal(a.in.data, alert, sizeof(alert));
 		end();
 	}
 }
