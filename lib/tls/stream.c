@@ -182,6 +182,20 @@ static bool is_plain_mpa(const struct iw_tls_stream *s)
 }
 
 /*
+ * OpenSSL sends no alert to a peer without TLS. A peer that begins with MPA knows what one means
+ * (lib/mpa/startup.c). Its octets: alert, version, length, fatal, unexpected_message (RFC 8446 6.2).
+ */
+static void refuse_plain_mpa(struct iw_tls_stream *s)
+{
+	static const uint8_t alert[] = { 0x15, 3, 3, 0, 2, 2, 10 };
+
+	if (s->out_cap - s->out_len < sizeof(alert))
+		return;
+	memcpy(s->out + s->out_len, alert, sizeof(alert));
+	s->out_len += sizeof(alert);
+}
+
+/*
  * Returns IW_E_AGAIN if the SSL function that returned ret only lacks input or room for output; else
  * the session has failed.
  */
@@ -197,6 +211,8 @@ static int again_or_fail(struct iw_tls_stream *s, int ret, struct iw_fault *why)
 				   "the peer does not use TLS, it begins with plain MPA: give it "
 				   "--tls, or leave it out here")
 			 : iw_tls_session_failed(&s->session, s->ssl, &s->why);
+	if (is_plain_mpa(s))
+		refuse_plain_mpa(s);
 	ERR_clear_error();
 	return fail_again(s, why);
 }

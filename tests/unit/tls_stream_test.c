@@ -358,6 +358,9 @@ static void plain_mpa_is_named(void **state)
 		for (int i = 0; i < 30; i++)
 			b.result = (int)with_io(&b, &a, do_handshake, NULL);
 		expect_text(&b, b.result, "does not use TLS, it begins with plain MPA");
+		/* One alert, which lib/mpa/startup.c recognizes. */
+		assert_int_equal(a.in.len, 7);
+		assert_memory_equal(a.in.data, "\x15\3\3\0\2\2\12", 7);
 		end();
 	}
 }
