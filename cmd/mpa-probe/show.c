@@ -610,7 +610,10 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 				"\n  then try      --rev %u, the revision of its Reply; this Request had Rev %u",
 				(uint32_t)a->rev, (uint32_t)r->main->ask.rev);
 	} else if (a->outcome == IW_OUTCOME_NOT_MPA) {
-		iw_text_fmt(&t, "%s: not an iWARP endpoint: it speaks %s", r->target, a->text);
+		iw_text_fmt(&t, "%s: not an iWARP endpoint: it speaks %s%s", r->target, a->text,
+			    strncmp(a->text, "TLS", 3) == 0
+				    ? "; a listener with --tls does: then give --tls"
+				    : "");
 	} else if (a->outcome == IW_OUTCOME_UNREACHABLE) {
 		iw_text_fmt(&t, "%s: not known whether it is an iWARP endpoint: %s", r->target,
 			    reason(r));

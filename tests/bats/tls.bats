@@ -259,8 +259,12 @@ make_cert() {
     serve --tls
     send_f
     [ "$status" -ne 0 ] || fail_with 'a plain transfer to a listener with --tls'
-    assert_stderr_has '--tls'
+    assert_stderr_has 'the peer expects TLS: a TLS server answers like this; give --tls'
     assert_equal "$(ls -A dst)" ''
+    run_here mpa-probe -p "$PORT" 127.0.0.1
+    assert_status 1
+    assert_output_has 'it speaks TLS ("\x15\x03\x03'
+    assert_output_has 'then give --tls'
     serve_end
     serve
     send_f --tls

@@ -139,7 +139,7 @@ static void more_keys_than_the_limit_are_refused(void **state)
 	assert_int_equal(iw_config_parse(&keys, "f", text, strlen(text), "ddp-recv", &why), 0);
 	assert_int_equal(keys.n, IW_CONFIG_KEYS_MAX);
 	iw_config_keys_fini(&keys);
-	strcat(text, "a=b\n");
+	memcpy(text + 6 + 4 * IW_CONFIG_KEYS_MAX, "a=b\n", 5);
 	assert_int_equal(iw_config_parse(&keys, "f", text, strlen(text), "ddp-recv", &why),
 			 IW_E_LIMIT);
 	assert_non_null(strstr(why.text, "f:258: more than 256 keys"));
@@ -206,10 +206,10 @@ static void the_directory_follows_the_variables(void **state)
 	char at[40];
 
 	(void)state;
-	assert_int_equal(setenv("HOME", "/home/u", 1), 0);
+	assert_int_equal(setenv("HOME", "/h/u", 1), 0);
 	assert_int_equal(setenv("XDG_CONFIG_HOME", "relative", 1), 0);
 	assert_int_equal(iw_cli_config_dir(at, sizeof(at)), 0);
-	assert_string_equal(at, "/home/u/.config/iwarp");
+	assert_string_equal(at, "/h/u/.config/iwarp");
 	assert_int_equal(iw_cli_config_dir(at, 10), IW_E_LIMIT);
 	assert_int_equal(unsetenv("HOME"), 0);
 	assert_int_equal(iw_cli_config_dir(at, sizeof(at)), IW_E_NOENT);
@@ -240,6 +240,7 @@ static void check(const struct opts *o, const struct argp_state *state)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct opts *o = state->input;
+	size_t len;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -259,7 +260,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->listener = true;
 		return 0;
 	case 'w':
-		strcat(strcat(o->words, arg), ".");
+		len = strlen(o->words);
+		snprintf(o->words + len, sizeof(o->words) - len, "%s.", arg);
 		return 0;
 	case 'y':
 	case ARGP_KEY_ARG:
