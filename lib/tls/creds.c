@@ -26,7 +26,8 @@
 #define DTLS_PSK_SUITES                                                                            \
 	"ECDHE-PSK-CHACHA20-POLY1305:DHE-PSK-CHACHA20-POLY1305:DHE-PSK-AES128-GCM-SHA256"
 
-#define GROUPS "X25519:P-256:P-384"
+/* The macro of OpenSSL that takes it is not const-correct. */
+#define GROUPS (uintptr_t) "X25519:P-256:P-384"
 
 static int no_memory(struct iw_fault *why)
 {

@@ -139,6 +139,12 @@ int iw_tls_stream_update_key(struct iw_tls_stream *s)
 	return IW_E_TLS;
 }
 
+void iw_tls_stream_limit_key(struct iw_tls_stream *s, uint64_t records)
+{
+	UNUSED(s);
+	UNUSED(records);
+}
+
 bool iw_tls_stream_info(const struct iw_tls_stream *s, struct iw_tls_info *out)
 {
 	UNUSED(s);

@@ -22,7 +22,7 @@ static bool set_name(SSL *ssl, const char *name)
 	if (is_address(name))
 		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
+	return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, (uintptr_t)name) == 1;
 }
 
 static int set_role(SSL *ssl, const struct iw_tls *t, bool initiator, const char *name,
@@ -102,7 +102,7 @@ static bool has_alpn(const SSL *ssl)
 	unsigned len;
 
 	SSL_get0_alpn_selected(ssl, &name, &len);
-	return len == IW_TLS_ALPN_LEN - 1 && memcmp(name, IW_TLS_ALPN + 1, len) == 0;
+	return len == IW_TLS_ALPN_LEN - 1 && memcmp(name, &IW_TLS_ALPN[1], len) == 0;
 }
 
 /* TLS 1.3: OpenSSL reports an external PSK as resumption. DTLS 1.2: no other suite is offered. */

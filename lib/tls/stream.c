@@ -27,10 +27,11 @@ struct iw_tls_stream {
 	size_t out_cap, out_len;
 	uint8_t head[HEAD_LEN]; /* the first octets of the peer */
 	size_t head_len;
-	uint64_t records;    /* sent with the current key */
-	bool held;           /* a read waits for room in the output */
-	int err;             /* IW_E_TLS: the session has failed */
-	struct iw_fault why; /* if err */
+	uint64_t records;     /* sent with the current key */
+	uint64_t key_records; /* at most so many with one key */
+	bool held;            /* a read waits for room in the output */
+	int err;              /* IW_E_TLS: the session has failed */
+	struct iw_fault why;  /* if err */
 };
 
 /* ---------------------------------------------------------------- memory in place of a socket */
@@ -153,6 +154,7 @@ int iw_tls_stream_new(struct iw_tls_stream **out, struct iw_tls *t, bool initiat
 		return err;
 	}
 	SSL_set_bio(s->ssl, bio, bio);
+	s->key_records = KEY_RECORDS;
 	*out = s;
 	return 0;
 }
@@ -306,7 +308,7 @@ static const uint8_t *next_plain(struct iw_tls_stream *s, const struct iw_vec *v
 
 static void count_record(struct iw_tls_stream *s)
 {
-	if (++s->records < KEY_RECORDS)
+	if (++s->records < s->key_records)
 		return;
 	s->records = 0;
 	/* Each end counts its own records, so the peer need not update its key. */
@@ -356,6 +358,11 @@ void iw_tls_stream_close(struct iw_tls_stream *s)
 	ERR_clear_error();
 	(void)SSL_shutdown(s->ssl); /* sends a close_notify; does not wait for that of the peer */
 	ERR_clear_error();
+}
+
+void iw_tls_stream_limit_key(struct iw_tls_stream *s, uint64_t records)
+{
+	s->key_records = records;
 }
 
 int iw_tls_stream_update_key(struct iw_tls_stream *s)

@@ -99,8 +99,12 @@ int64_t iw_tls_stream_write(struct iw_tls_stream *s, const struct iw_vec *vec, s
 			    size_t skip, struct iw_fault *why);
 /* Puts a close_notify to the output. */
 void iw_tls_stream_close(struct iw_tls_stream *s);
-/* Requests a key update of both directions (RFC 8446 4.6.3), for tests. */
+/*
+ * For tests: requests a key update of both directions (RFC 8446 4.6.3); sets after how many records
+ * this end updates its own.
+ */
 int iw_tls_stream_update_key(struct iw_tls_stream *s);
+void iw_tls_stream_limit_key(struct iw_tls_stream *s, uint64_t records);
 /* Fills *out (without size). False: the handshake is not finished. */
 bool iw_tls_stream_info(const struct iw_tls_stream *s, struct iw_tls_info *out);
 

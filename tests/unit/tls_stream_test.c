@@ -480,6 +480,34 @@ static void key_update_of_both_directions_keeps_the_session(void **state)
 	end();
 }
 
+/* Returns the octets of a record with one octet: more if an update of the key precedes it. */
+static size_t record_of_a(void)
+{
+	uint8_t octet = 1;
+	struct iw_vec v = { &octet, 1 };
+	size_t before = b.in.len;
+
+	assert_int_equal(with_io(&a, &b, do_write, &v), 1);
+	return b.in.len - before;
+}
+
+static void key_is_updated_before_its_limit(void **state)
+{
+	uint8_t got[16];
+
+	(void)state;
+	open_plain_session();
+	iw_tls_stream_limit_key(a.s, 6);
+	/* Four records were sent by exchange(): two more with this key. */
+	assert_int_equal(record_of_a(), 5 + 1 + 1 + 16);
+	assert_int_equal(record_of_a(), 5 + 1 + 1 + 16);
+	assert_int_equal(record_of_a(), (5 + 5 + 1 + 16) + (5 + 1 + 1 + 16));
+	assert_int_equal(record_of_a(), 5 + 1 + 1 + 16);
+	assert_int_equal(read_some(&b, &a, got, sizeof(got)), 4);
+	exchange();
+	end();
+}
+
 static void write_fills_the_output_and_no_more(void **state)
 {
 	static uint8_t dst[40000], big[60000];
@@ -538,6 +566,7 @@ int main(void)
 		cmocka_unit_test(close_notify_ends_the_input),
 		cmocka_unit_test(changed_record_is_refused),
 		cmocka_unit_test(key_update_of_both_directions_keeps_the_session),
+		cmocka_unit_test(key_is_updated_before_its_limit),
 		cmocka_unit_test(write_fills_the_output_and_no_more),
 	};
 
