@@ -434,6 +434,39 @@ make_cert() {
     assert_stderr_has 'THE KEY OF THIS HOST HAS CHANGED'
 }
 
+@test "DTLS over UDP uses the same keys" {
+    local udp mode
+
+    udp=$(free_port)
+    (umask 077 && openssl rand -hex 32 >secret && openssl rand -hex 32 >wrong)
+    serve -t udp --udp-port "$udp" --tls
+    for mode in write read send; do
+        send_f -t udp --udp-port "$udp" --tls -m $mode -j 2
+        assert_sent
+    done
+    assert_equal "$(cat "$here/iwarp/known_hosts")" "[127.0.0.1]:$PORT $(key_of "$there")"
+    send_f -t udp --udp-port "$udp" --pin "$(key_of "$there")"
+    assert_sent
+    send_f -t udp --udp-port "$udp" --pin "$(key_of "$here")"
+    assert_refused 'TLS'
+    sed -i 's/SHA256:.\{10\}/SHA256:AAAAAAAAAA/' "$here/iwarp/known_hosts"
+    send_f -t udp --udp-port "$udp" --tls
+    assert_refused 'THE KEY OF THIS HOST HAS CHANGED'
+    serve_end
+    serve -t udp --udp-port "$udp" --psk-file secret
+    send_f -t udp --udp-port "$udp" --psk-file secret
+    assert_sent
+    send_f -t udp --udp-port "$udp" --psk-file wrong
+    assert_refused 'TLS'
+    serve_end
+    serve_here env XDG_CONFIG_HOME="$there" sctp-ddp-ping --listen -p "$PORT" --udp-port "$udp" --psk-file secret
+    run_here sctp-ddp-ping -p "$PORT" --udp-port "$udp" --psk-file secret -c 3 -i 10ms -n 2 127.0.0.1
+    assert_status 0
+    run_here sctp-ddp-ping -p "$PORT" --udp-port "$udp" --psk-file wrong -c 3 127.0.0.1
+    [ "$status" -ne 0 ] || fail_with 'a wrong secret was accepted'
+    assert_stderr_has 'TLS'
+}
+
 # --- other implementations of TLS --------------------------------------------------------------------------------------------------
 
 # An MPA Request of RFC 5044 without Private Data: key, flags C and Rev 1, length 0.
