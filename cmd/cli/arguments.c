@@ -12,5 +12,6 @@ void iw_cli_parse(struct iw_cli *cli, const struct argp *argp, int argc, char **
 	iw_cli_usage_args(argc, argv);
 	iw_cli_check_values(argp, argc, argv, flags);
 	argp_parse(argp, argc, argv, flags, NULL, input);
+	iw_cli_config_parsed(cli);
 	iw_cli_parsed();
 }

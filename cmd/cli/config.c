@@ -37,6 +37,7 @@ struct setting {
 
 static struct {
 	bool applied;
+	bool withheld; /* no setting is used, because the parser refuses the command line alone */
 	struct iw_config result;
 	struct iw_config_keys keys[IW_CONFIG_FILES];
 	struct setting *at;
@@ -205,13 +206,13 @@ static unsigned rank(const struct setting *s)
 }
 
 /* An option with a value may occur several times in one section, such as --pin. */
-static bool replaces(const struct setting *new, const struct setting *old)
+static bool replaces(const struct setting *s, const struct setting *old)
 {
-	if (new->option != old->option || new == old)
+	if (s->option != old->option || s == old)
 		return false;
-	if (rank(new) != rank(old))
-		return rank(new) > rank(old);
-	return !new->option->arg &&new > old;
+	if (rank(s) != rank(old))
+		return rank(s) > rank(old);
+	return !s->option->arg && s > old;
 }
 
 static void replace_lower(void)
@@ -335,7 +336,8 @@ static void choose(const struct parse *p)
 	if (accepted(p, text))
 		return;
 	check_values(p);
-	if (!begin_with_required(p))
+	config.withheld = !begin_with_required(p);
+	if (config.withheld)
 		return;
 	/* Again, because an option may need another one of the file. */
 	while (add_accepted(p))
@@ -343,6 +345,20 @@ static void choose(const struct parse *p)
 }
 
 /* --- the calls ---------------------------------------------------------------------------------- */
+
+/*
+ * The parser has accepted what it refused on trial. Without the settings, encryption could be
+ * missing.
+ */
+void iw_cli_config_parsed(const struct iw_cli *cli)
+{
+	if (!config.withheld)
+		return;
+	iw_log_setup(cli->tool, cli->level);
+	iw_log_error(
+		"the configuration files do not fit these arguments; change them, or give --no-config");
+	exit(IW_EXIT_FAILED);
+}
 
 static void note_exempt(const struct argp_option *o, void *ctx)
 {

@@ -57,6 +57,12 @@ IW_MUST_CHECK int iw_cli_config_dir(char *dir, size_t cap);
 void iw_cli_config_apply(struct iw_cli *cli, const struct argp *argp, int *argc, char ***argv,
 			 unsigned int flags, void *input);
 
+/*
+ * Call after the parser has accepted the arguments. Ends the tool with IW_EXIT_FAILED if they lack
+ * the options of the files, because the parser had refused the command line on trial.
+ */
+void iw_cli_config_parsed(const struct iw_cli *cli);
+
 /* True in the child process that only tries arguments: a parser then has no effect but errors. */
 bool iw_cli_config_trial(void);
 

@@ -84,8 +84,8 @@ __attribute__((noreturn)) static void run(const struct argp *argp, int argc, cha
 	void *inputs[] = { input, &values_only };
 	int null = open("/dev/null", O_RDWR);
 
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
-	    dup2(null, STDERR_FILENO) < 0 || on_exit(report, NULL) != 0)
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
+	    on_exit(report, NULL) != 0)
 		_exit(1);
 	stderr = open_memstream(&child.text, &child.len);
 	if (!stderr)

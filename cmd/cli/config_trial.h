@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * Calls iw_cli_check_values and argp_parse in a child process, without input, output or exit
- * handlers. values_only: stops before ARGP_KEY_END, so that only the options and their values are
+ * Calls iw_cli_check_values and argp_parse in a child process, without output or exit handlers.
+ * The parser may look at standard input, but must not read it. values_only: stops before ARGP_KEY_END, so that only the options and their values are
  * checked. Returns false if the parser ends the process with IW_EXIT_USAGE; text (cap octets) then
  * has the first line of its message, without the name of the tool. True also if there is no child,
  * or if it does not end within 10 s. argv is not changed.

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/config.h"
 #include "cli/confine.h"
 #include "cli/human.h"
 #include "cli/param.h"
@@ -610,12 +612,23 @@ int iw_remote_run(const struct iw_remote_cfg *cfg)
 
 /* --- the option --- */
 
-/* Reads the first line of the file. */
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Reads the first line of the file. A pipe can be read only once, so a trial stops there. */
 static void read_line(char line[static IW_URI_TEXT], const char *option, const char *path,
 		      const struct argp_state *state)
 {
-	FILE *f = fopen(path, "re");
 	char text[80];
+	FILE *f;
+
+	if (iw_cli_config_trial() && !is_regular(path))
+		exit(IW_EXIT_OK);
+	f = fopen(path, "re");
 
 	line[0] = '\0';
 	if (!f)

@@ -63,6 +63,15 @@ with_system() {
     assert_stderr_has "ddp-recv: $CONFIG:2: --timeout \"never\": "
 }
 
+@test "a pipe that an option names is read once, although the parser is tried" {
+    config '[all]' 'timeout = 5s' '[ddp-recv]' 'max-memory = 1G'
+    mkfifo uri
+    echo 'ddp+tcp:nonsense' >uri &
+    run_here ddp-recv --from @uri
+    assert_status 2
+    assert_stderr_has 'ddp-recv: --from @uri: first line: '
+}
+
 @test "every tool reads its section and ignores other ones" {
     local tool
 

@@ -222,16 +222,22 @@ static void the_directory_follows_the_variables(void **state)
 struct opts {
 	struct iw_cli cli;
 	struct iw_cli_secure secure;
-	bool stats, owner, setid, listener;
+	bool stats, owner, setid, listener, piped, moody;
 	char words[100];
 };
 
 static void check(const struct opts *o, const struct argp_state *state)
 {
+	struct stat st;
+
 	if (o->stats && o->listener)
 		argp_error(state, "--stats applies to senders only");
 	if (o->setid && !o->owner)
 		argp_error(state, "--setid needs --owner");
+	if (o->piped && (fstat(STDIN_FILENO, &st) != 0 || !S_ISFIFO(st.st_mode)))
+		argp_error(state, "--piped: standard input is not a pipe");
+	if (o->moody && iw_cli_config_trial())
+		argp_error(state, "--moody: refused on trial");
 	iw_cli_secure_check(state, &o->secure, o->cli.transport);
 	if (o->secure.require && strcmp(o->cli.transport, "sctp") == 0)
 		argp_error(state, "--require-encryption: -t sctp has none");
@@ -259,6 +265,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'l':
 		o->listener = true;
 		return 0;
+	case 'f':
+		o->piped = true;
+		return 0;
+	case 'm':
+		o->moody = true;
+		return 0;
 	case 'w':
 		len = strlen(o->words);
 		snprintf(o->words + len, sizeof(o->words) - len, "%s.", arg);
@@ -279,6 +291,8 @@ static const struct argp_option options[] = {
 	{ "owner", 'o', NULL, 0, "Owners", 0 },
 	{ "setid", 'i', NULL, 0, "Bits", 0 },
 	{ "listener", 'l', NULL, 0, "Wait", 0 },
+	{ "piped", 'f', NULL, 0, "Read a pipe", 0 },
+	{ "moody", 'm', NULL, 0, "Change the mind", 0 },
 	{ "word", 'w', "WORD", 0, "Say", 0 },
 	{ "secret", 'x', NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "ssh-server", 'y', NULL, OPTION_HIDDEN, NULL, 0 },
@@ -293,10 +307,12 @@ static const struct argp argp = { .options = options, .parser = parse, .children
 static int run_tool(const void *arg)
 {
 	struct opts o = { 0 };
+	int argc, fds[2];
 	char **argv;
-	int argc;
 
 	argv = capture_argv("./dir/ddp-recv", arg, &argc);
+	if (pipe(fds) != 0 || dup2(fds[0], STDIN_FILENO) < 0)
+		return 8;
 	iw_cli_init(&o.cli, "ddp-recv", "tcp");
 	iw_cli_secure_init(&o.secure);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
@@ -375,6 +391,8 @@ static void options_that_exclude_the_command_line_are_left_out(void **state)
 		/* Less encryption than the file wants is worth a warning. */
 		{ "[all]\ntls = yes\n", ARGV("-t", "sctp"), 0, "sctp 7471 ",
 		  "config:2: tls: left out: --tls: -t sctp has no encryption" },
+		/* The trial has the same standard input. */
+		{ "[all]\ntls = yes\n", ARGV("-f"), 0, "tcp 7471 tls ", "" },
 		/* An error of the command line by itself. */
 		{ "[ddp-recv]\nport = 9\n", ARGV("-l", "-s"), 2, "",
 		  "ddp-recv: --stats applies to senders only" },
@@ -389,6 +407,8 @@ static void require_encryption_is_never_left_out(void **state)
 	const struct row rows[] = {
 		{ "[all]\nrequire-encryption = yes\n", ARGV("-t", "sctp"), 2, "",
 		  "config:2: --require-encryption: -t sctp has none" },
+		{ "[all]\nrequire-encryption = yes\n", ARGV("-m"), 4, "",
+		  "ddp-recv: the configuration files do not fit these arguments" },
 		{ "[all]\nrequire-encryption = yes\ntransport = sctp\n", ARGV("x"), 0,
 		  "tcp 7471 require ", "" },
 		{ "[all]\nrequire-encryption = yes\n[ddp-recv]\nstats = yes\n", ARGV("-l"), 0,
