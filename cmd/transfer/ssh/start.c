@@ -87,6 +87,32 @@ static int greet(struct iw_ssh_start *s, struct iw_fault *why)
 	return check_version(s, line, why);
 }
 
+/* Adds the host and what failed to own, the failure of the pipe or of a message. */
+static int name_host(const struct iw_ssh_start *s, const struct iw_fault *own, struct iw_fault *why)
+{
+	bool pipe = own->err == IW_E_CLOSED || own->err == IW_E_TIMEOUT || own->err == IW_E_OS;
+
+	if (own->err == IW_E_CANCELED || own->err == IW_E_NOMEM) {
+		*why = *own;
+		return own->err;
+	}
+	return iw_fail(why, own->err, "%s: %s%s", s->command.host,
+		       pipe ? "" : "malformed message of the far end: ", own->text);
+}
+
+/* Sends a message, of which only the paths may be too long. */
+static int tell(struct iw_ssh_start *s, const struct iw_ssh_msg *m, struct iw_fault *why)
+{
+	struct iw_fault own;
+	int err = iw_ssh_link_send(&s->link, m, iw_time_add(iw_os_now(), ANSWER), &own);
+
+	if (err == IW_E_LIMIT) {
+		*why = own;
+		return err;
+	}
+	return err ? name_host(s, &own, why) : 0;
+}
+
 /* Receives a message of the type, or an ERROR, which becomes *why. */
 static int expect(struct iw_ssh_start *s, struct iw_ssh_msg *m, enum iw_ssh_type type,
 		  struct iw_fault *why)
@@ -94,16 +120,8 @@ static int expect(struct iw_ssh_start *s, struct iw_ssh_msg *m, enum iw_ssh_type
 	struct iw_fault own;
 	int err = iw_ssh_link_recv(&s->link, m, iw_time_add(iw_os_now(), ANSWER), &own);
 
-	if (err == IW_E_CANCELED) {
-		*why = own;
-		return err;
-	}
 	if (err)
-		return iw_fail(why, err, "%s: %s%s", s->command.host,
-			       err == IW_E_CLOSED || err == IW_E_TIMEOUT || err == IW_E_OS
-				       ? ""
-				       : "malformed message of the far end: ",
-			       own.text);
+		return name_host(s, &own, why);
 	if (m->type == IW_SSH_ERROR)
 		return iw_fail(why, IW_E_REJECTED, "%s: %s", s->command.host, m->error);
 	if (m->type != type)
@@ -151,7 +169,7 @@ static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request
 	int err = greet(s, why);
 
 	if (!err)
-		err = iw_ssh_link_send(&s->link, &m, iw_time_add(iw_os_now(), ANSWER), why);
+		err = tell(s, &m, why);
 	if (!err)
 		err = expect(s, &m, IW_SSH_READY, why);
 	if (!err)
@@ -237,7 +255,7 @@ int iw_ssh_probe(const struct iw_ssh_start *s, struct iw_fault *why)
 int iw_ssh_fall_back(struct iw_ssh_start *s, int *fd, struct iw_fault *why)
 {
 	struct iw_ssh_msg m = { .type = IW_SSH_FALLBACK };
-	int err = iw_ssh_link_send(&s->link, &m, iw_time_add(iw_os_now(), ANSWER), why);
+	int err = tell(s, &m, why);
 
 	if (!err)
 		err = expect(s, &m, IW_SSH_AGREED, why);
