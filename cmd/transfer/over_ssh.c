@@ -157,6 +157,11 @@ void iw_transfer_ssh_check(struct iw_transfer_opts *o, const struct argp_state *
 			   "--udp-port: the far end chooses its port; give --ssh-port-range");
 	if (o->conn.profile)
 		argp_error(state, "--profile: not possible with ssh start-up");
+	if (o->secure.ca || o->secure.psk_file || o->secure.npins > 0)
+		argp_error(state, "--%s: ssh authenticates the far end; leave it out",
+			   o->secure.ca         ? "ca"
+			   : o->secure.psk_file ? "psk-file"
+						: "pin");
 }
 
 /* --- the local end --- */

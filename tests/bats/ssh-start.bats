@@ -146,6 +146,7 @@ refuses() {
     refuses 2 '--ssh-port-range "9-8": expected FIRST-LAST' ddp-send --ssh-port-range=9-8 src me@box:
     refuses 2 '--ssh-port-range "0": expected FIRST-LAST' ddp-send --ssh-port-range=0 src me@box:
     refuses 2 '--port 22: the far end chooses its port' ddp-send -p 22 src me@box:
+    refuses 2 '--ca: ssh authenticates the far end' ddp-send --ca=x src me@box:
     refuses 2 'ssh start-up works with -t tcp and -t udp' ddp-send -t sctp src me@box:
     refuses 2 '"-oProxyCommand=x": the name of a host cannot begin with a hyphen' \
         ddp-send --ssh -- src -oProxyCommand=x:
