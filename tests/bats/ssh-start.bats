@@ -67,6 +67,19 @@ refuses() {
     diff -r src back/src
 }
 
+@test "the far end listens at the address at which ssh connected" {
+    SSH_CONNECTION='127.0.0.1 9 127.0.0.7 22' run_here ddp-send --ssh=./fake-ssh src box:
+    assert_status 0
+    assert_output_has '127.0.0.7:'
+    rm -r far/src
+    SSH_CONNECTION='127.0.0.1 9 box 22' refuses 1 'SSH_CONNECTION="127.0.0.1 9 box 22": the third word is not an address' \
+        ddp-send --ssh=./fake-ssh src box:
+    require_ipv6
+    SSH_CONNECTION='::1 9 ::1 22' run_here ddp-recv --ssh=./fake-ssh me@[::1]:"$PWD/src" back
+    assert_status 0
+    diff -r src back
+}
+
 @test "streams pass through a far end that ssh has started" {
     IW_STDIN=src/file run_here ddp-send --ssh=./fake-ssh - box:stream
     assert_status 0

@@ -154,12 +154,18 @@ static int take_paths(struct iw_ssh_start *s, struct iw_ssh_paths paths, size_t 
  * The zone of a link-local address has a meaning only on its own machine (RFC 4007 6). That of the
  * host that the user named applies here.
  */
-static void take_address(struct iw_ssh_start *s, const char *addr)
+static int take_address(struct iw_ssh_start *s, const char *addr, struct iw_fault *why)
 {
 	const char *zone = strchr(s->command.host, '%');
+	struct iw_addr a;
 
 	snprintf(s->addr, sizeof(s->addr), "%.*s%.15s", (int)strcspn(addr, "%"), addr,
 		 strchr(addr, '%') && zone ? zone : "");
+	/* A name would be resolved here. */
+	if (iw_addr_parse(&a, s->addr, s->port) != 0)
+		return iw_fail(why, IW_E_FORMAT, "%s: the far end sent \"%s\" as its address",
+			       s->command.host, addr);
+	return 0;
 }
 
 static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request,
@@ -174,8 +180,9 @@ static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request
 		err = expect(s, &m, IW_SSH_READY, why);
 	if (!err)
 		err = take_paths(s, m.ready.paths, request->paths.n, why);
+	if (!err)
+		err = take_address(s, m.ready.addr, why);
 	if (!err) {
-		take_address(s, m.ready.addr);
 		s->port = m.ready.port;
 		s->udp_port = m.ready.udp_port;
 		memcpy(s->secret, m.ready.secret, sizeof(s->secret));
