@@ -114,9 +114,17 @@ refuses() {
     rm -r far/src
     refuses 4 'connection refused (--no-fallback)' ddp-send --no-fallback --ssh=./blocked-ssh src box:
     run_here ddp-send --ssh=./blocked-ssh src box:
+    assert_status 0
+    # The dry run and the transfer use up an ssh each.
+    touch far/src/old
     run_here ddp-send --delete --yes --exclude 'a*' --ssh=./blocked-ssh src box:
-    assert_status 4
-    assert_stderr_has 'needs this port'
+    assert_status 0
+    assert_output_has '1 removed'
+    [ ! -e far/src/old ]
+    touch src/old
+    run_here ddp-recv --dry-run --delete --ssh=./blocked-ssh box:src .
+    assert_status 0
+    assert_output_has '1 would be removed'
 }
 
 @test "each way in which the start can fail has its own message" {

@@ -192,8 +192,8 @@ static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request
 	return err;
 }
 
-int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
-		 const struct iw_ssh_request *request, struct iw_fault *why)
+static int spawn(struct iw_ssh_start *s, const struct iw_ssh_command *command, bool later,
+		 struct iw_fault *why)
 {
 	int fd, err;
 
@@ -201,11 +201,21 @@ int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
 	s->command = *command;
 	s->pidfd = -1;
 	iw_ssh_link_init(&s->link, -1);
-	err = iw_ssh_spawn(command, &fd, &s->pid, why);
+	err = iw_ssh_spawn(command, later, &fd, &s->pid, why);
 	if (err)
 		return err;
 	iw_ssh_link_init(&s->link, fd);
 	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	return 0;
+}
+
+int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
+		 const struct iw_ssh_request *request, struct iw_fault *why)
+{
+	int err = spawn(s, command, false, why);
+
+	if (err)
+		return err;
 	err = converse(s, request, why);
 	/* It may wait for a password, or for a host that does not answer. */
 	if ((err == IW_E_CANCELED || err == IW_E_TIMEOUT) && s->pid > 0)
@@ -213,6 +223,20 @@ int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
 	if (err)
 		iw_ssh_end(s);
 	return err;
+}
+
+int iw_ssh_prepare(struct iw_ssh_start *s, const struct iw_ssh_command *command,
+		   struct iw_fault *why)
+{
+	return spawn(s, command, true, why);
+}
+
+int iw_ssh_proceed(struct iw_ssh_start *s, const struct iw_ssh_request *request,
+		   struct iw_fault *why)
+{
+	int err = iw_ssh_link_write(&s->link, "", 1, iw_time_add(iw_os_now(), DEATH), why);
+
+	return err ? err : converse(s, request, why);
 }
 
 /* Waits until the connection is established, or the time is over. Returns an errno; -1: a signal. */
