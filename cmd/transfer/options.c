@@ -615,10 +615,12 @@ static bool confirm(uint64_t n, const struct iw_removals *r)
 /* Runs the transfer that removes the confirmed names and no others. */
 static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r)
 {
+	int status = o->ssh.again ? o->ssh.again(o) : IW_EXIT_OK;
 	struct iw_transfer_cfg cfg = o->cfg;
 	char *text = NULL;
-	int status;
 
+	if (status != IW_EXIT_OK)
+		return status;
 	cfg.spared = r->spared;
 	if (r->n == 0)
 		cfg.opts &= ~(uint32_t)(IW_XFER_OPT_DELETE |

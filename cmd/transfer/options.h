@@ -13,6 +13,8 @@
 #include "stag-reg/uri.h"
 #include "transfer/transfer.h"
 
+struct iw_transfer_opts;
+
 /* Options of ssh start-up. Strings are borrowed from argv. */
 struct iw_transfer_ssh {
 	bool on;             /* --ssh, or a user name before the host */
@@ -22,6 +24,11 @@ struct iw_transfer_ssh {
 	uint16_t first, last;
 	bool no_fallback;
 	bool server; /* this process is the far end */
+	/*
+	 * For a transfer after its dry run, which has used up the pipe of ssh: sets cfg.pipe again.
+	 * Returns IW_EXIT_OK, or the status after a reported failure. NULL: not needed.
+	 */
+	int (*again)(struct iw_transfer_opts *o);
 };
 
 struct iw_transfer_opts {

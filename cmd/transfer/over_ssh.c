@@ -157,6 +157,11 @@ void iw_transfer_ssh_check(struct iw_transfer_opts *o, const struct argp_state *
 			   "--udp-port: the far end chooses its port; give --ssh-port-range");
 	if (o->conn.profile)
 		argp_error(state, "--profile: not possible with ssh start-up");
+	if (o->secure.ca || o->secure.psk_file || o->secure.npins > 0)
+		argp_error(state, "--%s: ssh authenticates the far end; leave it out",
+			   o->secure.ca         ? "ca"
+			   : o->secure.psk_file ? "psk-file"
+						: "pin");
 }
 
 /* --- the local end --- */
@@ -220,12 +225,45 @@ static void aim(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct iw_tl
 		cfg->paths = s->paths;
 }
 
+/* For a transfer after a dry run on a blocked port: each of them uses up an ssh. */
+static struct {
+	struct iw_ssh_start start;
+	struct iw_ssh_request request;
+	bool prepared;
+} second;
+
+static int fail(struct iw_transfer_opts *o, struct iw_fault *why)
+{
+	why->clause = ""; /* Start-up breaks no rule of an RFC. */
+	return iw_cli_fail(&o->cli, why);
+}
+
+static int start_again(struct iw_transfer_opts *o)
+{
+	struct iw_fault why;
+	int err = iw_ssh_proceed(&second.start, &second.request, &why);
+
+	if (!err)
+		err = iw_ssh_fall_back(&second.start, &o->cfg.pipe, &why);
+	return err ? fail(o, &why) : IW_EXIT_OK;
+}
+
+static int prepare_again(struct iw_transfer_opts *o, const struct iw_ssh_start *first,
+			 struct iw_fault *why)
+{
+	int err = iw_ssh_prepare(&second.start, &first->command, why);
+
+	second.prepared = !err;
+	o->ssh.again = start_again;
+	return err;
+}
+
 /* The data port cannot be reached, for the reason *why. */
 static int fall_back(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct iw_fault *why)
 {
 	struct iw_transfer_cfg *cfg = &o->cfg;
 	struct iw_fault blocked = *why;
-	int err;
+	int err = 0;
 
 	if (o->ssh.no_fallback)
 		return iw_fail(
@@ -233,11 +271,9 @@ static int fall_back(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct 
 			"%s (--no-fallback); open that port, or choose open ones with --ssh-port-range",
 			blocked.text);
 	if (iw_transfer_runs_twice(o))
-		return iw_fail(
-			why, blocked.err,
-			"%s; --delete that asks, or with patterns, needs this port: open it, or choose open ones with --ssh-port-range",
-			blocked.text);
-	err = iw_ssh_fall_back(s, &cfg->pipe, why);
+		err = prepare_again(o, s, why);
+	if (!err)
+		err = iw_ssh_fall_back(s, &cfg->pipe, why);
 	if (err)
 		return err;
 	iw_log_warn("%s: the transfer uses the connection of ssh instead", blocked.text);
@@ -300,7 +336,11 @@ static int probe_udp(const struct iw_transfer_cfg *cfg, struct iw_fault *why)
 	if (!err)
 		err = await_answer(ctx, qp_attr.send_cq, why);
 	iw_ctx_free(ctx);
-	return err;
+	if (!err || err == IW_E_CANCELED)
+		return err;
+	iw_log_info("%s", why->text);
+	return iw_fail(why, err, "connect to %s, UDP port %u: no answer", cfg->conn.at.host,
+		       (uint32_t)cfg->conn.at.udp_port);
 }
 
 static int reach(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct iw_fault *why)
@@ -309,13 +349,6 @@ static int reach(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct iw_f
 	int err = udp ? probe_udp(&o->cfg, why) : iw_ssh_probe(s, why);
 
 	return err && err != IW_E_CANCELED ? fall_back(o, s, why) : err;
-}
-
-/* Start-up breaks no rule of an RFC. */
-static int fail(struct iw_transfer_opts *o, struct iw_fault *why)
-{
-	why->clause = "";
-	return iw_cli_fail(&o->cli, why);
 }
 
 int iw_transfer_ssh_run(struct iw_transfer_opts *o, int (*transfer)(struct iw_transfer_opts *o))
@@ -334,6 +367,7 @@ int iw_transfer_ssh_run(struct iw_transfer_opts *o, int (*transfer)(struct iw_tr
 	struct iw_fault why;
 	int err, status;
 
+	second.request = request;
 	if (iw_ssh_start(&s, &command, &request, &why) != 0)
 		return fail(o, &why);
 	err = new_keys(&keys, s.secret, &why);
@@ -344,6 +378,8 @@ int iw_transfer_ssh_run(struct iw_transfer_opts *o, int (*transfer)(struct iw_tr
 	status = err ? fail(o, &why) : transfer(o);
 	iw_tls_free(keys);
 	iw_ssh_end(&s);
+	if (second.prepared)
+		iw_ssh_end(&second.start);
 	return status;
 }
 

@@ -368,13 +368,26 @@ static bool read_reply(struct session *s, struct iw_qp_info *info)
 	return false;
 }
 
-/* Compares the key of the peer with the remembered one. */
+/* ssh start-up: the peer must have proved that it knows the key. The pipe of ssh needs no key. */
+static int check_key(const struct session *s, struct iw_fault *why)
+{
+	struct iw_tls_info info = { .size = sizeof(info) };
+
+	if (!s->hub->cfg->link || s->hub->cfg->pipe)
+		return 0;
+	if (iw_qp_tls(s->qp, &info) == 0 && info.auth == IW_TLS_AUTH_PSK)
+		return 0;
+	return iw_xfer_fault(why, IW_E_TLS, "the connection is not encrypted with the agreed key");
+}
+
+/* Compares the key of the peer with the remembered one, or with the one that ssh has carried. */
 static bool is_known(struct session *s)
 {
 	struct iw_cli_secure *secure = s->hub->cfg->secure;
 	struct iw_fault why;
+	int err = secure ? iw_cli_secure_established(secure, s->qp, &why) : check_key(s, &why);
 
-	if (!secure || iw_cli_secure_established(secure, s->qp, &why) == 0)
+	if (!err)
 		return true;
 	iw_xfer_fail(s->x, &why);
 	return false;

@@ -281,12 +281,10 @@ END
     done
     for option in '-e ssh' --rsh=ssh; do
         # shellcheck disable=SC2086 # Two arguments.
-        refused '-e, --rsh: no remote shell is used; start a listener there: ddp-recv DIR' ddp-send $option f 127.0.0.1:
-        # shellcheck disable=SC2086
-        refused '-e, --rsh: no remote shell is used; start a listener there: ddp-send --listen DIR' ddp-recv $option 127.0.0.1:f g
+        refused '-e, --rsh: the command for ssh is --ssh=COMMAND' ddp-send $option f 127.0.0.1:
     done
-    refused '-i: ssh is not used; start a listener there: ddp-send --listen DIR' ddp-recv -i key 127.0.0.1:f g
-    refused '-o: ssh is not used; start a listener there: ddp-recv DIR' ddp-send -o Port=1 f 127.0.0.1:
+    refused "-i: options of ssh belong to its command, as in --ssh='ssh -i FILE'" ddp-recv -i key 127.0.0.1:f g
+    refused '-o: options of ssh belong to its command' ddp-send -o Port=1 f 127.0.0.1:
     refused '-H, --hard-links: hard links are always kept' ddp-send -aH f 127.0.0.1:
     refused 'patterns are not read from a file; give each one with --exclude' ddp-send --exclude-from=list f 127.0.0.1:
     refused 'patterns are not read from a file; give each one with --exclude' ddp-send --include-from list f 127.0.0.1:

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -95,7 +97,7 @@ static struct iw_fault end_of(const char *command)
 	pid_t pid;
 	int fd;
 
-	if (iw_ssh_spawn(&c, &fd, &pid, &why) == 0) {
+	if (iw_ssh_spawn(&c, false, &fd, &pid, &why) == 0) {
 		close(fd);
 		(void)iw_ssh_autopsy(&c, pid, iw_os_now() + IW_SEC(10), &why);
 	}
@@ -126,6 +128,31 @@ static void each_failure_has_its_words(void **state)
 	}
 }
 
+static void prepared_process_waits_for_one_octet(void **state)
+{
+	struct iw_ssh_command c = {
+		.ssh = "sh -c 'echo started; cat'", .user = "", .host = "box", .tool = "ddp-recv"
+	};
+	struct iw_fault why = { 0 };
+	struct pollfd p = { .events = POLLIN };
+	char text[16] = "";
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(iw_ssh_spawn(&c, true, &p.fd, &pid, &why), 0);
+	assert_int_equal(poll(&p, 1, 100), 0);
+	assert_int_equal(write(p.fd, "", 1), 1);
+	assert_int_equal(poll(&p, 1, 10000), 1);
+	/* The octet is not input of the program. */
+	assert_int_equal(read(p.fd, text, sizeof(text)), 8);
+	assert_string_equal(text, "started\n");
+	close(p.fd);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(iw_ssh_spawn(&c, true, &p.fd, &pid, &why), 0);
+	close(p.fd);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +160,7 @@ int main(void)
 		cmocka_unit_test(malformed_commands_are_refused),
 		cmocka_unit_test(command_line_has_user_host_and_quoted_program),
 		cmocka_unit_test(each_failure_has_its_words),
+		cmocka_unit_test(prepared_process_waits_for_one_octet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

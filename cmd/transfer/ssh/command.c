@@ -155,14 +155,25 @@ char **iw_ssh_argv(const struct iw_ssh_command *c)
 	return argv;
 }
 
-/* The child: becomes ssh. Writes errno to report if that fails. */
-static void become(char **argv, int fd, int report, pid_t parent)
+/* The child: becomes ssh, later only after an octet. Writes errno to report if that fails. */
+static void become(char **argv, bool later, int fd, int report, pid_t parent)
 {
 	int errnum;
+	char go;
 
-	/* The handlers of this process end with exec; what it ignores, ssh would ignore too. */
+	/* ssh would ignore what this process ignores. */
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (later) {
+		/* It would keep other pipes open while it waits; report closes as with exec. */
+		fd = dup2(fd, STDERR_FILENO + 1);
+		closefrom(STDERR_FILENO + 2);
+		report = -1;
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || read(fd, &go, 1) != 1)
+			_exit(NOT_FOUND);
+	}
 	if (getppid() == parent && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0)
 		execvp(argv[0], argv);
 	errnum = errno;
@@ -170,7 +181,7 @@ static void become(char **argv, int fd, int report, pid_t parent)
 	_exit(NOT_FOUND);
 }
 
-static int start(char **argv, int theirs, pid_t *pid, struct iw_fault *why)
+static int start(char **argv, bool later, const int pair[2], pid_t *pid, struct iw_fault *why)
 {
 	pid_t parent = getpid();
 	int report[2], errnum = 0;
@@ -178,8 +189,10 @@ static int start(char **argv, int theirs, pid_t *pid, struct iw_fault *why)
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return iw_os_fail(why, errno, "make a pipe");
 	*pid = fork();
-	if (*pid == 0)
-		become(argv, theirs, report[1], parent);
+	if (*pid == 0) {
+		close(pair[0]); /* Its end must be noticed. */
+		become(argv, later, pair[1], report[1], parent);
+	}
 	errnum = *pid < 0 ? errno : 0;
 	close(report[1]);
 	/* The end of the pipe means that exec has closed it. */
@@ -197,7 +210,8 @@ static int start(char **argv, int theirs, pid_t *pid, struct iw_fault *why)
 	return iw_os_fail(why, errnum, "start %s", argv[0]);
 }
 
-int iw_ssh_spawn(const struct iw_ssh_command *c, int *fd, pid_t *pid, struct iw_fault *why)
+int iw_ssh_spawn(const struct iw_ssh_command *c, bool later, int *fd, pid_t *pid,
+		 struct iw_fault *why)
 {
 	char **argv = iw_ssh_argv(c);
 	int pair[2], err;
@@ -208,7 +222,7 @@ int iw_ssh_spawn(const struct iw_ssh_command *c, int *fd, pid_t *pid, struct iw_
 		free(argv);
 		return iw_os_fail(why, errno, "make a socket for ssh");
 	}
-	err = start(argv, pair[1], pid, why);
+	err = start(argv, later, pair, pid, why);
 	close(pair[1]);
 	free(argv);
 	if (err)

@@ -38,9 +38,12 @@ char **iw_ssh_argv(const struct iw_ssh_command *c);
 /*
  * Starts it. *fd (owned by the caller) is the socket that is its standard input and output; its
  * standard error is that of this process. It gets SIGTERM when this process ends.
+ * later: the process waits until one octet arrives on *fd, and then becomes ssh; it ends with *fd.
+ * So a process that may start no program any more can still use ssh. Then a missing program is
+ * noticed only as the end of *fd.
  * IW_E_NOENT: no such program; IW_E_PERM: it may not be run; IW_E_NOMEM, IW_E_LIMIT, IW_E_OS.
  */
-IW_MUST_CHECK int iw_ssh_spawn(const struct iw_ssh_command *c, int *fd, pid_t *pid,
+IW_MUST_CHECK int iw_ssh_spawn(const struct iw_ssh_command *c, bool later, int *fd, pid_t *pid,
 			       struct iw_fault *why);
 
 /*

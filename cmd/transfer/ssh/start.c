@@ -87,6 +87,32 @@ static int greet(struct iw_ssh_start *s, struct iw_fault *why)
 	return check_version(s, line, why);
 }
 
+/* Adds the host and what failed to own, the failure of the pipe or of a message. */
+static int name_host(const struct iw_ssh_start *s, const struct iw_fault *own, struct iw_fault *why)
+{
+	bool pipe = own->err == IW_E_CLOSED || own->err == IW_E_TIMEOUT || own->err == IW_E_OS;
+
+	if (own->err == IW_E_CANCELED || own->err == IW_E_NOMEM) {
+		*why = *own;
+		return own->err;
+	}
+	return iw_fail(why, own->err, "%s: %s%s", s->command.host,
+		       pipe ? "" : "malformed message of the far end: ", own->text);
+}
+
+/* Sends a message, of which only the paths may be too long. */
+static int tell(struct iw_ssh_start *s, const struct iw_ssh_msg *m, struct iw_fault *why)
+{
+	struct iw_fault own;
+	int err = iw_ssh_link_send(&s->link, m, iw_time_add(iw_os_now(), ANSWER), &own);
+
+	if (err == IW_E_LIMIT) {
+		*why = own;
+		return err;
+	}
+	return err ? name_host(s, &own, why) : 0;
+}
+
 /* Receives a message of the type, or an ERROR, which becomes *why. */
 static int expect(struct iw_ssh_start *s, struct iw_ssh_msg *m, enum iw_ssh_type type,
 		  struct iw_fault *why)
@@ -94,16 +120,8 @@ static int expect(struct iw_ssh_start *s, struct iw_ssh_msg *m, enum iw_ssh_type
 	struct iw_fault own;
 	int err = iw_ssh_link_recv(&s->link, m, iw_time_add(iw_os_now(), ANSWER), &own);
 
-	if (err == IW_E_CANCELED) {
-		*why = own;
-		return err;
-	}
 	if (err)
-		return iw_fail(why, err, "%s: %s%s", s->command.host,
-			       err == IW_E_CLOSED || err == IW_E_TIMEOUT || err == IW_E_OS
-				       ? ""
-				       : "malformed message of the far end: ",
-			       own.text);
+		return name_host(s, &own, why);
 	if (m->type == IW_SSH_ERROR)
 		return iw_fail(why, IW_E_REJECTED, "%s: %s", s->command.host, m->error);
 	if (m->type != type)
@@ -136,12 +154,18 @@ static int take_paths(struct iw_ssh_start *s, struct iw_ssh_paths paths, size_t 
  * The zone of a link-local address has a meaning only on its own machine (RFC 4007 6). That of the
  * host that the user named applies here.
  */
-static void take_address(struct iw_ssh_start *s, const char *addr)
+static int take_address(struct iw_ssh_start *s, const char *addr, struct iw_fault *why)
 {
 	const char *zone = strchr(s->command.host, '%');
+	struct iw_addr a;
 
 	snprintf(s->addr, sizeof(s->addr), "%.*s%.15s", (int)strcspn(addr, "%"), addr,
 		 strchr(addr, '%') && zone ? zone : "");
+	/* A name would be resolved here. */
+	if (iw_addr_parse(&a, s->addr, s->port) != 0)
+		return iw_fail(why, IW_E_FORMAT, "%s: the far end sent \"%s\" as its address",
+			       s->command.host, addr);
+	return 0;
 }
 
 static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request,
@@ -151,13 +175,14 @@ static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request
 	int err = greet(s, why);
 
 	if (!err)
-		err = iw_ssh_link_send(&s->link, &m, iw_time_add(iw_os_now(), ANSWER), why);
+		err = tell(s, &m, why);
 	if (!err)
 		err = expect(s, &m, IW_SSH_READY, why);
 	if (!err)
 		err = take_paths(s, m.ready.paths, request->paths.n, why);
+	if (!err)
+		err = take_address(s, m.ready.addr, why);
 	if (!err) {
-		take_address(s, m.ready.addr);
 		s->port = m.ready.port;
 		s->udp_port = m.ready.udp_port;
 		memcpy(s->secret, m.ready.secret, sizeof(s->secret));
@@ -167,8 +192,8 @@ static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request
 	return err;
 }
 
-int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
-		 const struct iw_ssh_request *request, struct iw_fault *why)
+static int spawn(struct iw_ssh_start *s, const struct iw_ssh_command *command, bool later,
+		 struct iw_fault *why)
 {
 	int fd, err;
 
@@ -176,11 +201,21 @@ int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
 	s->command = *command;
 	s->pidfd = -1;
 	iw_ssh_link_init(&s->link, -1);
-	err = iw_ssh_spawn(command, &fd, &s->pid, why);
+	err = iw_ssh_spawn(command, later, &fd, &s->pid, why);
 	if (err)
 		return err;
 	iw_ssh_link_init(&s->link, fd);
 	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	return 0;
+}
+
+int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
+		 const struct iw_ssh_request *request, struct iw_fault *why)
+{
+	int err = spawn(s, command, false, why);
+
+	if (err)
+		return err;
 	err = converse(s, request, why);
 	/* It may wait for a password, or for a host that does not answer. */
 	if ((err == IW_E_CANCELED || err == IW_E_TIMEOUT) && s->pid > 0)
@@ -188,6 +223,20 @@ int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
 	if (err)
 		iw_ssh_end(s);
 	return err;
+}
+
+int iw_ssh_prepare(struct iw_ssh_start *s, const struct iw_ssh_command *command,
+		   struct iw_fault *why)
+{
+	return spawn(s, command, true, why);
+}
+
+int iw_ssh_proceed(struct iw_ssh_start *s, const struct iw_ssh_request *request,
+		   struct iw_fault *why)
+{
+	int err = iw_ssh_link_write(&s->link, "", 1, iw_time_add(iw_os_now(), DEATH), why);
+
+	return err ? err : converse(s, request, why);
 }
 
 /* Waits until the connection is established, or the time is over. Returns an errno; -1: a signal. */
@@ -237,7 +286,7 @@ int iw_ssh_probe(const struct iw_ssh_start *s, struct iw_fault *why)
 int iw_ssh_fall_back(struct iw_ssh_start *s, int *fd, struct iw_fault *why)
 {
 	struct iw_ssh_msg m = { .type = IW_SSH_FALLBACK };
-	int err = iw_ssh_link_send(&s->link, &m, iw_time_add(iw_os_now(), ANSWER), why);
+	int err = tell(s, &m, why);
 
 	if (!err)
 		err = expect(s, &m, IW_SSH_AGREED, why);

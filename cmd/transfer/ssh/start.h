@@ -42,6 +42,16 @@ IW_MUST_CHECK int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_comma
 			       const struct iw_ssh_request *request, struct iw_fault *why);
 
 /*
+ * The same in two steps, for a process that is confined between them. iw_ssh_prepare starts a
+ * process that waits; errors of a missing program are reported only by iw_ssh_proceed. After a
+ * successful iw_ssh_prepare, iw_ssh_end must follow, whatever iw_ssh_proceed returns.
+ */
+IW_MUST_CHECK int iw_ssh_prepare(struct iw_ssh_start *s, const struct iw_ssh_command *command,
+				 struct iw_fault *why);
+IW_MUST_CHECK int iw_ssh_proceed(struct iw_ssh_start *s, const struct iw_ssh_request *request,
+				 struct iw_fault *why);
+
+/*
  * Returns 0 if a TCP connection to the listener can be established within IW_SSH_PROBE; it is
  * closed at once. Otherwise the error, with the reason in *why. IW_E_CANCELED: a signal.
  */
