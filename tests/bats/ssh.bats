@@ -78,10 +78,10 @@ recv_far() {
     run_in left ddp-recv --ssh="$(ssh_command)" "$@"
 }
 
-# begin CMD...: runs a command in `left`, in the background, with the FIFO `in` as its standard input
+# begin CMD...: runs a command in `left`, in the background
 begin() {
     # shellcheck disable=SC2046
-    setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $(net_into left) "$@" <in >begun.out 2>begun.err 3>&- 4>&- &
+    setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $(net_into left) "$@" </dev/null >begun.out 2>begun.err 3>&- &
     BEGUN=$!
     COMMAND="$*"
 }
@@ -171,7 +171,32 @@ assert_same_tree() {
     assert_far_is_clean
 }
 
-@test "ssh: -t udp encrypts with DTLS" {
+# Neither the data nor the name of a file is readable on the network.
+assert_encrypted() {
+    capture_in left all.pcap "not port $SSH_PORT"
+    mkdir -p words
+    yes 'words that anyone can read' | head -c 100000 >words/legible-name
+    send_far "$@" words "$FAR:"
+    assert_status 0
+    assert_same_tree words far/words
+    capture_end
+    [ "$(stat -c %s all.pcap)" -gt 100000 ] || fail_with 'the capture has no data'
+    ! grep -aq 'anyone can read' all.pcap || fail_with 'data on the network is not encrypted'
+    ! grep -aq 'legible-name' all.pcap || fail_with 'names on the network are not encrypted'
+    assert_far_is_clean
+}
+
+@test "ssh: -t tcp encrypts data and names with TLS" {
+    start_sshd
+    assert_encrypted -t tcp
+}
+
+@test "ssh: -t udp encrypts data and names with DTLS" {
+    start_sshd
+    assert_encrypted -t udp
+}
+
+@test "ssh: -t udp carries trees in both directions" {
     start_sshd
     odd_tree src
     send_far -t udp src "$FAR:"
@@ -377,14 +402,9 @@ assert_nothing_sent() {
 
 @test "ssh: the command line of the far end has no data of the user" {
     start_sshd
-    mkfifo in
-    begin ddp-send --ssh="$(ssh_command)" - "$FAR:f"
-    exec 4>in
-    echo start >&4
-    wait_until 20 far_has ddp-recv || fail_with 'does not start' "$(begun_said)"
+    begin_push
     assert_equal "$(far_processes | grep '^ddp-recv')" 'ddp-recv ddp-recv --ssh-server '
     assert_equal "$(far_processes | grep -v 'ddp-recv --ssh-server $')" ''
-    exec 4>&-
     begun_ends
     assert_status 0
 }
@@ -401,13 +421,11 @@ assert_all_clean() {
     wait_until 10 near_is_clean || fail_with 'ssh still runs' "$(pgrep -af "$SSH_KEYS/user")"
 }
 
-# begin_push [OPTION...]: a push of standard input, which is at half of its way: the far end has some, and waits for the rest
+# begin_push [OPTION...]: a push of `half`, of 10 MB, that takes 5 s. It has begun: the far end has a part of it.
 begin_push() {
-    rm -f in
-    mkfifo in
-    begin ddp-send --ssh="$(ssh_command)" "$@" - "$FAR:f"
-    exec 4>in
-    head -c 300000 /dev/zero >&4
+    [ -e half ] || random_file half 10M
+    rm -f far/.iw-*
+    begin ddp-send --ssh="$(ssh_command)" --bwlimit 16M "$@" half "$FAR:f"
     wait_until 20 begun_half || fail_with 'does not begin' "$(begun_said)"
 }
 
@@ -429,19 +447,28 @@ kill_one() {
     local who
 
     start_sshd
-    for who in near ssh far bridge; do
+    for who in near ssh far; do
         begin_push
         kill_one $who
-        exec 4>&-
-        begun_ends
+            begun_ends
         [ "$status" -ne 0 ] || fail_with "succeeded after the end of $who"
         assert_all_clean
         [ ! -e far/f ] || fail_with "a part has the name of the file after the end of $who"
     done
     # The same command then succeeds.
-    IW_STDIN="$SSH_KEYS/user.pub" send_far - "$FAR:f"
+    send_far half "$FAR:f"
     assert_status 0
-    assert_same_file "$SSH_KEYS/user.pub" far/f
+    assert_same_file half far/f
+}
+
+@test "ssh: kill -9 of the process between the pipes leaves nothing, and the data arrives" {
+    start_sshd
+    begin_push
+    kill_one bridge
+    begun_ends
+    assert_status 0
+    assert_same_file half far/f
+    assert_all_clean
 }
 
 @test "ssh: kill -9 while the data port is tried leaves nothing" {
@@ -450,14 +477,10 @@ kill_one() {
     start_sshd
     block_ports hang 30000-30010
     for who in near ssh far; do
-        rm -f in
-        mkfifo in
-        begin ddp-send --ssh="$(ssh_command)" --ssh-port-range 30000-30010 - "$FAR:f"
-        exec 4>in
+        begin ddp-send --ssh="$(ssh_command)" --ssh-port-range 30000-30010 "$SSH_KEYS/user.pub" "$FAR:f"
         wait_until 20 far_listens || fail_with 'does not listen' "$(begun_said)"
         kill_one $who
-        exec 4>&-
-        begun_ends
+            begun_ends
         [ "$status" -ne 0 ] || fail_with "succeeded after the end of $who"
         assert_all_clean
     done
@@ -472,8 +495,7 @@ kill_one() {
     for who in near ssh far bridge; do
         begin_push --ssh-port-range 30000-30010
         kill_one $who
-        exec 4>&-
-        begun_ends
+            begun_ends
         [ "$status" -ne 0 ] || fail_with "succeeded after the end of $who"
         assert_all_clean
     done
@@ -485,12 +507,9 @@ kill_one() {
     printf '%s\n' '#!/bin/sh' 'until [ -e go ]; do sleep 0.02; done' 'exec /opt/ddp-recv "$@"' >far/ddp-recv
     chmod 755 far/ddp-recv
     start_sshd 'SetEnv PATH=/home:/usr/bin:/bin'
-    mkfifo in
-    begin ddp-send --ssh="$(ssh_command)" - "$FAR:f"
-    exec 4>in
+    begin ddp-send --ssh="$(ssh_command)" "$SSH_KEYS/user.pub" "$FAR:f"
     wait_until 20 far_has ddp-recv || fail_with 'does not start' "$(begun_said)"
     kill_one near
-    exec 4>&-
     begun_ends
     touch far/go
     assert_all_clean
@@ -498,20 +517,14 @@ kill_one() {
 
 @test "ssh: SIGINT ends both ends, and the same command completes the transfer" {
     start_sshd
-    mkdir src
-    random_file src/f 8M
-    mkfifo in
-    begin ddp-send --ssh="$(ssh_command)" --bwlimit 20M src/f "$FAR:"
-    exec 4>in
-    wait_until 20 begun_half || fail_with 'does not begin' "$(begun_said)"
+    begin_push
     kill -INT "$(begun_pid)"
-    exec 4>&-
     begun_ends
     [ "$status" -ne 0 ] || fail_with 'succeeded'
     assert_all_clean
-    send_far src/f "$FAR:"
+    send_far half "$FAR:f"
     assert_status 0
-    assert_same_file src/f far/f
+    assert_same_file half far/f
     assert_equal "$(find far -name '.iw-*')" ''
 }
 
@@ -526,7 +539,6 @@ far_port() {
     start_sshd
     begin_push
     assert_equal "$(far_listeners | awk '$1 == "tcp" { sub(":[0-9]*$", "", $5); print $5 }')" "$RIGHT_IP"
-    exec 4>&-
     begun_ends
     assert_status 0
     assert_far_is_clean
@@ -544,10 +556,9 @@ far_port() {
     [ "$status" -ne 0 ] || fail_with 'the listener accepts TLS without the key'
     run_in left timeout 10 openssl s_client -tls1_3 -connect "$RIGHT_IP:$(far_port)" -alpn iwarp -psk_identity iwarp/1 -psk 00112233445566778899aabbccddeeff
     [ "$status" -ne 0 ] || fail_with 'the listener accepts another key'
-    exec 4>&-
     begun_ends
     assert_status 0
-    assert_equal "$(stat -c %s far/f)" 300000
+    assert_same_file half far/f
     [ ! -e far/g ]
     assert_far_is_clean
 }
@@ -561,16 +572,14 @@ far_port() {
     port=$(far_port)
     capture_end
     tshark -r all.pcap -Y "tcp.dstport == $port && tcp.len > 0" -T fields -e tcp.payload | tr -d ':\n' | xxd -r -p >replay
-    [ "$(stat -c %s replay)" -gt 300000 ] || fail_with 'the capture has no data'
+    [ "$(stat -c %s replay)" -gt 100000 ] || fail_with 'the capture has no data'
     # Nothing of the data or of the file's name is readable.
     ! grep -q 'MPA ID' replay || fail_with 'the connection is not encrypted'
-    before=$(find far -name '.iw-*' -printf '%s ')
     run_in left timeout 20 bash -c "exec 5<>/dev/tcp/$RIGHT_IP/$port; cat replay >&5 2>/dev/null; timeout 5 head -c 3 <&5 | xxd -p"
     # A record of type alert, not a ServerHello.
     assert_output_is 150303
-    assert_equal "$(find far -name '.iw-*' -printf '%s ')" "$before"
-    exec 4>&-
     begun_ends
     assert_status 0
+    assert_same_file half far/f
     assert_far_is_clean
 }
