@@ -170,8 +170,8 @@ far_port() {
 @test "ssh: the command line of the far end has no data of the user" {
     start_sshd
     begin_push
-    assert_equal "$(far_processes | grep '^ddp-recv')" 'ddp-recv ddp-recv --ssh-server '
-    assert_equal "$(far_processes | grep -v 'ddp-recv --ssh-server $')" ''
+    assert_equal "$(far_processes | grep '^ddp-recv')" 'ddp-recv ddp-recv --ssh-server'
+    assert_equal "$(far_processes | grep -v 'ddp-recv --ssh-server$')" ''
     begun_ends
     assert_status 0
 }

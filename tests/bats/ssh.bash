@@ -149,33 +149,31 @@ unblock_ports() {
     while net_ip right rule del pref 5 2>/dev/null; do :; done
 }
 
-# Prints the process ids of the far end.
-far_pids() {
-    local inside pid
+# Prints a line for each process of the far end: its id, its name, its command line. They descend
+# from unshare, because sshd is the first process of their namespace.
+far_table() {
+    local top
 
-    # The child of unshare is the first process of the namespace.
-    inside=$(readlink "/proc/$(pgrep -P "$(iw_served_pid "${SERVE_WRAPPER[SSHD]}")")/ns/pid") || return 0
-    for pid in /proc/[0-9]*; do
-        [ "$(readlink "$pid/ns/pid" 2>/dev/null)" != "$inside" ] || echo "${pid#/proc/}"
-    done
+    top=$(iw_served_pid "${SERVE_WRAPPER[SSHD]}") || return 0
+    # shellcheck disable=SC2016
+    ps -e -ww -o pid=,ppid=,comm=,args= | awk -v top="$top" '
+        { pid = $1; up[pid] = $2; $1 = $2 = ""; line[pid] = substr($0, 3) }
+        END {
+            for (pid in up) {
+                for (above = pid; above in up && above != top; above = up[above]) { }
+                if (above == top && pid != top)
+                    print pid, line[pid]
+            }
+        }'
 }
 
 # far_pid NAME
 far_pid() {
-    local pid
-
-    for pid in $(far_pids); do
-        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"
-    done
+    far_table | awk -v name="$1" '$2 == name { print $1 }'
 }
 
 far_processes() {
-    local pid name
-
-    for pid in $(far_pids); do
-        name=$(cat "/proc/$pid/comm" 2>/dev/null)
-        [ "$name" = sshd ] || [ -z "$name" ] || echo "$name $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
-    done
+    far_table | awk '$2 != "sshd" { sub("^[0-9]+ ", ""); print }'
 }
 
 far_listeners() {

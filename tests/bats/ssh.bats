@@ -44,7 +44,7 @@ teardown_file() {
     assert_status 255
     in_far "sleep 100$$ >/dev/null 2>&1 </dev/null &"
     assert_status 0
-    assert_equal "$(far_processes)" "sleep sleep 100$$ "
+    assert_equal "$(far_processes)" "sleep sleep 100$$"
     pid=$(pgrep -f "^sleep 100$$\$")
     end_sshd
     wait_until 5 iw_gone "$pid" || fail_with 'a process outlives its sshd'
