@@ -60,6 +60,11 @@ moved() {
     done
 }
 
+# The row of ssh: moved, or a reason such as a user who has no login shell
+moved_by_ssh() {
+    grep -qE '^ssh +(write +4194304 .* yes, byte by byte|- .* not here: .+)$' <<<"$output" || fail_with 'ssh: neither moved nor a reason'
+}
+
 left_nothing() {
     local session
 
@@ -75,6 +80,7 @@ left_nothing() {
     left_nothing
     moved tcp
     moved udp
+    moved_by_ssh
     for transport in raw xdp; do
         grep -qE "^$transport .* not here: .*(CAP_NET_RAW|built without)" <<<"$output" || fail_with "$transport has no reason"
     done
@@ -106,6 +112,7 @@ left_nothing() {
     moved tcp
     moved udp
     moved raw
+    moved_by_ssh
     why=$(sed -n 's/^xdp .* not here: //p' <<<"$output")
     [ -z "$why" ] || skip "needs xdp: $why"
     moved xdp

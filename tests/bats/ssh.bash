@@ -20,7 +20,12 @@
 #   far_pid NAME            prints the process of this name at the far end
 #   far_processes           prints the processes of the far end, without sshd
 #   far_listeners           prints the sockets of right that listen, without those of sshd
-#   far_is_clean            neither is left
+#   assert_far_is_clean     neither is left
+#   assert_all_clean        nor an ssh in left
+#
+#   send_far, recv_far ARG...   ddp-send, ddp-recv in left, with the ssh of the tests
+#   begin_push [OPTION...]      begins a push of the file `half` in the background; begun_ends waits for its end
+#   kill_one near|ssh|far|bridge    kills a process of it
 #
 # sshd runs in a process namespace and a mount namespace of its own. So everything that it started
 # ends with it. There the user iwtest exists; the folder of the build is /opt, and the keys are in
@@ -144,33 +149,31 @@ unblock_ports() {
     while net_ip right rule del pref 5 2>/dev/null; do :; done
 }
 
-# Prints the process ids of the far end.
-far_pids() {
-    local inside pid
+# Prints a line for each process of the far end: its id, its name, its command line. They descend
+# from unshare, because sshd is the first process of their namespace.
+far_table() {
+    local top
 
-    # The child of unshare is the first process of the namespace.
-    inside=$(readlink "/proc/$(pgrep -P "$(iw_served_pid "${SERVE_WRAPPER[SSHD]}")")/ns/pid") || return 0
-    for pid in /proc/[0-9]*; do
-        [ "$(readlink "$pid/ns/pid" 2>/dev/null)" != "$inside" ] || echo "${pid#/proc/}"
-    done
+    top=$(iw_served_pid "${SERVE_WRAPPER[SSHD]}") || return 0
+    # shellcheck disable=SC2016
+    ps -e -ww -o pid=,ppid=,comm=,args= | awk -v top="$top" '
+        { pid = $1; up[pid] = $2; $1 = $2 = ""; line[pid] = substr($0, 3) }
+        END {
+            for (pid in up) {
+                for (above = pid; above in up && above != top; above = up[above]) { }
+                if (above == top && pid != top)
+                    print pid, line[pid]
+            }
+        }'
 }
 
 # far_pid NAME
 far_pid() {
-    local pid
-
-    for pid in $(far_pids); do
-        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"
-    done
+    far_table | awk -v name="$1" '$2 == name { print $1 }'
 }
 
 far_processes() {
-    local pid name
-
-    for pid in $(far_pids); do
-        name=$(cat "/proc/$pid/comm" 2>/dev/null)
-        [ "$name" = sshd ] || [ -z "$name" ] || echo "$name $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
-    done
+    far_table | awk '$2 != "sshd" { sub("^[0-9]+ ", ""); print }'
 }
 
 far_listeners() {
@@ -183,6 +186,101 @@ far_is_clean() {
 }
 
 assert_far_is_clean() {
-    wait_until "${1:-10}" far_is_clean ||
+    wait_until 10 far_is_clean ||
         fail_with 'the far end has processes or listeners left' "$(far_processes)"$'\n'"$(far_listeners)"
+}
+
+# --- transfers ---------------------------------------------------------------------------------------------------------------
+
+# send_far ARG...: ddp-send in `left`, with the ssh of the tests
+send_far() {
+    run_in left ddp-send --ssh="$(ssh_command)" "$@"
+}
+
+recv_far() {
+    run_in left ddp-recv --ssh="$(ssh_command)" "$@"
+}
+
+# begin CMD...: runs a command in `left`, in the background
+begin() {
+    # shellcheck disable=SC2046
+    setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $(net_into left) "$@" </dev/null >begun.out 2>begun.err 3>&- &
+    BEGUN=$!
+    COMMAND="$*"
+}
+
+# The process of that command.
+begun_pid() {
+    iw_served_pid "$BEGUN"
+}
+
+begun_said() {
+    cat begun.out begun.err
+}
+
+# Waits for the end of that command; sets $status, $output, $stderr.
+# shellcheck disable=SC2034
+begun_ends() {
+    wait_until "$IW_TIMEOUT" iw_gone "$BEGUN" || fail_with "does not end: $COMMAND" "$(begun_said)"
+    status=0
+    wait "$BEGUN" || status=$?
+    output=$(<begun.out)
+    stderr=$(<begun.err)
+}
+
+far_listens() {
+    [ -n "$(far_listeners)" ]
+}
+
+# far_has NAME: a process with this name runs at the far end
+far_has() {
+    far_processes | grep -q "^$1 "
+}
+
+# A tree with names that a shell or a line would change.
+odd_tree() {
+    mkdir -p "$1/sub dir"
+    random_file "$1/plain" 100K
+    random_file "$1/two words" 1000
+    random_file "$1/quote'\"\\" 10
+    random_file "$1/\$HOME;id" 10
+    random_file "$1/sub dir/-n" 10
+    random_file "$1/sub dir/"$'new\nline' 10
+    : >"$1/empty"
+}
+
+assert_same_tree() {
+    diff -r "$1" "$2" || fail_with "trees differ: $1 $2"
+}
+
+# near_is_clean: no ssh of this file runs in `left`
+near_is_clean() {
+    ! pgrep -f "^ssh .*$SSH_KEYS/user" >/dev/null
+}
+
+assert_all_clean() {
+    assert_far_is_clean
+    wait_until 10 near_is_clean || fail_with 'ssh still runs' "$(pgrep -af "$SSH_KEYS/user")"
+}
+
+# begin_push [OPTION...]: a push of `half`, of 10 MB, that takes 5 s. It has begun: the far end has a part of it.
+begin_push() {
+    [ -e half ] || random_file half 10M
+    rm -f far/.iw-*
+    begin ddp-send --ssh="$(ssh_command)" --bwlimit 16M "$@" half "$FAR:f"
+    wait_until 20 begun_half || fail_with 'does not begin' "$(begun_said)"
+}
+
+begun_half() {
+    [ -n "$(find far -name '.iw-*' -size +100k)" ]
+}
+
+# kill_one WHO: near, ssh, far, or its bridge
+kill_one() {
+    case $1 in
+    near) kill -KILL "$(begun_pid)" ;;
+    ssh) kill -KILL "$(pgrep -P "$(begun_pid)" -x ssh)" ;;
+    far) kill -KILL "$(far_pid ddp-recv)" ;;
+    bridge) kill -KILL "$(far_pid iw-ssh-bridge)" ;;
+    esac
 }
