@@ -206,10 +206,10 @@ static void the_directory_follows_the_variables(void **state)
 	char at[40];
 
 	(void)state;
-	assert_int_equal(setenv("HOME", "/home/u", 1), 0);
+	assert_int_equal(setenv("HOME", "/u", 1), 0);
 	assert_int_equal(setenv("XDG_CONFIG_HOME", "relative", 1), 0);
 	assert_int_equal(iw_cli_config_dir(at, sizeof(at)), 0);
-	assert_string_equal(at, "/home/u/.config/iwarp");
+	assert_string_equal(at, "/u/.config/iwarp");
 	assert_int_equal(iw_cli_config_dir(at, 10), IW_E_LIMIT);
 	assert_int_equal(unsetenv("HOME"), 0);
 	assert_int_equal(iw_cli_config_dir(at, sizeof(at)), IW_E_NOENT);
