@@ -151,9 +151,9 @@ static void directory_needs_an_absolute_path(void **state)
 	(void)state;
 	snprintf(xdg, sizeof(xdg), "%s", getenv("XDG_CONFIG_HOME"));
 	setenv("XDG_CONFIG_HOME", "relative", 1);
-	setenv("HOME", "/home/x", 1);
+	setenv("HOME", "/x", 1);
 	assert_int_equal(iw_config_dir(path, &why), 0);
-	assert_string_equal(path, "/home/x/.config/iwarp");
+	assert_string_equal(path, "/x/.config/iwarp");
 	unsetenv("HOME");
 	assert_int_equal(iw_config_dir(path, &why), IW_E_NOENT);
 	setenv("XDG_CONFIG_HOME", xdg, 1);

@@ -205,6 +205,7 @@ static void any_certificate_is_accepted_and_its_pin_reported(void **state)
 	end();
 }
 
+/* DDP-119 */
 static void pins_authenticate_both_ends(void **state)
 {
 	uint8_t pins_of_a[2][IW_TLS_PIN_LEN] = { { 0 } }, pin_of_b[1][IW_TLS_PIN_LEN];
@@ -219,6 +220,7 @@ static void pins_authenticate_both_ends(void **state)
 	end();
 }
 
+/* DDP-119 */
 static void an_authority_authenticates_both_ends(void **state)
 {
 	(void)state;
@@ -234,6 +236,7 @@ static void an_authority_authenticates_both_ends(void **state)
 	end();
 }
 
+/* DDP-119 */
 static void a_pre_shared_key_authenticates_both_ends(void **state)
 {
 	(void)state;
@@ -382,6 +385,7 @@ static void run_one(struct iw_tls *ta, struct iw_tls *tb, int expected)
 	iw_tls_stream_free(b.s);
 }
 
+/* DDP-119 */
 static void each_one_use_key_is_accepted_once(void **state)
 {
 	struct iw_tls *first = creds((struct iw_tls_attr){ PSK, .psk_one_use = true });
@@ -444,6 +448,7 @@ static void close_notify_ends_the_input(void **state)
 	end();
 }
 
+/* DDP-119 */
 static void changed_record_is_refused(void **state)
 {
 	uint8_t got[64];
