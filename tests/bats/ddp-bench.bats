@@ -646,6 +646,20 @@ EOF
 }
 
 # bats test_tags=all,plain
+@test "scripts/bench measures TLS, DTLS and transfers by ssh beside their peers" {
+    require_tool jq openssl socat sshd ssh scp rsync
+    require_root
+    require_netns
+    IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only P30,P31,P32m,P33 --out "$BATS_TEST_TMPDIR/bench.json"
+    [ "$status" -le 1 ] || fail_with 'bench does not run'
+    output=$(cat "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.failed, .skipped, (.figures | map(.id))]' '[[],[],["P30","P30p","P31","P31p","P32m","P33","P33p"]]'
+    # Both sides of P30 use the same cipher suite.
+    assert_jsonl '.[0].runs[] | select(.id == "P30") | .rounds[0].ours.tls_cipher' TLS_AES_128_GCM_SHA256
+    assert_jsonl '.[0].runs[] | select(.id == "P30") | .rounds[0].plain | has("tls_cipher")' false
+}
+
+# bats test_tags=all,plain
 @test "scripts/bench draws pictures" {
     require_tool gnuplot chrt
     require_netns
