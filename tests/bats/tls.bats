@@ -391,6 +391,7 @@ make_cert() {
     run_here cat err
     assert_output_has 'THE KEY OF THIS HOST HAS CHANGED'
     assert_output_lacks 'rejected'
+    assert_output_has 'its key is not the remembered one'
     assert_equal "$(sed '1,/HAS CHANGED/d' err | grep -c 'connecting again')" 0
     assert_equal "$(find dst -name f)" ''
 }
