@@ -278,7 +278,7 @@ static void warn(const struct iw_cli_secure *s)
 	if (iw_cli_secure_authenticates(s) || s->insecure)
 		return;
 	iw_log_warn(
-		"any machine that reaches this listener may use it, and %s; --psk-file, --pin or --ca authenticates peers, --insecure hides this line",
+		"any machine that reaches this listener may use it, and %s; with -t tcp and udp, --psk-file, --pin or --ca authenticates peers; --insecure hides this line",
 		s->tls ? "its peers are not authenticated" : "the data are not encrypted");
 }
 
