@@ -278,7 +278,7 @@ static void warn(const struct iw_cli_secure *s)
 	if (iw_cli_secure_authenticates(s) || s->insecure)
 		return;
 	iw_log_warn(
-		"any machine that reaches this listener may use it, and %s; --psk-file, --pin or --ca authenticates peers, --insecure hides this line",
+		"any machine that reaches this listener may use it, and %s; with -t tcp and udp, --psk-file, --pin or --ca authenticates peers; --insecure hides this line",
 		s->tls ? "its peers are not authenticated" : "the data are not encrypted");
 }
 
@@ -381,6 +381,10 @@ static int remember(struct iw_cli_secure *s, const uint8_t pin[IW_TLS_PIN_LEN],
 	bool added;
 	int err = iw_known_add(&s->known, s->peer, pin, &added, why);
 
+	/* Later handshakes of this run refuse another key. */
+	for (size_t i = 0; i < s->known.npins && !err; i++)
+		if (iw_tls_add_pin(s->creds, s->known.pins[i]) != 0)
+			err = iw_fail(why, IW_E_NOMEM, "no memory for the key of %s", s->peer);
 	if (err || !added)
 		return err;
 	iw_cli_pin_text(key, pin);

@@ -306,9 +306,12 @@ static void leave(struct group *g, struct session *s)
 		stop_redials(g);
 	}
 	/*
-	 * The reason for the loss is more useful than why the connection could not be set up again.
+	 * The reason for the loss is more useful than why the connection could not be set up again,
+	 * unless the peer could not prove who it is.
 	 */
-	if (s->ended && s->qp && (s->established || s->fault.err == IW_E_REJECTED || !g->peer[0]))
+	if (s->ended && s->qp &&
+	    (s->established || s->fault.err == IW_E_REJECTED || s->fault.err == IW_E_TLS ||
+	     !g->peer[0]))
 		keep_end(g, s);
 	if (s->work && s->work->next_waits)
 		g->waiting--;

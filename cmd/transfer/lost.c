@@ -62,6 +62,9 @@ static bool was_cut(const struct session *s)
 
 	if (!s->x || !iw_xfer_was_lost(s->x))
 		return false;
+	/* A refused handshake is refused again, for example because a key has changed. */
+	if (why->err == IW_E_TLS && !s->established)
+		return false;
 	if (why->term != IW_NOTERM && IW_TERM_LAYER(why->term) == LAYER_LLP)
 		return true;
 	return why->err != IW_E_REJECTED && why->err != IW_E_INVAL &&

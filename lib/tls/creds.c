@@ -340,6 +340,22 @@ int iw_tls_creds_pin(const struct iw_tls *t, uint8_t pin[IW_TLS_PIN_LEN])
 	return 0;
 }
 
+int iw_tls_creds_add_pin(struct iw_tls *t, const uint8_t pin[IW_TLS_PIN_LEN])
+{
+	uint8_t(*pins)[IW_TLS_PIN_LEN];
+
+	if (t->has_psk)
+		return IW_E_STATE;
+	if (is_pinned(t, pin))
+		return 0;
+	pins = realloc(t->pins, (t->npins + 1) * sizeof(*pins));
+	if (!pins)
+		return IW_E_NOMEM;
+	t->pins = pins;
+	memcpy(pins[t->npins++], pin, IW_TLS_PIN_LEN);
+	return 0;
+}
+
 struct iw_tls *iw_tls_creds_get(struct iw_tls *t)
 {
 	t->users++;

@@ -23,6 +23,13 @@ int iw_tls_creds_pin(const struct iw_tls *t, uint8_t pin[IW_TLS_PIN_LEN])
 	return IW_E_STATE;
 }
 
+int iw_tls_creds_add_pin(struct iw_tls *t, const uint8_t pin[IW_TLS_PIN_LEN])
+{
+	UNUSED(t);
+	UNUSED(pin);
+	return IW_E_STATE;
+}
+
 int iw_tls_creds_listen(const struct iw_tls *t, struct iw_fault *why)
 {
 	UNUSED(t);

@@ -25,10 +25,11 @@
 
 /* --- credentials: creds.c --------------------------------------------------------------------- */
 
-/* As iw_tls_new and iw_tls_own_pin. attr is a complete struct of this version. */
+/* As iw_tls_new, iw_tls_own_pin and iw_tls_add_pin. attr is a complete struct of this version. */
 IW_MUST_CHECK int iw_tls_creds_new(struct iw_tls **out, const struct iw_tls_attr *attr,
 				   struct iw_fault *why);
 IW_MUST_CHECK int iw_tls_creds_pin(const struct iw_tls *t, uint8_t pin[IW_TLS_PIN_LEN]);
+IW_MUST_CHECK int iw_tls_creds_add_pin(struct iw_tls *t, const uint8_t pin[IW_TLS_PIN_LEN]);
 /* IW_E_INVAL: a listener cannot use these credentials, because it could not identify itself. */
 IW_MUST_CHECK int iw_tls_creds_listen(const struct iw_tls *t, struct iw_fault *why);
 /* Credentials are counted: the last iw_tls_creds_put frees them. put: t may be NULL. */

@@ -25,6 +25,11 @@ int iw_tls_own_pin(const struct iw_tls *tls, uint8_t pin[IW_TLS_PIN_LEN])
 	return iw_tls_creds_pin(tls, pin);
 }
 
+int iw_tls_add_pin(struct iw_tls *tls, const uint8_t pin[IW_TLS_PIN_LEN])
+{
+	return iw_tls_creds_add_pin(tls, pin);
+}
+
 /* Copies as much as the caller's version of the struct has. */
 static int give(struct iw_tls_info *to, const struct iw_tls_info *from)
 {

@@ -375,6 +375,27 @@ make_cert() {
     assert_jsonl '[.[] | select(.event=="result")][0] | [.complete, .redials >= 1]' '[true,true]'
 }
 
+@test "a peer that has another key after a cut is refused at once" {
+    local sender
+
+    arrives() { [ "$(du -s dst | cut -f 1)" -gt 2000 ]; }
+    random_file src/f 40000000
+    serve --tls
+    XDG_CONFIG_HOME=$here ddp-send -p "$PORT" --tls --bwlimit 200M src/f 127.0.0.1: >out 2>err </dev/null 3>&- &
+    sender=$!
+    wait_until 10 arrives || fail_with 'nothing arrives'
+    kill -KILL "$SERVE_PID"
+    rm "$there/iwarp/"*.pem
+    serve --tls
+    wait_until 10 iw_gone $sender || fail_with "ddp-send tries again and again: $(cat err)"
+    run_here cat err
+    assert_output_has 'THE KEY OF THIS HOST HAS CHANGED'
+    assert_output_lacks 'rejected'
+    assert_output_has 'its key is not the remembered one'
+    assert_equal "$(sed '1,/HAS CHANGED/d' err | grep -c 'connecting again')" 0
+    assert_equal "$(find dst -name f)" ''
+}
+
 @test "the URI of a registered buffer is sent to the remembered key only" {
     local uri
 

@@ -385,6 +385,33 @@ static void run_one(struct iw_tls *ta, struct iw_tls *tb, int expected)
 	iw_tls_stream_free(b.s);
 }
 
+static void added_pin_applies_to_later_handshakes(void **state)
+{
+	struct iw_tls *user = creds((struct iw_tls_attr){ 0 });
+	struct iw_tls *as_alice = creds((struct iw_tls_attr){ OWN(alice) });
+	struct iw_tls *as_bob = creds((struct iw_tls_attr){ OWN(bob) });
+	struct iw_tls *secretive = creds((struct iw_tls_attr){ PSK });
+	uint8_t key[IW_TLS_PIN_LEN];
+
+	(void)state;
+	run_one(user, as_alice, 0);
+	run_one(user, as_bob, 0);
+	pin(key, &alice);
+	assert_int_equal(iw_tls_creds_add_pin(user, key), 0);
+	run_one(user, as_alice, 0);
+	run_one(user, as_bob, IW_E_TLS);
+	assert_non_null(strstr(a.why.text, "is not an expected one"));
+	pin(key, &bob);
+	assert_int_equal(iw_tls_creds_add_pin(user, key), 0);
+	run_one(user, as_bob, 0);
+	run_one(user, as_alice, 0);
+	assert_int_equal(iw_tls_creds_add_pin(secretive, key), IW_E_STATE);
+	iw_tls_creds_put(user);
+	iw_tls_creds_put(as_alice);
+	iw_tls_creds_put(as_bob);
+	iw_tls_creds_put(secretive);
+}
+
 /* DDP-119 */
 static void each_one_use_key_is_accepted_once(void **state)
 {
@@ -566,6 +593,7 @@ int main(void)
 		cmocka_unit_test(other_key_is_refused),
 		cmocka_unit_test(certificate_at_a_listener_with_a_key_is_refused),
 		cmocka_unit_test(plain_mpa_is_named),
+		cmocka_unit_test(added_pin_applies_to_later_handshakes),
 		cmocka_unit_test(each_one_use_key_is_accepted_once),
 		cmocka_unit_test(one_use_keys_are_limited),
 		cmocka_unit_test(close_notify_ends_the_input),

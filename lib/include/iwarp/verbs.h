@@ -854,6 +854,12 @@ IW_API IW_MUST_CHECK int iw_tls_new(struct iw_tls **out, const struct iw_tls_att
 IW_API void iw_tls_free(struct iw_tls *tls);
 /* Sets pin to that of this end's certificate. IW_E_STATE: it has no certificate. */
 IW_API IW_MUST_CHECK int iw_tls_own_pin(const struct iw_tls *tls, uint8_t pin[IW_TLS_PIN_LEN]);
+/*
+ * Adds a key to pins of struct iw_tls_attr, for the handshakes that follow. For a caller that learns
+ * the key of a peer with its first connection: the peer of a later one must have it. IW_E_STATE: the
+ * credentials use a PSK; IW_E_NOMEM.
+ */
+IW_API IW_MUST_CHECK int iw_tls_add_pin(struct iw_tls *tls, const uint8_t pin[IW_TLS_PIN_LEN]);
 
 enum iw_tls_auth {
 	IW_TLS_AUTH_NONE, /* the peer was not authenticated */
