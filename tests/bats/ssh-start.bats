@@ -75,7 +75,7 @@ refuses() {
     SSH_CONNECTION='127.0.0.1 9 box 22' refuses 1 'SSH_CONNECTION="127.0.0.1 9 box 22": the third word is not an address' \
         ddp-send --ssh=./fake-ssh src box:
     require_ipv6
-    SSH_CONNECTION='::1 9 ::1 22' run_here ddp-recv --ssh=./fake-ssh me@[::1]:"$PWD/src" back
+    SSH_CONNECTION='::1 9 ::1 22' run_here ddp-recv --ssh=./fake-ssh "me@[::1]:$PWD/src" back
     assert_status 0
     diff -r src back
 }

@@ -44,7 +44,7 @@ static char *expand(const char *p, size_t len, struct iw_fault *why)
 
 /*
  * Splits path at its last component, which may have slashes after it. The directory ends at the
- * returned length: 0 if there is none, and 1 for the root directory.
+ * returned length: 0 without a directory, 1 for the root directory.
  */
 static size_t split(const char *path, const char **name)
 {
