@@ -190,6 +190,7 @@ same_options() {
         n=$((n + 1))
     done
     [ $n -gt 20 ]
+    # shellcheck disable=SC2016 # the backquotes are those of Markdown
     while IFS= read -r f; do
         [ -e "$f" ] || {
             echo "$f does not exist"
