@@ -177,7 +177,7 @@ same_options() {
     [ $n -gt 0 ]
 }
 
-@test "docs/attack-surface.md has a row for each fuzz target" {
+@test "docs/attack-surface.md has a row for each fuzz target, and the files that it names exist" {
     local f name bad=0 n=0
 
     for f in tests/fuzz/*_fuzz.c; do
@@ -190,6 +190,13 @@ same_options() {
         n=$((n + 1))
     done
     [ $n -gt 20 ]
+    # shellcheck disable=SC2016 # the backquotes are those of Markdown
+    while IFS= read -r f; do
+        [ -e "$f" ] || {
+            echo "$f does not exist"
+            bad=1
+        }
+    done < <(grep -oE '`(cmd|lib|scripts|tests|xdp)/[a-zA-Z0-9/_.-]+`' docs/attack-surface.md | tr -d '`' | sort -u)
     [ $bad -eq 0 ]
 }
 

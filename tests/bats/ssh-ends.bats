@@ -147,6 +147,7 @@ far_port() {
 }
 
 # The client's octets of a connection, sent again to the same listener while it still listens.
+# DDP-119
 @test "ssh: a replayed connection is refused by the far listener" {
     require_tool tshark xxd
     start_sshd

@@ -302,7 +302,7 @@ static void cookie_of_another_address_leaves_no_session(void **state)
 	finish();
 }
 
-/* RFC 6347 4.1.2.6 */
+/* RFC 6347 4.1.2.6, DDP-119 */
 static void repeated_record_is_dropped(void **state)
 {
 	uint8_t out[3][100];
@@ -321,7 +321,7 @@ static void repeated_record_is_dropped(void **state)
 	finish();
 }
 
-/* RFC 6347 4.1.2.7 */
+/* RFC 6347 4.1.2.7, DDP-119 */
 static void forged_record_is_dropped_and_the_session_continues(void **state)
 {
 	uint8_t out[100], bad[100];
@@ -381,6 +381,7 @@ static void another_identity_is_refused_by_the_responder(void **state)
 	finish();
 }
 
+/* DDP-119 */
 static void one_use_key_is_accepted_once(void **state)
 {
 	struct iw_tls *ta, *tb = creds("a secret of two ends", NULL, true);
