@@ -54,6 +54,16 @@ skip_with_file() {
     [ -z "${FILE_SKIPS:-}" ] || skip "$FILE_SKIPS"
 }
 
+# A build with OpenSSL, and the command openssl.
+require_openssl() {
+    local why rc=0
+
+    require_tool openssl
+    why=$(XDG_CONFIG_HOME="$(mktemp -d "$XDG_RUNTIME_DIR/probe.XXXXXX")" ddp-recv --show-key 2>&1) || rc=$?
+    [ $rc -ne 3 ] || skip "needs openssl: ${why##*: }"
+    assert_equal $rc 0 "$why"
+}
+
 require_root() {
     [ "$(id -u)" -eq 0 ] || skip "needs root: run as uid $(id -u)"
 }

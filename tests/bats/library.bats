@@ -100,6 +100,7 @@ upgraded() {
 @test "the example secure sends a text over TLS to a peer that has the same key" {
     local port
 
+    require_openssl
     head -c 32 /dev/urandom >"$BATS_TEST_TMPDIR/key"
     head -c 32 /dev/urandom >"$BATS_TEST_TMPDIR/other"
     IW_READY='^listening on ' serve_here "$EXAMPLES/secure" "$BATS_TEST_TMPDIR/key"

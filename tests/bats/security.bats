@@ -24,6 +24,7 @@ teardown_file() {
 
 setup() {
     skip_with_file
+    require_openssl
     ssh_far
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir -p here/photos server/inbox keys-here keys-server bin "$FAR_HOME/photos"

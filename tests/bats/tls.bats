@@ -18,15 +18,6 @@ setup() {
     random_file src/f 3000001
 }
 
-require_openssl() {
-    local why rc=0
-
-    require_tool openssl
-    why=$(XDG_CONFIG_HOME="$PWD/probe" ddp-recv --show-key 2>&1) || rc=$?
-    [ $rc -ne 3 ] || skip "needs openssl: ${why##*: }"
-    assert_equal $rc 0 "$why"
-}
-
 # serve [OPTION...]: a listener with the keys of `there`
 serve() {
     serve_here env XDG_CONFIG_HOME="$there" ddp-recv -p "$PORT" "$@" dst
