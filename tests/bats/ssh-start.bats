@@ -17,10 +17,11 @@ printf '%s\n' "$@" >"$FAKE_DIR/arguments"
 while [ "$1" != -- ]; do shift; done
 shift
 echo $$ >>"$FAKE_DIR/pids"
-cd "$FAKE_DIR/far" && HOME=$PWD exec sh -c "exec $*"
+# A far end of ssh gets no signal from the local end.
+cd "$FAKE_DIR/far" && HOME=$PWD exec setpriv --pdeathsig clear sh -c "exec $*"
 SH
     # The far end is in a network of its own: its port refuses connections.
-    sed 's/exec sh/exec unshare --user --map-root-user --net sh/; s/"exec/"ip link set lo up; exec/' fake-ssh >blocked-ssh
+    sed 's/clear sh/clear unshare --user --map-root-user --net sh/; s/"exec/"ip link set lo up; exec/' fake-ssh >blocked-ssh
     chmod +x fake-ssh blocked-ssh
     export FAKE_DIR=$PWD
     echo content >src/file
