@@ -319,6 +319,23 @@ static void truncated_stream_is_an_error(void **state)
 	close(l);
 }
 
+/* The session accepts the whole message, and the socket a part of it. */
+static void rest_of_the_last_message_is_sent(void **state)
+{
+	enum { SIZE = 120000 };
+
+	(void)state;
+	buffers = 20000;
+	join(creds((struct iw_tls_attr){ 0 }), creds((struct iw_tls_attr){ OWN(bob) }));
+	fill();
+	assert_int_equal(iw_post_recv(b.qp, 1, sink, SIZE, NULL), 0);
+	assert_int_equal(end_send(&a, 2, source, SIZE, 0), 0);
+	end_until_ms(&a, &b, end_wc(&b, 1), 1500);
+	assert_memory_equal(source, sink, SIZE);
+	part();
+	buffers = 0;
+}
+
 /* Many Sends fill the buffers of the socket in both directions; nothing is lost. */
 static void full_sockets_lose_nothing(void **state)
 {
@@ -384,6 +401,7 @@ int main(void)
 		BOTH(silent_peer_is_dropped),
 		BOTH(silent_peers_do_not_block_others),
 		BOTH(truncated_stream_is_an_error),
+		BOTH(rest_of_the_last_message_is_sent),
 		BOTH(full_sockets_lose_nothing),
 	};
 
