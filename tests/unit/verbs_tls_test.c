@@ -33,9 +33,12 @@ static uint32_t buffers; /* octets of the sockets; 0: as the system chooses */
 /* Listens at b and connects a; NULL: plain. The credentials are freed: the connections keep them. */
 static void begin(struct iw_tls *of_a, struct iw_tls *of_b)
 {
-	struct conn_param p = {
-		.at.host = "127.0.0.1", .at.tls = of_b, .at.sndbuf = buffers, .at.rcvbuf = buffers
-	};
+	struct conn_param p = { .at.host = "127.0.0.1",
+				.at.tls = of_b,
+				.at.sndbuf = buffers,
+				.at.rcvbuf = buffers,
+				/* Its Writes would send what a mistake has left. */
+				.protocol.siw_first_fpdu = IW_QUIRK_OFF };
 
 	end_listen_with(&b, p);
 	p.at.tls = of_a;
