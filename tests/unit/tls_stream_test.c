@@ -332,7 +332,7 @@ static void other_key_is_refused(void **state)
 	expect_text(&b, b.result, "another pre-shared key");
 	expect_alert_at_a("its pre-shared key is another one");
 	end();
-	begin((struct iw_tls_attr){ PSK, .psk_identity = "somebody" }, (struct iw_tls_attr){ PSK },
+	begin((struct iw_tls_attr){ PSK, .psk_identity = "other" }, (struct iw_tls_attr){ PSK },
 	      "localhost");
 	shake();
 	expect_text(&b, b.result, "not known here");
