@@ -16,12 +16,23 @@ static bool is_address(const char *name)
 	return inet_pton(AF_INET, name, addr) == 1 || inet_pton(AF_INET6, name, addr) == 1;
 }
 
-/* Sets the name that the certificate must have, and SNI (RFC 6066 3: not for addresses). */
+/*
+ * Sets the name that the certificate must have, and SNI (RFC 6066 3: not for addresses). Only
+ * subjectAltName is compared (RFC 9525). The zone of an address means something only on this host.
+ */
 static bool set_name(SSL *ssl, const char *name)
 {
-	if (is_address(name))
-		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
-	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	char addr[INET6_ADDRSTRLEN];
+	size_t len = strcspn(name, "%");
+
+	if (len < sizeof(addr)) {
+		memcpy(addr, name, len);
+		addr[len] = '\0';
+		if (is_address(addr))
+			return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), addr) == 1;
+	}
+	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+				       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, (uintptr_t)name) == 1;
 }
 

@@ -8,7 +8,7 @@
 
 #define PIPE (256 * 1024)
 
-static struct key ca, alice, bob, other_ca;
+static struct key ca, alice, bob, carol, other_ca;
 static const uint8_t secret[32] = "0123456789abcdef0123456789abcde";
 
 /* Octets that one end has sent and the other one has not taken. */
@@ -299,6 +299,26 @@ static void other_name_is_refused(void **state)
 	end();
 }
 
+static void name_of_the_subject_does_not_apply(void **state)
+{
+	(void)state;
+	begin((struct iw_tls_attr){ .ca_file = ca.cert_file }, (struct iw_tls_attr){ OWN(carol) },
+	      "carol.example");
+	shake();
+	expect_text(&a, a.result, "not for \"carol.example\"");
+	end();
+}
+
+static void zone_of_an_address_is_ignored(void **state)
+{
+	(void)state;
+	begin((struct iw_tls_attr){ .ca_file = ca.cert_file }, (struct iw_tls_attr){ OWN(bob) },
+	      "fe80::7%eth0");
+	shake();
+	expect_success(IW_TLS_AUTH_CA, IW_TLS_AUTH_NONE);
+	end();
+}
+
 static void certificate_in_place_of_the_key_is_refused(void **state)
 {
 	(void)state;
@@ -562,7 +582,8 @@ static int make_keys(void **state)
 	key_make(&ca, "ca", NULL, NULL);
 	key_make(&other_ca, "other", NULL, NULL);
 	key_make(&alice, "alice", "DNS:alice.example", &ca);
-	key_make(&bob, "bob", "DNS:bob.example,IP:192.0.2.7", &ca);
+	key_make(&carol, "carol.example", NULL, &ca);
+	key_make(&bob, "bob", "DNS:bob.example,IP:192.0.2.7,IP:fe80::7", &ca);
 	return 0;
 }
 
@@ -572,6 +593,7 @@ static int free_keys(void **state)
 	key_free(&ca);
 	key_free(&other_ca);
 	key_free(&alice);
+	key_free(&carol);
 	key_free(&bob);
 	keys_remove();
 	return 0;
@@ -588,6 +610,8 @@ int main(void)
 		cmocka_unit_test(other_pin_is_refused),
 		cmocka_unit_test(unknown_authority_is_refused),
 		cmocka_unit_test(other_name_is_refused),
+		cmocka_unit_test(name_of_the_subject_does_not_apply),
+		cmocka_unit_test(zone_of_an_address_is_ignored),
 		cmocka_unit_test(certificate_in_place_of_the_key_is_refused),
 		cmocka_unit_test(missing_certificate_is_refused),
 		cmocka_unit_test(other_key_is_refused),
