@@ -156,15 +156,6 @@ static int check_agreed(const struct iw_tls_session *s, SSL *ssl, struct iw_faul
 	return 0;
 }
 
-static enum iw_tls_auth auth_of(const struct iw_tls *t)
-{
-	if (t->has_psk)
-		return IW_TLS_AUTH_PSK;
-	if (t->has_ca)
-		return IW_TLS_AUTH_CA;
-	return t->npins ? IW_TLS_AUTH_PIN : IW_TLS_AUTH_NONE;
-}
-
 static int note_info(struct iw_tls_session *s, SSL *ssl, struct iw_fault *why)
 {
 	static const char label[] = "EXPORTER-Channel-Binding"; /* RFC 9266 2 */
@@ -173,7 +164,7 @@ static int note_info(struct iw_tls_session *s, SSL *ssl, struct iw_fault *why)
 
 	i->version = SSL_get_version(ssl);
 	i->cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
-	i->auth = auth_of(s->creds);
+	i->auth = s->creds->has_psk ? IW_TLS_AUTH_PSK : s->auth;
 	i->has_peer_pin = cert != NULL;
 	if (SSL_export_keying_material(ssl, i->binding, sizeof(i->binding), label,
 				       sizeof(label) - 1, (const unsigned char *)"", 0, 1) != 1 ||

@@ -221,6 +221,24 @@ static void pins_authenticate_both_ends(void **state)
 }
 
 /* DDP-119 */
+static void pin_that_comes_later_authenticates_nothing(void **state)
+{
+	uint8_t other[IW_TLS_PIN_LEN] = { 1 };
+
+	(void)state;
+	begin((struct iw_tls_attr){ 0 }, (struct iw_tls_attr){ OWN(bob) }, "localhost");
+	step(&a, &b);          /* ClientHello */
+	step(&b, &a);          /* the certificate */
+	a.step = a.in.len - 1; /* all but the end of the Finished */
+	step(&a, &b);
+	a.step = 0;
+	assert_int_equal(a.result, IW_E_AGAIN);
+	assert_int_equal(iw_tls_creds_add_pin(a.creds, other), 0);
+	shake();
+	expect_success(IW_TLS_AUTH_NONE, IW_TLS_AUTH_NONE);
+	end();
+}
+
 static void an_authority_authenticates_both_ends(void **state)
 {
 	(void)state;
@@ -604,6 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_certificate_is_accepted_and_its_pin_reported),
 		cmocka_unit_test(pins_authenticate_both_ends),
+		cmocka_unit_test(pin_that_comes_later_authenticates_nothing),
 		cmocka_unit_test(an_authority_authenticates_both_ends),
 		cmocka_unit_test(a_pre_shared_key_authenticates_both_ends),
 		cmocka_unit_test(octets_may_arrive_one_by_one),
