@@ -21,9 +21,9 @@ $(O)/obj/tests/unit/%.o: private CFLAGS += -O0
 endif
 
 # A build without libxdp has no AF_XDP sockets to test, and one without OpenSSL no sessions of TLS.
-unit_names := $(filter-out $(if $(IW_HAVE_XDP),,pkt_xsk_test) $(if $(IW_HAVE_OPENSSL),,tls_% verbs_tls_test),$(sort $(basename $(notdir $(wildcard tests/unit/*_test.c)))))
+unit_names := $(filter-out $(if $(IW_HAVE_XDP),,pkt_xsk_test) $(if $(IW_HAVE_OPENSSL),,tls_% pkt_dtls_test verbs_tls_test verbs_dtls_test),$(sort $(basename $(notdir $(wildcard tests/unit/*_test.c)))))
 unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c))
-fuzz_names := $(filter-out $(if $(IW_HAVE_OPENSSL),,tls_%),$(sort $(basename $(notdir $(wildcard tests/fuzz/*_fuzz.c)))))
+fuzz_names := $(filter-out $(if $(IW_HAVE_OPENSSL),,tls_% dtls_fuzz),$(sort $(basename $(notdir $(wildcard tests/fuzz/*_fuzz.c)))))
 fuzz_support := $(filter-out %_fuzz.c tests/fuzz/replay_main.c,$(wildcard tests/fuzz/*.c))
 sim_srcs := $(sort $(wildcard tests/sim/*.c)) tests/unit/pair.c tests/unit/sctp_net.c
 

@@ -212,7 +212,7 @@ static int tls_flush(struct iw_stream *l, struct iw_fault *why)
 
 /* ---------------------------------------------------------------- input */
 
-/* Provides the session with input and output; returns the octets of both that it used. */
+/* Provides the session with input, and with room for output unless some is unsent. */
 static void lend(struct tls *t, const uint8_t *data, size_t len)
 {
 	iw_tls_stream_input(t->session, data, len);
@@ -223,7 +223,7 @@ static void lend(struct tls *t, const uint8_t *data, size_t len)
 				     IW_TLS_SCRATCH);
 }
 
-/* Ends the loan. Keeps what is left of data (not of t->in), and sends the output. */
+/* Ends the loan: keeps the unused octets of data, unless they were kept before; sends the output. */
 static int settle(struct tls *t, const uint8_t *data, size_t len, struct iw_fault *why)
 {
 	size_t taken = iw_tls_stream_taken(t->session);
@@ -562,7 +562,7 @@ static void tls_close(struct iw_stream *l, bool abort)
 	/* If the socket does not take these octets, the peer reports a truncated stream. */
 	if (t->open && !abort && !t->closed && !t->failed && !l->unsent)
 		(void)send_close_notify(t, &ignored);
-	/* A reset would destroy the alert that tells the peer why. */
+	/* A reset would destroy the alert, which has the reason for the peer. */
 	t->below->ops->close(t->below, abort && !t->failed);
 	iw_tls_stream_free(t->session);
 	free(t->in.data);

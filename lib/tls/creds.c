@@ -143,8 +143,10 @@ static int verify(X509_STORE_CTX *x, void *unused)
 	}
 	if (t->npins && !check_pin(s, x))
 		return 0;
-	if (t->has_ca)
-		return X509_verify_cert(x) == 1;
+	if (t->has_ca && X509_verify_cert(x) != 1)
+		return 0;
+	/* Now, because pins may be added before the handshake ends. */
+	s->auth = t->has_ca ? IW_TLS_AUTH_CA : t->npins ? IW_TLS_AUTH_PIN : IW_TLS_AUTH_NONE;
 	X509_STORE_CTX_set_error(x, X509_V_OK);
 	return 1;
 }

@@ -49,6 +49,7 @@ struct iw_tls_session {
 	bool initiator;
 	bool up;                 /* iw_tls_session_up has succeeded; info is complete */
 	int use;                 /* number of its one-use key; -1: none */
+	enum iw_tls_auth auth;   /* how the certificate of the peer was accepted */
 	struct iw_tls_info info; /* size is 0 */
 	char reason[192];        /* why this end refused the peer; "": OpenSSL knows */
 };

@@ -16,12 +16,23 @@ static bool is_address(const char *name)
 	return inet_pton(AF_INET, name, addr) == 1 || inet_pton(AF_INET6, name, addr) == 1;
 }
 
-/* Sets the name that the certificate must have, and SNI (RFC 6066 3: not for addresses). */
+/*
+ * Sets the name that the certificate must have, and SNI (RFC 6066 3: not for addresses). Only
+ * subjectAltName is compared (RFC 9525). The zone of an address means something only on this host.
+ */
 static bool set_name(SSL *ssl, const char *name)
 {
-	if (is_address(name))
-		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
-	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	char addr[INET6_ADDRSTRLEN];
+	size_t len = strcspn(name, "%");
+
+	if (len < sizeof(addr)) {
+		memcpy(addr, name, len);
+		addr[len] = '\0';
+		if (is_address(addr))
+			return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), addr) == 1;
+	}
+	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+				       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, (uintptr_t)name) == 1;
 }
 
@@ -145,15 +156,6 @@ static int check_agreed(const struct iw_tls_session *s, SSL *ssl, struct iw_faul
 	return 0;
 }
 
-static enum iw_tls_auth auth_of(const struct iw_tls *t)
-{
-	if (t->has_psk)
-		return IW_TLS_AUTH_PSK;
-	if (t->has_ca)
-		return IW_TLS_AUTH_CA;
-	return t->npins ? IW_TLS_AUTH_PIN : IW_TLS_AUTH_NONE;
-}
-
 static int note_info(struct iw_tls_session *s, SSL *ssl, struct iw_fault *why)
 {
 	static const char label[] = "EXPORTER-Channel-Binding"; /* RFC 9266 2 */
@@ -162,7 +164,7 @@ static int note_info(struct iw_tls_session *s, SSL *ssl, struct iw_fault *why)
 
 	i->version = SSL_get_version(ssl);
 	i->cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
-	i->auth = auth_of(s->creds);
+	i->auth = s->creds->has_psk ? IW_TLS_AUTH_PSK : s->auth;
 	i->has_peer_pin = cert != NULL;
 	if (SSL_export_keying_material(ssl, i->binding, sizeof(i->binding), label,
 				       sizeof(label) - 1, (const unsigned char *)"", 0, 1) != 1 ||

@@ -37,7 +37,7 @@ struct iw_tls *iw_tls_creds_get(struct iw_tls *t);
 void iw_tls_creds_put(struct iw_tls *t);
 /*
  * Returns memory (owned by t) that all streams of these credentials use for ciphertext within one
- * call: in for what was received, out for what is to be sent.
+ * call: in for received octets, out for pending output.
  */
 #define IW_TLS_SCRATCH (128 * 1024 + 17 * 1024) /* octets of each */
 uint8_t *iw_tls_creds_scratch_in(struct iw_tls *t);

@@ -8,7 +8,7 @@
 
 #define PIPE (256 * 1024)
 
-static struct key ca, alice, bob, other_ca;
+static struct key ca, alice, bob, carol, other_ca;
 static const uint8_t secret[32] = "0123456789abcdef0123456789abcde";
 
 /* Octets that one end has sent and the other one has not taken. */
@@ -221,6 +221,24 @@ static void pins_authenticate_both_ends(void **state)
 }
 
 /* DDP-119 */
+static void pin_that_comes_later_authenticates_nothing(void **state)
+{
+	uint8_t other[IW_TLS_PIN_LEN] = { 1 };
+
+	(void)state;
+	begin((struct iw_tls_attr){ 0 }, (struct iw_tls_attr){ OWN(bob) }, "localhost");
+	step(&a, &b);          /* ClientHello */
+	step(&b, &a);          /* the certificate */
+	a.step = a.in.len - 1; /* all but the end of the Finished */
+	step(&a, &b);
+	a.step = 0;
+	assert_int_equal(a.result, IW_E_AGAIN);
+	assert_int_equal(iw_tls_creds_add_pin(a.creds, other), 0);
+	shake();
+	expect_success(IW_TLS_AUTH_NONE, IW_TLS_AUTH_NONE);
+	end();
+}
+
 static void an_authority_authenticates_both_ends(void **state)
 {
 	(void)state;
@@ -299,6 +317,26 @@ static void other_name_is_refused(void **state)
 	end();
 }
 
+static void name_of_the_subject_does_not_apply(void **state)
+{
+	(void)state;
+	begin((struct iw_tls_attr){ .ca_file = ca.cert_file }, (struct iw_tls_attr){ OWN(carol) },
+	      "carol.example");
+	shake();
+	expect_text(&a, a.result, "not for \"carol.example\"");
+	end();
+}
+
+static void zone_of_an_address_is_ignored(void **state)
+{
+	(void)state;
+	begin((struct iw_tls_attr){ .ca_file = ca.cert_file }, (struct iw_tls_attr){ OWN(bob) },
+	      "fe80::7%eth0");
+	shake();
+	expect_success(IW_TLS_AUTH_CA, IW_TLS_AUTH_NONE);
+	end();
+}
+
 static void certificate_in_place_of_the_key_is_refused(void **state)
 {
 	(void)state;
@@ -332,7 +370,7 @@ static void other_key_is_refused(void **state)
 	expect_text(&b, b.result, "another pre-shared key");
 	expect_alert_at_a("its pre-shared key is another one");
 	end();
-	begin((struct iw_tls_attr){ PSK, .psk_identity = "somebody" }, (struct iw_tls_attr){ PSK },
+	begin((struct iw_tls_attr){ PSK, .psk_identity = "other" }, (struct iw_tls_attr){ PSK },
 	      "localhost");
 	shake();
 	expect_text(&b, b.result, "not known here");
@@ -562,7 +600,8 @@ static int make_keys(void **state)
 	key_make(&ca, "ca", NULL, NULL);
 	key_make(&other_ca, "other", NULL, NULL);
 	key_make(&alice, "alice", "DNS:alice.example", &ca);
-	key_make(&bob, "bob", "DNS:bob.example,IP:192.0.2.7", &ca);
+	key_make(&carol, "carol.example", NULL, &ca);
+	key_make(&bob, "bob", "DNS:bob.example,IP:192.0.2.7,IP:fe80::7", &ca);
 	return 0;
 }
 
@@ -572,6 +611,7 @@ static int free_keys(void **state)
 	key_free(&ca);
 	key_free(&other_ca);
 	key_free(&alice);
+	key_free(&carol);
 	key_free(&bob);
 	keys_remove();
 	return 0;
@@ -582,12 +622,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_certificate_is_accepted_and_its_pin_reported),
 		cmocka_unit_test(pins_authenticate_both_ends),
+		cmocka_unit_test(pin_that_comes_later_authenticates_nothing),
 		cmocka_unit_test(an_authority_authenticates_both_ends),
 		cmocka_unit_test(a_pre_shared_key_authenticates_both_ends),
 		cmocka_unit_test(octets_may_arrive_one_by_one),
 		cmocka_unit_test(other_pin_is_refused),
 		cmocka_unit_test(unknown_authority_is_refused),
 		cmocka_unit_test(other_name_is_refused),
+		cmocka_unit_test(name_of_the_subject_does_not_apply),
+		cmocka_unit_test(zone_of_an_address_is_ignored),
 		cmocka_unit_test(certificate_in_place_of_the_key_is_refused),
 		cmocka_unit_test(missing_certificate_is_refused),
 		cmocka_unit_test(other_key_is_refused),

@@ -33,9 +33,12 @@ static uint32_t buffers; /* octets of the sockets; 0: as the system chooses */
 /* Listens at b and connects a; NULL: plain. The credentials are freed: the connections keep them. */
 static void begin(struct iw_tls *of_a, struct iw_tls *of_b)
 {
-	struct conn_param p = {
-		.at.host = "127.0.0.1", .at.tls = of_b, .at.sndbuf = buffers, .at.rcvbuf = buffers
-	};
+	struct conn_param p = { .at.host = "127.0.0.1",
+				.at.tls = of_b,
+				.at.sndbuf = buffers,
+				.at.rcvbuf = buffers,
+				/* Its Writes would send what a mistake has left. */
+				.protocol.siw_first_fpdu = IW_QUIRK_OFF };
 
 	end_listen_with(&b, p);
 	p.at.tls = of_a;
@@ -319,6 +322,23 @@ static void truncated_stream_is_an_error(void **state)
 	close(l);
 }
 
+/* The session accepts the whole message, and the socket a part of it. */
+static void rest_of_the_last_message_is_sent(void **state)
+{
+	enum { SIZE = 120000 };
+
+	(void)state;
+	buffers = 20000;
+	join(creds((struct iw_tls_attr){ 0 }), creds((struct iw_tls_attr){ OWN(bob) }));
+	fill();
+	assert_int_equal(iw_post_recv(b.qp, 1, sink, SIZE, NULL), 0);
+	assert_int_equal(end_send(&a, 2, source, SIZE, 0), 0);
+	end_until_ms(&a, &b, end_wc(&b, 1), 1500);
+	assert_memory_equal(source, sink, SIZE);
+	part();
+	buffers = 0;
+}
+
 /* Many Sends fill the buffers of the socket in both directions; nothing is lost. */
 static void full_sockets_lose_nothing(void **state)
 {
@@ -384,6 +404,7 @@ int main(void)
 		BOTH(silent_peer_is_dropped),
 		BOTH(silent_peers_do_not_block_others),
 		BOTH(truncated_stream_is_an_error),
+		BOTH(rest_of_the_last_message_is_sent),
 		BOTH(full_sockets_lose_nothing),
 	};
 
