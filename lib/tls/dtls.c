@@ -23,6 +23,8 @@
 #define HANDSHAKE         22
 #define RECORD_HDR        13 /* octets: the header of a record, RFC 6347 4.1 */
 #define MESSAGE_HDR       12 /* octets: the header of a handshake message, 4.2.2 */
+#define TAG_LEN           16 /* octets, of all AEAD ciphers here */
+#define NONCE_LEN         8 /* the explicit nonce of AES-GCM, RFC 5288 3; ChaCha20-Poly1305 has none */
 /*
  * Microseconds. 4.2.4.1 recommends 1 s for the first retransmission. A set-up lasts at most ten
  * seconds here, so a shorter time repairs more losses.
@@ -61,6 +63,7 @@ struct iw_dtls {
 	uint8_t *queue;
 	size_t queue_len, queue_at;
 	uint64_t records;    /* that may still be sent */
+	size_t least;        /* octets of the shortest encrypted fragment: explicit nonce and tag */
 	unsigned unfinished; /* retransmissions of the Finished of an initiator */
 	/* During iw_dtls_accept: for the cookie. */
 	const struct iw_dtls_listener *listener;
@@ -189,6 +192,7 @@ static int session_new(struct iw_dtls **out, struct iw_tls *t, bool initiator, c
 		OPENSSL_free(s);
 		return err;
 	}
+	s->least = TAG_LEN;
 	BIO_set_data(bio, s);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(s->ssl, bio, bio);
@@ -226,7 +230,8 @@ static int fail(struct iw_dtls *s, struct iw_fault *why)
 
 static int establish(struct iw_dtls *s, struct iw_fault *why)
 {
-	const SSL_CIPHER *cipher = SSL_get_current_cipher(s->ssl);
+	bool chacha = SSL_CIPHER_get_cipher_nid(SSL_get_current_cipher(s->ssl)) ==
+		      NID_chacha20_poly1305;
 	int err = iw_tls_session_up(&s->session, s->ssl, &s->failed);
 
 	if (err) {
@@ -234,8 +239,8 @@ static int establish(struct iw_dtls *s, struct iw_fault *why)
 		return err;
 	}
 	s->established = true;
-	s->records = SSL_CIPHER_get_cipher_nid(cipher) == NID_chacha20_poly1305 ? CHACHA_RECORDS
-										: GCM_RECORDS;
+	s->records = chacha ? CHACHA_RECORDS : GCM_RECORDS;
+	s->least = chacha ? TAG_LEN : NONCE_LEN + TAG_LEN;
 	return 0;
 }
 
@@ -391,6 +396,27 @@ int iw_dtls_accept(struct iw_dtls **out, struct iw_dtls_listener *l, const uint8
 
 /* --- records ---------------------------------------------------------------------------------- */
 
+/*
+ * Returns how many of the octets are before the first record that is too short for its cipher.
+ * OpenSSL (3.0.19) ends the session with such a record instead of dropping it as one that is not
+ * authentic (RFC 6347 4.1.2.7), so that a single forged datagram would be enough.
+ */
+static size_t before_short(const struct iw_dtls *s, const uint8_t *data, size_t len)
+{
+	size_t at = 0, fragment;
+
+	for (; len - at >= RECORD_HDR; at += RECORD_HDR + fragment) {
+		const uint8_t *hdr = data + at;
+
+		fragment = (size_t)hdr[11] << 8 | hdr[12];
+		if ((hdr[3] | hdr[4]) != 0 && fragment < s->least) /* the epoch */
+			return at;
+		if (len - at - RECORD_HDR < fragment)
+			break;
+	}
+	return len;
+}
+
 /* SSL_read has returned no octets. The error queue may have older errors, so it is not asked. */
 static int64_t nothing_read(struct iw_dtls *s, struct iw_fault *why)
 {
@@ -417,7 +443,9 @@ int64_t iw_dtls_input(struct iw_dtls *s, const uint8_t *data, size_t len, uint8_
 
 	if (len > 0) {
 		s->in = data;
-		s->in_len = len;
+		s->in_len = before_short(s, data, len);
+		if (iw_unlikely(s->in_len == 0))
+			return 0;
 	}
 	if (iw_unlikely(!s->established)) {
 		int err = iw_dtls_handshake(s, why);

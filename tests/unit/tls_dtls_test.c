@@ -341,6 +341,28 @@ static void forged_record_is_dropped_and_the_session_continues(void **state)
 	finish();
 }
 
+/* RFC 6347 4.1.2.7 */
+static void forged_short_record_is_dropped_and_the_session_continues(void **state)
+{
+	uint8_t out[100], bad[40];
+	size_t len;
+
+	(void)state;
+	up();
+	len = seal(&a, out, sizeof(out), "packet");
+	for (uint8_t type = 20; type < 25; type++) {
+		for (uint8_t n = 0; n < len - 13; n++) {
+			memcpy(bad, out, sizeof(bad));
+			bad[0] = type;
+			bad[12] = n;
+			assert_int_equal(open_record(&b, bad, sizeof(bad)), 0);
+			assert_int_equal(open_record(&b, bad, 13 + n), 0);
+		}
+	}
+	assert_int_equal(open_record(&b, out, len), 6);
+	finish();
+}
+
 static void records_in_one_datagram_are_returned_one_by_one(void **state)
 {
 	uint8_t out[200];
@@ -453,6 +475,7 @@ int main(void)
 		cmocka_unit_test(cookie_of_another_address_leaves_no_session),
 		cmocka_unit_test(repeated_record_is_dropped),
 		cmocka_unit_test(forged_record_is_dropped_and_the_session_continues),
+		cmocka_unit_test(forged_short_record_is_dropped_and_the_session_continues),
 		cmocka_unit_test(records_in_one_datagram_are_returned_one_by_one),
 		cmocka_unit_test(another_key_is_reported_by_the_initiator),
 		cmocka_unit_test(another_identity_is_refused_by_the_responder),
