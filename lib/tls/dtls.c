@@ -21,6 +21,7 @@
 #define QUEUE_MAX         65536 /* octets of the handshake that wait to be sent; more are dropped */
 #define APPLICATION       23    /* the content types of RFC 5246 6.2.1 */
 #define HANDSHAKE         22
+#define CHANGE            20 /* ChangeCipherSpec, the lowest one */
 #define RECORD_HDR        13 /* octets: the header of a record, RFC 6347 4.1 */
 #define MESSAGE_HDR       12 /* octets: the header of a handshake message, 4.2.2 */
 #define TAG_LEN           16 /* octets, of all AEAD ciphers here */
@@ -397,19 +398,21 @@ int iw_dtls_accept(struct iw_dtls **out, struct iw_dtls_listener *l, const uint8
 /* --- records ---------------------------------------------------------------------------------- */
 
 /*
- * Returns how many of the octets are before the first record that is too short for its cipher.
- * OpenSSL (3.0.19) ends the session with such a record instead of dropping it as one that is not
- * authentic (RFC 6347 4.1.2.7), so that a single forged datagram would be enough.
+ * Returns how many of the octets are before the first record that cannot be authentic: of an unknown
+ * type, or too short for its cipher. OpenSSL 3.0 ends a session with such a record instead of
+ * dropping it (RFC 6347 4.1.2.7; issues 25389 and 25840 of OpenSSL), so that a single forged
+ * datagram would be enough.
  */
-static size_t before_short(const struct iw_dtls *s, const uint8_t *data, size_t len)
+static size_t before_invalid(const struct iw_dtls *s, const uint8_t *data, size_t len)
 {
 	size_t at = 0, fragment;
 
 	for (; len - at >= RECORD_HDR; at += RECORD_HDR + fragment) {
 		const uint8_t *hdr = data + at;
+		bool encrypted = (hdr[3] | hdr[4]) != 0; /* the epoch */
 
 		fragment = (size_t)hdr[11] << 8 | hdr[12];
-		if ((hdr[3] | hdr[4]) != 0 && fragment < s->least) /* the epoch */
+		if (hdr[0] < CHANGE || hdr[0] > APPLICATION || (encrypted && fragment < s->least))
 			return at;
 		if (len - at - RECORD_HDR < fragment)
 			break;
@@ -443,7 +446,7 @@ int64_t iw_dtls_input(struct iw_dtls *s, const uint8_t *data, size_t len, uint8_
 
 	if (len > 0) {
 		s->in = data;
-		s->in_len = before_short(s, data, len);
+		s->in_len = before_invalid(s, data, len);
 		if (iw_unlikely(s->in_len == 0))
 			return 0;
 	}
