@@ -166,9 +166,12 @@ static struct iw_dtls *of_ssl(const SSL *ssl)
 	return BIO_get_data(SSL_get_rbio(ssl));
 }
 
+/* Called when a timer is set for the first time (us is 0), and before each retransmission. */
 static unsigned next_timer(SSL *ssl, unsigned us)
 {
-	(void)ssl;
+	struct iw_dtls *s = of_ssl(ssl);
+
+	s->unfinished += us > 0 && SSL_get_state(ssl) == TLS_ST_CW_FINISHED;
 	return us == 0 ? RETRANSMIT_US : IW_MIN(2 * us, (unsigned)RETRANSMIT_MAX_US);
 }
 
@@ -245,6 +248,16 @@ static int establish(struct iw_dtls *s, struct iw_fault *why)
 	return 0;
 }
 
+/* Returns IW_E_AGAIN, or IW_E_TLS if the peer cannot have the same key: see FINISHED_TRIES. */
+static int wait_for_peer(struct iw_dtls *s, struct iw_fault *why)
+{
+	if (!s->session.creds->has_psk || s->unfinished < FINISHED_TRIES)
+		return IW_E_AGAIN;
+	iw_fail(&s->failed, IW_E_TLS,
+		"the peer does not finish the handshake: it has another pre-shared key");
+	return fail(s, why);
+}
+
 int iw_dtls_handshake(struct iw_dtls *s, struct iw_fault *why)
 {
 	int rc;
@@ -258,7 +271,7 @@ int iw_dtls_handshake(struct iw_dtls *s, struct iw_fault *why)
 	if (rc == 1)
 		return establish(s, why);
 	if (SSL_get_error(s->ssl, rc) == SSL_ERROR_WANT_READ)
-		return IW_E_AGAIN;
+		return wait_for_peer(s, why);
 	return fail(s, why);
 }
 
@@ -526,18 +539,10 @@ uint64_t iw_dtls_deadline(const struct iw_dtls *s, uint64_t now)
 
 int iw_dtls_timeout(struct iw_dtls *s, struct iw_fault *why)
 {
-	bool finished = SSL_get_state(s->ssl) == TLS_ST_CW_FINISHED;
-	int rc;
-
 	ERR_clear_error();
-	rc = DTLSv1_handle_timeout(s->ssl);
-	if (rc < 0)
+	if (DTLSv1_handle_timeout(s->ssl) < 0)
 		return fail(s, why);
-	if (rc == 0 || !finished || !s->session.creds->has_psk || ++s->unfinished < FINISHED_TRIES)
-		return 0;
-	iw_fail(&s->failed, IW_E_TLS,
-		"the peer does not finish the handshake: it has another pre-shared key");
-	return fail(s, why);
+	return wait_for_peer(s, why) == IW_E_AGAIN ? 0 : IW_E_TLS;
 }
 
 bool iw_dtls_info(const struct iw_dtls *s, struct iw_tls_info *out)
