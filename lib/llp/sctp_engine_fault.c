@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "os/sock.h"
+#include "tls/tls.h"
 #include "util/text.h"
 #include "wire/sctp.h"
 
@@ -107,13 +108,14 @@ static void name_silence(struct iw_fault *named, const struct user_port *u,
 
 void iw_port_user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why)
 {
+	struct iw_tls_info info;
 	struct iw_text text;
 	char what[64];
+	bool waits_for_dtls = port_of(a->port)->pkt->overhead > 0 && !iw_port_user_tls(a, &info);
 
 	iw_text_init(&text, what, sizeof(what));
 	iw_text_fmt(&text, "no answer to the %s within %t (-t %s)",
-		    port_of(a->port)->pkt->overhead ? "DTLS ClientHello" : "INIT", waited,
-		    a->port->ops->name);
+		    waits_for_dtls ? "DTLS ClientHello" : "INIT", waited, a->port->ops->name);
 	name_silence(why, port_of(a->port), assoc_of(a), what);
 }
 

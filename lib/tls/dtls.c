@@ -21,8 +21,11 @@
 #define QUEUE_MAX         65536 /* octets of the handshake that wait to be sent; more are dropped */
 #define APPLICATION       23    /* the content types of RFC 5246 6.2.1 */
 #define HANDSHAKE         22
+#define CHANGE            20 /* ChangeCipherSpec, the lowest one */
 #define RECORD_HDR        13 /* octets: the header of a record, RFC 6347 4.1 */
 #define MESSAGE_HDR       12 /* octets: the header of a handshake message, 4.2.2 */
+#define TAG_LEN           16 /* octets, of all AEAD ciphers here */
+#define NONCE_LEN         8 /* the explicit nonce of AES-GCM, RFC 5288 3; ChaCha20-Poly1305 has none */
 /*
  * Microseconds. 4.2.4.1 recommends 1 s for the first retransmission. A set-up lasts at most ten
  * seconds here, so a shorter time repairs more losses.
@@ -61,6 +64,7 @@ struct iw_dtls {
 	uint8_t *queue;
 	size_t queue_len, queue_at;
 	uint64_t records;    /* that may still be sent */
+	size_t least;        /* octets of the shortest encrypted fragment: explicit nonce and tag */
 	unsigned unfinished; /* retransmissions of the Finished of an initiator */
 	/* During iw_dtls_accept: for the cookie. */
 	const struct iw_dtls_listener *listener;
@@ -162,9 +166,12 @@ static struct iw_dtls *of_ssl(const SSL *ssl)
 	return BIO_get_data(SSL_get_rbio(ssl));
 }
 
+/* Called when a timer is set for the first time (us is 0), and before each retransmission. */
 static unsigned next_timer(SSL *ssl, unsigned us)
 {
-	(void)ssl;
+	struct iw_dtls *s = of_ssl(ssl);
+
+	s->unfinished += us > 0 && SSL_get_state(ssl) == TLS_ST_CW_FINISHED;
 	return us == 0 ? RETRANSMIT_US : IW_MIN(2 * us, (unsigned)RETRANSMIT_MAX_US);
 }
 
@@ -189,6 +196,7 @@ static int session_new(struct iw_dtls **out, struct iw_tls *t, bool initiator, c
 		OPENSSL_free(s);
 		return err;
 	}
+	s->least = TAG_LEN;
 	BIO_set_data(bio, s);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(s->ssl, bio, bio);
@@ -226,7 +234,8 @@ static int fail(struct iw_dtls *s, struct iw_fault *why)
 
 static int establish(struct iw_dtls *s, struct iw_fault *why)
 {
-	const SSL_CIPHER *cipher = SSL_get_current_cipher(s->ssl);
+	bool chacha = SSL_CIPHER_get_cipher_nid(SSL_get_current_cipher(s->ssl)) ==
+		      NID_chacha20_poly1305;
 	int err = iw_tls_session_up(&s->session, s->ssl, &s->failed);
 
 	if (err) {
@@ -234,9 +243,19 @@ static int establish(struct iw_dtls *s, struct iw_fault *why)
 		return err;
 	}
 	s->established = true;
-	s->records = SSL_CIPHER_get_cipher_nid(cipher) == NID_chacha20_poly1305 ? CHACHA_RECORDS
-										: GCM_RECORDS;
+	s->records = chacha ? CHACHA_RECORDS : GCM_RECORDS;
+	s->least = chacha ? TAG_LEN : NONCE_LEN + TAG_LEN;
 	return 0;
+}
+
+/* Returns IW_E_AGAIN, or IW_E_TLS if the peer cannot have the same key: see FINISHED_TRIES. */
+static int wait_for_peer(struct iw_dtls *s, struct iw_fault *why)
+{
+	if (!s->session.creds->has_psk || s->unfinished < FINISHED_TRIES)
+		return IW_E_AGAIN;
+	iw_fail(&s->failed, IW_E_TLS,
+		"the peer does not finish the handshake: it has another pre-shared key");
+	return fail(s, why);
 }
 
 int iw_dtls_handshake(struct iw_dtls *s, struct iw_fault *why)
@@ -252,7 +271,7 @@ int iw_dtls_handshake(struct iw_dtls *s, struct iw_fault *why)
 	if (rc == 1)
 		return establish(s, why);
 	if (SSL_get_error(s->ssl, rc) == SSL_ERROR_WANT_READ)
-		return IW_E_AGAIN;
+		return wait_for_peer(s, why);
 	return fail(s, why);
 }
 
@@ -391,6 +410,29 @@ int iw_dtls_accept(struct iw_dtls **out, struct iw_dtls_listener *l, const uint8
 
 /* --- records ---------------------------------------------------------------------------------- */
 
+/*
+ * Returns how many of the octets are before the first record that cannot be authentic: of an unknown
+ * type, or too short for its cipher. OpenSSL 3.0 ends a session with such a record instead of
+ * dropping it (RFC 6347 4.1.2.7; issues 25389 and 25840 of OpenSSL), so that a single forged
+ * datagram would be enough.
+ */
+static size_t before_invalid(const struct iw_dtls *s, const uint8_t *data, size_t len)
+{
+	size_t at = 0, fragment;
+
+	for (; len - at >= RECORD_HDR; at += RECORD_HDR + fragment) {
+		const uint8_t *hdr = data + at;
+		bool encrypted = (hdr[3] | hdr[4]) != 0; /* the epoch */
+
+		fragment = (size_t)hdr[11] << 8 | hdr[12];
+		if (hdr[0] < CHANGE || hdr[0] > APPLICATION || (encrypted && fragment < s->least))
+			return at;
+		if (len - at - RECORD_HDR < fragment)
+			break;
+	}
+	return len;
+}
+
 /* SSL_read has returned no octets. The error queue may have older errors, so it is not asked. */
 static int64_t nothing_read(struct iw_dtls *s, struct iw_fault *why)
 {
@@ -417,7 +459,9 @@ int64_t iw_dtls_input(struct iw_dtls *s, const uint8_t *data, size_t len, uint8_
 
 	if (len > 0) {
 		s->in = data;
-		s->in_len = len;
+		s->in_len = before_invalid(s, data, len);
+		if (iw_unlikely(s->in_len == 0))
+			return 0;
 	}
 	if (iw_unlikely(!s->established)) {
 		int err = iw_dtls_handshake(s, why);
@@ -495,18 +539,10 @@ uint64_t iw_dtls_deadline(const struct iw_dtls *s, uint64_t now)
 
 int iw_dtls_timeout(struct iw_dtls *s, struct iw_fault *why)
 {
-	bool finished = SSL_get_state(s->ssl) == TLS_ST_CW_FINISHED;
-	int rc;
-
 	ERR_clear_error();
-	rc = DTLSv1_handle_timeout(s->ssl);
-	if (rc < 0)
+	if (DTLSv1_handle_timeout(s->ssl) < 0)
 		return fail(s, why);
-	if (rc == 0 || !finished || !s->session.creds->has_psk || ++s->unfinished < FINISHED_TRIES)
-		return 0;
-	iw_fail(&s->failed, IW_E_TLS,
-		"the peer does not finish the handshake: it has another pre-shared key");
-	return fail(s, why);
+	return wait_for_peer(s, why) == IW_E_AGAIN ? 0 : IW_E_TLS;
 }
 
 bool iw_dtls_info(const struct iw_dtls *s, struct iw_tls_info *out)

@@ -212,7 +212,8 @@ static void name_peer(struct iw_qp *qp)
 	struct iw_fault *why = &qp->fault, named;
 
 	if (!qp->initiator || qp->established || !qp->ends.peer[0] || why->err == 0 ||
-	    why->err == IW_E_CANCELED || strstr(why->text, qp->ends.peer))
+	    why->err == IW_E_CANCELED || strncmp(why->text, "connect to ", 11) == 0 ||
+	    strstr(why->text, qp->ends.peer))
 		return;
 	(void)iw_fail(&named, why->err, "connect to %s: %s", qp->ends.peer,
 		      why->text[0] ? why->text : iw_err_text(why->err));

@@ -341,6 +341,47 @@ static void forged_record_is_dropped_and_the_session_continues(void **state)
 	finish();
 }
 
+/* RFC 6347 4.1.2.7 */
+static void forged_short_record_is_dropped_and_the_session_continues(void **state)
+{
+	uint8_t out[100], bad[40];
+	size_t len;
+
+	(void)state;
+	up();
+	len = seal(&a, out, sizeof(out), "packet");
+	for (uint8_t type = 20; type < 25; type++) {
+		for (uint8_t n = 0; n < len - 13; n++) {
+			memcpy(bad, out, sizeof(bad));
+			bad[0] = type;
+			bad[12] = n;
+			assert_int_equal(open_record(&b, bad, sizeof(bad)), 0);
+			assert_int_equal(open_record(&b, bad, 13 + n), 0);
+		}
+	}
+	assert_int_equal(open_record(&b, out, len), 6);
+	finish();
+}
+
+/* RFC 6347 4.1.2.7: nothing protects a handshake before its end, but these are never valid. */
+static void unknown_record_does_not_end_a_handshake(void **state)
+{
+	uint8_t bad[30] = { 0, 0xfe, 0xfd, [12] = 17 };
+
+	(void)state;
+	begin();
+	step(&a, &b);
+	step(&b, &a);
+	for (unsigned type = 0; type < 256; type++) {
+		bad[0] = (uint8_t)type;
+		if (type < 20 || type > 23)
+			assert_int_equal(open_record(&a, bad, sizeof(bad)), 0);
+	}
+	shake();
+	assert_works();
+	finish();
+}
+
 static void records_in_one_datagram_are_returned_one_by_one(void **state)
 {
 	uint8_t out[200];
@@ -453,6 +494,8 @@ int main(void)
 		cmocka_unit_test(cookie_of_another_address_leaves_no_session),
 		cmocka_unit_test(repeated_record_is_dropped),
 		cmocka_unit_test(forged_record_is_dropped_and_the_session_continues),
+		cmocka_unit_test(forged_short_record_is_dropped_and_the_session_continues),
+		cmocka_unit_test(unknown_record_does_not_end_a_handshake),
 		cmocka_unit_test(records_in_one_datagram_are_returned_one_by_one),
 		cmocka_unit_test(another_key_is_reported_by_the_initiator),
 		cmocka_unit_test(another_identity_is_refused_by_the_responder),
