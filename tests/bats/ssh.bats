@@ -195,6 +195,19 @@ assert_encrypted() {
     unblock_ports
 }
 
+@test "ssh: a blocked port of -t udp makes ssh carry the data" {
+    start_sshd
+    mkdir src
+    random_file src/f 100K
+    block_ports hang 30000-30010
+    send_far -t udp --ssh-port-range 30000-30010 src/f "$FAR:"
+    assert_status 0
+    assert_stderr_has 'the transfer uses the connection of ssh instead'
+    assert_same_file src/f far/f
+    assert_far_is_clean
+    unblock_ports
+}
+
 @test "ssh: --no-fallback makes a blocked data port an error, and sends nothing" {
     start_sshd
     mkdir src
@@ -215,7 +228,7 @@ assert_encrypted() {
     mkdir src
     random_file src/f 100K
     run_in left ddp-send src/f "$FAR:" \
-        --ssh="$(ssh_command -o "ProxyCommand='nsenter $NET_ENTER -t $NET_RIGHT_PID --net socat - TCP:127.0.0.1:2222'")"
+        --ssh="$(ssh_command -o "ProxyCommand='nsenter -t $NET_RIGHT_PID --net socat - TCP:127.0.0.1:2222'")"
     assert_status 0
     assert_stderr_has 'connect to 127.0.0.1'
     assert_stderr_has 'the transfer uses the connection of ssh instead'
