@@ -33,7 +33,7 @@ static char keys_dir[32];
 
 static inline void keys_make_dir(void)
 {
-	strcpy(keys_dir, "/tmp/iw-keys-XXXXXX");
+	snprintf(keys_dir, sizeof(keys_dir), "/tmp/iw-keys-XXXXXX");
 	assert_non_null(mkdtemp(keys_dir));
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "util/num.h"
@@ -75,7 +76,8 @@ static int copy_attr(struct iw_tls *t, const struct iw_tls_attr *a, struct iw_fa
 	if (a->psk) {
 		memcpy(t->psk, a->psk, a->psk_len);
 		t->psk_len = a->psk_len;
-		strcpy(t->identity, a->psk_identity ? a->psk_identity : "iwarp");
+		snprintf(t->identity, sizeof(t->identity), "%s",
+			 a->psk_identity ? a->psk_identity : "iwarp");
 	}
 	t->in = malloc(IW_TLS_SCRATCH);
 	t->out = malloc(IW_TLS_SCRATCH);

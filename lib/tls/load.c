@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "util/text.h"
@@ -155,7 +156,7 @@ static void put_date(char out[32], const ASN1_TIME *t)
 	struct tm tm = { 0 };
 
 	if (ASN1_TIME_to_tm(t, &tm) != 1 || strftime(out, 32, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
-		strcpy(out, "an unknown time");
+		snprintf(out, 32, "an unknown time");
 }
 
 static int check_dates(const X509 *cert, const char *file, struct iw_fault *why)

@@ -84,18 +84,19 @@ static int bio_create(BIO *bio)
 
 static BIO_METHOD *bio_method(struct iw_tls *t)
 {
-	BIO_METHOD **m = &t->bio[IW_TLS_OVER_STREAM];
+	BIO_METHOD *m = t->bio[IW_TLS_OVER_STREAM];
 
-	if (*m)
-		return *m;
-	*m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "memory of the caller");
-	if (!*m)
+	if (m)
+		return m;
+	m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "memory of the caller");
+	if (!m)
 		return NULL;
-	BIO_meth_set_read_ex(*m, bio_read);
-	BIO_meth_set_write_ex(*m, bio_write);
-	BIO_meth_set_ctrl(*m, bio_ctrl);
-	BIO_meth_set_create(*m, bio_create);
-	return *m;
+	BIO_meth_set_read_ex(m, bio_read);
+	BIO_meth_set_write_ex(m, bio_write);
+	BIO_meth_set_ctrl(m, bio_ctrl);
+	BIO_meth_set_create(m, bio_create);
+	t->bio[IW_TLS_OVER_STREAM] = m;
+	return m;
 }
 
 void iw_tls_stream_input(struct iw_tls_stream *s, const uint8_t *data, size_t len)

@@ -109,7 +109,7 @@ push() {
     push --psk-file secret
     assert_status 0
     capture_end
-    ! grep -aq 'easy to find' wire.pcap
+    run ! grep -aq 'easy to find' wire.pcap
     assert_equal "$(tcpdump -nr wire.pcap 'greater 1515' 2>/dev/null)" ''
     serve_end
     capture_in left wire.pcap udp

@@ -139,7 +139,7 @@ block_ports() {
     net_ip right rule add pref 10 table local
     net_ip right rule del pref 0
     for protocol in tcp udp; do
-        net_ip right rule add pref 5 iif "$RIGHT_IF" ipproto $protocol dport "$2" $action
+        net_ip right rule add pref 5 dev "$RIGHT_IF" ipproto $protocol dport "$2" $action
     done
 }
 

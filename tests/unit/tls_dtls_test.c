@@ -27,7 +27,7 @@ struct side {
 	struct iw_fault why;
 	int result; /* of the handshake */
 	struct datagram in[FLIGHT];
-	unsigned nin;
+	unsigned queued;
 };
 
 static struct side a, b; /* a begins, b answers */
@@ -86,16 +86,16 @@ static void finish(void)
 
 static void deliver(struct side *to, const uint8_t *data, size_t len)
 {
-	unsigned at = reverse ? 0 : to->nin;
+	unsigned at = reverse ? 0 : to->queued;
 
 	if (++sent == lose)
 		return;
 	for (int i = 0; i < (repeat ? 2 : 1); i++) {
-		assert_true(to->nin < FLIGHT);
-		memmove(&to->in[at + 1], &to->in[at], (to->nin - at) * sizeof(to->in[0]));
+		assert_true(to->queued < FLIGHT);
+		memmove(&to->in[at + 1], &to->in[at], (to->queued - at) * sizeof(to->in[0]));
 		memcpy(to->in[at].data, data, len);
 		to->in[at].len = len;
-		to->nin++;
+		to->queued++;
 	}
 }
 
@@ -141,10 +141,10 @@ static void take(struct side *x, const struct datagram *d)
 static void step(struct side *x, struct side *peer)
 {
 	struct datagram in[FLIGHT];
-	unsigned n = x->nin;
+	unsigned n = x->queued;
 
 	memcpy(in, x->in, n * sizeof(in[0]));
-	x->nin = 0;
+	x->queued = 0;
 	for (unsigned i = 0; i < n; i++)
 		take(x, &in[i]);
 	if (x->s && x->result == IW_E_AGAIN)
@@ -183,7 +183,7 @@ static void shake(void)
 		assert_true(iw_os_now() < until);
 		step(&a, &b);
 		step(&b, &a);
-		if (a.nin == 0 && b.nin == 0 && a.result == IW_E_AGAIN)
+		if (a.queued == 0 && b.queued == 0 && a.result == IW_E_AGAIN)
 			wait_timer();
 	}
 	step(&b, &a);
@@ -275,11 +275,11 @@ static void hello_without_a_cookie_leaves_no_session(void **state)
 	(void)state;
 	begin();
 	step(&a, &b);
-	assert_int_equal(b.nin, 1);
+	assert_int_equal(b.queued, 1);
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(greet(key_a, sizeof(key_a), &b.in[0]), IW_E_AGAIN);
-		assert_int_equal(a.nin, 1);
-		a.nin = 0;
+		assert_int_equal(a.queued, 1);
+		a.queued = 0;
 	}
 	assert_null(b.s);
 	finish();
@@ -294,7 +294,7 @@ static void cookie_of_another_address_leaves_no_session(void **state)
 	step(&a, &b);
 	step(&b, &a);
 	step(&a, &b); /* the ClientHello with the cookie */
-	assert_int_equal(b.nin, 1);
+	assert_int_equal(b.queued, 1);
 	assert_int_equal(greet(other, sizeof(other), &b.in[0]), IW_E_AGAIN);
 	assert_null(b.s);
 	assert_int_equal(greet(key_a, sizeof(key_a), &b.in[0]), 0);

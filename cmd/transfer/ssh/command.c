@@ -59,10 +59,11 @@ int iw_ssh_split(char ***out, const char *text, const char **why)
 	/* A word needs at least one character and a separator. */
 	size_t len = strlen(text), most = len / 2 + 2, n = 0;
 	char **words = malloc(most * sizeof(*words) + len + 2);
-	char *room = (char *)(words + most);
+	char *room;
 
 	if (!words)
 		return IW_E_NOMEM;
+	room = (char *)(words + most);
 	for (;;) {
 		while (is_blank(*text))
 			text++;
