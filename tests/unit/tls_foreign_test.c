@@ -78,7 +78,8 @@ static void shake(struct foreign *f)
 		f->err = SSL_get_error(f->ssl, SSL_do_handshake(f->ssl));
 		len = BIO_get_mem_data(f->out, &octets);
 		assert_in_range(len, 0, sizeof(to_us));
-		memcpy(to_us, octets, (size_t)len);
+		if (len)
+			memcpy(to_us, octets, (size_t)len);
 		iw_tls_stream_input(ours, to_us, (size_t)len);
 		iw_tls_stream_output(ours, from_us, sizeof(from_us));
 		if (result == IW_E_AGAIN)
