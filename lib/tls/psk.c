@@ -17,8 +17,12 @@
 #define KEY_MAX IW_TLS_PSK_MAX
 #define USE_LEN 32 /* octets of a one-use key */
 
-/* HKDF-SHA256 (RFC 5869) without salt. False: no memory. */
-static bool derive(uint8_t out[USE_LEN], const struct iw_tls *t, uint32_t use)
+/*
+ * HKDF-SHA256 (RFC 5869) without salt. TLS and DTLS get different keys: no key serves two versions
+ * of the protocol (RFC 8446 E.7). False: no memory.
+ */
+static bool derive(uint8_t out[USE_LEN], const struct iw_tls *t, enum iw_tls_kind kind,
+		   uint32_t use)
 {
 	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
 	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
@@ -28,7 +32,8 @@ static bool derive(uint8_t out[USE_LEN], const struct iw_tls *t, uint32_t use)
 	bool done;
 
 	iw_text_init(&text, info, sizeof(info));
-	iw_text_fmt(&text, "iwarp one-use key %u", use);
+	iw_text_fmt(&text, "iwarp one-use %s key %u", kind == IW_TLS_OVER_STREAM ? "TLS" : "DTLS",
+		    use);
 	params[0] =
 		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char[]){ "SHA256" }, 0);
 	params[1] = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)(uintptr_t)t->psk,
@@ -42,12 +47,13 @@ static bool derive(uint8_t out[USE_LEN], const struct iw_tls *t, uint32_t use)
 }
 
 /* Sets key to that of the session s. Returns its octets; 0: no memory. */
-static size_t session_key(uint8_t key[KEY_MAX], const struct iw_tls_session *s)
+static size_t session_key(uint8_t key[KEY_MAX], const struct iw_tls_session *s,
+			  enum iw_tls_kind kind)
 {
 	const struct iw_tls *t = s->creds;
 
 	if (s->use >= 0)
-		return derive(key, t, (uint32_t)s->use) ? USE_LEN : 0;
+		return derive(key, t, kind, (uint32_t)s->use) ? USE_LEN : 0;
 	memcpy(key, t->psk, t->psk_len);
 	return t->psk_len;
 }
@@ -120,7 +126,7 @@ static SSL_SESSION *psk_session(SSL *ssl, const struct iw_tls_session *s)
 	const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, aes_128_gcm_sha256);
 	SSL_SESSION *psk = SSL_SESSION_new();
 	uint8_t key[KEY_MAX];
-	size_t len = session_key(key, s);
+	size_t len = session_key(key, s, IW_TLS_OVER_STREAM);
 
 	/* The cipher stands for its hash function, SHA-256. */
 	if (!psk || len == 0 || !cipher || SSL_SESSION_set1_master_key(psk, key, len) != 1 ||
@@ -172,7 +178,7 @@ static unsigned use_psk_12(SSL *ssl, const char *hint, char *id, unsigned id_cap
 	if (cap < KEY_MAX || id_cap < IW_TLS_IDENTITY_CAP)
 		return 0;
 	put_identity(id, s);
-	return (unsigned)session_key(key, s);
+	return (unsigned)session_key(key, s, IW_TLS_OVER_DATAGRAMS);
 }
 
 static unsigned find_psk_12(SSL *ssl, const char *id, unsigned char *key, unsigned cap)
@@ -181,7 +187,7 @@ static unsigned find_psk_12(SSL *ssl, const char *id, unsigned char *key, unsign
 
 	if (cap < KEY_MAX || !find_key(s, (const uint8_t *)id, strlen(id)))
 		return 0;
-	return (unsigned)session_key(key, s);
+	return (unsigned)session_key(key, s, IW_TLS_OVER_DATAGRAMS);
 }
 
 void iw_tls_psk_init(SSL_CTX *ctx, enum iw_tls_kind kind)

@@ -220,7 +220,6 @@ static void pins_authenticate_both_ends(void **state)
 	end();
 }
 
-/* DDP-119 */
 static void pin_that_comes_later_authenticates_nothing(void **state)
 {
 	uint8_t other[IW_TLS_PIN_LEN] = { 1 };
@@ -239,6 +238,7 @@ static void pin_that_comes_later_authenticates_nothing(void **state)
 	end();
 }
 
+/* DDP-119 */
 static void an_authority_authenticates_both_ends(void **state)
 {
 	(void)state;
