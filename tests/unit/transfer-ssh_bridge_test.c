@@ -374,12 +374,13 @@ static void killed_parent_leaves_no_process(void **state)
 	assert_int_equal(reap(), 2);
 }
 
-/* Ends at once; a child of it keeps its descriptors until go has ended. */
+/* Waits to be killed; a child of it keeps its descriptors until go has ended. */
 static void leave_the_socket_open(int in, int out, const int go[2])
 {
 	int mine;
 	char c;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (iw_ssh_bridge(&mine, in, out, NULL))
 		_exit(1);
 	if (fork() == 0) {
@@ -387,25 +388,33 @@ static void leave_the_socket_open(int in, int out, const int go[2])
 		close(far_out);
 		close(go[1]);
 		(void)!read(go[0], &c, 1);
+		_exit(0);
 	}
-	_exit(0);
+	if (write(mine, "ready", 5) != 5)
+		_exit(2);
+	for (;;)
+		pause();
 }
 
 /* Then the socket is not closed, but in and out are. */
 static void ended_parent_is_noticed_by_its_signal(void **state)
 {
 	int in, out, go[2];
+	pid_t pid;
 
 	(void)state;
 	tear_down(NULL);
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	open_pipes(&in, &out);
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
-	if (fork() == 0)
+	pid = fork();
+	if (pid == 0)
 		leave_the_socket_open(in, out, go);
 	close(in);
 	close(out);
 	close(go[0]);
+	expect(far_out, "ready");
+	kill(pid, SIGKILL);
 	/* in has no reader any more. */
 	await(far_in, POLLERR);
 	assert_int_equal(write(far_in, "x", 1), -1);
