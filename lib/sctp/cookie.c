@@ -97,7 +97,7 @@ int iw_sctp_cookie_seal(struct iw_sctp *s, uint8_t dst[static COOKIE_MAX], const
 	put16(&o, c->peer_port);
 	put16(&o, c->streams_out);
 	put16(&o, c->streams_in);
-	*o.p++ = c->peer_has_adaptation;
+	*o.p++ = (uint8_t)(c->peer_has_adaptation | c->peer_zero_checksum << 1);
 	put32(&o, c->peer_adaptation);
 	*o.p++ = (uint8_t)c->npeers;
 	put32(&o, c->peer[0].scope);
@@ -147,7 +147,8 @@ bool iw_sctp_cookie_open(const struct iw_sctp *s, struct cookie *c, const uint8_
 	c->peer_port = get16(&r);
 	c->streams_out = get16(&r);
 	c->streams_in = get16(&r);
-	c->peer_has_adaptation = *r.p++;
+	c->peer_has_adaptation = *r.p & 1;
+	c->peer_zero_checksum = *r.p++ >> 1 & 1;
 	c->peer_adaptation = get32(&r);
 	c->npeers = *r.p++;
 	c->peer[0].scope = get32(&r);

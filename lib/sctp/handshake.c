@@ -11,21 +11,33 @@
 
 /* --- contents of INIT and INIT ACK ------------------------------------------------------------ */
 
-static int put_adaptation(const struct iw_sctp *s, uint8_t *dst, size_t cap)
+static int put_number(uint8_t *dst, size_t cap, uint16_t type, uint32_t number)
 {
 	uint8_t value[4];
-	struct iw_sctp_param p = { .type = IW_SCTP_PARAM_ADAPTATION,
-				   .value = value,
-				   .value_len = 4 };
+	struct iw_sctp_param p = { .type = type, .value = value, .value_len = 4 };
 
-	iw_put_be32(value, s->cfg.adaptation);
+	iw_put_be32(value, number);
 	return iw_wire_sctp_param_encode(dst, cap, &p);
+}
+
+#define ABILITIES_LEN 16 /* octets that put_abilities writes at most */
+
+/* What both INIT and INIT ACK report about this end. Returns the octets, or an error. */
+static int put_abilities(const struct iw_sctp *s, uint8_t *dst, size_t cap)
+{
+	int n = put_number(dst, cap, IW_SCTP_PARAM_ADAPTATION, s->cfg.adaptation), more;
+
+	/* DTLS has authenticated each packet, so its checksum adds nothing (RFC 9653 5.1). */
+	if (n < 0 || s->cfg.dtls_overhead == 0)
+		return n;
+	more = put_number(dst + n, cap - (size_t)n, IW_SCTP_PARAM_ZERO_CHECKSUM, EDMID_DTLS);
+	return more < 0 ? more : n + more;
 }
 
 int iw_sctp_put_init(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 {
 	const struct iw_sctp_cfg *cfg = &a->s->cfg;
-	uint8_t value[IW_SCTP_INIT_LEN + 8], params[8];
+	uint8_t params[ABILITIES_LEN], value[IW_SCTP_INIT_LEN + sizeof(params)];
 	struct iw_sctp_init init = {
 		.tag = a->my_tag,
 		.a_rwnd = cfg->rwnd,
@@ -35,7 +47,7 @@ int iw_sctp_put_init(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 		.params = params,
 	};
 	struct iw_sctp_chunk c = { .type = IW_SCTP_INIT, .value = value };
-	int n = put_adaptation(a->s, params, sizeof(params));
+	int n = put_abilities(a->s, params, sizeof(params));
 
 	if (n < 0)
 		return n;
@@ -202,6 +214,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 		return;
 	}
 	a->peer_has_adaptation = p.has_adaptation;
+	a->peer_zero_checksum = p.zero_checksum;
 	a->peer_adaptation = p.adaptation;
 	if (!adaptation_fits(s, &p)) {
 		iw_sctp_kill(
@@ -314,7 +327,7 @@ static struct iw_sctp_assoc *find_by_any(const struct iw_sctp *s, const struct i
 static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struct init_params *p,
 			  uint16_t streams)
 {
-	uint8_t sealed[COOKIE_MAX], params[sizeof(p->report) * 2 + COOKIE_MAX + 16];
+	uint8_t sealed[COOKIE_MAX], params[sizeof(p->report) * 2 + COOKIE_MAX + 8 + ABILITIES_LEN];
 	uint8_t value[IW_SCTP_INIT_LEN + sizeof(params)];
 	struct iw_sctp_param one = { .type = IW_SCTP_PARAM_COOKIE, .value = sealed };
 	struct iw_sctp_init init = {
@@ -336,7 +349,7 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 	if (n < 0)
 		return;
 	len = (size_t)n;
-	n = put_adaptation(s, params + len, sizeof(params) - len);
+	n = put_abilities(s, params + len, sizeof(params) - len);
 	if (n < 0)
 		return;
 	len += (size_t)n;
@@ -438,6 +451,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	/* RFC 5043 8: the same number of streams in both directions. */
 	c.streams_out = c.streams_in = IW_MIN(s->cfg.streams, IW_MIN(i.mis, i.os));
 	c.peer_has_adaptation = p.has_adaptation;
+	c.peer_zero_checksum = p.zero_checksum;
 	c.peer_adaptation = p.adaptation;
 	c.npeers = p.npeers;
 	memcpy(c.peer, p.peer, p.npeers * sizeof(p.peer[0]));
@@ -474,6 +488,7 @@ static void take_cookie(struct iw_sctp_assoc *a, const struct cookie *c)
 	a->streams_out = c->streams_out;
 	a->streams_in = c->streams_in;
 	a->peer_has_adaptation = c->peer_has_adaptation;
+	a->peer_zero_checksum = c->peer_zero_checksum;
 	a->peer_adaptation = c->peer_adaptation;
 	/* Even an association that received no data may have an array for fragments. */
 	iw_sctp_inq_fini(a);

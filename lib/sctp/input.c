@@ -90,6 +90,20 @@ static void demultiplex(struct iw_sctp *s, const struct iw_sctp_chunk *first, bo
 		iw_sctp_out_of_the_blue(s, cur->pkt, &cur->hdr); /* 8.5.1 E */
 }
 
+/*
+ * RFC 9653 5.3: after DTLS has authenticated a packet, a checksum of zero is correct too, except
+ * with the chunks that begin an association.
+ */
+static bool checksum_fits(const struct iw_sctp *s, const struct iw_sctp_hdr *h,
+			  const struct iw_sctp_packet *p)
+{
+	if (h->checksum == 0 && s->cfg.dtls_overhead > 0 && p->len > IW_SCTP_HDR_LEN &&
+	    p->data[IW_SCTP_HDR_LEN] != IW_SCTP_INIT &&
+	    p->data[IW_SCTP_HDR_LEN] != IW_SCTP_COOKIE_ECHO)
+		return true;
+	return h->checksum == iw_wire_sctp_checksum(p->data, p->len);
+}
+
 void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t now)
 {
 	struct cursor *cur = &s->cur;
@@ -104,7 +118,7 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	cur->now = now;
 	cur->open = cur->complained = cur->echoed = false;
 	if (iw_wire_sctp_hdr_decode(&cur->hdr, p->data, p->len) == 0 ||
-	    cur->hdr.checksum != iw_wire_sctp_checksum(p->data, p->len))
+	    !checksum_fits(s, &cur->hdr, p))
 		return;
 	if (cur->hdr.sport == 0 || cur->hdr.dport == 0 || !iw_sctp_addr_is_unicast(&p->peer))
 		return;

@@ -66,7 +66,7 @@ struct cookie {
 	uint32_t tie_local, tie_peer; /* Tie-Tags (RFC 9260 5.2.2); 0: there was no association */
 	uint16_t my_port, peer_port;
 	uint16_t streams_out, streams_in;
-	bool peer_has_adaptation;
+	bool peer_has_adaptation, peer_zero_checksum;
 	uint32_t peer_adaptation;
 	struct iw_sctp_addr peer[IW_SCTP_PATHS_MAX]; /* the source of the INIT first */
 	unsigned npeers;
@@ -276,6 +276,7 @@ struct iw_sctp_assoc {
 	uint32_t peer_rwnd;     /* as last advertised */
 	uint32_t peer_rwnd_max; /* the largest advertised */
 	bool peer_has_adaptation;
+	bool peer_zero_checksum; /* the peer accepts packets without a checksum (RFC 9653) */
 	uint32_t peer_adaptation;
 	struct iw_sctp_addr local; /* our address that the peer uses; all zero: not known */
 	struct path *paths;        /* the first is the primary path and always confirmed */
@@ -441,13 +442,17 @@ int iw_sctp_cookie_seal(struct iw_sctp *s, uint8_t dst[static COOKIE_MAX], const
 bool iw_sctp_cookie_open(const struct iw_sctp *s, struct cookie *c, const uint8_t *src, size_t len);
 
 /* params.c */
+/* The error detection method of RFC 9653 5.1: SCTP over DTLS. */
+#define EDMID_DTLS 1
+
 struct init_params {
 	struct iw_sctp_addr peer[IW_SCTP_PATHS_MAX]; /* the packet's source first */
 	unsigned npeers;
 	bool has_adaptation;
-	bool host_name; /* a Host Name Address, which must be refused (RFC 9260 3.3.2.1.4) */
+	bool zero_checksum; /* for DTLS, which this end uses too (RFC 9653 5.1) */
+	bool host_name;     /* a Host Name Address, which must be refused (RFC 9260 3.3.2.1.4) */
 	bool malformed;
-	bool one_address; /* listed addresses are ignored */
+	bool dtls; /* below SCTP: listed addresses are ignored */
 	uint32_t adaptation;
 	const uint8_t *cookie;
 	size_t cookie_len;

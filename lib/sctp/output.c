@@ -20,8 +20,9 @@ struct packet {
 	const uint8_t *rest; /* the end of the packet, after the len octets in buf */
 	size_t rest_len;
 	struct path *path;
-	size_t fits;  /* octets that fit the path MTU */
-	size_t limit; /* limit of len */
+	bool unsummed; /* the checksum is zero (RFC 9653 5.2) */
+	size_t fits;   /* octets that fit the path MTU */
+	size_t limit;  /* limit of len */
 };
 
 /* Begins a packet on path p with the common header. cap: octets of buf. */
@@ -40,6 +41,8 @@ static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uin
 /* Adds the octets written since the last call to the checksum. */
 static void sum_up(struct packet *k)
 {
+	if (k->unsummed)
+		return;
 	k->crc = iw_crc32c(k->crc, k->buf + k->summed, k->len - k->summed);
 	k->summed = k->len;
 }
@@ -266,7 +269,7 @@ static void after_rest(struct path *p, uint64_t now)
 /* Appends octets. Copies and sums long pieces in one pass. */
 static void put_octets(struct packet *k, const void *src, size_t len)
 {
-	if (len < COPY_MIN) {
+	if (len < COPY_MIN || k->unsummed) {
 		memcpy(k->buf + k->len, src, len);
 		k->len += len;
 		return;
@@ -281,7 +284,8 @@ static void put_octets(struct packet *k, const void *src, size_t len)
 static void leave_octets(struct packet *k, const void *src, size_t len)
 {
 	sum_up(k);
-	k->crc = iw_crc32c(k->crc, src, len);
+	if (!k->unsummed)
+		k->crc = iw_crc32c(k->crc, src, len);
 	k->rest = src;
 	k->rest_len = len;
 }
@@ -436,6 +440,7 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 	if (a->tx == 0 && !data)
 		return (p = asks(a, true)) ? heartbeat_packet(p, buf, cap, out, now) : 0;
 	begin(&k, a, a->tx ? from : data, buf, cap, a->peer_tag);
+	k.unsummed = a->peer_zero_checksum;
 	put_control(&k, a);
 	if (data == k.path && put_data(&k, a, seq, now))
 		iw_sctp_report_room(a);

@@ -47,7 +47,7 @@ static void add_address(struct init_params *out, const struct iw_sctp_param *p)
 	if (iw_sctp_addr_has_scope(&addr))
 		addr.scope = out->peer[0].scope;
 	/* RFC 8261 6.1: over DTLS an association is single-homed. */
-	if (out->one_address)
+	if (out->dtls)
 		return;
 	if (!iw_sctp_addr_is_unicast(&addr) || !is_in_scope(&addr, &out->peer[0]))
 		return;
@@ -100,6 +100,11 @@ static bool take(struct init_params *out, const struct iw_sctp_param *p, const u
 			out->malformed = true;
 		}
 		return true;
+	case IW_SCTP_PARAM_ZERO_CHECKSUM:
+		if (!out->dtls)
+			return unknown(out, p, octets);
+		out->zero_checksum = p->value_len == 4 && iw_get_be32(p->value) == EDMID_DTLS;
+		return true;
 	case IW_SCTP_PARAM_HEARTBEAT_INFO:
 	case IW_SCTP_PARAM_UNRECOGNIZED: /* a parameter of ours that the peer does not support */
 	case IW_SCTP_PARAM_COOKIE_PRESERVATIVE: /* MAY be ignored (3.3.2.1.3) */
@@ -121,7 +126,7 @@ void iw_sctp_params_read(struct init_params *out, const struct iw_sctp *s,
 	memset(out, 0, sizeof(*out));
 	out->peer[0] = s->cur.pkt->peer;
 	out->npeers = 1;
-	out->one_address = s->cfg.dtls_overhead > 0;
+	out->dtls = s->cfg.dtls_overhead > 0;
 	while (left > 0 && (n = iw_wire_sctp_param_decode(&p, at, left)) > 0) {
 		if (!take(out, &p, at))
 			return;

@@ -150,7 +150,8 @@ struct iw_sctp_cfg {
 	/*
 	 * Octets that DTLS adds to each packet below UDP; 0: no DTLS. Over DTLS, associations are
 	 * single-homed (RFC 8261 6.1): addresses in INIT and INIT ACK are ignored, and a packet from
-	 * another UDP port belongs to another peer.
+	 * another UDP port belongs to another peer. Packets have no checksum if both ends accept that
+	 * (RFC 9653).
 	 */
 	uint32_t dtls_overhead;
 	uint32_t assocs_max; /* associations at the same time; further ones are refused (cause 4) */

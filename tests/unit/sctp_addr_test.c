@@ -674,6 +674,99 @@ static void over_dtls_messages_are_shorter_and_listed_addresses_ignored(void **s
 	hand_close(&h);
 }
 
+/* Sends a HEARTBEAT with this checksum. Returns the answer; NULL: none. */
+static const struct caught *beat(uint32_t checksum)
+{
+	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };
+	struct iw_sctp_packet p = { .data = h.out, .peer = h.src };
+	struct iw_sctp_recv message;
+
+	hand_forget(&h);
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_HEARTBEAT, 0, heartbeat, sizeof(heartbeat));
+	iw_put_le32(h.out + IW_SCTP_CHECKSUM_POS, checksum);
+	p.len = h.len;
+	iw_sctp_input(h.n.b.s, &p, h.n.now);
+	assert_false(iw_sctp_next(h.n.b.s, &message));
+	net_run(&h.n, h.n.now);
+	return hand_take(&h);
+}
+
+/* RFC 9653 5: each end omits the checksum if the other one has said that it accepts that. */
+static void over_dtls_the_checksum_is_omitted_if_the_peer_accepts_that(void **state)
+{
+	static const uint8_t accepts[] = { 0x80, 1, 0, 8, 0, 0, 0, 1 };
+	static const uint8_t other_method[] = { 0x80, 1, 0, 8, 0, 0, 0, 2 };
+	const struct {
+		uint32_t overhead;
+		const uint8_t *params;
+		bool taken, omitted;
+	} cases[] = {
+		{ 37, accepts, true, true },
+		{ 37, NULL, true, false },
+		{ 37, other_method, true, false },
+		{ 0, accepts, false, false },
+	};
+	struct iw_vec v = { (void *)(uintptr_t)accepts, sizeof(accepts) };
+	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1, .copy = true };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(cases); i++) {
+		const struct caught *data;
+		struct iw_sctp_init init;
+		struct list l;
+
+		list_begin(&l);
+		if (cases[i].params) {
+			memcpy(l.octets + l.len, cases[i].params, sizeof(accepts));
+			l.len += sizeof(accepts);
+		}
+		hand_open(&h);
+		h.n.b.cfg.dtls_overhead = cases[i].overhead;
+		h.src.udp_port = 40000;
+		net_start(&h.n);
+		h.zero_checksum = cases[i].omitted;
+		init = hand_init(&h);
+		init.params = l.octets;
+		init.params_len = l.len;
+		hand_up_with(&h, &init);
+		assert_null(beat(1));
+		assert_int_equal(beat(0) != NULL, cases[i].taken);
+		hand_forget(&h);
+		assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+		net_run(&h.n, h.n.now);
+		data = hand_take(&h);
+		assert_non_null(data);
+		assert_int_equal(iw_get_le32(data->data + IW_SCTP_CHECKSUM_POS) == 0,
+				 cases[i].omitted);
+		hand_close(&h);
+	}
+}
+
+/* RFC 9653 5.2: the chunks that begin an association have a checksum. */
+static void over_dtls_an_init_without_a_checksum_is_dropped(void **state)
+{
+	struct iw_sctp_packet p = { .data = h.out };
+	struct iw_sctp_init i;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.dtls_overhead = 37;
+	net_start(&h.n);
+	i = hand_init(&h);
+	hand_begin(&h, 0);
+	hand_init_chunk(&h, IW_SCTP_INIT, &i);
+	iw_put_le32(h.out + IW_SCTP_CHECKSUM_POS, 0);
+	p.peer = h.src;
+	p.len = h.len;
+	iw_sctp_input(h.n.b.s, &p, h.n.now);
+	net_run(&h.n, h.n.now);
+	assert_null(hand_take(&h));
+	hand_send(&h);
+	(void)hand_expect(&h, IW_SCTP_INIT_ACK, h.tag);
+	hand_close(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -696,6 +789,8 @@ int main(void)
 		cmocka_unit_test(association_follows_a_changed_udp_port),
 		cmocka_unit_test(over_dtls_an_association_keeps_its_udp_port),
 		cmocka_unit_test(over_dtls_messages_are_shorter_and_listed_addresses_ignored),
+		cmocka_unit_test(over_dtls_the_checksum_is_omitted_if_the_peer_accepts_that),
+		cmocka_unit_test(over_dtls_an_init_without_a_checksum_is_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
