@@ -95,7 +95,7 @@ int iw_tls_session_failed(const struct iw_tls_session *s, const SSL *ssl, struct
 
 /*
  * Creates the SSL object of a session, without BIOs. s stays at its address until SSL_free(*out).
- * name: as iw_tls_stream_new. IW_E_NOMEM; IW_E_LIMIT: the one-use keys are spent; IW_E_INVAL: the
+ * name: as iw_tls_stream_new. IW_E_NOMEM; IW_E_LIMIT: all one-use keys are used; IW_E_INVAL: the
  * credentials cannot be used at this end. After success: iw_tls_session_fini.
  */
 IW_MUST_CHECK int iw_tls_session_init(SSL **out, struct iw_tls_session *s, struct iw_tls *t,
