@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Stream transports: a connection that carries octets in order. "tcp" is one, an adopted Unix socket
- * another; a tool may wrap it (verbs/wrap.h). Threads: none, no locks; a stream belongs to one thread at a time.
+ * another; a tool may wrap it (verbs/wrap.h). Threads: none, no locks; a stream belongs to one
+ * thread at a time.
  */
 #ifndef IW_LLP_STREAM_H
 #define IW_LLP_STREAM_H
