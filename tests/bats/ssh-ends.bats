@@ -128,7 +128,7 @@ far_port() {
 }
 
 # A third party that reaches the port has no key.
-@test "ssh: the far listener refuses connections without the key, and the transfer goes on" {
+@test "ssh: the far listener refuses connections without the key, and the transfer continues" {
     start_sshd
     mkdir other
     random_file other/g 100K
