@@ -16,15 +16,16 @@
 #include <stddef.h>
 
 #include "cli/cli.h"
+#include "cli/private_file.h"
 
 #define IW_CONFIG_SYSTEM "/etc/iwarp/config"
 #define IW_CONFIG_FILES  2
 
 struct iw_config_file {
-	char path[300]; /* "": neither XDG_CONFIG_HOME nor HOME is an absolute path */
-	bool present;   /* it exists */
-	bool ignored;   /* built without inih */
-	unsigned used;  /* options of this file that were given to the parser */
+	char path[IW_CONFIG_PATH]; /* "": neither XDG_CONFIG_HOME nor HOME is an absolute path */
+	bool present;              /* it exists */
+	bool ignored;              /* built without inih */
+	unsigned used;             /* options of this file that were given to the parser */
 };
 
 /* What was read, for struct iw_cli. */
@@ -37,12 +38,6 @@ struct iw_config {
 	} * notes;
 	size_t nnotes;
 };
-
-/*
- * Writes the directory of this user's files, ${XDG_CONFIG_HOME:-$HOME/.config}/iwarp, to dir.
- * IW_E_NOENT: neither variable is an absolute path; IW_E_LIMIT: longer than cap.
- */
-IW_MUST_CHECK int iw_cli_config_dir(char *dir, size_t cap);
 
 /*
  * Call before parsing, with the same arguments; later calls in the process do nothing. Reads the

@@ -67,7 +67,7 @@ int iw_config_dir(char path[IW_CONFIG_PATH], struct iw_fault *why)
 			"no directory for keys: neither HOME nor XDG_CONFIG_HOME is an absolute path; set one");
 	n = snprintf(path, IW_CONFIG_PATH, "%s/%s", base, below);
 	if (n < 0 || n >= IW_CONFIG_PATH)
-		return iw_fail(why, IW_E_LIMIT, "%s: the path is too long", below);
+		return iw_fail(why, IW_E_LIMIT, "%s/%s: the path is too long", base, below);
 	return 0;
 }
 
