@@ -28,14 +28,16 @@ struct iw_config_file {
 	unsigned used;             /* options of this file that were given to the parser */
 };
 
+/* An option that was left out. */
+struct iw_config_note {
+	char *text; /* "FILE:LINE: KEY: left out: REASON" */
+	bool warn;  /* an option of encryption; the other ones are reported with --verbose */
+};
+
 /* What was read, for struct iw_cli. */
 struct iw_config {
 	struct iw_config_file files[IW_CONFIG_FILES];
-	/* Options that were left out: "FILE:LINE: KEY: left out: REASON". */
-	struct iw_config_note {
-		char *text;
-		bool warn; /* an option of encryption; the other ones are reported with --verbose */
-	} * notes;
+	struct iw_config_note *notes;
 	size_t nnotes;
 };
 
