@@ -83,8 +83,8 @@ static int alert_failed(const struct iw_tls_session *s, int alert, struct iw_fau
 {
 	const char *hint = alert_hint(alert, s->creds);
 
-	return iw_fail(why, IW_E_TLS, "the peer refuses it: alert %u \"%s\"%s%s", (uint32_t)alert,
-		       alert_name(alert), hint ? ": " : "", hint ? hint : "");
+	return iw_fail(why, IW_E_TLS, "the peer refuses the connection: alert %u \"%s\"%s%s",
+		       (uint32_t)alert, alert_name(alert), hint ? ": " : "", hint ? hint : "");
 }
 
 /* ---------------------------------------------------------------- refused by this end */

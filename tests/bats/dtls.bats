@@ -68,7 +68,7 @@ push() {
     assert_stderr_has 'DTLS: the peer does not finish the handshake: it has another pre-shared key'
     push --tls
     assert_status 4
-    assert_stderr_has 'DTLS: the peer refuses it'
+    assert_stderr_has 'DTLS: the peer refuses the connection'
     push --timeout 3s
     assert_status 4
     serve_end
