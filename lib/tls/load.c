@@ -25,7 +25,7 @@ static int file_failed(struct iw_fault *why, const char *file, int errnum)
 		  : errnum == EACCES || errnum == EPERM ? IW_E_PERM
 							: IW_E_OS;
 
-	(void)iw_fail(why, err, "%s: cannot read it: %s", file, strerrordesc_np(errnum));
+	(void)iw_fail(why, err, "%s: cannot be read: %s", file, strerrordesc_np(errnum));
 	if (why)
 		why->os_errno = errnum;
 	return err;
