@@ -122,8 +122,10 @@ extern const struct argp iw_cli_argp;
 extern const struct argp iw_cli_interface_argp;
 /* For a tool that uses the control socket of a listener. */
 extern const struct argp iw_cli_control_argp;
-/* The part that all of them have: --json, --verbose, --quiet, --doctor, --no-config. For a tool that names its
- * endpoints with options of its own. */
+/*
+ * The part that all of them have: --json, --verbose, --quiet, --doctor, --no-config. For a tool that
+ * names its endpoints with options of its own.
+ */
 extern const struct argp iw_cli_report_argp;
 
 /*

@@ -16,33 +16,30 @@
 #include <stddef.h>
 
 #include "cli/cli.h"
+#include "cli/private_file.h"
 
 #define IW_CONFIG_SYSTEM "/etc/iwarp/config"
 #define IW_CONFIG_FILES  2
 
 struct iw_config_file {
-	char path[300]; /* "": neither XDG_CONFIG_HOME nor HOME is an absolute path */
-	bool present;   /* it exists */
-	bool ignored;   /* built without inih */
-	unsigned used;  /* options of this file that were given to the parser */
+	char path[IW_CONFIG_PATH]; /* "": neither XDG_CONFIG_HOME nor HOME is an absolute path */
+	bool present;              /* it exists */
+	bool ignored;              /* built without inih */
+	unsigned used;             /* options of this file that were given to the parser */
+};
+
+/* An option that was left out. */
+struct iw_config_note {
+	char *text; /* "FILE:LINE: KEY: left out: REASON" */
+	bool warn;  /* an option of encryption; the other ones are reported with --verbose */
 };
 
 /* What was read, for struct iw_cli. */
 struct iw_config {
 	struct iw_config_file files[IW_CONFIG_FILES];
-	/* Options that were left out: "FILE:LINE: KEY: left out: REASON". */
-	struct iw_config_note {
-		char *text;
-		bool warn; /* an option of encryption; the other ones are reported with --verbose */
-	} * notes;
+	struct iw_config_note *notes;
 	size_t nnotes;
 };
-
-/*
- * Writes the directory of this user's files, ${XDG_CONFIG_HOME:-$HOME/.config}/iwarp, to dir.
- * IW_E_NOENT: neither variable is an absolute path; IW_E_LIMIT: longer than cap.
- */
-IW_MUST_CHECK int iw_cli_config_dir(char *dir, size_t cap);
 
 /*
  * Call before parsing, with the same arguments; later calls in the process do nothing. Reads the

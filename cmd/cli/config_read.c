@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,21 +13,6 @@
 #include "util/text.h"
 
 #define OR_WITHOUT "or leave the file unread with --no-config"
-
-int iw_cli_config_dir(char *dir, size_t cap)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	int len;
-
-	/* The XDG Base Directory Specification: a relative path is ignored. */
-	if (config && config[0] == '/')
-		len = snprintf(dir, cap, "%s/iwarp", config);
-	else if (home && home[0] == '/')
-		len = snprintf(dir, cap, "%s/.config/iwarp", home);
-	else
-		return IW_E_NOENT;
-	return len < 0 || (size_t)len >= cap ? IW_E_LIMIT : 0;
-}
 
 static int os_fail(struct iw_fault *why, const char *path)
 {
@@ -133,19 +117,16 @@ int iw_config_read_path(struct iw_config_file *f, struct iw_config_keys *keys, c
 int iw_config_read(struct iw_config_file *f, struct iw_config_keys *keys, bool user,
 		   const char *tool, struct iw_fault *why)
 {
-	char dir[sizeof(f->path) - sizeof("/config")], path[sizeof(f->path)];
-	int err;
+	char dir[IW_CONFIG_PATH], path[IW_CONFIG_PATH];
+	int err, len;
 
 	if (!user)
 		return iw_config_read_path(f, keys, IW_CONFIG_SYSTEM, 0, tool, why);
-	err = iw_cli_config_dir(dir, sizeof(dir));
-	if (err == IW_E_NOENT)
-		return 0;
+	err = iw_config_dir(dir, why);
 	if (err)
-		return iw_fail(
-			why, err,
-			"XDG_CONFIG_HOME or HOME: a path of more than %u octets; shorten it, or give --no-config",
-			(uint32_t)sizeof(dir) - 16);
-	snprintf(path, sizeof(path), "%s/config", dir);
+		return err == IW_E_NOENT ? 0 : err;
+	len = snprintf(path, sizeof(path), "%s/config", dir);
+	if (len < 0 || len >= IW_CONFIG_PATH)
+		return iw_fail(why, IW_E_LIMIT, "%s: the path is too long", dir);
 	return iw_config_read_path(f, keys, path, (uint32_t)geteuid(), tool, why);
 }

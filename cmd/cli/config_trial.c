@@ -131,7 +131,7 @@ bool iw_config_try(const struct argp *argp, int argc, char *const *argv, unsigne
 	struct verdict v = { 0 };
 	int fds[2];
 	pid_t pid;
-	bool told;
+	bool reported;
 
 	text[0] = '\0';
 	if (pipe2(fds, O_CLOEXEC) != 0)
@@ -144,11 +144,11 @@ bool iw_config_try(const struct argp *argp, int argc, char *const *argv, unsigne
 		run(argp, argc, (char **)(uintptr_t)argv, flags, input, values_only);
 	}
 	close(fds[1]);
-	told = pid > 0 && take(&v, fds[0]);
+	reported = pid > 0 && take(&v, fds[0]);
 	close(fds[0]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	if (!told || v.status != argp_err_exit_status)
+	if (!reported || v.status != argp_err_exit_status)
 		return true;
 	copy_message(text, cap, v.text, argv[0]);
 	return false;

@@ -77,7 +77,7 @@ static const char *parse_line(struct iw_known_line *out, const char *text, size_
 	if (n < len && !is_blank(text[n]))
 		return "a control character";
 	if (!has_good_port(text, n))
-		return "the host has not the form HOST or [HOST]:PORT";
+		return "the host does not have the form HOST or [HOST]:PORT";
 	for (at = n; at < len && is_blank(text[at]);)
 		at++;
 	out->name = text;

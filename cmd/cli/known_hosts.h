@@ -7,8 +7,8 @@
  *   [HOST]:PORT SHA256:KEY
  *   # a comment, or nothing
  *
- * A host may have several lines: each of its keys is accepted. A line that is none of these is an
- * error, because it could be the one that protects the connection.
+ * A host may have several lines: each of its keys is accepted. Any other line is an error,
+ * because it could be the one that protects the connection.
  */
 #ifndef IW_CLI_KNOWN_HOSTS_H
 #define IW_CLI_KNOWN_HOSTS_H

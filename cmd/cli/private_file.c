@@ -16,8 +16,8 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define LOCK_PATIENCE IW_SEC(5)
-#define LOCK_RETRY    IW_MSEC(10)
+#define LOCK_TIMEOUT IW_SEC(5)
+#define LOCK_RETRY   IW_MSEC(10)
 
 static int check_private(int fd, const char *path, const char *option, struct iw_fault *why)
 {
@@ -67,7 +67,7 @@ int iw_config_dir(char path[IW_CONFIG_PATH], struct iw_fault *why)
 			"no directory for keys: neither HOME nor XDG_CONFIG_HOME is an absolute path; set one");
 	n = snprintf(path, IW_CONFIG_PATH, "%s/%s", base, below);
 	if (n < 0 || n >= IW_CONFIG_PATH)
-		return iw_fail(why, IW_E_LIMIT, "%s: the path is too long", below);
+		return iw_fail(why, IW_E_LIMIT, "%s/%s: the path is too long", base, below);
 	return 0;
 }
 
@@ -124,7 +124,7 @@ int iw_config_open(char path[IW_CONFIG_PATH], struct iw_fault *why)
 int iw_config_lock(int fd, int how, const char *path, struct iw_fault *why)
 {
 	const struct timespec pause = { .tv_nsec = (long)LOCK_RETRY };
-	uint64_t until = iw_os_now() + LOCK_PATIENCE;
+	uint64_t until = iw_os_now() + LOCK_TIMEOUT;
 
 	while (flock(fd, how | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)

@@ -17,9 +17,9 @@ IW_MUST_CHECK int iw_private_open(const char *path, const char *option, struct i
 
 #define IW_CONFIG_PATH 4096 /* characters of a path, with the zero */
 /*
- * Writes the path of the directory of this user's keys: iwarp in $XDG_CONFIG_HOME, or else in
- * ~/.config. Does not create it. IW_E_NOENT: neither variable is set to an absolute path;
- * IW_E_LIMIT: the path is too long.
+ * Writes the path of the directory of this user's keys and configuration: iwarp in
+ * $XDG_CONFIG_HOME, or else in ~/.config. Does not create it. IW_E_NOENT: neither variable is set to
+ * an absolute path; IW_E_LIMIT: the path is too long.
  */
 IW_MUST_CHECK int iw_config_dir(char path[IW_CONFIG_PATH], struct iw_fault *why);
 /*

@@ -35,7 +35,7 @@ enum {
 /* clang-format off */
 static const struct argp_option options[] = {
 	{ "tls", KEY_TLS, "yes|no", OPTION_ARG_OPTIONAL,
-	  "Encrypt: TLS 1.3 over tcp, DTLS 1.2 over udp; alone, as ssh: the first key of a peer is remembered, another one is refused", 0 },
+	  "Encrypt: TLS 1.3 over tcp, DTLS 1.2 over udp; without --ca, --pin and --psk-file, the first key of a peer is remembered and another one refused, as by ssh", 0 },
 	{ "cert", KEY_CERT, "FILE", 0, "Certificate of this end and its chain, PEM (default: one that is made on first use)", 0 },
 	{ "key", KEY_KEY, "FILE", 0, "Private key for --cert, PEM, not encrypted", 0 },
 	{ "ca", KEY_CA, "FILE", 0, "The peer needs a certificate signed by one of these authorities, PEM", 0 },

@@ -6,10 +6,10 @@
 #include "cli/cli.h"
 
 /*
- * Calls iw_cli_config_apply, iw_cli_check_values and argp_parse. If they end the tool with a status other than 0 and the
- * arguments contain --json, writes an "error" event with the first line of the message to standard
- * output, unless ddp-recv would write data there. The message always goes to standard error. cli is
- * borrowed until the call returns or the process exits.
+ * Calls iw_cli_config_apply, iw_cli_check_values and argp_parse. If they end the tool with a status
+ * other than 0 and the arguments contain --json, writes an "error" event with the first line of the
+ * message to standard output, unless ddp-recv would write data there. The message always goes to
+ * standard error. cli is borrowed until the call returns or the process exits.
  */
 void iw_cli_parse(struct iw_cli *cli, const struct argp *argp, int argc, char **argv,
 		  unsigned int flags, void *input);

@@ -227,7 +227,7 @@ static void run_timers(struct hub *h)
 			iw_session_stop(iw_container_of(l, struct session, all), h->stop_text);
 		}
 	}
-	if (!h->stopping && iw_hub_is_forsaken(h))
+	if (!h->stopping && iw_hub_first_is_overdue(h))
 		begin_to_stop(h);
 }
 

@@ -52,6 +52,14 @@
 #define REDIAL_MOST        IW_SEC(5)
 /* Transfers that a listener keeps after all their connections are lost. */
 #define WAITING_MOST       256
+/* Receives that a session posts: at a responder first few, because some peers only connect. */
+#define RECVS_FIRST        2u
+#define RECVS_MORE         16u
+/* Instead of RECVS_MORE, for a sink in mode send. */
+#define RECVS_DATA         64u
+/* Depths of the send queue. */
+#define SQ_SINK            32u
+#define SQ_SOURCE          64u
 /* wr_id of a receive. The machine's cookies have this bit clear. */
 #define RECV_BIT           (UINT64_C(1) << 63)
 /* Another transfer wants the same file: the time for the peer of this one to answer. */
@@ -495,7 +503,7 @@ IW_MUST_CHECK int iw_hub_watch_pipe(struct hub *h, struct iw_fault *why);
  */
 bool iw_hub_take_pipe(struct hub *h);
 /* Returns true, and sets h->stop_text, if the first connection has not arrived in time. */
-bool iw_hub_is_forsaken(struct hub *h);
+bool iw_hub_first_is_overdue(struct hub *h);
 /* Call it when a connection is established. */
 void iw_hub_connected(struct hub *h);
 /* The session of a queue pair; NULL: none yet, or qp is NULL. */

@@ -319,7 +319,7 @@ static int listen_in_range(struct hub *h, struct iw_cli_param *conn, struct iw_f
 		       last);
 }
 
-/* Tells the user or the other end that this listener is ready. */
+/* Reports to the user or to the other end that this listener is ready. */
 static int announce(struct hub *h, struct iw_fault *why)
 {
 	const struct iw_transfer_cfg *cfg = h->cfg;

@@ -279,6 +279,15 @@ static bool set_flag(struct iw_transfer_opts *o, int key)
 	return false;
 }
 
+/* In the order of kids. */
+static void set_child_inputs(struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	state->child_inputs[0] = &o->conn;
+	state->child_inputs[1] = &o->secure;
+	state->child_inputs[2] = o; /* of start-up by ssh */
+	state->child_inputs[3] = &o->cli;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	static const char *const modes[] = { "write", "read", "send", NULL };
@@ -288,10 +297,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->conn;
-		state->child_inputs[1] = &o->secure;
-		state->child_inputs[2] = o;
-		state->child_inputs[3] = &o->cli;
+		set_child_inputs(o, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		add_arg(o, state, arg);

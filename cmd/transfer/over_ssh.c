@@ -289,7 +289,7 @@ static int fall_back(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct 
 /* Waits for the answer of the listener. Its Reject is an answer too. */
 static int await_answer(struct iw_ctx *ctx, struct iw_cq *cq, struct iw_fault *why)
 {
-	uint64_t until = iw_time_add(iw_os_now(), 2 * IW_SSH_PROBE);
+	uint64_t until = iw_time_add(iw_os_now(), 2 * IW_SSH_PROBE_TIMEOUT);
 	struct iw_async_event ev;
 
 	while (iw_os_now() < until) {
@@ -314,7 +314,7 @@ static int await_answer(struct iw_ctx *ctx, struct iw_cq *cq, struct iw_fault *w
  */
 static int probe_udp(const struct iw_transfer_cfg *cfg, struct iw_fault *why)
 {
-	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = IW_SSH_PROBE };
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = IW_SSH_PROBE_TIMEOUT };
 	struct iw_qp_attr qp_attr = { .size = sizeof(qp_attr), .sq_depth = 1, .rq_depth = 1 };
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;

@@ -14,13 +14,6 @@
 
 #define LEAVE_EVICTED IW_SEC(1) /* if the peer's memory is needed */
 
-#define RECVS_FIRST 2u /* for a responder: few, because some peers only connect */
-#define RECVS_MORE  16u
-#define RECVS_DATA  64u /* instead of RECVS_MORE, for a sink in mode send */
-/* Depths of the send queue. */
-#define SQ_SINK     32u
-#define SQ_SOURCE   64u
-
 /* --- life --- */
 
 static struct iw_hello own_hello(const struct session *s, enum iw_xfer_role role)

@@ -14,10 +14,7 @@
 #include "transfer/ssh/link.h"
 #include "util/text.h"
 
-#define SEND IW_SEC(5)
-/* As for any session, whose mode is not known yet. */
-#define SQ   64u
-#define RQ   80u
+#define SEND_TIMEOUT IW_SEC(5)
 
 int iw_hub_watch_pipe(struct hub *h, struct iw_fault *why)
 {
@@ -33,13 +30,14 @@ int iw_hub_watch_pipe(struct hub *h, struct iw_fault *why)
 	return 0;
 }
 
+/* The queue pair has the largest depths of a session, whose role and mode are not known yet. */
 static int adopt(struct hub *h, struct iw_fault *why)
 {
 	struct iw_qp_attr attr = { .size = sizeof(attr),
 				   .send_cq = h->cq,
 				   .recv_cq = h->cq,
-				   .sq_depth = SQ,
-				   .rq_depth = RQ };
+				   .sq_depth = SQ_SOURCE,
+				   .rq_depth = RECVS_DATA + RECVS_FIRST };
 	struct iw_adopt how = { .size = sizeof(how), .responder = true };
 	int err = iw_qp_new(&h->pipe_qp, h->pd, &attr, why);
 
@@ -55,7 +53,7 @@ static bool fall_back(struct hub *h)
 	const struct iw_ssh_msg agreed = { .type = IW_SSH_AGREED };
 	struct iw_ssh_link *l = h->cfg->link;
 	struct iw_fault why;
-	int err = iw_ssh_link_send(l, &agreed, iw_time_add(iw_os_now(), SEND), &why);
+	int err = iw_ssh_link_send(l, &agreed, iw_time_add(iw_os_now(), SEND_TIMEOUT), &why);
 
 	h->first_by = IW_TIME_NEVER;
 	if (!err) {
@@ -90,7 +88,7 @@ bool iw_hub_take_pipe(struct hub *h)
 	return true;
 }
 
-bool iw_hub_is_forsaken(struct hub *h)
+bool iw_hub_first_is_overdue(struct hub *h)
 {
 	struct iw_ssh_msg m = { .type = IW_SSH_ERROR };
 
@@ -100,7 +98,7 @@ bool iw_hub_is_forsaken(struct hub *h)
 	snprintf(h->stop_text, sizeof(h->stop_text), "no connection arrived within %u s",
 		 (unsigned)(IW_SSH_FIRST / IW_SEC(1)));
 	snprintf(m.error, sizeof(m.error), "%s", h->stop_text);
-	(void)!iw_ssh_link_send(h->cfg->link, &m, iw_time_add(iw_os_now(), SEND), NULL);
+	(void)!iw_ssh_link_send(h->cfg->link, &m, iw_time_add(iw_os_now(), SEND_TIMEOUT), NULL);
 	return true;
 }
 

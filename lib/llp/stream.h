@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Stream transports: a connection that carries octets in order. "tcp" is one, an adopted Unix socket
- * another; a tool may wrap it (verbs/wrap.h). Threads: none, no locks; a stream belongs to one thread at a time.
+ * another; a tool may wrap it (verbs/wrap.h). Threads: none, no locks; a stream belongs to one
+ * thread at a time.
  */
 #ifndef IW_LLP_STREAM_H
 #define IW_LLP_STREAM_H
@@ -61,9 +62,7 @@ struct iw_stream_ops {
 	int (*hold_short)(struct iw_stream *l, bool on, struct iw_fault *why);
 	/* Optional. Returns how many sent octets the peer's transport has not acknowledged. */
 	uint64_t (*unacked)(struct iw_stream *l);
-	/*
-	 * Of an adopted connection: takes ownership of it, so that closing the stream closes it.
-	 */
+	/* Of an adopted connection: takes ownership of it, so that closing the stream closes it. */
 	void (*keep)(struct iw_stream *l);
 	/*
 	 * Optional; needed if unsent is ever set. Sends the rest of the octets that send accepted.
@@ -150,9 +149,10 @@ IW_MUST_CHECK int iw_stream_adopt(struct iw_stream **out, int fd, struct iw_faul
 const struct iw_stream_ops *iw_stream_find(const char *name);
 /*
  * As open of ops. With cfg->tls the stream, or each stream that it accepts, is encrypted by TLS 1.3:
- * its octets are plaintext, its facts those of the transport. IW_E_INVAL, IW_E_LIMIT also: as
- * iw_tls_stream_new. During the handshake and later IW_E_TLS: the peer or its records are not
- * accepted, or the peer's FIN came without a close_notify (RFC 8446 6.1).
+ * its octets are plaintext, its facts those of the transport. IW_E_INVAL also: a listener without
+ * a certificate or a PSK. connected then also has the errors of iw_tls_stream_new. IW_E_TLS in the
+ * handshake and later: the peer or its records are not accepted, or the peer's FIN came without a
+ * close_notify (RFC 8446 6.1).
  */
 IW_MUST_CHECK int iw_stream_open(struct iw_stream **out, const struct iw_stream_ops *ops,
 				 const struct iw_llp_cfg *cfg, struct iw_fault *why);

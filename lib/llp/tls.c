@@ -511,9 +511,10 @@ static int tls_no_answer(struct iw_stream *l, uint64_t waited, struct iw_fault *
 	if (!l->handshake)
 		return t->below->ops->no_answer(t->below, waited, why);
 	return iw_fail(why, IW_E_TIMEOUT,
-		       t->initiator ? "connect to %s: no end of the TLS handshake within %t; does "
-				      "the peer use TLS (--tls)?"
-				    : "TLS with %s: no end of the handshake within %t",
+		       t->initiator
+			       ? "connect to %s: the TLS handshake did not finish within %t; does "
+				 "the peer use TLS (--tls)?"
+			       : "TLS with %s: the handshake did not finish within %t",
 		       l->peer, waited);
 }
 

@@ -114,8 +114,8 @@ IW_MUST_CHECK int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *wh
 /*
  * Adds a connection over a stream transport to the loop, which takes ownership of stream (on
  * failure too); conn and owner are borrowed until the connection is freed. connecting: the
- * transport is still connecting, or stream->handshake is set; the loop waits, tries its addresses, and gives up at the deadline
- * of conn. IW_E_NOMEM; IW_E_OS: the socket cannot be watched.
+ * transport is still connecting, or stream->handshake is set; the loop waits, tries its addresses,
+ * and gives up at the deadline of conn. IW_E_NOMEM; IW_E_OS: the socket cannot be watched.
  */
 IW_MUST_CHECK int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l,
 				     struct iw_stream *stream, struct iw_conn *conn, void *owner,

@@ -19,9 +19,8 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define PLAIN_LEN   (IW_PKT_BATCH * 65536) /* octets: a batch, decrypted */
-#define SEALED_LEN  (IW_PKT_MAX + 64 * IW_DTLS_MORE)
-#define APPLICATION 23 /* the content type of records with packets (RFC 5246 6.2.1) */
+#define PLAIN_LEN  (IW_PKT_BATCH * 65536) /* octets: a batch, decrypted */
+#define SEALED_LEN (IW_PKT_MAX + IW_PKT_SEGS_MAX * IW_DTLS_MORE)
 
 struct dtls {
 	struct iw_pkt pkt;
@@ -299,7 +298,7 @@ static struct iw_pkt_session *session_for(struct dtls *d, const struct iw_pkt_rx
 	const uint8_t *hello = iw_dtls_hello(data, len);
 
 	if (!hello)
-		return young && (!live || data[0] != APPLICATION) ? young : live;
+		return young && (!live || data[0] != IW_DTLS_APPLICATION) ? young : live;
 	if (!d->listener || is_hello_of(young, hello))
 		return young;
 	if (!is_hello_of(live, hello))
@@ -375,7 +374,7 @@ static void decrypt_run(struct dtls *d, struct filler *f, const struct iw_pkt_rx
 		const uint8_t *data = run->data + at;
 
 		len = IW_MIN(run->seg, run->len - at);
-		if (!s || data[0] != APPLICATION)
+		if (!s || data[0] != IW_DTLS_APPLICATION)
 			s = session_for(d, run, data, len);
 		if (s && !process(d, f, s, run, data, len))
 			s = NULL;

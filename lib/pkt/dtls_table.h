@@ -66,7 +66,7 @@ void iw_pkt_session_move(struct iw_pkt_sessions *t, struct iw_pkt_session *s,
 			 enum iw_pkt_session_state state, uint64_t now);
 /*
  * Makes room for one more established session: frees the oldest one that never carried a packet, or
- * else one that was silent for a minute. False: there is none.
+ * else one that was silent for a minute. False: no such session.
  */
 bool iw_pkt_sessions_make_room(struct iw_pkt_sessions *t, uint64_t now);
 /* Returns when the next session expires, ns; IW_TIME_NEVER: none. */

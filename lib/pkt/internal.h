@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 
 /* Octets for the control messages of one packet. */
-#define IW_PKT_CONTROL 256
+#define IW_PKT_CONTROL  256
+/* Packets of one send over UDP or IP (UDP_MAX_SEGMENTS of Linux). */
+#define IW_PKT_SEGS_MAX 64
 
 /*
  * Checks that this process can use raw IP sockets for SCTP. transport, "raw" or "xdp", is named in

@@ -20,7 +20,6 @@
 
 #define PROTO_SCTP 132
 #define PACKET_LEN (IW_PKT_MAX + 1)
-#define SEGS_MAX   64 /* packets of one send */
 
 union control {
 	struct cmsghdr align;
@@ -219,7 +218,7 @@ static int raw_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 		return iw_fail(why, IW_E_NOMEM, "raw: no memory");
 	r->pkt.ops = &iw_pkt_raw_ops;
 	r->pkt.fd = r->sock[0] = r->sock[1] = r->spare[0] = r->spare[1] = -1;
-	r->pkt.seg_max = SEGS_MAX;
+	r->pkt.seg_max = IW_PKT_SEGS_MAX;
 	r->df[0] = r->df[1] = true;
 	r->buf = malloc((size_t)IW_PKT_BATCH * PACKET_LEN);
 	err = r->buf ? open_sockets(r, cfg, why) : iw_fail(why, IW_E_NOMEM, "raw: no memory");
@@ -360,8 +359,8 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 	struct raw *r = raw_of(c);
 	int i = tx->peer.sa.sa_family == AF_INET6;
 	struct iw_addr peer = tx->peer;
-	struct mmsghdr many[SEGS_MAX];
-	struct iovec iov[SEGS_MAX];
+	struct mmsghdr many[IW_PKT_SEGS_MAX];
+	struct iovec iov[IW_PKT_SEGS_MAX];
 	union control control;
 	struct msghdr m = {
 		.msg_name = &peer.sa,
@@ -382,7 +381,7 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 	iw_pkt_from(&m, &tx->local);
 	if (m.msg_controllen == 0)
 		m.msg_control = NULL;
-	for (size_t at = 0; at < tx->len && n < SEGS_MAX; at += tx->seg, n++) {
+	for (size_t at = 0; at < tx->len && n < IW_PKT_SEGS_MAX; at += tx->seg, n++) {
 		iov[n] = (struct iovec){ (void *)(uintptr_t)(tx->data + at),
 					 IW_MIN(tx->seg, tx->len - at) };
 		many[n].msg_hdr = m;

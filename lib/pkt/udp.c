@@ -21,7 +21,6 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define SEGS_MAX  64    /* packets of one send (UDP_MAX_SEGMENTS) */
 #define SEND_MAX  65000 /* octets of one send */
 #define GRO_LEN   65536 /* octets of one received run */
 /* Runs of one receive with GRO. More would leave the second-level cache before the engine reads
@@ -162,7 +161,7 @@ static int udp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 		return iw_fail(why, IW_E_NOMEM, "udp: no memory");
 	u->pkt.ops = &iw_pkt_udp_ops;
 	u->pkt.fd = -1;
-	u->pkt.seg_max = SEGS_MAX;
+	u->pkt.seg_max = IW_PKT_SEGS_MAX;
 	u->df = true;
 	u->buf = malloc((size_t)IW_PKT_BATCH * GRO_LEN);
 	err = u->buf ? open_socket(u, cfg, why) : iw_fail(why, IW_E_NOMEM, "udp: no memory");
@@ -319,13 +318,13 @@ static int send_offloaded(struct udp *u, struct msghdr *m, size_t seg)
  * of packets already sent. */
 static int send_singly(struct udp *u, const struct msghdr *m, size_t seg)
 {
-	struct mmsghdr many[SEGS_MAX];
-	struct iovec iov[SEGS_MAX];
+	struct mmsghdr many[IW_PKT_SEGS_MAX];
+	struct iovec iov[IW_PKT_SEGS_MAX];
 	uint8_t *at = m->msg_iov->iov_base;
 	size_t left = m->msg_iov->iov_len;
 	unsigned n = 0, sent = u->pkt.begun;
 
-	for (; left > 0 && n < SEGS_MAX; n++) {
+	for (; left > 0 && n < IW_PKT_SEGS_MAX; n++) {
 		size_t len = IW_MIN(seg, left);
 
 		iov[n] = (struct iovec){ at, len };

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 #include <openssl/err.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/num.h"
@@ -96,13 +96,8 @@ static int copy_attr(struct iw_tls *t, const struct iw_tls_attr *a, struct iw_fa
 
 /* ---------------------------------------------------------------- callbacks */
 
-static void refuse(struct iw_tls_session *s, const char *fmt, const char *arg)
-{
-	struct iw_text text;
-
-	iw_text_init(&text, s->reason, sizeof(s->reason));
-	iw_text_fmt(&text, fmt, arg);
-}
+#define NO_IWARP                                                                                   \
+	"the peer does not offer the protocol \"iwarp\" (ALPN): it uses TLS for another one"
 
 static bool is_pinned(const struct iw_tls *t, const uint8_t pin[IW_TLS_PIN_LEN])
 {
@@ -124,7 +119,7 @@ static int check_pin(struct iw_tls_session *s, X509_STORE_CTX *x)
 	if (is_pinned(s->creds, pin))
 		return 1;
 	iw_tls_pin_text(text, pin);
-	refuse(s, "the peer's key %s is not an expected one (--pin)", text);
+	iw_tls_session_refuse(s, "the peer's key %s is not an expected one (--pin)", text);
 	X509_STORE_CTX_set_error(x, X509_V_ERR_CERT_REJECTED);
 	return 0;
 }
@@ -138,8 +133,9 @@ static int verify(X509_STORE_CTX *x, void *unused)
 
 	(void)unused;
 	if (t->has_psk) {
-		refuse(s, "the peer does not have the pre-shared key: it answers with a %s",
-		       "certificate");
+		iw_tls_session_refuse(
+			s,
+			"the peer does not have the pre-shared key: it answers with a certificate");
 		X509_STORE_CTX_set_error(x, X509_V_ERR_CERT_REJECTED);
 		return 0;
 	}
@@ -164,8 +160,7 @@ static int on_client_hello(SSL *ssl, int *alert, void *unused)
 	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &ext,
 				      &len) == 1)
 		return SSL_CLIENT_HELLO_SUCCESS;
-	refuse(s, "the peer does not offer the protocol \"%s\" (ALPN): it uses TLS for another one",
-	       "iwarp");
+	iw_tls_session_refuse(s, NO_IWARP);
 	*alert = SSL_AD_NO_APPLICATION_PROTOCOL;
 	return SSL_CLIENT_HELLO_ERROR;
 }
@@ -182,8 +177,7 @@ static int select_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_l
 		*out = chosen;
 		return SSL_TLSEXT_ERR_OK;
 	}
-	refuse(s, "the peer does not offer the protocol \"%s\" (ALPN): it uses TLS for another one",
-	       "iwarp");
+	iw_tls_session_refuse(s, NO_IWARP);
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 

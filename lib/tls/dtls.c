@@ -19,12 +19,11 @@
 #include "util/text.h"
 
 #define QUEUE_MAX         65536 /* octets of the handshake that wait to be sent; more are dropped */
-#define APPLICATION       23    /* the content types of RFC 5246 6.2.1 */
-#define HANDSHAKE         22
-#define CHANGE            20 /* ChangeCipherSpec, the lowest one */
-#define RECORD_HDR        13 /* octets: the header of a record, RFC 6347 4.1 */
-#define MESSAGE_HDR       12 /* octets: the header of a handshake message, 4.2.2 */
-#define TAG_LEN           16 /* octets, of all AEAD ciphers here */
+#define HANDSHAKE         22    /* content types (RFC 5246 6.2.1) */
+#define CHANGE            20    /* ChangeCipherSpec, the lowest one */
+#define RECORD_HDR        13    /* octets: the header of a record, RFC 6347 4.1 */
+#define MESSAGE_HDR       12    /* octets: the header of a handshake message, 4.2.2 */
+#define TAG_LEN           16    /* octets, of all AEAD ciphers here */
 #define NONCE_LEN         8 /* the explicit nonce of AES-GCM, RFC 5288 3; ChaCha20-Poly1305 has none */
 /*
  * Microseconds. 4.2.4.1 recommends 1 s for the first retransmission. A set-up lasts at most ten
@@ -108,7 +107,7 @@ static int bio_write(BIO *b, const char *data, int len)
 
 	if (len <= 0)
 		return len;
-	if (s->dst && (uint8_t)data[0] == APPLICATION) {
+	if (s->dst && (uint8_t)data[0] == IW_DTLS_APPLICATION) {
 		if ((size_t)len > s->dst_cap - s->dst_len)
 			return -1;
 		memcpy(s->dst + s->dst_len, data, (size_t)len);
@@ -425,7 +424,8 @@ static size_t before_invalid(const struct iw_dtls *s, const uint8_t *data, size_
 		bool encrypted = (hdr[3] | hdr[4]) != 0; /* the epoch */
 
 		fragment = (size_t)hdr[11] << 8 | hdr[12];
-		if (hdr[0] < CHANGE || hdr[0] > APPLICATION || (encrypted && fragment < s->least))
+		if (hdr[0] < CHANGE || hdr[0] > IW_DTLS_APPLICATION ||
+		    (encrypted && fragment < s->least))
 			return at;
 		if (len - at - RECORD_HDR < fragment)
 			break;

@@ -82,6 +82,8 @@ void iw_tls_psk_init(SSL_CTX *ctx, enum iw_tls_kind kind);
 void iw_tls_pin_text(char out[IW_TLS_PIN_TEXT], const uint8_t pin[IW_TLS_PIN_LEN]);
 /* Returns a phrase for the first entry in the error queue of OpenSSL; static or in buf. */
 const char *iw_tls_queue_text(char *buf, size_t cap);
+/* Sets s->reason: this end refuses the peer. fmt: as for iw_text_fmt. */
+void iw_tls_session_refuse(struct iw_tls_session *s, const char *fmt, ...);
 /*
  * Call it after an SSL function has failed with SSL_ERROR_SSL, before another one is called.
  * Sets *why: a sentence without a subject line, such as "the peer's certificate has expired".
@@ -93,7 +95,7 @@ int iw_tls_session_failed(const struct iw_tls_session *s, const SSL *ssl, struct
 
 /*
  * Creates the SSL object of a session, without BIOs. s stays at its address until SSL_free(*out).
- * name: as iw_tls_stream_new. IW_E_NOMEM; IW_E_LIMIT: the one-use keys are spent; IW_E_INVAL: the
+ * name: as iw_tls_stream_new. IW_E_NOMEM; IW_E_LIMIT: all one-use keys are used; IW_E_INVAL: the
  * credentials cannot be used at this end. After success: iw_tls_session_fini.
  */
 IW_MUST_CHECK int iw_tls_session_init(SSL **out, struct iw_tls_session *s, struct iw_tls *t,

@@ -6,8 +6,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/text.h"
@@ -25,7 +25,7 @@ static int file_failed(struct iw_fault *why, const char *file, int errnum)
 		  : errnum == EACCES || errnum == EPERM ? IW_E_PERM
 							: IW_E_OS;
 
-	(void)iw_fail(why, err, "%s: cannot read it: %s", file, strerrordesc_np(errnum));
+	(void)iw_fail(why, err, "%s: cannot be read: %s", file, strerrordesc_np(errnum));
 	if (why)
 		why->os_errno = errnum;
 	return err;

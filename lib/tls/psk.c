@@ -8,7 +8,6 @@
 #include <openssl/core_names.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "util/num.h"
@@ -98,8 +97,7 @@ static bool find_key(struct iw_tls_session *s, const uint8_t *id, size_t len)
 	bool same = len >= own && memcmp(id, t->identity, own) == 0;
 	int use;
 
-	snprintf(s->reason, sizeof(s->reason),
-		 "the peer names a pre-shared key that is not known here");
+	iw_tls_session_refuse(s, "the peer names a pre-shared key that is not known here");
 	if (!same || (t->one_use ? len == own || id[own] != '/' : len != own))
 		return false;
 	if (t->one_use) {
@@ -107,8 +105,8 @@ static bool find_key(struct iw_tls_session *s, const uint8_t *id, size_t len)
 		if (use < 0)
 			return false;
 		if (is_used(t, use)) {
-			snprintf(s->reason, sizeof(s->reason),
-				 "the peer names a one-use key that was already used");
+			iw_tls_session_refuse(s,
+					      "the peer names a one-use key that was already used");
 			return false;
 		}
 		s->use = use;

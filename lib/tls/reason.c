@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/sslerr.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "util/text.h"
@@ -82,8 +83,8 @@ static int alert_failed(const struct iw_tls_session *s, int alert, struct iw_fau
 {
 	const char *hint = alert_hint(alert, s->creds);
 
-	return iw_fail(why, IW_E_TLS, "the peer refuses it: alert %u \"%s\"%s%s", (uint32_t)alert,
-		       alert_name(alert), hint ? ": " : "", hint ? hint : "");
+	return iw_fail(why, IW_E_TLS, "the peer refuses the connection: alert %u \"%s\"%s%s",
+		       (uint32_t)alert, alert_name(alert), hint ? ": " : "", hint ? hint : "");
 }
 
 /* ---------------------------------------------------------------- refused by this end */
@@ -134,6 +135,17 @@ static const char *own_reason(int reason, const struct iw_tls *t)
 	default:
 		return NULL;
 	}
+}
+
+void iw_tls_session_refuse(struct iw_tls_session *s, const char *fmt, ...)
+{
+	struct iw_text text;
+	va_list ap;
+
+	iw_text_init(&text, s->reason, sizeof(s->reason));
+	va_start(ap, fmt);
+	iw_text_vfmt(&text, fmt, ap);
+	va_end(ap);
 }
 
 int iw_tls_session_failed(const struct iw_tls_session *s, const SSL *ssl, struct iw_fault *why)

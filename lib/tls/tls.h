@@ -46,7 +46,7 @@ uint8_t *iw_tls_creds_scratch_out(struct iw_tls *t);
 /* --- a stream: stream.c ----------------------------------------------------------------------- */
 
 #define IW_TLS_RECORD_MAX  16384 /* octets of plaintext in a record (RFC 8446 5.1) */
-#define IW_TLS_RECORD_MORE 256   /* at most so many octets more than its plaintext has a record */
+#define IW_TLS_RECORD_MORE 256   /* octets, at most, by which a record exceeds its plaintext */
 
 struct iw_tls_stream;
 /*
@@ -55,8 +55,9 @@ struct iw_tls_stream;
  * before it.
  *
  * Begins a session. name: the host, for the certificate of the peer and for SNI; NULL at a
- * responder. ALPN is "iwarp". *out is owned by the caller. IW_E_NOMEM; IW_E_LIMIT: the one-use
- * keys are spent.
+ * responder. ALPN is "iwarp". *out is owned by the caller. IW_E_NOMEM; IW_E_LIMIT: all
+ * one-use keys are used; IW_E_INVAL: an initiator with ca_file has no name, name cannot be that of a
+ * host, or a responder has neither a certificate nor a key.
  */
 IW_MUST_CHECK int iw_tls_stream_new(struct iw_tls_stream **out, struct iw_tls *t, bool initiator,
 				    const char *name, struct iw_fault *why);
@@ -93,8 +94,8 @@ bool iw_tls_stream_pending(const struct iw_tls_stream *s);
 bool iw_tls_stream_held(const struct iw_tls_stream *s);
 /*
  * Encrypts octets of vec after the first skip ones, as many as the output has room for. Returns
- * their number. IW_E_AGAIN: not one record fits; IW_E_TLS: the session has failed. Updates the key before its limit (RFC 8446
- * 5.5).
+ * their number. IW_E_AGAIN: not one record fits; IW_E_TLS: the session has failed. Updates the key
+ * before its limit (RFC 8446 5.5).
  */
 int64_t iw_tls_stream_write(struct iw_tls_stream *s, const struct iw_vec *vec, size_t nvec,
 			    size_t skip, struct iw_fault *why);
@@ -111,15 +112,16 @@ bool iw_tls_stream_info(const struct iw_tls_stream *s, struct iw_tls_info *out);
 
 /* --- datagrams: dtls.c ------------------------------------------------------------------------ */
 
-#define IW_DTLS_PLAIN_MAX 16384 /* octets of plaintext in a record (RFC 6347 4.1.1) */
+#define IW_DTLS_PLAIN_MAX   16384 /* octets of plaintext in a record (RFC 6347 4.1.1) */
+#define IW_DTLS_APPLICATION 23    /* content type of records with packets (RFC 5246 6.2.1) */
 /*
- * A record of application data has at most so many octets more than its plaintext: header, explicit
- * nonce and tag. All cipher suites here add the same number to each record.
+ * Octets, at most, by which a record exceeds its plaintext: header, explicit nonce and tag. All
+ * cipher suites here add the same number to each record.
  */
-#define IW_DTLS_MORE      (13 + 8 + 16)
-#define IW_DTLS_KEY       24   /* at most so many octets identify the address of a peer */
-#define IW_DTLS_HELLO     1200 /* at most so many octets has a datagram of the handshake */
-#define IW_DTLS_RANDOM    32   /* octets */
+#define IW_DTLS_MORE        (13 + 8 + 16)
+#define IW_DTLS_KEY         24   /* octets, at most, that identify the address of a peer */
+#define IW_DTLS_HELLO       1200 /* octets, at most, of a datagram of the handshake */
+#define IW_DTLS_RANDOM      32   /* octets */
 
 struct iw_dtls; /* the session with one peer */
 /*

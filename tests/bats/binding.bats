@@ -16,7 +16,8 @@ setup() {
     skip_with_file
     cd "$BATS_TEST_TMPDIR" || return 1
     export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/own
-    ddp-recv --show-key >/dev/null || skip 'needs openssl: built without it'
+    require_openssl
+    ddp-recv --show-key >/dev/null
     # The proxy has another key than the listener.
     XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/proxy ddp-recv --show-key >/dev/null
     PROXY_KEY=(proxy/iwarp/cert.pem proxy/iwarp/key.pem)

@@ -28,13 +28,6 @@ setup() {
     (umask 077 && openssl rand -hex 32 >secret && openssl rand -hex 32 >wrong)
 }
 
-require_openssl() {
-    local why
-
-    require_tool openssl
-    why=$(ddp-recv --show-key 2>&1) || skip "needs openssl: ${why##*: }"
-}
-
 # listen [OPTION...]: a listener at the right
 listen() {
     serve_in right ddp-recv -t udp -p "$PORT" --bind '*' "$@" dst
@@ -75,7 +68,7 @@ push() {
     assert_stderr_has 'DTLS: the peer does not finish the handshake: it has another pre-shared key'
     push --tls
     assert_status 4
-    assert_stderr_has 'DTLS: the peer refuses it'
+    assert_stderr_has 'DTLS: the peer refuses the connection'
     push --timeout 3s
     assert_status 4
     serve_end

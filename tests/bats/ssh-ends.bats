@@ -27,16 +27,16 @@ teardown_file() {
 # --- kill ---------------------------------------------------------------------------------------------------------------------
 
 @test "ssh: kill -9 of either end or of ssh during a transfer leaves nothing" {
-    local who
+    local party
 
     start_sshd
-    for who in near ssh far; do
+    for party in near ssh far; do
         begin_push
-        kill_one $who
+        kill_one $party
         begun_ends
-        [ "$status" -ne 0 ] || fail_with "succeeded after the end of $who"
+        [ "$status" -ne 0 ] || fail_with "succeeded after the end of $party"
         assert_all_clean
-        [ ! -e far/f ] || fail_with "a part has the name of the file after the end of $who"
+        [ ! -e far/f ] || fail_with "a part has the name of the file after the end of $party"
     done
     # The same command then succeeds.
     send_far half "$FAR:f"
@@ -55,31 +55,31 @@ teardown_file() {
 }
 
 @test "ssh: kill -9 while the data port is tried leaves nothing" {
-    local who
+    local party
 
     start_sshd
     block_ports hang 30000-30010
-    for who in near ssh far; do
+    for party in near ssh far; do
         begin ddp-send --ssh="$(ssh_command)" --ssh-port-range 30000-30010 "$SSH_KEYS/user.pub" "$FAR:f"
         wait_until 20 far_listens || fail_with 'does not listen' "$(begun_said)"
-        kill_one $who
+        kill_one $party
         begun_ends
-        [ "$status" -ne 0 ] || fail_with "succeeded after the end of $who"
+        [ "$status" -ne 0 ] || fail_with "succeeded after the end of $party"
         assert_all_clean
     done
     unblock_ports
 }
 
 @test "ssh: kill -9 while the connection of ssh carries the data leaves nothing" {
-    local who
+    local party
 
     start_sshd
     block_ports refuse 30000-30010
-    for who in near ssh far bridge; do
+    for party in near ssh far bridge; do
         begin_push --ssh-port-range 30000-30010
-        kill_one $who
+        kill_one $party
         begun_ends
-        [ "$status" -ne 0 ] || fail_with "succeeded after the end of $who"
+        [ "$status" -ne 0 ] || fail_with "succeeded after the end of $party"
         assert_all_clean
     done
     unblock_ports
@@ -128,7 +128,7 @@ far_port() {
 }
 
 # A third party that reaches the port has no key.
-@test "ssh: the far listener refuses connections without the key, and the transfer goes on" {
+@test "ssh: the far listener refuses connections without the key, and the transfer continues" {
     start_sshd
     mkdir other
     random_file other/g 100K

@@ -144,7 +144,7 @@ refuses() {
         ddp-send --ssh="sh -c 'echo iwarp-ssh 1 0; head -c 100 /dev/zero; cat >/dev/null'" src box:
     refuses 4 'box: the ssh connection has ended' ddp-send --ssh="sh -c 'echo iwarp-ssh 1 0'" src box:
     refuses 1 'box: no/dir: no directory no there: create it first' ddp-send --ssh=./fake-ssh src box:no/dir
-    refuses 1 'box: ~ is expanded only as ~/' ddp-send --ssh=./fake-ssh src box:~other/x
+    refuses 1 'box: ~other/x: ~ is expanded only as ~/' ddp-send --ssh=./fake-ssh src box:~other/x
     refuses 1 'box: none/x: open the directory none there: no such file' ddp-recv --ssh=./fake-ssh box:none/x .
 }
 

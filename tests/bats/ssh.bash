@@ -275,7 +275,7 @@ begun_half() {
     [ -n "$(find far -name '.iw-*' -size +100k)" ]
 }
 
-# kill_one WHO: near, ssh, far, or its bridge
+# kill_one PARTY: near, ssh, far, or its bridge
 kill_one() {
     case $1 in
     near) kill -KILL "$(begun_pid)" ;;

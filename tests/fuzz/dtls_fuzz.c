@@ -3,7 +3,7 @@
  * DTLS between an initiator and a listener. The input decides what happens to each datagram: it
  * arrives, is lost, repeated, changed in one octet or cut, or arbitrary octets arrive in its place.
  * A session never begins without a cookie. An established session never fails, because it drops
- * what is not authentic, and what arrives as a packet is what was sent.
+ * records that are not authentic. Each packet that arrives was sent by the other end.
  */
 #include <string.h>
 

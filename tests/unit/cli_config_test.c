@@ -201,22 +201,6 @@ static void what_is_not_a_file_is_refused_and_a_missing_one_is_not(void **state)
 	assert_int_equal(read_as(me, &f, &why), IW_E_LIMIT);
 }
 
-static void the_directory_follows_the_variables(void **state)
-{
-	char at[40];
-
-	(void)state;
-	assert_int_equal(setenv("HOME", "/h/u", 1), 0);
-	assert_int_equal(setenv("XDG_CONFIG_HOME", "relative", 1), 0);
-	assert_int_equal(iw_cli_config_dir(at, sizeof(at)), 0);
-	assert_string_equal(at, "/h/u/.config/iwarp");
-	assert_int_equal(iw_cli_config_dir(at, 10), IW_E_LIMIT);
-	assert_int_equal(unsetenv("HOME"), 0);
-	assert_int_equal(iw_cli_config_dir(at, sizeof(at)), IW_E_NOENT);
-	assert_int_equal(setenv("XDG_CONFIG_HOME", dir, 1), 0);
-	assert_int_equal(iw_cli_config_dir(at, sizeof(at)), 0);
-}
-
 /* --- the options of a tool --------------------------------------------------------------------- */
 
 struct opts {
@@ -462,7 +446,6 @@ int main(void)
 		cmocka_unit_test(more_keys_than_the_limit_are_refused),
 		cmocka_unit_test(files_that_others_can_change_are_refused),
 		cmocka_unit_test(what_is_not_a_file_is_refused_and_a_missing_one_is_not),
-		cmocka_unit_test(the_directory_follows_the_variables),
 		cmocka_unit_test(keys_set_options_and_the_command_line_replaces_them),
 		cmocka_unit_test(options_that_exclude_the_command_line_are_left_out),
 		cmocka_unit_test(require_encryption_is_never_left_out),

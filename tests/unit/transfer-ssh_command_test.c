@@ -99,7 +99,7 @@ static struct iw_fault end_of(const char *command)
 
 	if (iw_ssh_spawn(&c, false, &fd, &pid, &why) == 0) {
 		close(fd);
-		(void)iw_ssh_autopsy(&c, pid, iw_os_now() + IW_SEC(10), &why);
+		(void)iw_ssh_explain_exit(&c, pid, iw_os_now() + IW_SEC(10), &why);
 	}
 	return why;
 }

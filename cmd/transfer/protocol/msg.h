@@ -142,9 +142,9 @@ struct iw_xfer_msg {
 	uint32_t size;
 	uint64_t from;
 	uint64_t arrived, kept; /* from a sink; 0 if absent */
-	const uint8_t
-		*binding;  /* IW_XFER_BINDING_LEN octets, a slice of the message; NULL: absent */
-	bool busy, answer; /* NOP */
+	/* IW_XFER_BINDING_LEN octets, a slice of the message; NULL: absent */
+	const uint8_t *binding;
+	bool busy, answer;     /* NOP */
 	uint64_t total, paths; /* NOP of a source: see IW_XFER_KEY_TOTAL; paths 0: absent */
 	struct iw_cbor_rec rec;
 };

@@ -22,7 +22,7 @@
 
 #define STEP     65536   /* octets that one read or splice moves */
 #define PIPE_CAP 1048576 /* octets that a pipe may hold, if the system permits it */
-#define FLUSH_NS (10 * (uint64_t)1000000000)
+#define FLUSH_NS IW_SEC(10)
 
 /* One direction. */
 struct way {

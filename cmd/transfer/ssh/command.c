@@ -236,7 +236,7 @@ int iw_ssh_spawn(const struct iw_ssh_command *c, bool later, int *fd, pid_t *pid
 /* Waits for the process; then kills it. Returns its status as waitpid reports it; -1: killed. */
 static int wait_for(pid_t pid, uint64_t until)
 {
-	const struct timespec beat = { .tv_nsec = 5000000 };
+	const struct timespec pause = { .tv_nsec = (long)IW_MSEC(5) };
 	int status = -1;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -245,12 +245,13 @@ static int wait_for(pid_t pid, uint64_t until)
 			(void)waitpid(pid, &status, 0);
 			return -1;
 		}
-		nanosleep(&beat, NULL);
+		nanosleep(&pause, NULL);
 	}
 	return status;
 }
 
-int iw_ssh_autopsy(const struct iw_ssh_command *c, pid_t pid, uint64_t until, struct iw_fault *why)
+int iw_ssh_explain_exit(const struct iw_ssh_command *c, pid_t pid, uint64_t until,
+			struct iw_fault *why)
 {
 	const char *program = c->program ? c->program : c->tool;
 	int status = wait_for(pid, until);

@@ -50,6 +50,7 @@ IW_MUST_CHECK int iw_ssh_spawn(const struct iw_ssh_command *c, bool later, int *
  * Waits until the process ends, at most until the time until, then ends it. Sets *why: why there is
  * no far end, from the exit status. Returns why->err. Call it before the process is confined.
  */
-int iw_ssh_autopsy(const struct iw_ssh_command *c, pid_t pid, uint64_t until, struct iw_fault *why);
+int iw_ssh_explain_exit(const struct iw_ssh_command *c, pid_t pid, uint64_t until,
+			struct iw_fault *why);
 
 #endif

@@ -13,7 +13,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define SEND IW_SEC(30) /* for the local end to take a message */
+#define SEND_TIMEOUT IW_SEC(30) /* for the local end to receive a message */
 
 /* SSH_CONNECTION: "CLIENT-ADDRESS PORT SERVER-ADDRESS PORT" (ssh(1), ENVIRONMENT). */
 static int find_address(struct iw_ssh_far *f, struct iw_fault *why)
@@ -51,7 +51,8 @@ static int converse(struct iw_ssh_far *f, bool source, struct iw_fault *why)
 	int err;
 
 	snprintf(line, sizeof(line), "iwarp-ssh %d %s\n", IW_SSH_PROTOCOL, iw_version());
-	err = iw_ssh_link_write(&f->link, line, strlen(line), iw_time_add(iw_os_now(), SEND), why);
+	err = iw_ssh_link_write(&f->link, line, strlen(line),
+				iw_time_add(iw_os_now(), SEND_TIMEOUT), why);
 	if (err)
 		return err;
 	err = iw_ssh_link_recv(&f->link, &m, iw_time_add(iw_os_now(), IW_SSH_FIRST), why);
@@ -102,7 +103,7 @@ int iw_ssh_far_ready(struct iw_ssh_far *f, uint16_t port, uint16_t udp_port, str
 	m.ready.udp_port = udp_port;
 	memcpy(m.ready.secret, f->secret, sizeof(m.ready.secret));
 	m.ready.paths = (struct iw_ssh_paths){ .list = f->root.paths, .n = f->root.n };
-	err = iw_ssh_link_send(&f->link, &m, iw_time_add(iw_os_now(), SEND), why);
+	err = iw_ssh_link_send(&f->link, &m, iw_time_add(iw_os_now(), SEND_TIMEOUT), why);
 	explicit_bzero(&m, sizeof(m));
 	return err;
 }

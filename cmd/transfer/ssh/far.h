@@ -27,8 +27,10 @@ struct iw_ssh_far {
  * at, and a new secret. source: this program sends files. Standard input and output then refer to
  * /dev/null. Call it before threads start. After an error it has sent ERROR if it could, and only
  * iw_ssh_far_close may follow.
- * IW_E_INVAL: standard input is a terminal, or the wrong program for the REQUEST; IW_E_NOTSUP:
- * another version; errors of iw_ssh_bridge, iw_ssh_link_recv and iw_ssh_root_find.
+ * IW_E_INVAL: standard input is a terminal, this is the wrong program for the REQUEST, or
+ * SSH_CONNECTION has no address; IW_E_NOTSUP: another version; IW_E_FORMAT: not a REQUEST; IW_E_OS:
+ * no random numbers; errors of iw_ssh_bridge, iw_ssh_link_write, iw_ssh_link_recv and
+ * iw_ssh_root_find.
  */
 IW_MUST_CHECK int iw_ssh_far_open(struct iw_ssh_far *f, bool source, struct iw_fault *why);
 

@@ -25,7 +25,7 @@ struct iw_ssh_link {
 
 /* Takes ownership of fd. */
 void iw_ssh_link_init(struct iw_ssh_link *l, int fd);
-/* Closes the socket, and wipes the memory, which may hold a key. */
+/* Closes the socket, and wipes the memory, which may have a key. */
 void iw_ssh_link_fini(struct iw_ssh_link *l);
 /* Returns the socket, which the caller then owns; l is closed. */
 int iw_ssh_link_release(struct iw_ssh_link *l);

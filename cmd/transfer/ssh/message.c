@@ -256,8 +256,10 @@ static int decode_ready(struct iw_ssh_ready *r, const struct iw_cbor_rec *rec, s
 	if (err)
 		return err;
 	if (len != IW_SSH_SECRET_LEN || r->port == 0)
-		return iw_fail(why, IW_E_LIMIT, "READY: a secret of %U octets and port %u",
-			       (uint64_t)len, (uint32_t)r->port);
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"READY: a secret of %U octets and port %u; expected %u octets and a port above 0",
+			(uint64_t)len, (uint32_t)r->port, (uint32_t)IW_SSH_SECRET_LEN);
 	memcpy(r->secret, secret, IW_SSH_SECRET_LEN);
 	return get_paths(&r->paths, rec, why);
 }

@@ -72,8 +72,8 @@ struct iw_ssh_request {
 
 struct iw_ssh_ready {
 	char version[IW_SSH_VERSION_MAX + 1];
-	char addr[IW_SSH_ADDR_MAX +
-		  1]; /* numeric; an IPv6 address may have a zone of the far end */
+	/* Numeric; an IPv6 address may have a zone of the far end. */
+	char addr[IW_SSH_ADDR_MAX + 1];
 	uint16_t port;
 	uint16_t udp_port; /* 0 unless udp */
 	uint8_t secret[IW_SSH_SECRET_LEN];

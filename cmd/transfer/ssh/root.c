@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/text.h"
 #include "os/os.h"
 #include "transfer/ssh/message.h"
 #include "util/text.h"
@@ -22,12 +23,14 @@ static int no_memory(struct iw_fault *why)
 static char *expand(const char *p, size_t len, struct iw_fault *why)
 {
 	const char *home = getenv("HOME");
-	char *text = NULL;
+	char *text = NULL, shown[80];
 	int n;
 
 	if (len > 1 && p[0] == '~' && p[1] != '/') {
+		iw_printable(shown, sizeof(shown), p, len, true);
 		iw_fail(why, IW_E_INVAL,
-			"~ is expanded only as ~/: give the path of another home directory in full");
+			"%s: ~ is expanded only as ~/: give the path of another home directory in full",
+			shown);
 		return NULL;
 	}
 	if (len > 0 && p[0] == '~' && home && home[0])

@@ -20,11 +20,12 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define GREETING "iwarp-ssh "
-#define ANSWER   IW_SEC(60) /* for the far end to answer a message */
-#define DEATH    IW_SEC(5)  /* for ssh to end after its pipe has ended */
-#define END      IW_SEC(15) /* for the far end and ssh to end */
-#define SHOWN    60         /* characters of an unexpected text */
+#define GREETING       "iwarp-ssh "
+/* Time limits: for the far end to answer; for ssh to exit or start; for both to end. */
+#define ANSWER_TIMEOUT IW_SEC(60)
+#define SSH_TIMEOUT    IW_SEC(5)
+#define END_TIMEOUT    IW_SEC(15)
+#define SHOWN          60 /* characters of an unexpected text */
 
 static const char *program(const struct iw_ssh_start *s)
 {
@@ -66,20 +67,21 @@ static int greet(struct iw_ssh_start *s, struct iw_fault *why)
 {
 	char line[IW_SSH_LINE_MAX];
 	int err = iw_ssh_link_line(&s->link, line, sizeof(line), GREETING,
-				   iw_time_add(iw_os_now(), IW_SSH_PATIENCE), why);
+				   iw_time_add(iw_os_now(), IW_SSH_FIRST_LINE_TIMEOUT), why);
 
 	if (err == IW_E_CLOSED && line[0])
 		return unexpected(s, line, why);
 	if (err == IW_E_CLOSED) {
-		err = iw_ssh_autopsy(&s->command, s->pid, iw_time_add(iw_os_now(), DEATH), why);
+		err = iw_ssh_explain_exit(&s->command, s->pid,
+					  iw_time_add(iw_os_now(), SSH_TIMEOUT), why);
 		s->pid = 0;
 		return err;
 	}
 	if (err == IW_E_TIMEOUT)
 		return iw_fail(
 			why, IW_E_TIMEOUT,
-			"%s: no answer of %s within %t; does ssh wait for a password, or the host not answer?",
-			s->command.host, program(s), (uint64_t)IW_SSH_PATIENCE);
+			"%s: no answer from %s within %t; is ssh waiting for a password, or is the host unreachable?",
+			s->command.host, program(s), (uint64_t)IW_SSH_FIRST_LINE_TIMEOUT);
 	if (err)
 		return err;
 	if (strncmp(line, GREETING, strlen(GREETING)) != 0)
@@ -101,10 +103,10 @@ static int name_host(const struct iw_ssh_start *s, const struct iw_fault *own, s
 }
 
 /* Sends a message, of which only the paths may be too long. */
-static int tell(struct iw_ssh_start *s, const struct iw_ssh_msg *m, struct iw_fault *why)
+static int send_message(struct iw_ssh_start *s, const struct iw_ssh_msg *m, struct iw_fault *why)
 {
 	struct iw_fault own;
-	int err = iw_ssh_link_send(&s->link, m, iw_time_add(iw_os_now(), ANSWER), &own);
+	int err = iw_ssh_link_send(&s->link, m, iw_time_add(iw_os_now(), ANSWER_TIMEOUT), &own);
 
 	if (err == IW_E_LIMIT) {
 		*why = own;
@@ -118,7 +120,7 @@ static int expect(struct iw_ssh_start *s, struct iw_ssh_msg *m, enum iw_ssh_type
 		  struct iw_fault *why)
 {
 	struct iw_fault own;
-	int err = iw_ssh_link_recv(&s->link, m, iw_time_add(iw_os_now(), ANSWER), &own);
+	int err = iw_ssh_link_recv(&s->link, m, iw_time_add(iw_os_now(), ANSWER_TIMEOUT), &own);
 
 	if (err)
 		return name_host(s, &own, why);
@@ -175,7 +177,7 @@ static int converse(struct iw_ssh_start *s, const struct iw_ssh_request *request
 	int err = greet(s, why);
 
 	if (!err)
-		err = tell(s, &m, why);
+		err = send_message(s, &m, why);
 	if (!err)
 		err = expect(s, &m, IW_SSH_READY, why);
 	if (!err)
@@ -234,7 +236,7 @@ int iw_ssh_prepare(struct iw_ssh_start *s, const struct iw_ssh_command *command,
 int iw_ssh_proceed(struct iw_ssh_start *s, const struct iw_ssh_request *request,
 		   struct iw_fault *why)
 {
-	int err = iw_ssh_link_write(&s->link, "", 1, iw_time_add(iw_os_now(), DEATH), why);
+	int err = iw_ssh_link_write(&s->link, "", 1, iw_time_add(iw_os_now(), SSH_TIMEOUT), why);
 
 	return err ? err : converse(s, request, why);
 }
@@ -262,7 +264,7 @@ static int await_connect(int fd, uint64_t until)
 
 int iw_ssh_probe(const struct iw_ssh_start *s, struct iw_fault *why)
 {
-	uint64_t until = iw_time_add(iw_os_now(), IW_SSH_PROBE);
+	uint64_t until = iw_time_add(iw_os_now(), IW_SSH_PROBE_TIMEOUT);
 	char text[IW_ADDR_TEXT];
 	struct iw_addr a;
 	int fd, errnum;
@@ -286,7 +288,7 @@ int iw_ssh_probe(const struct iw_ssh_start *s, struct iw_fault *why)
 int iw_ssh_fall_back(struct iw_ssh_start *s, int *fd, struct iw_fault *why)
 {
 	struct iw_ssh_msg m = { .type = IW_SSH_FALLBACK };
-	int err = tell(s, &m, why);
+	int err = send_message(s, &m, why);
 
 	if (!err)
 		err = expect(s, &m, IW_SSH_AGREED, why);
@@ -298,7 +300,7 @@ int iw_ssh_fall_back(struct iw_ssh_start *s, int *fd, struct iw_fault *why)
 void iw_ssh_end(struct iw_ssh_start *s)
 {
 	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
-	uint64_t until = iw_time_add(iw_os_now(), END);
+	uint64_t until = iw_time_add(iw_os_now(), END_TIMEOUT);
 
 	/* The far end has nothing to say any more: an ERROR that it sent is not read. */
 	iw_ssh_link_fini(&s->link);

@@ -13,9 +13,9 @@
 #include "transfer/ssh/link.h"
 
 /* The time from the start of ssh to the first line. The user may have to type a password. */
-#define IW_SSH_PATIENCE IW_SEC(120)
+#define IW_SSH_FIRST_LINE_TIMEOUT IW_SEC(120)
 /* The time in which the data port must answer. */
-#define IW_SSH_PROBE    IW_SEC(5)
+#define IW_SSH_PROBE_TIMEOUT      IW_SEC(5)
 
 struct iw_ssh_start {
 	struct iw_ssh_link link;
@@ -34,9 +34,10 @@ struct iw_ssh_start {
  * command are borrowed until iw_ssh_end. Call it before the process is confined. After an error
  * nothing of the user's files was sent, and s needs no iw_ssh_end.
  * IW_E_NOENT: ssh or the far program does not exist; IW_E_CLOSED: ssh or the far program ended;
- * IW_E_TIMEOUT: no answer within IW_SSH_PATIENCE; IW_E_FORMAT: something else was printed, or a
- * message is malformed; IW_E_NOTSUP: another version; IW_E_REJECTED: the far end sent ERROR;
- * IW_E_CANCELED: a signal; IW_E_LIMIT: too many paths; IW_E_NOMEM; IW_E_OS.
+ * IW_E_TIMEOUT: no first line within IW_SSH_FIRST_LINE_TIMEOUT, or no READY within 60 s;
+ * IW_E_FORMAT: something else was printed, or a message is malformed; IW_E_NOTSUP: another version;
+ * IW_E_REJECTED: the far end sent ERROR; IW_E_CANCELED: a signal; IW_E_LIMIT: too many paths;
+ * IW_E_NOMEM; IW_E_OS.
  */
 IW_MUST_CHECK int iw_ssh_start(struct iw_ssh_start *s, const struct iw_ssh_command *command,
 			       const struct iw_ssh_request *request, struct iw_fault *why);
@@ -52,8 +53,8 @@ IW_MUST_CHECK int iw_ssh_proceed(struct iw_ssh_start *s, const struct iw_ssh_req
 				 struct iw_fault *why);
 
 /*
- * Returns 0 if a TCP connection to the listener can be established within IW_SSH_PROBE; it is
- * closed at once. Otherwise the error, with the reason in *why. IW_E_CANCELED: a signal.
+ * Returns 0 if a TCP connection to the listener can be established within IW_SSH_PROBE_TIMEOUT; it
+ * is closed at once. Otherwise the error, with the reason in *why. IW_E_CANCELED: a signal.
  */
 IW_MUST_CHECK int iw_ssh_probe(const struct iw_ssh_start *s, struct iw_fault *why);
 

@@ -845,7 +845,8 @@ struct iw_tls_attr {
  * the files. The caller owns *out.
  * IW_E_NOTSUP: the library was built without OpenSSL; IW_E_INVAL: a file is not what its comment
  * says, the key does not belong to the certificate, the certificate has expired or is not valid
- * yet, psk has an impossible length or is combined with certificates, psk_one_use without psk;
+ * yet, cert_file without key_file or the reverse, psk or psk_identity has an impossible length, psk
+ * is combined with certificates, psk_one_use without psk;
  * IW_E_NOENT, IW_E_PERM, IW_E_OS: a file cannot be read; IW_E_NOMEM. why names the file.
  */
 IW_API IW_MUST_CHECK int iw_tls_new(struct iw_tls **out, const struct iw_tls_attr *attr,
@@ -855,9 +856,9 @@ IW_API void iw_tls_free(struct iw_tls *tls);
 /* Sets pin to that of this end's certificate. IW_E_STATE: it has no certificate. */
 IW_API IW_MUST_CHECK int iw_tls_own_pin(const struct iw_tls *tls, uint8_t pin[IW_TLS_PIN_LEN]);
 /*
- * Adds a key to pins of struct iw_tls_attr, for the handshakes that follow. For a caller that learns
- * the key of a peer with its first connection: the peer of a later one must have it. IW_E_STATE: the
- * credentials use a PSK; IW_E_NOMEM.
+ * Adds a key to pins of struct iw_tls_attr, for the handshakes that follow. For a caller that
+ * learns the key of a peer with its first connection: the peer of a later one must have it.
+ * IW_E_STATE: the credentials use a PSK; IW_E_NOMEM.
  */
 IW_API IW_MUST_CHECK int iw_tls_add_pin(struct iw_tls *tls, const uint8_t pin[IW_TLS_PIN_LEN]);
 
