@@ -433,6 +433,8 @@ make_cert() {
     serve_here env XDG_CONFIG_HOME="$there" ddp-bench --listen -p "$PORT" --tls
     run_here env XDG_CONFIG_HOME="$here" ddp-bench -p "$PORT" --tls --count 1000 -s 4K -j 4 127.0.0.1 write
     assert_status 0
+    # The lines that follow the connection belong to it.
+    [[ $output =~ 'congestion control'.*'encryption '.*'retransmitted' ]] || fail_with 'wrong order' "$output"
     assert_stderr_has 'first connection'
     serve_end
     serve_here env XDG_CONFIG_HOME="$there" mpa-probe --listen --app rping -p "$PORT" --tls
