@@ -329,6 +329,9 @@ make_cert() {
     HOME='' XDG_CONFIG_HOME='' run_here ddp-send --tls src/f 127.0.0.1:
     assert_status 4
     assert_stderr_has 'neither HOME nor XDG_CONFIG_HOME is an absolute path'
+    HOME=/nonexistent XDG_CONFIG_HOME='' run_here ddp-send --tls src/f 127.0.0.1:
+    assert_status 4
+    assert_stderr_has 'create /nonexistent/.config (from XDG_CONFIG_HOME or HOME)'
 }
 
 @test "--show-key prints the pin of the certificate in use" {
