@@ -48,6 +48,18 @@ assert_refused() {
 
 # --- keys that are remembered -----------------------------------------------------------------------------------------------
 
+@test "TLS notices changed octets, so no digest and no CRC is no reason to warn" {
+    serve --tls --crc off
+    # The first connection is reported.
+    send_f --tls
+    assert_sent
+    send_f --tls --crc off --digest none
+    assert_sent
+    assert_equal "$stderr" ''
+    serve_end
+    assert_equal "$stderr" ''
+}
+
 @test "TLS carries every mode in both directions" {
     local mode
 
