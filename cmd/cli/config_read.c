@@ -28,7 +28,10 @@ static bool is_absent(const char *path, int errnum)
 {
 	struct stat st;
 
-	if (errnum == ENOENT || errnum == ENOTDIR)
+	/* A link to a missing file was meant to set options. */
+	if (errnum == ENOENT)
+		return lstat(path, &st) != 0;
+	if (errnum == ENOTDIR)
 		return true;
 	return errnum == EACCES && stat(path, &st) != 0 && errno == EACCES;
 }

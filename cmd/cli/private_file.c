@@ -82,7 +82,7 @@ static int make_dir(const char *path, struct iw_fault *why)
 	if (slash)
 		*slash = '\0';
 	if (mkdir(parent, 0700) < 0 && errno != EEXIST)
-		return iw_os_fail(why, errno, "create %s", parent);
+		return iw_os_fail(why, errno, "create %s (from XDG_CONFIG_HOME or HOME)", parent);
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return iw_os_fail(why, errno, "create %s", path);
 	return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/doctor.h"
 #include "cli/identity.h"
 #include "cli/option.h"
 #include "cli/private_file.h"
@@ -238,6 +239,24 @@ static void forget(struct iw_cli_secure *s)
 	s->peer[0] = '\0';
 	s->complained = false;
 	iw_known_fini(&s->known);
+}
+
+static int probe(struct iw_fault *why)
+{
+	static const uint8_t key[IW_TLS_PSK_MIN] = { 0 };
+	const struct iw_tls_attr attr = { .size = sizeof(attr),
+					  .psk = key,
+					  .psk_len = sizeof(key) };
+	struct iw_tls *tls = NULL;
+	int err = iw_tls_new(&tls, &attr, why);
+
+	iw_tls_free(tls);
+	return err;
+}
+
+void iw_cli_secure_doctor(struct iw_doctor *d)
+{
+	iw_doctor_probe(d, "encryption", probe, NULL);
 }
 
 void iw_cli_secure_close(struct iw_cli_secure *s)

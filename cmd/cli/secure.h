@@ -90,6 +90,8 @@ IW_MUST_CHECK int iw_cli_secure_seen(struct iw_cli_secure *s, const struct iw_tl
  */
 void iw_cli_secure_failed(struct iw_cli_secure *s, struct iw_fault *why);
 void iw_cli_secure_close(struct iw_cli_secure *s);
+/* For --doctor (doctor_needs): reports whether this build can encrypt. */
+void iw_cli_secure_doctor(struct iw_doctor *d);
 
 /* "SHA256:" and 43 characters of base64 without padding, as ssh prints keys; with the zero. */
 #define IW_CLI_PIN_TEXT 51

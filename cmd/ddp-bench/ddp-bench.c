@@ -885,6 +885,7 @@ static unsigned doctor_confine(struct iw_cli *cli, uint64_t *caps)
 
 static void doctor_needs(struct iw_doctor *d)
 {
+	iw_cli_secure_doctor(d);
 	iw_doctor_probe(d, "--plot", iw_bench_plot_can, NULL);
 }
 

@@ -247,21 +247,21 @@ static void add_connection(struct iw_table *t, const struct iw_bench_show *s,
 		iw_table_add(t, "");
 		iw_table_add(t, buf);
 	}
+	iw_table_add(t, "");
+	iw_table_addf(t, "congestion control %s and %s",
+		      r->client.cc[0] ? r->client.cc : "the kernel's",
+		      r->server.cc[0] ? r->server.cc : "the kernel's");
+	if (r->connections * r->streams > 1) {
+		iw_table_add(t, "");
+		iw_table_addf(t, "the first of %u; each has %u stream%s in use", r->connections,
+			      r->streams, r->streams == 1 ? "" : "s");
+	}
 	if (r->tls.version) {
 		iw_text_init(&text, buf, sizeof(buf));
 		iw_cli_facts_tls_text(&text, &r->tls);
 		iw_table_add(t, "encryption");
 		iw_table_add(t, buf);
 	}
-	iw_table_add(t, "");
-	iw_table_addf(t, "congestion control %s and %s",
-		      r->client.cc[0] ? r->client.cc : "the kernel's",
-		      r->server.cc[0] ? r->server.cc : "the kernel's");
-	if (r->connections * r->streams == 1)
-		return;
-	iw_table_add(t, "");
-	iw_table_addf(t, "the first of %u; each has %u stream%s in use", r->connections, r->streams,
-		      r->streams == 1 ? "" : "s");
 }
 
 static void add_latency(struct iw_table *t, const struct iw_bench_result *r)

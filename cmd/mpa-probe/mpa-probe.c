@@ -682,6 +682,7 @@ int main(int argc, char **argv)
 
 	iw_cli_init(&o.cli, "mpa-probe", "tcp");
 	o.cli.confine = confine_how;
+	o.cli.doctor_needs = iw_cli_secure_doctor;
 	o.cli.doctor_also = doctor_also;
 	o.cli.transports = transports;
 	iw_cli_secure_init(&o.secure);

@@ -470,6 +470,7 @@ int main(int argc, char **argv)
 	o.cli.confine = iw_confine_listener;
 	iw_cli_secure_init(&o.secure);
 	o.cli.transports = transports;
+	o.cli.doctor_needs = iw_cli_secure_doctor;
 	o.cli.doctor_also = diagnose;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);

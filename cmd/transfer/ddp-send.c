@@ -86,7 +86,8 @@ static void not_remote(const struct iw_transfer_opts *o, const struct argp_state
 	if (strchr(target, ':'))
 		argp_error(state, "\"%s\" is a local name: the last argument must be HOST:[PATH]",
 			   target);
-	argp_error(state, "no colon in \"%s\": write %s: for its served directory", target, target);
+	argp_error(state, "no colon in \"%s\": write %s: for its %s directory", target, target,
+		   o->ssh.on || strchr(target, '@') ? "home" : "served");
 }
 
 /*

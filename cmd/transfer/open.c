@@ -312,6 +312,11 @@ static int listen_in_range(struct hub *h, struct iw_cli_param *conn, struct iw_f
 		conn->at.udp_port = udp ? (uint16_t)port : 0;
 		conn->at.port = udp ? 0 : (uint16_t)port;
 		err = iw_listen(&h->listener, h->ctx, &conn->at, &conn->protocol, why);
+		if (err && why->os_errno == EACCES && port > 0 && port < 1024)
+			return iw_fail(
+				why, err,
+				"port %u: permission denied; ports below 1024 need CAP_NET_BIND_SERVICE: choose others with --ssh-port-range",
+				port);
 		if (!err || why->os_errno != EADDRINUSE)
 			return err;
 	}

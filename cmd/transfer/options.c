@@ -828,6 +828,7 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	o.cfg.cli = &o.cli;
 	iw_cli_init(&o.cli, tool, "tcp");
 	o.cli.confine = confine_how;
+	o.cli.doctor_needs = iw_cli_secure_doctor;
 	iw_cli_conn_init(&o.conn);
 	iw_cli_secure_init(&o.secure);
 	iw_cli_parse(&o.cli, argp, argc, argv, 0, &o);

@@ -215,7 +215,7 @@ static bool repeats_code(const struct iw_file_report *f)
 		strstr(f->text, iw_xfer_code_text(f->code)));
 }
 
-/* The name for an error message: the path as the user gave it, if it is known. */
+/* The name for an error message, or for what has none: the path as the user gave it, if known. */
 static void name_failed(char *name, size_t cap, const struct iw_file_report *f)
 {
 	const char *typed = f->typed && f->typed[0] ? f->typed : NULL;
@@ -247,7 +247,7 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 
 	if (r->silent)
 		return;
-	if (failed || f->meta->kind == IW_XFER_PACK)
+	if (failed || f->meta->kind == IW_XFER_PACK || f->meta->name_len == 0)
 		name_failed(name, sizeof(name), f);
 	else
 		iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);

@@ -100,9 +100,11 @@ static void name_silence(struct iw_fault *named, const struct user_port *u,
 			hint);
 	else
 		iw_fail(named, IW_E_TIMEOUT,
-			"connect to %s%s: %s; is the address right, is a listener with -t %s%s%s there, and does a firewall let %s through?",
+			"connect to %s%s: %s; is the address right, is a listener with -t %s%s%s there, %sand does a firewall let %s through?",
 			x->assoc.peer, udp, what, u->pkt->udp_port ? "udp" : "sctp, raw or xdp",
 			u->pkt->overhead ? " and encryption (--tls)" : "", iw_sock_bind_hint(t),
+			/* A listener with DTLS does not answer a plain INIT. */
+			u->pkt->udp_port && !u->pkt->overhead ? "does it use --tls, " : "",
 			u->pkt->udp_port ? "UDP" : "SCTP");
 }
 

@@ -493,6 +493,12 @@ end_slowly() {
     push src dst
     assert_status 2
     assert_stderr_has 'no colon in "dst": write dst: for its served directory'
+    push src me@dst
+    assert_status 2
+    assert_stderr_has 'no colon in "me@dst": write me@dst: for its home directory'
+    push --ssh src dst
+    assert_status 2
+    assert_stderr_has 'no colon in "dst": write dst: for its home directory'
     push host:a .
     assert_status 2
     assert_stderr_has 'the source is remote; to fetch, use ddp-recv host:a .'

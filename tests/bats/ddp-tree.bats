@@ -486,6 +486,15 @@ has_journal() {
     assert_equal "$(cat dst/t/kept) $(readlink dst/t/replaced)" 'newer new'
 }
 
+@test "a dry run names the directory whose contents would be sent" {
+    mkdir src/t
+    random_file src/t/f 100
+    listen
+    push -n src/t/ 127.0.0.1:new
+    assert_status 0
+    assert_equal "$(head -2 <<<"$output" | sort)" $'f: would be sent\nsrc/t/: would be sent'
+}
+
 @test "--checksum compares contents instead of times, and sets the times of equal files" {
     local options before
 

@@ -350,6 +350,8 @@ END
 }
 
 @test "--doctor of a tool checks what that tool needs" {
+    local tool
+
     run_here ddp-dump --doctor --json
     assert_jsonl '[.[] | select(.subject == "live capture")] | length' 1
     assert_jsonl '[.[] | select(.subject | startswith("transport "))?] | length' 0
@@ -359,6 +361,12 @@ END
     assert_stderr_is 'mpa-probe: warning: --doctor examines only this machine; no.such.host.invalid was not contacted: leave out --doctor for that'
     run_here ddp-bench --doctor no.such.host.invalid write
     assert_stderr_has 'ddp-bench: warning: --doctor examines only this machine; no.such.host.invalid was not contacted'
+    for tool in ddp-send ddp-recv ddp-bench mpa-probe sctp-ddp-ping; do
+        run_here $tool --doctor --json
+        assert_jsonl '[.[] | select(.subject == "encryption")] | length' 1
+    done
+    run_here ddp-impair --doctor --json
+    assert_jsonl '[.[] | select(.subject == "encryption")] | length' 0
     run_here mpa-probe --doctor --json
     assert_jsonl '[.[] | select(.event == "check") | .subject | select(startswith("transport "))]' '["transport tcp"]'
     run_here sctp-ddp-ping --doctor --json

@@ -86,10 +86,10 @@ fails() {
         -t raw src/f "$LEFT_IP:"
     fails "10.77.0.99:$PORT: no answer to the INIT within 1 s (-t raw); is the address right, is a listener with -t sctp, raw or xdp and --bind '*' there, and does a firewall let SCTP through?" \
         -t raw src/f 10.77.0.99:
-    fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
+    fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, does it use --tls, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f 10.77.0.99:
     # A long address is not truncated.
-    fails "[fd77::1234:5678:9abc:def0]:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
+    fails "[fd77::1234:5678:9abc:def0]:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, does it use --tls, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f '[fd77::1234:5678:9abc:def0]:'
     # A firewall that rejects answers the same as a host without a listener.
     fails "$LEFT_IP port $PORT: connection refused; is a listener with -t tcp and --bind '*' running there, and does a firewall let the connection through?" \

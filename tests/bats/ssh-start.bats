@@ -59,7 +59,8 @@ refuses() {
     run_here ddp-send --ssh=./fake-ssh src/file me@box:new
     assert_status 0
     assert_same_file src/file far/new
-    assert_equal "$(paste -sd' ' arguments)" '-x -a -T -oClearAllForwardings=yes -l me box -- ddp-recv --ssh-server'
+    assert_equal "$(paste -sd' ' arguments)" \
+        '-x -a -T -oClearAllForwardings=yes -oPermitLocalCommand=no -oRemoteCommand=none -l me box -- ddp-recv --ssh-server'
     mkdir back
     run_here ddp-recv --ssh=./fake-ssh me@box:new me@box:src me@box:"$PWD/src/file" back
     assert_status 0

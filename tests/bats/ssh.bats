@@ -248,6 +248,30 @@ assert_encrypted() {
     assert_far_is_clean
 }
 
+@test "ssh: a port range below 1024 names the option to change" {
+    start_sshd
+    mkdir src
+    random_file src/f 100
+    send_far --ssh-port-range 80-90 src/f "$FAR:"
+    assert_status 1
+    assert_stderr_has 'port 80: permission denied'
+    assert_stderr_has 'choose others with --ssh-port-range'
+    send_far -t udp --ssh-port-range 80-90 src/f "$FAR:"
+    assert_status 1
+    assert_stderr_has 'choose others with --ssh-port-range'
+    assert_far_is_clean
+}
+
+@test "ssh: RemoteCommand and LocalCommand of the configuration of ssh do not apply, as with scp" {
+    start_sshd
+    mkdir src
+    random_file src/f 100
+    printf '%s\n' 'RemoteCommand id' 'PermitLocalCommand yes' 'LocalCommand echo text' >config
+    run_in left ddp-send src/f "$FAR:" --ssh="$(ssh_command -F "'$PWD/config'")"
+    assert_status 0
+    assert_same_file src/f far/f
+}
+
 # --- what can be wrong at the far end ----------------------------------------------------------------------------------------
 
 # assert_nothing_sent STATUS TEXT...: one line with each text

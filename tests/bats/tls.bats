@@ -48,6 +48,18 @@ assert_refused() {
 
 # --- keys that are remembered -----------------------------------------------------------------------------------------------
 
+@test "TLS notices changed octets, so no digest and no CRC is no reason to warn" {
+    serve --tls --crc off
+    # The first connection is reported.
+    send_f --tls
+    assert_sent
+    send_f --tls --crc off --digest none
+    assert_sent
+    assert_equal "$stderr" ''
+    serve_end
+    assert_equal "$stderr" ''
+}
+
 @test "TLS carries every mode in both directions" {
     local mode
 
@@ -329,6 +341,9 @@ make_cert() {
     HOME='' XDG_CONFIG_HOME='' run_here ddp-send --tls src/f 127.0.0.1:
     assert_status 4
     assert_stderr_has 'neither HOME nor XDG_CONFIG_HOME is an absolute path'
+    HOME=/nonexistent XDG_CONFIG_HOME='' run_here ddp-send --tls src/f 127.0.0.1:
+    assert_status 4
+    assert_stderr_has 'create /nonexistent/.config (from XDG_CONFIG_HOME or HOME)'
 }
 
 @test "--show-key prints the pin of the certificate in use" {
@@ -433,6 +448,8 @@ make_cert() {
     serve_here env XDG_CONFIG_HOME="$there" ddp-bench --listen -p "$PORT" --tls
     run_here env XDG_CONFIG_HOME="$here" ddp-bench -p "$PORT" --tls --count 1000 -s 4K -j 4 127.0.0.1 write
     assert_status 0
+    # The lines that follow the connection belong to it.
+    [[ $output =~ 'congestion control'.*'encryption '.*'retransmitted' ]] || fail_with 'wrong order' "$output"
     assert_stderr_has 'first connection'
     serve_end
     serve_here env XDG_CONFIG_HOME="$there" mpa-probe --listen --app rping -p "$PORT" --tls

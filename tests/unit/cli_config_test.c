@@ -196,6 +196,10 @@ static void what_is_not_a_file_is_refused_and_a_missing_one_is_not(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(read_as(me, &f, &why), IW_E_PERM);
 	assert_non_null(strstr(why.text, "not a regular file"));
+	unlink(path);
+	assert_int_equal(symlink("missing", path), 0);
+	assert_int_equal(read_as(me, &f, &why), IW_E_OS);
+	unlink(path);
 	write_config("");
 	assert_int_equal(truncate(path, IW_CONFIG_SIZE_MAX + 1), 0);
 	assert_int_equal(read_as(me, &f, &why), IW_E_LIMIT);

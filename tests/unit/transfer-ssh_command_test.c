@@ -78,13 +78,15 @@ static void command_line_has_user_host_and_quoted_program(void **state)
 	(void)state;
 	assert_words(iw_ssh_argv(&c),
 		     (const char *const[]){ "ssh", "-p", "2 2", "-x", "-a", "-T",
-					    "-oClearAllForwardings=yes", "-l", "me", "box", "--",
+					    "-oClearAllForwardings=yes", "-oPermitLocalCommand=no",
+					    "-oRemoteCommand=none", "-l", "me", "box", "--",
 					    "ddp-recv", "--ssh-server", NULL });
 	c.ssh = NULL;
 	c.user = "";
 	c.program = "~/it's; rm/$x";
 	assert_words(iw_ssh_argv(&c),
 		     (const char *const[]){ "ssh", "-x", "-a", "-T", "-oClearAllForwardings=yes",
+					    "-oPermitLocalCommand=no", "-oRemoteCommand=none",
 					    "box", "--", "~/'it'\\''s; rm/$x'", "--ssh-server",
 					    NULL });
 }

@@ -18,7 +18,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define FIXED_WORDS 11 /* of the command line: all that do not come from --ssh, and NULL */
+#define FIXED_WORDS 13 /* of the command line: all that do not come from --ssh, and NULL */
 
 /* Exit statuses: of ssh (its manual page), and of a POSIX shell for a command. */
 #define SSH_FAILED     255
@@ -114,7 +114,9 @@ static void quote(char *out, const char *path)
 
 char **iw_ssh_argv(const struct iw_ssh_command *c)
 {
+	/* As scp: text of a LocalCommand would precede the far end's; a RemoteCommand replaces it. */
 	static char x[] = "-x", a[] = "-a", t[] = "-T", clear[] = "-oClearAllForwardings=yes",
+		    local[] = "-oPermitLocalCommand=no", remote[] = "-oRemoteCommand=none",
 		    l[] = "-l", end[] = "--", server[] = "--ssh-server";
 	const char *program = c->program ? c->program : c->tool, *why = NULL;
 	char **words, **argv, **at, *room;
@@ -141,6 +143,8 @@ char **iw_ssh_argv(const struct iw_ssh_command *c)
 	*at++ = a;
 	*at++ = t;
 	*at++ = clear;
+	*at++ = local;
+	*at++ = remote;
 	if (c->user[0]) {
 		*at++ = l;
 		*at++ = room;

@@ -29,9 +29,10 @@ IW_MUST_CHECK int iw_ssh_split(char ***out, const char *text, const char **why);
 
 /*
  * Returns the command line, owned by the caller as one block: the words of ssh, -x -a -T
- * -oClearAllForwardings=yes, -l USER, the host, --, the far program in quotes of a shell (without
- * them if it needs none; "~/" at its start stays outside), --ssh-server. NULL: no memory, or c->ssh
- * is malformed (iw_ssh_split reports that earlier).
+ * -oClearAllForwardings=yes -oPermitLocalCommand=no -oRemoteCommand=none, -l USER, the host, --,
+ * the far program in quotes of a shell (without them if it needs none; "~/" at its start stays
+ * outside), --ssh-server. NULL: no memory, or c->ssh is malformed (iw_ssh_split reports that
+ * earlier).
  */
 char **iw_ssh_argv(const struct iw_ssh_command *c);
 
