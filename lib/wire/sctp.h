@@ -68,7 +68,7 @@ enum iw_sctp_param_type {
 	IW_SCTP_PARAM_ADDRESS_TYPES = 12,
 	IW_SCTP_PARAM_ECN = 0x8000,
 	IW_SCTP_PARAM_ZERO_CHECKSUM = 0x8001, /* RFC 9653 5.1 */
-	IW_SCTP_PARAM_ADAPTATION = 0xc006, /* RFC 5061 4.2.6 */
+	IW_SCTP_PARAM_ADAPTATION = 0xc006,    /* RFC 5061 4.2.6 */
 };
 
 enum iw_sctp_cause {
