@@ -11,7 +11,9 @@
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
+#include "cli/text.h"
 #include "os/os.h"
+#include "transfer/files/walk.h"
 #include "transfer/options.h"
 #include "transfer/ssh/far.h"
 #include "transfer/ssh/start.h"
@@ -209,6 +211,43 @@ static int new_keys(struct iw_tls **out, uint8_t secret[IW_SSH_SECRET_LEN], stru
 	return err;
 }
 
+/*
+ * True if the far end sends wanted under the name that the user gave. Another name, such as .bashrc,
+ * would replace a file that the user did not ask for.
+ */
+static bool has_wanted_name(const char *path, const char *wanted)
+{
+	bool contents = iw_walk_is_contents(path);
+	size_t len, wanted_len;
+	const char *name = iw_walk_name(path, &len), *as = iw_walk_name(wanted, &wanted_len);
+
+	/* Only the far end knows the name of its home directory. */
+	if (strcmp(wanted, "~") == 0)
+		return !contents && name[0] != '.';
+	if (contents || iw_walk_is_contents(wanted))
+		return contents && iw_walk_is_contents(wanted);
+	return len == wanted_len && memcmp(name, as, len) == 0;
+}
+
+/* Sink: checks the paths under which the far end offers those of the user. */
+static int check_paths(const struct iw_transfer_cfg *cfg, const struct iw_ssh_start *s,
+		       struct iw_fault *why)
+{
+	char offered[64], wanted[64];
+
+	for (size_t i = 0; cfg->role == IW_XFER_SINK && i < s->npaths; i++) {
+		if (has_wanted_name(s->paths[i], cfg->paths[i]))
+			continue;
+		iw_printable(offered, sizeof(offered), s->paths[i], strlen(s->paths[i]), true);
+		iw_printable(wanted, sizeof(wanted), cfg->paths[i], strlen(cfg->paths[i]), true);
+		return iw_fail(
+			why, IW_E_FORMAT,
+			"%s: the far end offers \"%s\" in place of \"%s\"; nothing was received",
+			s->command.host, offered, wanted);
+	}
+	return 0;
+}
+
 /* Leads the transfer to the listener of the far end. */
 static void aim(struct iw_transfer_opts *o, struct iw_ssh_start *s, struct iw_tls *keys)
 {
@@ -370,7 +409,9 @@ int iw_transfer_ssh_run(struct iw_transfer_opts *o, int (*transfer)(struct iw_tr
 	second.request = request;
 	if (iw_ssh_start(&s, &command, &request, &why) != 0)
 		return fail(o, &why);
-	err = new_keys(&keys, s.secret, &why);
+	err = check_paths(&o->cfg, &s, &why);
+	if (!err)
+		err = new_keys(&keys, s.secret, &why);
 	if (!err) {
 		aim(o, &s, keys);
 		err = reach(o, &s, &why);

@@ -330,7 +330,8 @@ static int64_t receive(struct tls *t, const struct iw_vec *vec, size_t nvec, boo
 		if (n == 0)
 			return (int64_t)total;
 		total += n > 0 ? (size_t)n : 0;
-		if ((size_t)got < cap)
+		/* cap has room for a record: a peer that sends others than data waits for its turn. */
+		if ((size_t)got < cap || n == IW_E_AGAIN)
 			break;
 	}
 	if (total)

@@ -239,6 +239,12 @@ static bool set_algorithms(SSL_CTX *ctx, enum iw_tls_kind kind, bool psk)
 		       : SSL_CTX_set_cipher_list(ctx, psk ? DTLS_PSK_SUITES : DTLS_SUITES)) == 1;
 }
 
+/*
+ * OpenSSL allocates a message of a handshake when it receives its first fragment, and up to ten that
+ * are out of order. Its default permits messages of 100 KiB.
+ */
+#define DTLS_CHAIN_MAX (16 * 1024)
+
 static int refused(struct iw_fault *why, const char *what)
 {
 	char text[128];
@@ -257,6 +263,8 @@ static int new_context(struct iw_tls *t, enum iw_tls_kind kind, const struct iw_
 	set_options(ctx);
 	if (!set_algorithms(ctx, kind, t->has_psk))
 		return refused(why, "TLS: an algorithm is missing in OpenSSL");
+	if (kind == IW_TLS_OVER_DATAGRAMS)
+		SSL_CTX_set_max_cert_list(ctx, DTLS_CHAIN_MAX);
 	if (t->has_psk)
 		iw_tls_psk_init(ctx, kind);
 	if (ca) {

@@ -45,6 +45,12 @@
  */
 #define FINISHED_TRIES 3
 
+/*
+ * OpenSSL keeps records of the next epoch until the handshake has finished, up to 100, each in a
+ * buffer for the largest record. A peer sends a Finished with each of its flights, and few packets.
+ */
+#define EARLY_MAX 16
+
 #define SECRET_LEN 32 /* octets of a cookie secret, and of a cookie */
 #define SECRET_NS  IW_SEC(60)
 
@@ -65,6 +71,7 @@ struct iw_dtls {
 	uint64_t records;    /* that may still be sent */
 	size_t least;        /* octets of the shortest encrypted fragment: explicit nonce and tag */
 	unsigned unfinished; /* retransmissions of the Finished of an initiator */
+	unsigned early;      /* encrypted records that arrived before the handshake has finished */
 	/* During iw_dtls_accept: for the cookie. */
 	const struct iw_dtls_listener *listener;
 };
@@ -195,7 +202,7 @@ static int session_new(struct iw_dtls **out, struct iw_tls *t, bool initiator, c
 		OPENSSL_free(s);
 		return err;
 	}
-	s->least = TAG_LEN;
+	s->least = NONCE_LEN + TAG_LEN; /* the cipher may become AES-GCM */
 	BIO_set_data(bio, s);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(s->ssl, bio, bio);
@@ -409,14 +416,23 @@ int iw_dtls_accept(struct iw_dtls **out, struct iw_dtls_listener *l, const uint8
 
 /* --- records ---------------------------------------------------------------------------------- */
 
+/* True if the peer's next record is its Finished, the first of the next epoch. */
+static bool awaits_finished(const struct iw_dtls *s)
+{
+	OSSL_HANDSHAKE_STATE state = SSL_get_state(s->ssl);
+
+	return state == TLS_ST_SR_CHANGE || state == TLS_ST_CR_CHANGE;
+}
+
 /*
  * Returns how many of the octets are before the first record that cannot be authentic: of an unknown
  * type, or too short for its cipher. OpenSSL 3.0 ends a session with such a record instead of
  * dropping it (RFC 6347 4.1.2.7; issues 25389 and 25840 of OpenSSL), so that a single forged
- * datagram would be enough.
+ * datagram would be enough. During the handshake, too many encrypted records end the octets too.
  */
-static size_t before_invalid(const struct iw_dtls *s, const uint8_t *data, size_t len)
+static size_t before_invalid(struct iw_dtls *s, const uint8_t *data, size_t len)
 {
+	bool early = !s->established && !awaits_finished(s);
 	size_t at = 0, fragment;
 
 	for (; len - at >= RECORD_HDR; at += RECORD_HDR + fragment) {
@@ -426,6 +442,8 @@ static size_t before_invalid(const struct iw_dtls *s, const uint8_t *data, size_
 		fragment = (size_t)hdr[11] << 8 | hdr[12];
 		if (hdr[0] < CHANGE || hdr[0] > IW_DTLS_APPLICATION ||
 		    (encrypted && fragment < s->least))
+			return at;
+		if (early && encrypted && ++s->early > EARLY_MAX)
 			return at;
 		if (len - at - RECORD_HDR < fragment)
 			break;
@@ -452,24 +470,38 @@ static int64_t nothing_read(struct iw_dtls *s, struct iw_fault *why)
 	return fail(s, why);
 }
 
+/* As iw_dtls_handshake. A ChangeCipherSpec may permit more records of the datagram. */
+static int shake(struct iw_dtls *s, const uint8_t *data, size_t len, struct iw_fault *why)
+{
+	int err;
+
+	do {
+		s->in = data;
+		s->in_len = before_invalid(s, data, len);
+		data += s->in_len;
+		len -= s->in_len;
+		err = iw_dtls_handshake(s, why);
+	} while (err == IW_E_AGAIN && len > 0 && data != s->in && awaits_finished(s));
+	return err;
+}
+
 int64_t iw_dtls_input(struct iw_dtls *s, const uint8_t *data, size_t len, uint8_t *dst, size_t cap,
 		      struct iw_fault *why)
 {
 	int n;
 
-	if (len > 0) {
-		s->in = data;
-		s->in_len = before_invalid(s, data, len);
-		if (iw_unlikely(s->in_len == 0))
-			return 0;
-	}
 	if (iw_unlikely(!s->established)) {
-		int err = iw_dtls_handshake(s, why);
+		int err = shake(s, data, len, why);
 
 		if (err) {
 			s->in_len = 0;
 			return err == IW_E_AGAIN ? 0 : err;
 		}
+	} else if (len > 0) {
+		s->in = data;
+		s->in_len = before_invalid(s, data, len);
+		if (iw_unlikely(s->in_len == 0))
+			return 0;
 	}
 	n = SSL_read(s->ssl, dst, (int)IW_MIN(cap, (size_t)IW_DTLS_PLAIN_MAX));
 	return iw_likely(n > 0) ? n : nothing_read(s, why);

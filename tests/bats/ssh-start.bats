@@ -149,6 +149,32 @@ refuses() {
     refuses 1 'box: none/x: open the directory none there: no such file' ddp-recv --ssh=./fake-ssh box:none/x .
 }
 
+@test "a far end that offers another name than the requested one is refused" {
+    mkdir in far/dir
+    echo good >far/file
+    echo evil >far/.evl
+    # READY has the name that the far end will send.
+    cat >other-name.py <<'PY'
+import os, sys
+while octets := os.read(0, 65536):
+    os.write(1, octets.replace(b'file', os.environb[b'NAME']))
+PY
+    sed 's/exec setpriv \(.*\)/setpriv \1 | python3 "$FAKE_DIR\/other-name.py"/' fake-ssh >lying-ssh
+    chmod +x lying-ssh
+    for name in .evl dir/ d/..; do
+        NAME=$name run_here ddp-recv --ssh=./lying-ssh box:file in
+        assert_status 4
+        assert_stderr_has "box: the far end offers \"$name\" in place of \"file\"; nothing was received"
+    done
+    assert_equal "$(ls -A in)" ''
+    NAME=file run_here ddp-recv --ssh=./lying-ssh box:file in
+    assert_status 0
+    assert_same_file far/file in/file
+    run_here ddp-recv --ssh=./fake-ssh 'box:~' in
+    assert_status 0
+    assert_same_file far/file in/far/file
+}
+
 @test "the far end listens in the range of ports, and says that all are in use" {
     local port
 

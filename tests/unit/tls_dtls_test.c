@@ -3,6 +3,7 @@
  * Sessions of DTLS over datagrams in memory: loss, reordering and repetition in the handshake,
  * cookies, records that are repeated or forged, keys that differ, and the end of a session.
  */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -484,6 +485,108 @@ static void largest_packet_fits_a_record(void **state)
 	finish();
 }
 
+/* Until b has a session, which waits for the second flight of a. */
+static void half_open(void)
+{
+	begin();
+	for (int i = 0; i < 2; i++) {
+		step(&a, &b);
+		step(&b, &a);
+	}
+	assert_non_null(b.s);
+	assert_int_equal(b.result, IW_E_AGAIN);
+}
+
+/* b takes junk of a peer without a key. */
+static void take_junk(const uint8_t *junk, size_t len)
+{
+	assert_int_equal(open_record(&b, junk, len), 0);
+}
+
+static void put_header(uint8_t *to, uint8_t type, uint8_t epoch, uint8_t seq, uint8_t len)
+{
+	const uint8_t hdr[13] = { type, 0xfe, 0xfd, 0, epoch, 0, 0, 0, 0, 0, seq, 0, len };
+
+	memcpy(to, hdr, sizeof(hdr));
+}
+
+/*
+ * OpenSSL keeps records of the next epoch until the handshake has finished, each in a buffer for the
+ * largest record. A peer without a key can send many of them.
+ */
+static void early_records_take_little_memory(void **state)
+{
+	uint8_t junk[13 + 40] = { 0 };
+	size_t before;
+
+	(void)state;
+	half_open();
+	before = mallinfo2().uordblks;
+	for (unsigned i = 0; i < 200; i++) {
+		put_header(junk, 23, 1, (uint8_t)i, 40);
+		take_junk(junk, sizeof(junk));
+	}
+	assert_in_range(mallinfo2().uordblks - before, 0, 500000);
+	shake();
+	assert_works();
+	finish();
+}
+
+/* RFC 6347 4.1.2.7: anyone can send it. OpenSSL 3.0 would end the session. */
+static void record_without_room_for_its_tag_is_dropped(void **state)
+{
+	uint8_t junk[2 * 13 + 40], out[200];
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		half_open();
+		memset(junk, 0, sizeof(junk));
+		put_header(junk, 23, 1, 50, (uint8_t)i);
+		take_junk(junk, 13 + i);
+		shake();
+		assert_works();
+		/* After a record that is authentic, in the same datagram. */
+		put_header(junk, 23, 1, 60, (uint8_t)i);
+		take_junk(junk, 13 + i);
+		take_junk(junk, 7);
+		assert_works();
+		finish();
+	}
+	up();
+	memset(out, 0, sizeof(out));
+	for (uint8_t i = 0; i < 40; i++) {
+		size_t n = seal(&a, out, sizeof(out), "from a");
+
+		put_header(out + n, 23, 1, 100, i);
+		assert_int_equal(open_record(&b, out, n + 13 + i), 6);
+		if (iw_dtls_pending(b.s))
+			assert_int_equal(iw_dtls_input(b.s, NULL, 0, plain, sizeof(plain), &b.why),
+					 0);
+		assert_works();
+	}
+	finish();
+}
+
+/* OpenSSL allocates a message when it receives the first of its fragments. */
+static void fragments_take_little_memory(void **state)
+{
+	/* A Certificate of 100,000 octets, of which one octet arrives. */
+	uint8_t junk[13 + 13] = { [13] = 11, [14] = 1, [15] = 0x86, [16] = 0xa0, [24] = 1 };
+	size_t before;
+
+	(void)state;
+	half_open();
+	before = mallinfo2().uordblks;
+	for (uint8_t i = 0; i < 10; i++) {
+		put_header(junk, 22, 0, (uint8_t)(100 + i), 13);
+		junk[18] = (uint8_t)(3 + i); /* the number of the message */
+		if (open_record(&b, junk, sizeof(junk)) < 0)
+			break;
+	}
+	assert_in_range(mallinfo2().uordblks - before, 0, 400000);
+	finish();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +606,9 @@ int main(void)
 		cmocka_unit_test(close_is_reported_to_the_peer),
 		cmocka_unit_test(key_at_its_limit_encrypts_nothing),
 		cmocka_unit_test(largest_packet_fits_a_record),
+		cmocka_unit_test(early_records_take_little_memory),
+		cmocka_unit_test(record_without_room_for_its_tag_is_dropped),
+		cmocka_unit_test(fragments_take_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

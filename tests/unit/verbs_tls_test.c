@@ -4,8 +4,11 @@
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "llp/stream.h"
+#include "tls/tls.h"
 #include "tls_keys.h"
 
 #define BIG (8u << 20)
@@ -388,6 +391,82 @@ static int free_keys(void **state)
 
 #define BOTH(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
 
+/* --- a peer that sends records without data --------------------------------------------------- */
+
+#define UPDATES 4000 /* key updates, much more than one read takes */
+
+/* Sends what the session has put to out. */
+static void send_output(int fd, struct iw_tls_stream *s, uint8_t *out, size_t cap)
+{
+	size_t n = iw_tls_stream_output(s, out, cap);
+
+	assert_int_equal(send(fd, out, n, 0), n);
+}
+
+/* Finishes the handshake of the session on the socket fd with the accepted stream far. */
+static void shake(int fd, struct iw_tls_stream *s, struct iw_stream *far)
+{
+	static uint8_t in[8192], out[8192];
+	struct iw_fault why = { .text = "" };
+	int err, of_far = IW_E_AGAIN;
+
+	iw_tls_stream_output(s, out, sizeof(out));
+	while ((err = iw_tls_stream_handshake(s, &why)) == IW_E_AGAIN) {
+		send_output(fd, s, out, sizeof(out));
+		of_far = far->ops->connected(far, &why);
+		assert_int_equal(of_far, IW_E_AGAIN);
+		(void)iw_tls_stream_taken(s);
+		iw_tls_stream_input(s, in, (size_t)recv(fd, in, sizeof(in), 0));
+	}
+	assert_int_equal(err, 0);
+	(void)iw_tls_stream_taken(s);
+	send_output(fd, s, out, sizeof(out));
+	while (of_far == IW_E_AGAIN)
+		of_far = far->ops->connected(far, &why);
+	if (of_far != 0)
+		fail_msg("%s", why.text);
+	iw_tls_stream_output(s, NULL, 0);
+}
+
+static void records_without_data_leave_others_their_turn(void **state)
+{
+	struct iw_tls *ta = creds((struct iw_tls_attr){ PSK }),
+		      *tb = creds((struct iw_tls_attr){ PSK });
+	const struct iw_llp_cfg cfg = {
+		.host = "127.0.0.1", .listen = true, .backlog = 1, .tls = tb
+	};
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), left = 0;
+	static uint8_t out[4096], octets[1000];
+	const struct iw_vec vec = { octets, sizeof(octets) };
+	struct iw_stream *listener, *far;
+	struct iw_tls_stream *s;
+	struct iw_fault why;
+
+	(void)state;
+	assert_int_equal(iw_stream_open(&listener, &iw_stream_tcp_ops, &cfg, &why), 0);
+	to.sin_port = htons(listener->local_port);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(listener->ops->accept(listener, &far, &why), 0);
+	assert_int_equal(iw_tls_stream_new(&s, ta, true, NULL, &why), 0);
+	shake(fd, s, far);
+	iw_tls_stream_output(s, out, sizeof(out));
+	for (unsigned i = 0; i < UPDATES; i++) {
+		assert_int_equal(iw_tls_stream_update_key(s), 0);
+		assert_int_equal(iw_tls_stream_read(s, &vec, 1, 0, &why), IW_E_AGAIN);
+		send_output(fd, s, out, sizeof(out));
+	}
+	assert_int_equal(far->ops->recv(far, &vec, 1, &why), IW_E_AGAIN);
+	assert_int_equal(ioctl(far->fd, FIONREAD, &left), 0);
+	assert_true(left > UPDATES);
+	iw_tls_stream_free(s);
+	far->ops->close(far, true);
+	listener->ops->close(listener, true);
+	close(fd);
+	iw_tls_free(ta);
+	iw_tls_free(tb);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -406,6 +485,7 @@ int main(void)
 		BOTH(truncated_stream_is_an_error),
 		BOTH(rest_of_the_last_message_is_sent),
 		BOTH(full_sockets_lose_nothing),
+		cmocka_unit_test(records_without_data_leave_others_their_turn),
 	};
 
 	return cmocka_run_group_tests(tests, make_keys, free_keys);
