@@ -159,6 +159,7 @@ import os, sys
 while octets := os.read(0, 65536):
     os.write(1, octets.replace(b'file', os.environb[b'NAME']))
 PY
+    # shellcheck disable=SC2016
     sed 's/exec setpriv \(.*\)/setpriv \1 | python3 "$FAKE_DIR\/other-name.py"/' fake-ssh >lying-ssh
     chmod +x lying-ssh
     for name in .evl dir/ d/..; do
@@ -167,7 +168,7 @@ PY
         assert_stderr_has "box: the far end offers \"$name\" in place of \"file\"; nothing was received"
     done
     assert_equal "$(ls -A in)" ''
-    NAME=file run_here ddp-recv --ssh=./lying-ssh box:file in
+    NAME='file' run_here ddp-recv --ssh=./lying-ssh box:file in
     assert_status 0
     assert_same_file far/file in/file
     run_here ddp-recv --ssh=./fake-ssh 'box:~' in
