@@ -19,16 +19,17 @@ static const char *user_end(const char *text)
 /* Returns the colon after the host, or NULL if text is local. */
 static const char *host_end(const char *text)
 {
-	text = user_end(text);
-	if (text[0] == '[') {
-		const char *close = strchr(text, ']');
+	const char *host = user_end(text), *end;
+
+	if (host[0] == '[') {
+		const char *close = strchr(host, ']');
 
 		return close && close[1] == ':' ? close + 1 : NULL;
 	}
 	if (text[0] == ':')
 		return NULL;
-	text += strcspn(text, ":/");
-	return *text == ':' ? text : NULL;
+	end = host + strcspn(host, ":/");
+	return *end == ':' ? end : NULL;
 }
 
 /* True if text begins with "::" and has only characters of an IPv6 address before a slash. */
