@@ -85,6 +85,7 @@ static void deliver(struct side *to, struct input *in)
 	uint8_t what = u8(in);
 	size_t len = to->len, junk = u8(in);
 	uint16_t at = u16(in);
+	const uint8_t *octets;
 
 	to->len = 0;
 	switch (what % 8) {
@@ -102,11 +103,13 @@ static void deliver(struct side *to, struct input *in)
 		break;
 	case 4: /* a real header, and then octets of the input */
 		at = 13;
-		memcpy(to->in + at, take(in, &junk), junk);
+		octets = take(in, &junk);
+		memcpy(to->in + at, octets, junk);
 		len = at + junk;
 		break;
 	case 5:
-		memcpy(to->in, take(in, &junk), junk);
+		octets = take(in, &junk);
+		memcpy(to->in, octets, junk);
 		len = junk;
 		break;
 	default:
