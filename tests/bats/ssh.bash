@@ -94,11 +94,12 @@ MaxStartups 100
 PidFile none
 CONF
     } >"$SSH_KEYS/sshd.conf"
-    # A change of the user clears the signal that unshare --kill-child requests.
+    # /home comes last: it hides a tree that is there. A change of the user clears the signal that
+    # unshare --kill-child requests.
     # shellcheck disable=SC2016,SC2086
     IW_READY='Server listening on 0' serve_in right unshare --mount --pid --fork --kill-child --mount-proc sh -c '
-        mount --bind "$1" /home && mount --bind "$2" /opt && mount --bind "$3" /mnt &&
-            mount --bind "$3/passwd" /etc/passwd && cd / && shift 3 && exec "$@"' sshd \
+        mount --bind "$2" /opt && mount --bind "$3" /mnt && mount --bind "$3/passwd" /etc/passwd &&
+            mount --bind "$1" /home && cd / && shift 3 && exec "$@"' sshd \
         "$FAR_HOME" "$IW_BUILD" "$SSH_KEYS" $drop setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f /mnt/sshd.conf
     # shellcheck disable=SC2034
     SSHD=$SERVED
