@@ -18,12 +18,12 @@ while [ "$1" != -- ]; do shift; done
 shift
 echo $$ >>"$FAKE_DIR/pids"
 # A far end of ssh gets no signal from the local end.
-cd "$FAKE_DIR/far" && HOME=$PWD exec setpriv --pdeathsig clear sh -c "exec $*"
+cd "$FAKE_DIR/far" && HOME=$PWD PATH=$FAKE_PATH exec setpriv --pdeathsig clear sh -c "exec $*"
 SH
     # The far end is in a network of its own: its port refuses connections.
     sed 's/clear sh/clear unshare --user --map-root-user --net sh/; s/"exec/"ip link set lo up; exec/' fake-ssh >blocked-ssh
     chmod +x fake-ssh blocked-ssh
-    export FAKE_DIR=$PWD
+    export FAKE_DIR=$PWD FAKE_PATH="$IW_BUILD:/usr/sbin:/usr/bin:/sbin:/bin"
     echo content >src/file
     printf x >$'src/a b"\'\n'
 }
