@@ -64,7 +64,7 @@ values() {
     local field columns=()
 
     for field in "$@"; do
-        with_keys -T fields -e "$field" | tr ',' '\n' | grep -v '^$' >"$BATS_TEST_TMPDIR/$field" || true
+        with_keys -T fields -e "$field" | tr ',' '\n' | sed '/^$/d' >"$BATS_TEST_TMPDIR/$field"
         columns+=("$BATS_TEST_TMPDIR/$field")
     done
     paste "${columns[@]}"
