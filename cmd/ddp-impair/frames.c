@@ -395,14 +395,27 @@ static bool was_sound(struct side *s)
 	return !s->offloaded && !slow;
 }
 
+/* Returns whether the rules were applied to all units. */
+static bool were_read(const struct frames *f)
+{
+	uint64_t unread = f->flows ? iw_flows_unread(f->flows) : 0;
+
+	if (unread)
+		iw_log_error("%" PRIu64 " directions of TCP connections were not read to their end:"
+			     " too many segments came before one that is missing",
+			     unread);
+	return unread == 0;
+}
+
 static int report(struct frames *f)
 {
 	const struct iw_relay_count flows[] = {
 		{ "connections", f->flows ? iw_flows_count(f->flows) : 0 },
 		{ "missed", f->flows ? iw_flows_missed(f->flows) : 0 },
+		{ "unread", f->flows ? iw_flows_unread(f->flows) : 0 },
 		{ NULL, 0 },
 	};
-	bool sound = true;
+	bool sound = were_read(f);
 	int err = 0;
 
 	for (int i = 0; i < 2; i++)

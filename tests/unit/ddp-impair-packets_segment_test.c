@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "ddp-impair/packets/changes.h"
+#include "ddp-impair/packets/early.h"
 #include "ddp-impair/rules/framer.h"
 #include "impair_maker.h"
 #include "rng.h"
@@ -239,6 +240,63 @@ static void segments_that_arrive_early_are_units_later(void **state)
 	end();
 }
 
+/* Pieces of a segmentation offload overtake each other, by more segments than one piece has. */
+static void many_segments_arrive_early_in_any_order(void **state)
+{
+	enum { PIECE = 32 };
+	struct rng r = { 7 };
+
+	(void)state;
+	make_stream(false);
+	for (size_t round = 0; round < 8; round++) {
+		size_t n = (len - at_fpdu[0]) / PIECE;
+		size_t order[sizeof(stream) / PIECE];
+
+		begin("fpdu nth=20: drop");
+		start(IW_MPA_C);
+		for (size_t i = 0; i < n; i++)
+			order[i] = round % 2 ? n - i : i + 1;
+		for (size_t i = 0; round > 1 && i < n; i++) {
+			size_t k = rng_next(&r) % n, was = order[k];
+
+			order[k] = order[i];
+			order[i] = was;
+		}
+		assert_true(n > 200);
+		for (size_t i = 0; i < n; i++) {
+			size_t at = at_fpdu[0] + order[i] * PIECE;
+
+			send(at, IW_MIN((size_t)PIECE, len - at));
+		}
+		assert_int_equal(flow.number[0], 1);
+		send(at_fpdu[0], PIECE);
+		assert_int_equal(flow.number[0], 1 + FPDUS);
+		assert_int_equal(flow.missed, 1);
+		assert_int_equal(flow.unread, 0);
+		end();
+	}
+}
+
+static void a_direction_with_too_many_early_segments_is_unread(void **state)
+{
+	uint8_t octet = 0;
+
+	(void)state;
+	make_stream(false);
+	begin("fpdu: drop");
+	start(IW_MPA_C);
+	for (uint32_t i = 0; i < IW_EARLY_SEGMENTS; i++)
+		iw_flow_segment(&flow, 0, ISN + 100000 + i, false, &octet, 1, 0, &fate);
+	assert_int_equal(flow.unread, 0);
+	iw_flow_segment(&flow, 0, ISN + 200000, false, &octet, 1, 0, &fate);
+	assert_int_equal(flow.unread, 1);
+	/* Passes, and is counted once. */
+	send(at_fpdu[0], at_fpdu[1] - at_fpdu[0]);
+	assert_false(fate.dropped);
+	assert_int_equal(flow.unread, 1);
+	end();
+}
+
 static void an_edit_of_octets_that_have_left_is_missed_once(void **state)
 {
 	(void)state;
@@ -341,6 +399,8 @@ int main(void)
 		cmocka_unit_test(a_retransmission_is_no_unit_and_is_changed_alike),
 		cmocka_unit_test(a_change_does_not_return_after_4_gib),
 		cmocka_unit_test(segments_that_arrive_early_are_units_later),
+		cmocka_unit_test(many_segments_arrive_early_in_any_order),
+		cmocka_unit_test(a_direction_with_too_many_early_segments_is_unread),
 		cmocka_unit_test(an_edit_of_octets_that_have_left_is_missed_once),
 		cmocka_unit_test(a_repeated_syn_does_not_begin_the_stream_again),
 		cmocka_unit_test(a_syn_can_have_the_request),

@@ -64,6 +64,7 @@ struct iw_flow {
 	bool discard[2];
 	uint64_t stalled_until[2];
 	uint64_t missed; /* decisions about units that had left */
+	unsigned unread; /* TCP: directions whose later units are not read */
 	struct iw_framer framer;
 	struct iw_flow_dir *dir[2]; /* TCP; NULL before its first octet */
 };
@@ -81,7 +82,8 @@ void iw_flow_fini(struct iw_flow *f);
 void iw_flow_datagram(struct iw_flow *f, unsigned from, uint8_t *octets, size_t len, uint64_t now,
 		      struct iw_fate *out);
 /* A TCP segment: its payload of len octets. syn: it has the flag SYN. Edits it in place; fills *out.
- * Without memory, later units of this direction are not found. */
+ * Without memory, or after too many segments whose predecessor is missing (early.h), later units of
+ * this direction are not found: unread. */
 void iw_flow_segment(struct iw_flow *f, unsigned from, uint32_t seq, bool syn, uint8_t *payload,
 		     size_t len, uint64_t now, struct iw_fate *out);
 

@@ -6,23 +6,16 @@
 #include <string.h>
 
 #include "ddp-impair/packets/changes.h"
+#include "ddp-impair/packets/early.h"
 #include "ddp-impair/packets/flow.h"
 #include "ddp-impair/packets/internal.h"
 #include "ddp-impair/rules/edit.h"
 #include "util/num.h"
 #include "wire/mpa.h"
 
-#define WINDOW    2048 /* octets that wait until a unit can be read: the longest start-up frame fits */
-#define EARLY_MAX 16 /* segments that arrived before their predecessor */
-#define EARLY_LEN 9216
+#define WINDOW   2048 /* octets that wait until a unit can be read: the longest start-up frame fits */
 /* The largest unit without markers: ULPDU_Length is 16 bits long. */
-#define UNIT_MAX  (IW_MPA_HEAD_LEN + 65535 + 3 + IW_MPA_CRC_LEN)
-
-struct early {
-	uint32_t seq;
-	size_t len; /* 0: free */
-	uint8_t octets[EARLY_LEN];
-};
+#define UNIT_MAX (IW_MPA_HEAD_LEN + 65535 + 3 + IW_MPA_CRC_LEN)
 
 /* The unit as it is and as it shall be. Octets that have not arrived are 0. */
 struct edit {
@@ -39,8 +32,8 @@ struct iw_flow_dir {
 	size_t window_len;
 	uint8_t window[WINDOW];
 	struct iw_changes changes;
-	struct early *early; /* [EARLY_MAX], owned; NULL: none arrived early yet */
-	struct edit *edit;   /* owned; NULL: none yet */
+	struct iw_early_list early;
+	struct edit *edit; /* owned; NULL: none yet */
 };
 
 /* The segment whose octets are read. */
@@ -67,7 +60,7 @@ void iw_flow_dir_free(struct iw_flow *f, unsigned from)
 
 	if (!w)
 		return;
-	iw_mem_free(f->cfg->mem, w->early, EARLY_MAX * sizeof(*w->early));
+	iw_early_clear(&w->early, f->cfg->mem);
 	iw_mem_free(f->cfg->mem, w->edit, sizeof(*w->edit));
 	iw_mem_free(f->cfg->mem, w, sizeof(*w));
 	f->dir[from] = NULL;
@@ -252,35 +245,15 @@ static void read_octets(struct reading *r, const uint8_t *p, size_t len, uint32_
 
 /* --- order ------------------------------------------------------------------------------------ */
 
+/* The segment of a direction whose units cannot be read any more is not kept. */
 static void keep(struct iw_flow *f, struct iw_flow_dir *w, const uint8_t *p, size_t len,
 		 uint32_t seq)
 {
-	if (!w->early)
-		w->early = iw_mem_array(f->cfg->mem, EARLY_MAX, sizeof(*w->early));
-	for (size_t i = 0; w->early && i < EARLY_MAX; i++) {
-		struct early *e = &w->early[i];
-
-		if (e->len > 0 && e->seq == seq && e->len >= len)
-			return;
-		if (e->len > 0 || len > EARLY_LEN)
-			continue;
-		e->seq = seq;
-		e->len = len;
-		memcpy(e->octets, p, len);
+	if (iw_early_keep(&w->early, f->cfg->mem, seq, p, len))
 		return;
-	}
+	iw_early_clear(&w->early, f->cfg->mem);
 	w->lost = true;
-}
-
-static struct early *next_early(struct iw_flow_dir *w)
-{
-	for (size_t i = 0; w->early && i < EARLY_MAX; i++) {
-		struct early *e = &w->early[i];
-
-		if (e->len > 0 && !iw_seq32_before(w->next, e->seq))
-			return e;
-	}
-	return NULL;
+	f->unread++;
 }
 
 /* Reads the octets from w->next on of a segment that begins there or before. */
@@ -295,7 +268,7 @@ static void read_new(struct reading *r, const uint8_t *p, size_t len, uint32_t s
 static void read_segment(struct reading *r, const uint8_t *p, size_t len, uint32_t seq)
 {
 	struct iw_flow_dir *w = r->w;
-	struct early *e;
+	const struct iw_early *e;
 
 	if (iw_seq32_before(w->next, seq)) {
 		keep(r->f, w, p, len, seq);
@@ -304,9 +277,9 @@ static void read_segment(struct reading *r, const uint8_t *p, size_t len, uint32
 	read_new(r, p, len, seq);
 	/* A decision about a segment that was sent earlier comes too late. */
 	r->left = true;
-	while ((e = next_early(w))) {
+	while ((e = iw_early_first(&w->early)) && !iw_seq32_before(w->next, e->seq)) {
 		read_new(r, e->octets, e->len, e->seq);
-		e->len = 0;
+		iw_early_drop(&w->early, r->f->cfg->mem);
 	}
 }
 

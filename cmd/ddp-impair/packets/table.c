@@ -27,7 +27,7 @@ struct iw_flows {
 	struct iw_list used; /* the flow that was idle longest is first */
 	size_t entries;
 	uint32_t conns;
-	uint64_t missed; /* of flows that were forgotten */
+	uint64_t missed, unread; /* of flows that were forgotten */
 };
 
 /* --- ends ------------------------------------------------------------------------------------- */
@@ -75,6 +75,7 @@ static void drop(struct iw_flows *t, struct entry *e)
 	iw_list_del(&e->used);
 	t->entries--;
 	t->missed += e->flow.missed;
+	t->unread += e->flow.unread;
 	iw_flow_fini(&e->flow);
 	iw_mem_free(t->cfg.mem, e, sizeof(*e));
 }
@@ -219,4 +220,13 @@ uint64_t iw_flows_missed(const struct iw_flows *t)
 	for (struct iw_list *l = t->used.next; l != &t->used; l = l->next)
 		missed += entry_of(l)->flow.missed;
 	return missed;
+}
+
+uint64_t iw_flows_unread(const struct iw_flows *t)
+{
+	uint64_t unread = t->unread;
+
+	for (struct iw_list *l = t->used.next; l != &t->used; l = l->next)
+		unread += entry_of(l)->flow.unread;
+	return unread;
 }

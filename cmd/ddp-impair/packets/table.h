@@ -31,8 +31,10 @@ void iw_flows_free(struct iw_flows *t);
 uint64_t iw_flows_frame(struct iw_flows *t, uint8_t *frame, size_t len, uint64_t now,
 			struct iw_fate *out);
 
-/* Returns the number of flows so far, and of decisions about units that had left. */
+/* Returns the number of flows so far, of decisions about units that had left, and of TCP directions
+ * whose later units were not read. */
 uint64_t iw_flows_count(const struct iw_flows *t);
 uint64_t iw_flows_missed(const struct iw_flows *t);
+uint64_t iw_flows_unread(const struct iw_flows *t);
 
 #endif
