@@ -55,7 +55,7 @@ static const char *const allowed[] = {
 	"timerfd_gettime64", "timerfd_settime", "timerfd_settime64", "times",
 	/* waiting */
 	"_newselect", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd2", "poll",
-	"ppoll", "ppoll_time64", "pselect6", "pselect6_time64", "select",
+	"ppoll", "ppoll_time64", "pselect6", "pselect6_time64", "select", "wait4", "waitid", "waitpid",
 	/* descriptors */
 	"_llseek", "close", "close_range", "copy_file_range", "dup", "dup2", "dup3", "fcntl", "fcntl64", "flock", "lseek", "pipe",
 	"pipe2", "pread64", "preadv", "preadv2", "pwrite64", "pwritev", "pwritev2", "read", "readv", "sendfile", "sendfile64",

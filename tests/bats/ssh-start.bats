@@ -52,6 +52,30 @@ refuses() {
     assert_equal "$(ls far)" ''
 }
 
+# waits_for_ssh CMD...: the command waits for each process that it started. The program that runs it
+# becomes the parent of those that are left, as process 1 otherwise does.
+waits_for_ssh() {
+    run_here python3 -c 'import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+status = subprocess.call(sys.argv[1:])
+left = open(f"/proc/self/task/{os.getpid()}/children").read().split()
+sys.exit(f"processes that are left: {left}" if left else status)' "$@"
+}
+
+@test "a transfer leaves no process that nobody has waited for" {
+    require_tool python3
+    waits_for_ssh ddp-send --ssh=./fake-ssh src/file box:
+    assert_status 0
+    waits_for_ssh ddp-send -j 2 --ssh=./fake-ssh src box:
+    assert_status 0
+    waits_for_ssh ddp-recv --ssh=./fake-ssh box:file back
+    assert_status 0
+    waits_for_ssh ddp-send --ssh=./blocked-ssh src/file box:other
+    assert_status 0
+    waits_for_ssh ddp-recv --ssh=./fake-ssh box:nothing back
+    assert_status 1
+}
+
 @test "a file and a directory arrive below the home of the far user, and come back" {
     run_here ddp-send --ssh=./fake-ssh src box:
     assert_status 0

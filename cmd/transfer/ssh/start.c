@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/parse.h"
@@ -310,6 +311,10 @@ void iw_ssh_end(struct iw_ssh_start *s)
 	if (s->pidfd >= 0)
 		close(s->pidfd);
 	s->pidfd = -1;
+	/* Otherwise it stays in the table of processes until process 1 waits for it. */
+	if (s->pid > 0)
+		(void)waitpid(s->pid, NULL, WNOHANG);
+	s->pid = 0;
 	explicit_bzero(s->secret, sizeof(s->secret));
 	for (size_t i = 0; i < s->npaths; i++)
 		free(s->paths[i]);
