@@ -31,8 +31,9 @@ require_slurm() {
     for tool in srun slurmctld slurmd munged; do
         command -v $tool >/dev/null || skip "needs slurm: $tool is not installed"
     done
-    [ -e "$CLUSTER/slurm.conf" ] || cluster_slurm
     export SLURM_CONF=$CLUSTER/slurm.conf
+    [ -e "$SLURM_CONF" ] || cluster_slurm
+    cluster_idle
 }
 
 require_clustershell() {
@@ -65,7 +66,7 @@ ends_clean() {
     shift 2
 
     measure_start --seconds 30 "$@"
-    wait_until 30 cluster_measures node2
+    wait_until 60 cluster_measures node2 || fail_with 'node2 does not measure' "$(iw_served_said "$SERVED")"
     serve_end "$SERVED" "$signal"
     assert_status "$expected"
     assert_clean
@@ -232,6 +233,7 @@ END
     measure --engine srun --hosts 4 --board "$CLUSTER/board" --pattern all-to-all -t udp
     assert_status 0
     assert_pairs 12
+    cluster_idle
     measure --engine srun --hosts 3 --board "$CLUSTER/board" --pattern k-batch=1 --mode read -- --spin 100us
     assert_status 0
     assert_pairs 6
@@ -243,6 +245,7 @@ END
 
     require_slurm
     for board in "$CLUSTER/board" ${CLUSTER_PMIX:+pmix}; do
+        cluster_idle
         measure_start --engine srun --hosts 4 --board "$board" --seconds 30
         wait_until 30 cluster_measures node2
         began=$SECONDS
@@ -274,15 +277,18 @@ END
     assert_stderr_matches '^fabric: .*(node4|nodes)'
     assert_clean
     cluster_slurmd node4
-    wait_until 60 cluster_is_idle 4
+    cluster_idle
 }
 
 @test "srun: Ctrl-C, SIGTERM and SIGKILL leave nothing" {
+    local end
+
     require_slurm
-    ends_clean INT 130 --engine srun --hosts 4 --board "$CLUSTER/board"
-    ends_clean TERM 143 --engine srun --hosts 4 --board "$CLUSTER/board"
-    ends_clean KILL 137 --engine srun --hosts 4 --board "$CLUSTER/board"
-    wait_until 30 cluster_is_idle 4
+    for end in 'INT 130' 'TERM 143' 'KILL 137'; do
+        # shellcheck disable=SC2086
+        ends_clean $end --engine srun --hosts 4 --board "$CLUSTER/board"
+        cluster_idle
+    done
 }
 
 @test "clush: pairwise and all-to-all; the host that sends slowly is named" {
