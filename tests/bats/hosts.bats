@@ -87,7 +87,7 @@ assert_pairs() {
     [ "$(lines pair .client | wc -l)" -eq "$1" ] || fail_with "not $1 lines of pairs"
 }
 
-# measure_slow HOST OPTION...: measures while this host sends at a tenth of the rate of the others.
+# measure_slow HOST OPTION...: measures while this host sends at a fifth of the rate of the others.
 # Every line has a limit that a busy machine reaches. Without limits the throughput of the other pairs
 # is that of the processor: on a busy machine it varied tenfold, and the slow host did not deviate.
 measure_slow() {
@@ -95,9 +95,9 @@ measure_slow() {
     shift
 
     for i in 1 2 3 4; do
-        rate=100mbit
-        [ "node$i" != "$slow" ] || rate=10mbit
-        inside node$i tc qdisc add dev eth0 root tbf rate $rate burst 32k latency 50ms
+        rate=200mbit
+        [ "node$i" != "$slow" ] || rate=40mbit
+        inside node$i tc qdisc add dev eth0 root tbf rate $rate burst 32k latency 20ms
     done
     measure --size 64K "$@"
     for i in 1 2 3 4; do inside node$i tc qdisc del dev eth0 root; done
@@ -197,10 +197,10 @@ END
 hosts: 4
 networks: [lan]
 links:
-  - {between: [h1, lan], rate: 100M}
-  - {between: [h2, lan], rate: 100M}
-  - {between: [h3, lan], rate: 100M}
-  - {between: [h4, lan], rate: 10M, delay: 1ms}
+  - {between: [h1, lan], rate: 200M}
+  - {between: [h2, lan], rate: 200M}
+  - {between: [h3, lan], rate: 200M}
+  - {between: [h4, lan], rate: 40M, delay: 1ms}
 END
     run_here "$IW_TOP/scripts/fabric" measure --engine netns "$BATS_TEST_TMPDIR/star-4.yaml" \
         --tools "$IW_BUILD" --seconds 0.3 --size 64K --json
