@@ -6,6 +6,7 @@ A program that a signal ends has the status 128 plus the signal's number, 130 af
 prints no traceback, also while it still imports its modules.
 """
 
+import contextlib
 import importlib
 import os
 import signal
@@ -39,6 +40,42 @@ def raise_ended(number, _):
         signal.signal(other, signal.SIG_IGN)
     ARRIVED.append(number)
     raise Ended()
+
+
+@contextlib.contextmanager
+def signals_deferred():
+    """A signal that arrives in this block takes effect at its end. For threads that the main thread
+    starts and waits for: their locks are written in Python, and an exception of a signal in the
+    middle of them leaves a lock taken, for which the threads then wait for ever, or is lost. In
+    another thread this does nothing, because signals interrupt only the main thread."""
+    import threading  # few programs need it
+    arrived = []
+    handlers = {}
+    for number in SIGNALS if threading.current_thread() is threading.main_thread() else ():
+        if callable(signal.getsignal(number)):
+            handlers[number] = signal.signal(number, lambda which, _: arrived.append(which))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
+
+
+def at_once(function, items, threads):
+    """Returns the results of function(item), which run in at most this many threads. A signal takes
+    effect when they have ended."""
+    with signals_deferred():
+        return in_threads(function, items, threads)
+
+
+def in_threads(function, items, threads):
+    """A function of its own, so that the pool is freed while signals are deferred: Python ignores
+    an exception in the middle of that."""
+    import concurrent.futures  # few programs need it
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, items))
 
 
 def run(module, *arguments):

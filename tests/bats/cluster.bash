@@ -72,12 +72,12 @@ cluster_slurm() {
 
     cluster_daemon ctl munged "exec munged --foreground --force --num-threads=2 --key-file=$CLUSTER/munge.key \
         --socket=$CLUSTER/munge/socket --pid-file=$CLUSTER/munge/pid --log-file=$CLUSTER/munge/log --seed-file=$CLUSTER/munge/seed"
-    wait_until 10 test -S "$CLUSTER/munge/socket"
+    # These limits are long enough for a machine that starts a program of Python in 10 s.
+    wait_until 60 test -S "$CLUSTER/munge/socket" || fail_with 'munged does not start' "$(cat "$CLUSTER/munged.log")"
     cluster_daemon ctl slurmctld "$CLUSTER_PMIX exec slurmctld -D -c"
     for i in 1 2 3 4; do
         cluster_slurmd node$i
     done
-    wait_until 30 cluster_is_idle 4
 }
 
 cluster_slurmd() {
@@ -119,8 +119,16 @@ CONF
     done
 }
 
+# All nodes answer, and no job is left on them. srun refuses to start (--immediate) if a job that has
+# ended is still completing.
+cluster_idle() {
+    wait_until 60 cluster_is_idle || fail_with 'a node of Slurm is not idle' "$(inside ctl timeout 5 sinfo -N -l 2>&1
+        inside ctl timeout 5 squeue -l 2>&1
+        tail -n 20 "$CLUSTER"/slurm*.log)"
+}
+
 cluster_is_idle() {
-    inside ctl timeout 5 sinfo -h -t idle -o %D 2>/dev/null | grep -qx "$1"
+    inside ctl timeout 5 sinfo -h --responding -t idle -o %D 2>/dev/null | grep -qx 4
 }
 
 # --- ssh ---------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ setup() {
 }
 
 teardown() {
-    [ -z "${LABEL:-}" ] || timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 || true
+    [ -z "${LABEL:-}" ] || timeout -k 5 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 || true
     helpers_teardown
 }
 
@@ -266,8 +266,8 @@ X
 @test "of two that make the same fabric at the same time, one does" {
     local first=0 second=0
 
-    timeout 30 "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/star-4.yaml" >/dev/null 2>err.1 3>&- &
-    timeout 30 "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/star-4.yaml" >/dev/null 2>err.2 3>&- || second=$?
+    timeout -k 5 30 "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/star-4.yaml" >/dev/null 2>err.1 3>&- &
+    timeout -k 5 30 "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/star-4.yaml" >/dev/null 2>err.2 3>&- || second=$?
     wait $! || first=$?
     # The later one is refused, or finds it up.
     [ $((first * second)) -eq 0 ]
@@ -296,12 +296,14 @@ X
 
 # bats test_tags=all
 @test "nothing is left after SIGINT and SIGTERM during up, at any time" {
-    local signal after
+    local signal after rc
 
     topology <<<$'hosts: 12\nnetworks:\n  lan: {loss: 1%}'
     for signal in INT TERM; do
         for after in 0.1 0.2 0.3 0.5; do
-            timeout -s $signal $after "$FABRIC" up --label "$LABEL" topology.yaml >/dev/null 2>&1 3>&- || true
+            rc=0
+            timeout -k 20 -s $signal $after "$FABRIC" up --label "$LABEL" topology.yaml >/dev/null 2>&1 3>&- || rc=$?
+            [ $rc -ne 137 ] || fail_with "up does not end after SIG$signal"
             # A signal before the handlers are set, or after up is complete, changes nothing.
             if is_up; then down; fi
             nothing_left
@@ -327,7 +329,7 @@ slow_up() {
     assert_status 1
     assert_stderr_is "fabric: $LABEL: process $SLOW is making it: wait, or end it with --force"
     kill -KILL $SLOW
-    timeout 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 3>&- &
+    timeout -k 5 30 "$FABRIC" down --label "$LABEL" >/dev/null 2>&1 3>&- &
     down
     assert_status 0
     wait $!
@@ -337,6 +339,7 @@ slow_up() {
     slow_up
     down --force
     assert_status 0
+    wait_until 20 iw_gone $SLOW
     wait $SLOW || [ $? -eq 143 ]
     nothing_left
 }
@@ -347,7 +350,7 @@ slow_up() {
     require_root
     mkdir run
     unshare --mount sh -c 'mount -t tmpfs -o size=64k tmpfs run && mkdir -p run/iwarp/fabric && { cat /dev/zero >run/full; } 2>/dev/null
-        XDG_RUNTIME_DIR=$PWD/run timeout 20 "$@"; s=$?; ls run/iwarp/fabric; exit $s' sh \
+        XDG_RUNTIME_DIR=$PWD/run timeout -k 5 20 "$@"; s=$?; ls run/iwarp/fabric; exit $s' sh \
         "$FABRIC" up --label "$LABEL" "$TOPOLOGIES/pair.yaml" >out 2>err || rc=$?
     assert_equal "$rc" 4 "$(cat err)"
     assert_equal "$(cat err)" "fabric: $PWD/run/iwarp/fabric/$LABEL.json.new: No space left on device"
@@ -453,6 +456,33 @@ timeout
     [ "$status" -eq 137 ]
     nothing_left
     LABEL=$(tail -n 1 <<<"$output") nothing_left
+}
+
+@test "a signal that arrives while threads make a fabric takes effect, and leaves no lock taken" {
+    cat >signals.py <<'X'
+import os, signal, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1] + "/scripts/python")
+import program
+done = []
+def work(number):
+    if number == 0:
+        os.kill(os.getpid(), signal.SIGTERM)
+    done.append(number)
+ended = 0
+for _ in range(300):
+    for number in program.SIGNALS:
+        signal.signal(number, program.raise_ended)
+    try:
+        program.at_once(work, range(12), 8)
+    except program.Ended:
+        ended += 1
+print(ended, len(done), len(program.ARRIVED))
+X
+    run_here python3 signals.py "$IW_TOP"
+    assert_status 0
+    assert_equal "$output" '300 3600 300'
+    assert_equal "$stderr" ''
 }
 
 @test "bad topologies are refused with file, line, value and what was expected" {

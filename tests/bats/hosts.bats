@@ -31,8 +31,9 @@ require_slurm() {
     for tool in srun slurmctld slurmd munged; do
         command -v $tool >/dev/null || skip "needs slurm: $tool is not installed"
     done
-    [ -e "$CLUSTER/slurm.conf" ] || cluster_slurm
     export SLURM_CONF=$CLUSTER/slurm.conf
+    [ -e "$SLURM_CONF" ] || cluster_slurm
+    cluster_idle
 }
 
 require_clustershell() {
@@ -65,7 +66,7 @@ ends_clean() {
     shift 2
 
     measure_start --seconds 30 "$@"
-    wait_until 30 cluster_measures node2
+    wait_until 60 cluster_measures node2 || fail_with 'node2 does not measure' "$(iw_served_said "$SERVED")"
     serve_end "$SERVED" "$signal"
     assert_status "$expected"
     assert_clean
@@ -86,16 +87,23 @@ assert_pairs() {
     [ "$(lines pair .client | wc -l)" -eq "$1" ] || fail_with "not $1 lines of pairs"
 }
 
-# slow HOST, quick HOST: limits what a host sends
-slow() {
-    on "$1" tc qdisc add dev eth0 root tbf rate 100mbit burst 32k latency 50ms
+# measure_slow HOST OPTION...: measures while this host sends at a fifth of the rate of the others.
+# Every line has a limit that a busy machine reaches. Without limits the throughput of the other pairs
+# is that of the processor: on a busy machine it varied tenfold, and the slow host did not deviate.
+measure_slow() {
+    local slow=$1 i rate
+    shift
+
+    for i in 1 2 3 4; do
+        rate=200mbit
+        [ "node$i" != "$slow" ] || rate=40mbit
+        inside node$i tc qdisc add dev eth0 root tbf rate $rate burst 32k latency 20ms
+    done
+    measure --size 64K "$@"
+    for i in 1 2 3 4; do inside node$i tc qdisc del dev eth0 root; done
 }
 
-quick() {
-    on "$1" tc qdisc del dev eth0 root
-}
-
-# The machine is busy, so another host may deviate too. The slow one comes first.
+# A link of another host may deviate too. The slow host comes first.
 assert_slow() {
     assert_equal "$(lines outlier 'select(.metric == "throughput") | "\(.what) \(.name) \(.role) \(.pairs) of \(.of_pairs)"' | head -n 1)" \
         "host $1 client 3 of 3"
@@ -184,8 +192,18 @@ END
 }
 
 @test "netns: a topology is up while it is measured; the host with the slow line is named" {
-    run_here "$IW_TOP/scripts/fabric" measure --engine netns "$IW_TOP/scripts/topologies/star-4.yaml" \
-        --tools "$IW_BUILD" --seconds 0.3 --json
+    # As star-4.yaml, but each line has a rate: see measure_slow.
+    cat >"$BATS_TEST_TMPDIR/star-4.yaml" <<'END'
+hosts: 4
+networks: [lan]
+links:
+  - {between: [h1, lan], rate: 200M}
+  - {between: [h2, lan], rate: 200M}
+  - {between: [h3, lan], rate: 200M}
+  - {between: [h4, lan], rate: 40M, delay: 1ms}
+END
+    run_here "$IW_TOP/scripts/fabric" measure --engine netns "$BATS_TEST_TMPDIR/star-4.yaml" \
+        --tools "$IW_BUILD" --seconds 0.3 --size 64K --json
     assert_status 0
     assert_pairs 12
     assert_equal "$(lines outlier 'select(.metric == "throughput" and .what == "host") | .name')" h4
@@ -203,9 +221,7 @@ END
 @test "srun: pairwise over PMIx; the host that sends slowly is named" {
     require_slurm
     [ -n "$CLUSTER_PMIX" ] || skip 'needs slurm: libpmix2 is not installed'
-    slow node3
-    measure --engine srun --hosts 'node[1-4]' --board pmix
-    quick node3
+    measure_slow node3 --engine srun --hosts 'node[1-4]' --board pmix
     assert_status 0
     assert_pairs 12
     assert_slow node3
@@ -217,6 +233,7 @@ END
     measure --engine srun --hosts 4 --board "$CLUSTER/board" --pattern all-to-all -t udp
     assert_status 0
     assert_pairs 12
+    cluster_idle
     measure --engine srun --hosts 3 --board "$CLUSTER/board" --pattern k-batch=1 --mode read -- --spin 100us
     assert_status 0
     assert_pairs 6
@@ -228,6 +245,7 @@ END
 
     require_slurm
     for board in "$CLUSTER/board" ${CLUSTER_PMIX:+pmix}; do
+        cluster_idle
         measure_start --engine srun --hosts 4 --board "$board" --seconds 30
         wait_until 30 cluster_measures node2
         began=$SECONDS
@@ -259,22 +277,23 @@ END
     assert_stderr_matches '^fabric: .*(node4|nodes)'
     assert_clean
     cluster_slurmd node4
-    wait_until 60 cluster_is_idle 4
+    cluster_idle
 }
 
 @test "srun: Ctrl-C, SIGTERM and SIGKILL leave nothing" {
+    local end
+
     require_slurm
-    ends_clean INT 130 --engine srun --hosts 4 --board "$CLUSTER/board"
-    ends_clean TERM 143 --engine srun --hosts 4 --board "$CLUSTER/board"
-    ends_clean KILL 137 --engine srun --hosts 4 --board "$CLUSTER/board"
-    wait_until 30 cluster_is_idle 4
+    for end in 'INT 130' 'TERM 143' 'KILL 137'; do
+        # shellcheck disable=SC2086
+        ends_clean $end --engine srun --hosts 4 --board "$CLUSTER/board"
+        cluster_idle
+    done
 }
 
 @test "clush: pairwise and all-to-all; the host that sends slowly is named" {
     require_clustershell
-    slow node2
-    measure --engine clush --hosts 'node[1-4]' --ssh-config "$CLUSTER/ssh/config"
-    quick node2
+    measure_slow node2 --engine clush --hosts 'node[1-4]' --ssh-config "$CLUSTER/ssh/config"
     assert_status 0
     assert_pairs 12
     assert_slow node2

@@ -5,13 +5,14 @@ A namespace for each host and router, and one for the wiring: all networks (brid
 unfinished links are there. So nothing is ever in the namespace of the caller.
 """
 
-import concurrent.futures
 import json
 import os
 
+import program
+
 from . import errors, labels, netns, processes, relays, remote, state
 
-PARALLEL = 8
+THREADS = 8
 CONFIGURE = """
 for conf in all default; do
     echo 0 >/proc/sys/net/ipv4/conf/$conf/rp_filter
@@ -77,14 +78,10 @@ class Builder:
         self.write_hosts()
         self.make_namespaces()
         self.make_links()
-        self.in_parallel(self.configure, self.topology.members().values())
+        program.at_once(self.configure, self.topology.members().values(), THREADS)
         self.start_relays()
         if not processes.wait_until(self.is_wired, 10):
             raise errors.Failed(f"{self.label}: the links are not up after 10 s")
-
-    def in_parallel(self, function, items):
-        with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-            return list(pool.map(function, items))
 
     def write_hosts(self):
         lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost"]
@@ -184,7 +181,7 @@ class Builder:
 
     def start_relays(self):
         links = [link for link in self.topology.links if self.relayed(link)]
-        started = self.in_parallel(self.start_relay, links)
+        started = program.at_once(self.start_relay, links, THREADS)
         self.net.record["relays"] = [describe_relay(link, *one)
                                      for link, one in zip(links, started)]
         self.net.save()

@@ -7,11 +7,14 @@ import shlex
 import shutil
 import subprocess
 
+import program
+
 from . import errors
 
 # No questions, and no wait for a machine that has stopped: they would hang a test.
 OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
            "-o", "ServerAliveCountMax=6"]
+THREADS = 16
 ANSWER_SECONDS = 20  # until a machine has run a short command
 END = r"""
 found() {
@@ -51,7 +54,7 @@ def check(topology):
     if not shutil.which("ssh"):
         raise errors.Cannot("needs ssh: not installed; run scripts/packages --install hosts")
     hosts = topology.hosts.values()
-    answers = at_once(reach, hosts)
+    answers = program.at_once(reach, hosts, THREADS)
     bad = [f"{host.name} ({host.ssh}): {answer}" for host, answer in zip(hosts, answers) if answer]
     if bad:
         raise errors.Cannot("ssh: " + "; ".join(bad))
@@ -80,13 +83,7 @@ def end(label, targets):
     def one(target):
         return attempt(target, ["sh", "-c", END, "sh", label])
 
-    return [pair for pair in zip(targets, at_once(one, targets)) if pair[1]]
-
-
-def at_once(function, items):
-    import concurrent.futures  # only for real machines, see cli.py
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        return list(pool.map(function, items))
+    return [pair for pair in zip(targets, program.at_once(one, targets, THREADS)) if pair[1]]
 
 
 def attempt(target, argv):

@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 
+import program
 from matrix import cell as cells
 from matrix import side
 
@@ -65,7 +66,8 @@ def run_all(plan, context, jobs, report):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool, \
             concurrent.futures.ThreadPoolExecutor(1) as single:
         try:
-            futures = [pool.submit(one, c) for c in near] + [single.submit(one, c) for c in far]
+            with program.signals_deferred():
+                futures = [pool.submit(one, c) for c in near] + [single.submit(one, c) for c in far]
             for future in futures:
                 future.result()
         except KeyboardInterrupt:

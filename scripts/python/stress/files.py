@@ -10,6 +10,7 @@ import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
+import program
 from stress import trees
 from stress.exchange import Exchange, target_of
 from stress.failure import require
@@ -192,7 +193,9 @@ class Files:
         exchanges = {target_of(o): Exchange(self, o) for o in operations}
         with ThreadPoolExecutor(len(exchanges)) as pool:
             try:
-                for done in [pool.submit(e.run) for e in exchanges.values()]:
+                with program.signals_deferred():
+                    running = [pool.submit(e.run) for e in exchanges.values()]
+                for done in running:
                     done.result()
             except BaseException:
                 self.testbed.kill()  # the pool waits for the other transfers
