@@ -14,11 +14,9 @@
 
 IW_CPPFLAGS_tests := -Itests
 
-# A sanitizer is for the tested code, which is optimized as usual. The unit tests themselves compile
-# in less than half of the time without optimization.
-ifneq ($(SANITIZE),)
-$(O)/obj/tests/unit/%.o: private CFLAGS += -O0
-endif
+# The tested code is optimized as usual. The unit tests themselves compile in a fifth of the time
+# without optimization, which _FORTIFY_SOURCE of a Debian package would require.
+$(O)/obj/tests/unit/%_test.o: private CFLAGS += -O0 -U_FORTIFY_SOURCE
 
 # A build without libxdp has no AF_XDP sockets to test, and one without OpenSSL no sessions of TLS.
 unit_names := $(filter-out $(if $(IW_HAVE_XDP),,pkt_xsk_test) $(if $(IW_HAVE_OPENSSL),,tls_% pkt_dtls_test verbs_tls_test verbs_dtls_test),$(sort $(basename $(notdir $(wildcard tests/unit/*_test.c)))))

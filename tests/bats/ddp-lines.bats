@@ -64,13 +64,13 @@ silent() {
         for conn in {5..40}; do dead+=(--rule "mpa-request conn=$conn: stall forever"); done
     fi
     if [ "$2" = push ]; then
-        serve_here ddp-recv "${there[@]}" --timeout 2s dst
+        serve_here ddp-recv "${there[@]}" --timeout 1s dst
         bad_line "$1" "${dead[@]}"
-        run_here ddp-send "${here[@]}" -j "$3" --timeout 2s src/t 127.0.0.1:
+        run_here ddp-send "${here[@]}" -j "$3" --timeout 1s src/t 127.0.0.1:
     else
-        serve_here ddp-send --listen "${there[@]}" --timeout 2s src
+        serve_here ddp-send --listen "${there[@]}" --timeout 1s src
         bad_line "$1" "${dead[@]}"
-        run_here ddp-recv "${here[@]}" -j "$3" --timeout 2s 127.0.0.1:t dst
+        run_here ddp-recv "${here[@]}" -j "$3" --timeout 1s 127.0.0.1:t dst
     fi
     harmed || fail_with 'the link did not go dead'
     [ "$status" -eq 4 ] || [ "$status" -eq 1 ] || fail_with "status $status"
@@ -126,11 +126,11 @@ silent() {
     local mode
 
     random_file src/f 300000
-    serve_here ddp-recv -p "$PORT" --timeout 3s dst
-    bad_line tcp --link rate=400k
+    serve_here ddp-recv -p "$PORT" --timeout 2s dst
+    bad_line tcp --link rate=600k
     for mode in write read send; do
         rm -f dst/f
-        run_here ddp-send --json -m $mode --timeout 3s -p "$LINE" src/f 127.0.0.1:
+        run_here ddp-send --json -m $mode --timeout 2s -p "$LINE" src/f 127.0.0.1:
         assert_status 0
         assert_jsonl '[.[]|select(.event=="result")][0].redials' 0
         assert_same_file src/f dst/f
@@ -153,15 +153,15 @@ require_limit_of_memory() {
     for n in 1 2 3 4 5 6; do random_file src/t/$n 1500000; done
     for kib in $(seq 18250 500 22500); do
         rm -rf dst/t
-        serve_here ddp-recv -p "$PORT" --timeout 2s dst
+        serve_here ddp-recv -p "$PORT" --timeout 1s dst
         since=$(now_ms)
-        run_here prlimit --as=$((kib * 1024)) ddp-send -j 4 -p "$PORT" --timeout 2s src/t 127.0.0.1:
+        run_here prlimit --as=$((kib * 1024)) ddp-send -j 4 -p "$PORT" --timeout 1s src/t 127.0.0.1:
         ended_within 7000 "$since"
         serve_end
         rm -rf dst/t
-        serve_here prlimit --as=$((kib * 1024)) ddp-send --listen -p "$PORT" --timeout 2s src
+        serve_here prlimit --as=$((kib * 1024)) ddp-send --listen -p "$PORT" --timeout 1s src
         since=$(now_ms)
-        run_here ddp-recv -j 4 -p "$PORT" --timeout 2s 127.0.0.1:t dst
+        run_here ddp-recv -j 4 -p "$PORT" --timeout 1s 127.0.0.1:t dst
         ended_within 7000 "$since"
         serve_end
     done
@@ -174,9 +174,9 @@ require_limit_of_memory() {
     random_file src/f 5M
     for kib in $(seq 10500 500 16000); do
         rm -f dst/f
-        serve_here ddp-recv -p "$PORT" --timeout 2s dst
+        serve_here ddp-recv -p "$PORT" --timeout 1s dst
         since=$(now_ms)
-        run_here prlimit --as=$((kib * 1024)) ddp-send -p "$PORT" --timeout 2s src/f 127.0.0.1:
+        run_here prlimit --as=$((kib * 1024)) ddp-send -p "$PORT" --timeout 1s src/f 127.0.0.1:
         ended_within 7000 "$since"
         if [ "$status" -ne 0 ]; then
             [ -n "$stderr" ] || fail_with "no reason with $kib KiB"

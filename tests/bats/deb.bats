@@ -119,7 +119,7 @@ need_installed() {
     tar -x -z -f "$WORK"/dist/iwarp-tools-*.tar.gz -C "$DEBS"
     # An ordinary user builds them, and runs the unit tests of the pure rooms.
     chown -R 65534:65534 "$DEBS"
-    IW_TIMEOUT=800 run_here setpriv --reuid 65534 --regid 65534 --clear-groups env -u TMPDIR -u CC -u CFLAGS -u LDFLAGS -u MAKEFLAGS HOME="$DEBS" \
+    IW_TIMEOUT=1600 run_here setpriv --reuid 65534 --regid 65534 --clear-groups env -u TMPDIR -u CC -u CFLAGS -u LDFLAGS -u MAKEFLAGS HOME="$DEBS" \
         make --no-print-directory -C "$DEBS"/iwarp-tools-* deb BUILD="$DEBS/out"
     assert_status 0
     for p in $DEB_PACKAGES; do

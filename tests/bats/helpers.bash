@@ -27,6 +27,7 @@ IW_TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 : "${IW_TIMEOUT:=30}"       # for one command, in seconds
 : "${IW_SERVE_TIMEOUT:=150}" # for one server, in seconds
 export IW_TOP IW_BUILD
+IW_RUNS=0 # commands that this shell has run
 # The PATH of an ordinary user may lack the folder of ethtool and similar tools.
 PATH=$IW_BUILD:$PATH:/usr/sbin:/sbin
 # argp and the tools format text by these variables. The tests need one fixed format.
@@ -112,8 +113,9 @@ iw_run() {
     local prefix=$1 out err
     shift
 
-    out=$(mktemp "$BATS_TEST_TMPDIR/out.XXXXXX")
-    err=$(mktemp "$BATS_TEST_TMPDIR/err.XXXXXX")
+    # Thousands of commands run here: names and contents of files take no process of their own.
+    out=$BATS_TEST_TMPDIR/out.$BASHPID.$((IW_RUNS += 1))
+    err=$BATS_TEST_TMPDIR/err.$BASHPID.$IW_RUNS
     json_note "$out" "$@"
     status=0
     COMMAND="${prefix:+$prefix }$*"
@@ -121,11 +123,15 @@ iw_run() {
     # shellcheck disable=SC2086
     setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $prefix "$@" <"${IW_STDIN:-/dev/null}" >"$out" 2>"$err" 3>&- &
     wait $! 2>/dev/null || status=$?
-    # A variable cannot hold NUL octets. Tests compare binary output as a file, $OUTPUT_FILE.
-    output=$(tr -d '\0' <"$out")
-    stderr=$(tr -d '\0' <"$err")
-    OUTPUT_FILE=$out
+    read_texts "$out" "$err"
     [ $status -ne 124 ] || stderr="$stderr"$'\n'"(ended after $IW_TIMEOUT s)"
+}
+
+# read_texts OUT ERR: sets $output and $stderr. A variable cannot hold NUL octets: bash drops them
+# with a warning. Tests compare binary output as a file, $OUTPUT_FILE.
+read_texts() {
+    { output=$(<"$1") stderr=$(<"$2"); } 2>/dev/null
+    OUTPUT_FILE=$1
 }
 
 # --- the schema of JSON lines ------------------------------------------------------------------------------------------------
@@ -270,9 +276,7 @@ iw_collect() {
     wait "${SERVE_WRAPPER[n]}" || status=$?
     SERVE_ENDED[n]=yes
     COMMAND=${SERVE_COMMAND[n]}
-    OUTPUT_FILE=$BATS_TEST_TMPDIR/serve.$n.out
-    output=$(tr -d '\0' <"$OUTPUT_FILE")
-    stderr=$(tr -d '\0' <"$BATS_TEST_TMPDIR/serve.$n.err")
+    read_texts "$BATS_TEST_TMPDIR/serve.$n.out" "$BATS_TEST_TMPDIR/serve.$n.err"
 }
 
 # timeout passes the signal on to its process group: the server and all processes that it started.

@@ -70,7 +70,7 @@ values() {
     paste "${columns[@]}"
 }
 
-# bats test_tags=all
+# bats test_tags=all,plain
 @test "with the key log of a debug build tshark reads MPA, DDP and RDMAP inside TLS" {
     debug_bench
     encrypted_run TLSv1.3
@@ -86,7 +86,7 @@ values() {
 }
 
 # tshark 4.0 cannot decrypt this cipher suite in DTLS; dtls_open.py says why.
-# bats test_tags=all
+# bats test_tags=all,plain
 @test "with the key log of a debug build every DTLS record is authentic and holds a packet of SCTP" {
     local plain=$BATS_TEST_TMPDIR/plain.pcap fields
 

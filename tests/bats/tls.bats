@@ -4,6 +4,8 @@
 # Encryption by the tools: keys that are remembered, pins, authorities, secrets, and what is refused.
 # Each end has its own directory of keys: the listener `there`, the connecting side `here`.
 
+# bats file_tags=beside
+
 # Each test is a separate shell, and fail_with prints the variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
