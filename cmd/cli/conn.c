@@ -141,6 +141,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->mulpdu = parse_mulpdu(state, arg);
 		break;
 	case KEY_CRC:
+		o->crc_given = true;
 		o->crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
 		break;
 	case KEY_MARKERS:

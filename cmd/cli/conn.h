@@ -21,6 +21,7 @@ struct iw_cli_conn {
 	bool any_udp_port;   /* --udp-port 0: the system chooses that of a listener */
 	const char *profile; /* edition of the protocols; NULL: the RFCs */
 	unsigned xdp;        /* set of enum iw_xdp_want */
+	bool crc_given;      /* --crc */
 	unsigned given;      /* a bit for each option that was given */
 };
 

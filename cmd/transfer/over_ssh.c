@@ -127,6 +127,16 @@ static void check_names(const struct iw_endpoint *e, const struct argp_state *st
 			   e->host[0] == '-' ? "host" : "user");
 }
 
+/*
+ * TLS authenticates each octet, so MPA's CRC32c would detect nothing more. The request has the
+ * value, so both ends use it.
+ */
+static void set_defaults(struct iw_transfer_opts *o)
+{
+	if (strcmp(o->cli.transport, "tcp") == 0 && !o->conn.crc_given)
+		o->conn.crc = IW_CRC_OFF;
+}
+
 void iw_transfer_ssh_check(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	struct iw_transfer_ssh *s = &o->ssh;
@@ -164,6 +174,7 @@ void iw_transfer_ssh_check(struct iw_transfer_opts *o, const struct argp_state *
 			   o->secure.ca         ? "ca"
 			   : o->secure.psk_file ? "psk-file"
 						: "pin");
+	set_defaults(o);
 }
 
 /* --- the local end --- */

@@ -148,6 +148,25 @@ assert_encrypted() {
     assert_far_is_clean
 }
 
+@test "ssh: MPA's CRC32c is off inside TLS unless an option demands it" {
+    local crc
+
+    start_sshd
+    echo data >src
+    for crc in '' wanted off; do
+        send_far --json ${crc:+--crc $crc} src "$FAR:"
+        assert_status 0
+        assert_jsonl '[.[] | .crc | booleans] | unique' "$([ "$crc" = wanted ] && echo '[true]' || echo '[false]')"
+        in_far "cat src; rm src"
+        assert_output_is data
+    done
+    # The far end is the source.
+    in_far "echo data >src"
+    recv_far --json "$FAR:src" here
+    assert_status 0
+    assert_jsonl '[.[] | .crc | booleans] | unique' '[false]'
+}
+
 @test "ssh: -j 4 moves 300 small files, each connection with a key of its own" {
     local i
 
