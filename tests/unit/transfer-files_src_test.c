@@ -3,7 +3,11 @@
 #include "transfer/files/src.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "transfer/files/space.h"
 #include "unit/transfer-files_tmp.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -193,6 +197,29 @@ static void a_source_that_is_a_stream_is_not_awaited(void **state)
 	close(fds[0]);
 }
 
+/* A file in memory is on tmpfs. */
+static void allocated_file_on_tmpfs_is_not_searched_for_holes(void **state)
+{
+	const off_t size = 64L << 20;
+	int fd = memfd_create("holes", MFD_CLOEXEC);
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, size), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(iw_space_holes(fd, &st));
+	assert_int_equal(iw_space_data(fd, (uint64_t)size), 0);
+	assert_int_equal(fallocate(fd, 0, 0, size - 4096), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(iw_space_holes(fd, &st));
+	assert_int_equal(fallocate(fd, 0, 0, size), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_false(iw_space_holes(fd, &st));
+	assert_int_equal(iw_space_data(fd, (uint64_t)size), size);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +234,7 @@ int main(void)
 						unmake),
 		cmocka_unit_test_setup_teardown(a_source_that_is_a_stream_is_not_awaited, make,
 						unmake),
+		cmocka_unit_test(allocated_file_on_tmpfs_is_not_searched_for_holes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,12 +3,19 @@
 #ifndef IW_TRANSFER_FILES_SPACE_H
 #define IW_TRANSFER_FILES_SPACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <iwarp/err.h>
 
 #include "transfer/files/fault.h"
 
+/*
+ * False if searching the file for holes is useless and slow: tmpfs searches page by page, and all
+ * of the file is allocated. What fallocate() has reserved then counts as data. fd and st are of the same file.
+ */
+bool iw_space_holes(int fd, const struct stat *st);
 /*
  * Returns a lower bound of the octets of fd, a regular file of size octets, that are outside holes;
  * at most what its blocks can hold. A file with very many holes is not searched to its end.

@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "cli/signals.h"
+#include "transfer/files/space.h"
 #include "util/num.h"
 
 /* The length of a range of a stream. The machine limits how many are requested ahead. */
@@ -28,7 +29,7 @@ static int changed(struct iw_file_fault *why, const char *what)
 
 int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 {
-	*s = (struct iw_src){ .fd = fd, .seeks_data = true };
+	*s = (struct iw_src){ .fd = fd };
 	if (fstat(fd, &s->at_open) < 0) {
 		iw_file_errno(why, errno, "get its attributes");
 		iw_src_close(s);
@@ -42,6 +43,7 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 		return -1;
 	}
 	s->end = (uint64_t)s->at_open.st_size;
+	s->seeks_data = iw_space_holes(fd, &s->at_open);
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* only a hint */
 	return 0;
 }

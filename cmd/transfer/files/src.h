@@ -20,7 +20,7 @@
 struct iw_src {
 	int fd;
 	bool stream;
-	bool seeks_data; /* the file system supports SEEK_DATA */
+	bool seeks_data; /* it may have holes, and the file system supports SEEK_DATA */
 	struct stat at_open;
 	/* A regular file: the range to send, in whole chunks except at the end of the file. */
 	uint64_t begin, end;
