@@ -27,6 +27,7 @@
 #include "cli/signals.h"
 #include "ddp-impair/impair.h"
 #include "ddp-impair/direction.h"
+#include "ddp-impair/packets/early.h"
 #include "ddp-impair/packets/offload.h"
 #include "ddp-impair/packets/table.h"
 #include "os/os.h"
@@ -395,15 +396,16 @@ static bool was_sound(struct side *s)
 	return !s->offloaded && !slow;
 }
 
-/* Returns whether the rules were applied to all units. */
+/* Reports directions that were not read to their end. Returns whether there are none. */
 static bool were_read(const struct frames *f)
 {
 	uint64_t unread = f->flows ? iw_flows_unread(f->flows) : 0;
 
 	if (unread)
-		iw_log_error("%" PRIu64 " directions of TCP connections were not read to their end:"
-			     " too many segments came before one that is missing",
-			     unread);
+		iw_log_error("rules were not applied to the rest of %" PRIu64
+			     " directions of TCP connections: more than %u segments or %u MiB came"
+			     " before a missing segment, or memory ran out",
+			     unread, IW_EARLY_SEGMENTS, IW_EARLY_OCTETS >> 20);
 	return unread == 0;
 }
 

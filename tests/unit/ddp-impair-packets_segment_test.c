@@ -297,6 +297,26 @@ static void a_direction_with_too_many_early_segments_is_unread(void **state)
 	end();
 }
 
+static void early_segments_of_all_flows_have_one_limit(void **state)
+{
+	enum { COST = sizeof(struct iw_early) + 1 };
+	size_t total = IW_EARLY_TOTAL - COST;
+	uint8_t octet = 0;
+
+	(void)state;
+	make_stream(false);
+	begin("fpdu: drop");
+	m.cfg.early = &total;
+	start(IW_MPA_C);
+	iw_flow_segment(&flow, 0, ISN + 100000, false, &octet, 1, 0, &fate);
+	assert_int_equal(flow.unread, 0);
+	assert_int_equal(total, IW_EARLY_TOTAL);
+	iw_flow_segment(&flow, 0, ISN + 200000, false, &octet, 1, 0, &fate);
+	assert_int_equal(flow.unread, 1);
+	assert_int_equal(total, IW_EARLY_TOTAL - COST);
+	end();
+}
+
 static void an_edit_of_octets_that_have_left_is_missed_once(void **state)
 {
 	(void)state;
@@ -401,6 +421,7 @@ int main(void)
 		cmocka_unit_test(segments_that_arrive_early_are_units_later),
 		cmocka_unit_test(many_segments_arrive_early_in_any_order),
 		cmocka_unit_test(a_direction_with_too_many_early_segments_is_unread),
+		cmocka_unit_test(early_segments_of_all_flows_have_one_limit),
 		cmocka_unit_test(an_edit_of_octets_that_have_left_is_missed_once),
 		cmocka_unit_test(a_repeated_syn_does_not_begin_the_stream_again),
 		cmocka_unit_test(a_syn_can_have_the_request),

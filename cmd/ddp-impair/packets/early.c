@@ -10,7 +10,7 @@ static size_t size_of(size_t len)
 	return sizeof(struct iw_early) + len;
 }
 
-/* Returns where the pointer to a new segment belongs: behind those that begin at seq or before. */
+/* Returns the link where a new segment is inserted: after all that begin at seq or before it. */
 static struct iw_early **place(struct iw_early_list *l, uint32_t seq)
 {
 	struct iw_early **at = &l->first;
@@ -22,12 +22,18 @@ static struct iw_early **place(struct iw_early_list *l, uint32_t seq)
 	return at;
 }
 
+static bool is_full(const struct iw_early_list *l, size_t len)
+{
+	return l->segments == IW_EARLY_SEGMENTS || len > IW_EARLY_OCTETS - l->octets ||
+	       (l->total && size_of(len) > IW_EARLY_TOTAL - *l->total);
+}
+
 bool iw_early_keep(struct iw_early_list *l, const struct iw_mem *mem, uint32_t seq,
 		   const uint8_t *octets, size_t len)
 {
 	struct iw_early **at, *e;
 
-	if (l->segments == IW_EARLY_SEGMENTS || len > IW_EARLY_OCTETS - l->octets)
+	if (is_full(l, len))
 		return false;
 	e = iw_mem_alloc(mem, size_of(len));
 	if (!e)
@@ -42,6 +48,8 @@ bool iw_early_keep(struct iw_early_list *l, const struct iw_mem *mem, uint32_t s
 		l->last = e;
 	l->segments++;
 	l->octets += e->len;
+	if (l->total)
+		*l->total += size_of(len);
 	return true;
 }
 
@@ -59,6 +67,8 @@ void iw_early_drop(struct iw_early_list *l, const struct iw_mem *mem)
 		l->last = NULL;
 	l->segments--;
 	l->octets -= e->len;
+	if (l->total)
+		*l->total -= size_of(e->len);
 	iw_mem_free(mem, e, size_of(e->len));
 }
 

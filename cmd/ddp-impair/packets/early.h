@@ -14,9 +14,13 @@
 
 #include "util/mem.h"
 
-/* Limits of what is kept: the largest default receive buffer of Linux, and short segments. */
+/*
+ * Limits for one direction: the largest receive buffer that Linux chooses by default, and a number in
+ * case the segments are short. And for all lists that count in the same total.
+ */
 #define IW_EARLY_OCTETS   (6u << 20)
 #define IW_EARLY_SEGMENTS 8192u
+#define IW_EARLY_TOTAL    (256u << 20)
 
 struct iw_early {
 	struct iw_early *next;
@@ -25,18 +29,19 @@ struct iw_early {
 	uint8_t octets[];
 };
 
-/* All zero: empty. */
+/* All but total zero: empty. */
 struct iw_early_list {
 	struct iw_early *first, *last; /* owned */
 	uint32_t segments, octets;
+	size_t *total; /* octets of all lists that share it, borrowed; NULL: not limited */
 };
 
 /* Copies a segment of at least one octet; false: no memory, or a limit was reached. */
 bool iw_early_keep(struct iw_early_list *l, const struct iw_mem *mem, uint32_t seq,
 		   const uint8_t *octets, size_t len);
-/* Returns the first segment, which stays first until iw_early_drop(); NULL: none. */
+/* Returns the segment with the lowest sequence number, which the list owns; NULL: empty. */
 const struct iw_early *iw_early_first(const struct iw_early_list *l);
-/* Removes the first segment. */
+/* Removes that segment. The list must not be empty. */
 void iw_early_drop(struct iw_early_list *l, const struct iw_mem *mem);
 void iw_early_clear(struct iw_early_list *l, const struct iw_mem *mem);
 

@@ -34,6 +34,7 @@ struct iw_flow_cfg {
 	iw_flow_decide_fn *decide;
 	void *ctx; /* of decide */
 	const struct iw_mem *mem;
+	size_t *early; /* octets of early segments of all flows (early.h), borrowed; NULL: not counted */
 };
 
 #define IW_FATE_INJECTS 8    /* further ones are ignored */
@@ -64,7 +65,7 @@ struct iw_flow {
 	bool discard[2];
 	uint64_t stalled_until[2];
 	uint64_t missed; /* decisions about units that had left */
-	unsigned unread; /* TCP: directions whose later units are not read */
+	unsigned unread; /* TCP: directions that ended because an early segment was not kept */
 	struct iw_framer framer;
 	struct iw_flow_dir *dir[2]; /* TCP; NULL before its first octet */
 };
@@ -83,7 +84,7 @@ void iw_flow_datagram(struct iw_flow *f, unsigned from, uint8_t *octets, size_t 
 		      struct iw_fate *out);
 /* A TCP segment: its payload of len octets. syn: it has the flag SYN. Edits it in place; fills *out.
  * Without memory, or after too many segments whose predecessor is missing (early.h), later units of
- * this direction are not found: unread. */
+ * this direction are not found. */
 void iw_flow_segment(struct iw_flow *f, unsigned from, uint32_t seq, bool syn, uint8_t *payload,
 		     size_t len, uint64_t now, struct iw_fate *out);
 

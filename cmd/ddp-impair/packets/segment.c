@@ -49,8 +49,11 @@ struct reading {
 
 static struct iw_flow_dir *dir_of(struct iw_flow *f, unsigned from)
 {
-	if (!f->dir[from])
-		f->dir[from] = iw_mem_alloc(f->cfg->mem, sizeof(*f->dir[from]));
+	if (f->dir[from])
+		return f->dir[from];
+	f->dir[from] = iw_mem_alloc(f->cfg->mem, sizeof(*f->dir[from]));
+	if (f->dir[from])
+		f->dir[from]->early.total = f->cfg->early;
 	return f->dir[from];
 }
 
@@ -245,7 +248,8 @@ static void read_octets(struct reading *r, const uint8_t *p, size_t len, uint32_
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* The segment of a direction whose units cannot be read any more is not kept. */
+/* Keeps an early segment. If that fails, frees those that were kept: later units of this direction
+ * are not read. */
 static void keep(struct iw_flow *f, struct iw_flow_dir *w, const uint8_t *p, size_t len,
 		 uint32_t seq)
 {

@@ -27,6 +27,7 @@ struct iw_flows {
 	struct iw_list used; /* the flow that was idle longest is first */
 	size_t entries;
 	uint32_t conns;
+	size_t early;            /* octets of early segments */
 	uint64_t missed, unread; /* of flows that were forgotten */
 };
 
@@ -192,6 +193,7 @@ int iw_flows_new(struct iw_flows **out, const struct iw_flow_cfg *cfg)
 	if (!t)
 		return IW_E_NOMEM;
 	t->cfg = *cfg;
+	t->cfg.early = &t->early;
 	iw_list_init(&t->used);
 	*out = t;
 	return 0;

@@ -18,7 +18,8 @@
 
 struct iw_flows;
 
-/* cfg is copied; what it refers to is borrowed until iw_flows_free(). IW_E_NOMEM. */
+/* cfg is copied, but early is not used; what it refers to is borrowed until iw_flows_free().
+ * IW_E_NOMEM. */
 IW_MUST_CHECK int iw_flows_new(struct iw_flows **out, const struct iw_flow_cfg *cfg);
 /* NULL is allowed. */
 void iw_flows_free(struct iw_flows *t);
@@ -32,7 +33,7 @@ uint64_t iw_flows_frame(struct iw_flows *t, uint8_t *frame, size_t len, uint64_t
 			struct iw_fate *out);
 
 /* Returns the number of flows so far, of decisions about units that had left, and of TCP directions
- * whose later units were not read. */
+ * that ended because an early segment was not kept. */
 uint64_t iw_flows_count(const struct iw_flows *t);
 uint64_t iw_flows_missed(const struct iw_flows *t);
 uint64_t iw_flows_unread(const struct iw_flows *t);
