@@ -141,7 +141,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->mulpdu = parse_mulpdu(state, arg);
 		break;
 	case KEY_CRC:
-		o->crc_given = true;
 		o->crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
 		break;
 	case KEY_MARKERS:
@@ -209,6 +208,11 @@ void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn 
 	    strcmp(o->cc, "cubic") != 0)
 		argp_error(state, "--cc %s: not known for -t %s; expected rfc9260 or cubic", o->cc,
 			   transport);
+}
+
+bool iw_cli_conn_gives_crc(const struct iw_cli_conn *o)
+{
+	return o->given & 1u << (KEY_CRC - KEY_CC);
 }
 
 const char *iw_cli_conn_given(const struct iw_cli_conn *o)

@@ -21,7 +21,6 @@ struct iw_cli_conn {
 	bool any_udp_port;   /* --udp-port 0: the system chooses that of a listener */
 	const char *profile; /* edition of the protocols; NULL: the RFCs */
 	unsigned xdp;        /* set of enum iw_xdp_want */
-	bool crc_given;      /* --crc */
 	unsigned given;      /* a bit for each option that was given */
 };
 
@@ -50,6 +49,8 @@ void iw_cli_fits(const struct argp_state *state, const char *option, const char 
 void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn *o,
 		       const char *transport);
 
+/* Returns whether --crc was given. */
+bool iw_cli_conn_gives_crc(const struct iw_cli_conn *o);
 /* Returns the first option that was given, without its hyphens, such as "crc". NULL: none. */
 const char *iw_cli_conn_given(const struct iw_cli_conn *o);
 

@@ -128,12 +128,12 @@ static void check_names(const struct iw_endpoint *e, const struct argp_state *st
 }
 
 /*
- * TLS authenticates each octet, so MPA's CRC32c would detect nothing more. The request has the
- * value, so both ends use it.
+ * TLS or ssh authenticates each octet, so MPA's CRC32c would detect nothing more. The request
+ * carries the value to the far end. SCTP has a checksum of its own, but ssh may carry the data.
  */
 static void set_defaults(struct iw_transfer_opts *o)
 {
-	if (strcmp(o->cli.transport, "tcp") == 0 && !o->conn.crc_given)
+	if (!iw_cli_conn_gives_crc(&o->conn))
 		o->conn.crc = IW_CRC_OFF;
 }
 

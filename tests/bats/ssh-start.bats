@@ -138,6 +138,11 @@ sys.exit(f"processes that are left: {left}" if left else status)' "$@"
     assert_status 0
     assert_same_file "$OUTPUT_FILE" src/big
     rm -r far/src
+    # It carries MPA, whose CRC is off: ssh has its own.
+    run_here ddp-send --json -t udp --ssh=./blocked-ssh src box:
+    assert_status 0
+    assert_jsonl '[.[] | .crc | booleans] | unique' '[false]'
+    rm -r far/src
     refuses 4 'connection refused (--no-fallback)' ddp-send --no-fallback --ssh=./blocked-ssh src box:
     run_here ddp-send --ssh=./blocked-ssh src box:
     assert_status 0
