@@ -201,6 +201,8 @@ static void a_source_that_is_a_stream_is_not_awaited(void **state)
 static void allocated_file_on_tmpfs_is_not_searched_for_holes(void **state)
 {
 	const off_t size = 64L << 20;
+	struct iw_file_fault why;
+	struct iw_src s;
 	int fd = memfd_create("holes", MFD_CLOEXEC);
 	struct stat st;
 
@@ -210,14 +212,16 @@ static void allocated_file_on_tmpfs_is_not_searched_for_holes(void **state)
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_true(iw_space_holes(fd, &st));
 	assert_int_equal(iw_space_data(fd, (uint64_t)size), 0);
-	assert_int_equal(fallocate(fd, 0, 0, size - 4096), 0);
+	assert_int_equal(fallocate(fd, 0, 0, size - (4L << 20)), 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_true(iw_space_holes(fd, &st));
 	assert_int_equal(fallocate(fd, 0, 0, size), 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_false(iw_space_holes(fd, &st));
 	assert_int_equal(iw_space_data(fd, (uint64_t)size), size);
-	close(fd);
+	assert_int_equal(iw_src_open(&s, fd, &why), 0);
+	assert_false(s.seeks_data);
+	iw_src_close(&s);
 }
 
 int main(void)

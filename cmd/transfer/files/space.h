@@ -13,7 +13,8 @@
 
 /*
  * False if searching the file for holes is useless and slow: tmpfs searches page by page, and all
- * of the file is allocated. What fallocate() has reserved then counts as data. fd and st are of the same file.
+ * of the file is allocated. What fallocate() has reserved then counts as data, and is sent as such.
+ * fd and st are of the same file.
  */
 bool iw_space_holes(int fd, const struct stat *st);
 /*
