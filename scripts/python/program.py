@@ -44,10 +44,10 @@ def raise_ended(number, _):
 
 @contextlib.contextmanager
 def signals_deferred():
-    """A signal that arrives in this block takes effect at its end. For threads that the main thread
-    starts and waits for: their locks are written in Python, and an exception of a signal in the
-    middle of them leaves a lock taken, for which the threads then wait for ever, or is lost. In
-    another thread this does nothing, because signals interrupt only the main thread."""
+    """A signal that arrives in this block takes effect at its end. Threads that the main thread
+    starts and waits for use locks written in Python. An exception that a signal raises inside them
+    can leave a lock taken, so that the program hangs, or can itself be lost. In another thread this
+    does nothing, because signals interrupt only the main thread."""
     import threading  # few programs need it
     arrived = []
     handlers = {}
@@ -57,8 +57,10 @@ def signals_deferred():
     try:
         yield
     finally:
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for number in arrived:
             signal.raise_signal(number)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # scripts/bench: its measurements beside the peers, its page and pictures, and runs that fail.
-# It occupies both processors, so this file runs alone.
+# It occupies all processors, so this file runs alone.
 
 # bats file_tags=plain
 

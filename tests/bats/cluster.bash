@@ -72,7 +72,7 @@ cluster_slurm() {
 
     cluster_daemon ctl munged "exec munged --foreground --force --num-threads=2 --key-file=$CLUSTER/munge.key \
         --socket=$CLUSTER/munge/socket --pid-file=$CLUSTER/munge/pid --log-file=$CLUSTER/munge/log --seed-file=$CLUSTER/munge/seed"
-    # These limits are long enough for a machine that starts a program of Python in 10 s.
+    # On a busy machine munged needed more than 10 s.
     wait_until 60 test -S "$CLUSTER/munge/socket" || fail_with 'munged does not start' "$(cat "$CLUSTER/munged.log")"
     cluster_daemon ctl slurmctld "$CLUSTER_PMIX exec slurmctld -D -c"
     for i in 1 2 3 4; do

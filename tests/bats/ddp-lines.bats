@@ -76,7 +76,8 @@ silent() {
     [ "$status" -eq 4 ] || [ "$status" -eq 1 ] || fail_with "status $status"
     [ -n "$stderr" ] || fail_with 'no reason'
     since=$(stat -c %Y "$BATS_TEST_TMPDIR/serve.$LINE_SERVED.out")
-    [ $(($(date +%s) - since)) -le 7 ] || fail_with "it ended $(($(date +%s) - since)) s after the link went dead"
+    # Times in whole seconds, and a busy machine: 2 s more than the limit.
+    [ $(($(date +%s) - since)) -le 5 ] || fail_with "it ended $(($(date +%s) - since)) s after the link went dead"
     serve_end "$LINE_SERVED"
     serve_end $((LINE_SERVED - 1))
 }
@@ -156,13 +157,13 @@ require_limit_of_memory() {
         serve_here ddp-recv -p "$PORT" --timeout 1s dst
         since=$(now_ms)
         run_here prlimit --as=$((kib * 1024)) ddp-send -j 4 -p "$PORT" --timeout 1s src/t 127.0.0.1:
-        ended_within 7000 "$since"
+        ended_within 5000 "$since"
         serve_end
         rm -rf dst/t
         serve_here prlimit --as=$((kib * 1024)) ddp-send --listen -p "$PORT" --timeout 1s src
         since=$(now_ms)
         run_here ddp-recv -j 4 -p "$PORT" --timeout 1s 127.0.0.1:t dst
-        ended_within 7000 "$since"
+        ended_within 5000 "$since"
         serve_end
     done
 }
@@ -177,7 +178,7 @@ require_limit_of_memory() {
         serve_here ddp-recv -p "$PORT" --timeout 1s dst
         since=$(now_ms)
         run_here prlimit --as=$((kib * 1024)) ddp-send -p "$PORT" --timeout 1s src/f 127.0.0.1:
-        ended_within 7000 "$since"
+        ended_within 5000 "$since"
         if [ "$status" -ne 0 ]; then
             [ -n "$stderr" ] || fail_with "no reason with $kib KiB"
             ends=$((ends + 1))

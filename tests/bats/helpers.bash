@@ -113,7 +113,7 @@ iw_run() {
     local prefix=$1 out err
     shift
 
-    # Thousands of commands run here: names and contents of files take no process of their own.
+    # Tests run thousands of commands: mktemp and tr would take a process each.
     out=$BATS_TEST_TMPDIR/out.$BASHPID.$((IW_RUNS += 1))
     err=$BATS_TEST_TMPDIR/err.$BASHPID.$IW_RUNS
     json_note "$out" "$@"

@@ -88,8 +88,9 @@ assert_pairs() {
 }
 
 # measure_slow HOST OPTION...: measures while this host sends at a fifth of the rate of the others.
-# Every line has a limit that a busy machine reaches. Without limits the throughput of the other pairs
-# is that of the processor: on a busy machine it varied tenfold, and the slow host did not deviate.
+# Every line has a limit that a busy machine reaches. Without limits only the
+# processor limits the other pairs: on a busy machine their throughput varied tenfold, and the slow host
+# did not deviate.
 measure_slow() {
     local slow=$1 i rate
     shift
